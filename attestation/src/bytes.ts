@@ -1,0 +1,79 @@
+/** Byte-string helpers without any runtime's own types: the same in Node and in a browser. */
+import { Rejection } from './errors.js';
+
+const HEX = '0123456789abcdef';
+
+export function toHex(bytes: Uint8Array): string {
+  let text = '';
+  for (const byte of bytes) text += HEX[byte >> 4]! + HEX[byte & 15]!;
+  return text;
+}
+
+/** @throws Rejection BYTES_HEX when `text` is not an even number of hexadecimal digits (an optional 0x prefix aside) */
+export function fromHex(text: string): Uint8Array {
+  const digits = text.startsWith('0x') ? text.slice(2) : text;
+  if (digits.length % 2 !== 0 || !/^[0-9a-fA-F]*$/.test(digits)) {
+    throw new Rejection('BYTES_HEX', {
+      expected: 'an even number of hexadecimal digits',
+      got: text.length > 40 ? `${text.slice(0, 40)}…` : text,
+      rule: 'attestation SPEC §1',
+    });
+  }
+  const bytes = new Uint8Array(digits.length / 2);
+  for (let i = 0; i < bytes.length; i++) bytes[i] = parseInt(digits.slice(2 * i, 2 * i + 2), 16);
+  return bytes;
+}
+
+export function utf8(text: string): Uint8Array {
+  return new TextEncoder().encode(text);
+}
+
+/** @throws Rejection BYTES_UTF8 when the bytes are not well-formed UTF-8 */
+export function fromUtf8(bytes: Uint8Array): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
+  } catch {
+    throw new Rejection('BYTES_UTF8', { expected: 'well-formed UTF-8', got: 'other bytes', rule: 'RFC 3629' });
+  }
+}
+
+export function concatBytes(...parts: readonly Uint8Array[]): Uint8Array {
+  const out = new Uint8Array(parts.reduce((length, part) => length + part.length, 0));
+  let offset = 0;
+  for (const part of parts) {
+    out.set(part, offset);
+    offset += part.length;
+  }
+  return out;
+}
+
+/** Equality for public values; length may leak. */
+export function equalBytes(a: Uint8Array, b: Uint8Array): boolean {
+  if (a.length !== b.length) return false;
+  let difference = 0;
+  for (let i = 0; i < a.length; i++) difference |= a[i]! ^ b[i]!;
+  return difference === 0;
+}
+
+/** Lexicographic order of unsigned bytes, shorter first on a tie. */
+export function compareBytes(a: Uint8Array, b: Uint8Array): number {
+  const shared = Math.min(a.length, b.length);
+  for (let i = 0; i < shared; i++) if (a[i] !== b[i]) return a[i]! - b[i]!;
+  return a.length - b.length;
+}
+
+export function isZero(bytes: Uint8Array): boolean {
+  return bytes.every((byte) => byte === 0);
+}
+
+/** Unsigned big-endian integer in `size` bytes. */
+export function uintBe(value: number | bigint, size: number): Uint8Array {
+  const out = new Uint8Array(size);
+  let rest = BigInt(value);
+  for (let i = size - 1; i >= 0; i--) {
+    out[i] = Number(rest & 0xffn);
+    rest >>= 8n;
+  }
+  if (rest !== 0n) throw new RangeError(`${value} does not fit in ${size} bytes`);
+  return out;
+}

@@ -1,0 +1,46 @@
+/**
+ * The three families of failure, by who must act. Every failure carries a stable code, what was expected, what came,
+ * the rule that was broken and what to do about it.
+ */
+
+export interface Explanation {
+  /** What the rule demands, in words or as a value. */
+  readonly expected: string;
+  /** What was found; never a secret. */
+  readonly got: string;
+  /** Document and clause of the rule, for example "fixed-point §10 R1" or "RFC 5280 §6.1.3". */
+  readonly rule: string;
+  /** What the reader can do now. */
+  readonly action?: string;
+}
+
+export abstract class CodedError extends Error {
+  abstract readonly family: 'configuration' | 'collateral' | 'rejection';
+
+  constructor(
+    readonly code: string,
+    readonly detail: Explanation,
+  ) {
+    super(`${code}: expected ${detail.expected}, got ${detail.got} (${detail.rule})`);
+    this.name = new.target.name;
+  }
+
+  toJSON(): Record<string, unknown> {
+    return { family: this.family, code: this.code, ...this.detail };
+  }
+}
+
+/** Fix the configuration: the request or the settings are wrong, nothing was judged. */
+export class ConfigurationError extends CodedError {
+  readonly family = 'configuration';
+}
+
+/** Material needed for a verdict is missing or unreachable: retry or supply it. Never a verdict. */
+export class CollateralError extends CodedError {
+  readonly family = 'collateral';
+}
+
+/** The thing itself is bad: stop. */
+export class Rejection extends CodedError {
+  readonly family = 'rejection';
+}
