@@ -1,0 +1,25 @@
+/** Names, addresses, pins and maxima of the NVIDIA evidence; data, not code (tee-evidence §1, §3). */
+
+/** NVML's report buffer is 8 KiB; the request in front adds 37 bytes. */
+export const gpuReportBytesMax = 16 * 1024;
+/** JSON evidence of one GPU: base64 of report and chain. */
+export const gpuEvidenceJsonBytesMax = 64 * 1024;
+/** GPUs in one JSON evidence list. */
+export const gpuCountMax = 64;
+/** One reference integrity manifest; real ones have about 21 kB. */
+export const rimBytesMax = 256 * 1024;
+/** One OCSP response, DER. */
+export const ocspBytesMax = 16 * 1024;
+/** One detached EAT of the remote attestation service. */
+export const nrasBytesMax = 256 * 1024;
+
+/** SHA-256 of the SubjectPublicKeyInfo of the roots, hexadecimal (tee-evidence §1). */
+export const nvidiaPins = {
+  /** NVIDIA Device Identity CA, serial 0x2d3670b1ca100411c1fec0e82a065b54. */
+  device: ['a90c4eb5acfd3e3d03a25db6a26b84f720ad0503196c627c21ddd48dd85b06a4'],
+  /** NVIDIA CoRIM signing Root CA, serial 0x45dae3a00e5037bddf875375ecb5e270. */
+  rim: ['dec1dc316477aa851eebdf51327ae9f864bc8d89254657ed1e7eb9168af1e1a3'],
+} as const;
+
+export const rimServiceUrl = 'https://rim.attestation.nvidia.com/v1/rim/';
+export const nrasIssuer = 'https://nras.attestation.nvidia.com';
