@@ -1,0 +1,44 @@
+/** Field shapes shared by every message: bytes as text, amounts as decimal text, all with a maximum. */
+import { z } from 'zod';
+
+const hex = (bytes: number): z.ZodString => z.string().regex(new RegExp(`^0x[0-9a-f]{${2 * bytes}}$`));
+
+/** Lower-case 0x-hexadecimal of 32 bytes: digests, identifiers, public keys. */
+export const Hex32 = hex(32);
+/** Lower-case 0x-hexadecimal of 20 bytes: an account or contract. */
+export const Address = hex(20);
+/** Unsigned 256-bit amount in wei, decimal. */
+export const Wei = z.string().regex(/^(0|[1-9][0-9]{0,77})$/);
+export const Uuid = z.uuid();
+/** A stable failure code. */
+export const Code = z.string().regex(/^[A-Z][A-Z0-9_]{2,63}$/);
+/** Step index or count. */
+export const StepNumber = z
+  .int()
+  .min(0)
+  .max(2 ** 40);
+
+/** Standard base64 with padding of at most `bytesMax` bytes. */
+export function base64(bytesMax: number): z.ZodString {
+  return z
+    .string()
+    .max(Math.ceil(bytesMax / 3) * 4)
+    .regex(/^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/);
+}
+
+/** Text that is shown to people: printable, bounded. */
+export function text(charactersMax: number): z.ZodString {
+  return z
+    .string()
+    .max(charactersMax)
+    .regex(/^[^\p{Cc}]*$/u);
+}
+
+const JsonScalar = z.union([z.string().max(4096), z.number(), z.boolean(), z.null()]);
+const JsonLeaf = z.union([JsonScalar, z.array(JsonScalar).max(4096)]);
+
+/** A flat JSON object whose meaning another folder checks: names to scalars or lists of scalars. */
+export const FlatJson = z
+  .record(z.string().max(64), JsonLeaf)
+  .refine((value) => Object.keys(value).length <= 64, 'at most 64 fields');
+export type FlatJson = z.infer<typeof FlatJson>;

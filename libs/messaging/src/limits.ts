@@ -1,0 +1,16 @@
+/** Maxima of what travels in dispatch messages and REST bodies, in bytes unless the name says otherwise. */
+
+export const specBytesMax = 128 * 1024;
+export const policyBytesMax = 256 * 1024;
+export const evidenceBytesMax = 512 * 1024;
+export const receiptBytesMax = 16 * 1024;
+export const statementBytesMax = 1024;
+export const sealBytesMax = 128 * 1024;
+export const attestationResultBytesMax = 512 * 1024;
+/** One stored ciphertext: a checkpoint, a result or a shard. */
+export const blobBytesMax = 64 * 1024 * 1024;
+/** Segments of one job, settlement §5. */
+export const segmentsMax = 4000;
+export const longPollMillisecondsMax = 10_000;
+/** One framed dispatch message, characters. */
+export const frameCharactersMax = 8 * 1024 * 1024;

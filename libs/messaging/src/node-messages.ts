@@ -1,0 +1,48 @@
+/** Messages a node sends about itself. Every message carries the operator's API key in `auth`. */
+import { z } from 'zod';
+import { Address, FlatJson, Uuid, text } from './fields.js';
+
+export const ApiKeyText = z.string().regex(/^vt_[A-Za-z0-9]{4,32}_[A-Za-z0-9_-]{16,128}$/);
+
+/** What an enclave's attester produces; `none` is a node without trusted hardware. */
+export const TeeKind = z.enum(['simulated-snp', 'snp', 'snp+nvidia', 'tdx', 'none']);
+export type TeeKind = z.infer<typeof TeeKind>;
+
+export const NodeCapabilities = z.object({
+  tee: TeeKind,
+  cores: z.int().min(1).max(4096),
+  memoryMiB: z
+    .int()
+    .min(1)
+    .max(2 ** 30),
+  samplesPerSecond: z.number().min(0).optional(),
+  version: text(32),
+});
+export type NodeCapabilities = z.infer<typeof NodeCapabilities>;
+
+export const LeaseRef = z.object({ leaseId: Uuid, fence: z.int().min(1) });
+export type LeaseRef = z.infer<typeof LeaseRef>;
+
+export const NodeRegister = z.object({
+  auth: ApiKeyText,
+  name: text(64).min(1),
+  /** Account that is paid, and that terms may name. */
+  provider: Address,
+  capabilities: NodeCapabilities,
+  /** What the node says about its hardware; shown, never believed. */
+  evidence: FlatJson.optional(),
+});
+export type NodeRegister = z.infer<typeof NodeRegister>;
+export interface NodeRegistered {
+  readonly nodeId: string;
+  readonly heartbeatSeconds: number;
+  readonly leaseSeconds: number;
+}
+
+export const NodeHeartbeat = z.object({ auth: ApiKeyText, nodeId: Uuid, leases: z.array(LeaseRef).max(64) });
+export type NodeHeartbeat = z.infer<typeof NodeHeartbeat>;
+/** Lease ids whose job was cancelled, and lease ids that are no longer this node's. */
+export interface HeartbeatAnswer {
+  readonly cancel: string[];
+  readonly lost: string[];
+}

@@ -1,0 +1,17 @@
+/** Names of the dispatch messages. The node dials out and sends; the control plane only answers. */
+export const pattern = {
+  nodeRegister: 'node.register.v1',
+  nodeHeartbeat: 'node.heartbeat.v1',
+  leaseAcquire: 'lease.acquire.v1',
+  leaseAttested: 'lease.attested.v1',
+  leaseKeyed: 'lease.keyed.v1',
+  leaseRunning: 'lease.running.v1',
+  leaseProgress: 'lease.progress.v1',
+  leaseCheckpoint: 'lease.checkpoint.v1',
+  leaseDeliver: 'lease.deliver.v1',
+  leaseFail: 'lease.fail.v1',
+} as const;
+export type Pattern = (typeof pattern)[keyof typeof pattern];
+
+/** Answer of messages that only report. */
+export type Acknowledged = Record<string, never>;
