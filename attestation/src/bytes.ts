@@ -77,3 +77,62 @@ export function uintBe(value: number | bigint, size: number): Uint8Array {
   if (rest !== 0n) throw new RangeError(`${value} does not fit in ${size} bytes`);
   return out;
 }
+
+/** Unsigned little-endian integer of `size` bytes at `offset`; the caller has checked the length. */
+export function uintLe(bytes: Uint8Array, offset: number, size: number): bigint {
+  let value = 0n;
+  for (let i = size - 1; i >= 0; i--) value = (value << 8n) | BigInt(bytes[offset + i]!);
+  return value;
+}
+
+/** Unsigned big-endian integer of a whole byte string. */
+export function uintFromBe(bytes: Uint8Array): bigint {
+  let value = 0n;
+  for (const byte of bytes) value = (value << 8n) | BigInt(byte);
+  return value;
+}
+
+const BASE64 = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/';
+
+/**
+ * Base64 (RFC 4648 §4) or base64url (§5), padding optional, white space between characters ignored.
+ * @throws Rejection BYTES_BASE64 for any other character, a length of 4n+1, or set bits behind the last byte
+ */
+export function fromBase64(text: string): Uint8Array {
+  const digits = text
+    .replace(/\s+/g, '')
+    .replace(/-/g, '+')
+    .replace(/_/g, '/')
+    .replace(/={1,2}$/, '');
+  const refuse = (): never => {
+    throw new Rejection('BYTES_BASE64', { expected: 'base64', got: text.slice(0, 40), rule: 'RFC 4648 §4' });
+  };
+  if (digits.length % 4 === 1) refuse();
+  const out = new Uint8Array(Math.floor((digits.length * 3) / 4));
+  let window = 0;
+  let bits = 0;
+  let length = 0;
+  for (const digit of digits) {
+    const value = BASE64.indexOf(digit);
+    if (value < 0) refuse();
+    window = ((window << 6) | value) & 0xffff;
+    bits += 6;
+    if (bits >= 8) {
+      bits -= 8;
+      out[length++] = (window >> bits) & 0xff;
+    }
+  }
+  if ((window & ((1 << bits) - 1)) !== 0) refuse();
+  return out;
+}
+
+export function toBase64(bytes: Uint8Array): string {
+  let text = '';
+  for (let i = 0; i < bytes.length; i += 3) {
+    const group = (bytes[i]! << 16) | ((bytes[i + 1] ?? 0) << 8) | (bytes[i + 2] ?? 0);
+    text += BASE64[group >> 18]! + BASE64[(group >> 12) & 63]!;
+    text += i + 1 < bytes.length ? BASE64[(group >> 6) & 63]! : '=';
+    text += i + 2 < bytes.length ? BASE64[group & 63]! : '=';
+  }
+  return text;
+}

@@ -14,3 +14,27 @@ export const certificateBytesMax = 16 * 1024;
 export const crlBytesMax = 1024 * 1024;
 /** One certificate path, certificates. */
 export const pathCertificatesMax = 10;
+/** Nesting of one DER element. */
+export const derDepthMax = 16;
+/** Extensions of one certificate or CRL. */
+export const extensionsMax = 32;
+/** One PEM text with certificates. */
+export const pemBytesMax = 256 * 1024;
+/** Certificates offered as path material for one leaf. */
+export const poolCertificatesMax = 24;
+/** Signature checks spent while building one path. */
+export const pathSignaturesMax = 24;
+/** GHCB certificate table. */
+export const certTableBytesMax = 256 * 1024;
+/** Azure HCL report: header, report and runtime claims. */
+export const hclBytesMax = 64 * 1024;
+/** Firmware image for a launch digest. */
+export const firmwareBytesMax = 64 * 1024 * 1024;
+/** Virtual CPUs of one guest, for a launch digest. */
+export const vcpusMax = 4096;
+/** One signed policy or set of reference values. */
+export const policyBytesMax = 1024 * 1024;
+/** GPUs of one composite evidence. */
+export const gpusMax = 64;
+/** Simulated roots, deny-list entries and other lists of a policy. */
+export const policyListMax = 10_000;

@@ -2,6 +2,7 @@
  * One check of an appraisal. A check starts as *not-checked* and only evidence that passes lifts it, so a forgotten
  * check can never affirm. The four ways not to pass are different facts and are never merged.
  */
+import { CollateralError, Rejection } from '../errors.js';
 
 /**
  * - `met`: the rule holds.
@@ -38,4 +39,58 @@ export interface Check {
   readonly source: string;
   /** What the reader can do when it is not met; empty when met. */
   readonly action: string;
+}
+
+/** The unchanging half of a check: what is demanded and why, in a table keyed by code. */
+export type CheckRule = Omit<Check, 'code' | 'status' | 'got'>;
+
+/** The list being filled. Codes that nobody settles stay `not-checked`. */
+export interface CheckBook<Code extends string> {
+  /** Records an outcome; `expected` replaces the general wording by the concrete value. A code is settled once. */
+  settle(code: Code, status: CheckStatus, got: string, expected?: string): void;
+  /**
+   * Runs a step: met with what it returns as the value seen; a Rejection settles it as forged under the rejection's own
+   * code, a CollateralError as missing. Any other error is a bug and passes through.
+   * @returns whether the step went through
+   */
+  attempt(code: Code, step: () => string | Promise<string>): Promise<boolean>;
+  /** Removes a check that does not apply to this evidence. */
+  drop(code: Code): void;
+  checks(): readonly Check[];
+}
+
+export function openChecks<Code extends string>(rules: Readonly<Record<Code, CheckRule>>): CheckBook<Code> {
+  const open = new Map<Code, Check>();
+  for (const [code, rule] of Object.entries(rules) as [Code, CheckRule][]) {
+    open.set(code, { code, status: 'not-checked', got: 'not checked', ...rule });
+  }
+  const put = (code: Code, change: Partial<Check> & { status: CheckStatus }): void => {
+    const check = open.get(code);
+    if (check === undefined || check.status !== 'not-checked') throw new Error(`check ${code} is unknown or settled`);
+    open.set(code, { ...check, ...change, action: change.status === 'met' ? '' : check.action });
+  };
+  return {
+    settle: (code, status, got, expected) => put(code, { status, got, ...(expected !== undefined && { expected }) }),
+    async attempt(code, step) {
+      try {
+        put(code, { status: 'met', got: await step() });
+        return true;
+      } catch (error) {
+        if (!(error instanceof Rejection) && !(error instanceof CollateralError)) throw error;
+        const status = error instanceof Rejection ? 'forged' : 'missing';
+        put(code, { status, code: error.code, got: error.detail.got, expected: error.detail.expected });
+        return false;
+      }
+    },
+    drop: (code) => void open.delete(code),
+    checks: () => [...open.values()],
+  };
+}
+
+/** Authenticity that follows from checks of authenticity alone; policy checks and optional collateral stay outside. */
+export function authenticityOf(checks: readonly Check[]): 'authentic' | 'forged' | 'undecided' {
+  if (checks.some((check) => check.status === 'forged' || check.status === 'refused')) return 'forged';
+  return checks.length > 0 && checks.every((check) => check.status === 'met' || check.status === 'warned')
+    ? 'authentic'
+    : 'undecided';
 }
