@@ -1,0 +1,48 @@
+import { describe, expect, it } from 'vitest';
+import { extFromDigest, extBytes, readExt, be64 } from './bytes.js';
+import * as F from './extension.js';
+import { P, inverse, mul, pow, rootOfUnity } from './goldilocks.js';
+import { eq, eqIndex, eqTable, evaluate, bitPoint, powerWeight } from './multilinear.js';
+
+const ext = (c0: bigint, c1: bigint): F.Ext => ({ c0, c1 });
+
+describe('field (SPEC §1 vectors)', () => {
+  it('has the published root of unity', () => {
+    expect(rootOfUnity(32)).toBe(0x185629dcda58878cn);
+    expect(pow(rootOfUnity(5), 32n)).toBe(1n);
+    expect(pow(rootOfUnity(5), 16n)).toBe(P - 1n);
+  });
+
+  it('multiplies and inverts in the extension', () => {
+    expect(F.mul(ext(3n, 5n), ext(11n, P - 2n))).toEqual(ext(P - 37n, 49n));
+    expect(F.inverse(ext(3n, 5n))).toEqual(ext(0x831597216a68de13n, 0xd03159714ea68de2n));
+    expect(mul(inverse(12345n), 12345n)).toBe(1n);
+    const a = ext(0xfffffffe00000000n, 0xffffffff00000000n);
+    expect(F.square(a)).toEqual(F.mul(a, a));
+  });
+
+  it('builds the eq table', () => {
+    const point = [ext(1n, 2n), ext(3n, 4n), ext(5n, 6n)];
+    const table = eqTable(point);
+    expect(table[0]).toEqual(ext(0xfffffffefffffe79n, 0xfffffffefffffea1n));
+    expect(table[7]).toEqual(ext(0x2cbn, 0x194n));
+    table.forEach((entry, i) => expect(entry).toEqual(eqIndex(point, i)));
+    expect(eq(point, bitPoint(5, 3))).toEqual(table[5]);
+  });
+
+  it('evaluates powers like the brute-force extension', () => {
+    const y = ext(77n, 5n);
+    const point = [ext(9n, 1n), ext(4n, 2n), ext(8n, 8n)];
+    const values = Array.from({ length: 8 }, (_, i) => F.pow(y, BigInt(i)));
+    expect(powerWeight(y, point)).toEqual(evaluate(values, point));
+  });
+
+  it('refuses elements that are not canonical', () => {
+    expect(readExt(extBytes(ext(P - 1n, 4n)), 0)).toEqual(ext(P - 1n, 4n));
+    expect(() => readExt(new Uint8Array([...be64(P), ...be64(0n)]), 0)).toThrow('STEP_NONCANONICAL');
+  });
+
+  it('reduces digests in two halves', () => {
+    expect(extFromDigest(new Uint8Array(32).fill(255))).toEqual(ext((2n ** 128n - 1n) % P, (2n ** 128n - 1n) % P));
+  });
+});

@@ -1,0 +1,52 @@
+/** The base field F_p, p = 2^64 − 2^32 + 1 (SPEC §1). Elements are bigints in [0, p). */
+
+export const P = 0xffffffff00000001n;
+/** Generator of the multiplicative group; also the coset shift of every code domain (SPEC §9.1). */
+export const GENERATOR = 7n;
+
+/** Canonical representative of any integer. */
+export function reduce(value: bigint): bigint {
+  const rest = value % P;
+  return rest < 0n ? rest + P : rest;
+}
+
+export function add(a: bigint, b: bigint): bigint {
+  const sum = a + b;
+  return sum >= P ? sum - P : sum;
+}
+
+export function sub(a: bigint, b: bigint): bigint {
+  const difference = a - b;
+  return difference < 0n ? difference + P : difference;
+}
+
+export function mul(a: bigint, b: bigint): bigint {
+  return (a * b) % P;
+}
+
+/** base^exponent, exponent ≥ 0. */
+export function pow(base: bigint, exponent: bigint): bigint {
+  let result = 1n;
+  let square = base;
+  for (let rest = exponent; rest > 0n; rest >>= 1n) {
+    if (rest & 1n) result = mul(result, square);
+    square = mul(square, square);
+  }
+  return result;
+}
+
+/** @throws RangeError for zero */
+export function inverse(a: bigint): bigint {
+  if (a === 0n) throw new RangeError('zero has no inverse');
+  return pow(a, P - 2n);
+}
+
+/** 2^-k. */
+export function inversePowerOfTwo(k: number): bigint {
+  return pow((P + 1n) / 2n, BigInt(k));
+}
+
+/** Primitive 2^k-th root of unity, 0 ≤ k ≤ 32. */
+export function rootOfUnity(k: number): bigint {
+  return pow(GENERATOR, (P - 1n) >> BigInt(k));
+}

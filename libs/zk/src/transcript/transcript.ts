@@ -1,0 +1,66 @@
+/** Fiat–Shamir transcript over keccak-256 (SPEC §5). */
+import { keccak_256 } from '@noble/hashes/sha3.js';
+import { Rejection, concatBytes, utf8 } from '#attestation';
+import { extBytes, extFromDigest } from '../field/bytes.js';
+import type { Ext } from '../field/extension.js';
+import { SITE, type Site } from './sites.js';
+
+export class Transcript {
+  #state = keccak_256(utf8('fxt-zk/1'));
+  #pending: Uint8Array[] = [];
+
+  absorb(bytes: Uint8Array): void {
+    this.#pending.push(bytes);
+  }
+
+  absorbExt(value: Ext): void {
+    this.absorb(extBytes(value));
+  }
+
+  /** The 32-byte state after everything absorbed so far and the tag of the site. */
+  digest(site: Site): Uint8Array {
+    this.#state = keccak_256(concatBytes(this.#state, ...this.#pending, Uint8Array.of(SITE[site])));
+    this.#pending = [];
+    return this.#state;
+  }
+
+  challenge(site: Site): Ext {
+    return extFromDigest(this.digest(site));
+  }
+
+  /**
+   * Grinding: `nonceFor` gives 8 bytes whose hash with the current state has `bits` leading zero bits; none is asked
+   * for when `bits` is 0.
+   * @throws Rejection STEP_POW
+   */
+  grind(bits: number, nonceFor: (seed: Uint8Array, bits: number) => Uint8Array): void {
+    if (bits === 0) return;
+    const seed = this.digest('pow');
+    const nonce = nonceFor(seed, bits);
+    if (!hasLeadingZeros(keccak_256(concatBytes(seed, nonce)), bits)) {
+      throw new Rejection('STEP_POW', {
+        expected: `a nonce with ${bits} leading zero bits`,
+        got: 'a hash without them',
+        rule: 'step-proof §5',
+      });
+    }
+    this.absorb(nonce);
+  }
+
+  /** `count` draws with replacement from [0, 2^bits), sorted, duplicates removed; bits ≤ 32. */
+  indices(site: Site, count: number, bits: number): number[] {
+    const drawn = new Set<number>();
+    for (let i = 0, digest = new Uint8Array(0); i < count; i++) {
+      if (i % 8 === 0) digest = this.digest(site) as Uint8Array<ArrayBuffer>;
+      const word = new DataView(digest.buffer, digest.byteOffset).getUint32(4 * (i % 8));
+      drawn.add(word % 2 ** bits);
+    }
+    return [...drawn].sort((a, b) => a - b);
+  }
+}
+
+/** The top `bits` bits of `digest` are zero; bits ≤ 32. */
+export function hasLeadingZeros(digest: Uint8Array, bits: number): boolean {
+  const word = new DataView(digest.buffer, digest.byteOffset).getUint32(0);
+  return word < 2 ** (32 - bits);
+}
