@@ -1,0 +1,111 @@
+/** The public face of a sealed data set: what it commits to, and the digests of its encrypted shards. */
+import { concatBytes, fromHex, fromUtf8, toHex, uintBe, utf8 } from '../bytes.js';
+import { Rejection } from '../errors.js';
+import { bytes, checkLength, list, oneOf, record, uint, type Field, type Shaped } from '../shape.js';
+
+export const datasetManifestBytesMax = 4 * 1024 * 1024;
+export const shardBytesMax = 8 * 1024 * 1024;
+/** Nonce and tag that AES-256-GCM adds to a shard's records; the nonce stands in the manifest, the tag at the end. */
+export const shardTagBytes = 16;
+
+const hex =
+  (size: number): Field<Uint8Array> =>
+  (value, path) =>
+    bytes(size)(typeof value === 'string' && /^0x[0-9a-f]*$/.test(value) ? fromHex(value) : value, path);
+
+const datasetManifestShape = {
+  version: oneOf(1),
+  id: hex(32),
+  /** Commitment to all blocks in order (fixed-point SPEC, data commitment). */
+  root: hex(32),
+  scheme: oneOf('state-keccak'),
+  /** Sealed records: whole blocks of `batch`. */
+  records: uint(2 ** 32, 1),
+  /** Feature bytes per record; a record is these and one label byte. */
+  features: uint(65_536, 1),
+  classes: uint(256, 2),
+  batch: uint(65_536, 1),
+  superblock: uint(65_536, 1),
+  shards: list(
+    record({
+      records: uint(2 ** 32, 1),
+      /** Ciphertext length, tag included. */
+      bytes: uint(shardBytesMax, 1),
+      nonce: hex(12),
+      /** SHA-256 of the ciphertext. */
+      sha256: hex(32),
+    }),
+    65_536,
+  ),
+};
+
+export type DatasetManifest = Shaped<typeof datasetManifestShape>;
+
+/** @throws Rejection MESSAGE_SHAPE, DATASET_MANIFEST */
+export function parseDatasetManifest(json: unknown): DatasetManifest {
+  const manifest = record(datasetManifestShape)(mapsOfObjects(json), 'dataset');
+  const sum = manifest.shards.reduce((total, shard) => total + shard.records, 0);
+  if (sum !== manifest.records) throw inconsistent(`${manifest.records} records in the shards`, `${sum}`);
+  if (manifest.records % (manifest.batch * manifest.superblock) !== 0) {
+    throw inconsistent(`a multiple of ${manifest.batch * manifest.superblock} records`, `${manifest.records}`);
+  }
+  manifest.shards.forEach((shard, index) => {
+    const expected = shard.records * (manifest.features + 1) + shardTagBytes;
+    if (shard.bytes !== expected) throw inconsistent(`shard ${index} of ${expected} bytes`, `${shard.bytes}`);
+  });
+  return manifest;
+}
+
+/** @throws Rejection MESSAGE_SIZE, DATASET_MANIFEST, MESSAGE_SHAPE */
+export function readDatasetManifest(file: Uint8Array): DatasetManifest {
+  checkLength('dataset manifest', file, datasetManifestBytesMax);
+  let json: unknown;
+  try {
+    json = JSON.parse(fromUtf8(file));
+  } catch {
+    throw inconsistent('a JSON document', 'something else');
+  }
+  return parseDatasetManifest(json);
+}
+
+export function datasetManifestJson(manifest: DatasetManifest): Record<string, unknown> {
+  return {
+    ...manifest,
+    id: `0x${toHex(manifest.id)}`,
+    root: `0x${toHex(manifest.root)}`,
+    shards: manifest.shards.map((shard) => ({
+      ...shard,
+      nonce: `0x${toHex(shard.nonce)}`,
+      sha256: `0x${toHex(shard.sha256)}`,
+    })),
+  };
+}
+
+/** Associated data of one shard: which data set, which shard, of how many, committed to by which root. */
+export function shardAssociatedData(
+  dataset: Pick<DatasetManifest, 'id' | 'root' | 'shards'>,
+  index: number,
+): Uint8Array {
+  return concatBytes(
+    utf8('veritrain/shard/v1'),
+    dataset.id,
+    dataset.root,
+    uintBe(index, 4),
+    uintBe(dataset.shards.length, 4),
+  );
+}
+
+function mapsOfObjects(json: unknown): unknown {
+  if (Array.isArray(json)) return json.map(mapsOfObjects);
+  if (typeof json !== 'object' || json === null) return json;
+  return new Map(Object.entries(json).map(([key, value]) => [key, mapsOfObjects(value)]));
+}
+
+function inconsistent(expected: string, got: string): Rejection {
+  return new Rejection('DATASET_MANIFEST', {
+    expected,
+    got,
+    rule: 'attestation SPEC, dataset manifest',
+    action: 'seal the data set again',
+  });
+}

@@ -1,0 +1,118 @@
+/**
+ * What host and enclave say to each other. The host is not trusted: every field is checked, and nothing here can make
+ * the enclave do more than train the job it holds and sign what it did.
+ *
+ * The host sends requests, each answered by one `ok` or `error` with the request's `id`; the enclave sends events of
+ * the running job unasked.
+ */
+import { bytes, bytesUpTo, list, nullable, oneOf, record, text, uint, type Field, type Shaped } from '#attestation';
+
+const address = bytes(20);
+const blob = bytesUpTo(12 * 1024 * 1024);
+const small = bytesUpTo(256 * 1024);
+
+const requestShapes = {
+  /** Makes the session keys and binds them to who is paid where. Once per process. */
+  open: { type: oneOf('open'), id: uint(), provider: address, chainId: uint(), registry: address },
+  /** Evidence for the open session over the verifier's nonce. */
+  attest: { type: oneOf('attest'), id: uint(), nonce: bytes(32) },
+  /** The job, the escrow it is paid by, the data set's public face and the data key sealed to the session. */
+  job: {
+    type: oneOf('job'),
+    id: uint(),
+    spec: small,
+    terms: small,
+    dataset: bytesUpTo(4 * 1024 * 1024),
+    sealedKey: bytesUpTo(4096),
+  },
+  shard: { type: oneOf('shard'), id: uint(), index: uint(65_535), ciphertext: blob },
+  /** Starts training, from the first step or from a checkpoint of this job that any of its enclaves made. */
+  train: { type: oneOf('train'), id: uint(), checkpoint: nullable(blob), threads: uint(256, 1) },
+  cancel: { type: oneOf('cancel'), id: uint() },
+} as const;
+
+export type RequestType = keyof typeof requestShapes;
+export type RequestOf<K extends RequestType> = Shaped<(typeof requestShapes)[K]>;
+export type Request = { [K in RequestType]: RequestOf<K> }[RequestType];
+
+const explanation = { expected: text(2000), got: text(2000), rule: text(400), action: text(2000) };
+
+const failure = { code: text(80), ...explanation, step: nullable(uint()), tensor: nullable(text(80)) };
+
+export const runSummary = record({
+  /** EIP-712 `Run` of settlement §3 that `seal` is over. */
+  upTo: uint(),
+  outcome: oneOf(0, 1, 2),
+  bordersRoot: bytes(32),
+  last: bytes(32),
+  delivery: bytes(32),
+});
+
+const eventShapes = {
+  progress: {
+    type: oneOf('progress'),
+    step: uint(),
+    of: uint(),
+    /** Mean cross-entropy of the batches since the last event, in millionths of a nat. */
+    lossMicro: uint(),
+    /** Right predictions on these batches, parts per million. */
+    accuracyPpm: uint(1_000_000),
+    samplesPerSecond: uint(),
+  },
+  checkpoint: {
+    type: oneOf('checkpoint'),
+    step: uint(),
+    statement: bytesUpTo(1024),
+    receipt: bytesUpTo(4096),
+    ciphertext: blob,
+  },
+  result: {
+    type: oneOf('result'),
+    ciphertext: blob,
+    /** Revealed on chain to be paid (settlement §12). */
+    revealKey: bytes(32),
+    borders: list(bytes(32), 4001),
+    run: runSummary,
+    seal: bytesUpTo(1024),
+    /** Microseconds by phase, for the summary. */
+    timings: record({
+      decryptMicros: uint(),
+      checkMicros: uint(),
+      trainMicros: uint(),
+      commitMicros: uint(),
+      signMicros: uint(),
+      sealMicros: uint(),
+    }),
+  },
+  failed: { type: oneOf('failed'), ...failure },
+} as const;
+
+export type EventType = keyof typeof eventShapes;
+export type EventOf<K extends EventType> = Shaped<(typeof eventShapes)[K]>;
+export type EnclaveEvent = { [K in EventType]: EventOf<K> }[EventType];
+
+const replyShapes = {
+  ok: { type: oneOf('ok'), id: uint(), body: bytesUpTo(2 * 1024 * 1024) },
+  error: { type: oneOf('error'), id: uint(), family: oneOf('configuration', 'collateral', 'rejection'), ...failure },
+} as const;
+
+export type OkReply = Shaped<typeof replyShapes.ok>;
+export type ErrorReply = Shaped<typeof replyShapes.error>;
+export type FromEnclave = EnclaveEvent | OkReply | ErrorReply;
+
+/** @throws Rejection MESSAGE_SHAPE */
+export const parseRequest = parserOf<Request>(requestShapes, 'request');
+
+/** @throws Rejection MESSAGE_SHAPE */
+export const parseFromEnclave = parserOf<FromEnclave>({ ...eventShapes, ...replyShapes }, 'enclave');
+
+function parserOf<T>(
+  shapes: Readonly<Record<string, Readonly<Record<string, Field<unknown>>>>>,
+  name: string,
+): (message: unknown) => T {
+  const types = Object.keys(shapes);
+  return (message) => {
+    const type = oneOf(...types)(message instanceof Map ? message.get('type') : undefined, `${name}.type`);
+    return record(shapes[type]!)(message, type) as T;
+  };
+}

@@ -1,0 +1,50 @@
+/** Encrypted shards in, records in block order out. A shard that is not this one of this data set never gets through. */
+import { Rejection, shardAssociatedData, toHex, type DatasetManifest } from '#attestation';
+import { open } from './aead.js';
+
+/**
+ * @param ciphertext  as stored, 16-byte tag at the end
+ * @returns records of `features` bytes and one label byte each
+ * @throws Rejection SHARD_INDEX, SHARD_LENGTH, SHARD_DIGEST, SHARD_AUTHENTICATION, LABEL_RANGE
+ */
+export async function openShard(
+  dataset: DatasetManifest,
+  index: number,
+  ciphertext: Uint8Array,
+  key: Uint8Array,
+): Promise<Uint8Array> {
+  const shard = dataset.shards[index];
+  if (shard === undefined) {
+    throw refused('SHARD_INDEX', `a shard below ${dataset.shards.length}`, `${index}`);
+  }
+  if (ciphertext.length !== shard.bytes) {
+    throw refused('SHARD_LENGTH', `shard ${index} of ${shard.bytes} bytes`, `${ciphertext.length}`);
+  }
+  const digest = new Uint8Array(await crypto.subtle.digest('SHA-256', ciphertext as Uint8Array<ArrayBuffer>));
+  if (toHex(digest) !== toHex(shard.sha256)) {
+    throw refused('SHARD_DIGEST', `shard ${index} with SHA-256 ${toHex(shard.sha256)}`, toHex(digest));
+  }
+  const associatedData = shardAssociatedData(dataset, index);
+  const what = `shard ${index} of data set ${toHex(dataset.id)}`;
+  const records = await open('SHARD_AUTHENTICATION', what, key, shard.nonce, ciphertext, associatedData);
+  checkLabels(dataset, index, records);
+  return records;
+}
+
+function checkLabels(dataset: DatasetManifest, index: number, records: Uint8Array): void {
+  const size = dataset.features + 1;
+  for (let at = dataset.features; at < records.length; at += size) {
+    if (records[at]! >= dataset.classes) {
+      throw refused('LABEL_RANGE', `labels below ${dataset.classes} in shard ${index}`, `${records[at]}`);
+    }
+  }
+}
+
+function refused(code: string, expected: string, got: string): Rejection {
+  return new Rejection(code, {
+    expected,
+    got,
+    rule: 'enclave SPEC, shards',
+    action: 'fetch the shard again from its owner, or seal the data set again',
+  });
+}
