@@ -1,0 +1,45 @@
+/** Static range rules R1 to R4 (fixed-point §10): under them float64 carries every intermediate value exactly. */
+import { refuse } from './errors.js';
+import type { Manifest } from './manifest.js';
+import { forwardBound } from './ops/dense.js';
+import { errorBound } from './ops/back.js';
+import { updateBound } from './ops/update.js';
+import { softmaxBounds } from './ops/softmax-ce.js';
+import { layerScales, stepSizeMax } from './scale.js';
+
+const exactMax = 1n << 53n;
+
+/**
+ * Refuses a manifest whose worst case leaves the integers that float64 carries exactly.
+ *
+ * @throws Rejection STEP_RANGE_R1 | STEP_RANGE_R2 | STEP_RANGE_R3 | STEP_RANGE_R4, naming the layer
+ */
+export function checkBounds(m: Manifest): void {
+  for (const scale of layerScales(m)) {
+    demand('R1', `layer ${scale.layer}`, forwardBound(scale), exactMax);
+    if (scale.layer > 1) demand('R2', `layer ${scale.layer}`, errorBound(scale), exactMax);
+    demand('R3', `layer ${scale.layer}`, updateBound(scale, m.batch, stepSizeMax(m)), exactMax);
+  }
+  if (m.loss.kind === 'softmax-ce') {
+    const { reciprocal, sum } = softmaxBounds(m.loss, m.g.at(-1)!, m.dims.at(-1)!);
+    demand('R4', 'the reciprocal', reciprocal, exactMax);
+    demand('R4', 'the sum of exponentials', sum, 1n << 16n);
+  }
+}
+
+function demand(ruleName: string, where: string, bound: bigint, limit: bigint): void {
+  if (bound < limit) return;
+  refuse(
+    `STEP_RANGE_${ruleName}`,
+    `a worst case of ${where} below 2^${limit.toString(2).length - 1}`,
+    `2^${bits(bound)}`,
+    `fixed-point §10 ${ruleName}`,
+  );
+}
+
+/** log2 of a positive integer, rounded up to hundredths. */
+function bits(value: bigint): string {
+  const size = value.toString(2).length;
+  const shift = Math.max(0, size - 53);
+  return (Math.ceil((Math.log2(Number(value >> BigInt(shift))) + shift) * 100) / 100).toFixed(2);
+}

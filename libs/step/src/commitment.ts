@@ -1,0 +1,60 @@
+/** Commitments to weights and data by scheme id (step SPEC §17). Another scheme is another row of the table. */
+import { keccak_256 } from '@noble/hashes/sha3.js';
+import { concatBytes, uintBe, utf8 } from '#attestation';
+import { canonicalJson } from './canonical-json.js';
+import { refuse } from './errors.js';
+import type { Manifest } from './manifest.js';
+import { stateDigest, tensorShapes, type Weights } from './weights.js';
+
+export interface WeightCommitment {
+  readonly scheme: string;
+  /** 32 bytes. */
+  readonly root: Uint8Array;
+  /** Binds names, sizes and parameters of the layout; 32 bytes. */
+  readonly layoutDigest: Uint8Array;
+}
+
+export interface CommitmentScheme {
+  readonly id: string;
+  commitWeights(m: Manifest, weights: Weights): WeightCommitment;
+  /** Digest of the records of superblock `index`; 32 bytes. */
+  dataDigest(index: number, records: Uint8Array): Promise<Uint8Array>;
+}
+
+/** Plain hashes: opens only by showing everything. The root of the weights is their state digest. */
+export const stateKeccak: CommitmentScheme = {
+  id: 'state-keccak',
+  commitWeights: (m, weights) => ({
+    scheme: 'state-keccak',
+    root: stateDigest(m, weights),
+    layoutDigest: keccak_256(
+      concatBytes(
+        utf8('veritrain/layout/state-keccak/v1'),
+        utf8(canonicalJson(tensorShapes(m).map(({ name, dims }) => ({ name, dims })))),
+      ),
+    ),
+  }),
+  dataDigest: async (index, records) => {
+    const bulk = await crypto.subtle.digest('SHA-256', Uint8Array.from(records));
+    const tag = keccak_256(utf8('fxt-data/state-keccak/v1'));
+    return keccak_256(concatBytes(tag, uintBe(index, 8), new Uint8Array(bulk)));
+  },
+};
+
+const schemes: Readonly<Record<string, CommitmentScheme>> = { [stateKeccak.id]: stateKeccak };
+
+/** @throws Rejection COMMITMENT_SCHEME for an id that this version does not know */
+export function commitmentScheme(id: string): CommitmentScheme {
+  const scheme = Object.hasOwn(schemes, id) ? schemes[id] : undefined;
+  return scheme ?? refuse('COMMITMENT_SCHEME', Object.keys(schemes).join(' or '), id, 'step SPEC §17');
+}
+
+/** @throws Rejection COMMITMENT_SCHEME, WEIGHTS_SHAPE */
+export function commitWeights(scheme: string, m: Manifest, weights: Weights): WeightCommitment {
+  return commitmentScheme(scheme).commitWeights(m, weights);
+}
+
+/** @throws Rejection COMMITMENT_SCHEME */
+export async function dataDigest(scheme: string, index: number, records: Uint8Array): Promise<Uint8Array> {
+  return commitmentScheme(scheme).dataDigest(index, records);
+}

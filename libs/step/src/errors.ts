@@ -1,0 +1,31 @@
+/** How libs/step refuses: one helper for coded rejections and the typed guard violation of fixed-point §1. */
+import { Rejection } from '#attestation';
+
+/** @throws Rejection always, with `code` */
+export function refuse(code: string, expected: string, got: unknown, rule: string): never {
+  const text = typeof got === 'string' ? got : (JSON.stringify(got) ?? String(got));
+  throw new Rejection(code, { expected, got: text.length > 120 ? `${text.slice(0, 120)}…` : text, rule });
+}
+
+/** A value left its declared range in training (`E_RANGE` of fixed-point §1): the job has no result. */
+export class GuardViolation extends Rejection {
+  constructor(
+    /** 0-based step of the job in which the value arose. */
+    readonly step: number,
+    /** `Y1`, `G1`, `W1`, `b1` … as in fixed-point §4 to §7. */
+    readonly tensor: string,
+    range: string,
+    magnitude: string,
+  ) {
+    super('GUARD_VIOLATION', {
+      expected: `${tensor} within ${range} at step ${step}`,
+      got: `step ${step}, tensor ${tensor}, value ${magnitude}`,
+      rule: 'fixed-point §7',
+      action: 'lower the learning rate or choose a wider profile',
+    });
+  }
+
+  override toJSON(): Record<string, unknown> {
+    return { ...super.toJSON(), step: this.step, tensor: this.tensor };
+  }
+}

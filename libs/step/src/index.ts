@@ -1,0 +1,60 @@
+/** libs/step: what one training step means, in exact integers. SPEC.md is normative. */
+export { canonicalJson, type CanonicalValue } from './canonical-json.js';
+export {
+  canonicalManifest,
+  manifestDigest,
+  parseManifest,
+  parseManifestText,
+  stepSize,
+  type Loss,
+  type Manifest,
+  type Sgd,
+} from './manifest.js';
+export { profileManifest, type ProfileName, type ProfileParameters } from './profile.js';
+export { layerScales, stepSizeMax, type LayerScale } from './scale.js';
+export { checkBounds } from './bounds.js';
+export { provability, type Provability } from './provability.js';
+export { clamp, divRound, floorDiv, isqrt, roundShift } from './integers.js';
+export { below, wordStream } from './random.js';
+export {
+  checkWeights,
+  decodeWeights,
+  encodeWeights,
+  initialWeights,
+  stateDigest,
+  tensorBytes,
+  tensorShapes,
+  type Tensor,
+  type TensorShape,
+  type Weights,
+} from './weights.js';
+export { expTable } from './table.js';
+export { blockOfStep, blocksOfSteps, epochCoefficients, orderSize, superblockOfStep, type OrderSize } from './order.js';
+export { shuffledIndices } from './shuffle.js';
+export { checkLabels, parseIdxImages, parseIdxLabels, type IdxImages } from './idx.js';
+export {
+  makeRecords,
+  orderExamples,
+  recordBytes,
+  splitRecords,
+  superblockBytes,
+  superblockRecords,
+  type Examples,
+} from './records.js';
+export { checkMerklePath, merklePath, merkleRoot } from './merkle.js';
+export {
+  commitmentScheme,
+  commitWeights,
+  dataDigest,
+  stateKeccak,
+  type CommitmentScheme,
+  type WeightCommitment,
+} from './commitment.js';
+export { checkSuperblocks, commitDataset, datasetRoot, type DatasetCommitment } from './dataset.js';
+export { stepReference, type LayerTrace, type StepTrace } from './reference.js';
+export { type Matrix } from './matrix.js';
+export { type SoftmaxTrace } from './ops/softmax-ce.js';
+export { buildEvaluateGraph, buildTrainGraph, type EvaluateGraph, type GuardOutput, type TrainGraph } from './graph.js';
+export { floatOnnx } from './float-onnx.js';
+export { encodeModel, GraphBuilder, type ElementType, type ValueInfo } from './onnx/graph-builder.js';
+export { GuardViolation } from './errors.js';

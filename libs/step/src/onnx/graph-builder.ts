@@ -1,0 +1,142 @@
+/** Builds ONNX graphs (IR version 8, opset 17) as protobuf bytes. Field numbers: onnx/onnx.proto of ONNX 1.12. */
+import { concatBytes } from '#attestation';
+import { bytesField, floatField, messageField, stringField, varintField } from './protobuf.js';
+
+export type ElementType = 'float32' | 'uint8' | 'int32' | 'int64' | 'float64';
+
+const elementCode: Record<ElementType, number> = { float32: 1, uint8: 2, int32: 6, int64: 7, float64: 11 };
+
+export interface ValueInfo {
+  readonly name: string;
+  readonly type: ElementType;
+  /** A number, or the name of a size that is free. */
+  readonly dims: readonly (number | string)[];
+}
+
+export type Attribute =
+  | { readonly float: number }
+  | { readonly int: number }
+  | { readonly ints: readonly number[] }
+  | { readonly graph: Uint8Array };
+
+export class GraphBuilder {
+  readonly #nodes: Uint8Array[] = [];
+  readonly #initializers: Uint8Array[] = [];
+  readonly #scalars = new Map<string, string>();
+  #count = 0;
+
+  /** @param prefix keeps the names of a graph and of its subgraphs apart */
+  constructor(readonly prefix: string) {}
+
+  /** Appends a node with one output and returns its name. */
+  node(
+    op: string,
+    inputs: readonly string[],
+    attributes: Readonly<Record<string, Attribute>> = {},
+    output = this.#fresh(),
+  ): string {
+    this.nodes(op, inputs, attributes, [output]);
+    return output;
+  }
+
+  nodes(
+    op: string,
+    inputs: readonly string[],
+    attributes: Readonly<Record<string, Attribute>>,
+    outputs: readonly string[],
+  ): void {
+    this.#nodes.push(
+      messageField(
+        1,
+        ...inputs.map((name) => stringField(1, name)),
+        ...outputs.map((name) => stringField(2, name)),
+        stringField(4, op),
+        ...Object.entries(attributes).map(([name, value]) => encodeAttribute(name, value)),
+      ),
+    );
+  }
+
+  /** Float constant of shape []; equal constants are shared. */
+  scalar(value: number, type: 'float32' | 'float64' = 'float64'): string {
+    const key = `${type} ${Object.is(value, -0) ? 0 : value}`;
+    let name = this.#scalars.get(key);
+    if (name === undefined) {
+      name = type === 'float64' ? this.float64([], Float64Array.of(value)) : this.float32([], Float32Array.of(value));
+      this.#scalars.set(key, name);
+    }
+    return name;
+  }
+
+  float64(dims: readonly number[], values: Float64Array): string {
+    return this.#initializer('float64', dims, 8, values.length, (view, i) => view.setFloat64(8 * i, values[i]!, true));
+  }
+
+  float32(dims: readonly number[], values: Float32Array): string {
+    return this.#initializer('float32', dims, 4, values.length, (view, i) => view.setFloat32(4 * i, values[i]!, true));
+  }
+
+  /** The int64 vector of axes that ReduceSum and Squeeze take. */
+  axes(...axes: readonly number[]): string {
+    return this.#initializer('int64', [axes.length], 8, axes.length, (view, i) =>
+      view.setBigInt64(8 * i, BigInt(axes[i]!), true),
+    );
+  }
+
+  /** @returns a GraphProto */
+  encode(name: string, inputs: readonly ValueInfo[], outputs: readonly ValueInfo[]): Uint8Array {
+    return concatBytes(
+      ...this.#nodes,
+      stringField(2, name),
+      ...this.#initializers,
+      ...inputs.map((info) => messageField(11, ...encodeInfo(info))),
+      ...outputs.map((info) => messageField(12, ...encodeInfo(info))),
+    );
+  }
+
+  #fresh(): string {
+    return `${this.prefix}${this.#count++}`;
+  }
+
+  #initializer(
+    type: ElementType,
+    dims: readonly number[],
+    elementBytes: number,
+    count: number,
+    write: (view: DataView, index: number) => void,
+  ): string {
+    const name = this.#fresh();
+    const raw = new Uint8Array(elementBytes * count);
+    const view = new DataView(raw.buffer);
+    for (let i = 0; i < count; i++) write(view, i);
+    const sizes = dims.map((size) => varintField(1, size));
+    this.#initializers.push(
+      messageField(5, ...sizes, varintField(2, elementCode[type]), stringField(8, name), bytesField(9, raw)),
+    );
+    return name;
+  }
+}
+
+/** @returns a ModelProto around a GraphProto */
+export function encodeModel(graph: Uint8Array): Uint8Array {
+  return concatBytes(
+    varintField(1, 8),
+    stringField(2, 'veritrain'),
+    bytesField(7, graph),
+    messageField(8, stringField(1, ''), varintField(2, 17)),
+  );
+}
+
+function encodeInfo(info: ValueInfo): Uint8Array[] {
+  const dims = info.dims.map((size) =>
+    messageField(1, typeof size === 'number' ? varintField(1, size) : stringField(2, size)),
+  );
+  const tensor = messageField(1, varintField(1, elementCode[info.type]), messageField(2, ...dims));
+  return [stringField(1, info.name), messageField(2, tensor)];
+}
+
+function encodeAttribute(name: string, value: Attribute): Uint8Array {
+  if ('float' in value) return messageField(5, stringField(1, name), floatField(2, value.float), varintField(20, 1));
+  if ('int' in value) return messageField(5, stringField(1, name), varintField(3, value.int), varintField(20, 2));
+  if ('graph' in value) return messageField(5, stringField(1, name), bytesField(6, value.graph), varintField(20, 5));
+  return messageField(5, stringField(1, name), ...value.ints.map((entry) => varintField(8, entry)), varintField(20, 7));
+}

@@ -1,0 +1,64 @@
+/** Which block each step trains on: the affine epoch order with superblocks (fixed-point §9). */
+import { refuse } from './errors.js';
+import { gcd } from './integers.js';
+import type { Manifest } from './manifest.js';
+import { below, wordStream } from './random.js';
+
+export interface OrderSize {
+  /** Superblocks N_S that one epoch visits. */
+  readonly superblocks: number;
+  /** Steps S·N_S of an epoch. */
+  readonly epochSteps: number;
+}
+
+/**
+ * @param recordCount records of the data set; those beyond the last whole superblock are not used
+ * @throws Rejection ORDER_TOO_FEW_RECORDS when there is not one whole superblock
+ */
+export function orderSize(m: Manifest, recordCount: number): OrderSize {
+  const superblocks = Math.floor(Math.floor(recordCount / m.batch) / m.superblock);
+  if (superblocks < 1) {
+    refuse('ORDER_TOO_FEW_RECORDS', `at least ${m.batch * m.superblock} records`, recordCount, 'fixed-point §9');
+  }
+  return { superblocks, epochSteps: superblocks * m.superblock };
+}
+
+/** α and β of an epoch over N groups. */
+export function epochCoefficients(seed: string, epoch: number, n: number): { alpha: number; beta: number } {
+  const word = wordStream('fxt/order/v1', seed);
+  let alpha = 1 + Number(below(word(2 * epoch), BigInt(n)));
+  while (gcd(alpha, n) !== 1) alpha = alpha === n ? 1 : alpha + 1;
+  return { alpha, beta: Number(below(word(2 * epoch + 1), BigInt(n))) };
+}
+
+/** Superblock index that the group of steps containing `step` reads. */
+export function superblockOfStep(m: Manifest, step: number, recordCount: number): number {
+  const { superblocks, epochSteps } = orderSize(m, recordCount);
+  const { alpha, beta } = epochCoefficients(m.seed, Math.floor(step / epochSteps), superblocks);
+  const group = Math.floor((step % epochSteps) / m.superblock);
+  return (((alpha * group) % superblocks) + beta) % superblocks;
+}
+
+/** Index of the block of B records that step `step` of the job trains on. */
+export function blockOfStep(m: Manifest, step: number, recordCount: number): number {
+  return m.superblock * superblockOfStep(m, step, recordCount) + (step % m.superblock);
+}
+
+/** `blockOfStep` of `count` steps from `fromStep` on, the coefficients drawn once per epoch. */
+export function blocksOfSteps(m: Manifest, fromStep: number, count: number, recordCount: number): Int32Array {
+  const { superblocks, epochSteps } = orderSize(m, recordCount);
+  const blocks = new Int32Array(count);
+  let epoch = -1;
+  let coefficients = { alpha: 1, beta: 0 };
+  for (let i = 0; i < count; i++) {
+    const step = fromStep + i;
+    if (Math.floor(step / epochSteps) !== epoch) {
+      epoch = Math.floor(step / epochSteps);
+      coefficients = epochCoefficients(m.seed, epoch, superblocks);
+    }
+    const group = Math.floor((step % epochSteps) / m.superblock);
+    const superblock = (((coefficients.alpha * group) % superblocks) + coefficients.beta) % superblocks;
+    blocks[i] = m.superblock * superblock + (step % m.superblock);
+  }
+  return blocks;
+}

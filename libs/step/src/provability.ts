@@ -1,0 +1,92 @@
+/** Can a step proof of version 1 cover this job, and in segments of how many steps (fixed-point §16, step-proof §13.3)? */
+import type { Manifest } from './manifest.js';
+import { layerScales, stepSizeMax, type LayerScale } from './scale.js';
+
+export interface Provability {
+  /** True when a segment of the manifest's superblock S can be proved. */
+  readonly provable: boolean;
+  /** Largest power of two T for which no condition wraps; 0 when none does. */
+  readonly segmentStepsMax: number;
+  /** Why not, one sentence each; empty when provable. */
+  readonly reasons: readonly string[];
+}
+
+const segmentStepsCap = 1 << 20;
+
+export function provability(m: Manifest): Provability {
+  const reasons = shapeReasons(m);
+  if (reasons.length > 0) return { provable: false, segmentStepsMax: 0, reasons };
+  let segmentStepsMax = 0;
+  for (let T = 1; T <= segmentStepsCap && wrapReasons(m, T).length === 0; T *= 2) segmentStepsMax = T;
+  if (m.superblock <= segmentStepsMax) return { provable: true, segmentStepsMax, reasons: [] };
+  return { provable: false, segmentStepsMax, reasons: wrapReasons(m, m.superblock) };
+}
+
+/** Conditions that do not depend on the segment length. */
+function shapeReasons(m: Manifest): string[] {
+  const reasons: string[] = [];
+  const demand = (holds: boolean, reason: string) => {
+    if (!holds) reasons.push(reason);
+  };
+  const { loss } = m;
+  const [classes, g] = [m.dims.at(-1)!, m.g.at(-1)!];
+  demand(m.dims.length >= 3, 'a proof needs at least two layers');
+  demand((m.batch & (m.batch - 1)) === 0, `batch ${m.batch} is not a power of two`);
+  demand(m.ybits === 16, `ybits is ${m.ybits}, not 16`);
+  demand(m.gbits <= 16, `gbits is ${m.gbits}, more than 16`);
+  if (loss.kind === 'mse') {
+    reasons.push('the loss is mse; version 1 proves softmax-ce');
+  } else {
+    demand(loss.E === g && loss.k === g + 16, `softmax needs E = g_L = ${g} and k = g_L + 16`);
+    demand(loss.k < 32 && classes * 2 ** loss.E < 2 ** 16, `N4: 2^k < 2^32 and C·2^E < 2^16 fail for C = ${classes}`);
+  }
+  for (const scale of layerScales(m)) {
+    const l = scale.layer;
+    const inRange = (s: number | undefined) => s === undefined || (s >= 17 && s <= 32);
+    demand(inRange(scale.forwardShift), `layer ${l}: forward shift ${scale.forwardShift} is outside 17..32`);
+    demand(inRange(scale.backwardShift), `layer ${l}: backward shift ${scale.backwardShift} is outside 17..32`);
+    demand(scale.weightBits <= 31, `layer ${l}: w + wint = ${scale.weightBits} is more than 31`);
+    demand(scale.biasBits >= 15, `layer ${l}: β + wint = ${scale.biasBits} is less than 15`);
+  }
+  return reasons;
+}
+
+/** No-wrap conditions N1 to N3 for segments of T steps; weights inside a segment have moved at most T − 1 times. */
+function wrapReasons(m: Manifest, T: number): string[] {
+  return layerScales(m).flatMap((scale) => {
+    const name = (condition: string, value: bigint, limit: bigint) =>
+      value < limit ? [] : [`layer ${scale.layer}: ${condition} fails for segments of ${T} steps`];
+    const cap = 1n << 62n;
+    const { forward, backward, weight, bias } = magnitudes(m, scale, BigInt(T));
+    const scaled = (s: number) => (1n << BigInt(32 + s)) - (1n << 17n);
+    return [
+      ...name('N1 (forward below 2^62)', forward, cap),
+      ...name('N2 (forward, scaled limb)', forward, scaled(scale.forwardShift)),
+      ...(scale.backwardShift === undefined
+        ? []
+        : [
+            ...name('N1 (backward below 2^62)', backward, cap),
+            ...name('N2 (backward, scaled limb)', backward, scaled(scale.backwardShift)),
+          ]),
+      ...name('N1 (weights below 2^62)', weight > bias ? weight : bias, cap),
+      ...name('N3 (weights, scaled limb)', weight, scaled(scale.weightBits + 1)),
+      ...name('N3 (biases, scaled limb)', bias, scaled(scale.biasBits + 1)),
+    ];
+  });
+}
+
+function magnitudes(m: Manifest, scale: LayerScale, T: bigint) {
+  const errorSum = BigInt(stepSizeMax(m)) * BigInt(m.batch) * BigInt(scale.errorMax);
+  const change = errorSum * BigInt(scale.inputMax);
+  const [omega, omegaBias] = [1n << BigInt(scale.weightBits), 1n << BigInt(scale.biasBits)];
+  const inside = omega + (T - 1n) * change;
+  const products = BigInt(scale.inputs) * BigInt(scale.inputMax) * inside;
+  const biasTerm = (omegaBias + (T - 1n) * errorSum) << BigInt(2 * scale.aIn);
+  const rounding = (s: number) => 1n << BigInt(s + 16);
+  return {
+    forward: products + biasTerm + rounding(scale.forwardShift),
+    backward: BigInt(scale.outputs) * BigInt(scale.errorMax) * inside + rounding(scale.backwardShift ?? 0),
+    weight: 2n * omega + T * change,
+    bias: 2n * omegaBias + T * errorSum,
+  };
+}

@@ -1,0 +1,126 @@
+/** Weights as named integer tensors: initial values, canonical bytes, state digest (fixed-point §9, §11). */
+import { keccak_256 } from '@noble/hashes/sha3.js';
+import { uintBe, utf8 } from '#attestation';
+import { refuse } from './errors.js';
+import { isqrt } from './integers.js';
+import type { Manifest } from './manifest.js';
+import { below, wordStream } from './random.js';
+import { layerScales } from './scale.js';
+
+export interface Tensor {
+  /** `W1`, `b1`, `W2` … */
+  readonly name: string;
+  /** [n_{l-1}, n_l] for weights, [n_l] for biases. */
+  readonly dims: readonly number[];
+  /** Row-major. */
+  readonly values: BigInt64Array;
+}
+
+/** W1, b1, W2, b2 … in this order. */
+export type Weights = readonly Tensor[];
+
+export interface TensorShape {
+  readonly name: string;
+  readonly dims: readonly number[];
+  /** Largest magnitude the guard allows: 2^(w + wint) − 1 or 2^(β + wint) − 1. */
+  readonly magnitudeMax: bigint;
+}
+
+export function tensorShapes(m: Manifest): readonly TensorShape[] {
+  return layerScales(m).flatMap(({ layer, inputs, outputs, weightBits, biasBits }) => [
+    { name: `W${layer}`, dims: [inputs, outputs], magnitudeMax: (1n << BigInt(weightBits)) - 1n },
+    { name: `b${layer}`, dims: [outputs], magnitudeMax: (1n << BigInt(biasBits)) - 1n },
+  ]);
+}
+
+export function tensorSize(dims: readonly number[]): number {
+  return dims.reduce((product, size) => product * size, 1);
+}
+
+/** Start weights drawn from the manifest's seed; biases are 0. */
+export function initialWeights(m: Manifest): Weights {
+  const word = wordStream('fxt/init/v1', m.seed);
+  let i = 0;
+  return layerScales(m).flatMap(({ layer, inputs, outputs, w }) => {
+    const limit = isqrt((6n * 4n ** BigInt(w)) / BigInt(inputs));
+    const values = new BigInt64Array(inputs * outputs);
+    for (let j = 0; j < values.length; j++) values[j] = below(word(i++), 2n * limit + 1n) - limit;
+    return [
+      { name: `W${layer}`, dims: [inputs, outputs], values },
+      { name: `b${layer}`, dims: [outputs], values: new BigInt64Array(outputs) },
+    ];
+  });
+}
+
+/** @throws Rejection WEIGHTS_SHAPE or WEIGHTS_RANGE when the tensors are not weights of this manifest */
+export function checkWeights(m: Manifest, weights: Weights): void {
+  const shapes = tensorShapes(m);
+  if (weights.length !== shapes.length) refuse('WEIGHTS_SHAPE', `${shapes.length} tensors`, weights.length, rule);
+  shapes.forEach((shape, index) => {
+    const { name, dims, values } = weights[index]!;
+    if (name !== shape.name || String(dims) !== String(shape.dims) || values.length !== tensorSize(shape.dims)) {
+      refuse('WEIGHTS_SHAPE', `${shape.name} [${shape.dims.join()}]`, `${name} [${dims.join()}]`, rule);
+    }
+    for (const value of values) {
+      if (value > shape.magnitudeMax || value < -shape.magnitudeMax) {
+        refuse('WEIGHTS_RANGE', `${name} within ±${shape.magnitudeMax}`, String(value), 'fixed-point §7');
+      }
+    }
+  });
+}
+
+/** keccak-256 of `fxt-state-v1` and, per tensor, u32be rank, u32be dims, int64 little-endian elements; 32 bytes. */
+export function stateDigest(m: Manifest, weights: Weights): Uint8Array {
+  const hash = keccak_256.create().update(utf8('fxt-state-v1'));
+  tensorShapes(m).forEach((shape, index) => {
+    const tensor = weights[index];
+    if (tensor?.name !== shape.name || tensor.values.length !== tensorSize(shape.dims)) {
+      refuse('WEIGHTS_SHAPE', `${shape.name} [${shape.dims.join()}]`, tensor?.name ?? 'nothing', rule);
+    }
+    hash.update(uintBe(shape.dims.length, 4));
+    for (const size of shape.dims) hash.update(uintBe(size, 4));
+    hash.update(tensorBytes(tensor.values));
+  });
+  return hash.digest();
+}
+
+/** Elements as int64 two's complement little-endian. */
+export function tensorBytes(values: BigInt64Array): Uint8Array {
+  const bytes = new Uint8Array(8 * values.length);
+  const view = new DataView(bytes.buffer);
+  for (let i = 0; i < values.length; i++) view.setBigInt64(8 * i, values[i]!, true);
+  return bytes;
+}
+
+/** Canonical bytes of all elements in tensor order, without names or sizes; the manifest fixes those. */
+export function encodeWeights(weights: Weights): Uint8Array {
+  const bytes = new Uint8Array(weights.reduce((sum, { values }) => sum + 8 * values.length, 0));
+  let offset = 0;
+  for (const { values } of weights) {
+    bytes.set(tensorBytes(values), offset);
+    offset += 8 * values.length;
+  }
+  return bytes;
+}
+
+/**
+ * Inverse of `encodeWeights`.
+ *
+ * @throws Rejection WEIGHTS_LENGTH, WEIGHTS_RANGE
+ */
+export function decodeWeights(m: Manifest, bytes: Uint8Array): Weights {
+  const shapes = tensorShapes(m);
+  const expected = shapes.reduce((sum, { dims }) => sum + 8 * tensorSize(dims), 0);
+  if (bytes.length !== expected) refuse('WEIGHTS_LENGTH', `${expected} bytes`, bytes.length, rule);
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  let offset = 0;
+  const weights = shapes.map(({ name, dims }) => {
+    const values = new BigInt64Array(tensorSize(dims));
+    for (let i = 0; i < values.length; i++, offset += 8) values[i] = view.getBigInt64(offset, true);
+    return { name, dims, values };
+  });
+  checkWeights(m, weights);
+  return weights;
+}
+
+const rule = 'fixed-point §11';
