@@ -1,6 +1,18 @@
 /** The only door of attestation/: what a third party needs to judge a claim. */
 export { CodedError, CollateralError, ConfigurationError, Rejection, type Explanation } from './errors.js';
-export { compareBytes, concatBytes, equalBytes, fromHex, fromUtf8, isZero, toHex, uintBe, utf8 } from './bytes.js';
+export {
+  compareBytes,
+  concatBytes,
+  equalBytes,
+  fromBase64,
+  fromHex,
+  fromUtf8,
+  isZero,
+  toBase64,
+  toHex,
+  uintBe,
+  utf8,
+} from './bytes.js';
 export { decodeCanonical, encodeCanonical, type CborValue } from './cbor.js';
 export { readSign1, signSign1, verifySign1 } from './cose.js';
 export {
@@ -17,6 +29,7 @@ export {
   type Field,
   type Shaped,
 } from './shape.js';
+export { addressOfPublicKey, recoverAddress } from './statement/address.js';
 export { exactBytes, keccak, taggedDigest, word, type Digest } from './statement/digest.js';
 export { weightsDigest, type WeightCommitment } from './statement/weight-commitment.js';
 export {
@@ -55,3 +68,19 @@ export {
 export { encodeDataKey, keyReleaseAad, keyReleaseInfo, parseDataKey, type DataKey } from './key-release.js';
 export { deliveryAssociatedData, deliveryKey, keyCommitment } from './delivery.js';
 export { receiptBytesMax, receiptContentType, signReceipt, verifyReceipt, type VerifiedReceipt } from './receipt.js';
+export {
+  describeSnpReport,
+  parseSnpReport,
+  snpFieldsOf,
+  snpReportBytes,
+  snpReportFields,
+  snpSignedBytes,
+} from './snp/abi.js';
+export { type SnpField, type SnpFieldLine, type SnpReport, type SnpVersion } from './snp/abi.js';
+export { hwidBytes, productLayout, snpProducts, type SnpProduct } from './snp/product.js';
+export { readTcb, tcbBelow, tcbOffsets, tcbText, type Tcb, type TcbComponent, type TcbLayout } from './snp/tcb.js';
+export { readGuestPolicy, readPlatformInfo, type GuestPolicy, type PlatformInfo } from './snp/policy.js';
+export { readSnpEndorsement, snpOids, type SnpEndorsement } from './snp/vcek.js';
+export { amdIntermediates, amdRoots, type SnpRoot } from './snp/roots.js';
+export { kdsChainUrl, kdsCrlUrl, kdsVcekUrl } from './snp/kds.js';
+export { certTableEndorsements, parseCertTable, type CertTableEntry, type CertTableRole } from './snp/cert-table.js';

@@ -94,3 +94,14 @@ export function authenticityOf(checks: readonly Check[]): 'authentic' | 'forged'
     ? 'authentic'
     : 'undecided';
 }
+
+/** Overall outcome of AR4SI and EAR; `none`: not enough is known. */
+export type Tier = 'affirming' | 'warning' | 'contraindicated' | 'none';
+
+/** Bad news first: what is forged or refused outweighs what is unknown, which outweighs a warning. No check, no tier. */
+export function tierOf(checks: readonly Check[]): Tier {
+  const has = (...statuses: readonly CheckStatus[]): boolean => checks.some(({ status }) => statuses.includes(status));
+  if (has('forged', 'refused')) return 'contraindicated';
+  if (checks.length === 0 || has('missing', 'not-checked')) return 'none';
+  return has('warned') ? 'warning' : 'affirming';
+}

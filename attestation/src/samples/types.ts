@@ -1,5 +1,5 @@
 /** Samples of real evidence: one manifest entry, its files, its folder's anchors; the verdict and the reasons. */
-import type { Check } from '../appraisal/checks.js';
+import type { Check, Tier } from '../appraisal/checks.js';
 
 export interface SampleEntry {
   readonly id: string;
@@ -10,8 +10,6 @@ export interface SampleEntry {
   /** Unix seconds, from `expect.at`. */
   readonly at: number;
 }
-
-export type Tier = 'affirming' | 'warning' | 'contraindicated' | 'none';
 
 export interface SampleVerdict {
   /** Signatures, chain, identity links and strict encoding all hold at `at`. */

@@ -1,0 +1,45 @@
+/** Product lines with their own root of trust, and how a report names its product (attestation SPEC §5.4). */
+import { Rejection } from '../errors.js';
+import { isZero } from '../bytes.js';
+import type { SnpReport } from './abi.js';
+import type { TcbLayout } from './tcb.js';
+
+export type SnpProduct = 'Milan' | 'Genoa' | 'Turin';
+export const snpProducts: readonly SnpProduct[] = ['Milan', 'Genoa', 'Turin'];
+
+/** CPUID family and inclusive model range. Bergamo and Siena (0xa0..0xaf) are endorsed by the Genoa root. */
+export const productModels: readonly { family: number; from: number; to: number; product: SnpProduct }[] = [
+  { family: 0x19, from: 0x00, to: 0x0f, product: 'Milan' },
+  { family: 0x19, from: 0x10, to: 0x1f, product: 'Genoa' },
+  { family: 0x19, from: 0xa0, to: 0xaf, product: 'Genoa' },
+  { family: 0x1a, from: 0x00, to: 0x11, product: 'Turin' },
+];
+
+export const productLayout: Readonly<Record<SnpProduct, TcbLayout>> = { Milan: 0, Genoa: 0, Turin: 1 };
+/** Bytes of a chip's id. */
+export const hwidBytes: Readonly<Record<SnpProduct, number>> = { Milan: 64, Genoa: 64, Turin: 8 };
+
+/**
+ * Products the report can come from: one for version 3 and later; for version 2, which carries no CPUID, those whose
+ * chip id has this shape.
+ * @throws Rejection SNP_PRODUCT_UNSUPPORTED
+ */
+export function candidateProducts(report: SnpReport): readonly SnpProduct[] {
+  const { cpuid } = report;
+  if (cpuid === undefined) {
+    const short = !isZero(report.chipId) && isZero(report.chipId.subarray(8));
+    return short ? ['Turin'] : ['Milan', 'Genoa'];
+  }
+  const found = productModels.find(
+    ({ family, from, to }) => cpuid.family === family && cpuid.model >= from && cpuid.model <= to,
+  );
+  if (found === undefined) {
+    throw new Rejection('SNP_PRODUCT_UNSUPPORTED', {
+      expected: 'Milan, Genoa, Bergamo, Siena or Turin',
+      got: `family 0x${cpuid.family.toString(16)}, model 0x${cpuid.model.toString(16)}`,
+      rule: 'AMD 57230; attestation SPEC §5.4',
+      action: 'this verifier holds no root for that product',
+    });
+  }
+  return [found.product];
+}
