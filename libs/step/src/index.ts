@@ -58,3 +58,4 @@ export { buildEvaluateGraph, buildTrainGraph, type EvaluateGraph, type GuardOutp
 export { floatOnnx } from './float-onnx.js';
 export { encodeModel, GraphBuilder, type ElementType, type ValueInfo } from './onnx/graph-builder.js';
 export { GuardViolation } from './errors.js';
+export { idxBytesMax, manifestBytesMax } from './limits.js';

@@ -1,0 +1,75 @@
+/**
+ * The engine alone as a process. One JSON request on stdin (EngineRequest in engine-run.ts), for example
+ *   {"manifest":{…},"images":"train-images","labels":"train-labels","digestAt":[0,1,4],"threads":1}
+ * One JSON document on stdout: {"digests":{"0":"…"},"samplesPerSecond":n} and exit status 0, or
+ *   {"error":{"code","family","expected","got","rule"}} and exit status 1.
+ * Progress on stderr, one JSON object per line: {"step","loss","accuracy"}.
+ */
+import { readFile, stat } from 'node:fs/promises';
+import { CodedError, ConfigurationError, Rejection } from '#attestation';
+import { idxBytesMax, manifestBytesMax } from '#libs/step';
+import { parseEngineRequest, runEngine, type EngineReport } from './engine-run.js';
+
+const requestBytesMax = 2 * manifestBytesMax;
+
+async function readStdin(): Promise<unknown> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of process.stdin as AsyncIterable<Buffer>) {
+    size += chunk.length;
+    if (size > requestBytesMax) {
+      throw new Rejection('ENGINE_REQUEST', {
+        expected: `at most ${requestBytesMax} bytes`,
+        got: 'more',
+        rule: 'enclave engine request',
+      });
+    }
+    chunks.push(chunk);
+  }
+  try {
+    return JSON.parse(Buffer.concat(chunks).toString('utf8'));
+  } catch {
+    throw new Rejection('ENGINE_REQUEST', { expected: 'JSON text', got: 'other text', rule: 'RFC 8259' });
+  }
+}
+
+async function readLimited(path: string): Promise<Uint8Array> {
+  const size = await stat(path).then(
+    (found) => (found.isFile() ? found.size : -1),
+    () => -1,
+  );
+  if (size < 0) {
+    throw new ConfigurationError('IDX_FILE_UNREADABLE', {
+      expected: 'a readable file',
+      got: path,
+      rule: 'engine request',
+    });
+  }
+  if (size > idxBytesMax) {
+    throw new Rejection('IDX_OVERSIZE', {
+      expected: `at most ${idxBytesMax} bytes`,
+      got: `${size}`,
+      rule: 'IDX file format',
+    });
+  }
+  return readFile(path);
+}
+
+async function main(): Promise<EngineReport> {
+  const request = parseEngineRequest(await readStdin());
+  return runEngine(
+    request,
+    readLimited,
+    () => performance.now(),
+    (progress) => process.stderr.write(`${JSON.stringify(progress)}\n`),
+  );
+}
+
+try {
+  process.stdout.write(`${JSON.stringify(await main())}\n`);
+} catch (error) {
+  if (!(error instanceof CodedError)) throw error;
+  process.stderr.write(`${error.message}\n`);
+  process.stdout.write(`${JSON.stringify({ error: error.toJSON() })}\n`);
+  process.exitCode = 1;
+}

@@ -1,0 +1,216 @@
+/**
+ * Runs the training graph of a manifest on onnxruntime: many steps per call, weights in exact integers outside.
+ * Threads and graph optimisation cannot change a bit of the result (fixed-point §10).
+ */
+import { InferenceSession, Tensor } from 'onnxruntime-node';
+import { Rejection } from '#attestation';
+import {
+  blocksOfSteps,
+  buildEvaluateGraph,
+  buildTrainGraph,
+  checkLabels,
+  checkWeights,
+  GuardViolation,
+  orderSize,
+  stepSize,
+  type Examples,
+  type GuardOutput,
+  type Manifest,
+  type Weights,
+} from '#libs/step';
+import { chunkMetrics, type Metrics } from './metrics.js';
+import { toTensors, toWeights, type WeightTensors } from './tensors.js';
+
+export interface EngineOptions {
+  /** Threads of one operator; 1 when absent. */
+  readonly threads?: number;
+  /** Level of graph optimisation; `all` when absent. */
+  readonly optimization?: 'disabled' | 'basic' | 'extended' | 'all';
+}
+
+export interface ChunkProgress extends Metrics {
+  /** Steps of the job done so far. */
+  readonly step: number;
+  /** Weights after those steps; converting them costs about a tenth of a step per call, so ask only when needed. */
+  readonly weights: () => Weights;
+}
+
+export interface TrainRequest {
+  readonly dataset: LoadedDataset;
+  /** Weights before step `fromStep`. */
+  readonly weights: Weights;
+  readonly fromStep: number;
+  readonly stepCount: number;
+  /** Steps of one call of the runtime; 100 when absent. */
+  readonly chunkSteps?: number;
+  /** Called after every chunk; training goes on when its promise is fulfilled and stops when it is rejected. */
+  readonly onChunk?: (progress: ChunkProgress) => void | Promise<void>;
+}
+
+/** Examples in committed order as the graph reads them; made by `Engine.load`. */
+export interface LoadedDataset {
+  readonly recordCount: number;
+  readonly labels: Int32Array;
+  readonly feeds: { readonly features: Tensor; readonly labels: Tensor };
+}
+
+export class Engine {
+  readonly #guards: readonly GuardOutput[];
+  readonly #evaluateGuards: readonly GuardOutput[];
+
+  private constructor(
+    readonly manifest: Manifest,
+    private readonly trainSession: InferenceSession,
+    private readonly evaluateSession: InferenceSession,
+    guards: { train: readonly GuardOutput[]; evaluate: readonly GuardOutput[] },
+  ) {
+    this.#guards = guards.train;
+    this.#evaluateGuards = guards.evaluate;
+  }
+
+  /** @throws Rejection STEP_RANGE_R1 … STEP_RANGE_R4 */
+  static async open(manifest: Manifest, options: EngineOptions = {}): Promise<Engine> {
+    const [train, evaluate] = [buildTrainGraph(manifest), buildEvaluateGraph(manifest)];
+    const sessionOptions: InferenceSession.SessionOptions = {
+      executionProviders: ['cpu'],
+      executionMode: 'sequential',
+      intraOpNumThreads: options.threads ?? 1,
+      interOpNumThreads: 1,
+      graphOptimizationLevel: options.optimization ?? 'all',
+      logSeverityLevel: 3,
+    };
+    return new Engine(
+      manifest,
+      await InferenceSession.create(train.model, sessionOptions),
+      await InferenceSession.create(evaluate.model, sessionOptions),
+      { train: train.guards, evaluate: evaluate.guards },
+    );
+  }
+
+  /**
+   * @param examples shuffled records, whole; those beyond the last superblock are not used
+   * @throws Rejection ORDER_TOO_FEW_RECORDS, DATASET_WIDTH, LABEL_RANGE
+   */
+  load(examples: Examples): LoadedDataset {
+    const { dims, batch } = this.manifest;
+    const [n0, classes] = [dims[0]!, dims.at(-1)!];
+    const blocks = orderSize(this.manifest, examples.count).epochSteps;
+    if (examples.features.length !== examples.count * n0 || examples.labels.length !== examples.count) {
+      throw new Rejection('DATASET_WIDTH', {
+        expected: `${examples.count} examples of ${n0} bytes and a label`,
+        got: `${examples.features.length} bytes, ${examples.labels.length} labels`,
+        rule: 'fixed-point §11',
+      });
+    }
+    checkLabels(examples.labels, classes);
+    const labels = Int32Array.from(examples.labels.subarray(0, blocks * batch));
+    const features = examples.features.subarray(0, blocks * batch * n0);
+    return {
+      recordCount: examples.count,
+      labels,
+      feeds: {
+        features: new Tensor('uint8', features, [blocks, batch, n0]),
+        labels: new Tensor('int32', labels, [blocks, batch]),
+      },
+    };
+  }
+
+  /**
+   * Trains steps fromStep … fromStep + stepCount − 1 of the job.
+   *
+   * @returns weights after the last step
+   * @throws  GuardViolation GUARD_VIOLATION; Rejection WEIGHTS_SHAPE, WEIGHTS_RANGE, STEP_OUT_OF_JOB
+   */
+  async train(request: TrainRequest): Promise<Weights> {
+    const { dataset, fromStep, stepCount, chunkSteps = 100, onChunk } = request;
+    const { manifest } = this;
+    this.#checkSteps(fromStep, stepCount);
+    checkWeights(manifest, request.weights);
+    let tensors = toTensors(request.weights);
+    for (let done = 0; done < stepCount;) {
+      const first = fromStep + done;
+      const count = Math.min(chunkSteps, stepCount - done);
+      const blocks = blocksOfSteps(manifest, first, count, dataset.recordCount);
+      const sizes = Float64Array.from(blocks, (_, i) => stepSize(manifest, first + i));
+      const result = await this.trainSession.run({
+        ...dataset.feeds,
+        ...tensors,
+        blocks: new Tensor('int32', blocks, [count]),
+        m: new Tensor('float64', sizes, [count]),
+      });
+      checkGuards(this.#guards, result, first, count);
+      tensors = nextTensors(tensors, result);
+      done += count;
+      if (onChunk) {
+        const current = tensors;
+        const error = result.error!.data as Float64Array;
+        await onChunk({
+          step: first + count,
+          ...chunkMetrics(manifest, error, dataset.labels, blocks),
+          weights: () => toWeights(manifest, current),
+        });
+      }
+    }
+    return toWeights(manifest, tensors);
+  }
+
+  /**
+   * Exact integer predictions (fixed-point §4) and how many of them are right.
+   *
+   * @throws GuardViolation when a pre-activation leaves its range; Rejection WEIGHTS_SHAPE, WEIGHTS_RANGE, DATASET_WIDTH
+   */
+  async evaluate(weights: Weights, examples: Examples): Promise<{ predictions: Uint8Array; right: number }> {
+    checkWeights(this.manifest, weights);
+    const n0 = this.manifest.dims[0]!;
+    const tensors = toTensors(weights);
+    const predictions = new Uint8Array(examples.count);
+    const rowsMax = 1_000;
+    for (let first = 0; first < examples.count; first += rowsMax) {
+      const rows = Math.min(rowsMax, examples.count - first);
+      const features = examples.features.subarray(first * n0, (first + rows) * n0);
+      const result = await this.evaluateSession.run({
+        features: new Tensor('uint8', features, [rows, n0]),
+        ...tensors,
+      });
+      checkGuards(this.#evaluateGuards, result, this.manifest.steps, 1);
+      predictions.set(Uint8Array.from(result.prediction!.data as BigInt64Array, Number), first);
+    }
+    return { predictions, right: predictions.reduce((sum, p, i) => sum + (p === examples.labels[i] ? 1 : 0), 0) };
+  }
+
+  async close(): Promise<void> {
+    await this.trainSession.release();
+    await this.evaluateSession.release();
+  }
+
+  #checkSteps(fromStep: number, stepCount: number): void {
+    const { steps } = this.manifest;
+    if (fromStep >= 0 && stepCount >= 0 && fromStep + stepCount <= steps) return;
+    throw new Rejection('STEP_OUT_OF_JOB', {
+      expected: `steps within 0..${steps}`,
+      got: `${fromStep} to ${fromStep + stepCount}`,
+      rule: 'fixed-point §3',
+    });
+  }
+}
+
+function nextTensors(tensors: WeightTensors, result: InferenceSession.ReturnType): WeightTensors {
+  return Object.fromEntries(Object.keys(tensors).map((name) => [name, result[`${name}.next`] as Tensor]));
+}
+
+/** Finds the first step, and in it the first tensor, whose largest magnitude is out of range. */
+function checkGuards(
+  guards: readonly GuardOutput[],
+  result: InferenceSession.ReturnType,
+  firstStep: number,
+  count: number,
+): void {
+  for (let i = 0; i < count; i++) {
+    for (const { output, tensor, magnitudeMax } of guards) {
+      const magnitude = (result[output]!.data as Float64Array)[i]!;
+      if (!(magnitude <= magnitudeMax)) {
+        throw new GuardViolation(firstStep + i, tensor, `±${magnitudeMax}`, `±${magnitude}`);
+      }
+    }
+  }
+}

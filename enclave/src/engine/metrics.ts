@@ -1,0 +1,35 @@
+/** Progress figures read off the loss gradient that the graph returns; outside the semantics (fixed-point §5). */
+import type { Manifest } from '#libs/step';
+
+export interface Metrics {
+  /** Mean over the examples: −ln p of the label (softmax-ce) or the squared error (mse). */
+  readonly loss: number;
+  /** Share of examples whose label has the largest output. */
+  readonly accuracy: number;
+}
+
+/**
+ * @param error  G_L of `blocks.length` steps, row-major [steps, B, C]
+ * @param labels labels of all blocks, [blocks, B]
+ */
+export function chunkMetrics(m: Manifest, error: Float64Array, labels: Int32Array, blocks: Int32Array): Metrics {
+  const [B, C, one] = [m.batch, m.dims.at(-1)!, 2 ** m.g.at(-1)!];
+  let loss = 0;
+  let right = 0;
+  for (let row = 0; row < blocks.length * B; row++) {
+    const label = labels[blocks[Math.floor(row / B)]! * B + (row % B)]!;
+    let largest = 0;
+    let squares = 0;
+    const ofLabel = error[row * C + label]! + one;
+    for (let c = 0; c < C; c++) {
+      const value = error[row * C + c]!;
+      squares += value * value;
+      const output = c === label ? ofLabel : value;
+      if (c > 0 && output > (largest === label ? ofLabel : error[row * C + largest]!)) largest = c;
+    }
+    if (largest === label) right++;
+    loss += m.loss.kind === 'mse' ? squares / (one * one) : -Math.log(Math.max(ofLabel, 0.5) / one);
+  }
+  const rows = blocks.length * B;
+  return { loss: loss / rows, accuracy: right / rows };
+}
