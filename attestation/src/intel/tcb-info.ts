@@ -38,7 +38,8 @@ const optional =
   (value, path) =>
     value === undefined ? absent : field(value, path);
 
-const object =
+/** A JSON object with at least these members. */
+export const object =
   <S extends Readonly<Record<string, Field<unknown>>>>(shape: S): Field<Shaped<S>> =>
   (value, path) => {
     if (typeof value !== 'object' || value === null || Array.isArray(value))
@@ -105,7 +106,7 @@ export type ModuleSigner = Shaped<typeof signer>;
 
 /** @throws Rejection QUOTE_COLLATERAL_FORMAT, MESSAGE_SHAPE, BYTES_HEX, DER_MALFORMED for a date that does not exist */
 export function parseTcbInfo(json: string): TcbInfo {
-  const info = tcbInfo(parseJson(json), 'tcbInfo');
+  const info = tcbInfo(parseJson(json, collateralTextMax), 'tcbInfo');
   if (info.id === 'TDX' && info.tcbLevels.some(({ tcb }) => tcb.tdxtcbcomponents.length === 0)) {
     throw misread('tcbInfo.tcbLevels', 'tdxtcbcomponents in every level', 'none');
   }
@@ -114,12 +115,12 @@ export function parseTcbInfo(json: string): TcbInfo {
 
 /** @throws Rejection as `parseTcbInfo` */
 export function parseQeIdentity(json: string): QeIdentity {
-  return qeIdentity(parseJson(json), 'enclaveIdentity');
+  return qeIdentity(parseJson(json, collateralTextMax), 'enclaveIdentity');
 }
 
-function parseJson(json: string): unknown {
-  if (json.length > collateralTextMax)
-    throw misread('document', `at most ${collateralTextMax} characters`, `${json.length}`);
+/** @throws Rejection QUOTE_COLLATERAL_FORMAT */
+export function parseJson(json: string, lengthMax: number): unknown {
+  if (json.length > lengthMax) throw misread('document', `at most ${lengthMax} characters`, `${json.length}`);
   try {
     return JSON.parse(json);
   } catch {

@@ -3,7 +3,7 @@
  * Source: tee-evidence §5.2 rules 5 and 6; Intel DCAP Quote Verification Library, TCB level selection.
  */
 import { equalBytes } from '../bytes.js';
-import { integerLe, type SgxReport, type TdReport } from './quote.js';
+import { integerLe, type QuoteBody, type SgxReport, type TdReport } from './quote.js';
 import type { ModuleSigner, PlatformLevel, QeIdentity, SvnLevel, TcbInfo, TcbStatus } from './tcb-info.js';
 
 /** From the PCK certificate: 16 component SVNs, each 0..255, and the PCE's SVN. */
@@ -93,6 +93,40 @@ function reversed(bytes: Uint8Array): Uint8Array {
 
 function matchesMasked(value: Uint8Array, expected: Uint8Array, mask: Uint8Array): boolean {
   return value.every((byte, i) => (byte & mask[i]!) === (expected[i]! & mask[i]!));
+}
+
+export interface TcbJudgement {
+  /** undefined when platform, module or QE reaches no level: then nothing vouches for it. */
+  readonly status: TcbStatus | undefined;
+  readonly platform: PlatformLevel | undefined;
+  /** TDX only. */
+  readonly module: ModuleJudgement | undefined;
+  readonly qe: SvnLevel | undefined;
+  readonly advisories: readonly string[];
+  readonly evaluationDataNumber: number;
+}
+
+/** Platform, TDX module and QE judged together. */
+export function judgeTcb(info: TcbInfo, tcb: PlatformTcb, body: QuoteBody, qe: SvnLevel | undefined): TcbJudgement {
+  const report = body.kind === 'sgx' ? undefined : body.report;
+  const platform = selectPlatformLevel(info.tcbLevels, tcb, report?.teeTcbSvn);
+  const module = report && judgeModule(info, report);
+  const parts = module && module.id !== 'TDX' ? [qe, module.level] : [qe];
+  const levels = [platform, ...parts].filter((level) => level !== undefined);
+  const complete = platform !== undefined && levels.length === parts.length + 1;
+  return {
+    status: complete
+      ? combineStatuses(
+          platform.tcbStatus,
+          levels.slice(1).map(({ tcbStatus }) => tcbStatus),
+        )
+      : undefined,
+    platform,
+    module,
+    qe,
+    advisories: [...new Set(levels.flatMap(({ advisoryIDs }) => advisoryIDs))],
+    evaluationDataNumber: info.tcbEvaluationDataNumber,
+  };
 }
 
 /** The status of platform, TDX module and QE together: a part that is out of date makes the whole out of date. */

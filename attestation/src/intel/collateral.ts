@@ -1,0 +1,186 @@
+/**
+ * Intel's collateral for a quote: signed TCB info and QE identity, and revocation lists. What cannot be authenticated is
+ * a Rejection; what is genuine but absent, out of its dates or about another platform is a CollateralError.
+ * Source: tee-evidence §5.2 rules 3 and 4.
+ */
+import { equalBytes, fromHex, toHex, utf8 } from '../bytes.js';
+import { CollateralError, Rejection } from '../errors.js';
+import { crlBytesMax, pemBytesMax } from '../limits.js';
+import { text } from '../shape.js';
+import { verifySignature } from '../signatures.js';
+import { parsePemCertificates, type Certificate } from '../x509/certificate.js';
+import { parseCrl, revocationOf, verifyCrl, type Crl, type RevocationState } from '../x509/crl.js';
+import { verifyPath } from '../x509/path.js';
+import { collateralBundleMax, collateralTextMax } from './limits.js';
+import type { PckIdentity } from './pck.js';
+import { object, parseJson, parseQeIdentity, parseTcbInfo, type QeIdentity, type TcbInfo } from './tcb-info.js';
+
+export interface SignedDocument {
+  /** Exactly the bytes that Intel signed, as text. */
+  readonly json: string;
+  /** ECDSA P-256, r‖s. */
+  readonly signature: Uint8Array;
+  /** PEM: TCB signing certificate, root. */
+  readonly chain?: string;
+}
+
+export interface QuoteCollateral {
+  readonly tcbInfo?: SignedDocument;
+  readonly qeIdentity?: SignedDocument;
+}
+
+export interface Trust {
+  /** Unix seconds. */
+  readonly at: number;
+  /** SHA-256 of the SubjectPublicKeyInfo of accepted roots, hexadecimal. */
+  readonly pins: ReadonlySet<string>;
+}
+
+const responsePattern = /^\{"(tcbInfo|enclaveIdentity)":(\{.*\}),"signature":"([0-9a-fA-F]{128})"\}\s*$/s;
+
+/**
+ * Splits the body of a PCS answer without re-encoding the signed text.
+ * @throws Rejection QUOTE_COLLATERAL_FORMAT
+ */
+export function readPcsResponse(body: string, chain?: string): SignedDocument {
+  const match = body.length <= collateralTextMax ? responsePattern.exec(body) : null;
+  if (match === null) {
+    const expected = 'an object of tcbInfo or enclaveIdentity, and signature';
+    throw new Rejection('QUOTE_COLLATERAL_FORMAT', {
+      expected,
+      got: body.slice(0, 40),
+      rule: 'Intel PCS API version 4',
+    });
+  }
+  return { json: match[2]!, signature: fromHex(match[3]!), ...(chain !== undefined && { chain }) };
+}
+
+const bundleShape = {
+  root_ca_crl: text(2 * crlBytesMax),
+  pck_crl: text(2 * crlBytesMax),
+  tcb_info_issuer_chain: text(pemBytesMax),
+  tcb_info: text(collateralTextMax),
+  tcb_info_signature: text(128),
+  qe_identity_issuer_chain: text(pemBytesMax),
+  qe_identity: text(collateralTextMax),
+  qe_identity_signature: text(128),
+};
+
+/**
+ * Reads the JSON file in which tools exchange all collateral of one platform; CRLs and signatures are hexadecimal.
+ * The chain of the PCK list in it has no weight: the quote's own verified chain says who may sign that list.
+ *
+ * @throws Rejection QUOTE_COLLATERAL_FORMAT, MESSAGE_SHAPE, BYTES_HEX
+ */
+export function parseCollateralBundle(json: string): { collateral: QuoteCollateral; crls: readonly Uint8Array[] } {
+  const bundle = object(bundleShape)(parseJson(json, collateralBundleMax), 'collateral');
+  const document = (name: 'tcb_info' | 'qe_identity'): SignedDocument => ({
+    json: bundle[name],
+    signature: fromHex(bundle[`${name}_signature`]),
+    chain: bundle[`${name}_issuer_chain`],
+  });
+  return {
+    collateral: { tcbInfo: document('tcb_info'), qeIdentity: document('qe_identity') },
+    crls: [fromHex(bundle.root_ca_crl), fromHex(bundle.pck_crl)],
+  };
+}
+
+/** TCB info for this platform with the certificate that signed it. @throws Rejection, CollateralError */
+export async function readTcbInfo(
+  document: SignedDocument | undefined,
+  tee: 'SGX' | 'TDX',
+  pck: PckIdentity,
+  trust: Trust,
+): Promise<{ document: TcbInfo; signer: Certificate }> {
+  const signer = await authenticate('QUOTE_TCB_INFO', document, trust);
+  const info = parseTcbInfo(document!.json);
+  const wanted = `${tee} ${toHex(pck.fmspc)} ${toHex(pck.pceId)}`;
+  const given = `${info.id} ${toHex(info.fmspc)} ${toHex(info.pceId)}`;
+  if (wanted !== given) missing('QUOTE_TCB_INFO_OTHER_PLATFORM', `TCB info of ${wanted}`, given);
+  checkDates('QUOTE_TCB_INFO', info, trust.at);
+  return { document: info, signer };
+}
+
+/** Identity of the quoting enclave with the certificate that signed it. @throws Rejection, CollateralError */
+export async function readQeIdentity(
+  document: SignedDocument | undefined,
+  tee: 'SGX' | 'TDX',
+  trust: Trust,
+): Promise<{ document: QeIdentity; signer: Certificate }> {
+  const signer = await authenticate('QUOTE_QE_IDENTITY', document, trust);
+  const identity = parseQeIdentity(document!.json);
+  const wanted = tee === 'TDX' ? 'TD_QE' : 'QE';
+  if (identity.id !== wanted) missing('QUOTE_QE_IDENTITY_OTHER_ENCLAVE', wanted, identity.id);
+  checkDates('QUOTE_QE_IDENTITY', identity, trust.at);
+  return { document: identity, signer };
+}
+
+/** The signer must be issued by the root itself and be no CA: a PCK key must not pass for it. */
+async function authenticate(code: string, document: SignedDocument | undefined, trust: Trust): Promise<Certificate> {
+  if (document === undefined) return missing(`${code}_MISSING`, 'the signed document', 'none');
+  if (document.chain === undefined) return missing(`${code}_CHAIN_MISSING`, 'the chain of its signer', 'none');
+  const [leaf, ...pool] = parsePemCertificates(document.chain) as [Certificate, ...Certificate[]];
+  const path = await verifyPath({ leaf, pool, rootSpkiSha256: trust.pins, at: trust.at }).catch(expiredAsMissing);
+  if (path.certificates.length !== 2) {
+    reject(`${code}_SIGNER`, 'a signer issued by the root', `a path of ${path.certificates.length} certificates`);
+  }
+  await verifySignature('ecdsa-p256-sha256', leaf.spki, document.signature, utf8(document.json)).catch(
+    (error: unknown) => {
+      if (!(error instanceof Rejection)) throw error;
+      reject(`${code}_SIGNATURE`, `a signature by ${leaf.subjectText}`, error.code);
+    },
+  );
+  return leaf;
+}
+
+function expiredAsMissing(error: unknown): never {
+  const dated = error instanceof Rejection && /^X509_PATH_(EXPIRED|NOT_YET)$/.test(error.code);
+  throw dated ? new CollateralError(error.code, error.detail) : error;
+}
+
+function checkDates(code: string, window: { issueDate: number; nextUpdate: number }, at: number): void {
+  if (at < window.issueDate) missing(`${code}_NOT_YET`, `issued at or before ${at}`, `${window.issueDate}`);
+  if (at >= window.nextUpdate) missing(`${code}_EXPIRED`, `next update after ${at}`, `${window.nextUpdate}`);
+}
+
+export interface Revocation {
+  readonly state: RevocationState;
+  /** The lists that decided, one per issuer. */
+  readonly lists: readonly Crl[];
+}
+
+/**
+ * Looks every certificate up in the list of its issuer; `unknown` where that list was not supplied.
+ * @param crls      DER
+ * @param subjects  certificate and the verified issuer of it
+ * @throws Rejection CRL_*, X509_SIGNATURE when a list of one of these issuers is not authentic
+ */
+export async function readRevocation(
+  crls: readonly Uint8Array[],
+  subjects: readonly { certificate: Certificate; issuer: Certificate }[],
+  at: number,
+): Promise<Revocation> {
+  const parsed = crls.map(parseCrl);
+  const lists = new Set<Crl>();
+  const states = new Set<RevocationState>();
+  for (const { certificate, issuer } of subjects) {
+    const own = parsed.filter((crl) => equalBytes(crl.issuer, issuer.subject));
+    if (own.length === 0) states.add('unknown');
+    for (const crl of own) {
+      await verifyCrl(crl, issuer);
+      lists.add(crl);
+      states.add(revocationOf(crl, [certificate.serial], at));
+    }
+  }
+  const worst = (['revoked', 'unknown', 'stale', 'good'] as const).find((state) => states.has(state));
+  return { state: worst ?? 'unknown', lists: [...lists] };
+}
+
+function missing(code: string, expected: string, got: string): never {
+  const action = 'fetch the collateral of this platform for this time';
+  throw new CollateralError(code, { expected, got, rule: 'tee-evidence §5.2', action });
+}
+
+function reject(code: string, expected: string, got: string): never {
+  throw new Rejection(code, { expected, got, rule: 'tee-evidence §5.2' });
+}

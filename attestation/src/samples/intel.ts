@@ -1,0 +1,49 @@
+/** Runner for folders of Intel quotes: file `quote`, with `collateral` or with single documents and lists. */
+import { fromUtf8 } from '../bytes.js';
+import { openChecks, tierOf, type CheckRule } from '../appraisal/checks.js';
+import { parseCollateralBundle, readPcsResponse, type QuoteCollateral } from '../intel/collateral.js';
+import { appraiseQuote, neutralQuotePolicy } from '../intel/policy.js';
+import { verifyQuote } from '../intel/verify.js';
+import { parsePemCertificates } from '../x509/certificate.js';
+import type { SampleEntry, SampleRunner } from './types.js';
+
+const rules = {
+  QUOTE_COLLATERAL_FORMAT: {
+    claim: 'hardware',
+    expected: 'Intel’s documents',
+    rule: 'The supplied collateral can be read.',
+    source: 'Intel PCS API version 4',
+    action: 'fetch the collateral again',
+  },
+} satisfies Record<string, CheckRule>;
+
+export const runIntelSample: SampleRunner = async (entry) => {
+  const pins = new Set(entry.anchors.flatMap(parsePemCertificates).map(({ spkiSha256 }) => spkiSha256));
+  const book = openChecks(rules);
+  let material: Material = {};
+  const readable = await book.attempt('QUOTE_COLLATERAL_FORMAT', () => {
+    material = readMaterial(entry);
+    return `${entry.files.size - 1} files beside the quote`;
+  });
+  const quote = entry.files.get('quote') ?? new Uint8Array();
+  const verified = await verifyQuote({ quote, at: entry.at, pins, ...material });
+  const policyChecks = verified.claims ? appraiseQuote(verified.claims, neutralQuotePolicy) : [];
+  const checks = [...book.checks(), ...verified.checks, ...policyChecks];
+  return { authentic: readable && verified.authenticity === 'authentic', appraisal: tierOf(checks), checks };
+};
+
+interface Material {
+  readonly collateral?: QuoteCollateral;
+  readonly crls?: readonly Uint8Array[];
+}
+
+function readMaterial({ files }: SampleEntry): Material {
+  const bundle = files.get('collateral');
+  if (bundle !== undefined) return parseCollateralBundle(fromUtf8(bundle));
+  const [tcbInfo, qeIdentity] = (['tcbInfo', 'qeIdentity'] as const).map((name) => {
+    const file = files.get(name);
+    return file && readPcsResponse(fromUtf8(file));
+  });
+  const crls = ['rootCrl', 'pckCrl'].flatMap((name) => files.get(name) ?? []);
+  return { collateral: { ...(tcbInfo && { tcbInfo }), ...(qeIdentity && { qeIdentity }) }, crls };
+}
