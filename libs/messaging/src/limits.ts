@@ -1,10 +1,10 @@
 /** Maxima of what travels in dispatch messages and REST bodies, in bytes unless the name says otherwise. */
 
-export const specBytesMax = 128 * 1024;
+export const specBytesMax = 64 * 1024;
 export const policyBytesMax = 256 * 1024;
-export const evidenceBytesMax = 512 * 1024;
-export const receiptBytesMax = 16 * 1024;
-export const statementBytesMax = 1024;
+export const evidenceBytesMax = 1024 * 1024;
+export const receiptBytesMax = 4096;
+export const statementBytesMax = 224;
 export const sealBytesMax = 128 * 1024;
 export const attestationResultBytesMax = 512 * 1024;
 /** One stored ciphertext: a checkpoint, a result or a shard. */

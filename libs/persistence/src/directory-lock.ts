@@ -1,0 +1,82 @@
+/**
+ * Keeps a second process out of a data directory: PGlite does not. The lock file names the holder by process id and
+ * start time, so a lock left by a killed process is recognised even when its id was given to another.
+ */
+import { closeSync, mkdirSync, openSync, readFileSync, renameSync, rmSync, writeSync } from 'node:fs';
+import { join } from 'node:path';
+import { ConfigurationError } from '#attestation';
+
+export interface DirectoryLock {
+  release(): void;
+}
+
+/** @throws ConfigurationError DATA_DIRECTORY_IN_USE */
+export function lockDirectory(directory: string): DirectoryLock {
+  mkdirSync(directory, { recursive: true });
+  const path = join(directory, 'veritrain.lock');
+  const mine = `${process.pid} ${startTimeOf(process.pid)}\n`;
+  for (let tries = 0; tries < 3; tries += 1) {
+    try {
+      const file = openSync(path, 'wx', 0o600);
+      writeSync(file, mine);
+      closeSync(file);
+      return { release: () => rmSync(path, { force: true }) };
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+    }
+    const holder = read(path);
+    if (holder !== undefined && isAlive(holder)) {
+      throw new ConfigurationError('DATA_DIRECTORY_IN_USE', {
+        expected: 'a data directory that no other process uses',
+        got: `process ${holder.split(' ')[0]}`,
+        rule: 'control-plane README, embedded database',
+        action: 'Stop that process, or choose another VERITRAIN_DATA_DIR.',
+      });
+    }
+    removeStale(path, holder);
+  }
+  throw new ConfigurationError('DATA_DIRECTORY_IN_USE', {
+    expected: 'a lock file that can be taken',
+    got: 'another process takes it first each time',
+    rule: 'control-plane README, embedded database',
+  });
+}
+
+/** Moves the stale file away and puts it back if another process had replaced it in between. */
+function removeStale(path: string, stale: string | undefined): void {
+  const aside = `${path}.${process.pid}`;
+  try {
+    renameSync(path, aside);
+    if (read(aside) === stale) rmSync(aside, { force: true });
+    else renameSync(aside, path);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+  }
+}
+
+function read(path: string): string | undefined {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch {
+    return undefined;
+  }
+}
+
+function isAlive(holder: string): boolean {
+  const [id, started] = holder.trim().split(' ');
+  const pid = Number(id);
+  if (!Number.isInteger(pid) || pid <= 0) return false;
+  try {
+    process.kill(pid, 0);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ESRCH') return false;
+  }
+  return startTimeOf(pid) === started;
+}
+
+/** Field 22 of /proc/PID/stat (proc(5)); `0` where there is no such file. */
+function startTimeOf(pid: number): string {
+  const stat = read(`/proc/${pid}/stat`);
+  if (stat === undefined) return '0';
+  return stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19] ?? '0';
+}

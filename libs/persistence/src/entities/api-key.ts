@@ -1,0 +1,30 @@
+import { Column, Entity, PrimaryColumn } from 'typeorm';
+
+export const roles = ['client', 'operator', 'reviewer', 'admin'] as const;
+export type Role = (typeof roles)[number];
+
+/** One API key `vt_<id>_<secret>`; the secret itself is never stored. */
+@Entity('api_key')
+export class ApiKey {
+  @PrimaryColumn({ type: 'text' })
+  id: string;
+
+  @Column({ type: 'text' })
+  tenant: string;
+
+  @Column({ type: 'text' })
+  role: Role;
+
+  @Column({ type: 'text' })
+  name: string;
+
+  /** SHA-256 of the secret. */
+  @Column({ type: 'bytea' })
+  secretHash: Buffer;
+
+  @Column({ type: 'timestamptz' })
+  createdAt: Date;
+
+  @Column({ type: 'timestamptz', nullable: true })
+  revokedAt: Date | null;
+}

@@ -1,0 +1,47 @@
+import { Column, Entity, ForeignKey, PrimaryColumn } from 'typeorm';
+
+/** A sealed data set: its manifest is public to the parties, its shards are ciphertext. */
+@Entity('dataset')
+export class Dataset {
+  @PrimaryColumn({ type: 'text' })
+  id: string;
+
+  @Column({ type: 'text' })
+  tenant: string;
+
+  @Column({ type: 'jsonb' })
+  manifest: unknown;
+
+  /** Dataset root, fixed-point §9; 0x-hexadecimal. */
+  @Column({ type: 'text' })
+  root: string;
+
+  @Column({ type: 'bigint' })
+  records: string;
+
+  @Column({ type: 'int' })
+  shards: number;
+
+  @Column({ type: 'timestamptz' })
+  createdAt: Date;
+}
+
+@Entity('dataset_shard')
+export class DatasetShard {
+  @PrimaryColumn({ type: 'text' })
+  @ForeignKey(() => Dataset)
+  datasetId: string;
+
+  @PrimaryColumn({ type: 'int' })
+  index: number;
+
+  /** SHA-256 of the ciphertext. */
+  @Column({ type: 'text' })
+  sha256: string;
+
+  @Column({ type: 'int' })
+  bytes: number;
+
+  @Column({ type: 'timestamptz', nullable: true })
+  uploadedAt: Date | null;
+}

@@ -1,0 +1,51 @@
+import { Column, Entity, ForeignKey, PrimaryColumn } from 'typeorm';
+import { Lease } from './lease.js';
+
+/** What an enclave offered as evidence under one lease, and what the job's policy said about it. */
+@Entity('verdict')
+export class Verdict {
+  @PrimaryColumn({ type: 'uuid' })
+  @ForeignKey(() => Lease)
+  leaseId: string;
+
+  @Column({ type: 'text' })
+  jobId: string;
+
+  @Column({ type: 'text' })
+  tier: string;
+
+  /** The evidence envelope as it came. */
+  @Column({ type: 'bytea' })
+  evidence: Buffer;
+
+  @Column({ type: 'jsonb' })
+  checks: unknown;
+
+  /** Ed25519 public key that signs this session's receipts; null when the evidence bound none. */
+  @Column({ type: 'bytea', nullable: true })
+  receiptKey: Buffer | null;
+
+  /** Unix time of the appraisal. */
+  @Column({ type: 'bigint' })
+  at: string;
+}
+
+/** The public part of a key release, and the broker's attestation result. */
+@Entity('key_release')
+export class KeyRelease {
+  @PrimaryColumn({ type: 'uuid' })
+  @ForeignKey(() => Lease)
+  leaseId: string;
+
+  @Column({ type: 'text' })
+  jobId: string;
+
+  @Column({ type: 'jsonb' })
+  release: Record<string, unknown>;
+
+  @Column({ type: 'bytea' })
+  result: Buffer;
+
+  @Column({ type: 'timestamptz' })
+  createdAt: Date;
+}

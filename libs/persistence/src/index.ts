@@ -1,0 +1,16 @@
+/** The control plane's durable truth: tables, migrations and the two engines. */
+export { defaultCacheDirectory } from './cache-directory.js';
+export { openDatabase, type Database, type DatabaseLocation } from './database.js';
+export { ensureTemplate } from './template.js';
+export { dumpSchema } from './schema-dump.js';
+export { ApiKey, roles, type Role } from './entities/api-key.js';
+export { BlobRecord } from './entities/blob.js';
+export { ChainCursor, EscrowEventRecord } from './entities/chain.js';
+export { Dataset, DatasetShard } from './entities/dataset.js';
+export { KeyRelease, Verdict } from './entities/evidence.js';
+export { Idempotency } from './entities/idempotency.js';
+export { Job } from './entities/job.js';
+export { AuditEntry, JobEvent, OutboxMessage } from './entities/journal.js';
+export { Lease, type LeaseState } from './entities/lease.js';
+export { NodeRecord } from './entities/node.js';
+export { Checkpoint, DeliveryRecord, Receipt } from './entities/receipt.js';
