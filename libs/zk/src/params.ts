@@ -1,0 +1,109 @@
+/**
+ * Every parameter of the argument in one struct, and the profiles a verifier accepts by name (SPEC §12). The soundness
+ * of a profile at a shape is computed in soundness.ts; a plan below 100 bits is refused.
+ */
+export interface Profile {
+  readonly name: string;
+  readonly version: 1;
+  /** Challenge field: the quadratic extension of Goldilocks. */
+  readonly extensionDegree: 2;
+  /** A row has 2^m data coefficients and a codeword of 2^{m+logBlowup} symbols. */
+  readonly m: number;
+  readonly logBlowup: number;
+  /** Level-1 rows that hold the folded random coefficients; every row has t = randomRows·2^{m−k1} of them. */
+  readonly randomRows: number;
+  /** Row variables folded at level 1, and the code of its 2^{m−k1} columns. */
+  readonly k1: number;
+  readonly logBlowup1: number;
+  /** Multiplicities of the Johnson-bound analysis. */
+  readonly multiplicity: number;
+  readonly multiplicity1: number;
+  readonly queries0: number;
+  readonly queries1: number;
+  /** Grinding bits before queries, before row-round challenges and before level-1 row-round challenges. */
+  readonly grind0: number;
+  readonly grind1: number;
+  readonly grindFold: number;
+  readonly grindFold1: number;
+  /** Length of Merkle digests below the root. */
+  readonly digestBytes: number;
+}
+
+const common = {
+  version: 1,
+  extensionDegree: 2,
+  grind0: 18,
+  grind1: 18,
+  grindFold: 14,
+  grindFold1: 10,
+  digestBytes: 32,
+} as const;
+
+/** Random coefficients per row, t. */
+export function randomPerRow(profile: Profile): number {
+  return profile.randomRows * 2 ** (profile.m - profile.k1);
+}
+
+/** Proofs that may open one commitment before its owner must commit again (SPEC §13.5); strictly below t symbols. */
+export function openingBudget(profile: Profile): number {
+  return Math.floor((randomPerRow(profile) - 1) / profile.queries0);
+}
+
+const table: readonly Profile[] = [
+  {
+    ...common,
+    name: 'chain1',
+    m: 13,
+    logBlowup: 5,
+    randomRows: 1,
+    k1: 4,
+    logBlowup1: 6,
+    multiplicity: 4,
+    multiplicity1: 3,
+    queries0: 36,
+    queries1: 30,
+  },
+  {
+    ...common,
+    name: 'chain16',
+    m: 14,
+    logBlowup: 5,
+    randomRows: 1,
+    k1: 5,
+    logBlowup1: 6,
+    multiplicity: 3,
+    multiplicity1: 3,
+    queries0: 37,
+    queries1: 30,
+  },
+  {
+    ...common,
+    name: 'fast16',
+    m: 14,
+    logBlowup: 2,
+    randomRows: 2,
+    k1: 5,
+    logBlowup1: 5,
+    multiplicity: 10,
+    multiplicity1: 4,
+    queries0: 94,
+    queries1: 36,
+  },
+  {
+    ...common,
+    name: 'fast64',
+    m: 15,
+    logBlowup: 2,
+    randomRows: 2,
+    k1: 5,
+    logBlowup1: 6,
+    multiplicity: 5,
+    multiplicity1: 2,
+    queries0: 101,
+    queries1: 31,
+    grindFold: 15,
+  },
+];
+
+/** The only parameter sets that a proof may name. */
+export const profiles: ReadonlyMap<string, Profile> = new Map(table.map((profile) => [profile.name, profile]));

@@ -1,0 +1,112 @@
+/**
+ * Provable soundness of a profile at a shape, term by term (SPEC §12): Johnson-bound proximity gaps only. Bits are
+ * −log2 of the error of one round; `sumBits` is that of the union over one whole proof.
+ */
+import { randomPerRow, type Profile } from './params.js';
+
+/** What the terms need to know about a shape; part of the plan. */
+export interface ShapeCounts {
+  /** lg of the lookup vector and of the global hypercube. */
+  readonly lookupVars: number;
+  readonly globalVars: number;
+  /** Stored rows per committed tree. */
+  readonly rowsPerTree: readonly number[];
+  readonly constraints: number;
+  readonly maskedRounds: number;
+  /** Most terms that one batching challenge combines. */
+  readonly batchedTerms: number;
+  /** lg of the number of product slots. */
+  readonly productVars: number;
+}
+
+export interface SoundnessTerm {
+  readonly step: string;
+  readonly bits: number;
+  /** How many times the error occurs in one proof. */
+  readonly count: number;
+}
+
+export interface Soundness {
+  readonly terms: readonly SoundnessTerm[];
+  /** The weakest single round. */
+  readonly minBits: number;
+  /** Union over all rounds of one proof. */
+  readonly sumBits: number;
+}
+
+export const soundnessBitsMin = 100;
+
+const fieldBits = 2 * Math.log2(18446744069414584321);
+
+interface CodeTerms {
+  /** 1 − δ, the agreement that a query survives with. */
+  readonly agreement: number;
+  /** List size at that radius. */
+  readonly list: number;
+  /** Bits of the line error at code length n (BCHKS 2025, Theorem 4.2). */
+  lineBits(n: number): number;
+}
+
+function johnson(rate: number, multiplicity: number): CodeTerms {
+  const half = multiplicity + 0.5;
+  const agreement = Math.sqrt(rate) * (1 + 1 / (2 * multiplicity));
+  const list = half / Math.sqrt(rate);
+  return {
+    agreement,
+    list,
+    lineBits: (n) => {
+      const linear = (2 * half ** 5 + 3 * half * (1 - agreement) * rate) / (3 * rate ** 1.5);
+      return fieldBits - Math.log2(linear * n + list);
+    },
+  };
+}
+
+/** Every term of one proof. */
+export function soundness(profile: Profile, counts: ShapeCounts): Soundness {
+  const { m, logBlowup, randomRows, k1, logBlowup1, multiplicity, multiplicity1 } = profile;
+  const { queries0, queries1, grind0, grind1, grindFold, grindFold1 } = profile;
+  const { lookupVars, globalVars, rowsPerTree, constraints, maskedRounds, batchedTerms, productVars } = counts;
+  const columns1 = m - k1;
+  const rowVars = globalVars - m;
+  const code = johnson((2 ** m + randomPerRow(profile)) / 2 ** (m + logBlowup), multiplicity);
+  const code1 = johnson(2 ** -logBlowup1, multiplicity1);
+  const fraction = (numerator: number): number => fieldBits - Math.log2(numerator);
+  const terms: SoundnessTerm[] = [
+    ...rowsPerTree.map((rows, i) => ({
+      step: `commitment out-of-domain, tree ${i}`,
+      bits: fraction((code.list ** 2 * rows * 2 ** m) / 2),
+      count: 1,
+    })),
+    { step: 'lookup challenges', bits: fraction(4 * 2 ** lookupVars), count: 1 },
+    { step: 'masked sumcheck round', bits: fraction(2), count: maskedRounds },
+    {
+      step: 'batching of terms and constraints',
+      bits: fraction(Math.max(constraints, batchedTerms)),
+      count: lookupVars + 5,
+    },
+    { step: 'pad product point', bits: fraction(2 * productVars), count: 1 },
+    {
+      step: 'row rounds and δ, proximity',
+      bits: code.lineBits(2 ** (m + logBlowup + Math.max(rowVars - 1, 0))) + grindFold,
+      count: rowVars + 1,
+    },
+    { step: 'row rounds and δ, special rows', bits: fraction(2 * code.list), count: rowVars + 1 },
+    { step: 'queries 0', bits: -Math.log2(code.agreement) * queries0 + grind0, count: 1 },
+    { step: 'level-1 out-of-domain', bits: fraction((code1.list ** 2 * 2 ** (k1 + 1 + columns1)) / 2), count: 1 },
+    { step: 'β1', bits: fraction(code1.list * (2 * queries0 + 2)), count: 1 },
+    {
+      step: 'level-1 row rounds, proximity',
+      bits: code1.lineBits(2 ** (columns1 + logBlowup1 + k1)) + grindFold1,
+      count: k1 + 1,
+    },
+    { step: 'level-1 row rounds, sumcheck', bits: fraction(2 * code1.list), count: k1 + 1 },
+    { step: 'queries 1', bits: -Math.log2(code1.agreement) * queries1 + grind1, count: 1 },
+    { step: 'β2 and column rounds', bits: fraction(Math.max(queries1 + 1, 2)), count: columns1 + 1 },
+  ];
+  if (randomRows + 1 > 2 ** k1) throw new RangeError('level 1 has no room for its random and strip rows');
+  return {
+    terms,
+    minBits: Math.min(...terms.map((term) => term.bits)),
+    sumBits: -Math.log2(terms.reduce((sum, term) => sum + term.count * 2 ** -term.bits, 0)),
+  };
+}
