@@ -2,8 +2,8 @@
 
 /** NVML's report buffer is 8 KiB; the request in front adds 37 bytes. */
 export const gpuReportBytesMax = 16 * 1024;
-/** JSON evidence of one GPU: base64 of report and chain. */
-export const gpuEvidenceJsonBytesMax = 64 * 1024;
+/** JSON evidence of all GPUs: about 13 kB for each. */
+export const gpuEvidenceBytesMax = 1024 * 1024;
 /** GPUs in one JSON evidence list. */
 export const gpuCountMax = 64;
 /** One reference integrity manifest; real ones have about 21 kB. */

@@ -11,40 +11,17 @@ const requestBytes = 37;
 const signatureBytes = 96;
 const nonceBytes = 32;
 
-/** Fields of the opaque data by type number (tee-evidence §3.2). */
-export const opaqueFieldNames: Readonly<Record<number, string>> = {
-  1: 'CERT_ISSUER_NAME',
-  2: 'CERT_AUTHORITY_KEY_IDENTIFIER',
-  3: 'DRIVER_VERSION',
-  4: 'GPU_INFO',
-  5: 'SKU',
-  6: 'VBIOS_VERSION',
-  7: 'MANUFACTURER_ID',
-  8: 'TAMPER_DETECTION',
-  9: 'SMC',
-  10: 'VPR',
-  11: 'NVDEC0_STATUS',
-  12: 'MSRSCNT',
-  13: 'CPRINFO',
-  14: 'BOARD_ID',
-  15: 'CHIP_SKU',
-  16: 'CHIP_SKU_MOD',
-  17: 'PROJECT',
-  18: 'PROJECT_SKU',
-  19: 'PROJECT_SKU_MOD',
-  20: 'FWID',
-  21: 'PROTECTED_PCIE_STATUS',
-  22: 'SWITCH_PDI',
-  23: 'FLOORSWEPT_PORTS',
-  24: 'POSITION_ID',
-  25: 'LOCK_SWITCH_STATUS',
-  32: 'GPU_LINK_CONN',
-  33: 'SYS_ENABLE_STATUS',
-  34: 'OPAQUE_DATA_VERSION',
-  35: 'CHIP_INFO',
-  36: 'FEATURE_FLAG',
-  255: 'INVALID',
-};
+/** Fields of the opaque data by type number, from 1, from 32 and 255 (tee-evidence §3.2). */
+const low =
+  'CERT_ISSUER_NAME CERT_AUTHORITY_KEY_IDENTIFIER DRIVER_VERSION GPU_INFO SKU VBIOS_VERSION MANUFACTURER_ID ' +
+  'TAMPER_DETECTION SMC VPR NVDEC0_STATUS MSRSCNT CPRINFO BOARD_ID CHIP_SKU CHIP_SKU_MOD PROJECT PROJECT_SKU ' +
+  'PROJECT_SKU_MOD FWID PROTECTED_PCIE_STATUS SWITCH_PDI FLOORSWEPT_PORTS POSITION_ID LOCK_SWITCH_STATUS';
+const high = 'GPU_LINK_CONN SYS_ENABLE_STATUS OPAQUE_DATA_VERSION CHIP_INFO FEATURE_FLAG';
+const fieldNames: ReadonlyMap<number, string> = new Map([
+  ...low.split(' ').map((name, n) => [n + 1, name] as const),
+  ...high.split(' ').map((name, n) => [n + 32, name] as const),
+  [255, 'INVALID'],
+]);
 
 /** One named stretch of the report, for a reader: offset and length in bytes. */
 export interface ReportField {
@@ -65,8 +42,8 @@ export interface SpdmReport {
   readonly responderNonce: Uint8Array;
   /** Blocks by their SPDM index, 1…254. */
   readonly measurements: ReadonlyMap<number, MeasurementBlock>;
-  /** Opaque values by type number. */
-  readonly opaque: ReadonlyMap<number, Uint8Array>;
+  /** Opaque values by field name, `OPAQUE_n` for a type without one. */
+  readonly opaque: ReadonlyMap<string, Uint8Array>;
   /** Everything the signature covers: the request and the response without its last 96 bytes. */
   readonly signed: Uint8Array;
   /** ECDSA P-384, R then S, 48 bytes each, big-endian. */
@@ -128,15 +105,15 @@ function readBlocks(reader: Reader, count: number, length: number): Map<number, 
 }
 
 /** Opaque data: type u16, size u16, value, until the declared length is used up exactly. */
-function readOpaque(reader: Reader, length: number): Map<number, Uint8Array> {
+function readOpaque(reader: Reader, length: number): Map<string, Uint8Array> {
   const end = reader.offset + length;
-  const values = new Map<number, Uint8Array>();
+  const values = new Map<string, Uint8Array>();
   while (reader.offset < end) {
     const head = reader.take('OPAQUE_HEADER', 4);
     const type = head[0]! | (head[1]! << 8);
-    const name = opaqueFieldNames[type] ?? `OPAQUE_${type}`;
-    if (values.has(type)) throw bad('NVIDIA_REPORT_OPAQUE_DATA', 'each field once', `${name} twice`);
-    values.set(type, reader.take(name, head[2]! | (head[3]! << 8)));
+    const name = fieldNames.get(type) ?? `OPAQUE_${type}`;
+    if (values.has(name)) throw bad('NVIDIA_REPORT_OPAQUE_DATA', 'each field once', `${name} twice`);
+    values.set(name, reader.take(name, head[2]! | (head[3]! << 8)));
   }
   if (reader.offset !== end) {
     throw bad('NVIDIA_REPORT_OPAQUE_DATA', `${length} bytes of fields`, `${length + reader.offset - end} bytes`);

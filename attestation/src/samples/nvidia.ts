@@ -1,0 +1,67 @@
+/** Samples of NVIDIA evidence: a GPU report with its chain, a bare reference manifest, or tokens of the service. */
+import { openChecks, tierOf, type Check, type CheckRule } from '../appraisal/checks.js';
+import { fromUtf8 } from '../bytes.js';
+import { Rejection } from '../errors.js';
+import { rimRules } from '../nvidia/codes.js';
+import { nvidiaPins } from '../nvidia/constants.js';
+import { parseGpuEvidence } from '../nvidia/evidence.js';
+import { verifyNras, type NrasKey } from '../nvidia/nras.js';
+import { judgeRim, readRim, rimAspects } from '../nvidia/rim.js';
+import { verifyNvidia } from '../nvidia/verify.js';
+import { parsePemCertificates, type Certificate } from '../x509/certificate.js';
+import type { SampleEntry, SampleRunner, SampleVerdict } from './types.js';
+
+/** What a policy without demands of its own does not ask for: fresh nonce, revocation answers, the guest's word. */
+const notDemanded = /^NVIDIA_(?:NONCE|CC_|CERTIFICATE_|OCSP_)/;
+
+const isDemanded = ({ code, status }: Check): boolean => status !== 'not-checked' || !notDemanded.test(code);
+
+export const runNvidiaSample: SampleRunner = async (entry) => {
+  const anchors = entry.anchors.flatMap((pem) => parsePemCertificates(pem));
+  if (entry.files.has('report') || entry.files.has('evidenceJson')) return runGpu(entry, anchors);
+  if (entry.files.has('eat')) return runNras(entry);
+  return runRim(entry, anchors);
+};
+
+async function runGpu(entry: SampleEntry, anchors: readonly Certificate[]): Promise<SampleVerdict> {
+  const stated = entry.files.get('evidenceJson');
+  const parsed = stated === undefined ? undefined : parseGpuEvidence(stated)[0]!;
+  const { checks, authenticity } = await verifyNvidia({
+    report: entry.files.get('report') ?? parsed!.report,
+    certificateChain: entry.files.has('chain') ? fromUtf8(entry.files.get('chain')!) : (parsed?.certificateChain ?? []),
+    rims: [...entry.files].filter(([role]) => /rim$/i.test(role)).map(([, bytes]) => bytes),
+    ocspAnswers: [...entry.files].filter(([role]) => /^ocsp/.test(role)).map(([, response]) => ({ response })),
+    ...(parsed && { nonce: parsed.nonce }),
+    at: entry.at,
+    anchors,
+    pins: { device: pinned(anchors, 'device'), rim: pinned(anchors, 'rim') },
+  });
+  return { authentic: authenticity === 'authentic', appraisal: tierOf(checks.filter(isDemanded)), checks };
+}
+
+/** The pins of NVIDIA's roots as far as the folder brings their certificates: no other endorsement counts. */
+function pinned(anchors: readonly Certificate[], root: 'device' | 'rim'): string[] {
+  return nvidiaPins[root].filter((pin) => anchors.some((anchor) => anchor.spkiSha256 === pin));
+}
+
+async function runRim(entry: SampleEntry, anchors: readonly Certificate[]): Promise<SampleVerdict> {
+  const rules = Object.fromEntries(rimAspects.map((aspect) => [`NVIDIA_RIM_${aspect}`, rimRules[aspect]]));
+  const book = openChecks<string>(rules as Record<string, CheckRule>);
+  const rim = [...entry.files.values()][0];
+  if (rim === undefined)
+    throw new Rejection('SAMPLE_FILES', { expected: 'a file', got: 'none', rule: 'sample manifest' });
+  const request = { pool: anchors, rootSpkiSha256: new Set(pinned(anchors, 'rim')), at: entry.at, graceSeconds: 0 };
+  const judged = await judgeRim(await readRim(rim), request);
+  for (const [aspect, outcome] of judged.outcomes) {
+    book.settle(`NVIDIA_RIM_${aspect}`, outcome.status, outcome.got, outcome.expected);
+  }
+  const current = book.checks().every((check) => check.status === 'met');
+  return { authentic: judged.authentic && current, appraisal: null, checks: book.checks() };
+}
+
+async function runNras(entry: SampleEntry): Promise<SampleVerdict> {
+  const keys = entry.files.get('jwksRecovered') ?? entry.files.get('jwks');
+  const set = keys === undefined ? { keys: [] } : (JSON.parse(fromUtf8(keys)) as { keys: NrasKey[] });
+  const opinion = await verifyNras({ tokens: entry.files.get('eat')!, keys: set.keys, at: entry.at });
+  return { authentic: opinion.authenticity === 'authentic', appraisal: null, checks: opinion.checks };
+}
