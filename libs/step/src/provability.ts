@@ -5,13 +5,14 @@ import { layerScales, stepSizeMax, type LayerScale } from './scale.js';
 export interface Provability {
   /** True when a segment of the manifest's superblock S can be proved. */
   readonly provable: boolean;
-  /** Largest power of two T for which no condition wraps; 0 when none does. */
+  /** Largest power of two T up to 256 for which no condition fails; 0 when there is none. */
   readonly segmentStepsMax: number;
   /** Why not, one sentence each; empty when provable. */
   readonly reasons: readonly string[];
 }
 
-const segmentStepsCap = 1 << 20;
+/** Longest segment considered: the longest that step-proof §23 H1 states to hold. */
+const segmentStepsCap = 256;
 
 export function provability(m: Manifest): Provability {
   const reasons = shapeReasons(m);
@@ -51,14 +52,17 @@ function shapeReasons(m: Manifest): string[] {
   return reasons;
 }
 
-/** No-wrap conditions N1 to N3 for segments of T steps; weights inside a segment have moved at most T − 1 times. */
+/**
+ * No-wrap conditions N1 to N3 for segments of T steps. Weights inside a segment have moved at most T − 1 times; the
+ * limit of a scaled limb of a shift s is 2^(31+s) (step-proof §23 H1), the stricter reading of its §13.3.
+ */
 function wrapReasons(m: Manifest, T: number): string[] {
   return layerScales(m).flatMap((scale) => {
     const name = (condition: string, value: bigint, limit: bigint) =>
       value < limit ? [] : [`layer ${scale.layer}: ${condition} fails for segments of ${T} steps`];
     const cap = 1n << 62n;
     const { forward, backward, weight, bias } = magnitudes(m, scale, BigInt(T));
-    const scaled = (s: number) => (1n << BigInt(32 + s)) - (1n << 17n);
+    const scaled = (s: number) => (1n << BigInt(31 + s)) - (1n << 17n);
     return [
       ...name('N1 (forward below 2^62)', forward, cap),
       ...name('N2 (forward, scaled limb)', forward, scaled(scale.forwardShift)),
