@@ -30,6 +30,35 @@ export {
   type Shaped,
 } from './shape.js';
 export { addressOfPublicKey, recoverAddress } from './statement/address.js';
+export { bordersRoot, borderPath, bordersMax } from './statement/borders.js';
+export {
+  appraisalDigest,
+  availabilityDigest,
+  awardDigest,
+  deliveryDigest,
+  domainSeparator,
+  releaseDigest,
+  revocationDigest,
+  runDigest,
+  segmentDigest,
+  teeSelector,
+  voucherDigest,
+  type Appraisal,
+  type Release,
+  type Run,
+  type Segment,
+  type SettlementDomain,
+} from './statement/eip712.js';
+export {
+  decodeTerms,
+  encodeTerms,
+  jobDigest,
+  JobMode,
+  parseTermsJson,
+  termsJson,
+  type Terms,
+  type Windows,
+} from './statement/terms.js';
 export { exactBytes, keccak, taggedDigest, word, type Digest } from './statement/digest.js';
 export { weightsDigest, type WeightCommitment } from './statement/weight-commitment.js';
 export {

@@ -66,7 +66,7 @@ export async function deriveKey(secret: Uint8Array, salt: Uint8Array, info: Uint
   );
 }
 
-function aesKey(key: Uint8Array, use: 'encrypt' | 'decrypt'): Promise<CryptoKey> {
+function aesKey(key: Uint8Array, use: 'encrypt' | 'decrypt') {
   return crypto.subtle.importKey('raw', plain(key), 'AES-GCM', false, [use]);
 }
 

@@ -1,6 +1,7 @@
 /** The public face of a sealed data set: what it commits to, and the digests of its encrypted shards. */
 import { concatBytes, fromHex, fromUtf8, toHex, uintBe, utf8 } from '../bytes.js';
 import { Rejection } from '../errors.js';
+import { exactBytes, type Digest } from './digest.js';
 import { bytes, checkLength, list, oneOf, record, uint, type Field, type Shaped } from '../shape.js';
 
 export const datasetManifestBytesMax = 4 * 1024 * 1024;
@@ -83,13 +84,13 @@ export function datasetManifestJson(manifest: DatasetManifest): Record<string, u
 
 /** Associated data of one shard: which data set, which shard, of how many, committed to by which root. */
 export function shardAssociatedData(
-  dataset: Pick<DatasetManifest, 'id' | 'root' | 'shards'>,
+  dataset: { readonly id: Uint8Array; readonly root: Digest; readonly shards: { readonly length: number } },
   index: number,
 ): Uint8Array {
   return concatBytes(
     utf8('veritrain/shard/v1'),
-    dataset.id,
-    dataset.root,
+    exactBytes('data set id', dataset.id),
+    exactBytes('dataset root', dataset.root),
     uintBe(index, 4),
     uintBe(dataset.shards.length, 4),
   );

@@ -39,8 +39,10 @@ const explanation = { expected: text(2000), got: text(2000), rule: text(400), ac
 
 const failure = { code: text(80), ...explanation, step: nullable(uint()), tensor: nullable(text(80)) };
 
-export const runSummary = record({
-  /** EIP-712 `Run` of settlement §3 that `seal` is over. */
+const borders = list(bytes(32), 4001);
+
+/** EIP-712 `Run` of settlement §3 that `seal` is over. */
+const runSummary = record({
   upTo: uint(),
   outcome: oneOf(0, 1, 2),
   bordersRoot: bytes(32),
@@ -71,7 +73,7 @@ const eventShapes = {
     ciphertext: blob,
     /** Revealed on chain to be paid (settlement §12). */
     revealKey: bytes(32),
-    borders: list(bytes(32), 4001),
+    borders,
     run: runSummary,
     seal: bytesUpTo(1024),
     /** Microseconds by phase, for the summary. */
@@ -83,6 +85,17 @@ const eventShapes = {
       signMicros: uint(),
       sealMicros: uint(),
     }),
+  },
+  /** A value left its declared range: the job has no result, and the seal says so to the chain. */
+  stopped: {
+    type: oneOf('stopped'),
+    step: uint(),
+    tensor: text(80),
+    expected: text(2000),
+    got: text(2000),
+    borders,
+    run: runSummary,
+    seal: bytesUpTo(1024),
   },
   failed: { type: oneOf('failed'), ...failure },
 } as const;

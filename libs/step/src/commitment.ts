@@ -1,18 +1,10 @@
 /** Commitments to weights and data by scheme id (step SPEC §17). Another scheme is another row of the table. */
 import { keccak_256 } from '@noble/hashes/sha3.js';
-import { concatBytes, uintBe, utf8 } from '#attestation';
+import { concatBytes, uintBe, utf8, type WeightCommitment } from '#attestation';
 import { canonicalJson } from './canonical-json.js';
 import { refuse } from './errors.js';
 import type { Manifest } from './manifest.js';
 import { stateDigest, tensorShapes, type Weights } from './weights.js';
-
-export interface WeightCommitment {
-  readonly scheme: string;
-  /** 32 bytes. */
-  readonly root: Uint8Array;
-  /** Binds names, sizes and parameters of the layout; 32 bytes. */
-  readonly layoutDigest: Uint8Array;
-}
 
 export interface CommitmentScheme {
   readonly id: string;
@@ -27,6 +19,7 @@ export const stateKeccak: CommitmentScheme = {
   commitWeights: (m, weights) => ({
     scheme: 'state-keccak',
     root: stateDigest(m, weights),
+    ood: new Uint8Array(32),
     layoutDigest: keccak_256(
       concatBytes(
         utf8('veritrain/layout/state-keccak/v1'),

@@ -48,7 +48,6 @@ export {
   dataDigest,
   stateKeccak,
   type CommitmentScheme,
-  type WeightCommitment,
 } from './commitment.js';
 export { checkSuperblocks, commitDataset, datasetRoot, type DatasetCommitment } from './dataset.js';
 export { stepReference, type LayerTrace, type StepTrace } from './reference.js';

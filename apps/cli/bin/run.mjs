@@ -1,0 +1,102 @@
+#!/usr/bin/env node
+// The scripts of package.json. On a fresh clone with nothing but Node and npm it installs, builds and runs; what is
+// unchanged is neither installed nor built again.
+import { spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { dirname, join, relative } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const root = join(dirname(fileURLToPath(import.meta.url)), '..', '..', '..');
+const sources = ['apps', 'attestation', 'contracts', 'enclave', 'libs', 'migrations', 'test'];
+const skipped = new Set(['node_modules', 'dist', 'out', 'cache', 'assembly']);
+const built = /\.(ts|tsx|json|wasm|html|css)$/;
+
+const commands = {
+  demo: (args) => cli(['demo', ...args]),
+  up: (args) => cli(['up', ...args]),
+  build: () => 0,
+  test: (args) => tool('vitest/vitest.mjs', ['run', ...args]),
+  bench: (args) => node(['dist/test/bench/main.js', ...args]),
+  check: (args) => node(['dist/test/support/check.js', ...args]),
+  bless: (args) => node(['dist/test/support/bless.js', ...args]),
+};
+
+function node(args) {
+  return spawnSync(process.execPath, args, { cwd: root, stdio: 'inherit' }).status ?? 1;
+}
+
+function tool(path, args) {
+  return node([join('node_modules', path), ...args]);
+}
+
+function cli(args) {
+  return node(['dist/apps/cli/src/main.js', ...args]);
+}
+
+/** Runs a preparation step with its output on stderr: stdout belongs to the command. */
+function prepare(name, file, args) {
+  process.stderr.write(`veritrain: ${name} …\n`);
+  const began = Date.now();
+  const { status } = spawnSync(file, args, { cwd: root, stdio: ['ignore', 2, 2] });
+  if (status !== 0) {
+    process.stderr.write(`veritrain: ${name} failed; the lines above say why.\n`);
+    process.exit(status ?? 1);
+  }
+  process.stderr.write(`veritrain: ${name} took ${((Date.now() - began) / 1000).toFixed(1)} s\n`);
+}
+
+function stale(stamp, digest) {
+  return !existsSync(stamp) || readFileSync(stamp, 'utf8') !== digest;
+}
+
+function requireNode() {
+  const [major, minor] = process.versions.node.split('.').map(Number);
+  if ((major === 20 && minor >= 19) || (major === 22 && minor >= 12) || major > 22) return;
+  process.stderr.write(`veritrain: needs Node 20.19 or later, or 22.12 or later; this is ${process.versions.node}.\n`);
+  process.exit(1);
+}
+
+function install() {
+  const lock = readFileSync(join(root, 'package-lock.json'));
+  const digest = createHash('sha256').update(lock).digest('hex');
+  const stamp = join(root, 'node_modules', '.veritrain-lock');
+  if (!stale(stamp, digest)) return;
+  const npm = process.platform === 'win32' ? 'npm.cmd' : 'npm';
+  prepare('installing the locked packages', npm, ['ci', '--include=dev', '--no-audit', '--no-fund', '--loglevel=error']);
+  writeFileSync(stamp, digest);
+}
+
+function* filesBelow(folder) {
+  for (const name of readdirSync(folder).sort()) {
+    if (skipped.has(name)) continue;
+    const path = join(folder, name);
+    if (statSync(path).isDirectory()) yield* filesBelow(path);
+    else if (built.test(name)) yield path;
+  }
+}
+
+function build() {
+  const hash = createHash('sha256');
+  const files = sources.flatMap((folder) => [...filesBelow(join(root, folder))]);
+  for (const path of [...files, join(root, 'tsconfig.json'), join(root, 'package-lock.json')]) {
+    hash.update(relative(root, path)).update('\0').update(readFileSync(path)).update('\0');
+  }
+  const digest = hash.digest('hex');
+  const stamp = join(root, 'dist', '.veritrain-build');
+  if (!stale(stamp, digest)) return;
+  prepare('building', process.execPath, ['node_modules/typescript/bin/tsc', '-p', 'tsconfig.json']);
+  prepare('preparing the embedded database', process.execPath, ['dist/libs/persistence/src/build-template.js']);
+  mkdirSync(dirname(stamp), { recursive: true });
+  writeFileSync(stamp, digest);
+}
+
+const [name, ...args] = process.argv.slice(2);
+if (!Object.hasOwn(commands, name ?? '')) {
+  process.stderr.write(`usage: run.mjs ${Object.keys(commands).join('|')} [arguments]\n`);
+  process.exit(2);
+}
+requireNode();
+install();
+build();
+process.exitCode = commands[name](args);

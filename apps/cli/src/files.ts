@@ -1,0 +1,56 @@
+/** Files that commands read and write, with limits and plain failures. */
+import { mkdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { ConfigurationError } from '#attestation';
+
+/** @throws ConfigurationError FILE_UNREADABLE, FILE_TOO_LARGE */
+export function readBytes(path: string, bytesMax: number): Uint8Array {
+  let size: number;
+  try {
+    size = statSync(path).size;
+  } catch (error) {
+    throw unreadable(path, error);
+  }
+  if (size > bytesMax) {
+    throw new ConfigurationError('FILE_TOO_LARGE', {
+      expected: `${path} of at most ${bytesMax} bytes`,
+      got: `${size} bytes`,
+      rule: 'limits of this command',
+    });
+  }
+  try {
+    return new Uint8Array(readFileSync(path));
+  } catch (error) {
+    throw unreadable(path, error);
+  }
+}
+
+/** @throws ConfigurationError FILE_UNREADABLE, FILE_TOO_LARGE, FILE_NOT_JSON */
+export function readJson(path: string, bytesMax = 16 * 1024 * 1024): unknown {
+  const bytes = readBytes(path, bytesMax);
+  try {
+    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
+  } catch {
+    throw new ConfigurationError('FILE_NOT_JSON', {
+      expected: `${path}: JSON`,
+      got: 'something else',
+      rule: 'RFC 8259',
+    });
+  }
+}
+
+/** Writes whole or not at all; makes the folder. @param mode file permissions, for example 0o600 for secrets */
+export function writeWhole(path: string, data: Uint8Array | string, mode = 0o644): void {
+  mkdirSync(dirname(path), { recursive: true });
+  const partial = `${path}.partial-${process.pid}`;
+  writeFileSync(partial, data, { mode });
+  renameSync(partial, path);
+}
+
+function unreadable(path: string, error: unknown): ConfigurationError {
+  return new ConfigurationError('FILE_UNREADABLE', {
+    expected: `a readable file at ${path}`,
+    got: (error as NodeJS.ErrnoException).code ?? 'an error',
+    rule: 'arguments of this command',
+  });
+}

@@ -1,0 +1,38 @@
+/** What a command prints: one JSON document on stdout with --json, readable lines without; everything else on stderr. */
+import { CodedError } from '#attestation';
+
+export interface OutputOptions {
+  readonly json?: boolean;
+}
+
+/** Prints the result of a command. */
+export function printResult(options: OutputOptions, result: unknown, readable: () => string): void {
+  process.stdout.write(options.json === true ? `${JSON.stringify(result)}\n` : `${readable()}\n`);
+}
+
+export function log(line: string): void {
+  process.stderr.write(`${line}\n`);
+}
+
+/** One line per pair, names aligned. */
+export function table(rows: readonly (readonly [name: string, value: string])[]): string {
+  const width = Math.max(...rows.map(([name]) => name.length));
+  return rows.map(([name, value]) => `${name.padEnd(width)}  ${value}`).join('\n');
+}
+
+/** Says what went wrong, for people on stderr and with --json on stdout, and makes the process exit with 1. */
+export function reportFailure(error: unknown, json: boolean): void {
+  process.exitCode = 1;
+  const coded = error instanceof CodedError ? error : null;
+  if (json) {
+    const body = coded?.toJSON() ?? { code: 'INTERNAL', got: error instanceof Error ? error.message : String(error) };
+    process.stdout.write(`${JSON.stringify({ error: body })}\n`);
+  }
+  if (coded === null) {
+    log(error instanceof Error ? (error.stack ?? error.message) : String(error));
+    return;
+  }
+  const { expected, got, rule, action } = coded.detail;
+  log(`${coded.code}`);
+  log(table([['expected', expected], ['got', got], ['rule', rule], ...(action ? [['do', action] as const] : [])]));
+}

@@ -1,0 +1,86 @@
+/** Child processes of the embedded system: started, waited for, stopped together. */
+import { spawn, type ChildProcess } from 'node:child_process';
+import { createWriteStream } from 'node:fs';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { ConfigurationError } from '#attestation';
+
+export interface RunningProcess {
+  readonly name: string;
+  readonly pid: number;
+  /** What it printed when it was ready. */
+  readonly ready: Readonly<Record<string, unknown>>;
+  readonly exited: Promise<number | null>;
+  stop(): Promise<void>;
+}
+
+const readyWithinMs = 60_000;
+const stopWithinMs = 5_000;
+
+/**
+ * Starts an app and waits for the line {"ready":true,…} on its stdout. Everything it logs goes to `<folder>/<name>.log`.
+ * @throws ConfigurationError PROCESS_START with the end of its log
+ */
+export async function startApp(
+  name: string,
+  folder: string,
+  env: Readonly<Record<string, string>>,
+  args: readonly string[] = [],
+): Promise<RunningProcess> {
+  const [entry, flags] = appEntry(name);
+  const child = spawn(process.execPath, [...flags, entry, ...args], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: { ...process.env, ...env },
+  });
+  const tail = keepLog(child, join(folder, `${name}.log`));
+  const exited = new Promise<number | null>((resolve) => child.once('exit', (code) => resolve(code)));
+  const ready = await Promise.race([readyLine(child), exited.then(() => null), delay(readyWithinMs)]);
+  if (ready === null) {
+    child.kill('SIGKILL');
+    throw new ConfigurationError('PROCESS_START', {
+      expected: `${name} to start`,
+      got: tail().trim().split('\n').slice(-5).join(' | ') || 'no output',
+      rule: 'embedded system',
+      action: `read ${join(folder, `${name}.log`)}`,
+    });
+  }
+  return { name, pid: child.pid!, ready, exited, stop: () => stopChild(child, exited) };
+}
+
+async function stopChild(child: ChildProcess, exited: Promise<unknown>): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  child.kill('SIGTERM');
+  if ((await Promise.race([exited.then(() => true), delay(stopWithinMs)])) === null) child.kill('SIGKILL');
+}
+
+function keepLog(child: ChildProcess, path: string): () => string {
+  const file = createWriteStream(path, { flags: 'a', mode: 0o600 });
+  let tail = '';
+  child.stderr!.on('data', (chunk: Buffer) => {
+    tail = (tail + chunk.toString('utf8')).slice(-4000);
+    file.write(chunk);
+  });
+  child.once('close', () => file.end());
+  return () => tail;
+}
+
+function readyLine(child: ChildProcess): Promise<Record<string, unknown>> {
+  return new Promise((resolve) => {
+    createInterface({ input: child.stdout! }).on('line', (line) => {
+      if (!line.startsWith('{"ready":true')) return;
+      resolve(JSON.parse(line) as Record<string, unknown>);
+    });
+  });
+}
+
+function delay(ms: number): Promise<null> {
+  return new Promise((resolve) => setTimeout(() => resolve(null), ms).unref());
+}
+
+/** Built code runs as it is; from source (tests) an app needs the same loader. */
+function appEntry(name: string): readonly [entry: string, flags: readonly string[]] {
+  const built = import.meta.url.endsWith('.js');
+  const entry = fileURLToPath(new URL(`../../../${name}/src/main.${built ? 'js' : 'ts'}`, import.meta.url));
+  return [entry, built ? [] : ['--conditions=source', '--import', '@oxc-node/core/register']];
+}

@@ -1,0 +1,19 @@
+/** Seals a data key to one appraised session for one job: the other half of enclave/src/unseal.ts. */
+import { Aes256Gcm, CipherSuite, HkdfSha256 } from '@hpke/core';
+import { DhkemX25519HkdfSha256 } from '@hpke/dhkem-x25519';
+import { concatBytes, encodeDataKey, keyReleaseAad, keyReleaseInfo, type DataKey, type KeyBinding } from '#attestation';
+
+/** @returns encapsulated key (32 bytes) ‖ ciphertext */
+export async function sealDataKey(dataKey: DataKey, jobId: Uint8Array, binding: KeyBinding): Promise<Uint8Array> {
+  const suite = new CipherSuite({ kem: new DhkemX25519HkdfSha256(), kdf: new HkdfSha256(), aead: new Aes256Gcm() });
+  const sender = await suite.createSenderContext({
+    recipientPublicKey: await suite.kem.importKey('raw', buffer(binding.transportKey), true),
+    info: buffer(keyReleaseInfo(jobId)),
+  });
+  const sealed = await sender.seal(buffer(encodeDataKey(dataKey)), buffer(keyReleaseAad(binding)));
+  return concatBytes(new Uint8Array(sender.enc), new Uint8Array(sealed));
+}
+
+function buffer(bytes: Uint8Array): ArrayBuffer {
+  return bytes.slice().buffer;
+}

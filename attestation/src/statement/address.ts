@@ -1,0 +1,30 @@
+/** Ethereum accounts of secp256k1 keys. */
+import { secp256k1 } from '@noble/curves/secp256k1.js';
+import { Rejection } from '../errors.js';
+import { keccak } from './digest.js';
+
+/** @param publicKey uncompressed point, 65 bytes (0x04 ‖ x ‖ y) */
+export function addressOfPublicKey(publicKey: Uint8Array): Uint8Array {
+  return keccak(publicKey.subarray(1)).slice(12);
+}
+
+/**
+ * The account whose key signed `digest`.
+ * @param signature r ‖ s ‖ v, 65 bytes, v of 27 or 28
+ * @throws Rejection SEAL_SIGNATURE when no key can have signed it
+ */
+export function recoverAddress(digest: Uint8Array, signature: Uint8Array): Uint8Array {
+  try {
+    const ordered = new Uint8Array(65);
+    ordered[0] = signature[64]! - 27;
+    ordered.set(signature.subarray(0, 64), 1);
+    const compressed = secp256k1.recoverPublicKey(ordered, digest, { prehash: false });
+    return addressOfPublicKey(secp256k1.Point.fromBytes(compressed).toBytes(false));
+  } catch {
+    throw new Rejection('SEAL_SIGNATURE', {
+      expected: 'a recoverable secp256k1 signature of 65 bytes',
+      got: `${signature.length} bytes that recover no key`,
+      rule: 'settlement §3',
+    });
+  }
+}

@@ -1,0 +1,45 @@
+/** The enclave's end of the channel: one host connection, requests in, replies and events out. */
+import type { Socket } from 'node:net';
+import { failureOf } from '../failure.js';
+import { encodeFrame, frameDecoder } from './frames.js';
+import { parseRequest, type EnclaveEvent, type Request } from './messages.js';
+
+export interface RequestHandler {
+  handle(request: Request): Promise<Uint8Array>;
+}
+
+/**
+ * Serves until the connection ends. A stream that is not frames of deterministic CBOR ends it; a message of the wrong
+ * shape is answered with its error.
+ *
+ * @param makeHandler  is given the way to send events
+ */
+export function serveConnection(
+  socket: Socket,
+  makeHandler: (emit: (event: EnclaveEvent) => void) => RequestHandler,
+): void {
+  const send = (message: unknown): void => void (socket.destroyed || socket.write(encodeFrame(message)));
+  const handler = makeHandler(send);
+  const decoder = frameDecoder();
+  socket.on('error', () => socket.destroy());
+  socket.on('data', (chunk) => {
+    let messages: unknown[];
+    try {
+      messages = decoder.push(chunk);
+    } catch (error) {
+      process.stderr.write(`${JSON.stringify(failureOf(error))}\n`);
+      socket.destroy();
+      return;
+    }
+    for (const message of messages) void answer(message, handler, send);
+  });
+}
+
+async function answer(message: unknown, handler: RequestHandler, send: (message: unknown) => void): Promise<void> {
+  const id = message instanceof Map && Number.isSafeInteger(message.get('id')) ? (message.get('id') as number) : 0;
+  try {
+    send({ type: 'ok', id, body: await handler.handle(parseRequest(message)) });
+  } catch (error) {
+    send({ type: 'error', id, ...failureOf(error) });
+  }
+}

@@ -1,0 +1,93 @@
+/** The end of a run: encrypt the result to the client, seal what was done for the chain (settlement §3, §12). */
+import { bordersRoot, concatBytes, deliveryDigest, runDigest, teeSelector, type Run } from '#attestation';
+import { encodeWeights, type GuardViolation } from '#libs/step';
+import type { EventOf } from './channel/messages.js';
+import { sealResult } from './deliver.js';
+import type { SessionKeys } from './keys.js';
+import type { Phase, Stopwatch } from './stopwatch.js';
+import type { ReadyJob, Trained } from './trainer.js';
+
+const complete = 0;
+const leftItsRange = 1;
+
+export async function finishJob(
+  job: ReadyJob,
+  trained: Trained,
+  keys: SessionKeys,
+  watch: Stopwatch,
+): Promise<EventOf<'result'>> {
+  const last = trained.borders.at(-1)!;
+  const delivery = await watch.measure('seal', () =>
+    sealResult(
+      encodeWeights(trained.weights),
+      { transportSecret: keys.transportSecret, recipient: job.spec.recipient },
+      job.jobId,
+      last,
+    ),
+  );
+  const run = runOf(job, trained.borders, complete, deliveryDigest(delivery.ciphertextDigest, delivery.keyCommit));
+  const seal = await watch.measure('sign', () => sealRun(job, run, keys));
+  return {
+    type: 'result',
+    ciphertext: delivery.ciphertext,
+    revealKey: delivery.revealKey,
+    borders: trained.borders,
+    run: summaryOf(run),
+    seal,
+    timings: timingsOf(watch),
+  };
+}
+
+/** A segment that leaves its declared range ends the job: the chain is told so under seal, and the client is refunded. */
+export function stopAtGuard(
+  job: ReadyJob,
+  violation: GuardViolation,
+  borders: readonly Uint8Array[],
+  keys: SessionKeys,
+): EventOf<'stopped'> {
+  const run = runOf(job, borders, leftItsRange, new Uint8Array(32));
+  return {
+    type: 'stopped',
+    step: violation.step,
+    tensor: violation.tensor,
+    got: violation.detail.got,
+    expected: violation.detail.expected,
+    borders,
+    run: summaryOf(run),
+    seal: sealRun(job, run, keys),
+  };
+}
+
+function runOf(job: ReadyJob, borders: readonly Uint8Array[], outcome: Run['outcome'], delivery: Uint8Array): Run {
+  return {
+    job: job.escrowId,
+    upTo: borders.length - 1,
+    outcome,
+    bordersRoot: bordersRoot(borders),
+    last: borders.at(-1)!,
+    delivery,
+  };
+}
+
+/** TeeSeal: selector ‖ r ‖ s ‖ v over the EIP-712 digest. */
+function sealRun(job: ReadyJob, run: Run, keys: SessionKeys): Uint8Array {
+  const { chainId, contract } = job.spec.settlement;
+  const digest = runDigest({ name: 'Settlement', chainId, verifyingContract: contract }, run);
+  return concatBytes(teeSelector, keys.signSettlement(digest));
+}
+
+function summaryOf({ upTo, outcome, bordersRoot, last, delivery }: Run): EventOf<'result'>['run'] {
+  return { upTo, outcome, bordersRoot, last, delivery };
+}
+
+function timingsOf(watch: Stopwatch): EventOf<'result'>['timings'] {
+  const micros = (phase: Phase): number => watch.micros(phase);
+  return {
+    decryptMicros: micros('decrypt'),
+    checkMicros: micros('check'),
+    trainMicros: micros('train'),
+    commitMicros: micros('commit'),
+    signMicros: micros('sign'),
+    sealMicros: micros('seal'),
+  };
+}

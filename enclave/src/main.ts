@@ -1,0 +1,48 @@
+/**
+ * The enclave's process: one host connection, framed CBOR, nothing else. It ends with the connection, and its keys
+ * with it.
+ *
+ * usage: main --listen unix:PATH|tcp:HOST:PORT [--attester snp|tdx|simulated] [--vendor FILE]
+ */
+import { createServer } from 'node:net';
+import { parseArgs } from 'node:util';
+import { ConfigurationError } from '#attestation';
+import { openAttester } from './attesters/open.js';
+import { serveConnection } from './channel/serve.js';
+import { selfTest } from './engine/self-test.js';
+import { failureOf } from './failure.js';
+import { createSession } from './session.js';
+
+try {
+  const { values } = parseArgs({
+    options: {
+      listen: { type: 'string' },
+      attester: { type: 'string', default: 'snp' },
+      vendor: { type: 'string' },
+    },
+  });
+  const address = addressOf(values.listen);
+  await selfTest();
+  const attester = await openAttester(values.attester, values.vendor);
+  const server = createServer((socket) => {
+    server.close();
+    socket.once('close', () => process.exit(0));
+    serveConnection(socket, (emit) => createSession(attester, emit));
+  });
+  server.listen(address);
+} catch (error) {
+  process.stderr.write(`${JSON.stringify(failureOf(error))}\n`);
+  process.exitCode = 1;
+}
+
+function addressOf(listen: string | undefined): { path: string } | { host: string; port: number } {
+  const [, path] = /^unix:(.+)$/.exec(listen ?? '') ?? [];
+  if (path !== undefined) return { path };
+  const [, host, port] = /^tcp:([^:]+):(\d+)$/.exec(listen ?? '') ?? [];
+  if (host !== undefined) return { host, port: Number(port) };
+  throw new ConfigurationError('ENCLAVE_LISTEN', {
+    expected: '--listen unix:PATH or tcp:HOST:PORT',
+    got: listen ?? 'nothing',
+    rule: 'enclave SPEC, start',
+  });
+}

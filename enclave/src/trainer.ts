@@ -1,0 +1,161 @@
+/**
+ * Trains one job from its start or a checkpoint to its end: run a segment, commit the weights, sign the receipt, seal
+ * the checkpoint, tell the host.
+ */
+import {
+  encodeStepStatement,
+  signReceipt,
+  weightsDigest,
+  type DatasetManifest,
+  type JobSpec,
+  type StepStatement,
+} from '#attestation';
+import {
+  commitWeights,
+  decodeWeights,
+  encodeWeights,
+  initialWeights,
+  manifestDigest,
+  type Examples,
+  type Manifest,
+  type Weights,
+} from '#libs/step';
+import type { EventOf } from './channel/messages.js';
+import { checkpointKey, openCheckpoint, sealCheckpoint } from './checkpoint.js';
+import { Engine, type LoadedDataset } from './engine/engine.js';
+import type { SessionKeys } from './keys.js';
+import type { Stopwatch } from './stopwatch.js';
+
+/** A job whose spec, data and key have all been checked. */
+export interface ReadyJob {
+  readonly jobId: Uint8Array;
+  readonly escrowId: Uint8Array;
+  readonly spec: JobSpec;
+  readonly manifest: Manifest;
+  readonly dataset: DatasetManifest;
+  readonly examples: Examples;
+  readonly dataKey: Uint8Array;
+}
+
+export interface Trained {
+  readonly weights: Weights;
+  /** weightsDigest at every segment border; K + 1 of them. */
+  readonly borders: readonly Uint8Array[];
+}
+
+export interface TrainContext {
+  readonly keys: SessionKeys;
+  readonly threads: number;
+  readonly checkpoint: Uint8Array | null;
+  readonly signal: AbortSignal;
+  readonly watch: Stopwatch;
+  /** Told before anything is trained, and after every segment. */
+  reached(borders: readonly Uint8Array[]): void;
+  progress(event: Omit<EventOf<'progress'>, 'type'>): void;
+  checkpointed(event: Omit<EventOf<'checkpoint'>, 'type'>): void;
+}
+
+interface Position extends Trained {
+  readonly step: number;
+}
+
+/**
+ * @throws GuardViolation naming step and tensor; Rejection CHECKPOINT_AUTHENTICATION, CHECKPOINT_STEP, STEP_RANGE_*;
+ *   the signal's reason when it was cancelled
+ */
+export async function trainJob(job: ReadyJob, context: TrainContext): Promise<Trained> {
+  const sealingKey = await checkpointKey(job.dataKey, job.jobId);
+  let position = await startOf(job, sealingKey, context.checkpoint);
+  context.reached(position.borders);
+  const engine = await Engine.open(job.manifest, { threads: context.threads });
+  try {
+    const dataset = engine.load(job.examples);
+    while (position.step < job.manifest.steps) {
+      position = await trainSegment(job, engine, dataset, position, context);
+      context.reached(position.borders);
+      await publish(job, position, sealingKey, context);
+    }
+  } finally {
+    await engine.close();
+  }
+  return position;
+}
+
+export function commitmentOf(job: ReadyJob, weights: Weights): Uint8Array {
+  return weightsDigest(commitWeights(job.spec.scheme, job.manifest, weights));
+}
+
+async function startOf(job: ReadyJob, sealingKey: Uint8Array, sealed: Uint8Array | null): Promise<Position> {
+  if (sealed === null) {
+    const weights = initialWeights(job.manifest);
+    return { step: 0, weights, borders: [commitmentOf(job, weights)] };
+  }
+  const { step, borders, weights } = await openCheckpoint(sealingKey, job.jobId, sealed);
+  return { step, borders, weights: decodeWeights(job.manifest, weights) };
+}
+
+async function trainSegment(
+  job: ReadyJob,
+  engine: Engine,
+  dataset: LoadedDataset,
+  from: Position,
+  context: TrainContext,
+): Promise<Position> {
+  const stepCount = Math.min(job.spec.segmentSteps, job.manifest.steps - from.step);
+  let stepBefore = from.step;
+  let began = performance.now();
+  const weights = await context.watch.measure('train', () =>
+    engine.train({
+      dataset,
+      weights: from.weights,
+      fromStep: from.step,
+      stepCount,
+      onChunk({ step, loss, accuracy }) {
+        context.signal.throwIfAborted();
+        const now = performance.now();
+        const samples = (step - stepBefore) * job.manifest.batch;
+        context.progress({
+          step,
+          of: job.manifest.steps,
+          lossMicro: Math.round(loss * 1e6),
+          accuracyPpm: Math.round(accuracy * 1e6),
+          samplesPerSecond: Math.round((samples / (now - began)) * 1000),
+        });
+        stepBefore = step;
+        began = now;
+      },
+    }),
+  );
+  const border = await context.watch.measure('commit', () => commitmentOf(job, weights));
+  return { step: from.step + stepCount, weights, borders: [...from.borders, border] };
+}
+
+async function publish(
+  job: ReadyJob,
+  position: Position,
+  sealingKey: Uint8Array,
+  context: TrainContext,
+): Promise<void> {
+  const { borders, step } = position;
+  const stepFrom = (borders.length - 2) * job.spec.segmentSteps;
+  const statement: StepStatement = {
+    jobId: job.jobId,
+    programDigest: manifestDigest(job.manifest),
+    datasetRoot: job.spec.dataset.root,
+    stepFrom,
+    stepCount: step - stepFrom,
+    weightsBefore: borders.at(-2)!,
+    weightsAfter: borders.at(-1)!,
+  };
+  const { keys } = context;
+  const { receipt, ciphertext } = await context.watch.measure('sign', async () => ({
+    receipt: await signReceipt(statement, keys.binding.receiptKey, keys.signReceipt),
+    ciphertext: await sealCheckpoint(sealingKey, job.jobId, {
+      version: 1,
+      step,
+      borders,
+      weights: encodeWeights(position.weights),
+    }),
+  }));
+  context.checkpointed({ step, statement: encodeStepStatement(statement), receipt, ciphertext });
+}
