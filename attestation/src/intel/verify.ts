@@ -7,7 +7,7 @@ import { sha256 } from '@noble/hashes/sha2.js';
 import { concatBytes, equalBytes, fromUtf8, isZero, toBase64, toHex } from '../bytes.js';
 import { authenticityOf, openChecks, type CheckBook, type CheckRule } from '../appraisal/checks.js';
 import type { Verified } from '../appraisal/verified.js';
-import { Rejection } from '../errors.js';
+import { CollateralError, Rejection } from '../errors.js';
 import { spkiOfPoint, verifySignature } from '../signatures.js';
 import { parsePemCertificates, type Certificate } from '../x509/certificate.js';
 import { verifyPath } from '../x509/path.js';
@@ -121,10 +121,20 @@ async function readPckPath(pem: Uint8Array, trust: Trust): Promise<readonly Cert
   if (text !== spelled && text !== `${spelled}\0`)
     reject('QUOTE_PCK_PEM', 'three PEM blocks and nothing else', 'other text');
   const [leaf, ...pool] = chain as [Certificate, ...Certificate[]];
-  const { certificates } = await verifyPath({ leaf, pool, rootSpkiSha256: trust.pins, at: trust.at });
-  const ordered = certificates.length === 3 && chain.length === 3 && certificates.every((link, i) => link === chain[i]);
-  if (!ordered) reject('QUOTE_PCK_CHAIN_ORDER', 'leaf, intermediate, root', `${chain.length} certificates`);
+  const { certificates } = await verifyPath({ leaf, pool, rootSpkiSha256: trust.pins, at: trust.at }).catch(
+    asRejection,
+  );
+  const root = certificates[certificates.length - 1]!;
+  const ordered = certificates.length === chain.length && certificates.every((link, i) => link === chain[i]);
+  if (chain.length !== 3 || !ordered || !equalBytes(root.issuer, root.subject)) {
+    reject('QUOTE_PCK_CHAIN_ORDER', 'leaf, intermediate, self-issued root', `${chain.length} certificates`);
+  }
   return certificates;
+}
+
+/** A quote carries its own path: an issuer that is not in it is no collateral to be fetched. */
+function asRejection(error: unknown): never {
+  throw error instanceof CollateralError ? new Rejection(error.code, error.detail) : error;
 }
 
 function pemOf(certificate: Certificate): string {

@@ -7,7 +7,7 @@ import { authenticityOf, openChecks, type CheckRule } from '../appraisal/checks.
 import type { Verified } from '../appraisal/verified.js';
 import { decodeForeign, encodeCanonical } from '../cbor.js';
 import { readSign1, verifySign1, type UncheckedSign1 } from '../cose.js';
-import { Rejection } from '../errors.js';
+import { CollateralError, Rejection } from '../errors.js';
 import { certificateBytesMax, pathCertificatesMax } from '../limits.js';
 import { bytes, bytesUpTo, list, nullable, oneOf, record, text, uint, type Field, type Shaped } from '../shape.js';
 import { parseCertificate, type Certificate } from '../x509/certificate.js';
@@ -116,12 +116,21 @@ function definite(payload: Uint8Array): Uint8Array {
 async function readPath(payload: NitroClaims, request: NitroRequest): Promise<readonly Certificate[]> {
   const leaf = parseCertificate(payload.certificate);
   const pool = payload.cabundle.map(parseCertificate).reverse();
-  const { certificates } = await verifyPath({ leaf, pool, rootSpkiSha256: request.pins, at: request.at });
+  const { certificates } = await verifyPath({ leaf, pool, rootSpkiSha256: request.pins, at: request.at }).catch(
+    asRejection,
+  );
   const given = [leaf, ...pool];
-  if (certificates.length !== given.length || certificates.some((link, i) => link !== given[i])) {
-    reject('NITRO_CHAIN_ORDER', 'root first in cabundle, nothing beside the path', `${given.length} certificates`);
+  const root = certificates[certificates.length - 1]!;
+  const ordered = certificates.length === given.length && certificates.every((link, i) => link === given[i]);
+  if (!ordered || !equalBytes(root.issuer, root.subject)) {
+    reject('NITRO_CHAIN_ORDER', 'a self-issued root first, nothing beside the path', `${given.length} certificates`);
   }
   return certificates;
+}
+
+/** A document carries its own path: an issuer that is not in it is no collateral to be fetched. */
+function asRejection(error: unknown): never {
+  throw error instanceof CollateralError ? new Rejection(error.code, error.detail) : error;
 }
 
 function checkTimestamp(payload: NitroClaims, leaf: Certificate): string {
