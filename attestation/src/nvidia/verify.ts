@@ -8,13 +8,14 @@ import { equalBytes, toHex } from '../bytes.js';
 import { CollateralError, Rejection } from '../errors.js';
 import { verifySignature } from '../signatures.js';
 import { parseCertificate, parsePemCertificates, type Certificate } from '../x509/certificate.js';
-import { keyUsage, oidBasicConstraints, verifyPath } from '../x509/path.js';
+import { keyUsage, oidBasicConstraints } from '../x509/path.js';
 import { appraiseCollateral, type CollateralClaims } from './collateral.js';
 import { appraisalRules, authenticityRules, type AppraisalCode, type AuthenticityCode } from './codes.js';
 import { nvidiaPins } from './constants.js';
 import { driverRimId, readFirmware, readIdentity, type DeviceIdentity, type Firmware } from './device.js';
 import type { GpuMode } from './mode.js';
 import type { OcspAnswer } from './ocsp.js';
+import { verifyPathToRoot } from './path.js';
 import { readRim } from './rim.js';
 import { parseReport, type SpdmReport } from './spdm.js';
 
@@ -168,13 +169,12 @@ async function verifyChain(chain: readonly Certificate[], evidence: NvidiaEviden
   }
   const pool = [...chain.slice(1), ...(evidence.anchors ?? [])];
   const rootSpkiSha256 = new Set((evidence.pins ?? nvidiaPins).device);
-  const { certificates } = await verifyPath({ leaf: chain[0]!, pool, rootSpkiSha256, at: evidence.at }).catch(
-    (error) => {
-      if (!(error instanceof CollateralError)) throw error;
-      // The device hands over its complete chain, so a gap is no missing collateral.
-      throw new Rejection('NVIDIA_CHAIN_INCOMPLETE', { ...error.detail, rule: 'tee-evidence §3.3' });
-    },
-  );
+  const request = { leaf: chain[0]!, pool, rootSpkiSha256, at: evidence.at };
+  const certificates = await verifyPathToRoot(request).catch((error) => {
+    if (!(error instanceof CollateralError)) throw error;
+    // The device hands over its complete chain, so a gap is no missing collateral.
+    throw new Rejection('NVIDIA_CHAIN_INCOMPLETE', { ...error.detail, rule: 'tee-evidence §3.3' });
+  });
   const ordered = chain.every((given, at) => given === certificates[at]) && certificates.length - chain.length <= 1;
   if (!ordered) {
     const got = `${chain.length} certificates in another order`;
