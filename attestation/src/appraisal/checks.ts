@@ -54,6 +54,8 @@ export interface CheckBook<Code extends string> {
    * @returns whether the step went through
    */
   attempt(code: Code, step: () => string | Promise<string>): Promise<boolean>;
+  /** Like `attempt`, for a step whose result later steps need; `show` makes the value seen out of it. */
+  derive<T>(code: Code, step: () => T | Promise<T>, show: (value: T) => string): Promise<T | undefined>;
   /** Removes a check that does not apply to this evidence. */
   drop(code: Code): void;
   checks(): readonly Check[];
@@ -69,19 +71,26 @@ export function openChecks<Code extends string>(rules: Readonly<Record<Code, Che
     if (check === undefined || check.status !== 'not-checked') throw new Error(`check ${code} is unknown or settled`);
     open.set(code, { ...check, ...change, action: change.status === 'met' ? '' : check.action });
   };
+  const derive = async <T>(
+    code: Code,
+    step: () => T | Promise<T>,
+    show: (value: T) => string,
+  ): Promise<T | undefined> => {
+    try {
+      const value = await step();
+      put(code, { status: 'met', got: show(value) });
+      return value;
+    } catch (error) {
+      if (!(error instanceof Rejection) && !(error instanceof CollateralError)) throw error;
+      const status = error instanceof Rejection ? 'forged' : 'missing';
+      put(code, { status, code: error.code, got: error.detail.got, expected: error.detail.expected });
+      return undefined;
+    }
+  };
   return {
     settle: (code, status, got, expected) => put(code, { status, got, ...(expected !== undefined && { expected }) }),
-    async attempt(code, step) {
-      try {
-        put(code, { status: 'met', got: await step() });
-        return true;
-      } catch (error) {
-        if (!(error instanceof Rejection) && !(error instanceof CollateralError)) throw error;
-        const status = error instanceof Rejection ? 'forged' : 'missing';
-        put(code, { status, code: error.code, got: error.detail.got, expected: error.detail.expected });
-        return false;
-      }
-    },
+    attempt: async (code, step) => (await derive(code, step, (got) => got)) !== undefined,
+    derive,
     drop: (code) => void open.delete(code),
     checks: () => [...open.values()],
   };

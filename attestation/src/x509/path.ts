@@ -20,6 +20,11 @@ export interface PathRequest {
   readonly at: number;
   /** Seconds past notAfter that the caller's policy tolerates; what was tolerated is listed in the result. */
   readonly graceSeconds?: number;
+  /**
+   * The issuer writes the leaf anew at every request, so its notBefore says when it was fetched and nothing about the
+   * key: do not hold it against `at`.
+   */
+  readonly leafIssuedOnDemand?: boolean;
   /** Critical extensions that the caller itself interprets. */
   readonly knownCritical?: ReadonlySet<string>;
 }
@@ -107,7 +112,8 @@ function noIssuer(last: Certificate, selfIssued: boolean): never {
 }
 
 function isExpired(certificate: Certificate, request: PathRequest): boolean {
-  if (request.at < certificate.notBefore) {
+  const fetchedLater = request.leafIssuedOnDemand === true && certificate === request.leaf;
+  if (request.at < certificate.notBefore && !fetchedLater) {
     refuse('X509_PATH_NOT_YET', `notBefore ≤ ${request.at}`, `${certificate.notBefore} in ${certificate.subjectText}`);
   }
   if (request.at > certificate.notAfter + (request.graceSeconds ?? 0)) {

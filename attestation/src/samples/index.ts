@@ -1,0 +1,39 @@
+/** Which runner judges an entry: decided by the files it has, so that a new folder needs no code. */
+import { Rejection } from '../errors.js';
+import { snpReportBytes } from '../snp/abi.js';
+import { runIntelSample } from './intel.js';
+import { runNitroSample } from './nitro.js';
+import { runNvidiaSample } from './nvidia.js';
+import { runSnpSample } from './snp.js';
+import type { SampleEntry, SampleRunner, SampleVerdict } from './types.js';
+
+export type SampleVendor = 'amd-snp' | 'nvidia' | 'intel' | 'aws-nitro' | 'composite';
+
+const runners: Readonly<Record<Exclude<SampleVendor, 'composite'>, SampleRunner>> = {
+  'amd-snp': runSnpSample,
+  nvidia: runNvidiaSample,
+  intel: runIntelSample,
+  'aws-nitro': runNitroSample,
+};
+
+/** SPDM 1.1 GET_MEASUREMENTS: what a GPU report begins with. */
+const spdmRequest = [0x11, 0xe0];
+
+/** @throws Rejection SAMPLE_UNKNOWN when no role of the manifest is known */
+export function sampleVendor({ files }: SampleEntry): SampleVendor {
+  const has = (...roles: readonly string[]): boolean => roles.some((role) => files.has(role));
+  if (has('gpuReport') && has('quote')) return 'composite';
+  if (has('quote')) return 'intel';
+  if (has('document')) return 'aws-nitro';
+  if (has('rim', 'eat', 'chain', 'driverRim', 'vbiosRim', 'evidenceJson')) return 'nvidia';
+  const report = files.get('report');
+  const isGpu =
+    report !== undefined && report.length !== snpReportBytes && spdmRequest.every((byte, i) => report[i] === byte);
+  if (isGpu) return 'nvidia';
+  if (has('report', 'leaf', 'vectors')) return 'amd-snp';
+  throw new Rejection('SAMPLE_UNKNOWN', {
+    expected: 'files of a known kind of evidence',
+    got: [...files.keys()].join(', ').slice(0, 200),
+    rule: 'attestation SPEC §7',
+  });
+}
