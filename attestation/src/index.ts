@@ -37,6 +37,9 @@ export {
   awardDigest,
   deliveryDigest,
   domainSeparator,
+  enclaveKeyWord,
+  enclaveKeyWord,
+  registryDomainSeparator,
   releaseDigest,
   revocationDigest,
   runDigest,
@@ -47,7 +50,7 @@ export {
   type Release,
   type Run,
   type Segment,
-  type SettlementDomain,
+  type ContractOnChain,
 } from './statement/eip712.js';
 export {
   decodeTerms,
