@@ -18,6 +18,9 @@ import { integerLe, parseQuote, type Quote, type QuoteBody } from './quote.js';
 import { differingQeFields, judgeTcb, selectSvnLevel, type TcbJudgement } from './tcb.js';
 import type { QeIdentity, SvnLevel, TcbInfo } from './tcb-info.js';
 
+/** SHA-256 of the SubjectPublicKeyInfo of the Intel SGX Root CA. Source: tee-evidence §1. */
+export const intelRootSpkiSha256 = 'a0af031289f5d5d4132f9186068a7fc13628633ba235777472e29b6b6c67a49e';
+
 export interface QuoteRequest extends Trust {
   readonly quote: Uint8Array;
   readonly collateral?: QuoteCollateral;
