@@ -1,5 +1,13 @@
 /** The end of a run: encrypt the result to the client, seal what was done for the chain (settlement §3, §12). */
-import { bordersRoot, concatBytes, deliveryDigest, runDigest, teeSelector, type Run } from '#attestation';
+import {
+  bordersRoot,
+  concatBytes,
+  deliveryDigest,
+  domainSeparator,
+  runDigest,
+  teeSelector,
+  type Run,
+} from '#attestation';
 import { encodeWeights, type GuardViolation } from '#libs/step';
 import type { EventOf } from './channel/messages.js';
 import { sealResult } from './deliver.js';
@@ -72,7 +80,7 @@ function runOf(job: ReadyJob, borders: readonly Uint8Array[], outcome: Run['outc
 /** TeeSeal: selector ‖ r ‖ s ‖ v over the EIP-712 digest. */
 function sealRun(job: ReadyJob, run: Run, keys: SessionKeys): Uint8Array {
   const { chainId, contract } = job.spec.settlement;
-  const digest = runDigest({ name: 'Settlement', chainId, verifyingContract: contract }, run);
+  const digest = runDigest(domainSeparator({ chainId, verifyingContract: contract }), run);
   return concatBytes(teeSelector, keys.signSettlement(digest));
 }
 
