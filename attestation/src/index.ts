@@ -38,7 +38,6 @@ export {
   deliveryDigest,
   domainSeparator,
   enclaveKeyWord,
-  enclaveKeyWord,
   registryDomainSeparator,
   releaseDigest,
   revocationDigest,

@@ -78,7 +78,7 @@ export function registryDomainSeparator(contract: ContractOnChain): Digest {
 
 export function runDigest(domain: Digest, run: Run): Digest {
   const { job, upTo, outcome, bordersRoot, last, delivery } = run;
-  return typedDigest(domain, types.run, job, word(upTo), word(outcome), bordersRoot, last, delivery);
+  return typedDigest(domain, types.run, job, uintWord(upTo, 4), uintWord(outcome, 1), bordersRoot, last, delivery);
 }
 
 export function segmentDigest(domain: Digest, segment: Segment): Digest {
@@ -132,11 +132,6 @@ export function enclaveKeyWord(account: Uint8Array): Digest {
 function separator(name: string, { chainId, verifyingContract }: ContractOnChain): Digest {
   const fields = [keccak(utf8(name)), keccak(utf8('1')), word(chainId), addressWord(verifyingContract)];
   return structHash(types.domain, ...fields);
-}
-
-/** How a settlement key stands in a Release: its 20-byte address, right-aligned in a word. */
-export function enclaveKeyWord(settlementKey: Uint8Array): Digest {
-  return addressWord(settlementKey);
 }
 
 function typedDigest(domain: Digest, type: string, ...words: readonly Uint8Array[]): Digest {
