@@ -120,6 +120,17 @@ describe.skipIf(!present)('verifyNvidia', () => {
     expect(statusOf(result.checks, 'X509_PATH_ROOT')).toBe('forged');
   });
 
+  it('says for every certificate what the answers give', async () => {
+    const none = await verifyNvidia(full());
+    expect(statusOf(none.checks, 'NVIDIA_OCSP_MISSING')).toBe('not-checked');
+    const broken = await verifyNvidia(full({ ocspAnswers: [{ response: Uint8Array.of(0x30, 0) }] }));
+    expect(broken.claims?.revocation.map((item) => item.state)).toEqual(Array(9).fill('forged'));
+    expect(statusOf(broken.checks, 'NVIDIA_OCSP_FORGED')).toBe('missing');
+    expect(statusOf(broken.checks, 'NVIDIA_CERTIFICATE_REVOKED')).toBe('not-checked');
+    const silent = await verifyNvidia(full({ ocspAnswers: [{ response: Uint8Array.of(0x30, 3, 0x0a, 1, 3) }] }));
+    expect(statusOf(silent.checks, 'NVIDIA_OCSP_MISSING')).toBe('missing');
+  });
+
   it('judges the mode that the guest states', async () => {
     const mode = {
       ccFeature: 1,
