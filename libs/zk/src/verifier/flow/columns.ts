@@ -1,0 +1,273 @@
+/** F2: what every looked-up column is at the leaf point, as a form over committed data and hidden values (SPEC §7). */
+import * as F from '../../field/extension.js';
+import type { Ext } from '../../field/extension.js';
+import { bitPoint, suffix, type Point } from '../../field/multilinear.js';
+import { inversePowerOfTwo } from '../../field/goldilocks.js';
+import { tableVars, type LookupBlock } from '../../relation/lookups.js';
+import type { ClassPiece, Shape } from '../../relation/shape.js';
+import { constant, minus, plus, times, type LinearForm } from '../linear-form.js';
+import type { MaskedProtocol } from '../masked-protocol.js';
+import { activationAt, indexAt, valuesAt } from '../tables.js';
+import { columnsOf, numerators, type Half, type LeafClaim } from './lookups.js';
+import { classPoint, hiddenPoint, rowPoint, weightPoint } from './tensors.js';
+
+/** Hidden values at the leaf point: products and matrix products that later parts of the flow prove. */
+export interface ColumnValues {
+  /** Z_l and (M_l ⊙ H_l) for l = 1 … L−1. */
+  readonly hiddenZ: readonly LinearForm[];
+  readonly maskedH: readonly LinearForm[];
+  /** Z_L and ε ⊙ ι per class piece. */
+  readonly logitZ: readonly LinearForm[];
+  readonly scaledExp: readonly LinearForm[];
+  /** ι ⊙ S. */
+  readonly quotient: LinearForm;
+}
+
+/** The fixed class bits of a piece. */
+export function fixedBits(shape: Shape, piece: ClassPiece): Point {
+  return bitPoint(piece.start / 2 ** piece.bits, shape.widthVars.at(-1)! - piece.bits);
+}
+
+export function receiveColumns(protocol: MaskedProtocol): ColumnValues {
+  const { layers, pieces } = protocol.plan.shape;
+  const hiddenZ: LinearForm[] = [];
+  const maskedH: LinearForm[] = [];
+  for (let l = 1; l < layers.length; l++) {
+    hiddenZ.push(protocol.receive());
+    maskedH.push(protocol.receive());
+  }
+  const logitZ: LinearForm[] = [];
+  const scaledExp: LinearForm[] = [];
+  for (let k = 0; k < pieces.length; k++) {
+    logitZ.push(protocol.receive());
+    scaledExp.push(protocol.receive());
+  }
+  return { hiddenZ, maskedH, logitZ, scaledExp, quotient: protocol.receive() };
+}
+
+/** Ties the leaf claim to the columns. */
+export function closeLookups(protocol: MaskedProtocol, leaf: LeafClaim, values: ColumnValues): void {
+  const { point, claim, lambda, alpha } = leaf;
+  const column = columnForms(protocol, leaf, values);
+  const denominators = (half: Half): LinearForm => {
+    const columns = columnsOf(protocol, half, point);
+    const covered = F.sum(columns.map(({ weight }) => weight));
+    const parts = columns.map(({ block, weight }) => times(minus(constant(alpha), column(block)), weight));
+    return plus(...parts, constant(F.sub(F.ONE, covered)));
+  };
+  const numerator = ([0, 1] as const).map((half) => numerators(protocol, half, point));
+  const side = (half: Half): LinearForm => plus(denominators(half), times(numerator[half]!, lambda));
+  const a = protocol.multiply(side(0), side(1));
+  if (protocol.plan.lookups.plainLow) {
+    protocol.require(minus(claim, a.xy));
+    return;
+  }
+  const n = protocol.multiply(numerator[0], numerator[1]);
+  protocol.require(plus(minus(claim, a.xy), times(n.xy, F.square(lambda))));
+}
+
+const power = (bits: number): Ext => F.fromInteger(1n << BigInt(bits));
+const integer = (value: number | bigint): LinearForm => constant(F.fromInteger(value));
+const shifted = (form: LinearForm, bits: number): LinearForm => times(form, power(bits));
+
+/** The looked-up value f of each column (SPEC §7, table of F2). */
+function columnForms(
+  protocol: MaskedProtocol,
+  leaf: LeafClaim,
+  values: ColumnValues,
+): (block: LookupBlock) => LinearForm {
+  const { point, beta } = leaf;
+  return (block) => {
+    switch (block.kind) {
+      case 'act':
+      case 'l':
+      case 'h':
+      case 'G':
+      case 'lp':
+      case 'hp':
+        return hiddenColumn(protocol, block, block.kind, point, beta, values);
+      case 'exp':
+      case 'yr':
+      case 'lL':
+      case 'hL':
+      case 'Rp':
+      case 'pr':
+        return logitColumn(protocol, block, block.kind, point, beta, values);
+      case 'iota':
+      case 'r':
+      case 'sr':
+        return rowColumn(protocol, block.kind, point, values);
+      case 'lW':
+      case 'hW':
+      case 'lb':
+      case 'hb':
+        return borderColumn(protocol, block, block.kind, point);
+      case 'TR':
+      case 'TA':
+      case 'TE':
+        return constant(tableColumn(protocol.plan.shape, block.kind, suffix(point, block.vars), beta));
+    }
+  };
+}
+
+function hiddenColumn(
+  protocol: MaskedProtocol,
+  { layer }: LookupBlock,
+  kind: 'act' | 'l' | 'h' | 'G' | 'lp' | 'hp',
+  point: Point,
+  beta: Ext,
+  values: ColumnValues,
+): LinearForm {
+  const { shape } = protocol.plan;
+  const { step, unit, sample } = hiddenPoint(shape, layer, point);
+  const cell = (name: string): LinearForm =>
+    protocol.cell('S', `${name}${layer}`, { point: step }, { point: unit }, { point: sample });
+  const forward = shape.layers[layer - 1]!.forwardShift;
+  const backward = shape.layers[layer]!.backwardShift!;
+  switch (kind) {
+    case 'act': {
+      const rounded = plus(values.hiddenZ[layer - 1]!, constant(power(forward - 1)));
+      const limbs = plus(cell('l'), shifted(cell('h'), forward - 16));
+      const Y = times(minus(rounded, limbs), { c0: inversePowerOfTwo(forward), c1: 0n });
+      return plus(Y, integer(2 ** 15), activationTail(cell('A'), cell('M'), beta));
+    }
+    case 'l':
+      return shifted(cell('l'), 32 - forward);
+    case 'h':
+      return cell('h');
+    case 'G':
+      return plus(cell('G'), integer(2 ** 15));
+    case 'lp': {
+      const rounded = plus(values.maskedH[layer - 1]!, constant(power(backward - 1)));
+      const rest = plus(shifted(cell('G'), backward), shifted(cell('hp'), backward - 16));
+      return shifted(minus(rounded, rest), 32 - backward);
+    }
+    case 'hp':
+      return cell('hp');
+  }
+}
+
+/** β·A + β²·M + β³: the part of an activation entry after its index. */
+function activationTail(A: LinearForm, M: LinearForm, beta: Ext): LinearForm {
+  const square = F.square(beta);
+  return plus(times(A, beta), times(M, square), constant(F.mul(square, beta)));
+}
+
+function logitColumn(
+  protocol: MaskedProtocol,
+  block: LookupBlock,
+  kind: 'exp' | 'yr' | 'lL' | 'hL' | 'Rp' | 'pr',
+  point: Point,
+  beta: Ext,
+  values: ColumnValues,
+): LinearForm {
+  const { shape } = protocol.plan;
+  const piece = shape.pieces[block.piece]!;
+  const { step, unit, sample } = classPoint(shape, piece, point, fixedBits(shape, piece));
+  const cell = (name: string): LinearForm =>
+    protocol.cell('S', name, { point: unit }, { point: step }, { point: sample });
+  const mu = (): LinearForm => protocol.cell('S', 'mu', { point: step }, { point: sample });
+  const probability = (): LinearForm => {
+    const label = protocol.cell('D', 'Y', { point: unit }, { point: step }, { point: sample });
+    return plus(cell('GL'), shifted(label, shape.lossFraction));
+  };
+  const shift = shape.layers.at(-1)!.forwardShift;
+  switch (kind) {
+    case 'exp': {
+      const isSmall = cell('w');
+      const index = plus(cell('d'), integer(-(2 ** shape.expVars)), shifted(isSmall, shape.expVars));
+      return plus(index, times(cell('eps'), beta), times(isSmall, F.square(F.square(beta))));
+    }
+    case 'yr':
+      return plus(minus(mu(), cell('d')), integer(2 ** 15));
+    case 'lL': {
+      const rounded = plus(values.logitZ[block.piece]!, constant(power(shift - 1)));
+      const rest = plus(shifted(minus(mu(), cell('d')), shift), shifted(cell('hL'), shift - 16));
+      return shifted(minus(rounded, rest), 32 - shift);
+    }
+    case 'hL':
+      return cell('hL');
+    case 'Rp':
+      return plus(values.scaledExp[block.piece]!, integer(2 ** 15), times(probability(), F.fromInteger(-(2 ** 16))));
+    case 'pr':
+      return probability();
+  }
+}
+
+/** ε summed over the real classes at one row: S of fixed-point §5. */
+export function expSum(protocol: MaskedProtocol, step: Point, sample: Point): LinearForm {
+  return protocol.cell('S', 'eps', { weights: realClasses(protocol.plan.shape) }, { point: step }, { point: sample });
+}
+
+/** 1 for every class below C, 0 for padding. */
+export function realClasses(shape: Shape): Ext[] {
+  return Array.from({ length: 2 ** shape.widthVars.at(-1)! }, (_, c) => (c < shape.classes ? F.ONE : F.ZERO));
+}
+
+function rowColumn(
+  protocol: MaskedProtocol,
+  kind: 'iota' | 'r' | 'sr',
+  point: Point,
+  values: ColumnValues,
+): LinearForm {
+  const { shape } = protocol.plan;
+  const { step, sample } = rowPoint(shape, point);
+  const remainder = minus(constant(power(shape.reciprocalBits)), values.quotient);
+  switch (kind) {
+    case 'iota':
+      return plus(protocol.cell('S', 'iota', { point: step }, { point: sample }), integer(-1));
+    case 'r':
+      return remainder;
+    case 'sr':
+      return minus(plus(expSum(protocol, step, sample), integer(-1)), remainder);
+  }
+}
+
+/** Limbs of the weights after the segment. */
+function borderColumn(
+  protocol: MaskedProtocol,
+  { layer }: LookupBlock,
+  kind: 'lW' | 'hW' | 'lb' | 'hb',
+  point: Point,
+): LinearForm {
+  const { shape } = protocol.plan;
+  const scale = shape.layers[layer - 1]!;
+  const { input, output } = weightPoint(shape, layer, point);
+  const weightAxes = [{ point: input }, { point: output }];
+  const low = (after: LinearForm, high: LinearForm, bits: number): LinearForm =>
+    shifted(minus(after, shifted(high, bits - 15)), 31 - bits);
+  switch (kind) {
+    case 'lW':
+      return low(
+        protocol.cell('WT', `W${layer}`, ...weightAxes),
+        protocol.cell('S', `hW${layer}`, ...weightAxes),
+        scale.weightBits,
+      );
+    case 'hW':
+      return plus(protocol.cell('S', `hW${layer}`, ...weightAxes), integer(2 ** 15));
+    case 'lb':
+      return low(
+        protocol.cell('WT', `b${layer}`, { point: output }),
+        protocol.cell('S', `hb${layer}`, { point: output }),
+        scale.biasBits,
+      );
+    case 'hb':
+      return plus(protocol.cell('S', `hb${layer}`, { point: output }), integer(2 ** 15));
+  }
+}
+
+function tableColumn(shape: Shape, kind: 'TR' | 'TA' | 'TE', point: Point, beta: Ext): Ext {
+  const index = indexAt(point);
+  switch (kind) {
+    case 'TR':
+      return index;
+    case 'TA': {
+      if (point.length !== tableVars) throw new RangeError('the activation table has 2^16 entries');
+      const { A, M } = activationAt(point, shape.manifest.abits);
+      const square = F.square(beta);
+      return F.sum([index, F.mul(beta, A), F.mul(square, M), F.mul(square, beta)]);
+    }
+    case 'TE':
+      return F.sum([index, F.mul(beta, valuesAt(shape.expValues, point)), F.square(F.square(beta))]);
+  }
+}

@@ -1,0 +1,69 @@
+/** The tensors of a step by their meaning, wherever they are committed (SPEC §4.1). */
+import type { Point } from '../../field/multilinear.js';
+import { suffix } from '../../field/multilinear.js';
+import type { Shape } from '../../relation/shape.js';
+import type { Axis, LinearForm } from '../linear-form.js';
+import type { MaskedProtocol } from '../masked-protocol.js';
+
+/** A_l[step, unit, sample]; A_0 is the data. */
+export function activation(protocol: MaskedProtocol, layer: number, step: Axis, unit: Axis, sample: Axis): LinearForm {
+  return layer === 0
+    ? protocol.cell('D', 'X', step, unit, sample)
+    : protocol.cell('S', `A${layer}`, step, unit, sample);
+}
+
+/** G_l[step, unit, sample]. */
+export function errorOf(protocol: MaskedProtocol, layer: number, step: Axis, unit: Axis, sample: Axis): LinearForm {
+  return layer === protocol.plan.shape.layers.length
+    ? protocol.cell('S', 'GL', unit, step, sample)
+    : protocol.cell('S', `G${layer}`, step, unit, sample);
+}
+
+/** A point over (step, unit, sample), or over (class, step, sample) with the class as unit. */
+export interface TensorPoint {
+  readonly step: Point;
+  readonly unit: Point;
+  readonly sample: Point;
+}
+
+/** The last coordinates of a point as those of a hidden layer's tensor. */
+export function hiddenPoint(shape: Shape, layer: number, point: Point): TensorPoint {
+  const { stepVars, batchVars, widthVars } = shape;
+  const own = suffix(point, stepVars + widthVars[layer]! + batchVars);
+  return {
+    step: own.slice(0, stepVars),
+    unit: own.slice(stepVars, own.length - batchVars),
+    sample: suffix(own, batchVars),
+  };
+}
+
+/** The last coordinates of a point as those of one piece of the classes: its fixed bits, then (class bits, step, sample). */
+export function classPoint(
+  shape: Shape,
+  piece: { start: number; bits: number },
+  point: Point,
+  fixed: Point,
+): TensorPoint {
+  const { stepVars, batchVars } = shape;
+  const own = suffix(point, piece.bits + stepVars + batchVars);
+  return {
+    unit: [...fixed, ...own.slice(0, piece.bits)],
+    step: own.slice(piece.bits, piece.bits + stepVars),
+    sample: suffix(own, batchVars),
+  };
+}
+
+export function rowPoint(shape: Shape, point: Point): { readonly step: Point; readonly sample: Point } {
+  const own = suffix(point, shape.stepVars + shape.batchVars);
+  return { step: own.slice(0, shape.stepVars), sample: suffix(own, shape.batchVars) };
+}
+
+export function weightPoint(
+  shape: Shape,
+  layer: number,
+  point: Point,
+): { readonly input: Point; readonly output: Point } {
+  const [inputVars, outputVars] = [shape.widthVars[layer - 1]!, shape.widthVars[layer]!];
+  const own = suffix(point, inputVars + outputVars);
+  return { input: own.slice(0, inputVars), output: suffix(own, outputVars) };
+}

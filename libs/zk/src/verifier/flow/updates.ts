@@ -1,0 +1,75 @@
+/** F5: the weights inside and after the segment are the weights before minus the exact gradients (SPEC §7). */
+import * as F from '../../field/extension.js';
+import type { Ext } from '../../field/extension.js';
+import { eqTable, halves, type Point } from '../../field/multilinear.js';
+import { inversePowerOfTwo } from '../../field/goldilocks.js';
+import { minus, powerSum, times, type Axis, type LinearForm } from '../linear-form.js';
+import type { MaskedProtocol } from '../masked-protocol.js';
+import { batchSum, pointwise, updateWeights, type WeightClaim } from './matmuls.js';
+import { activation, errorOf, weightPoint } from './tensors.js';
+
+interface Term {
+  readonly layer: number;
+  /** W_0 − W at (input, output): Σ over steps and samples of steps·A·G. */
+  readonly claim: LinearForm;
+  readonly steps: readonly Ext[];
+  readonly input: Axis;
+  readonly output: Axis;
+}
+
+export function proveUpdates(
+  protocol: MaskedProtocol,
+  leafPoint: Point,
+  weightClaims: readonly WeightClaim[],
+  stepSizes: readonly number[],
+): void {
+  const { shape } = protocol.plan;
+  const { stepVars, batchVars, layers } = shape;
+  const schedule = stepSizes.map(F.fromInteger);
+  const inner = stepVars === 0 ? [] : weightClaims.map((claim) => innerTerm(protocol, claim, stepSizes));
+  const terms = [...inner, ...layers.map(({ layer }) => borderTerm(protocol, layer, leafPoint, schedule))];
+  for (const { layer } of layers) {
+    const unit = { point: weightPoint(shape, layer, leafPoint).output };
+    const moved = minus(protocol.cell('W0', `b${layer}`, unit), protocol.cell('WT', `b${layer}`, unit));
+    protocol.require(minus(moved, batchSum(protocol, layer, { weights: schedule }, unit)));
+  }
+  const gamma = protocol.challenge('gammaUpdates');
+  const vars = stepVars + batchVars;
+  const mean = { c0: inversePowerOfTwo(vars), c1: 0n };
+  const claims = terms.map((term) => times(term.claim, mean));
+  const reduced = protocol.sumcheck(halves(vars), powerSum(claims, gamma));
+  const step = reduced.point.slice(0, stepVars);
+  const sample = { point: reduced.point.slice(stepVars) };
+  const stepTable = eqTable(step);
+  const products = terms.map(({ layer, steps, input, output }) => {
+    const f = activation(protocol, layer - 1, { weights: pointwise(stepTable, steps) }, input, sample);
+    return protocol.multiply(f, errorOf(protocol, layer, { point: step }, output, sample)).xy;
+  });
+  protocol.require(minus(reduced.claim, powerSum(products, gamma)));
+}
+
+/** A hidden weight value inside the segment. */
+function innerTerm(protocol: MaskedProtocol, claim: WeightClaim, stepSizes: readonly number[]): Term {
+  const { layer, step, input, output, value } = claim;
+  return {
+    layer,
+    claim: minus(protocol.cell('W0', `W${layer}`, input, output), value),
+    steps: updateWeights(step, stepSizes),
+    input,
+    output,
+  };
+}
+
+/** The committed weights after the segment. */
+function borderTerm(protocol: MaskedProtocol, layer: number, leafPoint: Point, schedule: readonly Ext[]): Term {
+  const at = weightPoint(protocol.plan.shape, layer, leafPoint);
+  const [input, output] = [{ point: at.input }, { point: at.output }];
+  const name = `W${layer}`;
+  return {
+    layer,
+    claim: minus(protocol.cell('W0', name, input, output), protocol.cell('WT', name, input, output)),
+    steps: schedule,
+    input,
+    output,
+  };
+}

@@ -1,0 +1,86 @@
+/** The verifier of a step proof (SPEC §11). It reads nothing but its arguments. */
+import { extBytes } from '../field/bytes.js';
+import { profiles } from '../params.js';
+import { derivePlan, type Plan } from '../relation/plan.js';
+import { refuse } from '../relation/refuse.js';
+import { Transcript } from '../transcript/transcript.js';
+import { reduceToOneClaim, type KnownTree } from './flow/flow.js';
+import { MaskedProtocol } from './masked-protocol.js';
+import { checkOpening } from './opening.js';
+import { ProofBytes, type ProofSource } from './source.js';
+import { contextOf, oodValue, type Context, type StepProofStatement } from './statement.js';
+
+declare const verified: unique symbol;
+
+/** Made only by `verifyStepProof`: the statement holds, except with the stated probability. */
+export interface VerifiedStepProof {
+  readonly [verified]: true;
+  readonly outerDigest: Uint8Array;
+  readonly firstStep: number;
+  readonly stepCount: number;
+  readonly superblockIndex: number;
+  /** weightsDigest before and after the segment. */
+  readonly weightsBefore: Uint8Array;
+  readonly weightsAfter: Uint8Array;
+  /** −log2 of the error of the weakest round and of the whole proof. */
+  readonly soundnessBits: number;
+  readonly soundnessSumBits: number;
+}
+
+/**
+ * Checks that the segment's weights after follow from its weights before by exact training on the registered data.
+ *
+ * @param proof     bytes of SPEC §10
+ * @param statement what the proof is claimed to show; assumptions A1 and A2 of SPEC §2.2 are the caller's
+ * @throws Rejection STEP_PLAN, STEP_STATEMENT, MERKLE_PATH, STEP_PROOF_LENGTH, STEP_NONCANONICAL, STEP_POW,
+ *   STEP_MERKLE_W0, STEP_MERKLE_J, STEP_MERKLE_WT, STEP_MERKLE_S, STEP_MERKLE_D, STEP_MERKLE_L1, STEP_FINAL_CHECK
+ */
+export function verifyStepProof(proof: Uint8Array, statement: StepProofStatement): VerifiedStepProof {
+  const profile = profiles.get(statement.profile);
+  if (profile === undefined) {
+    return refuse('STEP_PLAN', `one of ${[...profiles.keys()].join(', ')}`, statement.profile, 'step-proof §12');
+  }
+  const plan = derivePlan(statement.manifest, profile, statement.variant);
+  const context = runVerifier(plan, statement, new Transcript(), new ProofBytes(proof));
+  return {
+    outerDigest: statement.outerDigest,
+    firstStep: statement.index * statement.manifest.superblock,
+    stepCount: statement.manifest.superblock,
+    superblockIndex: context.superblockIndex,
+    weightsBefore: context.weightsBefore,
+    weightsAfter: context.weightsAfter,
+    soundnessBits: plan.soundness.minBits,
+    soundnessSumBits: plan.soundness.sumBits,
+  } as VerifiedStepProof;
+}
+
+/**
+ * The protocol itself over any source of messages; the prover runs it over its own.
+ * @throws Rejection as `verifyStepProof`
+ */
+export function runVerifier(
+  plan: Plan,
+  statement: StepProofStatement,
+  transcript: Transcript,
+  source: ProofSource,
+): Context {
+  const context = contextOf(statement, plan);
+  const witnessRoot = plan.variant === 'separate' ? source.root('S') : undefined;
+  const known: KnownTree[] = [
+    { tree: 'W0', root: statement.before.root, ood: oodValue(statement.before) },
+    { tree: 'WT', root: statement.after.root, ood: oodValue(statement.after) },
+    { tree: 'D', root: statement.data.root, ood: oodValue(statement.data) },
+  ];
+  transcript.absorb(context.digest);
+  for (const { root, ood } of known) {
+    transcript.absorb(root);
+    transcript.absorb(extBytes(ood));
+  }
+  if (witnessRoot !== undefined) transcript.absorb(witnessRoot);
+  transcript.absorb(Uint8Array.from(context.stepSizes));
+  const protocol = new MaskedProtocol(plan, transcript, source);
+  const combined = reduceToOneClaim(protocol, known, context.stepSizes);
+  const [W0, WT, D] = known.map(({ root }) => root) as [Uint8Array, Uint8Array, Uint8Array];
+  checkOpening(plan, transcript, source, combined, { W0, WT, D, ...(witnessRoot ? { S: witnessRoot } : {}) });
+  return context;
+}
