@@ -28,7 +28,7 @@ export const stateKeccak: CommitmentScheme = {
     ),
   }),
   dataDigest: async (index, records) => {
-    const bulk = await crypto.subtle.digest('SHA-256', Uint8Array.from(records));
+    const bulk = await crypto.subtle.digest('SHA-256', records.slice());
     const tag = keccak_256(utf8('fxt-data/state-keccak/v1'));
     return keccak_256(concatBytes(tag, uintBe(index, 8), new Uint8Array(bulk)));
   },

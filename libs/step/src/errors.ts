@@ -3,8 +3,17 @@ import { Rejection } from '#attestation';
 
 /** @throws Rejection always, with `code` */
 export function refuse(code: string, expected: string, got: unknown, rule: string): never {
-  const text = typeof got === 'string' ? got : (JSON.stringify(got) ?? String(got));
+  const text = describe(got);
   throw new Rejection(code, { expected, got: text.length > 120 ? `${text.slice(0, 120)}…` : text, rule });
+}
+
+/** Shallow on purpose: what came may be nested as deep as its sender liked. */
+function describe(value: unknown): string {
+  if (Array.isArray(value)) {
+    const isFlat = value.length <= 16 && value.every((entry) => typeof entry !== 'object');
+    return isFlat ? `[${value.map(String).join(', ')}]` : `a list of ${value.length}`;
+  }
+  return typeof value === 'object' && value !== null ? 'an object' : String(value);
 }
 
 /** A value left its declared range in training (`E_RANGE` of fixed-point §1): the job has no result. */

@@ -42,13 +42,7 @@ export {
   type Examples,
 } from './records.js';
 export { checkMerklePath, merklePath, merkleRoot } from './merkle.js';
-export {
-  commitmentScheme,
-  commitWeights,
-  dataDigest,
-  stateKeccak,
-  type CommitmentScheme,
-} from './commitment.js';
+export { commitmentScheme, commitWeights, dataDigest, stateKeccak, type CommitmentScheme } from './commitment.js';
 export { checkSuperblocks, commitDataset, datasetRoot, type DatasetCommitment } from './dataset.js';
 export { stepReference, type LayerTrace, type StepTrace } from './reference.js';
 export { type Matrix } from './matrix.js';

@@ -113,6 +113,17 @@ describe('manifest, fixed-point §3', () => {
     expect(() => parseManifest(json)).toThrow(expect.objectContaining({ code, family: 'rejection' }));
   });
 
+  it('refuses any depth of nesting without a crash', () => {
+    const deep = `${'['.repeat(30_000)}${']'.repeat(30_000)}`;
+    const refused = (text: string) =>
+      expect(() => parseManifestText(utf8(text))).toThrow(/^MANIFEST_(TYPE|VERSION|UNKNOWN_FIELD|MISSING_FIELD)/);
+    refused(deep);
+    refused(`{"fxt":${deep}}`);
+    refused(JSON.stringify(good).replace('"batch":64', `"batch":${deep}`));
+    refused(JSON.stringify(good).replace('"fxt":1', `"fxt":${deep}`));
+    refused('{"__proto__":{"fxt":1}}');
+  });
+
   it.each([
     ['MANIFEST_JSON', utf8('{"fxt":1')],
     ['MANIFEST_OVERSIZE', new Uint8Array(64 * 1024 + 1)],

@@ -34,7 +34,7 @@ function shapeReasons(m: Manifest): string[] {
   demand(m.dims.length >= 3, 'a proof needs at least two layers');
   demand((m.batch & (m.batch - 1)) === 0, `batch ${m.batch} is not a power of two`);
   demand(m.ybits === 16, `ybits is ${m.ybits}, not 16`);
-  demand(m.gbits <= 16, `gbits is ${m.gbits}, more than 16`);
+  demand(m.gbits === 16, `gbits is ${m.gbits}, not 16`);
   if (loss.kind === 'mse') {
     reasons.push('the loss is mse; version 1 proves softmax-ce');
   } else {
