@@ -1,0 +1,48 @@
+/** Exports of the kernel module. Every argument is a 32-bit integer: an offset, a count or a small number. */
+export { keccak256, hashLeaves, hashNodes, prf, grind } from './hashing';
+export { rootTable, encodeRows } from './ntt';
+export {
+  addPowers,
+  addScaledExt,
+  differenceArrays,
+  fromDoubles,
+  inverseBase,
+  inverseExt,
+  powersExt,
+  productBase,
+  productExt,
+  splitExt,
+  sumArrays,
+} from './vector';
+export { bindBase, bindExt, combineColumns, dotBase, dotExt } from './sums';
+export {
+  eqTableBase,
+  eqTableExt,
+  foldBase,
+  foldExt,
+  fractionFactors,
+  fractionLayer,
+  fractionLeaves,
+  leafFactors,
+  plainRoundExt,
+  plainRoundMixed,
+  roundBase,
+  roundExt,
+  roundFractions,
+} from './sumcheck';
+import { HASH_SCRATCH, setHashScratch } from './hashing';
+import { setEncodeScratch } from './ntt';
+
+/** First byte behind the module's constants. */
+export const heapBase: usize = __heap_base;
+
+/** Bytes of private memory that `start` needs when rows have up to 2^m coefficients. */
+export function privateBytes(m: i32): usize {
+  return ((HASH_SCRATCH + 15) & ~15) + (((2 << m) + 16) << 4);
+}
+
+/** Gives the instance its private memory, 16-aligned. Each instance, so each thread, needs its own. */
+export function start(privateMemory: usize): void {
+  setHashScratch(privateMemory);
+  setEncodeScratch(privateMemory + ((HASH_SCRATCH + 15) & ~15));
+}

@@ -1,0 +1,2 @@
+export function compileKernels(): Promise<Uint8Array>;
+export function generatedSource(bytes: Uint8Array): string;

@@ -1,0 +1,92 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import * as F from '../field/goldilocks.js';
+import { createEngine, type Engine, type Task } from './index.js';
+import { createPool } from './pool.js';
+import { sampleBase } from './reference/samples.js';
+
+describe('worker pool', () => {
+  let pool: Engine;
+  beforeAll(async () => {
+    pool = await createPool({ threads: 2, rowLogMax: 10 });
+  });
+  afterAll(() => pool.close());
+
+  it('gives the bytes of one thread, over many small runs and one larger than the ring', () => {
+    const { memory } = pool;
+    const n = 6000;
+    const [a, b] = [sampleBase(1, n), sampleBase(2, n)];
+    const [atA, atB, out] = [memory.place(a), memory.place(b), memory.allocate(8 * n)];
+    const expected = a.map((x, i) => F.mul(x, b[i]!));
+    const tasks = a.map((_, i): Task => ['productBase', atA + 8 * i, atB + 8 * i, 1, out + 8 * i]);
+    pool.run(tasks);
+    expect([...memory.words(out, n)]).toEqual(expected);
+    memory.words(out, n).fill(0n);
+    for (let i = 0; i < n; i += 5) pool.run(tasks.slice(i, i + 5));
+    expect([...memory.words(out, n)]).toEqual(expected);
+  });
+
+  it('encodes rows like one thread while the memory grows', () => {
+    const [m, rows, logBlowup] = [10, 3, 3];
+    const single = createEngine({ rowLogMax: 10 });
+    const encode = ({ memory, roots, run }: Engine): bigint[] => {
+      const messages = memory.place(sampleBase(3, rows * 2 ** m));
+      const random = memory.place(sampleBase(4, rows * 40));
+      const words = rows * 2 ** (m + logBlowup);
+      memory.allocate(64 * 2 ** 20);
+      const out = memory.allocate(8 * words);
+      run(
+        [0, 2, 4, 6].map((coset): Task => [
+          'encodeRows',
+          messages,
+          random,
+          40,
+          m,
+          m + logBlowup,
+          0,
+          rows,
+          coset,
+          roots,
+          out,
+        ]),
+      );
+      return [...memory.words(out, words)];
+    };
+    expect(encode(pool)).toEqual(encode(single));
+  });
+
+  it('reports a trap of any thread', async () => {
+    const broken = await createPool({ threads: 2, rowLogMax: 4 });
+    const outside = 2 ** 32 - 64;
+    const tasks = new Array<Task>(64).fill(['productBase', outside, outside, 1000, outside]);
+    expect(() => broken.run(tasks)).toThrow(/trapped/);
+    await broken.close();
+  });
+
+  it('refuses thread counts outside 1 … 16', async () => {
+    await expect(createPool({ threads: 0 })).rejects.toThrow(RangeError);
+    await expect(createPool({ threads: 1.5 })).rejects.toThrow(RangeError);
+    const one = await createPool({ threads: 1, rowLogMax: 4 });
+    expect(one.threads).toBe(1);
+  });
+});
+
+describe('memory', () => {
+  it('marks, releases, aligns and remembers its peak', () => {
+    const { memory } = createEngine({ rowLogMax: 4 });
+    const mark = memory.mark();
+    const first = memory.allocate(5);
+    expect(memory.allocate(1) - first).toBe(16);
+    const inner = memory.mark();
+    memory.allocate(200_000);
+    memory.release(mark);
+    expect(memory.peakBytes).toBeGreaterThan(200_000);
+    expect(memory.allocate(1)).toBe(first);
+    expect(() => memory.release(inner)).toThrow(RangeError);
+  });
+
+  it('refuses to grow beyond its limit with a code', () => {
+    const { memory } = createEngine({ rowLogMax: 4, memoryBytesMax: 2 ** 20 });
+    expect(() => memory.allocate(2 ** 20)).toThrow(expect.objectContaining({ code: 'ZK_MEMORY_EXCEEDED' }));
+    expect(() => memory.allocate(2 ** 19)).not.toThrow();
+  });
+});

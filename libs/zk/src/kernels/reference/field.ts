@@ -1,0 +1,11 @@
+/** Arrays of bigints for the reference kernels; the arithmetic itself is libs/zk/src/field. */
+import type { Ext } from '../../field/extension.js';
+
+/** c0, c1 interleaved, as in linear memory. */
+export function flatten(values: readonly Ext[]): bigint[] {
+  return values.flatMap(({ c0, c1 }) => [c0, c1]);
+}
+
+export function unflatten(words: ArrayLike<bigint>): Ext[] {
+  return Array.from({ length: words.length / 2 }, (_, i) => ({ c0: words[2 * i]!, c1: words[2 * i + 1]! }));
+}
