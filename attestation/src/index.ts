@@ -115,3 +115,10 @@ export { readSnpEndorsement, snpOids, type SnpEndorsement } from './snp/vcek.js'
 export { amdIntermediates, amdRoots, type SnpRoot } from './snp/roots.js';
 export { kdsChainUrl, kdsCrlUrl, kdsVcekUrl } from './snp/kds.js';
 export { certTableEndorsements, parseCertTable, type CertTableEntry, type CertTableRole } from './snp/cert-table.js';
+export { parseCollateralBundle, readPcsResponse, type QuoteCollateral, type SignedDocument } from './intel/collateral.js';
+export { appraiseQuote, neutralQuotePolicy, type QuotePolicy } from './intel/policy.js';
+export { parseQuote, type Quote, type QuoteBody, type QuoteField } from './intel/quote.js';
+export { tcbStatuses, type TcbStatus } from './intel/tcb-info.js';
+export { intelRootSpkiSha256, verifyQuote, type QuoteClaims, type QuoteRequest } from './intel/verify.js';
+export { appraiseNitro, neutralNitroPolicy, type NitroPolicy } from './nitro/policy.js';
+export { nitroRootSpkiSha256, verifyNitro, type NitroClaims, type NitroRequest } from './nitro/verify.js';
