@@ -36,7 +36,8 @@ export async function run(): Promise<BenchResult[]> {
   const examples = mnist(m);
   const engine = await Engine.open(m, { threads: 1 });
   const dataset = engine.load(examples);
-  const exact = () => engine.train({ dataset, weights: initialWeights(m), fromStep: 0, stepCount: m.steps });
+  const weights = initialWeights(m);
+  const exact = () => engine.train({ dataset, weights, fromStep: 0, stepCount: m.steps });
   const float = await floatTrainer(m, examples, dataset.feeds);
   const exactSpeeds: Speed[] = [];
   const floatSpeeds: Speed[] = [];

@@ -88,7 +88,7 @@ describe('manifest, fixed-point §3', () => {
     ['MANIFEST_LENGTH', { ...good, dims: [784] }],
     ['MANIFEST_LENGTH', { ...good, a: [8, 6] }],
     ['MANIFEST_LENGTH', { ...good, wint: [2] }],
-    ['MANIFEST_LENGTH', { ...good, dims: new Array(100).fill(2) }],
+    ['MANIFEST_LENGTH', { ...good, dims: Array.from({ length: 100 }, () => 2) }],
     ['MANIFEST_SIZE', { ...good, dims: [65536, 65536, 10] }],
     ['MANIFEST_LOSS', { ...good, loss: { kind: 'hinge' } }],
     ['MANIFEST_LOSS', { ...good, loss: { kind: 'softmax-ce', E: 10, k: 9 } }],

@@ -29,7 +29,7 @@ export function profileManifest(name: ProfileName, parameters: ProfileParameters
   const { a, abits, g, E, k } = profiles[name];
   const { dims, batch, e, steps, seed } = parameters;
   const layerCount = dims.length - 1;
-  const perLayer = (value: number) => new Array<number>(Math.max(layerCount, 0)).fill(value);
+  const perLayer = (value: number) => Array.from({ length: Math.max(layerCount, 0) }, () => value);
   return parseManifest({
     fxt: 1,
     dims,
