@@ -1,0 +1,153 @@
+/**
+ * Speed of the compiled kernels, one thread unless the name says otherwise, against the figures of step-proof §14.
+ * Units are nanoseconds per item; each figure comes from a few short runs, and the smallest is the one to read.
+ */
+import type { Engine, Offset, Task } from '../../libs/zk/src/kernels/index.js';
+import { createPool } from '../../libs/zk/src/kernels/pool.js';
+
+export interface BenchResult {
+  readonly name: string;
+  readonly unit: string;
+  readonly n: number;
+  readonly min: number;
+  readonly median: number;
+  readonly max: number;
+}
+
+const RUNS = 9;
+const LOG_ROW = 13;
+const LOG_BLOWUP = 3;
+const ROWS = 8;
+const LENGTH = 2 ** 16;
+
+/** Runs every kernel bench: about five seconds. */
+export async function run(): Promise<BenchResult[]> {
+  const one = await createPool({ threads: 1 });
+  const two = await createPool({ threads: 2 });
+  try {
+    return [...fieldBenches(one), ...hashBenches(one), ...sumcheckBenches(one), ...[one, two].flatMap(commitBenches)];
+  } finally {
+    await two.close();
+  }
+}
+
+function measure(name: string, n: number, body: () => void): BenchResult {
+  const samples = Array.from({ length: RUNS }, () => {
+    const start = performance.now();
+    body();
+    return ((performance.now() - start) * 1e6) / n;
+  }).sort((a, b) => a - b);
+  const round = (value: number): number => Number(value.toFixed(2));
+  return {
+    name,
+    unit: 'ns',
+    n,
+    min: round(samples[0]!),
+    median: round(samples[RUNS >> 1]!),
+    max: round(samples[RUNS - 1]!),
+  };
+}
+
+/** Space for `words` random-looking canonical words. */
+function fill({ memory }: Engine, words: number): Offset {
+  const at = memory.allocate(8 * words);
+  const view = memory.words(at, words);
+  let value = 0x243f6a8885a308d3n;
+  for (let i = 0; i < words; i++) {
+    value = (value * 0x5851f42d4c957f2dn + 0x14057b7ef767814fn) & 0xffffffffffffffffn;
+    view[i] = value >= 0xffffffff00000001n ? 0n : value;
+  }
+  return at;
+}
+
+function fieldBenches(engine: Engine): BenchResult[] {
+  const { kernels: k, memory } = engine;
+  const mark = memory.mark();
+  const [a, b, out] = [fill(engine, 2 * LENGTH), fill(engine, 2 * LENGTH), memory.allocate(16 * LENGTH)];
+  const half = LENGTH / 2;
+  const results = [
+    measure('base multiply', 2 * LENGTH, () => k.productBase(a, b, 2 * LENGTH, out)),
+    measure('extension multiply', LENGTH, () => k.productExt(a, b, LENGTH, out)),
+    measure('extension batch inverse', LENGTH, () => k.inverseExt(a, LENGTH, out)),
+    measure('extension inner product', LENGTH, () => k.dotExt(a, b, LENGTH, out)),
+    measure('bind columns', LENGTH, () => k.bindBase(a, 0, 256, LENGTH / 256, 1, 0, 1, b, out)),
+    measure('bind rows', LENGTH, () => k.bindBase(a, 0, 1, 64, LENGTH / 64, 0, LENGTH / 64, b, out)),
+    measure('bind rows of the extension', half, () => k.bindExt(a, 0, 1, 64, half / 64, 0, half / 64, b, out)),
+    measure('add powers', LENGTH, () => k.addPowers(a, b, LENGTH, out)),
+  ];
+  memory.release(mark);
+  return results;
+}
+
+function hashBenches(engine: Engine): BenchResult[] {
+  const { kernels: k, memory } = engine;
+  const mark = memory.mark();
+  const columns = 4096;
+  const [symbols, out] = [fill(engine, 16 * columns), memory.allocate(32 * columns)];
+  const parents = memory.allocate(16 * columns);
+  const results = [
+    // 15 symbols and the header fill one block.
+    measure('keccak permutation in leaves', columns, () => k.hashLeaves(symbols, 15, columns, 0, columns, 1, 0, out)),
+    measure('keccak permutation in nodes', columns / 2, () => k.hashNodes(out, 0, columns / 2, 32, parents)),
+    measure('prf word', 4 * columns, () => k.prf(symbols, 64, 4 * columns, symbols)),
+    measure('grinding hash', 4096, () => void k.grind(symbols, 0, 4096, 32)),
+  ];
+  memory.release(mark);
+  return results;
+}
+
+function sumcheckBenches(engine: Engine): BenchResult[] {
+  const { kernels: k, memory } = engine;
+  const mark = memory.mark();
+  const arrays = [0, 1, 2, 3].map(() => fill(engine, 2 * LENGTH));
+  const [a0, a1, b0, b1] = arrays as [Offset, Offset, Offset, Offset];
+  const half = LENGTH / 2;
+  const [low, out, result] = [fill(engine, 2 * 256), memory.allocate(16 * LENGTH), memory.allocate(32)];
+  const high = fill(engine, 2 * (half / 256));
+  const blocks = half / 256;
+  const results = [
+    measure('eq table entry', LENGTH, () => k.eqTableExt(low, 16, high, out)),
+    measure('round pair, base product', half, () => k.roundBase(a0, a1, half, high, low, 8, 0, blocks, result)),
+    measure('round pair, product', half, () => k.roundExt(a0, a1, half, high, low, 8, 0, blocks, result)),
+    measure('round pair, plain product', half, () => k.plainRoundExt(a0, a1, half, 0, half, result)),
+    measure('round pair, plain mixed', half, () => k.plainRoundMixed(a0, a1, half, 0, half, result)),
+    measure('round pair, fractions', half, () =>
+      k.roundFractions(a0, a1, b0, b1, half, high, low, 8, 0, blocks, result),
+    ),
+    measure('fold pair', half, () => k.foldExt(a0, half, high, 0, half, out)),
+    measure('fold pair of the base field', half, () => k.foldBase(a0, half, high, 0, half, out)),
+    measure('fraction node', half, () => k.fractionLayer(a0, a1, half, 0, half, out, b1)),
+    measure('fraction factors', LENGTH, () => k.fractionFactors(a0, a1, high, 0, LENGTH, out, b1)),
+  ];
+  memory.release(mark);
+  return results;
+}
+
+/** Encoding and hashing of a matrix like that of a weight commitment. */
+function commitBenches(engine: Engine): BenchResult[] {
+  const { memory, roots, run: runTasks, threads } = engine;
+  const mark = memory.mark();
+  const domain = 2 ** (LOG_ROW + LOG_BLOWUP);
+  const [messages, random] = [fill(engine, ROWS * 2 ** LOG_ROW), fill(engine, ROWS * 512)];
+  const [codewords, leaves] = [memory.allocate(8 * ROWS * domain), memory.allocate(32 * domain)];
+  const encode = Array.from(
+    { length: 2 ** (LOG_BLOWUP - 1) },
+    (_, i): Task => [
+      ...(['encodeRows', messages, random, 512, LOG_ROW, LOG_ROW + LOG_BLOWUP] as const),
+      ...([0, ROWS, 2 * i, roots, codewords] as const),
+    ],
+  );
+  const hash = Array.from(
+    { length: 16 },
+    (_, i): Task => [
+      ...(['hashLeaves', codewords, ROWS, domain, (i * domain) / 16] as const),
+      ...([((i + 1) * domain) / 16, 0x5701, 0, leaves] as const),
+    ],
+  );
+  const results = [
+    measure(`encode symbol, ${threads} threads`, ROWS * domain, () => runTasks(encode)),
+    measure(`leaf, ${threads} threads`, domain, () => runTasks(hash)),
+  ];
+  memory.release(mark);
+  return results;
+}
