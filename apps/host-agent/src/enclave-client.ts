@@ -19,6 +19,7 @@ type Body<K extends RequestType> = Omit<RequestOf<K>, 'type' | 'id'>;
 export interface EnclaveClient {
   /** @throws the enclave's own error, or CollateralError ENCLAVE_LOST when it is gone */
   request<K extends RequestType>(type: K, body: Body<K>): Promise<Uint8Array>;
+  /** Events go to the latest listener alone: one job at a time. */
   onEvent(listener: (event: EnclaveEvent) => void): void;
   /** Called once when the channel ends, for whatever reason. */
   onLost(listener: () => void): void;
@@ -32,7 +33,7 @@ interface Waiting {
 
 export function createEnclaveClient(socket: Socket): EnclaveClient {
   const waiting = new Map<number, Waiting>();
-  const listeners: ((event: EnclaveEvent) => void)[] = [];
+  let listener: (event: EnclaveEvent) => void = () => undefined;
   const lostListeners: (() => void)[] = [];
   const decoder = frameDecoder();
   let nextId = 1;
@@ -43,7 +44,7 @@ export function createEnclaveClient(socket: Socket): EnclaveClient {
     lost = true;
     for (const { reject } of waiting.values()) reject(enclaveLost());
     waiting.clear();
-    for (const listener of lostListeners) listener();
+    for (const told of lostListeners) told();
   };
 
   socket.on('data', (chunk) => {
@@ -59,7 +60,7 @@ export function createEnclaveClient(socket: Socket): EnclaveClient {
   function receive(raw: unknown): void {
     const message = parseFromEnclave(raw);
     if (message.type !== 'ok' && message.type !== 'error') {
-      for (const listener of listeners) listener(message);
+      listener(message);
       return;
     }
     const entry = waiting.get(message.id);
@@ -77,8 +78,8 @@ export function createEnclaveClient(socket: Socket): EnclaveClient {
         socket.write(encodeFrame({ type, id, ...body }));
       });
     },
-    onEvent: (listener) => void listeners.push(listener),
-    onLost: (listener) => void (lost ? listener() : lostListeners.push(listener)),
+    onEvent: (next) => void (listener = next),
+    onLost: (told) => void (lost ? told() : lostListeners.push(told)),
     close: () => socket.destroy(),
   };
 }

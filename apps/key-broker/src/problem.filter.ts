@@ -1,0 +1,52 @@
+/** Every failure as application/problem+json (RFC 9457) with the fields of a coded error. */
+import { Catch, HttpException, Logger, type ArgumentsHost, type ExceptionFilter } from '@nestjs/common';
+import type { Request, Response } from 'express';
+import { CodedError, CollateralError, Rejection } from '#attestation';
+
+const badRequest = new Set(['REQUEST_MALFORMED', 'MESSAGE_SHAPE', 'MESSAGE_SIZE', 'TERMS_ENCODING', 'TERMS_FIELD']);
+
+@Catch()
+export class ProblemFilter implements ExceptionFilter {
+  readonly #log = new Logger('problem');
+
+  catch(thrown: unknown, host: ArgumentsHost): void {
+    const response = host.switchToHttp().getResponse<Response>();
+    const request = host.switchToHttp().getRequest<Request>();
+    const error = this.#coded(thrown);
+    const status = statusOf(error, thrown);
+    response.status(status).type('application/problem+json');
+    response.send(
+      JSON.stringify({
+        type: `/problems/${error.code.toLowerCase()}`,
+        title: error.code,
+        status,
+        code: error.code,
+        detail: error.message,
+        ...error.detail,
+        instance: request.path,
+      }),
+    );
+  }
+
+  #coded(thrown: unknown): CodedError {
+    if (thrown instanceof CodedError) return thrown;
+    const status = thrown instanceof HttpException ? thrown.getStatus() : (thrown as { status?: unknown })?.status;
+    if (typeof status === 'number' && status < 500) {
+      return new Rejection('REQUEST_MALFORMED', {
+        expected: 'a documented route and a JSON body within its limit',
+        got: `status ${status}`,
+        rule: 'key broker API',
+      });
+    }
+    this.#log.error(thrown);
+    return new Rejection('INTERNAL', { expected: 'no failure', got: 'an unforeseen failure', rule: 'key broker API' });
+  }
+}
+
+function statusOf(error: CodedError, thrown: unknown): number {
+  if (error.code === 'INTERNAL') return 500;
+  const status = thrown instanceof HttpException ? thrown.getStatus() : (thrown as { status?: unknown })?.status;
+  if (typeof status === 'number') return status;
+  if (error instanceof CollateralError) return 503;
+  return badRequest.has(error.code) || error.code.startsWith('CBOR_') ? 400 : 403;
+}
