@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { existsSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import { toHex } from '#attestation';
 import {
   blockOfStep,
@@ -103,6 +103,13 @@ const mnistTrain = [join(mnist, 'train-images-idx3-ubyte'), join(mnist, 'train-l
 
 describe('state digests of fixed-point §14', () => {
   it.each(everyWay)('passes the tiny net with %j', (options) => selfTest(options));
+
+  it('refuses work on a runtime that computes something else', async () => {
+    const honest = Engine.open.bind(Engine);
+    const wrong = vi.spyOn(Engine, 'open').mockImplementation((m) => honest({ ...m, e: [5, 5] }));
+    await expect(selfTest()).rejects.toMatchObject({ code: 'ENGINE_SELF_TEST' });
+    wrong.mockRestore();
+  });
 
   const small = profileManifest('fx1', { dims: [784, 64, 10], batch: 64, e: 8, steps: 937, seed });
   const smallDigests = [

@@ -109,6 +109,11 @@ describe('IDX files', () => {
     expect(() => parseIdxImages(bytes)).toThrow(expect.objectContaining({ code }));
   });
 
+  it('refuses an oversize file before reading it', () => {
+    const claimed = Object.defineProperty(images.slice(), 'length', { value: 2 ** 31 });
+    expect(() => parseIdxImages(claimed)).toThrow(expect.objectContaining({ code: 'IDX_OVERSIZE' }));
+  });
+
   it('refuses a label that is no class', () => {
     const records = Uint8Array.of(1, 2, 3, 1, 4, 5, 6, 2);
     expect(() => splitRecords(tiny, records)).toThrow(expect.objectContaining({ code: 'LABEL_RANGE' }));
