@@ -1,0 +1,56 @@
+/**
+ * Writes contracts/abi/*.json and the typed bindings of libs/settlement from forge's output. Run `forge build` first.
+ */
+import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { keccak256 } from 'ethers';
+import { runTypeChain } from 'typechain';
+
+export const contractNames = [
+  'BlockRandao',
+  'EnclaveRegistry',
+  'Settlement',
+  'TeeVerifier',
+  'TermsRules',
+  'VerifierRouter',
+] as const;
+const bound = ['EnclaveRegistry', 'Settlement', 'VerifierRouter'] as const;
+
+const root = new URL('../', import.meta.url);
+const output = (name: string) => fileURLToPath(new URL(`out/${name}.sol/${name}.json`, root));
+
+/** The text of one contract's artefact, one ABI entry per line: {abi, bytecode, deployedBytecodeDigest}. */
+export function artefactOf(name: string): string {
+  const built = JSON.parse(readFileSync(output(name), 'utf8'));
+  const abi = built.abi.map((entry: unknown) => JSON.stringify(entry)).join(',\n');
+  const digest = keccak256(built.deployedBytecode.object);
+  return `{"abi":[\n${abi}\n],\n"bytecode":"${built.bytecode.object}",\n"deployedBytecodeDigest":"${digest}"}\n`;
+}
+
+export function artefactFile(name: string): URL {
+  return new URL(`abi/${name}.json`, root);
+}
+
+async function writeBindings(): Promise<void> {
+  const outDir = mkdtempSync(join(tmpdir(), 'bindings-'));
+  const files = bound.map(output);
+  const flags = {
+    alwaysGenerateOverloads: false,
+    discriminateTypes: false,
+    tsNocheck: false,
+    environment: undefined,
+    node16Modules: true,
+  };
+  await runTypeChain({ cwd: outDir, filesToProcess: files, allFiles: files, outDir, target: 'ethers-v6', flags });
+  for (const name of [...bound, 'common']) {
+    copyFileSync(join(outDir, `${name}.ts`), new URL(`../libs/settlement/src/types/${name}.ts`, root));
+  }
+  rmSync(outDir, { recursive: true });
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  for (const name of contractNames) writeFileSync(artefactFile(name), artefactOf(name));
+  await writeBindings();
+}

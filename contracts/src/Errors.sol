@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+pragma solidity ^0.8.30;
+
+// One name for one failure: the off-chain client raises the same codes.
+
+error TERMS_SEGMENTS(uint32 segments);
+error TERMS_MODE(uint8 mode);
+error TERMS_TIER(uint8 minTier);
+error TERMS_LIVENESS(uint128 liveness, uint128 stake);
+error TERMS_BOND(uint128 bond, uint128 bondFee);
+error TERMS_SAMPLES(uint32 samples);
+error TERMS_SHARE(uint16 bps);
+error TERMS_WINDOW();
+error TERMS_SELECTORS();
+error TERMS_TOKEN(address token);
+error TERMS_EXPIRED(uint40 acceptBy);
+
+error JOB_EXISTS(bytes32 job);
+error JOB_STATE(bytes32 job, uint8 state);
+error JOB_ENDED(bytes32 job, uint8 state);
+error CALLER(address expected, address got);
+error PAUSED();
+error TOO_EARLY(uint256 from);
+error TOO_LATE(uint256 until);
+error SIGNATURE(address signer);
+
+error VALUE(uint256 expected, uint256 got);
+error TRANSFER(address to, uint256 amount);
+error STAKE_SHORT(uint256 required, uint256 free);
+error NOTHING_DUE();
+error AMOUNT(uint256 most, uint256 got);
+
+error RUN_LENGTH(uint256 borders);
+error RUN_START(bytes32 expected, bytes32 got);
+error RUN_OUTCOME(uint8 outcome, uint256 upTo);
+error RUN_DELIVERY();
+error SEED(bytes32 commitment);
+error SEAL_MISSING();
+error SEAL_LENGTH(uint256 got);
+error SEAL_SELECTOR(bytes4 got);
+error EXPOSURE(address key, uint256 exposure, uint256 cap);
+
+error SEGMENT_INDEX(uint256 segment, uint256 upTo);
+error SEGMENT_PROVED(uint256 segment);
+error SEGMENT_PATH(uint256 segment);
+error DUTY_EXISTS(uint256 segment);
+error DUTY_NONE(uint256 segment);
+error DUTY_OPEN();
+error CHALLENGE_CLOSED();
+error DRAW_NONE();
+error DRAW_HEADER(bytes32 expected, bytes32 got);
+error ENCLAVE_LIVE(address key);
+error VERIFIER_LIVE();
+
+error DELIVERY_MODE();
+error DELIVERY_KEY();
+error DELIVERY_CLAIMED();
+error DELIVERY_PENDING();
+
+error ROUTER_UNKNOWN(bytes4 selector);
+error ROUTER_TOMBSTONED(bytes4 selector);
+error ROUTER_TAKEN(bytes4 selector);
+error ROUTER_CODE(address verifier);
+
+error ENCLAVE_UNKNOWN(address key);
+error ENCLAVE_REVOKED(address key);
+error ENCLAVE_EXPIRED(address key, uint40 notAfter);
+error ENCLAVE_POLICY(bytes32 expected, bytes32 got);
+error ENCLAVE_PROVIDER(address expected, address got);
+error ENCLAVE_TIER(uint8 expected, uint8 got);
+error ENCLAVE_MEASUREMENT(bytes32 policy, bytes32 measurement);
+error EVIDENCE_USED(bytes32 evidence);
+error QUORUM_SHORT(uint256 required, uint256 got);
+error QUORUM_SIGNER(address signer);
+error QUORUM_REPEATED(address signer);
+error QUORUM_SIZE(uint256 threshold, uint256 attestors);

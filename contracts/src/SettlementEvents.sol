@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+pragma solidity ^0.8.30;
+
+/// A ledger and a projection of all jobs can be built from these alone. Settlement §16.
+interface SettlementEvents {
+    event JobOpened(
+        bytes32 indexed job,
+        address indexed client,
+        address indexed provider,
+        address token,
+        uint256 price,
+        bytes32 specDigest
+    );
+    event JobAccepted(bytes32 indexed job, address indexed provider, bytes32 seedCommit);
+    event JobStarted(bytes32 indexed job, bytes32 enclaveKey, bytes32 shardsDigest);
+    event JobStopRequested(bytes32 indexed job);
+    event JobCommitted(
+        bytes32 indexed job,
+        uint256 upTo,
+        uint8 outcome,
+        bytes32 root,
+        bytes32 first,
+        bytes32 last,
+        bytes32 delivery,
+        address enclaveKey,
+        uint8 tier
+    );
+    event SetDue(bytes32 indexed job, bool all, uint256 deadline);
+    event SampleDrawn(bytes32 indexed job, bytes32 seed, bool fromBlock, uint256 deadline);
+    event DutyOpened(bytes32 indexed job, uint256 indexed segment, address indexed challenger, uint256 deadline);
+    event DutyDischarged(bytes32 indexed job, uint256 indexed segment, bytes4 selector, address by);
+    event BondRefunded(bytes32 indexed job, uint256 indexed segment, address indexed challenger, uint256 amount);
+    event Escalated(bytes32 indexed job, address key);
+    event VoucherPaid(bytes32 indexed job, uint256 cumulative);
+    event PrefixPaid(bytes32 indexed job, uint256 segments, uint256 cumulative);
+    event CiphertextMissing(bytes32 indexed job, uint256 answerBy);
+    event CiphertextAvailable(bytes32 indexed job, bytes32 ciphertextDigest);
+    event ResultAcknowledged(bytes32 indexed job);
+    event KeyRevealed(bytes32 indexed job, bytes32 ciphertextDigest, bytes32 key);
+    event JobEnded(
+        bytes32 indexed job, uint8 state, uint256 toProvider, uint256 toClient, uint256 toChallenger, uint256 burnt
+    );
+    event Credited(address indexed who, address indexed token, uint256 amount);
+    event Withdrawn(address indexed who, address indexed token, uint256 amount);
+    event StakeChanged(address indexed provider, address indexed token, uint256 free, uint256 locked);
+    event TokenAllowed(address indexed token);
+    event PauseSet(bool paused);
+}

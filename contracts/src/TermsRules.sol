@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+pragma solidity ^0.8.30;
+
+import {IVerifierRouter} from "./interfaces/IVerifierRouter.sol";
+import {
+    BPS,
+    DUTY_SELECTORS_MAX,
+    MODE_FULL,
+    MODE_MASK,
+    MODE_OPTIMISTIC,
+    MODE_REVEAL,
+    MODE_SAMPLE,
+    MODE_TEE,
+    SEGMENTS_MAX,
+    Terms,
+    Windows
+} from "./Types.sol";
+import {
+    ROUTER_TOMBSTONED,
+    TERMS_BOND,
+    TERMS_EXPIRED,
+    TERMS_LIVENESS,
+    TERMS_MODE,
+    TERMS_SAMPLES,
+    TERMS_SEGMENTS,
+    TERMS_SELECTORS,
+    TERMS_SHARE,
+    TERMS_TIER,
+    TERMS_WINDOW,
+    VERIFIER_LIVE
+} from "./Errors.sol";
+
+/// What `open` and `void` refuse: settlement §5, §6. A contract of its own because Settlement has no room for it.
+contract TermsRules {
+    function check(Terms calldata terms, IVerifierRouter router) external view {
+        uint8 mode = terms.mode;
+        if (terms.segments == 0 || terms.segments > SEGMENTS_MAX) revert TERMS_SEGMENTS(terms.segments);
+        if (mode & ~MODE_MASK != 0 || mode & (MODE_TEE | MODE_FULL | MODE_SAMPLE | MODE_OPTIMISTIC) == 0) {
+            revert TERMS_MODE(mode);
+        }
+        if (mode & MODE_REVEAL != 0 && mode & MODE_TEE == 0) revert TERMS_MODE(mode);
+        if (mode & MODE_TEE != 0 && terms.minTier == 0) revert TERMS_TIER(terms.minTier);
+        if (terms.liveness > terms.stake) revert TERMS_LIVENESS(terms.liveness, terms.stake);
+        if (terms.bondFee == 0 || terms.bondFee > terms.bond) revert TERMS_BOND(terms.bond, terms.bondFee);
+        if (terms.failShareBps > BPS) revert TERMS_SHARE(terms.failShareBps);
+        if (terms.holdbackBps > BPS) revert TERMS_SHARE(terms.holdbackBps);
+        bool sampled = mode & MODE_SAMPLE != 0;
+        if (sampled == (terms.samples == 0) || terms.samples > uint256(terms.segments) * 8) {
+            revert TERMS_SAMPLES(terms.samples);
+        }
+        if (block.timestamp > terms.acceptBy) revert TERMS_EXPIRED(terms.acceptBy);
+        _checkWindows(terms.windows, mode);
+        _checkSelectors(terms, mode, router);
+    }
+
+    /// Reverts while any verifier that could make this job good is live: then it may not be voided.
+    function requireDead(Terms calldata terms, IVerifierRouter router) external view {
+        if (terms.mode & MODE_TEE != 0 && router.isLive(terms.teeSelector)) revert VERIFIER_LIVE();
+        for (uint256 i = 0; i < terms.dutySelectors.length; ++i) {
+            if (router.isLive(terms.dutySelectors[i])) revert VERIFIER_LIVE();
+        }
+    }
+
+    function _checkWindows(Windows calldata w, uint8 mode) private pure {
+        bool duties = mode & (MODE_FULL | MODE_SAMPLE | MODE_OPTIMISTIC) != 0 || w.challenge != 0;
+        if (
+            w.start == 0 || w.compute == 0 || (mode & MODE_OPTIMISTIC != 0 && w.challenge == 0)
+                || (mode & MODE_SAMPLE != 0 && w.draw == 0) || (duties && (w.prove == 0 || w.provePer == 0))
+                || (mode & MODE_REVEAL != 0 && w.reveal == 0)
+        ) revert TERMS_WINDOW();
+    }
+
+    function _checkSelectors(Terms calldata terms, uint8 mode, IVerifierRouter router) private view {
+        uint256 count = terms.dutySelectors.length;
+        bool duties = mode & (MODE_FULL | MODE_SAMPLE | MODE_OPTIMISTIC) != 0 || terms.windows.challenge != 0;
+        if (count > DUTY_SELECTORS_MAX || (duties && count == 0)) revert TERMS_SELECTORS();
+        for (uint256 i = 0; i < count; ++i) {
+            if (!router.isLive(terms.dutySelectors[i])) revert ROUTER_TOMBSTONED(terms.dutySelectors[i]);
+        }
+        if (mode & MODE_TEE != 0 && !router.isLive(terms.teeSelector)) revert ROUTER_TOMBSTONED(terms.teeSelector);
+    }
+}

@@ -1,0 +1,30 @@
+/** Between the repository's byte strings and ethers: addresses, digests, terms, connections. */
+import { getAddress, JsonRpcProvider } from 'ethers';
+import { fromHex, toHex, type Terms } from '#attestation';
+import type { TermsStruct } from './types/Settlement.js';
+
+export type Hex = `0x${string}`;
+
+export const hex = (bytes: Uint8Array): Hex => `0x${toHex(bytes)}`;
+
+export const checksummed = (address: Uint8Array): string => getAddress(hex(address));
+
+/** 20 bytes of a textual address. */
+export const addressBytes = (address: string): Uint8Array => fromHex(getAddress(address));
+
+/** Terms as the contract's ABI takes them. */
+export function termsStruct(terms: Terms): TermsStruct {
+  return {
+    ...terms,
+    client: checksummed(terms.client),
+    provider: checksummed(terms.provider),
+    keyBroker: checksummed(terms.keyBroker),
+    token: checksummed(terms.token),
+    dutySelectors: [...terms.dutySelectors],
+  };
+}
+
+/** A provider that never asks again which chain it is on and polls fast enough for a local one. */
+export function connect(url: string, chainId: number, pollingMs = 100): JsonRpcProvider {
+  return new JsonRpcProvider(url, chainId, { staticNetwork: true, pollingInterval: pollingMs, cacheTimeout: -1 });
+}

@@ -1,0 +1,44 @@
+/** Failures of the chain in this repository's three families; a contract's custom error keeps its name as the code. */
+import { Interface, isError } from 'ethers';
+import { CodedError, CollateralError, ConfigurationError, Rejection } from '#attestation';
+
+const transient = new Set(['NETWORK_ERROR', 'TIMEOUT', 'SERVER_ERROR', 'UNKNOWN_ERROR']);
+
+/**
+ * @param abi of every contract whose errors may come back
+ * @returns Rejection with the contract's error name; ConfigurationError CHAIN_FUNDS; CollateralError CHAIN_UNREACHABLE
+ */
+export function chainFailure(error: unknown, call: string, abi: Interface): Error {
+  if (error instanceof CodedError) return error;
+  if (isError(error, 'CALL_EXCEPTION')) {
+    const parsed = typeof error.data === 'string' && error.data.length >= 10 ? abi.parseError(error.data) : null;
+    const name = parsed?.name ?? error.revert?.name;
+    return new Rejection(name ?? 'CHAIN_REVERT', {
+      expected: `${call} to be possible`,
+      got: parsed ? `${parsed.name}(${parsed.args.map(String).join(', ')})` : error.shortMessage,
+      rule: 'settlement §6',
+    });
+  }
+  if (isError(error, 'INSUFFICIENT_FUNDS')) {
+    return new ConfigurationError('CHAIN_FUNDS', {
+      expected: `gas money and value for ${call}`,
+      got: error.shortMessage,
+      rule: 'settlement §17',
+      action: 'fund the account',
+    });
+  }
+  if (isTransient(error)) {
+    return new CollateralError('CHAIN_UNREACHABLE', {
+      expected: `an answer to ${call}`,
+      got: error instanceof Error ? error.message.slice(0, 200) : String(error),
+      rule: 'settlement §18',
+      action: 'try again',
+    });
+  }
+  return error instanceof Error ? error : new Error(String(error));
+}
+
+export function isTransient(error: unknown): boolean {
+  const code = (error as { code?: unknown } | null)?.code;
+  return typeof code === 'string' && (transient.has(code) || code.startsWith('ECONN') || code === 'EPIPE');
+}

@@ -1,0 +1,16 @@
+/** The only door of libs/settlement: the escrow on an Ethereum chain. */
+export { startAnvil, testMnemonic, type Anvil, type AnvilOptions } from './anvil.js';
+export { addressBytes, checksummed, connect, hex, termsStruct, type Hex } from './chain.js';
+export {
+  SettlementClient,
+  jobStates,
+  type ClientOptions,
+  type CommittedRun,
+  type JobState,
+  type JobView,
+  type ReleaseAuthority,
+  type TxReceipt,
+} from './client.js';
+export { errorAbi, settlementAbi } from './contracts.js';
+export { deploy, type DeployOptions, type Deployment } from './deploy.js';
+export { chainFailure } from './failure.js';

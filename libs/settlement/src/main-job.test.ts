@@ -1,0 +1,232 @@
+/** The main job on a local chain: an attested enclave trains, seals, and its host is paid for the revealed key. */
+import { HDNodeWallet, Wallet, keccak256, parseEther } from 'ethers';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import {
+  JobMode,
+  appraisalDigest,
+  bordersRoot,
+  concatBytes,
+  deliveryDigest,
+  enclaveKeyWord,
+  fromHex,
+  releaseDigest,
+  jobDigest,
+  runDigest,
+  teeSelector,
+  type Terms,
+} from '#attestation';
+import { startAnvil, testMnemonic, type Anvil } from './anvil.js';
+import { addressBytes, connect } from './chain.js';
+import { SettlementClient, type CommittedRun } from './client.js';
+import { deploy, type Deployment } from './deploy.js';
+import type { JsonRpcProvider } from 'ethers';
+
+let anvil: Anvil;
+let chain: JsonRpcProvider;
+let deployment: Deployment;
+const wallet = (index: number) => HDNodeWallet.fromPhrase(testMnemonic, undefined, `m/44'/60'/0'/0/${index}`);
+const [clientWallet, hostWallet, brokerWallet] = [wallet(1), wallet(2), wallet(3)];
+const enclaveKey = new Wallet(keccak256('0x7465737400')); // a test key
+const native = new Uint8Array(20);
+const word = (n: number) => new Uint8Array(32).fill(n);
+const sign = (key: { signingKey: Wallet['signingKey'] }, digest: Uint8Array) =>
+  fromHex(key.signingKey.sign(digest).serialized);
+const policy = word(9);
+const revealKey = word(0x77);
+const ciphertextDigest = word(0x55);
+const borders = [word(1), word(2), word(3), word(4)];
+let salt = 0;
+
+beforeAll(async () => {
+  anvil = await startAnvil();
+  chain = connect(anvil.url, anvil.chainId, 25);
+  deployment = await deploy(wallet(0).connect(chain), {
+    attestors: [brokerWallet.address],
+    threshold: 1,
+    treasury: wallet(9).address,
+  });
+});
+afterAll(async () => {
+  chain?.destroy();
+  await anvil?.stop();
+});
+
+const as = (w: HDNodeWallet) => new SettlementClient(deployment, w.connect(chain));
+let client: SettlementClient;
+let host: SettlementClient;
+
+function terms(change: Partial<Terms> = {}): Terms {
+  return {
+    client: addressBytes(clientWallet.address),
+    provider: addressBytes(hostWallet.address),
+    keyBroker: addressBytes(brokerWallet.address),
+    token: native,
+    specDigest: word(7),
+    initialWeights: borders[0]!,
+    policy,
+    minTier: 1,
+    teeSelector,
+    dutySelectors: [],
+    price: parseEther('1'),
+    stake: parseEther('0.5'),
+    liveness: parseEther('0.05'),
+    bond: 1000n,
+    bondFee: 100n,
+    failShareBps: 5000,
+    holdbackBps: 1000,
+    segments: 3,
+    samples: 0,
+    mode: JobMode.tee | JobMode.reveal,
+    seedCommitClient: fromHex(keccak256(word(++salt))),
+    acceptBy: 4_000_000_000,
+    windows: { start: 60, compute: 600, draw: 0, challenge: 0, prove: 0, provePer: 0, hold: 0, reveal: 600, ack: 0 },
+    ...change,
+  };
+}
+
+function release(t: Terms, signer = brokerWallet) {
+  const content = { enclaveKey: enclaveKeyWord(addressBytes(enclaveKey.address)), shardsDigest: word(8) };
+  const digest = releaseDigest(client.domain, { job: jobDigest(t), ...content });
+  return { ...content, signer: addressBytes(signer.address), signature: sign(signer, digest) };
+}
+
+function sealedRun(t: Terms, key: Wallet = enclaveKey): CommittedRun {
+  const delivery = deliveryDigest(ciphertextDigest, fromHex(keccak256(revealKey)));
+  const run = {
+    job: jobDigest(t),
+    upTo: 3,
+    outcome: 0 as const,
+    bordersRoot: bordersRoot(borders),
+    last: borders[3]!,
+    delivery,
+  };
+  const seal = concatBytes(teeSelector, sign(key, runDigest(host.domain, run)));
+  return { outcome: 0, borders, seedProvider: word(0), delivery, seal };
+}
+
+async function register(key = enclaveKey, evidence = word(++salt), notAfter = 4_000_000_000) {
+  const appraisal = {
+    key: addressBytes(key.address),
+    policy,
+    provider: addressBytes(hostWallet.address),
+    evidence,
+    notAfter,
+  };
+  return host.registerEnclave(appraisal, [sign(brokerWallet, appraisalDigest(host.registryDomain, appraisal))]);
+}
+
+async function untilStarted(t: Terms): Promise<void> {
+  await client.open(t);
+  await host.accept(t);
+  await host.start(t, release(t));
+}
+
+async function pass(seconds: number): Promise<void> {
+  await chain.send('evm_increaseTime', [seconds]);
+  await chain.send('evm_mine', []);
+}
+
+const code = (call: Promise<unknown>) =>
+  call.then(
+    () => 'done',
+    (error: { code?: string }) => error.code,
+  );
+
+beforeEach(() => {
+  client = as(clientWallet);
+  host = as(hostWallet);
+});
+
+describe('the main job', () => {
+  it('pays the host for a sealed run and its revealed key, once', async () => {
+    const t = terms();
+    await register();
+    await untilStarted(t);
+    await host.commit(t, sealedRun(t));
+    expect((await client.job(t)).state).toBe('Committed');
+    expect(await code(host.finalize(t, { ciphertextDigest, key: word(1) }))).toBe('DELIVERY_KEY');
+    const paid = await host.finalize(t, { ciphertextDigest, key: revealKey });
+    expect((await client.job(t)).state).toBe('Settled');
+    expect(await host.creditOf(hostWallet.address, native)).toBe(t.price);
+    expect(await host.stakeOf(hostWallet.address, native)).toEqual({ free: t.stake, locked: 0n });
+    expect(await chain.getBalance(deployment.settlement)).toBe(t.price + t.stake);
+    await host.withdraw(native);
+    expect(await host.withdraw(native)).toBeUndefined();
+    expect(await chain.getBalance(deployment.settlement)).toBe(t.stake);
+    expect(await host.finalize(t, { ciphertextDigest, key: revealKey })).toEqual(paid);
+  });
+
+  it('does nothing twice when each call is repeated by another process', async () => {
+    const t = terms();
+    const first = [await client.open(t), await host.accept(t), await host.start(t, release(t))];
+    const again = [
+      await as(clientWallet).open(t),
+      await as(hostWallet).accept(t),
+      await as(hostWallet).start(t, release(t)),
+    ];
+    expect(again).toEqual(first);
+    await register();
+    const committed = await host.commit(t, sealedRun(t));
+    expect(await as(hostWallet).commit(t, sealedRun(t))).toEqual(committed);
+  });
+
+  it('refuses a seal of a key that no attestor registered, and a seal made for another job', async () => {
+    const t = terms();
+    const stranger = new Wallet(keccak256('0x7465737401'));
+    await untilStarted(t);
+    expect(await code(host.commit(t, sealedRun(t, stranger)))).toBe('ENCLAVE_UNKNOWN');
+    const other = sealedRun({ ...t, specDigest: word(99) });
+    expect(await code(host.commit(t, other))).toBe('ENCLAVE_UNKNOWN');
+  });
+
+  it('gives both sides their money back when the data is never released', async () => {
+    const t = terms();
+    const before = await client.creditOf(clientWallet.address, native);
+    const { locked } = await host.stakeOf(hostWallet.address, native);
+    await client.open(t);
+    await host.accept(t);
+    expect(await code(host.start(t, { ...release(t), shardsDigest: word(3) }))).toBe('SIGNATURE');
+    expect(await code(host.abort(t))).toBe('TOO_EARLY');
+    await pass(61);
+    expect(await code(host.start(t, release(t)))).toBe('TOO_LATE');
+    await host.abort(t);
+    expect((await client.creditOf(clientWallet.address, native)) - before).toBe(t.price);
+    expect((await host.stakeOf(hostWallet.address, native)).locked).toBe(locked);
+  });
+
+  it('pays the client the liveness of a host that never delivers a run', async () => {
+    const t = terms();
+    const before = await client.creditOf(clientWallet.address, native);
+    await untilStarted(t);
+    await pass(601);
+    await client.abandon(t);
+    expect((await client.creditOf(clientWallet.address, native)) - before).toBe(t.price + t.liveness);
+  });
+
+  it('pays the client when the key is withheld', async () => {
+    const t = terms();
+    const before = await client.creditOf(clientWallet.address, native);
+    await register();
+    await untilStarted(t);
+    await host.commit(t, sealedRun(t));
+    expect(await code(client.undelivered(t))).toBe('TOO_EARLY');
+    await pass(601);
+    await client.undelivered(t);
+    expect((await client.creditOf(clientWallet.address, native)) - before).toBe(t.price + t.liveness);
+    expect(await code(host.finalize(t, { ciphertextDigest, key: revealKey }))).toBe('JOB_STATE');
+  });
+
+  it('returns the price of a job that is cancelled', async () => {
+    const t = terms();
+    const before = await client.creditOf(clientWallet.address, native);
+    await client.open(t);
+    expect(await code(host.cancel(t))).toBe('CALLER');
+    await client.cancel(t);
+    expect((await client.creditOf(clientWallet.address, native)) - before).toBe(t.price);
+    expect(await code(host.accept(t))).toBe('JOB_STATE');
+  });
+
+  it('says which account lacks the money', async () => {
+    expect(await code(client.open(terms({ price: parseEther('1000000') })))).toBe('CHAIN_FUNDS');
+  });
+});

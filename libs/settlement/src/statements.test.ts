@@ -1,0 +1,247 @@
+import { readFileSync } from 'node:fs';
+import { AbiCoder, TypedDataEncoder, keccak256, type TypedDataField } from 'ethers';
+import { describe, expect, it } from 'vitest';
+import * as statements from '#attestation';
+import {
+  Rejection,
+  borderPath,
+  bordersRoot,
+  decodeTerms,
+  encodeTerms,
+  fromHex,
+  jobDigest,
+  parseTermsJson,
+  termsJson,
+  toHex,
+  type Terms,
+} from '#attestation';
+
+/** The same file drives contracts/test/Vectors.t.sol. */
+const vectors = JSON.parse(
+  readFileSync(new URL('../../../contracts/test/vectors/statements.json', import.meta.url), 'utf8'),
+);
+
+const hex = (bytes: Uint8Array) => `0x${toHex(bytes)}`;
+const fill = (n: number, size = 32) => new Uint8Array(size).fill(n);
+const contract = { chainId: 31337, verifyingContract: fill(0xc0, 20) };
+const escrow = statements.domainSeparator(contract);
+const registry = statements.registryDomainSeparator(contract);
+
+const terms: Terms = {
+  client: fill(1, 20),
+  provider: fill(2, 20),
+  keyBroker: fill(3, 20),
+  token: fill(4, 20),
+  specDigest: fill(5),
+  initialWeights: fill(6),
+  policy: fill(7),
+  minTier: 1,
+  teeSelector: statements.teeSelector,
+  dutySelectors: [fill(8, 4), fill(9, 4)],
+  price: (1n << 128n) - 1n,
+  stake: 11n,
+  liveness: 12n,
+  bond: 13n,
+  bondFee: 14n,
+  failShareBps: 15,
+  holdbackBps: 16,
+  segments: 17,
+  samples: 18,
+  mode: 21,
+  seedCommitClient: fill(22),
+  acceptBy: 2 ** 40 - 1,
+  windows: { start: 1, compute: 2, draw: 3, challenge: 4, prove: 5, provePer: 6, hold: 7, reveal: 8, ack: 2 ** 32 - 1 },
+};
+
+const termsType =
+  'tuple(address client,address provider,address keyBroker,address token,bytes32 specDigest,bytes32 initialWeights,' +
+  'bytes32 policy,uint8 minTier,bytes4 teeSelector,bytes4[] dutySelectors,uint128 price,uint128 stake,uint128 liveness,' +
+  'uint128 bond,uint128 bondFee,uint16 failShareBps,uint16 holdbackBps,uint32 segments,uint32 samples,uint8 mode,' +
+  'bytes32 seedCommitClient,uint40 acceptBy,tuple(uint32 start,uint32 compute,uint32 draw,uint32 challenge,' +
+  'uint32 prove,uint32 provePer,uint32 hold,uint32 reveal,uint32 ack) windows)';
+
+const job = jobDigest(terms);
+const messages: Record<string, { got: Uint8Array; in: string; fields: string; value: Record<string, unknown> }> = {
+  run: {
+    got: statements.runDigest(escrow, {
+      job,
+      upTo: 3,
+      outcome: 2,
+      bordersRoot: fill(31),
+      last: fill(32),
+      delivery: fill(33),
+    }),
+    in: 'Settlement',
+    fields: 'Run(bytes32 job,uint32 upTo,uint8 outcome,bytes32 bordersRoot,bytes32 last,bytes32 delivery)',
+    value: { job, upTo: 3, outcome: 2, bordersRoot: fill(31), last: fill(32), delivery: fill(33) },
+  },
+  segment: {
+    got: statements.segmentDigest(escrow, { job, index: 41, weightsBefore: fill(42), weightsAfter: fill(43) }),
+    in: 'Settlement',
+    fields: 'Segment(bytes32 job,uint32 index,bytes32 weightsBefore,bytes32 weightsAfter)',
+    value: { job, index: 41, weightsBefore: fill(42), weightsAfter: fill(43) },
+  },
+  release: {
+    got: statements.releaseDigest(escrow, { job, enclaveKey: fill(51), shardsDigest: fill(52) }),
+    in: 'Settlement',
+    fields: 'Release(bytes32 job,bytes32 enclaveKey,bytes32 shardsDigest)',
+    value: { job, enclaveKey: fill(51), shardsDigest: fill(52) },
+  },
+  voucher: {
+    got: statements.voucherDigest(escrow, job, 61n),
+    in: 'Settlement',
+    fields: 'Voucher(bytes32 job,uint256 cumulative)',
+    value: { job, cumulative: 61n },
+  },
+  award: {
+    got: statements.awardDigest(escrow, job, fill(71, 20)),
+    in: 'Settlement',
+    fields: 'Award(bytes32 job,address provider)',
+    value: { job, provider: hex(fill(71, 20)) },
+  },
+  availability: {
+    got: statements.availabilityDigest(registry, job, fill(72)),
+    in: 'EnclaveRegistry',
+    fields: 'Availability(bytes32 job,bytes32 ciphertextDigest)',
+    value: { job, ciphertextDigest: fill(72) },
+  },
+  appraisal: {
+    got: statements.appraisalDigest(registry, {
+      key: fill(81, 20),
+      policy: fill(82),
+      provider: fill(83, 20),
+      evidence: fill(84),
+      notAfter: 85,
+    }),
+    in: 'EnclaveRegistry',
+    fields: 'Appraisal(address key,bytes32 policy,address provider,bytes32 evidence,uint40 notAfter)',
+    value: {
+      key: hex(fill(81, 20)),
+      policy: fill(82),
+      provider: hex(fill(83, 20)),
+      evidence: fill(84),
+      notAfter: 85,
+    },
+  },
+  revocation: {
+    got: statements.revocationDigest(registry, fill(91, 20), fill(92)),
+    in: 'EnclaveRegistry',
+    fields: 'Revocation(address key,bytes32 reason)',
+    value: { key: hex(fill(91, 20)), reason: fill(92) },
+  },
+};
+
+describe('settlement statements', () => {
+  it.each(Object.keys(messages))('%s has the digest of ethers and of the shared vector', (name) => {
+    const { got, in: domainName, fields, value } = messages[name]!;
+    const [, type, list] = /^(\w+)\((.*)\)$/.exec(fields)!;
+    const types: TypedDataField[] = list!.split(',').map((field) => {
+      const [kind, member] = field.split(' ');
+      return { name: member!, type: kind! };
+    });
+    const domain = {
+      name: domainName,
+      version: '1',
+      chainId: contract.chainId,
+      verifyingContract: hex(contract.verifyingContract),
+    };
+    expect(hex(got)).toBe(TypedDataEncoder.hash(domain, { [type!]: types }, value));
+    expect(hex(got)).toBe(vectors.digests[name]);
+  });
+
+  it('encodes terms as ethers does, and their digest is the shared vector', () => {
+    const byEthers = AbiCoder.defaultAbiCoder().encode(
+      [termsType],
+      [
+        {
+          ...terms,
+          client: hex(terms.client),
+          provider: hex(terms.provider),
+          keyBroker: hex(terms.keyBroker),
+          token: hex(terms.token),
+        },
+      ],
+    );
+    expect(hex(encodeTerms(terms))).toBe(byEthers);
+    expect(hex(encodeTerms(terms))).toBe(vectors.terms);
+    expect(hex(job)).toBe(vectors.digests.job);
+  });
+
+  it('reads back terms from ABI and from JSON', () => {
+    expect(decodeTerms(encodeTerms(terms))).toEqual(terms);
+    expect(parseTermsJson(JSON.parse(JSON.stringify(termsJson(terms))))).toEqual(terms);
+    const bare = { ...terms, dutySelectors: [] };
+    expect(decodeTerms(encodeTerms(bare))).toEqual(bare);
+  });
+
+  it('reads no second encoding of terms', () => {
+    const encoded = encodeTerms(terms);
+    for (let at = 0; at < encoded.length; at += 32) {
+      const changed = encoded.slice();
+      changed[at]! ^= 0x80;
+      const same = (() => {
+        try {
+          return hex(encodeTerms(decodeTerms(changed))) === hex(changed);
+        } catch (error) {
+          expect(error).toBeInstanceOf(Rejection);
+          return true;
+        }
+      })();
+      expect(same).toBe(true);
+    }
+    expect(() => decodeTerms(encoded.subarray(0, encoded.length - 32))).toThrow(/TERMS_ENCODING/);
+    expect(() => decodeTerms(new Uint8Array(40))).toThrow(/TERMS_ENCODING/);
+  });
+
+  it.each([
+    ['a short address', { client: fill(1, 19) }],
+    ['an amount of 2^128', { price: 1n << 128n }],
+    ['a negative number', { segments: -1 }],
+    ['a fraction', { samples: 1.5 }],
+    ['nine selectors', { dutySelectors: Array.from({ length: 9 }, () => fill(1, 4)) }],
+  ])('refuses terms with %s', (_, change) => {
+    expect(() => encodeTerms({ ...terms, ...change } as Terms)).toThrow(/TERMS_FIELD/);
+  });
+
+  it.each([
+    ['an unknown member', { extra: 1 }],
+    ['a missing member', { price: undefined }],
+    ['a number for an amount', { price: 5 }],
+    ['a padded amount', { price: '05' }],
+    ['text for a number', { segments: '3' }],
+    ['a list for windows', { windows: [] }],
+  ])('refuses JSON terms with %s', (_, change) => {
+    expect(() => parseTermsJson({ ...termsJson(terms), ...change })).toThrow(/TERMS_FIELD/);
+  });
+
+  it('bounds the integers of statements', () => {
+    const run = { job, upTo: 2 ** 32, outcome: 0 as const, bordersRoot: job, last: job, delivery: job };
+    expect(() => statements.runDigest(escrow, run)).toThrow(/STATEMENT_RANGE/);
+    expect(() => statements.voucherDigest(escrow, job, -1n)).toThrow(/STATEMENT_RANGE/);
+  });
+
+  it('binds ciphertext and key in the delivery', () => {
+    expect(hex(statements.deliveryDigest(fill(1), fill(2)))).toBe(keccak256('0x' + '01'.repeat(32) + '02'.repeat(32)));
+    expect(hex(statements.deliveryDigest(fill(1), fill(2)))).toBe(vectors.digests.delivery);
+  });
+});
+
+describe('the tree of borders', () => {
+  it.each([1, 2, 3, 4, 5, 148])('has the root of the shared vector for %i borders', (count) => {
+    const borders = Array.from({ length: count }, (_, i) => fromHex(keccak256(hex(fill(i & 255)))));
+    expect(hex(bordersRoot(borders))).toBe(vectors.roots[count]);
+    const index = count >> 1;
+    let node = fromHex(keccak256(hex(Uint8Array.of(1, ...borders[index]!))));
+    let at = index;
+    for (const sibling of borderPath(borders, index)) {
+      node = fromHex(keccak256(hex(at & 1 ? Uint8Array.of(...sibling, ...node) : Uint8Array.of(...node, ...sibling))));
+      at >>= 1;
+    }
+    expect(hex(node)).toBe(vectors.roots[count]);
+  });
+
+  it('refuses no borders and an index outside', () => {
+    expect(() => bordersRoot([])).toThrow(/BORDERS_LENGTH/);
+    expect(() => borderPath([fill(1)], 1)).toThrow(/BORDERS_INDEX/);
+  });
+});
