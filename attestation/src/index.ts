@@ -115,10 +115,62 @@ export { readSnpEndorsement, snpOids, type SnpEndorsement } from './snp/vcek.js'
 export { amdIntermediates, amdRoots, type SnpRoot } from './snp/roots.js';
 export { kdsChainUrl, kdsCrlUrl, kdsVcekUrl } from './snp/kds.js';
 export { certTableEndorsements, parseCertTable, type CertTableEntry, type CertTableRole } from './snp/cert-table.js';
-export { parseCollateralBundle, readPcsResponse, type QuoteCollateral, type SignedDocument } from './intel/collateral.js';
+export {
+  parseCollateralBundle,
+  readPcsResponse,
+  type QuoteCollateral,
+  type SignedDocument,
+} from './intel/collateral.js';
 export { appraiseQuote, neutralQuotePolicy, type QuotePolicy } from './intel/policy.js';
 export { parseQuote, type Quote, type QuoteBody, type QuoteField } from './intel/quote.js';
 export { tcbStatuses, type TcbStatus } from './intel/tcb-info.js';
 export { intelRootSpkiSha256, verifyQuote, type QuoteClaims, type QuoteRequest } from './intel/verify.js';
 export { appraiseNitro, neutralNitroPolicy, type NitroPolicy } from './nitro/policy.js';
 export { nitroRootSpkiSha256, verifyNitro, type NitroClaims, type NitroRequest } from './nitro/verify.js';
+export { verifySnp, type SnpClaims, type SnpRequest } from './snp/verify.js';
+export { appraiseSnp, neutralSnpPolicy, type SnpPolicy, type TcbFloor } from './snp/appraise.js';
+export { type SnpRevocation } from './snp/revocation.js';
+export { launchDigest, type LaunchInput } from './snp/launch-digest.js';
+export { cpuSignature, type Vmm } from './snp/vmsa.js';
+export { verifyIdBlock, type IdBlock } from './snp/id-block.js';
+export { checkHclBinding, parseHclReport, type HclReport } from './snp/hcl.js';
+export { parseCertificate, parsePemCertificates, type Certificate } from './x509/certificate.js';
+export { verifyPath, type PathRequest, type VerifiedPath } from './x509/path.js';
+export { parseCrl, revocationOf, verifyCrl, type Crl, type RevocationState } from './x509/crl.js';
+export { tierOf, type Check, type CheckStatus, type Tier, type TrustClaim } from './appraisal/checks.js';
+export { type Authenticity, type EvidenceKind, type Verified } from './appraisal/verified.js';
+export { endorsementsOfSession, evidenceOfSession, noEndorsements } from './appraisal/evidence.js';
+export {
+  type CompositeEvidence,
+  type CpuEvidence,
+  type Endorsements,
+  type Evidence,
+  type GpuEvidence,
+  type SessionBinding,
+} from './appraisal/evidence.js';
+export {
+  checkPolicy,
+  neutralPolicy,
+  parsePolicy,
+  policyJsonSchema,
+  signPolicy,
+  verifyPolicy,
+  type AppraisalPolicy,
+} from './appraisal/policy.js';
+export { documentDigest, encodeDocument } from './appraisal/document.js';
+export {
+  parseReferenceValues,
+  signReferenceValues,
+  verifyReferenceValues,
+  withReferenceValues,
+  type ReferenceValues,
+} from './appraisal/reference-values.js';
+export { appraise, weakestTier, type AppraisalRequest, type AttestationResult } from './appraisal/appraise.js';
+export { type Submodule } from './appraisal/submodules.js';
+export { earJson, earOf, signResult, trustVector, verifySignedResult, type TrustVector } from './appraisal/result.js';
+export { compareAppraisals, type AppraisalComparison, type AppraisalDifference } from './appraisal/compare.js';
+export { runSample, sampleVendor, type SampleReport, type SampleVendor } from './samples/index.js';
+export { type SampleEntry, type SampleVerdict } from './samples/types.js';
+export { ed25519Signer, type Sign1Expectation, type Sign1Header, type UncheckedSign1 } from './cose.js';
+export { verifySignature, type SignatureScheme } from './signatures.js';
+export { type GpuPolicy } from './appraisal/gpu.js';

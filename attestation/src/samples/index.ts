@@ -1,6 +1,7 @@
 /** Which runner judges an entry: decided by the files it has, so that a new folder needs no code. */
 import { Rejection } from '../errors.js';
 import { snpReportBytes } from '../snp/abi.js';
+import { runCompositeSample } from './composite.js';
 import { runIntelSample } from './intel.js';
 import { runNitroSample } from './nitro.js';
 import { runNvidiaSample } from './nvidia.js';
@@ -9,7 +10,8 @@ import type { SampleEntry, SampleRunner, SampleVerdict } from './types.js';
 
 export type SampleVendor = 'amd-snp' | 'nvidia' | 'intel' | 'aws-nitro' | 'composite';
 
-const runners: Readonly<Record<Exclude<SampleVendor, 'composite'>, SampleRunner>> = {
+const runners: Readonly<Record<SampleVendor, SampleRunner>> = {
+  composite: runCompositeSample,
   'amd-snp': runSnpSample,
   nvidia: runNvidiaSample,
   intel: runIntelSample,
@@ -36,4 +38,19 @@ export function sampleVendor({ files }: SampleEntry): SampleVendor {
     got: [...files.keys()].join(', ').slice(0, 200),
     rule: 'attestation SPEC §7',
   });
+}
+
+export interface SampleReport extends SampleVerdict {
+  readonly id: string;
+  readonly vendor: SampleVendor;
+  /** Codes of every check that is not met, in order. */
+  readonly codes: readonly string[];
+}
+
+/** @throws Rejection SAMPLE_UNKNOWN */
+export async function runSample(entry: SampleEntry): Promise<SampleReport> {
+  const vendor = sampleVendor(entry);
+  const verdict = await runners[vendor](entry);
+  const codes = [...new Set(verdict.checks.filter(({ status }) => status !== 'met').map(({ code }) => code))];
+  return { id: entry.id, vendor, ...verdict, codes };
 }

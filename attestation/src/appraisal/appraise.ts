@@ -1,0 +1,181 @@
+/**
+ * The Verifier of RFC 9334: evidence, endorsements, reference values and a policy in, an attestation result out. Pure:
+ * the time is an argument, nothing is fetched. An unfavourable verdict is a result; only a bad policy throws.
+ */
+import { sha256 } from '@noble/hashes/sha2.js';
+import { concatBytes, toHex, utf8 } from '../bytes.js';
+import { Rejection } from '../errors.js';
+import type { KeyBinding } from '../key-binding.js';
+import { gpusMax } from '../limits.js';
+import type { Check, Tier } from './checks.js';
+import { judgeSession, readGuestClaims } from './composite.js';
+import { documentDigest } from './document.js';
+import type { CompositeEvidence, CpuEvidence, Endorsements, Evidence, GpuEvidence } from './evidence.js';
+import { checkPolicy } from './policy.js';
+import type { AppraisalPolicy } from './policy.js';
+import { withReferenceValues } from './reference-values.js';
+import type { ReferenceValues } from './reference-values.js';
+import { judgeCpu, judgeGpu } from './submodules.js';
+import type { JudgedCpu, JudgedGpu, Submodule } from './submodules.js';
+import type { Authenticity } from './verified.js';
+
+export interface AppraisalRequest {
+  readonly evidence: Evidence;
+  readonly endorsements: Endorsements;
+  readonly policy: AppraisalPolicy;
+  readonly referenceValues?: ReferenceValues;
+  /** The relying party's nonce, 32 bytes. */
+  readonly nonce?: Uint8Array;
+  /** What REPORT_DATA must be, 64 bytes, where the caller knows it without a session. */
+  readonly expectedReportData?: Uint8Array;
+  /** Devices in other live sessions, as named by results. */
+  readonly devicesInUse?: ReadonlySet<string>;
+  /** Unix seconds. */
+  readonly at: number;
+}
+
+declare const appraised: unique symbol;
+
+/** Made by `appraise` alone. */
+export interface AttestationResult {
+  readonly [appraised]: true;
+  /** The weakest submodule's. */
+  readonly tier: Tier;
+  readonly authenticity: Authenticity;
+  /** Unix seconds of the appraisal. */
+  readonly at: number;
+  /** Unix seconds until which it may be relied on. */
+  readonly notAfter: number;
+  readonly policyId: string;
+  /** SHA-256 over the deterministic encodings, hexadecimal. */
+  readonly policyDigest: string;
+  readonly evidenceDigest: string;
+  readonly submodules: readonly Submodule[];
+  /** All checks of all submodules, in order. */
+  readonly checks: readonly Check[];
+  /** Keys that the evidence binds; only where the result is affirming or warning. */
+  readonly keys?: KeyBinding;
+  readonly nonce?: string;
+}
+
+/** @throws ConfigurationError POLICY_SIMULATED_ROOTS, Rejection EVIDENCE_GPU_COUNT */
+export async function appraise(request: AppraisalRequest): Promise<AttestationResult> {
+  const { at, referenceValues } = request;
+  checkPolicy(request.policy);
+  const policy =
+    referenceValues === undefined ? request.policy : withReferenceValues(request.policy, referenceValues, at);
+  const { cpu, gpus, session } = split(request.evidence);
+  if (gpus.length > gpusMax) {
+    throw new Rejection('EVIDENCE_GPU_COUNT', {
+      expected: `at most ${gpusMax}`,
+      got: `${gpus.length}`,
+      rule: 'attestation SPEC §6.5',
+    });
+  }
+  const circumstances = { endorsements: request.endorsements, policy, at };
+  const judgedCpu = cpu && (await judgeCpu(cpu, circumstances));
+  const mode = statedMode(session);
+  const judgedGpus: JudgedGpu[] = [];
+  for (const [index, gpu] of gpus.entries()) judgedGpus.push(await judgeGpu(`gpu-${index}`, gpu, circumstances, mode));
+  const composite = { kind: 'composite', cpu: cpu!, gpus, ...(session && { session }) } as const;
+  const together = await judgeSession(composite, judgedCpu, judgedGpus, {
+    policy,
+    at,
+    ...(request.nonce && { nonce: request.nonce }),
+    ...(request.expectedReportData && { reportData: request.expectedReportData }),
+    ...(request.devicesInUse && { devicesInUse: request.devicesInUse }),
+  });
+  return conclude(request, [...(judgedCpu ? [judgedCpu] : []), ...judgedGpus, together], judgedCpu, session);
+}
+
+/** From worst to best: bad news outweighs the unknown, which outweighs a warning. */
+const order: readonly Tier[] = ['contraindicated', 'none', 'warning', 'affirming'];
+
+export function weakestTier(tiers: readonly Tier[]): Tier {
+  return order.find((tier) => tiers.includes(tier)) ?? 'none';
+}
+
+interface Parts {
+  readonly cpu?: CpuEvidence;
+  readonly gpus: readonly GpuEvidence[];
+  readonly session?: CompositeEvidence['session'];
+}
+
+function split(evidence: Evidence): Parts {
+  switch (evidence.kind) {
+    case 'composite':
+      return evidence;
+    case 'nvidia':
+      return { gpus: [evidence] };
+    case 'snp':
+    case 'simulated-snp':
+    case 'tdx':
+    case 'sgx':
+    case 'nitro':
+      return { cpu: evidence, gpus: [] };
+  }
+}
+
+/** A statement that cannot be read is no statement here; the session's own check reports it. */
+function statedMode(session: Parts['session']) {
+  try {
+    return readGuestClaims(session);
+  } catch (error) {
+    if (error instanceof Rejection) return undefined;
+    throw error;
+  }
+}
+
+function conclude(
+  request: AppraisalRequest,
+  submodules: readonly Submodule[],
+  cpu: JudgedCpu | undefined,
+  session: Parts['session'],
+): AttestationResult {
+  const { policy, at, evidence } = request;
+  const tier = weakestTier(submodules.map((submodule) => submodule.tier));
+  const authenticities = submodules.map(({ authenticity }) => authenticity);
+  const trusted = tier === 'affirming' || tier === 'warning';
+  const ends = [at + policy.resultSecondsMax, cpu?.notAfter ?? Infinity, policy.notAfter ?? Infinity];
+  return {
+    tier,
+    authenticity: authenticities.includes('forged')
+      ? 'forged'
+      : authenticities.includes('undecided')
+        ? 'undecided'
+        : 'authentic',
+    at,
+    notAfter: trusted ? Math.min(...ends) : at,
+    policyId: policy.id,
+    policyDigest: documentDigest(policy),
+    evidenceDigest: evidenceDigest(evidence),
+    submodules: submodules.map(publicPart),
+    checks: submodules.flatMap(({ checks }) => checks),
+    ...(trusted && session && { keys: session.keys }),
+    ...(session && { nonce: toHex(session.nonce) }),
+  } as unknown as AttestationResult;
+}
+
+function publicPart({ name, kind, authenticity, tier, checks, device }: Submodule): Submodule {
+  return { name, kind, authenticity, tier, checks, ...(device !== undefined && { device }) };
+}
+
+/** SHA-256 over a tag and the SHA-256 of every signed part in order, hexadecimal. */
+function evidenceDigest(evidence: Evidence): string {
+  const { cpu, gpus } = split(evidence);
+  const parts = [...(cpu ? [cpuBytes(cpu)] : []), ...gpus.map(({ report }) => report)];
+  return toHex(sha256(concatBytes(utf8('veritrain/evidence/v1'), ...parts.map((part) => sha256(part)))));
+}
+
+function cpuBytes(cpu: CpuEvidence): Uint8Array {
+  switch (cpu.kind) {
+    case 'snp':
+    case 'simulated-snp':
+      return cpu.report;
+    case 'tdx':
+    case 'sgx':
+      return cpu.quote;
+    case 'nitro':
+      return cpu.document;
+  }
+}

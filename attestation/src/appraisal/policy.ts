@@ -1,0 +1,183 @@
+/** What a relying party accepts: the appraisal policy, as a signed document (attestation SPEC §6.1). */
+import { ConfigurationError } from '../errors.js';
+import { gpusMax } from '../limits.js';
+import { neutralNitroPolicy } from '../nitro/policy.js';
+import type { NitroPolicy } from '../nitro/policy.js';
+import { neutralQuotePolicy } from '../intel/policy.js';
+import type { QuotePolicy } from '../intel/policy.js';
+import { neutralSnpPolicy } from '../snp/appraise.js';
+import type { SnpPolicy } from '../snp/appraise.js';
+import { guestPolicyBits, platformInfoBits } from '../snp/policy.js';
+import type { GuestPolicyBit, PlatformInfoBit } from '../snp/policy.js';
+import { snpProducts } from '../snp/product.js';
+import type { SnpRoot } from '../snp/roots.js';
+import { readDocumentText, signDocument, verifyDocument } from './document.js';
+import { neutralGpuPolicy } from './gpu.js';
+import type { GpuPolicy } from './gpu.js';
+import { dictionary, flag, hex, integer, list, object, oneOf, optional, text } from './schema.js';
+import type { Node } from './schema.js';
+
+export interface AppraisalPolicy {
+  readonly version: 1;
+  readonly id: string;
+  readonly environment: 'production' | 'development';
+  /** Unix seconds between which the policy may be used. */
+  readonly notBefore: number;
+  readonly notAfter?: number;
+  /** Roots of simulated hardware; only a development policy may carry any. */
+  readonly simulatedRoots: readonly SnpRoot[];
+  /** Evidence must answer the relying party's own nonce or carry the REPORT_DATA it expects. */
+  readonly freshness: 'required' | 'optional';
+  /** How long a result may be relied on, seconds. */
+  readonly resultSecondsMax: number;
+  readonly snp: SnpPolicy;
+  readonly quote: QuotePolicy & PlatformLists;
+  readonly nitro: NitroPolicy;
+  readonly gpu: GpuPolicy;
+}
+
+/** Intel platforms by PPID, hexadecimal. */
+export interface PlatformLists {
+  readonly ppidsAllowed?: readonly string[];
+  readonly ppidsDenied: readonly string[];
+}
+
+const bits = <T extends string>(names: object): Node<readonly T[]> => list(oneOf(...(Object.keys(names) as T[])), 64);
+const svn = optional(integer(0, 255));
+const tcbStatuses = [
+  ...(['UpToDate', 'SWHardeningNeeded', 'ConfigurationNeeded', 'ConfigurationAndSWHardeningNeeded'] as const),
+  ...(['OutOfDate', 'OutOfDateConfigurationNeeded'] as const),
+];
+const guestBits = bits<GuestPolicyBit>(guestPolicyBits);
+const platformBits = bits<PlatformInfoBit>(platformInfoBits);
+
+const tcbFloor = object({
+  product: oneOf(...snpProducts),
+  floor: object({ fmc: svn, bootLoader: svn, tee: svn, snp: svn, microcode: svn }),
+  advisory: text(),
+  since: integer(),
+  appliesTo: list(oneOf('reported', 'committed', 'launch'), 3),
+});
+
+const snpPolicy: Node<SnpPolicy> = object({
+  allowDebug: flag,
+  allowMigration: flag,
+  guestPolicySet: guestBits,
+  guestPolicyClear: guestBits,
+  abiMinimum: optional(object({ major: integer(0, 255), minor: integer(0, 255) })),
+  vmpls: optional(list(integer(0, 3), 4)),
+  guestSvnMinimum: optional(integer(0, 0xffffffff)),
+  measurements: optional(list(hex(48))),
+  idKeyDigests: optional(list(hex(48))),
+  authorKeyDigests: optional(list(hex(48))),
+  hostData: optional(hex(32)),
+  platformInfoSet: platformBits,
+  platformInfoClear: platformBits,
+  unknownPlatformBits: oneOf('accept', 'warn', 'refuse'),
+  tcbFloors: list(tcbFloor, 100),
+  chipsAllowed: optional(list(hex(8, 64))),
+  chipsDenied: list(hex(8, 64)),
+  allowMaskedChip: flag,
+  allowVlek: flag,
+  cspIds: optional(list(text(), 100)),
+  revocation: oneOf('required', 'if-supplied'),
+  mitigations: optional(hex(8)),
+});
+
+const quotePolicy: Node<QuotePolicy & PlatformLists> = object({
+  acceptedStatuses: list(oneOf(...tcbStatuses), 8),
+  toleratedStatuses: list(oneOf(...tcbStatuses), 8),
+  measurements: optional(list(hex(32, 48))),
+  refuseStrayBytes: flag,
+  ppidsAllowed: optional(list(hex(16))),
+  ppidsDenied: list(hex(16)),
+});
+
+const nitroPolicy: Node<NitroPolicy> = object({
+  ageSecondsMax: optional(integer()),
+  pcrs: dictionary('^(?:[0-9]|[12][0-9]|3[01])$', list(hex(48))),
+});
+
+const gpuPolicy: Node<GpuPolicy> = object({
+  revocation: oneOf('required', 'if-supplied'),
+  mode: oneOf('required', 'if-stated'),
+  allowHold: flag,
+  manifestGraceSeconds: integer(),
+  devicesAllowed: optional(list(text(64))),
+  devicesDenied: list(text(64)),
+  drivers: optional(list(text(32))),
+  vbioses: optional(list(text(32))),
+  count: optional(integer(1, gpusMax)),
+});
+
+export const policyNode: Node<AppraisalPolicy> = object({
+  version: oneOf(1),
+  id: text(),
+  environment: oneOf('production', 'development'),
+  notBefore: integer(),
+  notAfter: optional(integer()),
+  simulatedRoots: list(object({ product: oneOf(...snpProducts), spkiSha256: hex(32) }), 100),
+  freshness: oneOf('required', 'optional'),
+  resultSecondsMax: integer(1),
+  snp: snpPolicy,
+  quote: quotePolicy,
+  nitro: nitroPolicy,
+  gpu: gpuPolicy,
+});
+
+/** No floors, no lists, no freshness; debug and migration refused, any VMPL; simulated hardware refused. */
+export const neutralPolicy: AppraisalPolicy = {
+  version: 1,
+  id: 'veritrain:neutral',
+  environment: 'production',
+  notBefore: 0,
+  simulatedRoots: [],
+  freshness: 'optional',
+  resultSecondsMax: 3600,
+  snp: neutralSnpPolicy,
+  quote: { ...neutralQuotePolicy, ppidsDenied: [] },
+  nitro: neutralNitroPolicy,
+  gpu: neutralGpuPolicy,
+};
+
+/** JSON Schema (2020-12) of a policy; published as policy.schema.json. */
+export function policyJsonSchema(): object {
+  return {
+    $schema: 'https://json-schema.org/draft/2020-12/schema',
+    title: 'Veritrain appraisal policy',
+    ...policyNode.schema,
+  };
+}
+
+/** @throws Rejection DOCUMENT_*, ConfigurationError POLICY_SIMULATED_ROOTS */
+export function parsePolicy(json: string): AppraisalPolicy {
+  return checkPolicy(readDocumentText(policyNode, json));
+}
+
+const contentType = 'application/veritrain-policy+cbor';
+
+export function signPolicy(
+  policy: AppraisalPolicy,
+  keyId: Uint8Array,
+  sign: (toBeSigned: Uint8Array) => Uint8Array | Promise<Uint8Array>,
+): Promise<Uint8Array> {
+  return signDocument(checkPolicy(policy), contentType, keyId, sign);
+}
+
+/** @throws Rejection COSE_*, CBOR_*, DOCUMENT_*, ConfigurationError POLICY_SIMULATED_ROOTS */
+export async function verifyPolicy(bytes: Uint8Array, publicKey: Uint8Array): Promise<AppraisalPolicy> {
+  return checkPolicy(await verifyDocument(policyNode, bytes, contentType, publicKey));
+}
+
+/** A production policy can never accept simulated hardware, whoever signed it. */
+export function checkPolicy(policy: AppraisalPolicy): AppraisalPolicy {
+  if (policy.environment === 'production' && policy.simulatedRoots.length > 0) {
+    throw new ConfigurationError('POLICY_SIMULATED_ROOTS', {
+      expected: 'no simulated roots in a production policy',
+      got: `${policy.simulatedRoots.length}`,
+      rule: 'attestation SPEC §6.1',
+      action: 'set environment to development, or remove the simulated roots',
+    });
+  }
+  return policy;
+}

@@ -1,0 +1,61 @@
+/** Measurements that somebody vouches for, as a signed document of their own: they change more often than a policy. */
+import { readDocumentText, signDocument, verifyDocument } from './document.js';
+import type { AppraisalPolicy } from './policy.js';
+import { hex, integer, list, object, oneOf, optional, text } from './schema.js';
+import type { Described } from './schema.js';
+
+const measured = (...sizes: readonly number[]) => list(object({ digest: hex(...sizes), label: text() }));
+const fields = {
+  version: oneOf(1),
+  id: text(),
+  /** Unix seconds. */
+  notBefore: integer(),
+  notAfter: optional(integer()),
+  /** SNP MEASUREMENT. */
+  snpMeasurements: measured(48),
+  snpIdKeyDigests: measured(48),
+  /** MRTD or MRENCLAVE. */
+  quoteMeasurements: measured(32, 48),
+};
+export const referenceValuesNode = object(fields);
+export type ReferenceValues = Described<typeof fields>;
+
+const contentType = 'application/veritrain-reference-values+cbor';
+
+/** @throws Rejection DOCUMENT_* */
+export function parseReferenceValues(json: string): ReferenceValues {
+  return readDocumentText(referenceValuesNode, json);
+}
+
+export function signReferenceValues(
+  values: ReferenceValues,
+  keyId: Uint8Array,
+  sign: (toBeSigned: Uint8Array) => Uint8Array | Promise<Uint8Array>,
+): Promise<Uint8Array> {
+  return signDocument(values, contentType, keyId, sign);
+}
+
+/** @throws Rejection COSE_*, CBOR_*, DOCUMENT_* */
+export function verifyReferenceValues(bytes: Uint8Array, publicKey: Uint8Array): Promise<ReferenceValues> {
+  return verifyDocument(referenceValuesNode, bytes, contentType, publicKey);
+}
+
+/** The policy with the values in force at `at` added to its lists; a list that appears thereby is demanded. */
+export function withReferenceValues(policy: AppraisalPolicy, values: ReferenceValues, at: number): AppraisalPolicy {
+  const inForce = values.notBefore <= at && at <= (values.notAfter ?? Infinity);
+  const merge = (
+    own: readonly string[] | undefined,
+    more: readonly { digest: string }[],
+  ): readonly string[] | undefined =>
+    own === undefined && more.length === 0
+      ? undefined
+      : [...(own ?? []), ...(inForce ? more.map(({ digest }) => digest) : [])];
+  const measurements = merge(policy.snp.measurements, values.snpMeasurements);
+  const idKeyDigests = merge(policy.snp.idKeyDigests, values.snpIdKeyDigests);
+  const quote = merge(policy.quote.measurements, values.quoteMeasurements);
+  return {
+    ...policy,
+    snp: { ...policy.snp, ...(measurements && { measurements }), ...(idKeyDigests && { idKeyDigests }) },
+    quote: { ...policy.quote, ...(quote && { measurements: quote }) },
+  };
+}
