@@ -149,11 +149,11 @@ async function appraiseRevocation(
       state: await judgeRevocation(subject, issuer, answers, request.at),
     })),
   );
-  const allGood = states.every((item) => item.state === 'good');
+  const decided = states.every(({ state }) => state === 'good' || state === 'revoked' || state === 'on-hold');
   for (const [state, code, status] of negative) {
     const found = states.filter((item) => item.state === state).map((item) => item.subject);
     if (found.length > 0) book.settle(code, status, found.join('; '));
-    else if (allGood) book.settle(code, 'met', `${states.length} certificates good`);
+    else if (decided) book.settle(code, 'met', `${states.length} certificates answered for`);
   }
   return states;
 }

@@ -13,8 +13,8 @@ export interface GpuMode {
   readonly devToolsMode: 0 | 1;
   /** 0 unavailable, 1 simulation, 2 production. */
   readonly environment: 0 | 1 | 2;
-  /** 0 none, 1 protected PCIe. */
-  readonly multiGpuMode: 0 | 1;
+  /** 0 none, 1 protected PCIe, 2 encrypted NVLink. */
+  readonly multiGpuMode: 0 | 1 | 2;
   readonly gpuCount: number;
   readonly driverVersion: string;
 }
@@ -24,7 +24,7 @@ export const gpuModeField: Field<GpuMode> = record({
   ccFeature: oneOf(0, 1),
   devToolsMode: oneOf(0, 1),
   environment: oneOf(0, 1, 2),
-  multiGpuMode: oneOf(0, 1),
+  multiGpuMode: oneOf(0, 1, 2),
   gpuCount: uint(gpuCountMax, 1),
   driverVersion: text(32),
 });

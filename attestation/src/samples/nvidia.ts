@@ -1,5 +1,6 @@
 /** Samples of NVIDIA evidence: a GPU report with its chain, a bare reference manifest, or tokens of the service. */
-import { openChecks, tierOf, type Check, type CheckRule } from '../appraisal/checks.js';
+import { openChecks, tierOf, type CheckRule } from '../appraisal/checks.js';
+import { appraiseGpu, neutralGpuPolicy } from '../appraisal/gpu.js';
 import { fromUtf8 } from '../bytes.js';
 import { Rejection } from '../errors.js';
 import { rimRules } from '../nvidia/codes.js';
@@ -11,11 +12,6 @@ import { verifyNvidia } from '../nvidia/verify.js';
 import { parsePemCertificates, type Certificate } from '../x509/certificate.js';
 import type { SampleEntry, SampleRunner, SampleVerdict } from './types.js';
 
-/** What a policy without demands of its own does not ask for: fresh nonce, revocation answers, the guest's word. */
-const notDemanded = /^NVIDIA_(?:NONCE|CC_|CERTIFICATE_|OCSP_)/;
-
-const isDemanded = ({ code, status }: Check): boolean => status !== 'not-checked' || !notDemanded.test(code);
-
 export const runNvidiaSample: SampleRunner = async (entry) => {
   const anchors = entry.anchors.flatMap((pem) => parsePemCertificates(pem));
   if (entry.files.has('report') || entry.files.has('evidenceJson')) return runGpu(entry, anchors);
@@ -26,7 +22,7 @@ export const runNvidiaSample: SampleRunner = async (entry) => {
 async function runGpu(entry: SampleEntry, anchors: readonly Certificate[]): Promise<SampleVerdict> {
   const stated = entry.files.get('evidenceJson');
   const parsed = stated === undefined ? undefined : parseGpuEvidence(stated)[0]!;
-  const { checks, authenticity } = await verifyNvidia({
+  const verified = await verifyNvidia({
     report: entry.files.get('report') ?? parsed!.report,
     certificateChain: entry.files.has('chain') ? fromUtf8(entry.files.get('chain')!) : (parsed?.certificateChain ?? []),
     rims: [...entry.files].filter(([role]) => /rim$/i.test(role)).map(([, bytes]) => bytes),
@@ -36,7 +32,8 @@ async function runGpu(entry: SampleEntry, anchors: readonly Certificate[]): Prom
     anchors,
     pins: { device: pinned(anchors, 'device'), rim: pinned(anchors, 'rim') },
   });
-  return { authentic: authenticity === 'authentic', appraisal: tierOf(checks.filter(isDemanded)), checks };
+  const checks = appraiseGpu(verified.checks, verified.claims, neutralGpuPolicy);
+  return { authentic: verified.authenticity === 'authentic', appraisal: tierOf(checks), checks };
 }
 
 /** The pins of NVIDIA's roots as far as the folder brings their certificates: no other endorsement counts. */
