@@ -5,6 +5,7 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { ConfigurationError } from '#attestation';
 
 export interface CachedAnswer {
   readonly key: string;
@@ -16,11 +17,12 @@ export interface CachedAnswer {
   readonly body: Uint8Array;
 }
 
+/** Every method throws ConfigurationError COLLATERAL_DIRECTORY when the directory cannot be used. */
 export class AnswerCache {
   constructor(private readonly directory: string) {}
 
   async read(key: string): Promise<CachedAnswer | undefined> {
-    const file = await readFile(this.pathOf(key)).catch(absent);
+    const file = await readFile(this.pathOf(key)).catch((error: NodeJS.ErrnoException) => this.absent(error));
     const end = file?.indexOf(10) ?? -1;
     if (file === undefined || end < 0) return undefined;
     const body = new Uint8Array(file.subarray(end + 1));
@@ -32,19 +34,33 @@ export class AnswerCache {
     const { body, ...head } = answer;
     const path = this.pathOf(answer.key);
     const aside = `${path}.${randomUUID()}`;
-    await mkdir(dirname(path), { recursive: true });
     const line = Buffer.from(`${JSON.stringify({ ...head, sha256: sha256(body) })}\n`);
     try {
+      await mkdir(dirname(path), { recursive: true });
       await writeFile(aside, Buffer.concat([line, body]), { flag: 'wx', flush: true });
       await rename(aside, path);
     } catch (error) {
       await rm(aside, { force: true });
-      throw error;
+      throw this.unusable(error as NodeJS.ErrnoException);
     }
   }
 
   async remove(key: string): Promise<void> {
     await rm(this.pathOf(key), { force: true });
+  }
+
+  private absent(error: NodeJS.ErrnoException): undefined {
+    if (error.code !== 'ENOENT') throw this.unusable(error);
+    return undefined;
+  }
+
+  private unusable(error: NodeJS.ErrnoException): ConfigurationError {
+    return new ConfigurationError('COLLATERAL_DIRECTORY', {
+      expected: `a directory to read and write: ${this.directory}`,
+      got: error.code ?? error.message,
+      rule: 'collateral cache',
+      action: 'check the path, its rights and the free space',
+    });
   }
 
   private pathOf(key: string): string {
@@ -66,11 +82,6 @@ function parseHead(line: string): Head | undefined {
   } catch {
     return undefined;
   }
-}
-
-function absent(error: NodeJS.ErrnoException): undefined {
-  if (error.code !== 'ENOENT') throw error;
-  return undefined;
 }
 
 function sha256(bytes: Uint8Array): string {

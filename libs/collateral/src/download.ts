@@ -34,24 +34,26 @@ export class Downloader {
       await this.pause(host, deadline);
       const outcome = await this.attempt(request, host);
       if ('body' in outcome) return outcome;
-      const backoff = Math.min(firstBackoffMs * 2 ** (attempt - 1), backoffMsMax);
-      const wait = outcome.retryAfterMs ?? backoff;
-      if (attempt >= attemptsMax || this.ports.now() + wait > deadline) throw outcome.error;
+      const wait = outcome.retryAfterMs ?? Math.min(firstBackoffMs * 2 ** (attempt - 1), backoffMsMax);
       if (outcome.wholeHost) this.pauses.set(host, Math.max(this.pauses.get(host) ?? 0, this.ports.now() + wait));
-      else await this.ports.sleep(wait);
+      if (attempt >= attemptsMax || this.ports.now() + wait > deadline) throw outcome.error;
+      if (!outcome.wholeHost) await this.ports.sleep(wait);
     }
   }
 
+  /** Another request may prolong the pause while this one waits. */
   private async pause(host: string, deadline: number): Promise<void> {
-    const until = this.pauses.get(host) ?? 0;
-    const wait = until - this.ports.now();
-    if (wait <= 0) return;
-    if (until > deadline) throw rateLimited(host, wait);
-    await this.ports.sleep(wait);
+    for (;;) {
+      const until = this.pauses.get(host) ?? 0;
+      const wait = until - this.ports.now();
+      if (wait <= 0) return;
+      if (until > deadline) throw rateLimited(host, wait);
+      await this.ports.sleep(wait);
+    }
   }
 
   private async attempt(request: DownloadRequest, host: string): Promise<Downloaded | Retry> {
-    const signal = AbortSignal.timeout(answerTimeoutMs);
+    const signal = this.ports.abortAfter(answerTimeoutMs);
     const { post } = request;
     try {
       const response = await this.ports.fetch(request.url, {

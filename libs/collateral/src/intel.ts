@@ -29,7 +29,7 @@ export class IntelPcs {
     const [tcbInfo, qeIdentity, rootCrl, pckCrl] = await Promise.all([
       this.document(
         `intel/tcb/${tee}/${toHex(fmspc)}`,
-        `/${tee}/certification/v4/tcb?fmspc=${toHex(fmspc)}`,
+        `/${tee}/certification/v4/tcb?fmspc=${toHex(fmspc).toUpperCase()}`,
         tcbHeader,
       ),
       this.document(`intel/qe/${tee}`, `/${tee}/certification/v4/qe/identity`, identityHeader),

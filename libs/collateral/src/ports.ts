@@ -6,10 +6,12 @@ export interface CollateralPorts {
   /** Unix milliseconds. */
   readonly now: () => number;
   readonly sleep: (milliseconds: number) => Promise<void>;
+  readonly abortAfter: (milliseconds: number) => AbortSignal;
 }
 
 export const systemPorts: CollateralPorts = {
   fetch: (url, init) => fetch(url, init),
   now: () => Date.now(),
   sleep: (milliseconds) => delay(milliseconds),
+  abortAfter: (milliseconds) => AbortSignal.timeout(milliseconds),
 };

@@ -19,7 +19,7 @@ export interface StoreSettings {
 export interface Item extends DownloadRequest {
   /** Names the answer, not the place it came from: (product, chip, TCB), (FMSPC, kind), (RIM id). */
   readonly key: string;
-  /** Infinity for answers that never change. */
+  /** Infinity for answers that never change; 0 for those that are never kept. */
   readonly freshForSeconds: number;
   /** Response headers to keep, lower case. */
   readonly headers?: readonly string[];
@@ -28,6 +28,8 @@ export interface Item extends DownloadRequest {
 }
 
 export interface Answer {
+  /** For `forget`. */
+  readonly key: string;
   readonly body: Uint8Array;
   readonly headers: Readonly<Record<string, string>>;
   /** Unix milliseconds. */
@@ -49,7 +51,10 @@ export class CollateralStore {
     this.downloader = new Downloader(ports);
   }
 
-  /** @throws CollateralError COLLATERAL_OFFLINE, COLLATERAL_FORMAT and those of `Downloader.download` */
+  /**
+   * @throws CollateralError COLLATERAL_OFFLINE, COLLATERAL_FORMAT and those of `Downloader.download`
+   * @throws ConfigurationError COLLATERAL_DIRECTORY
+   */
   get(item: Item): Promise<Answer> {
     const running = this.inFlight.get(item.key);
     if (running !== undefined) return running;
@@ -84,7 +89,7 @@ export class CollateralStore {
     const headers = Object.fromEntries((item.headers ?? []).map((name) => [name, received.get(name) ?? '']));
     item.check(body, headers);
     const answer: CachedAnswer = { key: item.key, url: item.url, fetchedAt: this.ports.now(), headers, body };
-    await this.cache.write(answer);
+    if (item.freshForSeconds > 0) await this.cache.write(answer);
     return { ...answer, stale: false };
   }
 
