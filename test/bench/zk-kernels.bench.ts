@@ -84,13 +84,14 @@ function hashBenches(engine: Engine): BenchResult[] {
   const mark = memory.mark();
   const columns = 4096;
   const [symbols, out] = [fill(engine, 16 * columns), memory.allocate(32 * columns)];
+  const rows = memory.placeTable(Array.from({ length: 15 }, (_, row) => symbols + 8 * columns * row));
   const parents = memory.allocate(16 * columns);
   const results = [
     // 15 symbols and the header fill one block.
-    measure('keccak permutation in leaves', columns, () => k.hashLeaves(symbols, 15, columns, 0, columns, 1, 0, out)),
+    measure('keccak permutation in leaves', columns, () => k.hashLeaves(rows, 15, 0, columns, 1, 0, out)),
     measure('keccak permutation in nodes', columns / 2, () => k.hashNodes(out, 0, columns / 2, 32, parents)),
     measure('prf word', 4 * columns, () => k.prf(symbols, 64, 4 * columns, symbols)),
-    measure('grinding hash', 4096, () => void k.grind(symbols, 0, 4096, 32)),
+    measure('grinding hash', 4096, () => k.grind(symbols, 0, 4096, 60, parents)),
   ];
   memory.release(mark);
   return results;
@@ -128,22 +129,20 @@ function commitBenches(engine: Engine): BenchResult[] {
   const { memory, roots, run: runTasks, threads } = engine;
   const mark = memory.mark();
   const domain = 2 ** (LOG_ROW + LOG_BLOWUP);
-  const [messages, random] = [fill(engine, ROWS * 2 ** LOG_ROW), fill(engine, ROWS * 512)];
-  const [codewords, leaves] = [memory.allocate(8 * ROWS * domain), memory.allocate(32 * domain)];
-  const encode = Array.from(
-    { length: 2 ** (LOG_BLOWUP - 1) },
-    (_, i): Task => [
-      ...(['encodeRows', messages, random, 512, LOG_ROW, LOG_ROW + LOG_BLOWUP] as const),
-      ...([0, ROWS, 2 * i, roots, codewords] as const),
-    ],
-  );
-  const hash = Array.from(
-    { length: 16 },
-    (_, i): Task => [
-      ...(['hashLeaves', codewords, ROWS, domain, (i * domain) / 16] as const),
-      ...([((i + 1) * domain) / 16, 0x5701, 0, leaves] as const),
-    ],
-  );
+  const table = (words: number, at: Offset): Offset =>
+    memory.placeTable(Array.from({ length: ROWS }, (_, row) => at + 8 * words * row));
+  const messages = table(2 ** LOG_ROW, fill(engine, ROWS * 2 ** LOG_ROW));
+  const random = table(512, fill(engine, ROWS * 512));
+  const codewords = table(domain, memory.allocate(8 * ROWS * domain));
+  const leaves = memory.allocate(32 * domain);
+  const encode = Array.from({ length: 2 ** (LOG_BLOWUP - 1) }, (_, i): Task => [
+    ...(['encodeRows', messages, random, 512, LOG_ROW, LOG_ROW + LOG_BLOWUP] as const),
+    ...([0, ROWS, 2 * i, roots, codewords] as const),
+  ]);
+  const hash = Array.from({ length: 16 }, (_, i): Task => [
+    ...(['hashLeaves', codewords, ROWS, (i * domain) / 16] as const),
+    ...([((i + 1) * domain) / 16, 0x5701, 0, leaves] as const),
+  ]);
   const results = [
     measure(`encode symbol, ${threads} threads`, ROWS * domain, () => runTasks(encode)),
     measure(`leaf, ${threads} threads`, domain, () => runTasks(hash)),

@@ -9,12 +9,14 @@ const { memory, kernels, roots } = createEngine({ rowLogMax: 12 });
 function encode(messages: bigint[][], random: bigint[][], m: number, logBlowup: number): bigint[][] {
   const mark = memory.mark();
   const domain = 2 ** (m + logBlowup);
-  const [at, tail] = [memory.place(messages.flat()), memory.place(random.flat())];
-  const out = memory.allocate(8 * domain * messages.length);
+  const at = memory.placeTable(messages.map((message) => memory.place(message)));
+  const tail = memory.placeTable(random.map((words) => memory.place(words)));
+  const codewords = messages.map(() => memory.allocate(8 * domain));
+  const out = memory.placeTable(codewords);
   for (let coset = 0; coset < 2 ** logBlowup; coset += 2) {
     kernels.encodeRows(at, tail, random[0]!.length, m, m + logBlowup, 0, messages.length, coset, roots, out);
   }
-  const rows = messages.map((_, row) => [...memory.words(out + 8 * domain * row, domain)]);
+  const rows = codewords.map((codeword) => [...memory.words(codeword, domain)]);
   memory.release(mark);
   return rows;
 }

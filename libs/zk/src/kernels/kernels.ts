@@ -13,9 +13,8 @@ export interface Kernels {
   // assembly/hashing.ts
   keccak256(message: Offset, bytes: number, out: Offset): void;
   hashLeaves(
-    symbols: Offset,
-    rows: number,
-    stride: number,
+    rows: Offset,
+    rowCount: number,
     begin: number,
     end: number,
     header: number,
@@ -24,13 +23,13 @@ export interface Kernels {
   ): void;
   hashNodes(children: Offset, begin: number, end: number, digestBytes: number, out: Offset): void;
   prf(prefix: Offset, prefixBytes: number, count: number, out: Offset): void;
-  /** Returns the nonce as a signed 32-bit integer; `end` when none was found. */
-  grind(seed: Offset, begin: number, end: number, bits: number): number;
+  counterHashes(prefix: Offset, prefixBytes: number, begin: number, end: number, out: Offset): void;
+  grind(seed: Offset, begin: number, end: number, bits: number, out: Offset): void;
 
   // assembly/ntt.ts
   rootTable(logSize: number, out: Offset): void;
   encodeRows(
-    messages: Offset,
+    rows: Offset,
     random: Offset,
     randomCount: number,
     m: number,
@@ -47,6 +46,7 @@ export interface Kernels {
   differenceArrays(a: Offset, b: Offset, count: number, out: Offset): void;
   productBase(a: Offset, b: Offset, count: number, out: Offset): void;
   productExt(a: Offset, b: Offset, count: number, out: Offset): void;
+  outerExt(a: Offset, begin: number, end: number, b: Offset, count: number, out: Offset): void;
   addScaledExt(a: Offset, factor: Offset, count: number, out: Offset): void;
   inverseBase(a: Offset, count: number, out: Offset): void;
   inverseExt(a: Offset, count: number, out: Offset): void;
@@ -141,11 +141,14 @@ export type FractionStep = (
 export const TASK_NAMES = [
   'hashLeaves',
   'hashNodes',
+  'counterHashes',
+  'grind',
   'encodeRows',
   'sumArrays',
   'differenceArrays',
   'productBase',
   'productExt',
+  'outerExt',
   'addScaledExt',
   'addPowers',
   'splitExt',

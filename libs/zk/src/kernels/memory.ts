@@ -83,6 +83,13 @@ export class Memory {
     return at;
   }
 
+  /** A table of addresses, as kernels take several arrays. */
+  placeTable(addresses: readonly Offset[]): Offset {
+    const at = this.allocate(4 * addresses.length);
+    new Uint32Array(this.wasm.buffer, at, addresses.length).set(addresses);
+    return at;
+  }
+
   placeBytes(bytes: Uint8Array): Offset {
     const at = this.allocate(bytes.length);
     this.bytes(at, bytes.length).set(bytes);

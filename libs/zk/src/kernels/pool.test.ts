@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import * as F from '../field/goldilocks.js';
-import { createEngine, type Engine, type Task } from './index.js';
+import { createEngine, type Engine, type Offset, type Task } from './index.js';
 import { createPool } from './pool.js';
 import { sampleBase } from './reference/samples.js';
 
@@ -26,30 +26,19 @@ describe('worker pool', () => {
   });
 
   it('encodes rows like one thread while the memory grows', () => {
-    const [m, rows, logBlowup] = [10, 3, 3];
+    const [m, logBlowup] = [10, 3];
     const single = createEngine({ rowLogMax: 10 });
     const encode = ({ memory, roots, run }: Engine): bigint[] => {
-      const messages = memory.place(sampleBase(3, rows * 2 ** m));
-      const random = memory.place(sampleBase(4, rows * 40));
-      const words = rows * 2 ** (m + logBlowup);
+      const messages = [5, 6, 7].map((seed) => memory.place(sampleBase(seed, 2 ** m)));
+      const random = [8, 9, 10].map((seed) => memory.place(sampleBase(seed, 40)));
       memory.allocate(64 * 2 ** 20);
-      const out = memory.allocate(8 * words);
+      const codewords = messages.map(() => memory.allocate(8 * 2 ** (m + logBlowup)));
+      const tables = [messages, random, codewords].map((list) => memory.placeTable(list));
+      const [rows, tails, out] = tables as [Offset, Offset, Offset];
       run(
-        [0, 2, 4, 6].map((coset): Task => [
-          'encodeRows',
-          messages,
-          random,
-          40,
-          m,
-          m + logBlowup,
-          0,
-          rows,
-          coset,
-          roots,
-          out,
-        ]),
+        [0, 2, 4, 6].map((coset): Task => ['encodeRows', rows, tails, 40, m, m + logBlowup, 0, 3, coset, roots, out]),
       );
-      return [...memory.words(out, words)];
+      return codewords.flatMap((codeword) => [...memory.words(codeword, 2 ** (m + logBlowup))]);
     };
     expect(encode(pool)).toEqual(encode(single));
   });

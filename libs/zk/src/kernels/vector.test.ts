@@ -50,6 +50,14 @@ describe('arrays against bigints', () => {
     expect(read(atB, 2 * n)).toEqual(flatten(b.map((y, i) => E.add(y, E.mul(factor!, a[i]!)))));
   });
 
+  it('multiplies outer products in parts', () => {
+    const [a, b] = [sampleExt(30, 3), sampleExt(31, 5)];
+    const [atA, atB, out] = [placeExt(a), placeExt(b), wordsOut(30)];
+    kernels.outerExt(atA, 0, 2, atB, 5, out);
+    kernels.outerExt(atA, 2, 3, atB, 5, out);
+    expect(read(out, 30)).toEqual(flatten(a.flatMap((x) => b.map((y) => E.mul(x, y)))));
+  });
+
   it('has the product of the specification', () => {
     const out = wordsOut(2);
     kernels.productExt(memory.place([3n, 5n]), memory.place([11n, F.P - 2n]), 1, out);
@@ -138,8 +146,7 @@ describe('sums against bigints', () => {
     const columns = [18, 19, 20].map((seed) => sampleBase(seed, n));
     const coefficients = sampleExt(21, 3);
     const [constant] = sampleExt(22, 1);
-    const table = memory.allocate(12);
-    memory.integers(table, 3).set(columns.map((column) => memory.place(column)));
+    const table = memory.placeTable(columns.map((column) => memory.place(column)));
     const out = wordsOut(2 * n);
     kernels.combineColumns(table, placeExt(coefficients), 3, placeExt([constant!]), 0, n, out);
     expect(read(out, 2 * n)).toEqual(flatten(combine(columns, coefficients, constant!)));

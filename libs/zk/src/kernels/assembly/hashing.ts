@@ -94,15 +94,13 @@ export function keccak256(message: usize, length: usize, out: usize): void {
 /**
  * Leaf digests of columns begin … end-1: keccak256(be64(header) ‖ be64 of every row's symbol ‖ aux).
  *
- * @param symbols    row-major matrix of canonical words
- * @param stride     words from one row to the next
+ * @param rows       `rowCount` u32 addresses of rows of canonical words
  * @param aux        32 bytes for each column, or 0 for none
  * @param out        32 bytes for each column (index 0 is column 0)
  */
 export function hashLeaves(
-  symbols: usize,
-  rows: i32,
-  stride: usize,
+  rows: usize,
+  rowCount: usize,
   begin: usize,
   end: usize,
   header: i32,
@@ -116,15 +114,14 @@ export function hashLeaves(
     memory.fill(state, 0, PAIR);
     absorbWord(0, swapBytes(i64x2.splat(<i64>header)));
     let word: i32 = 1;
-    let at = symbols + (column << 3);
-    for (let row: i32 = 0; row < rows; row++) {
+    for (let row: usize = 0; row < rowCount; row++) {
+      const at = <usize>load<u32>(rows + (row << 2)) + (column << 3);
       const pair = single ? v128.load_splat<u64>(at) : v128.load(at);
       absorbWord(word, swapBytes(pair));
       if (++word == RATE_WORDS) {
         permute(state);
         word = 0;
       }
-      at += stride << 3;
     }
     if (aux != 0) {
       const first = aux + column * DIGEST;
@@ -173,27 +170,47 @@ export function hashNodes(children: usize, begin: usize, end: usize, digestBytes
   }
 }
 
+function counterBlocks(prefix: usize, prefixBytes: usize): void {
+  memory.copy(blockA(), prefix, prefixBytes);
+  memory.copy(blockB(), prefix, prefixBytes);
+  padBlocks(prefixBytes + 8);
+}
+
+/** Digests of prefix ‖ be64(counter) and prefix ‖ be64(counter + 1) into the states; after counterBlocks. */
+function hashCounters(prefixBytes: usize, counter: u64): void {
+  store<u64>(blockA() + prefixBytes, bswap<u64>(counter));
+  store<u64>(blockB() + prefixBytes, bswap<u64>(counter + 1));
+  memory.fill(state, 0, PAIR);
+  absorbBlock(blockA(), blockB());
+}
+
+/**
+ * keccak256(prefix ‖ be64(i)) for i in begin … end-1, 32 bytes at out + 32·i.
+ *
+ * @param prefixBytes   at most 120
+ */
+export function counterHashes(prefix: usize, prefixBytes: usize, begin: usize, end: usize, out: usize): void {
+  counterBlocks(prefix, prefixBytes);
+  for (let counter = begin; counter < end; counter += 2) {
+    hashCounters(prefixBytes, counter);
+    storeDigest(0, out + counter * DIGEST);
+    if (counter + 1 < end) storeDigest(1, out + (counter + 1) * DIGEST);
+  }
+}
+
 /**
  * The stream keccak256(prefix ‖ be64(0)) ‖ keccak256(prefix ‖ be64(1)) ‖ … read as big-endian words; words not below
  * p are skipped; the first `count` that remain are written.
  *
- * @param prefix         at most 120 bytes
- * @param prefixBytes    length of the prefix
+ * @param prefixBytes   at most 120
  */
 export function prf(prefix: usize, prefixBytes: usize, count: usize, out: usize): void {
-  const a = blockA();
-  const b = blockB();
-  memory.copy(a, prefix, prefixBytes);
-  memory.copy(b, prefix, prefixBytes);
-  padBlocks(prefixBytes + 8);
+  counterBlocks(prefix, prefixBytes);
   let counter: u64 = 0;
   let written: usize = 0;
   while (written < count) {
-    store<u64>(a + prefixBytes, bswap<u64>(counter));
-    store<u64>(b + prefixBytes, bswap<u64>(counter + 1));
+    hashCounters(prefixBytes, counter);
     counter += 2;
-    memory.fill(state, 0, PAIR);
-    absorbBlock(a, b);
     for (let i: usize = 0; i < 8; i++) {
       const word = bswap<u64>(load<u64>(state + ((i & 3) << 4) + ((i >> 2) << 3)));
       if (word < P && written < count) {
@@ -205,27 +222,21 @@ export function prf(prefix: usize, prefixBytes: usize, count: usize, out: usize)
 }
 
 /**
- * Searches nonces begin … end-1 for the lowest with the top `bits` bits of keccak256(seed ‖ be64(nonce)) zero.
+ * Searches nonces begin … end-1 for the lowest with the top `bits` bits of keccak256(seed ‖ be64(nonce)) zero and
+ * writes it to `out` as u32; writes `end` when there is none.
  *
  * @param seed    32 bytes
- * @param bits    0 … 32
- * @returns       the nonce, or `end` when there is none
+ * @param bits    0 … 64
  */
-export function grind(seed: usize, begin: usize, end: usize, bits: i32): usize {
-  const a = blockA();
-  const b = blockB();
-  memory.copy(a, seed, DIGEST);
-  memory.copy(b, seed, DIGEST);
-  padBlocks(DIGEST + 8);
-  for (let nonce = begin; nonce < end; nonce += 2) {
-    store<u64>(a + DIGEST, bswap<u64>(nonce));
-    store<u64>(b + DIGEST, bswap<u64>(nonce + 1));
-    memory.fill(state, 0, PAIR);
-    absorbBlock(a, b);
-    if (leadingZeros(0) >= bits) return nonce;
-    if (nonce + 1 < end && leadingZeros(1) >= bits) return nonce + 1;
+export function grind(seed: usize, begin: usize, end: usize, bits: i32, out: usize): void {
+  counterBlocks(seed, DIGEST);
+  let found = end;
+  for (let nonce = begin; nonce < end && found == end; nonce += 2) {
+    hashCounters(DIGEST, nonce);
+    if (leadingZeros(0) >= bits) found = nonce;
+    else if (nonce + 1 < end && leadingZeros(1) >= bits) found = nonce + 1;
   }
-  return end;
+  store<u32>(out, found);
 }
 
 function leadingZeros(lane: usize): i32 {

@@ -1,5 +1,5 @@
 /** Exports of the kernel module. Every argument is a 32-bit integer: an offset, a count or a small number. */
-export { keccak256, hashLeaves, hashNodes, prf, grind } from './hashing';
+export { keccak256, hashLeaves, hashNodes, counterHashes, prf, grind } from './hashing';
 export { rootTable, encodeRows } from './ntt';
 export {
   addPowers,
@@ -8,6 +8,7 @@ export {
   fromDoubles,
   inverseBase,
   inverseExt,
+  outerExt,
   powersExt,
   productBase,
   productExt,

@@ -291,16 +291,16 @@ export function setEncodeScratch(pointer: usize): void {
 /**
  * Encodes rows on the cosets `coset` and `coset`+1 (coset even).
  *
- * @param messages      rows of 2^m canonical words, one behind the other
- * @param random        rows of `randomCount` words, one behind the other: the coefficients from Y^(2^m) on
+ * @param rows          u32 addresses of rows of 2^m canonical words
+ * @param random        u32 addresses of `randomCount` words for each row: the coefficients from Y^(2^m) on
  * @param randomCount   0 … 2^m
  * @param m             log2 of the message length, 1 … 20
  * @param logDomain     m + R, R >= 1
  * @param roots         rootTable(m) or larger
- * @param out           codewords of 2^logDomain words, one behind the other (index 0 is row 0)
+ * @param out           u32 addresses of 2^logDomain words for each row
  */
 export function encodeRows(
-  messages: usize,
+  rows: usize,
   random: usize,
   randomCount: i32,
   m: i32,
@@ -317,15 +317,15 @@ export function encodeRows(
   cosetTwiddles(m, logDomain, coset, roots, twiddles);
   const wrap = i64x2(cosetPower(coset, logDomain, size), cosetPower(coset + 1, logDomain, size));
   for (let row = rowBegin; row < rowEnd; row++) {
-    const message = messages + (row << (m + 3));
+    const message = <usize>load<u32>(rows + (row << 2));
     for (let j: usize = 0; j < size; j++) v128.store(work + (j << 4), v128.load_splat<u64>(message + (j << 3)));
-    const tail = random + ((row * randomCount) << 3);
+    const tail = <usize>load<u32>(random + (row << 2));
     for (let j: usize = 0; j < <usize>randomCount; j++) {
       const at = work + (j << 4);
       v128.store(at, addV(v128.load(at), mulV(v128.load_splat<u64>(tail + (j << 3)), wrap)));
     }
     transform(work, m, twiddles, scratch);
-    const first = out + (row << (logDomain + 3)) + (coset << (m + 3));
+    const first = <usize>load<u32>(out + (row << 2)) + (coset << (m + 3));
     const second = first + (size << 3);
     for (let j: usize = 0; j < size; j += 2) {
       const a = canonical(v128.load(work + (j << 4)));

@@ -27,6 +27,19 @@ export function productExt(a: usize, b: usize, count: usize, out: usize): void {
   for (let i: usize = 0; i < count << 4; i += 16) v128.store(out + i, extMul(v128.load(a + i), v128.load(b + i)));
 }
 
+/** out[i·count + j] = a[i]·b[j] in the extension for i in begin … end-1 and j < count. */
+export function outerExt(a: usize, begin: usize, end: usize, b: usize, count: usize, out: usize): void {
+  for (let i = begin; i < end; i++) {
+    const f = v128.load(a + (i << 4));
+    const fc = companion(f);
+    const row = out + ((i * count) << 4);
+    for (let j: usize = 0; j < count << 4; j += 16) {
+      const x = v128.load(b + j);
+      v128.store(row + j, reduce(fixedL(x, f, fc), fixedH(x, f, fc)));
+    }
+  }
+}
+
 /** out[i] += factor·a[i] in the extension; `factor` is the address of one element. */
 export function addScaledExt(a: usize, factor: usize, count: usize, out: usize): void {
   const f = v128.load(factor);
