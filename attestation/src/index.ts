@@ -87,6 +87,9 @@ export {
   shardTagBytes,
   type DatasetManifest,
 } from './statement/dataset-manifest.js';
+export { encodeBundle, parseBundle, type EvidenceBundle } from './bundle.js';
+export { verifyBundle, type BundleRequest, type BundleVerdict } from './verify-bundle.js';
+export { programDigest } from './statement/program.js';
 export { gpuNonce, keysDigest, reportData, type KeyBinding } from './key-binding.js';
 export {
   encodeSessionEvidence,
@@ -151,6 +154,7 @@ export {
 export {
   checkPolicy,
   neutralPolicy,
+  decodePolicy,
   parsePolicy,
   policyJsonSchema,
   signPolicy,

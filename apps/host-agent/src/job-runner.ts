@@ -41,9 +41,7 @@ const fromBase64 = (text: string): Uint8Array => new Uint8Array(Buffer.from(text
 export async function runLease(grant: LeaseGrant, enclave: EnclaveClient, parts: RunnerParts): Promise<void> {
   const lease = { leaseId: grant.leaseId, fence: grant.fence };
   try {
-    const known = parts.pending.find(grant.job.jobId.slice(2));
-    if (known !== null) await deliver(known, lease, parts, {}, []);
-    else await work(grant.job, lease, enclave, parts);
+    await work(grant.job, lease, enclave, parts);
   } catch (error) {
     await report(error, lease, parts.controlPlane);
   }
@@ -63,6 +61,11 @@ async function work(job: AssignedJob, lease: Lease, enclave: EnclaveClient, part
   const answer = await attestAndAsk(job, lease, enclave, controlPlane, spec, encodeTerms(terms));
   const attestMs = performance.now() - began;
   const transactions = await parts.provider.engage(terms, answer);
+  const finished = parts.pending.find(job.jobId.slice(2));
+  if (finished !== null) {
+    await controlPlane.send(pattern.leaseRunning, lease);
+    return deliver(finished, lease, parts, { attest: attestMs / 1000 }, transactions);
+  }
   await enclave.request('job', {
     spec,
     terms: encodeTerms(terms),

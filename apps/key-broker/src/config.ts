@@ -1,20 +1,22 @@
 /** The data owner's settings: which data keys, under which policy, for whose results, on which chain. */
-import { readFileSync } from 'node:fs';
-import { dirname, resolve } from 'node:path';
+import { readdirSync, readFileSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
 import { z } from 'zod';
-import { ConfigurationError, fromHex } from '#attestation';
+import { ConfigurationError, fromHex, toHex } from '#attestation';
 
 const hex = (size: number) => z.string().regex(new RegExp(`^0x[0-9a-f]{${2 * size}}$`));
 
 const BrokerSettings = z.strictObject({
   port: z.int().min(0).max(65_535).default(0),
   host: z.string().default('127.0.0.1'),
-  /** Files written by `veritrain dataset seal`. */
-  dataKeys: z.array(z.string()).min(1),
+  /** Folder of the files that `veritrain dataset seal --key` wrote; read at every release. */
+  dataKeys: z.string(),
   /** The appraisal policy of the data owner, JSON. */
   policy: z.string(),
   /** secp256k1 secret that signs Appraisal and Release; file with 32 bytes hex. */
   signingKey: z.string(),
+  /** Ed25519 secret that signs attestation results; file with 32 bytes hex. */
+  resultKey: z.string(),
   /** X25519 keys that a job's result may be encrypted to. */
   recipients: z.array(hex(32)).min(1),
   settlement: z.strictObject({ chainId: z.int().min(1), contract: hex(20), registry: hex(20) }),
@@ -29,10 +31,11 @@ const DataKeyFile = z.strictObject({ datasetId: hex(32), key: hex(32) });
 export interface BrokerConfig {
   readonly host: string;
   readonly port: number;
-  /** By data set id, hex without prefix. */
-  readonly dataKeys: ReadonlyMap<string, Uint8Array>;
+  /** The key of a data set, or null when this broker has none. @throws ConfigurationError BROKER_CONFIG on a bad file */
+  dataKey(datasetId: Uint8Array): Uint8Array | null;
   readonly policyFile: Uint8Array;
   readonly signingSecret: Uint8Array;
+  readonly resultSecret: Uint8Array;
   readonly recipients: ReadonlySet<string>;
   readonly settlement: { readonly chainId: number; readonly contract: Uint8Array; readonly registry: Uint8Array };
   readonly validForSeconds: number;
@@ -43,13 +46,13 @@ export interface BrokerConfig {
 export function loadConfig(path: string): BrokerConfig {
   const settings = parse(BrokerSettings, path);
   const near = (file: string): string => resolve(dirname(path), file);
-  const dataKeys = settings.dataKeys.map((file) => parse(DataKeyFile, near(file)));
   return {
     host: settings.host,
     port: settings.port,
-    dataKeys: new Map(dataKeys.map((entry) => [entry.datasetId.slice(2), fromHex(entry.key)])),
+    dataKey: (datasetId) => findDataKey(near(settings.dataKeys), `0x${toHex(datasetId)}`),
     policyFile: new Uint8Array(read(near(settings.policy))),
     signingSecret: secretOf(near(settings.signingKey)),
+    resultSecret: secretOf(near(settings.resultKey)),
     recipients: new Set(settings.recipients.map((key) => key.slice(2))),
     settlement: {
       chainId: settings.settlement.chainId,
@@ -59,6 +62,14 @@ export function loadConfig(path: string): BrokerConfig {
     validForSeconds: settings.validForSeconds,
     journal: near(settings.journal),
   };
+}
+
+function findDataKey(folder: string, datasetId: string): Uint8Array | null {
+  for (const name of readdirSync(folder).filter((file) => file.endsWith('.json'))) {
+    const entry = parse(DataKeyFile, join(folder, name));
+    if (entry.datasetId === datasetId) return fromHex(entry.key);
+  }
+  return null;
 }
 
 function secretOf(path: string): Uint8Array {

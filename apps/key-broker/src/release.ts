@@ -109,9 +109,9 @@ function authorise(
   policyDigest: Uint8Array,
   { spec, terms, evidence, jobId }: Asked,
 ): Uint8Array {
-  const { settlement, dataKeys, recipients } = config;
-  const key = dataKeys.get(toHex(spec.dataset.id));
-  if (key === undefined) throw refused('BROKER_DATASET', 'a data set of this broker', toHex(spec.dataset.id));
+  const { settlement, recipients } = config;
+  const key = config.dataKey(spec.dataset.id);
+  if (key === null) throw refused('BROKER_DATASET', 'a data set of this broker', toHex(spec.dataset.id));
   if (!recipients.has(toHex(spec.recipient))) {
     throw refused('BROKER_RECIPIENT', "a result encrypted to one of the data owner's keys", toHex(spec.recipient));
   }

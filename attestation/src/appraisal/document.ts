@@ -25,6 +25,12 @@ export function readDocumentText<T>(node: Node<T>, json: string): T {
   return node.read(value, '$');
 }
 
+/** @throws Rejection DOCUMENT_SIZE, CBOR_*, DOCUMENT_SHAPE */
+export function readDocument<T>(node: Node<T>, encoded: Uint8Array): T {
+  if (encoded.length > policyBytesMax) refuse('DOCUMENT_SIZE', `at most ${policyBytesMax} bytes`, `${encoded.length}`);
+  return node.read(jsonOf(decodeCanonical(encoded)), '$');
+}
+
 /** Hexadecimal SHA-256 of the deterministic encoding: what results name. */
 export function documentDigest(document: object): string {
   return toHex(sha256(encodeDocument(document)));

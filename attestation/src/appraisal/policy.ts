@@ -11,7 +11,7 @@ import { guestPolicyBits, platformInfoBits } from '../snp/policy.js';
 import type { GuestPolicyBit, PlatformInfoBit } from '../snp/policy.js';
 import { snpProducts } from '../snp/product.js';
 import type { SnpRoot } from '../snp/roots.js';
-import { readDocumentText, signDocument, verifyDocument } from './document.js';
+import { readDocument, readDocumentText, signDocument, verifyDocument } from './document.js';
 import { neutralGpuPolicy } from './gpu.js';
 import type { GpuPolicy } from './gpu.js';
 import { dictionary, flag, hex, integer, list, object, oneOf, optional, text } from './schema.js';
@@ -152,6 +152,11 @@ export function policyJsonSchema(): object {
 /** @throws Rejection DOCUMENT_*, ConfigurationError POLICY_SIMULATED_ROOTS */
 export function parsePolicy(json: string): AppraisalPolicy {
   return checkPolicy(readDocumentText(policyNode, json));
+}
+
+/** The policy in its deterministic encoding, as a job carries it. @throws Rejection CBOR_*, DOCUMENT_SHAPE, ConfigurationError POLICY_SIMULATED_ROOTS */
+export function decodePolicy(encoded: Uint8Array): AppraisalPolicy {
+  return checkPolicy(readDocument(policyNode, encoded));
 }
 
 const contentType = 'application/veritrain-policy+cbor';

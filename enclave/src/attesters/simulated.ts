@@ -3,21 +3,19 @@
  * hierarchy made on this machine. Every certificate says SIMULATED and no shipped policy but the development one
  * accepts it. This file is no part of a measured guest; it is loaded only when asked for by name.
  */
-import { createHash, randomBytes } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { ConfigurationError, productLayout, tcbOffsets, type Tcb } from '#attestation';
 import {
   buildSnpReport,
   parseSimulatedVendor,
   signSnpReport,
+  simulatedMeasurement,
   snpReportSigner,
   type SimulatedVendor,
   type SnpReportValues,
 } from '#libs/simulated-vendor';
 import type { Attester } from './attester.js';
-
-/** What a development policy lists as the measurement of a simulated guest: nothing was measured. */
-export const simulatedMeasurement = new Uint8Array(createHash('sha384').update('SIMULATED, NOT MEASURED').digest());
 
 /** @throws ConfigurationError SIMULATED_VENDOR, SIMULATED_VENDOR_FILE */
 export function openSimulated(vendorFile: string | undefined): Attester {

@@ -1,4 +1,5 @@
 /** The only door: a pretend silicon vendor for development and tests. */
+export { simulatedMeasurement } from './measurement.js';
 export { buildSnpReport, signSnpReport, type SnpReportValues } from './report.js';
 export {
   caExtensions,

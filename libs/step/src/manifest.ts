@@ -2,8 +2,7 @@
  * The job manifest `fxt/1` (fixed-point §3): everything the semantics of training depends on.
  * Parsing is strict: an unknown, missing or wrong member is refused, so that equal digests mean equal semantics.
  */
-import { keccak_256 } from '@noble/hashes/sha3.js';
-import { concatBytes, fromUtf8, utf8 } from '#attestation';
+import { fromUtf8, programDigest, utf8 } from '#attestation';
 import { canonicalJson, type CanonicalValue } from './canonical-json.js';
 import { refuse } from './errors.js';
 import * as limits from './limits.js';
@@ -121,7 +120,7 @@ export function canonicalManifest(manifest: Manifest): Uint8Array {
 
 /** keccak-256 of `veritrain/manifest/v1` and the canonical bytes; 32 bytes. */
 export function manifestDigest(manifest: Manifest): Uint8Array {
-  return keccak_256(concatBytes(utf8('veritrain/manifest/v1'), canonicalManifest(manifest)));
+  return programDigest(canonicalManifest(manifest));
 }
 
 /** m_t of the schedule at a step of the job. */

@@ -10,6 +10,7 @@ import {
   type DatasetManifest,
 } from '#attestation';
 import { checkLabels, parseIdxImages, parseIdxLabels, parseManifest, type Manifest } from '#libs/step';
+import { shardPath } from '../dataset/files.js';
 import { sealDataset } from '../dataset/seal.js';
 import { readBytes, readJson, writeWhole } from '../files.js';
 import { log, printResult, table, type OutputOptions } from '../output.js';
@@ -44,10 +45,6 @@ export function addDatasetCommands(program: Command): void {
     .description('check a sealed data set and say what it holds')
     .option('--json', 'print one JSON document')
     .action((folder: string, options: OutputOptions) => inspect(folder, options));
-}
-
-export function shardPath(folder: string, index: number): string {
-  return join(folder, `shard-${String(index).padStart(5, '0')}.bin`);
 }
 
 export async function seal(options: SealOptions): Promise<DatasetManifest> {

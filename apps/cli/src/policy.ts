@@ -1,0 +1,17 @@
+/** Appraisal policies as files. */
+import { documentDigest, encodeDocument, fromHex, parsePolicy, type AppraisalPolicy } from '#attestation';
+import { readBytes } from './files.js';
+
+export interface PolicyFile {
+  readonly policy: AppraisalPolicy;
+  /** Deterministic encoding; what travels with a job. */
+  readonly bytes: Uint8Array;
+  /** SHA-256 of `bytes`; what a job spec names. */
+  readonly digest: Uint8Array;
+}
+
+/** @throws ConfigurationError FILE_*, POLICY_*; Rejection DOCUMENT_* */
+export function readPolicy(path: string): PolicyFile {
+  const policy = parsePolicy(new TextDecoder().decode(readBytes(path, 256 * 1024)));
+  return { policy, bytes: encodeDocument(policy), digest: fromHex(documentDigest(policy)) };
+}

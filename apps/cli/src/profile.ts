@@ -1,0 +1,67 @@
+/** Where a client's control plane, chain and keys are: one JSON file, written by `veritrain up` or by hand. */
+import { dirname, resolve } from 'node:path';
+import { z } from 'zod';
+import { ConfigurationError } from '#attestation';
+import { readJson } from './files.js';
+
+export const defaultProfile = '.veritrain/client.json';
+
+const Profile = z.strictObject({
+  controlPlane: z.strictObject({ url: z.url(), apiKey: z.string() }),
+  broker: z.strictObject({
+    url: z.url(),
+    /** Account that signs releases. */
+    account: z.string(),
+    /** Folder that the broker reads data keys from; where `dataset seal` puts new ones. */
+    keysFolder: z.string(),
+  }),
+  /** Appraisal policy, JSON. */
+  policy: z.string(),
+  chain: z.strictObject({
+    rpcUrl: z.url(),
+    pollingMs: z.int().min(10).default(1000),
+    deployment: z.strictObject({
+      chainId: z.int(),
+      fromBlock: z.int(),
+      settlement: z.string(),
+      registry: z.string(),
+      router: z.string(),
+      teeVerifier: z.string(),
+      rules: z.string(),
+      randao: z.string(),
+    }),
+    /** secp256k1 secret of the paying account; file with 32 bytes hex. */
+    accountKey: z.string(),
+  }),
+  /** X25519 secret that results are decrypted with; file with 32 bytes hex. */
+  recipientKey: z.string(),
+});
+
+export type Profile = z.infer<typeof Profile>;
+
+/**
+ * @param path --profile, else VERITRAIN_PROFILE, else .veritrain/client.json
+ * @throws ConfigurationError PROFILE, FILE_UNREADABLE, FILE_NOT_JSON
+ */
+export function loadProfile(path?: string): Profile {
+  const file = path ?? process.env.VERITRAIN_PROFILE ?? defaultProfile;
+  const result = Profile.safeParse(readJson(file));
+  if (!result.success) {
+    const issue = result.error.issues[0]!;
+    throw new ConfigurationError('PROFILE', {
+      expected: `${file}: ${issue.message}`,
+      got: issue.path.join('.'),
+      rule: 'client profile',
+      action: 'start `veritrain up`, or name your profile with --profile',
+    });
+  }
+  const near = (name: string): string => resolve(dirname(file), name);
+  const { broker, chain, policy, recipientKey } = result.data;
+  return {
+    ...result.data,
+    broker: { ...broker, keysFolder: near(broker.keysFolder) },
+    chain: { ...chain, accountKey: near(chain.accountKey) },
+    policy: near(policy),
+    recipientKey: near(recipientKey),
+  };
+}

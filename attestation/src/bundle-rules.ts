@@ -1,0 +1,73 @@
+/** What a bundle is checked for, by code. Sessions add the checks of their own appraisal. */
+import type { CheckRule } from './appraisal/checks.js';
+
+const source = 'attestation SPEC, bundle';
+const resubmit = 'ask whoever made the bundle for the original file';
+
+export const bundleRules = {
+  BUNDLE_SPEC: {
+    claim: 'sourced-data',
+    expected: 'a readable job spec',
+    rule: 'The job spec is deterministic CBOR of the documented shape.',
+    source,
+    action: resubmit,
+  },
+  BUNDLE_TERMS: {
+    claim: 'sourced-data',
+    expected: 'escrow terms that name this job and its policy',
+    rule: "The escrow's terms name the digest of the job spec and of its policy.",
+    source: 'settlement §3, §5',
+    action: resubmit,
+  },
+  BUNDLE_POLICY: {
+    claim: 'configuration',
+    expected: 'the policy that the job spec names',
+    rule: 'The policy in the bundle has the digest that the job spec names.',
+    source,
+    action: resubmit,
+  },
+  BUNDLE_SESSIONS: {
+    claim: 'instance-identity',
+    expected: 'appraised enclave sessions of one provider on the chain of the job',
+    rule: 'Every session that signed anything is accepted by the policy and bound to the chain and provider of the escrow.',
+    source,
+    action: 'read the checks of the session that was not accepted',
+  },
+  BUNDLE_RECEIPTS: {
+    claim: 'runtime-opaque',
+    expected: "a receipt over every segment's statement, signed by its session's receipt key",
+    rule: "Every segment's statement carries a receipt by the receipt key that its session's evidence binds.",
+    source,
+    action: resubmit,
+  },
+  BUNDLE_CHAIN: {
+    claim: 'runtime-opaque',
+    expected: 'one unbroken run of this program on this data set from the agreed start',
+    rule: 'Statements follow each other without gap, from the escrow’s start weights, with the program and data set of the spec.',
+    source: 'step-proof §2.2',
+    action: resubmit,
+  },
+  BUNDLE_RUN: {
+    claim: 'runtime-opaque',
+    expected: 'a complete run whose borders are those of the statements',
+    rule: 'The sealed run is complete and its border root and result are those of the statements.',
+    source: 'settlement §3',
+    action: resubmit,
+  },
+  BUNDLE_SEAL: {
+    claim: 'instance-identity',
+    expected: "a TeeSeal by the session's settlement key",
+    rule: "The seal recovers to the settlement key that its session's evidence binds.",
+    source: 'settlement §3, §10',
+    action: resubmit,
+  },
+  BUNDLE_DELIVERY: {
+    claim: 'storage-opaque',
+    expected: 'the delivery that the seal is over',
+    rule: 'The seal is over the digest of the delivered ciphertext and the commitment to its reveal key.',
+    source: 'settlement §12',
+    action: resubmit,
+  },
+} as const satisfies Record<string, CheckRule>;
+
+export type BundleCode = keyof typeof bundleRules;

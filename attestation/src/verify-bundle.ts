@@ -1,0 +1,205 @@
+/** Verifies a bundle from its bytes alone and explains every check. It asks no network: what the chain says is not here. */
+import { appraise, type AttestationResult } from './appraisal/appraise.js';
+import { openChecks, tierOf, type Check, type CheckBook, type Tier } from './appraisal/checks.js';
+import { documentDigest } from './appraisal/document.js';
+import { endorsementsOfSession, evidenceOfSession, noEndorsements } from './appraisal/evidence.js';
+import { decodePolicy, type AppraisalPolicy } from './appraisal/policy.js';
+import { bundleRules, type BundleCode } from './bundle-rules.js';
+import { parseBundle, type EvidenceBundle } from './bundle.js';
+import { equalBytes, isZero, toHex } from './bytes.js';
+import { Rejection } from './errors.js';
+import { parseSessionEvidence, type SessionEvidence } from './evidence.js';
+import { verifyReceipt } from './receipt.js';
+import { recoverAddress } from './statement/address.js';
+import { bordersRoot } from './statement/borders.js';
+import { deliveryDigest, domainSeparator, runDigest, teeSelector } from './statement/eip712.js';
+import { jobIdOf, parseJobSpec, type JobSpec } from './statement/job-spec.js';
+import { programDigest } from './statement/program.js';
+import { parseStepStatement, type StepStatement } from './statement/step-statement.js';
+import { decodeTerms, jobDigest, type Terms } from './statement/terms.js';
+
+export interface BundleRequest {
+  readonly bundle: Uint8Array;
+  /** The reader's own policy; absent: the one in the bundle that the job was submitted under. */
+  readonly policy?: AppraisalPolicy;
+  /** Unix seconds; absent: each session as of the time at which its evidence was fresh. */
+  readonly at?: number;
+}
+
+export interface BundleVerdict {
+  /** The weakest of all checks; `affirming` or `warning` when the bundle shows what it claims. */
+  readonly tier: Tier;
+  /** Some evidence comes from simulated hardware: it shows nothing about real machines. */
+  readonly simulated: boolean;
+  readonly jobId: string;
+  readonly escrowId: string;
+  readonly datasetRoot: string;
+  /** weightsDigest of the result. */
+  readonly result: string;
+  readonly steps: number;
+  readonly checks: readonly Check[];
+  readonly sessions: readonly AttestationResult[];
+  readonly bundle: EvidenceBundle;
+}
+
+interface Context {
+  readonly bundle: EvidenceBundle;
+  readonly spec: JobSpec;
+  readonly terms: Terms;
+  readonly sessions: readonly SessionEvidence[];
+  readonly statements: readonly StepStatement[];
+}
+
+/** @throws Rejection where the file cannot be read as a bundle at all; an unfavourable verdict is a result */
+export async function verifyBundle(request: BundleRequest): Promise<BundleVerdict> {
+  const bundle = parseBundle(request.bundle);
+  const context: Context = {
+    bundle,
+    spec: parseJobSpec(bundle.spec),
+    terms: decodeTerms(bundle.terms),
+    sessions: bundle.sessions.map(({ evidence }) => parseSessionEvidence(evidence)),
+    statements: bundle.segments.map(({ statement }) => parseStepStatement(statement)),
+  };
+  const book = openChecks<BundleCode>(bundleRules);
+  const jobId = jobIdOf(context.spec);
+  book.settle('BUNDLE_SPEC', 'met', toHex(jobId));
+  await book.attempt('BUNDLE_TERMS', () => checkTerms(context, jobId));
+  const submitted = decodePolicy(bundle.policy);
+  await book.attempt('BUNDLE_POLICY', () =>
+    same('BUNDLE_POLICY', toHex(context.spec.policyDigest), documentDigest(submitted)),
+  );
+  const results = await appraiseSessions(context, request.policy ?? submitted, request.at);
+  checkSessions(book, context, results);
+  await book.attempt('BUNDLE_RECEIPTS', () => checkReceipts(context));
+  await book.attempt('BUNDLE_CHAIN', () => checkChain(context, jobId));
+  await book.attempt('BUNDLE_RUN', () => checkRun(context));
+  await book.attempt('BUNDLE_SEAL', () => checkSeal(context));
+  await book.attempt('BUNDLE_DELIVERY', () => checkDelivery(context));
+  const checks = [...book.checks(), ...results.flatMap((result) => result.checks)];
+  return {
+    tier: tierOf(checks),
+    simulated: context.sessions.some(({ cpu }) => cpu.kind === 'simulated-snp'),
+    jobId: toHex(jobId),
+    escrowId: toHex(jobDigest(context.terms)),
+    datasetRoot: toHex(context.spec.dataset.root),
+    result: toHex(bundle.run.last),
+    steps: context.statements.reduce((sum, { stepCount }) => sum + stepCount, 0),
+    checks,
+    sessions: results,
+    bundle,
+  };
+}
+
+function checkTerms({ spec, terms }: Context, jobId: Uint8Array): string {
+  same('BUNDLE_TERMS', toHex(jobId), toHex(terms.specDigest));
+  return same('BUNDLE_TERMS', toHex(spec.policyDigest), toHex(terms.policy));
+}
+
+function appraiseSessions(
+  { bundle, sessions }: Context,
+  policy: AppraisalPolicy,
+  at: number | undefined,
+): Promise<AttestationResult[]> {
+  const { crls, rims } = bundle.endorsements;
+  return Promise.all(
+    sessions.map((session, index) =>
+      appraise({
+        evidence: evidenceOfSession(session),
+        endorsements: endorsementsOfSession(session, { ...noEndorsements, crls, rims }),
+        policy,
+        nonce: session.nonce,
+        at: at ?? bundle.sessions[index]!.appraisedAt,
+      }),
+    ),
+  );
+}
+
+function checkSessions(
+  book: CheckBook<BundleCode>,
+  { sessions, spec, terms }: Context,
+  results: readonly AttestationResult[],
+): void {
+  const tiers = results.map(({ tier }) => tier);
+  const refused = tiers.findIndex((tier) => tier === 'contraindicated');
+  const unknown = tiers.findIndex((tier) => tier === 'none');
+  const stray = sessions.findIndex(
+    ({ binding }) =>
+      binding.chainId !== spec.settlement.chainId ||
+      !(isZero(terms.provider) || equalBytes(binding.provider, terms.provider)),
+  );
+  if (sessions.length === 0) book.settle('BUNDLE_SESSIONS', 'missing', 'no session');
+  else if (refused >= 0) book.settle('BUNDLE_SESSIONS', 'refused', `session ${refused} is contraindicated`);
+  else if (stray >= 0)
+    book.settle('BUNDLE_SESSIONS', 'refused', `session ${stray} is bound to another chain or provider`);
+  else if (unknown >= 0) book.settle('BUNDLE_SESSIONS', 'missing', `nothing is known of session ${unknown}`);
+  else book.settle('BUNDLE_SESSIONS', 'met', `${sessions.length} sessions: ${tiers.join(', ')}`);
+}
+
+async function checkReceipts({ bundle, sessions, statements }: Context): Promise<string> {
+  for (const [index, { session, receipt }] of bundle.segments.entries()) {
+    await verifyReceipt(receipt, statements[index]!, sessionAt(sessions, session).binding.receiptKey);
+  }
+  return `${statements.length} receipts`;
+}
+
+function checkChain({ spec, terms, statements }: Context, jobId: Uint8Array): string {
+  const program = programDigest(spec.manifest);
+  same('BUNDLE_CHAIN', `${terms.segments} segments`, `${statements.length} segments`);
+  statements.forEach((statement, index) => {
+    const before = index === 0 ? terms.initialWeights : statements[index - 1]!.weightsAfter;
+    const last = index === statements.length - 1;
+    same('BUNDLE_CHAIN', `job ${toHex(jobId)}`, `job ${toHex(statement.jobId)}`);
+    same('BUNDLE_CHAIN', `program ${toHex(program)}`, `program ${toHex(statement.programDigest)}`);
+    same('BUNDLE_CHAIN', `data ${toHex(spec.dataset.root)}`, `data ${toHex(statement.datasetRoot)}`);
+    same(
+      'BUNDLE_CHAIN',
+      `segment ${index} from ${toHex(before)}`,
+      `segment ${index} from ${toHex(statement.weightsBefore)}`,
+    );
+    same('BUNDLE_CHAIN', `step ${index * spec.segmentSteps}`, `step ${statement.stepFrom}`);
+    const whole = statement.stepCount === spec.segmentSteps;
+    const rest = last && statement.stepCount >= 1 && statement.stepCount < spec.segmentSteps;
+    if (!whole && !rest)
+      throw mismatch('BUNDLE_CHAIN', `${spec.segmentSteps} steps in segment ${index}`, `${statement.stepCount}`);
+  });
+  return `${statements.length} segments of ${spec.segmentSteps} steps`;
+}
+
+function checkRun({ bundle, terms, statements }: Context): string {
+  const { run } = bundle;
+  const borders = [terms.initialWeights, ...statements.map(({ weightsAfter }) => weightsAfter)];
+  same('BUNDLE_RUN', 'outcome 0 (complete)', run.outcome === 0 ? 'outcome 0 (complete)' : `outcome ${run.outcome}`);
+  same('BUNDLE_RUN', `${terms.segments} segments`, `${run.upTo} segments`);
+  same('BUNDLE_RUN', toHex(bordersRoot(borders)), toHex(run.bordersRoot));
+  return same('BUNDLE_RUN', toHex(borders.at(-1)!), toHex(run.last));
+}
+
+function checkSeal({ bundle, spec, terms, sessions }: Context): string {
+  const { session, bytes } = bundle.seal;
+  same('BUNDLE_SEAL', toHex(teeSelector), toHex(bytes.subarray(0, 4)));
+  const { chainId, contract } = spec.settlement;
+  const run = { job: jobDigest(terms), ...bundle.run };
+  const digest = runDigest(domainSeparator({ chainId, verifyingContract: contract }), run);
+  const signer = recoverAddress(digest, bytes.subarray(4));
+  return same('BUNDLE_SEAL', toHex(sessionAt(sessions, session).binding.settlementKey), toHex(signer));
+}
+
+function checkDelivery({ bundle }: Context): string {
+  const { ciphertextDigest, keyCommit } = bundle.delivery;
+  return same('BUNDLE_DELIVERY', toHex(deliveryDigest(ciphertextDigest, keyCommit)), toHex(bundle.run.delivery));
+}
+
+function sessionAt(sessions: readonly SessionEvidence[], index: number): SessionEvidence {
+  const session = sessions[index];
+  if (session === undefined) throw mismatch('BUNDLE_SESSION_INDEX', `a session below ${sessions.length}`, `${index}`);
+  return session;
+}
+
+function same(code: string, expected: string, got: string): string {
+  if (expected !== got) throw mismatch(code, expected, got);
+  return got;
+}
+
+function mismatch(code: string, expected: string, got: string): Rejection {
+  return new Rejection(code, { expected, got, rule: 'attestation SPEC, bundle' });
+}
