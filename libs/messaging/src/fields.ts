@@ -42,3 +42,9 @@ export const FlatJson = z
   .record(z.string().max(64), JsonLeaf)
   .refine((value) => Object.keys(value).length <= 64, 'at most 64 fields');
 export type FlatJson = z.infer<typeof FlatJson>;
+
+/** Escrow terms as JSON: flat but for `windows`. attestation's parseTermsJson decides what they mean. */
+export const TermsJson = z
+  .record(z.string().max(64), z.union([JsonLeaf, z.record(z.string().max(64), z.number())]))
+  .refine((value) => Object.keys(value).length <= 64, 'at most 64 fields');
+export type TermsJson = z.infer<typeof TermsJson>;

@@ -1,6 +1,6 @@
 /** Messages of one lease, from acquisition to delivery or failure. `fence` rises with every lease of a job. */
 import { z } from 'zod';
-import { Code, FlatJson, Hex32, StepNumber, Uuid, base64, text } from './fields.js';
+import { Code, FlatJson, Hex32, StepNumber, Uuid, base64, text, type TermsJson } from './fields.js';
 import {
   attestationResultBytesMax,
   blobBytesMax,
@@ -42,7 +42,7 @@ export interface AssignedJob {
   readonly escrowId: string;
   /** Base64 of the job spec's deterministic CBOR. */
   readonly spec: string;
-  readonly terms: FlatJson;
+  readonly terms: TermsJson;
   /** Base64 of the policy's canonical bytes. */
   readonly policy: string;
   readonly brokerUrl: string;

@@ -1,0 +1,64 @@
+import { Controller, Get, Header, HttpCode, Param, Put, Req, StreamableFile } from '@nestjs/common';
+import { ApiBearerAuth, ApiBody, ApiConsumes, ApiProduces, ApiTags } from '@nestjs/swagger';
+import type { Request } from 'express';
+import { DataSource } from 'typeorm';
+import { Hex32, limits } from '#libs/messaging';
+import { BlobRecord, Checkpoint, Lease } from '#libs/persistence';
+import { Allow, Caller, type Principal } from '../auth/principal.js';
+import { Clock } from '../clock.js';
+import { refusal } from '../problem/codes.js';
+import { BlobStore } from './blob-store.js';
+import { uploadOf } from './upload.js';
+
+/** Checkpoints and results: ciphertexts that nodes upload and their successors read. */
+@ApiTags('blobs')
+@ApiBearerAuth()
+@Controller('v1/blobs')
+export class BlobsController {
+  constructor(
+    private readonly blobs: BlobStore,
+    private readonly database: DataSource,
+    private readonly clock: Clock,
+  ) {}
+
+  @Put(':sha256')
+  @HttpCode(204)
+  @Allow('operator')
+  @ApiConsumes('application/octet-stream')
+  @ApiBody({ schema: { type: 'string', format: 'binary' } })
+  async put(
+    @Caller() caller: Principal,
+    @Param('sha256', { schema: Hex32 }) sha256: string,
+    @Req() request: Request,
+  ): Promise<void> {
+    const bytesMax = limits.blobBytesMax;
+    const bytes = await this.blobs.put(uploadOf(request, bytesMax), { sha256, bytesMax, code: 'BLOB_DIGEST' });
+    const row = { sha256, tenant: caller.tenant, bytes, createdAt: this.clock.now() };
+    await this.database.manager.upsert(BlobRecord, row, ['sha256', 'tenant']);
+  }
+
+  @Get(':sha256')
+  @Allow('operator')
+  @Header('content-type', 'application/octet-stream')
+  @ApiProduces('application/octet-stream')
+  async get(@Caller() caller: Principal, @Param('sha256', { schema: Hex32 }) sha256: string): Promise<StreamableFile> {
+    if (!(await this.mayRead(caller, sha256))) {
+      throw refusal('BLOB_UNKNOWN', {
+        expected: 'a blob that this key uploaded, or a checkpoint of a job that it holds a lease on',
+        got: sha256,
+        rule: 'control-plane README, blobs',
+      });
+    }
+    return new StreamableFile(await this.blobs.open(sha256));
+  }
+
+  private async mayRead(caller: Principal, sha256: string): Promise<boolean> {
+    const { manager } = this.database;
+    if (await manager.existsBy(BlobRecord, { sha256, tenant: caller.tenant })) return true;
+    return manager
+      .createQueryBuilder(Checkpoint, 'c')
+      .innerJoin(Lease, 'l', `l.job_id = c.job_id AND l.state = 'active'`)
+      .where('c.blob = :sha256 AND l.tenant = :tenant', { sha256, tenant: caller.tenant })
+      .getExists();
+  }
+}

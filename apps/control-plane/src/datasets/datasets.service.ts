@@ -1,0 +1,144 @@
+/** Registered data sets and the upload of their encrypted shards. */
+import { Injectable } from '@nestjs/common';
+import { DataSource } from 'typeorm';
+import { z } from 'zod';
+import { parseDatasetManifest, toHex } from '#attestation';
+import { Hex32 } from '#libs/messaging';
+import { Dataset, DatasetShard, Job, Lease } from '#libs/persistence';
+import { seesTenant, type Principal } from '../auth/principal.js';
+import { Clock } from '../clock.js';
+import { refusal } from '../problem/codes.js';
+
+export const DatasetView = z
+  .object({
+    id: Hex32,
+    root: Hex32,
+    records: z.int(),
+    shards: z.array(z.object({ index: z.int(), sha256: Hex32, bytes: z.int(), uploaded: z.boolean() })),
+    manifest: z.record(z.string(), z.unknown()),
+    createdAt: z.iso.datetime(),
+  })
+  .meta({ id: 'Dataset' });
+export type DatasetView = z.infer<typeof DatasetView>;
+
+const rule = 'control-plane README, data sets';
+
+@Injectable()
+export class Datasets {
+  constructor(
+    private readonly database: DataSource,
+    private readonly clock: Clock,
+  ) {}
+
+  /** Registering the same manifest again is not a fault. @throws Rejection MESSAGE_SHAPE, DATASET_MANIFEST, DATASET_DUPLICATE */
+  async register(principal: Principal, json: Record<string, unknown>): Promise<DatasetView> {
+    const manifest = parseDatasetManifest(json);
+    const id = `0x${toHex(manifest.id)}`;
+    const createdAt = this.clock.now();
+    const row = {
+      id,
+      tenant: principal.tenant,
+      manifest: json as object,
+      root: `0x${toHex(manifest.root)}`,
+      records: String(manifest.records),
+      shards: manifest.shards.length,
+      createdAt,
+    };
+    const shards = manifest.shards.map((shard, index) => ({
+      datasetId: id,
+      index,
+      sha256: `0x${toHex(shard.sha256)}`,
+      bytes: shard.bytes,
+      uploadedAt: null,
+    }));
+    await this.database.transaction(async (manager) => {
+      const insert = manager.createQueryBuilder().insert().into(Dataset).values(row).orIgnore().returning('id');
+      const isNew = ((await insert.execute()).raw as unknown[]).length > 0;
+      if (isNew)
+        for (let at = 0; at < shards.length; at += 1000)
+          await manager.insert(DatasetShard, shards.slice(at, at + 1000));
+      else await this.checkSame(await manager.findOneByOrFail(Dataset, { id }), principal, json);
+    });
+    return this.view(principal, id);
+  }
+
+  async view(principal: Principal, id: string): Promise<DatasetView> {
+    const dataset = await this.readable(principal, id);
+    const shards = await this.database.manager.find(DatasetShard, {
+      where: { datasetId: id },
+      order: { index: 'ASC' },
+    });
+    return {
+      id,
+      root: dataset.root,
+      records: Number(dataset.records),
+      shards: shards.map(({ index, sha256, bytes, uploadedAt }) => ({
+        index,
+        sha256,
+        bytes,
+        uploaded: uploadedAt !== null,
+      })),
+      manifest: dataset.manifest as DatasetView['manifest'],
+      createdAt: dataset.createdAt.toISOString(),
+    };
+  }
+
+  /** @throws Rejection DATASET_UNKNOWN, SHARD_UNKNOWN */
+  async shard(principal: Principal, id: string, index: number): Promise<DatasetShard> {
+    await this.readable(principal, id);
+    const shard = await this.database.manager.findOneBy(DatasetShard, { datasetId: id, index });
+    if (shard === null) {
+      throw refusal('SHARD_UNKNOWN', { expected: 'a shard of the manifest', got: `${index}`, rule });
+    }
+    return shard;
+  }
+
+  async markUploaded(shard: DatasetShard): Promise<void> {
+    const { datasetId, index } = shard;
+    await this.database.manager.update(DatasetShard, { datasetId, index }, { uploadedAt: this.clock.now() });
+  }
+
+  /** Its owner reads a data set, and an operator while a node of theirs holds a lease on a job that needs it. */
+  private async readable(principal: Principal, id: string): Promise<Dataset> {
+    const { manager } = this.database;
+    const dataset = await manager.findOneBy(Dataset, { id });
+    if (dataset === null) throw unknownDataset(id);
+    const isOwner = principal.role !== 'operator' && seesTenant(principal, dataset.tenant);
+    if (isOwner || (principal.role === 'operator' && (await this.hasLease(principal, id)))) return dataset;
+    throw unknownDataset(id);
+  }
+
+  private hasLease(principal: Principal, datasetId: string): Promise<boolean> {
+    return this.database.manager
+      .createQueryBuilder(Lease, 'l')
+      .innerJoin(Job, 'j', 'j.id = l.job_id')
+      .where('j.dataset_id = :datasetId AND l.tenant = :tenant', { datasetId, tenant: principal.tenant })
+      .andWhere(`l.state = 'active'`)
+      .getExists();
+  }
+
+  private async checkSame(earlier: Dataset, principal: Principal, json: Record<string, unknown>): Promise<void> {
+    const same = earlier.tenant === principal.tenant && sameJson(earlier.manifest, json);
+    if (!same) {
+      throw refusal('DATASET_DUPLICATE', {
+        expected: 'a data set id that is new',
+        got: earlier.id,
+        rule,
+        action: 'Seal the data set again; its id is drawn at random.',
+      });
+    }
+  }
+}
+
+function sameJson(left: unknown, right: unknown): boolean {
+  if (typeof left !== 'object' || left === null || typeof right !== 'object' || right === null) return left === right;
+  const keys = Object.keys(left);
+  return (
+    keys.length === Object.keys(right).length &&
+    keys.every((key) => sameJson(left[key as keyof typeof left], right[key as keyof typeof right]))
+  );
+}
+
+function unknownDataset(id: string) {
+  return refusal('DATASET_UNKNOWN', { expected: 'a data set that this key can read', got: id, rule });
+}

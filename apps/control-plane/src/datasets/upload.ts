@@ -1,0 +1,17 @@
+/** The raw body of an upload, refused before it is read when its announced length is too large. */
+import type { Request } from 'express';
+import { refusal } from '../problem/codes.js';
+import { oversize } from './blob-store.js';
+
+/** @throws Rejection MEDIA_TYPE, BODY_OVERSIZE */
+export function uploadOf(request: Request, bytesMax: number): AsyncIterable<Uint8Array> {
+  if (request.is('application/octet-stream') === false) {
+    throw refusal('MEDIA_TYPE', {
+      expected: 'application/octet-stream',
+      got: request.header('content-type')?.slice(0, 80) ?? 'none',
+      rule: 'openapi.json',
+    });
+  }
+  if (Number(request.header('content-length') ?? 0) > bytesMax) throw oversize(bytesMax);
+  return request;
+}

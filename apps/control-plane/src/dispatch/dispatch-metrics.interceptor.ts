@@ -1,0 +1,23 @@
+/** Times every dispatch message and counts how it ended. */
+import { Inject, Injectable, type CallHandler, type ExecutionContext, type NestInterceptor } from '@nestjs/common';
+import type { TcpContext } from '@nestjs/microservices';
+import { tap, type Observable } from 'rxjs';
+import type { Metrics } from '#libs/telemetry';
+import { explain } from '../problem/explain.js';
+import { METRICS } from '../tokens.js';
+
+@Injectable()
+export class DispatchMetrics implements NestInterceptor {
+  constructor(@Inject(METRICS) private readonly metrics: Metrics) {}
+
+  intercept(context: ExecutionContext, next: CallHandler): Observable<unknown> {
+    const pattern = context.switchToRpc().getContext<TcpContext>().getPattern();
+    const end = this.metrics.dispatch.startTimer({ pattern });
+    return next.handle().pipe(
+      tap({
+        complete: () => end({ outcome: 'ok' }),
+        error: (error: unknown) => end({ outcome: explain(error).code }),
+      }),
+    );
+  }
+}

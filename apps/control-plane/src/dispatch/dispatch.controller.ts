@@ -1,0 +1,99 @@
+/** The messages of nodes, each checked against its schema before it gets here. */
+import { Controller, UseInterceptors } from '@nestjs/common';
+import { Ctx, MessagePattern, Payload, TcpContext } from '@nestjs/microservices';
+import {
+  LeaseAcquire,
+  LeaseAttested,
+  LeaseCheckpoint,
+  LeaseDeliver,
+  LeaseFail,
+  LeaseKeyed,
+  LeaseProgress,
+  LeaseRunning,
+  NodeHeartbeat,
+  NodeRegister,
+  pattern,
+} from '#libs/messaging';
+import { Allow, Caller, type Principal } from '../auth/principal.js';
+import { Nodes } from '../nodes/nodes.service.js';
+import { Assignment } from './assignment.js';
+import { DispatchMetrics } from './dispatch-metrics.interceptor.js';
+import { Heartbeats } from './heartbeats.js';
+import { SessionReports } from './session-reports.js';
+import { TrainingReports } from './training-reports.js';
+
+@Controller()
+@Allow('operator')
+@UseInterceptors(DispatchMetrics)
+export class DispatchController {
+  constructor(
+    private readonly nodes: Nodes,
+    private readonly heartbeats: Heartbeats,
+    private readonly assignment: Assignment,
+    private readonly session: SessionReports,
+    private readonly training: TrainingReports,
+  ) {}
+
+  @MessagePattern(pattern.nodeRegister)
+  register(@Caller() caller: Principal, @Payload({ schema: NodeRegister }) message: NodeRegister) {
+    return this.nodes.register(caller, message);
+  }
+
+  @MessagePattern(pattern.nodeHeartbeat)
+  async heartbeat(@Caller() caller: Principal, @Payload({ schema: NodeHeartbeat }) message: NodeHeartbeat) {
+    await this.nodes.seen(caller, message.nodeId);
+    return this.heartbeats.beat(message.nodeId, message.leases);
+  }
+
+  @MessagePattern(pattern.leaseAcquire)
+  async acquire(
+    @Caller() caller: Principal,
+    @Payload({ schema: LeaseAcquire }) message: LeaseAcquire,
+    @Ctx() context: TcpContext,
+  ) {
+    const socket = context.getSocketRef();
+    const gone = new AbortController();
+    const close = (): void => gone.abort();
+    socket.on('close', close);
+    try {
+      return await this.assignment.acquire(caller, message.nodeId, message.waitMs, gone.signal);
+    } finally {
+      socket.netSocket.off('close', close);
+    }
+  }
+
+  @MessagePattern(pattern.leaseAttested)
+  attested(@Caller() caller: Principal, @Payload({ schema: LeaseAttested }) message: LeaseAttested) {
+    return this.session.attested(caller, message);
+  }
+
+  @MessagePattern(pattern.leaseKeyed)
+  keyed(@Caller() caller: Principal, @Payload({ schema: LeaseKeyed }) message: LeaseKeyed) {
+    return this.session.keyed(caller, message);
+  }
+
+  @MessagePattern(pattern.leaseRunning)
+  running(@Caller() caller: Principal, @Payload({ schema: LeaseRunning }) message: LeaseRunning) {
+    return this.session.running(caller, message);
+  }
+
+  @MessagePattern(pattern.leaseProgress)
+  progress(@Caller() caller: Principal, @Payload({ schema: LeaseProgress }) message: LeaseProgress) {
+    return this.session.progress(caller, message);
+  }
+
+  @MessagePattern(pattern.leaseCheckpoint)
+  checkpoint(@Caller() caller: Principal, @Payload({ schema: LeaseCheckpoint }) message: LeaseCheckpoint) {
+    return this.training.checkpoint(caller, message);
+  }
+
+  @MessagePattern(pattern.leaseDeliver)
+  deliver(@Caller() caller: Principal, @Payload({ schema: LeaseDeliver }) message: LeaseDeliver) {
+    return this.training.deliver(caller, message);
+  }
+
+  @MessagePattern(pattern.leaseFail)
+  fail(@Caller() caller: Principal, @Payload({ schema: LeaseFail }) message: LeaseFail) {
+    return this.session.fail(caller, message);
+  }
+}

@@ -1,0 +1,141 @@
+/** What a node reports about the session of its enclave: evidence, key release, start, progress, failure. */
+import { Inject, Injectable } from '@nestjs/common';
+import type {
+  Acknowledged,
+  AppraisalAnswer,
+  LeaseAttested,
+  LeaseFail,
+  LeaseKeyed,
+  LeaseProgress,
+  LeaseRef,
+} from '#libs/messaging';
+import { Job, KeyRelease, Verdict } from '#libs/persistence';
+import type { Principal } from '../auth/principal.js';
+import { Clock } from '../clock.js';
+import { jobTopic, Signals } from '../events/signals.js';
+import type { EvidenceAppraiser, EvidenceVerdict } from '../evidence/evidence-appraiser.js';
+import { JobJournal } from '../jobs/journal.js';
+import { nextState, type JobState, type JobTrigger } from '../jobs/state-machine.js';
+import { EVIDENCE_APPRAISER } from '../tokens.js';
+import { actor, LeaseBook, type Held } from './lease-book.js';
+
+@Injectable()
+export class SessionReports {
+  constructor(
+    private readonly leases: LeaseBook,
+    private readonly journal: JobJournal,
+    private readonly signals: Signals,
+    private readonly clock: Clock,
+    @Inject(EVIDENCE_APPRAISER) private readonly appraiser: EvidenceAppraiser,
+  ) {}
+
+  /** Appraises outside of any transaction; the verdict is stored whatever it says. */
+  async attested(principal: Principal, message: LeaseAttested): Promise<AppraisalAnswer> {
+    const evidence = Buffer.from(message.evidence, 'base64');
+    const before = await this.leases.hold(principal, message, async (held) => {
+      const earlier = await this.earlierVerdict(held, evidence);
+      if (earlier === null) nextState(held.job.state as JobState, 'attest');
+      return { earlier, jobId: held.job.id, policy: held.job.policy, spec: held.job.spec };
+    });
+    if (before.earlier !== null) return before.earlier;
+    const at = this.clock.at();
+    const verdict = await this.appraiser.appraise({ ...before, evidence, at });
+    return this.leases.hold(principal, message, (held) => this.store(principal, held, evidence, verdict, at));
+  }
+
+  async keyed(principal: Principal, message: LeaseKeyed): Promise<Acknowledged> {
+    return this.advance(principal, message, 'key', async ({ manager, job, lease }) => {
+      await manager.insert(KeyRelease, {
+        leaseId: lease.id,
+        jobId: job.id,
+        release: message.release.release as object,
+        result: Buffer.from(message.release.result, 'base64'),
+        createdAt: this.clock.now(),
+      });
+    });
+  }
+
+  async running(principal: Principal, message: LeaseRef): Promise<Acknowledged> {
+    return this.advance(principal, message, 'run', async () => undefined);
+  }
+
+  async progress(principal: Principal, message: LeaseProgress): Promise<Acknowledged> {
+    const jobId = await this.leases.hold(principal, message, async ({ manager, job }) => {
+      nextState(job.state as JobState, 'deliver');
+      const { step, of, loss = null, accuracy = null, samplesPerSecond = null } = message;
+      const progress = { step, of, loss, accuracy, samplesPerSecond, at: this.clock.now().toISOString() };
+      await manager.update(Job, { id: job.id }, { progress: progress as object, updatedAt: this.clock.now() });
+      await this.journal.record(manager, job.id, 'progress', progress);
+      return job.id;
+    });
+    this.signals.raise(jobTopic(jobId));
+    return {};
+  }
+
+  async fail(principal: Principal, message: LeaseFail): Promise<Acknowledged> {
+    const { code, detail, step = null, tensor = null, retry } = message;
+    return this.leases.hold(principal, message, async (held) => {
+      const reason = { detail, step, tensor, nodeId: held.lease.nodeId };
+      await this.leases.end(held, { state: 'failed', retry, code, reason }, actor(principal));
+      return {};
+    });
+  }
+
+  /** A repeated report finds the job where it already is and changes nothing. */
+  private advance(
+    principal: Principal,
+    ref: LeaseRef,
+    trigger: JobTrigger & ('key' | 'run'),
+    store: (held: Held) => Promise<void>,
+  ): Promise<Acknowledged> {
+    const reached = trigger === 'key' ? 'keyed' : 'running';
+    return this.leases.hold(principal, ref, async (held) => {
+      if (held.job.state === reached) return {};
+      nextState(held.job.state as JobState, trigger);
+      await store(held);
+      await this.journal.apply(held.manager, held.job, trigger, actor(principal));
+      return {};
+    });
+  }
+
+  private async earlierVerdict({ manager, lease }: Held, evidence: Buffer): Promise<AppraisalAnswer | null> {
+    const row = await manager.findOneBy(Verdict, { leaseId: lease.id });
+    if (row === null || !row.evidence.equals(evidence)) return null;
+    return { tier: row.tier, checks: row.checks as AppraisalAnswer['checks'] };
+  }
+
+  private async store(
+    principal: Principal,
+    held: Held,
+    evidence: Buffer,
+    verdict: EvidenceVerdict,
+    at: number,
+  ): Promise<AppraisalAnswer> {
+    const { manager, job, lease } = held;
+    const { tier, checks, receiptKey } = verdict;
+    nextState(job.state as JobState, 'attest');
+    await manager.insert(Verdict, {
+      leaseId: lease.id,
+      jobId: job.id,
+      tier,
+      evidence,
+      checks: checks as object,
+      receiptKey: receiptKey === null ? null : Buffer.from(receiptKey),
+      at: String(at),
+    });
+    if (receiptKey !== null) await this.journal.apply(manager, job, 'attest', actor(principal));
+    else await this.refuse(principal, held, verdict);
+    return { tier, checks };
+  }
+
+  /** The node is not asked again for this job; without another one to ask, the job is refused. */
+  private async refuse(principal: Principal, held: Held, { tier, checks }: EvidenceVerdict): Promise<void> {
+    const failed = checks.filter((check) => check.status !== 'met' && check.status !== 'warned');
+    const reason = { tier, nodeId: held.lease.nodeId, checks: failed.slice(0, 20) };
+    const code = failed[0]?.code ?? 'EVIDENCE_REFUSED';
+    const { manager, job, lease } = held;
+    await this.leases.close(manager, lease, 'refused', code);
+    const retry = await this.leases.hasOtherNode(manager, job);
+    await this.leases.end(held, { state: 'refused', retry, code, reason }, actor(principal));
+  }
+}

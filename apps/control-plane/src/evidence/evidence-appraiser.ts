@@ -1,0 +1,25 @@
+/** Judges the evidence of a session under the policy of its job. */
+import type { AppraisalAnswer } from '#libs/messaging';
+
+export interface EvidenceVerdict {
+  readonly tier: 'none' | 'affirming' | 'warning' | 'contraindicated';
+  readonly checks: AppraisalAnswer['checks'];
+  /** Ed25519 key that the evidence binds, 32 bytes; null unless accepted. */
+  readonly receiptKey: Uint8Array | null;
+}
+
+export interface EvidenceAppraiser {
+  /** Digest that the job spec must carry, 32 bytes. @throws Rejection when the policy is malformed */
+  policyDigest(policy: Uint8Array): Uint8Array;
+  /**
+   * @param at  unix seconds
+   * @throws Rejection when evidence or policy cannot be read at all; an unfavourable verdict is an answer
+   */
+  appraise(input: {
+    readonly evidence: Uint8Array;
+    readonly policy: Uint8Array;
+    /** The job spec's bytes: policy, assurance and settlement that the session must fit. */
+    readonly spec: Uint8Array;
+    readonly at: number;
+  }): Promise<EvidenceVerdict>;
+}

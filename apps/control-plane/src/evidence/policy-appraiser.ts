@@ -1,0 +1,60 @@
+/** Appraises under the policy that the client submitted with the job, as the data owner's key broker does under its own. */
+import {
+  appraise,
+  decodeCanonical,
+  documentDigest,
+  endorsementsOfSession,
+  equalBytes,
+  encodeDocument,
+  evidenceOfSession,
+  fromHex,
+  parsePolicy,
+  parseSessionEvidence,
+  type AppraisalPolicy,
+  type CborValue,
+} from '#attestation';
+import { refusal } from '../problem/codes.js';
+import type { EvidenceAppraiser, EvidenceVerdict } from './evidence-appraiser.js';
+
+export class PolicyAppraiser implements EvidenceAppraiser {
+  policyDigest(policy: Uint8Array): Uint8Array {
+    return fromHex(documentDigest(readPolicy(policy)));
+  }
+
+  async appraise({ evidence, policy, at }: Parameters<EvidenceAppraiser['appraise']>[0]): Promise<EvidenceVerdict> {
+    const session = parseSessionEvidence(new Uint8Array(evidence));
+    const result = await appraise({
+      evidence: evidenceOfSession(session),
+      endorsements: endorsementsOfSession(session),
+      policy: readPolicy(policy),
+      // Freshness is the key broker's to judge: it gave this nonce and spends it once.
+      nonce: session.nonce,
+      at,
+    });
+    const checks = result.checks.map(({ code, status, got, rule }) => ({ code, status, got, rule }));
+    return { tier: result.tier, checks, receiptKey: result.keys?.receiptKey ?? null };
+  }
+}
+
+/**
+ * @param encoded  deterministic CBOR of the policy document, as its digest covers it
+ * @throws Rejection CBOR_*, DOCUMENT_*, POLICY_ENCODING; ConfigurationError POLICY_SIMULATED_ROOTS
+ */
+function readPolicy(encoded: Uint8Array): AppraisalPolicy {
+  const bytes = new Uint8Array(encoded);
+  const policy = parsePolicy(JSON.stringify(plain(decodeCanonical(bytes))));
+  if (!equalBytes(encodeDocument(policy), bytes)) {
+    throw refusal('POLICY_ENCODING', {
+      expected: 'the deterministic encoding of the policy',
+      got: 'other bytes',
+      rule: 'attestation SPEC §6.1',
+    });
+  }
+  return policy;
+}
+
+function plain(value: CborValue): unknown {
+  if (Array.isArray(value)) return value.map(plain);
+  if (!(value instanceof Map)) return value;
+  return Object.fromEntries([...value].map(([key, item]) => [String(key), plain(item as CborValue)]));
+}

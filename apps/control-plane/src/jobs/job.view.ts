@@ -1,0 +1,65 @@
+/** What a job looks like from outside. */
+import { z } from 'zod';
+import { Hex32 } from '#libs/messaging';
+import type { Job } from '#libs/persistence';
+import { jobStates } from './state-machine.js';
+
+export const ProgressView = z
+  .object({
+    step: z.int(),
+    of: z.int(),
+    loss: z.number().nullable(),
+    accuracy: z.number().nullable(),
+    samplesPerSecond: z.number().nullable(),
+    at: z.iso.datetime(),
+  })
+  .meta({ id: 'Progress' });
+export type ProgressView = z.infer<typeof ProgressView>;
+
+export const JobView = z
+  .object({
+    id: Hex32,
+    state: z.enum(jobStates),
+    /** Why the job waits or how it ended. */
+    code: z.string().nullable(),
+    reason: z.record(z.string(), z.unknown()).nullable(),
+    escrowId: Hex32,
+    escrowState: z.string(),
+    funded: z.boolean(),
+    datasetId: Hex32,
+    assurance: z.enum(['tee', 'zk', 'tee+zk']),
+    steps: z.int(),
+    attempt: z.int(),
+    progress: ProgressView.nullable(),
+    settlementTransaction: z.string().nullable(),
+    acceptBy: z.iso.datetime(),
+    deadline: z.iso.datetime(),
+    createdAt: z.iso.datetime(),
+    updatedAt: z.iso.datetime(),
+  })
+  .meta({ id: 'Job' });
+export type JobView = z.infer<typeof JobView>;
+
+export const JobPage = z.object({ items: z.array(JobView), nextCursor: z.string().nullable() }).meta({ id: 'JobPage' });
+
+export function jobView(job: Job): JobView {
+  return {
+    id: job.id,
+    state: job.state as JobView['state'],
+    code: job.code,
+    reason: job.reason as JobView['reason'],
+    escrowId: job.escrowId,
+    escrowState: job.escrowState,
+    funded: job.funded,
+    datasetId: job.datasetId,
+    assurance: job.assurance as JobView['assurance'],
+    steps: Number(job.steps),
+    attempt: job.attempt,
+    progress: job.progress as ProgressView | null,
+    settlementTransaction: job.settlementTransaction,
+    acceptBy: job.acceptByAt.toISOString(),
+    deadline: job.deadlineAt.toISOString(),
+    createdAt: job.createdAt.toISOString(),
+    updatedAt: job.updatedAt.toISOString(),
+  };
+}

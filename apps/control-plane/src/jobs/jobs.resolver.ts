@@ -1,0 +1,147 @@
+/** The same jobs over GraphQL, and their progress as a subscription. */
+import { UseFilters } from '@nestjs/common';
+import { Args, Field, Float, ID, Int, ObjectType, Query, Resolver, Subscription } from '@nestjs/graphql';
+import type { JobEvent } from '#libs/persistence';
+import { Hex32 } from '#libs/messaging';
+import { Allow, Caller, type Principal } from '../auth/principal.js';
+import { ProblemFilter } from '../problem/problem.filter.js';
+import { refusal } from '../problem/codes.js';
+import { eventId, JobStream } from './job-stream.js';
+import { jobView } from './job.view.js';
+import { Jobs } from './jobs.service.js';
+import { jobStates, type JobState } from './state-machine.js';
+
+@ObjectType('Progress')
+export class ProgressType {
+  @Field(() => Int) step: number;
+  @Field(() => Int) of: number;
+  @Field(() => Float, { nullable: true }) loss: number | null;
+  @Field(() => Float, { nullable: true }) accuracy: number | null;
+  @Field(() => Float, { nullable: true }) samplesPerSecond: number | null;
+}
+
+@ObjectType('Job')
+export class JobType {
+  @Field(() => ID) id: string;
+  @Field(() => String) state: string;
+  @Field(() => String, { nullable: true }) code: string | null;
+  @Field(() => ID) escrowId: string;
+  @Field(() => String) escrowState: string;
+  @Field(() => Boolean) funded: boolean;
+  @Field(() => ID) datasetId: string;
+  @Field(() => String) assurance: string;
+  @Field(() => Int) steps: number;
+  @Field(() => Int) attempt: number;
+  @Field(() => ProgressType, { nullable: true }) progress: ProgressType | null;
+  @Field(() => String, { nullable: true }) settlementTransaction: string | null;
+  @Field(() => String) createdAt: string;
+  @Field(() => String) updatedAt: string;
+}
+
+@ObjectType('JobPage')
+export class JobPageType {
+  @Field(() => [JobType]) items: JobType[];
+  @Field(() => String, { nullable: true }) nextCursor: string | null;
+}
+
+@ObjectType('JobEvent')
+export class JobEventType {
+  @Field(() => ID) eventId: string;
+  /** `state`, `progress` or `checkpoint`. */
+  @Field(() => String) type: string;
+  @Field(() => String) at: string;
+  @Field(() => String, { nullable: true }) state: string | null;
+  @Field(() => String, { nullable: true }) code: string | null;
+  @Field(() => ProgressType, { nullable: true }) progress: ProgressType | null;
+}
+
+@Resolver(() => JobType)
+@UseFilters(ProblemFilter)
+export class JobsResolver {
+  constructor(
+    private readonly jobs: Jobs,
+    private readonly stream: JobStream,
+  ) {}
+
+  @Query(() => JobType)
+  @Allow('client', 'reviewer', 'admin')
+  async job(@Caller() caller: Principal, @Args('id', { type: () => ID }) id: string): Promise<JobType> {
+    return jobView(await this.jobs.find(caller, jobId(id)));
+  }
+
+  @Query(() => JobPageType)
+  @Allow('client', 'reviewer', 'admin')
+  async jobPage(
+    @Caller() caller: Principal,
+    @Args('limit', { type: () => Int, defaultValue: 50 }) limit: number,
+    @Args('cursor', { type: () => String, nullable: true }) cursor: string | null,
+    @Args('state', { type: () => String, nullable: true }) state: string | null,
+  ): Promise<JobPageType> {
+    const known = state === null || state === undefined ? undefined : jobState(state);
+    return this.jobs.list(caller, {
+      limit: Math.min(Math.max(limit, 1), 200),
+      cursor: cursor ?? undefined,
+      state: known,
+    });
+  }
+
+  /** Every event of a job after `afterEventId`, live. */
+  @Subscription(() => JobEventType, { resolve: (event: JobEvent) => eventType(event) })
+  @Allow('client', 'reviewer', 'admin')
+  async jobProgress(
+    @Caller() caller: Principal,
+    @Args('jobId', { type: () => ID }) id: string,
+    @Args('afterEventId', { type: () => ID, defaultValue: '0' }) afterEventId: string,
+  ): Promise<AsyncIterableIterator<JobEvent>> {
+    const after = eventId(afterEventId);
+    const job = await this.jobs.find(caller, jobId(id));
+    return abortable((abort) => this.stream.follow(job.id, after, abort));
+  }
+}
+
+/** An iterator whose return also ends a wait inside the generator. */
+function abortable(make: (abort: AbortSignal) => AsyncGenerator<JobEvent>): AsyncIterableIterator<JobEvent> {
+  const abort = new AbortController();
+  const inner = make(abort.signal);
+  return {
+    next: () => inner.next(),
+    return: () => {
+      abort.abort();
+      return inner.return(undefined);
+    },
+    throw: (error: unknown) => {
+      abort.abort();
+      return inner.throw(error);
+    },
+    [Symbol.asyncIterator]() {
+      return this;
+    },
+  };
+}
+
+function eventType(event: JobEvent): JobEventType {
+  const { data } = event;
+  return {
+    eventId: event.id,
+    type: event.type,
+    at: event.at.toISOString(),
+    state: event.type === 'state' ? String(data['to']) : null,
+    code: (data['code'] as string | null | undefined) ?? null,
+    progress: event.type === 'progress' ? (data as unknown as ProgressType) : null,
+  };
+}
+
+function jobId(id: string): string {
+  if (!Hex32.safeParse(id).success) throw malformed('0x and 64 lower-case hexadecimal digits', id);
+  return id;
+}
+
+function jobState(state: string): JobState {
+  const found = jobStates.find((known) => known === state);
+  if (found === undefined) throw malformed(jobStates.join(' | '), state);
+  return found;
+}
+
+function malformed(expected: string, got: string): Error {
+  return refusal('REQUEST_MALFORMED', { expected, got: got.slice(0, 80), rule: 'schema.graphql' });
+}

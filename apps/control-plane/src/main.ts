@@ -1,0 +1,35 @@
+/** Runs the control plane; prints one line of JSON on standard output when it is ready. */
+import { CodedError } from '#attestation';
+import { createLogger } from '#libs/telemetry';
+import { readConfig } from './config.js';
+import { startControlPlane } from './server.js';
+
+async function main(): Promise<void> {
+  const config = readConfig(process.env);
+  const logger = createLogger('control-plane', config.logLevel);
+  const controlPlane = await startControlPlane(config, logger);
+  let stopping = false;
+  const stop = (): void => {
+    if (stopping) return;
+    stopping = true;
+    logger.info('stopping');
+    controlPlane.close().then(
+      () => process.exit(0),
+      (error: unknown) => {
+        logger.error('did not stop cleanly', { error });
+        process.exit(1);
+      },
+    );
+  };
+  process.once('SIGTERM', stop);
+  process.once('SIGINT', stop);
+  const { httpPort: http, dispatchPort: dispatch } = controlPlane;
+  process.stdout.write(`${JSON.stringify({ ready: true, http, dispatch })}\n`);
+}
+
+main().catch((error: unknown) => {
+  const shown =
+    error instanceof CodedError ? JSON.stringify(error) : error instanceof Error ? error.stack : String(error);
+  process.stderr.write(`${shown}\n`);
+  process.exit(1);
+});

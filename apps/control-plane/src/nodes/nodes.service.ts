@@ -1,0 +1,118 @@
+/** Nodes: machines of operators that offer to run jobs. */
+import { randomUUID } from 'node:crypto';
+import { Inject, Injectable } from '@nestjs/common';
+import { DataSource } from 'typeorm';
+import { z } from 'zod';
+import { Address, NodeCapabilities, Uuid, type NodeRegister, type NodeRegistered } from '#libs/messaging';
+import { NodeRecord } from '#libs/persistence';
+import { seesTenant, type Principal } from '../auth/principal.js';
+import { Clock } from '../clock.js';
+import type { Config } from '../config.js';
+import { pageOf, type Page } from '../paging.js';
+import { refusal } from '../problem/codes.js';
+import { CONFIG } from '../tokens.js';
+
+export const NodeView = z
+  .object({
+    id: Uuid,
+    name: z.string(),
+    provider: Address,
+    capabilities: NodeCapabilities,
+    /** Heard of within three heartbeats. */
+    online: z.boolean(),
+    lastSeenAt: z.iso.datetime(),
+    createdAt: z.iso.datetime(),
+  })
+  .meta({ id: 'Node' });
+export type NodeView = z.infer<typeof NodeView>;
+export const NodePage = z
+  .object({ items: z.array(NodeView), nextCursor: z.string().nullable() })
+  .meta({ id: 'NodePage' });
+
+@Injectable()
+export class Nodes {
+  constructor(
+    private readonly database: DataSource,
+    private readonly clock: Clock,
+    @Inject(CONFIG) private readonly config: Config,
+  ) {}
+
+  /** A node that registers again under its name keeps its id. */
+  async register(principal: Principal, message: NodeRegister): Promise<NodeRegistered> {
+    const { tenant } = principal;
+    const { name, provider, capabilities } = message;
+    const at = this.clock.now();
+    const values = {
+      id: randomUUID(),
+      tenant,
+      name,
+      provider,
+      capabilities,
+      evidence: (message.evidence ?? null) as object,
+      lastSeenAt: at,
+      createdAt: at,
+    };
+    await this.database.manager
+      .createQueryBuilder()
+      .insert()
+      .into(NodeRecord)
+      .values(values)
+      .orUpdate(['provider', 'capabilities', 'evidence', 'last_seen_at'], ['tenant', 'name'])
+      .execute();
+    const { id } = await this.database.manager.findOneByOrFail(NodeRecord, { tenant, name });
+    return { nodeId: id, heartbeatSeconds: this.config.heartbeatSeconds, leaseSeconds: this.config.leaseSeconds };
+  }
+
+  /** The operator's own node, marked as heard of now. @throws Rejection NODE_UNKNOWN */
+  async seen(principal: Principal, nodeId: string): Promise<NodeRecord> {
+    const { manager } = this.database;
+    await manager.update(NodeRecord, { id: nodeId, tenant: principal.tenant }, { lastSeenAt: this.clock.now() });
+    const node = await manager.findOneBy(NodeRecord, { id: nodeId, tenant: principal.tenant });
+    if (node === null) throw unknownNode(nodeId);
+    return node;
+  }
+
+  /** Nodes are offers: every tenant sees them; operators see their own. */
+  async list(principal: Principal, limit: number, after: string | undefined): Promise<Page<NodeView>> {
+    const query = this.database.manager
+      .createQueryBuilder(NodeRecord, 'n')
+      .orderBy('n.id')
+      .limit(limit + 1);
+    if (principal.role === 'operator') query.andWhere('n.tenant = :tenant', { tenant: principal.tenant });
+    if (after !== undefined) query.andWhere('n.id > :after', { after });
+    return pageOf(
+      await query.getMany(),
+      limit,
+      (node) => node.id,
+      (node) => this.view(node),
+    );
+  }
+
+  async find(principal: Principal, id: string): Promise<NodeView> {
+    const node = await this.database.manager.findOneBy(NodeRecord, { id });
+    const isHidden = principal.role === 'operator' && node !== null && !seesTenant(principal, node.tenant);
+    if (node === null || isHidden) throw unknownNode(id);
+    return this.view(node);
+  }
+
+  /** Nodes not heard of since then are taken as gone. */
+  onlineSince(): Date {
+    return new Date(this.clock.now().getTime() - 3000 * this.config.heartbeatSeconds);
+  }
+
+  private view(node: NodeRecord): NodeView {
+    return {
+      id: node.id,
+      name: node.name,
+      provider: node.provider,
+      capabilities: node.capabilities as NodeView['capabilities'],
+      online: node.lastSeenAt > this.onlineSince(),
+      lastSeenAt: node.lastSeenAt.toISOString(),
+      createdAt: node.createdAt.toISOString(),
+    };
+  }
+}
+
+function unknownNode(id: string) {
+  return refusal('NODE_UNKNOWN', { expected: 'a node of this operator', got: id, rule: 'control-plane README, nodes' });
+}

@@ -1,0 +1,92 @@
+/** Turns whatever was thrown into one coded error; only what nobody foresaw becomes INTERNAL. */
+import { HttpException } from '@nestjs/common';
+import { ThrottlerException } from '@nestjs/throttler';
+import { QueryFailedError } from 'typeorm';
+import { CodedError, CollateralError } from '#attestation';
+import { refusal, type ApiCode } from './codes.js';
+
+const rule = 'control-plane README, errors';
+
+export function explain(error: unknown): CodedError {
+  if (error instanceof CodedError) return error;
+  if (error instanceof ThrottlerException) {
+    return refusal('RATE_LIMITED', {
+      expected: 'fewer requests',
+      got: 'more than the limit of this key',
+      rule: 'control-plane README, limits',
+      action: 'Wait for the time in Retry-After.',
+    });
+  }
+  if (isDatabaseAway(error)) {
+    return new CollateralError('DATABASE_UNAVAILABLE', {
+      expected: 'an answer from the database',
+      got: 'a broken connection',
+      rule,
+      action: 'Retry; nothing was changed.',
+    });
+  }
+  const code = codeOfHttpError(error);
+  if (code !== undefined) {
+    return refusal(code, { expected: expectations[code] ?? 'a request as documented', got: messageOf(error), rule });
+  }
+  return refusal('INTERNAL', {
+    expected: 'no failure',
+    got: 'an unforeseen failure',
+    rule,
+    action: 'Report the instance identifier to the operator.',
+  });
+}
+
+const expectations: Partial<Record<ApiCode, string>> = {
+  ROUTE_UNKNOWN: 'a documented route',
+  BODY_OVERSIZE: 'a smaller body',
+  JSON_MALFORMED: 'a JSON document in UTF-8',
+  MEDIA_TYPE: 'a documented content type',
+};
+
+/** Errors of Nest, of Express and of its body parser carry an HTTP status. */
+function codeOfHttpError(error: unknown): ApiCode | undefined {
+  const status = error instanceof HttpException ? error.getStatus() : (error as { status?: unknown } | null)?.status;
+  switch (status) {
+    case 400:
+      return isBodyError(error) ? 'JSON_MALFORMED' : 'REQUEST_MALFORMED';
+    case 404:
+      return 'ROUTE_UNKNOWN';
+    case 413:
+      return 'BODY_OVERSIZE';
+    case 415:
+      return 'MEDIA_TYPE';
+    default:
+      return undefined;
+  }
+}
+
+function isBodyError(error: unknown): boolean {
+  return /JSON|body|encoding|charset/i.test(messageOf(error));
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message.slice(0, 200) : 'no message';
+}
+
+const awayCodes = new Set([
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'EPIPE',
+  'ETIMEDOUT',
+  'ENOTFOUND',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+]);
+/** PostgreSQL: class 08 (connection), class 57P (operator intervention), 53300 (too many connections). */
+const awaySqlState = /^(08...|57P0.|53300)$/;
+const awayMessage =
+  /connection terminated|timeout exceeded when trying to connect|client has encountered a connection error|not queryable|PGlite is clos|driver not connected|cannot use a pool after calling end/i;
+
+function isDatabaseAway(error: unknown): boolean {
+  const cause = error instanceof QueryFailedError ? (error.driverError as unknown) : error;
+  if (!(cause instanceof Error)) return false;
+  const { code } = cause as { code?: unknown };
+  if (typeof code === 'string' && (awayCodes.has(code) || awaySqlState.test(code))) return true;
+  return awayMessage.test(cause.message);
+}

@@ -1,0 +1,19 @@
+/** Stands for the chain where none is configured: nothing is ever read, so no job is ever funded. */
+import { ConfigurationError } from '#attestation';
+import type { EscrowReader } from './escrow-reader.js';
+
+export const noChain: EscrowReader = {
+  contract: 'none',
+  headNumber: () => Promise.reject(notConfigured()),
+  block: () => Promise.reject(notConfigured()),
+  events: () => Promise.reject(notConfigured()),
+  close: () => undefined,
+};
+
+function notConfigured(): ConfigurationError {
+  return new ConfigurationError('CONFIG_CHAIN', {
+    expected: 'VERITRAIN_RPC_URL and VERITRAIN_CONTRACT',
+    got: 'neither',
+    rule: 'control-plane README, configuration',
+  });
+}
