@@ -2,10 +2,11 @@
 import type { CheckBook, CheckStatus } from '../appraisal/checks.js';
 import type { Certificate } from '../x509/certificate.js';
 import type { AppraisalCode } from './codes.js';
+import { ocspAnswersMax } from './constants.js';
 import type { Firmware } from './device.js';
 import type { RimRole } from './manifest.js';
 import { compareMeasurements } from './measurements.js';
-import { judgeRevocation, type OcspAnswer, type Revocation } from './ocsp.js';
+import { judgeRevocation, readAnswers, type OcspAnswer, type Revocation } from './ocsp.js';
 import { judgeRim, type RimFile, type RimJudgement } from './rim.js';
 import type { SpdmReport } from './spdm.js';
 
@@ -42,8 +43,6 @@ export interface CollateralRequest {
   readonly at: number;
   readonly graceSeconds?: number;
 }
-
-const answersMax = 16;
 
 export async function appraiseCollateral(
   request: CollateralRequest,
@@ -85,9 +84,10 @@ async function appraiseRim(
   const file = ofRole.find(fits) ?? ofRole.find((rim) => rim.manifest !== undefined) ?? ofRole[0];
   book.settle(`${prefix}_ABSENT`, file === undefined ? 'missing' : 'met', file === undefined ? 'none' : 'given');
   if (file === undefined) return undefined;
+  const rootSpkiSha256 = new Set(request.pins.rim);
   const judged = await judgeRim(file, {
-    pool: request.anchors ?? [],
-    rootSpkiSha256: new Set(request.pins.rim),
+    pool: (request.anchors ?? []).filter((anchor) => rootSpkiSha256.has(anchor.spkiSha256)),
+    rootSpkiSha256,
     at: request.at,
     graceSeconds: request.graceSeconds ?? 0,
   });
@@ -140,7 +140,7 @@ async function appraiseRevocation(
   book: CheckBook<AppraisalCode>,
 ): Promise<CollateralClaims['revocation']> {
   if (request.ocspAnswers.length === 0) return [];
-  const answers = request.ocspAnswers.slice(0, answersMax);
+  const answers = readAnswers(request.ocspAnswers.slice(0, ocspAnswersMax));
   const pairs = paths.flatMap((path) => path.slice(0, -1).map((subject, at) => [subject, path[at + 1]!] as const));
   const states = await Promise.all(
     pairs.map(async ([subject, issuer]) => ({

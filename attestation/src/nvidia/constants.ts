@@ -8,6 +8,9 @@ export const gpuEvidenceBytesMax = 1024 * 1024;
 export const gpuCountMax = 64;
 /** One reference integrity manifest; real ones have about 21 kB. */
 export const rimBytesMax = 256 * 1024;
+/** Reference manifests and OCSP answers looked at for one GPU; bundles carry those of all GPUs. */
+export const rimsMax = 64;
+export const ocspAnswersMax = 256;
 /** One OCSP response, DER. */
 export const ocspBytesMax = 16 * 1024;
 /** One detached EAT of the remote attestation service. */
@@ -21,5 +24,4 @@ export const nvidiaPins = {
   rim: ['dec1dc316477aa851eebdf51327ae9f864bc8d89254657ed1e7eb9168af1e1a3'],
 } as const;
 
-export const rimServiceUrl = 'https://rim.attestation.nvidia.com/v1/rim/';
 export const nrasIssuer = 'https://nras.attestation.nvidia.com';

@@ -4,7 +4,7 @@ import * as x509 from '@peculiar/x509';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { concatBytes, fromHex, uintBe, utf8 } from '../bytes.js';
 import { parseCertificate, type Certificate } from '../x509/certificate.js';
-import { judgeRevocation, type OcspAnswer, type Revocation } from './ocsp.js';
+import { judgeRevocation, readAnswers, type OcspAnswer, type Revocation } from './ocsp.js';
 import { parseOcspResponse } from './ocsp-response.js';
 
 // Self-made answers with test keys: no public repository holds an answer of NVIDIA's responder.
@@ -124,7 +124,7 @@ async function answer(wanted: Wanted = {}): Promise<Uint8Array> {
 }
 
 const judge = (answers: readonly OcspAnswer[], when = at): Promise<Revocation> =>
-  judgeRevocation(subject, issuer.certificate, answers, when);
+  judgeRevocation(subject, issuer.certificate, readAnswers(answers), when);
 const judgeOne = async (wanted: Wanted, nonce?: Uint8Array): Promise<Revocation> =>
   judge([{ response: await answer(wanted), ...(nonce && { nonce }) }]);
 const nonce = fromHex('0102030405060708090a0b0c0d0e0f10');

@@ -35,6 +35,26 @@ export interface OcspAnswer {
   readonly nonce?: Uint8Array;
 }
 
+/** An answer taken apart once, for all certificates that it may be about. */
+export interface ReadAnswer {
+  readonly nonce?: Uint8Array;
+  readonly response: OcspResponse | 'forged' | 'missing';
+}
+
+export function readAnswers(answers: readonly OcspAnswer[]): readonly ReadAnswer[] {
+  return answers.map(({ response, nonce }) => ({ ...(nonce && { nonce }), response: readResponse(response) }));
+}
+
+function readResponse(response: Uint8Array): ReadAnswer['response'] {
+  try {
+    return parseOcspResponse(response);
+  } catch (error) {
+    if (error instanceof CollateralError) return 'missing';
+    if (error instanceof Rejection) return 'forged';
+    throw error;
+  }
+}
+
 /**
  * - `good`, `revoked`, `on-hold`, `unknown`: what the responder says, authentic and current.
  * - `stale`: authentic, but not for this time.
@@ -50,7 +70,7 @@ const byGravity: readonly Revocation[] = ['revoked', 'on-hold', 'unknown', 'good
 export async function judgeRevocation(
   subject: Certificate,
   issuer: Certificate,
-  answers: readonly OcspAnswer[],
+  answers: readonly ReadAnswer[],
   at: number,
 ): Promise<Revocation> {
   const verdicts = await Promise.all(answers.map((answer) => judgeAnswer(subject, issuer, answer, at)));
@@ -60,14 +80,14 @@ export async function judgeRevocation(
 async function judgeAnswer(
   subject: Certificate,
   issuer: Certificate,
-  answer: OcspAnswer,
+  { response, nonce }: ReadAnswer,
   at: number,
 ): Promise<Revocation> {
+  if (response === 'forged' || response === 'missing') return response;
   try {
-    const response = parseOcspResponse(answer.response);
     const single = await findSubject(response, subject, issuer);
     if (single === undefined) return 'missing';
-    if (answer.nonce !== undefined && (response.nonce === undefined || !equalBytes(answer.nonce, response.nonce))) {
+    if (nonce !== undefined && (response.nonce === undefined || !equalBytes(nonce, response.nonce))) {
       return 'forged';
     }
     const responder = await authorizedKey(response, issuer, at);
@@ -76,7 +96,6 @@ async function judgeAnswer(
     await verifySignature(scheme, responder.spki, ecdsaFromDer(response.signature, scheme), response.signed);
     return isCurrent(response, single, at) ? stateOf(single) : 'stale';
   } catch (error) {
-    if (error instanceof CollateralError) return 'missing';
     if (error instanceof Rejection) return 'forged';
     throw error;
   }

@@ -11,7 +11,7 @@ import { parseCertificate, parsePemCertificates, type Certificate } from '../x50
 import { keyUsage, oidBasicConstraints } from '../x509/path.js';
 import { appraiseCollateral, type CollateralClaims } from './collateral.js';
 import { appraisalRules, authenticityRules, type AppraisalCode, type AuthenticityCode } from './codes.js';
-import { nvidiaPins } from './constants.js';
+import { nvidiaPins, rimsMax } from './constants.js';
 import { driverRimId, readFirmware, readIdentity, type DeviceIdentity, type Firmware } from './device.js';
 import type { GpuMode } from './mode.js';
 import type { OcspAnswer } from './ocsp.js';
@@ -40,6 +40,7 @@ export interface NvidiaEvidence {
   /** Unix seconds. */
   readonly at: number;
   readonly pins?: NvidiaPins;
+  /** Certificates at hand; only those with a pinned key are used, to end a chain that lacks its root. */
   readonly anchors?: readonly Certificate[];
   /** Seconds that the policy tolerates past the end of a manifest signer's validity; 0 by default. */
   readonly graceSeconds?: number;
@@ -112,8 +113,6 @@ export async function verifyNvidia(evidence: NvidiaEvidence): Promise<Verified<N
   return { kind: 'nvidia', authenticity, checks: [...book.checks(), ...appraisal.checks()], claims };
 }
 
-const rimsMax = 16;
-
 /** Every rule of authenticity on its own, so that a reader sees all that is wrong and not the first thing only. */
 async function verifyDevice(evidence: NvidiaEvidence, book: CheckBook<AuthenticityCode>): Promise<Parts> {
   const parts: { -readonly [K in keyof Parts]: Parts[K] } = {};
@@ -167,8 +166,9 @@ async function verifyChain(chain: readonly Certificate[], evidence: NvidiaEviden
     const got = `${chain.length} certificate`;
     throw new Rejection('NVIDIA_CHAIN_LENGTH', { expected: 'a leaf and its issuers', got, rule: 'tee-evidence §3.3' });
   }
-  const pool = [...chain.slice(1), ...(evidence.anchors ?? [])];
   const rootSpkiSha256 = new Set((evidence.pins ?? nvidiaPins).device);
+  const roots = (evidence.anchors ?? []).filter((anchor) => rootSpkiSha256.has(anchor.spkiSha256));
+  const pool = [...chain.slice(1), ...roots];
   const request = { leaf: chain[0]!, pool, rootSpkiSha256, at: evidence.at };
   const certificates = await verifyPathToRoot(request).catch((error) => {
     if (!(error instanceof CollateralError)) throw error;
