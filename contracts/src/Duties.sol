@@ -117,7 +117,10 @@ abstract contract Duties is Running {
         if (j.flags & FLAG_ALL_DUE == 0) {
             bool sampled = j.flags & FLAG_DRAWN != 0 && sample < terms.samples
                 && _sampleAt(j.seed, sample, j.upTo) == segment;
-            if (!sampled) revert DUTY_NONE(segment);
+            if (!sampled) {
+                if (c.challenger != address(0)) revert TOO_EARLY(c.deadline);
+                revert DUTY_NONE(segment);
+            }
         }
         _past(j.setDeadline);
         _end(id, terms, j, State.Slashed, 0, terms.stake, address(0));
