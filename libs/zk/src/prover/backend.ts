@@ -1,55 +1,92 @@
 /**
  * The prover's inner loops behind one interface. Base arrays hold canonical field elements, one u64 each; extension
  * arrays hold c0, c1 interleaved, two u64 per element. Implementations know no transcript and no layout.
- * Two implementations: `plainBackend` (bigint, the oracle) and the compiled kernels.
+ *
+ * Two implementations: plain-backend.ts (bigints, the oracle) and kernel-backend.ts (the compiled kernels).
+ *
+ * Arrays come from the backend, which may keep them in a stack of its own: what was made after a mark is gone when that
+ * mark is released. Other arrays are accepted as arguments, at the price of a copy.
  */
 import type { Ext } from '../field/extension.js';
+import type { Point } from '../field/multilinear.js';
 
 /** Canonical base elements. */
-export type BaseArray = BigUint64Array<ArrayBuffer>;
+export type BaseArray = BigUint64Array;
 /** Canonical extension elements, c0 and c1 interleaved. */
-export type ExtArray = BigUint64Array<ArrayBuffer>;
+export type ExtArray = BigUint64Array;
 
-/** Values of one round polynomial t(X): t(1) − t(0) and the coefficient of X² (SPEC §6). */
+/** Of a round polynomial t(X): t(1) − t(0) and the coefficient of X² (SPEC §6). */
 export interface RoundValues {
   readonly d: Ext;
   readonly e: Ext;
 }
 
+export interface Fractions {
+  readonly p: ExtArray;
+  readonly q: ExtArray;
+}
+
 export interface Backend {
+  /** Zeros. */
+  base(count: number): BaseArray;
+  ext(count: number): ExtArray;
+  mark(): number;
+  release(mark: number): void;
+
   /**
-   * Codeword of one row (SPEC §9.1): Σ message_j·y^j + y^{2^m}·Σ random_j·y^j on the 2^{m+logBlowup} points in domain
-   * order. message has 2^m entries, random at most 2^m.
+   * Codewords of rows (SPEC §9.1): Σ message_j·y^j + y^{2^m}·Σ random_j·y^j on 2^{m+logBlowup} points in domain order.
+   * Matrices are row-major without gaps; random has the same number of rows, of at most 2^m elements each.
    */
-  encodeRow(message: BaseArray, random: BaseArray, logBlowup: number): BaseArray;
+  encodeRows(messages: BaseArray, random: BaseArray, rows: number, m: number, logBlowup: number): BaseArray;
 
-  /** keccak256(be64(header) ‖ column_0[i] ‖ column_1[i] ‖ … ‖ aux[32·i, 32·i + 32)) for every i; 32 bytes each. */
-  hashLeaves(header: number, columns: readonly BaseArray[], aux: Uint8Array | undefined): Uint8Array;
+  /** Per column i of a row-major matrix: keccak256(be64(header) ‖ be64 of each symbol ‖ aux[32·i, 32·i + 32)). */
+  hashLeaves(header: number, symbols: BaseArray, rows: number, aux: Uint8Array | undefined): Uint8Array;
 
-  /** keccak256(digest_{2i} ‖ digest_{2i+1} ‖ 0x01) of digests stored 32 bytes apart and cut to digestBytes. */
+  /** keccak256(digest_{2i} ‖ digest_{2i+1} ‖ 0x01) of digests that lie 32 bytes apart, cut to digestBytes. */
   hashNodes(digests: Uint8Array, digestBytes: number): Uint8Array;
 
+  /** keccak256(prefix ‖ be64(i)) for i < count; 32 bytes each. */
+  counterHashes(prefix: Uint8Array, count: number): Uint8Array;
+
+  /** The same stream as big-endian words, those not below p skipped: `count` uniform elements. */
+  randomElements(prefix: Uint8Array, count: number): BaseArray;
+
   /** One layer of the fraction tree: p = p0·q1 + p1·q0, q = q0·q1 over the halves of the children (SPEC §7 F1). */
-  gkrLayer(p: ExtArray, q: ExtArray): { readonly p: ExtArray; readonly q: ExtArray };
+  fractionLayer(p: ExtArray, q: ExtArray): Fractions;
+  /** The same for the leaves, whose numerators are in the base field. */
+  leafLayer(p: BaseArray, q: ExtArray): Fractions;
+  /** λ·p and q + λ·p. */
+  scaledSum(p: ExtArray, q: ExtArray, lambda: Ext): { readonly scaled: ExtArray; readonly sum: ExtArray };
+  leafScaledSum(p: BaseArray, q: ExtArray, lambda: Ext): { readonly scaled: ExtArray; readonly sum: ExtArray };
 
-  /** Round values of Σ_x eq(x)·f(X,x)·g(X,x); f and g have twice the length of eq and pair x with x + half. */
-  sumcheckRound(eq: ExtArray, f: ExtArray, g: ExtArray): RoundValues;
+  /** Round values of Σ_x eq(rest, x)·f(X,x)·g(X,x), pairing x with x + half; without rest every weight is 1. */
+  productRound(rest: Point | undefined, f: ExtArray, g: ExtArray): RoundValues;
+  /** The same for a0·a1 − b0·b1. */
+  fractionRound(rest: Point, a0: ExtArray, a1: ExtArray, b0: ExtArray, b1: ExtArray): RoundValues;
+  /** The same as productRound without rest, g in the base field. */
+  mixedRound(f: ExtArray, g: BaseArray): RoundValues;
 
-  /** f[x] + r·(f[x + half] − f[x]): binds variable 0. */
+  /** f[x] + r·(f[x + half] − f[x]): binds variable 0. The result takes f's place. */
   fold(f: ExtArray, r: Ext): ExtArray;
+  foldBase(f: BaseArray, r: Ext): ExtArray;
 
-  /** a[x] + b·factor for whole arrays of extension elements. */
-  addScaled(a: ExtArray, b: ExtArray, factor: Ext): ExtArray;
+  /** target[x] += factor·source[x]. */
+  addScaled(target: ExtArray, source: ExtArray, factor: Ext): void;
+  /** target[x] += factor·y^x. */
+  addPowers(target: ExtArray, y: bigint, factor: Ext): void;
+  /** z^x. */
+  powers(z: Ext, count: number): ExtArray;
+  /** factor·eq(point, ·), 2^n entries. */
+  eqTable(point: Point, factor: Ext): ExtArray;
+  /** a[i]·b[j] at i·|b| + j. */
+  outer(a: ExtArray, b: ExtArray): ExtArray;
 
-  /** eq(point, ·), 2^n entries. */
-  eqTable(point: readonly Ext[]): ExtArray;
-
-  /**
-   * Contracts the middle index of base[outer][middle][inner] with weights: out[o][i] = Σ_k base[o][k][i]·weights[k].
-   * With outer = inner = 1 this is a dot product.
-   */
+  /** out[o][i] = Σ_k base[o][k][i]·weights[k]; the middle size is that of weights. */
   bind(base: BaseArray, weights: ExtArray, inner: number): ExtArray;
+  dot(a: ExtArray, b: ExtArray): Ext;
+  /** Writes constant + Σ_k coefficients_k·columns_k. */
+  combine(out: ExtArray, columns: readonly BaseArray[], coefficients: readonly Ext[], constant: Ext): void;
 
-  /** The smallest nonce (as a big-endian u64) whose hash with the seed has `bits` leading zero bits (SPEC §5). */
+  /** The smallest nonce, as a big-endian u64, whose hash with the seed has `bits` leading zero bits (SPEC §5). */
   grind(seed: Uint8Array, bits: number): Uint8Array;
 }

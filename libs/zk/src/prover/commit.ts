@@ -1,0 +1,121 @@
+/** Committing to matrices: rows, codewords, Merkle tree, out-of-domain value (SPEC §2.1). */
+import { extWord } from '../field/bytes.js';
+import * as F from '../field/extension.js';
+import type { Ext } from '../field/extension.js';
+import { LEAF_HEADER } from '../merkle/hash.js';
+import { randomPerRow, type Profile } from '../params.js';
+import type { TreeLayout } from '../relation/tree-layout.js';
+import { oodPoint } from '../verifier/flow/flow.js';
+import type { Commitment } from '../verifier/statement.js';
+import { extAt, toField } from './arrays.js';
+import type { Backend, BaseArray } from './backend.js';
+import type { Columns } from './execute.js';
+import { prfElements, prfPrefix } from './randomness.js';
+
+export interface MerkleTree {
+  /** Digests 32 bytes apart, leaves first, root last. */
+  readonly levels: readonly Uint8Array[];
+  readonly root: Uint8Array;
+}
+
+/** Rows with everything needed to open them. */
+export interface CodedMatrix {
+  readonly rows: number;
+  /** Row-major; data, random coefficients, codewords. */
+  readonly messages: BaseArray;
+  readonly random: BaseArray;
+  readonly codewords: BaseArray;
+}
+
+export interface OpenableTree {
+  readonly matrix: CodedMatrix;
+  readonly tree: MerkleTree;
+  readonly aux?: Uint8Array;
+}
+
+export interface OpenableCommitment extends OpenableTree {
+  readonly commitment: Commitment;
+}
+
+export function buildTree(backend: Backend, leaves: Uint8Array, digestBytes: number): MerkleTree {
+  const levels = [leaves];
+  while (levels.at(-1)!.length > 32) levels.push(backend.hashNodes(levels.at(-1)!, digestBytes));
+  return { levels, root: Uint8Array.from(levels.at(-1)!) };
+}
+
+/** Random coefficients of every row, from the seed of the commitment. */
+export function rowRandomness(backend: Backend, seed: Uint8Array, rows: number, profile: Profile): BaseArray {
+  const t = randomPerRow(profile);
+  const random = backend.base(rows * t);
+  for (let row = 0; row < rows; row++) {
+    const mark = backend.mark();
+    random.set(prfElements(backend, seed, 'row', row, t), row * t);
+    backend.release(mark);
+  }
+  return random;
+}
+
+export function encodeMatrix(backend: Backend, messages: BaseArray, random: BaseArray, profile: Profile): CodedMatrix {
+  const rows = messages.length / 2 ** profile.m;
+  const codewords = backend.encodeRows(messages, random, rows, profile.m, profile.logBlowup);
+  return { rows, messages, random, codewords };
+}
+
+/** Rows of one tree from integer columns and, for the block z, the seed's blind cells. */
+export function layRows(
+  backend: Backend,
+  layout: TreeLayout,
+  columns: Columns,
+  seed: Uint8Array,
+  m: number,
+): BaseArray {
+  const messages = backend.base(layout.rows.length * 2 ** m);
+  const blind = prfElements(backend, seed, 'blind', 0, 4);
+  layout.rows.forEach((row, k) => {
+    for (const { block, blockStart, rowStart, length } of row) {
+      const target = messages.subarray(k * 2 ** m + rowStart, k * 2 ** m + rowStart + length);
+      if (block.kind === 'z') target.set(blind);
+      else setIntegers(target, columns.get(block.name)!, blockStart);
+    }
+  });
+  return messages;
+}
+
+/** Commits to weights or data: the form an enclave, a data owner and a prover share. */
+export function commitColumns(
+  backend: Backend,
+  layout: TreeLayout,
+  profile: Profile,
+  columns: Columns,
+  seed: Uint8Array,
+  jointAux?: Uint8Array,
+): OpenableCommitment {
+  const messages = layRows(backend, layout, columns, seed, profile.m);
+  const random = rowRandomness(backend, seed, layout.rows.length, profile);
+  const matrix = encodeMatrix(backend, messages, random, profile);
+  const leafCount = 2 ** (profile.m + profile.logBlowup);
+  const ownAux = layout.hasAux ? backend.counterHashes(prfPrefix(seed, 'aux', 0), leafCount) : undefined;
+  const aux = jointAux ?? ownAux;
+  const leaves = backend.hashLeaves(LEAF_HEADER[layout.tree], matrix.codewords, matrix.rows, aux);
+  const tree = buildTree(backend, leaves, profile.digestBytes);
+  const ood = oodOf(backend, messages, profile.m, oodPoint(tree.root));
+  return { matrix, tree, ...(aux ? { aux } : {}), commitment: { root: tree.root, ood: extWord(ood) } };
+}
+
+/** Σ_k Σ_j row_k[j]·z^{k·2^m + j}. */
+export function oodOf(backend: Backend, messages: BaseArray, m: number, z: Ext): Ext {
+  const mark = backend.mark();
+  const perRow = backend.bind(messages, backend.powers(z, 2 ** m), 1);
+  const step = F.pow(z, 1n << BigInt(m));
+  let value = F.ZERO;
+  for (let k = perRow.length / 2 - 1; k >= 0; k--) value = F.add(F.mul(value, step), extAt(perRow, k));
+  backend.release(mark);
+  return value;
+}
+
+function setIntegers(target: BaseArray, values: Float64Array, start: number): void {
+  for (let i = 0; i < target.length; i++) {
+    const value = values[start + i]!;
+    if (value !== 0) target[i] = toField(value);
+  }
+}

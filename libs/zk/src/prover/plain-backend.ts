@@ -1,0 +1,274 @@
+/** The backend in bigint arithmetic, straight from the definitions: slow, and the oracle of every kernel. */
+import { keccak_256 } from '@noble/hashes/sha3.js';
+import * as F from '../field/extension.js';
+import type { Ext } from '../field/extension.js';
+import { GENERATOR, P, mul, pow, rootOfUnity } from '../field/goldilocks.js';
+import type { Point } from '../field/multilinear.js';
+import { hasLeadingZeros } from '../transcript/transcript.js';
+import { embed, extAt, setExt } from './arrays.js';
+import type { Backend, BaseArray, ExtArray, Fractions, RoundValues } from './backend.js';
+
+export const plainBackend: Backend = {
+  base: (count) => new BigUint64Array(count),
+  ext: (count) => new BigUint64Array(2 * count),
+  mark: () => 0,
+  release: () => undefined,
+  encodeRows,
+  hashLeaves,
+  hashNodes,
+  counterHashes,
+  randomElements,
+  fractionLayer,
+  leafLayer: (p, q) => fractionLayer(embed(p), q),
+  scaledSum,
+  leafScaledSum: (p, q, lambda) => scaledSum(embed(p), q, lambda),
+  productRound,
+  fractionRound,
+  mixedRound: (f, g) => productRound(undefined, f, embed(g)),
+  fold,
+  foldBase: (f, r) => fold(embed(f), r),
+  addScaled,
+  addPowers,
+  powers,
+  eqTable,
+  outer,
+  bind,
+  dot,
+  combine,
+  grind,
+};
+
+function encodeRows(messages: BaseArray, random: BaseArray, rows: number, m: number, logBlowup: number): BaseArray {
+  const [size, tail] = [2 ** m, random.length / rows];
+  const out = new BigUint64Array(rows * size * 2 ** logBlowup);
+  for (let row = 0; row < rows; row++) {
+    const message = messages.subarray(row * size, (row + 1) * size);
+    const code = encodeRow(message, random.subarray(row * tail, (row + 1) * tail), logBlowup);
+    out.set(code, row * code.length);
+  }
+  return out;
+}
+
+function encodeRow(message: BaseArray, random: BaseArray, logBlowup: number): BaseArray {
+  const size = message.length;
+  const m = Math.log2(size);
+  const out = new BigUint64Array(size * 2 ** logBlowup);
+  const cosetRoot = rootOfUnity(m + logBlowup);
+  let shift = GENERATOR;
+  for (let coset = 0; coset < 2 ** logBlowup; coset++) {
+    const block = out.subarray(coset * size, (coset + 1) * size);
+    const wrap = pow(shift, BigInt(size));
+    let power = 1n;
+    for (let j = 0; j < size; j++) {
+      const coefficient = j < random.length ? (message[j]! + wrap * random[j]!) % P : message[j]!;
+      block[j] = mul(coefficient, power);
+      power = mul(power, shift);
+    }
+    transform(block, rootOfUnity(m));
+    shift = mul(shift, cosetRoot);
+  }
+  return out;
+}
+
+/** Decimation in frequency: natural order in, bit-reversed order out. */
+function transform(block: BaseArray, root: bigint): void {
+  let stepRoot = root;
+  for (let half = block.length / 2; half >= 1; half /= 2) {
+    for (let start = 0; start < block.length; start += 2 * half) {
+      let twiddle = 1n;
+      for (let j = start; j < start + half; j++) {
+        const [a, b] = [block[j]!, block[j + half]!];
+        block[j] = (a + b) % P;
+        block[j + half] = ((a + P - b) * twiddle) % P;
+        twiddle = mul(twiddle, stepRoot);
+      }
+    }
+    stepRoot = mul(stepRoot, stepRoot);
+  }
+}
+
+function hashLeaves(header: number, symbols: BaseArray, rows: number, aux: Uint8Array | undefined): Uint8Array {
+  const count = symbols.length / rows;
+  const symbolsEnd = 8 + 8 * rows;
+  const bytes = new Uint8Array(symbolsEnd + (aux ? 32 : 0));
+  const view = new DataView(bytes.buffer);
+  view.setBigUint64(0, BigInt(header));
+  const out = new Uint8Array(32 * count);
+  for (let i = 0; i < count; i++) {
+    for (let row = 0; row < rows; row++) view.setBigUint64(8 + 8 * row, symbols[row * count + i]!);
+    if (aux) bytes.set(aux.subarray(32 * i, 32 * i + 32), symbolsEnd);
+    out.set(keccak_256(bytes), 32 * i);
+  }
+  return out;
+}
+
+function hashNodes(digests: Uint8Array, digestBytes: number): Uint8Array {
+  const out = new Uint8Array(digests.length / 2);
+  const bytes = new Uint8Array(2 * digestBytes + 1);
+  bytes[2 * digestBytes] = 1;
+  for (let i = 0; i < out.length / 32; i++) {
+    bytes.set(digests.subarray(64 * i, 64 * i + digestBytes), 0);
+    bytes.set(digests.subarray(64 * i + 32, 64 * i + 32 + digestBytes), digestBytes);
+    out.set(keccak_256(bytes), 32 * i);
+  }
+  return out;
+}
+
+function counterHashes(prefix: Uint8Array, count: number): Uint8Array {
+  const bytes = new Uint8Array(prefix.length + 8);
+  bytes.set(prefix);
+  const view = new DataView(bytes.buffer);
+  const out = new Uint8Array(32 * count);
+  for (let i = 0; i < count; i++) {
+    view.setBigUint64(prefix.length, BigInt(i));
+    out.set(keccak_256(bytes), 32 * i);
+  }
+  return out;
+}
+
+function randomElements(prefix: Uint8Array, count: number): BaseArray {
+  const out = new BigUint64Array(count);
+  const bytes = new Uint8Array(prefix.length + 8);
+  bytes.set(prefix);
+  for (let written = 0, block = 0n; written < count; block++) {
+    new DataView(bytes.buffer).setBigUint64(prefix.length, block);
+    const words = new DataView(keccak_256(bytes).buffer);
+    for (let k = 0; k < 4 && written < count; k++) {
+      const word = words.getBigUint64(8 * k);
+      if (word < P) out[written++] = word;
+    }
+  }
+  return out;
+}
+
+function fractionLayer(p: ExtArray, q: ExtArray): Fractions {
+  const half = p.length / 4;
+  const out = { p: new BigUint64Array(2 * half), q: new BigUint64Array(2 * half) };
+  for (let x = 0; x < half; x++) {
+    const [q0, q1] = [extAt(q, x), extAt(q, x + half)];
+    setExt(out.p, x, F.add(F.mul(extAt(p, x), q1), F.mul(extAt(p, x + half), q0)));
+    setExt(out.q, x, F.mul(q0, q1));
+  }
+  return out;
+}
+
+function scaledSum(p: ExtArray, q: ExtArray, lambda: Ext): { scaled: ExtArray; sum: ExtArray } {
+  const scaled = new BigUint64Array(p.length);
+  addScaled(scaled, p, lambda);
+  const sum = q.slice();
+  addScaled(sum, scaled, F.ONE);
+  return { scaled, sum };
+}
+
+function productRound(rest: Point | undefined, f: ExtArray, g: ExtArray): RoundValues {
+  const weights = rest ? eqTable(rest, F.ONE) : undefined;
+  const half = f.length / 4;
+  let [d, e] = [F.ZERO, F.ZERO];
+  for (let x = 0; x < half; x++) {
+    const [f0, f1, g0, g1] = [extAt(f, x), extAt(f, x + half), extAt(g, x), extAt(g, x + half)];
+    const rise = F.sub(F.mul(f1, g1), F.mul(f0, g0));
+    const bend = F.mul(F.sub(f1, f0), F.sub(g1, g0));
+    d = F.add(d, weights ? F.mul(extAt(weights, x), rise) : rise);
+    e = F.add(e, weights ? F.mul(extAt(weights, x), bend) : bend);
+  }
+  return { d, e };
+}
+
+function fractionRound(rest: Point, a0: ExtArray, a1: ExtArray, b0: ExtArray, b1: ExtArray): RoundValues {
+  const [a, b] = [productRound(rest, a0, a1), productRound(rest, b0, b1)];
+  return { d: F.sub(a.d, b.d), e: F.sub(a.e, b.e) };
+}
+
+function fold(f: ExtArray, r: Ext): ExtArray {
+  const half = f.length / 4;
+  const out = new BigUint64Array(2 * half);
+  for (let x = 0; x < half; x++) {
+    const low = extAt(f, x);
+    setExt(out, x, F.add(low, F.mul(r, F.sub(extAt(f, x + half), low))));
+  }
+  return out;
+}
+
+function addScaled(target: ExtArray, source: ExtArray, factor: Ext): void {
+  for (let x = 0; x < source.length / 2; x++) {
+    setExt(target, x, F.add(extAt(target, x), F.mul(extAt(source, x), factor)));
+  }
+}
+
+function addPowers(target: ExtArray, y: bigint, factor: Ext): void {
+  let power = factor;
+  for (let x = 0; x < target.length / 2; x++) {
+    setExt(target, x, F.add(extAt(target, x), power));
+    power = F.scale(power, y);
+  }
+}
+
+function powers(z: Ext, count: number): ExtArray {
+  const out = new BigUint64Array(2 * count);
+  let power = F.ONE;
+  for (let x = 0; x < count; x++) {
+    setExt(out, x, power);
+    power = F.mul(power, z);
+  }
+  return out;
+}
+
+function eqTable(point: Point, factor: Ext): ExtArray {
+  let table: ExtArray = BigUint64Array.of(factor.c0, factor.c1);
+  for (const coordinate of point) {
+    const complement = F.sub(F.ONE, coordinate);
+    table = outer(table, BigUint64Array.of(complement.c0, complement.c1, coordinate.c0, coordinate.c1));
+  }
+  return table;
+}
+
+function outer(a: ExtArray, b: ExtArray): ExtArray {
+  const [rows, columns] = [a.length / 2, b.length / 2];
+  const out = new BigUint64Array(2 * rows * columns);
+  for (let i = 0; i < rows; i++) {
+    const factor = extAt(a, i);
+    for (let j = 0; j < columns; j++) setExt(out, i * columns + j, F.mul(factor, extAt(b, j)));
+  }
+  return out;
+}
+
+function bind(base: BaseArray, weights: ExtArray, inner: number): ExtArray {
+  const middle = weights.length / 2;
+  const outerSize = base.length / (middle * inner);
+  const out = new BigUint64Array(2 * outerSize * inner);
+  for (let o = 0; o < outerSize; o++) {
+    for (let i = 0; i < inner; i++) {
+      let [c0, c1] = [0n, 0n];
+      for (let k = 0; k < middle; k++) {
+        const value = base[(o * middle + k) * inner + i]!;
+        if (value === 0n) continue;
+        c0 += value * weights[2 * k]!;
+        c1 += value * weights[2 * k + 1]!;
+      }
+      setExt(out, o * inner + i, { c0: c0 % P, c1: c1 % P });
+    }
+  }
+  return out;
+}
+
+function dot(a: ExtArray, b: ExtArray): Ext {
+  let total = F.ZERO;
+  for (let i = 0; i < a.length / 2; i++) total = F.add(total, F.mul(extAt(a, i), extAt(b, i)));
+  return total;
+}
+
+function combine(out: ExtArray, columns: readonly BaseArray[], coefficients: readonly Ext[], constant: Ext): void {
+  for (let x = 0; x < out.length / 2; x++) {
+    setExt(out, x, F.add(constant, F.sum(columns.map((column, k) => F.scale(coefficients[k]!, column[x]!)))));
+  }
+}
+
+function grind(seed: Uint8Array, bits: number): Uint8Array {
+  const bytes = new Uint8Array(40);
+  bytes.set(seed);
+  const view = new DataView(bytes.buffer);
+  for (let nonce = 0n; ; nonce++) {
+    view.setBigUint64(32, nonce);
+    if (hasLeadingZeros(keccak_256(bytes), bits)) return bytes.slice(32);
+  }
+}
