@@ -100,9 +100,16 @@ export const LeaseCheckpoint = z.object({
 export type LeaseCheckpoint = z.infer<typeof LeaseCheckpoint>;
 
 export const Delivery = z.object({
+  /** `keyCommit` commits to the reveal key (settlement §12); without it the bundle waits for the chain to show the key. */
   result: z.object({ blob: Hex32, bytes: z.int().min(1).max(blobBytesMax), keyCommit: Hex32.optional() }),
   /** The run that the seal signs, settlement §3. */
-  run: FlatJson,
+  run: z.object({
+    upTo: z.int().min(0).max(segmentsMax),
+    outcome: z.union([z.literal(0), z.literal(1), z.literal(2)]),
+    bordersRoot: Hex32,
+    last: Hex32,
+    delivery: Hex32,
+  }),
   seal: base64(sealBytesMax),
   /** Borders 0…K as weights digests, settlement §2. */
   borders: z

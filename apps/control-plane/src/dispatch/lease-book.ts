@@ -11,6 +11,7 @@ import { OutboxRelay } from '../events/outbox-relay.js';
 import { JobJournal, type Cause } from '../jobs/journal.js';
 import { Nodes } from '../nodes/nodes.service.js';
 import { refusal } from '../problem/codes.js';
+import { EscrowProjection } from '../settlement/escrow-projection.js';
 import { CONFIG } from '../tokens.js';
 
 export interface Held {
@@ -33,6 +34,7 @@ export class LeaseBook {
     private readonly database: DataSource,
     private readonly journal: JobJournal,
     private readonly nodes: Nodes,
+    private readonly projection: EscrowProjection,
     private readonly relay: OutboxRelay,
     private readonly clock: Clock,
     @Inject(CONFIG) private readonly config: Config,
@@ -81,6 +83,7 @@ export class LeaseBook {
     if (mayRetry) await this.journal.apply(manager, job, 'lose', full, { leaseId: null, attempt: job.attempt + 1 });
     else if (isBeforeKey && !ending.retry) await this.journal.apply(manager, job, 'refuse', full, { leaseId: null });
     else await this.journal.apply(manager, job, 'fail', full, { leaseId: null });
+    await this.projection.project(manager, job);
   }
 
   async close(manager: EntityManager, lease: Lease, state: LeaseState, code: string | null): Promise<void> {

@@ -35,11 +35,11 @@ export class SessionReports {
     const before = await this.leases.hold(principal, message, async (held) => {
       const earlier = await this.earlierVerdict(held, evidence);
       if (earlier === null) nextState(held.job.state as JobState, 'attest');
-      return { earlier, jobId: held.job.id, policy: held.job.policy, spec: held.job.spec };
+      return { earlier, policy: held.job.policy };
     });
     if (before.earlier !== null) return before.earlier;
     const at = this.clock.at();
-    const verdict = await this.appraiser.appraise({ ...before, evidence, at });
+    const verdict = await this.appraiser.appraise({ policy: before.policy, evidence, at });
     return this.leases.hold(principal, message, (held) => this.store(principal, held, evidence, verdict, at));
   }
 

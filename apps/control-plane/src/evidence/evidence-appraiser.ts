@@ -18,8 +18,6 @@ export interface EvidenceAppraiser {
   appraise(input: {
     readonly evidence: Uint8Array;
     readonly policy: Uint8Array;
-    /** The job spec's bytes: policy, assurance and settlement that the session must fit. */
-    readonly spec: Uint8Array;
     readonly at: number;
   }): Promise<EvidenceVerdict>;
 }

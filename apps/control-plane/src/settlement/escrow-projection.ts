@@ -124,7 +124,9 @@ export function triggerOf(job: JobState, escrow: EscrowState): JobTrigger | null
   const isLive = liveStates.includes(escrow);
   if (job === 'delivered' && !isLive) return escrow === 'settled' ? 'settle' : 'dispute';
   if (job === 'settled' && escrow !== 'settled') return 'reorganise';
-  const isOpen = job === 'submitted' || leasedStates.some((state) => state === job);
-  if (isOpen && !isLive && escrow !== 'settled') return escrow === 'aborted' ? 'cancel' : 'fail';
+  const isLeased = leasedStates.some((state) => state === job);
+  // A node that stopped the run on chain reports the cause itself; its lease decides.
+  if (escrow === 'settled' || (isLeased && escrow === 'stopped')) return null;
+  if (!isLive && (isLeased || job === 'submitted')) return escrow === 'aborted' ? 'cancel' : 'fail';
   return null;
 }
