@@ -25,7 +25,11 @@ export interface FakeOptions {
   /** Who signs the collateral; the PCK must never pass. */
   readonly collateralSigner?: 'tcbSigner' | 'pck';
   readonly crlNextUpdate?: Date;
+  /** Adds an outdated list of the PCK CA, empty or naming the PCK. */
+  readonly olderPckList?: 'empty' | 'pck';
   readonly qeAttributes?: Uint8Array;
+  /** The last 32 bytes of the QE's report data; zero in a good quote. */
+  readonly qeReportDataTail?: Uint8Array;
 }
 
 const der = (tag: number, ...parts: Uint8Array[]): Buffer => {
@@ -184,6 +188,7 @@ export async function fakeIntel(options: FakeOptions = {}) {
   qeReport.set(u16(2), 256);
   qeReport.set(u16(4), 258);
   qeReport.set(createHash('sha256').update(attestationKey).update(authData).digest(), 320);
+  qeReport.set(options.qeReportDataTail ?? [], 352);
 
   const vendor = Buffer.from('939a7233f79c4ca9940a0db3957f0607', 'hex');
   const header = Buffer.concat([
@@ -230,6 +235,9 @@ export async function fakeIntel(options: FakeOptions = {}) {
     crls: [
       await crl(root, revoked === pck ? undefined : revoked, nextUpdate),
       await crl(pckCa, revoked === pck ? pck : undefined, nextUpdate),
+      ...(options.olderPckList
+        ? [await crl(pckCa, options.olderPckList === 'pck' ? pck : undefined, new Date('2025-02-01T00:00:00Z'))]
+        : []),
     ],
   };
 }

@@ -144,14 +144,16 @@ function checkDates(code: string, window: { issueDate: number; nextUpdate: numbe
 }
 
 export interface Revocation {
+  /** The worst state of any certificate. */
   readonly state: RevocationState;
-  /** The lists that decided, one per issuer. */
+  /** The lists of the issuers in question. */
   readonly lists: readonly Crl[];
 }
 
 /**
- * Looks every certificate up in the list of its issuer; `unknown` where that list was not supplied.
- * @param crls      DER
+ * Looks every certificate up in the lists of its issuer; `unknown` where none was supplied. A revocation counts wherever
+ * it is found; otherwise one current list suffices.
+ * @param crls      DER; lists of other issuers have no weight
  * @param subjects  certificate and the verified issuer of it
  * @throws Rejection CRL_*, X509_SIGNATURE when a list of one of these issuers is not authentic
  */
@@ -162,18 +164,18 @@ export async function readRevocation(
 ): Promise<Revocation> {
   const parsed = crls.map(parseCrl);
   const lists = new Set<Crl>();
-  const states = new Set<RevocationState>();
+  const states: RevocationState[] = [];
   for (const { certificate, issuer } of subjects) {
     const own = parsed.filter((crl) => equalBytes(crl.issuer, issuer.subject));
-    if (own.length === 0) states.add('unknown');
-    for (const crl of own) {
+    for (const crl of own.filter((list) => !lists.has(list))) {
       await verifyCrl(crl, issuer);
       lists.add(crl);
-      states.add(revocationOf(crl, [certificate.serial], at));
     }
+    const found = own.map((crl) => revocationOf(crl, [certificate.serial], at));
+    states.push((['revoked', 'good', 'stale'] as const).find((state) => found.includes(state)) ?? 'unknown');
   }
-  const worst = (['revoked', 'unknown', 'stale', 'good'] as const).find((state) => states.has(state));
-  return { state: worst ?? 'unknown', lists: [...lists] };
+  const worst = (['revoked', 'unknown', 'stale'] as const).find((state) => states.includes(state));
+  return { state: worst ?? 'good', lists: [...lists] };
 }
 
 function missing(code: string, expected: string, got: string): never {

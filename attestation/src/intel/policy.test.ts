@@ -132,6 +132,7 @@ describe('a made-up Intel platform', () => {
     ['another quoting enclave', { qeIdentity: { mrsigner: 'dd'.repeat(32) } }, 'QUOTE_QE_MISMATCH'],
     ['another product of the signer', { qeIdentity: { isvprodid: 3 } }, 'QUOTE_QE_MISMATCH'],
     ['a debug quoting enclave', { qeAttributes: bytes(0x13) }, 'QUOTE_QE_MISMATCH'],
+    ['report data of the QE with a tail', { qeReportDataTail: bytes(1) }, 'QUOTE_ATTESTATION_KEY'],
     ['another miscselect', { qeIdentity: { miscselect: '00000001' } }, 'QUOTE_QE_MISMATCH'],
   ];
   for (const [what, options, code] of forged.filter(([, , code]) => code !== '')) {
@@ -154,6 +155,19 @@ describe('a made-up Intel platform', () => {
     const verdict = await judge({ ...request, crls: [request.crls[0]!, other.crls[1]!] });
     expect(verdict.failed).toContain('X509_SIGNATURE forged');
     expect(verdict.tier).toBe('contraindicated');
+  });
+
+  it('takes a current list beside an outdated one, but never overlooks a revocation', async () => {
+    expect(await judge(await fakeIntel({ olderPckList: 'empty' }))).toEqual(affirmed);
+    expect((await judge(await fakeIntel({ olderPckList: 'pck' }))).failed).toEqual(['QUOTE_REVOKED refused']);
+    const request = await fakeIntel();
+    expect((await judge({ ...request, crls: [request.crls[0]!] })).failed).toEqual(['QUOTE_REVOKED missing']);
+    expect((await judge({ ...request, crls: [request.crls[1]!] })).failed).toEqual(['QUOTE_REVOKED missing']);
+  });
+
+  it('tells until when its material holds', async () => {
+    const { claims } = await verifyQuote(await fakeIntel());
+    expect(claims?.notAfter).toBe(Date.parse('2025-07-01T00:00:00Z') / 1000);
   });
 
   it('is forged under another root', async () => {

@@ -37,6 +37,8 @@ export interface QuoteClaims {
   readonly revocation: Revocation;
   /** Absent when the collateral was. */
   readonly tcb?: TcbJudgement;
+  /** Unix seconds: when the first certificate, document or list that this rests on ends. */
+  readonly notAfter: number;
 }
 
 const core = {
@@ -202,7 +204,9 @@ async function addCollateral(request: QuoteRequest, genuine: Genuine, book: Supp
     );
   });
   const tcb = info && identity && judgeTcb(info, pck.tcb, quote.body, qeLevel);
-  return { quote, body: quote.body, pck, strayBytes, revocation, ...(tcb && { tcb }) };
+  const ends = [info, identity, ...revocation.lists].flatMap((dated) => dated?.nextUpdate ?? []);
+  const notAfter = Math.min(...path.map((certificate) => certificate.notAfter), ...ends);
+  return { quote, body: quote.body, pck, strayBytes, revocation, notAfter, ...(tcb && { tcb }) };
 }
 
 function checkQe(quote: Quote, identity: QeIdentity | undefined, book: SuppliedBook): SvnLevel | undefined {

@@ -1,9 +1,13 @@
-/** Runner for folders of Intel quotes: file `quote`, with `collateral` or with single documents and lists. */
-import { fromUtf8 } from '../bytes.js';
+/**
+ * Runner for folders of Intel quotes: file `quote`, with `collateral` or with single documents and lists; `hclReport`
+ * where a paravisor chose the report data.
+ */
+import { fromUtf8, toHex } from '../bytes.js';
 import { openChecks, tierOf, type CheckRule } from '../appraisal/checks.js';
 import { parseCollateralBundle, readPcsResponse, type QuoteCollateral } from '../intel/collateral.js';
 import { appraiseQuote, neutralQuotePolicy } from '../intel/policy.js';
 import { verifyQuote } from '../intel/verify.js';
+import { checkHclBinding, parseHclReport } from '../snp/hcl.js';
 import { parsePemCertificates } from '../x509/certificate.js';
 import type { SampleEntry, SampleRunner } from './types.js';
 
@@ -15,21 +19,38 @@ const rules = {
     source: 'Intel PCS API version 4',
     action: 'fetch the collateral again',
   },
+  HCL_REPORT_DATA: {
+    claim: 'instance-identity',
+    expected: 'SHA-256 of the runtime claims',
+    rule: 'The quote covers the paravisor’s runtime claims.',
+    source: 'tee-evidence §2.12',
+    action: 'collect quote and paravisor report together',
+  },
 } satisfies Record<string, CheckRule>;
 
 export const runIntelSample: SampleRunner = async (entry) => {
   const pins = new Set(entry.anchors.flatMap(parsePemCertificates).map(({ spkiSha256 }) => spkiSha256));
   const book = openChecks(rules);
   let material: Material = {};
-  const readable = await book.attempt('QUOTE_COLLATERAL_FORMAT', () => {
+  await book.attempt('QUOTE_COLLATERAL_FORMAT', () => {
     material = readMaterial(entry);
     return `${entry.files.size - 1} files beside the quote`;
   });
   const quote = entry.files.get('quote') ?? new Uint8Array();
   const verified = await verifyQuote({ quote, at: entry.at, pins, ...material });
+  const hcl = entry.files.get('hclReport');
+  if (hcl === undefined || verified.claims === undefined) book.drop('HCL_REPORT_DATA');
+  else {
+    const { reportData } = verified.claims.body.report;
+    await book.attempt('HCL_REPORT_DATA', () => {
+      checkHclBinding(parseHclReport(hcl), reportData);
+      return toHex(reportData);
+    });
+  }
   const policyChecks = verified.claims ? appraiseQuote(verified.claims, neutralQuotePolicy) : [];
   const checks = [...book.checks(), ...verified.checks, ...policyChecks];
-  return { authentic: readable && verified.authenticity === 'authentic', appraisal: tierOf(checks), checks };
+  const forged = book.checks().some(({ status }) => status === 'forged');
+  return { authentic: !forged && verified.authenticity === 'authentic', appraisal: tierOf(checks), checks };
 };
 
 interface Material {
