@@ -82,11 +82,13 @@ export async function verifyNras(request: NrasRequest): Promise<NrasOpinion> {
   await book.attempt('NVIDIA_NRAS_SUBMODULES', () => checkSubmodules(tokens));
   const nonces = [...new Set(tokens.map((token) => String(token.claims['eat_nonce']).toLowerCase()))];
   const wanted = request.nonce === undefined ? nonces[0]! : toHex(request.nonce);
-  book.settle('NVIDIA_NRAS_NONCE', nonces.join() === wanted ? 'met' : 'forged', nonces.join(' '), wanted);
+  // Tokens that answer somebody else's question are authentic, and refused here.
+  const outcome = nonces.length > 1 ? 'forged' : nonces[0] === wanted ? 'met' : 'refused';
+  book.settle('NVIDIA_NRAS_NONCE', outcome, nonces.join(' '), wanted);
   const times = tokens.map(({ claims }) => [seconds(claims['nbf']), seconds(claims['exp'])] as const);
   const current = times.every(([begin, end]) => begin <= request.at && request.at <= end);
   book.settle('NVIDIA_NRAS_TIME', current ? 'met' : 'missing', times.map(String).join(' '), `${request.at}`);
-  const authenticity = authenticityOf(book.checks());
+  const authenticity = authenticityOf(book.checks().filter((check) => check.status !== 'refused'));
   const result = { kind: 'nvidia-nras', authenticity, checks: book.checks() } as const;
   if (authenticity !== 'authentic') return result;
   const [overall, ...gpus] = tokens as [Token, ...Token[]];
