@@ -7,8 +7,21 @@ export interface ControlPlaneApi {
   getBytes(path: string): Promise<Uint8Array>;
   post<T>(path: string, body: unknown): Promise<T>;
   put(path: string, body: Uint8Array): Promise<void>;
-  /** Server-sent events; ends when the server ends the stream. Reconnects from the last event id. */
-  events(path: string, onEvent: (event: { type: string; data: unknown }) => boolean): Promise<void>;
+  /**
+   * Follows server-sent events; after a broken stream it goes on from the last event id.
+   * @param ended  asked when the server has ended the stream: whether there is nothing more to come
+   */
+  events(
+    path: string,
+    onEvent: (event: ServerEvent) => void,
+    ended: () => Promise<boolean>,
+    stop: AbortSignal,
+  ): Promise<void>;
+}
+
+export interface ServerEvent {
+  readonly type: string;
+  readonly data: unknown;
 }
 
 export function createApi(url: string, apiKey: string): ControlPlaneApi {
@@ -39,15 +52,17 @@ export function createApi(url: string, apiKey: string): ControlPlaneApi {
       const headers = { 'content-type': 'application/octet-stream' };
       await call(path, { method: 'PUT', headers, body: body as Uint8Array<ArrayBuffer> });
     },
-    async events(path, onEvent) {
+    async events(path, onEvent, ended, stop) {
       let lastId = '';
-      for (;;) {
+      while (!stop.aborted) {
         const headers = { accept: 'text/event-stream', ...(lastId && { 'last-event-id': lastId }) };
         const response = await call(path, { headers });
         for await (const event of eventsOf(response.body!)) {
           if (event.id !== '') lastId = event.id;
-          if (onEvent({ type: event.type, data: JSON.parse(event.data) })) return;
+          onEvent({ type: event.type, data: JSON.parse(event.data) });
+          if (stop.aborted) return;
         }
+        if (await ended()) return;
         await new Promise((resolve) => setTimeout(resolve, 200));
       }
     },

@@ -8,6 +8,7 @@ import {
   datasetManifestJson,
   encodeTerms,
   fromHex,
+  keyCommitment,
   parseDatasetManifest,
   parseTermsJson,
   Rejection,
@@ -166,7 +167,7 @@ async function deliver(
   const blob = await parts.store.putBlob(result.ciphertext);
   await parts.controlPlane.send(pattern.leaseDeliver, {
     ...lease,
-    result: { blob, bytes: result.ciphertext.length },
+    result: { blob, bytes: result.ciphertext.length, keyCommit: hex(keyCommitment(result.revealKey)) },
     run: runJson(result.run),
     seal: base64(result.seal),
     borders: result.borders.map(hex),

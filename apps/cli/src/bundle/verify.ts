@@ -1,0 +1,52 @@
+/** Verifies a bundle file alone: no network, no clock unless asked; and recomputes the start weights from the manifest. */
+import {
+  decodeTerms,
+  parseJobSpec,
+  toHex,
+  verifyBundle,
+  weightsDigest,
+  type BundleVerdict,
+  type Check,
+} from '#attestation';
+import { commitWeights, initialWeights, parseManifestText } from '#libs/step';
+import { readBytes } from '../files.js';
+import { readPolicy } from '../policy.js';
+
+export interface VerifyOptions {
+  /** Policy file; absent: the policy that the job was submitted under. */
+  readonly policy?: string;
+  /** Unix seconds; absent: as of the time at which the evidence was fresh. */
+  readonly at?: number;
+}
+
+const bundleBytesMax = 16 * 1024 * 1024;
+
+/** @throws ConfigurationError FILE_*; Rejection where the file is no bundle at all */
+export async function verifyBundleFile(file: string, options: VerifyOptions): Promise<BundleVerdict> {
+  const verdict = await verifyBundle({
+    bundle: readBytes(file, bundleBytesMax),
+    ...(options.policy !== undefined && { policy: readPolicy(options.policy).policy }),
+    ...(options.at !== undefined && { at: options.at }),
+  });
+  const start = checkStart(verdict);
+  const tier = start.status === 'met' ? verdict.tier : 'contraindicated';
+  return { ...verdict, tier, checks: [start, ...verdict.checks] };
+}
+
+/** The escrow's start weights are those that the manifest's seed gives (fixed-point §9). */
+function checkStart({ bundle }: BundleVerdict): Check {
+  const spec = parseJobSpec(bundle.spec);
+  const manifest = parseManifestText(spec.manifest);
+  const expected = toHex(weightsDigest(commitWeights(spec.scheme, manifest, initialWeights(manifest))));
+  const got = toHex(decodeTerms(bundle.terms).initialWeights);
+  return {
+    code: 'BUNDLE_START',
+    claim: 'executables',
+    status: got === expected ? 'met' : 'forged',
+    got,
+    expected,
+    rule: "The run starts from the weights that the manifest's seed gives.",
+    source: 'fixed-point §9',
+    action: got === expected ? '' : 'do not rely on this bundle: the start weights are not the announced ones',
+  };
+}

@@ -1,0 +1,67 @@
+/** `veritrain bundle verify`. */
+import { InvalidArgumentError, type Command } from 'commander';
+import type { BundleVerdict, Check } from '#attestation';
+import { verifyBundleFile } from '../bundle/verify.js';
+import { printResult, table, type OutputOptions } from '../output.js';
+
+interface VerifyCommandOptions extends OutputOptions {
+  readonly policy?: string;
+  readonly at?: number;
+}
+
+export function addBundleCommands(program: Command): void {
+  const bundle = program.command('bundle').description('evidence bundles');
+  bundle
+    .command('verify')
+    .argument('<file>', 'an evidence bundle')
+    .description('verify a bundle from the file alone and explain every check')
+    .option('--policy <file>', 'your own appraisal policy; else the one the job was submitted under')
+    .option('--at <unix>', 'judge as of this time; else as of when the evidence was fresh', unixSeconds)
+    .option('--json', 'print one JSON document')
+    .action(async (file: string, options: VerifyCommandOptions) => {
+      const verdict = await verifyBundleFile(file, options);
+      const ok = verdict.tier === 'affirming' || verdict.tier === 'warning';
+      printResult(options, { ok, ...verdictJson(verdict) }, () => readable(verdict));
+      if (!ok) process.exitCode = 1;
+    });
+}
+
+export function unixSeconds(text: string): number {
+  if (!/^\d{1,12}$/.test(text)) throw new InvalidArgumentError('unix seconds, a whole number');
+  return Number(text);
+}
+
+function verdictJson(verdict: BundleVerdict): Record<string, unknown> {
+  const { tier, simulated, jobId, escrowId, datasetRoot, result, steps, checks } = verdict;
+  const transactions = verdict.bundle.settlement.transactions.map(({ call, hash }) => ({
+    call,
+    hash: `0x${Buffer.from(hash).toString('hex')}`,
+  }));
+  return { tier, simulated, jobId, escrowId, datasetRoot, result, steps, checks, transactions };
+}
+
+const marks: Readonly<Record<Check['status'], string>> = {
+  met: '✓',
+  warned: '!',
+  refused: '✗',
+  forged: '✗',
+  missing: '?',
+  'not-checked': '–',
+};
+
+function readable(verdict: BundleVerdict): string {
+  const lines = verdict.checks.map(
+    ({ status, code, rule, got, expected, action }) =>
+      `${marks[status]} ${code}: ${rule}` +
+      (status === 'met' ? '' : `\n    ${status}; expected ${expected}, got ${got}${action && `\n    ${action}`}`),
+  );
+  const head = table([
+    ['verdict', verdict.tier],
+    ['hardware', verdict.simulated ? 'SIMULATED: this shows the software, not a machine' : 'as attested'],
+    ['job', verdict.jobId],
+    ['data set root', verdict.datasetRoot],
+    ['result', verdict.result],
+    ['steps', String(verdict.steps)],
+  ]);
+  return `${lines.join('\n')}\n\n${head}`;
+}

@@ -1,0 +1,68 @@
+/** Watches a job until it is where the caller wants it, or at its end. */
+import { Rejection } from '#attestation';
+import type { ControlPlaneApi, ServerEvent } from '../api.js';
+
+export interface JobView {
+  readonly id: string;
+  readonly state: string;
+  readonly code: string | null;
+  readonly reason: Readonly<Record<string, unknown>> | null;
+  readonly escrowId: string;
+  readonly escrowState: string;
+  readonly funded: boolean;
+  readonly steps: number;
+  readonly attempt: number;
+  readonly progress: {
+    readonly step: number;
+    readonly of: number;
+    readonly loss: number | null;
+    readonly accuracy: number | null;
+    readonly samplesPerSecond: number | null;
+  } | null;
+  readonly settlementTransaction: string | null;
+  /** Seconds by phase, as the node reported them at delivery. */
+  readonly timings: Readonly<Record<string, number>> | null;
+  readonly createdAt: string;
+  readonly updatedAt: string;
+}
+
+const endStates = ['settled', 'refused', 'failed', 'expired', 'cancelled', 'disputed'];
+
+/**
+ * @param wanted  states to return in; empty: any end
+ * @throws Rejection JOB_ENDED with the job's own code when it ends elsewhere
+ */
+export async function followJob(
+  jobId: string,
+  api: ControlPlaneApi,
+  onEvent: (event: ServerEvent) => void,
+  wanted: readonly string[] = [],
+): Promise<JobView> {
+  const targets = wanted.length === 0 ? endStates : wanted;
+  const stop = new AbortController();
+  let job = await api.get<JobView>(`jobs/${jobId}`);
+  if (!targets.includes(job.state) && !endStates.includes(job.state)) {
+    await api.events(
+      `jobs/${jobId}/events`,
+      (event) => {
+        onEvent(event);
+        if (stateOf(event) !== null && targets.includes(stateOf(event)!)) stop.abort();
+      },
+      async () => endStates.includes((await api.get<JobView>(`jobs/${jobId}`)).state),
+      stop.signal,
+    );
+    job = await api.get<JobView>(`jobs/${jobId}`);
+  }
+  if (wanted.length === 0 || wanted.includes(job.state) || job.state === 'settled') return job;
+  throw new Rejection(job.code ?? 'JOB_ENDED', {
+    expected: `the job to be ${wanted.join(' or ')}`,
+    got: `${job.state}${job.reason === null ? '' : `: ${JSON.stringify(job.reason)}`}`,
+    rule: 'job states',
+    action: 'read the reason; money in escrow goes back as settlement §9 says',
+  });
+}
+
+/** The state that a `state` event leads to. */
+function stateOf({ type, data }: ServerEvent): string | null {
+  return type === 'state' ? String((data as { to: unknown }).to) : null;
+}

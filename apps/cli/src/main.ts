@@ -1,0 +1,24 @@
+/** The command line `veritrain`. */
+import { Command, CommanderError } from 'commander';
+import { addBundleCommands } from './commands/bundle.js';
+import { addDatasetCommands } from './commands/dataset.js';
+import { addDemoCommand } from './commands/demo.js';
+import { addTrainCommand } from './commands/train.js';
+import { reportFailure } from './output.js';
+
+const program = new Command('veritrain')
+  .description('training you can prove: seal data, submit jobs, verify evidence')
+  .version('0.1.0')
+  .exitOverride()
+  .configureOutput({ writeOut: (text) => void process.stdout.write(text) });
+addDemoCommand(program);
+addDatasetCommands(program);
+addTrainCommand(program);
+addBundleCommands(program);
+
+try {
+  await program.parseAsync();
+} catch (error) {
+  if (error instanceof CommanderError) process.exitCode = error.exitCode;
+  else reportFailure(error, process.argv.includes('--json'));
+}
