@@ -69,7 +69,7 @@ abstract contract Duties is Running {
         j.openDuties += 1;
         c.challenger = msg.sender;
         c.deadline = deadline;
-        emit DutyOpened(id, segment, msg.sender, deadline);
+        emit DutyOpened(id, segment, msg.sender, deadline, terms.bond);
         _pull(terms.token, terms.bond);
     }
 

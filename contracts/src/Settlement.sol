@@ -77,7 +77,7 @@ contract Settlement is Opening, Duties {
         _inTime(j.ackUntil);
         j.flags |= FLAG_MISSING;
         j.ackUntil = uint40(block.timestamp + terms.windows.ack);
-        emit CiphertextMissing(id, j.ackUntil);
+        emit CiphertextMissing(id, j.ackUntil, terms.bondFee);
         _pull(terms.token, terms.bondFee);
     }
 

@@ -27,13 +27,15 @@ interface SettlementEvents {
     );
     event SetDue(bytes32 indexed job, bool all, uint256 deadline);
     event SampleDrawn(bytes32 indexed job, bytes32 seed, bool fromBlock, uint256 deadline);
-    event DutyOpened(bytes32 indexed job, uint256 indexed segment, address indexed challenger, uint256 deadline);
+    event DutyOpened(
+        bytes32 indexed job, uint256 indexed segment, address indexed challenger, uint256 deadline, uint256 bond
+    );
     event DutyDischarged(bytes32 indexed job, uint256 indexed segment, bytes4 selector, address by);
     event BondRefunded(bytes32 indexed job, uint256 indexed segment, address indexed challenger, uint256 amount);
     event Escalated(bytes32 indexed job, address key);
     event VoucherPaid(bytes32 indexed job, uint256 cumulative);
     event PrefixPaid(bytes32 indexed job, uint256 segments, uint256 cumulative);
-    event CiphertextMissing(bytes32 indexed job, uint256 answerBy);
+    event CiphertextMissing(bytes32 indexed job, uint256 answerBy, uint256 deposit);
     event CiphertextAvailable(bytes32 indexed job, bytes32 ciphertextDigest);
     event ResultAcknowledged(bytes32 indexed job);
     event KeyRevealed(bytes32 indexed job, bytes32 ciphertextDigest, bytes32 key);

@@ -16,9 +16,11 @@ import {
   type Terms,
 } from '#attestation';
 import { startAnvil, testMnemonic, type Anvil } from './anvil.js';
-import { addressBytes, connect } from './chain.js';
+import { addressBytes, connect, hex } from './chain.js';
 import { SettlementClient, type CommittedRun } from './client.js';
 import { deploy, type Deployment } from './deploy.js';
+import { Indexer, MemoryEventStore } from './indexer.js';
+import { Projection } from './projection.js';
 import type { JsonRpcProvider } from 'ethers';
 
 let anvil: Anvil;
@@ -228,5 +230,47 @@ describe('the main job', () => {
 
   it('says which account lacks the money', async () => {
     expect(await code(client.open(terms({ price: parseEther('1000000') })))).toBe('CHAIN_FUNDS');
+  });
+});
+
+describe('the event projection', () => {
+  const project = (store: MemoryEventStore) => {
+    const projection = new Projection();
+    for (const event of store.events) projection.apply(event);
+    return projection;
+  };
+  const nativeName = '0x' + '00'.repeat(20);
+
+  it('equals the chain, and again after a reorganisation three blocks deep', async () => {
+    const store = new MemoryEventStore();
+    const indexer = new Indexer(deployment, chain, store, { rangeBlocks: 7 });
+    const t = terms();
+    await register();
+    await untilStarted(t);
+    await indexer.catchUp();
+    const snapshot: string = await chain.send('evm_snapshot', []);
+    await host.commit(t, sealedRun(t));
+    await host.finalize(t, { ciphertextDigest, key: revealKey });
+    await host.withdraw(native);
+    await indexer.catchUp();
+    const id = hex(jobDigest(t));
+    let projection = project(store);
+    expect(projection.jobs.get(id)).toMatchObject({ state: 'Settled', tier: 1, revealedKey: hex(revealKey) });
+    expect(projection.owed(nativeName)).toBe(await chain.getBalance(deployment.settlement));
+    expect(projection.creditOf(hostWallet.address, nativeName)).toBe(0n);
+
+    await chain.send('evm_revert', [snapshot]);
+    await pass(1);
+    await pass(700);
+    await pass(1);
+    await client.abandon(t);
+    await indexer.catchUp();
+    projection = project(store);
+    expect(projection.jobs.get(id)).toMatchObject({ state: 'Abandoned', revealedKey: null });
+    expect(projection.owed(nativeName)).toBe(await chain.getBalance(deployment.settlement));
+    expect(projection.stakeOf(hostWallet.address, nativeName)).toEqual(await host.stakeOf(hostWallet.address, native));
+    const again = new MemoryEventStore();
+    await new Indexer(deployment, chain, again).catchUp();
+    expect(again.events).toEqual(store.events);
   });
 });

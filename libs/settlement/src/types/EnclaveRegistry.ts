@@ -13,7 +13,7 @@ import type {
   ContractRunner,
   ContractMethod,
   Listener,
-} from "ethers";
+} from 'ethers';
 import type {
   TypedContractEvent,
   TypedDeferredTopicFilter,
@@ -21,7 +21,7 @@ import type {
   TypedLogDescription,
   TypedListener,
   TypedContractMethod,
-} from "./common.js";
+} from './common.js';
 
 export type AppraisalStruct = {
   key: AddressLike;
@@ -36,7 +36,7 @@ export type AppraisalStructOutput = [
   policy: string,
   provider: string,
   evidence: string,
-  notAfter: bigint
+  notAfter: bigint,
 ] & {
   key: string;
   policy: string;
@@ -59,7 +59,7 @@ export declare namespace EnclaveRegistry {
     provider: string,
     notAfter: bigint,
     tier: bigint,
-    revoked: boolean
+    revoked: boolean,
   ] & {
     policy: string;
     provider: string;
@@ -72,102 +72,53 @@ export declare namespace EnclaveRegistry {
 export interface EnclaveRegistryInterface extends Interface {
   getFunction(
     nameOrSignature:
-      | "attestorCount"
-      | "changeAttestors"
-      | "domainSeparator"
-      | "enclaveOf"
-      | "governor"
-      | "isAttestor"
-      | "keyOfEvidence"
-      | "register"
-      | "requireLive"
-      | "requireQuorum"
-      | "revoke"
-      | "threshold"
+      | 'attestorCount'
+      | 'changeAttestors'
+      | 'domainSeparator'
+      | 'enclaveOf'
+      | 'governor'
+      | 'isAttestor'
+      | 'keyOfEvidence'
+      | 'register'
+      | 'requireLive'
+      | 'requireQuorum'
+      | 'revoke'
+      | 'threshold',
   ): FunctionFragment;
 
   getEvent(
     nameOrSignatureOrTopic:
-      | "AttestorAdded"
-      | "AttestorRemoved"
-      | "EnclaveRegistered"
-      | "EnclaveRevoked"
-      | "ThresholdSet"
+      'AttestorAdded' | 'AttestorRemoved' | 'EnclaveRegistered' | 'EnclaveRevoked' | 'ThresholdSet',
   ): EventFragment;
 
+  encodeFunctionData(functionFragment: 'attestorCount', values?: undefined): string;
+  encodeFunctionData(functionFragment: 'changeAttestors', values: [AddressLike[], AddressLike[], BigNumberish]): string;
+  encodeFunctionData(functionFragment: 'domainSeparator', values?: undefined): string;
+  encodeFunctionData(functionFragment: 'enclaveOf', values: [AddressLike]): string;
+  encodeFunctionData(functionFragment: 'governor', values?: undefined): string;
+  encodeFunctionData(functionFragment: 'isAttestor', values: [AddressLike]): string;
+  encodeFunctionData(functionFragment: 'keyOfEvidence', values: [BytesLike]): string;
+  encodeFunctionData(functionFragment: 'register', values: [AppraisalStruct, BytesLike[]]): string;
   encodeFunctionData(
-    functionFragment: "attestorCount",
-    values?: undefined
+    functionFragment: 'requireLive',
+    values: [AddressLike, BytesLike, AddressLike, BigNumberish],
   ): string;
-  encodeFunctionData(
-    functionFragment: "changeAttestors",
-    values: [AddressLike[], AddressLike[], BigNumberish]
-  ): string;
-  encodeFunctionData(
-    functionFragment: "domainSeparator",
-    values?: undefined
-  ): string;
-  encodeFunctionData(
-    functionFragment: "enclaveOf",
-    values: [AddressLike]
-  ): string;
-  encodeFunctionData(functionFragment: "governor", values?: undefined): string;
-  encodeFunctionData(
-    functionFragment: "isAttestor",
-    values: [AddressLike]
-  ): string;
-  encodeFunctionData(
-    functionFragment: "keyOfEvidence",
-    values: [BytesLike]
-  ): string;
-  encodeFunctionData(
-    functionFragment: "register",
-    values: [AppraisalStruct, BytesLike[]]
-  ): string;
-  encodeFunctionData(
-    functionFragment: "requireLive",
-    values: [AddressLike, BytesLike, AddressLike, BigNumberish]
-  ): string;
-  encodeFunctionData(
-    functionFragment: "requireQuorum",
-    values: [BytesLike, BytesLike[]]
-  ): string;
-  encodeFunctionData(
-    functionFragment: "revoke",
-    values: [AddressLike, BytesLike, BytesLike[]]
-  ): string;
-  encodeFunctionData(functionFragment: "threshold", values?: undefined): string;
+  encodeFunctionData(functionFragment: 'requireQuorum', values: [BytesLike, BytesLike[]]): string;
+  encodeFunctionData(functionFragment: 'revoke', values: [AddressLike, BytesLike, BytesLike[]]): string;
+  encodeFunctionData(functionFragment: 'threshold', values?: undefined): string;
 
-  decodeFunctionResult(
-    functionFragment: "attestorCount",
-    data: BytesLike
-  ): Result;
-  decodeFunctionResult(
-    functionFragment: "changeAttestors",
-    data: BytesLike
-  ): Result;
-  decodeFunctionResult(
-    functionFragment: "domainSeparator",
-    data: BytesLike
-  ): Result;
-  decodeFunctionResult(functionFragment: "enclaveOf", data: BytesLike): Result;
-  decodeFunctionResult(functionFragment: "governor", data: BytesLike): Result;
-  decodeFunctionResult(functionFragment: "isAttestor", data: BytesLike): Result;
-  decodeFunctionResult(
-    functionFragment: "keyOfEvidence",
-    data: BytesLike
-  ): Result;
-  decodeFunctionResult(functionFragment: "register", data: BytesLike): Result;
-  decodeFunctionResult(
-    functionFragment: "requireLive",
-    data: BytesLike
-  ): Result;
-  decodeFunctionResult(
-    functionFragment: "requireQuorum",
-    data: BytesLike
-  ): Result;
-  decodeFunctionResult(functionFragment: "revoke", data: BytesLike): Result;
-  decodeFunctionResult(functionFragment: "threshold", data: BytesLike): Result;
+  decodeFunctionResult(functionFragment: 'attestorCount', data: BytesLike): Result;
+  decodeFunctionResult(functionFragment: 'changeAttestors', data: BytesLike): Result;
+  decodeFunctionResult(functionFragment: 'domainSeparator', data: BytesLike): Result;
+  decodeFunctionResult(functionFragment: 'enclaveOf', data: BytesLike): Result;
+  decodeFunctionResult(functionFragment: 'governor', data: BytesLike): Result;
+  decodeFunctionResult(functionFragment: 'isAttestor', data: BytesLike): Result;
+  decodeFunctionResult(functionFragment: 'keyOfEvidence', data: BytesLike): Result;
+  decodeFunctionResult(functionFragment: 'register', data: BytesLike): Result;
+  decodeFunctionResult(functionFragment: 'requireLive', data: BytesLike): Result;
+  decodeFunctionResult(functionFragment: 'requireQuorum', data: BytesLike): Result;
+  decodeFunctionResult(functionFragment: 'revoke', data: BytesLike): Result;
+  decodeFunctionResult(functionFragment: 'threshold', data: BytesLike): Result;
 }
 
 export namespace AttestorAddedEvent {
@@ -201,7 +152,7 @@ export namespace EnclaveRegisteredEvent {
     provider: AddressLike,
     evidence: BytesLike,
     notAfter: BigNumberish,
-    tier: BigNumberish
+    tier: BigNumberish,
   ];
   export type OutputTuple = [
     key: string,
@@ -209,7 +160,7 @@ export namespace EnclaveRegisteredEvent {
     provider: string,
     evidence: string,
     notAfter: bigint,
-    tier: bigint
+    tier: bigint,
   ];
   export interface OutputObject {
     key: string;
@@ -259,201 +210,123 @@ export interface EnclaveRegistry extends BaseContract {
   queryFilter<TCEvent extends TypedContractEvent>(
     event: TCEvent,
     fromBlockOrBlockhash?: string | number | undefined,
-    toBlock?: string | number | undefined
+    toBlock?: string | number | undefined,
   ): Promise<Array<TypedEventLog<TCEvent>>>;
   queryFilter<TCEvent extends TypedContractEvent>(
     filter: TypedDeferredTopicFilter<TCEvent>,
     fromBlockOrBlockhash?: string | number | undefined,
-    toBlock?: string | number | undefined
+    toBlock?: string | number | undefined,
   ): Promise<Array<TypedEventLog<TCEvent>>>;
 
-  on<TCEvent extends TypedContractEvent>(
-    event: TCEvent,
-    listener: TypedListener<TCEvent>
-  ): Promise<this>;
+  on<TCEvent extends TypedContractEvent>(event: TCEvent, listener: TypedListener<TCEvent>): Promise<this>;
   on<TCEvent extends TypedContractEvent>(
     filter: TypedDeferredTopicFilter<TCEvent>,
-    listener: TypedListener<TCEvent>
+    listener: TypedListener<TCEvent>,
   ): Promise<this>;
 
-  once<TCEvent extends TypedContractEvent>(
-    event: TCEvent,
-    listener: TypedListener<TCEvent>
-  ): Promise<this>;
+  once<TCEvent extends TypedContractEvent>(event: TCEvent, listener: TypedListener<TCEvent>): Promise<this>;
   once<TCEvent extends TypedContractEvent>(
     filter: TypedDeferredTopicFilter<TCEvent>,
-    listener: TypedListener<TCEvent>
+    listener: TypedListener<TCEvent>,
   ): Promise<this>;
 
-  listeners<TCEvent extends TypedContractEvent>(
-    event: TCEvent
-  ): Promise<Array<TypedListener<TCEvent>>>;
+  listeners<TCEvent extends TypedContractEvent>(event: TCEvent): Promise<Array<TypedListener<TCEvent>>>;
   listeners(eventName?: string): Promise<Array<Listener>>;
-  removeAllListeners<TCEvent extends TypedContractEvent>(
-    event?: TCEvent
-  ): Promise<this>;
+  removeAllListeners<TCEvent extends TypedContractEvent>(event?: TCEvent): Promise<this>;
 
-  attestorCount: TypedContractMethod<[], [bigint], "view">;
+  attestorCount: TypedContractMethod<[], [bigint], 'view'>;
 
   changeAttestors: TypedContractMethod<
     [add: AddressLike[], remove: AddressLike[], threshold_: BigNumberish],
     [void],
-    "nonpayable"
+    'nonpayable'
   >;
 
-  domainSeparator: TypedContractMethod<[], [string], "view">;
+  domainSeparator: TypedContractMethod<[], [string], 'view'>;
 
-  enclaveOf: TypedContractMethod<
-    [key: AddressLike],
-    [EnclaveRegistry.EnclaveStructOutput],
-    "view"
-  >;
+  enclaveOf: TypedContractMethod<[key: AddressLike], [EnclaveRegistry.EnclaveStructOutput], 'view'>;
 
-  governor: TypedContractMethod<[], [string], "view">;
+  governor: TypedContractMethod<[], [string], 'view'>;
 
-  isAttestor: TypedContractMethod<[who: AddressLike], [boolean], "view">;
+  isAttestor: TypedContractMethod<[who: AddressLike], [boolean], 'view'>;
 
-  keyOfEvidence: TypedContractMethod<[evidence: BytesLike], [string], "view">;
+  keyOfEvidence: TypedContractMethod<[evidence: BytesLike], [string], 'view'>;
 
-  register: TypedContractMethod<
-    [a: AppraisalStruct, signatures: BytesLike[]],
-    [void],
-    "nonpayable"
-  >;
+  register: TypedContractMethod<[a: AppraisalStruct, signatures: BytesLike[]], [void], 'nonpayable'>;
 
   requireLive: TypedContractMethod<
-    [
-      key: AddressLike,
-      policy: BytesLike,
-      provider: AddressLike,
-      minTier: BigNumberish
-    ],
+    [key: AddressLike, policy: BytesLike, provider: AddressLike, minTier: BigNumberish],
     [bigint],
-    "view"
+    'view'
   >;
 
-  requireQuorum: TypedContractMethod<
-    [structHash: BytesLike, signatures: BytesLike[]],
-    [void],
-    "view"
-  >;
+  requireQuorum: TypedContractMethod<[structHash: BytesLike, signatures: BytesLike[]], [void], 'view'>;
 
-  revoke: TypedContractMethod<
-    [key: AddressLike, reason: BytesLike, signatures: BytesLike[]],
-    [void],
-    "nonpayable"
-  >;
+  revoke: TypedContractMethod<[key: AddressLike, reason: BytesLike, signatures: BytesLike[]], [void], 'nonpayable'>;
 
-  threshold: TypedContractMethod<[], [bigint], "view">;
+  threshold: TypedContractMethod<[], [bigint], 'view'>;
 
-  getFunction<T extends ContractMethod = ContractMethod>(
-    key: string | FunctionFragment
-  ): T;
+  getFunction<T extends ContractMethod = ContractMethod>(key: string | FunctionFragment): T;
 
+  getFunction(nameOrSignature: 'attestorCount'): TypedContractMethod<[], [bigint], 'view'>;
   getFunction(
-    nameOrSignature: "attestorCount"
-  ): TypedContractMethod<[], [bigint], "view">;
+    nameOrSignature: 'changeAttestors',
+  ): TypedContractMethod<[add: AddressLike[], remove: AddressLike[], threshold_: BigNumberish], [void], 'nonpayable'>;
+  getFunction(nameOrSignature: 'domainSeparator'): TypedContractMethod<[], [string], 'view'>;
   getFunction(
-    nameOrSignature: "changeAttestors"
+    nameOrSignature: 'enclaveOf',
+  ): TypedContractMethod<[key: AddressLike], [EnclaveRegistry.EnclaveStructOutput], 'view'>;
+  getFunction(nameOrSignature: 'governor'): TypedContractMethod<[], [string], 'view'>;
+  getFunction(nameOrSignature: 'isAttestor'): TypedContractMethod<[who: AddressLike], [boolean], 'view'>;
+  getFunction(nameOrSignature: 'keyOfEvidence'): TypedContractMethod<[evidence: BytesLike], [string], 'view'>;
+  getFunction(
+    nameOrSignature: 'register',
+  ): TypedContractMethod<[a: AppraisalStruct, signatures: BytesLike[]], [void], 'nonpayable'>;
+  getFunction(
+    nameOrSignature: 'requireLive',
   ): TypedContractMethod<
-    [add: AddressLike[], remove: AddressLike[], threshold_: BigNumberish],
-    [void],
-    "nonpayable"
-  >;
-  getFunction(
-    nameOrSignature: "domainSeparator"
-  ): TypedContractMethod<[], [string], "view">;
-  getFunction(
-    nameOrSignature: "enclaveOf"
-  ): TypedContractMethod<
-    [key: AddressLike],
-    [EnclaveRegistry.EnclaveStructOutput],
-    "view"
-  >;
-  getFunction(
-    nameOrSignature: "governor"
-  ): TypedContractMethod<[], [string], "view">;
-  getFunction(
-    nameOrSignature: "isAttestor"
-  ): TypedContractMethod<[who: AddressLike], [boolean], "view">;
-  getFunction(
-    nameOrSignature: "keyOfEvidence"
-  ): TypedContractMethod<[evidence: BytesLike], [string], "view">;
-  getFunction(
-    nameOrSignature: "register"
-  ): TypedContractMethod<
-    [a: AppraisalStruct, signatures: BytesLike[]],
-    [void],
-    "nonpayable"
-  >;
-  getFunction(
-    nameOrSignature: "requireLive"
-  ): TypedContractMethod<
-    [
-      key: AddressLike,
-      policy: BytesLike,
-      provider: AddressLike,
-      minTier: BigNumberish
-    ],
+    [key: AddressLike, policy: BytesLike, provider: AddressLike, minTier: BigNumberish],
     [bigint],
-    "view"
+    'view'
   >;
   getFunction(
-    nameOrSignature: "requireQuorum"
-  ): TypedContractMethod<
-    [structHash: BytesLike, signatures: BytesLike[]],
-    [void],
-    "view"
-  >;
+    nameOrSignature: 'requireQuorum',
+  ): TypedContractMethod<[structHash: BytesLike, signatures: BytesLike[]], [void], 'view'>;
   getFunction(
-    nameOrSignature: "revoke"
-  ): TypedContractMethod<
-    [key: AddressLike, reason: BytesLike, signatures: BytesLike[]],
-    [void],
-    "nonpayable"
-  >;
-  getFunction(
-    nameOrSignature: "threshold"
-  ): TypedContractMethod<[], [bigint], "view">;
+    nameOrSignature: 'revoke',
+  ): TypedContractMethod<[key: AddressLike, reason: BytesLike, signatures: BytesLike[]], [void], 'nonpayable'>;
+  getFunction(nameOrSignature: 'threshold'): TypedContractMethod<[], [bigint], 'view'>;
 
   getEvent(
-    key: "AttestorAdded"
-  ): TypedContractEvent<
-    AttestorAddedEvent.InputTuple,
-    AttestorAddedEvent.OutputTuple,
-    AttestorAddedEvent.OutputObject
-  >;
+    key: 'AttestorAdded',
+  ): TypedContractEvent<AttestorAddedEvent.InputTuple, AttestorAddedEvent.OutputTuple, AttestorAddedEvent.OutputObject>;
   getEvent(
-    key: "AttestorRemoved"
+    key: 'AttestorRemoved',
   ): TypedContractEvent<
     AttestorRemovedEvent.InputTuple,
     AttestorRemovedEvent.OutputTuple,
     AttestorRemovedEvent.OutputObject
   >;
   getEvent(
-    key: "EnclaveRegistered"
+    key: 'EnclaveRegistered',
   ): TypedContractEvent<
     EnclaveRegisteredEvent.InputTuple,
     EnclaveRegisteredEvent.OutputTuple,
     EnclaveRegisteredEvent.OutputObject
   >;
   getEvent(
-    key: "EnclaveRevoked"
+    key: 'EnclaveRevoked',
   ): TypedContractEvent<
     EnclaveRevokedEvent.InputTuple,
     EnclaveRevokedEvent.OutputTuple,
     EnclaveRevokedEvent.OutputObject
   >;
   getEvent(
-    key: "ThresholdSet"
-  ): TypedContractEvent<
-    ThresholdSetEvent.InputTuple,
-    ThresholdSetEvent.OutputTuple,
-    ThresholdSetEvent.OutputObject
-  >;
+    key: 'ThresholdSet',
+  ): TypedContractEvent<ThresholdSetEvent.InputTuple, ThresholdSetEvent.OutputTuple, ThresholdSetEvent.OutputObject>;
 
   filters: {
-    "AttestorAdded(address)": TypedContractEvent<
+    'AttestorAdded(address)': TypedContractEvent<
       AttestorAddedEvent.InputTuple,
       AttestorAddedEvent.OutputTuple,
       AttestorAddedEvent.OutputObject
@@ -464,7 +337,7 @@ export interface EnclaveRegistry extends BaseContract {
       AttestorAddedEvent.OutputObject
     >;
 
-    "AttestorRemoved(address)": TypedContractEvent<
+    'AttestorRemoved(address)': TypedContractEvent<
       AttestorRemovedEvent.InputTuple,
       AttestorRemovedEvent.OutputTuple,
       AttestorRemovedEvent.OutputObject
@@ -475,7 +348,7 @@ export interface EnclaveRegistry extends BaseContract {
       AttestorRemovedEvent.OutputObject
     >;
 
-    "EnclaveRegistered(address,bytes32,address,bytes32,uint40,uint8)": TypedContractEvent<
+    'EnclaveRegistered(address,bytes32,address,bytes32,uint40,uint8)': TypedContractEvent<
       EnclaveRegisteredEvent.InputTuple,
       EnclaveRegisteredEvent.OutputTuple,
       EnclaveRegisteredEvent.OutputObject
@@ -486,7 +359,7 @@ export interface EnclaveRegistry extends BaseContract {
       EnclaveRegisteredEvent.OutputObject
     >;
 
-    "EnclaveRevoked(address,bytes32)": TypedContractEvent<
+    'EnclaveRevoked(address,bytes32)': TypedContractEvent<
       EnclaveRevokedEvent.InputTuple,
       EnclaveRevokedEvent.OutputTuple,
       EnclaveRevokedEvent.OutputObject
@@ -497,7 +370,7 @@ export interface EnclaveRegistry extends BaseContract {
       EnclaveRevokedEvent.OutputObject
     >;
 
-    "ThresholdSet(uint16)": TypedContractEvent<
+    'ThresholdSet(uint16)': TypedContractEvent<
       ThresholdSetEvent.InputTuple,
       ThresholdSetEvent.OutputTuple,
       ThresholdSetEvent.OutputObject

@@ -13,7 +13,7 @@ import type {
   ContractRunner,
   ContractMethod,
   Listener,
-} from "ethers";
+} from 'ethers';
 import type {
   TypedContractEvent,
   TypedDeferredTopicFilter,
@@ -21,7 +21,7 @@ import type {
   TypedLogDescription,
   TypedListener,
   TypedContractMethod,
-} from "./common.js";
+} from './common.js';
 
 export type ParametersStruct = {
   router: AddressLike;
@@ -42,7 +42,7 @@ export type ParametersStructOutput = [
   exposureFactor: bigint,
   rules: string,
   randao: string,
-  tokens: string[]
+  tokens: string[],
 ] & {
   router: string;
   governor: string;
@@ -75,7 +75,7 @@ export type WindowsStructOutput = [
   provePer: bigint,
   hold: bigint,
   reveal: bigint,
-  ack: bigint
+  ack: bigint,
 ] & {
   start: bigint;
   compute: bigint;
@@ -137,7 +137,7 @@ export type TermsStructOutput = [
   mode: bigint,
   seedCommitClient: string,
   acceptBy: bigint,
-  windows: WindowsStructOutput
+  windows: WindowsStructOutput,
 ] & {
   client: string;
   provider: string;
@@ -187,7 +187,7 @@ export type RunStructOutput = [
   borders: string[],
   seedProvider: string,
   delivery: string,
-  seal: string
+  seal: string,
 ] & {
   outcome: bigint;
   borders: string[];
@@ -203,12 +203,7 @@ export type TransitionStruct = {
   pathAfter: BytesLike[];
 };
 
-export type TransitionStructOutput = [
-  before: string,
-  afterwards: string,
-  pathBefore: string[],
-  pathAfter: string[]
-] & {
+export type TransitionStructOutput = [before: string, afterwards: string, pathBefore: string[], pathAfter: string[]] & {
   before: string;
   afterwards: string;
   pathBefore: string[];
@@ -256,7 +251,7 @@ export type JobStructOutput = [
   delivery: string,
   seed: string,
   enclaveKey: string,
-  awardee: string
+  awardee: string,
 ] & {
   state: bigint;
   outcome: bigint;
@@ -282,312 +277,188 @@ export type JobStructOutput = [
 export interface SettlementInterface extends Interface {
   getFunction(
     nameOrSignature:
-      | "abandon"
-      | "abort"
-      | "accept"
-      | "acknowledge"
-      | "allowToken"
-      | "allowed"
-      | "available"
-      | "cancel"
-      | "challenge"
-      | "challengeOf"
-      | "claimPrefix"
-      | "commit"
-      | "credits"
-      | "depositStake"
-      | "discharge"
-      | "domainSeparator"
-      | "draw"
-      | "drawFallback"
-      | "escalate"
-      | "exposure"
-      | "exposureFactor"
-      | "finalize"
-      | "governor"
-      | "guardian"
-      | "isProved"
-      | "jobOf"
-      | "lapse"
-      | "missing"
-      | "open"
-      | "paused"
-      | "publish"
-      | "randao"
-      | "refundBond"
-      | "refute"
-      | "releaseStake"
-      | "router"
-      | "rules"
-      | "setPaused"
-      | "stakes"
-      | "start"
-      | "stop"
-      | "treasury"
-      | "undelivered"
-      | "void"
-      | "voucher"
-      | "withdraw"
+      | 'abandon'
+      | 'abort'
+      | 'accept'
+      | 'acknowledge'
+      | 'allowToken'
+      | 'allowed'
+      | 'available'
+      | 'cancel'
+      | 'challenge'
+      | 'challengeOf'
+      | 'claimPrefix'
+      | 'commit'
+      | 'credits'
+      | 'depositStake'
+      | 'discharge'
+      | 'domainSeparator'
+      | 'draw'
+      | 'drawFallback'
+      | 'escalate'
+      | 'exposure'
+      | 'exposureFactor'
+      | 'finalize'
+      | 'governor'
+      | 'guardian'
+      | 'isProved'
+      | 'jobOf'
+      | 'lapse'
+      | 'missing'
+      | 'open'
+      | 'paused'
+      | 'publish'
+      | 'randao'
+      | 'refundBond'
+      | 'refute'
+      | 'releaseStake'
+      | 'router'
+      | 'rules'
+      | 'setPaused'
+      | 'stakes'
+      | 'start'
+      | 'stop'
+      | 'treasury'
+      | 'undelivered'
+      | 'void'
+      | 'voucher'
+      | 'withdraw',
   ): FunctionFragment;
 
   getEvent(
     nameOrSignatureOrTopic:
-      | "BondRefunded"
-      | "CiphertextAvailable"
-      | "CiphertextMissing"
-      | "Credited"
-      | "DutyDischarged"
-      | "DutyOpened"
-      | "Escalated"
-      | "JobAccepted"
-      | "JobCommitted"
-      | "JobEnded"
-      | "JobOpened"
-      | "JobStarted"
-      | "JobStopRequested"
-      | "KeyRevealed"
-      | "PauseSet"
-      | "PrefixPaid"
-      | "ResultAcknowledged"
-      | "SampleDrawn"
-      | "SetDue"
-      | "StakeChanged"
-      | "TokenAllowed"
-      | "VoucherPaid"
-      | "Withdrawn"
+      | 'BondRefunded'
+      | 'CiphertextAvailable'
+      | 'CiphertextMissing'
+      | 'Credited'
+      | 'DutyDischarged'
+      | 'DutyOpened'
+      | 'Escalated'
+      | 'JobAccepted'
+      | 'JobCommitted'
+      | 'JobEnded'
+      | 'JobOpened'
+      | 'JobStarted'
+      | 'JobStopRequested'
+      | 'KeyRevealed'
+      | 'PauseSet'
+      | 'PrefixPaid'
+      | 'ResultAcknowledged'
+      | 'SampleDrawn'
+      | 'SetDue'
+      | 'StakeChanged'
+      | 'TokenAllowed'
+      | 'VoucherPaid'
+      | 'Withdrawn',
   ): EventFragment;
 
+  encodeFunctionData(functionFragment: 'abandon', values: [TermsStruct]): string;
+  encodeFunctionData(functionFragment: 'abort', values: [TermsStruct]): string;
+  encodeFunctionData(functionFragment: 'accept', values: [TermsStruct, BytesLike, BytesLike]): string;
+  encodeFunctionData(functionFragment: 'acknowledge', values: [TermsStruct]): string;
+  encodeFunctionData(functionFragment: 'allowToken', values: [AddressLike]): string;
+  encodeFunctionData(functionFragment: 'allowed', values: [AddressLike]): string;
+  encodeFunctionData(functionFragment: 'available', values: [TermsStruct, BytesLike, BytesLike, BytesLike[]]): string;
+  encodeFunctionData(functionFragment: 'cancel', values: [TermsStruct]): string;
+  encodeFunctionData(functionFragment: 'challenge', values: [TermsStruct, BigNumberish]): string;
+  encodeFunctionData(functionFragment: 'challengeOf', values: [BytesLike, BigNumberish]): string;
+  encodeFunctionData(functionFragment: 'claimPrefix', values: [TermsStruct, BigNumberish]): string;
+  encodeFunctionData(functionFragment: 'commit', values: [TermsStruct, RunStruct]): string;
+  encodeFunctionData(functionFragment: 'credits', values: [AddressLike, AddressLike]): string;
+  encodeFunctionData(functionFragment: 'depositStake', values: [AddressLike, BigNumberish]): string;
   encodeFunctionData(
-    functionFragment: "abandon",
-    values: [TermsStruct]
+    functionFragment: 'discharge',
+    values: [TermsStruct, BigNumberish, TransitionStruct, BytesLike],
   ): string;
-  encodeFunctionData(functionFragment: "abort", values: [TermsStruct]): string;
+  encodeFunctionData(functionFragment: 'domainSeparator', values?: undefined): string;
+  encodeFunctionData(functionFragment: 'draw', values: [TermsStruct, BytesLike]): string;
+  encodeFunctionData(functionFragment: 'drawFallback', values: [TermsStruct, BytesLike]): string;
+  encodeFunctionData(functionFragment: 'escalate', values: [TermsStruct]): string;
+  encodeFunctionData(functionFragment: 'exposure', values: [AddressLike, AddressLike]): string;
+  encodeFunctionData(functionFragment: 'exposureFactor', values?: undefined): string;
+  encodeFunctionData(functionFragment: 'finalize', values: [TermsStruct, BytesLike, BytesLike]): string;
+  encodeFunctionData(functionFragment: 'governor', values?: undefined): string;
+  encodeFunctionData(functionFragment: 'guardian', values?: undefined): string;
+  encodeFunctionData(functionFragment: 'isProved', values: [BytesLike, BigNumberish]): string;
+  encodeFunctionData(functionFragment: 'jobOf', values: [BytesLike]): string;
+  encodeFunctionData(functionFragment: 'lapse', values: [TermsStruct, BigNumberish, BigNumberish]): string;
+  encodeFunctionData(functionFragment: 'missing', values: [TermsStruct]): string;
+  encodeFunctionData(functionFragment: 'open', values: [TermsStruct]): string;
+  encodeFunctionData(functionFragment: 'paused', values?: undefined): string;
+  encodeFunctionData(functionFragment: 'publish', values: [TermsStruct, BytesLike, BytesLike]): string;
+  encodeFunctionData(functionFragment: 'randao', values?: undefined): string;
+  encodeFunctionData(functionFragment: 'refundBond', values: [TermsStruct, BigNumberish]): string;
   encodeFunctionData(
-    functionFragment: "accept",
-    values: [TermsStruct, BytesLike, BytesLike]
+    functionFragment: 'refute',
+    values: [TermsStruct, BytesLike, BytesLike[], BytesLike, BytesLike],
   ): string;
+  encodeFunctionData(functionFragment: 'releaseStake', values: [AddressLike, BigNumberish]): string;
+  encodeFunctionData(functionFragment: 'router', values?: undefined): string;
+  encodeFunctionData(functionFragment: 'rules', values?: undefined): string;
+  encodeFunctionData(functionFragment: 'setPaused', values: [boolean]): string;
+  encodeFunctionData(functionFragment: 'stakes', values: [AddressLike, AddressLike]): string;
   encodeFunctionData(
-    functionFragment: "acknowledge",
-    values: [TermsStruct]
+    functionFragment: 'start',
+    values: [TermsStruct, BytesLike, BytesLike, AddressLike, BytesLike],
   ): string;
-  encodeFunctionData(
-    functionFragment: "allowToken",
-    values: [AddressLike]
-  ): string;
-  encodeFunctionData(
-    functionFragment: "allowed",
-    values: [AddressLike]
-  ): string;
-  encodeFunctionData(
-    functionFragment: "available",
-    values: [TermsStruct, BytesLike, BytesLike, BytesLike[]]
-  ): string;
-  encodeFunctionData(functionFragment: "cancel", values: [TermsStruct]): string;
-  encodeFunctionData(
-    functionFragment: "challenge",
-    values: [TermsStruct, BigNumberish]
-  ): string;
-  encodeFunctionData(
-    functionFragment: "challengeOf",
-    values: [BytesLike, BigNumberish]
-  ): string;
-  encodeFunctionData(
-    functionFragment: "claimPrefix",
-    values: [TermsStruct, BigNumberish]
-  ): string;
-  encodeFunctionData(
-    functionFragment: "commit",
-    values: [TermsStruct, RunStruct]
-  ): string;
-  encodeFunctionData(
-    functionFragment: "credits",
-    values: [AddressLike, AddressLike]
-  ): string;
-  encodeFunctionData(
-    functionFragment: "depositStake",
-    values: [AddressLike, BigNumberish]
-  ): string;
-  encodeFunctionData(
-    functionFragment: "discharge",
-    values: [TermsStruct, BigNumberish, TransitionStruct, BytesLike]
-  ): string;
-  encodeFunctionData(
-    functionFragment: "domainSeparator",
-    values?: undefined
-  ): string;
-  encodeFunctionData(
-    functionFragment: "draw",
-    values: [TermsStruct, BytesLike]
-  ): string;
-  encodeFunctionData(
-    functionFragment: "drawFallback",
-    values: [TermsStruct, BytesLike]
-  ): string;
-  encodeFunctionData(
-    functionFragment: "escalate",
-    values: [TermsStruct]
-  ): string;
-  encodeFunctionData(
-    functionFragment: "exposure",
-    values: [AddressLike, AddressLike]
-  ): string;
-  encodeFunctionData(
-    functionFragment: "exposureFactor",
-    values?: undefined
-  ): string;
-  encodeFunctionData(
-    functionFragment: "finalize",
-    values: [TermsStruct, BytesLike, BytesLike]
-  ): string;
-  encodeFunctionData(functionFragment: "governor", values?: undefined): string;
-  encodeFunctionData(functionFragment: "guardian", values?: undefined): string;
-  encodeFunctionData(
-    functionFragment: "isProved",
-    values: [BytesLike, BigNumberish]
-  ): string;
-  encodeFunctionData(functionFragment: "jobOf", values: [BytesLike]): string;
-  encodeFunctionData(
-    functionFragment: "lapse",
-    values: [TermsStruct, BigNumberish, BigNumberish]
-  ): string;
-  encodeFunctionData(
-    functionFragment: "missing",
-    values: [TermsStruct]
-  ): string;
-  encodeFunctionData(functionFragment: "open", values: [TermsStruct]): string;
-  encodeFunctionData(functionFragment: "paused", values?: undefined): string;
-  encodeFunctionData(
-    functionFragment: "publish",
-    values: [TermsStruct, BytesLike, BytesLike]
-  ): string;
-  encodeFunctionData(functionFragment: "randao", values?: undefined): string;
-  encodeFunctionData(
-    functionFragment: "refundBond",
-    values: [TermsStruct, BigNumberish]
-  ): string;
-  encodeFunctionData(
-    functionFragment: "refute",
-    values: [TermsStruct, BytesLike, BytesLike[], BytesLike, BytesLike]
-  ): string;
-  encodeFunctionData(
-    functionFragment: "releaseStake",
-    values: [AddressLike, BigNumberish]
-  ): string;
-  encodeFunctionData(functionFragment: "router", values?: undefined): string;
-  encodeFunctionData(functionFragment: "rules", values?: undefined): string;
-  encodeFunctionData(functionFragment: "setPaused", values: [boolean]): string;
-  encodeFunctionData(
-    functionFragment: "stakes",
-    values: [AddressLike, AddressLike]
-  ): string;
-  encodeFunctionData(
-    functionFragment: "start",
-    values: [TermsStruct, BytesLike, BytesLike, AddressLike, BytesLike]
-  ): string;
-  encodeFunctionData(functionFragment: "stop", values: [TermsStruct]): string;
-  encodeFunctionData(functionFragment: "treasury", values?: undefined): string;
-  encodeFunctionData(
-    functionFragment: "undelivered",
-    values: [TermsStruct]
-  ): string;
-  encodeFunctionData(functionFragment: "void", values: [TermsStruct]): string;
-  encodeFunctionData(
-    functionFragment: "voucher",
-    values: [TermsStruct, BigNumberish, BytesLike]
-  ): string;
-  encodeFunctionData(
-    functionFragment: "withdraw",
-    values: [AddressLike]
-  ): string;
+  encodeFunctionData(functionFragment: 'stop', values: [TermsStruct]): string;
+  encodeFunctionData(functionFragment: 'treasury', values?: undefined): string;
+  encodeFunctionData(functionFragment: 'undelivered', values: [TermsStruct]): string;
+  encodeFunctionData(functionFragment: 'void', values: [TermsStruct]): string;
+  encodeFunctionData(functionFragment: 'voucher', values: [TermsStruct, BigNumberish, BytesLike]): string;
+  encodeFunctionData(functionFragment: 'withdraw', values: [AddressLike]): string;
 
-  decodeFunctionResult(functionFragment: "abandon", data: BytesLike): Result;
-  decodeFunctionResult(functionFragment: "abort", data: BytesLike): Result;
-  decodeFunctionResult(functionFragment: "accept", data: BytesLike): Result;
-  decodeFunctionResult(
-    functionFragment: "acknowledge",
-    data: BytesLike
-  ): Result;
-  decodeFunctionResult(functionFragment: "allowToken", data: BytesLike): Result;
-  decodeFunctionResult(functionFragment: "allowed", data: BytesLike): Result;
-  decodeFunctionResult(functionFragment: "available", data: BytesLike): Result;
-  decodeFunctionResult(functionFragment: "cancel", data: BytesLike): Result;
-  decodeFunctionResult(functionFragment: "challenge", data: BytesLike): Result;
-  decodeFunctionResult(
-    functionFragment: "challengeOf",
-    data: BytesLike
-  ): Result;
-  decodeFunctionResult(
-    functionFragment: "claimPrefix",
-    data: BytesLike
-  ): Result;
-  decodeFunctionResult(functionFragment: "commit", data: BytesLike): Result;
-  decodeFunctionResult(functionFragment: "credits", data: BytesLike): Result;
-  decodeFunctionResult(
-    functionFragment: "depositStake",
-    data: BytesLike
-  ): Result;
-  decodeFunctionResult(functionFragment: "discharge", data: BytesLike): Result;
-  decodeFunctionResult(
-    functionFragment: "domainSeparator",
-    data: BytesLike
-  ): Result;
-  decodeFunctionResult(functionFragment: "draw", data: BytesLike): Result;
-  decodeFunctionResult(
-    functionFragment: "drawFallback",
-    data: BytesLike
-  ): Result;
-  decodeFunctionResult(functionFragment: "escalate", data: BytesLike): Result;
-  decodeFunctionResult(functionFragment: "exposure", data: BytesLike): Result;
-  decodeFunctionResult(
-    functionFragment: "exposureFactor",
-    data: BytesLike
-  ): Result;
-  decodeFunctionResult(functionFragment: "finalize", data: BytesLike): Result;
-  decodeFunctionResult(functionFragment: "governor", data: BytesLike): Result;
-  decodeFunctionResult(functionFragment: "guardian", data: BytesLike): Result;
-  decodeFunctionResult(functionFragment: "isProved", data: BytesLike): Result;
-  decodeFunctionResult(functionFragment: "jobOf", data: BytesLike): Result;
-  decodeFunctionResult(functionFragment: "lapse", data: BytesLike): Result;
-  decodeFunctionResult(functionFragment: "missing", data: BytesLike): Result;
-  decodeFunctionResult(functionFragment: "open", data: BytesLike): Result;
-  decodeFunctionResult(functionFragment: "paused", data: BytesLike): Result;
-  decodeFunctionResult(functionFragment: "publish", data: BytesLike): Result;
-  decodeFunctionResult(functionFragment: "randao", data: BytesLike): Result;
-  decodeFunctionResult(functionFragment: "refundBond", data: BytesLike): Result;
-  decodeFunctionResult(functionFragment: "refute", data: BytesLike): Result;
-  decodeFunctionResult(
-    functionFragment: "releaseStake",
-    data: BytesLike
-  ): Result;
-  decodeFunctionResult(functionFragment: "router", data: BytesLike): Result;
-  decodeFunctionResult(functionFragment: "rules", data: BytesLike): Result;
-  decodeFunctionResult(functionFragment: "setPaused", data: BytesLike): Result;
-  decodeFunctionResult(functionFragment: "stakes", data: BytesLike): Result;
-  decodeFunctionResult(functionFragment: "start", data: BytesLike): Result;
-  decodeFunctionResult(functionFragment: "stop", data: BytesLike): Result;
-  decodeFunctionResult(functionFragment: "treasury", data: BytesLike): Result;
-  decodeFunctionResult(
-    functionFragment: "undelivered",
-    data: BytesLike
-  ): Result;
-  decodeFunctionResult(functionFragment: "void", data: BytesLike): Result;
-  decodeFunctionResult(functionFragment: "voucher", data: BytesLike): Result;
-  decodeFunctionResult(functionFragment: "withdraw", data: BytesLike): Result;
+  decodeFunctionResult(functionFragment: 'abandon', data: BytesLike): Result;
+  decodeFunctionResult(functionFragment: 'abort', data: BytesLike): Result;
+  decodeFunctionResult(functionFragment: 'accept', data: BytesLike): Result;
+  decodeFunctionResult(functionFragment: 'acknowledge', data: BytesLike): Result;
+  decodeFunctionResult(functionFragment: 'allowToken', data: BytesLike): Result;
+  decodeFunctionResult(functionFragment: 'allowed', data: BytesLike): Result;
+  decodeFunctionResult(functionFragment: 'available', data: BytesLike): Result;
+  decodeFunctionResult(functionFragment: 'cancel', data: BytesLike): Result;
+  decodeFunctionResult(functionFragment: 'challenge', data: BytesLike): Result;
+  decodeFunctionResult(functionFragment: 'challengeOf', data: BytesLike): Result;
+  decodeFunctionResult(functionFragment: 'claimPrefix', data: BytesLike): Result;
+  decodeFunctionResult(functionFragment: 'commit', data: BytesLike): Result;
+  decodeFunctionResult(functionFragment: 'credits', data: BytesLike): Result;
+  decodeFunctionResult(functionFragment: 'depositStake', data: BytesLike): Result;
+  decodeFunctionResult(functionFragment: 'discharge', data: BytesLike): Result;
+  decodeFunctionResult(functionFragment: 'domainSeparator', data: BytesLike): Result;
+  decodeFunctionResult(functionFragment: 'draw', data: BytesLike): Result;
+  decodeFunctionResult(functionFragment: 'drawFallback', data: BytesLike): Result;
+  decodeFunctionResult(functionFragment: 'escalate', data: BytesLike): Result;
+  decodeFunctionResult(functionFragment: 'exposure', data: BytesLike): Result;
+  decodeFunctionResult(functionFragment: 'exposureFactor', data: BytesLike): Result;
+  decodeFunctionResult(functionFragment: 'finalize', data: BytesLike): Result;
+  decodeFunctionResult(functionFragment: 'governor', data: BytesLike): Result;
+  decodeFunctionResult(functionFragment: 'guardian', data: BytesLike): Result;
+  decodeFunctionResult(functionFragment: 'isProved', data: BytesLike): Result;
+  decodeFunctionResult(functionFragment: 'jobOf', data: BytesLike): Result;
+  decodeFunctionResult(functionFragment: 'lapse', data: BytesLike): Result;
+  decodeFunctionResult(functionFragment: 'missing', data: BytesLike): Result;
+  decodeFunctionResult(functionFragment: 'open', data: BytesLike): Result;
+  decodeFunctionResult(functionFragment: 'paused', data: BytesLike): Result;
+  decodeFunctionResult(functionFragment: 'publish', data: BytesLike): Result;
+  decodeFunctionResult(functionFragment: 'randao', data: BytesLike): Result;
+  decodeFunctionResult(functionFragment: 'refundBond', data: BytesLike): Result;
+  decodeFunctionResult(functionFragment: 'refute', data: BytesLike): Result;
+  decodeFunctionResult(functionFragment: 'releaseStake', data: BytesLike): Result;
+  decodeFunctionResult(functionFragment: 'router', data: BytesLike): Result;
+  decodeFunctionResult(functionFragment: 'rules', data: BytesLike): Result;
+  decodeFunctionResult(functionFragment: 'setPaused', data: BytesLike): Result;
+  decodeFunctionResult(functionFragment: 'stakes', data: BytesLike): Result;
+  decodeFunctionResult(functionFragment: 'start', data: BytesLike): Result;
+  decodeFunctionResult(functionFragment: 'stop', data: BytesLike): Result;
+  decodeFunctionResult(functionFragment: 'treasury', data: BytesLike): Result;
+  decodeFunctionResult(functionFragment: 'undelivered', data: BytesLike): Result;
+  decodeFunctionResult(functionFragment: 'void', data: BytesLike): Result;
+  decodeFunctionResult(functionFragment: 'voucher', data: BytesLike): Result;
+  decodeFunctionResult(functionFragment: 'withdraw', data: BytesLike): Result;
 }
 
 export namespace BondRefundedEvent {
-  export type InputTuple = [
-    job: BytesLike,
-    segment: BigNumberish,
-    challenger: AddressLike,
-    amount: BigNumberish
-  ];
-  export type OutputTuple = [
-    job: string,
-    segment: bigint,
-    challenger: string,
-    amount: bigint
-  ];
+  export type InputTuple = [job: BytesLike, segment: BigNumberish, challenger: AddressLike, amount: BigNumberish];
+  export type OutputTuple = [job: string, segment: bigint, challenger: string, amount: bigint];
   export interface OutputObject {
     job: string;
     segment: bigint;
@@ -614,11 +485,12 @@ export namespace CiphertextAvailableEvent {
 }
 
 export namespace CiphertextMissingEvent {
-  export type InputTuple = [job: BytesLike, answerBy: BigNumberish];
-  export type OutputTuple = [job: string, answerBy: bigint];
+  export type InputTuple = [job: BytesLike, answerBy: BigNumberish, deposit: BigNumberish];
+  export type OutputTuple = [job: string, answerBy: bigint, deposit: bigint];
   export interface OutputObject {
     job: string;
     answerBy: bigint;
+    deposit: bigint;
   }
   export type Event = TypedContractEvent<InputTuple, OutputTuple, OutputObject>;
   export type Filter = TypedDeferredTopicFilter<Event>;
@@ -627,11 +499,7 @@ export namespace CiphertextMissingEvent {
 }
 
 export namespace CreditedEvent {
-  export type InputTuple = [
-    who: AddressLike,
-    token: AddressLike,
-    amount: BigNumberish
-  ];
+  export type InputTuple = [who: AddressLike, token: AddressLike, amount: BigNumberish];
   export type OutputTuple = [who: string, token: string, amount: bigint];
   export interface OutputObject {
     who: string;
@@ -645,18 +513,8 @@ export namespace CreditedEvent {
 }
 
 export namespace DutyDischargedEvent {
-  export type InputTuple = [
-    job: BytesLike,
-    segment: BigNumberish,
-    selector: BytesLike,
-    by: AddressLike
-  ];
-  export type OutputTuple = [
-    job: string,
-    segment: bigint,
-    selector: string,
-    by: string
-  ];
+  export type InputTuple = [job: BytesLike, segment: BigNumberish, selector: BytesLike, by: AddressLike];
+  export type OutputTuple = [job: string, segment: bigint, selector: string, by: string];
   export interface OutputObject {
     job: string;
     segment: bigint;
@@ -674,19 +532,16 @@ export namespace DutyOpenedEvent {
     job: BytesLike,
     segment: BigNumberish,
     challenger: AddressLike,
-    deadline: BigNumberish
+    deadline: BigNumberish,
+    bond: BigNumberish,
   ];
-  export type OutputTuple = [
-    job: string,
-    segment: bigint,
-    challenger: string,
-    deadline: bigint
-  ];
+  export type OutputTuple = [job: string, segment: bigint, challenger: string, deadline: bigint, bond: bigint];
   export interface OutputObject {
     job: string;
     segment: bigint;
     challenger: string;
     deadline: bigint;
+    bond: bigint;
   }
   export type Event = TypedContractEvent<InputTuple, OutputTuple, OutputObject>;
   export type Filter = TypedDeferredTopicFilter<Event>;
@@ -708,11 +563,7 @@ export namespace EscalatedEvent {
 }
 
 export namespace JobAcceptedEvent {
-  export type InputTuple = [
-    job: BytesLike,
-    provider: AddressLike,
-    seedCommit: BytesLike
-  ];
+  export type InputTuple = [job: BytesLike, provider: AddressLike, seedCommit: BytesLike];
   export type OutputTuple = [job: string, provider: string, seedCommit: string];
   export interface OutputObject {
     job: string;
@@ -735,7 +586,7 @@ export namespace JobCommittedEvent {
     last: BytesLike,
     delivery: BytesLike,
     enclaveKey: AddressLike,
-    tier: BigNumberish
+    tier: BigNumberish,
   ];
   export type OutputTuple = [
     job: string,
@@ -746,7 +597,7 @@ export namespace JobCommittedEvent {
     last: string,
     delivery: string,
     enclaveKey: string,
-    tier: bigint
+    tier: bigint,
   ];
   export interface OutputObject {
     job: string;
@@ -772,7 +623,7 @@ export namespace JobEndedEvent {
     toProvider: BigNumberish,
     toClient: BigNumberish,
     toChallenger: BigNumberish,
-    burnt: BigNumberish
+    burnt: BigNumberish,
   ];
   export type OutputTuple = [
     job: string,
@@ -780,7 +631,7 @@ export namespace JobEndedEvent {
     toProvider: bigint,
     toClient: bigint,
     toChallenger: bigint,
-    burnt: bigint
+    burnt: bigint,
   ];
   export interface OutputObject {
     job: string;
@@ -803,7 +654,7 @@ export namespace JobOpenedEvent {
     provider: AddressLike,
     token: AddressLike,
     price: BigNumberish,
-    specDigest: BytesLike
+    specDigest: BytesLike,
   ];
   export type OutputTuple = [
     job: string,
@@ -811,7 +662,7 @@ export namespace JobOpenedEvent {
     provider: string,
     token: string,
     price: bigint,
-    specDigest: string
+    specDigest: string,
   ];
   export interface OutputObject {
     job: string;
@@ -828,16 +679,8 @@ export namespace JobOpenedEvent {
 }
 
 export namespace JobStartedEvent {
-  export type InputTuple = [
-    job: BytesLike,
-    enclaveKey: BytesLike,
-    shardsDigest: BytesLike
-  ];
-  export type OutputTuple = [
-    job: string,
-    enclaveKey: string,
-    shardsDigest: string
-  ];
+  export type InputTuple = [job: BytesLike, enclaveKey: BytesLike, shardsDigest: BytesLike];
+  export type OutputTuple = [job: string, enclaveKey: string, shardsDigest: string];
   export interface OutputObject {
     job: string;
     enclaveKey: string;
@@ -862,16 +705,8 @@ export namespace JobStopRequestedEvent {
 }
 
 export namespace KeyRevealedEvent {
-  export type InputTuple = [
-    job: BytesLike,
-    ciphertextDigest: BytesLike,
-    key: BytesLike
-  ];
-  export type OutputTuple = [
-    job: string,
-    ciphertextDigest: string,
-    key: string
-  ];
+  export type InputTuple = [job: BytesLike, ciphertextDigest: BytesLike, key: BytesLike];
+  export type OutputTuple = [job: string, ciphertextDigest: string, key: string];
   export interface OutputObject {
     job: string;
     ciphertextDigest: string;
@@ -896,11 +731,7 @@ export namespace PauseSetEvent {
 }
 
 export namespace PrefixPaidEvent {
-  export type InputTuple = [
-    job: BytesLike,
-    segments: BigNumberish,
-    cumulative: BigNumberish
-  ];
+  export type InputTuple = [job: BytesLike, segments: BigNumberish, cumulative: BigNumberish];
   export type OutputTuple = [job: string, segments: bigint, cumulative: bigint];
   export interface OutputObject {
     job: string;
@@ -926,18 +757,8 @@ export namespace ResultAcknowledgedEvent {
 }
 
 export namespace SampleDrawnEvent {
-  export type InputTuple = [
-    job: BytesLike,
-    seed: BytesLike,
-    fromBlock: boolean,
-    deadline: BigNumberish
-  ];
-  export type OutputTuple = [
-    job: string,
-    seed: string,
-    fromBlock: boolean,
-    deadline: bigint
-  ];
+  export type InputTuple = [job: BytesLike, seed: BytesLike, fromBlock: boolean, deadline: BigNumberish];
+  export type OutputTuple = [job: string, seed: string, fromBlock: boolean, deadline: bigint];
   export interface OutputObject {
     job: string;
     seed: string;
@@ -951,11 +772,7 @@ export namespace SampleDrawnEvent {
 }
 
 export namespace SetDueEvent {
-  export type InputTuple = [
-    job: BytesLike,
-    all: boolean,
-    deadline: BigNumberish
-  ];
+  export type InputTuple = [job: BytesLike, all: boolean, deadline: BigNumberish];
   export type OutputTuple = [job: string, all: boolean, deadline: bigint];
   export interface OutputObject {
     job: string;
@@ -969,18 +786,8 @@ export namespace SetDueEvent {
 }
 
 export namespace StakeChangedEvent {
-  export type InputTuple = [
-    provider: AddressLike,
-    token: AddressLike,
-    free: BigNumberish,
-    locked: BigNumberish
-  ];
-  export type OutputTuple = [
-    provider: string,
-    token: string,
-    free: bigint,
-    locked: bigint
-  ];
+  export type InputTuple = [provider: AddressLike, token: AddressLike, free: BigNumberish, locked: BigNumberish];
+  export type OutputTuple = [provider: string, token: string, free: bigint, locked: bigint];
   export interface OutputObject {
     provider: string;
     token: string;
@@ -1019,11 +826,7 @@ export namespace VoucherPaidEvent {
 }
 
 export namespace WithdrawnEvent {
-  export type InputTuple = [
-    who: AddressLike,
-    token: AddressLike,
-    amount: BigNumberish
-  ];
+  export type InputTuple = [who: AddressLike, token: AddressLike, amount: BigNumberish];
   export type OutputTuple = [who: string, token: string, amount: bigint];
   export interface OutputObject {
     who: string;
@@ -1045,659 +848,355 @@ export interface Settlement extends BaseContract {
   queryFilter<TCEvent extends TypedContractEvent>(
     event: TCEvent,
     fromBlockOrBlockhash?: string | number | undefined,
-    toBlock?: string | number | undefined
+    toBlock?: string | number | undefined,
   ): Promise<Array<TypedEventLog<TCEvent>>>;
   queryFilter<TCEvent extends TypedContractEvent>(
     filter: TypedDeferredTopicFilter<TCEvent>,
     fromBlockOrBlockhash?: string | number | undefined,
-    toBlock?: string | number | undefined
+    toBlock?: string | number | undefined,
   ): Promise<Array<TypedEventLog<TCEvent>>>;
 
-  on<TCEvent extends TypedContractEvent>(
-    event: TCEvent,
-    listener: TypedListener<TCEvent>
-  ): Promise<this>;
+  on<TCEvent extends TypedContractEvent>(event: TCEvent, listener: TypedListener<TCEvent>): Promise<this>;
   on<TCEvent extends TypedContractEvent>(
     filter: TypedDeferredTopicFilter<TCEvent>,
-    listener: TypedListener<TCEvent>
+    listener: TypedListener<TCEvent>,
   ): Promise<this>;
 
-  once<TCEvent extends TypedContractEvent>(
-    event: TCEvent,
-    listener: TypedListener<TCEvent>
-  ): Promise<this>;
+  once<TCEvent extends TypedContractEvent>(event: TCEvent, listener: TypedListener<TCEvent>): Promise<this>;
   once<TCEvent extends TypedContractEvent>(
     filter: TypedDeferredTopicFilter<TCEvent>,
-    listener: TypedListener<TCEvent>
+    listener: TypedListener<TCEvent>,
   ): Promise<this>;
 
-  listeners<TCEvent extends TypedContractEvent>(
-    event: TCEvent
-  ): Promise<Array<TypedListener<TCEvent>>>;
+  listeners<TCEvent extends TypedContractEvent>(event: TCEvent): Promise<Array<TypedListener<TCEvent>>>;
   listeners(eventName?: string): Promise<Array<Listener>>;
-  removeAllListeners<TCEvent extends TypedContractEvent>(
-    event?: TCEvent
-  ): Promise<this>;
+  removeAllListeners<TCEvent extends TypedContractEvent>(event?: TCEvent): Promise<this>;
 
-  abandon: TypedContractMethod<[terms: TermsStruct], [void], "nonpayable">;
+  abandon: TypedContractMethod<[terms: TermsStruct], [void], 'nonpayable'>;
 
-  abort: TypedContractMethod<[terms: TermsStruct], [void], "nonpayable">;
+  abort: TypedContractMethod<[terms: TermsStruct], [void], 'nonpayable'>;
 
-  accept: TypedContractMethod<
-    [terms: TermsStruct, seedCommit: BytesLike, award: BytesLike],
-    [void],
-    "nonpayable"
-  >;
+  accept: TypedContractMethod<[terms: TermsStruct, seedCommit: BytesLike, award: BytesLike], [void], 'nonpayable'>;
 
-  acknowledge: TypedContractMethod<[terms: TermsStruct], [void], "nonpayable">;
+  acknowledge: TypedContractMethod<[terms: TermsStruct], [void], 'nonpayable'>;
 
-  allowToken: TypedContractMethod<[token: AddressLike], [void], "nonpayable">;
+  allowToken: TypedContractMethod<[token: AddressLike], [void], 'nonpayable'>;
 
-  allowed: TypedContractMethod<[token: AddressLike], [boolean], "view">;
+  allowed: TypedContractMethod<[token: AddressLike], [boolean], 'view'>;
 
   available: TypedContractMethod<
-    [
-      terms: TermsStruct,
-      ciphertextDigest: BytesLike,
-      keyCommit: BytesLike,
-      signatures: BytesLike[]
-    ],
+    [terms: TermsStruct, ciphertextDigest: BytesLike, keyCommit: BytesLike, signatures: BytesLike[]],
     [void],
-    "nonpayable"
+    'nonpayable'
   >;
 
-  cancel: TypedContractMethod<[terms: TermsStruct], [void], "nonpayable">;
+  cancel: TypedContractMethod<[terms: TermsStruct], [void], 'nonpayable'>;
 
-  challenge: TypedContractMethod<
-    [terms: TermsStruct, segment: BigNumberish],
-    [void],
-    "payable"
-  >;
+  challenge: TypedContractMethod<[terms: TermsStruct, segment: BigNumberish], [void], 'payable'>;
 
-  challengeOf: TypedContractMethod<
-    [id: BytesLike, segment: BigNumberish],
-    [ChallengeStructOutput],
-    "view"
-  >;
+  challengeOf: TypedContractMethod<[id: BytesLike, segment: BigNumberish], [ChallengeStructOutput], 'view'>;
 
-  claimPrefix: TypedContractMethod<
-    [terms: TermsStruct, segments: BigNumberish],
-    [void],
-    "nonpayable"
-  >;
+  claimPrefix: TypedContractMethod<[terms: TermsStruct, segments: BigNumberish], [void], 'nonpayable'>;
 
-  commit: TypedContractMethod<
-    [terms: TermsStruct, run: RunStruct],
-    [void],
-    "nonpayable"
-  >;
+  commit: TypedContractMethod<[terms: TermsStruct, run: RunStruct], [void], 'nonpayable'>;
 
-  credits: TypedContractMethod<
-    [who: AddressLike, token: AddressLike],
-    [bigint],
-    "view"
-  >;
+  credits: TypedContractMethod<[who: AddressLike, token: AddressLike], [bigint], 'view'>;
 
-  depositStake: TypedContractMethod<
-    [token: AddressLike, amount: BigNumberish],
-    [void],
-    "payable"
-  >;
+  depositStake: TypedContractMethod<[token: AddressLike, amount: BigNumberish], [void], 'payable'>;
 
   discharge: TypedContractMethod<
-    [
-      terms: TermsStruct,
-      segment: BigNumberish,
-      t: TransitionStruct,
-      seal: BytesLike
-    ],
+    [terms: TermsStruct, segment: BigNumberish, t: TransitionStruct, seal: BytesLike],
     [void],
-    "nonpayable"
+    'nonpayable'
   >;
 
-  domainSeparator: TypedContractMethod<[], [string], "view">;
+  domainSeparator: TypedContractMethod<[], [string], 'view'>;
 
-  draw: TypedContractMethod<
-    [terms: TermsStruct, seedClient: BytesLike],
-    [void],
-    "nonpayable"
-  >;
+  draw: TypedContractMethod<[terms: TermsStruct, seedClient: BytesLike], [void], 'nonpayable'>;
 
-  drawFallback: TypedContractMethod<
-    [terms: TermsStruct, header: BytesLike],
-    [void],
-    "nonpayable"
-  >;
+  drawFallback: TypedContractMethod<[terms: TermsStruct, header: BytesLike], [void], 'nonpayable'>;
 
-  escalate: TypedContractMethod<[terms: TermsStruct], [void], "nonpayable">;
+  escalate: TypedContractMethod<[terms: TermsStruct], [void], 'nonpayable'>;
 
-  exposure: TypedContractMethod<
-    [key: AddressLike, token: AddressLike],
-    [bigint],
-    "view"
-  >;
+  exposure: TypedContractMethod<[key: AddressLike, token: AddressLike], [bigint], 'view'>;
 
-  exposureFactor: TypedContractMethod<[], [bigint], "view">;
+  exposureFactor: TypedContractMethod<[], [bigint], 'view'>;
 
   finalize: TypedContractMethod<
     [terms: TermsStruct, ciphertextDigest: BytesLike, key: BytesLike],
     [void],
-    "nonpayable"
+    'nonpayable'
   >;
 
-  governor: TypedContractMethod<[], [string], "view">;
+  governor: TypedContractMethod<[], [string], 'view'>;
 
-  guardian: TypedContractMethod<[], [string], "view">;
+  guardian: TypedContractMethod<[], [string], 'view'>;
 
-  isProved: TypedContractMethod<
-    [id: BytesLike, segment: BigNumberish],
-    [boolean],
-    "view"
-  >;
+  isProved: TypedContractMethod<[id: BytesLike, segment: BigNumberish], [boolean], 'view'>;
 
-  jobOf: TypedContractMethod<[id: BytesLike], [JobStructOutput], "view">;
+  jobOf: TypedContractMethod<[id: BytesLike], [JobStructOutput], 'view'>;
 
-  lapse: TypedContractMethod<
-    [terms: TermsStruct, segment: BigNumberish, sample: BigNumberish],
-    [void],
-    "nonpayable"
-  >;
+  lapse: TypedContractMethod<[terms: TermsStruct, segment: BigNumberish, sample: BigNumberish], [void], 'nonpayable'>;
 
-  missing: TypedContractMethod<[terms: TermsStruct], [void], "payable">;
+  missing: TypedContractMethod<[terms: TermsStruct], [void], 'payable'>;
 
-  open: TypedContractMethod<[terms: TermsStruct], [string], "payable">;
+  open: TypedContractMethod<[terms: TermsStruct], [string], 'payable'>;
 
-  paused: TypedContractMethod<[], [boolean], "view">;
+  paused: TypedContractMethod<[], [boolean], 'view'>;
 
-  publish: TypedContractMethod<
-    [terms: TermsStruct, keyCommit: BytesLike, ciphertext: BytesLike],
-    [void],
-    "nonpayable"
-  >;
+  publish: TypedContractMethod<[terms: TermsStruct, keyCommit: BytesLike, ciphertext: BytesLike], [void], 'nonpayable'>;
 
-  randao: TypedContractMethod<[], [string], "view">;
+  randao: TypedContractMethod<[], [string], 'view'>;
 
-  refundBond: TypedContractMethod<
-    [terms: TermsStruct, segment: BigNumberish],
-    [void],
-    "nonpayable"
-  >;
+  refundBond: TypedContractMethod<[terms: TermsStruct, segment: BigNumberish], [void], 'nonpayable'>;
 
   refute: TypedContractMethod<
-    [
-      terms: TermsStruct,
-      last: BytesLike,
-      path: BytesLike[],
-      afterwards: BytesLike,
-      seal: BytesLike
-    ],
+    [terms: TermsStruct, last: BytesLike, path: BytesLike[], afterwards: BytesLike, seal: BytesLike],
     [void],
-    "nonpayable"
+    'nonpayable'
   >;
 
-  releaseStake: TypedContractMethod<
-    [token: AddressLike, amount: BigNumberish],
-    [void],
-    "nonpayable"
-  >;
+  releaseStake: TypedContractMethod<[token: AddressLike, amount: BigNumberish], [void], 'nonpayable'>;
 
-  router: TypedContractMethod<[], [string], "view">;
+  router: TypedContractMethod<[], [string], 'view'>;
 
-  rules: TypedContractMethod<[], [string], "view">;
+  rules: TypedContractMethod<[], [string], 'view'>;
 
-  setPaused: TypedContractMethod<[paused_: boolean], [void], "nonpayable">;
+  setPaused: TypedContractMethod<[paused_: boolean], [void], 'nonpayable'>;
 
   stakes: TypedContractMethod<
     [provider: AddressLike, token: AddressLike],
     [[bigint, bigint] & { free: bigint; locked: bigint }],
-    "view"
+    'view'
   >;
 
   start: TypedContractMethod<
-    [
-      terms: TermsStruct,
-      enclaveKey: BytesLike,
-      shardsDigest: BytesLike,
-      signer: AddressLike,
-      authority: BytesLike
-    ],
+    [terms: TermsStruct, enclaveKey: BytesLike, shardsDigest: BytesLike, signer: AddressLike, authority: BytesLike],
     [void],
-    "nonpayable"
+    'nonpayable'
   >;
 
-  stop: TypedContractMethod<[terms: TermsStruct], [void], "nonpayable">;
+  stop: TypedContractMethod<[terms: TermsStruct], [void], 'nonpayable'>;
 
-  treasury: TypedContractMethod<[], [string], "view">;
+  treasury: TypedContractMethod<[], [string], 'view'>;
 
-  undelivered: TypedContractMethod<[terms: TermsStruct], [void], "nonpayable">;
+  undelivered: TypedContractMethod<[terms: TermsStruct], [void], 'nonpayable'>;
 
-  void: TypedContractMethod<[terms: TermsStruct], [void], "nonpayable">;
+  void: TypedContractMethod<[terms: TermsStruct], [void], 'nonpayable'>;
 
   voucher: TypedContractMethod<
     [terms: TermsStruct, cumulative: BigNumberish, signature: BytesLike],
     [void],
-    "nonpayable"
+    'nonpayable'
   >;
 
-  withdraw: TypedContractMethod<[token: AddressLike], [bigint], "nonpayable">;
+  withdraw: TypedContractMethod<[token: AddressLike], [bigint], 'nonpayable'>;
 
-  getFunction<T extends ContractMethod = ContractMethod>(
-    key: string | FunctionFragment
-  ): T;
+  getFunction<T extends ContractMethod = ContractMethod>(key: string | FunctionFragment): T;
 
+  getFunction(nameOrSignature: 'abandon'): TypedContractMethod<[terms: TermsStruct], [void], 'nonpayable'>;
+  getFunction(nameOrSignature: 'abort'): TypedContractMethod<[terms: TermsStruct], [void], 'nonpayable'>;
   getFunction(
-    nameOrSignature: "abandon"
-  ): TypedContractMethod<[terms: TermsStruct], [void], "nonpayable">;
+    nameOrSignature: 'accept',
+  ): TypedContractMethod<[terms: TermsStruct, seedCommit: BytesLike, award: BytesLike], [void], 'nonpayable'>;
+  getFunction(nameOrSignature: 'acknowledge'): TypedContractMethod<[terms: TermsStruct], [void], 'nonpayable'>;
+  getFunction(nameOrSignature: 'allowToken'): TypedContractMethod<[token: AddressLike], [void], 'nonpayable'>;
+  getFunction(nameOrSignature: 'allowed'): TypedContractMethod<[token: AddressLike], [boolean], 'view'>;
   getFunction(
-    nameOrSignature: "abort"
-  ): TypedContractMethod<[terms: TermsStruct], [void], "nonpayable">;
-  getFunction(
-    nameOrSignature: "accept"
+    nameOrSignature: 'available',
   ): TypedContractMethod<
-    [terms: TermsStruct, seedCommit: BytesLike, award: BytesLike],
+    [terms: TermsStruct, ciphertextDigest: BytesLike, keyCommit: BytesLike, signatures: BytesLike[]],
     [void],
-    "nonpayable"
+    'nonpayable'
   >;
+  getFunction(nameOrSignature: 'cancel'): TypedContractMethod<[terms: TermsStruct], [void], 'nonpayable'>;
   getFunction(
-    nameOrSignature: "acknowledge"
-  ): TypedContractMethod<[terms: TermsStruct], [void], "nonpayable">;
+    nameOrSignature: 'challenge',
+  ): TypedContractMethod<[terms: TermsStruct, segment: BigNumberish], [void], 'payable'>;
   getFunction(
-    nameOrSignature: "allowToken"
-  ): TypedContractMethod<[token: AddressLike], [void], "nonpayable">;
+    nameOrSignature: 'challengeOf',
+  ): TypedContractMethod<[id: BytesLike, segment: BigNumberish], [ChallengeStructOutput], 'view'>;
   getFunction(
-    nameOrSignature: "allowed"
-  ): TypedContractMethod<[token: AddressLike], [boolean], "view">;
+    nameOrSignature: 'claimPrefix',
+  ): TypedContractMethod<[terms: TermsStruct, segments: BigNumberish], [void], 'nonpayable'>;
   getFunction(
-    nameOrSignature: "available"
+    nameOrSignature: 'commit',
+  ): TypedContractMethod<[terms: TermsStruct, run: RunStruct], [void], 'nonpayable'>;
+  getFunction(
+    nameOrSignature: 'credits',
+  ): TypedContractMethod<[who: AddressLike, token: AddressLike], [bigint], 'view'>;
+  getFunction(
+    nameOrSignature: 'depositStake',
+  ): TypedContractMethod<[token: AddressLike, amount: BigNumberish], [void], 'payable'>;
+  getFunction(
+    nameOrSignature: 'discharge',
   ): TypedContractMethod<
-    [
-      terms: TermsStruct,
-      ciphertextDigest: BytesLike,
-      keyCommit: BytesLike,
-      signatures: BytesLike[]
-    ],
+    [terms: TermsStruct, segment: BigNumberish, t: TransitionStruct, seal: BytesLike],
     [void],
-    "nonpayable"
+    'nonpayable'
   >;
+  getFunction(nameOrSignature: 'domainSeparator'): TypedContractMethod<[], [string], 'view'>;
   getFunction(
-    nameOrSignature: "cancel"
-  ): TypedContractMethod<[terms: TermsStruct], [void], "nonpayable">;
+    nameOrSignature: 'draw',
+  ): TypedContractMethod<[terms: TermsStruct, seedClient: BytesLike], [void], 'nonpayable'>;
   getFunction(
-    nameOrSignature: "challenge"
+    nameOrSignature: 'drawFallback',
+  ): TypedContractMethod<[terms: TermsStruct, header: BytesLike], [void], 'nonpayable'>;
+  getFunction(nameOrSignature: 'escalate'): TypedContractMethod<[terms: TermsStruct], [void], 'nonpayable'>;
+  getFunction(
+    nameOrSignature: 'exposure',
+  ): TypedContractMethod<[key: AddressLike, token: AddressLike], [bigint], 'view'>;
+  getFunction(nameOrSignature: 'exposureFactor'): TypedContractMethod<[], [bigint], 'view'>;
+  getFunction(
+    nameOrSignature: 'finalize',
+  ): TypedContractMethod<[terms: TermsStruct, ciphertextDigest: BytesLike, key: BytesLike], [void], 'nonpayable'>;
+  getFunction(nameOrSignature: 'governor'): TypedContractMethod<[], [string], 'view'>;
+  getFunction(nameOrSignature: 'guardian'): TypedContractMethod<[], [string], 'view'>;
+  getFunction(
+    nameOrSignature: 'isProved',
+  ): TypedContractMethod<[id: BytesLike, segment: BigNumberish], [boolean], 'view'>;
+  getFunction(nameOrSignature: 'jobOf'): TypedContractMethod<[id: BytesLike], [JobStructOutput], 'view'>;
+  getFunction(
+    nameOrSignature: 'lapse',
+  ): TypedContractMethod<[terms: TermsStruct, segment: BigNumberish, sample: BigNumberish], [void], 'nonpayable'>;
+  getFunction(nameOrSignature: 'missing'): TypedContractMethod<[terms: TermsStruct], [void], 'payable'>;
+  getFunction(nameOrSignature: 'open'): TypedContractMethod<[terms: TermsStruct], [string], 'payable'>;
+  getFunction(nameOrSignature: 'paused'): TypedContractMethod<[], [boolean], 'view'>;
+  getFunction(
+    nameOrSignature: 'publish',
+  ): TypedContractMethod<[terms: TermsStruct, keyCommit: BytesLike, ciphertext: BytesLike], [void], 'nonpayable'>;
+  getFunction(nameOrSignature: 'randao'): TypedContractMethod<[], [string], 'view'>;
+  getFunction(
+    nameOrSignature: 'refundBond',
+  ): TypedContractMethod<[terms: TermsStruct, segment: BigNumberish], [void], 'nonpayable'>;
+  getFunction(
+    nameOrSignature: 'refute',
   ): TypedContractMethod<
-    [terms: TermsStruct, segment: BigNumberish],
+    [terms: TermsStruct, last: BytesLike, path: BytesLike[], afterwards: BytesLike, seal: BytesLike],
     [void],
-    "payable"
+    'nonpayable'
   >;
   getFunction(
-    nameOrSignature: "challengeOf"
-  ): TypedContractMethod<
-    [id: BytesLike, segment: BigNumberish],
-    [ChallengeStructOutput],
-    "view"
-  >;
+    nameOrSignature: 'releaseStake',
+  ): TypedContractMethod<[token: AddressLike, amount: BigNumberish], [void], 'nonpayable'>;
+  getFunction(nameOrSignature: 'router'): TypedContractMethod<[], [string], 'view'>;
+  getFunction(nameOrSignature: 'rules'): TypedContractMethod<[], [string], 'view'>;
+  getFunction(nameOrSignature: 'setPaused'): TypedContractMethod<[paused_: boolean], [void], 'nonpayable'>;
   getFunction(
-    nameOrSignature: "claimPrefix"
-  ): TypedContractMethod<
-    [terms: TermsStruct, segments: BigNumberish],
-    [void],
-    "nonpayable"
-  >;
-  getFunction(
-    nameOrSignature: "commit"
-  ): TypedContractMethod<
-    [terms: TermsStruct, run: RunStruct],
-    [void],
-    "nonpayable"
-  >;
-  getFunction(
-    nameOrSignature: "credits"
-  ): TypedContractMethod<
-    [who: AddressLike, token: AddressLike],
-    [bigint],
-    "view"
-  >;
-  getFunction(
-    nameOrSignature: "depositStake"
-  ): TypedContractMethod<
-    [token: AddressLike, amount: BigNumberish],
-    [void],
-    "payable"
-  >;
-  getFunction(
-    nameOrSignature: "discharge"
-  ): TypedContractMethod<
-    [
-      terms: TermsStruct,
-      segment: BigNumberish,
-      t: TransitionStruct,
-      seal: BytesLike
-    ],
-    [void],
-    "nonpayable"
-  >;
-  getFunction(
-    nameOrSignature: "domainSeparator"
-  ): TypedContractMethod<[], [string], "view">;
-  getFunction(
-    nameOrSignature: "draw"
-  ): TypedContractMethod<
-    [terms: TermsStruct, seedClient: BytesLike],
-    [void],
-    "nonpayable"
-  >;
-  getFunction(
-    nameOrSignature: "drawFallback"
-  ): TypedContractMethod<
-    [terms: TermsStruct, header: BytesLike],
-    [void],
-    "nonpayable"
-  >;
-  getFunction(
-    nameOrSignature: "escalate"
-  ): TypedContractMethod<[terms: TermsStruct], [void], "nonpayable">;
-  getFunction(
-    nameOrSignature: "exposure"
-  ): TypedContractMethod<
-    [key: AddressLike, token: AddressLike],
-    [bigint],
-    "view"
-  >;
-  getFunction(
-    nameOrSignature: "exposureFactor"
-  ): TypedContractMethod<[], [bigint], "view">;
-  getFunction(
-    nameOrSignature: "finalize"
-  ): TypedContractMethod<
-    [terms: TermsStruct, ciphertextDigest: BytesLike, key: BytesLike],
-    [void],
-    "nonpayable"
-  >;
-  getFunction(
-    nameOrSignature: "governor"
-  ): TypedContractMethod<[], [string], "view">;
-  getFunction(
-    nameOrSignature: "guardian"
-  ): TypedContractMethod<[], [string], "view">;
-  getFunction(
-    nameOrSignature: "isProved"
-  ): TypedContractMethod<
-    [id: BytesLike, segment: BigNumberish],
-    [boolean],
-    "view"
-  >;
-  getFunction(
-    nameOrSignature: "jobOf"
-  ): TypedContractMethod<[id: BytesLike], [JobStructOutput], "view">;
-  getFunction(
-    nameOrSignature: "lapse"
-  ): TypedContractMethod<
-    [terms: TermsStruct, segment: BigNumberish, sample: BigNumberish],
-    [void],
-    "nonpayable"
-  >;
-  getFunction(
-    nameOrSignature: "missing"
-  ): TypedContractMethod<[terms: TermsStruct], [void], "payable">;
-  getFunction(
-    nameOrSignature: "open"
-  ): TypedContractMethod<[terms: TermsStruct], [string], "payable">;
-  getFunction(
-    nameOrSignature: "paused"
-  ): TypedContractMethod<[], [boolean], "view">;
-  getFunction(
-    nameOrSignature: "publish"
-  ): TypedContractMethod<
-    [terms: TermsStruct, keyCommit: BytesLike, ciphertext: BytesLike],
-    [void],
-    "nonpayable"
-  >;
-  getFunction(
-    nameOrSignature: "randao"
-  ): TypedContractMethod<[], [string], "view">;
-  getFunction(
-    nameOrSignature: "refundBond"
-  ): TypedContractMethod<
-    [terms: TermsStruct, segment: BigNumberish],
-    [void],
-    "nonpayable"
-  >;
-  getFunction(
-    nameOrSignature: "refute"
-  ): TypedContractMethod<
-    [
-      terms: TermsStruct,
-      last: BytesLike,
-      path: BytesLike[],
-      afterwards: BytesLike,
-      seal: BytesLike
-    ],
-    [void],
-    "nonpayable"
-  >;
-  getFunction(
-    nameOrSignature: "releaseStake"
-  ): TypedContractMethod<
-    [token: AddressLike, amount: BigNumberish],
-    [void],
-    "nonpayable"
-  >;
-  getFunction(
-    nameOrSignature: "router"
-  ): TypedContractMethod<[], [string], "view">;
-  getFunction(
-    nameOrSignature: "rules"
-  ): TypedContractMethod<[], [string], "view">;
-  getFunction(
-    nameOrSignature: "setPaused"
-  ): TypedContractMethod<[paused_: boolean], [void], "nonpayable">;
-  getFunction(
-    nameOrSignature: "stakes"
+    nameOrSignature: 'stakes',
   ): TypedContractMethod<
     [provider: AddressLike, token: AddressLike],
     [[bigint, bigint] & { free: bigint; locked: bigint }],
-    "view"
+    'view'
   >;
   getFunction(
-    nameOrSignature: "start"
+    nameOrSignature: 'start',
   ): TypedContractMethod<
-    [
-      terms: TermsStruct,
-      enclaveKey: BytesLike,
-      shardsDigest: BytesLike,
-      signer: AddressLike,
-      authority: BytesLike
-    ],
+    [terms: TermsStruct, enclaveKey: BytesLike, shardsDigest: BytesLike, signer: AddressLike, authority: BytesLike],
     [void],
-    "nonpayable"
+    'nonpayable'
   >;
+  getFunction(nameOrSignature: 'stop'): TypedContractMethod<[terms: TermsStruct], [void], 'nonpayable'>;
+  getFunction(nameOrSignature: 'treasury'): TypedContractMethod<[], [string], 'view'>;
+  getFunction(nameOrSignature: 'undelivered'): TypedContractMethod<[terms: TermsStruct], [void], 'nonpayable'>;
+  getFunction(nameOrSignature: 'void'): TypedContractMethod<[terms: TermsStruct], [void], 'nonpayable'>;
   getFunction(
-    nameOrSignature: "stop"
-  ): TypedContractMethod<[terms: TermsStruct], [void], "nonpayable">;
-  getFunction(
-    nameOrSignature: "treasury"
-  ): TypedContractMethod<[], [string], "view">;
-  getFunction(
-    nameOrSignature: "undelivered"
-  ): TypedContractMethod<[terms: TermsStruct], [void], "nonpayable">;
-  getFunction(
-    nameOrSignature: "void"
-  ): TypedContractMethod<[terms: TermsStruct], [void], "nonpayable">;
-  getFunction(
-    nameOrSignature: "voucher"
-  ): TypedContractMethod<
-    [terms: TermsStruct, cumulative: BigNumberish, signature: BytesLike],
-    [void],
-    "nonpayable"
-  >;
-  getFunction(
-    nameOrSignature: "withdraw"
-  ): TypedContractMethod<[token: AddressLike], [bigint], "nonpayable">;
+    nameOrSignature: 'voucher',
+  ): TypedContractMethod<[terms: TermsStruct, cumulative: BigNumberish, signature: BytesLike], [void], 'nonpayable'>;
+  getFunction(nameOrSignature: 'withdraw'): TypedContractMethod<[token: AddressLike], [bigint], 'nonpayable'>;
 
   getEvent(
-    key: "BondRefunded"
-  ): TypedContractEvent<
-    BondRefundedEvent.InputTuple,
-    BondRefundedEvent.OutputTuple,
-    BondRefundedEvent.OutputObject
-  >;
+    key: 'BondRefunded',
+  ): TypedContractEvent<BondRefundedEvent.InputTuple, BondRefundedEvent.OutputTuple, BondRefundedEvent.OutputObject>;
   getEvent(
-    key: "CiphertextAvailable"
+    key: 'CiphertextAvailable',
   ): TypedContractEvent<
     CiphertextAvailableEvent.InputTuple,
     CiphertextAvailableEvent.OutputTuple,
     CiphertextAvailableEvent.OutputObject
   >;
   getEvent(
-    key: "CiphertextMissing"
+    key: 'CiphertextMissing',
   ): TypedContractEvent<
     CiphertextMissingEvent.InputTuple,
     CiphertextMissingEvent.OutputTuple,
     CiphertextMissingEvent.OutputObject
   >;
   getEvent(
-    key: "Credited"
-  ): TypedContractEvent<
-    CreditedEvent.InputTuple,
-    CreditedEvent.OutputTuple,
-    CreditedEvent.OutputObject
-  >;
+    key: 'Credited',
+  ): TypedContractEvent<CreditedEvent.InputTuple, CreditedEvent.OutputTuple, CreditedEvent.OutputObject>;
   getEvent(
-    key: "DutyDischarged"
+    key: 'DutyDischarged',
   ): TypedContractEvent<
     DutyDischargedEvent.InputTuple,
     DutyDischargedEvent.OutputTuple,
     DutyDischargedEvent.OutputObject
   >;
   getEvent(
-    key: "DutyOpened"
-  ): TypedContractEvent<
-    DutyOpenedEvent.InputTuple,
-    DutyOpenedEvent.OutputTuple,
-    DutyOpenedEvent.OutputObject
-  >;
+    key: 'DutyOpened',
+  ): TypedContractEvent<DutyOpenedEvent.InputTuple, DutyOpenedEvent.OutputTuple, DutyOpenedEvent.OutputObject>;
   getEvent(
-    key: "Escalated"
-  ): TypedContractEvent<
-    EscalatedEvent.InputTuple,
-    EscalatedEvent.OutputTuple,
-    EscalatedEvent.OutputObject
-  >;
+    key: 'Escalated',
+  ): TypedContractEvent<EscalatedEvent.InputTuple, EscalatedEvent.OutputTuple, EscalatedEvent.OutputObject>;
   getEvent(
-    key: "JobAccepted"
-  ): TypedContractEvent<
-    JobAcceptedEvent.InputTuple,
-    JobAcceptedEvent.OutputTuple,
-    JobAcceptedEvent.OutputObject
-  >;
+    key: 'JobAccepted',
+  ): TypedContractEvent<JobAcceptedEvent.InputTuple, JobAcceptedEvent.OutputTuple, JobAcceptedEvent.OutputObject>;
   getEvent(
-    key: "JobCommitted"
-  ): TypedContractEvent<
-    JobCommittedEvent.InputTuple,
-    JobCommittedEvent.OutputTuple,
-    JobCommittedEvent.OutputObject
-  >;
+    key: 'JobCommitted',
+  ): TypedContractEvent<JobCommittedEvent.InputTuple, JobCommittedEvent.OutputTuple, JobCommittedEvent.OutputObject>;
   getEvent(
-    key: "JobEnded"
-  ): TypedContractEvent<
-    JobEndedEvent.InputTuple,
-    JobEndedEvent.OutputTuple,
-    JobEndedEvent.OutputObject
-  >;
+    key: 'JobEnded',
+  ): TypedContractEvent<JobEndedEvent.InputTuple, JobEndedEvent.OutputTuple, JobEndedEvent.OutputObject>;
   getEvent(
-    key: "JobOpened"
-  ): TypedContractEvent<
-    JobOpenedEvent.InputTuple,
-    JobOpenedEvent.OutputTuple,
-    JobOpenedEvent.OutputObject
-  >;
+    key: 'JobOpened',
+  ): TypedContractEvent<JobOpenedEvent.InputTuple, JobOpenedEvent.OutputTuple, JobOpenedEvent.OutputObject>;
   getEvent(
-    key: "JobStarted"
-  ): TypedContractEvent<
-    JobStartedEvent.InputTuple,
-    JobStartedEvent.OutputTuple,
-    JobStartedEvent.OutputObject
-  >;
+    key: 'JobStarted',
+  ): TypedContractEvent<JobStartedEvent.InputTuple, JobStartedEvent.OutputTuple, JobStartedEvent.OutputObject>;
   getEvent(
-    key: "JobStopRequested"
+    key: 'JobStopRequested',
   ): TypedContractEvent<
     JobStopRequestedEvent.InputTuple,
     JobStopRequestedEvent.OutputTuple,
     JobStopRequestedEvent.OutputObject
   >;
   getEvent(
-    key: "KeyRevealed"
-  ): TypedContractEvent<
-    KeyRevealedEvent.InputTuple,
-    KeyRevealedEvent.OutputTuple,
-    KeyRevealedEvent.OutputObject
-  >;
+    key: 'KeyRevealed',
+  ): TypedContractEvent<KeyRevealedEvent.InputTuple, KeyRevealedEvent.OutputTuple, KeyRevealedEvent.OutputObject>;
   getEvent(
-    key: "PauseSet"
-  ): TypedContractEvent<
-    PauseSetEvent.InputTuple,
-    PauseSetEvent.OutputTuple,
-    PauseSetEvent.OutputObject
-  >;
+    key: 'PauseSet',
+  ): TypedContractEvent<PauseSetEvent.InputTuple, PauseSetEvent.OutputTuple, PauseSetEvent.OutputObject>;
   getEvent(
-    key: "PrefixPaid"
-  ): TypedContractEvent<
-    PrefixPaidEvent.InputTuple,
-    PrefixPaidEvent.OutputTuple,
-    PrefixPaidEvent.OutputObject
-  >;
+    key: 'PrefixPaid',
+  ): TypedContractEvent<PrefixPaidEvent.InputTuple, PrefixPaidEvent.OutputTuple, PrefixPaidEvent.OutputObject>;
   getEvent(
-    key: "ResultAcknowledged"
+    key: 'ResultAcknowledged',
   ): TypedContractEvent<
     ResultAcknowledgedEvent.InputTuple,
     ResultAcknowledgedEvent.OutputTuple,
     ResultAcknowledgedEvent.OutputObject
   >;
   getEvent(
-    key: "SampleDrawn"
-  ): TypedContractEvent<
-    SampleDrawnEvent.InputTuple,
-    SampleDrawnEvent.OutputTuple,
-    SampleDrawnEvent.OutputObject
-  >;
+    key: 'SampleDrawn',
+  ): TypedContractEvent<SampleDrawnEvent.InputTuple, SampleDrawnEvent.OutputTuple, SampleDrawnEvent.OutputObject>;
   getEvent(
-    key: "SetDue"
-  ): TypedContractEvent<
-    SetDueEvent.InputTuple,
-    SetDueEvent.OutputTuple,
-    SetDueEvent.OutputObject
-  >;
+    key: 'SetDue',
+  ): TypedContractEvent<SetDueEvent.InputTuple, SetDueEvent.OutputTuple, SetDueEvent.OutputObject>;
   getEvent(
-    key: "StakeChanged"
-  ): TypedContractEvent<
-    StakeChangedEvent.InputTuple,
-    StakeChangedEvent.OutputTuple,
-    StakeChangedEvent.OutputObject
-  >;
+    key: 'StakeChanged',
+  ): TypedContractEvent<StakeChangedEvent.InputTuple, StakeChangedEvent.OutputTuple, StakeChangedEvent.OutputObject>;
   getEvent(
-    key: "TokenAllowed"
-  ): TypedContractEvent<
-    TokenAllowedEvent.InputTuple,
-    TokenAllowedEvent.OutputTuple,
-    TokenAllowedEvent.OutputObject
-  >;
+    key: 'TokenAllowed',
+  ): TypedContractEvent<TokenAllowedEvent.InputTuple, TokenAllowedEvent.OutputTuple, TokenAllowedEvent.OutputObject>;
   getEvent(
-    key: "VoucherPaid"
-  ): TypedContractEvent<
-    VoucherPaidEvent.InputTuple,
-    VoucherPaidEvent.OutputTuple,
-    VoucherPaidEvent.OutputObject
-  >;
+    key: 'VoucherPaid',
+  ): TypedContractEvent<VoucherPaidEvent.InputTuple, VoucherPaidEvent.OutputTuple, VoucherPaidEvent.OutputObject>;
   getEvent(
-    key: "Withdrawn"
-  ): TypedContractEvent<
-    WithdrawnEvent.InputTuple,
-    WithdrawnEvent.OutputTuple,
-    WithdrawnEvent.OutputObject
-  >;
+    key: 'Withdrawn',
+  ): TypedContractEvent<WithdrawnEvent.InputTuple, WithdrawnEvent.OutputTuple, WithdrawnEvent.OutputObject>;
 
   filters: {
-    "BondRefunded(bytes32,uint256,address,uint256)": TypedContractEvent<
+    'BondRefunded(bytes32,uint256,address,uint256)': TypedContractEvent<
       BondRefundedEvent.InputTuple,
       BondRefundedEvent.OutputTuple,
       BondRefundedEvent.OutputObject
@@ -1708,7 +1207,7 @@ export interface Settlement extends BaseContract {
       BondRefundedEvent.OutputObject
     >;
 
-    "CiphertextAvailable(bytes32,bytes32)": TypedContractEvent<
+    'CiphertextAvailable(bytes32,bytes32)': TypedContractEvent<
       CiphertextAvailableEvent.InputTuple,
       CiphertextAvailableEvent.OutputTuple,
       CiphertextAvailableEvent.OutputObject
@@ -1719,7 +1218,7 @@ export interface Settlement extends BaseContract {
       CiphertextAvailableEvent.OutputObject
     >;
 
-    "CiphertextMissing(bytes32,uint256)": TypedContractEvent<
+    'CiphertextMissing(bytes32,uint256,uint256)': TypedContractEvent<
       CiphertextMissingEvent.InputTuple,
       CiphertextMissingEvent.OutputTuple,
       CiphertextMissingEvent.OutputObject
@@ -1730,18 +1229,14 @@ export interface Settlement extends BaseContract {
       CiphertextMissingEvent.OutputObject
     >;
 
-    "Credited(address,address,uint256)": TypedContractEvent<
+    'Credited(address,address,uint256)': TypedContractEvent<
       CreditedEvent.InputTuple,
       CreditedEvent.OutputTuple,
       CreditedEvent.OutputObject
     >;
-    Credited: TypedContractEvent<
-      CreditedEvent.InputTuple,
-      CreditedEvent.OutputTuple,
-      CreditedEvent.OutputObject
-    >;
+    Credited: TypedContractEvent<CreditedEvent.InputTuple, CreditedEvent.OutputTuple, CreditedEvent.OutputObject>;
 
-    "DutyDischarged(bytes32,uint256,bytes4,address)": TypedContractEvent<
+    'DutyDischarged(bytes32,uint256,bytes4,address)': TypedContractEvent<
       DutyDischargedEvent.InputTuple,
       DutyDischargedEvent.OutputTuple,
       DutyDischargedEvent.OutputObject
@@ -1752,7 +1247,7 @@ export interface Settlement extends BaseContract {
       DutyDischargedEvent.OutputObject
     >;
 
-    "DutyOpened(bytes32,uint256,address,uint256)": TypedContractEvent<
+    'DutyOpened(bytes32,uint256,address,uint256,uint256)': TypedContractEvent<
       DutyOpenedEvent.InputTuple,
       DutyOpenedEvent.OutputTuple,
       DutyOpenedEvent.OutputObject
@@ -1763,18 +1258,14 @@ export interface Settlement extends BaseContract {
       DutyOpenedEvent.OutputObject
     >;
 
-    "Escalated(bytes32,address)": TypedContractEvent<
+    'Escalated(bytes32,address)': TypedContractEvent<
       EscalatedEvent.InputTuple,
       EscalatedEvent.OutputTuple,
       EscalatedEvent.OutputObject
     >;
-    Escalated: TypedContractEvent<
-      EscalatedEvent.InputTuple,
-      EscalatedEvent.OutputTuple,
-      EscalatedEvent.OutputObject
-    >;
+    Escalated: TypedContractEvent<EscalatedEvent.InputTuple, EscalatedEvent.OutputTuple, EscalatedEvent.OutputObject>;
 
-    "JobAccepted(bytes32,address,bytes32)": TypedContractEvent<
+    'JobAccepted(bytes32,address,bytes32)': TypedContractEvent<
       JobAcceptedEvent.InputTuple,
       JobAcceptedEvent.OutputTuple,
       JobAcceptedEvent.OutputObject
@@ -1785,7 +1276,7 @@ export interface Settlement extends BaseContract {
       JobAcceptedEvent.OutputObject
     >;
 
-    "JobCommitted(bytes32,uint256,uint8,bytes32,bytes32,bytes32,bytes32,address,uint8)": TypedContractEvent<
+    'JobCommitted(bytes32,uint256,uint8,bytes32,bytes32,bytes32,bytes32,address,uint8)': TypedContractEvent<
       JobCommittedEvent.InputTuple,
       JobCommittedEvent.OutputTuple,
       JobCommittedEvent.OutputObject
@@ -1796,29 +1287,21 @@ export interface Settlement extends BaseContract {
       JobCommittedEvent.OutputObject
     >;
 
-    "JobEnded(bytes32,uint8,uint256,uint256,uint256,uint256)": TypedContractEvent<
+    'JobEnded(bytes32,uint8,uint256,uint256,uint256,uint256)': TypedContractEvent<
       JobEndedEvent.InputTuple,
       JobEndedEvent.OutputTuple,
       JobEndedEvent.OutputObject
     >;
-    JobEnded: TypedContractEvent<
-      JobEndedEvent.InputTuple,
-      JobEndedEvent.OutputTuple,
-      JobEndedEvent.OutputObject
-    >;
+    JobEnded: TypedContractEvent<JobEndedEvent.InputTuple, JobEndedEvent.OutputTuple, JobEndedEvent.OutputObject>;
 
-    "JobOpened(bytes32,address,address,address,uint256,bytes32)": TypedContractEvent<
+    'JobOpened(bytes32,address,address,address,uint256,bytes32)': TypedContractEvent<
       JobOpenedEvent.InputTuple,
       JobOpenedEvent.OutputTuple,
       JobOpenedEvent.OutputObject
     >;
-    JobOpened: TypedContractEvent<
-      JobOpenedEvent.InputTuple,
-      JobOpenedEvent.OutputTuple,
-      JobOpenedEvent.OutputObject
-    >;
+    JobOpened: TypedContractEvent<JobOpenedEvent.InputTuple, JobOpenedEvent.OutputTuple, JobOpenedEvent.OutputObject>;
 
-    "JobStarted(bytes32,bytes32,bytes32)": TypedContractEvent<
+    'JobStarted(bytes32,bytes32,bytes32)': TypedContractEvent<
       JobStartedEvent.InputTuple,
       JobStartedEvent.OutputTuple,
       JobStartedEvent.OutputObject
@@ -1829,7 +1312,7 @@ export interface Settlement extends BaseContract {
       JobStartedEvent.OutputObject
     >;
 
-    "JobStopRequested(bytes32)": TypedContractEvent<
+    'JobStopRequested(bytes32)': TypedContractEvent<
       JobStopRequestedEvent.InputTuple,
       JobStopRequestedEvent.OutputTuple,
       JobStopRequestedEvent.OutputObject
@@ -1840,7 +1323,7 @@ export interface Settlement extends BaseContract {
       JobStopRequestedEvent.OutputObject
     >;
 
-    "KeyRevealed(bytes32,bytes32,bytes32)": TypedContractEvent<
+    'KeyRevealed(bytes32,bytes32,bytes32)': TypedContractEvent<
       KeyRevealedEvent.InputTuple,
       KeyRevealedEvent.OutputTuple,
       KeyRevealedEvent.OutputObject
@@ -1851,18 +1334,14 @@ export interface Settlement extends BaseContract {
       KeyRevealedEvent.OutputObject
     >;
 
-    "PauseSet(bool)": TypedContractEvent<
+    'PauseSet(bool)': TypedContractEvent<
       PauseSetEvent.InputTuple,
       PauseSetEvent.OutputTuple,
       PauseSetEvent.OutputObject
     >;
-    PauseSet: TypedContractEvent<
-      PauseSetEvent.InputTuple,
-      PauseSetEvent.OutputTuple,
-      PauseSetEvent.OutputObject
-    >;
+    PauseSet: TypedContractEvent<PauseSetEvent.InputTuple, PauseSetEvent.OutputTuple, PauseSetEvent.OutputObject>;
 
-    "PrefixPaid(bytes32,uint256,uint256)": TypedContractEvent<
+    'PrefixPaid(bytes32,uint256,uint256)': TypedContractEvent<
       PrefixPaidEvent.InputTuple,
       PrefixPaidEvent.OutputTuple,
       PrefixPaidEvent.OutputObject
@@ -1873,7 +1352,7 @@ export interface Settlement extends BaseContract {
       PrefixPaidEvent.OutputObject
     >;
 
-    "ResultAcknowledged(bytes32)": TypedContractEvent<
+    'ResultAcknowledged(bytes32)': TypedContractEvent<
       ResultAcknowledgedEvent.InputTuple,
       ResultAcknowledgedEvent.OutputTuple,
       ResultAcknowledgedEvent.OutputObject
@@ -1884,7 +1363,7 @@ export interface Settlement extends BaseContract {
       ResultAcknowledgedEvent.OutputObject
     >;
 
-    "SampleDrawn(bytes32,bytes32,bool,uint256)": TypedContractEvent<
+    'SampleDrawn(bytes32,bytes32,bool,uint256)': TypedContractEvent<
       SampleDrawnEvent.InputTuple,
       SampleDrawnEvent.OutputTuple,
       SampleDrawnEvent.OutputObject
@@ -1895,18 +1374,14 @@ export interface Settlement extends BaseContract {
       SampleDrawnEvent.OutputObject
     >;
 
-    "SetDue(bytes32,bool,uint256)": TypedContractEvent<
+    'SetDue(bytes32,bool,uint256)': TypedContractEvent<
       SetDueEvent.InputTuple,
       SetDueEvent.OutputTuple,
       SetDueEvent.OutputObject
     >;
-    SetDue: TypedContractEvent<
-      SetDueEvent.InputTuple,
-      SetDueEvent.OutputTuple,
-      SetDueEvent.OutputObject
-    >;
+    SetDue: TypedContractEvent<SetDueEvent.InputTuple, SetDueEvent.OutputTuple, SetDueEvent.OutputObject>;
 
-    "StakeChanged(address,address,uint256,uint256)": TypedContractEvent<
+    'StakeChanged(address,address,uint256,uint256)': TypedContractEvent<
       StakeChangedEvent.InputTuple,
       StakeChangedEvent.OutputTuple,
       StakeChangedEvent.OutputObject
@@ -1917,7 +1392,7 @@ export interface Settlement extends BaseContract {
       StakeChangedEvent.OutputObject
     >;
 
-    "TokenAllowed(address)": TypedContractEvent<
+    'TokenAllowed(address)': TypedContractEvent<
       TokenAllowedEvent.InputTuple,
       TokenAllowedEvent.OutputTuple,
       TokenAllowedEvent.OutputObject
@@ -1928,7 +1403,7 @@ export interface Settlement extends BaseContract {
       TokenAllowedEvent.OutputObject
     >;
 
-    "VoucherPaid(bytes32,uint256)": TypedContractEvent<
+    'VoucherPaid(bytes32,uint256)': TypedContractEvent<
       VoucherPaidEvent.InputTuple,
       VoucherPaidEvent.OutputTuple,
       VoucherPaidEvent.OutputObject
@@ -1939,15 +1414,11 @@ export interface Settlement extends BaseContract {
       VoucherPaidEvent.OutputObject
     >;
 
-    "Withdrawn(address,address,uint256)": TypedContractEvent<
+    'Withdrawn(address,address,uint256)': TypedContractEvent<
       WithdrawnEvent.InputTuple,
       WithdrawnEvent.OutputTuple,
       WithdrawnEvent.OutputObject
     >;
-    Withdrawn: TypedContractEvent<
-      WithdrawnEvent.InputTuple,
-      WithdrawnEvent.OutputTuple,
-      WithdrawnEvent.OutputObject
-    >;
+    Withdrawn: TypedContractEvent<WithdrawnEvent.InputTuple, WithdrawnEvent.OutputTuple, WithdrawnEvent.OutputObject>;
   };
 }

@@ -12,7 +12,7 @@ import type {
   ContractRunner,
   ContractMethod,
   Listener,
-} from "ethers";
+} from 'ethers';
 import type {
   TypedContractEvent,
   TypedDeferredTopicFilter,
@@ -20,51 +20,30 @@ import type {
   TypedLogDescription,
   TypedListener,
   TypedContractMethod,
-} from "./common.js";
+} from './common.js';
 
 export interface VerifierRouterInterface extends Interface {
   getFunction(
-    nameOrSignature:
-      | "add"
-      | "governor"
-      | "guardian"
-      | "isLive"
-      | "tombstone"
-      | "verifierOf"
-      | "verify"
+    nameOrSignature: 'add' | 'governor' | 'guardian' | 'isLive' | 'tombstone' | 'verifierOf' | 'verify',
   ): FunctionFragment;
 
-  getEvent(
-    nameOrSignatureOrTopic: "SelectorAdded" | "SelectorTombstoned"
-  ): EventFragment;
+  getEvent(nameOrSignatureOrTopic: 'SelectorAdded' | 'SelectorTombstoned'): EventFragment;
 
-  encodeFunctionData(
-    functionFragment: "add",
-    values: [BytesLike, AddressLike]
-  ): string;
-  encodeFunctionData(functionFragment: "governor", values?: undefined): string;
-  encodeFunctionData(functionFragment: "guardian", values?: undefined): string;
-  encodeFunctionData(functionFragment: "isLive", values: [BytesLike]): string;
-  encodeFunctionData(
-    functionFragment: "tombstone",
-    values: [BytesLike]
-  ): string;
-  encodeFunctionData(
-    functionFragment: "verifierOf",
-    values: [BytesLike]
-  ): string;
-  encodeFunctionData(
-    functionFragment: "verify",
-    values: [BytesLike, BytesLike]
-  ): string;
+  encodeFunctionData(functionFragment: 'add', values: [BytesLike, AddressLike]): string;
+  encodeFunctionData(functionFragment: 'governor', values?: undefined): string;
+  encodeFunctionData(functionFragment: 'guardian', values?: undefined): string;
+  encodeFunctionData(functionFragment: 'isLive', values: [BytesLike]): string;
+  encodeFunctionData(functionFragment: 'tombstone', values: [BytesLike]): string;
+  encodeFunctionData(functionFragment: 'verifierOf', values: [BytesLike]): string;
+  encodeFunctionData(functionFragment: 'verify', values: [BytesLike, BytesLike]): string;
 
-  decodeFunctionResult(functionFragment: "add", data: BytesLike): Result;
-  decodeFunctionResult(functionFragment: "governor", data: BytesLike): Result;
-  decodeFunctionResult(functionFragment: "guardian", data: BytesLike): Result;
-  decodeFunctionResult(functionFragment: "isLive", data: BytesLike): Result;
-  decodeFunctionResult(functionFragment: "tombstone", data: BytesLike): Result;
-  decodeFunctionResult(functionFragment: "verifierOf", data: BytesLike): Result;
-  decodeFunctionResult(functionFragment: "verify", data: BytesLike): Result;
+  decodeFunctionResult(functionFragment: 'add', data: BytesLike): Result;
+  decodeFunctionResult(functionFragment: 'governor', data: BytesLike): Result;
+  decodeFunctionResult(functionFragment: 'guardian', data: BytesLike): Result;
+  decodeFunctionResult(functionFragment: 'isLive', data: BytesLike): Result;
+  decodeFunctionResult(functionFragment: 'tombstone', data: BytesLike): Result;
+  decodeFunctionResult(functionFragment: 'verifierOf', data: BytesLike): Result;
+  decodeFunctionResult(functionFragment: 'verify', data: BytesLike): Result;
 }
 
 export namespace SelectorAddedEvent {
@@ -101,105 +80,63 @@ export interface VerifierRouter extends BaseContract {
   queryFilter<TCEvent extends TypedContractEvent>(
     event: TCEvent,
     fromBlockOrBlockhash?: string | number | undefined,
-    toBlock?: string | number | undefined
+    toBlock?: string | number | undefined,
   ): Promise<Array<TypedEventLog<TCEvent>>>;
   queryFilter<TCEvent extends TypedContractEvent>(
     filter: TypedDeferredTopicFilter<TCEvent>,
     fromBlockOrBlockhash?: string | number | undefined,
-    toBlock?: string | number | undefined
+    toBlock?: string | number | undefined,
   ): Promise<Array<TypedEventLog<TCEvent>>>;
 
-  on<TCEvent extends TypedContractEvent>(
-    event: TCEvent,
-    listener: TypedListener<TCEvent>
-  ): Promise<this>;
+  on<TCEvent extends TypedContractEvent>(event: TCEvent, listener: TypedListener<TCEvent>): Promise<this>;
   on<TCEvent extends TypedContractEvent>(
     filter: TypedDeferredTopicFilter<TCEvent>,
-    listener: TypedListener<TCEvent>
+    listener: TypedListener<TCEvent>,
   ): Promise<this>;
 
-  once<TCEvent extends TypedContractEvent>(
-    event: TCEvent,
-    listener: TypedListener<TCEvent>
-  ): Promise<this>;
+  once<TCEvent extends TypedContractEvent>(event: TCEvent, listener: TypedListener<TCEvent>): Promise<this>;
   once<TCEvent extends TypedContractEvent>(
     filter: TypedDeferredTopicFilter<TCEvent>,
-    listener: TypedListener<TCEvent>
+    listener: TypedListener<TCEvent>,
   ): Promise<this>;
 
-  listeners<TCEvent extends TypedContractEvent>(
-    event: TCEvent
-  ): Promise<Array<TypedListener<TCEvent>>>;
+  listeners<TCEvent extends TypedContractEvent>(event: TCEvent): Promise<Array<TypedListener<TCEvent>>>;
   listeners(eventName?: string): Promise<Array<Listener>>;
-  removeAllListeners<TCEvent extends TypedContractEvent>(
-    event?: TCEvent
-  ): Promise<this>;
+  removeAllListeners<TCEvent extends TypedContractEvent>(event?: TCEvent): Promise<this>;
 
-  add: TypedContractMethod<
-    [selector: BytesLike, verifier: AddressLike],
-    [void],
-    "nonpayable"
-  >;
+  add: TypedContractMethod<[selector: BytesLike, verifier: AddressLike], [void], 'nonpayable'>;
 
-  governor: TypedContractMethod<[], [string], "view">;
+  governor: TypedContractMethod<[], [string], 'view'>;
 
-  guardian: TypedContractMethod<[], [string], "view">;
+  guardian: TypedContractMethod<[], [string], 'view'>;
 
-  isLive: TypedContractMethod<[selector: BytesLike], [boolean], "view">;
+  isLive: TypedContractMethod<[selector: BytesLike], [boolean], 'view'>;
 
-  tombstone: TypedContractMethod<[selector: BytesLike], [void], "nonpayable">;
+  tombstone: TypedContractMethod<[selector: BytesLike], [void], 'nonpayable'>;
 
-  verifierOf: TypedContractMethod<[selector: BytesLike], [string], "view">;
+  verifierOf: TypedContractMethod<[selector: BytesLike], [string], 'view'>;
 
-  verify: TypedContractMethod<
-    [seal: BytesLike, statementDigest: BytesLike],
-    [void],
-    "view"
-  >;
+  verify: TypedContractMethod<[seal: BytesLike, statementDigest: BytesLike], [void], 'view'>;
 
-  getFunction<T extends ContractMethod = ContractMethod>(
-    key: string | FunctionFragment
-  ): T;
+  getFunction<T extends ContractMethod = ContractMethod>(key: string | FunctionFragment): T;
 
   getFunction(
-    nameOrSignature: "add"
-  ): TypedContractMethod<
-    [selector: BytesLike, verifier: AddressLike],
-    [void],
-    "nonpayable"
-  >;
+    nameOrSignature: 'add',
+  ): TypedContractMethod<[selector: BytesLike, verifier: AddressLike], [void], 'nonpayable'>;
+  getFunction(nameOrSignature: 'governor'): TypedContractMethod<[], [string], 'view'>;
+  getFunction(nameOrSignature: 'guardian'): TypedContractMethod<[], [string], 'view'>;
+  getFunction(nameOrSignature: 'isLive'): TypedContractMethod<[selector: BytesLike], [boolean], 'view'>;
+  getFunction(nameOrSignature: 'tombstone'): TypedContractMethod<[selector: BytesLike], [void], 'nonpayable'>;
+  getFunction(nameOrSignature: 'verifierOf'): TypedContractMethod<[selector: BytesLike], [string], 'view'>;
   getFunction(
-    nameOrSignature: "governor"
-  ): TypedContractMethod<[], [string], "view">;
-  getFunction(
-    nameOrSignature: "guardian"
-  ): TypedContractMethod<[], [string], "view">;
-  getFunction(
-    nameOrSignature: "isLive"
-  ): TypedContractMethod<[selector: BytesLike], [boolean], "view">;
-  getFunction(
-    nameOrSignature: "tombstone"
-  ): TypedContractMethod<[selector: BytesLike], [void], "nonpayable">;
-  getFunction(
-    nameOrSignature: "verifierOf"
-  ): TypedContractMethod<[selector: BytesLike], [string], "view">;
-  getFunction(
-    nameOrSignature: "verify"
-  ): TypedContractMethod<
-    [seal: BytesLike, statementDigest: BytesLike],
-    [void],
-    "view"
-  >;
+    nameOrSignature: 'verify',
+  ): TypedContractMethod<[seal: BytesLike, statementDigest: BytesLike], [void], 'view'>;
 
   getEvent(
-    key: "SelectorAdded"
-  ): TypedContractEvent<
-    SelectorAddedEvent.InputTuple,
-    SelectorAddedEvent.OutputTuple,
-    SelectorAddedEvent.OutputObject
-  >;
+    key: 'SelectorAdded',
+  ): TypedContractEvent<SelectorAddedEvent.InputTuple, SelectorAddedEvent.OutputTuple, SelectorAddedEvent.OutputObject>;
   getEvent(
-    key: "SelectorTombstoned"
+    key: 'SelectorTombstoned',
   ): TypedContractEvent<
     SelectorTombstonedEvent.InputTuple,
     SelectorTombstonedEvent.OutputTuple,
@@ -207,7 +144,7 @@ export interface VerifierRouter extends BaseContract {
   >;
 
   filters: {
-    "SelectorAdded(bytes4,address)": TypedContractEvent<
+    'SelectorAdded(bytes4,address)': TypedContractEvent<
       SelectorAddedEvent.InputTuple,
       SelectorAddedEvent.OutputTuple,
       SelectorAddedEvent.OutputObject
@@ -218,7 +155,7 @@ export interface VerifierRouter extends BaseContract {
       SelectorAddedEvent.OutputObject
     >;
 
-    "SelectorTombstoned(bytes4)": TypedContractEvent<
+    'SelectorTombstoned(bytes4)': TypedContractEvent<
       SelectorTombstonedEvent.InputTuple,
       SelectorTombstonedEvent.OutputTuple,
       SelectorTombstonedEvent.OutputObject

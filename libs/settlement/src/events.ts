@@ -1,0 +1,35 @@
+/** The escrow's events as plain records: what a data base keeps and a projection reads. Settlement §16. */
+import type { Log } from 'ethers';
+import { settlementAbi } from './contracts.js';
+
+export interface EscrowEvent {
+  readonly name: string;
+  /** Job the event is about; null for credits, stakes and switches. */
+  readonly job: string | null;
+  readonly blockNumber: number;
+  readonly blockHash: string;
+  readonly logIndex: number;
+  readonly txHash: string;
+  /** Parameters by name; integers as decimal strings. */
+  readonly args: Readonly<Record<string, string | boolean>>;
+}
+
+/** @returns undefined for a log of another kind of contract */
+export function readEvent(log: Log): EscrowEvent | undefined {
+  const parsed = settlementAbi.parseLog(log);
+  if (parsed === null) return undefined;
+  const args: Record<string, string | boolean> = {};
+  parsed.fragment.inputs.forEach((input, index) => {
+    const value: unknown = parsed.args[index];
+    args[input.name] = typeof value === 'boolean' ? value : String(value);
+  });
+  return {
+    name: parsed.name,
+    job: typeof args['job'] === 'string' ? args['job'] : null,
+    blockNumber: log.blockNumber,
+    blockHash: log.blockHash,
+    logIndex: log.index,
+    txHash: log.transactionHash,
+    args,
+  };
+}
