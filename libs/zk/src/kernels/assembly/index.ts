@@ -31,6 +31,7 @@ export {
   roundExt,
   roundFractions,
 } from './sumcheck';
+import { ACCUMULATOR_BYTES, setAccumulators } from './ext';
 import { HASH_SCRATCH, setHashScratch } from './hashing';
 import { setEncodeScratch } from './ntt';
 
@@ -39,11 +40,12 @@ export const heapBase: usize = __heap_base;
 
 /** Bytes of private memory that `start` needs when rows have up to 2^m coefficients. */
 export function privateBytes(m: i32): usize {
-  return ((HASH_SCRATCH + 15) & ~15) + (((2 << m) + 16) << 4);
+  return ACCUMULATOR_BYTES + HASH_SCRATCH + (((2 << m) + 16) << 4);
 }
 
 /** Gives the instance its private memory, 16-aligned. Each instance, so each thread, needs its own. */
 export function start(privateMemory: usize): void {
-  setHashScratch(privateMemory);
-  setEncodeScratch(privateMemory + ((HASH_SCRATCH + 15) & ~15));
+  setAccumulators(privateMemory);
+  setHashScratch(privateMemory + ACCUMULATOR_BYTES);
+  setEncodeScratch(privateMemory + ACCUMULATOR_BYTES + HASH_SCRATCH);
 }

@@ -30,11 +30,26 @@ function rotate(a: v128, bits: i32): v128 {
  */
 export function permute(state: usize): void {
   const other = state + PAIR;
-  let c0 = v128.xor(v128.xor(v128.xor(v128.xor(v128.load(state, 0), v128.load(state, 80)), v128.load(state, 160)), v128.load(state, 240)), v128.load(state, 320));
-  let c1 = v128.xor(v128.xor(v128.xor(v128.xor(v128.load(state, 16), v128.load(state, 96)), v128.load(state, 176)), v128.load(state, 256)), v128.load(state, 336));
-  let c2 = v128.xor(v128.xor(v128.xor(v128.xor(v128.load(state, 32), v128.load(state, 112)), v128.load(state, 192)), v128.load(state, 272)), v128.load(state, 352));
-  let c3 = v128.xor(v128.xor(v128.xor(v128.xor(v128.load(state, 48), v128.load(state, 128)), v128.load(state, 208)), v128.load(state, 288)), v128.load(state, 368));
-  let c4 = v128.xor(v128.xor(v128.xor(v128.xor(v128.load(state, 64), v128.load(state, 144)), v128.load(state, 224)), v128.load(state, 304)), v128.load(state, 384));
+  let c0 = v128.xor(v128.load(state, 0), v128.load(state, 80));
+  c0 = v128.xor(c0, v128.load(state, 160));
+  c0 = v128.xor(c0, v128.load(state, 240));
+  c0 = v128.xor(c0, v128.load(state, 320));
+  let c1 = v128.xor(v128.load(state, 16), v128.load(state, 96));
+  c1 = v128.xor(c1, v128.load(state, 176));
+  c1 = v128.xor(c1, v128.load(state, 256));
+  c1 = v128.xor(c1, v128.load(state, 336));
+  let c2 = v128.xor(v128.load(state, 32), v128.load(state, 112));
+  c2 = v128.xor(c2, v128.load(state, 192));
+  c2 = v128.xor(c2, v128.load(state, 272));
+  c2 = v128.xor(c2, v128.load(state, 352));
+  let c3 = v128.xor(v128.load(state, 48), v128.load(state, 128));
+  c3 = v128.xor(c3, v128.load(state, 208));
+  c3 = v128.xor(c3, v128.load(state, 288));
+  c3 = v128.xor(c3, v128.load(state, 368));
+  let c4 = v128.xor(v128.load(state, 64), v128.load(state, 144));
+  c4 = v128.xor(c4, v128.load(state, 224));
+  c4 = v128.xor(c4, v128.load(state, 304));
+  c4 = v128.xor(c4, v128.load(state, 384));
   let b0: v128, b1: v128, b2: v128, b3: v128, b4: v128;
   let d0: v128, d1: v128, d2: v128, d3: v128, d4: v128;
   let t: v128;

@@ -196,7 +196,7 @@ function foldTwisted(scratch: usize, at: usize, step: usize, j: usize, twiddle: 
   );
 }
 
-/** The sixteen limb sums between the two halves of the butterfly go through `scratch`: registers would not hold them. */
+/** The limb sums between the two halves of the butterfly go through `scratch`: registers would not hold them. */
 function split8(block: usize, step: usize, twiddle: usize, scratch: usize): void {
   for (let at = block; at < block + step; at += 16) {
     const first = v128.load(at);

@@ -6,7 +6,22 @@
  * high[x >> logLow]·low[x mod 2^logLow]: two small tables instead of one of full length. Kernels write the sum over
  * blocks begin … end-1 of 2^logLow indices each, as two extension elements (d, e); partial sums may be added.
  */
-import { companion, extH, extL, extMul, fixedH, fixedL, scaledH0, scaledH1, scaledL0, scaledL1 } from './ext';
+import {
+  accumulated,
+  accumulatedLazy,
+  addProduct,
+  clearProducts,
+  companion,
+  extMul,
+  fixedH,
+  fixedL,
+  scaledH0,
+  scaledH1,
+  scaledL0,
+  scaledL1,
+  setProduct,
+  subtractProduct,
+} from './ext';
 import { addV, high32, low32, mul, productH, productL, reduce, reduceLazy, sub, subV } from './field';
 
 /**
@@ -68,30 +83,25 @@ export function roundExt(
   let e = i64x2.splat(0);
   const bytes = half << 4;
   for (let block = begin; block < end; block++) {
-    let ld = i64x2.splat(0);
-    let hd = i64x2.splat(0);
-    let le = i64x2.splat(0);
-    let he = i64x2.splat(0);
     const first = block << (logLow + 4);
     const blockBytes: usize = (<usize>16) << logLow;
+    clearProducts(1);
+    clearProducts(2);
     for (let i: usize = 0; i < blockBytes; i += 16) {
       const f0 = v128.load(f + first + i);
       const f1 = v128.load(f + first + i + bytes);
       const g0 = v128.load(g + first + i);
       const g1 = v128.load(g + first + i + bytes);
       const w = v128.load(low + i);
-      const difference = reduceLazy(i64x2.sub(extL(f1, g1), extL(f0, g0)), i64x2.sub(extH(f1, g1), extH(f0, g0)));
-      ld = i64x2.add(ld, extL(difference, w));
-      hd = i64x2.add(hd, extH(difference, w));
-      const fe = subV(f1, f0);
-      const ge = subV(g1, g0);
-      const square = reduceLazy(extL(fe, ge), extH(fe, ge));
-      le = i64x2.add(le, extL(square, w));
-      he = i64x2.add(he, extH(square, w));
+      setProduct(0, f1, g1);
+      subtractProduct(0, f0, g0);
+      addProduct(1, accumulatedLazy(0), w);
+      setProduct(0, subV(f1, f0), subV(g1, g0));
+      addProduct(2, accumulatedLazy(0), w);
     }
     const scale = v128.load(high + (block << 4));
-    d = addV(d, extMul(reduce(ld, hd), scale));
-    e = addV(e, extMul(reduce(le, he), scale));
+    d = addV(d, extMul(accumulated(1), scale));
+    e = addV(e, extMul(accumulated(2), scale));
   }
   v128.store(out, d);
   v128.store(out, e, 16);
@@ -148,30 +158,25 @@ export function roundBase(
   v128.store(out, e, 16);
 }
 
-/** h = f·g over the extension with weight 1 on indices begin … end-1, at most 2^20 of them. */
+/** h = f·g over the extension with weight 1 on indices begin … end-1, at most 2^19 of them. */
 export function plainRoundExt(f: usize, g: usize, half: usize, begin: usize, end: usize, out: usize): void {
-  let ld = i64x2.splat(0);
-  let hd = i64x2.splat(0);
-  let le = i64x2.splat(0);
-  let he = i64x2.splat(0);
   const bytes = half << 4;
+  clearProducts(1);
+  clearProducts(2);
   for (let i = begin << 4; i < end << 4; i += 16) {
     const f0 = v128.load(f + i);
     const f1 = v128.load(f + i + bytes);
     const g0 = v128.load(g + i);
     const g1 = v128.load(g + i + bytes);
-    ld = i64x2.add(ld, i64x2.sub(extL(f1, g1), extL(f0, g0)));
-    hd = i64x2.add(hd, i64x2.sub(extH(f1, g1), extH(f0, g0)));
-    const fe = subV(f1, f0);
-    const ge = subV(g1, g0);
-    le = i64x2.add(le, extL(fe, ge));
-    he = i64x2.add(he, extH(fe, ge));
+    addProduct(1, f1, g1);
+    subtractProduct(1, f0, g0);
+    addProduct(2, subV(f1, f0), subV(g1, g0));
   }
-  v128.store(out, reduce(ld, hd));
-  v128.store(out, reduce(le, he), 16);
+  v128.store(out, accumulated(1));
+  v128.store(out, accumulated(2), 16);
 }
 
-/** As `plainRoundExt` with g over the base field. */
+/** As `plainRoundExt` with g over the base field; at most 2^20 indices. */
 export function plainRoundMixed(f: usize, g: usize, half: usize, begin: usize, end: usize, out: usize): void {
   let ld = i64x2.splat(0);
   let hd = i64x2.splat(0);
@@ -211,46 +216,33 @@ export function roundFractions(
   let e = i64x2.splat(0);
   const bytes = half << 4;
   for (let block = begin; block < end; block++) {
-    let ld = i64x2.splat(0);
-    let hd = i64x2.splat(0);
-    let le = i64x2.splat(0);
-    let he = i64x2.splat(0);
     const first = block << (logLow + 4);
     const blockBytes: usize = (<usize>16) << logLow;
+    clearProducts(1);
+    clearProducts(2);
     for (let i: usize = 0; i < blockBytes; i += 16) {
       const at = first + i;
       const w = v128.load(low + i);
-      let l: v128, h: v128;
       const x0 = v128.load(a0 + at);
       const x1 = v128.load(a0 + at + bytes);
       const y0 = v128.load(a1 + at);
       const y1 = v128.load(a1 + at + bytes);
-      l = i64x2.sub(extL(x1, y1), extL(x0, y0));
-      h = i64x2.sub(extH(x1, y1), extH(x0, y0));
-      const xe = subV(x1, x0);
-      const ye = subV(y1, y0);
-      let lq = extL(xe, ye);
-      let hq = extH(xe, ye);
       const u0 = v128.load(b0 + at);
       const u1 = v128.load(b0 + at + bytes);
       const v0 = v128.load(b1 + at);
       const v1 = v128.load(b1 + at + bytes);
-      l = i64x2.sub(l, i64x2.sub(extL(u1, v1), extL(u0, v0)));
-      h = i64x2.sub(h, i64x2.sub(extH(u1, v1), extH(u0, v0)));
-      const ue = subV(u1, u0);
-      const ve = subV(v1, v0);
-      lq = i64x2.sub(lq, extL(ue, ve));
-      hq = i64x2.sub(hq, extH(ue, ve));
-      const difference = reduceLazy(l, h);
-      ld = i64x2.add(ld, extL(difference, w));
-      hd = i64x2.add(hd, extH(difference, w));
-      const square = reduceLazy(lq, hq);
-      le = i64x2.add(le, extL(square, w));
-      he = i64x2.add(he, extH(square, w));
+      setProduct(0, x1, y1);
+      subtractProduct(0, x0, y0);
+      subtractProduct(0, u1, v1);
+      addProduct(0, u0, v0);
+      addProduct(1, accumulatedLazy(0), w);
+      setProduct(0, subV(x1, x0), subV(y1, y0));
+      subtractProduct(0, subV(u1, u0), subV(v1, v0));
+      addProduct(2, accumulatedLazy(0), w);
     }
     const scale = v128.load(high + (block << 4));
-    d = addV(d, extMul(reduce(ld, hd), scale));
-    e = addV(e, extMul(reduce(le, he), scale));
+    d = addV(d, extMul(accumulated(1), scale));
+    e = addV(e, extMul(accumulated(2), scale));
   }
   v128.store(out, d);
   v128.store(out, e, 16);
@@ -302,7 +294,9 @@ export function fractionLayer(
     const p1 = v128.load(p + i + bytes);
     const q0 = v128.load(q + i);
     const q1 = v128.load(q + i + bytes);
-    v128.store(outP + i, reduce(i64x2.add(extL(p0, q1), extL(p1, q0)), i64x2.add(extH(p0, q1), extH(p1, q0))));
+    setProduct(0, p0, q1);
+    addProduct(0, p1, q0);
+    v128.store(outP + i, accumulated(0));
     v128.store(outQ + i, extMul(q0, q1));
   }
 }

@@ -1,5 +1,5 @@
 /** Sums of products: inner products, binding one dimension of a tensor, combinations of columns. */
-import { extH, extL, scaledH0, scaledH1, scaledL0, scaledL1 } from './ext';
+import { accumulated, addProduct, clearProducts, scaledH0, scaledH1, scaledL0, scaledL1 } from './ext';
 import { addV, low32, high32, productH, productL, reduce, add } from './field';
 
 /** Products that may be added before a reduction (ext.ts). */
@@ -35,15 +35,9 @@ export function dotExt(a: usize, b: usize, count: usize, out: usize): void {
   let total = i64x2.splat(0);
   for (let begin: usize = 0; begin < count; begin += RUN) {
     const end = min(begin + RUN, count);
-    let l = i64x2.splat(0);
-    let h = i64x2.splat(0);
-    for (let i = begin << 4; i < end << 4; i += 16) {
-      const x = v128.load(a + i);
-      const y = v128.load(b + i);
-      l = i64x2.add(l, extL(x, y));
-      h = i64x2.add(h, extH(x, y));
-    }
-    total = addV(total, reduce(l, h));
+    clearProducts(0);
+    for (let i = begin << 4; i < end << 4; i += 16) addProduct(0, v128.load(a + i), v128.load(b + i));
+    total = addV(total, accumulated(0));
   }
   v128.store(out, total);
 }
@@ -153,17 +147,13 @@ export function bindExt(
   for (let o = outerBegin; o < outerEnd; o++) {
     const plane = source + ((o * middle * inner) << 4);
     for (let x = innerBegin; x < innerEnd; x++) {
-      let l = i64x2.splat(0);
-      let h = i64x2.splat(0);
+      clearProducts(0);
       let at = plane + (x << 4);
       for (let k: usize = 0; k < middle; k++) {
-        const w = v128.load(v + (k << 4));
-        const y = v128.load(at);
-        l = i64x2.add(l, extL(w, y));
-        h = i64x2.add(h, extH(w, y));
+        addProduct(0, v128.load(v + (k << 4)), v128.load(at));
         at += inner << 4;
       }
-      v128.store(out + ((o * inner + x) << 4), reduce(l, h));
+      v128.store(out + ((o * inner + x) << 4), accumulated(0));
     }
   }
 }

@@ -1,0 +1,109 @@
+import { afterAll, describe, expect, it } from 'vitest';
+import type { Ext } from '../field/extension.js';
+import type { Backend, BaseArray, ExtArray } from '../prover/backend.js';
+import { KernelBackend } from '../prover/kernel-backend.js';
+import { plainBackend } from '../prover/plain-backend.js';
+import { createEngine, type Engine } from './index.js';
+import { createPool } from './pool.js';
+import { sampleBase, sampleExt } from './reference/samples.js';
+
+const base = (seed: number, count: number): BaseArray => BigUint64Array.from(sampleBase(seed, count));
+const ext = (seed: number, count: number): ExtArray => base(seed, 2 * count);
+const bytes = (seed: number, count: number): Uint8Array =>
+  Uint8Array.from({ length: count }, (_, i) => (seed * 7 + i * i) % 256);
+
+const engines: Engine[] = [createEngine({ rowLogMax: 8 }), await createPool({ threads: 2, rowLogMax: 8 })];
+afterAll(() => Promise.all(engines.map((engine) => engine.close())));
+
+describe.each(engines)('kernels against the plain backend', (engine) => {
+  const backend = new KernelBackend(engine);
+
+  function same(call: (target: Backend) => object): void {
+    const mark = backend.mark();
+    expect(plain(call(backend))).toEqual(plain(call(plainBackend)));
+    backend.release(mark);
+  }
+
+  /** Arrays as plain lists, wherever they lie. */
+  function plain(value: object): unknown {
+    if (value instanceof BigUint64Array || value instanceof Uint8Array) return [...value];
+    return Object.fromEntries(
+      Object.entries(value).map(([key, entry]) => [key, typeof entry === 'object' ? plain(entry as object) : entry]),
+    );
+  }
+
+  it('encodes rows', () => {
+    for (const m of [1, 2, 5, 8]) {
+      same((target) => target.encodeRows(base(m, 3 * 2 ** m), base(9, 3 * 2 ** (m - 1)), 3, m, 2));
+    }
+  });
+
+  it('hashes leaves, nodes and counters, draws elements and grinds', () => {
+    for (const rows of [1, 20]) {
+      same((target) => target.hashLeaves(0x5301, base(rows, 300 * rows), rows, undefined));
+      same((target) => target.hashLeaves(0x5701, base(rows, 300 * rows), rows, bytes(3, 32 * 300)));
+    }
+    for (const count of [1, 2, 3, 400]) {
+      same((target) => target.hashNodes(bytes(4, 64 * count), 26));
+      same((target) => target.hashNodes(bytes(5, 64 * count), 32));
+      same((target) => target.counterHashes(bytes(6, 50), count));
+      same((target) => target.randomElements(bytes(6, 50), count));
+    }
+    for (const bits of [0, 5, 12]) same((target) => target.grind(bytes(bits, 32), bits));
+  });
+
+  it.each([0, 1, 6, 12])('runs layers, rounds and folds of half length 2^%i', (logHalf) => {
+    const half = 2 ** logHalf;
+    const [a0, a1, b0, b1] = [1, 2, 3, 4].map((seed) => ext(seed, 2 * half)) as [
+      ExtArray,
+      ExtArray,
+      ExtArray,
+      ExtArray,
+    ];
+    const counts = base(5, 2 * half);
+    const rest = sampleExt(6, logHalf);
+    const [r] = sampleExt(7, 1) as [Ext];
+    same((target) => target.fractionLayer(a0, a1));
+    same((target) => target.leafLayer(counts, a1));
+    same((target) => target.scaledSum(a0, a1, r));
+    same((target) => target.leafScaledSum(counts, a1, r));
+    same((target) => target.productRound(rest, a0, a1));
+    same((target) => target.productRound(undefined, a0, a1));
+    same((target) => target.fractionRound(rest, a0, a1, b0, b1));
+    same((target) => target.mixedRound(a0, counts));
+    same((target) => target.fold(a0, r));
+    same((target) => target.foldBase(counts, r));
+    same((target) => ({ sum: target.dot(a0, a1) }));
+  });
+
+  it('adds multiples and powers in place', () => {
+    const [r] = sampleExt(8, 1) as [Ext];
+    for (const count of [1, 3, 9000]) {
+      same((target) => {
+        const sum = target.ext(count);
+        target.addScaled(sum, ext(9, count), r);
+        target.addPowers(sum, 0xffffffff00000000n, r);
+        target.combine(sum.subarray(0, 2), [base(1, 1), base(2, 1)], [r, r], r);
+        return sum;
+      });
+      same((target) => target.powers(r, count));
+    }
+  });
+
+  it('makes eq tables and outer products', () => {
+    for (const n of [0, 1, 5, 12]) same((target) => target.eqTable(sampleExt(n, n), { c0: 3n, c1: 1n }));
+    same((target) => target.outer(ext(1, 300), ext(2, 7)));
+    same((target) => target.outer(ext(1, 1), ext(2, 1)));
+  });
+
+  it.each([
+    [1, 5000, 1],
+    [7, 3, 1],
+    [1, 16, 1000],
+    [300, 8, 3],
+    [5, 8, 64],
+    [1, 1, 1],
+  ])('binds a tensor %i x %i x %i', (outer, middle, inner) => {
+    same((target) => target.bind(base(1, outer * middle * inner), ext(2, middle), inner));
+  });
+});
