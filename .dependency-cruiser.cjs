@@ -1,0 +1,227 @@
+// Who may import whom, as data. ARCHITECTURE.md explains the table; test/architecture/imports.test.ts holds it.
+
+/**
+ * One row for every part. `may`: parts it may import, through their doors; `npm`: packages; `core`: modules of Node.
+ * `only`: what single files may use beyond their row. A part that is not named imports nothing outside itself.
+ */
+const parts = {
+  attestation: {
+    path: '^attestation/',
+    door: '^attestation/src/index\\.ts$',
+    npm: ['@noble/curves', '@noble/hashes'],
+  },
+  step: {
+    path: '^libs/step/',
+    door: '^libs/step/src/index\\.ts$',
+    may: ['attestation'],
+    npm: ['@noble/hashes'],
+  },
+  'zk-verifier': {
+    path: '^libs/zk/src/(field|merkle|relation|transcript|verifier|params\\.ts|soundness\\.ts)',
+    door: '^libs/zk/src/verifier/index\\.ts$',
+    may: ['attestation', 'step'],
+    npm: ['@noble/curves', '@noble/hashes'],
+  },
+  'zk-kernels': {
+    path: '^libs/zk/src/kernels/(?!build\\.)',
+    may: ['attestation', 'zk-field', 'zk-backend'],
+    testsMay: ['^libs/zk/src/prover/'],
+    core: ['crypto', 'events', 'fs', 'worker_threads'],
+    npm: ['@noble/hashes'],
+  },
+  'zk-kernels-build': { path: '^libs/zk/src/kernels/build\\.', core: '.*', npm: ['assemblyscript'] },
+  'zk-prover': {
+    path: '^libs/zk/src/(prover|groth16|index\\.ts)',
+    door: '^libs/zk/src/index\\.ts$',
+    may: ['attestation', 'step', 'zk-inside', 'zk-kernels-inside'],
+    npm: ['@noble/curves', '@noble/hashes'],
+    core: '.*',
+    only: { '^libs/zk/src/groth16/': ['snarkjs', 'circom2', 'circomlib'] },
+  },
+  enclave: {
+    path: '^enclave/',
+    door: '^enclave/src/index\\.ts$',
+    may: ['attestation', 'step'],
+    npm: ['@hpke/core', '@hpke/dhkem-x25519', '@noble/ciphers', '@noble/curves', '@noble/ed25519', '@noble/hashes'],
+    core: ['crypto', 'fs', 'fs/promises', 'net', 'util'],
+    only: {
+      '^enclave/src/engine/': ['onnxruntime-node'],
+      '^enclave/src/attesters/': ['koffi'],
+      '^enclave/src/attesters/simulated\\.ts$': ['simulated-vendor'],
+    },
+  },
+  collateral: lib('collateral', { may: ['attestation'] }),
+  messaging: lib('messaging', { npm: ['zod'], core: [] }),
+  persistence: lib('persistence', {
+    may: ['attestation', 'migrations'],
+    npm: ['@electric-sql/pglite', 'pg', 'reflect-metadata', 'typeorm'],
+  }),
+  settlement: lib('settlement', {
+    may: ['attestation', 'contracts-abi'],
+    npm: ['@noble/curves', 'ethers'],
+  }),
+  'simulated-vendor': lib('simulated-vendor', {
+    may: ['attestation'],
+    npm: ['@noble/hashes', '@peculiar/x509', 'reflect-metadata'],
+  }),
+  telemetry: lib('telemetry', { npm: ['pino', 'prom-client'], core: [] }),
+  'control-plane': app('control-plane', {
+    may: ['attestation', 'step', 'collateral', 'messaging', 'persistence', 'settlement', 'telemetry'],
+    npm: [
+      ...['@apollo/server', '@as-integrations/express5', '@nestjs', 'graphql', 'graphql-subscriptions', 'graphql-ws'],
+      ...['ethers', 'express', 'nestjs-pino', 'pino-http', 'prom-client', 'reflect-metadata', 'rxjs', 'typeorm', 'zod'],
+    ],
+  }),
+  'key-broker': app('key-broker', {
+    may: ['attestation', 'collateral', 'telemetry'],
+    npm: ['@hpke', '@nestjs', '@noble', 'express', 'reflect-metadata', 'zod'],
+  }),
+  'host-agent': app('host-agent', {
+    may: ['attestation', 'enclave', 'messaging', 'settlement', 'telemetry'],
+    npm: ['@nestjs/microservices', 'ethers', 'reflect-metadata', 'rxjs', 'zod'],
+  }),
+  cli: app('cli', {
+    may: ['attestation', 'step', 'zk-verifier', 'collateral', 'settlement', 'simulated-vendor'],
+    npm: ['@noble', 'commander', 'ethers', 'onnxruntime-node', 'zod'],
+  }),
+  migrations: { path: '^migrations/', door: '^migrations/index\\.ts$', npm: ['typeorm'] },
+  contracts: { path: '^contracts/', core: '.*', npm: ['ethers', 'typechain', 'solc'] },
+};
+
+/** Parts that are no folder of their own: what some parts may reach of others. */
+const doors = {
+  'zk-field': '^libs/zk/src/field/',
+  'zk-backend': '^libs/zk/src/prover/backend\\.ts$',
+  'zk-inside': parts['zk-verifier'].path,
+  'zk-kernels-inside': '^libs/zk/src/kernels/(index|pool)\\.ts$',
+  'contracts-abi': '^contracts/abi/',
+};
+
+function lib(name, row) {
+  return { path: `^libs/${name}/`, door: `^libs/${name}/src/index\\.ts$`, core: '.*', ...row };
+}
+
+function app(name, row) {
+  return { path: `^apps/${name}/`, core: '.*', ...row };
+}
+
+const project = '^(apps|attestation|contracts|enclave|libs|migrations|test)/';
+const tests = '\\.test\\.ts$';
+const npmTypes = [
+  ...['npm', 'npm-dev', 'npm-optional', 'npm-peer', 'npm-bundled', 'npm-no-pkg', 'npm-unknown', 'undetermined'],
+];
+
+const packagePath = (name) => `(^|/)node_modules/(@types/)?${name.replace('/', '\\/')}(/|$)`;
+const corePath = (name) => `^(node:)?${name}$`;
+const doorOf = (name) => doors[name] ?? parts[name].door;
+
+/** Project files: its own and the doors of `may`. Tests beside the code keep to the same row, and may use test/support. */
+function projectRules([name, { path, may = [], only = {}, testsMay = [] }]) {
+  const allowed = [path, ...may.map(doorOf)];
+  const rule = (suffix, from, extra) => ({
+    name: `${name}-imports${suffix}`,
+    severity: 'error',
+    from,
+    to: { path: project, pathNot: [...allowed, ...extra] },
+  });
+  const opened = Object.entries(only).flatMap(([file, names]) =>
+    names.filter((other) => other in parts).map((other) => [file, doorOf(other)]),
+  );
+  return [
+    rule('', { path, pathNot: [tests, ...opened.map(([file]) => file)] }, []),
+    rule('-in-tests', { path: path + '.*' + tests }, ['^test/support/', doorOf('simulated-vendor'), ...testsMay]),
+    ...opened.map(([file, door], index) => rule(`-opened-${index + 1}`, { path: file, pathNot: tests }, [door])),
+  ];
+}
+
+/** Packages and modules of Node. Tests are free in what they check with. */
+function outsideRules([name, { path, npm = [], core = [], only = {} }]) {
+  const files = Object.entries(only).map(([file, names]) => [file, names.filter((other) => !(other in parts))]);
+  const rule = (suffix, from, packages) => ({
+    name: `${name}-packages${suffix}`,
+    severity: 'error',
+    from,
+    to: { dependencyTypes: npmTypes, pathNot: packages.map(packagePath) },
+  });
+  return [
+    rule('', { path, pathNot: [tests, ...files.map(([file]) => file)] }, npm),
+    ...files.map(([file, extra], index) =>
+      rule(`-opened-${index + 1}`, { path: file, pathNot: tests }, [...npm, ...extra]),
+    ),
+    {
+      name: `${name}-node`,
+      severity: 'error',
+      from: { path, pathNot: tests },
+      to: { dependencyTypes: ['core'], ...(core === '.*' ? { pathNot: '.*' } : { pathNot: core.map(corePath) }) },
+    },
+  ];
+}
+
+/** What starts a process, is started by a tool, or is read by a person: nothing imports these. */
+const entries = [
+  '(^|/)(engine-)?main\\.ts$',
+  '\\.(test|bench)\\.ts$',
+  '^apps/cli/bin/',
+  '^libs/zk/src/kernels/(assembly/|build\\.|worker\\.ts$)',
+  '^libs/persistence/src/build-template\\.ts$',
+  '^contracts/(script|tools)/',
+  '^test/(bench/main|support/(check|bless))\\.ts$',
+];
+
+/** @type {import('dependency-cruiser').IConfiguration} */
+module.exports = {
+  forbidden: [
+    { name: 'no-cycles', severity: 'error', from: {}, to: { circular: true } },
+    { name: 'no-orphans', severity: 'error', from: { orphan: true, pathNot: entries }, to: {} },
+    {
+      name: 'reached',
+      comment: 'Every module serves a process, a tool, a door or a test of the reference that it is.',
+      severity: 'error',
+      from: { path: [...entries, ...Object.values(parts).flatMap(({ door }) => door ?? [])] },
+      to: {
+        path: project,
+        pathNot: [...entries, ...Object.values(parts).flatMap(({ door }) => door ?? [])],
+        reachable: false,
+      },
+    },
+    {
+      name: 'installed-in-production',
+      comment: 'What runs after `npm ci --omit=dev` imports no development dependency, types aside.',
+      severity: 'error',
+      from: { pathNot: [tests, '^test/', '^contracts/(script|tools)/', '^libs/zk/src/kernels/build\\.'] },
+      to: { dependencyTypes: ['npm-dev'], dependencyTypesNot: ['npm', 'type-only'] },
+    },
+    { name: 'resolvable', severity: 'error', from: {}, to: { couldNotResolve: true } },
+    {
+      name: 'apps-apart',
+      severity: 'error',
+      from: { path: '^apps/([^/]+)/' },
+      to: { path: '^apps/', pathNot: '^apps/$1/' },
+    },
+    {
+      name: 'test-support-for-tests',
+      severity: 'error',
+      from: { pathNot: ['^test/', tests] },
+      to: { path: '^test/' },
+    },
+    {
+      name: 'simulated-only-when-asked',
+      comment: 'A measured guest never loads the simulated attester: it is imported on demand, by name.',
+      severity: 'error',
+      from: { pathNot: ['^test/', tests] },
+      to: { path: '^enclave/src/attesters/simulated\\.ts$', dynamic: false },
+    },
+    ...Object.entries(parts).flatMap((part) => [...projectRules(part), ...outsideRules(part)]),
+  ],
+  options: {
+    doNotFollow: { path: 'node_modules' },
+    exclude: { path: '^(dist|libs/zk/src/kernels/assembly|contracts/(cache|out))/' },
+    tsPreCompilationDeps: true,
+    tsConfig: { fileName: 'tsconfig.json' },
+    enhancedResolveOptions: {
+      conditionNames: ['source', 'import', 'node', 'default'],
+      exportsFields: ['exports'],
+      extensions: ['.ts', '.mjs', '.cjs', '.js', '.json', '.d.ts'],
+    },
+  },
+};

@@ -1,0 +1,119 @@
+/** Who may import whom: .dependency-cruiser.cjs holds over the repository, and each of its rules catches a plant. */
+import { spawnSync } from 'node:child_process';
+import { cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { folders, root } from './tree.js';
+
+interface Violation {
+  readonly from: string;
+  readonly to: string;
+  readonly rule: { readonly name: string };
+}
+
+function violationsIn(folder: string): Violation[] {
+  const tool = join(root, 'node_modules/dependency-cruiser/bin/dependency-cruise.mjs');
+  const config = join(root, '.dependency-cruiser.cjs');
+  const { stdout, stderr } = spawnSync(
+    process.execPath,
+    [tool, '--config', config, '--output-type', 'json', ...folders],
+    { cwd: folder, encoding: 'utf8', maxBuffer: 256 * 1024 * 1024 },
+  );
+  if (stdout === '') throw new Error(stderr);
+  return (JSON.parse(stdout) as { summary: { violations: Violation[] } }).summary.violations;
+}
+
+it('holds over the repository', () => {
+  const lines = violationsIn(root).map(({ from, to, rule }) => `${rule.name}: ${from} → ${to}`);
+  expect(lines).toEqual([]);
+});
+
+/** File, its text, and the rule that must name it. */
+const plants: readonly (readonly [file: string, text: string, rule: string])[] = [
+  ['attestation/src/a.ts', `import '#libs/step';`, 'attestation-imports'],
+  ['attestation/src/b.ts', `import type { x } from '#libs/step';`, 'attestation-imports'],
+  ['attestation/src/c.ts', `import 'node:fs';`, 'attestation-node'],
+  ['attestation/src/d.ts', `import 'zod';`, 'attestation-packages'],
+  ['attestation/src/e.ts', `import './missing.js';`, 'resolvable'],
+  ['attestation/src/f.ts', `export const alone = 1;`, 'no-orphans'],
+  ['attestation/src/g.ts', `import './bytes.js';`, 'reached'],
+  ['attestation/src/h.ts', `import './i.js'; export const h = 1;`, 'no-cycles'],
+  ['libs/step/src/a.ts', `import '../../../attestation/src/bytes.js';`, 'step-imports'],
+  ['libs/step/src/b.ts', `import '#libs/zk/verifier';`, 'step-imports'],
+  ['libs/step/src/c.ts', `import 'onnxruntime-node';`, 'step-packages'],
+  ['libs/zk/src/verifier/a.ts', `import '../kernels/index.js';`, 'zk-verifier-imports'],
+  ['libs/zk/src/verifier/b.ts', `import '../prover/p.js';`, 'zk-verifier-imports'],
+  ['libs/zk/src/verifier/c.ts', `import 'node:crypto';`, 'zk-verifier-node'],
+  ['libs/zk/src/kernels/a.ts', `import '../transcript/t.js';`, 'zk-kernels-imports'],
+  ['libs/zk/src/prover/a.ts', `import 'snarkjs';`, 'zk-prover-packages'],
+  ['enclave/src/a.ts', `import '@nestjs/common';`, 'enclave-packages'],
+  ['enclave/src/b.ts', `import '#libs/simulated-vendor';`, 'enclave-imports'],
+  ['enclave/src/c.ts', `import './attesters/simulated.js';`, 'simulated-only-when-asked'],
+  ['enclave/src/d.ts', `import 'node:http';`, 'enclave-node'],
+  ['enclave/src/e.ts', `import '#libs/messaging';`, 'enclave-imports'],
+  ['enclave/src/f.ts', `import 'onnxruntime-node';`, 'enclave-packages'],
+  ['libs/messaging/src/a.ts', `import '#enclave';`, 'messaging-imports'],
+  ['libs/messaging/src/b.ts', `import '../../../apps/cli/src/main.js';`, 'messaging-imports'],
+  ['libs/settlement/src/a.ts', `import '@nestjs/common';`, 'settlement-packages'],
+  ['apps/cli/src/a.ts', `import '../../host-agent/src/main.js';`, 'apps-apart'],
+  ['apps/cli/src/b.ts', `import '../../../enclave/src/attesters/simulated.js';`, 'cli-imports'],
+  ['apps/cli/src/c.ts', `import '../../../test/support/samples.js';`, 'test-support-for-tests'],
+  ['apps/cli/src/d.ts', `import 'fast-check';`, 'installed-in-production'],
+  ['apps/cli/src/e.ts', `import '#enclave';`, 'cli-imports'],
+  ['apps/host-agent/src/a.ts', `import '../../../enclave/src/session.js';`, 'host-agent-imports'],
+  ['enclave/src/a.test.ts', `import '#libs/settlement';`, 'enclave-imports-in-tests'],
+];
+
+/** What the plants may lawfully use; none of it may be named. */
+const sound: Readonly<Record<string, string>> = {
+  'attestation/src/i.ts': `import './h.js'; export const i = 1;`,
+  'attestation/src/index.ts': `export * from './bytes.js';`,
+  'attestation/src/bytes.ts': `import '@noble/hashes/sha2.js'; export const bytes = 1;`,
+  'attestation/src/bytes.test.ts': `import 'vitest'; import 'node:fs'; import './bytes.js'; import '#test/samples';`,
+  'libs/step/src/index.ts': `import '#attestation';`,
+  'libs/zk/src/verifier/index.ts': `import '../transcript/t.js';`,
+  'libs/zk/src/transcript/t.ts': `import '../field/f.js'; export const t = 1;`,
+  'libs/zk/src/field/f.ts': `export const f = 1;`,
+  'libs/zk/src/kernels/index.ts': `import '../field/f.js';`,
+  'libs/zk/src/index.ts': `import './prover/p.js';`,
+  'libs/zk/src/prover/p.ts': `import '../kernels/index.js'; import '../transcript/t.js'; export const p = 1;`,
+  'libs/simulated-vendor/src/index.ts': `import '#attestation';`,
+  'libs/messaging/src/index.ts': `import 'zod';`,
+  'libs/settlement/src/index.ts': `import 'ethers';`,
+  'enclave/src/index.ts': `import '#attestation';`,
+  'enclave/src/main.ts': `import './session.js'; await import('./attesters/simulated.js');`,
+  'enclave/src/session.ts': `import '#libs/step'; import '@hpke/core'; import './engine/engine.js';`,
+  'enclave/src/engine/engine.ts': `import 'onnxruntime-node';`,
+  'enclave/src/attesters/simulated.ts': `import '#libs/simulated-vendor';`,
+  'apps/cli/src/main.ts': `import '#attestation'; import 'commander';`,
+  'apps/host-agent/src/main.ts': `import '#enclave'; import type { x } from '#enclave';`,
+  'apps/control-plane/src/main.ts': `import '@nestjs/common';`,
+  'contracts/script/s.ts': `import 'typechain';`,
+  'migrations/index.ts': `import 'typeorm';`,
+  'test/support/samples.ts': `import 'node:fs';`,
+};
+
+describe('planted violations', () => {
+  const planted = mkdtempSync(join(tmpdir(), 'veritrain-imports-'));
+  let found: Violation[] = [];
+
+  beforeAll(() => {
+    for (const name of ['package.json', 'tsconfig.json']) cpSync(join(root, name), join(planted, name));
+    symlinkSync(join(root, 'node_modules'), join(planted, 'node_modules'));
+    for (const [file, text] of [...Object.entries(sound), ...plants]) {
+      mkdirSync(dirname(join(planted, file)), { recursive: true });
+      writeFileSync(join(planted, file), text);
+    }
+    found = violationsIn(planted);
+  });
+  afterAll(() => rmSync(planted, { recursive: true, force: true }));
+
+  it.each(plants)('%s: %s breaks %s', (file, _text, rule) => {
+    expect(found.filter(({ from }) => from === file).map((violation) => violation.rule.name)).toContain(rule);
+  });
+
+  it('leaves what is sound alone', () => {
+    expect(found.filter(({ from }) => from in sound)).toEqual([]);
+  });
+});
