@@ -88,6 +88,17 @@ describe('a made-up Intel platform', () => {
       { qeIdentity: { tcbLevels: [{ tcb: { isvsvn: 5 }, tcbDate: '', tcbStatus: 'UpToDate' }] } },
       ['QUOTE_TCB_STATUS refused'],
     ],
+    [
+      'collateral signed with the PCK',
+      { collateralSigner: 'pck' },
+      [
+        'QUOTE_TCB_INFO_SIGNER refused',
+        'QUOTE_QE_IDENTITY_SIGNER refused',
+        'QUOTE_QE_MISMATCH missing',
+        'QUOTE_TCB_STATUS missing',
+        'TDX_MODULE_IDENTITY missing',
+      ],
+    ],
     ['a revoked PCK', { revoked: 'pck' }, ['QUOTE_REVOKED refused']],
     ['a revoked PCK CA', { revoked: 'pckCa' }, ['QUOTE_REVOKED refused']],
     ['a revoked TCB signer', { revoked: 'tcbSigner' }, ['QUOTE_REVOKED refused']],
@@ -128,7 +139,6 @@ describe('a made-up Intel platform', () => {
   }
 
   const forged: [string, FakeOptions, string][] = [
-    ['collateral signed with the PCK', { collateralSigner: 'pck' }, 'QUOTE_TCB_INFO_SIGNER'],
     ['another quoting enclave', { qeIdentity: { mrsigner: 'dd'.repeat(32) } }, 'QUOTE_QE_MISMATCH'],
     ['another product of the signer', { qeIdentity: { isvprodid: 3 } }, 'QUOTE_QE_MISMATCH'],
     ['a debug quoting enclave', { qeAttributes: bytes(0x13) }, 'QUOTE_QE_MISMATCH'],
@@ -149,11 +159,11 @@ describe('a made-up Intel platform', () => {
     expect(verdict).toMatchObject({ authenticity: 'authentic', tier: 'none' });
   });
 
-  it('is forged when one of its lists is signed by someone else', async () => {
+  it('is refused when one of its lists is signed by someone else', async () => {
     const request = await fakeIntel();
     const other = await fakeIntel();
     const verdict = await judge({ ...request, crls: [request.crls[0]!, other.crls[1]!] });
-    expect(verdict.failed).toContain('X509_SIGNATURE forged');
+    expect(verdict.failed).toContain('X509_SIGNATURE refused');
     expect(verdict.tier).toBe('contraindicated');
   });
 

@@ -132,5 +132,5 @@ function appraiseTd(report: TdReport, { tcb }: QuoteClaims): readonly Check[] {
 }
 
 function rule(claim: CheckRule['claim'], expected: string, text: string, action: string): CheckRule {
-  return { claim, expected, rule: text, source: 'tee-evidence §5.2', action };
+  return { claim, expected, rule: text, source: 'Intel SGX and TDX DCAP; tee-evidence §5.2', action };
 }

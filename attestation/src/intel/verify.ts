@@ -5,7 +5,7 @@
  */
 import { sha256 } from '@noble/hashes/sha2.js';
 import { concatBytes, equalBytes, fromUtf8, isZero, toBase64, toHex } from '../bytes.js';
-import { authenticityOf, openChecks, type CheckBook, type CheckRule } from '../appraisal/checks.js';
+import { authenticityOf, openChecks, type Check, type CheckBook, type CheckRule } from '../appraisal/checks.js';
 import type { Verified } from '../appraisal/verified.js';
 import { CollateralError, Rejection } from '../errors.js';
 import { spkiOfPoint, verifySignature } from '../signatures.js';
@@ -68,9 +68,14 @@ export async function verifyQuote(request: QuoteRequest): Promise<Verified<Quote
   const genuine = await verifyCore(request, book);
   const claims = genuine && (await addCollateral(request, genuine, collateralBook));
   const kind = genuine?.quote.body.kind === 'sgx' ? 'sgx' : 'tdx';
-  const checks = [...book.checks(), ...(genuine ? collateralBook.checks() : [])];
+  const checks = [...book.checks(), ...(genuine ? collateralBook.checks().map(refuseMaterial) : [])];
   const authenticity = checks.some(({ status }) => status === 'forged') ? 'forged' : authenticityOf(book.checks());
   return { kind, authenticity, checks, ...(claims && authenticity === 'authentic' && { claims }) };
+}
+
+/** Supplied material that is not genuine is refused; it proves nothing against the quote itself. */
+function refuseMaterial(check: Check): Check {
+  return check.status === 'forged' && check.code !== 'QUOTE_QE_MISMATCH' ? { ...check, status: 'refused' } : check;
 }
 
 interface Genuine {
@@ -221,7 +226,7 @@ function checkQe(quote: Quote, identity: QeIdentity | undefined, book: SuppliedB
 
 function rule(expected: string, text: string): CheckRule {
   const action = 'obtain a fresh quote with its current collateral; if it fails again do not trust the machine';
-  return { claim: 'hardware', expected, rule: text, source: 'tee-evidence §5.2', action };
+  return { claim: 'hardware', expected, rule: text, source: 'Intel SGX and TDX DCAP; tee-evidence §5.2', action };
 }
 
 function reject(code: string, expected: string, got: string): never {

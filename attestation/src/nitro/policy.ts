@@ -59,5 +59,5 @@ export function appraiseNitro(claims: NitroClaims, policy: NitroPolicy, at: numb
 }
 
 function rule(claim: CheckRule['claim'], expected: string, sentence: string, action: string): CheckRule {
-  return { claim, expected, rule: sentence, source: 'tee-evidence §7', action };
+  return { claim, expected, rule: sentence, source: 'AWS Nitro attestation process; tee-evidence §7', action };
 }

@@ -163,7 +163,13 @@ function checkSession(payload: NitroClaims, request: NitroRequest): string {
 
 function rule(expected: string, sentence: string): CheckRule {
   const action = 'obtain a fresh document from the enclave; if it fails again do not trust it';
-  return { claim: 'hardware', expected, rule: sentence, source: 'tee-evidence §7', action };
+  return {
+    claim: 'hardware',
+    expected,
+    rule: sentence,
+    source: 'AWS Nitro attestation process; tee-evidence §7',
+    action,
+  };
 }
 
 function reject(code: string, expected: string, got: string): never {

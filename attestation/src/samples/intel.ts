@@ -3,6 +3,7 @@
  * where a paravisor chose the report data.
  */
 import { fromUtf8, toHex } from '../bytes.js';
+import { Rejection } from '../errors.js';
 import { openChecks, tierOf, type CheckRule } from '../appraisal/checks.js';
 import { parseCollateralBundle, readPcsResponse, type QuoteCollateral } from '../intel/collateral.js';
 import { appraiseQuote, neutralQuotePolicy } from '../intel/policy.js';
@@ -32,10 +33,13 @@ export const runIntelSample: SampleRunner = async (entry) => {
   const pins = new Set(entry.anchors.flatMap(parsePemCertificates).map(({ spkiSha256 }) => spkiSha256));
   const book = openChecks(rules);
   let material: Material = {};
-  await book.attempt('QUOTE_COLLATERAL_FORMAT', () => {
+  try {
     material = readMaterial(entry);
-    return `${entry.files.size - 1} files beside the quote`;
-  });
+    book.settle('QUOTE_COLLATERAL_FORMAT', 'met', `${entry.files.size - 1} files beside the quote`);
+  } catch (error) {
+    if (!(error instanceof Rejection)) throw error;
+    book.settle('QUOTE_COLLATERAL_FORMAT', 'refused', error.detail.got, error.detail.expected);
+  }
   const quote = entry.files.get('quote') ?? new Uint8Array();
   const verified = await verifyQuote({ quote, at: entry.at, pins, ...material });
   const hcl = entry.files.get('hclReport');
