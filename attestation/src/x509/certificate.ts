@@ -81,17 +81,24 @@ export function parseCertificate(der: Uint8Array): Certificate {
   };
 }
 
+const pemBlock = /-----BEGIN CERTIFICATE-----\r?\n((?:[A-Za-z0-9+/=]{1,76}\r?\n)+)-----END CERTIFICATE-----/g;
+
 /**
- * The certificates of a PEM text (RFC 7468), in order; text between the blocks is ignored.
+ * The certificates of a PEM text (RFC 7468 §3, strict), in order. Nothing but line ends, spaces and closing NULs may
+ * stand around the blocks: what no signature covers must have no freedom.
  * @throws Rejection X509_PEM and the codes of `parseCertificate`
  */
 export function parsePemCertificates(pem: string): Certificate[] {
   if (pem.length > pemBytesMax) refuse('X509_SIZE', `at most ${pemBytesMax} characters`, `${pem.length}`);
-  const blocks = [...pem.matchAll(/-----BEGIN CERTIFICATE-----([^-]*)-----END CERTIFICATE-----/g)];
+  const blocks = [...pem.matchAll(pemBlock)].map((block) => block[1]!.replace(/\r?\n/g, ''));
+  const around = pem.replaceAll(pemBlock, '').replace(/\0+$/, '');
+  if (!/^[\r\n ]*$/.test(around) || blocks.some((block) => block.length % 4 !== 0)) {
+    refuse('X509_PEM', 'strict PEM blocks and nothing else', around.trim().slice(0, 40));
+  }
   if (blocks.length === 0 || blocks.length > poolCertificatesMax) {
     refuse('X509_PEM', `1 to ${poolCertificatesMax} certificates`, `${blocks.length}`);
   }
-  return blocks.map((block) => parseCertificate(fromBase64(block[1]!)));
+  return blocks.map((block) => parseCertificate(fromBase64(block)));
 }
 
 /**
