@@ -3,7 +3,10 @@ import { Command, CommanderError } from 'commander';
 import { addBundleCommands } from './commands/bundle.js';
 import { addDatasetCommands } from './commands/dataset.js';
 import { addDemoCommand } from './commands/demo.js';
+import { addJobCommands } from './commands/job.js';
+import { addNodeCommands } from './commands/node.js';
 import { addTrainCommand } from './commands/train.js';
+import { addUpCommand } from './commands/up.js';
 import { reportFailure } from './output.js';
 
 const program = new Command('veritrain')
@@ -12,7 +15,10 @@ const program = new Command('veritrain')
   .exitOverride()
   .configureOutput({ writeOut: (text) => void process.stdout.write(text) });
 addDemoCommand(program);
+addUpCommand(program);
 addDatasetCommands(program);
+addJobCommands(program);
+addNodeCommands(program);
 addTrainCommand(program);
 addBundleCommands(program);
 

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { ConfigurationError } from '#attestation';
 import { readJson } from './files.js';
 
-export const defaultProfile = '.veritrain/client.json';
+const defaultProfile = '.veritrain/up/client.json';
 
 const Profile = z.strictObject({
   controlPlane: z.strictObject({ url: z.url(), apiKey: z.string() }),
@@ -40,7 +40,7 @@ const Profile = z.strictObject({
 export type Profile = z.infer<typeof Profile>;
 
 /**
- * @param path --profile, else VERITRAIN_PROFILE, else .veritrain/client.json
+ * @param path --profile, else VERITRAIN_PROFILE, else the one that `veritrain up` writes
  * @throws ConfigurationError PROFILE, FILE_UNREADABLE, FILE_NOT_JSON
  */
 export function loadProfile(path?: string): Profile {

@@ -6,9 +6,10 @@ import { mkdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { Rejection, type Check } from '#attestation';
 import { canonicalManifest, floatOnnx } from '#libs/step';
-import { createApi, type ServerEvent } from '../api.js';
+import { createApi } from '../api.js';
 import { seal } from '../commands/dataset.js';
 import { readBytes, writeWhole } from '../files.js';
+import { eventLine } from '../job/event-line.js';
 import { followJob, type JobView } from '../job/follow.js';
 import { fetchResult } from '../job/result.js';
 import { submitJob } from '../job/submit.js';
@@ -17,7 +18,7 @@ import { loadProfile } from '../profile.js';
 import { startEmbedded } from '../system/embedded.js';
 import { verifyBundleFile } from '../bundle/verify.js';
 import { mnistFiles, mnistManifest, stepsPerEpoch, testSet } from './mnist.js';
-import { createPhases, type Phases } from './phases.js';
+import { createPhases } from './phases.js';
 import { accuracyOf } from './score.js';
 import { enclaveTimings, type EnclaveTimings } from './timings.js';
 
@@ -74,7 +75,7 @@ export async function runDemo(options: { readonly folder: string; readonly epoch
       ),
     );
     await phases.run('train', () =>
-      followJob(jobId, api, (event) => showEvent(event, phases), ['delivered', 'settled']),
+      followJob(jobId, api, (event) => phases.show(eventLine(event)), ['delivered', 'settled']),
     );
     const policy = readPolicy(profile.policy);
     const result = await phases.run('settle', () => fetchResult(jobId, profile, policy.policy, api));
@@ -118,17 +119,6 @@ export async function runDemo(options: { readonly folder: string; readonly epoch
   } finally {
     await system.stop();
   }
-}
-
-function showEvent({ type, data }: ServerEvent, phases: Phases): void {
-  const event = data as Record<string, number | string | null>;
-  if (type === 'state') phases.show(`${event.from} → ${event.to}${event.code === null ? '' : ` (${event.code})`}`);
-  if (type !== 'progress') return;
-  const { step, of, loss, accuracy, samplesPerSecond } = event;
-  phases.show(
-    `step ${step} of ${of}  loss ${Number(loss).toFixed(4)}  accuracy ${(100 * Number(accuracy)).toFixed(1)} %  ` +
-      `${Number(samplesPerSecond).toLocaleString('en')} samples/s`,
-  );
 }
 
 function countChecks(checks: readonly Check[]): DemoReport['checks'] {
