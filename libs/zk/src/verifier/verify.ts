@@ -5,6 +5,7 @@ import { derivePlan, type Plan } from '../relation/plan.js';
 import { refuse } from '../relation/refuse.js';
 import { Transcript } from '../transcript/transcript.js';
 import { reduceToOneClaim, type KnownTree } from './flow/flow.js';
+import type { TreeRoots } from './leaves.js';
 import { MaskedProtocol } from './masked-protocol.js';
 import { checkOpening } from './opening.js';
 import { ProofBytes, type ProofSource } from './source.js';
@@ -54,8 +55,16 @@ export function verifyStepProof(proof: Uint8Array, statement: StepProofStatement
   } as VerifiedStepProof;
 }
 
+/** The protocol after its first absorption. */
+export interface OpenedProtocol {
+  readonly context: Context;
+  readonly protocol: MaskedProtocol;
+  readonly known: readonly KnownTree[];
+  readonly roots: TreeRoots;
+}
+
 /**
- * The protocol itself over any source of messages; the prover runs it over its own.
+ * The protocol itself over any source of messages.
  * @throws Rejection as `verifyStepProof`
  */
 export function runVerifier(
@@ -64,12 +73,26 @@ export function runVerifier(
   transcript: Transcript,
   source: ProofSource,
 ): Context {
+  const { context, protocol, known, roots } = openProtocol(plan, statement, transcript, source);
+  const combined = reduceToOneClaim(protocol, known, context.stepSizes);
+  checkOpening(plan, transcript, source, combined, roots);
+  return context;
+}
+
+/** Binds statement and commitments into the transcript (SPEC §5). */
+export function openProtocol(
+  plan: Plan,
+  statement: StepProofStatement,
+  transcript: Transcript,
+  source: ProofSource,
+): OpenedProtocol {
   const context = contextOf(statement, plan);
   const witnessRoot = plan.variant === 'separate' ? source.root('S') : undefined;
+  const { before, after, data } = statement;
   const known: KnownTree[] = [
-    { tree: 'W0', root: statement.before.root, ood: oodValue(statement.before) },
-    { tree: 'WT', root: statement.after.root, ood: oodValue(statement.after) },
-    { tree: 'D', root: statement.data.root, ood: oodValue(statement.data) },
+    { tree: 'W0', root: before.root, ood: oodValue(before) },
+    { tree: 'WT', root: after.root, ood: oodValue(after) },
+    { tree: 'D', root: data.root, ood: oodValue(data) },
   ];
   transcript.absorb(context.digest);
   for (const { root, ood } of known) {
@@ -78,9 +101,6 @@ export function runVerifier(
   }
   if (witnessRoot !== undefined) transcript.absorb(witnessRoot);
   transcript.absorb(Uint8Array.from(context.stepSizes));
-  const protocol = new MaskedProtocol(plan, transcript, source);
-  const combined = reduceToOneClaim(protocol, known, context.stepSizes);
-  const [W0, WT, D] = known.map(({ root }) => root) as [Uint8Array, Uint8Array, Uint8Array];
-  checkOpening(plan, transcript, source, combined, { W0, WT, D, ...(witnessRoot ? { S: witnessRoot } : {}) });
-  return context;
+  const roots = { W0: before.root, WT: after.root, D: data.root, ...(witnessRoot ? { S: witnessRoot } : {}) };
+  return { context, protocol: new MaskedProtocol(plan, transcript, source), known, roots };
 }

@@ -70,10 +70,13 @@ const power = (bits: number): Ext => F.fromInteger(1n << BigInt(bits));
 const integer = (value: number | bigint): LinearForm => constant(F.fromInteger(value));
 const shifted = (form: LinearForm, bits: number): LinearForm => times(form, power(bits));
 
+/** Claims on the committed blocks of a plan. */
+export type Cells = Pick<MaskedProtocol, 'plan' | 'cell'>;
+
 /** The looked-up value f of each column (SPEC §7, table of F2). */
-function columnForms(
-  protocol: MaskedProtocol,
-  leaf: LeafClaim,
+export function columnForms(
+  protocol: Cells,
+  leaf: Pick<LeafClaim, 'point' | 'beta'>,
   values: ColumnValues,
 ): (block: LookupBlock) => LinearForm {
   const { point, beta } = leaf;
@@ -111,7 +114,7 @@ function columnForms(
 }
 
 function hiddenColumn(
-  protocol: MaskedProtocol,
+  protocol: Cells,
   { layer }: LookupBlock,
   kind: 'act' | 'l' | 'h' | 'G' | 'lp' | 'hp',
   point: Point,
@@ -154,7 +157,7 @@ function activationTail(A: LinearForm, M: LinearForm, beta: Ext): LinearForm {
 }
 
 function logitColumn(
-  protocol: MaskedProtocol,
+  protocol: Cells,
   block: LookupBlock,
   kind: 'exp' | 'yr' | 'lL' | 'hL' | 'Rp' | 'pr',
   point: Point,
@@ -195,7 +198,7 @@ function logitColumn(
 }
 
 /** ε summed over the real classes at one row: S of fixed-point §5. */
-export function expSum(protocol: MaskedProtocol, step: Point, sample: Point): LinearForm {
+export function expSum(protocol: Cells, step: Point, sample: Point): LinearForm {
   return protocol.cell('S', 'eps', { weights: realClasses(protocol.plan.shape) }, { point: step }, { point: sample });
 }
 
@@ -204,12 +207,7 @@ export function realClasses(shape: Shape): Ext[] {
   return Array.from({ length: 2 ** shape.widthVars.at(-1)! }, (_, c) => (c < shape.classes ? F.ONE : F.ZERO));
 }
 
-function rowColumn(
-  protocol: MaskedProtocol,
-  kind: 'iota' | 'r' | 'sr',
-  point: Point,
-  values: ColumnValues,
-): LinearForm {
+function rowColumn(protocol: Cells, kind: 'iota' | 'r' | 'sr', point: Point, values: ColumnValues): LinearForm {
   const { shape } = protocol.plan;
   const { step, sample } = rowPoint(shape, point);
   const remainder = minus(constant(power(shape.reciprocalBits)), values.quotient);
@@ -225,7 +223,7 @@ function rowColumn(
 
 /** Limbs of the weights after the segment. */
 function borderColumn(
-  protocol: MaskedProtocol,
+  protocol: Cells,
   { layer }: LookupBlock,
   kind: 'lW' | 'hW' | 'lb' | 'hb',
   point: Point,

@@ -1,0 +1,62 @@
+/** The prover's view of all committed and virtual tensors of one segment as field arrays. */
+import { placedBlock, type Plan } from '../relation/plan.js';
+import type { DataTree } from '../relation/blocks.js';
+import { toField } from './arrays.js';
+import type { Backend, BaseArray } from './backend.js';
+import type { Columns } from './execute.js';
+
+export class Cells {
+  /** All 2^n cells of the global hypercube. */
+  readonly global: BaseArray;
+  readonly #virtual = new Map<string, BaseArray>();
+  readonly #views = new Map<string, BaseArray>();
+
+  constructor(
+    readonly plan: Plan,
+    readonly backend: Backend,
+  ) {
+    this.global = backend.base(2 ** plan.vars);
+  }
+
+  /** A committed block, a view of the hypercube. */
+  block(tree: DataTree, name: string): BaseArray {
+    const key = `${tree}.${name}`;
+    let view = this.#views.get(key);
+    if (view === undefined) {
+      const { offset, vars } = placedBlock(this.plan, tree, name);
+      view = this.global.subarray(offset, offset + 2 ** vars);
+      this.#views.set(key, view);
+    }
+    return view;
+  }
+
+  /** A tensor that is never committed. */
+  virtual(name: string): BaseArray {
+    return this.#virtual.get(name)!;
+  }
+
+  setBlocks(tree: DataTree, columns: Columns): void {
+    for (const [name, values] of columns) writeIntegers(this.block(tree, name), values);
+  }
+
+  setVirtual(columns: Columns): void {
+    for (const [name, values] of columns) {
+      const array = this.backend.base(values.length);
+      writeIntegers(array, values);
+      this.#virtual.set(name, array);
+    }
+  }
+
+  /** Stored rows of a tree, one behind the other. */
+  rows(tree: DataTree): BaseArray {
+    const length = 2 ** this.plan.profile.m;
+    const { globalRows } = this.plan.trees[tree];
+    const out = this.backend.base(globalRows.length * length);
+    globalRows.forEach((row, k) => out.set(this.global.subarray(row * length, (row + 1) * length), k * length));
+    return out;
+  }
+}
+
+function writeIntegers(target: BaseArray, values: Float64Array): void {
+  for (let i = 0; i < values.length; i++) if (values[i] !== 0) target[i] = toField(values[i]!);
+}

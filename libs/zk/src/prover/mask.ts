@@ -1,0 +1,104 @@
+/** The prover's own randomness: pads with their products, special rows (SPEC §4.2, §6, §13.5). */
+import { keccak_256 } from '@noble/hashes/sha3.js';
+import { concatBytes, taggedDigest, word } from '#attestation';
+import { manifestDigest } from '#libs/step';
+import * as F from '../field/extension.js';
+import { randomPerRow } from '../params.js';
+import type { Plan } from '../relation/plan.js';
+import { dataDigestOf, weightsDigestOf, type StepProofStatement } from '../verifier/statement.js';
+import { extAt, setExt } from './arrays.js';
+import type { Backend, BaseArray, ExtArray } from './backend.js';
+import type { Cells } from './cells.js';
+import type { MaskRows } from './opening-script.js';
+import { prfElements } from './randomness.js';
+
+/** Everything of a statement that is fixed before the weights after are committed. */
+export type OpenStatement = Omit<StepProofStatement, 'after' | 'outerDigest'> & {
+  /** The outer statement's digest as a function of the weightsDigest after the segment. */
+  readonly outerDigest: (weightsAfter: Uint8Array) => Uint8Array;
+};
+
+/**
+ * Key of all randomness of one proof: bound to the secret, to every field that is fixed before the commitment, and to
+ * the witness. The same secret and statement give the same bytes; another witness or statement shares nothing.
+ */
+export function proverKey(secret: Uint8Array, statement: OpenStatement, plan: Plan, cells: Cells): Uint8Array {
+  return taggedDigest(
+    'fxt-zk/prover/1',
+    concatBytes(
+      secret,
+      statement.outerDigest(new Uint8Array(32)),
+      word(statement.index),
+      word(statement.recordCount),
+      manifestDigest(statement.manifest),
+      plan.digest,
+      statement.datasetRoot,
+      dataDigestOf(statement.data, plan),
+      weightsDigestOf(statement.before, plan),
+      cellsDigest(plan, cells),
+    ),
+  );
+}
+
+/** All committed cells of S and WT but pads and blind cells. */
+function cellsDigest(plan: Plan, cells: Cells): Uint8Array {
+  const hash = keccak_256.create();
+  for (const tree of ['S', 'WT'] as const) {
+    for (const { name, kind } of plan.trees[tree].blocks) {
+      if (kind === 'pad' || kind === 'z') continue;
+      const values = cells.block(tree, name).slice();
+      hash.update(new Uint8Array(values.buffer, values.byteOffset, values.byteLength));
+    }
+  }
+  return hash.digest();
+}
+
+/** Uniform pads with C_i = A_i·B_i, written into their block. */
+export function fillPads(backend: Backend, plan: Plan, cells: Cells, key: Uint8Array): ExtArray {
+  const count = 2 ** plan.messages.padVars;
+  const slots = 2 ** plan.messages.slotVars;
+  const pads = backend.ext(count);
+  pads.set(prfElements(backend, key, 'pads', 0, 2 * count));
+  for (let i = 0; i < slots; i++) setExt(pads, 2 * slots + i, F.mul(extAt(pads, i), extAt(pads, slots + i)));
+  const block = cells.block('S', 'pad');
+  for (let i = 0; i < count; i++) {
+    block[i] = pads[2 * i]!;
+    block[count + i] = pads[2 * i + 1]!;
+  }
+  return pads;
+}
+
+/** The six special rows behind the stored rows of S: their messages and random coefficients, and as extension rows. */
+export function maskRows(
+  backend: Backend,
+  plan: Plan,
+  key: Uint8Array,
+): { messages: BaseArray; random: BaseArray; masks: MaskRows } {
+  const { profile } = plan;
+  const size = 2 ** profile.m;
+  const t = randomPerRow(profile);
+  const columns = 2 ** (profile.m - profile.k1);
+  const messages = backend.base(6 * size);
+  const random = backend.base(6 * t);
+  for (let part = 0; part < 2; part++) {
+    messages.set(prfElements(backend, key, 'H', part, size), part * size);
+    random.set(prfElements(backend, key, 'H random', part, t), part * t);
+    messages.set(prfElements(backend, key, 'strip', part, columns), (2 + part) * size);
+    messages.set(prfElements(backend, key, 'strip mask', part, columns), (4 + part) * size);
+  }
+  const pair = (from: BaseArray, row: number, stride: number, count: number): ExtArray => {
+    const out = backend.ext(count);
+    for (let i = 0; i < count; i++) {
+      out[2 * i] = from[row * stride + i]!;
+      out[2 * i + 1] = from[(row + 1) * stride + i]!;
+    }
+    return out;
+  };
+  const masks = {
+    H: pair(messages, 0, size, size),
+    randomH: pair(random, 0, t, t),
+    strip: pair(messages, 2, size, columns),
+    stripMask: pair(messages, 4, size, columns),
+  };
+  return { messages, random, masks };
+}

@@ -1,0 +1,214 @@
+/** The prover's messages of the batching rounds and of the opening (SPEC §8, §9). */
+import { domainPoint } from '../field/domain.js';
+import * as F from '../field/extension.js';
+import type { Ext } from '../field/extension.js';
+import { inversePowerOfTwo } from '../field/goldilocks.js';
+import { eqTable } from '../field/multilinear.js';
+import { LEAF_HEADER } from '../merkle/hash.js';
+import { randomPerRow } from '../params.js';
+import type { DataTree } from '../relation/blocks.js';
+import type { CombinedClaim } from '../verifier/flow/pads.js';
+import type { Site } from '../transcript/sites.js';
+import { extArray, extAt, extList, extView } from './arrays.js';
+import type { Backend, BaseArray, ExtArray, RoundValues } from './backend.js';
+import type { Cells } from './cells.js';
+import { buildTree, type OpenableTree } from './commit.js';
+import { omegaVector } from './omega-vector.js';
+import type { RecordingTranscript } from './recording-transcript.js';
+import type { Script } from './sumcheck-script.js';
+
+/** The six special rows of S as three extension rows (SPEC §4.2). */
+export interface MaskRows {
+  /** 2^m and t elements. */
+  readonly H: ExtArray;
+  readonly randomH: ExtArray;
+  /** 2^{c1} elements each. */
+  readonly strip: ExtArray;
+  readonly stripMask: ExtArray;
+}
+
+export interface OpeningInput {
+  readonly cells: Cells;
+  readonly transcript: RecordingTranscript;
+  readonly combined: CombinedClaim;
+  readonly masks: MaskRows;
+  readonly trees: Readonly<Record<DataTree, OpenableTree>>;
+  /** Receives the level-1 tree before its leaves are asked for. */
+  publish(level1: OpenableTree): void;
+}
+
+export function* openingScript(input: OpeningInput): Script {
+  yield* new OpeningScript(input).run();
+}
+
+/** Where the level-1 root goes out; the tree itself answers. */
+const standsForRoot = F.ZERO;
+
+class OpeningScript {
+  readonly #backend: Backend;
+  readonly #columns: number;
+
+  constructor(readonly input: OpeningInput) {
+    this.#backend = input.cells.backend;
+    this.#columns = input.cells.plan.profile.m - input.cells.plan.profile.k1;
+  }
+
+  *run(): Script {
+    const { transcript, cells, publish } = this.input;
+    const { profile } = cells.plan;
+    const { omega, phi, stripWeights, delta } = yield* this.#foldRows();
+    const level1 = this.#commitLevel1(this.#level1Vector(phi, delta));
+    publish(level1.tree);
+    yield standsForRoot;
+    const vector = level1.vector;
+    const z1 = transcript.take('oodLevel1');
+    yield this.#backend.dot(vector, this.#backend.powers(z1, vector.length / 2));
+    const indices = transcript.takeIndices('queries0');
+    const weights = this.#level1Weights(omega, stripWeights, z1, indices, transcript.take('beta1'));
+    const folded = yield* this.#rounds('level1RowRound', profile.k1 + 1, weights, vector);
+    yield* extList(folded.vector);
+    const indices1 = transcript.takeIndices('queries1');
+    const beta2 = transcript.take('beta2');
+    let power = beta2;
+    for (const index of indices1) {
+      this.#backend.addPowers(folded.weights, domainPoint(index, this.#columns, profile.logBlowup1), power);
+      power = F.mul(power, beta2);
+    }
+    yield* this.#rounds('level1ColumnRound', this.#columns, folded.weights, folded.vector);
+  }
+
+  /** §8: Ω and w over the row variables, then u. */
+  *#foldRows(): Script<{ omega: ExtArray; phi: ExtArray; stripWeights: Ext[]; delta: Ext }> {
+    const { cells, transcript, combined, masks } = this.input;
+    const { plan } = cells;
+    const { m } = plan.profile;
+    const backend = this.#backend;
+    let omega = omegaVector(backend, plan, combined);
+    let values: ExtArray | undefined;
+    const point: Ext[] = [];
+    const stripWeights: Ext[] = [];
+    for (let j = 0; j < plan.rowVars; j++) {
+      const round = values ? backend.productRound(undefined, omega, values) : backend.mixedRound(omega, cells.global);
+      const { d, e } = meanOf(round, plan.vars - 1 - j);
+      yield F.add(d, extAt(masks.strip, 2 * j));
+      yield F.add(e, extAt(masks.strip, 2 * j + 1));
+      const rho = transcript.take('rowRound');
+      point.push(rho);
+      stripWeights.push(F.sub(rho, F.HALF), F.sub(F.square(rho), rho));
+      omega = backend.fold(omega, rho);
+      values = values ? backend.fold(values, rho) : backend.foldBase(cells.global, rho);
+    }
+    const folded = values ?? this.#lift(cells.global);
+    let u = backend.dot(omega, masks.H);
+    stripWeights.forEach((weight, i) => {
+      u = F.add(u, F.mul(F.scale(weight, 1n << BigInt(m)), extAt(masks.stripMask, i)));
+    });
+    yield u;
+    const delta = transcript.take('delta');
+    return { omega, phi: this.#maskedRow(folded, point, delta), stripWeights, delta };
+  }
+
+  /** f* ‖ R*: the mask row plus δ times the folded rows, random coefficients included. */
+  #maskedRow(folded: ExtArray, point: readonly Ext[], delta: Ext): ExtArray {
+    const { cells, masks, trees } = this.input;
+    const { plan } = cells;
+    const backend = this.#backend;
+    const size = 2 ** plan.profile.m;
+    const t = randomPerRow(plan.profile);
+    const out = backend.ext(size + t);
+    out.set(masks.H);
+    out.set(masks.randomH, 2 * size);
+    backend.addScaled(extView(out, 0, size), folded, delta);
+    const rowWeights = eqTable(point);
+    for (const tree of ['S', 'D', 'W0', 'WT'] as const) {
+      const weights = extArray(plan.trees[tree].globalRows.map((row) => F.mul(delta, rowWeights[row]!)));
+      const random = trees[tree].matrix.random.subarray(0, (weights.length / 2) * t);
+      backend.addScaled(extView(out, size, t), backend.bind(random, weights, t), F.ONE);
+    }
+    return out;
+  }
+
+  /** Φ: rows of f*, R*, σ*, zeros. */
+  #level1Vector(phi: ExtArray, delta: Ext): ExtArray {
+    const { masks, cells } = this.input;
+    const { k1 } = cells.plan.profile;
+    const vector = this.#backend.ext(2 ** (k1 + 1 + this.#columns));
+    vector.set(phi);
+    const strip = extView(vector, phi.length / 2, 2 ** this.#columns);
+    strip.set(masks.stripMask);
+    this.#backend.addScaled(strip, masks.strip, delta);
+    return vector;
+  }
+
+  #commitLevel1(vector: ExtArray): { vector: ExtArray; tree: OpenableTree } {
+    const { k1, randomRows, logBlowup1, digestBytes } = this.input.cells.plan.profile;
+    const backend = this.#backend;
+    const size = 2 ** this.#columns;
+    const rows = 2 * (2 ** k1 + randomRows + 1);
+    const messages = backend.base(rows * size);
+    for (let r = 0; r < rows / 2; r++) {
+      for (let i = 0; i < size; i++) {
+        messages[2 * r * size + i] = vector[2 * (r * size + i)]!;
+        messages[(2 * r + 1) * size + i] = vector[2 * (r * size + i) + 1]!;
+      }
+    }
+    const random = backend.base(0);
+    const codewords = backend.encodeRows(messages, random, rows, this.#columns, logBlowup1);
+    const leaves = backend.hashLeaves(LEAF_HEADER.L1, codewords, rows, undefined);
+    const tree = buildTree(backend, leaves, digestBytes);
+    return { vector, tree: { matrix: { rows, messages, random, codewords }, tree } };
+  }
+
+  /** Ω_1 on all of Φ. */
+  #level1Weights(omega: ExtArray, strip: Ext[], z1: Ext, indices: readonly number[], beta1: Ext): ExtArray {
+    const { m, k1, logBlowup, randomRows } = this.input.cells.plan.profile;
+    const backend = this.#backend;
+    const size = 2 ** this.#columns;
+    const rowEnd = 2 ** m + randomRows * size;
+    const weights = backend.ext(2 ** (k1 + 1 + this.#columns));
+    weights.set(omega);
+    const stripRow = extView(weights, rowEnd, size);
+    backend.addScaled(extView(stripRow, 0, strip.length), extArray(strip), F.fromInteger(1n << BigInt(m)));
+    backend.addScaled(weights, backend.powers(z1, weights.length / 2), beta1);
+    let power = F.square(beta1);
+    for (const index of indices) {
+      const y = domainPoint(index, m, logBlowup);
+      backend.addPowers(extView(weights, 0, rowEnd), y, power);
+      power = F.mul(power, beta1);
+      backend.addPowers(stripRow, y, power);
+      power = F.mul(power, beta1);
+    }
+    return weights;
+  }
+
+  /** Mean-form rounds in the clear over the first `count` variables. */
+  *#rounds(
+    site: Site,
+    count: number,
+    weights: ExtArray,
+    vector: ExtArray,
+  ): Script<{ weights: ExtArray; vector: ExtArray }> {
+    let state = { weights, vector };
+    for (let j = 0; j < count; j++) {
+      const round = this.#backend.productRound(undefined, state.weights, state.vector);
+      const { d, e } = meanOf(round, Math.log2(state.vector.length / 2) - 1);
+      yield d;
+      yield e;
+      const rho = this.input.transcript.take(site);
+      state = { weights: this.#backend.fold(state.weights, rho), vector: this.#backend.fold(state.vector, rho) };
+    }
+    return state;
+  }
+
+  #lift(base: BaseArray): ExtArray {
+    const out = this.#backend.ext(base.length);
+    this.#backend.combine(out, [base], [F.ONE], F.ZERO);
+    return out;
+  }
+}
+
+/** Sums over 2^vars pairs as means. */
+function meanOf({ d, e }: RoundValues, vars: number): RoundValues {
+  const factor = inversePowerOfTwo(vars);
+  return { d: F.scale(d, factor), e: F.scale(e, factor) };
+}

@@ -1,0 +1,221 @@
+/** Proving a segment (SPEC §3, §14): the prover runs the verifier and answers its questions. */
+import { keccak_256 } from '@noble/hashes/sha3.js';
+import { concatBytes, Rejection, utf8 } from '#attestation';
+import type { Examples, Weights } from '#libs/step';
+import { LEAF_HEADER } from '../merkle/hash.js';
+import type { Plan } from '../relation/plan.js';
+import { reduceToOneClaim } from '../verifier/flow/flow.js';
+import { checkOpening } from '../verifier/opening.js';
+import { scheduleOf, weightsDigestOf, type Commitment, type StepProofStatement } from '../verifier/statement.js';
+import { openProtocol } from '../verifier/verify.js';
+import type { Backend, BaseArray, ExtArray } from './backend.js';
+import { Cells } from './cells.js';
+import {
+  buildTree,
+  commitColumns,
+  encodeMatrix,
+  rowRandomness,
+  type OpenableCommitment,
+  type OpenableTree,
+} from './commit.js';
+import { executeSegment, weightsAfter, type SegmentWitness } from './execute.js';
+import { fillPads, maskRows, proverKey, type OpenStatement } from './mask.js';
+import { countLookups } from './multiplicities.js';
+import { openingScript, type MaskRows } from './opening-script.js';
+import { ProverSource } from './prover-source.js';
+import { prfElements } from './randomness.js';
+import { RecordingTranscript } from './recording-transcript.js';
+import { stepScript } from './step-script.js';
+
+/** What opens a weight commitment. */
+export interface WeightSecret {
+  readonly weights: Weights;
+  /** 32 bytes. */
+  readonly seed: Uint8Array;
+  /** The last 32 bytes of every leaf, where a prover made the commitment; else they follow from the seed. */
+  readonly aux?: Uint8Array;
+}
+
+export interface SegmentInput {
+  /** Commitments `before` and `data` must be those that weights, records and seeds give. */
+  readonly statement: OpenStatement;
+  readonly before: WeightSecret;
+  readonly examples: Examples;
+  readonly dataSeed: Uint8Array;
+  /** 32 secret bytes of this prover. */
+  readonly secret: Uint8Array;
+  /** Separate variant: the seed of the existing commitment to the weights after. */
+  readonly afterSeed?: Uint8Array;
+}
+
+export interface SegmentProof {
+  readonly proof: Uint8Array;
+  readonly statement: StepProofStatement;
+  /** What the next segment starts from. */
+  readonly after: WeightSecret;
+}
+
+/** Phases in order, for progress reports. */
+export type ProverPhase = 'execute' | 'commit' | 'prove';
+
+export interface ProveOptions {
+  onPhase?(phase: ProverPhase): void;
+}
+
+/**
+ * @throws GuardViolation GUARD_VIOLATION when a value leaves its range
+ * @throws Rejection STEP_STATEMENT when a commitment is not that of the given values; as `verifyStepProof` when the
+ *   proof would not be accepted
+ */
+export function proveSegment(
+  backend: Backend,
+  plan: Plan,
+  input: SegmentInput,
+  options: ProveOptions = {},
+): SegmentProof {
+  options.onPhase?.('execute');
+  const segment = runSegment(plan, input);
+  const { result, rejection } = proveWitness(backend, plan, input, segment, options);
+  if (rejection) throw rejection;
+  return result;
+}
+
+/** The integers of a segment, multiplicities aside. */
+export function runSegment(plan: Plan, input: SegmentInput): SegmentWitness {
+  const { manifest, index } = input.statement;
+  const firstStep = index * manifest.superblock;
+  const sizes = scheduleOf(manifest, firstStep);
+  return executeSegment(plan.shape, input.before.weights, input.examples, firstStep, sizes);
+}
+
+/**
+ * Proves whatever the witness says. A witness that does not meet the relation gives a proof and the rejection that it
+ * meets: the tests of the verifier are made with it.
+ */
+export function proveWitness(
+  backend: Backend,
+  plan: Plan,
+  input: SegmentInput,
+  segment: SegmentWitness,
+  options: ProveOptions = {},
+): { result: SegmentProof; rejection?: Rejection } {
+  const mark = backend.mark();
+  try {
+    options.onPhase?.('commit');
+    const committed = commitSegment(backend, plan, input, segment);
+    options.onPhase?.('prove');
+    const { proof, rejection } = answerVerifier(backend, plan, committed);
+    const { WT } = committed.trees;
+    const after = {
+      weights: weightsAfter(plan.shape, segment, input.before.weights),
+      seed: committed.afterSeed,
+      ...(plan.variant === 'joint' ? { aux: Uint8Array.from(WT.aux!) } : {}),
+    };
+    return { result: { proof, statement: committed.statement, after }, ...(rejection ? { rejection } : {}) };
+  } finally {
+    backend.release(mark);
+  }
+}
+
+interface CommittedSegment {
+  readonly statement: StepProofStatement;
+  readonly cells: Cells;
+  readonly pads: ExtArray;
+  readonly masks: MaskRows;
+  readonly trees: Readonly<Record<'S' | 'D' | 'W0' | 'WT', OpenableTree>>;
+  readonly afterSeed: Uint8Array;
+}
+
+function commitSegment(backend: Backend, plan: Plan, input: SegmentInput, segment: SegmentWitness): CommittedSegment {
+  const { profile, shape, trees: layouts } = plan;
+  const { before, dataSeed, statement } = input;
+  const cells = new Cells(plan, backend);
+  cells.setBlocks('S', segment.witness);
+  cells.setBlocks('S', countLookups(shape, segment));
+  cells.setBlocks('D', segment.data);
+  cells.setBlocks('W0', segment.before);
+  cells.setBlocks('WT', segment.after);
+  cells.setVirtual(segment.virtual);
+  const W0 = commitColumns(backend, layouts.W0, profile, segment.before, before.seed, before.aux);
+  const D = commitColumns(backend, layouts.D, profile, segment.data, dataSeed);
+  requireSame('before', W0, statement.before);
+  requireSame('data', D, statement.data);
+  const key = proverKey(input.secret, statement, plan, cells);
+  const afterSeed = input.afterSeed ?? keccak_256(concatBytes(key, utf8('weights')));
+  for (const [tree, seed] of [
+    ['W0', before.seed],
+    ['D', dataSeed],
+    ['WT', afterSeed],
+  ] as const) {
+    cells.block(tree, 'z').set(prfElements(backend, seed, 'blind', 0, 4));
+  }
+  const pads = fillPads(backend, plan, cells, key);
+  const { S, WT, after, masks } = commitWitness(backend, plan, cells, key, afterSeed, segment);
+  const full = { ...statement, after, outerDigest: statement.outerDigest(weightsDigestOf(after, plan)) };
+  return { statement: full, cells, pads, masks, trees: { S, D, W0, WT }, afterSeed };
+}
+
+/** The step witness and the weights after, in one tree or in two (SPEC §4.4). */
+function commitWitness(
+  backend: Backend,
+  plan: Plan,
+  cells: Cells,
+  key: Uint8Array,
+  afterSeed: Uint8Array,
+  segment: SegmentWitness,
+): { S: OpenableTree; WT: OpenableTree; after: Commitment; masks: MaskRows } {
+  const { profile, trees: layouts } = plan;
+  const special = maskRows(backend, plan, key);
+  const stored = cells.rows('S');
+  const storedRandom = rowRandomness(backend, key, layouts.S.rows.length, profile);
+  const messages = joined(backend, stored, special.messages);
+  const matrix = encodeMatrix(backend, messages, joined(backend, storedRandom, special.random), profile);
+  const leaves = backend.hashLeaves(LEAF_HEADER.S, matrix.codewords, matrix.rows, undefined);
+  if (plan.variant === 'separate') {
+    const WT = commitColumns(backend, layouts.WT, profile, segment.after, afterSeed);
+    const S = { matrix, tree: buildTree(backend, leaves, profile.digestBytes) };
+    return { S, WT, after: WT.commitment, masks: special.masks };
+  }
+  const WT = commitColumns(backend, layouts.WT, profile, segment.after, afterSeed, leaves);
+  return { S: { matrix, tree: WT.tree }, WT, after: WT.commitment, masks: special.masks };
+}
+
+function answerVerifier(
+  backend: Backend,
+  plan: Plan,
+  committed: CommittedSegment,
+): { proof: Uint8Array; rejection?: Rejection } {
+  const { statement, cells, pads, masks, trees } = committed;
+  const transcript = new RecordingTranscript();
+  const source = new ProverSource(backend, pads, trees);
+  const { context, protocol, known, roots } = openProtocol(plan, statement, transcript, source);
+  source.follow(stepScript(cells, transcript, pads, context.stepSizes));
+  const combined = reduceToOneClaim(protocol, known, context.stepSizes);
+  transcript.take('eta');
+  const publish = (level1: OpenableTree): void => source.publish('L1', level1);
+  source.follow(openingScript({ cells, transcript, combined, masks, trees, publish }));
+  try {
+    checkOpening(plan, transcript, source, combined, roots);
+  } catch (error) {
+    if (!(error instanceof Rejection)) throw error;
+    return { proof: source.bytes(), rejection: error };
+  }
+  return { proof: source.bytes() };
+}
+
+function requireSame(name: string, made: OpenableCommitment, given: Commitment): void {
+  const same = (a: Uint8Array, b: Uint8Array): boolean => a.every((byte, i) => byte === b[i]) && a.length === b.length;
+  if (same(made.commitment.root, given.root) && same(made.commitment.ood, given.ood)) return;
+  throw new Rejection('STEP_STATEMENT', {
+    expected: `the commitment '${name}' of the given values and seed`,
+    got: 'another commitment',
+    rule: 'step-proof §2.1',
+  });
+}
+
+function joined(backend: Backend, a: BaseArray, b: BaseArray): BaseArray {
+  const out = backend.base(a.length + b.length);
+  out.set(a);
+  out.set(b, a.length);
+  return out;
+}

@@ -1,0 +1,104 @@
+/** Answers the verifier by computing, and writes down what it answered: the bytes of the proof (SPEC §10). */
+import * as F from '../field/extension.js';
+import type { Ext } from '../field/extension.js';
+import { be64, extBytes } from '../field/bytes.js';
+import type { TreeName } from '../merkle/hash.js';
+import type { ProofSource } from '../verifier/source.js';
+import { extAt } from './arrays.js';
+import type { Backend, ExtArray } from './backend.js';
+import type { OpenableTree } from './commit.js';
+import type { Script } from './sumcheck-script.js';
+
+export class ProverSource implements ProofSource {
+  readonly #parts: Uint8Array[] = [];
+  readonly #trees: Partial<Record<TreeName, OpenableTree>>;
+  #script: Script | undefined;
+
+  constructor(
+    readonly backend: Backend,
+    readonly pads: ExtArray,
+    trees: Partial<Record<TreeName, OpenableTree>>,
+  ) {
+    this.#trees = { ...trees };
+  }
+
+  /** Messages come from here from now on; the script before must be at its end. */
+  follow(script: Script): void {
+    if (this.#script) this.finish();
+    this.#script = script;
+  }
+
+  publish(name: TreeName, tree: OpenableTree): void {
+    this.#trees[name] = tree;
+  }
+
+  masked(pad: number): Ext {
+    return this.#send(F.add(this.#next(), extAt(this.pads, pad)));
+  }
+
+  clear(): Ext {
+    return this.#send(this.#next());
+  }
+
+  nonce(seed: Uint8Array, bits: number): Uint8Array {
+    return this.#write(this.backend.grind(seed, bits));
+  }
+
+  symbols(name: TreeName, leaf: number, count: number): bigint[] {
+    const { codewords, rows } = this.#tree(name).matrix;
+    const length = codewords.length / rows;
+    const symbols = Array.from({ length: count }, (_, row) => codewords[row * length + leaf]!);
+    for (const symbol of symbols) this.#write(be64(symbol));
+    return symbols;
+  }
+
+  aux(name: TreeName, leaf: number): Uint8Array {
+    return this.#write(this.#tree(name).aux!.slice(32 * leaf, 32 * leaf + 32));
+  }
+
+  sibling(name: TreeName, level: number, index: number, digestBytes: number): Uint8Array {
+    return this.#write(this.#tree(name).tree.levels[level]!.slice(32 * index, 32 * index + digestBytes));
+  }
+
+  /** The script stops once where the level-1 root is due, after it has published the tree. */
+  root(name: TreeName): Uint8Array {
+    if (name === 'L1') this.#next();
+    return this.#write(this.#tree(name).tree.root);
+  }
+
+  finish(): void {
+    if (!this.#script?.next().done) throw new Error('the prover has messages left that the verifier never asked for');
+  }
+
+  bytes(): Uint8Array {
+    const out = new Uint8Array(this.#parts.reduce((length, part) => length + part.length, 0));
+    let offset = 0;
+    for (const part of this.#parts) {
+      out.set(part, offset);
+      offset += part.length;
+    }
+    return out;
+  }
+
+  #tree(name: TreeName): OpenableTree {
+    const tree = this.#trees[name];
+    if (tree === undefined) throw new Error(`tree ${name} is not committed yet`);
+    return tree;
+  }
+
+  #next(): Ext {
+    const step = this.#script!.next();
+    if (step.done) throw new Error('the verifier asks for a message that the prover does not have');
+    return step.value;
+  }
+
+  #send(value: Ext): Ext {
+    this.#write(extBytes(value));
+    return value;
+  }
+
+  #write(bytes: Uint8Array): Uint8Array {
+    this.#parts.push(bytes);
+    return bytes;
+  }
+}

@@ -1,0 +1,276 @@
+/** The prover's messages of F0 and F2 to F6 (SPEC §7). */
+import * as F from '../field/extension.js';
+import type { Ext } from '../field/extension.js';
+import { eqTable, halves, suffix, type Point } from '../field/multilinear.js';
+import { fixedBits } from '../verifier/flow/columns.js';
+import { updateWeights } from '../verifier/flow/matmuls.js';
+import { classPoint, hiddenPoint, rowPoint, weightPoint, type TensorPoint } from '../verifier/flow/tensors.js';
+import { extView } from './arrays.js';
+import type { BaseArray, ExtArray } from './backend.js';
+import type { Cells } from './cells.js';
+import { oodOf } from './commit.js';
+import { lookupScript } from './lookup-script.js';
+import { tiled } from './lookup-vector.js';
+import type { RecordingTranscript } from './recording-transcript.js';
+import { batched, evaluateBase, lifted, productSumcheck, scaledSegments, type Script } from './sumcheck-script.js';
+
+/** A term of F4 with what F5 needs of it: weights over the inputs and outputs of its layer. */
+interface MatmulTerm {
+  readonly layer: number;
+  readonly f: ExtArray;
+  readonly g: ExtArray;
+  /** Which side of the layer is contracted, and the weights of the other. */
+  readonly contracted: 'input' | 'output';
+  readonly fixed: ExtArray;
+}
+
+interface UpdateTerm {
+  readonly layer: number;
+  readonly input: ExtArray;
+  readonly output: ExtArray;
+  readonly steps: readonly Ext[];
+}
+
+export function* stepScript(
+  cells: Cells,
+  transcript: RecordingTranscript,
+  pads: ExtArray,
+  stepSizes: readonly number[],
+): Script {
+  yield* new StepScript(cells, transcript, stepSizes).run(pads);
+}
+
+class StepScript {
+  constructor(
+    readonly cells: Cells,
+    readonly transcript: RecordingTranscript,
+    readonly stepSizes: readonly number[],
+  ) {}
+
+  *run(pads: ExtArray): Script {
+    const { cells, transcript } = this;
+    const { backend, plan } = cells;
+    const mark = backend.mark();
+    yield oodOf(backend, cells.rows('S'), plan.profile.m, transcript.take('oodS'));
+    const leaf = yield* lookupScript(cells, transcript);
+    yield* this.#columns(leaf.point);
+    yield* leaf.close;
+    const back = yield* this.#products(leaf.point);
+    const updates = yield* this.#matmuls(leaf.point, back);
+    yield* this.#updates(leaf.point, updates);
+    yield* this.#padProducts(pads);
+    backend.release(mark);
+  }
+
+  /** F2: hidden values at the leaf point. */
+  *#columns(point: Point): Script {
+    const { cells } = this;
+    const { shape } = cells.plan;
+    const at = (values: BaseArray, own: Point): Ext => evaluateBase(cells.backend, values, own);
+    for (const { layer } of shape.layers.slice(0, -1)) {
+      const { step, unit, sample } = hiddenPoint(shape, layer, point);
+      yield at(cells.virtual(`Z${layer}`), [...step, ...unit, ...sample]);
+      yield at(cells.virtual(`MH${layer}`), [...step, ...unit, ...sample]);
+    }
+    for (const piece of shape.pieces) {
+      const { step, unit, sample } = classPoint(shape, piece, point, fixedBits(shape, piece));
+      yield at(cells.virtual('ZL'), [...unit, ...step, ...sample]);
+      yield at(cells.virtual('E'), [...unit, ...step, ...sample]);
+    }
+    yield at(cells.virtual('Q'), suffix(point, shape.stepVars + shape.batchVars));
+  }
+
+  /** F3. @returns the points of the backward claims */
+  *#products(leafPoint: Point): Script<TensorPoint[]> {
+    const { cells, transcript } = this;
+    const { backend, plan } = cells;
+    const { shape } = plan;
+    const rowSize = 2 ** (shape.stepVars + shape.batchVars);
+    const lift = (values: BaseArray): ExtArray => lifted(backend, values);
+    const hidden = shape.layers.slice(0, -1);
+    const iota = cells.block('S', 'iota');
+    const terms = [
+      ...hidden.map(({ layer }) => ({ f: lift(cells.block('S', `M${layer}`)), g: lift(cells.virtual(`H${layer}`)) })),
+      ...shape.pieces.flatMap(({ start, bits }) => {
+        const slice = (name: string): ExtArray =>
+          lift(cells.block('S', name).subarray(start * rowSize, (start + 2 ** bits) * rowSize));
+        return [
+          { f: slice('eps'), g: lift(tiled(backend, iota, rowSize * 2 ** bits)) },
+          { f: slice('sel'), g: slice('d') },
+        ];
+      }),
+      { f: lift(iota), g: lift(cells.virtual('S')) },
+    ];
+    const gamma = transcript.take('gammaProducts');
+    const vars = Math.max(...terms.map(({ f }) => Math.log2(f.length / 2)));
+    const end = yield* productSumcheck(backend, transcript, suffix(leafPoint, vars), batched(terms, gamma));
+    yield* end.values.flat();
+    return hidden.map(({ layer }) => hiddenPoint(shape, layer, end.point));
+  }
+
+  /** F4. */
+  *#matmuls(leafPoint: Point, back: readonly TensorPoint[]): Script<UpdateTerm[]> {
+    const { cells, transcript } = this;
+    const { backend, plan } = cells;
+    const { shape } = plan;
+    const gamma = transcript.take('gammaMatmuls');
+    const gammaClass = transcript.take('gammaClasses');
+    const terms = shape.layers.flatMap(({ layer, isLast }) => {
+      const forward = isLast ? this.#logitTerm(leafPoint, gammaClass) : this.#hiddenTerm(layer, leafPoint);
+      return layer === 1 ? [forward] : [forward, this.#backTerm(layer, back[layer - 2]!)];
+    });
+    const vars = terms.map(({ f }) => Math.log2(f.length / 2));
+    const most = Math.max(...vars);
+    const end = yield* productSumcheck(backend, transcript, halves(most), batched(terms, gamma));
+    yield* end.values.flat();
+    return terms.map(({ layer, contracted, fixed }, k) => {
+      const own = suffix(end.point, vars[k]!);
+      const free = backend.eqTable(own.slice(shape.stepVars), F.ONE);
+      const steps = updateWeights(own.slice(0, shape.stepVars), this.stepSizes);
+      const [input, output] = contracted === 'input' ? [free, fixed] : [fixed, free];
+      return { layer, input, output, steps };
+    });
+  }
+
+  /** F5. */
+  *#updates(leafPoint: Point, inner: readonly UpdateTerm[]): Script {
+    const { cells, transcript, stepSizes } = this;
+    const { backend, plan } = cells;
+    const { shape } = plan;
+    const gamma = transcript.take('gammaUpdates');
+    const schedule = stepSizes.map(F.fromInteger);
+    const borders = shape.layers.map(({ layer }): UpdateTerm => {
+      const { input, output } = weightPoint(shape, layer, leafPoint);
+      return { layer, input: backend.eqTable(input, F.ONE), output: backend.eqTable(output, F.ONE), steps: schedule };
+    });
+    const terms = [...(shape.stepVars === 0 ? [] : inner), ...borders].map(({ layer, input, output, steps }) => ({
+      f: scaledSegments(backend, this.#boundActivation(layer, input), steps),
+      g: this.#boundError(layer, output),
+    }));
+    const point = halves(shape.stepVars + shape.batchVars);
+    const end = yield* productSumcheck(backend, transcript, point, batched(terms, gamma));
+    yield* end.values.flat();
+  }
+
+  /** F6. */
+  *#padProducts(pads: ExtArray): Script {
+    const { backend, plan } = this.cells;
+    const { slotVars } = plan.messages;
+    const slots = 2 ** slotVars;
+    const tau = Array.from({ length: slotVars }, () => this.transcript.take('tau'));
+    const own = (first: number): ExtArray => {
+      const copy = backend.ext(slots);
+      copy.set(extView(pads, first, slots));
+      return copy;
+    };
+    const terms = batched([{ f: own(0), g: own(slots) }], F.ONE);
+    const end = yield* productSumcheck(backend, this.transcript, tau, terms);
+    yield* end.values.flat();
+  }
+
+  #hiddenTerm(layer: number, leafPoint: Point): MatmulTerm {
+    const { step, unit, sample } = hiddenPoint(this.cells.plan.shape, layer, leafPoint);
+    return this.#forwardTerm(layer, step, this.cells.backend.eqTable(unit, F.ONE), sample);
+  }
+
+  #logitTerm(leafPoint: Point, gammaClass: Ext): MatmulTerm {
+    const { backend, plan } = this.cells;
+    const { shape } = plan;
+    const { step, sample } = rowPoint(shape, leafPoint);
+    const weights = backend.ext(2 ** shape.widthVars.at(-1)!);
+    let power = F.ONE;
+    for (const piece of shape.pieces) {
+      const { unit } = classPoint(shape, piece, leafPoint, fixedBits(shape, piece));
+      backend.addScaled(weights, backend.eqTable(unit, F.ONE), power);
+      power = F.mul(power, gammaClass);
+    }
+    return this.#forwardTerm(shape.layers.length, step, weights, sample);
+  }
+
+  #forwardTerm(layer: number, step: Point, output: ExtArray, sample: Point): MatmulTerm {
+    const { backend } = this.cells;
+    const bound = backend.bind(this.#activation(layer - 1), backend.eqTable(sample, F.ONE), 1);
+    return {
+      layer,
+      f: scaledSegments(backend, bound, eqTable(step)),
+      g: this.#movedWeights(layer, 'input', output),
+      contracted: 'input',
+      fixed: output,
+    };
+  }
+
+  #backTerm(layer: number, { step, unit, sample }: TensorPoint): MatmulTerm {
+    const { backend } = this.cells;
+    const input = backend.eqTable(unit, F.ONE);
+    const bound = backend.bind(this.#errors(layer), backend.eqTable(sample, F.ONE), 1);
+    return {
+      layer,
+      f: scaledSegments(backend, bound, eqTable(step)),
+      g: this.#movedWeights(layer, 'output', input),
+      contracted: 'output',
+      fixed: input,
+    };
+  }
+
+  /** W_t for every step t, bound on one side: [t][other side], from W_0 and the updates. */
+  #movedWeights(layer: number, free: 'input' | 'output', fixed: ExtArray): ExtArray {
+    const { backend, plan } = this.cells;
+    const { shape } = plan;
+    const width = 2 ** shape.widthVars[free === 'input' ? layer - 1 : layer]!;
+    const steps = 2 ** shape.stepVars;
+    const samples = 2 ** shape.batchVars;
+    const start = this.cells.block('W0', `W${layer}`);
+    const out = backend.ext(steps * width);
+    out.set(backend.bind(start, fixed, free === 'input' ? 1 : width));
+    if (steps === 1) return out;
+    const bound = free === 'input' ? this.#boundError(layer, fixed) : this.#boundActivation(layer, fixed);
+    const tensor = free === 'input' ? this.#activation(layer - 1) : this.#errors(layer);
+    for (let t = 1; t < steps; t++) {
+      const own = tensor.subarray((t - 1) * width * samples, t * width * samples);
+      const moved = backend.bind(own, extView(bound, (t - 1) * samples, samples), 1);
+      const target = extView(out, t * width, width);
+      target.set(extView(out, (t - 1) * width, width));
+      backend.addScaled(target, moved, F.fromInteger(-this.stepSizes[t - 1]!));
+    }
+    return out;
+  }
+
+  /** A_{l−1} bound over its units: [t][b]. */
+  #boundActivation(layer: number, input: ExtArray): ExtArray {
+    return this.cells.backend.bind(this.#activation(layer - 1), input, 2 ** this.cells.plan.shape.batchVars);
+  }
+
+  /** G_l bound over its units: [t][b]. */
+  #boundError(layer: number, output: ExtArray): ExtArray {
+    return this.cells.backend.bind(this.#errors(layer), output, 2 ** this.cells.plan.shape.batchVars);
+  }
+
+  /** A_l as [t][unit][b]; A_0 is the data. */
+  #activation(layer: number): BaseArray {
+    return layer === 0 ? this.cells.block('D', 'X') : this.cells.block('S', `A${layer}`);
+  }
+
+  /** G_l as [t][unit][b], also for the last layer, whose committed order is [unit][t][b]. */
+  #errors(layer: number): BaseArray {
+    const { shape } = this.cells.plan;
+    if (layer < shape.layers.length) return this.cells.block('S', `G${layer}`);
+    this.#lastErrors ??= transposed(this.cells, 2 ** shape.widthVars.at(-1)!);
+    return this.#lastErrors;
+  }
+
+  #lastErrors: BaseArray | undefined;
+}
+
+function transposed(cells: Cells, classes: number): BaseArray {
+  const { stepVars, batchVars } = cells.plan.shape;
+  const [steps, samples] = [2 ** stepVars, 2 ** batchVars];
+  const from = cells.block('S', 'GL');
+  const out = cells.backend.base(from.length);
+  for (let c = 0; c < classes; c++) {
+    for (let t = 0; t < steps; t++) {
+      const row = from.subarray((c * steps + t) * samples, (c * steps + t + 1) * samples);
+      out.set(row, (t * classes + c) * samples);
+    }
+  }
+  return out;
+}

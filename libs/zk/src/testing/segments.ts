@@ -1,0 +1,136 @@
+/** Small provable segments for tests: seeded data, commitments, statements. */
+import { keccak_256 } from '@noble/hashes/sha3.js';
+import { taggedDigest, utf8 } from '#attestation';
+import {
+  datasetRoot,
+  initialWeights,
+  merklePath,
+  profileManifest,
+  superblockOfStep,
+  type Examples,
+  type Manifest,
+  type ProfileParameters,
+  type Weights,
+} from '#libs/step';
+import type { Profile } from '../params.js';
+import type { Backend } from '../prover/backend.js';
+import { commitColumns } from '../prover/commit.js';
+import { dataColumns, paddedWeights } from '../prover/execute.js';
+import type { SegmentInput, WeightSecret } from '../prover/prove.js';
+import { derivePlanUnchecked, type Plan, type Variant } from '../relation/plan.js';
+import { dataDigestOf } from '../verifier/statement.js';
+
+/** Far below 100 bits: no door accepts it. */
+export const testProfile: Profile = {
+  name: 'test',
+  version: 1,
+  extensionDegree: 2,
+  m: 11,
+  logBlowup: 1,
+  randomRows: 1,
+  k1: 4,
+  logBlowup1: 2,
+  multiplicity: 2,
+  multiplicity1: 2,
+  queries0: 8,
+  queries1: 6,
+  grind0: 3,
+  grind1: 2,
+  grindFold: 1,
+  grindFold1: 1,
+  digestBytes: 32,
+};
+
+export const testSeed = '0x2286f594e2d9d4f86cd48a448da1879709cdd33fcbcdefef2e14a88b9367a120';
+
+export function seedOf(name: string): Uint8Array {
+  return keccak_256(utf8(`test ${name}`));
+}
+
+export function testManifest(parameters: Partial<ProfileParameters> = {}): Manifest {
+  return profileManifest('fx1', { dims: [3, 4, 2], batch: 2, e: 5, steps: 64, seed: testSeed, ...parameters });
+}
+
+/** Records for `superblocks` superblocks: bytes and labels from a fixed stream. */
+export function testExamples(manifest: Manifest, superblock: number): Examples {
+  const count = manifest.superblock * manifest.batch;
+  const width = manifest.dims[0]!;
+  const features = new Uint8Array(count * width);
+  const labels = new Uint8Array(count);
+  for (let i = 0; i < features.length; i += 32) {
+    features.set(seedOf(`features ${superblock} ${i}`).subarray(0, Math.min(32, features.length - i)), i);
+  }
+  for (let i = 0; i < count; i++) labels[i] = seedOf(`label ${superblock} ${i}`)[0]! % manifest.dims.at(-1)!;
+  return { count, features, labels };
+}
+
+const superblocks = 3;
+
+export interface TestSegment {
+  readonly plan: Plan;
+  readonly input: SegmentInput;
+}
+
+export interface SegmentChoice {
+  readonly manifest?: Manifest;
+  readonly profile?: Profile;
+  readonly variant?: Variant;
+  readonly index?: number;
+  readonly before?: WeightSecret;
+  readonly weights?: Weights;
+  readonly secret?: string;
+  readonly job?: string;
+}
+
+/** A segment of a small job whose data set has three superblocks. */
+export function testSegment(backend: Backend, choice: SegmentChoice = {}): TestSegment {
+  const manifest = choice.manifest ?? testManifest();
+  const profile = choice.profile ?? testProfile;
+  const variant = choice.variant ?? 'joint';
+  const index = choice.index ?? 0;
+  const plan = derivePlanUnchecked(manifest, profile, variant);
+  const mark = backend.mark();
+  const recordCount = superblocks * manifest.superblock * manifest.batch;
+  const commitData = (k: number) => {
+    const columns = dataColumns(plan.shape, testExamples(manifest, k));
+    const { commitment } = commitColumns(backend, plan.trees.D, profile, columns, seedOf(`data ${k}`));
+    backend.release(mark);
+    return commitment;
+  };
+  const data = Array.from({ length: superblocks }, (_, k) => commitData(k));
+  const digests = data.map((commitment) => dataDigestOf(commitment, plan));
+  const superblock = superblockOfStep(manifest, index * manifest.superblock, recordCount);
+  const before = choice.before ?? { weights: choice.weights ?? initialWeights(manifest), seed: seedOf('weights') };
+  const { commitment } = commitColumns(
+    backend,
+    plan.trees.W0,
+    profile,
+    paddedWeights(plan.shape, before.weights),
+    before.seed,
+    before.aux,
+  );
+  backend.release(mark);
+  const job = utf8(choice.job ?? 'job');
+  return {
+    plan,
+    input: {
+      statement: {
+        manifest,
+        profile: profile.name,
+        variant,
+        outerDigest: (weightsAfter) => taggedDigest('test outer statement', weightsAfter, job),
+        index,
+        recordCount,
+        datasetRoot: datasetRoot(digests),
+        data: data[superblock]!,
+        dataPath: merklePath(digests, superblock),
+        before: commitment,
+      },
+      before,
+      examples: testExamples(manifest, superblock),
+      dataSeed: seedOf(`data ${superblock}`),
+      secret: seedOf(choice.secret ?? 'prover secret'),
+      ...(variant === 'separate' ? { afterSeed: seedOf('weights after') } : {}),
+    },
+  };
+}
