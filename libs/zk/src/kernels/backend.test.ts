@@ -49,7 +49,7 @@ describe.each(engines)('kernels against the plain backend', (engine) => {
       same((target) => target.counterHashes(bytes(6, 50), count));
       same((target) => target.randomElements(bytes(6, 50), count));
     }
-    for (const bits of [0, 5, 12]) same((target) => target.grind(bytes(bits, 32), bits));
+    for (const bits of [0, 5, 12, 16]) same((target) => target.grind(bytes(bits, 32), bits));
   });
 
   it.each([0, 1, 6, 12])('runs layers, rounds and folds of half length 2^%i', (logHalf) => {
@@ -91,8 +91,9 @@ describe.each(engines)('kernels against the plain backend', (engine) => {
   });
 
   it('makes eq tables and outer products', () => {
-    for (const n of [0, 1, 5, 12]) same((target) => target.eqTable(sampleExt(n, n), { c0: 3n, c1: 1n }));
+    for (const n of [0, 1, 5, 12, 14]) same((target) => target.eqTable(sampleExt(n, n), { c0: 3n, c1: 1n }));
     same((target) => target.outer(ext(1, 300), ext(2, 7)));
+    same((target) => target.outer(ext(1, 301), ext(2, 40)));
     same((target) => target.outer(ext(1, 1), ext(2, 1)));
   });
 
@@ -102,6 +103,8 @@ describe.each(engines)('kernels against the plain backend', (engine) => {
     [1, 16, 1000],
     [300, 8, 3],
     [5, 8, 64],
+    [301, 40, 1],
+    [3, 50, 101],
     [1, 1, 1],
   ])('binds a tensor %i x %i x %i', (outer, middle, inner) => {
     same((target) => target.bind(base(1, outer * middle * inner), ext(2, middle), inner));

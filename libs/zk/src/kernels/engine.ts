@@ -17,6 +17,7 @@ export interface EngineOptions {
 
 export interface Engine {
   readonly memory: Memory;
+  /** Callable at once; a pool spreads the long ones over its threads. */
   readonly kernels: Kernels;
   readonly threads: number;
   readonly rowLogMax: number;

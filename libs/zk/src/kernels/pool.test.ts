@@ -43,6 +43,22 @@ describe('worker pool', () => {
     expect(encode(pool)).toEqual(encode(single));
   });
 
+  it('searches nonces in order and says when there is none', () => {
+    const { memory, kernels } = pool;
+    const single = createEngine({ rowLogMax: 4 });
+    const seed = Uint8Array.from({ length: 32 }, (_, i) => i);
+    const search = ({ memory: where, kernels: k }: Engine, begin: number, end: number, bits: number): number => {
+      const out = where.allocate(4);
+      k.grind(where.placeBytes(seed), begin, end, bits, out);
+      return where.integers(out, 1)[0]!;
+    };
+    expect(kernels.grind).not.toBe(single.kernels.grind);
+    const mark = memory.mark();
+    for (const bits of [3, 13, 17]) expect(search(pool, 5, 2 ** 20, bits)).toBe(search(single, 5, 2 ** 20, bits));
+    expect(search(pool, 7, 70_001, 40)).toBe(70_001);
+    memory.release(mark);
+  });
+
   it('reports a trap of any thread', async () => {
     const broken = await createPool({ threads: 2, rowLogMax: 4 });
     const outside = 2 ** 32 - 64;

@@ -2,8 +2,9 @@
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import { createEngine, createParts, type Engine, type EngineOptions } from './engine.js';
-import type { Task } from './kernels.js';
+import { runTask, type Task } from './kernels.js';
 import { DONE, drain, END, FAILED, handIn, RING_BYTES, SLOTS } from './ring.js';
+import { cutTask, SPREAD_BYTES, spreadKernels } from './spread.js';
 import type { WorkerStart } from './worker.js';
 
 export interface PoolOptions extends EngineOptions {
@@ -25,6 +26,7 @@ export async function createPool(options: PoolOptions): Promise<Engine> {
   const { module, memory, kernels, rowLogMax, roots } = createParts(options);
   const ringAt = memory.allocate(RING_BYTES);
   const ring = memory.integers(ringAt, RING_BYTES / 4);
+  const work = memory.allocate(SPREAD_BYTES);
   const workers: Worker[] = [];
   for (let i = 1; i < options.threads; i++) {
     const privateMemory = memory.allocate(kernels.privateBytes(rowLogMax));
@@ -43,15 +45,19 @@ export async function createPool(options: PoolOptions): Promise<Engine> {
     }
     if (Atomics.load(ring, FAILED) !== 0) throw new Error('a kernel trapped: an argument lies outside the memory');
   };
+  const { threads } = options;
+  const run = (tasks: readonly Task[]): void => {
+    const list = tasks.length === 1 ? cutTask(threads, tasks[0]!) : tasks;
+    if (list.length === 1) runTask(kernels, list[0]!);
+    else for (let i = 0; i < list.length; i += SLOTS) runBatch(list.slice(i, i + SLOTS));
+  };
   return {
     memory,
-    kernels,
+    kernels: spreadKernels({ kernels, memory, threads, run, work }),
     rowLogMax,
     roots,
-    threads: options.threads,
-    run: (tasks) => {
-      for (let i = 0; i < tasks.length; i += SLOTS) runBatch(tasks.slice(i, i + SLOTS));
-    },
+    threads,
+    run,
     close: async () => {
       await Promise.all(workers.map((worker) => worker.terminate()));
     },
