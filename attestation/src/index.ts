@@ -178,3 +178,7 @@ export { type SampleEntry, type SampleVerdict } from './samples/types.js';
 export { ed25519Signer, type Sign1Expectation, type Sign1Header, type UncheckedSign1 } from './cose.js';
 export { verifySignature, type SignatureScheme } from './signatures.js';
 export { type GpuPolicy } from './appraisal/gpu.js';
+export { parsePckExtension, pckExtensionOid, type PckIdentity } from './intel/pck.js';
+export { candidateProducts } from './snp/product.js';
+export { verifyNvidia, type NvidiaClaims, type NvidiaEvidence } from './nvidia/verify.js';
+export { type OcspAnswer } from './nvidia/ocsp.js';

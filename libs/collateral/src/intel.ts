@@ -1,5 +1,5 @@
-/** Intel's Provisioning Certification Service, version 4: all collateral of one quote. */
-import { readPcsResponse, toHex, type QuoteCollateral } from '#attestation';
+/** Intel's Provisioning Certification Service, version 4. */
+import { readPcsResponse, Rejection, toHex, type SignedDocument } from '#attestation';
 import { isDer, misread, text } from './check.js';
 import { failure } from './failure.js';
 import { chainHeaderMax, crlAnswerMax, tcbAnswerMax } from './limits.js';
@@ -13,11 +13,9 @@ const day = 86_400;
 /** The CA that issued the PCK certificate; its common name ends in it. */
 export type PckCa = 'platform' | 'processor';
 
-export interface IntelCollateral {
-  readonly collateral: QuoteCollateral;
-  /** DER: the root's list and the PCK CA's list. */
-  readonly crls: readonly Uint8Array[];
-  /** Some of it is older than a day because the service could not be asked. */
+export interface SignedAnswer {
+  readonly document: SignedDocument;
+  /** See `Answer.stale`. */
   readonly stale: boolean;
 }
 
@@ -25,36 +23,36 @@ export class IntelPcs {
   constructor(private readonly store: CollateralStore) {}
 
   /** @param fmspc 6 bytes of the PCK certificate's extension */
-  async collateral(tee: 'sgx' | 'tdx', fmspc: Uint8Array, ca: PckCa): Promise<IntelCollateral> {
-    const [tcbInfo, qeIdentity, rootCrl, pckCrl] = await Promise.all([
-      this.document(
-        `intel/tcb/${tee}/${toHex(fmspc)}`,
-        `/${tee}/certification/v4/tcb?fmspc=${toHex(fmspc).toUpperCase()}`,
-        tcbHeader,
-      ),
-      this.document(`intel/qe/${tee}`, `/${tee}/certification/v4/qe/identity`, identityHeader),
-      this.crl('intel/crl/root', rootCrlUrl),
-      this.crl(`intel/crl/${ca}`, `${origin}/sgx/certification/v4/pckcrl?ca=${ca}&encoding=der`),
-    ]);
-    return {
-      collateral: { tcbInfo: signed(tcbInfo, tcbHeader), qeIdentity: signed(qeIdentity, identityHeader) },
-      crls: [rootCrl.body, pckCrl.body],
-      stale: [tcbInfo, qeIdentity, rootCrl, pckCrl].some(({ stale }) => stale),
-    };
+  tcbInfo(tee: 'sgx' | 'tdx', fmspc: Uint8Array): Promise<SignedAnswer> {
+    const platform = toHex(fmspc);
+    const path = `/${tee}/certification/v4/tcb?fmspc=${platform.toUpperCase()}`;
+    return this.document(`intel/tcb/${tee}/${platform}`, path, tcbHeader);
   }
 
-  private document(key: string, path: string, header: string): Promise<Answer> {
-    return this.store.get({
+  qeIdentity(tee: 'sgx' | 'tdx'): Promise<SignedAnswer> {
+    return this.document(`intel/qe/${tee}`, `/${tee}/certification/v4/qe/identity`, identityHeader);
+  }
+
+  /** DER. */
+  rootCrl(): Promise<Answer> {
+    return this.crl('intel/crl/root', rootCrlUrl);
+  }
+
+  /** DER. */
+  pckCrl(ca: PckCa): Promise<Answer> {
+    return this.crl(`intel/crl/${ca}`, `${origin}/sgx/certification/v4/pckcrl?ca=${ca}&encoding=der`);
+  }
+
+  private async document(key: string, path: string, header: string): Promise<SignedAnswer> {
+    const answer = await this.store.get({
       key,
       url: origin + path,
       bytesMax: tcbAnswerMax,
       freshForSeconds: day,
       headers: [header],
-      check: (body, headers) => {
-        if (!/^\{"(tcbInfo|enclaveIdentity)":\{/.test(text(body))) throw misread(service, 'a signed document', body);
-        readChain(headers[header] ?? '');
-      },
+      check: (body, headers) => void readDocument(body, headers[header] ?? ''),
     });
+    return { document: readDocument(answer.body, answer.headers[header] ?? ''), stale: answer.stale };
   }
 
   private crl(key: string, url: string): Promise<Answer> {
@@ -65,8 +63,14 @@ export class IntelPcs {
 const tcbHeader = 'tcb-info-issuer-chain';
 const identityHeader = 'sgx-enclave-identity-issuer-chain';
 
-function signed(answer: Answer, header: string) {
-  return readPcsResponse(text(answer.body), readChain(answer.headers[header] ?? ''));
+function readDocument(body: Uint8Array, header: string): SignedDocument {
+  const chain = readChain(header);
+  try {
+    return readPcsResponse(text(body), chain);
+  } catch (error) {
+    if (!(error instanceof Rejection)) throw error;
+    throw misread(service, error.detail.expected, body);
+  }
 }
 
 /** Percent-encoded PEM. */
