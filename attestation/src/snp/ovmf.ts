@@ -87,10 +87,11 @@ function readTable(image: Uint8Array): ReadonlyMap<string, Uint8Array> {
   const start = footer - (Number(uintLe(image, footer, 2)) - entryHeaderBytes);
   if (start < 0 || start > footer) refuse('a table inside the image', `${start}`);
   const table = new Map<string, Uint8Array>();
-  for (let end = footer; end - start >= entryHeaderBytes;) {
+  for (let end = footer; end > start;) {
     const header = end - entryHeaderBytes;
     const size = Number(uintLe(image, header, 2));
-    if (size < entryHeaderBytes || end - size < start) refuse('an entry inside the table', `${size} bytes`);
+    if (header < start || size < entryHeaderBytes || end - size < start)
+      refuse('entries that fill the table', `${size} bytes`);
     const guid = toHex(image.subarray(header + 2, end));
     if (table.has(guid)) refuse('each GUID once', guid);
     table.set(guid, image.subarray(end - size, header));
