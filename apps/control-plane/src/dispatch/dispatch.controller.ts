@@ -17,6 +17,7 @@ import {
 import { Allow, Caller, type Principal } from '../auth/principal.js';
 import { Nodes } from '../nodes/nodes.service.js';
 import { Assignment } from './assignment.js';
+import { hungUp } from './connection.js';
 import { DispatchMetrics } from './dispatch-metrics.interceptor.js';
 import { Heartbeats } from './heartbeats.js';
 import { SessionReports } from './session-reports.js';
@@ -46,20 +47,12 @@ export class DispatchController {
   }
 
   @MessagePattern(pattern.leaseAcquire)
-  async acquire(
+  acquire(
     @Caller() caller: Principal,
     @Payload({ schema: LeaseAcquire }) message: LeaseAcquire,
     @Ctx() context: TcpContext,
   ) {
-    const socket = context.getSocketRef();
-    const gone = new AbortController();
-    const close = (): void => gone.abort();
-    socket.on('close', close);
-    try {
-      return await this.assignment.acquire(caller, message.nodeId, message.waitMs, gone.signal);
-    } finally {
-      socket.netSocket.off('close', close);
-    }
+    return this.assignment.acquire(caller, message.nodeId, message.waitMs, hungUp(context.getSocketRef().netSocket));
   }
 
   @MessagePattern(pattern.leaseAttested)

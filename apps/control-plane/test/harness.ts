@@ -1,0 +1,244 @@
+/** A control plane for tests: embedded database of its own, a clock and a chain that the test moves. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { ClientProxyFactory, Transport, type ClientTCP } from '@nestjs/microservices';
+import { firstValueFrom, timeout } from 'rxjs';
+import request from 'supertest';
+import { CollateralError } from '#attestation';
+import type { Pattern, Problem } from '#libs/messaging';
+import { defaultCacheDirectory } from '#libs/persistence';
+import { createLogger } from '#libs/telemetry';
+import { Clock } from '../src/clock.js';
+import type { BootstrapKey, Config } from '../src/config.js';
+import { Sweeper } from '../src/dispatch/sweeper.js';
+import type { EvidenceAppraiser, EvidenceVerdict } from '../src/evidence/evidence-appraiser.js';
+import { startControlPlane, type ControlPlane, type Replacements } from '../src/server.js';
+import type { Block, EscrowEvent, EscrowReader } from '../src/settlement/escrow-reader.js';
+import { EscrowWatcher } from '../src/settlement/watcher.js';
+import { receiptKey } from './job-fixture.js';
+import { createHash } from 'node:crypto';
+
+const keyOf = (id: string): string => `vt_${id}_test-secret-of-${id}-0123456789`;
+const entries = {
+  client: ['acme', 'client'],
+  otherClient: ['globex', 'client'],
+  operator: ['host', 'operator'],
+  otherOperator: ['rival', 'operator'],
+  reviewer: ['acme', 'reviewer'],
+  otherReviewer: ['globex', 'reviewer'],
+  admin: ['platform', 'admin'],
+} as const;
+export type KeyName = keyof typeof entries;
+export const keys = Object.fromEntries(Object.keys(entries).map((name) => [name, keyOf(name)])) as Record<
+  KeyName,
+  string
+>;
+const bootstrapKeys = Object.entries(entries).map(([name, [tenant, role]]): BootstrapKey => ({
+  key: keyOf(name),
+  tenant,
+  role,
+  name,
+}));
+
+export class TestClock extends Clock {
+  #now = Date.UTC(2026, 0, 1);
+
+  override now(): Date {
+    return new Date(this.#now);
+  }
+
+  pass(seconds: number): void {
+    this.#now += 1000 * seconds;
+  }
+}
+
+/** A chain whose blocks the test writes, and takes back. */
+export class TestChain implements EscrowReader {
+  readonly contract = 'test';
+  #blocks: { hash: string; events: { escrowId: string; name: string; data: Record<string, unknown> }[] }[] = [];
+  #fork = 0;
+  isAway = false;
+
+  constructor() {
+    this.mine();
+  }
+
+  mine(...events: { escrowId: string; name: string; data: Record<string, unknown> }[]): void {
+    this.#blocks.push({ hash: sha256(`block ${this.#fork} ${this.#blocks.length}`), events });
+  }
+
+  /** Forgets the newest blocks; what is mined next has other hashes. */
+  reorganise(depth: number): void {
+    this.#blocks = this.#blocks.slice(0, -depth);
+    this.#fork += 1;
+  }
+
+  headNumber(): Promise<number> {
+    return this.answer(() => this.#blocks.length - 1);
+  }
+
+  block(number: number): Promise<Block | null> {
+    return this.answer(() => {
+      const block = this.#blocks[number];
+      return block === undefined ? null : { number, hash: block.hash };
+    });
+  }
+
+  events(fromBlock: number, toBlock: number): Promise<EscrowEvent[]> {
+    return this.answer(() =>
+      this.#blocks.flatMap(({ hash, events }, blockNumber) =>
+        blockNumber < fromBlock || blockNumber > toBlock
+          ? []
+          : events.map((event, logIndex) => ({
+              ...event,
+              blockNumber,
+              blockHash: hash,
+              logIndex,
+              transaction: sha256(`${hash} ${logIndex}`),
+            })),
+      ),
+    );
+  }
+
+  close(): void {}
+
+  private answer<T>(make: () => T): Promise<T> {
+    if (!this.isAway) return Promise.resolve(make());
+    const detail = { expected: 'an answer', got: 'none', rule: 'test' };
+    return Promise.reject(new CollateralError('CHAIN_UNREACHABLE', detail));
+  }
+}
+
+/** Accepts every evidence but the text `refused`. */
+export class TestAppraiser implements EvidenceAppraiser {
+  policyDigest(policy: Uint8Array): Uint8Array {
+    return new Uint8Array(createHash('sha256').update(policy).digest());
+  }
+
+  appraise({ evidence }: { evidence: Uint8Array }): Promise<EvidenceVerdict> {
+    const isRefused = Buffer.from(evidence).toString() === 'refused';
+    const check = { code: 'TEST_DEBUG', status: isRefused ? 'refused' : 'met', got: 'x', rule: 'no debugging' };
+    const tier = isRefused ? 'contraindicated' : 'affirming';
+    return Promise.resolve({ tier, checks: [check], receiptKey: isRefused ? null : receiptKey });
+  }
+}
+
+function sha256(text: string): string {
+  return `0x${createHash('sha256').update(text).digest('hex')}`;
+}
+
+export interface TestPlane {
+  readonly clock: TestClock;
+  readonly chain: TestChain;
+  readonly logs: string[];
+  plane: ControlPlane;
+  /** Stops and starts on the same data. */
+  restart(): Promise<void>;
+  /** REST as somebody. */
+  as(who: KeyName | null): Rest;
+  send<T>(pattern: Pattern, payload: object, who?: KeyName): Promise<T>;
+  sweep(): Promise<void>;
+  poll(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+let idempotency = 0;
+
+export interface Rest {
+  get(path: string): request.Test;
+  put(path: string, body: Uint8Array): request.Test;
+  post(path: string, body: object, idempotencyKey?: string): request.Test;
+}
+
+export async function startTestPlane(changes: Partial<Config> = {}, replaced: Replacements = {}): Promise<TestPlane> {
+  const dataDirectory = mkdtempSync(join(tmpdir(), 'veritrain-control-'));
+  const clock = new TestClock();
+  const chain = new TestChain();
+  const logs: string[] = [];
+  const logger = createLogger('test', 'debug', { write: (line: string) => void logs.push(line) });
+  const config: Config = {
+    http: { host: '127.0.0.1', port: 0 },
+    dispatch: { host: '127.0.0.1', port: 0 },
+    dataDirectory,
+    cacheDirectory: defaultCacheDirectory(),
+    databaseUrl: null,
+    databasePool: 4,
+    bootstrapKeys,
+    chain: {
+      rpcUrl: 'http://127.0.0.1:1',
+      contract: `0x${'cc'.repeat(20)}`,
+      chainId: 31_337,
+      confirmations: 2,
+      startBlock: 0,
+      pollMilliseconds: 600_000,
+    },
+    heartbeatSeconds: 5,
+    leaseSeconds: 30,
+    attemptsMax: 3,
+    requestsPerMinute: 100_000,
+    logLevel: 'debug',
+    ...changes,
+  };
+  const parts = { clock, escrowReader: chain, appraiser: new TestAppraiser(), ...replaced };
+  const start = (): Promise<ControlPlane> => startControlPlane(config, logger, parts);
+  const test: TestPlane = {
+    clock,
+    chain,
+    logs,
+    plane: await start(),
+    restart: async () => {
+      closeDispatch();
+      await test.plane.close();
+      test.plane = await start();
+    },
+    as: (who) => restAs(() => test.plane, who),
+    send: async <T>(pattern: Pattern, payload: object, who: KeyName = 'operator') => {
+      const answer = dispatch(test.plane.dispatchPort).send<T>(pattern, { auth: keys[who], ...payload });
+      return firstValueFrom(answer.pipe(timeout(15_000)));
+    },
+    sweep: () => test.plane.app.get(Sweeper).sweep(),
+    poll: () => test.plane.app.get(EscrowWatcher).poll(),
+    stop: async () => {
+      closeDispatch();
+      await test.plane.close();
+      rmSync(dataDirectory, { recursive: true, force: true });
+    },
+  };
+  let client: ClientTCP | null = null;
+  const closeDispatch = (): void => {
+    void client?.close();
+    client = null;
+  };
+  function dispatch(port: number): ClientTCP {
+    client ??= ClientProxyFactory.create({
+      transport: Transport.TCP,
+      options: { host: '127.0.0.1', port },
+    }) as ClientTCP;
+    return client;
+  }
+  return test;
+}
+
+function restAs(plane: () => ControlPlane, who: KeyName | null): Rest {
+  const signed = (test: request.Test): request.Test =>
+    who === null ? test : test.set('authorization', `Bearer ${keys[who]}`);
+  const server = () => request(plane().app.getHttpServer());
+  return {
+    get: (path) => signed(server().get(path)),
+    put: (path, body) =>
+      signed(server().put(path)).set('content-type', 'application/octet-stream').send(Buffer.from(body)),
+    post: (path, body, key = `test-${(idempotency += 1)}`) =>
+      signed(server().post(path)).set('idempotency-key', key).send(body),
+  };
+}
+
+/** Code and status of the problem that a call ends with; `ok` when it does not. */
+export async function codeOf(call: Promise<unknown>): Promise<string> {
+  try {
+    await call;
+    return 'ok';
+  } catch (error) {
+    return (error as Problem).code ?? String(error);
+  }
+}

@@ -1,0 +1,256 @@
+/** A small job with everything that belongs to it: data set, spec, terms, receipts. All keys are for tests. */
+import { createHash, randomBytes } from 'node:crypto';
+import * as ed25519 from '@noble/ed25519';
+import {
+  datasetManifestJson,
+  ed25519Signer,
+  encodeJobSpec,
+  encodeStepStatement,
+  jobDigest,
+  jobIdOf,
+  JobMode,
+  signReceipt,
+  teeSelector,
+  termsJson,
+  toHex,
+  type DatasetManifest,
+  type JobSpec,
+  type StepStatement,
+  type Terms,
+} from '#attestation';
+import { canonicalManifest, manifestDigest, profileManifest, type Manifest } from '#libs/step';
+import { pattern, type LeaseGrant } from '#libs/messaging';
+import type { TestPlane } from './harness.js';
+
+export const hex = (bytes: Uint8Array): string => `0x${toHex(bytes)}`;
+export const base64 = (bytes: Uint8Array): string => Buffer.from(bytes).toString('base64');
+export const sha256 = (bytes: Uint8Array): Uint8Array => new Uint8Array(createHash('sha256').update(bytes).digest());
+const word = (n: number): Uint8Array => new Uint8Array(32).fill(n);
+
+const receiptSecret = sha256(new TextEncoder().encode('test receipt key'));
+export const receiptKey = await ed25519.getPublicKeyAsync(receiptSecret);
+export const provider = new Uint8Array(20).fill(0x11);
+export const policy = new TextEncoder().encode('test policy');
+export const evidence = base64(new TextEncoder().encode('accepted'));
+export const segmentSteps = 2;
+
+export const manifest: Manifest = profileManifest('fx1', {
+  dims: [4, 3, 2],
+  batch: 4,
+  e: 12,
+  steps: 6,
+  seed: `0x${'5e'.repeat(32)}`,
+});
+
+export interface Fixture {
+  readonly dataset: DatasetManifest;
+  readonly shards: readonly Uint8Array[];
+  readonly spec: JobSpec;
+  readonly terms: Terms;
+  readonly jobId: string;
+  readonly escrowId: string;
+  /** Body of POST /v1/jobs. */
+  readonly body: { spec: string; terms: Record<string, unknown>; policy: string; brokerUrl: string };
+}
+
+interface Changes {
+  readonly manifest?: Uint8Array;
+  readonly spec?: Partial<JobSpec>;
+  readonly terms?: Partial<Terms>;
+}
+
+/** @param clock  seconds now; terms are open for an hour */
+export function makeJob(clock: number, changes: Changes = {}): Fixture {
+  const shards = [randomBytes(36), randomBytes(36)].map((bytes) => new Uint8Array(bytes));
+  const dataset: DatasetManifest = {
+    version: 1,
+    id: new Uint8Array(randomBytes(32)),
+    root: word(0xda),
+    scheme: 'state-keccak',
+    records: 8,
+    features: 4,
+    classes: 2,
+    batch: 4,
+    superblock: 1,
+    shards: shards.map((bytes) => ({ records: 4, bytes: 36, nonce: new Uint8Array(12), sha256: sha256(bytes) })),
+  };
+  const spec: JobSpec = {
+    version: 1,
+    manifest: changes.manifest ?? canonicalManifest(manifest),
+    dataset: { id: dataset.id, root: dataset.root, records: 8, shards: 2 },
+    segmentSteps,
+    scheme: 'state-keccak',
+    policyDigest: sha256(policy),
+    assurance: 'tee',
+    recipient: word(9),
+    settlement: { chainId: 31_337, contract: new Uint8Array(20).fill(0xcc) },
+    salt: new Uint8Array(randomBytes(32)),
+    ...changes.spec,
+  };
+  const terms = termsOf(spec, clock, changes.terms);
+  return {
+    dataset,
+    shards,
+    spec,
+    terms,
+    jobId: hex(jobIdOf(spec)),
+    escrowId: hex(jobDigest(terms)),
+    body: {
+      spec: base64(encodeJobSpec(spec)),
+      terms: termsJson(terms),
+      policy: base64(policy),
+      brokerUrl: 'http://127.0.0.1:9',
+    },
+  };
+}
+
+function termsOf(spec: JobSpec, clock: number, changes: Partial<Terms> = {}): Terms {
+  return {
+    client: new Uint8Array(20).fill(0x22),
+    provider,
+    keyBroker: new Uint8Array(20),
+    token: new Uint8Array(20),
+    specDigest: jobIdOf(spec),
+    initialWeights: weights(0),
+    policy: spec.policyDigest,
+    minTier: 1,
+    teeSelector,
+    dutySelectors: [],
+    price: 1000n,
+    stake: 500n,
+    liveness: 50n,
+    bond: 100n,
+    bondFee: 10n,
+    failShareBps: 0,
+    holdbackBps: 0,
+    segments: 3,
+    samples: 0,
+    mode: JobMode.tee | JobMode.reveal,
+    seedCommitClient: new Uint8Array(randomBytes(32)),
+    acceptBy: clock + 3600,
+    windows: { start: 600, compute: 7200, draw: 0, challenge: 0, prove: 0, provePer: 0, hold: 0, reveal: 0, ack: 0 },
+    ...changes,
+  };
+}
+
+/** weightsDigest after a step of the one true run. */
+export function weights(step: number): Uint8Array {
+  return sha256(new TextEncoder().encode(`weights ${step}`));
+}
+
+/** Segment `index` of the true run, signed. */
+export async function segment(
+  job: Fixture,
+  index: number,
+  changes: Partial<StepStatement> = {},
+  secret = receiptSecret,
+) {
+  const stepFrom = index * segmentSteps;
+  const statement: StepStatement = {
+    jobId: jobIdOf(job.spec),
+    programDigest: manifestDigest(manifest),
+    datasetRoot: job.spec.dataset.root,
+    stepFrom,
+    stepCount: segmentSteps,
+    weightsBefore: weights(stepFrom),
+    weightsAfter: weights(stepFrom + segmentSteps),
+    ...changes,
+  };
+  const receipt = await signReceipt(statement, await ed25519.getPublicKeyAsync(secret), ed25519Signer(secret));
+  return { statement: base64(encodeStepStatement(statement)), receipt: base64(receipt) };
+}
+
+export async function upload(test: TestPlane, job: Fixture): Promise<void> {
+  const client = test.as('client');
+  await client.post('/v1/datasets', { manifest: datasetManifestJson(job.dataset) }).expect(201);
+  for (const [index, bytes] of job.shards.entries()) {
+    await client.put(`/v1/datasets/${hex(job.dataset.id)}/shards/${index}`, bytes).expect(204);
+  }
+}
+
+export async function submit(test: TestPlane, changes: Changes = {}): Promise<Fixture> {
+  const job = makeJob(test.clock.at(), changes);
+  await upload(test, job);
+  await test.as('client').post('/v1/jobs', job.body).expect(201);
+  return job;
+}
+
+/** Submitted, and its escrow confirmed on the chain. */
+export async function submitFunded(test: TestPlane, changes: Changes = {}): Promise<Fixture> {
+  const job = await submit(test, changes);
+  await fund(test, job);
+  return job;
+}
+
+export async function fund(test: TestPlane, job: Fixture): Promise<void> {
+  test.chain.mine({ escrowId: job.escrowId, name: 'JobOpened', data: { price: String(job.terms.price) } });
+  await confirm(test);
+}
+
+export async function confirm(test: TestPlane): Promise<void> {
+  test.chain.mine();
+  test.chain.mine();
+  await test.poll();
+}
+
+export const capabilities = { tee: 'simulated-snp', cores: 2, memoryMiB: 1024, version: '1' };
+
+export async function register(test: TestPlane, name = 'node', who: 'operator' | 'otherOperator' = 'operator') {
+  const node = { name, provider: hex(provider), capabilities };
+  return (await test.send<{ nodeId: string }>(pattern.nodeRegister, node, who)).nodeId;
+}
+
+export async function acquire(test: TestPlane, nodeId: string): Promise<LeaseGrant> {
+  const grant = await test.send<LeaseGrant | null>(pattern.leaseAcquire, { nodeId, waitMs: 0 });
+  if (grant === null) throw new Error('no job to lease');
+  return grant;
+}
+
+export const refOf = ({ leaseId, fence }: LeaseGrant) => ({ leaseId, fence });
+
+/** Digest of a stored ciphertext that the operator uploaded. */
+export async function storeBlob(test: TestPlane, bytes: Uint8Array = new Uint8Array(randomBytes(64))): Promise<string> {
+  const digest = hex(sha256(bytes));
+  await test.as('operator').put(`/v1/blobs/${digest}`, bytes).expect(204);
+  return digest;
+}
+
+export async function advanceTo(
+  test: TestPlane,
+  grant: LeaseGrant,
+  state: 'attested' | 'keyed' | 'running',
+): Promise<void> {
+  const ref = refOf(grant);
+  await test.send(pattern.leaseAttested, { ...ref, evidence });
+  if (state === 'attested') return;
+  await test.send(pattern.leaseKeyed, { ...ref, release: { release: { account: '0x00' }, result: '' } });
+  if (state === 'keyed') return;
+  await test.send(pattern.leaseRunning, ref);
+}
+
+export async function checkpoint(test: TestPlane, grant: LeaseGrant, job: Fixture, index: number): Promise<string> {
+  const blob = await storeBlob(test);
+  const step = (index + 1) * segmentSteps;
+  await test.send(pattern.leaseCheckpoint, { ...refOf(grant), step, ...(await segment(job, index)), blob });
+  return blob;
+}
+
+export async function deliveryOf(test: TestPlane, job: Fixture, receipts: readonly number[]) {
+  const signed = [];
+  for (const index of receipts) signed.push(await segment(job, index));
+  return {
+    result: { blob: await storeBlob(test), bytes: 64, keyCommit: hex(word(5)) },
+    run: { upTo: 3, outcome: 0, bordersRoot: hex(word(1)), last: hex(weights(6)), delivery: hex(word(2)) },
+    seal: base64(new Uint8Array(69)),
+    borders: [0, 2, 4, 6].map((step) => hex(weights(step))),
+    receipts: signed,
+    timings: { train: 1 },
+    transactions: [{ call: 'start', hash: hex(word(3)) }],
+  };
+}
+
+export const stateOf = async (
+  test: TestPlane,
+  job: Fixture,
+): Promise<{ state: string; code: string | null; attempt: number }> =>
+  (await test.as('client').get(`/v1/jobs/${job.jobId}`).expect(200)).body;

@@ -1,0 +1,155 @@
+/** Untrusted bytes, a database that goes away, too many requests: answered with a code, never with a crash. */
+import { connect } from 'node:net';
+import { randomBytes } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { DataSource } from 'typeorm';
+import { limits, pattern, type Pattern } from '#libs/messaging';
+import { codeOf, keys, startTestPlane, type TestPlane } from './harness.js';
+import { register, submitFunded } from './job-fixture.js';
+
+describe('dispatch', () => {
+  let test: TestPlane;
+  beforeAll(async () => {
+    test = await startTestPlane();
+  });
+  afterAll(async () => test.stop());
+
+  const throwAt = (bytes: Buffer | string): Promise<void> =>
+    new Promise((resolve) => {
+      const socket = connect(test.plane.dispatchPort, '127.0.0.1', () => socket.end(bytes));
+      socket.on('error', () => resolve());
+      socket.on('close', () => resolve());
+      socket.resume();
+    });
+  const frame = (value: unknown): string => {
+    const text = typeof value === 'string' ? value : JSON.stringify(value);
+    return `${text.length}#${text}`;
+  };
+
+  it('survives bytes that are no message', async () => {
+    const junk: (Buffer | string)[] = [
+      randomBytes(4096),
+      '#',
+      '-5#{}',
+      '1e9#',
+      `${limits.frameCharactersMax * 2}#${'x'.repeat(1000)}`,
+      frame('{'),
+      frame('null'),
+      frame('[]'),
+      frame('"x"'),
+      frame({ pattern: null, data: null, id: '1' }),
+      frame({ pattern: { a: [] }, data: {}, id: '1' }),
+      frame({ pattern: pattern.leaseAcquire, id: '1' }),
+      frame({ pattern: pattern.leaseAcquire, data: null, id: '1' }),
+      frame({ pattern: pattern.leaseAcquire, data: { auth: {} }, id: '1' }),
+      frame({ pattern: pattern.leaseAcquire, data: { auth: keys.operator } }),
+      frame({ pattern: '__proto__', data: { auth: keys.operator }, id: '1' }),
+      frame('['.repeat(50_000) + ']'.repeat(50_000)),
+    ];
+    for (const bytes of junk) await throwAt(bytes);
+    expect(await register(test)).toMatch(/^[0-9a-f-]{36}$/);
+  });
+
+  it('refuses an oversize frame and drops its connection', async () => {
+    await throwAt('x'.repeat(limits.frameCharactersMax + 10));
+    await test.as(null).get('/health/live').expect(200);
+  });
+
+  it('refuses messages that do not fit their schema, each pattern', async () => {
+    for (const name of Object.values(pattern)) {
+      expect(await codeOf(test.send(name as Pattern, { leaseId: 7, nodeId: [], name: {} })), name).toBe(
+        'REQUEST_MALFORMED',
+      );
+    }
+    expect(await codeOf(test.send('no.such.v1' as Pattern, {}))).not.toBe('ok');
+  });
+
+  it('gives no job to a caller who has hung up', async () => {
+    const nodeId = await register(test, 'gone');
+    const data = { auth: keys.operator, nodeId, waitMs: 10_000 };
+    const socket = connect(test.plane.dispatchPort, '127.0.0.1');
+    socket.write(frame({ pattern: pattern.leaseAcquire, data, id: '1' }));
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    socket.destroy();
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    const job = await submitFunded(test);
+    const { body } = await test.as('client').get(`/v1/jobs/${job.jobId}`).expect(200);
+    expect(body.state).toBe('submitted');
+  });
+});
+
+describe('limits', () => {
+  it('answer 429 with the time to wait, for each key apart', async () => {
+    const test = await startTestPlane({ requestsPerMinute: 5 });
+    for (let n = 0; n < 5; n += 1) await test.as('client').get('/v1/jobs').expect(200);
+    const { body, headers, type } = await test.as('client').get('/v1/jobs').expect(429);
+    expect(type).toBe('application/problem+json');
+    expect(body.code).toBe('RATE_LIMITED');
+    expect(Number(headers['retry-after'])).toBeGreaterThan(0);
+    await test.as('reviewer').get('/v1/jobs').expect(200);
+    await test.stop();
+  });
+});
+
+describe('a database that goes away', () => {
+  it('embedded: 503 while its connection is broken, then service as before', async () => {
+    const test = await startTestPlane();
+    const runner = test.plane.database.dataSource.createQueryRunner();
+    const client = (await runner.connect()) as { connection: { stream: { destroy(): void } } };
+    const waiting = test
+      .as('client')
+      .get('/v1/jobs')
+      .then((response) => response);
+    client.connection.stream.destroy();
+    await runner.release().catch(() => undefined);
+    await waiting;
+    await test.as('client').get('/v1/jobs').expect(200);
+    await test.stop();
+  });
+
+  it('closed: every call answers 503 with a code, and liveness stays', async () => {
+    const test = await startTestPlane();
+    await test.plane.database.dataSource.destroy();
+    for (const path of ['/v1/jobs', '/v1/nodes', '/health/ready']) {
+      const { body, type, status } = await test.as('client').get(path);
+      expect([status, body.code, type]).toEqual([503, 'DATABASE_UNAVAILABLE', 'application/problem+json']);
+    }
+    await test.as(null).get('/health/live').expect(200);
+    expect(
+      await codeOf(test.send(pattern.nodeHeartbeat, { nodeId: '7f0e9e0c-3a1f-4d53-9a5c-2f8a5b1f9b10', leases: [] })),
+    ).toBe('DATABASE_UNAVAILABLE');
+    await test.plane.database.dataSource.initialize();
+    await test.as('client').get('/v1/jobs').expect(200);
+    await test.stop();
+  });
+
+  const url = process.env['VERITRAIN_TEST_DATABASE_URL'];
+  if (url === undefined) console.warn('VERITRAIN_TEST_DATABASE_URL is not set: PostgreSQL is NOT tested');
+  it.skipIf(url === undefined)('PostgreSQL: connections killed under load heal by themselves', async () => {
+    const admin = await new DataSource({ type: 'postgres', url: url!, installExtensions: false }).initialize();
+    const name = `veritrain_control_test_${process.pid}`;
+    await admin.query(`CREATE DATABASE ${name}`);
+    const own = new URL(url!);
+    own.pathname = `/${name}`;
+    const test = await startTestPlane({ databaseUrl: own.href });
+    const nodeId = await register(test);
+    const jobs = [await submitFunded(test), await submitFunded(test)];
+    const kill = () => admin.query(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = $1`, [name]);
+    const statuses = new Set<number>();
+    for (let round = 0; round < 5; round += 1) {
+      const calls = Array.from({ length: 10 }, () => test.as('client').get('/v1/jobs'));
+      await kill();
+      for (const { status } of await Promise.all(calls)) statuses.add(status);
+    }
+    expect([...statuses].filter((status) => status !== 200 && status !== 503)).toEqual([]);
+    await test.as('client').get('/v1/jobs').expect(200);
+    const asked = Array.from({ length: 8 }, () =>
+      test.send<{ job: { jobId: string } } | null>(pattern.leaseAcquire, { nodeId, waitMs: 0 }),
+    );
+    const given = (await Promise.all(asked)).flatMap((grant) => (grant === null ? [] : [grant.job.jobId]));
+    expect(given.sort()).toEqual(jobs.map((job) => job.jobId).sort());
+    await test.stop();
+    await admin.query(`DROP DATABASE ${name} WITH (FORCE)`);
+    await admin.destroy();
+  });
+});
