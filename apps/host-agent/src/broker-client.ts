@@ -41,6 +41,7 @@ const ReleaseAnswer = z.object({
 });
 
 const attempts = 6;
+const answerWithinMs = 15_000;
 const firstPauseMs = 200;
 
 export function createBrokerClient(url: string): BrokerClient {
@@ -65,6 +66,7 @@ async function once(url: string, body: unknown): Promise<unknown> {
   try {
     response = await fetch(url, {
       method: 'POST',
+      signal: AbortSignal.timeout(answerWithinMs),
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify(body),
     });

@@ -9,6 +9,7 @@ export interface CipherStore {
 }
 
 const attempts = 6;
+const answerWithinMs = 15_000;
 const firstPauseMs = 100;
 
 export function createCipherStore(baseUrl: string, apiKey: string): CipherStore {
@@ -42,6 +43,7 @@ async function once(
   try {
     response = await fetch(url, {
       method,
+      signal: AbortSignal.timeout(answerWithinMs),
       headers: { authorization: `Bearer ${apiKey}`, ...(body && { 'content-type': 'application/octet-stream' }) },
       ...(body && { body: body as Uint8Array<ArrayBuffer> }),
     });

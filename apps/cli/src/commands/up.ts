@@ -45,10 +45,7 @@ async function up(options: UpOptions): Promise<void> {
         ['stop it', 'Ctrl-C'],
       ]),
     );
-    await Promise.race([
-      stopped,
-      ...system.processes.map(({ exited, name }) => exited.then(() => log(`${name} ended`))),
-    ]);
+    await Promise.race([stopped, system.ended.then((name) => log(`${name} ended; read its log in ${folder}/up/logs`))]);
   } finally {
     await system.stop();
   }

@@ -9,30 +9,43 @@ import { addressOfPublicKey, toHex } from '#attestation';
 import { secp256k1 } from '@noble/curves/secp256k1.js';
 import { Wallet } from 'ethers';
 import { connect, deploy, startAnvil, type Anvil, type Deployment } from '#libs/settlement';
-import { createSimulatedVendor, encodeSimulatedVendor, parseSimulatedVendor } from '#libs/simulated-vendor';
+import {
+  createSimulatedVendor,
+  encodeSimulatedVendor,
+  parseSimulatedVendor,
+  type SimulatedVendor,
+} from '#libs/simulated-vendor';
 import { writeWhole } from '../files.js';
 import type { Profile } from '../profile.js';
 import { writeSecret } from '../secrets.js';
 import { developmentPolicy } from './development-policy.js';
+import { freePort } from './free-port.js';
 import { newApiKey, newSecret, testAccountSecret } from './keys.js';
 import { startApp, type RunningProcess } from './process.js';
 
 export interface EmbeddedSystem {
-  /** Written to `<folder>/client.json` too. */
+  /** What a client needs, for `--profile`. */
   readonly profileFile: string;
   readonly urls: Readonly<Record<string, string>>;
-  readonly processes: readonly RunningProcess[];
   /** Account of the node that is paid. */
   readonly provider: string;
+  readonly chainPid: number;
+  pidOf(app: AppName): number;
+  /** Kills an app without a word and starts it again on the same ports and data. */
+  restart(app: AppName): Promise<void>;
+  /** Resolves with the name of the first app that ends by itself. */
+  readonly ended: Promise<string>;
   stop(): Promise<void>;
 }
+
+export type AppName = 'control-plane' | 'key-broker' | 'host-agent';
 
 export interface EmbeddedOptions {
   /** Everything the system writes, wiped first. */
   readonly folder: string;
   /** Kept between runs: the simulated vendor, whose keys take seconds to make. */
   readonly vendorFile: string;
-  /** Fixed ports; 0 or absent: free ones. */
+  /** Port of the control plane; 0 or absent: a free one. */
   readonly httpPort?: number;
   readonly onPhase?: (phase: string) => void;
 }
@@ -42,56 +55,44 @@ const pollingMs = 50;
 export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedSystem> {
   const { folder, onPhase = () => undefined } = options;
   prepareFolder(folder);
-  const running: { stop(): Promise<void> }[] = [];
+  onPhase('local chain and contracts');
+  const [anvil, vendor] = await Promise.all([startAnvil(), openVendor(options.vendorFile)]);
+  const apps = new Map<AppName, RunningProcess>();
   const stop = async (): Promise<void> => {
-    for (const process of running.splice(0).reverse()) await process.stop();
+    for (const app of [...apps.values()].reverse()) await app.stop();
+    await anvil.stop();
   };
   try {
-    onPhase('local chain and contracts');
-    const attestorSecret = newSecret();
-    const [anvil, vendor] = await Promise.all([startAnvil(), openVendor(options.vendorFile)]);
-    running.push(anvil);
-    const deployment = await deployContracts(anvil, attestorSecret);
-    writeWhole(join(folder, 'policy.json'), `${JSON.stringify(developmentPolicy(vendor), null, 2)}\n`);
-    onPhase('control plane and key broker');
-    const keys = { client: newApiKey(), operator: newApiKey(), reviewer: newApiKey(), admin: newApiKey() };
-    const recipient = newSecret();
-    const [controlPlane, broker] = await Promise.all([
-      startControlPlane(folder, anvil, deployment, keys, options.httpPort ?? 0),
-      startBroker(folder, deployment, attestorSecret, recipient),
-    ]);
-    running.push(controlPlane, broker);
-    onPhase('node with simulated hardware');
-    const url = `http://127.0.0.1:${String(controlPlane.ready.http)}`;
-    const dispatch = Number(controlPlane.ready.dispatch);
-    const node = await startNode(
-      folder,
-      { url, dispatch, apiKey: keys.operator },
-      anvil,
-      deployment,
-      options.vendorFile,
-    );
-    running.push(node);
-    const brokerUrl = `http://127.0.0.1:${String(broker.ready.http)}`;
-    const profileFile = writeProfile(folder, {
-      controlPlane: { url, apiKey: keys.client },
-      broker: { url: brokerUrl, account: String(broker.ready.account), keysFolder: 'data-keys' },
-      policy: 'policy.json',
-      chain: { rpcUrl: anvil.url, pollingMs, deployment, accountKey: 'client-account.test-key' },
-      recipientKey: 'recipient.test-key',
-    });
-    writeSecret(join(folder, 'client-account.test-key'), testAccountSecret(1));
-    writeSecret(join(folder, 'recipient.test-key'), recipient);
+    const site = await layOut(options, anvil, vendor);
+    const { http, broker } = site.ports;
+    onPhase('control plane, key broker, node with simulated hardware');
+    const launch: Readonly<Record<AppName, () => Promise<RunningProcess>>> = {
+      'control-plane': () => startControlPlane(site),
+      'key-broker': () => startApp('key-broker', site.logs, { VERITRAIN_BROKER_CONFIG: site.brokerConfig }),
+      'host-agent': () => startApp('host-agent', site.logs, { VERITRAIN_HOST_SETTINGS: site.hostSettings }),
+    };
+    const start = async (app: AppName): Promise<void> => void apps.set(app, await launch[app]());
+    await Promise.all([start('control-plane'), start('key-broker')]);
+    await start('host-agent');
+    const url = `http://127.0.0.1:${http}`;
     return {
-      profileFile,
+      profileFile: site.profileFile,
       provider: accountOf(testAccountSecret(2)),
-      processes: [controlPlane, broker, node],
+      chainPid: anvil.pid,
+      pidOf: (app) => apps.get(app)!.pid,
       urls: {
         controlPlane: url,
         documentation: `${url}/docs`,
         graphql: `${url}/graphql`,
-        broker: brokerUrl,
+        broker: `http://127.0.0.1:${broker}`,
         chain: anvil.url,
+      },
+      ended: Promise.race([...apps].map(([name, { exited }]) => exited.then(() => name))),
+      async restart(app) {
+        const current = apps.get(app)!;
+        process.kill(current.pid, 'SIGKILL');
+        await current.exited;
+        await start(app);
       },
       stop,
     };
@@ -101,10 +102,71 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedS
   }
 }
 
+/** Where each party's files are, and on which ports it listens. */
+interface Site {
+  readonly folder: string;
+  readonly logs: string;
+  readonly ports: { readonly http: number; readonly dispatch: number; readonly broker: number };
+  readonly anvil: Anvil;
+  readonly deployment: Deployment;
+  readonly bootstrapKeys: string;
+  readonly brokerConfig: string;
+  readonly hostSettings: string;
+  readonly profileFile: string;
+}
+
+async function layOut(
+  { folder, httpPort, vendorFile }: EmbeddedOptions,
+  anvil: Anvil,
+  vendor: SimulatedVendor,
+): Promise<Site> {
+  const attestorSecret = newSecret();
+  const recipient = newSecret();
+  const deployment = await deployContracts(anvil, attestorSecret);
+  const ports = { http: httpPort || (await freePort()), dispatch: await freePort(), broker: await freePort() };
+  const apiKeys = { client: newApiKey(), operator: newApiKey(), reviewer: newApiKey(), admin: newApiKey() };
+  writeWhole(join(folder, 'policy.json'), `${JSON.stringify(developmentPolicy(vendor), null, 2)}\n`);
+  writeSecret(join(folder, 'client-account.test-key'), testAccountSecret(1));
+  writeSecret(join(folder, 'recipient.test-key'), recipient);
+  const url = `http://127.0.0.1:${ports.http}`;
+  const bootstrapKeys = join(folder, 'api-keys.test.json');
+  const entries = Object.entries(apiKeys).map(([role, key]) => ({
+    key,
+    role,
+    tenant: 'demo',
+    name: `${role} of the demo`,
+  }));
+  writeWhole(bootstrapKeys, JSON.stringify(entries), 0o600);
+  return {
+    folder,
+    logs: join(folder, 'logs'),
+    ports,
+    anvil,
+    deployment,
+    bootstrapKeys,
+    brokerConfig: layOutBroker(folder, ports.broker, deployment, attestorSecret, recipient),
+    hostSettings: layOutHost(
+      folder,
+      { url, dispatch: ports.dispatch, apiKey: apiKeys.operator },
+      anvil,
+      deployment,
+      vendorFile,
+    ),
+    profileFile: writeProfile(folder, {
+      controlPlane: { url, apiKey: apiKeys.client },
+      broker: { url: `http://127.0.0.1:${ports.broker}`, account: accountOf(attestorSecret), keysFolder: 'data-keys' },
+      policy: 'policy.json',
+      chain: { rpcUrl: anvil.url, pollingMs, deployment, accountKey: 'client-account.test-key' },
+      recipientKey: 'recipient.test-key',
+    }),
+  };
+}
+
 function prepareFolder(folder: string): void {
   rmSync(folder, { recursive: true, force: true });
-  for (const name of ['data-keys', 'logs', 'broker', 'node'])
+  for (const name of ['data-keys', 'logs', 'broker', 'node']) {
     mkdirSync(join(folder, name), { recursive: true, mode: 0o700 });
+  }
 }
 
 async function openVendor(file: string) {
@@ -124,26 +186,12 @@ async function deployContracts(anvil: Anvil, attestorSecret: Uint8Array): Promis
   }
 }
 
-function startControlPlane(
-  folder: string,
-  anvil: Anvil,
-  deployment: Deployment,
-  keys: Readonly<Record<'client' | 'operator' | 'reviewer' | 'admin', string>>,
-  httpPort: number,
-): Promise<RunningProcess> {
-  const bootstrap = join(folder, 'api-keys.test.json');
-  const entries = Object.entries(keys).map(([role, key]) => ({
-    key,
-    role,
-    tenant: 'demo',
-    name: `${role} of the demo`,
-  }));
-  writeWhole(bootstrap, JSON.stringify(entries), 0o600);
-  return startApp('control-plane', join(folder, 'logs'), {
-    VERITRAIN_HTTP_PORT: String(httpPort),
-    VERITRAIN_DISPATCH_PORT: '0',
+function startControlPlane({ folder, logs, ports, anvil, deployment, bootstrapKeys }: Site): Promise<RunningProcess> {
+  return startApp('control-plane', logs, {
+    VERITRAIN_HTTP_PORT: String(ports.http),
+    VERITRAIN_DISPATCH_PORT: String(ports.dispatch),
     VERITRAIN_DATA_DIR: join(folder, 'control-plane'),
-    VERITRAIN_BOOTSTRAP_KEYS: bootstrap,
+    VERITRAIN_BOOTSTRAP_KEYS: bootstrapKeys,
     VERITRAIN_RPC_URL: anvil.url,
     VERITRAIN_CHAIN_ID: String(anvil.chainId),
     VERITRAIN_CONTRACT: deployment.settlement.toLowerCase(),
@@ -153,18 +201,20 @@ function startControlPlane(
   });
 }
 
-function startBroker(
+function layOutBroker(
   folder: string,
+  port: number,
   deployment: Deployment,
   attestorSecret: Uint8Array,
   recipient: Uint8Array,
-): Promise<RunningProcess> {
+): string {
   writeSecret(join(folder, 'broker', 'attestor.test-key'), attestorSecret);
   writeSecret(join(folder, 'broker', 'result.test-key'), newSecret());
   const config = join(folder, 'broker', 'broker.json');
   writeWhole(
     config,
     JSON.stringify({
+      port,
       dataKeys: '../data-keys',
       policy: '../policy.json',
       signingKey: 'attestor.test-key',
@@ -178,16 +228,16 @@ function startBroker(
       journal: 'journal.jsonl',
     }),
   );
-  return startApp('key-broker', join(folder, 'logs'), { VERITRAIN_BROKER_CONFIG: config });
+  return config;
 }
 
-function startNode(
+function layOutHost(
   folder: string,
   controlPlane: { readonly url: string; readonly dispatch: number; readonly apiKey: string },
   anvil: Anvil,
   deployment: Deployment,
   vendorFile: string,
-): Promise<RunningProcess> {
+): string {
   writeSecret(join(folder, 'node', 'provider.test-key'), testAccountSecret(2));
   const settings = join(folder, 'node', 'host.json');
   writeWhole(
@@ -205,7 +255,7 @@ function startNode(
     }),
     0o600,
   );
-  return startApp('host-agent', join(folder, 'logs'), { VERITRAIN_HOST_SETTINGS: settings });
+  return settings;
 }
 
 function writeProfile(folder: string, profile: Profile): string {
