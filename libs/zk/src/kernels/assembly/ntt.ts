@@ -7,7 +7,7 @@
  * coefficients of a block are multiplied by powers of the block's root first; the butterfly behind them needs only
  * w_8 = -2^24 and w_4 = 2^48, which are shifts of the unreduced limb sums of field.ts.
  */
-import { addV, canonical, limbH, limbL, mul, mulV, P, power, reduceLazy } from './field';
+import { addV, canonical, high32, limbH, limbL, low32, mul, mulV, P, power, reduce, reduceLazy } from './field';
 
 const GENERATOR: u64 = 7;
 
@@ -130,8 +130,8 @@ function minus(a: v128, b: v128): v128 {
 function split2(block: usize, step: usize, twiddle: usize): void {
   for (let at = block; at < block + step; at += 16) {
     const first = v128.load(at);
-    const l0 = v128.and(first, i64x2.splat(0xffffffff));
-    const h0 = i64x2.shr_u(first, 32);
+    const l0 = low32(first);
+    const h0 = high32(first);
     const x1 = loadHalves(at + step);
     const l1 = twistedL(x1, twiddle, 0);
     const h1 = twistedH(x1, twiddle, 0);
@@ -143,8 +143,8 @@ function split2(block: usize, step: usize, twiddle: usize): void {
 function split4(block: usize, step: usize, twiddle: usize): void {
   for (let at = block; at < block + step; at += 16) {
     const first = v128.load(at);
-    const l0 = v128.and(first, i64x2.splat(0xffffffff));
-    const h0 = i64x2.shr_u(first, 32);
+    const l0 = low32(first);
+    const h0 = high32(first);
     const x1 = loadHalves(at + step);
     const l1 = twistedL(x1, twiddle, 0);
     const h1 = twistedH(x1, twiddle, 0);
@@ -196,46 +196,78 @@ function foldTwisted(scratch: usize, at: usize, step: usize, j: usize, twiddle: 
   );
 }
 
-/** The limb sums between the two halves of the butterfly go through `scratch`: registers would not hold them. */
+/** Eight coefficients times the powers of the root, folded once, to `scratch`: registers would not hold them. */
+// @ts-ignore: decorator
+@inline
+function foldEight(at: usize, step: usize, twiddle: usize, scratch: usize): void {
+  const first = v128.load(at);
+  const x4 = loadHalves(at + 4 * step);
+  fold4(scratch, low32(first), high32(first), twistedL(x4, twiddle, 3), twistedH(x4, twiddle, 3));
+  foldTwisted(scratch, at, step, 1, twiddle);
+  foldTwisted(scratch, at, step, 2, twiddle);
+  foldTwisted(scratch, at, step, 3, twiddle);
+}
+
 function split8(block: usize, step: usize, twiddle: usize, scratch: usize): void {
   for (let at = block; at < block + step; at += 16) {
-    const first = v128.load(at);
-    const x4 = loadHalves(at + 4 * step);
-    const l0 = v128.and(first, i64x2.splat(0xffffffff));
-    const h0 = i64x2.shr_u(first, 32);
-    fold4(scratch, l0, h0, twistedL(x4, twiddle, 3), twistedH(x4, twiddle, 3));
-    foldTwisted(scratch, at, step, 1, twiddle);
-    foldTwisted(scratch, at, step, 2, twiddle);
-    foldTwisted(scratch, at, step, 3, twiddle);
-    evenQuarter(at, step, scratch);
-    oddQuarter(at + 4 * step, step, scratch);
+    foldEight(at, step, twiddle, scratch);
+    evenQuarter(false, at, at + step, at + 2 * step, at + 3 * step, scratch);
+    const odd = at + 4 * step;
+    oddQuarter(false, odd, odd + step, odd + 2 * step, odd + 3 * step, scratch);
+  }
+}
+
+/** The last pass over 2^m values at `buffer`: canonical, one coset to `first` and one to `second`. */
+function split8Last(buffer: usize, m: i32, twiddles: usize, scratch: usize, first: usize, second: usize): void {
+  const bytes: usize = (<usize>8) << m;
+  let at = buffer;
+  let twiddle = twiddles;
+  for (let j: usize = 0; j < bytes; j += 64) {
+    foldEight(at, 16, twiddle, scratch);
+    evenQuarter(true, first + j, second + j, first + j + 16, second + j + 16, scratch);
+    oddQuarter(true, first + j + 32, second + j + 32, first + j + 48, second + j + 48, scratch);
+    at += 128;
+    twiddle += 112;
+  }
+}
+
+/** Two neighbouring values of both cosets, given as limb sums: in place, or separated by coset. */
+// @ts-ignore: decorator
+@inline
+function emit(last: bool, to0: usize, to1: usize, l0: v128, h0: v128, l1: v128, h1: v128): void {
+  if (last) {
+    const a = reduce(l0, h0);
+    const b = reduce(l1, h1);
+    v128.store(to0, v128.shuffle<u64>(a, b, 0, 2));
+    v128.store(to1, v128.shuffle<u64>(a, b, 1, 3));
+  } else {
+    v128.store(to0, reduceLazy(l0, h0));
+    v128.store(to1, reduceLazy(l1, h1));
   }
 }
 
 /** X^4 = 1: outputs 0 … 3. */
 // @ts-ignore: decorator
 @inline
-function evenQuarter(at: usize, step: usize, scratch: usize): void {
+function evenQuarter(last: bool, to0: usize, to1: usize, to2: usize, to3: usize, scratch: usize): void {
   const l0 = plus(v128.load(scratch, 0), v128.load(scratch, 128));
   const h0 = plus(v128.load(scratch, 16), v128.load(scratch, 144));
   const l1 = plus(v128.load(scratch, 64), v128.load(scratch, 192));
   const h1 = plus(v128.load(scratch, 80), v128.load(scratch, 208));
-  v128.store(at, reduceLazy(plus(l0, l1), plus(h0, h1)));
-  v128.store(at + step, reduceLazy(minus(l0, l1), minus(h0, h1)));
+  emit(last, to0, to1, plus(l0, l1), plus(h0, h1), minus(l0, l1), minus(h0, h1));
   const l2 = minus(v128.load(scratch, 0), v128.load(scratch, 128));
   const h2 = minus(v128.load(scratch, 16), v128.load(scratch, 144));
   const l3 = minus(v128.load(scratch, 64), v128.load(scratch, 192));
   const h3 = minus(v128.load(scratch, 80), v128.load(scratch, 208));
   const li = i64x2.shl(h3, 16);
   const hi = i64x2.shl(plus(l3, h3), 16);
-  v128.store(at + 2 * step, reduceLazy(minus(l2, li), plus(h2, hi)));
-  v128.store(at + 3 * step, reduceLazy(plus(l2, li), minus(h2, hi)));
+  emit(last, to2, to3, minus(l2, li), plus(h2, hi), plus(l2, li), minus(h2, hi));
 }
 
 /** X^4 = -1: outputs 4 … 7 with X = -2^24 and X^3 = -2^72, where (L, H)·2^64 = (-L - H, L). */
 // @ts-ignore: decorator
 @inline
-function oddQuarter(at: usize, step: usize, scratch: usize): void {
+function oddQuarter(last: bool, to0: usize, to1: usize, to2: usize, to3: usize, scratch: usize): void {
   const l0 = v128.load(scratch, 32);
   const h0 = v128.load(scratch, 48);
   const l1 = v128.load(scratch, 96);
@@ -250,21 +282,20 @@ function oddQuarter(at: usize, step: usize, scratch: usize): void {
   const ph = plus(h0, hi);
   const vl = minus(i64x2.shl(l1, 24), i64x2.shl(plus(l3, h3), 8));
   const vh = plus(i64x2.shl(h1, 24), i64x2.shl(l3, 8));
-  v128.store(at, reduceLazy(minus(pl, vl), minus(ph, vh)));
-  v128.store(at + step, reduceLazy(plus(pl, vl), plus(ph, vh)));
+  emit(last, to0, to1, minus(pl, vl), minus(ph, vh), plus(pl, vl), plus(ph, vh));
   const ql = plus(l0, li);
   const qh = minus(h0, hi);
   const wl = minus(i64x2.shl(l3, 24), i64x2.shl(plus(l1, h1), 8));
   const wh = plus(i64x2.shl(h3, 24), i64x2.shl(l1, 8));
-  v128.store(at + 2 * step, reduceLazy(minus(ql, wl), minus(qh, wh)));
-  v128.store(at + 3 * step, reduceLazy(plus(ql, wl), plus(qh, wh)));
+  emit(last, to2, to3, minus(ql, wl), minus(qh, wh), plus(ql, wl), plus(qh, wh));
 }
 
-/** Values on both cosets, in place and not canonical: coefficients in, values in position order out. */
-function transform(buffer: usize, m: i32, twiddles: usize, scratch: usize): void {
+/** 2^m coefficients at `buffer`, the same in both lanes, to values in position order at `first` and `second`. */
+function transform(buffer: usize, m: i32, twiddles: usize, scratch: usize, first: usize, second: usize): void {
   let twiddle = twiddles;
   let done: i32 = 0;
-  while (done < m) {
+  const last = m < 3 ? m : m - 3;
+  while (done < last) {
     const bits = passBits(m - done);
     const blocks: usize = (<usize>1) << done;
     const step: usize = (<usize>16) << (m - done - bits);
@@ -278,6 +309,17 @@ function transform(buffer: usize, m: i32, twiddles: usize, scratch: usize): void
       twiddle += twiddleBytes;
     }
     done += bits;
+  }
+  if (m < 3) separate(buffer, m, first, second);
+  else split8Last(buffer, m, twiddle, scratch, first, second);
+}
+
+function separate(buffer: usize, m: i32, first: usize, second: usize): void {
+  for (let j: usize = 0; j < (<usize>1) << m; j += 2) {
+    const a = canonical(v128.load(buffer + (j << 4)));
+    const b = canonical(v128.load(buffer + (j << 4), 16));
+    v128.store(first + (j << 3), v128.shuffle<u64>(a, b, 0, 2));
+    v128.store(second + (j << 3), v128.shuffle<u64>(a, b, 1, 3));
   }
 }
 
@@ -324,14 +366,7 @@ export function encodeRows(
       const at = work + (j << 4);
       v128.store(at, addV(v128.load(at), mulV(v128.load_splat<u64>(tail + (j << 3)), wrap)));
     }
-    transform(work, m, twiddles, scratch);
     const first = <usize>load<u32>(out + (row << 2)) + (coset << (m + 3));
-    const second = first + (size << 3);
-    for (let j: usize = 0; j < size; j += 2) {
-      const a = canonical(v128.load(work + (j << 4)));
-      const b = canonical(v128.load(work + (j << 4), 16));
-      v128.store(first + (j << 3), v128.shuffle<u64>(a, b, 0, 2));
-      v128.store(second + (j << 3), v128.shuffle<u64>(a, b, 1, 3));
-    }
+    transform(work, m, twiddles, scratch, first, first + (size << 3));
   }
 }
