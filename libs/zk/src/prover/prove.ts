@@ -80,12 +80,14 @@ export function proveSegment(
   return result;
 }
 
-/** The integers of a segment, multiplicities aside. */
+/** The integers of a segment, multiplicities of the lookups included. */
 export function runSegment(plan: Plan, input: SegmentInput): SegmentWitness {
   const { manifest, index } = input.statement;
   const firstStep = index * manifest.superblock;
   const sizes = scheduleOf(manifest, firstStep);
-  return executeSegment(plan.shape, input.before.weights, input.examples, firstStep, sizes);
+  const segment = executeSegment(plan.shape, input.before.weights, input.examples, firstStep, sizes);
+  for (const [name, counts] of countLookups(plan.shape, segment)) segment.witness.set(name, counts);
+  return segment;
 }
 
 /**
@@ -127,11 +129,10 @@ interface CommittedSegment {
 }
 
 function commitSegment(backend: Backend, plan: Plan, input: SegmentInput, segment: SegmentWitness): CommittedSegment {
-  const { profile, shape, trees: layouts } = plan;
+  const { profile, trees: layouts } = plan;
   const { before, dataSeed, statement } = input;
   const cells = new Cells(plan, backend);
   cells.setBlocks('S', segment.witness);
-  cells.setBlocks('S', countLookups(shape, segment));
   cells.setBlocks('D', segment.data);
   cells.setBlocks('W0', segment.before);
   cells.setBlocks('WT', segment.after);
