@@ -1,11 +1,16 @@
-import { describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import { toHex } from '#attestation';
 import { createEngine } from '../kernels/index.js';
-import { testSegment, type SegmentChoice } from '../testing/segments.js';
+import type { Plan } from '../relation/plan.js';
+import { seedOf, testSegment, type SegmentChoice } from '../testing/segments.js';
+import { Transcript } from '../transcript/transcript.js';
 import { KernelBackend } from './kernel-backend.js';
+import * as mask from './mask.js';
 import { proveSegment } from './prove.js';
 
 const backend = new KernelBackend(createEngine({ rowLogMax: 12 }));
+afterEach(() => vi.restoreAllMocks());
+
 const prove = (choice: SegmentChoice) => {
   const { plan, input } = testSegment(backend, choice);
   return { plan, ...proveSegment(backend, plan, input) };
@@ -36,25 +41,58 @@ describe('prover randomness (SPEC §13.5)', () => {
     expect(toHex(other.statement.after.root)).not.toBe(toHex(first.statement.after.root));
   });
 
-  it('sends messages that look uniform: no zero, no small value, no repetition', () => {
-    const { plan, proof } = first;
-    const count = 1 + plan.messages.maskedMessages + 2 * plan.messages.products + 2;
-    const words = messages(proof, count);
-    expect(new Set(words).size).toBe(count);
-    for (const word of words) {
-      expect(BigInt(`0x${word.slice(0, 16)}`)).toBeGreaterThan(2n ** 40n);
-      expect(BigInt(`0x${word.slice(16)}`)).toBeGreaterThan(2n ** 40n);
-    }
+  it('hides every message: with the same challenges two secrets agree in none', () => {
+    expect(withFixedChallenges(() => shared(prove({}), prove({ secret: 'another' })))).toEqual([]);
   });
 
-  it('opens symbols that do not repeat between secrets', () => {
-    const other = prove({ secret: 'another' });
-    const tail = (proof: Uint8Array): Set<string> => {
-      const words = new Set<string>();
-      for (let at = 8 * 3000; at + 8 <= proof.length; at += 8) words.add(toHex(proof.subarray(at, at + 8)));
-      return words;
-    };
-    const shared = [...tail(first.proof)].filter((word) => tail(other.proof).has(word));
-    expect(shared.length).toBeLessThan(first.proof.length / 8 / 20);
+  it('would catch a missing mask', () => {
+    const fill = mask.fillPads;
+    vi.spyOn(mask, 'fillPads').mockImplementation((engine, plan, cells, key) => {
+      const pads = fill(engine, plan, cells, key).fill(0n);
+      cells.block('S', 'pad').fill(0n);
+      return pads;
+    });
+    const same = withFixedChallenges(() => shared(prove({}), prove({ secret: 'another' })));
+    expect(same.length).toBeGreaterThan(300);
+  });
+
+  it('blinds the opened symbols of the step witness and of the weights after', () => {
+    const [a, b] = withFixedChallenges(() => [prove({}), prove({ secret: 'another' })]) as [Proved, Proved];
+    const stored = a.plan.trees.S.rows.length + 6 + a.plan.trees.WT.rows.length;
+    const start = openingOffset(a.plan);
+    const symbols = ({ proof }: Proved): string[] =>
+      Array.from({ length: stored }, (_, k) => toHex(proof.subarray(start + 8 * k, start + 8 * k + 8)));
+    const other = symbols(b);
+    expect(symbols(a).filter((symbol, k) => symbol === other[k])).toEqual([]);
   });
 });
+
+type Proved = ReturnType<typeof prove>;
+
+/** v_S, the flow and the row rounds: all messages that depend on hidden values before the opening, with u and v_1. */
+function openingOffset(plan: Plan): number {
+  const { rowVars, messages } = plan;
+  const flow = 16 * (1 + messages.maskedMessages + 2 * messages.products + 2);
+  return flow + rowVars * (32 + 8) + 16 + 8 + 32 + 16 + 8;
+}
+
+/** Places where two proofs of one shape carry the same 16-byte message. */
+function shared(a: Proved, b: Proved): number[] {
+  const { rowVars, messages } = a.plan;
+  const flow = 1 + messages.maskedMessages + 2 * messages.products + 2;
+  const places = Array.from({ length: flow }, (_, k) => 16 * k);
+  for (let j = 0; j < rowVars; j++) places.push(16 * flow + 40 * j, 16 * flow + 40 * j + 16);
+  places.push(16 * flow + 40 * rowVars);
+  const at = ({ proof }: Proved, place: number): string => toHex(proof.subarray(place, place + 16));
+  return places.filter((place) => at(a, place) === at(b, place));
+}
+
+/** Challenges from a fixed stream, so that two runs differ in nothing but the prover's randomness. */
+function withFixedChallenges<T>(run: () => T): T {
+  vi.spyOn(Transcript.prototype, 'digest').mockImplementation(function (this: Transcript, site) {
+    const counters = this as unknown as { drawn?: number };
+    counters.drawn = (counters.drawn ?? 0) + 1;
+    return seedOf(`challenge ${site} ${counters.drawn}`);
+  });
+  return run();
+}
