@@ -182,3 +182,5 @@ export { parsePckExtension, pckExtensionOid, type PckIdentity } from './intel/pc
 export { candidateProducts } from './snp/product.js';
 export { verifyNvidia, type NvidiaClaims, type NvidiaEvidence } from './nvidia/verify.js';
 export { type OcspAnswer } from './nvidia/ocsp.js';
+export { parseReport as parseGpuReport, type ReportField, type SpdmReport } from './nvidia/spdm.js';
+export { parseGpuEvidence, type GpuEvidenceEntry } from './nvidia/evidence.js';

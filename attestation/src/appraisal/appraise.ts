@@ -24,7 +24,7 @@ export interface AppraisalRequest {
   readonly endorsements: Endorsements;
   readonly policy: AppraisalPolicy;
   readonly referenceValues?: ReferenceValues;
-  /** The relying party's nonce, 32 bytes. */
+  /** The relying party's nonce, 32 bytes; for a Nitro document or a GPU on its own, the one that it must carry. */
   readonly nonce?: Uint8Array;
   /** What REPORT_DATA must be, 64 bytes, where the caller knows it without a session. */
   readonly expectedReportData?: Uint8Array;
@@ -72,7 +72,9 @@ export async function appraise(request: AppraisalRequest): Promise<AttestationRe
       rule: 'attestation SPEC §6.5',
     });
   }
-  const circumstances = { endorsements: request.endorsements, policy, at };
+  const alone = request.evidence.kind === 'nvidia' || request.evidence.kind === 'nitro';
+  const ownNonce = alone && request.nonce !== undefined && { ownNonce: request.nonce };
+  const circumstances = { endorsements: request.endorsements, policy, at, ...ownNonce };
   const judgedCpu = cpu && (await judgeCpu(cpu, circumstances));
   const mode = statedMode(session);
   const judgedGpus: JudgedGpu[] = [];

@@ -44,6 +44,8 @@ export interface Circumstances {
   readonly policy: AppraisalPolicy;
   /** Unix seconds. */
   readonly at: number;
+  /** The nonce that this evidence itself must carry; absent in a session, whose GPUs answer a derived one. */
+  readonly ownNonce?: Uint8Array;
 }
 
 const intelPins: ReadonlySet<string> = new Set([intelRootSpkiSha256]);
@@ -106,8 +108,8 @@ async function judgeQuote(quote: Uint8Array, { endorsements, policy, at }: Circu
   return { ...conclude('cpu', verified, policyChecks), device, reportData: claims.body.report.reportData };
 }
 
-async function judgeNitro(document: Uint8Array, { policy, at }: Circumstances): Promise<JudgedCpu> {
-  const verified = await verifyNitro({ document, at, pins: nitroPins });
+async function judgeNitro(document: Uint8Array, { policy, at, ownNonce }: Circumstances): Promise<JudgedCpu> {
+  const verified = await verifyNitro({ document, at, pins: nitroPins, ...(ownNonce && { nonce: ownNonce }) });
   const { claims } = verified;
   if (claims === undefined) return conclude('cpu', verified, []);
   const judged = conclude('cpu', verified, appraiseNitro(claims, policy.nitro, at));
@@ -118,7 +120,7 @@ async function judgeNitro(document: Uint8Array, { policy, at }: Circumstances): 
 export async function judgeGpu(
   name: string,
   { report, certificateChain }: GpuEvidence,
-  { endorsements, policy, at }: Circumstances,
+  { endorsements, policy, at, ownNonce }: Circumstances,
   mode: GpuMode | undefined,
 ): Promise<JudgedGpu> {
   const { rims, ocspAnswers } = endorsements;
@@ -130,6 +132,7 @@ export async function judgeGpu(
     ocspAnswers,
     at,
     graceSeconds,
+    ...(ownNonce && { nonce: ownNonce }),
     ...(mode && { mode }),
   });
   const { claims } = verified;

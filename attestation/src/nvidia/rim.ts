@@ -5,8 +5,8 @@
 import type { CheckStatus } from '../appraisal/checks.js';
 import { CollateralError, Rejection } from '../errors.js';
 import { parseCertificate, type Certificate } from '../x509/certificate.js';
+import { verifyPath } from '../x509/path.js';
 import { parseManifest, type Manifest } from './manifest.js';
-import { verifyPathToRoot } from './path.js';
 import { verifyEnveloped } from './xmldsig.js';
 
 export interface Outcome {
@@ -82,14 +82,15 @@ export async function judgeRim(file: RimFile, request: RimRequest): Promise<RimJ
 }
 
 /** Judged at a time when no certificate of the manifest is too young, and without an end. */
-function rimPath(chain: readonly Certificate[], request: RimRequest): Promise<readonly Certificate[]> {
-  return verifyPathToRoot({
+async function rimPath(chain: readonly Certificate[], request: RimRequest): Promise<readonly Certificate[]> {
+  const { certificates } = await verifyPath({
     leaf: chain[0]!,
     pool: [...chain.slice(1), ...request.pool],
     rootSpkiSha256: request.rootSpkiSha256,
     at: Math.max(request.at, ...[...chain, ...request.pool].map((certificate) => certificate.notBefore)),
     graceSeconds: Number.MAX_SAFE_INTEGER,
   });
+  return certificates;
 }
 
 async function attempt<T>(step: () => T | Promise<T>): Promise<{ readonly value?: T; readonly outcome: Outcome }> {

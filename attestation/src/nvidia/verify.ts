@@ -8,14 +8,13 @@ import { equalBytes, toHex } from '../bytes.js';
 import { CollateralError, Rejection } from '../errors.js';
 import { verifySignature } from '../signatures.js';
 import { parseCertificate, parsePemCertificates, type Certificate } from '../x509/certificate.js';
-import { keyUsage, oidBasicConstraints } from '../x509/path.js';
+import { keyUsage, oidBasicConstraints, verifyPath } from '../x509/path.js';
 import { appraiseCollateral, type CollateralClaims } from './collateral.js';
 import { appraisalRules, authenticityRules, type AppraisalCode, type AuthenticityCode } from './codes.js';
 import { nvidiaPins, rimsMax } from './constants.js';
 import { driverRimId, readFirmware, readIdentity, type DeviceIdentity, type Firmware } from './device.js';
 import type { GpuMode } from './mode.js';
 import type { OcspAnswer } from './ocsp.js';
-import { verifyPathToRoot } from './path.js';
 import { readRim } from './rim.js';
 import { parseReport, type SpdmReport } from './spdm.js';
 
@@ -170,7 +169,7 @@ async function verifyChain(chain: readonly Certificate[], evidence: NvidiaEviden
   const roots = (evidence.anchors ?? []).filter((anchor) => rootSpkiSha256.has(anchor.spkiSha256));
   const pool = [...chain.slice(1), ...roots];
   const request = { leaf: chain[0]!, pool, rootSpkiSha256, at: evidence.at };
-  const certificates = await verifyPathToRoot(request).catch((error) => {
+  const { certificates } = await verifyPath(request).catch((error) => {
     if (!(error instanceof CollateralError)) throw error;
     // The device hands over its complete chain, so a gap is no missing collateral.
     throw new Rejection('NVIDIA_CHAIN_INCOMPLETE', { ...error.detail, rule: 'tee-evidence §3.3' });

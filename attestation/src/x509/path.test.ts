@@ -72,6 +72,15 @@ describe('a path', () => {
     expect((await path({ pool: [root, middle] })).root).toBe(root);
   });
 
+  it('refuses a pinned root that did not sign its own fields', async () => {
+    const elsewhere = parseCertificate(await rootOf({ issuer: 'elsewhere' }));
+    expect(elsewhere.spkiSha256).toBe(root.spkiSha256);
+    await expect(path({ pool: [middle, elsewhere] })).rejects.toThrow('X509_PATH_ROOT');
+    const resigned = parseCertificate(await rootOf({ signer: leafKeys }));
+    await expect(path({ pool: [middle, resigned] })).rejects.toThrow('X509_SIGNATURE');
+    expect((await path({ pool: [middle, elsewhere, root] })).root).toBe(root);
+  });
+
   it('tries the next issuer of the same name', async () => {
     const impostor = parseCertificate(await middleOf({ keys: leafKeys }));
     expect((await path({ pool: [impostor, middle, root] })).certificates[1]).toBe(middle);

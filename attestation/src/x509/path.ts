@@ -77,7 +77,7 @@ async function climb(
 ): Promise<readonly Certificate[]> {
   const last = path[path.length - 1]!;
   if (request.rootSpkiSha256.has(last.spkiSha256) && path.length > 1) {
-    if (equalBytes(last.issuer, last.subject)) await verifyCertificateSignature(last, last);
+    await checkRoot(last);
     return path;
   }
   if (path.length >= pathCertificatesMax)
@@ -99,6 +99,12 @@ async function climb(
     }
   }
   throw failure;
+}
+
+/** The pin covers the key alone: without its own signature every other field of a root could have been altered. */
+async function checkRoot(root: Certificate): Promise<void> {
+  if (!equalBytes(root.issuer, root.subject)) refuse('X509_PATH_ROOT', 'a self-signed root', root.issuerText);
+  await verifyCertificateSignature(root, root);
 }
 
 function noIssuer(last: Certificate, selfIssued: boolean): never {
