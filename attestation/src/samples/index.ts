@@ -1,4 +1,5 @@
 /** Which runner judges an entry: decided by the files it has, so that a new folder needs no code. */
+import type { Check } from '../appraisal/checks.js';
 import { Rejection } from '../errors.js';
 import { snpReportBytes } from '../snp/abi.js';
 import { runCompositeSample } from './composite.js';
@@ -47,10 +48,27 @@ export interface SampleReport extends SampleVerdict {
   readonly codes: readonly string[];
 }
 
-/** @throws Rejection SAMPLE_UNKNOWN */
+/** Whatever the files hold, a report comes out. @throws Rejection SAMPLE_UNKNOWN */
 export async function runSample(entry: SampleEntry): Promise<SampleReport> {
   const vendor = sampleVendor(entry);
-  const verdict = await runners[vendor](entry);
+  const verdict = await runners[vendor](entry).catch(unreadable);
   const codes = [...new Set(verdict.checks.filter(({ status }) => status !== 'met').map(({ code }) => code))];
   return { id: entry.id, vendor, ...verdict, codes };
+}
+
+/** Files around the evidence that cannot even be read: nothing in the folder can be relied on. */
+function unreadable(error: unknown): SampleVerdict {
+  if (!(error instanceof Rejection)) throw error;
+  const { expected, got, rule } = error.detail;
+  const check: Check = {
+    code: error.code,
+    claim: 'instance-identity',
+    status: 'forged',
+    got,
+    expected,
+    rule: 'Every file of the sample can be read.',
+    source: rule,
+    action: 'compare the folder with its source',
+  };
+  return { authentic: false, appraisal: 'contraindicated', checks: [check] };
 }

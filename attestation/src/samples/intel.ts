@@ -7,7 +7,7 @@ import { Rejection } from '../errors.js';
 import { openChecks, tierOf, type CheckRule } from '../appraisal/checks.js';
 import { parseCollateralBundle, readPcsResponse, type QuoteCollateral } from '../intel/collateral.js';
 import { appraiseQuote, neutralQuotePolicy } from '../intel/policy.js';
-import { verifyQuote } from '../intel/verify.js';
+import { intelRootSpkiSha256, verifyQuote } from '../intel/verify.js';
 import { checkHclBinding, parseHclReport } from '../snp/hcl.js';
 import { parsePemCertificates } from '../x509/certificate.js';
 import type { SampleEntry, SampleRunner } from './types.js';
@@ -30,7 +30,8 @@ const rules = {
 } satisfies Record<string, CheckRule>;
 
 export const runIntelSample: SampleRunner = async (entry) => {
-  const pins = new Set(entry.anchors.flatMap(parsePemCertificates).map(({ spkiSha256 }) => spkiSha256));
+  const roots = entry.anchors.flatMap(parsePemCertificates).map(({ spkiSha256 }) => spkiSha256);
+  const pins = new Set(roots.filter((spkiSha256) => spkiSha256 === intelRootSpkiSha256));
   const book = openChecks(rules);
   let material: Material = {};
   try {

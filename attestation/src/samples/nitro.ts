@@ -1,12 +1,13 @@
 /** Runner for folders of AWS Nitro documents: file `document`. */
 import { tierOf } from '../appraisal/checks.js';
 import { appraiseNitro, neutralNitroPolicy } from '../nitro/policy.js';
-import { verifyNitro } from '../nitro/verify.js';
+import { nitroRootSpkiSha256, verifyNitro } from '../nitro/verify.js';
 import { parsePemCertificates } from '../x509/certificate.js';
 import type { SampleRunner } from './types.js';
 
 export const runNitroSample: SampleRunner = async ({ files, anchors, at }) => {
-  const pins = new Set(anchors.flatMap(parsePemCertificates).map(({ spkiSha256 }) => spkiSha256));
+  const roots = anchors.flatMap(parsePemCertificates).map(({ spkiSha256 }) => spkiSha256);
+  const pins = new Set(roots.filter((spkiSha256) => spkiSha256 === nitroRootSpkiSha256));
   const document = files.get('document') ?? new Uint8Array();
   const verified = await verifyNitro({ document, at, pins });
   const policyChecks = verified.claims ? appraiseNitro(verified.claims, neutralNitroPolicy, at) : [];
