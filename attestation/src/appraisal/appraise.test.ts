@@ -108,6 +108,13 @@ describe('a session', () => {
     expect(bad.tier).toBe('contraindicated');
   });
 
+  it('is refused when its kind of hardware is not accepted', async () => {
+    expect((await judge({ policy: { ...development, cpuKinds: ['simulated-snp'] } })).codes).toEqual([]);
+    const refusal = ['EVIDENCE_KIND refused'];
+    expect((await judge({ policy: { ...development, cpuKinds: ['snp', 'tdx'] } })).codes).toEqual(refusal);
+    expect((await judge({ policy: { ...development, cpuKinds: [] } })).codes).toEqual(refusal);
+  });
+
   it('is refused outside the dates of the policy', async () => {
     expect((await judge({ policy: { ...development, notBefore: at + 1 } })).codes).toEqual([
       'POLICY_NOT_IN_FORCE refused',

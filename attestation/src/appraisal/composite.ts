@@ -40,6 +40,7 @@ export const sessionRules = {
     ...rule('within the policy’s dates', 'The policy is in force.', 'obtain the current policy'),
     claim: 'configuration',
   },
+  EVIDENCE_KIND: rule('', 'The CPU evidence is of a kind that the policy accepts.', 'use hardware of an accepted kind'),
   SESSION_CLAIMS: rule('`{ gpu }` in canonical CBOR, or nothing', 'The guest’s statement can be read.', again),
   NONCE_MISMATCH: rule('the nonce that was sent', 'The evidence answers the relying party’s nonce.', again),
   REPORT_DATA_MISMATCH: rule(
@@ -88,6 +89,12 @@ export async function judgeSession(
     `${expected.at}`,
     `${notBefore} to ${notAfter ?? 'open'}`,
   );
+  const kinds: readonly string[] | undefined = expected.policy.cpuKinds;
+  if (kinds === undefined) book.drop('EVIDENCE_KIND');
+  else {
+    const accepted = cpu !== undefined && kinds.includes(cpu.kind);
+    book.settle('EVIDENCE_KIND', accepted ? 'met' : 'refused', cpu?.kind ?? 'no CPU evidence', kinds.join(', '));
+  }
   await settleFreshness(book, evidence, cpu, expected);
   if (gpus.length === 0) book.drop('COMPOSITE_UNBOUND');
   else settleBinding(book, evidence.session, cpu, gpus);

@@ -28,6 +28,11 @@ export interface AppraisalPolicy {
   readonly simulatedRoots: readonly SnpRoot[];
   /** Evidence must answer the relying party's own nonce or carry the REPORT_DATA it expects. */
   readonly freshness: 'required' | 'optional';
+  /**
+   * Kinds of CPU evidence that are accepted; absent: all. Without it, evidence of another kind is held to that kind's
+   * section alone, however little it demands.
+   */
+  readonly cpuKinds?: readonly CpuKind[];
   /** How long a result may be relied on, seconds. */
   readonly resultSecondsMax: number;
   readonly snp: SnpPolicy;
@@ -35,6 +40,9 @@ export interface AppraisalPolicy {
   readonly nitro: NitroPolicy;
   readonly gpu: GpuPolicy;
 }
+
+const cpuKinds = ['snp', 'simulated-snp', 'tdx', 'sgx', 'nitro'] as const;
+export type CpuKind = (typeof cpuKinds)[number];
 
 /** Intel platforms by PPID, hexadecimal. */
 export interface PlatformLists {
@@ -118,6 +126,7 @@ export const policyNode: Node<AppraisalPolicy> = object({
   notAfter: optional(integer()),
   simulatedRoots: list(object({ product: oneOf(...snpProducts), spkiSha256: hex(32) }), 100),
   freshness: oneOf('required', 'optional'),
+  cpuKinds: optional(list(oneOf(...cpuKinds), cpuKinds.length)),
   resultSecondsMax: integer(1),
   snp: snpPolicy,
   quote: quotePolicy,
