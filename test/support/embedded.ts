@@ -1,0 +1,74 @@
+/** The embedded system for tests, with a client at hand. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createApi, type ControlPlaneApi } from '../../apps/cli/src/api.js';
+import { seal } from '../../apps/cli/src/commands/dataset.js';
+import { followJob, type JobView } from '../../apps/cli/src/job/follow.js';
+import { submitJob, type Submitted } from '../../apps/cli/src/job/submit.js';
+import { loadProfile, type Profile } from '../../apps/cli/src/profile.js';
+import { startEmbedded, type EmbeddedSystem } from '../../apps/cli/src/system/embedded.js';
+import type { Manifest } from '#libs/step';
+import { writeManifest, writeSmallFiles, type SmallFiles } from './small-job.js';
+
+export interface TestSystem {
+  readonly system: EmbeddedSystem;
+  readonly folder: string;
+  readonly profile: Profile;
+  readonly api: ControlPlaneApi;
+  readonly files: SmallFiles;
+  /** Seals the small data set for a manifest. @returns its folder */
+  sealed(name: string, manifest: Manifest): Promise<string>;
+  submit(name: string, manifest: Manifest, segmentSteps: number, dataset?: string): Promise<Submitted>;
+  /** Follows a job until it is delivered or at an end. */
+  ended(jobId: string, onCheckpoint?: (step: number) => void): Promise<JobView>;
+  stop(): Promise<void>;
+}
+
+export const reward = 10n ** 18n;
+
+export async function startTestSystem(): Promise<TestSystem> {
+  const folder = mkdtempSync(join(tmpdir(), 'veritrain-e2e-'));
+  const vendorFile = join(tmpdir(), 'veritrain-test-simulated-vendor.json');
+  const system = await startEmbedded({ folder: join(folder, 'system'), vendorFile });
+  const profile = loadProfile(system.profileFile);
+  const api = createApi(profile.controlPlane.url, profile.controlPlane.apiKey);
+  const files = writeSmallFiles(join(folder, 'idx'));
+  const sealed = async (name: string, manifest: Manifest): Promise<string> => {
+    const out = join(folder, name);
+    const manifestFile = writeManifest(join(folder, `${name}.json`), manifest);
+    await seal({ manifest: manifestFile, ...files, out, key: join(profile.broker.keysFolder, `${name}.json`) });
+    return out;
+  };
+  return {
+    system,
+    folder,
+    profile,
+    api,
+    files,
+    sealed,
+    async submit(name, manifest, segmentSteps, dataset) {
+      const folderOfData = dataset ?? (await sealed(name, manifest));
+      const manifestFile = writeManifest(join(folder, `${name}.json`), manifest);
+      const { provider } = system;
+      return submitJob(
+        { manifest: manifestFile, dataset: folderOfData, segmentSteps, provider, rewardWei: reward },
+        profile,
+        api,
+      );
+    },
+    ended: (jobId, onCheckpoint) =>
+      followJob(
+        jobId,
+        api,
+        ({ type, data }) => {
+          if (type === 'checkpoint') onCheckpoint?.((data as { step: number }).step);
+        },
+        ['delivered', 'settled', 'refused', 'failed', 'expired', 'cancelled', 'disputed'],
+      ),
+    async stop() {
+      await system.stop();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
