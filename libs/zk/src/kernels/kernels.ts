@@ -55,6 +55,34 @@ export interface Kernels {
   splitExt(a: Offset, count: number, real: Offset, imaginary: Offset): void;
   fromDoubles(a: Offset, count: number, out: Offset): void;
 
+  // assembly/doubles.ts
+  sumProducts(
+    w: Offset,
+    unitStride: number,
+    inputStride: number,
+    inputs: number,
+    x: Offset,
+    xStride: number,
+    batch: number,
+    begin: number,
+    end: number,
+    out: Offset,
+    outStride: number,
+  ): void;
+  subtractOuter(
+    a: Offset,
+    aStride: number,
+    begin: number,
+    end: number,
+    g: Offset,
+    gStride: number,
+    outputs: number,
+    batch: number,
+    factor: number,
+    out: Offset,
+    outStride: number,
+  ): void;
+
   // assembly/sums.ts
   dotBase(a: Offset, b: Offset, count: number, out: Offset): void;
   dotExt(a: Offset, b: Offset, count: number, out: Offset): void;
@@ -153,6 +181,8 @@ export const TASK_NAMES = [
   'addPowers',
   'splitExt',
   'fromDoubles',
+  'sumProducts',
+  'subtractOuter',
   'dotBase',
   'dotExt',
   'bindBase',

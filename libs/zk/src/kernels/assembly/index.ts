@@ -15,6 +15,7 @@ export {
   splitExt,
   sumArrays,
 } from './vector';
+export { subtractOuter, sumProducts } from './doubles';
 export { bindBase, bindExt, combineColumns, dotBase, dotExt } from './sums';
 export {
   eqTableBase,
