@@ -1,0 +1,94 @@
+/** The pages say what is there: links, commands, settings, paths and the clauses that failures cite. */
+import { existsSync } from 'node:fs';
+import { dirname, join, normalize } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { committedFiles, root, textOf } from './tree.js';
+
+const files = committedFiles();
+const pages = files.filter((path) => path.endsWith('.md')).map((path) => ({ path, text: textOf(path) }));
+const code = files
+  .filter((path) => /^(apps|attestation|enclave|libs)\/.*\.(ts|mjs)$/.test(path) && !/\.test\.ts$|\/test\//.test(path))
+  .map((path) => ({ path, text: textOf(path) }));
+
+const unfenced = (text: string): string => text.replace(/^```.*?^```/gms, '');
+
+describe('links', () => {
+  it('lead to files of the repository', () => {
+    const broken = pages.flatMap(({ path, text }) =>
+      [...unfenced(text).matchAll(/\]\(([^)#\s]+)[^)]*\)/g)]
+        .map(([, target]) => target!)
+        .filter((target) => !/^[a-z]+:/.test(target))
+        .filter((target) => !existsSync(join(root, dirname(path), target)))
+        .map((target) => `${path} → ${target}`),
+    );
+    expect(broken).toEqual([]);
+  });
+
+  it('of SECURITY.md name files that exist', () => {
+    const named = [...textOf('SECURITY.md').matchAll(/`([\w.-]+\/[\w./-]+\.(?:ts|sol|json|cjs))`/g)];
+    expect(named.length).toBeGreaterThan(20);
+    expect(named.map(([, path]) => normalize(path!)).filter((path) => !existsSync(join(root, path)))).toEqual([]);
+  });
+});
+
+it('commands of the pages are scripts of package.json', () => {
+  const { scripts } = JSON.parse(textOf('package.json')) as { scripts: Record<string, string> };
+  const named = pages.flatMap(({ path, text }) =>
+    [...text.matchAll(/\bnpm (?:run )?(start|test|(?<=run )[a-z][\w:-]*)/g)].map(([, name]) => ({ path, name: name! })),
+  );
+  expect(named.length).toBeGreaterThan(8);
+  expect(named.filter(({ name }) => !(name in scripts))).toEqual([]);
+});
+
+it('every setting that the code reads is on a page', () => {
+  const read = new Set(
+    code.flatMap(({ text }) => [...text.matchAll(/\bVERITRAIN_[A-Z]+(?:_[A-Z]+)*\b/g)].map(([name]) => name)),
+  );
+  const described = pages.map(({ text }) => text).join('\n');
+  expect(read.size).toBeGreaterThan(10);
+  expect([...read].filter((name) => !described.includes(name))).toEqual([]);
+});
+
+/** Pages that rules cite, by the words they are cited with. */
+const cited: Readonly<Record<string, string>> = {
+  'attestation SPEC': 'attestation/SPEC.md',
+  'enclave SPEC': 'enclave/SPEC.md',
+  'control-plane README': 'apps/control-plane/README.md',
+  'fixed-point': 'libs/step/SPEC.md',
+  'step-proof': 'libs/zk/SPEC.md',
+  settlement: 'contracts/SPEC.md',
+};
+
+/** Singular words of a heading or clause. */
+function wordsOf(text: string): string[] {
+  return (text.toLowerCase().match(/[a-z][a-z0-9/]*/g) ?? []).map((word) => word.replace(/s$/, ''));
+}
+
+/** `5.2` and `limits` both stand in `## 5.2 Bytes and limits`. */
+function stands(clause: string, text: string): boolean {
+  const headings = [...unfenced(text).matchAll(/^#{2,5} (.+)$/gm)].map(([, heading]) => heading!);
+  if (/^\d/.test(clause)) return headings.some((heading) => new RegExp(`^${clause}(?![.\\d]*\\d)`).test(heading));
+  return headings.some((heading) => wordsOf(clause).every((word) => wordsOf(heading).includes(word)));
+}
+
+/** Clauses that the code cites of one page: `name, heading` or `name §n`. */
+function clausesOf(name: string): { readonly path: string; readonly clause: string }[] {
+  const pattern = new RegExp(`\\b${name}(?: §(\\d+(?:\\.\\d+)*)|, ([a-z][a-z -]*[a-z]))(?=['\`;,.): ])`, 'g');
+  return code.flatMap(({ path, text }) =>
+    [...text.matchAll(pattern)].map(([, section, heading]) => ({ path, clause: section ?? heading! })),
+  );
+}
+
+describe.each(Object.entries(cited))('clauses of %s', (name, page) => {
+  it.skipIf(!existsSync(join(root, page)))(`stand in ${page}`, () => {
+    const text = textOf(page);
+    const missing = clausesOf(name).filter(({ clause }) => !stands(clause, text));
+    expect(missing.map(({ path, clause }) => `${path}: ${name}, ${clause}`)).toEqual([]);
+  });
+});
+
+it('catches a clause that does not stand', () => {
+  const page = '# Page\n\n## 5.2 Bytes and limits\n\n## Job states\n';
+  expect(['5.2', 'limits', 'job states', 'jobs'].filter((clause) => !stands(clause, page))).toEqual([]);
+  expect(['5', '5.20', '6', 'messages'].filter((clause) => stands(clause, page))).toEqual([]);
+});
