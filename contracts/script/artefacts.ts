@@ -10,6 +10,9 @@ import { runTypeChain } from 'typechain';
 
 export const contractNames = [
   'BlockRandao',
+  'P384',
+  'SnpRegistrar',
+  'SnpVerifier',
   'EnclaveRegistry',
   'Settlement',
   'TeeVerifier',

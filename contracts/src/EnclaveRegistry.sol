@@ -5,7 +5,9 @@ import {TypedData} from "./TypedData.sol";
 import {Quorum} from "./Quorum.sol";
 import {Statements} from "./libraries/Statements.sol";
 import {
+    CALLER,
     ENCLAVE_EXPIRED,
+    ENCLAVE_MEASUREMENT,
     ENCLAVE_POLICY,
     ENCLAVE_PROVIDER,
     ENCLAVE_REVOKED,
@@ -15,8 +17,9 @@ import {
 } from "./Errors.sol";
 
 uint8 constant TIER_QUORUM = 1;
+uint8 constant TIER_SNP = 2;
 
-/// What m of n attestors say about one enclave key after appraising one piece of evidence.
+/// What m of n attestors, or the SNP registrar, say about one enclave key after appraising one piece of evidence.
 struct Appraisal {
     address key;
     bytes32 policy;
@@ -25,18 +28,28 @@ struct Appraisal {
     uint40 notAfter;
 }
 
-/// Which settlement keys live inside attested enclaves. Settlement §10.
+/// Says whether an image that was allowed when a key was registered still is.
+interface IMeasurements {
+    function isAllowed(bytes32 policy, bytes32 measurement) external view returns (bool);
+}
+
+/// Which settlement keys live inside attested enclaves. Tiers: 1 quorum, 2 SNP verified on chain, 3 both. Settlement §10.
 contract EnclaveRegistry is Quorum, TypedData {
     struct Enclave {
         bytes32 policy;
         address provider;
-        uint40 notAfter;
-        uint8 tier;
+        uint40 quorumUntil;
+        uint40 snpUntil;
         bool revoked;
+        bytes32 measurement; // of the SNP registration
     }
 
+    /// The contract that verifies SNP evidence; set once.
+    address public registrar;
     mapping(address key => Enclave) private _enclaves;
+    /// One evidence digest registers one key, once in each tier.
     mapping(bytes32 evidence => address key) public keyOfEvidence;
+    mapping(bytes32 report => address key) public keyOfReport;
 
     event EnclaveRegistered(
         address indexed key,
@@ -47,18 +60,39 @@ contract EnclaveRegistry is Quorum, TypedData {
         uint8 tier
     );
     event EnclaveRevoked(address indexed key, bytes32 reason);
+    event RegistrarSet(address registrar);
 
     constructor(address governor_, address[] memory attestors, uint16 threshold_)
         Quorum(governor_, attestors, threshold_)
         TypedData("EnclaveRegistry")
     {}
 
+    function setRegistrar(address registrar_) external {
+        if (msg.sender != governor || registrar != address(0)) revert CALLER(governor, msg.sender);
+        registrar = registrar_;
+        emit RegistrarSet(registrar_);
+    }
+
     /// Anyone may bring the signatures. A key that is registered again keeps its policy and provider.
     function register(Appraisal calldata a, bytes[] calldata signatures) external {
         _requireQuorum(
             _typedDigest(Statements.appraisal(a.key, a.policy, a.provider, a.evidence, a.notAfter)), signatures
         );
-        _register(a, TIER_QUORUM);
+        if (keyOfEvidence[a.evidence] != address(0)) revert EVIDENCE_USED(a.evidence);
+        keyOfEvidence[a.evidence] = a.key;
+        _bind(a).quorumUntil = a.notAfter;
+        emit EnclaveRegistered(a.key, a.policy, a.provider, a.evidence, a.notAfter, TIER_QUORUM);
+    }
+
+    /// After full verification on chain.
+    function registerVerified(Appraisal calldata a, bytes32 measurement) external {
+        if (msg.sender != registrar) revert CALLER(registrar, msg.sender);
+        if (keyOfReport[a.evidence] != address(0)) revert EVIDENCE_USED(a.evidence);
+        keyOfReport[a.evidence] = a.key;
+        Enclave storage e = _bind(a);
+        e.snpUntil = a.notAfter;
+        e.measurement = measurement;
+        emit EnclaveRegistered(a.key, a.policy, a.provider, a.evidence, a.notAfter, TIER_SNP);
     }
 
     function revoke(address key, bytes32 reason, bytes[] calldata signatures) external {
@@ -79,13 +113,19 @@ contract EnclaveRegistry is Quorum, TypedData {
         returns (uint8 tier)
     {
         Enclave storage e = _enclaves[key];
-        tier = e.tier;
-        if (tier == 0) revert ENCLAVE_UNKNOWN(key);
-        if (e.revoked) revert ENCLAVE_REVOKED(key);
-        if (block.timestamp > e.notAfter) revert ENCLAVE_EXPIRED(key, e.notAfter);
+        (address holder, uint40 quorumUntil, uint40 snpUntil, bool revoked) =
+            (e.provider, e.quorumUntil, e.snpUntil, e.revoked);
+        if (quorumUntil | snpUntil == 0) revert ENCLAVE_UNKNOWN(key);
+        if (revoked) revert ENCLAVE_REVOKED(key);
+        if (block.timestamp <= quorumUntil) tier |= TIER_QUORUM;
+        if (block.timestamp <= snpUntil) tier |= TIER_SNP;
+        if (tier == 0) revert ENCLAVE_EXPIRED(key, quorumUntil > snpUntil ? quorumUntil : snpUntil);
         if (e.policy != policy) revert ENCLAVE_POLICY(policy, e.policy);
-        if (e.provider != provider) revert ENCLAVE_PROVIDER(provider, e.provider);
+        if (holder != provider) revert ENCLAVE_PROVIDER(provider, holder);
         if (tier < minTier) revert ENCLAVE_TIER(minTier, tier);
+        if (tier & TIER_SNP != 0 && !IMeasurements(registrar).isAllowed(policy, e.measurement)) {
+            revert ENCLAVE_MEASUREMENT(policy, e.measurement);
+        }
     }
 
     /// For statements of other contracts that attestors sign in this registry's domain.
@@ -93,18 +133,17 @@ contract EnclaveRegistry is Quorum, TypedData {
         _requireQuorum(_typedDigest(structHash), signatures);
     }
 
-    function _register(Appraisal calldata a, uint8 tier) private {
+    function _bind(Appraisal calldata a) private returns (Enclave storage e) {
         if (a.key == address(0)) revert ENCLAVE_UNKNOWN(a.key);
         if (block.timestamp > a.notAfter) revert ENCLAVE_EXPIRED(a.key, a.notAfter);
-        if (keyOfEvidence[a.evidence] != address(0)) revert EVIDENCE_USED(a.evidence);
-        Enclave storage e = _enclaves[a.key];
+        e = _enclaves[a.key];
         if (e.revoked) revert ENCLAVE_REVOKED(a.key);
-        if (e.tier != 0) {
+        if (e.quorumUntil | e.snpUntil == 0) {
+            e.policy = a.policy;
+            e.provider = a.provider;
+        } else {
             if (e.policy != a.policy) revert ENCLAVE_POLICY(e.policy, a.policy);
             if (e.provider != a.provider) revert ENCLAVE_PROVIDER(e.provider, a.provider);
         }
-        keyOfEvidence[a.evidence] = a.key;
-        _enclaves[a.key] = Enclave(a.policy, a.provider, a.notAfter, tier, false);
-        emit EnclaveRegistered(a.key, a.policy, a.provider, a.evidence, a.notAfter, tier);
     }
 }

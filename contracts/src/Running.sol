@@ -90,7 +90,7 @@ abstract contract Running is JobStore {
         j.upTo = uint16(upTo);
         j.since = uint40(block.timestamp);
         j.flags = flags;
-        if (terms.mode & MODE_REVEAL != 0) j.ackUntil = uint40(block.timestamp + terms.windows.ack);
+        if (run.delivery != 0) j.ackUntil = uint40(block.timestamp + terms.windows.ack);
         emit JobCommitted(
             id,
             upTo,

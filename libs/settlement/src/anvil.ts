@@ -16,6 +16,8 @@ export interface AnvilOptions {
   /** Seconds between blocks; absent: one block per transaction. */
   readonly blockSeconds?: number;
   readonly hardfork?: string;
+  /** Unix seconds of the genesis block; absent: now. */
+  readonly genesisTime?: number;
 }
 
 export interface Anvil {
@@ -39,6 +41,7 @@ export async function startAnvil(options: AnvilOptions = {}): Promise<Anvil> {
   const args = ['--host', '127.0.0.1', '--port', `${port}`, '--chain-id', `${chainId}`, '--mnemonic', testMnemonic];
   args.push('--hardfork', options.hardfork ?? 'osaka', '--enable-tx-gas-limit', '--quiet');
   if (options.blockSeconds !== undefined) args.push('--block-time', `${options.blockSeconds}`);
+  if (options.genesisTime !== undefined) args.push('--timestamp', `${options.genesisTime}`);
   const child = spawn(anvilBinary(), args, { stdio: ['ignore', 'ignore', 'pipe'] });
   let complaint = '';
   child.stderr!.setEncoding('utf8').on('data', (text: string) => (complaint = (complaint + text).slice(-2000)));

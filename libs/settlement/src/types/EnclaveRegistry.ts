@@ -49,23 +49,26 @@ export declare namespace EnclaveRegistry {
   export type EnclaveStruct = {
     policy: BytesLike;
     provider: AddressLike;
-    notAfter: BigNumberish;
-    tier: BigNumberish;
+    quorumUntil: BigNumberish;
+    snpUntil: BigNumberish;
     revoked: boolean;
+    measurement: BytesLike;
   };
 
   export type EnclaveStructOutput = [
     policy: string,
     provider: string,
-    notAfter: bigint,
-    tier: bigint,
+    quorumUntil: bigint,
+    snpUntil: bigint,
     revoked: boolean,
+    measurement: string,
   ] & {
     policy: string;
     provider: string;
-    notAfter: bigint;
-    tier: bigint;
+    quorumUntil: bigint;
+    snpUntil: bigint;
     revoked: boolean;
+    measurement: string;
   };
 }
 
@@ -79,16 +82,20 @@ export interface EnclaveRegistryInterface extends Interface {
       | 'governor'
       | 'isAttestor'
       | 'keyOfEvidence'
+      | 'keyOfReport'
       | 'register'
+      | 'registerVerified'
+      | 'registrar'
       | 'requireLive'
       | 'requireQuorum'
       | 'revoke'
+      | 'setRegistrar'
       | 'threshold',
   ): FunctionFragment;
 
   getEvent(
     nameOrSignatureOrTopic:
-      'AttestorAdded' | 'AttestorRemoved' | 'EnclaveRegistered' | 'EnclaveRevoked' | 'ThresholdSet',
+      'AttestorAdded' | 'AttestorRemoved' | 'EnclaveRegistered' | 'EnclaveRevoked' | 'RegistrarSet' | 'ThresholdSet',
   ): EventFragment;
 
   encodeFunctionData(functionFragment: 'attestorCount', values?: undefined): string;
@@ -98,13 +105,17 @@ export interface EnclaveRegistryInterface extends Interface {
   encodeFunctionData(functionFragment: 'governor', values?: undefined): string;
   encodeFunctionData(functionFragment: 'isAttestor', values: [AddressLike]): string;
   encodeFunctionData(functionFragment: 'keyOfEvidence', values: [BytesLike]): string;
+  encodeFunctionData(functionFragment: 'keyOfReport', values: [BytesLike]): string;
   encodeFunctionData(functionFragment: 'register', values: [AppraisalStruct, BytesLike[]]): string;
+  encodeFunctionData(functionFragment: 'registerVerified', values: [AppraisalStruct, BytesLike]): string;
+  encodeFunctionData(functionFragment: 'registrar', values?: undefined): string;
   encodeFunctionData(
     functionFragment: 'requireLive',
     values: [AddressLike, BytesLike, AddressLike, BigNumberish],
   ): string;
   encodeFunctionData(functionFragment: 'requireQuorum', values: [BytesLike, BytesLike[]]): string;
   encodeFunctionData(functionFragment: 'revoke', values: [AddressLike, BytesLike, BytesLike[]]): string;
+  encodeFunctionData(functionFragment: 'setRegistrar', values: [AddressLike]): string;
   encodeFunctionData(functionFragment: 'threshold', values?: undefined): string;
 
   decodeFunctionResult(functionFragment: 'attestorCount', data: BytesLike): Result;
@@ -114,10 +125,14 @@ export interface EnclaveRegistryInterface extends Interface {
   decodeFunctionResult(functionFragment: 'governor', data: BytesLike): Result;
   decodeFunctionResult(functionFragment: 'isAttestor', data: BytesLike): Result;
   decodeFunctionResult(functionFragment: 'keyOfEvidence', data: BytesLike): Result;
+  decodeFunctionResult(functionFragment: 'keyOfReport', data: BytesLike): Result;
   decodeFunctionResult(functionFragment: 'register', data: BytesLike): Result;
+  decodeFunctionResult(functionFragment: 'registerVerified', data: BytesLike): Result;
+  decodeFunctionResult(functionFragment: 'registrar', data: BytesLike): Result;
   decodeFunctionResult(functionFragment: 'requireLive', data: BytesLike): Result;
   decodeFunctionResult(functionFragment: 'requireQuorum', data: BytesLike): Result;
   decodeFunctionResult(functionFragment: 'revoke', data: BytesLike): Result;
+  decodeFunctionResult(functionFragment: 'setRegistrar', data: BytesLike): Result;
   decodeFunctionResult(functionFragment: 'threshold', data: BytesLike): Result;
 }
 
@@ -189,6 +204,18 @@ export namespace EnclaveRevokedEvent {
   export type LogDescription = TypedLogDescription<Event>;
 }
 
+export namespace RegistrarSetEvent {
+  export type InputTuple = [registrar: AddressLike];
+  export type OutputTuple = [registrar: string];
+  export interface OutputObject {
+    registrar: string;
+  }
+  export type Event = TypedContractEvent<InputTuple, OutputTuple, OutputObject>;
+  export type Filter = TypedDeferredTopicFilter<Event>;
+  export type Log = TypedEventLog<Event>;
+  export type LogDescription = TypedLogDescription<Event>;
+}
+
 export namespace ThresholdSetEvent {
   export type InputTuple = [threshold: BigNumberish];
   export type OutputTuple = [threshold: bigint];
@@ -252,7 +279,13 @@ export interface EnclaveRegistry extends BaseContract {
 
   keyOfEvidence: TypedContractMethod<[evidence: BytesLike], [string], 'view'>;
 
+  keyOfReport: TypedContractMethod<[report: BytesLike], [string], 'view'>;
+
   register: TypedContractMethod<[a: AppraisalStruct, signatures: BytesLike[]], [void], 'nonpayable'>;
+
+  registerVerified: TypedContractMethod<[a: AppraisalStruct, measurement: BytesLike], [void], 'nonpayable'>;
+
+  registrar: TypedContractMethod<[], [string], 'view'>;
 
   requireLive: TypedContractMethod<
     [key: AddressLike, policy: BytesLike, provider: AddressLike, minTier: BigNumberish],
@@ -263,6 +296,8 @@ export interface EnclaveRegistry extends BaseContract {
   requireQuorum: TypedContractMethod<[structHash: BytesLike, signatures: BytesLike[]], [void], 'view'>;
 
   revoke: TypedContractMethod<[key: AddressLike, reason: BytesLike, signatures: BytesLike[]], [void], 'nonpayable'>;
+
+  setRegistrar: TypedContractMethod<[registrar_: AddressLike], [void], 'nonpayable'>;
 
   threshold: TypedContractMethod<[], [bigint], 'view'>;
 
@@ -279,9 +314,14 @@ export interface EnclaveRegistry extends BaseContract {
   getFunction(nameOrSignature: 'governor'): TypedContractMethod<[], [string], 'view'>;
   getFunction(nameOrSignature: 'isAttestor'): TypedContractMethod<[who: AddressLike], [boolean], 'view'>;
   getFunction(nameOrSignature: 'keyOfEvidence'): TypedContractMethod<[evidence: BytesLike], [string], 'view'>;
+  getFunction(nameOrSignature: 'keyOfReport'): TypedContractMethod<[report: BytesLike], [string], 'view'>;
   getFunction(
     nameOrSignature: 'register',
   ): TypedContractMethod<[a: AppraisalStruct, signatures: BytesLike[]], [void], 'nonpayable'>;
+  getFunction(
+    nameOrSignature: 'registerVerified',
+  ): TypedContractMethod<[a: AppraisalStruct, measurement: BytesLike], [void], 'nonpayable'>;
+  getFunction(nameOrSignature: 'registrar'): TypedContractMethod<[], [string], 'view'>;
   getFunction(
     nameOrSignature: 'requireLive',
   ): TypedContractMethod<
@@ -295,6 +335,7 @@ export interface EnclaveRegistry extends BaseContract {
   getFunction(
     nameOrSignature: 'revoke',
   ): TypedContractMethod<[key: AddressLike, reason: BytesLike, signatures: BytesLike[]], [void], 'nonpayable'>;
+  getFunction(nameOrSignature: 'setRegistrar'): TypedContractMethod<[registrar_: AddressLike], [void], 'nonpayable'>;
   getFunction(nameOrSignature: 'threshold'): TypedContractMethod<[], [bigint], 'view'>;
 
   getEvent(
@@ -321,6 +362,9 @@ export interface EnclaveRegistry extends BaseContract {
     EnclaveRevokedEvent.OutputTuple,
     EnclaveRevokedEvent.OutputObject
   >;
+  getEvent(
+    key: 'RegistrarSet',
+  ): TypedContractEvent<RegistrarSetEvent.InputTuple, RegistrarSetEvent.OutputTuple, RegistrarSetEvent.OutputObject>;
   getEvent(
     key: 'ThresholdSet',
   ): TypedContractEvent<ThresholdSetEvent.InputTuple, ThresholdSetEvent.OutputTuple, ThresholdSetEvent.OutputObject>;
@@ -368,6 +412,17 @@ export interface EnclaveRegistry extends BaseContract {
       EnclaveRevokedEvent.InputTuple,
       EnclaveRevokedEvent.OutputTuple,
       EnclaveRevokedEvent.OutputObject
+    >;
+
+    'RegistrarSet(address)': TypedContractEvent<
+      RegistrarSetEvent.InputTuple,
+      RegistrarSetEvent.OutputTuple,
+      RegistrarSetEvent.OutputObject
+    >;
+    RegistrarSet: TypedContractEvent<
+      RegistrarSetEvent.InputTuple,
+      RegistrarSetEvent.OutputTuple,
+      RegistrarSetEvent.OutputObject
     >;
 
     'ThresholdSet(uint16)': TypedContractEvent<
