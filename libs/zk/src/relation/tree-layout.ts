@@ -40,8 +40,8 @@ export function treeLayout(tree: DataTree, blocks: readonly BlockSpec[], m: numb
   return { tree, blocks, rows, hasAux };
 }
 
-export function weightLayout(shape: Shape, profile: Profile, tree: 'W0' | 'WT' = 'W0'): TreeLayout {
-  return treeLayout(tree, weightBlocks(shape), profile.m);
+export function weightLayout(shape: Shape, profile: Profile): TreeLayout {
+  return treeLayout('W0', weightBlocks(shape), profile.m);
 }
 
 export function dataLayout(shape: Shape, profile: Profile): TreeLayout {

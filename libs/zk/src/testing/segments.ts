@@ -15,10 +15,11 @@ import {
 import type { Profile } from '../params.js';
 import type { Backend } from '../prover/backend.js';
 import { commitColumns } from '../prover/commit.js';
-import { dataColumns, paddedWeights } from '../prover/execute.js';
+import { commitData } from '../prover/commitments.js';
+import { paddedWeights } from '../prover/execute.js';
 import type { SegmentInput, WeightSecret } from '../prover/prove.js';
 import { derivePlanUnchecked, type Plan, type Variant } from '../relation/plan.js';
-import { dataDigestOf } from '../verifier/statement.js';
+import { dataDigestOf, type Commitment } from '../verifier/statement.js';
 
 /** Far below 100 bits: no door accepts it. */
 export const testProfile: Profile = {
@@ -89,27 +90,13 @@ export function testSegment(backend: Backend, choice: SegmentChoice = {}): TestS
   const variant = choice.variant ?? 'joint';
   const index = choice.index ?? 0;
   const plan = derivePlanUnchecked(manifest, profile, variant);
-  const mark = backend.mark();
   const recordCount = superblocks * manifest.superblock * manifest.batch;
-  const commitData = (k: number) => {
-    const columns = dataColumns(plan.shape, testExamples(manifest, k));
-    const { commitment } = commitColumns(backend, plan.trees.D, profile, columns, seedOf(`data ${k}`));
-    backend.release(mark);
-    return commitment;
-  };
-  const data = Array.from({ length: superblocks }, (_, k) => commitData(k));
+  const data = Array.from({ length: superblocks }, (_, k) =>
+    commitData(backend, plan, testExamples(manifest, k), seedOf(`data ${k}`)),
+  );
   const digests = data.map((commitment) => dataDigestOf(commitment, plan));
   const superblock = superblockOfStep(manifest, index * manifest.superblock, recordCount);
   const before = choice.before ?? { weights: choice.weights ?? initialWeights(manifest), seed: seedOf('weights') };
-  const { commitment } = commitColumns(
-    backend,
-    plan.trees.W0,
-    profile,
-    paddedWeights(plan.shape, before.weights),
-    before.seed,
-    before.aux,
-  );
-  backend.release(mark);
   const job = utf8(choice.job ?? 'job');
   return {
     plan,
@@ -124,7 +111,7 @@ export function testSegment(backend: Backend, choice: SegmentChoice = {}): TestS
         datasetRoot: datasetRoot(digests),
         data: data[superblock]!,
         dataPath: merklePath(digests, superblock),
-        before: commitment,
+        before: commitBefore(backend, plan, before),
       },
       before,
       examples: testExamples(manifest, superblock),
@@ -133,4 +120,13 @@ export function testSegment(backend: Backend, choice: SegmentChoice = {}): TestS
       ...(variant === 'separate' ? { afterSeed: seedOf('weights after') } : {}),
     },
   };
+}
+
+/** The commitment that opens with these weights, seed and, after a joint proof, leaf endings. */
+function commitBefore(backend: Backend, plan: Plan, before: WeightSecret): Commitment {
+  const mark = backend.mark();
+  const columns = paddedWeights(plan.shape, before.weights);
+  const { commitment } = commitColumns(backend, plan.trees.W0, plan.profile, columns, before.seed, before.aux);
+  backend.release(mark);
+  return commitment;
 }

@@ -5,7 +5,7 @@ import type { Ext } from '../field/extension.js';
 import { P } from '../field/goldilocks.js';
 import type { Plan, Variant } from '../relation/plan.js';
 import { refuse } from '../relation/refuse.js';
-import { layoutDigest } from '../relation/tree-layout.js';
+import { dataLayout, layoutDigest, weightLayout } from '../relation/tree-layout.js';
 
 /** Root and out-of-domain value (as one 32-byte word) of a committed matrix. */
 export interface Commitment {
@@ -41,6 +41,9 @@ export interface Context {
   readonly weightsBefore: Uint8Array;
   readonly weightsAfter: Uint8Array;
 }
+
+/** What the bytes of a commitment depend on. */
+export type Format = Pick<Plan, 'shape' | 'profile'>;
 
 export const commitmentSchemeId = 'fxt-zk/1';
 
@@ -91,16 +94,16 @@ export function scheduleOf(manifest: Manifest, firstStep: number): number[] {
 }
 
 /** The 32 bytes that stand for a weight commitment in statements and receipts. */
-export function weightsDigestOf(commitment: Commitment, plan: Pick<Plan, 'trees' | 'shape' | 'profile'>): Uint8Array {
+export function weightsDigestOf(commitment: Commitment, { shape, profile }: Format): Uint8Array {
   const { root, ood } = checkCommitment(commitment);
-  const layout = layoutDigest(plan.trees.W0, plan.shape, plan.profile);
+  const layout = layoutDigest(weightLayout(shape, profile), shape, profile);
   return weightsDigest({ scheme: commitmentSchemeId, root, ood, layoutDigest: layout });
 }
 
 /** The 32 bytes that stand for a data commitment in the data set's tree. */
-export function dataDigestOf(commitment: Commitment, plan: Pick<Plan, 'trees' | 'shape' | 'profile'>): Uint8Array {
+export function dataDigestOf(commitment: Commitment, { shape, profile }: Format): Uint8Array {
   const { root, ood } = checkCommitment(commitment);
-  return taggedDigest('fxt-data/1', root, ood, layoutDigest(plan.trees.D, plan.shape, plan.profile));
+  return taggedDigest('fxt-data/1', root, ood, layoutDigest(dataLayout(shape, profile), shape, profile));
 }
 
 /** @throws Rejection STEP_STATEMENT */

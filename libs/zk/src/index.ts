@@ -1,0 +1,17 @@
+/** Door of the prover half: commitments, kernels and proofs. The verifier half has its own door, verifier/. */
+export { createEngine, type Engine, type EngineOptions } from './kernels/index.js';
+export { createPool, type PoolOptions } from './kernels/pool.js';
+export type { Backend } from './prover/backend.js';
+export { KernelBackend } from './prover/kernel-backend.js';
+export { plainBackend } from './prover/plain-backend.js';
+export { commitData, commitWeights } from './prover/commitments.js';
+export type { OpenStatement } from './prover/mask.js';
+export {
+  proveSegment,
+  type ProveOptions,
+  type ProverPhase,
+  type SegmentInput,
+  type SegmentProof,
+  type WeightSecret,
+} from './prover/prove.js';
+export { shapeOf, type Shape } from './relation/shape.js';
