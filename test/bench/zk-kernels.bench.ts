@@ -25,7 +25,13 @@ export async function run(): Promise<BenchResult[]> {
   const one = await createPool({ threads: 1 });
   const two = await createPool({ threads: 2 });
   try {
-    return [...fieldBenches(one), ...hashBenches(one), ...sumcheckBenches(one), ...[one, two].flatMap(commitBenches)];
+    return [
+      ...fieldBenches(one),
+      ...hashBenches(one),
+      ...sumcheckBenches(one),
+      ...stepBenches(one),
+      ...[one, two].flatMap(commitBenches),
+    ];
   } finally {
     await two.close();
   }
@@ -37,7 +43,7 @@ function measure(name: string, n: number, body: () => void): BenchResult {
     body();
     return ((performance.now() - start) * 1e6) / n;
   }).sort((a, b) => a - b);
-  const round = (value: number): number => Number(value.toFixed(2));
+  const round = (value: number): number => Number(value.toFixed(3));
   return {
     name,
     unit: 'ns',
@@ -119,6 +125,27 @@ function sumcheckBenches(engine: Engine): BenchResult[] {
     measure('fold pair of the base field', half, () => k.foldBase(a0, half, high, 0, half, out)),
     measure('fraction node', half, () => k.fractionLayer(a0, a1, half, 0, half, out, b1)),
     measure('fraction factors', LENGTH, () => k.fractionFactors(a0, a1, high, 0, LENGTH, out, b1)),
+  ];
+  memory.release(mark);
+  return results;
+}
+
+/** One layer of a step, 784 inputs, 64 units, batch 64, per multiply and add. */
+function stepBenches(engine: Engine): BenchResult[] {
+  const { kernels: k, memory } = engine;
+  const mark = memory.mark();
+  const [w, x, z] = [784, 784, 64].map((rows) => memory.allocate(8 * 64 * rows)) as [Offset, Offset, Offset];
+  for (const [at, rows] of [
+    [w, 784],
+    [x, 784],
+    [z, 64],
+  ] as const) {
+    memory.doubles(at, 64 * rows).fill(1);
+  }
+  const n = 784 * 64 * 64;
+  const results = [
+    measure('step forward', n, () => k.sumProducts(w, 1, 64, 784, x, 64, 64, 0, 64, z, 64)),
+    measure('step update', n, () => k.subtractOuter(x, 64, 0, 784, z, 64, 64, 64, 1, w, 64)),
   ];
   memory.release(mark);
   return results;

@@ -77,7 +77,7 @@ function eqTableExt({ kernels, run, work }: Spread, ...args: Parameters<Kernels[
   );
 }
 
-function grind({ kernels, memory, run, work }: Spread, ...args: Parameters<Kernels['grind']>): void {
+function grind({ memory, run, work }: Spread, ...args: Parameters<Kernels['grind']>): void {
   const [seed, begin, end, bits, out] = args;
   for (let first = begin; first < end; first += GRIND_PIECES * NONCES) {
     const starts = Array.from({ length: GRIND_PIECES }, (_, i) => first + i * NONCES).filter((start) => start < end);
