@@ -100,7 +100,6 @@ export class Initial1763722800000 implements MigrationInterface {
       "name" text NOT NULL,
       "provider" text NOT NULL,
       "capabilities" jsonb NOT NULL,
-      "evidence" jsonb,
       "last_seen_at" TIMESTAMP WITH TIME ZONE NOT NULL,
       "created_at" TIMESTAMP WITH TIME ZONE NOT NULL,
       CONSTRAINT "PK_8c8caf5f29d25264abe9eaf94dd" PRIMARY KEY ("id")

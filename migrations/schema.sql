@@ -156,7 +156,6 @@ CREATE TABLE "migrations" (
 CREATE TABLE "node" (
   "capabilities" jsonb NOT NULL,
   "created_at" timestamp with time zone NOT NULL,
-  "evidence" jsonb,
   "id" uuid NOT NULL,
   "last_seen_at" timestamp with time zone NOT NULL,
   "name" text NOT NULL,

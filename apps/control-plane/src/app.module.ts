@@ -51,6 +51,8 @@ export interface Parts {
   readonly clock: Clock;
   readonly escrowReader: EscrowReader;
   readonly appraiser: EvidenceAppraiser;
+  /** Where to write the GraphQL schema; true: nowhere. */
+  readonly schemaFile: string | true;
 }
 
 const global = [
@@ -86,7 +88,7 @@ export class AppModule {
       module: AppModule,
       imports: [
         ThrottlerModule.forRoot([{ limit: parts.config.requestsPerMinute, ttl: 60_000 }]),
-        GraphQLModule.forRoot(graphqlOptions),
+        GraphQLModule.forRoot(graphqlOptions(parts.schemaFile)),
       ],
       controllers: [
         JobsController,

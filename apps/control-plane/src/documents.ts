@@ -1,6 +1,6 @@
 /** The interfaces as the code defines them, as text. */
-import { GraphQLSchemaHost } from '@nestjs/graphql';
-import { printSchema } from 'graphql';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { openDatabase } from '#libs/persistence';
 import { createLogger } from '#libs/telemetry';
 import { readConfig } from './config.js';
@@ -13,13 +13,22 @@ export async function describeInterfaces(dataDirectory: string): Promise<{ opena
   const { cacheDirectory } = config;
   const database = await openDatabase({ kind: 'embedded', dataDirectory, cacheDirectory });
   try {
-    const app = await createApplication(config, createLogger('documents', 'silent'), database, {});
+    const schemaFile = join(dataDirectory, 'schema.graphql');
+    const app = await createApplication(config, createLogger('documents', 'silent'), database, { schemaFile });
     await app.init();
-    const openapi = `${JSON.stringify(openApiOf(app), null, 2)}\n`;
-    const graphql = `${printSchema(app.get(GraphQLSchemaHost).schema)}\n`;
+    const openapi = `${JSON.stringify(sorted(openApiOf(app)), null, 2)}\n`;
+    const graphql = readFileSync(schemaFile, 'utf8');
     await app.close();
     return { openapi, graphql };
   } finally {
     await database.close();
   }
+}
+
+/** Members in the order of their names: the order in which decorators ran is nobody's business. */
+function sorted(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(sorted);
+  if (typeof value !== 'object' || value === null) return value;
+  const entries = Object.entries(value).sort(([left], [right]) => (left < right ? -1 : 1));
+  return Object.fromEntries(entries.map(([name, item]) => [name, sorted(item)]));
 }

@@ -16,9 +16,10 @@ interface Carried {
   readonly connectionParams?: { readonly authorization?: unknown };
 }
 
-export const graphqlOptions: ApolloDriverConfig = {
+/** @param schemaFile  where to write the schema; true: nowhere */
+export const graphqlOptions = (schemaFile: string | true): ApolloDriverConfig => ({
   driver: ApolloDriver,
-  autoSchemaFile: true,
+  autoSchemaFile: schemaFile,
   sortSchema: true,
   path: '/graphql',
   graphiql: false,
@@ -31,7 +32,7 @@ export const graphqlOptions: ApolloDriverConfig = {
   context: ({ req, connectionParams }: Carried) => ({
     req: connectionParams === undefined ? req : { headers: { authorization: connectionParams.authorization } },
   }),
-};
+});
 
 /** Refuses a query before it runs; fragments count where they are spread, and cycles are refused by graphql itself. */
 export function boundedQuery(context: ValidationContext): ASTVisitor {
@@ -47,7 +48,7 @@ export function boundedQuery(context: ValidationContext): ASTVisitor {
         context.reportError(
           new GraphQLError(`Expected at most ${depthMax} levels and ${fieldsMax} fields.`, {
             nodes: [operation],
-            extensions: { code: 'QUERY_TOO_COMPLEX', status: 422 },
+            extensions: { reason: 'QUERY_TOO_COMPLEX' },
           }),
         );
       }

@@ -2,6 +2,29 @@
 import type { INestApplication } from '@nestjs/common';
 import { DocumentBuilder, SwaggerModule, type OpenAPIObject } from '@nestjs/swagger';
 
+const text = { type: 'string' };
+/** RFC 9457 with the fields of a coded error; libs/messaging holds the type. */
+const problem = {
+  type: 'object',
+  required: ['type', 'title', 'status', 'code', 'detail', 'expected', 'got', 'rule', 'action', 'instance'],
+  properties: {
+    type: text,
+    title: text,
+    status: { type: 'integer' },
+    code: text,
+    detail: text,
+    expected: text,
+    got: text,
+    rule: text,
+    action: text,
+    instance: text,
+  },
+};
+const failure = {
+  description: 'Any failure',
+  content: { 'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } } },
+};
+
 export function openApiOf(app: INestApplication): OpenAPIObject {
   const builder = new DocumentBuilder()
     .setOpenAPIVersion('3.1.0')
@@ -12,5 +35,12 @@ export function openApiOf(app: INestApplication): OpenAPIObject {
     )
     .setVersion('1')
     .addBearerAuth({ type: 'http', scheme: 'bearer', bearerFormat: 'vt_<id>_<secret>' });
-  return SwaggerModule.createDocument(app, builder.build());
+  const document = SwaggerModule.createDocument(app, builder.build());
+  document.components = { ...document.components, schemas: { ...document.components?.schemas, Problem: problem } };
+  for (const path of Object.values(document.paths)) {
+    for (const operation of [path.get, path.put, path.post]) {
+      if (operation !== undefined) operation.responses = { ...operation.responses, default: failure };
+    }
+  }
+  return document;
 }

@@ -28,7 +28,7 @@ export interface ControlPlane {
 }
 
 /** Parts that a test replaces. */
-export type Replacements = Partial<Pick<Parts, 'clock' | 'escrowReader' | 'appraiser'>>;
+export type Replacements = Partial<Pick<Parts, 'clock' | 'escrowReader' | 'appraiser' | 'schemaFile'>>;
 
 /** @throws ConfigurationError DATA_DIRECTORY_IN_USE */
 export async function startControlPlane(
@@ -65,6 +65,7 @@ export async function createApplication(
     clock: new Clock(),
     escrowReader: config.chain === null ? noChain : new RpcEscrowReader(config.chain),
     appraiser: new PolicyAppraiser(),
+    schemaFile: true,
     ...replaced,
   };
   const app = await NestFactory.create<NestExpressApplication>(AppModule.of(parts), {

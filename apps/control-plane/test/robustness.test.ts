@@ -1,6 +1,7 @@
 /** Untrusted bytes, a database that goes away, too many requests: answered with a code, never with a crash. */
 import { connect } from 'node:net';
 import { randomBytes } from 'node:crypto';
+import { Duplex } from 'node:stream';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { DataSource } from 'typeorm';
 import { limits, pattern, type Pattern } from '#libs/messaging';
@@ -91,35 +92,44 @@ describe('limits', () => {
   });
 });
 
-describe('a database that goes away', () => {
-  it('embedded: 503 while its connection is broken, then service as before', async () => {
-    const test = await startTestPlane();
-    const runner = test.plane.database.dataSource.createQueryRunner();
-    const client = (await runner.connect()) as { connection: { stream: { destroy(): void } } };
-    const waiting = test
-      .as('client')
-      .get('/v1/jobs')
-      .then((response) => response);
-    client.connection.stream.destroy();
-    await runner.release().catch(() => undefined);
-    await waiting;
-    await test.as('client').get('/v1/jobs').expect(200);
-    await test.stop();
-  });
+/** Breaks the connection; further ones are refused until `restore`. */
+async function takeAway(dataSource: DataSource): Promise<{ restore(): void }> {
+  const { options } = (dataSource.driver as unknown as { master: { options: { stream: unknown } } }).master;
+  const { stream } = options;
+  options.stream = () => new RefusingSocket();
+  const runner = dataSource.createQueryRunner();
+  const client = (await runner.connect()) as { connection: { stream: { destroy(): void } } };
+  client.connection.stream.destroy();
+  await new Promise((resolve) => setTimeout(resolve, 50));
+  await runner.release().catch(() => undefined);
+  return { restore: () => void (options.stream = stream) };
+}
 
-  it('closed: every call answers 503 with a code, and liveness stays', async () => {
+class RefusingSocket extends Duplex {
+  connect(): this {
+    queueMicrotask(() => this.destroy(Object.assign(new Error('refused'), { code: 'ECONNREFUSED' })));
+    return this;
+  }
+  setNoDelay(): void {}
+  setKeepAlive(): void {}
+  override _read(): void {}
+}
+
+describe('a database that goes away', () => {
+  it('embedded: every call answers 503 with a code, liveness stays, and service comes back', async () => {
     const test = await startTestPlane();
-    await test.plane.database.dataSource.destroy();
+    const nodeId = await register(test);
+    const away = await takeAway(test.plane.database.dataSource);
     for (const path of ['/v1/jobs', '/v1/nodes', '/health/ready']) {
       const { body, type, status } = await test.as('client').get(path);
       expect([status, body.code, type]).toEqual([503, 'DATABASE_UNAVAILABLE', 'application/problem+json']);
     }
     await test.as(null).get('/health/live').expect(200);
-    expect(
-      await codeOf(test.send(pattern.nodeHeartbeat, { nodeId: '7f0e9e0c-3a1f-4d53-9a5c-2f8a5b1f9b10', leases: [] })),
-    ).toBe('DATABASE_UNAVAILABLE');
-    await test.plane.database.dataSource.initialize();
+    const beat = { nodeId, leases: [] };
+    expect(await codeOf(test.send(pattern.nodeHeartbeat, beat))).toBe('DATABASE_UNAVAILABLE');
+    away.restore();
     await test.as('client').get('/v1/jobs').expect(200);
+    expect(await codeOf(test.send(pattern.nodeHeartbeat, beat))).toBe('ok');
     await test.stop();
   });
 

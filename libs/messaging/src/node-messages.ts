@@ -1,6 +1,6 @@
 /** Messages a node sends about itself. Every message carries the operator's API key in `auth`. */
 import { z } from 'zod';
-import { Address, FlatJson, Uuid, text } from './fields.js';
+import { Address, Uuid, text } from './fields.js';
 
 export const ApiKeyText = z.string().regex(/^vt_[A-Za-z0-9]{4,32}_[A-Za-z0-9_-]{16,128}$/);
 
@@ -29,8 +29,6 @@ export const NodeRegister = z.object({
   /** Account that is paid, and that terms may name. */
   provider: Address,
   capabilities: NodeCapabilities,
-  /** What the node says about its hardware; shown, never believed. */
-  evidence: FlatJson.optional(),
 });
 export type NodeRegister = z.infer<typeof NodeRegister>;
 export interface NodeRegistered {

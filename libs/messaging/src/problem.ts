@@ -1,6 +1,6 @@
 /** The one body of every failure: RFC 9457 problem details with the fields of a coded error. */
 export interface Problem {
-  /** Relative reference that names the code. */
+  /** URN that names the code. */
   readonly type: string;
   readonly title: string;
   /** HTTP status, also in dispatch answers. */

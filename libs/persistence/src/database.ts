@@ -5,6 +5,7 @@ import { PGlite } from '@electric-sql/pglite';
 import { DataSource } from 'typeorm';
 import { lockDirectory } from './directory-lock.js';
 import { sharedOptions } from './options.js';
+import { GuardedClient } from './pg-client.js';
 import { copyTemplate, embeddedOptions, ensureTemplate } from './template.js';
 
 export type DatabaseLocation =
@@ -49,7 +50,7 @@ async function openServer(location: DatabaseLocation & { kind: 'server' }): Prom
   const dataSource = await new DataSource({
     ...sharedOptions,
     url: location.url,
-    extra: { max: location.poolSize, connectionTimeoutMillis: 5000, statement_timeout: 30_000 },
+    extra: { max: location.poolSize, Client: GuardedClient, connectionTimeoutMillis: 5000, statement_timeout: 30_000 },
     poolErrorHandler: () => undefined,
   }).initialize();
   const runner = dataSource.createQueryRunner();

@@ -10,6 +10,7 @@ import { PGlite } from '@electric-sql/pglite';
 import { DataSource } from 'typeorm';
 import { migrations } from '../../../migrations/index.js';
 import { sharedOptions } from './options.js';
+import { GuardedClient } from './pg-client.js';
 import { PGliteSocket } from './pglite-socket.js';
 
 const settings: Readonly<Record<string, string>> = {
@@ -48,7 +49,7 @@ export function embeddedOptions(db: PGlite) {
     ...sharedOptions,
     username: 'postgres',
     database: 'postgres',
-    extra: { max: 1, stream: () => new PGliteSocket(db) },
+    extra: { max: 1, Client: GuardedClient, stream: () => new PGliteSocket(db) },
   } as const;
 }
 

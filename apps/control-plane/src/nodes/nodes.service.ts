@@ -48,7 +48,6 @@ export class Nodes {
       name,
       provider,
       capabilities,
-      evidence: (message.evidence ?? null) as object,
       lastSeenAt: at,
       createdAt: at,
     };
@@ -57,7 +56,7 @@ export class Nodes {
       .insert()
       .into(NodeRecord)
       .values(values)
-      .orUpdate(['provider', 'capabilities', 'evidence', 'last_seen_at'], ['tenant', 'name'])
+      .orUpdate(['provider', 'capabilities', 'last_seen_at'], ['tenant', 'name'])
       .execute();
     const { id } = await this.database.manager.findOneByOrFail(NodeRecord, { tenant, name });
     return { nodeId: id, heartbeatSeconds: this.config.heartbeatSeconds, leaseSeconds: this.config.leaseSeconds };

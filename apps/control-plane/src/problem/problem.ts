@@ -7,7 +7,7 @@ import { statusOf } from './codes.js';
 export function problemOf(error: CodedError, instance: string): Problem {
   const { expected, got, rule, action } = error.detail;
   return {
-    type: `/docs/problems#${error.code}`,
+    type: `urn:veritrain:problem:${error.code}`,
     title: error.code.toLowerCase().replaceAll('_', ' '),
     status: statusOf(error),
     code: error.code,

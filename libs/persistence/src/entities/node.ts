@@ -19,9 +19,6 @@ export class NodeRecord {
   @Column({ type: 'jsonb' })
   capabilities: Record<string, unknown>;
 
-  @Column({ type: 'jsonb', nullable: true })
-  evidence: unknown;
-
   @Column({ type: 'timestamptz' })
   lastSeenAt: Date;
 
