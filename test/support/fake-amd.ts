@@ -69,7 +69,7 @@ export function tcbBytes(product: SnpProduct, tcb: Tcb): Uint8Array {
 }
 
 /** Unix seconds: when the certificates of the stored test vendors begin. */
-export const fakeAmdAt = 1_800_000_000;
+export const fakeAmdAt = 1_772_000_000;
 export type FakeAmdName = 'milan' | 'milan-other' | 'turin';
 
 /** A stored vendor (RSA-4096 keys take seconds to make); `milan-other` has Milan's names and other keys. */
