@@ -4,6 +4,7 @@ export { createPool, type PoolOptions } from './kernels/pool.js';
 export type { Backend } from './prover/backend.js';
 export { KernelBackend } from './prover/kernel-backend.js';
 export { plainBackend } from './prover/plain-backend.js';
+export type { OpenableCommitment } from './prover/commit.js';
 export { commitData, commitWeights } from './prover/commitments.js';
 export type { OpenStatement } from './prover/mask.js';
 export {

@@ -47,10 +47,10 @@ export class Cells {
     }
   }
 
-  /** Stored rows of a tree, one behind the other. */
-  rows(tree: DataTree): BaseArray {
+  /** Stored rows of trees, one behind the other. */
+  rows(...trees: readonly DataTree[]): BaseArray {
     const length = 2 ** this.plan.profile.m;
-    const { globalRows } = this.plan.trees[tree];
+    const globalRows = trees.flatMap((tree) => this.plan.trees[tree].globalRows);
     const out = this.backend.base(globalRows.length * length);
     globalRows.forEach((row, k) => out.set(this.global.subarray(row * length, (row + 1) * length), k * length));
     return out;

@@ -21,8 +21,7 @@ export interface MerkleTree {
 /** Rows with everything needed to open them. */
 export interface CodedMatrix {
   readonly rows: number;
-  /** Row-major; data, random coefficients, codewords. */
-  readonly messages: BaseArray;
+  /** Row-major; random coefficients and codewords. */
   readonly random: BaseArray;
   readonly codewords: BaseArray;
 }
@@ -35,6 +34,16 @@ export interface OpenableTree {
 
 export interface OpenableCommitment extends OpenableTree {
   readonly commitment: Commitment;
+}
+
+/** A copy outside the backend's memory, for later proofs that open the same commitment. */
+export function detached(opened: OpenableCommitment): OpenableCommitment {
+  const { matrix, tree, aux, commitment } = opened;
+  const copy = {
+    matrix: { rows: matrix.rows, random: matrix.random.slice(), codewords: matrix.codewords.slice() },
+    tree: { root: tree.root, levels: tree.levels.map((level) => Uint8Array.from(level)) },
+  };
+  return { ...copy, commitment, ...(aux ? { aux: Uint8Array.from(aux) } : {}) };
 }
 
 export function buildTree(backend: Backend, leaves: Uint8Array, digestBytes: number): MerkleTree {
@@ -58,7 +67,7 @@ export function rowRandomness(backend: Backend, seed: Uint8Array, rows: number, 
 export function encodeMatrix(backend: Backend, messages: BaseArray, random: BaseArray, profile: Profile): CodedMatrix {
   const rows = messages.length / 2 ** profile.m;
   const codewords = backend.encodeRows(messages, random, rows, profile.m, profile.logBlowup);
-  return { rows, messages, random, codewords };
+  return { rows, random, codewords };
 }
 
 /** Rows of one tree from integer columns and, for the block z, the seed's blind cells. */
@@ -94,8 +103,8 @@ export function commitColumns(
   const random = rowRandomness(backend, seed, layout.rows.length, profile);
   const matrix = encodeMatrix(backend, messages, random, profile);
   const leafCount = 2 ** (profile.m + profile.logBlowup);
-  const ownAux = layout.hasAux ? backend.counterHashes(prfPrefix(seed, 'aux', 0), leafCount) : undefined;
-  const aux = jointAux ?? ownAux;
+  const ownAux = (): Uint8Array => backend.counterHashes(prfPrefix(seed, 'aux', 0), leafCount);
+  const aux = jointAux ?? (layout.hasAux ? ownAux() : undefined);
   const leaves = backend.hashLeaves(LEAF_HEADER[layout.tree], matrix.codewords, matrix.rows, aux);
   const tree = buildTree(backend, leaves, profile.digestBytes);
   const ood = oodOf(backend, messages, profile.m, oodPoint(tree.root));

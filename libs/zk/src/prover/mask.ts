@@ -1,5 +1,4 @@
 /** The prover's own randomness: pads with their products, special rows (SPEC §4.2, §6, §13.5). */
-import { keccak_256 } from '@noble/hashes/sha3.js';
 import { concatBytes, taggedDigest, word } from '#attestation';
 import { manifestDigest } from '#libs/step';
 import * as F from '../field/extension.js';
@@ -40,17 +39,16 @@ export function proverKey(secret: Uint8Array, statement: OpenStatement, plan: Pl
   );
 }
 
-/** All committed cells of S and WT but pads and blind cells. */
+/** Merkle root over the columns of the rows of S and WT, while pads and blind cells are still zero. */
 function cellsDigest(plan: Plan, cells: Cells): Uint8Array {
-  const hash = keccak_256.create();
-  for (const tree of ['S', 'WT'] as const) {
-    for (const { name, kind } of plan.trees[tree].blocks) {
-      if (kind === 'pad' || kind === 'z') continue;
-      const values = cells.block(tree, name).slice();
-      hash.update(new Uint8Array(values.buffer, values.byteOffset, values.byteLength));
-    }
-  }
-  return hash.digest();
+  const { backend } = cells;
+  const mark = backend.mark();
+  const rows = cells.rows('S', 'WT');
+  let digests = backend.hashLeaves(0, rows, rows.length / 2 ** plan.profile.m, undefined);
+  while (digests.length > 32) digests = backend.hashNodes(digests, 32);
+  const root = Uint8Array.from(digests);
+  backend.release(mark);
+  return root;
 }
 
 /** Uniform pads with C_i = A_i·B_i, written into their block. */

@@ -156,7 +156,7 @@ class OpeningScript {
     const codewords = backend.encodeRows(messages, random, rows, this.#columns, logBlowup1);
     const leaves = backend.hashLeaves(LEAF_HEADER.L1, codewords, rows, undefined);
     const tree = buildTree(backend, leaves, digestBytes);
-    return { vector, tree: { matrix: { rows, messages, random, codewords }, tree } };
+    return { vector, tree: { matrix: { rows, random, codewords }, tree } };
   }
 
   /** Ω_1 on all of Φ. */

@@ -13,6 +13,7 @@ import { Cells } from './cells.js';
 import {
   buildTree,
   commitColumns,
+  detached,
   encodeMatrix,
   rowRandomness,
   type OpenableCommitment,
@@ -34,6 +35,8 @@ export interface WeightSecret {
   readonly seed: Uint8Array;
   /** The last 32 bytes of every leaf, where a prover made the commitment; else they follow from the seed. */
   readonly aux?: Uint8Array;
+  /** The commitment ready to be opened, when it is still at hand: saves making it again. */
+  readonly opened?: OpenableCommitment;
 }
 
 export interface SegmentInput {
@@ -42,6 +45,7 @@ export interface SegmentInput {
   readonly before: WeightSecret;
   readonly examples: Examples;
   readonly dataSeed: Uint8Array;
+  readonly openedData?: OpenableCommitment;
   /** 32 secret bytes of this prover. */
   readonly secret: Uint8Array;
   /** Separate variant: the seed of the existing commitment to the weights after. */
@@ -112,6 +116,7 @@ export function proveWitness(
       weights: weightsAfter(plan.shape, segment, input.before.weights),
       seed: committed.afterSeed,
       ...(plan.variant === 'joint' ? { aux: Uint8Array.from(WT.aux!) } : {}),
+      opened: detached({ ...WT, commitment: committed.statement.after }),
     };
     return { result: { proof, statement: committed.statement, after }, ...(rejection ? { rejection } : {}) };
   } finally {
@@ -137,8 +142,8 @@ function commitSegment(backend: Backend, plan: Plan, input: SegmentInput, segmen
   cells.setBlocks('W0', segment.before);
   cells.setBlocks('WT', segment.after);
   cells.setVirtual(segment.virtual);
-  const W0 = commitColumns(backend, layouts.W0, profile, segment.before, before.seed, before.aux);
-  const D = commitColumns(backend, layouts.D, profile, segment.data, dataSeed);
+  const W0 = before.opened ?? commitColumns(backend, layouts.W0, profile, segment.before, before.seed, before.aux);
+  const D = input.openedData ?? commitColumns(backend, layouts.D, profile, segment.data, dataSeed);
   requireSame('before', W0, statement.before);
   requireSame('data', D, statement.data);
   const key = proverKey(input.secret, statement, plan, cells);

@@ -91,8 +91,9 @@ export function testSegment(backend: Backend, choice: SegmentChoice = {}): TestS
   const index = choice.index ?? 0;
   const plan = derivePlanUnchecked(manifest, profile, variant);
   const recordCount = superblocks * manifest.superblock * manifest.batch;
-  const data = Array.from({ length: superblocks }, (_, k) =>
-    commitData(backend, plan, testExamples(manifest, k), seedOf(`data ${k}`)),
+  const data = Array.from(
+    { length: superblocks },
+    (_, k) => commitData(backend, plan, testExamples(manifest, k), seedOf(`data ${k}`)).commitment,
   );
   const digests = data.map((commitment) => dataDigestOf(commitment, plan));
   const superblock = superblockOfStep(manifest, index * manifest.superblock, recordCount);
