@@ -27,7 +27,7 @@ function violationsIn(folder: string): Violation[] {
 it('holds over the repository', () => {
   const lines = violationsIn(root).map(({ from, to, rule }) => `${rule.name}: ${from} → ${to}`);
   expect(lines).toEqual([]);
-});
+}, 300_000);
 
 /** File, its text, and the rule that must name it. */
 const plants: readonly (readonly [file: string, text: string, rule: string])[] = [
@@ -65,9 +65,11 @@ const plants: readonly (readonly [file: string, text: string, rule: string])[] =
   ['enclave/src/a.test.ts', `import '#libs/settlement';`, 'enclave-imports-in-tests'],
 ];
 
+/** The second module of the planted cycle, of which one is named. */
+const otherHalf = ['attestation/src/i.ts', `import './h.js'; export const i = 1;`] as const;
+
 /** What the plants may lawfully use; none of it may be named. */
 const sound: Readonly<Record<string, string>> = {
-  'attestation/src/i.ts': `import './h.js'; export const i = 1;`,
   'attestation/src/index.ts': `export * from './bytes.js';`,
   'attestation/src/bytes.ts': `import '@noble/hashes/sha2.js'; export const bytes = 1;`,
   'attestation/src/bytes.test.ts': `import 'vitest'; import 'node:fs'; import './bytes.js'; import '#test/samples';`,
@@ -101,12 +103,12 @@ describe('planted violations', () => {
   beforeAll(() => {
     for (const name of ['package.json', 'tsconfig.json']) cpSync(join(root, name), join(planted, name));
     symlinkSync(join(root, 'node_modules'), join(planted, 'node_modules'));
-    for (const [file, text] of [...Object.entries(sound), ...plants]) {
+    for (const [file, text] of [...Object.entries(sound), ...plants, otherHalf]) {
       mkdirSync(dirname(join(planted, file)), { recursive: true });
       writeFileSync(join(planted, file), text);
     }
     found = violationsIn(planted);
-  });
+  }, 300_000);
   afterAll(() => rmSync(planted, { recursive: true, force: true }));
 
   it.each(plants)('%s: %s breaks %s', (file, _text, rule) => {
