@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createApi, type ControlPlaneApi } from '../../apps/cli/src/api.js';
-import { seal } from '../../apps/cli/src/commands/dataset.js';
+import { sealFiles } from '../../apps/cli/src/dataset/seal-files.js';
 import { followJob, type JobView } from '../../apps/cli/src/job/follow.js';
 import { submitJob, type Submitted } from '../../apps/cli/src/job/submit.js';
 import { loadProfile, type Profile } from '../../apps/cli/src/profile.js';
@@ -37,7 +37,8 @@ export async function startTestSystem(): Promise<TestSystem> {
   const sealed = async (name: string, manifest: Manifest): Promise<string> => {
     const out = join(folder, name);
     const manifestFile = writeManifest(join(folder, `${name}.json`), manifest);
-    await seal({ manifest: manifestFile, ...files, out, key: join(profile.broker.keysFolder, `${name}.json`) });
+    const key = join(profile.broker.keysFolder, `${name}.json`);
+    await sealFiles({ manifest: manifestFile, ...files, out, key }, () => undefined);
     return out;
   };
   return {

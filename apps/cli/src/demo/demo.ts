@@ -2,12 +2,11 @@
  * The main job, end to end, as an enterprise client would do it: seal a data set, submit a job, fund its escrow, watch
  * an attested enclave train, check the evidence, pay for the result and use the model.
  */
-import { mkdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { Rejection, type Check } from '#attestation';
 import { canonicalManifest, floatOnnx } from '#libs/step';
 import { createApi } from '../api.js';
-import { seal } from '../commands/dataset.js';
+import { sealFiles } from '../dataset/seal-files.js';
 import { readBytes, writeWhole } from '../files.js';
 import { eventLine } from '../job/event-line.js';
 import { followJob, type JobView } from '../job/follow.js';
@@ -57,16 +56,14 @@ export async function runDemo(options: { readonly folder: string; readonly epoch
     const manifestFile = join(home, 'manifest.json');
     const dataset = join(home, 'dataset');
     writeWhole(manifestFile, canonicalManifest(mnistManifest(options.epochs)));
-    await phases.run('seal', async () => {
-      mkdirSync(dataset, { recursive: true });
-      await seal({
-        manifest: manifestFile,
-        images: mnistFiles.trainImages,
-        labels: mnistFiles.trainLabels,
-        out: dataset,
-        key: join(profile.broker.keysFolder, 'mnist.json'),
-      });
-    });
+    const sealRequest = {
+      manifest: manifestFile,
+      images: mnistFiles.trainImages,
+      labels: mnistFiles.trainLabels,
+      out: dataset,
+      key: join(profile.broker.keysFolder, 'mnist.json'),
+    };
+    await phases.run('seal', () => sealFiles(sealRequest, phases.show));
     const { jobId } = await phases.run('submit', () =>
       submitJob(
         { manifest: manifestFile, dataset, segmentSteps: stepsPerEpoch, provider: system.provider, rewardWei },

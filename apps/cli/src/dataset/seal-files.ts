@@ -1,0 +1,48 @@
+/** Seals IDX files into a folder: shards and dataset.json for the control plane, the data key for the key broker alone. */
+import { join } from 'node:path';
+import { datasetManifestJson, Rejection, toHex, type DatasetManifest } from '#attestation';
+import { checkLabels, parseIdxImages, parseIdxLabels, parseManifest, type Manifest } from '#libs/step';
+import { readBytes, readJson, writeWhole } from '../files.js';
+import { shardPath } from './files.js';
+import { sealDataset } from './seal.js';
+
+export interface SealRequest {
+  /** fxt/1 manifest, JSON file: gives batch, superblock, widths and the shuffle's seed. */
+  readonly manifest: string;
+  readonly images: string;
+  readonly labels: string;
+  /** Folder of the sealed data set. */
+  readonly out: string;
+  /** Where the data key goes. */
+  readonly key: string;
+}
+
+const idxBytesMax = 2 ** 31;
+
+/** @throws Rejection IDX_*, LABEL_RANGE, RECORDS_*, MANIFEST_*; ConfigurationError FILE_* */
+export async function sealFiles(request: SealRequest, progress: (line: string) => void): Promise<DatasetManifest> {
+  const m = parseManifest(readJson(request.manifest));
+  const images = parseIdxImages(readBytes(request.images, idxBytesMax));
+  const labels = parseIdxLabels(readBytes(request.labels, idxBytesMax));
+  checkLabels(labels, m.dims.at(-1)!);
+  checkWidth(m, images.pixels);
+  const { manifest, dataKey, shard } = await sealDataset(m, images, labels);
+  for (const index of manifest.shards.keys()) {
+    writeWhole(shardPath(request.out, index), await shard(index));
+    progress(`sealed shard ${index + 1} of ${manifest.shards.length}`);
+  }
+  const key = { datasetId: `0x${toHex(manifest.id)}`, key: `0x${toHex(dataKey)}` };
+  writeWhole(request.key, `${JSON.stringify(key)}\n`, 0o600);
+  writeWhole(join(request.out, 'dataset.json'), `${JSON.stringify(datasetManifestJson(manifest), null, 2)}\n`);
+  return manifest;
+}
+
+function checkWidth(m: Manifest, pixels: number): void {
+  if (pixels === m.dims[0]) return;
+  throw new Rejection('RECORDS_WIDTH', {
+    expected: `${m.dims[0]} features per record`,
+    got: `${pixels}`,
+    rule: 'fixed-point §3',
+    action: "use the manifest's own data, or change dims[0]",
+  });
+}
