@@ -95,9 +95,12 @@ export async function verifyCrl(crl: Crl, issuer: Certificate): Promise<void> {
   await verifyCertificateSignature(crl, issuer);
 }
 
-/** State of serials under one verified CRL as of `at`. A revoked serial counts even on a stale list. */
+/**
+ * State of serials under one verified CRL as of `at`. A serial revoked by then counts even on a stale or later list; one
+ * revoked afterwards does not, so that evidence can be judged as of its own time.
+ */
 export function revocationOf(crl: Crl, serials: readonly string[], at: number): RevocationState {
-  if (serials.some((serial) => crl.revoked.has(serial))) return 'revoked';
+  if (serials.some((serial) => (crl.revoked.get(serial) ?? Infinity) <= at)) return 'revoked';
   const fresh = crl.nextUpdate !== undefined && crl.thisUpdate <= at && at < crl.nextUpdate;
   return fresh ? 'good' : 'stale';
 }

@@ -218,6 +218,8 @@ describe('a revocation list', () => {
     expect(revocationOf(crl, ['05'], at + 5)).toBe('stale');
     expect(revocationOf(crl, ['07'], at + 5)).toBe('revoked');
     expect(revocationOf(crl, ['05'], at - 6)).toBe('stale');
+    expect(revocationOf(crl, ['07'], at - 6)).toBe('revoked');
+    expect(revocationOf(crl, ['07'], at - 7)).toBe('stale');
     expect(revocationOf(await list({ next: 0 }), ['05'], at)).toBe('stale');
   });
 
