@@ -2,10 +2,13 @@
 import { createHash, randomBytes } from 'node:crypto';
 import * as ed25519 from '@noble/ed25519';
 import {
+  bordersRoot,
   datasetManifestJson,
+  deliveryDigest,
   ed25519Signer,
   encodeJobSpec,
   encodeStepStatement,
+  fromHex,
   jobDigest,
   jobIdOf,
   JobMode,
@@ -238,11 +241,14 @@ export async function checkpoint(test: TestPlane, grant: LeaseGrant, job: Fixtur
 export async function deliveryOf(test: TestPlane, job: Fixture, receipts: readonly number[]) {
   const signed = [];
   for (const index of receipts) signed.push(await segment(job, index));
+  const borders = [0, 2, 4, 6].map(weights);
+  const blob = await storeBlob(test);
+  const delivery = hex(deliveryDigest(fromHex(blob), word(5)));
   return {
-    result: { blob: await storeBlob(test), bytes: 64, keyCommit: hex(word(5)) },
-    run: { upTo: 3, outcome: 0, bordersRoot: hex(word(1)), last: hex(weights(6)), delivery: hex(word(2)) },
+    result: { blob, bytes: 64, keyCommit: hex(word(5)) },
+    run: { upTo: 3, outcome: 0, bordersRoot: hex(bordersRoot(borders)), last: hex(weights(6)), delivery },
     seal: base64(new Uint8Array(69)),
-    borders: [0, 2, 4, 6].map((step) => hex(weights(step))),
+    borders: borders.map(hex),
     receipts: signed,
     timings: { train: 1 },
     transactions: [{ call: 'start', hash: hex(word(3)) }],

@@ -3,10 +3,11 @@ import { connect } from 'node:net';
 import { randomBytes } from 'node:crypto';
 import { Duplex } from 'node:stream';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { DataSource } from 'typeorm';
+import type { DataSource } from 'typeorm';
 import { limits, pattern, type Pattern } from '#libs/messaging';
 import { codeOf, keys, startTestPlane, type TestPlane } from './harness.js';
 import { register, submitFunded } from './job-fixture.js';
+import { createTestDatabase } from './test-database.js';
 
 describe('dispatch', () => {
   let test: TestPlane;
@@ -136,15 +137,12 @@ describe('a database that goes away', () => {
   const url = process.env['VERITRAIN_TEST_DATABASE_URL'];
   if (url === undefined) console.warn('VERITRAIN_TEST_DATABASE_URL is not set: PostgreSQL is NOT tested');
   it.skipIf(url === undefined)('PostgreSQL: connections killed under load heal by themselves', async () => {
-    const admin = await new DataSource({ type: 'postgres', url: url!, installExtensions: false }).initialize();
-    const name = `veritrain_control_test_${process.pid}`;
-    await admin.query(`CREATE DATABASE ${name}`);
-    const own = new URL(url!);
-    own.pathname = `/${name}`;
-    const test = await startTestPlane({ databaseUrl: own.href });
+    const server = await createTestDatabase(url!);
+    const test = await startTestPlane({ databaseUrl: server.url });
     const nodeId = await register(test);
     const jobs = [await submitFunded(test), await submitFunded(test)];
-    const kill = () => admin.query(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = $1`, [name]);
+    const kill = () =>
+      server.query(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = $1`, [server.name]);
     const statuses = new Set<number>();
     for (let round = 0; round < 5; round += 1) {
       const calls = Array.from({ length: 10 }, () => test.as('client').get('/v1/jobs'));
@@ -159,7 +157,6 @@ describe('a database that goes away', () => {
     const given = (await Promise.all(asked)).flatMap((grant) => (grant === null ? [] : [grant.job.jobId]));
     expect(given.sort()).toEqual(jobs.map((job) => job.jobId).sort());
     await test.stop();
-    await admin.query(`DROP DATABASE ${name} WITH (FORCE)`);
-    await admin.destroy();
+    await server.drop();
   });
 });

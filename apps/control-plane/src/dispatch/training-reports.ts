@@ -1,7 +1,7 @@
 /** Checkpoints while a job runs, and the delivery at its end. */
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
-import { parseStepStatement, toHex, type StepStatement } from '#attestation';
+import { bordersRoot, deliveryDigest, fromHex, parseStepStatement, toHex, type StepStatement } from '#attestation';
 import type { Acknowledged, LeaseCheckpoint, LeaseDeliver, LeaseRef, SignedStatement } from '#libs/messaging';
 import { BlobRecord, Checkpoint, DeliveryRecord, Receipt, Verdict, type Job } from '#libs/persistence';
 import type { Principal } from '../auth/principal.js';
@@ -15,6 +15,7 @@ import { actor, LeaseBook, type Held } from './lease-book.js';
 import { checkFollows, checkReceipt, type CheckedReceipt } from './receipt-check.js';
 
 const rule = 'control-plane README, checkpoints';
+const hex = (bytes: Uint8Array): string => `0x${toHex(bytes)}`;
 
 @Injectable()
 export class TrainingReports {
@@ -60,6 +61,7 @@ export class TrainingReports {
       await this.checkBlob(manager, principal, message.result.blob);
       await this.append(held, checked);
       await this.checkComplete(manager, job, message.borders);
+      checkRun(message);
       const { auth: _auth, leaseId: _leaseId, fence: _fence, ...delivery } = message;
       await manager.insert(DeliveryRecord, {
         jobId: job.id,
@@ -134,9 +136,7 @@ export class TrainingReports {
       });
     }
     const statements = rows.map((row) => parseStepStatement(new Uint8Array(row.statement)));
-    const expected = [statements[0]!.weightsBefore, ...statements.map((s) => s.weightsAfter)].map(
-      (w) => `0x${toHex(w)}`,
-    );
+    const expected = [statements[0]!.weightsBefore, ...statements.map((s) => s.weightsAfter)].map(hex);
     const wrong = expected.findIndex((border, index) => border !== borders[index]);
     if (wrong < 0 && expected.length === borders.length) return;
     throw refusal('DELIVERY_BORDERS', {
@@ -155,6 +155,25 @@ export class TrainingReports {
       action: 'Upload it first.',
     });
   }
+}
+
+/** @throws Rejection DELIVERY_RUN when the run that the seal covers is not the run of these borders and this result */
+function checkRun({ run, borders, result }: LeaseDeliver): void {
+  const root = hex(bordersRoot(borders.map(fromHex)));
+  const segments = borders.length - 1;
+  const delivery =
+    result.keyCommit === undefined
+      ? run.delivery
+      : hex(deliveryDigest(fromHex(result.blob), fromHex(result.keyCommit)));
+  const expected = { upTo: segments, outcome: 0, bordersRoot: root, last: borders[segments], delivery };
+  const wrong = Object.entries(expected).find(([name, value]) => run[name as keyof typeof run] !== value);
+  if (wrong === undefined) return;
+  const [name, value] = wrong;
+  throw refusal('DELIVERY_RUN', {
+    expected: `${name} ${value}`,
+    got: String(run[name as keyof typeof run]),
+    rule: 'settlement §3, §12',
+  });
 }
 
 function gap(expected: string, got: string) {

@@ -1,7 +1,7 @@
 /** Work that repeats until shutdown, never twice at once; a failure is logged and retried with growing pauses. */
 import type { Logger } from '#libs/telemetry';
 
-const pauseMillisecondsMax = 30_000;
+const pauseMillisecondsMax = 10_000;
 
 export class Periodic {
   readonly #abort = new AbortController();
