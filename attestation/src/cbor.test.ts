@@ -1,4 +1,3 @@
-import { Decoder, Encoder } from 'cbor-x';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { fromHex, toHex } from './bytes.js';
@@ -38,24 +37,36 @@ describe('deterministic CBOR', () => {
     );
   });
 
-  it('means to another decoder what it means here', () => {
-    const other = new Decoder({ useRecords: false, mapsAsObjects: false });
-    fc.assert(
-      fc.property(anyValue, (value) => {
-        const theirs = other.decode(encodeCanonical(value)) as CborValue;
-        expect(toHex(encodeCanonical(normal(theirs)))).toBe(toHex(encodeCanonical(value)));
-      }),
-      { seed: 2, numRuns: 300 },
-    );
-    const encoder = new Encoder({
-      useRecords: false,
-      variableMapSize: true,
-      mapsAsObjects: false,
-      tagUint8Array: false,
-    });
-    expect(toHex(encodeCanonical([1, 'a', new Uint8Array([7]), true]))).toBe(
-      toHex(new Uint8Array(encoder.encode([1, 'a', new Uint8Array([7]), true]))),
-    );
+  // RFC 8949, appendix A: the rows of this subset.
+  it.each<[string, CborValue]>([
+    ['00', 0],
+    ['17', 23],
+    ['1818', 24],
+    ['1903e8', 1000],
+    ['1a000f4240', 1000000],
+    ['1b000000e8d4a51000', 1000000000000],
+    ['1bffffffffffffffff', 18446744073709551615n],
+    ['3bffffffffffffffff', -18446744073709551616n],
+    ['20', -1],
+    ['3903e7', -1000],
+    ['f4', false],
+    ['f6', null],
+    ['4401020304', fromHex('01020304')],
+    ['62c3bc', 'ü'],
+    ['64f0908591', '\u{10151}'],
+    ['8301820203820405', [1, [2, 3], [4, 5]]],
+    ['98190102030405060708090a0b0c0d0e0f101112131415161718181819', Array.from({ length: 25 }, (_, i) => i + 1)],
+    [
+      'a201020304',
+      new Map([
+        [1, 2],
+        [3, 4],
+      ]),
+    ],
+    ['826161a161626163', ['a', new Map([['b', 'c']])]],
+  ])('writes and reads %s as RFC 8949 does', (hex, value) => {
+    expect(toHex(encodeCanonical(value))).toBe(hex);
+    expect(decodeCanonical(fromHex(hex))).toEqual(value);
   });
 
   it.each([
@@ -84,15 +95,15 @@ describe('deterministic CBOR', () => {
     if (code !== 'CBOR_NOT_CANONICAL') expect(() => decodeForeign(fromHex(hex))).toThrow(code);
   });
 
-  it('reads foreign head lengths and map orders, never duplicates', () => {
-    expect(decodeForeign(fromHex('1801'))).toBe(1);
+  it('reads foreign map orders, never long heads or duplicates', () => {
+    expect(() => decodeForeign(fromHex('1801'))).toThrow('CBOR_NOT_CANONICAL');
     expect(decodeForeign(fromHex('a2616201616101'))).toEqual(
       new Map([
         ['b', 1],
         ['a', 1],
       ]),
     );
-    expect(() => decodeForeign(fromHex('a201011801 02'.replace(' ', '')))).toThrow('CBOR_DUPLICATE_KEY');
+    expect(() => decodeForeign(fromHex('a201010102'))).toThrow('CBOR_DUPLICATE_KEY');
   });
 
   it('refuses what has no single encoding', () => {
@@ -108,13 +119,3 @@ describe('deterministic CBOR', () => {
     expect(toHex(value)).toBe('01020304');
   });
 });
-
-/** cbor-x gives bigint and Buffer where this project has number and Uint8Array. */
-function normal(value: unknown): CborValue {
-  if (typeof value === 'bigint')
-    return value >= -9007199254740991n && value <= 9007199254740991n ? Number(value) : value;
-  if (value instanceof Uint8Array) return new Uint8Array(value);
-  if (Array.isArray(value)) return value.map(normal);
-  if (value instanceof Map) return new Map([...value].map(([key, item]) => [normal(key), normal(item)]));
-  return value as CborValue;
-}

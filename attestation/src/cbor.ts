@@ -1,9 +1,11 @@
 /**
  * Deterministic CBOR (RFC 8949 §4.2.1) over the subset this project uses: integers of 64 bits, byte and text strings,
- * arrays, maps, tags, booleans and null. No floats, no indefinite lengths, no undefined. A decoder that accepted two
- * encodings of one value would make digests and signatures ambiguous, so every other form is refused.
+ * arrays, maps, tag 18, booleans and null. cbor-x encodes and decodes; what it would let pass is refused around it: a
+ * scan admits only the subset before it decodes, and only the one encoding of the value after.
  */
-import { compareBytes, concatBytes, fromUtf8, utf8 } from './bytes.js';
+import { Decoder, Encoder, Tag } from 'cbor-x';
+import { compareBytes, equalBytes } from './bytes.js';
+import { scanCbor } from './cbor-scan.js';
 import { Rejection } from './errors.js';
 import { cborBytesMax, cborDepthMax } from './limits.js';
 
@@ -18,13 +20,17 @@ export type CborValue =
 
 export type CborMap = ReadonlyMap<CborValue, CborValue>;
 
+const options = { useRecords: false, mapsAsObjects: false, variableMapSize: true, tagUint8Array: false } as const;
+const encoder = new Encoder(options);
+const decoder = new Decoder(options);
+
 /**
  * The one encoding of a value: shortest heads, map entries ordered by their encoded keys.
  * @throws Rejection CBOR_NOT_ENCODABLE for floats, negative zero, integers beyond 64 bits, CBOR_DUPLICATE_KEY,
  *   CBOR_DEPTH, CBOR_SIZE
  */
 export function encodeCanonical(value: CborValue): Uint8Array {
-  const bytes = encodeValue(value, 0);
+  const bytes = encodeOnce(encodable(value, 'sorted', 0));
   checkSize(bytes);
   return bytes;
 }
@@ -34,16 +40,15 @@ export function encodeCanonical(value: CborValue): Uint8Array {
  * @throws Rejection CBOR_NOT_CANONICAL, CBOR_MALFORMED, CBOR_DUPLICATE_KEY, CBOR_DEPTH, CBOR_SIZE
  */
 export function decodeCanonical(bytes: Uint8Array): CborValue {
-  return decodeAll(bytes, 'canonical');
+  return decode(bytes, 'sorted');
 }
 
 /**
- * Decodes one item of another party's making: map order and head lengths are free, everything else is as strict:
- * definite lengths, no duplicate keys, no trailing bytes.
- * @throws Rejection CBOR_MALFORMED, CBOR_DUPLICATE_KEY, CBOR_DEPTH, CBOR_SIZE
+ * Decodes one item of another party's making: map order is free, everything else is as strict.
+ * @throws Rejection CBOR_NOT_CANONICAL, CBOR_MALFORMED, CBOR_DUPLICATE_KEY, CBOR_DEPTH, CBOR_SIZE
  */
 export function decodeForeign(bytes: Uint8Array): CborValue {
-  return decodeAll(bytes, 'foreign');
+  return decode(bytes, 'as-written');
 }
 
 export function isCborMap(value: CborValue): value is CborMap {
@@ -58,153 +63,67 @@ export function isCborArray(value: CborValue): value is readonly CborValue[] {
   return Array.isArray(value);
 }
 
-type Mode = 'canonical' | 'foreign';
+type Order = 'sorted' | 'as-written';
 
-interface Cursor {
-  readonly bytes: Uint8Array;
-  readonly mode: Mode;
-  offset: number;
+function decode(bytes: Uint8Array, order: Order): CborValue {
+  checkSize(bytes);
+  scanCbor(bytes);
+  const value = decoded(decoder.decode(bytes.slice()));
+  if (!equalBytes(encodeOnce(encodable(value, order, 0)), bytes)) {
+    refuse('CBOR_NOT_CANONICAL', 'map keys in the order of their encodings', 'another order');
+  }
+  return value;
 }
 
-function head(major: number, value: number | bigint): Uint8Array {
-  const n = BigInt(value);
-  const size = n < 24n ? 0 : n <= 0xffn ? 1 : n <= 0xffffn ? 2 : n <= 0xffffffffn ? 4 : 8;
-  if (size === 0) return Uint8Array.of((major << 5) | Number(n));
-  const out = new Uint8Array(1 + size);
-  out[0] = (major << 5) | (24 + Math.log2(size));
-  for (let i = 0; i < size; i++) out[size - i] = Number((n >> BigInt(8 * i)) & 0xffn);
-  return out;
+/** cbor-x hands out views of a buffer that it uses again, as it writes on its input's object when it decodes. */
+function encodeOnce(value: unknown): Uint8Array {
+  return Uint8Array.from(encoder.encode(value));
 }
 
-function encodeInteger(value: number | bigint): Uint8Array {
+/** From what cbor-x gives: plain byte arrays, our tags, small integers as numbers. */
+function decoded(value: unknown): CborValue {
+  if (value instanceof Uint8Array) return Uint8Array.from(value);
+  if (Array.isArray(value)) return value.map(decoded);
+  if (value instanceof Map) return new Map([...value].map(([key, item]) => [decoded(key), decoded(item)]));
+  if (value instanceof Tag) return { tag: value.tag, value: decoded(value.value) };
+  if (typeof value !== 'bigint') return value as CborValue;
+  return BigInt.asIntN(54, value) === value && Number.isSafeInteger(Number(value)) ? Number(value) : value;
+}
+
+/** To what cbor-x writes in shortest form: it would write integers of more than 32 bits as floats unless they are bigint. */
+function encodable(value: CborValue, order: Order, depth: number): unknown {
+  if (depth > cborDepthMax) refuse('CBOR_DEPTH', `nesting of at most ${cborDepthMax}`, 'more');
+  if (typeof value === 'number' || typeof value === 'bigint') return integer(value);
+  if (typeof value === 'string' || typeof value === 'boolean' || value === null) return value;
+  if (value instanceof Uint8Array) return value.constructor === Uint8Array ? value : Uint8Array.from(value);
+  if (isCborArray(value)) return value.map((item) => encodable(item, order, depth + 1));
+  if (isCborMap(value)) return mapEntries(value, order, depth);
+  if (isCborTag(value)) return new Tag(encodable(value.value, order, depth + 1), value.tag);
+  return refuse('CBOR_NOT_ENCODABLE', 'a value of the subset', typeof value);
+}
+
+function mapEntries(map: CborMap, order: Order, depth: number): Map<unknown, unknown> {
+  const entries = [...map].map(([key, item]) => {
+    const written = encodable(key, order, depth + 1);
+    return { key: written, item: encodable(item, order, depth + 1), bytes: encodeOnce(written) };
+  });
+  const sorted = [...entries].sort((a, b) => compareBytes(a.bytes, b.bytes));
+  for (let i = 1; i < sorted.length; i++) {
+    if (equalBytes(sorted[i - 1]!.bytes, sorted[i]!.bytes)) {
+      refuse('CBOR_DUPLICATE_KEY', 'distinct keys', 'the same key twice');
+    }
+  }
+  return new Map((order === 'sorted' ? sorted : entries).map(({ key, item }) => [key, item]));
+}
+
+function integer(value: number | bigint): number | bigint {
   if (typeof value === 'number' && (!Number.isSafeInteger(value) || Object.is(value, -0))) {
     refuse('CBOR_NOT_ENCODABLE', 'a safe integer', String(value));
   }
   const n = BigInt(value);
   if (n > 0xffffffffffffffffn || n < -0x10000000000000000n)
     refuse('CBOR_NOT_ENCODABLE', 'an integer of 64 bits', `${n}`);
-  return n >= 0n ? head(0, n) : head(1, -1n - n);
-}
-
-function encodeValue(value: CborValue, depth: number): Uint8Array {
-  if (depth > cborDepthMax) refuse('CBOR_DEPTH', `nesting of at most ${cborDepthMax}`, 'more');
-  if (typeof value === 'number' || typeof value === 'bigint') return encodeInteger(value);
-  if (typeof value === 'boolean') return Uint8Array.of(value ? 0xf5 : 0xf4);
-  if (value === null) return Uint8Array.of(0xf6);
-  if (typeof value === 'string') {
-    const text = utf8(value);
-    return concatBytes(head(3, text.length), text);
-  }
-  if (value instanceof Uint8Array) return concatBytes(head(2, value.length), value);
-  if (isCborArray(value)) {
-    return concatBytes(head(4, value.length), ...value.map((item) => encodeValue(item, depth + 1)));
-  }
-  if (isCborMap(value)) return encodeMap(value, depth);
-  if (isCborTag(value)) return concatBytes(head(6, value.tag), encodeValue(value.value, depth + 1));
-  return refuse('CBOR_NOT_ENCODABLE', 'a value of the subset', typeof value);
-}
-
-function encodeMap(map: CborMap, depth: number): Uint8Array {
-  const entries = [...map].map(([key, item]) => [encodeValue(key, depth + 1), encodeValue(item, depth + 1)] as const);
-  entries.sort((a, b) => compareBytes(a[0], b[0]));
-  for (let i = 1; i < entries.length; i++) {
-    if (compareBytes(entries[i - 1]![0], entries[i]![0]) === 0)
-      refuse('CBOR_DUPLICATE_KEY', 'distinct keys', 'the same key twice');
-  }
-  return concatBytes(head(5, entries.length), ...entries.flat());
-}
-
-function decodeAll(bytes: Uint8Array, mode: Mode): CborValue {
-  checkSize(bytes);
-  const cursor: Cursor = { bytes, mode, offset: 0 };
-  const value = decodeValue(cursor, 0);
-  if (cursor.offset !== bytes.length) {
-    refuse('CBOR_MALFORMED', 'one item', `${bytes.length - cursor.offset} trailing bytes`);
-  }
-  return value;
-}
-
-function decodeValue(cursor: Cursor, depth: number): CborValue {
-  if (depth > cborDepthMax) refuse('CBOR_DEPTH', `nesting of at most ${cborDepthMax}`, 'more');
-  const initial = take(cursor, 1)[0]!;
-  const major = initial >> 5;
-  const info = initial & 31;
-  if (major === 7) return decodeSimple(info);
-  const argument = decodeArgument(cursor, info);
-  switch (major) {
-    case 0:
-      return shorten(argument);
-    case 1:
-      return shorten(-1n - argument);
-    case 2:
-      return take(cursor, lengthOf(cursor, argument)).slice();
-    case 3:
-      return fromUtf8(take(cursor, lengthOf(cursor, argument)));
-    case 4:
-      return Array.from({ length: lengthOf(cursor, argument) }, () => decodeValue(cursor, depth + 1));
-    case 5:
-      return decodeMap(cursor, lengthOf(cursor, argument), depth);
-    default:
-      if (argument > 0xffffffffn) refuse('CBOR_MALFORMED', 'a tag below 2^32', `${argument}`);
-      return { tag: Number(argument), value: decodeValue(cursor, depth + 1) };
-  }
-}
-
-function decodeSimple(info: number): CborValue {
-  if (info === 20) return false;
-  if (info === 21) return true;
-  if (info === 22) return null;
-  return refuse('CBOR_MALFORMED', 'false, true or null', `simple value or float ${info}`);
-}
-
-function decodeArgument(cursor: Cursor, info: number): bigint {
-  if (info < 24) return BigInt(info);
-  if (info > 27) refuse('CBOR_MALFORMED', 'a definite length', `additional information ${info}`);
-  const size = 1 << (info - 24);
-  let value = 0n;
-  for (const byte of take(cursor, size)) value = (value << 8n) | BigInt(byte);
-  const smallest = size === 1 ? 24n : 1n << BigInt(4 * size);
-  if (cursor.mode === 'canonical' && value < smallest)
-    refuse('CBOR_NOT_CANONICAL', 'the shortest head', `${size} bytes for ${value}`);
-  return value;
-}
-
-function decodeMap(cursor: Cursor, size: number, depth: number): CborMap {
-  const map = new Map<CborValue, CborValue>();
-  const keys = new Set<string>();
-  let previous: Uint8Array | undefined;
-  for (let i = 0; i < size; i++) {
-    const start = cursor.offset;
-    const key = decodeValue(cursor, depth + 1);
-    const encoded =
-      cursor.mode === 'canonical' ? cursor.bytes.subarray(start, cursor.offset) : encodeValue(key, depth + 1);
-    const text = encoded.join();
-    if (keys.has(text)) refuse('CBOR_DUPLICATE_KEY', 'distinct keys', 'the same key twice');
-    keys.add(text);
-    if (cursor.mode === 'canonical' && previous !== undefined && compareBytes(previous, encoded) > 0) {
-      refuse('CBOR_NOT_CANONICAL', 'map keys in the order of their encodings', 'another order');
-    }
-    previous = encoded;
-    map.set(key, decodeValue(cursor, depth + 1));
-  }
-  return map;
-}
-
-/** A count or length can never exceed the bytes that are left: one byte per element at least. */
-function lengthOf(cursor: Cursor, argument: bigint): number {
-  const left = cursor.bytes.length - cursor.offset;
-  if (argument > BigInt(left)) refuse('CBOR_MALFORMED', `at most the ${left} bytes that are left`, `${argument}`);
-  return Number(argument);
-}
-
-function take(cursor: Cursor, size: number): Uint8Array {
-  if (cursor.offset + size > cursor.bytes.length) refuse('CBOR_MALFORMED', 'a complete item', 'the end of the input');
-  cursor.offset += size;
-  return cursor.bytes.subarray(cursor.offset - size, cursor.offset);
-}
-
-function shorten(value: bigint): number | bigint {
-  return value <= BigInt(Number.MAX_SAFE_INTEGER) && value >= BigInt(Number.MIN_SAFE_INTEGER) ? Number(value) : value;
+  return n <= 0xffffffffn && n >= -0x100000000n ? Number(n) : n;
 }
 
 function checkSize(bytes: Uint8Array): void {
