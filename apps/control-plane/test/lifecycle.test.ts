@@ -206,12 +206,13 @@ describe.each(engines.filter((engine) => engine === 'embedded' || serverUrl !== 
 
       const old = refOf(first);
       const delivery = await deliveryOf(test, job, [0, 1, 2]);
+      const late = await segment(job, 1);
       const calls: [string, () => Promise<unknown>][] = [
         ['attested', () => test.send(pattern.leaseAttested, { ...old, evidence })],
         ['keyed', () => test.send(pattern.leaseKeyed, { ...old, release: { release: {}, result: '' } })],
         ['running', () => test.send(pattern.leaseRunning, old)],
         ['progress', () => test.send(pattern.leaseProgress, { ...old, step: 3, of: 6 })],
-        ['checkpoint', () => test.send(pattern.leaseCheckpoint, { ...old, step: 4, ...(await segment(job, 1)), blob })],
+        ['checkpoint', () => test.send(pattern.leaseCheckpoint, { ...old, step: 4, ...late, blob })],
         ['deliver', () => test.send(pattern.leaseDeliver, { ...old, ...delivery })],
         ['fail', () => test.send(pattern.leaseFail, { ...old, code: 'X_Y_Z', detail: 'd', retry: true })],
       ];
