@@ -1,5 +1,5 @@
 /**
- * Deterministic CBOR (RFC 8949 §4.2.1) over the subset this project uses: integers of 64 bits, byte and text strings,
+ * Deterministic CBOR (RFC 8949 §4.2.1) over the subset this project uses: integers of −2^63 … 2^64 − 1, byte and text strings,
  * arrays, maps, tag 18, booleans and null. cbor-x encodes and decodes; what it would let pass is refused around it: a
  * scan admits only the subset before it decodes, and only the one encoding of the value after.
  */
@@ -26,7 +26,7 @@ const decoder = new Decoder(options);
 
 /**
  * The one encoding of a value: shortest heads, map entries ordered by their encoded keys.
- * @throws Rejection CBOR_NOT_ENCODABLE for floats, negative zero, integers beyond 64 bits, CBOR_DUPLICATE_KEY,
+ * @throws Rejection CBOR_NOT_ENCODABLE for floats, negative zero, integers out of range, CBOR_DUPLICATE_KEY,
  *   CBOR_DEPTH, CBOR_SIZE
  */
 export function encodeCanonical(value: CborValue): Uint8Array {
