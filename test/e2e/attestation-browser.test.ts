@@ -6,7 +6,7 @@ import { existsSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { createContext, runInContext } from 'node:vm';
 import { gzipSync } from 'node:zlib';
-import { buildSync } from 'esbuild';
+import { buildSync, type BuildOptions } from 'esbuild';
 import { chromium } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
 import { toBase64 } from '#attestation';
@@ -26,15 +26,14 @@ const browser = process.env['CHROMIUM'] ?? '/usr/bin/chromium';
 if (!existsSync(browser)) console.warn(`SKIPPED: no browser at ${browser}; set CHROMIUM`);
 
 function bundle(entry: string): string {
-  const options = {
+  const options: BuildOptions = {
     bundle: true,
     minify: true,
-    write: false,
     format: 'iife',
     platform: 'browser',
     conditions: ['source'],
-  } as const;
-  return buildSync({ ...options, entryPoints: [entry] }).outputFiles[0]!.text;
+  };
+  return buildSync({ ...options, write: false, entryPoints: [entry] }).outputFiles[0]!.text;
 }
 
 describe.skipIf(samples.length === 0)('the browser bundle of the verifier', () => {

@@ -7,7 +7,7 @@ import { openChecks, tierOf } from '../appraisal/checks.js';
 import type { CheckRule } from '../appraisal/checks.js';
 import { Rejection } from '../errors.js';
 import { ecdsaFromDer, verifySignature } from '../signatures.js';
-import { parseSnpReport } from '../snp/abi.js';
+import type { SnpReport } from '../snp/abi.js';
 import { appraiseSnp, neutralSnpPolicy } from '../snp/appraise.js';
 import { checkHclBinding, parseHclReport } from '../snp/hcl.js';
 import { launchDigest } from '../snp/launch-digest.js';
@@ -33,7 +33,7 @@ async function runReport(entry: SampleEntry): Promise<SampleVerdict> {
   const verified = await verifySnp({ report, certificates: [...(leaf ? [leaf] : []), ...anchors], crls, at: entry.at });
   const checks = [
     ...verified.checks,
-    ...(await hclChecks(entry)),
+    ...(await hclChecks(entry, verified.claims?.report)),
     ...(verified.claims ? appraiseSnp(verified.claims, neutralSnpPolicy, entry.at) : []),
   ];
   const authentic = verified.authenticity === 'authentic' && checks.every(({ status }) => status !== 'forged');
@@ -43,17 +43,22 @@ async function runReport(entry: SampleEntry): Promise<SampleVerdict> {
 const source = 'attestation SPEC §7';
 const identity: CheckRule = { claim: 'instance-identity', expected: '', rule: '', source, action: 'do not use it' };
 
-async function hclChecks(entry: SampleEntry) {
-  const bytes = entry.files.get('hclReport');
+const hclRules = {
+  HCL_REPORT_DATA: { ...identity, expected: 'SHA-256 of the claims', rule: 'REPORT_DATA covers the runtime claims.' },
+};
+
+/** The paravisor's claims under the report that was verified. */
+async function hclChecks({ files }: SampleEntry, report: SnpReport | undefined) {
+  const bytes = files.get('hclReport');
   if (bytes === undefined) return [];
-  const book = openChecks({
-    HCL_REPORT_DATA: { ...identity, expected: 'SHA-256 of the claims', rule: 'REPORT_DATA covers the runtime claims.' },
-  });
-  await book.attempt('HCL_REPORT_DATA', () => {
-    const hcl = parseHclReport(bytes);
-    checkHclBinding(hcl, parseSnpReport(hcl.report).reportData);
-    return `${hcl.runtimeClaims.length} bytes of claims`;
-  });
+  const book = openChecks(hclRules);
+  if (report !== undefined) {
+    await book.attempt('HCL_REPORT_DATA', () => {
+      const hcl = parseHclReport(bytes);
+      checkHclBinding(hcl, report.reportData);
+      return `${hcl.runtimeClaims.length} bytes of claims`;
+    });
+  }
   return book.checks();
 }
 
