@@ -121,8 +121,7 @@ function integer(value: number | bigint): number | bigint {
     refuse('CBOR_NOT_ENCODABLE', 'a safe integer', String(value));
   }
   const n = BigInt(value);
-  if (n > 0xffffffffffffffffn || n < -0x10000000000000000n)
-    refuse('CBOR_NOT_ENCODABLE', 'an integer of 64 bits', `${n}`);
+  if (n > 0xffffffffffffffffn || n < -0x8000000000000000n) refuse('CBOR_NOT_ENCODABLE', '−2^63 … 2^64 − 1', `${n}`);
   return n <= 0xffffffffn && n >= -0x100000000n ? Number(n) : n;
 }
 
