@@ -27,3 +27,14 @@ it.skipIf(vlek === undefined)('a VLEK report falls with its certificate', async 
   expect(later).toMatchObject({ authentic: false, appraisal: 'contraindicated' });
   expect(later.codes).toContain('X509_PATH_EXPIRED');
 });
+
+const hcl = samples.find(({ files }) => files.has('hclReport'));
+const other = samples.find(({ id }) => id === 'milan-v2-vcek-azure');
+it.skipIf(hcl === undefined || other === undefined)(
+  'claims of one paravisor do not pass under the report of another',
+  async () => {
+    const files = new Map([...other!.files, ['hclReport', hcl!.files.get('hclReport')!]]);
+    const report = await runSample({ ...other!, files });
+    expect(report).toMatchObject({ authentic: false, appraisal: 'contraindicated', codes: ['HCL_REPORT_DATA'] });
+  },
+);
