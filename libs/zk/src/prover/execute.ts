@@ -141,10 +141,31 @@ function guard(state: StepState, value: number, bits: number, tensor: string): v
   }
 }
 
-/** Σ_k of rows of `input` weighed by a column of weights, for one unit: adds into `out`. */
-function accumulate(out: Float64Array, input: Float64Array, at: number, weight: number): void {
+/** out[b] += weight·input[at + b]. */
+function accumulate(
+  out: Float64Array,
+  outAt: number,
+  input: Float64Array,
+  at: number,
+  weight: number,
+  B: number,
+): void {
   if (weight === 0) return;
-  for (let b = 0; b < out.length; b++) out[b] = out[b]! + weight * input[at + b]!;
+  for (let b = 0; b < B; b++) out[outAt + b] = out[outAt + b]! + weight * input[at + b]!;
+}
+
+/** Σ_b a[b]·g[b] in four chains: exact in any order (fixed-point §10). */
+function dot(a: Float64Array, atA: number, g: Float64Array, atG: number, B: number): number {
+  let [s0, s1, s2, s3] = [0, 0, 0, 0];
+  let b = 0;
+  for (; b + 3 < B; b += 4) {
+    s0 += a[atA + b]! * g[atG + b]!;
+    s1 += a[atA + b + 1]! * g[atG + b + 1]!;
+    s2 += a[atA + b + 2]! * g[atG + b + 2]!;
+    s3 += a[atA + b + 3]! * g[atG + b + 3]!;
+  }
+  for (; b < B; b++) s0 += a[atA + b]! * g[atG + b]!;
+  return s0 + s1 + s2 + s3;
 }
 
 function forward(state: StepState, scale: LayerScale): void {
@@ -161,12 +182,13 @@ function forward(state: StepState, scale: LayerScale): void {
   const named = (name: string) => block(state, columns.witness, isLast ? name : `${name}${layer}`, layer);
   const [high, low, A, M] = isLast ? [named('hL')] : [named('h'), named('l'), named('A'), named('M')];
   const Y = block(state, columns.virtual, `Y${layer}`, layer);
+  for (let o = 0; o < units; o++) Z.data.fill(bias[o]! * 2 ** (2 * scale.aIn), Z.at(o), Z.at(o) + B);
+  for (let i = 0; i < inputs; i++) {
+    for (let o = 0; o < units; o++) accumulate(Z.data, Z.at(o), input.data, input.at(i), W[i * width + o]!, B);
+  }
   for (let o = 0; o < units; o++) {
-    const sum = Z.data.subarray(Z.at(o), Z.at(o) + B);
-    sum.fill(bias[o]! * 2 ** (2 * scale.aIn));
-    for (let i = 0; i < inputs; i++) accumulate(sum, input.data, input.at(i), W[i * width + o]!);
     for (let b = 0; b < B; b++) {
-      const rounded = sum[b]! + 2 ** (s - 1);
+      const rounded = Z.data[Z.at(o) + b]! + 2 ** (s - 1);
       const y = Math.floor(rounded / 2 ** s);
       guard(state, y, 16, `Y${layer}`);
       const rest = rounded - y * 2 ** s;
@@ -233,10 +255,9 @@ function backward(state: StepState, scale: LayerScale): void {
   const [M, out, high] = [named(columns.witness, 'M'), named(columns.witness, 'G'), named(columns.witness, 'hp')];
   const [H, masked] = [named(columns.virtual, 'H'), named(columns.virtual, 'MH')];
   for (let i = 0; i < 2 ** shape.widthVars[below]!; i++) {
-    const sum = H.data.subarray(H.at(i), H.at(i) + B);
-    for (let o = 0; o < outputs; o++) accumulate(sum, G.data, G.at(o), W[i * width + o]!);
+    for (let o = 0; o < outputs; o++) accumulate(H.data, H.at(i), G.data, G.at(o), W[i * width + o]!, B);
     for (let b = 0; b < B; b++) {
-      const product = M.data[M.at(i) + b]! * sum[b]!;
+      const product = M.data[M.at(i) + b]! * H.data[H.at(i) + b]!;
       masked.data[masked.at(i) + b] = product;
       const rounded = product + 2 ** (s - 1);
       const value = Math.floor(rounded / 2 ** s);
@@ -260,11 +281,11 @@ function update(state: StepState, scale: LayerScale, weights: Columns): void {
     let total = 0;
     for (let b = 0; b < B; b++) total += G.data[G.at(o) + b]!;
     bias[o] = within(state, bias[o]! - size * total, biasBits, `b${layer}`);
-    for (let i = 0; i < inputs; i++) {
-      let sum = 0;
-      const [atA, atG] = [A.at(i), G.at(o)];
-      for (let b = 0; b < B; b++) sum += A.data[atA + b]! * G.data[atG + b]!;
-      W[i * width + o] = within(state, W[i * width + o]! - size * sum, weightBits, `W${layer}`);
+  }
+  for (let i = 0; i < inputs; i++) {
+    for (let o = 0; o < outputs; o++) {
+      const gradient = dot(A.data, A.at(i), G.data, G.at(o), B);
+      W[i * width + o] = within(state, W[i * width + o]! - size * gradient, weightBits, `W${layer}`);
     }
   }
 }
