@@ -7,6 +7,7 @@ import { createTestDatabase, type TestDatabase } from './test-database.js';
 import {
   acquire,
   advanceTo,
+  capabilities,
   checkpoint,
   confirm,
   deliveryOf,
@@ -278,6 +279,30 @@ describe.each(engines.filter((engine) => engine === 'embedded' || serverUrl !== 
       const answer = await test.send(pattern.leaseAttested, { ...refOf(grant), evidence: refused });
       expect(answer).toMatchObject({ tier: 'contraindicated', checks: [{ code: 'TEST_DEBUG', status: 'refused' }] });
       expect(await stateOf(test, job)).toMatchObject({ state: 'refused', code: 'TEST_DEBUG' });
+    });
+
+    it('whose evidence is refused goes to another node, and never back to the same', async () => {
+      const second = await register(test, 'second');
+      const job = await submitFunded(test);
+      const grant = await acquire(test, nodeId);
+      const refused = Buffer.from('refused').toString('base64');
+      await test.send(pattern.leaseAttested, { ...refOf(grant), evidence: refused });
+      expect(await stateOf(test, job)).toMatchObject({ state: 'submitted', code: 'TEST_DEBUG', attempt: 2 });
+      expect(await test.send(pattern.leaseAcquire, { nodeId, waitMs: 0 })).toBeNull();
+      const again = await acquire(test, second);
+      await test.send(pattern.leaseAttested, { ...refOf(again), evidence: refused });
+      expect(await stateOf(test, job)).toMatchObject({ state: 'refused', code: 'TEST_DEBUG', attempt: 2 });
+    });
+
+    it('is given only to the provider that the terms name', async () => {
+      const other = { name: 'elsewhere', provider: `0x${'99'.repeat(20)}`, capabilities };
+      const { nodeId: elsewhere } = await test.send<{ nodeId: string }>(pattern.nodeRegister, other);
+      const job = await submitFunded(test);
+      expect(await test.send(pattern.leaseAcquire, { nodeId: elsewhere, waitMs: 0 })).toBeNull();
+      await test.as('client').post(`/v1/jobs/${job.jobId}/cancel`, {}).expect(200);
+      const anyone = await submitFunded(test, { terms: { provider: new Uint8Array(20) } });
+      expect((await acquire(test, elsewhere)).job.jobId).toBe(anyone.jobId);
+      await test.as('client').post(`/v1/jobs/${anyone.jobId}/cancel`, {}).expect(200);
     });
 
     it('is not given to two of many that ask at once', async () => {

@@ -92,13 +92,15 @@ export class LeaseBook {
     await manager.update(Lease, { id: lease.id }, ended);
   }
 
-  /** True while another node that was not refused for this job is there to take it. */
+  /** True while another node is there that could take the job and was not refused for it. */
   async hasOtherNode(manager: EntityManager, job: Job): Promise<boolean> {
-    return manager
+    const query = manager
       .createQueryBuilder(NodeRecord, 'n')
       .where('n.last_seen_at > :since', { since: this.nodes.onlineSince() })
-      .andWhere(notRefused, { jobId: job.id })
-      .getExists();
+      .andWhere(notRefused, { jobId: job.id });
+    if (job.provider !== zeroAddress) query.andWhere('n.provider = :provider', { provider: job.provider });
+    if (job.assurance !== 'zk') query.andWhere(`n.capabilities ->> 'tee' <> 'none'`);
+    return query.getExists();
   }
 
   private nextJob(manager: EntityManager, node: NodeRecord): Promise<Job | null> {

@@ -72,6 +72,7 @@ export class TrainingReports {
         createdAt: this.clock.now(),
       });
       await this.leases.close(manager, lease, 'done', null);
+      await this.journal.record(manager, job.id, 'delivery', { timings: message.timings });
       await this.journal.apply(manager, job, 'deliver', actor(principal), { leaseId: null });
       await this.projection.project(manager, job);
       return {};
