@@ -3,8 +3,10 @@ import { Command, CommanderError } from 'commander';
 import { addBundleCommands } from './commands/bundle.js';
 import { addDatasetCommands } from './commands/dataset.js';
 import { addDemoCommand } from './commands/demo.js';
+import { addEvidenceCommands } from './commands/evidence.js';
 import { addJobCommands } from './commands/job.js';
 import { addNodeCommands } from './commands/node.js';
+import { addPolicyCommands } from './commands/policy.js';
 import { addTrainCommand } from './commands/train.js';
 import { addUpCommand } from './commands/up.js';
 import { reportFailure } from './output.js';
@@ -21,6 +23,8 @@ addJobCommands(program);
 addNodeCommands(program);
 addTrainCommand(program);
 addBundleCommands(program);
+addEvidenceCommands(program);
+addPolicyCommands(program);
 
 try {
   await program.parseAsync();

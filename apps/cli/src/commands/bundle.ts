@@ -1,7 +1,8 @@
 /** `veritrain bundle verify`. */
 import { InvalidArgumentError, type Command } from 'commander';
-import type { BundleVerdict, Check } from '#attestation';
+import type { BundleVerdict } from '#attestation';
 import { verifyBundleFile } from '../bundle/verify.js';
+import { checkLines } from '../checks.js';
 import { printResult, table, type OutputOptions } from '../output.js';
 
 interface VerifyCommandOptions extends OutputOptions {
@@ -40,21 +41,7 @@ function verdictJson(verdict: BundleVerdict): Record<string, unknown> {
   return { tier, simulated, jobId, escrowId, datasetRoot, result, steps, checks, transactions };
 }
 
-const marks: Readonly<Record<Check['status'], string>> = {
-  met: '✓',
-  warned: '!',
-  refused: '✗',
-  forged: '✗',
-  missing: '?',
-  'not-checked': '–',
-};
-
 function readable(verdict: BundleVerdict): string {
-  const lines = verdict.checks.map(
-    ({ status, code, rule, got, expected, action }) =>
-      `${marks[status]} ${code}: ${rule}` +
-      (status === 'met' ? '' : `\n    ${status}; expected ${expected}, got ${got}${action && `\n    ${action}`}`),
-  );
   const head = table([
     ['verdict', verdict.tier],
     ['hardware', verdict.simulated ? 'SIMULATED: this shows the software, not a machine' : 'as attested'],
@@ -63,5 +50,5 @@ function readable(verdict: BundleVerdict): string {
     ['result', verdict.result],
     ['steps', String(verdict.steps)],
   ]);
-  return `${lines.join('\n')}\n\n${head}`;
+  return `${checkLines(verdict.checks)}\n\n${head}`;
 }

@@ -5,11 +5,11 @@
 import { join, resolve } from 'node:path';
 import { Rejection, type Check } from '#attestation';
 import { canonicalManifest, floatOnnx } from '#libs/step';
-import { createApi } from '../api.js';
+import { createApi, type ServerEvent } from '../api.js';
 import { sealFiles } from '../dataset/seal-files.js';
 import { readBytes, writeWhole } from '../files.js';
 import { eventLine } from '../job/event-line.js';
-import { followJob, type JobView } from '../job/follow.js';
+import { followJob } from '../job/follow.js';
 import { fetchResult } from '../job/result.js';
 import { submitJob } from '../job/submit.js';
 import { readPolicy } from '../policy.js';
@@ -71,9 +71,12 @@ export async function runDemo(options: { readonly folder: string; readonly epoch
         api,
       ),
     );
-    await phases.run('train', () =>
-      followJob(jobId, api, (event) => phases.show(eventLine(event)), ['delivered', 'settled']),
-    );
+    let timings: Readonly<Record<string, number>> = {};
+    const watch = (event: ServerEvent): void => {
+      if (event.type === 'delivery') timings = (event.data as { timings: typeof timings }).timings;
+      else phases.show(eventLine(event));
+    };
+    await phases.run('train', () => followJob(jobId, api, watch, ['delivered', 'settled']));
     const policy = readPolicy(profile.policy);
     const result = await phases.run('settle', () => fetchResult(jobId, profile, policy.policy, api));
     const files = { bundle: join(home, 'job.vtb'), model: join(home, 'model.onnx') };
@@ -83,8 +86,7 @@ export async function runDemo(options: { readonly folder: string; readonly epoch
       const verdict = await verifyBundleFile(files.bundle, { policy: profile.policy });
       const { images, labels } = testSet();
       const testAccuracy = await accuracyOf(readBytes(files.model, 2 ** 28), images, labels);
-      const { timings } = await api.get<JobView>(`jobs/${jobId}`);
-      const enclave = enclaveTimings(phases.seconds.seal ?? 0, timings ?? {});
+      const enclave = enclaveTimings(phases.seconds.seal ?? 0, timings);
       demand(
         testAccuracy >= accuracyMin || options.epochs < 10,
         'DEMO_ACCURACY',

@@ -20,8 +20,6 @@ export interface JobView {
     readonly samplesPerSecond: number | null;
   } | null;
   readonly settlementTransaction: string | null;
-  /** Seconds by phase, as the node reported them at delivery. */
-  readonly timings: Readonly<Record<string, number>> | null;
   readonly createdAt: string;
   readonly updatedAt: string;
 }
