@@ -9,8 +9,9 @@ import type { KeyBinding } from '../key-binding.js';
 import { gpusMax } from '../limits.js';
 import type { Check, Tier } from './checks.js';
 import { judgeSession, readGuestClaims } from './composite.js';
+import type { Parts } from './composite.js';
 import { documentDigest } from './document.js';
-import type { CompositeEvidence, CpuEvidence, Endorsements, Evidence, GpuEvidence } from './evidence.js';
+import type { CpuEvidence, Endorsements, Evidence } from './evidence.js';
 import { checkPolicy } from './policy.js';
 import type { AppraisalPolicy } from './policy.js';
 import { withReferenceValues } from './reference-values.js';
@@ -64,7 +65,8 @@ export async function appraise(request: AppraisalRequest): Promise<AttestationRe
   checkPolicy(request.policy);
   const policy =
     referenceValues === undefined ? request.policy : withReferenceValues(request.policy, referenceValues, at);
-  const { cpu, gpus, session } = split(request.evidence);
+  const parts = split(request.evidence);
+  const { cpu, gpus, session } = parts;
   if (gpus.length > gpusMax) {
     throw new Rejection('EVIDENCE_GPU_COUNT', {
       expected: `at most ${gpusMax}`,
@@ -79,8 +81,7 @@ export async function appraise(request: AppraisalRequest): Promise<AttestationRe
   const mode = statedMode(session);
   const judgedGpus: JudgedGpu[] = [];
   for (const [index, gpu] of gpus.entries()) judgedGpus.push(await judgeGpu(`gpu-${index}`, gpu, circumstances, mode));
-  const composite = { kind: 'composite', cpu: cpu!, gpus, ...(session && { session }) } as const;
-  const together = await judgeSession(composite, judgedCpu, judgedGpus, {
+  const together = await judgeSession(parts, judgedCpu, judgedGpus, {
     policy,
     at,
     ...(request.nonce && { nonce: request.nonce }),
@@ -95,12 +96,6 @@ const order: readonly Tier[] = ['contraindicated', 'none', 'warning', 'affirming
 
 export function weakestTier(tiers: readonly Tier[]): Tier {
   return order.find((tier) => tiers.includes(tier)) ?? 'none';
-}
-
-interface Parts {
-  readonly cpu?: CpuEvidence;
-  readonly gpus: readonly GpuEvidence[];
-  readonly session?: CompositeEvidence['session'];
 }
 
 function split(evidence: Evidence): Parts {

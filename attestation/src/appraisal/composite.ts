@@ -11,7 +11,7 @@ import type { GpuMode } from '../nvidia/mode.js';
 import { record } from '../shape.js';
 import { openChecks, tierOf } from './checks.js';
 import type { CheckBook, CheckRule } from './checks.js';
-import type { CompositeEvidence, SessionBinding } from './evidence.js';
+import type { CompositeEvidence, CpuEvidence, SessionBinding } from './evidence.js';
 import type { AppraisalPolicy } from './policy.js';
 import type { JudgedCpu, JudgedGpu, Submodule } from './submodules.js';
 
@@ -74,8 +74,13 @@ export function readGuestClaims(session: SessionBinding | undefined): GpuMode | 
   return claimsField(decodeCanonical(session.claims), 'claims').gpu;
 }
 
+/** A composite, or one device on its own. */
+export interface Parts extends Pick<CompositeEvidence, 'gpus' | 'session'> {
+  readonly cpu?: CpuEvidence;
+}
+
 export async function judgeSession(
-  evidence: CompositeEvidence,
+  evidence: Parts,
   cpu: JudgedCpu | undefined,
   gpus: readonly JudgedGpu[],
   expected: SessionExpectation,
@@ -96,7 +101,8 @@ export async function judgeSession(
     book.settle('EVIDENCE_KIND', accepted ? 'met' : 'refused', cpu?.kind ?? 'no CPU evidence', kinds.join(', '));
   }
   await settleFreshness(book, evidence, cpu, expected);
-  if (gpus.length === 0) book.drop('COMPOSITE_UNBOUND');
+  // A GPU on its own claims no machine, so there is nothing that it could be bound to.
+  if (gpus.length === 0 || evidence.cpu === undefined) book.drop('COMPOSITE_UNBOUND');
   else settleBinding(book, evidence.session, cpu, gpus);
   settleDevices(book, evidence, gpus, expected);
   const checks = book.checks();
@@ -112,7 +118,7 @@ export async function judgeSession(
 
 async function settleFreshness(
   book: Book,
-  { gpus, session }: CompositeEvidence,
+  { gpus, session }: Parts,
   cpu: JudgedCpu | undefined,
   { policy, nonce, reportData: stated }: SessionExpectation,
 ): Promise<void> {
@@ -163,7 +169,7 @@ function settleBinding(
 
 function settleDevices(
   book: Book,
-  { session }: CompositeEvidence,
+  { session }: Parts,
   gpus: readonly JudgedGpu[],
   { policy, devicesInUse }: SessionExpectation,
 ): void {
