@@ -1,0 +1,215 @@
+/** `veritrain evidence verify-samples | verify | show | measure`. */
+import { InvalidArgumentError, Option, type Command } from 'commander';
+import { CodedError, ConfigurationError, fromHex, neutralPolicy, type AppraisalComparison } from '#attestation';
+import { checkLines } from '../checks.js';
+import { evidenceBytesMax, evidenceKinds, kindOf, type FileKind } from '../evidence/kind.js';
+import { readEndorsements, readPieces, type MaterialFiles } from '../evidence/material.js';
+import { measureGuest, type GuestFiles } from '../evidence/measure.js';
+import { verifySamples, type JudgedSample } from '../evidence/samples.js';
+import { showEvidence, type FieldRow, type Section } from '../evidence/show.js';
+import { appraiseFiles, type EvidenceVerdict } from '../evidence/verify.js';
+import { readBytes } from '../files.js';
+import { printResult, table, type OutputOptions } from '../output.js';
+import { readPolicy } from '../policy.js';
+import { unixSeconds } from './bundle.js';
+
+export function addEvidenceCommands(program: Command): void {
+  const evidence = program.command('evidence').description('evidence of hardware: verify, show, measure');
+  addSamples(evidence);
+  addVerify(evidence);
+  addShow(evidence);
+  addMeasure(evidence);
+}
+
+function addSamples(evidence: Command): void {
+  evidence
+    .command('verify-samples')
+    .argument('<folder>', 'folders of samples: manifest.json, files, anchors/')
+    .description('verify every sample below a folder at its own time, with its own anchors, under the neutral policy')
+    .option('--json', 'print one JSON document')
+    .action(async (folder: string, options: OutputOptions) => {
+      const report = await verifySamples(folder, clock());
+      printResult(options, report, () => {
+        const { samples, compared, unexpected } = report.counts;
+        const count = `${samples} samples, ${compared} with an expected verdict, ${unexpected} with another one`;
+        return `${table(report.samples.map(sampleLine))}\n\n${count}`;
+      });
+      if (!report.ok) process.exitCode = 1;
+    });
+}
+
+const shownCodesMax = 5;
+
+function sampleLine(sample: JudgedSample): readonly [string, string] {
+  const { id, vendor, authentic, appraisal, codes, expected, asExpected } = sample;
+  const mark = asExpected === null ? '–' : asExpected ? '✓' : '✗';
+  const verdict = `${authentic ? 'authentic' : 'not authentic'}, ${appraisal ?? 'not appraised'}`;
+  const wanted =
+    asExpected === false && expected !== null
+      ? `; expected ${expected.authentic === false ? 'not authentic' : 'authentic'}, ${expected.appraisal ?? 'any'}`
+      : '';
+  const shown = codes.slice(0, shownCodesMax).join(' ');
+  const more = codes.length > shownCodesMax ? ` and ${codes.length - shownCodesMax} more` : '';
+  return [`${mark} ${vendor ?? 'unknown'} ${id}`, `${verdict}${wanted}  ${shown}${more}`];
+}
+
+interface VerifyOptions extends OutputOptions, MaterialFiles {
+  readonly report: string;
+  readonly kind?: FileKind;
+  readonly policy?: string;
+  readonly nonce?: Uint8Array;
+  readonly at?: number;
+  readonly andAt?: number;
+}
+
+const kindOption = () =>
+  new Option('--kind <kind>', 'what the file is, where its bytes do not tell').choices(evidenceKinds);
+
+function addVerify(evidence: Command): void {
+  const many = (path: string, before: readonly string[]): readonly string[] => [...before, path];
+  evidence
+    .command('verify')
+    .description('verify and appraise one file of evidence offline and explain every check')
+    .requiredOption('--report <file>', 'SNP report, NVIDIA report or JSON evidence, TDX or SGX quote, Nitro document')
+    .option('--cert <file>', 'certificates, PEM or DER; a GPU’s chain leaf first; repeat it', many, [])
+    .option('--rim <file>', 'NVIDIA reference manifest; repeat it', many, [])
+    .option('--crl <file>', 'revocation list, DER or PEM; repeat it', many, [])
+    .option('--ocsp <file>', 'OCSP answer, DER; repeat it', many, [])
+    .option('--collateral <file>', 'Intel collateral as one JSON document')
+    .option('--policy <file>', 'appraisal policy; else the neutral one')
+    .option('--nonce <hex>', 'what the evidence must answer; in REPORT_DATA filled up with zeros', hexBytes)
+    .option('--at <unix>', 'judge as of this time; else as of now, by the clock of this machine', unixSeconds)
+    .option('--and-at <unix>', 'judge as of this time too and say what differs; --at alone decides', unixSeconds)
+    .addOption(kindOption())
+    .option('--json', 'print one JSON document')
+    .action(async (options: VerifyOptions) => {
+      const verdict = await verifyFile(options);
+      const atSource = options.at === undefined ? 'clock' : 'argument';
+      printResult(options, { atSource, ...verdict }, () => readable(verdict, atSource));
+      if (!verdict.ok) process.exitCode = 1;
+    });
+}
+
+function verifyFile(options: VerifyOptions): Promise<EvidenceVerdict> {
+  const bytes = readBytes(options.report, evidenceBytesMax);
+  const kind = options.kind ?? kindOf(bytes);
+  return appraiseFiles({
+    kind,
+    pieces: readPieces(bytes, kind, readEndorsements(options)),
+    policy: options.policy === undefined ? neutralPolicy : readPolicy(options.policy).policy,
+    at: options.at ?? clock(),
+    ...(options.nonce && { nonce: options.nonce }),
+    ...(options.andAt !== undefined && { andAt: options.andAt }),
+  });
+}
+
+function readable(verdict: EvidenceVerdict, atSource: string): string {
+  const head = table([
+    ['evidence', verdict.kind],
+    ['authentic', verdict.authentic ? 'yes' : 'no'],
+    ['appraisal', verdict.appraisal],
+    ['policy', `${verdict.policy.id} ${verdict.policy.digest}`],
+    ['as of', `${isoTime(verdict.at)} (${atSource === 'clock' ? 'now, by this machine’s clock' : 'as asked'})`],
+  ]);
+  const compared = (verdict.comparisons ?? []).map(comparisonLines).join('\n\n');
+  return [checkLines(verdict.checks), head, ...(compared ? [compared] : [])].join('\n\n');
+}
+
+function comparisonLines({ before, after, differences }: AppraisalComparison): string {
+  const lines = differences.map(
+    ({ submodule, rule, cause, before: old, after: now }) =>
+      `${submodule}: ${rule}\n    ${old?.status ?? 'absent'} → ${now?.status ?? 'absent'} (${cause}): ${now?.got ?? ''}`,
+  );
+  const head = `${before.tier} as of ${isoTime(before.at)}, ${after.tier} as of ${isoTime(after.at)}`;
+  return [head, ...(lines.length === 0 ? ['no check differs'] : lines)].join('\n');
+}
+
+function addShow(evidence: Command): void {
+  evidence
+    .command('show')
+    .argument('<file>', 'a file of evidence')
+    .description('show every field with name and offset; judges nothing')
+    .addOption(kindOption())
+    .option('--json', 'print one JSON document')
+    .action((file: string, options: OutputOptions & { kind?: FileKind }) => {
+      const bytes = readBytes(file, evidenceBytesMax);
+      const kind = options.kind ?? kindOf(bytes);
+      const sections = showEvidence(bytes, kind);
+      printResult(options, { kind, bytes: bytes.length, sections }, () => sections.map(sectionText).join('\n\n'));
+    });
+}
+
+const shownHexMax = 128;
+
+function sectionText({ title, fields }: Section): string {
+  const width = Math.max(...fields.map(({ name }) => name.length));
+  const line = ({ name, offset, size, value, meaning }: FieldRow): string => {
+    const short = value.length > shownHexMax ? `${value.slice(0, shownHexMax)}…` : value;
+    const hex = `0x${offset.toString(16).padStart(4, '0')}`;
+    return `${hex} ${`${size}`.padStart(5)}  ${name.padEnd(width)}  ${short}${meaning ? `  (${meaning.slice(0, 400)})` : ''}`;
+  };
+  return [`${title}\noffset  size  field`, ...fields.map(line)].join('\n');
+}
+
+function addMeasure(evidence: Command): void {
+  evidence
+    .command('measure')
+    .description('compute the SEV-SNP launch digest of a guest from its published parts')
+    .requiredOption('--ovmf <file>', 'firmware')
+    .option('--ovmf-digest <hex>', 'digest of the firmware pages, where --ovmf is only the end of the image', hexBytes)
+    .option('--kernel <file>', 'kernel, for direct boot')
+    .option('--initrd <file>', 'initial RAM disk')
+    .option('--append <text>', 'kernel command line')
+    .requiredOption('--vcpus <n>', 'virtual CPUs', wholeNumber)
+    .option('--vcpu-type <type>', 'CPU model of QEMU', 'EPYC-Milan')
+    .addOption(new Option('--vmm <vmm>', 'hypervisor').choices(['QEMU', 'ec2', 'gce']).default('QEMU'))
+    .option('--guest-features <hex>', 'SEV_FEATURES of the guest', featureBits, 1n)
+    .option('--report <file>', 'hold the MEASUREMENT of this report against the digest')
+    .option('--json', 'print one JSON document')
+    .action((options: GuestFiles & OutputOptions) => {
+      if (options.kernel === undefined && (options.initrd ?? options.append) !== undefined) {
+        throw new ConfigurationError('MEASURE_ARGUMENTS', {
+          expected: '--kernel beside --initrd and --append',
+          got: 'no kernel',
+          rule: 'arguments of this command',
+        });
+      }
+      const measured = measureGuest(options);
+      printResult(options, measured, () =>
+        table([
+          ['measurement', measured.measurement],
+          ...(measured.report
+            ? [['report', measured.report.equal ? 'the same' : measured.report.measurement] as const]
+            : []),
+        ]),
+      );
+      if (measured.report?.equal === false) process.exitCode = 1;
+    });
+}
+
+function clock(): number {
+  return Math.floor(Date.now() / 1000);
+}
+
+function isoTime(unix: number): string {
+  return new Date(unix * 1000).toISOString();
+}
+
+function hexBytes(text: string): Uint8Array {
+  try {
+    return fromHex(text);
+  } catch (error) {
+    if (error instanceof CodedError) throw new InvalidArgumentError('hexadecimal bytes');
+    throw error;
+  }
+}
+
+function wholeNumber(text: string): number {
+  if (!/^\d{1,9}$/.test(text)) throw new InvalidArgumentError('a whole number');
+  return Number(text);
+}
+
+function featureBits(text: string): bigint {
+  if (!/^(0x[0-9a-f]{1,16}|\d{1,18})$/i.test(text)) throw new InvalidArgumentError('a number, for example 0x1');
+  return BigInt(text);
+}

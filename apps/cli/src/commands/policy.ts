@@ -1,0 +1,83 @@
+/** `veritrain policy check | sign | verify | schema`. */
+import { InvalidArgumentError, type Command } from 'commander';
+import {
+  documentDigest,
+  ed25519Signer,
+  fromHex,
+  policyJsonSchema,
+  signPolicy,
+  toHex,
+  verifyPolicy,
+  type AppraisalPolicy,
+} from '#attestation';
+import * as ed25519 from '@noble/ed25519';
+import { readBytes, writeWhole } from '../files.js';
+import { printResult, table, type OutputOptions } from '../output.js';
+import { readPolicy } from '../policy.js';
+import { readSecret } from '../secrets.js';
+
+const signedBytesMax = 1024 * 1024;
+
+export function addPolicyCommands(program: Command): void {
+  const policy = program.command('policy').description('appraisal policies');
+  policy
+    .command('check')
+    .argument('<file>', 'a policy as JSON')
+    .description('read a policy strictly and print its digest')
+    .option('--json', 'print one JSON document')
+    .action((file: string, options: OutputOptions) => {
+      const summary = summaryOf(readPolicy(file).policy);
+      printResult(options, { ok: true, ...summary }, () => table(Object.entries(summary)));
+    });
+  addSign(policy);
+  policy
+    .command('verify')
+    .argument('<file>', 'a signed policy')
+    .description('verify the signature of a policy and print the policy')
+    .requiredOption('--public-key <hex>', 'Ed25519 public key of the signer', publicKey)
+    .option('--json', 'print one JSON document')
+    .action(async (file: string, options: OutputOptions & { publicKey: Uint8Array }) => {
+      const verified = await verifyPolicy(readBytes(file, signedBytesMax), options.publicKey);
+      const summary = summaryOf(verified);
+      printResult(options, { ok: true, ...summary, policy: verified }, () => JSON.stringify(verified, null, 2));
+    });
+  policy
+    .command('schema')
+    .description('print the JSON Schema of a policy')
+    .action(() => void process.stdout.write(`${JSON.stringify(policyJsonSchema(), null, 2)}\n`));
+}
+
+function addSign(policy: Command): void {
+  policy
+    .command('sign')
+    .argument('<file>', 'a policy as JSON')
+    .description('sign a policy: COSE_Sign1 with Ed25519 over its deterministic encoding')
+    .requiredOption('--key <file>', 'Ed25519 secret key: 32 bytes as 0x-hexadecimal')
+    .requiredOption('--out <file>', 'where the signed policy is written')
+    .option('--json', 'print one JSON document')
+    .action(async (file: string, options: OutputOptions & { key: string; out: string }) => {
+      const { policy: read } = readPolicy(file);
+      const secret = readSecret(options.key);
+      const publicKeyBytes = await ed25519.getPublicKeyAsync(secret);
+      const signed = await signPolicy(read, publicKeyBytes, ed25519Signer(secret));
+      writeWhole(options.out, signed);
+      const summary = { ...summaryOf(read), publicKey: toHex(publicKeyBytes), file: options.out };
+      printResult(options, { ok: true, ...summary }, () => table(Object.entries(summary)));
+    });
+}
+
+function summaryOf(policy: AppraisalPolicy) {
+  const { id, environment, notBefore, notAfter } = policy;
+  return {
+    id,
+    environment,
+    digest: documentDigest(policy),
+    notBefore: `${notBefore}`,
+    notAfter: notAfter === undefined ? 'open' : `${notAfter}`,
+  };
+}
+
+function publicKey(text: string): Uint8Array {
+  if (!/^(0x)?[0-9a-f]{64}$/i.test(text)) throw new InvalidArgumentError('32 bytes, hexadecimal');
+  return fromHex(text.toLowerCase());
+}

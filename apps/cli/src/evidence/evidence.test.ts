@@ -1,0 +1,219 @@
+import { spawnSync } from 'node:child_process';
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, it } from 'vitest';
+import { neutralPolicy } from '#attestation';
+import { samplesRoot } from '#test/samples';
+
+const folder = mkdtempSync(join(tmpdir(), 'veritrain-evidence-'));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+function veritrain(...args: readonly string[]) {
+  const flags = ['--conditions=source', '--import', '@oxc-node/core/register', 'apps/cli/src/main.ts'];
+  const { status, stdout, stderr } = spawnSync(process.execPath, [...flags, ...args], {
+    encoding: 'utf8',
+    maxBuffer: 1 << 26,
+  });
+  const json = args.includes('--json') && stdout !== '' ? (JSON.parse(stdout) as Record<string, unknown>) : {};
+  return { status, stdout, stderr, json };
+}
+
+const snp = `${samplesRoot}/amd-snp`;
+const turin = `${snp}/turin-v5-vcek-azure`;
+const turinChain = [`${turin}/vcek.der`, `${snp}/anchors/ask-turin.pem`, `${snp}/anchors/ark-turin.pem`];
+const certs = turinChain.flatMap((file) => ['--cert', file]);
+const summer2026 = '1781481600';
+
+describe.skipIf(!existsSync(samplesRoot))('evidence verify-samples', () => {
+  it('judges every folder as its manifest says, and new ones of the same layout', () => {
+    const copy = join(folder, 'nested', 'renamed');
+    mkdirSync(join(folder, 'nested'));
+    cpSync(`${samplesRoot}/aws-nitro`, copy, { recursive: true });
+    const { status, json } = veritrain('evidence', 'verify-samples', join(folder, 'nested'), '--json');
+    expect({ status, counts: json['counts'] }).toEqual({
+      status: 0,
+      counts: { samples: 5, compared: 5, unexpected: 0 },
+    });
+    const samples = json['samples'] as Record<string, unknown>[];
+    expect(samples.map(({ folder: where, vendor }) => `${String(where)} ${String(vendor)}`)).toEqual(
+      Array(5).fill('renamed aws-nitro'),
+    );
+    expect(samples[1]).toMatchObject({
+      id: 'nitro-debug',
+      authentic: true,
+      appraisal: 'contraindicated',
+      codes: ['NITRO_DEBUG'],
+    });
+  });
+
+  it('says so and fails where a verdict is another one or a sample cannot be read', () => {
+    const copy = join(folder, 'wrong');
+    cpSync(`${samplesRoot}/aws-nitro`, copy, { recursive: true });
+    const path = join(copy, 'manifest.json');
+    const manifest = JSON.parse(readFileSync(path, 'utf8')) as { files: object; expect: { authentic: boolean } }[];
+    manifest[0]!.expect.authentic = false;
+    manifest[1]!.files = { document: { file: '../nested/manifest.json' } };
+    writeFileSync(path, JSON.stringify(manifest));
+    const { status, json } = veritrain('evidence', 'verify-samples', copy, '--json');
+    const samples = json['samples'] as { asExpected: boolean; codes: string[] }[];
+    expect(status).toBe(1);
+    expect(samples.map(({ asExpected }) => asExpected)).toEqual([false, false, true, true, true]);
+    expect(samples[1]!.codes).toEqual(['SAMPLES_MANIFEST']);
+  });
+});
+
+describe.skipIf(!existsSync(samplesRoot))('evidence verify', () => {
+  const report = ['evidence', 'verify', '--report', `${turin}/report.bin`];
+
+  it('affirms a genuine report and explains every check', () => {
+    const { status, json } = veritrain(...report, ...certs, '--at', summer2026, '--json');
+    expect(status).toBe(0);
+    expect(json).toMatchObject({
+      kind: 'snp',
+      authentic: true,
+      appraisal: 'affirming',
+      codes: [],
+      atSource: 'argument',
+    });
+    for (const check of json['checks'] as Record<string, string>[]) {
+      for (const field of ['code', 'claim', 'status', 'got', 'expected', 'rule', 'source'])
+        expect(check[field]).toBeTypeOf('string');
+    }
+  });
+
+  it('tells missing material, a wrong nonce and forgery apart', () => {
+    const bare = veritrain(...report, '--at', summer2026, '--json');
+    expect([bare.status, bare.json['authentic'], bare.json['appraisal']]).toEqual([1, false, 'none']);
+    const nonce = veritrain(...report, ...certs, '--at', summer2026, '--nonce', '01', '--json');
+    expect([nonce.status, nonce.json['authentic'], nonce.json['codes']]).toEqual([1, true, ['REPORT_DATA_MISMATCH']]);
+    const bytes = readFileSync(`${turin}/report.bin`);
+    bytes[0x50]! ^= 1;
+    writeFileSync(join(folder, 'forged.bin'), bytes);
+    const forged = veritrain(
+      'evidence',
+      'verify',
+      '--report',
+      join(folder, 'forged.bin'),
+      ...certs,
+      '--at',
+      summer2026,
+      '--json',
+    );
+    expect([forged.status, forged.json['authentic'], forged.json['appraisal']]).toEqual([1, false, 'contraindicated']);
+  });
+
+  it('judges a GPU on its own, and says what a later day changes', () => {
+    const gpu = `${samplesRoot}/nvidia-gpu/h100-550.90.07-full`;
+    const files = [
+      '--report',
+      `${gpu}/report.bin`,
+      '--cert',
+      `${gpu}/cert-chain.pem`,
+      '--rim',
+      `${gpu}/driver-rim.xml`,
+      '--rim',
+      `${gpu}/vbios-rim.xml`,
+    ];
+    const { status, json } = veritrain(
+      'evidence',
+      'verify',
+      ...files,
+      '--at',
+      '1772323200',
+      '--and-at',
+      '2000000000',
+      '--json',
+    );
+    expect([status, json['appraisal']]).toEqual([0, 'affirming']);
+    const [comparison] = json['comparisons'] as { after: { tier: string }; differences: { cause: string }[] }[];
+    expect(comparison!.after.tier).toBe('none');
+    expect(comparison!.differences.map(({ cause }) => cause)).toContain('expired');
+  });
+
+  it('refuses what is no evidence by code', () => {
+    const { status, json } = veritrain('evidence', 'verify', '--report', 'package.json', '--kind', 'tdx', '--json');
+    expect([status, json['authentic']]).toEqual([1, false]);
+    writeFileSync(join(folder, 'noise'), Uint8Array.of(1, 2, 3));
+    const noise = veritrain('evidence', 'verify', '--report', join(folder, 'noise'), '--json');
+    expect([noise.status, (noise.json['error'] as { code: string }).code]).toEqual([1, 'EVIDENCE_FORMAT']);
+  });
+});
+
+describe.skipIf(!existsSync(samplesRoot))('evidence show and measure', () => {
+  it.each([
+    'amd-snp/turin-v5-vcek-azure/report.bin',
+    'nvidia-gpu/h100-550.90.07-full/report.bin',
+    'intel-tdx/v4-td10-with-collateral/quote.bin',
+  ])('accounts for every byte of %s', (file) => {
+    const { json, status } = veritrain('evidence', 'show', `${samplesRoot}/${file}`, '--json');
+    const [section] = json['sections'] as { fields: { offset: number; size: number }[] }[];
+    let end = 0;
+    for (const { offset, size } of section!.fields) {
+      expect(offset).toBe(end);
+      end += size;
+    }
+    expect([status, end]).toEqual([0, json['bytes']]);
+  });
+
+  it('shows a Nitro document as a tree', () => {
+    const { stdout } = veritrain('evidence', 'show', `${samplesRoot}/aws-nitro/nitro-eif/attestation.cose`);
+    expect(stdout).toMatch(/payload\.pcrs\.0 +5cb70295/);
+    expect(stdout).toMatch(/payload\.timestamp .*2025-12-25T13:15:37/);
+  });
+
+  it('computes a published launch digest', () => {
+    writeFileSync(join(folder, 'empty'), '');
+    const guest = [
+      '--ovmf',
+      `${snp}/launch-digest/ovmf_AmdSev_suffix.bin`,
+      '--kernel',
+      join(folder, 'empty'),
+      '--initrd',
+      join(folder, 'empty'),
+    ];
+    const machine = [
+      '--append',
+      'console=ttyS0 loglevel=7',
+      '--vcpus',
+      '1',
+      '--vcpu-type',
+      'EPYC-v4',
+      '--guest-features',
+      '0x21',
+    ];
+    const { json } = veritrain('evidence', 'measure', ...guest, ...machine, '--json');
+    expect(json['measurement']).toBe(
+      '803f691094946e42068aaa3a8f9e26a5c89f36f7b73ecfb28c653360fe4b3aba7e534442e7e1e17895dfe778d0228977',
+    );
+  });
+});
+
+describe('policy', () => {
+  const file = join(folder, 'policy.json');
+  writeFileSync(file, JSON.stringify(neutralPolicy));
+
+  it('is checked strictly', () => {
+    expect(veritrain('policy', 'check', file, '--json').json).toMatchObject({ ok: true, id: 'veritrain:neutral' });
+    const extra = join(folder, 'extra.json');
+    writeFileSync(extra, JSON.stringify({ ...neutralPolicy, extra: 1 }));
+    const { status, json } = veritrain('policy', 'check', extra, '--json');
+    expect([status, (json['error'] as { code: string }).code]).toEqual([1, 'DOCUMENT_SHAPE']);
+  });
+
+  it('is signed with a key file and verified by the public key alone', () => {
+    const key = join(folder, 'test.key');
+    writeFileSync(key, `0x${'5a'.repeat(32)}\n`, { mode: 0o600 });
+    const out = join(folder, 'policy.cose');
+    const signed = veritrain('policy', 'sign', file, '--key', key, '--out', out, '--json');
+    const publicKey = String(signed.json['publicKey']);
+    const verified = veritrain('policy', 'verify', out, '--public-key', publicKey, '--json');
+    expect(verified.json).toMatchObject({
+      ok: true,
+      digest: signed.json['digest'],
+      policy: { id: 'veritrain:neutral' },
+    });
+    const other = veritrain('policy', 'verify', out, '--public-key', '22'.repeat(32), '--json');
+    expect([other.status, (other.json['error'] as { code: string }).code]).toEqual([1, 'COSE_SIGNATURE']);
+  });
+});
