@@ -84,8 +84,11 @@ export function stateDigest(m: Manifest, weights: Weights): Uint8Array {
   return hash.digest();
 }
 
+const littleEndian = new Uint8Array(Uint16Array.of(1).buffer)[0] === 1;
+
 /** Elements as int64 two's complement little-endian. */
 export function tensorBytes(values: BigInt64Array): Uint8Array {
+  if (littleEndian) return new Uint8Array(values.buffer, values.byteOffset, values.byteLength).slice();
   const bytes = new Uint8Array(8 * values.length);
   const view = new DataView(bytes.buffer);
   for (let i = 0; i < values.length; i++) view.setBigInt64(8 * i, values[i]!, true);
