@@ -1,5 +1,6 @@
 /** What a node reports about the session of its enclave: evidence, key release, start, progress, failure. */
 import { Inject, Injectable } from '@nestjs/common';
+import { parseJobSpec } from '#attestation';
 import type {
   Acknowledged,
   AppraisalAnswer,
@@ -9,7 +10,7 @@ import type {
   LeaseProgress,
   LeaseRef,
 } from '#libs/messaging';
-import { Job, KeyRelease, Verdict } from '#libs/persistence';
+import { Job, KeyRelease, NodeRecord, Verdict } from '#libs/persistence';
 import type { Principal } from '../auth/principal.js';
 import { Clock } from '../clock.js';
 import { jobTopic, Signals } from '../events/signals.js';
@@ -35,11 +36,13 @@ export class SessionReports {
     const before = await this.leases.hold(principal, message, async (held) => {
       const earlier = await this.earlierVerdict(held, evidence);
       if (earlier === null) nextState(held.job.state as JobState, 'attest');
-      return { earlier, policy: held.job.policy };
+      const { provider } = await held.manager.findOneByOrFail(NodeRecord, { id: held.lease.nodeId });
+      const { chainId } = parseJobSpec(new Uint8Array(held.job.spec)).settlement;
+      return { earlier, policy: held.job.policy, bound: { provider, chainId } };
     });
     if (before.earlier !== null) return before.earlier;
     const at = this.clock.at();
-    const verdict = await this.appraiser.appraise({ policy: before.policy, evidence, at });
+    const verdict = await this.appraiser.appraise({ policy: before.policy, bound: before.bound, evidence, at });
     return this.leases.hold(principal, message, (held) => this.store(principal, held, evidence, verdict, at));
   }
 

@@ -8,6 +8,13 @@ export interface EvidenceVerdict {
   readonly receiptKey: Uint8Array | null;
 }
 
+/** Where the work is paid: a session of another account or chain could not be settled. */
+export interface SessionBounds {
+  /** Account of the node's operator, 0x-hexadecimal. */
+  readonly provider: string;
+  readonly chainId: number;
+}
+
 export interface EvidenceAppraiser {
   /** Digest that the job spec must carry, 32 bytes. @throws Rejection when the policy is malformed */
   policyDigest(policy: Uint8Array): Uint8Array;
@@ -18,6 +25,8 @@ export interface EvidenceAppraiser {
   appraise(input: {
     readonly evidence: Uint8Array;
     readonly policy: Uint8Array;
+    /** What the session must be bound to. */
+    readonly bound: SessionBounds;
     readonly at: number;
   }): Promise<EvidenceVerdict>;
 }

@@ -37,6 +37,7 @@ beforeAll(async () => {
   };
 });
 
+const bound = { provider: `0x${'04'.repeat(20)}`, chainId: 31_337 };
 const receiptKey = new Uint8Array(32).fill(1);
 
 async function session(changes: Partial<SessionEvidence> = {}): Promise<Uint8Array> {
@@ -66,27 +67,49 @@ async function session(changes: Partial<SessionEvidence> = {}): Promise<Uint8Arr
 }
 
 it('accepts a session under the policy that names its root, and knows its receipt key', async () => {
-  const verdict = await appraiser.appraise({ evidence: await session(), policy: encodeDocument(policy), at });
+  const verdict = await appraiser.appraise({ evidence: await session(), policy: encodeDocument(policy), bound, at });
   expect(verdict.checks.filter((check) => check.status === 'forged' || check.status === 'refused')).toEqual([]);
   expect(['affirming', 'warning']).toContain(verdict.tier);
   expect(verdict.receiptKey).toEqual(receiptKey);
 });
 
 it('refuses it under a policy without that root, and evidence for other keys', async () => {
-  const neutral = await appraiser.appraise({ evidence: await session(), policy: encodeDocument(neutralPolicy), at });
+  const neutral = await appraiser.appraise({
+    evidence: await session(),
+    policy: encodeDocument(neutralPolicy),
+    bound,
+    at,
+  });
   expect(neutral.receiptKey).toBeNull();
   const other = { ...policy, snp: { ...policy.snp, measurements: ['00'.repeat(48)] } };
-  const wrongMeasurement = await appraiser.appraise({ evidence: await session(), policy: encodeDocument(other), at });
+  const wrongMeasurement = await appraiser.appraise({
+    evidence: await session(),
+    policy: encodeDocument(other),
+    bound,
+    at,
+  });
   expect(wrongMeasurement.receiptKey).toBeNull();
   const swapped = await session({ nonce: new Uint8Array(32) });
-  const verdict = await appraiser.appraise({ evidence: swapped, policy: encodeDocument(policy), at });
+  const verdict = await appraiser.appraise({ evidence: swapped, policy: encodeDocument(policy), bound, at });
   expect(verdict.receiptKey).toBeNull();
   expect(verdict.checks.some((check) => check.status === 'forged' || check.status === 'refused')).toBe(true);
 });
 
+it('refuses a session that is bound to another account or chain', async () => {
+  const evidence = await session();
+  for (const other of [
+    { ...bound, chainId: 1 },
+    { ...bound, provider: `0x${'05'.repeat(20)}` },
+  ]) {
+    const verdict = await appraiser.appraise({ evidence, policy: encodeDocument(policy), bound: other, at });
+    expect(verdict).toMatchObject({ tier: 'contraindicated', receiptKey: null });
+    expect(verdict.checks.at(-1)).toMatchObject({ code: 'SESSION_BINDING', status: 'refused' });
+  }
+});
+
 it('refuses what is no evidence or no policy, by code', async () => {
   const codeOf = async (evidence: Uint8Array, encoded: Uint8Array): Promise<string> =>
-    appraiser.appraise({ evidence, policy: encoded, at }).then(
+    appraiser.appraise({ evidence, policy: encoded, bound, at }).then(
       () => 'ok',
       (error: { code: string }) => error.code,
     );

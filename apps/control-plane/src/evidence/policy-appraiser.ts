@@ -10,18 +10,25 @@ import {
   fromHex,
   parsePolicy,
   parseSessionEvidence,
+  toHex,
   type AppraisalPolicy,
   type CborValue,
+  type SessionEvidence,
 } from '#attestation';
 import { refusal } from '../problem/codes.js';
-import type { EvidenceAppraiser, EvidenceVerdict } from './evidence-appraiser.js';
+import type { EvidenceAppraiser, EvidenceVerdict, SessionBounds } from './evidence-appraiser.js';
 
 export class PolicyAppraiser implements EvidenceAppraiser {
   policyDigest(policy: Uint8Array): Uint8Array {
     return fromHex(documentDigest(readPolicy(policy)));
   }
 
-  async appraise({ evidence, policy, at }: Parameters<EvidenceAppraiser['appraise']>[0]): Promise<EvidenceVerdict> {
+  async appraise({
+    evidence,
+    policy,
+    bound,
+    at,
+  }: Parameters<EvidenceAppraiser['appraise']>[0]): Promise<EvidenceVerdict> {
     const session = parseSessionEvidence(new Uint8Array(evidence));
     const result = await appraise({
       evidence: evidenceOfSession(session),
@@ -31,9 +38,18 @@ export class PolicyAppraiser implements EvidenceAppraiser {
       nonce: session.nonce,
       at,
     });
-    const checks = result.checks.map(({ code, status, got, rule }) => ({ code, status, got, rule }));
+    const binding = bindingCheck(session, bound);
+    const checks = [...result.checks.map(({ code, status, got, rule }) => ({ code, status, got, rule })), binding];
+    if (binding.status !== 'met') return { tier: 'contraindicated', checks, receiptKey: null };
     return { tier: result.tier, checks, receiptKey: result.keys?.receiptKey ?? null };
   }
+}
+
+function bindingCheck({ binding }: SessionEvidence, bound: SessionBounds): EvidenceVerdict['checks'][number] {
+  const got = `0x${toHex(binding.provider)} on chain ${binding.chainId}`;
+  const isMet = got === `${bound.provider} on chain ${bound.chainId}`;
+  const rule = `The session is bound to the account of its node and to the chain of the job (${bound.provider} on chain ${bound.chainId}).`;
+  return { code: 'SESSION_BINDING', status: isMet ? 'met' : 'refused', got, rule };
 }
 
 /**
