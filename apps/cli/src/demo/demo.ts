@@ -68,7 +68,13 @@ export async function runDemo(options: { readonly folder: string; readonly epoch
     await phases.run('seal', () => sealFiles(sealRequest, phases.show));
     const { jobId } = await phases.run('submit', () =>
       submitJob(
-        { manifest: manifestFile, dataset, segmentSteps: checkpointEpochs * stepsPerEpoch, provider: system.provider, rewardWei },
+        {
+          manifest: manifestFile,
+          dataset,
+          segmentSteps: checkpointEpochs * stepsPerEpoch,
+          provider: system.provider,
+          rewardWei,
+        },
         profile,
         api,
       ),

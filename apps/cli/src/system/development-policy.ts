@@ -8,6 +8,7 @@ export function developmentPolicy(vendor: SimulatedVendor): AppraisalPolicy {
     id: 'veritrain:development-simulated-hardware',
     environment: 'development',
     simulatedRoots: [{ product: vendor.product, spkiSha256: vendor.arkSpkiSha256 }],
+    cpuKinds: ['simulated-snp'],
     freshness: 'required',
     resultSecondsMax: 24 * 3600,
     snp: { ...neutralPolicy.snp, measurements: [toHex(simulatedMeasurement)], chipsAllowed: [toHex(vendor.hwid)] },
