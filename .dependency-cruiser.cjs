@@ -9,6 +9,7 @@ const parts = {
     path: '^attestation/',
     door: '^attestation/src/index\\.ts$',
     npm: ['@noble/curves', '@noble/hashes'],
+    only: { '^attestation/src/cbor\\.ts$': ['cbor-x'] },
   },
   step: {
     path: '^libs/step/',
@@ -184,7 +185,7 @@ const entries = [
 /** @type {import('dependency-cruiser').IConfiguration} */
 module.exports = {
   forbidden: [
-    { name: 'no-cycles', severity: 'error', from: {}, to: { circular: true } },
+    { name: 'no-cycles', severity: 'error', from: { pathNot: tests }, to: { circular: true } },
     { name: 'no-orphans', severity: 'error', from: { orphan: true, pathNot: entries }, to: {} },
     {
       name: 'reached',

@@ -62,7 +62,7 @@ const limitPlaces = [
   /^attestation\/src\/(evidence|receipt)\.ts$/,
   /^attestation\/src\/statement\/(dataset-manifest|job-spec|terms)\.ts$/,
   /^attestation\/src\/nvidia\/constants\.ts$/,
-  /^enclave\/src\/channel\/frames\.ts$/,
+  /^enclave\/src\/(channel\/frames|checkpoint)\.ts$/,
   /^enclave\/src\/attesters\/tsm\.ts$/,
   /^enclave\/src\/engine\/engine-main\.ts$/,
   /^libs\/zk\/src\/verifier\/source\.ts$/,

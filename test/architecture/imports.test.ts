@@ -35,6 +35,7 @@ const plants: readonly (readonly [file: string, text: string, rule: string])[] =
   ['attestation/src/b.ts', `import type { x } from '#libs/step';`, 'attestation-imports'],
   ['attestation/src/c.ts', `import 'node:fs';`, 'attestation-node'],
   ['attestation/src/d.ts', `import 'zod';`, 'attestation-packages'],
+  ['attestation/src/j.ts', `import 'cbor-x';`, 'attestation-packages'],
   ['attestation/src/e.ts', `import './missing.js';`, 'resolvable'],
   ['attestation/src/f.ts', `export const alone = 1;`, 'no-orphans'],
   ['attestation/src/g.ts', `import './bytes.js';`, 'reached'],

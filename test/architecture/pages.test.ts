@@ -71,11 +71,12 @@ function stands(clause: string, text: string): boolean {
   return headings.some((heading) => wordsOf(clause).every((word) => wordsOf(heading).includes(word)));
 }
 
-/** Clauses that the code cites of one page: `name, heading` or `name §n`. */
+/** Clauses that the code cites of one page: `name §n`, and of a page cited by its file also `name, heading`. */
 function clausesOf(name: string): { readonly path: string; readonly clause: string }[] {
-  const pattern = new RegExp(`\\b${name}(?: §(\\d+(?:\\.\\d+)*)|, ([a-z][a-z -]*[a-z]))(?=['\`;,.): ])`, 'g');
+  const heading = name.includes(' ') ? '|, ([a-z][a-z -]*[a-z])' : '';
+  const pattern = new RegExp(`\\b${name}(?: §(\\d+(?:\\.\\d+)*)${heading})(?=['\`;,.): ])`, 'g');
   return code.flatMap(({ path, text }) =>
-    [...text.matchAll(pattern)].map(([, section, heading]) => ({ path, clause: section ?? heading! })),
+    [...text.matchAll(pattern)].map(([, section, title]) => ({ path, clause: section ?? title! })),
   );
 }
 
