@@ -120,16 +120,16 @@ describe('disturbances', () => {
   it('goes on where it was when the control plane is killed in training', async () => {
     const manifest = smallManifest({ steps: 2400 });
     const { jobId } = await test.submit('restarted', manifest, 300);
-    let restarted: Promise<void> | null = null;
+    const restarts: Promise<void>[] = [];
     await test
       .ended(jobId, (step) => {
-        if (step >= 300) restarted ??= test.system.restart('control-plane');
+        if (step >= 300 && restarts.length === 0) restarts.push(test.system.restart('control-plane'));
       })
       .catch(async () => {
-        await restarted;
+        await Promise.all(restarts);
         await test.ended(jobId);
       });
-    await restarted;
+    await Promise.all(restarts);
     expect((await settle(jobId)).stateDigest).toBe((await undisturbed(manifest)).digest);
   });
 

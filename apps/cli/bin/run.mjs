@@ -17,6 +17,8 @@ const commands = {
   up: (args) => cli(['up', ...args]),
   build: () => 0,
   test: (args) => tool('vitest/vitest.mjs', ['run', ...args]),
+  contracts: (args) => node(['dist/contracts/script/check.js', ...args]),
+  fuzz: (args) => node(['dist/test/property/main.js', ...args]),
   bench: (args) => node(['dist/test/bench/main.js', ...args]),
   check: (args) => node(['dist/test/support/check.js', ...args]),
   bless: (args) => node(['dist/test/support/bless.js', ...args]),
@@ -63,7 +65,13 @@ function install() {
   const stamp = join(root, 'node_modules', '.veritrain-lock');
   if (!stale(stamp, digest)) return;
   const npm = process.platform === 'win32' ? 'npm.cmd' : 'npm';
-  prepare('installing the locked packages', npm, ['ci', '--include=dev', '--no-audit', '--no-fund', '--loglevel=error']);
+  prepare('installing the locked packages', npm, [
+    'ci',
+    '--include=dev',
+    '--no-audit',
+    '--no-fund',
+    '--loglevel=error',
+  ]);
   writeFileSync(stamp, digest);
 }
 

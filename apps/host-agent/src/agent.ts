@@ -15,7 +15,7 @@ import { addressBytes } from '#libs/settlement';
 import { connectControlPlane, type ControlPlane } from './control-plane.js';
 import type { EnclaveClient } from './enclave-client.js';
 import { startEnclave } from './enclave-process.js';
-import { runLease, type RunnerParts } from './job-runner.js';
+import { collectResult, runLease, type RunnerParts } from './job-runner.js';
 import { openPendingResults } from './pending.js';
 import { createProvider } from './provider.js';
 import type { HostSettings } from './settings.js';
@@ -70,9 +70,9 @@ export async function startAgent(settings: HostSettings): Promise<Agent> {
   ];
   return {
     nodeId: node.nodeId,
-    done: Promise.all(loops).then(async () => {
+    done: Promise.all(loops).then(() => {
       provider.close();
-      await controlPlane.close();
+      controlPlane.close();
     }),
     stop: () => (state.stopping = true),
   };
@@ -139,12 +139,16 @@ async function beatLoop(node: NodeRegistered, controlPlane: ControlPlane, state:
   }
 }
 
-/** Reveals and withdraws as soon as each escrow allows it; survives restarts because the results are on disk. */
-async function collectLoop({ pending, provider }: RunnerParts, state: AgentState): Promise<void> {
+/**
+ * Commits, reveals and withdraws as soon as each escrow allows it; survives restarts because the results are on disk.
+ * What a lease in hand still works on is left to it.
+ */
+async function collectLoop(parts: RunnerParts, state: AgentState): Promise<void> {
   while (!state.stopping) {
-    for (const result of pending.all()) {
+    for (const jobId of parts.pending.jobs()) {
+      if ([...state.leases.values()].some(({ grant }) => grant.job.jobId === `0x${jobId}`)) continue;
       try {
-        if (await provider.collect(result)) pending.remove(result);
+        await collectResult(jobId, parts);
       } catch (error) {
         note('collect', error);
         await sleep(retryPauseMs);

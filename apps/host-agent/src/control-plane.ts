@@ -10,7 +10,7 @@ export interface ControlPlane {
    *   the attempts are spent
    */
   send<T>(pattern: Pattern, payload: object): Promise<T>;
-  close(): Promise<void>;
+  close(): void;
 }
 
 const attempts = 8;
@@ -29,13 +29,13 @@ export function connectControlPlane(host: string, port: number, auth: string): C
         } catch (error) {
           if (isProblem(error) && error.status < 500) throw refusal(error);
           if (attempt === attempts) throw unreachable(host, port, error);
-          await client.close();
+          client.close();
           client = dial(host, port);
           await new Promise((resolve) => setTimeout(resolve, firstPauseMs * 2 ** (attempt - 1)));
         }
       }
     },
-    close: async () => void (await client.close()),
+    close: () => client.close(),
   };
 }
 

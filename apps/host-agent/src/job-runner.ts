@@ -64,8 +64,10 @@ async function work(job: AssignedJob, lease: Lease, enclave: EnclaveClient, part
   const transactions = await parts.provider.engage(terms, answer);
   const finished = parts.pending.find(job.jobId.slice(2));
   if (finished !== null) {
+    const result = { ...finished, lease };
+    parts.pending.save(result);
     await controlPlane.send(pattern.leaseRunning, lease);
-    return deliver(finished, lease, parts, { attest: attestMs / 1000 }, transactions);
+    return handOver(result, parts, { timings: { attest: attestMs / 1000 }, transactions });
   }
   await enclave.request('job', {
     spec,
@@ -80,9 +82,21 @@ async function work(job: AssignedJob, lease: Lease, enclave: EnclaveClient, part
   const checkpoint = job.resume === null ? null : await parts.store.getBlob(job.resume.blob);
   const end = await train(lease, enclave, parts, checkpoint);
   if (end.type === 'stopped') return stop(end, job, terms, lease, parts);
-  const result = pendingOf(job, terms, end);
+  const result = pendingOf(job, terms, lease, end);
   parts.pending.save(result);
-  await deliver(result, lease, parts, { ...timings, ...secondsOf(end.timings) }, transactions);
+  await handOver(result, parts, { timings: { ...timings, ...secondsOf(end.timings) }, transactions });
+}
+
+/**
+ * The next step for a result that is on disk and that no lease works on: after a restart, or after the chain forgot it.
+ * Telling the control plane again is harmless; where it has given the job away, its next lease goes on from the disk.
+ */
+export async function collectResult(jobId: string, parts: RunnerParts): Promise<void> {
+  const result = parts.pending.find(jobId);
+  if (result === null) return;
+  const collected = await parts.provider.collect(result);
+  if (collected === 'done') parts.pending.remove(result);
+  if (collected === 'uncommitted') await handOver(result, parts, { timings: {}, transactions: [] });
 }
 
 /** Fresh evidence over the broker's nonce, shown to the control plane and to the broker. */
@@ -114,14 +128,18 @@ async function sendShards(dataset: DatasetManifest, enclave: EnclaveClient, stor
   await sent;
 }
 
-/** Trains; progress and checkpoints go to the control plane in order while the enclave works on. */
+/**
+ * Trains; progress and checkpoints go to the control plane in order while the enclave works on. A run that nobody waits
+ * for any more, because the lease is lost or the control plane away, ends with its enclave: the next lease gets another.
+ */
 function train(
   lease: Lease,
   enclave: EnclaveClient,
   parts: RunnerParts,
   checkpoint: Uint8Array | null,
 ): Promise<EventOf<'result'> | EventOf<'stopped'>> {
-  return new Promise((resolve, reject) => {
+  let running = true;
+  const end = new Promise<EventOf<'result'> | EventOf<'stopped'>>((resolve, reject) => {
     let told: Promise<void> = Promise.resolve();
     const tell = (step: () => Promise<void>): void => {
       told = told.then(step);
@@ -135,13 +153,19 @@ function train(
         case 'checkpoint':
           return tell(() => checkpointed(event, lease, parts));
         case 'failed':
+          running = false;
           return tell(() => Promise.reject(failureOf(event)));
         case 'result':
         case 'stopped':
+          running = false;
           return tell(async () => resolve(event));
       }
     });
     enclave.request('train', { checkpoint, threads: parts.threads }).catch(reject);
+  });
+  return end.catch((error: unknown) => {
+    if (running) enclave.close();
+    throw error;
   });
 }
 
@@ -157,16 +181,22 @@ async function checkpointed(event: EventOf<'checkpoint'>, lease: Lease, parts: R
   await parts.controlPlane.send(pattern.leaseCheckpoint, { ...lease, step: event.step, ...signed, blob });
 }
 
-async function deliver(
-  result: PendingResult,
-  lease: Lease,
-  parts: RunnerParts,
-  timings: Readonly<Record<string, number>>,
-  transactions: readonly Transaction[],
-): Promise<void> {
+interface Account {
+  /** Seconds by phase. */
+  readonly timings: Readonly<Record<string, number>>;
+  readonly transactions: readonly Transaction[];
+}
+
+/** To the control plane first, so that the client has the ciphertext before the chain asks for it. */
+async function handOver(result: PendingResult, parts: RunnerParts, account: Account): Promise<void> {
+  if (result.run.outcome === 0) await deliver(result, parts, account);
+  await parts.provider.commit(result);
+}
+
+async function deliver(result: PendingResult, parts: RunnerParts, { timings, transactions }: Account): Promise<void> {
   const blob = await parts.store.putBlob(result.ciphertext);
   await parts.controlPlane.send(pattern.leaseDeliver, {
-    ...lease,
+    ...result.lease,
     result: { blob, bytes: result.ciphertext.length, keyCommit: hex(keyCommitment(result.revealKey)) },
     run: runJson(result.run),
     seal: base64(result.seal),
@@ -175,7 +205,6 @@ async function deliver(
     timings,
     transactions,
   });
-  await parts.provider.commit(result);
 }
 
 /** The run left its declared range: the chain is told under seal so that the client is refunded at once. */
@@ -187,7 +216,7 @@ async function stop(
   parts: RunnerParts,
 ): Promise<void> {
   const empty = { ciphertext: new Uint8Array(), revealKey: new Uint8Array(32) };
-  const result: PendingResult = { ...empty, ...partsOf(job, terms, end) };
+  const result: PendingResult = { ...empty, ...partsOf(job, terms, lease, end) };
   parts.pending.save(result);
   await parts.provider.commit(result);
   await parts.controlPlane.send(pattern.leaseFail, {
@@ -200,12 +229,17 @@ async function stop(
   });
 }
 
-function pendingOf(job: AssignedJob, terms: Terms, end: EventOf<'result'>): PendingResult {
-  return { ...partsOf(job, terms, end), ciphertext: end.ciphertext, revealKey: end.revealKey };
+function pendingOf(job: AssignedJob, terms: Terms, lease: Lease, end: EventOf<'result'>): PendingResult {
+  return { ...partsOf(job, terms, lease, end), ciphertext: end.ciphertext, revealKey: end.revealKey };
 }
 
-function partsOf(job: AssignedJob, terms: Terms, { borders, run, seal }: EventOf<'result'> | EventOf<'stopped'>) {
-  return { jobId: fromHex(job.jobId), terms: encodeTerms(terms), borders, run, seal };
+function partsOf(
+  job: AssignedJob,
+  terms: Terms,
+  lease: Lease,
+  { borders, run, seal }: EventOf<'result'> | EventOf<'stopped'>,
+) {
+  return { jobId: fromHex(job.jobId), lease, terms: encodeTerms(terms), borders, run, seal };
 }
 
 function runJson(run: PendingResult['run']): Record<string, string | number> {

@@ -12,6 +12,7 @@ import {
   list,
   oneOf,
   record,
+  text,
   toCbor,
   uint,
   type Shaped,
@@ -19,6 +20,8 @@ import {
 
 const pendingShape = {
   jobId: bytes(32),
+  /** Under which it was, or is to be, told to the control plane. */
+  lease: record({ leaseId: text(64), fence: uint() }),
   terms: bytesUpTo(4096),
   ciphertext: bytesUpTo(16 * 1024 * 1024 - 256 * 1024),
   revealKey: bytes(32),
@@ -33,30 +36,34 @@ const pendingShape = {
   seal: bytesUpTo(1024),
 };
 
+const suffix = '.pending';
+
 export type PendingResult = Shaped<typeof pendingShape>;
 
 export interface PendingResults {
   save(result: PendingResult): void;
+  /** @throws Rejection CBOR_*, MESSAGE_SHAPE when the file was damaged */
   find(jobId: string): PendingResult | null;
-  all(): PendingResult[];
+  /** Job ids, hexadecimal. */
+  jobs(): string[];
   /** Its money is taken out, or its escrow has ended otherwise. */
   remove(result: PendingResult): void;
 }
 
 export function openPendingResults(folder: string): PendingResults {
   mkdirSync(folder, { recursive: true, mode: 0o700 });
-  const pathOf = (jobId: string): string => join(folder, `${jobId}.pending`);
+  const pathOf = (jobId: string): string => join(folder, `${jobId}${suffix}`);
   const read = (path: string): PendingResult =>
     record(pendingShape)(decodeCanonical(new Uint8Array(readFileSync(path))), 'pending result');
-  const names = (): string[] => readdirSync(folder).filter((name) => name.endsWith('.pending'));
+  const names = (): string[] => readdirSync(folder).filter((name) => name.endsWith(suffix));
   return {
     save(result) {
       const path = pathOf(Buffer.from(result.jobId).toString('hex'));
       writeFileSync(`${path}.partial`, encodeCanonical(toCbor(result)), { mode: 0o600 });
       renameSync(`${path}.partial`, path);
     },
-    find: (jobId) => (names().includes(`${jobId}.pending`) ? read(pathOf(jobId)) : null),
-    all: () => names().map((name) => read(join(folder, name))),
+    find: (jobId) => (names().includes(`${jobId}${suffix}`) ? read(pathOf(jobId)) : null),
+    jobs: () => names().map((name) => name.slice(0, -suffix.length)),
     remove: (result) => rmSync(pathOf(Buffer.from(result.jobId).toString('hex')), { force: true }),
   };
 }

@@ -12,6 +12,9 @@ export interface Transaction {
   readonly hash: string;
 }
 
+/** `uncommitted`: the chain does not know of the result (any more); `done`: there is nothing left to do. */
+export type Collected = 'uncommitted' | 'waiting' | 'done';
+
 export interface Provider {
   /** Account that is paid, 20 bytes. */
   readonly account: Uint8Array;
@@ -19,8 +22,8 @@ export interface Provider {
   engage(terms: Terms, answer: BrokerRelease): Promise<readonly Transaction[]>;
   /** Commits the sealed run; idempotent. */
   commit(result: PendingResult): Promise<void>;
-  /** Takes the next step towards the money. @returns true when there is nothing left to do */
-  collect(result: PendingResult): Promise<boolean>;
+  /** Takes the next step towards the money. */
+  collect(result: PendingResult): Promise<Collected>;
   close(): void;
 }
 
@@ -55,15 +58,16 @@ export function createProvider(settings: HostSettings): Provider {
       const terms = decodeTerms(result.terms);
       const { state, ackUntil } = await escrow.job(terms);
       if (state === 'Committed') {
-        if ((await rpc.getBlock('latest'))!.timestamp < ackUntil) return false;
+        if ((await rpc.getBlock('latest'))!.timestamp < ackUntil) return 'waiting';
         const digest = new Uint8Array(createHash('sha256').update(result.ciphertext).digest());
         const revealed = result.run.outcome === 0 ? { ciphertextDigest: digest, key: result.revealKey } : undefined;
         await escrow.finalize(terms, revealed);
-        return false;
+        return 'waiting';
       }
-      if (state === 'Open' || state === 'Accepted' || state === 'Started') return false;
+      if (state === 'Started') return 'uncommitted';
+      if (state === 'Open' || state === 'Accepted') return 'waiting';
       await escrow.withdraw(terms.token);
-      return true;
+      return 'done';
     },
     close: () => rpc.destroy(),
   };

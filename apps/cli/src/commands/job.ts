@@ -93,7 +93,7 @@ async function submit(options: SubmitOptions): Promise<void> {
 
 async function list(options: CommonOptions & { state?: string; limit: number }): Promise<void> {
   const query = new URLSearchParams({ limit: String(options.limit), ...(options.state && { state: options.state }) });
-  const page = await open(options).api.get<{ items: JobView[]; nextCursor: string | null }>(`jobs?${query}`);
+  const page = await open(options).api.get<{ items: JobView[]; nextCursor: string | null }>(`jobs?${query.toString()}`);
   printResult(options, page, () =>
     page.items.length === 0
       ? 'no jobs'

@@ -48,6 +48,8 @@ export interface EmbeddedOptions {
   /** Port of the control plane; 0 or absent: a free one. */
   readonly httpPort?: number;
   readonly onPhase?: (phase: string) => void;
+  /** Settings of the control plane beyond those of the system (its README), for example a short lease. */
+  readonly controlPlane?: Readonly<Record<string, string>>;
 }
 
 const pollingMs = 50;
@@ -67,7 +69,7 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedS
     const { http, broker } = site.ports;
     onPhase('control plane, key broker, node with simulated hardware');
     const launch: Readonly<Record<AppName, () => Promise<RunningProcess>>> = {
-      'control-plane': () => startControlPlane(site),
+      'control-plane': () => startControlPlane(site, options.controlPlane),
       'key-broker': () => startApp('key-broker', site.logs, { VERITRAIN_BROKER_CONFIG: site.brokerConfig }),
       'host-agent': () => startApp('host-agent', site.logs, { VERITRAIN_HOST_SETTINGS: site.hostSettings }),
     };
@@ -186,7 +188,10 @@ async function deployContracts(anvil: Anvil, attestorSecret: Uint8Array): Promis
   }
 }
 
-function startControlPlane({ folder, logs, ports, anvil, deployment, bootstrapKeys }: Site): Promise<RunningProcess> {
+function startControlPlane(
+  { folder, logs, ports, anvil, deployment, bootstrapKeys }: Site,
+  more: Readonly<Record<string, string>> = {},
+): Promise<RunningProcess> {
   return startApp('control-plane', logs, {
     VERITRAIN_HTTP_PORT: String(ports.http),
     VERITRAIN_DISPATCH_PORT: String(ports.dispatch),
@@ -198,6 +203,7 @@ function startControlPlane({ folder, logs, ports, anvil, deployment, bootstrapKe
     VERITRAIN_CHAIN_START_BLOCK: String(deployment.fromBlock),
     VERITRAIN_CHAIN_POLL_MS: String(pollingMs),
     VERITRAIN_CONFIRMATIONS: '0',
+    ...more,
   });
 }
 
