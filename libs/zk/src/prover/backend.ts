@@ -21,6 +21,22 @@ export interface RoundValues {
   readonly e: Ext;
 }
 
+/** Rows of doubles that hold exact integers, `stride` doubles apart from `start` on. */
+export interface DoubleRows {
+  readonly data: Float64Array;
+  readonly start: number;
+  readonly stride: number;
+}
+
+/** weights[unit·unitStride + input·inputStride]. */
+export interface WeightGrid {
+  readonly data: Float64Array;
+  readonly unitStride: number;
+  readonly inputStride: number;
+  readonly units: number;
+  readonly inputs: number;
+}
+
 export interface Fractions {
   readonly p: ExtArray;
   readonly q: ExtArray;
@@ -30,6 +46,7 @@ export interface Backend {
   /** Zeros. */
   base(count: number): BaseArray;
   ext(count: number): ExtArray;
+  doubles(count: number): Float64Array;
   mark(): number;
   release(mark: number): void;
 
@@ -86,6 +103,21 @@ export interface Backend {
   dot(a: ExtArray, b: ExtArray): Ext;
   /** Writes constant + Σ_k coefficients_k·columns_k. */
   combine(out: ExtArray, columns: readonly BaseArray[], coefficients: readonly Ext[], constant: Ext): void;
+
+  /** target[i] = the field element of values[i], an integer of magnitude ≤ 2^53. */
+  setIntegers(target: BaseArray, values: Float64Array): void;
+  /** out[unit][b] += Σ_k weights[unit][k]·x[k][b], b < batch; exact while every sum stays below 2^53. */
+  sumProducts(weights: WeightGrid, x: DoubleRows, batch: number, out: DoubleRows): void;
+  /** out[i][o] −= factor·Σ_b a[i][b]·g[o][b]. */
+  subtractOuter(
+    a: DoubleRows,
+    inputs: number,
+    g: DoubleRows,
+    outputs: number,
+    batch: number,
+    factor: number,
+    out: DoubleRows,
+  ): void;
 
   /** The smallest nonce, as a big-endian u64, whose hash with the seed has `bits` leading zero bits (SPEC §5). */
   grind(seed: Uint8Array, bits: number): Uint8Array;

@@ -1,7 +1,6 @@
 /** The prover's view of all committed and virtual tensors of one segment as field arrays. */
 import { placedBlock, type Plan } from '../relation/plan.js';
 import type { DataTree } from '../relation/blocks.js';
-import { toField } from './arrays.js';
 import type { Backend, BaseArray } from './backend.js';
 import type { Columns } from './execute.js';
 
@@ -36,13 +35,13 @@ export class Cells {
   }
 
   setBlocks(tree: DataTree, columns: Columns): void {
-    for (const [name, values] of columns) writeIntegers(this.block(tree, name), values);
+    for (const [name, values] of columns) this.backend.setIntegers(this.block(tree, name), values);
   }
 
   setVirtual(columns: Columns): void {
     for (const [name, values] of columns) {
       const array = this.backend.base(values.length);
-      writeIntegers(array, values);
+      this.backend.setIntegers(array, values);
       this.#virtual.set(name, array);
     }
   }
@@ -55,8 +54,4 @@ export class Cells {
     globalRows.forEach((row, k) => out.set(this.global.subarray(row * length, (row + 1) * length), k * length));
     return out;
   }
-}
-
-function writeIntegers(target: BaseArray, values: Float64Array): void {
-  for (let i = 0; i < values.length; i++) if (values[i] !== 0) target[i] = toField(values[i]!);
 }

@@ -7,7 +7,7 @@ import { randomPerRow, type Profile } from '../params.js';
 import type { TreeLayout } from '../relation/tree-layout.js';
 import { oodPoint } from '../verifier/flow/flow.js';
 import type { Commitment } from '../verifier/statement.js';
-import { extAt, toField } from './arrays.js';
+import { extAt } from './arrays.js';
 import type { Backend, BaseArray } from './backend.js';
 import type { Columns } from './execute.js';
 import { prfElements, prfPrefix } from './randomness.js';
@@ -84,7 +84,7 @@ export function layRows(
     for (const { block, blockStart, rowStart, length } of row) {
       const target = messages.subarray(k * 2 ** m + rowStart, k * 2 ** m + rowStart + length);
       if (block.kind === 'z') target.set(blind);
-      else setIntegers(target, columns.get(block.name)!, blockStart);
+      else backend.setIntegers(target, columns.get(block.name)!.subarray(blockStart, blockStart + length));
     }
   });
   return messages;
@@ -120,11 +120,4 @@ export function oodOf(backend: Backend, messages: BaseArray, m: number, z: Ext):
   for (let k = perRow.length / 2 - 1; k >= 0; k--) value = F.add(F.mul(value, step), extAt(perRow, k));
   backend.release(mark);
   return value;
-}
-
-function setIntegers(target: BaseArray, values: Float64Array, start: number): void {
-  for (let i = 0; i < target.length; i++) {
-    const value = values[start + i]!;
-    if (value !== 0) target[i] = toField(value);
-  }
 }

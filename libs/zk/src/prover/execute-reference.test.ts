@@ -3,8 +3,11 @@ import { toHex } from '#attestation';
 import { initialWeights, profileManifest, stateDigest, stepReference, type Examples } from '#libs/step';
 import { shapeOf } from '../relation/shape.js';
 import { testExamples, testSeed } from '../testing/segments.js';
+import { createEngine } from '../kernels/index.js';
+import { KernelBackend } from './kernel-backend.js';
 import { executeSegment, weightsAfter } from './execute.js';
 
+const backend = new KernelBackend(createEngine({ rowLogMax: 4 }));
 const shapes: [number[], number, number, 'fx1' | 'fx1s' | 'fx1w'][] = [
   [[20, 16, 12, 10], 8, 2, 'fx1'],
   [[5, 3, 7], 4, 4, 'fx1s'],
@@ -29,7 +32,7 @@ describe('segment execution against the bigint reference', () => {
     const shape = shapeOf(manifest);
     const examples = testExamples(manifest, 0);
     let weights = initialWeights(manifest);
-    const columns = executeSegment(shape, weights, examples, 0, [3, 1, 1, 1].slice(0, superblock));
+    const columns = executeSegment(backend, shape, weights, examples, 0, [3, 1, 1, 1].slice(0, superblock));
     const after = weightsAfter(shape, columns, weights);
     for (let t = 0; t < superblock; t++)
       weights = stepReference(manifest, weights, batchOf(examples, batch, t), t).weights;

@@ -2,8 +2,11 @@ import { describe, expect, it } from 'vitest';
 import { toHex } from '#attestation';
 import { initialWeights, profileManifest, stateDigest, type Examples, type Manifest } from '#libs/step';
 import { shapeOf } from '../relation/shape.js';
+import { createEngine } from '../kernels/index.js';
+import { KernelBackend } from './kernel-backend.js';
 import { executeSegment, weightsAfter } from './execute.js';
 
+const backend = new KernelBackend(createEngine({ rowLogMax: 4 }));
 const seed = '0x2286f594e2d9d4f86cd48a448da1879709cdd33fcbcdefef2e14a88b9367a120';
 const batch = { features: [0, 128, 255, 200, 10, 77], labels: [1, 0] };
 
@@ -20,7 +23,7 @@ function run(profile: 'fx1' | 'fx1s', stepSizes: number[]): { manifest: Manifest
   const manifest = profileManifest(profile, { dims: [3, 4, 2], batch: 2, e: 4, steps: 64, seed, superblock });
   const shape = shapeOf(manifest);
   const start = initialWeights(manifest);
-  const columns = executeSegment(shape, start, repeated(superblock), 0, stepSizes);
+  const columns = executeSegment(backend, shape, start, repeated(superblock), 0, stepSizes);
   return { manifest, digest: toHex(stateDigest(manifest, weightsAfter(shape, columns, start))) };
 }
 
@@ -37,7 +40,7 @@ describe('segment execution against the published digests (fixed-point §14.1)',
   it('keeps the intermediate values of the published step', () => {
     const manifest = profileManifest('fx1', { dims: [3, 4, 2], batch: 2, e: 4, steps: 64, seed });
     const shape = shapeOf(manifest);
-    const { witness, virtual } = executeSegment(shape, initialWeights(manifest), repeated(1), 0, [1]);
+    const { witness, virtual } = executeSegment(backend, shape, initialWeights(manifest), repeated(1), 0, [1]);
     const byRow = (column: Float64Array): number[][] => [0, 1].map((b) => [...column].filter((_, i) => i % 2 === b));
     expect(byRow(virtual.get('Y1')!)).toEqual([
       [28, 13, 117, 27],
@@ -68,6 +71,6 @@ describe('segment execution against the published digests (fixed-point §14.1)',
     const start = initialWeights(manifest);
     start[2]!.values.fill(2n ** 22n - 1n);
     start[0]!.values.fill(2n ** 24n - 1n);
-    expect(() => executeSegment(shape, start, repeated(1), 5, [1])).toThrow('GUARD_VIOLATION');
+    expect(() => executeSegment(backend, shape, start, repeated(1), 5, [1])).toThrow('GUARD_VIOLATION');
   });
 });

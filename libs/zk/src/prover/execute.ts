@@ -4,6 +4,7 @@
  */
 import { GuardViolation, type Examples, type LayerScale, type Weights } from '#libs/step';
 import type { Shape } from '../relation/shape.js';
+import type { Backend, DoubleRows } from './backend.js';
 
 export type Columns = Map<string, Float64Array>;
 
@@ -21,6 +22,7 @@ export interface SegmentWitness {
 
 /** Everything one step reads and writes. */
 interface StepState {
+  readonly backend: Backend;
   readonly shape: Shape;
   readonly columns: SegmentWitness;
   /** Position t of the step in the segment, its number in the job and its m_t. */
@@ -36,6 +38,7 @@ interface StepState {
  * @throws GuardViolation GUARD_VIOLATION naming step and tensor
  */
 export function executeSegment(
+  backend: Backend,
   shape: Shape,
   weights: Weights,
   examples: Examples,
@@ -44,12 +47,12 @@ export function executeSegment(
 ): SegmentWitness {
   const columns: SegmentWitness = {
     witness: new Map(),
-    data: dataColumns(shape, examples),
+    data: resident(backend, dataColumns(shape, examples)),
     before: paddedWeights(shape, weights),
-    after: paddedWeights(shape, weights),
+    after: resident(backend, paddedWeights(shape, weights)),
     virtual: new Map(),
   };
-  stepSizes.forEach((size, t) => runStep({ shape, columns, t, step: firstStep + t, size }));
+  stepSizes.forEach((size, t) => runStep({ backend, shape, columns, t, step: firstStep + t, size }));
   borderLimbs(shape, columns);
   return columns;
 }
@@ -66,6 +69,16 @@ export function weightsAfter(shape: Shape, columns: SegmentWitness, like: Weight
     }
     return { ...tensor, values };
   });
+}
+
+function resident(backend: Backend, columns: Columns): Columns {
+  return new Map(
+    [...columns].map(([name, values]) => {
+      const copy = backend.doubles(values.length);
+      copy.set(values);
+      return [name, copy];
+    }),
+  );
 }
 
 export function dataColumns(shape: Shape, examples: Examples): Columns {
@@ -112,26 +125,35 @@ function runStep(state: StepState): void {
   for (const scale of shape.layers) update(state, scale, columns.after);
 }
 
-/** A block [t, unit, b], or [unit, t, b] for the last layer, as its slice of this step: address of (unit, b). */
-function block(
-  state: StepState,
-  columns: Columns,
-  name: string,
-  layer: number,
-): { data: Float64Array; at: (unit: number) => number } {
-  const { shape, t } = state;
-  const [T, B, D] = [shape.manifest.superblock, shape.manifest.batch, 2 ** shape.widthVars[layer]!];
-  let data = columns.get(name);
-  if (data === undefined) columns.set(name, (data = new Float64Array(T * D * B)));
-  const isLast = layer === shape.layers.length;
-  return { data, at: isLast ? (unit) => (unit * T + t) * B : (unit) => (t * D + unit) * B };
+/** The slice of one step of a block [t, unit, b], or [unit, t, b] for the last layer: rows over b, one per unit. */
+interface Slice extends DoubleRows {
+  at(unit: number): number;
 }
 
-function rowBlock(state: StepState, columns: Columns, name: string): Float64Array {
+function slice(state: StepState, columns: Columns, name: string, layer: number): Slice {
+  const { shape, t } = state;
+  const [T, B, D] = [shape.manifest.superblock, shape.manifest.batch, 2 ** shape.widthVars[layer]!];
+  const data = column(state, columns, name, T * D * B);
+  const isLast = layer === shape.layers.length;
+  const [start, stride] = isLast ? [t * B, T * B] : [t * D * B, B];
+  return { data, start, stride, at: (unit) => start + unit * stride };
+}
+
+function rowSlice(state: StepState, columns: Columns, name: string): Float64Array {
   const { superblock, batch } = state.shape.manifest;
-  let data = columns.get(name);
-  if (data === undefined) columns.set(name, (data = new Float64Array(superblock * batch)));
-  return data.subarray(state.t * batch, (state.t + 1) * batch);
+  return column(state, columns, name, superblock * batch).subarray(state.t * batch, (state.t + 1) * batch);
+}
+
+function column(state: StepState, columns: Columns, name: string, size: number): Float64Array {
+  const known = columns.get(name);
+  if (known !== undefined) return known;
+  const made = state.backend.doubles(size);
+  columns.set(name, made);
+  return made;
+}
+
+function weightRows(data: Float64Array, stride: number): DoubleRows {
+  return { data, start: 0, stride };
 }
 
 function guard(state: StepState, value: number, bits: number, tensor: string): void {
@@ -141,51 +163,22 @@ function guard(state: StepState, value: number, bits: number, tensor: string): v
   }
 }
 
-/** out[b] += weight·input[at + b]. */
-function accumulate(
-  out: Float64Array,
-  outAt: number,
-  input: Float64Array,
-  at: number,
-  weight: number,
-  B: number,
-): void {
-  if (weight === 0) return;
-  for (let b = 0; b < B; b++) out[outAt + b] = out[outAt + b]! + weight * input[at + b]!;
-}
-
-/** Σ_b a[b]·g[b] in four chains: exact in any order (fixed-point §10). */
-function dot(a: Float64Array, atA: number, g: Float64Array, atG: number, B: number): number {
-  let [s0, s1, s2, s3] = [0, 0, 0, 0];
-  let b = 0;
-  for (; b + 3 < B; b += 4) {
-    s0 += a[atA + b]! * g[atG + b]!;
-    s1 += a[atA + b + 1]! * g[atG + b + 1]!;
-    s2 += a[atA + b + 2]! * g[atG + b + 2]!;
-    s3 += a[atA + b + 3]! * g[atG + b + 3]!;
-  }
-  for (; b < B; b++) s0 += a[atA + b]! * g[atG + b]!;
-  return s0 + s1 + s2 + s3;
-}
-
 function forward(state: StepState, scale: LayerScale): void {
   const { shape, columns } = state;
   const { layer, forwardShift: s, isLast, outputs } = scale;
   const [B, inputs, width] = [shape.manifest.batch, shape.manifest.dims[layer - 1]!, 2 ** shape.widthVars[layer]!];
   const input =
-    layer === 1 ? block(state, columns.data, 'X', 0) : block(state, columns.witness, `A${layer - 1}`, layer - 1);
+    layer === 1 ? slice(state, columns.data, 'X', 0) : slice(state, columns.witness, `A${layer - 1}`, layer - 1);
   const W = columns.after.get(`W${layer}`)!;
   const bias = columns.after.get(`b${layer}`)!;
-  const Z = block(state, columns.virtual, isLast ? 'ZL' : `Z${layer}`, layer);
+  const Z = slice(state, columns.virtual, isLast ? 'ZL' : `Z${layer}`, layer);
   const units = isLast ? outputs : width;
   const top = 2 ** shape.manifest.abits - 1;
-  const named = (name: string) => block(state, columns.witness, isLast ? name : `${name}${layer}`, layer);
+  const named = (name: string) => slice(state, columns.witness, isLast ? name : `${name}${layer}`, layer);
   const [high, low, A, M] = isLast ? [named('hL')] : [named('h'), named('l'), named('A'), named('M')];
-  const Y = block(state, columns.virtual, `Y${layer}`, layer);
+  const Y = slice(state, columns.virtual, `Y${layer}`, layer);
   for (let o = 0; o < units; o++) Z.data.fill(bias[o]! * 2 ** (2 * scale.aIn), Z.at(o), Z.at(o) + B);
-  for (let i = 0; i < inputs; i++) {
-    for (let o = 0; o < units; o++) accumulate(Z.data, Z.at(o), input.data, input.at(i), W[i * width + o]!, B);
-  }
+  state.backend.sumProducts({ data: W, unitStride: 1, inputStride: width, units, inputs }, input, B, Z);
   for (let o = 0; o < units; o++) {
     for (let b = 0; b < B; b++) {
       const rounded = Z.data[Z.at(o) + b]! + 2 ** (s - 1);
@@ -207,14 +200,14 @@ function softmax(state: StepState): void {
   const { shape, columns } = state;
   const { classes, lossFraction: g, reciprocalBits, expVars, expValues } = shape;
   const [B, last] = [shape.manifest.batch, shape.layers.length];
-  const Y = block(state, columns.virtual, `Y${last}`, last);
-  const labels = block(state, columns.data, 'Y', last);
+  const Y = slice(state, columns.virtual, `Y${last}`, last);
+  const labels = slice(state, columns.data, 'Y', last);
   const [d, eps, sel, G, w] = (['d', 'eps', 'sel', 'GL', 'w'] as const).map((name) =>
-    block(state, columns.witness, name, last),
+    slice(state, columns.witness, name, last),
   ) as [Slice, Slice, Slice, Slice, Slice];
-  const E = block(state, columns.virtual, 'E', last);
-  const [mu, iota] = [rowBlock(state, columns.witness, 'mu'), rowBlock(state, columns.witness, 'iota')];
-  const [S, Q] = [rowBlock(state, columns.virtual, 'S'), rowBlock(state, columns.virtual, 'Q')];
+  const E = slice(state, columns.virtual, 'E', last);
+  const [mu, iota] = [rowSlice(state, columns.witness, 'mu'), rowSlice(state, columns.witness, 'iota')];
+  const [S, Q] = [rowSlice(state, columns.virtual, 'S'), rowSlice(state, columns.virtual, 'Q')];
   for (let b = 0; b < B; b++) {
     let best = 0;
     for (let c = 1; c < classes; c++) if (Y.data[Y.at(c) + b]! > Y.data[Y.at(best) + b]!) best = c;
@@ -239,8 +232,6 @@ function softmax(state: StepState): void {
   }
 }
 
-type Slice = ReturnType<typeof block>;
-
 /** From the errors of layer l to those of layer l − 1. */
 function backward(state: StepState, scale: LayerScale): void {
   const { shape, columns } = state;
@@ -248,14 +239,15 @@ function backward(state: StepState, scale: LayerScale): void {
   const s = scale.backwardShift!;
   const [B, width] = [shape.manifest.batch, 2 ** shape.widthVars[layer]!];
   const isLast = layer === shape.layers.length;
-  const G = block(state, columns.witness, isLast ? 'GL' : `G${layer}`, layer);
+  const G = slice(state, columns.witness, isLast ? 'GL' : `G${layer}`, layer);
   const W = columns.after.get(`W${layer}`)!;
   const below = layer - 1;
-  const named = (from: Columns, name: string) => block(state, from, `${name}${below}`, below);
+  const named = (from: Columns, name: string) => slice(state, from, `${name}${below}`, below);
   const [M, out, high] = [named(columns.witness, 'M'), named(columns.witness, 'G'), named(columns.witness, 'hp')];
   const [H, masked] = [named(columns.virtual, 'H'), named(columns.virtual, 'MH')];
-  for (let i = 0; i < 2 ** shape.widthVars[below]!; i++) {
-    for (let o = 0; o < outputs; o++) accumulate(H.data, H.at(i), G.data, G.at(o), W[i * width + o]!, B);
+  const units = 2 ** shape.widthVars[below]!;
+  state.backend.sumProducts({ data: W, unitStride: width, inputStride: 1, units, inputs: outputs }, G, B, H);
+  for (let i = 0; i < units; i++) {
     for (let b = 0; b < B; b++) {
       const product = M.data[M.at(i) + b]! * H.data[H.at(i) + b]!;
       masked.data[masked.at(i) + b] = product;
@@ -273,8 +265,8 @@ function update(state: StepState, scale: LayerScale, weights: Columns): void {
   const { layer, isLast, outputs, inputs, weightBits, biasBits } = scale;
   const [B, width] = [shape.manifest.batch, 2 ** shape.widthVars[layer]!];
   const A =
-    layer === 1 ? block(state, columns.data, 'X', 0) : block(state, columns.witness, `A${layer - 1}`, layer - 1);
-  const G = block(state, columns.witness, isLast ? 'GL' : `G${layer}`, layer);
+    layer === 1 ? slice(state, columns.data, 'X', 0) : slice(state, columns.witness, `A${layer - 1}`, layer - 1);
+  const G = slice(state, columns.witness, isLast ? 'GL' : `G${layer}`, layer);
   const W = weights.get(`W${layer}`)!;
   const bias = weights.get(`b${layer}`)!;
   for (let o = 0; o < outputs; o++) {
@@ -282,12 +274,8 @@ function update(state: StepState, scale: LayerScale, weights: Columns): void {
     for (let b = 0; b < B; b++) total += G.data[G.at(o) + b]!;
     bias[o] = within(state, bias[o]! - size * total, biasBits, `b${layer}`);
   }
-  for (let i = 0; i < inputs; i++) {
-    for (let o = 0; o < outputs; o++) {
-      const gradient = dot(A.data, A.at(i), G.data, G.at(o), B);
-      W[i * width + o] = within(state, W[i * width + o]! - size * gradient, weightBits, `W${layer}`);
-    }
-  }
+  state.backend.subtractOuter(A, inputs, G, outputs, B, size, weightRows(W, width));
+  for (const value of W) within(state, value, weightBits, `W${layer}`);
 }
 
 function within(state: StepState, value: number, bits: number, tensor: string): number {

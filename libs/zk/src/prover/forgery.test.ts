@@ -22,7 +22,7 @@ type Forgery = (segment: SegmentWitness) => void;
 
 /** Code of the rejection that a forged witness meets, from the bytes alone; undefined when it is accepted. */
 function judge({ plan, input }: TestSegment, forge: Forgery, recount = true): string | undefined {
-  const segment = runSegment(plan, input);
+  const segment = runSegment(backend, plan, input);
   forge(segment);
   if (recount) for (const [name, counts] of countLookups(plan.shape, segment)) segment.witness.set(name, counts);
   const { result } = proveWitness(backend, plan, input, segment);
@@ -57,7 +57,7 @@ const names = (form: LinearForm): string[] =>
   form.claims.map(([claim]) => (claim.kind === 'block' ? `${claim.block.tree}.${claim.block.name}` : 'ood'));
 
 describe('a witness with one wrong cell is rejected', () => {
-  const committed = [...runSegment(forTwoSteps.plan, forTwoSteps.input).witness.keys()];
+  const committed = [...runSegment(backend, forTwoSteps.plan, forTwoSteps.input).witness.keys()];
 
   it('covers every block of the step witness but the pads', () => {
     const blocks = forTwoSteps.plan.trees.S.blocks.map(({ name }) => name).filter((name) => name !== 'pad');

@@ -43,7 +43,7 @@ function freeze(): void {
 }
 
 function verdict(forge: (segment: SegmentWitness) => void): string {
-  const segment = runSegment(plan, input);
+  const segment = runSegment(backend, plan, input);
   forge(segment);
   const { result } = proveWitness(backend, plan, input, segment);
   try {

@@ -4,7 +4,7 @@ import type { Ext } from '../field/extension.js';
 import type { Point } from '../field/multilinear.js';
 import type { Engine, Mark, Offset, Task } from '../kernels/index.js';
 import { extAt, extArray, extView } from './arrays.js';
-import type { Backend, BaseArray, ExtArray, Fractions, RoundValues } from './backend.js';
+import type { Backend, BaseArray, DoubleRows, ExtArray, Fractions, RoundValues, WeightGrid } from './backend.js';
 
 type Scaled = ReturnType<Backend['scaledSum']>;
 
@@ -24,6 +24,11 @@ export class KernelBackend implements Backend {
 
   ext(count: number): ExtArray {
     return this.base(2 * count);
+  }
+
+  doubles(count: number): Float64Array {
+    const { memory } = this.engine;
+    return memory.doubles(memory.allocate(8 * count), count).fill(0);
   }
 
   mark(): number {
@@ -213,6 +218,43 @@ export class KernelBackend implements Backend {
     });
   }
 
+  setIntegers(target: BaseArray, values: Float64Array): void {
+    const to = this.#at(requireResident(target));
+    this.#scratch(() => {
+      const from = this.#atDoubles(values);
+      this.engine.kernels.fromDoubles(from, values.length, to);
+    });
+  }
+
+  sumProducts(weights: WeightGrid, x: DoubleRows, batch: number, out: DoubleRows): void {
+    const { unitStride, inputStride, units, inputs } = weights;
+    this.#scratch(() => {
+      const [w, from, to] = [this.#atDoubles(weights.data), this.#atRow(x), this.#atRow(out)];
+      this.#parts(units, (begin, end) => {
+        const grid = [w, unitStride, inputStride, inputs] as const;
+        return ['sumProducts', ...grid, from, x.stride, batch, begin, end, to, out.stride];
+      });
+    });
+  }
+
+  subtractOuter(
+    a: DoubleRows,
+    inputs: number,
+    g: DoubleRows,
+    outputs: number,
+    batch: number,
+    factor: number,
+    out: DoubleRows,
+  ): void {
+    this.#scratch(() => {
+      const [atA, atG, to] = [this.#atRow(a), this.#atRow(g), this.#atRow(out)];
+      this.#parts(inputs, (begin, end) => {
+        const from = [atA, a.stride, begin, end, atG, g.stride] as const;
+        return ['subtractOuter', ...from, outputs, batch, factor, to, out.stride];
+      });
+    });
+  }
+
   grind(seed: Uint8Array, bits: number): Uint8Array {
     return this.#scratch(() => {
       const [at, out] = [this.#atBytes(seed), this.#bytes(4)];
@@ -284,6 +326,14 @@ export class KernelBackend implements Backend {
     this.engine.run(tasks);
   }
 
+  /** Work that is heavy per item: as many parts as threads. */
+  #parts(count: number, task: (begin: number, end: number) => Task): void {
+    const size = Math.ceil(count / this.engine.threads);
+    const tasks: Task[] = [];
+    for (let begin = 0; begin < count; begin += size) tasks.push(task(begin, Math.min(count, begin + size)));
+    this.engine.run(tasks);
+  }
+
   #scratch<T>(use: () => T): T {
     const mark = this.engine.memory.mark();
     const result = use();
@@ -318,6 +368,20 @@ export class KernelBackend implements Backend {
 
   #at(words: BigUint64Array): Offset {
     return isResident(words) ? words.byteOffset : this.engine.memory.place(words);
+  }
+
+  #atDoubles(values: Float64Array): Offset {
+    if (isResident(values)) return values.byteOffset;
+    const { memory } = this.engine;
+    const at = memory.allocate(8 * values.length);
+    memory.doubles(at, values.length).set(values);
+    return at;
+  }
+
+  /** First double of rows that lie in the engine's memory. */
+  #atRow({ data, start }: DoubleRows): Offset {
+    if (!isResident(data)) throw new RangeError('rows must lie in the memory of the kernels');
+    return data.byteOffset + 8 * start;
   }
 
   #atBytes(bytes: Uint8Array): Offset {

@@ -5,12 +5,13 @@ import type { Ext } from '../field/extension.js';
 import { GENERATOR, P, mul, pow, rootOfUnity } from '../field/goldilocks.js';
 import type { Point } from '../field/multilinear.js';
 import { hasLeadingZeros } from '../transcript/transcript.js';
-import { embed, extAt, setExt } from './arrays.js';
-import type { Backend, BaseArray, ExtArray, Fractions, RoundValues } from './backend.js';
+import { embed, extAt, setExt, toField } from './arrays.js';
+import type { Backend, BaseArray, DoubleRows, ExtArray, Fractions, RoundValues, WeightGrid } from './backend.js';
 
 export const plainBackend: Backend = {
   base: (count) => new BigUint64Array(count),
   ext: (count) => new BigUint64Array(2 * count),
+  doubles: (count) => new Float64Array(count),
   mark: () => 0,
   release: () => undefined,
   encodeRows,
@@ -35,6 +36,9 @@ export const plainBackend: Backend = {
   bind,
   dot,
   combine,
+  setIntegers,
+  sumProducts,
+  subtractOuter,
   grind,
 };
 
@@ -260,6 +264,38 @@ function dot(a: ExtArray, b: ExtArray): Ext {
 function combine(out: ExtArray, columns: readonly BaseArray[], coefficients: readonly Ext[], constant: Ext): void {
   for (let x = 0; x < out.length / 2; x++) {
     setExt(out, x, F.add(constant, F.sum(columns.map((column, k) => F.scale(coefficients[k]!, column[x]!)))));
+  }
+}
+
+function setIntegers(target: BaseArray, values: Float64Array): void {
+  for (let i = 0; i < values.length; i++) target[i] = toField(values[i]!);
+}
+
+function sumProducts(weights: WeightGrid, x: DoubleRows, batch: number, out: DoubleRows): void {
+  for (let unit = 0; unit < weights.units; unit++) {
+    for (let k = 0; k < weights.inputs; k++) {
+      const weight = weights.data[unit * weights.unitStride + k * weights.inputStride]!;
+      const [from, to] = [x.start + k * x.stride, out.start + unit * out.stride];
+      for (let b = 0; b < batch; b++) out.data[to + b]! += weight * x.data[from + b]!;
+    }
+  }
+}
+
+function subtractOuter(
+  a: DoubleRows,
+  inputs: number,
+  g: DoubleRows,
+  outputs: number,
+  batch: number,
+  factor: number,
+  out: DoubleRows,
+): void {
+  for (let i = 0; i < inputs; i++) {
+    for (let o = 0; o < outputs; o++) {
+      let sum = 0;
+      for (let b = 0; b < batch; b++) sum += a.data[a.start + i * a.stride + b]! * g.data[g.start + o * g.stride + b]!;
+      out.data[out.start + i * out.stride + o]! -= factor * sum;
+    }
   }
 }
 

@@ -77,19 +77,24 @@ export function proveSegment(
   input: SegmentInput,
   options: ProveOptions = {},
 ): SegmentProof {
-  options.onPhase?.('execute');
-  const segment = runSegment(plan, input);
-  const { result, rejection } = proveWitness(backend, plan, input, segment, options);
-  if (rejection) throw rejection;
-  return result;
+  const mark = backend.mark();
+  try {
+    options.onPhase?.('execute');
+    const segment = runSegment(backend, plan, input);
+    const { result, rejection } = proveWitness(backend, plan, input, segment, options);
+    if (rejection) throw rejection;
+    return result;
+  } finally {
+    backend.release(mark);
+  }
 }
 
 /** The integers of a segment, multiplicities of the lookups included. */
-export function runSegment(plan: Plan, input: SegmentInput): SegmentWitness {
+export function runSegment(backend: Backend, plan: Plan, input: SegmentInput): SegmentWitness {
   const { manifest, index } = input.statement;
   const firstStep = index * manifest.superblock;
   const sizes = scheduleOf(manifest, firstStep);
-  const segment = executeSegment(plan.shape, input.before.weights, input.examples, firstStep, sizes);
+  const segment = executeSegment(backend, plan.shape, input.before.weights, input.examples, firstStep, sizes);
   for (const [name, counts] of countLookups(plan.shape, segment)) segment.witness.set(name, counts);
   return segment;
 }
