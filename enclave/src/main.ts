@@ -2,12 +2,12 @@
  * The enclave's process: one host connection, framed CBOR, nothing else. It ends with the connection, and its keys
  * with it.
  *
- * usage: main --listen unix:PATH|tcp:HOST:PORT [--attester snp|tdx|simulated] [--vendor FILE]
+ * usage: main --listen unix:PATH|tcp:HOST:PORT [--attester snp|tdx|simulated] [--vendor FILE] [--gpus nvml|none]
  */
 import { createServer } from 'node:net';
 import { parseArgs } from 'node:util';
 import { ConfigurationError } from '#attestation';
-import { openAttester } from './attesters/open.js';
+import { openAttester, openGpus } from './attesters/open.js';
 import { serveConnection } from './channel/serve.js';
 import { selfTest } from './engine/self-test.js';
 import { failureOf } from './failure.js';
@@ -19,15 +19,18 @@ try {
       listen: { type: 'string' },
       attester: { type: 'string', default: 'snp' },
       vendor: { type: 'string' },
+      gpus: { type: 'string', default: 'none' },
     },
   });
   const address = addressOf(values.listen);
   await selfTest();
-  const attester = await openAttester(values.attester, values.vendor);
+  const cpu = await openAttester(values.attester, values.vendor);
+  const gpus = await openGpus(values.gpus);
+  const machine = { cpu, ...(gpus && { gpus }) };
   const server = createServer((socket) => {
     server.close();
     socket.once('close', () => process.exit(0));
-    serveConnection(socket, (emit) => createSession(attester, emit));
+    serveConnection(socket, (emit) => createSession(machine, emit));
   });
   server.listen(address);
 } catch (error) {

@@ -3,21 +3,18 @@
  * a request out of order is refused and changes nothing.
  */
 import {
-  ConfigurationError,
   decodeTerms,
-  encodeSessionEvidence,
   equalBytes,
   jobIdOf,
   parseJobSpec,
   readDatasetManifest,
   Rejection,
-  reportData,
   toHex,
   encodeCanonical,
   toCbor,
 } from '#attestation';
 import { GuardViolation } from '#libs/step';
-import type { Attester, EvidenceKind } from './attesters/attester.js';
+import { collectEvidence, type Machine } from './attesters/collect.js';
 import type { EnclaveEvent, Request, RequestOf } from './channel/messages.js';
 import { assembleJob, checkJob, type HeldJob } from './job.js';
 import { createSessionKeys, type SessionKeys } from './keys.js';
@@ -35,7 +32,7 @@ export interface Session {
 
 const nothing = new Uint8Array();
 
-export function createSession(attester: Attester, emit: (event: EnclaveEvent) => void): Session {
+export function createSession(machine: Machine, emit: (event: EnclaveEvent) => void): Session {
   let keys: SessionKeys | null = null;
   let held: HeldJob | null = null;
   let running: AbortController | null = null;
@@ -50,15 +47,7 @@ export function createSession(attester: Attester, emit: (event: EnclaveEvent) =>
 
   async function attest(request: RequestOf<'attest'>): Promise<Uint8Array> {
     const { binding } = required(keys, 'open before attest');
-    const parts = await attester.collect(reportData(request.nonce, binding));
-    return encodeSessionEvidence({
-      version: 1,
-      nonce: request.nonce,
-      binding,
-      cpu: { kind: evidenceKind(parts.kind), report: parts.report, certificates: parts.certificates },
-      gpus: [],
-      claims: nothing,
-    });
+    return collectEvidence(machine, request.nonce, binding);
   }
 
   async function accept(request: RequestOf<'job'>): Promise<Uint8Array> {
@@ -77,6 +66,8 @@ export function createSession(attester: Attester, emit: (event: EnclaveEvent) =>
         action: 'release the key of the data set that the job names',
       });
     }
+    // The key came, so the evidence was accepted: work may reach the GPUs.
+    machine.gpus?.setReady();
     const terms = decodeTerms(request.terms);
     held = checkJob({ jobId, spec, dataset, dataKey: dataKey.key, terms, session: session.binding });
     return nothing;
@@ -149,23 +140,6 @@ export function createSession(attester: Attester, emit: (event: EnclaveEvent) =>
       }
     },
   };
-}
-
-/** @throws ConfigurationError ATTESTER_CPU when the attester is none of a CPU */
-function evidenceKind(kind: EvidenceKind): 'snp' | 'simulated-snp' | 'tdx' {
-  switch (kind) {
-    case 'snp':
-    case 'tdx':
-      return kind;
-    case 'simulated':
-      return 'simulated-snp';
-    case 'nvidia-gpu':
-      throw new ConfigurationError('ATTESTER_CPU', {
-        expected: 'an attester of the CPU',
-        got: kind,
-        rule: 'enclave SPEC, attesters',
-      });
-  }
 }
 
 function required<T>(value: T | null, order: string): T {

@@ -148,6 +148,16 @@ function reader(name: string, input: Uint8Array, read: (bytes: Uint8Array) => un
   };
 }
 
+/** One to three mutations after each other; never the input itself. */
+function mutantOf(input: Uint8Array, below: (n: number) => number): Uint8Array {
+  for (;;) {
+    let mutant = input;
+    for (let round = 1 + below(3); round > 0 && mutant.length > 0; round--)
+      mutant = mutations[below(mutations.length)]!(mutant, below);
+    if (toHex(mutant) !== toHex(input)) return mutant;
+  }
+}
+
 /** @param count  mutants in all, spread over every target; @param seed  printed with every failure */
 export async function fuzzAttestation(count: number, seed: number): Promise<FuzzReport> {
   const below = random(seed);
@@ -157,11 +167,7 @@ export async function fuzzAttestation(count: number, seed: number): Promise<Fuzz
   let refused = 0;
   for (let i = 0; i < count; i++) {
     const target = targets[i % targets.length]!;
-    const rounds = 1 + below(3);
-    let input = target.input;
-    for (let round = 0; round < rounds && input.length > 0; round++)
-      input = mutations[below(mutations.length)]!(input, below);
-    if (toHex(input) === toHex(target.input)) continue;
+    const input = mutantOf(target.input, below);
     try {
       if (await target.run(input)) failures.push({ target: target.name, what: 'accepted', input: toHex(input) });
       else refused++;
