@@ -22,7 +22,9 @@ export function rootOf(
       const own = full.subarray(0, digestBytes);
       const isLeft = index % 2 === 0;
       const pairKnown = isLeft && known[k + 1]?.[0] === index + 1;
-      const other = pairKnown ? known[++k]![1].subarray(0, digestBytes) : sibling(level, isLeft ? index + 1 : index - 1);
+      const other = pairKnown
+        ? known[++k]![1].subarray(0, digestBytes)
+        : sibling(level, isLeft ? index + 1 : index - 1);
       parents.push([(index - (index % 2)) / 2, isLeft ? hashNode(own, other) : hashNode(other, own)]);
     }
     known = parents;

@@ -1,9 +1,10 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { toHex } from '#attestation';
 import { initialWeights, profileManifest, stateDigest } from '#libs/step';
 import { createEngine } from '../kernels/index.js';
 import { seedOf, testManifest, testProfile, testSeed, testSegment, type SegmentChoice } from '../testing/segments.js';
 import { Transcript } from '../transcript/transcript.js';
+import { MaskedProtocol } from '../verifier/masked-protocol.js';
 import { ProofBytes } from '../verifier/source.js';
 import { runVerifier, verifyStepProof } from '../verifier/verify.js';
 import { KernelBackend } from './kernel-backend.js';
@@ -16,7 +17,10 @@ const backend = new KernelBackend(createEngine({ rowLogMax: 12 }));
 function proveAndVerify(choice: SegmentChoice) {
   const { plan, input } = testSegment(backend, choice);
   const result = proveSegment(backend, plan, input);
+  const require = vi.spyOn(MaskedProtocol.prototype, 'require');
   const context = runVerifier(plan, result.statement, new Transcript(), new ProofBytes(result.proof));
+  expect(require).toHaveBeenCalledTimes(plan.messages.constraints);
+  require.mockRestore();
   return { plan, input, result, context };
 }
 

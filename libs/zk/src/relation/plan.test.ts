@@ -122,9 +122,11 @@ describe('plan (SPEC §4)', () => {
   });
 
   it('has the no-wrap limits of SPEC §13.3', () => {
-    expect(provability(fx1([784, 64, 10], 64, 8, 1)).segmentStepsMax).toBe(1024);
-    expect(provability(fx1([784, 256, 128, 64, 10], 512, 11, 1)).segmentStepsMax).toBe(2);
+    expect(provability(fx1([784, 64, 10], 64, 8, 1)).segmentStepsMax).toBe(256);
+    expect(provability(fx1([784, 256, 128, 64, 10], 512, 11, 1)).segmentStepsMax).toBe(1);
     expect(provability(fx1([784, 1024, 1024, 10], 64, 8, 1)).segmentStepsMax).toBe(1);
-    expect(provability(fx1([784, 128, 64, 10], 128, 9, 8)).provable).toBe(false);
+    expect(provability(fx1([784, 128, 64, 10], 128, 9, 1)).segmentStepsMax).toBe(2);
+    expect(() => derivePlan(fx1([784, 128, 64, 10], 128, 9, 4), profiles.get('chain1')!, 'joint')).toThrow('STEP_PLAN');
+    expect(() => derivePlan(fx1([784, 64, 10], 64, 8, 512), profiles.get('fast64')!, 'joint')).toThrow('STEP_PLAN');
   });
 });

@@ -79,8 +79,9 @@ export function derivePlan(manifest: Manifest, profile: Profile, variant: Varian
  */
 export function derivePlanUnchecked(manifest: Manifest, profile: Profile, variant: Variant): Plan {
   const shape = shapeOf(manifest);
-  const { reasons } = provability(manifest);
-  if (reasons.length > 0) refuse('STEP_PLAN', 'a provable manifest', reasons[0], 'step-proof §13.3');
+  const { provable, reasons } = provability(manifest);
+  if (!provable)
+    refuse('STEP_PLAN', 'a provable manifest', reasons[0] ?? 'a segment that is too long', 'step-proof §13.3');
   const lookups = lookupLayout(shape);
   const messages = countMessages(shape, lookups);
   const specs: Record<DataTree, BlockSpec[]> = {
@@ -157,7 +158,15 @@ function countMessages(shape: Shape, lookups: LookupLayout): MessageCounts {
   const rounds = (lookups.vars * (lookups.vars - 1)) / 2 + productRounds + matmulRounds + rowVars + slotVars;
   const maskedMessages = 1 + 2 * rounds + 2 * (L - 1) + 2 * pieces.length + 1;
   const padVars = log2Ceil(3 * 2 ** slotVars + maskedMessages + 4);
-  const constraints = 4 + lookups.vars + 2 * products + gaps.length + L + 8;
+  const matmuls = 2 * L - 1;
+  const constraints =
+    4 +
+    (lookups.vars - 1) +
+    (2 * leafProducts + 1) +
+    (L - 1 + 4 * pieces.length + 2 + 1 + 1 + gaps.length) +
+    (isSingleStep ? 2 * matmuls : matmuls) +
+    (1 + L + 2 * updates + 1) +
+    3;
   return { products, maskedMessages, slotVars, padVars, constraints };
 }
 
