@@ -1,8 +1,11 @@
-import { mkdtempSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { expect, it } from 'vitest';
+import { afterAll, expect, it } from 'vitest';
 import { readConfig } from './config.js';
+
+const directory = mkdtempSync(join(tmpdir(), 'veritrain-config-'));
+afterAll(() => rmSync(directory, { recursive: true, force: true }));
 
 const codeOf = (environment: Record<string, string>): string => {
   try {
@@ -41,7 +44,7 @@ it('does not repeat a database password', () => {
 });
 
 it('refuses bootstrap keys that are malformed', () => {
-  const file = join(mkdtempSync(join(tmpdir(), 'veritrain-config-')), 'keys.json');
+  const file = join(directory, 'keys.json');
   const good = { key: 'vt_abcd_test-secret-0123456789', tenant: 'acme', role: 'client' };
   const keysOf = (keys: unknown): string => {
     writeFileSync(file, JSON.stringify(keys));

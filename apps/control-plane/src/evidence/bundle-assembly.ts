@@ -45,6 +45,7 @@ interface Session {
   readonly evidence: Uint8Array;
   readonly result: Uint8Array;
   readonly appraisedAt: number;
+  readonly appraisal: EvidenceBundle['sessions'][number]['appraisal'];
 }
 
 @Injectable()
@@ -74,7 +75,8 @@ export class BundleAssembly {
       const release = releases.get(leaseId);
       if (release === undefined) return [];
       const result = new Uint8Array(release.result);
-      return { leaseId, evidence: new Uint8Array(evidence), result, appraisedAt: Number(at) };
+      const appraisal = appraisalOf(release.release);
+      return { leaseId, evidence: new Uint8Array(evidence), result, appraisedAt: Number(at), appraisal };
     });
   }
 }
@@ -88,7 +90,7 @@ function bundleOf(stored: Stored): EvidenceBundle {
     spec: new Uint8Array(job.spec),
     terms: encodeTerms(parseTermsJson(job.terms)),
     policy: new Uint8Array(job.policy),
-    sessions: sessions.map(({ evidence, result, appraisedAt }) => ({ evidence, result, appraisedAt })),
+    sessions: sessions.map(({ leaseId: _leaseId, ...session }) => session),
     endorsements: { crls: [], rims: [] },
     segments: receipts.map(({ leaseId, statement, receipt }) => ({
       session: sessionOf(leaseId),
@@ -106,6 +108,12 @@ function bundleOf(stored: Stored): EvidenceBundle {
     delivery: { ciphertextDigest: fromHex(delivery.result.blob), keyCommit: keyCommitOf(delivery, events) },
     settlement: { transactions: transactionsOf(delivery, events) },
   };
+}
+
+/** From the public part of a release, as the node reported it; a bundle verifier checks the signature. */
+function appraisalOf(release: object): Session['appraisal'] {
+  const { notAfter, appraisalSignature } = release as { notAfter: number; appraisalSignature: string };
+  return { notAfter, signature: fromHex(appraisalSignature) };
 }
 
 /** A host that restarted delivers under a new session what an earlier one sealed: the signature tells which. */
