@@ -23,7 +23,6 @@ abstract contract Fixture {
     uint256 internal constant CLIENT_KEY = 0xC11;
     uint256 internal constant PROVIDER_KEY = 0x9999;
     uint256 internal constant BROKER_KEY = 0xB0B;
-    uint256 internal constant ENCLAVE_KEY = 0xE4C;
     bytes32 internal constant POLICY = keccak256("policy");
     bytes32 internal constant SEED_CLIENT = keccak256("client's seed");
     bytes32 internal constant SEED_PROVIDER = keccak256("provider's seed");
@@ -34,7 +33,8 @@ abstract contract Fixture {
     address internal client = vm.addr(CLIENT_KEY);
     address internal provider = vm.addr(PROVIDER_KEY);
     address internal broker = vm.addr(BROKER_KEY);
-    address internal enclave = vm.addr(ENCLAVE_KEY);
+    uint256 internal enclaveSecret = 0xE4C;
+    address internal enclave = vm.addr(enclaveSecret);
     address internal challenger = address(0xC4A1);
     address internal treasury = address(0x7EA5);
     address internal guardian = address(0x60A4);
@@ -176,7 +176,7 @@ abstract contract Fixture {
         uint256 upTo = b.length - 1;
         bytes32 statement =
             digest(Statements.run(idOf(t), upTo, outcome, rootOf(b), b[upTo], r.delivery));
-        r.seal = abi.encodePacked(tee.SELECTOR(), sign(ENCLAVE_KEY, statement));
+        r.seal = abi.encodePacked(tee.SELECTOR(), sign(enclaveSecret, statement));
     }
 
     function commit(Terms memory t, Run memory r) internal {

@@ -4,6 +4,7 @@ pragma solidity ^0.8.30;
 /// The cheatcodes that these tests use.
 interface Vm {
     function deployCode(string calldata artifact, bytes calldata args) external returns (address);
+    function envOr(string calldata name, uint256 otherwise) external view returns (uint256);
     function warp(uint256 timestamp) external;
     function roll(uint256 number) external;
     function prank(address sender) external;

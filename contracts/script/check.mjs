@@ -1,0 +1,22 @@
+#!/usr/bin/env node
+/**
+ * The contracts' gate: unit, fuzz and simulation tests, then the exact gas snapshot, each call a transaction of its own.
+ * `--bless` writes the snapshot instead of checking it.
+ */
+import { spawnSync } from 'node:child_process';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+
+const arch = process.arch === 'x64' ? 'amd64' : process.arch;
+const require = createRequire(import.meta.url);
+const forge = join(dirname(require.resolve(`@foundry-rs/forge-${process.platform}-${arch}/package.json`)), 'bin/forge');
+const root = join(import.meta.dirname, '../..');
+
+function run(args, env = {}) {
+  const { status } = spawnSync(forge, args, { cwd: root, stdio: 'inherit', env: { ...process.env, ...env } });
+  if (status !== 0) process.exit(status ?? 1);
+}
+
+run(['test', '--no-match-contract', 'GasTest']);
+const check = process.argv.includes('--bless') ? {} : { FORGE_SNAPSHOT_CHECK: 'true' };
+run(['test', '--match-contract', 'GasTest'], { FOUNDRY_ISOLATE: 'true', GAS_ISOLATED: '1', ...check });

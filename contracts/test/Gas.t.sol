@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+pragma solidity ^0.8.30;
+
+import {Appraisal} from "../src/EnclaveRegistry.sol";
+import {Run} from "../src/Running.sol";
+import {Statements} from "../src/libraries/Statements.sol";
+import "../src/Types.sol";
+import {Fixture} from "./Fixture.sol";
+import {vm} from "./Vm.sol";
+
+/// Gas of each transaction under the Osaka rules, kept exactly in contracts/snapshots; the bars of settlement §17.
+/// Run by script/check.mjs in isolation: each call is then a transaction of its own, with cold storage and calldata paid.
+contract GasTest is Fixture {
+    uint256 private constant NONE = type(uint256).max;
+
+    function setUp() public override {
+        if (vm.envOr("GAS_ISOLATED", uint256(0)) == 1) super.setUp();
+    }
+
+    modifier isolated() {
+        if (address(settlement) != address(0)) _;
+    }
+
+    function _record(string memory name, uint256 most) private {
+        uint256 used = vm.snapshotGasLastCall("settlement", name);
+        require(used <= most, string.concat(name, " takes more gas than its bar"));
+    }
+
+    function test_tee_job() public isolated {
+        Terms memory t = baseTerms(MODE_TEE | MODE_REVEAL);
+        t.segments = 1;
+        Appraisal memory a = Appraisal(enclave, POLICY, provider, "evidence", uint40(NOW + 10_000));
+        bytes[] memory signatures =
+            quorum(Statements.appraisal(a.key, a.policy, a.provider, a.evidence, a.notAfter), 5);
+        registry.register(a, signatures);
+        _record("register, 5 of 9", 130_000);
+        open(t);
+        _record("open, ERC-20", 140_000);
+        accept(t);
+        _record("accept", 90_000);
+        start(t);
+        _record("start", 50_000);
+        Run memory r = sealedRun(t, borders(t, 1, NONE), 0);
+        commit(t, r);
+        _record("commit, TEE seal, one segment", 120_000);
+        settlement.finalize(t, CIPHERTEXT, REVEAL_KEY);
+        _record("finalize, key revealed", 120_000);
+        vm.prank(provider);
+        settlement.withdraw(t.token);
+        _record("withdraw", 60_000);
+    }
+
+    function test_dispute() public isolated {
+        Terms memory t = baseTerms(MODE_OPTIMISTIC);
+        t.segments = 16;
+        bytes32[] memory b = committed(t, 3);
+        challenge(t, 2);
+        _record("challenge", 110_000);
+        discharge(t, b, 2);
+        _record("discharge, 16 segments, with the test verifier", 170_000);
+        challenge(t, 3);
+        later(100);
+        settlement.lapse(t, 3, 0);
+        _record("lapse", 130_000);
+    }
+
+    function test_sample() public isolated {
+        Terms memory t = baseTerms(MODE_SAMPLE);
+        t.segments = 256;
+        t.samples = 16;
+        t.windows.compute = 100_000;
+        bytes32[] memory b = committed(t, NONE);
+        settlement.draw(t, SEED_CLIENT);
+        _record("draw, 16 of 256", 70_000);
+        for (uint256 a = 0; a < 16; ++a) {
+            uint256 segment = sampleOf(t, a);
+            if (!settlement.isProved(idOf(t), segment)) discharge(t, b, segment);
+        }
+        settlement.finalize(t, 0, 0);
+        _record("finalize, 16 of 256 samples", 200_000);
+    }
+
+    function test_commit_grows_by_at_most_1300_gas_for_each_border() public isolated {
+        uint256[4] memory sizes = [uint256(16), 147, 1024, 4000];
+        for (uint256 i = 0; i < sizes.length; ++i) {
+            Terms memory t = baseTerms(MODE_OPTIMISTIC);
+            t.segments = uint32(sizes[i]);
+            bytes32[] memory b = borders(t, sizes[i], NONE);
+            started(t);
+            commit(t, unsealed(t, b, 0));
+            _record(string.concat("commit, segments ", _name(i)), 140_000 + 1300 * sizes[i]);
+        }
+    }
+
+    function _name(uint256 i) private pure returns (string memory) {
+        return ["16", "147", "1024", "4000"][i];
+    }
+}
