@@ -3,6 +3,7 @@
  * and by nobody else. Only such an enclave can make one, so a successor trains on from it without another signature.
  */
 import {
+  bordersMax,
   bytes,
   bytesUpTo,
   concatBytes,
@@ -18,14 +19,17 @@ import {
 } from '#attestation';
 import { deriveKey, openWithNonce, sealWithNonce } from './aead.js';
 
+/** Leaves room for the borders, so that a whole checkpoint fits one frame of the channel. */
+export const checkpointWeightsBytesMax = 12 * 1024 * 1024 - 256 * 1024;
+
 const checkpointShape = {
   version: oneOf(1),
   /** Steps done. */
   step: uint(),
   /** weightsDigest at every segment border so far; the first is the start's, the last this checkpoint's. */
-  borders: list(bytes(32), 4001),
+  borders: list(bytes(32), bordersMax),
   /** Canonical tensor bytes (fixed-point §11). */
-  weights: bytesUpTo(12 * 1024 * 1024),
+  weights: bytesUpTo(checkpointWeightsBytesMax),
 };
 
 export type Checkpoint = Shaped<typeof checkpointShape>;

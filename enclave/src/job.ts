@@ -1,16 +1,30 @@
 /** From a job as the host hands it over to one whose every part has been checked against every other. */
 import {
+  bordersMax,
   concatBytes,
   equalBytes,
+  isZero,
   jobDigest,
   Rejection,
   toHex,
+  weightsDigest,
   type DatasetManifest,
   type JobSpec,
   type KeyBinding,
   type Terms,
 } from '#attestation';
-import { checkBounds, commitDataset, parseManifestText, splitRecords, type Manifest } from '#libs/step';
+import {
+  canonicalManifest,
+  checkBounds,
+  commitDataset,
+  commitWeights,
+  initialWeights,
+  parseManifestText,
+  splitRecords,
+  tensorShapes,
+  type Manifest,
+} from '#libs/step';
+import { checkpointWeightsBytesMax } from './checkpoint.js';
 import type { ReadyJob } from './trainer.js';
 
 /** A job that lacks only its shards. */
@@ -34,11 +48,13 @@ export interface OfferedJob {
   readonly session: KeyBinding;
 }
 
-/** @throws Rejection MANIFEST_*, STEP_RANGE_*, JOB_DATASET, JOB_ESCROW naming the field that disagrees */
+/** @throws Rejection MANIFEST_*, STEP_RANGE_*, JOB_SIZE, JOB_DATASET, JOB_ESCROW naming the field that disagrees */
 export function checkJob(offered: OfferedJob): HeldJob {
   const { spec, dataset, jobId, dataKey, terms, session } = offered;
   const manifest = parseManifestText(spec.manifest);
   checkBounds(manifest);
+  checkCanonical(manifest, spec);
+  checkSize(manifest, spec);
   agree('JOB_DATASET', 'data set id', toHex(spec.dataset.id), toHex(dataset.id));
   agree('JOB_DATASET', 'dataset root', toHex(spec.dataset.root), toHex(dataset.root));
   agree('JOB_DATASET', 'records', spec.dataset.records, dataset.records);
@@ -49,7 +65,10 @@ export function checkJob(offered: OfferedJob): HeldJob {
   agree('JOB_DATASET', 'superblock', manifest.superblock, dataset.superblock);
   agree('JOB_ESCROW', 'spec digest', toHex(jobId), toHex(terms.specDigest));
   agree('JOB_ESCROW', 'segments', Math.ceil(manifest.steps / spec.segmentSteps), terms.segments);
+  agree('JOB_ESCROW', 'policy', toHex(spec.policyDigest), toHex(terms.policy));
+  agree('JOB_ESCROW', 'start weights', startOf(spec, manifest), toHex(terms.initialWeights));
   agree('JOB_ESCROW', 'chain', spec.settlement.chainId, session.chainId);
+  if (!isZero(terms.provider)) agree('JOB_ESCROW', 'provider', toHex(terms.provider), toHex(session.provider));
   return { jobId, spec, manifest, dataset, dataKey, terms, shards: new Map() };
 }
 
@@ -81,6 +100,38 @@ export async function assembleJob(held: HeldJob): Promise<ReadyJob> {
   const { jobId, spec, manifest, dataset, dataKey, terms } = held;
   const examples = splitRecords(manifest, records);
   return { jobId, escrowId: jobDigest(terms), spec, manifest, dataset, dataKey, examples };
+}
+
+/** The program digest of statements is over the canonical bytes: a spec with others could never be shown to be met. */
+function checkCanonical(manifest: Manifest, spec: JobSpec): void {
+  if (equalBytes(canonicalManifest(manifest), spec.manifest)) return;
+  throw new Rejection('MANIFEST_CANONICAL', {
+    expected: 'the canonical JSON of the manifest',
+    got: `${spec.manifest.length} other bytes of the same meaning`,
+    rule: 'fixed-point §3; RFC 8785',
+    action: 'submit the job with the canonical manifest',
+  });
+}
+
+/** What cannot be carried to its end is refused before its start: checkpoints and border lists have a greatest size. */
+function checkSize(manifest: Manifest, { segmentSteps }: JobSpec): void {
+  const elements = tensorShapes(manifest).reduce((sum, { dims }) => sum + dims.reduce((a, b) => a * b, 1), 0);
+  atMost('bytes of weights', 8 * elements, checkpointWeightsBytesMax);
+  atMost('segments', Math.ceil(manifest.steps / segmentSteps), bordersMax - 1);
+}
+
+function startOf({ scheme }: JobSpec, manifest: Manifest): string {
+  return toHex(weightsDigest(commitWeights(scheme, manifest, initialWeights(manifest))));
+}
+
+function atMost(what: string, got: number, max: number): void {
+  if (got <= max) return;
+  throw new Rejection('JOB_SIZE', {
+    expected: `at most ${max} ${what}`,
+    got: String(got),
+    rule: 'enclave SPEC, job',
+    action: 'submit a smaller network, or longer segments',
+  });
 }
 
 function agree(code: string, what: string, expected: string | number, got: string | number): void {

@@ -1,6 +1,6 @@
 /**
  * One enclave session: what each request of the host does. The order open → attest → job → shard… → train is enforced;
- * a request out of order is refused and changes nothing.
+ * a request out of order is refused and changes nothing. Requests are taken one after the other, however they arrive.
  */
 import {
   decodeTerms,
@@ -121,23 +121,30 @@ export function createSession(machine: Machine, emit: (event: EnclaveEvent) => v
     }
   }
 
+  async function answer(request: Request): Promise<Uint8Array> {
+    switch (request.type) {
+      case 'open':
+        return open(request);
+      case 'attest':
+        return attest(request);
+      case 'job':
+        return accept(request);
+      case 'shard':
+        return shard(request);
+      case 'train':
+        return train(request);
+      case 'cancel':
+        running?.abort(cancelled());
+        return nothing;
+    }
+  }
+
+  let last: Promise<unknown> = Promise.resolve();
   return {
-    async handle(request) {
-      switch (request.type) {
-        case 'open':
-          return open(request);
-        case 'attest':
-          return attest(request);
-        case 'job':
-          return accept(request);
-        case 'shard':
-          return shard(request);
-        case 'train':
-          return train(request);
-        case 'cancel':
-          running?.abort(cancelled());
-          return nothing;
-      }
+    handle(request) {
+      const answered = last.then(() => answer(request));
+      last = answered.catch(() => undefined);
+      return answered;
     },
   };
 }

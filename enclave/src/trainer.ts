@@ -4,6 +4,8 @@
  */
 import {
   encodeStepStatement,
+  equalBytes,
+  Rejection,
   signReceipt,
   weightsDigest,
   type DatasetManifest,
@@ -60,7 +62,7 @@ interface Position extends Trained {
 }
 
 /**
- * @throws GuardViolation naming step and tensor; Rejection CHECKPOINT_AUTHENTICATION, CHECKPOINT_STEP, STEP_RANGE_*;
+ * @throws GuardViolation naming step and tensor; Rejection CHECKPOINT_AUTHENTICATION, CHECKPOINT_STATE, WEIGHTS_*;
  *   the signal's reason when it was cancelled
  */
 export async function trainJob(job: ReadyJob, context: TrainContext): Promise<Trained> {
@@ -86,12 +88,24 @@ export function commitmentOf(job: ReadyJob, weights: Weights): Uint8Array {
 }
 
 async function startOf(job: ReadyJob, sealingKey: Uint8Array, sealed: Uint8Array | null): Promise<Position> {
-  if (sealed === null) {
-    const weights = initialWeights(job.manifest);
-    return { step: 0, weights, borders: [commitmentOf(job, weights)] };
-  }
-  const { step, borders, weights } = await openCheckpoint(sealingKey, job.jobId, sealed);
-  return { step, borders, weights: decodeWeights(job.manifest, weights) };
+  const start = initialWeights(job.manifest);
+  const first = commitmentOf(job, start);
+  if (sealed === null) return { step: 0, weights: start, borders: [first] };
+  const { step, borders, weights: encoded } = await openCheckpoint(sealingKey, job.jobId, sealed);
+  const weights = decodeWeights(job.manifest, encoded);
+  const stepOfBorders = Math.min((borders.length - 1) * job.spec.segmentSteps, job.manifest.steps);
+  const agrees =
+    borders.length > 0 &&
+    step === stepOfBorders &&
+    equalBytes(borders[0]!, first) &&
+    equalBytes(borders.at(-1)!, commitmentOf(job, weights));
+  if (agrees) return { step, borders, weights };
+  throw new Rejection('CHECKPOINT_STATE', {
+    expected: 'borders from the start weights to the weights of the checkpoint, one per segment',
+    got: `${borders.length} borders at step ${step}`,
+    rule: 'enclave SPEC, checkpoints',
+    action: 'go on from another checkpoint, or from the start',
+  });
 }
 
 async function trainSegment(
@@ -117,7 +131,7 @@ async function trainSegment(
         context.progress({
           step,
           of: job.manifest.steps,
-          lossMicro: Math.round(loss * 1e6),
+          lossMicro: Math.max(0, Math.round(loss * 1e6)),
           accuracyPpm: Math.round(accuracy * 1e6),
           samplesPerSecond: Math.round((samples / (now - began)) * 1000),
         });

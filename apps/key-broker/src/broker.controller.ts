@@ -2,7 +2,7 @@
 import { appendFileSync } from 'node:fs';
 import { Body, Controller, Get, HttpCode, Inject, Post } from '@nestjs/common';
 import { z } from 'zod';
-import { CodedError, Rejection, toHex } from '#attestation';
+import { CodedError, CollateralError, Rejection, toHex } from '#attestation';
 import type { BrokerConfig } from './config.js';
 import type { NonceBook } from './nonces.js';
 import type { Broker } from './release.js';
@@ -77,9 +77,21 @@ export class BrokerController {
     }
   }
 
-  /** The owner's own record: what was released to whom and why not; it holds no secret. */
+  /**
+   * The owner's own record: what was released to whom and why not; it holds no secret. What cannot be recorded is not
+   * released. @throws CollateralError BROKER_JOURNAL
+   */
   private journal(entry: Record<string, unknown>): void {
-    appendFileSync(this.config.journal, `${JSON.stringify({ at: now(), ...entry })}\n`, { mode: 0o600 });
+    try {
+      appendFileSync(this.config.journal, `${JSON.stringify({ at: now(), ...entry })}\n`, { mode: 0o600 });
+    } catch (error) {
+      throw new CollateralError('BROKER_JOURNAL', {
+        expected: 'a journal that can be written',
+        got: (error as NodeJS.ErrnoException).code ?? 'an error',
+        rule: 'key broker settings',
+        action: 'the data owner must make room for the journal; then ask again',
+      });
+    }
   }
 }
 

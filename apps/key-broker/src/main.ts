@@ -1,37 +1,11 @@
 /** The data owner's key broker: `VERITRAIN_BROKER_CONFIG=FILE node dist/apps/key-broker/src/main.js`. */
-import 'reflect-metadata';
-import { Module } from '@nestjs/common';
-import { NestFactory } from '@nestjs/core';
-import type { NestExpressApplication } from '@nestjs/platform-express';
 import { CodedError, ConfigurationError, toHex } from '#attestation';
-import { createAppraiser } from './appraiser.js';
-import { BROKER, BrokerController, CONFIG, NONCES } from './broker.controller.js';
+import { createBrokerApp } from './app.js';
 import { loadConfig } from './config.js';
-import { createNonceBook } from './nonces.js';
-import { ProblemFilter } from './problem.filter.js';
-import { createBroker } from './release.js';
-
-@Module({})
-class BrokerModule {}
 
 async function start(): Promise<void> {
   const config = loadConfig(configPath());
-  const nonces = createNonceBook();
-  const broker = createBroker(config, nonces, await createAppraiser(config));
-  const app = await NestFactory.create<NestExpressApplication>(
-    {
-      module: BrokerModule,
-      controllers: [BrokerController],
-      providers: [
-        { provide: BROKER, useValue: broker },
-        { provide: NONCES, useValue: nonces },
-        { provide: CONFIG, useValue: config },
-      ],
-    },
-    { logger: ['error', 'warn'], bodyParser: false },
-  );
-  app.useBodyParser('json', { limit: '2mb' });
-  app.useGlobalFilters(new ProblemFilter());
+  const { app, broker } = await createBrokerApp(config);
   app.enableShutdownHooks();
   await app.listen(config.port, config.host);
   const { port } = app.getHttpServer().address() as { port: number };

@@ -1,9 +1,19 @@
-/** Every failure as application/problem+json (RFC 9457) with the fields of a coded error. */
+/**
+ * Every failure as application/problem+json (RFC 9457) with the fields of a coded error. What is wrong with the broker's
+ * own settings is logged for its owner and is nobody else's to read.
+ */
 import { Catch, HttpException, Logger, type ArgumentsHost, type ExceptionFilter } from '@nestjs/common';
 import type { Request, Response } from 'express';
-import { CodedError, CollateralError, Rejection } from '#attestation';
+import { CodedError, CollateralError, ConfigurationError, Rejection } from '#attestation';
 
-const badRequest = new Set(['REQUEST_MALFORMED', 'MESSAGE_SHAPE', 'MESSAGE_SIZE', 'TERMS_ENCODING', 'TERMS_FIELD']);
+const badRequest = new Set([
+  'REQUEST_MALFORMED',
+  'MESSAGE_SHAPE',
+  'MESSAGE_SIZE',
+  'TERMS_ENCODING',
+  'TERMS_FIELD',
+  'BYTES_UTF8',
+]);
 
 @Catch()
 export class ProblemFilter implements ExceptionFilter {
@@ -29,7 +39,7 @@ export class ProblemFilter implements ExceptionFilter {
   }
 
   #coded(thrown: unknown): CodedError {
-    if (thrown instanceof CodedError) return thrown;
+    if (thrown instanceof CodedError && !(thrown instanceof ConfigurationError)) return thrown;
     const status = thrown instanceof HttpException ? thrown.getStatus() : (thrown as { status?: unknown })?.status;
     if (typeof status === 'number' && status < 500) {
       return new Rejection('REQUEST_MALFORMED', {

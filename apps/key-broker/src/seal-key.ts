@@ -1,15 +1,36 @@
 /** Seals a data key to one appraised session for one job: the other half of enclave/src/unseal.ts. */
 import { Aes256Gcm, CipherSuite, HkdfSha256 } from '@hpke/core';
 import { DhkemX25519HkdfSha256 } from '@hpke/dhkem-x25519';
-import { concatBytes, encodeDataKey, keyReleaseAad, keyReleaseInfo, type DataKey, type KeyBinding } from '#attestation';
+import {
+  concatBytes,
+  encodeDataKey,
+  keyReleaseAad,
+  keyReleaseInfo,
+  Rejection,
+  toHex,
+  type DataKey,
+  type KeyBinding,
+} from '#attestation';
 
-/** @returns encapsulated key (32 bytes) ‖ ciphertext */
+/**
+ * @returns encapsulated key (32 bytes) ‖ ciphertext
+ * @throws Rejection BROKER_TRANSPORT_KEY when nothing can be sealed to the session's key, for example a point of small order
+ */
 export async function sealDataKey(dataKey: DataKey, jobId: Uint8Array, binding: KeyBinding): Promise<Uint8Array> {
   const suite = new CipherSuite({ kem: new DhkemX25519HkdfSha256(), kdf: new HkdfSha256(), aead: new Aes256Gcm() });
-  const sender = await suite.createSenderContext({
-    recipientPublicKey: await suite.kem.importKey('raw', buffer(binding.transportKey), true),
-    info: buffer(keyReleaseInfo(jobId)),
-  });
+  const sender = await suite
+    .createSenderContext({
+      recipientPublicKey: await suite.kem.importKey('raw', buffer(binding.transportKey), true),
+      info: buffer(keyReleaseInfo(jobId)),
+    })
+    .catch(() => {
+      throw new Rejection('BROKER_TRANSPORT_KEY', {
+        expected: 'an X25519 public key',
+        got: toHex(binding.transportKey),
+        rule: 'RFC 7748 §6.1; RFC 9180 §7.1.4',
+        action: 'open a session with a fresh transport key',
+      });
+    });
   const sealed = await sender.seal(buffer(encodeDataKey(dataKey)), buffer(keyReleaseAad(binding)));
   return concatBytes(new Uint8Array(sender.enc), new Uint8Array(sealed));
 }

@@ -10,11 +10,14 @@ export function addressOfPublicKey(publicKey: Uint8Array): Uint8Array {
 
 /**
  * The account whose key signed `digest`.
- * @param signature r ‖ s ‖ v, 65 bytes, v of 27 or 28
+ * @param signature r ‖ s ‖ v, exactly 65 bytes, v of 27 or 28, s in the lower half: one signature has one form
  * @throws Rejection SEAL_SIGNATURE when no key can have signed it
  */
 export function recoverAddress(digest: Uint8Array, signature: Uint8Array): Uint8Array {
   try {
+    if (signature.length !== 65 || secp256k1.Signature.fromBytes(signature.subarray(0, 64)).hasHighS()) {
+      throw new RangeError('another form');
+    }
     const ordered = new Uint8Array(65);
     ordered[0] = signature[64]! - 27;
     ordered.set(signature.subarray(0, 64), 1);
@@ -23,7 +26,7 @@ export function recoverAddress(digest: Uint8Array, signature: Uint8Array): Uint8
   } catch {
     throw new Rejection('SEAL_SIGNATURE', {
       expected: 'a recoverable secp256k1 signature of 65 bytes',
-      got: `${signature.length} bytes that recover no key`,
+      got: `${signature.length} bytes that recover no key in this form`,
       rule: 'settlement §3',
     });
   }

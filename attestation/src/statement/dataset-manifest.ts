@@ -96,10 +96,12 @@ export function shardAssociatedData(
   );
 }
 
-function mapsOfObjects(json: unknown): unknown {
-  if (Array.isArray(json)) return json.map(mapsOfObjects);
+/** @param depth  levels that may still be below: a manifest is an object with a list of objects */
+function mapsOfObjects(json: unknown, depth = 3): unknown {
   if (typeof json !== 'object' || json === null) return json;
-  return new Map(Object.entries(json).map(([key, value]) => [key, mapsOfObjects(value)]));
+  if (depth === 0) throw inconsistent('an object with a list of objects', 'deeper nesting');
+  if (Array.isArray(json)) return json.map((item) => mapsOfObjects(item, depth - 1));
+  return new Map(Object.entries(json).map(([key, value]) => [key, mapsOfObjects(value, depth - 1)]));
 }
 
 function inconsistent(expected: string, got: string): Rejection {

@@ -29,8 +29,9 @@ export function frameDecoder(): FrameDecoder {
       buffered += chunk.length;
       const messages: unknown[] = [];
       for (;;) {
-        const head = peek(chunks, lengthBytes);
-        if (head === null) return messages;
+        if (buffered < lengthBytes) return messages;
+        if (chunks[0]!.length < lengthBytes) chunks = [concatBytes(...chunks)];
+        const head = chunks[0]!;
         const length = new DataView(head.buffer, head.byteOffset).getUint32(0);
         if (length > frameBytesMax) throw tooLong(length);
         if (buffered < lengthBytes + length) return messages;
@@ -42,14 +43,6 @@ export function frameDecoder(): FrameDecoder {
       }
     },
   };
-}
-
-function peek(chunks: readonly Uint8Array[], size: number): Uint8Array | null {
-  const first = chunks[0];
-  if (first === undefined) return null;
-  if (first.length >= size) return first.subarray(0, size);
-  const all = concatBytes(...chunks);
-  return all.length < size ? null : all.subarray(0, size);
 }
 
 function tooLong(length: number): Rejection {

@@ -36,7 +36,8 @@ export function serveConnection(
 }
 
 async function answer(message: unknown, handler: RequestHandler, send: (message: unknown) => void): Promise<void> {
-  const id = message instanceof Map && Number.isSafeInteger(message.get('id')) ? (message.get('id') as number) : 0;
+  const named: unknown = message instanceof Map ? message.get('id') : undefined;
+  const id = Number.isSafeInteger(named) && Number(named) >= 0 ? Number(named) : 0;
   try {
     send({ type: 'ok', id, body: await handler.handle(parseRequest(message)) });
   } catch (error) {

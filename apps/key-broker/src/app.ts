@@ -1,0 +1,39 @@
+/** The key broker as an HTTP application, not yet listening. */
+import 'reflect-metadata';
+import { Module } from '@nestjs/common';
+import { NestFactory } from '@nestjs/core';
+import type { NestExpressApplication } from '@nestjs/platform-express';
+import { createAppraiser } from './appraiser.js';
+import { BROKER, BrokerController, CONFIG, NONCES } from './broker.controller.js';
+import type { BrokerConfig } from './config.js';
+import { createNonceBook } from './nonces.js';
+import { ProblemFilter } from './problem.filter.js';
+import { createBroker, type Broker } from './release.js';
+
+@Module({})
+class BrokerModule {}
+
+export interface BrokerApp {
+  readonly app: NestExpressApplication;
+  readonly broker: Broker;
+}
+
+export async function createBrokerApp(config: BrokerConfig): Promise<BrokerApp> {
+  const nonces = createNonceBook();
+  const broker = createBroker(config, nonces, await createAppraiser(config));
+  const app = await NestFactory.create<NestExpressApplication>(
+    {
+      module: BrokerModule,
+      controllers: [BrokerController],
+      providers: [
+        { provide: BROKER, useValue: broker },
+        { provide: NONCES, useValue: nonces },
+        { provide: CONFIG, useValue: config },
+      ],
+    },
+    { logger: ['error', 'warn'], bodyParser: false },
+  );
+  app.useBodyParser('json', { limit: '2mb' });
+  app.useGlobalFilters(new ProblemFilter());
+  return { app, broker };
+}

@@ -1,0 +1,344 @@
+import { readFileSync, rmSync, statSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import request from 'supertest';
+import { afterEach, describe, expect, it } from 'vitest';
+import {
+  appraisalDigest,
+  ConfigurationError,
+  encodeSessionEvidence,
+  fromHex,
+  keccak,
+  parseSessionEvidence,
+  recoverAddress,
+  registryDomainSeparator,
+  releaseDigest,
+  domainSeparator,
+  reportData,
+  toHex,
+  type KeyBinding,
+  type SessionEvidence,
+} from '#attestation';
+import { fakeAmd, tcbBytes } from '#test/fake-amd';
+import { simulatedMeasurement, type SnpReportValues } from '#libs/simulated-vendor';
+import {
+  chainId,
+  contract,
+  provider,
+  registry,
+  releaseRequest,
+  tinyAt,
+  tinyBroker,
+  tinyBrokerConfig,
+  tinyJob,
+  type TinyJob,
+  type TinyJobOptions,
+} from '#test/tiny-job';
+import { createBrokerApp, type BrokerApp } from './app.js';
+import type { BrokerConfig } from './config.js';
+import { createNonceBook } from './nonces.js';
+
+const job = await tinyJob();
+const amd = fakeAmd('milan');
+const binding: KeyBinding = {
+  receiptKey: new Uint8Array(32).fill(1),
+  settlementKey: new Uint8Array(20).fill(2),
+  transportKey: new Uint8Array(32).fill(9),
+  provider,
+  chainId,
+  registry,
+};
+
+interface EvidenceOptions {
+  readonly binding?: Partial<KeyBinding>;
+  readonly report?: SnpReportValues;
+  readonly vendor?: typeof amd;
+  readonly certificates?: readonly Uint8Array[];
+}
+
+/** Evidence by the stored test vendor, its report bound to nonce and keys. */
+async function evidenceOver(nonce: Uint8Array, options: EvidenceOptions = {}): Promise<SessionEvidence> {
+  const { vendor = amd, report = {} } = options;
+  const bound = { ...binding, ...options.binding };
+  const values = { MEASUREMENT: simulatedMeasurement, REPORT_DATA: reportData(nonce, bound), ...report };
+  const { certificates } = { ...vendor, ...options };
+  const cpu = { kind: 'simulated-snp', report: await vendor.report(values), certificates } as const;
+  return { version: 1, nonce, binding: bound, cpu, gpus: [], claims: new Uint8Array() };
+}
+
+describe('nonces', () => {
+  const jobId = 'aa'.repeat(32);
+
+  it('are taken once', () => {
+    const book = createNonceBook();
+    const { nonce } = book.issue(jobId, tinyAt);
+    book.spend(nonce, jobId, tinyAt);
+    expect(() => book.spend(nonce, jobId, tinyAt)).toThrow(/NONCE_UNKNOWN/);
+  });
+
+  it('that nobody issued are unknown', () => {
+    expect(() => createNonceBook().spend(new Uint8Array(32), jobId, tinyAt)).toThrow(/NONCE_UNKNOWN/);
+  });
+
+  it('expire, to the second', () => {
+    const book = createNonceBook();
+    const { nonce, expiresAt } = book.issue(jobId, tinyAt);
+    const other = book.issue(jobId, tinyAt);
+    book.spend(nonce, jobId, expiresAt - 1);
+    expect(() => book.spend(other.nonce, jobId, expiresAt)).toThrow(/NONCE_EXPIRED/);
+  });
+
+  it('of another job are refused, and spent', () => {
+    const book = createNonceBook();
+    const { nonce } = book.issue(jobId, tinyAt);
+    expect(() => book.spend(nonce, 'bb'.repeat(32), tinyAt)).toThrow(/NONCE_JOB/);
+    expect(() => book.spend(nonce, jobId, tinyAt)).toThrow(/NONCE_UNKNOWN/);
+  });
+
+  it('outstanding are bounded: the oldest make room', () => {
+    const book = createNonceBook();
+    const first = book.issue(jobId, tinyAt);
+    for (let count = 0; count < 10_000; count++) book.issue(jobId, tinyAt);
+    expect(() => book.spend(first.nonce, jobId, tinyAt)).toThrow(/NONCE_UNKNOWN/);
+  });
+});
+
+async function ask(options: TinyJobOptions = {}, evidence: EvidenceOptions = {}, config: Partial<BrokerConfig> = {}) {
+  const asked = await tinyJob(options);
+  const { broker, nonces } = await tinyBroker(job, config);
+  const { nonce } = nonces.issue(toHex(asked.jobId), tinyAt);
+  const shown = encodeSessionEvidence(await evidenceOver(nonce, evidence));
+  return { broker, shown, asked, released: await broker.release(releaseRequest(asked, shown), tinyAt) };
+}
+
+describe('a release', () => {
+  it('is signed for the contract, the session and the evidence', async () => {
+    const { broker, shown, asked, released } = await ask();
+    const { release, appraisal, releaseSignature, appraisalSignature } = released;
+    const escrow = domainSeparator({ chainId, verifyingContract: contract });
+    const registryDomain = registryDomainSeparator({ chainId, verifyingContract: registry });
+    expect(recoverAddress(releaseDigest(escrow, release), releaseSignature)).toEqual(broker.account);
+    expect(recoverAddress(appraisalDigest(registryDomain, appraisal), appraisalSignature)).toEqual(broker.account);
+    expect(appraisal).toMatchObject({ key: binding.settlementKey, policy: asked.spec.policyDigest, provider });
+    expect(appraisal.notAfter).toBe(tinyAt + 3600);
+    expect(release.shardsDigest).toEqual(keccak(asked.spec.dataset.root));
+    expect(shown.length).toBeGreaterThan(1184);
+  });
+
+  const zero = new Uint8Array(32);
+  const spec = (change: NonNullable<TinyJobOptions['spec']>): TinyJobOptions => ({ spec: change });
+  const other = new Uint8Array(20).fill(0xee);
+  it.each<[string, string, TinyJobOptions, EvidenceOptions?]>([
+    ['BROKER_DATASET', 'another data set', spec({ dataset: { ...job.spec.dataset, id: zero } })],
+    ['BROKER_RECIPIENT', 'another recipient', spec({ recipient: zero })],
+    ['BROKER_POLICY', 'a job under another policy', spec({ policyDigest: zero })],
+    ['BROKER_POLICY', 'an escrow under another policy', { terms: { policy: zero } }],
+    ['BROKER_ESCROW', 'an escrow of another job', { terms: { specDigest: zero } }],
+    ['BROKER_CHAIN', 'another contract', spec({ settlement: { chainId, contract: other } })],
+    ['BROKER_CHAIN', 'another chain', spec({ settlement: { chainId: 1, contract } })],
+    ['BROKER_CHAIN', 'a session for another registry', {}, { binding: { registry: other } }],
+    ['BROKER_CHAIN', 'a session for another chain', {}, { binding: { chainId: 1 } }],
+    ['BROKER_PROVIDER', 'a session of another provider', {}, { binding: { provider: other } }],
+    ['BROKER_TRANSPORT_KEY', 'a transport key of small order', {}, { binding: { transportKey: zero } }],
+  ])('is refused with %s for %s', async (code, _, options, evidence) => {
+    await expect(ask(options, evidence)).rejects.toMatchObject({ code });
+  });
+});
+
+const running: BrokerApp[] = [];
+afterEach(async () => {
+  for (const { app } of running.splice(0)) await app.close();
+});
+
+/** The real application over HTTP. */
+async function serve(changes: Partial<BrokerConfig> = {}) {
+  const config = tinyBrokerConfig(job, changes);
+  const made = await createBrokerApp(config);
+  running.push(made);
+  await made.app.init();
+  const http = request(made.app.getHttpServer());
+  return {
+    config,
+    http,
+    async challenge(of: TinyJob = job): Promise<Uint8Array> {
+      const answer = await http.post('/v1/challenges').send({ jobId: `0x${toHex(of.jobId)}` });
+      return fromHex((answer.body as { nonce: string }).nonce);
+    },
+    async release(evidence: SessionEvidence | Uint8Array, of: TinyJob = job) {
+      const bytes = evidence instanceof Uint8Array ? evidence : encodeSessionEvidence(evidence);
+      const parts = Object.entries(releaseRequest(of, bytes));
+      const body = Object.fromEntries(parts.map(([name, part]) => [name, Buffer.from(part).toString('base64')]));
+      return http.post('/v1/releases').send(body);
+    },
+    journal: () => readFileSync(config.journal, 'utf8'),
+  };
+}
+
+interface Problem {
+  readonly code: string;
+  readonly got: string;
+}
+
+async function expectRefused(answer: request.Response, status: number, code: string, named = ''): Promise<void> {
+  expect(answer.headers['content-type']).toContain('application/problem+json');
+  expect(answer.body).toMatchObject({ code, status });
+  expect((answer.body as Problem).got).toContain(named);
+  expect(answer.status).toBe(status);
+}
+
+describe('over HTTP', () => {
+  it('releases once, and its journal holds no secret', async () => {
+    const served = await serve();
+    const evidence = await evidenceOver(await served.challenge());
+    const answer = await served.release(evidence);
+    expect(answer.status).toBe(200);
+    await expectRefused(await served.release(evidence), 403, 'NONCE_UNKNOWN');
+    const lines = served.journal();
+    expect(lines.trim().split('\n')).toHaveLength(2);
+    expect(statSync(served.config.journal).mode & 0o077).toBe(0);
+    const secrets = [job.dataset.key, served.config.signingSecret, served.config.resultSecret];
+    for (const secret of secrets) {
+      for (const form of ['hex', 'base64'] as const) {
+        const text = Buffer.from(secret).toString(form);
+        expect(lines).not.toContain(text);
+        expect(answer.text).not.toContain(text);
+      }
+    }
+    expect(lines).not.toContain((answer.body as { sealedKey: string }).sealedKey);
+  });
+
+  it('refuses evidence over a nonce for another job', async () => {
+    const served = await serve();
+    const another = await tinyJob({ spec: { salt: new Uint8Array(32) } });
+    const nonce = await served.challenge(another);
+    await expectRefused(await served.release(await evidenceOver(nonce)), 403, 'NONCE_JOB');
+  });
+
+  it.each<[string, Partial<KeyBinding>]>([
+    ['receipt key', { receiptKey: new Uint8Array(32).fill(7) }],
+    ['settlement key', { settlementKey: new Uint8Array(20).fill(7) }],
+    ['transport key', { transportKey: new Uint8Array(32).fill(7) }],
+  ])('refuses evidence for another %s', async (_, change) => {
+    const served = await serve();
+    const evidence = await evidenceOver(await served.challenge());
+    const swapped = { ...evidence, binding: { ...evidence.binding, ...change } };
+    await expectRefused(await served.release(swapped), 403, 'APPRAISAL_REFUSED', 'REPORT_DATA');
+  });
+
+  it('refuses evidence whose report is over an older nonce', async () => {
+    const served = await serve();
+    const old = await evidenceOver(await served.challenge());
+    const nonce = await served.challenge();
+    await expectRefused(await served.release({ ...old, nonce }), 403, 'APPRAISAL_REFUSED', 'REPORT_DATA');
+  });
+
+  const year = 365 * 86_400;
+  const flipped = (bytes: Uint8Array, at: number) => bytes.map((byte, i) => (i === at ? byte ^ 1 : byte));
+  const [vcek, ask_, ark] = amd.certificates as [Uint8Array, Uint8Array, Uint8Array];
+  const past = { notBefore: tinyAt - 3 * year, notAfter: tinyAt - 2 * year };
+  it.each<[string, string, () => Promise<EvidenceOptions>]>([
+    ['of a root that the policy does not name', '', async () => ({ vendor: fakeAmd('milan-other') })],
+    ['with the debug bit', 'DEBUG', async () => ({ report: { POLICY: 0x30000n | (1n << 19n) } })],
+    ['of another measurement', 'MEASUREMENT', async () => ({ report: { MEASUREMENT: new Uint8Array(48) } })],
+    ['of another chip', '', async () => ({ report: { CHIP_ID: new Uint8Array(64).fill(1) } })],
+    [
+      'of a TCB that its key does not name',
+      '',
+      async () => ({ report: { REPORTED_TCB: tcbBytes('Milan', { ...amd.vendor.tcb, microcode: 1 }) } }),
+    ],
+    ['with an expired certificate', 'EXPIRED', async () => ({ certificates: [await amd.leaf(past), ask_, ark] })],
+    ['with a tampered leaf', '', async () => ({ certificates: [flipped(vcek, 200), ask_, ark] })],
+    ['with a tampered intermediate', '', async () => ({ certificates: [vcek, flipped(ask_, 300), ark] })],
+    [
+      'with a chain of two vendors',
+      '',
+      async () => ({ certificates: [vcek, fakeAmd('milan-other').certificates[1]!, ark] }),
+    ],
+    ['with no certificates', '', async () => ({ certificates: [] })],
+    ['with certificates that are none', '', async () => ({ certificates: [Uint8Array.of(0x30, 0x80)] })],
+  ])('refuses evidence %s', async (_, named, options) => {
+    const served = await serve();
+    const evidence = await evidenceOver(await served.challenge(), await options());
+    await expectRefused(await served.release(evidence), 403, 'APPRAISAL_REFUSED', named);
+    expect(served.journal()).toContain('"decision":"refused"');
+  });
+
+  it('refuses a report with any byte of its signature or body changed', async () => {
+    const served = await serve();
+    for (const at of [0x50, 0x90, 0x1a0, 0x2a0, 0x2e0]) {
+      const evidence = await evidenceOver(await served.challenge());
+      const cpu = { ...evidence.cpu, report: flipped(evidence.cpu.report, at) };
+      await expectRefused(await served.release({ ...evidence, cpu }), 403, 'APPRAISAL_REFUSED');
+    }
+  });
+
+  it('answers garbage with a problem below 500', async () => {
+    const { http } = await serve();
+    const bodies: [string, string, string][] = [
+      ['/v1/challenges', 'application/json', '{'],
+      ['/v1/challenges', 'application/json', '[]'],
+      ['/v1/challenges', 'application/json', 'null'],
+      ['/v1/challenges', 'application/json', '{"jobId":1}'],
+      ['/v1/challenges', 'application/json', `{"jobId":"0x${'A'.repeat(64)}"}`],
+      ['/v1/challenges', 'application/json', `{"jobId":"0x${'a'.repeat(64)}","more":1}`],
+      ['/v1/challenges', 'text/plain', 'hello'],
+      ['/v1/challenges', 'application/json; charset=utf-99', '{}'],
+      ['/v1/releases', 'application/json', '{}'],
+      ['/v1/releases', 'application/json', '{"spec":"!","terms":"","evidence":""}'],
+      ['/v1/releases', 'application/json', '{"spec":"","terms":"","evidence":""}'],
+      ['/v1/releases', 'application/json', JSON.stringify({ spec: '/w==', terms: '/w==', evidence: '/w==' })],
+      ['/v1/releases', 'application/json', `{"__proto__":{"spec":""},"evidence":"${'A'.repeat(1_500_000)}"}`],
+      ['/v1/releases', 'application/json', `{"evidence":"${'A'.repeat(3_000_000)}"}`],
+      ['/v1/releases', 'application/json', `${'['.repeat(100_000)}${']'.repeat(100_000)}`],
+      ['/v1/nothing', 'application/json', '{}'],
+    ];
+    for (const [path, type, body] of bodies) {
+      const answer = await http.post(path).set('content-type', type).send(body);
+      expect([path, body.slice(0, 40), answer.status >= 400 && answer.status < 500]).toEqual([
+        path,
+        body.slice(0, 40),
+        true,
+      ]);
+      expect(answer.headers['content-type']).toContain('application/problem+json');
+      expect((answer.body as Problem).code).toMatch(/^[A-Z_]+$/);
+    }
+    expect((await http.get('/v1/releases')).status).toBe(404);
+  });
+
+  it('answers truncated and mutated evidence with a problem below 500', async () => {
+    const served = await serve();
+    const bytes = encodeSessionEvidence(await evidenceOver(await served.challenge()));
+    const changes = [...Array(40).keys()].map((i) => Math.floor((i * bytes.length) / 40));
+    for (const at of changes) {
+      for (const bad of [bytes.subarray(0, at), flipped(bytes, at)]) {
+        const answer = await served.release(bad);
+        expect([at, answer.status]).toEqual([at, answer.status < 500 ? answer.status : 'below 500']);
+        expect(answer.status).toBeGreaterThanOrEqual(400);
+      }
+    }
+    expect(parseSessionEvidence(bytes).nonce).toHaveLength(32);
+  });
+
+  it('releases nothing that it cannot record', async () => {
+    const served = await serve();
+    const nonce = await served.challenge();
+    rmSync(dirname(served.config.journal), { recursive: true });
+    const answer = await served.release(await evidenceOver(nonce));
+    await expectRefused(answer, 503, 'BROKER_JOURNAL');
+    expect(answer.text).not.toContain('sealedKey');
+  });
+
+  it("keeps what is wrong with its owner's settings to itself", async () => {
+    const served = await serve({ dataKey: (id) => loadNothing(id) });
+    const answer = await served.release(await evidenceOver(await served.challenge()));
+    await expectRefused(answer, 500, 'INTERNAL');
+    expect(answer.text).not.toContain('secret-folder');
+  });
+});
+
+function loadNothing(id: Uint8Array): Uint8Array | null {
+  throw new ConfigurationError('BROKER_CONFIG', {
+    expected: join('secret-folder', toHex(id)),
+    got: 'EACCES',
+    rule: 'key broker settings',
+  });
+}

@@ -1,0 +1,56 @@
+import { webcrypto } from 'node:crypto';
+import { x25519 } from '@noble/curves/ed25519.js';
+import { describe, expect, it } from 'vitest';
+import { deliveryAssociatedData, deliveryKey, keyCommitment } from '#attestation';
+import { openWithNonce } from './aead.js';
+import { sealResult } from './deliver.js';
+
+const jobId = new Uint8Array(32).fill(1);
+const last = new Uint8Array(32).fill(2);
+const weights = Uint8Array.from({ length: 64 }, (_, at) => at);
+const client = x25519.keygen();
+const enclave = x25519.keygen();
+const parties = { transportSecret: enclave.secretKey, recipient: client.publicKey };
+
+async function opened(secret: Uint8Array, revealKey: Uint8Array, ciphertext: Uint8Array, end = last) {
+  const key = deliveryKey(revealKey, x25519.getSharedSecret(secret, enclave.publicKey), jobId);
+  return openWithNonce('RESULT', 'the result', key, ciphertext, deliveryAssociatedData(jobId, end));
+}
+
+describe('delivery', () => {
+  it('opens for the client with the revealed key', async () => {
+    const { ciphertext, revealKey, keyCommit, ciphertextDigest } = await sealResult(weights, parties, jobId, last);
+    expect(await opened(client.secretKey, revealKey, ciphertext)).toEqual(weights);
+    expect(keyCommit).toEqual(keyCommitment(revealKey));
+    const digest = await webcrypto.subtle.digest('SHA-256', ciphertext as Uint8Array<ArrayBuffer>);
+    expect(ciphertextDigest).toEqual(new Uint8Array(digest));
+  });
+
+  it('opens for nobody else, without the revealed key, or as another result', async () => {
+    const { ciphertext, revealKey } = await sealResult(weights, parties, jobId, last);
+    const stranger = x25519.keygen().secretKey;
+    for (const attempt of [
+      () => opened(stranger, revealKey, ciphertext),
+      () => opened(client.secretKey, new Uint8Array(32), ciphertext),
+      () => opened(client.secretKey, revealKey, ciphertext, jobId),
+      () => opened(client.secretKey, revealKey, ciphertext.subarray(0, 5)),
+    ]) {
+      await expect(attempt()).rejects.toMatchObject({ code: 'RESULT' });
+    }
+  });
+
+  it.each([
+    ['zero', new Uint8Array(32)],
+    ['one', Uint8Array.from({ length: 32 }, (_, at) => (at === 0 ? 1 : 0))],
+    ['of order 8', x25519OfOrder8()],
+  ])('refuses a recipient key of small order: %s', async (_, recipient) => {
+    await expect(sealResult(weights, { ...parties, recipient }, jobId, last)).rejects.toMatchObject({
+      code: 'RECIPIENT_KEY',
+    });
+  });
+});
+
+/** RFC 7748 §6.1 by way of the list at cr.yp.to/ecdh.html. */
+function x25519OfOrder8(): Uint8Array {
+  return Uint8Array.from(Buffer.from('e0eb7a7c3b41b8ae1656e3faf19fc46ada098deb9c32b1fd866205165f49b800', 'hex'));
+}

@@ -1,0 +1,305 @@
+/** A whole job in one process on a made-up data set: every party's real code, no network, no chain. */
+import { webcrypto } from 'node:crypto';
+import { mkdtempSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { Aes256Gcm, CipherSuite, HkdfSha256 } from '@hpke/core';
+import { DhkemX25519HkdfSha256 } from '@hpke/dhkem-x25519';
+import { x25519 } from '@noble/curves/ed25519.js';
+import {
+  canonicalManifest,
+  commitDataset,
+  commitWeights,
+  initialWeights,
+  profileManifest,
+  type Manifest,
+} from '#libs/step';
+import {
+  datasetManifestJson,
+  documentDigest,
+  encodeDocument,
+  encodeJobSpec,
+  encodeTerms,
+  fromHex,
+  jobIdOf,
+  JobMode,
+  keccak,
+  keyReleaseAad,
+  keyReleaseInfo,
+  parseSessionEvidence,
+  shardAssociatedData,
+  teeSelector,
+  toHex,
+  utf8,
+  weightsDigest,
+  type AppraisalPolicy,
+  type DatasetManifest,
+  type JobSpec,
+  type KeyBinding,
+  type SessionEvidence,
+  type Terms,
+} from '#attestation';
+import { developmentPolicy } from '../../apps/cli/src/system/development-policy.js';
+import { createAppraiser } from '../../apps/key-broker/src/appraiser.js';
+import type { BrokerConfig } from '../../apps/key-broker/src/config.js';
+import { createNonceBook, type NonceBook } from '../../apps/key-broker/src/nonces.js';
+import { createBroker, type Broker, type Released } from '../../apps/key-broker/src/release.js';
+export { sealDataKey } from '../../apps/key-broker/src/seal-key.js';
+import { openSimulated } from '../../enclave/src/attesters/simulated.js';
+import type { EnclaveEvent, Request } from '../../enclave/src/channel/messages.js';
+import { createSession } from '../../enclave/src/session.js';
+import { fakeAmd } from './fake-amd.js';
+
+export const vendorFile = fileURLToPath(new URL('./fixtures/test-vendor-milan.json', import.meta.url));
+export const chainId = 31_337;
+export const contract = new Uint8Array(20).fill(0x11);
+export const registry = new Uint8Array(20).fill(0x22);
+export const provider = new Uint8Array(20).fill(0x33);
+export const recipientSecret = new Uint8Array(32).fill(0x44);
+/** Unix seconds within the life of the stored vendor's certificates. */
+export const tinyAt = 1_780_000_000;
+
+const seed = `0x${'5a'.repeat(32)}`;
+const signingSecret = new Uint8Array(32).fill(0x55);
+const resultSecret = new Uint8Array(32).fill(0x66);
+
+export function tinyManifest(parameters: { steps?: number; e?: number } = {}): Manifest {
+  return profileManifest('fx1', { dims: [6, 5, 3], batch: 4, e: 5, steps: 20, seed, ...parameters });
+}
+
+export interface TinyDataset {
+  readonly manifest: DatasetManifest;
+  readonly key: Uint8Array;
+  readonly shards: readonly Uint8Array[];
+}
+
+export interface TinyDatasetOptions {
+  /** Label of the first record of the last shard; classes are 0..2. */
+  readonly lastLabel?: number;
+  /** Distinguishes data sets. */
+  readonly salt?: number;
+}
+
+/** 32 records in two shards. */
+export async function tinyDataset(m: Manifest, { lastLabel, salt = 1 }: TinyDatasetOptions = {}): Promise<TinyDataset> {
+  const [count, features, classes] = [32, m.dims[0]!, m.dims.at(-1)!];
+  const records = Uint8Array.from({ length: count * (features + 1) }, (_, at) =>
+    at % (features + 1) === features
+      ? Math.floor(at / (features + 1)) % classes
+      : ((at * 73 + salt * 29) ^ (at >> 2)) & 255,
+  );
+  const half = records.length / 2;
+  const { root } = await commitDataset('state-keccak', m, records);
+  if (lastLabel !== undefined) records[half + features] = lastLabel;
+  const id = keccak(Uint8Array.of(salt));
+  const key = keccak(Uint8Array.of(salt, 1));
+  const aes = await webcrypto.subtle.importKey('raw', key as Uint8Array<ArrayBuffer>, 'AES-GCM', false, ['encrypt']);
+  const shards: Uint8Array[] = [];
+  for (const index of [0, 1]) {
+    const additionalData = shardAssociatedData({ id, root, shards: { length: 2 } }, index) as Uint8Array<ArrayBuffer>;
+    const algorithm = { name: 'AES-GCM', iv: nonceOf(index), additionalData };
+    const plaintext = records.slice(index * half, (index + 1) * half);
+    shards.push(new Uint8Array(await webcrypto.subtle.encrypt(algorithm, aes, plaintext)));
+  }
+  const entries = await Promise.all(
+    shards.map(async (bytes, index) => ({
+      records: count / 2,
+      bytes: bytes.length,
+      nonce: nonceOf(index),
+      sha256: new Uint8Array(await webcrypto.subtle.digest('SHA-256', bytes as Uint8Array<ArrayBuffer>)),
+    })),
+  );
+  const { batch, superblock } = m;
+  const shape = { records: count, features, classes, batch, superblock };
+  return { manifest: { version: 1, id, root, scheme: 'state-keccak', ...shape, shards: entries }, key, shards };
+}
+
+function nonceOf(index: number): Uint8Array<ArrayBuffer> {
+  return new Uint8Array(12).fill(index + 1);
+}
+
+export interface TinyJob {
+  readonly manifest: Manifest;
+  readonly dataset: TinyDataset;
+  readonly policy: AppraisalPolicy;
+  readonly spec: JobSpec;
+  readonly terms: Terms;
+  readonly jobId: Uint8Array;
+}
+
+export interface TinyJobOptions {
+  readonly manifest?: Manifest;
+  readonly dataset?: TinyDataset;
+  readonly segmentSteps?: number;
+  readonly spec?: Partial<JobSpec>;
+  readonly terms?: Partial<Terms>;
+}
+
+export async function tinyJob(options: TinyJobOptions = {}): Promise<TinyJob> {
+  const manifest = options.manifest ?? tinyManifest();
+  const dataset = options.dataset ?? (await tinyDataset(manifest));
+  const policy = developmentPolicy(fakeAmd('milan').vendor);
+  const { id, root, records, shards } = dataset.manifest;
+  const spec: JobSpec = {
+    version: 1,
+    manifest: canonicalManifest(manifest),
+    dataset: { id, root, records, shards: shards.length },
+    segmentSteps: options.segmentSteps ?? 8,
+    scheme: 'state-keccak',
+    policyDigest: fromHex(documentDigest(policy)),
+    assurance: 'tee',
+    recipient: x25519.getPublicKey(recipientSecret),
+    settlement: { chainId, contract },
+    salt: new Uint8Array(32).fill(0x77),
+    ...options.spec,
+  };
+  const jobId = jobIdOf(spec);
+  return { manifest, dataset, policy, spec, terms: { ...termsOf(manifest, spec), ...options.terms }, jobId };
+}
+
+function termsOf(manifest: Manifest, spec: JobSpec): Terms {
+  const none = { draw: 0, challenge: 0, prove: 0, provePer: 0, hold: 0 };
+  return {
+    client: new Uint8Array(20).fill(0x88),
+    provider,
+    keyBroker: new Uint8Array(20).fill(0x99),
+    token: new Uint8Array(20),
+    specDigest: jobIdOf(spec),
+    initialWeights: weightsDigest(commitWeights('state-keccak', manifest, initialWeights(manifest))),
+    policy: spec.policyDigest,
+    minTier: 1,
+    teeSelector,
+    dutySelectors: [],
+    price: 1000n,
+    stake: 500n,
+    liveness: 50n,
+    bond: 100n,
+    bondFee: 10n,
+    failShareBps: 0,
+    holdbackBps: 0,
+    segments: Math.ceil(manifest.steps / spec.segmentSteps),
+    samples: 0,
+    mode: JobMode.tee | JobMode.reveal,
+    seedCommitClient: new Uint8Array(32).fill(0xaa),
+    acceptBy: tinyAt + 3600,
+    windows: { start: 3600, compute: 3600, reveal: 3600, ack: 3600, ...none },
+  };
+}
+
+type Body<K extends Request['type']> = Omit<Extract<Request, { type: K }>, 'type' | 'id'>;
+
+export interface TinySession {
+  readonly events: readonly EnclaveEvent[];
+  request<K extends Request['type']>(type: K, body: Body<K>): Promise<Uint8Array>;
+  /** The event that ends a run. */
+  ended(): Promise<EnclaveEvent>;
+}
+
+export function tinySession(): TinySession {
+  const events: EnclaveEvent[] = [];
+  let told: (event: EnclaveEvent) => void = () => undefined;
+  let end = new Promise<EnclaveEvent>((resolve) => (told = resolve));
+  const session = createSession({ cpu: openSimulated(vendorFile) }, (event) => {
+    events.push(event);
+    if (event.type === 'progress' || event.type === 'checkpoint') return;
+    told(event);
+  });
+  return {
+    events,
+    request: (type, body) => session.handle({ type, id: 1, ...body } as unknown as Request),
+    async ended() {
+      const event = await end;
+      end = new Promise((resolve) => (told = resolve));
+      return event;
+    },
+  };
+}
+
+export interface TinyBroker {
+  readonly broker: Broker;
+  readonly nonces: NonceBook;
+  readonly config: BrokerConfig;
+}
+
+export function tinyBrokerConfig(job: TinyJob, changes: Partial<BrokerConfig> = {}): BrokerConfig {
+  const { id } = job.dataset.manifest;
+  return {
+    host: '127.0.0.1',
+    port: 0,
+    dataKey: (asked) => (toHex(asked) === toHex(id) ? job.dataset.key : null),
+    policyFile: utf8(JSON.stringify(job.policy)),
+    signingSecret,
+    resultSecret,
+    recipients: new Set([toHex(x25519.getPublicKey(recipientSecret))]),
+    settlement: { chainId, contract, registry },
+    validForSeconds: 3600,
+    journal: join(mkdtempSync(join(tmpdir(), 'veritrain-journal-')), 'journal.jsonl'),
+    ...changes,
+  };
+}
+
+export async function tinyBroker(job: TinyJob, changes: Partial<BrokerConfig> = {}): Promise<TinyBroker> {
+  const config = tinyBrokerConfig(job, changes);
+  const nonces = createNonceBook();
+  return { broker: createBroker(config, nonces, await createAppraiser(config)), nonces, config };
+}
+
+export interface Attested {
+  readonly session: TinySession;
+  readonly evidence: Uint8Array;
+  readonly parsed: SessionEvidence;
+}
+
+/** A session opened and attested over the broker's nonce for this job. */
+export async function attested(job: TinyJob, { nonces }: Pick<TinyBroker, 'nonces'>): Promise<Attested> {
+  const session = tinySession();
+  await session.request('open', { provider, chainId, registry });
+  const { nonce } = nonces.issue(toHex(job.jobId), tinyAt);
+  const evidence = await session.request('attest', { nonce });
+  return { session, evidence, parsed: parseSessionEvidence(evidence) };
+}
+
+export function releaseRequest(job: TinyJob, evidence: Uint8Array) {
+  return { spec: encodeJobSpec(job.spec), terms: encodeTerms(job.terms), evidence };
+}
+
+export function jobRequest(job: TinyJob, sealedKey: Uint8Array): Body<'job'> {
+  return {
+    spec: encodeJobSpec(job.spec),
+    terms: encodeTerms(job.terms),
+    dataset: utf8(JSON.stringify(datasetManifestJson(job.dataset.manifest))),
+    sealedKey,
+  };
+}
+
+export interface Keyed extends Attested {
+  readonly released: Released;
+}
+
+/** A session that holds the job and all its shards. */
+export async function keyed(job: TinyJob): Promise<Keyed> {
+  const parties = await tinyBroker(job);
+  const session = await attested(job, parties);
+  const released = await parties.broker.release(releaseRequest(job, session.evidence), tinyAt);
+  await session.session.request('job', jobRequest(job, released.sealedKey));
+  for (const [index, ciphertext] of job.dataset.shards.entries()) {
+    await session.session.request('shard', { index, ciphertext });
+  }
+  return { ...session, released };
+}
+
+export function policyBytes(job: TinyJob): Uint8Array {
+  return encodeDocument(job.policy);
+}
+
+/** Any bytes sealed as the broker seals a data key. */
+export async function sealBytes(bytes: Uint8Array, jobId: Uint8Array, binding: KeyBinding): Promise<Uint8Array> {
+  const suite = new CipherSuite({ kem: new DhkemX25519HkdfSha256(), kdf: new HkdfSha256(), aead: new Aes256Gcm() });
+  const sender = await suite.createSenderContext({
+    recipientPublicKey: await suite.kem.importKey('raw', binding.transportKey.slice().buffer, true),
+    info: keyReleaseInfo(jobId).slice().buffer,
+  });
+  const sealed = await sender.seal(bytes.slice().buffer, keyReleaseAad(binding).slice().buffer);
+  return new Uint8Array([...new Uint8Array(sender.enc), ...new Uint8Array(sealed)]);
+}
