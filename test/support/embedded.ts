@@ -27,10 +27,11 @@ export interface TestSystem {
 
 export const reward = 10n ** 18n;
 
-export async function startTestSystem(): Promise<TestSystem> {
+/** @param controlPlane settings of the control plane beyond the usual ones */
+export async function startTestSystem(controlPlane: Readonly<Record<string, string>> = {}): Promise<TestSystem> {
   const folder = mkdtempSync(join(tmpdir(), 'veritrain-e2e-'));
   const vendorFile = join(tmpdir(), 'veritrain-test-simulated-vendor.json');
-  const system = await startEmbedded({ folder: join(folder, 'system'), vendorFile });
+  const system = await startEmbedded({ folder: join(folder, 'system'), vendorFile, controlPlane });
   const profile = loadProfile(system.profileFile);
   const api = createApi(profile.controlPlane.url, profile.controlPlane.apiKey);
   const files = writeSmallFiles(join(folder, 'idx'));

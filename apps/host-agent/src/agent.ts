@@ -3,6 +3,7 @@ import { availableParallelism, totalmem } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { CodedError, toHex } from '#attestation';
+import { startEnclave, type EnclaveClient } from '#libs/enclave-channel';
 import {
   pattern,
   type HeartbeatAnswer,
@@ -13,8 +14,6 @@ import {
 } from '#libs/messaging';
 import { addressBytes } from '#libs/settlement';
 import { connectControlPlane, type ControlPlane } from './control-plane.js';
-import type { EnclaveClient } from './enclave-client.js';
-import { startEnclave } from './enclave-process.js';
 import { collectResult, runLease, type RunnerParts } from './job-runner.js';
 import { openPendingResults } from './pending.js';
 import { createProvider } from './provider.js';
@@ -90,9 +89,9 @@ interface Sessions {
 }
 
 function createSessions(settings: HostSettings, provider: Uint8Array): Sessions {
-  const { attester, vendor } = settings.enclave;
+  const { attester, vendor, gpus } = settings.enclave;
   const { chainId, registry } = settings.chain.deployment;
-  const args = ['--attester', attester, ...(vendor === undefined ? [] : ['--vendor', vendor])];
+  const args = ['--attester', attester, '--gpus', gpus, ...(vendor === undefined ? [] : ['--vendor', vendor])];
   let running: EnclaveClient | null = null;
   return {
     async current() {

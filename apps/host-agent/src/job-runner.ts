@@ -18,10 +18,10 @@ import {
   type Terms,
 } from '#attestation';
 import type { EnclaveEvent, EventOf } from '#enclave';
+import type { EnclaveClient } from '#libs/enclave-channel';
 import { pattern, type AssignedJob, type LeaseGrant } from '#libs/messaging';
 import { createBrokerClient, publicPart, type BrokerRelease } from './broker-client.js';
 import type { ControlPlane } from './control-plane.js';
-import type { EnclaveClient } from './enclave-client.js';
 import type { PendingResult, PendingResults } from './pending.js';
 import type { Provider, Transaction } from './provider.js';
 import type { CipherStore } from './store.js';

@@ -33,6 +33,8 @@ const Settings = z.strictObject({
     attester: z.enum(['snp', 'tdx', 'simulated']),
     /** Simulated attester only. */
     vendor: z.string().optional(),
+    /** `nvml`: every GPU of the guest is part of its evidence. */
+    gpus: z.enum(['none', 'nvml']).default('none'),
     threads: z.int().min(1).max(256).default(1),
   }),
   /** Results on their way to being paid. */

@@ -31,7 +31,7 @@ export interface EmbeddedSystem {
   readonly provider: string;
   readonly chainPid: number;
   pidOf(app: AppName): number;
-  /** Kills an app without a word and starts it again on the same ports and data. */
+  /** Kills an app without a word, where it still runs, and starts it again on the same ports and data. */
   restart(app: AppName): Promise<void>;
   /** Resolves with the name of the first app that ends by itself. */
   readonly ended: Promise<string>;
@@ -92,8 +92,7 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedS
       ended: Promise.race([...apps].map(([name, { exited }]) => exited.then(() => name))),
       async restart(app) {
         const current = apps.get(app)!;
-        process.kill(current.pid, 'SIGKILL');
-        await current.exited;
+        await current.kill();
         await start(app);
       },
       stop,

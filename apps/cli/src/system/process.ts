@@ -13,6 +13,8 @@ export interface RunningProcess {
   readonly ready: Readonly<Record<string, unknown>>;
   readonly exited: Promise<number | null>;
   stop(): Promise<void>;
+  /** Ends it without a word; harmless where it has ended. */
+  kill(): Promise<void>;
 }
 
 const readyWithinMs = 60_000;
@@ -45,7 +47,11 @@ export async function startApp(
       action: `read ${join(folder, `${name}.log`)}`,
     });
   }
-  return { name, pid: child.pid!, ready, exited, stop: () => stopChild(child, exited) };
+  const kill = async (): Promise<void> => {
+    child.kill('SIGKILL');
+    await exited;
+  };
+  return { name, pid: child.pid!, ready, exited, stop: () => stopChild(child, exited), kill };
 }
 
 async function stopChild(child: ChildProcess, exited: Promise<unknown>): Promise<void> {
