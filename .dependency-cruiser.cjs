@@ -53,7 +53,9 @@ const parts = {
       '^enclave/src/attesters/simulated\\.ts$': ['simulated-vendor'],
     },
   },
+  proof: lib('proof', { may: ['attestation', 'step', 'zk-verifier'], npm: ['@noble/hashes'], core: [] }),
   collateral: lib('collateral', { may: ['attestation'] }),
+  'enclave-channel': lib('enclave-channel', { may: ['attestation', 'enclave'] }),
   messaging: lib('messaging', { npm: ['zod'], core: [] }),
   persistence: lib('persistence', {
     may: ['attestation', 'migrations'],
@@ -69,7 +71,7 @@ const parts = {
   }),
   telemetry: lib('telemetry', { npm: ['pino', 'prom-client'], core: [] }),
   'control-plane': app('control-plane', {
-    may: ['attestation', 'step', 'collateral', 'messaging', 'persistence', 'settlement', 'telemetry'],
+    may: ['attestation', 'step', 'proof', 'collateral', 'messaging', 'persistence', 'settlement', 'telemetry'],
     npm: [
       ...['@apollo/server', '@as-integrations/express5', '@nestjs', 'graphql', 'graphql-subscriptions', 'graphql-ws'],
       ...['ethers', 'express', 'nestjs-pino', 'pino-http', 'prom-client', 'reflect-metadata', 'rxjs', 'typeorm', 'zod'],
@@ -80,12 +82,25 @@ const parts = {
     npm: ['@hpke', '@nestjs', '@noble', 'express', 'reflect-metadata', 'zod'],
   }),
   'host-agent': app('host-agent', {
-    may: ['attestation', 'enclave', 'messaging', 'settlement', 'telemetry'],
+    may: ['attestation', 'enclave', 'enclave-channel', 'messaging', 'settlement', 'telemetry'],
     npm: ['@nestjs/microservices', 'ethers', 'reflect-metadata', 'rxjs', 'zod'],
   }),
   cli: app('cli', {
-    may: ['attestation', 'step', 'zk-verifier', 'collateral', 'settlement', 'simulated-vendor'],
+    may: [
+      'attestation',
+      'step',
+      'proof',
+      'zk-verifier',
+      'collateral',
+      'enclave-channel',
+      'settlement',
+      'simulated-vendor',
+    ],
     npm: ['@noble', 'commander', 'ethers', 'onnxruntime-node', 'zod'],
+  }),
+  'prover-worker': app('prover-worker', {
+    may: ['attestation', 'step', 'proof', 'zk-verifier', 'zk-prover', 'messaging', 'settlement', 'telemetry'],
+    npm: ['@nestjs/microservices', '@noble', 'ethers', 'reflect-metadata', 'rxjs', 'zod'],
   }),
   migrations: { path: '^migrations/', door: '^migrations/index\\.ts$', npm: ['typeorm'] },
   contracts: {
@@ -204,6 +219,12 @@ module.exports = {
       severity: 'error',
       from: { pathNot: [tests, '^test/', '^contracts/(script|tools)/', '^libs/zk/src/kernels/build\\.'] },
       to: { dependencyTypes: ['npm-dev'], dependencyTypesNot: ['npm', 'type-only'] },
+    },
+    {
+      name: 'row-for-every-folder',
+      severity: 'error',
+      from: { path: '^(apps|libs)/', pathNot: [tests, '/bin/', ...Object.values(parts).map(({ path }) => path)] },
+      to: {},
     },
     { name: 'resolvable', severity: 'error', from: {}, to: { couldNotResolve: true } },
     {

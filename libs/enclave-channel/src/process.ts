@@ -1,0 +1,93 @@
+/** Starts the enclave and connects to it. On hardware the enclave is a guest; here it is a process of this host. */
+import { spawn, type ChildProcess } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { connect, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { ConfigurationError } from '#attestation';
+import { createEnclaveClient, type EnclaveClient } from './client.js';
+
+export interface RunningEnclave {
+  readonly client: EnclaveClient;
+  readonly pid: number;
+  stop(): void;
+}
+
+const connectAttempts = 200;
+const connectPauseMs = 25;
+
+/**
+ * @param args  arguments of the enclave's own command line (enclave SPEC), for example `--attester simulated`
+ * @throws ConfigurationError of the enclave's own, as far as it could say one, else ENCLAVE_START with what it printed
+ */
+export async function startEnclave(args: readonly string[]): Promise<RunningEnclave> {
+  const folder = mkdtempSync(join(tmpdir(), 'veritrain-enclave-'));
+  const path = join(folder, 'channel.sock');
+  const [entry, flags] = enclaveEntry();
+  const child = spawn(process.execPath, [...flags, entry, '--listen', `unix:${path}`, ...args], {
+    stdio: ['ignore', 'inherit', 'pipe'],
+  });
+  let printed = '';
+  child.stderr.on('data', (chunk: Buffer) => {
+    printed = (printed + chunk.toString('utf8')).slice(-2000);
+    process.stderr.write(chunk);
+  });
+  const cleanUp = (): void => rmSync(folder, { recursive: true, force: true });
+  child.once('exit', cleanUp);
+  const socket = await connected(child, path, () => printed);
+  return { client: createEnclaveClient(socket), pid: child.pid!, stop: () => child.kill('SIGTERM') };
+}
+
+async function connected(child: ChildProcess, path: string, printed: () => string): Promise<Socket> {
+  for (let attempt = 0; attempt < connectAttempts; attempt++) {
+    if (child.exitCode !== null) break;
+    const socket = await tryConnect(path);
+    if (socket !== null) return socket;
+    await sleep(connectPauseMs);
+  }
+  child.kill('SIGKILL');
+  throw ownFailure(printed()) ?? notStarted(child, printed());
+}
+
+/** The enclave's last words are its failure as one line of JSON. */
+function ownFailure(printed: string): ConfigurationError | undefined {
+  const line = printed.trim().split('\n').at(-1) ?? '';
+  try {
+    const { code, expected, got, rule, action } = JSON.parse(line) as Record<string, unknown>;
+    if (typeof code !== 'string') return undefined;
+    return new ConfigurationError(code, {
+      expected: `${expected}`,
+      got: `${got}`,
+      rule: `${rule}`,
+      ...(typeof action === 'string' && action !== '' && { action }),
+    });
+  } catch {
+    return undefined;
+  }
+}
+
+function notStarted(child: ChildProcess, printed: string): ConfigurationError {
+  return new ConfigurationError('ENCLAVE_START', {
+    expected: 'an enclave that accepts a connection',
+    got: printed || `exit code ${child.exitCode}`,
+    rule: 'enclave SPEC, start',
+    action: 'read the lines above; check the attester and its files',
+  });
+}
+
+function tryConnect(path: string): Promise<Socket | null> {
+  return new Promise((resolve) => {
+    const socket = connect(path);
+    socket.once('connect', () => resolve(socket));
+    socket.once('error', () => resolve(null));
+  });
+}
+
+/** Built code runs as it is; from source (tests) the enclave needs the same loader. */
+function enclaveEntry(): readonly [entry: string, flags: readonly string[]] {
+  const built = import.meta.url.endsWith('.js');
+  const entry = fileURLToPath(new URL(`../../../enclave/src/main.${built ? 'js' : 'ts'}`, import.meta.url));
+  return [entry, built ? [] : ['--conditions=source', '--import', '@oxc-node/core/register']];
+}
