@@ -57,6 +57,7 @@ const parts = {
   collateral: lib('collateral', { may: ['attestation'] }),
   'enclave-channel': lib('enclave-channel', { may: ['attestation', 'enclave'] }),
   messaging: lib('messaging', { npm: ['zod'], core: [] }),
+  proof: lib('proof', { may: ['attestation', 'step', 'zk-verifier'], core: [] }),
   persistence: lib('persistence', {
     may: ['attestation', 'migrations'],
     npm: ['@electric-sql/pglite', 'pg', 'reflect-metadata', 'typeorm'],
@@ -187,7 +188,7 @@ function outsideRules([name, { path, npm = [], core = [], only = {} }]) {
 
 /** What starts a process, is started by a tool, or is read by a person: nothing imports these. */
 const entries = [
-  '(^|/)(engine-)?main\\.ts$',
+  '(^|/)([a-z]+-)?main\\.ts$',
   '\\.(test|bench)\\.ts$',
   '^apps/cli/bin/',
   '^libs/zk/src/kernels/(assembly/|build\\.|worker\\.ts$)',

@@ -56,6 +56,7 @@ const plants: readonly (readonly [file: string, text: string, rule: string])[] =
   ['enclave/src/f.ts', `import 'onnxruntime-node';`, 'enclave-packages'],
   ['libs/messaging/src/a.ts', `import '#enclave';`, 'messaging-imports'],
   ['libs/messaging/src/b.ts', `import '../../../apps/cli/src/main.js';`, 'messaging-imports'],
+  ['libs/stray/src/a.ts', `import '#attestation';`, 'row-for-every-folder'],
   ['libs/settlement/src/a.ts', `import '@nestjs/common';`, 'settlement-packages'],
   ['apps/cli/src/a.ts', `import '../../host-agent/src/main.js';`, 'apps-apart'],
   ['apps/cli/src/b.ts', `import '../../../enclave/src/attesters/simulated.js';`, 'cli-imports'],
