@@ -1,4 +1,5 @@
 /** One proof for many leaves of one tree (SPEC §10): siblings level by level from the leaves, left to right. */
+import { keccak, type Keccak } from '../transcript/keccak.js';
 import { hashNode } from './hash.js';
 
 /**
@@ -13,6 +14,7 @@ export function rootOf(
   depth: number,
   digestBytes: number,
   sibling: (level: number, index: number) => Uint8Array,
+  hash: Keccak = keccak,
 ): Uint8Array {
   let known = [...leaves.entries()].sort((a, b) => a[0] - b[0]);
   for (let level = 0; level < depth; level++) {
@@ -25,7 +27,7 @@ export function rootOf(
       const other = pairKnown
         ? known[++k]![1].subarray(0, digestBytes)
         : sibling(level, isLeft ? index + 1 : index - 1);
-      parents.push([(index - (index % 2)) / 2, isLeft ? hashNode(own, other) : hashNode(other, own)]);
+      parents.push([(index - (index % 2)) / 2, isLeft ? hashNode(own, other, hash) : hashNode(other, own, hash)]);
     }
     known = parents;
   }

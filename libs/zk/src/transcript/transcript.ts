@@ -1,13 +1,17 @@
 /** Fiat–Shamir transcript over keccak-256 (SPEC §5). */
-import { keccak_256 } from '@noble/hashes/sha3.js';
 import { Rejection, concatBytes, utf8 } from '#attestation';
 import { extBytes, extFromDigest } from '../field/bytes.js';
 import type { Ext } from '../field/extension.js';
+import { keccak, type Keccak } from './keccak.js';
 import { SITE, type Site } from './sites.js';
 
 export class Transcript {
-  #state = keccak_256(utf8('fxt-zk/1'));
+  #state: Uint8Array;
   #pending: Uint8Array[] = [];
+
+  constructor(readonly hash: Keccak = keccak) {
+    this.#state = hash(utf8('fxt-zk/1'));
+  }
 
   absorb(bytes: Uint8Array): void {
     this.#pending.push(bytes);
@@ -19,7 +23,7 @@ export class Transcript {
 
   /** The 32-byte state after everything absorbed so far and the tag of the site. */
   digest(site: Site): Uint8Array {
-    this.#state = keccak_256(concatBytes(this.#state, ...this.#pending, Uint8Array.of(SITE[site])));
+    this.#state = this.hash(concatBytes(this.#state, ...this.#pending, Uint8Array.of(SITE[site])));
     this.#pending = [];
     return this.#state;
   }
@@ -37,7 +41,7 @@ export class Transcript {
     if (bits === 0) return;
     const seed = this.digest('pow');
     const nonce = nonceFor(seed, bits);
-    if (!hasLeadingZeros(keccak_256(concatBytes(seed, nonce)), bits)) {
+    if (!hasLeadingZeros(this.hash(concatBytes(seed, nonce)), bits)) {
       throw new Rejection('STEP_POW', {
         expected: `a nonce with ${bits} leading zero bits`,
         got: 'a hash without them',

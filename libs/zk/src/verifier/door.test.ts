@@ -4,18 +4,21 @@ import { profileManifest } from '#libs/step';
 import { createEngine } from '../kernels/index.js';
 import { profiles } from '../params.js';
 import { KernelBackend } from '../prover/kernel-backend.js';
+import { kernelKeccak } from '../prover/kernel-keccak.js';
 import { proveSegment } from '../prover/prove.js';
 import { testSeed, testSegment } from '../testing/segments.js';
 import { openingBudget, verifyStepProof, weightsDigestOf } from './index.js';
 
 describe('a step of 784-64-10 at 100 bits, through the door', () => {
-  const backend = new KernelBackend(createEngine({ rowLogMax: 13 }));
+  const engine = createEngine({ rowLogMax: 13 });
+  const backend = new KernelBackend(engine);
   const manifest = profileManifest('fx1', { dims: [784, 64, 10], batch: 64, e: 8, steps: 937, seed: testSeed });
   const { plan, input } = testSegment(backend, { manifest, profile: profiles.get('chain1')! });
   const { proof, statement } = proveSegment(backend, plan, input);
 
   it('is accepted, in less than 100 kB', () => {
     const accepted = verifyStepProof(proof, statement);
+    expect(verifyStepProof(proof, statement, kernelKeccak(engine))).toEqual(accepted);
     expect(proof.length).toBeLessThan(100_000);
     expect(accepted.soundnessBits).toBeGreaterThanOrEqual(100);
     expect(accepted.soundnessSumBits).toBeGreaterThan(97);

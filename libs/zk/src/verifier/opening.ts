@@ -114,7 +114,7 @@ class Opening {
   #queryRows(indices: readonly number[], roots: TreeRoots, folded: Folded): Query[] {
     const { m, logBlowup } = this.plan.profile;
     const rowWeights = eqTable(folded.rows);
-    return openRows(this.plan, this.source, indices, roots).map(({ data, special }, k) => {
+    return openRows(this.plan, this.source, indices, roots, this.transcript.hash).map(({ data, special }, k) => {
       let row = F.ZERO;
       for (const { globalRow, symbol } of data) row = F.add(row, F.scale(rowWeights[globalRow]!, symbol));
       const [h, pi, e] = special;
@@ -134,7 +134,7 @@ class Opening {
     this.#grind(grind1);
     const indices = transcript.indices('queries1', queries1, this.#columns + logBlowup1);
     const rowWeights = eqTable(level1.point);
-    const values = openLevel1(plan, source, indices, root1).map((leaf) => dot(leaf, rowWeights));
+    const values = openLevel1(plan, source, indices, root1, transcript.hash).map((leaf) => dot(leaf, rowWeights));
     const beta2 = transcript.challenge('beta2');
     const powers = powersFrom(beta2, beta2, indices.length);
     const points = indices.map((index) => ({ c0: domainPoint(index, this.#columns, logBlowup1), c1: 0n }));

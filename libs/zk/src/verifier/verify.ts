@@ -3,6 +3,7 @@ import { extBytes } from '../field/bytes.js';
 import { profiles } from '../params.js';
 import { derivePlan, type Plan } from '../relation/plan.js';
 import { refuse } from '../relation/refuse.js';
+import { keccak, type Keccak } from '../transcript/keccak.js';
 import { Transcript } from '../transcript/transcript.js';
 import { reduceToOneClaim, type KnownTree } from './flow/flow.js';
 import type { TreeRoots } from './leaves.js';
@@ -33,16 +34,21 @@ export interface VerifiedStepProof {
  *
  * @param proof     bytes of SPEC §10
  * @param statement what the proof is claimed to show; assumptions A1 and A2 of SPEC §2.2 are the caller's
+ * @param hash      keccak-256, when the caller has a faster one
  * @throws Rejection STEP_PLAN, STEP_STATEMENT, MERKLE_PATH, STEP_PROOF_LENGTH, STEP_NONCANONICAL, STEP_POW,
  *   STEP_MERKLE_W0, STEP_MERKLE_J, STEP_MERKLE_WT, STEP_MERKLE_S, STEP_MERKLE_D, STEP_MERKLE_L1, STEP_FINAL_CHECK
  */
-export function verifyStepProof(proof: Uint8Array, statement: StepProofStatement): VerifiedStepProof {
+export function verifyStepProof(
+  proof: Uint8Array,
+  statement: StepProofStatement,
+  hash: Keccak = keccak,
+): VerifiedStepProof {
   const profile = profiles.get(statement.profile);
   if (profile === undefined) {
     return refuse('STEP_PLAN', `one of ${[...profiles.keys()].join(', ')}`, statement.profile, 'step-proof §12');
   }
   const plan = derivePlan(statement.manifest, profile, statement.variant);
-  const context = runVerifier(plan, statement, new Transcript(), new ProofBytes(proof));
+  const context = runVerifier(plan, statement, new Transcript(hash), new ProofBytes(proof));
   return {
     outerDigest: statement.outerDigest,
     firstStep: statement.index * statement.manifest.superblock,
