@@ -33,7 +33,7 @@ contract GasTest is Fixture {
         bytes[] memory signatures =
             quorum(Statements.appraisal(a.key, a.policy, a.provider, a.evidence, a.notAfter), 5);
         registry.register(a, signatures);
-        _record("register, 5 of 9", 130_000);
+        _record("register, 5 of 9", 135_000);
         open(t);
         _record("open, ERC-20", 140_000);
         accept(t);

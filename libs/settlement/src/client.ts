@@ -16,6 +16,7 @@ import { addressBytes, checksummed, hex, termsStruct } from './chain.js';
 import { erc20At, errorAbi, registryAt, settlementAt } from './contracts.js';
 import type { Deployment } from './deploy.js';
 import { chainFailure } from './failure.js';
+import { confirmed, patiently, type WaitOptions } from './receipt.js';
 import { inTurn } from './turn.js';
 import type { EnclaveRegistry } from './types/EnclaveRegistry.js';
 import type { Settlement } from './types/Settlement.js';
@@ -75,8 +76,11 @@ export interface ReleaseAuthority {
 }
 
 export interface ClientOptions {
-  /** Blocks that must confirm a transaction before a call returns. */
+  /** Blocks that must hold a transaction before a call returns, its own among them. */
   readonly confirmations?: number;
+  /** Milliseconds without a receipt after which a transaction is sent again for a higher fee. */
+  readonly repriceAfterMs?: number;
+  readonly repricings?: number;
 }
 
 const zeroWord = new Uint8Array(32);
@@ -84,7 +88,7 @@ const zeroWord = new Uint8Array(32);
 export class SettlementClient {
   readonly #contract: Settlement;
   readonly #registry: EnclaveRegistry;
-  readonly #confirmations: number;
+  readonly #wait: WaitOptions;
 
   constructor(
     readonly deployment: Deployment,
@@ -93,7 +97,11 @@ export class SettlementClient {
   ) {
     this.#contract = settlementAt(deployment.settlement, signer);
     this.#registry = registryAt(deployment.registry, signer);
-    this.#confirmations = options.confirmations ?? 1;
+    this.#wait = {
+      confirmations: options.confirmations ?? 1,
+      repriceAfterMs: options.repriceAfterMs ?? 60_000,
+      repricings: options.repricings ?? 5,
+    };
   }
 
   /** EIP-712 domain of Run, Segment, Release, Voucher, Award. */
@@ -312,8 +320,7 @@ export class SettlementClient {
   async #send(name: string, call: () => Promise<ContractTransactionResponse>): Promise<TxReceipt> {
     try {
       const sent = await inTurn(`${this.deployment.chainId}:${await this.signer.getAddress()}`, call);
-      const receipt = await sent.wait(this.#confirmations);
-      if (receipt === null) throw new TypeError('no receipt for zero confirmations');
+      const receipt = await confirmed(sent, this.signer, this.#wait);
       return { txHash: receipt.hash, blockNumber: receipt.blockNumber };
     } catch (error) {
       throw chainFailure(error, name, errorAbi);
@@ -322,7 +329,7 @@ export class SettlementClient {
 
   async #read<T>(name: string, call: () => Promise<T>): Promise<T> {
     try {
-      return await call();
+      return await patiently(call);
     } catch (error) {
       throw chainFailure(error, name, errorAbi);
     }

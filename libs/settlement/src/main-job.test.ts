@@ -274,3 +274,36 @@ describe('the event projection', () => {
     expect(again.events).toEqual(store.events);
   });
 });
+
+describe('submission', () => {
+  it('reprices a transaction that the blocks pass by, and ends with one', async () => {
+    const hasty = new SettlementClient(deployment, clientWallet.connect(chain), { repriceAfterMs: 300 });
+    const t = terms();
+    await chain.send('evm_setAutomine', [false]);
+    try {
+      const opened = hasty.open(t);
+      await new Promise((resolve) => setTimeout(resolve, 1000));
+      await chain.send('evm_mine', []);
+      const { txHash } = await opened;
+      const receipt = await chain.getTransactionReceipt(txHash);
+      expect(receipt?.status).toBe(1);
+      expect(receipt!.gasPrice).toBeGreaterThan((await chain.getBlock(receipt!.blockNumber))!.baseFeePerGas! + 1n);
+    } finally {
+      await chain.send('evm_setAutomine', [true]);
+    }
+    expect((await client.job(t)).state).toBe('Open');
+  });
+
+  it('sends several transactions of one account at once', async () => {
+    const all = [terms(), terms(), terms()];
+    const receipts = await Promise.all(all.map((t) => client.open(t)));
+    expect(new Set(receipts.map(({ txHash }) => txHash)).size).toBe(3);
+  });
+
+  it('says that the chain does not answer', async () => {
+    const nowhere = connect('http://127.0.0.1:9', anvil.chainId, 25);
+    const lost = new SettlementClient(deployment, clientWallet.connect(nowhere));
+    expect(await code(lost.job(terms()))).toBe('CHAIN_UNREACHABLE');
+    nowhere.destroy();
+  });
+});

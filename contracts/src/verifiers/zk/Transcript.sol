@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+pragma solidity ^0.8.30;
+
+import {Ext} from "./Ext.sol";
+import {STEP_NONCANONICAL, STEP_POW, STEP_PROOF_LENGTH} from "./ZkErrors.sol";
+
+/// Fiat–Shamir over keccak-256 and the reader of the proof, which goes together with it (step-proof §5, §10).
+struct Reader {
+    uint256 buffer; // state, then what was absorbed since
+    uint256 pending;
+    uint256 at; // calldata
+    uint256 end;
+}
+
+library Transcript {
+    bytes32 private constant START = keccak256("fxt-zk/1");
+    uint256 private constant POW = 0x20;
+
+    /// @param most bytes absorbed between two challenges
+    function start(uint256 most, uint256 at, uint256 end) internal pure returns (Reader memory r) {
+        r.buffer = Ext.allocate(4 + most / 32);
+        Ext.put(r.buffer, 0, uint256(START));
+        r.at = at;
+        r.end = end;
+    }
+
+    function absorb(Reader memory r, uint256 at, uint256 length) internal pure {
+        uint256 to = r.buffer + 32 + r.pending;
+        assembly ("memory-safe") {
+            calldatacopy(to, at, length)
+        }
+        r.pending += length;
+    }
+
+    function draw(Reader memory r, uint256 tag) internal pure returns (uint256 state) {
+        (uint256 buffer, uint256 pending) = (r.buffer, r.pending);
+        assembly ("memory-safe") {
+            mstore8(add(add(buffer, 32), pending), tag)
+            state := keccak256(buffer, add(33, pending))
+            mstore(buffer, state)
+        }
+        r.pending = 0;
+    }
+
+    function challenge(Reader memory r, uint256 tag) internal pure returns (uint256) {
+        return Ext.fromDigest(draw(r, tag));
+    }
+
+    /// Moves past `length` bytes of the proof and returns where they start.
+    function take(Reader memory r, uint256 length) internal pure returns (uint256 at) {
+        at = r.at;
+        if (at + length > r.end) revert STEP_PROOF_LENGTH();
+        r.at = at + length;
+    }
+
+    /// The next message, absorbed.
+    function receive_(Reader memory r) internal pure returns (uint256 value) {
+        uint256 at = take(r, 16);
+        value = element(at);
+        uint256 to = r.buffer + 32 + r.pending;
+        assembly ("memory-safe") {
+            calldatacopy(to, at, 16)
+        }
+        r.pending += 16;
+    }
+
+    /// The extension element at a calldata position, canonical.
+    function element(uint256 at) internal pure returns (uint256 value) {
+        uint256 p = Ext.P;
+        bool bad;
+        assembly ("memory-safe") {
+            let w := shr(128, calldataload(at))
+            let c0 := shr(64, w)
+            let c1 := and(w, 0xffffffffffffffff)
+            bad := or(iszero(lt(c0, p)), iszero(lt(c1, p)))
+            value := or(c0, shl(128, c1))
+        }
+        if (bad) revert STEP_NONCANONICAL();
+    }
+
+    /// `bits` leading zero bits of keccak(seed ‖ nonce); nothing when `bits` is 0.
+    function grind(Reader memory r, uint256 bits) internal pure {
+        if (bits == 0) return;
+        uint256 seed = draw(r, POW);
+        uint256 at = take(r, 8);
+        uint256 hash;
+        assembly ("memory-safe") {
+            mstore(0, seed)
+            mstore(32, calldataload(at))
+            hash := keccak256(0, 40)
+        }
+        if (hash >> (256 - bits) != 0) revert STEP_POW();
+        absorb(r, at, 8);
+    }
+
+    /// `count` draws from [0, 2^bits), sorted, without duplicates.
+    function indices(Reader memory r, uint256 tag, uint256 count, uint256 bits)
+        internal
+        pure
+        returns (uint256 list, uint256 size)
+    {
+        list = Ext.allocate(count);
+        uint256 digest;
+        for (uint256 i; i < count; ++i) {
+            if (i % 8 == 0) digest = draw(r, tag);
+            uint256 drawn = (digest >> (224 - 32 * (i % 8))) & ((1 << bits) - 1);
+            uint256 k = size;
+            while (k > 0 && Ext.at(list, k - 1) > drawn) --k;
+            if (k > 0 && Ext.at(list, k - 1) == drawn) continue;
+            assembly ("memory-safe") {
+                let place := add(list, shl(5, k))
+                mcopy(add(place, 32), place, shl(5, sub(size, k)))
+                mstore(place, drawn)
+            }
+            ++size;
+        }
+    }
+}

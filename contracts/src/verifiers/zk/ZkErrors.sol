@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+pragma solidity ^0.8.30;
+
+// The codes of the TypeScript verifier (step-proof §11).
+
+error STEP_PLAN();
+error STEP_STATEMENT();
+error MERKLE_PATH();
+error STEP_PROOF_LENGTH();
+error STEP_NONCANONICAL();
+error STEP_POW();
+error STEP_MERKLE_W0();
+error STEP_MERKLE_J();
+error STEP_MERKLE_WT();
+error STEP_MERKLE_S();
+error STEP_MERKLE_D();
+error STEP_MERKLE_L1();
+error STEP_FINAL_CHECK();
