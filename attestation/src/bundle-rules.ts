@@ -33,6 +33,13 @@ export const bundleRules = {
     source,
     action: 'read the checks of the session that was not accepted',
   },
+  BUNDLE_APPRAISALS: {
+    claim: 'instance-identity',
+    expected: "the key broker's signature over every session's evidence",
+    rule: 'The key broker that the escrow names signed that it appraised each session’s evidence, fresh over its own nonce.',
+    source: 'settlement §3, §10',
+    action: 'ask the data owner whether its key broker released a key to this session',
+  },
   BUNDLE_RECEIPTS: {
     claim: 'runtime-opaque',
     expected: "a receipt over every segment's statement, signed by its session's receipt key",

@@ -24,6 +24,8 @@ const bundleShape = {
       result: bytesUpTo(coseBytesMax),
       /** Unix seconds at which the evidence was fresh. */
       appraisedAt: uint(),
+      /** The key broker's signed word that it appraised this evidence over its own nonce (settlement §3, Appraisal). */
+      appraisal: record({ notAfter: uint(2 ** 40), signature: bytes(65) }),
     }),
     sessionsMax,
   ),

@@ -1,4 +1,5 @@
 /** Verifies a bundle from its bytes alone and explains every check. It asks no network: what the chain says is not here. */
+import { sha256 } from '@noble/hashes/sha2.js';
 import { appraise, type AttestationResult } from './appraisal/appraise.js';
 import { openChecks, tierOf, type Check, type CheckBook, type Tier } from './appraisal/checks.js';
 import { documentDigest } from './appraisal/document.js';
@@ -12,7 +13,14 @@ import { parseSessionEvidence, type SessionEvidence } from './evidence.js';
 import { verifyReceipt } from './receipt.js';
 import { recoverAddress } from './statement/address.js';
 import { bordersRoot } from './statement/borders.js';
-import { deliveryDigest, domainSeparator, runDigest, teeSelector } from './statement/eip712.js';
+import {
+  appraisalDigest,
+  deliveryDigest,
+  domainSeparator,
+  registryDomainSeparator,
+  runDigest,
+  teeSelector,
+} from './statement/eip712.js';
 import { jobIdOf, parseJobSpec, type JobSpec } from './statement/job-spec.js';
 import { programDigest } from './statement/program.js';
 import { parseStepStatement, type StepStatement } from './statement/step-statement.js';
@@ -70,6 +78,7 @@ export async function verifyBundle(request: BundleRequest): Promise<BundleVerdic
   );
   const results = await appraiseSessions(context, request.policy ?? submitted, request.at);
   checkSessions(book, context, results);
+  await book.attempt('BUNDLE_APPRAISALS', () => checkAppraisals(context));
   await book.attempt('BUNDLE_RECEIPTS', () => checkReceipts(context));
   await book.attempt('BUNDLE_CHAIN', () => checkChain(context, jobId));
   await book.attempt('BUNDLE_RUN', () => checkRun(context));
@@ -133,6 +142,24 @@ function checkSessions(
     book.settle('BUNDLE_SESSIONS', 'refused', `session ${stray} is bound to another chain or provider`);
   else if (unknown >= 0) book.settle('BUNDLE_SESSIONS', 'missing', `nothing is known of session ${unknown}`);
   else book.settle('BUNDLE_SESSIONS', 'met', `${sessions.length} sessions: ${tiers.join(', ')}`);
+}
+
+/** Freshness cannot be seen from a file: it rests on the broker's word, which is bound to these bytes. */
+function checkAppraisals({ bundle, sessions, spec, terms }: Context): string {
+  const broker = toHex(isZero(terms.keyBroker) ? terms.client : terms.keyBroker);
+  sessions.forEach(({ binding }, index) => {
+    const { evidence, appraisal } = bundle.sessions[index]!;
+    const { chainId, registry, settlementKey, provider } = binding;
+    const digest = appraisalDigest(registryDomainSeparator({ chainId, verifyingContract: registry }), {
+      key: settlementKey,
+      policy: spec.policyDigest,
+      provider,
+      evidence: sha256(evidence),
+      notAfter: appraisal.notAfter,
+    });
+    same('BUNDLE_APPRAISALS', broker, toHex(recoverAddress(digest, appraisal.signature)));
+  });
+  return `${sessions.length} by ${broker}`;
 }
 
 async function checkReceipts({ bundle, sessions, statements }: Context): Promise<string> {

@@ -218,6 +218,24 @@ export async function storeBlob(test: TestPlane, bytes: Uint8Array = new Uint8Ar
   return digest;
 }
 
+/** What a node reports of a release; nobody checks it before the bundle is verified. */
+export const keyRelease = {
+  release: {
+    account: `0x${'11'.repeat(20)}`,
+    job: `0x${'22'.repeat(32)}`,
+    enclaveKey: `0x${'33'.repeat(32)}`,
+    shardsDigest: `0x${'44'.repeat(32)}`,
+    releaseSignature: `0x${'55'.repeat(65)}`,
+    key: `0x${'66'.repeat(20)}`,
+    policy: `0x${'77'.repeat(32)}`,
+    provider: `0x${'88'.repeat(20)}`,
+    evidence: `0x${'99'.repeat(32)}`,
+    notAfter: 1_800_000_000,
+    appraisalSignature: `0x${'aa'.repeat(65)}`,
+  },
+  result: '',
+};
+
 export async function advanceTo(
   test: TestPlane,
   grant: LeaseGrant,
@@ -226,7 +244,7 @@ export async function advanceTo(
   const ref = refOf(grant);
   await test.send(pattern.leaseAttested, { ...ref, evidence });
   if (state === 'attested') return;
-  await test.send(pattern.leaseKeyed, { ...ref, release: { release: { account: '0x00' }, result: '' } });
+  await test.send(pattern.leaseKeyed, { ...ref, release: keyRelease });
   if (state === 'keyed') return;
   await test.send(pattern.leaseRunning, ref);
 }

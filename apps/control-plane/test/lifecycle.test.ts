@@ -14,6 +14,7 @@ import {
   evidence,
   fund,
   hex,
+  keyRelease,
   makeJob,
   provider,
   register,
@@ -73,7 +74,7 @@ describe.each(engines.filter((engine) => engine === 'embedded' || serverUrl !== 
       expect(await stateOf(test, job)).toMatchObject({ state: 'assigned', attempt: 1 });
       expect(await test.send(pattern.leaseAttested, { ...ref, evidence })).toMatchObject({ tier: 'affirming' });
       await test.restart();
-      await test.send(pattern.leaseKeyed, { ...ref, release: { release: {}, result: '' } });
+      await test.send(pattern.leaseKeyed, { ...ref, release: keyRelease });
       await test.restart();
       expect(await stateOf(test, job)).toMatchObject({ state: 'keyed' });
       await test.send(pattern.leaseRunning, ref);
@@ -210,7 +211,7 @@ describe.each(engines.filter((engine) => engine === 'embedded' || serverUrl !== 
       const late = await segment(job, 1);
       const calls: [string, () => Promise<unknown>][] = [
         ['attested', () => test.send(pattern.leaseAttested, { ...old, evidence })],
-        ['keyed', () => test.send(pattern.leaseKeyed, { ...old, release: { release: {}, result: '' } })],
+        ['keyed', () => test.send(pattern.leaseKeyed, { ...old, release: keyRelease })],
         ['running', () => test.send(pattern.leaseRunning, old)],
         ['progress', () => test.send(pattern.leaseProgress, { ...old, step: 3, of: 6 })],
         ['checkpoint', () => test.send(pattern.leaseCheckpoint, { ...old, step: 4, ...late, blob })],
@@ -337,7 +338,7 @@ describe.each(engines.filter((engine) => engine === 'embedded' || serverUrl !== 
       expect(await send(0, 2)).toBe('RECEIPT_KEY_UNKNOWN');
       await advanceTo(test, grant, 'attested');
       expect(await send(0, 2)).toBe('JOB_STATE');
-      await test.send(pattern.leaseKeyed, { ...ref, release: { release: {}, result: '' } });
+      await test.send(pattern.leaseKeyed, { ...ref, release: keyRelease });
       await test.send(pattern.leaseRunning, ref);
       expect(await send(1, 4)).toBe('CHECKPOINT_GAP');
       expect(await send(0, 4)).toBe('CHECKPOINT_GAP');

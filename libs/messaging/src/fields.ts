@@ -7,6 +7,8 @@ const hex = (bytes: number): z.ZodString => z.string().regex(new RegExp(`^0x[0-9
 export const Hex32 = hex(32);
 /** Lower-case 0x-hexadecimal of 20 bytes: an account or contract. */
 export const Address = hex(20);
+/** Lower-case 0x-hexadecimal of r ‖ s ‖ v, 65 bytes. */
+export const Signature = hex(65);
 /** Unsigned 256-bit amount in wei, decimal. */
 export const Wei = z.string().regex(/^(0|[1-9][0-9]{0,77})$/);
 export const Uuid = z.uuid();

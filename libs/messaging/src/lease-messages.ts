@@ -1,6 +1,6 @@
 /** Messages of one lease, from acquisition to delivery or failure. `fence` rises with every lease of a job. */
 import { z } from 'zod';
-import { Code, FlatJson, Hex32, StepNumber, Uuid, base64, text, type TermsJson } from './fields.js';
+import { Address, Code, Hex32, Signature, StepNumber, Uuid, base64, text, type TermsJson } from './fields.js';
 import {
   attestationResultBytesMax,
   blobBytesMax,
@@ -69,8 +69,20 @@ export interface AppraisalAnswer {
 export const LeaseKeyed = z.object({
   ...lease,
   release: z.object({
-    /** Public part of the release: digests, addresses, signatures. */
-    release: FlatJson,
+    /** Everything but the sealed key: what the broker signed, and by which account (settlement §3). */
+    release: z.object({
+      account: Address,
+      job: Hex32,
+      enclaveKey: Hex32,
+      shardsDigest: Hex32,
+      releaseSignature: Signature,
+      key: Address,
+      policy: Hex32,
+      provider: Address,
+      evidence: Hex32,
+      notAfter: z.int().min(0),
+      appraisalSignature: Signature,
+    }),
     /** The broker's attestation result, EAR in COSE, base64. */
     result: base64(attestationResultBytesMax),
   }),
