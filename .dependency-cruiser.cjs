@@ -86,12 +86,17 @@ const parts = {
     may: ['attestation', 'enclave', 'enclave-channel', 'messaging', 'settlement', 'telemetry'],
     npm: ['@nestjs/microservices', 'ethers', 'reflect-metadata', 'rxjs', 'zod'],
   }),
+  'prover-worker': app('prover-worker', {
+    may: ['attestation', 'step', 'zk-verifier', 'zk-prover', 'proof', 'messaging', 'settlement'],
+    npm: ['@hpke', '@nestjs/microservices', '@noble', 'ethers', 'reflect-metadata', 'rxjs', 'zod'],
+  }),
   cli: app('cli', {
     may: [
       'attestation',
       'step',
       'proof',
       'zk-verifier',
+      'proof',
       'collateral',
       'enclave-channel',
       'settlement',
@@ -188,7 +193,7 @@ function outsideRules([name, { path, npm = [], core = [], only = {} }]) {
 
 /** What starts a process, is started by a tool, or is read by a person: nothing imports these. */
 const entries = [
-  '(^|/)([a-z]+-)?main\\.ts$',
+  '(^|/)[a-z-]*main\\.ts$',
   '\\.(test|bench)\\.ts$',
   '^apps/cli/bin/',
   '^libs/zk/src/kernels/(assembly/|build\\.|worker\\.ts$)',
