@@ -39,12 +39,6 @@ export function text(charactersMax: number): z.ZodString {
 const JsonScalar = z.union([z.string().max(4096), z.number(), z.boolean(), z.null()]);
 const JsonLeaf = z.union([JsonScalar, z.array(JsonScalar).max(4096)]);
 
-/** A flat JSON object whose meaning another folder checks: names to scalars or lists of scalars. */
-export const FlatJson = z
-  .record(z.string().max(64), JsonLeaf)
-  .refine((value) => Object.keys(value).length <= 64, 'at most 64 fields');
-export type FlatJson = z.infer<typeof FlatJson>;
-
 /** Escrow terms as JSON: flat but for `windows`. attestation's parseTermsJson decides what they mean. */
 export const TermsJson = z
   .record(z.string().max(64), z.union([JsonLeaf, z.record(z.string().max(64), z.number())]))

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { base64, FlatJson, Hex32, LeaseAcquire, LeaseDeliver, NodeRegister, Wei } from './index.js';
+import { base64, Hex32, LeaseAcquire, LeaseDeliver, NodeRegister, TermsJson, Wei } from './index.js';
 
 const auth = 'vt_test_0123456789abcdef';
 
@@ -22,10 +22,10 @@ describe('fields', () => {
     for (const bad of ['01', '-1', '1e18', '1.0', '', '9'.repeat(79)]) expect(Wei.safeParse(bad).success).toBe(false);
   });
 
-  it('keeps untyped JSON flat and small', () => {
-    expect(FlatJson.safeParse({ price: '1', duties: ['0x00'] }).success).toBe(true);
-    expect(FlatJson.safeParse({ nested: { deeper: 1 } }).success).toBe(false);
-    expect(FlatJson.safeParse(Object.fromEntries([...Array(65).keys()].map((i) => [`f${i}`, 1]))).success).toBe(false);
+  it('keeps terms flat but for their windows, and small', () => {
+    expect(TermsJson.safeParse({ price: '1', duties: ['0x00'], windows: { start: 1 } }).success).toBe(true);
+    expect(TermsJson.safeParse({ nested: { deeper: { still: 1 } } }).success).toBe(false);
+    expect(TermsJson.safeParse(Object.fromEntries([...Array(65).keys()].map((i) => [`f${i}`, 1]))).success).toBe(false);
   });
 });
 
