@@ -11,7 +11,7 @@ export interface Provability {
   readonly reasons: readonly string[];
 }
 
-/** Longest segment considered: the longest that step-proof §23 H1 states to hold. */
+/** Longest segment considered: the longest that step-proof §13.3 states to hold. */
 const segmentStepsCap = 256;
 
 export function provability(m: Manifest): Provability {
@@ -54,7 +54,7 @@ function shapeReasons(m: Manifest): string[] {
 
 /**
  * No-wrap conditions N1 to N3 for segments of T steps. Weights inside a segment have moved at most T − 1 times; the
- * limit of a scaled limb of a shift s is 2^(31+s) (step-proof §23 H1), the stricter reading of its §13.3.
+ * limit of a scaled limb of a shift s is 2^(31+s) (step-proof §13.3, N2).
  */
 function wrapReasons(m: Manifest, T: number): string[] {
   return layerScales(m).flatMap((scale) => {
