@@ -96,7 +96,6 @@ const parts = {
       'step',
       'proof',
       'zk-verifier',
-      'proof',
       'collateral',
       'enclave-channel',
       'settlement',

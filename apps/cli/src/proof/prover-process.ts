@@ -1,0 +1,115 @@
+/** The prover as a process of the prover worker's code; it speaks JSON on its standard streams. */
+import { spawn } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { CollateralError, ConfigurationError, Rejection } from '#attestation';
+
+export interface ProveReport {
+  readonly backend: string;
+  readonly profile: string;
+  readonly proofBytes: number;
+  readonly statementDigest: string;
+  readonly proveCpuSeconds: number;
+  readonly proveWallSeconds: number;
+  readonly peakBytes: number;
+  readonly soundnessBits: number;
+  readonly soundnessSumBits: number;
+  readonly segments: number;
+  readonly phases: Readonly<Record<string, number>>;
+  readonly stateDigestBefore: string;
+  readonly stateDigestAfter: string;
+}
+
+export interface Proved {
+  readonly report: ProveReport;
+  readonly proof: Uint8Array;
+  /** Text of the statement document. */
+  readonly statement: string;
+}
+
+interface Answer {
+  readonly report?: ProveReport;
+  readonly proof?: string;
+  readonly statement?: string;
+  readonly error?: Record<string, string>;
+}
+
+/**
+ * Runs the prover to its end. Ctrl-C and SIGTERM end it and are reported as CANCELLED.
+ *
+ * @throws CodedError as the prover reports it; ConfigurationError PROVER_FAILED, CANCELLED
+ */
+export async function runProver(request: object, onLine: (line: string) => void): Promise<Proved> {
+  const built = import.meta.url.endsWith('.js');
+  const path = `../../../prover-worker/src/prove-main.${built ? 'js' : 'ts'}`;
+  const flags = built ? [] : ['--conditions=source', '--import', '@oxc-node/core/register'];
+  const child = spawn(process.execPath, [...flags, fileURLToPath(new URL(path, import.meta.url))], {
+    stdio: ['pipe', 'pipe', 'pipe'],
+  });
+  let cancelled = false;
+  const cancel = (): void => {
+    cancelled = true;
+    child.kill('SIGKILL');
+  };
+  process.once('SIGINT', cancel).once('SIGTERM', cancel);
+  try {
+    child.stdin.on('error', () => undefined).end(JSON.stringify(request));
+    const faults = followProgress(child.stderr, onLine);
+    const closed = new Promise<number | null>((resolve) => child.once('close', resolve));
+    const chunks: Buffer[] = [];
+    for await (const chunk of child.stdout) chunks.push(chunk as Buffer);
+    await closed;
+    if (cancelled) throw failed('CANCELLED', 'a proof', 'a signal to stop', 'run the command again');
+    const answer = JSON.parse(Buffer.concat(chunks).toString('utf8') || '{}') as Answer;
+    if (answer.error !== undefined) throw errorOf(answer.error);
+    const { report, proof, statement } = answer;
+    if (report === undefined || proof === undefined || statement === undefined) {
+      throw failed('PROVER_FAILED', 'a proof', faults.text().slice(-400) || 'nothing');
+    }
+    return { report, proof: new Uint8Array(Buffer.from(proof, 'base64')), statement };
+  } finally {
+    process.removeListener('SIGINT', cancel).removeListener('SIGTERM', cancel);
+  }
+}
+
+/** Progress lines as words; what is no progress is kept for the report of a failure. */
+function followProgress(stream: NodeJS.ReadableStream, onLine: (line: string) => void): { text(): string } {
+  let rest = '';
+  let other = '';
+  stream.setEncoding('utf8').on('data', (chunk: string) => {
+    const lines = (rest + chunk).split('\n');
+    rest = lines.pop() ?? '';
+    for (const line of lines) {
+      const words = progressWords(line);
+      if (words === null) other = `${other}${line}\n`.slice(-4096);
+      else onLine(words);
+    }
+  });
+  return { text: () => other };
+}
+
+function progressWords(line: string): string | null {
+  if (!line.startsWith('{')) return null;
+  try {
+    const { phase, percent, etaSeconds } = JSON.parse(line) as Record<string, string | number | null>;
+    return `${String(percent).padStart(3)} %  ${phase}${etaSeconds === null ? '' : `, about ${etaSeconds} s left`}`;
+  } catch {
+    return null;
+  }
+}
+
+function errorOf({
+  family,
+  code = 'PROVER_FAILED',
+  expected = '',
+  got = '',
+  rule = '',
+  action,
+}: Record<string, string>): Error {
+  const detail = { expected, got, rule, ...(action && { action }) };
+  if (family === 'configuration') return new ConfigurationError(code, detail);
+  return family === 'collateral' ? new CollateralError(code, detail) : new Rejection(code, detail);
+}
+
+function failed(code: string, expected: string, got: string, action?: string): ConfigurationError {
+  return new ConfigurationError(code, { expected, got, rule: 'prover process', ...(action && { action }) });
+}

@@ -1,0 +1,13 @@
+/** libs/proof: chains of step proofs as files and seals, and their verification. Pure. */
+export { encodeProofBundle, parseProofBundle, zkSelector } from './bundle.js';
+export { proofBundleBytesMax, proofStatementBytesMax } from './limits.js';
+export {
+  parseProofStatement,
+  planOf,
+  proofStatementText,
+  segmentOuterDigest,
+  stepsOf,
+  type ProofStatement,
+  type SegmentData,
+} from './statement.js';
+export { verifyProofBundle, type VerifiedProof } from './verify.js';

@@ -1,0 +1,7 @@
+/** How libs/proof refuses. */
+import { Rejection } from '#attestation';
+
+/** @throws Rejection always, with `code` */
+export function refuse(code: string, expected: string, got: unknown, rule: string): never {
+  throw new Rejection(code, { expected, got: String(got).slice(0, 120), rule });
+}
