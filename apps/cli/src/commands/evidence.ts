@@ -2,11 +2,12 @@
 import { InvalidArgumentError, Option, type Command } from 'commander';
 import { CodedError, ConfigurationError, fromHex, neutralPolicy, type AppraisalComparison } from '#attestation';
 import { checkLines } from '../checks.js';
+import type { FieldRow, Section } from '../evidence/fields.js';
 import { evidenceBytesMax, evidenceKinds, kindOf, type FileKind } from '../evidence/kind.js';
 import { readEndorsements, readPieces, type MaterialFiles } from '../evidence/material.js';
 import { measureGuest, type GuestFiles } from '../evidence/measure.js';
 import { verifySamples, type JudgedSample } from '../evidence/samples.js';
-import { showEvidence, type FieldRow, type Section } from '../evidence/show.js';
+import { showEvidence } from '../evidence/show.js';
 import { appraiseFiles, type EvidenceVerdict } from '../evidence/verify.js';
 import { readBytes } from '../files.js';
 import { printResult, table, type OutputOptions } from '../output.js';

@@ -1,6 +1,6 @@
 /** CBOR as a tree of rows with offsets, for people: shows what is there in whatever encoding, and judges nothing. */
 import { fromUtf8, Rejection, toHex } from '#attestation';
-import type { FieldRow } from './show.js';
+import type { FieldRow } from './fields.js';
 
 const depthMax = 16;
 const rowsMax = 4096;

@@ -21,23 +21,8 @@ import {
   toHex,
 } from '#attestation';
 import { cborRows } from './cbor-tree.js';
+import type { FieldRow, Section } from './fields.js';
 import type { FileKind } from './kind.js';
-
-export interface FieldRow {
-  readonly name: string;
-  /** Bytes from the start of the section. */
-  readonly offset: number;
-  readonly size: number;
-  /** Hexadecimal for bytes. */
-  readonly value: string;
-  readonly meaning?: string;
-}
-
-/** One signed thing of the file. */
-export interface Section {
-  readonly title: string;
-  readonly fields: readonly FieldRow[];
-}
 
 /** @throws Rejection when the file cannot be read as `kind` */
 export function showEvidence(bytes: Uint8Array, kind: FileKind): readonly Section[] {
