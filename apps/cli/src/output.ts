@@ -36,3 +36,11 @@ export function reportFailure(error: unknown, json: boolean): void {
   log(`${coded.code}`);
   log(table([['expected', expected], ['got', got], ['rule', rule], ...(action ? [['do', action] as const] : [])]));
 }
+
+/** Arguments that no command takes, or help that was asked for: commander has said so to people; this adds the document. */
+export function reportUsage({ exitCode, message }: { exitCode: number; message: string }, json: boolean): void {
+  process.exitCode = exitCode;
+  if (exitCode === 0 || !json) return;
+  const detail = { expected: 'arguments as --help lists them', got: message, rule: 'arguments of this command' };
+  process.stdout.write(`${JSON.stringify({ error: { family: 'configuration', code: 'USAGE', ...detail } })}\n`);
+}

@@ -49,6 +49,7 @@ async function runEngine(request: object): Promise<EngineReport> {
   const child = spawn(process.execPath, [...flags, fileURLToPath(new URL(path, import.meta.url))], {
     stdio: ['pipe', 'pipe', 'inherit'],
   });
+  child.stdin.on('error', () => undefined);
   child.stdin.end(JSON.stringify(request));
   let printed = '';
   for await (const chunk of child.stdout) printed += String(chunk);

@@ -1,0 +1,43 @@
+/** The command line `veritrain` as a function of its arguments. */
+import { Command, CommanderError } from 'commander';
+import { addBundleCommands } from './commands/bundle.js';
+import { addDatasetCommands } from './commands/dataset.js';
+import { addDemoCommand } from './commands/demo.js';
+import { addEvidenceCommands } from './commands/evidence.js';
+import { addJobCommands } from './commands/job.js';
+import { addNodeCommands } from './commands/node.js';
+import { addPolicyCommands } from './commands/policy.js';
+import { addProofCommands } from './commands/proof.js';
+import { addTrainCommand } from './commands/train.js';
+import { addUpCommand } from './commands/up.js';
+import { reportFailure, reportUsage } from './output.js';
+
+/** Runs one command; its failure is printed and becomes the exit code. @param argv as in process.argv */
+export async function run(argv: readonly string[]): Promise<void> {
+  const json = argv.includes('--json');
+  try {
+    await createProgram().parseAsync(argv);
+  } catch (error) {
+    if (error instanceof CommanderError) reportUsage(error, json);
+    else reportFailure(error, json);
+  }
+}
+
+export function createProgram(): Command {
+  const program = new Command('veritrain')
+    .description('training you can prove: seal data, submit jobs, verify evidence')
+    .version('0.1.0')
+    .exitOverride()
+    .configureOutput({ writeOut: (text) => void process.stdout.write(text) });
+  addDemoCommand(program);
+  addUpCommand(program);
+  addDatasetCommands(program);
+  addJobCommands(program);
+  addNodeCommands(program);
+  addTrainCommand(program);
+  addProofCommands(program);
+  addBundleCommands(program);
+  addEvidenceCommands(program);
+  addPolicyCommands(program);
+  return program;
+}
