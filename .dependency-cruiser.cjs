@@ -34,12 +34,11 @@ const parts = {
   'zk-kernels-build': { path: '^libs/zk/src/kernels/build\\.', core: '.*', npm: ['assemblyscript'] },
   'zk-prover': {
     testsMay: ['^libs/zk/'],
-    path: '^libs/zk/src/(prover|groth16|index\\.ts)',
+    path: '^libs/zk/src/(prover|index\\.ts)',
     door: '^libs/zk/src/index\\.ts$',
     may: ['attestation', 'step', 'zk-inside', 'zk-kernels-inside'],
     npm: ['@noble/curves', '@noble/hashes'],
     core: '.*',
-    only: { '^libs/zk/src/groth16/': ['snarkjs', 'circom2', 'circomlib'] },
   },
   enclave: {
     path: '^enclave/',
@@ -53,7 +52,6 @@ const parts = {
       '^enclave/src/attesters/simulated\\.ts$': ['simulated-vendor'],
     },
   },
-  proof: lib('proof', { may: ['attestation', 'step', 'zk-verifier'], npm: ['@noble/hashes'], core: [] }),
   collateral: lib('collateral', { may: ['attestation'] }),
   'enclave-channel': lib('enclave-channel', { may: ['attestation', 'enclave'] }),
   messaging: lib('messaging', { npm: ['zod'], core: [] }),
@@ -87,7 +85,7 @@ const parts = {
     npm: ['@nestjs/microservices', 'ethers', 'reflect-metadata', 'rxjs', 'zod'],
   }),
   'prover-worker': app('prover-worker', {
-    may: ['attestation', 'step', 'zk-verifier', 'zk-prover', 'proof', 'messaging', 'settlement'],
+    may: ['attestation', 'step', 'zk-verifier', 'zk-prover', 'proof', 'messaging', 'settlement', 'telemetry'],
     npm: ['@hpke', '@nestjs/microservices', '@noble', 'ethers', 'reflect-metadata', 'rxjs', 'zod'],
   }),
   cli: app('cli', {
@@ -102,10 +100,6 @@ const parts = {
       'simulated-vendor',
     ],
     npm: ['@noble', 'commander', 'ethers', 'onnxruntime-node', 'zod'],
-  }),
-  'prover-worker': app('prover-worker', {
-    may: ['attestation', 'step', 'proof', 'zk-verifier', 'zk-prover', 'messaging', 'settlement', 'telemetry'],
-    npm: ['@nestjs/microservices', '@noble', 'ethers', 'reflect-metadata', 'rxjs', 'zod'],
   }),
   migrations: { path: '^migrations/', door: '^migrations/index\\.ts$', npm: ['typeorm'] },
   contracts: {

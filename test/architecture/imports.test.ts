@@ -47,7 +47,7 @@ const plants: readonly (readonly [file: string, text: string, rule: string])[] =
   ['libs/zk/src/verifier/b.ts', `import '../prover/p.js';`, 'zk-verifier-imports'],
   ['libs/zk/src/verifier/c.ts', `import 'node:crypto';`, 'zk-verifier-node'],
   ['libs/zk/src/kernels/a.ts', `import '../transcript/t.js';`, 'zk-kernels-imports'],
-  ['libs/zk/src/prover/a.ts', `import 'snarkjs';`, 'zk-prover-packages'],
+  ['libs/zk/src/prover/a.ts', `import 'zod';`, 'zk-prover-packages'],
   ['enclave/src/a.ts', `import '@nestjs/common';`, 'enclave-packages'],
   ['enclave/src/b.ts', `import '#libs/simulated-vendor';`, 'enclave-imports'],
   ['enclave/src/c.ts', `import './attesters/simulated.js';`, 'simulated-only-when-asked'],

@@ -49,6 +49,14 @@ it('every setting that the code reads is on a page', () => {
   expect([...read].filter((name) => !described.includes(name))).toEqual([]);
 });
 
+it('every dependency has its line in DECISIONS.md', () => {
+  const { dependencies, devDependencies } = JSON.parse(textOf('package.json')) as Record<string, object>;
+  const page = textOf('DECISIONS.md');
+  const names = Object.keys({ ...dependencies, ...devDependencies }).filter((name) => !name.startsWith('@types/'));
+  const stands = (name: string): boolean => new RegExp(`(^|[ /|])${name.split('/').at(-1)}[ ,]`, 'm').test(page);
+  expect(names.filter((name) => !stands(name))).toEqual([]);
+});
+
 /** Pages that rules cite, by the words they are cited with. */
 const cited: Readonly<Record<string, string>> = {
   'attestation SPEC': 'attestation/SPEC.md',
