@@ -1,0 +1,146 @@
+import { mkdtempSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { CodedError, concatBytes } from '#attestation';
+import { parseProofBundle, parseProofStatement, verifyProofBundle } from '#libs/proof';
+import { encodeWeights, initialWeights, profileManifest, type Manifest, type ProfileParameters } from '#libs/step';
+import { proveFiles, type ProvedFiles } from './prove-files.js';
+import { parseProveRequest } from './request.js';
+
+const seed = `0x${'5a'.repeat(32)}`;
+const folder = mkdtempSync(join(tmpdir(), 'veritrain-prove-'));
+
+function tiny(parameters: Partial<ProfileParameters> = {}): Manifest {
+  return profileManifest('fx1', { dims: [6, 5, 3], batch: 4, e: 5, steps: 20, seed, ...parameters });
+}
+
+/** 32 made-up records as IDX files. */
+function files(name: string, label: (i: number) => number = (i) => i % 3): { images: string; labels: string } {
+  const pixels = Buffer.from(Array.from({ length: 32 * 6 }, (_, i) => (i * 73 + (i >> 3)) & 255));
+  const header = (...words: number[]): Buffer => {
+    const bytes = Buffer.alloc(4 * words.length);
+    words.forEach((word, i) => bytes.writeUInt32BE(word, 4 * i));
+    return bytes;
+  };
+  const [images, labels] = [join(folder, `${name}-images`), join(folder, `${name}-labels`)];
+  writeFileSync(images, Buffer.concat([header(0x803, 32, 2, 3), pixels]));
+  writeFileSync(
+    labels,
+    Buffer.concat([header(0x801, 32), Buffer.from(Array.from({ length: 32 }, (_, i) => label(i)))]),
+  );
+  return { images, labels };
+}
+
+function weightsFile(m: Manifest): string {
+  const path = join(folder, 'weights');
+  writeFileSync(path, encodeWeights(initialWeights(m)));
+  return path;
+}
+
+const good = { manifest: tiny(), ...files('good'), from: 0, steps: 1 };
+
+async function codeOf(changes: object): Promise<string> {
+  try {
+    await proveFiles(parseProveRequest({ ...good, ...changes }), () => undefined);
+  } catch (error) {
+    if (error instanceof CodedError) return error.code;
+    throw error;
+  }
+  return 'proved';
+}
+
+describe('what the prover refuses', () => {
+  it.each<[string, () => object, string]>([
+    ['a manifest outside the range rules', () => ({ manifest: tiny({ e: 30, wint: 16 }) }), 'STEP_RANGE_R1'],
+    ['a loss that is not proved', () => ({ manifest: tiny({ loss: 'mse' }) }), 'STEP_PLAN'],
+    ['a batch that is not proved', () => ({ manifest: tiny({ batch: 3 }) }), 'STEP_PLAN'],
+    ['no manifest', () => ({ manifest: 5 }), 'MANIFEST_TYPE'],
+    ['a segment beyond the last step', () => ({ from: 19, steps: 2 }), 'SEGMENT_RANGE'],
+    ['a label out of range', () => files('label', () => 3), 'LABEL_RANGE'],
+    ['too few records', () => ({ manifest: tiny({ batch: 64 }) }), 'ORDER_TOO_FEW_RECORDS'],
+    ['a file that is not there', () => ({ images: join(folder, 'none') }), 'FILE_UNREADABLE'],
+    ['too little memory', () => ({ memoryMiB: 16 }), 'ZK_MEMORY_EXCEEDED'],
+    ['weights of another step', () => ({ from: 2, weights: weightsFile(tiny()) }), 'WEIGHTS_START'],
+    [
+      'weights of another digest',
+      () => ({ weights: weightsFile(tiny()), stateDigest: `0x${'11'.repeat(32)}` }),
+      'WEIGHTS_START',
+    ],
+    ['another digest than the seed gives', () => ({ stateDigest: `0x${'11'.repeat(32)}` }), 'WEIGHTS_START'],
+    ['a backend of another version', () => ({ backend: 'groth16' }), 'BACKEND_UNAVAILABLE'],
+    ['an unknown profile', () => ({ profile: 'none' }), 'STEP_PLAN'],
+    ['an unknown member', () => ({ more: 1 }), 'PROVE_REQUEST'],
+    ['a number of threads that is none', () => ({ threads: 0 }), 'PROVE_REQUEST'],
+  ])('%s', async (_name, changes, code) => {
+    expect(await codeOf(changes())).toBe(code);
+  });
+
+  it('training that leaves its range, naming step and tensor', async () => {
+    const m = tiny({ e: [5, 5], m: [[0, 255]], wint: 0, steps: 20 });
+    expect(await codeOf({ manifest: m, from: 19 })).toBe('GUARD_VIOLATION');
+  });
+});
+
+describe('two steps in two chained proofs', () => {
+  let proved: ProvedFiles;
+  const phases: string[] = [];
+
+  beforeAll(async () => {
+    const request = parseProveRequest({ ...good, from: 3, steps: 2 });
+    proved = await proveFiles(request, ({ phase }) => void phases.push(phase));
+  });
+
+  it('are accepted; another start, order, data, job or manifest is not', () => {
+    const statement = parseProofStatement(JSON.parse(proved.statement));
+    expect(verifyProofBundle(proved.proof, statement).statement).toMatchObject({ stepFrom: 3, stepCount: 2 });
+    const zero = new Uint8Array(32);
+    const changed: [Partial<typeof statement>, string][] = [
+      [{ firstStep: 4 }, 'MERKLE_PATH'],
+      [{ jobId: zero.slice().fill(1) }, 'STEP_POW'],
+      [{ datasetRoot: zero }, 'MERKLE_PATH'],
+      [{ recordCount: 28 }, 'MERKLE_PATH'],
+      [{ borders: statement.borders.toReversed() }, 'STEP_POW'],
+      [{ segments: statement.segments.slice(1), borders: statement.borders.slice(1) }, 'PROOF_SEGMENTS'],
+      [{ manifest: tiny({ m: [[0, 2]] }) }, 'STEP_POW'],
+      [{ profile: 'chain16' }, 'MERKLE_PATH'],
+      [{ variant: 'separate' }, 'STEP_'],
+    ];
+    for (const [change, code] of changed) {
+      expect(() => verifyProofBundle(proved.proof, { ...statement, ...change })).toThrow(code);
+    }
+  });
+
+  it('tell their phases in order', () => {
+    const seen = [...new Set(phases)];
+    const expected = [
+      'load',
+      'train to step 3',
+      'commit data',
+      'commit weights',
+      'execute',
+      'commit',
+      'prove',
+      'verify',
+    ];
+    expect(seen).toEqual(expected);
+  });
+
+  it('are refused when bytes are cut, added, or of another kind', () => {
+    const { proof } = proved;
+    expect(() => parseProofBundle(proof.subarray(0, -1))).toThrow('PROOF_BUNDLE');
+    expect(() => parseProofBundle(concatBytes(proof, Uint8Array.of(0)))).toThrow('PROOF_BUNDLE');
+    expect(() => parseProofBundle(proof.subarray(0, 7))).toThrow('PROOF_BUNDLE');
+    expect(() => parseProofBundle(proof.toReversed())).toThrow('PROOF_SELECTOR');
+  });
+
+  it.each(['version', 'profile', 'borders', 'segments', 'jobId', 'recordCount', 'manifest'])(
+    'need %s in their statement',
+    (member) => {
+      const json = JSON.parse(proved.statement) as Record<string, unknown>;
+      expect(() => parseProofStatement({ ...json, [member]: null })).toThrow(/^(PROOF_STATEMENT|MANIFEST_TYPE)/);
+      delete json[member];
+      expect(() => parseProofStatement(json)).toThrow('PROOF_STATEMENT');
+    },
+  );
+});
