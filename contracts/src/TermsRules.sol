@@ -39,6 +39,8 @@ contract TermsRules {
             revert TERMS_MODE(mode);
         }
         if (mode & MODE_REVEAL != 0 && mode & MODE_TEE == 0) revert TERMS_MODE(mode);
+        // A sample of what is proved throughout says nothing.
+        if (mode & MODE_FULL != 0 && mode & MODE_SAMPLE != 0) revert TERMS_MODE(mode);
         if (mode & MODE_TEE != 0 && terms.minTier == 0) revert TERMS_TIER(terms.minTier);
         if (terms.liveness > terms.stake) revert TERMS_LIVENESS(terms.liveness, terms.stake);
         if (terms.bondFee == 0 || terms.bondFee > terms.bond) revert TERMS_BOND(terms.bond, terms.bondFee);

@@ -258,7 +258,7 @@ describe.skipIf(!present)('genuine SNP evidence', () => {
       const leaf = read(files.leaf!.file);
       const fresh = await create('SnpVerifier', signer.address, issuers, await p384.getAddress());
       const receipt = await (await fresh.getFunction('addCertificate').send(leaf, issuerOf(leaf))).wait();
-      gas[`${product} certificate`] = Number(receipt.gasUsed);
+      gas[`${product} certificate`] = Number(receipt!.gasUsed);
       const report = read(files.report!.file);
       gas[`${product} report`] = Number(await fresh.getFunction('verifyReport').estimateGas(report, publicKeyOf(leaf)));
     }
