@@ -3,8 +3,11 @@ import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, write
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
-import { neutralPolicy } from '#attestation';
-import { samplesRoot } from '#test/samples';
+import { CodedError, encodeSessionEvidence, neutralPolicy, noEndorsements, parsePemCertificates } from '#attestation';
+import { loadSamples, samplesRoot } from '#test/samples';
+import { kindOf } from './kind.js';
+import { readPieces } from './material.js';
+import { showEvidence } from './show.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'veritrain-evidence-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -186,6 +189,66 @@ describe.skipIf(!existsSync(samplesRoot))('evidence show and measure', () => {
     expect(json['measurement']).toBe(
       '803f691094946e42068aaa3a8f9e26a5c89f36f7b73ecfb28c653360fe4b3aba7e534442e7e1e17895dfe778d0228977',
     );
+  });
+});
+
+describe.skipIf(!existsSync(samplesRoot))('evidence of a session', () => {
+  it('is shown part by part and judged as one machine', () => {
+    const read = (file: string) => new Uint8Array(readFileSync(`${samplesRoot}/composite/tdx-h200-nearai/${file}`));
+    const key = new Uint8Array(32).fill(1);
+    const account = new Uint8Array(20).fill(2);
+    const chain = parsePemCertificates(new TextDecoder().decode(read('gpu-cert-chain.pem')));
+    const file = join(folder, 'session.cbor');
+    const session = encodeSessionEvidence({
+      version: 1,
+      nonce: key,
+      binding: {
+        receiptKey: key,
+        settlementKey: account,
+        transportKey: key,
+        provider: account,
+        chainId: 1,
+        registry: account,
+      },
+      cpu: { kind: 'tdx', report: read('tdx-quote.bin'), certificates: [] },
+      gpus: [{ report: read('gpu-report.bin'), certificates: chain.map(({ raw }) => raw) }],
+      claims: new Uint8Array(),
+    });
+    writeFileSync(file, session);
+    const shown = veritrain('evidence', 'show', file, '--json').json['sections'] as { title: string }[];
+    expect(shown.map(({ title }) => title)).toEqual(['session', 'TDX quote, version 4', 'GPU 0']);
+    const { json, status } = veritrain('evidence', 'verify', '--report', file, '--at', summer2026, '--json');
+    expect([status, json['kind'], json['appraisal']]).toEqual([1, 'session', 'contraindicated']);
+    expect(json['codes']).toEqual(expect.arrayContaining(['REPORT_DATA_MISMATCH', 'COMPOSITE_UNBOUND']));
+  });
+});
+
+describe.skipIf(!existsSync(samplesRoot))('mutilated files', () => {
+  it('are shown, read or refused by code', () => {
+    const roles = ['report', 'quote', 'document', 'evidenceJson', 'hclReport'];
+    const files = loadSamples().flatMap((sample) => roles.flatMap((role) => sample.files.get(role) ?? []));
+    expect(files.length).toBeGreaterThan(30);
+    let state = 20_261_121;
+    const below = (n: number): number => (state = (state * 48_271) % 0x7fffffff) % n;
+    const mutants = files.flatMap((file) =>
+      Array.from({ length: 40 }, (_, round) => {
+        const copy = file.slice(0, round % 4 === 0 ? below(file.length) : file.length);
+        for (let i = 0; i < 1 + (round % 5); i++) if (copy.length > 0) copy[below(copy.length)] = below(256);
+        return copy;
+      }),
+    );
+    for (const mutant of mutants) {
+      for (const step of [
+        showEvidence,
+        (bytes: Uint8Array, kind: ReturnType<typeof kindOf>) => readPieces(bytes, kind, noEndorsements),
+      ]) {
+        try {
+          step(mutant, kindOf(mutant));
+        } catch (error) {
+          expect(error).toBeInstanceOf(CodedError);
+        }
+      }
+    }
   });
 });
 

@@ -21,7 +21,8 @@ const manifestShape = z.array(
       .object({
         authentic: z.boolean().optional(),
         appraisal: z.enum(['affirming', 'warning', 'contraindicated', 'none']).nullish(),
-        at: z.iso.datetime().optional(),
+        /** ISO 8601, or Unix seconds. */
+        at: z.union([z.iso.datetime({ offset: true }), z.int().min(0)]).optional(),
       })
       .nullish(),
   }),
@@ -165,6 +166,6 @@ function inside(folder: string, file: string): string {
   });
 }
 
-function unixSeconds(text: string): number {
-  return Math.floor(Date.parse(text) / 1000);
+function unixSeconds(time: string | number): number {
+  return typeof time === 'number' ? time : Math.floor(Date.parse(time) / 1000);
 }

@@ -126,8 +126,14 @@ function nitroRows(document: Uint8Array): FieldRow[] {
   const rows = cborRows(document, { nameOf, holdsCbor: (name) => name === 'protected' || name === 'payload' });
   return rows.map((row) => {
     if (/^payload\.(certificate|cabundle\.\d+)$/.test(row.name)) return meant(row, subjectOf(row.value));
-    return row.name === 'payload.timestamp' ? meant(row, new Date(Number(row.value)).toISOString()) : row;
+    return row.name === 'payload.timestamp' ? meant(row, dateOf(row.value)) : row;
   });
+}
+
+/** Milliseconds since 1970, as far as dates go. */
+function dateOf(milliseconds: string): string | undefined {
+  const date = new Date(Number(milliseconds));
+  return Number.isNaN(date.getTime()) ? undefined : date.toISOString();
 }
 
 function meant(row: FieldRow, meaning: string | undefined): FieldRow {

@@ -65,6 +65,7 @@ export async function appraiseFiles(input: AppraisalInput): Promise<EvidenceVerd
 }
 
 async function appraiseAll({ pieces, policy, nonce, kind }: AppraisalInput, at: number): Promise<AttestationResult[]> {
+  if (nonce?.length === 0) throw wrongNonce('at least one byte', nonce);
   const fresh = nonce === undefined ? {} : freshness(kind, nonce);
   const results: AttestationResult[] = [];
   for (const piece of pieces) results.push(await appraise({ ...piece, policy, at, ...fresh }));
