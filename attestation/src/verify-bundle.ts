@@ -125,7 +125,7 @@ function appraiseSessions(
 
 function checkSessions(
   book: CheckBook<BundleCode>,
-  { sessions, spec, terms }: Context,
+  { bundle, sessions, spec, terms }: Context,
   results: readonly AttestationResult[],
 ): void {
   const tiers = results.map(({ tier }) => tier);
@@ -136,10 +136,13 @@ function checkSessions(
       binding.chainId !== spec.settlement.chainId ||
       !(isZero(terms.provider) || equalBytes(binding.provider, terms.provider)),
   );
+  const evidence = bundle.sessions.map((session) => toHex(session.evidence));
+  const again = evidence.findIndex((one, index) => evidence.indexOf(one) < index);
   if (sessions.length === 0) book.settle('BUNDLE_SESSIONS', 'missing', 'no session');
   else if (refused >= 0) book.settle('BUNDLE_SESSIONS', 'refused', `session ${refused} is contraindicated`);
   else if (stray >= 0)
     book.settle('BUNDLE_SESSIONS', 'refused', `session ${stray} is bound to another chain or provider`);
+  else if (again >= 0) book.settle('BUNDLE_SESSIONS', 'refused', `session ${again} stands there twice`);
   else if (unknown >= 0) book.settle('BUNDLE_SESSIONS', 'missing', `nothing is known of session ${unknown}`);
   else book.settle('BUNDLE_SESSIONS', 'met', `${sessions.length} sessions: ${tiers.join(', ')}`);
 }
@@ -148,7 +151,10 @@ function checkSessions(
 function checkAppraisals({ bundle, sessions, spec, terms }: Context): string {
   const broker = toHex(isZero(terms.keyBroker) ? terms.client : terms.keyBroker);
   sessions.forEach(({ binding }, index) => {
-    const { evidence, appraisal } = bundle.sessions[index]!;
+    const { evidence, appraisal, appraisedAt } = bundle.sessions[index]!;
+    if (appraisedAt > appraisal.notAfter) {
+      throw mismatch('BUNDLE_APPRAISALS', `a time until ${appraisal.notAfter}`, `${appraisedAt}`);
+    }
     const { chainId, registry, settlementKey, provider } = binding;
     const digest = appraisalDigest(registryDomainSeparator({ chainId, verifyingContract: registry }), {
       key: settlementKey,

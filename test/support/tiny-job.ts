@@ -7,6 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { Aes256Gcm, CipherSuite, HkdfSha256 } from '@hpke/core';
 import { DhkemX25519HkdfSha256 } from '@hpke/dhkem-x25519';
 import { x25519 } from '@noble/curves/ed25519.js';
+import { secp256k1 } from '@noble/curves/secp256k1.js';
 import {
   canonicalManifest,
   commitDataset,
@@ -16,6 +17,7 @@ import {
   type Manifest,
 } from '#libs/step';
 import {
+  addressOfPublicKey,
   datasetManifestJson,
   documentDigest,
   encodeDocument,
@@ -163,7 +165,7 @@ function termsOf(manifest: Manifest, spec: JobSpec): Terms {
   return {
     client: new Uint8Array(20).fill(0x88),
     provider,
-    keyBroker: new Uint8Array(20).fill(0x99),
+    keyBroker: addressOfPublicKey(secp256k1.getPublicKey(signingSecret, false)),
     token: new Uint8Array(20),
     specDigest: jobIdOf(spec),
     initialWeights: weightsDigest(commitWeights('state-keccak', manifest, initialWeights(manifest))),
