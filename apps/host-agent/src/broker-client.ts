@@ -1,6 +1,7 @@
 /** The data owner's key broker, as a host asks it on behalf of an enclave. */
 import { z } from 'zod';
 import { CollateralError, fromHex, Rejection, toHex, type Appraisal, type Release } from '#attestation';
+import { readBody, readProblem } from './body.js';
 
 export interface BrokerRelease {
   readonly sealedKey: Uint8Array;
@@ -43,12 +44,13 @@ const ReleaseAnswer = z.object({
 const attempts = 6;
 const answerWithinMs = 15_000;
 const firstPauseMs = 200;
+const answerBytesMax = 2 * 1024 * 1024;
 
 export function createBrokerClient(url: string): BrokerClient {
   async function post<S extends z.ZodType>(path: string, body: unknown, answer: S): Promise<z.infer<S>> {
     for (let attempt = 1; ; attempt++) {
       const outcome = await once(`${url}/v1/${path}`, body);
-      if (!(outcome instanceof CollateralError)) return answer.parse(outcome);
+      if (!(outcome instanceof CollateralError)) return shaped(answer, outcome);
       if (attempt === attempts) throw outcome;
       await new Promise((resolve) => setTimeout(resolve, firstPauseMs * 2 ** (attempt - 1)));
     }
@@ -61,21 +63,36 @@ export function createBrokerClient(url: string): BrokerClient {
   };
 }
 
+/** @throws Rejection BROKER_ANSWER */
+function shaped<S extends z.ZodType>(answer: S, outcome: unknown): z.infer<S> {
+  const result = answer.safeParse(outcome);
+  if (result.success) return result.data;
+  const issue = result.error.issues[0]!;
+  throw new Rejection('BROKER_ANSWER', {
+    expected: issue.message,
+    got: issue.path.join('.') || 'the answer',
+    rule: 'key broker API',
+    action: 'check that the job names a key broker of this version',
+  });
+}
+
 async function once(url: string, body: unknown): Promise<unknown> {
   let response: Response;
   try {
     response = await fetch(url, {
       method: 'POST',
+      redirect: 'error',
       signal: AbortSignal.timeout(answerWithinMs),
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify(body),
     });
-    if (response.ok) return await response.json();
+    if (response.ok) return JSON.parse(Buffer.from(await readBody(response, answerBytesMax)).toString('utf8'));
   } catch (error) {
+    if (error instanceof Rejection) throw error;
     return unreachable(url, error instanceof Error ? error.message : String(error));
   }
   if (response.status >= 500) return unreachable(url, `status ${response.status}`);
-  const problem = (await response.json().catch(() => ({}))) as Record<string, string>;
+  const problem = await readProblem(response);
   throw new Rejection(problem.code ?? 'BROKER_REFUSED', {
     expected: problem.expected ?? 'a release',
     got: problem.got ?? `status ${response.status}`,

@@ -67,6 +67,7 @@ async function work(job: AssignedJob, lease: Lease, enclave: EnclaveClient, part
     const result = { ...finished, lease };
     parts.pending.save(result);
     await controlPlane.send(pattern.leaseRunning, lease);
+    if (result.run.outcome !== 0) return tellStopped(result, parts, 'sealed before this host was restarted');
     return handOver(result, parts, { timings: { attest: attestMs / 1000 }, transactions });
   }
   await enclave.request('job', {
@@ -218,15 +219,19 @@ async function stop(
   const empty = { ciphertext: new Uint8Array(), revealKey: new Uint8Array(32) };
   const result: PendingResult = { ...empty, ...partsOf(job, terms, lease, end) };
   parts.pending.save(result);
+  const { step, tensor, expected, got } = end;
+  await tellStopped(result, parts, `expected ${expected}, got ${got}`, { step, tensor });
+}
+
+async function tellStopped(
+  result: PendingResult,
+  parts: RunnerParts,
+  detail: string,
+  place: { readonly step?: number; readonly tensor?: string } = {},
+): Promise<void> {
   await parts.provider.commit(result);
-  await parts.controlPlane.send(pattern.leaseFail, {
-    ...lease,
-    code: 'GUARD_VIOLATION',
-    detail: `expected ${end.expected}, got ${end.got}`,
-    step: end.step,
-    tensor: end.tensor,
-    retry: false,
-  });
+  const failure = { code: 'GUARD_VIOLATION', detail, ...place, retry: false };
+  await parts.controlPlane.send(pattern.leaseFail, { ...result.lease, ...failure });
 }
 
 function pendingOf(job: AssignedJob, terms: Terms, lease: Lease, end: EventOf<'result'>): PendingResult {

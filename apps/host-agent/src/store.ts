@@ -1,5 +1,6 @@
 /** Ciphertexts from and to the control plane's store, over HTTP. */
 import { CollateralError, Rejection } from '#attestation';
+import { readBody, readProblem } from './body.js';
 
 export interface CipherStore {
   shard(datasetId: string, index: number): Promise<Uint8Array>;
@@ -11,6 +12,8 @@ export interface CipherStore {
 const attempts = 6;
 const answerWithinMs = 15_000;
 const firstPauseMs = 100;
+/** Shards and checkpoints; larger than either may be. */
+const bodyBytesMax = 16 * 1024 * 1024;
 
 export function createCipherStore(baseUrl: string, apiKey: string): CipherStore {
   async function call(path: string, init: { method: string; body?: Uint8Array }): Promise<Uint8Array> {
@@ -47,12 +50,13 @@ async function once(
       headers: { authorization: `Bearer ${apiKey}`, ...(body && { 'content-type': 'application/octet-stream' }) },
       ...(body && { body: body as Uint8Array<ArrayBuffer> }),
     });
-    if (response.ok) return new Uint8Array(await response.arrayBuffer());
+    if (response.ok) return await readBody(response, bodyBytesMax);
   } catch (error) {
+    if (error instanceof Rejection) throw error;
     return unreachable(url, error instanceof Error ? error.message : String(error));
   }
   if (response.status >= 500 || response.status === 429) return unreachable(url, `status ${response.status}`);
-  const problem = (await response.json().catch(() => ({}))) as Record<string, string>;
+  const problem = await readProblem(response);
   throw new Rejection(problem.code ?? 'STORE_REFUSED', {
     expected: problem.expected ?? `${method} ${new URL(url).pathname} to succeed`,
     got: problem.got ?? `status ${response.status}`,
