@@ -10,6 +10,7 @@ import {
   verifyReceipt,
 } from '#attestation';
 import type { EventOf } from './channel/messages.js';
+import { checkpointKey, openCheckpoint, sealCheckpoint, type Checkpoint } from './checkpoint.js';
 import {
   attested,
   chainId,
@@ -89,6 +90,29 @@ describe('a whole session', () => {
   ])('refuses a checkpoint with %s', async (_, change) => {
     const bad = await trained(job, change(checkpoints(whole)[0]!.ciphertext));
     expect(bad.end).toMatchObject({ type: 'failed', code: 'CHECKPOINT_AUTHENTICATION' });
+  });
+
+  it.each<[string, string, (c: Checkpoint) => Partial<Checkpoint>]>([
+    ['another step', 'CHECKPOINT_STATE', () => ({ step: 7 })],
+    ['a step beyond its borders', 'CHECKPOINT_STATE', () => ({ step: 16 })],
+    ['no borders', 'CHECKPOINT_STATE', () => ({ borders: [] })],
+    ['another start', 'CHECKPOINT_STATE', ({ borders }) => ({ borders: [borders[1]!, borders[1]!] })],
+    [
+      'other weights',
+      'CHECKPOINT_STATE',
+      ({ weights }) => ({ weights: weights.map((byte, at) => (at === 0 ? byte ^ 1 : byte)) }),
+    ],
+    ['fewer weights', 'WEIGHTS_LENGTH', ({ weights }) => ({ weights: weights.subarray(8) })],
+    [
+      'weights out of range',
+      'WEIGHTS_RANGE',
+      ({ weights }) => ({ weights: weights.map((byte, at) => (at === 6 ? 0x7f : byte)) }),
+    ],
+  ])('refuses a checkpoint with %s, although its key is right: %s', async (_, code, change) => {
+    const key = await checkpointKey(job.dataset.key, job.jobId);
+    const first = await openCheckpoint(key, job.jobId, checkpoints(whole)[0]!.ciphertext);
+    const bad = await trained(job, await sealCheckpoint(key, job.jobId, { ...first, ...change(first) }));
+    expect(bad.end).toMatchObject({ type: 'failed', code });
   });
 
   it('refuses the checkpoint of another job', async () => {
