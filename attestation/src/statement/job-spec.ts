@@ -20,7 +20,8 @@ const jobSpecShape = {
   }),
   /** Steps per checkpoint; the last segment may be shorter. */
   segmentSteps: uint(2 ** 31, 1),
-  scheme: oneOf('state-keccak'),
+  /** How weights and data are committed to; `fxt-zk/1` is computed by provers alone. */
+  scheme: oneOf('state-keccak', 'fxt-zk/1'),
   /** Digest of the appraisal policy that the enclave must meet. */
   policyDigest: bytes(32),
   assurance: oneOf('tee', 'zk', 'tee+zk'),

@@ -121,7 +121,7 @@ export async function proveFiles(
       segments: proved.statement.segments.length,
       phases: watch.seconds(),
       stateDigestBefore: `0x${toHex(stateDigest(manifest, weights))}`,
-      stateDigestAfter: `0x${toHex(stateDigest(manifest, proved.after.weights))}`,
+      stateDigestAfter: `0x${toHex(stateDigest(manifest, proved.weights))}`,
     };
     return { report, proof: proved.bundle, statement: proofStatementText(proved.statement) };
   } finally {

@@ -1,17 +1,10 @@
-/** Proves consecutive segments of a job, each starting from the commitment that the one before ended with. */
-import {
-  commitData,
-  commitWeights,
-  proveSegment,
-  type Backend,
-  type OpenableCommitment,
-  type ProverPhase,
-  type WeightSecret,
-} from '#libs/zk';
-import { encodeProofBundle, segmentOuterDigest, type ProofStatement, type SegmentData } from '#libs/proof';
-import { dataDigestOf, weightsDigestOf, type Commitment, type Plan } from '#libs/zk/verifier';
+/** Proves consecutive segments, each starting from the commitment that the one before ended with. */
+import { commitData, commitWeights, type Backend, type OpenableCommitment, type ProverPhase } from '#libs/zk';
+import { encodeProofBundle, type ProofStatement } from '#libs/proof';
+import { dataDigestOf, type Commitment, type Plan } from '#libs/zk/verifier';
 import { datasetRoot, merklePath, orderSize, superblockOfStep, type Examples, type Weights } from '#libs/step';
 import { checkRange, superblockExamples } from './records.js';
+import { proveOne, type SegmentStart } from './segment-prover.js';
 
 export type Phase = 'commit data' | 'commit weights' | ProverPhase;
 
@@ -32,12 +25,13 @@ export interface RangeRequest {
 export interface ProvedRange {
   readonly statement: ProofStatement;
   readonly bundle: Uint8Array;
-  readonly after: WeightSecret;
+  /** Weights after the last step. */
+  readonly weights: Weights;
 }
 
 /**
  * The data root of the result covers the superblocks that the segments read; the leaves of all others are zero. A job's
- * data set is committed to as a whole by `dataset.ts`.
+ * data set is committed to as a whole by `prepare-job.ts`.
  *
  * @param onPhase called when a phase of a segment begins
  * @throws Rejection SEGMENT_RANGE, SEGMENT_ALIGNMENT, ORDER_TOO_FEW_RECORDS; GuardViolation GUARD_VIOLATION;
@@ -54,57 +48,42 @@ export function proveRange(
   onPhase('commit data', 0, segments);
   const data = commitSuperblocks(backend, request, first, segments);
   onPhase('commit weights', 0, segments);
-  const start = commitWeights(backend, plan, request.weights, request.weightSeed);
-  let before: WeightSecret = { weights: request.weights, seed: request.weightSeed, opened: start };
+  const opened = commitWeights(backend, plan, request.weights, request.weightSeed);
+  let start: SegmentStart = {
+    weights: { weights: request.weights, seed: request.weightSeed, opened },
+    commitment: opened.commitment,
+  };
   const borders: Commitment[] = [start.commitment];
   const proofs: Uint8Array[] = [];
+  const { secret, dataSeed } = request;
+  const job = {
+    ...{ plan, jobId, examples, datasetRoot: datasetRoot(data.digests), digests: data.digests, secret, dataSeed },
+    dataCommitment: (superblock: number) => data.commitments.get(superblock)!,
+    openedData: (superblock: number) => data.opened.get(superblock),
+  };
   for (let i = 0; i < segments; i++) {
-    const index = first + i;
-    const firstStep = index * manifest.superblock;
-    const stepCount = Math.min(manifest.superblock, manifest.steps - firstStep);
-    const superblock = superblockOfStep(manifest, firstStep, examples.count);
-    const beforeDigest = weightsDigestOf(borders[i]!, plan);
-    const proved = proveSegment(
-      backend,
-      plan,
-      {
-        statement: {
-          ...{ manifest, profile: plan.profile.name, variant: plan.variant, index, recordCount: examples.count },
-          datasetRoot: data.root,
-          data: data.segments[i]!.data,
-          dataPath: data.segments[i]!.path,
-          before: borders[i]!,
-          outerDigest: (after) =>
-            segmentOuterDigest(
-              { jobId, manifest, datasetRoot: data.root },
-              { from: firstStep, count: stepCount },
-              beforeDigest,
-              after,
-            ),
-        },
-        before,
-        examples: superblockExamples(manifest, examples, firstStep),
-        dataSeed: request.dataSeed(superblock),
-        ...(data.opened.has(superblock) && { openedData: data.opened.get(superblock)! }),
-        secret: request.secret,
-      },
-      { onPhase: (phase) => onPhase(phase, i, segments) },
-    );
+    const proved = proveOne(backend, job, first + i, start, (phase) => onPhase(phase, i, segments));
     proofs.push(proved.proof);
     borders.push(proved.statement.after);
-    before = proved.after;
+    start = { weights: proved.after, commitment: proved.statement.after };
   }
   const statement: ProofStatement = {
     ...{ backend: 'sumcheck', profile: plan.profile.name, variant: plan.variant, jobId, manifest },
-    ...{ recordCount: examples.count, datasetRoot: data.root, firstStep: from, borders, segments: data.segments },
+    ...{ recordCount: examples.count, datasetRoot: job.datasetRoot, firstStep: from, borders },
+    segments: data.used.map((superblock) => ({
+      data: data.commitments.get(superblock)!,
+      path: merklePath(data.digests, superblock),
+    })),
   };
-  return { statement, bundle: encodeProofBundle(proofs), after: before };
+  return { statement, bundle: encodeProofBundle(proofs), weights: start.weights.weights };
 }
 
 interface CommittedData {
-  readonly root: Uint8Array;
-  readonly segments: readonly SegmentData[];
-  /** Commitments kept ready to be opened, by superblock; a few, for they are large. */
+  /** Superblock of every segment. */
+  readonly used: readonly number[];
+  readonly digests: readonly Uint8Array[];
+  readonly commitments: ReadonlyMap<number, Commitment>;
+  /** Commitments kept ready to be opened; a few, for they are large. */
   readonly opened: ReadonlyMap<number, OpenableCommitment>;
 }
 
@@ -122,19 +101,11 @@ function commitSuperblocks(backend: Backend, request: RangeRequest, first: numbe
   const digests: Uint8Array[] = Array.from({ length: superblocks }, () => new Uint8Array(32));
   used.forEach((superblock, i) => {
     if (commitments.has(superblock)) return;
-    const firstStep = (first + i) * manifest.superblock;
-    const records = superblockExamples(manifest, examples, firstStep);
+    const records = superblockExamples(manifest, examples, (first + i) * manifest.superblock);
     const made = commitData(backend, plan, records, request.dataSeed(superblock));
     if (opened.size < keptMax) opened.set(superblock, made);
     commitments.set(superblock, made.commitment);
     digests[superblock] = dataDigestOf(made.commitment, plan);
   });
-  return {
-    root: datasetRoot(digests),
-    segments: used.map((superblock) => ({
-      data: commitments.get(superblock)!,
-      path: merklePath(digests, superblock),
-    })),
-    opened,
-  };
+  return { used, digests, commitments, opened };
 }
