@@ -55,13 +55,13 @@ async function connected(child: ChildProcess, path: string, printed: () => strin
 function ownFailure(printed: string): ConfigurationError | undefined {
   const line = printed.trim().split('\n').at(-1) ?? '';
   try {
-    const { code, expected, got, rule, action } = JSON.parse(line) as Record<string, unknown>;
-    if (typeof code !== 'string') return undefined;
+    const { code, expected = '', got = '', rule = '', action } = JSON.parse(line) as Partial<Record<string, string>>;
+    if (code === undefined) return undefined;
     return new ConfigurationError(code, {
-      expected: `${expected}`,
-      got: `${got}`,
-      rule: `${rule}`,
-      ...(typeof action === 'string' && action !== '' && { action }),
+      expected,
+      got,
+      rule,
+      ...(action && { action }),
     });
   } catch {
     return undefined;

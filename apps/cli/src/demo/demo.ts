@@ -10,14 +10,14 @@ import { sealFiles } from '../dataset/seal-files.js';
 import { readBytes, writeWhole } from '../files.js';
 import { eventLine } from '../job/event-line.js';
 import { followJob } from '../job/follow.js';
-import { fetchResult } from '../job/result.js';
+import { fetchResult, type CheckedResult } from '../job/result.js';
 import { submitJob } from '../job/submit.js';
 import { readPolicy } from '../policy.js';
-import { loadProfile } from '../profile.js';
-import { startEmbedded } from '../system/embedded.js';
+import { loadProfile, type Profile } from '../profile.js';
+import { startEmbedded, type EmbeddedSystem } from '../system/embedded.js';
 import { verifyBundleFile } from '../bundle/verify.js';
 import { mnistFiles, mnistManifest, stepsPerEpoch, testSet } from './mnist.js';
-import { createPhases } from './phases.js';
+import { createPhases, type Phases } from './phases.js';
 import { accuracyOf } from './score.js';
 import { enclaveTimings, type EnclaveTimings } from './timings.js';
 
@@ -40,6 +40,7 @@ export interface DemoReport {
 }
 
 const accuracyMin = 0.97;
+const modelBytesMax = 2 ** 28;
 const rewardWei = 10n ** 18n;
 /** A commitment costs 15 ms, an epoch 400: every second epoch keeps it well below one twentieth. */
 const checkpointEpochs = 2;
@@ -53,79 +54,74 @@ export async function runDemo(options: { readonly folder: string; readonly epoch
     startEmbedded({ folder: home, vendorFile: join(folder, 'simulated-vendor.json'), onPhase: phases.show }),
   );
   try {
-    const profile = loadProfile(system.profileFile);
-    const api = createApi(profile.controlPlane.url, profile.controlPlane.apiKey);
-    const manifestFile = join(home, 'manifest.json');
-    const dataset = join(home, 'dataset');
-    writeWhole(manifestFile, canonicalManifest(mnistManifest(options.epochs)));
-    const sealRequest = {
-      manifest: manifestFile,
-      images: mnistFiles.trainImages,
-      labels: mnistFiles.trainLabels,
-      out: dataset,
-      key: join(profile.broker.keysFolder, 'mnist.json'),
+    const trained = await train(system, home, options.epochs, phases);
+    const checked = await phases.run('check', () => check(trained, options.epochs));
+    const { result, timings, files, jobId } = trained;
+    const enclave = enclaveTimings(phases.seconds.seal ?? 0, timings);
+    return {
+      ...checked,
+      ...files,
+      stateDigest: result.stateDigest,
+      weightsDigest: result.weightsDigest,
+      settled: true,
+      transactionHash: result.settledBy,
+      jobId,
+      samplesPerSecond: Math.round((result.manifest.steps * result.manifest.batch) / enclave.trainSeconds),
+      enclave,
+      seconds: { ...phases.seconds, total: Math.round(performance.now() - began) / 1000 },
     };
-    await phases.run('seal', () => sealFiles(sealRequest, phases.show));
-    const { jobId } = await phases.run('submit', () =>
-      submitJob(
-        {
-          manifest: manifestFile,
-          dataset,
-          segmentSteps: checkpointEpochs * stepsPerEpoch,
-          provider: system.provider,
-          rewardWei,
-        },
-        profile,
-        api,
-      ),
-    );
-    let timings: Readonly<Record<string, number>> = {};
-    const watch = (event: ServerEvent): void => {
-      if (event.type === 'delivery') timings = (event.data as { timings: typeof timings }).timings;
-      else phases.show(eventLine(event));
-    };
-    await phases.run('train', () => followJob(jobId, api, watch, ['delivered', 'settled']));
-    const policy = readPolicy(profile.policy);
-    const result = await phases.run('settle', () => fetchResult(jobId, profile, policy.policy, api));
-    const files = { bundle: join(home, 'job.vtb'), model: join(home, 'model.onnx') };
-    writeWhole(files.bundle, result.bundle);
-    writeWhole(files.model, floatOnnx(result.manifest, result.weights));
-    return await phases.run('check', async () => {
-      const verdict = await verifyBundleFile(files.bundle, { policy: profile.policy });
-      const { images, labels } = testSet();
-      const testAccuracy = await accuracyOf(readBytes(files.model, 2 ** 28), images, labels);
-      const enclave = enclaveTimings(phases.seconds.seal ?? 0, timings);
-      demand(
-        testAccuracy >= accuracyMin || options.epochs < 10,
-        'DEMO_ACCURACY',
-        `at least ${accuracyMin}`,
-        `${testAccuracy}`,
-      );
-      demand(
-        verdict.tier === 'affirming' || verdict.tier === 'warning',
-        'DEMO_BUNDLE',
-        'a bundle that verifies',
-        verdict.tier,
-      );
-      return {
-        testAccuracy,
-        stateDigest: result.stateDigest,
-        weightsDigest: result.weightsDigest,
-        ...files,
-        settled: true,
-        transactionHash: result.settledBy,
-        jobId,
-        verdict: verdict.tier,
-        simulated: verdict.simulated,
-        checks: countChecks(verdict.checks),
-        samplesPerSecond: Math.round((result.manifest.steps * result.manifest.batch) / enclave.trainSeconds),
-        enclave,
-        seconds: { ...phases.seconds, total: (performance.now() - began) / 1000 },
-      };
-    });
   } finally {
     await system.stop();
   }
+}
+
+interface TrainedModel {
+  readonly jobId: string;
+  readonly profile: Profile;
+  readonly result: CheckedResult;
+  readonly files: { readonly bundle: string; readonly model: string };
+  /** Seconds by phase, as the node reported them. */
+  readonly timings: Readonly<Record<string, number>>;
+}
+
+/** The client's way from a data set to a paid model. */
+async function train(system: EmbeddedSystem, home: string, epochs: number, phases: Phases): Promise<TrainedModel> {
+  const profile = loadProfile(system.profileFile);
+  const api = createApi(profile.controlPlane.url, profile.controlPlane.apiKey);
+  const manifest = join(home, 'manifest.json');
+  const dataset = join(home, 'dataset');
+  writeWhole(manifest, canonicalManifest(mnistManifest(epochs)));
+  const key = join(profile.broker.keysFolder, 'mnist.json');
+  const idx = { images: mnistFiles.trainImages, labels: mnistFiles.trainLabels };
+  await phases.run('seal', () => sealFiles({ manifest, ...idx, out: dataset, key }, phases.show));
+  const segmentSteps = checkpointEpochs * stepsPerEpoch;
+  const request = { manifest, dataset, segmentSteps, provider: system.provider, rewardWei };
+  const { jobId } = await phases.run('submit', () => submitJob(request, profile, api));
+  let timings: TrainedModel['timings'] = {};
+  const watch = (event: ServerEvent): void => {
+    if (event.type === 'delivery') timings = (event.data as Pick<TrainedModel, 'timings'>).timings;
+    else phases.show(eventLine(event));
+  };
+  await phases.run('train', () => followJob(jobId, api, watch, ['delivered', 'settled']));
+  const { policy } = readPolicy(profile.policy);
+  const result = await phases.run('settle', () => fetchResult(jobId, profile, policy, api));
+  const files = { bundle: join(home, 'job.vtb'), model: join(home, 'model.onnx') };
+  writeWhole(files.bundle, result.bundle);
+  writeWhole(files.model, floatOnnx(result.manifest, result.weights));
+  return { jobId, profile, result, files, timings };
+}
+
+/** What a reviewer and a user do with the two files, and nothing but them. */
+async function check(
+  { files, profile }: TrainedModel,
+  epochs: number,
+): Promise<Pick<DemoReport, 'testAccuracy' | 'verdict' | 'simulated' | 'checks'>> {
+  const { tier, simulated, checks } = await verifyBundleFile(files.bundle, { policy: profile.policy });
+  demand(tier === 'affirming' || tier === 'warning', 'DEMO_BUNDLE', 'a bundle that verifies', tier);
+  const { images, labels } = testSet();
+  const testAccuracy = await accuracyOf(readBytes(files.model, modelBytesMax), images, labels);
+  demand(testAccuracy >= accuracyMin || epochs < 10, 'DEMO_ACCURACY', `at least ${accuracyMin}`, `${testAccuracy}`);
+  return { testAccuracy, verdict: tier, simulated, checks: countChecks(checks) };
 }
 
 function countChecks(checks: readonly Check[]): DemoReport['checks'] {
