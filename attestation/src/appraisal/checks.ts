@@ -7,7 +7,7 @@ import { CollateralError, Rejection } from '../errors.js';
 /**
  * - `met`: the rule holds.
  * - `forged`: the evidence is not authentic: signature, chain, identity link or strict encoding fails.
- * - `refused`: authentic, but the policy does not accept it.
+ * - `refused`: authentic, but the policy does not accept it; or judged at a time outside a certificate's dates.
  * - `warned`: authentic and tolerated by the policy, but a reader must see it.
  * - `missing`: collateral needed to decide was not supplied or has expired; nothing is known.
  * - `not-checked`: the check did not run.
@@ -50,7 +50,7 @@ export interface CheckBook<Code extends string> {
   settle(code: Code, status: CheckStatus, got: string, expected?: string): void;
   /**
    * Runs a step: met with what it returns as the value seen; a Rejection settles it as forged under the rejection's own
-   * code, a CollateralError as missing. Any other error is a bug and passes through.
+   * code (as refused where only dates are passed), a CollateralError as missing. Any other error is a bug and passes through.
    * @returns whether the step went through
    */
   attempt(code: Code, step: () => string | Promise<string>): Promise<boolean>;
@@ -60,6 +60,9 @@ export interface CheckBook<Code extends string> {
   drop(code: Code): void;
   checks(): readonly Check[];
 }
+
+/** An endorsement out of its dates is no forgery, but at that time it endorses nothing. */
+const outOfDates: ReadonlySet<string> = new Set(['X509_PATH_EXPIRED', 'X509_PATH_NOT_YET']);
 
 export function openChecks<Code extends string>(rules: Readonly<Record<Code, CheckRule>>): CheckBook<Code> {
   const open = new Map<Code, Check>();
@@ -82,8 +85,10 @@ export function openChecks<Code extends string>(rules: Readonly<Record<Code, Che
       return value;
     } catch (error) {
       if (!(error instanceof Rejection) && !(error instanceof CollateralError)) throw error;
-      const status = error instanceof Rejection ? 'forged' : 'missing';
-      put(code, { status, code: error.code, got: error.detail.got, expected: error.detail.expected });
+      const { code: failed, detail } = error;
+      const dated = outOfDates.has(failed) && { action: 'judge it as of its own time, or obtain current endorsements' };
+      const status = error instanceof CollateralError ? 'missing' : dated ? 'refused' : 'forged';
+      put(code, { status, code: failed, got: detail.got, expected: detail.expected, ...dated });
       return undefined;
     }
   };
@@ -98,7 +103,7 @@ export function openChecks<Code extends string>(rules: Readonly<Record<Code, Che
 
 /** Authenticity that follows from checks of authenticity alone; policy checks and optional collateral stay outside. */
 export function authenticityOf(checks: readonly Check[]): 'authentic' | 'forged' | 'undecided' {
-  if (checks.some((check) => check.status === 'forged' || check.status === 'refused')) return 'forged';
+  if (checks.some((check) => check.status === 'forged')) return 'forged';
   return checks.length > 0 && checks.every((check) => check.status === 'met' || check.status === 'warned')
     ? 'authentic'
     : 'undecided';

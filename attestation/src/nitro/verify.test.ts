@@ -61,8 +61,8 @@ describe('a made-up enclave', () => {
     expect((await judge({ ...request, pins: new Set([nitroRootSpkiSha256]) })).failed).toEqual([
       'X509_PATH_ROOT forged',
     ]);
-    expect((await judge({ ...request, at: fakeNitroAt + 7201 })).failed).toEqual(['X509_PATH_EXPIRED forged']);
-    expect((await judge({ ...request, at: fakeNitroAt - 3601 })).failed).toEqual(['X509_PATH_NOT_YET forged']);
+    expect((await judge({ ...request, at: fakeNitroAt + 7201 })).failed).toEqual(['X509_PATH_EXPIRED refused']);
+    expect((await judge({ ...request, at: fakeNitroAt - 3601 })).failed).toEqual(['X509_PATH_NOT_YET refused']);
   });
 
   it('belongs to the session that asked', async () => {

@@ -118,11 +118,11 @@ describe('endorsements', () => {
   });
 
   it('holds the end of a leaf against the time, and a VLEK’s beginning too', async () => {
-    expect((await withLeaf(amd.leaf({ notAfter: at - 1 }))).codes).toContain('X509_PATH_EXPIRED forged');
+    expect((await withLeaf(amd.leaf({ notAfter: at - 1 }))).codes).toContain('X509_PATH_EXPIRED refused');
     expect((await withLeaf(amd.leaf({ notBefore: at + 86_400 }))).authenticity).toBe('authentic');
     const vlek = amd.leaf({ hwid: null, cspId: 'CN=test', notBefore: at + 86_400 });
     expect((await withLeaf(vlek, { FLAGS: 1 << 2, CHIP_ID: new Uint8Array(64) })).codes).toContain(
-      'X509_PATH_NOT_YET forged',
+      'X509_PATH_NOT_YET refused',
     );
   });
 
