@@ -1,6 +1,7 @@
 /** What a machine says of itself in its evidence, and until when its certificates last: read, not judged. */
 import {
   candidateProducts,
+  fromBase64,
   parseCertificate,
   parsePemCertificates,
   parseQuote,
@@ -40,6 +41,7 @@ export async function readFacts(
     .map(parseCertificate)
     .forEach(note);
   if (cpu.kind === 'tdx') pckChain(cpu.report).forEach(note);
+  endorsements.rims.flatMap(manifestSigners).forEach(note);
   const dates = [...certificates.values()].map(({ subjectText, notAfter }) => ({ subject: subjectText, notAfter }));
   const described = [];
   for (const { report, certificates: chain } of gpus) described.push(await gpuFacts(report, chain, at));
@@ -83,6 +85,12 @@ function tdxFacts(bytes: Uint8Array): Record<string, string> {
 
 function pckChain(bytes: Uint8Array): readonly Certificate[] {
   return parsePemCertificates(new TextDecoder().decode(parseQuote(bytes).pckChain).replace(/\0+$/, ''));
+}
+
+/** Certificates inside a reference manifest; its signature is judged by the checks. */
+function manifestSigners(xml: Uint8Array): Certificate[] {
+  const blocks = [...new TextDecoder().decode(xml).matchAll(/<(?:\w+:)?X509Certificate>([A-Za-z0-9+/=\s]+)</g)];
+  return blocks.slice(0, 8).map((block) => parseCertificate(fromBase64(block[1]!.replace(/\s/g, ''))));
 }
 
 async function gpuFacts(report: Uint8Array, chain: readonly Uint8Array[], at: number): Promise<Record<string, string>> {

@@ -2,7 +2,14 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { neutralPolicy, parsePemCertificates, toHex, type AppraisalPolicy, type SessionEvidence } from '#attestation';
+import {
+  neutralPolicy,
+  noEndorsements,
+  parsePemCertificates,
+  toHex,
+  type AppraisalPolicy,
+  type SessionEvidence,
+} from '#attestation';
 import { CollateralStore } from '#libs/collateral';
 import {
   createSimulatedVendor,
@@ -12,7 +19,8 @@ import {
 } from '#libs/simulated-vendor';
 import { samplesRoot } from '#test/samples';
 import { writeWhole } from '../files.js';
-import { areaOf } from './findings.js';
+import { readFacts } from './facts.js';
+import { areaOf, findingsOfDates } from './findings.js';
 import { judgeMachine, preflight } from './preflight.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'veritrain-preflight-'));
@@ -103,6 +111,14 @@ describe.skipIf(!existsSync(samplesRoot))('preflight of a recorded machine', () 
     ],
     claims: new Uint8Array(),
   };
+
+  it('lists until when the signers of reference manifests last', async () => {
+    const endorsements = { ...noEndorsements, rims: [bytes(`${gpu}/driver-rim.xml`), bytes(`${gpu}/vbios-rim.xml`)] };
+    const { certificates } = await readFacts(session, endorsements, 1772323200);
+    expect(certificates[0]!.notAfter).toBe(Date.parse('2026-06-01T02:08:29Z') / 1000);
+    expect(findingsOfDates(certificates, 1780000000).map(({ code }) => code)).toContain('PREFLIGHT_EXPIRES_SOON');
+    expect(findingsOfDates(certificates, 1772323200)).toEqual([]);
+  });
 
   it('reads firmware, TCB, driver and VBIOS, and names the collateral that is not kept', async () => {
     const { ok, facts, findings } = await judgeMachine(session, neutralPolicy, store, 1772323200);
