@@ -1,4 +1,5 @@
 /** Nodes that vanish, chains that change their mind, clients that ask twice: the same bits, paid once. */
+import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { Contract, JsonRpcProvider } from 'ethers';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -84,6 +85,30 @@ describe('a node that vanishes', () => {
     expect(gone).toBe(true);
     expect((await settle(jobId)).stateDigest).toBe(await undisturbed(manifest));
     expect((await jobOf(jobId)).attempt).toBe(2);
+    await expectPaidOnce(jobId, terms);
+  });
+
+  it('and comes back with its enclave still at work: that run is let go, and a fresh session ends it', async () => {
+    const manifest = smallManifest({ steps: 12_000 });
+    const { jobId, terms } = await test.submit('paused', manifest, 300);
+    const host = String(test.system.pidOf('host-agent'));
+    const both = (name: string) => {
+      execFileSync('pkill', [`-${name}`, '-P', host]);
+      process.kill(Number(host), `SIG${name}` as NodeJS.Signals);
+    };
+    let paused = false;
+    const job = await test.ended(jobId, (step) => {
+      if (step < 300 || paused) return;
+      paused = true;
+      both('STOP');
+      void expect
+        .poll(async () => (await jobOf(jobId)).state, { timeout: 20_000, interval: 100 })
+        .toBe('submitted')
+        .then(() => both('CONT'));
+    });
+    expect(job.state).toBe('delivered');
+    expect(job.attempt).toBeGreaterThan(1);
+    expect((await settle(jobId)).stateDigest).toBe(await undisturbed(manifest));
     await expectPaidOnce(jobId, terms);
   });
 
