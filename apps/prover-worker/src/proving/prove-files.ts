@@ -1,17 +1,11 @@
 /** A proof of a segment from plain IDX files, start weights from the seed: the work of prove-main.ts without its process. */
 import { randomBytes } from 'node:crypto';
-import { readFile, stat } from 'node:fs/promises';
 import { concatBytes, ConfigurationError, equalBytes, fromHex, keccak, Rejection, toHex, word } from '#attestation';
 import {
   checkBounds,
   decodeWeights,
-  idxBytesMax,
   initialWeights,
-  orderExamples,
-  parseIdxImages,
-  parseIdxLabels,
   parseManifest,
-  shuffledIndices,
   stateDigest,
   type Examples,
   type Manifest,
@@ -19,6 +13,7 @@ import {
 } from '#libs/step';
 import { createPool, KernelBackend } from '#libs/zk';
 import { proofStatementText, verifyProofBundle } from '#libs/proof';
+import { loadExamples, readLimited } from './files.js';
 import { choosePlan } from './plan-choice.js';
 import { proveRange } from './prove-range.js';
 import { blockExamples, checkRange } from './records.js';
@@ -137,11 +132,6 @@ function percentOf(phase: string, segment: number, segments: number): number {
   return within === undefined ? 1 : Math.round(2 + (96 * (segment + within)) / segments);
 }
 
-async function loadExamples(m: Manifest, { images, labels }: ProveRequest): Promise<Examples> {
-  const [pixels, classes] = [parseIdxImages(await readLimited(images)), parseIdxLabels(await readLimited(labels))];
-  return orderExamples(m, pixels, classes, shuffledIndices(m.seed, classes.length));
-}
-
 /** @throws Rejection WEIGHTS_START when the given weights are not those that training reaches */
 async function startWeights(
   backend: KernelBackend,
@@ -184,19 +174,6 @@ function trainedWeights(
   } finally {
     backend.release(mark);
   }
-}
-
-async function readLimited(path: string): Promise<Uint8Array> {
-  const size = await stat(path).then(
-    (found) => (found.isFile() ? found.size : -1),
-    () => -1,
-  );
-  if (size >= 0 && size <= idxBytesMax) return readFile(path);
-  throw new ConfigurationError(size < 0 ? 'FILE_UNREADABLE' : 'FILE_TOO_LARGE', {
-    expected: `a readable file of at most ${idxBytesMax} bytes`,
-    got: path,
-    rule: 'prover worker, request',
-  });
 }
 
 function round(value: number): number {
