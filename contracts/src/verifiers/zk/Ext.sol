@@ -8,8 +8,8 @@ library Ext {
     uint256 internal constant ONE = 1;
     uint256 internal constant X = 1 << 128;
     uint256 internal constant HALF = 0x7fffffff80000001;
-    uint256 private constant LOW = (1 << 128) - 1;
-    uint256 private constant PP = P | (P << 128);
+    uint256 private constant LOW = 0xffffffffffffffffffffffffffffffff;
+    uint256 private constant PP = 0xffffffff000000010000000000000000ffffffff00000001;
 
     function add(uint256 a, uint256 b) internal pure returns (uint256 c) {
         assembly ("memory-safe") {
@@ -74,7 +74,7 @@ library Ext {
         }
     }
 
-    function at(uint256 list, uint256 i) internal pure returns (uint256 v) {
+    function get(uint256 list, uint256 i) internal pure returns (uint256 v) {
         assembly ("memory-safe") {
             v := mload(add(list, shl(5, i)))
         }
@@ -100,7 +100,7 @@ library Ext {
     function eq(uint256 a, uint256 b, uint256 n) internal pure returns (uint256 result) {
         result = ONE;
         for (uint256 k; k < n; ++k) {
-            (uint256 x, uint256 y) = (at(a, k), at(b, k));
+            (uint256 x, uint256 y) = (get(a, k), get(b, k));
             uint256 xy = mul(x, y);
             result = mul(result, add(sub(sub(ONE, x), y), add(xy, xy)));
         }
@@ -110,7 +110,7 @@ library Ext {
     function eqIndex(uint256 point, uint256 n, uint256 index) internal pure returns (uint256 result) {
         result = ONE;
         for (uint256 k; k < n; ++k) {
-            uint256 x = at(point, k);
+            uint256 x = get(point, k);
             result = mul(result, (index >> (n - 1 - k)) & 1 == 1 ? x : sub(ONE, x));
         }
     }
@@ -120,10 +120,10 @@ library Ext {
         table = allocate(1 << n);
         put(table, 0, ONE);
         for (uint256 k; k < n; ++k) {
-            uint256 x = at(point, k);
+            uint256 x = get(point, k);
             for (uint256 i = 1 << k; i > 0;) {
                 --i;
-                uint256 own = at(table, i);
+                uint256 own = get(table, i);
                 uint256 high = mul(own, x);
                 put(table, 2 * i, sub(own, high));
                 put(table, 2 * i + 1, high);
@@ -151,7 +151,7 @@ library Ext {
     /// The multilinear extension of 2^n values at a point; overwrites the values.
     function evaluate(uint256 values, uint256 point, uint256 n) internal pure returns (uint256) {
         for (uint256 k; k < n; ++k) {
-            uint256 x = at(point, k);
+            uint256 x = get(point, k);
             assembly ("memory-safe") {
                 let x0 := and(x, LOW)
                 let x1 := shr(128, x)
@@ -173,7 +173,7 @@ library Ext {
                 }
             }
         }
-        return at(values, 0);
+        return get(values, 0);
     }
 
     /// The MLE of i ↦ y^i at a point: Π_k (1 + ρ_k·(y^{2^{n−1−k}} − 1)).
@@ -181,7 +181,7 @@ library Ext {
         result = ONE;
         for (uint256 k = n; k > 0;) {
             --k;
-            result = mul(result, add(ONE, mul(at(point, k), sub(y, ONE))));
+            result = mul(result, add(ONE, mul(get(point, k), sub(y, ONE))));
             y = mul(y, y);
         }
     }
@@ -189,7 +189,7 @@ library Ext {
     /// Σ_k z_k·2^(n−1−k): the MLE of the index.
     function indexAt(uint256 point, uint256 n) internal pure returns (uint256 value) {
         for (uint256 k; k < n; ++k) {
-            value = add(add(value, value), at(point, k));
+            value = add(add(value, value), get(point, k));
         }
     }
 }

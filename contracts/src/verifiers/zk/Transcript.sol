@@ -8,7 +8,7 @@ import {STEP_NONCANONICAL, STEP_POW, STEP_PROOF_LENGTH} from "./ZkErrors.sol";
 struct Reader {
     uint256 buffer; // state, then what was absorbed since
     uint256 pending;
-    uint256 at; // calldata
+    uint256 cursor; // calldata
     uint256 end;
 }
 
@@ -17,19 +17,32 @@ library Transcript {
     uint256 private constant POW = 0x20;
 
     /// @param most bytes absorbed between two challenges
-    function start(uint256 most, uint256 at, uint256 end) internal pure returns (Reader memory r) {
+    function start(uint256 most, uint256 pos, uint256 end) internal pure returns (Reader memory r) {
         r.buffer = Ext.allocate(4 + most / 32);
         Ext.put(r.buffer, 0, uint256(START));
-        r.at = at;
+        r.cursor = pos;
         r.end = end;
     }
 
-    function absorb(Reader memory r, uint256 at, uint256 length) internal pure {
+    function absorb(Reader memory r, uint256 pos, uint256 length) internal pure {
         uint256 to = r.buffer + 32 + r.pending;
         assembly ("memory-safe") {
-            calldatacopy(to, at, length)
+            calldatacopy(to, pos, length)
         }
         r.pending += length;
+    }
+
+    function absorbWord(Reader memory r, uint256 value) internal pure {
+        uint256 to = r.buffer + 32 + r.pending;
+        assembly ("memory-safe") {
+            mstore(to, value)
+        }
+        r.pending += 32;
+    }
+
+    function absorbElement(Reader memory r, uint256 value) internal pure {
+        absorbWord(r, (value << 192) | (value >> 128 << 128));
+        r.pending -= 16;
     }
 
     function draw(Reader memory r, uint256 tag) internal pure returns (uint256 state) {
@@ -47,29 +60,29 @@ library Transcript {
     }
 
     /// Moves past `length` bytes of the proof and returns where they start.
-    function take(Reader memory r, uint256 length) internal pure returns (uint256 at) {
-        at = r.at;
-        if (at + length > r.end) revert STEP_PROOF_LENGTH();
-        r.at = at + length;
+    function take(Reader memory r, uint256 length) internal pure returns (uint256 pos) {
+        pos = r.cursor;
+        if (pos + length > r.end) revert STEP_PROOF_LENGTH();
+        r.cursor = pos + length;
     }
 
     /// The next message, absorbed.
     function receive_(Reader memory r) internal pure returns (uint256 value) {
-        uint256 at = take(r, 16);
-        value = element(at);
+        uint256 pos = take(r, 16);
+        value = element(pos);
         uint256 to = r.buffer + 32 + r.pending;
         assembly ("memory-safe") {
-            calldatacopy(to, at, 16)
+            calldatacopy(to, pos, 16)
         }
         r.pending += 16;
     }
 
     /// The extension element at a calldata position, canonical.
-    function element(uint256 at) internal pure returns (uint256 value) {
+    function element(uint256 pos) internal pure returns (uint256 value) {
         uint256 p = Ext.P;
         bool bad;
         assembly ("memory-safe") {
-            let w := shr(128, calldataload(at))
+            let w := shr(128, calldataload(pos))
             let c0 := shr(64, w)
             let c1 := and(w, 0xffffffffffffffff)
             bad := or(iszero(lt(c0, p)), iszero(lt(c1, p)))
@@ -82,15 +95,15 @@ library Transcript {
     function grind(Reader memory r, uint256 bits) internal pure {
         if (bits == 0) return;
         uint256 seed = draw(r, POW);
-        uint256 at = take(r, 8);
+        uint256 pos = take(r, 8);
         uint256 hash;
         assembly ("memory-safe") {
             mstore(0, seed)
-            mstore(32, calldataload(at))
+            mstore(32, calldataload(pos))
             hash := keccak256(0, 40)
         }
         if (hash >> (256 - bits) != 0) revert STEP_POW();
-        absorb(r, at, 8);
+        absorb(r, pos, 8);
     }
 
     /// `count` draws from [0, 2^bits), sorted, without duplicates.
@@ -105,8 +118,8 @@ library Transcript {
             if (i % 8 == 0) digest = draw(r, tag);
             uint256 drawn = (digest >> (224 - 32 * (i % 8))) & ((1 << bits) - 1);
             uint256 k = size;
-            while (k > 0 && Ext.at(list, k - 1) > drawn) --k;
-            if (k > 0 && Ext.at(list, k - 1) == drawn) continue;
+            while (k > 0 && Ext.get(list, k - 1) > drawn) --k;
+            if (k > 0 && Ext.get(list, k - 1) == drawn) continue;
             assembly ("memory-safe") {
                 let place := add(list, shl(5, k))
                 mcopy(add(place, 32), place, shl(5, sub(size, k)))

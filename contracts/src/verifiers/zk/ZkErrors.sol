@@ -6,6 +6,8 @@ pragma solidity ^0.8.30;
 error STEP_PLAN();
 error STEP_STATEMENT();
 error MERKLE_PATH();
+error MERKLE_INDEX();
+error ORDER_TOO_FEW_RECORDS();
 error STEP_PROOF_LENGTH();
 error STEP_NONCANONICAL();
 error STEP_POW();

@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: Apache-2.0
+pragma solidity ^0.8.30;
+
+import {Ext} from "./Ext.sol";
+import {FlowMessages} from "./FlowMessages.sol";
+import {Plan, ZkPlan, TREE_D, TREE_S, TREE_W0, TREE_WT} from "./ZkPlan.sol";
+import {Transcript} from "./Transcript.sol";
+
+/// What the flow of step-proof §7 comes to: ⟨Ω, w⟩ = target, with Ω evaluated at one point. Every constraint is known to
+/// have the weight η^k before it is read, so each hidden value receives a weight instead of being a form: a message m of
+/// weight w adds w·m to the constant and −w to the coefficient of its pad.
+struct Flow {
+    uint256 point; // of Ω: `vars` words
+    uint256 challenges; // next
+    uint256 messages; // calldata position of the next
+    uint256 etas; // η^k
+    uint256 k; // next constraint
+    uint256 pads;
+    uint256 pad; // next general pad
+    uint256 slot; // next product slot
+    uint256 slots; // per slot: message position, weights of x, y, xy
+    uint256 constant_;
+    uint256 omega;
+    uint256 selectors; // by block key, 0 until asked for
+    uint256 sizesAt; // m_t, calldata bytes
+    uint256 rowTable; // eq(ρ, ·) over the global rows
+    uint256 hidden; // weights of the messages of F2
+    uint256 hiddenAt; // their calldata position and first pad
+    uint256 hiddenPad;
+    uint256 back; // slots of the backward claims
+    uint256 product; // point of F3
+    uint256 gammaClass;
+    uint256 leaf; // ρ of F1
+    uint256 beta;
+}
+
+library Claims {
+    using Claims for Flow;
+
+    // Kinds of blocks (step-proof §2.1).
+    uint256 internal constant A = 1;
+    uint256 internal constant M = 2;
+    uint256 internal constant L = 3;
+    uint256 internal constant H = 4;
+    uint256 internal constant G = 5;
+    uint256 internal constant HP = 6;
+    uint256 internal constant D = 7;
+    uint256 internal constant HL = 8;
+    uint256 internal constant EPS = 9;
+    uint256 internal constant SEL = 10;
+    uint256 internal constant GL = 11;
+    uint256 internal constant SMALL = 12;
+    uint256 internal constant MU = 13;
+    uint256 internal constant IOTA = 14;
+    uint256 internal constant HW = 15;
+    uint256 internal constant HB = 16;
+    uint256 internal constant PAD = 20;
+    uint256 internal constant W0 = 21;
+    uint256 internal constant B0 = 22;
+    uint256 internal constant X = 24;
+    uint256 internal constant Y = 25;
+    uint256 internal constant WT = 28;
+    uint256 internal constant BT = 29;
+
+    function width(Plan memory p, uint256 l) internal pure returns (uint256) {
+        return Ext.get(p.widthVars, l);
+    }
+
+    function rowVars(Plan memory p) internal pure returns (uint256) {
+        return p.stepVars + p.batchVars;
+    }
+
+    function tail(Flow memory f, Plan memory p, uint256 vars) internal pure returns (uint256) {
+        return f.point + 32 * (p.vars - vars);
+    }
+
+    /// The weight of a block in the hypercube at the point.
+    function selector(Flow memory f, Plan memory p, uint256 layer, uint256 kind, uint256 vars)
+        internal
+        pure
+        returns (uint256 s)
+    {
+        uint256 key = layer * 32 + kind;
+        s = Ext.get(f.selectors, key);
+        if (s != 0) return s;
+        s = Ext.eqIndex(f.point, p.vars - vars, (Ext.get(p.offsets, key) - 1) >> vars);
+        Ext.put(f.selectors, key, s);
+    }
+
+    /// A weight times the weight of its block.
+    function part(Flow memory f, Plan memory p, uint256 layer, uint256 kind, uint256 vars, uint256 weight)
+        internal
+        pure
+        returns (uint256)
+    {
+        return Ext.mul(weight, f.selector(p, layer, kind, vars));
+    }
+
+    /// Adds parts of blocks that share their axes.
+    function addClaim(Flow memory f, uint256 parts, uint256 axes) internal pure {
+        f.omega = Ext.add(f.omega, Ext.mul(parts, axes));
+    }
+
+    /// eq of the last `vars` coordinates of a list of `length` words with those of the point.
+    function eqTail(Flow memory f, Plan memory p, uint256 list, uint256 length, uint256 vars)
+        internal
+        pure
+        returns (uint256)
+    {
+        return Ext.eq(list + 32 * (length - vars), f.tail(p, vars), vars);
+    }
+
+    /// The indicator of an aligned class piece: the fixed class bits of [c, t, b] blocks of `vars` variables.
+    function piece(Flow memory f, Plan memory p, uint256 k, uint256 vars) internal pure returns (uint256) {
+        uint256 bits = ZkPlan.word(p.piecesAt, 2 * k + 1);
+        uint256 fixedBits = width(p, p.layers) - bits;
+        return Ext.eqIndex(f.tail(p, vars), fixedBits, ZkPlan.word(p.piecesAt, 2 * k) >> bits);
+    }
+
+    /// Σ over the real classes.
+    function realClasses(Flow memory f, Plan memory p, uint256 vars) internal pure returns (uint256 sum) {
+        for (uint256 k; k < p.pieces; ++k) sum = Ext.add(sum, f.piece(p, k, vars));
+    }
+
+    function scale(Plan memory p, uint256 layer, uint256 i) internal pure returns (uint256) {
+        return ZkPlan.word(p.scalesAt, 5 * (layer - 1) + i);
+    }
+
+    // ── messages ────────────────────────────────────────────────────────────────────────────────────────────────
+
+    function next(Flow memory f) internal pure returns (uint256 value) {
+        value = Ext.get(f.challenges, 0);
+        f.challenges += 32;
+    }
+
+    /// A message without pad.
+    function clear(Flow memory f) internal pure returns (uint256 value) {
+        value = Transcript.element(f.messages);
+        f.messages += 16;
+    }
+
+    function eta(Flow memory f, uint256 k) internal pure returns (uint256) {
+        return Ext.get(f.etas, k);
+    }
+
+    /// The weight of the next constraint.
+    function require_(Flow memory f) internal pure returns (uint256) {
+        return Ext.get(f.etas, f.k++);
+    }
+
+    function addConstant(Flow memory f, uint256 value) internal pure {
+        f.constant_ = Ext.add(f.constant_, value);
+    }
+
+    function addTo(uint256 list, uint256 i, uint256 value) internal pure {
+        Ext.put(list, i, Ext.add(Ext.get(list, i), value));
+    }
+
+    /// The next general message, of a given weight.
+    function masked(Flow memory f, uint256 weight) internal pure {
+        f.addConstant(Ext.mul(weight, f.clear()));
+        Ext.put(f.pads, f.pad++, Ext.neg(weight));
+    }
+
+    /// The rounds of a sumcheck whose final claim has this weight; its first claim then has it too.
+    /// @return point of the final claim
+    function sumcheck(Flow memory f, uint256 pos, uint256 count, uint256 weight) internal pure returns (uint256 point) {
+        point = f.challenges;
+        uint256 sum;
+        for (uint256 k; k < count; ++k) {
+            uint256 rho = Ext.get(point, k);
+            uint256 r = pos == 0 ? Ext.HALF : Ext.get(pos, k);
+            uint256 ofD = Ext.sub(rho, r);
+            uint256 ofE = Ext.sub(Ext.mul(rho, rho), rho);
+            sum = Ext.add(sum, Ext.add(Ext.mul(ofD, f.clear()), Ext.mul(ofE, f.clear())));
+            Ext.put(f.pads, f.pad, Ext.neg(Ext.mul(weight, ofD)));
+            Ext.put(f.pads, f.pad + 1, Ext.neg(Ext.mul(weight, ofE)));
+            f.pad += 2;
+        }
+        f.addConstant(Ext.mul(weight, sum));
+        f.challenges += 32 * count;
+    }
+
+    /// The next product of hidden values; its weights may grow until `closeSlots`.
+    function multiply(Flow memory f, uint256 x, uint256 y, uint256 xy) internal pure returns (uint256 slot) {
+        slot = f.slot++;
+        uint256 pos = f.slots + 128 * slot;
+        Ext.put(pos, 0, f.messages);
+        Ext.put(pos, 1, x);
+        Ext.put(pos, 2, y);
+        Ext.put(pos, 3, xy);
+        f.messages += 32;
+    }
+
+    function closeSlots(Flow memory f, Plan memory p) internal pure {
+        uint256 K = 1 << p.slotVars;
+        for (uint256 i; i < f.slot; ++i) {
+            uint256 pos = f.slots + 128 * i;
+            uint256 x = Transcript.element(Ext.get(pos, 0));
+            uint256 y = Transcript.element(Ext.get(pos, 0) + 16);
+            (uint256 wx, uint256 wy, uint256 w) = (Ext.get(pos, 1), Ext.get(pos, 2), Ext.get(pos, 3));
+            uint256 wOfY = Ext.mul(w, y);
+            f.addConstant(Ext.add(Ext.mul(Ext.add(wOfY, wx), x), Ext.mul(wy, y)));
+            addTo(f.pads, i, Ext.neg(Ext.add(wOfY, wx)));
+            addTo(f.pads, K + i, Ext.neg(Ext.add(Ext.mul(w, x), wy)));
+            addTo(f.pads, 2 * K + i, w);
+        }
+    }
+}

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+pragma solidity ^0.8.30;
+
+import {Claims, Flow} from "./Claims.sol";
+import {Ext} from "./Ext.sol";
+import {Lookups} from "./Lookups.sol";
+import {Matmuls} from "./Matmuls.sol";
+import {Plan, ZkPlan, TREE_D, TREE_S, TREE_W0, TREE_WT} from "./ZkPlan.sol";
+import {Products} from "./Products.sol";
+
+/// F0 to F7 of step-proof §7: everything that was received comes to one linear claim on the committed data.
+library Relation {
+    using Claims for Flow;
+
+    struct Commitment {
+        bytes32 root;
+        uint256 ood;
+    }
+
+    /// @return target what ⟨Ω, w⟩ must be
+    /// @return omega  Ω at the point
+    function reduce(Flow memory f, Plan memory p, Commitment[3] memory known)
+        internal
+        pure
+        returns (uint256 target, uint256 omega)
+    {
+        f.pads = Ext.allocate(1 << p.padVars);
+        f.slots = Ext.allocate(4 << p.slotVars);
+        f.selectors = Ext.allocate(ZkPlan.KEYS);
+        f.pad = 3 << p.slotVars;
+        _known(f, p, TREE_W0, known[0]);
+        _known(f, p, TREE_WT, known[1]);
+        _known(f, p, TREE_D, known[2]);
+        uint256 z = f.next();
+        uint256 w = f.require_();
+        f.addClaim(w, _outOfDomain(f, p, TREE_S, z));
+        f.addConstant(Ext.neg(Ext.mul(w, f.clear())));
+        Lookups.reduce(f, p);
+        Products.prove(f, p);
+        Matmuls.prove(f, p);
+        _padProducts(f, p);
+        f.closeSlots(p);
+        _hidden(f, p);
+        _pads(f, p);
+        return (Ext.neg(f.constant_), f.omega);
+    }
+
+    /// η⁰, η¹ … for every constraint.
+    function powers(Plan memory p, uint256 eta) internal pure returns (uint256 list) {
+        uint256 matmuls = 2 * p.layers - 1;
+        uint256 count = p.lookupVars + (p.plainLow ? 6 : 8) + 2 * p.layers + 4 * p.pieces + p.gaps + 8;
+        count += p.stepVars == 0 ? 2 * matmuls + 2 * p.layers : matmuls + 2 * (matmuls + p.layers);
+        list = Ext.allocate(count);
+        uint256 power = Ext.ONE;
+        for (uint256 k; k < count; ++k) {
+            Ext.put(list, k, power);
+            power = Ext.mul(power, eta);
+        }
+    }
+
+    function _known(Flow memory f, Plan memory p, uint256 tree, Commitment memory c) private pure {
+        uint256 w = f.require_();
+        uint256 z = Ext.fromDigest(uint256(keccak256(abi.encodePacked("ood", c.root))));
+        f.addClaim(w, _outOfDomain(f, p, tree, z));
+        f.addConstant(Ext.neg(Ext.mul(w, c.ood)));
+    }
+
+    /// pow(z; columns)·Σ_k z^{k·2^m}·eq(ρ, row_k).
+    function _outOfDomain(Flow memory f, Plan memory p, uint256 tree, uint256 z) private pure returns (uint256 sum) {
+        uint256 columns = Ext.powerWeight(z, f.tail(p, p.m), p.m);
+        for (uint256 k; k < p.m; ++k) z = Ext.mul(z, z);
+        uint256 rows = Ext.get(p.trees, 4 * tree + 2);
+        uint256 pos = Ext.get(p.trees, 4 * tree + 3);
+        // Horner, from the last row.
+        for (uint256 k = rows; k > 0;) {
+            --k;
+            sum = Ext.add(Ext.mul(sum, z), Ext.get(f.rowTable, ZkPlan.word(pos, k)));
+        }
+        return Ext.mul(sum, columns);
+    }
+
+    /// F6: the committed triples really are products.
+    function _padProducts(Flow memory f, Plan memory p) private pure {
+        uint256 size = 1 << p.slotVars;
+        (uint256 wA, uint256 wB, uint256 wC) = (f.require_(), f.require_(), f.require_());
+        uint256 tau = f.challenges;
+        f.challenges += 32 * p.slotVars;
+        uint256 table = Ext.eqTable(tau, p.slotVars);
+        for (uint256 i; i < size; ++i) Claims.addTo(f.pads, 2 * size + i, Ext.mul(wC, Ext.get(table, i)));
+        uint256 point = f.sumcheck(tau, p.slotVars, wC);
+        table = Ext.eqTable(point, p.slotVars);
+        for (uint256 i; i < size; ++i) {
+            uint256 own = Ext.get(table, i);
+            Claims.addTo(f.pads, i, Ext.mul(wA, own));
+            Claims.addTo(f.pads, size + i, Ext.mul(wB, own));
+        }
+        (uint256 a, uint256 b) = (f.clear(), f.clear());
+        uint256 sum = Ext.add(Ext.mul(wA, a), Ext.mul(wB, b));
+        f.addConstant(Ext.neg(Ext.add(sum, Ext.mul(wC, Ext.mul(a, b)))));
+    }
+
+    /// The messages of F2, whose weights are known only now.
+    function _hidden(Flow memory f, Plan memory p) private pure {
+        (f.messages, f.pad) = (f.hiddenAt, f.hiddenPad);
+        uint256 count = 2 * (p.layers - 1) + 2 * p.pieces + 1;
+        for (uint256 i; i < count; ++i) f.masked(Ext.get(f.hidden, i));
+    }
+
+    /// Pads lie as real parts, then X-parts: the second half weighs X times the coefficient.
+    function _pads(Flow memory f, Plan memory p) private pure {
+        uint256 own = f.tail(p, 1 + p.padVars);
+        uint256 b = Ext.get(own, 0);
+        uint256 parts = Ext.add(Ext.sub(Ext.ONE, b), Ext.mul(b, Ext.X));
+        uint256 sum = Ext.evaluate(f.pads, own + 32, p.padVars);
+        f.addClaim(f.part(p, 0, Claims.PAD, 1 + p.padVars, sum), parts);
+    }
+}

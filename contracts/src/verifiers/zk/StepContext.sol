@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+pragma solidity ^0.8.30;
+
+import {Ext} from "./Ext.sol";
+import {Plan, ZkPlan, TREE_D, TREE_W0} from "./ZkPlan.sol";
+import {Relation} from "./Relation.sol";
+import {MERKLE_INDEX, MERKLE_PATH, ORDER_TOO_FEW_RECORDS, STEP_STATEMENT} from "./ZkErrors.sol";
+
+/// A committed matrix: root, and the out-of-domain value as u128be(c0) ‖ u128be(c1).
+struct TreeCommitment {
+    bytes32 root;
+    bytes32 ood;
+}
+
+/// What a job fixes for all its segments. Its digest with the planDigest is the specDigest of the job's terms.
+struct StepSpec {
+    bytes32 jobSpec; // digest of the whole job specification; free of meaning here
+    bytes32 manifestDigest;
+    bytes32 datasetRoot;
+    bytes32 seed;
+    uint256 steps;
+    uint256 recordCount;
+    uint256[] schedule; // (first step) << 8 | m, ascending
+}
+
+/// The statement and its context (step-proof §2.2).
+library StepContext {
+    bytes32 private constant SPEC = keccak256("fxt-zk/spec/1");
+    bytes32 private constant STEP = keccak256("fxt-step/1");
+    bytes32 private constant WEIGHTS = keccak256("fxt-weights/1");
+    bytes32 private constant DATA = keccak256("fxt-data/1");
+    bytes32 private constant LAYOUT = keccak256("fxt-zk/layout/1");
+    bytes32 private constant ORDER = keccak256("fxt/order/v1");
+
+    function specDigest(StepSpec calldata s, bytes32 planDigest) internal pure returns (bytes32) {
+        return keccak256(
+            abi.encode(
+                SPEC,
+                s.jobSpec,
+                planDigest,
+                s.manifestDigest,
+                s.datasetRoot,
+                s.seed,
+                s.steps,
+                s.recordCount,
+                keccak256(abi.encodePacked(s.schedule))
+            )
+        );
+    }
+
+    /// m_t of one byte per step must be those of the schedule, 0 beyond the job's last step.
+    function requireSizes(StepSpec calldata s, uint256 firstStep, bytes calldata sizes) internal pure {
+        uint256 entry;
+        uint256 m = 1;
+        for (uint256 t; t < sizes.length; ++t) {
+            uint256 step = firstStep + t;
+            while (entry < s.schedule.length && s.schedule[entry] >> 8 <= step) m = s.schedule[entry++] & 0xff;
+            if (uint8(sizes[t]) != (step < s.steps ? m : 0)) revert STEP_STATEMENT();
+        }
+    }
+
+    /// The superblock that a segment trains on: the affine order of fixed-point §9.
+    function superblockOf(StepSpec calldata s, Plan memory p, uint256 index) internal pure returns (uint256) {
+        uint256 n = (s.recordCount >> p.batchVars) >> p.stepVars;
+        if (n == 0) revert ORDER_TOO_FEW_RECORDS();
+        uint256 epoch = index / n;
+        uint256 alpha = 1 + ((_word(s.seed, 2 * epoch) * n) >> 64);
+        while (_gcd(alpha, n) != 1) alpha = alpha == n ? 1 : alpha + 1;
+        uint256 beta = (_word(s.seed, 2 * epoch + 1) * n) >> 64;
+        return ((alpha * (index % n)) % n + beta) % n;
+    }
+
+    function _word(bytes32 seed, uint256 i) private pure returns (uint256) {
+        uint256 group = uint256(keccak256(abi.encodePacked(ORDER, seed, uint64(i / 4))));
+        return (group >> (192 - 64 * (i % 4))) & type(uint64).max;
+    }
+
+    function _gcd(uint256 a, uint256 b) private pure returns (uint256) {
+        while (b != 0) (a, b) = (b, a % b);
+        return a;
+    }
+
+    /// Reverts unless `digest` is leaf `index` of the registered data.
+    function requireMember(bytes32 root, bytes32 digest, uint256 index, bytes32[] calldata path) internal pure {
+        if (path.length > 31 || index >> path.length != 0) revert MERKLE_INDEX();
+        bytes32 node = keccak256(abi.encodePacked(uint8(1), digest));
+        for (uint256 h; h < path.length; ++h) {
+            node = (index >> h) & 1 == 1
+                ? keccak256(abi.encodePacked(path[h], node))
+                : keccak256(abi.encodePacked(node, path[h]));
+        }
+        if (node != root) revert MERKLE_PATH();
+    }
+
+    function known(TreeCommitment calldata c) internal pure returns (Relation.Commitment memory) {
+        uint256 c0 = uint256(c.ood) >> 128;
+        uint256 c1 = uint256(c.ood) & type(uint128).max;
+        if (c0 >= Ext.P || c1 >= Ext.P) revert STEP_STATEMENT();
+        return Relation.Commitment(c.root, c0 | (c1 << 128));
+    }
+
+    function weightsDigest(TreeCommitment calldata c, bytes32 layout) internal pure returns (bytes32) {
+        return keccak256(abi.encode(WEIGHTS, c.root, c.ood, layout));
+    }
+
+    function dataDigest(TreeCommitment calldata c, bytes32 layout) internal pure returns (bytes32) {
+        return keccak256(abi.encode(DATA, c.root, c.ood, layout));
+    }
+
+    /// Binds everything that a commitment's bytes depend on besides its cells (step-proof §2.1).
+    function layoutDigest(Plan memory p, uint256 tree) internal pure returns (bytes32 digest) {
+        uint256 t = p.randomRows << (p.m - p.k1);
+        bytes memory head = abi.encodePacked(
+            LAYOUT,
+            uint32(Ext.get(p.trees, 4 * tree)),
+            uint32(p.m),
+            uint32(p.logBlowup),
+            uint32(t),
+            uint32(p.digestBytes),
+            uint32(Ext.get(p.trees, 4 * tree + 1)),
+            _copy(p.widthsAt, 4 * (p.layers + 2))
+        );
+        if (tree == TREE_D) {
+            head = abi.encodePacked(head, uint32(1 << p.stepVars), uint32(1 << p.batchVars));
+        }
+        return keccak256(
+            abi.encodePacked(head, _copy(Ext.get(p.layouts, 2 * tree), Ext.get(p.layouts, 2 * tree + 1)))
+        );
+    }
+
+    function _copy(uint256 pos, uint256 length) private pure returns (bytes memory part) {
+        part = new bytes(length);
+        assembly ("memory-safe") {
+            calldatacopy(add(part, 32), pos, length)
+        }
+    }
+
+    /// @param w digests of the weights before and after
+    function contextDigest(
+        StepSpec calldata s,
+        bytes32 statement,
+        uint256 firstStep,
+        uint256 superblock,
+        bytes32 planDigest,
+        bytes32 data,
+        bytes calldata sizes,
+        bytes32[2] memory w
+    ) internal pure returns (bytes32) {
+        bytes32 schedule = keccak256(sizes);
+        return keccak256(
+            abi.encodePacked(
+                abi.encode(STEP, statement, firstStep, sizes.length, s.manifestDigest, planDigest),
+                abi.encode(s.datasetRoot, superblock, data, schedule, w[0], w[1])
+            )
+        );
+    }
+}

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+pragma solidity ^0.8.30;
+
+import {IStepVerifier} from "../../interfaces/IStepVerifier.sol";
+import {Statements} from "../../libraries/Statements.sol";
+import {SEAL_SELECTOR} from "../../Errors.sol";
+import {Plan, ZkPlan, TREE_D, TREE_W0} from "./ZkPlan.sol";
+import {Relation} from "./Relation.sol";
+import {StepContext, StepSpec, TreeCommitment} from "./StepContext.sol";
+import {ZkProof} from "./ZkProof.sol";
+import {STEP_STATEMENT} from "./ZkErrors.sol";
+
+/// The body of a ZkSeal, ABI-encoded after the selector.
+struct StepSeal {
+    bytes32 domain; // EIP-712 domain separator of the statement
+    bytes terms; // ABI encoding of the job's Terms
+    uint256 index;
+    StepSpec spec;
+    TreeCommitment before;
+    TreeCommitment afterwards;
+    TreeCommitment data;
+    bytes32[] dataPath;
+    bytes sizes; // m_t, one byte per step
+    bytes plan;
+    bytes proof;
+}
+
+/// Verifies a proof of step-proof `fxt-zk/1` for a Segment of a job. The job's terms name the digest of the
+/// StepSpec, which fixes plan, manifest, data and order; A1 and A2 of step-proof §2.2 stay with whoever agreed to them.
+contract ZkStepVerifier is IStepVerifier {
+    bytes4 public constant SELECTOR = bytes4(keccak256("veritrain/zk/fxt-zk/1"));
+    /// Terms are one ABI tuple: its offset, then client, provider, keyBroker, token, specDigest.
+    uint256 private constant SPEC_DIGEST_AT = 160;
+
+    /// @inheritdoc IStepVerifier
+    function verify(bytes calldata seal, bytes32 statementDigest) external pure {
+        if (seal.length < 68 || bytes4(seal[:4]) != SELECTOR) revert SEAL_SELECTOR(bytes4(seal));
+        StepSeal calldata s;
+        assembly ("memory-safe") {
+            s := add(seal.offset, 36)
+        }
+        bytes32 planDigest = ZkPlan.digest(s.plan);
+        if (bytes32(s.terms[SPEC_DIGEST_AT:]) != StepContext.specDigest(s.spec, planDigest)) revert STEP_STATEMENT();
+        Plan memory p = ZkPlan.read(s.plan);
+        if (s.sizes.length != 1 << p.stepVars || s.index >= s.spec.steps) revert STEP_STATEMENT();
+        uint256 firstStep = s.index << p.stepVars;
+        if (firstStep >= s.spec.steps) revert STEP_STATEMENT();
+        StepContext.requireSizes(s.spec, firstStep, s.sizes);
+        uint256 superblock = StepContext.superblockOf(s.spec, p, s.index);
+        Relation.Commitment[3] memory known =
+            [StepContext.known(s.before), StepContext.known(s.afterwards), StepContext.known(s.data)];
+        bytes32 data = StepContext.dataDigest(s.data, StepContext.layoutDigest(p, TREE_D));
+        StepContext.requireMember(s.spec.datasetRoot, data, superblock, s.dataPath);
+        bytes32 layout = StepContext.layoutDigest(p, TREE_W0);
+        bytes32[2] memory w =
+            [StepContext.weightsDigest(s.before, layout), StepContext.weightsDigest(s.afterwards, layout)];
+        bytes32 statement = Statements.segment(keccak256(s.terms), s.index, w[0], w[1]);
+        if (keccak256(abi.encodePacked(hex"1901", s.domain, statement)) != statementDigest) revert STEP_STATEMENT();
+        bytes32 context = StepContext.contextDigest(
+            s.spec, statementDigest, firstStep, superblock, planDigest, data, s.sizes, w
+        );
+        uint256 sizesAt;
+        bytes calldata sizes = s.sizes;
+        assembly ("memory-safe") {
+            sizesAt := sizes.offset
+        }
+        ZkProof.check(p, context, known, sizesAt, s.proof);
+    }
+}
