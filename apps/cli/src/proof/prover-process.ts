@@ -1,7 +1,6 @@
 /** The prover as a process of the prover worker's code; it speaks JSON on its standard streams. */
-import { spawn } from 'node:child_process';
-import { fileURLToPath } from 'node:url';
-import { CollateralError, ConfigurationError, Rejection } from '#attestation';
+import { ConfigurationError } from '#attestation';
+import { reportedError, startWorkerEntry, workerFailed } from './worker-process.js';
 
 export interface ProveReport {
   readonly backend: string;
@@ -39,12 +38,7 @@ interface Answer {
  * @throws CodedError as the prover reports it; ConfigurationError PROVER_FAILED, CANCELLED
  */
 export async function runProver(request: object, onLine: (line: string) => void): Promise<Proved> {
-  const built = import.meta.url.endsWith('.js');
-  const path = `../../../prover-worker/src/prove-main.${built ? 'js' : 'ts'}`;
-  const flags = built ? [] : ['--conditions=source', '--import', '@oxc-node/core/register'];
-  const child = spawn(process.execPath, [...flags, fileURLToPath(new URL(path, import.meta.url))], {
-    stdio: ['pipe', 'pipe', 'pipe'],
-  });
+  const child = startWorkerEntry('prove');
   let cancelled = false;
   const cancel = (): void => {
     cancelled = true;
@@ -58,12 +52,12 @@ export async function runProver(request: object, onLine: (line: string) => void)
     const chunks: Buffer[] = [];
     for await (const chunk of child.stdout) chunks.push(chunk as Buffer);
     await closed;
-    if (cancelled) throw failed('CANCELLED', 'a proof', 'a signal to stop', 'run the command again');
+    if (cancelled) throw cancelledError();
     const answer = JSON.parse(Buffer.concat(chunks).toString('utf8') || '{}') as Answer;
-    if (answer.error !== undefined) throw errorOf(answer.error);
+    if (answer.error !== undefined) throw reportedError(answer.error);
     const { report, proof, statement } = answer;
     if (report === undefined || proof === undefined || statement === undefined) {
-      throw failed('PROVER_FAILED', 'a proof', faults.text().slice(-400) || 'nothing');
+      throw workerFailed(faults.text());
     }
     return { report, proof: new Uint8Array(Buffer.from(proof, 'base64')), statement };
   } finally {
@@ -97,19 +91,9 @@ function progressWords(line: string): string | null {
   }
 }
 
-function errorOf({
-  family,
-  code = 'PROVER_FAILED',
-  expected = '',
-  got = '',
-  rule = '',
-  action,
-}: Record<string, string>): Error {
-  const detail = { expected, got, rule, ...(action && { action }) };
-  if (family === 'configuration') return new ConfigurationError(code, detail);
-  return family === 'collateral' ? new CollateralError(code, detail) : new Rejection(code, detail);
-}
-
-function failed(code: string, expected: string, got: string, action?: string): ConfigurationError {
-  return new ConfigurationError(code, { expected, got, rule: 'prover process', ...(action && { action }) });
+function cancelledError(): ConfigurationError {
+  const action = 'run the command again';
+  return new ConfigurationError('CANCELLED', {
+    ...{ expected: 'a proof', got: 'a signal to stop', rule: 'prover process', action },
+  });
 }
