@@ -9,6 +9,7 @@
  */
 import type { Ext } from '../field/extension.js';
 import type { Point } from '../field/multilinear.js';
+import type { Keccak } from '../transcript/keccak.js';
 
 /** Canonical base elements. */
 export type BaseArray = BigUint64Array;
@@ -43,6 +44,8 @@ export interface Fractions {
 }
 
 export interface Backend {
+  readonly hash: Keccak;
+
   /** Zeros. */
   base(count: number): BaseArray;
   ext(count: number): ExtArray;

@@ -1,14 +1,15 @@
 /** The backend in bigint arithmetic, straight from the definitions: slow, and the oracle of every kernel. */
-import { keccak_256 } from '@noble/hashes/sha3.js';
 import * as F from '../field/extension.js';
 import type { Ext } from '../field/extension.js';
 import { GENERATOR, P, mul, pow, rootOfUnity } from '../field/goldilocks.js';
 import type { Point } from '../field/multilinear.js';
+import { keccak } from '../transcript/keccak.js';
 import { hasLeadingZeros } from '../transcript/transcript.js';
 import { embed, extAt, setExt, toField } from './arrays.js';
 import type { Backend, BaseArray, DoubleRows, ExtArray, Fractions, RoundValues, WeightGrid } from './backend.js';
 
 export const plainBackend: Backend = {
+  hash: keccak,
   base: (count) => new BigUint64Array(count),
   ext: (count) => new BigUint64Array(2 * count),
   doubles: (count) => new Float64Array(count),
@@ -101,7 +102,7 @@ function hashLeaves(header: number, symbols: BaseArray, rows: number, aux: Uint8
   for (let i = 0; i < count; i++) {
     for (let row = 0; row < rows; row++) view.setBigUint64(8 + 8 * row, symbols[row * count + i]!);
     if (aux) bytes.set(aux.subarray(32 * i, 32 * i + 32), symbolsEnd);
-    out.set(keccak_256(bytes), 32 * i);
+    out.set(keccak(bytes), 32 * i);
   }
   return out;
 }
@@ -113,7 +114,7 @@ function hashNodes(digests: Uint8Array, digestBytes: number): Uint8Array {
   for (let i = 0; i < out.length / 32; i++) {
     bytes.set(digests.subarray(64 * i, 64 * i + digestBytes), 0);
     bytes.set(digests.subarray(64 * i + 32, 64 * i + 32 + digestBytes), digestBytes);
-    out.set(keccak_256(bytes), 32 * i);
+    out.set(keccak(bytes), 32 * i);
   }
   return out;
 }
@@ -125,7 +126,7 @@ function counterHashes(prefix: Uint8Array, count: number): Uint8Array {
   const out = new Uint8Array(32 * count);
   for (let i = 0; i < count; i++) {
     view.setBigUint64(prefix.length, BigInt(i));
-    out.set(keccak_256(bytes), 32 * i);
+    out.set(keccak(bytes), 32 * i);
   }
   return out;
 }
@@ -136,7 +137,7 @@ function randomElements(prefix: Uint8Array, count: number): BaseArray {
   bytes.set(prefix);
   for (let written = 0, block = 0n; written < count; block++) {
     new DataView(bytes.buffer).setBigUint64(prefix.length, block);
-    const words = new DataView(keccak_256(bytes).buffer);
+    const words = new DataView(keccak(bytes).buffer);
     for (let k = 0; k < 4 && written < count; k++) {
       const word = words.getBigUint64(8 * k);
       if (word < P) out[written++] = word;
@@ -305,6 +306,6 @@ function grind(seed: Uint8Array, bits: number): Uint8Array {
   const view = new DataView(bytes.buffer);
   for (let nonce = 0n; ; nonce++) {
     view.setBigUint64(32, nonce);
-    if (hasLeadingZeros(keccak_256(bytes), bits)) return bytes.slice(32);
+    if (hasLeadingZeros(keccak(bytes), bits)) return bytes.slice(32);
   }
 }

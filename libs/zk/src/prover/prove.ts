@@ -1,5 +1,4 @@
 /** Proving a segment (SPEC §3, §14): the prover runs the verifier and answers its questions. */
-import { keccak_256 } from '@noble/hashes/sha3.js';
 import { concatBytes, Rejection, utf8 } from '#attestation';
 import type { Examples, Weights } from '#libs/step';
 import { LEAF_HEADER } from '../merkle/hash.js';
@@ -152,7 +151,7 @@ function commitSegment(backend: Backend, plan: Plan, input: SegmentInput, segmen
   requireSame('before', W0, statement.before);
   requireSame('data', D, statement.data);
   const key = proverKey(input.secret, statement, plan, cells);
-  const afterSeed = input.afterSeed ?? keccak_256(concatBytes(key, utf8('weights')));
+  const afterSeed = input.afterSeed ?? backend.hash(concatBytes(key, utf8('weights')));
   for (const [tree, seed] of [
     ['W0', before.seed],
     ['D', dataSeed],
@@ -197,7 +196,7 @@ function answerVerifier(
   committed: CommittedSegment,
 ): { proof: Uint8Array; rejection?: Rejection } {
   const { statement, cells, pads, masks, trees } = committed;
-  const transcript = new RecordingTranscript();
+  const transcript = new RecordingTranscript(backend.hash);
   const source = new ProverSource(backend, pads, trees);
   const { context, protocol, known, roots } = openProtocol(plan, statement, transcript, source);
   source.follow(stepScript(cells, transcript, pads, context.stepSizes));
