@@ -22,9 +22,9 @@ export const bundleRules = {
   BUNDLE_POLICY: {
     claim: 'configuration',
     expected: 'the policy that the job spec names',
-    rule: 'The policy in the bundle has the digest that the job spec names.',
+    rule: 'The policy in the bundle has the digest that the job spec names; sessions are judged by the reader’s own policy.',
     source,
-    action: resubmit,
+    action: 'judge by a policy of your own; the one in the bundle is whatever its maker chose',
   },
   BUNDLE_SESSIONS: {
     claim: 'instance-identity',

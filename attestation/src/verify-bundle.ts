@@ -73,12 +73,10 @@ export async function verifyBundle(request: BundleRequest): Promise<BundleVerdic
   book.settle('BUNDLE_SPEC', 'met', toHex(jobId));
   await book.attempt('BUNDLE_TERMS', () => checkTerms(context, jobId));
   const submitted = decodePolicy(bundle.policy);
-  await book.attempt('BUNDLE_POLICY', () =>
-    same('BUNDLE_POLICY', toHex(context.spec.policyDigest), documentDigest(submitted)),
-  );
+  checkPolicyOf(book, context, submitted, request.policy !== undefined);
   const results = await appraiseSessions(context, request.policy ?? submitted, request.at);
   checkSessions(book, context, results);
-  await book.attempt('BUNDLE_APPRAISALS', () => checkAppraisals(context));
+  await book.attempt('BUNDLE_APPRAISALS', () => checkAppraisals(context, submitted));
   await book.attempt('BUNDLE_RECEIPTS', () => checkReceipts(context));
   await book.attempt('BUNDLE_CHAIN', () => checkChain(context, jobId));
   await book.attempt('BUNDLE_RUN', () => checkRun(context));
@@ -102,6 +100,19 @@ export async function verifyBundle(request: BundleRequest): Promise<BundleVerdic
 function checkTerms({ spec, terms }: Context, jobId: Uint8Array): string {
   same('BUNDLE_TERMS', toHex(jobId), toHex(terms.specDigest));
   return same('BUNDLE_TERMS', toHex(spec.policyDigest), toHex(terms.policy));
+}
+
+/** A policy that nobody but the bundle's maker chose shows no more than that the maker keeps to it. */
+function checkPolicyOf(
+  book: CheckBook<BundleCode>,
+  { spec }: Context,
+  submitted: AppraisalPolicy,
+  readersOwn: boolean,
+): void {
+  const [expected, got] = [toHex(spec.policyDigest), documentDigest(submitted)];
+  if (expected !== got) book.settle('BUNDLE_POLICY', 'forged', got, expected);
+  else if (readersOwn) book.settle('BUNDLE_POLICY', 'met', got, expected);
+  else book.settle('BUNDLE_POLICY', 'warned', `${submitted.id}, the bundle's own`, "the reader's own policy");
 }
 
 function appraiseSessions(
@@ -148,12 +159,13 @@ function checkSessions(
 }
 
 /** Freshness cannot be seen from a file: it rests on the broker's word, which is bound to these bytes. */
-function checkAppraisals({ bundle, sessions, spec, terms }: Context): string {
+function checkAppraisals({ bundle, sessions, spec, terms }: Context, { resultSecondsMax }: AppraisalPolicy): string {
   const broker = toHex(isZero(terms.keyBroker) ? terms.client : terms.keyBroker);
   sessions.forEach(({ binding }, index) => {
     const { evidence, appraisal, appraisedAt } = bundle.sessions[index]!;
-    if (appraisedAt > appraisal.notAfter) {
-      throw mismatch('BUNDLE_APPRAISALS', `a time until ${appraisal.notAfter}`, `${appraisedAt}`);
+    const from = appraisal.notAfter - resultSecondsMax;
+    if (appraisedAt < from || appraisedAt > appraisal.notAfter) {
+      throw mismatch('BUNDLE_APPRAISALS', `a time from ${from} to ${appraisal.notAfter}`, `${appraisedAt}`);
     }
     const { chainId, registry, settlementKey, provider } = binding;
     const digest = appraisalDigest(registryDomainSeparator({ chainId, verifyingContract: registry }), {

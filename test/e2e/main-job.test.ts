@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Engine } from '../../enclave/src/engine/engine.js';
 import { openChain } from '../../apps/cli/src/job/chain.js';
-import { fetchResult } from '../../apps/cli/src/job/result.js';
+import { fetchBundle, fetchResult, type CheckedResult } from '../../apps/cli/src/job/result.js';
 import { readPolicy } from '../../apps/cli/src/policy.js';
 import {
   encodeWeights,
@@ -43,7 +43,12 @@ async function undisturbed(manifest: Manifest): Promise<{ digest: string; weight
   return { digest: toHex(stateDigest(manifest, weights)), weights: encodeWeights(weights) };
 }
 
-const settle = (jobId: string) => fetchResult(jobId, test.profile, readPolicy(test.profile.policy).policy, test.api);
+async function settle(jobId: string): Promise<CheckedResult> {
+  const { policy } = readPolicy(test.profile.policy);
+  const result = await fetchResult(jobId, test.profile, policy, test.api);
+  await fetchBundle(jobId, test.profile, policy, test.api);
+  return result;
+}
 
 /** Reads every file below a folder. */
 function* filesBelow(folder: string): Generator<readonly [path: string, bytes: Buffer]> {

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Engine } from '../../enclave/src/engine/engine.js';
 import { openChain, type ClientChain } from '../../apps/cli/src/job/chain.js';
 import type { JobView } from '../../apps/cli/src/job/follow.js';
-import { fetchResult } from '../../apps/cli/src/job/result.js';
+import { fetchBundle, fetchResult, type CheckedResult } from '../../apps/cli/src/job/result.js';
 import { readPolicy } from '../../apps/cli/src/policy.js';
 import { encodeJobSpec, jobDigest, jobIdOf, termsJson, toHex, type Terms } from '#attestation';
 import {
@@ -38,7 +38,12 @@ afterAll(async () => {
 });
 
 const jobOf = (jobId: string) => test.api.get<JobView>(`jobs/${jobId}`);
-const settle = (jobId: string) => fetchResult(jobId, test.profile, readPolicy(test.profile.policy).policy, test.api);
+async function settle(jobId: string): Promise<CheckedResult> {
+  const { policy } = readPolicy(test.profile.policy);
+  const result = await fetchResult(jobId, test.profile, policy, test.api);
+  await fetchBundle(jobId, test.profile, policy, test.api);
+  return result;
+}
 
 async function undisturbed(manifest: Manifest): Promise<string> {
   const images = parseIdxImages(new Uint8Array(readFileSync(test.files.images)));

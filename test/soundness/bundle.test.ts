@@ -35,7 +35,7 @@ const { bundle, encoded, job } = await tinyBundle();
 const foreign = await tinyBundle({ spec: { salt: new Uint8Array(32) } });
 
 type Verifier = (bundle: Uint8Array) => Promise<Pick<BundleVerdict, 'tier' | 'checks'>>;
-const verifier: Verifier = (bytes) => verifyBundle({ bundle: bytes });
+const verifier: Verifier = (bytes) => verifyBundle({ bundle: bytes, policy: job.policy });
 
 /** The code that refuses, or null where the bundle still affirms. Anything but a coded error is a crash. */
 async function refusedBy(bytes: Uint8Array, verify: Verifier = verifier): Promise<string | null> {
@@ -122,7 +122,7 @@ const notBound = [
 
 describe('a bundle', () => {
   it('affirms as it was made, and parses to what it was made of', async () => {
-    const verdict = await verifyBundle({ bundle: encoded });
+    const verdict = await verifyBundle({ bundle: encoded, policy: job.policy });
     expect(verdict).toMatchObject({ tier: 'affirming', simulated: true, steps: 20 });
     expect(verdict.sessions).toHaveLength(2);
     expect(encodeBundle(parseBundle(encoded))).toEqual(encoded);
@@ -345,7 +345,7 @@ async function dishonestBundle(change: (typeof dishonest)[number][1], terms = jo
 describe('a forged bundle', () => {
   it.each(forgeries)('with %s is refused, among others by %s', async (_, code, change) => {
     const bytes = encodeBundle(change(bundle));
-    const { tier, checks } = await verifyBundle({ bundle: bytes });
+    const { tier, checks } = await verifyBundle({ bundle: bytes, policy: job.policy });
     expect(tier).toBe('contraindicated');
     expect(checks.filter(({ status }) => status !== 'met').map((check) => check.code)).toContain(code);
   });
@@ -357,7 +357,10 @@ describe('a forged bundle', () => {
   it.each(dishonest)(
     'by an appraised session that signs %s is refused by the chain of statements',
     async (_, change) => {
-      const { tier, checks } = await verifyBundle({ bundle: encodeBundle(await dishonestBundle(change)) });
+      const { tier, checks } = await verifyBundle({
+        bundle: encodeBundle(await dishonestBundle(change)),
+        policy: job.policy,
+      });
       expect(tier).toBe('contraindicated');
       expect(checks.filter(({ status }) => status !== 'met').map(({ code }) => code)).toEqual(['BUNDLE_CHAIN']);
     },
@@ -376,7 +379,7 @@ describe('a forged bundle', () => {
     const codes = ['TERMS', 'POLICY', 'SESSIONS', 'APPRAISALS', 'RECEIPTS', 'CHAIN', 'SEAL', 'DELIVERY'] as const;
     const passed = new Map<string, string[]>(codes.map((code) => [code, []]));
     for (const [what, forged] of all) {
-      const { checks } = await verifyBundle({ bundle: encodeBundle(forged) });
+      const { checks } = await verifyBundle({ bundle: encodeBundle(forged), policy: job.policy });
       const unmet = checks.flatMap(({ status, rule }) => (status === 'met' ? [] : [rule]));
       for (const code of codes) {
         const { rule } = bundleRules[`BUNDLE_${code}`];
@@ -391,7 +394,11 @@ describe('the reader', () => {
   it('judges by its own policy and at its own time where it has them', async () => {
     const strict = { ...job.policy, simulatedRoots: [], environment: 'production' } as typeof job.policy;
     expect((await verifyBundle({ bundle: encoded, policy: strict })).tier).toBe('contraindicated');
-    expect((await verifyBundle({ bundle: encoded, at: tinyAt + 60 })).tier).toBe('affirming');
+    const { policy } = job;
+    expect((await verifyBundle({ bundle: encoded, policy, at: tinyAt + 60 })).tier).toBe('affirming');
+    const unjudged = await verifyBundle({ bundle: encoded });
+    expect(unjudged.tier).toBe('warning');
+    expect(unjudged.checks.filter(({ status }) => status !== 'met').map(({ code }) => code)).toEqual(['BUNDLE_POLICY']);
     const late = await verifyBundle({ bundle: encoded, at: tinyAt + 100 * 365 * 86_400 });
     expect(['contraindicated', 'none']).toContain(late.tier);
   });

@@ -243,8 +243,9 @@ describe('dataset', () => {
 
 describe('bundle verify', () => {
   it('explains every check, and exits with 1 when one is not met', async () => {
-    const { encoded, bundle } = await tinyBundle();
-    const good = await veritrain('bundle', 'verify', write('good.vtb', encoded), '--json');
+    const { encoded, bundle, job } = await tinyBundle();
+    const own = write('own-policy.json', JSON.stringify(job.policy));
+    const good = await veritrain('bundle', 'verify', write('good.vtb', encoded), '--policy', own, '--json');
     expect(good.code).toBe(0);
     const verdict = JSON.parse(good.out) as { ok: boolean; tier: string; checks: Record<string, string>[] };
     expect(verdict).toMatchObject({ ok: true, tier: 'affirming', simulated: true });
@@ -253,6 +254,8 @@ describe('bundle verify', () => {
       expect(check).toHaveProperty('got');
     }
     expect(verdict.checks.map(({ code }) => code)).toContain('BUNDLE_START');
+    const unjudged = await veritrain('bundle', 'verify', path('good.vtb'), '--json');
+    expect(JSON.parse(unjudged.out)).toMatchObject({ ok: true, tier: 'warning' });
     const at = encoded.length - bundle.terms.length;
     const bad = encoded.map((byte, index) => (index === at ? byte ^ 1 : byte));
     const refused = await veritrain('bundle', 'verify', write('bad.vtb', bad), '--json');

@@ -8,11 +8,12 @@ import { createApi, type ControlPlaneApi } from '../api.js';
 import { writeWhole } from '../files.js';
 import { eventLine } from '../job/event-line.js';
 import { followJob, type JobView } from '../job/follow.js';
-import { fetchResult } from '../job/result.js';
+import { fetchBundle, fetchResult } from '../job/result.js';
 import { submitJob } from '../job/submit.js';
 import { log, printResult, table, type OutputOptions } from '../output.js';
 import { readPolicy } from '../policy.js';
 import { loadProfile, type Profile } from '../profile.js';
+import { addEscrowCommands } from './escrow.js';
 
 interface CommonOptions extends OutputOptions {
   readonly profile?: string;
@@ -68,6 +69,7 @@ export function addJobCommands(program: Command): void {
     .argument('<id>', 'job id')
     .requiredOption('--out <folder>', 'where model.onnx, weights.bin, manifest.json and job.vtb go')
     .action(result);
+  addEscrowCommands(command);
 }
 
 function open(options: CommonOptions): { profile: Profile; api: ControlPlaneApi } {
@@ -104,12 +106,13 @@ async function list(options: CommonOptions & { state?: string; limit: number }):
 async function result(id: string, options: CommonOptions & { out: string }): Promise<void> {
   const { profile, api } = open(options);
   await followJob(id, api, (event) => log(eventLine(event)), ['delivered', 'settled']);
-  const checked = await fetchResult(id, profile, readPolicy(profile.policy).policy, api);
+  const { policy } = readPolicy(profile.policy);
+  const checked = await fetchResult(id, profile, policy, api);
   const path = (name: string): string => join(options.out, name);
   writeWhole(path('model.onnx'), floatOnnx(checked.manifest, checked.weights));
   writeWhole(path('weights.bin'), encodeWeights(checked.weights));
   writeWhole(path('manifest.json'), canonicalManifest(checked.manifest));
-  writeWhole(path('job.vtb'), checked.bundle);
+  writeWhole(path('job.vtb'), await fetchBundle(id, profile, policy, api));
   const { stateDigest, weightsDigest, settledBy, verdict } = checked;
   const report = { stateDigest, weightsDigest, settledBy, verdict: verdict.tier, simulated: verdict.simulated };
   printResult(options, { ...report, out: options.out }, () =>

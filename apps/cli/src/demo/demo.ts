@@ -10,7 +10,7 @@ import { sealFiles } from '../dataset/seal-files.js';
 import { readBytes, writeWhole } from '../files.js';
 import { eventLine } from '../job/event-line.js';
 import { followJob } from '../job/follow.js';
-import { fetchResult, type CheckedResult } from '../job/result.js';
+import { fetchBundle, fetchResult, type CheckedResult } from '../job/result.js';
 import { submitJob } from '../job/submit.js';
 import { readPolicy } from '../policy.js';
 import { loadProfile, type Profile } from '../profile.js';
@@ -104,10 +104,13 @@ async function train(system: EmbeddedSystem, home: string, epochs: number, phase
   };
   await phases.run('train', () => followJob(jobId, api, watch, ['delivered', 'settled']));
   const { policy } = readPolicy(profile.policy);
-  const result = await phases.run('settle', () => fetchResult(jobId, profile, policy, api));
   const files = { bundle: join(home, 'job.vtb'), model: join(home, 'model.onnx') };
-  writeWhole(files.bundle, result.bundle);
-  writeWhole(files.model, floatOnnx(result.manifest, result.weights));
+  const result = await phases.run('settle', async () => {
+    const paid = await fetchResult(jobId, profile, policy, api);
+    writeWhole(files.model, floatOnnx(paid.manifest, paid.weights));
+    writeWhole(files.bundle, await fetchBundle(jobId, profile, policy, api));
+    return paid;
+  });
   return { jobId, profile, result, files, timings };
 }
 

@@ -5,14 +5,23 @@ import { connect, SettlementClient, settlementAbi, type JobState } from '#libs/s
 import type { Profile } from '../profile.js';
 import { readSecret } from '../secrets.js';
 
+export interface CommittedResult {
+  /** weightsDigest of the result. */
+  readonly last: Uint8Array;
+  /** Digest of the ciphertext and of the commitment to its key (settlement §12). */
+  readonly delivery: Uint8Array;
+}
+
 export interface ClientChain {
   readonly escrow: SettlementClient;
-  /** The committed result's weightsDigest and the transaction that committed it. */
-  committed(terms: Terms): Promise<{ last: Uint8Array; transaction: string } | null>;
+  /** Waits for the sealed run on chain. @throws Rejection ESCROW_ENDED when the escrow ends without one */
+  untilCommitted(terms: Terms): Promise<CommittedResult>;
   /** The key revealed by the transaction that settled the job. */
   revealed(terms: Terms): Promise<{ key: Uint8Array; transaction: string } | null>;
   /** Polls until the escrow has left the states before its end. @throws Rejection ESCROW_ENDED on any end but Settled */
   untilSettled(terms: Terms): Promise<void>;
+  /** Unix seconds of the latest block. */
+  now(): Promise<number>;
   close(): void;
 }
 
@@ -30,11 +39,19 @@ export function openChain({ chain }: Profile): ClientChain {
     return logs.at(-1) as EventLog | undefined;
   }
 
+  const pause = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, pollingMs));
+
   return {
     escrow,
-    async committed(terms) {
-      const log = await latest('JobCommitted', terms);
-      return log === undefined ? null : { last: fromHex(String(log.args.last)), transaction: log.transactionHash };
+    async untilCommitted(terms) {
+      for (;;) {
+        const log = await latest('JobCommitted', terms);
+        if (log !== undefined)
+          return { last: fromHex(String(log.args.last)), delivery: fromHex(String(log.args.delivery)) };
+        const { state } = await escrow.job(terms);
+        if (!live.includes(state)) throw ended(state);
+        await pause();
+      }
     },
     async revealed(terms) {
       const log = await latest('KeyRevealed', terms);
@@ -44,17 +61,20 @@ export function openChain({ chain }: Profile): ClientChain {
       for (;;) {
         const { state } = await escrow.job(terms);
         if (state === 'Settled') return;
-        if (!live.includes(state)) {
-          throw new Rejection('ESCROW_ENDED', {
-            expected: 'an escrow that settles',
-            got: state,
-            rule: 'settlement §6',
-            action: 'the reward is yours to withdraw: `veritrain job withdraw`',
-          });
-        }
-        await new Promise((resolve) => setTimeout(resolve, pollingMs));
+        if (!live.includes(state)) throw ended(state);
+        await pause();
       }
     },
+    now: async () => (await rpc.getBlock('latest'))!.timestamp,
     close: () => rpc.destroy(),
   };
+}
+
+function ended(state: JobState): Rejection {
+  return new Rejection('ESCROW_ENDED', {
+    expected: 'an escrow that settles',
+    got: state,
+    rule: 'settlement §6',
+    action: 'what is yours can be taken out: `veritrain job withdraw`',
+  });
 }

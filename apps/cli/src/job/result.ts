@@ -2,11 +2,11 @@
 import { createHash, webcrypto } from 'node:crypto';
 import { x25519 } from '@noble/curves/ed25519.js';
 import {
-  decodeTerms,
   deliveryAssociatedData,
   deliveryKey,
   equalBytes,
   fromHex,
+  jobDigest,
   parseJobSpec,
   parseSessionEvidence,
   Rejection,
@@ -15,6 +15,7 @@ import {
   weightsDigest,
   type AppraisalPolicy,
   type BundleVerdict,
+  type Terms,
 } from '#attestation';
 import { commitWeights, decodeWeights, parseManifestText, stateDigest, type Manifest, type Weights } from '#libs/step';
 import type { ControlPlaneApi } from '../api.js';
@@ -22,13 +23,13 @@ import type { Profile } from '../profile.js';
 import { readSecret } from '../secrets.js';
 import { openChain } from './chain.js';
 import { followJob } from './follow.js';
+import { ownTerms } from './record.js';
 
 export interface CheckedResult {
   readonly manifest: Manifest;
   readonly weights: Weights;
   readonly stateDigest: string;
   readonly weightsDigest: string;
-  readonly bundle: Uint8Array;
   readonly verdict: BundleVerdict;
   /** Transaction that paid and revealed the key. */
   readonly settledBy: string;
@@ -44,56 +45,61 @@ export async function fetchResult(
   policy: AppraisalPolicy,
   api: ControlPlaneApi,
 ): Promise<CheckedResult> {
+  const terms = ownTerms(profile, jobId);
   const ciphertext = await api.getBytes(`jobs/${jobId}/result`);
-  const delivered = await verifyBundle({ bundle: await api.getBytes(`jobs/${jobId}/bundle`), policy });
-  accepted(delivered, jobId);
-  const { bundle } = delivered;
-  agree('RESULT_CIPHERTEXT', bundle.delivery.ciphertextDigest, sha256(ciphertext));
-  const terms = decodeTerms(bundle.terms);
+  const verdict = await verifyBundle({ bundle: await api.getBytes(`jobs/${jobId}/bundle`), policy });
+  accepted(verdict, jobId, terms);
+  agree('RESULT_CIPHERTEXT', verdict.bundle.delivery.ciphertextDigest, sha256(ciphertext));
   const chain = openChain(profile);
   try {
-    const committed = await untilCommitted(() => chain.committed(terms));
-    agree('RESULT_COMMITMENT', bundle.run.last, committed.last);
+    const committed = await chain.untilCommitted(terms);
+    agree('RESULT_COMMITMENT', verdict.bundle.run.last, committed.last);
+    // Paying opens the delivery that the chain knows; another one with the same weights would stay closed.
+    agree('RESULT_DELIVERY', verdict.bundle.run.delivery, committed.delivery);
     await chain.escrow.acknowledge(terms);
     await chain.untilSettled(terms);
     const revealed = await chain.revealed(terms);
     if (revealed === null) throw refused('RESULT_KEY', 'the reveal key on chain', 'none');
-    const plaintext = await decrypt(delivered, ciphertext, revealed.key, readSecret(profile.recipientKey));
-    const spec = parseJobSpec(bundle.spec);
-    const manifest = parseManifestText(spec.manifest);
-    const weights = decodeWeights(manifest, plaintext);
-    const digest = weightsDigest(commitWeights(spec.scheme, manifest, weights));
-    agree('RESULT_WEIGHTS', committed.last, digest);
-    return {
-      manifest,
-      weights,
-      stateDigest: toHex(stateDigest(manifest, weights)),
-      weightsDigest: toHex(digest),
-      bundle: await settledBundle(jobId, api),
-      verdict: delivered,
-      settledBy: revealed.transaction,
-    };
+    const opened = await decrypt(verdict, ciphertext, revealed.key, readSecret(profile.recipientKey));
+    return { ...readWeights(verdict, opened, committed.last), verdict, settledBy: revealed.transaction };
   } finally {
     chain.close();
   }
 }
 
-/** The bundle once it names the settling transaction: the control plane follows the chain a moment later. */
-async function settledBundle(jobId: string, api: ControlPlaneApi): Promise<Uint8Array> {
+function readWeights(
+  { bundle }: BundleVerdict,
+  plaintext: Uint8Array,
+  committed: Uint8Array,
+): Pick<CheckedResult, 'manifest' | 'weights' | 'stateDigest' | 'weightsDigest'> {
+  const spec = parseJobSpec(bundle.spec);
+  const manifest = parseManifestText(spec.manifest);
+  const weights = decodeWeights(manifest, plaintext);
+  const digest = weightsDigest(commitWeights(spec.scheme, manifest, weights));
+  agree('RESULT_WEIGHTS', committed, digest);
+  return { manifest, weights, stateDigest: toHex(stateDigest(manifest, weights)), weightsDigest: toHex(digest) };
+}
+
+/**
+ * The bundle of a settled job, verified again: it may say nothing else than the one that was paid for.
+ * @throws Rejection RESULT_*
+ */
+export async function fetchBundle(
+  jobId: string,
+  profile: Profile,
+  policy: AppraisalPolicy,
+  api: ControlPlaneApi,
+): Promise<Uint8Array> {
   await followJob(jobId, api, () => undefined, ['settled']);
-  return api.getBytes(`jobs/${jobId}/bundle`);
+  const bundle = await api.getBytes(`jobs/${jobId}/bundle`);
+  accepted(await verifyBundle({ bundle, policy }), jobId, ownTerms(profile, jobId));
+  return bundle;
 }
 
-async function untilCommitted<T>(read: () => Promise<T | null>): Promise<T> {
-  for (;;) {
-    const found = await read();
-    if (found !== null) return found;
-    await new Promise((resolve) => setTimeout(resolve, 50));
-  }
-}
-
-function accepted(verdict: BundleVerdict, jobId: string): void {
+function accepted(verdict: BundleVerdict, jobId: string, terms: Terms): void {
   if (`0x${verdict.jobId}` !== jobId) throw refused('RESULT_JOB', jobId, verdict.jobId);
+  const escrowId = toHex(jobDigest(terms));
+  if (verdict.escrowId !== escrowId) throw refused('RESULT_ESCROW', escrowId, verdict.escrowId);
   if (verdict.tier === 'affirming' || verdict.tier === 'warning') return;
   const open = verdict.checks.filter(({ status }) => status !== 'met' && status !== 'warned');
   throw refused('RESULT_BUNDLE', 'a bundle that the policy accepts', open.map(({ code }) => code).join(', '));

@@ -35,6 +35,7 @@ import { readBytes, readJson } from '../files.js';
 import type { Profile } from '../profile.js';
 import { readSecret } from '../secrets.js';
 import { shardPath } from '../dataset/files.js';
+import { keepTerms } from './record.js';
 import { readPolicy } from '../policy.js';
 
 export interface SubmitRequest {
@@ -73,6 +74,7 @@ export async function submitJob(request: SubmitRequest, profile: Profile, api: C
     policy: base64(policy.bytes),
     brokerUrl: profile.broker.url,
   });
+  keepTerms(profile, hex(jobIdOf(spec)), terms);
   const fundTransaction = await fund(terms, account, profile);
   return { jobId: hex(jobIdOf(spec)), escrowId: hex(jobDigest(terms)), spec, terms, fundTransaction };
 }
