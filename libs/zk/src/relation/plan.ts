@@ -17,6 +17,8 @@ import { bySize, counted, layoutWords, treeLayout, type TreeLayout } from './tre
  */
 export type Variant = 'joint' | 'separate';
 
+const variants: readonly Variant[] = ['joint', 'separate'];
+
 export interface PlacedBlock extends BlockSpec {
   readonly tree: DataTree;
   /** First cell in the global hypercube, a multiple of the block's size. */
@@ -78,6 +80,7 @@ export function derivePlan(manifest: Manifest, profile: Profile, variant: Varian
  * @throws Rejection STEP_PLAN
  */
 export function derivePlanUnchecked(manifest: Manifest, profile: Profile, variant: Variant): Plan {
+  if (!variants.includes(variant)) refuse('STEP_PLAN', variants.join(' or '), variant, 'step-proof §4.4');
   const shape = shapeOf(manifest);
   const { provable, reasons } = provability(manifest);
   if (!provable)

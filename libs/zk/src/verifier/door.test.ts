@@ -31,5 +31,6 @@ describe('a step of 784-64-10 at 100 bits, through the door', () => {
     expect(() => verifyStepProof(proof, { ...statement, after: statement.before })).toThrow('STEP_');
     expect(() => verifyStepProof(proof, { ...statement, profile: 'chain16' })).toThrow('MERKLE_PATH');
     expect(() => verifyStepProof(proof, { ...statement, variant: 'separate' })).toThrow('STEP_');
+    expect(() => verifyStepProof(proof, { ...statement, variant: 'other' as 'joint' })).toThrow('STEP_PLAN');
   });
 });

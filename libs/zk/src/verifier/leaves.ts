@@ -63,7 +63,7 @@ export function openRows(
     checkPaths(plan, source, tree, hashes[tree], depth, root, code, hash);
   check('W0', roots.W0, 'STEP_MERKLE_W0');
   check('WT', roots.WT, isJoint ? 'STEP_MERKLE_J' : 'STEP_MERKLE_WT');
-  if (roots.S !== undefined) check('S', roots.S, 'STEP_MERKLE_S');
+  if (!isJoint) check('S', roots.S!, 'STEP_MERKLE_S');
   check('D', roots.D, 'STEP_MERKLE_D');
   return opened;
 }

@@ -14,6 +14,7 @@ export interface Commitment {
 }
 
 export interface StepProofStatement {
+  /** As `parseManifest` of libs/step gives it. */
   readonly manifest: Manifest;
   /** Name of a profile in params.ts. */
   readonly profile: string;
