@@ -8,6 +8,7 @@ import { BROKER, BrokerController, CONFIG, NONCES } from './broker.controller.js
 import type { BrokerConfig } from './config.js';
 import { createNonceBook } from './nonces.js';
 import { ProblemFilter } from './problem.filter.js';
+import { ProverController } from './prover.controller.js';
 import { createBroker, type Broker } from './release.js';
 
 @Module({})
@@ -24,7 +25,7 @@ export async function createBrokerApp(config: BrokerConfig): Promise<BrokerApp> 
   const app = await NestFactory.create<NestExpressApplication>(
     {
       module: BrokerModule,
-      controllers: [BrokerController],
+      controllers: [BrokerController, ProverController],
       providers: [
         { provide: BROKER, useValue: broker },
         { provide: NONCES, useValue: nonces },

@@ -19,6 +19,8 @@ const BrokerSettings = z.strictObject({
   resultKey: z.string(),
   /** X25519 keys that a job's result may be encrypted to. */
   recipients: z.array(hex(32)).min(1),
+  /** Accounts without a TEE that may have the keys for jobs whose assurance is zk; they see the data. */
+  provers: z.array(hex(20)).max(1000).default([]),
   settlement: z.strictObject({ chainId: z.int().min(1), contract: hex(20), registry: hex(20) }),
   /** How long an appraisal may be relied on, seconds. */
   validForSeconds: z.int().min(60).max(604_800).default(86_400),
@@ -37,6 +39,8 @@ export interface BrokerConfig {
   readonly signingSecret: Uint8Array;
   readonly resultSecret: Uint8Array;
   readonly recipients: ReadonlySet<string>;
+  /** Accounts of provers without a TEE, hexadecimal without 0x; absent: none. */
+  readonly provers?: ReadonlySet<string>;
   readonly settlement: { readonly chainId: number; readonly contract: Uint8Array; readonly registry: Uint8Array };
   readonly validForSeconds: number;
   readonly journal: string;
@@ -54,6 +58,7 @@ export function loadConfig(path: string): BrokerConfig {
     signingSecret: secretOf(near(settings.signingKey)),
     resultSecret: secretOf(near(settings.resultKey)),
     recipients: new Set(settings.recipients.map((key) => key.slice(2))),
+    provers: new Set(settings.provers.map((account) => account.slice(2))),
     settlement: {
       chainId: settings.settlement.chainId,
       contract: fromHex(settings.settlement.contract),
