@@ -63,7 +63,7 @@ export const specialRows = 6;
 /** @throws Rejection STEP_PLAN when this manifest cannot be proved under this profile with 100 bits */
 export function derivePlan(manifest: Manifest, profile: Profile, variant: Variant): Plan {
   const plan = derivePlanUnchecked(manifest, profile, variant);
-  if (plan.soundness.minBits < soundnessBitsMin) {
+  if (!(plan.soundness.minBits >= soundnessBitsMin)) {
     const weakest = plan.soundness.terms.reduce((a, b) => (b.bits < a.bits ? b : a));
     refuse(
       'STEP_PLAN',
