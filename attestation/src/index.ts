@@ -29,7 +29,7 @@ export {
   type Field,
   type Shaped,
 } from './shape.js';
-export { addressOfPublicKey, recoverAddress } from './statement/address.js';
+export { addressOfPublicKey, recoverAddress, signRecoverable } from './statement/address.js';
 export { bordersRoot, borderPath, bordersMax } from './statement/borders.js';
 export {
   appraisalDigest,

@@ -1,6 +1,7 @@
 /**
  * Checkpoints: the weights and borders so far, readable by any enclave that the key broker gives this job's data key,
- * and by nobody else. Only such an enclave can make one, so a successor trains on from it without another signature.
+ * and by the data owner. A successor trains on from one without another signature: that its segments were computed by an
+ * enclave is shown by their receipts, not by the checkpoint (enclave SPEC, checkpoints).
  */
 import {
   bordersMax,

@@ -58,7 +58,7 @@ export function stopAtGuard(
     type: 'stopped',
     step: violation.step,
     tensor: violation.tensor,
-    got: violation.detail.got,
+    got: 'a value beyond it',
     expected: violation.detail.expected,
     borders,
     run: summaryOf(run),

@@ -92,14 +92,29 @@ export async function assembleJob(held: HeldJob): Promise<ReadyJob> {
   if (!equalBytes(root, held.spec.dataset.root)) {
     throw new Rejection('DATASET_ROOT', {
       expected: toHex(held.spec.dataset.root),
-      got: toHex(root),
+      got: 'records of another root',
       rule: 'fixed-point §9',
       action: 'the data set was sealed wrongly: its owner must seal it again',
     });
   }
   const { jobId, spec, manifest, dataset, dataKey, terms } = held;
+  parts.forEach((part, index) => checkLabels(manifest, index, part));
   const examples = splitRecords(manifest, records);
   return { jobId, escrowId: jobDigest(terms), spec, manifest, dataset, dataKey, examples };
+}
+
+/** Only of records that the spec's root commits to. Texts leave the guest: no value and no place in a shard is in them. */
+function checkLabels({ dims }: Manifest, index: number, records: Uint8Array): void {
+  const [features, classes] = [dims[0]!, dims.at(-1)!];
+  for (let at = features; at < records.length; at += features + 1) {
+    if (records[at]! < classes) continue;
+    throw new Rejection('LABEL_RANGE', {
+      expected: `labels below ${classes} in shard ${index}`,
+      got: 'a label out of range',
+      rule: 'enclave SPEC, shards',
+      action: 'the data set was sealed wrongly: its owner must seal it again',
+    });
+  }
 }
 
 /** The program digest of statements is over the canonical bytes: a spec with others could never be shown to be met. */

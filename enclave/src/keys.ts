@@ -2,7 +2,7 @@
 import * as ed25519 from '@noble/ed25519';
 import { secp256k1 } from '@noble/curves/secp256k1.js';
 import { x25519 } from '@noble/curves/ed25519.js';
-import { addressOfPublicKey, type KeyBinding } from '#attestation';
+import { addressOfPublicKey, signRecoverable, type KeyBinding } from '#attestation';
 
 export interface SessionKeys {
   readonly binding: KeyBinding;
@@ -33,16 +33,7 @@ export async function createSessionKeys(context: SessionContext): Promise<Sessio
       transportKey: transport.publicKey,
     },
     signReceipt: (message) => ed25519.signAsync(message, receiptSecret),
-    signSettlement: (digest) =>
-      recoverable(secp256k1.sign(digest, settlementSecret, { prehash: false, format: 'recovered' })),
+    signSettlement: (digest) => signRecoverable(digest, settlementSecret),
     transportSecret: transport.secretKey,
   };
-}
-
-/** noble's order is recovery ‖ r ‖ s; the EVM wants r ‖ s ‖ v. */
-function recoverable(signature: Uint8Array): Uint8Array {
-  const out = new Uint8Array(65);
-  out.set(signature.subarray(1), 0);
-  out[64] = 27 + signature[0]!;
-  return out;
 }

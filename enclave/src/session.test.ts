@@ -8,6 +8,7 @@ import {
   teeSelector,
   toHex,
   verifyReceipt,
+  type Rejection,
 } from '#attestation';
 import type { EventOf } from './channel/messages.js';
 import { checkpointKey, openCheckpoint, sealCheckpoint, type Checkpoint } from './checkpoint.js';
@@ -27,6 +28,7 @@ import {
   tinyManifest,
   tinySession,
   type Keyed,
+  type TinyDataset,
   type TinyJob,
 } from '#test/tiny-job';
 
@@ -132,7 +134,11 @@ describe('a job that leaves its range', () => {
   it('stops with step and tensor, sealed with outcome 1 over the segments that were whole', async () => {
     const diverging = await tinyJob({ manifest: tinyManifest({ e: 0, steps: 4000 }), segmentSteps: 1000 });
     const { end, parsed } = await trained(diverging);
-    expect(end).toMatchObject({ type: 'stopped', tensor: expect.stringMatching(/^[YGWb]\d$/) as string });
+    expect(end).toMatchObject({
+      type: 'stopped',
+      got: 'a value beyond it',
+      tensor: expect.stringMatching(/^[YGWb]\d$/) as string,
+    });
     const { run, seal, borders } = end as EventOf<'stopped'>;
     expect(run).toMatchObject({ outcome: 1, upTo: borders.length - 1 });
     const domain = domainSeparator({ chainId, verifyingContract: contract });
@@ -234,11 +240,23 @@ describe('order', () => {
   }
 });
 
-describe('a data set that is not what its root says', () => {
-  it('is refused before anything is trained', async () => {
-    const wrong = await tinyDataset(job.manifest, { lastLabel: 2 });
-    const { session } = await keyed(await tinyJob({ dataset: wrong }));
-    await expect(session.request('train', train)).rejects.toMatchObject({ code: 'DATASET_ROOT' });
+describe('a data set', () => {
+  const refusal = async (dataset: TinyDataset): Promise<Rejection> => {
+    const { session } = await keyed(await tinyJob({ dataset }));
+    const error = await session.request('train', train).catch((thrown: unknown) => thrown);
     expect(session.events).toEqual([]);
+    return error as Rejection;
+  };
+
+  it('that is not what its root says is refused before anything is trained', async () => {
+    const error = await refusal(await tinyDataset(job.manifest, { lastLabel: 201, root: 'before' }));
+    expect(error).toMatchObject({ code: 'DATASET_ROOT', detail: { got: 'records of another root' } });
+  });
+
+  it('with a label that is no class is refused by its shard, and no value of it is told', async () => {
+    const error = await refusal(await tinyDataset(job.manifest, { lastLabel: 201 }));
+    expect(error).toMatchObject({ code: 'LABEL_RANGE' });
+    expect(error.detail.expected).toBe('labels below 3 in shard 1');
+    expect(JSON.stringify(error.toJSON())).not.toContain('201');
   });
 });

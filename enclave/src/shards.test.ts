@@ -60,10 +60,4 @@ describe('shards', () => {
     const forged = { ...data, manifest: { ...data.manifest, ...change } };
     await expect(open(0, data.shards[0]!, forged)).rejects.toMatchObject({ code: 'SHARD_AUTHENTICATION' });
   });
-
-  it('refuse a label that is no class', async () => {
-    const wrong = await tinyDataset(tinyManifest(), { lastLabel: 3 });
-    await expect(open(0, wrong.shards[0]!, wrong)).resolves.toBeInstanceOf(Uint8Array);
-    await expect(open(1, wrong.shards[1]!, wrong)).rejects.toMatchObject({ code: 'LABEL_RANGE' });
-  });
 });

@@ -4,8 +4,8 @@ import { open } from './aead.js';
 
 /**
  * @param ciphertext  as stored, 16-byte tag at the end
- * @returns records of `features` bytes and one label byte each
- * @throws Rejection SHARD_INDEX, SHARD_LENGTH, SHARD_DIGEST, SHARD_AUTHENTICATION, LABEL_RANGE
+ * @returns records of features and one label byte each; their content is judged when all of them are there (job.ts)
+ * @throws Rejection SHARD_INDEX, SHARD_LENGTH, SHARD_DIGEST, SHARD_AUTHENTICATION
  */
 export async function openShard(
   dataset: DatasetManifest,
@@ -26,18 +26,7 @@ export async function openShard(
   }
   const associatedData = shardAssociatedData(dataset, index);
   const what = `shard ${index} of data set ${toHex(dataset.id)}`;
-  const records = await open('SHARD_AUTHENTICATION', what, key, shard.nonce, ciphertext, associatedData);
-  checkLabels(dataset, index, records);
-  return records;
-}
-
-function checkLabels(dataset: DatasetManifest, index: number, records: Uint8Array): void {
-  const size = dataset.features + 1;
-  for (let at = dataset.features; at < records.length; at += size) {
-    if (records[at]! >= dataset.classes) {
-      throw refused('LABEL_RANGE', `labels below ${dataset.classes} in shard ${index}`, `${records[at]}`);
-    }
-  }
+  return open('SHARD_AUTHENTICATION', what, key, shard.nonce, ciphertext, associatedData);
 }
 
 function refused(code: string, expected: string, got: string): Rejection {

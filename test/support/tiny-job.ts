@@ -79,12 +79,15 @@ export interface TinyDataset {
 export interface TinyDatasetOptions {
   /** Label of the first record of the last shard; classes are 0..2. */
   readonly lastLabel?: number;
+  /** Whether the root commits to the records as they are, or as they were before `lastLabel`. */
+  readonly root?: 'after' | 'before';
   /** Distinguishes data sets. */
   readonly salt?: number;
 }
 
 /** 32 records in two shards. */
-export async function tinyDataset(m: Manifest, { lastLabel, salt = 1 }: TinyDatasetOptions = {}): Promise<TinyDataset> {
+export async function tinyDataset(m: Manifest, options: TinyDatasetOptions = {}): Promise<TinyDataset> {
+  const { lastLabel, root: rooted = 'after', salt = 1 } = options;
   const [count, features, classes] = [32, m.dims[0]!, m.dims.at(-1)!];
   const records = Uint8Array.from({ length: count * (features + 1) }, (_, at) =>
     at % (features + 1) === features
@@ -92,8 +95,9 @@ export async function tinyDataset(m: Manifest, { lastLabel, salt = 1 }: TinyData
       : ((at * 73 + salt * 29) ^ (at >> 2)) & 255,
   );
   const half = records.length / 2;
-  const { root } = await commitDataset('state-keccak', m, records);
+  const before = await commitDataset('state-keccak', m, records);
   if (lastLabel !== undefined) records[half + features] = lastLabel;
+  const { root } = rooted === 'before' ? before : await commitDataset('state-keccak', m, records);
   const id = keccak(Uint8Array.of(salt));
   const key = keccak(Uint8Array.of(salt, 1));
   const aes = await webcrypto.subtle.importKey('raw', key as Uint8Array<ArrayBuffer>, 'AES-GCM', false, ['encrypt']);

@@ -31,3 +31,12 @@ export function recoverAddress(digest: Uint8Array, signature: Uint8Array): Uint8
     });
   }
 }
+
+/** @returns r ‖ s ‖ v over a 32-byte digest, 65 bytes in the form that `recoverAddress` takes */
+export function signRecoverable(digest: Uint8Array, secret: Uint8Array): Uint8Array {
+  const signature = secp256k1.sign(digest, secret, { prehash: false, format: 'recovered' });
+  const out = new Uint8Array(65);
+  out.set(signature.subarray(1));
+  out[64] = 27 + signature[0]!;
+  return out;
+}

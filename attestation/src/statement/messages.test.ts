@@ -1,7 +1,7 @@
 import { secp256k1 } from '@noble/curves/secp256k1.js';
 import { describe, expect, it } from 'vitest';
 import { utf8 } from '../bytes.js';
-import { addressOfPublicKey, recoverAddress } from './address.js';
+import { addressOfPublicKey, recoverAddress, signRecoverable } from './address.js';
 import {
   datasetManifestJson,
   parseDatasetManifest,
@@ -142,8 +142,7 @@ describe('data set manifest', () => {
 describe('recovered account', () => {
   const secret = word(7);
   const digest = word(8);
-  const recovered = secp256k1.sign(digest, secret, { prehash: false, format: 'recovered' });
-  const signature = new Uint8Array([...recovered.subarray(1), 27 + recovered[0]!]);
+  const signature = signRecoverable(digest, secret);
 
   it('is the signer’s', () => {
     const account = addressOfPublicKey(secp256k1.getPublicKey(secret, false));
