@@ -145,6 +145,7 @@ describe('submissions', () => {
       ['422 JOB_TERMS_SPEC', specOf({ terms: { specDigest: new Uint8Array(32) } })],
       ['422 JOB_TERMS_POLICY', specOf({ terms: { policy: new Uint8Array(32) } })],
       ['422 JOB_TERMS_SEGMENTS', specOf({ terms: { segments: 4 } })],
+      ['422 JOB_ASSURANCE', specOf({ spec: { assurance: 'zk', scheme: 'fxt-zk/1' } })],
       ['422 JOB_SETTLEMENT_CONTRACT', specOf({ spec: { settlement: { chainId: 1, contract: new Uint8Array(20) } } })],
       ['422 JOB_DEADLINE_PAST', specOf({ terms: { acceptBy: at - 1 } })],
       ['422 JOB_DATASET_UNKNOWN', makeJob(at).body],
@@ -248,7 +249,7 @@ describe('requests', () => {
     expect(await problem(test.as('client').get('/v1/jobs/0xzz'))).toBe('400 REQUEST_MALFORMED');
     expect(await problem(test.as('client').get('/v1/jobs/%ff'))).toBe('400 REQUEST_MALFORMED');
     const deep = { manifest: { a: JSON.parse('['.repeat(20) + ']'.repeat(20)) as unknown } };
-    expect(await problem(test.as('client').post('/v1/datasets', deep))).toBe('422 MESSAGE_SHAPE');
+    expect(await problem(test.as('client').post('/v1/datasets', deep))).toBe('422 DATASET_MANIFEST');
   });
 
   it('never leave a secret in the log', async () => {

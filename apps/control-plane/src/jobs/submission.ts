@@ -37,6 +37,11 @@ export function checkSubmission(
   const spec = parseJobSpec(submission.spec);
   const jobId = hex(jobIdOf(spec));
   const manifest = parseManifestText(spec.manifest);
+  demandEqual(
+    'JOB_ASSURANCE',
+    'assurance tee, scheme state-keccak',
+    `assurance ${spec.assurance}, scheme ${spec.scheme}`,
+  );
   demand(
     'JOB_MANIFEST_CANONICAL',
     equalBytes(canonicalManifest(manifest), spec.manifest),
