@@ -137,7 +137,7 @@ contract Settlement is Opening, Duties {
     function claimPrefix(Terms calldata terms, uint256 segments) external {
         (bytes32 id, Job storage j) = _committed(terms);
         address provider = _onlyProvider(terms, j);
-        if (terms.mode & MODE_FULL == 0) revert TERMS_MODE(terms.mode);
+        if (terms.mode & MODE_FULL == 0 || j.outcome != OUTCOME_COMPLETE) revert TERMS_MODE(terms.mode);
         for (uint256 word = 0; word << 8 < segments; ++word) {
             uint256 left = segments - (word << 8);
             uint256 mask = left >= 256 ? type(uint256).max : (1 << left) - 1;

@@ -30,6 +30,9 @@ import {
     VERIFIER_LIVE
 } from "./Errors.sol";
 
+// 2^24 seconds, about 194 days.
+uint32 constant WINDOW_MAX = 2 ** 24 - 1;
+
 /// What `open` and `void` refuse: settlement §5, §6. A contract of its own because Settlement has no room for it.
 contract TermsRules {
     function check(Terms calldata terms, IVerifierRouter router) external view {
@@ -70,6 +73,9 @@ contract TermsRules {
                 || (mode & MODE_SAMPLE != 0 && w.draw == 0) || (duties && (w.prove == 0 || w.provePer == 0))
                 || (mode & MODE_REVEAL != 0 && w.reveal == 0)
         ) revert TERMS_WINDOW();
+        // Sums of as many windows as a job has duties stay far below the 40 bits of a time.
+        uint32 longest = w.start | w.compute | w.draw | w.challenge | w.prove | w.provePer | w.hold | w.reveal | w.ack;
+        if (longest > WINDOW_MAX) revert TERMS_WINDOW();
     }
 
     function _checkSelectors(Terms calldata terms, uint8 mode, IVerifierRouter router) private view {

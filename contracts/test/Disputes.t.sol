@@ -409,6 +409,14 @@ contract DisputesTest is Fixture {
         equal(credit(client, t), t.price - paid + t.stake / 2);
     }
 
+    function test_windows_are_bounded() public {
+        Terms memory t = baseTerms(MODE_SAMPLE);
+        t.windows.provePer = type(uint32).max;
+        fails(TERMS_WINDOW.selector);
+        vm.prank(client);
+        settlement.open(t);
+    }
+
     function test_hold_gives_time_to_void_what_an_unsound_verifier_proved() public {
         Terms memory t = baseTerms(MODE_FULL);
         t.windows.hold = 1000;
