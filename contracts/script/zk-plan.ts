@@ -4,10 +4,8 @@ import type { Plan } from '#libs/zk/verifier';
 
 const trees = ['S', 'D', 'W0', 'WT'] as const;
 const headers = { S: 0x5301, D: 0x4401, W0: 0x5701, WT: 0x5701 };
-const lookupKinds =
-  'act l h G lp hp exp yr lL hL Rp pr iota r sr lW hW lb hb TR TA TE'.split(' ');
-const blockKinds =
-  'A M l h G hp d hL eps sel GL w mu iota hW hb mR mA mE pad W b z X Y'.split(' ');
+const lookupKinds = 'act l h G lp hp exp yr lL hL Rp pr iota r sr lW hW lb hb TR TA TE'.split(' ');
+const blockKinds = 'A M l h G hp d hL eps sel GL w mu iota hW hb mR mA mE pad W b z X Y'.split(' ');
 
 /** keccak256(profile name) ‖ big-endian 32-bit words; planDigest = keccak256(keccak256("fxt-zk/plan/1") ‖ these). */
 export function encodePlan(plan: Plan): Uint8Array {

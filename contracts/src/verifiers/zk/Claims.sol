@@ -67,11 +67,15 @@ library Claims {
     }
 
     function rowVars(Plan memory p) internal pure returns (uint256) {
-        return p.stepVars + p.batchVars;
+        unchecked {
+            return p.stepVars + p.batchVars;
+        }
     }
 
     function tail(Flow memory f, Plan memory p, uint256 vars) internal pure returns (uint256) {
-        return f.point + 32 * (p.vars - vars);
+        unchecked {
+            return f.point + 32 * (p.vars - vars);
+        }
     }
 
     /// The weight of a block in the hypercube at the point.
@@ -80,11 +84,13 @@ library Claims {
         pure
         returns (uint256 s)
     {
-        uint256 key = layer * 32 + kind;
-        s = Ext.get(f.selectors, key);
-        if (s != 0) return s;
-        s = Ext.eqIndex(f.point, p.vars - vars, (Ext.get(p.offsets, key) - 1) >> vars);
-        Ext.put(f.selectors, key, s);
+        unchecked {
+            uint256 key = layer * 32 + kind;
+            s = Ext.get(f.selectors, key);
+            if (s != 0) return s;
+            s = Ext.eqIndex(f.point, p.vars - vars, (Ext.get(p.offsets, key) - 1) >> vars);
+            Ext.put(f.selectors, key, s);
+        }
     }
 
     /// A weight times the weight of its block.
@@ -107,36 +113,48 @@ library Claims {
         pure
         returns (uint256)
     {
-        return Ext.eq(list + 32 * (length - vars), f.tail(p, vars), vars);
+        unchecked {
+            return Ext.eq(list + 32 * (length - vars), f.tail(p, vars), vars);
+        }
     }
 
     /// The indicator of an aligned class piece: the fixed class bits of [c, t, b] blocks of `vars` variables.
     function piece(Flow memory f, Plan memory p, uint256 k, uint256 vars) internal pure returns (uint256) {
-        uint256 bits = ZkPlan.word(p.piecesAt, 2 * k + 1);
-        uint256 fixedBits = width(p, p.layers) - bits;
-        return Ext.eqIndex(f.tail(p, vars), fixedBits, ZkPlan.word(p.piecesAt, 2 * k) >> bits);
+        unchecked {
+            uint256 bits = ZkPlan.word(p.piecesAt, 2 * k + 1);
+            uint256 fixedBits = width(p, p.layers) - bits;
+            return Ext.eqIndex(f.tail(p, vars), fixedBits, ZkPlan.word(p.piecesAt, 2 * k) >> bits);
+        }
     }
 
     /// Σ over the real classes.
     function realClasses(Flow memory f, Plan memory p, uint256 vars) internal pure returns (uint256 sum) {
-        for (uint256 k; k < p.pieces; ++k) sum = Ext.add(sum, f.piece(p, k, vars));
+        unchecked {
+            for (uint256 k; k < p.pieces; ++k) sum = Ext.add(sum, f.piece(p, k, vars));
+        }
     }
 
     function scale(Plan memory p, uint256 layer, uint256 i) internal pure returns (uint256) {
-        return ZkPlan.word(p.scalesAt, 5 * (layer - 1) + i);
+        unchecked {
+            return ZkPlan.word(p.scalesAt, 5 * (layer - 1) + i);
+        }
     }
 
     // ── messages ────────────────────────────────────────────────────────────────────────────────────────────────
 
     function next(Flow memory f) internal pure returns (uint256 value) {
-        value = Ext.get(f.challenges, 0);
-        f.challenges += 32;
+        unchecked {
+            value = Ext.get(f.challenges, 0);
+            f.challenges += 32;
+        }
     }
 
     /// A message without pad.
     function clear(Flow memory f) internal pure returns (uint256 value) {
-        value = Transcript.element(f.messages);
-        f.messages += 16;
+        unchecked {
+            value = Transcript.element(f.messages);
+            f.messages += 16;
+        }
     }
 
     function eta(Flow memory f, uint256 k) internal pure returns (uint256) {
@@ -145,7 +163,9 @@ library Claims {
 
     /// The weight of the next constraint.
     function require_(Flow memory f) internal pure returns (uint256) {
-        return Ext.get(f.etas, f.k++);
+        unchecked {
+            return Ext.get(f.etas, f.k++);
+        }
     }
 
     function addConstant(Flow memory f, uint256 value) internal pure {
@@ -158,52 +178,60 @@ library Claims {
 
     /// The next general message, of a given weight.
     function masked(Flow memory f, uint256 weight) internal pure {
-        f.addConstant(Ext.mul(weight, f.clear()));
-        Ext.put(f.pads, f.pad++, Ext.neg(weight));
+        unchecked {
+            f.addConstant(Ext.mul(weight, f.clear()));
+            Ext.put(f.pads, f.pad++, Ext.neg(weight));
+        }
     }
 
     /// The rounds of a sumcheck whose final claim has this weight; its first claim then has it too.
     /// @return point of the final claim
     function sumcheck(Flow memory f, uint256 pos, uint256 count, uint256 weight) internal pure returns (uint256 point) {
-        point = f.challenges;
-        uint256 sum;
-        for (uint256 k; k < count; ++k) {
-            uint256 rho = Ext.get(point, k);
-            uint256 r = pos == 0 ? Ext.HALF : Ext.get(pos, k);
-            uint256 ofD = Ext.sub(rho, r);
-            uint256 ofE = Ext.sub(Ext.mul(rho, rho), rho);
-            sum = Ext.add(sum, Ext.add(Ext.mul(ofD, f.clear()), Ext.mul(ofE, f.clear())));
-            Ext.put(f.pads, f.pad, Ext.neg(Ext.mul(weight, ofD)));
-            Ext.put(f.pads, f.pad + 1, Ext.neg(Ext.mul(weight, ofE)));
-            f.pad += 2;
+        unchecked {
+            point = f.challenges;
+            uint256 sum;
+            for (uint256 k; k < count; ++k) {
+                uint256 rho = Ext.get(point, k);
+                uint256 r = pos == 0 ? Ext.HALF : Ext.get(pos, k);
+                uint256 ofD = Ext.sub(rho, r);
+                uint256 ofE = Ext.sub(Ext.mul(rho, rho), rho);
+                sum = Ext.add(sum, Ext.add(Ext.mul(ofD, f.clear()), Ext.mul(ofE, f.clear())));
+                Ext.put(f.pads, f.pad, Ext.neg(Ext.mul(weight, ofD)));
+                Ext.put(f.pads, f.pad + 1, Ext.neg(Ext.mul(weight, ofE)));
+                f.pad += 2;
+            }
+            f.addConstant(Ext.mul(weight, sum));
+            f.challenges += 32 * count;
         }
-        f.addConstant(Ext.mul(weight, sum));
-        f.challenges += 32 * count;
     }
 
     /// The next product of hidden values; its weights may grow until `closeSlots`.
     function multiply(Flow memory f, uint256 x, uint256 y, uint256 xy) internal pure returns (uint256 slot) {
-        slot = f.slot++;
-        uint256 pos = f.slots + 128 * slot;
-        Ext.put(pos, 0, f.messages);
-        Ext.put(pos, 1, x);
-        Ext.put(pos, 2, y);
-        Ext.put(pos, 3, xy);
-        f.messages += 32;
+        unchecked {
+            slot = f.slot++;
+            uint256 pos = f.slots + 128 * slot;
+            Ext.put(pos, 0, f.messages);
+            Ext.put(pos, 1, x);
+            Ext.put(pos, 2, y);
+            Ext.put(pos, 3, xy);
+            f.messages += 32;
+        }
     }
 
     function closeSlots(Flow memory f, Plan memory p) internal pure {
-        uint256 K = 1 << p.slotVars;
-        for (uint256 i; i < f.slot; ++i) {
-            uint256 pos = f.slots + 128 * i;
-            uint256 x = Transcript.element(Ext.get(pos, 0));
-            uint256 y = Transcript.element(Ext.get(pos, 0) + 16);
-            (uint256 wx, uint256 wy, uint256 w) = (Ext.get(pos, 1), Ext.get(pos, 2), Ext.get(pos, 3));
-            uint256 wOfY = Ext.mul(w, y);
-            f.addConstant(Ext.add(Ext.mul(Ext.add(wOfY, wx), x), Ext.mul(wy, y)));
-            addTo(f.pads, i, Ext.neg(Ext.add(wOfY, wx)));
-            addTo(f.pads, K + i, Ext.neg(Ext.add(Ext.mul(w, x), wy)));
-            addTo(f.pads, 2 * K + i, w);
+        unchecked {
+            uint256 K = 1 << p.slotVars;
+            for (uint256 i; i < f.slot; ++i) {
+                uint256 pos = f.slots + 128 * i;
+                uint256 x = Transcript.element(Ext.get(pos, 0));
+                uint256 y = Transcript.element(Ext.get(pos, 0) + 16);
+                (uint256 wx, uint256 wy, uint256 w) = (Ext.get(pos, 1), Ext.get(pos, 2), Ext.get(pos, 3));
+                uint256 wOfY = Ext.mul(w, y);
+                f.addConstant(Ext.add(Ext.mul(Ext.add(wOfY, wx), x), Ext.mul(wy, y)));
+                addTo(f.pads, i, Ext.neg(Ext.add(wOfY, wx)));
+                addTo(f.pads, K + i, Ext.neg(Ext.add(Ext.mul(w, x), wy)));
+                addTo(f.pads, 2 * K + i, w);
+            }
         }
     }
 }

@@ -64,7 +64,9 @@ library Ext {
     }
 
     function inversePow2(uint256 k) internal pure returns (uint256) {
-        return (1 << (192 - k)) % P;
+        unchecked {
+            return (1 << (192 - k)) % P;
+        }
     }
 
     /// Two 128-bit halves of a digest, each reduced (§5).
@@ -98,35 +100,51 @@ library Ext {
 
     /// Π (1 − a_k − b_k + 2·a_k·b_k).
     function eq(uint256 a, uint256 b, uint256 n) internal pure returns (uint256 result) {
-        result = ONE;
-        for (uint256 k; k < n; ++k) {
-            (uint256 x, uint256 y) = (get(a, k), get(b, k));
-            uint256 xy = mul(x, y);
-            result = mul(result, add(sub(sub(ONE, x), y), add(xy, xy)));
+        unchecked {
+            result = ONE;
+            for (uint256 k; k < n; ++k) {
+                (uint256 x, uint256 y) = (get(a, k), get(b, k));
+                uint256 factor;
+                assembly ("memory-safe") {
+                    let l := mul(x, and(y, LOW))
+                    let h := mul(x, shr(128, y))
+                    // 1 + 2p − x − y, both halves positive.
+                    let rest := sub(sub(add(1, shl(1, PP)), x), y)
+                    factor := or(
+                        mod(add(and(rest, LOW), shl(1, add(and(l, LOW), mul(7, shr(128, h))))), P),
+                        shl(128, mod(add(shr(128, rest), shl(1, add(shr(128, l), and(h, LOW)))), P))
+                    )
+                }
+                result = mul(result, factor);
+            }
         }
     }
 
     /// eq(point, bits of index).
     function eqIndex(uint256 point, uint256 n, uint256 index) internal pure returns (uint256 result) {
-        result = ONE;
-        for (uint256 k; k < n; ++k) {
-            uint256 x = get(point, k);
-            result = mul(result, (index >> (n - 1 - k)) & 1 == 1 ? x : sub(ONE, x));
+        unchecked {
+            result = ONE;
+            for (uint256 k; k < n; ++k) {
+                uint256 x = get(point, k);
+                result = mul(result, (index >> (n - 1 - k)) & 1 == 1 ? x : sub(ONE, x));
+            }
         }
     }
 
     /// eq(point, ·) on all corners in index order.
     function eqTable(uint256 point, uint256 n) internal pure returns (uint256 table) {
-        table = allocate(1 << n);
-        put(table, 0, ONE);
-        for (uint256 k; k < n; ++k) {
-            uint256 x = get(point, k);
-            for (uint256 i = 1 << k; i > 0;) {
-                --i;
-                uint256 own = get(table, i);
-                uint256 high = mul(own, x);
-                put(table, 2 * i, sub(own, high));
-                put(table, 2 * i + 1, high);
+        unchecked {
+            table = allocate(1 << n);
+            put(table, 0, ONE);
+            for (uint256 k; k < n; ++k) {
+                uint256 x = get(point, k);
+                for (uint256 i = 1 << k; i > 0;) {
+                    --i;
+                    uint256 own = get(table, i);
+                    uint256 high = mul(own, x);
+                    put(table, 2 * i, sub(own, high));
+                    put(table, 2 * i + 1, high);
+                }
             }
         }
     }
@@ -150,46 +168,52 @@ library Ext {
 
     /// The multilinear extension of 2^n values at a point; overwrites the values.
     function evaluate(uint256 values, uint256 point, uint256 n) internal pure returns (uint256) {
-        for (uint256 k; k < n; ++k) {
-            uint256 x = get(point, k);
-            assembly ("memory-safe") {
-                let x0 := and(x, LOW)
-                let x1 := shr(128, x)
-                let size := shl(5, shl(sub(sub(n, k), 1), 1))
-                for { let i := 0 } lt(i, size) { i := add(i, 32) } {
-                    let place := add(values, i)
-                    let a := mload(place)
-                    let d := sub(add(mload(add(place, size)), PP), a)
-                    d := or(mod(and(d, LOW), P), shl(128, mod(shr(128, d), P)))
-                    let l := mul(d, x0)
-                    let h := mul(d, x1)
-                    mstore(
-                        place,
-                        or(
-                            mod(add(and(a, LOW), add(and(l, LOW), mul(7, shr(128, h)))), P),
-                            shl(128, mod(add(shr(128, a), add(shr(128, l), and(h, LOW))), P))
+        unchecked {
+            for (uint256 k; k < n; ++k) {
+                uint256 x = get(point, k);
+                assembly ("memory-safe") {
+                    let x0 := and(x, LOW)
+                    let x1 := shr(128, x)
+                    let size := shl(5, shl(sub(sub(n, k), 1), 1))
+                    for { let i := 0 } lt(i, size) { i := add(i, 32) } {
+                        let place := add(values, i)
+                        let a := mload(place)
+                        let d := sub(add(mload(add(place, size)), PP), a)
+                        d := or(mod(and(d, LOW), P), shl(128, mod(shr(128, d), P)))
+                        let l := mul(d, x0)
+                        let h := mul(d, x1)
+                        mstore(
+                            place,
+                            or(
+                                mod(add(and(a, LOW), add(and(l, LOW), mul(7, shr(128, h)))), P),
+                                shl(128, mod(add(shr(128, a), add(shr(128, l), and(h, LOW))), P))
+                            )
                         )
-                    )
+                    }
                 }
             }
+            return get(values, 0);
         }
-        return get(values, 0);
     }
 
     /// The MLE of i ↦ y^i at a point: Π_k (1 + ρ_k·(y^{2^{n−1−k}} − 1)).
     function powerWeight(uint256 y, uint256 point, uint256 n) internal pure returns (uint256 result) {
-        result = ONE;
-        for (uint256 k = n; k > 0;) {
-            --k;
-            result = mul(result, add(ONE, mul(get(point, k), sub(y, ONE))));
-            y = mul(y, y);
+        unchecked {
+            result = ONE;
+            for (uint256 k = n; k > 0;) {
+                --k;
+                result = mul(result, add(ONE, mul(get(point, k), sub(y, ONE))));
+                y = mul(y, y);
+            }
         }
     }
 
     /// Σ_k z_k·2^(n−1−k): the MLE of the index.
     function indexAt(uint256 point, uint256 n) internal pure returns (uint256 value) {
-        for (uint256 k; k < n; ++k) {
-            value = add(add(value, value), get(point, k));
+        unchecked {
+            for (uint256 k; k < n; ++k) {
+                value = add(add(value, value), get(point, k));
+            }
         }
     }
 }

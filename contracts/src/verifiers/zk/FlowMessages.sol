@@ -13,53 +13,62 @@ library FlowMessages {
     uint256 private constant MASKED_ROUND = 0x05;
 
     /// @return list z_S α β · per GKR layer λ μ ρ… (no μ at the leaves) · γ ρ… · γ γ_class ρ… · γ ρ… · τ… · ρ…
-    function read(Reader memory r, Plan memory p) internal pure returns (uint256 list, uint256 eta) {
-        uint256 layers = p.lookupVars;
-        list = Ext.allocate(
-            8 + layers * (layers + 3) / 2 + productVars(p) + matmulVars(p) + p.stepVars + p.batchVars + 2 * p.slotVars
-        );
-        uint256 next = list;
-        next = _draw(r, next, 0x01);
-        r.receive_();
-        next = _draw(r, next, 0x02);
-        next = _draw(r, next, 0x03);
-        r.receive_();
-        for (uint256 j; j + 1 < layers; ++j) {
-            uint256 lambda = next;
-            _draw(r, lambda, 0x04);
-            next = _rounds(r, lambda + 64, j);
-            _skip(r, 4);
-            _draw(r, lambda + 32, 0x06);
+    function read(Reader memory r, Plan memory p) internal pure returns (uint256[] memory list, uint256 eta) {
+        unchecked {
+            uint256 layers = p.lookupVars;
+            uint256 size =
+                8 + layers * (layers + 3) / 2 + productVars(p) + matmulVars(p) + p.stepVars + p.batchVars + 2 * p.slotVars;
+            list = new uint256[](size);
+            uint256 next;
+            assembly ("memory-safe") {
+                next := add(list, 32)
+            }
+            next = _draw(r, next, 0x01);
+            r.receive_();
+            next = _draw(r, next, 0x02);
+            next = _draw(r, next, 0x03);
+            r.receive_();
+            for (uint256 j; j + 1 < layers; ++j) {
+                uint256 lambda = next;
+                _draw(r, lambda, 0x04);
+                next = _rounds(r, lambda + 64, j);
+                _skip(r, 4);
+                _draw(r, lambda + 32, 0x06);
+            }
+            next = _draw(r, next, 0x04);
+            next = _rounds(r, next, layers - 1);
+            _skip(r, 2 * (p.layers - 1) + 2 * p.pieces + 1);
+            _skip(r, p.plainLow ? 2 : 4);
+            next = _draw(r, next, 0x07);
+            next = _rounds(r, next, productVars(p));
+            _skip(r, 2 * (p.layers + 2 * p.pieces));
+            next = _draw(r, next, 0x08);
+            next = _draw(r, next, 0x09);
+            next = _rounds(r, next, matmulVars(p));
+            _skip(r, 2 * (2 * p.layers - 1));
+            next = _draw(r, next, 0x0a);
+            next = _rounds(r, next, p.stepVars + p.batchVars);
+            _skip(r, 2 * (p.stepVars == 0 ? p.layers : 3 * p.layers - 1));
+            for (uint256 k; k < p.slotVars; ++k) next = _draw(r, next, 0x0b);
+            next = _rounds(r, next, p.slotVars);
+            _skip(r, 2);
+            eta = r.challenge(0x0c);
         }
-        next = _draw(r, next, 0x04);
-        next = _rounds(r, next, layers - 1);
-        _skip(r, 2 * (p.layers - 1) + 2 * p.pieces + 1);
-        _skip(r, p.plainLow ? 2 : 4);
-        next = _draw(r, next, 0x07);
-        next = _rounds(r, next, productVars(p));
-        _skip(r, 2 * (p.layers + 2 * p.pieces));
-        next = _draw(r, next, 0x08);
-        next = _draw(r, next, 0x09);
-        next = _rounds(r, next, matmulVars(p));
-        _skip(r, 2 * (2 * p.layers - 1));
-        next = _draw(r, next, 0x0a);
-        next = _rounds(r, next, p.stepVars + p.batchVars);
-        _skip(r, 2 * (p.stepVars == 0 ? p.layers : 3 * p.layers - 1));
-        for (uint256 k; k < p.slotVars; ++k) next = _draw(r, next, 0x0b);
-        next = _rounds(r, next, p.slotVars);
-        _skip(r, 2);
-        eta = r.challenge(0x0c);
     }
 
     function productVars(Plan memory p) internal pure returns (uint256 most) {
-        for (uint256 l = 1; l < p.layers; ++l) most = _max(most, Ext.get(p.widthVars, l));
-        for (uint256 k; k < p.pieces; ++k) most = _max(most, ZkPlan.word(p.piecesAt, 2 * k + 1));
-        most += p.stepVars + p.batchVars;
+        unchecked {
+            for (uint256 l = 1; l < p.layers; ++l) most = _max(most, Ext.get(p.widthVars, l));
+            for (uint256 k; k < p.pieces; ++k) most = _max(most, ZkPlan.word(p.piecesAt, 2 * k + 1));
+            most += p.stepVars + p.batchVars;
+        }
     }
 
     function matmulVars(Plan memory p) internal pure returns (uint256 most) {
-        for (uint256 l; l < p.layers; ++l) most = _max(most, Ext.get(p.widthVars, l));
-        most = _max(most, Ext.get(p.widthVars, p.layers)) + p.stepVars;
+        unchecked {
+            for (uint256 l; l < p.layers; ++l) most = _max(most, Ext.get(p.widthVars, l));
+            most = _max(most, Ext.get(p.widthVars, p.layers)) + p.stepVars;
+        }
     }
 
     function _max(uint256 a, uint256 b) private pure returns (uint256) {
@@ -67,20 +76,26 @@ library FlowMessages {
     }
 
     function _draw(Reader memory r, uint256 to, uint256 tag) private pure returns (uint256) {
-        Ext.put(to, 0, r.challenge(tag));
-        return to + 32;
+        unchecked {
+            Ext.put(to, 0, r.challenge(tag));
+            return to + 32;
+        }
     }
 
     function _rounds(Reader memory r, uint256 to, uint256 count) private pure returns (uint256) {
-        for (uint256 k; k < count; ++k) {
-            _skip(r, 2);
-            to = _draw(r, to, MASKED_ROUND);
+        unchecked {
+            for (uint256 k; k < count; ++k) {
+                _skip(r, 2);
+                to = _draw(r, to, MASKED_ROUND);
+            }
+            return to;
         }
-        return to;
     }
 
     /// Messages whose values are read again later.
     function _skip(Reader memory r, uint256 count) private pure {
-        for (uint256 k; k < count; ++k) r.receive_();
+        unchecked {
+            for (uint256 k; k < count; ++k) r.receive_();
+        }
     }
 }

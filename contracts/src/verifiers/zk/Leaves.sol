@@ -43,62 +43,68 @@ library Leaves {
         internal
         pure
     {
-        uint256[4] memory hashes;
-        uint256[4] memory weights;
-        for (uint256 t; t < 4; ++t) {
-            hashes[t] = Ext.allocate(q.size);
-            weights[t] = _weights(p, t, rowTable);
-        }
-        uint256 scratch = Ext.allocate(8 + (1 << (p.vars - p.m)) / 4);
-        q.rows = Ext.allocate(q.size);
-        q.strips = Ext.allocate(q.size);
-        for (uint256 k; k < q.size; ++k) {
-            (uint256 sum, uint256 hash, uint256 tail) = _leaf(r, p, TREE_S, weights[TREE_S], scratch, 0);
-            Ext.put(hashes[TREE_S], k, hash);
-            for (uint256 t = 3; t > 0; --t) {
-                // WT, W0, D
-                uint256 tree = t == 3 ? TREE_WT : t == 2 ? TREE_W0 : TREE_D;
-                uint256 part;
-                (part, hash,) = _leaf(r, p, tree, weights[tree], scratch, t == 3 && p.joint ? hash : 0);
-                Ext.put(hashes[tree], k, hash);
-                sum = Ext.add(sum, part);
+        unchecked {
+            uint256[4] memory hashes;
+            uint256[4] memory weights;
+            for (uint256 t; t < 4; ++t) {
+                hashes[t] = Ext.allocate(q.size);
+                weights[t] = _weights(p, t, rowTable);
             }
-            (uint256 h, uint256 pi, uint256 e) = (_pair(tail), _pair(tail + 16), _pair(tail + 32));
-            Ext.put(q.rows, k, Ext.add(h, Ext.mul(delta, sum)));
-            Ext.put(q.strips, k, Ext.add(e, Ext.mul(delta, pi)));
+            uint256 scratch = Ext.allocate(8 + (1 << (p.vars - p.m)) / 4);
+            q.rows = Ext.allocate(q.size);
+            q.strips = Ext.allocate(q.size);
+            for (uint256 k; k < q.size; ++k) {
+                (uint256 sum, uint256 hash, uint256 tail) = _leaf(r, p, TREE_S, weights[TREE_S], scratch, 0);
+                Ext.put(hashes[TREE_S], k, hash);
+                for (uint256 t = 3; t > 0; --t) {
+                    // WT, W0, D
+                    uint256 tree = t == 3 ? TREE_WT : t == 2 ? TREE_W0 : TREE_D;
+                    uint256 part;
+                    (part, hash,) = _leaf(r, p, tree, weights[tree], scratch, t == 3 && p.joint ? hash : 0);
+                    Ext.put(hashes[tree], k, hash);
+                    sum = Ext.add(sum, part);
+                }
+                (uint256 h, uint256 pi, uint256 e) = (_pair(tail), _pair(tail + 16), _pair(tail + 32));
+                Ext.put(q.rows, k, Ext.add(h, Ext.mul(delta, sum)));
+                Ext.put(q.strips, k, Ext.add(e, Ext.mul(delta, pi)));
+            }
+            uint256 depth = p.m + p.logBlowup;
+            if (_root(r, p, q, hashes[TREE_W0], depth, scratch) != uint256(roots.w0)) revert STEP_MERKLE_W0();
+            if (_root(r, p, q, hashes[TREE_WT], depth, scratch) != uint256(roots.wt)) {
+                if (p.joint) revert STEP_MERKLE_J();
+                revert STEP_MERKLE_WT();
+            }
+            if (!p.joint && _root(r, p, q, hashes[TREE_S], depth, scratch) != uint256(roots.s)) revert STEP_MERKLE_S();
+            if (_root(r, p, q, hashes[TREE_D], depth, scratch) != uint256(roots.d)) revert STEP_MERKLE_D();
         }
-        uint256 depth = p.m + p.logBlowup;
-        if (_root(r, p, q, hashes[TREE_W0], depth, scratch) != uint256(roots.w0)) revert STEP_MERKLE_W0();
-        if (_root(r, p, q, hashes[TREE_WT], depth, scratch) != uint256(roots.wt)) {
-            if (p.joint) revert STEP_MERKLE_J();
-            revert STEP_MERKLE_WT();
-        }
-        if (!p.joint && _root(r, p, q, hashes[TREE_S], depth, scratch) != uint256(roots.s)) revert STEP_MERKLE_S();
-        if (_root(r, p, q, hashes[TREE_D], depth, scratch) != uint256(roots.d)) revert STEP_MERKLE_D();
     }
 
     /// Σ_r eq(ρ_row, r)·leaf_r for every query of level 1, into `q.rows`.
     function openLevel1(Reader memory r, Plan memory p, bytes32 root, Queries memory q, uint256 rowTable) internal pure {
-        uint256 count = (1 << p.k1) + p.randomRows + 1;
-        uint256 hashes = Ext.allocate(q.size);
-        uint256 scratch = Ext.allocate(4 + count);
-        uint256 values = Ext.allocate(count);
-        q.rows = Ext.allocate(q.size);
-        for (uint256 k; k < q.size; ++k) {
-            uint256 pos = _takeSymbols(r, 2 * count);
-            for (uint256 i; i < count; ++i) Ext.put(values, i, Transcript.element(pos + 16 * i));
-            Ext.put(q.rows, k, Ext.dot(values, rowTable, count));
-            Ext.put(hashes, k, _hash(LEVEL1_HEADER, pos, 16 * count, scratch));
+        unchecked {
+            uint256 count = (1 << p.k1) + p.randomRows + 1;
+            uint256 hashes = Ext.allocate(q.size);
+            uint256 scratch = Ext.allocate(4 + count);
+            uint256 values = Ext.allocate(count);
+            q.rows = Ext.allocate(q.size);
+            for (uint256 k; k < q.size; ++k) {
+                uint256 pos = _takeSymbols(r, 2 * count);
+                for (uint256 i; i < count; ++i) Ext.put(values, i, Transcript.element(pos + 16 * i));
+                Ext.put(q.rows, k, Ext.dot(values, rowTable, count));
+                Ext.put(hashes, k, _hash(LEVEL1_HEADER, pos, 16 * count, scratch));
+            }
+            if (_root(r, p, q, hashes, p.m - p.k1 + p.logBlowup1, scratch) != uint256(root)) revert STEP_MERKLE_L1();
         }
-        if (_root(r, p, q, hashes, p.m - p.k1 + p.logBlowup1, scratch) != uint256(root)) revert STEP_MERKLE_L1();
     }
 
     /// The weights of a tree's stored rows.
     function _weights(Plan memory p, uint256 tree, uint256 rowTable) private pure returns (uint256 list) {
-        uint256 rows = Ext.get(p.trees, 4 * tree + 2);
-        uint256 pos = Ext.get(p.trees, 4 * tree + 3);
-        list = Ext.allocate(rows);
-        for (uint256 k; k < rows; ++k) Ext.put(list, k, Ext.get(rowTable, ZkPlan.word(pos, k)));
+        unchecked {
+            uint256 rows = Ext.get(p.trees, 4 * tree + 2);
+            uint256 pos = Ext.get(p.trees, 4 * tree + 3);
+            list = Ext.allocate(rows);
+            for (uint256 k; k < rows; ++k) Ext.put(list, k, Ext.get(rowTable, ZkPlan.word(pos, k)));
+        }
     }
 
     /// @param joined in the joint variant the leaf hash of S, which ends the leaf of WT
@@ -110,38 +116,42 @@ library Leaves {
         pure
         returns (uint256 sum, uint256 hash, uint256 tail)
     {
-        uint256 rows = Ext.get(p.trees, 4 * tree + 2);
-        uint256 count = tree == TREE_S ? rows + SPECIAL : rows;
-        uint256 pos = _takeSymbols(r, count);
-        tail = pos + 8 * rows;
-        bool canonical = true;
-        (canonical, sum) = _fold(pos, rows, weights);
-        if (tree == TREE_S) {
-            (bool also,) = _fold(tail, SPECIAL, weights);
-            canonical = canonical && also;
-        }
-        if (!canonical) revert STEP_NONCANONICAL();
-        uint256 header = Ext.get(p.trees, 4 * tree);
-        if (joined != 0) {
-            assembly ("memory-safe") {
-                mstore(add(scratch, add(8, shl(3, count))), joined)
+        unchecked {
+            uint256 rows = Ext.get(p.trees, 4 * tree + 2);
+            uint256 count = tree == TREE_S ? rows + SPECIAL : rows;
+            uint256 pos = _takeSymbols(r, count);
+            tail = pos + 8 * rows;
+            bool canonical = true;
+            (canonical, sum) = _fold(pos, rows, weights);
+            if (tree == TREE_S) {
+                (bool also,) = _fold(tail, SPECIAL, weights);
+                canonical = canonical && also;
             }
-            return (sum, _hashBefore(header, pos, 8 * count, 32, scratch), tail);
+            if (!canonical) revert STEP_NONCANONICAL();
+            uint256 header = Ext.get(p.trees, 4 * tree);
+            if (joined != 0) {
+                assembly ("memory-safe") {
+                    mstore(add(scratch, add(8, shl(3, count))), joined)
+                }
+                return (sum, _hashBefore(header, pos, 8 * count, 32, scratch), tail);
+            }
+            uint256 aux = Ext.get(p.trees, 4 * tree + 1);
+            if (aux != 0) r.take(aux);
+            hash = _hash(header, pos, 8 * count + aux, scratch);
         }
-        uint256 aux = Ext.get(p.trees, 4 * tree + 1);
-        if (aux != 0) r.take(aux);
-        hash = _hash(header, pos, 8 * count + aux, scratch);
     }
 
     /// Where `count` symbols start. A proof that ends inside them is refused for the first symbol that is bad.
     function _takeSymbols(Reader memory r, uint256 count) private pure returns (uint256 pos) {
-        pos = r.cursor;
-        if (pos + 8 * count > r.end) {
-            (bool canonical,) = _fold(pos, (r.end - pos) / 8, r.buffer);
-            if (!canonical) revert STEP_NONCANONICAL();
-            revert STEP_PROOF_LENGTH();
+        unchecked {
+            pos = r.cursor;
+            if (pos + 8 * count > r.end) {
+                (bool canonical,) = _fold(pos, (r.end - pos) / 8, r.buffer);
+                if (!canonical) revert STEP_NONCANONICAL();
+                revert STEP_PROOF_LENGTH();
+            }
+            r.cursor = pos + 8 * count;
         }
-        r.cursor = pos + 8 * count;
     }
 
     /// Σ weight_i·symbol_i, and whether every symbol is below p.
@@ -194,14 +204,16 @@ library Leaves {
         pure
         returns (uint256)
     {
-        uint256 size = q.size;
-        uint256 places = Ext.allocate(size);
-        uint256 from = q.indices;
-        assembly ("memory-safe") {
-            mcopy(places, from, shl(5, size))
+        unchecked {
+            uint256 size = q.size;
+            uint256 places = Ext.allocate(size);
+            uint256 from = q.indices;
+            assembly ("memory-safe") {
+                mcopy(places, from, shl(5, size))
+            }
+            for (; depth > 0; --depth) size = _level(r, p.digestBytes, places, hashes, size, scratch);
+            return Ext.get(hashes, 0);
         }
-        for (; depth > 0; --depth) size = _level(r, p.digestBytes, places, hashes, size, scratch);
-        return Ext.get(hashes, 0);
     }
 
     /// One level of a multiproof, in place: parents of the known nodes.
@@ -211,31 +223,33 @@ library Leaves {
         pure
         returns (uint256 next)
     {
-        uint256 pos = r.cursor;
-        uint256 end = r.end;
-        for (uint256 k; k < size; ++k) {
-            uint256 place = Ext.get(places, k);
-            uint256 left = Ext.get(hashes, k);
-            uint256 right;
-            if (place & 1 == 0 && k + 1 < size && Ext.get(places, k + 1) == place + 1) {
-                right = Ext.get(hashes, ++k);
-            } else {
-                assembly ("memory-safe") {
-                    right := calldataload(pos)
+        unchecked {
+            uint256 pos = r.cursor;
+            uint256 end = r.end;
+            for (uint256 k; k < size; ++k) {
+                uint256 place = Ext.get(places, k);
+                uint256 left = Ext.get(hashes, k);
+                uint256 right;
+                if (place & 1 == 0 && k + 1 < size && Ext.get(places, k + 1) == place + 1) {
+                    right = Ext.get(hashes, ++k);
+                } else {
+                    assembly ("memory-safe") {
+                        right := calldataload(pos)
+                    }
+                    pos += cut;
+                    if (pos > end) revert STEP_PROOF_LENGTH();
+                    if (place & 1 == 1) (left, right) = (right, left);
                 }
-                pos += cut;
-                if (pos > end) revert STEP_PROOF_LENGTH();
-                if (place & 1 == 1) (left, right) = (right, left);
+                assembly ("memory-safe") {
+                    mstore(scratch, left)
+                    mstore(add(scratch, cut), right)
+                    mstore8(add(scratch, shl(1, cut)), 1)
+                    right := keccak256(scratch, add(shl(1, cut), 1))
+                }
+                Ext.put(places, next, place >> 1);
+                Ext.put(hashes, next++, right);
             }
-            assembly ("memory-safe") {
-                mstore(scratch, left)
-                mstore(add(scratch, cut), right)
-                mstore8(add(scratch, shl(1, cut)), 1)
-                right := keccak256(scratch, add(shl(1, cut), 1))
-            }
-            Ext.put(places, next, place >> 1);
-            Ext.put(hashes, next++, right);
+            r.cursor = pos;
         }
-        r.cursor = pos;
     }
 }

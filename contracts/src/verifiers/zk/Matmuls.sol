@@ -13,7 +13,7 @@ library Matmuls {
     /// The axes of one matrix product, and afterwards those of its weights.
     struct Term {
         uint256 layer;
-        uint256 step; // of the claim, stepVars words
+        uint256 step; // of the claim, afterwards of the weights: stepVars words
         uint256 input; // of the weights: a point
         uint256 output; // a point; unused where the combined classes are the output
         bool classes;
@@ -29,66 +29,76 @@ library Matmuls {
     }
 
     function prove(Flow memory f, Plan memory p) internal pure {
-        uint256 gamma = f.next();
-        f.gammaClass = f.next();
-        uint256 count = 2 * p.layers - 1;
-        Term[] memory terms = new Term[](p.stepVars == 0 ? p.layers : count + p.layers);
-        uint256 w = f.eta(f.k + (p.stepVars == 0 ? 2 * count : count));
-        uint256 vars = FlowMessages.matmulVars(p);
-        uint256 point = f.sumcheck(0, vars, w) + 32 * vars;
-        for (uint256 i; i < count; ++i) {
-            Term memory t = i % 2 == 0 && i > 0 ? _backward(f, p, i / 2 + 1, point, w) : _forward(f, p, (i + 3) / 2, point, w);
-            if (p.stepVars > 0) terms[i] = t;
-            w = Ext.mul(w, gamma);
+        unchecked {
+            uint256 gamma = f.next();
+            f.gammaClass = f.next();
+            uint256 count = 2 * p.layers - 1;
+            Term[] memory terms = new Term[](p.stepVars == 0 ? p.layers : count + p.layers);
+            uint256 w = f.eta(f.k + (p.stepVars == 0 ? 2 * count : count));
+            uint256 vars = FlowMessages.matmulVars(p);
+            uint256 point = f.sumcheck(0, vars, w) + 32 * vars;
+            for (uint256 i; i < count; ++i) {
+                Term memory t = i % 2 == 0 && i > 0 ? _backward(f, p, i / 2 + 1, point, w) : _forward(f, p, (i + 3) / 2, point, w);
+                if (p.stepVars > 0) terms[i] = t;
+                w = Ext.mul(w, gamma);
+            }
+            f.require_();
+            _update(f, p, terms, p.stepVars == 0 ? 0 : count);
         }
-        f.require_();
-        _update(f, p, terms, p.stepVars == 0 ? 0 : count);
     }
 
     function _tensor(Flow memory f, Plan memory p, uint256 l, bool isError) private pure returns (Tensor memory t) {
-        uint256 own = Claims.width(p, l);
-        uint256 vars = Claims.rowVars(p) + own;
-        uint256 pos = f.tail(p, vars);
-        t.samples = pos + 32 * (own + p.stepVars);
-        if (isError && l == p.layers) {
-            t.selector = f.selector(p, 0, Claims.GL, vars);
-            (t.units, t.steps) = (pos, pos + 32 * own);
-        } else {
-            t.selector = f.selector(p, l, isError ? Claims.G : l == 0 ? Claims.X : Claims.A, vars);
-            (t.steps, t.units) = (pos, pos + 32 * p.stepVars);
+        unchecked {
+            uint256 own = Claims.width(p, l);
+            uint256 vars = Claims.rowVars(p) + own;
+            uint256 pos = f.tail(p, vars);
+            t.samples = pos + 32 * (own + p.stepVars);
+            if (isError && l == p.layers) {
+                t.selector = f.selector(p, 0, Claims.GL, vars);
+                (t.units, t.steps) = (pos, pos + 32 * own);
+            } else {
+                t.selector = f.selector(p, l, isError ? Claims.G : l == 0 ? Claims.X : Claims.A, vars);
+                (t.steps, t.units) = (pos, pos + 32 * p.stepVars);
+            }
         }
     }
 
     /// Σ_s eq(a,s)·eq(b,s)·eq(c,s).
     function _eq3(uint256 a, uint256 b, uint256 c, uint256 n) private pure returns (uint256 result) {
-        result = Ext.ONE;
-        for (uint256 k; k < n; ++k) {
-            (uint256 x, uint256 y, uint256 z) = (Ext.get(a, k), Ext.get(b, k), Ext.get(c, k));
-            uint256 zero = Ext.mul(Ext.mul(Ext.sub(Ext.ONE, x), Ext.sub(Ext.ONE, y)), Ext.sub(Ext.ONE, z));
-            result = Ext.mul(result, Ext.add(zero, Ext.mul(Ext.mul(x, y), z)));
+        unchecked {
+            result = Ext.ONE;
+            for (uint256 k; k < n; ++k) {
+                (uint256 x, uint256 y, uint256 z) = (Ext.get(a, k), Ext.get(b, k), Ext.get(c, k));
+                uint256 zero = Ext.mul(Ext.mul(Ext.sub(Ext.ONE, x), Ext.sub(Ext.ONE, y)), Ext.sub(Ext.ONE, z));
+                result = Ext.mul(result, Ext.add(zero, Ext.mul(Ext.mul(x, y), z)));
+            }
         }
     }
 
     /// The output axis of a term at coordinates of the point: a point, or the combined classes.
     function _output(Flow memory f, Plan memory p, Term memory t, uint256 pos) private pure returns (uint256 sum) {
-        if (!t.classes) return Ext.eq(t.output, pos, Claims.width(p, t.layer));
-        uint256 power = Ext.ONE;
-        uint256 leafEnd = f.leaf + 32 * (p.lookupVars - 1 - Claims.rowVars(p));
-        for (uint256 k; k < p.pieces; ++k) {
-            uint256 bits = ZkPlan.word(p.piecesAt, 2 * k + 1);
-            uint256 fixedBits = Claims.width(p, p.layers) - bits;
-            uint256 own = Ext.eqIndex(pos, fixedBits, ZkPlan.word(p.piecesAt, 2 * k) >> bits);
-            own = Ext.mul(own, Ext.eq(leafEnd - 32 * bits, pos + 32 * fixedBits, bits));
-            sum = Ext.add(sum, Ext.mul(power, own));
-            power = Ext.mul(power, f.gammaClass);
+        unchecked {
+            if (!t.classes) return Ext.eq(t.output, pos, Claims.width(p, t.layer));
+            uint256 power = Ext.ONE;
+            uint256 leafEnd = f.leaf + 32 * (p.lookupVars - 1 - Claims.rowVars(p));
+            for (uint256 k; k < p.pieces; ++k) {
+                uint256 bits = ZkPlan.word(p.piecesAt, 2 * k + 1);
+                uint256 fixedBits = Claims.width(p, p.layers) - bits;
+                uint256 own = Ext.eqIndex(pos, fixedBits, ZkPlan.word(p.piecesAt, 2 * k) >> bits);
+                own = Ext.mul(own, Ext.eq(leafEnd - 32 * bits, pos + 32 * fixedBits, bits));
+                sum = Ext.add(sum, Ext.mul(power, own));
+                power = Ext.mul(power, f.gammaClass);
+            }
         }
     }
 
     /// Weights of one layer at (input, output).
     function _weight(Flow memory f, Plan memory p, Term memory t) private pure returns (uint256) {
-        uint256 inVars = Claims.width(p, t.layer - 1);
-        uint256 pos = f.tail(p, inVars + Claims.width(p, t.layer));
-        return Ext.mul(Ext.eq(t.input, pos, inVars), _output(f, p, t, pos + 32 * inVars));
+        unchecked {
+            uint256 inVars = Claims.width(p, t.layer - 1);
+            uint256 pos = f.tail(p, inVars + Claims.width(p, t.layer));
+            return Ext.mul(Ext.eq(t.input, pos, inVars), _output(f, p, t, pos + 32 * inVars));
+        }
     }
 
     /// Z = A·W at the leaf point.
@@ -97,37 +107,40 @@ library Matmuls {
         pure
         returns (Term memory t)
     {
-        uint256 leafEnd = f.leaf + 32 * (p.lookupVars - 1);
-        uint256 inVars = Claims.width(p, l - 1);
-        uint256 outVars = Claims.width(p, l);
-        t.layer = l;
-        t.classes = l == p.layers;
-        t.input = pointEnd - 32 * inVars;
-        t.output = leafEnd - 32 * (p.batchVars + outVars);
-        t.step = leafEnd - 32 * (Claims.rowVars(p) + (t.classes ? 0 : outVars));
-        uint256 ofClaim = Ext.scale(w, Ext.inversePow2(p.stepVars + inVars));
-        if (t.classes) {
-            uint256 power = ofClaim;
-            for (uint256 k; k < p.pieces; ++k) {
-                Claims.addTo(f.hidden, 2 * (l - 1) + 2 * k, power);
-                power = Ext.mul(power, f.gammaClass);
+        unchecked {
+            uint256 leafEnd = f.leaf + 32 * (p.lookupVars - 1);
+            uint256 inVars = Claims.width(p, l - 1);
+            uint256 outVars = Claims.width(p, l);
+            t.layer = l;
+            t.classes = l == p.layers;
+            t.input = pointEnd - 32 * inVars;
+            t.output = leafEnd - 32 * (p.batchVars + outVars);
+            t.step = leafEnd - 32 * (Claims.rowVars(p) + (t.classes ? 0 : outVars));
+            uint256 ofClaim = Ext.scale(w, Ext.inversePow2(p.stepVars + inVars));
+            if (t.classes) {
+                uint256 power = ofClaim;
+                for (uint256 k; k < p.pieces; ++k) {
+                    Claims.addTo(f.hidden, 2 * (l - 1) + 2 * k, power);
+                    power = Ext.mul(power, f.gammaClass);
+                }
+            } else {
+                Claims.addTo(f.hidden, 2 * l - 2, ofClaim);
             }
-        } else {
-            Claims.addTo(f.hidden, 2 * l - 2, ofClaim);
+            uint256 ofBias = Ext.scale(ofClaim, Ext.pow2(2 * Claims.scale(p, l, 4)));
+            uint256 parts = f.part(p, l, Claims.B0, outVars, Ext.neg(ofBias));
+            f.addClaim(parts, _output(f, p, t, f.tail(p, outVars)));
+            if (p.stepVars > 0) {
+                // Σ over the samples of an extension is its value at the centre, times their number: the factors cancel.
+                Tensor memory g = _tensor(f, p, l, true);
+                uint256 moved = Ext.dot(_later(f, p, t.step), Ext.eqTable(g.steps, p.stepVars), 1 << p.stepVars);
+                f.addClaim(Ext.mul(ofBias, g.selector), Ext.mul(moved, _output(f, p, t, g.units)));
+            }
+            Tensor memory a = _tensor(f, p, l - 1, false);
+            uint256 steps = _eq3(t.input - 32 * p.stepVars, t.step, a.steps, p.stepVars);
+            uint256 axes = Ext.mul(steps, Ext.eq(t.input, a.units, inVars));
+            axes = Ext.mul(axes, Ext.eq(leafEnd - 32 * p.batchVars, a.samples, p.batchVars));
+            _close(f, p, t, t.input, Ext.mul(a.selector, axes), w);
         }
-        uint256 ofBias = Ext.scale(ofClaim, Ext.pow2(2 * Claims.scale(p, l, 4)));
-        uint256 parts = f.part(p, l, Claims.B0, outVars, Ext.neg(ofBias));
-        f.addClaim(parts, _output(f, p, t, f.tail(p, outVars)));
-        if (p.stepVars > 0) {
-            // Σ over the samples of an extension is its value at the centre, times their number: the factors cancel.
-            Tensor memory g = _tensor(f, p, l, true);
-            uint256 moved = Ext.dot(_later(f, p, t.step), Ext.eqTable(g.steps, p.stepVars), 1 << p.stepVars);
-            f.addClaim(Ext.mul(ofBias, g.selector), Ext.mul(moved, _output(f, p, t, g.units)));
-        }
-        Tensor memory a = _tensor(f, p, l - 1, false);
-        uint256 steps = _eq3(t.input - 32 * p.stepVars, t.step, a.steps, p.stepVars);
-        uint256 axes = Ext.mul(steps, Ext.eq(t.input, a.units, inVars));
-        _close(f, p, t, Ext.mul(a.selector, Ext.mul(axes, Ext.eq(leafEnd - 32 * p.batchVars, a.samples, p.batchVars))), w);
     }
 
     /// H = G·Wᵀ at the point of F3.
@@ -136,89 +149,104 @@ library Matmuls {
         pure
         returns (Term memory t)
     {
-        uint256 productEnd = f.product + 32 * FlowMessages.productVars(p);
-        uint256 inVars = Claims.width(p, l - 1);
-        uint256 outVars = Claims.width(p, l);
-        t.layer = l;
-        t.output = pointEnd - 32 * outVars;
-        t.input = productEnd - 32 * (p.batchVars + inVars);
-        t.step = t.input - 32 * p.stepVars;
-        uint256 ofClaim = Ext.scale(w, Ext.inversePow2(p.stepVars + outVars));
-        Claims.addTo(f.slots + 128 * (f.back + l - 2), 2, ofClaim);
-        Tensor memory g = _tensor(f, p, l, true);
-        uint256 steps = _eq3(t.output - 32 * p.stepVars, t.step, g.steps, p.stepVars);
-        uint256 axes = Ext.mul(steps, Ext.eq(t.output, g.units, outVars));
-        _close(
-            f, p, t, Ext.mul(g.selector, Ext.mul(axes, Ext.eq(productEnd - 32 * p.batchVars, g.samples, p.batchVars))), w
-        );
+        unchecked {
+            uint256 productEnd = f.product + 32 * FlowMessages.productVars(p);
+            uint256 inVars = Claims.width(p, l - 1);
+            uint256 outVars = Claims.width(p, l);
+            t.layer = l;
+            t.output = pointEnd - 32 * outVars;
+            t.input = productEnd - 32 * (p.batchVars + inVars);
+            t.step = t.input - 32 * p.stepVars;
+            uint256 ofClaim = Ext.scale(w, Ext.inversePow2(p.stepVars + outVars));
+            Claims.addTo(f.slots + 128 * (f.back + l - 2), 2, ofClaim);
+            Tensor memory g = _tensor(f, p, l, true);
+            uint256 steps = _eq3(t.output - 32 * p.stepVars, t.step, g.steps, p.stepVars);
+            uint256 axes = Ext.mul(steps, Ext.eq(t.output, g.units, outVars));
+            axes = Ext.mul(axes, Ext.eq(productEnd - 32 * p.batchVars, g.samples, p.batchVars));
+            _close(f, p, t, t.output, Ext.mul(g.selector, axes), w);
+        }
     }
 
     /// The product of a term and the definitions of its factors.
-    function _close(Flow memory f, Plan memory p, Term memory t, uint256 tensor, uint256 w) private pure {
-        uint256 ofTensor = f.require_();
-        f.addClaim(ofTensor, tensor);
-        uint256 ofWeight;
-        if (p.stepVars == 0) {
-            ofWeight = f.require_();
-            uint256 vars = Claims.width(p, t.layer - 1) + Claims.width(p, t.layer);
-            f.addClaim(f.part(p, t.layer, Claims.W0, vars, ofWeight), _weight(f, p, t));
+    function _close(Flow memory f, Plan memory p, Term memory t, uint256 contracted, uint256 tensor, uint256 w)
+        private
+        pure
+    {
+        unchecked {
+            uint256 ofTensor = f.require_();
+            f.addClaim(ofTensor, tensor);
+            uint256 ofWeight;
+            if (p.stepVars == 0) {
+                ofWeight = f.require_();
+                uint256 vars = Claims.width(p, t.layer - 1) + Claims.width(p, t.layer);
+                f.addClaim(f.part(p, t.layer, Claims.W0, vars, ofWeight), _weight(f, p, t));
+            }
+            t.slot = f.multiply(Ext.neg(ofTensor), Ext.neg(ofWeight), Ext.neg(w));
+            t.step = contracted - 32 * p.stepVars;
         }
-        t.slot = f.multiply(Ext.neg(ofTensor), Ext.neg(ofWeight), Ext.neg(w));
     }
 
     /// m_s·Σ_{τ>s} eq(step, τ).
     function _later(Flow memory f, Plan memory p, uint256 step) private pure returns (uint256 list) {
-        list = Ext.eqTable(step, p.stepVars);
-        uint256 later;
-        for (uint256 s = 1 << p.stepVars; s > 0;) {
-            --s;
-            uint256 own = Ext.get(list, s);
-            Ext.put(list, s, Ext.scale(later, _size(f, s)));
-            later = Ext.add(later, own);
+        unchecked {
+            list = Ext.eqTable(step, p.stepVars);
+            uint256 later;
+            for (uint256 s = 1 << p.stepVars; s > 0;) {
+                --s;
+                uint256 own = Ext.get(list, s);
+                Ext.put(list, s, Ext.scale(later, _size(f, s)));
+                later = Ext.add(later, own);
+            }
         }
     }
 
     function _size(Flow memory f, uint256 s) private pure returns (uint256 m) {
-        uint256 pos = f.sizesAt + s;
-        assembly ("memory-safe") {
-            m := byte(0, calldataload(pos))
+        unchecked {
+            uint256 pos = f.sizesAt + s;
+            assembly ("memory-safe") {
+                m := byte(0, calldataload(pos))
+            }
         }
     }
 
     function _schedule(Flow memory f, Plan memory p) private pure returns (uint256 list) {
-        uint256 count = 1 << p.stepVars;
-        list = Ext.allocate(count);
-        for (uint256 s; s < count; ++s) Ext.put(list, s, _size(f, s));
+        unchecked {
+            uint256 count = 1 << p.stepVars;
+            list = Ext.allocate(count);
+            for (uint256 s; s < count; ++s) Ext.put(list, s, _size(f, s));
+        }
     }
 
     /// F5. `terms` holds those of F4 that F5 must prove too; the borders are added.
     function _update(Flow memory f, Plan memory p, Term[] memory terms, uint256 inner) private pure {
-        uint256 schedule = _schedule(f, p);
-        uint256 leafEnd = f.leaf + 32 * (p.lookupVars - 1);
-        for (uint256 l = 1; l <= p.layers; ++l) {
-            uint256 outVars = Claims.width(p, l);
-            Term memory t = terms[inner + l - 1];
-            t.layer = l;
-            t.output = leafEnd - 32 * outVars;
-            t.input = t.output - 32 * Claims.width(p, l - 1);
-            uint256 w = f.require_();
-            uint256 parts = Ext.sub(f.part(p, l, Claims.B0, outVars, w), f.part(p, l, Claims.BT, outVars, w));
-            f.addClaim(parts, Ext.eq(t.output, f.tail(p, outVars), outVars));
-            Tensor memory g = _tensor(f, p, l, true);
-            uint256 moved = Ext.dot(schedule, Ext.eqTable(g.steps, p.stepVars), 1 << p.stepVars);
-            f.addClaim(Ext.neg(Ext.mul(w, g.selector)), Ext.mul(moved, Ext.eq(t.output, g.units, outVars)));
+        unchecked {
+            uint256 schedule = _schedule(f, p);
+            uint256 leafEnd = f.leaf + 32 * (p.lookupVars - 1);
+            for (uint256 l = 1; l <= p.layers; ++l) {
+                uint256 outVars = Claims.width(p, l);
+                Term memory t = terms[inner + l - 1];
+                t.layer = l;
+                t.output = leafEnd - 32 * outVars;
+                t.input = t.output - 32 * Claims.width(p, l - 1);
+                uint256 w = f.require_();
+                uint256 parts = Ext.sub(f.part(p, l, Claims.B0, outVars, w), f.part(p, l, Claims.BT, outVars, w));
+                f.addClaim(parts, Ext.eq(t.output, f.tail(p, outVars), outVars));
+                Tensor memory g = _tensor(f, p, l, true);
+                uint256 moved = Ext.dot(schedule, Ext.eqTable(g.steps, p.stepVars), 1 << p.stepVars);
+                f.addClaim(Ext.neg(Ext.mul(w, g.selector)), Ext.mul(moved, Ext.eq(t.output, g.units, outVars)));
+            }
+            uint256 gamma = f.next();
+            uint256 vars = Claims.rowVars(p);
+            uint256 weight = f.eta(f.k + 2 * terms.length);
+            uint256 point = f.sumcheck(0, vars, weight);
+            uint256 table = Ext.eqTable(point, p.stepVars);
+            for (uint256 i; i < terms.length; ++i) {
+                uint256 steps = i < inner ? _later(f, p, terms[i].step) : schedule;
+                _updateTerm(f, p, terms[i], i < inner, steps, table, point, weight);
+                weight = Ext.mul(weight, gamma);
+            }
+            f.require_();
         }
-        uint256 gamma = f.next();
-        uint256 vars = Claims.rowVars(p);
-        uint256 weight = f.eta(f.k + 2 * terms.length);
-        uint256 point = f.sumcheck(0, vars, weight);
-        uint256 table = Ext.eqTable(point, p.stepVars);
-        for (uint256 i; i < terms.length; ++i) {
-            uint256 steps = i < inner ? _later(f, p, terms[i].step) : schedule;
-            _updateTerm(f, p, terms[i], i < inner, steps, table, point, weight);
-            weight = Ext.mul(weight, gamma);
-        }
-        f.require_();
     }
 
     /// @param steps weights of the updates, `table` eq(point, ·) over the steps
@@ -232,23 +260,25 @@ library Matmuls {
         uint256 point,
         uint256 w
     ) private pure {
-        uint256 inVars = Claims.width(p, t.layer - 1);
-        uint256 vars = inVars + Claims.width(p, t.layer);
-        uint256 ofClaim = Ext.scale(w, Ext.inversePow2(Claims.rowVars(p)));
-        uint256 parts = f.part(p, t.layer, Claims.W0, vars, ofClaim);
-        if (isInner) Claims.addTo(f.slots + 128 * t.slot, 2, Ext.neg(ofClaim));
-        else parts = Ext.sub(parts, f.part(p, t.layer, Claims.WT, vars, ofClaim));
-        f.addClaim(parts, _weight(f, p, t));
-        (uint256 ofA, uint256 ofG) = (f.require_(), f.require_());
-        f.multiply(Ext.neg(ofA), Ext.neg(ofG), Ext.neg(w));
-        uint256 sample = point + 32 * p.stepVars;
-        Tensor memory a = _tensor(f, p, t.layer - 1, false);
-        uint256 axes = Ext.mul(Ext.eq(t.input, a.units, inVars), Ext.eq(sample, a.samples, p.batchVars));
-        uint256 own = Ext.eqTable(a.steps, p.stepVars);
-        for (uint256 s; s < 1 << p.stepVars; ++s) Ext.put(own, s, Ext.mul(Ext.get(own, s), Ext.get(table, s)));
-        f.addClaim(Ext.mul(ofA, a.selector), Ext.mul(axes, Ext.dot(own, steps, 1 << p.stepVars)));
-        Tensor memory g = _tensor(f, p, t.layer, true);
-        axes = Ext.mul(Ext.eq(point, g.steps, p.stepVars), Ext.eq(sample, g.samples, p.batchVars));
-        f.addClaim(Ext.mul(ofG, g.selector), Ext.mul(axes, _output(f, p, t, g.units)));
+        unchecked {
+            uint256 inVars = Claims.width(p, t.layer - 1);
+            uint256 vars = inVars + Claims.width(p, t.layer);
+            uint256 ofClaim = Ext.scale(w, Ext.inversePow2(Claims.rowVars(p)));
+            uint256 parts = f.part(p, t.layer, Claims.W0, vars, ofClaim);
+            if (isInner) Claims.addTo(f.slots + 128 * t.slot, 2, Ext.neg(ofClaim));
+            else parts = Ext.sub(parts, f.part(p, t.layer, Claims.WT, vars, ofClaim));
+            f.addClaim(parts, _weight(f, p, t));
+            (uint256 ofA, uint256 ofG) = (f.require_(), f.require_());
+            f.multiply(Ext.neg(ofA), Ext.neg(ofG), Ext.neg(w));
+            uint256 sample = point + 32 * p.stepVars;
+            Tensor memory a = _tensor(f, p, t.layer - 1, false);
+            uint256 axes = Ext.mul(Ext.eq(t.input, a.units, inVars), Ext.eq(sample, a.samples, p.batchVars));
+            uint256 own = Ext.eqTable(a.steps, p.stepVars);
+            for (uint256 s; s < 1 << p.stepVars; ++s) Ext.put(own, s, Ext.mul(Ext.get(own, s), Ext.get(table, s)));
+            f.addClaim(Ext.mul(ofA, a.selector), Ext.mul(axes, Ext.dot(own, steps, 1 << p.stepVars)));
+            Tensor memory g = _tensor(f, p, t.layer, true);
+            axes = Ext.mul(Ext.eq(point, g.steps, p.stepVars), Ext.eq(sample, g.samples, p.batchVars));
+            f.addClaim(Ext.mul(ofG, g.selector), Ext.mul(axes, _output(f, p, t, g.units)));
+        }
     }
 }

@@ -47,14 +47,16 @@ library Relation {
 
     /// η⁰, η¹ … for every constraint.
     function powers(Plan memory p, uint256 eta) internal pure returns (uint256 list) {
-        uint256 matmuls = 2 * p.layers - 1;
-        uint256 count = p.lookupVars + (p.plainLow ? 6 : 8) + 2 * p.layers + 4 * p.pieces + p.gaps + 8;
-        count += p.stepVars == 0 ? 2 * matmuls + 2 * p.layers : matmuls + 2 * (matmuls + p.layers);
-        list = Ext.allocate(count);
-        uint256 power = Ext.ONE;
-        for (uint256 k; k < count; ++k) {
-            Ext.put(list, k, power);
-            power = Ext.mul(power, eta);
+        unchecked {
+            uint256 matmuls = 2 * p.layers - 1;
+            uint256 count = p.lookupVars + (p.plainLow ? 6 : 8) + 2 * p.layers + 4 * p.pieces + p.gaps + 8;
+            count += p.stepVars == 0 ? 2 * matmuls + 2 * p.layers : matmuls + 2 * (matmuls + p.layers);
+            list = Ext.allocate(count);
+            uint256 power = Ext.ONE;
+            for (uint256 k; k < count; ++k) {
+                Ext.put(list, k, power);
+                power = Ext.mul(power, eta);
+            }
         }
     }
 
@@ -67,51 +69,59 @@ library Relation {
 
     /// pow(z; columns)·Σ_k z^{k·2^m}·eq(ρ, row_k).
     function _outOfDomain(Flow memory f, Plan memory p, uint256 tree, uint256 z) private pure returns (uint256 sum) {
-        uint256 columns = Ext.powerWeight(z, f.tail(p, p.m), p.m);
-        for (uint256 k; k < p.m; ++k) z = Ext.mul(z, z);
-        uint256 rows = Ext.get(p.trees, 4 * tree + 2);
-        uint256 pos = Ext.get(p.trees, 4 * tree + 3);
-        // Horner, from the last row.
-        for (uint256 k = rows; k > 0;) {
-            --k;
-            sum = Ext.add(Ext.mul(sum, z), Ext.get(f.rowTable, ZkPlan.word(pos, k)));
+        unchecked {
+            uint256 columns = Ext.powerWeight(z, f.tail(p, p.m), p.m);
+            for (uint256 k; k < p.m; ++k) z = Ext.mul(z, z);
+            uint256 rows = Ext.get(p.trees, 4 * tree + 2);
+            uint256 pos = Ext.get(p.trees, 4 * tree + 3);
+            // Horner, from the last row.
+            for (uint256 k = rows; k > 0;) {
+                --k;
+                sum = Ext.add(Ext.mul(sum, z), Ext.get(f.rowTable, ZkPlan.word(pos, k)));
+            }
+            return Ext.mul(sum, columns);
         }
-        return Ext.mul(sum, columns);
     }
 
     /// F6: the committed triples really are products.
     function _padProducts(Flow memory f, Plan memory p) private pure {
-        uint256 size = 1 << p.slotVars;
-        (uint256 wA, uint256 wB, uint256 wC) = (f.require_(), f.require_(), f.require_());
-        uint256 tau = f.challenges;
-        f.challenges += 32 * p.slotVars;
-        uint256 table = Ext.eqTable(tau, p.slotVars);
-        for (uint256 i; i < size; ++i) Claims.addTo(f.pads, 2 * size + i, Ext.mul(wC, Ext.get(table, i)));
-        uint256 point = f.sumcheck(tau, p.slotVars, wC);
-        table = Ext.eqTable(point, p.slotVars);
-        for (uint256 i; i < size; ++i) {
-            uint256 own = Ext.get(table, i);
-            Claims.addTo(f.pads, i, Ext.mul(wA, own));
-            Claims.addTo(f.pads, size + i, Ext.mul(wB, own));
+        unchecked {
+            uint256 size = 1 << p.slotVars;
+            (uint256 wA, uint256 wB, uint256 wC) = (f.require_(), f.require_(), f.require_());
+            uint256 tau = f.challenges;
+            f.challenges += 32 * p.slotVars;
+            uint256 table = Ext.eqTable(tau, p.slotVars);
+            for (uint256 i; i < size; ++i) Claims.addTo(f.pads, 2 * size + i, Ext.mul(wC, Ext.get(table, i)));
+            uint256 point = f.sumcheck(tau, p.slotVars, wC);
+            table = Ext.eqTable(point, p.slotVars);
+            for (uint256 i; i < size; ++i) {
+                uint256 own = Ext.get(table, i);
+                Claims.addTo(f.pads, i, Ext.mul(wA, own));
+                Claims.addTo(f.pads, size + i, Ext.mul(wB, own));
+            }
+            (uint256 a, uint256 b) = (f.clear(), f.clear());
+            uint256 sum = Ext.add(Ext.mul(wA, a), Ext.mul(wB, b));
+            f.addConstant(Ext.neg(Ext.add(sum, Ext.mul(wC, Ext.mul(a, b)))));
         }
-        (uint256 a, uint256 b) = (f.clear(), f.clear());
-        uint256 sum = Ext.add(Ext.mul(wA, a), Ext.mul(wB, b));
-        f.addConstant(Ext.neg(Ext.add(sum, Ext.mul(wC, Ext.mul(a, b)))));
     }
 
     /// The messages of F2, whose weights are known only now.
     function _hidden(Flow memory f, Plan memory p) private pure {
-        (f.messages, f.pad) = (f.hiddenAt, f.hiddenPad);
-        uint256 count = 2 * (p.layers - 1) + 2 * p.pieces + 1;
-        for (uint256 i; i < count; ++i) f.masked(Ext.get(f.hidden, i));
+        unchecked {
+            (f.messages, f.pad) = (f.hiddenAt, f.hiddenPad);
+            uint256 count = 2 * (p.layers - 1) + 2 * p.pieces + 1;
+            for (uint256 i; i < count; ++i) f.masked(Ext.get(f.hidden, i));
+        }
     }
 
     /// Pads lie as real parts, then X-parts: the second half weighs X times the coefficient.
     function _pads(Flow memory f, Plan memory p) private pure {
-        uint256 own = f.tail(p, 1 + p.padVars);
-        uint256 b = Ext.get(own, 0);
-        uint256 parts = Ext.add(Ext.sub(Ext.ONE, b), Ext.mul(b, Ext.X));
-        uint256 sum = Ext.evaluate(f.pads, own + 32, p.padVars);
-        f.addClaim(f.part(p, 0, Claims.PAD, 1 + p.padVars, sum), parts);
+        unchecked {
+            uint256 own = f.tail(p, 1 + p.padVars);
+            uint256 b = Ext.get(own, 0);
+            uint256 parts = Ext.add(Ext.sub(Ext.ONE, b), Ext.mul(b, Ext.X));
+            uint256 sum = Ext.evaluate(f.pads, own + 32, p.padVars);
+            f.addClaim(f.part(p, 0, Claims.PAD, 1 + p.padVars, sum), parts);
+        }
     }
 }

@@ -2,7 +2,7 @@
 pragma solidity ^0.8.30;
 
 import {Ext} from "./Ext.sol";
-import {Plan, ZkPlan, TREE_D, TREE_W0} from "./ZkPlan.sol";
+import {Plan, TREE_D} from "./ZkPlan.sol";
 import {Relation} from "./Relation.sol";
 import {MERKLE_INDEX, MERKLE_PATH, ORDER_TOO_FEW_RECORDS, STEP_STATEMENT} from "./ZkErrors.sol";
 
@@ -29,7 +29,7 @@ library StepContext {
     bytes32 private constant STEP = keccak256("fxt-step/1");
     bytes32 private constant WEIGHTS = keccak256("fxt-weights/1");
     bytes32 private constant DATA = keccak256("fxt-data/1");
-    bytes32 private constant LAYOUT = keccak256("fxt-zk/layout/1");
+    bytes32 private constant LAYOUT = keccak256("fxt-zk/layoutHash/1");
     bytes32 private constant ORDER = keccak256("fxt/order/v1");
 
     function specDigest(StepSpec calldata s, bytes32 planDigest) internal pure returns (bytes32) {
@@ -99,12 +99,12 @@ library StepContext {
         return Relation.Commitment(c.root, c0 | (c1 << 128));
     }
 
-    function weightsDigest(TreeCommitment calldata c, bytes32 layout) internal pure returns (bytes32) {
-        return keccak256(abi.encode(WEIGHTS, c.root, c.ood, layout));
+    function weightsDigest(TreeCommitment calldata c, bytes32 layoutHash) internal pure returns (bytes32) {
+        return keccak256(abi.encode(WEIGHTS, c.root, c.ood, layoutHash));
     }
 
-    function dataDigest(TreeCommitment calldata c, bytes32 layout) internal pure returns (bytes32) {
-        return keccak256(abi.encode(DATA, c.root, c.ood, layout));
+    function dataDigest(TreeCommitment calldata c, bytes32 layoutHash) internal pure returns (bytes32) {
+        return keccak256(abi.encode(DATA, c.root, c.ood, layoutHash));
     }
 
     /// Binds everything that a commitment's bytes depend on besides its cells (step-proof §2.1).

@@ -18,31 +18,39 @@ library Transcript {
 
     /// @param most bytes absorbed between two challenges
     function start(uint256 most, uint256 pos, uint256 end) internal pure returns (Reader memory r) {
-        r.buffer = Ext.allocate(4 + most / 32);
-        Ext.put(r.buffer, 0, uint256(START));
-        r.cursor = pos;
-        r.end = end;
+        unchecked {
+            r.buffer = Ext.allocate(4 + most / 32);
+            Ext.put(r.buffer, 0, uint256(START));
+            r.cursor = pos;
+            r.end = end;
+        }
     }
 
     function absorb(Reader memory r, uint256 pos, uint256 length) internal pure {
-        uint256 to = r.buffer + 32 + r.pending;
-        assembly ("memory-safe") {
-            calldatacopy(to, pos, length)
+        unchecked {
+            uint256 to = r.buffer + 32 + r.pending;
+            assembly ("memory-safe") {
+                calldatacopy(to, pos, length)
+            }
+            r.pending += length;
         }
-        r.pending += length;
     }
 
     function absorbWord(Reader memory r, uint256 value) internal pure {
-        uint256 to = r.buffer + 32 + r.pending;
-        assembly ("memory-safe") {
-            mstore(to, value)
+        unchecked {
+            uint256 to = r.buffer + 32 + r.pending;
+            assembly ("memory-safe") {
+                mstore(to, value)
+            }
+            r.pending += 32;
         }
-        r.pending += 32;
     }
 
     function absorbElement(Reader memory r, uint256 value) internal pure {
-        absorbWord(r, (value << 192) | (value >> 128 << 128));
-        r.pending -= 16;
+        unchecked {
+            absorbWord(r, (value << 192) | (value >> 128 << 128));
+            r.pending -= 16;
+        }
     }
 
     function draw(Reader memory r, uint256 tag) internal pure returns (uint256 state) {
@@ -61,20 +69,24 @@ library Transcript {
 
     /// Moves past `length` bytes of the proof and returns where they start.
     function take(Reader memory r, uint256 length) internal pure returns (uint256 pos) {
-        pos = r.cursor;
-        if (pos + length > r.end) revert STEP_PROOF_LENGTH();
-        r.cursor = pos + length;
+        unchecked {
+            pos = r.cursor;
+            if (pos + length > r.end) revert STEP_PROOF_LENGTH();
+            r.cursor = pos + length;
+        }
     }
 
     /// The next message, absorbed.
     function receive_(Reader memory r) internal pure returns (uint256 value) {
-        uint256 pos = take(r, 16);
-        value = element(pos);
-        uint256 to = r.buffer + 32 + r.pending;
-        assembly ("memory-safe") {
-            calldatacopy(to, pos, 16)
+        unchecked {
+            uint256 pos = take(r, 16);
+            value = element(pos);
+            uint256 to = r.buffer + 32 + r.pending;
+            assembly ("memory-safe") {
+                calldatacopy(to, pos, 16)
+            }
+            r.pending += 16;
         }
-        r.pending += 16;
     }
 
     /// The extension element at a calldata position, canonical.
@@ -93,17 +105,19 @@ library Transcript {
 
     /// `bits` leading zero bits of keccak(seed ‖ nonce); nothing when `bits` is 0.
     function grind(Reader memory r, uint256 bits) internal pure {
-        if (bits == 0) return;
-        uint256 seed = draw(r, POW);
-        uint256 pos = take(r, 8);
-        uint256 hash;
-        assembly ("memory-safe") {
-            mstore(0, seed)
-            mstore(32, calldataload(pos))
-            hash := keccak256(0, 40)
+        unchecked {
+            if (bits == 0) return;
+            uint256 seed = draw(r, POW);
+            uint256 pos = take(r, 8);
+            uint256 hash;
+            assembly ("memory-safe") {
+                mstore(0, seed)
+                mstore(32, calldataload(pos))
+                hash := keccak256(0, 40)
+            }
+            if (hash >> (256 - bits) != 0) revert STEP_POW();
+            absorb(r, pos, 8);
         }
-        if (hash >> (256 - bits) != 0) revert STEP_POW();
-        absorb(r, pos, 8);
     }
 
     /// `count` draws from [0, 2^bits), sorted, without duplicates.
@@ -112,20 +126,22 @@ library Transcript {
         pure
         returns (uint256 list, uint256 size)
     {
-        list = Ext.allocate(count);
-        uint256 digest;
-        for (uint256 i; i < count; ++i) {
-            if (i % 8 == 0) digest = draw(r, tag);
-            uint256 drawn = (digest >> (224 - 32 * (i % 8))) & ((1 << bits) - 1);
-            uint256 k = size;
-            while (k > 0 && Ext.get(list, k - 1) > drawn) --k;
-            if (k > 0 && Ext.get(list, k - 1) == drawn) continue;
-            assembly ("memory-safe") {
-                let place := add(list, shl(5, k))
-                mcopy(add(place, 32), place, shl(5, sub(size, k)))
-                mstore(place, drawn)
+        unchecked {
+            list = Ext.allocate(count);
+            uint256 digest;
+            for (uint256 i; i < count; ++i) {
+                if (i % 8 == 0) digest = draw(r, tag);
+                uint256 drawn = (digest >> (224 - 32 * (i % 8))) & ((1 << bits) - 1);
+                uint256 k = size;
+                while (k > 0 && Ext.get(list, k - 1) > drawn) --k;
+                if (k > 0 && Ext.get(list, k - 1) == drawn) continue;
+                assembly ("memory-safe") {
+                    let place := add(list, shl(5, k))
+                    mcopy(add(place, 32), place, shl(5, sub(size, k)))
+                    mstore(place, drawn)
+                }
+                ++size;
             }
-            ++size;
         }
     }
 }

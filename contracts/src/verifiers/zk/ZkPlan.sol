@@ -72,127 +72,143 @@ library ZkPlan {
     }
 
     function log2Ceil(uint256 value) internal pure returns (uint256 bits) {
-        while (1 << bits < value) ++bits;
+        unchecked {
+            while (1 << bits < value) ++bits;
+        }
     }
 
     function read(bytes calldata plan) internal pure returns (Plan memory p) {
-        uint256 pos;
-        assembly ("memory-safe") {
-            pos := add(plan.offset, 32)
+        unchecked {
+            uint256 pos;
+            assembly ("memory-safe") {
+                pos := add(plan.offset, 32)
+            }
+            pos = _profile(p, pos);
+            pos = _shape(p, pos);
+            pos = _trees(p, pos);
+            pos = _lookups(p, pos);
+            p.products = word(pos, 0);
+            p.messages = word(pos, 1);
+            p.slotVars = word(pos, 2);
+            p.padVars = word(pos, 3);
+            uint256 end;
+            assembly ("memory-safe") {
+                end := add(plan.offset, plan.length)
+            }
+            if (pos + 16 != end) revert STEP_PLAN();
         }
-        pos = _profile(p, pos);
-        pos = _shape(p, pos);
-        pos = _trees(p, pos);
-        pos = _lookups(p, pos);
-        p.products = word(pos, 0);
-        p.messages = word(pos, 1);
-        p.slotVars = word(pos, 2);
-        p.padVars = word(pos, 3);
-        uint256 end;
-        assembly ("memory-safe") {
-            end := add(plan.offset, plan.length)
-        }
-        if (pos + 16 != end) revert STEP_PLAN();
     }
 
     function _profile(Plan memory p, uint256 pos) private pure returns (uint256) {
-        p.joint = word(pos, 0) == 1;
-        if (word(pos, 1) != 1 || word(pos, 2) != 2) revert STEP_PLAN();
-        p.m = word(pos, 3);
-        p.logBlowup = word(pos, 4);
-        p.k1 = word(pos, 6);
-        p.randomRows = word(pos, 5) >> (p.m - p.k1);
-        p.logBlowup1 = word(pos, 7);
-        p.queries0 = word(pos, 8);
-        p.queries1 = word(pos, 9);
-        p.grind0 = word(pos, 10);
-        p.grind1 = word(pos, 11);
-        p.grindFold = word(pos, 12);
-        p.grindFold1 = word(pos, 13);
-        p.digestBytes = word(pos, 14);
-        return pos + 60;
+        unchecked {
+            p.joint = word(pos, 0) == 1;
+            if (word(pos, 1) != 1 || word(pos, 2) != 2) revert STEP_PLAN();
+            p.m = word(pos, 3);
+            p.logBlowup = word(pos, 4);
+            p.k1 = word(pos, 6);
+            p.randomRows = word(pos, 5) >> (p.m - p.k1);
+            p.logBlowup1 = word(pos, 7);
+            p.queries0 = word(pos, 8);
+            p.queries1 = word(pos, 9);
+            p.grind0 = word(pos, 10);
+            p.grind1 = word(pos, 11);
+            p.grindFold = word(pos, 12);
+            p.grindFold1 = word(pos, 13);
+            p.digestBytes = word(pos, 14);
+            return pos + 60;
+        }
     }
 
     function _shape(Plan memory p, uint256 pos) private pure returns (uint256) {
-        p.widthsAt = pos;
-        uint256 widths = word(pos, 0);
-        if (widths < 3 || widths > 9) revert STEP_PLAN();
-        p.layers = widths - 1;
-        p.widthVars = Ext.allocate(widths);
-        for (uint256 l; l < widths; ++l) Ext.put(p.widthVars, l, log2Ceil(word(pos, 1 + l)));
-        p.classes = word(pos, widths);
-        pos += 4 * (widths + 1);
-        p.batchVars = log2Ceil(word(pos, 0));
-        p.stepVars = log2Ceil(word(pos, 1));
-        p.scalesAt = pos + 8;
-        pos += 8 + 20 * p.layers;
-        p.abits = word(pos, 0);
-        p.lossFraction = word(pos, 1);
-        p.reciprocalBits = word(pos, 2);
-        uint256 entries = word(pos, 3);
-        p.expVars = log2Ceil(entries);
-        p.expAt = pos + 16;
-        pos += 16 + 4 * entries;
-        uint256 words = word(pos, 0);
-        p.piecesAt = pos + 4;
-        while (p.pieces < words / 2 && word(p.piecesAt, 2 * p.pieces) < p.classes) ++p.pieces;
-        p.gaps = words / 2 - p.pieces;
-        p.vars = word(pos + 4, words);
-        return pos + 8 + 4 * words;
+        unchecked {
+            p.widthsAt = pos;
+            uint256 widths = word(pos, 0);
+            if (widths < 3 || widths > 9) revert STEP_PLAN();
+            p.layers = widths - 1;
+            p.widthVars = Ext.allocate(widths);
+            for (uint256 l; l < widths; ++l) Ext.put(p.widthVars, l, log2Ceil(word(pos, 1 + l)));
+            p.classes = word(pos, widths);
+            pos += 4 * (widths + 1);
+            p.batchVars = log2Ceil(word(pos, 0));
+            p.stepVars = log2Ceil(word(pos, 1));
+            p.scalesAt = pos + 8;
+            pos += 8 + 20 * p.layers;
+            p.abits = word(pos, 0);
+            p.lossFraction = word(pos, 1);
+            p.reciprocalBits = word(pos, 2);
+            uint256 entries = word(pos, 3);
+            p.expVars = log2Ceil(entries);
+            p.expAt = pos + 16;
+            pos += 16 + 4 * entries;
+            uint256 words = word(pos, 0);
+            p.piecesAt = pos + 4;
+            while (p.pieces < words / 2 && word(p.piecesAt, 2 * p.pieces) < p.classes) ++p.pieces;
+            p.gaps = words / 2 - p.pieces;
+            p.vars = word(pos + 4, words);
+            return pos + 8 + 4 * words;
+        }
     }
 
     function _trees(Plan memory p, uint256 pos) private pure returns (uint256) {
-        p.trees = Ext.allocate(16);
-        p.layouts = Ext.allocate(8);
-        p.offsets = Ext.allocate(KEYS);
-        for (uint256 tree; tree < 4; ++tree) {
-            uint256 rows = word(pos, 2);
-            Ext.put(p.trees, 4 * tree, word(pos, 0));
-            Ext.put(p.trees, 4 * tree + 1, word(pos, 1));
-            Ext.put(p.trees, 4 * tree + 2, rows);
-            Ext.put(p.trees, 4 * tree + 3, pos + 12);
-            uint256 globalAt = pos + 12;
-            pos += 12 + 4 * rows;
-            if (word(pos, 0) != rows) revert STEP_PLAN();
-            Ext.put(p.layouts, 2 * tree, pos);
-            pos += 4;
-            for (uint256 row; row < rows; ++row) {
-                pos = _row(p, tree, pos, word(globalAt, row) << p.m);
+        unchecked {
+            p.trees = Ext.allocate(16);
+            p.layouts = Ext.allocate(8);
+            p.offsets = Ext.allocate(KEYS);
+            for (uint256 tree; tree < 4; ++tree) {
+                uint256 rows = word(pos, 2);
+                Ext.put(p.trees, 4 * tree, word(pos, 0));
+                Ext.put(p.trees, 4 * tree + 1, word(pos, 1));
+                Ext.put(p.trees, 4 * tree + 2, rows);
+                Ext.put(p.trees, 4 * tree + 3, pos + 12);
+                uint256 globalAt = pos + 12;
+                pos += 12 + 4 * rows;
+                if (word(pos, 0) != rows) revert STEP_PLAN();
+                Ext.put(p.layouts, 2 * tree, pos);
+                pos += 4;
+                for (uint256 row; row < rows; ++row) {
+                    pos = _row(p, tree, pos, word(globalAt, row) << p.m);
+                }
+                Ext.put(p.layouts, 2 * tree + 1, pos - Ext.get(p.layouts, 2 * tree));
             }
-            Ext.put(p.layouts, 2 * tree + 1, pos - Ext.get(p.layouts, 2 * tree));
+            return pos;
         }
-        return pos;
     }
 
     function _row(Plan memory p, uint256 tree, uint256 pos, uint256 first) private pure returns (uint256) {
-        uint256 segments = word(pos, 0);
-        pos += 4;
-        for (uint256 s; s < segments; ++s) {
-            uint256 code = word(pos, 0);
-            uint256 key = keyOf(tree, code >> 8, code & 0xff);
-            if (key >= KEYS) revert STEP_PLAN();
-            if (Ext.get(p.offsets, key) == 0) {
-                Ext.put(p.offsets, key, 1 + first + word(pos, 2) - word(pos, 1));
+        unchecked {
+            uint256 segments = word(pos, 0);
+            pos += 4;
+            for (uint256 s; s < segments; ++s) {
+                uint256 code = word(pos, 0);
+                uint256 key = keyOf(tree, code >> 8, code & 0xff);
+                if (key >= KEYS) revert STEP_PLAN();
+                if (Ext.get(p.offsets, key) == 0) {
+                    Ext.put(p.offsets, key, 1 + first + word(pos, 2) - word(pos, 1));
+                }
+                pos += 16;
             }
-            pos += 16;
+            return pos;
         }
-        return pos;
     }
 
     /// Blocks by layer and kind; those of WT next to those of W0, blind cells of all trees together (no claim reads them).
     function keyOf(uint256 tree, uint256 layer, uint256 kind) internal pure returns (uint256) {
-        return layer * 32 + (tree == TREE_WT && kind != 23 ? kind + 7 : kind);
+        unchecked {
+            return layer * 32 + (tree == TREE_WT && kind != 23 ? kind + 7 : kind);
+        }
     }
 
     function _lookups(Plan memory p, uint256 pos) private pure returns (uint256) {
-        p.lookupVars = word(pos, 0);
-        p.lookups = word(pos, 1) / 5;
-        p.lookupsAt = pos + 8;
-        p.plainLow = true;
-        for (uint256 i; i < p.lookups; ++i) {
-            uint256 place = p.lookupsAt + 20 * i;
-            if (word(place, 0) >= FIRST_TABLE && word(place, 4) < 1 << (p.lookupVars - 1)) p.plainLow = false;
+        unchecked {
+            p.lookupVars = word(pos, 0);
+            p.lookups = word(pos, 1) / 5;
+            p.lookupsAt = pos + 8;
+            p.plainLow = true;
+            for (uint256 i; i < p.lookups; ++i) {
+                uint256 place = p.lookupsAt + 20 * i;
+                if (word(place, 0) >= FIRST_TABLE && word(place, 4) < 1 << (p.lookupVars - 1)) p.plainLow = false;
+            }
+            return pos + 8 + 20 * p.lookups;
         }
-        return pos + 8 + 20 * p.lookups;
     }
 }

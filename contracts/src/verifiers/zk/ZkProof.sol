@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 pragma solidity ^0.8.30;
 
-import {Flow} from "./Claims.sol";
 import {Ext} from "./Ext.sol";
 import {FlowMessages} from "./FlowMessages.sol";
 import {Leaves} from "./Leaves.sol";
-import {Plan} from "./ZkPlan.sol";
+import {Plan, ZkPlan} from "./ZkPlan.sol";
 import {Reader, Transcript} from "./Transcript.sol";
 import {Relation} from "./Relation.sol";
+import {ZkRelation} from "./ZkRelation.sol";
 import {STEP_FINAL_CHECK, STEP_PROOF_LENGTH} from "./ZkErrors.sol";
 
 /// The argument itself over a context and three commitments (step-proof §7 to §11). All randomness is drawn and all
@@ -16,8 +16,7 @@ library ZkProof {
     using Transcript for Reader;
 
     struct Opening {
-        uint256 flowAt; // first message
-        uint256 challenges;
+        uint256[] challenges; // of the flow
         uint256 eta;
         uint256 point; // rows, then level-1 rows and columns: the point of Ω is this without the first level-1 row
         uint256 strip; // M of §8
@@ -36,41 +35,78 @@ library ZkProof {
 
     uint256 private constant PROOF_BYTES_MAX = 4 * 1024 * 1024;
 
+    /// The bytes that a check needs; `plan` is the parsed form of `planBytes`.
+    struct Input {
+        bytes32 context;
+        Relation.Commitment[3] known;
+        ZkRelation relation;
+    }
+
     /// Reverts with the code of the first check that fails.
-    /// @param sizesAt calldata position of m_t, one byte per step
+    /// @param sizes m_t, one byte per step
     function check(
         Plan memory p,
-        bytes32 context,
-        Relation.Commitment[3] memory known,
-        uint256 sizesAt,
+        Input memory input,
+        bytes calldata planBytes,
+        bytes calldata sizes,
         bytes calldata proof
     ) internal pure {
         if (proof.length > PROOF_BYTES_MAX) revert STEP_PROOF_LENGTH();
-        uint256 pos;
-        assembly ("memory-safe") {
-            pos := proof.offset
-        }
-        Reader memory r = Transcript.start(1024 + (16 << (p.m - p.k1)), pos, pos + proof.length);
-        Leaves.Roots memory roots = Leaves.Roots(known[0].root, known[1].root, 0, known[2].root);
-        r.absorbWord(uint256(context));
-        for (uint256 i; i < 3; ++i) {
-            r.absorbWord(uint256(known[i].root));
-            r.absorbElement(known[i].ood);
-        }
-        if (!p.joint) {
-            pos = r.take(32);
-            r.absorb(pos, 32);
-            roots.s = _word(pos);
-        }
-        r.absorb(sizesAt, 1 << p.stepVars);
+        Reader memory r = _start(p, proof);
+        bytes32 witnessRoot = _bind(r, p, input, sizes);
         Opening memory o;
-        o.flowAt = r.cursor;
+        uint256 flowAt = r.cursor;
         (o.challenges, o.eta) = FlowMessages.read(r, p);
+        uint256 flowEnd = r.cursor;
         _foldRows(r, p, o);
         Leaves.Queries memory q;
         Leaves.Queries memory q1;
-        _open(r, p, o, roots, q, q1);
-        _finish(r, p, o, q, q1, _claim(p, o, known, sizesAt));
+        _open(r, p, o, Leaves.Roots(input.known[0].root, input.known[1].root, witnessRoot, input.known[2].root), q, q1);
+        bytes calldata messages;
+        assembly ("memory-safe") {
+            messages.offset := flowAt
+            messages.length := sub(flowEnd, flowAt)
+        }
+        (uint256 target, uint256 omega) = input.relation.reduce(
+            planBytes, sizes, messages, input.known, o.challenges, o.eta, _omegaPoint(p, o)
+        );
+        _finish(r, p, o, q, q1, target, omega);
+    }
+
+    function _start(Plan memory p, bytes calldata proof) private pure returns (Reader memory) {
+        unchecked {
+            uint256 pos;
+            assembly ("memory-safe") {
+                pos := proof.offset
+            }
+            return Transcript.start(1024 + (16 << (p.m - p.k1)), pos, pos + proof.length);
+        }
+    }
+
+    /// Absorbs context, commitments and m_t (§5).
+    /// @return root of the witness in the separate variant, where the proof starts with it
+    function _bind(Reader memory r, Plan memory p, Input memory input, bytes calldata sizes)
+        private
+        pure
+        returns (bytes32 root)
+    {
+        unchecked {
+            uint256 pos;
+            if (!p.joint) {
+                pos = r.take(32);
+                root = _word(pos);
+            }
+            r.absorbWord(uint256(input.context));
+            for (uint256 i; i < 3; ++i) {
+                r.absorbWord(uint256(input.known[i].root));
+                r.absorbElement(input.known[i].ood);
+            }
+            if (!p.joint) r.absorbWord(uint256(root));
+            assembly ("memory-safe") {
+                pos := sizes.offset
+            }
+            r.absorb(pos, sizes.length);
+        }
     }
 
     function _word(uint256 pos) private pure returns (bytes32 w) {
@@ -85,30 +121,34 @@ library ZkProof {
         pure
         returns (uint256 sum)
     {
-        for (uint256 k; k < count; ++k) {
-            (uint256 d, uint256 e) = (r.receive_(), r.receive_());
-            r.grind(bits);
-            uint256 rho = r.challenge(tag);
-            sum = Ext.add(sum, Ext.round(d, e, rho, Ext.HALF));
-            Ext.put(to, k, rho);
+        unchecked {
+            for (uint256 k; k < count; ++k) {
+                (uint256 d, uint256 e) = (r.receive_(), r.receive_());
+                r.grind(bits);
+                uint256 rho = r.challenge(tag);
+                sum = Ext.add(sum, Ext.round(d, e, rho, Ext.HALF));
+                Ext.put(to, k, rho);
+            }
         }
     }
 
     /// §8: binds the row variables, then the mask row.
     function _foldRows(Reader memory r, Plan memory p, Opening memory o) private pure {
-        uint256 rows = p.vars - p.m;
-        o.point = Ext.allocate(p.vars + 1);
-        o.masked = _rounds(r, 0x0d, rows, p.grindFold, o.point);
-        o.u = r.receive_();
-        r.grind(p.grindFold);
-        o.delta = r.challenge(0x0e);
-        o.strip = Ext.allocate(2 * rows);
-        for (uint256 j; j < rows; ++j) {
-            uint256 rho = Ext.get(o.point, j);
-            Ext.put(o.strip, 2 * j, Ext.sub(rho, Ext.HALF));
-            Ext.put(o.strip, 2 * j + 1, Ext.sub(Ext.mul(rho, rho), rho));
+        unchecked {
+            uint256 rows = p.vars - p.m;
+            o.point = Ext.allocate(p.vars + 1);
+            o.masked = _rounds(r, 0x0d, rows, p.grindFold, o.point);
+            o.u = r.receive_();
+            r.grind(p.grindFold);
+            o.delta = r.challenge(0x0e);
+            o.strip = Ext.allocate(2 * rows);
+            for (uint256 j; j < rows; ++j) {
+                uint256 rho = Ext.get(o.point, j);
+                Ext.put(o.strip, 2 * j, Ext.sub(rho, Ext.HALF));
+                Ext.put(o.strip, 2 * j + 1, Ext.sub(Ext.mul(rho, rho), rho));
+            }
+            o.rowTable = Ext.eqTable(o.point, rows);
         }
-        o.rowTable = Ext.eqTable(o.point, rows);
     }
 
     /// §9.2 up to the column rounds.
@@ -120,48 +160,40 @@ library ZkProof {
         Leaves.Queries memory q,
         Leaves.Queries memory q1
     ) private pure {
-        uint256 columnVars = p.m - p.k1;
-        uint256 pos = r.take(32);
-        r.absorb(pos, 32);
-        bytes32 root1 = _word(pos);
-        o.z1 = r.challenge(0x0f);
-        o.v1 = r.receive_();
-        r.grind(p.grind0);
-        (q.indices, q.size) = r.indices(0x10, p.queries0, p.m + p.logBlowup);
-        Leaves.open(r, p, roots, q, o.rowTable, o.delta);
-        o.beta1 = r.challenge(0x11);
-        uint256 level1 = o.point + 32 * (p.vars - p.m);
-        o.level1 = _rounds(r, 0x12, p.k1 + 1, p.grindFold1, level1);
-        o.g = Ext.allocate(1 << columnVars);
-        for (uint256 i; i < 1 << columnVars; ++i) Ext.put(o.g, i, r.receive_());
-        r.grind(p.grind1);
-        (q1.indices, q1.size) = r.indices(0x13, p.queries1, columnVars + p.logBlowup1);
-        Leaves.openLevel1(r, p, root1, q1, Ext.eqTable(level1, p.k1 + 1));
-        o.beta2 = r.challenge(0x14);
-        o.columns = _rounds(r, 0x15, columnVars, 0, level1 + 32 * (p.k1 + 1));
+        unchecked {
+            uint256 columnVars = p.m - p.k1;
+            uint256 pos = r.take(32);
+            r.absorb(pos, 32);
+            bytes32 root1 = _word(pos);
+            o.z1 = r.challenge(0x0f);
+            o.v1 = r.receive_();
+            r.grind(p.grind0);
+            (q.indices, q.size) = r.indices(0x10, p.queries0, p.m + p.logBlowup);
+            Leaves.open(r, p, roots, q, o.rowTable, o.delta);
+            o.beta1 = r.challenge(0x11);
+            uint256 level1 = o.point + 32 * (p.vars - p.m);
+            o.level1 = _rounds(r, 0x12, p.k1 + 1, p.grindFold1, level1);
+            o.g = Ext.allocate(1 << columnVars);
+            for (uint256 i; i < 1 << columnVars; ++i) Ext.put(o.g, i, r.receive_());
+            r.grind(p.grind1);
+            (q1.indices, q1.size) = r.indices(0x13, p.queries1, columnVars + p.logBlowup1);
+            Leaves.openLevel1(r, p, root1, q1, Ext.eqTable(level1, p.k1 + 1));
+            o.beta2 = r.challenge(0x14);
+            o.columns = _rounds(r, 0x15, columnVars, 0, level1 + 32 * (p.k1 + 1));
+        }
     }
 
-    /// Σ d(ρ − ½) … of the row rounds and the flow's target; Ω at the end point.
-    function _claim(Plan memory p, Opening memory o, Relation.Commitment[3] memory known, uint256 sizesAt)
-        private
-        pure
-        returns (uint256[2] memory result)
-    {
-        Flow memory f;
-        uint256 rows = p.vars - p.m;
-        f.point = Ext.allocate(p.vars);
-        (uint256 to, uint256 from) = (f.point, o.point);
-        uint256 size = p.vars - rows;
-        assembly ("memory-safe") {
-            mcopy(to, from, shl(5, rows))
-            mcopy(add(to, shl(5, rows)), add(from, shl(5, add(rows, 1))), shl(5, size))
+    /// The end point without the coordinate that tells the folded rows from the others.
+    function _omegaPoint(Plan memory p, Opening memory o) private pure returns (uint256[] memory point) {
+        unchecked {
+            point = new uint256[](p.vars);
+            (uint256 from, uint256 rows, uint256 rest) = (o.point, p.vars - p.m, p.m);
+            assembly ("memory-safe") {
+                let to := add(point, 32)
+                mcopy(to, from, shl(5, rows))
+                mcopy(add(to, shl(5, rows)), add(from, shl(5, add(rows, 1))), shl(5, rest))
+            }
         }
-        f.challenges = o.challenges;
-        f.messages = o.flowAt;
-        f.sizesAt = sizesAt;
-        f.rowTable = o.rowTable;
-        f.etas = Relation.powers(p, o.eta);
-        (result[0], result[1]) = Relation.reduce(f, p, known);
     }
 
     /// g~(ρ_col)·Ω_1(ρ_row, ρ_col) against the claim that the rounds left.
@@ -171,35 +203,51 @@ library ZkProof {
         Opening memory o,
         Leaves.Queries memory q,
         Leaves.Queries memory q1,
-        uint256[2] memory flow
+        uint256 target,
+        uint256 omega
     ) private pure {
-        uint256 rowVars = p.vars - p.m;
-        uint256 columnVars = p.m - p.k1;
-        uint256 columns = o.point + 32 * (rowVars + p.k1 + 1);
-        uint256 claim = Ext.add(Ext.scale(flow[0], Ext.inversePow2(p.vars)), o.masked);
-        claim = Ext.add(o.u, Ext.mul(o.delta, Ext.scale(claim, Ext.pow2(p.m))));
-        claim = Ext.add(claim, Ext.mul(o.beta1, o.v1));
-        (uint256 added, uint256 weights) = _queries(p, o, q);
-        claim = Ext.add(claim, added);
-        weights = Ext.add(weights, _fixedWeights(p, o, flow[1]));
-        claim = Ext.add(Ext.scale(claim, Ext.inversePow2(p.m + 1)), o.level1);
-        (added, rowVars) = _level1Queries(p, o, q1, columns);
-        claim = Ext.add(claim, Ext.scale(added, Ext.inversePow2(columnVars)));
-        weights = Ext.add(weights, rowVars);
-        claim = Ext.add(claim, o.columns);
-        if (Ext.mul(Ext.evaluate(o.g, columns, columnVars), weights) != claim) revert STEP_FINAL_CHECK();
-        if (r.cursor != r.end) revert STEP_PROOF_LENGTH();
+        unchecked {
+            uint256 rowVars = p.vars - p.m;
+            uint256 columnVars = p.m - p.k1;
+            uint256 columns = o.point + 32 * (rowVars + p.k1 + 1);
+            uint256 claim = Ext.add(Ext.scale(target, Ext.inversePow2(p.vars)), o.masked);
+            claim = Ext.add(o.u, Ext.mul(o.delta, Ext.scale(claim, Ext.pow2(p.m))));
+            claim = Ext.add(claim, Ext.mul(o.beta1, o.v1));
+            (uint256 added, uint256 weights) = _queries(p, o, q);
+            claim = Ext.add(claim, added);
+            weights = Ext.add(weights, _fixedWeights(p, o, omega));
+            claim = Ext.add(Ext.scale(claim, Ext.inversePow2(p.m + 1)), o.level1);
+            (added, rowVars) = _level1Queries(p, o, q1, columns);
+            claim = Ext.add(claim, Ext.scale(added, Ext.inversePow2(columnVars)));
+            weights = Ext.add(weights, rowVars);
+            claim = Ext.add(claim, o.columns);
+            if (Ext.mul(Ext.evaluate(o.g, columns, columnVars), weights) != claim) revert STEP_FINAL_CHECK();
+            if (r.cursor != r.end) revert STEP_PROOF_LENGTH();
+        }
     }
 
     /// Ω on the folded rows, the strip and the out-of-domain point of level 1 (§9.3).
     function _fixedWeights(Plan memory p, Opening memory o, uint256 omega) private pure returns (uint256 sum) {
-        uint256 level1 = o.point + 32 * (p.vars - p.m);
-        uint256 columns = level1 + 32 * (p.k1 + 1);
-        sum = Ext.mul(Ext.sub(Ext.ONE, Ext.get(level1, 0)), omega);
-        uint256 strip = Ext.eqIndex(level1, p.k1 + 1, (1 << p.k1) + p.randomRows);
-        uint256 pads = Ext.dot(o.strip, Ext.eqTable(columns, p.m - p.k1), 2 * (p.vars - p.m));
-        sum = Ext.add(sum, Ext.scale(Ext.mul(strip, pads), Ext.pow2(p.m)));
-        return Ext.add(sum, Ext.mul(o.beta1, Ext.powerWeight(o.z1, level1, p.m + 1)));
+        unchecked {
+            uint256 level1 = o.point + 32 * (p.vars - p.m);
+            uint256 columns = level1 + 32 * (p.k1 + 1);
+            sum = Ext.mul(Ext.sub(Ext.ONE, Ext.get(level1, 0)), omega);
+            uint256 strip = Ext.eqIndex(level1, p.k1 + 1, (1 << p.k1) + p.randomRows);
+            uint256 pads = _strip(p, o, columns);
+            sum = Ext.add(sum, Ext.scale(Ext.mul(strip, pads), Ext.pow2(p.m)));
+            return Ext.add(sum, Ext.mul(o.beta1, Ext.powerWeight(o.z1, level1, p.m + 1)));
+        }
+    }
+
+    /// ⟨M, eq(columns, ·)⟩: the strip fills the lowest places only.
+    function _strip(Plan memory p, Opening memory o, uint256 columns) private pure returns (uint256) {
+        unchecked {
+            uint256 size = 2 * (p.vars - p.m);
+            uint256 bits = ZkPlan.log2Ceil(size);
+            uint256 high = p.m - p.k1 - bits;
+            uint256 low = Ext.dot(o.strip, Ext.eqTable(columns + 32 * high, bits), size);
+            return Ext.mul(low, Ext.eqIndex(columns, high, 0));
+        }
     }
 
     /// What the queries of level 0 add to the claim and to the weights.
@@ -208,28 +256,30 @@ library ZkProof {
         pure
         returns (uint256 claim, uint256 weights)
     {
-        uint256 level1 = o.point + 32 * (p.vars - p.m);
-        uint256 columnVars = p.m - p.k1;
-        uint256 strip = Ext.eqIndex(level1, p.k1 + 1, (1 << p.k1) + p.randomRows);
-        uint256 isData = Ext.sub(Ext.ONE, Ext.get(level1, 0));
-        uint256 powers = _roots(p.m + p.logBlowup);
-        uint256 weight = Ext.mul(o.beta1, o.beta1);
-        for (uint256 k; k < q.size; ++k) {
-            uint256 y = _domainPoint(Ext.get(q.indices, k), p.m, p.logBlowup, powers);
-            (uint256 onColumns, uint256 step) = _basePower(y, level1 + 32 * (p.k1 + 1), columnVars);
-            (uint256 row, uint256 power) = _basePower(step, level1 + 32, p.k1);
-            row = Ext.mul(isData, row);
-            for (uint256 i; i < p.randomRows; ++i) {
-                row = Ext.add(row, Ext.scale(Ext.eqIndex(level1, p.k1 + 1, (1 << p.k1) + i), power));
-                power = mulmod(power, step, Ext.P);
+        unchecked {
+            uint256 level1 = o.point + 32 * (p.vars - p.m);
+            uint256 columnVars = p.m - p.k1;
+            uint256 strip = Ext.eqIndex(level1, p.k1 + 1, (1 << p.k1) + p.randomRows);
+            uint256 isData = Ext.sub(Ext.ONE, Ext.get(level1, 0));
+            uint256 powers = _roots(p.m + p.logBlowup);
+            uint256 weight = Ext.mul(o.beta1, o.beta1);
+            for (uint256 k; k < q.size; ++k) {
+                uint256 y = _domainPoint(Ext.get(q.indices, k), p.m, p.logBlowup, powers);
+                (uint256 onColumns, uint256 step) = _basePower(y, level1 + 32 * (p.k1 + 1), columnVars);
+                (uint256 row, uint256 power) = _basePower(step, level1 + 32, p.k1);
+                row = Ext.mul(isData, row);
+                for (uint256 i; i < p.randomRows; ++i) {
+                    row = Ext.add(row, Ext.scale(Ext.eqIndex(level1, p.k1 + 1, (1 << p.k1) + i), power));
+                    power = mulmod(power, step, Ext.P);
+                }
+                claim = Ext.add(claim, Ext.mul(weight, Ext.get(q.rows, k)));
+                row = Ext.mul(weight, row);
+                weight = Ext.mul(weight, o.beta1);
+                claim = Ext.add(claim, Ext.mul(weight, Ext.get(q.strips, k)));
+                row = Ext.add(row, Ext.mul(weight, strip));
+                weight = Ext.mul(weight, o.beta1);
+                weights = Ext.add(weights, Ext.mul(row, onColumns));
             }
-            claim = Ext.add(claim, Ext.mul(weight, Ext.get(q.rows, k)));
-            row = Ext.mul(weight, row);
-            weight = Ext.mul(weight, o.beta1);
-            claim = Ext.add(claim, Ext.mul(weight, Ext.get(q.strips, k)));
-            row = Ext.add(row, Ext.mul(weight, strip));
-            weight = Ext.mul(weight, o.beta1);
-            weights = Ext.add(weights, Ext.mul(row, onColumns));
         }
     }
 
@@ -238,37 +288,43 @@ library ZkProof {
         pure
         returns (uint256 claim, uint256 weights)
     {
-        uint256 columnVars = p.m - p.k1;
-        uint256 powers = _roots(columnVars + p.logBlowup1);
-        uint256 weight = o.beta2;
-        for (uint256 k; k < q.size; ++k) {
-            uint256 y = _domainPoint(Ext.get(q.indices, k), columnVars, p.logBlowup1, powers);
-            (uint256 own,) = _basePower(y, columns, columnVars);
-            claim = Ext.add(claim, Ext.mul(weight, Ext.get(q.rows, k)));
-            weights = Ext.add(weights, Ext.mul(weight, own));
-            weight = Ext.mul(weight, o.beta2);
+        unchecked {
+            uint256 columnVars = p.m - p.k1;
+            uint256 powers = _roots(columnVars + p.logBlowup1);
+            uint256 weight = o.beta2;
+            for (uint256 k; k < q.size; ++k) {
+                uint256 y = _domainPoint(Ext.get(q.indices, k), columnVars, p.logBlowup1, powers);
+                (uint256 own,) = _basePower(y, columns, columnVars);
+                claim = Ext.add(claim, Ext.mul(weight, Ext.get(q.rows, k)));
+                weights = Ext.add(weights, Ext.mul(weight, own));
+                weight = Ext.mul(weight, o.beta2);
+            }
         }
     }
 
     /// Π_k (1 + ρ_k·(y^{2^{n−1−k}} − 1)) for y in the base field, and y^{2^n}.
     function _basePower(uint256 y, uint256 point, uint256 n) private pure returns (uint256 result, uint256 power) {
-        result = Ext.ONE;
-        for (uint256 k = n; k > 0;) {
-            --k;
-            result = Ext.mul(result, Ext.add(Ext.ONE, Ext.scale(Ext.get(point, k), addmod(y, Ext.P - 1, Ext.P))));
-            y = mulmod(y, y, Ext.P);
+        unchecked {
+            result = Ext.ONE;
+            for (uint256 k = n; k > 0;) {
+                --k;
+                result = Ext.mul(result, Ext.add(Ext.ONE, Ext.scale(Ext.get(point, k), addmod(y, Ext.P - 1, Ext.P))));
+                y = mulmod(y, y, Ext.P);
+            }
+            return (result, y);
         }
-        return (result, y);
     }
 
     /// ω_{2^k}, ω_{2^k}² … of the domain of 2^k points.
     function _roots(uint256 k) private pure returns (uint256 list) {
-        uint256 root = 0x185629dcda58878c;
-        for (uint256 i = 32; i > k; --i) root = mulmod(root, root, Ext.P);
-        list = Ext.allocate(k);
-        for (uint256 i; i < k; ++i) {
-            Ext.put(list, i, root);
-            root = mulmod(root, root, Ext.P);
+        unchecked {
+            uint256 root = 0x185629dcda58878c;
+            for (uint256 i = 32; i > k; --i) root = mulmod(root, root, Ext.P);
+            list = Ext.allocate(k);
+            for (uint256 i; i < k; ++i) {
+                Ext.put(list, i, root);
+                root = mulmod(root, root, Ext.P);
+            }
         }
     }
 
@@ -278,12 +334,14 @@ library ZkProof {
         pure
         returns (uint256 y)
     {
-        y = 7;
-        for (uint256 i; i < logBlowup; ++i) {
-            if ((index >> (m + i)) & 1 == 1) y = mulmod(y, Ext.get(powers, i), Ext.P);
-        }
-        for (uint256 i; i < m; ++i) {
-            if ((index >> i) & 1 == 1) y = mulmod(y, Ext.get(powers, logBlowup + m - 1 - i), Ext.P);
+        unchecked {
+            y = 7;
+            for (uint256 i; i < logBlowup; ++i) {
+                if ((index >> (m + i)) & 1 == 1) y = mulmod(y, Ext.get(powers, i), Ext.P);
+            }
+            for (uint256 i; i < m; ++i) {
+                if ((index >> i) & 1 == 1) y = mulmod(y, Ext.get(powers, logBlowup + m - 1 - i), Ext.P);
+            }
         }
     }
 }

@@ -5,8 +5,8 @@ import {IStepVerifier} from "../../interfaces/IStepVerifier.sol";
 import {Statements} from "../../libraries/Statements.sol";
 import {SEAL_SELECTOR} from "../../Errors.sol";
 import {Plan, ZkPlan, TREE_D, TREE_W0} from "./ZkPlan.sol";
-import {Relation} from "./Relation.sol";
 import {StepContext, StepSpec, TreeCommitment} from "./StepContext.sol";
+import {ZkRelation} from "./ZkRelation.sol";
 import {ZkProof} from "./ZkProof.sol";
 import {STEP_STATEMENT} from "./ZkErrors.sol";
 
@@ -32,38 +32,46 @@ contract ZkStepVerifier is IStepVerifier {
     /// Terms are one ABI tuple: its offset, then client, provider, keyBroker, token, specDigest.
     uint256 private constant SPEC_DIGEST_AT = 160;
 
+    ZkRelation public immutable relation;
+
+    constructor(ZkRelation relation_) {
+        relation = relation_;
+    }
+
     /// @inheritdoc IStepVerifier
-    function verify(bytes calldata seal, bytes32 statementDigest) external pure {
+    function verify(bytes calldata seal, bytes32 statementDigest) external view {
         if (seal.length < 68 || bytes4(seal[:4]) != SELECTOR) revert SEAL_SELECTOR(bytes4(seal));
         StepSeal calldata s;
         assembly ("memory-safe") {
             s := add(seal.offset, 36)
         }
-        bytes32 planDigest = ZkPlan.digest(s.plan);
-        if (bytes32(s.terms[SPEC_DIGEST_AT:]) != StepContext.specDigest(s.spec, planDigest)) revert STEP_STATEMENT();
         Plan memory p = ZkPlan.read(s.plan);
+        ZkProof.Input memory input;
+        input.known = [StepContext.known(s.before), StepContext.known(s.afterwards), StepContext.known(s.data)];
+        input.context = _context(s, p, statementDigest);
+        input.relation = relation;
+        ZkProof.check(p, input, s.plan, s.sizes, s.proof);
+    }
+
+    /// Ties the seal to the statement, and everything in it to the job (step-proof §2.2).
+    function _context(StepSeal calldata s, Plan memory p, bytes32 statementDigest) private pure returns (bytes32) {
+        bytes32 planDigest = ZkPlan.digest(s.plan);
+        if (s.terms.length < SPEC_DIGEST_AT + 32) revert STEP_STATEMENT();
+        if (bytes32(s.terms[SPEC_DIGEST_AT:]) != StepContext.specDigest(s.spec, planDigest)) revert STEP_STATEMENT();
         if (s.sizes.length != 1 << p.stepVars || s.index >= s.spec.steps) revert STEP_STATEMENT();
         uint256 firstStep = s.index << p.stepVars;
         if (firstStep >= s.spec.steps) revert STEP_STATEMENT();
         StepContext.requireSizes(s.spec, firstStep, s.sizes);
         uint256 superblock = StepContext.superblockOf(s.spec, p, s.index);
-        Relation.Commitment[3] memory known =
-            [StepContext.known(s.before), StepContext.known(s.afterwards), StepContext.known(s.data)];
         bytes32 data = StepContext.dataDigest(s.data, StepContext.layoutDigest(p, TREE_D));
         StepContext.requireMember(s.spec.datasetRoot, data, superblock, s.dataPath);
-        bytes32 layout = StepContext.layoutDigest(p, TREE_W0);
+        bytes32 layoutHash = StepContext.layoutDigest(p, TREE_W0);
         bytes32[2] memory w =
-            [StepContext.weightsDigest(s.before, layout), StepContext.weightsDigest(s.afterwards, layout)];
+            [StepContext.weightsDigest(s.before, layoutHash), StepContext.weightsDigest(s.afterwards, layoutHash)];
         bytes32 statement = Statements.segment(keccak256(s.terms), s.index, w[0], w[1]);
         if (keccak256(abi.encodePacked(hex"1901", s.domain, statement)) != statementDigest) revert STEP_STATEMENT();
-        bytes32 context = StepContext.contextDigest(
+        return StepContext.contextDigest(
             s.spec, statementDigest, firstStep, superblock, planDigest, data, s.sizes, w
         );
-        uint256 sizesAt;
-        bytes calldata sizes = s.sizes;
-        assembly ("memory-safe") {
-            sizesAt := sizes.offset
-        }
-        ZkProof.check(p, context, known, sizesAt, s.proof);
     }
 }

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+pragma solidity ^0.8.30;
+
+import {Flow} from "./Claims.sol";
+import {Ext} from "./Ext.sol";
+import {Plan, ZkPlan} from "./ZkPlan.sol";
+import {Relation} from "./Relation.sol";
+
+/// The flow of step-proof §7 as a contract of its own: both halves of the verifier do not fit in one.
+contract ZkRelation {
+    /// @param plan       bytes of step-proof §4.5
+    /// @param sizes      m_t, one byte per step
+    /// @param messages   those of F0 to F6, canonical
+    /// @param challenges in the order of FlowMessages
+    /// @param point      where Ω is wanted
+    /// @return target what ⟨Ω, w⟩ must be
+    /// @return omega  Ω at the point
+    function reduce(
+        bytes calldata plan,
+        bytes calldata sizes,
+        bytes calldata messages,
+        Relation.Commitment[3] memory known,
+        uint256[] memory challenges,
+        uint256 eta,
+        uint256[] memory point
+    ) external pure returns (uint256 target, uint256 omega) {
+        unchecked {
+            Plan memory p = ZkPlan.read(plan);
+            Flow memory f;
+            (uint256 messagesAt, uint256 sizesAt, uint256 challengesAt, uint256 pointAt) = (0, 0, 0, 0);
+            assembly ("memory-safe") {
+                messagesAt := messages.offset
+                sizesAt := sizes.offset
+                challengesAt := add(challenges, 32)
+                pointAt := add(point, 32)
+            }
+            (f.messages, f.sizesAt, f.challenges, f.point) = (messagesAt, sizesAt, challengesAt, pointAt);
+            f.rowTable = Ext.eqTable(pointAt, p.vars - p.m);
+            f.etas = Relation.powers(p, eta);
+            return Relation.reduce(f, p, known);
+        }
+    }
+}

@@ -1,0 +1,123 @@
+/** Seals of step proofs as ZkStepVerifier takes them, for segments made by the test prover. */
+import { AbiCoder, id, keccak256, solidityPackedKeccak256 } from 'ethers';
+import { domainSeparator, encodeTerms, fromHex, jobDigest, segmentDigest, type Terms } from '#attestation';
+import { manifestDigest } from '#libs/step';
+import { proveSegment, type Backend } from '#libs/zk';
+import { testSegment, type SegmentChoice } from '../../libs/zk/src/testing/segments.js';
+import { contextOf } from '../../libs/zk/src/verifier/statement.js';
+import { weightsDigestOf, type Plan, type StepProofStatement } from '#libs/zk/verifier';
+import { encodePlan } from '../script/zk-plan.js';
+
+export const selector = id('veritrain/zk/fxt-zk/1').slice(0, 10);
+const coder = AbiCoder.defaultAbiCoder();
+const fill = (n: number, size = 32): Uint8Array => new Uint8Array(size).fill(n);
+const domain = domainSeparator({ chainId: 31337, verifyingContract: fill(0xc0, 20) });
+
+const commitment = 'tuple(bytes32 root,bytes32 ood)';
+const spec =
+  'tuple(bytes32 jobSpec,bytes32 manifestDigest,bytes32 datasetRoot,bytes32 seed,uint256 steps,uint256 recordCount,uint256[] schedule)';
+const sealType =
+  `tuple(bytes32 domain,bytes terms,uint256 index,${spec} spec,${commitment} before,${commitment} afterwards,` +
+  `${commitment} data,bytes32[] dataPath,bytes sizes,bytes plan,bytes proof)`;
+
+/** Everything that a seal says, before it is bytes. */
+export interface SealFields {
+  readonly domain: Uint8Array;
+  readonly terms: Uint8Array;
+  readonly index: number;
+  readonly spec: Readonly<Record<string, unknown>>;
+  readonly before: { root: Uint8Array; ood: Uint8Array };
+  readonly afterwards: { root: Uint8Array; ood: Uint8Array };
+  readonly data: { root: Uint8Array; ood: Uint8Array };
+  readonly dataPath: readonly Uint8Array[];
+  readonly sizes: Uint8Array;
+  readonly plan: Uint8Array;
+  readonly proof: Uint8Array;
+}
+
+export interface SealedSegment {
+  readonly plan: Plan;
+  readonly statement: StepProofStatement;
+  readonly fields: SealFields;
+  /** EIP-712 digest of the Segment. */
+  readonly digest: Uint8Array;
+}
+
+export function encodeSeal(fields: SealFields): string {
+  return selector + coder.encode([sealType], [fields]).slice(2);
+}
+
+/** Proves one segment whose outer statement is the Segment of a job on chain. */
+export function sealSegment(backend: Backend, choice: SegmentChoice): SealedSegment {
+  const { plan, input } = testSegment(backend, choice);
+  const { manifest, index, recordCount, datasetRoot } = input.statement;
+  const planBytes = encodePlan(plan);
+  const specFields = {
+    jobSpec: fill(9),
+    manifestDigest: manifestDigest(manifest),
+    datasetRoot,
+    seed: fromHex(manifest.seed),
+    steps: manifest.steps,
+    recordCount,
+    schedule: manifest.optimizer.m.map(([from, m]) => (BigInt(from) << 8n) | BigInt(m)),
+  };
+  const terms = termsOf(fromHex(specDigestOf(specFields, planBytes)));
+  const job = jobDigest(terms);
+  const outer = (weightsAfter: Uint8Array): Uint8Array =>
+    segmentDigest(domain, { job, index, weightsBefore: weightsDigestOf(input.statement.before, plan), weightsAfter });
+  const { proof, statement } = proveSegment(backend, plan, {
+    ...input,
+    statement: { ...input.statement, outerDigest: outer },
+  });
+  const fields: SealFields = {
+    domain,
+    terms: encodeTerms(terms),
+    index,
+    spec: specFields,
+    before: { ...statement.before },
+    afterwards: { ...statement.after },
+    data: { ...statement.data },
+    dataPath: statement.dataPath,
+    sizes: Uint8Array.from(contextOf(statement, plan).stepSizes),
+    plan: planBytes,
+    proof,
+  };
+  return { plan, statement, fields, digest: statement.outerDigest };
+}
+
+/** StepContext.specDigest. */
+function specDigestOf(s: Readonly<Record<string, unknown>>, plan: Uint8Array): string {
+  const planDigest = solidityPackedKeccak256(['bytes32', 'bytes'], [id('fxt-zk/plan/1'), plan]);
+  const schedule = solidityPackedKeccak256(['uint256[]'], [s['schedule']]);
+  const types = ['bytes32', 'bytes32', 'bytes32', 'bytes32', 'bytes32', 'bytes32', 'uint256', 'uint256', 'bytes32'];
+  const values = [id('fxt-zk/spec/1'), s['jobSpec'], planDigest, s['manifestDigest'], s['datasetRoot'], s['seed']];
+  return keccak256(coder.encode(types, [...values, s['steps'], s['recordCount'], schedule]));
+}
+
+function termsOf(specDigest: Uint8Array): Terms {
+  return {
+    client: fill(1, 20),
+    provider: fill(2, 20),
+    keyBroker: fill(0, 20),
+    token: fill(0, 20),
+    specDigest,
+    initialWeights: fill(6),
+    policy: fill(0),
+    minTier: 0,
+    teeSelector: fill(0, 4),
+    dutySelectors: [fromHex(selector)],
+    price: 10n,
+    stake: 11n,
+    liveness: 2n,
+    bond: 13n,
+    bondFee: 4n,
+    failShareBps: 0,
+    holdbackBps: 0,
+    segments: 64,
+    samples: 0,
+    mode: 2,
+    seedCommitClient: fill(22),
+    acceptBy: 2 ** 39,
+    windows: { start: 1, compute: 1, draw: 1, challenge: 1, prove: 1, provePer: 1, hold: 1, reveal: 1, ack: 1 },
+  };
+}
