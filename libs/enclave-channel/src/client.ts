@@ -14,10 +14,26 @@ import {
   type RequestType,
 } from '#enclave';
 
+/**
+ * Milliseconds within which each request is answered. `train` checks the whole data set before it answers, and the
+ * enclave takes requests one after the other, so what may wait behind it waits as long.
+ */
+const answerWithinMs: Readonly<Record<RequestType, number>> = {
+  open: 60_000,
+  attest: 180_000,
+  job: 120_000,
+  shard: 120_000,
+  train: 1_800_000,
+  cancel: 1_800_000,
+};
+
 type Body<K extends RequestType> = Omit<RequestOf<K>, 'type' | 'id'>;
 
 export interface EnclaveClient {
-  /** @throws the enclave's own error, or CollateralError ENCLAVE_LOST when it is gone */
+  /**
+   * @throws the enclave's own error; CollateralError ENCLAVE_LOST when it is gone, ENCLAVE_TIMEOUT when it does not
+   *   answer, which ends the channel: nobody knows what it still does
+   */
   request<K extends RequestType>(type: K, body: Body<K>): Promise<Uint8Array>;
   /** Events go to the latest listener alone: one job at a time. */
   onEvent(listener: (event: EnclaveEvent) => void): void;
@@ -31,7 +47,10 @@ interface Waiting {
   reject(error: Error): void;
 }
 
-export function createEnclaveClient(socket: Socket): EnclaveClient {
+export function createEnclaveClient(
+  socket: Socket,
+  withinMs: Readonly<Record<RequestType, number>> = answerWithinMs,
+): EnclaveClient {
   const waiting = new Map<number, Waiting>();
   let listener: (event: EnclaveEvent) => void = () => undefined;
   const lostListeners: (() => void)[] = [];
@@ -73,8 +92,19 @@ export function createEnclaveClient(socket: Socket): EnclaveClient {
     request(type, body) {
       if (lost) return Promise.reject(enclaveLost());
       const id = nextId++;
-      return new Promise((resolve, reject) => {
-        waiting.set(id, { resolve, reject });
+      return new Promise<Uint8Array>((resolve, reject) => {
+        const late = setTimeout(() => {
+          waiting.delete(id);
+          reject(enclaveSilent(type, withinMs[type]));
+          socket.destroy();
+        }, withinMs[type]);
+        const settle =
+          <T>(end: (value: T) => void) =>
+          (value: T): void => {
+            clearTimeout(late);
+            end(value);
+          };
+        waiting.set(id, { resolve: settle(resolve), reject: settle(reject) });
         socket.write(encodeFrame({ type, id, ...body }));
       });
     },
@@ -94,6 +124,15 @@ function errorOf(reply: ErrorReply): Error {
     case 'rejection':
       return new Rejection(reply.code, detail);
   }
+}
+
+function enclaveSilent(type: RequestType, withinMs: number): CollateralError {
+  return new CollateralError('ENCLAVE_TIMEOUT', {
+    expected: `an answer to ${type} within ${withinMs / 1000} s`,
+    got: 'none',
+    rule: 'enclave SPEC, channel',
+    action: 'start the enclave again; the job goes on from its last checkpoint',
+  });
 }
 
 function enclaveLost(): CollateralError {

@@ -1,5 +1,5 @@
 /** Between the repository's byte strings and ethers: addresses, digests, terms, connections. */
-import { getAddress, JsonRpcProvider } from 'ethers';
+import { FetchRequest, getAddress, JsonRpcProvider } from 'ethers';
 import { fromHex, toHex, type Terms } from '#attestation';
 import type { TermsStruct } from './types/Settlement.js';
 
@@ -24,7 +24,12 @@ export function termsStruct(terms: Terms): TermsStruct {
   };
 }
 
-/** A provider that never asks again which chain it is on and polls fast enough for a local one. */
-export function connect(url: string, chainId: number, pollingMs = 100): JsonRpcProvider {
-  return new JsonRpcProvider(url, chainId, { staticNetwork: true, pollingInterval: pollingMs, cacheTimeout: -1 });
+/**
+ * A provider that never asks again which chain it is on and polls fast enough for a local one. A call that is not
+ * answered within `answerWithinMs` fails as CHAIN_UNREACHABLE: nothing waits for ever on a chain that is away.
+ */
+export function connect(url: string, chainId: number, pollingMs = 100, answerWithinMs = 30_000): JsonRpcProvider {
+  const request = new FetchRequest(url);
+  request.timeout = answerWithinMs;
+  return new JsonRpcProvider(request, chainId, { staticNetwork: true, pollingInterval: pollingMs, cacheTimeout: -1 });
 }

@@ -51,6 +51,8 @@ export interface JobView {
   /** Unix seconds at which the present state began. */
   readonly since: number;
   readonly ackUntil: number;
+  /** The client says that the ciphertext cannot be had, and nobody has shown it yet. */
+  readonly missing: boolean;
   readonly paid: bigint;
   readonly root: string;
   readonly delivery: string;
@@ -84,6 +86,8 @@ export interface ClientOptions {
 }
 
 const zeroWord = new Uint8Array(32);
+/** FLAG_MISSING of contracts/src/Types.sol. */
+const missingFlag = 32n;
 
 export class SettlementClient {
   readonly #contract: Settlement;
@@ -116,8 +120,10 @@ export class SettlementClient {
     return registryDomainSeparator({ chainId, verifyingContract: addressBytes(registry) });
   }
 
-  async job(terms: Terms): Promise<JobView> {
-    const j = await this.#read('jobOf', () => this.#contract.jobOf(jobDigest(terms)));
+  /** @param atBlock  number of the block whose state is asked for; absent: the latest */
+  async job(terms: Terms, atBlock?: number): Promise<JobView> {
+    const at = atBlock === undefined ? {} : { blockTag: atBlock };
+    const j = await this.#read('jobOf', () => this.#contract.jobOf(jobDigest(terms), at));
     return {
       state: jobStates[Number(j.state)] ?? 'None',
       outcome: Number(j.outcome),
@@ -125,6 +131,7 @@ export class SettlementClient {
       openDuties: Number(j.openDuties),
       since: Number(j.since),
       ackUntil: Number(j.ackUntil),
+      missing: (j.flags & missingFlag) !== 0n,
       paid: j.paid,
       root: j.root,
       delivery: j.delivery,
@@ -202,6 +209,26 @@ export class SettlementClient {
     return this.#send('missing', () => this.#contract.missing(termsStruct(terms), { value }));
   }
 
+  /** Answers `missing` with the attestors' signatures over availabilityDigest(registryDomain, job, ciphertextDigest). */
+  async available(
+    terms: Terms,
+    ciphertextDigest: Digest,
+    keyCommit: Digest,
+    signatures: readonly Uint8Array[],
+  ): Promise<TxReceipt> {
+    if (await this.#isAnswered(terms)) return this.#done('CiphertextAvailable', terms);
+    const given = [...signatures];
+    return this.#send('available', () =>
+      this.#contract.available(termsStruct(terms), ciphertextDigest, keyCommit, given),
+    );
+  }
+
+  /** Answers `missing` with the ciphertext itself, which has to fit one transaction. */
+  async publish(terms: Terms, keyCommit: Digest, ciphertext: Uint8Array): Promise<TxReceipt> {
+    if (await this.#isAnswered(terms)) return this.#done('CiphertextAvailable', terms);
+    return this.#send('publish', () => this.#contract.publish(termsStruct(terms), keyCommit, ciphertext));
+  }
+
   async voucher(terms: Terms, cumulative: bigint, signature: Uint8Array): Promise<TxReceipt> {
     if ((await this.job(terms)).paid >= cumulative) return this.#done('VoucherPaid', terms);
     return this.#send('voucher', () => this.#contract.voucher(termsStruct(terms), cumulative, signature));
@@ -233,19 +260,17 @@ export class SettlementClient {
 
   /** Registers an enclave key on the attestors' signatures over appraisalDigest(registryDomain, appraisal). */
   async registerEnclave(appraisal: Appraisal, signatures: readonly Uint8Array[]): Promise<TxReceipt> {
-    const key = checksummed(appraisal.key);
-    const holder = await this.#read('keyOfEvidence', () => this.#registry.keyOfEvidence(appraisal.evidence));
-    if (holder === key) {
-      const { deployment } = this;
-      const filter = this.#registry.filters.EnclaveRegistered(key);
-      const events = await this.#read('registration', () => this.#registry.queryFilter(filter, deployment.fromBlock));
-      const mine = events.find((event) => event.args.evidence === hex(appraisal.evidence));
-      if (mine !== undefined) return { txHash: mine.transactionHash, blockNumber: mine.blockNumber };
-    }
-    const provider = checksummed(appraisal.provider);
-    return this.#send('register', () =>
-      this.#registry.register({ ...appraisal, key, provider }, signatures as Uint8Array[]),
-    );
+    const registered = await this.#registration(appraisal);
+    if (registered !== undefined) return registered;
+    const { struct, given } = registrationOf(appraisal, signatures);
+    return this.#send('register', () => this.#registry.register(struct, given));
+  }
+
+  /** Fails where registerEnclave would, and sends nothing. @throws Rejection with the registry's error */
+  async checkRegistration(appraisal: Appraisal, signatures: readonly Uint8Array[]): Promise<void> {
+    if ((await this.#registration(appraisal)) !== undefined) return;
+    const { struct, given } = registrationOf(appraisal, signatures);
+    await this.#read('register', () => this.#registry.register.staticCall(struct, given));
   }
 
   async revokeEnclave(key: Uint8Array, reason: Digest, signatures: readonly Uint8Array[]): Promise<TxReceipt> {
@@ -266,6 +291,23 @@ export class SettlementClient {
       if (error instanceof Rejection) return { live: false, code: error.code };
       throw error;
     }
+  }
+
+  /** Where this evidence has registered this key already. */
+  async #registration(appraisal: Appraisal): Promise<TxReceipt | undefined> {
+    const key = checksummed(appraisal.key);
+    const holder = await this.#read('keyOfEvidence', () => this.#registry.keyOfEvidence(appraisal.evidence));
+    if (holder !== key) return undefined;
+    const { fromBlock } = this.deployment;
+    const filter = this.#registry.filters.EnclaveRegistered(key);
+    const events = await this.#read('registration', () => this.#registry.queryFilter(filter, fromBlock));
+    const mine = events.find((event) => event.args.evidence === hex(appraisal.evidence));
+    return mine && { txHash: mine.transactionHash, blockNumber: mine.blockNumber };
+  }
+
+  async #isAnswered(terms: Terms): Promise<boolean> {
+    if ((await this.job(terms)).missing) return false;
+    return (await this.#find('CiphertextAvailable', terms)) !== undefined;
   }
 
   async #isPast(terms: Terms, state: JobState): Promise<boolean> {
@@ -336,7 +378,16 @@ export class SettlementClient {
   }
 }
 
-type JobEvent = 'JobOpened' | 'JobAccepted' | 'JobStarted' | 'JobCommitted' | 'JobEnded' | 'VoucherPaid';
+function registrationOf(appraisal: Appraisal, signatures: readonly Uint8Array[]) {
+  const { key, provider } = appraisal;
+  return {
+    struct: { ...appraisal, key: checksummed(key), provider: checksummed(provider) },
+    given: [...signatures],
+  };
+}
+
+type JobEvent =
+  'JobOpened' | 'JobAccepted' | 'JobStarted' | 'JobCommitted' | 'JobEnded' | 'VoucherPaid' | 'CiphertextAvailable';
 
 const eventOfState: Partial<Record<JobState, JobEvent>> = {
   Accepted: 'JobAccepted',

@@ -33,6 +33,7 @@ export interface Deployment {
   readonly randao: string;
 }
 
+const minedWithinMs = 300_000;
 const nativeCoin = '0x0000000000000000000000000000000000000000';
 
 /**
@@ -70,7 +71,7 @@ export async function deploy(signer: Signer, options: DeployOptions): Promise<De
       randao,
       tokens: [nativeCoin, ...(options.tokens ?? [])],
     });
-    if (governor === me) await (await routerAt(router, signer).add(hex(teeSelector), tee)).wait();
+    if (governor === me) await (await routerAt(router, signer).add(hex(teeSelector), tee)).wait(1, minedWithinMs);
     return {
       chainId: Number(chainId),
       fromBlock,
@@ -92,6 +93,6 @@ async function create(
   ...args: unknown[]
 ): Promise<string> {
   const contract = await new ContractFactory(artefact.abi, artefact.bytecode, signer).deploy(...args);
-  await contract.waitForDeployment();
+  await contract.deploymentTransaction()!.wait(1, minedWithinMs);
   return contract.getAddress();
 }

@@ -16,4 +16,5 @@ export { deploy, type DeployOptions, type Deployment } from './deploy.js';
 export { chainFailure } from './failure.js';
 export { readEvent, type EscrowEvent } from './events.js';
 export { Indexer, MemoryEventStore, type BlockRef, type EventStore, type IndexerOptions } from './indexer.js';
+export { inTurn } from './turn.js';
 export { Projection, type ProjectedJob } from './projection.js';

@@ -1,9 +1,12 @@
 /** The main job on a local chain: an attested enclave trains, seals, and its host is paid for the revealed key. */
+import { createHash } from 'node:crypto';
+import { createServer } from 'node:net';
 import { HDNodeWallet, Wallet, keccak256, parseEther } from 'ethers';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import {
   JobMode,
   appraisalDigest,
+  availabilityDigest,
   bordersRoot,
   concatBytes,
   deliveryDigest,
@@ -92,8 +95,8 @@ function release(t: Terms, signer = brokerWallet) {
   return { ...content, signer: addressBytes(signer.address), signature: sign(signer, digest) };
 }
 
-function sealedRun(t: Terms, key: Wallet = enclaveKey): CommittedRun {
-  const delivery = deliveryDigest(ciphertextDigest, fromHex(keccak256(revealKey)));
+function sealedRun(t: Terms, key: Wallet = enclaveKey, digest = ciphertextDigest): CommittedRun {
+  const delivery = deliveryDigest(digest, fromHex(keccak256(revealKey)));
   const run = {
     job: jobDigest(t),
     upTo: 3,
@@ -218,6 +221,56 @@ describe('the main job', () => {
     expect(await code(host.finalize(t, { ciphertextDigest, key: revealKey }))).toBe('JOB_STATE');
   });
 
+  it('lets a host show a ciphertext that the client misses, by its attestors or on chain', async () => {
+    const ciphertext = Uint8Array.of(1, 2, 3);
+    const digest = new Uint8Array(createHash('sha256').update(ciphertext).digest());
+    const keyCommit = fromHex(keccak256(revealKey));
+    const delivery = deliveryDigest(digest, keyCommit);
+    await register();
+    for (const way of ['available', 'publish'] as const) {
+      const windows = { ...terms().windows, ack: 300 };
+      const t = terms({ windows });
+      await untilStarted(t);
+      await host.commit(t, sealedRun(t, enclaveKey, digest));
+      expect(await client.job(t)).toMatchObject({ missing: false, delivery: hex(delivery) });
+      await client.missing(t);
+      const latest = await chain.getBlockNumber();
+      expect((await client.job(t)).missing).toBe(true);
+      expect((await client.job(t, latest - 1)).missing).toBe(false);
+      expect(await code(host.publish(t, keyCommit, Uint8Array.of(9)))).toBe('DELIVERY_KEY');
+      const signed = (signer: HDNodeWallet) => [
+        sign(signer, availabilityDigest(host.registryDomain, jobDigest(t), digest)),
+      ];
+      expect(await code(host.available(t, digest, keyCommit, signed(clientWallet)))).toBe('QUORUM_SIGNER');
+      const answer = () =>
+        way === 'available'
+          ? host.available(t, digest, keyCommit, signed(brokerWallet))
+          : host.publish(t, keyCommit, ciphertext);
+      const answered = await answer();
+      expect((await client.job(t)).missing).toBe(false);
+      expect(await answer()).toEqual(answered);
+      await host.finalize(t, { ciphertextDigest: digest, key: revealKey });
+      expect((await client.job(t)).state).toBe('Settled');
+    }
+  });
+
+  it('tells beforehand whether a key can be registered', async () => {
+    const appraisal = {
+      key: addressBytes(enclaveKey.address),
+      policy,
+      provider: addressBytes(hostWallet.address),
+      evidence: word(200),
+      notAfter: 4_000_000_000,
+    };
+    const signed = (signer: HDNodeWallet) => [sign(signer, appraisalDigest(host.registryDomain, appraisal))];
+    const before = await chain.getTransactionCount(hostWallet.address);
+    expect(await code(host.checkRegistration(appraisal, signed(clientWallet)))).toBe('QUORUM_SIGNER');
+    expect(await code(host.checkRegistration(appraisal, signed(brokerWallet)))).toBe('done');
+    expect(await chain.getTransactionCount(hostWallet.address)).toBe(before);
+    await host.registerEnclave(appraisal, signed(brokerWallet));
+    expect(await code(host.checkRegistration(appraisal, signed(brokerWallet)))).toBe('done');
+  });
+
   it('returns the price of a job that is cancelled', async () => {
     const t = terms();
     const before = await client.creditOf(clientWallet.address, native);
@@ -298,6 +351,31 @@ describe('submission', () => {
     const all = [terms(), terms(), terms()];
     const receipts = await Promise.all(all.map((t) => client.open(t)));
     expect(new Set(receipts.map(({ txHash }) => txHash)).size).toBe(3);
+  });
+
+  it('gives up on a transaction that no block takes', async () => {
+    const hasty = new SettlementClient(deployment, clientWallet.connect(chain), { repriceAfterMs: 100, repricings: 1 });
+    await chain.send('evm_setAutomine', [false]);
+    try {
+      expect(await code(hasty.open(terms()))).toBe('CHAIN_STUCK');
+    } finally {
+      await chain.send('evm_mine', []);
+      await chain.send('evm_setAutomine', [true]);
+    }
+  });
+
+  it('does not wait for ever on a chain that takes connections and says nothing', async () => {
+    const silent = createServer();
+    await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));
+    const { port } = silent.address() as { port: number };
+    const mute = connect(`http://127.0.0.1:${port}`, anvil.chainId, 25, 100);
+    try {
+      const lost = new SettlementClient(deployment, clientWallet.connect(mute));
+      expect(await code(lost.job(terms()))).toBe('CHAIN_UNREACHABLE');
+    } finally {
+      mute.destroy();
+      silent.close();
+    }
   });
 
   it('says that the chain does not answer', async () => {
