@@ -44,7 +44,7 @@ const parts = {
     path: '^enclave/',
     door: '^enclave/src/index\\.ts$',
     may: ['attestation', 'step'],
-    npm: ['@hpke/core', '@hpke/dhkem-x25519', '@noble/ciphers', '@noble/curves', '@noble/ed25519', '@noble/hashes'],
+    npm: ['@hpke/core', '@hpke/dhkem-x25519', '@noble/curves', '@noble/ed25519', '@noble/hashes'],
     core: ['crypto', 'fs', 'fs/promises', 'net', 'util'],
     only: {
       '^enclave/src/engine/': ['onnxruntime-node'],
@@ -72,13 +72,13 @@ const parts = {
   'control-plane': app('control-plane', {
     may: ['attestation', 'step', 'proof', 'collateral', 'messaging', 'persistence', 'settlement', 'telemetry'],
     npm: [
-      ...['@apollo/server', '@as-integrations/express5', '@nestjs', 'graphql', 'graphql-subscriptions', 'graphql-ws'],
-      ...['ethers', 'express', 'nestjs-pino', 'pino-http', 'prom-client', 'reflect-metadata', 'rxjs', 'typeorm', 'zod'],
+      ...['@apollo/server', '@as-integrations/express5', '@nestjs', 'graphql', 'graphql-ws'],
+      ...['ethers', 'express', 'prom-client', 'reflect-metadata', 'rxjs', 'typeorm', 'zod'],
     ],
   }),
   'key-broker': app('key-broker', {
-    may: ['attestation', 'collateral', 'telemetry'],
-    npm: ['@hpke', '@nestjs', '@noble', 'express', 'reflect-metadata', 'zod'],
+    may: ['attestation', 'collateral', 'settlement', 'telemetry'],
+    npm: ['@hpke', '@nestjs', '@noble', 'ethers', 'express', 'reflect-metadata', 'zod'],
   }),
   'host-agent': app('host-agent', {
     may: ['attestation', 'enclave', 'enclave-channel', 'messaging', 'settlement', 'telemetry'],
@@ -104,7 +104,8 @@ const parts = {
   migrations: { path: '^migrations/', door: '^migrations/index\\.ts$', npm: ['typeorm'] },
   contracts: {
     path: '^contracts/',
-    testsMay: ['^(attestation|libs/(settlement|collateral))/src/index\\.ts$'],
+    may: ['zk-verifier'],
+    testsMay: ['^(attestation|libs/(settlement|collateral|step))/src/index\\.ts$', '^libs/zk/'],
     core: '.*',
     npm: ['ethers', 'typechain', 'solc'],
   },
