@@ -20,7 +20,7 @@ export function addDemoCommand(program: Command): void {
     .option('--json', 'end with one JSON object')
     .action(async (options: DemoOptions) => {
       if (!options.tee) {
-        const proved = await runNoTeeDemo({ folder: options.folder, threads: 2 });
+        const proved = await runNoTeeDemo({ folder: options.folder, threads: 2, steps: 16 });
         return printResult(options, proved, () => provedSummary(proved));
       }
       const report = await runDemo(options);

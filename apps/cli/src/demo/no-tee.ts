@@ -6,6 +6,7 @@ import { spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { x25519 } from '@noble/curves/ed25519.js';
 import { Wallet, type JsonRpcProvider } from 'ethers';
 import {
@@ -31,6 +32,12 @@ import { mnistFiles } from './mnist.js';
 import { createPhases, type Phases } from './phases.js';
 import { checkChain, provedSpec, provedTerms } from './proved-job.js';
 
+export interface NoTeeOptions {
+  readonly folder: string;
+  readonly threads: number;
+  readonly steps: number;
+}
+
 export interface NoTeeReport {
   readonly assurance: string;
   readonly reason: string;
@@ -53,10 +60,10 @@ export interface NoTeeReport {
 const records = 1024;
 const priceWei = 10n ** 18n;
 
-/** 16 steps in four segments of four, on 1,024 images. */
-function shortManifest(): Manifest {
+/** Segments of four steps on 1,024 images. */
+function shortManifest(steps: number): Manifest {
   const seed = `0x${toHex(new Uint8Array(randomBytes(32)))}`;
-  return profileManifest('fx1', { dims: [784, 64, 10], batch: 64, e: 8, steps: 16, superblock: 4, seed });
+  return profileManifest('fx1', { dims: [784, 64, 10], batch: 64, e: 8, steps, superblock: 4, seed });
 }
 
 interface Prepared {
@@ -70,10 +77,7 @@ interface Prepared {
   readonly weightSeed: string;
 }
 
-export async function runNoTeeDemo(options: {
-  readonly folder: string;
-  readonly threads: number;
-}): Promise<NoTeeReport> {
+export async function runNoTeeDemo(options: NoTeeOptions): Promise<NoTeeReport> {
   const phases = createPhases();
   const began = performance.now();
   const folder = join(resolve(options.folder), 'no-tee');
@@ -87,7 +91,7 @@ export async function runNoTeeDemo(options: {
   const anvil = await phases.run('start', () => startAnvil());
   const rpc = connect(anvil.url, anvil.chainId, 25);
   try {
-    const manifest = shortManifest();
+    const manifest = shortManifest(options.steps);
     const files = cutFiles(folder, manifest);
     const prepared = await phases.run('prepare', () => prepare(manifest, files, options.threads, phases));
     const market = await openMarket(rpc);
@@ -240,9 +244,10 @@ function requireEngineDigest(
   writeWhole(path, canonicalManifest(manifest));
   const data = ['--images', files.images, '--labels', files.labels];
   const args = ['train', '--manifest', path, ...data, '--digest-at', `${manifest.steps}`, '--json'];
-  const { stdout } = spawnSync(process.execPath, [...process.execArgv, process.argv[1]!, ...args], {
-    encoding: 'utf8',
-  });
+  const built = import.meta.url.endsWith('.js');
+  const flags = built ? [] : ['--conditions=source', '--import', '@oxc-node/core/register'];
+  const main = fileURLToPath(new URL(`../main.${built ? 'js' : 'ts'}`, import.meta.url));
+  const { stdout } = spawnSync(process.execPath, [...flags, main, ...args], { encoding: 'utf8' });
   const { digests } = JSON.parse(stdout || '{}') as { digests?: Record<string, string> };
   const expected = `0x${digests?.[manifest.steps] ?? ''}`;
   if (expected === got) return;
