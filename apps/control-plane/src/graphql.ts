@@ -1,19 +1,29 @@
 /** GraphQL: code first, bounded in depth and in the number of fields, live subscriptions over graphql-ws. */
+import type { IncomingMessage } from 'node:http';
 import { ApolloDriver, type ApolloDriverConfig } from '@nestjs/apollo';
 import {
   GraphQLError,
-  type ASTNode,
+  parse,
   type ASTVisitor,
+  type DocumentNode,
   type FragmentDefinitionNode,
+  type SelectionNode,
+  type SelectionSetNode,
   type ValidationContext,
 } from 'graphql';
 
 const depthMax = 8;
 const fieldsMax = 200;
+/** Of a document, before it is parsed: bounds the work of every rule that looks at it. */
+const tokensMax = 4000;
+/** Operations that run at once over one WebSocket. */
+const operationsPerSocketMax = 32;
 
+/** An HTTP request, or a WebSocket with what its client said when it connected. */
 interface Carried {
   readonly req?: unknown;
   readonly connectionParams?: { readonly authorization?: unknown };
+  readonly extra?: { readonly request: IncomingMessage };
 }
 
 /** @param schemaFile  where to write the schema; true: nowhere */
@@ -27,51 +37,102 @@ export const graphqlOptions = (schemaFile: string | true): ApolloDriverConfig =>
   introspection: true,
   csrfPrevention: true,
   includeStacktraceInErrorResponses: false,
+  parseOptions: { maxTokens: tokensMax },
   validationRules: [boundedQuery],
-  subscriptions: { 'graphql-ws': true },
-  context: ({ req, connectionParams }: Carried) => ({
-    req: connectionParams === undefined ? req : { headers: { authorization: connectionParams.authorization } },
+  subscriptions: { 'graphql-ws': { onSubscribe: boundedOperation } },
+  context: ({ req, connectionParams, extra }: Carried) => ({
+    req:
+      extra === undefined
+        ? req
+        : { ip: extra.request.socket.remoteAddress, headers: { authorization: connectionParams?.authorization } },
   }),
 });
 
-/** Refuses a query before it runs; fragments count where they are spread, and cycles are refused by graphql itself. */
-export function boundedQuery(context: ValidationContext): ASTVisitor {
-  const fragments = new Map<string, FragmentDefinitionNode>();
-  for (const definition of context.getDocument().definitions) {
-    if (definition.kind === 'FragmentDefinition') fragments.set(definition.name.value, definition);
+/** graphql-ws parses and validates by itself, without the options above. */
+function boundedOperation(
+  { subscriptions }: { readonly subscriptions: object },
+  _id: string,
+  { query }: { readonly query: string },
+): GraphQLError[] | undefined {
+  if (Object.keys(subscriptions).length > operationsPerSocketMax) {
+    const message = `Expected at most ${operationsPerSocketMax} operations at once.`;
+    return [new GraphQLError(message, { extensions: { reason: 'TOO_MANY_OPERATIONS' } })];
   }
+  try {
+    const errors = complexityErrors(parse(query, { maxTokens: tokensMax }));
+    return errors.length === 0 ? undefined : errors;
+  } catch (error) {
+    if (error instanceof GraphQLError) return [error];
+    throw error;
+  }
+}
+
+/** Refuses a query before it runs. */
+export function boundedQuery(context: ValidationContext): ASTVisitor {
   return {
-    OperationDefinition(operation) {
-      const count = { fields: 0 };
-      const deep = measure(operation, fragments, 0, count, new Set());
-      if (deep > depthMax || count.fields > fieldsMax) {
-        context.reportError(
-          new GraphQLError(`Expected at most ${depthMax} levels and ${fieldsMax} fields.`, {
-            nodes: [operation],
-            extensions: { reason: 'QUERY_TOO_COMPLEX' },
-          }),
-        );
-      }
+    Document(document) {
+      for (const error of complexityErrors(document)) context.reportError(error);
     },
   };
 }
 
-function measure(
-  node: ASTNode,
-  fragments: ReadonlyMap<string, FragmentDefinitionNode>,
-  depth: number,
-  count: { fields: number },
-  open: ReadonlySet<string>,
-): number {
-  if (depth > depthMax || count.fields > fieldsMax) return depth;
-  if (node.kind === 'FragmentSpread') {
-    const name = node.name.value;
-    const fragment = fragments.get(name);
-    if (fragment === undefined || open.has(name)) return depth;
-    return measure(fragment, fragments, depth, count, new Set([...open, name]));
+/**
+ * One error for each operation that is too deep or too wide. A fragment counts wherever it is spread but is measured
+ * once, so the work is linear in the document; cycles are refused by graphql itself.
+ */
+export function complexityErrors(document: DocumentNode): GraphQLError[] {
+  const measures = new Measures(document);
+  return document.definitions.flatMap((definition) => {
+    if (definition.kind !== 'OperationDefinition') return [];
+    const { depth, fields } = measures.of(definition.selectionSet);
+    if (depth <= depthMax && fields <= fieldsMax) return [];
+    const message = `Expected at most ${depthMax} levels and ${fieldsMax} fields.`;
+    return [new GraphQLError(message, { nodes: [definition], extensions: { reason: 'QUERY_TOO_COMPLEX' } })];
+  });
+}
+
+interface Measure {
+  readonly depth: number;
+  readonly fields: number;
+}
+
+const empty: Measure = { depth: 0, fields: 0 };
+
+export class Measures {
+  /** Selections looked at so far. */
+  visited = 0;
+  readonly #fragments: ReadonlyMap<string, FragmentDefinitionNode>;
+  readonly #known = new Map<string, Measure>();
+
+  constructor(document: DocumentNode) {
+    const fragments = document.definitions.filter((definition) => definition.kind === 'FragmentDefinition');
+    this.#fragments = new Map(fragments.map((fragment) => [fragment.name.value, fragment]));
   }
-  if (node.kind === 'Field') count.fields += 1;
-  const selections = 'selectionSet' in node ? (node.selectionSet?.selections ?? []) : [];
-  const below = node.kind === 'Field' ? depth + 1 : depth;
-  return selections.reduce((deepest, child) => Math.max(deepest, measure(child, fragments, below, count, open)), below);
+
+  of(selectionSet: SelectionSetNode | undefined): Measure {
+    let { depth, fields } = empty;
+    for (const selection of selectionSet?.selections ?? []) {
+      this.visited += 1;
+      const inner = this.selection(selection);
+      depth = Math.max(depth, inner.depth);
+      fields = Math.min(fields + inner.fields, fieldsMax + 1);
+    }
+    return { depth, fields };
+  }
+
+  private selection(selection: SelectionNode): Measure {
+    if (selection.kind === 'FragmentSpread') return this.fragment(selection.name.value);
+    const below = this.of(selection.selectionSet);
+    return selection.kind === 'InlineFragment' ? below : { depth: below.depth + 1, fields: below.fields + 1 };
+  }
+
+  private fragment(name: string): Measure {
+    const known = this.#known.get(name);
+    if (known !== undefined) return known;
+    // What a cycle finds here.
+    this.#known.set(name, empty);
+    const measure = this.of(this.#fragments.get(name)?.selectionSet);
+    this.#known.set(name, measure);
+    return measure;
+  }
 }

@@ -5,6 +5,7 @@ import type { NextFunction, Request, Response } from 'express';
 import { datasetManifestBytesMax } from '#attestation';
 import type { Logger, Metrics } from '#libs/telemetry';
 import { refusal } from './problem/codes.js';
+import { limitSockets } from './sockets.js';
 
 const jsonDepthMax = 32;
 
@@ -13,6 +14,7 @@ export function configureHttp(app: NestExpressApplication, logger: Logger, metri
   app.use(observe(logger, metrics));
   app.useBodyParser('json', { limit: datasetManifestBytesMax, strict: true });
   app.use(limitDepth);
+  limitSockets(app.getHttpServer());
 }
 
 type Observed = Request & { id?: string };

@@ -2,10 +2,15 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
+import { createRequire } from 'node:module';
 import { join } from 'node:path';
+import { createClient } from 'graphql-ws';
 import { afterAll, afterEach, expect, it } from 'vitest';
 import { datasetManifestJson } from '#attestation';
+import { socketsPerAddressMax } from '../src/sockets.js';
 import { hex, makeJob } from './job-fixture.js';
+
+const { WebSocket } = createRequire(import.meta.url)('ws') as { WebSocket: typeof globalThis.WebSocket };
 
 const directory = mkdtempSync(join(tmpdir(), 'veritrain-process-'));
 const keysFile = join(directory, 'keys.json');
@@ -83,6 +88,37 @@ it('keeps what it acknowledged through kill -9, shares its data with nobody, and
   second.child.kill('SIGTERM');
   expect(await second.ended).toBe(0);
   expect(first.errors() + second.errors()).not.toContain('test-secret');
+});
+
+it('bounds what one address may do over WebSockets', async () => {
+  const { child, port, errors } = await run({ VERITRAIN_DATA_DIR: join(directory, 'sockets') }).ready;
+  const url = `ws://127.0.0.1:${port}/graphql`;
+  const client = createClient({ url, webSocketImpl: WebSocket, retryAttempts: 0 });
+  const wide = `{ ${Array.from({ length: 201 }, (_, n) => `a${n}: __typename`).join(' ')} }`;
+  for (const [query, reason] of [
+    [wide, 'QUERY_TOO_COMPLEX'],
+    [`{ ${'__typename '.repeat(4000)} }`, '4000 tokens'],
+  ] as const) {
+    const refused: unknown = await client
+      .iterate({ query })
+      .next()
+      .catch((error: unknown) => error);
+    expect(JSON.stringify(refused)).toContain(reason);
+  }
+  await client.dispose();
+
+  const open = () =>
+    new Promise<string>((resolve) => {
+      const socket = new WebSocket(url, 'graphql-transport-ws');
+      socket.onopen = () => resolve('open');
+      socket.onerror = () => resolve('refused');
+    });
+  const outcomes = await Promise.all(Array.from({ length: socketsPerAddressMax + 2 }, open));
+  expect(outcomes.filter((outcome) => outcome === 'refused').length).toBeGreaterThanOrEqual(2);
+  expect(outcomes).toContain('open');
+  expect((await call(port, '/health/live')).status).toBe(200);
+  child.kill('SIGTERM');
+  expect(errors()).not.toContain('Internal error');
 });
 
 it('names the setting that is wrong', async () => {

@@ -1,0 +1,32 @@
+import { parse } from 'graphql';
+import { expect, it } from 'vitest';
+import { complexityErrors, Measures } from './graphql.js';
+
+/** `{ ...f0 }` where every fragment spreads the next one twice. */
+function doubling(fragments: number): string {
+  const one = (n: number) => `fragment f${n} on Query { ...f${n + 1} ...f${n + 1} }`;
+  const all = Array.from({ length: fragments }, (_, n) => one(n)).join(' ');
+  return `{ ...f0 } ${all} fragment f${fragments} on Query { __typename }`;
+}
+
+it('measures a fragment once however often it is spread', () => {
+  const document = parse(doubling(30));
+  const [operation] = document.definitions;
+  if (operation?.kind !== 'OperationDefinition') throw new Error('no operation');
+  const measures = new Measures(document);
+  expect(measures.of(operation.selectionSet)).toEqual({ depth: 1, fields: 201 });
+  expect(measures.visited).toBe(1 + 2 * 30 + 1);
+  expect(complexityErrors(document)).toHaveLength(1);
+});
+
+it('counts fields wherever their fragment is spread', () => {
+  expect(complexityErrors(parse(doubling(7)))).toEqual([]);
+  expect(complexityErrors(parse(doubling(8)))).toHaveLength(1);
+  const deep = `{ a { ...f } } fragment f on T { b { c { d { e { f { g { h } } } } } } }`;
+  expect(complexityErrors(parse(deep))).toEqual([]);
+  expect(complexityErrors(parse(deep.replace('{ h }', '{ h { i } }')))).toHaveLength(1);
+});
+
+it('ends on fragments that spread themselves, and on ones that are not there', () => {
+  expect(complexityErrors(parse('{ ...a } fragment a on T { x ...b } fragment b on T { ...a ...none }'))).toEqual([]);
+});
