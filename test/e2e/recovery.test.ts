@@ -139,10 +139,12 @@ describe('a chain that is reorganised', () => {
   it('after the commitment: the node commits again and is paid once', async () => {
     const manifest = smallManifest({ steps: 1200 });
     const { jobId, terms } = await test.submit('uncommitted', manifest, 300);
-    let snapshot: Promise<string> | null = null;
-    await test.ended(jobId, () => void (snapshot ??= rpc.send('evm_snapshot', []) as Promise<string>));
+    const snapshots: Promise<string>[] = [];
+    await test.ended(jobId, () => {
+      if (snapshots.length === 0) snapshots.push(rpc.send('evm_snapshot', []) as Promise<string>);
+    });
     await expect.poll(async () => (await chain.escrow.job(terms)).state, { timeout: 20_000 }).toBe('Committed');
-    await rpc.send('evm_revert', [await snapshot]);
+    await rpc.send('evm_revert', await Promise.all(snapshots));
     await expect.poll(async () => (await chain.escrow.job(terms)).state, { timeout: 20_000 }).toBe('Committed');
     await settle(jobId);
     await expectPaidOnce(jobId, terms);

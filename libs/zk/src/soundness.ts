@@ -36,7 +36,7 @@ export interface Soundness {
 
 export const soundnessBitsMin = 100;
 
-const fieldBits = 2 * Math.log2(18446744069414584321);
+const fieldBits = 2 * Math.log2(2 ** 64 - 2 ** 32 + 1);
 
 interface CodeTerms {
   /** 1 − δ, the agreement that a query survives with. */

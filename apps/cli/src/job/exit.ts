@@ -26,7 +26,14 @@ export async function exitEscrow(escrow: SettlementClient, terms: Terms, at: num
     case 'Committed':
       after(Math.max(since, ackUntil) + windows.reveal, at, state);
       return { call: 'undelivered', receipt: await escrow.undelivered(terms) };
-    default:
+    case 'None':
+    case 'Settled':
+    case 'Stopped':
+    case 'Aborted':
+    case 'Abandoned':
+    case 'Undelivered':
+    case 'Slashed':
+    case 'Voided':
       throw noExit('an escrow that is still open', state);
   }
 }
