@@ -130,7 +130,9 @@ library Claims {
     /// Σ over the real classes.
     function realClasses(Flow memory f, Plan memory p, uint256 vars) internal pure returns (uint256 sum) {
         unchecked {
-            for (uint256 k; k < p.pieces; ++k) sum = Ext.add(sum, f.piece(p, k, vars));
+            for (uint256 k; k < p.pieces; ++k) {
+                sum = Ext.add(sum, f.piece(p, k, vars));
+            }
         }
     }
 

@@ -33,10 +33,7 @@ library Ext {
         assembly ("memory-safe") {
             let l := mul(a, and(b, LOW))
             let h := mul(a, shr(128, b))
-            c := or(
-                mod(add(and(l, LOW), mul(7, shr(128, h))), P),
-                shl(128, mod(add(shr(128, l), and(h, LOW)), P))
-            )
+            c := or(mod(add(and(l, LOW), mul(7, shr(128, h))), P), shl(128, mod(add(shr(128, l), and(h, LOW)), P)))
         }
     }
 

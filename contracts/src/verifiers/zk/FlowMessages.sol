@@ -16,8 +16,8 @@ library FlowMessages {
     function read(Reader memory r, Plan memory p) internal pure returns (uint256[] memory list, uint256 eta) {
         unchecked {
             uint256 layers = p.lookupVars;
-            uint256 size =
-                8 + layers * (layers + 3) / 2 + productVars(p) + matmulVars(p) + p.stepVars + p.batchVars + 2 * p.slotVars;
+            uint256 size = 8 + layers * (layers + 3) / 2 + productVars(p) + matmulVars(p) + p.stepVars + p.batchVars + 2
+                * p.slotVars;
             list = new uint256[](size);
             uint256 next;
             assembly ("memory-safe") {
@@ -49,7 +49,9 @@ library FlowMessages {
             next = _draw(r, next, 0x0a);
             next = _rounds(r, next, p.stepVars + p.batchVars);
             _skip(r, 2 * (p.stepVars == 0 ? p.layers : 3 * p.layers - 1));
-            for (uint256 k; k < p.slotVars; ++k) next = _draw(r, next, 0x0b);
+            for (uint256 k; k < p.slotVars; ++k) {
+                next = _draw(r, next, 0x0b);
+            }
             next = _rounds(r, next, p.slotVars);
             _skip(r, 2);
             eta = r.challenge(0x0c);
@@ -58,15 +60,21 @@ library FlowMessages {
 
     function productVars(Plan memory p) internal pure returns (uint256 most) {
         unchecked {
-            for (uint256 l = 1; l < p.layers; ++l) most = _max(most, Ext.get(p.widthVars, l));
-            for (uint256 k; k < p.pieces; ++k) most = _max(most, ZkPlan.word(p.piecesAt, 2 * k + 1));
+            for (uint256 l = 1; l < p.layers; ++l) {
+                most = _max(most, Ext.get(p.widthVars, l));
+            }
+            for (uint256 k; k < p.pieces; ++k) {
+                most = _max(most, ZkPlan.word(p.piecesAt, 2 * k + 1));
+            }
             most += p.stepVars + p.batchVars;
         }
     }
 
     function matmulVars(Plan memory p) internal pure returns (uint256 most) {
         unchecked {
-            for (uint256 l; l < p.layers; ++l) most = _max(most, Ext.get(p.widthVars, l));
+            for (uint256 l; l < p.layers; ++l) {
+                most = _max(most, Ext.get(p.widthVars, l));
+            }
             most = _max(most, Ext.get(p.widthVars, p.layers)) + p.stepVars;
         }
     }
@@ -94,8 +102,6 @@ library FlowMessages {
 
     /// Messages whose values are read again later.
     function _skip(Reader memory r, uint256 count) private pure {
-        unchecked {
-            for (uint256 k; k < count; ++k) r.receive_();
-        }
+        r.receiveMany(count, r.spare);
     }
 }

@@ -80,7 +80,10 @@ library Leaves {
     }
 
     /// Σ_r eq(ρ_row, r)·leaf_r for every query of level 1, into `q.rows`.
-    function openLevel1(Reader memory r, Plan memory p, bytes32 root, Queries memory q, uint256 rowTable) internal pure {
+    function openLevel1(Reader memory r, Plan memory p, bytes32 root, Queries memory q, uint256 rowTable)
+        internal
+        pure
+    {
         unchecked {
             uint256 count = (1 << p.k1) + p.randomRows + 1;
             uint256 hashes = Ext.allocate(q.size);
@@ -89,7 +92,7 @@ library Leaves {
             q.rows = Ext.allocate(q.size);
             for (uint256 k; k < q.size; ++k) {
                 uint256 pos = _takeSymbols(r, 2 * count);
-                for (uint256 i; i < count; ++i) Ext.put(values, i, Transcript.element(pos + 16 * i));
+                Transcript.elements(pos, count, values);
                 Ext.put(q.rows, k, Ext.dot(values, rowTable, count));
                 Ext.put(hashes, k, _hash(LEVEL1_HEADER, pos, 16 * count, scratch));
             }
@@ -103,7 +106,9 @@ library Leaves {
             uint256 rows = Ext.get(p.trees, 4 * tree + 2);
             uint256 pos = Ext.get(p.trees, 4 * tree + 3);
             list = Ext.allocate(rows);
-            for (uint256 k; k < rows; ++k) Ext.put(list, k, Ext.get(rowTable, ZkPlan.word(pos, k)));
+            for (uint256 k; k < rows; ++k) {
+                Ext.put(list, k, Ext.get(rowTable, ZkPlan.word(pos, k)));
+            }
         }
     }
 
@@ -198,58 +203,71 @@ library Leaves {
         }
     }
 
-    /// The root that these leaves and the next siblings of the proof give; overwrites the hashes.
+    /// The root that these leaves and the next siblings of the proof give. Siblings are read before their number is
+    /// known: a proof that ends among them is refused at the end, whatever was hashed.
     function _root(Reader memory r, Plan memory p, Queries memory q, uint256 hashes, uint256 depth, uint256 scratch)
         private
         pure
         returns (uint256)
     {
-        unchecked {
-            uint256 size = q.size;
-            uint256 places = Ext.allocate(size);
-            uint256 from = q.indices;
-            assembly ("memory-safe") {
-                mcopy(places, from, shl(5, size))
-            }
-            for (; depth > 0; --depth) size = _level(r, p.digestBytes, places, hashes, size, scratch);
-            return Ext.get(hashes, 0);
+        uint256 nodes = _nodes(q, hashes);
+        uint256 end = nodes + 64 * q.size;
+        uint256 pos = r.cursor;
+        for (; depth > 0; --depth) {
+            (end, pos) = _level(nodes, end, pos, p.digestBytes, scratch);
+        }
+        if (pos > r.end) revert STEP_PROOF_LENGTH();
+        r.cursor = pos;
+        return Ext.get(nodes, 1);
+    }
+
+    /// Pairs of place and hash.
+    function _nodes(Queries memory q, uint256 hashes) private pure returns (uint256 nodes) {
+        nodes = Ext.allocate(2 * q.size);
+        for (uint256 k; k < q.size; ++k) {
+            Ext.put(nodes, 2 * k, Ext.get(q.indices, k));
+            Ext.put(nodes, 2 * k + 1, Ext.get(hashes, k));
         }
     }
 
-    /// One level of a multiproof, in place: parents of the known nodes.
-    /// @return next how many there are
-    function _level(Reader memory r, uint256 cut, uint256 places, uint256 hashes, uint256 size, uint256 scratch)
+    /// One level of a multiproof, in place: the parents of the nodes up to `end`.
+    /// @return to   end of the parents
+    /// @return next calldata position after the siblings
+    function _level(uint256 nodes, uint256 end, uint256 pos, uint256 cut, uint256 scratch)
         private
         pure
-        returns (uint256 next)
+        returns (uint256 to, uint256 next)
     {
-        unchecked {
-            uint256 pos = r.cursor;
-            uint256 end = r.end;
-            for (uint256 k; k < size; ++k) {
-                uint256 place = Ext.get(places, k);
-                uint256 left = Ext.get(hashes, k);
-                uint256 right;
-                if (place & 1 == 0 && k + 1 < size && Ext.get(places, k + 1) == place + 1) {
-                    right = Ext.get(hashes, ++k);
-                } else {
-                    assembly ("memory-safe") {
-                        right := calldataload(pos)
+        assembly ("memory-safe") {
+            to := nodes
+            next := pos
+            mstore8(add(scratch, shl(1, cut)), 1)
+            for {} lt(nodes, end) { nodes := add(nodes, 64) } {
+                let place := mload(nodes)
+                let own := mload(add(nodes, 32))
+                switch and(place, 1)
+                case 0 {
+                    mstore(scratch, own)
+                    let right := add(nodes, 64)
+                    switch and(lt(right, end), eq(mload(right), add(place, 1)))
+                    case 1 {
+                        mcopy(add(scratch, cut), add(right, 32), cut)
+                        nodes := right
                     }
-                    pos += cut;
-                    if (pos > end) revert STEP_PROOF_LENGTH();
-                    if (place & 1 == 1) (left, right) = (right, left);
+                    default {
+                        calldatacopy(add(scratch, cut), next, cut)
+                        next := add(next, cut)
+                    }
                 }
-                assembly ("memory-safe") {
-                    mstore(scratch, left)
-                    mstore(add(scratch, cut), right)
-                    mstore8(add(scratch, shl(1, cut)), 1)
-                    right := keccak256(scratch, add(shl(1, cut), 1))
+                default {
+                    calldatacopy(scratch, next, cut)
+                    next := add(next, cut)
+                    mcopy(add(scratch, cut), add(nodes, 32), cut)
                 }
-                Ext.put(places, next, place >> 1);
-                Ext.put(hashes, next++, right);
+                mstore(to, shr(1, place))
+                mstore(add(to, 32), keccak256(scratch, add(shl(1, cut), 1)))
+                to := add(to, 64)
             }
-            r.cursor = pos;
         }
     }
 }

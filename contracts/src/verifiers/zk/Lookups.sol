@@ -72,9 +72,13 @@ library Lookups {
             }
             f.require_();
             uint256 columns = _spread(f, p, alpha, [ofLow, ofHigh, numeratorLow, numeratorHigh]);
-            for (uint256 l = 1; l < p.layers; ++l) _hidden(f, p, columns, l);
+            for (uint256 l = 1; l < p.layers; ++l) {
+                _hidden(f, p, columns, l);
+            }
             _logits(f, p, columns);
-            for (uint256 l = 1; l <= p.layers; ++l) _border(f, p, columns, l);
+            for (uint256 l = 1; l <= p.layers; ++l) {
+                _border(f, p, columns, l);
+            }
             _tables(f, p, columns);
         }
     }
@@ -165,7 +169,9 @@ library Lookups {
         unchecked {
             uint256 rows = Claims.rowVars(p);
             uint256 ofMu;
-            for (uint256 k; k < p.pieces; ++k) ofMu = Ext.add(ofMu, _piece(f, p, columns, k));
+            for (uint256 k; k < p.pieces; ++k) {
+                ofMu = Ext.add(ofMu, _piece(f, p, columns, k));
+            }
             uint256 quotient = 2 * (p.layers - 1) + 2 * p.pieces;
             uint256 iota = _column(columns, 12, 0);
             uint256 ofR = _column(columns, 13, 0);
@@ -245,7 +251,9 @@ library Lookups {
             point = end - 32 * p.expVars;
             uint256 size = 1 << p.expVars;
             uint256 values = Ext.allocate(size);
-            for (uint256 i; i < size; ++i) Ext.put(values, i, ZkPlan.word(p.expAt, i));
+            for (uint256 i; i < size; ++i) {
+                Ext.put(values, i, ZkPlan.word(p.expAt, i));
+            }
             entry = Ext.mul(f.beta, Ext.evaluate(values, point, p.expVars));
             entry = Ext.add(Ext.add(Ext.indexAt(point, p.expVars), entry), Ext.mul(square, square));
             f.addConstant(Ext.mul(_column(columns, 21, 0), entry));
@@ -258,7 +266,9 @@ library Lookups {
             uint256 isPositive = Ext.get(point, 0);
             uint256 window = isPositive;
             uint256 low = TABLE_VARS - abits;
-            for (uint256 k = 1; k < low; ++k) window = Ext.mul(window, Ext.sub(Ext.ONE, Ext.get(point, k)));
+            for (uint256 k = 1; k < low; ++k) {
+                window = Ext.mul(window, Ext.sub(Ext.ONE, Ext.get(point, k)));
+            }
             a = Ext.mul(window, Ext.indexAt(point + 32 * low, abits));
             a = Ext.add(a, Ext.scale(Ext.sub(isPositive, window), (1 << abits) - 1));
             uint256 isHighest = Ext.eqIndex(point + 32 * low, abits, (1 << abits) - 1);

@@ -38,7 +38,8 @@ library Matmuls {
             uint256 vars = FlowMessages.matmulVars(p);
             uint256 point = f.sumcheck(0, vars, w) + 32 * vars;
             for (uint256 i; i < count; ++i) {
-                Term memory t = i % 2 == 0 && i > 0 ? _backward(f, p, i / 2 + 1, point, w) : _forward(f, p, (i + 3) / 2, point, w);
+                Term memory t =
+                    i % 2 == 0 && i > 0 ? _backward(f, p, i / 2 + 1, point, w) : _forward(f, p, (i + 3) / 2, point, w);
                 if (p.stepVars > 0) terms[i] = t;
                 w = Ext.mul(w, gamma);
             }
@@ -213,7 +214,9 @@ library Matmuls {
         unchecked {
             uint256 count = 1 << p.stepVars;
             list = Ext.allocate(count);
-            for (uint256 s; s < count; ++s) Ext.put(list, s, _size(f, s));
+            for (uint256 s; s < count; ++s) {
+                Ext.put(list, s, _size(f, s));
+            }
         }
     }
 
@@ -274,7 +277,9 @@ library Matmuls {
             Tensor memory a = _tensor(f, p, t.layer - 1, false);
             uint256 axes = Ext.mul(Ext.eq(t.input, a.units, inVars), Ext.eq(sample, a.samples, p.batchVars));
             uint256 own = Ext.eqTable(a.steps, p.stepVars);
-            for (uint256 s; s < 1 << p.stepVars; ++s) Ext.put(own, s, Ext.mul(Ext.get(own, s), Ext.get(table, s)));
+            for (uint256 s; s < 1 << p.stepVars; ++s) {
+                Ext.put(own, s, Ext.mul(Ext.get(own, s), Ext.get(table, s)));
+            }
             f.addClaim(Ext.mul(ofA, a.selector), Ext.mul(axes, Ext.dot(own, steps, 1 << p.stepVars)));
             Tensor memory g = _tensor(f, p, t.layer, true);
             axes = Ext.mul(Ext.eq(point, g.steps, p.stepVars), Ext.eq(sample, g.samples, p.batchVars));

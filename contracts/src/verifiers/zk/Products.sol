@@ -32,10 +32,7 @@ library Products {
         }
     }
 
-    function _logits(Flow memory f, Plan memory p, uint256 point, uint256 vars, uint256 gamma, uint256 w)
-        private
-        pure
-    {
+    function _logits(Flow memory f, Plan memory p, uint256 point, uint256 vars, uint256 gamma, uint256 w) private pure {
         unchecked {
             uint256 ofIota;
             uint256 message = 2 * (p.layers - 1);

@@ -71,7 +71,9 @@ library Relation {
     function _outOfDomain(Flow memory f, Plan memory p, uint256 tree, uint256 z) private pure returns (uint256 sum) {
         unchecked {
             uint256 columns = Ext.powerWeight(z, f.tail(p, p.m), p.m);
-            for (uint256 k; k < p.m; ++k) z = Ext.mul(z, z);
+            for (uint256 k; k < p.m; ++k) {
+                z = Ext.mul(z, z);
+            }
             uint256 rows = Ext.get(p.trees, 4 * tree + 2);
             uint256 pos = Ext.get(p.trees, 4 * tree + 3);
             // Horner, from the last row.
@@ -91,7 +93,9 @@ library Relation {
             uint256 tau = f.challenges;
             f.challenges += 32 * p.slotVars;
             uint256 table = Ext.eqTable(tau, p.slotVars);
-            for (uint256 i; i < size; ++i) Claims.addTo(f.pads, 2 * size + i, Ext.mul(wC, Ext.get(table, i)));
+            for (uint256 i; i < size; ++i) {
+                Claims.addTo(f.pads, 2 * size + i, Ext.mul(wC, Ext.get(table, i)));
+            }
             uint256 point = f.sumcheck(tau, p.slotVars, wC);
             table = Ext.eqTable(point, p.slotVars);
             for (uint256 i; i < size; ++i) {
@@ -110,7 +114,9 @@ library Relation {
         unchecked {
             (f.messages, f.pad) = (f.hiddenAt, f.hiddenPad);
             uint256 count = 2 * (p.layers - 1) + 2 * p.pieces + 1;
-            for (uint256 i; i < count; ++i) f.masked(Ext.get(f.hidden, i));
+            for (uint256 i; i < count; ++i) {
+                f.masked(Ext.get(f.hidden, i));
+            }
         }
     }
 

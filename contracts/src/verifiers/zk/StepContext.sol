@@ -29,7 +29,7 @@ library StepContext {
     bytes32 private constant STEP = keccak256("fxt-step/1");
     bytes32 private constant WEIGHTS = keccak256("fxt-weights/1");
     bytes32 private constant DATA = keccak256("fxt-data/1");
-    bytes32 private constant LAYOUT = keccak256("fxt-zk/layoutHash/1");
+    bytes32 private constant LAYOUT = keccak256("fxt-zk/layout/1");
     bytes32 private constant ORDER = keccak256("fxt/order/v1");
 
     function specDigest(StepSpec calldata s, bytes32 planDigest) internal pure returns (bytes32) {
@@ -123,9 +123,7 @@ library StepContext {
         if (tree == TREE_D) {
             head = abi.encodePacked(head, uint32(1 << p.stepVars), uint32(1 << p.batchVars));
         }
-        return keccak256(
-            abi.encodePacked(head, _copy(Ext.get(p.layouts, 2 * tree), Ext.get(p.layouts, 2 * tree + 1)))
-        );
+        return keccak256(abi.encodePacked(head, _copy(Ext.get(p.layouts, 2 * tree), Ext.get(p.layouts, 2 * tree + 1))));
     }
 
     function _copy(uint256 pos, uint256 length) private pure returns (bytes memory part) {

@@ -7,6 +7,7 @@ import {STEP_NONCANONICAL, STEP_POW, STEP_PROOF_LENGTH} from "./ZkErrors.sol";
 /// Fiat–Shamir over keccak-256 and the reader of the proof, which goes together with it (step-proof §5, §10).
 struct Reader {
     uint256 buffer; // state, then what was absorbed since
+    uint256 spare; // for values of messages
     uint256 pending;
     uint256 cursor; // calldata
     uint256 end;
@@ -20,6 +21,7 @@ library Transcript {
     function start(uint256 most, uint256 pos, uint256 end) internal pure returns (Reader memory r) {
         unchecked {
             r.buffer = Ext.allocate(4 + most / 32);
+            r.spare = Ext.allocate(128);
             Ext.put(r.buffer, 0, uint256(START));
             r.cursor = pos;
             r.end = end;
@@ -87,6 +89,37 @@ library Transcript {
             }
             r.pending += 16;
         }
+    }
+
+    /// The next `count` messages, absorbed, into `to`.
+    function receiveMany(Reader memory r, uint256 count, uint256 to) internal pure {
+        unchecked {
+            uint256 pos = r.cursor;
+            if (pos + 16 * count > r.end) {
+                elements(pos, (r.end - pos) / 16, to);
+                revert STEP_PROOF_LENGTH();
+            }
+            elements(pos, count, to);
+            absorb(r, pos, 16 * count);
+            r.cursor = pos + 16 * count;
+        }
+    }
+
+    /// `count` canonical extension elements of the calldata into `to`.
+    function elements(uint256 pos, uint256 count, uint256 to) internal pure {
+        uint256 p = Ext.P;
+        bool good = true;
+        assembly ("memory-safe") {
+            for { let end := add(pos, shl(4, count)) } lt(pos, end) { pos := add(pos, 16) } {
+                let w := calldataload(pos)
+                let c0 := shr(192, w)
+                let c1 := and(shr(128, w), 0xffffffffffffffff)
+                good := and(good, and(lt(c0, p), lt(c1, p)))
+                mstore(to, or(c0, shl(128, c1)))
+                to := add(to, 32)
+            }
+        }
+        if (!good) revert STEP_NONCANONICAL();
     }
 
     /// The extension element at a calldata position, canonical.

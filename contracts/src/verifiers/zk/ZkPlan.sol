@@ -126,7 +126,9 @@ library ZkPlan {
             if (widths < 3 || widths > 9) revert STEP_PLAN();
             p.layers = widths - 1;
             p.widthVars = Ext.allocate(widths);
-            for (uint256 l; l < widths; ++l) Ext.put(p.widthVars, l, log2Ceil(word(pos, 1 + l)));
+            for (uint256 l; l < widths; ++l) {
+                Ext.put(p.widthVars, l, log2Ceil(word(pos, 1 + l)));
+            }
             p.classes = word(pos, widths);
             pos += 4 * (widths + 1);
             p.batchVars = log2Ceil(word(pos, 0));

@@ -67,9 +67,8 @@ library ZkProof {
             messages.offset := flowAt
             messages.length := sub(flowEnd, flowAt)
         }
-        (uint256 target, uint256 omega) = input.relation.reduce(
-            planBytes, sizes, messages, input.known, o.challenges, o.eta, _omegaPoint(p, o)
-        );
+        (uint256 target, uint256 omega) =
+            input.relation.reduce(planBytes, sizes, messages, input.known, o.challenges, o.eta, _omegaPoint(p, o));
         _finish(r, p, o, q, q1, target, omega);
     }
 
@@ -174,7 +173,7 @@ library ZkProof {
             uint256 level1 = o.point + 32 * (p.vars - p.m);
             o.level1 = _rounds(r, 0x12, p.k1 + 1, p.grindFold1, level1);
             o.g = Ext.allocate(1 << columnVars);
-            for (uint256 i; i < 1 << columnVars; ++i) Ext.put(o.g, i, r.receive_());
+            r.receiveMany(1 << columnVars, o.g);
             r.grind(p.grind1);
             (q1.indices, q1.size) = r.indices(0x13, p.queries1, columnVars + p.logBlowup1);
             Leaves.openLevel1(r, p, root1, q1, Ext.eqTable(level1, p.k1 + 1));
@@ -308,7 +307,16 @@ library ZkProof {
             result = Ext.ONE;
             for (uint256 k = n; k > 0;) {
                 --k;
-                result = Ext.mul(result, Ext.add(Ext.ONE, Ext.scale(Ext.get(point, k), addmod(y, Ext.P - 1, Ext.P))));
+                uint256 rho = Ext.get(point, k);
+                uint256 factor;
+                assembly ("memory-safe") {
+                    let v := mul(rho, addmod(y, 0xffffffff00000000, 0xffffffff00000001))
+                    factor := or(
+                        mod(add(and(v, 0xffffffffffffffffffffffffffffffff), 1), 0xffffffff00000001),
+                        shl(128, mod(shr(128, v), 0xffffffff00000001))
+                    )
+                }
+                result = Ext.mul(result, factor);
                 y = mulmod(y, y, Ext.P);
             }
             return (result, y);
@@ -319,7 +327,9 @@ library ZkProof {
     function _roots(uint256 k) private pure returns (uint256 list) {
         unchecked {
             uint256 root = 0x185629dcda58878c;
-            for (uint256 i = 32; i > k; --i) root = mulmod(root, root, Ext.P);
+            for (uint256 i = 32; i > k; --i) {
+                root = mulmod(root, root, Ext.P);
+            }
             list = Ext.allocate(k);
             for (uint256 i; i < k; ++i) {
                 Ext.put(list, i, root);

@@ -70,8 +70,6 @@ contract ZkStepVerifier is IStepVerifier {
             [StepContext.weightsDigest(s.before, layoutHash), StepContext.weightsDigest(s.afterwards, layoutHash)];
         bytes32 statement = Statements.segment(keccak256(s.terms), s.index, w[0], w[1]);
         if (keccak256(abi.encodePacked(hex"1901", s.domain, statement)) != statementDigest) revert STEP_STATEMENT();
-        return StepContext.contextDigest(
-            s.spec, statementDigest, firstStep, superblock, planDigest, data, s.sizes, w
-        );
+        return StepContext.contextDigest(s.spec, statementDigest, firstStep, superblock, planDigest, data, s.sizes, w);
     }
 }
