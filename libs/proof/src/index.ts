@@ -7,7 +7,7 @@ export {
   planOf,
   proofStatementText,
   segmentOuterDigest,
-  stepsOf,
+  type ProofEscrow,
   type ProofStatement,
   type SegmentData,
 } from './statement.js';

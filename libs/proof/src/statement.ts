@@ -2,7 +2,7 @@
  * What a proof bundle claims, as a document that goes with it: consecutive segments of one job, their borders and their
  * data. Everything else, the StepStatements included, follows from it.
  */
-import { fromHex, stepStatementDigest, toHex, type StepStatement } from '#attestation';
+import { fromHex, segmentDigest, stepStatementDigest, toHex, type StepStatement } from '#attestation';
 import { canonicalJson, manifestDigest, parseManifest, type CanonicalValue, type Manifest } from '#libs/step';
 import { derivePlan, profiles, weightsDigestOf, type Commitment, type Plan, type Variant } from '#libs/zk/verifier';
 import { segmentsMax } from './limits.js';
@@ -12,6 +12,12 @@ export interface SegmentData {
   readonly data: Commitment;
   /** Siblings of the superblock's dataDigest up to datasetRoot. */
   readonly path: readonly Uint8Array[];
+}
+
+/** The escrow that a chain of proofs is for: its contract's EIP-712 domain separator and the digest of its terms. */
+export interface ProofEscrow {
+  readonly domain: Uint8Array;
+  readonly job: Uint8Array;
 }
 
 export interface ProofStatement {
@@ -28,6 +34,8 @@ export interface ProofStatement {
   /** Weight commitments before, between and after the segments. */
   readonly borders: readonly Commitment[];
   readonly segments: readonly SegmentData[];
+  /** Where present, every proof is bound to its EIP-712 Segment instead of its StepStatement. */
+  readonly escrow?: ProofEscrow;
 }
 
 const rule = 'proof SPEC, statement';
@@ -41,7 +49,7 @@ const members = [
  * @throws Rejection PROOF_STATEMENT, and those of `parseManifest`
  */
 export function parseProofStatement(json: unknown): ProofStatement {
-  const o = record(json, members, 'a statement');
+  const o = record(json, members, 'a statement', ['escrow']);
   if (o.version !== 1) refuse('PROOF_STATEMENT', 'version 1', o.version, rule);
   if (o.backend !== 'sumcheck') refuse('PROOF_STATEMENT', "backend 'sumcheck'", o.backend, rule);
   if (o.variant !== 'joint' && o.variant !== 'separate') {
@@ -66,6 +74,7 @@ export function parseProofStatement(json: unknown): ProofStatement {
     firstStep: count(o.firstStep),
     borders,
     segments,
+    ...(o.escrow !== undefined && { escrow: parseEscrow(o.escrow) }),
   };
 }
 
@@ -85,6 +94,7 @@ export function proofStatementText(statement: ProofStatement): string {
     firstStep,
     borders: statement.borders.map(commitmentJson),
     segments: statement.segments.map(({ data, path }) => ({ data: commitmentJson(data), path: path.map(hex) })),
+    ...(statement.escrow && { escrow: { domain: hex(statement.escrow.domain), job: hex(statement.escrow.job) } }),
   });
 }
 
@@ -103,12 +113,6 @@ export function stepsOf({ manifest, firstStep }: ProofStatement, index: number):
   return { from, count: Math.min(manifest.superblock, manifest.steps - from) };
 }
 
-/** The outer statement of segment `index`, whose digest its proof is bound to. */
-export function segmentStatement(statement: ProofStatement, plan: Plan, index: number): StepStatement {
-  const { from, count: stepCount } = stepsOf(statement, index);
-  return stepStatementOf(statement, plan, from, stepCount, [index, index + 1]);
-}
-
 /** What all segments together claim. */
 export function wholeStatement(statement: ProofStatement, plan: Plan): StepStatement {
   const { segments, firstStep } = statement;
@@ -116,12 +120,22 @@ export function wholeStatement(statement: ProofStatement, plan: Plan): StepState
   return stepStatementOf(statement, plan, firstStep, last.from + last.count - firstStep, [0, segments.length]);
 }
 
+/** What the proof of one segment is bound to: its Segment where there is an escrow, else its StepStatement. */
 export function segmentOuterDigest(
-  { jobId, manifest, datasetRoot }: Pick<ProofStatement, 'jobId' | 'manifest' | 'datasetRoot'>,
+  {
+    jobId,
+    manifest,
+    datasetRoot,
+    escrow,
+  }: Pick<ProofStatement, 'jobId' | 'manifest' | 'datasetRoot'> & { readonly escrow?: ProofEscrow | undefined },
   { from, count: stepCount }: { readonly from: number; readonly count: number },
   weightsBefore: Uint8Array,
   weightsAfter: Uint8Array,
 ): Uint8Array {
+  if (escrow !== undefined) {
+    const index = from / manifest.superblock;
+    return segmentDigest(escrow.domain, { job: escrow.job, index, weightsBefore, weightsAfter });
+  }
   const programDigest = manifestDigest(manifest);
   return stepStatementDigest({
     ...{ jobId, programDigest, datasetRoot, stepFrom: from, stepCount, weightsBefore, weightsAfter },
@@ -146,17 +160,28 @@ function stepStatementOf(
   };
 }
 
+function parseEscrow(value: unknown): ProofEscrow {
+  const { domain, job } = record(value, ['domain', 'job'], 'an escrow');
+  return { domain: digest(domain), job: digest(job) };
+}
+
 function hex(bytes: Uint8Array): string {
   return `0x${toHex(bytes)}`;
 }
 
-function record(value: unknown, names: readonly string[], what: string): Record<string, unknown> {
+function record(
+  value: unknown,
+  names: readonly string[],
+  what: string,
+  optional: readonly string[] = [],
+): Record<string, unknown> {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     return refuse('PROOF_STATEMENT', `${what} as an object`, value, rule);
   }
   const keys = Object.keys(value);
+  const known = [...names, ...optional];
   for (const name of names) if (!keys.includes(name)) refuse('PROOF_STATEMENT', `${what} with ${name}`, 'none', rule);
-  for (const key of keys) if (!names.includes(key)) refuse('PROOF_STATEMENT', `${what} without ${key}`, key, rule);
+  for (const key of keys) if (!known.includes(key)) refuse('PROOF_STATEMENT', `${what} without ${key}`, key, rule);
   return value as Record<string, unknown>;
 }
 

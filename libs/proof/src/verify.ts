@@ -1,10 +1,10 @@
 /** Verifies a chain of step proofs against its statement document. */
 import { stepStatementDigest, type StepStatement } from '#attestation';
 import { checkBounds } from '#libs/step';
-import { verifyStepProof, type Plan, type StepProofStatement } from '#libs/zk/verifier';
+import { verifyStepProof, weightsDigestOf, type Plan, type StepProofStatement } from '#libs/zk/verifier';
 import { parseProofBundle } from './bundle.js';
 import { refuse } from './refuse.js';
-import { planOf, segmentStatement, wholeStatement, type ProofStatement } from './statement.js';
+import { planOf, segmentOuterDigest, stepsOf, wholeStatement, type ProofStatement } from './statement.js';
 
 declare const verified: unique symbol;
 
@@ -47,11 +47,12 @@ export function verifyProofBundle(bundle: Uint8Array, statement: ProofStatement)
 
 function stepProofStatement(statement: ProofStatement, plan: Plan, index: number): StepProofStatement {
   const { manifest, profile, variant, recordCount, datasetRoot, borders, segments, firstStep } = statement;
+  const [before, after] = [weightsDigestOf(borders[index]!, plan), weightsDigestOf(borders[index + 1]!, plan)];
   return {
     manifest,
     profile,
     variant,
-    outerDigest: stepStatementDigest(segmentStatement(statement, plan, index)),
+    outerDigest: segmentOuterDigest(statement, stepsOf(statement, index), before, after),
     index: firstStep / manifest.superblock + index,
     recordCount,
     datasetRoot,

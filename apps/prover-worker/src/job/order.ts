@@ -3,6 +3,7 @@ import { readFileSync, statSync } from 'node:fs';
 import { z } from 'zod';
 import { ConfigurationError, fromHex, jobIdOf, parseJobSpec, Rejection, type JobSpec } from '#attestation';
 import { parseManifestText, type Manifest } from '#libs/step';
+import type { ProofEscrow } from '#libs/proof';
 import type { Commitment } from '#libs/zk/verifier';
 
 const Hex32 = z
@@ -22,6 +23,8 @@ const Order = z.strictObject({
   genesis: CommitmentJson,
   dataSecret: Hex32,
   weightSeed: Hex32,
+  /** Where present, proofs are bound to the segments of this escrow, for its contract to verify. */
+  escrow: z.strictObject({ domain: Hex32, job: Hex32 }).optional(),
   threads: z.int().min(1).max(16).default(1),
   memoryMiB: z.int().min(1).max(4096).default(2048),
 });
@@ -37,6 +40,7 @@ export interface ProverOrder {
   readonly genesis: Commitment;
   readonly dataSecret: Uint8Array;
   readonly weightSeed: Uint8Array;
+  readonly escrow?: ProofEscrow | undefined;
   readonly threads: number;
   readonly memoryMiB: number;
 }

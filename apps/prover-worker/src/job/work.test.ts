@@ -22,6 +22,7 @@ const manifest = profileManifest('fx1', {
 const files = { images: join(folder, 'images'), labels: join(folder, 'labels') };
 let order: Record<string, unknown>;
 let spec: JobSpec;
+const escrow = { domain: `0x${'d0'.repeat(32)}`, job: `0x${'e0'.repeat(32)}` };
 
 interface Prepared {
   readonly profile: string;
@@ -39,7 +40,12 @@ interface Ran {
 }
 
 /** @param until ends the process with SIGKILL once an event meets it */
-function start(entry: string, args: string[], input = '', until = (_: Record<string, unknown>) => false): Promise<Ran> {
+function start(
+  entry: string,
+  args: string[],
+  input = '',
+  until: (event: Record<string, unknown>) => boolean = () => false,
+): Promise<Ran> {
   const path = fileURLToPath(new URL(`../${entry}.ts`, import.meta.url));
   const flags = ['--conditions=source', '--import', '@oxc-node/core/register', path, ...args];
   const child = spawn(process.execPath, flags, { stdio: ['pipe', 'pipe', 'inherit'] });
@@ -87,7 +93,7 @@ beforeAll(async () => {
     settlement: { chainId: 31_337, contract: new Uint8Array(20) },
     salt: new Uint8Array(32).fill(7),
   };
-  order = { spec: encoded({}), profile, ...files, data, genesis, dataSecret, weightSeed };
+  order = { spec: encoded({}), profile, ...files, data, genesis, dataSecret, weightSeed, escrow };
 });
 
 describe('a job that is killed after its first segment', () => {
@@ -112,6 +118,7 @@ describe('a job that is killed after its first segment', () => {
     for (const index of [0, 1, 2]) {
       const path = join(folder, 'job', `segment-0000${index}`);
       const statement = parseProofStatement(JSON.parse(readFileSync(`${path}.json`, 'utf8')));
+      expect(statement.escrow).toEqual({ domain: fromHex(escrow.domain), job: fromHex(escrow.job) });
       const verified = verifyProofBundle(new Uint8Array(readFileSync(`${path}.seal`)), statement).statement;
       expect(equalBytes(verified.jobId, jobIdOf(spec)) && equalBytes(verified.datasetRoot, spec.dataset.root)).toBe(
         true,

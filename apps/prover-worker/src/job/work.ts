@@ -121,7 +121,7 @@ function provenJob(order: ProverOrder, plan: Plan, examples: Examples): ProvenJo
     throw refused('ORDER_DATASET', `the job's data root ${toHex(order.spec.dataset.root)}`, toHex(root));
   }
   return {
-    ...{ plan, jobId: order.jobId, examples, datasetRoot: root, digests },
+    ...{ plan, jobId: order.jobId, escrow: order.escrow, examples, datasetRoot: root, digests },
     dataCommitment: (superblock) => order.data[superblock]!,
     dataSeed: (superblock) => dataSeedOf(order.dataSecret, superblock),
     secret: new Uint8Array(randomBytes(32)),
@@ -129,7 +129,7 @@ function provenJob(order: ProverOrder, plan: Plan, examples: Examples): ProvenJo
 }
 
 function statementOf(
-  { plan, jobId, examples, datasetRoot: root, digests, dataCommitment }: ProvenJob,
+  { plan, jobId, escrow, examples, datasetRoot: root, digests, dataCommitment }: ProvenJob,
   index: number,
   start: SegmentStart,
   after: ProofStatement['borders'][number],
@@ -141,6 +141,7 @@ function statementOf(
     ...{ backend: 'sumcheck', profile: plan.profile.name, variant: plan.variant, jobId, manifest },
     ...{ recordCount: examples.count, datasetRoot: root, firstStep, borders: [start.commitment, after] },
     segments: [{ data: dataCommitment(superblock), path: merklePath(digests, superblock) }],
+    ...(escrow && { escrow }),
   };
 }
 

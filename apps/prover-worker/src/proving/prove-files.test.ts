@@ -98,6 +98,7 @@ describe('two steps in two chained proofs', () => {
     const changed: [Partial<typeof statement>, string][] = [
       [{ firstStep: 4 }, 'MERKLE_PATH'],
       [{ jobId: zero.slice().fill(1) }, 'STEP_POW'],
+      [{ escrow: { domain: zero, job: zero } }, 'STEP_POW'],
       [{ datasetRoot: zero }, 'MERKLE_PATH'],
       [{ recordCount: 28 }, 'MERKLE_PATH'],
       [{ borders: statement.borders.toReversed() }, 'STEP_POW'],

@@ -7,7 +7,7 @@ import {
   type SegmentProof,
   type WeightSecret,
 } from '#libs/zk';
-import { segmentOuterDigest } from '#libs/proof';
+import { segmentOuterDigest, type ProofEscrow } from '#libs/proof';
 import { weightsDigestOf, type Commitment, type Plan } from '#libs/zk/verifier';
 import { merklePath, superblockOfStep, type Examples } from '#libs/step';
 import { superblockExamples } from './records.js';
@@ -15,6 +15,8 @@ import { superblockExamples } from './records.js';
 export interface ProvenJob {
   readonly plan: Plan;
   readonly jobId: Uint8Array;
+  /** Escrow whose contract is to verify the proofs. */
+  readonly escrow?: ProofEscrow | undefined;
   /** All records, in the data owner's order. */
   readonly examples: Examples;
   readonly datasetRoot: Uint8Array;
@@ -43,7 +45,7 @@ export function proveOne(
   start: SegmentStart,
   onPhase: (phase: ProverPhase) => void,
 ): SegmentProof {
-  const { plan, jobId, examples, datasetRoot } = job;
+  const { plan, jobId, escrow, examples, datasetRoot } = job;
   const { manifest } = plan.shape;
   const firstStep = index * manifest.superblock;
   const superblock = superblockOfStep(manifest, firstStep, examples.count);
@@ -60,7 +62,7 @@ export function proveOne(
         data: job.dataCommitment(superblock),
         dataPath: merklePath(job.digests, superblock),
         before: start.commitment,
-        outerDigest: (after) => segmentOuterDigest({ jobId, manifest, datasetRoot }, steps, before, after),
+        outerDigest: (after) => segmentOuterDigest({ jobId, manifest, datasetRoot, escrow }, steps, before, after),
       },
       before: start.weights,
       examples: superblockExamples(manifest, examples, firstStep),
