@@ -22,7 +22,7 @@ import {
   type StepStatement,
   type Terms,
 } from '#attestation';
-import { decideAssurance, parseProofStatement, verifyProofBundle } from '#libs/proof';
+import { decideAssurance, parseProofStatement, verifyProofBundle, type ProofEscrow } from '#libs/proof';
 import { addressBytes, connect, deploy, SettlementClient, startAnvil, type Deployment } from '#libs/settlement';
 import { canonicalManifest, profileManifest, type Manifest } from '#libs/step';
 import { readBytes, readJson, writeWhole } from '../files.js';
@@ -105,12 +105,14 @@ export async function runNoTeeDemo(options: NoTeeOptions): Promise<NoTeeReport> 
     await phases.run('fund', () => fundAndStart(market, terms, spec.dataset.root));
     const order = join(folder, 'order.json');
     const { profile, data, genesis, dataSecret, weightSeed } = prepared;
-    const secrets = { data, genesis, dataSecret, weightSeed, threads: options.threads };
+    const escrow = { domain: market.client.domain, job: jobDigest(terms) };
+    const forEscrow = { domain: `0x${toHex(escrow.domain)}`, job: `0x${toHex(escrow.job)}` };
+    const secrets = { data, genesis, dataSecret, weightSeed, escrow: forEscrow, threads: options.threads };
     const spec64 = Buffer.from(encodeJobSpec(spec)).toString('base64');
     writeWhole(order, JSON.stringify({ spec: spec64, profile, ...files, ...secrets }), 0o600);
     const proofs = join(folder, 'proofs');
     const worked = await phases.run('prove', () => proveAll(order, proofs, phases));
-    const checked = await phases.run('verify', async () => verifyAll(worked.segments));
+    const checked = await phases.run('verify', async () => verifyAll(worked.segments, escrow));
     const borders = checkChain(checked.statements, spec, manifest, genesisDigest);
     await phases.run('check', async () => requireEngineDigest(manifest, files, worked.stateDigest, folder));
     const transactionHash = await phases.run('settle', () => payAndSettle(market, terms, borders));
@@ -219,11 +221,12 @@ interface Checked {
   readonly milliseconds: number;
 }
 
-function verifyAll(segments: Worked['segments']): Checked {
+/** Every proof, as one for this escrow. */
+function verifyAll(segments: Worked['segments'], escrow: ProofEscrow): Checked {
   const began = performance.now();
   const seals = segments.map(({ seal }) => readBytes(seal, 2 ** 23));
   const verified = segments.map(({ statement }, i) =>
-    verifyProofBundle(seals[i]!, parseProofStatement(readJson(statement))),
+    verifyProofBundle(seals[i]!, { ...parseProofStatement(readJson(statement)), escrow }),
   );
   return {
     statements: verified.map(({ statement }) => statement),
