@@ -31,7 +31,7 @@ async function offer(change: {
   sealedTo?: 'dataset' | 'another';
 }) {
   const offered = await tinyJob({ spec: change.spec ?? {}, terms: change.terms ?? {} });
-  const { session, parsed } = await attested(offered, parties);
+  const { session, parsed } = await attested(offered, await tinyBroker(job));
   const id = change.sealedTo === 'another' ? new Uint8Array(32) : offered.spec.dataset.id;
   const sealedKey = await sealDataKey({ datasetId: id, key: job.dataset.key }, offered.jobId, parsed.binding);
   const request = jobRequest(offered, sealedKey);

@@ -29,6 +29,7 @@ import {
   keccak,
   keyReleaseAad,
   keyReleaseInfo,
+  noEndorsements,
   parseSessionEvidence,
   shardAssociatedData,
   teeSelector,
@@ -42,6 +43,7 @@ import {
   type SessionEvidence,
   type Terms,
 } from '#attestation';
+import type { EscrowReader, JobState } from '#libs/settlement';
 import { developmentPolicy } from '../../apps/cli/src/system/development-policy.js';
 import { createAppraiser } from '../../apps/key-broker/src/appraiser.js';
 import type { BrokerConfig } from '../../apps/key-broker/src/config.js';
@@ -58,6 +60,7 @@ export const chainId = 31_337;
 export const contract = new Uint8Array(20).fill(0x11);
 export const registry = new Uint8Array(20).fill(0x22);
 export const provider = new Uint8Array(20).fill(0x33);
+export const client = new Uint8Array(20).fill(0x88);
 export const recipientSecret = new Uint8Array(32).fill(0x44);
 /** Unix seconds within the life of the stored vendor's certificates. */
 export const tinyAt = 1_780_000_000;
@@ -167,7 +170,7 @@ export async function tinyJob(options: TinyJobOptions = {}): Promise<TinyJob> {
 function termsOf(manifest: Manifest, spec: JobSpec): Terms {
   const none = { draw: 0, challenge: 0, prove: 0, provePer: 0, hold: 0 };
   return {
-    client: new Uint8Array(20).fill(0x88),
+    client,
     provider,
     keyBroker: addressOfPublicKey(secp256k1.getPublicKey(signingSecret, false)),
     token: new Uint8Array(20),
@@ -238,11 +241,20 @@ export function tinyBrokerConfig(job: TinyJob, changes: Partial<BrokerConfig> = 
     signingSecret,
     resultSecret,
     recipients: new Set([toHex(x25519.getPublicKey(recipientSecret))]),
+    clients: new Set([toHex(client)]),
     settlement: { chainId, contract, registry },
+    escrow: escrowThatIs('Open'),
+    jobsPerDataSet: 100,
+    collateral: () => noEndorsements,
     validForSeconds: 3600,
     journal: join(mkdtempSync(join(tmpdir(), 'veritrain-journal-')), 'journal.jsonl'),
     ...changes,
   };
+}
+
+/** A chain on which every escrow is in this state. */
+export function escrowThatIs(latest: JobState, confirmed = latest): EscrowReader {
+  return { stateOf: async () => ({ latest, confirmed }), close: () => undefined };
 }
 
 export async function tinyBroker(job: TinyJob, changes: Partial<BrokerConfig> = {}): Promise<TinyBroker> {
@@ -261,7 +273,7 @@ export interface Attested {
 export async function attested(job: TinyJob, { nonces }: Pick<TinyBroker, 'nonces'>): Promise<Attested> {
   const session = tinySession();
   await session.request('open', { provider, chainId, registry });
-  const { nonce } = nonces.issue(toHex(job.jobId), tinyAt);
+  const { nonce } = nonces.issue(toHex(job.jobId), tinyAt, '127.0.0.1');
   const evidence = await session.request('attest', { nonce });
   return { session, evidence, parsed: parseSessionEvidence(evidence) };
 }

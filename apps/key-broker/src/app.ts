@@ -3,7 +3,9 @@ import 'reflect-metadata';
 import { Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import type { NestExpressApplication } from '@nestjs/platform-express';
+import { json } from 'express';
 import { createAppraiser } from './appraiser.js';
+import { ciphertextBytesMax } from './availability.js';
 import { BROKER, BrokerController, CONFIG, NONCES } from './broker.controller.js';
 import type { BrokerConfig } from './config.js';
 import { createNonceBook } from './nonces.js';
@@ -34,6 +36,7 @@ export async function createBrokerApp(config: BrokerConfig): Promise<BrokerApp> 
     },
     { logger: ['error', 'warn'], bodyParser: false },
   );
+  app.use('/v1/availability', json({ limit: Math.ceil(ciphertextBytesMax / 3) * 4 + 64 * 1024 }));
   app.useBodyParser('json', { limit: '2mb' });
   app.useGlobalFilters(new ProblemFilter());
   return { app, broker };

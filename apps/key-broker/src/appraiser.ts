@@ -37,7 +37,7 @@ export async function createAppraiser(config: BrokerConfig): Promise<Appraiser> 
     async appraise(evidence, at) {
       const result = await appraise({
         evidence: evidenceOfSession(evidence),
-        endorsements: endorsementsOfSession(evidence),
+        endorsements: endorsementsOfSession(evidence, config.collateral()),
         policy,
         nonce: evidence.nonce,
         at,

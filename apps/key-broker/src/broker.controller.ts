@@ -1,28 +1,20 @@
-/** The key broker's three routes. */
-import { appendFileSync } from 'node:fs';
-import { Body, Controller, Get, HttpCode, Inject, Post } from '@nestjs/common';
+/** The key broker's routes for hosts of enclaves. */
+import { Body, Controller, Get, HttpCode, Inject, Ip, Post } from '@nestjs/common';
 import { z } from 'zod';
-import { CodedError, CollateralError, Rejection, toHex } from '#attestation';
+import { toHex } from '#attestation';
+import { attestAvailability, ciphertextBytesMax } from './availability.js';
 import type { BrokerConfig } from './config.js';
 import type { NonceBook } from './nonces.js';
 import type { Broker } from './release.js';
+import { base64, hexText, jobFields, shaped } from './request.js';
 
 export const BROKER = Symbol('broker');
 export const NONCES = Symbol('nonces');
 export const CONFIG = Symbol('config');
 
-const base64 = (bytesMax: number) =>
-  z
-    .base64()
-    .max(Math.ceil(bytesMax / 3) * 4)
-    .transform((text) => new Uint8Array(Buffer.from(text, 'base64')));
-
-const ChallengeBody = z.strictObject({ jobId: z.string().regex(/^0x[0-9a-f]{64}$/) });
-const ReleaseBody = z.strictObject({
-  spec: base64(64 * 1024),
-  terms: base64(4096),
-  evidence: base64(1024 * 1024),
-});
+const ChallengeBody = z.strictObject({ jobId: hexText(32) });
+const ReleaseBody = z.strictObject({ ...jobFields, evidence: base64(1024 * 1024) });
+const AvailabilityBody = z.strictObject({ terms: jobFields.terms, ciphertext: base64(ciphertextBytesMax) });
 
 @Controller()
 export class BrokerController {
@@ -38,73 +30,44 @@ export class BrokerController {
   }
 
   @Post('v1/challenges')
-  challenge(@Body() body: unknown): { nonce: string; expiresAt: number } {
+  challenge(@Body() body: unknown, @Ip() address: string): { nonce: string; expiresAt: number } {
     const { jobId } = shaped(ChallengeBody, body);
-    const { nonce, expiresAt } = this.nonces.issue(jobId.slice(2), now());
+    const { nonce, expiresAt } = this.nonces.issue(jobId.slice(2), now(), address);
     return { nonce: hex(nonce), expiresAt };
   }
 
   @Post('v1/releases')
   @HttpCode(200)
   async release(@Body() body: unknown): Promise<Record<string, unknown>> {
-    const request = shaped(ReleaseBody, body);
-    try {
-      const released = await this.broker.release(request, now());
-      const { release, appraisal, result } = released;
-      this.journal({ decision: 'released', job: hex(release.job), key: hex(appraisal.key), tier: result.tier });
-      return {
-        sealedKey: Buffer.from(released.sealedKey).toString('base64'),
-        account: hex(this.broker.account),
-        release: {
-          job: hex(release.job),
-          enclaveKey: hex(release.enclaveKey),
-          shardsDigest: hex(release.shardsDigest),
-        },
-        releaseSignature: hex(released.releaseSignature),
-        appraisal: {
-          key: hex(appraisal.key),
-          policy: hex(appraisal.policy),
-          provider: hex(appraisal.provider),
-          evidence: hex(appraisal.evidence),
-          notAfter: appraisal.notAfter,
-        },
-        appraisalSignature: hex(released.appraisalSignature),
-        result: Buffer.from(result.signed).toString('base64'),
-      };
-    } catch (error) {
-      if (error instanceof CodedError) this.journal({ decision: 'refused', ...error.toJSON() });
-      throw error;
-    }
+    const released = await this.broker.release(shaped(ReleaseBody, body), now());
+    const { release, appraisal, result } = released;
+    return {
+      sealedKey: Buffer.from(released.sealedKey).toString('base64'),
+      account: hex(this.broker.account),
+      release: {
+        job: hex(release.job),
+        enclaveKey: hex(release.enclaveKey),
+        shardsDigest: hex(release.shardsDigest),
+      },
+      releaseSignature: hex(released.releaseSignature),
+      appraisal: {
+        key: hex(appraisal.key),
+        policy: hex(appraisal.policy),
+        provider: hex(appraisal.provider),
+        evidence: hex(appraisal.evidence),
+        notAfter: appraisal.notAfter,
+      },
+      appraisalSignature: hex(released.appraisalSignature),
+      result: Buffer.from(result.signed).toString('base64'),
+    };
   }
 
-  /**
-   * The owner's own record: what was released to whom and why not; it holds no secret. What cannot be recorded is not
-   * released. @throws CollateralError BROKER_JOURNAL
-   */
-  private journal(entry: Record<string, unknown>): void {
-    try {
-      appendFileSync(this.config.journal, `${JSON.stringify({ at: now(), ...entry })}\n`, { mode: 0o600 });
-    } catch (error) {
-      throw new CollateralError('BROKER_JOURNAL', {
-        expected: 'a journal that can be written',
-        got: (error as NodeJS.ErrnoException).code ?? 'an error',
-        rule: 'key broker settings',
-        action: 'the data owner must make room for the journal; then ask again',
-      });
-    }
+  @Post('v1/availability')
+  @HttpCode(200)
+  async availability(@Body() body: unknown): Promise<{ signature: string; account: string }> {
+    const { signature, account } = await attestAvailability(this.config, shaped(AvailabilityBody, body), now());
+    return { signature: hex(signature), account: hex(account) };
   }
-}
-
-function shaped<S extends z.ZodType>(schema: S, body: unknown): z.infer<S> {
-  const result = schema.safeParse(body);
-  if (result.success) return result.data;
-  const issue = result.error.issues[0]!;
-  throw new Rejection('REQUEST_MALFORMED', {
-    expected: issue.message,
-    got: issue.path.join('.') || 'the body',
-    rule: 'key broker API',
-    action: 'send the documented fields and nothing else',
-  });
 }
 
 function hex(bytes: Uint8Array): string {

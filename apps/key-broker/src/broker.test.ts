@@ -1,4 +1,4 @@
-import { readFileSync, rmSync, statSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import request from 'supertest';
 import { afterEach, describe, expect, it } from 'vitest';
@@ -35,7 +35,6 @@ import {
 } from '#test/tiny-job';
 import { createBrokerApp, type BrokerApp } from './app.js';
 import type { BrokerConfig } from './config.js';
-import { createNonceBook } from './nonces.js';
 
 const job = await tinyJob();
 const amd = fakeAmd('milan');
@@ -65,50 +64,10 @@ async function evidenceOver(nonce: Uint8Array, options: EvidenceOptions = {}): P
   return { version: 1, nonce, binding: bound, cpu, gpus: [], claims: new Uint8Array() };
 }
 
-describe('nonces', () => {
-  const jobId = 'aa'.repeat(32);
-
-  it('are taken once', () => {
-    const book = createNonceBook();
-    const { nonce } = book.issue(jobId, tinyAt);
-    book.spend(nonce, jobId, tinyAt);
-    expect(() => book.spend(nonce, jobId, tinyAt)).toThrow(/NONCE_UNKNOWN/);
-  });
-
-  it('that nobody issued are unknown', () => {
-    expect(() => createNonceBook().spend(new Uint8Array(32), jobId, tinyAt)).toThrow(/NONCE_UNKNOWN/);
-  });
-
-  it('expire, to the second', () => {
-    const book = createNonceBook();
-    const { nonce, expiresAt } = book.issue(jobId, tinyAt);
-    const other = book.issue(jobId, tinyAt);
-    book.spend(nonce, jobId, expiresAt - 1);
-    expect(() => book.spend(other.nonce, jobId, expiresAt)).toThrow(/NONCE_EXPIRED/);
-  });
-
-  it('of another job are refused, and spent', () => {
-    const book = createNonceBook();
-    const { nonce } = book.issue(jobId, tinyAt);
-    expect(() => book.spend(nonce, 'bb'.repeat(32), tinyAt)).toThrow(/NONCE_JOB/);
-    expect(() => book.spend(nonce, jobId, tinyAt)).toThrow(/NONCE_UNKNOWN/);
-  });
-
-  it('outstanding are bounded: none is given up for another, and time makes room', () => {
-    const book = createNonceBook();
-    const first = book.issue(jobId, tinyAt);
-    for (let count = 1; count < 10_000; count++) book.issue(jobId, tinyAt);
-    expect(() => book.issue(jobId, tinyAt)).toThrow('NONCES_OUTSTANDING');
-    book.spend(first.nonce, jobId, tinyAt);
-    expect(book.issue(jobId, tinyAt).expiresAt).toBe(first.expiresAt);
-    expect(book.issue(jobId, first.expiresAt).expiresAt).toBeGreaterThan(first.expiresAt);
-  });
-});
-
 async function ask(options: TinyJobOptions = {}, evidence: EvidenceOptions = {}, config: Partial<BrokerConfig> = {}) {
   const asked = await tinyJob(options);
   const { broker, nonces } = await tinyBroker(job, config);
-  const { nonce } = nonces.issue(toHex(asked.jobId), tinyAt);
+  const { nonce } = nonces.issue(toHex(asked.jobId), tinyAt, '127.0.0.1');
   const shown = encodeSessionEvidence(await evidenceOver(nonce, evidence));
   return { broker, shown, asked, released: await broker.release(releaseRequest(asked, shown), tinyAt) };
 }
@@ -196,7 +155,8 @@ describe('over HTTP', () => {
     expect(answer.status).toBe(200);
     await expectRefused(await served.release(evidence), 403, 'NONCE_UNKNOWN');
     const lines = served.journal();
-    expect(lines.trim().split('\n')).toHaveLength(2);
+    expect(lines.trim().split('\n')).toHaveLength(1);
+    expect(JSON.parse(lines)).toMatchObject({ decision: 'released', jobId: `0x${toHex(job.jobId)}` });
     expect(statSync(served.config.journal).mode & 0o077).toBe(0);
     const secrets = [job.dataset.key, served.config.signingSecret, served.config.resultSecret];
     for (const secret of secrets) {
@@ -214,6 +174,8 @@ describe('over HTTP', () => {
     const another = await tinyJob({ spec: { salt: new Uint8Array(32) } });
     const nonce = await served.challenge(another);
     await expectRefused(await served.release(await evidenceOver(nonce)), 403, 'NONCE_JOB');
+    await expectRefused(await served.release(await evidenceOver(new Uint8Array(32))), 403, 'NONCE_UNKNOWN');
+    expect(existsSync(served.config.journal)).toBe(false);
   });
 
   it.each<[string, Partial<KeyBinding>]>([
@@ -292,6 +254,9 @@ describe('over HTTP', () => {
       ['/v1/releases', 'application/json', `{"__proto__":{"spec":""},"evidence":"${'A'.repeat(1_500_000)}"}`],
       ['/v1/releases', 'application/json', `{"evidence":"${'A'.repeat(3_000_000)}"}`],
       ['/v1/releases', 'application/json', `${'['.repeat(100_000)}${']'.repeat(100_000)}`],
+      ['/v1/availability', 'application/json', '{"terms":"","ciphertext":""}'],
+      ['/v1/availability', 'application/json', '{"terms":""}'],
+      ['/v1/availability', 'text/plain', 'hello'],
       ['/v1/nothing', 'application/json', '{}'],
     ];
     for (const [path, type, body] of bodies) {
@@ -328,6 +293,8 @@ describe('over HTTP', () => {
     const answer = await served.release(await evidenceOver(nonce));
     await expectRefused(answer, 503, 'BROKER_JOURNAL');
     expect(answer.text).not.toContain('sealedKey');
+    mkdirSync(dirname(served.config.journal));
+    expect((await served.release(await evidenceOver(nonce))).status).toBe(200);
   });
 
   it("keeps what is wrong with its owner's settings to itself", async () => {

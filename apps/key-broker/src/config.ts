@@ -2,7 +2,9 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { z } from 'zod';
-import { ConfigurationError, fromHex, toHex } from '#attestation';
+import { ConfigurationError, fromHex, noEndorsements, toHex, type Endorsements } from '#attestation';
+import { openEscrowReader, type EscrowReader } from '#libs/settlement';
+import { readCollateral } from './collateral.js';
 
 const hex = (size: number) => z.string().regex(new RegExp(`^0x[0-9a-f]{${2 * size}}$`));
 
@@ -19,9 +21,19 @@ const BrokerSettings = z.strictObject({
   resultKey: z.string(),
   /** X25519 keys that a job's result may be encrypted to. */
   recipients: z.array(hex(32)).min(1),
+  /** Accounts whose escrows it releases keys for. */
+  clients: z.array(hex(20)).min(1).max(1000),
   /** Accounts without a TEE that may have the keys for jobs whose assurance is zk; they see the data. */
   provers: z.array(hex(20)).max(1000).default([]),
   settlement: z.strictObject({ chainId: z.int().min(1), contract: hex(20), registry: hex(20) }),
+  /** JSON-RPC endpoint of that chain: what it says of an escrow is believed. */
+  rpcUrl: z.url({ protocol: /^https?$/ }),
+  /** Blocks on top of the one that opened an escrow. */
+  confirmations: z.int().min(0).max(1000).default(0),
+  /** Different jobs that may have one data set's key. */
+  jobsPerDataSet: z.int().min(1).max(1_000_000).default(100),
+  /** Folder of revocation lists, reference manifests and other endorsements; read at every release. */
+  collateral: z.string().optional(),
   /** How long an appraisal may be relied on, seconds. */
   validForSeconds: z.int().min(60).max(604_800).default(86_400),
   /** Append-only record of every decision, JSON lines. */
@@ -39,9 +51,15 @@ export interface BrokerConfig {
   readonly signingSecret: Uint8Array;
   readonly resultSecret: Uint8Array;
   readonly recipients: ReadonlySet<string>;
+  /** Accounts whose escrows count, hexadecimal without 0x. */
+  readonly clients: ReadonlySet<string>;
   /** Accounts of provers without a TEE, hexadecimal without 0x; absent: none. */
   readonly provers?: ReadonlySet<string>;
   readonly settlement: { readonly chainId: number; readonly contract: Uint8Array; readonly registry: Uint8Array };
+  readonly escrow: EscrowReader;
+  readonly jobsPerDataSet: number;
+  /** @throws ConfigurationError BROKER_COLLATERAL */
+  collateral(): Endorsements;
   readonly validForSeconds: number;
   readonly journal: string;
 }
@@ -50,6 +68,9 @@ export interface BrokerConfig {
 export function loadConfig(path: string): BrokerConfig {
   const settings = parse(BrokerSettings, path);
   const near = (file: string): string => resolve(dirname(path), file);
+  const { collateral } = settings;
+  const { chainId } = settings.settlement;
+  const contract = fromHex(settings.settlement.contract);
   return {
     host: settings.host,
     port: settings.port,
@@ -58,12 +79,12 @@ export function loadConfig(path: string): BrokerConfig {
     signingSecret: secretOf(near(settings.signingKey)),
     resultSecret: secretOf(near(settings.resultKey)),
     recipients: new Set(settings.recipients.map((key) => key.slice(2))),
+    clients: new Set(settings.clients.map((account) => account.slice(2))),
     provers: new Set(settings.provers.map((account) => account.slice(2))),
-    settlement: {
-      chainId: settings.settlement.chainId,
-      contract: fromHex(settings.settlement.contract),
-      registry: fromHex(settings.settlement.registry),
-    },
+    settlement: { chainId, contract, registry: fromHex(settings.settlement.registry) },
+    escrow: openEscrowReader({ rpcUrl: settings.rpcUrl, chainId, contract, confirmations: settings.confirmations }),
+    jobsPerDataSet: settings.jobsPerDataSet,
+    collateral: () => (collateral === undefined ? noEndorsements : readCollateral(near(collateral))),
     validForSeconds: settings.validForSeconds,
     journal: near(settings.journal),
   };

@@ -4,6 +4,8 @@ import { CollateralError, Rejection, toHex } from '#attestation';
 
 const lifetimeSeconds = 120;
 const outstandingMax = 10_000;
+const outstandingPerAddressMax = 256;
+const outstandingPerJobMax = 16;
 
 export interface Challenge {
   readonly nonce: Uint8Array;
@@ -12,21 +14,37 @@ export interface Challenge {
 }
 
 export interface NonceBook {
-  /** @throws CollateralError NONCES_OUTSTANDING while too many wait to be used: none is given up for another */
-  issue(jobId: string, at: number): Challenge;
-  /** @throws Rejection NONCE_UNKNOWN, NONCE_EXPIRED, NONCE_JOB; whatever the outcome, the nonce is spent */
-  spend(nonce: Uint8Array, jobId: string, at: number): void;
+  /**
+   * @param address of whoever asks
+   * @throws CollateralError NONCES_OUTSTANDING while too many wait to be used, in all, for this job or from this address:
+   *   none is given up for another
+   */
+  issue(jobId: string, at: number, address: string): Challenge;
+  /**
+   * @returns makes the nonce open again, for a request that nothing could be decided about
+   * @throws Rejection NONCE_UNKNOWN, NONCE_EXPIRED, NONCE_JOB; whatever the outcome, the nonce is spent
+   */
+  spend(nonce: Uint8Array, jobId: string, at: number): () => void;
+}
+
+interface Entry {
+  readonly jobId: string;
+  readonly address: string;
+  readonly expiresAt: number;
 }
 
 export function createNonceBook(): NonceBook {
-  const open = new Map<string, { jobId: string; expiresAt: number }>();
+  const open = new Map<string, Entry>();
   return {
-    issue(jobId, at) {
+    issue(jobId, at, address) {
       for (const [key, entry] of open) if (entry.expiresAt <= at) open.delete(key);
-      if (open.size >= outstandingMax) throw full();
+      const entries = [...open.values()];
+      atMost(outstandingMax, entries.length, 'challenges');
+      atMost(outstandingPerJobMax, count(entries, 'jobId', jobId), 'challenges for this job');
+      atMost(outstandingPerAddressMax, count(entries, 'address', address), 'challenges from this address');
       const nonce = new Uint8Array(randomBytes(32));
       const expiresAt = at + lifetimeSeconds;
-      open.set(toHex(nonce), { jobId, expiresAt });
+      open.set(toHex(nonce), { jobId, address, expiresAt });
       return { nonce, expiresAt };
     },
     spend(nonce, jobId, at) {
@@ -36,14 +54,20 @@ export function createNonceBook(): NonceBook {
       if (entry === undefined) throw refused('NONCE_UNKNOWN', 'a nonce of this broker that was not used before', key);
       if (entry.jobId !== jobId) throw refused('NONCE_JOB', `the nonce issued for job ${jobId}`, entry.jobId);
       if (entry.expiresAt <= at) throw refused('NONCE_EXPIRED', `evidence before ${entry.expiresAt}`, `${at}`);
+      return () => open.set(key, entry);
     },
   };
 }
 
-function full(): CollateralError {
-  return new CollateralError('NONCES_OUTSTANDING', {
-    expected: `fewer than ${outstandingMax} challenges that wait for evidence`,
-    got: `${outstandingMax}`,
+function count(entries: readonly Entry[], field: 'jobId' | 'address', value: string): number {
+  return entries.filter((entry) => entry[field] === value).length;
+}
+
+function atMost(max: number, got: number, what: string): void {
+  if (got < max) return;
+  throw new CollateralError('NONCES_OUTSTANDING', {
+    expected: `fewer than ${max} ${what} that wait for evidence`,
+    got: `${got}`,
     rule: 'RFC 9334 §10.2, freshness by nonce',
     action: `ask again within ${lifetimeSeconds} seconds`,
   });

@@ -14,7 +14,7 @@ import {
   type JobSpec,
   type Terms,
 } from '#attestation';
-import { tinyAt, tinyBrokerConfig, tinyJob } from '#test/tiny-job';
+import { escrowThatIs, tinyAt, tinyBrokerConfig, tinyJob } from '#test/tiny-job';
 import type { BrokerConfig } from './config.js';
 import { createNonceBook } from './nonces.js';
 import { proverRequestDigest, releaseToProver } from './prover-release.js';
@@ -42,7 +42,7 @@ async function ask({ spec = {}, terms = {}, config = {}, secret = proverTestSecr
   const jobId = jobIdOf(made.spec);
   const settings = tinyBrokerConfig(made, { provers: new Set([toHex(account)]), ...config });
   const nonces = createNonceBook();
-  const { nonce } = nonces.issue(toHex(jobId), tinyAt);
+  const { nonce } = nonces.issue(toHex(jobId), tinyAt, '127.0.0.1');
   const transportKey = x25519.getPublicKey(transportTestSecret);
   const signature = sign(proverRequestDigest(jobId, nonce, signedKey ?? transportKey), secret);
   const request = {
@@ -88,6 +88,10 @@ describe('a release to a prover without a TEE', () => {
   it.each<[string, Changes, string]>([
     ['a job for a TEE', { spec: { assurance: 'tee' } }, 'BROKER_ASSURANCE'],
     ['a job for both', { spec: { assurance: 'tee+zk' } }, 'BROKER_ASSURANCE'],
+    ['an escrow of a client that nobody named', { terms: { client: account } }, 'BROKER_CLIENT'],
+    ['an escrow with another key broker', { terms: { keyBroker: account } }, 'BROKER_ACCOUNT'],
+    ['an escrow that nobody opened', { config: { escrow: escrowThatIs('None') } }, 'BROKER_ESCROW'],
+    ['a data set whose jobs are used up', { config: { jobsPerDataSet: 0 } }, 'BROKER_JOBS'],
     ['no list of provers', { config: { provers: new Set() } }, 'BROKER_PROVER'],
     ['another prover on the list', { config: { provers: new Set([toHex(accountOf(other))]) } }, 'BROKER_PROVER'],
     ['the signature of another account', { secret: other }, 'BROKER_PROVIDER'],

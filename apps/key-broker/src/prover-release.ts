@@ -9,16 +9,18 @@ import {
   concatBytes,
   decodeTerms,
   encodeDataKey,
-  equalBytes,
+  isZero,
   jobIdOf,
   keyReleaseInfo,
   parseJobSpec,
   recoverAddress,
-  Rejection,
   taggedDigest,
   toHex,
 } from '#attestation';
+import { authoriseJob, beforeItsRun, refused, requireEscrow, requireSame } from './authorise.js';
 import type { BrokerConfig } from './config.js';
+import { decide } from './decide.js';
+import { recordRelease } from './journal.js';
 import type { NonceBook } from './nonces.js';
 
 export interface ProverReleaseRequest {
@@ -40,41 +42,34 @@ export function proverRequestDigest(jobId: Uint8Array, nonce: Uint8Array, transp
 /**
  * @param at unix seconds
  * @returns encapsulated key (32 bytes) ‖ ciphertext of the data key
- * @throws Rejection NONCE_*, BROKER_ASSURANCE, BROKER_DATASET, BROKER_RECIPIENT, BROKER_ESCROW, BROKER_CHAIN,
- *   BROKER_PROVIDER, BROKER_PROVER, SEAL_SIGNATURE
+ * @throws Rejection NONCE_*, BROKER_ASSURANCE, BROKER_PROVIDER, BROKER_PROVER, SEAL_SIGNATURE, those of authorise.ts,
+ *   BROKER_JOBS; CollateralError of authorise.ts, BROKER_JOURNAL
  */
 export async function releaseToProver(
   config: BrokerConfig,
   nonces: NonceBook,
   request: ProverReleaseRequest,
   at: number,
-): Promise<{ sealedKey: Uint8Array; account: Uint8Array; jobId: Uint8Array }> {
+): Promise<{ sealedKey: Uint8Array }> {
   const { nonce, transportKey } = request;
   const spec = parseJobSpec(request.spec);
   const terms = decodeTerms(request.terms);
   const jobId = jobIdOf(spec);
-  nonces.spend(nonce, toHex(jobId), at);
-  const digest = proverRequestDigest(jobId, nonce, transportKey);
-  const account = recoverAddress(digest, request.signature);
-  if (spec.assurance !== 'zk') refuse('BROKER_ASSURANCE', "a job whose assurance is 'zk'", spec.assurance);
-  const key = config.dataKey(spec.dataset.id) ?? refuse('BROKER_DATASET', 'a data set of this broker', spec.dataset.id);
-  if (!config.recipients.has(toHex(spec.recipient))) {
-    refuse('BROKER_RECIPIENT', "a result for one of the data owner's keys", spec.recipient);
-  }
-  same('BROKER_ESCROW', jobId, terms.specDigest);
-  same('BROKER_CHAIN', config.settlement.contract, spec.settlement.contract);
-  if (spec.settlement.chainId !== config.settlement.chainId) {
-    refuse('BROKER_CHAIN', `chain ${config.settlement.chainId}`, `${spec.settlement.chainId}`);
-  }
-  if (terms.provider.some((byte) => byte !== 0)) same('BROKER_PROVIDER', terms.provider, account);
-  if (config.provers?.has(toHex(account)) !== true) {
-    refuse('BROKER_PROVER', 'a prover that the data owner named', account);
-  }
-  return {
-    sealedKey: await seal(encodeDataKey({ datasetId: spec.dataset.id, key }), jobId, transportKey, digest),
-    account,
-    jobId,
-  };
+  return decide({ config, nonces, nonce, jobId, at }, async () => {
+    const digest = proverRequestDigest(jobId, nonce, transportKey);
+    const account = recoverAddress(digest, request.signature);
+    if (spec.assurance !== 'zk') throw refused('BROKER_ASSURANCE', "a job whose assurance is 'zk'", spec.assurance);
+    const datasetId = spec.dataset.id;
+    const key = authoriseJob(config, { spec, terms, jobId });
+    if (!isZero(terms.provider)) requireSame('BROKER_PROVIDER', 'provider', terms.provider, account);
+    if (config.provers?.has(toHex(account)) !== true) {
+      throw refused('BROKER_PROVER', 'a prover that the data owner named', toHex(account));
+    }
+    await requireEscrow(config, terms, beforeItsRun);
+    const sealedKey = await seal(encodeDataKey({ datasetId, key }), jobId, transportKey, digest);
+    recordRelease(config, at, { datasetId, jobId, more: { prover: `0x${toHex(account)}` } });
+    return { sealedKey };
+  });
 }
 
 async function seal(
@@ -90,20 +85,9 @@ async function seal(
       recipientPublicKey: await suite.kem.importKey('raw', buffer(transportKey), true),
       info: buffer(keyReleaseInfo(jobId)),
     })
-    .catch(() => refuse('BROKER_TRANSPORT_KEY', 'an X25519 public key', transportKey));
+    .catch(() => {
+      throw refused('BROKER_TRANSPORT_KEY', 'an X25519 public key', toHex(transportKey));
+    });
   const sealed = await sender.seal(buffer(dataKey), buffer(aad));
   return concatBytes(new Uint8Array(sender.enc), new Uint8Array(sealed));
-}
-
-function same(code: string, expected: Uint8Array, got: Uint8Array): void {
-  if (!equalBytes(expected, got)) refuse(code, toHex(expected), got);
-}
-
-function refuse(code: string, expected: string, got: string | Uint8Array): never {
-  throw new Rejection(code, {
-    expected,
-    got: typeof got === 'string' ? got : toHex(got),
-    rule: "the data owner's release policy",
-    action: 'ask the data owner to name this prover, or submit a job that is allowed',
-  });
 }

@@ -3,31 +3,31 @@
  * unless every check holds; what is handed out is sealed to the session that was appraised.
  */
 import { createHash } from 'node:crypto';
-import { secp256k1 } from '@noble/curves/secp256k1.js';
 import {
-  addressOfPublicKey,
   appraisalDigest,
   decodeTerms,
   domainSeparator,
   enclaveKeyWord,
-  equalBytes,
+  isZero,
   jobDigest,
   jobIdOf,
   keccak,
   parseJobSpec,
   parseSessionEvidence,
   registryDomainSeparator,
-  Rejection,
   releaseDigest,
+  signRecoverable,
   toHex,
   type Appraisal,
-  type JobSpec,
   type Release,
   type SessionEvidence,
-  type Terms,
 } from '#attestation';
 import type { Appraiser, SignedResult } from './appraiser.js';
+import { authoriseJob, beforeItsRun, brokerAccount, refused, requireEscrow, requireSame } from './authorise.js';
+import type { OrderedJob } from './authorise.js';
 import type { BrokerConfig } from './config.js';
+import { decide } from './decide.js';
+import { recordRelease } from './journal.js';
 import type { NonceBook } from './nonces.js';
 import { sealDataKey } from './seal-key.js';
 
@@ -50,17 +50,49 @@ export interface Released {
 export interface Broker {
   /** Account that signs releases and appraisals, 20 bytes. */
   readonly account: Uint8Array;
-  /** @throws Rejection with the failed check's code; CollateralError when material for a verdict is missing */
+  /** @throws Rejection with the failed check's code; CollateralError when material for a verdict, or the chain, is missing */
   release(request: ReleaseRequest, at: number): Promise<Released>;
 }
 
 export function createBroker(config: BrokerConfig, nonces: NonceBook, appraiser: Appraiser): Broker {
-  const account = addressOfPublicKey(secp256k1.getPublicKey(config.signingSecret, false));
+  const account = brokerAccount(config);
   const { chainId, contract, registry } = config.settlement;
   const domains = {
     escrow: domainSeparator({ chainId, verifyingContract: contract }),
     registry: registryDomainSeparator({ chainId, verifyingContract: registry }),
   };
+
+  async function judge(asked: Asked, evidenceBytes: Uint8Array, at: number): Promise<Released> {
+    const { spec, terms, evidence, jobId } = asked;
+    const { binding } = evidence;
+    const key = authorise(config, appraiser.policyDigest, asked);
+    await requireEscrow(config, terms, beforeItsRun);
+    const result = await appraiser.appraise(evidence, at);
+    const sealedKey = await sealDataKey({ datasetId: spec.dataset.id, key }, jobId, binding);
+    const release: Release = {
+      job: jobDigest(terms),
+      enclaveKey: enclaveKeyWord(binding.settlementKey),
+      shardsDigest: keccak(spec.dataset.root),
+    };
+    const appraisal: Appraisal = {
+      key: binding.settlementKey,
+      policy: spec.policyDigest,
+      provider: binding.provider,
+      evidence: new Uint8Array(createHash('sha256').update(evidenceBytes).digest()),
+      notAfter: Math.min(at + config.validForSeconds, result.notAfter),
+    };
+    const more = { job: hex(release.job), key: hex(appraisal.key), tier: result.tier };
+    recordRelease(config, at, { datasetId: spec.dataset.id, jobId, more });
+    return {
+      sealedKey,
+      release,
+      releaseSignature: signRecoverable(releaseDigest(domains.escrow, release), config.signingSecret),
+      appraisal,
+      appraisalSignature: signRecoverable(appraisalDigest(domains.registry, appraisal), config.signingSecret),
+      result,
+    };
+  }
+
   return {
     account,
     async release(request, at) {
@@ -68,84 +100,31 @@ export function createBroker(config: BrokerConfig, nonces: NonceBook, appraiser:
       const terms = decodeTerms(request.terms);
       const evidence = parseSessionEvidence(request.evidence);
       const jobId = jobIdOf(spec);
-      nonces.spend(evidence.nonce, toHex(jobId), at);
-      const key = authorise(config, appraiser.policyDigest, { spec, terms, evidence, jobId });
-      const result = await appraiser.appraise(evidence, at);
-      const { binding } = evidence;
-      const release: Release = {
-        job: jobDigest(terms),
-        enclaveKey: enclaveKeyWord(binding.settlementKey),
-        shardsDigest: keccak(spec.dataset.root),
-      };
-      const appraisal: Appraisal = {
-        key: binding.settlementKey,
-        policy: spec.policyDigest,
-        provider: binding.provider,
-        evidence: new Uint8Array(createHash('sha256').update(request.evidence).digest()),
-        notAfter: Math.min(at + config.validForSeconds, result.notAfter),
-      };
-      return {
-        sealedKey: await sealDataKey({ datasetId: spec.dataset.id, key }, jobId, binding),
-        release,
-        releaseSignature: sign(releaseDigest(domains.escrow, release), config.signingSecret),
-        appraisal,
-        appraisalSignature: sign(appraisalDigest(domains.registry, appraisal), config.signingSecret),
-        result,
-      };
+      return decide({ config, nonces, nonce: evidence.nonce, jobId, at }, () =>
+        judge({ spec, terms, evidence, jobId }, request.evidence, at),
+      );
     },
   };
 }
 
-interface Asked {
-  readonly spec: JobSpec;
-  readonly terms: Terms;
+interface Asked extends OrderedJob {
   readonly evidence: SessionEvidence;
-  readonly jobId: Uint8Array;
 }
 
 /** @returns the data key that is asked for @throws Rejection naming the first thing the data owner did not allow */
-function authorise(
-  config: BrokerConfig,
-  policyDigest: Uint8Array,
-  { spec, terms, evidence, jobId }: Asked,
-): Uint8Array {
-  const { settlement, recipients } = config;
-  const key = config.dataKey(spec.dataset.id);
-  if (key === null) throw refused('BROKER_DATASET', 'a data set of this broker', toHex(spec.dataset.id));
-  if (!recipients.has(toHex(spec.recipient))) {
-    throw refused('BROKER_RECIPIENT', "a result encrypted to one of the data owner's keys", toHex(spec.recipient));
-  }
-  same('BROKER_POLICY', 'policy', policyDigest, spec.policyDigest);
-  same('BROKER_POLICY', 'policy of the escrow', policyDigest, terms.policy);
-  same('BROKER_ESCROW', 'job of the escrow', jobId, terms.specDigest);
-  same('BROKER_CHAIN', 'contract', settlement.contract, spec.settlement.contract);
-  same('BROKER_CHAIN', 'enclave registry', settlement.registry, evidence.binding.registry);
-  if (spec.settlement.chainId !== settlement.chainId || evidence.binding.chainId !== settlement.chainId) {
-    throw refused('BROKER_CHAIN', `chain ${settlement.chainId}`, `${spec.settlement.chainId}`);
-  }
-  const { provider } = terms;
-  if (provider.some((byte) => byte !== 0)) same('BROKER_PROVIDER', 'provider', provider, evidence.binding.provider);
+function authorise(config: BrokerConfig, policyDigest: Uint8Array, asked: Asked): Uint8Array {
+  const key = authoriseJob(config, asked);
+  const { spec, terms, evidence } = asked;
+  const { chainId, registry } = config.settlement;
+  const { binding } = evidence;
+  requireSame('BROKER_POLICY', 'policy', policyDigest, spec.policyDigest);
+  requireSame('BROKER_POLICY', 'policy of the escrow', policyDigest, terms.policy);
+  requireSame('BROKER_CHAIN', 'enclave registry', registry, binding.registry);
+  if (binding.chainId !== chainId) throw refused('BROKER_CHAIN', `chain ${chainId}`, `${binding.chainId}`);
+  if (!isZero(terms.provider)) requireSame('BROKER_PROVIDER', 'provider', terms.provider, binding.provider);
   return key;
 }
 
-function same(code: string, what: string, expected: Uint8Array, got: Uint8Array): void {
-  if (!equalBytes(expected, got)) throw refused(code, `${what} ${toHex(expected)}`, toHex(got));
-}
-
-function refused(code: string, expected: string, got: string): Rejection {
-  return new Rejection(code, {
-    expected,
-    got,
-    rule: "the data owner's release policy",
-    action: 'submit a job that the data owner allows, or ask the data owner to allow it',
-  });
-}
-
-/** 65 bytes r ‖ s ‖ v. */
-function sign(digest: Uint8Array, secret: Uint8Array): Uint8Array {
-  const signature = secp256k1.sign(digest, secret, { prehash: false, format: 'recovered' });
-  const out = new Uint8Array(65);
-  out.set(signature.subarray(1));
-  out[64] = 27 + signature[0]!;
-  return out;
+function hex(bytes: Uint8Array): string {
+  return `0x${toHex(bytes)}`;
 }

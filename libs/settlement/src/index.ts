@@ -15,6 +15,7 @@ export { errorAbi, settlementAbi } from './contracts.js';
 export { deploy, type DeployOptions, type Deployment } from './deploy.js';
 export { chainFailure } from './failure.js';
 export { readEvent, type EscrowEvent } from './events.js';
+export { openEscrowReader, type EscrowReader } from './reader.js';
 export { Indexer, MemoryEventStore, type BlockRef, type EventStore, type IndexerOptions } from './indexer.js';
 export { inTurn } from './turn.js';
 export { Projection, type ProjectedJob } from './projection.js';

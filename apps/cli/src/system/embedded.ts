@@ -136,6 +136,7 @@ async function layOut(
     role,
     tenant: 'demo',
     name: `${role} of the demo`,
+    ...(role === 'operator' ? { provider: accountOf(testAccountSecret(2)) } : {}),
   }));
   writeWhole(bootstrapKeys, JSON.stringify(entries), 0o600);
   return {
@@ -145,7 +146,7 @@ async function layOut(
     anvil,
     deployment,
     bootstrapKeys,
-    brokerConfig: layOutBroker(folder, ports.broker, deployment, attestorSecret, recipient),
+    brokerConfig: layOutBroker(folder, ports.broker, anvil, deployment, attestorSecret, recipient),
     hostSettings: layOutHost(
       folder,
       { url, dispatch: ports.dispatch, apiKey: apiKeys.operator },
@@ -209,6 +210,7 @@ function startControlPlane(
 function layOutBroker(
   folder: string,
   port: number,
+  anvil: Anvil,
   deployment: Deployment,
   attestorSecret: Uint8Array,
   recipient: Uint8Array,
@@ -225,11 +227,13 @@ function layOutBroker(
       signingKey: 'attestor.test-key',
       resultKey: 'result.test-key',
       recipients: [`0x${toHex(x25519.getPublicKey(recipient))}`],
+      clients: [accountOf(testAccountSecret(1))],
       settlement: {
         chainId: deployment.chainId,
         contract: deployment.settlement.toLowerCase(),
         registry: deployment.registry.toLowerCase(),
       },
+      rpcUrl: anvil.url,
       journal: 'journal.jsonl',
     }),
   );

@@ -1,0 +1,55 @@
+/** Endorsements that the data owner keeps at hand, in the files that the vendors publish. */
+import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { ConfigurationError, fromUtf8, noEndorsements, parseCollateralBundle, type Endorsements } from '#attestation';
+
+const fileBytesMax = 4 * 1024 * 1024;
+const filesMax = 256;
+
+/**
+ * Read anew for every appraisal, so that a newer list counts at once. By ending: `.crl` certificate revocation list,
+ * DER; `.xml` NVIDIA reference manifest; `.ocsp` OCSP response, DER; `.json` Intel's collateral, of which one is read.
+ * They are untrusted: each is verified when it is used.
+ *
+ * @throws ConfigurationError BROKER_COLLATERAL when the folder or a file in it cannot be read
+ */
+export function readCollateral(folder: string): Endorsements {
+  const names = attempt(folder, () => readdirSync(folder)).sort();
+  if (names.length > filesMax) throw invalid(folder, `at most ${filesMax} files`, `${names.length}`);
+  const files = (ending: string) => names.filter((name) => name.endsWith(ending)).map((name) => join(folder, name));
+  const [json, ...others] = files('.json');
+  if (others.length > 0) throw invalid(folder, 'one JSON file', `${others.length + 1}`);
+  const intel = json === undefined ? undefined : attempt(json, () => parseCollateralBundle(fromUtf8(read(json))));
+  return {
+    ...noEndorsements,
+    crls: [...files('.crl').map(read), ...(intel?.crls ?? [])],
+    rims: files('.xml').map(read),
+    ocspAnswers: files('.ocsp').map((file) => ({ response: read(file) })),
+    ...(intel && { collateral: intel.collateral }),
+  };
+}
+
+function read(file: string): Uint8Array {
+  return attempt(file, () => {
+    const { size } = statSync(file);
+    if (size > fileBytesMax) throw invalid(file, `at most ${fileBytesMax} bytes`, `${size}`);
+    return new Uint8Array(readFileSync(file));
+  });
+}
+
+function attempt<T>(path: string, work: () => T): T {
+  try {
+    return work();
+  } catch (error) {
+    if (error instanceof ConfigurationError) throw error;
+    throw invalid(path, 'a readable folder of collateral', (error as { code?: string }).code ?? 'an error');
+  }
+}
+
+function invalid(path: string, expected: string, got: string): ConfigurationError {
+  return new ConfigurationError('BROKER_COLLATERAL', {
+    expected: `${path}: ${expected}`,
+    got,
+    rule: 'key broker settings',
+  });
+}
