@@ -1,6 +1,7 @@
 /** `veritrain prove` and `veritrain proof verify`: step proofs as files. */
+import { rmSync } from 'node:fs';
 import { InvalidArgumentError, type Command } from 'commander';
-import { CodedError, toHex } from '#attestation';
+import { CodedError, ConfigurationError, toHex } from '#attestation';
 import {
   parseProofStatement,
   proofBundleBytesMax,
@@ -64,9 +65,26 @@ async function prove(options: ProveOptions): Promise<void> {
     ...{ memoryMiB: memory, weights, stateDigest },
   };
   const { report, proof, statement } = await runProver(request, (line) => log(line));
-  writeWhole(options.statement, `${statement}\n`);
-  writeWhole(options.out, proof);
+  writeBoth([options.out, proof], [options.statement, `${statement}\n`]);
   printResult(options, report, () => readable(report, options.out));
+}
+
+/** @throws ConfigurationError FILE_UNWRITABLE; then neither file is there */
+function writeBoth(...files: readonly (readonly [path: string, data: Uint8Array | string])[]): void {
+  const written: string[] = [];
+  for (const [path, data] of files) {
+    try {
+      writeWhole(path, data);
+      written.push(path);
+    } catch (error) {
+      for (const other of written) rmSync(other, { force: true });
+      throw new ConfigurationError('FILE_UNWRITABLE', {
+        expected: `a file that can be written at ${path}`,
+        got: (error as NodeJS.ErrnoException).code ?? 'an error',
+        rule: 'arguments of this command',
+      });
+    }
+  }
 }
 
 function readable(report: ProveReport, out: string): string {
