@@ -2,28 +2,25 @@
 import { availableParallelism, totalmem } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { CodedError, toHex } from '#attestation';
+import { toHex } from '#attestation';
 import { startEnclave, type EnclaveClient } from '#libs/enclave-channel';
-import {
-  pattern,
-  type HeartbeatAnswer,
-  type LeaseAcquired,
-  type LeaseGrant,
-  type NodeRegistered,
-  type TeeKind,
-} from '#libs/messaging';
+import { pattern, type LeaseGrant, type NodeRegistered, type TeeKind } from '#libs/messaging';
 import { addressBytes } from '#libs/settlement';
+import { parseAcquired, parseBeat, parseRegistered } from './answers.js';
 import { connectControlPlane, type ControlPlane } from './control-plane.js';
-import { collectResult, runLease, type RunnerParts } from './job-runner.js';
-import { openPendingResults } from './pending.js';
+import { collectEscrow } from './hand-over.js';
+import { cancelLease, runLease, type LeaseInHand, type RunnerParts } from './job-runner.js';
+import { note } from './note.js';
+import { openPendingEscrows } from './pending.js';
 import { createProvider } from './provider.js';
 import type { HostSettings } from './settings.js';
 import { createCipherStore } from './store.js';
 
 const version = '0.1.0';
-const acquireWaitMs = 5000;
+const acquireWaitMs = 2000;
 const collectPauseMs = 250;
 const retryPauseMs = 1000;
+const retryPauseMsMax = 30_000;
 
 const teeOf: Readonly<Record<HostSettings['enclave']['attester'], TeeKind>> = {
   snp: 'snp',
@@ -46,14 +43,15 @@ export async function startAgent(settings: HostSettings): Promise<Agent> {
     controlPlane,
     provider,
     store: createCipherStore(address.url, address.apiKey),
-    pending: openPendingResults(join(settings.dataDirectory, 'pending')),
+    pending: openPendingEscrows(join(settings.dataDirectory, 'pending')),
     threads: enclave.threads,
+    brokers: settings.brokers,
   };
-  const sessions = createSessions(settings, provider.account);
+  const sessions = createSessions(settings, provider.own.account);
   await sessions.current();
-  const node = await controlPlane.send<NodeRegistered>(pattern.nodeRegister, {
+  const registered = await controlPlane.send(pattern.nodeRegister, {
     name: settings.name,
-    provider: `0x${toHex(provider.account)}`,
+    provider: `0x${toHex(provider.own.account)}`,
     capabilities: {
       tee: teeOf[enclave.attester],
       cores: availableParallelism(),
@@ -61,7 +59,8 @@ export async function startAgent(settings: HostSettings): Promise<Agent> {
       version,
     },
   });
-  const state: AgentState = { stopping: false, leases: new Map() };
+  const node = parseRegistered(registered);
+  const state: AgentState = { stop: new AbortController(), leases: new Map() };
   const loops = [
     leaseLoop(node.nodeId, sessions, parts, state),
     beatLoop(node, controlPlane, state),
@@ -70,15 +69,17 @@ export async function startAgent(settings: HostSettings): Promise<Agent> {
   return {
     nodeId: node.nodeId,
     done: Promise.all(loops).then(() => {
+      sessions.close();
       provider.close();
       controlPlane.close();
     }),
-    stop: () => (state.stopping = true),
+    stop: () => state.stop.abort(),
   };
 }
 
 interface AgentState {
-  stopping: boolean;
+  /** Aborted when no further lease is to be taken. */
+  readonly stop: AbortController;
   /** Leases in hand by id, with what cancels them. */
   readonly leases: Map<string, { readonly grant: LeaseGrant; cancel(): void }>;
 }
@@ -86,6 +87,7 @@ interface AgentState {
 interface Sessions {
   /** The running enclave with its session open; a fresh one where the last has ended. */
   current(): Promise<EnclaveClient>;
+  close(): void;
 }
 
 function createSessions(settings: HostSettings, provider: Uint8Array): Sessions {
@@ -102,22 +104,22 @@ function createSessions(settings: HostSettings, provider: Uint8Array): Sessions 
       running = client;
       return client;
     },
+    close: () => running?.close(),
   };
 }
 
 async function leaseLoop(nodeId: string, sessions: Sessions, parts: RunnerParts, state: AgentState): Promise<void> {
-  while (!state.stopping) {
+  while (!state.stop.signal.aborted) {
     try {
       const enclave = await sessions.current();
-      const grant = await parts.controlPlane.send<LeaseAcquired>(pattern.leaseAcquire, {
-        nodeId,
-        waitMs: acquireWaitMs,
-      });
+      const question = { nodeId, waitMs: acquireWaitMs };
+      const grant = parseAcquired(await parts.controlPlane.send(pattern.leaseAcquire, question));
       if (grant === null) continue;
-      const cancel = (): void => void enclave.request('cancel', {}).catch(() => undefined);
+      const hand: LeaseInHand = { grant, isCancelled: state.stop.signal.aborted, engaged: null };
+      const cancel = (): void =>
+        void cancelLease(hand, enclave, parts).catch((error: unknown) => note('cancel', error));
       state.leases.set(grant.leaseId, { grant, cancel });
-      await runLease(grant, enclave, parts);
-      state.leases.delete(grant.leaseId);
+      await runLease(hand, enclave, parts).finally(() => state.leases.delete(grant.leaseId));
     } catch (error) {
       note('lease', error);
       await sleep(retryPauseMs);
@@ -126,11 +128,11 @@ async function leaseLoop(nodeId: string, sessions: Sessions, parts: RunnerParts,
 }
 
 async function beatLoop(node: NodeRegistered, controlPlane: ControlPlane, state: AgentState): Promise<void> {
-  while (!state.stopping) {
-    await sleep(node.heartbeatSeconds * 1000);
+  while (!state.stop.signal.aborted) {
+    await pause(node.heartbeatSeconds * 1000, state);
     const leases = [...state.leases.values()].map(({ grant: { leaseId, fence } }) => ({ leaseId, fence }));
     try {
-      const answer = await controlPlane.send<HeartbeatAnswer>(pattern.nodeHeartbeat, { nodeId: node.nodeId, leases });
+      const answer = parseBeat(await controlPlane.send(pattern.nodeHeartbeat, { nodeId: node.nodeId, leases }));
       for (const leaseId of [...answer.cancel, ...answer.lost]) state.leases.get(leaseId)?.cancel();
     } catch (error) {
       note('heartbeat', error);
@@ -139,25 +141,38 @@ async function beatLoop(node: NodeRegistered, controlPlane: ControlPlane, state:
 }
 
 /**
- * Commits, reveals and withdraws as soon as each escrow allows it; survives restarts because the results are on disk.
- * What a lease in hand still works on is left to it.
+ * Commits, reveals and withdraws as soon as each escrow allows it; survives restarts because the escrows are on disk.
+ * One that is slow or fails keeps no other waiting. What a lease in hand still works on is left to it.
  */
 async function collectLoop(parts: RunnerParts, state: AgentState): Promise<void> {
-  while (!state.stopping) {
-    for (const jobId of parts.pending.jobs()) {
-      if ([...state.leases.values()].some(({ grant }) => grant.job.jobId === `0x${jobId}`)) continue;
-      try {
-        await collectResult(jobId, parts);
-      } catch (error) {
-        note('collect', error);
-        await sleep(retryPauseMs);
-      }
+  const busy = new Map<string, Promise<void>>();
+  const inHand = (jobId: string): boolean =>
+    [...state.leases.values()].some(({ grant }) => grant.job.jobId === `0x${jobId}`);
+  const failures = new Map<string, number>();
+  async function collect(jobId: string): Promise<void> {
+    try {
+      await collectEscrow(jobId, parts);
+      failures.delete(jobId);
+      await pause(collectPauseMs, state);
+    } catch (error) {
+      note(`collect ${jobId}`, error);
+      const failed = failures.get(jobId) ?? 0;
+      failures.set(jobId, failed + 1);
+      await pause(Math.min(retryPauseMs * 2 ** failed, retryPauseMsMax), state);
+    } finally {
+      busy.delete(jobId);
     }
-    await sleep(collectPauseMs);
   }
+  while (!state.stop.signal.aborted) {
+    for (const jobId of parts.pending.jobs()) {
+      if (!busy.has(jobId) && !inHand(jobId)) busy.set(jobId, collect(jobId));
+    }
+    await pause(collectPauseMs, state);
+  }
+  await Promise.all(busy.values());
 }
 
-function note(what: string, error: unknown): void {
-  const detail = error instanceof CodedError ? error.toJSON() : { code: String(error) };
-  process.stderr.write(`${JSON.stringify({ what, ...detail })}\n`);
+/** Waits, but no longer than until the agent is to stop. */
+async function pause(milliseconds: number, { stop }: AgentState): Promise<void> {
+  await sleep(milliseconds, null, { signal: stop.signal }).catch(() => null);
 }

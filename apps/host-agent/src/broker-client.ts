@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import { CollateralError, fromHex, Rejection, toHex, type Appraisal, type Release } from '#attestation';
 import { readBody, readProblem } from './body.js';
+import { refusalOf } from './refusal.js';
 
 export interface BrokerRelease {
   readonly sealedKey: Uint8Array;
@@ -18,6 +19,15 @@ export interface BrokerRelease {
 export interface BrokerClient {
   challenge(jobId: string): Promise<Uint8Array>;
   release(request: { spec: Uint8Array; terms: Uint8Array; evidence: Uint8Array }): Promise<BrokerRelease>;
+  /** The broker's word as attestor that it has seen this ciphertext, for `available` (settlement §12). */
+  availability(request: { terms: Uint8Array; ciphertext: Uint8Array }): Promise<Availability>;
+}
+
+export interface Availability {
+  /** Over availabilityDigest, 65 bytes. */
+  readonly signature: Uint8Array;
+  /** Account that signed, 20 bytes. */
+  readonly account: Uint8Array;
 }
 
 const hex = (bytes: number) =>
@@ -41,15 +51,23 @@ const ReleaseAnswer = z.object({
   result: base64,
 });
 
+const AvailabilityAnswer = z.object({ signature: hex(65), account: hex(20) });
+
 const attempts = 6;
 const answerWithinMs = 15_000;
 const firstPauseMs = 200;
 const answerBytesMax = 2 * 1024 * 1024;
 
-export function createBrokerClient(url: string): BrokerClient {
+/**
+ * @param url     as the job names it
+ * @param allowed origins that this host asks; absent: any over https, or on this machine
+ * @throws Rejection HOST_BROKER
+ */
+export function createBrokerClient(url: string, allowed?: readonly string[]): BrokerClient {
+  const base = allowedBase(url, allowed);
   async function post<S extends z.ZodType>(path: string, body: unknown, answer: S): Promise<z.infer<S>> {
     for (let attempt = 1; ; attempt++) {
-      const outcome = await once(`${url}/v1/${path}`, body);
+      const outcome = await once(`${base}/v1/${path}`, body);
       if (!(outcome instanceof CollateralError)) return shaped(answer, outcome);
       if (attempt === attempts) throw outcome;
       await new Promise((resolve) => setTimeout(resolve, firstPauseMs * 2 ** (attempt - 1)));
@@ -60,7 +78,28 @@ export function createBrokerClient(url: string): BrokerClient {
     challenge: async (jobId) => (await post('challenges', { jobId }, Challenge)).nonce,
     release: ({ spec, terms, evidence }) =>
       post('releases', { spec: text(spec), terms: text(terms), evidence: text(evidence) }, ReleaseAnswer),
+    availability: ({ terms, ciphertext }) =>
+      post('availability', { terms: text(terms), ciphertext: text(ciphertext) }, AvailabilityAnswer),
   };
+}
+
+const loopback = new Set(['127.0.0.1', 'localhost', '[::1]']);
+
+function allowedBase(url: string, allowed: readonly string[] | undefined): string {
+  const parsed = URL.canParse(url) ? new URL(url) : null;
+  const isPlain = parsed !== null && parsed.username === '' && parsed.search === '' && parsed.hash === '';
+  const isAllowed =
+    isPlain &&
+    (allowed === undefined
+      ? parsed.protocol === 'https:' || (parsed.protocol === 'http:' && loopback.has(parsed.hostname))
+      : allowed.some((entry) => new URL(entry).origin === parsed.origin));
+  if (isAllowed) return `${parsed.origin}${parsed.pathname.replace(/\/+$/, '')}`;
+  throw new Rejection('HOST_BROKER', {
+    expected: allowed === undefined ? 'a key broker over https, or on this machine' : 'a key broker of the settings',
+    got: parsed === null ? 'no URL' : parsed.origin,
+    rule: 'host agent settings, brokers',
+    action: 'add the broker to the settings, or refuse its jobs',
+  });
 }
 
 /** @throws Rejection BROKER_ANSWER */
@@ -92,12 +131,25 @@ async function once(url: string, body: unknown): Promise<unknown> {
     return unreachable(url, error instanceof Error ? error.message : String(error));
   }
   if (response.status >= 500) return unreachable(url, `status ${response.status}`);
-  const problem = await readProblem(response);
-  throw new Rejection(problem.code ?? 'BROKER_REFUSED', {
-    expected: problem.expected ?? 'a release',
-    got: problem.got ?? `status ${response.status}`,
-    rule: problem.rule ?? 'key broker API',
-    ...(problem.action && { action: problem.action }),
+  throw refusedBy(await readProblem(response), response.status);
+}
+
+/**
+ * A broker names its own refusals BROKER_*; the codes of an appraisal come as BROKER_REFUSED with theirs as `got`. A
+ * nonce that is spent, too old or not to be had is no verdict: the next attempt brings another.
+ */
+function refusedBy(problem: Record<string, unknown>, status: number): Rejection | CollateralError {
+  const unnamed = { expected: 'a release', got: `status ${status}`, rule: 'key broker API' };
+  const refusal = refusalOf(problem, { code: 'BROKER_REFUSED', ...unnamed });
+  const { code, detail } = refusal;
+  if (/^NONCES?_/.test(code)) return new CollateralError(code, detail);
+  if (code.startsWith('BROKER_')) return refusal;
+  const { expected, rule, action } = detail;
+  return new Rejection('BROKER_REFUSED', {
+    expected,
+    got: `${code}: ${detail.got}`,
+    rule,
+    ...(action !== undefined && { action }),
   });
 }
 

@@ -1,18 +1,25 @@
 /** The node's line to the control plane: it dials out, asks, and retries what a restart of the other side broke. */
 import { ClientProxyFactory, Transport, type ClientTCP } from '@nestjs/microservices';
 import { firstValueFrom, timeout } from 'rxjs';
-import { CollateralError, Rejection } from '#attestation';
+import { CollateralError } from '#attestation';
 import { isProblem, type Pattern } from '#libs/messaging';
+import { plainText, refusalOf } from './refusal.js';
 
 export interface ControlPlane {
   /**
    * @throws Rejection with the control plane's code when it refused; CollateralError CONTROL_PLANE_UNREACHABLE after
    *   the attempts are spent
    */
-  send<T>(pattern: Pattern, payload: object): Promise<T>;
+  send(pattern: Pattern, payload: object): Promise<unknown>;
   close(): void;
 }
 
+const unnamed = {
+  code: 'CONTROL_PLANE_REFUSED',
+  expected: 'the control plane to accept',
+  got: 'a refusal',
+  rule: 'dispatch protocol',
+};
 const attempts = 8;
 const firstPauseMs = 100;
 const answerWithinMs = 30_000;
@@ -20,14 +27,14 @@ const answerWithinMs = 30_000;
 export function connectControlPlane(host: string, port: number, auth: string): ControlPlane {
   let client = dial(host, port);
   return {
-    async send<T>(pattern: Pattern, payload: object): Promise<T> {
+    async send(pattern: Pattern, payload: object): Promise<unknown> {
       for (let attempt = 1; ; attempt++) {
         try {
           return await firstValueFrom(
-            client.send<T>(pattern, { auth, ...payload }).pipe(timeout({ each: answerWithinMs })),
+            client.send<unknown>(pattern, { auth, ...payload }).pipe(timeout({ each: answerWithinMs })),
           );
         } catch (error) {
-          if (isProblem(error) && error.status < 500) throw refusal(error);
+          if (isProblem(error) && error.status < 500) throw refusalOf({ ...error }, unnamed);
           if (attempt === attempts) throw unreachable(host, port, error);
           client.close();
           client = dial(host, port);
@@ -43,15 +50,13 @@ function dial(host: string, port: number): ClientTCP {
   return ClientProxyFactory.create({ transport: Transport.TCP, options: { host, port } }) as ClientTCP;
 }
 
-function refusal(problem: { code: string; expected: string; got: string; rule: string; action: string }): Rejection {
-  const { code, expected, got, rule, action } = problem;
-  return new Rejection(code, { expected, got, rule, action });
-}
-
 function unreachable(host: string, port: number, error: unknown): CollateralError {
   return new CollateralError('CONTROL_PLANE_UNREACHABLE', {
     expected: `an answer from ${host}:${port}`,
-    got: isProblem(error) ? `${error.status} ${error.code}` : error instanceof Error ? error.message : String(error),
+    got: plainText(
+      isProblem(error) ? `${error.status} ${error.code}` : error instanceof Error ? error.message : String(error),
+      400,
+    ),
     rule: 'dispatch protocol',
     action: 'check that the control plane runs; the node goes on asking',
   });

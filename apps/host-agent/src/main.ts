@@ -14,7 +14,13 @@ async function start(): Promise<void> {
   }
   const agent = await startAgent(loadSettings(path));
   process.stdout.write(`${JSON.stringify({ ready: true, nodeId: agent.nodeId })}\n`);
-  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => void process.exit(0));
+  // The first asks for an end after the lease in hand, the second for one at once: everything that matters is on disk.
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+    process.once(signal, () => {
+      agent.stop();
+      process.once(signal, () => process.exit(0));
+    });
+  }
   await agent.done;
 }
 

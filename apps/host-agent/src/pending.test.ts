@@ -2,7 +2,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, expect, it } from 'vitest';
-import { openPendingResults, type PendingResult } from './pending.js';
+import { openPendingEscrows, type PendingResult } from './pending.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'veritrain-pending-'));
 afterEach(() => readdirSync(folder).forEach((name) => rmSync(join(folder, name))));
@@ -13,31 +13,42 @@ const result: PendingResult = {
   jobId: new Uint8Array(32).fill(0x0a),
   lease: { leaseId: 'lease', fence: 3 },
   terms: Uint8Array.of(1),
-  ciphertext: Uint8Array.of(2, 3),
-  revealKey: word,
-  borders: [word, word],
-  run: { upTo: 1, outcome: 0, bordersRoot: word, last: word, delivery: word },
-  seal: Uint8Array.of(4),
+  brokerUrl: 'https://broker.example',
+  told: false,
+  receipts: [{ statement: Uint8Array.of(5), receipt: Uint8Array.of(6) }],
+  result: {
+    ciphertext: Uint8Array.of(2, 3),
+    revealKey: word,
+    borders: [word, word],
+    run: { upTo: 1, outcome: 0, bordersRoot: word, last: word, delivery: word },
+    seal: Uint8Array.of(4),
+  },
 };
 
 it('survives in another process until it is removed', () => {
-  openPendingResults(folder).save(result);
-  const again = openPendingResults(folder);
+  openPendingEscrows(folder).save(result);
+  const again = openPendingEscrows(folder);
   expect(again.jobs()).toEqual([jobId]);
   expect(again.find(jobId)).toEqual(result);
   expect(again.find('0b'.repeat(32))).toBeNull();
   expect(statSync(join(folder, `${jobId}.pending`)).mode & 0o077).toBe(0);
-  again.remove(result);
+  again.remove(jobId);
   expect(again.jobs()).toEqual([]);
+});
+
+it('is there before it has a result', () => {
+  const engaged = { ...result, result: null, receipts: [] };
+  openPendingEscrows(folder).save(engaged);
+  expect(openPendingEscrows(folder).find(jobId)).toEqual(engaged);
 });
 
 it('that was written in part is not there', () => {
   writeFileSync(join(folder, `${jobId}.pending.partial`), 'half');
-  expect(openPendingResults(folder).jobs()).toEqual([]);
+  expect(openPendingEscrows(folder).jobs()).toEqual([]);
 });
 
 it('that was damaged is refused by name, and the others are still there', () => {
-  const pending = openPendingResults(folder);
+  const pending = openPendingEscrows(folder);
   pending.save(result);
   pending.save({ ...result, jobId: word });
   const path = join(folder, `${jobId}.pending`);

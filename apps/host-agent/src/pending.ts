@@ -1,6 +1,7 @@
 /**
- * Results on their way to being paid. Each is on disk before it is told to anybody, so that a crash of this host loses
- * neither the result nor the reveal key that earns the money. The ciphertext opens for the client alone.
+ * Escrows in which this host's money is, from before they are accepted until they have ended, with the result as soon
+ * as there is one. Each is on disk before it is told to anybody, so that a crash of this host loses neither the stake
+ * nor the result nor the reveal key that earns the money. The ciphertext opens for the client alone.
  */
 import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -10,6 +11,7 @@ import {
   decodeCanonical,
   encodeCanonical,
   list,
+  nullable,
   oneOf,
   record,
   text,
@@ -18,12 +20,8 @@ import {
   type Shaped,
 } from '#attestation';
 
-const pendingShape = {
-  jobId: bytes(32),
-  /** Under which it was, or is to be, told to the control plane. */
-  lease: record({ leaseId: text(64), fence: uint() }),
-  terms: bytesUpTo(4096),
-  ciphertext: bytesUpTo(16 * 1024 * 1024 - 256 * 1024),
+const resultShape = {
+  ciphertext: bytesUpTo(12 * 1024 * 1024),
   revealKey: bytes(32),
   borders: list(bytes(32), 4001),
   run: record({
@@ -36,34 +34,54 @@ const pendingShape = {
   seal: bytesUpTo(1024),
 };
 
+const pendingShape = {
+  jobId: bytes(32),
+  /** Under which it was, or is to be, told to the control plane. */
+  lease: record({ leaseId: text(64), fence: uint() }),
+  terms: bytesUpTo(4096),
+  brokerUrl: text(2048),
+  result: nullable(record(resultShape)),
+  /** Whether the control plane has taken the result, or said that it will not under this lease. */
+  told: oneOf(true, false),
+  /** Statements with receipts that the control plane has not been given. */
+  receipts: list(record({ statement: bytesUpTo(1024), receipt: bytesUpTo(4096) }), 4000),
+};
+
 const suffix = '.pending';
 
-export type PendingResult = Shaped<typeof pendingShape>;
+export type PendingEscrow = Shaped<typeof pendingShape>;
+export type TrainedResult = Shaped<typeof resultShape>;
+/** One that has its result. */
+export type PendingResult = PendingEscrow & { readonly result: TrainedResult };
 
-export interface PendingResults {
-  save(result: PendingResult): void;
+export interface PendingEscrows {
+  save(escrow: PendingEscrow): void;
   /** @throws Rejection CBOR_*, MESSAGE_SHAPE when the file was damaged */
-  find(jobId: string): PendingResult | null;
+  find(jobId: string): PendingEscrow | null;
   /** Job ids, hexadecimal. */
   jobs(): string[];
-  /** Its money is taken out, or its escrow has ended otherwise. */
-  remove(result: PendingResult): void;
+  /** The escrow has ended and its money is taken out. */
+  remove(jobId: string): void;
 }
 
-export function openPendingResults(folder: string): PendingResults {
+export function hasResult(escrow: PendingEscrow): escrow is PendingResult {
+  return escrow.result !== null;
+}
+
+export function openPendingEscrows(folder: string): PendingEscrows {
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   const pathOf = (jobId: string): string => join(folder, `${jobId}${suffix}`);
-  const read = (path: string): PendingResult =>
-    record(pendingShape)(decodeCanonical(new Uint8Array(readFileSync(path))), 'pending result');
+  const read = (path: string): PendingEscrow =>
+    record(pendingShape)(decodeCanonical(new Uint8Array(readFileSync(path))), 'pending escrow');
   const names = (): string[] => readdirSync(folder).filter((name) => name.endsWith(suffix));
   return {
-    save(result) {
-      const path = pathOf(Buffer.from(result.jobId).toString('hex'));
-      writeFileSync(`${path}.partial`, encodeCanonical(toCbor(result)), { mode: 0o600 });
+    save(escrow) {
+      const path = pathOf(Buffer.from(escrow.jobId).toString('hex'));
+      writeFileSync(`${path}.partial`, encodeCanonical(toCbor(escrow)), { mode: 0o600 });
       renameSync(`${path}.partial`, path);
     },
     find: (jobId) => (names().includes(`${jobId}${suffix}`) ? read(pathOf(jobId)) : null),
     jobs: () => names().map((name) => name.slice(0, -suffix.length)),
-    remove: (result) => rmSync(pathOf(Buffer.from(result.jobId).toString('hex')), { force: true }),
+    remove: (jobId) => rmSync(pathOf(jobId), { force: true }),
   };
 }

@@ -5,6 +5,30 @@ import { z } from 'zod';
 import { ConfigurationError } from '#attestation';
 import { ApiKeyText } from '#libs/messaging';
 
+const Wei = z
+  .string()
+  .regex(/^(0|[1-9][0-9]{0,38})$/)
+  .transform(BigInt);
+const seconds = z
+  .int()
+  .min(1)
+  .max(2 ** 32 - 1);
+
+/** What terms this host works under; anything else is refused before it costs money (checkTerms). */
+const Escrow = z.strictObject({
+  priceMinWei: Wei.default(1n),
+  /** Most that one job may lock; free stake beyond it is taken out when a job has ended. */
+  stakeMaxWei: Wei.default(10n ** 18n),
+  /** Most of the stake that a run that never comes may cost, in hundredths of a percent. */
+  livenessMaxBps: z.int().min(0).max(10_000).default(2000),
+  /** Tokens beside the native coin, 0x-hexadecimal; amounts count in their smallest unit. */
+  tokens: z.array(z.string().regex(/^0x[0-9a-f]{40}$/)).default([]),
+  startMinSeconds: seconds.default(600),
+  computeMinSeconds: seconds.default(3600),
+  ackMinSeconds: seconds.default(600),
+  revealMinSeconds: seconds.default(1800),
+});
+
 const Settings = z.strictObject({
   name: z.string().min(1).max(64),
   controlPlane: z.strictObject({
@@ -29,6 +53,9 @@ const Settings = z.strictObject({
     /** secp256k1 secret of the account that is paid; file with 32 bytes hex. */
     providerKey: z.string(),
   }),
+  escrow: Escrow.prefault({}),
+  /** Origins of the key brokers that this host asks; absent: any over https, or on this machine. */
+  brokers: z.array(z.url({ protocol: /^https?$/ })).optional(),
   enclave: z.strictObject({
     attester: z.enum(['snp', 'tdx', 'simulated']),
     /** Simulated attester only. */

@@ -1,6 +1,7 @@
 /** Ciphertexts from and to the control plane's store, over HTTP. */
 import { CollateralError, Rejection } from '#attestation';
 import { readBody, readProblem } from './body.js';
+import { refusalOf } from './refusal.js';
 
 export interface CipherStore {
   shard(datasetId: string, index: number): Promise<Uint8Array>;
@@ -56,12 +57,11 @@ async function once(
     return unreachable(url, error instanceof Error ? error.message : String(error));
   }
   if (response.status >= 500 || response.status === 429) return unreachable(url, `status ${response.status}`);
-  const problem = await readProblem(response);
-  throw new Rejection(problem.code ?? 'STORE_REFUSED', {
-    expected: problem.expected ?? `${method} ${new URL(url).pathname} to succeed`,
-    got: problem.got ?? `status ${response.status}`,
-    rule: problem.rule ?? 'control plane API',
-    ...(problem.action && { action: problem.action }),
+  throw refusalOf(await readProblem(response), {
+    code: 'STORE_REFUSED',
+    expected: `${method} ${new URL(url).pathname} to succeed`,
+    got: `status ${response.status}`,
+    rule: 'control plane API',
   });
 }
 

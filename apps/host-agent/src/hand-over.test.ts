@@ -1,0 +1,129 @@
+import { mkdtempSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { CollateralError, Rejection } from '#attestation';
+import { pattern } from '#libs/messaging';
+import { collectEscrow, handOver, tellStopped, type HandOverParts } from './hand-over.js';
+import type { Move } from './next-move.js';
+import { openPendingEscrows, type PendingResult } from './pending.js';
+import type { OwnSide } from './terms.js';
+
+const jobId = '0a'.repeat(32);
+const word = new Uint8Array(32).fill(2);
+const why = { expected: 'a', got: 'b', rule: 'test' };
+const away = new CollateralError('CONTROL_PLANE_UNREACHABLE', why);
+const pending = openPendingEscrows(mkdtempSync(join(tmpdir(), 'veritrain-hand-over-')));
+const account = { timings: {}, transactions: [] };
+
+const escrow: PendingResult = {
+  jobId: new Uint8Array(32).fill(0x0a),
+  lease: { leaseId: 'lease', fence: 3 },
+  terms: Uint8Array.of(1),
+  brokerUrl: 'https://broker.example',
+  told: false,
+  receipts: [{ statement: Uint8Array.of(5), receipt: Uint8Array.of(6) }],
+  result: {
+    ciphertext: Uint8Array.of(2, 3),
+    revealKey: word,
+    borders: [word, word],
+    run: { upTo: 1, outcome: 0, bordersRoot: word, last: word, delivery: word },
+    seal: Uint8Array.of(4),
+  },
+};
+
+let calls: string[];
+let refusal: Error | null;
+let move: Move;
+beforeEach(() => {
+  calls = [];
+  refusal = null;
+  move = 'wait';
+  pending.save(escrow);
+});
+
+const parts: HandOverParts = {
+  pending,
+  store: { shard: async () => word, getBlob: async () => word, putBlob: async () => `0x${'01'.repeat(32)}` },
+  controlPlane: {
+    async send(name, payload) {
+      calls.push(name);
+      if (name === pattern.leaseDeliver) expect(payload).toMatchObject({ leaseId: 'lease', fence: 3 });
+      if (refusal !== null) throw refusal;
+    },
+    close: () => undefined,
+  },
+  provider: {
+    own: {} as OwnSide,
+    engage: async () => [],
+    isOwed: async () => true,
+    commit: async () => void calls.push('commit'),
+    async collect() {
+      calls.push(`collect: ${move}`);
+      return move;
+    },
+    close: () => undefined,
+  },
+};
+const told = (): boolean | undefined => pending.find(jobId)?.told;
+
+describe('a result that is handed over', () => {
+  it('is delivered, then committed', async () => {
+    await handOver(escrow, Promise.resolve(escrow), parts, account);
+    expect(calls).toEqual([pattern.leaseDeliver, 'commit']);
+    expect(told()).toBe(true);
+  });
+
+  it('is committed when the control plane is away, and delivered later from the disk', async () => {
+    refusal = away;
+    await handOver(escrow, Promise.resolve(escrow), parts, account);
+    expect(calls).toEqual([pattern.leaseDeliver, 'commit']);
+    expect(told()).toBe(false);
+    await expect(collectEscrow(jobId, parts)).rejects.toBe(away);
+    refusal = null;
+    await collectEscrow(jobId, parts);
+    expect(told()).toBe(true);
+    calls = [];
+    await collectEscrow(jobId, parts);
+    expect(calls).toEqual(['collect: wait']);
+  });
+
+  it('is committed when its lease is lost, and not offered again under that lease', async () => {
+    refusal = new Rejection('LEASE_FENCED', why);
+    await handOver(escrow, Promise.resolve(escrow), parts, account);
+    expect(calls).toEqual([pattern.leaseDeliver, 'commit']);
+    expect(told()).toBe(true);
+  });
+
+  it('that another lease has taken over meanwhile is left to it', async () => {
+    const next = { ...escrow, lease: { leaseId: 'next', fence: 4 } };
+    pending.save(next);
+    await handOver(escrow, Promise.resolve(escrow), parts, account);
+    expect(pending.find(jobId)).toEqual(next);
+  });
+
+  it('without a result at all is committed as such and not delivered', async () => {
+    const stopped = { ...escrow, result: { ...escrow.result, run: { ...escrow.result.run, outcome: 1 as const } } };
+    await tellStopped(stopped, parts, 'detail', { step: 1, tensor: 'Y1' });
+    expect(calls).toEqual(['commit', pattern.leaseFail]);
+  });
+});
+
+describe('an escrow that is collected', () => {
+  it('stays until it has ended', async () => {
+    await collectEscrow(jobId, parts);
+    expect(pending.jobs()).toEqual([jobId]);
+    move = 'end';
+    await collectEscrow(jobId, parts);
+    expect(pending.jobs()).toEqual([]);
+    await collectEscrow(jobId, parts);
+  });
+
+  it('before its result has nothing to deliver', async () => {
+    pending.save({ ...escrow, result: null });
+    move = 'abort';
+    await collectEscrow(jobId, parts);
+    expect(calls).toEqual(['collect: abort']);
+    expect(pending.jobs()).toEqual([jobId]);
+  });
+});

@@ -1,0 +1,7 @@
+/** One line of JSON on stderr for whoever runs this host. */
+import { CodedError } from '#attestation';
+
+export function note(what: string, error: unknown): void {
+  const detail = error instanceof CodedError ? error.toJSON() : { code: 'HOST_INTERNAL', got: String(error) };
+  process.stderr.write(`${JSON.stringify({ what, ...detail })}\n`);
+}

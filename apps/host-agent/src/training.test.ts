@@ -1,0 +1,145 @@
+import { describe, expect, it } from 'vitest';
+import { CollateralError, Rejection } from '#attestation';
+import type { EnclaveEvent } from '#enclave';
+import type { EnclaveClient } from '#libs/enclave-channel';
+import { pattern } from '#libs/messaging';
+import { train } from './training.js';
+
+const word = new Uint8Array(32).fill(1);
+const lease = { leaseId: 'lease', fence: 1 };
+const why = { expected: 'a', got: 'b', rule: 'test' };
+const fenced = new Rejection('LEASE_FENCED', why);
+
+const progress = (step: number): EnclaveEvent => ({
+  type: 'progress',
+  step,
+  of: 3,
+  lossMicro: 1,
+  accuracyPpm: 1,
+  samplesPerSecond: 1,
+});
+const checkpoint = (step: number): EnclaveEvent => ({
+  type: 'checkpoint',
+  step,
+  statement: Uint8Array.of(step),
+  receipt: Uint8Array.of(step),
+  ciphertext: Uint8Array.of(step),
+});
+const times = { decryptMicros: 1, checkMicros: 1, trainMicros: 1, commitMicros: 1, signMicros: 1, sealMicros: 1 };
+const result: EnclaveEvent = {
+  type: 'result',
+  ciphertext: word,
+  revealKey: word,
+  borders: [word],
+  run: { upTo: 1, outcome: 0, bordersRoot: word, last: word, delivery: word },
+  seal: word,
+  timings: times,
+};
+
+/** An enclave that answers `train` as told and then sends these events; and a control plane that refuses as told. */
+function bench(
+  events: readonly EnclaveEvent[],
+  refuse: (name: string, payload: Record<string, unknown>) => Error | null,
+) {
+  const told: string[] = [];
+  let isClosed = false;
+  let lose = (): void => undefined;
+  const enclave: EnclaveClient & { accept: Promise<Uint8Array> } = {
+    accept: Promise.resolve(new Uint8Array()),
+    request: (type) => {
+      told.push(type);
+      return enclave.accept;
+    },
+    onEvent: (listener) => void enclave.accept.then(() => events.forEach(listener)).catch(() => undefined),
+    onLost: (listener) => void (lose = listener),
+    close: () => {
+      isClosed = true;
+      lose();
+    },
+  };
+  const controlPlane = {
+    send: async (name: string, payload: object) => {
+      const refusal = refuse(name, payload as Record<string, unknown>);
+      told.push(refusal === null ? name : `${name} refused`);
+      if (refusal !== null) throw refusal;
+    },
+    close: () => undefined,
+  };
+  const store = { shard: async () => word, getBlob: async () => word, putBlob: async () => '0x' };
+  return { enclave, told, isClosed: () => isClosed, parts: { controlPlane, store, threads: 1 } };
+}
+
+const engage = async () => {
+  return [{ call: 'start', hash: '0x' }];
+};
+
+describe('a run', () => {
+  it('engages the escrow after the enclave has accepted the data, and then tells what happens in order', async () => {
+    const { enclave, parts, told } = bench([progress(1), checkpoint(1), result], () => null);
+    const {
+      end,
+      transactions,
+      told: rest,
+    } = await train(lease, enclave, parts, null, async () => {
+      told.push('engage');
+      return engage();
+    });
+    expect(end.type).toBe('result');
+    expect(transactions).toHaveLength(1);
+    expect(await rest()).toEqual([]);
+    expect(told).toEqual(['train', 'engage', pattern.leaseRunning, pattern.leaseProgress, pattern.leaseCheckpoint]);
+  });
+
+  it('locks nothing when the data is not what the job says', async () => {
+    const { enclave, parts, told } = bench([], () => null);
+    enclave.accept = Promise.reject(new Rejection('DATASET_ROOT', why));
+    const ended = train(lease, enclave, parts, null, async () => {
+      told.push('engage');
+      return engage();
+    });
+    await expect(ended).rejects.toMatchObject({ code: 'DATASET_ROOT' });
+    expect(told).toEqual(['train']);
+  });
+
+  it('ends with its enclave when the escrow cannot be engaged', async () => {
+    const { enclave, parts, told, isClosed } = bench([progress(1)], () => null);
+    const ended = train(lease, enclave, parts, null, () => Promise.reject(new Rejection('JOB_STATE', why)));
+    await expect(ended).rejects.toMatchObject({ code: 'JOB_STATE' });
+    expect(isClosed()).toBe(true);
+    await new Promise((resolve) => setTimeout(resolve, 10));
+    expect(told).toEqual(['train']);
+  });
+
+  it('goes on without its lease, and keeps the receipts that nobody took', async () => {
+    const events = [checkpoint(1), checkpoint(2), progress(2), checkpoint(3), result];
+    const { enclave, parts, told, isClosed } = bench(events, (name, { step }) =>
+      name === pattern.leaseCheckpoint && step === 2 ? fenced : null,
+    );
+    const { end, told: rest } = await train(lease, enclave, parts, null, engage);
+    expect(end.type).toBe('result');
+    expect((await rest()).map(({ statement }) => statement[0])).toEqual([2, 3]);
+    expect(told.filter((name) => name !== 'train')).toEqual([
+      pattern.leaseRunning,
+      pattern.leaseCheckpoint,
+      `${pattern.leaseCheckpoint} refused`,
+    ]);
+    expect(isClosed()).toBe(false);
+  });
+
+  it('goes on without a control plane', async () => {
+    const away = new CollateralError('CONTROL_PLANE_UNREACHABLE', why);
+    const { enclave, parts } = bench([progress(1), checkpoint(1), result], () => away);
+    const { end, told: rest } = await train(lease, enclave, parts, null, engage);
+    expect(end.type).toBe('result');
+    expect(await rest()).toHaveLength(1);
+  });
+
+  it('ends when its enclave is lost', async () => {
+    const { enclave, parts } = bench([progress(1)], () => null);
+    const ended = train(lease, enclave, parts, null, async () => {
+      setTimeout(() => enclave.close(), 10);
+      return engage();
+    });
+    await expect(ended).rejects.toMatchObject({ code: 'ENCLAVE_LOST', family: 'collateral' });
+  });
+});

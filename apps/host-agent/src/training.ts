@@ -1,0 +1,144 @@
+/**
+ * One run of the enclave, from its first step to its result. The escrow is engaged once the enclave has found the data
+ * to be what the job says; from then on the run goes on whatever becomes of the lease, for a run is owed.
+ */
+import { CodedError, CollateralError, Rejection } from '#attestation';
+import type { EnclaveEvent, EventOf } from '#enclave';
+import type { EnclaveClient } from '#libs/enclave-channel';
+import { pattern, type LeaseRef } from '#libs/messaging';
+import type { ControlPlane } from './control-plane.js';
+import { note } from './note.js';
+import type { PendingEscrow } from './pending.js';
+import type { Transaction } from './provider.js';
+import type { CipherStore } from './store.js';
+
+export interface TrainingParts {
+  readonly controlPlane: ControlPlane;
+  readonly store: CipherStore;
+  readonly threads: number;
+}
+
+export interface Trained {
+  readonly end: EventOf<'result'> | EventOf<'stopped'>;
+  readonly transactions: readonly Transaction[];
+  /** Ends when everything on the way was told, or could not be. @returns what the control plane was not given */
+  told(): Promise<PendingEscrow['receipts']>;
+}
+
+const base64 = (bytes: Uint8Array): string => Buffer.from(bytes).toString('base64');
+
+/**
+ * Progress and checkpoints go to the control plane in order while the enclave works on.
+ * @param engage  is called when the enclave has accepted job, shards and data; a run whose escrow cannot be started
+ *   ends with its enclave
+ * @throws the enclave's failure; CollateralError ENCLAVE_LOST, ENCLAVE_TIMEOUT; what `engage` throws
+ */
+export async function train(
+  lease: LeaseRef,
+  enclave: EnclaveClient,
+  parts: TrainingParts,
+  checkpoint: Uint8Array | null,
+  engage: () => Promise<readonly Transaction[]>,
+): Promise<Trained> {
+  const started = enclaveEvents(enclave);
+  const engaged = enclave.request('train', { checkpoint, threads: parts.threads }).then(engage);
+  const reports = reporter(lease, parts);
+  started.each((event) => reports.tell(event));
+  reports.begin(engaged);
+  try {
+    const [transactions, end] = await Promise.all([engaged, started.end]);
+    return { end, transactions, told: reports.told };
+  } catch (error) {
+    if (!started.isOver()) enclave.close();
+    // The account does one thing after the other: the next lease engages when this one has done with it.
+    await engaged.catch(() => undefined);
+    throw error;
+  }
+}
+
+/** The run's events as they come, and its end. */
+function enclaveEvents(enclave: EnclaveClient) {
+  let isOver = false;
+  let each: (event: EventOf<'progress'> | EventOf<'checkpoint'>) => void = () => undefined;
+  const end = new Promise<EventOf<'result'> | EventOf<'stopped'>>((resolve, reject) => {
+    enclave.onLost(() => reject(enclaveLost()));
+    enclave.onEvent((event: EnclaveEvent) => {
+      switch (event.type) {
+        case 'progress':
+        case 'checkpoint':
+          return each(event);
+        case 'failed':
+          isOver = true;
+          return reject(failureOf(event));
+        case 'result':
+        case 'stopped':
+          isOver = true;
+          return resolve(event);
+      }
+    });
+  });
+  end.catch(() => undefined);
+  return { end, isOver: () => isOver, each: (listener: typeof each) => void (each = listener) };
+}
+
+/** Tells what happens, one after the other. What the control plane does not take does not stop the run. */
+function reporter(lease: LeaseRef, { controlPlane, store }: TrainingParts) {
+  const untold: { statement: Uint8Array; receipt: Uint8Array }[] = [];
+  /** Nobody takes anything under this lease any more, or nobody answers. */
+  let isVain = false;
+  let begin: (engaged: Promise<unknown>) => void = () => undefined;
+  let last: Promise<void> = new Promise((resolve) => {
+    begin = (engaged) => {
+      const running = () => controlPlane.send(pattern.leaseRunning, lease).catch(refusedFor);
+      void engaged.then(running, () => (isVain = true)).then(() => resolve());
+    };
+  });
+  const refusedFor = (error: unknown): void => {
+    isVain ||= error instanceof CollateralError || (error instanceof CodedError && error.code === 'LEASE_FENCED');
+    note('report', error);
+  };
+
+  async function progress({ step, of, lossMicro, accuracyPpm, samplesPerSecond }: EventOf<'progress'>): Promise<void> {
+    const figures = { loss: lossMicro / 1e6, accuracy: accuracyPpm / 1e6, samplesPerSecond };
+    await controlPlane.send(pattern.leaseProgress, { ...lease, step, of, ...figures });
+  }
+
+  async function checkpointed({ ciphertext, statement, receipt, step }: EventOf<'checkpoint'>): Promise<void> {
+    const blob = await store.putBlob(ciphertext);
+    const signed = { statement: base64(statement), receipt: base64(receipt) };
+    await controlPlane.send(pattern.leaseCheckpoint, { ...lease, step, ...signed, blob });
+  }
+
+  async function report(event: EventOf<'progress'> | EventOf<'checkpoint'>): Promise<void> {
+    try {
+      // Receipts have an order: after one that was not taken, none is.
+      if (!isVain && untold.length === 0)
+        return await (event.type === 'progress' ? progress(event) : checkpointed(event));
+    } catch (error) {
+      refusedFor(error);
+    }
+    if (event.type === 'checkpoint') untold.push({ statement: event.statement, receipt: event.receipt });
+  }
+
+  return {
+    begin,
+    tell: (event: EventOf<'progress'> | EventOf<'checkpoint'>): void => void (last = last.then(() => report(event))),
+    told: async () => {
+      await last;
+      return untold;
+    },
+  };
+}
+
+function failureOf({ code, expected, got, rule, action }: EventOf<'failed'>): CodedError {
+  return new Rejection(code, { expected, got, rule, action });
+}
+
+function enclaveLost(): CollateralError {
+  return new CollateralError('ENCLAVE_LOST', {
+    expected: 'the enclave to finish',
+    got: 'a closed channel',
+    rule: 'enclave SPEC, channel',
+    action: 'the job goes on in a fresh enclave from its last checkpoint',
+  });
+}
