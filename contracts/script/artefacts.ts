@@ -18,6 +18,8 @@ export const contractNames = [
   'TeeVerifier',
   'TermsRules',
   'VerifierRouter',
+  'ZkRelation',
+  'ZkStepVerifier',
 ] as const;
 const bound = ['EnclaveRegistry', 'Settlement', 'VerifierRouter'] as const;
 
