@@ -3,30 +3,30 @@ export { Address, Code, Hex32, StepNumber, TermsJson, Uuid, Wei, base64, text } 
 export * as limits from './limits.js';
 export {
   ApiKeyText,
+  HeartbeatAnswer,
   LeaseRef,
   NodeCapabilities,
   NodeHeartbeat,
   NodeRegister,
+  NodeRegistered,
   TeeKind,
-  type HeartbeatAnswer,
-  type NodeRegistered,
 } from './node-messages.js';
 export {
+  AssignedJob,
   Delivery,
   LeaseAcquire,
+  LeaseAcquired,
   LeaseAttested,
   LeaseCheckpoint,
   LeaseDeliver,
   LeaseFail,
+  LeaseGrant,
   LeaseKeyed,
   LeaseProgress,
   LeaseRunning,
+  ResumePoint,
   SignedStatement,
   type AppraisalAnswer,
-  type AssignedJob,
-  type LeaseAcquired,
-  type LeaseGrant,
-  type ResumePoint,
 } from './lease-messages.js';
 export { pattern, type Acknowledged, type Pattern } from './patterns.js';
 export { isProblem, type Problem } from './problem.js';

@@ -1,14 +1,16 @@
 /** Messages of one lease, from acquisition to delivery or failure. `fence` rises with every lease of a job. */
 import { z } from 'zod';
-import { Address, Code, Hex32, Signature, StepNumber, Uuid, base64, text, type TermsJson } from './fields.js';
+import { Address, Code, Hex32, Signature, StepNumber, Uuid, TermsJson, base64, text } from './fields.js';
 import {
   attestationResultBytesMax,
   blobBytesMax,
   evidenceBytesMax,
   longPollMillisecondsMax,
+  policyBytesMax,
   receiptBytesMax,
   sealBytesMax,
   segmentsMax,
+  specBytesMax,
   statementBytesMax,
 } from './limits.js';
 import { ApiKeyText } from './node-messages.js';
@@ -30,34 +32,40 @@ export const SignedStatement = z.object({
 export type SignedStatement = z.infer<typeof SignedStatement>;
 
 /** Where a successor goes on: the last checkpoint and every receipt up to it. */
-export interface ResumePoint {
-  readonly step: number;
+export const ResumePoint = z.object({
+  step: StepNumber,
   /** SHA-256 of the checkpoint's ciphertext. */
-  readonly blob: string;
-  readonly receipts: SignedStatement[];
-}
+  blob: Hex32,
+  receipts: z.array(SignedStatement).max(segmentsMax),
+});
+export type ResumePoint = z.infer<typeof ResumePoint>;
 
-export interface AssignedJob {
-  readonly jobId: string;
-  readonly escrowId: string;
-  /** Base64 of the job spec's deterministic CBOR. */
-  readonly spec: string;
-  readonly terms: TermsJson;
-  /** Base64 of the policy's canonical bytes. */
-  readonly policy: string;
-  readonly brokerUrl: string;
-  readonly datasetManifest: unknown;
-  readonly resume: ResumePoint | null;
-}
+export const AssignedJob = z.object({
+  jobId: Hex32,
+  escrowId: Hex32,
+  /** The job spec's deterministic CBOR. */
+  spec: base64(specBytesMax),
+  terms: TermsJson,
+  /** The policy's canonical bytes. */
+  policy: base64(policyBytesMax),
+  brokerUrl: z.url({ protocol: /^https?$/ }).max(2048),
+  /** attestation's parseDatasetManifest decides what it means. */
+  datasetManifest: z.unknown(),
+  resume: ResumePoint.nullable(),
+});
+export type AssignedJob = z.infer<typeof AssignedJob>;
 
-export interface LeaseGrant {
-  readonly leaseId: string;
-  readonly fence: number;
+export const LeaseGrant = z.object({
+  leaseId: Uuid,
+  fence: z.int().min(1),
   /** Unix seconds. */
-  readonly expiresAt: number;
-  readonly job: AssignedJob;
-}
-export type LeaseAcquired = LeaseGrant | null;
+  expiresAt: z.int().min(0),
+  job: AssignedJob,
+});
+export type LeaseGrant = z.infer<typeof LeaseGrant>;
+/** Answer to LeaseAcquire; null: nothing to do. */
+export const LeaseAcquired = LeaseGrant.nullable();
+export type LeaseAcquired = z.infer<typeof LeaseAcquired>;
 
 export const LeaseAttested = z.object({ ...lease, evidence: base64(evidenceBytesMax) });
 export type LeaseAttested = z.infer<typeof LeaseAttested>;
@@ -112,8 +120,8 @@ export const LeaseCheckpoint = z.object({
 export type LeaseCheckpoint = z.infer<typeof LeaseCheckpoint>;
 
 export const Delivery = z.object({
-  /** `keyCommit` commits to the reveal key (settlement §12); without it the bundle waits for the chain to show the key. */
-  result: z.object({ blob: Hex32, bytes: z.int().min(1).max(blobBytesMax), keyCommit: Hex32.optional() }),
+  /** `keyCommit` commits to the reveal key (settlement §12). */
+  result: z.object({ blob: Hex32, bytes: z.int().min(1).max(blobBytesMax), keyCommit: Hex32 }),
   /** The run that the seal signs, settlement §3. */
   run: z.object({
     upTo: z.int().min(0).max(segmentsMax),

@@ -53,7 +53,7 @@ describe('messages', () => {
       auth,
       leaseId: '7f0e9e0c-3a1f-4d53-9a5c-2f8a5b1f9b10',
       fence: 1,
-      result: { blob: border, bytes: 1 },
+      result: { blob: border, bytes: 1, keyCommit: border },
       run: { upTo: 1, outcome: 0, bordersRoot: border, last: border, delivery: border },
       seal: '',
       borders: Array(count).fill(border),

@@ -31,16 +31,15 @@ export const NodeRegister = z.object({
   capabilities: NodeCapabilities,
 });
 export type NodeRegister = z.infer<typeof NodeRegister>;
-export interface NodeRegistered {
-  readonly nodeId: string;
-  readonly heartbeatSeconds: number;
-  readonly leaseSeconds: number;
-}
+export const NodeRegistered = z.object({
+  nodeId: Uuid,
+  heartbeatSeconds: z.int().min(1),
+  leaseSeconds: z.int().min(1),
+});
+export type NodeRegistered = z.infer<typeof NodeRegistered>;
 
 export const NodeHeartbeat = z.object({ auth: ApiKeyText, nodeId: Uuid, leases: z.array(LeaseRef).max(64) });
 export type NodeHeartbeat = z.infer<typeof NodeHeartbeat>;
 /** Lease ids whose job was cancelled, and lease ids that are no longer this node's. */
-export interface HeartbeatAnswer {
-  readonly cancel: string[];
-  readonly lost: string[];
-}
+export const HeartbeatAnswer = z.object({ cancel: z.array(Uuid).max(64), lost: z.array(Uuid).max(64) });
+export type HeartbeatAnswer = z.infer<typeof HeartbeatAnswer>;

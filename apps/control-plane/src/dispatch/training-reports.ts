@@ -162,10 +162,7 @@ export class TrainingReports {
 function checkRun({ run, borders, result }: LeaseDeliver): void {
   const root = hex(bordersRoot(borders.map(fromHex)));
   const segments = borders.length - 1;
-  const delivery =
-    result.keyCommit === undefined
-      ? run.delivery
-      : hex(deliveryDigest(fromHex(result.blob), fromHex(result.keyCommit)));
+  const delivery = hex(deliveryDigest(fromHex(result.blob), fromHex(result.keyCommit)));
   const expected = { upTo: segments, outcome: 0, bordersRoot: root, last: borders[segments], delivery };
   const wrong = Object.entries(expected).find(([name, value]) => run[name as keyof typeof run] !== value);
   if (wrong === undefined) return;

@@ -8,7 +8,6 @@ import {
   equalBytes,
   fromHex,
   jobDigest,
-  keyCommitment,
   parseJobSpec,
   parseSessionEvidence,
   parseTermsJson,
@@ -52,7 +51,7 @@ interface Session {
 export class BundleAssembly {
   constructor(private readonly database: DataSource) {}
 
-  /** @throws Rejection JOB_BUNDLE_PENDING before delivery, or before the reveal key's commitment is known */
+  /** @throws Rejection JOB_BUNDLE_PENDING before delivery */
   async assemble(job: Job): Promise<Uint8Array> {
     const { manager } = this.database;
     const record = await manager.findOneBy(DeliveryRecord, { jobId: job.id });
@@ -105,12 +104,12 @@ function bundleOf(stored: Stored): EvidenceBundle {
       delivery: fromHex(delivery.run.delivery),
     },
     seal: { session: sealingSession(stored) ?? sessionOf(record.leaseId), bytes: bytesOf(delivery.seal) },
-    delivery: { ciphertextDigest: fromHex(delivery.result.blob), keyCommit: keyCommitOf(delivery, events) },
+    delivery: { ciphertextDigest: fromHex(delivery.result.blob), keyCommit: fromHex(delivery.result.keyCommit) },
     settlement: { transactions: transactionsOf(delivery, events) },
   };
 }
 
-/** From the public part of a release, as the node reported it; a bundle verifier checks the signature. */
+/** From the public part of a release, whose signature was checked before it was stored. */
 function appraisalOf(release: object): Session['appraisal'] {
   const { notAfter, appraisalSignature } = release as { notAfter: number; appraisalSignature: string };
   return { notAfter, signature: fromHex(appraisalSignature) };
@@ -144,13 +143,6 @@ function signerOf(digest: Uint8Array, signature: Uint8Array): Uint8Array | null 
     if (error instanceof Rejection) return null;
     throw error;
   }
-}
-
-function keyCommitOf({ result }: Delivery, events: readonly EscrowEventRecord[]): Uint8Array {
-  if (result.keyCommit !== undefined) return fromHex(result.keyCommit);
-  const revealed = events.find((event) => event.name === 'KeyRevealed')?.data['key'];
-  if (typeof revealed === 'string') return keyCommitment(fromHex(revealed));
-  throw pending('a commitment to the reveal key, from the node or from the chain', 'none yet');
 }
 
 /** What the node reported, and what the chain shows; the chain's word counts where both speak. */
