@@ -2,6 +2,7 @@ CREATE TABLE "api_key" (
   "created_at" timestamp with time zone NOT NULL,
   "id" text NOT NULL,
   "name" text NOT NULL,
+  "provider" text,
   "revoked_at" timestamp with time zone,
   "role" text NOT NULL,
   "secret_hash" bytea NOT NULL,

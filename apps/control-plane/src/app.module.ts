@@ -7,7 +7,7 @@ import { DataSource } from 'typeorm';
 import type { Logger, Metrics } from '#libs/telemetry';
 import { ApiKeys } from './auth/api-keys.js';
 import { AuthGuard } from './auth/auth.guard.js';
-import { RateGuard } from './auth/rate.guard.js';
+import { AddressRateGuard, addressLimit, KeyRateGuard, keyLimit } from './auth/rate.guard.js';
 import { Clock } from './clock.js';
 import type { Config } from './config.js';
 import { BlobStore } from './datasets/blob-store.js';
@@ -56,8 +56,9 @@ export interface Parts {
 }
 
 const global = [
-  { provide: APP_GUARD, useClass: RateGuard },
+  { provide: APP_GUARD, useClass: AddressRateGuard },
   { provide: APP_GUARD, useClass: AuthGuard },
+  { provide: APP_GUARD, useClass: KeyRateGuard },
   { provide: APP_FILTER, useClass: ProblemFilter },
   { provide: APP_PIPE, useValue: validationPipe },
   IdempotencyInterceptor,
@@ -87,7 +88,10 @@ export class AppModule {
     return {
       module: AppModule,
       imports: [
-        ThrottlerModule.forRoot([{ limit: parts.config.requestsPerMinute, ttl: 60_000 }]),
+        ThrottlerModule.forRoot([
+          { name: addressLimit, limit: parts.config.addressRequestsPerMinute, ttl: 60_000 },
+          { name: keyLimit, limit: parts.config.requestsPerMinute, ttl: 60_000 },
+        ]),
         GraphQLModule.forRoot(graphqlOptions(parts.schemaFile)),
       ],
       controllers: [

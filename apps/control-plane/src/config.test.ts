@@ -50,11 +50,13 @@ it('refuses bootstrap keys that are malformed', () => {
     writeFileSync(file, JSON.stringify(keys));
     return codeOf({ VERITRAIN_BOOTSTRAP_KEYS: file });
   };
-  expect(keysOf([good])).toBe('ok');
+  expect(keysOf([good, { ...good, role: 'operator', provider: `0x${'11'.repeat(20)}` }])).toBe('ok');
   for (const bad of [
     { ...good, role: 'root' },
     { ...good, key: 'secret' },
     { ...good, tenant: '' },
+    { ...good, role: 'operator' },
+    { ...good, provider: `0x${'11'.repeat(20)}` },
   ]) {
     expect(keysOf([bad])).toBe('CONFIG_BOOTSTRAP_KEYS');
   }

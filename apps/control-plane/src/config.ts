@@ -29,11 +29,27 @@ const Environment = z.object({
   VERITRAIN_LEASE_SECONDS: whole(2, 86_400).default(30),
   VERITRAIN_ATTEMPTS_MAX: whole(1, 100).default(5),
   VERITRAIN_REQUESTS_PER_MINUTE: whole(1, 10_000_000).default(1200),
+  VERITRAIN_ADDRESS_REQUESTS_PER_MINUTE: whole(1, 10_000_000).default(6000),
+  VERITRAIN_OPERATOR_BLOB_MIB: whole(1, 2 ** 30).default(262_144),
   VERITRAIN_LOG_LEVEL: z.enum(['debug', 'info', 'warn', 'error', 'silent']).default('info'),
 });
 
 const BootstrapKeys = z
-  .array(z.object({ key: ApiKeyText, tenant: text(64).min(1), role: z.enum(roles), name: text(64).default('') }))
+  .array(
+    z
+      .object({
+        key: ApiKeyText,
+        tenant: text(64).min(1),
+        role: z.enum(roles),
+        name: text(64).default(''),
+        /** Account that the operator's nodes are paid to. */
+        provider: Address.optional(),
+      })
+      .refine(
+        ({ role, provider }) => (role === 'operator') === (provider !== undefined),
+        'a provider for operators, and for them alone',
+      ),
+  )
   .max(1000);
 export type BootstrapKey = z.infer<typeof BootstrapKeys>[number];
 
@@ -59,7 +75,12 @@ export interface Config {
   readonly heartbeatSeconds: number;
   readonly leaseSeconds: number;
   readonly attemptsMax: number;
+  /** Of one API key to one route. */
   readonly requestsPerMinute: number;
+  /** Of one address to one route, whatever keys it names. */
+  readonly addressRequestsPerMinute: number;
+  /** Stored blobs of one operator's tenant. */
+  readonly operatorBlobBytesMax: number;
   readonly logLevel: 'debug' | 'info' | 'warn' | 'error' | 'silent';
 }
 
@@ -95,6 +116,8 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     leaseSeconds: env.VERITRAIN_LEASE_SECONDS,
     attemptsMax: env.VERITRAIN_ATTEMPTS_MAX,
     requestsPerMinute: env.VERITRAIN_REQUESTS_PER_MINUTE,
+    addressRequestsPerMinute: env.VERITRAIN_ADDRESS_REQUESTS_PER_MINUTE,
+    operatorBlobBytesMax: env.VERITRAIN_OPERATOR_BLOB_MIB * 2 ** 20,
     logLevel: env.VERITRAIN_LOG_LEVEL,
   };
 }
@@ -125,7 +148,11 @@ function readKeys(path: string): readonly BootstrapKey[] {
   const parsed = BootstrapKeys.safeParse(json);
   if (!parsed.success) {
     const { path: where, message } = parsed.error.issues[0]!;
-    throw invalid('CONFIG_BOOTSTRAP_KEYS', 'a list of {key, tenant, role, name}', `${where.join('.')}: ${message}`);
+    throw invalid(
+      'CONFIG_BOOTSTRAP_KEYS',
+      'a list of {key, tenant, role, name, provider}',
+      `${where.join('.')}: ${message}`,
+    );
   }
   return parsed.data;
 }

@@ -1,13 +1,16 @@
 /** Every route with every role, own and foreign tenant: what is not allowed here is forbidden. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { pattern } from '#libs/messaging';
+import { NodeRegistered, pattern } from '#libs/messaging';
+import { ApiKey } from '#libs/persistence';
 import type { TestPlane, KeyName } from './harness.js';
 import { codeOf, startTestPlane } from './harness.js';
 import {
   acquire,
   advanceTo,
+  capabilities,
   checkpoint,
   hex,
+  providers,
   refOf,
   register,
   storeBlob,
@@ -199,6 +202,22 @@ describe('dispatch', () => {
     const without = { auth: 'vt_nobody_test-secret-0000000' };
     expect(await codeOf(test.send(pattern.leaseAcquire, { ...node(), ...without }))).toBe('AUTH_UNKNOWN');
     expect(await codeOf(test.send(pattern.leaseAcquire, { ...node(), auth: undefined }))).toBe('AUTH_MISSING');
+  });
+
+  it('registers a node for the account of its key only', async () => {
+    const node = { name: 'thief', capabilities, provider: providers.operator };
+    expect(await codeOf(test.send(pattern.nodeRegister, node, 'otherOperator'))).toBe('NODE_PROVIDER');
+    const own = { ...node, provider: providers.otherOperator };
+    expect(NodeRegistered.safeParse(await test.send(pattern.nodeRegister, own, 'otherOperator')).success).toBe(true);
+  });
+
+  it('leaves a key that it has as it is, revoked or not', async () => {
+    const id = 'otherReviewer';
+    await test.plane.database.dataSource.manager.update(ApiKey, { id }, { revokedAt: new Date(0) });
+    await test.restart();
+    const { body } = await test.as(id).get('/v1/jobs').expect(401);
+    expect(body.code).toBe('AUTH_UNKNOWN');
+    await test.plane.database.dataSource.manager.update(ApiKey, { id }, { revokedAt: null });
   });
 
   it("keeps one operator's nodes and leases from another", async () => {

@@ -22,9 +22,10 @@ it('the outbox is emptied after a restart, in order, and wakes who waits', async
   await test.restart();
   const heard: string[] = [];
   const signals = test.plane.app.get(Signals);
-  for (const n of [451, 452]) signals.listen(`job:job ${n}`, () => heard.push(`job ${n}`));
+  const waits = [451, 452].map((n) => signals.wait(`job:job ${n}`, 10_000).then(() => heard.push(`job ${n}`)));
   await test.plane.database.dataSource.manager.insert(OutboxMessage, [row('job 451'), row('job 452')]);
   await test.plane.app.get(OutboxRelay).publish();
+  await Promise.all(waits);
   expect(heard).toEqual(['job 451', 'job 452']);
   const [{ left }] = await test.plane.database.dataSource.query(
     'SELECT count(*) AS left FROM outbox WHERE published_at IS NULL',

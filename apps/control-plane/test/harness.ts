@@ -16,7 +16,7 @@ import type { EvidenceAppraiser, EvidenceVerdict } from '../src/evidence/evidenc
 import { startControlPlane, type ControlPlane, type Replacements } from '../src/server.js';
 import type { Block, EscrowEvent, EscrowReader } from '../src/settlement/escrow-reader.js';
 import { EscrowWatcher } from '../src/settlement/watcher.js';
-import { receiptKey } from './job-fixture.js';
+import { providers, receiptKey } from './job-fixture.js';
 import { createHash } from 'node:crypto';
 
 const keyOf = (id: string): string => `vt_${id}_test-secret-of-${id}-0123456789`;
@@ -39,6 +39,7 @@ const bootstrapKeys = Object.entries(entries).map(([name, [tenant, role]]): Boot
   tenant,
   role,
   name,
+  ...(role === 'operator' ? { provider: providers[name as keyof typeof providers] } : {}),
 }));
 
 export class TestClock extends Clock {
@@ -59,6 +60,8 @@ export class TestChain implements EscrowReader {
   #blocks: { hash: string; events: { escrowId: string; name: string; data: Record<string, unknown> }[] }[] = [];
   #fork = 0;
   isAway = false;
+  /** Happens once, after the next events were read. */
+  duringEvents: (() => void) | null = null;
 
   constructor() {
     this.mine();
@@ -86,7 +89,7 @@ export class TestChain implements EscrowReader {
   }
 
   events(fromBlock: number, toBlock: number): Promise<EscrowEvent[]> {
-    return this.answer(() =>
+    const answer = this.answer(() =>
       this.#blocks.flatMap(({ hash, events }, blockNumber) =>
         blockNumber < fromBlock || blockNumber > toBlock
           ? []
@@ -99,6 +102,9 @@ export class TestChain implements EscrowReader {
             })),
       ),
     );
+    this.duringEvents?.();
+    this.duringEvents = null;
+    return answer;
   }
 
   close(): void {}
@@ -110,7 +116,7 @@ export class TestChain implements EscrowReader {
   }
 }
 
-/** Accepts every evidence but the text `refused`. */
+/** Accepts every evidence but the text `refused`, whatever it says. */
 export class TestAppraiser implements EvidenceAppraiser {
   policyDigest(policy: Uint8Array): Uint8Array {
     return new Uint8Array(createHash('sha256').update(policy).digest());
@@ -177,6 +183,8 @@ export async function startTestPlane(changes: Partial<Config> = {}, replaced: Re
     leaseSeconds: 30,
     attemptsMax: 3,
     requestsPerMinute: 100_000,
+    addressRequestsPerMinute: 100_000,
+    operatorBlobBytesMax: 2 ** 30,
     logLevel: 'debug',
     ...changes,
   };

@@ -1,17 +1,25 @@
 /** A small job with everything that belongs to it: data set, spec, terms, receipts. All keys are for tests. */
 import { createHash, randomBytes } from 'node:crypto';
 import * as ed25519 from '@noble/ed25519';
+import { secp256k1 } from '@noble/curves/secp256k1.js';
 import {
+  addressOfPublicKey,
+  appraisalDigest,
   bordersRoot,
   datasetManifestJson,
   deliveryDigest,
+  domainSeparator,
   ed25519Signer,
+  enclaveKeyWord,
   encodeJobSpec,
+  encodeSessionEvidence,
   encodeStepStatement,
   fromHex,
   jobDigest,
   jobIdOf,
   JobMode,
+  registryDomainSeparator,
+  releaseDigest,
   signReceipt,
   teeSelector,
   termsJson,
@@ -22,7 +30,7 @@ import {
   type Terms,
 } from '#attestation';
 import { canonicalManifest, manifestDigest, profileManifest, type Manifest } from '#libs/step';
-import { pattern, type LeaseGrant } from '#libs/messaging';
+import { LeaseGrant, pattern } from '#libs/messaging';
 import type { TestPlane } from './harness.js';
 
 export const hex = (bytes: Uint8Array): string => `0x${toHex(bytes)}`;
@@ -32,9 +40,28 @@ const word = (n: number): Uint8Array => new Uint8Array(32).fill(n);
 
 const receiptSecret = sha256(new TextEncoder().encode('test receipt key'));
 export const receiptKey = await ed25519.getPublicKeyAsync(receiptSecret);
-export const provider = new Uint8Array(20).fill(0x11);
+/** The account that each operator's key is bound to. */
+export const providers = { operator: `0x${'11'.repeat(20)}`, otherOperator: `0x${'99'.repeat(20)}` };
+export const provider = fromHex(providers.operator);
 export const policy = new TextEncoder().encode('test policy');
-export const evidence = base64(new TextEncoder().encode('accepted'));
+const clientSecret = sha256(new TextEncoder().encode('test client account'));
+const binding = {
+  receiptKey,
+  settlementKey: new Uint8Array(20).fill(0x66),
+  transportKey: word(0x77),
+  provider,
+  chainId: 31_337,
+  registry: new Uint8Array(20).fill(0xdd),
+};
+const evidenceBytes = encodeSessionEvidence({
+  version: 1,
+  nonce: word(1),
+  binding,
+  cpu: { kind: 'simulated-snp', report: new Uint8Array(1), certificates: [] },
+  gpus: [],
+  claims: new Uint8Array(),
+});
+export const evidence = base64(evidenceBytes);
 export const segmentSteps = 2;
 
 export const manifest: Manifest = profileManifest('fx1', {
@@ -109,7 +136,7 @@ export function makeJob(clock: number, changes: Changes = {}): Fixture {
 
 function termsOf(spec: JobSpec, clock: number, changes: Partial<Terms> = {}): Terms {
   return {
-    client: new Uint8Array(20).fill(0x22),
+    client: addressOf(clientSecret),
     provider,
     keyBroker: new Uint8Array(20),
     token: new Uint8Array(20),
@@ -199,14 +226,18 @@ export async function confirm(test: TestPlane): Promise<void> {
 export const capabilities = { tee: 'simulated-snp', cores: 2, memoryMiB: 1024, version: '1' };
 
 export async function register(test: TestPlane, name = 'node', who: 'operator' | 'otherOperator' = 'operator') {
-  const node = { name, provider: hex(provider), capabilities };
+  const node = { name, provider: providers[who], capabilities };
   return (await test.send<{ nodeId: string }>(pattern.nodeRegister, node, who)).nodeId;
 }
 
-export async function acquire(test: TestPlane, nodeId: string): Promise<LeaseGrant> {
-  const grant = await test.send<LeaseGrant | null>(pattern.leaseAcquire, { nodeId, waitMs: 0 });
+export async function acquire(
+  test: TestPlane,
+  nodeId: string,
+  who: 'operator' | 'otherOperator' = 'operator',
+): Promise<LeaseGrant> {
+  const grant = await test.send<unknown>(pattern.leaseAcquire, { nodeId, waitMs: 0 }, who);
   if (grant === null) throw new Error('no job to lease');
-  return grant;
+  return LeaseGrant.parse(grant);
 }
 
 export const refOf = ({ leaseId, fence }: LeaseGrant) => ({ leaseId, fence });
@@ -218,23 +249,46 @@ export async function storeBlob(test: TestPlane, bytes: Uint8Array = new Uint8Ar
   return digest;
 }
 
-/** What a node reports of a release; nobody checks it before the bundle is verified. */
-export const keyRelease = {
-  release: {
-    account: `0x${'11'.repeat(20)}`,
-    job: `0x${'22'.repeat(32)}`,
-    enclaveKey: `0x${'33'.repeat(32)}`,
-    shardsDigest: `0x${'44'.repeat(32)}`,
-    releaseSignature: `0x${'55'.repeat(65)}`,
-    key: `0x${'66'.repeat(20)}`,
-    policy: `0x${'77'.repeat(32)}`,
-    provider: `0x${'88'.repeat(20)}`,
-    evidence: `0x${'99'.repeat(32)}`,
+const addressOf = (secret: Uint8Array) => addressOfPublicKey(secp256k1.getPublicKey(secret, false));
+
+function sign(digest: Uint8Array, secret: Uint8Array): string {
+  const signature = secp256k1.sign(digest, secret, { prehash: false, format: 'recovered' });
+  return hex(new Uint8Array([...signature.subarray(1), 27 + signature[0]!]));
+}
+
+/** What a node reports of the release that the job's client signed. */
+export function keyRelease(escrowId: string, secret = clientSecret) {
+  const { chainId, registry, settlementKey, provider: paid } = binding;
+  const contract = new Uint8Array(20).fill(0xcc);
+  const release = { job: fromHex(escrowId), enclaveKey: enclaveKeyWord(settlementKey), shardsDigest: word(0x44) };
+  const appraisal = {
+    key: settlementKey,
+    policy: sha256(policy),
+    provider: paid,
+    evidence: sha256(evidenceBytes),
     notAfter: 1_800_000_000,
-    appraisalSignature: `0x${'aa'.repeat(65)}`,
-  },
-  result: '',
-};
+  };
+  const domains = {
+    escrow: domainSeparator({ chainId, verifyingContract: contract }),
+    registry: registryDomainSeparator({ chainId, verifyingContract: registry }),
+  };
+  return {
+    release: {
+      account: hex(addressOf(secret)),
+      job: escrowId,
+      enclaveKey: hex(release.enclaveKey),
+      shardsDigest: hex(release.shardsDigest),
+      releaseSignature: sign(releaseDigest(domains.escrow, release), secret),
+      key: hex(appraisal.key),
+      policy: hex(appraisal.policy),
+      provider: hex(appraisal.provider),
+      evidence: hex(appraisal.evidence),
+      notAfter: appraisal.notAfter,
+      appraisalSignature: sign(appraisalDigest(domains.registry, appraisal), secret),
+    },
+    result: '',
+  };
+}
 
 export async function advanceTo(
   test: TestPlane,
@@ -244,7 +298,7 @@ export async function advanceTo(
   const ref = refOf(grant);
   await test.send(pattern.leaseAttested, { ...ref, evidence });
   if (state === 'attested') return;
-  await test.send(pattern.leaseKeyed, { ...ref, release: keyRelease });
+  await test.send(pattern.leaseKeyed, { ...ref, release: keyRelease(grant.job.escrowId) });
   if (state === 'keyed') return;
   await test.send(pattern.leaseRunning, ref);
 }

@@ -7,7 +7,6 @@ import { createTestDatabase, type TestDatabase } from './test-database.js';
 import {
   acquire,
   advanceTo,
-  capabilities,
   checkpoint,
   confirm,
   deliveryOf,
@@ -74,7 +73,7 @@ describe.each(engines.filter((engine) => engine === 'embedded' || serverUrl !== 
       expect(await stateOf(test, job)).toMatchObject({ state: 'assigned', attempt: 1 });
       expect(await test.send(pattern.leaseAttested, { ...ref, evidence })).toMatchObject({ tier: 'affirming' });
       await test.restart();
-      await test.send(pattern.leaseKeyed, { ...ref, release: keyRelease });
+      await test.send(pattern.leaseKeyed, { ...ref, release: keyRelease(job.escrowId) });
       await test.restart();
       expect(await stateOf(test, job)).toMatchObject({ state: 'keyed' });
       await test.send(pattern.leaseRunning, ref);
@@ -143,6 +142,19 @@ describe.each(engines.filter((engine) => engine === 'embedded' || serverUrl !== 
       expect(await stateOf(test, job)).toMatchObject({ state: 'settled' });
     });
 
+    it('is not cancelled once its escrow has started', async () => {
+      for (const name of ['JobStarted', 'JobCommitted']) {
+        const job = await submitFunded(test);
+        test.chain.mine({ escrowId: job.escrowId, name, data: {} });
+        await confirm(test);
+        const { body } = await test.as('client').post(`/v1/jobs/${job.jobId}/cancel`, {}).expect(409);
+        expect(body.code).toBe('JOB_STATE');
+        expect(await stateOf(test, job)).toMatchObject({ state: 'submitted' });
+        test.chain.mine(ended(job, 7));
+        await confirm(test);
+      }
+    });
+
     it('expires when nobody accepts its escrow, and when its deadline passes', async () => {
       const unaccepted = await submit(test);
       const late = await submitFunded(test);
@@ -178,6 +190,20 @@ describe.each(engines.filter((engine) => engine === 'embedded' || serverUrl !== 
       expect(events[0].n).toBe('1');
     });
 
+    it('may change branch while it is read: the range is read again', async () => {
+      const job = await submitFunded(test);
+      test.chain.mine(ended(job, 7));
+      for (let n = 0; n < 3; n += 1) test.chain.mine();
+      test.chain.duringEvents = () => {
+        test.chain.reorganise(4);
+        for (let n = 0; n < 5; n += 1) test.chain.mine();
+      };
+      expect(await codeOf(test.poll())).toBe('CHAIN_RACE');
+      await test.poll();
+      expect(await stateOf(test, job)).toMatchObject({ state: 'submitted', escrowState: 'open' });
+      await test.as('client').post(`/v1/jobs/${job.jobId}/cancel`, {}).expect(200);
+    });
+
     it('may be away: nothing changes, readiness says so, and it catches up', async () => {
       const job = await submit(test);
       test.chain.isAway = true;
@@ -211,7 +237,7 @@ describe.each(engines.filter((engine) => engine === 'embedded' || serverUrl !== 
       const late = await segment(job, 1);
       const calls: [string, () => Promise<unknown>][] = [
         ['attested', () => test.send(pattern.leaseAttested, { ...old, evidence })],
-        ['keyed', () => test.send(pattern.leaseKeyed, { ...old, release: keyRelease })],
+        ['keyed', () => test.send(pattern.leaseKeyed, { ...old, release: keyRelease(job.escrowId) })],
         ['running', () => test.send(pattern.leaseRunning, old)],
         ['progress', () => test.send(pattern.leaseProgress, { ...old, step: 3, of: 6 })],
         ['checkpoint', () => test.send(pattern.leaseCheckpoint, { ...old, step: 4, ...late, blob })],
@@ -296,13 +322,12 @@ describe.each(engines.filter((engine) => engine === 'embedded' || serverUrl !== 
     });
 
     it('is given only to the provider that the terms name', async () => {
-      const other = { name: 'elsewhere', provider: `0x${'99'.repeat(20)}`, capabilities };
-      const { nodeId: elsewhere } = await test.send<{ nodeId: string }>(pattern.nodeRegister, other);
+      const elsewhere = await register(test, 'elsewhere', 'otherOperator');
       const job = await submitFunded(test);
-      expect(await test.send(pattern.leaseAcquire, { nodeId: elsewhere, waitMs: 0 })).toBeNull();
+      expect(await test.send(pattern.leaseAcquire, { nodeId: elsewhere, waitMs: 0 }, 'otherOperator')).toBeNull();
       await test.as('client').post(`/v1/jobs/${job.jobId}/cancel`, {}).expect(200);
       const anyone = await submitFunded(test, { terms: { provider: new Uint8Array(20) } });
-      expect((await acquire(test, elsewhere)).job.jobId).toBe(anyone.jobId);
+      expect((await acquire(test, elsewhere, 'otherOperator')).job.jobId).toBe(anyone.jobId);
       await test.as('client').post(`/v1/jobs/${anyone.jobId}/cancel`, {}).expect(200);
     });
 
@@ -338,7 +363,23 @@ describe.each(engines.filter((engine) => engine === 'embedded' || serverUrl !== 
       expect(await send(0, 2)).toBe('RECEIPT_KEY_UNKNOWN');
       await advanceTo(test, grant, 'attested');
       expect(await send(0, 2)).toBe('JOB_STATE');
-      await test.send(pattern.leaseKeyed, { ...ref, release: keyRelease });
+      const keyed = async (release: object) => codeOf(test.send(pattern.leaseKeyed, { ...ref, release }));
+      const good = keyRelease(job.escrowId);
+      expect(await keyed(keyRelease(job.escrowId, new Uint8Array(32).fill(7)))).toBe('RELEASE_SIGNATURE');
+      expect(await keyed(keyRelease(other.escrowId))).toBe('RELEASE_SIGNATURE');
+      for (const change of [
+        { notAfter: good.release.notAfter + 1 },
+        { evidence: `0x${'00'.repeat(32)}` },
+        { shardsDigest: `0x${'00'.repeat(32)}` },
+        { releaseSignature: good.release.appraisalSignature },
+        { appraisalSignature: good.release.releaseSignature },
+      ]) {
+        const changed = { ...good, release: { ...good.release, ...change } };
+        expect(await keyed(changed), JSON.stringify(change)).toBe('RELEASE_SIGNATURE');
+      }
+      const noSignature = { ...good, release: { ...good.release, releaseSignature: `0x${'00'.repeat(65)}` } };
+      expect(await keyed(noSignature)).toBe('SEAL_SIGNATURE');
+      expect(await keyed(good)).toBe('ok');
       await test.send(pattern.leaseRunning, ref);
       expect(await send(1, 4)).toBe('CHECKPOINT_GAP');
       expect(await send(0, 4)).toBe('CHECKPOINT_GAP');

@@ -2,11 +2,12 @@
 import { connect } from 'node:net';
 import { randomBytes } from 'node:crypto';
 import { Duplex } from 'node:stream';
+import request from 'supertest';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { DataSource } from 'typeorm';
 import { limits, pattern, type Pattern } from '#libs/messaging';
 import { codeOf, keys, startTestPlane, type TestPlane } from './harness.js';
-import { register, submitFunded } from './job-fixture.js';
+import { hex, register, sha256, storeBlob, submitFunded } from './job-fixture.js';
 import { createTestDatabase } from './test-database.js';
 
 describe('dispatch', () => {
@@ -81,6 +82,28 @@ describe('dispatch', () => {
 });
 
 describe('limits', () => {
+  it('count an address whatever keys it invents, and an accepted key by itself', async () => {
+    const test = await startTestPlane({ addressRequestsPerMinute: 5 });
+    const server = test.plane.app.getHttpServer();
+    const invented = (n: number) =>
+      request(server)
+        .get('/v1/jobs')
+        .set('authorization', `Bearer vt_key${n}_${'x'.repeat(16)}`);
+    for (let n = 0; n < 5; n += 1) await invented(n).expect(401);
+    const { body } = await invented(5).expect(429);
+    expect(body.code).toBe('RATE_LIMITED');
+    await test.stop();
+  });
+
+  it('bound what one operator stores', async () => {
+    const test = await startTestPlane({ operatorBlobBytesMax: 100 });
+    await storeBlob(test);
+    const bytes = new Uint8Array(64);
+    const put = test.as('operator').put(`/v1/blobs/${hex(sha256(bytes))}`, bytes);
+    expect((await put.expect(413)).body.code).toBe('BLOB_QUOTA');
+    await test.stop();
+  });
+
   it('answer 429 with the time to wait, for each key apart', async () => {
     const test = await startTestPlane({ requestsPerMinute: 5 });
     for (let n = 0; n < 5; n += 1) await test.as('client').get('/v1/jobs').expect(200);

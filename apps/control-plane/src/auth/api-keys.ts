@@ -20,6 +20,7 @@ export class ApiKeys {
     @Inject(CONFIG) private readonly config: Config,
   ) {}
 
+  /** A key that is there already stays as it is, revoked or not. */
   async bootstrap(): Promise<void> {
     for (const key of this.config.bootstrapKeys) await this.put(key);
   }
@@ -38,17 +39,20 @@ export class ApiKeys {
     if (id === undefined || secret === undefined) throw unknown();
     const row = await this.database.manager.findOneBy(ApiKey, { id });
     if (row === null || row.revokedAt !== null || !timingSafeEqual(row.secretHash, digest(secret))) throw unknown();
-    return { keyId: row.id, tenant: row.tenant, role: row.role };
+    return { keyId: row.id, tenant: row.tenant, role: row.role, provider: row.provider };
   }
 
   private async put(key: BootstrapKey): Promise<void> {
     const [, id, secret] = shape.exec(key.key)!;
-    const { tenant, role, name } = key;
-    await this.database.manager.upsert(
-      ApiKey,
-      { id: id!, tenant, role, name, secretHash: digest(secret!), createdAt: this.clock.now(), revokedAt: null },
-      ['id'],
-    );
+    const { tenant, role, name, provider = null } = key;
+    const row = { id: id!, tenant, role, name, provider, secretHash: digest(secret!), createdAt: this.clock.now() };
+    await this.database.manager
+      .createQueryBuilder()
+      .insert()
+      .into(ApiKey)
+      .values({ ...row, revokedAt: null })
+      .orIgnore()
+      .execute();
   }
 }
 

@@ -6,6 +6,8 @@ export interface Principal {
   readonly keyId: string;
   readonly tenant: string;
   readonly role: Role;
+  /** The one account that an operator's nodes may be paid to, 0x-hexadecimal; null for other roles. */
+  readonly provider: string | null;
 }
 
 export const ALLOWED = 'veritrain:allowed';

@@ -1,15 +1,27 @@
-/** Requests per minute, counted by address and API key id. Dispatch has its own bounds: one connection, long polls. */
+/** Requests per minute to one route: by address before anybody is authenticated, then by the key that was accepted. */
 import { Injectable, type ExecutionContext } from '@nestjs/common';
-import { ThrottlerGuard } from '@nestjs/throttler';
+import { ThrottlerGuard, type ThrottlerRequest } from '@nestjs/throttler';
 import type { Request, Response } from 'express';
+import { carrierOf } from './principal.js';
 
-@Injectable()
-export class RateGuard extends ThrottlerGuard {
+export const addressLimit = 'address';
+export const keyLimit = 'default';
+
+/** A GraphQL operation over WebSocket has an address but no response to set headers on. */
+const noResponse = { header: () => undefined };
+
+/** Dispatch has its own bounds: one connection, long polls. */
+abstract class RateGuard extends ThrottlerGuard {
+  protected abstract readonly limitName: string;
+  protected abstract subjectOf(context: ExecutionContext): string | undefined;
+
+  override async onModuleInit(): Promise<void> {
+    await super.onModuleInit();
+    this.throttlers = this.throttlers.filter(({ name }) => name === this.limitName);
+  }
+
   protected override shouldSkip(context: ExecutionContext): Promise<boolean> {
-    const type = context.getType<'http' | 'rpc' | 'graphql'>();
-    const hasResponse =
-      type === 'graphql' && context.getArgByIndex<{ req?: { res?: unknown } }>(2).req?.res !== undefined;
-    return Promise.resolve(type !== 'http' && !hasResponse);
+    return Promise.resolve(context.getType() === 'rpc' || this.subjectOf(context) === undefined);
   }
 
   protected override getRequestResponse(context: ExecutionContext): { req: Request; res: Response } {
@@ -18,11 +30,30 @@ export class RateGuard extends ThrottlerGuard {
       return { req: http.getRequest<Request>(), res: http.getResponse<Response>() };
     }
     const { req } = context.getArgByIndex<{ req: Request }>(2);
-    return { req, res: req.res! };
+    return { req, res: req.res ?? (noResponse as unknown as Response) };
   }
 
-  protected override getTracker(request: Request): Promise<string> {
-    const keyId = /^Bearer vt_([A-Za-z0-9]{4,32})_/i.exec(request.header('authorization') ?? '')?.[1] ?? '';
-    return Promise.resolve(`${request.ip ?? ''} ${keyId}`);
+  /** Under the name `default`, so that the header is `Retry-After` for either limit. */
+  protected override handleRequest(request: ThrottlerRequest): Promise<boolean> {
+    const getTracker = () => Promise.resolve(this.subjectOf(request.context)!);
+    return super.handleRequest({ ...request, getTracker, throttler: { ...request.throttler, name: keyLimit } });
+  }
+}
+
+@Injectable()
+export class AddressRateGuard extends RateGuard {
+  protected readonly limitName = addressLimit;
+
+  protected subjectOf(context: ExecutionContext): string {
+    return this.getRequestResponse(context).req.ip ?? '';
+  }
+}
+
+@Injectable()
+export class KeyRateGuard extends RateGuard {
+  protected readonly limitName = keyLimit;
+
+  protected subjectOf(context: ExecutionContext): string | undefined {
+    return carrierOf(context).principal?.keyId;
   }
 }

@@ -1,4 +1,4 @@
-import { Controller, Get, Header, HttpCode, Param, Put, Req, StreamableFile } from '@nestjs/common';
+import { Controller, Get, Header, HttpCode, Inject, Param, Put, Req, StreamableFile } from '@nestjs/common';
 import { ApiBearerAuth, ApiBody, ApiConsumes, ApiProduces, ApiTags } from '@nestjs/swagger';
 import type { Request } from 'express';
 import { DataSource } from 'typeorm';
@@ -6,7 +6,9 @@ import { Hex32, limits } from '#libs/messaging';
 import { BlobRecord, Checkpoint, Lease } from '#libs/persistence';
 import { Allow, Caller, type Principal } from '../auth/principal.js';
 import { Clock } from '../clock.js';
+import type { Config } from '../config.js';
 import { refusal } from '../problem/codes.js';
+import { CONFIG } from '../tokens.js';
 import { BlobStore } from './blob-store.js';
 import { uploadOf } from './upload.js';
 
@@ -19,6 +21,7 @@ export class BlobsController {
     private readonly blobs: BlobStore,
     private readonly database: DataSource,
     private readonly clock: Clock,
+    @Inject(CONFIG) private readonly config: Config,
   ) {}
 
   @Put(':sha256')
@@ -32,6 +35,7 @@ export class BlobsController {
     @Req() request: Request,
   ): Promise<void> {
     const bytesMax = limits.blobBytesMax;
+    await this.checkQuota(caller, Number(request.header('content-length') ?? bytesMax));
     const bytes = await this.blobs.put(uploadOf(request, bytesMax), { sha256, bytesMax, code: 'BLOB_DIGEST' });
     const row = { sha256, tenant: caller.tenant, bytes, createdAt: this.clock.now() };
     await this.database.manager.upsert(BlobRecord, row, ['sha256', 'tenant']);
@@ -50,6 +54,19 @@ export class BlobsController {
       });
     }
     return new StreamableFile(await this.blobs.open(sha256));
+  }
+
+  /** @throws Rejection BLOB_QUOTA */
+  private async checkQuota({ tenant }: Principal, bytes: number): Promise<void> {
+    const used = (await this.database.manager.sum(BlobRecord, 'bytes', { tenant })) ?? 0;
+    const max = this.config.operatorBlobBytesMax;
+    if (Number(used) + bytes <= max) return;
+    throw refusal('BLOB_QUOTA', {
+      expected: `at most ${max} stored bytes of one operator`,
+      got: `${used} bytes, and ${bytes} more`,
+      rule: 'control-plane README, limits',
+      action: 'Ask the operator of the control plane for more room.',
+    });
   }
 
   private async mayRead(caller: Principal, sha256: string): Promise<boolean> {

@@ -15,6 +15,7 @@ import type { Principal } from '../auth/principal.js';
 import { Clock } from '../clock.js';
 import { jobTopic, Signals } from '../events/signals.js';
 import type { EvidenceAppraiser, EvidenceVerdict } from '../evidence/evidence-appraiser.js';
+import { checkRelease } from '../evidence/release-check.js';
 import { JobJournal } from '../jobs/journal.js';
 import { nextState, type JobState, type JobTrigger } from '../jobs/state-machine.js';
 import { EVIDENCE_APPRAISER } from '../tokens.js';
@@ -46,8 +47,11 @@ export class SessionReports {
     return this.leases.hold(principal, message, (held) => this.store(principal, held, evidence, verdict, at));
   }
 
+  /** @throws Rejection RELEASE_SIGNATURE, SEAL_SIGNATURE */
   async keyed(principal: Principal, message: LeaseKeyed): Promise<Acknowledged> {
     return this.advance(principal, message, 'key', async ({ manager, job, lease }) => {
+      const { evidence } = await manager.findOneByOrFail(Verdict, { leaseId: lease.id });
+      checkRelease(job, evidence, message.release.release);
       await manager.insert(KeyRelease, {
         leaseId: lease.id,
         jobId: job.id,

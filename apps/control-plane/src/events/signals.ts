@@ -10,11 +10,6 @@ export class Signals {
     this.#emitter.emit(topic);
   }
 
-  listen(topic: string, listener: () => void): () => void {
-    this.#emitter.on(topic, listener);
-    return () => this.#emitter.off(topic, listener);
-  }
-
   /** Resolves at the next signal of the topic, after `milliseconds`, or when aborted. */
   wait(topic: string, milliseconds: number, abort?: AbortSignal): Promise<void> {
     return new Promise((resolve) => {

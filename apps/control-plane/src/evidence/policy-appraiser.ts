@@ -1,26 +1,20 @@
 /** Appraises under the policy that the client submitted with the job, as the data owner's key broker does under its own. */
 import {
   appraise,
-  decodeCanonical,
+  decodePolicy,
   documentDigest,
   endorsementsOfSession,
-  equalBytes,
-  encodeDocument,
   evidenceOfSession,
   fromHex,
-  parsePolicy,
   parseSessionEvidence,
   toHex,
-  type AppraisalPolicy,
-  type CborValue,
   type SessionEvidence,
 } from '#attestation';
-import { refusal } from '../problem/codes.js';
 import type { EvidenceAppraiser, EvidenceVerdict, SessionBounds } from './evidence-appraiser.js';
 
 export class PolicyAppraiser implements EvidenceAppraiser {
   policyDigest(policy: Uint8Array): Uint8Array {
-    return fromHex(documentDigest(readPolicy(policy)));
+    return fromHex(documentDigest(decodePolicy(new Uint8Array(policy))));
   }
 
   async appraise({
@@ -33,7 +27,7 @@ export class PolicyAppraiser implements EvidenceAppraiser {
     const result = await appraise({
       evidence: evidenceOfSession(session),
       endorsements: endorsementsOfSession(session),
-      policy: readPolicy(policy),
+      policy: decodePolicy(new Uint8Array(policy)),
       // Freshness is the key broker's to judge: it gave this nonce and spends it once.
       nonce: session.nonce,
       at,
@@ -50,27 +44,4 @@ function bindingCheck({ binding }: SessionEvidence, bound: SessionBounds): Evide
   const isMet = got === `${bound.provider} on chain ${bound.chainId}`;
   const rule = `The session is bound to the account of its node and to the chain of the job (${bound.provider} on chain ${bound.chainId}).`;
   return { code: 'SESSION_BINDING', status: isMet ? 'met' : 'refused', got, rule };
-}
-
-/**
- * @param encoded  deterministic CBOR of the policy document, as its digest covers it
- * @throws Rejection CBOR_*, DOCUMENT_*, POLICY_ENCODING; ConfigurationError POLICY_SIMULATED_ROOTS
- */
-function readPolicy(encoded: Uint8Array): AppraisalPolicy {
-  const bytes = new Uint8Array(encoded);
-  const policy = parsePolicy(JSON.stringify(plain(decodeCanonical(bytes))));
-  if (!equalBytes(encodeDocument(policy), bytes)) {
-    throw refusal('POLICY_ENCODING', {
-      expected: 'the deterministic encoding of the policy',
-      got: 'other bytes',
-      rule: 'attestation SPEC §6.1',
-    });
-  }
-  return policy;
-}
-
-function plain(value: CborValue): unknown {
-  if (Array.isArray(value)) return value.map(plain);
-  if (!(value instanceof Map)) return value;
-  return Object.fromEntries([...value].map(([key, item]) => [String(key), plain(item as CborValue)]));
 }

@@ -76,6 +76,7 @@ export class Jobs {
     const job = await this.database.transaction(async (manager) => {
       const locked = await this.journal.lock(manager, id);
       if (locked.state === 'cancelled') return locked;
+      if (locked.escrowState === 'started' || locked.escrowState === 'committed') throw underWay(locked);
       const cause = { actor: principal.keyId, tenant: principal.tenant, code: 'CANCELLED_BY_CLIENT' };
       const { leaseId } = locked;
       await this.journal.apply(manager, locked, 'cancel', cause, { leaseId: null });
@@ -182,6 +183,16 @@ export class Jobs {
       updatedAt: at,
     });
   }
+}
+
+/** Once the provider is at work on chain, only the chain ends the job: the client would pay for what is thrown away. */
+function underWay({ escrowState }: Job) {
+  return refusal('JOB_STATE', {
+    expected: 'a job whose escrow has not started',
+    got: `an escrow that is ${escrowState}`,
+    rule: 'control-plane README, job states',
+    action: 'Wait until the escrow has ended.',
+  });
 }
 
 function duplicate(jobId: string) {

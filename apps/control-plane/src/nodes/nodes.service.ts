@@ -37,10 +37,18 @@ export class Nodes {
     @Inject(CONFIG) private readonly config: Config,
   ) {}
 
-  /** A node that registers again under its name keeps its id. */
+  /** A node that registers again under its name keeps its id. @throws Rejection NODE_PROVIDER */
   async register(principal: Principal, message: NodeRegister): Promise<NodeRegistered> {
     const { tenant } = principal;
     const { name, provider, capabilities } = message;
+    if (provider !== principal.provider) {
+      throw refusal('NODE_PROVIDER', {
+        expected: `the account of this key, ${principal.provider ?? 'which has none'}`,
+        got: provider,
+        rule: 'control-plane README, nodes',
+        action: 'Register with the key that is bound to this account.',
+      });
+    }
     const at = this.clock.now();
     const values = {
       id: randomUUID(),

@@ -84,10 +84,9 @@ export class EscrowWatcher implements OnApplicationBootstrap, OnApplicationShutd
       const position = await this.position(confirmed);
       if (confirmed <= position) return position < 0 ? null : position;
       const to = Math.min(confirmed, position + blocksPerRead);
-      const events = await this.reader.events(position + 1, to);
-      const last = await this.reader.block(to);
-      if (last === null) return position;
-      await this.store(last, events);
+      const range = await this.readRange(position + 1, to);
+      if (range === null) return position;
+      await this.store(range.last, range.events);
     }
   }
 
@@ -108,8 +107,8 @@ export class EscrowWatcher implements OnApplicationBootstrap, OnApplicationShutd
    */
   private async rewind(back: number, confirmed: number): Promise<number> {
     const to = Math.min(confirmed, back + blocksPerRead);
-    const last = to > back ? await this.reader.block(to) : null;
-    const events = last === null ? [] : await this.reader.events(back + 1, to);
+    const range = to > back ? await this.readRange(back + 1, to) : null;
+    const { last, events } = range ?? { last: null, events: [] };
     await this.database.transaction(async (manager) => {
       const gone = await manager.findBy(EscrowEventRecord, { blockNumber: MoreThan(back) });
       await manager.delete(EscrowEventRecord, { blockNumber: MoreThan(back) });
@@ -123,6 +122,23 @@ export class EscrowWatcher implements OnApplicationBootstrap, OnApplicationShutd
     this.relay.kick();
     this.logger.warn('the chain was reorganised', { back, to: last?.number ?? null });
     return last?.number ?? this.config.chain!.startBlock - 1;
+  }
+
+  /**
+   * Events and the block that they end with, of one branch; null when the chain is not that long.
+   * @throws CollateralError CHAIN_RACE when the chain took another branch meanwhile: the next look reads it again
+   */
+  private async readRange(from: number, to: number): Promise<{ last: Block; events: EscrowEvent[] } | null> {
+    const last = await this.reader.block(to);
+    if (last === null) return null;
+    const events = await this.reader.events(from, to);
+    if ((await this.reader.block(to))?.hash === last.hash) return { last, events };
+    throw new CollateralError('CHAIN_RACE', {
+      expected: `blocks ${from} to ${to} to stay while they are read`,
+      got: 'another branch',
+      rule: 'settlement §18',
+      action: 'Nothing; the control plane reads them again.',
+    });
   }
 
   private async store(last: Block, events: readonly EscrowEvent[]): Promise<void> {

@@ -18,6 +18,10 @@ export class ApiKey {
   @Column({ type: 'text' })
   name: string;
 
+  /** Account that an operator's nodes are paid to, 0x-hexadecimal; null for other roles. */
+  @Column({ type: 'text', nullable: true })
+  provider: string | null;
+
   /** SHA-256 of the secret. */
   @Column({ type: 'bytea' })
   secretHash: Buffer;
