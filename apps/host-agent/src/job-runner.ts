@@ -136,7 +136,10 @@ function stopped(result: PendingResult, end: EventOf<'stopped'>, parts: RunnerPa
   return tellStopped(result, parts, plainText(`expected ${expected}, got ${got}`, 900), { step, tensor });
 }
 
-/** Fresh evidence over the broker's nonce, shown to the control plane and to the broker. */
+/**
+ * Fresh evidence over the broker's nonce, shown to the broker and to the control plane: in this order, because a bundle
+ * shows no appraisal that is older than the broker's word.
+ */
 async function attestAndAsk(
   job: AssignedJob,
   lease: Lease,
@@ -147,8 +150,8 @@ async function attestAndAsk(
 ): Promise<BrokerRelease> {
   const broker = createBrokerClient(job.brokerUrl, brokers);
   const evidence = await enclave.request('attest', { nonce: await broker.challenge(job.jobId) });
-  await controlPlane.send(pattern.leaseAttested, { ...lease, evidence: base64(evidence) });
   const answer = await broker.release({ spec, terms, evidence });
+  await controlPlane.send(pattern.leaseAttested, { ...lease, evidence: base64(evidence) });
   const release = { release: publicPart(answer), result: base64(answer.result) };
   await controlPlane.send(pattern.leaseKeyed, { ...lease, release });
   return answer;
