@@ -142,19 +142,6 @@ describe.each(engines.filter((engine) => engine === 'embedded' || serverUrl !== 
       expect(await stateOf(test, job)).toMatchObject({ state: 'settled' });
     });
 
-    it('is not cancelled once its escrow has started', async () => {
-      for (const name of ['JobStarted', 'JobCommitted']) {
-        const job = await submitFunded(test);
-        test.chain.mine({ escrowId: job.escrowId, name, data: {} });
-        await confirm(test);
-        const { body } = await test.as('client').post(`/v1/jobs/${job.jobId}/cancel`, {}).expect(409);
-        expect(body.code).toBe('JOB_STATE');
-        expect(await stateOf(test, job)).toMatchObject({ state: 'submitted' });
-        test.chain.mine(ended(job, 7));
-        await confirm(test);
-      }
-    });
-
     it('expires when nobody accepts its escrow, and when its deadline passes', async () => {
       const unaccepted = await submit(test);
       const late = await submitFunded(test);
@@ -188,20 +175,6 @@ describe.each(engines.filter((engine) => engine === 'embedded' || serverUrl !== 
         [job.escrowId],
       );
       expect(events[0].n).toBe('1');
-    });
-
-    it('may change branch while it is read: the range is read again', async () => {
-      const job = await submitFunded(test);
-      test.chain.mine(ended(job, 7));
-      for (let n = 0; n < 3; n += 1) test.chain.mine();
-      test.chain.duringEvents = () => {
-        test.chain.reorganise(4);
-        for (let n = 0; n < 5; n += 1) test.chain.mine();
-      };
-      expect(await codeOf(test.poll())).toBe('CHAIN_RACE');
-      await test.poll();
-      expect(await stateOf(test, job)).toMatchObject({ state: 'submitted', escrowState: 'open' });
-      await test.as('client').post(`/v1/jobs/${job.jobId}/cancel`, {}).expect(200);
     });
 
     it('may be away: nothing changes, readiness says so, and it catches up', async () => {
