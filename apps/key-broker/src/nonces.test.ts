@@ -41,8 +41,10 @@ describe('nonces', () => {
   it('over which nothing was decided are open again, and for no longer than before', () => {
     const book = createNonceBook();
     const { nonce, expiresAt } = book.issue(jobId, at, host);
-    book.spend(nonce, jobId, at)();
-    book.spend(nonce, jobId, at)();
+    book.spend(nonce, jobId, at).reopen();
+    const { issuedAt, reopen } = book.spend(nonce, jobId, at + 5);
+    expect(issuedAt).toBe(at);
+    reopen();
     expect(() => book.spend(nonce, jobId, expiresAt)).toThrow(/NONCE_EXPIRED/);
   });
 

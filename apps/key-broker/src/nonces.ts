@@ -13,6 +13,13 @@ export interface Challenge {
   readonly expiresAt: number;
 }
 
+export interface SpentNonce {
+  /** Unix seconds. */
+  readonly issuedAt: number;
+  /** For a request that nothing could be decided about. */
+  reopen(): void;
+}
+
 export interface NonceBook {
   /**
    * @param address of whoever asks
@@ -21,10 +28,9 @@ export interface NonceBook {
    */
   issue(jobId: string, at: number, address: string): Challenge;
   /**
-   * @returns makes the nonce open again, for a request that nothing could be decided about
    * @throws Rejection NONCE_UNKNOWN, NONCE_EXPIRED, NONCE_JOB; whatever the outcome, the nonce is spent
    */
-  spend(nonce: Uint8Array, jobId: string, at: number): () => void;
+  spend(nonce: Uint8Array, jobId: string, at: number): SpentNonce;
 }
 
 interface Entry {
@@ -54,7 +60,7 @@ export function createNonceBook(): NonceBook {
       if (entry === undefined) throw refused('NONCE_UNKNOWN', 'a nonce of this broker that was not used before', key);
       if (entry.jobId !== jobId) throw refused('NONCE_JOB', `the nonce issued for job ${jobId}`, entry.jobId);
       if (entry.expiresAt <= at) throw refused('NONCE_EXPIRED', `evidence before ${entry.expiresAt}`, `${at}`);
-      return () => open.set(key, entry);
+      return { issuedAt: entry.expiresAt - lifetimeSeconds, reopen: () => void open.set(key, entry) };
     },
   };
 }

@@ -91,6 +91,18 @@ describe('a job that was ordered', () => {
   });
 });
 
+describe('an appraisal', () => {
+  it.each([
+    [3600, 3600],
+    [604_800, job.policy.resultSecondsMax],
+  ])('that the owner lets stand for %i seconds stands for %i from the challenge', async (validForSeconds, seconds) => {
+    const parties = await tinyBroker(job, { validForSeconds });
+    const { evidence } = await attested(job, parties);
+    const { appraisal } = await parties.broker.release(releaseRequest(job, evidence), tinyAt + 30);
+    expect(appraisal.notAfter).toBe(tinyAt + seconds);
+  });
+});
+
 describe('jobs of one data set', () => {
   const salted = (salt: number): TinyJobOptions => ({ spec: { salt: new Uint8Array(32).fill(salt) } });
 

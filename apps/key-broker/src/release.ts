@@ -62,7 +62,7 @@ export function createBroker(config: BrokerConfig, nonces: NonceBook, appraiser:
     registry: registryDomainSeparator({ chainId, verifyingContract: registry }),
   };
 
-  async function judge(asked: Asked, evidenceBytes: Uint8Array, at: number): Promise<Released> {
+  async function judge(asked: Asked, evidenceBytes: Uint8Array, issuedAt: number, at: number): Promise<Released> {
     const { spec, terms, evidence, jobId } = asked;
     const { binding } = evidence;
     const key = authorise(config, appraiser.policyDigest, asked);
@@ -79,7 +79,8 @@ export function createBroker(config: BrokerConfig, nonces: NonceBook, appraiser:
       policy: spec.policyDigest,
       provider: binding.provider,
       evidence: new Uint8Array(createHash('sha256').update(evidenceBytes).digest()),
-      notAfter: Math.min(at + config.validForSeconds, result.notAfter),
+      // Counted from the challenge: whoever else appraises this evidence does so after it, and before this.
+      notAfter: Math.min(issuedAt + config.validForSeconds, result.notAfter - (at - issuedAt)),
     };
     const more = { job: hex(release.job), key: hex(appraisal.key), tier: result.tier };
     recordRelease(config, at, { datasetId: spec.dataset.id, jobId, more });
@@ -100,8 +101,8 @@ export function createBroker(config: BrokerConfig, nonces: NonceBook, appraiser:
       const terms = decodeTerms(request.terms);
       const evidence = parseSessionEvidence(request.evidence);
       const jobId = jobIdOf(spec);
-      return decide({ config, nonces, nonce: evidence.nonce, jobId, at }, () =>
-        judge({ spec, terms, evidence, jobId }, request.evidence, at),
+      return decide({ config, nonces, nonce: evidence.nonce, jobId, at }, (issuedAt) =>
+        judge({ spec, terms, evidence, jobId }, request.evidence, issuedAt, at),
       );
     },
   };
