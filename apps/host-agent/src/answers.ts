@@ -1,60 +1,14 @@
 /** Answers of the control plane: as untrusted as anything that comes from a network. */
 import { z } from 'zod';
 import { Rejection } from '#attestation';
-import {
-  base64,
-  Hex32,
-  LeaseRef,
-  limits,
-  SignedStatement,
-  StepNumber,
-  TermsJson,
-  Uuid,
-  type HeartbeatAnswer,
-  type LeaseAcquired,
-  type NodeRegistered,
-} from '#libs/messaging';
+import { HeartbeatAnswer, LeaseAcquired, NodeRegistered } from '#libs/messaging';
 
-const heartbeatSecondsMax = 3600;
-const leasesMax = 64;
-
-const Registered = z.object({
-  nodeId: Uuid,
-  heartbeatSeconds: z.number().min(0.05).max(heartbeatSecondsMax),
-  leaseSeconds: z.number().positive(),
-}) satisfies z.ZodType<NodeRegistered>;
-
-const Beat = z.object({
-  cancel: z.array(Uuid).max(leasesMax),
-  lost: z.array(Uuid).max(leasesMax),
-}) satisfies z.ZodType<HeartbeatAnswer>;
-
-const Resume = z.object({
-  step: StepNumber,
-  blob: Hex32,
-  receipts: z.array(SignedStatement).max(limits.segmentsMax),
-});
-
-const Acquired = z
-  .object({
-    ...LeaseRef.shape,
-    expiresAt: z.number(),
-    job: z.object({
-      jobId: Hex32,
-      escrowId: Hex32,
-      spec: base64(limits.specBytesMax),
-      terms: TermsJson,
-      policy: base64(limits.policyBytesMax),
-      brokerUrl: z.string().max(2048),
-      datasetManifest: z.unknown(),
-      resume: Resume.nullable(),
-    }),
-  })
-  .nullable() satisfies z.ZodType<LeaseAcquired>;
+/** Longer pauses would not fit a timer. */
+const Registered = NodeRegistered.extend({ heartbeatSeconds: z.int().min(1).max(3600) });
 
 export const parseRegistered = (answer: unknown): NodeRegistered => shaped(Registered, answer);
-export const parseBeat = (answer: unknown): HeartbeatAnswer => shaped(Beat, answer);
-export const parseAcquired = (answer: unknown): LeaseAcquired => shaped(Acquired, answer ?? null);
+export const parseBeat = (answer: unknown): HeartbeatAnswer => shaped(HeartbeatAnswer, answer);
+export const parseAcquired = (answer: unknown): LeaseAcquired => shaped(LeaseAcquired, answer ?? null);
 
 /** @throws Rejection CONTROL_PLANE_ANSWER */
 function shaped<T>(schema: z.ZodType<T>, answer: unknown): T {
