@@ -50,6 +50,9 @@ export interface BundleVerdict {
   readonly bundle: EvidenceBundle;
 }
 
+/** How far the clocks of a broker and of whoever made the bundle may be apart. */
+const clockSkewSeconds = 300;
+
 interface Context {
   readonly bundle: EvidenceBundle;
   readonly spec: JobSpec;
@@ -163,7 +166,7 @@ function checkAppraisals({ bundle, sessions, spec, terms }: Context, { resultSec
   const broker = toHex(isZero(terms.keyBroker) ? terms.client : terms.keyBroker);
   sessions.forEach(({ binding }, index) => {
     const { evidence, appraisal, appraisedAt } = bundle.sessions[index]!;
-    const from = appraisal.notAfter - resultSecondsMax;
+    const from = appraisal.notAfter - resultSecondsMax - clockSkewSeconds;
     if (appraisedAt < from || appraisedAt > appraisal.notAfter) {
       throw mismatch('BUNDLE_APPRAISALS', `a time from ${from} to ${appraisal.notAfter}`, `${appraisedAt}`);
     }
