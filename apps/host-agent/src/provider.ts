@@ -56,55 +56,7 @@ export function createProvider(settings: HostSettings): Provider {
     return nextMove({ terms, latest, confirmed, chainTime: head.timestamp, now, delivery });
   }
 
-  async function commit({ terms, result: { run, borders, seal } }: PendingResult): Promise<void> {
-    const { outcome, delivery } = run;
-    await escrow.commit(decodeTerms(terms), { outcome, borders, seal, delivery, seedProvider: new Uint8Array(32) });
-  }
-
-  /** The client says that it cannot get the ciphertext: an attestor says that it can, or everybody can. */
-  async function answerMissing({ terms, result, brokerUrl }: PendingResult): Promise<void> {
-    const read = decodeTerms(terms);
-    const { ciphertext, revealKey } = result;
-    const keyCommit = keyCommitment(revealKey);
-    try {
-      const { signature } = await createBrokerClient(brokerUrl, settings.brokers).availability({ terms, ciphertext });
-      await escrow.available(read, sha256(ciphertext), keyCommit, [signature]);
-    } catch (error) {
-      if (ciphertext.length > publishBytesMax) throw error;
-      await escrow.publish(read, keyCommit, ciphertext);
-    }
-  }
-
-  /** Earnings, and the free stake that no other job may need. */
-  async function takeOut({ token }: Terms): Promise<void> {
-    await withStake(async () => {
-      const { free } = await escrow.stakeOf(wallet.address, token);
-      const spare = free - settings.escrow.stakeMaxWei;
-      if (spare > 0n) await escrow.releaseStake(token, spare);
-    });
-    await escrow.withdraw(token);
-  }
-
-  async function move(held: PendingEscrow, terms: Terms, what: Move): Promise<void> {
-    switch (what) {
-      case 'wait':
-        return;
-      case 'abort':
-        return void (await escrow.abort(terms));
-      case 'abandon':
-        return void (await escrow.abandon(terms));
-      case 'undelivered':
-        return void (await escrow.undelivered(terms));
-      case 'commit':
-        return hasResult(held) ? commit(held) : undefined;
-      case 'answer':
-        return hasResult(held) ? answerMissing(held) : undefined;
-      case 'finalize':
-        return void (await escrow.finalize(terms, hasResult(held) ? revealed(held) : undefined));
-      case 'end':
-        return takeOut(terms);
-    }
-  }
+  const { commit, move } = movesOf({ escrow, settings, address: wallet.address, withStake });
 
   return {
     own,
@@ -132,6 +84,68 @@ export function createProvider(settings: HostSettings): Provider {
       }),
     close: () => rpc.destroy(),
   };
+}
+
+interface Hands {
+  readonly escrow: SettlementClient;
+  readonly settings: HostSettings;
+  readonly address: string;
+  withStake<T>(work: () => Promise<T>): Promise<T>;
+}
+
+/** What the host does on chain once a next move is decided. */
+function movesOf({ escrow, settings, address, withStake }: Hands) {
+  async function commit({ terms, result: { run, borders, seal } }: PendingResult): Promise<void> {
+    const { outcome, delivery } = run;
+    await escrow.commit(decodeTerms(terms), { outcome, borders, seal, delivery, seedProvider: new Uint8Array(32) });
+  }
+
+  /** The client says that it cannot get the ciphertext: an attestor says that it can, or everybody can. */
+  async function answerMissing({ terms, result, brokerUrl }: PendingResult): Promise<void> {
+    const read = decodeTerms(terms);
+    const { ciphertext, revealKey } = result;
+    const keyCommit = keyCommitment(revealKey);
+    try {
+      const { signature } = await createBrokerClient(brokerUrl, settings.brokers).availability({ terms, ciphertext });
+      await escrow.available(read, sha256(ciphertext), keyCommit, [signature]);
+    } catch (error) {
+      if (ciphertext.length > publishBytesMax) throw error;
+      await escrow.publish(read, keyCommit, ciphertext);
+    }
+  }
+
+  /** Earnings, and the free stake that no other job may need. */
+  async function takeOut({ token }: Terms): Promise<void> {
+    await withStake(async () => {
+      const { free } = await escrow.stakeOf(address, token);
+      const spare = free - settings.escrow.stakeMaxWei;
+      if (spare > 0n) await escrow.releaseStake(token, spare);
+    });
+    await escrow.withdraw(token);
+  }
+
+  async function move(held: PendingEscrow, terms: Terms, what: Move): Promise<void> {
+    switch (what) {
+      case 'wait':
+        return;
+      case 'abort':
+        return void (await escrow.abort(terms));
+      case 'abandon':
+        return void (await escrow.abandon(terms));
+      case 'undelivered':
+        return void (await escrow.undelivered(terms));
+      case 'commit':
+        return hasResult(held) ? commit(held) : undefined;
+      case 'answer':
+        return hasResult(held) ? answerMissing(held) : undefined;
+      case 'finalize':
+        return void (await escrow.finalize(terms, hasResult(held) ? revealed(held) : undefined));
+      case 'end':
+        return takeOut(terms);
+    }
+  }
+
+  return { commit, move };
 }
 
 function revealed({ result: { ciphertext, revealKey, run } }: PendingResult) {

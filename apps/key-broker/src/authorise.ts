@@ -48,8 +48,8 @@ export function authoriseJob(config: BrokerConfig, { spec, terms, jobId }: Order
   return key;
 }
 
-/** A host asks before it accepts, or again for a job that was begun. */
-export const beforeItsRun: readonly JobState[] = ['Open', 'Accepted', 'Started'];
+/** A host asks before it accepts, or again for a job that was begun; after its commit to hand the result over. */
+export const releasable: readonly JobState[] = ['Open', 'Accepted', 'Started', 'Committed'];
 
 /**
  * @throws Rejection BROKER_ESCROW unless the chain holds an escrow of these very terms in one of `states`;

@@ -44,7 +44,7 @@ async function ask(options: TinyJobOptions = {}, config: Partial<BrokerConfig> =
 }
 
 describe('a job that was ordered', () => {
-  const lawful = ['Open', 'Accepted', 'Started'];
+  const lawful = ['Open', 'Accepted', 'Started', 'Committed'];
 
   it.each(jobStates.map((state) => [state, lawful.includes(state)] as const))(
     'on chain, and is %s there, gets a key: %s',

@@ -17,7 +17,7 @@ import {
   taggedDigest,
   toHex,
 } from '#attestation';
-import { authoriseJob, beforeItsRun, refused, requireEscrow, requireSame } from './authorise.js';
+import { authoriseJob, releasable, refused, requireEscrow, requireSame } from './authorise.js';
 import type { BrokerConfig } from './config.js';
 import { decide } from './decide.js';
 import { recordRelease } from './journal.js';
@@ -65,7 +65,7 @@ export async function releaseToProver(
     if (config.provers?.has(toHex(account)) !== true) {
       throw refused('BROKER_PROVER', 'a prover that the data owner named', toHex(account));
     }
-    await requireEscrow(config, terms, beforeItsRun);
+    await requireEscrow(config, terms, releasable);
     const sealedKey = await seal(encodeDataKey({ datasetId, key }), jobId, transportKey, digest);
     recordRelease(config, at, { datasetId, jobId, more: { prover: `0x${toHex(account)}` } });
     return { sealedKey };

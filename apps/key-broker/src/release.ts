@@ -23,7 +23,7 @@ import {
   type SessionEvidence,
 } from '#attestation';
 import type { Appraiser, SignedResult } from './appraiser.js';
-import { authoriseJob, beforeItsRun, brokerAccount, refused, requireEscrow, requireSame } from './authorise.js';
+import { authoriseJob, releasable, brokerAccount, refused, requireEscrow, requireSame } from './authorise.js';
 import type { OrderedJob } from './authorise.js';
 import type { BrokerConfig } from './config.js';
 import { decide } from './decide.js';
@@ -66,7 +66,7 @@ export function createBroker(config: BrokerConfig, nonces: NonceBook, appraiser:
     const { spec, terms, evidence, jobId } = asked;
     const { binding } = evidence;
     const key = authorise(config, appraiser.policyDigest, asked);
-    await requireEscrow(config, terms, beforeItsRun);
+    await requireEscrow(config, terms, releasable);
     const result = await appraiser.appraise(evidence, at);
     const sealedKey = await sealDataKey({ datasetId: spec.dataset.id, key }, jobId, binding);
     const release: Release = {
