@@ -19,7 +19,7 @@ const parts = {
   },
   'zk-verifier': {
     testsMay: ['^libs/zk/'],
-    path: '^libs/zk/src/(field|merkle|relation|transcript|verifier|params\\.ts|soundness\\.ts)',
+    path: '^libs/zk/src/(field|groth16/(relation|verifier)|merkle|relation|transcript|verifier|params\\.ts|soundness\\.ts)',
     door: '^libs/zk/src/verifier/index\\.ts$',
     may: ['attestation', 'step'],
     npm: ['@noble/curves', '@noble/hashes'],
@@ -32,6 +32,12 @@ const parts = {
     npm: ['@noble/hashes'],
   },
   'zk-kernels-build': { path: '^libs/zk/src/kernels/build\\.', core: '.*', npm: ['assemblyscript'] },
+  'zk-commitment': {
+    path: '^libs/zk/src/commitment/',
+    door: '^libs/zk/src/commitment/index\\.ts$',
+    may: ['attestation', 'step', 'zk-committing', 'zk-kernels-inside'],
+    testsMay: ['^libs/zk/'],
+  },
   'zk-prover': {
     testsMay: ['^libs/zk/'],
     path: '^libs/zk/src/(prover|index\\.ts)',
@@ -40,10 +46,19 @@ const parts = {
     npm: ['@noble/curves', '@noble/hashes'],
     core: '.*',
   },
+  'zk-groth16': {
+    testsMay: ['^libs/zk/'],
+    path: '^libs/zk/src/groth16/(prover|toolchain|index\\.ts)',
+    door: '^libs/zk/src/groth16/index\\.ts$',
+    may: ['attestation', 'step', 'zk-inside'],
+    npm: ['@noble/curves', '@noble/hashes'],
+    only: { '^libs/zk/src/groth16/toolchain/': ['snarkjs'] },
+    core: '.*',
+  },
   enclave: {
     path: '^enclave/',
     door: '^enclave/src/index\\.ts$',
-    may: ['attestation', 'step'],
+    may: ['attestation', 'step', 'zk-commitment'],
     npm: ['@hpke/core', '@hpke/dhkem-x25519', '@noble/curves', '@noble/ed25519', '@noble/hashes'],
     core: ['crypto', 'fs', 'fs/promises', 'net', 'util'],
     only: {
@@ -54,39 +69,57 @@ const parts = {
   },
   collateral: lib('collateral', { may: ['attestation'] }),
   'enclave-channel': lib('enclave-channel', { may: ['attestation', 'enclave'] }),
-  messaging: lib('messaging', { npm: ['zod'], core: [] }),
+  messaging: lib('messaging', { npm: ['@nats-io', 'zod'], core: [] }),
+  'dispatch-client': lib('dispatch-client', {
+    may: ['attestation', 'messaging'],
+    npm: ['@nestjs/microservices', 'rxjs', 'zod'],
+  }),
   proof: lib('proof', { may: ['attestation', 'step', 'zk-verifier'], core: [] }),
   persistence: lib('persistence', {
     may: ['attestation', 'migrations'],
     npm: ['@electric-sql/pglite', 'pg', 'reflect-metadata', 'typeorm'],
   }),
   settlement: lib('settlement', {
-    may: ['attestation', 'contracts-abi'],
-    npm: ['@noble/curves', 'ethers'],
+    may: ['attestation', 'zk-verifier', 'contracts-abi'],
+    testsMay: ['^libs/step/src/index\\.ts$'],
+    npm: ['@noble/curves', 'ethers', 'zod'],
   }),
   'simulated-vendor': lib('simulated-vendor', {
     may: ['attestation'],
     npm: ['@noble/hashes', '@peculiar/x509', 'reflect-metadata'],
   }),
-  telemetry: lib('telemetry', { npm: ['pino', 'prom-client'], core: [] }),
+  telemetry: lib('telemetry', { npm: ['@opentelemetry', 'pino', 'prom-client'], core: [] }),
   'control-plane': app('control-plane', {
     may: ['attestation', 'step', 'proof', 'collateral', 'messaging', 'persistence', 'settlement', 'telemetry'],
     npm: [
-      ...['@apollo/server', '@as-integrations/express5', '@nestjs', 'graphql', 'graphql-ws'],
-      ...['ethers', 'express', 'prom-client', 'reflect-metadata', 'rxjs', 'typeorm', 'zod'],
+      ...['@apollo/server', '@as-integrations/express5', '@nats-io', '@nestjs', 'graphql', 'graphql-ws'],
+      ...[
+        'aws4fetch',
+        'ethers',
+        'express',
+        'prom-client',
+        'reflect-metadata',
+        'rxjs',
+        'standardwebhooks',
+        'typeorm',
+        'zod',
+      ],
     ],
   }),
   'key-broker': app('key-broker', {
-    may: ['attestation', 'collateral', 'settlement', 'telemetry'],
+    may: ['attestation', 'step', 'proof', 'collateral', 'settlement', 'telemetry'],
     npm: ['@hpke', '@nestjs', '@noble', 'ethers', 'express', 'reflect-metadata', 'zod'],
   }),
   'host-agent': app('host-agent', {
-    may: ['attestation', 'enclave', 'enclave-channel', 'messaging', 'settlement', 'telemetry'],
-    npm: ['@nestjs/microservices', 'ethers', 'reflect-metadata', 'rxjs', 'zod'],
+    may: ['attestation', 'enclave', 'enclave-channel', 'messaging', 'dispatch-client', 'settlement', 'telemetry'],
+    npm: ['ethers', 'zod'],
   }),
   'prover-worker': app('prover-worker', {
-    may: ['attestation', 'step', 'zk-verifier', 'zk-prover', 'proof', 'messaging', 'settlement', 'telemetry'],
-    npm: ['@hpke', '@nestjs/microservices', '@noble', 'ethers', 'reflect-metadata', 'rxjs', 'zod'],
+    may: [
+      ...['attestation', 'step', 'zk-verifier', 'zk-commitment', 'zk-prover', 'zk-groth16', 'proof'],
+      ...['messaging', 'dispatch-client', 'settlement', 'telemetry'],
+    ],
+    npm: ['@hpke', '@noble', 'ethers', 'zod'],
   }),
   cli: app('cli', {
     may: [
@@ -94,18 +127,20 @@ const parts = {
       'step',
       'proof',
       'zk-verifier',
+      'zk-commitment',
       'collateral',
       'enclave-channel',
+      'messaging',
       'settlement',
       'simulated-vendor',
     ],
-    npm: ['@noble', 'commander', 'ethers', 'onnxruntime-node', 'zod'],
+    npm: ['@noble', '@peculiar/x509', 'commander', 'ethers', 'onnxruntime-node', 'reflect-metadata', 'zod'],
   }),
   migrations: { path: '^migrations/', door: '^migrations/index\\.ts$', npm: ['typeorm'] },
   contracts: {
     path: '^contracts/',
     may: ['zk-verifier'],
-    testsMay: ['^(attestation|libs/(settlement|collateral|step))/src/index\\.ts$', '^libs/zk/'],
+    testsMay: ['^(attestation|libs/(settlement|simulated-vendor|collateral|step))/src/index\\.ts$', '^libs/zk/'],
     core: '.*',
     npm: ['ethers', 'typechain', 'solc'],
   },
@@ -116,8 +151,10 @@ const doors = {
   'zk-field': '^libs/zk/src/field/',
   'zk-backend': '^libs/zk/src/prover/backend\\.ts$',
   'zk-inside': parts['zk-verifier'].path,
+  'zk-committing':
+    '^libs/zk/src/(params\\.ts|relation/|verifier/statement\\.ts|prover/(commit|columns|kernel-backend)\\.ts)',
   'zk-kernels-inside': '^libs/zk/src/kernels/(index|pool)\\.ts$',
-  'contracts-abi': '^contracts/abi/',
+  'contracts-abi': '^contracts/(abi/|snp-issuers\\.json$)',
 };
 
 function lib(name, row) {
@@ -188,7 +225,7 @@ function outsideRules([name, { path, npm = [], core = [], only = {} }]) {
 /** What starts a process, is started by a tool, or is read by a person: nothing imports these. */
 const entries = [
   '(^|/)[a-z-]*main\\.ts$',
-  '\\.(test|bench)\\.ts$',
+  '\\.(test|bench|d)\\.ts$',
   '^apps/cli/bin/',
   '^libs/zk/src/kernels/(assembly/|build\\.|worker\\.ts$)',
   '^libs/persistence/src/build-template\\.ts$',
@@ -245,6 +282,16 @@ module.exports = {
       severity: 'error',
       from: { pathNot: ['^test/', tests] },
       to: { path: '^enclave/src/attesters/simulated\\.ts$', dynamic: false },
+    },
+    {
+      name: 'commitment-without-prover',
+      comment: 'The trusted base grows by commitments, not by the protocol or whoever proves with it.',
+      severity: 'error',
+      from: { path: '^libs/zk/src/commitment/', pathNot: tests },
+      to: {
+        path: '^libs/zk/src/(transcript/transcript|verifier/(flow/|opening|verify|leaves)|prover/(prove|mask|execute|.*script))',
+        reachable: true,
+      },
     },
     ...Object.entries(parts).flatMap((part) => [...projectRules(part), ...outsideRules(part)]),
   ],

@@ -1,12 +1,12 @@
 import { defineConfig } from 'vitest/config';
 
-// Never add `import` to these conditions: Vitest hands them to Node, CommonJS packages then load ES module files.
+// Never add `import` or `module` to these conditions: Vitest hands them to Node, which then loads what is meant for bundlers.
 export default defineConfig({
-  ssr: { resolve: { conditions: ['source', 'module', 'node', 'development|production'] } },
+  ssr: { resolve: { conditions: ['source', 'node', 'development|production'] } },
   test: {
     include: ['**/*.test.ts'],
     exclude: ['**/node_modules/**', 'dist/**'],
-    testTimeout: 60_000,
+    testTimeout: 120_000,
     hookTimeout: 120_000,
     maxWorkers: 2,
   },

@@ -2,5 +2,22 @@
 import type { MigrationInterface } from 'typeorm';
 import { Initial1763722800000 } from './1763722800000-initial.js';
 import { KeyProvider1763730000000 } from './1763730000000-key-provider.js';
+import { Webhooks1763740000000 } from './1763740000000-webhooks.js';
+import { SegmentProofs1763750000000 } from './1763750000000-segment-proofs.js';
+import { Scheduling1763770000000 } from './1763770000000-scheduling.js';
+import { Renewals1763785000000 } from './1763785000000-renewals.js';
+import { DataParallel1763790000000 } from './1763790000000-data-parallel.js';
+import { QueueClasses1763795000000 } from './1763795000000-queue-classes.js';
+import { DeadLetters1763800000000 } from './1763800000000-dead-letters.js';
 
-export const migrations: (new () => MigrationInterface)[] = [Initial1763722800000, KeyProvider1763730000000];
+export const migrations: (new () => MigrationInterface)[] = [
+  Initial1763722800000,
+  KeyProvider1763730000000,
+  Webhooks1763740000000,
+  SegmentProofs1763750000000,
+  Scheduling1763770000000,
+  Renewals1763785000000,
+  DataParallel1763790000000,
+  QueueClasses1763795000000,
+  DeadLetters1763800000000,
+];

@@ -59,6 +59,20 @@ CREATE TABLE "dataset_shard" (
   "uploaded_at" timestamp with time zone
 );
 
+CREATE TABLE "dead_letter" (
+  "actor" text,
+  "at" timestamp with time zone NOT NULL,
+  "bytes" integer NOT NULL,
+  "code" text NOT NULL,
+  "id" bigint NOT NULL DEFAULT nextval('dead_letter_id_seq'::regclass),
+  "pattern" text NOT NULL,
+  "payload" bytea NOT NULL,
+  "reason" jsonb NOT NULL,
+  "replay_code" text,
+  "replayed_at" timestamp with time zone,
+  "source" text NOT NULL
+);
+
 CREATE TABLE "delivery" (
   "created_at" timestamp with time zone NOT NULL,
   "delivery" jsonb NOT NULL,
@@ -92,6 +106,7 @@ CREATE TABLE "job" (
   "accept_by_at" timestamp with time zone NOT NULL,
   "assurance" text NOT NULL,
   "attempt" integer NOT NULL DEFAULT 1,
+  "attested_until" timestamp with time zone,
   "broker_url" text NOT NULL,
   "code" text,
   "created_at" timestamp with time zone NOT NULL,
@@ -104,10 +119,15 @@ CREATE TABLE "job" (
   "id" text NOT NULL,
   "idempotency_key" text,
   "lease_id" uuid,
+  "parallel" integer NOT NULL DEFAULT 1,
   "policy" bytea NOT NULL,
+  "price" numeric(78,0) NOT NULL DEFAULT 0,
+  "priority" integer NOT NULL DEFAULT 5,
   "progress" jsonb,
   "provider" text NOT NULL,
+  "rank" bigint NOT NULL DEFAULT 0,
   "reason" jsonb,
+  "requirements" jsonb NOT NULL DEFAULT '{}'::jsonb,
   "seq" bigint NOT NULL DEFAULT nextval('job_seq_seq'::regclass),
   "settlement_transaction" text,
   "spec" bytea NOT NULL,
@@ -161,6 +181,7 @@ CREATE TABLE "node" (
   "last_seen_at" timestamp with time zone NOT NULL,
   "name" text NOT NULL,
   "provider" text NOT NULL,
+  "state" text NOT NULL DEFAULT 'ready'::text,
   "tenant" text NOT NULL
 );
 
@@ -184,6 +205,30 @@ CREATE TABLE "receipt" (
   "step_to" bigint NOT NULL
 );
 
+CREATE TABLE "renewal" (
+  "appraisal_signature" text NOT NULL,
+  "at" bigint NOT NULL,
+  "checks" jsonb NOT NULL,
+  "evidence" bytea NOT NULL,
+  "job_id" text NOT NULL,
+  "lease_id" uuid NOT NULL,
+  "nonce" text NOT NULL,
+  "not_after" bigint NOT NULL,
+  "result" bytea NOT NULL,
+  "tier" text NOT NULL
+);
+
+CREATE TABLE "segment_proof" (
+  "blob" text,
+  "document" text,
+  "expires_at" timestamp with time zone NOT NULL,
+  "fence" integer NOT NULL,
+  "index" integer NOT NULL,
+  "job_id" text NOT NULL,
+  "node_id" uuid NOT NULL,
+  "proved_at" timestamp with time zone
+);
+
 CREATE TABLE "verdict" (
   "at" bigint NOT NULL,
   "checks" jsonb NOT NULL,
@@ -192,6 +237,51 @@ CREATE TABLE "verdict" (
   "lease_id" uuid NOT NULL,
   "receipt_key" bytea,
   "tier" text NOT NULL
+);
+
+CREATE TABLE "webhook" (
+  "created_at" timestamp with time zone NOT NULL,
+  "disabled_at" timestamp with time zone,
+  "id" text NOT NULL,
+  "secret" bytea NOT NULL,
+  "states" jsonb NOT NULL,
+  "tenant" text NOT NULL,
+  "url" text NOT NULL
+);
+
+CREATE TABLE "webhook_delivery" (
+  "attempts" integer NOT NULL,
+  "body" text NOT NULL,
+  "created_at" timestamp with time zone NOT NULL,
+  "ended_at" timestamp with time zone,
+  "id" bigint NOT NULL DEFAULT nextval('webhook_delivery_id_seq'::regclass),
+  "last_outcome" text,
+  "next_at" timestamp with time zone NOT NULL,
+  "webhook_id" text NOT NULL
+);
+
+CREATE TABLE "worker" (
+  "at" bigint NOT NULL,
+  "evidence" bytea NOT NULL,
+  "id" uuid NOT NULL,
+  "job_id" text NOT NULL,
+  "node_id" uuid NOT NULL,
+  "receipt_key" bytea NOT NULL,
+  "release" jsonb NOT NULL,
+  "result" bytea NOT NULL
+);
+
+CREATE TABLE "worker_segment" (
+  "blob" text,
+  "done_at" timestamp with time zone,
+  "expires_at" timestamp with time zone NOT NULL,
+  "fence" integer NOT NULL,
+  "index" integer NOT NULL,
+  "job_id" text NOT NULL,
+  "node_id" uuid NOT NULL,
+  "receipt" bytea,
+  "statement" bytea,
+  "worker_id" uuid
 );
 
 ALTER TABLE api_key ADD CONSTRAINT "PK_b1bd840641b8acbaad89c3d8d11" PRIMARY KEY (id);
@@ -203,6 +293,7 @@ ALTER TABLE checkpoint ADD CONSTRAINT "PK_bdbfd013aa9088c3f8ba28a525d" PRIMARY K
 ALTER TABLE dataset ADD CONSTRAINT "PK_36c1c67adb3d1dd69ae57f18913" PRIMARY KEY (id);
 ALTER TABLE dataset_shard ADD CONSTRAINT "FK_1b57fb8c567059eb28d30485dd8" FOREIGN KEY (dataset_id) REFERENCES dataset(id);
 ALTER TABLE dataset_shard ADD CONSTRAINT "PK_e33b9ca37e853e37d836b665b87" PRIMARY KEY (dataset_id, index);
+ALTER TABLE dead_letter ADD CONSTRAINT "PK_e51e9e534cd18984b2aad76403c" PRIMARY KEY (id);
 ALTER TABLE delivery ADD CONSTRAINT "FK_783eb6cb417de97d8823a2a1a9e" FOREIGN KEY (job_id) REFERENCES job(id);
 ALTER TABLE delivery ADD CONSTRAINT "PK_783eb6cb417de97d8823a2a1a9e" PRIMARY KEY (job_id);
 ALTER TABLE escrow_event ADD CONSTRAINT "PK_42623d50dd68169528d92c0b908" PRIMARY KEY (block_hash, log_index);
@@ -220,8 +311,22 @@ ALTER TABLE node ADD CONSTRAINT "PK_8c8caf5f29d25264abe9eaf94dd" PRIMARY KEY (id
 ALTER TABLE outbox ADD CONSTRAINT "PK_340ab539f309f03bdaa14aa7649" PRIMARY KEY (id);
 ALTER TABLE receipt ADD CONSTRAINT "FK_499451cd25be9e420e22716b080" FOREIGN KEY (job_id) REFERENCES job(id);
 ALTER TABLE receipt ADD CONSTRAINT "PK_bfa132c2264df5b090eeb32648d" PRIMARY KEY (job_id, step_from);
+ALTER TABLE renewal ADD CONSTRAINT "FK_8f3307357a7bf612d97a7c64582" FOREIGN KEY (lease_id) REFERENCES lease(id);
+ALTER TABLE renewal ADD CONSTRAINT "PK_renewal" PRIMARY KEY (lease_id, nonce);
+ALTER TABLE segment_proof ADD CONSTRAINT "FK_1a75e8f2dda743bf5d4e009fb97" FOREIGN KEY (node_id) REFERENCES node(id);
+ALTER TABLE segment_proof ADD CONSTRAINT "FK_26123666ea535c87477638eb6f8" FOREIGN KEY (job_id) REFERENCES job(id);
+ALTER TABLE segment_proof ADD CONSTRAINT "PK_6ea8d9a52fe014aee2a5504b3eb" PRIMARY KEY (job_id, index);
 ALTER TABLE verdict ADD CONSTRAINT "FK_6078abfa885492952fdf29e0d73" FOREIGN KEY (lease_id) REFERENCES lease(id);
 ALTER TABLE verdict ADD CONSTRAINT "PK_6078abfa885492952fdf29e0d73" PRIMARY KEY (lease_id);
+ALTER TABLE webhook ADD CONSTRAINT "PK_e6765510c2d078db49632b59020" PRIMARY KEY (id);
+ALTER TABLE webhook_delivery ADD CONSTRAINT "PK_b1ae290239a778f12399db91354" PRIMARY KEY (id);
+ALTER TABLE worker ADD CONSTRAINT "FK_695a55087e871914b7daa666d6e" FOREIGN KEY (job_id) REFERENCES job(id);
+ALTER TABLE worker ADD CONSTRAINT "FK_dccbc19aaad76946fb81e15cf24" FOREIGN KEY (node_id) REFERENCES node(id);
+ALTER TABLE worker ADD CONSTRAINT "PK_dc8175fa0e34ce7a39e4ec73b94" PRIMARY KEY (id);
+ALTER TABLE worker_segment ADD CONSTRAINT "FK_07215d76f431cc564005c1017f8" FOREIGN KEY (worker_id) REFERENCES worker(id);
+ALTER TABLE worker_segment ADD CONSTRAINT "FK_3903112e848eb14d23f0c6a60c0" FOREIGN KEY (job_id) REFERENCES job(id);
+ALTER TABLE worker_segment ADD CONSTRAINT "FK_d95ce28b06f21c8528d7ada4e1a" FOREIGN KEY (node_id) REFERENCES node(id);
+ALTER TABLE worker_segment ADD CONSTRAINT "PK_e592b5c9aca45751feb274f4668" PRIMARY KEY (job_id, index);
 CREATE INDEX "IDX_ba27cef5b8b2b1a756e06ebcc5" ON public.audit_log USING btree (at);
 CREATE INDEX "IDX_be33ded9bdbf016b70afbbab65" ON public.escrow_event USING btree (escrow_id, block_number, log_index);
 CREATE INDEX "IDX_81524f01413c42b4e3b9fc2cca" ON public.idempotency USING btree (created_at);
@@ -229,9 +334,20 @@ CREATE UNIQUE INDEX "IDX_10f59c35e846b4f803511cb497" ON public.job USING btree (
 CREATE INDEX "IDX_1a3294bbe9213eec93d40f83f0" ON public.job USING btree (state, seq);
 CREATE UNIQUE INDEX "IDX_3d976051b25cc9a7016e17e307" ON public.job USING btree (escrow_id);
 CREATE INDEX "IDX_a4087494c09a7c339eab77f85b" ON public.job USING btree (tenant, seq);
+CREATE INDEX "IDX_job_attested" ON public.job USING btree (attested_until) WHERE ((state = 'keyed'::text) OR (state = 'running'::text));
+CREATE INDEX "IDX_job_waiting" ON public.job USING btree (priority, rank, seq) WHERE ((state = 'submitted'::text) AND funded);
+CREATE INDEX "IDX_job_waiting_class" ON public.job USING btree (provider, assurance, requirements, priority, rank, seq) WHERE ((state = 'submitted'::text) AND funded);
+CREATE INDEX "IDX_job_waiting_tenant" ON public.job USING btree (tenant, rank) WHERE (state = 'submitted'::text);
 CREATE INDEX "IDX_56f7f91a0d2f4acce21c6d998f" ON public.job_event USING btree (job_id, id);
 CREATE UNIQUE INDEX "IDX_3c180e47e14e0cc8d584493f07" ON public.lease USING btree (job_id, fence);
 CREATE INDEX "IDX_4d5041261e854f16784f923abd" ON public.lease USING btree (expires_at) WHERE (state = 'active'::text);
 CREATE UNIQUE INDEX "IDX_a9d9dd0dc75b33fbfe50f09e9a" ON public.lease USING btree (job_id) WHERE (state = 'active'::text);
+CREATE INDEX "IDX_lease_node_active" ON public.lease USING btree (node_id) WHERE (state = 'active'::text);
+CREATE INDEX "IDX_lease_refused" ON public.lease USING btree (node_id) WHERE (state = 'refused'::text);
 CREATE UNIQUE INDEX "IDX_ffbea3f80fd26b7f0c29ecc4ae" ON public.node USING btree (tenant, name);
 CREATE INDEX "IDX_1c12a831dfa353aa6a9f1bbe67" ON public.outbox USING btree (id) WHERE (published_at IS NULL);
+CREATE INDEX "IDX_renewal_job" ON public.renewal USING btree (job_id);
+CREATE INDEX "IDX_83f0f0ad6ed276e0a377d67aba" ON public.webhook USING btree (tenant);
+CREATE INDEX "IDX_afd282f8fbaa58974094b98cd7" ON public.webhook_delivery USING btree (next_at) WHERE (ended_at IS NULL);
+CREATE INDEX "IDX_ef25cc28dcf88ea3dd81f39af2" ON public.webhook_delivery USING btree (webhook_id);
+CREATE INDEX "IDX_d047ceebe0de09be19bb3971d9" ON public.worker USING btree (job_id, node_id);

@@ -43,9 +43,23 @@ export const bundleRules = {
   BUNDLE_RECEIPTS: {
     claim: 'runtime-opaque',
     expected: "a receipt over every segment's statement, signed by its session's receipt key",
-    rule: "Every segment's statement carries a receipt by the receipt key that its session's evidence binds.",
+    rule: "Every segment's statement carries a receipt by the receipt key that its session's evidence binds; in a job that is, or may be, proved its proof may take the receipt's place.",
     source,
     action: resubmit,
+  },
+  BUNDLE_ROUNDS: {
+    claim: 'runtime-opaque',
+    expected: "in a data-parallel job one partial of every worker behind each round's average",
+    rule: 'Each round names the receipts of one partial per worker: all from the round’s start, each over its own steps, in order, none missing, twice or of another round.',
+    source: 'step SPEC §20',
+    action: resubmit,
+  },
+  BUNDLE_PROOFS: {
+    claim: 'runtime-opaque',
+    expected: "a step proof of every segment's statement, where the job's assurance demands it",
+    rule: 'Every segment of a job with assurance zk or tee+zk carries a step proof for this job and its escrow that shows its statement.',
+    source: 'step-proof §2.2',
+    action: 'verify with a reader that has the verifier of step proofs; if it has, ask for the original file',
   },
   BUNDLE_CHAIN: {
     claim: 'runtime-opaque',
@@ -64,7 +78,7 @@ export const bundleRules = {
   BUNDLE_SEAL: {
     claim: 'instance-identity',
     expected: "a TeeSeal by the session's settlement key",
-    rule: "The seal recovers to the settlement key that its session's evidence binds.",
+    rule: "The seal recovers to the settlement key that its session's evidence binds; a job with assurance zk has none, nor one that may be proved instead and is, throughout.",
     source: 'settlement §3, §10',
     action: resubmit,
   },

@@ -44,3 +44,19 @@ export class CollateralError extends CodedError {
 export class Rejection extends CodedError {
   readonly family = 'rejection';
 }
+
+/** What another process says of its failure: the members of `toJSON`, any of which may be missing or something else. */
+export type Report = Readonly<Partial<Record<'family' | 'code' | keyof Explanation, unknown>>>;
+
+/** The failure that another process reported, as it would have been thrown here; a rejection where it names no family. */
+export function reportedError({ family, code, expected, got, rule, action }: Report): CodedError {
+  const text = (value: unknown): string => (typeof value === 'string' ? value : '');
+  const detail = {
+    expected: text(expected),
+    got: text(got),
+    rule: text(rule),
+    ...(text(action) && { action: text(action) }),
+  };
+  if (family === 'configuration') return new ConfigurationError(text(code), detail);
+  return family === 'collateral' ? new CollateralError(text(code), detail) : new Rejection(text(code), detail);
+}

@@ -1,5 +1,13 @@
 /** The only door of attestation/: what a third party needs to judge a claim. */
-export { CodedError, CollateralError, ConfigurationError, Rejection, type Explanation } from './errors.js';
+export {
+  CodedError,
+  CollateralError,
+  ConfigurationError,
+  Rejection,
+  reportedError,
+  type Explanation,
+  type Report,
+} from './errors.js';
 export {
   compareBytes,
   concatBytes,
@@ -78,6 +86,15 @@ export {
   type JobSpec,
 } from './statement/job-spec.js';
 export {
+  checkpointAssociatedData,
+  checkpointKeyInfo,
+  encodeCheckpoint,
+  parseCheckpoint,
+  type Checkpoint,
+} from './checkpoint.js';
+export { mayBeProvedInstead } from './lapse.js';
+export { specDigestOf, stepSpecDigest, stepSpecOf, type StepSpec } from './statement/spec-digest.js';
+export {
   datasetManifestBytesMax,
   datasetManifestJson,
   parseDatasetManifest,
@@ -87,8 +104,25 @@ export {
   shardTagBytes,
   type DatasetManifest,
 } from './statement/dataset-manifest.js';
-export { encodeBundle, parseBundle, type EvidenceBundle } from './bundle.js';
-export { verifyBundle, type BundleRequest, type BundleVerdict } from './verify-bundle.js';
+export {
+  encodeBundle,
+  parseBundle,
+  segmentsOfBundle,
+  type AttestedBundle,
+  type BundledPartial,
+  type BundledProof,
+  type EvidenceBundle,
+  type ParallelBundle,
+  type ProvedBundle,
+} from './bundle.js';
+export {
+  verifyBundle,
+  type BundledJob,
+  type BundleRequest,
+  type BundleVerdict,
+  type ProofVerifier,
+  type ShownByProof,
+} from './verify-bundle.js';
 export { programDigest } from './statement/program.js';
 export { gpuNonce, keysDigest, reportData, type KeyBinding } from './key-binding.js';
 export {
@@ -99,8 +133,33 @@ export {
   sessionEvidenceBytesMax,
   type SessionEvidence,
 } from './evidence.js';
-export { encodeDataKey, keyReleaseAad, keyReleaseInfo, parseDataKey, type DataKey } from './key-release.js';
+export {
+  encodeDataKey,
+  encodeKeyGrant,
+  keyReleaseAad,
+  keyReleaseInfo,
+  parseDataKey,
+  parseKeyGrant,
+  proverRequestDigest,
+  type DataKey,
+  type KeyGrant,
+} from './key-release.js';
+export { sessionLeaseDigest, type SessionLease } from './session-lease.js';
 export { deliveryAssociatedData, deliveryKey, keyCommitment } from './delivery.js';
+export {
+  checkPartial,
+  checkPartials,
+  encodeRoundStatement,
+  parseRoundStatement,
+  partialOf,
+  partialsDigest,
+  roundStatementDigest,
+  signRoundReceipt,
+  verifyRoundReceipt,
+  workersOf,
+  type RoundStatement,
+} from './round.js';
+export { workersMax } from './limits.js';
 export { receiptBytesMax, receiptContentType, signReceipt, verifyReceipt, type VerifiedReceipt } from './receipt.js';
 export {
   describeSnpReport,
@@ -184,3 +243,4 @@ export { verifyNvidia, type NvidiaClaims, type NvidiaEvidence } from './nvidia/v
 export { type OcspAnswer } from './nvidia/ocsp.js';
 export { parseReport as parseGpuReport, type ReportField, type SpdmReport } from './nvidia/spdm.js';
 export { parseGpuEvidence, type GpuEvidenceEntry } from './nvidia/evidence.js';
+export { checkpointWeightsBytesMax } from './limits.js';

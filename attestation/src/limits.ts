@@ -34,7 +34,14 @@ export const firmwareBytesMax = 64 * 1024 * 1024;
 export const vcpusMax = 4096;
 /** One signed policy or set of reference values. */
 export const policyBytesMax = 1024 * 1024;
+/** Workers of a data-parallel job. */
+export const workersMax = 64;
 /** GPUs of one composite evidence. */
 export const gpusMax = 64;
 /** Simulated roots, deny-list entries and other lists of a policy. */
 export const policyListMax = 10_000;
+/** Weights in a checkpoint. Leaves room for the borders, so that a whole one fits one frame of the enclave's channel. */
+export const checkpointWeightsBytesMax = 12 * 1024 * 1024 - 256 * 1024;
+/** Proof bundle of one segment, and its statement document, in a bundle. */
+export const proofBytesMax = 4 * 1024 * 1024;
+export const proofDocumentCharactersMax = 64 * 1024;

@@ -2,6 +2,7 @@
 import { equalBytes, toHex } from './bytes.js';
 import { readSign1, signSign1, verifySign1 } from './cose.js';
 import { Rejection } from './errors.js';
+import type { Digest } from './statement/digest.js';
 import { stepStatementDigest, type StepStatement } from './statement/step-statement.js';
 
 export const receiptContentType = 'application/veritrain-step-statement-digest';
@@ -17,13 +18,8 @@ export interface VerifiedReceipt {
 }
 
 /** @param sign Ed25519 over the Sig_structure, by the key whose public half is `receiptKey` */
-export function signReceipt(
-  statement: StepStatement,
-  receiptKey: Uint8Array,
-  sign: (message: Uint8Array) => Uint8Array | Promise<Uint8Array>,
-): Promise<Uint8Array> {
-  const header = { algorithm: 'EdDSA', contentType: receiptContentType, keyId: receiptKey } as const;
-  return signSign1(header, stepStatementDigest(statement), sign);
+export function signReceipt(statement: StepStatement, receiptKey: Uint8Array, sign: Signer): Promise<Uint8Array> {
+  return signStatement(receiptContentType, stepStatementDigest(statement), receiptKey, sign);
 }
 
 /**
@@ -35,20 +31,36 @@ export async function verifyReceipt(
   statement: StepStatement,
   receiptKey: Uint8Array,
 ): Promise<VerifiedReceipt> {
-  const payload = await verifySign1(readSign1(receipt, 'tagged'), {
-    algorithm: 'EdDSA',
-    publicKey: receiptKey,
-    contentType: receiptContentType,
-    keyId: receiptKey,
-  });
-  const expected = stepStatementDigest(statement);
-  if (!equalBytes(payload, expected)) {
-    throw new Rejection('RECEIPT_STATEMENT', {
-      expected: toHex(expected),
-      got: toHex(payload),
-      rule: 'attestation SPEC, receipts',
-      action: 'pair each receipt with the statement it was signed for',
-    });
-  }
+  await verifySigned(receipt, receiptContentType, stepStatementDigest(statement), receiptKey);
   return { statement, receiptKey } as VerifiedReceipt;
+}
+
+type Signer = (message: Uint8Array) => Uint8Array | Promise<Uint8Array>;
+
+/** A receipt of any kind: the content type keeps one kind from standing in for another. */
+export function signStatement(
+  contentType: string,
+  digest: Digest,
+  receiptKey: Uint8Array,
+  sign: Signer,
+): Promise<Uint8Array> {
+  return signSign1({ algorithm: 'EdDSA', contentType, keyId: receiptKey }, digest, sign);
+}
+
+/** @throws Rejection COSE_*, CBOR_*, RECEIPT_STATEMENT */
+export async function verifySigned(
+  receipt: Uint8Array,
+  contentType: string,
+  digest: Digest,
+  receiptKey: Uint8Array,
+): Promise<void> {
+  const header = { algorithm: 'EdDSA', publicKey: receiptKey, contentType, keyId: receiptKey } as const;
+  const payload = await verifySign1(readSign1(receipt, 'tagged'), header);
+  if (equalBytes(payload, digest)) return;
+  throw new Rejection('RECEIPT_STATEMENT', {
+    expected: toHex(digest),
+    got: toHex(payload),
+    rule: 'attestation SPEC, receipts',
+    action: 'pair each receipt with the statement it was signed for',
+  });
 }

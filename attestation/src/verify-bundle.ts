@@ -6,11 +6,19 @@ import { documentDigest } from './appraisal/document.js';
 import { endorsementsOfSession, evidenceOfSession, noEndorsements } from './appraisal/evidence.js';
 import { decodePolicy, type AppraisalPolicy } from './appraisal/policy.js';
 import { bundleRules, type BundleCode } from './bundle-rules.js';
-import { parseBundle, type EvidenceBundle } from './bundle.js';
+import {
+  parseBundle,
+  segmentsOfBundle,
+  type BundledPartial,
+  type BundledProof,
+  type BundledSegment,
+  type EvidenceBundle,
+} from './bundle.js';
 import { equalBytes, isZero, toHex } from './bytes.js';
-import { Rejection } from './errors.js';
+import { CollateralError, Rejection } from './errors.js';
 import { parseSessionEvidence, type SessionEvidence } from './evidence.js';
 import { verifyReceipt } from './receipt.js';
+import { checkPartials, parseRoundStatement, verifyRoundReceipt, workersOf, type RoundStatement } from './round.js';
 import { recoverAddress } from './statement/address.js';
 import { bordersRoot } from './statement/borders.js';
 import {
@@ -22,9 +30,11 @@ import {
   teeSelector,
 } from './statement/eip712.js';
 import { jobIdOf, parseJobSpec, type JobSpec } from './statement/job-spec.js';
+import { mayBeProvedInstead } from './lapse.js';
+import { specDigestOf } from './statement/spec-digest.js';
 import { programDigest } from './statement/program.js';
-import { parseStepStatement, type StepStatement } from './statement/step-statement.js';
-import { decodeTerms, jobDigest, type Terms } from './statement/terms.js';
+import { encodeStepStatement, parseStepStatement, type StepStatement } from './statement/step-statement.js';
+import { decodeTerms, jobDigest, JobMode, type Terms } from './statement/terms.js';
 
 export interface BundleRequest {
   readonly bundle: Uint8Array;
@@ -32,6 +42,30 @@ export interface BundleRequest {
   readonly policy?: AppraisalPolicy;
   /** Unix seconds; absent: each session as of the time at which its evidence was fresh. */
   readonly at?: number;
+  /** Verifies step proofs (libs/proof); absent: nothing is known of a job whose assurance demands them. */
+  readonly proofs?: ProofVerifier;
+}
+
+export interface BundledJob {
+  readonly spec: JobSpec;
+  readonly terms: Terms;
+}
+
+export interface ShownByProof {
+  readonly statement: StepStatement;
+  /** −log2 of the error of the weakest round. */
+  readonly soundnessBits: number;
+}
+
+/** @throws Rejection when the proof is not one of this segment of this job, or does not hold */
+export type ProofVerifier = (job: BundledJob, index: number, proof: BundledProof) => ShownByProof;
+
+export interface VouchedSegment {
+  readonly stepFrom: number;
+  readonly stepCount: number;
+  /** A receipt of an attested enclave; a step proof. */
+  readonly isSigned: boolean;
+  readonly isProved: boolean;
 }
 
 export interface BundleVerdict {
@@ -45,6 +79,8 @@ export interface BundleVerdict {
   /** weightsDigest of the result. */
   readonly result: string;
   readonly steps: number;
+  /** By whom each segment is vouched for, in order. */
+  readonly segments: readonly VouchedSegment[];
   readonly checks: readonly Check[];
   readonly sessions: readonly AttestationResult[];
   readonly bundle: EvidenceBundle;
@@ -58,29 +94,34 @@ interface Context {
   readonly spec: JobSpec;
   readonly terms: Terms;
   readonly sessions: readonly SessionEvidence[];
-  readonly statements: readonly StepStatement[];
+  readonly segments: readonly BundledSegment[];
+  readonly statements: readonly (StepStatement | RoundStatement)[];
 }
 
 /** @throws Rejection where the file cannot be read as a bundle at all; an unfavourable verdict is a result */
 export async function verifyBundle(request: BundleRequest): Promise<BundleVerdict> {
   const bundle = parseBundle(request.bundle);
+  const segments = segmentsOfBundle(bundle);
   const context: Context = {
     bundle,
+    segments,
     spec: parseJobSpec(bundle.spec),
     terms: decodeTerms(bundle.terms),
     sessions: bundle.sessions.map(({ evidence }) => parseSessionEvidence(evidence)),
-    statements: bundle.segments.map(({ statement }) => parseStepStatement(statement)),
+    statements: statementsOf(bundle, segments),
   };
   const book = openChecks<BundleCode>(bundleRules);
   const jobId = jobIdOf(context.spec);
   book.settle('BUNDLE_SPEC', 'met', toHex(jobId));
-  await book.attempt('BUNDLE_TERMS', () => checkTerms(context, jobId));
+  await book.attempt('BUNDLE_TERMS', () => checkTerms(context));
   const submitted = decodePolicy(bundle.policy);
   checkPolicyOf(book, context, submitted, request.policy !== undefined);
   const results = await appraiseSessions(context, request.policy ?? submitted, request.at);
   checkSessions(book, context, results);
   await book.attempt('BUNDLE_APPRAISALS', () => checkAppraisals(context, submitted));
   await book.attempt('BUNDLE_RECEIPTS', () => checkReceipts(context));
+  await book.attempt('BUNDLE_ROUNDS', () => checkRounds(context));
+  await book.attempt('BUNDLE_PROOFS', () => checkProofs(context, request.proofs));
   await book.attempt('BUNDLE_CHAIN', () => checkChain(context, jobId));
   await book.attempt('BUNDLE_RUN', () => checkRun(context));
   await book.attempt('BUNDLE_SEAL', () => checkSeal(context));
@@ -94,14 +135,22 @@ export async function verifyBundle(request: BundleRequest): Promise<BundleVerdic
     datasetRoot: toHex(context.spec.dataset.root),
     result: toHex(bundle.run.last),
     steps: context.statements.reduce((sum, { stepCount }) => sum + stepCount, 0),
+    segments: vouchedBy(context),
     checks,
     sessions: results,
     bundle,
   };
 }
 
-function checkTerms({ spec, terms }: Context, jobId: Uint8Array): string {
-  same('BUNDLE_TERMS', toHex(jobId), toHex(terms.specDigest));
+function vouchedBy({ segments, statements }: Context): VouchedSegment[] {
+  return statements.map(({ stepFrom, stepCount }, index) => {
+    const { signed, proof } = segments[index]!;
+    return { stepFrom, stepCount, isSigned: signed !== null, isProved: proof !== null };
+  });
+}
+
+function checkTerms({ spec, terms }: Context): string {
+  same('BUNDLE_TERMS', toHex(specDigestOf(spec)), toHex(terms.specDigest));
   return same('BUNDLE_TERMS', toHex(spec.policyDigest), toHex(terms.policy));
 }
 
@@ -152,7 +201,9 @@ function checkSessions(
   );
   const evidence = bundle.sessions.map((session) => toHex(session.evidence));
   const again = evidence.findIndex((one, index) => evidence.indexOf(one) < index);
-  if (sessions.length === 0) book.settle('BUNDLE_SESSIONS', 'missing', 'no session');
+  if (sessions.length === 0 && spec.assurance === 'zk')
+    book.settle('BUNDLE_SESSIONS', 'met', 'none: the job is proved');
+  else if (sessions.length === 0) book.settle('BUNDLE_SESSIONS', 'missing', 'no session');
   else if (refused >= 0) book.settle('BUNDLE_SESSIONS', 'refused', `session ${refused} is contraindicated`);
   else if (stray >= 0)
     book.settle('BUNDLE_SESSIONS', 'refused', `session ${stray} is bound to another chain or provider`);
@@ -183,15 +234,70 @@ function checkAppraisals({ bundle, sessions, spec, terms }: Context, { resultSec
   return `${sessions.length} by ${broker}`;
 }
 
-async function checkReceipts({ bundle, sessions, statements }: Context): Promise<string> {
-  for (const [index, { session, receipt }] of bundle.segments.entries()) {
-    await verifyReceipt(receipt, statements[index]!, sessionAt(sessions, session).binding.receiptKey);
+/** A segment that an enclave did not sign for must be one of a job whose steps are proved: then its proof counts. */
+async function checkReceipts({ bundle, segments, spec, terms, sessions, statements }: Context): Promise<string> {
+  let receipts = 0;
+  const isEither = mayBeProvedInstead(spec, terms);
+  for (const [index, { signed, proof }] of segments.entries()) {
+    if (signed === null && (spec.assurance !== 'tee' || (isEither && proof !== null))) continue;
+    if (signed === null) throw mismatch('BUNDLE_RECEIPTS', `a receipt over segment ${index}`, 'none');
+    const { receiptKey } = sessionAt(sessions, signed.session).binding;
+    const statement = statements[index]!;
+    if ('partials' in statement) await verifyRoundReceipt(signed.receipt, statement, receiptKey);
+    else await verifyReceipt(signed.receipt, statement, receiptKey);
+    receipts++;
   }
-  return `${statements.length} receipts`;
+  for (const partial of partialsOf(bundle)) {
+    const { receiptKey } = sessionAt(sessions, partial.session).binding;
+    await verifyReceipt(partial.receipt, parseStepStatement(partial.statement), receiptKey);
+    receipts++;
+  }
+  return `${receipts} receipts`;
+}
+
+/** Whether bundle and spec agree on what the job is, and every round on who worked on it. */
+function checkRounds({ bundle, spec, terms, statements }: Context): string {
+  const workers = workersOf(spec);
+  if (bundle.version !== 3) return same('BUNDLE_ROUNDS', '1 worker', `${workers} worker${workers === 1 ? '' : 's'}`);
+  if (workers === 1) throw mismatch('BUNDLE_ROUNDS', 'segments of one worker', 'rounds of several');
+  if (isZero(terms.provider)) throw mismatch('BUNDLE_ROUNDS', 'an escrow that names its provider', 'one of any');
+  for (const [index, { partials }] of bundle.segments.entries()) {
+    const parsed = partials.map(({ statement, receipt }) => ({ statement: parseStepStatement(statement), receipt }));
+    checkPartials(spec, statements[index] as RoundStatement, parsed);
+  }
+  return `${statements.length} rounds of ${workers} workers`;
+}
+
+function partialsOf(bundle: EvidenceBundle): readonly BundledPartial[] {
+  return bundle.version === 3 ? bundle.segments.flatMap(({ partials }) => partials) : [];
+}
+
+function statementsOf(
+  { version }: EvidenceBundle,
+  segments: readonly BundledSegment[],
+): readonly (StepStatement | RoundStatement)[] {
+  return segments.map(({ statement }) => (version === 3 ? parseRoundStatement : parseStepStatement)(statement));
+}
+
+function checkProofs({ segments, spec, terms, statements }: Context, verify: ProofVerifier | undefined): string {
+  if (spec.assurance === 'tee' && segments.every(({ proof }) => proof === null)) return 'none demanded';
+  if (verify === undefined) {
+    const [expected, got] = ['a reader that has the verifier of step proofs', 'none'];
+    throw new CollateralError('BUNDLE_PROOFS', { expected, got, rule: 'attestation SPEC, bundle' });
+  }
+  let bits = Infinity;
+  for (const [index, { proof }] of segments.entries()) {
+    if (proof === null) throw mismatch('BUNDLE_PROOFS', `a proof of segment ${index}`, 'none');
+    const { statement, soundnessBits } = verify({ spec, terms }, index, proof);
+    same('BUNDLE_PROOFS', toHex(encodeStepStatement(statements[index]!)), toHex(encodeStepStatement(statement)));
+    bits = Math.min(bits, soundnessBits);
+  }
+  return `${segments.length} proofs of at least ${bits.toFixed(1)} bits`;
 }
 
 function checkChain({ spec, terms, statements }: Context, jobId: Uint8Array): string {
   const program = programDigest(spec.manifest);
+  const steps = spec.segmentSteps * workersOf(spec);
   same('BUNDLE_CHAIN', `${terms.segments} segments`, `${statements.length} segments`);
   statements.forEach((statement, index) => {
     const before = index === 0 ? terms.initialWeights : statements[index - 1]!.weightsAfter;
@@ -204,13 +310,12 @@ function checkChain({ spec, terms, statements }: Context, jobId: Uint8Array): st
       `segment ${index} from ${toHex(before)}`,
       `segment ${index} from ${toHex(statement.weightsBefore)}`,
     );
-    same('BUNDLE_CHAIN', `step ${index * spec.segmentSteps}`, `step ${statement.stepFrom}`);
-    const whole = statement.stepCount === spec.segmentSteps;
-    const rest = last && statement.stepCount >= 1 && statement.stepCount < spec.segmentSteps;
-    if (!whole && !rest)
-      throw mismatch('BUNDLE_CHAIN', `${spec.segmentSteps} steps in segment ${index}`, `${statement.stepCount}`);
+    same('BUNDLE_CHAIN', `step ${index * steps}`, `step ${statement.stepFrom}`);
+    const whole = statement.stepCount === steps;
+    const rest = last && workersOf(spec) === 1 && statement.stepCount >= 1 && statement.stepCount < steps;
+    if (!whole && !rest) throw mismatch('BUNDLE_CHAIN', `${steps} steps in segment ${index}`, `${statement.stepCount}`);
   });
-  return `${statements.length} segments of ${spec.segmentSteps} steps`;
+  return `${statements.length} segments of ${steps} steps`;
 }
 
 function checkRun({ bundle, terms, statements }: Context): string {
@@ -222,7 +327,10 @@ function checkRun({ bundle, terms, statements }: Context): string {
   return same('BUNDLE_RUN', toHex(borders.at(-1)!), toHex(run.last));
 }
 
-function checkSeal({ bundle, spec, terms, sessions }: Context): string {
+function checkSeal({ bundle, segments, spec, terms, sessions }: Context): string {
+  const isProved = spec.assurance === 'zk' || (mayBeProvedInstead(spec, terms) && segments.every(({ proof }) => proof));
+  if (bundle.seal === null && isProved) return 'none: the job is proved';
+  if (bundle.seal === null) throw mismatch('BUNDLE_SEAL', 'a TeeSeal', 'none');
   const { session, bytes } = bundle.seal;
   same('BUNDLE_SEAL', toHex(teeSelector), toHex(bytes.subarray(0, 4)));
   const { chainId, contract } = spec.settlement;
@@ -232,8 +340,12 @@ function checkSeal({ bundle, spec, terms, sessions }: Context): string {
   return same('BUNDLE_SEAL', toHex(sessionAt(sessions, session).binding.settlementKey), toHex(signer));
 }
 
-function checkDelivery({ bundle }: Context): string {
+function checkDelivery({ bundle, terms }: Context): string {
   const { ciphertextDigest, keyCommit } = bundle.delivery;
+  if ((terms.mode & JobMode.reveal) === 0) {
+    same('BUNDLE_DELIVERY', toHex(new Uint8Array(32)), toHex(bundle.run.delivery));
+    return 'none through the escrow';
+  }
   return same('BUNDLE_DELIVERY', toHex(deliveryDigest(ciphertextDigest, keyCommit)), toHex(bundle.run.delivery));
 }
 

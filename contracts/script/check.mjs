@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 /**
- * The contracts' gate: unit, fuzz and simulation tests, then the exact gas snapshot, each call a transaction of its own.
+ * The contracts' gate: proofs made for the tests, unit, fuzz and simulation tests, then the exact gas snapshot, each call
+ * a transaction of its own.
  * `--bless` writes the snapshot instead of checking it.
  */
 import { spawnSync } from 'node:child_process';
@@ -12,11 +13,13 @@ const require = createRequire(import.meta.url);
 const forge = join(dirname(require.resolve(`@foundry-rs/forge-${process.platform}-${arch}/package.json`)), 'bin/forge');
 const root = join(import.meta.dirname, '../..');
 
-function run(args, env = {}) {
-  const { status } = spawnSync(forge, args, { cwd: root, stdio: 'inherit', env: { ...process.env, ...env } });
+function run(args, env = {}, file = forge) {
+  const { status } = spawnSync(file, args, { cwd: root, stdio: 'inherit', env: { ...process.env, ...env } });
   if (status !== 0) process.exit(status ?? 1);
 }
 
+const fromSource = ['--conditions=source', '--import', '@oxc-node/core/register'];
+run([...fromSource, 'contracts/test/zk-jobs-main.ts'], {}, process.execPath);
 run(['test', '--no-match-contract', 'GasTest']);
 const check = process.argv.includes('--bless') ? {} : { FORGE_SNAPSHOT_CHECK: 'true' };
 run(['test', '--match-contract', 'GasTest'], { FOUNDRY_ISOLATE: 'true', GAS_ISOLATED: '1', ...check });

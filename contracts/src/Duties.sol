@@ -33,7 +33,8 @@ import {
     SEGMENT_PATH,
     SEGMENT_PROVED,
     TOO_EARLY,
-    TOO_LATE
+    TOO_LATE,
+    VERIFIER_DEAD
 } from "./Errors.sol";
 
 /// One committed transition: the two borders and their Merkle paths.
@@ -56,12 +57,11 @@ abstract contract Duties is Running {
     }
 
     function challenge(Terms calldata terms, uint256 segment) external payable {
-        (bytes32 id, Job storage j) = _committed(terms);
+        (bytes32 id, Job storage j) = _unproved(terms, segment);
         uint256 until = uint256(j.since) + terms.windows.challenge;
         if (terms.windows.challenge == 0 || terms.mode & (MODE_OPTIMISTIC | MODE_TEE) == 0) revert CHALLENGE_CLOSED();
         _inTime(until);
-        if (segment >= j.upTo) revert SEGMENT_INDEX(segment, j.upTo);
-        if (isProved(id, segment)) revert SEGMENT_PROVED(segment);
+        _requireProvable(terms);
         Challenge storage c = _challenges[id][segment];
         if (c.challenger != address(0) || j.flags & FLAG_ALL_DUE != 0) revert DUTY_EXISTS(segment);
         uint40 deadline = uint40(_dutyBase(terms, j) + terms.windows.provePer);
@@ -75,9 +75,7 @@ abstract contract Duties is Running {
 
     /// Anyone may bring the proof; what it earns goes to the provider. A segment may be proved before it is due.
     function discharge(Terms calldata terms, uint256 segment, Transition calldata t, bytes calldata seal) external {
-        (bytes32 id, Job storage j) = _committed(terms);
-        if (segment >= j.upTo) revert SEGMENT_INDEX(segment, j.upTo);
-        if (isProved(id, segment)) revert SEGMENT_PROVED(segment);
+        (bytes32 id, Job storage j) = _unproved(terms, segment);
         uint256 deadline = _deadlineOf(id, j, segment);
         if (deadline != 0 && block.timestamp > deadline) revert TOO_LATE(deadline);
         uint256 count = uint256(j.upTo) + 1;
@@ -102,9 +100,8 @@ abstract contract Duties is Running {
     /// A due segment was not proved in time.
     /// @param sample where the segment stands in the sample; read only when no challenger asked for it
     function lapse(Terms calldata terms, uint256 segment, uint256 sample) external {
-        (bytes32 id, Job storage j) = _committed(terms);
-        if (segment >= j.upTo) revert SEGMENT_INDEX(segment, j.upTo);
-        if (isProved(id, segment)) revert SEGMENT_PROVED(segment);
+        (bytes32 id, Job storage j) = _unproved(terms, segment);
+        _requireProvable(terms);
         Challenge memory c = _challenges[id][segment];
         if (c.challenger != address(0) && block.timestamp > c.deadline) {
             delete _challenges[id][segment];
@@ -146,10 +143,7 @@ abstract contract Duties is Running {
         if (j.flags & FLAG_SEALED == 0 || terms.windows.challenge == 0) revert CHALLENGE_CLOSED();
         _inTime(until);
         address key = j.enclaveKey;
-        if (
-            router.isLive(terms.teeSelector)
-                && _tee(terms).isLive(key, terms.policy, _providerOf(terms, j), terms.minTier)
-        ) revert ENCLAVE_LIVE(key);
+        if (rules.enclaveLive(terms, router, key, _providerOf(terms, j))) revert ENCLAVE_LIVE(key);
         j.flags &= ~FLAG_SEALED;
         emit Escalated(id, key);
         if (j.flags & FLAG_SAMPLE_DUE == 0) _decideDuties(id, terms, j, false);
@@ -209,6 +203,17 @@ abstract contract Duties is Running {
             if (cached & (1 << (segment & 255)) == 0) return false;
         }
         return true;
+    }
+
+    /// Nobody owes a proof that no verifier would judge: such a job can be voided.
+    function _requireProvable(Terms calldata terms) private view {
+        if (!rules.anyLive(terms, router, false)) revert VERIFIER_DEAD();
+    }
+
+    function _unproved(Terms calldata terms, uint256 segment) private view returns (bytes32 id, Job storage j) {
+        (id, j) = _committed(terms);
+        if (segment >= j.upTo) revert SEGMENT_INDEX(segment, j.upTo);
+        if (isProved(id, segment)) revert SEGMENT_PROVED(segment);
     }
 
     function _loadUndrawn(Terms calldata terms) private view returns (bytes32 id, Job storage j) {

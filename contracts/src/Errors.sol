@@ -51,11 +51,15 @@ error DRAW_NONE();
 error DRAW_HEADER(bytes32 expected, bytes32 got);
 error ENCLAVE_LIVE(address key);
 error VERIFIER_LIVE();
+error VERIFIER_DEAD();
 
 error DELIVERY_MODE();
 error DELIVERY_KEY();
 error DELIVERY_CLAIMED();
 error DELIVERY_PENDING();
+
+error FACT_MISSING(bytes32 statementDigest);
+error FACT_CHUNK(address chunk, uint256 bytes_);
 
 error ROUTER_UNKNOWN(bytes4 selector);
 error ROUTER_TOMBSTONED(bytes4 selector);

@@ -6,6 +6,7 @@ import {SignatureChecker} from "@openzeppelin/contracts/utils/cryptography/Signa
 import {IVerifierRouter} from "./interfaces/IVerifierRouter.sol";
 import {ITeeVerifier} from "./interfaces/ITeeVerifier.sol";
 import {Ledger} from "./Ledger.sol";
+import {TermsRules} from "./TermsRules.sol";
 import {Statements} from "./libraries/Statements.sol";
 import {
     Challenge,
@@ -20,14 +21,16 @@ import {CALLER, JOB_ENDED, JOB_STATE, SIGNATURE, TOO_EARLY, TOO_LATE} from "./Er
 /// State of the jobs and the one way in which a job ends. Settlement §6, §9.
 abstract contract JobStore is Ledger, TypedData {
     IVerifierRouter public immutable router;
+    TermsRules public immutable rules;
 
     mapping(bytes32 job => Job) internal _jobs;
     mapping(bytes32 job => mapping(uint256 word => uint256)) internal _proved;
     mapping(bytes32 job => mapping(uint256 segment => Challenge)) internal _challenges;
     mapping(address key => mapping(address token => uint256)) public exposure;
 
-    constructor(IVerifierRouter router_) TypedData("Settlement") {
+    constructor(IVerifierRouter router_, TermsRules rules_) TypedData("Settlement") {
         router = router_;
+        rules = rules_;
     }
 
     function jobOf(bytes32 id) external view returns (Job memory) {
@@ -88,6 +91,14 @@ abstract contract JobStore is Ledger, TypedData {
 
     function _tee(Terms calldata terms) internal view returns (ITeeVerifier) {
         return ITeeVerifier(address(router.verifierOf(terms.teeSelector)));
+    }
+
+    function _verifyEnclave(Terms calldata terms, address provider, bytes calldata seal, bytes32 structHash)
+        internal
+        view
+        returns (address key, uint8 tier)
+    {
+        return _tee(terms).verifyEnclave(seal, _typedDigest(structHash), terms.policy, provider, terms.minTier);
     }
 
     /// Ends a live job. `earned` of the unpaid price goes to the provider, the rest to the client; `lost` of the stake

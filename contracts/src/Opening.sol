@@ -3,19 +3,16 @@ pragma solidity ^0.8.30;
 
 import {JobStore} from "./JobStore.sol";
 import {Statements} from "./libraries/Statements.sol";
-import {TermsRules} from "./TermsRules.sol";
 import {Job, MODE_SAMPLE, MODE_TEE, State, Terms} from "./Types.sol";
 import {CALLER, JOB_EXISTS, PAUSED, TERMS_MODE, TERMS_TOKEN, TOO_EARLY, TOO_LATE} from "./Errors.sol";
 
 /// From the client's escrow to a provider who holds the data: open, cancel, accept, start, abort. Settlement §5, §6.
 abstract contract Opening is JobStore {
     address public immutable guardian; // may refuse new jobs, nothing else
-    TermsRules public immutable rules;
     bool public paused;
 
-    constructor(address guardian_, TermsRules rules_) {
+    constructor(address guardian_) {
         guardian = guardian_;
-        rules = rules_;
     }
 
     function setPaused(bool paused_) external {
@@ -80,9 +77,7 @@ abstract contract Opening is JobStore {
         bytes32 release = Statements.release(id, enclaveKey, shardsDigest);
         if (signer == address(0)) {
             if (terms.mode & MODE_TEE == 0) revert TERMS_MODE(terms.mode);
-            _tee(terms).verifyEnclave(
-                authority, _typedDigest(release), terms.policy, provider, terms.minTier
-            );
+            _verifyEnclave(terms, provider, authority, release);
         } else {
             if (signer != terms.client && signer != terms.keyBroker) revert CALLER(terms.client, signer);
             _requireSignature(signer, release, authority);

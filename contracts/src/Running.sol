@@ -144,8 +144,8 @@ abstract contract Running is JobStore {
         uint8 mode = terms.mode;
         if (j.upTo == 0) return;
         bool fallback_ = mode & MODE_TEE != 0 && !sealed_;
-        // A seal stands for the run; FULL is then the fallback, SAMPLE still applies and may catch a broken enclave.
-        if (mode & MODE_FULL != 0 && !(mode & MODE_TEE != 0 && sealed_)) {
+        // FULL and SAMPLE apply beside a seal: they catch a broken enclave. Without its seal a TEE job is proved whole.
+        if (mode & MODE_FULL != 0) {
             _allDue(id, terms, j);
         } else if (mode & MODE_SAMPLE != 0) {
             j.flags |= FLAG_SAMPLE_DUE;
@@ -204,9 +204,8 @@ abstract contract Running is JobStore {
         if (terms.mode & MODE_TEE == 0) revert SEAL_LENGTH(run.seal.length);
         if (run.seal.length < 4) revert SEAL_LENGTH(run.seal.length);
         if (bytes4(run.seal[:4]) != terms.teeSelector) revert SEAL_SELECTOR(bytes4(run.seal[:4]));
-        bytes32 statement =
-            _typedDigest(Statements.run(id, upTo, run.outcome, root, run.borders[upTo], run.delivery));
-        return _tee(terms).verifyEnclave(run.seal, statement, terms.policy, provider, terms.minTier);
+        bytes32 statement = Statements.run(id, upTo, run.outcome, root, run.borders[upTo], run.delivery);
+        return _verifyEnclave(terms, provider, run.seal, statement);
     }
 
     function _expose(address key, address provider, Terms calldata terms) private {

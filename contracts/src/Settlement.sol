@@ -14,6 +14,7 @@ import {
     BPS,
     FLAG_ANSWERED,
     FLAG_MISSING,
+    FLAG_SEALED,
     Job,
     MODE_FULL,
     MODE_REVEAL,
@@ -28,7 +29,8 @@ import {
     DELIVERY_MODE,
     DELIVERY_PENDING,
     DUTY_OPEN,
-    TERMS_MODE
+    TERMS_MODE,
+    VERIFIER_LIVE
 } from "./Errors.sol";
 
 struct Parameters {
@@ -46,8 +48,8 @@ struct Parameters {
 contract Settlement is Opening, Duties {
     constructor(Parameters memory p)
         Ledger(p.governor, p.treasury, p.tokens)
-        JobStore(p.router)
-        Opening(p.guardian, p.rules)
+        JobStore(p.router, p.rules)
+        Opening(p.guardian)
         Running(p.exposureFactor)
         Duties(p.randao)
     {}
@@ -70,10 +72,7 @@ contract Settlement is Opening, Duties {
 
     /// The client cannot get the ciphertext; the deposit is one bondFee.
     function missing(Terms calldata terms) external payable {
-        (bytes32 id, Job storage j) = _committed(terms);
-        _only(terms.client);
-        if (j.delivery == 0) revert DELIVERY_MODE();
-        if (j.flags & (FLAG_MISSING | FLAG_ANSWERED) != 0) revert DELIVERY_CLAIMED();
+        (bytes32 id, Job storage j) = _unanswered(terms);
         _inTime(j.ackUntil);
         j.flags |= FLAG_MISSING;
         j.ackUntil = uint40(block.timestamp + terms.windows.ack);
@@ -102,10 +101,7 @@ contract Settlement is Opening, Duties {
 
     /// The client has the ciphertext: nobody need wait for the rest of the ack window.
     function acknowledge(Terms calldata terms) external {
-        (bytes32 id, Job storage j) = _committed(terms);
-        _only(terms.client);
-        if (j.delivery == 0) revert DELIVERY_MODE();
-        if (j.flags & (FLAG_MISSING | FLAG_ANSWERED) != 0) revert DELIVERY_CLAIMED();
+        (bytes32 id, Job storage j) = _unanswered(terms);
         j.flags |= FLAG_ANSWERED;
         j.ackUntil = uint40(block.timestamp);
         emit ResultAcknowledged(id);
@@ -126,10 +122,12 @@ contract Settlement is Opening, Duties {
         _end(id, terms, j, State.Undelivered, 0, terms.liveness, address(0));
     }
 
-    /// Every verifier that could make this job good is tombstoned: everything goes back to its depositor.
+    /// Every verifier that could make this job good is tombstoned: everything goes back to its depositor. An enclave's
+    /// seal makes it good before commit, and after it while no duty is open.
     function void(Terms calldata terms) external {
         (bytes32 id, Job storage j) = _loadLive(terms);
-        rules.requireDead(terms, router);
+        bool seal = j.state != State.Committed || (j.flags & FLAG_SEALED != 0 && _dutiesMet(id, terms, j));
+        if (rules.anyLive(terms, router, seal)) revert VERIFIER_LIVE();
         _end(id, terms, j, State.Voided, 0, 0, address(0));
     }
 
@@ -169,6 +167,13 @@ contract Settlement is Opening, Duties {
             if (j.outcome == OUTCOME_RANGE) due = due * terms.failShareBps / BPS;
         }
         earned = due > j.paid ? uint128(due - j.paid) : 0;
+    }
+
+    function _unanswered(Terms calldata terms) private view returns (bytes32 id, Job storage j) {
+        (id, j) = _committed(terms);
+        _only(terms.client);
+        if (j.delivery == 0) revert DELIVERY_MODE();
+        if (j.flags & (FLAG_MISSING | FLAG_ANSWERED) != 0) revert DELIVERY_CLAIMED();
     }
 
     function _loadMissing(Terms calldata terms, bytes32 ciphertextDigest, bytes32 keyCommit)

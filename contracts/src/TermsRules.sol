@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 pragma solidity ^0.8.30;
 
+import {ITeeVerifier} from "./interfaces/ITeeVerifier.sol";
 import {IVerifierRouter} from "./interfaces/IVerifierRouter.sol";
 import {
     BPS,
@@ -26,8 +27,7 @@ import {
     TERMS_SELECTORS,
     TERMS_SHARE,
     TERMS_TIER,
-    TERMS_WINDOW,
-    VERIFIER_LIVE
+    TERMS_WINDOW
 } from "./Errors.sol";
 
 // 2^24 seconds, about 194 days.
@@ -58,12 +58,24 @@ contract TermsRules {
         _checkSelectors(terms, mode, router);
     }
 
-    /// Reverts while any verifier that could make this job good is live: then it may not be voided.
-    function requireDead(Terms calldata terms, IVerifierRouter router) external view {
-        if (terms.mode & MODE_TEE != 0 && router.isLive(terms.teeSelector)) revert VERIFIER_LIVE();
+    /// Whether a duty of this job can be met, or with `seal` the whole job by an enclave.
+    function anyLive(Terms calldata terms, IVerifierRouter router, bool seal) external view returns (bool) {
+        if (seal && terms.mode & MODE_TEE != 0 && router.isLive(terms.teeSelector)) return true;
         for (uint256 i = 0; i < terms.dutySelectors.length; ++i) {
-            if (router.isLive(terms.dutySelectors[i])) revert VERIFIER_LIVE();
+            if (router.isLive(terms.dutySelectors[i])) return true;
         }
+        return false;
+    }
+
+    /// Whether a seal of `key` would still be accepted for this job.
+    function enclaveLive(Terms calldata terms, IVerifierRouter router, address key, address provider)
+        external
+        view
+        returns (bool)
+    {
+        if (!router.isLive(terms.teeSelector)) return false;
+        ITeeVerifier tee = ITeeVerifier(address(router.verifierOf(terms.teeSelector)));
+        return tee.isLive(key, terms.policy, provider, terms.minTier);
     }
 
     function _checkWindows(Windows calldata w, uint8 mode) private pure {

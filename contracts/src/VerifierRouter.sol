@@ -17,8 +17,13 @@ contract VerifierRouter is IVerifierRouter {
     address public immutable governor; // adds; meant to be a timelock
     address public immutable guardian; // tombstones at once
 
-    mapping(bytes4 selector => IStepVerifier) private _verifiers;
-    mapping(bytes4 selector => bool) private _tombstoned;
+    /// One word: every judged seal reads it.
+    struct Entry {
+        IStepVerifier verifier;
+        bool isTombstoned;
+    }
+
+    mapping(bytes4 selector => Entry) private _entries;
 
     constructor(address governor_, address guardian_) {
         governor = governor_;
@@ -27,16 +32,18 @@ contract VerifierRouter is IVerifierRouter {
 
     function add(bytes4 selector, IStepVerifier verifier) external {
         if (msg.sender != governor) revert CALLER(governor, msg.sender);
-        if (address(_verifiers[selector]) != address(0) || _tombstoned[selector]) revert ROUTER_TAKEN(selector);
+        Entry storage e = _entries[selector];
+        if (address(e.verifier) != address(0) || e.isTombstoned) revert ROUTER_TAKEN(selector);
         if (address(verifier).code.length == 0) revert ROUTER_CODE(address(verifier));
-        _verifiers[selector] = verifier;
+        e.verifier = verifier;
         emit SelectorAdded(selector, address(verifier));
     }
 
     function tombstone(bytes4 selector) external {
         if (msg.sender != guardian) revert CALLER(guardian, msg.sender);
-        if (_tombstoned[selector]) revert ROUTER_TOMBSTONED(selector);
-        _tombstoned[selector] = true;
+        Entry storage e = _entries[selector];
+        if (e.isTombstoned) revert ROUTER_TOMBSTONED(selector);
+        e.isTombstoned = true;
         emit SelectorTombstoned(selector);
     }
 
@@ -46,13 +53,15 @@ contract VerifierRouter is IVerifierRouter {
         verifierOf(bytes4(seal[:4])).verify(seal, statementDigest);
     }
 
-    function verifierOf(bytes4 selector) public view returns (IStepVerifier verifier) {
-        if (_tombstoned[selector]) revert ROUTER_TOMBSTONED(selector);
-        verifier = _verifiers[selector];
-        if (address(verifier) == address(0)) revert ROUTER_UNKNOWN(selector);
+    function verifierOf(bytes4 selector) public view returns (IStepVerifier) {
+        Entry memory e = _entries[selector];
+        if (e.isTombstoned) revert ROUTER_TOMBSTONED(selector);
+        if (address(e.verifier) == address(0)) revert ROUTER_UNKNOWN(selector);
+        return e.verifier;
     }
 
     function isLive(bytes4 selector) external view returns (bool) {
-        return address(_verifiers[selector]) != address(0) && !_tombstoned[selector];
+        Entry memory e = _entries[selector];
+        return address(e.verifier) != address(0) && !e.isTombstoned;
     }
 }

@@ -43,6 +43,8 @@ abstract contract Fixture {
     EnclaveRegistry internal registry;
     TeeVerifier internal tee;
     Settlement internal settlement;
+    TermsRules internal rules;
+    BlockRandao internal randao;
     TestStepVerifier internal steps;
     TestToken internal token;
     address[] internal attestors;
@@ -60,16 +62,9 @@ abstract contract Fixture {
         router.add(tee.SELECTOR(), tee);
         router.add(STEP, steps);
         router.add(STEP2, steps);
-        address[] memory tokens = new address[](2);
-        tokens[1] = address(token);
-        TermsRules rules = TermsRules(deploy("TermsRules", ""));
-        BlockRandao randao = BlockRandao(deploy("BlockRandao", ""));
-        settlement = Settlement(
-            deploy(
-                "Settlement",
-                abi.encode(Parameters(router, address(this), guardian, treasury, 10, rules, randao, tokens))
-            )
-        );
+        rules = TermsRules(deploy("TermsRules", ""));
+        randao = BlockRandao(deploy("BlockRandao", ""));
+        settlement = Settlement(deploy("Settlement", abi.encode(parameters())));
         address[3] memory people = [client, provider, challenger];
         for (uint256 i = 0; i < people.length; ++i) {
             vm.deal(people[i], 1_000_000 ether);
@@ -79,9 +74,19 @@ abstract contract Fixture {
         }
     }
 
+    function parameters() internal view returns (Parameters memory) {
+        address[] memory tokens = new address[](2);
+        tokens[1] = address(token);
+        return Parameters(router, address(this), guardian, treasury, 10, rules, randao, tokens);
+    }
+
     /// By artefact name: a test that held the contracts' code would compile all of it again.
     function deploy(string memory name, bytes memory args) internal returns (address) {
-        return vm.deployCode(string.concat(name, ".sol:", name), args);
+        return deploy(name, string.concat(name, ".sol"), args);
+    }
+
+    function deploy(string memory name, string memory file, bytes memory args) internal returns (address) {
+        return vm.deployCode(string.concat(file, ":", name), args);
     }
 
     function baseTerms(uint8 mode) internal returns (Terms memory t) {
@@ -136,8 +141,10 @@ abstract contract Fixture {
             vm.prank(provider);
             settlement.depositStake{value: t.token == address(0) ? t.stake : 0}(t.token, t.stake);
         }
+        bytes memory award;
+        if (t.provider == address(0)) award = sign(CLIENT_KEY, digest(Statements.award(idOf(t), provider)));
         vm.prank(provider);
-        settlement.accept(t, keccak256(abi.encode(SEED_PROVIDER)), "");
+        settlement.accept(t, keccak256(abi.encode(SEED_PROVIDER)), award);
     }
 
     function start(Terms memory t) internal {
@@ -173,10 +180,21 @@ abstract contract Fixture {
         if (t.mode & MODE_REVEAL != 0) {
             r.delivery = keccak256(abi.encode(CIPHERTEXT, keccak256(abi.encode(REVEAL_KEY))));
         }
-        uint256 upTo = b.length - 1;
-        bytes32 statement =
-            digest(Statements.run(idOf(t), upTo, outcome, rootOf(b), b[upTo], r.delivery));
-        r.seal = abi.encodePacked(tee.SELECTOR(), sign(enclaveSecret, statement));
+        r.seal = runSeal(t, r);
+    }
+
+    function sealedDelivery(Terms memory t, bytes32[] memory b, bytes32 delivery) internal view returns (Run memory r) {
+        r = unsealed(t, b, 0);
+        r.delivery = delivery;
+        r.seal = runSeal(t, r);
+    }
+
+    function runSeal(Terms memory t, Run memory r) internal view returns (bytes memory) {
+        uint256 upTo = r.borders.length - 1;
+        bytes32 statement = digest(
+            Statements.run(idOf(t), upTo, r.outcome, rootOf(r.borders), r.borders[upTo], r.delivery)
+        );
+        return abi.encodePacked(tee.SELECTOR(), sign(enclaveSecret, statement));
     }
 
     function commit(Terms memory t, Run memory r) internal {
@@ -209,7 +227,8 @@ abstract contract Fixture {
         returns (bytes memory)
     {
         return abi.encodePacked(
-            STEP, abi.encode(TestStepVerifier.Statement(settlement.domainSeparator(), idOf(t), i, before, afterwards))
+            t.dutySelectors.length == 0 ? STEP : t.dutySelectors[0],
+            abi.encode(TestStepVerifier.Statement(settlement.domainSeparator(), idOf(t), i, before, afterwards))
         );
     }
 

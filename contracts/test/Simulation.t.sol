@@ -4,6 +4,7 @@ pragma solidity ^0.8.30;
 import {Transition} from "../src/Duties.sol";
 import {Run} from "../src/Running.sol";
 import {Statements} from "../src/libraries/Statements.sol";
+import {DRAW_NONE, STAKE_SHORT} from "../src/Errors.sol";
 import "../src/Types.sol";
 import {Fixture} from "./Fixture.sol";
 import {vm} from "./Vm.sol";
@@ -23,11 +24,13 @@ contract SimulationTest is Fixture {
 
     uint256 private constant NONE = type(uint256).max;
     uint256 private constant LIVES = 6;
-    uint256 private constant ACTIONS = 17;
+    uint256 private constant ACTIONS = 20;
+    bytes4 private constant FRESH = 0xf0000000;
 
     Life[] private _lives;
     uint256 private _random;
     address private _rival = address(0xC4A2);
+    uint32 private _selectors;
     string[] private _names;
     mapping(string => uint256) private _count;
 
@@ -50,20 +53,28 @@ contract SimulationTest is Fixture {
             for (uint256 i = 0; i < actions; ++i) this.act();
         }
         this.drain();
+        if (actions >= 1000) this.requireEveryKind(actions >= 4000);
+    }
+
+    function requireEveryKind(bool long) external view {
         // Vacuity: calls succeeded and every end was reached. Bonds left open at an end are too rare to demand here:
         // test/Disputes.t.sol plays them.
-        string[24] memory needed = [
+        // The gate's run is too short for a watcher who finds the segment unchallenged and for a result that nobody shows.
+        string[29] memory needed = [
             "open", "cancel", "abort", "start", "commit", "commit sealed", "stop", "abandon", "voucher", "challenge",
-            "watch", "prove", "lapse", "escalate", "refute", "draw", "finalize", "prefix", "undelivered",
-            "missing", "available", "attack refused", "false start refused", "withdraw"
+            "prove", "lapse", "escalate", "refute", "draw", "finalize", "prefix",
+            "missing", "available", "acknowledge", "attack refused", "false start refused", "withdraw", "award",
+            "pause", "void", "void refused", "stake", "dead verifier"
         ];
         string memory never;
         for (uint256 i = 0; i < needed.length; ++i) {
             if (_count[needed[i]] == 0) never = string.concat(never, " ", needed[i]);
         }
         require(bytes(never).length == 0, string.concat("never:", never));
-        for (State s = State.Settled; s < State.Voided; s = State(uint8(s) + 1)) {
-            require(_count[string(abi.encodePacked("end ", bytes1(uint8(s))))] != 0, "an end was never reached");
+        if (!long) return;
+        require(_count["watch"] != 0 && _count["undelivered"] != 0, "never: watch or undelivered");
+        for (uint8 s = uint8(State.Settled); s <= uint8(State.Voided); ++s) {
+            require(_count[string(abi.encodePacked("end ", bytes1(s)))] != 0, "an end was never reached");
         }
     }
 
@@ -87,10 +98,13 @@ contract SimulationTest is Fixture {
         else if (action == 9) _escalate(t, s);
         else if (action == 10 || s > State.Committed) _refundAll(t);
         else if (action == 11) _voucher(t);
-        else if (action == 12) _prefix(t);
+        else if (action == 12) for (uint256 i = 0; i < _lives.length; ++i) _prefix(_lives[i].t);
         else if (action == 13) _withdraw(t);
         else if (action == 14) _deliverAll();
         else if (action == 15) _refute(life, t, s);
+        else if (action == 17) _pause(t);
+        else if (action == 18) _kill(life, t);
+        else if (action == 19) _stake(t);
         else _give_up(t, s);
         _checkMoney();
         _checkLives();
@@ -122,15 +136,16 @@ contract SimulationTest is Fixture {
         if (s == State.Open && vm.getBlockTimestamp() > t.acceptBy) settlement.cancel(t);
         _give_up(t, s);
         _finish(life, t, s);
+        if (stateOf(t) <= State.Committed) _void(t);
         for (uint256 k = 0; k < t.segments; ++k) _lapse(t, k);
         _checkMoney();
         _checkLives();
     }
 
     function _open() private {
-        uint8[8] memory modes = [
+        uint8[10] memory modes = [
             MODE_OPTIMISTIC, MODE_FULL, MODE_SAMPLE, MODE_TEE, MODE_TEE | MODE_REVEAL, MODE_TEE | MODE_OPTIMISTIC,
-            MODE_SAMPLE | MODE_OPTIMISTIC, MODE_TEE | MODE_FULL
+            MODE_SAMPLE | MODE_OPTIMISTIC, MODE_TEE | MODE_FULL, MODE_TEE | MODE_REVEAL, MODE_FULL
         ];
         Terms memory t = baseTerms(modes[_draw(modes.length)]);
         t.token = address(token);
@@ -144,6 +159,11 @@ contract SimulationTest is Fixture {
         if (t.mode & MODE_REVEAL != 0) t.windows.ack = 120;
         if (t.mode & MODE_TEE != 0 && _draw(2) == 0) disputable(t);
         t.acceptBy = uint40(vm.getBlockTimestamp() + 1000);
+        if (_draw(4) == 0) t.provider = address(0);
+        if (t.dutySelectors.length != 0 && _draw(3) == 0) {
+            t.dutySelectors[0] = bytes4(uint32(FRESH) + ++_selectors);
+            router.add(t.dutySelectors[0], steps);
+        }
         open(t);
         _hit("open");
         uint256 wrong = _draw(2) == 0 ? NONE : _draw(t.segments);
@@ -164,6 +184,7 @@ contract SimulationTest is Fixture {
         if (s == State.Open) {
             if (_draw(8) == 0 || vm.getBlockTimestamp() > t.acceptBy) return _cancel(t);
             accept(t);
+            if (t.provider == address(0)) _hit("award");
         } else if (s == State.Accepted) {
             if (vm.getBlockTimestamp() <= uint256(settlement.jobOf(idOf(t)).since) + 60) {
                 start(t);
@@ -257,6 +278,9 @@ contract SimulationTest is Fixture {
             if (j.flags & FLAG_SAMPLE_DUE != 0 && j.flags & FLAG_DRAWN == 0) {
                 settlement.draw(t, SEED_CLIENT);
                 _hit("draw");
+                // I11: once.
+                fails(DRAW_NONE.selector);
+                settlement.draw(t, SEED_CLIENT);
                 j = settlement.jobOf(idOf(t));
             }
             _prove(life, t, j);
@@ -274,7 +298,7 @@ contract SimulationTest is Fixture {
         uint256 best = NONE;
         uint256 bestDeadline = NONE;
         for (uint256 i = 0; i < life.upTo; ++i) {
-            if (i == life.wrong || settlement.isProved(id, i)) continue;
+            if (i == life.wrong || settlement.isProved(id, i) || !_provable(t)) continue;
             Challenge memory c = settlement.challengeOf(id, i);
             uint256 deadline = c.challenger != address(0) ? c.deadline : NONE;
             if (_inSet(t, j, i) && j.setDeadline < deadline) deadline = j.setDeadline;
@@ -283,6 +307,10 @@ contract SimulationTest is Fixture {
         if (best == NONE || bestDeadline < vm.getBlockTimestamp()) return;
         discharge(t, borders(t, life.upTo, life.wrong), best);
         _hit("prove");
+    }
+
+    function _provable(Terms memory t) private view returns (bool) {
+        return t.dutySelectors.length != 0 && router.isLive(t.dutySelectors[0]);
     }
 
     function _inSet(Terms memory t, Job memory j, uint256 segment) private view returns (bool) {
@@ -388,10 +416,16 @@ contract SimulationTest is Fixture {
         if (s != State.Committed || t.mode & MODE_REVEAL == 0) return;
         bytes[] memory signatures = quorum(Statements.availability(idOf(t), CIPHERTEXT), 5);
         bytes32 keyCommit = keccak256(abi.encode(REVEAL_KEY));
-        if (_draw(2) == 0) {
+        bool asked = settlement.jobOf(idOf(t)).flags & FLAG_MISSING != 0;
+        if (_draw(asked ? 4 : 2) == 0) {
             vm.prank(client);
             try settlement.missing(t) {
                 _hit("missing");
+            } catch {}
+        } else if (!asked) {
+            vm.prank(client);
+            try settlement.acknowledge(t) {
+                _hit("acknowledge");
             } catch {}
         } else {
             try settlement.available(t, CIPHERTEXT, keyCommit, signatures) {
@@ -432,6 +466,57 @@ contract SimulationTest is Fixture {
                 _hit("undelivered");
             } catch {}
         }
+    }
+
+    /// I9: the guardian stops new jobs and nothing else; _checkMoney follows every action.
+    function _pause(Terms memory t) private {
+        vm.prank(guardian);
+        settlement.setPaused(true);
+        t.specDigest = keccak256(abi.encode("paused", _random));
+        t.acceptBy = uint40(vm.getBlockTimestamp() + 1000);
+        vm.prank(client);
+        try settlement.open(t) {
+            require(false, "opened while paused");
+        } catch {
+            _hit("pause");
+        }
+        _withdraw(t);
+        vm.prank(guardian);
+        settlement.setPaused(false);
+    }
+
+    /// A verifier of one job dies. Nobody may be slashed for it, and the job must still end.
+    function _kill(Life storage life, Terms memory t) private {
+        if (t.dutySelectors.length != 0 && uint32(t.dutySelectors[0]) > uint32(FRESH) && _draw(4) == 0 && _provable(t)) {
+            vm.prank(guardian);
+            router.tombstone(t.dutySelectors[0]);
+            life.watched = false;
+            _hit("dead verifier");
+        }
+        _void(t);
+    }
+
+    function _void(Terms memory t) private {
+        bool provable = _provable(t);
+        try settlement.void(t) {
+            require(!provable, "void with a live verifier");
+            _hit("void");
+        } catch {
+            _hit("void refused");
+        }
+    }
+
+    function _stake(Terms memory t) private {
+        uint128 amount = uint128(_draw(1000));
+        vm.prank(provider);
+        settlement.depositStake(t.token, amount);
+        (uint128 free,) = settlement.stakes(provider, t.token);
+        vm.prank(provider);
+        settlement.releaseStake(t.token, uint128(_draw(uint256(free) + 1)));
+        fails(STAKE_SHORT.selector);
+        vm.prank(_rival);
+        settlement.releaseStake(t.token, 1);
+        _hit("stake");
     }
 
     /// I1, I2: the contract holds exactly what it owes.

@@ -1,17 +1,16 @@
 /** Seals of step proofs as ZkStepVerifier takes them, for segments made by the test prover. */
 import { AbiCoder, id, keccak256, solidityPackedKeccak256 } from 'ethers';
-import { domainSeparator, encodeTerms, fromHex, jobDigest, segmentDigest, type Terms } from '#attestation';
+import { encodeTerms, fromHex, jobDigest, segmentDigest } from '#attestation';
 import { manifestDigest } from '#libs/step';
 import { proveSegment, type Backend } from '#libs/zk';
 import { testSegment, type SegmentChoice } from '../../libs/zk/src/testing/segments.js';
 import { contextOf } from '../../libs/zk/src/verifier/statement.js';
 import { weightsDigestOf, type Plan, type StepProofStatement } from '#libs/zk/verifier';
-import { encodePlan } from '../script/zk-plan.js';
+import { encodePlan } from '#libs/settlement';
+import { domain, fill, sealTerms } from './seal-terms.js';
 
 export const selector = id('veritrain/zk/fxt-zk/1').slice(0, 10);
 const coder = AbiCoder.defaultAbiCoder();
-const fill = (n: number, size = 32): Uint8Array => new Uint8Array(size).fill(n);
-const domain = domainSeparator({ chainId: 31337, verifyingContract: fill(0xc0, 20) });
 
 const commitment = 'tuple(bytes32 root,bytes32 ood)';
 const spec =
@@ -61,7 +60,7 @@ export function sealSegment(backend: Backend, choice: SegmentChoice): SealedSegm
     recordCount,
     schedule: manifest.optimizer.m.map(([from, m]) => (BigInt(from) << 8n) | BigInt(m)),
   };
-  const terms = termsOf(fromHex(specDigestOf(specFields, planBytes)));
+  const terms = sealTerms(fromHex(specDigestOf(specFields, planBytes)), fromHex(selector));
   const job = jobDigest(terms);
   const outer = (weightsAfter: Uint8Array): Uint8Array =>
     segmentDigest(domain, { job, index, weightsBefore: weightsDigestOf(input.statement.before, plan), weightsAfter });
@@ -86,38 +85,10 @@ export function sealSegment(backend: Backend, choice: SegmentChoice): SealedSegm
 }
 
 /** StepContext.specDigest. */
-function specDigestOf(s: Readonly<Record<string, unknown>>, plan: Uint8Array): string {
+export function specDigestOf(s: Readonly<Record<string, unknown>>, plan: Uint8Array): string {
   const planDigest = solidityPackedKeccak256(['bytes32', 'bytes'], [id('fxt-zk/plan/1'), plan]);
   const schedule = solidityPackedKeccak256(['uint256[]'], [s['schedule']]);
   const types = ['bytes32', 'bytes32', 'bytes32', 'bytes32', 'bytes32', 'bytes32', 'uint256', 'uint256', 'bytes32'];
   const values = [id('fxt-zk/spec/1'), s['jobSpec'], planDigest, s['manifestDigest'], s['datasetRoot'], s['seed']];
   return keccak256(coder.encode(types, [...values, s['steps'], s['recordCount'], schedule]));
-}
-
-function termsOf(specDigest: Uint8Array): Terms {
-  return {
-    client: fill(1, 20),
-    provider: fill(2, 20),
-    keyBroker: fill(0, 20),
-    token: fill(0, 20),
-    specDigest,
-    initialWeights: fill(6),
-    policy: fill(0),
-    minTier: 0,
-    teeSelector: fill(0, 4),
-    dutySelectors: [fromHex(selector)],
-    price: 10n,
-    stake: 11n,
-    liveness: 2n,
-    bond: 13n,
-    bondFee: 4n,
-    failShareBps: 0,
-    holdbackBps: 0,
-    segments: 64,
-    samples: 0,
-    mode: 2,
-    seedCommitClient: fill(22),
-    acceptBy: 2 ** 39,
-    windows: { start: 1, compute: 1, draw: 1, challenge: 1, prove: 1, provePer: 1, hold: 1, reveal: 1, ack: 1 },
-  };
 }

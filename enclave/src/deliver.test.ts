@@ -4,13 +4,16 @@ import { describe, expect, it } from 'vitest';
 import { deliveryAssociatedData, deliveryKey, keyCommitment } from '#attestation';
 import { openWithNonce } from './aead.js';
 import { sealResult } from './deliver.js';
+import { createSessionKeys } from './keys.js';
 
 const jobId = new Uint8Array(32).fill(1);
 const last = new Uint8Array(32).fill(2);
 const weights = Uint8Array.from({ length: 64 }, (_, at) => at);
 const client = x25519.keygen();
 const enclave = x25519.keygen();
-const parties = { transportSecret: enclave.secretKey, recipient: client.publicKey };
+const { binding } = await createSessionKeys({ provider: new Uint8Array(20), chainId: 1, registry: new Uint8Array(20) });
+const keys = { binding: { ...binding, transportKey: enclave.publicKey }, transportSecret: enclave.secretKey };
+const parties = { keys, recipient: client.publicKey, isRevealed: true };
 
 async function opened(secret: Uint8Array, revealKey: Uint8Array, ciphertext: Uint8Array, end = last) {
   const key = deliveryKey(revealKey, x25519.getSharedSecret(secret, enclave.publicKey), jobId);
@@ -24,6 +27,15 @@ describe('delivery', () => {
     expect(keyCommit).toEqual(keyCommitment(revealKey));
     const digest = await webcrypto.subtle.digest('SHA-256', ciphertext as Uint8Array<ArrayBuffer>);
     expect(ciphertextDigest).toEqual(new Uint8Array(digest));
+  });
+
+  it('opens for the client at once where no payment reveals a key, and for nobody else', async () => {
+    const { ciphertext, revealKey } = await sealResult(weights, { ...parties, isRevealed: false }, jobId, last);
+    expect(revealKey).toEqual(new Uint8Array(32));
+    expect(ciphertext.subarray(0, 32)).toEqual(enclave.publicKey);
+    expect(await opened(client.secretKey, revealKey, ciphertext.subarray(32))).toEqual(weights);
+    const stranger = x25519.keygen().secretKey;
+    await expect(opened(stranger, revealKey, ciphertext.subarray(32))).rejects.toMatchObject({ code: 'RESULT' });
   });
 
   it('opens for nobody else, without the revealed key, or as another result', async () => {

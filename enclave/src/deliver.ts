@@ -1,7 +1,11 @@
-/** Encrypts the result so that it opens for the client alone, and only after payment (attestation/src/delivery.ts). */
+/**
+ * Encrypts the result so that it opens for the client alone, and only after payment where that reveals its key
+ * (attestation/src/delivery.ts).
+ */
 import { x25519 } from '@noble/curves/ed25519.js';
-import { deliveryAssociatedData, deliveryKey, keyCommitment, Rejection } from '#attestation';
+import { concatBytes, deliveryAssociatedData, deliveryKey, keyCommitment, Rejection } from '#attestation';
 import { sealWithNonce } from './aead.js';
+import type { SessionKeys } from './keys.js';
 
 export interface Delivery {
   readonly ciphertext: Uint8Array;
@@ -11,6 +15,13 @@ export interface Delivery {
   readonly keyCommit: Uint8Array;
 }
 
+export interface ResultParties {
+  readonly keys: Pick<SessionKeys, 'binding' | 'transportSecret'>;
+  /** X25519 public key of the client. */
+  readonly recipient: Uint8Array;
+  readonly isRevealed: boolean;
+}
+
 /**
  * @param weights  canonical tensor bytes (fixed-point §11)
  * @param last     weightsDigest that the result must have
@@ -18,13 +29,15 @@ export interface Delivery {
  */
 export async function sealResult(
   weights: Uint8Array,
-  parties: { readonly transportSecret: Uint8Array; readonly recipient: Uint8Array },
+  { keys, recipient, isRevealed }: ResultParties,
   jobId: Uint8Array,
   last: Uint8Array,
 ): Promise<Delivery> {
-  const revealKey = crypto.getRandomValues(new Uint8Array(32));
-  const key = deliveryKey(revealKey, agree(parties.transportSecret, parties.recipient), jobId);
-  const ciphertext = await sealWithNonce(key, weights, deliveryAssociatedData(jobId, last));
+  const revealKey = isRevealed ? crypto.getRandomValues(new Uint8Array(32)) : new Uint8Array(32);
+  const key = deliveryKey(revealKey, agree(keys.transportSecret, recipient), jobId);
+  const sealed = await sealWithNonce(key, weights, deliveryAssociatedData(jobId, last));
+  // As a prover does, who withholds no key: the client finds the public key in front.
+  const ciphertext = isRevealed ? sealed : concatBytes(keys.binding.transportKey, sealed);
   const digest = await crypto.subtle.digest('SHA-256', ciphertext as Uint8Array<ArrayBuffer>);
   return { ciphertext, ciphertextDigest: new Uint8Array(digest), revealKey, keyCommit: keyCommitment(revealKey) };
 }

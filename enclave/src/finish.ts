@@ -27,13 +27,15 @@ export async function finishJob(
   const last = trained.borders.at(-1)!;
   const delivery = await watch.measure('seal', () =>
     sealResult(
-      encodeWeights(trained.weights),
-      { transportSecret: keys.transportSecret, recipient: job.spec.recipient },
+      concatBytes(encodeWeights(trained.weights), job.commitments.seed(trained.borders.length - 1)),
+      { keys, recipient: job.spec.recipient, isRevealed: job.isRevealed },
       job.jobId,
       last,
     ),
   );
-  const run = runOf(job, trained.borders, complete, deliveryDigest(delivery.ciphertextDigest, delivery.keyCommit));
+  const { ciphertextDigest, keyCommit } = delivery;
+  const sealed = job.isRevealed ? deliveryDigest(ciphertextDigest, keyCommit) : new Uint8Array(32);
+  const run = runOf(job, trained.borders, complete, sealed);
   const seal = await watch.measure('sign', () => sealRun(job, run, keys));
   return {
     type: 'result',
@@ -77,8 +79,9 @@ function runOf(job: ReadyJob, borders: readonly Uint8Array[], outcome: Run['outc
   };
 }
 
-/** TeeSeal: selector ‖ r ‖ s ‖ v over the EIP-712 digest. */
+/** TeeSeal: selector ‖ r ‖ s ‖ v over the EIP-712 digest. @throws Rejection ATTESTATION_LAPSED */
 function sealRun(job: ReadyJob, run: Run, keys: SessionKeys): Uint8Array {
+  job.lease.check();
   const { chainId, contract } = job.spec.settlement;
   const digest = runDigest(domainSeparator({ chainId, verifyingContract: contract }), run);
   return concatBytes(teeSelector, keys.signSettlement(digest));

@@ -9,7 +9,7 @@ import {
   registry,
   releaseRequest,
   sealBytes,
-  sealDataKey,
+  sealGrant,
   tinyAt,
   tinyBroker,
   tinyDataset,
@@ -23,6 +23,8 @@ const dataset = job.dataset.manifest;
 const parties = await tinyBroker(job);
 const other = await tinyDataset(manifest, { salt: 2 });
 
+const leaseOver = (nonce: Uint8Array) => ({ nonce, grantedAt: tinyAt, notAfter: tinyAt + 60 });
+
 /** Offers a job whose data key was lawfully sealed to the session, whatever else is wrong with it. */
 async function offer(change: {
   spec?: Partial<JobSpec>;
@@ -33,7 +35,8 @@ async function offer(change: {
   const offered = await tinyJob({ spec: change.spec ?? {}, terms: change.terms ?? {} });
   const { session, parsed } = await attested(offered, await tinyBroker(job));
   const id = change.sealedTo === 'another' ? new Uint8Array(32) : offered.spec.dataset.id;
-  const sealedKey = await sealDataKey({ datasetId: id, key: job.dataset.key }, offered.jobId, parsed.binding);
+  const grant = { datasetId: id, key: job.dataset.key, broker: parties.broker.account, lease: leaseOver(parsed.nonce) };
+  const sealedKey = await sealGrant(grant, offered.jobId, parsed.binding);
   const request = jobRequest(offered, sealedKey);
   const given = change.dataset ?? dataset;
   return session.request('job', { ...request, dataset: utf8(JSON.stringify(datasetManifestJson(given))) });
@@ -143,8 +146,9 @@ describe('key release', () => {
       { receiptKey: new Uint8Array(32) },
     ]) {
       const binding = { ...parsed.binding, ...change };
-      const data = { datasetId: dataset.id, key: job.dataset.key };
-      const sealedKey = await sealDataKey(data, job.jobId, binding);
+      const { account } = parties.broker;
+      const grant = { datasetId: dataset.id, key: job.dataset.key, broker: account, lease: leaseOver(parsed.nonce) };
+      const sealedKey = await sealGrant(grant, job.jobId, binding);
       await expect(session.request('job', jobRequest(job, sealedKey))).rejects.toMatchObject({ code: 'UNSEAL_FAILED' });
     }
   });

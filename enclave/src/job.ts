@@ -1,13 +1,15 @@
 /** From a job as the host hands it over to one whose every part has been checked against every other. */
 import {
   bordersMax,
+  checkpointWeightsBytesMax,
   concatBytes,
   equalBytes,
   isZero,
   jobDigest,
+  JobMode,
   Rejection,
+  specDigestOf,
   toHex,
-  weightsDigest,
   type DatasetManifest,
   type JobSpec,
   type KeyBinding,
@@ -16,15 +18,16 @@ import {
 import {
   canonicalManifest,
   checkBounds,
-  commitDataset,
-  commitWeights,
+  divideSteps,
   initialWeights,
   parseManifestText,
   splitRecords,
   tensorShapes,
   type Manifest,
 } from '#libs/step';
-import { checkpointWeightsBytesMax } from './checkpoint.js';
+import { jobCommitments, type JobCommitments } from '#libs/zk/commitment';
+import { checkRecords } from './dataset.js';
+import type { JobLease } from './lease.js';
 import type { ReadyJob } from './trainer.js';
 
 /** A job that lacks only its shards. */
@@ -35,6 +38,8 @@ export interface HeldJob {
   readonly dataset: DatasetManifest;
   readonly dataKey: Uint8Array;
   readonly terms: Terms;
+  readonly commitments: JobCommitments;
+  readonly lease: JobLease;
   /** Decrypted records by shard index. */
   readonly shards: Map<number, Uint8Array>;
 }
@@ -46,30 +51,36 @@ export interface OfferedJob {
   readonly dataKey: Uint8Array;
   readonly terms: Terms;
   readonly session: KeyBinding;
+  readonly lease: JobLease;
 }
 
 /** @throws Rejection MANIFEST_*, STEP_RANGE_*, JOB_SIZE, JOB_DATASET, JOB_ESCROW naming the field that disagrees */
 export function checkJob(offered: OfferedJob): HeldJob {
-  const { spec, dataset, jobId, dataKey, terms, session } = offered;
+  const { spec, dataset, jobId, dataKey, terms, session, lease } = offered;
   const manifest = parseManifestText(spec.manifest);
   checkBounds(manifest);
   checkCanonical(manifest, spec);
   checkSize(manifest, spec);
   agree('JOB_DATASET', 'data set id', toHex(spec.dataset.id), toHex(dataset.id));
   agree('JOB_DATASET', 'dataset root', toHex(spec.dataset.root), toHex(dataset.root));
+  agree('JOB_DATASET', 'scheme', schemeOf(spec), schemeOf(dataset));
   agree('JOB_DATASET', 'records', spec.dataset.records, dataset.records);
   agree('JOB_DATASET', 'shards', spec.dataset.shards, dataset.shards.length);
   agree('JOB_DATASET', 'features', manifest.dims[0]!, dataset.features);
   agree('JOB_DATASET', 'classes', manifest.dims.at(-1)!, dataset.classes);
   agree('JOB_DATASET', 'batch', manifest.batch, dataset.batch);
   agree('JOB_DATASET', 'superblock', manifest.superblock, dataset.superblock);
-  agree('JOB_ESCROW', 'spec digest', toHex(jobId), toHex(terms.specDigest));
-  agree('JOB_ESCROW', 'segments', Math.ceil(manifest.steps / spec.segmentSteps), terms.segments);
+  agree('JOB_ESCROW', 'spec digest', toHex(specDigestOf(spec)), toHex(terms.specDigest));
+  const { rounds, workers } = divideSteps(manifest, spec);
+  agree('JOB_ESCROW', 'segments', rounds, terms.segments);
+  if (workers > 1) agree('JOB_ESCROW', 'a named provider', true, !isZero(terms.provider));
   agree('JOB_ESCROW', 'policy', toHex(spec.policyDigest), toHex(terms.policy));
-  agree('JOB_ESCROW', 'start weights', startOf(spec, manifest), toHex(terms.initialWeights));
+  const commitments = jobCommitments(spec, manifest, { jobId, dataKey });
+  const start = toHex(commitments.border(0, initialWeights(manifest)));
+  agree('JOB_ESCROW', 'start weights', start, toHex(terms.initialWeights));
   agree('JOB_ESCROW', 'chain', spec.settlement.chainId, session.chainId);
   if (!isZero(terms.provider)) agree('JOB_ESCROW', 'provider', toHex(terms.provider), toHex(session.provider));
-  return { jobId, spec, manifest, dataset, dataKey, terms, shards: new Map() };
+  return { jobId, spec, manifest, dataset, dataKey, terms, commitments, lease, shards: new Map() };
 }
 
 /** @throws Rejection SHARDS_MISSING, DATASET_ROOT, LABEL_RANGE */
@@ -88,19 +99,23 @@ export async function assembleJob(held: HeldJob): Promise<ReadyJob> {
   });
   const records = concatBytes(...parts);
   held.shards.clear();
-  const { root } = await commitDataset(held.dataset.scheme, held.manifest, records);
-  if (!equalBytes(root, held.spec.dataset.root)) {
-    throw new Rejection('DATASET_ROOT', {
-      expected: toHex(held.spec.dataset.root),
-      got: 'records of another root',
-      rule: 'fixed-point §9',
-      action: 'the data set was sealed wrongly: its owner must seal it again',
-    });
-  }
-  const { jobId, spec, manifest, dataset, dataKey, terms } = held;
+  await checkRecords(held, records);
+  const { jobId, spec, manifest, dataset, dataKey, terms, commitments, lease } = held;
   parts.forEach((part, index) => checkLabels(manifest, index, part));
   const examples = splitRecords(manifest, records);
-  return { jobId, escrowId: jobDigest(terms), spec, manifest, dataset, dataKey, examples };
+  const isRevealed = (terms.mode & JobMode.reveal) !== 0;
+  return {
+    jobId,
+    escrowId: jobDigest(terms),
+    spec,
+    manifest,
+    dataset,
+    dataKey,
+    commitments,
+    lease,
+    examples,
+    isRevealed,
+  };
 }
 
 /** Only of records that the spec's root commits to. Texts leave the guest: no value and no place in a shard is in them. */
@@ -129,14 +144,14 @@ function checkCanonical(manifest: Manifest, spec: JobSpec): void {
 }
 
 /** What cannot be carried to its end is refused before its start: checkpoints and border lists have a greatest size. */
-function checkSize(manifest: Manifest, { segmentSteps }: JobSpec): void {
+function checkSize(manifest: Manifest, spec: JobSpec): void {
   const elements = tensorShapes(manifest).reduce((sum, { dims }) => sum + dims.reduce((a, b) => a * b, 1), 0);
   atMost('bytes of weights', 8 * elements, checkpointWeightsBytesMax);
-  atMost('segments', Math.ceil(manifest.steps / segmentSteps), bordersMax - 1);
+  atMost('segments', divideSteps(manifest, spec).rounds, bordersMax - 1);
 }
 
-function startOf({ scheme }: JobSpec, manifest: Manifest): string {
-  return toHex(weightsDigest(commitWeights(scheme, manifest, initialWeights(manifest))));
+function schemeOf({ scheme, proving }: Pick<JobSpec, 'scheme'> & { proving: { profile: string } | null }): string {
+  return proving === null ? scheme : `${scheme} under ${proving.profile}`;
 }
 
 function atMost(what: string, got: number, max: number): void {
@@ -149,7 +164,7 @@ function atMost(what: string, got: number, max: number): void {
   });
 }
 
-function agree(code: string, what: string, expected: string | number, got: string | number): void {
+function agree(code: string, what: string, expected: string | number | boolean, got: string | number | boolean): void {
   if (expected === got) return;
   throw new Rejection(code, {
     expected: `${what} ${expected}`,

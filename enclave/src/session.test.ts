@@ -8,10 +8,11 @@ import {
   teeSelector,
   toHex,
   verifyReceipt,
+  type Checkpoint,
   type Rejection,
 } from '#attestation';
 import type { EventOf } from './channel/messages.js';
-import { checkpointKey, openCheckpoint, sealCheckpoint, type Checkpoint } from './checkpoint.js';
+import { checkpointKey, openCheckpoint, sealCheckpoint } from './checkpoint.js';
 import {
   attested,
   chainId,

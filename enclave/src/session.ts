@@ -1,6 +1,7 @@
 /**
  * One enclave session: what each request of the host does. The order open → attest → job → shard… → train is enforced;
- * a request out of order is refused and changes nothing. Requests are taken one after the other, however they arrive.
+ * a request out of order is refused and changes nothing. While a job is held or runs, `attest` and `renew` keep its
+ * lease. Requests are taken one after the other, however they arrive.
  */
 import {
   decodeTerms,
@@ -12,18 +13,21 @@ import {
   toHex,
   encodeCanonical,
   toCbor,
+  workersOf,
 } from '#attestation';
 import { GuardViolation } from '#libs/step';
 import { collectEvidence, type Machine } from './attesters/collect.js';
-import type { EnclaveEvent, Request, RequestOf } from './channel/messages.js';
+import type { EnclaveEvent, EventOf, Request, RequestOf } from './channel/messages.js';
 import { assembleJob, checkJob, type HeldJob } from './job.js';
 import { createSessionKeys, type SessionKeys } from './keys.js';
+import { createAnsweredNonces, openLease, type AnsweredNonces, type JobLease, type Monotonic } from './lease.js';
 import { failedEvent } from './failure.js';
 import { finishJob, stopAtGuard } from './finish.js';
 import { openShard } from './shards.js';
 import { createStopwatch, type Stopwatch } from './stopwatch.js';
 import { trainJob, type ReadyJob } from './trainer.js';
-import { unsealDataKey } from './unseal.js';
+import { unsealGrant } from './unseal.js';
+import { openWorkshop, type Workshop } from './workshop.js';
 
 export interface Session {
   /** Answers one request. @throws CodedError, which becomes the request's error reply */
@@ -36,14 +40,25 @@ const nothing = new Uint8Array();
 interface State {
   readonly machine: Machine;
   readonly emit: (event: EnclaveEvent) => void;
+  readonly now: Monotonic;
+  readonly answered: AnsweredNonces;
   keys: SessionKeys | null;
   held: HeldJob | null;
+  /** Of a data-parallel job whose shards have been checked. */
+  workshop: Workshop | null;
   running: AbortController | null;
+  /** Of the job that came last: it is kept until there is another. */
+  lease: JobLease | null;
   watch: Stopwatch;
 }
 
-export function createSession(machine: Machine, emit: (event: EnclaveEvent) => void): Session {
-  const state: State = { machine, emit, keys: null, held: null, running: null, watch: createStopwatch() };
+export function createSession(
+  machine: Machine,
+  emit: (event: EnclaveEvent) => void,
+  now: Monotonic = () => performance.now(),
+): Session {
+  const begun = { keys: null, held: null, workshop: null, running: null, lease: null, watch: createStopwatch() };
+  const state: State = { machine, emit, now, answered: createAnsweredNonces(now), ...begun };
   let last: Promise<unknown> = Promise.resolve();
   return {
     handle(request) {
@@ -66,6 +81,18 @@ async function answer(state: State, request: Request): Promise<Uint8Array> {
       return shard(state, request);
     case 'train':
       return train(state, request);
+    case 'prepare':
+      await workshopOf(state);
+      return nothing;
+    case 'segment':
+      return work(state, async (shop, signal) => [await shop.segment(request, signal)]);
+    case 'partial':
+      await (await workshopOf(state)).take(request.ciphertext);
+      return nothing;
+    case 'average':
+      return work(state, (shop) => shop.average(request));
+    case 'renew':
+      return renew(state, request);
     case 'cancel':
       state.running?.abort(cancelled());
       return nothing;
@@ -78,8 +105,15 @@ async function open(state: State, { provider, chainId, registry }: RequestOf<'op
   return encodeCanonical(toCbor(state.keys.binding));
 }
 
-async function attest({ machine, keys }: State, { nonce }: RequestOf<'attest'>): Promise<Uint8Array> {
-  return collectEvidence(machine, nonce, required(keys, 'open before attest').binding);
+async function attest({ machine, keys, answered }: State, { nonce }: RequestOf<'attest'>): Promise<Uint8Array> {
+  const { binding } = required(keys, 'open before attest');
+  answered.note(nonce);
+  return collectEvidence(machine, nonce, binding);
+}
+
+async function renew({ lease }: State, { signature, ...renewed }: RequestOf<'renew'>): Promise<Uint8Array> {
+  required(lease, 'job before renew').renew(renewed, signature);
+  return nothing;
 }
 
 async function accept(state: State, request: RequestOf<'job'>): Promise<Uint8Array> {
@@ -89,24 +123,30 @@ async function accept(state: State, request: RequestOf<'job'>): Promise<Uint8Arr
   const spec = parseJobSpec(request.spec);
   const jobId = jobIdOf(spec);
   const dataset = readDatasetManifest(request.dataset);
-  const dataKey = await unsealDataKey(request.sealedKey, jobId, session);
-  if (!equalBytes(dataKey.datasetId, spec.dataset.id)) {
+  const { datasetId, key: dataKey, broker, lease: first } = await unsealGrant(request.sealedKey, jobId, session);
+  if (!equalBytes(datasetId, spec.dataset.id)) {
     throw new Rejection('DATA_KEY_DATASET', {
       expected: `the key of data set ${toHex(spec.dataset.id)}`,
-      got: `the key of ${toHex(dataKey.datasetId)}`,
+      got: `the key of ${toHex(datasetId)}`,
       rule: 'enclave SPEC, key release',
       action: 'release the key of the data set that the job names',
     });
   }
+  const { answered, now } = state;
+  const lease = openLease({ jobId, session: session.binding, broker, answered, now }, first);
   // The key came, so the evidence was accepted: work may reach the GPUs.
   state.machine.gpus?.setReady();
   const terms = decodeTerms(request.terms);
-  state.held = checkJob({ jobId, spec, dataset, dataKey: dataKey.key, terms, session: session.binding });
+  state.held = checkJob({ jobId, spec, dataset, dataKey, terms, session: session.binding, lease });
+  state.lease = lease;
+  await state.workshop?.close();
+  state.workshop = null;
   return nothing;
 }
 
 async function shard({ held, watch }: State, { index, ciphertext }: RequestOf<'shard'>): Promise<Uint8Array> {
   const job = required(held, 'job before shard');
+  job.lease.check();
   const records = await watch.measure('decrypt', () => openShard(job.dataset, index, ciphertext, job.dataKey));
   job.shards.set(index, records);
   return nothing;
@@ -116,6 +156,8 @@ async function train(state: State, request: RequestOf<'train'>): Promise<Uint8Ar
   const session = required(state.keys, 'open before train');
   const job = required(state.held, 'job before train');
   if (state.running !== null) throw outOfOrder('one job at a time', 'a job is running');
+  job.lease.check();
+  requireWorkers(job, 1);
   const ready = await state.watch.measure('check', () => assembleJob(job));
   state.held = null;
   const running = new AbortController();
@@ -151,6 +193,48 @@ async function run(
     if (error instanceof GuardViolation) return stopAtGuard(job, error, borders, session);
     throw error;
   }
+}
+
+/** Answers at once and works on; what comes of it are events. */
+async function work(
+  state: State,
+  task: (shop: Workshop, signal: AbortSignal) => Promise<readonly EnclaveEvent[]>,
+): Promise<Uint8Array> {
+  if (state.running !== null) throw outOfOrder('one segment or average at a time', 'one is running');
+  const shop = await workshopOf(state);
+  const running = new AbortController();
+  state.running = running;
+  void task(shop, running.signal)
+    .catch((error: unknown) => [failedEvent(error)])
+    .then(async (events) => {
+      state.running = null;
+      for (const event of events) state.emit(event);
+    });
+  return nothing;
+}
+
+async function workshopOf(state: State): Promise<Workshop> {
+  if (state.workshop !== null) return state.workshop;
+  const keys = required(state.keys, 'open before segment');
+  const job = required(state.held, 'job before segment');
+  job.lease.check();
+  requireWorkers(job, 2);
+  const ready = await state.watch.measure('check', () => assembleJob(job));
+  state.held = null;
+  const progress = (event: Omit<EventOf<'progress'>, 'type'>): void => state.emit({ type: 'progress', ...event });
+  return (state.workshop = openWorkshop(ready, { keys, watch: state.watch, progress }));
+}
+
+/** A plain job is trained as a whole, a data-parallel one by its segments. @throws Rejection JOB_PARALLEL */
+function requireWorkers({ spec }: HeldJob, least: 1 | 2): void {
+  const workers = workersOf(spec);
+  if (workers > 1 === least > 1) return;
+  throw new Rejection('JOB_PARALLEL', {
+    expected: least > 1 ? 'a data-parallel job' : 'a job of one worker',
+    got: `one of ${workers}`,
+    rule: 'enclave SPEC, rounds',
+    action: 'ask for segments and averages of a data-parallel job, and train any other',
+  });
 }
 
 function required<T>(value: T | null, order: string): T {

@@ -7,14 +7,13 @@ import {
   equalBytes,
   Rejection,
   signReceipt,
-  weightsDigest,
   type DatasetManifest,
   type JobSpec,
   type StepStatement,
 } from '#attestation';
 import {
-  commitWeights,
   decodeWeights,
+  divideSteps,
   encodeWeights,
   initialWeights,
   manifestDigest,
@@ -22,10 +21,12 @@ import {
   type Manifest,
   type Weights,
 } from '#libs/step';
+import type { JobCommitments } from '#libs/zk/commitment';
 import type { EventOf } from './channel/messages.js';
 import { checkpointKey, openCheckpoint, sealCheckpoint } from './checkpoint.js';
 import { Engine, type LoadedDataset } from './engine/engine.js';
 import type { SessionKeys } from './keys.js';
+import type { JobLease } from './lease.js';
 import type { Stopwatch } from './stopwatch.js';
 
 /** A job whose spec, data and key have all been checked. */
@@ -37,6 +38,10 @@ export interface ReadyJob {
   readonly dataset: DatasetManifest;
   readonly examples: Examples;
   readonly dataKey: Uint8Array;
+  readonly commitments: JobCommitments;
+  readonly lease: JobLease;
+  /** The payment reveals the key of the result (settlement §12); else the result opens for the client at once. */
+  readonly isRevealed: boolean;
 }
 
 export interface Trained {
@@ -57,13 +62,13 @@ export interface TrainContext {
   checkpointed(event: Omit<EventOf<'checkpoint'>, 'type'>): void;
 }
 
-interface Position extends Trained {
+export interface Position extends Trained {
   readonly step: number;
 }
 
 /**
- * @throws GuardViolation naming step and tensor; Rejection CHECKPOINT_AUTHENTICATION, CHECKPOINT_STATE, WEIGHTS_*;
- *   the signal's reason when it was cancelled
+ * @throws GuardViolation naming step and tensor; Rejection CHECKPOINT_AUTHENTICATION, CHECKPOINT_STATE, WEIGHTS_*,
+ *   ATTESTATION_LAPSED; the signal's reason when it was cancelled
  */
 export async function trainJob(job: ReadyJob, context: TrainContext): Promise<Trained> {
   const sealingKey = await checkpointKey(job.dataKey, job.jobId);
@@ -83,22 +88,22 @@ export async function trainJob(job: ReadyJob, context: TrainContext): Promise<Tr
   return position;
 }
 
-export function commitmentOf(job: ReadyJob, weights: Weights): Uint8Array {
-  return weightsDigest(commitWeights(job.spec.scheme, job.manifest, weights));
-}
-
-async function startOf(job: ReadyJob, sealingKey: Uint8Array, sealed: Uint8Array | null): Promise<Position> {
+/** @throws Rejection CHECKPOINT_AUTHENTICATION, CHECKPOINT_STATE, WEIGHTS_* */
+export async function startOf(job: ReadyJob, sealingKey: Uint8Array, sealed: Uint8Array | null): Promise<Position> {
   const start = initialWeights(job.manifest);
-  const first = commitmentOf(job, start);
+  const first = job.commitments.border(0, start);
   if (sealed === null) return { step: 0, weights: start, borders: [first] };
   const { step, borders, weights: encoded } = await openCheckpoint(sealingKey, job.jobId, sealed);
   const weights = decodeWeights(job.manifest, encoded);
-  const stepOfBorders = Math.min((borders.length - 1) * job.spec.segmentSteps, job.manifest.steps);
+  const stepOfBorders = Math.min(
+    (borders.length - 1) * divideSteps(job.manifest, job.spec).roundSteps,
+    job.manifest.steps,
+  );
   const agrees =
     borders.length > 0 &&
     step === stepOfBorders &&
     equalBytes(borders[0]!, first) &&
-    equalBytes(borders.at(-1)!, commitmentOf(job, weights));
+    equalBytes(borders.at(-1)!, job.commitments.border(borders.length - 1, weights));
   if (agrees) return { step, borders, weights };
   throw new Rejection('CHECKPOINT_STATE', {
     expected: 'borders from the start weights to the weights of the checkpoint, one per segment',
@@ -116,19 +121,42 @@ async function trainSegment(
   context: TrainContext,
 ): Promise<Position> {
   const stepCount = Math.min(job.spec.segmentSteps, job.manifest.steps - from.step);
-  let stepBefore = from.step;
+  const steps = { weights: from.weights, stepFrom: from.step, stepCount };
+  const weights = await trainSteps(job, engine, dataset, steps, context);
+  const index = from.borders.length;
+  const border = await context.watch.measure('commit', () => job.commitments.border(index, weights));
+  return { step: from.step + stepCount, weights, borders: [...from.borders, border] };
+}
+
+export interface Steps {
+  /** Before the first of them. */
+  readonly weights: Weights;
+  readonly stepFrom: number;
+  readonly stepCount: number;
+}
+
+/** @throws GuardViolation; Rejection ATTESTATION_LAPSED; the signal's reason when it was cancelled */
+export function trainSteps(
+  job: ReadyJob,
+  engine: Engine,
+  dataset: LoadedDataset,
+  { weights, stepFrom, stepCount }: Steps,
+  { watch, signal, progress }: Pick<TrainContext, 'watch' | 'signal' | 'progress'>,
+): Promise<Weights> {
+  let stepBefore = stepFrom;
   let began = performance.now();
-  const weights = await context.watch.measure('train', () =>
+  return watch.measure('train', () =>
     engine.train({
       dataset,
-      weights: from.weights,
-      fromStep: from.step,
+      weights,
+      fromStep: stepFrom,
       stepCount,
       onChunk({ step, loss, accuracy }) {
-        context.signal.throwIfAborted();
+        signal.throwIfAborted();
+        job.lease.check();
         const now = performance.now();
         const samples = (step - stepBefore) * job.manifest.batch;
-        context.progress({
+        progress({
           step,
           of: job.manifest.steps,
           lossMicro: Math.max(0, Math.round(loss * 1e6)),
@@ -140,8 +168,6 @@ async function trainSegment(
       },
     }),
   );
-  const border = await context.watch.measure('commit', () => commitmentOf(job, weights));
-  return { step: from.step + stepCount, weights, borders: [...from.borders, border] };
 }
 
 async function publish(
@@ -162,6 +188,7 @@ async function publish(
     weightsAfter: borders.at(-1)!,
   };
   const { keys } = context;
+  job.lease.check();
   const { receipt, ciphertext } = await context.watch.measure('sign', async () => ({
     receipt: await signReceipt(statement, keys.binding.receiptKey, keys.signReceipt),
     ciphertext: await sealCheckpoint(sealingKey, job.jobId, {

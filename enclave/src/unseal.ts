@@ -1,7 +1,7 @@
-/** Opens the data key that the data owner's broker sealed to this session for one job (attestation/src/key-release.ts). */
+/** Opens what the data owner's broker sealed to this session for one job (attestation/src/key-release.ts). */
 import { Aes256Gcm, CipherSuite, HkdfSha256 } from '@hpke/core';
 import { DhkemX25519HkdfSha256 } from '@hpke/dhkem-x25519';
-import { keyReleaseAad, keyReleaseInfo, parseDataKey, Rejection, type DataKey, type KeyBinding } from '#attestation';
+import { keyReleaseAad, keyReleaseInfo, parseKeyGrant, Rejection, type KeyBinding, type KeyGrant } from '#attestation';
 
 const encapsulatedBytes = 32;
 
@@ -9,11 +9,11 @@ const encapsulatedBytes = 32;
  * @param sealed  encapsulated key (32 bytes) ‖ ciphertext
  * @throws Rejection UNSEAL_FAILED when it was sealed to another session or for another job, DATA_KEY_LENGTH
  */
-export async function unsealDataKey(
+export async function unsealGrant(
   sealed: Uint8Array,
   jobId: Uint8Array,
   session: { readonly binding: KeyBinding; readonly transportSecret: Uint8Array },
-): Promise<DataKey> {
+): Promise<KeyGrant> {
   const suite = new CipherSuite({ kem: new DhkemX25519HkdfSha256(), kdf: new HkdfSha256(), aead: new Aes256Gcm() });
   try {
     const recipient = await suite.createRecipientContext({
@@ -25,7 +25,7 @@ export async function unsealDataKey(
       buffer(sealed.subarray(encapsulatedBytes)),
       buffer(keyReleaseAad(session.binding)),
     );
-    return parseDataKey(new Uint8Array(opened));
+    return parseKeyGrant(new Uint8Array(opened));
   } catch (error) {
     if (error instanceof Rejection) throw error;
     throw new Rejection('UNSEAL_FAILED', {

@@ -64,6 +64,7 @@ const cited: Readonly<Record<string, string>> = {
   'control-plane README': 'apps/control-plane/README.md',
   'fixed-point': 'libs/step/SPEC.md',
   'step-proof': 'libs/zk/SPEC.md',
+  'groth16 SPEC': 'libs/zk/src/groth16/SPEC.md',
   settlement: 'contracts/SPEC.md',
 };
 

@@ -1,15 +1,7 @@
 /** Cost of one SNP verification: parse, chain of three RSA-PSS signatures, report signature, identity links. */
 import { neutralSnpPolicy, appraiseSnp, parsePemCertificates, verifySnp } from '#attestation';
 import { loadSamples } from '../support/samples.js';
-
-export interface BenchResult {
-  readonly name: string;
-  readonly unit: string;
-  readonly n: number;
-  readonly min: number;
-  readonly median: number;
-  readonly max: number;
-}
+import type { BenchResult } from './result.js';
 
 const rounds = 50;
 const warmUp = 10;

@@ -17,15 +17,7 @@ import {
 } from '#libs/step';
 import { Engine } from '../../enclave/src/engine/engine.js';
 import { buildFloatTrainGraph } from './float-train-graph.js';
-
-export interface BenchResult {
-  readonly name: string;
-  readonly unit: string;
-  readonly n: number;
-  readonly min: number;
-  readonly median: number;
-  readonly max: number;
-}
+import type { BenchResult } from './result.js';
 
 const seed = '0x2286f594e2d9d4f86cd48a448da1879709cdd33fcbcdefef2e14a88b9367a120';
 const rounds = 7;

@@ -1,20 +1,12 @@
 /**
- * `npm run bench -- [name…] [--json]`: runs the benches beside this file and prints a table, or one JSON document
+ * `npm run bench -- [name…] [--json] [--peers]`: runs the benches beside this file and prints a table, or one JSON document
  * {machine, benches: [{name, results: [{name, unit, n, min, median, max}]}]}. A bench whose inputs are not at hand
  * gives no results and says so.
  */
 import { readdirSync } from 'node:fs';
 import { availableParallelism, cpus, totalmem } from 'node:os';
 import { parseArgs } from 'node:util';
-
-interface BenchResult {
-  readonly name: string;
-  readonly unit: string;
-  readonly n: number;
-  readonly min: number;
-  readonly median: number;
-  readonly max: number;
-}
+import type { BenchResult } from './result.js';
 
 interface Bench {
   readonly name: string;
@@ -36,8 +28,10 @@ const machine = {
 
 async function runBench({ name, file }: (typeof known)[number]): Promise<Bench> {
   process.stderr.write(`bench ${name} …\n`);
-  const { run } = (await import(new URL(file, import.meta.url).href)) as { run: () => Promise<BenchResult[]> };
-  return { name, results: await run() };
+  const { run } = (await import(new URL(file, import.meta.url).href)) as {
+    run: (options: { readonly peers: boolean }) => Promise<BenchResult[]>;
+  };
+  return { name, results: await run({ peers: values.peers }) };
 }
 
 function tableOf(benches: readonly Bench[]): string {
@@ -58,7 +52,7 @@ function figure(value: number): string {
 }
 
 const { values, positionals } = parseArgs({
-  options: { json: { type: 'boolean', default: false } },
+  options: { json: { type: 'boolean', default: false }, peers: { type: 'boolean', default: false } },
   allowPositionals: true,
 });
 const unknown = positionals.filter((name) => !known.some((bench) => bench.name === name));

@@ -1,15 +1,7 @@
 /** Cost of verifying one GPU fully offline: report, device chain and both reference manifests. */
 import { existsSync, readFileSync } from 'node:fs';
 import { verifyNvidia, type NvidiaEvidence } from '../../attestation/src/nvidia/verify.js';
-
-export interface BenchResult {
-  readonly name: string;
-  readonly unit: string;
-  readonly n: number;
-  readonly min: number;
-  readonly median: number;
-  readonly max: number;
-}
+import type { BenchResult } from './result.js';
 
 const folder = `${process.env['VERITRAIN_VECTORS'] ?? '../shared/vectors'}/nvidia-gpu/h100-550.90.07-full`;
 

@@ -1,23 +1,19 @@
 /**
- * Step proofs: samples proved per second, CPU time, proof bytes, time to verify, soundness, memory. Two networks of
- * 784-64-10 by default; VERITRAIN_BENCH_ALL=1 runs every shape. One untimed proof before, then three of which the
- * median counts; two threads. Each result names the shape, its segment length and its profile.
+ * Step proofs: samples proved per second, CPU time, proof bytes, time to verify, soundness, memory; the CPU time of a
+ * proof against the engine's own execution of the same steps; growth when steps, batch or width double; the commitment
+ * an enclave makes. Two threads; one untimed proof before, then three of which the median counts. Each result names the
+ * shape, its segment length and its profile.
  */
 import { keccak, utf8 } from '#attestation';
-import { initialWeights, profileManifest, shuffledIndices, type Examples, type Manifest } from '#libs/step';
+import { choosePlan, parseProofBundle, planOf, segmentStatement, verifyProofBundle } from '#libs/proof';
+import { initialWeights, profileManifest, type Examples, type Manifest } from '#libs/step';
 import { createPool, KernelBackend } from '#libs/zk';
-import { verifyProofBundle } from '#libs/proof';
-import { choosePlan } from '../../apps/prover-worker/src/proving/plan-choice.js';
+import { createCommitter } from '#libs/zk/commitment';
+import { profileNamed, startSeed, verifyStepProof, type Plan } from '#libs/zk/verifier';
+import { benchPeers } from './peers/peers.js';
 import { proveRange, type ProvedRange } from '../../apps/prover-worker/src/proving/prove-range.js';
-
-export interface BenchResult {
-  readonly name: string;
-  readonly unit: string;
-  readonly n: number;
-  readonly min: number;
-  readonly median: number;
-  readonly max: number;
-}
+import { Engine } from '../../enclave/src/engine/engine.js';
+import type { BenchResult } from './result.js';
 
 interface Shape {
   readonly dims: readonly number[];
@@ -29,61 +25,82 @@ interface Shape {
 
 const seed = '0x2286f594e2d9d4f86cd48a448da1879709cdd33fcbcdefef2e14a88b9367a120';
 const runs = 3;
+const threads = 2;
 const mnist = { dims: [784, 64, 10], batch: 64, e: 8 };
-const short: readonly Shape[] = [
+const shapes: readonly Shape[] = [
   { ...mnist, T: 1, profile: 'chain1' },
-  { ...mnist, T: 16, profile: 'fast16' },
-];
-const all: readonly Shape[] = [
-  ...short,
-  { ...mnist, T: 4, profile: 'chain1' },
   { ...mnist, T: 16, profile: 'chain16' },
+  { ...mnist, T: 16, profile: 'fast16' },
   { ...mnist, T: 64, profile: 'fast64' },
   { dims: [784, 256, 128, 64, 10], batch: 512, e: 11, T: 1, profile: 'auto' },
+  { dims: [784, 256, 128, 64, 10], batch: 512, e: 11, T: 4, profile: 'auto' },
   { dims: [784, 1024, 1024, 10], batch: 64, e: 8, T: 1, profile: 'auto' },
+  { dims: [784, 2048, 1024, 10], batch: 64, e: 8, T: 1, profile: 'auto' },
 ];
 
-export async function run(): Promise<BenchResult[]> {
-  const results: BenchResult[] = [];
-  for (const shape of process.env.VERITRAIN_BENCH_ALL === '1' ? all : short) results.push(...(await benchShape(shape)));
-  return results;
+/** One profile, so that nothing but the doubled quantity changes. */
+const grown: Shape = { ...mnist, T: 16, profile: 'fast64' };
+const doublings: readonly (readonly [what: string, shape: Shape])[] = [
+  ['twice the steps', { ...grown, T: 32 }],
+  ['twice the batch', { ...grown, batch: 128, e: 9 }],
+  ['twice the hidden units', { ...grown, dims: [784, 128, 10] }],
+];
+
+/** @param options.peers also snarkjs and UltraHonk on the same step in the same run */
+export async function run({ peers }: { readonly peers: boolean }): Promise<BenchResult[]> {
+  const results: BenchResult[] = peers ? await benchPeers() : [];
+  for (const shape of shapes) results.push(...(await benchShape(shape)));
+  return [...results, ...(await benchGrowth()), await benchVerifyGrowth(), benchCommitment()];
 }
 
-async function benchShape({ T, profile, ...parameters }: Shape): Promise<BenchResult[]> {
-  const m = profileManifest('fx1', { ...parameters, steps: T, seed, superblock: T });
-  const plan = choosePlan(m, profile, 'joint');
-  const examples = madeUp(m);
-  const engine = await createPool({ threads: 2, rowLogMax: plan.profile.m });
+/** What proving one shape took, run by run. */
+interface Proved {
+  readonly plan: Plan;
+  readonly manifest: Manifest;
+  readonly examples: Examples;
+  readonly wall: readonly number[];
+  readonly cpu: readonly number[];
+  readonly peakBytes: number;
+  readonly range: ProvedRange;
+}
+
+async function proveShape({ T, profile, ...parameters }: Shape): Promise<Proved> {
+  const manifest = profileManifest('fx1', { ...parameters, steps: T, seed, superblock: T });
+  const plan = choosePlan(manifest, profile, 'joint');
+  const examples = madeUp(manifest);
+  const engine = await createPool({ threads, rowLogMax: plan.profile.m, memoryBytesMax: 4 * 2 ** 30 });
   const backend = new KernelBackend(engine);
-  const weights = initialWeights(m);
+  const weights = initialWeights(manifest);
   const wall: number[] = [];
   const cpu: number[] = [];
-  let proved: ProvedRange | undefined;
+  let range: ProvedRange | undefined;
   for (let i = 0; i <= runs; i++) {
-    let began = { at: 0, cpu: process.cpuUsage() };
-    const mark = backend.mark();
-    proved = proveRange(
+    let began = start();
+    range = proveRange(
       backend,
       {
         ...{ plan, examples, from: 0, steps: T, weights, jobId: new Uint8Array(32) },
-        ...{ weightSeed: keccak(utf8(`bench ${i}`)), secret: keccak(utf8(`bench secret ${i}`)) },
+        ...{ weightSeed: startSeed(manifest), secret: keccak(utf8(`bench secret ${i}`)) },
         dataSeed: (index) => keccak(utf8(`bench data ${index}`)),
       },
       (phase) => {
-        if (phase === 'execute') began = { at: performance.now(), cpu: process.cpuUsage() };
+        if (phase === 'execute') began = start();
       },
     );
-    backend.release(mark);
     if (i === 0) continue;
-    wall.push((performance.now() - began.at) / 1000);
-    const used = process.cpuUsage(began.cpu);
-    cpu.push((used.user + used.system) / 1e6);
+    const took = since(began);
+    wall.push(took.wall);
+    cpu.push(took.cpu);
   }
   await engine.close();
-  const { bundle, statement } = proved!;
-  const verify = verifyTimes(bundle, statement);
-  const samples = m.batch * T;
-  const name = (what: string): string => `${what}, ${m.dims.join('-')} b${m.batch}, T ${T}, ${plan.profile.name}`;
+  return { plan, manifest, examples, wall, cpu, peakBytes: engine.memory.peakBytes, range: range! };
+}
+
+async function benchShape(shape: Shape): Promise<BenchResult[]> {
+  const { plan, manifest, examples, wall, cpu, peakBytes, range } = await proveShape(shape);
+  const own = await engineCpu(manifest, examples);
+  const samples = manifest.batch * manifest.superblock;
+  const name = (what: string): string => `${what}, ${labelOf(shape, plan)}`;
   const exact = (what: string, unit: string, value: number): BenchResult => summary(name(what), unit, [value]);
   return [
     summary(
@@ -93,37 +110,157 @@ async function benchShape({ T, profile, ...parameters }: Shape): Promise<BenchRe
     ),
     summary(name('wall time of a segment'), 's', wall),
     summary(name('CPU time of a segment'), 's', cpu),
-    exact('proof', 'bytes', bundle.length),
-    summary(name('verify, warm'), 'ms', verify),
+    summary(
+      name("CPU time against the engine's own"),
+      'x',
+      cpu.map((seconds) => seconds / own),
+    ),
+    exact('proof', 'bytes', range.bundle.length),
+    summary(name('verify, warm'), 'ms', verifyTimes(range)),
+    summary(name('verify and recognise the start of the job, warm'), 'ms', startTimes(range)),
     exact('weakest round', 'bits', plan.soundness.minBits),
     exact('whole proof', 'bits', plan.soundness.sumBits),
-    exact('linear memory', 'MiB', engine.memory.peakBytes / 2 ** 20),
+    exact('linear memory', 'MiB', peakBytes / 2 ** 20),
   ];
 }
 
-function verifyTimes(bundle: Uint8Array, statement: ProvedRange['statement']): number[] {
-  const times: number[] = [];
-  for (let i = 0; i < 30; i++) {
-    const start = performance.now();
-    verifyProofBundle(bundle, statement);
-    if (i >= 20) times.push(performance.now() - start);
+/** CPU time of the doubled shape over twice that of the base: 1 is linear. */
+async function benchGrowth(): Promise<BenchResult[]> {
+  const base = median((await proveShape(grown)).cpu);
+  const results: BenchResult[] = [];
+  for (const [what, shape] of doublings) {
+    const { cpu, plan } = await proveShape(shape);
+    const name = `growth over linear with ${what}, ${labelOf(shape, plan)}`;
+    results.push(
+      summary(
+        name,
+        'x',
+        cpu.map((seconds) => seconds / (2 * base)),
+      ),
+    );
   }
-  return times;
+  return results;
 }
 
-/** One superblock of records: what they say does not change the work. */
-function madeUp(m: Manifest): Examples {
-  const count = m.superblock * m.batch;
-  const width = m.dims[0]!;
-  const order = shuffledIndices(m.seed, count * width);
+/** CPU time to verify 64 steps over that to verify one, both of one shape and profile, alternating. */
+async function benchVerifyGrowth(): Promise<BenchResult> {
+  const shortAndLong: {
+    readonly proof: ReturnType<typeof parseProofBundle>[number];
+    readonly stated: ReturnType<typeof segmentStatement>;
+  }[] = [];
+  for (const T of [1, 64]) {
+    const { range } = await proveShape({ ...mnist, T, profile: 'fast64' });
+    const [proof] = parseProofBundle(range.bundle);
+    shortAndLong.push({ proof: proof!, stated: segmentStatement(range.statement, planOf(range.statement), 0) });
+  }
+  const times = Array.from({ length: 40 }, () =>
+    shortAndLong.map(({ proof, stated }) => {
+      const began = start();
+      verifyStepProof(proof, stated);
+      return since(began).cpu;
+    }),
+  ).slice(20);
+  const one = median(times.map(([time]) => time!));
+  return summary(
+    'growth of verifying from T 1 to 64, fast64',
+    'x',
+    times.map(([, time]) => time! / one),
+  );
+}
+
+/** Seconds of CPU time that the enclave's engine needs for the steps of the manifest. */
+async function engineCpu(manifest: Manifest, examples: Examples): Promise<number> {
+  const engine = await Engine.open(manifest, { threads: 1 });
+  const dataset = engine.load(examples);
+  const weights = initialWeights(manifest);
+  const train = () => engine.train({ dataset, weights, fromStep: 0, stepCount: manifest.steps });
+  await train();
+  const times: number[] = [];
+  for (let round = 0; round < runs; round++) {
+    const began = start();
+    const repeats = Math.max(1, 32 / manifest.steps);
+    for (let i = 0; i < repeats; i++) await train();
+    times.push(since(began).cpu / repeats);
+  }
+  await engine.close();
+  return median(times);
+}
+
+/** The commitment an enclave makes at a border, at rate 1/8, on one thread. */
+function benchCommitment(): BenchResult {
+  const manifest = profileManifest('fx1', { ...mnist, steps: 1, seed });
+  const { shape } = choosePlan(manifest, 'chain1', 'joint');
+  const profile = { ...profileNamed('chain1'), logBlowup: 3 };
+  const committer = createCommitter({ shape, profile });
+  const weights = initialWeights(manifest);
+  const times = Array.from({ length: 3 * runs }, (_, i) => {
+    const began = start();
+    committer.weights(weights, keccak(utf8(`bench ${i}`)));
+    return since(began).cpu * 1000;
+  });
+  return summary('CPU time of a commitment of 50,890 weights, rate 1/8', 'ms', times.slice(runs));
+}
+
+/** The proof alone, as of any segment. */
+function verifyTimes({ bundle, statement }: ProvedRange): number[] {
+  const [proof] = parseProofBundle(bundle);
+  const stated = segmentStatement(statement, planOf(statement), 0);
+  return timesOf(20, () => verifyStepProof(proof!, stated));
+}
+
+/** Also that the weights before are those of the seed: once in a job, at its first segment. */
+function startTimes({ bundle, statement }: ProvedRange): number[] {
+  return timesOf(3, () => verifyProofBundle(bundle, statement));
+}
+
+/** Milliseconds of as many runs, after as many untimed ones. */
+function timesOf(count: number, work: () => unknown): number[] {
+  return Array.from({ length: 2 * count }, () => {
+    const began = start();
+    work();
+    return since(began).wall * 1000;
+  }).slice(count);
+}
+
+/** One superblock of records, a fifth of their bytes not zero: what they say does not change the work. */
+function madeUp({ superblock, batch, dims }: Manifest): Examples {
+  const count = superblock * batch;
+  let state = 1;
+  const byte = (): number => {
+    state = (Math.imul(state, 1_103_515_245) + 12_345) & 0x7fffffff;
+    return state % 5 === 0 ? (state >> 8) & 255 : 0;
+  };
   return {
     count,
-    features: Uint8Array.from(order, (index) => (index % 5 === 0 ? index & 255 : 0)),
-    labels: Uint8Array.from({ length: count }, (_, i) => i % m.dims.at(-1)!),
+    features: Uint8Array.from({ length: count * dims[0]! }, byte),
+    labels: Uint8Array.from({ length: count }, (_, i) => i % dims.at(-1)!),
   };
+}
+
+interface Start {
+  readonly at: number;
+  readonly cpu: NodeJS.CpuUsage;
+}
+
+function start(): Start {
+  return { at: performance.now(), cpu: process.cpuUsage() };
+}
+
+/** Seconds of wall time, and of CPU time of all threads. */
+function since({ at, cpu }: Start): { wall: number; cpu: number } {
+  const { user, system } = process.cpuUsage(cpu);
+  return { wall: (performance.now() - at) / 1000, cpu: (user + system) / 1e6 };
+}
+
+function labelOf({ dims, batch, T }: Shape, { profile }: Plan): string {
+  return `${dims.join('-')} b${batch}, T ${T}, ${profile.name}`;
+}
+
+function median(values: readonly number[]): number {
+  return [...values].sort((a, b) => a - b)[values.length >> 1]!;
 }
 
 function summary(name: string, unit: string, values: readonly number[]): BenchResult {
   const sorted = [...values].sort((a, b) => a - b);
-  return { name, unit, n: sorted.length, min: sorted[0]!, median: sorted[sorted.length >> 1]!, max: sorted.at(-1)! };
+  return { name, unit, n: sorted.length, min: sorted[0]!, median: median(values), max: sorted.at(-1)! };
 }

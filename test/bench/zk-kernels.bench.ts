@@ -4,15 +4,7 @@
  */
 import type { Engine, Offset, Task } from '../../libs/zk/src/kernels/index.js';
 import { createPool } from '../../libs/zk/src/kernels/pool.js';
-
-export interface BenchResult {
-  readonly name: string;
-  readonly unit: string;
-  readonly n: number;
-  readonly min: number;
-  readonly median: number;
-  readonly max: number;
-}
+import type { BenchResult } from './result.js';
 
 const RUNS = 9;
 const LOG_ROW = 13;

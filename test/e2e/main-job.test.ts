@@ -91,7 +91,7 @@ describe('the main job', () => {
       if (start >= 0) secrets.push([`image ${image}`, Buffer.from(pixels.subarray(start, start + 24))]);
     }
     expect(secrets.length).toBeGreaterThan(10);
-    const places = ['control-plane', 'node', 'logs'].map((name) => join(test.folder, 'system', name));
+    const places = ['control-plane', 'simulated-node-1', 'logs'].map((name) => join(test.folder, 'system', name));
     let searched = 0;
     for (const place of places) {
       for (const [path, bytes] of filesBelow(place)) {
@@ -105,7 +105,7 @@ describe('the main job', () => {
 
 describe('disturbances', () => {
   it('ends in the same bits and pays once when the enclave is killed in training', async () => {
-    const manifest = smallManifest({ steps: 3000 });
+    const manifest = smallManifest({ steps: 12_000 });
     const { jobId, terms } = await test.submit('killed', manifest, 300);
     let kills = 0;
     await test.ended(jobId, (step) => {
@@ -123,7 +123,7 @@ describe('disturbances', () => {
   });
 
   it('goes on where it was when the control plane is killed in training', async () => {
-    const manifest = smallManifest({ steps: 2400 });
+    const manifest = smallManifest({ steps: 9000 });
     const { jobId } = await test.submit('restarted', manifest, 300);
     const restarts: Promise<void>[] = [];
     await test

@@ -1,22 +1,63 @@
-/** `npm start -- --no-tee` at half its length: processes, chain, proofs, payment. */
+/** `npm start -- --no-tee` at half its length: every process, the chain, proofs that the contract verifies, payment. */
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, describe, expect, it } from 'vitest';
-import { parseProofStatement, verifyProofBundle } from '#libs/proof';
-import { runNoTeeDemo } from '../../apps/cli/src/demo/no-tee.js';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { encodeBundle, parseBundle, verifyBundle, type ProvedBundle } from '#attestation';
+import { verifyBundledProof } from '#libs/proof';
+import { runProvedDemo, type ProvedReport } from '../../apps/cli/src/demo/proved.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'veritrain-no-tee-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 describe('a job without a TEE', () => {
-  it('is proved, verified by the client, paid and settled', async () => {
-    const report = await runNoTeeDemo({ folder, threads: 2, steps: 8 });
-    expect(report).toMatchObject({ assurance: 'zk', reason: 'NO_TEE', steps: 8, segments: 2, settled: true });
-    expect(report.soundnessBits).toBeGreaterThanOrEqual(100);
-    const file = (kind: string): Buffer => readFileSync(join(report.proofs, `segment-00001.${kind}`));
-    const statement = parseProofStatement(JSON.parse(file('json').toString()));
-    const { statement: shown } = verifyProofBundle(new Uint8Array(file('seal')), statement);
-    expect([shown.stepFrom, shown.stepCount]).toEqual([4, 4]);
-  }, 180_000);
+  let report: ProvedReport;
+  let bundle: ProvedBundle;
+  beforeAll(async () => {
+    report = await runProvedDemo({ folder, tee: false, highValue: false, steps: 8, provers: [1] });
+    bundle = parseBundle(new Uint8Array(readFileSync(report.bundle))) as ProvedBundle;
+  }, 600_000);
+  const judge = (changed: ProvedBundle) => verifyBundle({ bundle: encodeBundle(changed), proofs: verifyBundledProof });
+
+  it('is trained, proved, verified on chain, settled, and its bundle verifies alone', () => {
+    expect(report).toMatchObject({
+      ...{ assurance: 'zk', reason: 'NO_TEE', steps: 8, segments: 2, settled: true, provedOnChain: 2 },
+      ...{ verdict: 'affirming', simulated: false },
+    });
+    expect(bundle.segments).toHaveLength(2);
+    expect(bundle.segments.every(({ signed, proof }) => signed === null && proof !== null)).toBe(true);
+  });
+
+  it.each<[string, string, (b: ProvedBundle) => ProvedBundle]>([
+    ['a proof left out', 'BUNDLE_PROOFS', (b) => withSegment(b, 1, { proof: null })],
+    ['the proofs exchanged', 'PROOF_FOREIGN', (b) => withSegment(b, 1, { proof: b.segments[0]!.proof })],
+    ['a byte of a proof changed', 'STEP_', (b) => withSegment(b, 0, { proof: changed(b.segments[0]!.proof!) })],
+    ['a receipt of nobody', 'BUNDLE_SESSION_INDEX', (b) => withSegment(b, 0, { signed: noReceipt })],
+    ['a run that names other borders', 'BUNDLE_RUN', (b) => ({ ...b, run: { ...b.run, last: new Uint8Array(32) } })],
+    ['segments exchanged', 'BUNDLE_CHAIN', (b) => ({ ...b, segments: [...b.segments].reverse() })],
+  ])('is not believed with %s', async (_name, code, change) => {
+    const { tier, checks } = await judge(change(bundle));
+    expect(tier).toBe('contraindicated');
+    const failed = checks
+      .filter(({ status }) => status === 'forged' || status === 'refused')
+      .map((check) => check.code);
+    expect(failed.some((found) => found.startsWith(code))).toBe(true);
+  });
+
+  it('is not known to be proved where nobody verifies the proofs', async () => {
+    const { tier, checks } = await verifyBundle({ bundle: encodeBundle(bundle) });
+    expect(tier).toBe('none');
+    expect(checks.find(({ status }) => status === 'missing')?.code).toBe('BUNDLE_PROOFS');
+  });
 });
+
+const noReceipt = { session: 0, receipt: new Uint8Array(8) };
+
+function withSegment(b: ProvedBundle, at: number, change: Partial<ProvedBundle['segments'][number]>): ProvedBundle {
+  return { ...b, segments: b.segments.map((segment, i) => (i === at ? { ...segment, ...change } : segment)) };
+}
+
+function changed(proof: NonNullable<ProvedBundle['segments'][number]['proof']>) {
+  const at = proof.bytes.length >> 1;
+  return { ...proof, bytes: proof.bytes.map((byte, i) => (i === at ? byte ^ 1 : byte)) };
+}

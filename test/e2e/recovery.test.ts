@@ -1,25 +1,15 @@
 /** Nodes that vanish, chains that change their mind, clients that ask twice: the same bits, paid once. */
 import { execFileSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
-import { Contract, JsonRpcProvider } from 'ethers';
+import { JsonRpcProvider } from 'ethers';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { Engine } from '../../enclave/src/engine/engine.js';
 import { openChain, type ClientChain } from '../../apps/cli/src/job/chain.js';
 import type { JobView } from '../../apps/cli/src/job/follow.js';
 import { fetchBundle, fetchResult, type CheckedResult } from '../../apps/cli/src/job/result.js';
 import { readPolicy } from '../../apps/cli/src/policy.js';
-import { encodeJobSpec, jobDigest, jobIdOf, termsJson, toHex, type Terms } from '#attestation';
-import {
-  initialWeights,
-  orderExamples,
-  parseIdxImages,
-  parseIdxLabels,
-  shuffledIndices,
-  stateDigest,
-  type Manifest,
-} from '#libs/step';
-import { settlementAbi } from '#libs/settlement';
+import { encodeJobSpec, jobIdOf, termsJson, toHex, type Terms } from '#attestation';
+import type { Manifest } from '#libs/step';
 import { startTestSystem, type TestSystem } from '#test/embedded';
+import { expectPaidOnce as paidOnce, seen, undisturbed as undisturbedBy } from '#test/outcome';
 import { smallManifest } from '#test/small-job';
 
 let test: TestSystem;
@@ -45,37 +35,14 @@ async function settle(jobId: string): Promise<CheckedResult> {
   return result;
 }
 
-async function undisturbed(manifest: Manifest): Promise<string> {
-  const images = parseIdxImages(new Uint8Array(readFileSync(test.files.images)));
-  const labels = parseIdxLabels(new Uint8Array(readFileSync(test.files.labels)));
-  const engine = await Engine.open(manifest);
-  const dataset = engine.load(orderExamples(manifest, images, labels, shuffledIndices(manifest.seed, images.count)));
-  const start = { dataset, weights: initialWeights(manifest), fromStep: 0 };
-  const weights = await engine.train({ ...start, stepCount: manifest.steps });
-  await engine.close();
-  return toHex(stateDigest(manifest, weights));
-}
-
-/** How often the chain that is there now has seen an event of this job. */
-async function seen(event: string, terms: Terms): Promise<number> {
-  const contract = new Contract(test.profile.chain.deployment.settlement, settlementAbi, rpc);
-  return (await contract.queryFilter(contract.getEvent(event)(jobDigest(terms)), 0)).length;
-}
-
-async function expectPaidOnce(jobId: string, terms: Terms): Promise<void> {
-  expect((await chain.escrow.job(terms)).state).toBe('Settled');
-  for (const event of ['JobOpened', 'JobAccepted', 'JobCommitted', 'KeyRevealed', 'JobEnded']) {
-    expect([event, await seen(event, terms)]).toEqual([event, 1]);
-  }
-  expect(await jobOf(jobId)).toMatchObject({ state: 'settled', escrowState: 'settled' });
-  await expect.poll(() => chain.escrow.creditOf(test.system.provider, terms.token), { timeout: 20_000 }).toBe(0n);
-}
+const undisturbed = (manifest: Manifest) => undisturbedBy(test, manifest);
+const expectPaidOnce = (jobId: string, terms: Terms) => paidOnce({ test, chain, rpc }, jobId, terms);
 
 const signal = (app: 'host-agent', name: NodeJS.Signals) => process.kill(test.system.pidOf(app), name);
 
 describe('a node that vanishes', () => {
   it('in training: its lease expires, and the next one ends in the same bits and is paid once', async () => {
-    const manifest = smallManifest({ steps: 6000 });
+    const manifest = smallManifest({ steps: 12_000 });
     const { jobId, terms } = await test.submit('vanished', manifest, 300);
     let gone = false;
     await test.ended(jobId, (step) => {
@@ -167,7 +134,7 @@ describe('a chain that is reorganised', () => {
     const { ciphertextDigest } = verdict.bundle.delivery;
     await chain.escrow.finalize(terms, { ciphertextDigest, key: revealed!.key });
     await expect.poll(() => jobOf(jobId), { timeout: 20_000 }).toMatchObject({ state: 'settled' });
-    expect(await seen('JobEnded', terms)).toBe(1);
+    expect(await seen({ test, chain, rpc }, 'JobEnded', terms)).toBe(1);
   });
 });
 

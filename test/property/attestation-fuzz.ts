@@ -20,6 +20,7 @@ import {
   type Evidence,
 } from '#attestation';
 import { loadSamples, type LoadedSample } from '#test/samples';
+import { random } from './random.js';
 
 export interface FuzzReport {
   readonly seed: number;
@@ -27,17 +28,6 @@ export interface FuzzReport {
   readonly refused: number;
   /** Mutants that were accepted or made the verifier crash: always empty, or there is a bug. */
   readonly failures: readonly { readonly target: string; readonly what: string; readonly input: string }[];
-}
-
-/** xorshift32: the same mutants for the same seed on every machine. */
-function random(seed: number): (below: number) => number {
-  let state = seed >>> 0 || 1;
-  return (below) => {
-    state ^= state << 13;
-    state ^= state >>> 17;
-    state ^= state << 5;
-    return (state >>> 0) % below;
-  };
 }
 
 type Mutation = (bytes: Uint8Array, below: (n: number) => number) => Uint8Array;

@@ -1,24 +1,39 @@
 /**
- * `npm run fuzz -- [--count N] [--seed N] [--json]`: hands N mutants of real evidence to the verifiers. The same seed
- * gives the same mutants on every machine; without one a fresh seed is drawn and printed. Exit status 0 only when no
- * mutant was accepted and none made a verifier crash.
+ * `npm run fuzz -- [--target evidence|step-proof|groth16] [--count N] [--seed N] [--json]`: hands N mutants of real
+ * evidence, or of step proofs or Groth16 proofs and their statements, to the verifiers. The same seed gives the same mutants on every machine; without
+ * one a fresh seed is drawn and printed. Exit status 0 only when no mutant was accepted and none made a verifier crash.
  */
 import { randomInt } from 'node:crypto';
 import { parseArgs } from 'node:util';
 import { fuzzAttestation } from './attestation-fuzz.js';
+import { fuzzGroth16 } from './groth16-fuzz.js';
+import { fuzzStepProofs } from './step-proof-fuzz.js';
 
 const { values } = parseArgs({
-  options: { count: { type: 'string', default: '100000' }, seed: { type: 'string' }, json: { type: 'boolean' } },
+  options: {
+    target: { type: 'string', default: 'evidence' },
+    count: { type: 'string' },
+    seed: { type: 'string' },
+    json: { type: 'boolean' },
+  },
 });
 const whole = (text: string): number => {
   if (!/^\d{1,9}$/.test(text)) throw new TypeError(`a whole number, not ${text}`);
   return Number(text);
 };
 const seed = values.seed === undefined ? randomInt(1, 1_000_000_000) : whole(values.seed);
-const count = whole(values.count);
+const targets = {
+  evidence: { fuzz: fuzzAttestation, count: 100_000 },
+  'step-proof': { fuzz: fuzzStepProofs, count: 10_000 },
+  groth16: { fuzz: fuzzGroth16, count: 10_000 },
+} as const;
+if (!Object.hasOwn(targets, values.target))
+  throw new TypeError(`${Object.keys(targets).join(' or ')}, not ${values.target}`);
+const target = targets[values.target as keyof typeof targets];
+const count = values.count === undefined ? target.count : whole(values.count);
 process.stderr.write(`fuzz: ${count} mutants of seed ${seed} …\n`);
 const began = Date.now();
-const { inputs, refused, failures } = await fuzzAttestation(count, seed);
+const { inputs, refused, failures } = await target.fuzz(count, seed);
 const accepted = failures.filter(({ what }) => what === 'accepted').length;
 const crashes = failures.length - accepted;
 const seconds = Math.round((Date.now() - began) / 1000);

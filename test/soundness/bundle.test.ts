@@ -25,7 +25,7 @@ import {
   verifyBundle,
   type BundleVerdict,
   type CborValue,
-  type EvidenceBundle,
+  type AttestedBundle,
   type StepStatement,
 } from '#attestation';
 import { tinyBundle } from '#test/tiny-bundle';
@@ -181,7 +181,7 @@ describe('a bundle', () => {
   }, 300_000);
 });
 
-const bare = (session: EvidenceBundle['sessions'][number]) => ({ ...session, result: new Uint8Array() });
+const bare = (session: AttestedBundle['sessions'][number]) => ({ ...session, result: new Uint8Array() });
 
 /** The time of appraisal is the one thing in `bound` that nothing binds. */
 function onlyTimesDiffer(bytes: Uint8Array, original: Uint8Array): boolean {
@@ -193,7 +193,7 @@ function onlyTimesDiffer(bytes: Uint8Array, original: Uint8Array): boolean {
 }
 
 /** Changes that need the parts of another bundle or more than one leaf. */
-const forgeries: readonly (readonly [what: string, code: string, change: (b: EvidenceBundle) => EvidenceBundle])[] = [
+const forgeries: readonly (readonly [what: string, code: string, change: (b: AttestedBundle) => AttestedBundle])[] = [
   ['the spec of another job', 'BUNDLE_TERMS', (b) => ({ ...b, spec: foreign.bundle.spec })],
   [
     'spec and terms of another job',
@@ -270,22 +270,22 @@ const forgeries: readonly (readonly [what: string, code: string, change: (b: Evi
 ];
 
 function withSegment(
-  b: EvidenceBundle,
+  b: AttestedBundle,
   at: number,
-  change: Partial<EvidenceBundle['segments'][number]>,
-): EvidenceBundle {
+  change: Partial<AttestedBundle['segments'][number]>,
+): AttestedBundle {
   return { ...b, segments: b.segments.map((segment, i) => (i === at ? { ...segment, ...change } : segment)) };
 }
 
 function withSession(
-  b: EvidenceBundle,
+  b: AttestedBundle,
   at: number,
-  change: Partial<EvidenceBundle['sessions'][number]>,
-): EvidenceBundle {
+  change: Partial<AttestedBundle['sessions'][number]>,
+): AttestedBundle {
   return { ...b, sessions: b.sessions.map((session, i) => (i === at ? { ...session, ...change } : session)) };
 }
 
-function withStatement(b: EvidenceBundle, at: number, change: Partial<ReturnType<typeof parseStepStatement>>) {
+function withStatement(b: AttestedBundle, at: number, change: Partial<ReturnType<typeof parseStepStatement>>) {
   const statement = encodeStepStatement({ ...parseStepStatement(b.segments[at]!.statement), ...change });
   return withSegment(b, at, { statement });
 }
@@ -308,7 +308,7 @@ const foreignTerms = [
 ] as const;
 
 /** A bundle of one session whose keys are ours: lawful evidence and appraisal, its own statements. */
-async function dishonestBundle(change: (typeof dishonest)[number][1], terms = job.terms): Promise<EvidenceBundle> {
+async function dishonestBundle(change: (typeof dishonest)[number][1], terms = job.terms): Promise<AttestedBundle> {
   const keys = await createSessionKeys({ provider, chainId, registry });
   const { broker, nonces } = await tinyBroker(job);
   const { nonce } = nonces.issue(toHex(job.jobId), tinyAt, '127.0.0.1');

@@ -16,7 +16,7 @@ import {
   signReceipt,
   verifyBundle,
   weightsDigest,
-  type EvidenceBundle,
+  type AttestedBundle,
 } from '#attestation';
 import { commitWeights, decodeWeights } from '#libs/step';
 import { tinyBundle } from '#test/tiny-bundle';
@@ -49,9 +49,9 @@ const segments = party.session.events
   .map(({ statement, receipt }) => ({ session: 1, statement, receipt }));
 
 /** Everything that the two can show of that run, with `earlier` for the segment that nobody computed. */
-async function verdictWith(earlier: EvidenceBundle['segments']) {
+async function verdictWith(earlier: AttestedBundle['segments']) {
   const { evidence, released } = party;
-  const bundle: EvidenceBundle = {
+  const bundle: AttestedBundle = {
     ...honest,
     sessions: [
       honest.sessions[0]!,

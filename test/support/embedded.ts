@@ -2,12 +2,12 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createApi, type ControlPlaneApi } from '../../apps/cli/src/api.js';
+import { createApi, type ControlPlaneApi, type ServerEvent } from '../../apps/cli/src/api.js';
 import { sealFiles } from '../../apps/cli/src/dataset/seal-files.js';
 import { followJob, type JobView } from '../../apps/cli/src/job/follow.js';
 import { submitJob, type Submitted } from '../../apps/cli/src/job/submit.js';
 import { loadProfile, type Profile } from '../../apps/cli/src/profile.js';
-import { startEmbedded, type EmbeddedSystem } from '../../apps/cli/src/system/embedded.js';
+import { startEmbedded, type EmbeddedOptions, type EmbeddedSystem } from '../../apps/cli/src/system/embedded.js';
 import type { Manifest } from '#libs/step';
 import { writeManifest, writeSmallFiles, type SmallFiles } from './small-job.js';
 
@@ -19,19 +19,30 @@ export interface TestSystem {
   readonly files: SmallFiles;
   /** Seals the small data set for a manifest. @returns its folder */
   sealed(name: string, manifest: Manifest): Promise<string>;
-  submit(name: string, manifest: Manifest, segmentSteps: number, dataset?: string): Promise<Submitted>;
+  submit(
+    name: string,
+    manifest: Manifest,
+    segmentSteps: number,
+    dataset?: string,
+    parallel?: number,
+  ): Promise<Submitted>;
   /** Follows a job until it is delivered or at an end. */
   ended(jobId: string, onCheckpoint?: (step: number) => void): Promise<JobView>;
+  /** Its events too. */
+  followed(jobId: string, onEvent: (event: ServerEvent) => void): Promise<JobView>;
   stop(): Promise<void>;
 }
 
 export const reward = 10n ** 18n;
 
 /** @param controlPlane settings of the control plane beyond the usual ones */
-export async function startTestSystem(controlPlane: Readonly<Record<string, string>> = {}): Promise<TestSystem> {
+export async function startTestSystem(
+  controlPlane: Readonly<Record<string, string>> = {},
+  more: Pick<EmbeddedOptions, 'attestation' | 'nodes' | 'provers'> = {},
+): Promise<TestSystem> {
   const folder = mkdtempSync(join(tmpdir(), 'veritrain-e2e-'));
   const vendorFile = join(tmpdir(), 'veritrain-test-simulated-vendor.json');
-  const system = await startEmbedded({ folder: join(folder, 'system'), vendorFile, controlPlane });
+  const system = await startEmbedded({ folder: join(folder, 'system'), vendorFile, controlPlane, ...more });
   const profile = loadProfile(system.profileFile);
   const api = createApi(profile.controlPlane.url, profile.controlPlane.apiKey);
   const files = writeSmallFiles(join(folder, 'idx'));
@@ -42,6 +53,8 @@ export async function startTestSystem(controlPlane: Readonly<Record<string, stri
     await sealFiles({ manifest: manifestFile, ...files, out, key }, () => undefined);
     return out;
   };
+  const ends = ['delivered', 'settled', 'refused', 'failed', 'expired', 'cancelled', 'disputed'];
+  const followed: TestSystem['followed'] = (jobId, onEvent) => followJob(jobId, api, onEvent, ends);
   return {
     system,
     folder,
@@ -49,25 +62,21 @@ export async function startTestSystem(controlPlane: Readonly<Record<string, stri
     api,
     files,
     sealed,
-    async submit(name, manifest, segmentSteps, dataset) {
+    async submit(name, manifest, segmentSteps, dataset, parallel) {
       const folderOfData = dataset ?? (await sealed(name, manifest));
       const manifestFile = writeManifest(join(folder, `${name}.json`), manifest);
       const { provider } = system;
       return submitJob(
-        { manifest: manifestFile, dataset: folderOfData, segmentSteps, provider, rewardWei: reward },
+        { manifest: manifestFile, dataset: folderOfData, segmentSteps, provider, rewardWei: reward, parallel },
         profile,
         api,
       );
     },
+    followed,
     ended: (jobId, onCheckpoint) =>
-      followJob(
-        jobId,
-        api,
-        ({ type, data }) => {
-          if (type === 'checkpoint') onCheckpoint?.((data as { step: number }).step);
-        },
-        ['delivered', 'settled', 'refused', 'failed', 'expired', 'cancelled', 'disputed'],
-      ),
+      followed(jobId, ({ type, data }) => {
+        if (type === 'checkpoint') onCheckpoint?.((data as { step: number }).step);
+      }),
     async stop() {
       await system.stop();
       rmSync(folder, { recursive: true, force: true });

@@ -1,12 +1,12 @@
 /** A bundle of a tiny job that two enclave sessions worked on, made by every party's real code. */
-import { encodeBundle, encodeJobSpec, encodeTerms, keyCommitment, type EvidenceBundle } from '#attestation';
+import { encodeBundle, encodeJobSpec, encodeTerms, keyCommitment, type AttestedBundle } from '#attestation';
 import { createHash } from 'node:crypto';
 import type { EventOf } from '../../enclave/src/channel/messages.js';
 import { keyed, policyBytes, tinyAt, tinyJob, type Keyed, type TinyJob, type TinyJobOptions } from './tiny-job.js';
 
 export interface TinyBundle {
   readonly job: TinyJob;
-  readonly bundle: EvidenceBundle;
+  readonly bundle: AttestedBundle;
   readonly encoded: Uint8Array;
 }
 
@@ -23,7 +23,7 @@ export async function tinyBundle(options: TinyJobOptions = {}): Promise<TinyBund
     const { statement, receipt } = event;
     return { session, statement, receipt };
   };
-  const bundle: EvidenceBundle = {
+  const bundle: AttestedBundle = {
     version: 1,
     spec: encodeJobSpec(job.spec),
     terms: encodeTerms(job.terms),

@@ -11,11 +11,15 @@ import { secp256k1 } from '@noble/curves/secp256k1.js';
 import {
   canonicalManifest,
   commitDataset,
-  commitWeights,
+  datasetRoot,
   initialWeights,
   profileManifest,
+  splitRecords,
+  superblockRecords,
   type Manifest,
 } from '#libs/step';
+import { planOf } from '#libs/proof';
+import { commitmentFormat, createCommitter, dataDigestOf, dataSeed, jobCommitments } from '#libs/zk/commitment';
 import {
   addressOfPublicKey,
   datasetManifestJson,
@@ -25,17 +29,16 @@ import {
   encodeTerms,
   fromHex,
   jobIdOf,
-  JobMode,
   keccak,
   keyReleaseAad,
   keyReleaseInfo,
   noEndorsements,
   parseSessionEvidence,
   shardAssociatedData,
-  teeSelector,
+  specDigestOf,
   toHex,
   utf8,
-  weightsDigest,
+  workersOf,
   type AppraisalPolicy,
   type DatasetManifest,
   type JobSpec,
@@ -49,10 +52,12 @@ import { createAppraiser } from '../../apps/key-broker/src/appraiser.js';
 import type { BrokerConfig } from '../../apps/key-broker/src/config.js';
 import { createNonceBook, type NonceBook } from '../../apps/key-broker/src/nonces.js';
 import { createBroker, type Broker, type Released } from '../../apps/key-broker/src/release.js';
-export { sealDataKey } from '../../apps/key-broker/src/seal-key.js';
+import { openSessionBook } from '../../apps/key-broker/src/sessions.js';
+export { sealGrant } from '../../apps/key-broker/src/seal-key.js';
 import { openSimulated } from '../../enclave/src/attesters/simulated.js';
 import type { EnclaveEvent, Request } from '../../enclave/src/channel/messages.js';
 import { createSession } from '../../enclave/src/session.js';
+import { teeTerms } from './escrow-terms.js';
 import { fakeAmd } from './fake-amd.js';
 
 export const vendorFile = fileURLToPath(new URL('./fixtures/test-vendor-milan.json', import.meta.url));
@@ -69,7 +74,7 @@ const seed = `0x${'5a'.repeat(32)}`;
 const signingSecret = new Uint8Array(32).fill(0x55);
 const resultSecret = new Uint8Array(32).fill(0x66);
 
-export function tinyManifest(parameters: { steps?: number; e?: number } = {}): Manifest {
+export function tinyManifest(parameters: { steps?: number; e?: number; superblock?: number } = {}): Manifest {
   return profileManifest('fx1', { dims: [6, 5, 3], batch: 4, e: 5, steps: 20, seed, ...parameters });
 }
 
@@ -86,6 +91,8 @@ export interface TinyDatasetOptions {
   readonly root?: 'after' | 'before';
   /** Distinguishes data sets. */
   readonly salt?: number;
+  /** Profile of libs/zk; absent: committed to with plain hashes. */
+  readonly proving?: string;
 }
 
 /** 32 records in two shards. */
@@ -98,11 +105,11 @@ export async function tinyDataset(m: Manifest, options: TinyDatasetOptions = {})
       : ((at * 73 + salt * 29) ^ (at >> 2)) & 255,
   );
   const half = records.length / 2;
-  const before = await commitDataset('state-keccak', m, records);
-  if (lastLabel !== undefined) records[half + features] = lastLabel;
-  const { root } = rooted === 'before' ? before : await commitDataset('state-keccak', m, records);
   const id = keccak(Uint8Array.of(salt));
   const key = keccak(Uint8Array.of(salt, 1));
+  const before = await committed(m, records.slice(), key, options.proving);
+  if (lastLabel !== undefined) records[half + features] = lastLabel;
+  const { root, proving } = rooted === 'before' ? before : await committed(m, records, key, options.proving);
   const aes = await webcrypto.subtle.importKey('raw', key as Uint8Array<ArrayBuffer>, 'AES-GCM', false, ['encrypt']);
   const shards: Uint8Array[] = [];
   for (const index of [0, 1]) {
@@ -121,7 +128,24 @@ export async function tinyDataset(m: Manifest, options: TinyDatasetOptions = {})
   );
   const { batch, superblock } = m;
   const shape = { records: count, features, classes, batch, superblock };
-  return { manifest: { version: 1, id, root, scheme: 'state-keccak', ...shape, shards: entries }, key, shards };
+  const scheme = proving === null ? 'state-keccak' : 'fxt-zk/1';
+  return { manifest: { version: 1, id, root, scheme, proving, ...shape, shards: entries }, key, shards };
+}
+
+async function committed(
+  m: Manifest,
+  records: Uint8Array,
+  key: Uint8Array,
+  profile: string | undefined,
+): Promise<Pick<DatasetManifest, 'root' | 'proving'>> {
+  if (profile === undefined) return { root: (await commitDataset('state-keccak', m, records)).root, proving: null };
+  const format = commitmentFormat(m, profile);
+  const committer = createCommitter(format);
+  const count = records.length / ((m.dims[0]! + 1) * m.batch * m.superblock);
+  const commitments = Array.from({ length: count }, (_, index) =>
+    committer.data(splitRecords(m, superblockRecords(m, records, index)), dataSeed(key, index)),
+  );
+  return { root: datasetRoot(commitments.map((one) => dataDigestOf(one, format))), proving: { profile, commitments } };
 }
 
 function nonceOf(index: number): Uint8Array<ArrayBuffer> {
@@ -155,7 +179,8 @@ export async function tinyJob(options: TinyJobOptions = {}): Promise<TinyJob> {
     manifest: canonicalManifest(manifest),
     dataset: { id, root, records, shards: shards.length },
     segmentSteps: options.segmentSteps ?? 8,
-    scheme: 'state-keccak',
+    scheme: dataset.manifest.scheme,
+    proving: provingOf(manifest, dataset),
     policyDigest: fromHex(documentDigest(policy)),
     assurance: 'tee',
     recipient: x25519.getPublicKey(recipientSecret),
@@ -167,33 +192,25 @@ export async function tinyJob(options: TinyJobOptions = {}): Promise<TinyJob> {
   return { manifest, dataset, policy, spec, terms: { ...termsOf(manifest, spec), ...options.terms }, jobId };
 }
 
+function provingOf(manifest: Manifest, dataset: TinyDataset): JobSpec['proving'] {
+  if (dataset.manifest.proving === null) return null;
+  const { profile } = dataset.manifest.proving;
+  return { profile, variant: 'separate', planDigest: planOf({ manifest, profile, variant: 'separate' }).digest };
+}
+
 function termsOf(manifest: Manifest, spec: JobSpec): Terms {
-  const none = { draw: 0, challenge: 0, prove: 0, provePer: 0, hold: 0 };
-  return {
+  return teeTerms({
     client,
     provider,
     keyBroker: addressOfPublicKey(secp256k1.getPublicKey(signingSecret, false)),
-    token: new Uint8Array(20),
-    specDigest: jobIdOf(spec),
-    initialWeights: weightsDigest(commitWeights('state-keccak', manifest, initialWeights(manifest))),
+    specDigest: specDigestOf(spec),
+    initialWeights: jobCommitments(spec, manifest, null).border(0, initialWeights(manifest)),
     policy: spec.policyDigest,
-    minTier: 1,
-    teeSelector,
-    dutySelectors: [],
-    price: 1000n,
-    stake: 500n,
-    liveness: 50n,
-    bond: 100n,
-    bondFee: 10n,
-    failShareBps: 0,
-    holdbackBps: 0,
-    segments: Math.ceil(manifest.steps / spec.segmentSteps),
-    samples: 0,
-    mode: JobMode.tee | JobMode.reveal,
+    segments: Math.ceil(manifest.steps / (spec.segmentSteps * workersOf(spec))),
     seedCommitClient: new Uint8Array(32).fill(0xaa),
     acceptBy: tinyAt + 3600,
-    windows: { start: 3600, compute: 3600, reveal: 3600, ack: 3600, ...none },
-  };
+    windows: { start: 3600, compute: 3600, reveal: 3600, ack: 3600 },
+  });
 }
 
 type Body<K extends Request['type']> = Omit<Extract<Request, { type: K }>, 'type' | 'id'>;
@@ -205,15 +222,17 @@ export interface TinySession {
   ended(): Promise<EnclaveEvent>;
 }
 
-export function tinySession(): TinySession {
+/** @param now milliseconds; the process's own clock where absent */
+export function tinySession(now?: () => number): TinySession {
   const events: EnclaveEvent[] = [];
   let told: (event: EnclaveEvent) => void = () => undefined;
   let end = new Promise<EnclaveEvent>((resolve) => (told = resolve));
-  const session = createSession({ cpu: openSimulated(vendorFile) }, (event) => {
+  const emit = (event: EnclaveEvent): void => {
     events.push(event);
     if (event.type === 'progress' || event.type === 'checkpoint') return;
     told(event);
-  });
+  };
+  const session = createSession({ cpu: openSimulated(vendorFile) }, emit, now);
   return {
     events,
     request: (type, body) => session.handle({ type, id: 1, ...body } as unknown as Request),
@@ -260,7 +279,9 @@ export function escrowThatIs(latest: JobState, confirmed = latest): EscrowReader
 export async function tinyBroker(job: TinyJob, changes: Partial<BrokerConfig> = {}): Promise<TinyBroker> {
   const config = tinyBrokerConfig(job, changes);
   const nonces = createNonceBook();
-  return { broker: createBroker(config, nonces, await createAppraiser(config)), nonces, config };
+  const appraiser = await createAppraiser(config);
+  const broker = createBroker({ config, nonces, appraiser, sessions: openSessionBook(config) });
+  return { broker, nonces, config };
 }
 
 export interface Attested {
@@ -270,8 +291,12 @@ export interface Attested {
 }
 
 /** A session opened and attested over the broker's nonce for this job. */
-export async function attested(job: TinyJob, { nonces }: Pick<TinyBroker, 'nonces'>): Promise<Attested> {
-  const session = tinySession();
+export async function attested(
+  job: TinyJob,
+  { nonces }: Pick<TinyBroker, 'nonces'>,
+  now?: () => number,
+): Promise<Attested> {
+  const session = tinySession(now);
   await session.request('open', { provider, chainId, registry });
   const { nonce } = nonces.issue(toHex(job.jobId), tinyAt, '127.0.0.1');
   const evidence = await session.request('attest', { nonce });

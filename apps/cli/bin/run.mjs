@@ -19,8 +19,10 @@ const commands = {
   test: (args) => checkTypes() || tool('vitest/vitest.mjs', ['run', ...args]),
   contracts: (args) => node(['contracts/script/check.mjs', ...args]),
   fuzz: (args) => node(['dist/test/property/main.js', ...args]),
+  faults: (args) => node(['dist/test/faults/main.js', ...args]),
   bench: (args) => node(['dist/test/bench/main.js', ...args]),
   check: (args) => node(['dist/test/support/check.js', ...args]),
+  simulate: (args) => node(['dist/test/simulation/main.js', ...args]),
   bless: (args) => node(['dist/test/support/bless.js', ...args]),
 };
 

@@ -24,23 +24,45 @@ export interface ServerEvent {
   readonly data: unknown;
 }
 
-export function createApi(url: string, apiKey: string): ControlPlaneApi {
+const attempts = 4;
+/** For a stream that has begun: replicas restart, and whoever follows a job for hours waits for that. */
+const attemptsOfStream = 9;
+const firstPauseMs = 100;
+const answerWithinMs = 30_000;
+/** A stream that says nothing for so long is asked for again: its server may be gone without a word. */
+const silentWithinMs = 30_000;
+
+/** @param urls  of one replica or more: one that does not answer is left for the next */
+export function createApi(urls: string | readonly string[], apiKey: string): ControlPlaneApi {
   const authorization = { authorization: `Bearer ${apiKey}` };
-  async function call(path: string, init: RequestInit = {}): Promise<Response> {
-    let response: Response;
+  const bases = typeof urls === 'string' ? [urls] : urls;
+  let at = 0;
+
+  async function once(path: string, init: RequestInit): Promise<Response | CollateralError> {
+    const url = bases[at % bases.length]!;
     try {
-      response = await fetch(`${url}/v1/${path}`, { ...init, headers: { ...authorization, ...init.headers } });
+      const response = await fetch(`${url}/v1/${path}`, { ...init, headers: { ...authorization, ...init.headers } });
+      return isPassing(response.status) ? unreachable(url, `status ${response.status}`) : response;
     } catch (error) {
-      throw new CollateralError('CONTROL_PLANE_UNREACHABLE', {
-        expected: `an answer from ${url}`,
-        got: error instanceof Error ? error.message : String(error),
-        rule: 'control plane API',
-        action: 'check the address and that the control plane runs',
-      });
+      return unreachable(url, error instanceof Error ? error.message : String(error));
     }
-    if (response.ok) return response;
-    throw await problemOf(response);
   }
+
+  /** Every request may be repeated: those that change something carry an idempotency key, or what they store by name. */
+  async function call(path: string, init: RequestInit = {}, attemptsMax = attempts): Promise<Response> {
+    for (let attempt = 1; ; attempt++) {
+      const signal = init.signal ?? AbortSignal.timeout(answerWithinMs);
+      const outcome = await once(path, { ...init, signal });
+      if (outcome instanceof Response) {
+        if (outcome.ok) return outcome;
+        throw await problemOf(outcome);
+      }
+      at += 1;
+      if (attempt === attemptsMax || init.signal?.aborted === true) throw outcome;
+      await new Promise((resolve) => setTimeout(resolve, firstPauseMs * 2 ** (attempt - 1)));
+    }
+  }
+
   return {
     get: async <T>(path: string) => (await (await call(path)).json()) as T,
     getBytes: async (path) => new Uint8Array(await (await call(path)).arrayBuffer()),
@@ -54,19 +76,55 @@ export function createApi(url: string, apiKey: string): ControlPlaneApi {
     },
     async events(path, onEvent, ended, stop) {
       let lastId = '';
+      let patience = attempts;
       while (!stop.aborted) {
         const headers = { accept: 'text/event-stream', ...(lastId && { 'last-event-id': lastId }) };
-        const response = await call(path, { headers });
-        for await (const event of eventsOf(response.body!)) {
+        const silence = watchdog(silentWithinMs);
+        const response = await call(path, { headers, signal: silence.signal }, patience);
+        patience = attemptsOfStream;
+        for await (const event of whole(eventsOf(response.body!))) {
+          silence.fed();
           if (event.id !== '') lastId = event.id;
           onEvent({ type: event.type, data: JSON.parse(event.data) });
-          if (stop.aborted) return;
+          if (stop.aborted) return silence.stop();
         }
-        if (await ended()) return;
+        silence.stop();
+        // Nobody to ask: the stream is asked for again, with more patience.
+        if (await ended().catch(() => false)) return;
         await new Promise((resolve) => setTimeout(resolve, 200));
       }
     },
   };
+}
+
+/** A replica that stops, or has lost its database: another one, or the same in a moment, answers. */
+function isPassing(status: number): boolean {
+  return status === 502 || status === 503 || status === 504;
+}
+
+/** Aborts when it was not fed for so long. */
+function watchdog(milliseconds: number): { readonly signal: AbortSignal; fed(): void; stop(): void } {
+  const controller = new AbortController();
+  const timer = setTimeout(() => controller.abort(), milliseconds).unref();
+  return { signal: controller.signal, fed: () => void timer.refresh(), stop: () => clearTimeout(timer) };
+}
+
+/** Events until the stream ends or breaks: the caller goes on after the last one. */
+async function* whole(events: AsyncGenerator<ServerSentEvent>): AsyncGenerator<ServerSentEvent> {
+  for (;;) {
+    const next = await events.next().catch(() => ({ done: true as const, value: undefined }));
+    if (next.done === true) return;
+    yield next.value;
+  }
+}
+
+function unreachable(url: string, got: string): CollateralError {
+  return new CollateralError('CONTROL_PLANE_UNREACHABLE', {
+    expected: `an answer from ${url}`,
+    got,
+    rule: 'control plane API',
+    action: 'check the address and that the control plane runs',
+  });
 }
 
 async function problemOf(response: Response): Promise<Rejection> {

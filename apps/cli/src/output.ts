@@ -1,4 +1,5 @@
 /** What a command prints: one JSON document on stdout with --json, readable lines without; everything else on stderr. */
+import { InvalidArgumentError } from 'commander';
 import { CodedError } from '#attestation';
 
 export interface OutputOptions {
@@ -18,6 +19,23 @@ export function log(line: string): void {
 export function table(rows: readonly (readonly [name: string, value: string])[]): string {
   const width = Math.max(...rows.map(([name]) => name.length));
   return rows.map(([name, value]) => `${name.padEnd(width)}  ${value}`).join('\n');
+}
+
+/** Of commands that list. */
+export interface PageOptions {
+  readonly limit: number;
+  readonly cursor?: string;
+}
+
+/** A row that says how to go on where a page is not the last. */
+export function moreOf({ nextCursor }: { readonly nextCursor: string | null }): (readonly [string, string])[] {
+  return nextCursor === null ? [] : [['more', `--cursor ${nextCursor}`]];
+}
+
+/** @throws InvalidArgumentError for anything but a whole number from 1 */
+export function wholeNumber(text: string): number {
+  if (!/^[1-9]\d{0,8}$/.test(text)) throw new InvalidArgumentError('a whole number above 0');
+  return Number(text);
 }
 
 /** Says what went wrong, for people on stderr and with --json on stdout, and makes the process exit with 1. */

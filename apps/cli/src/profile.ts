@@ -2,6 +2,7 @@
 import { dirname, resolve } from 'node:path';
 import { z } from 'zod';
 import { ConfigurationError } from '#attestation';
+import { DeploymentJson } from '#libs/settlement';
 import { readJson } from './files.js';
 
 const defaultProfile = '.veritrain/up/client.json';
@@ -20,19 +21,15 @@ const Profile = z.strictObject({
   chain: z.strictObject({
     rpcUrl: z.url(),
     pollingMs: z.int().min(10).default(1000),
-    deployment: z.strictObject({
-      chainId: z.int(),
-      fromBlock: z.int(),
-      settlement: z.string(),
-      registry: z.string(),
-      router: z.string(),
-      teeVerifier: z.string(),
-      rules: z.string(),
-      randao: z.string(),
-    }),
+    deployment: DeploymentJson,
     /** secp256k1 secret of the paying account; file with 32 bytes hex. */
     accountKey: z.string(),
   }),
+  /** Price from which a job counts as of high value: then its steps are proved besides. */
+  highValueFromWei: z
+    .string()
+    .regex(/^[1-9][0-9]{0,38}$/)
+    .optional(),
   /** X25519 secret that results are decrypted with; file with 32 bytes hex. */
   recipientKey: z.string(),
 });

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import type { Command } from 'commander';
 import { afterAll, afterEach, describe, expect, it, vi } from 'vitest';
+import { contractNames } from '#libs/settlement';
 import { canonicalManifest, profileManifest } from '#libs/step';
 import { tinyBundle } from '#test/tiny-bundle';
 import { smallManifest, writeManifest, writeSmallFiles } from '#test/small-job';
@@ -52,9 +53,21 @@ describe('help', () => {
 
   it('knows every command of the contract', () => {
     const names = all.map(([name]) => name);
-    const jobs = ['submit', 'watch', 'status', 'list', 'cancel', 'result'].map((name) => `job ${name}`);
+    const of = (group: string, subs: string) => subs.split(' ').map((name) => `${group} ${name}`);
+    const jobs = of('job', 'submit watch status list cancel pause resume retry result');
+    const others = [...of('node', 'list cordon drain uncordon preflight'), ...of('key', 'create list revoke')];
+    const letters = of('dead-letter', 'list replay');
     expect(names).toEqual(
-      expect.arrayContaining(['train', 'bundle verify', 'dataset seal', 'dataset inspect', 'node list', 'up', ...jobs]),
+      expect.arrayContaining([
+        'train',
+        'bundle verify',
+        'dataset seal',
+        'dataset inspect',
+        'up',
+        ...jobs,
+        ...others,
+        ...letters,
+      ]),
     );
   });
 
@@ -85,12 +98,8 @@ const profile = ['--profile', emptyProfile];
 const unreachable = write('unreachable.json', unreachableProfile());
 
 function unreachableProfile(): string {
-  const contracts = Object.fromEntries(
-    ['settlement', 'registry', 'router', 'teeVerifier', 'rules', 'randao'].map((name) => [
-      name,
-      `0x${'11'.repeat(20)}`,
-    ]),
-  );
+  const named = <T>(value: T) => Object.fromEntries(contractNames.map((name) => [name, value]));
+  const contracts = { ...named(`0x${'11'.repeat(20)}`), codeHashes: named(`0x${'11'.repeat(32)}`) };
   return JSON.stringify({
     controlPlane: { url: 'http://127.0.0.1:1', apiKey: 'vt_test_test' },
     broker: { url: 'http://127.0.0.1:1', account: `0x${'22'.repeat(20)}`, keysFolder: '.' },
@@ -138,6 +147,15 @@ describe('bad input prints one document with its code and exits with 1', () => {
     ['PROFILE', ['job', 'status', '0x00', ...profile]],
     ['PROFILE', ['job', 'watch', '0x00', ...profile]],
     ['PROFILE', ['job', 'cancel', '0x00', ...profile]],
+    ['PROFILE', ['job', 'retry', '0x00', ...profile]],
+    ['PROFILE', ['node', 'drain', 'x', ...profile]],
+    ['PROFILE', ['key', 'list', ...profile]],
+    ['API_KEY_FILE', ['key', 'list', '--api-key', text]],
+    ['FILE_UNREADABLE', ['key', 'list', '--api-key', nowhere]],
+    ['URL', ['node', 'list', '--url', 'ftp://127.0.0.1', '--profile', unreachable]],
+    ['USAGE', ['key', 'create', '--tenant', 'acme']],
+    ['USAGE', ['key', 'create', '--tenant', 'acme', '--role', 'root']],
+    ['USAGE', ['node', 'cordon']],
     ['PROFILE', ['job', 'result', '0x00', '--out', nowhere, ...profile]],
     ['FILE_NOT_JSON', ['job', 'list', '--profile', text]],
     ['CONTROL_PLANE_UNREACHABLE', ['job', 'list', '--profile', unreachable]],

@@ -1,10 +1,13 @@
 /** The command line `veritrain` as a function of its arguments. */
 import { Command, CommanderError } from 'commander';
 import { addBundleCommands } from './commands/bundle.js';
+import { addContractsCommands } from './commands/contracts.js';
 import { addDatasetCommands } from './commands/dataset.js';
+import { addDeadLetterCommands } from './commands/dead-letter.js';
 import { addDemoCommand } from './commands/demo.js';
 import { addEvidenceCommands } from './commands/evidence.js';
 import { addJobCommands } from './commands/job.js';
+import { addKeyCommands } from './commands/key.js';
 import { addNodeCommands } from './commands/node.js';
 import { addPolicyCommands } from './commands/policy.js';
 import { addProofCommands } from './commands/proof.js';
@@ -33,7 +36,10 @@ export function createProgram(): Command {
   addUpCommand(program);
   addDatasetCommands(program);
   addJobCommands(program);
+  addContractsCommands(program);
+  addKeyCommands(program);
   addNodeCommands(program);
+  addDeadLetterCommands(program);
   addTrainCommand(program);
   addProofCommands(program);
   addBundleCommands(program);

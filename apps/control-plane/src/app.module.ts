@@ -2,25 +2,41 @@
 import { Module, type DynamicModule } from '@nestjs/common';
 import { APP_FILTER, APP_GUARD, APP_INTERCEPTOR, APP_PIPE } from '@nestjs/core';
 import { GraphQLModule } from '@nestjs/graphql';
-import { ThrottlerModule } from '@nestjs/throttler';
 import { DataSource } from 'typeorm';
+import type { ChainReader } from '#libs/settlement';
 import type { Logger, Metrics } from '#libs/telemetry';
 import { ApiKeys } from './auth/api-keys.js';
+import { KeysController } from './auth/keys.controller.js';
 import { AuthGuard } from './auth/auth.guard.js';
-import { AddressRateGuard, addressLimit, KeyRateGuard, keyLimit } from './auth/rate.guard.js';
+import { AddressRateGuard, KeyRateGuard } from './auth/rate.guard.js';
+import { Batches } from './batches.js';
 import { Clock } from './clock.js';
 import type { Config } from './config.js';
-import { BlobStore } from './datasets/blob-store.js';
 import { BlobsController } from './datasets/blobs.controller.js';
 import { DatasetsController } from './datasets/datasets.controller.js';
+import { DatasetCache } from './datasets/dataset-cache.js';
 import { Datasets } from './datasets/datasets.service.js';
 import { Assignment } from './dispatch/assignment.js';
 import { DispatchController } from './dispatch/dispatch.controller.js';
 import { Heartbeats } from './dispatch/heartbeats.js';
+import { JobQueue } from './dispatch/job-queue.js';
 import { LeaseBook } from './dispatch/lease-book.js';
+import { ProofBook } from './dispatch/proof-book.js';
+import { ProofController } from './dispatch/proof.controller.js';
+import { ProofReports } from './dispatch/proof-reports.js';
+import { RenewalReports } from './dispatch/renewal-reports.js';
+import { SegmentAssignment } from './dispatch/segment-assignment.js';
+import { SegmentBook } from './dispatch/segment-book.js';
+import { SegmentController } from './dispatch/segment.controller.js';
+import { SegmentReports } from './dispatch/segment-reports.js';
 import { SessionReports } from './dispatch/session-reports.js';
 import { Sweeper } from './dispatch/sweeper.js';
 import { TrainingReports } from './dispatch/training-reports.js';
+import { Turnstile } from './dispatch/turnstile.js';
+import { Bus } from './events/bus.js';
+import { BlobStore } from './objects/blob-store.js';
+import { BlobCollector } from './objects/collector.js';
+import { EventTail } from './events/event-tail.js';
 import { OutboxRelay } from './events/outbox-relay.js';
 import { Signals } from './events/signals.js';
 import { BundleAssembly } from './evidence/bundle-assembly.js';
@@ -29,19 +45,35 @@ import { graphqlOptions } from './graphql.js';
 import { AuditController } from './health/audit.controller.js';
 import { HealthController } from './health/health.controller.js';
 import { IdempotencyInterceptor } from './idempotency/idempotency.interceptor.js';
+import { JobCommands } from './jobs/job-commands.js';
 import { JobJournal } from './jobs/journal.js';
 import { JobStream } from './jobs/job-stream.js';
 import { JobsController } from './jobs/jobs.controller.js';
 import { JobsResolver } from './jobs/jobs.resolver.js';
 import { Jobs } from './jobs/jobs.service.js';
+import { Quotas } from './jobs/quotas.js';
+import { SubmissionDesk } from './jobs/submission-desk.js';
 import { NodesController } from './nodes/nodes.controller.js';
+import { NodesResolver } from './nodes/nodes.resolver.js';
 import { Nodes } from './nodes/nodes.service.js';
+import { Presences } from './nodes/presences.js';
+import type { ConnectionLimits } from './overload/connections.js';
+import { DeadLetters } from './overload/dead-letters.js';
+import { DeadLettersController } from './overload/dead-letters.controller.js';
+import { ShedGuard, Shedding } from './overload/shedding.js';
+import { Streams } from './overload/streams.js';
 import { ProblemFilter } from './problem/problem.filter.js';
 import { validationPipe } from './problem/validation.js';
+import { EscrowController } from './settlement/escrow.controller.js';
+import { EscrowEventStore } from './settlement/event-store.js';
 import { EscrowProjection } from './settlement/escrow-projection.js';
-import type { EscrowReader } from './settlement/escrow-reader.js';
+import { EscrowResolver } from './settlement/escrow.resolver.js';
+import { Escrows } from './settlement/escrows.js';
 import { EscrowWatcher } from './settlement/watcher.js';
-import { CONFIG, ESCROW_READER, EVIDENCE_APPRAISER, LOGGER, METRICS } from './tokens.js';
+import { WebhookBook } from './webhooks/webhook-book.js';
+import { WebhookDeliverer } from './webhooks/deliverer.js';
+import { WebhooksController } from './webhooks/webhooks.controller.js';
+import { ESCROW_READER, CONFIG, EVIDENCE_APPRAISER, LOGGER, METRICS } from './tokens.js';
 
 export interface Parts {
   readonly config: Config;
@@ -49,13 +81,16 @@ export interface Parts {
   readonly logger: Logger;
   readonly metrics: Metrics;
   readonly clock: Clock;
-  readonly escrowReader: EscrowReader;
+  readonly escrowReader: ChainReader;
   readonly appraiser: EvidenceAppraiser;
+  /** How patient the process is with its connections. */
+  readonly connections: ConnectionLimits;
   /** Where to write the GraphQL schema; true: nowhere. */
   readonly schemaFile: string | true;
 }
 
 const global = [
+  { provide: APP_GUARD, useClass: ShedGuard },
   { provide: APP_GUARD, useClass: AddressRateGuard },
   { provide: APP_GUARD, useClass: AuthGuard },
   { provide: APP_GUARD, useClass: KeyRateGuard },
@@ -64,14 +99,18 @@ const global = [
   IdempotencyInterceptor,
   { provide: APP_INTERCEPTOR, useExisting: IdempotencyInterceptor },
 ];
-const auth = [ApiKeys];
-const datasets = [BlobStore, Datasets];
-const nodes = [Nodes];
-const jobs = [JobJournal, Jobs, JobStream, JobsResolver];
-const events = [Signals, OutboxRelay];
-const dispatch = [Assignment, Heartbeats, LeaseBook, SessionReports, Sweeper, TrainingReports];
-const evidence = [BundleAssembly];
-const settlement = [EscrowProjection, EscrowWatcher];
+const auth = [ApiKeys, Batches];
+const datasets = [BlobStore, BlobCollector, DatasetCache, Datasets];
+const nodes = [Nodes, Presences, NodesResolver];
+const jobs = [JobCommands, JobJournal, Jobs, Quotas, JobStream, SubmissionDesk, JobsResolver];
+const events = [Signals, Bus, OutboxRelay, EventTail];
+const overload = [DeadLetters, Shedding, Streams];
+const dispatch = [Assignment, Heartbeats, JobQueue, LeaseBook, SessionReports, Sweeper, TrainingReports, Turnstile];
+const proving = [ProofBook, ProofReports];
+const rounds = [SegmentAssignment, SegmentBook, SegmentReports];
+const evidence = [BundleAssembly, RenewalReports];
+const webhooks = [WebhookBook, WebhookDeliverer];
+const settlement = [Escrows, EscrowEventStore, EscrowProjection, EscrowResolver, EscrowWatcher];
 
 @Module({})
 export class AppModule {
@@ -87,21 +126,21 @@ export class AppModule {
     ];
     return {
       module: AppModule,
-      imports: [
-        ThrottlerModule.forRoot([
-          { name: addressLimit, limit: parts.config.addressRequestsPerMinute, ttl: 60_000 },
-          { name: keyLimit, limit: parts.config.requestsPerMinute, ttl: 60_000 },
-        ]),
-        GraphQLModule.forRoot(graphqlOptions(parts.schemaFile)),
-      ],
+      imports: [GraphQLModule.forRoot(graphqlOptions(parts.schemaFile))],
       controllers: [
         JobsController,
+        EscrowController,
         DatasetsController,
         BlobsController,
         NodesController,
+        KeysController,
         HealthController,
         AuditController,
+        DeadLettersController,
+        WebhooksController,
         DispatchController,
+        ProofController,
+        SegmentController,
       ],
       providers: [
         ...values,
@@ -111,9 +150,13 @@ export class AppModule {
         ...nodes,
         ...jobs,
         ...events,
+        ...overload,
         ...dispatch,
+        ...proving,
+        ...rounds,
         ...evidence,
         ...settlement,
+        ...webhooks,
       ],
     };
   }

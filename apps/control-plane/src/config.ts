@@ -2,9 +2,11 @@
 import { resolve } from 'node:path';
 import { readFileSync } from 'node:fs';
 import { z } from 'zod';
-import { ConfigurationError } from '#attestation';
-import { Address, ApiKeyText, text } from '#libs/messaging';
+import { Address, ApiKeyText, text, type NatsAddress } from '#libs/messaging';
 import { defaultCacheDirectory, roles } from '#libs/persistence';
+import type { S3Location } from './objects/s3-object-store.js';
+import { invalid } from './config-error.js';
+import { readDispatch, readNats, type DispatchConfig } from './transports.js';
 
 const port = z.coerce.number().int().min(0).max(65_535);
 const whole = (min: number, max: number) => z.coerce.number().int().min(min).max(max);
@@ -18,6 +20,12 @@ const Environment = z.object({
   VERITRAIN_CACHE_DIR: z.string().default(defaultCacheDirectory()),
   VERITRAIN_BOOTSTRAP_KEYS: z.string().optional(),
   DATABASE_URL: z.url({ protocol: /^postgres(ql)?$/ }).optional(),
+  NATS_URL: z.string().max(2048).optional(),
+  VERITRAIN_NATS_NKEY: z.string().optional(),
+  VERITRAIN_NATS_CA: z.string().optional(),
+  VERITRAIN_DISPATCH_TLS_KEY: z.string().optional(),
+  VERITRAIN_DISPATCH_TLS_CERT: z.string().optional(),
+  VERITRAIN_DISPATCH_TLS_CA: z.string().optional(),
   VERITRAIN_DATABASE_POOL: whole(1, 200).default(10),
   VERITRAIN_RPC_URL: z.url({ protocol: /^https?$/ }).optional(),
   VERITRAIN_CONTRACT: Address.optional(),
@@ -28,9 +36,24 @@ const Environment = z.object({
   VERITRAIN_HEARTBEAT_SECONDS: whole(1, 3600).default(5),
   VERITRAIN_LEASE_SECONDS: whole(2, 86_400).default(30),
   VERITRAIN_ATTEMPTS_MAX: whole(1, 100).default(5),
+  VERITRAIN_HIGH_VALUE_FROM_WEI: z
+    .string()
+    .regex(/^[1-9][0-9]{0,38}$/)
+    .transform(BigInt)
+    .optional(),
+  VERITRAIN_JOBS_WAITING_MAX: whole(1, 10_000_000).default(20_000),
+  VERITRAIN_JOBS_UNDER_WAY_MAX: whole(1, 10_000_000).default(2000),
   VERITRAIN_REQUESTS_PER_MINUTE: whole(1, 10_000_000).default(1200),
   VERITRAIN_ADDRESS_REQUESTS_PER_MINUTE: whole(1, 10_000_000).default(6000),
+  VERITRAIN_STREAMS_PER_KEY_MAX: whole(1, 1_000_000).default(2000),
+  VERITRAIN_SHED_DELAY_MS: whole(0, 60_000).default(500),
+  VERITRAIN_S3_URL: z.url({ protocol: /^https?$/ }).optional(),
+  VERITRAIN_S3_REGION: z.string().default('us-east-1'),
+  AWS_ACCESS_KEY_ID: z.string().optional(),
+  AWS_SECRET_ACCESS_KEY: z.string().optional(),
+  VERITRAIN_CLIENT_DATASET_MIB: whole(1, 2 ** 30).default(1_048_576),
   VERITRAIN_OPERATOR_BLOB_MIB: whole(1, 2 ** 30).default(262_144),
+  VERITRAIN_WEBHOOK_TARGETS: z.enum(['public', 'any']).default('public'),
   VERITRAIN_LOG_LEVEL: z.enum(['debug', 'info', 'warn', 'error', 'silent']).default('info'),
 });
 
@@ -64,7 +87,9 @@ export interface ChainConfig {
 
 export interface Config {
   readonly http: { readonly host: string; readonly port: number };
-  readonly dispatch: { readonly host: string; readonly port: number };
+  readonly dispatch: DispatchConfig;
+  /** null: one replica, and nodes dial over TCP alone. */
+  readonly nats: NatsAddress | null;
   readonly dataDirectory: string;
   readonly cacheDirectory: string;
   readonly databaseUrl: string | null;
@@ -75,16 +100,35 @@ export interface Config {
   readonly heartbeatSeconds: number;
   readonly leaseSeconds: number;
   readonly attemptsMax: number;
+  /** Price from which a job's steps must be proved; null: the client's choice alone. */
+  readonly highValueFromWei: bigint | null;
+  /** Of one tenant, in the queue. */
+  readonly jobsWaitingMax: number;
+  /** Of one tenant, under leases. */
+  readonly jobsUnderWayMax: number;
   /** Of one API key to one route. */
   readonly requestsPerMinute: number;
   /** Of one address to one route, whatever keys it names. */
   readonly addressRequestsPerMinute: number;
+  /** Streams of events that one API key follows at a replica. */
+  readonly streamsPerKeyMax: number;
+  /** Mean delay of the event loop at which requests begin to be shed; null: none ever is. */
+  readonly shedDelayMilliseconds: number | null;
+  /** null: ciphertexts lie in the data directory. */
+  readonly s3: S3Location | null;
+  /** Ciphertext of the data sets that one client's tenant has registered. */
+  readonly clientDatasetBytesMax: number;
   /** Stored blobs of one operator's tenant. */
   readonly operatorBlobBytesMax: number;
+  /** `any`: webhooks may name addresses of this network, and plain http. */
+  readonly webhookTargets: 'public' | 'any';
   readonly logLevel: 'debug' | 'info' | 'warn' | 'error' | 'silent';
 }
 
-/** @throws ConfigurationError CONFIG_INVALID, CONFIG_CHAIN, CONFIG_LEASE, CONFIG_BOOTSTRAP_KEYS */
+/**
+ * @throws ConfigurationError CONFIG_INVALID, CONFIG_CHAIN, CONFIG_LEASE, CONFIG_BOOTSTRAP_KEYS, CONFIG_PLAIN,
+ *   CONFIG_TLS, CONFIG_NATS
+ */
 export function readConfig(environment: Readonly<Record<string, string | undefined>>): Config {
   const set = Object.fromEntries(
     Object.entries(environment).filter(([, value]) => value !== undefined && value !== ''),
@@ -105,7 +149,8 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
   }
   return {
     http: { host: env.VERITRAIN_HTTP_HOST, port: env.VERITRAIN_HTTP_PORT },
-    dispatch: { host: env.VERITRAIN_DISPATCH_HOST, port: env.VERITRAIN_DISPATCH_PORT },
+    dispatch: readDispatch(env),
+    nats: readNats(env),
     dataDirectory: resolve(env.VERITRAIN_DATA_DIR),
     cacheDirectory: resolve(env.VERITRAIN_CACHE_DIR),
     databaseUrl: env.DATABASE_URL ?? null,
@@ -115,11 +160,29 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     heartbeatSeconds: env.VERITRAIN_HEARTBEAT_SECONDS,
     leaseSeconds: env.VERITRAIN_LEASE_SECONDS,
     attemptsMax: env.VERITRAIN_ATTEMPTS_MAX,
+    highValueFromWei: env.VERITRAIN_HIGH_VALUE_FROM_WEI ?? null,
+    jobsWaitingMax: env.VERITRAIN_JOBS_WAITING_MAX,
+    jobsUnderWayMax: env.VERITRAIN_JOBS_UNDER_WAY_MAX,
     requestsPerMinute: env.VERITRAIN_REQUESTS_PER_MINUTE,
     addressRequestsPerMinute: env.VERITRAIN_ADDRESS_REQUESTS_PER_MINUTE,
+    streamsPerKeyMax: env.VERITRAIN_STREAMS_PER_KEY_MAX,
+    shedDelayMilliseconds: env.VERITRAIN_SHED_DELAY_MS === 0 ? null : env.VERITRAIN_SHED_DELAY_MS,
+    s3: s3Of(env),
+    clientDatasetBytesMax: env.VERITRAIN_CLIENT_DATASET_MIB * 2 ** 20,
     operatorBlobBytesMax: env.VERITRAIN_OPERATOR_BLOB_MIB * 2 ** 20,
+    webhookTargets: env.VERITRAIN_WEBHOOK_TARGETS,
     logLevel: env.VERITRAIN_LOG_LEVEL,
   };
+}
+
+function s3Of(env: z.infer<typeof Environment>): S3Location | null {
+  const { VERITRAIN_S3_URL: url, AWS_ACCESS_KEY_ID: accessKeyId, AWS_SECRET_ACCESS_KEY: secretAccessKey } = env;
+  if (url === undefined) return null;
+  if (accessKeyId === undefined || secretAccessKey === undefined) {
+    throw invalid('CONFIG_S3', 'AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY beside VERITRAIN_S3_URL', 'not both');
+  }
+  if (!/^\/[^/]+/.test(new URL(url).pathname)) throw invalid('CONFIG_S3', 'VERITRAIN_S3_URL with a bucket', url);
+  return { url, region: env.VERITRAIN_S3_REGION, accessKeyId, secretAccessKey };
 }
 
 function chainOf(env: z.infer<typeof Environment>): ChainConfig | null {
@@ -159,13 +222,4 @@ function readKeys(path: string): readonly BootstrapKey[] {
 
 function secretFree(name: string, value: unknown): string {
   return name === 'DATABASE_URL' ? '(not shown)' : String(value).slice(0, 80);
-}
-
-function invalid(code: string, expected: string, got: string): ConfigurationError {
-  return new ConfigurationError(code, {
-    expected,
-    got,
-    rule: 'control-plane README, configuration',
-    action: 'Set the environment variable and start again.',
-  });
 }

@@ -14,7 +14,7 @@ it('measures a fragment once however often it is spread', () => {
   const [operation] = document.definitions;
   if (operation?.kind !== 'OperationDefinition') throw new Error('no operation');
   const measures = new Measures(document);
-  expect(measures.of(operation.selectionSet)).toEqual({ depth: 1, fields: 201 });
+  expect(measures.of(operation.selectionSet)).toEqual({ depth: 1, fields: 201, cost: 5001 });
   expect(measures.visited).toBe(1 + 2 * 30 + 1);
   expect(complexityErrors(document)).toHaveLength(1);
 });
@@ -29,4 +29,19 @@ it('counts fields wherever their fragment is spread', () => {
 
 it('ends on fragments that spread themselves, and on ones that are not there', () => {
   expect(complexityErrors(parse('{ ...a } fragment a on T { x ...b } fragment b on T { ...a ...none }'))).toEqual([]);
+});
+
+it('counts the values of an answer: a page as often as it may have items', () => {
+  const page = (limit: string, fields: number) =>
+    `{ jobPage${limit} { items { ${Array.from({ length: fields }, (_, n) => `f${n}`).join(' ')} } } }`;
+  expect(complexityErrors(parse(page('(limit: 200)', 20)))).toEqual([]);
+  expect(complexityErrors(parse(page('(limit: 200)', 30)))).toHaveLength(1);
+  expect(complexityErrors(parse(page('(limit: 10)', 100)))).toEqual([]);
+  expect(complexityErrors(parse(page('', 110)))).toHaveLength(1);
+  expect(complexityErrors(parse(`query ($n: Int) ${page('(limit: $n)', 30)}`))).toHaveLength(1);
+  const twice = '{ a: jobPage(limit: 200) { items { ...f } } b: jobPage(limit: 200) { items { ...f } } }';
+  const fragment = (fields: number) =>
+    ` fragment f on Job { ${Array.from({ length: fields }, (_, n) => `f${n}`).join(' ')} }`;
+  expect(complexityErrors(parse(twice + fragment(10)))).toEqual([]);
+  expect(complexityErrors(parse(twice + fragment(15)))).toHaveLength(1);
 });

@@ -1,4 +1,4 @@
-/** GraphQL: code first, bounded in depth and in the number of fields, live subscriptions over graphql-ws. */
+/** GraphQL: code first, bounded in depth, in the number of fields and in the size of the answer, live subscriptions over graphql-ws. */
 import type { IncomingMessage } from 'node:http';
 import { ApolloDriver, type ApolloDriverConfig } from '@nestjs/apollo';
 import {
@@ -6,6 +6,7 @@ import {
   parse,
   type ASTVisitor,
   type DocumentNode,
+  type FieldNode,
   type FragmentDefinitionNode,
   type SelectionNode,
   type SelectionSetNode,
@@ -14,6 +15,10 @@ import {
 
 const depthMax = 8;
 const fieldsMax = 200;
+/** Values in the answer, where every page is as long as it may be. */
+const costMax = 5000;
+/** Items of a page that does not say how many, or says it in a variable. */
+const pageItems = { unsaid: 50, unknown: 200 } as const;
 /** Of a document, before it is parsed: bounds the work of every rule that looks at it. */
 const tokensMax = 4000;
 /** Operations that run at once over one WebSocket. */
@@ -84,9 +89,9 @@ export function complexityErrors(document: DocumentNode): GraphQLError[] {
   const measures = new Measures(document);
   return document.definitions.flatMap((definition) => {
     if (definition.kind !== 'OperationDefinition') return [];
-    const { depth, fields } = measures.of(definition.selectionSet);
-    if (depth <= depthMax && fields <= fieldsMax) return [];
-    const message = `Expected at most ${depthMax} levels and ${fieldsMax} fields.`;
+    const { depth, fields, cost } = measures.of(definition.selectionSet);
+    if (depth <= depthMax && fields <= fieldsMax && cost <= costMax) return [];
+    const message = `Expected at most ${depthMax} levels, ${fieldsMax} fields and ${costMax} values in an answer.`;
     return [new GraphQLError(message, { nodes: [definition], extensions: { reason: 'QUERY_TOO_COMPLEX' } })];
   });
 }
@@ -94,9 +99,10 @@ export function complexityErrors(document: DocumentNode): GraphQLError[] {
 interface Measure {
   readonly depth: number;
   readonly fields: number;
+  readonly cost: number;
 }
 
-const empty: Measure = { depth: 0, fields: 0 };
+const empty: Measure = { depth: 0, fields: 0, cost: 0 };
 
 export class Measures {
   /** Selections looked at so far. */
@@ -110,20 +116,23 @@ export class Measures {
   }
 
   of(selectionSet: SelectionSetNode | undefined): Measure {
-    let { depth, fields } = empty;
+    let { depth, fields, cost } = empty;
     for (const selection of selectionSet?.selections ?? []) {
       this.visited += 1;
       const inner = this.selection(selection);
       depth = Math.max(depth, inner.depth);
       fields = Math.min(fields + inner.fields, fieldsMax + 1);
+      cost = Math.min(cost + inner.cost, costMax + 1);
     }
-    return { depth, fields };
+    return { depth, fields, cost };
   }
 
   private selection(selection: SelectionNode): Measure {
     if (selection.kind === 'FragmentSpread') return this.fragment(selection.name.value);
     const below = this.of(selection.selectionSet);
-    return selection.kind === 'InlineFragment' ? below : { depth: below.depth + 1, fields: below.fields + 1 };
+    if (selection.kind === 'InlineFragment') return below;
+    const cost = Math.min(1 + itemsOf(selection) * below.cost, costMax + 1);
+    return { depth: below.depth + 1, fields: below.fields + 1, cost };
   }
 
   private fragment(name: string): Measure {
@@ -135,4 +144,11 @@ export class Measures {
     this.#known.set(name, measure);
     return measure;
   }
+}
+
+/** How often what a field selects may stand in the answer: a page as often as it has items. */
+function itemsOf({ name, arguments: given = [] }: FieldNode): number {
+  const limit = given.find((argument) => argument.name.value === 'limit')?.value;
+  if (limit === undefined) return name.value.endsWith('Page') ? pageItems.unsaid : 1;
+  return limit.kind === 'IntValue' ? Math.max(1, Math.min(Number(limit.value), pageItems.unknown)) : pageItems.unknown;
 }

@@ -4,17 +4,23 @@ import type { NestExpressApplication } from '@nestjs/platform-express';
 import type { NextFunction, Request, Response } from 'express';
 import { datasetManifestBytesMax } from '#attestation';
 import type { Logger, Metrics } from '#libs/telemetry';
+import type { Parts } from './app.module.js';
 import { refusal } from './problem/codes.js';
+import { guardConnections } from './overload/connections.js';
 import { limitSockets } from './sockets.js';
 
 const jsonDepthMax = 32;
 
-export function configureHttp(app: NestExpressApplication, logger: Logger, metrics: Metrics): void {
+export function configureHttp(
+  app: NestExpressApplication,
+  { logger, metrics, connections }: Pick<Parts, 'logger' | 'metrics' | 'connections'>,
+): void {
   app.disable('x-powered-by');
   app.use(observe(logger, metrics));
   app.useBodyParser('json', { limit: datasetManifestBytesMax, strict: true });
   app.use(limitDepth);
-  limitSockets(app.getHttpServer());
+  guardConnections(app.getHttpServer(), logger, metrics, connections);
+  limitSockets(app.getHttpServer(), metrics);
 }
 
 type Observed = Request & { id?: string };

@@ -1,19 +1,20 @@
 /** Runs the control plane; prints one line of JSON on standard output when it is ready. */
 import { CodedError } from '#attestation';
-import { createLogger } from '#libs/telemetry';
+import { createLogger, startTracing } from '#libs/telemetry';
 import { readConfig } from './config.js';
 import { startControlPlane } from './server.js';
 
 async function main(): Promise<void> {
   const config = readConfig(process.env);
   const logger = createLogger('control-plane', config.logLevel);
+  const tracing = await startTracing('control-plane');
   const controlPlane = await startControlPlane(config, logger);
   let stopping = false;
   const stop = (): void => {
     if (stopping) return;
     stopping = true;
     logger.info('stopping');
-    controlPlane.close().then(
+    Promise.all([controlPlane.close(), tracing.stop()]).then(
       () => process.exit(0),
       (error: unknown) => {
         logger.error('did not stop cleanly', { error });

@@ -1,23 +1,24 @@
 /** Starts and stops a control plane: database, HTTP, dispatch. */
 import 'reflect-metadata';
-import type { AddressInfo, Server } from 'node:net';
+import type { AddressInfo } from 'node:net';
 import { NestFactory } from '@nestjs/core';
-import { Transport, type MicroserviceOptions } from '@nestjs/microservices';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import { SwaggerModule } from '@nestjs/swagger';
-import { limits } from '#libs/messaging';
 import { openDatabase, type Database } from '#libs/persistence';
+import { openChainReader } from '#libs/settlement';
 import { createMetrics, type Logger } from '#libs/telemetry';
 import { AppModule, type Parts } from './app.module.js';
 import { ApiKeys } from './auth/api-keys.js';
-import { Clock } from './clock.js';
+import { Clock, DatabaseClock } from './clock.js';
 import type { Config } from './config.js';
+import { listenForNodes } from './dispatch/listen.js';
 import { PolicyAppraiser } from './evidence/policy-appraiser.js';
+import { Periodic } from './events/periodic.js';
 import { configureHttp } from './http.js';
 import { nestLogger } from './nest-logger.js';
 import { openApiOf } from './openapi.js';
+import { connectionLimits } from './overload/connections.js';
 import { noChain } from './settlement/no-chain.js';
-import { RpcEscrowReader } from './settlement/rpc-escrow-reader.js';
 
 export interface ControlPlane {
   readonly app: NestExpressApplication;
@@ -28,7 +29,9 @@ export interface ControlPlane {
 }
 
 /** Parts that a test replaces. */
-export type Replacements = Partial<Pick<Parts, 'clock' | 'escrowReader' | 'appraiser' | 'schemaFile'>>;
+export type Replacements = Partial<Pick<Parts, 'clock' | 'escrowReader' | 'appraiser' | 'schemaFile' | 'connections'>>;
+
+const synchroniseMilliseconds = 10_000;
 
 /** @throws ConfigurationError DATA_DIRECTORY_IN_USE */
 export async function startControlPlane(
@@ -42,7 +45,12 @@ export async function startControlPlane(
       : { kind: 'server', url: config.databaseUrl, poolSize: config.databasePool },
   );
   try {
-    return await listen(config, logger, database, replaced);
+    if (config.databaseUrl === null) return await listen(config, logger, database, replaced);
+    const clock = await DatabaseClock.of(database.dataSource);
+    const watch = new Periodic('database clock', synchroniseMilliseconds, () => clock.synchronise(), logger);
+    const controlPlane = await listen(config, logger, database, { clock, ...replaced });
+    watch.start();
+    return { ...controlPlane, close: () => watch.stop().then(() => controlPlane.close()) };
   } catch (error) {
     await database.close();
     throw error;
@@ -63,8 +71,9 @@ export async function createApplication(
     metrics,
     dataSource: database.dataSource,
     clock: new Clock(),
-    escrowReader: config.chain === null ? noChain : new RpcEscrowReader(config.chain),
+    escrowReader: config.chain === null ? noChain : openChainReader(config.chain),
     appraiser: new PolicyAppraiser(),
+    connections: connectionLimits,
     schemaFile: true,
     ...replaced,
   };
@@ -75,7 +84,7 @@ export async function createApplication(
     abortOnError: false,
     forceCloseConnections: true,
   });
-  configureHttp(app, logger, metrics);
+  configureHttp(app, parts);
   return app;
 }
 
@@ -86,26 +95,15 @@ async function listen(
   replaced: Replacements,
 ): Promise<ControlPlane> {
   const app = await createApplication(config, logger, database, replaced);
-  const dispatch = app.connectMicroservice<MicroserviceOptions>(
-    {
-      transport: Transport.TCP,
-      options: {
-        ...config.dispatch,
-        maxBufferSize: limits.frameCharactersMax,
-        maxSendBufferSize: limits.frameCharactersMax,
-      },
-    },
-    { inheritAppConfig: true },
-  );
   SwaggerModule.setup('docs', app, () => openApiOf(app), { jsonDocumentUrl: 'openapi.json' });
   await app.get(ApiKeys).bootstrap();
-  await app.startAllMicroservices();
+  const dispatchPort = await listenForNodes(app, config.dispatch);
   await app.listen(config.http.port, config.http.host);
   return {
     app,
     database,
     httpPort: (app.getHttpServer().address() as AddressInfo).port,
-    dispatchPort: (dispatch.unwrap<Server>().address() as AddressInfo).port,
+    dispatchPort,
     close: async () => {
       await app.close();
       await database.close();

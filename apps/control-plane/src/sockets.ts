@@ -1,16 +1,18 @@
 /** How many upgraded connections (WebSockets) one address may hold. */
 import type { IncomingMessage, Server } from 'node:http';
 import type { Duplex } from 'node:stream';
+import type { Metrics } from '#libs/telemetry';
 
 export const socketsPerAddressMax = 64;
 
 /** Destroys what is too many before the WebSocket server, which listens later, looks at it. */
-export function limitSockets(server: Server): void {
+export function limitSockets(server: Server, metrics: Metrics): void {
   const held = new Map<string, number>();
   server.prependListener('upgrade', (request: IncomingMessage, socket: Duplex) => {
     const address = request.socket.remoteAddress ?? '';
     const count = held.get(address) ?? 0;
     if (count >= socketsPerAddressMax) {
+      metrics.refused.inc({ reason: 'WebSockets of an address' });
       socket.destroy();
       return;
     }

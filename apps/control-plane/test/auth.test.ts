@@ -1,9 +1,12 @@
 /** Every route with every role, own and foreign tenant: what is not allowed here is forbidden. */
+import request from 'supertest';
+import { createRequire } from 'node:module';
+import { createClient } from 'graphql-ws';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { NodeRegistered, pattern } from '#libs/messaging';
 import { ApiKey } from '#libs/persistence';
 import type { TestPlane, KeyName } from './harness.js';
-import { codeOf, startTestPlane } from './harness.js';
+import { codeOf, keys, startTestPlane } from './harness.js';
 import {
   acquire,
   advanceTo,
@@ -18,8 +21,11 @@ import {
   type Fixture,
 } from './job-fixture.js';
 
+const { WebSocket } = createRequire(import.meta.url)('ws') as { WebSocket: typeof globalThis.WebSocket };
+
 let test: TestPlane;
 let job: Fixture;
+let spare: Fixture;
 let nodeId: string;
 let leaseRef: { leaseId: string; fence: number };
 let checkpointBlob: string;
@@ -31,6 +37,7 @@ beforeAll(async () => {
   leaseRef = refOf(grant);
   await advanceTo(test, grant, 'running');
   checkpointBlob = await checkpoint(test, grant, job, 0);
+  spare = await submitFunded(test);
 });
 afterAll(async () => test.stop());
 
@@ -46,7 +53,7 @@ const callers: readonly (KeyName | null)[] = [
 ];
 
 interface Row {
-  readonly method: 'get' | 'post' | 'put';
+  readonly method: 'get' | 'post' | 'put' | 'patch' | 'delete';
   readonly path: () => string;
   /** Status by caller; the others get 401 without and 403 with a key. */
   readonly expected: Partial<Record<KeyName, number>>;
@@ -54,6 +61,7 @@ interface Row {
 
 const jobPath = () => `/v1/jobs/${job.jobId}`;
 const shardPath = () => `/v1/datasets/${hex(job.dataset.id)}/shards/0`;
+const webhookPath = `/v1/webhooks/wh_${'0'.repeat(24)}`;
 const readsJobs = { client: 200, reviewer: 200, admin: 200, otherClient: 404, otherReviewer: 404 };
 
 /** Keyed by route as Nest registers it, so that a new route without a row is noticed. */
@@ -69,6 +77,26 @@ const matrix: Readonly<Record<string, Row>> = {
     method: 'post',
     path: () => `/v1/jobs/0x${'00'.repeat(32)}/cancel`,
     expected: { client: 404, otherClient: 404, admin: 404 },
+  },
+  'POST /v1/jobs/:id/pause': {
+    method: 'post',
+    path: () => `/v1/jobs/${spare.jobId}/pause`,
+    expected: { otherClient: 404, client: 200, admin: 200 },
+  },
+  'POST /v1/jobs/:id/resume': {
+    method: 'post',
+    path: () => `/v1/jobs/${spare.jobId}/resume`,
+    expected: { otherClient: 404, client: 200, admin: 200 },
+  },
+  'POST /v1/jobs/:id/retry': {
+    method: 'post',
+    path: () => `/v1/jobs/${spare.jobId}/retry`,
+    expected: { otherClient: 404, client: 200, admin: 200 },
+  },
+  'POST /v1/jobs/:id/priority': {
+    method: 'post',
+    path: () => `/v1/jobs/${spare.jobId}/priority`,
+    expected: { client: 400, otherClient: 400, admin: 400 },
   },
   'GET /v1/jobs/:id/result': {
     method: 'get',
@@ -97,6 +125,17 @@ const matrix: Readonly<Record<string, Row>> = {
     path: shardPath,
     expected: { client: 200, otherClient: 404, operator: 200, otherOperator: 404 },
   },
+  'PATCH /v1/datasets/:id/shards/:index': {
+    method: 'patch',
+    path: shardPath,
+    expected: { client: 200, otherClient: 404 },
+  },
+  'GET /v1/datasets/:id/shards/:index/upload': {
+    method: 'get',
+    path: () => `${shardPath()}/upload`,
+    expected: { client: 200, otherClient: 404 },
+  },
+  'GET /v1/jobs/:id/escrow': { method: 'get', path: () => `${jobPath()}/escrow`, expected: readsJobs },
   'PUT /v1/blobs/:sha256': {
     method: 'put',
     path: () => `/v1/blobs/0x${'00'.repeat(32)}`,
@@ -133,9 +172,54 @@ const matrix: Readonly<Record<string, Row>> = {
       admin: 200,
     },
   },
+  'POST /v1/nodes/:id/cordon': {
+    method: 'post',
+    path: () => `/v1/nodes/${nodeId}/cordon`,
+    expected: { operator: 200, otherOperator: 404, admin: 200 },
+  },
+  'POST /v1/nodes/:id/drain': {
+    method: 'post',
+    path: () => `/v1/nodes/${nodeId}/drain`,
+    expected: { operator: 200, otherOperator: 404, admin: 200 },
+  },
+  'POST /v1/nodes/:id/ready': {
+    method: 'post',
+    path: () => `/v1/nodes/${nodeId}/ready`,
+    expected: { operator: 200, otherOperator: 404, admin: 200 },
+  },
+  'POST /v1/keys': { method: 'post', path: () => '/v1/keys', expected: { admin: 400 } },
+  'GET /v1/keys': { method: 'get', path: () => '/v1/keys', expected: { admin: 200 } },
+  'POST /v1/keys/:id/revoke': { method: 'post', path: () => '/v1/keys/0000/revoke', expected: { admin: 404 } },
+  'POST /v1/webhooks': { method: 'post', path: () => '/v1/webhooks', expected: { client: 400, otherClient: 400 } },
+  'GET /v1/webhooks': { method: 'get', path: () => '/v1/webhooks', expected: { client: 200, otherClient: 200 } },
+  'DELETE /v1/webhooks/:id': { method: 'delete', path: () => webhookPath, expected: { client: 404, otherClient: 404 } },
+  'GET /v1/webhooks/:id/deliveries': {
+    method: 'get',
+    path: () => `${webhookPath}/deliveries`,
+    expected: { client: 404, otherClient: 404 },
+  },
+  'POST /v1/webhooks/:id/deliveries/:delivery/retry': {
+    method: 'post',
+    path: () => `${webhookPath}/deliveries/1/retry`,
+    expected: { client: 404, otherClient: 404 },
+  },
+  'GET /v1/dead-letters': { method: 'get', path: () => '/v1/dead-letters', expected: { admin: 200 } },
+  'POST /v1/dead-letters/:id/replay': {
+    method: 'post',
+    path: () => '/v1/dead-letters/9/replay',
+    expected: { admin: 404 },
+  },
   'GET /v1/audit': { method: 'get', path: () => '/v1/audit', expected: { admin: 200 } },
 };
 const open = ['GET /health/live', 'GET /health/ready', 'GET /metrics'];
+
+function raw(who: KeyName | null, method: 'patch' | 'delete', path: string) {
+  const call = request(test.plane.app.getHttpServer())[method](path);
+  if (who !== null) void call.set('authorization', `Bearer ${keys[who]}`);
+  return method === 'delete'
+    ? call
+    : call.set({ 'content-type': 'application/octet-stream', 'upload-offset': '0' }).send(Buffer.alloc(3));
+}
 
 describe('authorisation', () => {
   it('has a row for every route', async () => {
@@ -154,6 +238,8 @@ describe('authorisation', () => {
           get: () => rest.get(row.path()),
           post: () => rest.post(row.path(), {}),
           put: () => rest.put(row.path(), new Uint8Array(3)),
+          patch: () => raw(who, 'patch', row.path()),
+          delete: () => raw(who, 'delete', row.path()),
         }[row.method];
         const response = await call();
         const expected = who === null ? 401 : (row.expected[who] ?? 403);
@@ -165,9 +251,9 @@ describe('authorisation', () => {
 
   it('lists to each tenant its own jobs only, and all to admins', async () => {
     const seen = async (who: KeyName) => ((await test.as(who).get('/v1/jobs')).body.items as unknown[]).length;
-    expect(await seen('client')).toBe(1);
-    expect(await seen('reviewer')).toBe(1);
-    expect(await seen('admin')).toBe(1);
+    expect(await seen('client')).toBe(2);
+    expect(await seen('reviewer')).toBe(2);
+    expect(await seen('admin')).toBe(2);
     expect(await seen('otherClient')).toBe(0);
   });
 
@@ -178,7 +264,6 @@ describe('authorisation', () => {
 
   it('refuses keys that are unknown, malformed or of a wrong secret', async () => {
     const { app } = test.plane;
-    const { default: request } = await import('supertest');
     for (const header of [
       'Bearer vt_client_wrong-secret-000000000',
       'Bearer vt_nobody_test-secret-0000000',
@@ -189,6 +274,169 @@ describe('authorisation', () => {
     }
     const basic = await request(app.getHttpServer()).get('/v1/jobs').set('authorization', 'Basic abc').expect(401);
     expect(basic.body.code).toBe('AUTH_MISSING');
+  });
+});
+
+const everybody = Object.fromEntries(callers.filter((who) => who !== null).map((who) => [who, 'ok']));
+
+/** Of every field of the schema's root types: what is asked, and what comes back by caller; the others are forbidden. */
+const rootFields: Readonly<Record<string, { ask: () => string; expected: Partial<Record<KeyName, string>> }>> = {
+  'Query.job': { ask: () => `query { job(id: "${spare.jobId}") { id } }`, expected: sees('ok') },
+  'Query.jobPage': {
+    ask: () => 'query { jobPage { nextCursor } }',
+    expected: { ...sees('ok'), otherClient: 'ok', otherReviewer: 'ok' },
+  },
+  ...Object.fromEntries(
+    ['pauseJob', 'resumeJob', 'retryJob', 'cancelJob'].map((name) => [
+      `Mutation.${name}`,
+      {
+        ask: () => `mutation { ${name}(id: "${name === 'cancelJob' ? `0x${'00'.repeat(32)}` : spare.jobId}") { id } }`,
+        expected:
+          name === 'cancelJob'
+            ? { client: 'JOB_UNKNOWN', otherClient: 'JOB_UNKNOWN', admin: 'JOB_UNKNOWN' }
+            : { client: 'ok', otherClient: 'JOB_UNKNOWN', admin: 'ok' },
+      },
+    ]),
+  ),
+  'Mutation.reorderJob': {
+    ask: () => `mutation { reorderJob(id: "${spare.jobId}", priority: 6) { id } }`,
+    expected: { client: 'ok', otherClient: 'JOB_UNKNOWN', admin: 'ok' },
+  },
+  'Query.node': {
+    ask: () => `query { node(id: "${nodeId}") { id } }`,
+    expected: { ...everybody, otherOperator: 'NODE_UNKNOWN' },
+  },
+  'Query.nodePage': { ask: () => 'query { nodePage { items { id state } } }', expected: everybody },
+  ...Object.fromEntries(
+    ['cordonNode', 'drainNode', 'uncordonNode'].map((name) => [
+      `Mutation.${name}`,
+      {
+        ask: () => `mutation { ${name}(id: "${nodeId}") { state } }`,
+        expected: { operator: 'ok', otherOperator: 'NODE_UNKNOWN', admin: 'ok' },
+      },
+    ]),
+  ),
+  'Subscription.jobProgress': {
+    ask: () => `subscription { jobProgress(jobId: "${spare.jobId}") { eventId } }`,
+    expected: sees('ok'),
+  },
+};
+
+function sees(own: string): Partial<Record<KeyName, string>> {
+  const other = 'JOB_UNKNOWN';
+  return { client: own, reviewer: own, admin: own, otherClient: other, otherReviewer: other };
+}
+
+describe('GraphQL', () => {
+  const outcome = async (who: KeyName | null, query: string): Promise<string> => {
+    if (query.startsWith('subscription')) return subscribe(who, query);
+    const call = request(test.plane.app.getHttpServer()).post('/graphql');
+    if (who !== null) void call.set('authorization', `Bearer ${keys[who]}`);
+    const { body } = await call.send({ query });
+    return body.errors?.[0]?.extensions?.code ?? 'ok';
+  };
+
+  /** Code of the first answer over WebSocket, or `ok` for an event. */
+  async function subscribe(who: KeyName | null, query: string): Promise<string> {
+    const url = `ws://127.0.0.1:${test.plane.httpPort}/graphql`;
+    const connectionParams = who === null ? {} : { authorization: `Bearer ${keys[who]}` };
+    const client = createClient({ url, webSocketImpl: WebSocket, retryAttempts: 0, connectionParams });
+    const events = client.iterate({ query });
+    try {
+      const { value } = await events.next();
+      return (value?.errors?.[0]?.extensions?.['code'] as string | undefined) ?? 'ok';
+    } catch (error) {
+      const [first] = error as { extensions?: { code?: string } }[];
+      return first?.extensions?.code ?? String(error);
+    } finally {
+      await events.return?.(undefined);
+      await client.dispose();
+    }
+  }
+
+  it('has a row for every field of its root types', async () => {
+    const query =
+      '{ __schema { queryType { fields { name } } mutationType { fields { name } } subscriptionType { fields { name } } } }';
+    const { body } = await test.as('client').post('/graphql', { query }).expect(200);
+    const names = Object.entries(body.data.__schema as Record<string, { fields: { name: string }[] }>).flatMap(
+      ([type, { fields }]) => fields.map(({ name }) => `${type[0]!.toUpperCase()}${type.slice(1, -4)}.${name}`),
+    );
+    expect(names.sort()).toEqual(Object.keys(rootFields).sort());
+  });
+
+  for (const [field, row] of Object.entries(rootFields)) {
+    it(`holds for ${field}`, async () => {
+      for (const who of callers) {
+        const expected = who === null ? 'AUTH_MISSING' : (row.expected[who] ?? 'ROLE_FORBIDDEN');
+        expect(await outcome(who, row.ask()), who ?? 'nobody').toBe(expected);
+      }
+    });
+  }
+});
+
+describe('nodes over GraphQL', () => {
+  const ask = async (who: KeyName, query: string) => (await test.as(who).post('/graphql', { query }).expect(200)).body;
+
+  it('are held back and given jobs again, as over REST', async () => {
+    for (const [name, state] of [
+      ['cordonNode', 'cordoned'],
+      ['drainNode', 'draining'],
+      ['uncordonNode', 'ready'],
+    ] as const) {
+      const { data } = await ask('operator', `mutation { ${name}(id: "${nodeId}") { state } }`);
+      expect(data[name]).toEqual({ state });
+      expect((await test.as('operator').get(`/v1/nodes/${nodeId}`)).body.state).toBe(state);
+    }
+    const fields = 'id name provider capabilities { tee cores memoryMiB version } state online lastSeenAt createdAt';
+    const { data } = await ask('operator', `query { node(id: "${nodeId}") { ${fields} } }`);
+    expect((await test.as('operator').get(`/v1/nodes/${nodeId}`)).body).toMatchObject(data.node);
+  });
+
+  it('are asked for by id and page, and a malformed one is named', async () => {
+    const code = async (query: string) => (await ask('operator', query)).errors[0].extensions.code;
+    expect(await code('mutation { drainNode(id: "mine") { id } }')).toBe('REQUEST_MALFORMED');
+    expect(await code('query { nodePage(cursor: "mine") { nextCursor } }')).toBe('CURSOR_MALFORMED');
+    const { data } = await ask('operator', 'query { nodePage(limit: 1) { items { id } nextCursor } }');
+    expect(data.nodePage.items).toHaveLength(1);
+  });
+});
+
+describe('API keys', () => {
+  it('are made by administrators, shown once, stored as a hash, and revoked at once', async () => {
+    const wanted = { tenant: 'acme', role: 'client', name: 'made in a test' };
+    const made = await test.as('admin').post('/v1/keys', wanted, 'key-once').expect(201);
+    const { id, key } = made.body as { id: string; key: string };
+    const again = await test.as('admin').post('/v1/keys', wanted, 'key-once').expect(201);
+    expect(again.headers['idempotent-replayed']).toBe('true');
+    expect(again.body).toEqual({ ...made.body, key: undefined });
+    const { manager } = test.plane.database.dataSource;
+    const everything = await Promise.all(
+      ['api_key', 'idempotency', 'audit_log', 'outbox'].map((table) => manager.query(`SELECT * FROM ${table}`)),
+    );
+    expect(JSON.stringify(everything)).not.toContain(key.split('_')[2]);
+    expect(test.logs.join()).not.toContain(key.split('_')[2]);
+    const use = () => request(test.plane.app.getHttpServer()).get('/v1/jobs').set('authorization', `Bearer ${key}`);
+    await use().expect(200);
+    const { body: page } = await test.as('admin').get('/v1/keys?limit=200').expect(200);
+    expect((page.items as object[]).find((item) => (item as { id: string }).id === id)).toMatchObject({
+      ...wanted,
+      revokedAt: null,
+    });
+    await test.as('admin').post(`/v1/keys/${id}/revoke`, {}).expect(200);
+    await test.as('admin').post(`/v1/keys/${id}/revoke`, {}).expect(200);
+    expect((await use().expect(401)).body.code).toBe('AUTH_UNKNOWN');
+    const actions = await manager.query(`SELECT action, actor FROM audit_log WHERE subject = $1 ORDER BY id`, [id]);
+    expect(actions).toEqual(['key.create', 'key.revoke'].map((action) => ({ action, actor: 'admin' })));
+  });
+
+  it('name the account of operators, and only of them', async () => {
+    for (const wrong of [
+      { tenant: 'host', role: 'operator' },
+      { tenant: 'acme', role: 'client', provider: providers.operator },
+      { tenant: 'acme', role: 'root' },
+    ]) {
+      await test.as('admin').post('/v1/keys', wrong).expect(400);
+    }
   });
 });
 

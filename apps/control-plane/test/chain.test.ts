@@ -6,6 +6,7 @@ import {
   addressBytes,
   connect,
   deploy,
+  openChainReader,
   SettlementClient,
   startAnvil,
   testMnemonic,
@@ -13,7 +14,6 @@ import {
 } from '#libs/settlement';
 import { summarise } from '../src/settlement/escrow-projection.js';
 import { readTerms } from '../src/settlement/escrow-terms.js';
-import { RpcEscrowReader } from '../src/settlement/rpc-escrow-reader.js';
 import { codeOf } from './harness.js';
 import { makeJob } from './job-fixture.js';
 
@@ -46,29 +46,24 @@ it('sees an escrow open and end as the contract meant it, and says when the chai
     keyBroker: fromHex('00'.repeat(20)),
     windows: { ...fixture.windows, reveal: 600 },
   };
-  const reader = new RpcEscrowReader({
-    rpcUrl: anvil.url,
-    contract: escrow.deployment.settlement.toLowerCase(),
-    chainId: anvil.chainId,
-    confirmations: 0,
-    startBlock: 0,
-    pollMilliseconds: 100,
-  });
+  const { settlement: contract } = escrow.deployment;
+  const reader = openChainReader({ rpcUrl: anvil.url, contract, chainId: anvil.chainId });
   const known = readTerms(termsJson(terms));
   expect(parseTermsJson(termsJson(terms))).toEqual(terms);
 
   const opened = await escrow.open(terms);
-  const mine = async () => {
+  const seen = async () => {
     const events = await reader.events(0, await reader.headNumber());
-    return summarise(events.filter((event) => event.escrowId === known.escrowId));
+    const mine = events.filter(({ job }) => job === known.escrowId);
+    return summarise(mine.map(({ args, txHash, ...event }) => ({ ...event, data: args, transaction: txHash })));
   };
-  expect(await mine()).toEqual({ state: 'open', price: known.price, provider: null, transaction: opened.txHash });
+  expect(await seen()).toEqual({ state: 'open', price: known.price, provider: null, transaction: opened.txHash });
   const block = await reader.block(opened.blockNumber);
   expect(block).toEqual({ number: opened.blockNumber, hash: expect.stringMatching(/^0x[0-9a-f]{64}$/) });
   expect(await reader.block(opened.blockNumber + 100)).toBeNull();
 
   const cancelled = await escrow.cancel(terms);
-  expect(await mine()).toMatchObject({ state: 'aborted', transaction: cancelled.txHash });
+  expect(await seen()).toMatchObject({ state: 'aborted', transaction: cancelled.txHash });
 
   await anvil.stop();
   expect(await codeOf(reader.headNumber())).toBe('CHAIN_UNREACHABLE');

@@ -8,13 +8,13 @@ import request from 'supertest';
 import { CollateralError } from '#attestation';
 import type { Pattern, Problem } from '#libs/messaging';
 import { defaultCacheDirectory } from '#libs/persistence';
+import type { BlockRef, ChainReader, EscrowEvent } from '#libs/settlement';
 import { createLogger } from '#libs/telemetry';
 import { Clock } from '../src/clock.js';
 import type { BootstrapKey, Config } from '../src/config.js';
 import { Sweeper } from '../src/dispatch/sweeper.js';
 import type { EvidenceAppraiser, EvidenceVerdict } from '../src/evidence/evidence-appraiser.js';
 import { startControlPlane, type ControlPlane, type Replacements } from '../src/server.js';
-import type { Block, EscrowEvent, EscrowReader } from '../src/settlement/escrow-reader.js';
 import { EscrowWatcher } from '../src/settlement/watcher.js';
 import { providers, receiptKey } from './job-fixture.js';
 import { createHash } from 'node:crypto';
@@ -54,8 +54,15 @@ export class TestClock extends Clock {
   }
 }
 
+/** What events say where a test does not care. */
+const unsaid: Readonly<Record<string, object>> = {
+  JobOpened: { client: `0x${'11'.repeat(20)}`, provider: `0x${'00'.repeat(20)}`, token: `0x${'00'.repeat(20)}` },
+  JobCommitted: { outcome: '0', upTo: '1', tier: '0' },
+  JobEnded: { toProvider: '0', toClient: '0', toChallenger: '0', burnt: '0' },
+};
+
 /** A chain whose blocks the test writes, and takes back. */
-export class TestChain implements EscrowReader {
+export class TestChain implements ChainReader {
   readonly contract = 'test';
   #blocks: { hash: string; events: { escrowId: string; name: string; data: Record<string, unknown> }[] }[] = [];
   #fork = 0;
@@ -81,7 +88,7 @@ export class TestChain implements EscrowReader {
     return this.answer(() => this.#blocks.length - 1);
   }
 
-  block(number: number): Promise<Block | null> {
+  block(number: number): Promise<BlockRef | null> {
     return this.answer(() => {
       const block = this.#blocks[number];
       return block === undefined ? null : { number, hash: block.hash };
@@ -93,12 +100,9 @@ export class TestChain implements EscrowReader {
       this.#blocks.flatMap(({ hash, events }, blockNumber) =>
         blockNumber < fromBlock || blockNumber > toBlock
           ? []
-          : events.map((event, logIndex) => ({
-              ...event,
-              blockNumber,
-              blockHash: hash,
-              logIndex,
-              transaction: sha256(`${hash} ${logIndex}`),
+          : events.map(({ escrowId, name, data }, logIndex) => ({
+              ...{ name, job: escrowId, args: { ...unsaid[name], ...data } as EscrowEvent['args'] },
+              ...{ blockNumber, blockHash: hash, logIndex, txHash: sha256(`${hash} ${logIndex}`) },
             })),
       ),
     );
@@ -116,14 +120,14 @@ export class TestChain implements EscrowReader {
   }
 }
 
-/** Accepts every evidence but the text `refused`, whatever it says. */
+/** Accepts every evidence that does not say `refused`, whatever it is. */
 export class TestAppraiser implements EvidenceAppraiser {
   policyDigest(policy: Uint8Array): Uint8Array {
     return new Uint8Array(createHash('sha256').update(policy).digest());
   }
 
   appraise({ evidence }: { evidence: Uint8Array }): Promise<EvidenceVerdict> {
-    const isRefused = Buffer.from(evidence).toString() === 'refused';
+    const isRefused = Buffer.from(evidence).includes('refused');
     const check = { code: 'TEST_DEBUG', status: isRefused ? 'refused' : 'met', got: 'x', rule: 'no debugging' };
     const tier = isRefused ? 'contraindicated' : 'affirming';
     return Promise.resolve({ tier, checks: [check], receiptKey: isRefused ? null : receiptKey });
@@ -138,6 +142,7 @@ export interface TestPlane {
   readonly clock: TestClock;
   readonly chain: TestChain;
   readonly logs: string[];
+  readonly dataDirectory: string;
   plane: ControlPlane;
   /** Stops and starts on the same data. */
   restart(): Promise<void>;
@@ -154,8 +159,27 @@ let idempotency = 0;
 export interface Rest {
   get(path: string): request.Test;
   put(path: string, body: Uint8Array): request.Test;
+  remove(path: string): request.Test;
+  patch(path: string, body: Uint8Array, headers: Record<string, string>): request.Test;
   post(path: string, body: object, idempotencyKey?: string): request.Test;
 }
+
+const limits = {
+  heartbeatSeconds: 5,
+  leaseSeconds: 30,
+  attemptsMax: 3,
+  highValueFromWei: 10n ** 24n,
+  jobsWaitingMax: 20_000,
+  jobsUnderWayMax: 2000,
+  requestsPerMinute: 100_000,
+  addressRequestsPerMinute: 100_000,
+  streamsPerKeyMax: 2000,
+  // A loaded machine that runs tests is no reason to refuse them.
+  shedDelayMilliseconds: null,
+  s3: null,
+  clientDatasetBytesMax: 2 ** 40,
+  operatorBlobBytesMax: 2 ** 30,
+};
 
 export async function startTestPlane(changes: Partial<Config> = {}, replaced: Replacements = {}): Promise<TestPlane> {
   const dataDirectory = mkdtempSync(join(tmpdir(), 'veritrain-control-'));
@@ -165,7 +189,8 @@ export async function startTestPlane(changes: Partial<Config> = {}, replaced: Re
   const logger = createLogger('test', 'debug', { write: (line: string) => void logs.push(line) });
   const config: Config = {
     http: { host: '127.0.0.1', port: 0 },
-    dispatch: { host: '127.0.0.1', port: 0 },
+    dispatch: { host: '127.0.0.1', port: 0, tls: null },
+    nats: null,
     dataDirectory,
     cacheDirectory: defaultCacheDirectory(),
     databaseUrl: null,
@@ -179,12 +204,8 @@ export async function startTestPlane(changes: Partial<Config> = {}, replaced: Re
       startBlock: 0,
       pollMilliseconds: 600_000,
     },
-    heartbeatSeconds: 5,
-    leaseSeconds: 30,
-    attemptsMax: 3,
-    requestsPerMinute: 100_000,
-    addressRequestsPerMinute: 100_000,
-    operatorBlobBytesMax: 2 ** 30,
+    ...limits,
+    webhookTargets: 'any',
     logLevel: 'debug',
     ...changes,
   };
@@ -194,6 +215,7 @@ export async function startTestPlane(changes: Partial<Config> = {}, replaced: Re
     clock,
     chain,
     logs,
+    dataDirectory,
     plane: await start(),
     restart: async () => {
       closeDispatch();
@@ -234,6 +256,11 @@ function restAs(plane: () => ControlPlane, who: KeyName | null): Rest {
   const server = () => request(plane().app.getHttpServer());
   return {
     get: (path) => signed(server().get(path)),
+    patch: (path, body, headers) =>
+      signed(server().patch(path))
+        .set({ 'content-type': 'application/octet-stream', ...headers })
+        .send(Buffer.from(body)),
+    remove: (path) => signed(server().delete(path)),
     put: (path, body) =>
       signed(server().put(path)).set('content-type', 'application/octet-stream').send(Buffer.from(body)),
     post: (path, body, key = `test-${(idempotency += 1)}`) =>

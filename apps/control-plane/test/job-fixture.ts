@@ -17,11 +17,9 @@ import {
   fromHex,
   jobDigest,
   jobIdOf,
-  JobMode,
   registryDomainSeparator,
   releaseDigest,
   signReceipt,
-  teeSelector,
   termsJson,
   toHex,
   type DatasetManifest,
@@ -31,6 +29,7 @@ import {
 } from '#attestation';
 import { canonicalManifest, manifestDigest, profileManifest, type Manifest } from '#libs/step';
 import { LeaseGrant, pattern } from '#libs/messaging';
+import { teeTerms } from '#test/escrow-terms';
 import type { TestPlane } from './harness.js';
 
 export const hex = (bytes: Uint8Array): string => `0x${toHex(bytes)}`;
@@ -38,7 +37,7 @@ export const base64 = (bytes: Uint8Array): string => Buffer.from(bytes).toString
 export const sha256 = (bytes: Uint8Array): Uint8Array => new Uint8Array(createHash('sha256').update(bytes).digest());
 const word = (n: number): Uint8Array => new Uint8Array(32).fill(n);
 
-const receiptSecret = sha256(new TextEncoder().encode('test receipt key'));
+export const receiptSecret = sha256(new TextEncoder().encode('test receipt key'));
 export const receiptKey = await ed25519.getPublicKeyAsync(receiptSecret);
 /** The account that each operator's key is bound to. */
 export const providers = { operator: `0x${'11'.repeat(20)}`, otherOperator: `0x${'99'.repeat(20)}` };
@@ -97,6 +96,7 @@ export function makeJob(clock: number, changes: Changes = {}): Fixture {
     id: new Uint8Array(randomBytes(32)),
     root: word(0xda),
     scheme: 'state-keccak',
+    proving: null,
     records: 8,
     features: 4,
     classes: 2,
@@ -110,6 +110,7 @@ export function makeJob(clock: number, changes: Changes = {}): Fixture {
     dataset: { id: dataset.id, root: dataset.root, records: 8, shards: 2 },
     segmentSteps,
     scheme: 'state-keccak',
+    proving: null,
     policyDigest: sha256(policy),
     assurance: 'tee',
     recipient: word(9),
@@ -136,29 +137,18 @@ export function makeJob(clock: number, changes: Changes = {}): Fixture {
 
 function termsOf(spec: JobSpec, clock: number, changes: Partial<Terms> = {}): Terms {
   return {
-    client: addressOf(clientSecret),
-    provider,
-    keyBroker: new Uint8Array(20),
-    token: new Uint8Array(20),
-    specDigest: jobIdOf(spec),
-    initialWeights: weights(0),
-    policy: spec.policyDigest,
-    minTier: 1,
-    teeSelector,
-    dutySelectors: [],
-    price: 1000n,
-    stake: 500n,
-    liveness: 50n,
-    bond: 100n,
-    bondFee: 10n,
-    failShareBps: 0,
-    holdbackBps: 0,
-    segments: 3,
-    samples: 0,
-    mode: JobMode.tee | JobMode.reveal,
-    seedCommitClient: new Uint8Array(randomBytes(32)),
-    acceptBy: clock + 3600,
-    windows: { start: 600, compute: 7200, draw: 0, challenge: 0, prove: 0, provePer: 0, hold: 0, reveal: 0, ack: 0 },
+    ...teeTerms({
+      client: addressOf(clientSecret),
+      provider,
+      keyBroker: new Uint8Array(20),
+      specDigest: jobIdOf(spec),
+      initialWeights: weights(0),
+      policy: spec.policyDigest,
+      segments: 3,
+      seedCommitClient: new Uint8Array(randomBytes(32)),
+      acceptBy: clock + 3600,
+      windows: { start: 600, compute: 7200 },
+    }),
     ...changes,
   };
 }
@@ -257,7 +247,7 @@ function sign(digest: Uint8Array, secret: Uint8Array): string {
 }
 
 /** What a node reports of the release that the job's client signed. */
-export function keyRelease(escrowId: string, secret = clientSecret) {
+export function keyRelease(escrowId: string, secret = clientSecret, notAfter = 1_800_000_000) {
   const { chainId, registry, settlementKey, provider: paid } = binding;
   const contract = new Uint8Array(20).fill(0xcc);
   const release = { job: fromHex(escrowId), enclaveKey: enclaveKeyWord(settlementKey), shardsDigest: word(0x44) };
@@ -266,7 +256,7 @@ export function keyRelease(escrowId: string, secret = clientSecret) {
     policy: sha256(policy),
     provider: paid,
     evidence: sha256(evidenceBytes),
-    notAfter: 1_800_000_000,
+    notAfter,
   };
   const domains = {
     escrow: domainSeparator({ chainId, verifyingContract: contract }),
@@ -288,6 +278,34 @@ export function keyRelease(escrowId: string, secret = clientSecret) {
     },
     result: '',
   };
+}
+
+interface Renewal {
+  /** A number that the nonce is made of; 1 was answered at the release. */
+  readonly nonce: number;
+  /** Unix seconds. */
+  readonly notAfter: number;
+  readonly settlementKey?: Uint8Array;
+  readonly secret?: Uint8Array;
+  /** What the guest says of itself. */
+  readonly claims?: string;
+}
+
+/** What a node reports of a renewal that the job's client signed. */
+export function renewalOf({ nonce, notAfter, settlementKey, secret = clientSecret, claims = '' }: Renewal) {
+  const session = { ...binding, ...(settlementKey && { settlementKey }) };
+  const bytes = encodeSessionEvidence({
+    version: 1,
+    nonce: word(nonce),
+    binding: session,
+    cpu: { kind: 'simulated-snp', report: new Uint8Array(1), certificates: [] },
+    gpus: [],
+    claims: new TextEncoder().encode(claims),
+  });
+  const { chainId, registry } = binding;
+  const appraisal = { key: session.settlementKey, policy: sha256(policy), provider, evidence: sha256(bytes), notAfter };
+  const digest = appraisalDigest(registryDomainSeparator({ chainId, verifyingContract: registry }), appraisal);
+  return { evidence: base64(bytes), appraisal: { notAfter, signature: sign(digest, secret) }, result: '' };
 }
 
 export async function advanceTo(

@@ -4,6 +4,10 @@ import { createRequire } from 'node:module';
 import { createClient } from 'graphql-ws';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { pattern, type LeaseGrant } from '#libs/messaging';
+import { JobEvent } from '#libs/persistence';
+import { EventTail } from '../src/events/event-tail.js';
+import { jobTopic, Signals } from '../src/events/signals.js';
+import { Streams } from '../src/overload/streams.js';
 import { keys, startTestPlane, type TestPlane } from './harness.js';
 import { acquire, advanceTo, refOf, register, submitFunded, type Fixture } from './job-fixture.js';
 
@@ -179,4 +183,20 @@ describe('GraphQL', () => {
     }
     await cancel();
   });
+});
+
+it('an event that another replica wrote is heard of without a signal', async () => {
+  const { app, database } = test.plane;
+  const leave = app.get(Streams).enter('test');
+  // Of no job that anything here speaks of.
+  const jobId = `0x${'ab'.repeat(32)}`;
+  const heard = app
+    .get(Signals)
+    .wait(jobTopic(jobId), 100_000)
+    .then(() => 'heard');
+  // Written behind the back of this process, after its first look.
+  await app.get(EventTail).look();
+  await database.dataSource.manager.insert(JobEvent, { jobId, type: 'progress', data: {}, at: new Date(0) });
+  expect(await heard).toBe('heard');
+  leave();
 });

@@ -3,21 +3,30 @@ import { availableParallelism, totalmem } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { toHex } from '#attestation';
-import { startEnclave, type EnclaveClient } from '#libs/enclave-channel';
-import { pattern, type LeaseGrant, type NodeRegistered, type TeeKind } from '#libs/messaging';
+import {
+  connectControlPlane,
+  type ControlPlane,
+  createCipherStore,
+  note,
+  openLine,
+  parseAcquired,
+  parseBeat,
+  parseRegistered,
+} from '#libs/dispatch-client';
+import { connectEnclave, startEnclave, type EnclaveClient } from '#libs/enclave-channel';
+import { pattern, protocolVersion, type LeaseGrant, type NodeRegistered, type TeeKind } from '#libs/messaging';
 import { addressBytes } from '#libs/settlement';
-import { parseAcquired, parseBeat, parseRegistered } from './answers.js';
-import { connectControlPlane, type ControlPlane } from './control-plane.js';
-import { collectEscrow } from './hand-over.js';
+import { collectEscrow, tellAgain } from './hand-over.js';
 import { cancelLease, runLease, type LeaseInHand, type RunnerParts } from './job-runner.js';
-import { note } from './note.js';
 import { openPendingEscrows } from './pending.js';
 import { createProvider } from './provider.js';
 import type { HostSettings } from './settings.js';
-import { createCipherStore } from './store.js';
+import { workAside } from './worker.js';
 
 const version = '0.1.0';
 const acquireWaitMs = 2000;
+const acquirePatience = { attempts: 1, answerWithinMs: acquireWaitMs + 5000 };
+const beatWithinMsMin = 1000;
 const collectPauseMs = 250;
 const retryPauseMs = 1000;
 const retryPauseMsMax = 30_000;
@@ -37,32 +46,36 @@ export interface Agent {
 
 export async function startAgent(settings: HostSettings): Promise<Agent> {
   const { controlPlane: address, enclave } = settings;
-  const controlPlane = connectControlPlane(address.dispatch.host, address.dispatch.port, address.apiKey);
+  const line = await openLine(address.dispatch);
+  const controlPlane = connectControlPlane(line, address.apiKey, 1000 * address.answerSeconds);
   const provider = createProvider(settings);
   const parts: RunnerParts = {
     controlPlane,
     provider,
-    store: createCipherStore(address.url, address.apiKey),
+    store: createCipherStore(address.urls, address.apiKey),
     pending: openPendingEscrows(join(settings.dataDirectory, 'pending')),
     threads: enclave.threads,
     brokers: settings.brokers,
   };
+  tellAgain(parts.pending);
   const sessions = createSessions(settings, provider.own.account);
   await sessions.current();
   const registered = await controlPlane.send(pattern.nodeRegister, {
     name: settings.name,
+    protocol: protocolVersion,
     provider: `0x${toHex(provider.own.account)}`,
     capabilities: {
       tee: teeOf[enclave.attester],
       cores: availableParallelism(),
       memoryMiB: Math.floor(totalmem() / 2 ** 20),
+      parallel: true,
       version,
     },
   });
   const node = parseRegistered(registered);
   const state: AgentState = { stop: new AbortController(), leases: new Map() };
   const loops = [
-    leaseLoop(node.nodeId, sessions, parts, state),
+    leaseLoop(node, sessions, parts, state),
     beatLoop(node, controlPlane, state),
     collectLoop(parts, state),
   ];
@@ -91,14 +104,14 @@ interface Sessions {
 }
 
 function createSessions(settings: HostSettings, provider: Uint8Array): Sessions {
-  const { attester, vendor, gpus } = settings.enclave;
+  const { address, attester, vendor, gpus } = settings.enclave;
   const { chainId, registry } = settings.chain.deployment;
   const args = ['--attester', attester, '--gpus', gpus, ...(vendor === undefined ? [] : ['--vendor', vendor])];
   let running: EnclaveClient | null = null;
   return {
     async current() {
       if (running !== null) return running;
-      const { client } = await startEnclave(args);
+      const client = address === undefined ? (await startEnclave(args)).client : await connectEnclave(address);
       await client.request('open', { provider, chainId, registry: addressBytes(registry) });
       client.onLost(() => (running = null));
       running = client;
@@ -108,14 +121,22 @@ function createSessions(settings: HostSettings, provider: Uint8Array): Sessions 
   };
 }
 
-async function leaseLoop(nodeId: string, sessions: Sessions, parts: RunnerParts, state: AgentState): Promise<void> {
+async function leaseLoop(
+  node: NodeRegistered,
+  sessions: Sessions,
+  parts: RunnerParts,
+  state: AgentState,
+): Promise<void> {
   while (!state.stop.signal.aborted) {
     try {
       const enclave = await sessions.current();
-      const question = { nodeId, waitMs: acquireWaitMs };
-      const grant = parseAcquired(await parts.controlPlane.send(pattern.leaseAcquire, question));
-      if (grant === null) continue;
-      const hand: LeaseInHand = { grant, isCancelled: state.stop.signal.aborted, engaged: null };
+      const question = { nodeId: node.nodeId, waitMs: acquireWaitMs, holding: [...state.leases.keys()] };
+      const grant = parseAcquired(await parts.controlPlane.send(pattern.leaseAcquire, question, acquirePatience));
+      if (grant === null) {
+        await workAside(node, enclave, parts, state.stop.signal);
+        continue;
+      }
+      const hand: LeaseInHand = { grant, node, isCancelled: state.stop.signal.aborted, engaged: null };
       const cancel = (): void =>
         void cancelLease(hand, enclave, parts).catch((error: unknown) => note('cancel', error));
       state.leases.set(grant.leaseId, { grant, cancel });
@@ -128,11 +149,14 @@ async function leaseLoop(nodeId: string, sessions: Sessions, parts: RunnerParts,
 }
 
 async function beatLoop(node: NodeRegistered, controlPlane: ControlPlane, state: AgentState): Promise<void> {
+  // One that gets lost is not asked again: the next one follows.
+  const patience = { attempts: 1, answerWithinMs: Math.max(1000 * node.heartbeatSeconds, beatWithinMsMin) };
   while (!state.stop.signal.aborted) {
     await pause(node.heartbeatSeconds * 1000, state);
     const leases = [...state.leases.values()].map(({ grant: { leaseId, fence } }) => ({ leaseId, fence }));
     try {
-      const answer = parseBeat(await controlPlane.send(pattern.nodeHeartbeat, { nodeId: node.nodeId, leases }));
+      const beat = { nodeId: node.nodeId, leases };
+      const answer = parseBeat(await controlPlane.send(pattern.nodeHeartbeat, beat, patience));
       for (const leaseId of [...answer.cancel, ...answer.lost]) state.leases.get(leaseId)?.cancel();
     } catch (error) {
       note('heartbeat', error);

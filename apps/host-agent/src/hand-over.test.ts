@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { CollateralError, Rejection } from '#attestation';
 import { pattern } from '#libs/messaging';
-import { collectEscrow, handOver, tellStopped, type HandOverParts } from './hand-over.js';
+import { collectEscrow, handOver, tellAgain, tellStopped, type HandOverParts } from './hand-over.js';
 import type { Move } from './next-move.js';
 import { openPendingEscrows, type PendingResult } from './pending.js';
 import type { OwnSide } from './terms.js';
@@ -35,10 +35,12 @@ const escrow: PendingResult = {
 let calls: string[];
 let refusal: Error | null;
 let move: Move;
+let isOnChain: boolean;
 beforeEach(() => {
   calls = [];
   refusal = null;
   move = 'wait';
+  isOnChain = false;
   pending.save(escrow);
 });
 
@@ -48,7 +50,7 @@ const parts: HandOverParts = {
   controlPlane: {
     async send(name, payload) {
       calls.push(name);
-      if (name === pattern.leaseDeliver) expect(payload).toMatchObject({ leaseId: 'lease', fence: 3 });
+      if (name === pattern.leaseDeliver) expect(payload).toMatchObject({ leaseId: 'lease', fence: 3, receipts: [{}] });
       if (refusal !== null) throw refusal;
     },
     close: () => undefined,
@@ -57,7 +59,9 @@ const parts: HandOverParts = {
     own: {} as OwnSide,
     engage: async () => [],
     isOwed: async () => true,
+    prolonging: () => parts.provider,
     commit: async () => void calls.push('commit'),
+    hasCommitted: async () => isOnChain,
     async collect() {
       calls.push(`collect: ${move}`);
       return move;
@@ -65,7 +69,7 @@ const parts: HandOverParts = {
     close: () => undefined,
   },
 };
-const told = (): boolean | undefined => pending.find(jobId)?.told;
+const told = (): boolean | 'refused' | undefined => pending.find(jobId)?.told;
 
 describe('a result that is handed over', () => {
   it('is delivered, then committed', async () => {
@@ -74,10 +78,10 @@ describe('a result that is handed over', () => {
     expect(told()).toBe(true);
   });
 
-  it('is committed when the control plane is away, and delivered later from the disk', async () => {
+  it('waits, on disk, when the control plane is away, and is delivered from there', async () => {
     refusal = away;
     await handOver(escrow, Promise.resolve(escrow), parts, account);
-    expect(calls).toEqual([pattern.leaseDeliver, 'commit']);
+    expect(calls).toEqual([pattern.leaseDeliver]);
     expect(told()).toBe(false);
     await expect(collectEscrow(jobId, parts)).rejects.toBe(away);
     refusal = null;
@@ -88,10 +92,42 @@ describe('a result that is handed over', () => {
     expect(calls).toEqual(['collect: wait']);
   });
 
-  it('is committed when its lease is lost, and not offered again under that lease', async () => {
+  it('waits, on disk, when another lease has the job: two results on their way would be one that nobody pays', async () => {
     refusal = new Rejection('LEASE_FENCED', why);
     await handOver(escrow, Promise.resolve(escrow), parts, account);
-    expect(calls).toEqual([pattern.leaseDeliver, 'commit']);
+    expect(calls).toEqual([pattern.leaseDeliver]);
+    expect(told()).toBe('refused');
+    calls = [];
+    await collectEscrow(jobId, parts);
+    expect(calls).toEqual(['collect: wait']);
+  });
+
+  it('waits, on disk, when it is refused for itself: what the control plane hands out must be what the chain has', async () => {
+    refusal = new Rejection('DELIVERY_INCOMPLETE', why);
+    await handOver(escrow, Promise.resolve(escrow), parts, account);
+    expect(calls).toEqual([pattern.leaseDeliver]);
+    expect(told()).toBe('refused');
+  });
+
+  it('is told again once the chain has it, until it is taken', async () => {
+    pending.save({ ...escrow, told: 'refused' });
+    isOnChain = true;
+    refusal = new Rejection('LEASE_FENCED', why);
+    await expect(collectEscrow(jobId, parts)).rejects.toMatchObject({ code: 'DELIVERY_REFUSED' });
+    refusal = null;
+    await collectEscrow(jobId, parts);
+    expect(told()).toBe(true);
+    expect(calls.filter((call) => call === pattern.leaseDeliver)).toHaveLength(2);
+  });
+
+  it('is told again after a start, with every receipt of its run', async () => {
+    pending.save({ ...escrow, told: true });
+    pending.save({ ...escrow, jobId: word, result: null });
+    tellAgain(pending);
+    pending.remove(Buffer.from(word).toString('hex'));
+    expect(told()).toBe(false);
+    await collectEscrow(jobId, parts);
+    expect(calls).toContain(pattern.leaseDeliver);
     expect(told()).toBe(true);
   });
 

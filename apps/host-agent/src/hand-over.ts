@@ -1,12 +1,9 @@
 /** From a result on disk to its money: told to the control plane, committed, revealed, taken out. */
-import { setTimeout as sleep } from 'node:timers/promises';
-import { keyCommitment, Rejection, toHex } from '#attestation';
+import { CollateralError, keyCommitment, Rejection, toHex } from '#attestation';
+import { type CipherStore, type ControlPlane, note } from '#libs/dispatch-client';
 import { pattern } from '#libs/messaging';
-import type { ControlPlane } from './control-plane.js';
-import { note } from './note.js';
 import { hasResult, type PendingEscrows, type PendingResult } from './pending.js';
 import type { Provider, Transaction } from './provider.js';
-import type { CipherStore } from './store.js';
 
 export interface HandOverParts {
   readonly controlPlane: ControlPlane;
@@ -22,17 +19,16 @@ export interface Account {
 }
 
 const nothingToAdd: Account = { timings: {}, transactions: [] };
-/** How long the chain waits for the control plane, which should have the ciphertext first: its windows go on. */
-const deliverFirstMs = 60_000;
 
 const base64 = (bytes: Uint8Array): string => Buffer.from(bytes).toString('base64');
 const hex = (bytes: Uint8Array): string => `0x${toHex(bytes)}`;
 
 /**
- * To the control plane first, so that the client has the ciphertext before the chain asks for it; but committed in any
- * case: what could not be delivered is delivered later, from the disk.
+ * To the control plane first, and to the chain what it has taken: the job may have been given to another machine of this
+ * account meanwhile, and a run on chain whose delivery nobody hands out is never paid. What was not taken stays on disk;
+ * the collection goes on with it, and commits it in any case before the time is up.
  *
- * @param complete  the same with its receipts, when all that came before it was told
+ * @param complete  the same with the receipts that the control plane was not given, when all that came before was told
  */
 export async function handOver(
   result: PendingResult,
@@ -40,14 +36,9 @@ export async function handOver(
   parts: HandOverParts,
   account: Account,
 ): Promise<void> {
-  const delivered = complete
-    .then((whole) => deliver(whole, parts, account))
-    .catch((error: unknown) => note('deliver', error));
-  const inTime = new AbortController();
-  await Promise.race([delivered, sleep(deliverFirstMs, null, inTime).catch(() => null)]);
-  inTime.abort();
-  await parts.provider.commit(result);
-  await delivered;
+  await complete.then((whole) => deliver(whole, parts, account)).catch((error: unknown) => note('deliver', error));
+  const now = parts.pending.find(toHex(result.jobId));
+  if (now?.lease.leaseId === result.lease.leaseId && now.told === true) await parts.provider.commit(result);
 }
 
 /** The run left its declared range: the chain is told under seal so that the client is refunded at once. */
@@ -64,29 +55,57 @@ export async function tellStopped(
 
 /**
  * The next step for an escrow that no lease works on: after a restart, or after the chain forgot it. Telling the
- * control plane again is harmless; where it has given the job away, its next lease goes on from the disk.
+ * control plane again is harmless; where it has given the job away, its next lease goes on from the disk, and where the
+ * chain has this run, no other is taken any more.
+ * @throws CollateralError DELIVERY_REFUSED while the control plane does not take what the chain has
  */
 export async function collectEscrow(jobId: string, parts: HandOverParts): Promise<void> {
   const escrow = parts.pending.find(jobId);
   if (escrow === null) return;
-  const delivered = hasResult(escrow) && !escrow.told ? deliver(escrow, parts, nothingToAdd) : Promise.resolve();
+  const isRepeated = escrow.told === 'refused' && hasResult(escrow) && (await parts.provider.hasCommitted(escrow));
+  const isDue = hasResult(escrow) && (escrow.told === false || isRepeated);
+  const delivered = isDue ? deliver(escrow, parts, nothingToAdd) : Promise.resolve();
   delivered.catch(() => undefined);
   if ((await parts.provider.collect(escrow)) === 'end') return parts.pending.remove(jobId);
   await delivered;
+  if (isRepeated && parts.pending.find(jobId)?.told === 'refused') throw refused();
 }
 
-/** @throws CollateralError when another try may help; a refusal is noted and stands until the next lease */
+/** After a start: a control plane that was restored from a backup may have forgotten what it was told. */
+export function tellAgain(pending: PendingEscrows): void {
+  for (const jobId of pending.jobs()) {
+    try {
+      const escrow = pending.find(jobId);
+      if (escrow !== null && hasResult(escrow)) pending.save({ ...escrow, told: false });
+    } catch (error) {
+      note(`pending ${jobId}`, error);
+    }
+  }
+}
+
+/** @throws CollateralError when another try may help; a refusal is noted and stands until the next lease, or the commit */
 async function deliver(escrow: PendingResult, parts: HandOverParts, account: Account): Promise<void> {
   const isWorth = escrow.result.run.outcome === 0;
+  let told: true | 'refused' = true;
   try {
     if (isWorth) await send(escrow, parts, account);
   } catch (error) {
     if (!(error instanceof Rejection)) throw error;
+    told = 'refused';
     note('deliver', error);
   }
   const now = parts.pending.find(toHex(escrow.jobId));
   // Another lease may have taken it over meanwhile.
-  if (now?.lease.leaseId === escrow.lease.leaseId) parts.pending.save({ ...now, told: true });
+  if (now?.lease.leaseId === escrow.lease.leaseId) parts.pending.save({ ...now, told });
+}
+
+function refused(): CollateralError {
+  return new CollateralError('DELIVERY_REFUSED', {
+    expected: 'the control plane to take the delivery of the run that the chain has',
+    got: 'a refusal',
+    rule: 'host agent README, delivery',
+    action: 'wait until it has read the chain; where it was restored from before this lease, see the runbook',
+  });
 }
 
 async function send(

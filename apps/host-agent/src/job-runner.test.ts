@@ -41,6 +41,7 @@ const broker = createServer((request, response) => {
   const release = {
     sealedKey: 'AQ==',
     account: text(20),
+    lease: { nonce: text(32), grantedAt: 1, notAfter: 86_400 },
     release: { job: text(32), enclaveKey: text(32), shardsDigest: text(32) },
     releaseSignature: text(65),
     appraisal: { key: text(20), policy: text(32), provider: text(20), evidence: text(32), notAfter: 1 },
@@ -94,6 +95,7 @@ beforeEach(() => {
           stakeMaxWei: 5n,
           livenessMaxBps: 2000,
           tokens: [],
+          acceptProved: false,
           startMinSeconds: hour,
           computeMinSeconds: hour,
           ackMinSeconds: hour,
@@ -105,7 +107,12 @@ beforeEach(() => {
         return [];
       },
       isOwed: async () => isOwed,
+      prolonging() {
+        log.push('prolong');
+        return this;
+      },
       commit: async () => void log.push('commit'),
+      hasCommitted: async () => false,
       collect: async () => 'wait',
       close: () => undefined,
     },
@@ -140,7 +147,8 @@ function hand(change: Partial<Terms> = {}): LeaseInHand {
       resume: null,
     },
   };
-  return { grant, isCancelled: false, engaged: null };
+  const node = { nodeId: grant.leaseId, heartbeatSeconds: 1, leaseSeconds: 30, protocol: 2 };
+  return { grant, node, isCancelled: false, engaged: null };
 }
 
 describe('a lease', () => {
@@ -156,6 +164,7 @@ describe('a lease', () => {
       'train',
       'engage',
       pattern.leaseRunning,
+      'prolong',
       pattern.leaseDeliver,
       'commit',
     ]);

@@ -4,31 +4,36 @@
  */
 import {
   CodedError,
-  CollateralError,
-  datasetManifestJson,
   encodeTerms,
   fromHex,
-  parseDatasetManifest,
   parseJobSpec,
   parseTermsJson,
   Rejection,
-  toHex,
-  utf8,
+  workersOf,
   type DatasetManifest,
   type Terms,
 } from '#attestation';
 import type { EventOf } from '#enclave';
+import { codePattern, type ControlPlane, createBrokerClient, note, plainText } from '#libs/dispatch-client';
 import type { EnclaveClient } from '#libs/enclave-channel';
-import { pattern, type AssignedJob, type LeaseGrant } from '#libs/messaging';
-import { createBrokerClient, publicPart, type BrokerRelease } from './broker-client.js';
-import type { ControlPlane } from './control-plane.js';
+import { pattern, type AssignedJob, type LeaseGrant, type NodeRegistered } from '#libs/messaging';
+import { traced } from '#libs/telemetry';
 import { handOver, tellStopped, type HandOverParts } from './hand-over.js';
-import { note } from './note.js';
+import {
+  askBroker,
+  type Attested,
+  base64,
+  fromBase64,
+  giveJob,
+  givenBack,
+  releasedOf,
+  sendShards,
+} from './job-session.js';
 import { hasResult, type PendingEscrow, type PendingResult } from './pending.js';
-import { codePattern, plainText } from './refusal.js';
+import { startRenewals, type Renewals } from './renewal.js';
+import { leadRounds } from './rounds.js';
 import { checkTerms } from './terms.js';
 import { train, type TrainingParts } from './training.js';
-import type { CipherStore } from './store.js';
 
 export interface RunnerParts extends HandOverParts, TrainingParts {
   /** Origins of the key brokers that are asked; absent: any over https, or on this machine. */
@@ -38,21 +43,18 @@ export interface RunnerParts extends HandOverParts, TrainingParts {
 /** One lease in hand, and how far it has come. */
 export interface LeaseInHand {
   readonly grant: LeaseGrant;
+  readonly node: NodeRegistered;
   /** Nobody waits for it any more; heeded until the escrow is engaged. */
   isCancelled: boolean;
   /** Terms that this host has begun to sign for: from here on a run is owed. */
   engaged: Terms | null;
 }
 
-const base64 = (bytes: Uint8Array): string => Buffer.from(bytes).toString('base64');
-const hex = (bytes: Uint8Array): string => `0x${toHex(bytes)}`;
-const fromBase64 = (text: string): Uint8Array => new Uint8Array(Buffer.from(text, 'base64'));
-
 /** Works one lease to its end. Never throws: the end is told to the control plane. */
 export async function runLease(hand: LeaseInHand, enclave: EnclaveClient, parts: RunnerParts): Promise<void> {
   const { leaseId, fence } = hand.grant;
   try {
-    await work(hand, enclave, parts);
+    await traced('lease', hand.grant.job.jobId, () => work(hand, enclave, parts), { attempt: fence });
   } catch (error) {
     await report(error, { leaseId, fence }, parts.controlPlane);
   }
@@ -81,20 +83,43 @@ async function work(hand: LeaseInHand, enclave: EnclaveClient, parts: RunnerPart
   const terms = parseTermsJson(job.terms);
   const spec = fromBase64(job.spec);
   checkTerms(job, terms, parseJobSpec(spec), provider.own);
-  const dataset = parseDatasetManifest(job.datasetManifest);
   const began = performance.now();
-  const answer = await attestAndAsk(job, lease, enclave, parts, spec, encodeTerms(terms));
+  const answer = await traced('attest', job.jobId, () => attestAndAsk(job, lease, enclave, parts, terms));
   const attest = (performance.now() - began) / 1000;
   const earlier = pending.find(job.jobId.slice(2));
   if (earlier !== null && hasResult(earlier)) return goOn({ ...earlier, lease, told: false }, parts, { attest });
-  await enclave.request('job', {
-    spec,
-    terms: encodeTerms(terms),
-    dataset: utf8(JSON.stringify(datasetManifestJson(dataset))),
-    sealedKey: answer.sealedKey,
-  });
+  const dataset = await giveJob(job, terms, answer, enclave);
+  const broker = createBrokerClient(job.brokerUrl, parts.brokers);
+  const { controlPlane } = parts;
+  const session = { jobId: job.jobId, lease, spec, terms: encodeTerms(terms), enclave, broker, controlPlane };
+  const renewals = startRenewals(session, answer);
+  try {
+    await run({ hand, lease, terms, dataset, answer, attest, renewals }, enclave, parts);
+  } catch (error) {
+    throw renewals.refusal() ?? error;
+  } finally {
+    renewals.stop();
+  }
+}
+
+interface KeyedLease {
+  readonly hand: LeaseInHand;
+  readonly lease: Lease;
+  readonly terms: Terms;
+  readonly dataset: DatasetManifest;
+  readonly answer: Attested;
+  /** Seconds that the attestation took. */
+  readonly attest: number;
+  readonly renewals: Renewals;
+}
+
+/** From the data key to the result and its money, while the session's attestation is kept fresh. */
+async function run(keyed: KeyedLease, enclave: EnclaveClient, parts: RunnerParts): Promise<void> {
+  const { hand, lease, terms, dataset, answer, attest, renewals } = keyed;
+  const { job } = hand.grant;
+  const { provider, pending } = parts;
   const shardsBegan = performance.now();
-  await sendShards(dataset, enclave, parts.store);
+  await traced('shards', job.jobId, () => sendShards(dataset, enclave, parts.store));
   const shards = (performance.now() - shardsBegan) / 1000;
   const checkpoint = job.resume === null ? null : await parts.store.getBlob(job.resume.blob);
   const escrow: PendingEscrow = {
@@ -110,17 +135,21 @@ async function work(hand: LeaseInHand, enclave: EnclaveClient, parts: RunnerPart
     if (hand.isCancelled) throw givenBack();
     hand.engaged = terms;
     pending.save(escrow);
-    return provider.engage(terms, answer);
+    return provider.engage(terms, { ...answer, ...renewals.newest() });
   };
-  const { end, transactions, told } = await train(lease, enclave, parts, checkpoint, engage);
-  const result = { ...escrow, result: resultOf(end) };
+  const isParallel = workersOf(parseJobSpec(fromBase64(job.spec))) > 1;
+  const { end, transactions, receipts, told } = await traced('train', job.jobId, () =>
+    isParallel
+      ? leadRounds({ job, node: hand.node, isCancelled: () => hand.isCancelled, lease, answer, enclave, parts }, engage)
+      : train(lease, enclave, parts, checkpoint, engage),
+  );
+  const result = { ...escrow, result: resultOf(end), receipts };
   pending.save(result);
-  if (end.type === 'stopped') return stopped(result, end, parts);
-  const complete = told().then((receipts) => {
-    pending.save({ ...result, receipts });
-    return { ...result, receipts };
-  });
-  await handOver(result, complete, parts, { timings: { attest, shards, ...secondsOf(end.timings) }, transactions });
+  const prolonging = { ...parts, provider: provider.prolonging(() => renewals.newest()) };
+  if (end.type === 'stopped') return stopped(result, end, prolonging);
+  const complete = told().then((untold) => ({ ...result, receipts: untold }));
+  const timings = { attest, shards, ...secondsOf(end.timings) };
+  await traced('hand over', job.jobId, () => handOver(result, complete, prolonging, { timings, transactions }));
 }
 
 /** A result that was on disk before this lease. */
@@ -131,7 +160,7 @@ async function goOn(result: PendingResult, parts: RunnerParts, timings: Record<s
   await handOver(result, Promise.resolve(result), parts, { timings, transactions: [] });
 }
 
-function stopped(result: PendingResult, end: EventOf<'stopped'>, parts: RunnerParts): Promise<void> {
+function stopped(result: PendingResult, end: EventOf<'stopped'>, parts: HandOverParts): Promise<void> {
   const { step, tensor, expected, got } = end;
   return tellStopped(result, parts, plainText(`expected ${expected}, got ${got}`, 900), { step, tensor });
 }
@@ -145,27 +174,12 @@ async function attestAndAsk(
   lease: Lease,
   enclave: EnclaveClient,
   { controlPlane, brokers }: RunnerParts,
-  spec: Uint8Array,
-  terms: Uint8Array,
-): Promise<BrokerRelease> {
-  const broker = createBrokerClient(job.brokerUrl, brokers);
-  const evidence = await enclave.request('attest', { nonce: await broker.challenge(job.jobId) });
-  const answer = await broker.release({ spec, terms, evidence });
-  await controlPlane.send(pattern.leaseAttested, { ...lease, evidence: base64(evidence) });
-  const release = { release: publicPart(answer), result: base64(answer.result) };
-  await controlPlane.send(pattern.leaseKeyed, { ...lease, release });
+  terms: Terms,
+): Promise<Attested> {
+  const answer = await askBroker(job, terms, enclave, createBrokerClient(job.brokerUrl, brokers));
+  await controlPlane.send(pattern.leaseAttested, { ...lease, evidence: base64(answer.evidence) });
+  await controlPlane.send(pattern.leaseKeyed, { ...lease, release: releasedOf(answer) });
   return answer;
-}
-
-async function sendShards(dataset: DatasetManifest, enclave: EnclaveClient, store: CipherStore): Promise<void> {
-  let sent: Promise<unknown> = Promise.resolve();
-  for (const index of dataset.shards.keys()) {
-    const ciphertext = await store.shard(hex(dataset.id), index);
-    await sent;
-    sent = enclave.request('shard', { index, ciphertext });
-    sent.catch(() => undefined);
-  }
-  await sent;
 }
 
 function resultOf(end: EventOf<'result'> | EventOf<'stopped'>): PendingResult['result'] {
@@ -179,15 +193,6 @@ function secondsOf(timings: EventOf<'result'>['timings']): Record<string, number
   return Object.fromEntries(
     Object.entries(timings).map(([name, micros]) => [name.replace(/Micros$/, ''), Number(micros) / 1e6]),
   );
-}
-
-function givenBack(): CollateralError {
-  return new CollateralError('LEASE_GIVEN_BACK', {
-    expected: 'a lease that somebody waits for, at a host that goes on',
-    got: 'one that was cancelled or lost before its escrow was accepted, or a host that stops',
-    rule: 'dispatch protocol',
-    action: 'offer the job again if it is still wanted',
-  });
 }
 
 /** A lease that is no longer ours is somebody else's to end. */

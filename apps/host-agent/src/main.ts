@@ -1,5 +1,6 @@
 /** The untrusted companion of an enclave: `VERITRAIN_HOST_SETTINGS=FILE node dist/apps/host-agent/src/main.js`. */
 import { CodedError, ConfigurationError } from '#attestation';
+import { startTracing } from '#libs/telemetry';
 import { startAgent } from './agent.js';
 import { loadSettings } from './settings.js';
 
@@ -12,6 +13,7 @@ async function start(): Promise<void> {
       rule: 'host agent settings',
     });
   }
+  const tracing = await startTracing('host-agent');
   const agent = await startAgent(loadSettings(path));
   process.stdout.write(`${JSON.stringify({ ready: true, nodeId: agent.nodeId })}\n`);
   // The first asks for an end after the lease in hand, the second for one at once: everything that matters is on disk.
@@ -22,6 +24,7 @@ async function start(): Promise<void> {
     });
   }
   await agent.done;
+  await tracing.stop();
 }
 
 start().catch((error: unknown) => {

@@ -21,14 +21,18 @@ const ackUntil = since + windows.ack;
 const revealUntil = ackUntil + windows.reveal;
 
 function view(state: JobState, change: Partial<JobView> = {}): JobView {
-  const nothing = { outcome: 0, upTo: 1, openDuties: 0, missing: false, paid: 0n, root: delivery };
+  const nothing = {
+    ...{ outcome: 0, upTo: 1, openDuties: 0, proved: 0, lastProof: 0, missing: false, stopRequested: false },
+    ...{ sealed: true, allDue: false, sampleDue: false, drawn: false, setDeadline: 0, drawUntil: 0, drawBlock: 0 },
+    ...{ paid: 0n, root: delivery, seed: `0x${'00'.repeat(32)}` },
+  };
   return { ...nothing, state, since, ackUntil: state === 'Committed' ? ackUntil : 0, delivery, ...change };
 }
 
 /** Both views in one state unless told otherwise. */
 function situation(state: JobState, chainTime: number, change: Partial<Situation> = {}): Situation {
   const seen = view(state);
-  return { terms, latest: seen, confirmed: seen, chainTime, now: chainTime, delivery, ...change };
+  return { terms, latest: seen, confirmed: seen, chainTime, now: chainTime, delivery, isTold: true, ...change };
 }
 
 const none = { delivery: null };
@@ -48,6 +52,8 @@ describe('before a result', () => {
 describe('with a result', () => {
   it.each<[string, Situation, string]>([
     ['started', situation('Started', since + 1000), 'commit'],
+    ['started, while another may have the job', situation('Started', since + 750, { isTold: false }), 'wait'],
+    ['started, when that one had its time', situation('Started', since + 751, { isTold: false }), 'commit'],
     ['started, after the compute window', situation('Started', since + 1001), 'abandon'],
     ['unknown, however late', situation('None', since + 10 ** 9), 'wait'],
     ['open, however late', situation('Open', since + 10 ** 9), 'wait'],

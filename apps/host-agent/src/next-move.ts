@@ -1,6 +1,6 @@
 /** What to do next about one escrow: a pure decision over what the chain says now and what it has confirmed. */
 import type { Terms } from '#attestation';
-import { jobStates, type JobState, type JobView } from '#libs/settlement';
+import { exitOf, finalFrom, hasDelivery, jobStates, type JobState, type JobView } from '#libs/settlement';
 
 /**
  * `answer`: show the ciphertext that the client misses; `finalize`: the key may be revealed; `end`: it is over, and
@@ -19,6 +19,8 @@ export interface Situation {
   readonly now: number;
   /** What the result that is on disk seals as its delivery, 0x-hexadecimal; null: there is no result. */
   readonly delivery: string | null;
+  /** The control plane has taken the result: no other one can come before it. */
+  readonly isTold: boolean;
 }
 
 /** A key that is revealed so shortly before the end of its window might come too late to be paid. */
@@ -28,12 +30,13 @@ export function nextMove(situation: Situation): Move {
   const { terms, latest, confirmed, chainTime, delivery } = situation;
   if (isEnded(confirmed.state)) return 'end';
   const { windows, acceptBy } = terms;
+  const isLate = chainTime > (exitOf(terms, latest)?.after ?? Infinity);
   switch (latest.state) {
     case 'Accepted':
-      return chainTime > latest.since + windows.start ? 'abort' : 'wait';
+      return isLate ? 'abort' : 'wait';
     case 'Started':
-      if (chainTime > latest.since + windows.compute) return 'abandon';
-      return delivery === null ? 'wait' : 'commit';
+      if (isLate) return 'abandon';
+      return delivery !== null && (situation.isTold || isLastCall(situation)) ? 'commit' : 'wait';
     case 'Committed':
       return afterCommit(situation);
     case 'None':
@@ -53,24 +56,25 @@ export function nextMove(situation: Situation): Move {
   }
 }
 
+/** Whoever else may have the job has had three quarters of the time; from now on the stake counts. */
+function isLastCall({ terms, latest, chainTime }: Situation): boolean {
+  return chainTime > latest.since + (3 * terms.windows.compute) / 4;
+}
+
 /** Every window is looked at here, before anybody touches the key: what refuses a call has seen it. */
 function afterCommit({ terms, latest, confirmed, chainTime, now, delivery }: Situation): Move {
   const late = Math.max(chainTime, now);
-  if (latest.missing) {
-    if (chainTime > latest.ackUntil) return 'undelivered';
-    return delivery === latest.delivery ? 'answer' : 'wait';
-  }
-  const from = Math.max(latest.since, latest.ackUntil);
-  const until = from + terms.windows.reveal;
-  if (latest.delivery === noDelivery) return chainTime >= from ? 'finalize' : 'wait';
+  const from = finalFrom(terms, latest);
+  const isProved = latest.openDuties === 0 && (!latest.allDue || latest.proved === latest.upTo);
+  if (!hasDelivery(latest)) return isProved && chainTime >= from ? 'finalize' : 'wait';
+  const until = exitOf(terms, latest)!.after;
   if (chainTime > until) return 'undelivered';
+  if (latest.missing) return delivery === latest.delivery ? 'answer' : 'wait';
   const isSettledWord = confirmed.state === 'Committed' && !confirmed.missing && confirmed.delivery === latest.delivery;
-  const isOwn = delivery === latest.delivery && latest.openDuties === 0;
+  const isOwn = delivery === latest.delivery && isProved;
   const isTime = chainTime >= from && late + revealMarginSeconds <= until;
   return isSettledWord && isOwn && isTime ? 'finalize' : 'wait';
 }
-
-const noDelivery = `0x${'00'.repeat(32)}`;
 
 export function isEnded(state: JobState): boolean {
   return jobStates.indexOf(state) > jobStates.indexOf('Committed');

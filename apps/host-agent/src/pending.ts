@@ -41,9 +41,12 @@ const pendingShape = {
   terms: bytesUpTo(4096),
   brokerUrl: text(2048),
   result: nullable(record(resultShape)),
-  /** Whether the control plane has taken the result, or said that it will not under this lease. */
-  told: oneOf(true, false),
-  /** Statements with receipts that the control plane has not been given. */
+  /**
+   * Whether the control plane has taken the result, or refused it: then another lease may have the job, whose result is
+   * the one to be paid.
+   */
+  told: oneOf<boolean | 'refused'>(true, false, 'refused'),
+  /** Of every checkpoint of the run, with their statements: whoever takes the delivery may not have been given them. */
   receipts: list(record({ statement: bytesUpTo(1024), receipt: bytesUpTo(4096) }), 4000),
 };
 

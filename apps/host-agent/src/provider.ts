@@ -1,9 +1,19 @@
 /** The host operator's side of the escrow: stake and start before the work, seal and reveal after it. */
 import { createHash } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Wallet } from 'ethers';
-import { CollateralError, decodeTerms, isZero, keyCommitment, Rejection, toHex, type Terms } from '#attestation';
+import {
+  CodedError,
+  CollateralError,
+  decodeTerms,
+  isZero,
+  keyCommitment,
+  Rejection,
+  toHex,
+  type Terms,
+} from '#attestation';
+import { type BrokerAppraisal, type BrokerRelease, createBrokerClient } from '#libs/dispatch-client';
 import { addressBytes, connect, inTurn, SettlementClient, type TxReceipt } from '#libs/settlement';
-import { createBrokerClient, type BrokerRelease } from './broker-client.js';
 import { isEnded, nextMove, type Move } from './next-move.js';
 import { hasResult, type PendingEscrow, type PendingResult } from './pending.js';
 import type { HostSettings } from './settings.js';
@@ -23,6 +33,10 @@ export interface Provider {
   isOwed(terms: Terms): Promise<boolean>;
   /** Commits the sealed run; idempotent. */
   commit(escrow: PendingResult): Promise<void>;
+  /** The same, with the broker's newest word on the session brought to the registry before a run is committed. */
+  prolonging(newest: () => Pick<BrokerAppraisal, 'appraisal' | 'appraisalSignature'>): Provider;
+  /** Whether the chain has this very run. */
+  hasCommitted(escrow: PendingResult): Promise<boolean>;
   /** Takes the next step towards the money. @returns which it was */
   collect(escrow: PendingEscrow): Promise<Move>;
   close(): void;
@@ -30,6 +44,8 @@ export interface Provider {
 
 /** What may be put on chain where no attestor vouches for it: sixty-four KiB still fit one transaction. */
 const publishBytesMax = 64 * 1024;
+const commitAttempts = 8;
+const commitPauseMs = 1000;
 
 export function createProvider(settings: HostSettings): Provider {
   const { rpcUrl, deployment, pollingMs, confirmations } = settings.chain;
@@ -53,13 +69,22 @@ export function createProvider(settings: HostSettings): Provider {
     const [latest, confirmed] = [await escrow.job(terms, head.number), await escrow.job(terms, last)];
     const delivery = held.result === null ? null : hex(held.result.run.delivery);
     const now = Math.floor(Date.now() / 1000);
-    return nextMove({ terms, latest, confirmed, chainTime: head.timestamp, now, delivery });
+    const isTold = held.told === true;
+    return nextMove({ terms, latest, confirmed, chainTime: head.timestamp, now, delivery, isTold });
   }
 
   const { commit, move } = movesOf({ escrow, settings, address: wallet.address, withStake });
 
-  return {
+  const provider: Provider = {
     own,
+    prolonging: (newest) => ({
+      ...provider,
+      commit: (held) =>
+        whileFresh(newest, async ({ appraisal, appraisalSignature }) => {
+          await escrow.registerEnclave(appraisal, [appraisalSignature]);
+          await provider.commit(held);
+        }),
+    }),
     async engage(terms, { account: signer, appraisal, appraisalSignature, release, releaseSignature }) {
       const { state } = await escrow.job(terms);
       if (state === 'None') throw noEscrow();
@@ -71,10 +96,12 @@ export function createProvider(settings: HostSettings): Provider {
       const started = await escrow.start(terms, { enclaveKey, shardsDigest, signer, signature: releaseSignature });
       return [named('accept', accepted), named('register', registered), named('start', started)];
     },
-    async isOwed(terms) {
-      return !isEnded((await escrow.job(terms)).state);
-    },
+    isOwed: async (terms) => !isEnded((await escrow.job(terms)).state),
     commit: (held) => oneByOne(held, () => commit(held)),
+    async hasCommitted({ terms, result }) {
+      const { state, delivery } = await escrow.job(decodeTerms(terms));
+      return state === 'Committed' && delivery === hex(result.run.delivery);
+    },
     collect: (held) =>
       oneByOne(held, async () => {
         const terms = decodeTerms(held.terms);
@@ -84,6 +111,23 @@ export function createProvider(settings: HostSettings): Provider {
       }),
     close: () => rpc.destroy(),
   };
+  return provider;
+}
+
+type Word = Pick<BrokerAppraisal, 'appraisal' | 'appraisalSignature'>;
+
+/** Again with the next word where a registration ended on the way to its block: renewals go on meanwhile. */
+async function whileFresh(newest: () => Word, work: (word: Word) => Promise<void>): Promise<void> {
+  for (let attempt = 1; ; attempt++) {
+    const word = newest();
+    try {
+      return await work(word);
+    } catch (error) {
+      const isExpired = error instanceof CodedError && error.code === 'ENCLAVE_EXPIRED';
+      if (!isExpired || attempt === commitAttempts) throw error;
+      await sleep(Math.max(commitPauseMs, (1000 * word.appraisal.notAfter - Date.now()) / 2));
+    }
+  }
 }
 
 interface Hands {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { fromHex, jobDigest, jobIdOf, JobMode, teeSelector, toHex, type JobSpec, type Terms } from '#attestation';
+import { fromHex, jobDigest, jobIdOf, JobMode, toHex, type JobSpec, type Terms } from '#attestation';
+import { teeTerms } from '#test/escrow-terms';
 import { checkTerms, type OwnSide } from './terms.js';
 
 const word = (n: number) => new Uint8Array(32).fill(n);
@@ -13,6 +14,7 @@ const spec: JobSpec = {
   dataset: { id: word(1), root: word(2), records: 1, shards: 1 },
   segmentSteps: 1,
   scheme: 'state-keccak',
+  proving: null,
   policyDigest: word(3),
   assurance: 'tee',
   recipient: word(4),
@@ -26,6 +28,7 @@ const own: OwnSide = {
   limits: {
     priceMinWei: 1000n,
     stakeMaxWei: 500n,
+    acceptProved: false,
     livenessMaxBps: 1000,
     tokens: [hex(address(8))],
     startMinSeconds: hour,
@@ -35,41 +38,18 @@ const own: OwnSide = {
   },
 };
 /** As `veritrain job submit` makes them, each at the edge of what the host accepts. */
-const good: Terms = {
+const good = teeTerms({
   client: address(1),
   provider: own.account,
   keyBroker: address(2),
-  token: address(0),
   specDigest: jobIdOf(spec),
   initialWeights: word(1),
   policy: spec.policyDigest,
-  minTier: 1,
-  teeSelector,
-  dutySelectors: [],
-  price: 1000n,
-  stake: 500n,
-  liveness: 50n,
-  bond: 100n,
-  bondFee: 10n,
-  failShareBps: 0,
-  holdbackBps: 0,
   segments: 1,
-  samples: 0,
-  mode: JobMode.tee | JobMode.reveal,
   seedCommitClient: word(9),
   acceptBy: 4_000_000_000,
-  windows: {
-    start: hour,
-    compute: 24 * hour,
-    draw: 0,
-    challenge: 0,
-    prove: 0,
-    provePer: 0,
-    hold: 0,
-    reveal: hour,
-    ack: hour,
-  },
-};
+  windows: { start: hour, compute: 24 * hour, reveal: hour, ack: hour },
+});
 
 function offer(
   change: Partial<Terms>,

@@ -1,5 +1,16 @@
 /** Whether a job is one that this host works for: the control plane may hand out any, the host's account pays for it. */
-import { isZero, jobDigest, jobIdOf, JobMode, Rejection, toHex, type JobSpec, type Terms } from '#attestation';
+import {
+  isZero,
+  jobDigest,
+  jobIdOf,
+  JobMode,
+  mayBeProvedInstead,
+  Rejection,
+  specDigestOf,
+  toHex,
+  type JobSpec,
+  type Terms,
+} from '#attestation';
 import type { AssignedJob } from '#libs/messaging';
 import type { HostSettings } from './settings.js';
 
@@ -12,7 +23,9 @@ export interface OwnSide {
   readonly limits: HostSettings['escrow'];
 }
 
-const wantedMode = JobMode.tee | JobMode.reveal;
+const attestedMode = JobMode.tee | JobMode.reveal;
+/** Paid when every segment is proved besides: provers see to that. */
+const provedMode = attestedMode | JobMode.full;
 const hex = (bytes: Uint8Array): string => `0x${toHex(bytes)}`;
 
 /**
@@ -25,15 +38,17 @@ export function checkTerms(
   spec: JobSpec,
   { account, chainId, settlement, limits }: OwnSide,
 ): void {
-  const jobId = hex(jobIdOf(spec));
-  agree('JOB', 'the digest of the job spec', jobId, job.jobId);
-  agree('JOB', 'terms of this job', jobId, hex(terms.specDigest));
+  agree('JOB', 'the digest of the job spec', hex(jobIdOf(spec)), job.jobId);
+  agree('JOB', 'terms of this job', hex(specDigestOf(spec)), hex(terms.specDigest));
   agree('ESCROW', 'the digest of the terms', hex(jobDigest(terms)), job.escrowId);
   agree('CHAIN', 'chain', chainId, spec.settlement.chainId);
   agree('CHAIN', 'contract', hex(settlement), hex(spec.settlement.contract));
   agree('PROVIDER', 'provider', hex(account), hex(terms.provider));
-  agree('MODE', 'mode tee and reveal', wantedMode, terms.mode);
-  agree('MODE', 'number of duty selectors', 0, terms.dutySelectors.length);
+  const isProved = limits.acceptProved && spec.assurance === 'tee+zk';
+  const isEither = limits.acceptProved && mayBeProvedInstead(spec, terms);
+  const mode = isEither ? JobMode.tee : isProved ? provedMode : attestedMode;
+  agree('MODE', 'mode of tee and reveal', mode, terms.mode);
+  agree('MODE', 'number of duty selectors', isProved || isEither ? 1 : 0, terms.dutySelectors.length);
   agree('MODE', 'seconds to challenge', 0, terms.windows.challenge);
   if (!isZero(terms.token) && !limits.tokens.includes(hex(terms.token))) {
     throw refused('TOKEN', 'the native coin, or a token of the settings', hex(terms.token));
@@ -44,6 +59,7 @@ export function checkTerms(
   const { start, compute, ack, reveal } = terms.windows;
   atLeast('WINDOWS', 'seconds to start', limits.startMinSeconds, start);
   atLeast('WINDOWS', 'seconds to compute', limits.computeMinSeconds, compute);
+  if (isEither) return;
   atLeast('WINDOWS', 'seconds to acknowledge', limits.ackMinSeconds, ack);
   atLeast('WINDOWS', 'seconds to reveal', limits.revealMinSeconds, reveal);
 }

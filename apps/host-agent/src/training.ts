@@ -4,13 +4,11 @@
  */
 import { CodedError, CollateralError, Rejection } from '#attestation';
 import type { EnclaveEvent, EventOf } from '#enclave';
+import { type CipherStore, type ControlPlane, note } from '#libs/dispatch-client';
 import type { EnclaveClient } from '#libs/enclave-channel';
 import { pattern, type LeaseRef } from '#libs/messaging';
-import type { ControlPlane } from './control-plane.js';
-import { note } from './note.js';
 import type { PendingEscrow } from './pending.js';
 import type { Transaction } from './provider.js';
-import type { CipherStore } from './store.js';
 
 export interface TrainingParts {
   readonly controlPlane: ControlPlane;
@@ -21,6 +19,8 @@ export interface TrainingParts {
 export interface Trained {
   readonly end: EventOf<'result'> | EventOf<'stopped'>;
   readonly transactions: readonly Transaction[];
+  /** Of every checkpoint of this run. */
+  readonly receipts: PendingEscrow['receipts'];
   /** Ends when everything on the way was told, or could not be. @returns what the control plane was not given */
   told(): Promise<PendingEscrow['receipts']>;
 }
@@ -43,11 +43,15 @@ export async function train(
   const started = enclaveEvents(enclave);
   const engaged = enclave.request('train', { checkpoint, threads: parts.threads }).then(engage);
   const reports = reporter(lease, parts);
-  started.each((event) => reports.tell(event));
+  const receipts: { statement: Uint8Array; receipt: Uint8Array }[] = [];
+  started.each((event) => {
+    if (event.type === 'checkpoint') receipts.push({ statement: event.statement, receipt: event.receipt });
+    reports.tell(event);
+  });
   reports.begin(engaged);
   try {
     const [transactions, end] = await Promise.all([engaged, started.end]);
-    return { end, transactions, told: reports.told };
+    return { end, transactions, receipts, told: reports.told };
   } catch (error) {
     if (!started.isOver()) enclave.close();
     // The account does one thing after the other: the next lease engages when this one has done with it.
@@ -70,6 +74,8 @@ function enclaveEvents(enclave: EnclaveClient) {
         case 'failed':
           isOver = true;
           return reject(failureOf(event));
+        case 'partial':
+          return;
         case 'result':
         case 'stopped':
           isOver = true;
@@ -130,11 +136,13 @@ function reporter(lease: LeaseRef, { controlPlane, store }: TrainingParts) {
   };
 }
 
-function failureOf({ code, expected, got, rule, action }: EventOf<'failed'>): CodedError {
-  return new Rejection(code, { expected, got, rule, action });
+/** A lease that is over is no fault of the job: a session that is attested anew goes on. */
+export function failureOf({ code, expected, got, rule, action }: EventOf<'failed'>): CodedError {
+  const Family = code === 'ATTESTATION_LAPSED' ? CollateralError : Rejection;
+  return new Family(code, { expected, got, rule, action });
 }
 
-function enclaveLost(): CollateralError {
+export function enclaveLost(): CollateralError {
   return new CollateralError('ENCLAVE_LOST', {
     expected: 'the enclave to finish',
     got: 'a closed channel',

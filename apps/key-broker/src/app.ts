@@ -6,12 +6,13 @@ import { NestFactory } from '@nestjs/core';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import { createAppraiser } from './appraiser.js';
 import { ciphertextBytesMax } from './availability.js';
-import { BROKER, BrokerController, CONFIG, NONCES } from './broker.controller.js';
+import { BROKER, BrokerController, CONFIG, NONCES, SESSIONS } from './broker.controller.js';
 import type { BrokerConfig } from './config.js';
 import { createNonceBook } from './nonces.js';
 import { ProblemFilter } from './problem.filter.js';
 import { ProverController } from './prover.controller.js';
 import { createBroker, type Broker } from './release.js';
+import { openSessionBook } from './sessions.js';
 
 @Module({})
 class BrokerModule {}
@@ -30,7 +31,9 @@ export interface BrokerApp {
 
 export async function createBrokerApp(config: BrokerConfig): Promise<BrokerApp> {
   const nonces = createNonceBook();
-  const broker = createBroker(config, nonces, await createAppraiser(config));
+  const appraiser = await createAppraiser(config);
+  const sessions = openSessionBook(config);
+  const broker = createBroker({ config, nonces, appraiser, sessions });
   const app = await NestFactory.create<NestExpressApplication>(
     {
       module: BrokerModule,
@@ -39,6 +42,7 @@ export async function createBrokerApp(config: BrokerConfig): Promise<BrokerApp> 
         { provide: BROKER, useValue: broker },
         { provide: NONCES, useValue: nonces },
         { provide: CONFIG, useValue: config },
+        { provide: SESSIONS, useValue: sessions },
       ],
     },
     { logger: ['error', 'warn'], bodyParser: false },

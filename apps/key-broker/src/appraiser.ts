@@ -1,4 +1,7 @@
-/** The data owner as Relying Party: appraises a session under the owner's own policy and signs what was found. */
+/**
+ * The data owner as Relying Party: appraises a session under the owner's own policy, and under what the owner demands
+ * beyond it since, and signs what was found.
+ */
 import * as ed25519 from '@noble/ed25519';
 import {
   appraise,
@@ -9,6 +12,9 @@ import {
   parsePolicy,
   Rejection,
   signResult,
+  weakestTier,
+  type AppraisalPolicy,
+  type AttestationResult,
   type SessionEvidence,
   type Tier,
 } from '#attestation';
@@ -22,10 +28,21 @@ export interface SignedResult {
   readonly signed: Uint8Array;
 }
 
+/** APPRAISAL_REFUSED naming every check that is not met. */
+export class SessionRefused extends Rejection {
+  /** Genuine evidence by a device, over the broker's nonce and these very keys: it speaks of this session. */
+  readonly isOfSession: boolean;
+
+  constructor({ checks }: AttestationResult, detail: Rejection['detail']) {
+    super('APPRAISAL_REFUSED', detail);
+    this.isOfSession = checks.some(({ code, status }) => code === 'REPORT_DATA_MISMATCH' && status === 'met');
+  }
+}
+
 export interface Appraiser {
   /** SHA-256 of the policy's deterministic encoding; what a job spec names. */
   readonly policyDigest: Uint8Array;
-  /** @throws Rejection APPRAISAL_REFUSED naming every check that is not met */
+  /** @throws SessionRefused; ConfigurationError BROKER_CONFIG */
   appraise(evidence: SessionEvidence, at: number): Promise<SignedResult>;
 }
 
@@ -35,24 +52,34 @@ export async function createAppraiser(config: BrokerConfig): Promise<Appraiser> 
   return {
     policyDigest: fromHex(documentDigest(policy)),
     async appraise(evidence, at) {
-      const result = await appraise({
-        evidence: evidenceOfSession(evidence),
-        endorsements: endorsementsOfSession(evidence, config.collateral()),
-        policy,
-        nonce: evidence.nonce,
-        at,
-      });
-      if (result.tier !== 'affirming' && result.tier !== 'warning') {
-        const open = result.checks.filter(({ status }) => status !== 'met' && status !== 'warned');
-        throw new Rejection('APPRAISAL_REFUSED', {
-          expected: `evidence that policy ${policy.id} accepts`,
-          got: `${result.tier}: ${open.map(({ code, status }) => `${code} (${status})`).join(', ')}`,
-          rule: open[0]?.rule ?? 'attestation SPEC, appraisal',
-          action: open[0]?.action || "meet the data owner's policy",
+      const collateral = config.collateral();
+      const judge = (under: AppraisalPolicy): Promise<AttestationResult> =>
+        appraise({
+          evidence: evidenceOfSession(evidence),
+          endorsements: endorsementsOfSession(evidence, collateral),
+          policy: under,
+          nonce: evidence.nonce,
+          at,
         });
-      }
+      const restrictions = config.restrictions?.() ?? null;
+      const result = await judge(policy);
+      const results = restrictions === null ? [result] : [result, await judge(restrictions)];
+      for (const each of results) requireAccepted(each);
       const signed = await signResult(result, keyId, (message) => ed25519.signAsync(message, config.resultSecret));
-      return { tier: result.tier, notAfter: result.notAfter, signed };
+      const tier = weakestTier(results.map((each) => each.tier));
+      return { tier, notAfter: Math.min(...results.map((each) => each.notAfter)), signed };
     },
   };
+}
+
+function requireAccepted(result: AttestationResult): void {
+  const { tier, checks, policyId } = result;
+  if (tier === 'affirming' || tier === 'warning') return;
+  const open = checks.filter(({ status }) => status !== 'met' && status !== 'warned');
+  throw new SessionRefused(result, {
+    expected: `evidence that policy ${policyId} accepts`,
+    got: `${tier}: ${open.map(({ code, status }) => `${code} (${status})`).join(', ')}`,
+    rule: open[0]?.rule ?? 'attestation SPEC, appraisal',
+    action: open[0]?.action || "meet the data owner's policy",
+  });
 }

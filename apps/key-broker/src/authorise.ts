@@ -5,6 +5,7 @@ import {
   CollateralError,
   equalBytes,
   Rejection,
+  specDigestOf,
   toHex,
   type JobSpec,
   type Terms,
@@ -29,7 +30,7 @@ export function brokerAccount({ signingSecret }: Pick<BrokerConfig, 'signingSecr
  * @returns the data key that is asked for
  * @throws Rejection BROKER_DATASET, BROKER_RECIPIENT, BROKER_CLIENT, BROKER_ACCOUNT, BROKER_ESCROW, BROKER_CHAIN
  */
-export function authoriseJob(config: BrokerConfig, { spec, terms, jobId }: OrderedJob): Uint8Array {
+export function authoriseJob(config: BrokerConfig, { spec, terms }: OrderedJob): Uint8Array {
   const { settlement, recipients, clients } = config;
   const key = config.dataKey(spec.dataset.id);
   if (key === null) throw refused('BROKER_DATASET', 'a data set of this broker', toHex(spec.dataset.id));
@@ -40,7 +41,7 @@ export function authoriseJob(config: BrokerConfig, { spec, terms, jobId }: Order
     throw refused('BROKER_CLIENT', 'an escrow of a client that the data owner named', toHex(terms.client));
   }
   requireSame('BROKER_ACCOUNT', 'key broker', brokerAccount(config), terms.keyBroker);
-  requireSame('BROKER_ESCROW', 'job of the escrow', jobId, terms.specDigest);
+  requireSame('BROKER_ESCROW', 'job of the escrow', specDigestOf(spec), terms.specDigest);
   requireSame('BROKER_CHAIN', 'contract', settlement.contract, spec.settlement.contract);
   if (spec.settlement.chainId !== settlement.chainId) {
     throw refused('BROKER_CHAIN', `chain ${settlement.chainId}`, `${spec.settlement.chainId}`);

@@ -4,6 +4,7 @@ import { z } from 'zod';
 import { toHex } from '#attestation';
 import { attestAvailability, ciphertextBytesMax } from './availability.js';
 import type { BrokerConfig } from './config.js';
+import type { Appraised } from './judge.js';
 import type { NonceBook } from './nonces.js';
 import type { Broker } from './release.js';
 import { base64, hexText, jobFields, shaped } from './request.js';
@@ -11,6 +12,7 @@ import { base64, hexText, jobFields, shaped } from './request.js';
 export const BROKER = Symbol('broker');
 export const NONCES = Symbol('nonces');
 export const CONFIG = Symbol('config');
+export const SESSIONS = Symbol('sessions');
 
 const ChallengeBody = z.strictObject({ jobId: hexText(32) });
 const ReleaseBody = z.strictObject({ ...jobFields, evidence: base64(1024 * 1024) });
@@ -40,26 +42,24 @@ export class BrokerController {
   @HttpCode(200)
   async release(@Body() body: unknown): Promise<Record<string, unknown>> {
     const released = await this.broker.release(shaped(ReleaseBody, body), now());
-    const { release, appraisal, result } = released;
+    const { release } = released;
     return {
+      ...this.#appraised(released),
       sealedKey: Buffer.from(released.sealedKey).toString('base64'),
-      account: hex(this.broker.account),
       release: {
         job: hex(release.job),
         enclaveKey: hex(release.enclaveKey),
         shardsDigest: hex(release.shardsDigest),
       },
       releaseSignature: hex(released.releaseSignature),
-      appraisal: {
-        key: hex(appraisal.key),
-        policy: hex(appraisal.policy),
-        provider: hex(appraisal.provider),
-        evidence: hex(appraisal.evidence),
-        notAfter: appraisal.notAfter,
-      },
-      appraisalSignature: hex(released.appraisalSignature),
-      result: Buffer.from(result.signed).toString('base64'),
     };
+  }
+
+  @Post('v1/renewals')
+  @HttpCode(200)
+  async renew(@Body() body: unknown): Promise<Record<string, unknown>> {
+    const renewed = await this.broker.renew(shaped(ReleaseBody, body), now());
+    return { ...this.#appraised(renewed), leaseSignature: hex(renewed.leaseSignature) };
   }
 
   @Post('v1/availability')
@@ -67,6 +67,22 @@ export class BrokerController {
   async availability(@Body() body: unknown): Promise<{ signature: string; account: string }> {
     const { signature, account } = await attestAvailability(this.config, shaped(AvailabilityBody, body), now());
     return { signature: hex(signature), account: hex(account) };
+  }
+
+  #appraised({ lease, appraisal, appraisalSignature, result }: Appraised): Record<string, unknown> {
+    return {
+      account: hex(this.broker.account),
+      lease: { nonce: hex(lease.nonce), grantedAt: lease.grantedAt, notAfter: lease.notAfter },
+      appraisal: {
+        key: hex(appraisal.key),
+        policy: hex(appraisal.policy),
+        provider: hex(appraisal.provider),
+        evidence: hex(appraisal.evidence),
+        notAfter: appraisal.notAfter,
+      },
+      appraisalSignature: hex(appraisalSignature),
+      result: Buffer.from(result.signed).toString('base64'),
+    };
   }
 }
 

@@ -2,7 +2,15 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { z } from 'zod';
-import { ConfigurationError, fromHex, noEndorsements, toHex, type Endorsements } from '#attestation';
+import {
+  ConfigurationError,
+  fromHex,
+  noEndorsements,
+  parsePolicy,
+  toHex,
+  type AppraisalPolicy,
+  type Endorsements,
+} from '#attestation';
 import { openEscrowReader, type EscrowReader } from '#libs/settlement';
 import { readCollateral } from './collateral.js';
 
@@ -15,6 +23,8 @@ const BrokerSettings = z.strictObject({
   dataKeys: z.string(),
   /** The appraisal policy of the data owner, JSON. */
   policy: z.string(),
+  /** A policy that sessions must meet besides, whatever their job names; read at every appraisal. */
+  restrictions: z.string().optional(),
   /** secp256k1 secret that signs Appraisal and Release; file with 32 bytes hex. */
   signingKey: z.string(),
   /** Ed25519 secret that signs attestation results; file with 32 bytes hex. */
@@ -35,7 +45,7 @@ const BrokerSettings = z.strictObject({
   /** Folder of revocation lists, reference manifests and other endorsements; read at every release. */
   collateral: z.string().optional(),
   /** How long an appraisal may be relied on, seconds. */
-  validForSeconds: z.int().min(60).max(604_800).default(86_400),
+  validForSeconds: z.int().min(5).max(604_800).default(86_400),
   /** Append-only record of every decision, JSON lines. */
   journal: z.string(),
 });
@@ -48,6 +58,8 @@ export interface BrokerConfig {
   /** The key of a data set, or null when this broker has none. @throws ConfigurationError BROKER_CONFIG on a bad file */
   dataKey(datasetId: Uint8Array): Uint8Array | null;
   readonly policyFile: Uint8Array;
+  /** What sessions must meet besides; absent or null: nothing. @throws ConfigurationError BROKER_CONFIG */
+  restrictions?(): AppraisalPolicy | null;
   readonly signingSecret: Uint8Array;
   readonly resultSecret: Uint8Array;
   readonly recipients: ReadonlySet<string>;
@@ -68,14 +80,16 @@ export interface BrokerConfig {
 export function loadConfig(path: string): BrokerConfig {
   const settings = parse(BrokerSettings, path);
   const near = (file: string): string => resolve(dirname(path), file);
-  const { collateral } = settings;
+  const { collateral, restrictions } = settings;
   const { chainId } = settings.settlement;
   const contract = fromHex(settings.settlement.contract);
+  if (restrictions !== undefined) readPolicy(near(restrictions));
   return {
     host: settings.host,
     port: settings.port,
     dataKey: (datasetId) => findDataKey(near(settings.dataKeys), `0x${toHex(datasetId)}`),
     policyFile: new Uint8Array(read(near(settings.policy))),
+    restrictions: () => (restrictions === undefined ? null : readPolicy(near(restrictions))),
     signingSecret: secretOf(near(settings.signingKey)),
     resultSecret: secretOf(near(settings.resultKey)),
     recipients: new Set(settings.recipients.map((key) => key.slice(2))),
@@ -88,6 +102,15 @@ export function loadConfig(path: string): BrokerConfig {
     validForSeconds: settings.validForSeconds,
     journal: near(settings.journal),
   };
+}
+
+function readPolicy(path: string): AppraisalPolicy {
+  const text = read(path).toString('utf8');
+  try {
+    return parsePolicy(text);
+  } catch (error) {
+    throw invalid(path, 'an appraisal policy', error instanceof Error ? error.message : 'something else');
+  }
 }
 
 function findDataKey(folder: string, datasetId: string): Uint8Array | null {

@@ -1,10 +1,12 @@
 /** The data owner's key broker: `VERITRAIN_BROKER_CONFIG=FILE node dist/apps/key-broker/src/main.js`. */
 import { CodedError, ConfigurationError, toHex } from '#attestation';
+import { startTracing } from '#libs/telemetry';
 import { createBrokerApp } from './app.js';
 import { loadConfig } from './config.js';
 
 async function start(): Promise<void> {
   const config = loadConfig(configPath());
+  await startTracing('key-broker');
   const { app, broker } = await createBrokerApp(config);
   app.enableShutdownHooks();
   await app.listen(config.port, config.host);

@@ -1,3 +1,6 @@
+import { mkdtempSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { Aes256Gcm, CipherSuite, HkdfSha256 } from '@hpke/core';
 import { DhkemX25519HkdfSha256 } from '@hpke/dhkem-x25519';
 import { secp256k1 } from '@noble/curves/secp256k1.js';
@@ -5,24 +8,35 @@ import { x25519 } from '@noble/curves/ed25519.js';
 import { describe, expect, it } from 'vitest';
 import {
   addressOfPublicKey,
+  domainSeparator,
   encodeJobSpec,
   encodeTerms,
+  jobDigest,
   jobIdOf,
+  JobMode,
+  keccak,
   keyReleaseInfo,
   parseDataKey,
+  proverRequestDigest,
+  recoverAddress,
+  releaseDigest,
   toHex,
   type JobSpec,
   type Terms,
 } from '#attestation';
-import { escrowThatIs, tinyAt, tinyBrokerConfig, tinyJob } from '#test/tiny-job';
+import { escrowThatIs, tinyAt, tinyBrokerConfig, tinyDataset, tinyJob, tinyManifest } from '#test/tiny-job';
+import type { Manifest } from '#libs/step';
 import type { BrokerConfig } from './config.js';
 import { createNonceBook } from './nonces.js';
-import { proverRequestDigest, releaseToProver } from './prover-release.js';
+import { releaseToProver } from './prover-release.js';
+import { openSessionBook } from './sessions.js';
 
 const proverTestSecret = new Uint8Array(32).fill(0x31);
 const transportTestSecret = new Uint8Array(32).fill(0x32);
 const accountOf = (secret: Uint8Array): Uint8Array => addressOfPublicKey(secp256k1.getPublicKey(secret, false));
 const account = accountOf(proverTestSecret);
+const manifest = tinyManifest({ superblock: 2 });
+const dataset = await tinyDataset(manifest, { proving: 'fast16' });
 
 function sign(digest: Uint8Array, secret: Uint8Array): Uint8Array {
   const signature = secp256k1.sign(digest, secret, { prehash: false, format: 'recovered' });
@@ -30,6 +44,7 @@ function sign(digest: Uint8Array, secret: Uint8Array): Uint8Array {
 }
 
 interface Changes {
+  readonly manifest?: Manifest;
   readonly spec?: Partial<JobSpec>;
   readonly terms?: Partial<Terms>;
   readonly config?: Partial<BrokerConfig>;
@@ -37,8 +52,13 @@ interface Changes {
   readonly signedKey?: Uint8Array;
 }
 
-async function ask({ spec = {}, terms = {}, config = {}, secret = proverTestSecret, signedKey }: Changes = {}) {
-  const made = await tinyJob({ spec: { assurance: 'zk', ...spec }, terms: { provider: account, ...terms } });
+async function ask(change: Changes = {}) {
+  const { spec = {}, terms = {}, config = {}, secret = proverTestSecret, signedKey } = change;
+  const made = await tinyJob({
+    ...{ manifest: change.manifest ?? manifest, dataset, segmentSteps: 2 },
+    spec: { assurance: 'zk', ...spec },
+    terms: { provider: account, ...terms },
+  });
   const jobId = jobIdOf(made.spec);
   const settings = tinyBrokerConfig(made, { provers: new Set([toHex(account)]), ...config });
   const nonces = createNonceBook();
@@ -54,8 +74,9 @@ async function ask({ spec = {}, terms = {}, config = {}, secret = proverTestSecr
       signature,
     },
   };
-  const release = () => releaseToProver(settings, nonces, request, tinyAt);
-  return { made, jobId, nonce, transportKey, release };
+  const sessions = openSessionBook(settings);
+  const release = (at = tinyAt) => releaseToProver({ config: settings, nonces, sessions }, request, at);
+  return { made, jobId, nonce, transportKey, release, sessions };
 }
 
 describe('a release to a prover without a TEE', () => {
@@ -80,27 +101,61 @@ describe('a release to a prover without a TEE', () => {
     await expect(release()).rejects.toMatchObject({ code: 'NONCE_UNKNOWN' });
   });
 
-  it('names any listed prover where the escrow names none', async () => {
+  it('is given to a listed prover whoever is paid for the job', async () => {
     await (await ask({ terms: { provider: new Uint8Array(20) } })).release();
+    await (await ask({ terms: { provider: new Uint8Array(20).fill(7) } })).release();
+  });
+
+  it('is given for a job of a TEE that is proved besides', async () => {
+    await (await ask({ spec: { assurance: 'tee+zk' } })).release();
+  });
+
+  it('starts the escrow without the key of an enclave', async () => {
+    const { made, release } = await ask();
+    const { release: start, releaseSignature } = await release();
+    expect(start).toEqual({
+      job: jobDigest(made.terms),
+      enclaveKey: new Uint8Array(32),
+      shardsDigest: keccak(made.spec.dataset.root),
+    });
+    const { chainId, contract } = made.spec.settlement;
+    const digest = releaseDigest(domainSeparator({ chainId, verifyingContract: contract }), start);
+    expect(recoverAddress(digest, releaseSignature)).toEqual(made.terms.keyBroker);
+  });
+
+  /** 4 superblocks of 8 records; fast16 may open each 10 times. */
+  it('counts what proofs open, over all jobs on the data set, and a job once however often it asks', async () => {
+    const journal = join(mkdtempSync(join(tmpdir(), 'veritrain-openings-')), 'journal.jsonl');
+    const epochs = (count: number, salt: number) =>
+      ask({
+        manifest: tinyManifest({ superblock: 2, steps: 8 * count }),
+        spec: { salt: new Uint8Array(32).fill(salt) },
+        config: { journal },
+      });
+    await (await epochs(7, 1)).release();
+    await (await epochs(7, 1)).release();
+    await expect((await epochs(4, 2)).release()).rejects.toMatchObject({ code: 'OPENING_BUDGET' });
+    await (await epochs(3, 3)).release();
+    await (await epochs(7, 1)).release();
+    await expect((await epochs(1, 4)).release()).rejects.toMatchObject({ code: 'OPENING_BUDGET' });
   });
 
   const other = new Uint8Array(32).fill(0x41);
   it.each<[string, Changes, string]>([
     ['a job for a TEE', { spec: { assurance: 'tee' } }, 'BROKER_ASSURANCE'],
-    ['a job for both', { spec: { assurance: 'tee+zk' } }, 'BROKER_ASSURANCE'],
     ['an escrow of a client that nobody named', { terms: { client: account } }, 'BROKER_CLIENT'],
     ['an escrow with another key broker', { terms: { keyBroker: account } }, 'BROKER_ACCOUNT'],
     ['an escrow that nobody opened', { config: { escrow: escrowThatIs('None') } }, 'BROKER_ESCROW'],
     ['a data set whose jobs are used up', { config: { jobsPerDataSet: 0 } }, 'BROKER_JOBS'],
     ['no list of provers', { config: { provers: new Set() } }, 'BROKER_PROVER'],
     ['another prover on the list', { config: { provers: new Set([toHex(accountOf(other))]) } }, 'BROKER_PROVER'],
-    ['the signature of another account', { secret: other }, 'BROKER_PROVIDER'],
+    ['the signature of another account', { secret: other }, 'BROKER_PROVER'],
     [
       'another account where the escrow names none',
       { secret: other, terms: { provider: new Uint8Array(20) } },
       'BROKER_PROVER',
     ],
-    ['a signature for another key', { signedKey: other }, 'BROKER_PROVIDER'],
+    ['a signature for another key', { signedKey: other }, 'BROKER_PROVER'],
     ['a data set of another owner', { config: { dataKey: () => null } }, 'BROKER_DATASET'],
     ['a result for somebody else', { config: { recipients: new Set() } }, 'BROKER_RECIPIENT'],
     ['the escrow of another job', { terms: { specDigest: other } }, 'BROKER_ESCROW'],
@@ -113,5 +168,34 @@ describe('a release to a prover without a TEE', () => {
   ])('is refused for %s', async (_name, changes, code) => {
     const { release } = await ask(changes);
     await expect(release()).rejects.toMatchObject({ code });
+  });
+});
+
+describe('a job for an enclave that may be proved when that is attested no more', () => {
+  const either = {
+    spec: { assurance: 'tee' },
+    terms: { mode: JobMode.tee, dutySelectors: [new Uint8Array(4).fill(1)] },
+  } as const;
+  const session = new Uint8Array(32).fill(0x51);
+
+  it('is given to a prover when every session with its key has lapsed or was ended, and not before', async () => {
+    const { jobId, release, sessions } = await ask(either);
+    sessions.hold({ session, jobId }, tinyAt + 60);
+    await expect(release()).rejects.toMatchObject({ code: 'BROKER_SESSION_HELD', family: 'collateral' });
+    await expect(release(tinyAt + 60)).rejects.toMatchObject({ code: 'BROKER_SESSION_HELD' });
+    expect((await release(tinyAt + 61)).sealedKey.length).toBeGreaterThan(64);
+    const ended = await ask(either);
+    ended.sessions.hold({ session, jobId: ended.jobId }, tinyAt + 60);
+    ended.sessions.end(session, tinyAt, 'APPRAISAL_REFUSED');
+    expect((await ended.release()).sealedKey.length).toBeGreaterThan(64);
+  });
+
+  it('is given to none where no enclave ever had its key, or where only a seal pays', async () => {
+    await expect((await ask(either)).release()).rejects.toMatchObject({ code: 'BROKER_ASSURANCE' });
+    for (const terms of [{ mode: JobMode.tee | JobMode.reveal }, { mode: JobMode.tee, dutySelectors: [] }]) {
+      const { jobId, release, sessions } = await ask({ ...either, terms: { ...either.terms, ...terms } });
+      sessions.hold({ session, jobId }, tinyAt - 1);
+      await expect(release()).rejects.toMatchObject({ code: 'BROKER_ASSURANCE' });
+    }
   });
 });

@@ -1,27 +1,38 @@
 /**
  * The broker's other decision: may a named prover, a machine without a TEE, have this data set's key for this job?
- * Nothing hides the data from such a machine. So only accounts that the data owner lists, and only for jobs whose
- * assurance is zk. The key is sealed to an X25519 key that the account signed for.
+ * Nothing hides the data from such a machine. So only accounts that the data owner lists, and only for jobs whose steps
+ * are proved, as long as its proofs keep within what the commitments hide. The key is sealed to an X25519 key that the account signed for.
  */
 import { Aes256Gcm, CipherSuite, HkdfSha256 } from '@hpke/core';
 import { DhkemX25519HkdfSha256 } from '@hpke/dhkem-x25519';
 import {
   concatBytes,
   decodeTerms,
+  domainSeparator,
   encodeDataKey,
-  isZero,
+  jobDigest,
   jobIdOf,
+  keccak,
   keyReleaseInfo,
+  mayBeProvedInstead,
   parseJobSpec,
+  proverRequestDigest,
   recoverAddress,
-  taggedDigest,
+  releaseDigest,
+  signRecoverable,
   toHex,
+  type JobSpec,
+  type Release,
+  type Terms,
 } from '#attestation';
-import { authoriseJob, releasable, refused, requireEscrow, requireSame } from './authorise.js';
+import { admitJob, openingsOfJob, planOfJob, type JobOpenings } from '#libs/proof';
+import { parseManifestText } from '#libs/step';
+import { authoriseJob, releasable, refused, requireEscrow } from './authorise.js';
 import type { BrokerConfig } from './config.js';
 import { decide } from './decide.js';
-import { recordRelease } from './journal.js';
+import { openingsSoFar, recordRelease } from './journal.js';
 import type { NonceBook } from './nonces.js';
+import type { SessionBook } from './sessions.js';
 
 export interface ProverReleaseRequest {
   readonly spec: Uint8Array;
@@ -30,27 +41,34 @@ export interface ProverReleaseRequest {
   readonly nonce: Uint8Array;
   /** X25519 public key that the data key is sealed to. */
   readonly transportKey: Uint8Array;
-  /** 65 bytes over `proverRequestDigest`, by the account that the terms name as provider. */
+  /** 65 bytes over `proverRequestDigest`, by the account of a prover: the job's provider or one that proves for it. */
   readonly signature: Uint8Array;
 }
 
-/** What a prover signs, and the HPKE `aad` of the answer. */
-export function proverRequestDigest(jobId: Uint8Array, nonce: Uint8Array, transportKey: Uint8Array): Uint8Array {
-  return taggedDigest('veritrain/prover-release/v1', concatBytes(jobId, nonce, transportKey));
+export interface EntrustedKey {
+  /** Encapsulated key (32 bytes) ‖ ciphertext of the data key. */
+  readonly sealedKey: Uint8Array;
+  /** What starts the escrow without an enclave's key; a contract that demands a seal pays nothing for it. */
+  readonly release: Release;
+  readonly releaseSignature: Uint8Array;
+}
+
+export interface ProverReleaseParts {
+  readonly config: BrokerConfig;
+  readonly nonces: NonceBook;
+  readonly sessions: SessionBook;
 }
 
 /**
  * @param at unix seconds
- * @returns encapsulated key (32 bytes) ‖ ciphertext of the data key
- * @throws Rejection NONCE_*, BROKER_ASSURANCE, BROKER_PROVIDER, BROKER_PROVER, SEAL_SIGNATURE, those of authorise.ts,
- *   BROKER_JOBS; CollateralError of authorise.ts, BROKER_JOURNAL
+ * @throws Rejection NONCE_*, BROKER_ASSURANCE, BROKER_PROVER, SEAL_SIGNATURE, those of authorise.ts,
+ *   BROKER_JOBS, OPENING_BUDGET, STEP_PLAN; CollateralError of authorise.ts, BROKER_JOURNAL, BROKER_SESSION_HELD
  */
 export async function releaseToProver(
-  config: BrokerConfig,
-  nonces: NonceBook,
+  { config, nonces, sessions }: ProverReleaseParts,
   request: ProverReleaseRequest,
   at: number,
-): Promise<{ sealedKey: Uint8Array }> {
+): Promise<EntrustedKey> {
   const { nonce, transportKey } = request;
   const spec = parseJobSpec(request.spec);
   const terms = decodeTerms(request.terms);
@@ -58,18 +76,38 @@ export async function releaseToProver(
   return decide({ config, nonces, nonce, jobId, at }, async () => {
     const digest = proverRequestDigest(jobId, nonce, transportKey);
     const account = recoverAddress(digest, request.signature);
-    if (spec.assurance !== 'zk') throw refused('BROKER_ASSURANCE', "a job whose assurance is 'zk'", spec.assurance);
+    if (mayBeProvedInstead(spec, terms)) sessions.checkOver(jobId, at);
+    else if (spec.assurance === 'tee') {
+      throw refused('BROKER_ASSURANCE', 'a job whose steps are proved', spec.assurance);
+    }
     const datasetId = spec.dataset.id;
     const key = authoriseJob(config, { spec, terms, jobId });
-    if (!isZero(terms.provider)) requireSame('BROKER_PROVIDER', 'provider', terms.provider, account);
     if (config.provers?.has(toHex(account)) !== true) {
       throw refused('BROKER_PROVER', 'a prover that the data owner named', toHex(account));
     }
     await requireEscrow(config, terms, releasable);
+    const openings = admit(config, spec, jobId);
     const sealedKey = await seal(encodeDataKey({ datasetId, key }), jobId, transportKey, digest);
-    recordRelease(config, at, { datasetId, jobId, more: { prover: `0x${toHex(account)}` } });
-    return { sealedKey };
+    recordRelease(config, at, { datasetId, jobId, more: { prover: `0x${toHex(account)}`, openings } });
+    return { sealedKey, ...startOf(config, spec, terms) };
   });
+}
+
+/** Proofs show a little of every row that they open: the data set's rows may be opened so often and no more. */
+function admit(config: BrokerConfig, spec: JobSpec, jobId: Uint8Array): Omit<JobOpenings, 'jobId'> {
+  const manifest = parseManifestText(spec.manifest);
+  const { profile } = planOfJob(spec, manifest);
+  const job = openingsOfJob(jobId, manifest, spec.dataset.records);
+  admitJob(openingsSoFar(config, spec.dataset.id), job, profile);
+  const { perSuperblock, perBorder } = job;
+  return { perSuperblock, perBorder };
+}
+
+function startOf(config: BrokerConfig, spec: JobSpec, terms: Terms): Omit<EntrustedKey, 'sealedKey'> {
+  const { chainId, contract } = config.settlement;
+  const release = { job: jobDigest(terms), enclaveKey: new Uint8Array(32), shardsDigest: keccak(spec.dataset.root) };
+  const digest = releaseDigest(domainSeparator({ chainId, verifyingContract: contract }), release);
+  return { release, releaseSignature: signRecoverable(digest, config.signingSecret) };
 }
 
 async function seal(

@@ -1,35 +1,30 @@
 /**
- * The broker's one decision: may this enclave session have this data set's key for this job? Everything is refused
- * unless every check holds; what is handed out is sealed to the session that was appraised.
+ * The broker's decision: may this enclave session have this data set's key for this job, and may it keep it? Everything
+ * is refused unless every check holds; what is handed out is sealed to the session that was appraised.
  */
-import { createHash } from 'node:crypto';
 import {
-  appraisalDigest,
   decodeTerms,
   domainSeparator,
   enclaveKeyWord,
-  isZero,
   jobDigest,
   jobIdOf,
   keccak,
+  keysDigest,
   parseJobSpec,
   parseSessionEvidence,
-  registryDomainSeparator,
   releaseDigest,
+  sessionLeaseDigest,
   signRecoverable,
   toHex,
-  type Appraisal,
   type Release,
-  type SessionEvidence,
 } from '#attestation';
-import type { Appraiser, SignedResult } from './appraiser.js';
-import { authoriseJob, releasable, brokerAccount, refused, requireEscrow, requireSame } from './authorise.js';
-import type { OrderedJob } from './authorise.js';
-import type { BrokerConfig } from './config.js';
+import { traced } from '#libs/telemetry';
+import { brokerAccount } from './authorise.js';
 import { decide } from './decide.js';
-import { recordRelease } from './journal.js';
+import { recordRelease, recordRenewal } from './journal.js';
+import { judgeSession, type Appraised, type Asked, type JudgeParts } from './judge.js';
 import type { NonceBook } from './nonces.js';
-import { sealDataKey } from './seal-key.js';
+import { sealGrant } from './seal-key.js';
 
 export interface ReleaseRequest {
   readonly spec: Uint8Array;
@@ -38,92 +33,96 @@ export interface ReleaseRequest {
   readonly evidence: Uint8Array;
 }
 
-export interface Released {
+export interface Released extends Appraised {
   readonly sealedKey: Uint8Array;
   readonly release: Release;
   readonly releaseSignature: Uint8Array;
-  readonly appraisal: Appraisal;
-  readonly appraisalSignature: Uint8Array;
-  readonly result: SignedResult;
+}
+
+export interface Renewed extends Appraised {
+  /** By the broker's account over sessionLeaseDigest, 65 bytes: what the enclave goes on with. */
+  readonly leaseSignature: Uint8Array;
 }
 
 export interface Broker {
-  /** Account that signs releases and appraisals, 20 bytes. */
+  /** Account that signs releases, appraisals and leases, 20 bytes. */
   readonly account: Uint8Array;
   /** @throws Rejection with the failed check's code; CollateralError when material for a verdict, or the chain, is missing */
   release(request: ReleaseRequest, at: number): Promise<Released>;
+  /**
+   * Prolongs what a session has; the first renewal that is refused ends the session for good.
+   * @throws as `release`; Rejection BROKER_SESSION_ENDED, BROKER_SESSION_UNKNOWN, BROKER_SESSION_LAPSED
+   */
+  renew(request: ReleaseRequest, at: number): Promise<Renewed>;
 }
 
-export function createBroker(config: BrokerConfig, nonces: NonceBook, appraiser: Appraiser): Broker {
-  const account = brokerAccount(config);
-  const { chainId, contract, registry } = config.settlement;
-  const domains = {
-    escrow: domainSeparator({ chainId, verifyingContract: contract }),
-    registry: registryDomainSeparator({ chainId, verifyingContract: registry }),
-  };
+export interface BrokerParts extends JudgeParts {
+  readonly nonces: NonceBook;
+}
 
-  async function judge(asked: Asked, evidenceBytes: Uint8Array, issuedAt: number, at: number): Promise<Released> {
-    const { spec, terms, evidence, jobId } = asked;
+export function createBroker(parts: BrokerParts): Broker {
+  const { config, nonces, sessions } = parts;
+  const account = brokerAccount(config);
+  const { chainId, contract } = config.settlement;
+  const domain = domainSeparator({ chainId, verifyingContract: contract });
+  const sign = (digest: Uint8Array): Uint8Array => signRecoverable(digest, config.signingSecret);
+
+  async function release(asked: Asked, issuedAt: number, at: number): Promise<Released> {
+    const { spec, terms, evidence, jobId, session } = asked;
     const { binding } = evidence;
-    const key = authorise(config, appraiser.policyDigest, asked);
-    await requireEscrow(config, terms, releasable);
-    const result = await appraiser.appraise(evidence, at);
-    const sealedKey = await sealDataKey({ datasetId: spec.dataset.id, key }, jobId, binding);
-    const release: Release = {
+    const { key, appraised } = await judgeSession(parts, asked, issuedAt, at);
+    const { appraisal, lease, result } = appraised;
+    const grant = { datasetId: spec.dataset.id, key, broker: account, lease };
+    const sealedKey = await sealGrant(grant, jobId, binding);
+    const released: Release = {
       job: jobDigest(terms),
       enclaveKey: enclaveKeyWord(binding.settlementKey),
       shardsDigest: keccak(spec.dataset.root),
     };
-    const appraisal: Appraisal = {
-      key: binding.settlementKey,
-      policy: spec.policyDigest,
-      provider: binding.provider,
-      evidence: new Uint8Array(createHash('sha256').update(evidenceBytes).digest()),
-      // Counted from the challenge: whoever else appraises this evidence does so after it, and before this.
-      notAfter: Math.min(issuedAt + config.validForSeconds, result.notAfter - (at - issuedAt)),
-    };
-    const more = { job: hex(release.job), key: hex(appraisal.key), tier: result.tier };
+    const held = { session: hex(session), notAfter: lease.notAfter };
+    const more = { job: hex(released.job), key: hex(appraisal.key), tier: result.tier, ...held };
     recordRelease(config, at, { datasetId: spec.dataset.id, jobId, more });
-    return {
-      sealedKey,
-      release,
-      releaseSignature: signRecoverable(releaseDigest(domains.escrow, release), config.signingSecret),
-      appraisal,
-      appraisalSignature: signRecoverable(appraisalDigest(domains.registry, appraisal), config.signingSecret),
-      result,
-    };
+    sessions.hold({ session, jobId }, lease.notAfter);
+    const releaseSignature = sign(releaseDigest(domain, released));
+    return { ...appraised, sealedKey, release: released, releaseSignature };
+  }
+
+  async function renew(asked: Asked, issuedAt: number, at: number): Promise<Renewed> {
+    const { evidence, jobId, session } = asked;
+    sessions.checkHeld({ session, jobId }, at);
+    const { appraised } = await judgeSession(parts, asked, issuedAt, at);
+    const { lease, result } = appraised;
+    recordRenewal(config, at, { jobId, session, notAfter: lease.notAfter, tier: result.tier });
+    sessions.hold({ session, jobId }, lease.notAfter);
+    return { ...appraised, leaseSignature: sign(sessionLeaseDigest(jobId, evidence.binding, lease)) };
+  }
+
+  function decided<T>(
+    what: string,
+    request: ReleaseRequest,
+    at: number,
+    judged: (asked: Asked, issuedAt: number, at: number) => Promise<T>,
+  ): Promise<T> {
+    const asked = read(request);
+    const { evidence, jobId } = asked;
+    return traced(what, hex(jobId), () =>
+      decide({ config, nonces, nonce: evidence.nonce, jobId, at }, (issuedAt) => judged(asked, issuedAt, at)),
+    );
   }
 
   return {
     account,
-    async release(request, at) {
-      const spec = parseJobSpec(request.spec);
-      const terms = decodeTerms(request.terms);
-      const evidence = parseSessionEvidence(request.evidence);
-      const jobId = jobIdOf(spec);
-      return decide({ config, nonces, nonce: evidence.nonce, jobId, at }, (issuedAt) =>
-        judge({ spec, terms, evidence, jobId }, request.evidence, issuedAt, at),
-      );
-    },
+    release: async (request, at) => decided('release', request, at, release),
+    renew: async (request, at) => decided('renew', request, at, renew),
   };
 }
 
-interface Asked extends OrderedJob {
-  readonly evidence: SessionEvidence;
-}
-
-/** @returns the data key that is asked for @throws Rejection naming the first thing the data owner did not allow */
-function authorise(config: BrokerConfig, policyDigest: Uint8Array, asked: Asked): Uint8Array {
-  const key = authoriseJob(config, asked);
-  const { spec, terms, evidence } = asked;
-  const { chainId, registry } = config.settlement;
-  const { binding } = evidence;
-  requireSame('BROKER_POLICY', 'policy', policyDigest, spec.policyDigest);
-  requireSame('BROKER_POLICY', 'policy of the escrow', policyDigest, terms.policy);
-  requireSame('BROKER_CHAIN', 'enclave registry', registry, binding.registry);
-  if (binding.chainId !== chainId) throw refused('BROKER_CHAIN', `chain ${chainId}`, `${binding.chainId}`);
-  if (!isZero(terms.provider)) requireSame('BROKER_PROVIDER', 'provider', terms.provider, binding.provider);
-  return key;
+function read(request: ReleaseRequest): Asked {
+  const spec = parseJobSpec(request.spec);
+  const terms = decodeTerms(request.terms);
+  const evidence = parseSessionEvidence(request.evidence);
+  const session = keysDigest(evidence.binding);
+  return { spec, terms, evidence, jobId: jobIdOf(spec), session, evidenceBytes: request.evidence };
 }
 
 function hex(bytes: Uint8Array): string {

@@ -2,12 +2,13 @@
 import { concatBytes, fromHex, fromUtf8, toHex, uintBe, utf8 } from '../bytes.js';
 import { Rejection } from '../errors.js';
 import { exactBytes, type Digest } from './digest.js';
-import { bytes, checkLength, list, oneOf, record, uint, type Field, type Shaped } from '../shape.js';
+import { bytes, checkLength, list, nullable, oneOf, record, text, uint, type Field, type Shaped } from '../shape.js';
 
 export const datasetManifestBytesMax = 4 * 1024 * 1024;
 export const shardBytesMax = 8 * 1024 * 1024;
 /** Nonce and tag that AES-256-GCM adds to a shard's records; the nonce stands in the manifest, the tag at the end. */
 export const shardTagBytes = 16;
+const superblocksMax = 65_536;
 
 const hex =
   (size: number): Field<Uint8Array> =>
@@ -19,7 +20,11 @@ const datasetManifestShape = {
   id: hex(32),
   /** Commitment to all blocks in order (fixed-point SPEC, data commitment). */
   root: hex(32),
-  scheme: oneOf('state-keccak'),
+  scheme: oneOf('state-keccak', 'fxt-zk/1'),
+  /** In scheme `fxt-zk/1` alone: the profile of libs/zk, and the commitment to every superblock in order. */
+  proving: nullable(
+    record({ profile: text(64), commitments: list(record({ root: hex(32), ood: hex(32) }), superblocksMax) }),
+  ),
   /** Sealed records: whole blocks of `batch`. */
   records: uint(2 ** 32, 1),
   /** Feature bytes per record; a record is these and one label byte. */
@@ -44,7 +49,10 @@ export type DatasetManifest = Shaped<typeof datasetManifestShape>;
 
 /** @throws Rejection MESSAGE_SHAPE, DATASET_MANIFEST */
 export function parseDatasetManifest(json: unknown): DatasetManifest {
-  const manifest = record(datasetManifestShape)(mapsOfObjects(json), 'dataset');
+  const members = mapsOfObjects(json);
+  if (members instanceof Map && !members.has('proving')) members.set('proving', null);
+  const manifest = record(datasetManifestShape)(members, 'dataset');
+  checkProving(manifest);
   const sum = manifest.shards.reduce((total, shard) => total + shard.records, 0);
   if (sum !== manifest.records) throw inconsistent(`${manifest.records} records in the shards`, `${sum}`);
   if (manifest.records % (manifest.batch * manifest.superblock) !== 0) {
@@ -70,16 +78,28 @@ export function readDatasetManifest(file: Uint8Array): DatasetManifest {
 }
 
 export function datasetManifestJson(manifest: DatasetManifest): Record<string, unknown> {
+  const { proving, ...rest } = manifest;
+  const commitments = proving?.commitments.map(({ root, ood }) => ({
+    root: `0x${toHex(root)}`,
+    ood: `0x${toHex(ood)}`,
+  }));
   return {
-    ...manifest,
+    ...rest,
     id: `0x${toHex(manifest.id)}`,
     root: `0x${toHex(manifest.root)}`,
+    ...(proving && { proving: { profile: proving.profile, commitments } }),
     shards: manifest.shards.map((shard) => ({
       ...shard,
       nonce: `0x${toHex(shard.nonce)}`,
       sha256: `0x${toHex(shard.sha256)}`,
     })),
   };
+}
+
+function checkProving({ scheme, proving, records, batch, superblock }: DatasetManifest): void {
+  const superblocks = scheme === 'fxt-zk/1' ? records / (batch * superblock) : null;
+  const found = proving === null ? null : proving.commitments.length;
+  if (found !== superblocks) throw inconsistent(`${superblocks} commitments in scheme ${scheme}`, `${found}`);
 }
 
 /** Associated data of one shard: which data set, which shard, of how many, committed to by which root. */
@@ -96,10 +116,10 @@ export function shardAssociatedData(
   );
 }
 
-/** @param depth  levels that may still be below: a manifest is an object with a list of objects */
-function mapsOfObjects(json: unknown, depth = 3): unknown {
+/** @param depth  levels that may still be below: a manifest has an object with a list of objects */
+function mapsOfObjects(json: unknown, depth = 4): unknown {
   if (typeof json !== 'object' || json === null) return json;
-  if (depth === 0) throw inconsistent('an object with a list of objects', 'deeper nesting');
+  if (depth === 0) throw inconsistent('an object with an object with a list of objects', 'deeper nesting');
   if (Array.isArray(json)) return json.map((item) => mapsOfObjects(item, depth - 1));
   return new Map(Object.entries(json).map(([key, value]) => [key, mapsOfObjects(value, depth - 1)]));
 }

@@ -1,6 +1,8 @@
 /** What a job is: everything that decides its result, in deterministic CBOR. Its digest is the job's identity. */
 import { decodeCanonical, encodeCanonical } from '../cbor.js';
-import { bytes, bytesUpTo, checkLength, oneOf, record, toCbor, uint, type Shaped } from '../shape.js';
+import { Rejection } from '../errors.js';
+import { workersMax } from '../limits.js';
+import { bytes, bytesUpTo, checkLength, nullable, oneOf, record, text, toCbor, uint, type Shaped } from '../shape.js';
 import { taggedDigest, type Digest } from './digest.js';
 
 export const jobSpecBytesMax = 64 * 1024;
@@ -20,8 +22,22 @@ const jobSpecShape = {
   }),
   /** Steps per checkpoint; the last segment may be shorter. */
   segmentSteps: uint(2 ** 31, 1),
-  /** How weights and data are committed to; `fxt-zk/1` is computed by provers alone. */
-  scheme: oneOf('state-keccak', 'fxt-zk/1'),
+  /** How weights and data are committed to. */
+  scheme: oneOf('state-keccak', 'fxt-zk/1', 'fxt-groth16/1'),
+  /** Under which step proofs a job is proved; null in scheme `state-keccak`. */
+  proving: nullable(
+    record({
+      /** Name of a profile of libs/zk; `groth16` in scheme `fxt-groth16/1`. */
+      profile: text(64),
+      /** joint: made by provers alone; separate: the weights were committed by anyone, enclaves included. */
+      variant: oneOf('joint', 'separate'),
+      /**
+       * Of the plan that follows from manifest, profile and variant (libs/zk SPEC §4.5), or of the circuit with its key
+       * (groth16 SPEC §6).
+       */
+      planDigest: bytes(32),
+    }),
+  ),
   /** Digest of the appraisal policy that the enclave must meet. */
   policyDigest: bytes(32),
   assurance: oneOf('tee', 'zk', 'tee+zk'),
@@ -32,16 +48,53 @@ const jobSpecShape = {
   salt: bytes(32),
 };
 
-export type JobSpec = Shaped<typeof jobSpecShape>;
+/** Workers of a data-parallel job, whose spec has this field beside the others (step SPEC §20). */
+const parallelShape = { ...jobSpecShape, parallel: uint(workersMax, 2) };
+
+/** Without `parallel` a plain job. */
+export type JobSpec = Shaped<typeof jobSpecShape> & { readonly parallel?: number | undefined };
 
 export function encodeJobSpec(spec: JobSpec): Uint8Array {
-  return encodeCanonical(toCbor(spec));
+  const { parallel, ...plain } = spec;
+  return encodeCanonical(toCbor(parallel === undefined ? plain : spec));
 }
 
-/** @throws Rejection CBOR_* or MESSAGE_SHAPE with the path of the field */
+/** @throws Rejection CBOR_*, MESSAGE_SHAPE with the path of the field, JOB_PROVING, JOB_PARALLEL */
 export function parseJobSpec(encoded: Uint8Array): JobSpec {
   checkLength('job spec', encoded, jobSpecBytesMax);
-  return record(jobSpecShape)(decodeCanonical(encoded), 'job');
+  const decoded = decodeCanonical(encoded);
+  const isParallel = decoded instanceof Map && decoded.has('parallel');
+  const spec: JobSpec = record(isParallel ? parallelShape : jobSpecShape)(decoded, 'job');
+  checkProving(spec);
+  checkParallel(spec);
+  return spec;
+}
+
+/** Averages are attested, not proved. */
+function checkParallel({ parallel, assurance, scheme }: JobSpec): void {
+  if (parallel === undefined || (assurance === 'tee' && scheme === 'state-keccak')) return;
+  throw new Rejection('JOB_PARALLEL', {
+    expected: "assurance 'tee' and scheme 'state-keccak' in a job with workers in parallel",
+    got: `assurance '${assurance}', scheme '${scheme}'`,
+    rule: 'attestation SPEC, messages',
+  });
+}
+
+function checkProving({ scheme, proving }: JobSpec): void {
+  const named = proving === null ? 'none' : `profile '${proving.profile}', variant '${proving.variant}'`;
+  const refuse = (expected: string): never => {
+    throw new Rejection('JOB_PROVING', {
+      ...{ expected, got: `${named} in scheme '${scheme}'` },
+      rule: 'attestation SPEC, messages',
+    });
+  };
+  if ((scheme === 'state-keccak') !== (proving === null)) {
+    refuse("job.proving in every scheme but 'state-keccak', and not there");
+  }
+  const isGroth16 = proving?.profile === 'groth16' && proving.variant === 'joint';
+  if ((scheme === 'fxt-groth16/1') !== isGroth16) {
+    refuse("profile 'groth16', variant 'joint' in scheme 'fxt-groth16/1' and in no other");
+  }
 }
 
 export function jobIdOf(spec: JobSpec): Digest {

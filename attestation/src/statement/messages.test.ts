@@ -20,6 +20,7 @@ const spec: JobSpec = {
   dataset: { id: word(1), root: word(2), records: 64, shards: 2 },
   segmentSteps: 5,
   scheme: 'state-keccak',
+  proving: null,
   policyDigest: word(3),
   assurance: 'tee',
   recipient: word(4),
@@ -40,6 +41,18 @@ describe('job spec', () => {
     ];
     const ids = [spec, ...others.map((change) => ({ ...spec, ...change }))].map((one) => jobIdOf(one).join());
     expect(new Set(ids).size).toBe(others.length + 1);
+  });
+
+  it('of one worker has the bytes it always had; of several it has one field more', () => {
+    expect(encodeJobSpec({ ...spec, parallel: undefined })).toEqual(encodeJobSpec(spec));
+    const parallel = { ...spec, parallel: 2 };
+    expect(parseJobSpec(encodeJobSpec(parallel))).toEqual(parallel);
+    expect(jobIdOf(parallel)).not.toEqual(jobIdOf(spec));
+    for (const workers of [0, 1, 65]) {
+      expect(() => parseJobSpec(encodeJobSpec({ ...spec, parallel: workers }))).toThrow(/MESSAGE_SHAPE/);
+    }
+    const proved = { ...parallel, assurance: 'tee+zk' } as const;
+    expect(() => parseJobSpec(encodeJobSpec(proved))).toThrow(/JOB_PARALLEL/);
   });
 
   it.each<[string, Record<string, unknown>]>([

@@ -28,6 +28,29 @@ const requestShapes = {
   shard: { type: oneOf('shard'), id: uint(), index: uint(65_535), ciphertext: blob },
   /** Starts training, from the first step or from a checkpoint of this job that any of its enclaves made. */
   train: { type: oneOf('train'), id: uint(), checkpoint: nullable(blob), threads: uint(256, 1) },
+  /** The broker's word that it accepted evidence of this session again: nonce, times, and its account's signature. */
+  renew: {
+    type: oneOf('renew'),
+    id: uint(),
+    nonce: bytes(32),
+    grantedAt: uint(2 ** 40),
+    notAfter: uint(2 ** 40),
+    signature: bytes(65),
+  },
+  /** Of a data-parallel job: checks the whole data set, as `train` does before it answers. */
+  prepare: { type: oneOf('prepare'), id: uint() },
+  /** Of a data-parallel job: trains one segment from a round's start; null: the first. */
+  segment: {
+    type: oneOf('segment'),
+    id: uint(),
+    index: uint(2 ** 31),
+    checkpoint: nullable(blob),
+    threads: uint(256, 1),
+  },
+  /** A partial of the round that is to be averaged next. */
+  partial: { type: oneOf('partial'), id: uint(), ciphertext: blob },
+  /** Averages the partials that came since the last time, from the round's start; null: the first. */
+  average: { type: oneOf('average'), id: uint(), checkpoint: nullable(blob) },
   cancel: { type: oneOf('cancel'), id: uint() },
 } as const;
 
@@ -63,6 +86,15 @@ const eventShapes = {
   },
   checkpoint: {
     type: oneOf('checkpoint'),
+    step: uint(),
+    statement: bytesUpTo(1024),
+    receipt: bytesUpTo(4096),
+    ciphertext: blob,
+  },
+  /** A worker's segment of a data-parallel job is done; `step` is its last step. */
+  partial: {
+    type: oneOf('partial'),
+    index: uint(),
     step: uint(),
     statement: bytesUpTo(1024),
     receipt: bytesUpTo(4096),

@@ -6,7 +6,19 @@ import { createEnclaveClient } from './client.js';
 const open: { close(): void }[] = [];
 afterEach(() => open.splice(0).forEach((entry) => entry.close()));
 
-const withinMs = { open: 60, attest: 60, job: 60, shard: 60, train: 60, cancel: 60 };
+const withinMs = {
+  open: 60,
+  attest: 60,
+  job: 60,
+  shard: 60,
+  train: 60,
+  renew: 60,
+  prepare: 60,
+  segment: 60,
+  partial: 60,
+  average: 60,
+  cancel: 60,
+};
 
 /** The far end answers as `answer` says; both ends close with the test. */
 async function channel(answer: (far: Socket, id: number) => void) {

@@ -3,13 +3,12 @@
  * enclave is parsed like anything else from outside.
  */
 import type { Socket } from 'node:net';
-import { CollateralError, ConfigurationError, Rejection } from '#attestation';
+import { CollateralError, reportedError } from '#attestation';
 import {
   encodeFrame,
   frameDecoder,
   parseFromEnclave,
   type EnclaveEvent,
-  type ErrorReply,
   type RequestOf,
   type RequestType,
 } from '#enclave';
@@ -20,10 +19,15 @@ import {
  */
 const answerWithinMs: Readonly<Record<RequestType, number>> = {
   open: 60_000,
-  attest: 180_000,
+  attest: 1_800_000,
   job: 120_000,
   shard: 120_000,
   train: 1_800_000,
+  prepare: 1_800_000,
+  segment: 1_800_000,
+  partial: 1_800_000,
+  average: 1_800_000,
+  renew: 1_800_000,
   cancel: 1_800_000,
 };
 
@@ -85,7 +89,7 @@ export function createEnclaveClient(
     const entry = waiting.get(message.id);
     waiting.delete(message.id);
     if (message.type === 'ok') entry?.resolve(message.body);
-    else entry?.reject(errorOf(message));
+    else entry?.reject(reportedError(message));
   }
 
   return {
@@ -112,18 +116,6 @@ export function createEnclaveClient(
     onLost: (told) => void (lost ? told() : lostListeners.push(told)),
     close: () => socket.destroy(),
   };
-}
-
-function errorOf(reply: ErrorReply): Error {
-  const detail = { expected: reply.expected, got: reply.got, rule: reply.rule, action: reply.action };
-  switch (reply.family) {
-    case 'configuration':
-      return new ConfigurationError(reply.code, detail);
-    case 'collateral':
-      return new CollateralError(reply.code, detail);
-    case 'rejection':
-      return new Rejection(reply.code, detail);
-  }
 }
 
 function enclaveSilent(type: RequestType, withinMs: number): CollateralError {

@@ -1,12 +1,12 @@
-/** Starts the enclave and connects to it. On hardware the enclave is a guest; here it is a process of this host. */
+/** The two ways to an enclave: a process of this host, which is started here, or a guest, which its service manager starts. */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
-import { connect, type Socket } from 'node:net';
+import { connect, type NetConnectOpts, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { ConfigurationError } from '#attestation';
+import { CollateralError, ConfigurationError, reportedError, type Report } from '#attestation';
 import { createEnclaveClient, type EnclaveClient } from './client.js';
 
 export interface RunningEnclave {
@@ -15,7 +15,8 @@ export interface RunningEnclave {
   stop(): void;
 }
 
-const connectAttempts = 200;
+/** A minute: a machine that is busy loads the engine slowly. */
+const connectAttempts = 2400;
 const connectPauseMs = 25;
 
 /**
@@ -40,10 +41,40 @@ export async function startEnclave(args: readonly string[]): Promise<RunningEncl
   return { client: createEnclaveClient(socket), pid: child.pid!, stop: () => child.kill('SIGTERM') };
 }
 
+/**
+ * Connects to an enclave that already listens, in a guest of its own: `unix:PATH`, or `tcp:HOST:PORT` on the network
+ * between host and guest. The channel needs no secrecy of its own (enclave SPEC, channel).
+ *
+ * @throws ConfigurationError ENCLAVE_LISTEN for another form of address; CollateralError ENCLAVE_AWAY when nothing
+ *   answers there: the guest is down, or serves another connection
+ */
+export async function connectEnclave(address: string): Promise<EnclaveClient> {
+  const socket = await tryConnect(addressOf(address));
+  if (socket !== null) return createEnclaveClient(socket);
+  throw new CollateralError('ENCLAVE_AWAY', {
+    expected: 'an enclave that accepts a connection',
+    got: `nobody at ${address}`,
+    rule: 'enclave SPEC, start',
+    action: 'look at the guest; its service starts the enclave again after each session',
+  });
+}
+
+function addressOf(address: string): NetConnectOpts {
+  const path = /^unix:(.+)$/.exec(address)?.[1];
+  if (path !== undefined) return { path };
+  const [, host, port] = /^tcp:(.+):(\d{1,5})$/.exec(address) ?? [];
+  if (host !== undefined) return { host, port: Number(port) };
+  throw new ConfigurationError('ENCLAVE_LISTEN', {
+    expected: 'unix:PATH or tcp:HOST:PORT',
+    got: address,
+    rule: 'enclave SPEC, start',
+  });
+}
+
 async function connected(child: ChildProcess, path: string, printed: () => string): Promise<Socket> {
   for (let attempt = 0; attempt < connectAttempts; attempt++) {
     if (child.exitCode !== null) break;
-    const socket = await tryConnect(path);
+    const socket = await tryConnect({ path });
     if (socket !== null) return socket;
     await sleep(connectPauseMs);
   }
@@ -52,17 +83,11 @@ async function connected(child: ChildProcess, path: string, printed: () => strin
 }
 
 /** The enclave's last words are its failure as one line of JSON. */
-function ownFailure(printed: string): ConfigurationError | undefined {
+function ownFailure(printed: string): Error | undefined {
   const line = printed.trim().split('\n').at(-1) ?? '';
   try {
-    const { code, expected = '', got = '', rule = '', action } = JSON.parse(line) as Partial<Record<string, string>>;
-    if (code === undefined) return undefined;
-    return new ConfigurationError(code, {
-      expected,
-      got,
-      rule,
-      ...(action && { action }),
-    });
+    const report = JSON.parse(line) as Report;
+    return report.code === undefined ? undefined : reportedError({ ...report, family: 'configuration' });
   } catch {
     return undefined;
   }
@@ -77,9 +102,9 @@ function notStarted(child: ChildProcess, printed: string): ConfigurationError {
   });
 }
 
-function tryConnect(path: string): Promise<Socket | null> {
+function tryConnect(to: NetConnectOpts): Promise<Socket | null> {
   return new Promise((resolve) => {
-    const socket = connect(path);
+    const socket = connect(to);
     socket.once('connect', () => resolve(socket));
     socket.once('error', () => resolve(null));
   });

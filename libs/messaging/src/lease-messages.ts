@@ -21,10 +21,12 @@ export const LeaseAcquire = z.object({
   auth: ApiKeyText,
   nodeId: Uuid,
   waitMs: z.int().min(0).max(longPollMillisecondsMax),
+  /** Leases in hand: another that this node was granted did not reach it, and is granted again. */
+  holding: z.array(Uuid).max(64).optional(),
 });
 export type LeaseAcquire = z.infer<typeof LeaseAcquire>;
 
-/** A statement and the receipt over it, both base64. */
+/** A statement and the receipt over it, both base64; without a TEE there is none, and the statement waits for its proof. */
 export const SignedStatement = z.object({
   statement: base64(statementBytesMax),
   receipt: base64(receiptBytesMax),
@@ -74,28 +76,43 @@ export interface AppraisalAnswer {
   readonly checks: { readonly code: string; readonly status: string; readonly got: string; readonly rule: string }[];
 }
 
-export const LeaseKeyed = z.object({
-  ...lease,
+/** What the key broker gave a session, without the sealed key. */
+export const KeyReleased = z.object({
+  /** Everything but the sealed key: what the broker signed, and by which account (settlement §3). */
   release: z.object({
-    /** Everything but the sealed key: what the broker signed, and by which account (settlement §3). */
-    release: z.object({
-      account: Address,
-      job: Hex32,
-      enclaveKey: Hex32,
-      shardsDigest: Hex32,
-      releaseSignature: Signature,
-      key: Address,
-      policy: Hex32,
-      provider: Address,
-      evidence: Hex32,
-      notAfter: z.int().min(0),
-      appraisalSignature: Signature,
-    }),
-    /** The broker's attestation result, EAR in COSE, base64. */
-    result: base64(attestationResultBytesMax),
+    account: Address,
+    job: Hex32,
+    enclaveKey: Hex32,
+    shardsDigest: Hex32,
+    releaseSignature: Signature,
+    key: Address,
+    policy: Hex32,
+    provider: Address,
+    evidence: Hex32,
+    notAfter: z.int().min(0),
+    appraisalSignature: Signature,
   }),
+  /** The broker's attestation result, EAR in COSE, base64. */
+  result: base64(attestationResultBytesMax),
 });
+
+export const LeaseKeyed = z.object({ ...lease, release: KeyReleased });
 export type LeaseKeyed = z.infer<typeof LeaseKeyed>;
+
+/** Fresh evidence of the session at work, and what the key broker signed about it. */
+export const LeaseRenewed = z.object({
+  ...lease,
+  evidence: base64(evidenceBytesMax),
+  /** The Appraisal of settlement §3; its other fields follow from evidence and job. */
+  appraisal: z.object({ notAfter: z.int().min(0), signature: Signature }),
+  /** The broker's attestation result, EAR in COSE, base64. */
+  result: base64(attestationResultBytesMax),
+});
+export type LeaseRenewed = z.infer<typeof LeaseRenewed>;
+
+/** A node without a TEE was given the data key: the broker knows its account and the job is one that is proved. */
+export const LeaseEntrusted = z.object(lease);
+export type LeaseEntrusted = z.infer<typeof LeaseEntrusted>;
 
 export const LeaseRunning = z.object(lease);
 export type LeaseRunning = z.infer<typeof LeaseRunning>;

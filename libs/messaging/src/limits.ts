@@ -4,13 +4,18 @@ export const specBytesMax = 64 * 1024;
 export const policyBytesMax = 256 * 1024;
 export const evidenceBytesMax = 1024 * 1024;
 export const receiptBytesMax = 4096;
-export const statementBytesMax = 224;
+/** A step statement, or the round statement of a data-parallel job. */
+export const statementBytesMax = 256;
 export const sealBytesMax = 128 * 1024;
+/** The statement document of one proof, characters. */
+export const proofDocumentCharactersMax = 64 * 1024;
 export const attestationResultBytesMax = 512 * 1024;
 /** One stored ciphertext: a checkpoint, a result or a shard. */
 export const blobBytesMax = 64 * 1024 * 1024;
 /** Segments of one job, settlement §5. */
 export const segmentsMax = 4000;
+/** Workers of a data-parallel job. */
+export const workersMax = 64;
 export const longPollMillisecondsMax = 10_000;
 /** One framed dispatch message, characters. */
 export const frameCharactersMax = 8 * 1024 * 1024;

@@ -1,12 +1,31 @@
 /** Messages a node sends about itself. Every message carries the operator's API key in `auth`. */
 import { z } from 'zod';
-import { Address, Uuid, text } from './fields.js';
+import { Address, Uuid, Wei, text } from './fields.js';
+import { ProtocolNumber } from './protocol.js';
 
 export const ApiKeyText = z.string().regex(/^vt_[A-Za-z0-9]{4,32}_[A-Za-z0-9_-]{16,128}$/);
 
 /** What an enclave's attester produces; `none` is a node without trusted hardware. */
 export const TeeKind = z.enum(['simulated-snp', 'snp', 'snp+nvidia', 'tdx', 'none']);
 export type TeeKind = z.infer<typeof TeeKind>;
+
+export const TcbStatus = z.enum(['current', 'outdated', 'unknown']);
+
+/** What a job may demand of a node beyond its policy; the policy alone decides about evidence. */
+export const JobRequirements = z
+  .object({
+    tee: z.array(TeeKind).min(1).max(8).optional(),
+    tcb: TcbStatus.optional(),
+    cores: z.int().min(1).max(4096).optional(),
+    memoryMiB: z
+      .int()
+      .min(1)
+      .max(2 ** 30)
+      .optional(),
+    samplesPerSecond: z.number().min(0).optional(),
+  })
+  .meta({ id: 'JobRequirements' });
+export type JobRequirements = z.infer<typeof JobRequirements>;
 
 export const NodeCapabilities = z.object({
   tee: TeeKind,
@@ -16,6 +35,12 @@ export const NodeCapabilities = z.object({
     .min(1)
     .max(2 ** 30),
   samplesPerSecond: z.number().min(0).optional(),
+  /** What the node says of its firmware; the appraisal decides. */
+  tcb: TcbStatus.optional(),
+  /** Least that a job must pay, in the token's smallest unit. */
+  priceMin: Wei.optional(),
+  /** Trains segments of data-parallel jobs. */
+  parallel: z.boolean().optional(),
   version: text(32),
 });
 export type NodeCapabilities = z.infer<typeof NodeCapabilities>;
@@ -29,12 +54,16 @@ export const NodeRegister = z.object({
   /** Account that is paid, and that terms may name. */
   provider: Address,
   capabilities: NodeCapabilities,
+  /** What the node speaks; 1 where it does not say. */
+  protocol: ProtocolNumber.default(1),
 });
 export type NodeRegister = z.infer<typeof NodeRegister>;
 export const NodeRegistered = z.object({
   nodeId: Uuid,
   heartbeatSeconds: z.int().min(1),
   leaseSeconds: z.int().min(1),
+  /** What the control plane speaks; 1 where it does not say. */
+  protocol: ProtocolNumber.default(1),
 });
 export type NodeRegistered = z.infer<typeof NodeRegistered>;
 

@@ -5,11 +5,22 @@ export const pattern = {
   leaseAcquire: 'lease.acquire.v1',
   leaseAttested: 'lease.attested.v1',
   leaseKeyed: 'lease.keyed.v1',
+  leaseRenewed: 'lease.renewed.v1',
+  leaseEntrusted: 'lease.entrusted.v1',
   leaseRunning: 'lease.running.v1',
   leaseProgress: 'lease.progress.v1',
   leaseCheckpoint: 'lease.checkpoint.v1',
   leaseDeliver: 'lease.deliver.v1',
   leaseFail: 'lease.fail.v1',
+  segmentAcquire: 'segment.acquire.v1',
+  segmentJoin: 'segment.join.v1',
+  segmentProgress: 'segment.progress.v1',
+  segmentDeliver: 'segment.deliver.v1',
+  segmentFail: 'segment.fail.v1',
+  proofAcquire: 'proof.acquire.v1',
+  proofProgress: 'proof.progress.v1',
+  proofDeliver: 'proof.deliver.v1',
+  proofFail: 'proof.fail.v1',
 } as const;
 export type Pattern = (typeof pattern)[keyof typeof pattern];
 

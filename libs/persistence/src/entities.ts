@@ -3,13 +3,17 @@ import { ApiKey } from './entities/api-key.js';
 import { BlobRecord } from './entities/blob.js';
 import { ChainCursor, EscrowEventRecord } from './entities/chain.js';
 import { Dataset, DatasetShard } from './entities/dataset.js';
-import { KeyRelease, Verdict } from './entities/evidence.js';
+import { DeadLetter } from './entities/dead-letter.js';
+import { KeyRelease, Renewal, Verdict } from './entities/evidence.js';
 import { Idempotency } from './entities/idempotency.js';
 import { Job } from './entities/job.js';
 import { AuditEntry, JobEvent, OutboxMessage } from './entities/journal.js';
 import { Lease } from './entities/lease.js';
 import { NodeRecord } from './entities/node.js';
 import { Checkpoint, DeliveryRecord, Receipt } from './entities/receipt.js';
+import { Worker, WorkerSegment } from './entities/segment.js';
+import { SegmentProof } from './entities/segment-proof.js';
+import { Webhook, WebhookDelivery } from './entities/webhook.js';
 
 export const entities = [
   ApiKey,
@@ -22,12 +26,19 @@ export const entities = [
   Lease,
   Verdict,
   KeyRelease,
+  Renewal,
   Receipt,
   Checkpoint,
   DeliveryRecord,
+  SegmentProof,
+  Worker,
+  WorkerSegment,
   JobEvent,
   OutboxMessage,
   AuditEntry,
   EscrowEventRecord,
   ChainCursor,
+  Webhook,
+  WebhookDelivery,
+  DeadLetter,
 ];

@@ -1,5 +1,12 @@
 /** Bounds on what comes from outside. */
+/** The statement of one segment's proof. */
+export const proofDocumentBytesMax = 64 * 1024;
 export const proofStatementBytesMax = 8 * 1024 * 1024;
 export const proofBundleBytesMax = 256 * 1024 * 1024;
 /** Segments that one proof bundle chains. */
 export const segmentsMax = 4096;
+/**
+ * The longest proof that a settlement in one transaction has room for: mempools take 128 KiB, of which calldata around a
+ * proof takes up to 11,000 bytes (contracts SPEC).
+ */
+export const transactionProofBytesMax = 120_000;

@@ -2,25 +2,15 @@
  * What a proof bundle claims, as a document that goes with it: consecutive segments of one job, their borders and their
  * data. Everything else, the StepStatements included, follows from it.
  */
-import { fromHex, segmentDigest, stepStatementDigest, toHex, type StepStatement } from '#attestation';
+import { equalBytes, segmentDigest, stepStatementDigest, type JobSpec, type StepStatement } from '#attestation';
 import { canonicalJson, manifestDigest, parseManifest, type CanonicalValue, type Manifest } from '#libs/step';
-import { derivePlan, profiles, weightsDigestOf, type Commitment, type Plan, type Variant } from '#libs/zk/verifier';
-import { segmentsMax } from './limits.js';
+import { derivePlan, profileNamed, weightsDigestOf, type Commitment, type Plan, type Variant } from '#libs/zk/verifier';
+import { count, digest, hex, parseChain, parseEscrow, record, type Chain, type ProofEscrow } from './fields.js';
 import { refuse } from './refuse.js';
 
-export interface SegmentData {
-  readonly data: Commitment;
-  /** Siblings of the superblock's dataDigest up to datasetRoot. */
-  readonly path: readonly Uint8Array[];
-}
+export type SegmentData = Chain<Commitment>['segments'][number];
 
-/** The escrow that a chain of proofs is for: its contract's EIP-712 domain separator and the digest of its terms. */
-export interface ProofEscrow {
-  readonly domain: Uint8Array;
-  readonly job: Uint8Array;
-}
-
-export interface ProofStatement {
+export interface ProofStatement extends Chain<Commitment> {
   readonly backend: 'sumcheck';
   readonly profile: string;
   readonly variant: Variant;
@@ -31,9 +21,6 @@ export interface ProofStatement {
   readonly datasetRoot: Uint8Array;
   /** First step; a multiple of the manifest's superblock. */
   readonly firstStep: number;
-  /** Weight commitments before, between and after the segments. */
-  readonly borders: readonly Commitment[];
-  readonly segments: readonly SegmentData[];
   /** Where present, every proof is bound to its EIP-712 Segment instead of its StepStatement. */
   readonly escrow?: ProofEscrow;
 }
@@ -55,14 +42,6 @@ export function parseProofStatement(json: unknown): ProofStatement {
   if (o.variant !== 'joint' && o.variant !== 'separate') {
     refuse('PROOF_STATEMENT', "variant 'joint' or 'separate'", o.variant, rule);
   }
-  const segments = list(o.segments, 'segments', segmentsMax).map((entry): SegmentData => {
-    const { data, path } = record(entry, ['data', 'path'], 'a segment');
-    return { data: commitment(data), path: list(path, 'path', 31).map(digest) };
-  });
-  const borders = list(o.borders, 'borders', segmentsMax + 1).map(commitment);
-  if (segments.length < 1 || borders.length !== segments.length + 1) {
-    refuse('PROOF_STATEMENT', 'one border more than segments', `${borders.length} and ${segments.length}`, rule);
-  }
   return {
     backend: 'sumcheck',
     profile: typeof o.profile === 'string' ? o.profile : refuse('PROOF_STATEMENT', 'a profile', o.profile, rule),
@@ -72,8 +51,7 @@ export function parseProofStatement(json: unknown): ProofStatement {
     recordCount: count(o.recordCount),
     datasetRoot: digest(o.datasetRoot),
     firstStep: count(o.firstStep),
-    borders,
-    segments,
+    ...parseChain(o, commitment, rule),
     ...(o.escrow !== undefined && { escrow: parseEscrow(o.escrow) }),
   };
 }
@@ -98,17 +76,29 @@ export function proofStatementText(statement: ProofStatement): string {
   });
 }
 
-/** @throws Rejection STEP_PLAN */
+/** @throws Rejection STEP_PLAN, STEP_EXTENSION */
 export function planOf(statement: Pick<ProofStatement, 'manifest' | 'profile' | 'variant'>): Plan {
-  const profile = profiles.get(statement.profile);
-  if (profile === undefined) {
-    return refuse('STEP_PLAN', `one of ${[...profiles.keys()].join(', ')}`, statement.profile, 'step-proof §12');
-  }
-  return derivePlan(statement.manifest, profile, statement.variant);
+  return derivePlan(statement.manifest, profileNamed(statement.profile), statement.variant);
+}
+
+/**
+ * The plan that a job in scheme `fxt-zk/1` is proved under. Nobody signs terms or proves before this passed: the chain
+ * knows the plan by its digest alone.
+ *
+ * @throws Rejection STEP_PLAN, also when the digest in the spec is that of another plan
+ */
+export function planOfJob({ proving }: Pick<JobSpec, 'proving'>, manifest: Manifest): Plan {
+  if (proving === null) return refuse('STEP_PLAN', "a job in scheme 'fxt-zk/1'", 'another', 'step-proof §12');
+  const plan = planOf({ manifest, ...proving });
+  if (equalBytes(plan.digest, proving.planDigest)) return plan;
+  return refuse('STEP_PLAN', `plan ${hex(plan.digest)}`, hex(proving.planDigest), 'step-proof §4.5');
 }
 
 /** Steps that segment `index` of the statement counts: fewer at the end of a job that ends inside a superblock. */
-export function stepsOf({ manifest, firstStep }: ProofStatement, index: number): { from: number; count: number } {
+export function stepsOf(
+  { manifest, firstStep }: Pick<ProofStatement, 'manifest' | 'firstStep'>,
+  index: number,
+): { from: number; count: number } {
   const from = firstStep + index * manifest.superblock;
   return { from, count: Math.min(manifest.superblock, manifest.steps - from) };
 }
@@ -160,53 +150,7 @@ function stepStatementOf(
   };
 }
 
-function parseEscrow(value: unknown): ProofEscrow {
-  const { domain, job } = record(value, ['domain', 'job'], 'an escrow');
-  return { domain: digest(domain), job: digest(job) };
-}
-
-function hex(bytes: Uint8Array): string {
-  return `0x${toHex(bytes)}`;
-}
-
-function record(
-  value: unknown,
-  names: readonly string[],
-  what: string,
-  optional: readonly string[] = [],
-): Record<string, unknown> {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    return refuse('PROOF_STATEMENT', `${what} as an object`, value, rule);
-  }
-  const keys = Object.keys(value);
-  const known = [...names, ...optional];
-  for (const name of names) if (!keys.includes(name)) refuse('PROOF_STATEMENT', `${what} with ${name}`, 'none', rule);
-  for (const key of keys) if (!known.includes(key)) refuse('PROOF_STATEMENT', `${what} without ${key}`, key, rule);
-  return value as Record<string, unknown>;
-}
-
-function list(value: unknown, name: string, most: number): unknown[] {
-  if (!Array.isArray(value) || value.length > most) {
-    return refuse('PROOF_STATEMENT', `${name} as a list of at most ${most}`, typeof value, rule);
-  }
-  return value;
-}
-
-function digest(value: unknown): Uint8Array {
-  if (typeof value !== 'string' || !/^0x[0-9a-f]{64}$/.test(value)) {
-    return refuse('PROOF_STATEMENT', '0x and 64 lower-case hexadecimal digits', value, rule);
-  }
-  return fromHex(value);
-}
-
 function commitment(value: unknown): Commitment {
   const { root, ood } = record(value, ['root', 'ood'], 'a commitment');
   return { root: digest(root), ood: digest(ood) };
-}
-
-function count(value: unknown): number {
-  if (typeof value !== 'number' || !Number.isSafeInteger(value) || value < 0) {
-    return refuse('PROOF_STATEMENT', 'a whole number', value, rule);
-  }
-  return value;
 }

@@ -1,7 +1,7 @@
 /** Verifies a chain of step proofs against its statement document. */
-import { stepStatementDigest, type StepStatement } from '#attestation';
+import { Rejection, stepStatementDigest, type StepStatement } from '#attestation';
 import { checkBounds } from '#libs/step';
-import { verifyStepProof, weightsDigestOf, type Plan, type StepProofStatement } from '#libs/zk/verifier';
+import { verifyStart, verifyStepProof, weightsDigestOf, type Plan, type StepProofStatement } from '#libs/zk/verifier';
 import { parseProofBundle } from './bundle.js';
 import { refuse } from './refuse.js';
 import { planOf, segmentOuterDigest, stepsOf, wholeStatement, type ProofStatement } from './statement.js';
@@ -18,6 +18,8 @@ export interface VerifiedProof {
   readonly soundnessBits: number;
   /** −log2 of the error of the whole chain, at most. */
   readonly soundnessSumBits: number;
+  /** `seed`: it starts at step 0 from the weights of the manifest's seed (A1). `given`: the caller knows the first border. */
+  readonly start: 'seed' | 'given';
 }
 
 /**
@@ -35,17 +37,33 @@ export function verifyProofBundle(bundle: Uint8Array, statement: ProofStatement)
   }
   checkBounds(manifest);
   const plan = planOf(statement);
-  proofs.forEach((proof, index) => void verifyStepProof(proof, stepProofStatement(statement, plan, index)));
+  const start = firstStep === 0 ? startOf(proofs[0]!, segmentStatement(statement, plan, 0)) : 'given';
+  proofs.forEach((proof, index) => {
+    if (index > 0 || start === 'given') verifyStepProof(proof, segmentStatement(statement, plan, index));
+  });
   const whole = wholeStatement(statement, plan);
   return {
     statement: whole,
     statementDigest: stepStatementDigest(whole),
     soundnessBits: plan.soundness.minBits,
     soundnessSumBits: plan.soundness.sumBits - Math.log2(proofs.length),
+    start,
   } as VerifiedProof;
 }
 
-function stepProofStatement(statement: ProofStatement, plan: Plan, index: number): StepProofStatement {
+/** Whether the first proof of a job starts where its seed says. */
+function startOf(proof: Uint8Array, statement: StepProofStatement): VerifiedProof['start'] {
+  try {
+    verifyStart(proof, statement);
+    return 'seed';
+  } catch (error) {
+    if (error instanceof Rejection && error.code === 'STEP_START') return 'given';
+    throw error;
+  }
+}
+
+/** What the proof of one segment states; `plan` is that of `planOf`. */
+export function segmentStatement(statement: ProofStatement, plan: Plan, index: number): StepProofStatement {
   const { manifest, profile, variant, recordCount, datasetRoot, borders, segments, firstStep } = statement;
   const [before, after] = [weightsDigestOf(borders[index]!, plan), weightsDigestOf(borders[index + 1]!, plan)];
   return {

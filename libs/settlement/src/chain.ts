@@ -1,6 +1,15 @@
 /** Between the repository's byte strings and ethers: addresses, digests, terms, connections. */
-import { FetchRequest, getAddress, JsonRpcProvider } from 'ethers';
+import {
+  FetchRequest,
+  getAddress,
+  JsonRpcProvider,
+  type JsonRpcApiProvider,
+  type JsonRpcPayload,
+  type JsonRpcResult,
+  type Provider,
+} from 'ethers';
 import { fromHex, toHex, type Terms } from '#attestation';
+import { patiently } from './patience.js';
 import type { TermsStruct } from './types/Settlement.js';
 
 export type Hex = `0x${string}`;
@@ -11,6 +20,11 @@ export const checksummed = (address: Uint8Array): string => getAddress(hex(addre
 
 /** 20 bytes of a textual address. */
 export const addressBytes = (address: string): Uint8Array => fromHex(getAddress(address));
+
+/** Which chain the endpoint is really of: a provider only repeats what it was told. */
+export async function chainIdOf(provider: Provider): Promise<number> {
+  return Number(await (provider as JsonRpcApiProvider).send('eth_chainId', []));
+}
 
 /** Terms as the contract's ABI takes them. */
 export function termsStruct(terms: Terms): TermsStruct {
@@ -26,10 +40,18 @@ export function termsStruct(terms: Terms): TermsStruct {
 
 /**
  * A provider that never asks again which chain it is on and polls fast enough for a local one. A call that is not
- * answered within `answerWithinMs` fails as CHAIN_UNREACHABLE: nothing waits for ever on a chain that is away.
+ * answered within `answerWithinMs` is repeated a few times, then fails as CHAIN_UNREACHABLE: nothing waits for ever on a
+ * chain that is away.
  */
 export function connect(url: string, chainId: number, pollingMs = 100, answerWithinMs = 30_000): JsonRpcProvider {
   const request = new FetchRequest(url);
   request.timeout = answerWithinMs;
-  return new JsonRpcProvider(request, chainId, { staticNetwork: true, pollingInterval: pollingMs, cacheTimeout: -1 });
+  return new PatientProvider(request, chainId, { staticNetwork: true, pollingInterval: pollingMs, cacheTimeout: -1 });
+}
+
+/** Each call is repeated by itself, so that one lost answer does not undo the many calls of one transaction. */
+class PatientProvider extends JsonRpcProvider {
+  override _send(payload: JsonRpcPayload | JsonRpcPayload[]): Promise<JsonRpcResult[]> {
+    return patiently(() => super._send(payload));
+  }
 }

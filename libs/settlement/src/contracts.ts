@@ -1,16 +1,48 @@
 /** Typed contract objects over the committed ABIs. */
-import { Contract, Interface, type ContractRunner } from 'ethers';
+import { Contract, Interface, type ContractRunner, type InterfaceAbi } from 'ethers';
 import blockRandao from '../../../contracts/abi/BlockRandao.json' with { type: 'json' };
 import enclaveRegistry from '../../../contracts/abi/EnclaveRegistry.json' with { type: 'json' };
+import groth16StepVerifier from '../../../contracts/abi/Groth16StepVerifier.json' with { type: 'json' };
+import proofFacts from '../../../contracts/abi/ProofFacts.json' with { type: 'json' };
+import quorumReexecution from '../../../contracts/abi/QuorumReexecution.json' with { type: 'json' };
+import validationAdapter from '../../../contracts/abi/ValidationAdapter.json' with { type: 'json' };
+import p384 from '../../../contracts/abi/P384.json' with { type: 'json' };
 import settlement from '../../../contracts/abi/Settlement.json' with { type: 'json' };
+import snpRegistrar from '../../../contracts/abi/SnpRegistrar.json' with { type: 'json' };
+import snpVerifier from '../../../contracts/abi/SnpVerifier.json' with { type: 'json' };
 import teeVerifier from '../../../contracts/abi/TeeVerifier.json' with { type: 'json' };
 import termsRules from '../../../contracts/abi/TermsRules.json' with { type: 'json' };
 import verifierRouter from '../../../contracts/abi/VerifierRouter.json' with { type: 'json' };
+import zkRelation from '../../../contracts/abi/ZkRelation.json' with { type: 'json' };
+import zkStepVerifier from '../../../contracts/abi/ZkStepVerifier.json' with { type: 'json' };
+import type { ContractName, ExtensionName } from './deployment.js';
 import type { EnclaveRegistry } from './types/EnclaveRegistry.js';
 import type { Settlement } from './types/Settlement.js';
 import type { VerifierRouter } from './types/VerifierRouter.js';
 
-export const artefacts = { blockRandao, enclaveRegistry, settlement, teeVerifier, termsRules, verifierRouter };
+export interface Artefact {
+  readonly abi: InterfaceAbi;
+  /** Creation code, 0x-hexadecimal. */
+  readonly bytecode: string;
+}
+
+export const artefacts = {
+  settlement,
+  registry: enclaveRegistry,
+  router: verifierRouter,
+  teeVerifier,
+  rules: termsRules,
+  randao: blockRandao,
+  zkRelation,
+  zkStepVerifier,
+  groth16StepVerifier,
+  p384,
+  snpVerifier,
+  snpRegistrar,
+  proofFacts,
+  quorumReexecution,
+  validationAdapter,
+} satisfies Record<ContractName | ExtensionName, Artefact>;
 
 export const settlementAbi = new Interface(settlement.abi);
 const registryAbi = new Interface(enclaveRegistry.abi);

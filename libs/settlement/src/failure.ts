@@ -6,7 +6,7 @@ const transient = new Set(['NETWORK_ERROR', 'TIMEOUT', 'SERVER_ERROR', 'UNKNOWN_
 
 /**
  * @param abi of every contract whose errors may come back
- * @returns Rejection with the contract's error name; ConfigurationError CHAIN_FUNDS; CollateralError CHAIN_UNREACHABLE
+ * @returns Rejection with the contract's error name; ConfigurationError CHAIN_FUNDS; CollateralError CHAIN_UNREACHABLE, CHAIN_NONCE
  */
 export function chainFailure(error: unknown, call: string, abi: Interface): Error {
   if (error instanceof CodedError) return error;
@@ -25,6 +25,14 @@ export function chainFailure(error: unknown, call: string, abi: Interface): Erro
       got: error.shortMessage,
       rule: 'settlement §17',
       action: 'fund the account',
+    });
+  }
+  if (isError(error, 'NONCE_EXPIRED') || isError(error, 'REPLACEMENT_UNDERPRICED')) {
+    return new CollateralError('CHAIN_NONCE', {
+      expected: `a free nonce for ${call}`,
+      got: error.shortMessage,
+      rule: 'settlement §18',
+      action: 'try again: other transactions of this account are under way',
     });
   }
   if (isTransient(error)) {

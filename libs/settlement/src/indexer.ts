@@ -1,131 +1,121 @@
 /**
- * Follows the escrow's events block range by block range. What it stored is undone when the chain takes another
- * branch, so the store always equals one branch of the chain up to its cursor.
+ * Follows the escrow's events block range by block range. When the chain takes another branch, what was stored of the
+ * old one is replaced in one step, so the store always equals one branch of the chain up to its position.
  */
-import type { Provider } from 'ethers';
 import { CollateralError } from '#attestation';
-import { errorAbi } from './contracts.js';
-import type { Deployment } from './deploy.js';
-import { readEvent, type EscrowEvent } from './events.js';
-import { chainFailure } from './failure.js';
+import type { BlockRef, ChainReader } from './chain-reader.js';
+import type { EscrowEvent } from './events.js';
 
-export interface BlockRef {
-  readonly number: number;
-  readonly hash: string;
+/** What an indexer stores at once. */
+export interface Advance {
+  /** The position that this follows; the store has another one when somebody else was faster. */
+  readonly from: BlockRef | null;
+  /** Events above this block are of a branch that the chain has left. */
+  readonly keep: number;
+  /** All events of the blocks above `keep`, up to `to`. */
+  readonly events: readonly EscrowEvent[];
+  readonly to: BlockRef;
 }
 
-/** Where the events go; both writes are atomic. */
+/** Where the events go. */
 export interface EventStore {
-  /** Cursors that were stored, the latest first; at least as many as reorganisations are deep. */
-  cursors(): Promise<readonly BlockRef[]>;
-  append(events: readonly EscrowEvent[], cursor: BlockRef): Promise<void>;
-  /** Drops all events and cursors above this block. */
-  rewind(toBlock: number): Promise<void>;
+  /** The last block whose events are stored. */
+  position(): Promise<BlockRef | null>;
+  /** The highest block at or below this number of which events are stored. */
+  highestAt(number: number): Promise<BlockRef | null>;
+  /** Whole or not at all. @returns false, and stores nothing, when the position is no longer `advance.from` */
+  advance(advance: Advance): Promise<boolean>;
 }
 
 export interface IndexerOptions {
-  /** Blocks that must lie on top of an event before it is stored. */
+  /** First block that can hold an event. */
+  readonly startBlock: number;
+  /** Blocks that must lie on top of an event before it is stored; 0: none. */
   readonly confirmations?: number;
   /** Blocks asked for at once. */
   readonly rangeBlocks?: number;
 }
 
-export class Indexer {
-  readonly #confirmations: number;
-  readonly #rangeBlocks: number;
+/** How far back a branch is looked for at once. */
+const rewindBlocks = 128;
 
+export class Indexer {
   constructor(
-    readonly deployment: Deployment,
-    readonly provider: Provider,
+    readonly reader: ChainReader,
     readonly store: EventStore,
-    options: IndexerOptions = {},
-  ) {
-    this.#confirmations = options.confirmations ?? 1;
-    this.#rangeBlocks = options.rangeBlocks ?? 2000;
-  }
+    readonly options: IndexerOptions,
+  ) {}
 
   /**
-   * One step: rewinds if the chain changed below the cursor, else stores the next range.
-   * @returns whether there may be more to do now
-   * @throws CollateralError CHAIN_UNREACHABLE, CHAIN_RACE when the chain changed during the step: call again
+   * Reads up to the last block with its confirmations.
+   * @returns the number of the last block that is stored; null when there is none
+   * @throws CollateralError CHAIN_UNREACHABLE; CHAIN_RACE when the chain changed while it was read: call again
    */
-  async step(): Promise<boolean> {
-    try {
-      const cursors = await this.store.cursors();
-      const base = await this.#commonBlock(cursors);
-      if (cursors.length > 0 && base !== cursors[0]!.number) {
-        await this.store.rewind(base);
-        return true;
-      }
-      const head = (await this.provider.getBlockNumber()) - this.#confirmations + 1;
-      const from = cursors.length > 0 ? base + 1 : this.deployment.fromBlock;
-      const to = Math.min(head, from + this.#rangeBlocks - 1);
-      if (to < from) return false;
-      await this.#storeRange(from, to, cursors[0]);
-      return to < head;
-    } catch (error) {
-      throw chainFailure(error, 'index', errorAbi);
+  async catchUp(): Promise<number | null> {
+    const { confirmations = 0, rangeBlocks = 2000 } = this.options;
+    const confirmed = (await this.reader.headNumber()) - confirmations;
+    for (;;) {
+      const from = await this.store.position();
+      const keep = await this.#commonBlock(from);
+      const range = confirmed <= keep ? null : await this.#read(keep + 1, Math.min(confirmed, keep + rangeBlocks));
+      if (range === null) return from?.number ?? null;
+      await this.store.advance({ from, keep, ...range });
     }
   }
 
-  async catchUp(): Promise<void> {
-    while (await this.step());
-  }
-
-  /** The highest stored cursor that is still on the chain; the block before the first when none is. */
-  async #commonBlock(cursors: readonly BlockRef[]): Promise<number> {
-    for (const cursor of cursors) {
-      if ((await this.#hashOf(cursor.number)) === cursor.hash) return cursor.number;
+  /** The highest block that the store and the chain have in common, as far as events tell. */
+  async #commonBlock(position: BlockRef | null): Promise<number> {
+    const before = this.options.startBlock - 1;
+    if (position === null) return before;
+    if (await this.#isOnChain(position)) return position.number;
+    for (let back = position.number - rewindBlocks; back > before; back -= rewindBlocks) {
+      const stored = await this.store.highestAt(back);
+      if (stored === null || (await this.#isOnChain(stored))) return back;
     }
-    return this.deployment.fromBlock - 1;
+    return before;
   }
 
-  async #storeRange(from: number, to: number, below: BlockRef | undefined): Promise<void> {
-    const hash = await this.#hashOf(to);
-    const filter = { address: this.deployment.settlement, fromBlock: from, toBlock: to };
-    const logs = await this.provider.getLogs(filter);
-    const unchanged =
-      hash !== undefined &&
-      (await this.#hashOf(to)) === hash &&
-      (below === undefined || (await this.#hashOf(below.number)) === below.hash);
-    if (!unchanged) {
-      throw new CollateralError('CHAIN_RACE', {
-        expected: `blocks ${from} to ${to} to stay while they are read`,
-        got: 'another branch',
-        rule: 'settlement §18',
-        action: 'try again',
-      });
-    }
-    const events = logs.map(readEvent).filter((event) => event !== undefined);
-    events.sort((a, b) => a.blockNumber - b.blockNumber || a.logIndex - b.logIndex);
-    await this.store.append(events, { number: to, hash });
+  async #isOnChain({ number, hash }: BlockRef): Promise<boolean> {
+    return (await this.reader.block(number))?.hash === hash;
   }
 
-  async #hashOf(number: number): Promise<string | undefined> {
-    return (await this.provider.getBlock(number))?.hash ?? undefined;
+  /** Events and the block that they end with, of one branch; null when the chain is not that long. */
+  async #read(from: number, last: number): Promise<{ to: BlockRef; events: EscrowEvent[] } | null> {
+    const to = await this.reader.block(last);
+    if (to === null) return null;
+    const events = await this.reader.events(from, last);
+    if (await this.#isOnChain(to)) return { to, events };
+    throw new CollateralError('CHAIN_RACE', {
+      expected: `blocks ${from} to ${last} to stay while they are read`,
+      got: 'another branch',
+      rule: 'settlement §18',
+      action: 'nothing: they are read again',
+    });
   }
 }
 
 /** Keeps everything in memory: for short-lived tools and tests. */
 export class MemoryEventStore implements EventStore {
   #events: EscrowEvent[] = [];
-  #cursors: BlockRef[] = [];
+  #position: BlockRef | null = null;
 
   get events(): readonly EscrowEvent[] {
     return this.#events;
   }
 
-  async cursors(): Promise<readonly BlockRef[]> {
-    return this.#cursors;
+  async position(): Promise<BlockRef | null> {
+    return this.#position;
   }
 
-  async append(events: readonly EscrowEvent[], cursor: BlockRef): Promise<void> {
-    this.#events.push(...events);
-    this.#cursors.unshift(cursor);
+  async highestAt(number: number): Promise<BlockRef | null> {
+    const event = this.#events.findLast(({ blockNumber }) => blockNumber <= number);
+    return event === undefined ? null : { number: event.blockNumber, hash: event.blockHash };
   }
 
-  async rewind(toBlock: number): Promise<void> {
-    this.#events = this.#events.filter((event) => event.blockNumber <= toBlock);
-    this.#cursors = this.#cursors.filter((cursor) => cursor.number <= toBlock);
+  async advance({ from, keep, events, to }: Advance): Promise<boolean> {
+    if (from?.hash !== this.#position?.hash) return false;
+    this.#events = [...this.#events.filter((event) => event.blockNumber <= keep), ...events];
+    this.#position = to;
+    return true;
   }
 }

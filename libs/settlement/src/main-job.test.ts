@@ -21,7 +21,9 @@ import {
 import { startAnvil, testMnemonic, type Anvil } from './anvil.js';
 import { addressBytes, connect, hex } from './chain.js';
 import { SettlementClient, type CommittedRun } from './client.js';
-import { deploy, type Deployment } from './deploy.js';
+import { deploy } from './deploy.js';
+import type { Deployment } from './deployment.js';
+import { openChainReader } from './chain-reader.js';
 import { Indexer, MemoryEventStore } from './indexer.js';
 import { Projection } from './projection.js';
 import type { JsonRpcProvider } from 'ethers';
@@ -296,7 +298,8 @@ describe('the event projection', () => {
 
   it('equals the chain, and again after a reorganisation three blocks deep', async () => {
     const store = new MemoryEventStore();
-    const indexer = new Indexer(deployment, chain, store, { rangeBlocks: 7 });
+    const reader = openChainReader({ rpcUrl: anvil.url, chainId: anvil.chainId, contract: deployment.settlement });
+    const indexer = new Indexer(reader, store, { startBlock: deployment.fromBlock, rangeBlocks: 7 });
     const t = terms();
     await register();
     await untilStarted(t);
@@ -323,8 +326,9 @@ describe('the event projection', () => {
     expect(projection.owed(nativeName)).toBe(await chain.getBalance(deployment.settlement));
     expect(projection.stakeOf(hostWallet.address, nativeName)).toEqual(await host.stakeOf(hostWallet.address, native));
     const again = new MemoryEventStore();
-    await new Indexer(deployment, chain, again).catchUp();
+    await new Indexer(reader, again, { startBlock: deployment.fromBlock }).catchUp();
     expect(again.events).toEqual(store.events);
+    reader.close();
   });
 });
 

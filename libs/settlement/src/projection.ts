@@ -1,6 +1,27 @@
 /** All jobs and all money of the escrow, from its events alone (settlement §16, I14). */
-import { jobStates, type JobState } from './client.js';
+import { jobStates, type JobState } from './job-view.js';
 import type { EscrowEvent } from './events.js';
+
+export interface ProjectedDuty {
+  readonly segment: number;
+  /** Who challenged it; null: nobody. */
+  readonly challenger: string | null;
+  /** Unix seconds; null: proved before it was due by name. */
+  readonly deadline: number | null;
+  /** Deposited by the challenger and not yet paid out. */
+  readonly bond: bigint;
+  readonly proved: boolean;
+}
+
+/** Money that left the escrow of a job for somebody's credit. */
+export interface ProjectedPayment {
+  readonly kind: 'voucher' | 'prefix' | 'bond' | 'deposit' | 'end';
+  readonly to: 'provider' | 'client' | 'challenger' | 'treasury';
+  /** Of a bond that a proof has earned: the treasury's fee is taken out of it. */
+  readonly amount: bigint;
+  readonly transaction: string;
+  readonly blockNumber: number;
+}
 
 export interface ProjectedJob {
   state: JobState;
@@ -9,16 +30,37 @@ export interface ProjectedJob {
   readonly token: string;
   readonly price: bigint;
   paid: bigint;
+  outcome: number | null;
+  upTo: number;
   root: string | null;
   last: string | null;
+  delivery: string | null;
   tier: number;
   sealedBy: string | null;
-  /** Bond by segment of the duties that challengers opened. */
-  readonly bonds: Map<string, bigint>;
-  readonly proved: Set<string>;
+  readonly duties: Map<number, ProjectedDuty>;
+  /** Duties that nobody opened: all segments, or a sample, with the deadline of their proofs or of the draw. */
+  setDue: { readonly all: boolean; readonly deadline: number } | null;
+  sample: { readonly seed: string; readonly fromBlock: boolean; readonly deadline: number } | null;
+  escalated: boolean;
   deposit: bigint;
   revealedKey: string | null;
+  readonly payments: ProjectedPayment[];
+  /** Of the last event. */
+  transaction: string;
 }
+
+/** Events of one job, in the chain's order. @returns null before it was opened */
+export function projectJob(events: Iterable<ProjectedEvent>): ProjectedJob | null {
+  let job: ProjectedJob | null = null;
+  for (const event of events) {
+    if (event.name === 'JobOpened') job = openedJob(event);
+    else if (job !== null) applyToJob(job, event);
+  }
+  return job;
+}
+
+/** What a projection reads of an event. */
+export type ProjectedEvent = Pick<EscrowEvent, 'name' | 'args' | 'txHash' | 'blockNumber'>;
 
 interface Stake {
   readonly free: bigint;
@@ -35,10 +77,10 @@ export class Projection {
     const text = (name: string) => String(event.args[name]);
     const amount = (name: string) => BigInt(text(name));
     if (event.name === 'JobOpened') {
-      this.jobs.set(text('job'), openedJob(text, amount));
+      this.jobs.set(text('job'), openedJob(event));
     } else if (event.job !== null) {
       const job = this.jobs.get(event.job);
-      if (job !== undefined) applyToJob(job, event.name, text, amount);
+      if (job !== undefined) applyToJob(job, event);
     } else if (event.name === 'Credited' || event.name === 'Withdrawn') {
       const account = `${text('token')}:${text('who')}`;
       const change = event.name === 'Credited' ? amount('amount') : -amount('amount');
@@ -66,7 +108,7 @@ export class Projection {
     for (const job of this.jobs.values()) {
       if (job.token !== token) continue;
       if (isLive(job.state)) sum += job.price - job.paid + job.deposit;
-      for (const bond of job.bonds.values()) sum += bond;
+      for (const { bond } of job.duties.values()) sum += bond;
     }
     return sum;
   }
@@ -74,69 +116,120 @@ export class Projection {
 
 const isLive = (state: JobState) => jobStates.indexOf(state) <= jobStates.indexOf('Committed');
 
-type Text = (name: string) => string;
-type Amount = (name: string) => bigint;
+const textOf = ({ args }: ProjectedEvent, name: string): string => String(args[name]);
+const amountOf = (event: ProjectedEvent, name: string): bigint => BigInt(textOf(event, name));
+const countOf = (event: ProjectedEvent, name: string): number => Number(textOf(event, name));
 
-function openedJob(text: Text, amount: Amount): ProjectedJob {
+function openedJob(event: ProjectedEvent): ProjectedJob {
   return {
     state: 'Open',
-    client: text('client'),
-    provider: text('provider'),
-    token: text('token'),
-    price: amount('price'),
-    paid: 0n,
-    root: null,
-    last: null,
-    tier: 0,
-    sealedBy: null,
-    bonds: new Map(),
-    proved: new Set(),
-    deposit: 0n,
-    revealedKey: null,
+    client: textOf(event, 'client'),
+    provider: textOf(event, 'provider'),
+    token: textOf(event, 'token'),
+    price: amountOf(event, 'price'),
+    ...{ paid: 0n, outcome: null, upTo: 0, root: null, last: null, delivery: null, tier: 0, sealedBy: null },
+    ...{ duties: new Map(), setDue: null, sample: null, escalated: false, deposit: 0n, revealedKey: null },
+    payments: [],
+    transaction: event.txHash,
   };
 }
 
-function applyToJob(job: ProjectedJob, name: string, text: Text, amount: Amount): void {
-  switch (name) {
+function applyToJob(job: ProjectedJob, event: ProjectedEvent): void {
+  job.transaction = event.txHash;
+  switch (event.name) {
     case 'JobAccepted':
       job.state = 'Accepted';
-      job.provider = text('provider');
+      job.provider = textOf(event, 'provider');
       return;
     case 'JobStarted':
       job.state = 'Started';
       return;
     case 'JobCommitted':
-      job.state = 'Committed';
-      job.root = text('root');
-      job.last = text('last');
-      job.tier = Number(amount('tier'));
-      job.sealedBy = job.tier === 0 ? null : text('enclaveKey');
+      return committed(job, event);
+    case 'SetDue':
+      job.setDue = { all: event.args['all'] === true, deadline: countOf(event, 'deadline') };
+      return;
+    case 'SampleDrawn':
+      job.sample = {
+        seed: textOf(event, 'seed'),
+        fromBlock: event.args['fromBlock'] === true,
+        deadline: countOf(event, 'deadline'),
+      };
+      return;
+    case 'Escalated':
+      job.escalated = true;
       return;
     case 'DutyOpened':
-      job.bonds.set(text('segment'), amount('bond'));
-      return;
     case 'DutyDischarged':
-      job.bonds.delete(text('segment'));
-      job.proved.add(text('segment'));
-      return;
     case 'BondRefunded':
-      job.bonds.delete(text('segment'));
-      return;
+      return changeDuty(job, event);
     case 'VoucherPaid':
     case 'PrefixPaid':
-      job.paid = amount('cumulative');
+      pay(job, event, event.name === 'VoucherPaid' ? 'voucher' : 'prefix', {
+        provider: amountOf(event, 'cumulative') - job.paid,
+      });
+      job.paid = amountOf(event, 'cumulative');
       return;
     case 'CiphertextMissing':
-      job.deposit = amount('deposit');
+      job.deposit = amountOf(event, 'deposit');
       return;
     case 'CiphertextAvailable':
+      pay(job, event, 'deposit', { provider: job.deposit });
       job.deposit = 0n;
       return;
     case 'KeyRevealed':
-      job.revealedKey = text('key');
+      job.revealedKey = textOf(event, 'key');
       return;
     case 'JobEnded':
-      job.state = jobStates[Number(amount('state'))] ?? job.state;
-      return;
+      return ended(job, event);
+  }
+}
+
+function committed(job: ProjectedJob, event: ProjectedEvent): void {
+  job.state = 'Committed';
+  job.outcome = countOf(event, 'outcome');
+  job.upTo = countOf(event, 'upTo');
+  job.root = textOf(event, 'root');
+  job.last = textOf(event, 'last');
+  job.delivery = textOf(event, 'delivery');
+  job.tier = countOf(event, 'tier');
+  job.sealedBy = job.tier === 0 ? null : textOf(event, 'enclaveKey');
+}
+
+function changeDuty(job: ProjectedJob, event: ProjectedEvent): void {
+  const segment = countOf(event, 'segment');
+  const before = job.duties.get(segment) ?? { segment, challenger: null, deadline: null, bond: 0n, proved: false };
+  if (event.name === 'DutyOpened') {
+    const [challenger, deadline] = [textOf(event, 'challenger'), countOf(event, 'deadline')];
+    job.duties.set(segment, { ...before, challenger, deadline, bond: amountOf(event, 'bond') });
+  } else if (event.name === 'DutyDischarged') {
+    pay(job, event, 'bond', { provider: before.bond });
+    job.duties.set(segment, { ...before, bond: 0n, proved: true });
+  } else {
+    pay(job, event, 'bond', { challenger: amountOf(event, 'amount') });
+    job.duties.set(segment, { ...before, bond: 0n });
+  }
+}
+
+function ended(job: ProjectedJob, event: ProjectedEvent): void {
+  job.state = jobStates[countOf(event, 'state')] ?? job.state;
+  pay(job, event, 'end', {
+    provider: amountOf(event, 'toProvider'),
+    client: amountOf(event, 'toClient'),
+    challenger: amountOf(event, 'toChallenger'),
+    treasury: amountOf(event, 'burnt'),
+  });
+  pay(job, event, 'deposit', { client: job.deposit });
+  job.deposit = 0n;
+}
+
+function pay(
+  job: ProjectedJob,
+  { txHash, blockNumber }: ProjectedEvent,
+  kind: ProjectedPayment['kind'],
+  amounts: Partial<Record<ProjectedPayment['to'], bigint>>,
+): void {
+  for (const [to, amount] of Object.entries(amounts) as [ProjectedPayment['to'], bigint][]) {
+    if (amount > 0n) job.payments.push({ kind, to, amount, transaction: txHash, blockNumber });
   }
 }

@@ -5,7 +5,8 @@ import { JobMode, teeSelector, type Terms } from '#attestation';
 import { startAnvil, testMnemonic, type Anvil } from './anvil.js';
 import { addressBytes, connect } from './chain.js';
 import { SettlementClient } from './client.js';
-import { deploy, type Deployment } from './deploy.js';
+import { deploy } from './deploy.js';
+import type { Deployment } from './deployment.js';
 import { openEscrowReader, type EscrowReader } from './reader.js';
 
 let anvil: Anvil;

@@ -1,10 +1,9 @@
 /** The escrow as a relying party reads it, which sends nothing and trusts the endpoint that it was given. */
 import { jobDigest, type Terms } from '#attestation';
 import { checksummed, connect } from './chain.js';
-import { jobStates, type JobState } from './client.js';
+import { jobStates, type JobState } from './job-view.js';
 import { errorAbi, settlementAt } from './contracts.js';
 import { chainFailure } from './failure.js';
-import { patiently } from './receipt.js';
 
 export interface EscrowReaderOptions {
   readonly rpcUrl: string;
@@ -35,12 +34,10 @@ export function openEscrowReader({ rpcUrl, chainId, contract, confirmations }: E
   return {
     async stateOf(terms) {
       try {
-        return await patiently(async () => {
-          const latest = await stateAt(terms, 'latest');
-          if (confirmations === 0) return { latest, confirmed: latest };
-          const block = Math.max(0, (await rpc.getBlockNumber()) - confirmations);
-          return { latest, confirmed: await stateAt(terms, block) };
-        });
+        const latest = await stateAt(terms, 'latest');
+        if (confirmations === 0) return { latest, confirmed: latest };
+        const block = Math.max(0, (await rpc.getBlockNumber()) - confirmations);
+        return { latest, confirmed: await stateAt(terms, block) };
       } catch (error) {
         throw chainFailure(error, 'jobOf', errorAbi);
       }

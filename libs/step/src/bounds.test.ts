@@ -1,5 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { checkBounds, profileManifest, provability, type ProfileName, type ProfileParameters } from './index.js';
+import {
+  checkBounds,
+  profileManifest,
+  provability,
+  unscaledLimbs,
+  type ProfileName,
+  type ProfileParameters,
+} from './index.js';
 
 const seed = `0x${'22'.repeat(32)}`;
 const make = (name: ProfileName, dims: number[], batch: number, e: number, more: Partial<ProfileParameters> = {}) =>
@@ -35,22 +42,39 @@ describe('static range rules, fixed-point §10', () => {
 describe('provability, fixed-point §16 and step-proof §23 H1', () => {
   it('finds the longest segments of the page', () => {
     expect(provability(make('fx1', small, 64, 8)).segmentStepsMax).toBe(256);
-    expect(provability(make('fx1', large, 512, 11)).segmentStepsMax).toBe(1);
-    expect(provability(make('fx1', [784, 1024, 1024, 10], 512, 11)).segmentStepsMax).toBe(1);
-    expect(provability(make('fx1', middle, 128, 9)).segmentStepsMax).toBe(2);
+    expect(provability(make('fx1', large, 512, 11)).segmentStepsMax).toBe(16);
+    expect(provability(make('fx1', [784, 1024, 1024, 10], 64, 8)).segmentStepsMax).toBe(16);
+    expect(provability(make('fx1', middle, 128, 9)).segmentStepsMax).toBe(128);
   });
 
   it('accepts a superblock up to that length and says which condition fails beyond', () => {
     expect(provability(make('fx1', small, 64, 8, { superblock: 256 }))).toMatchObject({ provable: true, reasons: [] });
-    const tooLong = provability(make('fx1', middle, 128, 9, { superblock: 8 }));
+    const tooLong = provability(make('fx1', middle, 128, 9, { superblock: 256 }));
     expect(tooLong.provable).toBe(false);
-    expect(tooLong.reasons.join()).toMatch(/N[123]/);
+    expect(tooLong.reasons.join()).toMatch(/N1/);
+  });
+
+  it('looks up a limb twice exactly where the scaled lookup could wrap (N2)', () => {
+    const backward = (steps: number) =>
+      unscaledLimbs(make('fx1', middle, 128, 9, { superblock: steps })).map((limbs) => limbs.backward);
+    expect(backward(2)).toEqual([false, false, false]);
+    expect(backward(4)).toEqual([false, true, false]);
+    for (const limbs of unscaledLimbs(make('fx1', small, 64, 8, { superblock: 256 }))) {
+      expect(limbs).toEqual({ forward: false, backward: false, weight: false, bias: false });
+    }
+  });
+
+  it.each<[string, ReturnType<typeof make>]>([
+    ['mse', make('fx1', small, 64, 8, { loss: 'mse' })],
+    ['a batch that is no power of two', make('fx1', small, 60, 8)],
+    ['one layer', make('fx1', [784, 10], 64, 8)],
+    ['narrow errors', make('fx1', small, 64, 8, { gbits: 14 })],
+  ])('admits %s', (_name, manifest) => {
+    expect(provability(manifest)).toMatchObject({ provable: true, reasons: [] });
   });
 
   it.each<[RegExp, ReturnType<typeof make>]>([
-    [/two layers/, make('fx1', [784, 10], 64, 8)],
-    [/power of two/, make('fx1', small, 60, 8)],
-    [/mse/, make('fx1', small, 64, 8, { loss: 'mse' })],
+    [/gbits/, make('fx1', small, 64, 8, { gbits: 17 })],
     [/w \+ wint/, make('fx1', large, 512, 12)],
     [/forward shift/, make('fx1', small, 64, 15)],
     [/backward shift/, make('fx1s', small, 64, 2)],

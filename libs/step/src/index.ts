@@ -13,7 +13,7 @@ export {
 export { profileManifest, type ProfileName, type ProfileParameters } from './profile.js';
 export { layerScales, stepSizeMax, type LayerScale } from './scale.js';
 export { checkBounds } from './bounds.js';
-export { provability, type Provability } from './provability.js';
+export { provability, unscaledLimbs, type Provability, type UnscaledLimbs } from './provability.js';
 export { clamp, divRound, floorDiv, isqrt, roundShift } from './integers.js';
 export { below, wordStream } from './random.js';
 export {
@@ -28,6 +28,8 @@ export {
   type TensorShape,
   type Weights,
 } from './weights.js';
+export { averageWeights } from './average.js';
+export { divideSteps, type Divided, type Division } from './rounds.js';
 export { expTable } from './table.js';
 export { blockOfStep, blocksOfSteps, epochCoefficients, orderSize, superblockOfStep, type OrderSize } from './order.js';
 export { shuffledIndices } from './shuffle.js';

@@ -4,7 +4,7 @@ import { uintBe, utf8 } from '#attestation';
 import { refuse } from './errors.js';
 import { isqrt } from './integers.js';
 import type { Manifest } from './manifest.js';
-import { below, wordStream } from './random.js';
+import { below, wordStream, type HashMany } from './random.js';
 import { layerScales } from './scale.js';
 
 export interface Tensor {
@@ -37,9 +37,9 @@ export function tensorSize(dims: readonly number[]): number {
   return dims.reduce((product, size) => product * size, 1);
 }
 
-/** Start weights drawn from the manifest's seed; biases are 0. */
-export function initialWeights(m: Manifest): Weights {
-  const word = wordStream('fxt/init/v1', m.seed);
+/** Start weights drawn from the manifest's seed; biases are 0. @param hashMany as `wordStream` */
+export function initialWeights(m: Manifest, hashMany?: HashMany): Weights {
+  const word = wordStream('fxt/init/v1', m.seed, hashMany);
   let i = 0;
   return layerScales(m).flatMap(({ layer, inputs, outputs, w }) => {
     const limit = isqrt((6n * 4n ** BigInt(w)) / BigInt(inputs));

@@ -3,7 +3,6 @@ export { createEngine, type Engine, type EngineOptions } from './kernels/index.j
 export { createPool, type PoolOptions } from './kernels/pool.js';
 export type { Backend } from './prover/backend.js';
 export { KernelBackend } from './prover/kernel-backend.js';
-export { kernelKeccak } from './prover/kernel-keccak.js';
 export { plainBackend } from './prover/plain-backend.js';
 export type { OpenableCommitment } from './prover/commit.js';
 export { commitData, commitWeights } from './prover/commitments.js';

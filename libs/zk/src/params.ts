@@ -2,11 +2,15 @@
  * Every parameter of the argument in one struct, and the profiles a verifier accepts by name (SPEC §12). The soundness
  * of a profile at a shape is computed in soundness.ts; a plan below 100 bits is refused.
  */
+import { refuse } from './relation/refuse.js';
+
 export interface Profile {
   readonly name: string;
-  readonly version: 1;
-  /** Challenge field: the quadratic extension of Goldilocks. */
-  readonly extensionDegree: 2;
+  readonly version: 1 | 2;
+  /** Challenge field: the quadratic or the cubic extension of Goldilocks. Version 1 computes in the quadratic one. */
+  readonly extensionDegree: 2 | 3;
+  /** Points outside the domain at which a committed tree is evaluated. */
+  readonly oodPoints: 1 | 2;
   /** A row has 2^m data coefficients and a codeword of 2^{m+logBlowup} symbols. */
   readonly m: number;
   readonly logBlowup: number;
@@ -32,6 +36,7 @@ export interface Profile {
 const common = {
   version: 1,
   extensionDegree: 2,
+  oodPoints: 1,
   grind0: 18,
   grind1: 18,
   grindFold: 14,
@@ -77,6 +82,21 @@ const table: readonly Profile[] = [
     queries1: 30,
   },
   {
+    // chain16 in one transaction: sixteen steps stay below the 128 KB that mempools carry.
+    ...common,
+    name: 'chain26',
+    m: 14,
+    logBlowup: 5,
+    randomRows: 1,
+    k1: 5,
+    logBlowup1: 6,
+    multiplicity: 3,
+    multiplicity1: 3,
+    queries0: 37,
+    queries1: 30,
+    digestBytes: 26,
+  },
+  {
     ...common,
     name: 'fast16',
     m: 14,
@@ -103,7 +123,57 @@ const table: readonly Profile[] = [
     queries1: 31,
     grindFold: 15,
   },
+  {
+    // Beyond 2^22 committed elements per tree.
+    ...common,
+    name: 'large',
+    oodPoints: 2,
+    m: 16,
+    logBlowup: 2,
+    randomRows: 2,
+    k1: 6,
+    logBlowup1: 6,
+    multiplicity: 5,
+    multiplicity1: 2,
+    queries0: 99,
+    queries1: 31,
+    grindFold: 16,
+  },
+  {
+    // 128 bits in every round. Its field is not implemented: `profileNamed` refuses it.
+    ...common,
+    name: 'chain128',
+    version: 2,
+    extensionDegree: 3,
+    m: 13,
+    logBlowup: 5,
+    randomRows: 1,
+    k1: 4,
+    logBlowup1: 8,
+    multiplicity: 100,
+    multiplicity1: 60,
+    queries0: 45,
+    queries1: 28,
+    grindFold: 0,
+    grindFold1: 0,
+  },
 ];
 
 /** The only parameter sets that a proof may name. */
 export const profiles: ReadonlyMap<string, Profile> = new Map(table.map((profile) => [profile.name, profile]));
+
+/** @throws Rejection STEP_PLAN for an unknown name, STEP_EXTENSION as `requireImplemented` */
+export function profileNamed(name: string): Profile {
+  const profile = profiles.get(name);
+  if (profile === undefined) {
+    return refuse('STEP_PLAN', `one of ${[...profiles.keys()].join(', ')}`, name.slice(0, 40), 'step-proof §12');
+  }
+  return requireImplemented(profile);
+}
+
+/** @throws Rejection STEP_EXTENSION for a profile over a field that is not implemented */
+export function requireImplemented(profile: Profile): Profile {
+  const { extensionDegree, name } = profile;
+  if (extensionDegree === 2) return profile;
+  return refuse('STEP_EXTENSION', 'the quadratic extension', `${name}: degree ${extensionDegree}`, 'step-proof §12');
+}

@@ -36,7 +36,7 @@ export interface Soundness {
 
 export const soundnessBitsMin = 100;
 
-const fieldBits = 2 * Math.log2(2 ** 64 - 2 ** 32 + 1);
+const baseBits = Math.log2(2 ** 64 - 2 ** 32 + 1);
 
 interface CodeTerms {
   /** 1 − δ, the agreement that a query survives with. */
@@ -47,7 +47,7 @@ interface CodeTerms {
   lineBits(n: number): number;
 }
 
-function johnson(rate: number, multiplicity: number): CodeTerms {
+function johnson(rate: number, multiplicity: number, fieldBits: number): CodeTerms {
   const half = multiplicity + 0.5;
   const agreement = Math.sqrt(rate) * (1 + 1 / (2 * multiplicity));
   const list = half / Math.sqrt(rate);
@@ -64,25 +64,27 @@ function johnson(rate: number, multiplicity: number): CodeTerms {
 /** Every term of one proof. */
 export function soundness(profile: Profile, counts: ShapeCounts): Soundness {
   const { m, logBlowup, randomRows, k1, logBlowup1, multiplicity, multiplicity1 } = profile;
-  const { queries0, queries1, grind0, grind1, grindFold, grindFold1 } = profile;
+  const { queries0, queries1, grind0, grind1, grindFold, grindFold1, extensionDegree, oodPoints } = profile;
   const { lookupVars, globalVars, rowsPerTree, constraints, maskedRounds, batchedTerms, productVars } = counts;
   const columns1 = m - k1;
   const rowVars = globalVars - m;
-  const code = johnson((2 ** m + randomPerRow(profile)) / 2 ** (m + logBlowup), multiplicity);
-  const code1 = johnson(2 ** -logBlowup1, multiplicity1);
+  const fieldBits = extensionDegree * baseBits;
+  const code = johnson((2 ** m + randomPerRow(profile)) / 2 ** (m + logBlowup), multiplicity, fieldBits);
+  const code1 = johnson(2 ** -logBlowup1, multiplicity1, fieldBits);
   const fraction = (numerator: number): number => fieldBits - Math.log2(numerator);
   const terms: SoundnessTerm[] = [
     ...rowsPerTree.map((rows, i) => ({
       step: `commitment out-of-domain, tree ${i}`,
-      bits: fraction((code.list ** 2 * rows * 2 ** m) / 2),
+      bits: oodPoints * fraction(rows * 2 ** m) - Math.log2(code.list ** 2 / 2),
       count: 1,
     })),
+    { step: 'linear facts at the leaf point', bits: fraction(lookupVars), count: 1 },
     { step: 'lookup challenges', bits: fraction(4 * 2 ** lookupVars), count: 1 },
     { step: 'masked sumcheck round', bits: fraction(2), count: maskedRounds },
     {
       step: 'batching of terms and constraints',
       bits: fraction(Math.max(constraints, batchedTerms)),
-      count: lookupVars + 5,
+      count: 2 * lookupVars + 5,
     },
     { step: 'pad product point', bits: fraction(2 * productVars), count: 1 },
     {

@@ -1,14 +1,8 @@
 /** Verifies a bundle file alone: no network, no clock unless asked; and recomputes the start weights from the manifest. */
-import {
-  decodeTerms,
-  parseJobSpec,
-  toHex,
-  verifyBundle,
-  weightsDigest,
-  type BundleVerdict,
-  type Check,
-} from '#attestation';
-import { commitWeights, initialWeights, parseManifestText } from '#libs/step';
+import { decodeTerms, parseJobSpec, toHex, verifyBundle, type BundleVerdict, type Check } from '#attestation';
+import { verifyBundledProof } from '#libs/proof';
+import { initialWeights, parseManifestText } from '#libs/step';
+import { jobCommitments } from '#libs/zk/commitment';
 import { readBytes } from '../files.js';
 import { readPolicy } from '../policy.js';
 
@@ -25,6 +19,7 @@ const bundleBytesMax = 16 * 1024 * 1024;
 export async function verifyBundleFile(file: string, options: VerifyOptions): Promise<BundleVerdict> {
   const verdict = await verifyBundle({
     bundle: readBytes(file, bundleBytesMax),
+    proofs: verifyBundledProof,
     ...(options.policy !== undefined && { policy: readPolicy(options.policy).policy }),
     ...(options.at !== undefined && { at: options.at }),
   });
@@ -37,7 +32,7 @@ export async function verifyBundleFile(file: string, options: VerifyOptions): Pr
 function checkStart({ bundle }: BundleVerdict): Check {
   const spec = parseJobSpec(bundle.spec);
   const manifest = parseManifestText(spec.manifest);
-  const expected = toHex(weightsDigest(commitWeights(spec.scheme, manifest, initialWeights(manifest))));
+  const expected = toHex(jobCommitments(spec, manifest, null).border(0, initialWeights(manifest)));
   const got = toHex(decodeTerms(bundle.terms).initialWeights);
   return {
     code: 'BUNDLE_START',

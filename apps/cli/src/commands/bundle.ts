@@ -33,12 +33,24 @@ export function unixSeconds(text: string): number {
 }
 
 function verdictJson(verdict: BundleVerdict): Record<string, unknown> {
-  const { tier, simulated, jobId, escrowId, datasetRoot, result, steps, checks } = verdict;
+  const { tier, simulated, jobId, escrowId, datasetRoot, result, steps, segments, checks } = verdict;
   const transactions = verdict.bundle.settlement.transactions.map(({ call, hash }) => ({
     call,
     hash: `0x${Buffer.from(hash).toString('hex')}`,
   }));
-  return { tier, simulated, jobId, escrowId, datasetRoot, result, steps, checks, transactions };
+  return { tier, simulated, jobId, escrowId, datasetRoot, result, steps, segments, checks, transactions };
+}
+
+/** Ranges of steps with the same evidence. */
+function vouchedSteps({ segments }: BundleVerdict): [string, string][] {
+  const ranges: { from: number; to: number; by: string }[] = [];
+  for (const { stepFrom, stepCount, isSigned, isProved } of segments) {
+    const by = [isSigned ? 'sealed by an enclave' : '', isProved ? 'proved' : ''].filter(Boolean).join(', ');
+    const last = ranges.at(-1);
+    if (last?.by === by) last.to = stepFrom + stepCount;
+    else ranges.push({ from: stepFrom, to: stepFrom + stepCount, by });
+  }
+  return ranges.map(({ from, to, by }) => [`steps ${from} to ${to}`, by]);
 }
 
 function readable(verdict: BundleVerdict): string {
@@ -49,6 +61,7 @@ function readable(verdict: BundleVerdict): string {
     ['data set root', verdict.datasetRoot],
     ['result', verdict.result],
     ['steps', String(verdict.steps)],
+    ...vouchedSteps(verdict),
   ]);
   return `${checkLines(verdict.checks)}\n\n${head}`;
 }

@@ -1,6 +1,6 @@
 /** `veritrain dataset seal|inspect`. */
 import { join } from 'node:path';
-import type { Command } from 'commander';
+import { InvalidArgumentError, type Command } from 'commander';
 import {
   datasetManifestBytesMax,
   datasetManifestJson,
@@ -26,6 +26,11 @@ export function addDatasetCommands(program: Command): void {
     .requiredOption('--labels <file>', 'IDX file of labels')
     .requiredOption('--out <folder>', 'where shards and dataset.json go; give this to the control plane')
     .requiredOption('--key <file>', 'where the data key goes (mode 600); give this to your key broker alone')
+    .option(
+      '--provable',
+      'commit in the form that step proofs open; takes about half a second for every 10,000 records',
+    )
+    .option('--records-max <n>', 'seal at most so many records, taken after the shuffle', wholeNumber)
     .option('--json', 'print one JSON document')
     .action(async (options: SealOptions) => print(await sealFiles(options, log), options));
   dataset
@@ -34,6 +39,11 @@ export function addDatasetCommands(program: Command): void {
     .description('check a sealed data set and say what it holds')
     .option('--json', 'print one JSON document')
     .action((folder: string, options: OutputOptions) => inspect(folder, options));
+}
+
+function wholeNumber(text: string): number {
+  if (!/^[1-9]\d{0,8}$/.test(text)) throw new InvalidArgumentError('a whole number of at least 1');
+  return Number(text);
 }
 
 async function inspect(folder: string, options: OutputOptions): Promise<void> {

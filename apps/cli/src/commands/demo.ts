@@ -1,13 +1,14 @@
 /** `veritrain demo`, what `npm start` runs. */
 import { InvalidArgumentError, type Command } from 'commander';
 import { runDemo, type DemoReport } from '../demo/demo.js';
-import { runNoTeeDemo, type NoTeeReport } from '../demo/no-tee.js';
+import { runProvedDemo, type ProvedReport } from '../demo/proved.js';
 import { printResult, table, type OutputOptions } from '../output.js';
 
 interface DemoOptions extends OutputOptions {
   readonly folder: string;
   readonly epochs: number;
   readonly tee: boolean;
+  readonly highValue?: boolean;
 }
 
 export function addDemoCommand(program: Command): void {
@@ -17,10 +18,12 @@ export function addDemoCommand(program: Command): void {
     .option('--folder <folder>', 'where everything is written', '.veritrain')
     .option('--epochs <n>', 'passes over the training set', whole, 10)
     .option('--no-tee', 'a short job without trusted hardware: every segment proved in zero knowledge')
+    .option('--high-value', 'a short job in a simulated enclave, every segment proved besides')
     .option('--json', 'end with one JSON object')
     .action(async (options: DemoOptions) => {
-      if (!options.tee) {
-        const proved = await runNoTeeDemo({ folder: options.folder, threads: 2, steps: 16 });
+      const { folder, tee, highValue = false } = options;
+      if (!tee || highValue) {
+        const proved = await runProvedDemo({ folder, tee, highValue, steps: 16, provers: [2] });
         return printResult(options, proved, () => provedSummary(proved));
       }
       const report = await runDemo(options);
@@ -64,20 +67,24 @@ function summary(report: DemoReport): string {
   ].join('\n');
 }
 
-function provedSummary(report: NoTeeReport): string {
-  const { assurance, reason, steps, segments, proofBytes, soundnessBits, verifyMs, seconds } = report;
+function provedSummary(report: ProvedReport): string {
+  const { assurance, reason, steps, segments, proofs, verdict, simulated, seconds } = report;
+  const hardware = simulated ? 'SIMULATED: this run shows the software, not a machine' : 'none took part';
+  const data = simulated
+    ? 'sealed to the enclave; the named prover saw it too, because it proves on it'
+    : 'the named prover saw it in the clear: without a TEE there is nothing to hide it from its machine';
   return [
     '',
     table([
-      ['assurance', `${assurance} (${reason}): no trusted hardware took part`],
+      ['assurance', `${assurance} (${reason})`],
+      ['hardware', hardware],
       ['job', report.jobId],
-      ['proved', `${steps} steps in ${segments} segments, ${proofBytes.toLocaleString('en')} bytes`],
-      ['verified', `all of it by the client in ${verifyMs} ms, ${soundnessBits.toFixed(1)} bits per round`],
-      ['state digest', `${report.stateDigest}, the same as the engine's`],
-      ['paid', report.paidBy],
-      ['settled', `${report.transactionHash}; the contract itself verified no proof`],
-      ['data', 'the prover saw it in the clear: without a TEE there is nothing to hide it from its machine'],
-      ['proofs', report.proofs],
+      ['proved', `${steps} steps in ${segments} segments: ${proofs}`],
+      ['bundle', `${verdict}, checked offline: ${report.bundle}`],
+      ['state digest', report.stateDigest],
+      ['settled', `${report.transactionHash}; the contract verified ${report.provedOnChain} proofs`],
+      ['data', data],
+      ['model', report.model],
       [
         'seconds',
         Object.entries(seconds)

@@ -1,70 +1,70 @@
-/** `veritrain job submit|watch|status|list|cancel|result`. */
+/** `veritrain job submit|result`; what steers a job is in steering.ts. */
 import { join } from 'node:path';
 import { InvalidArgumentError, Option, type Command } from 'commander';
 import { parseEther } from 'ethers';
-import { ConfigurationError } from '#attestation';
+import { ConfigurationError, type Assurance } from '#attestation';
+import { decideAssurance } from '#libs/proof';
 import { canonicalManifest, floatOnnx, encodeWeights } from '#libs/step';
 import { createApi, type ControlPlaneApi } from '../api.js';
 import { writeWhole } from '../files.js';
 import { eventLine } from '../job/event-line.js';
-import { followJob, type JobView } from '../job/follow.js';
+import { followJob } from '../job/follow.js';
 import { fetchBundle, fetchResult } from '../job/result.js';
+import type { OnLapse } from '../job/terms.js';
 import { submitJob } from '../job/submit.js';
-import { log, printResult, table, type OutputOptions } from '../output.js';
+import { log, printResult, table, wholeNumber, type OutputOptions } from '../output.js';
 import { readPolicy } from '../policy.js';
 import { loadProfile, type Profile } from '../profile.js';
 import { addEscrowCommands } from './escrow.js';
+import { addSteeringCommands } from './steering.js';
 
-interface CommonOptions extends OutputOptions {
+/** Of commands that need chain, broker or keys of the client besides the control plane. */
+interface ProfileOptions extends OutputOptions {
   readonly profile?: string;
 }
 
-interface SubmitOptions extends CommonOptions {
+interface SubmitOptions extends ProfileOptions {
   readonly manifest: string;
   readonly dataset: string;
   readonly segmentSteps: number;
+  readonly parallel: number;
   readonly provider?: string;
   readonly reward: bigint;
+  readonly assurance: Assurance;
+  readonly highValue?: boolean;
+  readonly onLapse: OnLapse;
 }
 
 export function addJobCommands(program: Command): void {
-  const job = program.command('job').description('submit jobs, follow them, fetch results');
+  const job = program.command('job').description('submit jobs, follow and steer them, fetch results');
   const command = (name: string, description: string): Command =>
     job
       .command(name)
       .description(description)
       .option('--profile <file>', 'client profile; else VERITRAIN_PROFILE or the one of `veritrain up`')
       .option('--json', 'print one JSON document');
+  addSteeringCommands(job);
 
   command('submit', 'upload a sealed data set, submit a job and fund its escrow')
     .requiredOption('--manifest <file>', 'fxt/1 manifest')
     .requiredOption('--dataset <folder>', 'sealed data set')
-    .requiredOption('--segment-steps <n>', 'steps per checkpoint', whole)
+    .requiredOption('--segment-steps <n>', 'steps per checkpoint', wholeNumber)
+    .option('--parallel <n>', 'workers that train a segment each between two averages', wholeNumber, 1)
     .option('--provider <address>', 'account of the node that is to do it; else the first node that is online')
+    .addOption(
+      new Option('--assurance <kind>', 'how every step is vouched for').choices(['tee', 'zk', 'tee+zk']).default('tee'),
+    )
+    .option(
+      '--high-value',
+      'by an enclave and by proofs; so is every job that pays as much as the profile’s highValueFromWei',
+    )
+    .addOption(
+      new Option('--on-lapse <kind>', 'how a job goes on whose enclave is attested no more: in another, or proved')
+        .choices(['tee', 'zk'])
+        .default('tee'),
+    )
     .addOption(new Option('--reward <ether>', 'what the node is paid').argParser(ether).default(parseEther('1'), '1'))
     .action((options: SubmitOptions) => submit(options));
-  command('watch', 'show a job until it ends')
-    .argument('<id>', 'job id')
-    .action(async (id: string, options: CommonOptions) => {
-      const { api } = open(options);
-      const view = await followJob(id, api, (event) => log(eventLine(event)));
-      printJob(view, options);
-      if (view.state !== 'settled') process.exitCode = 1;
-    });
-  command('status', 'show a job once')
-    .argument('<id>', 'job id')
-    .action(async (id: string, options: CommonOptions) => {
-      printJob(await open(options).api.get<JobView>(`jobs/${id}`), options);
-    });
-  command('cancel', 'cancel a job that is not delivered')
-    .argument('<id>', 'job id')
-    .action(async (id: string, options: CommonOptions) => {
-      printJob(await open(options).api.post<JobView>(`jobs/${id}/cancel`, {}), options);
-    });
-  command('list', 'list jobs, newest first')
-    .option('--state <state>', 'only jobs in this state')
-    .option('--limit <n>', 'at most this many', whole, 20)
-    .action(list);
   command('result', 'check the evidence, pay, decrypt and export the model')
     .argument('<id>', 'job id')
     .requiredOption('--out <folder>', 'where model.onnx, weights.bin, manifest.json and job.vtb go')
@@ -72,19 +72,29 @@ export function addJobCommands(program: Command): void {
   addEscrowCommands(command);
 }
 
-function open(options: CommonOptions): { profile: Profile; api: ControlPlaneApi } {
+function open(options: ProfileOptions): { profile: Profile; api: ControlPlaneApi } {
   const profile = loadProfile(options.profile);
   return { profile, api: createApi(profile.controlPlane.url, profile.controlPlane.apiKey) };
 }
 
 async function submit(options: SubmitOptions): Promise<void> {
   const { profile, api } = open(options);
-  const provider = options.provider ?? (await readyProvider(api));
-  const submitted = await submitJob({ ...options, provider, rewardWei: options.reward }, profile, api);
+  const { provider, hasTee } = await nodeFor(options, api);
+  const decision = decideAssurance(
+    {
+      ...{ requested: options.assurance, priceWei: options.reward, isHighValue: options.highValue ?? false },
+      highValueFromWei: profile.highValueFromWei === undefined ? null : BigInt(profile.highValueFromWei),
+    },
+    { hasTee, attestedUntil: null },
+    Math.floor(Date.now() / 1000),
+  );
+  const { assurance } = decision;
+  const submitted = await submitJob({ ...options, assurance, provider, rewardWei: options.reward }, profile, api);
   const { jobId, escrowId, fundTransaction } = submitted;
-  printResult(options, { jobId, escrowId, fundTransaction, provider }, () =>
+  printResult(options, { jobId, escrowId, fundTransaction, provider, ...decision }, () =>
     table([
       ['job', jobId],
+      ['assurance', `${assurance} (${decision.reason})`],
       ['escrow', escrowId],
       ['funded', fundTransaction],
       ['provider', provider],
@@ -93,17 +103,7 @@ async function submit(options: SubmitOptions): Promise<void> {
   );
 }
 
-async function list(options: CommonOptions & { state?: string; limit: number }): Promise<void> {
-  const query = new URLSearchParams({ limit: String(options.limit), ...(options.state && { state: options.state }) });
-  const page = await open(options).api.get<{ items: JobView[]; nextCursor: string | null }>(`jobs?${query.toString()}`);
-  printResult(options, page, () =>
-    page.items.length === 0
-      ? 'no jobs'
-      : table(page.items.map((item) => [item.id, `${item.state.padEnd(10)} ${progressOf(item)}  ${item.createdAt}`])),
-  );
-}
-
-async function result(id: string, options: CommonOptions & { out: string }): Promise<void> {
+async function result(id: string, options: ProfileOptions & { out: string }): Promise<void> {
   const { profile, api } = open(options);
   await followJob(id, api, (event) => log(eventLine(event)), ['delivered', 'settled']);
   const { policy } = readPolicy(profile.policy);
@@ -128,41 +128,26 @@ async function result(id: string, options: CommonOptions & { out: string }): Pro
 interface NodeView {
   readonly provider: string;
   readonly online: boolean;
+  readonly capabilities: { readonly tee: string };
 }
 
-async function readyProvider(api: ControlPlaneApi): Promise<string> {
+/** The named node, else the first online that can give the assurance. */
+async function nodeFor(
+  { provider, assurance }: SubmitOptions,
+  api: ControlPlaneApi,
+): Promise<{ readonly provider: string; readonly hasTee: boolean }> {
   const { items } = await api.get<{ items: NodeView[] }>('nodes?limit=100');
-  const ready = items.find(({ online }) => online);
-  if (ready !== undefined) return ready.provider;
+  const hasTee = ({ capabilities }: NodeView): boolean => capabilities.tee !== 'none';
+  const named = items.filter((node) => node.provider === provider?.toLowerCase());
+  if (provider !== undefined) return { provider, hasTee: named.length > 0 ? named.some(hasTee) : assurance !== 'zk' };
+  const ready = items.find((node) => node.online && hasTee(node) === (assurance !== 'zk'));
+  if (ready !== undefined) return { provider: ready.provider, hasTee: hasTee(ready) };
   throw new ConfigurationError('NODE_NONE', {
-    expected: 'a node that is online',
+    expected: `a node that is online and takes jobs with assurance ${assurance}`,
     got: `${items.length} nodes, none online`,
     rule: 'job submit',
     action: 'start a host agent, or name an account with --provider',
   });
-}
-
-function printJob(view: JobView, options: OutputOptions): void {
-  printResult(options, view, () =>
-    table([
-      ['job', view.id],
-      ['state', `${view.state}${view.code === null ? '' : ` (${view.code})`}`],
-      ...(view.reason === null ? [] : [['reason', JSON.stringify(view.reason)] as const]),
-      ['progress', progressOf(view)],
-      ['escrow', `${view.escrowState} ${view.escrowId}`],
-      ['settled by', view.settlementTransaction ?? '–'],
-      ['attempt', String(view.attempt)],
-    ]),
-  );
-}
-
-function progressOf({ progress, steps }: JobView): string {
-  return progress === null ? `0 of ${steps} steps` : `${progress.step} of ${progress.of} steps`;
-}
-
-function whole(text: string): number {
-  if (!/^[1-9]\d{0,8}$/.test(text)) throw new InvalidArgumentError('a whole number above 0');
-  return Number(text);
 }
 
 function ether(text: string): bigint {

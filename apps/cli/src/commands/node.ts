@@ -1,44 +1,63 @@
-/** `veritrain node list | preflight`. */
+/** `veritrain node list|cordon|drain|uncordon|preflight`. */
 import { Option, type Command } from 'commander';
 import { CollateralStore } from '#libs/collateral';
-import { createApi } from '../api.js';
-import { printResult, table, type OutputOptions } from '../output.js';
+import { addConnectionOptions, openApi, type ConnectionOptions } from '../connection.js';
+import { moreOf, printResult, table, wholeNumber, type OutputOptions, type PageOptions } from '../output.js';
 import { readPolicy } from '../policy.js';
 import type { MachineOptions } from '../preflight/collect.js';
 import { preflight, type PreflightReport } from '../preflight/preflight.js';
-import { loadProfile } from '../profile.js';
 
 interface NodeView {
   readonly id: string;
   readonly name: string;
   readonly provider: string;
+  readonly state: string;
   readonly online: boolean;
   readonly capabilities: { readonly tee: string; readonly cores: number };
 }
 
+const steering = {
+  cordon: { path: 'cordon', description: 'give a node no new jobs; what it has goes on' },
+  drain: {
+    path: 'drain',
+    description: 'take a node’s jobs back, each at its next checkpoint, and give it no new ones',
+  },
+  uncordon: { path: 'ready', description: 'give a cordoned or drained node jobs again' },
+};
+
 export function addNodeCommands(program: Command): Command {
   const node = program.command('node').description('nodes that train');
-  node
-    .command('list')
-    .description('list the nodes that the control plane knows')
-    .option('--profile <file>', 'client profile; else VERITRAIN_PROFILE or the one of `veritrain up`')
-    .option('--json', 'print one JSON document')
-    .action(async (options: OutputOptions & { profile?: string }) => {
-      const { controlPlane } = loadProfile(options.profile);
-      const page = await createApi(controlPlane.url, controlPlane.apiKey).get<{ items: NodeView[] }>('nodes?limit=100');
-      printResult(options, page, () =>
-        page.items.length === 0
-          ? 'no nodes'
-          : table(
-              page.items.map(({ id, name, online, provider, capabilities }) => [
-                id,
-                `${(online ? 'online' : 'offline').padEnd(8)} ${name}  ${capabilities.tee}, ${capabilities.cores} cores  ${provider}`,
-              ]),
-            ),
-      );
-    });
+  addConnectionOptions(node.command('list').description('list the nodes that the control plane knows'))
+    .option('--limit <n>', 'at most this many', wholeNumber, 100)
+    .option('--cursor <cursor>', 'nextCursor of the page before')
+    .action(list);
+  for (const [name, { path, description }] of Object.entries(steering)) {
+    addConnectionOptions(node.command(name).description(`${description}; for its operator and for administrators`))
+      .argument('<id>', 'node id, as in node list')
+      .action(async (id: string, options: ConnectionOptions) => {
+        const view = await openApi(options).post<NodeView>(`nodes/${encodeURIComponent(id)}/${path}`, {});
+        printResult(options, view, () => table([rowOf(view)]));
+      });
+  }
   addPreflight(node);
   return node;
+}
+
+async function list(options: ConnectionOptions & PageOptions): Promise<void> {
+  const { limit, cursor } = options;
+  const query = new URLSearchParams({ limit: String(limit), ...(cursor && { cursor }) });
+  const page = await openApi(options).get<{ items: NodeView[]; nextCursor: string | null }>(
+    `nodes?${query.toString()}`,
+  );
+  printResult(options, page, () =>
+    page.items.length === 0 ? 'no nodes' : table([...page.items.map(rowOf), ...moreOf(page)]),
+  );
+}
+
+function rowOf({ id, name, state, online, provider, capabilities }: NodeView): readonly [string, string] {
+  const { tee, cores } = capabilities;
+  const seen = online ? 'online' : 'offline';
+  return [id, `${seen.padEnd(8)} ${state.padEnd(9)} ${name}  ${tee}, ${cores} cores  ${provider}`];
 }
 
 interface PreflightOptions extends OutputOptions, MachineOptions {

@@ -1,12 +1,15 @@
 /** `veritrain prove` and `veritrain proof verify`: step proofs as files. */
 import { rmSync } from 'node:fs';
 import { InvalidArgumentError, type Command } from 'commander';
-import { CodedError, ConfigurationError, toHex } from '#attestation';
+import { CodedError, ConfigurationError, fromHex, toHex } from '#attestation';
 import {
+  parseGroth16Statement,
   parseProofStatement,
   proofBundleBytesMax,
   proofStatementBytesMax,
+  verifyGroth16Bundle,
   verifyProofBundle,
+  type VerifiedGroth16,
   type VerifiedProof,
 } from '#libs/proof';
 import { readBytes, readJson, writeWhole } from '../files.js';
@@ -25,6 +28,11 @@ interface ProveOptions extends OutputOptions {
   readonly backend: string;
   readonly profile: string;
   readonly memory: number;
+  readonly onChain?: boolean;
+  readonly ptau?: string;
+  readonly ptauSha256?: string;
+  readonly zkey?: string;
+  readonly zkeySha256?: string;
   readonly weights?: string;
   readonly stateDigest?: string;
 }
@@ -42,6 +50,11 @@ export function addProofCommands(program: Command): void {
     .requiredOption('--statement <file>', 'where the statement goes that the proof is checked against')
     .option('--threads <n>', 'threads, 1 to 16', whole(1), 2)
     .option('--backend <name>', 'auto, sumcheck or groth16', 'auto')
+    .option('--on-chain', 'a contract is to check the proofs: let auto weigh gas')
+    .option('--ptau <file>', 'powers of tau for a Groth16 key, prepared for phase 2; with --ptau-sha256')
+    .option('--ptau-sha256 <hex>', 'what that file must hash to', sha256)
+    .option('--zkey <file>', 'Groth16 key of a ceremony, checked against circuit and --ptau; with --zkey-sha256')
+    .option('--zkey-sha256 <hex>', 'what that file must hash to', sha256)
     .option('--profile <name>', 'parameters by name; auto: the first that reaches 100 bits', 'auto')
     .option('--memory <MiB>', 'most linear memory of the prover', whole(1), 2048)
     .option('--weights <file>', 'weights at the first step; else computed from the seed')
@@ -54,6 +67,8 @@ export function addProofCommands(program: Command): void {
     .command('verify')
     .argument('<file>', 'proof')
     .requiredOption('--statement <file>', 'its statement')
+    .option('--verification-key <hex>', 'digest of the only Groth16 key that is taken', digest)
+    .option('--no-development-keys', 'refuse Groth16 keys that one machine made')
     .option('--json', 'print one JSON document')
     .action(verify);
 }
@@ -62,7 +77,7 @@ async function prove(options: ProveOptions): Promise<void> {
   const { images, labels, from, steps, threads, backend, profile, memory, weights, stateDigest } = options;
   const request = {
     ...{ manifest: readJson(options.manifest), images, labels, from, steps, threads, backend, profile },
-    ...{ memoryMiB: memory, weights, stateDigest },
+    ...{ memoryMiB: memory, weights, stateDigest, onChain: options.onChain === true, key: keyOf(options) },
   };
   const { report, proof, statement } = await runProver(request, (line) => log(line));
   writeBoth([options.out, proof], [options.statement, `${statement}\n`]);
@@ -91,6 +106,7 @@ function readable(report: ProveReport, out: string): string {
   return table([
     ['proof', `${out}, ${report.proofBytes.toLocaleString('en')} bytes, ${report.segments} segments`],
     ['statement', report.statementDigest],
+    ['backend', `${report.backend}: ${report.choice.why.join('; ')}`],
     ['parameters', `${report.profile}, ${report.soundnessBits} bits per round, ${report.soundnessSumBits} in all`],
     ['time', `${report.proveWallSeconds} s, ${report.proveCpuSeconds} CPU s`],
     ['memory', `${Math.ceil(report.peakBytes / 2 ** 20)} MiB linear`],
@@ -99,11 +115,29 @@ function readable(report: ProveReport, out: string): string {
   ]);
 }
 
-function verify(path: string, options: OutputOptions & { readonly statement: string }): void {
+/** @throws ConfigurationError ARGUMENT for a file without its hash */
+function keyOf({ ptau, ptauSha256, zkey, zkeySha256 }: ProveOptions): object {
+  const pinned = (name: string, path?: string, hash?: string): object | undefined => {
+    if (path === undefined) return undefined;
+    if (hash !== undefined) return { path, sha256: hash };
+    throw new ConfigurationError('ARGUMENT', {
+      ...{ expected: `--${name}-sha256 with --${name}`, got: 'none', rule: 'arguments of this command' },
+    });
+  };
+  return { ptau: pinned('ptau', ptau, ptauSha256), zkey: pinned('zkey', zkey, zkeySha256) };
+}
+
+interface VerifyOptions extends OutputOptions {
+  readonly statement: string;
+  readonly verificationKey?: Uint8Array;
+  readonly developmentKeys: boolean;
+}
+
+function verify(path: string, options: VerifyOptions): void {
   const bundle = readBytes(path, proofBundleBytesMax);
   const json = readJson(options.statement, proofStatementBytesMax);
   const began = performance.now();
-  const outcome = judge(bundle, json);
+  const outcome = judge(bundle, json, options);
   const verifyMs = Number((performance.now() - began).toFixed(2));
   if ('rejection' in outcome) {
     process.exitCode = 1;
@@ -117,31 +151,86 @@ function verify(path: string, options: OutputOptions & { readonly statement: str
     );
     return;
   }
-  const { statement, statementDigest, soundnessBits, soundnessSumBits } = outcome.verified;
-  const digest = `0x${toHex(statementDigest)}`;
+  const { statement, statementDigest, soundnessBits } = outcome.verified;
+  const digests = { statementDigest: hex(statementDigest) };
   const { stepFrom, stepCount } = statement;
+  const found = trustOf(outcome.verified);
   printResult(
     options,
-    { ok: true, code: null, verifyMs, statementDigest: digest, stepFrom, stepCount, soundnessBits, soundnessSumBits },
+    { ok: true, code: null, verifyMs, ...digests, stepFrom, stepCount, soundnessBits, ...found.json },
     () =>
       table([
         ['accepted', `steps ${stepFrom} to ${stepFrom + stepCount - 1}, in ${verifyMs} ms`],
-        ['statement', digest],
-        ['soundness', `${soundnessBits.toFixed(1)} bits per round, ${soundnessSumBits.toFixed(1)} in all`],
-        ['weights before', `0x${toHex(statement.weightsBefore)}`],
-        ['weights after', `0x${toHex(statement.weightsAfter)}`],
+        ['statement', digests.statementDigest],
+        ...found.rows,
+        ['weights before', hex(statement.weightsBefore)],
+        ['weights after', hex(statement.weightsAfter)],
         ['you check', 'that the weights before are those you expect, and that the data root is the registered one'],
       ]),
   );
 }
 
-function judge(bundle: Uint8Array, json: unknown): { verified: VerifiedProof } | { rejection: CodedError } {
+/** What the verdict rests on. */
+function trustOf(verified: VerifiedProof | VerifiedGroth16): {
+  json: Record<string, unknown>;
+  rows: [string, string][];
+} {
+  if (!('ceremony' in verified)) {
+    const { soundnessBits, soundnessSumBits, start } = verified;
+    const bits = `${soundnessBits.toFixed(1)} bits per round, ${soundnessSumBits.toFixed(1)} in all`;
+    const from = start === 'seed' ? 'from the initial weights of the manifest’s seed' : 'from the given weights before';
+    return {
+      json: { backend: 'sumcheck', soundnessSumBits, start },
+      rows: [
+        ['soundness', bits],
+        ['start', from],
+      ],
+    };
+  }
+  const { ceremony, soundnessBits } = verified;
+  const [verificationKey, circuit] = [hex(verified.verificationKey), hex(verified.circuit)];
+  const trust =
+    ceremony === 'development'
+      ? 'UNSAFE: a development key; whoever made it can prove anything'
+      : 'that nobody in the ceremony of this key kept its secrets; compare its digest with the registered one';
+  return {
+    json: { backend: 'groth16', ceremony, verificationKey, circuit, trust },
+    rows: [
+      ['soundness', `about ${soundnessBits} bits, computational, under a trusted setup`],
+      ['verification key', `${verificationKey} (${ceremony})`],
+      ['circuit', circuit],
+      ['you trust', trust],
+    ],
+  };
+}
+
+type Outcome = { verified: VerifiedProof | VerifiedGroth16 } | { rejection: CodedError };
+
+function judge(bundle: Uint8Array, json: unknown, { verificationKey, developmentKeys }: VerifyOptions): Outcome {
   try {
-    return { verified: verifyProofBundle(bundle, parseProofStatement(json)) };
+    if ((json as { backend?: unknown } | null)?.backend !== 'groth16') {
+      return { verified: verifyProofBundle(bundle, parseProofStatement(json)) };
+    }
+    const policy = { takesDevelopmentKeys: developmentKeys, verificationKey };
+    return { verified: verifyGroth16Bundle(bundle, parseGroth16Statement(json), policy) };
   } catch (error) {
     if (error instanceof CodedError) return { rejection: error };
     throw error;
   }
+}
+
+function hex(bytes: Uint8Array): string {
+  return `0x${toHex(bytes)}`;
+}
+
+function sha256(text: string): string {
+  if (/^[0-9a-f]{64}$/.test(text)) return text;
+  throw new InvalidArgumentError('64 lower-case hexadecimal digits');
+}
+
+function digest(text: string): Uint8Array {
+  if (/^0x[0-9a-f]{64}$/.test(text)) return fromHex(text);
+  throw new InvalidArgumentError('0x and 64 lower-case hexadecimal digits');
 }
 
 function whole(least: number): (text: string) => number {

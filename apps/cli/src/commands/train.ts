@@ -2,7 +2,7 @@
 import { spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { InvalidArgumentError, type Command } from 'commander';
-import { CollateralError, ConfigurationError, Rejection } from '#attestation';
+import { reportedError } from '#attestation';
 import { readJson } from '../files.js';
 import { printResult, table, type OutputOptions } from '../output.js';
 
@@ -55,20 +55,7 @@ async function runEngine(request: object): Promise<EngineReport> {
   for await (const chunk of child.stdout) printed += String(chunk);
   const answer = JSON.parse(printed || '{}') as EngineReport & { error?: Record<string, string> };
   if (answer.error === undefined && answer.digests !== undefined) return answer;
-  throw errorOf(answer.error ?? {});
-}
-
-function errorOf({
-  family,
-  code = 'ENGINE_FAILED',
-  expected = 'a report',
-  got = 'nothing',
-  rule = '',
-  action,
-}: Record<string, string>): Error {
-  const detail = { expected, got, rule, ...(action && { action }) };
-  if (family === 'configuration') return new ConfigurationError(code, detail);
-  return family === 'collateral' ? new CollateralError(code, detail) : new Rejection(code, detail);
+  throw reportedError({ code: 'ENGINE_FAILED', expected: 'a report', got: 'nothing', ...answer.error });
 }
 
 function steps(text: string): readonly number[] {

@@ -1,23 +1,35 @@
 /** `veritrain up`, what `npm run serve` runs: the embedded system until it is interrupted. */
 import { join, resolve } from 'node:path';
-import { InvalidArgumentError, type Command } from 'commander';
+import { InvalidArgumentError, Option, type Command } from 'commander';
 import { log, printResult, table, type OutputOptions } from '../output.js';
 import { writeWhole } from '../files.js';
 import { canonicalManifest } from '#libs/step';
 import { mnistManifest } from '../demo/mnist.js';
+import { startDistributed } from '../system/distributed.js';
 import { startEmbedded } from '../system/embedded.js';
 
 interface UpOptions extends OutputOptions {
+  readonly profile: 'embedded' | 'distributed';
   readonly folder: string;
   readonly port: number;
+  readonly provers: number;
 }
 
 export function addUpCommand(program: Command): void {
   program
     .command('up')
-    .description('run control plane, key broker, one simulated-TEE node and a local chain until interrupted')
+    .description('run control plane, key broker, simulated-TEE nodes and a local chain until interrupted')
+    .addOption(
+      new Option(
+        '--profile <name>',
+        'embedded: one process of each; distributed: two replicas and nodes on PostgreSQL and NATS',
+      )
+        .choices(['embedded', 'distributed'])
+        .default('embedded'),
+    )
     .option('--folder <folder>', 'where everything is written', '.veritrain')
     .option('--port <port>', 'HTTP port of the control plane', port, 4100)
+    .option('--provers <n>', 'nodes without a TEE beside the others, at most 3; embedded only', provers, 0)
     .option('--json', 'print one JSON document when ready')
     .action((options: UpOptions) => up(options));
 }
@@ -27,11 +39,13 @@ async function up(options: UpOptions): Promise<void> {
   const stopped = new Promise<void>((end) => {
     for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => end());
   });
-  const system = await startEmbedded({
+  const start = options.profile === 'distributed' ? startDistributed : startEmbedded;
+  const system = await start({
     folder: join(folder, 'up'),
     vendorFile: join(folder, 'simulated-vendor.json'),
     httpPort: options.port,
     onPhase: log,
+    provers: Array.from({ length: options.provers }, () => ({ threads: 1 })),
   });
   try {
     writeWhole(join(folder, 'example-manifest.json'), canonicalManifest(mnistManifest()));
@@ -49,6 +63,11 @@ async function up(options: UpOptions): Promise<void> {
   } finally {
     await system.stop();
   }
+}
+
+function provers(text: string): number {
+  if (!/^[0-3]$/.test(text)) throw new InvalidArgumentError('a whole number from 0 to 3');
+  return Number(text);
 }
 
 function port(text: string): number {

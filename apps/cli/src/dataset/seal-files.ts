@@ -1,6 +1,7 @@
 /** Seals IDX files into a folder: shards and dataset.json for the control plane, the data key for the key broker alone. */
 import { join } from 'node:path';
 import { datasetManifestJson, Rejection, toHex, type DatasetManifest } from '#attestation';
+import { choosePlan } from '#libs/proof';
 import { checkLabels, parseIdxImages, parseIdxLabels, parseManifest, type Manifest } from '#libs/step';
 import { readBytes, readJson, writeWhole } from '../files.js';
 import { shardPath } from './files.js';
@@ -15,18 +16,25 @@ export interface SealRequest {
   readonly out: string;
   /** Where the data key goes. */
   readonly key: string;
+  /** Commits in the form that step proofs open: for jobs that are proved, sampled, challenged or of high value. */
+  readonly provable?: boolean | undefined;
+  readonly recordsMax?: number | undefined;
 }
 
 const idxBytesMax = 2 ** 31;
 
-/** @throws Rejection IDX_*, LABEL_RANGE, RECORDS_*, MANIFEST_*; ConfigurationError FILE_* */
+/** @throws Rejection IDX_*, LABEL_RANGE, RECORDS_*, MANIFEST_*, STEP_PLAN; ConfigurationError FILE_* */
 export async function sealFiles(request: SealRequest, progress: (line: string) => void): Promise<DatasetManifest> {
   const m = parseManifest(readJson(request.manifest));
   const images = parseIdxImages(readBytes(request.images, idxBytesMax));
   const labels = parseIdxLabels(readBytes(request.labels, idxBytesMax));
   checkLabels(labels, m.dims.at(-1)!);
   checkWidth(m, images.pixels);
-  const { manifest, dataKey, shard } = await sealDataset(m, images, labels);
+  const { manifest, dataKey, shard } = await sealDataset(m, images, labels, {
+    provingProfile: request.provable === true ? choosePlan(m, 'auto', 'separate').profile.name : null,
+    ...(request.recordsMax !== undefined && { recordsMax: request.recordsMax }),
+    onSuperblock: (done, of) => progress(`committing to superblock ${done + 1} of ${of}`),
+  });
   for (const index of manifest.shards.keys()) {
     writeWhole(shardPath(request.out, index), await shard(index));
     progress(`sealed shard ${index + 1} of ${manifest.shards.length}`);

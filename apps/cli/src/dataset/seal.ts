@@ -3,13 +3,17 @@ import { randomBytes, webcrypto } from 'node:crypto';
 import { shardAssociatedData, shardBytesMax, shardTagBytes, type DatasetManifest } from '#attestation';
 import {
   commitDataset,
+  datasetRoot,
   makeRecords,
   orderSize,
   recordBytes,
   shuffledIndices,
+  splitRecords,
+  superblockRecords,
   type IdxImages,
   type Manifest,
 } from '#libs/step';
+import { commitmentFormat, createCommitter, dataDigestOf, dataSeed } from '#libs/zk/commitment';
 
 export interface SealedDataset {
   readonly manifest: DatasetManifest;
@@ -20,18 +24,31 @@ export interface SealedDataset {
 
 const shardRecordBytesTarget = 4 * 1024 * 1024;
 
+export interface SealOptions {
+  /** Profile of libs/zk: commits in scheme `fxt-zk/1`, so that jobs on the data set can be proved. Null: plain hashes. */
+  readonly provingProfile: string | null;
+  /** Most records that are sealed, taken after the shuffle. */
+  readonly recordsMax?: number;
+  onSuperblock?(done: number, of: number): void;
+}
+
 /**
  * @param m  gives batch, superblock, widths and the shuffle's seed
- * @throws Rejection ORDER_TOO_FEW_RECORDS, RECORDS_COUNT
+ * @throws Rejection ORDER_TOO_FEW_RECORDS, RECORDS_COUNT, LABEL_RANGE, STEP_PLAN
  */
-export async function sealDataset(m: Manifest, images: IdxImages, labels: Uint8Array): Promise<SealedDataset> {
+export async function sealDataset(
+  m: Manifest,
+  images: IdxImages,
+  labels: Uint8Array,
+  options: SealOptions = { provingProfile: null },
+): Promise<SealedDataset> {
   const records = makeRecords(images, labels, shuffledIndices(m.seed, images.count));
   const unit = m.batch * m.superblock;
-  const used = orderSize(m, images.count).superblocks * unit;
-  const { root } = await commitDataset('state-keccak', m, records.subarray(0, used * recordBytes(m)));
+  const used = orderSize(m, Math.min(images.count, options.recordsMax ?? images.count)).superblocks * unit;
+  const dataKey = new Uint8Array(randomBytes(32));
+  const { root, proving } = await commit(m, records.subarray(0, used * recordBytes(m)), dataKey, options);
   const perShard = recordsPerShard(unit * recordBytes(m)) * unit;
   const id = new Uint8Array(randomBytes(32));
-  const dataKey = new Uint8Array(randomBytes(32));
   const key = await webcrypto.subtle.importKey('raw', dataKey, 'AES-GCM', false, ['encrypt']);
   const nonces = Array.from({ length: Math.ceil(used / perShard) }, () => new Uint8Array(randomBytes(12)));
   const encrypt = async (index: number): Promise<Uint8Array> => {
@@ -55,7 +72,8 @@ export async function sealDataset(m: Manifest, images: IdxImages, labels: Uint8A
     version: 1,
     id,
     root,
-    scheme: 'state-keccak',
+    scheme: proving === null ? 'state-keccak' : 'fxt-zk/1',
+    proving,
     records: used,
     features: m.dims[0]!,
     classes: m.dims.at(-1)!,
@@ -64,6 +82,24 @@ export async function sealDataset(m: Manifest, images: IdxImages, labels: Uint8A
     shards,
   };
   return { manifest, dataKey, shard: encrypt };
+}
+
+async function commit(
+  m: Manifest,
+  records: Uint8Array,
+  dataKey: Uint8Array,
+  { provingProfile, onSuperblock }: SealOptions,
+): Promise<Pick<DatasetManifest, 'root' | 'proving'>> {
+  if (provingProfile === null) return { root: (await commitDataset('state-keccak', m, records)).root, proving: null };
+  const format = commitmentFormat(m, provingProfile);
+  const committer = createCommitter(format);
+  const { superblocks } = orderSize(m, records.length / recordBytes(m));
+  const commitments = Array.from({ length: superblocks }, (_, index) => {
+    onSuperblock?.(index, superblocks);
+    return committer.data(splitRecords(m, superblockRecords(m, records, index)), dataSeed(dataKey, index));
+  });
+  const digests = commitments.map((commitment) => dataDigestOf(commitment, format));
+  return { root: datasetRoot(digests), proving: { profile: provingProfile, commitments } };
 }
 
 /** Whole units (superblocks) per shard, so that a shard is about the target size and never above the limit. */

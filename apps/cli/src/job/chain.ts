@@ -18,8 +18,11 @@ export interface ClientChain {
   untilCommitted(terms: Terms): Promise<CommittedResult>;
   /** The key revealed by the transaction that settled the job. */
   revealed(terms: Terms): Promise<{ key: Uint8Array; transaction: string } | null>;
-  /** Polls until the escrow has left the states before its end. @throws Rejection ESCROW_ENDED on any end but Settled */
-  untilSettled(terms: Terms): Promise<void>;
+  /**
+   * Polls until the escrow has left the states before its end.
+   * @returns the transaction that settled it @throws Rejection ESCROW_ENDED on any end but Settled
+   */
+  untilSettled(terms: Terms): Promise<string>;
   /** Unix seconds of the latest block. */
   now(): Promise<number>;
   close(): void;
@@ -34,7 +37,10 @@ export function openChain({ chain }: Profile): ClientChain {
   const escrow = new SettlementClient(deployment, wallet);
   const contract = new Contract(deployment.settlement, settlementAbi, rpc);
 
-  async function latest(event: 'JobCommitted' | 'KeyRevealed', terms: Terms): Promise<EventLog | undefined> {
+  async function latest(
+    event: 'JobCommitted' | 'KeyRevealed' | 'JobEnded',
+    terms: Terms,
+  ): Promise<EventLog | undefined> {
     const logs = await contract.queryFilter(contract.getEvent(event)(jobDigest(terms)), deployment.fromBlock);
     return logs.at(-1) as EventLog | undefined;
   }
@@ -60,7 +66,7 @@ export function openChain({ chain }: Profile): ClientChain {
     async untilSettled(terms) {
       for (;;) {
         const { state } = await escrow.job(terms);
-        if (state === 'Settled') return;
+        if (state === 'Settled') return (await latest('JobEnded', terms))!.transactionHash;
         if (!live.includes(state)) throw ended(state);
         await pause();
       }

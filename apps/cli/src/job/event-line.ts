@@ -10,6 +10,16 @@ export function eventLine({ type, data }: ServerEvent): string {
       return progressLine(event);
     case 'checkpoint':
       return `checkpoint at step ${event.step}`;
+    case 'renewed':
+      return `attested again (${event.tier}), until ${event.attestedUntil}`;
+    case 'segment':
+      return `round ${event.round}: worker ${event.worker} ${event.done ? 'is done' : `at node ${String(event.nodeId).slice(0, 8)}`}`;
+    case 'training':
+      return `round ${event.round}: worker ${event.worker}  ${progressLine(event)}`;
+    case 'proving':
+      return `segment ${event.index}: ${event.phase}, ${event.percent} %${event.etaSeconds === null ? '' : `, ${event.etaSeconds} s left`}`;
+    case 'proof':
+      return `segment ${event.index} is proved`;
     default:
       return type;
   }

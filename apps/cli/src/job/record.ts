@@ -1,17 +1,28 @@
-/** What a client keeps of its own jobs: the terms it signed for, so that nobody else's word is needed later. */
+/**
+ * What a client keeps of its own jobs: the terms it signed for, so that nobody else's word is needed later, and the seed
+ * that they commit to.
+ */
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { ConfigurationError, parseTermsJson, termsJson, type Terms } from '#attestation';
 import { readJson, writeWhole } from '../files.js';
 import type { Profile } from '../profile.js';
+import { readSecret, writeSecret } from '../secrets.js';
 
-export function keepTerms(profile: Profile, jobId: string, terms: Terms): void {
-  writeWhole(pathOf(profile, jobId), `${JSON.stringify(termsJson(terms), null, 2)}\n`, 0o600);
+export function keepTerms(profile: Profile, jobId: string, terms: Terms, seed: Uint8Array): void {
+  writeSecret(pathOf(profile, jobId, 'seed'), seed);
+  writeWhole(pathOf(profile, jobId, 'json'), `${JSON.stringify(termsJson(terms), null, 2)}\n`, 0o600);
+}
+
+/** Undefined when this profile did not submit the job. @throws ConfigurationError SECRET_FILE when it was damaged */
+export function ownSeed(profile: Profile, jobId: string): Uint8Array | undefined {
+  const path = pathOf(profile, jobId, 'seed');
+  return existsSync(path) ? readSecret(path) : undefined;
 }
 
 /** @throws ConfigurationError JOB_RECORD when this profile did not submit the job */
 export function ownTerms(profile: Profile, jobId: string): Terms {
-  const path = pathOf(profile, jobId);
+  const path = pathOf(profile, jobId, 'json');
   if (existsSync(path)) return parseTermsJson(readJson(path));
   throw new ConfigurationError('JOB_RECORD', {
     expected: `the terms of job ${jobId} in ${path}`,
@@ -21,7 +32,7 @@ export function ownTerms(profile: Profile, jobId: string): Terms {
   });
 }
 
-function pathOf(profile: Profile, jobId: string): string {
+function pathOf(profile: Profile, jobId: string, kind: 'json' | 'seed'): string {
   const name = /^0x[0-9a-f]{64}$/.test(jobId) ? jobId : 'not-a-job-id';
-  return join(dirname(profile.recipientKey), 'jobs', `${name}.json`);
+  return join(dirname(profile.recipientKey), 'jobs', `${name}.${kind}`);
 }

@@ -2,11 +2,13 @@
 import { createHash, webcrypto } from 'node:crypto';
 import { x25519 } from '@noble/curves/ed25519.js';
 import {
+  CodedError,
   deliveryAssociatedData,
   deliveryKey,
   equalBytes,
   fromHex,
   jobDigest,
+  JobMode,
   parseJobSpec,
   parseSessionEvidence,
   Rejection,
@@ -15,15 +17,20 @@ import {
   weightsDigest,
   type AppraisalPolicy,
   type BundleVerdict,
+  type JobSpec,
   type Terms,
 } from '#attestation';
+import { verifyBundledProof } from '#libs/proof';
 import { commitWeights, decodeWeights, parseManifestText, stateDigest, type Manifest, type Weights } from '#libs/step';
+import { commitmentFormat, createCommitter, weightsDigestOf } from '#libs/zk/commitment';
 import type { ControlPlaneApi } from '../api.js';
 import type { Profile } from '../profile.js';
 import { readSecret } from '../secrets.js';
-import { openChain } from './chain.js';
+import { openChain, type ClientChain, type CommittedResult } from './chain.js';
 import { followJob } from './follow.js';
 import { ownTerms } from './record.js';
+
+const bundlePauseMs = 500;
 
 export interface CheckedResult {
   readonly manifest: Manifest;
@@ -47,24 +54,31 @@ export async function fetchResult(
 ): Promise<CheckedResult> {
   const terms = ownTerms(profile, jobId);
   const ciphertext = await api.getBytes(`jobs/${jobId}/result`);
-  const verdict = await verifyBundle({ bundle: await api.getBytes(`jobs/${jobId}/bundle`), policy });
+  const bundle = await wholeBundle(jobId, api);
+  const verdict = await verifyBundle({ bundle, policy, proofs: verifyBundledProof });
   accepted(verdict, jobId, terms);
   agree('RESULT_CIPHERTEXT', verdict.bundle.delivery.ciphertextDigest, sha256(ciphertext));
   const chain = openChain(profile);
   try {
     const committed = await chain.untilCommitted(terms);
-    agree('RESULT_COMMITMENT', verdict.bundle.run.last, committed.last);
-    // Paying opens the delivery that the chain knows; another one with the same weights would stay closed.
-    agree('RESULT_DELIVERY', verdict.bundle.run.delivery, committed.delivery);
-    await chain.escrow.acknowledge(terms);
-    await chain.untilSettled(terms);
-    const revealed = await chain.revealed(terms);
-    if (revealed === null) throw refused('RESULT_KEY', 'the reveal key on chain', 'none');
-    const opened = await decrypt(verdict, ciphertext, revealed.key, readSecret(profile.recipientKey));
-    return { ...readWeights(verdict, opened, committed.last), verdict, settledBy: revealed.transaction };
+    agreeWithChain(verdict.bundle.run, committed);
+    if ((terms.mode & JobMode.reveal) !== 0) await chain.escrow.acknowledge(terms);
+    const settledBy = await chain.untilSettled(terms);
+    const box = await boxOf(verdict, ciphertext, terms, chain);
+    const opened = await decrypt(verdict, box, readSecret(profile.recipientKey));
+    return { ...readWeights(verdict, opened, committed.last), verdict, settledBy };
   } finally {
     chain.close();
   }
+}
+
+/**
+ * Paying opens the delivery that the chain knows; another one with the same weights would stay closed.
+ * @throws Rejection RESULT_COMMITMENT, RESULT_DELIVERY
+ */
+export function agreeWithChain(run: CommittedResult, committed: CommittedResult): void {
+  agree('RESULT_COMMITMENT', run.last, committed.last);
+  agree('RESULT_DELIVERY', run.delivery, committed.delivery);
 }
 
 function readWeights(
@@ -74,8 +88,7 @@ function readWeights(
 ): Pick<CheckedResult, 'manifest' | 'weights' | 'stateDigest' | 'weightsDigest'> {
   const spec = parseJobSpec(bundle.spec);
   const manifest = parseManifestText(spec.manifest);
-  const weights = decodeWeights(manifest, plaintext);
-  const digest = weightsDigest(commitWeights(spec.scheme, manifest, weights));
+  const { weights, digest } = openResult(spec, manifest, plaintext);
   agree('RESULT_WEIGHTS', committed, digest);
   return { manifest, weights, stateDigest: toHex(stateDigest(manifest, weights)), weightsDigest: toHex(digest) };
 }
@@ -92,7 +105,7 @@ export async function fetchBundle(
 ): Promise<Uint8Array> {
   await followJob(jobId, api, () => undefined, ['settled']);
   const bundle = await api.getBytes(`jobs/${jobId}/bundle`);
-  accepted(await verifyBundle({ bundle, policy }), jobId, ownTerms(profile, jobId));
+  accepted(await verifyBundle({ bundle, policy, proofs: verifyBundledProof }), jobId, ownTerms(profile, jobId));
   return bundle;
 }
 
@@ -105,23 +118,68 @@ function accepted(verdict: BundleVerdict, jobId: string, terms: Terms): void {
   throw refused('RESULT_BUNDLE', 'a bundle that the policy accepts', open.map(({ code }) => code).join(', '));
 }
 
+/** What the result's key is made of, beside the recipient's secret. */
+interface Box {
+  readonly transportKey: Uint8Array;
+  readonly revealKey: Uint8Array;
+  /** 12-byte nonce ‖ AES-256-GCM. */
+  readonly sealed: Uint8Array;
+}
+
+/** Where the payment reveals no key, none is withheld: whoever made the result says its own key in front. */
+async function boxOf(
+  { bundle }: BundleVerdict,
+  ciphertext: Uint8Array,
+  terms: Terms,
+  chain: ClientChain,
+): Promise<Box> {
+  if (bundle.seal === null || (terms.mode & JobMode.reveal) === 0) {
+    return { transportKey: ciphertext.slice(0, 32), revealKey: new Uint8Array(32), sealed: ciphertext.slice(32) };
+  }
+  const revealed = await chain.revealed(terms);
+  if (revealed === null) throw refused('RESULT_KEY', 'the reveal key on chain', 'none');
+  const { binding } = parseSessionEvidence(bundle.sessions[bundle.seal.session]!.evidence);
+  return { transportKey: binding.transportKey, revealKey: revealed.key, sealed: ciphertext };
+}
+
 async function decrypt(
   { bundle, jobId }: BundleVerdict,
-  ciphertext: Uint8Array,
-  revealKey: Uint8Array,
+  { transportKey, revealKey, sealed }: Box,
   recipientSecret: Uint8Array,
 ): Promise<Uint8Array> {
-  const { binding } = parseSessionEvidence(bundle.sessions[bundle.seal.session]!.evidence);
-  const shared = x25519.getSharedSecret(recipientSecret, binding.transportKey);
-  const key = deliveryKey(revealKey, shared, fromHex(jobId));
+  const key = deliveryKey(revealKey, x25519.getSharedSecret(recipientSecret, transportKey), fromHex(jobId));
   const aes = await webcrypto.subtle.importKey('raw', key, 'AES-GCM', false, ['decrypt']);
   const additionalData = deliveryAssociatedData(fromHex(jobId), bundle.run.last);
   try {
-    const iv = ciphertext.slice(0, 12);
-    const opened = await webcrypto.subtle.decrypt({ name: 'AES-GCM', iv, additionalData }, aes, ciphertext.slice(12));
+    const iv = sealed.slice(0, 12);
+    const opened = await webcrypto.subtle.decrypt({ name: 'AES-GCM', iv, additionalData }, aes, sealed.slice(12));
     return new Uint8Array(opened);
   } catch {
     throw refused('RESULT_DECRYPT', 'a result encrypted to this recipient key', 'bytes that do not open');
+  }
+}
+
+/** The weights, behind them the seed of their commitment where the scheme has one; and what both commit to. */
+function openResult({ scheme, proving }: JobSpec, manifest: Manifest, plaintext: Uint8Array) {
+  if (proving === null) {
+    const weights = decodeWeights(manifest, plaintext);
+    return { weights, digest: weightsDigest(commitWeights(scheme, manifest, weights)) };
+  }
+  const weights = decodeWeights(manifest, plaintext.slice(0, -32));
+  const format = commitmentFormat(manifest, proving.profile);
+  const commitment = createCommitter(format).weights(weights, plaintext.slice(-32));
+  return { weights, digest: weightsDigestOf(commitment, format) };
+}
+
+/** Waits for the last proof where the job's steps are proved beside an enclave. */
+async function wholeBundle(jobId: string, api: ControlPlaneApi): Promise<Uint8Array> {
+  for (;;) {
+    try {
+      return await api.getBytes(`jobs/${jobId}/bundle`);
+    } catch (error) {
+      if (!(error instanceof CodedError) || error.code !== 'JOB_BUNDLE_PENDING') throw error;
+      await new Promise((resolve) => setTimeout(resolve, bundlePauseMs));
+    }
   }
 }
 

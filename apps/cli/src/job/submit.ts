@@ -4,32 +4,23 @@ import { join } from 'node:path';
 import { x25519 } from '@noble/curves/ed25519.js';
 import { Wallet } from 'ethers';
 import {
+  ConfigurationError,
   datasetManifestBytesMax,
   datasetManifestJson,
   encodeJobSpec,
-  fromHex,
   jobDigest,
   jobIdOf,
-  JobMode,
-  keccak,
   readDatasetManifest,
-  teeSelector,
   termsJson,
   toHex,
-  weightsDigest,
+  type Assurance,
   type DatasetManifest,
   type JobSpec,
   type Terms,
 } from '#attestation';
+import { planOf } from '#libs/proof';
 import { addressBytes, connect, SettlementClient } from '#libs/settlement';
-import {
-  canonicalManifest,
-  checkBounds,
-  commitWeights,
-  initialWeights,
-  parseManifest,
-  type Manifest,
-} from '#libs/step';
+import { canonicalManifest, checkBounds, parseManifest, type Manifest } from '#libs/step';
 import type { ControlPlaneApi } from '../api.js';
 import { readBytes, readJson } from '../files.js';
 import type { Profile } from '../profile.js';
@@ -37,6 +28,7 @@ import { readSecret } from '../secrets.js';
 import { shardPath } from '../dataset/files.js';
 import { keepTerms } from './record.js';
 import { readPolicy } from '../policy.js';
+import { termsFor, type OnLapse } from './terms.js';
 
 export interface SubmitRequest {
   /** fxt/1 manifest, JSON file. */
@@ -47,6 +39,12 @@ export interface SubmitRequest {
   /** Account of the node that is to do it. */
   readonly provider: string;
   readonly rewardWei: bigint;
+  /** How its steps are vouched for; by an enclave alone where absent. */
+  readonly assurance?: Assurance | undefined;
+  /** What becomes of it when the enclave's attestation lapses; `tee` where absent. */
+  readonly onLapse?: OnLapse | undefined;
+  /** Workers that train a round of segments at a time; 1 where absent. */
+  readonly parallel?: number | undefined;
 }
 
 export interface Submitted {
@@ -57,31 +55,38 @@ export interface Submitted {
   readonly fundTransaction: string;
 }
 
-const hour = 3600;
-
 export async function submitJob(request: SubmitRequest, profile: Profile, api: ControlPlaneApi): Promise<Submitted> {
   const manifest = parseManifest(readJson(request.manifest));
   checkBounds(manifest);
   const dataset = readDatasetManifest(readBytes(join(request.dataset, 'dataset.json'), datasetManifestBytesMax));
   const policy = readPolicy(profile.policy);
   await uploadDataset(request.dataset, dataset, api);
+  const { onLapse = 'tee' } = request;
   const spec = specOf(manifest, dataset, request, profile, policy.digest);
   const account = new Wallet(`0x${toHex(readSecret(profile.chain.accountKey))}`);
-  const terms = termsOf(spec, manifest, request, profile, addressBytes(account.address));
+  const parties = {
+    client: addressBytes(account.address),
+    provider: request.provider,
+    keyBroker: profile.broker.account,
+  };
+  const { terms, seed } = termsFor(spec, manifest, parties, { rewardWei: request.rewardWei, onLapse });
   await api.post('jobs', {
     spec: base64(encodeJobSpec(spec)),
     terms: termsJson(terms),
     policy: base64(policy.bytes),
     brokerUrl: profile.broker.url,
   });
-  keepTerms(profile, hex(jobIdOf(spec)), terms);
+  keepTerms(profile, hex(jobIdOf(spec)), terms, seed);
   const fundTransaction = await fund(terms, account, profile);
   return { jobId: hex(jobIdOf(spec)), escrowId: hex(jobDigest(terms)), spec, terms, fundTransaction };
 }
 
+/** Shards that are there from an earlier, broken upload are not sent again. */
 async function uploadDataset(folder: string, dataset: DatasetManifest, api: ControlPlaneApi): Promise<void> {
-  await api.post('datasets', { manifest: datasetManifestJson(dataset) });
+  const manifest = datasetManifestJson(dataset);
+  const { shards } = await api.post<{ shards: { uploaded: boolean }[] }>('datasets', { manifest });
   for (const [index, shard] of dataset.shards.entries()) {
+    if (shards[index]?.uploaded === true) continue;
     await api.put(`datasets/${hex(dataset.id)}/shards/${index}`, readBytes(shardPath(folder, index), shard.bytes));
   }
 }
@@ -94,63 +99,36 @@ function specOf(
   policyDigest: Uint8Array,
 ): JobSpec {
   const { deployment } = chain;
+  const { assurance = 'tee', parallel = 1 } = request;
   return {
     version: 1,
     manifest: canonicalManifest(manifest),
     dataset: { id: dataset.id, root: dataset.root, records: dataset.records, shards: dataset.shards.length },
     segmentSteps: request.segmentSteps,
-    scheme: 'state-keccak',
+    scheme: dataset.scheme,
+    proving: provingOf(manifest, dataset, assurance === 'tee' && request.onLapse !== 'zk'),
     policyDigest,
-    assurance: 'tee',
+    assurance,
     recipient: x25519.getPublicKey(readSecret(recipientKey)),
     settlement: { chainId: deployment.chainId, contract: addressBytes(deployment.settlement) },
     salt: new Uint8Array(randomBytes(32)),
+    ...(parallel > 1 && { parallel }),
   };
 }
 
-function termsOf(
-  spec: JobSpec,
-  manifest: Manifest,
-  request: SubmitRequest,
-  profile: Profile,
-  client: Uint8Array,
-): Terms {
-  const { rewardWei } = request;
-  return {
-    client,
-    provider: fromHex(request.provider),
-    keyBroker: fromHex(profile.broker.account),
-    token: new Uint8Array(20),
-    specDigest: jobIdOf(spec),
-    initialWeights: weightsDigest(commitWeights(spec.scheme, manifest, initialWeights(manifest))),
-    policy: spec.policyDigest,
-    minTier: 1,
-    teeSelector,
-    dutySelectors: [],
-    price: rewardWei,
-    stake: rewardWei / 2n,
-    liveness: rewardWei / 20n,
-    bond: rewardWei / 10n,
-    bondFee: rewardWei / 100n,
-    failShareBps: 0,
-    holdbackBps: 0,
-    segments: Math.ceil(manifest.steps / request.segmentSteps),
-    samples: 0,
-    mode: JobMode.tee | JobMode.reveal,
-    seedCommitClient: keccak(new Uint8Array(randomBytes(32))),
-    acceptBy: Math.floor(Date.now() / 1000) + hour,
-    windows: {
-      start: hour,
-      compute: 24 * hour,
-      draw: 0,
-      challenge: 0,
-      prove: 0,
-      provePer: 0,
-      hold: 0,
-      reveal: hour,
-      ack: hour,
-    },
-  };
+/** @throws ConfigurationError JOB_NOT_PROVABLE; Rejection STEP_PLAN */
+function provingOf(manifest: Manifest, { proving }: DatasetManifest, isOptional: boolean): JobSpec['proving'] {
+  if (proving !== null) {
+    const { profile } = proving;
+    return { profile, variant: 'separate', planDigest: planOf({ manifest, profile, variant: 'separate' }).digest };
+  }
+  if (isOptional) return null;
+  throw new ConfigurationError('JOB_NOT_PROVABLE', {
+    expected: 'a data set whose commitments proofs can open',
+    got: 'one with plain hashes',
+    rule: 'job submit',
+    action: 'seal it again with `veritrain dataset seal --provable`',
+  });
 }
 
 async function fund(terms: Terms, account: Wallet, { chain }: Profile): Promise<string> {

@@ -1,9 +1,10 @@
 /** The prover as a process of the prover worker's code; it speaks JSON on its standard streams. */
-import { ConfigurationError } from '#attestation';
-import { reportedError, startWorkerEntry, workerFailed } from './worker-process.js';
+import { ConfigurationError, reportedError } from '#attestation';
+import { startProver, workerFailed } from './worker-process.js';
 
 export interface ProveReport {
   readonly backend: string;
+  readonly choice: { readonly why: readonly string[] };
   readonly profile: string;
   readonly proofBytes: number;
   readonly statementDigest: string;
@@ -38,7 +39,7 @@ interface Answer {
  * @throws CodedError as the prover reports it; ConfigurationError PROVER_FAILED, CANCELLED
  */
 export async function runProver(request: object, onLine: (line: string) => void): Promise<Proved> {
-  const child = startWorkerEntry('prove');
+  const child = startProver();
   let cancelled = false;
   const cancel = (): void => {
     cancelled = true;
@@ -54,7 +55,7 @@ export async function runProver(request: object, onLine: (line: string) => void)
     await closed;
     if (cancelled) throw cancelledError();
     const answer = JSON.parse(Buffer.concat(chunks).toString('utf8') || '{}') as Answer;
-    if (answer.error !== undefined) throw reportedError(answer.error);
+    if (answer.error !== undefined) throw reportedError({ code: 'PROVER_FAILED', ...answer.error });
     const { report, proof, statement } = answer;
     if (report === undefined || proof === undefined || statement === undefined) {
       throw workerFailed(faults.text());

@@ -2,26 +2,21 @@
  * The whole system on this machine: a local chain, a control plane on its embedded database, the data owner's key
  * broker and one node with simulated hardware. Every party is a process of its own and keeps its secrets to itself.
  */
-import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
-import { join } from 'node:path';
-import { x25519 } from '@noble/curves/ed25519.js';
-import { addressOfPublicKey, toHex } from '#attestation';
-import { secp256k1 } from '@noble/curves/secp256k1.js';
-import { Wallet } from 'ethers';
-import { connect, deploy, startAnvil, type Anvil, type Deployment } from '#libs/settlement';
-import {
-  createSimulatedVendor,
-  encodeSimulatedVendor,
-  parseSimulatedVendor,
-  type SimulatedVendor,
-} from '#libs/simulated-vendor';
-import { writeWhole } from '../files.js';
-import type { Profile } from '../profile.js';
-import { writeSecret } from '../secrets.js';
-import { developmentPolicy } from './development-policy.js';
+import { startAnvil } from '#libs/settlement';
 import { freePort } from './free-port.js';
-import { newApiKey, newSecret, testAccountSecret } from './keys.js';
 import { startApp, type RunningProcess } from './process.js';
+import {
+  controlPlaneEnvironment,
+  layOut,
+  layOutHost,
+  layOutProver,
+  openVendor,
+  prepareFolder,
+  type HostOptions,
+  type ProverOptions,
+  type Site,
+} from './site.js';
+import { successors, type Successor } from './successors.js';
 
 export interface EmbeddedSystem {
   /** What a client needs, for `--profile`. */
@@ -29,16 +24,23 @@ export interface EmbeddedSystem {
   readonly urls: Readonly<Record<string, string>>;
   /** Account of the node that is paid. */
   readonly provider: string;
+  /** Account of the first prover. */
+  readonly prover: string;
   readonly chainPid: number;
   pidOf(app: AppName): number;
-  /** Kills an app without a word, where it still runs, and starts it again on the same ports and data. */
+  /** Ends an app without a word; harmless where it has ended. */
+  kill(app: AppName): Promise<void>;
+  /** Starts an app that has ended on the same ports and data. */
+  start(app: AppName): Promise<void>;
+  /** Both. */
   restart(app: AppName): Promise<void>;
   /** Resolves with the name of the first app that ends by itself. */
   readonly ended: Promise<string>;
   stop(): Promise<void>;
 }
 
-export type AppName = 'control-plane' | 'key-broker' | 'host-agent';
+export type AppName =
+  'control-plane' | 'key-broker' | 'host-agent' | `host-agent-${number}` | Successor | `prover-${number}`;
 
 export interface EmbeddedOptions {
   /** Everything the system writes, wiped first. */
@@ -48,51 +50,76 @@ export interface EmbeddedOptions {
   /** Port of the control plane; 0 or absent: a free one. */
   readonly httpPort?: number;
   readonly onPhase?: (phase: string) => void;
+  /** Whether a node with simulated hardware takes part; true where absent. */
+  readonly enclave?: boolean;
+  /** Nodes with simulated hardware of one provider: `host-agent`, `host-agent-2` and so on; 1 where absent. */
+  readonly nodes?: number;
+  /**
+   * Sessions are attested again at this age. To be started besides: `host-agent-2` with hardware of the second vendor, and
+   * `host-prover` without any, both of the same operator.
+   */
+  readonly attestation?: { readonly seconds: number; readonly secondVendorFile: string };
+  /** Nodes without a TEE, prover-1 and so on; at most three, each of an operator of its own. */
+  readonly provers?: readonly Pick<ProverOptions, 'threads' | 'trains' | 'proves'>[];
   /** Settings of the control plane beyond those of the system (its README), for example a short lease. */
   readonly controlPlane?: Readonly<Record<string, string>>;
 }
 
-const pollingMs = 50;
-
 export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedSystem> {
-  const { folder, onPhase = () => undefined } = options;
+  const { folder, vendorFile, onPhase = () => undefined } = options;
   prepareFolder(folder);
   onPhase('local chain and contracts');
-  const [anvil, vendor] = await Promise.all([startAnvil(), openVendor(options.vendorFile)]);
+  const [anvil, vendor] = await Promise.all([startAnvil(), openVendor(vendorFile)]);
   const apps = new Map<AppName, RunningProcess>();
   const stop = async (): Promise<void> => {
     for (const app of [...apps.values()].reverse()) await app.stop();
     await anvil.stop();
   };
   try {
-    const site = await layOut(options, anvil, vendor);
-    const { http, broker } = site.ports;
-    onPhase('control plane, key broker, node with simulated hardware');
-    const launch: Readonly<Record<AppName, () => Promise<RunningProcess>>> = {
-      'control-plane': () => startControlPlane(site, options.controlPlane),
-      'key-broker': () => startApp('key-broker', site.logs, { VERITRAIN_BROKER_CONFIG: site.brokerConfig }),
-      'host-agent': () => startApp('host-agent', site.logs, { VERITRAIN_HOST_SETTINGS: site.hostSettings }),
+    const ports = { http: options.httpPort || (await freePort()), dispatch: await freePort() };
+    const brokerPort = await freePort();
+    const url = `http://127.0.0.1:${ports.http}`;
+    const { attestation } = options;
+    const renewed = attestation && {
+      attestation: { seconds: attestation.seconds, second: await openVendor(attestation.secondVendorFile) },
     };
-    const start = async (app: AppName): Promise<void> => void apps.set(app, await launch[app]());
+    const site = await layOut({ folder, anvil, vendor, url, brokerPort, ...renewed });
+    const dispatch = { host: '127.0.0.1', port: ports.dispatch };
+    const hostSettings = layOutHost(site, { name: 'simulated-node-1', urls: [url], dispatch, vendorFile });
+    const others = otherHosts(site, options.nodes ?? 1, { urls: [url], dispatch, vendorFile });
+    onPhase('control plane, key broker, node with simulated hardware');
+    const provers = proversOf(site, options.provers ?? [], { urls: [url], dispatch });
+    const launch: Readonly<Partial<Record<AppName, () => Promise<RunningProcess>>>> = {
+      'control-plane': () =>
+        startApp('control-plane', site.logs, { ...controlPlaneEnvironment(site, ports), ...options.controlPlane }),
+      'key-broker': () => startApp('key-broker', site.logs, { VERITRAIN_BROKER_CONFIG: site.brokerConfig }),
+      'host-agent': () => startApp('host-agent', site.logs, { VERITRAIN_HOST_SETTINGS: hostSettings }),
+      ...(attestation && successors(site, { urls: [url], dispatch, vendorFile: attestation.secondVendorFile })),
+      ...Object.fromEntries([...others, ...provers]),
+    };
+    const start = async (app: AppName): Promise<void> => void apps.set(app, await launch[app]!());
     await Promise.all([start('control-plane'), start('key-broker')]);
-    await start('host-agent');
-    const url = `http://127.0.0.1:${http}`;
+    if (options.enclave !== false) await start('host-agent');
+    for (const [name] of others) await start(name);
+    for (const [name] of provers) await start(name);
     return {
       profileFile: site.profileFile,
-      provider: accountOf(testAccountSecret(2)),
+      provider: site.provider,
+      prover: site.provers[0]!.account,
       chainPid: anvil.pid,
       pidOf: (app) => apps.get(app)!.pid,
       urls: {
         controlPlane: url,
         documentation: `${url}/docs`,
         graphql: `${url}/graphql`,
-        broker: `http://127.0.0.1:${broker}`,
+        broker: `http://127.0.0.1:${brokerPort}`,
         chain: anvil.url,
       },
       ended: Promise.race([...apps].map(([name, { exited }]) => exited.then(() => name))),
+      kill: (app) => apps.get(app)!.kill(),
+      start,
       async restart(app) {
-        const current = apps.get(app)!;
-        await current.kill();
+        await apps.get(app)!.kill();
         await start(app);
       },
       stop,
@@ -103,176 +130,26 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedS
   }
 }
 
-/** Where each party's files are, and on which ports it listens. */
-interface Site {
-  readonly folder: string;
-  readonly logs: string;
-  readonly ports: { readonly http: number; readonly dispatch: number; readonly broker: number };
-  readonly anvil: Anvil;
-  readonly deployment: Deployment;
-  readonly bootstrapKeys: string;
-  readonly brokerConfig: string;
-  readonly hostSettings: string;
-  readonly profileFile: string;
-}
-
-async function layOut(
-  { folder, httpPort, vendorFile }: EmbeddedOptions,
-  anvil: Anvil,
-  vendor: SimulatedVendor,
-): Promise<Site> {
-  const attestorSecret = newSecret();
-  const recipient = newSecret();
-  const deployment = await deployContracts(anvil, attestorSecret);
-  const ports = { http: httpPort || (await freePort()), dispatch: await freePort(), broker: await freePort() };
-  const apiKeys = { client: newApiKey(), operator: newApiKey(), reviewer: newApiKey(), admin: newApiKey() };
-  writeWhole(join(folder, 'policy.json'), `${JSON.stringify(developmentPolicy(vendor), null, 2)}\n`);
-  writeSecret(join(folder, 'client-account.test-key'), testAccountSecret(1));
-  writeSecret(join(folder, 'recipient.test-key'), recipient);
-  const url = `http://127.0.0.1:${ports.http}`;
-  const bootstrapKeys = join(folder, 'api-keys.test.json');
-  const entries = Object.entries(apiKeys).map(([role, key]) => ({
-    key,
-    role,
-    tenant: 'demo',
-    name: `${role} of the demo`,
-    ...(role === 'operator' ? { provider: accountOf(testAccountSecret(2)) } : {}),
-  }));
-  writeWhole(bootstrapKeys, JSON.stringify(entries), 0o600);
-  return {
-    folder,
-    logs: join(folder, 'logs'),
-    ports,
-    anvil,
-    deployment,
-    bootstrapKeys,
-    brokerConfig: layOutBroker(folder, ports.broker, anvil, deployment, attestorSecret, recipient),
-    hostSettings: layOutHost(
-      folder,
-      { url, dispatch: ports.dispatch, apiKey: apiKeys.operator },
-      anvil,
-      deployment,
-      vendorFile,
-    ),
-    profileFile: writeProfile(folder, {
-      controlPlane: { url, apiKey: apiKeys.client },
-      broker: { url: `http://127.0.0.1:${ports.broker}`, account: accountOf(attestorSecret), keysFolder: 'data-keys' },
-      policy: 'policy.json',
-      chain: { rpcUrl: anvil.url, pollingMs, deployment, accountKey: 'client-account.test-key' },
-      recipientKey: 'recipient.test-key',
-    }),
-  };
-}
-
-function prepareFolder(folder: string): void {
-  rmSync(folder, { recursive: true, force: true });
-  for (const name of ['data-keys', 'logs', 'broker', 'node']) {
-    mkdirSync(join(folder, name), { recursive: true, mode: 0o700 });
-  }
-}
-
-async function openVendor(file: string) {
-  if (existsSync(file)) return parseSimulatedVendor(readFileSync(file, 'utf8'));
-  const vendor = await createSimulatedVendor({ product: 'Milan', at: Math.floor(Date.now() / 1000) });
-  writeWhole(file, encodeSimulatedVendor(vendor), 0o600);
-  return vendor;
-}
-
-async function deployContracts(anvil: Anvil, attestorSecret: Uint8Array): Promise<Deployment> {
-  const rpc = connect(anvil.url, anvil.chainId, pollingMs);
-  try {
-    const deployer = new Wallet(`0x${toHex(testAccountSecret(0))}`, rpc);
-    return await deploy(deployer, { attestors: [accountOf(attestorSecret)], threshold: 1 });
-  } finally {
-    rpc.destroy();
-  }
-}
-
-function startControlPlane(
-  { folder, logs, ports, anvil, deployment, bootstrapKeys }: Site,
-  more: Readonly<Record<string, string>> = {},
-): Promise<RunningProcess> {
-  return startApp('control-plane', logs, {
-    VERITRAIN_HTTP_PORT: String(ports.http),
-    VERITRAIN_DISPATCH_PORT: String(ports.dispatch),
-    VERITRAIN_DATA_DIR: join(folder, 'control-plane'),
-    VERITRAIN_BOOTSTRAP_KEYS: bootstrapKeys,
-    VERITRAIN_RPC_URL: anvil.url,
-    VERITRAIN_CHAIN_ID: String(anvil.chainId),
-    VERITRAIN_CONTRACT: deployment.settlement.toLowerCase(),
-    VERITRAIN_CHAIN_START_BLOCK: String(deployment.fromBlock),
-    VERITRAIN_CHAIN_POLL_MS: String(pollingMs),
-    VERITRAIN_CONFIRMATIONS: '0',
-    ...more,
+/** Nodes beside the first, by the name of their app. */
+function otherHosts(site: Site, nodes: number, host: Pick<HostOptions, 'urls' | 'dispatch' | 'vendorFile'>) {
+  return Array.from({ length: nodes - 1 }, (_, at) => {
+    const [name, app] = [`simulated-node-${at + 2}`, `host-agent-${at + 2}`] as const;
+    const env = { VERITRAIN_HOST_SETTINGS: layOutHost(site, { ...host, name }) };
+    return [app, () => startApp('host-agent', site.logs, env, [], app)] as const;
   });
 }
 
-function layOutBroker(
-  folder: string,
-  port: number,
-  anvil: Anvil,
-  deployment: Deployment,
-  attestorSecret: Uint8Array,
-  recipient: Uint8Array,
-): string {
-  writeSecret(join(folder, 'broker', 'attestor.test-key'), attestorSecret);
-  writeSecret(join(folder, 'broker', 'result.test-key'), newSecret());
-  const config = join(folder, 'broker', 'broker.json');
-  writeWhole(
-    config,
-    JSON.stringify({
-      port,
-      dataKeys: '../data-keys',
-      policy: '../policy.json',
-      signingKey: 'attestor.test-key',
-      resultKey: 'result.test-key',
-      recipients: [`0x${toHex(x25519.getPublicKey(recipient))}`],
-      clients: [accountOf(testAccountSecret(1))],
-      settlement: {
-        chainId: deployment.chainId,
-        contract: deployment.settlement.toLowerCase(),
-        registry: deployment.registry.toLowerCase(),
-      },
-      rpcUrl: anvil.url,
-      journal: 'journal.jsonl',
-    }),
-  );
-  return config;
-}
-
-function layOutHost(
-  folder: string,
-  controlPlane: { readonly url: string; readonly dispatch: number; readonly apiKey: string },
-  anvil: Anvil,
-  deployment: Deployment,
-  vendorFile: string,
-): string {
-  writeSecret(join(folder, 'node', 'provider.test-key'), testAccountSecret(2));
-  const settings = join(folder, 'node', 'host.json');
-  writeWhole(
-    settings,
-    JSON.stringify({
-      name: 'simulated-node-1',
-      controlPlane: {
-        url: controlPlane.url,
-        dispatch: { host: '127.0.0.1', port: controlPlane.dispatch },
-        apiKey: controlPlane.apiKey,
-      },
-      chain: { rpcUrl: anvil.url, pollingMs, deployment, providerKey: 'provider.test-key' },
-      enclave: { attester: 'simulated', vendor: vendorFile, threads: 1 },
-      dataDirectory: 'data',
-    }),
-    0o600,
-  );
-  return settings;
-}
-
-function writeProfile(folder: string, profile: Profile): string {
-  const file = join(folder, 'client.json');
-  writeWhole(file, `${JSON.stringify(profile, null, 2)}\n`, 0o600);
-  return file;
-}
-
-function accountOf(secret: Uint8Array): string {
-  return `0x${toHex(addressOfPublicKey(secp256k1.getPublicKey(secret, false)))}`;
+function proversOf(
+  site: Site,
+  provers: NonNullable<EmbeddedOptions['provers']>,
+  at: Pick<ProverOptions, 'urls' | 'dispatch'>,
+) {
+  return provers.map((prover, index) => {
+    const name = `prover-${index + 1}` as const;
+    const settings = layOutProver(site, { ...prover, ...at, operator: site.provers[index]!, name });
+    return [
+      name,
+      () => startApp('prover-worker', site.logs, { VERITRAIN_PROVER_SETTINGS: settings }, [], name),
+    ] as const;
+  });
 }

@@ -17,11 +17,14 @@ export interface RunningProcess {
   kill(): Promise<void>;
 }
 
-const readyWithinMs = 60_000;
+const readyWithinMs = 180_000;
 const stopWithinMs = 5_000;
 
 /**
- * Starts an app and waits for the line {"ready":true,…} on its stdout. Everything it logs goes to `<folder>/<name>.log`.
+ * Starts an app and waits for the line {"ready":true,…} on its stdout. Everything it logs goes to `<folder>/<called>.log`.
+ *
+ * @param called  what this one of several is called; absent: as the app
+ * @param under  command that it is started under, such as nsenter with its arguments; the process id must stay its own
  * @throws ConfigurationError PROCESS_START with the end of its log
  */
 export async function startApp(
@@ -29,29 +32,32 @@ export async function startApp(
   folder: string,
   env: Readonly<Record<string, string>>,
   args: readonly string[] = [],
+  called = name,
+  under: readonly string[] = [],
 ): Promise<RunningProcess> {
   const [entry, flags] = appEntry(name);
-  const child = spawn(process.execPath, [...flags, entry, ...args], {
+  const [file, ...words] = [...under, process.execPath, ...flags, entry, ...args];
+  const child = spawn(file!, words, {
     stdio: ['ignore', 'pipe', 'pipe'],
     env: { ...process.env, ...env },
   });
-  const tail = keepLog(child, join(folder, `${name}.log`));
+  const tail = keepLog(child, join(folder, `${called}.log`));
   const exited = new Promise<number | null>((resolve) => child.once('exit', (code) => resolve(code)));
   const ready = await Promise.race([readyLine(child), exited.then(() => null), delay(readyWithinMs)]);
   if (ready === null) {
     child.kill('SIGKILL');
     throw new ConfigurationError('PROCESS_START', {
-      expected: `${name} to start`,
+      expected: `${called} to start`,
       got: tail().trim().split('\n').slice(-5).join(' | ') || 'no output',
       rule: 'embedded system',
-      action: `read ${join(folder, `${name}.log`)}`,
+      action: `read ${join(folder, `${called}.log`)}`,
     });
   }
   const kill = async (): Promise<void> => {
     child.kill('SIGKILL');
     await exited;
   };
-  return { name, pid: child.pid!, ready, exited, stop: () => stopChild(child, exited), kill };
+  return { name: called, pid: child.pid!, ready, exited, stop: () => stopChild(child, exited), kill };
 }
 
 async function stopChild(child: ChildProcess, exited: Promise<unknown>): Promise<void> {

@@ -1,7 +1,9 @@
 /** Default deny: no handler runs without a key whose role it names, unless it is marked public. */
 import { Injectable, type CanActivate, type ExecutionContext } from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
+import type { BaseRpcContext } from '@nestjs/microservices';
 import type { Role } from '#libs/persistence';
+import { certificateName } from '../dispatch/connection.js';
 import { refusal } from '../problem/codes.js';
 import { ApiKeys } from './api-keys.js';
 import { ALLOWED, carrierOf, PUBLIC, type Principal } from './principal.js';
@@ -18,6 +20,7 @@ export class AuthGuard implements CanActivate {
     if (this.reflector.getAllAndOverride<boolean | undefined>(PUBLIC, targets) === true) return true;
     const carrier = carrierOf(context);
     carrier.principal ??= await this.keys.authenticate(keyOf(context, carrier.headers));
+    if (context.getType() === 'rpc') checkCertificate(context, carrier.principal);
     const allowed = this.reflector.getAllAndOverride<readonly Role[] | undefined>(ALLOWED, targets) ?? [];
     if (!allowed.includes(carrier.principal.role)) throw forbidden(carrier.principal, allowed);
     return true;
@@ -28,6 +31,18 @@ function keyOf(context: ExecutionContext, headers: Record<string, unknown> | und
   if (context.getType() === 'rpc') return context.switchToRpc().getData<{ auth?: unknown } | null>()?.auth;
   const header = headers?.['authorization'];
   return typeof header === 'string' ? /^Bearer (\S+)$/i.exec(header)?.[1] : undefined;
+}
+
+/** Over TLS a key is good with its own certificate alone: a stolen key needs the node's private key too. */
+function checkCertificate(context: ExecutionContext, { keyId }: Principal): void {
+  const name = certificateName(context.switchToRpc().getContext<BaseRpcContext>());
+  if (name === null || name === keyId) return;
+  throw refusal('CERTIFICATE_KEY', {
+    expected: `a certificate for the common name ${keyId}, the id of the API key`,
+    got: name.slice(0, 64) || 'a certificate without a name',
+    rule: 'control-plane README, authorisation',
+    action: 'Use the certificate that was made for this key.',
+  });
 }
 
 function forbidden(principal: Principal, allowed: readonly Role[]) {

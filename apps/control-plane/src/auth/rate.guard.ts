@@ -1,57 +1,75 @@
 /** Requests per minute to one route: by address before anybody is authenticated, then by the key that was accepted. */
-import { Injectable, type ExecutionContext } from '@nestjs/common';
-import { ThrottlerGuard, type ThrottlerRequest } from '@nestjs/throttler';
+import { Inject, Injectable, type CanActivate, type ExecutionContext } from '@nestjs/common';
 import type { Request, Response } from 'express';
+import type { Metrics } from '#libs/telemetry';
+import { Clock } from '../clock.js';
+import type { Config } from '../config.js';
+import { refusal } from '../problem/codes.js';
+import { CONFIG, METRICS } from '../tokens.js';
 import { carrierOf } from './principal.js';
-
-export const addressLimit = 'address';
-export const keyLimit = 'default';
-
-/** A GraphQL operation over WebSocket has an address but no response to set headers on. */
-const noResponse = { header: () => undefined };
+import { RateLimit } from './rate-limit.js';
 
 /** Dispatch has its own bounds: one connection, long polls. */
-abstract class RateGuard extends ThrottlerGuard {
-  protected abstract readonly limitName: string;
+abstract class RateGuard implements CanActivate {
+  readonly #limits = new WeakMap<object, RateLimit>();
+
+  constructor(
+    private readonly clock: Clock,
+    private readonly limit: number,
+    private readonly name: 'address' | 'key',
+    private readonly metrics: Metrics,
+  ) {}
+
   protected abstract subjectOf(context: ExecutionContext): string | undefined;
 
-  override async onModuleInit(): Promise<void> {
-    await super.onModuleInit();
-    this.throttlers = this.throttlers.filter(({ name }) => name === this.limitName);
+  canActivate(context: ExecutionContext): boolean {
+    if (context.getType() === 'rpc') return true;
+    const subject = this.subjectOf(context);
+    if (subject === undefined) return true;
+    const wait = this.of(context.getHandler()).take(subject, this.limit, this.clock.monotonic());
+    if (wait === 0) return true;
+    this.metrics.refused.inc({ reason: `rate of ${this.name}` });
+    requestOf(context).res?.setHeader('retry-after', String(wait));
+    throw refusal('RATE_LIMITED', {
+      expected: `at most ${this.limit} requests a minute to this route from one ${this.name}`,
+      got: 'one more',
+      rule: 'control-plane README, limits',
+      action: `Wait ${wait} seconds, as Retry-After says.`,
+    });
   }
 
-  protected override shouldSkip(context: ExecutionContext): Promise<boolean> {
-    return Promise.resolve(context.getType() === 'rpc' || this.subjectOf(context) === undefined);
+  private of(handler: object): RateLimit {
+    let limit = this.#limits.get(handler);
+    if (limit === undefined) this.#limits.set(handler, (limit = new RateLimit()));
+    return limit;
   }
+}
 
-  protected override getRequestResponse(context: ExecutionContext): { req: Request; res: Response } {
-    if (context.getType<'http' | 'graphql'>() === 'http') {
-      const http = context.switchToHttp();
-      return { req: http.getRequest<Request>(), res: http.getResponse<Response>() };
-    }
-    const { req } = context.getArgByIndex<{ req: Request }>(2);
-    return { req, res: req.res ?? (noResponse as unknown as Response) };
-  }
+type HttpRequest = Request & { res?: Response };
 
-  /** Under the name `default`, so that the header is `Retry-After` for either limit. */
-  protected override handleRequest(request: ThrottlerRequest): Promise<boolean> {
-    const getTracker = () => Promise.resolve(this.subjectOf(request.context)!);
-    return super.handleRequest({ ...request, getTracker, throttler: { ...request.throttler, name: keyLimit } });
-  }
+/** A GraphQL operation over WebSocket has an address but no response to set headers on. */
+function requestOf(context: ExecutionContext): HttpRequest {
+  return context.getType<'http' | 'graphql'>() === 'http'
+    ? context.switchToHttp().getRequest<HttpRequest>()
+    : context.getArgByIndex<{ req: HttpRequest }>(2).req;
 }
 
 @Injectable()
 export class AddressRateGuard extends RateGuard {
-  protected readonly limitName = addressLimit;
+  constructor(clock: Clock, @Inject(CONFIG) config: Config, @Inject(METRICS) metrics: Metrics) {
+    super(clock, config.addressRequestsPerMinute, 'address', metrics);
+  }
 
   protected subjectOf(context: ExecutionContext): string {
-    return this.getRequestResponse(context).req.ip ?? '';
+    return requestOf(context).ip ?? '';
   }
 }
 
 @Injectable()
 export class KeyRateGuard extends RateGuard {
-  protected readonly limitName = keyLimit;
+  constructor(clock: Clock, @Inject(CONFIG) config: Config, @Inject(METRICS) metrics: Metrics) {
+    super(clock, config.requestsPerMinute, 'key', metrics);
+  }
 
   protected subjectOf(context: ExecutionContext): string | undefined {
     return carrierOf(context).principal?.keyId;

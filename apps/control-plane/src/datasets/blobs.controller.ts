@@ -2,20 +2,24 @@ import { Controller, Get, Header, HttpCode, Inject, Param, Put, Req, StreamableF
 import { ApiBearerAuth, ApiBody, ApiConsumes, ApiProduces, ApiTags } from '@nestjs/swagger';
 import type { Request } from 'express';
 import { DataSource } from 'typeorm';
+import { CollateralError } from '#attestation';
 import { Hex32, limits } from '#libs/messaging';
-import { BlobRecord, Checkpoint, Lease } from '#libs/persistence';
+import { BlobRecord, Checkpoint, Lease, NodeRecord, SegmentProof } from '#libs/persistence';
 import { Allow, Caller, type Principal } from '../auth/principal.js';
 import { Clock } from '../clock.js';
 import type { Config } from '../config.js';
+import { Essential } from '../overload/shedding.js';
 import { refusal } from '../problem/codes.js';
 import { CONFIG } from '../tokens.js';
-import { BlobStore } from './blob-store.js';
+import { BlobStore } from '../objects/blob-store.js';
+import { lockBlob } from '../objects/collector.js';
 import { uploadOf } from './upload.js';
 
 /** Checkpoints and results: ciphertexts that nodes upload and their successors read. */
 @ApiTags('blobs')
 @ApiBearerAuth()
 @Controller('v1/blobs')
+@Essential()
 export class BlobsController {
   constructor(
     private readonly blobs: BlobStore,
@@ -37,8 +41,7 @@ export class BlobsController {
     const bytesMax = limits.blobBytesMax;
     await this.checkQuota(caller, Number(request.header('content-length') ?? bytesMax));
     const bytes = await this.blobs.put(uploadOf(request, bytesMax), { sha256, bytesMax, code: 'BLOB_DIGEST' });
-    const row = { sha256, tenant: caller.tenant, bytes, createdAt: this.clock.now() };
-    await this.database.manager.upsert(BlobRecord, row, ['sha256', 'tenant']);
+    await this.makeKnown({ sha256, tenant: caller.tenant, bytes, createdAt: this.clock.now() });
   }
 
   @Get(':sha256')
@@ -54,6 +57,15 @@ export class BlobsController {
       });
     }
     return new StreamableFile(await this.blobs.open(sha256));
+  }
+
+  /** The collector may have taken an old copy of it in the meantime. @throws CollateralError BLOB_COLLECTED */
+  private makeKnown(row: BlobRecord): Promise<void> {
+    return this.database.transaction(async (manager) => {
+      await lockBlob(manager, row.sha256);
+      if (!(await this.blobs.has(row.sha256))) throw collected(row.sha256);
+      await manager.upsert(BlobRecord, row, ['sha256', 'tenant']);
+    });
   }
 
   /** @throws Rejection BLOB_QUOTA */
@@ -72,10 +84,26 @@ export class BlobsController {
   private async mayRead(caller: Principal, sha256: string): Promise<boolean> {
     const { manager } = this.database;
     if (await manager.existsBy(BlobRecord, { sha256, tenant: caller.tenant })) return true;
-    return manager
+    const isLeased = await manager
       .createQueryBuilder(Checkpoint, 'c')
       .innerJoin(Lease, 'l', `l.job_id = c.job_id AND l.state = 'active'`)
       .where('c.blob = :sha256 AND l.tenant = :tenant', { sha256, tenant: caller.tenant })
       .getExists();
+    if (isLeased) return true;
+    return manager
+      .createQueryBuilder(Checkpoint, 'c')
+      .innerJoin(SegmentProof, 'p', 'p.job_id = c.job_id AND p.proved_at IS NULL')
+      .innerJoin(NodeRecord, 'n', 'n.id = p.node_id')
+      .where('c.blob = :sha256 AND n.tenant = :tenant', { sha256, tenant: caller.tenant })
+      .getExists();
   }
+}
+
+function collected(sha256: string): CollateralError {
+  return new CollateralError('BLOB_COLLECTED', {
+    expected: 'the ciphertext to be there after its upload',
+    got: `${sha256}, removed as an old one that nothing named`,
+    rule: 'control-plane README, blobs',
+    action: 'Upload it again.',
+  });
 }

@@ -1,11 +1,27 @@
-import { Body, Controller, Get, Header, HttpCode, Param, Post, Put, Req, StreamableFile } from '@nestjs/common';
+import {
+  Body,
+  Controller,
+  Get,
+  Header,
+  Headers,
+  HttpCode,
+  Param,
+  Patch,
+  Post,
+  Put,
+  Req,
+  StreamableFile,
+} from '@nestjs/common';
 import { ApiBearerAuth, ApiBody, ApiConsumes, ApiHeader, ApiProduces, ApiResponse, ApiTags } from '@nestjs/swagger';
+import { createHash } from 'node:crypto';
 import type { Request } from 'express';
 import { z } from 'zod';
 import { shardBytesMax } from '#attestation';
 import { Hex32 } from '#libs/messaging';
 import { Allow, Caller, type Principal } from '../auth/principal.js';
-import { BlobStore } from './blob-store.js';
+import { BlobStore } from '../objects/blob-store.js';
+import { Essential } from '../overload/shedding.js';
+import { refusal } from '../problem/codes.js';
 import { Datasets, DatasetView } from './datasets.service.js';
 import { uploadOf } from './upload.js';
 
@@ -15,11 +31,13 @@ const RegisterDataset = z
     manifest: z.record(z.string().max(64), z.unknown()),
   })
   .meta({ id: 'RegisterDataset' });
+const UploadView = z.object({ offset: z.int(), bytes: z.int(), uploaded: z.boolean() }).meta({ id: 'Upload' });
 const ShardIndex = z.coerce.number().int().min(0).max(65_535);
 
 @ApiTags('data sets')
 @ApiBearerAuth()
 @Controller('v1/datasets')
+@Essential()
 export class DatasetsController {
   constructor(
     private readonly datasets: Datasets,
@@ -64,6 +82,44 @@ export class DatasetsController {
     await this.datasets.markUploaded(shard);
   }
 
+  /** How much of a shard's upload in parts is here. */
+  @Get(':id/shards/:index/upload')
+  @Allow('client')
+  @ApiResponse({ status: 200, standardSchema: UploadView })
+  async upload(
+    @Caller() caller: Principal,
+    @Param('id', { schema: Hex32 }) id: string,
+    @Param('index', { schema: ShardIndex }) index: number,
+  ): Promise<z.infer<typeof UploadView>> {
+    const { sha256, bytes, uploadedAt } = await this.datasets.shard(caller, id, index);
+    const offset = uploadedAt === null ? await this.blobs.partBytes(draftOf(caller, sha256)) : bytes;
+    return { offset, bytes, uploaded: uploadedAt !== null };
+  }
+
+  /** The next part of a shard's ciphertext, from byte `upload-offset` on; the last one is answered with all of it here. */
+  @Patch(':id/shards/:index')
+  @Allow('client')
+  @ApiConsumes('application/octet-stream')
+  @ApiBody({ schema: { type: 'string', format: 'binary' } })
+  @ApiHeader({ name: 'upload-offset', required: true })
+  @ApiResponse({ status: 200, standardSchema: UploadView })
+  async putPart(
+    @Caller() caller: Principal,
+    @Param('id', { schema: Hex32 }) id: string,
+    @Param('index', { schema: ShardIndex }) index: number,
+    @Headers('upload-offset') uploadOffset: string | undefined,
+    @Req() request: Request,
+  ): Promise<z.infer<typeof UploadView>> {
+    const at = offsetOf(uploadOffset);
+    const shard = await this.datasets.shard(caller, id, index);
+    const { sha256, bytes } = shard;
+    const upload = { sha256, bytes, bytesMax: bytes, code: 'SHARD_DIGEST' as const };
+    const source = uploadOf(request, bytes);
+    const offset = await this.blobs.putPart(draftOf(caller, sha256), at, source, upload);
+    if (offset === bytes) await this.datasets.markUploaded(shard);
+    return { offset, bytes, uploaded: offset === bytes };
+  }
+
   @Get(':id/shards/:index')
   @Allow('client', 'operator')
   @Header('content-type', 'application/octet-stream')
@@ -76,4 +132,18 @@ export class DatasetsController {
     const shard = await this.datasets.shard(caller, id, index);
     return new StreamableFile(await this.blobs.open(shard.sha256), { length: shard.bytes });
   }
+}
+
+/** Uploads of two tenants never meet, though their bytes may be the same. */
+function draftOf({ tenant }: Principal, sha256: string): string {
+  return `${sha256.slice(2)}-${createHash('sha256').update(tenant).digest('hex').slice(0, 16)}`;
+}
+
+function offsetOf(text = ''): number {
+  if (/^(0|[1-9][0-9]{0,11})$/.test(text)) return Number(text);
+  throw refusal('REQUEST_MALFORMED', {
+    expected: 'the header upload-offset with a number of bytes',
+    got: text.slice(0, 40) || 'none',
+    rule: 'openapi.json',
+  });
 }

@@ -1,20 +1,25 @@
 /** Registered data sets and the upload of their encrypted shards. */
-import { Injectable } from '@nestjs/common';
-import { DataSource } from 'typeorm';
+import { Inject, Injectable } from '@nestjs/common';
+import { DataSource, type EntityManager } from 'typeorm';
 import { z } from 'zod';
 import { parseDatasetManifest, toHex } from '#attestation';
 import { Hex32 } from '#libs/messaging';
-import { Dataset, DatasetShard, Job, Lease } from '#libs/persistence';
+import { Dataset, DatasetShard, Job, Lease, NodeRecord, SegmentProof } from '#libs/persistence';
 import { seesTenant, type Principal } from '../auth/principal.js';
 import { Clock } from '../clock.js';
+import type { Config } from '../config.js';
+import { cidOf } from '../objects/cid.js';
 import { refusal } from '../problem/codes.js';
+import { CONFIG } from '../tokens.js';
 
 export const DatasetView = z
   .object({
     id: Hex32,
     root: Hex32,
     records: z.int(),
-    shards: z.array(z.object({ index: z.int(), sha256: Hex32, bytes: z.int(), uploaded: z.boolean() })),
+    shards: z.array(
+      z.object({ index: z.int(), sha256: Hex32, cid: z.string(), bytes: z.int(), uploaded: z.boolean() }),
+    ),
     manifest: z.record(z.string(), z.unknown()),
     createdAt: z.iso.datetime(),
   })
@@ -28,6 +33,7 @@ export class Datasets {
   constructor(
     private readonly database: DataSource,
     private readonly clock: Clock,
+    @Inject(CONFIG) private readonly config: Config,
   ) {}
 
   /** Registering the same manifest again is not a fault. @throws Rejection MESSAGE_SHAPE, DATASET_MANIFEST, DATASET_DUPLICATE */
@@ -54,10 +60,9 @@ export class Datasets {
     await this.database.transaction(async (manager) => {
       const insert = manager.createQueryBuilder().insert().into(Dataset).values(row).orIgnore().returning('id');
       const isNew = ((await insert.execute()).raw as unknown[]).length > 0;
-      if (isNew)
-        for (let at = 0; at < shards.length; at += 1000)
-          await manager.insert(DatasetShard, shards.slice(at, at + 1000));
-      else await this.checkSame(await manager.findOneByOrFail(Dataset, { id }), principal, json);
+      if (!isNew) return this.checkSame(await manager.findOneByOrFail(Dataset, { id }), principal, json);
+      for (let at = 0; at < shards.length; at += 1000) await manager.insert(DatasetShard, shards.slice(at, at + 1000));
+      await this.checkQuota(manager, principal);
     });
     return this.view(principal, id);
   }
@@ -75,6 +80,7 @@ export class Datasets {
       shards: shards.map(({ index, sha256, bytes, uploadedAt }) => ({
         index,
         sha256,
+        cid: cidOf(sha256),
         bytes,
         uploaded: uploadedAt !== null,
       })),
@@ -104,7 +110,9 @@ export class Datasets {
     const dataset = await manager.findOneBy(Dataset, { id });
     if (dataset === null) throw unknownDataset(id);
     const isOwner = principal.role !== 'operator' && seesTenant(principal, dataset.tenant);
-    if (isOwner || (principal.role === 'operator' && (await this.hasLease(principal, id)))) return dataset;
+    if (isOwner) return dataset;
+    const isOperator = principal.role === 'operator';
+    if (isOperator && ((await this.hasLease(principal, id)) || (await this.proves(principal, id)))) return dataset;
     throw unknownDataset(id);
   }
 
@@ -115,6 +123,33 @@ export class Datasets {
       .where('j.dataset_id = :datasetId AND l.tenant = :tenant', { datasetId, tenant: principal.tenant })
       .andWhere(`l.state = 'active'`)
       .getExists();
+  }
+
+  private proves(principal: Principal, datasetId: string): Promise<boolean> {
+    return this.database.manager
+      .createQueryBuilder(SegmentProof, 'p')
+      .innerJoin(Job, 'j', 'j.id = p.job_id')
+      .innerJoin(NodeRecord, 'n', 'n.id = p.node_id')
+      .where('j.dataset_id = :datasetId AND n.tenant = :tenant', { datasetId, tenant: principal.tenant })
+      .andWhere('p.proved_at IS NULL')
+      .getExists();
+  }
+
+  /** @throws Rejection DATASET_QUOTA */
+  private async checkQuota(manager: EntityManager, { tenant }: Principal): Promise<void> {
+    const [row] = await manager.query<{ bytes: string }[]>(
+      `SELECT coalesce(sum(s.bytes), 0) AS bytes FROM dataset_shard s JOIN dataset d ON d.id = s.dataset_id
+       WHERE d.tenant = $1`,
+      [tenant],
+    );
+    const max = this.config.clientDatasetBytesMax;
+    if (Number(row!.bytes) <= max) return;
+    throw refusal('DATASET_QUOTA', {
+      expected: `data sets of at most ${max} bytes of one tenant`,
+      got: `${row!.bytes} with this one`,
+      rule: 'control-plane README, limits',
+      action: 'Ask the operator of the control plane for more room.',
+    });
   }
 
   private async checkSame(earlier: Dataset, principal: Principal, json: Record<string, unknown>): Promise<void> {

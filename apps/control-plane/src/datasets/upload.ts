@@ -1,7 +1,7 @@
 /** The raw body of an upload, refused before it is read when its announced length is too large. */
 import type { Request } from 'express';
 import { refusal } from '../problem/codes.js';
-import { oversize } from './blob-store.js';
+import { oversize } from '../objects/blob-store.js';
 
 /** @throws Rejection MEDIA_TYPE, BODY_OVERSIZE */
 export function uploadOf(request: Request, bytesMax: number): AsyncIterable<Uint8Array> {

@@ -1,6 +1,6 @@
 /** Times every dispatch message and counts how it ended. */
 import { Inject, Injectable, type CallHandler, type ExecutionContext, type NestInterceptor } from '@nestjs/common';
-import type { TcpContext } from '@nestjs/microservices';
+import { NatsContext, type TcpContext } from '@nestjs/microservices';
 import { tap, type Observable } from 'rxjs';
 import type { Metrics } from '#libs/telemetry';
 import { explain } from '../problem/explain.js';
@@ -11,7 +11,8 @@ export class DispatchMetrics implements NestInterceptor {
   constructor(@Inject(METRICS) private readonly metrics: Metrics) {}
 
   intercept(context: ExecutionContext, next: CallHandler): Observable<unknown> {
-    const pattern = context.switchToRpc().getContext<TcpContext>().getPattern();
+    const rpc = context.switchToRpc().getContext<NatsContext | TcpContext>();
+    const pattern = rpc instanceof NatsContext ? rpc.getSubject() : rpc.getPattern();
     const end = this.metrics.dispatch.startTimer({ pattern });
     return next.handle().pipe(
       tap({

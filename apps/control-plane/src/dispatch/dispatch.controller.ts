@@ -1,14 +1,16 @@
 /** The messages of nodes, each checked against its schema before it gets here. */
 import { Controller, UseInterceptors } from '@nestjs/common';
-import { Ctx, MessagePattern, Payload, TcpContext } from '@nestjs/microservices';
+import { BaseRpcContext, Ctx, MessagePattern, Payload } from '@nestjs/microservices';
 import {
   LeaseAcquire,
   LeaseAttested,
   LeaseCheckpoint,
   LeaseDeliver,
+  LeaseEntrusted,
   LeaseFail,
   LeaseKeyed,
   LeaseProgress,
+  LeaseRenewed,
   LeaseRunning,
   NodeHeartbeat,
   NodeRegister,
@@ -16,10 +18,12 @@ import {
 } from '#libs/messaging';
 import { Allow, Caller, type Principal } from '../auth/principal.js';
 import { Nodes } from '../nodes/nodes.service.js';
+import { Presences } from '../nodes/presences.js';
 import { Assignment } from './assignment.js';
 import { hungUp } from './connection.js';
 import { DispatchMetrics } from './dispatch-metrics.interceptor.js';
 import { Heartbeats } from './heartbeats.js';
+import { RenewalReports } from './renewal-reports.js';
 import { SessionReports } from './session-reports.js';
 import { TrainingReports } from './training-reports.js';
 
@@ -29,9 +33,11 @@ import { TrainingReports } from './training-reports.js';
 export class DispatchController {
   constructor(
     private readonly nodes: Nodes,
+    private readonly presences: Presences,
     private readonly heartbeats: Heartbeats,
     private readonly assignment: Assignment,
     private readonly session: SessionReports,
+    private readonly renewals: RenewalReports,
     private readonly training: TrainingReports,
   ) {}
 
@@ -42,7 +48,7 @@ export class DispatchController {
 
   @MessagePattern(pattern.nodeHeartbeat)
   async heartbeat(@Caller() caller: Principal, @Payload({ schema: NodeHeartbeat }) message: NodeHeartbeat) {
-    await this.nodes.seen(caller, message.nodeId);
+    await this.presences.of(caller, message.nodeId);
     return this.heartbeats.beat(message.nodeId, message.leases);
   }
 
@@ -50,9 +56,10 @@ export class DispatchController {
   acquire(
     @Caller() caller: Principal,
     @Payload({ schema: LeaseAcquire }) message: LeaseAcquire,
-    @Ctx() context: TcpContext,
+    @Ctx() context: BaseRpcContext,
   ) {
-    return this.assignment.acquire(caller, message.nodeId, message.waitMs, hungUp(context.getSocketRef().netSocket));
+    const { nodeId, waitMs, holding } = message;
+    return this.assignment.acquire(caller, nodeId, waitMs, holding, hungUp(context));
   }
 
   @MessagePattern(pattern.leaseAttested)
@@ -63,6 +70,16 @@ export class DispatchController {
   @MessagePattern(pattern.leaseKeyed)
   keyed(@Caller() caller: Principal, @Payload({ schema: LeaseKeyed }) message: LeaseKeyed) {
     return this.session.keyed(caller, message);
+  }
+
+  @MessagePattern(pattern.leaseRenewed)
+  renewed(@Caller() caller: Principal, @Payload({ schema: LeaseRenewed }) message: LeaseRenewed) {
+    return this.renewals.renewed(caller, message);
+  }
+
+  @MessagePattern(pattern.leaseEntrusted)
+  entrusted(@Caller() caller: Principal, @Payload({ schema: LeaseEntrusted }) message: LeaseEntrusted) {
+    return this.session.entrusted(caller, message);
   }
 
   @MessagePattern(pattern.leaseRunning)

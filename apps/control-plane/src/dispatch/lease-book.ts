@@ -9,10 +9,24 @@ import { Clock } from '../clock.js';
 import type { Config } from '../config.js';
 import { OutboxRelay } from '../events/outbox-relay.js';
 import { JobJournal, type Cause } from '../jobs/journal.js';
+import { Quotas } from '../jobs/quotas.js';
 import { Nodes } from '../nodes/nodes.service.js';
 import { refusal } from '../problem/codes.js';
 import { EscrowProjection } from '../settlement/escrow-projection.js';
 import { CONFIG } from '../tokens.js';
+import { JobQueue } from './job-queue.js';
+import { assuranceOnLapse, lapseCodes } from './lapse.js';
+
+/** A node that asks for a job, and on whose behalf. */
+export interface Asker {
+  readonly principal: Principal;
+  readonly node: NodeRecord;
+}
+
+export interface Grant {
+  readonly job: Job;
+  readonly lease: Lease;
+}
 
 export interface Held {
   readonly manager: EntityManager;
@@ -24,6 +38,8 @@ export interface Held {
 export interface Ending {
   readonly state: Exclude<LeaseState, 'active' | 'done' | 'cancelled'>;
   readonly retry: boolean;
+  /** The node hands the job back without fault: no attempt is used up. */
+  readonly isFree?: boolean;
   readonly code: string;
   readonly reason: Record<string, unknown>;
 }
@@ -32,6 +48,8 @@ export interface Ending {
 export class LeaseBook {
   constructor(
     private readonly database: DataSource,
+    private readonly queue: JobQueue,
+    private readonly quotas: Quotas,
     private readonly journal: JobJournal,
     private readonly nodes: Nodes,
     private readonly projection: EscrowProjection,
@@ -40,34 +58,49 @@ export class LeaseBook {
     @Inject(CONFIG) private readonly config: Config,
   ) {}
 
-  /** Gives the oldest job that this node can take, or null. */
-  async grant(principal: Principal, node: NodeRecord): Promise<{ job: Job; lease: Lease } | null> {
+  /** Gives each of these nodes, which are of one kind, a job from the head of the queue, as far as there are any. */
+  async grant(askers: readonly Asker[]): Promise<readonly (Grant | null)[]> {
+    const { node } = askers[0]!;
+    if (node.state !== 'ready') return askers.map(() => null);
+    const busy = await this.quotas.busy(this.database.manager);
     const granted = await this.database.transaction(async (manager) => {
-      const job = await this.nextJob(manager, node);
-      if (job === null) return null;
-      const lease = this.newLease(principal, node, job);
-      await manager.insert(Lease, lease as object);
-      const changes = { fence: lease.fence, leaseId: lease.id };
-      await this.journal.apply(manager, job, 'lease', actor(principal), changes);
-      return { job, lease };
+      const jobs = await this.queue.next(manager, node, this.clock.now(), busy, askers.length);
+      if (jobs.length === 0) return [];
+      const grants = jobs.map((job, index) => ({ job, lease: this.newLease(askers[index]!, job) }));
+      const steps = grants.map(({ job, lease }, index) => {
+        const changes = { fence: lease.fence, leaseId: lease.id };
+        return this.journal.step(job, 'lease', actor(askers[index]!.principal), changes);
+      });
+      await this.queue.assign(manager, jobs);
+      await manager.insert(Lease, [...grants.map(({ lease }) => lease)]);
+      await this.journal.tell(manager, steps);
+      return grants;
     });
-    if (granted !== null) this.relay.kick();
-    return granted;
+    if (granted.length > 0) this.relay.kick();
+    return askers.map((_, index) => granted[index] ?? null);
   }
 
   /**
    * Runs `work` in one transaction while job and lease are locked and the lease is the job's newest.
+   * @param isVouched  whether something else than the lease speaks for what the node brings
    * @throws Rejection LEASE_UNKNOWN, LEASE_FENCED
    */
-  async hold<T>(principal: Principal, ref: LeaseRef, work: (held: Held) => Promise<T>): Promise<T> {
+  async hold<T>(
+    principal: Principal,
+    ref: LeaseRef,
+    work: (held: Held) => Promise<T>,
+    isVouched: (held: Held) => Promise<boolean> = () => Promise.resolve(false),
+  ): Promise<T> {
     const result = await this.database.transaction(async (manager) => {
       const found = await manager.findOneBy(Lease, { id: ref.leaseId, tenant: principal.tenant });
       if (found === null) throw unknownLease(ref);
       const job = await this.journal.lock(manager, found.jobId);
       const lease = await manager.findOneByOrFail(Lease, { id: ref.leaseId });
+      const held = { manager, job, lease };
       const isCurrent = lease.fence === ref.fence && job.fence === lease.fence;
-      if (!isCurrent || (lease.state !== 'active' && lease.state !== 'done')) throw fenced(ref, job, lease);
-      return work({ manager, job, lease });
+      const isOpen = isCurrent && (lease.state === 'active' || lease.state === 'done');
+      if (!isOpen && !(lease.fence === ref.fence && (await isVouched(held)))) throw fenced(ref, job, lease);
+      return work(held);
     });
     this.relay.kick();
     return result;
@@ -79,8 +112,10 @@ export class LeaseBook {
     await this.close(manager, lease, state, code);
     const full = { ...cause, code, reason };
     const isBeforeKey = job.state === 'assigned' || job.state === 'attested';
-    const mayRetry = ending.retry && job.attempt < this.config.attemptsMax;
-    if (mayRetry) await this.journal.apply(manager, job, 'lose', full, { leaseId: null, attempt: job.attempt + 1 });
+    const attempt = job.attempt + (ending.isFree === true ? 0 : 1);
+    const mayRetry = ending.retry && attempt <= this.config.attemptsMax;
+    const onLapse = lapseCodes.has(code) ? assuranceOnLapse(job, this.clock.at()) : {};
+    if (mayRetry) await this.journal.apply(manager, job, 'lose', full, { leaseId: null, attempt, ...onLapse });
     else if (isBeforeKey && !ending.retry) await this.journal.apply(manager, job, 'refuse', full, { leaseId: null });
     else await this.journal.apply(manager, job, 'fail', full, { leaseId: null });
     await this.projection.project(manager, job);
@@ -92,32 +127,19 @@ export class LeaseBook {
     await manager.update(Lease, { id: lease.id }, ended);
   }
 
+  /** Ends the lease that the job is under, if any; what its node sends from now on is refused. */
+  async takeAway(manager: EntityManager, { leaseId }: Job, code: string): Promise<void> {
+    if (leaseId === null) return;
+    const ended = { state: 'cancelled' as const, endedAt: this.clock.now(), endCode: code };
+    await manager.update(Lease, { id: leaseId, state: 'active' }, ended);
+  }
+
   /** True while another node is there that could take the job and was not refused for it. */
-  async hasOtherNode(manager: EntityManager, job: Job): Promise<boolean> {
-    const query = manager
-      .createQueryBuilder(NodeRecord, 'n')
-      .where('n.last_seen_at > :since', { since: this.nodes.onlineSince() })
-      .andWhere(notRefused, { jobId: job.id });
-    if (job.provider !== zeroAddress) query.andWhere('n.provider = :provider', { provider: job.provider });
-    if (job.assurance !== 'zk') query.andWhere(`n.capabilities ->> 'tee' <> 'none'`);
-    return query.getExists();
+  hasOtherNode(manager: EntityManager, job: Job): Promise<boolean> {
+    return this.queue.hasOtherNode(manager, job, this.nodes.onlineSince());
   }
 
-  private nextJob(manager: EntityManager, node: NodeRecord): Promise<Job | null> {
-    const query = manager
-      .createQueryBuilder(Job, 'j')
-      .where(`j.state = 'submitted' AND j.funded`)
-      .andWhere('j.provider IN (:...providers)', { providers: [zeroAddress, node.provider] })
-      .andWhere('j.deadline_at > :now', { now: this.clock.now() })
-      .andWhere(
-        `NOT EXISTS (SELECT 1 FROM "lease" l WHERE l.job_id = j.id AND l.node_id = :nodeId AND l.state = 'refused')`,
-        { nodeId: node.id },
-      );
-    if (node.capabilities['tee'] === 'none') query.andWhere(`j.assurance = 'zk'`);
-    return query.orderBy('j.seq').limit(1).setLock('pessimistic_write').setOnLocked('skip_locked').getOne();
-  }
-
-  private newLease(principal: Principal, node: NodeRecord, job: Job): Lease {
+  private newLease({ principal, node }: Asker, job: Job): Lease {
     const now = this.clock.now();
     return Object.assign(new Lease(), {
       id: randomUUID(),
@@ -134,9 +156,6 @@ export class LeaseBook {
     });
   }
 }
-
-const zeroAddress = `0x${'00'.repeat(20)}`;
-const notRefused = `NOT EXISTS (SELECT 1 FROM "lease" l WHERE l.job_id = :jobId AND l.node_id = n.id AND l.state = 'refused')`;
 
 export function actor(principal: Principal): Pick<Cause, 'actor' | 'tenant'> {
   return { actor: principal.keyId, tenant: principal.tenant };

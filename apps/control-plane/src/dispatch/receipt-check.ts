@@ -3,18 +3,23 @@ import {
   encodeStepStatement,
   equalBytes,
   parseJobSpec,
+  parseRoundStatement,
   parseStepStatement,
   toHex,
   verifyReceipt,
+  verifyRoundReceipt,
+  workersOf,
+  type JobSpec,
+  type RoundStatement,
   type StepStatement,
 } from '#attestation';
-import { manifestDigest, parseManifestText } from '#libs/step';
+import { divideSteps, manifestDigest, parseManifestText } from '#libs/step';
 import type { SignedStatement } from '#libs/messaging';
 import type { Job } from '#libs/persistence';
 import { refusal } from '../problem/codes.js';
 
 export interface CheckedReceipt {
-  readonly statement: StepStatement;
+  readonly statement: StepStatement | RoundStatement;
   readonly statementBytes: Buffer;
   readonly receiptBytes: Buffer;
 }
@@ -22,16 +27,19 @@ export interface CheckedReceipt {
 const rule = 'control-plane README, checkpoints';
 const hex = (bytes: Uint8Array): string => `0x${toHex(bytes)}`;
 
-/** @throws Rejection STATEMENT_*, RECEIPT_*, COSE_*, CBOR_*, CHECKPOINT_GAP */
+/**
+ * @param receiptKey of the appraised session; null for a node without a TEE, whose statement waits for its proof
+ * @throws Rejection STATEMENT_*, RECEIPT_*, COSE_*, CBOR_*, CHECKPOINT_GAP
+ */
 export async function checkReceipt(
   job: Pick<Job, 'id' | 'spec'>,
   signed: SignedStatement,
-  receiptKey: Uint8Array,
+  receiptKey: Uint8Array | null,
 ): Promise<CheckedReceipt> {
   const statementBytes = Buffer.from(signed.statement, 'base64');
   const receiptBytes = Buffer.from(signed.receipt, 'base64');
-  const statement = parseStepStatement(new Uint8Array(statementBytes));
   const spec = parseJobSpec(new Uint8Array(job.spec));
+  const statement = statementOf(spec, statementBytes);
   const manifest = parseManifestText(spec.manifest);
   const expected = {
     ...statement,
@@ -47,16 +55,32 @@ export async function checkReceipt(
     });
   }
   const { stepFrom, stepCount } = statement;
-  const wanted = Math.min(spec.segmentSteps, manifest.steps - stepFrom);
-  if (stepFrom % spec.segmentSteps !== 0 || stepCount !== wanted || wanted < 1) {
+  const { roundSteps } = divideSteps(manifest, spec);
+  const wanted = Math.min(roundSteps, manifest.steps - stepFrom);
+  if (stepFrom % roundSteps !== 0 || stepCount !== wanted || wanted < 1) {
     throw refusal('CHECKPOINT_GAP', {
-      expected: `one segment of ${spec.segmentSteps} steps, or the rest of ${manifest.steps}`,
+      expected: `one segment of ${roundSteps} steps, or the rest of ${manifest.steps}`,
       got: `${stepCount} steps from ${stepFrom}`,
       rule,
     });
   }
-  await verifyReceipt(new Uint8Array(receiptBytes), statement, receiptKey);
+  if (receiptKey !== null && isRound(statement)) {
+    await verifyRoundReceipt(new Uint8Array(receiptBytes), statement, receiptKey);
+  } else if (receiptKey !== null) await verifyReceipt(new Uint8Array(receiptBytes), statement, receiptKey);
+  else if (receiptBytes.length > 0) {
+    throw refusal('RECEIPT_KEY_UNKNOWN', { expected: 'no receipt of a node without a TEE', got: 'a receipt', rule });
+  }
   return { statement, statementBytes, receiptBytes };
+}
+
+/** What a receipt of this job is over: a segment's statement, or a round's. @throws Rejection STATEMENT_* */
+export function statementOf(spec: JobSpec, bytes: Uint8Array): StepStatement | RoundStatement {
+  const parse = workersOf(spec) > 1 ? parseRoundStatement : parseStepStatement;
+  return parse(new Uint8Array(bytes));
+}
+
+export function isRound(statement: StepStatement | RoundStatement): statement is RoundStatement {
+  return 'partials' in statement;
 }
 
 /** @throws Rejection CHECKPOINT_GAP when the statements do not follow each other */

@@ -18,8 +18,13 @@ import type { EvidenceAppraiser, EvidenceVerdict } from '../evidence/evidence-ap
 import { checkRelease } from '../evidence/release-check.js';
 import { JobJournal } from '../jobs/journal.js';
 import { nextState, type JobState, type JobTrigger } from '../jobs/state-machine.js';
+import { refusal } from '../problem/codes.js';
 import { EVIDENCE_APPRAISER } from '../tokens.js';
+import { attestedUntil } from './freshness.js';
 import { actor, LeaseBook, type Held } from './lease-book.js';
+
+/** What a node reports when its session's renewal was refused. */
+const refusedRenewal = 'ATTESTATION_REFUSED';
 
 @Injectable()
 export class SessionReports {
@@ -59,11 +64,25 @@ export class SessionReports {
         result: Buffer.from(message.release.result, 'base64'),
         createdAt: this.clock.now(),
       });
+      return { attestedUntil: attestedUntil(message.release.release.notAfter) };
+    });
+  }
+
+  /** Without a TEE there is nothing to appraise: the steps of the job are proved instead. @throws Rejection JOB_ASSURANCE */
+  async entrusted(principal: Principal, message: LeaseRef): Promise<Acknowledged> {
+    return this.advance(principal, message, 'entrust', async ({ manager, job, lease }) => {
+      const { capabilities } = await manager.findOneByOrFail(NodeRecord, { id: lease.nodeId });
+      if (job.assurance !== 'tee' && capabilities['tee'] === 'none') return { attestedUntil: null };
+      throw refusal('JOB_ASSURANCE', {
+        expected: 'a job whose steps are proved, at a node without a TEE',
+        got: `assurance ${job.assurance} at a node with ${String(capabilities['tee'])}`,
+        rule: 'control-plane README, proofs',
+      });
     });
   }
 
   async running(principal: Principal, message: LeaseRef): Promise<Acknowledged> {
-    return this.advance(principal, message, 'run', async () => undefined);
+    return this.advance(principal, message, 'run', async () => ({}));
   }
 
   async progress(principal: Principal, message: LeaseProgress): Promise<Acknowledged> {
@@ -83,7 +102,9 @@ export class SessionReports {
     const { code, detail, step = null, tensor = null, retry } = message;
     return this.leases.hold(principal, message, async (held) => {
       const reason = { detail, step, tensor, nodeId: held.lease.nodeId };
-      await this.leases.end(held, { state: 'failed', retry, code, reason }, actor(principal));
+      // The broker will have nothing more to do with that session: the job goes to another node.
+      const state = code === refusedRenewal ? 'refused' : 'failed';
+      await this.leases.end(held, { state, retry, code, reason }, actor(principal));
       return {};
     });
   }
@@ -92,15 +113,15 @@ export class SessionReports {
   private advance(
     principal: Principal,
     ref: LeaseRef,
-    trigger: JobTrigger & ('key' | 'run'),
-    store: (held: Held) => Promise<void>,
+    trigger: JobTrigger & ('key' | 'entrust' | 'run'),
+    store: (held: Held) => Promise<Partial<Job>>,
   ): Promise<Acknowledged> {
-    const reached = trigger === 'key' ? 'keyed' : 'running';
+    const reached = trigger === 'run' ? 'running' : 'keyed';
     return this.leases.hold(principal, ref, async (held) => {
       if (held.job.state === reached) return {};
       nextState(held.job.state as JobState, trigger);
-      await store(held);
-      await this.journal.apply(held.manager, held.job, trigger, actor(principal));
+      const changes = await store(held);
+      await this.journal.apply(held.manager, held.job, trigger, actor(principal), changes);
       return {};
     });
   }

@@ -1,4 +1,4 @@
-/** Ends what time has overtaken: leases without heartbeat, escrows nobody accepted, jobs past their deadline. */
+/** Ends what time has overtaken: leases without heartbeat or with a lapsed attestation, escrows nobody accepted, jobs past their deadline. */
 import { Inject, Injectable, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
 import { DataSource, In, LessThan } from 'typeorm';
 import { Job, Lease } from '#libs/persistence';
@@ -9,18 +9,21 @@ import { OutboxRelay } from '../events/outbox-relay.js';
 import { Periodic } from '../events/periodic.js';
 import { IdempotencyInterceptor } from '../idempotency/idempotency.interceptor.js';
 import { JobJournal, systemCause } from '../jobs/journal.js';
-import { leasedStates } from '../jobs/state-machine.js';
+import { attestedStates, leasedStates, waitingStates, type JobState } from '../jobs/state-machine.js';
 import { CONFIG, LOGGER, METRICS } from '../tokens.js';
 import { LeaseBook } from './lease-book.js';
 
 const sweepMilliseconds = 1000;
 const batchSize = 100;
+const absentMilliseconds = 5000;
 
 @Injectable()
 export class Sweeper implements OnApplicationBootstrap, OnApplicationShutdown {
   readonly #loop: Periodic;
-  /** Leases are left alone for one lease time after a start: nodes could not reach us while we were away. */
+  /** Leases are left alone for one lease time after an absence: nodes could not reach us while we were away. */
   #leasesFrom = 0;
+  /** Monotonic milliseconds of the last sweep that came to its end. */
+  #sweptAt = 0;
 
   constructor(
     private readonly database: DataSource,
@@ -37,7 +40,6 @@ export class Sweeper implements OnApplicationBootstrap, OnApplicationShutdown {
   }
 
   onApplicationBootstrap(): void {
-    this.#leasesFrom = this.clock.now().getTime() + 1000 * this.config.leaseSeconds;
     this.#loop.start();
   }
 
@@ -47,16 +49,28 @@ export class Sweeper implements OnApplicationBootstrap, OnApplicationShutdown {
 
   async sweep(): Promise<void> {
     const now = this.clock.now();
+    this.forgiveAbsence(now);
     const { manager } = this.database;
     if (now.getTime() >= this.#leasesFrom) {
       const where = { state: 'active' as const, expiresAt: LessThan(now) };
       for (const { id } of await manager.find(Lease, { where, take: batchSize })) await this.expireLease(id, now);
+      const lapsed = { state: In([...attestedStates]), attestedUntil: LessThan(now) };
+      for (const { id } of await manager.find(Job, { where: lapsed, take: batchSize })) await this.lapse(id, now);
     }
-    const late = { state: In(['submitted', ...leasedStates]), deadlineAt: LessThan(now) };
+    const late = { state: In([...waitingStates, ...leasedStates]), deadlineAt: LessThan(now) };
     for (const { id } of await manager.find(Job, { where: late, take: batchSize })) await this.expireJob(id, now);
-    const unaccepted = { state: 'submitted', escrowState: In(['none', 'open']), acceptByAt: LessThan(now) };
+    const unaccepted = { state: In([...waitingStates]), escrowState: In(['none', 'open']), acceptByAt: LessThan(now) };
     for (const { id } of await manager.find(Job, { where: unaccepted, take: batchSize })) await this.expireJob(id, now);
     await this.idempotency.forgetOld();
+    this.#sweptAt = this.clock.monotonic();
+  }
+
+  /** Not yet started, stopped for a while, or without the database. */
+  private forgiveAbsence(now: Date): void {
+    const leaseMs = 1000 * this.config.leaseSeconds;
+    const isBack =
+      this.#sweptAt === 0 || this.clock.monotonic() - this.#sweptAt > Math.max(absentMilliseconds, leaseMs / 2);
+    if (isBack) this.#leasesFrom = now.getTime() + leaseMs;
   }
 
   private async expireLease(id: string, now: Date): Promise<void> {
@@ -73,12 +87,28 @@ export class Sweeper implements OnApplicationBootstrap, OnApplicationShutdown {
     this.relay.kick();
   }
 
+  /** No renewal came in time: whatever the node still does, it does without an attestation. */
+  private async lapse(jobId: string, now: Date): Promise<void> {
+    await this.database.transaction(async (manager) => {
+      const job = await this.journal.lock(manager, jobId);
+      const until = job.attestedUntil;
+      const isAttested = (attestedStates as readonly JobState[]).includes(job.state as JobState);
+      if (!isAttested || until === null || until >= now || job.leaseId === null) return;
+      const lease = await manager.findOneByOrFail(Lease, { id: job.leaseId });
+      const reason = { nodeId: lease.nodeId, attestedUntil: until.toISOString() };
+      const ending = { state: 'expired', retry: true, code: 'ATTESTATION_LAPSED', reason } as const;
+      await this.leases.end({ manager, job, lease }, ending, systemCause());
+      this.metrics.attestationsLapsed.inc();
+    });
+    this.relay.kick();
+  }
+
   private async expireJob(id: string, now: Date): Promise<void> {
     await this.database.transaction(async (manager) => {
       const job = await this.journal.lock(manager, id);
-      const isOpen = job.state === 'submitted' || leasedStates.some((state) => state === job.state);
-      const isUnaccepted =
-        job.state === 'submitted' && ['none', 'open'].includes(job.escrowState) && job.acceptByAt < now;
+      const isWaiting = (waitingStates as readonly JobState[]).includes(job.state as JobState);
+      const isOpen = isWaiting || (leasedStates as readonly JobState[]).includes(job.state as JobState);
+      const isUnaccepted = isWaiting && ['none', 'open'].includes(job.escrowState) && job.acceptByAt < now;
       if (!isOpen || !(job.deadlineAt < now || isUnaccepted)) return;
       const code = job.deadlineAt < now ? 'JOB_DEADLINE' : 'JOB_NOT_ACCEPTED';
       const { leaseId } = job;

@@ -1,18 +1,31 @@
 /** Checkpoints while a job runs, and the delivery at its end. */
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
-import { bordersRoot, deliveryDigest, fromHex, parseStepStatement, toHex, type StepStatement } from '#attestation';
+import {
+  bordersRoot,
+  deliveryDigest,
+  fromHex,
+  JobMode,
+  parseJobSpec,
+  parseTermsJson,
+  toHex,
+  type StepStatement,
+  type Terms,
+} from '#attestation';
 import type { Acknowledged, LeaseCheckpoint, LeaseDeliver, LeaseRef, SignedStatement } from '#libs/messaging';
-import { BlobRecord, Checkpoint, DeliveryRecord, Receipt, Verdict, type Job } from '#libs/persistence';
+import { BlobRecord, Checkpoint, DeliveryRecord, NodeRecord, Receipt, Verdict, type Job } from '#libs/persistence';
 import type { Principal } from '../auth/principal.js';
 import { Clock } from '../clock.js';
-import { jobTopic, Signals } from '../events/signals.js';
+import { dispatchTopic, jobTopic, Signals } from '../events/signals.js';
 import { JobJournal } from '../jobs/journal.js';
 import { nextState, type JobState } from '../jobs/state-machine.js';
 import { refusal } from '../problem/codes.js';
 import { EscrowProjection } from '../settlement/escrow-projection.js';
+import { requireFresh } from './freshness.js';
 import { actor, LeaseBook, type Held } from './lease-book.js';
-import { checkFollows, checkReceipt, type CheckedReceipt } from './receipt-check.js';
+import { ProofBook } from './proof-book.js';
+import { checkFollows, checkReceipt, isRound, statementOf, type CheckedReceipt } from './receipt-check.js';
+import { checkStoredPartials } from './stored-partials.js';
 
 const rule = 'control-plane README, checkpoints';
 const hex = (bytes: Uint8Array): string => `0x${toHex(bytes)}`;
@@ -21,6 +34,7 @@ const hex = (bytes: Uint8Array): string => `0x${toHex(bytes)}`;
 export class TrainingReports {
   constructor(
     private readonly leases: LeaseBook,
+    private readonly proofs: ProofBook,
     private readonly journal: JobJournal,
     private readonly projection: EscrowProjection,
     private readonly signals: Signals,
@@ -35,6 +49,7 @@ export class TrainingReports {
     const jobId = await this.leases.hold(principal, message, async (held) => {
       const { manager, job, lease } = held;
       nextState(job.state as JobState, 'deliver');
+      requireFresh(job, this.clock.now());
       await this.checkBlob(manager, principal, message.blob);
       await this.append(held, [checked!]);
       const row = {
@@ -45,23 +60,47 @@ export class TrainingReports {
         createdAt: this.clock.now(),
       };
       await manager.createQueryBuilder().insert().into(Checkpoint).values(row).orIgnore().execute();
-      await this.journal.record(manager, job.id, 'checkpoint', { step: message.step, blob: message.blob });
+      await this.journal.record(manager, job.id, 'checkpoint', {
+        step: message.step,
+        blob: message.blob,
+        fence: lease.fence,
+      });
+      await this.handBack(principal, held);
       return job.id;
     });
     this.signals.raise(jobTopic(jobId));
+    // Workers may wait for the round that starts here.
+    if (isRound(checked!.statement)) this.signals.raise(dispatchTopic);
     return {};
   }
 
+  /** A node that drains keeps nothing: what it has stored is where another goes on. */
+  private async handBack(principal: Principal, held: Held): Promise<void> {
+    const { state } = await held.manager.findOneByOrFail(NodeRecord, { id: held.lease.nodeId });
+    if (state !== 'draining') return;
+    const reason = { nodeId: held.lease.nodeId };
+    const ending = { state: 'failed', retry: true, isFree: true, code: 'NODE_DRAINING', reason } as const;
+    await this.leases.end(held, ending, actor(principal));
+  }
+
+  /** Under the newest lease, or under an earlier one whose delivery the chain has committed: no other can be paid. */
   async deliver(principal: Principal, message: LeaseDeliver): Promise<Acknowledged> {
-    const checked = await this.checkAll(principal, message, message.receipts);
-    return this.leases.hold(principal, message, async (held) => {
+    const isCommitted = async ({ manager, job }: Held): Promise<boolean> =>
+      (await this.projection.committedDelivery(manager, job)) === message.run.delivery;
+    const checked = await this.checkAll(principal, message, message.receipts, isCommitted);
+    const store = async (held: Held): Promise<Acknowledged> => {
       const { manager, job, lease } = held;
-      if (lease.state === 'done') return {};
-      nextState(job.state as JobState, 'deliver');
+      if (lease.state === 'done') return this.checkSame(manager, job, message);
+      const trigger = job.leaseId === lease.id ? 'deliver' : 'recover';
+      nextState(job.state as JobState, trigger);
+      const committed = await this.projection.committedDelivery(manager, job);
+      if (committed !== null && committed !== message.run.delivery) throw overtaken(committed, message.run.delivery);
+      if (trigger === 'deliver') requireFresh(job, this.clock.now());
       await this.checkBlob(manager, principal, message.result.blob);
       await this.append(held, checked);
       await this.checkComplete(manager, job, message.borders);
-      checkRun(message);
+      if (job.assurance === 'zk') await this.checkProved(manager, job);
+      checkRun(message, parseTermsJson(job.terms));
       const { auth: _auth, leaseId: _leaseId, fence: _fence, ...delivery } = message;
       await manager.insert(DeliveryRecord, {
         jobId: job.id,
@@ -71,11 +110,26 @@ export class TrainingReports {
         resultBlob: message.result.blob,
         createdAt: this.clock.now(),
       });
+      if (trigger === 'recover') await this.leases.takeAway(manager, job, 'ESCROW_COMMITTED');
       await this.leases.close(manager, lease, 'done', null);
-      await this.journal.record(manager, job.id, 'delivery', { timings: message.timings });
-      await this.journal.apply(manager, job, 'deliver', actor(principal), { leaseId: null });
+      const { timings } = message;
+      await this.journal.record(manager, job.id, 'delivery', { timings, fence: lease.fence, trigger });
+      await this.journal.apply(manager, job, trigger, actor(principal), { leaseId: null });
       await this.projection.project(manager, job);
       return {};
+    };
+    return this.leases.hold(principal, message, store, isCommitted);
+  }
+
+  /** Told again after a lost answer; another result would be taken for one that is stored. @throws Rejection DELIVERY_CONFLICT */
+  private async checkSame(manager: EntityManager, { id }: Job, { result }: LeaseDeliver): Promise<Acknowledged> {
+    const { resultBlob } = await manager.findOneByOrFail(DeliveryRecord, { jobId: id });
+    if (resultBlob === result.blob) return {};
+    throw refusal('DELIVERY_CONFLICT', {
+      expected: `the result that this lease delivered, ${resultBlob}`,
+      got: result.blob,
+      rule,
+      action: 'Commit the result that was delivered first, and no other.',
     });
   }
 
@@ -84,16 +138,20 @@ export class TrainingReports {
     principal: Principal,
     ref: LeaseRef,
     signed: readonly SignedStatement[],
+    isVouched?: (held: Held) => Promise<boolean>,
   ): Promise<CheckedReceipt[]> {
-    const { job, receiptKey } = await this.leases.hold(principal, ref, async ({ manager, job: locked, lease }) => {
+    const read = async ({ manager, job: { id, spec, assurance }, lease }: Held) => {
       const verdict = await manager.findOneBy(Verdict, { leaseId: lease.id });
-      return { job: { id: locked.id, spec: locked.spec }, receiptKey: verdict?.receiptKey ?? null };
-    });
-    if (receiptKey === null) {
+      const isEntrusted = verdict === null && assurance !== 'tee';
+      return { job: { id, spec }, receiptKey: verdict?.receiptKey ?? null, isProved: isEntrusted };
+    };
+    const { job, receiptKey, isProved } = await this.leases.hold(principal, ref, read, isVouched);
+    if (receiptKey === null && !isProved) {
       throw refusal('RECEIPT_KEY_UNKNOWN', { expected: 'a session whose evidence was accepted', got: 'none', rule });
     }
+    const key = receiptKey === null ? null : new Uint8Array(receiptKey);
     const checked: CheckedReceipt[] = [];
-    for (const statement of signed) checked.push(await checkReceipt(job, statement, new Uint8Array(receiptKey)));
+    for (const statement of signed) checked.push(await checkReceipt(job, statement, key));
     return checked;
   }
 
@@ -106,7 +164,8 @@ export class TrainingReports {
         if (!earlier.statement.equals(statementBytes)) throw conflict(statement);
         continue;
       }
-      checkFollows(await this.lastStatement(manager, job.id), statement);
+      checkFollows(await this.lastStatement(manager, job), statement);
+      if (isRound(statement)) await checkStoredPartials(manager, job, statement);
       await manager.insert(Receipt, {
         jobId: job.id,
         stepFrom,
@@ -120,9 +179,9 @@ export class TrainingReports {
     }
   }
 
-  private async lastStatement(manager: EntityManager, jobId: string): Promise<StepStatement | null> {
-    const last = await manager.findOne(Receipt, { where: { jobId }, order: { stepFrom: 'DESC' } });
-    return last === null ? null : parseStepStatement(new Uint8Array(last.statement));
+  private async lastStatement(manager: EntityManager, { id, spec }: Job): Promise<StepStatement | null> {
+    const last = await manager.findOne(Receipt, { where: { jobId: id }, order: { stepFrom: 'DESC' } });
+    return last === null ? null : statementOf(parseJobSpec(new Uint8Array(spec)), last.statement);
   }
 
   /** @throws Rejection DELIVERY_INCOMPLETE, DELIVERY_BORDERS */
@@ -136,7 +195,8 @@ export class TrainingReports {
         rule,
       });
     }
-    const statements = rows.map((row) => parseStepStatement(new Uint8Array(row.statement)));
+    const spec = parseJobSpec(new Uint8Array(job.spec));
+    const statements = rows.map((row) => statementOf(spec, row.statement));
     const expected = [statements[0]!.weightsBefore, ...statements.map((s) => s.weightsAfter)].map(hex);
     const wrong = expected.findIndex((border, index) => border !== borders[index]);
     if (wrong < 0 && expected.length === borders.length) return;
@@ -145,6 +205,14 @@ export class TrainingReports {
       got: wrong < 0 ? `${borders.length} borders` : `another border ${wrong}`,
       rule,
     });
+  }
+
+  /** @throws Rejection DELIVERY_INCOMPLETE */
+  private async checkProved(manager: EntityManager, job: Job): Promise<void> {
+    const left = await this.proofs.left(manager, job);
+    if (left === 0) return;
+    const [expected, got] = ['a proof of every segment', `${left} segments without one`];
+    throw refusal('DELIVERY_INCOMPLETE', { expected, got, rule, action: 'Prove them first.' });
   }
 
   private async checkBlob(manager: EntityManager, principal: Principal, sha256: string): Promise<void> {
@@ -159,10 +227,21 @@ export class TrainingReports {
 }
 
 /** @throws Rejection DELIVERY_RUN when the run that the seal covers is not the run of these borders and this result */
-function checkRun({ run, borders, result }: LeaseDeliver): void {
+function overtaken(expected: string, got: string) {
+  return refusal('DELIVERY_CONFLICT', {
+    expected: `the delivery that the escrow has committed, ${expected}`,
+    got,
+    rule,
+    action: 'Give the job up: another machine has committed its run, and only that one can be paid.',
+  });
+}
+
+function checkRun({ run, borders, result }: LeaseDeliver, { mode }: Terms): void {
   const root = hex(bordersRoot(borders.map(fromHex)));
   const segments = borders.length - 1;
-  const delivery = hex(deliveryDigest(fromHex(result.blob), fromHex(result.keyCommit)));
+  const isRevealed = (mode & JobMode.reveal) !== 0;
+  const delivered = isRevealed ? deliveryDigest(fromHex(result.blob), fromHex(result.keyCommit)) : new Uint8Array(32);
+  const delivery = hex(delivered);
   const expected = { upTo: segments, outcome: 0, bordersRoot: root, last: borders[segments], delivery };
   const wrong = Object.entries(expected).find(([name, value]) => run[name as keyof typeof run] !== value);
   if (wrong === undefined) return;

@@ -1,15 +1,22 @@
-/** Publishes outbox rows after their transaction committed, at least once and in order of their ids. */
+/**
+ * Publishes outbox rows after their transaction committed, at least once. Any number of replicas does so at once: each
+ * takes the oldest rows that no other has in hand. Who waits in this process is woken even while the bus is away; the
+ * rows then stay until it has taken them.
+ */
 import { Inject, Injectable, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
 import { DataSource, In } from 'typeorm';
 import { OutboxMessage } from '#libs/persistence';
 import type { Logger, Metrics } from '#libs/telemetry';
 import { Clock } from '../clock.js';
 import { LOGGER, METRICS } from '../tokens.js';
+import { Bus } from './bus.js';
 import { Periodic } from './periodic.js';
 import { dispatchTopic, jobTopic, Signals } from './signals.js';
 
 const batchSize = 200;
 const pollMilliseconds = 1000;
+/** Changes that come within this time are told of together. */
+const gatherMilliseconds = 20;
 
 @Injectable()
 export class OutboxRelay implements OnApplicationBootstrap, OnApplicationShutdown {
@@ -18,11 +25,12 @@ export class OutboxRelay implements OnApplicationBootstrap, OnApplicationShutdow
   constructor(
     private readonly database: DataSource,
     private readonly signals: Signals,
+    private readonly bus: Bus,
     private readonly clock: Clock,
     @Inject(METRICS) private readonly metrics: Metrics,
     @Inject(LOGGER) logger: Logger,
   ) {
-    this.#loop = new Periodic('outbox relay', pollMilliseconds, () => this.publish(), logger);
+    this.#loop = new Periodic('outbox relay', pollMilliseconds, () => this.publish(), logger, gatherMilliseconds);
   }
 
   onApplicationBootstrap(): void {
@@ -51,9 +59,10 @@ export class OutboxRelay implements OnApplicationBootstrap, OnApplicationShutdow
         .setLock('pessimistic_write')
         .setOnLocked('skip_locked')
         .getMany();
-      for (const message of batch) this.signals.raise(jobTopic(message.subject));
+      for (const message of batch) this.signals.hear(jobTopic(message.subject));
       if (batch.length > 0) {
-        this.signals.raise(dispatchTopic);
+        this.signals.hear(dispatchTopic);
+        if (this.bus.isUsed) await this.bus.publish(batch);
         await manager.update(OutboxMessage, { id: In(batch.map(({ id }) => id)) }, { publishedAt: this.clock.now() });
       }
       return batch;

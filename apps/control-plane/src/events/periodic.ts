@@ -13,6 +13,8 @@ export class Periodic {
     private readonly milliseconds: number,
     private readonly work: (abort: AbortSignal) => Promise<void>,
     private readonly logger: Logger,
+    /** From the start of one turn to the next, however often it is kicked. */
+    private readonly leastMilliseconds = 0,
   ) {}
 
   start(): void {
@@ -33,6 +35,7 @@ export class Periodic {
   private async loop(): Promise<void> {
     let failures = 0;
     while (!this.#abort.signal.aborted) {
+      const began = performance.now();
       const woken = this.pause(
         Math.min(this.milliseconds * 2 ** failures, Math.max(pauseMillisecondsMax, this.milliseconds)),
       );
@@ -44,6 +47,8 @@ export class Periodic {
         this.logger.warn(`${this.name} failed`, { failures, error });
       }
       await woken;
+      const early = this.leastMilliseconds - (performance.now() - began);
+      if (early > 1 && !this.#abort.signal.aborted) await new Promise((resolve) => setTimeout(resolve, early));
     }
   }
 

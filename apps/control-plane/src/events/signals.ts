@@ -1,4 +1,4 @@
-/** Wakes whoever waits for a topic in this process. A hint only: every waiter looks at the database again. */
+/** Wakes whoever waits for a topic. A hint only: every waiter looks at the database again. */
 import { EventEmitter } from 'node:events';
 import { Injectable } from '@nestjs/common';
 
@@ -6,8 +6,27 @@ import { Injectable } from '@nestjs/common';
 export class Signals {
   readonly #emitter = new EventEmitter().setMaxListeners(0);
 
+  #raised: (topic: string) => void = () => undefined;
+
+  /** Wakes this process, and others where a listener carries it there. */
   raise(topic: string): void {
+    this.hear(topic);
+    this.#raised(topic);
+  }
+
+  /** Wakes this process alone. */
+  hear(topic: string): void {
     this.#emitter.emit(topic);
+  }
+
+  onRaise(listener: (topic: string) => void): void {
+    this.#raised = listener;
+  }
+
+  /** @returns stops listening */
+  on(topic: string, listener: () => void): () => void {
+    this.#emitter.on(topic, listener);
+    return () => void this.#emitter.off(topic, listener);
   }
 
   /** Resolves at the next signal of the topic, after `milliseconds`, or when aborted. */
@@ -28,4 +47,6 @@ export class Signals {
 }
 
 export const dispatchTopic = 'dispatch';
+/** An API key was revoked. */
+export const keysTopic = 'keys';
 export const jobTopic = (jobId: string): string => `job:${jobId}`;

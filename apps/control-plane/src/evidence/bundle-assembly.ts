@@ -2,6 +2,7 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import {
+  concatBytes,
   domainSeparator,
   encodeBundle,
   encodeTerms,
@@ -14,10 +15,25 @@ import {
   recoverAddress,
   Rejection,
   runDigest,
+  type AttestedBundle,
+  type BundledProof,
   type EvidenceBundle,
+  type ParallelBundle,
 } from '#attestation';
 import type { Delivery } from '#libs/messaging';
-import { DeliveryRecord, EscrowEventRecord, KeyRelease, Receipt, Verdict, type Job } from '#libs/persistence';
+import {
+  DeliveryRecord,
+  EscrowEventRecord,
+  KeyRelease,
+  Receipt,
+  Renewal,
+  SegmentProof,
+  Verdict,
+  Worker,
+  type Job,
+} from '#libs/persistence';
+import { storedPartials, type StoredPartial } from '../dispatch/stored-partials.js';
+import { BlobStore } from '../objects/blob-store.js';
 import { refusal } from '../problem/codes.js';
 
 const transactionsMax = 64;
@@ -36,20 +52,30 @@ interface Stored {
   readonly delivery: Delivery;
   readonly receipts: readonly Receipt[];
   readonly sessions: readonly Session[];
+  /** Of a data-parallel job; one that averages has its session among the leases’. */
+  readonly workers: readonly Session[];
+  /** By first step; null where the job has none. */
+  readonly proofs: ReadonlyMap<number, BundledProof> | null;
+  /** By segment; none in a plain job. */
+  readonly partials: ReadonlyMap<number, StoredPartial>;
   readonly events: readonly EscrowEventRecord[];
 }
 
 interface Session {
+  /** Or worker. */
   readonly leaseId: string;
   readonly evidence: Uint8Array;
   readonly result: Uint8Array;
   readonly appraisedAt: number;
-  readonly appraisal: EvidenceBundle['sessions'][number]['appraisal'];
+  readonly appraisal: AttestedBundle['sessions'][number]['appraisal'];
 }
 
 @Injectable()
 export class BundleAssembly {
-  constructor(private readonly database: DataSource) {}
+  constructor(
+    private readonly database: DataSource,
+    private readonly blobs: BlobStore,
+  ) {}
 
   /** @throws Rejection JOB_BUNDLE_PENDING before delivery */
   async assemble(job: Job): Promise<Uint8Array> {
@@ -61,41 +87,93 @@ export class BundleAssembly {
     const order = { blockNumber: 'ASC', logIndex: 'ASC' } as const;
     const events = await manager.find(EscrowEventRecord, { where: { escrowId: job.escrowId }, order });
     const delivery = record.delivery as unknown as Delivery;
-    const sessions = await this.sessions(jobId);
-    return encodeBundle(bundleOf({ job, record, delivery, receipts, sessions, events }));
+    const leased = await this.sessions(jobId);
+    const workers = await this.workers(jobId);
+    const sessions = [...leased, ...workers.filter((worker) => !leased.some((session) => isSame(session, worker)))];
+    const proofs = job.assurance === 'tee' ? null : await this.proofs(job);
+    const partials = await storedPartials(manager, jobId);
+    return encodeBundle(bundleOf({ job, record, delivery, receipts, sessions, workers, proofs, partials, events }));
   }
 
-  /** Sessions that were given the data key, in the order of their appraisal. */
+  /** @throws Rejection JOB_BUNDLE_PENDING while a segment waits for its proof */
+  private async proofs(job: Job): Promise<Map<number, BundledProof>> {
+    const { segmentSteps } = parseJobSpec(new Uint8Array(job.spec));
+    const rows = await this.database.manager.findBy(SegmentProof, { jobId: job.id });
+    const proved = rows.flatMap(({ index, blob, document }) =>
+      blob === null || document === null ? [] : [{ index, blob, document }],
+    );
+    const segments = Math.ceil(Number(job.steps) / segmentSteps);
+    if (proved.length < segments) throw pending(`proofs of all ${segments} segments`, `${proved.length}`);
+    const entries = proved.map(async ({ index, blob, document }) => {
+      return [index * segmentSteps, { bytes: await this.read(blob), document }] as const;
+    });
+    return new Map(await Promise.all(entries));
+  }
+
+  private async read(blob: string): Promise<Uint8Array> {
+    const chunks: Uint8Array[] = [];
+    for await (const chunk of await this.blobs.open(blob)) chunks.push(chunk as Uint8Array);
+    return concatBytes(...chunks);
+  }
+
+  /** Sessions that were given the data key, in the order of their appraisal, each with its newest renewal behind it. */
   private async sessions(jobId: string): Promise<Session[]> {
     const { manager } = this.database;
     const releases = new Map((await manager.findBy(KeyRelease, { jobId })).map((row) => [row.leaseId, row]));
     const verdicts = await manager.find(Verdict, { where: { jobId }, order: { at: 'ASC', leaseId: 'ASC' } });
+    const renewals = await this.newestRenewals(jobId);
     return verdicts.flatMap(({ leaseId, evidence, at }) => {
       const release = releases.get(leaseId);
       if (release === undefined) return [];
       const result = new Uint8Array(release.result);
       const appraisal = appraisalOf(release.release);
-      return { leaseId, evidence: new Uint8Array(evidence), result, appraisedAt: Number(at), appraisal };
+      const first = { leaseId, evidence: new Uint8Array(evidence), result, appraisedAt: Number(at), appraisal };
+      const renewal = renewals.get(leaseId);
+      return renewal === undefined ? [first] : [first, renewal];
     });
+  }
+
+  private async workers(jobId: string): Promise<Session[]> {
+    const where = { where: { jobId }, order: { at: 'ASC', id: 'ASC' } } as const;
+    const rows = await this.database.manager.find(Worker, where);
+    return rows.map(({ id, evidence, result, at, release }) => ({
+      ...{ leaseId: id, evidence: new Uint8Array(evidence), result: new Uint8Array(result) },
+      ...{ appraisedAt: Number(at), appraisal: appraisalOf(release) },
+    }));
+  }
+
+  /** By lease. */
+  private async newestRenewals(jobId: string): Promise<Map<string, Session>> {
+    const rows = await this.database.manager.find(Renewal, { where: { jobId }, order: { notAfter: 'ASC' } });
+    return new Map(
+      rows.map(({ leaseId, evidence, result, at, notAfter, appraisalSignature }) => [
+        leaseId,
+        {
+          leaseId,
+          evidence: new Uint8Array(evidence),
+          result: new Uint8Array(result),
+          appraisedAt: Number(at),
+          appraisal: { notAfter: Number(notAfter), signature: fromHex(appraisalSignature) },
+        },
+      ]),
+    );
   }
 }
 
+function isSame(a: Session, b: Session): boolean {
+  return equalBytes(a.evidence, b.evidence);
+}
+
 function bundleOf(stored: Stored): EvidenceBundle {
-  const { job, record, delivery, receipts, sessions, events } = stored;
-  const sessionOf = (leaseId: string): number => sessions.findIndex((session) => session.leaseId === leaseId);
+  const { job, record, delivery, receipts, sessions, proofs, events } = stored;
+  const sessionOf = (id: string): number => sessions.findIndex(({ leaseId }) => leaseId === id);
   const { upTo, outcome, bordersRoot, last } = delivery.run;
-  return {
-    version: 1,
+  const common = {
     spec: new Uint8Array(job.spec),
     terms: encodeTerms(parseTermsJson(job.terms)),
     policy: new Uint8Array(job.policy),
     sessions: sessions.map(({ leaseId: _leaseId, ...session }) => session),
     endorsements: { crls: [], rims: [] },
-    segments: receipts.map(({ leaseId, statement, receipt }) => ({
-      session: sessionOf(leaseId),
-      statement: new Uint8Array(statement),
-      receipt: new Uint8Array(receipt),
-    })),
     run: {
       upTo,
       outcome,
@@ -103,10 +181,46 @@ function bundleOf(stored: Stored): EvidenceBundle {
       last: fromHex(last),
       delivery: fromHex(delivery.run.delivery),
     },
-    seal: { session: sealingSession(stored) ?? sessionOf(record.leaseId), bytes: bytesOf(delivery.seal) },
     delivery: { ciphertextDigest: fromHex(delivery.result.blob), keyCommit: fromHex(delivery.result.keyCommit) },
     settlement: { transactions: transactionsOf(delivery, events) },
   };
+  const signedOf = ({ leaseId, receipt }: Receipt) => ({
+    session: sessionOf(leaseId),
+    receipt: new Uint8Array(receipt),
+  });
+  const seal = { session: sealingSession(stored) ?? sessionOf(record.leaseId), bytes: bytesOf(delivery.seal) };
+  if (job.parallel > 1) return { version: 3, ...common, segments: roundsOf(stored, signedOf), seal };
+  if (proofs === null) {
+    const segments = receipts.map((row) => ({ ...signedOf(row), statement: new Uint8Array(row.statement) }));
+    return { version: 1, ...common, segments, seal };
+  }
+  return {
+    version: 2,
+    ...common,
+    segments: receipts.map((row) => ({
+      statement: new Uint8Array(row.statement),
+      signed: row.receipt.length === 0 ? null : signedOf(row),
+      proof: proofs.get(Number(row.stepFrom)) ?? null,
+    })),
+    seal: delivery.seal === '' ? null : seal,
+  };
+}
+
+/** Every round with the partials that its receipt names. */
+function roundsOf(
+  { job, receipts, sessions, workers, partials }: Stored,
+  signedOf: (row: Receipt) => { session: number; receipt: Uint8Array },
+): ParallelBundle['segments'] {
+  return receipts.map((row, round) => ({
+    ...signedOf(row),
+    statement: new Uint8Array(row.statement),
+    partials: Array.from({ length: job.parallel }, (_, at) => {
+      const { workerId, statement, receipt } = partials.get(round * job.parallel + at)!;
+      const worker = workers.find(({ leaseId }) => leaseId === workerId)!;
+      const session = sessions.findIndex((one) => isSame(one, worker));
+      return { session, statement: new Uint8Array(statement), receipt: new Uint8Array(receipt) };
+    }),
+  }));
 }
 
 /** From the public part of a release, whose signature was checked before it was stored. */
@@ -115,7 +229,10 @@ function appraisalOf(release: object): Session['appraisal'] {
   return { notAfter, signature: fromHex(appraisalSignature) };
 }
 
-/** A host that restarted delivers under a new session what an earlier one sealed: the signature tells which. */
+/**
+ * A host that restarted delivers under a new session what an earlier one sealed: the signature tells which. Its newest
+ * appraisal is the one that the seal is shown with.
+ */
 function sealingSession({ job, delivery, sessions }: Stored): number | null {
   const { chainId, contract } = parseJobSpec(new Uint8Array(job.spec)).settlement;
   const domain = domainSeparator({ chainId, verifyingContract: contract });
@@ -130,7 +247,7 @@ function sealingSession({ job, delivery, sessions }: Stored): number | null {
   };
   const signer = signerOf(runDigest(domain, run), bytesOf(delivery.seal).subarray(4));
   if (signer === null) return null;
-  const index = sessions.findIndex(({ evidence }) =>
+  const index = sessions.findLastIndex(({ evidence }) =>
     equalBytes(parseSessionEvidence(evidence).binding.settlementKey, signer),
   );
   return index < 0 ? null : index;

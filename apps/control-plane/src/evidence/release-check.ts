@@ -53,7 +53,13 @@ export function checkRelease(
   signedByBroker(job, 'appraisal', appraised, release.appraisalSignature);
 }
 
-function signedByBroker({ terms }: Pick<Job, 'terms'>, what: string, digest: Uint8Array, signature: string): void {
+/** @throws Rejection RELEASE_SIGNATURE, SEAL_SIGNATURE */
+export function signedByBroker(
+  { terms }: Pick<Job, 'terms'>,
+  what: string,
+  digest: Uint8Array,
+  signature: string,
+): void {
   const { keyBroker, client } = parseTermsJson(terms);
   const allowed = [hex(keyBroker), hex(client)];
   const signer = hex(recoverAddress(digest, fromHex(signature)));

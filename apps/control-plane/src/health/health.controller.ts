@@ -5,15 +5,20 @@ import { z } from 'zod';
 import { Job } from '#libs/persistence';
 import type { Metrics } from '#libs/telemetry';
 import { Public } from '../auth/principal.js';
-import { jobStates } from '../jobs/state-machine.js';
+import { attestedStates, jobStates } from '../jobs/state-machine.js';
+import { shedLevels } from '../overload/pressure.js';
+import { Essential, Shedding } from '../overload/shedding.js';
 import { EscrowWatcher } from '../settlement/watcher.js';
+import { Clock } from '../clock.js';
 import { METRICS } from '../tokens.js';
 
 const Readiness = z
   .object({
-    /** `degraded`: requests are answered, but no job can be funded or settled until the chain is back. */
+    /** `degraded`: the chain is away, so that no job can be funded or settled, or some requests are shed. */
     status: z.enum(['ok', 'degraded']),
     database: z.literal('ok'),
+    /** What is not taken now because this replica is behind, and everything before it. */
+    shedding: z.enum(shedLevels),
     chain: z.object({
       state: z.enum(['off', 'starting', 'ok', 'degraded']),
       block: z.int().nullable(),
@@ -26,10 +31,13 @@ const Readiness = z
 @ApiTags('health')
 @Controller()
 @Public()
+@Essential()
 export class HealthController {
   constructor(
     private readonly database: DataSource,
     private readonly watcher: EscrowWatcher,
+    private readonly shedding: Shedding,
+    private readonly clock: Clock,
     @Inject(METRICS) private readonly metrics: Metrics,
   ) {}
 
@@ -45,7 +53,9 @@ export class HealthController {
   async ready(): Promise<z.infer<typeof Readiness>> {
     await this.database.query('SELECT 1');
     const chain = this.watcher.status;
-    return { status: chain.state === 'degraded' ? 'degraded' : 'ok', database: 'ok', chain };
+    const { level } = this.shedding;
+    const isDegraded = chain.state === 'degraded' || level > 0;
+    return { status: isDegraded ? 'degraded' : 'ok', database: 'ok', shedding: shedLevels[level], chain };
   }
 
   @Get('metrics')
@@ -59,6 +69,18 @@ export class HealthController {
       .getRawMany<{ state: string; count: string }>();
     for (const state of jobStates) this.metrics.jobs.set({ state }, 0);
     for (const { state, count } of rows) this.metrics.jobs.set({ state }, Number(count));
+    this.metrics.freshness.set(await this.leastFreshness());
     return this.metrics.registry.metrics();
+  }
+
+  /** Seconds; NaN while no attested session is at work. */
+  private async leastFreshness(): Promise<number> {
+    const row = await this.database.manager
+      .createQueryBuilder(Job, 'j')
+      .select('min(j.attested_until)', 'until')
+      .where('j.state IN (:...states)', { states: attestedStates })
+      .getRawOne<{ until: Date | null }>();
+    const until = row?.until ?? null;
+    return until === null ? Number.NaN : (until.getTime() - this.clock.now().getTime()) / 1000;
   }
 }

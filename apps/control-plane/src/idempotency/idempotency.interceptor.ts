@@ -3,7 +3,8 @@
  * refused. Answers that say "not now" (401, 403, 429, 5xx) are not kept, so a retry can succeed.
  */
 import { createHash } from 'node:crypto';
-import { Injectable, type CallHandler, type ExecutionContext, type NestInterceptor } from '@nestjs/common';
+import { Injectable, SetMetadata, type CallHandler, type ExecutionContext, type NestInterceptor } from '@nestjs/common';
+import { Reflector } from '@nestjs/core';
 import type { Request, Response } from 'express';
 import { from, lastValueFrom, type Observable } from 'rxjs';
 import { DataSource, LessThan } from 'typeorm';
@@ -13,6 +14,7 @@ import { carrierOf, type Principal } from '../auth/principal.js';
 import { Clock } from '../clock.js';
 import { refusal, statusOf } from '../problem/codes.js';
 import { explain } from '../problem/explain.js';
+import { inProgress, KEEPS_REPLY, type PendingReply, type ReplyCarrier } from './pending-reply.js';
 
 const rule = 'control-plane README, idempotency';
 const keyShape = /^[\x21-\x7e]{1,128}$/;
@@ -20,13 +22,18 @@ const keyShape = /^[\x21-\x7e]{1,128}$/;
 const abandonedMilliseconds = 60_000;
 const keptMilliseconds = 24 * 3600 * 1000;
 
-type BodyRequest = Request & { rawBody?: Buffer };
+const SHOWN_ONCE = 'veritrain:shown-once';
+/** A member of the answer that is not kept: a replay comes without it. */
+export const ShownOnce = (member: string) => SetMetadata(SHOWN_ONCE, member);
+
+type BodyRequest = Request & ReplyCarrier & { rawBody?: Buffer };
 
 @Injectable()
 export class IdempotencyInterceptor implements NestInterceptor {
   constructor(
     private readonly database: DataSource,
     private readonly clock: Clock,
+    private readonly reflector: Reflector,
   ) {}
 
   intercept(context: ExecutionContext, next: CallHandler): Observable<unknown> {
@@ -45,21 +52,54 @@ export class IdempotencyInterceptor implements NestInterceptor {
   private async run(request: BodyRequest, context: ExecutionContext, next: CallHandler): Promise<unknown> {
     const response = context.switchToHttp().getResponse<Response>();
     const entry = this.entryOf(request, carrierOf(context).principal!);
+    const status = this.reflector.get<number | undefined>(KEEPS_REPLY, context.getHandler());
+    if (status !== undefined) return this.runKeeping({ entry, status, isKept: false }, request, response, next);
     const earlier = await this.claim(entry);
     if (earlier !== null) return replay(earlier, response);
-    const where = { tenant: entry.tenant, key: entry.key };
     try {
       const answer: unknown = await lastValueFrom(next.handle());
-      await this.database.manager.update(Idempotency, where, { status: response.statusCode, answer: answer as object });
+      const kept = without(answer, this.reflector.get<string | undefined>(SHOWN_ONCE, context.getHandler()));
+      await this.keep(entry, response.statusCode, kept);
       return answer;
     } catch (thrown) {
-      const error = explain(thrown);
-      const status = statusOf(error);
-      if (status >= 500 || status === 429)
-        await this.database.manager.delete(Idempotency, where).catch(() => undefined);
-      else await this.database.manager.update(Idempotency, where, { status, answer: keep(error) });
+      await this.keepFailure(entry, thrown);
       throw thrown;
     }
+  }
+
+  /** The handler claims the key with its change. Whatever it did not store is settled here afterwards. */
+  private async runKeeping(
+    reply: PendingReply,
+    request: BodyRequest,
+    response: Response,
+    next: CallHandler,
+  ): Promise<unknown> {
+    const { entry } = reply;
+    request.pendingReply = reply;
+    try {
+      const answer: unknown = await lastValueFrom(next.handle());
+      if (reply.isKept) return answer;
+      const earlier = await this.claim(entry);
+      if (earlier !== null) return replay(earlier, response);
+      await this.keep(entry, reply.status, answer);
+      return answer;
+    } catch (thrown) {
+      if (!isFinal(thrown)) throw thrown;
+      const earlier = await this.claim(entry);
+      if (earlier !== null) return replay(earlier, response);
+      await this.keepFailure(entry, thrown);
+      throw thrown;
+    }
+  }
+
+  private async keep({ tenant, key }: Idempotency, status: number, answer: unknown): Promise<void> {
+    await this.database.manager.update(Idempotency, { tenant, key }, { status, answer: answer as object });
+  }
+
+  private async keepFailure(entry: Idempotency, thrown: unknown): Promise<void> {
+    const { tenant, key } = entry;
+    if (isFinal(thrown)) await this.keep(entry, statusOf(explain(thrown)), keptError(explain(thrown)));
+    else await this.database.manager.delete(Idempotency, { tenant, key }).catch(() => undefined);
   }
 
   private entryOf(request: BodyRequest, principal: Principal): Idempotency {
@@ -109,11 +149,23 @@ export class IdempotencyInterceptor implements NestInterceptor {
   }
 }
 
+/** False for what a retry may change. */
+function isFinal(thrown: unknown): boolean {
+  const error = explain(thrown);
+  const status = statusOf(error);
+  return status < 500 && status !== 429 && error.code !== 'IDEMPOTENCY_IN_PROGRESS';
+}
+
+function without(answer: unknown, member: string | undefined): unknown {
+  if (member === undefined || typeof answer !== 'object' || answer === null) return answer;
+  return Object.fromEntries(Object.entries(answer).filter(([name]) => name !== member));
+}
+
 type KeptError = Pick<CodedError, 'family' | 'code' | 'detail'>;
 
 const families = { configuration: ConfigurationError, collateral: CollateralError, rejection: Rejection };
 
-function keep({ family, code, detail }: CodedError): KeptError {
+function keptError({ family, code, detail }: CodedError): KeptError {
   return { family, code, detail };
 }
 
@@ -133,14 +185,5 @@ function mismatch(earlier: Idempotency) {
     got: 'another request or body',
     rule,
     action: 'Use a new key for a new request.',
-  });
-}
-
-function inProgress() {
-  return refusal('IDEMPOTENCY_IN_PROGRESS', {
-    expected: 'the first request under this key to have ended',
-    got: 'one that still runs',
-    rule,
-    action: 'Retry in a moment.',
   });
 }

@@ -2,20 +2,38 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource, MoreThan } from 'typeorm';
 import { Job, JobEvent } from '#libs/persistence';
+import type { Principal } from '../auth/principal.js';
 import { jobTopic, Signals } from '../events/signals.js';
+import { Streams } from '../overload/streams.js';
 import { refusal } from '../problem/codes.js';
 import { endStates, type JobState } from './state-machine.js';
 
 const batchSize = 200;
-/** Events of other replicas raise no signal here. */
-const lookAgainMilliseconds = 2000;
+/** Signals say when; this is for one that got lost. */
+const lookAgainMilliseconds = 30_000;
 
 @Injectable()
 export class JobStream {
   constructor(
     private readonly database: DataSource,
     private readonly signals: Signals,
+    private readonly streams: Streams,
   ) {}
+
+  /** `follow`, counted among the streams of the caller until it ends or is aborted. @throws Rejection STREAMS_MAX */
+  open({ keyId }: Principal, jobId: string, afterId: string, abort: AbortSignal): AsyncGenerator<JobEvent> {
+    const leave = this.streams.enter(keyId);
+    abort.addEventListener('abort', leave, { once: true });
+    return this.counted(this.follow(jobId, afterId, abort), leave);
+  }
+
+  private async *counted(events: AsyncGenerator<JobEvent>, leave: () => void): AsyncGenerator<JobEvent> {
+    try {
+      yield* events;
+    } finally {
+      leave();
+    }
+  }
 
   /** Ends when the job has ended and all its events were yielded, or when aborted. */
   async *follow(jobId: string, afterId: string, abort: AbortSignal): AsyncGenerator<JobEvent> {

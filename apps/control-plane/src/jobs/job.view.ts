@@ -1,8 +1,8 @@
 /** What a job looks like from outside. */
 import { z } from 'zod';
-import { Hex32 } from '#libs/messaging';
+import { Hex32, JobRequirements } from '#libs/messaging';
 import type { Job } from '#libs/persistence';
-import { jobStates } from './state-machine.js';
+import { attestedStates, jobStates } from './state-machine.js';
 
 export const ProgressView = z
   .object({
@@ -30,7 +30,11 @@ export const JobView = z
     assurance: z.enum(['tee', 'zk', 'tee+zk']),
     steps: z.int(),
     attempt: z.int(),
+    priority: z.int(),
+    requirements: JobRequirements,
     progress: ProgressView.nullable(),
+    /** Until when the attestation of the session at work counts; null where none is at work. */
+    attestedUntil: z.iso.datetime().nullable(),
     settlementTransaction: z.string().nullable(),
     acceptBy: z.iso.datetime(),
     deadline: z.iso.datetime(),
@@ -41,6 +45,11 @@ export const JobView = z
 export type JobView = z.infer<typeof JobView>;
 
 export const JobPage = z.object({ items: z.array(JobView), nextCursor: z.string().nullable() }).meta({ id: 'JobPage' });
+
+function attestedUntil({ state, attestedUntil: until }: Job): string | null {
+  const isAtWork = (attestedStates as readonly string[]).includes(state);
+  return isAtWork && until !== null ? until.toISOString() : null;
+}
 
 export function jobView(job: Job): JobView {
   return {
@@ -55,7 +64,10 @@ export function jobView(job: Job): JobView {
     assurance: job.assurance as JobView['assurance'],
     steps: Number(job.steps),
     attempt: job.attempt,
+    priority: job.priority,
+    requirements: job.requirements as JobRequirements,
     progress: job.progress as ProgressView | null,
+    attestedUntil: attestedUntil(job),
     settlementTransaction: job.settlementTransaction,
     acceptBy: job.acceptByAt.toISOString(),
     deadline: job.deadlineAt.toISOString(),

@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import {
   Body,
   Controller,
@@ -8,23 +9,30 @@ import {
   Param,
   Post,
   Query,
+  Res,
   Sse,
   StreamableFile,
   type MessageEvent,
 } from '@nestjs/common';
 import { ApiBearerAuth, ApiHeader, ApiProduces, ApiResponse, ApiTags } from '@nestjs/swagger';
+import type { Response } from 'express';
 import { Observable } from 'rxjs';
 import { z } from 'zod';
-import { base64, Hex32, limits, TermsJson } from '#libs/messaging';
+import { base64, Hex32, JobRequirements, limits, TermsJson } from '#libs/messaging';
 import { Allow, Caller, type Principal } from '../auth/principal.js';
-import { BlobStore } from '../datasets/blob-store.js';
+import { BlobStore } from '../objects/blob-store.js';
 import { BundleAssembly } from '../evidence/bundle-assembly.js';
+import { KeepsReply, Reply, type PendingReply } from '../idempotency/pending-reply.js';
+import { NewJobs } from '../overload/shedding.js';
 import { PageQuery } from '../paging.js';
+import { JobCommands } from './job-commands.js';
 import { eventId, JobStream } from './job-stream.js';
 import { jobView, JobPage, JobView } from './job.view.js';
 import { Jobs } from './jobs.service.js';
 import { jobStates } from './state-machine.js';
 
+const Priority = z.int().min(0).max(9);
+const Reorder = z.object({ priority: Priority }).meta({ id: 'Reorder' });
 const SubmitJob = z
   .object({
     /** Deterministic CBOR of the job spec, base64. */
@@ -35,6 +43,10 @@ const SubmitJob = z
     policy: base64(limits.policyBytesMax),
     /** Where a node asks for the data key. */
     brokerUrl: z.url({ protocol: /^https?$/ }).max(512),
+    /** 0 goes first, 9 last; below 5 for administrators. */
+    priority: Priority.default(5),
+    /** What a node must offer, beyond what the policy says. */
+    requirements: JobRequirements.default({}),
   })
   .meta({ id: 'SubmitJob' });
 const ListJobs = PageQuery.extend({ state: z.enum(jobStates).optional() });
@@ -45,6 +57,7 @@ const ListJobs = PageQuery.extend({ state: z.enum(jobStates).optional() });
 export class JobsController {
   constructor(
     private readonly jobs: Jobs,
+    private readonly commands: JobCommands,
     private readonly stream: JobStream,
     private readonly blobs: BlobStore,
     private readonly bundles: BundleAssembly,
@@ -52,20 +65,25 @@ export class JobsController {
 
   @Post()
   @Allow('client')
+  @KeepsReply(201)
+  @NewJobs()
   @ApiHeader({ name: 'idempotency-key', required: true })
   @ApiResponse({ status: 201, standardSchema: JobView })
   submit(
     @Caller() caller: Principal,
-    @Headers('idempotency-key') idempotencyKey: string,
+    @Reply() reply: PendingReply,
     @Body({ schema: SubmitJob }) body: z.infer<typeof SubmitJob>,
   ): Promise<JobView> {
-    return this.jobs.submit(caller, {
+    const input = {
       spec: Buffer.from(body.spec, 'base64'),
       terms: body.terms,
       policy: Buffer.from(body.policy, 'base64'),
       brokerUrl: body.brokerUrl,
-      idempotencyKey,
-    });
+      idempotencyKey: reply.entry.key,
+      priority: body.priority,
+      requirements: body.requirements,
+    };
+    return this.jobs.submit(caller, input, reply);
   }
 
   @Get()
@@ -88,7 +106,47 @@ export class JobsController {
   @ApiHeader({ name: 'idempotency-key', required: true })
   @ApiResponse({ status: 200, standardSchema: JobView })
   cancel(@Caller() caller: Principal, @Param('id', { schema: Hex32 }) id: string): Promise<JobView> {
-    return this.jobs.cancel(caller, id);
+    return this.commands.cancel(caller, id);
+  }
+
+  @Post(':id/pause')
+  @HttpCode(200)
+  @Allow('client', 'admin')
+  @ApiHeader({ name: 'idempotency-key', required: true })
+  @ApiResponse({ status: 200, standardSchema: JobView })
+  pause(@Caller() caller: Principal, @Param('id', { schema: Hex32 }) id: string): Promise<JobView> {
+    return this.commands.pause(caller, id);
+  }
+
+  @Post(':id/resume')
+  @HttpCode(200)
+  @Allow('client', 'admin')
+  @ApiHeader({ name: 'idempotency-key', required: true })
+  @ApiResponse({ status: 200, standardSchema: JobView })
+  resume(@Caller() caller: Principal, @Param('id', { schema: Hex32 }) id: string): Promise<JobView> {
+    return this.commands.resume(caller, id);
+  }
+
+  @Post(':id/retry')
+  @HttpCode(200)
+  @Allow('client', 'admin')
+  @ApiHeader({ name: 'idempotency-key', required: true })
+  @ApiResponse({ status: 200, standardSchema: JobView })
+  retry(@Caller() caller: Principal, @Param('id', { schema: Hex32 }) id: string): Promise<JobView> {
+    return this.commands.retry(caller, id);
+  }
+
+  @Post(':id/priority')
+  @HttpCode(200)
+  @Allow('client', 'admin')
+  @ApiHeader({ name: 'idempotency-key', required: true })
+  @ApiResponse({ status: 200, standardSchema: JobView })
+  reorder(
+    @Caller() caller: Principal,
+    @Param('id', { schema: Hex32 }) id: string,
+    @Body({ schema: Reorder }) { priority }: z.infer<typeof Reorder>,
+  ): Promise<JobView> {
+    return this.commands.reorder(caller, id, priority);
   }
 
   /** Server-sent events; `Last-Event-ID` goes on after that event. */
@@ -100,19 +158,24 @@ export class JobsController {
     @Caller() caller: Principal,
     @Param('id', { schema: Hex32 }) id: string,
     @Headers('last-event-id') lastEventId: string | undefined,
+    @Res({ passthrough: true }) response: Response,
   ): Promise<Observable<MessageEvent>> {
     const after = eventId(lastEventId ?? '0');
     const job = await this.jobs.find(caller, id);
+    const abort = new AbortController();
+    const events = this.stream.open(caller, job.id, after, abort.signal);
     return new Observable((subscriber) => {
-      const abort = new AbortController();
       const pump = async (): Promise<void> => {
-        for await (const event of this.stream.follow(job.id, after, abort.signal)) {
+        for await (const event of events) {
           const data = { ...event.data, at: event.at.toISOString() };
           subscriber.next({ id: event.id, type: event.type, data });
+          // Who does not read is not read for: what waits stays within the buffers of one connection.
+          if (response.writableNeedDrain) await once(response, 'drain', { signal: abort.signal });
         }
         subscriber.complete();
       };
-      pump().catch((error: unknown) => subscriber.error(error));
+      // Who follows comes back with the last id; an error would look like an event.
+      pump().catch(() => subscriber.complete());
       return () => abort.abort();
     });
   }

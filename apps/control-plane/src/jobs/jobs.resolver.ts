@@ -1,11 +1,12 @@
 /** The same jobs over GraphQL, and their progress as a subscription. */
 import { UseFilters } from '@nestjs/common';
-import { Args, Field, Float, ID, Int, ObjectType, Query, Resolver, Subscription } from '@nestjs/graphql';
+import { Args, Field, Float, ID, Int, Mutation, ObjectType, Query, Resolver, Subscription } from '@nestjs/graphql';
 import type { JobEvent } from '#libs/persistence';
 import { Hex32 } from '#libs/messaging';
 import { Allow, Caller, type Principal } from '../auth/principal.js';
 import { ProblemFilter } from '../problem/problem.filter.js';
 import { refusal } from '../problem/codes.js';
+import { JobCommands } from './job-commands.js';
 import { eventId, JobStream } from './job-stream.js';
 import { jobView } from './job.view.js';
 import { Jobs } from './jobs.service.js';
@@ -32,7 +33,9 @@ export class JobType {
   @Field(() => String) assurance: string;
   @Field(() => Int) steps: number;
   @Field(() => Int) attempt: number;
+  @Field(() => Int) priority: number;
   @Field(() => ProgressType, { nullable: true }) progress: ProgressType | null;
+  @Field(() => String, { nullable: true }) attestedUntil: string | null;
   @Field(() => String, { nullable: true }) settlementTransaction: string | null;
   @Field(() => String) createdAt: string;
   @Field(() => String) updatedAt: string;
@@ -60,6 +63,7 @@ export class JobEventType {
 export class JobsResolver {
   constructor(
     private readonly jobs: Jobs,
+    private readonly commands: JobCommands,
     private readonly stream: JobStream,
   ) {}
 
@@ -85,6 +89,41 @@ export class JobsResolver {
     });
   }
 
+  @Mutation(() => JobType)
+  @Allow('client', 'admin')
+  cancelJob(@Caller() caller: Principal, @Args('id', { type: () => ID }) id: string): Promise<JobType> {
+    return this.commands.cancel(caller, jobId(id));
+  }
+
+  @Mutation(() => JobType)
+  @Allow('client', 'admin')
+  pauseJob(@Caller() caller: Principal, @Args('id', { type: () => ID }) id: string): Promise<JobType> {
+    return this.commands.pause(caller, jobId(id));
+  }
+
+  @Mutation(() => JobType)
+  @Allow('client', 'admin')
+  resumeJob(@Caller() caller: Principal, @Args('id', { type: () => ID }) id: string): Promise<JobType> {
+    return this.commands.resume(caller, jobId(id));
+  }
+
+  @Mutation(() => JobType)
+  @Allow('client', 'admin')
+  retryJob(@Caller() caller: Principal, @Args('id', { type: () => ID }) id: string): Promise<JobType> {
+    return this.commands.retry(caller, jobId(id));
+  }
+
+  @Mutation(() => JobType)
+  @Allow('client', 'admin')
+  reorderJob(
+    @Caller() caller: Principal,
+    @Args('id', { type: () => ID }) id: string,
+    @Args('priority', { type: () => Int }) priority: number,
+  ): Promise<JobType> {
+    if (priority < 0 || priority > 9) throw malformed('a priority from 0 to 9', String(priority));
+    return this.commands.reorder(caller, jobId(id), priority);
+  }
+
   /** Every event of a job after `afterEventId`, live. */
   @Subscription(() => JobEventType, { resolve: (event: JobEvent) => eventType(event) })
   @Allow('client', 'reviewer', 'admin')
@@ -95,7 +134,7 @@ export class JobsResolver {
   ): Promise<AsyncIterableIterator<JobEvent>> {
     const after = eventId(afterEventId);
     const job = await this.jobs.find(caller, jobId(id));
-    return abortable((abort) => this.stream.follow(job.id, after, abort));
+    return abortable((abort) => this.stream.open(caller, job.id, after, abort));
   }
 }
 

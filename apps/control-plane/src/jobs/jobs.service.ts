@@ -1,24 +1,30 @@
-/** Submission, reading and cancelling of jobs. */
+/** Submission and reading of jobs. */
 import { Inject, Injectable } from '@nestjs/common';
-import { DataSource, IsNull, LessThan, QueryFailedError, type EntityManager, type FindOptionsWhere } from 'typeorm';
-import { Dataset, DatasetShard, DeliveryRecord, Job, Lease } from '#libs/persistence';
+import { DataSource, LessThan, type FindOptionsWhere } from 'typeorm';
+import { workersOf } from '#attestation';
+import type { JobRequirements } from '#libs/messaging';
+import { DeliveryRecord, Job } from '#libs/persistence';
 import { seesTenant, type Principal } from '../auth/principal.js';
 import { Clock } from '../clock.js';
 import type { Config } from '../config.js';
-import { OutboxRelay } from '../events/outbox-relay.js';
+import { DatasetCache } from '../datasets/dataset-cache.js';
 import type { EvidenceAppraiser } from '../evidence/evidence-appraiser.js';
+import type { PendingReply } from '../idempotency/pending-reply.js';
 import { decodeCursor, pageOf, type Page } from '../paging.js';
 import { refusal } from '../problem/codes.js';
-import { EscrowProjection } from '../settlement/escrow-projection.js';
 import { CONFIG, EVIDENCE_APPRAISER } from '../tokens.js';
-import { JobJournal, unknownJob } from './journal.js';
+import { checkPriority } from './job-commands.js';
+import { unknownJob } from './journal.js';
 import { jobView, type JobView } from './job.view.js';
+import { SubmissionDesk } from './submission-desk.js';
 import type { JobState } from './state-machine.js';
 import { checkDataset, checkSubmission, hex, type CheckedSubmission, type Submission } from './submission.js';
 
 export interface NewJob extends Submission {
   readonly brokerUrl: string;
   readonly idempotencyKey: string;
+  readonly priority: number;
+  readonly requirements: JobRequirements;
 }
 
 export interface JobFilter {
@@ -27,31 +33,24 @@ export interface JobFilter {
   readonly state?: JobState | undefined;
 }
 
-const uniqueViolation = '23505';
-
 @Injectable()
 export class Jobs {
   constructor(
     private readonly database: DataSource,
-    private readonly journal: JobJournal,
-    private readonly projection: EscrowProjection,
-    private readonly relay: OutboxRelay,
+    private readonly desk: SubmissionDesk,
+    private readonly datasets: DatasetCache,
     private readonly clock: Clock,
     @Inject(CONFIG) private readonly config: Config,
     @Inject(EVIDENCE_APPRAISER) private readonly appraiser: EvidenceAppraiser,
   ) {}
 
-  /** @throws Rejection of `checkSubmission`, JOB_DATASET_*, JOB_DUPLICATE */
-  async submit(principal: Principal, input: NewJob): Promise<JobView> {
-    const checked = checkSubmission(input, this.appraiser, this.config.chain, this.clock.at());
-    try {
-      const job = await this.database.transaction((manager) => this.insert(manager, principal, input, checked));
-      this.relay.kick();
-      return jobView(job);
-    } catch (error) {
-      const code = error instanceof QueryFailedError ? (error.driverError as { code?: string }).code : undefined;
-      throw code === uniqueViolation ? duplicate(checked.jobId) : error;
-    }
+  /** @throws Rejection of `checkSubmission`, JOB_DATASET_*, JOB_DUPLICATE, JOB_PRIORITY, QUOTA_JOBS */
+  async submit(principal: Principal, input: NewJob, reply: PendingReply | null = null): Promise<JobView> {
+    checkPriority(principal, input.priority);
+    const checked = checkSubmission(input, this.appraiser, this.config, this.clock.at());
+    await this.checkStoredDataset(principal, checked);
+    const job = this.rowOf(principal, input, checked);
+    return jobView(await this.desk.store({ principal, job, price: checked.terms.price, reply }));
   }
 
   async find(principal: Principal, id: string): Promise<Job> {
@@ -70,26 +69,6 @@ export class Jobs {
     return pageOf(rows, filter.limit, (job) => job.seq, jobView);
   }
 
-  /** Asking again for what is already cancelled is not a fault. @throws Rejection JOB_UNKNOWN, JOB_STATE */
-  async cancel(principal: Principal, id: string): Promise<JobView> {
-    await this.find(principal, id);
-    const job = await this.database.transaction(async (manager) => {
-      const locked = await this.journal.lock(manager, id);
-      if (locked.state === 'cancelled') return locked;
-      if (locked.escrowState === 'started' || locked.escrowState === 'committed') throw underWay(locked);
-      const cause = { actor: principal.keyId, tenant: principal.tenant, code: 'CANCELLED_BY_CLIENT' };
-      const { leaseId } = locked;
-      await this.journal.apply(manager, locked, 'cancel', cause, { leaseId: null });
-      if (leaseId !== null) {
-        const ended = { state: 'cancelled' as const, endedAt: this.clock.now(), endCode: cause.code };
-        await manager.update(Lease, { id: leaseId, state: 'active' }, ended);
-      }
-      return locked;
-    });
-    this.relay.kick();
-    return jobView(job);
-  }
-
   /** @returns SHA-256 of the result's ciphertext. @throws Rejection JOB_RESULT_PENDING */
   async resultBlob(principal: Principal, id: string): Promise<string> {
     const job = await this.find(principal, id);
@@ -105,47 +84,16 @@ export class Jobs {
     return delivery.resultBlob;
   }
 
-  private async insert(
-    manager: EntityManager,
-    principal: Principal,
-    input: NewJob,
-    checked: CheckedSubmission,
-  ): Promise<Job> {
-    const earlier = await manager.findOneBy(Job, { id: checked.jobId });
-    if (earlier !== null) {
-      if (earlier.tenant === principal.tenant && earlier.idempotencyKey === input.idempotencyKey) return earlier;
-      throw duplicate(checked.jobId);
-    }
-    await this.checkStoredDataset(manager, principal, checked);
-    const job = this.rowOf(principal, input, checked);
-    await manager.insert(Job, job as object);
-    await this.journal.record(manager, job.id, 'state', {
-      from: null,
-      to: 'submitted',
-      attempt: 1,
-      fence: 0,
-      code: job.code,
-      reason: null,
-    });
-    await this.journal.audit(manager, { actor: principal.keyId, tenant: principal.tenant }, 'job.submit', job.id);
-    await this.projection.project(manager, await this.journal.lock(manager, job.id));
-    return manager.findOneByOrFail(Job, { id: job.id });
-  }
-
-  private async checkStoredDataset(
-    manager: EntityManager,
-    principal: Principal,
-    checked: CheckedSubmission,
-  ): Promise<void> {
+  private async checkStoredDataset(principal: Principal, checked: CheckedSubmission): Promise<void> {
     const id = hex(checked.spec.dataset.id);
     const rule = 'control-plane README, submission';
-    const dataset = await manager.findOneBy(Dataset, { id, tenant: principal.tenant });
-    if (dataset === null) {
+    const dataset = await this.datasets.find(id);
+    if (dataset?.tenant !== principal.tenant) {
       const action = 'Register the data set first.';
       throw refusal('JOB_DATASET_UNKNOWN', { expected: 'a data set of this tenant', got: id, rule, action });
     }
-    checkDataset(checked, dataset);
-    const missing = await manager.countBy(DatasetShard, { datasetId: id, uploadedAt: IsNull() });
+    checkDataset(checked, dataset.sealed);
+    const missing = await this.datasets.missing(id);
     if (missing > 0) {
       const got = `${missing} shards not uploaded`;
       throw refusal('JOB_DATASET_INCOMPLETE', { expected: 'every shard uploaded', got, rule, action: 'Upload them.' });
@@ -166,6 +114,7 @@ export class Jobs {
       provider: terms.provider,
       policy: Buffer.from(input.policy),
       assurance: spec.assurance,
+      parallel: workersOf(spec),
       brokerUrl: input.brokerUrl,
       datasetId: hex(spec.dataset.id),
       steps: String(manifest.steps),
@@ -174,6 +123,9 @@ export class Jobs {
       leaseId: null,
       escrowState: 'none',
       funded: false,
+      priority: input.priority,
+      requirements: input.requirements,
+      price: String(terms.price),
       progress: null,
       settlementTransaction: null,
       acceptByAt: new Date(terms.acceptBy * 1000),
@@ -183,23 +135,4 @@ export class Jobs {
       updatedAt: at,
     });
   }
-}
-
-/** Once the provider is at work on chain, only the chain ends the job: the client would pay for what is thrown away. */
-function underWay({ escrowState }: Job) {
-  return refusal('JOB_STATE', {
-    expected: 'a job whose escrow has not started',
-    got: `an escrow that is ${escrowState}`,
-    rule: 'control-plane README, job states',
-    action: 'Wait until the escrow has ended.',
-  });
-}
-
-function duplicate(jobId: string) {
-  return refusal('JOB_DUPLICATE', {
-    expected: 'a job and an escrow that were not submitted before',
-    got: jobId,
-    rule: 'control-plane README, submission',
-    action: 'Choose another salt to run the same job again.',
-  });
 }

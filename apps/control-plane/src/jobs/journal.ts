@@ -2,10 +2,11 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import { AuditEntry, Job, JobEvent, OutboxMessage } from '#libs/persistence';
-import type { Metrics } from '#libs/telemetry';
+import { marked, type Metrics } from '#libs/telemetry';
 import { Clock } from '../clock.js';
 import { refusal } from '../problem/codes.js';
 import { METRICS } from '../tokens.js';
+import { enqueueWebhooks } from '../webhooks/webhook-book.js';
 import { nextState, transitions, type JobState, type JobTrigger } from './state-machine.js';
 
 export interface Cause {
@@ -15,6 +16,29 @@ export interface Cause {
   /** Stable code; required for exits. */
   readonly code?: string;
   readonly reason?: Record<string, unknown>;
+}
+
+/** A change of a job's state, worked out and not yet written. */
+export interface Step {
+  readonly job: Job;
+  readonly trigger: JobTrigger;
+  readonly cause: Cause;
+  readonly to: JobState;
+  readonly at: Date;
+  readonly update: Partial<Job>;
+  readonly data: Record<string, unknown>;
+}
+
+export interface Announcement {
+  readonly topic: string;
+  readonly subject: string;
+  readonly data: Record<string, unknown>;
+}
+
+interface Audited {
+  readonly cause: Cause;
+  readonly action: string;
+  readonly subject: string;
 }
 
 export const systemCause = (code?: string, reason?: Record<string, unknown>): Cause => ({
@@ -49,33 +73,86 @@ export class JobJournal {
     cause: Cause,
     changes: Partial<Job> = {},
   ): Promise<void> {
-    const from = job.state;
-    const to = nextState(from as JobState, trigger);
+    const step = this.step(job, trigger, cause, changes);
+    await manager.update(Job, { id: job.id }, step.update as object);
+    await this.tell(manager, [step]);
+  }
+
+  /**
+   * What a change of state amounts to. Its row is still to be written, and `tell` to be called.
+   * @param job  locked by this transaction; changed in place
+   * @throws Rejection JOB_STATE
+   */
+  step(job: Job, trigger: JobTrigger, cause: Cause, changes: Partial<Job> = {}): Step {
+    const from = job.state as JobState;
+    const to = nextState(from, trigger);
     if (transitions[trigger].needsCode && cause.code === undefined) throw new Error(`${trigger} without a code`);
     const at = this.clock.now();
     const update = { ...changes, state: to, code: cause.code ?? null, reason: cause.reason ?? null, updatedAt: at };
     Object.assign(job, update);
-    await manager.update(Job, { id: job.id }, update as object);
     const data = { from, to, attempt: job.attempt, fence: job.fence, code: job.code, reason: job.reason };
-    await this.record(manager, job.id, 'state', data);
-    await this.announce(manager, `job.${to}.v1`, job.id, data);
-    await this.audit(manager, cause, `job.${trigger}`, job.id);
-    this.metrics.transitions.inc({ trigger, to });
+    return { job, trigger, cause, to, at, update, data };
+  }
+
+  /** Event, outbox message, webhooks and audit entry of each step. */
+  async tell(manager: EntityManager, steps: readonly Step[]): Promise<void> {
+    await this.recordAll(
+      manager,
+      steps.map(({ job, data }) => ({ jobId: job.id, type: 'state', data })),
+    );
+    await this.announceAll(
+      manager,
+      steps.map(({ job, to, data }) => ({ topic: `job.${to}.v1`, subject: job.id, data })),
+    );
+    await enqueueWebhooks(manager, steps);
+    await this.auditAll(
+      manager,
+      steps.map(({ job, trigger, cause }) => ({ cause, action: `job.${trigger}`, subject: job.id })),
+    );
+    for (const { job, trigger, to } of steps) {
+      this.metrics.transitions.inc({ trigger, to });
+      marked(`job ${to}`, job.id, { trigger, attempt: job.attempt, ...(job.code !== null && { code: job.code }) });
+    }
   }
 
   /** Adds to the job's stream; the job's row must be locked so that ids follow commits. */
-  async record(manager: EntityManager, jobId: string, type: string, data: Record<string, unknown>): Promise<void> {
-    await manager.insert(JobEvent, { jobId, type, data: data as object, at: this.clock.now() });
+  record(manager: EntityManager, jobId: string, type: string, data: Record<string, unknown>): Promise<void> {
+    return this.recordAll(manager, [{ jobId, type, data }]);
   }
 
-  async announce(manager: EntityManager, topic: string, subject: string, data: Record<string, unknown>): Promise<void> {
-    const row = { topic, subject, payload: data as object, createdAt: this.clock.now(), publishedAt: null };
-    await manager.insert(OutboxMessage, row);
+  async recordAll(manager: EntityManager, events: readonly Pick<JobEvent, 'jobId' | 'type' | 'data'>[]): Promise<void> {
+    const at = this.clock.now();
+    await manager.insert(
+      JobEvent,
+      events.map(({ jobId, type, data }) => ({ jobId, type, data: data as object, at })),
+    );
   }
 
-  async audit(manager: EntityManager, cause: Cause, action: string, subject: string): Promise<void> {
-    const { actor, tenant, code = null } = cause;
-    await manager.insert(AuditEntry, { at: this.clock.now(), tenant, actor, action, subject, code });
+  announce(manager: EntityManager, topic: string, subject: string, data: Record<string, unknown>): Promise<void> {
+    return this.announceAll(manager, [{ topic, subject, data }]);
+  }
+
+  async announceAll(manager: EntityManager, messages: readonly Announcement[]): Promise<void> {
+    const createdAt = this.clock.now();
+    const rows = messages.map(({ topic, subject, data }) => ({ topic, subject, payload: data as object }));
+    await manager.insert(
+      OutboxMessage,
+      rows.map((row) => ({ ...row, createdAt, publishedAt: null })),
+    );
+  }
+
+  audit(manager: EntityManager, cause: Cause, action: string, subject: string): Promise<void> {
+    return this.auditAll(manager, [{ cause, action, subject }]);
+  }
+
+  async auditAll(manager: EntityManager, entries: readonly Audited[]): Promise<void> {
+    const at = this.clock.now();
+    await manager.insert(
+      AuditEntry,
+      entries.map(({ cause: { actor, tenant, code = null }, action, subject }) => ({
+        ...{ at, tenant, actor, action, subject, code },
+      })),
+    );
   }
 }
 

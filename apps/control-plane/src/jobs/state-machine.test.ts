@@ -27,17 +27,24 @@ describe('job states', () => {
     }
   });
 
-  it('leave an end only when the chain takes a settlement back', () => {
+  it('leave an end only when the chain knows better, or for another try', () => {
+    const ways: Partial<Record<JobState, JobTrigger[]>> = {
+      settled: ['reorganise'],
+      failed: ['recover', 'retry'],
+      refused: ['retry'],
+    };
     for (const state of endStates) {
       const leaving = triggers.filter((trigger) => (transitions[trigger].from as readonly JobState[]).includes(state));
-      expect(leaving, state).toEqual(state === 'settled' ? ['reorganise'] : []);
+      expect(leaving, state).toEqual(ways[state] ?? []);
     }
   });
 
-  it('settle only after attestation, key release, run and delivery', () => {
-    for (const needed of ['lease', 'attest', 'key', 'run', 'deliver', 'settle'] as const) {
-      const without = triggers.filter((trigger) => trigger !== needed);
-      expect(reachableFrom('submitted', without).has('settled'), needed).toBe(false);
+  it('settle only after attestation, or a job that is proved, and key release, run and delivery', () => {
+    // What the chain has committed was attested, released and run under a lease before.
+    const own = triggers.filter((trigger) => trigger !== 'recover');
+    for (const needed of [['lease'], ['attest', 'entrust'], ['key', 'entrust'], ['run'], ['deliver'], ['settle']]) {
+      const without = own.filter((trigger) => !needed.includes(trigger));
+      expect(reachableFrom('submitted', without).has('settled'), needed.join()).toBe(false);
     }
   });
 

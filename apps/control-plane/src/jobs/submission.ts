@@ -1,12 +1,22 @@
 /** Everything that can be checked about a submitted job before it is stored. Pure: the caller supplies what it reads. */
-import { equalBytes, jobIdOf, parseDatasetManifest, parseJobSpec, toHex, type JobSpec } from '#attestation';
-import { canonicalManifest, checkBounds, parseManifestText, type Manifest } from '#libs/step';
+import {
+  jobIdOf,
+  parseJobSpec,
+  specDigestOf,
+  toHex,
+  type Assurance,
+  type DatasetManifest,
+  type JobSpec,
+} from '#attestation';
+import { decideAssurance, planOf } from '#libs/proof';
+import { divideSteps, type Manifest } from '#libs/step';
 import type { TermsJson } from '#libs/messaging';
-import type { Dataset } from '#libs/persistence';
-import type { ChainConfig } from '../config.js';
+import type { Config } from '../config.js';
 import type { EvidenceAppraiser } from '../evidence/evidence-appraiser.js';
+import { anyProvider } from '../dispatch/job-queue.js';
 import { refusal } from '../problem/codes.js';
 import { readTerms, type EscrowTerms } from '../settlement/escrow-terms.js';
+import { checkedManifest } from './known-manifests.js';
 
 export interface Submission {
   readonly spec: Uint8Array;
@@ -31,30 +41,30 @@ export const hex = (bytes: Uint8Array): string => `0x${toHex(bytes)}`;
 export function checkSubmission(
   submission: Submission,
   appraiser: Pick<EvidenceAppraiser, 'policyDigest'>,
-  chain: ChainConfig | null,
+  { chain, highValueFromWei }: Pick<Config, 'chain' | 'highValueFromWei'>,
   at: number,
 ): CheckedSubmission {
   const spec = parseJobSpec(submission.spec);
   const jobId = hex(jobIdOf(spec));
-  const manifest = parseManifestText(spec.manifest);
-  demandEqual(
+  demand(
     'JOB_ASSURANCE',
-    'assurance tee, scheme state-keccak',
+    spec.assurance === 'tee' || spec.proving !== null,
+    'scheme fxt-zk/1 in a job whose steps are proved',
     `assurance ${spec.assurance}, scheme ${spec.scheme}`,
   );
-  demand(
-    'JOB_MANIFEST_CANONICAL',
-    equalBytes(canonicalManifest(manifest), spec.manifest),
-    'the canonical JSON of the manifest in the spec',
-    'other bytes',
-  );
-  checkBounds(manifest);
+  const manifest = checkedManifest(spec.manifest);
+  if (spec.proving !== null) checkProving(spec, manifest);
   const policyDigest = appraiser.policyDigest(submission.policy);
   demandEqual('JOB_POLICY_DIGEST', hex(spec.policyDigest), hex(policyDigest));
   const terms = readTerms(submission.terms);
-  demandEqual('JOB_TERMS_SPEC', jobId, terms.specDigest);
+  demandEqual('JOB_TERMS_SPEC', hex(specDigestOf(spec)), terms.specDigest);
+  checkValue(spec.assurance, terms.price, highValueFromWei, at);
   demandEqual('JOB_TERMS_POLICY', hex(spec.policyDigest), terms.policy);
-  const segments = Math.ceil(manifest.steps / spec.segmentSteps);
+  const { rounds: segments, workers } = divideSteps(manifest, spec);
+  if (workers > 1) {
+    const provider = terms.provider === anyProvider ? 'any provider' : 'one provider';
+    demandEqual('JOB_PARALLEL', 'terms of one provider', `terms of ${provider}`);
+  }
   demandEqual('JOB_TERMS_SEGMENTS', `${segments} segments`, `${terms.segments} segments`);
   if (chain !== null) {
     const { chainId, contract } = spec.settlement;
@@ -64,10 +74,24 @@ export function checkSubmission(
   return { jobId, spec, manifest, terms };
 }
 
+/** What a node with a TEE does not give alone: jobs of high value are proved too, or proved without one. */
+function checkValue(requested: Assurance, priceWei: bigint, highValueFromWei: bigint | null, at: number): void {
+  const node = { hasTee: requested !== 'zk', attestedUntil: null };
+  const { assurance } = decideAssurance({ requested, priceWei, highValueFromWei, isHighValue: false }, node, at);
+  demandEqual('JOB_ASSURANCE', `assurance ${assurance} at this price`, `assurance ${requested} at this price`);
+}
+
+/** Segments of one superblock, under the plan that the spec's profile and variant give. @throws Rejection STEP_PLAN */
+function checkProving(spec: JobSpec, manifest: Manifest): void {
+  demandEqual('JOB_SEGMENT', `${manifest.superblock} steps in a segment`, `${spec.segmentSteps} steps in a segment`);
+  const { profile, variant, planDigest } = spec.proving!;
+  demandEqual('JOB_PLAN', `variant separate`, `variant ${variant}`);
+  demandEqual('JOB_PLAN', hex(planOf({ manifest, profile, variant }).digest), hex(planDigest));
+}
+
 /** @throws Rejection JOB_DATASET_MISMATCH when the data set is not the one that spec and manifest speak of */
-export function checkDataset({ spec, manifest }: CheckedSubmission, dataset: Dataset): void {
-  const sealed = parseDatasetManifest(dataset.manifest);
-  const describe = (root: Uint8Array, ...numbers: readonly number[]): string => `${hex(root)} ${numbers.join(' ')}`;
+export function checkDataset({ spec, manifest }: CheckedSubmission, sealed: DatasetManifest): void {
+  const describe = (root: Uint8Array, ...more: readonly unknown[]): string => `${hex(root)} ${more.join(' ')}`;
   const wanted = describe(
     spec.dataset.root,
     spec.dataset.records,
@@ -76,6 +100,7 @@ export function checkDataset({ spec, manifest }: CheckedSubmission, dataset: Dat
     manifest.dims.at(-1)!,
     manifest.batch,
     manifest.superblock,
+    spec.proving?.profile,
   );
   const found = describe(
     sealed.root,
@@ -85,11 +110,12 @@ export function checkDataset({ spec, manifest }: CheckedSubmission, dataset: Dat
     sealed.classes,
     sealed.batch,
     sealed.superblock,
+    sealed.proving?.profile,
   );
   demandEqual(
     'JOB_DATASET_MISMATCH',
-    `root, records, shards, features, classes, batch, superblock ${wanted}`,
-    `root, records, shards, features, classes, batch, superblock ${found}`,
+    `root, records, shards, features, classes, batch, superblock, profile ${wanted}`,
+    `root, records, shards, features, classes, batch, superblock, profile ${found}`,
   );
 }
 

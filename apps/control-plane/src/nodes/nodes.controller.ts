@@ -1,5 +1,5 @@
-import { Controller, Get, Param, Query } from '@nestjs/common';
-import { ApiBearerAuth, ApiResponse, ApiTags } from '@nestjs/swagger';
+import { Controller, Get, HttpCode, Param, Post, Query } from '@nestjs/common';
+import { ApiBearerAuth, ApiHeader, ApiResponse, ApiTags } from '@nestjs/swagger';
 import { z } from 'zod';
 import { Uuid } from '#libs/messaging';
 import { Allow, Caller, type Principal } from '../auth/principal.js';
@@ -25,5 +25,35 @@ export class NodesController {
   @ApiResponse({ status: 200, standardSchema: NodeView })
   get(@Caller() caller: Principal, @Param('id', { schema: Uuid }) id: string): Promise<NodeView> {
     return this.nodes.find(caller, id);
+  }
+
+  /** Gives it jobs again. */
+  @Post(':id/ready')
+  @HttpCode(200)
+  @Allow('operator', 'admin')
+  @ApiHeader({ name: 'idempotency-key', required: true })
+  @ApiResponse({ status: 200, standardSchema: NodeView })
+  ready(@Caller() caller: Principal, @Param('id', { schema: Uuid }) id: string): Promise<NodeView> {
+    return this.nodes.schedule(caller, id, 'ready');
+  }
+
+  /** Gives it no new jobs; what it has goes on. */
+  @Post(':id/cordon')
+  @HttpCode(200)
+  @Allow('operator', 'admin')
+  @ApiHeader({ name: 'idempotency-key', required: true })
+  @ApiResponse({ status: 200, standardSchema: NodeView })
+  cordon(@Caller() caller: Principal, @Param('id', { schema: Uuid }) id: string): Promise<NodeView> {
+    return this.nodes.schedule(caller, id, 'cordoned');
+  }
+
+  /** Takes its jobs back, each at its next checkpoint. */
+  @Post(':id/drain')
+  @HttpCode(200)
+  @Allow('operator', 'admin')
+  @ApiHeader({ name: 'idempotency-key', required: true })
+  @ApiResponse({ status: 200, standardSchema: NodeView })
+  drain(@Caller() caller: Principal, @Param('id', { schema: Uuid }) id: string): Promise<NodeView> {
+    return this.nodes.schedule(caller, id, 'draining');
   }
 }

@@ -3,14 +3,24 @@ import { randomUUID } from 'node:crypto';
 import { Inject, Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { z } from 'zod';
-import { Address, NodeCapabilities, Uuid, type NodeRegister, type NodeRegistered } from '#libs/messaging';
-import { NodeRecord } from '#libs/persistence';
+import {
+  Address,
+  isSpoken,
+  NodeCapabilities,
+  protocolVersion,
+  Uuid,
+  type NodeRegister,
+  type NodeRegistered,
+} from '#libs/messaging';
+import { NodeRecord, nodeStates, type NodeState } from '#libs/persistence';
 import { seesTenant, type Principal } from '../auth/principal.js';
 import { Clock } from '../clock.js';
 import type { Config } from '../config.js';
+import { JobJournal } from '../jobs/journal.js';
 import { pageOf, type Page } from '../paging.js';
 import { refusal } from '../problem/codes.js';
 import { CONFIG } from '../tokens.js';
+import { unknownNode } from './unknown-node.js';
 
 export const NodeView = z
   .object({
@@ -18,6 +28,8 @@ export const NodeView = z
     name: z.string(),
     provider: Address,
     capabilities: NodeCapabilities,
+    /** `ready` takes jobs, `cordoned` takes no new ones, `draining` hands its own back at their next checkpoint. */
+    state: z.enum(nodeStates),
     /** Heard of within three heartbeats. */
     online: z.boolean(),
     lastSeenAt: z.iso.datetime(),
@@ -33,11 +45,12 @@ export const NodePage = z
 export class Nodes {
   constructor(
     private readonly database: DataSource,
+    private readonly journal: JobJournal,
     private readonly clock: Clock,
     @Inject(CONFIG) private readonly config: Config,
   ) {}
 
-  /** A node that registers again under its name keeps its id. @throws Rejection NODE_PROVIDER */
+  /** A node that registers again under its name keeps its id. @throws Rejection NODE_PROVIDER, PROTOCOL_VERSION */
   async register(principal: Principal, message: NodeRegister): Promise<NodeRegistered> {
     const { tenant } = principal;
     const { name, provider, capabilities } = message;
@@ -47,6 +60,14 @@ export class Nodes {
         got: provider,
         rule: 'control-plane README, nodes',
         action: 'Register with the key that is bound to this account.',
+      });
+    }
+    if (!isSpoken(message.protocol)) {
+      throw refusal('PROTOCOL_VERSION', {
+        expected: `dispatch protocol ${protocolVersion} or a neighbour of it`,
+        got: String(message.protocol),
+        rule: 'control-plane README, nodes',
+        action: 'Upgrade the older side, one version at a time.',
       });
     }
     const at = this.clock.now();
@@ -67,16 +88,12 @@ export class Nodes {
       .orUpdate(['provider', 'capabilities', 'last_seen_at'], ['tenant', 'name'])
       .execute();
     const { id } = await this.database.manager.findOneByOrFail(NodeRecord, { tenant, name });
-    return { nodeId: id, heartbeatSeconds: this.config.heartbeatSeconds, leaseSeconds: this.config.leaseSeconds };
-  }
-
-  /** The operator's own node, marked as heard of now. @throws Rejection NODE_UNKNOWN */
-  async seen(principal: Principal, nodeId: string): Promise<NodeRecord> {
-    const { manager } = this.database;
-    await manager.update(NodeRecord, { id: nodeId, tenant: principal.tenant }, { lastSeenAt: this.clock.now() });
-    const node = await manager.findOneBy(NodeRecord, { id: nodeId, tenant: principal.tenant });
-    if (node === null) throw unknownNode(nodeId);
-    return node;
+    return {
+      nodeId: id,
+      heartbeatSeconds: this.config.heartbeatSeconds,
+      leaseSeconds: this.config.leaseSeconds,
+      protocol: protocolVersion,
+    };
   }
 
   /** Nodes are offers: every tenant sees them; operators see their own. */
@@ -102,6 +119,19 @@ export class Nodes {
     return this.view(node);
   }
 
+  /** Whether the node is given jobs. @throws Rejection NODE_UNKNOWN when it is not the caller's, who is no administrator */
+  async schedule(principal: Principal, id: string, state: NodeState): Promise<NodeView> {
+    return this.database.transaction(async (manager) => {
+      const node = await manager.findOne(NodeRecord, { where: { id }, lock: { mode: 'pessimistic_write' } });
+      if (node === null || !seesTenant(principal, node.tenant)) throw unknownNode(id);
+      if (node.state !== state) {
+        await manager.update(NodeRecord, { id }, { state });
+        await this.journal.audit(manager, { actor: principal.keyId, tenant: principal.tenant }, `node.${state}`, id);
+      }
+      return this.view(Object.assign(node, { state }));
+    });
+  }
+
   /** Nodes not heard of since then are taken as gone. */
   onlineSince(): Date {
     return new Date(this.clock.now().getTime() - 3000 * this.config.heartbeatSeconds);
@@ -113,13 +143,10 @@ export class Nodes {
       name: node.name,
       provider: node.provider,
       capabilities: node.capabilities as NodeView['capabilities'],
+      state: node.state,
       online: node.lastSeenAt > this.onlineSince(),
       lastSeenAt: node.lastSeenAt.toISOString(),
       createdAt: node.createdAt.toISOString(),
     };
   }
-}
-
-function unknownNode(id: string) {
-  return refusal('NODE_UNKNOWN', { expected: 'a node of this operator', got: id, rule: 'control-plane README, nodes' });
 }

@@ -1,6 +1,5 @@
 /** Turns whatever was thrown into one coded error; only what nobody foresaw becomes INTERNAL. */
 import { HttpException } from '@nestjs/common';
-import { ThrottlerException } from '@nestjs/throttler';
 import { QueryFailedError } from 'typeorm';
 import { CodedError, CollateralError } from '#attestation';
 import { refusal, type ApiCode } from './codes.js';
@@ -9,14 +8,6 @@ const rule = 'control-plane README, errors';
 
 export function explain(error: unknown): CodedError {
   if (error instanceof CodedError) return error;
-  if (error instanceof ThrottlerException) {
-    return refusal('RATE_LIMITED', {
-      expected: 'fewer requests',
-      got: 'more than the limit of this key',
-      rule: 'control-plane README, limits',
-      action: 'Wait for the time in Retry-After.',
-    });
-  }
   if (isDatabaseAway(error)) {
     return new CollateralError('DATABASE_UNAVAILABLE', {
       expected: 'an answer from the database',

@@ -3,22 +3,33 @@ import { Catch, Inject, type ArgumentsHost, type ExceptionFilter } from '@nestjs
 import type { Request, Response } from 'express';
 import { GraphQLError } from 'graphql';
 import { throwError, type Observable } from 'rxjs';
+import type { RpcArgumentsHost } from '@nestjs/common/interfaces/index.js';
+import { NatsContext, type TcpContext } from '@nestjs/microservices';
+import type { CodedError } from '#attestation';
 import type { Logger } from '#libs/telemetry';
+import type { Principal } from '../auth/principal.js';
+import { DeadLetters, ReplayContext, type Letter } from '../overload/dead-letters.js';
 import { LOGGER } from '../tokens.js';
 import { explain } from './explain.js';
 import { problemOf } from './problem.js';
 
 @Catch()
 export class ProblemFilter implements ExceptionFilter {
-  constructor(@Inject(LOGGER) private readonly logger: Logger) {}
+  constructor(
+    private readonly letters: DeadLetters,
+    @Inject(LOGGER) private readonly logger: Logger,
+  ) {}
 
   catch(thrown: unknown, host: ArgumentsHost): Observable<never> | void {
     const error = explain(thrown);
     const instance = host.getType() === 'http' ? requestId(host.switchToHttp().getRequest<Request>()) : 'urn:none';
     const problem = problemOf(error, instance);
-    if (problem.status >= 500) this.logger.error('request failed', { code: error.code, instance, error: thrown });
+    if (problem.status >= 500 && error.code !== 'OVERLOADED')
+      this.logger.error('request failed', { code: error.code, instance, error: thrown });
     switch (host.getType<'http' | 'rpc' | 'graphql'>()) {
       case 'rpc':
+        if (isPoison(error) && !(host.switchToRpc().getContext() instanceof ReplayContext))
+          void this.letters.put({ ...letterOf(host.switchToRpc()), error });
         return throwError(() => problem);
       case 'graphql':
         throw new GraphQLError(problem.detail, { extensions: { ...problem } });
@@ -26,6 +37,22 @@ export class ProblemFilter implements ExceptionFilter {
         return sendProblem(host.switchToHttp().getResponse<Response>(), problem);
     }
   }
+}
+
+/** What no retry of the same message helps. */
+function isPoison({ code }: CodedError): boolean {
+  return code === 'REQUEST_MALFORMED' || code === 'INTERNAL';
+}
+
+function letterOf(rpc: RpcArgumentsHost): Omit<Letter, 'error'> {
+  const context = rpc.getContext<NatsContext | TcpContext | ReplayContext>();
+  const isNats = context instanceof NatsContext;
+  const { principal } = context as { principal?: Principal };
+  const place = {
+    source: isNats ? 'nats' : 'tcp',
+    pattern: isNats ? context.getSubject() : context.getPattern(),
+  } as const;
+  return { ...place, actor: principal?.keyId ?? null, payload: rpc.getData() };
 }
 
 function sendProblem(response: Response, problem: ReturnType<typeof problemOf>): void {

@@ -1,28 +1,15 @@
 /** What the stored events of an escrow mean for its job: a pure fold, and its application in one transaction. */
 import { Injectable } from '@nestjs/common';
-import type { EntityManager } from 'typeorm';
+import { In, type EntityManager } from 'typeorm';
 import { EscrowEventRecord, Job, Lease } from '#libs/persistence';
+import { projectJob, type JobState as ChainState, type ProjectedJob } from '#libs/settlement';
 import { Clock } from '../clock.js';
 import { JobJournal, systemCause } from '../jobs/journal.js';
-import { leasedStates, type JobState, type JobTrigger } from '../jobs/state-machine.js';
-import { readTerms } from './escrow-terms.js';
+import { leasedStates, waitingStates, type JobState, type JobTrigger } from '../jobs/state-machine.js';
+import { readTerms, type EscrowTerms } from './escrow-terms.js';
 
-/** In the order of the contract's enumeration. */
-export const escrowStates = [
-  'none',
-  'open',
-  'accepted',
-  'started',
-  'committed',
-  'settled',
-  'stopped',
-  'aborted',
-  'abandoned',
-  'undelivered',
-  'slashed',
-  'voided',
-] as const;
-export type EscrowState = (typeof escrowStates)[number];
+/** The contract's states, as stored. */
+export type EscrowState = Lowercase<ChainState>;
 
 export interface EscrowSummary {
   readonly state: EscrowState;
@@ -36,25 +23,33 @@ export interface EscrowSummary {
 
 const liveStates: readonly EscrowState[] = ['none', 'open', 'accepted', 'started', 'committed'];
 
-/** @param events  of one escrow, in the order of the chain; names and fields of settlement §16 */
-export function summarise(events: readonly Pick<EscrowEventRecord, 'name' | 'data' | 'transaction'>[]): EscrowSummary {
-  let summary: EscrowSummary = { state: 'none', price: null, provider: null, transaction: null };
-  for (const { name, data, transaction } of events) {
-    if (name === 'JobOpened')
-      summary = { ...summary, state: 'open', price: BigInt(String(data['price'])), transaction };
-    if (name === 'JobAccepted')
-      summary = { ...summary, state: 'accepted', provider: String(data['provider']), transaction };
-    if (name === 'JobStarted') summary = { ...summary, state: 'started', transaction };
-    if (name === 'JobCommitted') summary = { ...summary, state: 'committed', transaction };
-    if (name === 'JobEnded') summary = { ...summary, state: endState(data['state']), transaction };
-  }
-  return summary;
+/** States in which the chain has the one run that counts. */
+const overtaking: readonly EscrowState[] = ['committed', 'settled'];
+const overtaken = {
+  expected: 'the delivery of the run that the escrow has committed',
+  got: 'no node that has the job: the one that committed it lost its lease, or this database is from before',
+  action: 'Start the node that committed it: it tells its delivery again, and the job goes on (runbook, restore).',
+};
+
+type StoredEvent = Pick<EscrowEventRecord, 'name' | 'data' | 'transaction' | 'blockNumber'>;
+
+/** @param events  of one escrow, in the order of the chain */
+export function projectStored(events: readonly StoredEvent[]): ProjectedJob | null {
+  return projectJob(
+    events.map(({ name, data, transaction, blockNumber }) => ({
+      ...{ name, txHash: transaction, blockNumber },
+      args: data as Record<string, string | boolean>,
+    })),
+  );
 }
 
-function endState(index: unknown): EscrowState {
-  const found = escrowStates[Number(index)];
-  if (found === undefined || liveStates.includes(found)) throw new Error(`JobEnded with state ${String(index)}`);
-  return found;
+/** What an escrow's events mean for the life of its job. */
+export function summarise(events: readonly StoredEvent[]): EscrowSummary {
+  const job = projectStored(events);
+  if (job === null) return { state: 'none', price: null, provider: null, transaction: null };
+  const { price, transaction } = job;
+  const state = job.state.toLowerCase() as EscrowState;
+  return { state, price, provider: state === 'open' ? null : job.provider, transaction };
 }
 
 @Injectable()
@@ -64,23 +59,35 @@ export class EscrowProjection {
     private readonly clock: Clock,
   ) {}
 
-  /** @param job  locked by this transaction */
-  async project(manager: EntityManager, job: Job): Promise<void> {
+  /** What the stored events say of each of these escrows. */
+  async summaries(manager: EntityManager, escrowIds: readonly string[]): Promise<Map<string, EscrowSummary>> {
     const events = await manager.find(EscrowEventRecord, {
-      where: { escrowId: job.escrowId },
+      where: { escrowId: In([...escrowIds]) },
       order: { blockNumber: 'ASC', logIndex: 'ASC' },
     });
-    const summary = summarise(events);
+    const byEscrow = new Map(escrowIds.map((id) => [id, [] as EscrowEventRecord[]]));
+    for (const event of events) byEscrow.get(event.escrowId)!.push(event);
+    return new Map([...byEscrow].map(([id, own]) => [id, summarise(own)]));
+  }
+
+  /** @param job  locked by this transaction */
+  async project(manager: EntityManager, job: Job): Promise<void> {
+    const summary = (await this.summaries(manager, [job.escrowId])).get(job.escrowId)!;
     const terms = readTerms(job.terms);
-    const funded = summary.price !== null && summary.price >= terms.price;
-    const provider = summary.provider ?? terms.provider;
-    const changes = { escrowState: summary.state, funded, provider };
     for (;;) {
       const trigger = triggerOf(job.state as JobState, summary.state);
       if (trigger === null) break;
+      const { code: _, ...changes } = noteOf(job, summary, terms);
       await this.end(manager, job, trigger, summary, changes);
     }
-    await this.note(manager, job, summary, changes);
+    await this.note(manager, job, summary, noteOf(job, summary, terms));
+  }
+
+  /** What the chain has committed as the job's delivery, 0x-hexadecimal; null where it has none. */
+  async committedDelivery(manager: EntityManager, { escrowId, escrowState }: Job): Promise<string | null> {
+    if (escrowState !== 'committed' && escrowState !== 'settled') return null;
+    const order = { blockNumber: 'ASC', logIndex: 'ASC' } as const;
+    return projectStored(await manager.find(EscrowEventRecord, { where: { escrowId }, order }))?.delivery ?? null;
   }
 
   private async end(
@@ -94,17 +101,16 @@ export class EscrowProjection {
     const settlementTransaction = trigger === 'settle' || trigger === 'dispute' ? summary.transaction : null;
     const { leaseId } = job;
     const settled = { ...changes, settlementTransaction, leaseId: null };
-    await this.journal.apply(manager, job, trigger, systemCause(code, { transaction: summary.transaction }), settled);
+    const isOvertaken = trigger === 'fail' && overtaking.some((state) => state === summary.state);
+    const reason = { transaction: summary.transaction, ...(isOvertaken && overtaken) };
+    await this.journal.apply(manager, job, trigger, systemCause(code, reason), settled);
     if (leaseId !== null) {
       const ended = { state: 'cancelled' as const, endedAt: this.clock.now(), endCode: code ?? null };
       await manager.update(Lease, { id: leaseId, state: 'active' }, ended);
     }
   }
 
-  private async note(manager: EntityManager, job: Job, summary: EscrowSummary, changes: Partial<Job>): Promise<void> {
-    const waiting = job.state === 'submitted' && (job.code === null || job.code.startsWith('ESCROW_'));
-    const code = waiting ? waitingCode(summary, changes.funded === true) : job.code;
-    const update = { ...changes, code };
+  private async note(manager: EntityManager, job: Job, summary: EscrowSummary, update: Note): Promise<void> {
     const changed = Object.entries(update).some(([name, value]) => job[name as keyof Job] !== value);
     if (!changed) return;
     Object.assign(job, update);
@@ -112,6 +118,24 @@ export class EscrowProjection {
     await this.journal.record(manager, job.id, 'escrow', { ...update, transaction: summary.transaction });
     await this.journal.announce(manager, 'escrow.changed.v1', job.id, { escrowState: summary.state });
   }
+}
+
+type Note = Pick<Job, 'escrowState' | 'funded' | 'provider' | 'code'>;
+
+/** What a job's row says of its escrow. */
+export function noteOf(
+  job: Pick<Job, 'state' | 'code'>,
+  summary: EscrowSummary,
+  terms: Pick<EscrowTerms, 'price' | 'provider'>,
+): Note {
+  const funded = summary.price !== null && summary.price >= terms.price;
+  const isWaiting = job.state === 'submitted' && (job.code === null || job.code.startsWith('ESCROW_'));
+  return {
+    escrowState: summary.state,
+    funded,
+    provider: summary.provider ?? terms.provider,
+    code: isWaiting ? waitingCode(summary, funded) : job.code,
+  };
 }
 
 function waitingCode(summary: EscrowSummary, funded: boolean): string | null {
@@ -125,8 +149,11 @@ export function triggerOf(job: JobState, escrow: EscrowState): JobTrigger | null
   if (job === 'delivered' && !isLive) return escrow === 'settled' ? 'settle' : 'dispute';
   if (job === 'settled' && escrow !== 'settled') return 'reorganise';
   const isLeased = leasedStates.some((state) => state === job);
+  const isWaiting = waitingStates.some((state) => state === job);
+  // What another node would bring is not what the chain has.
+  if (isWaiting && overtaking.some((state) => state === escrow)) return 'fail';
   // A node that stopped the run on chain reports the cause itself; its lease decides.
   if (escrow === 'settled' || (isLeased && escrow === 'stopped')) return null;
-  if (!isLive && (isLeased || job === 'submitted')) return escrow === 'aborted' ? 'cancel' : 'fail';
+  if (!isLive && (isLeased || isWaiting)) return escrow === 'aborted' ? 'cancel' : 'fail';
   return null;
 }

@@ -1,8 +1,8 @@
 /** Stands for the chain where none is configured: nothing is ever read, so no job is ever funded. */
 import { ConfigurationError } from '#attestation';
-import type { EscrowReader } from './escrow-reader.js';
+import type { ChainReader } from '#libs/settlement';
 
-export const noChain: EscrowReader = {
+export const noChain: ChainReader = {
   contract: 'none',
   headNumber: () => Promise.reject(notConfigured()),
   block: () => Promise.reject(notConfigured()),

@@ -2,10 +2,21 @@ import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { CodedError, concatBytes } from '#attestation';
-import { parseProofBundle, parseProofStatement, verifyProofBundle } from '#libs/proof';
-import { encodeWeights, initialWeights, profileManifest, type Manifest, type ProfileParameters } from '#libs/step';
-import { proveFiles, type ProvedFiles } from './prove-files.js';
+import { CodedError, concatBytes, toHex } from '#attestation';
+import { parseProofBundle, parseProofStatement, planOf, verifyProofBundle } from '#libs/proof';
+import {
+  encodeWeights,
+  initialWeights,
+  profileManifest,
+  stateDigest,
+  type Manifest,
+  type ProfileParameters,
+  type Weights,
+} from '#libs/step';
+import { createCommitter } from '#libs/zk/commitment';
+import { startSeed } from '#libs/zk/verifier';
+import { proveFiles } from './prove-files.js';
+import type { ProvedFiles } from './report.js';
 import { parseProveRequest } from './request.js';
 
 const seed = `0x${'5a'.repeat(32)}`;
@@ -32,9 +43,9 @@ function files(name: string, label: (i: number) => number = (i) => i % 3): { ima
   return { images, labels };
 }
 
-function weightsFile(m: Manifest): string {
+function weightsFile(weights: Weights): string {
   const path = join(folder, 'weights');
-  writeFileSync(path, encodeWeights(initialWeights(m)));
+  writeFileSync(path, encodeWeights(weights));
   return path;
 }
 
@@ -53,22 +64,26 @@ async function codeOf(changes: object): Promise<string> {
 describe('what the prover refuses', () => {
   it.each<[string, () => object, string]>([
     ['a manifest outside the range rules', () => ({ manifest: tiny({ e: 30, wint: 16 }) }), 'STEP_RANGE_R1'],
-    ['a loss that is not proved', () => ({ manifest: tiny({ loss: 'mse' }) }), 'STEP_PLAN'],
-    ['a batch that is not proved', () => ({ manifest: tiny({ batch: 3 }) }), 'STEP_PLAN'],
+    ['errors too wide to be proved', () => ({ manifest: tiny({ gbits: 17 }) }), 'STEP_PLAN'],
+    ['a step too coarse to be proved', () => ({ manifest: tiny({ e: 2 }) }), 'STEP_PLAN'],
     ['no manifest', () => ({ manifest: 5 }), 'MANIFEST_TYPE'],
     ['a segment beyond the last step', () => ({ from: 19, steps: 2 }), 'SEGMENT_RANGE'],
     ['a label out of range', () => files('label', () => 3), 'LABEL_RANGE'],
     ['too few records', () => ({ manifest: tiny({ batch: 64 }) }), 'ORDER_TOO_FEW_RECORDS'],
     ['a file that is not there', () => ({ images: join(folder, 'none') }), 'FILE_UNREADABLE'],
     ['too little memory', () => ({ memoryMiB: 16 }), 'ZK_MEMORY_EXCEEDED'],
-    ['weights of another step', () => ({ from: 2, weights: weightsFile(tiny()) }), 'WEIGHTS_START'],
+    ['weights of another step', () => ({ from: 2, weights: weightsFile(initialWeights(tiny())) }), 'WEIGHTS_START'],
     [
       'weights of another digest',
-      () => ({ weights: weightsFile(tiny()), stateDigest: `0x${'11'.repeat(32)}` }),
+      () => ({ weights: weightsFile(initialWeights(tiny())), stateDigest: `0x${'11'.repeat(32)}` }),
       'WEIGHTS_START',
     ],
     ['another digest than the seed gives', () => ({ stateDigest: `0x${'11'.repeat(32)}` }), 'WEIGHTS_START'],
-    ['a backend of another version', () => ({ backend: 'groth16' }), 'BACKEND_UNAVAILABLE'],
+    [
+      'a segment too long for a circuit',
+      () => ({ backend: 'groth16', manifest: tiny({ superblock: 32, steps: 32 }), steps: 32 }),
+      'GROTH16_SHAPE',
+    ],
     ['an unknown profile', () => ({ profile: 'none' }), 'STEP_PLAN'],
     ['an unknown member', () => ({ more: 1 }), 'PROVE_REQUEST'],
     ['a number of threads that is none', () => ({ threads: 0 }), 'PROVE_REQUEST'],
@@ -110,6 +125,33 @@ describe('two steps in two chained proofs', () => {
     for (const [change, code] of changed) {
       expect(() => verifyProofBundle(proved.proof, { ...statement, ...change })).toThrow(code);
     }
+  });
+
+  it('start from the seed where they start at step 0', async () => {
+    const fromStart = await proveFiles(parseProveRequest(good), () => undefined);
+    expect(verifyProofBundle(fromStart.proof, parseProofStatement(JSON.parse(fromStart.statement))).start).toBe('seed');
+    expect(verifyProofBundle(proved.proof, parseProofStatement(JSON.parse(proved.statement))).start).toBe('given');
+  });
+
+  it('hide a start of other weights at step 0 under a secret seed', async () => {
+    const other = initialWeights({ ...good.manifest, seed: `0x${'33'.repeat(32)}` });
+    const weights = weightsFile(other);
+    const claimed = `0x${toHex(stateDigest(good.manifest, other))}`;
+    const made = await proveFiles(parseProveRequest({ ...good, weights, stateDigest: claimed }), () => undefined);
+    const statement = parseProofStatement(JSON.parse(made.statement));
+    expect(verifyProofBundle(made.proof, statement).start).toBe('given');
+    const plan = planOf(statement);
+    const publicly = createCommitter(plan).weights(other, startSeed(good.manifest));
+    expect(statement.borders[0]!.root).not.toEqual(publicly.root);
+  });
+
+  it('are made for mse and a batch that is no power of two as well', async () => {
+    const request = parseProveRequest({ ...good, manifest: tiny({ loss: 'mse', batch: 3, superblock: 2 }), steps: 2 });
+    const made = await proveFiles(request, () => undefined);
+    expect(verifyProofBundle(made.proof, parseProofStatement(JSON.parse(made.statement))).statement).toMatchObject({
+      stepFrom: 0,
+      stepCount: 2,
+    });
   });
 
   it('tell their phases in order', () => {

@@ -2,6 +2,11 @@
 import { z } from 'zod';
 import { Rejection } from '#attestation';
 
+const PinnedFile = z.strictObject({
+  path: z.string().min(1),
+  sha256: z.string().regex(/^[0-9a-f]{64}$/),
+});
+
 const Request = z.strictObject({
   /** Parsed JSON of an fxt/1 manifest. */
   manifest: z.unknown(),
@@ -12,6 +17,10 @@ const Request = z.strictObject({
   steps: z.int().min(1),
   threads: z.int().min(1).max(16).default(1),
   backend: z.enum(['auto', 'sumcheck', 'groth16']).default('auto'),
+  /** Whether a contract will check the proofs: weighs gas when the backend is `auto`. */
+  onChain: z.boolean().default(false),
+  /** Where the Groth16 key comes from; a development key where absent. */
+  key: z.strictObject({ ptau: PinnedFile.optional(), zkey: PinnedFile.optional() }).default({}),
   profile: z.string().max(64).default('auto'),
   memoryMiB: z.int().min(1).max(4096).default(2048),
   /** Canonical weights at step `from`; computed from the seed where absent. */

@@ -30,6 +30,8 @@ export interface ProvenJob {
   openedData?(superblock: number): OpenableCommitment | undefined;
   /** 32 secret bytes of the prover. */
   readonly secret: Uint8Array;
+  /** Separate variant: seed of the commitment to the weights after. */
+  readonly afterSeed?: Uint8Array;
 }
 
 export interface SegmentStart {
@@ -69,6 +71,7 @@ export function proveOne(
       dataSeed: job.dataSeed(superblock),
       ...(openedData && { openedData }),
       secret: job.secret,
+      ...(job.afterSeed && { afterSeed: job.afterSeed }),
     },
     { onPhase },
   );

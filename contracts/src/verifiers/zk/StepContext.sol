@@ -60,8 +60,9 @@ library StepContext {
     }
 
     /// The superblock that a segment trains on: the affine order of fixed-point §9.
-    function superblockOf(StepSpec calldata s, Plan memory p, uint256 index) internal pure returns (uint256) {
-        uint256 n = (s.recordCount >> p.batchVars) >> p.stepVars;
+    /// @param records of one superblock
+    function superblockOf(StepSpec calldata s, uint256 records, uint256 index) internal pure returns (uint256) {
+        uint256 n = s.recordCount / records;
         if (n == 0) revert ORDER_TOO_FEW_RECORDS();
         uint256 epoch = index / n;
         uint256 alpha = 1 + ((_word(s.seed, 2 * epoch) * n) >> 64);

@@ -62,7 +62,7 @@ contract ZkStepVerifier is IStepVerifier {
         uint256 firstStep = s.index << p.stepVars;
         if (firstStep >= s.spec.steps) revert STEP_STATEMENT();
         StepContext.requireSizes(s.spec, firstStep, s.sizes);
-        uint256 superblock = StepContext.superblockOf(s.spec, p, s.index);
+        uint256 superblock = StepContext.superblockOf(s.spec, 1 << (p.batchVars + p.stepVars), s.index);
         bytes32 data = StepContext.dataDigest(s.data, StepContext.layoutDigest(p, TREE_D));
         StepContext.requireMember(s.spec.datasetRoot, data, superblock, s.dataPath);
         bytes32 layoutHash = StepContext.layoutDigest(p, TREE_W0);

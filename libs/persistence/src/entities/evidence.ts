@@ -1,4 +1,4 @@
-import { Column, Entity, ForeignKey, PrimaryColumn } from 'typeorm';
+import { Column, Entity, ForeignKey, Index, PrimaryColumn } from 'typeorm';
 import { Lease } from './lease.js';
 
 /** What an enclave offered as evidence under one lease, and what the job's policy said about it. */
@@ -28,6 +28,47 @@ export class Verdict {
   /** Unix time of the appraisal. */
   @Column({ type: 'bigint' })
   at: string;
+}
+
+/** Fresh evidence of a session at work, and what was found. */
+@Entity('renewal')
+export class Renewal {
+  @PrimaryColumn({ type: 'uuid' })
+  @ForeignKey(() => Lease)
+  leaseId: string;
+
+  /** The broker's, 0x-hexadecimal: each counts once. */
+  @PrimaryColumn({ type: 'text' })
+  nonce: string;
+
+  @Index('IDX_renewal_job')
+  @Column({ type: 'text' })
+  jobId: string;
+
+  @Column({ type: 'text' })
+  tier: string;
+
+  @Column({ type: 'bytea' })
+  evidence: Buffer;
+
+  @Column({ type: 'jsonb' })
+  checks: unknown;
+
+  /** Unix time of the appraisal. */
+  @Column({ type: 'bigint' })
+  at: string;
+
+  /** Until when the key broker relies on it, unix time. */
+  @Column({ type: 'bigint' })
+  notAfter: string;
+
+  /** The broker's over its Appraisal (settlement §3), 0x-hexadecimal. */
+  @Column({ type: 'text' })
+  appraisalSignature: string;
+
+  /** The broker's attestation result. */
+  @Column({ type: 'bytea' })
+  result: Buffer;
 }
 
 /** The public part of a key release, and the broker's attestation result. */

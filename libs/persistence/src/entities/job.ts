@@ -5,6 +5,12 @@ import { Dataset } from './dataset.js';
 @Entity('job')
 @Index(['tenant', 'seq'])
 @Index(['state', 'seq'])
+@Index('IDX_job_waiting', ['priority', 'rank', 'seq'], { where: `"state" = 'submitted' AND "funded"` })
+@Index('IDX_job_attested', ['attestedUntil'], { where: `"state" = 'keyed' OR "state" = 'running'` })
+@Index('IDX_job_waiting_class', ['provider', 'assurance', 'requirements', 'priority', 'rank', 'seq'], {
+  where: `"state" = 'submitted' AND "funded"`,
+})
+@Index('IDX_job_waiting_tenant', ['tenant', 'rank'], { where: `"state" = 'submitted'` })
 export class Job {
   /** Digest of the job spec, 0x-hexadecimal. */
   @PrimaryColumn({ type: 'text' })
@@ -61,6 +67,10 @@ export class Job {
   @Column({ type: 'bigint' })
   steps: string;
 
+  /** Workers that train a round of it; 1: a plain job. */
+  @Column({ type: 'int', default: 1 })
+  parallel: number;
+
   /** Number of the attempt that runs or comes next, from 1. */
   @Column({ type: 'int', default: 1 })
   attempt: number;
@@ -72,6 +82,10 @@ export class Job {
   @Column({ type: 'uuid', nullable: true })
   leaseId: string | null;
 
+  /** While the job is keyed or running: until when its session's attestation counts; null where nothing was attested. */
+  @Column({ type: 'timestamptz', nullable: true })
+  attestedUntil: Date | null;
+
   /** Escrow as last read from the chain at the confirmed block. */
   @Column({ type: 'text', default: 'none' })
   escrowState: string;
@@ -79,6 +93,22 @@ export class Job {
   /** True once enough escrow is confirmed: only then may a node take the job. */
   @Column({ type: 'boolean', default: false })
   funded: boolean;
+
+  /** 0 goes first, 9 last. */
+  @Column({ type: 'int', default: 5 })
+  priority: number;
+
+  /** Place among the waiting jobs of one priority; tenants take turns in it. */
+  @Column({ type: 'bigint', default: 0 })
+  rank: string;
+
+  /** What a node must offer. */
+  @Column({ type: 'jsonb', default: {} })
+  requirements: Record<string, unknown>;
+
+  /** What the terms pay, in the token's smallest unit. */
+  @Column({ type: 'numeric', precision: 78, scale: 0, default: 0 })
+  price: string;
 
   @Column({ type: 'jsonb', nullable: true })
   progress: unknown;

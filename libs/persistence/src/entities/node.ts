@@ -1,5 +1,8 @@
 import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 
+export const nodeStates = ['ready', 'cordoned', 'draining'] as const;
+export type NodeState = (typeof nodeStates)[number];
+
 @Entity('node')
 @Index(['tenant', 'name'], { unique: true })
 export class NodeRecord {
@@ -18,6 +21,10 @@ export class NodeRecord {
 
   @Column({ type: 'jsonb' })
   capabilities: Record<string, unknown>;
+
+  /** Only a node that is ready is given new jobs; one that drains also hands its jobs back at their next checkpoint. */
+  @Column({ type: 'text', default: 'ready' })
+  state: NodeState;
 
   @Column({ type: 'timestamptz' })
   lastSeenAt: Date;

@@ -1,7 +1,9 @@
 /** Field elements as bytes: big-endian, canonical (SPEC §1). */
 import { Rejection } from '#attestation';
-import type { Ext } from './extension.js';
-import { P } from './goldilocks.js';
+import { X, mul, weigh, type Ext } from './extension.js';
+import * as base from './goldilocks.js';
+
+const { P } = base;
 
 export function be64(value: bigint): Uint8Array {
   const out = new Uint8Array(8);
@@ -26,27 +28,58 @@ export function extWord(value: Ext): Uint8Array {
   return out;
 }
 
-/** @throws Rejection STEP_NONCANONICAL when the 8 bytes at `offset` are not below p */
-export function readBase(bytes: Uint8Array, offset: number): bigint {
-  const value = new DataView(bytes.buffer, bytes.byteOffset).getBigUint64(offset);
-  if (value >= P) {
-    throw new Rejection('STEP_NONCANONICAL', {
-      expected: 'a field element below 2^64 − 2^32 + 1',
-      got: value.toString(),
-      rule: 'step-proof §1',
-    });
-  }
-  return value;
+function canonical(value: bigint): bigint {
+  if (value < P) return value;
+  throw notCanonical(value);
 }
 
-/** @throws Rejection STEP_NONCANONICAL */
-export function readExt(bytes: Uint8Array, offset: number): Ext {
-  return { c0: readBase(bytes, offset), c1: readBase(bytes, offset + 8) };
+/** Big-endian words, without a bigint for each: p = 2^64 − 2^32 + 1. @throws Rejection STEP_NONCANONICAL */
+export function requireCanonical(words: Uint8Array): void {
+  const view = new DataView(words.buffer, words.byteOffset, words.byteLength);
+  for (let at = 0; at < words.length; at += 8) {
+    if (view.getUint32(at) === 0xffffffff && view.getUint32(at + 4) !== 0) throw notCanonical(view.getBigUint64(at));
+  }
 }
+
+function notCanonical(value: bigint): Rejection {
+  return new Rejection('STEP_NONCANONICAL', {
+    expected: 'a field element below 2^64 − 2^32 + 1',
+    got: value.toString(),
+    rule: 'step-proof §1',
+  });
+}
+
+/** @throws Rejection STEP_NONCANONICAL when one of the two words at `offset` is not below p */
+export function readExt(bytes: Uint8Array, offset: number): Ext {
+  return extAt(new DataView(bytes.buffer, bytes.byteOffset), offset);
+}
+
+/** As `readExt`, where many elements are read from the same bytes. @throws Rejection STEP_NONCANONICAL */
+export function extAt(view: DataView, offset: number): Ext {
+  return { c0: canonical(view.getBigUint64(offset)), c1: canonical(view.getBigUint64(offset + 8)) };
+}
+
+/** Of each message Σ weights_k·element_k over its extension elements, canonical and at most as many as weights. */
+export function weighExt(messages: readonly Uint8Array[], weights: readonly Ext[]): Ext[] {
+  const count = messages[0]!.length / 16;
+  return weigh(
+    messages,
+    weights.slice(0, count).flatMap((weight) => [weight, mul(weight, X)]),
+  );
+}
+
+/** Of a 64-bit word, which is below 2p. */
+function reduced(value: bigint): bigint {
+  return value < P ? value : value - P;
+}
+
+/** 2^64 mod p. */
+const twoTo64 = 0xffffffffn;
 
 /** ext(d) of SPEC §5: two 128-bit halves of a digest, each reduced (bias below 2^-64). */
 export function extFromDigest(digest: Uint8Array): Ext {
   const view = new DataView(digest.buffer, digest.byteOffset);
-  const half = (at: number): bigint => ((view.getBigUint64(at) << 64n) | view.getBigUint64(at + 8)) % P;
+  const half = (at: number): bigint =>
+    base.add(base.mul(view.getBigUint64(at), twoTo64), reduced(view.getBigUint64(at + 8)));
   return { c0: half(0), c1: half(16) };
 }

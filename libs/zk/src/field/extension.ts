@@ -1,12 +1,10 @@
 /** The quadratic extension F = F_p[X]/(X² − 7) (SPEC §1), where challenges live. Element c0 + c1·X. */
+import { arithmetic, type Ext } from './arithmetic.js';
 import * as base from './goldilocks.js';
 
 const { P } = base;
 
-export interface Ext {
-  readonly c0: bigint;
-  readonly c1: bigint;
-}
+export type { Ext };
 
 export const ZERO: Ext = { c0: 0n, c1: 0n };
 export const ONE: Ext = { c0: 1n, c1: 0n };
@@ -31,20 +29,15 @@ export function neg(a: Ext): Ext {
   return { c0: a.c0 === 0n ? 0n : P - a.c0, c1: a.c1 === 0n ? 0n : P - a.c1 };
 }
 
-export function mul(a: Ext, b: Ext): Ext {
-  const low = a.c0 * b.c0;
-  const high = a.c1 * b.c1;
-  const cross = (a.c0 + a.c1) * (b.c0 + b.c1) - low - high;
-  return { c0: (low + 7n * high) % P, c1: cross % P };
-}
+export const { dot, weigh, horner, mulExt: mul } = arithmetic;
 
 export function square(a: Ext): Ext {
-  return { c0: (a.c0 * a.c0 + 7n * a.c1 * a.c1) % P, c1: (2n * a.c0 * a.c1) % P };
+  return mul(a, a);
 }
 
 /** Product with an element of the base field. */
 export function scale(a: Ext, factor: bigint): Ext {
-  return { c0: (a.c0 * factor) % P, c1: (a.c1 * factor) % P };
+  return { c0: base.mul(a.c0, factor), c1: base.mul(a.c1, factor) };
 }
 
 /** base^exponent, exponent ≥ 0. */

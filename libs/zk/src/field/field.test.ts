@@ -1,8 +1,19 @@
 import { describe, expect, it } from 'vitest';
-import { extFromDigest, extBytes, readExt, be64 } from './bytes.js';
+import { concatBytes } from '#attestation';
+import { extFromDigest, extBytes, readExt, be64, requireCanonical, weighExt } from './bytes.js';
 import * as F from './extension.js';
 import { P, inverse, mul, pow, rootOfUnity } from './goldilocks.js';
-import { eq, eqIndex, eqTable, evaluate, bitPoint, powerWeight } from './multilinear.js';
+import {
+  bitPoint,
+  dot,
+  eq,
+  eqIndex,
+  eqTable,
+  evaluate,
+  powerWeight,
+  powerWeightBase,
+  squarings,
+} from './multilinear.js';
 
 const ext = (c0: bigint, c1: bigint): F.Ext => ({ c0, c1 });
 
@@ -35,11 +46,26 @@ describe('field (SPEC §1 vectors)', () => {
     const point = [ext(9n, 1n), ext(4n, 2n), ext(8n, 8n)];
     const values = Array.from({ length: 8 }, (_, i) => F.pow(y, BigInt(i)));
     expect(powerWeight(y, point)).toEqual(evaluate(values, point));
+    const inBase = powerWeight(ext(77n, 0n), point);
+    expect(powerWeightBase(squarings(77n, 5), point)).toEqual(inBase);
   });
 
   it('refuses elements that are not canonical', () => {
     expect(readExt(extBytes(ext(P - 1n, 4n)), 0)).toEqual(ext(P - 1n, 4n));
     expect(() => readExt(new Uint8Array([...be64(P), ...be64(0n)]), 0)).toThrow('STEP_NONCANONICAL');
+  });
+
+  it('weighs words and elements, and refuses one that is not canonical', () => {
+    const weights = [ext(P - 1n, P - 2n), ext(5n, P - 3n), ext(0n, 1n)];
+    const elements = [ext(P - 1n, P - 1n), ext(3n, P - 7n), ext(1n, 2n)];
+    const expected = F.sum(weights.map((weight, k) => F.mul(weight, elements[k]!)));
+    expect(dot(weights, elements)).toEqual(expected);
+    expect(weighExt([concatBytes(...elements.map(extBytes))], weights)).toEqual([expected]);
+    const words = [P - 1n, 0n, 12n];
+    const scaled = F.sum(weights.map((weight, k) => F.scale(weight, words[k]!)));
+    expect(F.weigh([concatBytes(...words.map(be64))], weights)).toEqual([scaled]);
+    const tooLarge = concatBytes(be64(0n), be64(P), be64(0n));
+    expect(() => requireCanonical(tooLarge)).toThrow('STEP_NONCANONICAL');
   });
 
   it('reduces digests in two halves', () => {

@@ -1,6 +1,8 @@
 /** The base field F_p, p = 2^64 − 2^32 + 1 (SPEC §1). Elements are bigints in [0, p). */
 
-export const P = 0xffffffff00000001n;
+import { arithmetic, P } from './arithmetic.js';
+
+export { P };
 /** Generator of the multiplicative group; also the coset shift of every code domain (SPEC §9.1). */
 export const GENERATOR = 7n;
 
@@ -10,19 +12,7 @@ export function reduce(value: bigint): bigint {
   return rest < 0n ? rest + P : rest;
 }
 
-export function add(a: bigint, b: bigint): bigint {
-  const sum = a + b;
-  return sum >= P ? sum - P : sum;
-}
-
-export function sub(a: bigint, b: bigint): bigint {
-  const difference = a - b;
-  return difference < 0n ? difference + P : difference;
-}
-
-export function mul(a: bigint, b: bigint): bigint {
-  return (a * b) % P;
-}
+export const { add, sub, mul } = arithmetic;
 
 /** base^exponent, exponent ≥ 0. */
 export function pow(base: bigint, exponent: bigint): bigint {
@@ -46,7 +36,15 @@ export function inversePowerOfTwo(k: number): bigint {
   return pow((P + 1n) / 2n, BigInt(k));
 }
 
-/** Primitive 2^k-th root of unity, 0 ≤ k ≤ 32. */
+/** Primitive 2^k-th root of unity, 0 ≤ k ≤ 32: 7^((p−1)/2^k). */
 export function rootOfUnity(k: number): bigint {
-  return pow(GENERATOR, (P - 1n) >> BigInt(k));
+  return roots[k]!;
+}
+
+const roots = rootsFrom(pow(GENERATOR, (P - 1n) >> 32n));
+
+function rootsFrom(last: bigint): bigint[] {
+  const list = [last];
+  while (list.length < 33) list.unshift(mul(list[0]!, list[0]!));
+  return list;
 }

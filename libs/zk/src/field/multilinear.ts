@@ -1,4 +1,5 @@
 /** Multilinear helpers. The most significant bit of an index is variable 0 (SPEC §1). */
+import * as base from './goldilocks.js';
 import * as F from './extension.js';
 import type { Ext } from './extension.js';
 
@@ -45,11 +46,7 @@ export function eqTable(point: Point): Ext[] {
   return table;
 }
 
-export function dot(a: readonly Ext[], b: readonly Ext[]): Ext {
-  let total = F.ZERO;
-  for (let i = 0; i < a.length; i++) total = F.add(total, F.mul(a[i]!, b[i]!));
-  return total;
-}
+export { dot } from './extension.js';
 
 /** Evaluation of the multilinear extension of `values` (length 2^n) at a point of n coordinates. */
 export function evaluate(values: readonly Ext[], point: Point): Ext {
@@ -63,6 +60,23 @@ export function evaluate(values: readonly Ext[], point: Point): Ext {
     layer = next;
   }
   return layer[0]!;
+}
+
+/** y, y², y⁴ … y^{2^(count−1)} in the base field. */
+export function squarings(y: bigint, count: number): bigint[] {
+  const list = [y];
+  while (list.length < count) list.push(base.mul(list.at(-1)!, list.at(-1)!));
+  return list;
+}
+
+/** As `powerWeight` for a base element, given its squarings from y on, at least as many as coordinates. */
+export function powerWeightBase(powers: readonly bigint[], point: Point): Ext {
+  let result = F.ONE;
+  for (let k = 0; k < point.length; k++) {
+    const factor = base.sub(powers[point.length - 1 - k]!, 1n);
+    result = F.mul(result, F.add(F.ONE, F.scale(point[k]!, factor)));
+  }
+  return result;
 }
 
 /** MLE of i ↦ y^i at a point: Π_k (1 + ρ_k·(y^{2^{n−1−k}} − 1)). */

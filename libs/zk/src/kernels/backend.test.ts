@@ -95,6 +95,33 @@ describe.each(engines)('kernels against the plain backend', (engine) => {
     same((target) => target.outer(ext(1, 300), ext(2, 7)));
     same((target) => target.outer(ext(1, 301), ext(2, 40)));
     same((target) => target.outer(ext(1, 1), ext(2, 1)));
+    for (const values of [
+      [0, 1, 2.5, -1, 6, 7, 8],
+      [1e18, -1e18, 3, 3, -0],
+    ]) {
+      same((target) => {
+        const table = new Float64Array(8);
+        const column = Float64Array.from(values);
+        target.countSums(table, [{ coefficient: 1, column }], 0);
+        const twice = { coefficient: -0.5, column };
+        target.countSums(table, [{ coefficient: 1.5, column }, twice], 1);
+        return { counts: BigUint64Array.from([...table].map(BigInt)) };
+      });
+    }
+    for (const [rows, columns, terms] of [
+      [1, 1, 1],
+      [5, 7, 3],
+      [40, 300, 2],
+      [3, 2, 70],
+    ] as const) {
+      same((target) => {
+        const out = target.ext(rows * columns);
+        out.set(ext(9, rows * columns));
+        const list = Array.from({ length: terms }, (_, k) => ({ a: ext(2 * k, rows), b: ext(2 * k + 1, columns) }));
+        target.addTensors(out, list);
+        return out;
+      });
+    }
   });
 
   it.each([

@@ -1,2 +1,6 @@
-export function compileKernels(): Promise<Uint8Array>;
-export function generatedSource(bytes: Uint8Array): string;
+export interface KernelModule {
+  /** Generated file, relative to this folder. */
+  readonly target: string;
+}
+export const modules: readonly KernelModule[];
+export function generatedSource(module: KernelModule): Promise<string>;

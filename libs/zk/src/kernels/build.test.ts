@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import { expect, it } from 'vitest';
-import { compileKernels, generatedSource } from './build.mjs';
+import { generatedSource, modules } from './build.mjs';
 
-it('compiling the sources again gives the committed module, byte for byte', async () => {
-  const committed = await readFile(new URL('./generated/kernels.ts', import.meta.url), 'utf8');
-  expect(generatedSource(await compileKernels())).toBe(committed);
+it.each(modules)('compiling again gives the committed $target, byte for byte', async (module) => {
+  const committed = await readFile(new URL(module.target, import.meta.url), 'utf8');
+  expect(await generatedSource(module)).toBe(committed);
 });

@@ -4,7 +4,7 @@
  * elements, tables and work areas start at multiples of 16 (Memory.allocate sees to it). Semantics, lengths and
  * overlaps are stated at each function in assembly/ and computed independently in reference/.
  */
-import { KERNELS_BASE64 } from './generated/kernels.js';
+import { MODULE_BASE64 } from './generated/kernels.js';
 import { wasm, type WasmMemory, type WasmModule } from './wasm.js';
 
 export type Offset = number;
@@ -47,6 +47,8 @@ export interface Kernels {
   productBase(a: Offset, b: Offset, count: number, out: Offset): void;
   productExt(a: Offset, b: Offset, count: number, out: Offset): void;
   outerExt(a: Offset, begin: number, end: number, b: Offset, count: number, out: Offset): void;
+  clear(count: number, out: Offset): void;
+  addTensors(a: Offset, b: Offset, terms: number, begin: number, end: number, count: number, out: Offset): void;
   addScaledExt(a: Offset, factor: Offset, count: number, out: Offset): void;
   inverseBase(a: Offset, count: number, out: Offset): void;
   inverseExt(a: Offset, count: number, out: Offset): void;
@@ -56,6 +58,15 @@ export interface Kernels {
   fromDoubles(a: Offset, count: number, out: Offset): void;
 
   // assembly/doubles.ts
+  countSums(
+    columns: Offset,
+    coefficients: Offset,
+    terms: number,
+    begin: number,
+    end: number,
+    size: number,
+    table: Offset,
+  ): void;
   sumProducts(
     w: Offset,
     unitStride: number,
@@ -178,6 +189,8 @@ export const TASK_NAMES = [
   'productExt',
   'outerExt',
   'addScaledExt',
+  'addTensors',
+  'clear',
   'addPowers',
   'splitExt',
   'fromDoubles',
@@ -208,7 +221,7 @@ export type TaskName = (typeof TASK_NAMES)[number];
 export type Task = readonly [name: TaskName, ...args: number[]];
 
 export function compileKernels(): WasmModule {
-  const text = atob(KERNELS_BASE64);
+  const text = atob(MODULE_BASE64);
   return new wasm.Module(Uint8Array.from(text, (character) => character.charCodeAt(0)));
 }
 

@@ -4,12 +4,13 @@ import type { Memory } from './memory.js';
 
 /** Fewer multiplications than this stay on the calling thread: waking a worker costs about as much. */
 const WORTHWHILE = 2 ** 13;
-const NONCES = 1_024;
-const GRIND_PIECES = 64;
+/** Pieces of a nonce search per thread and round: the search ends with the round that finds one. */
+const GRIND_PIECES = 2;
+const MAX_THREADS = 16;
 const EQ_VARIABLES = 5;
 
 /** Bytes of memory that the spread kernels use for results of pieces. */
-export const SPREAD_BYTES = 16 * 2 ** EQ_VARIABLES;
+export const SPREAD_BYTES = Math.max(16 * 2 ** EQ_VARIABLES, 4 * GRIND_PIECES * MAX_THREADS);
 
 export interface Spread {
   readonly kernels: Kernels;
@@ -77,11 +78,14 @@ function eqTableExt({ kernels, run, work }: Spread, ...args: Parameters<Kernels[
   );
 }
 
-function grind({ memory, run, work }: Spread, ...args: Parameters<Kernels['grind']>): void {
+/** Pieces are a sixteenth of the expected search, so that little is tried beyond the hit. */
+function grind({ memory, threads, run, work }: Spread, ...args: Parameters<Kernels['grind']>): void {
   const [seed, begin, end, bits, out] = args;
-  for (let first = begin; first < end; first += GRIND_PIECES * NONCES) {
-    const starts = Array.from({ length: GRIND_PIECES }, (_, i) => first + i * NONCES).filter((start) => start < end);
-    const stops = starts.map((start) => Math.min(start + NONCES, end));
+  const nonces = Math.min(4_096, Math.max(256, 2 ** (bits - 4)));
+  const round = Array.from({ length: GRIND_PIECES * threads }, (_, i) => i * nonces);
+  for (let first = begin; first < end; first += round.length * nonces) {
+    const starts = round.map((offset) => first + offset).filter((start) => start < end);
+    const stops = starts.map((start) => Math.min(start + nonces, end));
     run(starts.map((start, i): Task => ['grind', seed, start, stops[i]!, bits, work + 4 * i]));
     const found = memory.integers(work, starts.length);
     const hit = stops.findIndex((stop, i) => found[i]! >>> 0 !== stop);

@@ -50,6 +50,12 @@ describe('arrays against bigints', () => {
     expect(read(atB, 2 * n)).toEqual(flatten(b.map((y, i) => E.add(y, E.mul(factor!, a[i]!)))));
   });
 
+  it('clears words', () => {
+    const at = memory.place([1n, 2n, 3n, 4n]);
+    kernels.clear(2, at + 8);
+    expect(read(at, 4)).toEqual([1n, 0n, 0n, 4n]);
+  });
+
   it('multiplies outer products in parts', () => {
     const [a, b] = [sampleExt(30, 3), sampleExt(31, 5)];
     const [atA, atB, out] = [placeExt(a), placeExt(b), wordsOut(30)];

@@ -1,36 +1,41 @@
 import { describe, expect, it } from 'vitest';
-import { toHex } from '#attestation';
-import { LEAF_HEADER, hashLeaf, hashNode } from './hash.js';
+import { concatBytes, toHex } from '#attestation';
+import { be64 } from '../field/bytes.js';
+import { LEAF_HEADER, hashLeaves, hashNodes } from './hash.js';
 import { rootOf } from './multiproof.js';
 
 const leafCount = 16;
-const leaves = Array.from({ length: leafCount }, (_, i) => hashLeaf(LEAF_HEADER.S, [BigInt(i)], new Uint8Array(0)));
+const words = (...values: bigint[]): Uint8Array => concatBytes(...values.map(be64));
+const leaves = hashLeaves(
+  LEAF_HEADER.S,
+  Array.from({ length: leafCount }, (_, i) => words(BigInt(i))),
+);
+
+const nodeOf = (left: Uint8Array, right: Uint8Array): Uint8Array =>
+  hashNodes(concatBytes(left, right, new Uint8Array(1)), 1);
 
 function levelsOf(digestBytes: number): Uint8Array[][] {
   const levels = [leaves];
   while (levels.at(-1)!.length > 1) {
     const below = levels.at(-1)!.map((digest) => digest.subarray(0, digestBytes));
-    levels.push(Array.from({ length: below.length / 2 }, (_, i) => hashNode(below[2 * i]!, below[2 * i + 1]!)));
+    levels.push(Array.from({ length: below.length / 2 }, (_, i) => nodeOf(below[2 * i]!, below[2 * i + 1]!)));
   }
   return levels;
 }
 
 describe('merkle (SPEC §2.1, §10)', () => {
   it('hashes the published leaf', () => {
-    expect(toHex(hashLeaf(0x5301, [1n, 2n, 3n], new Uint8Array(0)))).toBe(
+    expect(toHex(hashLeaves(0x5301, [words(1n, 2n, 3n)])[0]!)).toBe(
       '4ee7b382d5b4a75b702d6f152f479dc362b7e9c5c4c2dd2de4c888581b9995ee',
     );
     expect(LEAF_HEADER).toEqual({ W0: 0x5701, WT: 0x5701, S: 0x5301, D: 0x4401, L1: 0x4c01 });
   });
 
   it('never gives a leaf and a node the same input', () => {
-    const aux = hashLeaf(1, [], new Uint8Array(0));
-    const leaf = hashLeaf(LEAF_HEADER.W0, [1n, 2n, 3n], aux);
-    const bytes = new Uint8Array(64);
-    new DataView(bytes.buffer).setBigUint64(0, BigInt(LEAF_HEADER.W0));
-    [1n, 2n, 3n].forEach((symbol, i) => new DataView(bytes.buffer).setBigUint64(8 + 8 * i, symbol));
-    bytes.set(aux, 32);
-    expect(toHex(hashNode(bytes.subarray(0, 32), bytes.subarray(32)))).not.toBe(toHex(leaf));
+    const [aux] = hashLeaves(1, [words()]);
+    const [leaf] = hashLeaves(LEAF_HEADER.W0, [words(1n, 2n, 3n)], [aux!]);
+    const node = nodeOf(words(BigInt(LEAF_HEADER.W0), 1n, 2n, 3n), aux!);
+    expect(toHex(node)).not.toBe(toHex(leaf!));
   });
 
   it.each([32, 26])('reaches the root from any set of leaves, %i-byte digests', (digestBytes) => {

@@ -1,6 +1,6 @@
 /** One proof for many leaves of one tree (SPEC §10): siblings level by level from the leaves, left to right. */
-import { keccak, type Keccak } from '../transcript/keccak.js';
-import { hashNode } from './hash.js';
+import { concatBytes } from '#attestation';
+import { hashNodes, nodeLength } from './hash.js';
 
 /**
  * @param leaves      full 32-byte leaf hashes by leaf index, at least one
@@ -14,22 +14,28 @@ export function rootOf(
   depth: number,
   digestBytes: number,
   sibling: (level: number, index: number) => Uint8Array,
-  hash: Keccak = keccak,
 ): Uint8Array {
-  let known = [...leaves.entries()].sort((a, b) => a[0] - b[0]);
+  const sorted = [...leaves.entries()].sort((a, b) => a[0] - b[0]);
+  let indices = sorted.map(([index]) => index);
+  let digests = concatBytes(...sorted.map(([, digest]) => digest));
   for (let level = 0; level < depth; level++) {
-    const parents: [number, Uint8Array][] = [];
-    for (let k = 0; k < known.length; k++) {
-      const [index, full] = known[k]!;
-      const own = full.subarray(0, digestBytes);
-      const isLeft = index % 2 === 0;
-      const pairKnown = isLeft && known[k + 1]?.[0] === index + 1;
-      const other = pairKnown
-        ? known[++k]![1].subarray(0, digestBytes)
-        : sibling(level, isLeft ? index + 1 : index - 1);
-      parents.push([(index - (index % 2)) / 2, isLeft ? hashNode(own, other, hash) : hashNode(other, own, hash)]);
+    const parents: number[] = [];
+    const inputs = new Uint8Array(indices.length * nodeLength(digestBytes));
+    for (let k = 0; k < indices.length; k++) {
+      const index = indices[k]!;
+      const left = parents.length * nodeLength(digestBytes);
+      const [own, other] = index % 2 === 0 ? [left, left + digestBytes] : [left + digestBytes, left];
+      copy(digests, 32 * k, digestBytes, inputs, own);
+      if (own === left && indices[k + 1] === index + 1) copy(digests, 32 * ++k, digestBytes, inputs, other);
+      else inputs.set(sibling(level, index % 2 === 0 ? index + 1 : index - 1).subarray(0, digestBytes), other);
+      parents.push((index - (index % 2)) / 2);
     }
-    known = parents;
+    indices = parents;
+    digests = hashNodes(inputs.subarray(0, parents.length * nodeLength(digestBytes)), parents.length);
   }
-  return known[0]![1];
+  return digests;
+}
+
+function copy(source: Uint8Array, start: number, count: number, target: Uint8Array, at: number): void {
+  for (let i = 0; i < count; i++) target[at + i] = source[start + i]!;
 }

@@ -9,7 +9,6 @@
  */
 import type { Ext } from '../field/extension.js';
 import type { Point } from '../field/multilinear.js';
-import type { Keccak } from '../transcript/keccak.js';
 
 /** Canonical base elements. */
 export type BaseArray = BigUint64Array;
@@ -43,9 +42,17 @@ export interface Fractions {
   readonly q: ExtArray;
 }
 
-export interface Backend {
-  readonly hash: Keccak;
+export interface SumTerm {
+  readonly coefficient: number;
+  readonly column: Float64Array;
+}
 
+export interface TensorTerm {
+  readonly a: ExtArray;
+  readonly b: ExtArray;
+}
+
+export interface Backend {
   /** Zeros. */
   base(count: number): BaseArray;
   ext(count: number): ExtArray;
@@ -92,6 +99,8 @@ export interface Backend {
 
   /** target[x] += factor·source[x]. */
   addScaled(target: ExtArray, source: ExtArray, factor: Ext): void;
+  /** target[i·|b| + j] += Σ a[i]·b[j] over the terms, which all have the same sizes |a| and |b|. */
+  addTensors(target: ExtArray, terms: readonly TensorTerm[]): void;
   /** target[x] += factor·y^x. */
   addPowers(target: ExtArray, y: bigint, factor: Ext): void;
   /** z^x. */
@@ -109,6 +118,11 @@ export interface Backend {
 
   /** target[i] = the field element of values[i], an integer of magnitude ≤ 2^53. */
   setIntegers(target: BaseArray, values: Float64Array): void;
+  /**
+   * table[v] += 1 for v = Σ_k coefficient_k·column_k[i] + constant and every i, wherever v is a whole number within the
+   * table.
+   */
+  countSums(table: Float64Array, terms: readonly SumTerm[], constant: number): void;
   /** out[unit][b] += Σ_k weights[unit][k]·x[k][b], b < batch; exact while every sum stays below 2^53. */
   sumProducts(weights: WeightGrid, x: DoubleRows, batch: number, out: DoubleRows): void;
   /** out[i][o] −= factor·Σ_b a[i][b]·g[o][b]. */

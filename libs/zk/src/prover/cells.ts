@@ -2,7 +2,7 @@
 import { placedBlock, type Plan } from '../relation/plan.js';
 import type { DataTree } from '../relation/blocks.js';
 import type { Backend, BaseArray } from './backend.js';
-import type { Columns } from './execute.js';
+import type { Columns } from './columns.js';
 
 export class Cells {
   /** All 2^n cells of the global hypercube. */

@@ -1,15 +1,14 @@
 /** Committing to matrices: rows, codewords, Merkle tree, out-of-domain value (SPEC §2.1). */
-import { extWord } from '../field/bytes.js';
 import * as F from '../field/extension.js';
 import type { Ext } from '../field/extension.js';
 import { LEAF_HEADER } from '../merkle/hash.js';
 import { randomPerRow, type Profile } from '../params.js';
+import { oodPoints, oodWord } from '../relation/ood.js';
 import type { TreeLayout } from '../relation/tree-layout.js';
-import { oodPoint } from '../verifier/flow/flow.js';
 import type { Commitment } from '../verifier/statement.js';
 import { extAt } from './arrays.js';
 import type { Backend, BaseArray } from './backend.js';
-import type { Columns } from './execute.js';
+import type { Columns } from './columns.js';
 import { prfElements, prfPrefix } from './randomness.js';
 
 export interface MerkleTree {
@@ -30,6 +29,8 @@ export interface OpenableTree {
   readonly matrix: CodedMatrix;
   readonly tree: MerkleTree;
   readonly aux?: Uint8Array;
+  /** Out-of-domain values of a long-lived tree. */
+  readonly ood?: readonly Ext[];
 }
 
 export interface OpenableCommitment extends OpenableTree {
@@ -38,12 +39,12 @@ export interface OpenableCommitment extends OpenableTree {
 
 /** A copy outside the backend's memory, for later proofs that open the same commitment. */
 export function detached(opened: OpenableCommitment): OpenableCommitment {
-  const { matrix, tree, aux, commitment } = opened;
+  const { matrix, tree, aux, ood, commitment } = opened;
   const copy = {
     matrix: { rows: matrix.rows, random: matrix.random.slice(), codewords: matrix.codewords.slice() },
     tree: { root: tree.root, levels: tree.levels.map((level) => Uint8Array.from(level)) },
   };
-  return { ...copy, commitment, ...(aux ? { aux: Uint8Array.from(aux) } : {}) };
+  return { ...copy, commitment, ...(ood ? { ood } : {}), ...(aux ? { aux: Uint8Array.from(aux) } : {}) };
 }
 
 export function buildTree(backend: Backend, leaves: Uint8Array, digestBytes: number): MerkleTree {
@@ -107,8 +108,8 @@ export function commitColumns(
   const aux = jointAux ?? (layout.hasAux ? ownAux() : undefined);
   const leaves = backend.hashLeaves(LEAF_HEADER[layout.tree], matrix.codewords, matrix.rows, aux);
   const tree = buildTree(backend, leaves, profile.digestBytes);
-  const ood = oodOf(backend, messages, profile.m, oodPoint(tree.root));
-  return { matrix, tree, ...(aux ? { aux } : {}), commitment: { root: tree.root, ood: extWord(ood) } };
+  const ood = oodPoints(tree.root, profile.oodPoints).map((z) => oodOf(backend, messages, profile.m, z));
+  return { matrix, tree, ...(aux ? { aux } : {}), ood, commitment: { root: tree.root, ood: oodWord(ood) } };
 }
 
 /** Σ_k Σ_j row_k[j]·z^{k·2^m + j}. */

@@ -3,8 +3,8 @@ import type { Examples, Weights } from '#libs/step';
 import type { Format } from '../verifier/statement.js';
 import { dataLayout, weightLayout } from '../relation/tree-layout.js';
 import type { Backend } from './backend.js';
+import { dataColumns, paddedWeights } from './columns.js';
 import { commitColumns, detached, type OpenableCommitment } from './commit.js';
-import { dataColumns, paddedWeights } from './execute.js';
 
 /**
  * @param seed 32 secret bytes; with the weights they open the commitment, for at most `openingBudget` proofs in all

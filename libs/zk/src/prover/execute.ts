@@ -5,8 +5,7 @@
 import { GuardViolation, type Examples, type LayerScale, type Weights } from '#libs/step';
 import type { Shape } from '../relation/shape.js';
 import type { Backend, DoubleRows } from './backend.js';
-
-export type Columns = Map<string, Float64Array>;
+import { dataColumns, paddedWeights, type Columns } from './columns.js';
 
 export interface SegmentWitness {
   /** Blocks of S that are known before the multiplicities, by name; integers. */
@@ -45,11 +44,12 @@ export function executeSegment(
   firstStep: number,
   stepSizes: readonly number[],
 ): SegmentWitness {
+  const resident = (count: number): Float64Array => backend.doubles(count);
   const columns: SegmentWitness = {
     witness: new Map(),
-    data: resident(backend, dataColumns(shape, examples)),
+    data: dataColumns(shape, examples, resident),
     before: paddedWeights(shape, weights),
-    after: resident(backend, paddedWeights(shape, weights)),
+    after: paddedWeights(shape, weights, resident),
     virtual: new Map(),
   };
   stepSizes.forEach((size, t) => runStep({ backend, shape, columns, t, step: firstStep + t, size }));
@@ -71,56 +71,12 @@ export function weightsAfter(shape: Shape, columns: SegmentWitness, like: Weight
   });
 }
 
-function resident(backend: Backend, columns: Columns): Columns {
-  return new Map(
-    [...columns].map(([name, values]) => {
-      const copy = backend.doubles(values.length);
-      copy.set(values);
-      return [name, copy];
-    }),
-  );
-}
-
-export function dataColumns(shape: Shape, examples: Examples): Columns {
-  const { manifest, widthVars, classes } = shape;
-  const [T, B, n0, D0] = [manifest.superblock, manifest.batch, manifest.dims[0]!, 2 ** widthVars[0]!];
-  const X = new Float64Array(T * D0 * B);
-  const Y = new Float64Array(2 ** widthVars.at(-1)! * T * B);
-  for (let t = 0; t < T; t++) {
-    for (let b = 0; b < B; b++) {
-      const record = t * B + b;
-      for (let i = 0; i < n0; i++) X[(t * D0 + i) * B + b] = examples.features[record * n0 + i]!;
-      const label = examples.labels[record]!;
-      if (label < classes) Y[(label * T + t) * B + b] = 1;
-    }
-  }
-  return new Map([
-    ['X', X],
-    ['Y', Y],
-  ]);
-}
-
-export function paddedWeights(shape: Shape, weights: Weights): Columns {
-  return new Map(
-    weights.map(({ name, dims, values }) => {
-      const layer = Number(name.slice(1));
-      const width = 2 ** shape.widthVars[layer]!;
-      const rows = dims.length === 2 ? 2 ** shape.widthVars[layer - 1]! : 1;
-      const columns = dims.at(-1)!;
-      const out = new Float64Array(rows * width);
-      for (let k = 0; k < values.length; k++) {
-        out[Math.floor(k / columns) * width + (k % columns)] = Number(values[k]!);
-      }
-      return [name, out];
-    }),
-  );
-}
-
 function runStep(state: StepState): void {
   const { shape, columns } = state;
   const L = shape.layers.length;
   for (const scale of shape.layers) forward(state, scale);
-  softmax(state);
+  if (shape.loss === 'mse') squaredError(state);
+  else softmax(state);
   for (let l = L - 1; l >= 1; l--) backward(state, shape.layers[l]!);
   for (const scale of shape.layers) update(state, scale, columns.after);
 }
@@ -132,7 +88,7 @@ interface Slice extends DoubleRows {
 
 function slice(state: StepState, columns: Columns, name: string, layer: number): Slice {
   const { shape, t } = state;
-  const [T, B, D] = [shape.manifest.superblock, shape.manifest.batch, 2 ** shape.widthVars[layer]!];
+  const [T, B, D] = [shape.manifest.superblock, 2 ** shape.batchVars, 2 ** shape.widthVars[layer]!];
   const data = column(state, columns, name, T * D * B);
   const isLast = layer === shape.layers.length;
   const [start, stride] = isLast ? [t * B, T * B] : [t * D * B, B];
@@ -140,8 +96,9 @@ function slice(state: StepState, columns: Columns, name: string, layer: number):
 }
 
 function rowSlice(state: StepState, columns: Columns, name: string): Float64Array {
-  const { superblock, batch } = state.shape.manifest;
-  return column(state, columns, name, superblock * batch).subarray(state.t * batch, (state.t + 1) * batch);
+  const { manifest, batchVars } = state.shape;
+  const B = 2 ** batchVars;
+  return column(state, columns, name, manifest.superblock * B).subarray(state.t * B, (state.t + 1) * B);
 }
 
 function column(state: StepState, columns: Columns, name: string, size: number): Float64Array {
@@ -156,17 +113,17 @@ function weightRows(data: Float64Array, stride: number): DoubleRows {
   return { data, start: 0, stride };
 }
 
-function guard(state: StepState, value: number, bits: number, tensor: string): void {
-  const half = 2 ** (bits - 1);
+/** Refuses values outside [−half, half), half = 2^(bits−1). */
+function guard(state: StepState, value: number, half: number, tensor: string): void {
   if (value < -half || value >= half) {
-    throw new GuardViolation(state.step, tensor, `signed ${bits} bits`, String(value));
+    throw new GuardViolation(state.step, tensor, `signed ${Math.log2(half) + 1} bits`, String(value));
   }
 }
 
 function forward(state: StepState, scale: LayerScale): void {
   const { shape, columns } = state;
   const { layer, forwardShift: s, isLast, outputs } = scale;
-  const [B, inputs, width] = [shape.manifest.batch, shape.manifest.dims[layer - 1]!, 2 ** shape.widthVars[layer]!];
+  const [B, inputs, width] = [2 ** shape.batchVars, shape.manifest.dims[layer - 1]!, 2 ** shape.widthVars[layer]!];
   const input =
     layer === 1 ? slice(state, columns.data, 'X', 0) : slice(state, columns.witness, `A${layer - 1}`, layer - 1);
   const W = columns.after.get(`W${layer}`)!;
@@ -179,27 +136,29 @@ function forward(state: StepState, scale: LayerScale): void {
   const Y = slice(state, columns.virtual, `Y${layer}`, layer);
   for (let o = 0; o < units; o++) Z.data.fill(bias[o]! * 2 ** (2 * scale.aIn), Z.at(o), Z.at(o) + B);
   state.backend.sumProducts({ data: W, unitStride: 1, inputStride: width, units, inputs }, input, B, Z);
+  const [unit, limbUnit, tensor] = [2 ** s, 2 ** (s - 16), `Y${layer}`];
   for (let o = 0; o < units; o++) {
-    for (let b = 0; b < B; b++) {
-      const rounded = Z.data[Z.at(o) + b]! + 2 ** (s - 1);
-      const y = Math.floor(rounded / 2 ** s);
-      guard(state, y, 16, `Y${layer}`);
-      const rest = rounded - y * 2 ** s;
-      const limb = Math.floor(rest / 2 ** (s - 16));
-      high.data[high.at(o) + b] = limb;
-      Y.data[Y.at(o) + b] = y;
+    for (let i = Z.at(o); i < Z.at(o) + B; i++) {
+      const rounded = Z.data[i]! + unit / 2;
+      const y = Math.floor(rounded / unit);
+      guard(state, y, 2 ** 15, tensor);
+      const rest = rounded - y * unit;
+      const limb = Math.floor(rest / limbUnit);
+      high.data[i] = limb;
+      Y.data[i] = y;
       if (low === undefined) continue;
-      low.data[low.at(o) + b] = rest - limb * 2 ** (s - 16);
-      A!.data[A!.at(o) + b] = Math.min(Math.max(y, 0), top);
-      M!.data[M!.at(o) + b] = y > 0 && y < top ? 1 : 0;
+      low.data[i] = rest - limb * limbUnit;
+      A!.data[i] = Math.min(Math.max(y, 0), top);
+      M!.data[i] = y > 0 && y < top ? 1 : 0;
     }
   }
 }
 
 function softmax(state: StepState): void {
   const { shape, columns } = state;
-  const { classes, lossFraction: g, reciprocalBits, expVars, expValues } = shape;
-  const [B, last] = [shape.manifest.batch, shape.layers.length];
+  const { classes, expVars, expValues } = shape;
+  const [whole, reciprocal, tableEnd] = [2 ** shape.lossFraction, 2 ** shape.reciprocalBits, 2 ** expVars];
+  const [B, last] = [2 ** shape.batchVars, shape.layers.length];
   const Y = slice(state, columns.virtual, `Y${last}`, last);
   const labels = slice(state, columns.data, 'Y', last);
   const [d, eps, sel, G, w] = (['d', 'eps', 'sel', 'GL', 'w'] as const).map((name) =>
@@ -217,17 +176,36 @@ function softmax(state: StepState): void {
     for (let c = 0; c < classes; c++) {
       const distance = mu[b]! - Y.data[Y.at(c) + b]!;
       d.data[d.at(c) + b] = distance;
-      w.data[w.at(c) + b] = distance < 2 ** expVars ? 1 : 0;
+      w.data[w.at(c) + b] = distance < tableEnd ? 1 : 0;
       eps.data[eps.at(c) + b] = expValues[distance] ?? 0;
       S[b]! += eps.data[eps.at(c) + b]!;
     }
-    iota[b] = Math.floor(2 ** reciprocalBits / S[b]!);
+    iota[b] = Math.floor(reciprocal / S[b]!);
     Q[b] = iota[b]! * S[b]!;
     for (let c = 0; c < classes; c++) {
       const product = eps.data[eps.at(c) + b]! * iota[b]!;
       E.data[E.at(c) + b] = product;
       const p = Math.floor((product + 2 ** 15) / 2 ** 16);
-      G.data[G.at(c) + b] = p - 2 ** g * labels.data[labels.at(c) + b]!;
+      G.data[G.at(c) + b] = p - whole * labels.data[labels.at(c) + b]!;
+    }
+  }
+}
+
+function squaredError(state: StepState): void {
+  const { shape, columns } = state;
+  const { classes, lossFraction: g, roundingShift, errorBits } = shape;
+  const last = shape.layers.length;
+  const B = 2 ** shape.batchVars;
+  const [Y, labels] = [slice(state, columns.virtual, `Y${last}`, last), slice(state, columns.data, 'Y', last)];
+  const [YL, G] = [slice(state, columns.witness, 'YL', last), slice(state, columns.witness, 'GL', last)];
+  for (let c = 0; c < classes; c++) {
+    for (let b = 0; b < B; b++) {
+      const y = Y.data[Y.at(c) + b]!;
+      const rounded = Math.floor(y / 2 ** roundingShift + (roundingShift > 0 ? 0.5 : 0));
+      const error = rounded - 2 ** g * labels.data[labels.at(c) + b]!;
+      guard(state, error, 2 ** (errorBits - 1), `G${last}`);
+      YL.data[YL.at(c) + b] = y;
+      G.data[G.at(c) + b] = error;
     }
   }
 }
@@ -237,7 +215,7 @@ function backward(state: StepState, scale: LayerScale): void {
   const { shape, columns } = state;
   const { layer, outputs } = scale;
   const s = scale.backwardShift!;
-  const [B, width] = [shape.manifest.batch, 2 ** shape.widthVars[layer]!];
+  const [B, width] = [2 ** shape.batchVars, 2 ** shape.widthVars[layer]!];
   const isLast = layer === shape.layers.length;
   const G = slice(state, columns.witness, isLast ? 'GL' : `G${layer}`, layer);
   const W = columns.after.get(`W${layer}`)!;
@@ -247,15 +225,16 @@ function backward(state: StepState, scale: LayerScale): void {
   const [H, masked] = [named(columns.virtual, 'H'), named(columns.virtual, 'MH')];
   const units = 2 ** shape.widthVars[below]!;
   state.backend.sumProducts({ data: W, unitStride: width, inputStride: 1, units, inputs: outputs }, G, B, H);
-  for (let i = 0; i < units; i++) {
-    for (let b = 0; b < B; b++) {
-      const product = M.data[M.at(i) + b]! * H.data[H.at(i) + b]!;
-      masked.data[masked.at(i) + b] = product;
-      const rounded = product + 2 ** (s - 1);
-      const value = Math.floor(rounded / 2 ** s);
-      guard(state, value, 16, `G${below}`);
-      out.data[out.at(i) + b] = value;
-      high.data[high.at(i) + b] = Math.floor((rounded - value * 2 ** s) / 2 ** (s - 16));
+  const [unit, limbUnit, half, tensor] = [2 ** s, 2 ** (s - 16), 2 ** (shape.errorBits - 1), `G${below}`];
+  for (let o = 0; o < units; o++) {
+    for (let i = M.at(o); i < M.at(o) + B; i++) {
+      const product = M.data[i]! * H.data[i]!;
+      masked.data[i] = product;
+      const rounded = product + unit / 2;
+      const value = Math.floor(rounded / unit);
+      guard(state, value, half, tensor);
+      out.data[i] = value;
+      high.data[i] = Math.floor((rounded - value * unit) / limbUnit);
     }
   }
 }
@@ -263,7 +242,7 @@ function backward(state: StepState, scale: LayerScale): void {
 function update(state: StepState, scale: LayerScale, weights: Columns): void {
   const { shape, columns, size } = state;
   const { layer, isLast, outputs, inputs, weightBits, biasBits } = scale;
-  const [B, width] = [shape.manifest.batch, 2 ** shape.widthVars[layer]!];
+  const [B, width] = [shape.batch, 2 ** shape.widthVars[layer]!];
   const A =
     layer === 1 ? slice(state, columns.data, 'X', 0) : slice(state, columns.witness, `A${layer - 1}`, layer - 1);
   const G = slice(state, columns.witness, isLast ? 'GL' : `G${layer}`, layer);
@@ -272,15 +251,19 @@ function update(state: StepState, scale: LayerScale, weights: Columns): void {
   for (let o = 0; o < outputs; o++) {
     let total = 0;
     for (let b = 0; b < B; b++) total += G.data[G.at(o) + b]!;
-    bias[o] = within(state, bias[o]! - size * total, biasBits, `b${layer}`);
+    bias[o]! -= size * total;
   }
   state.backend.subtractOuter(A, inputs, G, outputs, B, size, weightRows(W, width));
-  for (const value of W) within(state, value, weightBits, `W${layer}`);
+  within(state, bias, biasBits, `b${layer}`);
+  within(state, W, weightBits, `W${layer}`);
 }
 
-function within(state: StepState, value: number, bits: number, tensor: string): number {
-  if (Math.abs(value) >= 2 ** bits) throw new GuardViolation(state.step, tensor, `±(2^${bits} − 1)`, String(value));
-  return value;
+function within(state: StepState, values: Float64Array, bits: number, tensor: string): void {
+  const end = 2 ** bits;
+  for (let i = 0; i < values.length; i++) {
+    if (Math.abs(values[i]!) < end) continue;
+    throw new GuardViolation(state.step, tensor, `±(2^${bits} − 1)`, String(values[i]!));
+  }
 }
 
 /** Signed high limbs of the weights after the segment. */
@@ -292,5 +275,6 @@ function borderLimbs(shape: Shape, columns: SegmentWitness): void {
 }
 
 function highLimb(values: Float64Array, bits: number): Float64Array {
-  return values.map((value) => Math.floor(value / 2 ** (bits - 15)));
+  const unit = 2 ** (bits - 15);
+  return values.map((value) => Math.floor(value / unit));
 }

@@ -24,7 +24,8 @@ type Forgery = (segment: SegmentWitness) => void;
 function judge({ plan, input }: TestSegment, forge: Forgery, recount = true): string | undefined {
   const segment = runSegment(backend, plan, input);
   forge(segment);
-  if (recount) for (const [name, counts] of countLookups(plan.shape, segment)) segment.witness.set(name, counts);
+  if (recount)
+    for (const [name, counts] of countLookups(backend, plan.shape, segment)) segment.witness.set(name, counts);
   const { result } = proveWitness(backend, plan, input, segment);
   try {
     runVerifier(plan, result.statement, new Transcript(), new ProofBytes(result.proof));

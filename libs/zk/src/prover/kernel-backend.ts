@@ -3,31 +3,41 @@ import * as F from '../field/extension.js';
 import type { Ext } from '../field/extension.js';
 import type { Point } from '../field/multilinear.js';
 import type { Engine, Mark, Offset, Task } from '../kernels/index.js';
-import type { Keccak } from '../transcript/keccak.js';
 import { extAt, extArray, extView } from './arrays.js';
-import type { Backend, BaseArray, DoubleRows, ExtArray, Fractions, RoundValues, WeightGrid } from './backend.js';
-import { kernelKeccak } from './kernel-keccak.js';
+import type {
+  Backend,
+  BaseArray,
+  DoubleRows,
+  ExtArray,
+  Fractions,
+  RoundValues,
+  SumTerm,
+  TensorTerm,
+  WeightGrid,
+} from './backend.js';
 import { isResident, KernelMemory, requireResident } from './kernel-memory.js';
 
 type Scaled = ReturnType<Backend['scaledSum']>;
 
 /** Indices per task: enough that handing it over costs little. */
 const chunk = 2 ** 13;
+/** Words per task where they are only written. */
+const clearedAtOnce = 2 ** 17;
+/** Most terms that the tensor kernel takes. */
+const tensorTerms = 32;
 /** Nonces tried per call of the search kernel. */
 const nonceBatch = 2 ** 20;
 
 export class KernelBackend implements Backend {
-  readonly hash: Keccak;
   readonly #memory: KernelMemory;
 
   constructor(readonly engine: Engine) {
-    this.hash = kernelKeccak(engine);
     this.#memory = new KernelMemory(engine.memory);
   }
 
   base(count: number): BaseArray {
     const words = this.#memory.words(count);
-    words.fill(0n);
+    this.#clear(words);
     return words;
   }
 
@@ -36,7 +46,9 @@ export class KernelBackend implements Backend {
   }
 
   doubles(count: number): Float64Array {
-    return this.#memory.doubles(count).fill(0);
+    const values = this.#memory.doubles(count);
+    this.#clear(values);
+    return values;
   }
 
   mark(): number {
@@ -168,6 +180,20 @@ export class KernelBackend implements Backend {
     });
   }
 
+  addTensors(target: ExtArray, terms: readonly TensorTerm[]): void {
+    const to = this.#memory.at(requireResident(target));
+    const [rows, count] = [terms[0]!.a.length / 2, terms[0]!.b.length / 2];
+    for (let first = 0; first < terms.length; first += tensorTerms) {
+      const part = terms.slice(first, first + tensorTerms);
+      this.#memory.scratch(() => {
+        const a = this.#memory.addressList(part.map((term) => this.#memory.at(term.a)));
+        const b = this.#memory.addressList(part.map((term) => this.#memory.at(term.b)));
+        const size = Math.max(1, Math.floor(chunk / count));
+        this.#parts(rows, (begin, end) => ['addTensors', a, b, part.length, begin, end, count, to], size);
+      });
+    }
+  }
+
   addPowers(target: ExtArray, y: bigint, factor: Ext): void {
     const to = this.#memory.at(requireResident(target));
     this.#memory.scratch(() => {
@@ -234,7 +260,19 @@ export class KernelBackend implements Backend {
     const to = this.#memory.at(requireResident(target));
     this.#memory.scratch(() => {
       const from = this.#memory.atDoubles(values);
-      this.engine.kernels.fromDoubles(from, values.length, to);
+      this.#split(values.length, (begin, end) => ['fromDoubles', from + 8 * begin, end - begin, to + 8 * begin]);
+    });
+  }
+
+  countSums(table: Float64Array, terms: readonly SumTerm[], constant: number): void {
+    this.#memory.scratch(() => {
+      const counts = this.#memory.atDoubles(table);
+      const list = terms.map(({ column }) => this.#memory.atDoubles(column));
+      const coefficients = Float64Array.from([...terms.map(({ coefficient }) => coefficient), constant]);
+      const [columns, by] = [this.#memory.addressList(list), this.#memory.atDoubles(coefficients)];
+      const { length } = terms[0]!.column;
+      this.engine.kernels.countSums(columns, by, terms.length, 0, length, table.length, counts);
+      if (!isResident(table)) table.set(this.engine.memory.doubles(counts, table.length));
     });
   }
 
@@ -279,6 +317,10 @@ export class KernelBackend implements Backend {
         return nonce;
       }
     });
+  }
+
+  #clear({ byteOffset, length }: BigUint64Array | Float64Array): void {
+    this.#parts(length, (begin, end) => ['clear', end - begin, byteOffset + 8 * begin], clearedAtOnce);
   }
 
   #fractions(kernel: 'fractionLayer' | 'fractionLeaves', p: BigUint64Array, q: ExtArray): Fractions {
@@ -343,9 +385,12 @@ export class KernelBackend implements Backend {
     this.engine.run(tasks);
   }
 
-  /** Work that is heavy per item: as many parts as threads. */
-  #parts(count: number, task: (begin: number, end: number) => Task): void {
-    const size = Math.ceil(count / this.engine.threads);
+  /** Work that is heavy per item: by default as many parts as threads. */
+  #parts(
+    count: number,
+    task: (begin: number, end: number) => Task,
+    size = Math.ceil(count / this.engine.threads),
+  ): void {
     const tasks: Task[] = [];
     for (let begin = 0; begin < count; begin += size) tasks.push(task(begin, Math.min(count, begin + size)));
     this.engine.run(tasks);

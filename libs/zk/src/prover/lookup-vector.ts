@@ -49,7 +49,7 @@ const virtualMark = '@';
 
 function virtualValues(cells: Cells): ColumnValues {
   const { layers, pieces } = cells.plan.shape;
-  const template = placedBlock(cells.plan, 'S', 'mu');
+  const template = placedBlock(cells.plan, 'S', 'hL');
   const symbol = (name: string): LinearForm => {
     const block: PlacedBlock = { ...template, name: virtualMark + name };
     return ofClaim({ kind: 'block', block, axes: [] });

@@ -1,88 +1,162 @@
 /** How often each table entry is looked up (SPEC §4.1 `mR mA mE`, §4.3). */
 import type { Shape } from '../relation/shape.js';
-import type { Columns, SegmentWitness } from './execute.js';
+import type { Backend, SumTerm } from './backend.js';
+import type { Columns } from './columns.js';
+import type { SegmentWitness } from './execute.js';
 
 const tableSize = 2 ** 16;
 
 /** Counts; a value outside its table is not counted, and the proof will then be rejected. */
-export function countLookups(shape: Shape, segment: SegmentWitness): Columns {
-  const counts = {
-    mR: new Float64Array(tableSize),
-    mA: new Float64Array(tableSize),
-    mE: new Float64Array(2 ** shape.expVars),
-  };
-  const add = (table: Float64Array, index: number): void => {
-    if (Number.isInteger(index) && index >= 0 && index < table.length) table[index]! += 1;
-  };
-  const range = (index: number): void => add(counts.mR, index);
-  hiddenLookups(shape, segment, range, (index) => add(counts.mA, index));
-  logitLookups(shape, segment, range, (index) => add(counts.mE, index));
-  rowLookups(shape, segment, range);
-  borderLookups(shape, segment, range);
-  return new Map(Object.entries(counts));
+export function countLookups(backend: Backend, shape: Shape, segment: SegmentWitness): Columns {
+  const mR = backend.doubles(tableSize);
+  const mA = backend.doubles(tableSize);
+  const mE = new Float64Array(2 ** shape.expVars);
+  hiddenLookups(backend, shape, segment, mR, mA);
+  logitLookups(shape, segment, mR);
+  if (shape.loss === 'mse') errorLookups(shape, segment, mR);
+  else {
+    softmaxLookups(shape, segment, mR, mE);
+    rowLookups(shape, segment, mR);
+  }
+  borderLookups(backend, shape, segment, mR);
+  return new Map(Object.entries(shape.loss === 'mse' ? { mR, mA } : { mR, mA, mE }));
 }
 
-type Count = (index: number) => void;
+function count(table: Float64Array, index: number): void {
+  const entry = index | 0;
+  if (entry === index && entry >= 0 && entry < table.length) table[entry]! += 1;
+}
 
-function hiddenLookups(shape: Shape, { witness, virtual }: SegmentWitness, range: Count, activation: Count): void {
+function hiddenLookups(
+  backend: Backend,
+  shape: Shape,
+  { witness, virtual }: SegmentWitness,
+  mR: Float64Array,
+  mA: Float64Array,
+): void {
+  const { unscaled, errorBits } = shape;
   for (const { layer, forwardShift: s } of shape.layers.slice(0, -1)) {
+    const term = (name: string, coefficient = 1): SumTerm => {
+      return { coefficient, column: (witness.get(`${name}${layer}`) ?? virtual.get(`${name}${layer}`))! };
+    };
+    const range = (terms: readonly SumTerm[], constant = 0): void => backend.countSums(mR, terms, constant);
+    const unit = 2 ** s;
+    backend.countSums(mA, [term('Z', 1 / unit), term('l', -1 / unit), term('h', -(2 ** -16))], 0.5 + 2 ** 15);
+    range([term('l', 2 ** (32 - s))]);
+    range([term('h')]);
+    range([term('G')], 2 ** 15);
     const backward = shape.layers[layer]!.backwardShift!;
-    const [l, h, G, hp] = (['l', 'h', 'G', 'hp'] as const).map((kind) => witness.get(`${kind}${layer}`)!);
-    const [Z, MH] = [virtual.get(`Z${layer}`)!, virtual.get(`MH${layer}`)!];
-    for (let i = 0; i < Z.length; i++) {
-      activation((Z[i]! + 2 ** (s - 1) - l![i]! - 2 ** (s - 16) * h![i]!) / 2 ** s + 2 ** 15);
-      range(2 ** (32 - s) * l![i]!);
-      range(h![i]!);
-      range(G![i]! + 2 ** 15);
+    const low = (scale: number): void =>
       range(
-        2 ** (32 - backward) * (MH[i]! + 2 ** (backward - 1) - 2 ** backward * G![i]! - 2 ** (backward - 16) * hp![i]!),
+        [term('MH', scale), term('G', -scale * 2 ** backward), term('hp', -scale * 2 ** (backward - 16))],
+        scale * 2 ** (backward - 1),
       );
-      range(hp![i]!);
+    low(2 ** (32 - backward));
+    if (unscaled[layer - 1]!.forward) range([term('l')]);
+    if (unscaled[layer]!.backward) low(1);
+    if (errorBits < 16) range([term('G', 2 ** (16 - errorBits))], 2 ** 15);
+    range([term('hp')]);
+  }
+}
+
+/** An error of less than 16 bits as the second of its lookups has it. */
+function narrow(bits: number, error: number): number {
+  return 2 ** (16 - bits) * (error + 2 ** (bits - 1));
+}
+
+/** Y_L for every class, step and sample. */
+function logits(shape: Shape, { witness }: SegmentWitness): (i: number) => number {
+  if (shape.loss === 'mse') {
+    const YL = witness.get('YL')!;
+    return (i) => YL[i]!;
+  }
+  const [mu, d] = [witness.get('mu')!, witness.get('d')!];
+  return (i) => mu[i % mu.length]! - d[i]!;
+}
+
+function logitCount(shape: Shape): number {
+  return shape.classes * 2 ** (shape.stepVars + shape.batchVars);
+}
+
+function logitLookups(shape: Shape, segment: SegmentWitness, mR: Float64Array): void {
+  const s = shape.layers.at(-1)!.forwardShift;
+  const [hL, Z] = [segment.witness.get('hL')!, segment.virtual.get('ZL')!];
+  const logit = logits(shape, segment);
+  const isUnscaled = shape.unscaled.at(-1)!.forward;
+  const [unit, limb, scale, end] = [2 ** s, 2 ** (s - 16), 2 ** (32 - s), logitCount(shape)];
+  for (let i = 0; i < end; i++) {
+    const value = logit(i);
+    const low = Z[i]! + unit / 2 - unit * value - limb * hL[i]!;
+    count(mR, value + 2 ** 15);
+    count(mR, scale * low);
+    count(mR, hL[i]!);
+    if (isUnscaled) count(mR, low);
+  }
+}
+
+function softmaxLookups(
+  shape: Shape,
+  { witness, virtual, data }: SegmentWitness,
+  mR: Float64Array,
+  mE: Float64Array,
+): void {
+  const { expVars, lossFraction } = shape;
+  const [d, GL, w] = (['d', 'GL', 'w'] as const).map((name) => witness.get(name)!);
+  const [E, Y] = [virtual.get('E')!, data.get('Y')!];
+  const [end, tableEnd, whole] = [logitCount(shape), 2 ** expVars, 2 ** lossFraction];
+  for (let i = 0; i < end; i++) {
+    if (w![i] === 1) count(mE, d![i]!);
+    else count(mR, d![i]! - tableEnd);
+    const p = GL![i]! + whole * Y[i]!;
+    count(mR, E[i]! + 2 ** 15 - 2 ** 16 * p);
+    count(mR, p);
+  }
+}
+
+function errorLookups(shape: Shape, segment: SegmentWitness, mR: Float64Array): void {
+  const { roundingShift: drop, lossFraction, errorBits } = shape;
+  const [GL, Y] = [segment.witness.get('GL')!, segment.data.get('Y')!];
+  const logit = logits(shape, segment);
+  for (let i = 0; i < logitCount(shape); i++) {
+    count(mR, GL[i]! + 2 ** 15);
+    if (errorBits < 16) count(mR, narrow(errorBits, GL[i]!));
+    if (drop > 0) {
+      const rest = logit(i) + 2 ** (drop - 1) - 2 ** drop * (GL[i]! + 2 ** lossFraction * Y[i]!);
+      count(mR, 2 ** (16 - drop) * rest);
     }
   }
 }
 
-function logitLookups(shape: Shape, segment: SegmentWitness, range: Count, exp: Count): void {
-  const { witness, virtual, data } = segment;
-  const { manifest, classes, expVars, lossFraction } = shape;
-  const s = shape.layers.at(-1)!.forwardShift;
-  const rows = manifest.superblock * manifest.batch;
-  const [d, hL, GL, w] = (['d', 'hL', 'GL', 'w'] as const).map((name) => witness.get(name)!);
-  const [mu, Z, E, Y] = [witness.get('mu')!, virtual.get('ZL')!, virtual.get('E')!, data.get('Y')!];
-  for (let i = 0; i < classes * rows; i++) {
-    const value = mu[i % rows]! - d![i]!;
-    if (w![i] === 1) exp(d![i]!);
-    else range(d![i]! - 2 ** expVars);
-    range(value + 2 ** 15);
-    range(2 ** (32 - s) * (Z[i]! + 2 ** (s - 1) - 2 ** s * value - 2 ** (s - 16) * hL![i]!));
-    range(hL![i]!);
-    const p = GL![i]! + 2 ** lossFraction * Y[i]!;
-    range(E[i]! + 2 ** 15 - 2 ** 16 * p);
-    range(p);
-  }
-}
-
-function rowLookups(shape: Shape, { witness, virtual }: SegmentWitness, range: Count): void {
+function rowLookups(shape: Shape, { witness, virtual }: SegmentWitness, mR: Float64Array): void {
   const [iota, S, Q] = [witness.get('iota')!, virtual.get('S')!, virtual.get('Q')!];
   for (let i = 0; i < iota.length; i++) {
     const remainder = 2 ** shape.reciprocalBits - Q[i]!;
-    range(iota[i]! - 1);
-    range(remainder);
-    range(S[i]! - 1 - remainder);
+    count(mR, iota[i]! - 1);
+    count(mR, remainder);
+    count(mR, S[i]! - 1 - remainder);
   }
 }
 
-function borderLookups(shape: Shape, { witness, after }: SegmentWitness, range: Count): void {
+function borderLookups(backend: Backend, shape: Shape, { witness, after }: SegmentWitness, mR: Float64Array): void {
   for (const { layer, weightBits, biasBits } of shape.layers) {
-    for (const [name, limb, bits] of [
-      [`W${layer}`, `hW${layer}`, weightBits],
-      [`b${layer}`, `hb${layer}`, biasBits],
+    const { weight, bias } = shape.unscaled[layer - 1]!;
+    for (const [name, limb, bits, isUnscaled] of [
+      [`W${layer}`, `hW${layer}`, weightBits, weight],
+      [`b${layer}`, `hb${layer}`, biasBits, bias],
     ] as const) {
       const [values, high] = [after.get(name)!, witness.get(limb)!];
-      for (let i = 0; i < values.length; i++) {
-        range(2 ** (31 - bits) * (values[i]! - 2 ** (bits - 15) * high[i]!));
-        range(high[i]! + 2 ** 15);
-      }
+      const low = (scale: number): void =>
+        backend.countSums(
+          mR,
+          [
+            { coefficient: scale, column: values },
+            { coefficient: -scale * 2 ** (bits - 15), column: high },
+          ],
+          0,
+        );
+      low(2 ** (31 - bits));
+      backend.countSums(mR, [{ coefficient: 1, column: high }], 2 ** 15);
+      if (isUnscaled) low(1);
     }
   }
 }

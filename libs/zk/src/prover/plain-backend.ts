@@ -1,15 +1,24 @@
 /** The backend in bigint arithmetic, straight from the definitions: slow, and the oracle of every kernel. */
+import { keccak_256 as keccak } from '@noble/hashes/sha3.js';
 import * as F from '../field/extension.js';
 import type { Ext } from '../field/extension.js';
 import { GENERATOR, P, mul, pow, rootOfUnity } from '../field/goldilocks.js';
 import type { Point } from '../field/multilinear.js';
-import { keccak } from '../transcript/keccak.js';
 import { hasLeadingZeros } from '../transcript/transcript.js';
 import { embed, extAt, setExt, toField } from './arrays.js';
-import type { Backend, BaseArray, DoubleRows, ExtArray, Fractions, RoundValues, WeightGrid } from './backend.js';
+import type {
+  Backend,
+  BaseArray,
+  DoubleRows,
+  ExtArray,
+  Fractions,
+  RoundValues,
+  SumTerm,
+  TensorTerm,
+  WeightGrid,
+} from './backend.js';
 
 export const plainBackend: Backend = {
-  hash: keccak,
   base: (count) => new BigUint64Array(count),
   ext: (count) => new BigUint64Array(2 * count),
   doubles: (count) => new Float64Array(count),
@@ -30,6 +39,7 @@ export const plainBackend: Backend = {
   fold,
   foldBase: (f, r) => fold(embed(f), r),
   addScaled,
+  addTensors,
   addPowers,
   powers,
   eqTable,
@@ -38,6 +48,7 @@ export const plainBackend: Backend = {
   dot,
   combine,
   setIntegers,
+  countSums,
   sumProducts,
   subtractOuter,
   grind,
@@ -200,6 +211,10 @@ function addScaled(target: ExtArray, source: ExtArray, factor: Ext): void {
   }
 }
 
+function addTensors(target: ExtArray, terms: readonly TensorTerm[]): void {
+  for (const { a, b } of terms) addScaled(target, outer(a, b), F.ONE);
+}
+
 function addPowers(target: ExtArray, y: bigint, factor: Ext): void {
   let power = factor;
   for (let x = 0; x < target.length / 2; x++) {
@@ -270,6 +285,13 @@ function combine(out: ExtArray, columns: readonly BaseArray[], coefficients: rea
 
 function setIntegers(target: BaseArray, values: Float64Array): void {
   for (let i = 0; i < values.length; i++) target[i] = toField(values[i]!);
+}
+
+function countSums(table: Float64Array, terms: readonly SumTerm[], constant: number): void {
+  for (let i = 0; i < terms[0]!.column.length; i++) {
+    const v = terms.reduce((sum, { coefficient, column }) => sum + coefficient * column[i]!, 0) + constant;
+    if (Number.isInteger(v) && v >= 0 && v < table.length) table[v]! += 1;
+  }
 }
 
 function sumProducts(weights: WeightGrid, x: DoubleRows, batch: number, out: DoubleRows): void {

@@ -1,6 +1,15 @@
 import { describe, expect, it, vi } from 'vitest';
 import { toHex } from '#attestation';
-import { initialWeights, profileManifest, stateDigest } from '#libs/step';
+import {
+  initialWeights,
+  parseManifest,
+  profileManifest,
+  stateDigest,
+  stepReference,
+  unscaledLimbs,
+  type Examples,
+  type Manifest,
+} from '#libs/step';
 import { createEngine } from '../kernels/index.js';
 import { seedOf, testManifest, testProfile, testSeed, testSegment, type SegmentChoice } from '../testing/segments.js';
 import { Transcript } from '../transcript/transcript.js';
@@ -10,6 +19,28 @@ import { runVerifier, verifyStepProof } from '../verifier/verify.js';
 import { KernelBackend } from './kernel-backend.js';
 import { plainBackend } from './plain-backend.js';
 import { proveSegment } from './prove.js';
+
+/** Logits with more fraction bits than errors. */
+function roundedErrors(): Manifest {
+  const manifest = testManifest({ loss: 'mse', e: [8, 9] });
+  return parseManifest({ ...manifest, a: [8, 6, 9], g: [10, 6] });
+}
+
+/** Steps so many and so large, by the schedule's largest, that limbs could wrap in their scaled lookup alone. */
+function unscaledLimbsManifest(): Manifest {
+  const manifest = testManifest({
+    dims: [3, 4, 2],
+    batch: 64,
+    superblock: 16,
+    m: [
+      [0, 1],
+      [32, 255],
+    ],
+  });
+  const limbs = unscaledLimbs(manifest);
+  expect(limbs.flatMap((layer) => Object.values(layer) as boolean[])).toContain(true);
+  return manifest;
+}
 
 const small = { dims: [3, 4, 2], batch: 2, steps: 64, seed: testSeed };
 const backend = new KernelBackend(createEngine({ rowLogMax: 12 }));
@@ -22,6 +53,31 @@ function proveAndVerify(choice: SegmentChoice) {
   expect(require).toHaveBeenCalledTimes(plan.messages.constraints);
   require.mockRestore();
   return { plan, input, result, context };
+}
+
+describe('the integers that are proved', () => {
+  it.each<[string, Manifest]>([
+    ['mse', testManifest({ loss: 'mse', batch: 3, superblock: 2, dims: [3, 4, 3] })],
+    ['mse with rounded errors', roundedErrors()],
+    ['softmax, five samples', testManifest({ batch: 5, superblock: 2 })],
+    ['one layer', testManifest({ dims: [6, 4], batch: 3 })],
+  ])('are those of the reference: %s', (_name, manifest) => {
+    const { result, input } = proveAndVerify({ manifest });
+    let weights = initialWeights(manifest);
+    for (let t = 0; t < manifest.superblock; t++) {
+      weights = stepReference(manifest, weights, batchOf(manifest, input.examples, t), t).weights;
+    }
+    expect(toHex(stateDigest(manifest, result.after.weights))).toBe(toHex(stateDigest(manifest, weights)));
+  });
+});
+
+function batchOf({ batch, dims }: Manifest, { features, labels }: Examples, t: number): Examples {
+  const width = batch * dims[0]!;
+  return {
+    count: batch,
+    features: features.slice(t * width, (t + 1) * width),
+    labels: labels.slice(t * batch, (t + 1) * batch),
+  };
 }
 
 describe('honest proofs are accepted', () => {
@@ -57,7 +113,19 @@ describe('honest proofs are accepted', () => {
     ],
     ['null steps', { manifest: testManifest({ superblock: 4, steps: 6 }), index: 1 }],
     ['a batch of one', { manifest: testManifest({ batch: 1 }) }],
+    ['a batch that is no power of two', { manifest: testManifest({ dims: [3, 4, 3], batch: 3 }) }],
+    ['two steps of five samples', { manifest: testManifest({ batch: 5, superblock: 2, m: [[0, 2]] }) }],
+    ['one layer', { manifest: testManifest({ dims: [5, 3] }) }],
+    ['mse', { manifest: testManifest({ loss: 'mse' }) }],
+    ['mse, two steps, three classes', { manifest: testManifest({ loss: 'mse', dims: [5, 4, 3], superblock: 2 }) }],
+    ['mse in one layer', { manifest: testManifest({ loss: 'mse', dims: [5, 3], batch: 3 }) }],
+    ['mse with rounded errors', { manifest: roundedErrors() }],
+    ['errors of 14 bits', { manifest: testManifest({ gbits: 14 }) }],
+    ['mse, errors of 13 bits', { manifest: testManifest({ loss: 'mse', gbits: 13 }) }],
+    ['limbs looked up unscaled', { manifest: unscaledLimbsManifest() }],
     ['26-byte digests', { profile: { ...testProfile, digestBytes: 26 } }],
+    ['two out-of-domain points', { profile: { ...testProfile, oodPoints: 2 } }],
+    ['two out-of-domain points, separate', { profile: { ...testProfile, oodPoints: 2 }, variant: 'separate' }],
     ['two random rows', { profile: { ...testProfile, randomRows: 2 } }],
   ])('%s', (_name, choice) => {
     proveAndVerify(choice);

@@ -3,6 +3,7 @@ import { concatBytes, Rejection, utf8 } from '#attestation';
 import type { Examples, Weights } from '#libs/step';
 import { LEAF_HEADER } from '../merkle/hash.js';
 import type { Plan } from '../relation/plan.js';
+import { keccak } from '../transcript/keccak.js';
 import { reduceToOneClaim } from '../verifier/flow/flow.js';
 import { checkOpening } from '../verifier/opening.js';
 import { scheduleOf, weightsDigestOf, type Commitment, type StepProofStatement } from '../verifier/statement.js';
@@ -94,7 +95,7 @@ export function runSegment(backend: Backend, plan: Plan, input: SegmentInput): S
   const firstStep = index * manifest.superblock;
   const sizes = scheduleOf(manifest, firstStep);
   const segment = executeSegment(backend, plan.shape, input.before.weights, input.examples, firstStep, sizes);
-  for (const [name, counts] of countLookups(plan.shape, segment)) segment.witness.set(name, counts);
+  for (const [name, counts] of countLookups(backend, plan.shape, segment)) segment.witness.set(name, counts);
   return segment;
 }
 
@@ -151,7 +152,7 @@ function commitSegment(backend: Backend, plan: Plan, input: SegmentInput, segmen
   requireSame('before', W0, statement.before);
   requireSame('data', D, statement.data);
   const key = proverKey(input.secret, statement, plan, cells);
-  const afterSeed = input.afterSeed ?? backend.hash(concatBytes(key, utf8('weights')));
+  const afterSeed = input.afterSeed ?? keccak(concatBytes(key, utf8('weights')));
   for (const [tree, seed] of [
     ['W0', before.seed],
     ['D', dataSeed],
@@ -196,7 +197,7 @@ function answerVerifier(
   committed: CommittedSegment,
 ): { proof: Uint8Array; rejection?: Rejection } {
   const { statement, cells, pads, masks, trees } = committed;
-  const transcript = new RecordingTranscript(backend.hash);
+  const transcript = new RecordingTranscript();
   const source = new ProverSource(backend, pads, trees);
   const { context, protocol, known, roots } = openProtocol(plan, statement, transcript, source);
   source.follow(stepScript(cells, transcript, pads, context.stepSizes));

@@ -1,7 +1,7 @@
 /** Answers the verifier by computing, and writes down what it answered: the bytes of the proof (SPEC §10). */
 import * as F from '../field/extension.js';
 import type { Ext } from '../field/extension.js';
-import { be64, extBytes } from '../field/bytes.js';
+import { extBytes } from '../field/bytes.js';
 import type { TreeName } from '../merkle/hash.js';
 import type { ProofSource } from '../verifier/source.js';
 import { extAt } from './arrays.js';
@@ -44,12 +44,13 @@ export class ProverSource implements ProofSource {
     return this.#write(this.backend.grind(seed, bits));
   }
 
-  symbols(name: TreeName, leaf: number, count: number): bigint[] {
+  symbols(name: TreeName, leaf: number, count: number): Uint8Array {
     const { codewords, rows } = this.#tree(name).matrix;
     const length = codewords.length / rows;
-    const symbols = Array.from({ length: count }, (_, row) => codewords[row * length + leaf]!);
-    for (const symbol of symbols) this.#write(be64(symbol));
-    return symbols;
+    const symbols = new Uint8Array(8 * count);
+    const view = new DataView(symbols.buffer);
+    for (let row = 0; row < count; row++) view.setBigUint64(8 * row, codewords[row * length + leaf]!);
+    return this.#write(symbols);
   }
 
   aux(name: TreeName, leaf: number): Uint8Array {
@@ -58,6 +59,10 @@ export class ProverSource implements ProofSource {
 
   sibling(name: TreeName, level: number, index: number, digestBytes: number): Uint8Array {
     return this.#write(this.#tree(name).tree.levels[level]!.slice(32 * index, 32 * index + digestBytes));
+  }
+
+  oodValues(name: TreeName): readonly Ext[] {
+    return this.#tree(name).ood!.map((value) => this.#send(value));
   }
 
   /** The script stops once where the level-1 root is due, after it has published the tree. */

@@ -51,7 +51,9 @@ class StepScript {
     const { cells, transcript } = this;
     const { backend, plan } = cells;
     const mark = backend.mark();
-    yield oodOf(backend, cells.rows('S'), plan.profile.m, transcript.take('oodS'));
+    for (let k = 0; k < plan.profile.oodPoints; k++) {
+      yield oodOf(backend, cells.rows('S'), plan.profile.m, transcript.take('oodS'));
+    }
     const leaf = yield* lookupScript(cells, transcript);
     yield* this.#columns(leaf.point);
     yield* leaf.close;
@@ -72,12 +74,13 @@ class StepScript {
       yield at(cells.virtual(`Z${layer}`), [...step, ...unit, ...sample]);
       yield at(cells.virtual(`MH${layer}`), [...step, ...unit, ...sample]);
     }
+    const isSoftmax = shape.loss === 'softmax-ce';
     for (const piece of shape.pieces) {
       const { step, unit, sample } = classPoint(shape, piece, point, fixedBits(shape, piece));
       yield at(cells.virtual('ZL'), [...unit, ...step, ...sample]);
-      yield at(cells.virtual('E'), [...unit, ...step, ...sample]);
+      if (isSoftmax) yield at(cells.virtual('E'), [...unit, ...step, ...sample]);
     }
-    yield at(cells.virtual('Q'), suffix(point, shape.stepVars + shape.batchVars));
+    if (isSoftmax) yield at(cells.virtual('Q'), suffix(point, shape.stepVars + shape.batchVars));
   }
 
   /** F3. @returns the points of the backward claims */
@@ -85,12 +88,29 @@ class StepScript {
     const { cells, transcript } = this;
     const { backend, plan } = cells;
     const { shape } = plan;
-    const rowSize = 2 ** (shape.stepVars + shape.batchVars);
     const lift = (values: BaseArray): ExtArray => lifted(backend, values);
     const hidden = shape.layers.slice(0, -1);
+    const backward = hidden.map(({ layer }) => ({
+      f: lift(cells.block('S', `M${layer}`)),
+      g: lift(cells.virtual(`H${layer}`)),
+    }));
+    const terms = [...backward, ...(shape.loss === 'mse' ? [] : this.#softmaxProducts())];
+    if (terms.length === 0) return [];
+    const gamma = transcript.take('gammaProducts');
+    const vars = Math.max(...terms.map(({ f }) => Math.log2(f.length / 2)));
+    const end = yield* productSumcheck(backend, transcript, suffix(leafPoint, vars), batched(terms, gamma));
+    yield* end.values.flat();
+    return hidden.map(({ layer }) => hiddenPoint(shape, layer, end.point));
+  }
+
+  #softmaxProducts(): { f: ExtArray; g: ExtArray }[] {
+    const { cells } = this;
+    const { backend, plan } = cells;
+    const { shape } = plan;
+    const rowSize = 2 ** (shape.stepVars + shape.batchVars);
+    const lift = (values: BaseArray): ExtArray => lifted(backend, values);
     const iota = cells.block('S', 'iota');
-    const terms = [
-      ...hidden.map(({ layer }) => ({ f: lift(cells.block('S', `M${layer}`)), g: lift(cells.virtual(`H${layer}`)) })),
+    return [
       ...shape.pieces.flatMap(({ start, bits }) => {
         const slice = (name: string): ExtArray =>
           lift(cells.block('S', name).subarray(start * rowSize, (start + 2 ** bits) * rowSize));
@@ -101,11 +121,6 @@ class StepScript {
       }),
       { f: lift(iota), g: lift(cells.virtual('S')) },
     ];
-    const gamma = transcript.take('gammaProducts');
-    const vars = Math.max(...terms.map(({ f }) => Math.log2(f.length / 2)));
-    const end = yield* productSumcheck(backend, transcript, suffix(leafPoint, vars), batched(terms, gamma));
-    yield* end.values.flat();
-    return hidden.map(({ layer }) => hiddenPoint(shape, layer, end.point));
   }
 
   /** F4. */
@@ -144,7 +159,7 @@ class StepScript {
       return { layer, input: backend.eqTable(input, F.ONE), output: backend.eqTable(output, F.ONE), steps: schedule };
     });
     const terms = [...(shape.stepVars === 0 ? [] : inner), ...borders].map(({ layer, input, output, steps }) => ({
-      f: scaledSegments(backend, this.#boundActivation(layer, input), steps),
+      f: scaledSegments(backend, this.#real(this.#boundActivation(layer, input)), steps),
       g: this.#boundError(layer, output),
     }));
     const point = halves(shape.stepVars + shape.batchVars);
@@ -223,7 +238,7 @@ class StepScript {
     const out = backend.ext(steps * width);
     out.set(backend.bind(start, fixed, free === 'input' ? 1 : width));
     if (steps === 1) return out;
-    const bound = free === 'input' ? this.#boundError(layer, fixed) : this.#boundActivation(layer, fixed);
+    const bound = this.#real(free === 'input' ? this.#boundError(layer, fixed) : this.#boundActivation(layer, fixed));
     const tensor = free === 'input' ? this.#activation(layer - 1) : this.#errors(layer);
     for (let t = 1; t < steps; t++) {
       const own = tensor.subarray((t - 1) * width * samples, t * width * samples);
@@ -243,6 +258,16 @@ class StepScript {
   /** G_l bound over its units: [t][b]. */
   #boundError(layer: number, output: ExtArray): ExtArray {
     return this.cells.backend.bind(this.#errors(layer), output, 2 ** this.cells.plan.shape.batchVars);
+  }
+
+  /** [t][b] with zeros for the samples that only fill the batch up. */
+  #real(values: ExtArray): ExtArray {
+    const { batch, batchVars } = this.cells.plan.shape;
+    const size = 2 ** batchVars;
+    for (let end = size; batch < size && end <= values.length / 2; end += size) {
+      extView(values, end - size + batch, size - batch).fill(0n);
+    }
+    return values;
   }
 
   /** A_l as [t][unit][b]; A_0 is the data. */

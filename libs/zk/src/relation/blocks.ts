@@ -12,7 +12,7 @@ const kindCodes = {
   A: 1, M: 2, l: 3, h: 4, G: 5, hp: 6,
   d: 7, hL: 8, eps: 9, sel: 10, GL: 11, w: 12, mu: 13, iota: 14,
   hW: 15, hb: 16, mR: 17, mA: 18, mE: 19, pad: 20,
-  W: 21, b: 22, z: 23, X: 24, Y: 25,
+  W: 21, b: 22, z: 23, X: 24, Y: 25, YL: 26,
 } as const; // prettier-ignore
 
 export type BlockKind = keyof typeof kindCodes;
@@ -63,20 +63,25 @@ export function dataBlocks(shape: Shape): BlockSpec[] {
 
 /** @param padVars lg of the number of pads */
 export function witnessBlocks(shape: Shape, padVars: number): BlockSpec[] {
-  const { stepVars, batchVars, widthVars, layers, manifest, classes, expVars } = shape;
+  const { stepVars, batchVars, widthVars, layers, manifest, classes, expVars, loss } = shape;
+  const isSoftmax = loss === 'softmax-ce';
   const hidden = layers.slice(0, -1).flatMap(({ layer }) => {
     const dims = [stepVars, widthVars[layer]!, batchVars];
     return (['A', 'M', 'l', 'h', 'G', 'hp'] as const).map((kind) => block(kind, layer, dims));
   });
   const logitDims = [widthVars.at(-1)!, stepVars, batchVars];
-  const logits = (['d', 'hL', 'eps', 'sel', 'GL', 'w'] as const).map((kind) =>
-    block(kind, 0, logitDims, { dimension: 0, bound: classes }),
-  );
-  const rows = (['mu', 'iota'] as const).map((kind) => block(kind, 0, [stepVars, batchVars]));
+  const logitKinds: readonly BlockKind[] = isSoftmax ? ['d', 'hL', 'eps', 'sel', 'GL', 'w'] : ['YL', 'hL', 'GL'];
+  const logits = logitKinds.map((kind) => block(kind, 0, logitDims, { dimension: 0, bound: classes }));
+  const rowKinds: readonly BlockKind[] = isSoftmax ? ['mu', 'iota'] : [];
+  const rows = rowKinds.map((kind) => block(kind, 0, [stepVars, batchVars]));
   const limbs = layers.flatMap(({ layer }) => [
     block('hW', layer, [widthVars[layer - 1]!, widthVars[layer]!], { dimension: 0, bound: manifest.dims[layer - 1]! }),
     block('hb', layer, [widthVars[layer]!]),
   ]);
-  const multiplicities = [block('mR', 0, [16]), block('mA', 0, [16]), block('mE', 0, [expVars])];
+  const multiplicities = [
+    block('mR', 0, [16]),
+    block('mA', 0, [16]),
+    ...(isSoftmax ? [block('mE', 0, [expVars])] : []),
+  ];
   return [...hidden, ...logits, ...rows, ...limbs, ...multiplicities, block('pad', 0, [1, padVars])];
 }

@@ -8,6 +8,8 @@ const rowKinds = ['iota', 'r', 'sr'] as const;
 const weightKinds = ['lW', 'hW'] as const;
 const biasKinds = ['lb', 'hb'] as const;
 const tableKinds = ['TR', 'TA', 'TE'] as const;
+/** Second lookups of limbs, unscaled, and of errors of less than 16 bits, scaled; the columns of mse. */
+const laterKinds = ['lu', 'Gs', 'lpu', 'lLu', 'lWu', 'lbu', 'gL', 'gLs', 'rm'] as const;
 
 /** Every column, in the order that digests number them. */
 export const lookupKinds = [
@@ -17,6 +19,7 @@ export const lookupKinds = [
   ...weightKinds,
   ...biasKinds,
   ...tableKinds,
+  ...laterKinds,
 ] as const;
 
 export type LookupKind = (typeof lookupKinds)[number];
@@ -45,7 +48,7 @@ export interface LookupLayout {
 export const tableVars = 16;
 
 export function lookupLayout(shape: Shape): LookupLayout {
-  const { stepVars, batchVars, widthVars, layers, pieces, expVars } = shape;
+  const { stepVars, batchVars, widthVars, layers, pieces, expVars, unscaled, loss } = shape;
   const entry = (kind: LookupKind, layer: number, vars: number, piece = 0) => ({
     kind,
     layer,
@@ -57,14 +60,24 @@ export function lookupLayout(shape: Shape): LookupLayout {
   const list = [
     ...layers
       .slice(0, -1)
-      .flatMap(({ layer }) => hiddenKinds.map((kind) => entry(kind, layer, rowVars + widthVars[layer]!))),
-    ...pieces.flatMap(({ bits }: ClassPiece, index) => logitKinds.map((kind) => entry(kind, 0, bits + rowVars, index))),
-    ...rowKinds.map((kind) => entry(kind, 0, rowVars)),
+      .flatMap(({ layer }) =>
+        hiddenColumns(shape, layer).map((kind) => entry(kind, layer, rowVars + widthVars[layer]!)),
+      ),
+    ...pieces.flatMap(({ bits }: ClassPiece, index) =>
+      logitColumns(shape).map((kind) => entry(kind, 0, bits + rowVars, index)),
+    ),
+    ...(loss === 'softmax-ce' ? rowKinds : []).map((kind) => entry(kind, 0, rowVars)),
     ...layers.flatMap(({ layer }) => [
-      ...weightKinds.map((kind) => entry(kind, layer, widthVars[layer - 1]! + widthVars[layer]!)),
-      ...biasKinds.map((kind) => entry(kind, layer, widthVars[layer]!)),
+      ...after(weightKinds, 'lW', unscaled[layer - 1]!.weight && 'lWu').map((kind) =>
+        entry(kind, layer, widthVars[layer - 1]! + widthVars[layer]!),
+      ),
+      ...after(biasKinds, 'lb', unscaled[layer - 1]!.bias && 'lbu').map((kind) =>
+        entry(kind, layer, widthVars[layer]!),
+      ),
     ]),
-    ...tableKinds.map((kind) => ({ ...entry(kind, 0, kind === 'TE' ? expVars : tableVars), isTable: true })),
+    ...tableKinds
+      .filter((kind) => kind !== 'TE' || loss === 'softmax-ce')
+      .map((kind) => ({ ...entry(kind, 0, kind === 'TE' ? expVars : tableVars), isTable: true })),
   ];
   list.sort((a, b) => b.vars - a.vars || Number(a.isTable) - Number(b.isTable));
   let offset = 0;
@@ -76,4 +89,23 @@ export function lookupLayout(shape: Shape): LookupLayout {
   const vars = log2Ceil(offset);
   const half = 2 ** (vars - 1);
   return { blocks, vars, plainLow: blocks.every((block) => block.offset >= half || !block.isTable) };
+}
+
+function hiddenColumns({ unscaled, errorBits }: Shape, layer: number): readonly LookupKind[] {
+  const forward = after(hiddenKinds, 'l', unscaled[layer - 1]!.forward && 'lu');
+  const narrow = after(forward, 'G', errorBits < 16 && 'Gs');
+  return after(narrow, 'lp', unscaled[layer]!.backward && 'lpu');
+}
+
+function logitColumns({ unscaled, errorBits, loss, roundingShift }: Shape): readonly LookupKind[] {
+  const second = unscaled.at(-1)!.forward && 'lLu';
+  if (loss === 'softmax-ce') return after(logitKinds, 'lL', second);
+  const kinds = after<LookupKind>(['yr', 'lL', 'hL', 'gL'], 'lL', second);
+  return [...kinds, ...(errorBits < 16 ? (['gLs'] as const) : []), ...(roundingShift > 0 ? (['rm'] as const) : [])];
+}
+
+/** The list with `kind` put in after `place`, where there is one. */
+function after<T extends LookupKind>(kinds: readonly T[], place: T, kind: LookupKind | false): readonly LookupKind[] {
+  if (kind === false) return kinds;
+  return kinds.flatMap((known): LookupKind[] => (known === place ? [known, kind] : [known]));
 }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { provability, profileManifest, type Manifest } from '#libs/step';
 import { toHex } from '#attestation';
-import { openingBudget, profiles } from '../params.js';
+import { openingBudget, profileNamed, profiles } from '../params.js';
 import { soundnessBitsMin } from '../soundness.js';
 import { dataTrees } from './blocks.js';
 import { derivePlan, derivePlanUnchecked, placedBlock } from './plan.js';
@@ -21,6 +21,7 @@ const reference: [string, number][] = [
   ['chain1', 1],
   ['chain1', 4],
   ['chain16', 16],
+  ['chain26', 16],
   ['fast16', 16],
   ['fast64', 64],
 ];
@@ -47,6 +48,22 @@ describe('plan (SPEC §4)', () => {
     expect(plan.soundness.minBits).toBeGreaterThanOrEqual(soundnessBitsMin);
     expect(plan.soundness.sumBits).toBeGreaterThan(96);
     expect(plan.soundness.sumBits).toBeLessThan(plan.soundness.minBits);
+  });
+
+  it('opens twice outside the domain where one value would not bind a large tree', () => {
+    const manifest = fx1([784, 256, 128, 64, 10], 512, 11, 16);
+    expect(() => derivePlan(manifest, profiles.get('fast64')!, 'joint')).toThrow('out-of-domain');
+    const plan = derivePlan(manifest, profiles.get('large')!, 'joint');
+    expect(plan.soundness.minBits).toBeGreaterThanOrEqual(soundnessBitsMin);
+  });
+
+  it('states 128 bits for the profile over the cubic extension, and refuses to use it', () => {
+    const shape = derivePlanUnchecked(fx1([784, 64, 10], 64, 8, 1), profiles.get('chain128')!, 'joint');
+    expect(shape.soundness.minBits).toBeGreaterThanOrEqual(128);
+    expect(() => profileNamed('chain128')).toThrow('STEP_EXTENSION');
+    expect(() => derivePlan(fx1([784, 64, 10], 64, 8, 1), profiles.get('chain128')!, 'joint')).toThrow(
+      'STEP_EXTENSION',
+    );
   });
 
   it('keeps ten epochs inside the opening budget of every profile', () => {
@@ -123,10 +140,11 @@ describe('plan (SPEC §4)', () => {
 
   it('has the no-wrap limits of SPEC §13.3', () => {
     expect(provability(fx1([784, 64, 10], 64, 8, 1)).segmentStepsMax).toBe(256);
-    expect(provability(fx1([784, 256, 128, 64, 10], 512, 11, 1)).segmentStepsMax).toBe(1);
-    expect(provability(fx1([784, 1024, 1024, 10], 64, 8, 1)).segmentStepsMax).toBe(1);
-    expect(provability(fx1([784, 128, 64, 10], 128, 9, 1)).segmentStepsMax).toBe(2);
-    expect(() => derivePlan(fx1([784, 128, 64, 10], 128, 9, 4), profiles.get('chain1')!, 'joint')).toThrow('STEP_PLAN');
+    expect(provability(fx1([784, 256, 128, 64, 10], 512, 11, 1)).segmentStepsMax).toBe(16);
+    expect(provability(fx1([784, 1024, 1024, 10], 64, 8, 1)).segmentStepsMax).toBe(16);
+    expect(provability(fx1([784, 128, 64, 10], 128, 9, 1)).segmentStepsMax).toBe(128);
+    const tooLong = fx1([784, 128, 64, 10], 128, 9, 256);
+    expect(() => derivePlan(tooLong, profiles.get('fast64')!, 'joint')).toThrow('STEP_PLAN');
     expect(() => derivePlan(fx1([784, 64, 10], 64, 8, 512), profiles.get('fast64')!, 'joint')).toThrow('STEP_PLAN');
   });
 });

@@ -1,12 +1,13 @@
 /** The verification key of a shape: a pure function of (manifest, profile, variant) (SPEC §4.5). */
 import { keccak, taggedDigest, uintBe, utf8 } from '#attestation';
-import { provability, type Manifest } from '#libs/step';
+import { canonicalJson, provability, type CanonicalValue, type Manifest } from '#libs/step';
 import { log2Ceil } from '../field/multilinear.js';
 import { LEAF_HEADER } from '../merkle/hash.js';
-import { randomPerRow, type Profile } from '../params.js';
+import { randomPerRow, requireImplemented, type Profile } from '../params.js';
 import { soundness, soundnessBitsMin, type ShapeCounts, type Soundness } from '../soundness.js';
 import { dataBlocks, dataTrees, weightBlocks, witnessBlocks, type BlockSpec, type DataTree } from './blocks.js';
 import { lookupKinds, lookupLayout, type LookupLayout } from './lookups.js';
+import { countMessages, type MessageCounts } from './messages.js';
 import { refuse } from './refuse.js';
 import { shapeOf, type Shape } from './shape.js';
 import { bySize, counted, layoutWords, treeLayout, type TreeLayout } from './tree-layout.js';
@@ -30,18 +31,6 @@ export interface PlacedTree extends TreeLayout {
   readonly globalRows: readonly number[];
 }
 
-/** How many messages, product slots and pads one proof uses (SPEC §6, §7). */
-export interface MessageCounts {
-  readonly products: number;
-  readonly maskedMessages: number;
-  /** lg K: product slots. */
-  readonly slotVars: number;
-  /** lg of the number of pads. */
-  readonly padVars: number;
-  /** Constraints combined by η. */
-  readonly constraints: number;
-}
-
 export interface Plan {
   readonly shape: Shape;
   readonly profile: Profile;
@@ -60,9 +49,25 @@ export interface Plan {
 /** Special rows of S after the stored ones: H, Π, E, real and X parts (SPEC §4.2). */
 export const specialRows = 6;
 
-/** @throws Rejection STEP_PLAN when this manifest cannot be proved under this profile with 100 bits */
+/** The newest plans by variant and canonical manifest: deriving one takes as long as half a verification. */
+const derivedPlans = new WeakMap<Profile, Map<string, Plan>>();
+const derivedPlansMax = 16;
+
+/** @throws Rejection STEP_EXTENSION; STEP_PLAN when this manifest cannot be proved under this profile with 100 bits */
 export function derivePlan(manifest: Manifest, profile: Profile, variant: Variant): Plan {
-  const plan = derivePlanUnchecked(manifest, profile, variant);
+  const text = canonicalJson(manifest as unknown as CanonicalValue);
+  const known = derivedPlans.get(profile) ?? new Map<string, Plan>();
+  const key = `${variant} ${text}`;
+  const plan = known.get(key) ?? derivePlanOnce(JSON.parse(text) as Manifest, profile, variant);
+  known.delete(key);
+  known.set(key, plan);
+  if (known.size > derivedPlansMax) known.delete(known.keys().next().value!);
+  derivedPlans.set(profile, known);
+  return plan;
+}
+
+function derivePlanOnce(manifest: Manifest, profile: Profile, variant: Variant): Plan {
+  const plan = derivePlanUnchecked(manifest, requireImplemented(profile), variant);
   if (!(plan.soundness.minBits >= soundnessBitsMin)) {
     const weakest = plan.soundness.terms.reduce((a, b) => (b.bits < a.bits ? b : a));
     refuse(
@@ -86,7 +91,7 @@ export function derivePlanUnchecked(manifest: Manifest, profile: Profile, varian
   if (!provable)
     refuse('STEP_PLAN', 'a provable manifest', reasons[0] ?? 'a segment that is too long', 'step-proof §13.3');
   const lookups = lookupLayout(shape);
-  const messages = countMessages(shape, lookups);
+  const messages = countMessages(shape, lookups, profile);
   const specs: Record<DataTree, BlockSpec[]> = {
     S: witnessBlocks(shape, messages.padVars),
     D: dataBlocks(shape),
@@ -143,36 +148,6 @@ function place(specs: Record<DataTree, BlockSpec[]>, m: number) {
   return { trees, vars: log2Ceil(nextRow) + m };
 }
 
-function countMessages(shape: Shape, lookups: LookupLayout): MessageCounts {
-  const { layers, pieces, gaps, stepVars, batchVars, widthVars } = shape;
-  const L = layers.length;
-  const isSingleStep = stepVars === 0;
-  const updates = isSingleStep ? L : 3 * L - 1;
-  const leafProducts = lookups.plainLow ? 1 : 2;
-  const productTerms = L - 1 + 2 * pieces.length + 1;
-  const products = 2 * (lookups.vars - 1) + leafProducts + productTerms + (2 * L - 1) + updates;
-  const slotVars = log2Ceil(products + 2);
-  const rowVars = stepVars + batchVars;
-  const hiddenVars = layers.slice(0, -1).map(({ layer }) => widthVars[layer]!);
-  const productRounds = rowVars + Math.max(...hiddenVars, ...pieces.map((piece) => piece.bits));
-  const matmulRounds =
-    stepVars +
-    Math.max(...layers.map(({ layer }) => Math.max(widthVars[layer - 1]!, layer > 1 ? widthVars[layer]! : 0)));
-  const rounds = (lookups.vars * (lookups.vars - 1)) / 2 + productRounds + matmulRounds + rowVars + slotVars;
-  const maskedMessages = 1 + 2 * rounds + 2 * (L - 1) + 2 * pieces.length + 1;
-  const padVars = log2Ceil(3 * 2 ** slotVars + maskedMessages + 4);
-  const matmuls = 2 * L - 1;
-  const constraints =
-    4 +
-    (lookups.vars - 1) +
-    (2 * leafProducts + 1) +
-    (L - 1 + 4 * pieces.length + 2 + 1 + 1 + gaps.length) +
-    (isSingleStep ? 2 * matmuls : matmuls) +
-    (1 + L + 2 * updates + 1) +
-    3;
-  return { products, maskedMessages, slotVars, padVars, constraints };
-}
-
 function planDigest(plan: Omit<Plan, 'digest' | 'soundness'>): Uint8Array {
   const { shape, profile, variant, lookups, messages, trees, vars } = plan;
   const words = [
@@ -203,8 +178,15 @@ function planDigest(plan: Omit<Plan, 'digest' | 'soundness'>): Uint8Array {
     lookups.vars,
     ...counted(lookups.blocks.flatMap(lookupWords)),
     ...[messages.products, messages.maskedMessages, messages.slotVars, messages.padVars],
+    ...laterWords(shape, profile),
   ];
   return taggedDigest('fxt-zk/plan/1', keccak(utf8(profile.name)), ...words.map((word) => uintBe(word, 4)));
+}
+
+/** What the words before do not tell: of mse, errors of less than 16 bits, two out-of-domain points. Else nothing. */
+function laterWords({ loss, errorBits, layers }: Shape, { oodPoints }: Profile): number[] {
+  if (loss === 'softmax-ce' && errorBits === 16 && oodPoints === 1) return [];
+  return counted([loss === 'softmax-ce' ? 1 : 2, errorBits, layers.at(-1)!.aOut, oodPoints]);
 }
 
 function lookupWords(block: LookupLayout['blocks'][number]): number[] {

@@ -1,5 +1,14 @@
 /** What the relation needs to know about a manifest: powers of two, shifts, class pieces, the exp table (SPEC §2.2, §4). */
-import { expTable, layerScales, stepSizeMax, type LayerScale, type Manifest } from '#libs/step';
+import {
+  expTable,
+  layerScales,
+  stepSizeMax,
+  unscaledLimbs,
+  type LayerScale,
+  type Loss,
+  type Manifest,
+  type UnscaledLimbs,
+} from '#libs/step';
 import { log2Ceil } from '../field/multilinear.js';
 import { refuse } from './refuse.js';
 
@@ -15,58 +24,76 @@ export interface Shape {
   readonly layers: readonly LayerScale[];
   /** lg of the padded width D_l, l = 0..L. */
   readonly widthVars: readonly number[];
-  /** lg T and lg B. */
+  /** Which limbs have a second, unscaled lookup, by layer from 1. */
+  readonly unscaled: readonly UnscaledLimbs[];
+  /** lg T, and lg of the batch rounded up to a power of two: the samples of a committed tensor. */
   readonly stepVars: number;
   readonly batchVars: number;
+  /** B: samples from here on are padding, of which nothing reaches the weights. */
+  readonly batch: number;
   readonly classes: number;
   /** Aligned pieces of [0, C) and of [C, D_L). */
   readonly pieces: readonly ClassPiece[];
   readonly gaps: readonly ClassPiece[];
-  /** g_L = E, and k of the softmax. */
+  readonly loss: Loss['kind'];
+  /** g_L, which is E of the softmax; k of the softmax, 0 for mse. */
   readonly lossFraction: number;
   readonly reciprocalBits: number;
-  /** x: the exp table is zero from 2^x on. */
+  /** mse: a_L − g_L, the shift that rounds logits to errors; exact where it is not positive. */
+  readonly roundingShift: number;
+  /** x: the exp table is zero from 2^x on; 0 and no values for mse. */
   readonly expVars: number;
   /** T_exp[0 … 2^x). */
   readonly expValues: readonly number[];
+  /** Back-propagated errors are signed and have so many bits, at most 16. */
+  readonly errorBits: number;
   readonly stepSizeMax: number;
 }
 
 const rule = 'step-proof §2.2, §4.1';
+/** More would need a new analysis (step-proof §13.4). */
 const layersMax = 8;
 
 /** @throws Rejection STEP_PLAN for a manifest that version 1 cannot prove */
 export function shapeOf(manifest: Manifest): Shape {
   const layers = layerScales(manifest);
   const { batch, superblock, loss, dims } = manifest;
-  if (layers.length < 2 || layers.length > layersMax)
-    refuse('STEP_PLAN', `2 to ${layersMax} layers`, layers.length, rule);
-  if (!isPowerOfTwo(batch)) refuse('STEP_PLAN', 'a batch that is a power of two', batch, rule);
-  if (!isPowerOfTwo(superblock)) refuse('STEP_PLAN', 'a superblock that is a power of two', superblock, rule);
-  if (manifest.ybits !== 16 || manifest.gbits !== 16) refuse('STEP_PLAN', '16-bit values and errors', 'others', rule);
-  const last = layers[layers.length - 1]!;
-  if (loss.kind !== 'softmax-ce') return refuse('STEP_PLAN', 'the loss softmax-ce', loss.kind, rule);
-  if (loss.E !== last.g || loss.k !== last.g + 16)
-    refuse('STEP_PLAN', 'E = g_L and k = g_L + 16', `${loss.E}, ${loss.k}`, rule);
+  if (layers.length > layersMax) refuse('STEP_PLAN', `1 to ${layersMax} layers`, layers.length, rule);
+  if (!Number.isInteger(Math.log2(superblock)))
+    refuse('STEP_PLAN', 'a superblock that is a power of two', superblock, rule);
+  if (manifest.ybits !== 16) refuse('STEP_PLAN', '16-bit values', `${manifest.ybits} bits`, rule);
+  if (manifest.gbits > 16) refuse('STEP_PLAN', 'errors of at most 16 bits', `${manifest.gbits} bits`, rule);
   for (const layer of layers) checkShifts(layer);
-  const table = expTable(loss.E, last.aOut);
-  const expVars = log2Ceil(table.findLastIndex((value) => value !== 0) + 1);
+  const last = layers[layers.length - 1]!;
   const classes = dims[dims.length - 1]!;
   return {
     manifest,
     layers,
     widthVars: dims.map(log2Ceil),
+    unscaled: unscaledLimbs(manifest),
     stepVars: log2Ceil(superblock),
     batchVars: log2Ceil(batch),
+    batch,
     classes,
     pieces: alignedPieces(0, classes),
     gaps: alignedPieces(classes, 2 ** log2Ceil(classes)),
+    loss: loss.kind,
     lossFraction: last.g,
-    reciprocalBits: loss.k,
-    expVars,
-    expValues: Array.from(table.slice(0, 2 ** expVars)),
+    roundingShift: last.aOut - last.g,
+    ...softmaxTable(loss, last),
+    errorBits: manifest.gbits,
     stepSizeMax: stepSizeMax(manifest),
   };
+}
+
+function softmaxTable(loss: Loss, last: LayerScale): Pick<Shape, 'reciprocalBits' | 'expVars' | 'expValues'> {
+  if (loss.kind === 'mse') return { reciprocalBits: 0, expVars: 0, expValues: [] };
+  if (loss.kind !== 'softmax-ce') refuse('STEP_PLAN', 'softmax-ce or mse', (loss as { kind: unknown }).kind, rule);
+  if (loss.E !== last.g || loss.k !== last.g + 16)
+    refuse('STEP_PLAN', 'E = g_L and k = g_L + 16', `${loss.E}, ${loss.k}`, rule);
+  const table = expTable(loss.E, last.aOut);
+  const expVars = log2Ceil(table.findLastIndex((value) => value !== 0) + 1);
+  return { reciprocalBits: loss.k, expVars, expValues: Array.from(table.slice(0, 2 ** expVars)) };
 }
 
 /** Greedy split of [from, to) into aligned powers of two, ascending. */
@@ -90,8 +117,4 @@ function checkShifts(layer: LayerScale): void {
     if (bits < 15 || bits > 31)
       refuse('STEP_PLAN', `weights and biases of 15 to 31 bits in layer ${layer.layer}`, bits, rule);
   }
-}
-
-function isPowerOfTwo(value: number): boolean {
-  return Number.isInteger(Math.log2(value));
 }

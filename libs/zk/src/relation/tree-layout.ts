@@ -60,6 +60,7 @@ export function layoutDigest(layout: TreeLayout, shape: Shape, profile: Profile)
     ...counted(shape.manifest.dims),
     ...(layout.tree === 'D' ? [shape.manifest.superblock, shape.manifest.batch] : []),
     ...layoutWords(layout),
+    ...(profile.oodPoints === 1 ? [] : [profile.oodPoints]),
   ];
   return taggedDigest('fxt-zk/layout/1', ...words.map((word) => uintBe(word, 4)));
 }

@@ -16,7 +16,7 @@ import type { Profile } from '../params.js';
 import type { Backend } from '../prover/backend.js';
 import { commitColumns } from '../prover/commit.js';
 import { commitData } from '../prover/commitments.js';
-import { paddedWeights } from '../prover/execute.js';
+import { paddedWeights } from '../prover/columns.js';
 import type { SegmentInput, WeightSecret } from '../prover/prove.js';
 import { derivePlanUnchecked, type Plan, type Variant } from '../relation/plan.js';
 import { dataDigestOf, type Commitment } from '../verifier/statement.js';
@@ -26,6 +26,7 @@ export const testProfile: Profile = {
   name: 'test',
   version: 1,
   extensionDegree: 2,
+  oodPoints: 1,
   m: 11,
   logBlowup: 1,
   randomRows: 1,

@@ -1,31 +1,38 @@
 /** Fiat–Shamir transcript over keccak-256 (SPEC §5). */
 import { Rejection, concatBytes, utf8 } from '#attestation';
-import { extBytes, extFromDigest } from '../field/bytes.js';
+import { extFromDigest } from '../field/bytes.js';
 import type { Ext } from '../field/extension.js';
-import { keccak, type Keccak } from './keccak.js';
+import { keccak } from './keccak.js';
 import { SITE, type Site } from './sites.js';
 
 export class Transcript {
-  #state: Uint8Array;
-  #pending: Uint8Array[] = [];
+  /** The state, and behind it everything absorbed since. */
+  #pending = new DataView(new ArrayBuffer(4096));
+  #length = 0;
 
-  constructor(readonly hash: Keccak = keccak) {
-    this.#state = hash(utf8('fxt-zk/1'));
+  constructor() {
+    this.absorb(keccak(utf8('fxt-zk/1')));
   }
 
   absorb(bytes: Uint8Array): void {
-    this.#pending.push(bytes);
+    this.#bytes(bytes.length).set(bytes, this.#length);
+    this.#length += bytes.length;
   }
 
-  absorbExt(value: Ext): void {
-    this.absorb(extBytes(value));
+  absorbExt({ c0, c1 }: Ext): void {
+    this.#bytes(16);
+    this.#pending.setBigUint64(this.#length, c0);
+    this.#pending.setBigUint64(this.#length + 8, c1);
+    this.#length += 16;
   }
 
   /** The 32-byte state after everything absorbed so far and the tag of the site. */
   digest(site: Site): Uint8Array {
-    this.#state = this.hash(concatBytes(this.#state, ...this.#pending, Uint8Array.of(SITE[site])));
-    this.#pending = [];
-    return this.#state;
+    this.absorb(Uint8Array.of(SITE[site]));
+    const state = keccak(this.#bytes(0).subarray(0, this.#length));
+    this.#length = 0;
+    this.absorb(state);
+    return state;
   }
 
   challenge(site: Site): Ext {
@@ -41,7 +48,7 @@ export class Transcript {
     if (bits === 0) return;
     const seed = this.digest('pow');
     const nonce = nonceFor(seed, bits);
-    if (!hasLeadingZeros(this.hash(concatBytes(seed, nonce)), bits)) {
+    if (!hasLeadingZeros(keccak(concatBytes(seed, nonce)), bits)) {
       throw new Rejection('STEP_POW', {
         expected: `a nonce with ${bits} leading zero bits`,
         got: 'a hash without them',
@@ -60,6 +67,16 @@ export class Transcript {
       drawn.add(word % 2 ** bits);
     }
     return [...drawn].sort((a, b) => a - b);
+  }
+
+  /** What is pending, with room for `more` bytes. */
+  #bytes(more: number): Uint8Array {
+    const bytes = new Uint8Array(this.#pending.buffer);
+    if (this.#length + more <= bytes.length) return bytes;
+    const larger = new Uint8Array(2 * (this.#length + more));
+    larger.set(bytes);
+    this.#pending = new DataView(larger.buffer);
+    return larger;
   }
 }
 

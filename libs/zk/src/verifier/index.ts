@@ -2,7 +2,27 @@
 export { verifyStepProof, type VerifiedStepProof } from './verify.js';
 export { dataDigestOf, scheduleOf, weightsDigestOf, type Commitment, type StepProofStatement } from './statement.js';
 export { proofBytesMax } from './source.js';
-export type { Keccak } from '../transcript/keccak.js';
+export { verifyStart } from './start.js';
+export { startSeed } from '../relation/start.js';
 export { derivePlan, type Plan, type Variant } from '../relation/plan.js';
-export { openingBudget, profiles, type Profile } from '../params.js';
+export { openingBudget, profileNamed, profiles, type Profile } from '../params.js';
 export { soundness, soundnessBitsMin, type Soundness, type SoundnessTerm } from '../soundness.js';
+export { circuitShape, type CircuitShape } from '../groth16/relation/shape.js';
+export { estimateConstraints } from '../groth16/relation/size.js';
+export { circuitDigest, circuitText } from '../groth16/relation/circuit.js';
+export {
+  groth16DataDigest,
+  groth16SchemeId,
+  groth16WeightsDigest,
+  weightLayoutDigest,
+} from '../groth16/verifier/digests.js';
+export {
+  groth16PlanDigest,
+  keyBytes,
+  keyDigest,
+  parseKey,
+  type Ceremony,
+  type VerificationKey,
+} from '../groth16/verifier/key.js';
+export { signalsOf, type Groth16Segment } from '../groth16/verifier/statement.js';
+export { groth16ProofBytes, groth16SecurityBits, groth16Selector, verifyGroth16 } from '../groth16/verifier/verify.js';

@@ -23,6 +23,8 @@ export interface LinearForm {
   readonly claims: readonly (readonly [Claim, Ext])[];
 }
 
+const minusOne = F.neg(F.ONE);
+
 export function constant(value: Ext): LinearForm {
   return { constant: value, pads: [], claims: [] };
 }
@@ -37,12 +39,21 @@ export function ofPad(index: number): LinearForm {
   return { constant: F.ZERO, pads: [[index, F.ONE]], claims: [] };
 }
 
+/** What was sent, minus its pad. */
+export function unmasked(masked: Ext, pad: number): LinearForm {
+  return { constant: masked, pads: [[pad, minusOne]], claims: [] };
+}
+
 export function plus(...forms: readonly LinearForm[]): LinearForm {
-  return {
-    constant: F.sum(forms.map((form) => form.constant)),
-    pads: forms.flatMap((form) => form.pads),
-    claims: forms.flatMap((form) => form.claims),
-  };
+  let total = F.ZERO;
+  const pads: LinearForm['pads'][number][] = [];
+  const claims: LinearForm['claims'][number][] = [];
+  for (const form of forms) {
+    total = F.add(total, form.constant);
+    for (const pad of form.pads) pads.push(pad);
+    for (const claim of form.claims) claims.push(claim);
+  }
+  return { constant: total, pads, claims };
 }
 
 export function times(form: LinearForm, factor: Ext): LinearForm {
@@ -54,7 +65,15 @@ export function times(form: LinearForm, factor: Ext): LinearForm {
 }
 
 export function minus(a: LinearForm, b: LinearForm): LinearForm {
-  return plus(a, times(b, F.neg(F.ONE)));
+  return plus(a, negated(b));
+}
+
+function negated({ constant: value, pads, claims }: LinearForm): LinearForm {
+  return {
+    constant: F.neg(value),
+    pads: pads.map(([index, coefficient]) => [index, F.neg(coefficient)]),
+    claims: claims.map(([claim, coefficient]) => [claim, F.neg(coefficient)]),
+  };
 }
 
 /** Σ factor^k·forms_k. */

@@ -6,7 +6,7 @@ import type { DataTree } from '../relation/blocks.js';
 import { placedBlock, type PlacedBlock, type Plan } from '../relation/plan.js';
 import type { Site } from '../transcript/sites.js';
 import type { Transcript } from '../transcript/transcript.js';
-import { constant, minus, ofClaim, ofPad, plus, times, type Axis, type LinearForm } from './linear-form.js';
+import { constant, minus, ofClaim, ofPad, plus, times, unmasked, type Axis, type LinearForm } from './linear-form.js';
 import type { ProofSource } from './source.js';
 
 export interface Product {
@@ -113,6 +113,6 @@ export class MaskedProtocol {
   #unmask(pad: number): LinearForm {
     const masked = this.source.masked(pad);
     this.transcript.absorbExt(masked);
-    return minus(constant(masked), ofPad(pad));
+    return unmasked(masked, pad);
   }
 }

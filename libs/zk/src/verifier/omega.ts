@@ -7,22 +7,23 @@ import type { CombinedClaim } from './flow/pads.js';
 import type { Axis, Claim } from './linear-form.js';
 
 export function omegaAt(plan: Plan, combined: CombinedClaim, point: Point): Ext {
-  const terms = combined.claims.map(([claim, coefficient]) => F.mul(coefficient, claimAt(plan, claim, point)));
+  const rows = eqTable(point.slice(0, plan.rowVars));
+  const terms = combined.claims.map(([claim, coefficient]) => F.mul(coefficient, claimAt(plan, claim, point, rows)));
   return F.add(F.sum(terms), padsAt(plan, combined.pads, point));
 }
 
-function claimAt(plan: Plan, claim: Claim, point: Point): Ext {
+/** @param rows eq of the row coordinates, by row */
+function claimAt(plan: Plan, claim: Claim, point: Point, rows: readonly Ext[]): Ext {
   switch (claim.kind) {
     case 'block':
       return blockAt(claim.block, claim.axes, point);
     case 'ood': {
       const { m } = plan.profile;
-      const rows = point.slice(0, plan.rowVars);
       const rowPower = F.pow(claim.z, 1n << BigInt(m));
       let power = F.ONE;
       let total = F.ZERO;
       for (const row of plan.trees[claim.tree].globalRows) {
-        total = F.add(total, F.mul(power, eqIndex(rows, row)));
+        total = F.add(total, F.mul(power, rows[row]!));
         power = F.mul(power, rowPower);
       }
       return F.mul(total, powerWeight(claim.z, point.slice(plan.rowVars)));

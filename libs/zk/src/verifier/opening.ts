@@ -1,10 +1,20 @@
 /** Batching rounds and the opening: from one linear claim to Merkle leaves (SPEC §8, §9). */
 import { Rejection } from '#attestation';
+import { readExt, weighExt } from '../field/bytes.js';
 import { domainPoint } from '../field/domain.js';
 import * as F from '../field/extension.js';
 import type { Ext } from '../field/extension.js';
-import { inversePowerOfTwo } from '../field/goldilocks.js';
-import { dot, eqIndex, eqTable, evaluate, powerWeight, type Point } from '../field/multilinear.js';
+import { inversePowerOfTwo, mul } from '../field/goldilocks.js';
+import {
+  dot,
+  eqIndex,
+  eqTable,
+  evaluate,
+  powerWeight,
+  powerWeightBase,
+  squarings,
+  type Point,
+} from '../field/multilinear.js';
 import type { Plan } from '../relation/plan.js';
 import type { Site } from '../transcript/sites.js';
 import type { Transcript } from '../transcript/transcript.js';
@@ -25,7 +35,8 @@ interface Folded {
 }
 
 interface Query {
-  readonly y: Ext;
+  /** y, y², y⁴ … y^{2^m}. */
+  readonly powers: readonly bigint[];
   /** f* ‖ R* and σ* at y. */
   readonly row: Ext;
   readonly strip: Ext;
@@ -113,15 +124,21 @@ class Opening {
 
   #queryRows(indices: readonly number[], roots: TreeRoots, folded: Folded): Query[] {
     const { m, logBlowup } = this.plan.profile;
+    const opened = openRows(this.plan, this.source, indices, roots);
     const rowWeights = eqTable(folded.rows);
-    return openRows(this.plan, this.source, indices, roots, this.transcript.hash).map(({ data, special }, k) => {
-      let row = F.ZERO;
-      for (const { globalRow, symbol } of data) row = F.add(row, F.scale(rowWeights[globalRow]!, symbol));
-      const [h, pi, e] = special;
+    const parts = (['S', 'WT', 'W0', 'D'] as const).map((tree) =>
+      F.weigh(
+        opened[tree],
+        this.plan.trees[tree].globalRows.map((row) => rowWeights[row]!),
+      ),
+    );
+    return indices.map((index, k) => {
+      const row = F.sum(parts.map((values) => values[k]!));
+      const [h, strip, stripMask] = specialRows(opened.S[k]!);
       return {
-        y: { c0: domainPoint(indices[k]!, m, logBlowup), c1: 0n },
+        powers: squarings(domainPoint(index, m, logBlowup), m + 1),
         row: F.add(h, F.mul(folded.delta, row)),
-        strip: F.add(e, F.mul(folded.delta, pi)),
+        strip: F.add(stripMask, F.mul(folded.delta, strip)),
       };
     });
   }
@@ -134,17 +151,17 @@ class Opening {
     this.#grind(grind1);
     const indices = transcript.indices('queries1', queries1, this.#columns + logBlowup1);
     const rowWeights = eqTable(level1.point);
-    const values = openLevel1(plan, source, indices, root1, transcript.hash).map((leaf) => dot(leaf, rowWeights));
+    const values = weighExt(openLevel1(plan, source, indices, root1), rowWeights);
     const beta2 = transcript.challenge('beta2');
     const powers = powersFrom(beta2, beta2, indices.length);
-    const points = indices.map((index) => ({ c0: domainPoint(index, this.#columns, logBlowup1), c1: 0n }));
+    const points = indices.map((index) => squarings(domainPoint(index, this.#columns, logBlowup1), this.#columns));
     return {
       g,
       claim: F.add(level1.claim, F.scale(dot(powers, values), inversePowerOfTwo(this.#columns))),
       weightAt: (columns: Point) =>
         dot(
           powers,
-          points.map((y) => powerWeight(y, columns)),
+          points.map((y) => powerWeightBase(y, columns)),
         ),
     };
   }
@@ -168,16 +185,15 @@ class Opening {
     const stripPads = F.scale(F.mul(stripRow, dot(folded.strip, columnTable)), 1n << BigInt(m));
     let total = F.mul(isData, omegaAt(this.plan, this.combined, [...folded.rows, ...inner]));
     total = F.add(total, F.add(stripPads, F.mul(beta1, powerWeight(z1, [...rows, ...columns]))));
-    queries.forEach(({ y }, k) => {
-      const onColumns = powerWeight(y, columns);
-      let power = F.pow(y, 1n << BigInt(m));
-      const step = F.pow(y, 1n << BigInt(this.#columns));
+    queries.forEach(({ powers }, k) => {
+      const onColumns = powerWeightBase(powers, columns);
+      let power = powers[m]!;
       let onRandom = F.ZERO;
       for (const weight of randomWeights) {
-        onRandom = F.add(onRandom, F.mul(weight, power));
-        power = F.mul(power, step);
+        onRandom = F.add(onRandom, F.scale(weight, power));
+        power = mul(power, powers[this.#columns]!);
       }
-      const onData = F.mul(isData, powerWeight(step, rows.slice(1)));
+      const onData = F.mul(isData, powerWeightBase(powers.slice(this.#columns), rows.slice(1)));
       const row = F.mul(weights[2 * k]!, F.add(onData, onRandom));
       const strip = F.mul(weights[2 * k + 1]!, stripRow);
       total = F.add(total, F.mul(F.add(row, strip), onColumns));
@@ -209,6 +225,12 @@ class Opening {
   #grind(bits: number): void {
     this.transcript.grind(bits, (seed, count) => this.source.nonce(seed, count));
   }
+}
+
+/** The last six symbols of an opened leaf of S: H, Π and E. */
+function specialRows(symbols: Uint8Array): [h: Ext, strip: Ext, stripMask: Ext] {
+  const end = symbols.length;
+  return [readExt(symbols, end - 48), readExt(symbols, end - 32), readExt(symbols, end - 16)];
 }
 
 /** first, first·ratio, first·ratio² … */

@@ -3,7 +3,7 @@
  * by computing, so that prover and verifier share one description of the protocol.
  */
 import { Rejection } from '#attestation';
-import { readBase, readExt } from '../field/bytes.js';
+import { extAt, requireCanonical } from '../field/bytes.js';
 import type { Ext } from '../field/extension.js';
 import type { TreeName } from '../merkle/hash.js';
 
@@ -13,11 +13,13 @@ export interface ProofSource {
   /** The next message in the clear. */
   clear(): Ext;
   nonce(seed: Uint8Array, bits: number): Uint8Array;
-  /** `count` base elements of an opened leaf, in stored order. */
-  symbols(tree: TreeName, leaf: number, count: number): bigint[];
+  /** `count` base elements of an opened leaf, in stored order, as big-endian words below p. */
+  symbols(tree: TreeName, leaf: number, count: number): Uint8Array;
   /** The last 32 bytes of an opened leaf. */
   aux(tree: TreeName, leaf: number): Uint8Array;
   sibling(tree: TreeName, level: number, index: number, digestBytes: number): Uint8Array;
+  /** Out-of-domain values of a tree, where the statement has only their hash. */
+  oodValues(tree: TreeName, count: number): readonly Ext[];
   /** A Merkle root sent in the proof. */
   root(tree: TreeName): Uint8Array;
   /** @throws Rejection STEP_PROOF_LENGTH when something is left */
@@ -30,9 +32,11 @@ export const proofBytesMax = 4 * 1024 * 1024;
 /** Reads a proof front to back (SPEC §10). */
 export class ProofBytes implements ProofSource {
   #offset = 0;
+  readonly #view: DataView;
 
   /** @throws Rejection STEP_PROOF_LENGTH when the proof is longer than any profile's */
   constructor(readonly bytes: Uint8Array) {
+    this.#view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
     if (bytes.length > proofBytesMax) refuseLength(`at most ${proofBytesMax} bytes`, bytes.length);
   }
 
@@ -41,18 +45,20 @@ export class ProofBytes implements ProofSource {
   }
 
   clear(): Ext {
-    return readExt(this.bytes, this.#advance(16));
+    return extAt(this.#view, this.#advance(16));
   }
 
   nonce(): Uint8Array {
     return this.#take(8);
   }
 
-  symbols(_tree: TreeName, _leaf: number, count: number): bigint[] {
-    return Array.from({ length: count }, () => readBase(this.bytes, this.#advance(8)));
+  symbols(_tree: TreeName, _leaf: number, count: number): Uint8Array {
+    const words = this.#take(8 * count);
+    requireCanonical(words);
+    return words;
   }
 
-  aux(): Uint8Array {
+  aux(_tree: TreeName, _leaf: number): Uint8Array {
     return this.#take(32);
   }
 
@@ -60,7 +66,11 @@ export class ProofBytes implements ProofSource {
     return this.#take(digestBytes);
   }
 
-  root(): Uint8Array {
+  oodValues(_tree: TreeName, count: number): Ext[] {
+    return Array.from({ length: count }, () => this.clear());
+  }
+
+  root(_tree: TreeName): Uint8Array {
     return this.#take(32);
   }
 

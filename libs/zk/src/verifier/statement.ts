@@ -3,11 +3,12 @@ import { concatBytes, keccak, taggedDigest, weightsDigest, word } from '#attesta
 import { checkMerklePath, manifestDigest, stepSize, superblockOfStep, type Manifest } from '#libs/step';
 import type { Ext } from '../field/extension.js';
 import { P } from '../field/goldilocks.js';
+import type { Profile } from '../params.js';
 import type { Plan, Variant } from '../relation/plan.js';
 import { refuse } from '../relation/refuse.js';
 import { dataLayout, layoutDigest, weightLayout } from '../relation/tree-layout.js';
 
-/** Root and out-of-domain value (as one 32-byte word) of a committed matrix. */
+/** Root of a committed matrix and the word that stands for its out-of-domain values (relation/ood.ts). */
 export interface Commitment {
   readonly root: Uint8Array;
   readonly ood: Uint8Array;
@@ -95,19 +96,36 @@ export function scheduleOf(manifest: Manifest, firstStep: number): number[] {
 }
 
 /** The 32 bytes that stand for a weight commitment in statements and receipts. */
-export function weightsDigestOf(commitment: Commitment, { shape, profile }: Format): Uint8Array {
-  const { root, ood } = checkCommitment(commitment);
-  const layout = layoutDigest(weightLayout(shape, profile), shape, profile);
-  return weightsDigest({ scheme: commitmentSchemeId, root, ood, layoutDigest: layout });
+export function weightsDigestOf(commitment: Commitment, format: Format): Uint8Array {
+  const { root, ood } = checkCommitment(commitment, format.profile);
+  return weightsDigest({ scheme: commitmentSchemeId, root, ood, layoutDigest: layoutDigests(format).weights });
 }
 
 /** The 32 bytes that stand for a data commitment in the data set's tree. */
-export function dataDigestOf(commitment: Commitment, { shape, profile }: Format): Uint8Array {
-  const { root, ood } = checkCommitment(commitment);
-  return taggedDigest('fxt-data/1', root, ood, layoutDigest(dataLayout(shape, profile), shape, profile));
+export function dataDigestOf(commitment: Commitment, format: Format): Uint8Array {
+  const { root, ood } = checkCommitment(commitment, format.profile);
+  return taggedDigest('fxt-data/1', root, ood, layoutDigests(format).data);
 }
 
-/** @throws Rejection STEP_STATEMENT */
+interface LayoutDigests {
+  readonly weights: Uint8Array;
+  readonly data: Uint8Array;
+}
+
+const knownLayouts = new WeakMap<Format['shape'], WeakMap<Format['profile'], LayoutDigests>>();
+
+function layoutDigests({ shape, profile }: Format): LayoutDigests {
+  const ofShape = knownLayouts.get(shape) ?? new WeakMap<Format['profile'], LayoutDigests>();
+  knownLayouts.set(shape, ofShape);
+  const digests = ofShape.get(profile) ?? {
+    weights: layoutDigest(weightLayout(shape, profile), shape, profile),
+    data: layoutDigest(dataLayout(shape, profile), shape, profile),
+  };
+  ofShape.set(profile, digests);
+  return digests;
+}
+
+/** The value that is a word itself. @throws Rejection STEP_STATEMENT */
 export function oodValue(commitment: Commitment): Ext {
   const view = new DataView(commitment.ood.buffer, commitment.ood.byteOffset, 32);
   const half = (at: number): bigint => (view.getBigUint64(at) << 64n) | view.getBigUint64(at + 8);
@@ -117,10 +135,10 @@ export function oodValue(commitment: Commitment): Ext {
   return { c0, c1 };
 }
 
-function checkCommitment(commitment: Commitment): Commitment {
+function checkCommitment(commitment: Commitment, { oodPoints }: Profile): Commitment {
   requireDigest(commitment.root);
   requireDigest(commitment.ood);
-  oodValue(commitment);
+  if (oodPoints === 1) oodValue(commitment);
   return commitment;
 }
 

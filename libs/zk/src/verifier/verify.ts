@@ -1,16 +1,19 @@
 /** The verifier of a step proof (SPEC §11). It reads nothing but its arguments. */
+import { equalBytes } from '#attestation';
 import { extBytes } from '../field/bytes.js';
-import { profiles } from '../params.js';
+import type { Ext } from '../field/extension.js';
+import { profileNamed } from '../params.js';
+import type { DataTree } from '../relation/blocks.js';
+import { oodWord } from '../relation/ood.js';
 import { derivePlan, type Plan } from '../relation/plan.js';
 import { refuse } from '../relation/refuse.js';
-import { keccak, type Keccak } from '../transcript/keccak.js';
 import { Transcript } from '../transcript/transcript.js';
 import { reduceToOneClaim, type KnownTree } from './flow/flow.js';
 import type { TreeRoots } from './leaves.js';
 import { MaskedProtocol } from './masked-protocol.js';
 import { checkOpening } from './opening.js';
 import { ProofBytes, type ProofSource } from './source.js';
-import { contextOf, oodValue, type Context, type StepProofStatement } from './statement.js';
+import { contextOf, oodValue, type Commitment, type Context, type StepProofStatement } from './statement.js';
 
 declare const verified: unique symbol;
 
@@ -34,21 +37,18 @@ export interface VerifiedStepProof {
  *
  * @param proof     bytes of SPEC §10
  * @param statement what the proof is claimed to show; assumptions A1 and A2 of SPEC §2.2 are the caller's
- * @param hash      keccak-256, when the caller has a faster one
- * @throws Rejection STEP_PLAN, STEP_STATEMENT, MERKLE_PATH, STEP_PROOF_LENGTH, STEP_NONCANONICAL, STEP_POW,
+ * @throws Rejection STEP_PLAN, STEP_EXTENSION, STEP_STATEMENT, MERKLE_PATH, STEP_PROOF_LENGTH, STEP_NONCANONICAL, STEP_POW,
  *   STEP_MERKLE_W0, STEP_MERKLE_J, STEP_MERKLE_WT, STEP_MERKLE_S, STEP_MERKLE_D, STEP_MERKLE_L1, STEP_FINAL_CHECK
  */
-export function verifyStepProof(
-  proof: Uint8Array,
-  statement: StepProofStatement,
-  hash: Keccak = keccak,
-): VerifiedStepProof {
-  const profile = profiles.get(statement.profile);
-  if (profile === undefined) {
-    return refuse('STEP_PLAN', `one of ${[...profiles.keys()].join(', ')}`, statement.profile, 'step-proof §12');
-  }
+export function verifyStepProof(proof: Uint8Array, statement: StepProofStatement): VerifiedStepProof {
+  return verifyFrom(new ProofBytes(proof), statement);
+}
+
+/** `verifyStepProof` over any reader of the proof's bytes. */
+export function verifyFrom(source: ProofBytes, statement: StepProofStatement): VerifiedStepProof {
+  const profile = profileNamed(statement.profile);
   const plan = derivePlan(statement.manifest, profile, statement.variant);
-  const context = runVerifier(plan, statement, new Transcript(hash), new ProofBytes(proof));
+  const context = runVerifier(plan, statement, new Transcript(), source);
   return {
     outerDigest: statement.outerDigest,
     firstStep: statement.index * statement.manifest.superblock,
@@ -96,17 +96,26 @@ export function openProtocol(
   const witnessRoot = plan.variant === 'separate' ? source.root('S') : undefined;
   const { before, after, data } = statement;
   const known: KnownTree[] = [
-    { tree: 'W0', root: before.root, ood: oodValue(before) },
-    { tree: 'WT', root: after.root, ood: oodValue(after) },
-    { tree: 'D', root: data.root, ood: oodValue(data) },
+    { tree: 'W0', root: before.root, ood: oodValuesOf(plan, source, 'W0', before) },
+    { tree: 'WT', root: after.root, ood: oodValuesOf(plan, source, 'WT', after) },
+    { tree: 'D', root: data.root, ood: oodValuesOf(plan, source, 'D', data) },
   ];
   transcript.absorb(context.digest);
   for (const { root, ood } of known) {
     transcript.absorb(root);
-    transcript.absorb(extBytes(ood));
+    for (const value of ood) transcript.absorb(extBytes(value));
   }
   if (witnessRoot !== undefined) transcript.absorb(witnessRoot);
   transcript.absorb(Uint8Array.from(context.stepSizes));
   const roots = { W0: before.root, WT: after.root, D: data.root, ...(witnessRoot ? { S: witnessRoot } : {}) };
   return { context, protocol: new MaskedProtocol(plan, transcript, source), known, roots };
+}
+
+/** @throws Rejection STEP_STATEMENT when the proof's values are not those of the statement's word */
+function oodValuesOf(plan: Plan, source: ProofSource, tree: DataTree, commitment: Commitment): readonly Ext[] {
+  const { oodPoints } = plan.profile;
+  if (oodPoints === 1) return [oodValue(commitment)];
+  const values = source.oodValues(tree, oodPoints);
+  if (equalBytes(oodWord(values), commitment.ood)) return values;
+  return refuse('STEP_STATEMENT', `out-of-domain values of ${tree} with the stated hash`, 'others', 'step-proof §2.1');
 }

@@ -146,3 +146,34 @@ function dotDoubles(a: usize, b: usize, bytes: usize): f64 {
   const s = f64x2.add(s0, s1);
   return f64x2.extract_lane(s, 0) + f64x2.extract_lane(s, 1);
 }
+
+/**
+ * table[v] += 1 for v = Σ_k coefficients[k]·column_k[i] + constant, i in begin … end-1, wherever v is a whole number in
+ * 0 … size-1.
+ *
+ * @param columns        `terms` u32 addresses of arrays
+ * @param coefficients   `terms` doubles, and behind them the constant
+ */
+export function countSums(
+  columns: usize,
+  coefficients: usize,
+  terms: usize,
+  begin: usize,
+  end: usize,
+  size: u32,
+  table: usize,
+): void {
+  for (let i = begin << 3; i < end << 3; i += 8) {
+    let sum: f64 = 0;
+    let coefficient = coefficients;
+    for (let k: usize = 0; k < terms; k++) {
+      sum += load<f64>(coefficient) * load<f64>(<usize>load<u32>(columns + (k << 2)) + i);
+      coefficient += 8;
+    }
+    sum += load<f64>(coefficient);
+    const entry = <i32>sum;
+    if (<f64>entry != sum || <u32>entry >= size) continue;
+    const at = table + ((<usize>entry) << 3);
+    store<f64>(at, load<f64>(at) + 1);
+  }
+}

@@ -91,6 +91,17 @@ export function keccak256(message: usize, length: usize, out: usize): void {
   storeDigest(0, out);
 }
 
+/** keccak256 of `count` messages of `length` bytes each, one behind the other; 32 bytes each to `out`. */
+export function hashMany(messages: usize, length: usize, count: usize, out: usize): void {
+  for (let i: usize = 0; i < count; i += 2) {
+    const first = messages + i * length;
+    const single = i + 1 == count;
+    hashPair(first, single ? first : first + length, length);
+    storeDigest(0, out + i * DIGEST);
+    if (!single) storeDigest(1, out + (i + 1) * DIGEST);
+  }
+}
+
 /**
  * Leaf digests of columns begin … end-1: keccak256(be64(header) ‖ be64 of every row's symbol ‖ aux).
  *

@@ -4,6 +4,8 @@ export { rootTable, encodeRows } from './ntt';
 export {
   addPowers,
   addScaledExt,
+  addTensors,
+  clear,
   differenceArrays,
   fromDoubles,
   inverseBase,
@@ -15,7 +17,7 @@ export {
   splitExt,
   sumArrays,
 } from './vector';
-export { subtractOuter, sumProducts } from './doubles';
+export { countSums, subtractOuter, sumProducts } from './doubles';
 export { bindBase, bindExt, combineColumns, dotBase, dotExt } from './sums';
 export {
   eqTableBase,
@@ -35,18 +37,20 @@ export {
 import { ACCUMULATOR_BYTES, setAccumulators } from './ext';
 import { HASH_SCRATCH, setHashScratch } from './hashing';
 import { setEncodeScratch } from './ntt';
+import { FACTOR_BYTES, setFactors } from './vector';
 
 /** First byte behind the module's constants. */
 export const heapBase: usize = __heap_base;
 
 /** Bytes of private memory that `start` needs when rows have up to 2^m coefficients. */
 export function privateBytes(m: i32): usize {
-  return ACCUMULATOR_BYTES + HASH_SCRATCH + (((2 << m) + 16) << 4);
+  return ACCUMULATOR_BYTES + FACTOR_BYTES + HASH_SCRATCH + (((2 << m) + 16) << 4);
 }
 
 /** Gives the instance its private memory, 16-aligned. Each instance, so each thread, needs its own. */
 export function start(privateMemory: usize): void {
   setAccumulators(privateMemory);
-  setHashScratch(privateMemory + ACCUMULATOR_BYTES);
-  setEncodeScratch(privateMemory + ACCUMULATOR_BYTES + HASH_SCRATCH);
+  setFactors(privateMemory + ACCUMULATOR_BYTES);
+  setHashScratch(privateMemory + ACCUMULATOR_BYTES + FACTOR_BYTES);
+  setEncodeScratch(privateMemory + ACCUMULATOR_BYTES + FACTOR_BYTES + HASH_SCRATCH);
 }

@@ -40,6 +40,63 @@ export function outerExt(a: usize, begin: usize, end: usize, b: usize, count: us
   }
 }
 
+/** Zeros, 8 bytes each. */
+export function clear(count: usize, out: usize): void {
+  memory.fill(out, 0, count << 3);
+}
+
+/** Most terms of one `addTensors`. */
+export const TENSOR_TERMS: usize = 32;
+/** Bytes of thread-private memory that `addTensors` uses. */
+export const FACTOR_BYTES: usize = TENSOR_TERMS << 5;
+
+let factors: usize = 0;
+
+export function setFactors(pointer: usize): void {
+  factors = pointer;
+}
+
+/**
+ * out[i·count + j] += Σ_k a_k[i]·b_k[j] in the extension for i in begin … end-1 and j < count.
+ *
+ * @param a       `terms` u32 addresses of arrays, b likewise
+ * @param terms   at most TENSOR_TERMS
+ */
+export function addTensors(
+  a: usize,
+  b: usize,
+  terms: usize,
+  begin: usize,
+  end: usize,
+  count: usize,
+  out: usize,
+): void {
+  const last = factors + (terms << 5);
+  for (let i = begin; i < end; i++) {
+    for (let k: usize = 0; k < terms; k++) {
+      const f = v128.load(<usize>load<u32>(a + (k << 2)) + (i << 4));
+      v128.store(factors + (k << 5), f);
+      v128.store(factors + (k << 5), companion(f), 16);
+    }
+    const row = out + ((i * count) << 4);
+    for (let j: usize = 0; j < count << 4; j += 16) {
+      const y = v128.load(row + j);
+      let l = low32(y);
+      let h = high32(y);
+      let column = b;
+      for (let at = factors; at < last; at += 32) {
+        const x = v128.load(<usize>load<u32>(column) + j);
+        const f = v128.load(at);
+        const fc = v128.load(at, 16);
+        l = i64x2.add(l, fixedL(x, f, fc));
+        h = i64x2.add(h, fixedH(x, f, fc));
+        column += 4;
+      }
+      v128.store(row + j, reduce(l, h));
+    }
+  }
+}
+
 /** out[i] += factor·a[i] in the extension; `factor` is the address of one element. */
 export function addScaledExt(a: usize, factor: usize, count: usize, out: usize): void {
   const f = v128.load(factor);

@@ -16,11 +16,11 @@ export interface ColumnValues {
   /** Z_l and (M_l ⊙ H_l) for l = 1 … L−1. */
   readonly hiddenZ: readonly LinearForm[];
   readonly maskedH: readonly LinearForm[];
-  /** Z_L and ε ⊙ ι per class piece. */
+  /** Z_L per class piece. */
   readonly logitZ: readonly LinearForm[];
+  /** Softmax: ε ⊙ ι per class piece, and ι ⊙ S. */
   readonly scaledExp: readonly LinearForm[];
-  /** ι ⊙ S. */
-  readonly quotient: LinearForm;
+  readonly quotient?: LinearForm;
 }
 
 /** The fixed class bits of a piece. */
@@ -29,7 +29,8 @@ export function fixedBits(shape: Shape, piece: ClassPiece): Point {
 }
 
 export function receiveColumns(protocol: MaskedProtocol): ColumnValues {
-  const { layers, pieces } = protocol.plan.shape;
+  const { layers, pieces, loss } = protocol.plan.shape;
+  const isSoftmax = loss === 'softmax-ce';
   const hiddenZ: LinearForm[] = [];
   const maskedH: LinearForm[] = [];
   for (let l = 1; l < layers.length; l++) {
@@ -40,9 +41,9 @@ export function receiveColumns(protocol: MaskedProtocol): ColumnValues {
   const scaledExp: LinearForm[] = [];
   for (let k = 0; k < pieces.length; k++) {
     logitZ.push(protocol.receive());
-    scaledExp.push(protocol.receive());
+    if (isSoftmax) scaledExp.push(protocol.receive());
   }
-  return { hiddenZ, maskedH, logitZ, scaledExp, quotient: protocol.receive() };
+  return { hiddenZ, maskedH, logitZ, scaledExp, ...(isSoftmax ? { quotient: protocol.receive() } : {}) };
 }
 
 /** Ties the leaf claim to the columns. */
@@ -84,25 +85,34 @@ export function columnForms(
     switch (block.kind) {
       case 'act':
       case 'l':
+      case 'lu':
       case 'h':
       case 'G':
+      case 'Gs':
       case 'lp':
+      case 'lpu':
       case 'hp':
         return hiddenColumn(protocol, block, block.kind, point, beta, values);
       case 'exp':
       case 'yr':
       case 'lL':
+      case 'lLu':
       case 'hL':
       case 'Rp':
       case 'pr':
+      case 'gL':
+      case 'gLs':
+      case 'rm':
         return logitColumn(protocol, block, block.kind, point, beta, values);
       case 'iota':
       case 'r':
       case 'sr':
         return rowColumn(protocol, block.kind, point, values);
       case 'lW':
+      case 'lWu':
       case 'hW':
       case 'lb':
+      case 'lbu':
       case 'hb':
         return borderColumn(protocol, block, block.kind, point);
       case 'TR':
@@ -113,10 +123,15 @@ export function columnForms(
   };
 }
 
+/** G as a 16-bit entry, and as one of `bits` bits where it is known to be an integer. */
+const asError = (error: LinearForm): LinearForm => plus(error, integer(2 ** 15));
+const asNarrowError = (error: LinearForm, bits: number): LinearForm =>
+  shifted(plus(error, integer(2 ** (bits - 1))), 16 - bits);
+
 function hiddenColumn(
   protocol: Cells,
   { layer }: LookupBlock,
-  kind: 'act' | 'l' | 'h' | 'G' | 'lp' | 'hp',
+  kind: 'act' | 'l' | 'lu' | 'h' | 'G' | 'Gs' | 'lp' | 'lpu' | 'hp',
   point: Point,
   beta: Ext,
   values: ColumnValues,
@@ -136,14 +151,19 @@ function hiddenColumn(
     }
     case 'l':
       return shifted(cell('l'), 32 - forward);
+    case 'lu':
+      return cell('l');
     case 'h':
       return cell('h');
     case 'G':
-      return plus(cell('G'), integer(2 ** 15));
-    case 'lp': {
+      return asError(cell('G'));
+    case 'Gs':
+      return asNarrowError(cell('G'), shape.errorBits);
+    case 'lp':
+    case 'lpu': {
       const rounded = plus(values.maskedH[layer - 1]!, constant(power(backward - 1)));
       const rest = plus(shifted(cell('G'), backward), shifted(cell('hp'), backward - 16));
-      return shifted(minus(rounded, rest), 32 - backward);
+      return shifted(minus(rounded, rest), kind === 'lp' ? 32 - backward : 0);
     }
     case 'hp':
       return cell('hp');
@@ -159,7 +179,7 @@ function activationTail(A: LinearForm, M: LinearForm, beta: Ext): LinearForm {
 function logitColumn(
   protocol: Cells,
   block: LookupBlock,
-  kind: 'exp' | 'yr' | 'lL' | 'hL' | 'Rp' | 'pr',
+  kind: 'exp' | 'yr' | 'lL' | 'lLu' | 'hL' | 'Rp' | 'pr' | 'gL' | 'gLs' | 'rm',
   point: Point,
   beta: Ext,
   values: ColumnValues,
@@ -169,7 +189,8 @@ function logitColumn(
   const { step, unit, sample } = classPoint(shape, piece, point, fixedBits(shape, piece));
   const cell = (name: string): LinearForm =>
     protocol.cell('S', name, { point: unit }, { point: step }, { point: sample });
-  const mu = (): LinearForm => protocol.cell('S', 'mu', { point: step }, { point: sample });
+  const logit = (): LinearForm =>
+    shape.loss === 'mse' ? cell('YL') : minus(protocol.cell('S', 'mu', { point: step }, { point: sample }), cell('d'));
   const probability = (): LinearForm => {
     const label = protocol.cell('D', 'Y', { point: unit }, { point: step }, { point: sample });
     return plus(cell('GL'), shifted(label, shape.lossFraction));
@@ -182,11 +203,12 @@ function logitColumn(
       return plus(index, times(cell('eps'), beta), times(isSmall, F.square(F.square(beta))));
     }
     case 'yr':
-      return plus(minus(mu(), cell('d')), integer(2 ** 15));
-    case 'lL': {
+      return plus(logit(), integer(2 ** 15));
+    case 'lL':
+    case 'lLu': {
       const rounded = plus(values.logitZ[block.piece]!, constant(power(shift - 1)));
-      const rest = plus(shifted(minus(mu(), cell('d')), shift), shifted(cell('hL'), shift - 16));
-      return shifted(minus(rounded, rest), 32 - shift);
+      const rest = plus(shifted(logit(), shift), shifted(cell('hL'), shift - 16));
+      return shifted(minus(rounded, rest), kind === 'lL' ? 32 - shift : 0);
     }
     case 'hL':
       return cell('hL');
@@ -194,6 +216,15 @@ function logitColumn(
       return plus(values.scaledExp[block.piece]!, integer(2 ** 15), times(probability(), F.fromInteger(-(2 ** 16))));
     case 'pr':
       return probability();
+    case 'gL':
+      return asError(cell('GL'));
+    case 'gLs':
+      return asNarrowError(cell('GL'), shape.errorBits);
+    case 'rm': {
+      const drop = shape.roundingShift;
+      const rounded = plus(logit(), integer(2 ** (drop - 1)));
+      return shifted(minus(rounded, shifted(probability(), drop)), 16 - drop);
+    }
   }
 }
 
@@ -210,7 +241,7 @@ export function realClasses(shape: Shape): Ext[] {
 function rowColumn(protocol: Cells, kind: 'iota' | 'r' | 'sr', point: Point, values: ColumnValues): LinearForm {
   const { shape } = protocol.plan;
   const { step, sample } = rowPoint(shape, point);
-  const remainder = minus(constant(power(shape.reciprocalBits)), values.quotient);
+  const remainder = minus(constant(power(shape.reciprocalBits)), values.quotient!);
   switch (kind) {
     case 'iota':
       return plus(protocol.cell('S', 'iota', { point: step }, { point: sample }), integer(-1));
@@ -225,7 +256,7 @@ function rowColumn(protocol: Cells, kind: 'iota' | 'r' | 'sr', point: Point, val
 function borderColumn(
   protocol: Cells,
   { layer }: LookupBlock,
-  kind: 'lW' | 'hW' | 'lb' | 'hb',
+  kind: 'lW' | 'lWu' | 'hW' | 'lb' | 'lbu' | 'hb',
   point: Point,
 ): LinearForm {
   const { shape } = protocol.plan;
@@ -233,9 +264,10 @@ function borderColumn(
   const { input, output } = weightPoint(shape, layer, point);
   const weightAxes = [{ point: input }, { point: output }];
   const low = (after: LinearForm, high: LinearForm, bits: number): LinearForm =>
-    shifted(minus(after, shifted(high, bits - 15)), 31 - bits);
+    shifted(minus(after, shifted(high, bits - 15)), kind === 'lW' || kind === 'lb' ? 31 - bits : 0);
   switch (kind) {
     case 'lW':
+    case 'lWu':
       return low(
         protocol.cell('WT', `W${layer}`, ...weightAxes),
         protocol.cell('S', `hW${layer}`, ...weightAxes),
@@ -244,6 +276,7 @@ function borderColumn(
     case 'hW':
       return plus(protocol.cell('S', `hW${layer}`, ...weightAxes), integer(2 ** 15));
     case 'lb':
+    case 'lbu':
       return low(
         protocol.cell('WT', `b${layer}`, { point: output }),
         protocol.cell('S', `hb${layer}`, { point: output }),

@@ -1,9 +1,7 @@
 /** F0 to F7: from commitments to one linear claim on the committed data (SPEC §7). */
-import { keccak_256 } from '@noble/hashes/sha3.js';
-import { concatBytes, utf8 } from '#attestation';
-import { extFromDigest } from '../../field/bytes.js';
 import type { Ext } from '../../field/extension.js';
 import type { DataTree } from '../../relation/blocks.js';
+import { oodPoints } from '../../relation/ood.js';
 import { constant, minus, ofClaim } from '../linear-form.js';
 import type { MaskedProtocol } from '../masked-protocol.js';
 import { closeLookups, receiveColumns } from './columns.js';
@@ -13,16 +11,11 @@ import { combine, provePadProducts, type CombinedClaim } from './pads.js';
 import { proveProducts } from './products.js';
 import { proveUpdates } from './updates.js';
 
-/** A tree whose out-of-domain value is part of the statement. */
+/** A tree whose out-of-domain values are fixed by the statement. */
 export interface KnownTree {
   readonly tree: DataTree;
   readonly root: Uint8Array;
-  readonly ood: Ext;
-}
-
-/** Where a long-lived tree is evaluated outside its domain: ext(keccak256("ood" ‖ root)). */
-export function oodPoint(root: Uint8Array): Ext {
-  return extFromDigest(keccak_256(concatBytes(utf8('ood'), root)));
+  readonly ood: readonly Ext[];
 }
 
 /**
@@ -35,10 +28,10 @@ export function reduceToOneClaim(
   stepSizes: readonly number[],
 ): CombinedClaim {
   for (const { tree, root, ood } of known) {
-    protocol.require(minus(ofClaim({ kind: 'ood', tree, z: oodPoint(root) }), constant(ood)));
+    oodPoints(root, ood.length).forEach((z, k) => requireValue(protocol, tree, z, ood[k]!));
   }
-  const z = protocol.challenge('oodS');
-  protocol.require(minus(ofClaim({ kind: 'ood', tree: 'S', z }), constant(protocol.receiveClear())));
+  const points = Array.from({ length: protocol.plan.profile.oodPoints }, () => protocol.challenge('oodS'));
+  for (const z of points) requireValue(protocol, 'S', z, protocol.receiveClear());
   const leaf = reduceLookups(protocol);
   const values = receiveColumns(protocol);
   closeLookups(protocol, leaf, values);
@@ -47,4 +40,8 @@ export function reduceToOneClaim(
   proveUpdates(protocol, leaf.point, weightClaims, stepSizes);
   provePadProducts(protocol);
   return combine(protocol);
+}
+
+function requireValue(protocol: MaskedProtocol, tree: DataTree, z: Ext, value: Ext): void {
+  protocol.require(minus(ofClaim({ kind: 'ood', tree, z }), constant(value)));
 }

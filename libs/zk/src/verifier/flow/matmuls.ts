@@ -7,7 +7,7 @@ import { minus, plus, powerSum, times, type Axis, type LinearForm } from '../lin
 import type { MaskedProtocol } from '../masked-protocol.js';
 import { fixedBits, type ColumnValues } from './columns.js';
 import type { BackClaim } from './products.js';
-import { activation, classPoint, errorOf, hiddenPoint, rowPoint } from './tensors.js';
+import { activation, classPoint, errorOf, hiddenPoint, realSamples, rowPoint } from './tensors.js';
 
 /** A hidden value of the weights of one layer, interpolated over the steps: W_t(input, output) at a point of t. */
 export interface WeightClaim {
@@ -163,9 +163,11 @@ function backTerm(protocol: MaskedProtocol, layer: number, claim: BackClaim): Te
   };
 }
 
-/** Σ_b of an error: 2^lB times its extension at the centre of the cube. */
+/** Σ_b of an error over the batch: of a full one, 2^lB times its extension at the centre of the cube. */
 export function batchSum(protocol: MaskedProtocol, layer: number, steps: Axis, unit: Axis): LinearForm {
   const { batchVars } = protocol.plan.shape;
+  const weights = realSamples(protocol.plan.shape);
+  if (weights) return errorOf(protocol, layer, steps, unit, { weights });
   const centre = errorOf(protocol, layer, steps, unit, { point: halves(batchVars) });
   return times(centre, F.fromInteger(2 ** batchVars));
 }

@@ -1,5 +1,5 @@
 /** F3: every elementwise product of the step in one sumcheck, and the linear facts of the softmax (SPEC §7). */
-import { constant, minus, powerSum, zeroForm, type LinearForm } from '../linear-form.js';
+import { constant, minus, powerSum, times, zeroForm, type LinearForm } from '../linear-form.js';
 import * as F from '../../field/extension.js';
 import { suffix, type Point } from '../../field/multilinear.js';
 import type { MaskedProtocol } from '../masked-protocol.js';
@@ -22,6 +22,10 @@ interface Term {
 export function proveProducts(protocol: MaskedProtocol, leafPoint: Point, values: ColumnValues): BackClaim[] {
   const { shape } = protocol.plan;
   const terms = productTerms(protocol, values);
+  if (terms.length === 0) {
+    requireLinearFacts(protocol, leafPoint);
+    return [];
+  }
   const gamma = protocol.challenge('gammaProducts');
   const vars = Math.max(...terms.map((term) => term.vars));
   const claim = powerSum(
@@ -60,6 +64,7 @@ function productTerms(protocol: MaskedProtocol, values: ColumnValues): Term[] {
       },
     };
   });
+  if (values.quotient === undefined) return hidden;
   const logits = shape.pieces.flatMap((piece, index): Term[] => {
     const vars = rowVars + piece.bits;
     const cellAt = (name: string, point: Point): LinearForm => {
@@ -91,14 +96,31 @@ function iotaAt(protocol: MaskedProtocol, point: Point): LinearForm {
   return protocol.cell('S', 'iota', { point: step }, { point: sample });
 }
 
-/** Selectors sum to one in every row; errors of padded classes are zero. */
+/** Softmax: selectors sum to one in every row; mse: errors from logits; errors of padded classes are zero. */
 function requireLinearFacts(protocol: MaskedProtocol, leafPoint: Point): void {
   const { shape } = protocol.plan;
-  const { step, sample } = rowPoint(shape, leafPoint);
-  const selected = protocol.cell('S', 'sel', { weights: realClasses(shape) }, { point: step }, { point: sample });
-  protocol.require(minus(selected, constant(F.ONE)));
+  if (shape.loss === 'mse') requireExactErrors(protocol, leafPoint);
+  else {
+    const { step, sample } = rowPoint(shape, leafPoint);
+    const selected = protocol.cell('S', 'sel', { weights: realClasses(shape) }, { point: step }, { point: sample });
+    protocol.require(minus(selected, constant(F.ONE)));
+  }
   for (const gap of shape.gaps) {
     const at = classPoint(shape, gap, leafPoint, fixedBits(shape, gap));
     protocol.require(protocol.cell('S', 'GL', { point: at.unit }, { point: at.step }, { point: at.sample }));
+  }
+}
+
+/** mse without rounding: G_L = 2^(g_L − a_L)·Y_L − 2^g_L·label. With rounding it is a lookup instead. */
+function requireExactErrors(protocol: MaskedProtocol, leafPoint: Point): void {
+  const { shape } = protocol.plan;
+  if (shape.roundingShift > 0) return;
+  for (const piece of shape.pieces) {
+    const { step, unit, sample } = classPoint(shape, piece, leafPoint, fixedBits(shape, piece));
+    const at = (tree: 'S' | 'D', name: string): LinearForm =>
+      protocol.cell(tree, name, { point: unit }, { point: step }, { point: sample });
+    const logit = times(at('S', 'YL'), F.fromInteger(2 ** -shape.roundingShift));
+    const label = times(at('D', 'Y'), F.fromInteger(2 ** shape.lossFraction));
+    protocol.require(minus(at('S', 'GL'), minus(logit, label)));
   }
 }

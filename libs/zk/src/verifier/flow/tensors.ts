@@ -1,4 +1,6 @@
 /** The tensors of a step by their meaning, wherever they are committed (SPEC §4.1). */
+import * as F from '../../field/extension.js';
+import type { Ext } from '../../field/extension.js';
 import type { Point } from '../../field/multilinear.js';
 import { suffix } from '../../field/multilinear.js';
 import type { Shape } from '../../relation/shape.js';
@@ -17,6 +19,13 @@ export function errorOf(protocol: MaskedProtocol, layer: number, step: Axis, uni
   return layer === protocol.plan.shape.layers.length
     ? protocol.cell('S', 'GL', unit, step, sample)
     : protocol.cell('S', `G${layer}`, step, unit, sample);
+}
+
+/** 1 for the samples of the batch, 0 for those that fill it up to a power of two; undefined where none do. */
+export function realSamples(shape: Shape): readonly Ext[] | undefined {
+  const size = 2 ** shape.batchVars;
+  if (shape.batch === size) return undefined;
+  return Array.from({ length: size }, (_, b) => (b < shape.batch ? F.ONE : F.ZERO));
 }
 
 /** A point over (step, unit, sample), or over (class, step, sample) with the class as unit. */

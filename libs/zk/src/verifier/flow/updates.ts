@@ -6,7 +6,7 @@ import { inversePowerOfTwo } from '../../field/goldilocks.js';
 import { minus, powerSum, times, type Axis, type LinearForm } from '../linear-form.js';
 import type { MaskedProtocol } from '../masked-protocol.js';
 import { batchSum, pointwise, updateWeights, type WeightClaim } from './matmuls.js';
-import { activation, errorOf, weightPoint } from './tensors.js';
+import { activation, errorOf, realSamples, weightPoint } from './tensors.js';
 
 interface Term {
   readonly layer: number;
@@ -40,9 +40,11 @@ export function proveUpdates(
   const reduced = protocol.sumcheck(halves(vars), powerSum(claims, gamma));
   const step = reduced.point.slice(0, stepVars);
   const sample = { point: reduced.point.slice(stepVars) };
+  const real = realSamples(shape);
+  const counted: Axis = real ? { weights: pointwise(eqTable(sample.point), real) } : sample;
   const stepTable = eqTable(step);
   const products = terms.map(({ layer, steps, input, output }) => {
-    const f = activation(protocol, layer - 1, { weights: pointwise(stepTable, steps) }, input, sample);
+    const f = activation(protocol, layer - 1, { weights: pointwise(stepTable, steps) }, input, counted);
     return protocol.multiply(f, errorOf(protocol, layer, { point: step }, output, sample)).xy;
   });
   protocol.require(minus(reduced.claim, powerSum(products, gamma)));

@@ -1,0 +1,165 @@
+/**
+ * The main job in its shorter proved form: without trusted hardware every segment is proved and the contract verifies the
+ * proofs before it pays; for high value an enclave trains and signs, and every segment is proved besides.
+ */
+import { randomBytes } from 'node:crypto';
+import { join, resolve } from 'node:path';
+import { Rejection, toHex, type Assurance } from '#attestation';
+import { decideAssurance } from '#libs/proof';
+import { canonicalManifest, floatOnnx, profileManifest, type Manifest } from '#libs/step';
+import { createApi, type ServerEvent } from '../api.js';
+import { sealFiles } from '../dataset/seal-files.js';
+import { writeWhole } from '../files.js';
+import { eventLine } from '../job/event-line.js';
+import { followJob } from '../job/follow.js';
+import { fetchBundle, fetchResult, type CheckedResult } from '../job/result.js';
+import { openChain } from '../job/chain.js';
+import { ownTerms } from '../job/record.js';
+import { submitJob } from '../job/submit.js';
+import { readPolicy } from '../policy.js';
+import { loadProfile, type Profile } from '../profile.js';
+import { startEmbedded, type EmbeddedSystem } from '../system/embedded.js';
+import { verifyBundleFile } from '../bundle/verify.js';
+import { mnistFiles } from './mnist.js';
+import { createPhases, type Phases } from './phases.js';
+
+export interface ProvedOptions {
+  readonly folder: string;
+  /** Whether a node with (simulated) trusted hardware takes part. */
+  readonly tee: boolean;
+  readonly highValue: boolean;
+  readonly steps: number;
+  /** Threads of each prover. */
+  readonly provers: readonly number[];
+}
+
+export interface ProvedReport {
+  readonly assurance: Assurance;
+  readonly reason: string;
+  readonly jobId: string;
+  readonly steps: number;
+  readonly segments: number;
+  readonly verdict: string;
+  /** Of the bundle's check of all proofs. */
+  readonly proofs: string;
+  readonly simulated: boolean;
+  readonly stateDigest: string;
+  readonly weightsDigest: string;
+  readonly settled: boolean;
+  /** Segments whose proofs the contract has verified. */
+  readonly provedOnChain: number;
+  readonly transactionHash: string;
+  readonly bundle: string;
+  readonly model: string;
+  readonly seconds: Readonly<Record<string, number>>;
+}
+
+const records = 1024;
+const rewardWei = 10n ** 18n;
+const modelSegment = 4;
+
+/** Segments of four steps on 1,024 images. */
+function shortManifest(steps: number): Manifest {
+  const seed = `0x${toHex(new Uint8Array(randomBytes(32)))}`;
+  return profileManifest('fx1', { dims: [784, 64, 10], batch: 64, e: 8, steps, superblock: modelSegment, seed });
+}
+
+export async function runProvedDemo(options: ProvedOptions): Promise<ProvedReport> {
+  const phases = createPhases();
+  const began = performance.now();
+  const folder = resolve(options.folder);
+  const home = join(folder, options.tee ? 'high-value' : 'no-tee');
+  const decision = decideAssurance(
+    { requested: 'tee', priceWei: rewardWei, highValueFromWei: null, isHighValue: options.highValue },
+    { hasTee: options.tee, attestedUntil: null },
+    Math.floor(Date.now() / 1000),
+  );
+  const provers = options.provers.map((threads) => ({ threads, trains: !options.tee }));
+  const system = await phases.run('start', () =>
+    startEmbedded({
+      ...{ folder: home, vendorFile: join(folder, 'simulated-vendor.json'), onPhase: phases.show },
+      ...{ enclave: options.tee, provers },
+    }),
+  );
+  try {
+    const done = await train(system, home, options.steps, decision.assurance, phases);
+    const checked = await phases.run('check', () => check(done));
+    return {
+      ...{ ...decision, ...checked, ...done.files, jobId: done.jobId, steps: options.steps, settled: true },
+      provedOnChain: done.provedOnChain,
+      segments: Math.ceil(options.steps / modelSegment),
+      simulated: done.result.verdict.simulated,
+      stateDigest: done.result.stateDigest,
+      weightsDigest: done.result.weightsDigest,
+      transactionHash: done.result.settledBy,
+      seconds: { ...phases.seconds, total: Math.round(performance.now() - began) / 1000 },
+    };
+  } finally {
+    await system.stop();
+  }
+}
+
+interface Done {
+  readonly jobId: string;
+  readonly policy: string;
+  readonly result: CheckedResult;
+  readonly provedOnChain: number;
+  readonly files: { readonly bundle: string; readonly model: string };
+}
+
+async function train(
+  system: EmbeddedSystem,
+  home: string,
+  steps: number,
+  assurance: Assurance,
+  phases: Phases,
+): Promise<Done> {
+  const profile = loadProfile(system.profileFile);
+  const api = createApi(profile.controlPlane.url, profile.controlPlane.apiKey);
+  const [manifest, dataset] = [join(home, 'manifest.json'), join(home, 'dataset')];
+  writeWhole(manifest, canonicalManifest(shortManifest(steps)));
+  const key = join(profile.broker.keysFolder, 'mnist.json');
+  const idx = { images: mnistFiles.trainImages, labels: mnistFiles.trainLabels };
+  const sealing = { manifest, ...idx, out: dataset, key, provable: true, recordsMax: records };
+  await phases.run('seal', () => sealFiles(sealing, phases.show));
+  const provider = assurance === 'zk' ? system.prover : system.provider;
+  const request = { manifest, dataset, segmentSteps: modelSegment, provider, rewardWei, assurance };
+  const { jobId } = await phases.run('submit', () => submitJob(request, profile, api));
+  const watch = (event: ServerEvent): void => phases.show(eventLine(event));
+  await phases.run('work', () => followJob(jobId, api, watch, ['delivered', 'settled']));
+  const { policy } = readPolicy(profile.policy);
+  const result = await phases.run('settle', () => fetchResult(jobId, profile, policy, api));
+  const [bundle, model] = [join(home, 'job.vtb'), join(home, 'model.onnx')];
+  writeWhole(bundle, await fetchBundle(jobId, profile, policy, api));
+  writeWhole(model, floatOnnx(result.manifest, result.weights));
+  const provedOnChain = await countProved(jobId, profile);
+  return { jobId, policy: profile.policy, result, provedOnChain, files: { bundle, model } };
+}
+
+/** @throws Rejection DEMO_UNPROVED where the contract has paid for a segment that nobody proved to it */
+async function countProved(jobId: string, profile: Profile): Promise<number> {
+  const terms = ownTerms(profile, jobId);
+  const chain = openChain(profile);
+  try {
+    const { proved } = await chain.escrow.job(terms);
+    if (proved === terms.segments) return proved;
+    const [expected, got] = [`${terms.segments} segments proved on chain`, `${proved}`];
+    throw new Rejection('DEMO_UNPROVED', { expected, got, rule: 'settlement §7' });
+  } finally {
+    chain.close();
+  }
+}
+
+/** The bundle alone, as a third party would judge it. */
+async function check({ files, policy }: Done): Promise<Pick<ProvedReport, 'verdict' | 'proofs'>> {
+  const { tier, checks } = await verifyBundleFile(files.bundle, { policy });
+  if (tier !== 'affirming' && tier !== 'warning') {
+    const open = checks.filter(({ status }) => status !== 'met' && status !== 'warned').map(({ code }) => code);
+    throw new Rejection('DEMO_VERDICT', {
+      expected: 'a bundle that verifies offline',
+      got: `${tier}: ${open.join(', ')}`,
+      rule: 'attestation SPEC, bundle',
+    });
+  }
+  return { verdict: tier, proofs: checks.find(({ code }) => code === 'BUNDLE_PROOFS')!.got };
+}

@@ -1,0 +1,119 @@
+/** Step proofs from files as seals of the segments that an escrow wants proved. */
+import { equalBytes, fromHex, jobDigest, Rejection, toHex, type StepSpec, type Terms } from '#attestation';
+import {
+  parseGroth16Bundle,
+  parseProofBundle,
+  planOf,
+  verifyGroth16Bundle,
+  verifyProofBundle,
+  type Groth16Statement,
+  type ProofEscrow,
+  type ProofStatement,
+} from '#libs/proof';
+import { groth16SealOf, zkSealOf, type SettlementClient, type TxReceipt } from '#libs/settlement';
+import { manifestDigest } from '#libs/step';
+import { circuitShape, groth16PlanDigest } from '#libs/zk/verifier';
+
+export interface Discharged {
+  readonly segment: number;
+  readonly receipt: TxReceipt;
+}
+
+/**
+ * Verified here first: a proof that the chain would refuse costs nothing.
+ *
+ * @throws Rejection PROOF_ESCROW, SEAL_SPEC, those of `verifyProofBundle` and of the contract
+ */
+export async function dischargeSegments(
+  escrow: SettlementClient,
+  terms: Terms,
+  bundle: Uint8Array,
+  statement: ProofStatement,
+): Promise<Discharged[]> {
+  checkEscrow(terms, statement);
+  verifyProofBundle(bundle, statement);
+  const plan = planOf(statement);
+  const spec = stepSpecOfStatement(statement);
+  const seals = parseProofBundle(bundle).map((proof, i) => {
+    const segment = { ...segmentOf(statement, i), manifest: statement.manifest };
+    return zkSealOf(escrow.domain, terms, spec, { statement: segment, plan, proof });
+  });
+  return dischargeAll(escrow, terms, statement, seals);
+}
+
+/**
+ * The same for Groth16 proofs, under a key that the terms name.
+ *
+ * @throws Rejection PROOF_ESCROW, SEAL_SPEC, those of `verifyGroth16Bundle` and of the contract
+ */
+export async function dischargeGroth16Segments(
+  escrow: SettlementClient,
+  terms: Terms,
+  bundle: Uint8Array,
+  statement: Groth16Statement,
+): Promise<Discharged[]> {
+  checkEscrow(terms, statement);
+  // Which keys are good enough the terms have said: the plan that they name is of one key.
+  verifyGroth16Bundle(bundle, statement, { takesDevelopmentKeys: true });
+  const { key, proofs } = parseGroth16Bundle(bundle);
+  const plan = groth16PlanDigest(circuitShape(statement.manifest), statement.ceremony, key);
+  const spec = stepSpecOfStatement(statement);
+  const seals = proofs.map((proof, i) =>
+    groth16SealOf(escrow.domain, terms, spec, plan, segmentOf(statement, i), proof),
+  );
+  return dischargeAll(escrow, terms, statement, seals);
+}
+
+type AnyStatement<C> = Pick<ProofStatement, 'manifest' | 'jobId' | 'datasetRoot' | 'recordCount' | 'firstStep'> & {
+  readonly escrow?: ProofEscrow | undefined;
+  readonly borders: readonly C[];
+  readonly segments: readonly { readonly data: C; readonly path: readonly Uint8Array[] }[];
+};
+
+function checkEscrow(terms: Terms, { escrow }: { readonly escrow?: ProofEscrow | undefined }): void {
+  const job = jobDigest(terms);
+  if (escrow !== undefined && equalBytes(escrow.job, job)) return;
+  throw new Rejection('PROOF_ESCROW', {
+    expected: `proofs for the escrow ${toHex(job)}`,
+    got: escrow === undefined ? 'proofs for no escrow' : `proofs for ${toHex(escrow.job)}`,
+    rule: 'proof SPEC §2',
+    action: 'prove the job under an order that names this escrow',
+  });
+}
+
+function firstOf({ firstStep, manifest }: AnyStatement<unknown>): number {
+  return firstStep / manifest.superblock;
+}
+
+function segmentOf<C>(statement: AnyStatement<C>, i: number) {
+  const { data, path } = statement.segments[i]!;
+  const [before, after] = [statement.borders[i]!, statement.borders[i + 1]!];
+  return { index: firstOf(statement) + i, before, after, data, dataPath: path };
+}
+
+async function dischargeAll(
+  escrow: SettlementClient,
+  terms: Terms,
+  statement: AnyStatement<unknown>,
+  seals: readonly Uint8Array[],
+): Promise<Discharged[]> {
+  const borders = await escrow.duties.bordersOf(terms);
+  const discharged: Discharged[] = [];
+  for (const [i, seal] of seals.entries()) {
+    const segment = firstOf(statement) + i;
+    discharged.push({ segment, receipt: await escrow.duties.discharge(terms, segment, borders, seal) });
+  }
+  return discharged;
+}
+
+function stepSpecOfStatement({ jobId, manifest, datasetRoot, recordCount }: AnyStatement<unknown>): StepSpec {
+  return {
+    jobSpec: jobId,
+    manifestDigest: manifestDigest(manifest),
+    datasetRoot,
+    seed: fromHex(manifest.seed),
+    steps: manifest.steps,
+    recordCount,
+    schedule: manifest.optimizer.m.map(([from, m]) => from * 256 + m),
+  };
+}

@@ -1,0 +1,21 @@
+/** A job as people read it. */
+import { printResult, table, type OutputOptions } from '../output.js';
+import type { JobView } from './follow.js';
+
+export function printJob(view: JobView, options: OutputOptions): void {
+  printResult(options, view, () =>
+    table([
+      ['job', view.id],
+      ['state', `${view.state}${view.code === null ? '' : ` (${view.code})`}`],
+      ...(view.reason === null ? [] : [['reason', JSON.stringify(view.reason)] as const]),
+      ['progress', progressOf(view)],
+      ['escrow', `${view.escrowState} ${view.escrowId}`],
+      ['settled by', view.settlementTransaction ?? '–'],
+      ['attempt', String(view.attempt)],
+    ]),
+  );
+}
+
+export function progressOf({ progress, steps }: JobView): string {
+  return progress === null ? `0 of ${steps} steps` : `${progress.step} of ${progress.of} steps`;
+}

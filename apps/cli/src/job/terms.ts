@@ -1,0 +1,102 @@
+/** The escrow that fits a job's assurance: what the contract demands before it pays (settlement §5, §7). */
+import { randomBytes } from 'node:crypto';
+import {
+  fromHex,
+  JobMode,
+  keccak,
+  specDigestOf,
+  teeSelector,
+  type Assurance,
+  type JobSpec,
+  type Terms,
+} from '#attestation';
+import { zkSelector } from '#libs/settlement';
+import { divideSteps, initialWeights, type Manifest } from '#libs/step';
+import { jobCommitments } from '#libs/zk/commitment';
+
+export interface EscrowParties {
+  readonly client: Uint8Array;
+  /** 0x-hexadecimal. */
+  readonly provider: string;
+  readonly keyBroker: string;
+}
+
+const hour = 3600;
+
+/**
+ * Without a TEE nothing seals a delivery, so the key cannot be revealed against payment: such a job pays for proofs, and
+ * the result comes through the control plane.
+ */
+const modes: Readonly<Record<Assurance, number>> = {
+  tee: JobMode.tee | JobMode.reveal,
+  zk: JobMode.full,
+  'tee+zk': JobMode.tee | JobMode.full | JobMode.reveal,
+};
+
+export interface Agreed {
+  readonly terms: Terms;
+  /** Preimage of seedCommitClient: draws a sample, which nobody else may foresee before the run is committed. */
+  readonly seed: Uint8Array;
+}
+
+/** What becomes of a job for an enclave whose attestation lapses: another enclave, or proofs of every segment. */
+export type OnLapse = 'tee' | 'zk';
+
+export interface Order {
+  readonly rewardWei: bigint;
+  readonly onLapse: OnLapse;
+}
+
+export function termsFor(spec: JobSpec, manifest: Manifest, parties: EscrowParties, order: Order): Agreed {
+  const seed = new Uint8Array(randomBytes(32));
+  return { seed, terms: termsUnder(keccak(seed), spec, manifest, parties, order) };
+}
+
+function termsUnder(
+  seedCommitClient: Uint8Array,
+  spec: JobSpec,
+  manifest: Manifest,
+  parties: EscrowParties,
+  { rewardWei, onLapse }: Order,
+): Terms {
+  const isEither = spec.assurance === 'tee' && onLapse === 'zk';
+  const mode = isEither ? JobMode.tee : modes[spec.assurance];
+  const isProved = spec.assurance !== 'tee' || isEither;
+  const isSealed = spec.assurance !== 'zk';
+  const isRevealed = (mode & JobMode.reveal) !== 0;
+  return {
+    client: parties.client,
+    provider: fromHex(parties.provider),
+    keyBroker: fromHex(parties.keyBroker),
+    token: new Uint8Array(20),
+    specDigest: specDigestOf(spec),
+    initialWeights: jobCommitments(spec, manifest, null).border(0, initialWeights(manifest)),
+    policy: spec.policyDigest,
+    minTier: isSealed ? 1 : 0,
+    teeSelector,
+    dutySelectors: isProved ? [zkSelector] : [],
+    price: rewardWei,
+    stake: rewardWei / 2n,
+    liveness: rewardWei / 20n,
+    bond: rewardWei / 10n,
+    bondFee: rewardWei / 100n,
+    failShareBps: 0,
+    holdbackBps: 0,
+    segments: divideSteps(manifest, spec).rounds,
+    samples: 0,
+    mode,
+    seedCommitClient,
+    acceptBy: Math.floor(Date.now() / 1000) + hour,
+    windows: {
+      start: hour,
+      compute: 24 * hour,
+      draw: 0,
+      challenge: 0,
+      prove: isProved ? hour : 0,
+      provePer: isProved ? hour : 0,
+      hold: 0,
+      reveal: isRevealed ? hour : 0,
+      ack: isRevealed ? hour : 0,
+    },
+  };
+}

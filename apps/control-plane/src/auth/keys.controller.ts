@@ -1,0 +1,66 @@
+/** API keys: made here, shown once, revoked for good. */
+import { Body, Controller, Get, HttpCode, Param, Post, Query } from '@nestjs/common';
+import { ApiBearerAuth, ApiHeader, ApiResponse, ApiTags } from '@nestjs/swagger';
+import { z } from 'zod';
+import { Address, text } from '#libs/messaging';
+import { roles } from '#libs/persistence';
+import { ShownOnce } from '../idempotency/idempotency.interceptor.js';
+import { decodeCursor, PageQuery } from '../paging.js';
+import { ApiKeys } from './api-keys.js';
+import { Allow, Caller, type Principal } from './principal.js';
+
+const KeyId = z.string().regex(/^[A-Za-z0-9]{4,32}$/);
+const NewKey = z
+  .object({
+    tenant: text(64).min(1),
+    role: z.enum(roles),
+    name: text(64).default(''),
+    /** Account that the operator's nodes are paid to; for operators, and for them alone. */
+    provider: Address.optional(),
+  })
+  .refine(({ role, provider }) => (role === 'operator') === (provider !== undefined), 'a provider for operators alone')
+  .meta({ id: 'NewKey' });
+const KeyView = z.object({
+  id: KeyId,
+  tenant: z.string(),
+  role: z.enum(roles),
+  name: z.string(),
+  provider: Address.nullable(),
+  createdAt: z.iso.datetime(),
+  revokedAt: z.iso.datetime().nullable(),
+});
+const Key = KeyView.meta({ id: 'Key' });
+/** `key` stands only in the first answer; a replay has none. */
+const CreatedKey = KeyView.extend({ key: z.string().optional() }).meta({ id: 'CreatedKey' });
+const KeyPage = z.object({ items: z.array(Key), nextCursor: z.string().nullable() }).meta({ id: 'KeyPage' });
+
+@ApiTags('keys')
+@ApiBearerAuth()
+@Controller('v1/keys')
+@Allow('admin')
+export class KeysController {
+  constructor(private readonly keys: ApiKeys) {}
+
+  @Post()
+  @ShownOnce('key')
+  @ApiHeader({ name: 'idempotency-key', required: true })
+  @ApiResponse({ status: 201, standardSchema: CreatedKey })
+  create(@Caller() caller: Principal, @Body({ schema: NewKey }) body: z.infer<typeof NewKey>) {
+    return this.keys.create(caller, { ...body, provider: body.provider ?? null });
+  }
+
+  @Get()
+  @ApiResponse({ status: 200, standardSchema: KeyPage })
+  list(@Query({ schema: PageQuery }) query: z.infer<typeof PageQuery>) {
+    return this.keys.list(query.limit, query.cursor === undefined ? undefined : decodeCursor(query.cursor, KeyId));
+  }
+
+  /** The key is refused from the next request on; revoking it again changes nothing. */
+  @Post(':id/revoke')
+  @HttpCode(200)
+  @ApiHeader({ name: 'idempotency-key', required: true })
+  @ApiResponse({ status: 200, standardSchema: Key })
+  revoke(@Caller() caller: Principal, @Param('id', { schema: KeyId }) id: string) {
+    return this.keys.revoke(caller, id);
+  }
+}

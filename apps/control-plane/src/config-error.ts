@@ -1,0 +1,10 @@
+import { ConfigurationError } from '#attestation';
+
+export function invalid(code: string, expected: string, got: string): ConfigurationError {
+  return new ConfigurationError(code, {
+    expected,
+    got,
+    rule: 'control-plane README, configuration',
+    action: 'Set the environment variable and start again.',
+  });
+}

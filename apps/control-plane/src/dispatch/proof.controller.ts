@@ -1,0 +1,43 @@
+/** The messages of provers, each checked against its schema before it gets here. */
+import { Controller, UseInterceptors } from '@nestjs/common';
+import { BaseRpcContext, Ctx, MessagePattern, Payload } from '@nestjs/microservices';
+import { pattern, ProofAcquire, ProofDeliver, ProofFail, ProofProgress } from '#libs/messaging';
+import { Allow, Caller, type Principal } from '../auth/principal.js';
+import { Assignment } from './assignment.js';
+import { hungUp } from './connection.js';
+import { DispatchMetrics } from './dispatch-metrics.interceptor.js';
+import { ProofReports } from './proof-reports.js';
+
+@Controller()
+@Allow('operator')
+@UseInterceptors(DispatchMetrics)
+export class ProofController {
+  constructor(
+    private readonly assignment: Assignment,
+    private readonly reports: ProofReports,
+  ) {}
+
+  @MessagePattern(pattern.proofAcquire)
+  acquire(
+    @Caller() caller: Principal,
+    @Payload({ schema: ProofAcquire }) message: ProofAcquire,
+    @Ctx() context: BaseRpcContext,
+  ) {
+    return this.assignment.acquireProof(caller, message, hungUp(context));
+  }
+
+  @MessagePattern(pattern.proofProgress)
+  progress(@Caller() caller: Principal, @Payload({ schema: ProofProgress }) message: ProofProgress) {
+    return this.reports.progress(caller, message);
+  }
+
+  @MessagePattern(pattern.proofDeliver)
+  deliver(@Caller() caller: Principal, @Payload({ schema: ProofDeliver }) message: ProofDeliver) {
+    return this.reports.deliver(caller, message);
+  }
+
+  @MessagePattern(pattern.proofFail)
+  fail(@Caller() caller: Principal, @Payload({ schema: ProofFail }) message: ProofFail) {
+    return this.reports.fail(caller, message);
+  }
+}

@@ -1,0 +1,109 @@
+/** Re-attestation of a session at work: appraised again here, prolonged as far as the key broker's word goes, recorded. */
+import { Inject, Injectable } from '@nestjs/common';
+import { parseJobSpec } from '#attestation';
+import type { AppraisalAnswer, LeaseRenewed } from '#libs/messaging';
+import { Job, NodeRecord, Renewal, Verdict } from '#libs/persistence';
+import type { Metrics } from '#libs/telemetry';
+import type { Principal } from '../auth/principal.js';
+import { Clock } from '../clock.js';
+import { jobTopic, Signals } from '../events/signals.js';
+import { EVIDENCE_APPRAISER, METRICS } from '../tokens.js';
+import type { EvidenceAppraiser, EvidenceVerdict } from '../evidence/evidence-appraiser.js';
+import { checkRenewal, nonceUsed, type RenewedEvidence } from '../evidence/renewal-check.js';
+import { JobJournal } from '../jobs/journal.js';
+import { nextState, type JobState } from '../jobs/state-machine.js';
+import { attestedUntil, staleRenewal } from './freshness.js';
+import { actor, LeaseBook, type Held } from './lease-book.js';
+
+@Injectable()
+export class RenewalReports {
+  constructor(
+    private readonly leases: LeaseBook,
+    private readonly journal: JobJournal,
+    private readonly signals: Signals,
+    private readonly clock: Clock,
+    @Inject(EVIDENCE_APPRAISER) private readonly appraiser: EvidenceAppraiser,
+    @Inject(METRICS) private readonly metrics: Metrics,
+  ) {}
+
+  /**
+   * Appraises outside of any transaction. That the session was kept fresh without a gap is the broker's to judge: its
+   * signature counts here even where this renewal was reported late.
+   *
+   * @throws Rejection JOB_STATE, RENEWAL_SESSION, RENEWAL_NONCE, RENEWAL_STALE, RELEASE_SIGNATURE, SEAL_SIGNATURE
+   */
+  async renewed(principal: Principal, message: LeaseRenewed): Promise<AppraisalAnswer> {
+    const before = await this.leases.hold(principal, message, (held) => this.check(held, message));
+    if (before.earlier !== null) return before.earlier;
+    const { policy, bound, renewal } = before;
+    const at = this.clock.at();
+    const { evidence } = renewal;
+    const verdict = await this.appraiser.appraise({ policy, bound, evidence, at });
+    const answer = await this.leases.hold(principal, message, async (held) => {
+      const { earlier } = await this.check(held, message);
+      return earlier ?? this.store(principal, held, message, renewal, verdict, at);
+    });
+    this.signals.raise(jobTopic(before.jobId));
+    return answer;
+  }
+
+  private async check(held: Held, message: LeaseRenewed) {
+    const { manager, job, lease } = held;
+    const { evidence } = await manager.findOneByOrFail(Verdict, { leaseId: lease.id });
+    const renewal = checkRenewal(job, evidence, message);
+    const row = await manager.findOneBy(Renewal, { leaseId: lease.id, nonce: renewal.nonce });
+    if (row !== null && !row.evidence.equals(renewal.evidence)) throw nonceUsed(renewal.nonce);
+    const earlier: AppraisalAnswer | null =
+      row === null ? null : { tier: row.tier, checks: row.checks as AppraisalAnswer['checks'] };
+    if (earlier === null) this.requireLater(held, message);
+    const { provider } = await manager.findOneByOrFail(NodeRecord, { id: lease.nodeId });
+    const { chainId } = parseJobSpec(new Uint8Array(job.spec)).settlement;
+    return { earlier, jobId: job.id, policy: job.policy, bound: { provider, chainId }, renewal };
+  }
+
+  /** @throws Rejection JOB_STATE, RENEWAL_STALE */
+  private requireLater({ job }: Held, { appraisal }: LeaseRenewed): void {
+    if (job.state !== 'keyed') nextState(job.state as JobState, 'deliver');
+    const until = attestedUntil(appraisal.notAfter);
+    const isLater = job.attestedUntil === null || until > job.attestedUntil;
+    if (!isLater || until <= this.clock.now()) throw staleRenewal(job.attestedUntil, until);
+  }
+
+  private async store(
+    principal: Principal,
+    held: Held,
+    { appraisal, result }: LeaseRenewed,
+    { evidence, nonce }: RenewedEvidence,
+    { tier, checks, receiptKey }: EvidenceVerdict,
+    at: number,
+  ): Promise<AppraisalAnswer> {
+    const { manager, job, lease } = held;
+    await manager.insert(Renewal, {
+      leaseId: lease.id,
+      nonce,
+      jobId: job.id,
+      tier,
+      evidence: Buffer.from(evidence),
+      checks: checks as object,
+      at: String(at),
+      notAfter: String(appraisal.notAfter),
+      appraisalSignature: appraisal.signature,
+      result: Buffer.from(result, 'base64'),
+    });
+    const cause = { ...actor(principal), ...(receiptKey === null && { code: 'ATTESTATION_REFUSED' }) };
+    await this.journal.audit(manager, cause, 'job.renew', job.id);
+    this.metrics.renewals.inc({ outcome: tier });
+    if (receiptKey === null) {
+      const failed = checks.filter((check) => check.status !== 'met' && check.status !== 'warned');
+      const reason = { tier, nodeId: lease.nodeId, checks: failed.slice(0, 20) };
+      const ending = { state: 'refused', retry: true, code: 'ATTESTATION_REFUSED', reason } as const;
+      await this.leases.end(held, ending, actor(principal));
+      return { tier, checks };
+    }
+    const until = attestedUntil(appraisal.notAfter);
+    await manager.update(Job, { id: job.id }, { attestedUntil: until, updatedAt: this.clock.now() });
+    const data = { tier, attestedUntil: until.toISOString(), nodeId: lease.nodeId, fence: lease.fence };
+    await this.journal.record(manager, job.id, 'renewed', data);
+    return { tier, checks };
+  }
+}

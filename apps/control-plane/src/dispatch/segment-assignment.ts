@@ -1,0 +1,50 @@
+/** Hands segments of data-parallel jobs to workers: a long poll that ends with a task, with a complete round, or with nothing. */
+import { Injectable } from '@nestjs/common';
+import type { SegmentAcquire, SegmentAcquired } from '#libs/messaging';
+import type { NodeRecord } from '#libs/persistence';
+import type { Principal } from '../auth/principal.js';
+import { dispatchTopic, Signals } from '../events/signals.js';
+import { Presences } from '../nodes/presences.js';
+import { Assignment } from './assignment.js';
+import { SegmentBook, type SegmentClaim } from './segment-book.js';
+
+const lookAgainMilliseconds = 1000;
+
+@Injectable()
+export class SegmentAssignment {
+  constructor(
+    private readonly assignment: Assignment,
+    private readonly book: SegmentBook,
+    private readonly presences: Presences,
+    private readonly signals: Signals,
+  ) {}
+
+  /** @throws Rejection NODE_UNKNOWN, JOB_UNKNOWN, PARALLEL_PROVIDER */
+  async acquire(principal: Principal, message: SegmentAcquire, gone: AbortSignal): Promise<SegmentAcquired> {
+    const until = performance.now() + message.waitMs;
+    const { node } = await this.presences.of(principal, message.nodeId);
+    for (;;) {
+      const left = until - performance.now();
+      const woken = this.signals.wait(dispatchTopic, Math.max(0, Math.min(left, lookAgainMilliseconds)), gone);
+      const answer = await this.look(node, message);
+      const isAnswer = answer.task !== null || answer.round !== null || answer.over;
+      if (isAnswer || left <= 0 || gone.aborted) return answer;
+      await woken;
+    }
+  }
+
+  private async look(node: NodeRecord, { jobId, leads }: SegmentAcquire): Promise<SegmentAcquired> {
+    const claim = node.state === 'ready' || leads ? await this.book.claim(node, jobId) : null;
+    if (claim !== null) return { task: await this.describe(claim), round: null, over: false };
+    if (jobId === undefined) return { task: null, round: null, over: false };
+    const job = await this.book.job(jobId);
+    if (job.state !== 'running') return { task: null, round: null, over: true };
+    return { task: null, round: leads ? await this.book.complete(job) : null, over: false };
+  }
+
+  private async describe({ job, row, checkpoint }: SegmentClaim) {
+    const { jobId, index, fence } = row;
+    const expiresAt = Math.floor(row.expiresAt.getTime() / 1000);
+    return { jobId, index, fence, expiresAt, checkpoint, job: await this.assignment.describeJob(job, null) };
+  }
+}

@@ -1,0 +1,184 @@
+/** What workers of a data-parallel job report: a session, progress, a partial, that they give up. */
+import { randomUUID } from 'node:crypto';
+import { Inject, Injectable } from '@nestjs/common';
+import { DataSource, type EntityManager } from 'typeorm';
+import {
+  checkPartial,
+  CodedError,
+  fromHex,
+  parseJobSpec,
+  parseStepStatement,
+  parseTermsJson,
+  partialOf,
+  verifyReceipt,
+  type StepStatement,
+} from '#attestation';
+import type {
+  Acknowledged,
+  SegmentDeliver,
+  SegmentFail,
+  SegmentHeld,
+  SegmentJoin,
+  SegmentJoined,
+  SegmentProgress,
+} from '#libs/messaging';
+import { BlobRecord, Job, Receipt, Worker, WorkerSegment } from '#libs/persistence';
+import { divideSteps, manifestDigest, parseManifestText } from '#libs/step';
+import type { Principal } from '../auth/principal.js';
+import { Clock } from '../clock.js';
+import { EVIDENCE_APPRAISER } from '../tokens.js';
+import { dispatchTopic, jobTopic, Signals } from '../events/signals.js';
+import type { EvidenceAppraiser } from '../evidence/evidence-appraiser.js';
+import { checkRelease } from '../evidence/release-check.js';
+import { JobJournal } from '../jobs/journal.js';
+import { Presences } from '../nodes/presences.js';
+import { refusal } from '../problem/codes.js';
+import { isOpen, requireProvider, roundOf, SegmentBook } from './segment-book.js';
+
+const rule = 'control-plane README, rounds';
+
+@Injectable()
+export class SegmentReports {
+  constructor(
+    private readonly database: DataSource,
+    private readonly book: SegmentBook,
+    private readonly presences: Presences,
+    private readonly journal: JobJournal,
+    private readonly signals: Signals,
+    private readonly clock: Clock,
+    @Inject(EVIDENCE_APPRAISER) private readonly appraiser: EvidenceAppraiser,
+  ) {}
+
+  /** @throws Rejection PARALLEL_PROVIDER, JOB_STATE, WORKER_REFUSED, RELEASE_SIGNATURE, SEAL_SIGNATURE */
+  async join(principal: Principal, message: SegmentJoin): Promise<SegmentJoined> {
+    const { nodeId, jobId } = message;
+    const { node } = await this.presences.of(principal, nodeId);
+    const job = await this.book.job(jobId);
+    requireProvider(job, node);
+    if (job.parallel < 2 || !isOpen(job)) throw notParallel(job);
+    const evidence = Buffer.from(message.evidence, 'base64');
+    const earlier = await this.database.manager.findBy(Worker, { jobId, nodeId });
+    const again = earlier.find((row) => row.evidence.equals(evidence));
+    if (again !== undefined) return { workerId: again.id };
+    const at = this.clock.at();
+    const { chainId } = parseJobSpec(new Uint8Array(job.spec)).settlement;
+    const bound = { provider: node.provider, chainId };
+    const { receiptKey, tier } = await this.appraiser.appraise({ policy: job.policy, bound, evidence, at });
+    if (receiptKey === null) throw refusedWorker(tier);
+    const { release, result } = message.release;
+    checkRelease(job, evidence, release);
+    const worker = {
+      ...{ id: randomUUID(), jobId, nodeId, evidence, receiptKey: Buffer.from(receiptKey), at: String(at) },
+      ...{ release: release as object, result: Buffer.from(result, 'base64') },
+    };
+    await this.database.manager.insert(Worker, worker);
+    return { workerId: worker.id };
+  }
+
+  async progress(principal: Principal, message: SegmentProgress): Promise<SegmentHeld> {
+    const { jobId, index, step, loss = null, accuracy = null, samplesPerSecond = null } = message;
+    try {
+      await this.book.hold(principal, message, async (manager, job, { fence }) => {
+        const expiresAt = this.book.expiry();
+        const claim = { jobId, index, fence };
+        await manager.update(WorkerSegment, claim, { expiresAt });
+        const place = placeOf(job, index);
+        const figures = { step, of: place.segmentSteps, loss, accuracy, samplesPerSecond };
+        await this.journal.record(manager, jobId, 'training', { ...place, ...figures, nodeId: message.nodeId });
+      });
+    } catch (error) {
+      if (error instanceof CodedError && error.code === 'LEASE_FENCED') return { held: false };
+      throw error;
+    }
+    this.signals.raise(jobTopic(jobId));
+    return { held: true };
+  }
+
+  /** @throws Rejection LEASE_FENCED, WORKER_UNKNOWN, BLOB_UNKNOWN, ROUND_PARTIALS, STATEMENT_*, RECEIPT_*, COSE_* */
+  async deliver(principal: Principal, message: SegmentDeliver): Promise<Acknowledged> {
+    const { jobId, index, blob, workerId } = message;
+    const [statement, receipt] = [message.statement, message.receipt].map((text) => Buffer.from(text, 'base64'));
+    const { expected, receiptKey } = await this.book.hold(principal, message, async (manager, job, row) => {
+      const worker = await manager.findOneBy(Worker, { id: workerId, jobId, nodeId: row.nodeId });
+      if (worker === null) throw unknownWorker(workerId);
+      if (!(await manager.existsBy(BlobRecord, { sha256: blob, tenant: principal.tenant }))) throw unknownBlob(blob);
+      return { expected: await expectedPartial(manager, job, index), receiptKey: worker.receiptKey };
+    });
+    const said = parseStepStatement(new Uint8Array(statement!));
+    checkPartial(expected, said, `segment ${index}`);
+    await verifyReceipt(new Uint8Array(receipt!), said, new Uint8Array(receiptKey));
+    await this.book.hold(principal, message, async (manager, job, row) => {
+      if (row.doneAt !== null) return;
+      const doneAt = this.clock.now();
+      const done = { workerId, statement, receipt, blob, doneAt } as const;
+      await manager.update(WorkerSegment, { jobId, index, fence: row.fence }, done as object);
+      const { nodeId } = message;
+      await this.journal.record(manager, jobId, 'segment', { ...placeOf(job, index), nodeId, done: true });
+    });
+    for (const topic of [jobTopic(jobId), dispatchTopic]) this.signals.raise(topic);
+    return {};
+  }
+
+  async fail(principal: Principal, message: SegmentFail): Promise<Acknowledged> {
+    const { jobId, index, code, detail } = message;
+    await this.book.hold(principal, message, async (manager, job, row) => {
+      if (row.doneAt !== null) return;
+      const expiresAt = new Date(this.clock.now().getTime() - 1);
+      await manager.update(WorkerSegment, { jobId, index, fence: row.fence }, { expiresAt });
+      await this.journal.record(manager, jobId, 'segment-failed', { ...placeOf(job, index), code, detail });
+    });
+    for (const topic of [jobTopic(jobId), dispatchTopic]) this.signals.raise(topic);
+    return {};
+  }
+}
+
+function placeOf(job: Job, index: number) {
+  const { workers, segmentSteps } = divideSteps({ steps: Number(job.steps) }, parseJobSpec(new Uint8Array(job.spec)));
+  return { round: Math.floor(index / workers), worker: index % workers, index, segmentSteps };
+}
+
+/** From the end of the round before, which its receipt names. @throws Rejection LEASE_FENCED */
+async function expectedPartial(
+  manager: EntityManager,
+  job: Job,
+  index: number,
+): Promise<Omit<StepStatement, 'weightsAfter'>> {
+  const { spec, number, step, workers } = await roundOf(manager, job);
+  if (Math.floor(index / workers) !== number) throw otherRound(number, index);
+  const before = await manager.findOne(Receipt, { where: { jobId: job.id }, order: { stepFrom: 'DESC' } });
+  const weightsBefore =
+    before === null
+      ? parseTermsJson(job.terms).initialWeights
+      : parseStepStatement(new Uint8Array(before.statement.subarray(0, 224))).weightsAfter;
+  const round = {
+    ...{ jobId: fromHex(job.id), programDigest: manifestDigest(parseManifestText(spec.manifest)) },
+    ...{ datasetRoot: spec.dataset.root, stepFrom: step, stepCount: workers * spec.segmentSteps },
+    ...{ weightsBefore, weightsAfter: weightsBefore },
+  };
+  return partialOf(spec, round, index % workers);
+}
+
+function otherRound(number: number, index: number) {
+  const [expected, got] = [`a segment of round ${number}`, `segment ${index}`];
+  return refusal('LEASE_FENCED', { expected, got, rule, action: 'Ask for a segment of the round at hand.' });
+}
+
+function notParallel({ state, parallel }: Job) {
+  const [expected, got] = ['a data-parallel job that goes on', `${parallel} workers, ${state}`];
+  return refusal('JOB_STATE', { expected, got, rule });
+}
+
+function refusedWorker(tier: string) {
+  const [expected, got] = ['a session that the policy of the job accepts', tier];
+  return refusal('WORKER_REFUSED', { expected, got, rule, action: 'Read the policy of the job.' });
+}
+
+function unknownWorker(got: string) {
+  const expected = 'a session of this node that joined the job';
+  return refusal('WORKER_UNKNOWN', { expected, got, rule, action: 'Join with its evidence first.' });
+}
+
+function unknownBlob(got: string) {
+  const expected = 'a blob that this operator uploaded';
+  return refusal('BLOB_UNKNOWN', { expected, got, rule: 'control-plane README, blobs', action: 'Upload it first.' });
+}

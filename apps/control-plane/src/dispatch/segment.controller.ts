@@ -1,0 +1,48 @@
+/** The messages of workers of data-parallel jobs, each checked against its schema before it gets here. */
+import { Controller, UseInterceptors } from '@nestjs/common';
+import { BaseRpcContext, Ctx, MessagePattern, Payload } from '@nestjs/microservices';
+import { pattern, SegmentAcquire, SegmentDeliver, SegmentFail, SegmentJoin, SegmentProgress } from '#libs/messaging';
+import { Allow, Caller, type Principal } from '../auth/principal.js';
+import { hungUp } from './connection.js';
+import { DispatchMetrics } from './dispatch-metrics.interceptor.js';
+import { SegmentAssignment } from './segment-assignment.js';
+import { SegmentReports } from './segment-reports.js';
+
+@Controller()
+@Allow('operator')
+@UseInterceptors(DispatchMetrics)
+export class SegmentController {
+  constructor(
+    private readonly assignment: SegmentAssignment,
+    private readonly reports: SegmentReports,
+  ) {}
+
+  @MessagePattern(pattern.segmentAcquire)
+  acquire(
+    @Caller() caller: Principal,
+    @Payload({ schema: SegmentAcquire }) message: SegmentAcquire,
+    @Ctx() context: BaseRpcContext,
+  ) {
+    return this.assignment.acquire(caller, message, hungUp(context));
+  }
+
+  @MessagePattern(pattern.segmentJoin)
+  join(@Caller() caller: Principal, @Payload({ schema: SegmentJoin }) message: SegmentJoin) {
+    return this.reports.join(caller, message);
+  }
+
+  @MessagePattern(pattern.segmentProgress)
+  progress(@Caller() caller: Principal, @Payload({ schema: SegmentProgress }) message: SegmentProgress) {
+    return this.reports.progress(caller, message);
+  }
+
+  @MessagePattern(pattern.segmentDeliver)
+  deliver(@Caller() caller: Principal, @Payload({ schema: SegmentDeliver }) message: SegmentDeliver) {
+    return this.reports.deliver(caller, message);
+  }
+
+  @MessagePattern(pattern.segmentFail)
+  fail(@Caller() caller: Principal, @Payload({ schema: SegmentFail }) message: SegmentFail) {
+    return this.reports.fail(caller, message);
+  }
+}

@@ -1,0 +1,5 @@
+import { refusal } from '../problem/codes.js';
+
+export function unknownNode(id: string) {
+  return refusal('NODE_UNKNOWN', { expected: 'a node of this operator', got: id, rule: 'control-plane README, nodes' });
+}

@@ -1,0 +1,281 @@
+/** Slow, greedy and broken clients against a process that listens: each is told or cut, and everybody else is served. */
+import { connect, type Socket } from 'node:net';
+import { createRequire } from 'node:module';
+import { createClient, type Client } from 'graphql-ws';
+import request from 'supertest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { pattern } from '#libs/messaging';
+import { JobEvent } from '#libs/persistence';
+import { keys, startTestPlane, type TestPlane } from './harness.js';
+import { acquire, advanceTo, refOf, register, submitFunded } from './job-fixture.js';
+
+const { WebSocket } = createRequire(import.meta.url)('ws') as {
+  WebSocket: new (url: string, protocols: string, options: object) => object;
+};
+/** Subscriptions of the short run; `VERITRAIN_LONG=1` opens ten thousand. */
+const isLong = process.env['VERITRAIN_LONG'] === '1';
+const subscriptions = isLong ? 10_000 : 400;
+const patience = isLong ? 1_200_000 : 110_000;
+const operationsPerSocket = 32;
+const socketsPerAddress = 64;
+
+const refused = async (test: TestPlane, reason: string): Promise<number> => {
+  const { text } = await test.as(null).get('/metrics').expect(200);
+  return Number(new RegExp(`veritrain_refused_total\\{reason="${reason}"\\} (\\d+)`).exec(text)?.[1] ?? 0);
+};
+
+/** What comes back until the connection ends. */
+function talk(port: number, send: (socket: Socket) => void): Promise<string> {
+  return new Promise((resolve) => {
+    let text = '';
+    const socket = connect(port, '127.0.0.1', () => send(socket));
+    socket.on('data', (chunk) => (text += String(chunk)));
+    socket.on('error', () => undefined);
+    socket.on('close', () => resolve(text));
+  });
+}
+
+function problemIn(answer: string): { status: number; code: string } {
+  const [head, body] = answer.split('\r\n\r\n');
+  expect(head).toContain('content-type: application/problem+json');
+  return { status: Number(head!.split(' ')[1]), code: (JSON.parse(body!) as { code: string }).code };
+}
+
+describe('slow and broken clients', () => {
+  let test: TestPlane;
+  beforeAll(async () => {
+    // The same guard with less patience.
+    const connections = { headersMilliseconds: 400, requestMilliseconds: 800, stalledMilliseconds: 600 };
+    test = await startTestPlane({}, { connections });
+  });
+  afterAll(async () => test.stop());
+
+  it('that do not finish their headers are told so and cut', async () => {
+    const before = await refused(test, 'slow request');
+    const answer = await talk(test.plane.httpPort, (socket) => socket.write('GET /v1/jobs HTTP/1.1\r\nhost: x\r\nx-'));
+    expect(problemIn(answer)).toEqual({ status: 408, code: 'REQUEST_TIMEOUT' });
+    expect(await refused(test, 'slow request')).toBe(before + 1);
+  });
+
+  it('that do not finish their body are cut', async () => {
+    const head = `POST /v1/jobs HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${keys.client}\r\nidempotency-key: slow\r\n`;
+    const rest = 'content-type: application/json\r\ncontent-length: 1000\r\n\r\n{"spec":';
+    const answer = await talk(test.plane.httpPort, (socket) => socket.write(head + rest));
+    expect(problemIn(answer)).toEqual({ status: 408, code: 'REQUEST_TIMEOUT' });
+  });
+
+  it('that send endless headers, or no HTTP at all, are told so', async () => {
+    const long = await talk(test.plane.httpPort, (socket) =>
+      socket.write(`GET /v1/jobs HTTP/1.1\r\nhost: x\r\nx-long: ${'x'.repeat(40_000)}\r\n\r\n`),
+    );
+    expect(problemIn(long)).toEqual({ status: 431, code: 'HEADERS_OVERSIZE' });
+    const junk = await talk(test.plane.httpPort, (socket) => socket.write('\u0000\u0001 rubbish\r\n\r\n'));
+    expect(problemIn(junk)).toEqual({ status: 400, code: 'REQUEST_MALFORMED' });
+  });
+
+  it('that ask for a stream and do not read are cut, and cost no more than their buffers', async () => {
+    const job = await submitFunded(test);
+    const { manager } = test.plane.database.dataSource;
+    const data = { note: 'x'.repeat(20_000) };
+    const rows = Array.from({ length: 1000 }, () => ({ jobId: job.jobId, type: 'progress', data, at: new Date(0) }));
+    for (let from = 0; from < rows.length; from += 100) await manager.insert(JobEvent, rows.slice(from, from + 100));
+    const before = await refused(test, 'slow reader');
+    const socket = connect(test.plane.httpPort, '127.0.0.1');
+    socket.on('error', () => undefined);
+    socket.pause();
+    socket.write(
+      `GET /v1/jobs/${job.jobId}/events HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${keys.client}\r\n\r\n`,
+    );
+    await expect.poll(() => refused(test, 'slow reader'), { timeout: 30_000 }).toBe(before + 1);
+    const { text } = await test.as(null).get('/metrics');
+    expect(text).toContain('veritrain_streams 0');
+    socket.destroy();
+  });
+
+  it('leave the others alone', async () => {
+    const slow = Array.from({ length: 50 }, () =>
+      talk(test.plane.httpPort, (socket) => socket.write('POST /v1/jobs HTTP/1.1\r\n')),
+    );
+    await test.as('client').get('/v1/jobs').expect(200);
+    await Promise.all(slow);
+    await test.as(null).get('/health/ready').expect(200);
+  });
+});
+
+describe('subscriptions', () => {
+  const clients: Client[] = [];
+  let test: TestPlane;
+  beforeAll(async () => {
+    test = await startTestPlane({ streamsPerKeyMax: subscriptions });
+  });
+  afterAll(async () => {
+    for (const client of clients) void client.dispose();
+    await test.stop();
+  });
+
+  const clientFrom = (localAddress: string): Client => {
+    class From extends WebSocket {
+      constructor(url: string, protocols: string) {
+        super(url, protocols, { localAddress });
+      }
+    }
+    const client = createClient({
+      url: `ws://127.0.0.1:${test.plane.httpPort}/graphql`,
+      webSocketImpl: From,
+      connectionParams: { authorization: `Bearer ${keys.client}` },
+      retryAttempts: 0,
+    });
+    clients.push(client);
+    return client;
+  };
+  const follow = (client: Client, jobId: string, heard: (answer: unknown) => void, failed = heard): void => {
+    const query = `subscription { jobProgress(jobId: "${jobId}") { type state progress { step } } }`;
+    client.subscribe({ query }, { next: heard, error: failed, complete: () => undefined });
+  };
+
+  it(
+    `${subscriptions} at once all hear, one more is refused, and memory stays bounded`,
+    async () => {
+      const job = await submitFunded(test);
+      const nodeId = await register(test);
+      const grant = await acquire(test, nodeId);
+      await advanceTo(test, grant, 'running');
+      const before = process.memoryUsage.rss();
+      let opened = 0;
+      const failures: unknown[] = [];
+      const failed = (error: unknown): void => void failures.push(error);
+      let heard = 0;
+      for (let count = 0; count < subscriptions; count += operationsPerSocket) {
+        const address = `127.0.0.${2 + Math.floor(count / operationsPerSocket / socketsPerAddress)}`;
+        const client = clientFrom(address);
+        for (let n = 0; n < Math.min(operationsPerSocket, subscriptions - count); n += 1) {
+          let isFirst = true;
+          follow(
+            client,
+            job.jobId,
+            (answer) => {
+              if (isFirst) opened += 1;
+              isFirst = false;
+              if (JSON.stringify(answer).includes('"step":3')) heard += 1;
+            },
+            failed,
+          );
+        }
+        await expect.poll(() => opened, { timeout: patience }).toBeGreaterThan(count - 10 * operationsPerSocket);
+      }
+      await expect.poll(() => opened, { timeout: patience }).toBe(subscriptions);
+      expect(failures).toEqual([]);
+      const extra = await new Promise((resolve) => follow(clientFrom('127.0.0.9'), job.jobId, resolve));
+      expect(JSON.stringify(extra)).toContain('STREAMS_MAX');
+      await test.send(pattern.leaseProgress, { ...refOf(grant), step: 3, of: 6 });
+      await expect.poll(() => heard, { timeout: patience }).toBe(subscriptions);
+      // Both ends of every subscription live in this process.
+      expect(process.memoryUsage.rss() - before).toBeLessThan(200 * 2 ** 20 + subscriptions * 60 * 1024);
+      await test.as('client').get('/v1/jobs').expect(200);
+      const stream = await test.as('client').get(`/v1/jobs/${job.jobId}/events`).expect(429);
+      expect(stream.body.code).toBe('STREAMS_MAX');
+      for (const client of clients) void client.dispose();
+      await expect
+        .poll(async () => (await test.as(null).get('/metrics')).text.includes('veritrain_streams 0'), {
+          timeout: 30_000,
+        })
+        .toBe(true);
+    },
+    patience,
+  );
+});
+
+describe('a process that is behind', () => {
+  let test: TestPlane;
+  beforeAll(async () => {
+    test = await startTestPlane({ shedDelayMilliseconds: 40 });
+  });
+  afterAll(async () => test.stop());
+
+  const shedding = async (): Promise<string> => (await test.as(null).get('/health/ready').expect(200)).body.shedding;
+
+  it('sheds reads before jobs and jobs before nothing else, says so, and takes everything again', async () => {
+    const nodeId = await register(test);
+    const job = await submitFunded(test);
+    let isBusy = true;
+    const burn = (): void => {
+      const until = performance.now() + 400;
+      while (performance.now() < until);
+      if (isBusy) setTimeout(burn, 20);
+    };
+    burn();
+    await expect.poll(shedding, { timeout: 60_000 }).toBe('submissions');
+    const list = await test.as('client').get('/v1/jobs').expect(503);
+    expect(list.type).toBe('application/problem+json');
+    expect(list.body.code).toBe('OVERLOADED');
+    expect(Number(list.headers['retry-after'])).toBeGreaterThan(0);
+    expect((await test.as('client').post('/v1/jobs', {}).expect(503)).body.code).toBe('OVERLOADED');
+    const query = { query: '{ jobPage { nextCursor } }' };
+    const graph = await request(test.plane.app.getHttpServer())
+      .post('/graphql')
+      .set('authorization', `Bearer ${keys.client}`)
+      .send(query);
+    expect(graph.body.errors[0].extensions.code).toBe('OVERLOADED');
+    expect(await test.send(pattern.nodeHeartbeat, { nodeId, leases: [] })).toEqual({ cancel: [], lost: [] });
+    expect((await acquire(test, nodeId)).job.jobId).toBe(job.jobId);
+    await test.as('client').post(`/v1/jobs/${job.jobId}/cancel`, {}).expect(200);
+    isBusy = false;
+    await expect.poll(shedding, { timeout: 60_000 }).toBe('none');
+    await test.as('client').get('/v1/jobs').expect(200);
+  });
+});
+
+describe('messages that cannot be taken', () => {
+  let test: TestPlane;
+  beforeAll(async () => {
+    test = await startTestPlane();
+  });
+  afterAll(async () => test.stop());
+
+  const letters = async () => (await test.as('admin').get('/v1/dead-letters').expect(200)).body.items;
+
+  it('are put aside with the reason and without the key, and are replayed when the cause is gone', async () => {
+    const nodeId = await register(test);
+    const { manager } = test.plane.database.dataSource;
+    await manager.query('ALTER TABLE lease RENAME TO lease_away');
+    const beat = test.send(pattern.nodeHeartbeat, { nodeId, leases: [] });
+    await expect(beat).rejects.toMatchObject({ code: 'INTERNAL' });
+    await manager.query('ALTER TABLE lease_away RENAME TO lease');
+    await expect.poll(async () => (await letters()).length).toBe(1);
+    const [letter] = await letters();
+    expect(letter).toMatchObject({ source: 'tcp', pattern: pattern.nodeHeartbeat, code: 'INTERNAL', replayable: true });
+    const [{ payload }] = await manager.query('SELECT payload FROM dead_letter');
+    expect(String(payload)).not.toContain(keys.operator);
+    const { body } = await test.as('admin').post(`/v1/dead-letters/${letter.id}/replay`, {}).expect(200);
+    expect(body.replayCode).toBe('ok');
+    const [again] = await letters();
+    expect(again.replayedAt).not.toBeNull();
+    const audited = await manager.query(`SELECT actor FROM audit_log WHERE action = 'dead-letter.replay'`);
+    expect(audited).toHaveLength(1);
+  });
+
+  it('say what is wrong with them, and a replay that fails again says why', async () => {
+    await expect(test.send(pattern.leaseAcquire, { nodeId: 7 })).rejects.toMatchObject({ code: 'REQUEST_MALFORMED' });
+    await talk(test.plane.dispatchPort, (socket) => socket.end('7#rubbish'));
+    await expect.poll(async () => (await letters()).length).toBeGreaterThanOrEqual(3);
+    const all = (await letters()) as { id: string; code: string; pattern: string; replayable: boolean }[];
+    const malformed = all.find(({ code }) => code === 'REQUEST_MALFORMED')!;
+    expect(malformed.pattern).toBe(pattern.leaseAcquire);
+    const { body } = await test.as('admin').post(`/v1/dead-letters/${malformed.id}/replay`, {}).expect(200);
+    expect(body.replayCode).toBe('REQUEST_MALFORMED');
+    const frame = all.find(({ code }) => code === 'FRAME_MALFORMED')!;
+    expect(frame.replayable).toBe(false);
+    const lost = await test.as('admin').post(`/v1/dead-letters/${frame.id}/replay`, {}).expect(409);
+    expect(lost.body.code).toBe('DEAD_LETTER_LOST');
+  });
+
+  it('are kept within bounds, however many come', async () => {
+    const before = (await letters()).length;
+    const sent = Array.from({ length: 150 }, () =>
+      test.send(pattern.leaseAcquire, { nodeId: 7 }).catch(() => undefined),
+    );
+    await Promise.all(sent);
+    expect((await letters()).length - before).toBeLessThanOrEqual(60);
+    await test.as(null).get('/health/ready').expect(200);
+  });
+});

@@ -1,0 +1,218 @@
+/** Jobs whose steps are proved: who may take them, how segments are claimed, what is refused. Proofs are made in test/e2e. */
+import { randomBytes } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { encodeJobSpec, encodeStepStatement, jobDigest, jobIdOf, JobMode, specDigestOf, termsJson } from '#attestation';
+import { pattern, ProofTask, type LeaseGrant } from '#libs/messaging';
+import { planOf } from '#libs/proof';
+import { canonicalManifest, manifestDigest, profileManifest } from '#libs/step';
+import { codeOf, startTestPlane, type TestPlane } from './harness.js';
+import {
+  acquire,
+  base64,
+  capabilities,
+  fund,
+  hex,
+  makeJob,
+  providers,
+  refOf,
+  segment,
+  stateOf,
+  storeBlob,
+  submitFunded,
+  upload,
+  weights,
+  type Fixture,
+} from './job-fixture.js';
+
+const profile = 'fast16';
+const variant = 'separate' as const;
+const manifest = profileManifest('fx1', { dims: [4, 3, 2], batch: 4, e: 5, steps: 3, seed: `0x${'5e'.repeat(32)}` });
+const planDigest = planOf({ manifest, profile, variant }).digest;
+
+/** Three segments of one step each, on two superblocks. */
+function provedJob(clock: number): Fixture {
+  const plain = makeJob(clock);
+  const commitment = { root: new Uint8Array(randomBytes(32)), ood: new Uint8Array(32) };
+  const proving = { profile, commitments: [commitment, commitment] };
+  const dataset = { ...plain.dataset, scheme: 'fxt-zk/1' as const, proving };
+  const spec = {
+    ...{ ...plain.spec, manifest: canonicalManifest(manifest), segmentSteps: 1, scheme: 'fxt-zk/1' as const },
+    ...{ assurance: 'zk' as const, proving: { profile, variant, planDigest } },
+  };
+  const terms = { ...plain.terms, specDigest: specDigestOf(spec), mode: JobMode.full, segments: 3 };
+  return {
+    ...{ dataset, shards: plain.shards, spec, terms, jobId: hex(jobIdOf(spec)), escrowId: hex(jobDigest(terms)) },
+    body: { ...plain.body, spec: base64(encodeJobSpec(spec)), terms: termsJson(terms) },
+  };
+}
+
+function statementOf(job: Fixture, index: number): string {
+  return base64(
+    encodeStepStatement({
+      ...{ jobId: jobIdOf(job.spec), programDigest: manifestDigest(manifest), datasetRoot: job.spec.dataset.root },
+      ...{ stepFrom: index, stepCount: 1, weightsBefore: weights(index), weightsAfter: weights(index + 1) },
+    }),
+  );
+}
+
+let test: TestPlane;
+const node = async (name: string, tee: string, who: 'operator' | 'otherOperator' = 'operator'): Promise<string> => {
+  const message = { name, provider: providers[who], capabilities: { ...capabilities, tee } };
+  return (await test.send<{ nodeId: string }>(pattern.nodeRegister, message, who)).nodeId;
+};
+let enclave: string;
+let trainer: string;
+let prover: string;
+let other: string;
+beforeAll(async () => {
+  test = await startTestPlane();
+  enclave = await node('enclave', 'simulated-snp');
+  trainer = await node('trainer', 'none');
+  prover = await node('prover', 'none');
+  other = await node('other', 'none', 'otherOperator');
+});
+afterAll(() => test.stop());
+
+async function submitted(): Promise<Fixture> {
+  const job = provedJob(test.clock.at());
+  await upload(test, job);
+  await test.as('client').post('/v1/jobs', job.body).expect(201);
+  await fund(test, job);
+  return job;
+}
+
+const claim = async (nodeId: string, jobId?: string, who: 'operator' | 'otherOperator' = 'operator') =>
+  test.send<{ task: ProofTask | null; left: number | null }>(
+    pattern.proofAcquire,
+    { nodeId, waitMs: 0, ...(jobId !== undefined && { jobId }) },
+    who,
+  );
+const refOfTask = (nodeId: string, { jobId, index, fence }: ProofTask) => ({ nodeId, jobId, index, fence });
+
+describe('a job without a TEE', () => {
+  let job: Fixture;
+  let grant: LeaseGrant;
+
+  it('is offered to nodes without a TEE alone, and theirs are no others', async () => {
+    job = await submitted();
+    await expect(acquire(test, enclave)).rejects.toThrow('no job to lease');
+    grant = await acquire(test, trainer);
+    expect(grant.job.jobId).toBe(job.jobId);
+    const plain = await submitFunded(test);
+    await expect(acquire(test, trainer)).rejects.toThrow('no job to lease');
+    const attested = await acquire(test, enclave);
+    expect(attested.job.jobId).toBe(plain.jobId);
+    expect(await codeOf(test.send(pattern.leaseEntrusted, refOf(attested)))).toBe('JOB_ASSURANCE');
+  });
+
+  it('goes on without evidence when the broker entrusts its node', async () => {
+    await test.send(pattern.leaseEntrusted, refOf(grant));
+    expect(await stateOf(test, job)).toMatchObject({ state: 'keyed' });
+    await test.send(pattern.leaseRunning, refOf(grant));
+    expect(await claim(prover, job.jobId)).toEqual({ task: null, left: 3 });
+  });
+
+  it('takes statements that wait for their proof, and no receipt of a node without a TEE', async () => {
+    const report = { ...refOf(grant), step: 1, statement: statementOf(job, 0), blob: await storeBlob(test) };
+    const { receipt } = await segment(job, 0);
+    expect(await codeOf(test.send(pattern.leaseCheckpoint, { ...report, receipt }))).toBe('RECEIPT_KEY_UNKNOWN');
+    await test.send(pattern.leaseCheckpoint, { ...report, receipt: '' });
+  });
+
+  it('cannot be delivered before it is proved', async () => {
+    for (const index of [1, 2]) {
+      const report = { step: index + 1, statement: statementOf(job, index), receipt: '', blob: await storeBlob(test) };
+      await test.send(pattern.leaseCheckpoint, { ...refOf(grant), ...report });
+    }
+    const blob = await storeBlob(test);
+    const zero = hex(new Uint8Array(32));
+    const delivery = {
+      result: { blob, bytes: 64, keyCommit: zero },
+      run: { upTo: 3, outcome: 0, bordersRoot: zero, last: hex(weights(3)), delivery: zero },
+      ...{ seal: '', borders: [0, 1, 2, 3].map((step) => hex(weights(step))), receipts: [] },
+      ...{ timings: {}, transactions: [] },
+    };
+    expect(await codeOf(test.send(pattern.leaseDeliver, { ...refOf(grant), ...delivery }))).toBe('DELIVERY_INCOMPLETE');
+  });
+
+  describe('has segments that', () => {
+    /** The trainer is there all the while. */
+    const pass = async (seconds: number): Promise<void> => {
+      test.clock.pass(seconds);
+      await test.send(pattern.nodeHeartbeat, { nodeId: trainer, leases: [refOf(grant)] });
+    };
+    let first: ProofTask;
+    let second: ProofTask;
+
+    it('are each claimed by one node, of whichever operator, and never by an enclave’s', async () => {
+      expect((await claim(enclave, job.jobId)).task).toBeNull();
+      first = ProofTask.parse((await claim(prover)).task);
+      second = ProofTask.parse((await claim(other, job.jobId, 'otherOperator')).task);
+      expect([first, second].map(({ index, fence }) => [index, fence])).toEqual([
+        [0, 1],
+        [1, 1],
+      ]);
+      expect([first.checkpoint, second.statement]).toEqual([null, statementOf(job, 1)]);
+      expect(second.checkpoint).toMatch(/^0x/);
+    });
+
+    it('can be counted without a claim', async () => {
+      const question = { nodeId: trainer, waitMs: 0, jobId: job.jobId, countOnly: true };
+      expect(await test.send(pattern.proofAcquire, question)).toEqual({ task: null, left: 3 });
+    });
+
+    it('let their prover read the checkpoint and the shards', async () => {
+      await test.as('otherOperator').get(`/v1/blobs/${second.checkpoint!}`).expect(200);
+      await test
+        .as('otherOperator')
+        .get(`/v1/datasets/${hex(job.dataset.id)}/shards/0`)
+        .expect(200);
+    });
+
+    it('stay with whoever tells progress, and go to the next when that ends', async () => {
+      const progress = { phase: 'prove', percent: 45, etaSeconds: 3 };
+      await pass(20);
+      expect(await test.send(pattern.proofProgress, { ...refOfTask(prover, first), ...progress })).toEqual({
+        held: true,
+      });
+      await pass(20);
+      const taken = ProofTask.parse((await claim(trainer, job.jobId)).task);
+      expect([taken.index, taken.fence]).toEqual([1, 2]);
+      const late = { ...refOfTask(other, second), ...progress };
+      expect(await test.send(pattern.proofProgress, late, 'otherOperator')).toEqual({ held: false });
+      const delivery = { ...refOfTask(other, second), blob: await storeBlob(test), document: '{}' };
+      expect(await codeOf(test.send(pattern.proofDeliver, delivery, 'otherOperator'))).toBe('LEASE_FENCED');
+    });
+
+    it('are free again when a prover gives them back', async () => {
+      await test.send(pattern.proofFail, {
+        ...refOfTask(prover, first),
+        code: 'ZK_MEMORY_EXCEEDED',
+        detail: 'too little',
+      });
+      await pass(1);
+      const again = ProofTask.parse((await claim(prover, job.jobId)).task);
+      expect([again.index, again.fence]).toEqual([0, 2]);
+      first = again;
+    });
+
+    it.each<[string, string, object]>([
+      ['a blob that nobody uploaded', 'BLOB_UNKNOWN', { blob: hex(new Uint8Array(32)), document: '{}' }],
+      ['no document', 'PROOF_STATEMENT', { document: 'not JSON' }],
+      ['another document', 'PROOF_STATEMENT', { document: '{}' }],
+    ])('are not proved by %s', async (_name, code, change) => {
+      const delivery = { ...refOfTask(prover, first), blob: await storeBlob(test), ...change };
+      expect(await codeOf(test.send(pattern.proofDeliver, delivery))).toBe(code);
+      expect((await claim(prover, job.jobId)).left).toBe(3);
+    });
+
+    it('are nobody’s when the job has ended', async () => {
+      await test.as('client').post(`/v1/jobs/${job.jobId}/cancel`, {}).expect(200);
+      const progress = { phase: 'prove', percent: 45, etaSeconds: null };
+      expect(await test.send(pattern.proofProgress, { ...refOfTask(prover, first), ...progress })).toEqual({
+        held: false,
+      });
+      expect((await claim(prover)).task).toBeNull();
+    });
+  });
+});

@@ -1,0 +1,262 @@
+/** Data-parallel jobs: who may work on which segment, what is taken for a partial, and what for a round. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import {
+  encodeRoundStatement,
+  parseBundle,
+  partialsDigest,
+  signRoundReceipt,
+  jobIdOf,
+  type RoundStatement,
+  type StepStatement,
+} from '#attestation';
+import { ed25519Signer } from '#attestation';
+import { pattern, SegmentTask, type LeaseGrant, type SegmentAcquired } from '#libs/messaging';
+import { manifestDigest } from '#libs/step';
+import { codeOf, startTestPlane, type TestPlane } from './harness.js';
+import {
+  acquire,
+  advanceTo,
+  base64,
+  capabilities,
+  deliveryOf,
+  evidence,
+  keyRelease,
+  manifest,
+  providers,
+  receiptKey,
+  receiptSecret,
+  refOf,
+  segment,
+  stateOf,
+  storeBlob,
+  submitFunded,
+  upload,
+  makeJob,
+  weights,
+  type Fixture,
+} from './job-fixture.js';
+
+/** Three rounds of two segments of one step each. */
+const parallel = { spec: { parallel: 2, segmentSteps: 1 } };
+
+type Who = 'operator' | 'otherOperator';
+let test: TestPlane;
+const node = async (name: string, more: object = { parallel: true }, who: Who = 'operator'): Promise<string> => {
+  const message = { name, provider: providers[who], capabilities: { ...capabilities, ...more } };
+  return (await test.send<{ nodeId: string }>(pattern.nodeRegister, message, who)).nodeId;
+};
+let leader: string;
+let worker: string;
+let old: string;
+let rival: string;
+beforeAll(async () => {
+  test = await startTestPlane();
+  leader = await node('leader');
+  worker = await node('worker');
+  old = await node('old', {});
+  rival = await node('rival', { parallel: true }, 'otherOperator');
+});
+afterAll(() => test.stop());
+
+const claim = (nodeId: string, jobId?: string, leads = false, who: Who = 'operator') =>
+  test.send<SegmentAcquired>(
+    pattern.segmentAcquire,
+    { nodeId, waitMs: 0, leads, ...(jobId !== undefined && { jobId }) },
+    who,
+  );
+const taskOf = async (nodeId: string, jobId: string) => SegmentTask.parse((await claim(nodeId, jobId)).task);
+const refOfTask = (nodeId: string, { jobId, index, fence }: SegmentTask) => ({ nodeId, jobId, index, fence });
+const join = async (nodeId: string, job: Fixture, who: Who = 'operator') => {
+  const message = { nodeId, jobId: job.jobId, evidence, release: keyRelease(job.escrowId) };
+  return (await test.send<{ workerId: string }>(pattern.segmentJoin, message, who)).workerId;
+};
+
+/** The partial of a segment in the one true run; weights of a round's start are those of its first step. */
+function partial(job: Fixture, index: number, changes: Partial<StepStatement> = {}) {
+  const start = index - (index % 2);
+  const weightsAfter = weights(100 + index);
+  return segment(job, 0, { stepFrom: index, stepCount: 1, weightsBefore: weights(start), weightsAfter, ...changes });
+}
+
+async function round(job: Fixture, number: number, receipts: readonly string[], changes: Partial<RoundStatement> = {}) {
+  const statement: RoundStatement = {
+    ...{ jobId: jobIdOf(job.spec), programDigest: manifestDigest(manifest), datasetRoot: job.spec.dataset.root },
+    ...{ stepFrom: 2 * number, stepCount: 2 },
+    ...{ weightsBefore: weights(2 * number), weightsAfter: weights(2 * number + 2) },
+    partials: partialsDigest(receipts.map((receipt) => new Uint8Array(Buffer.from(receipt, 'base64')))),
+    ...changes,
+  };
+  const receipt = await signRoundReceipt(statement, receiptKey, ed25519Signer(receiptSecret));
+  return { statement: base64(encodeRoundStatement(statement)), receipt: base64(receipt) };
+}
+
+async function begun(): Promise<{ job: Fixture; grant: LeaseGrant }> {
+  const job = await submitFunded(test, parallel);
+  let grant = await acquire(test, leader);
+  while (grant.job.jobId !== job.jobId) grant = await acquire(test, leader);
+  await advanceTo(test, grant, 'running');
+  return { job, grant };
+}
+
+describe('a data-parallel job', () => {
+  let job: Fixture;
+  let grant: LeaseGrant;
+  let joined: string;
+  const delivered: string[] = [];
+
+  it('is refused at submission where its steps are no whole rounds, or its terms name no provider', async () => {
+    for (const changes of [
+      { spec: { parallel: 4, segmentSteps: 1 } },
+      { ...parallel, terms: { provider: new Uint8Array(20) } },
+    ]) {
+      const bad = makeJob(test.clock.at(), changes);
+      await upload(test, bad);
+      const answer = await test.as('client').post('/v1/jobs', bad.body);
+      expect(answer.body).toMatchObject({ code: 'JOB_PARALLEL' });
+    }
+  });
+
+  it('is leased to a node that knows of rounds, and its segments go to nodes of its provider alone', async () => {
+    job = await submitFunded(test, parallel);
+    await expect(acquire(test, old)).rejects.toThrow('no job to lease');
+    grant = await acquire(test, leader);
+    expect(await claim(worker, job.jobId)).toEqual({ task: null, round: null, over: true });
+    await advanceTo(test, grant, 'running');
+    expect((await claim(rival, undefined, false, 'otherOperator')).task).toBeNull();
+    expect(await codeOf(claim(rival, job.jobId, false, 'otherOperator'))).toBe('PARALLEL_PROVIDER');
+    expect(await codeOf(join(rival, job, 'otherOperator'))).toBe('PARALLEL_PROVIDER');
+    joined = await join(worker, job);
+    expect(await join(worker, job)).toBe(joined);
+  });
+
+  it('takes no partial that is not that of its claim', async () => {
+    const task = await taskOf(worker, job.jobId);
+    expect(task).toMatchObject({ index: 0, fence: 1, checkpoint: null });
+    const ref = refOfTask(worker, task);
+    const blob = await storeBlob(test);
+    const send = (change: object) =>
+      codeOf(test.send(pattern.segmentDeliver, { ...ref, workerId: joined, blob, ...change }));
+    const foreign = await submitFunded(test, parallel);
+    for (const [changes, code] of [
+      [{ stepFrom: 1 }, 'ROUND_PARTIALS'],
+      [{ stepFrom: 2 }, 'ROUND_PARTIALS'],
+      [{ stepCount: 2 }, 'ROUND_PARTIALS'],
+      [{ weightsBefore: weights(2) }, 'ROUND_PARTIALS'],
+      [{ jobId: jobIdOf(foreign.spec) }, 'ROUND_PARTIALS'],
+      [{ programDigest: weights(9) }, 'ROUND_PARTIALS'],
+      [{ datasetRoot: weights(9) }, 'ROUND_PARTIALS'],
+    ] as const) {
+      expect([changes, await send(await partial(job, 0, changes))]).toEqual([changes, code]);
+    }
+    const good = await partial(job, 0);
+    const other = await segment(job, 0, { stepCount: 1, weightsAfter: weights(100) }, new Uint8Array(32).fill(9));
+    expect(await send({ ...good, receipt: other.receipt })).toBe('COSE_KEY_ID');
+    expect(await send({ ...good, receipt: (await partial(job, 1)).receipt })).toBe('RECEIPT_STATEMENT');
+    expect(await send({ ...good, workerId: grant.leaseId })).toBe('WORKER_UNKNOWN');
+    expect(await send({ ...good, blob: `0x${'77'.repeat(32)}` })).toBe('BLOB_UNKNOWN');
+    expect(await send({ ...good, fence: 2 })).toBe('LEASE_FENCED');
+    expect(await send({ ...good, index: 1 })).toBe('LEASE_FENCED');
+    await test.send(pattern.segmentFail, { ...ref, code: 'ENCLAVE_LOST', detail: 'for the test' });
+  });
+
+  it('gives a segment to the next when its worker is gone, and what the first then brings is refused', async () => {
+    const first = await taskOf(worker, job.jobId);
+    expect(first).toMatchObject({ index: 0, fence: 2 });
+    const second = await taskOf(leader, job.jobId);
+    expect(second).toMatchObject({ index: 1, fence: 1 });
+    expect((await claim(worker, job.jobId)).task).toBeNull();
+    test.clock.pass(40);
+    await test.send(pattern.nodeHeartbeat, { nodeId: leader, leases: [refOf(grant)] });
+    const held = await test.send(pattern.segmentProgress, { ...refOfTask(leader, second), step: 1 });
+    expect(held).toEqual({ held: true });
+    test.clock.pass(40);
+    await test.send(pattern.nodeHeartbeat, { nodeId: leader, leases: [refOf(grant)] });
+    const third = await taskOf(leader, job.jobId);
+    expect(third).toMatchObject({ index: 0, fence: 3 });
+    expect(await test.send(pattern.segmentProgress, { ...refOfTask(worker, first), step: 1 })).toEqual({ held: false });
+    const blob = await storeBlob(test);
+    const good = await partial(job, 0);
+    const late = { ...refOfTask(worker, first), workerId: joined, ...good, blob };
+    expect(await codeOf(test.send(pattern.segmentDeliver, late))).toBe('LEASE_FENCED');
+    const own = await join(leader, job);
+    for (const [task, one] of [
+      [third, good],
+      [second, await partial(job, 1)],
+    ] as const) {
+      const message = { ...refOfTask(leader, task), workerId: own, ...one, blob };
+      await test.send(pattern.segmentDeliver, message);
+      await test.send(pattern.segmentDeliver, message);
+      delivered.push(one.receipt);
+    }
+    expect((await claim(worker, job.jobId)).task).toBeNull();
+    const complete = await claim(leader, job.jobId, true);
+    expect(complete).toEqual({ task: null, round: { checkpoint: null, partials: [blob, blob] }, over: false });
+  });
+
+  it('takes no round over other partials, of other steps, or said like a segment', async () => {
+    const blob = await storeBlob(test);
+    const send = async (signed: object, step = 2) =>
+      codeOf(test.send(pattern.leaseCheckpoint, { ...refOf(grant), step, ...signed, blob }));
+    const stale = (await partial(job, 2)).receipt;
+    expect(await send(await round(job, 0, delivered.toReversed()))).toBe('ROUND_PARTIALS');
+    expect(await send(await round(job, 0, delivered.slice(1)))).toBe('ROUND_PARTIALS');
+    expect(await send(await round(job, 0, [delivered[0]!, stale]))).toBe('ROUND_PARTIALS');
+    expect(await send(await round(job, 0, delivered, { stepCount: 1 }), 1)).toBe('CHECKPOINT_GAP');
+    expect(await send(await round(job, 1, delivered), 4)).toBe('CHECKPOINT_GAP');
+    expect(await send(await round(job, 0, delivered, { jobId: weights(9) }))).toBe('STATEMENT_MISMATCH');
+    expect(await send(await segment(job, 0))).toBe('STATEMENT_LENGTH');
+    const good = await round(job, 0, delivered);
+    expect(await send({ ...good, receipt: delivered[0]! })).toBe('COSE_CONTENT_TYPE');
+    await test.send(pattern.leaseCheckpoint, { ...refOf(grant), step: 2, ...good, blob });
+    const next = await taskOf(worker, job.jobId);
+    expect(next).toMatchObject({ index: 2, fence: 1, checkpoint: blob });
+    const replayed = { ...refOfTask(worker, next), workerId: joined, ...(await partial(job, 0)), blob };
+    expect(await codeOf(test.send(pattern.segmentDeliver, replayed))).toBe('ROUND_PARTIALS');
+    await test.send(pattern.segmentDeliver, { ...replayed, ...(await partial(job, 2)) });
+  });
+
+  it('keeps what a worker brings while it has no lease, and its next one goes on from there', async () => {
+    const task = await taskOf(worker, job.jobId);
+    expect(task.index).toBe(3);
+    await test.send(pattern.leaseFail, { ...refOf(grant), code: 'ENCLAVE_LOST', detail: 'for the test', retry: true });
+    expect((await stateOf(test, job)).state).toBe('submitted');
+    const blob = await storeBlob(test);
+    const brought = { ...refOfTask(worker, task), workerId: joined, ...(await partial(job, 3)), blob };
+    await test.send(pattern.segmentDeliver, brought);
+    grant = await acquire(test, leader);
+    while (grant.job.jobId !== job.jobId) grant = await acquire(test, leader);
+    await advanceTo(test, grant, 'running');
+    expect((await claim(leader, job.jobId, true)).round?.partials).toHaveLength(2);
+  });
+
+  it('is delivered with its rounds, and its bundle has every partial', async () => {
+    const receipts = [(await partial(job, 2)).receipt, (await partial(job, 3)).receipt];
+    const blob = await storeBlob(test);
+    const report = { ...refOf(grant), step: 4, ...(await round(job, 1, receipts)), blob };
+    await test.send(pattern.leaseCheckpoint, report);
+    const own = await join(leader, job);
+    const last: string[] = [];
+    for (const index of [4, 5]) {
+      const task = await taskOf(leader, job.jobId);
+      const one = await partial(job, index);
+      last.push(one.receipt);
+      await test.send(pattern.segmentDeliver, { ...refOfTask(leader, task), workerId: own, ...one, blob });
+    }
+    const early = await deliveryOf(test, job, []);
+    expect(await codeOf(test.send(pattern.leaseDeliver, { ...refOf(grant), ...early }))).toBe('DELIVERY_INCOMPLETE');
+    const whole = { ...early, receipts: [await round(job, 2, last)] };
+    await test.send(pattern.leaseDeliver, { ...refOf(grant), ...whole });
+    expect((await claim(worker, job.jobId)).over).toBe(true);
+    const { body } = await test.as('client').get(`/v1/jobs/${job.jobId}/bundle`).expect(200);
+    const bundle = parseBundle(new Uint8Array(body as Buffer));
+    expect(bundle.version === 3 && bundle.segments.map(({ partials }) => partials.length)).toEqual([2, 2, 2]);
+  });
+});
+
+describe('a node that drains', () => {
+  it('takes no segment', async () => {
+    const { job } = await begun();
+    await test.as('admin').post(`/v1/nodes/${worker}/drain`, {});
+    expect((await claim(worker, job.jobId)).task).toBeNull();
+  });
+});

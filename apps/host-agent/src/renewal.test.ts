@@ -1,0 +1,107 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import { CollateralError, Rejection } from '#attestation';
+import type { BrokerAppraisal, BrokerClient } from '#libs/dispatch-client';
+import type { EnclaveClient } from '#libs/enclave-channel';
+import { startRenewals, type Renewals } from './renewal.js';
+
+const word = new Uint8Array(32).fill(1);
+const why = { expected: 'a', got: 'b', rule: 'test' };
+
+/** What the broker says, for a second. */
+function appraisal(round: number): BrokerAppraisal {
+  const lease = { nonce: word, grantedAt: round, notAfter: round + 1 };
+  const appraised = { key: word, policy: word, provider: word, evidence: word, notAfter: round + 1 };
+  return { lease, appraisal: appraised, appraisalSignature: word, account: word, result: word };
+}
+
+type Step = 'challenge' | 'attest' | 'broker' | 'enclave' | 'tell';
+
+const started: Renewals[] = [];
+afterEach(() => started.splice(0).forEach((renewals) => renewals.stop()));
+
+/** @param fail what goes wrong at a step of a round, from 1 */
+function bench(fail: (step: Step, round: number) => Error | null = () => null, tier = 'affirming') {
+  const log: Step[] = [];
+  let round = 1;
+  let isClosed = false;
+  const at = async (step: Step): Promise<void> => {
+    log.push(step);
+    const error = fail(step, round);
+    if (error !== null && step !== 'tell') round++;
+    if (error !== null) throw error;
+  };
+  const broker = {
+    challenge: async () => (await at('challenge'), word),
+    renew: async () => (await at('broker'), { ...appraisal(round), leaseSignature: word }),
+  } as unknown as BrokerClient;
+  const enclave = {
+    request: async (type: string) => (await at(type === 'attest' ? 'attest' : 'enclave'), word),
+    close: () => void (isClosed = true),
+  } as unknown as EnclaveClient;
+  const controlPlane = {
+    send: async () => {
+      const told = at('tell');
+      round++;
+      return told.then(() => ({ tier, checks: [] }));
+    },
+    close: () => undefined,
+  };
+  const lease = { leaseId: 'lease', fence: 1 };
+  const session = { jobId: '0x', lease, spec: word, terms: word, enclave, broker, controlPlane };
+  const renewals = startRenewals(session, appraisal(0));
+  started.push(renewals);
+  return { renewals, log, isClosed: () => isClosed };
+}
+
+const whole: readonly Step[] = ['challenge', 'attest', 'broker', 'enclave', 'tell'];
+const patient = { timeout: 20_000 };
+
+describe('renewals', () => {
+  it('come before the end, one after the other, each in order', async () => {
+    const { renewals, log, isClosed } = bench();
+    await expect.poll(() => log.length, patient).toBeGreaterThanOrEqual(10);
+    renewals.stop();
+    expect(log.slice(0, 10)).toEqual([...whole, ...whole]);
+    expect(renewals.newest().lease.grantedAt).toBeGreaterThanOrEqual(1);
+    expect([renewals.refusal(), isClosed()]).toEqual([null, false]);
+  });
+
+  it('are tried again while broker, chain or channel give no answer', async () => {
+    const away = new CollateralError('BROKER_UNREACHABLE', why);
+    const { log, isClosed } = bench((step, round) => (step === 'broker' && round === 1 ? away : null));
+    await expect.poll(() => log.includes('tell'), patient).toBe(true);
+    expect(log).toEqual(['challenge', 'attest', 'broker', ...whole]);
+    expect(isClosed()).toBe(false);
+  });
+
+  it('go on when the control plane does not take them: the run is owed', async () => {
+    const { log, isClosed, renewals } = bench((step) => (step === 'tell' ? new Rejection('LEASE_FENCED', why) : null));
+    await expect.poll(() => log.filter((step) => step === 'tell').length, patient).toBeGreaterThanOrEqual(2);
+    expect([renewals.refusal(), isClosed()]).toEqual([null, false]);
+  });
+
+  it.each<[string, Step, string]>([
+    ['ATTESTATION_REFUSED', 'broker', 'BROKER_REFUSED'],
+    ['ATTESTATION_REFUSED', 'broker', 'BROKER_SESSION_ENDED'],
+    ['ATTESTATION_LAPSED', 'enclave', 'ATTESTATION_LAPSED'],
+  ])('end with %s and the enclave at the first refusal: %s says %s', async (code, at, said) => {
+    const bad = bench((step) => (step === at ? new Rejection(said, why) : null));
+    await expect.poll(bad.isClosed, patient).toBe(true);
+    expect(bad.renewals.refusal()).toMatchObject({ code, family: 'collateral', detail: { got: `${said}: b` } });
+    expect(bad.log.filter((step) => step === at)).toHaveLength(1);
+    expect(bad.log).not.toContain('tell');
+  });
+
+  it('end when the control plane refuses the session', async () => {
+    const bad = bench(() => null, 'contraindicated');
+    await expect.poll(bad.isClosed, patient).toBe(true);
+    expect(bad.renewals.refusal()).toMatchObject({ code: 'ATTESTATION_REFUSED' });
+  });
+
+  it('touch nothing any more when they are stopped', async () => {
+    const { renewals, log, isClosed } = bench(() => new Rejection('BROKER_REFUSED', why));
+    renewals.stop();
+    await new Promise((resolve) => setTimeout(resolve, 500));
+    expect([log, isClosed(), renewals.refusal()]).toEqual([[], false, null]);
+  });
+});

@@ -1,0 +1,118 @@
+/**
+ * Keeps the attestation of a session at work fresh: evidence over a new nonce of the broker, between the steps of the run;
+ * the broker's word goes to the enclave, the control plane and the chain. What the broker refuses ends the run.
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { z } from 'zod';
+import { CodedError, CollateralError, Rejection } from '#attestation';
+import { type BrokerAppraisal, type BrokerClient, type ControlPlane, note } from '#libs/dispatch-client';
+import type { EnclaveClient } from '#libs/enclave-channel';
+import { pattern, type LeaseRef } from '#libs/messaging';
+
+export interface SessionAtWork {
+  readonly jobId: string;
+  /** Null for a worker of a data-parallel job: the control plane takes its partials by its first evidence. */
+  readonly lease: LeaseRef | null;
+  readonly spec: Uint8Array;
+  /** abi.encode(Terms). */
+  readonly terms: Uint8Array;
+  readonly enclave: EnclaveClient;
+  readonly broker: BrokerClient;
+  readonly controlPlane: ControlPlane;
+}
+
+export interface Renewals {
+  /** The broker's newest word on the session. */
+  newest(): BrokerAppraisal;
+  /** Why the session may not go on; null while it may. */
+  refusal(): CodedError | null;
+  stop(): void;
+}
+
+/** Of the time that is left at a renewal: two more attempts fit before it is over. */
+const renewAtShare = 1 / 3;
+const retryAtShare = 1 / 12;
+const pauseMsMin = 250;
+const pauseMsMax = 24 * 3_600_000;
+
+const Answer = z.object({ tier: z.string() });
+
+/** @param first what came with the data key, just now */
+export function startRenewals(session: SessionAtWork, first: BrokerAppraisal): Renewals {
+  const stop = new AbortController();
+  let newest = first;
+  let refusal: CodedError | null = null;
+  const pause = async (share: number): Promise<void> => {
+    const window = 1000 * (newest.lease.notAfter - newest.lease.grantedAt);
+    const ms = Math.min(pauseMsMax, Math.max(pauseMsMin, share * window));
+    await sleep(ms, null, { signal: stop.signal }).catch(() => null);
+  };
+  const loop = async (): Promise<void> => {
+    for (;;) {
+      await pause(renewAtShare);
+      while (!stop.signal.aborted) {
+        try {
+          newest = await renew(session);
+          break;
+        } catch (error) {
+          if (stop.signal.aborted) return;
+          note('renewal', error);
+          if (error instanceof Rejection) {
+            refusal = refused(error);
+            return session.enclave.close();
+          }
+          await pause(retryAtShare);
+        }
+      }
+      if (stop.signal.aborted) return;
+    }
+  };
+  void loop();
+  return {
+    newest: () => newest,
+    refusal: () => refusal,
+    stop: () => stop.abort(),
+  };
+}
+
+/** @throws Rejection when the session may not go on; CollateralError when another try may help */
+async function renew(session: SessionAtWork): Promise<BrokerAppraisal> {
+  const { jobId, lease, spec, terms, enclave, broker, controlPlane } = session;
+  const nonce = await broker.challenge(jobId);
+  const evidence = await enclave.request('attest', { nonce });
+  const renewed = await broker.renew({ spec, terms, evidence });
+  await enclave.request('renew', { ...renewed.lease, signature: renewed.leaseSignature });
+  if (lease === null) return renewed;
+  const appraisal = { notAfter: renewed.appraisal.notAfter, signature: hex(renewed.appraisalSignature) };
+  const report = { ...lease, evidence: base64(evidence), appraisal, result: base64(renewed.result) };
+  const answer = await controlPlane.send(pattern.leaseRenewed, report).catch(heardNothing);
+  const { tier } = Answer.catch({ tier: 'unknown' }).parse(answer);
+  if (tier !== 'contraindicated' && tier !== 'none') return renewed;
+  throw new Rejection('ATTESTATION_REFUSED', {
+    expected: 'a session that the control plane accepts under the policy of the job',
+    got: tier,
+    rule: 'control-plane README, renewals',
+  });
+}
+
+/** The run is owed whatever becomes of the lease, and the broker's word is what counts on chain. */
+function heardNothing(error: unknown): unknown {
+  note('renewal', error);
+  return null;
+}
+
+/** No fault of the job: another session goes on with it. */
+function refused({ code, detail }: Rejection): CollateralError {
+  return new CollateralError(code === 'ATTESTATION_LAPSED' ? code : 'ATTESTATION_REFUSED', {
+    ...detail,
+    got: `${code}: ${detail.got}`,
+  });
+}
+
+function hex(bytes: Uint8Array): string {
+  return `0x${Buffer.from(bytes).toString('hex')}`;
+}
+
+function base64(bytes: Uint8Array): string {
+  return Buffer.from(bytes).toString('base64');
+}

@@ -1,0 +1,99 @@
+/**
+ * A data-parallel job at the node that holds its lease: it works on segments like any worker, averages a round when all its
+ * partials are there, and hands the result over.
+ */
+import { parseJobSpec, stepSpecOf } from '#attestation';
+import type { EventOf } from '#enclave';
+import { parseSegmentAcquired } from '#libs/dispatch-client';
+import type { EnclaveClient } from '#libs/enclave-channel';
+import { pattern, type AssignedJob, type CompleteRound, type LeaseRef, type NodeRegistered } from '#libs/messaging';
+import { type Attested, base64, fromBase64, givenBack, releasedOf } from './job-session.js';
+import type { PendingEscrow } from './pending.js';
+import type { Transaction } from './provider.js';
+import { hear, joinJob, workSegment, type Seat } from './segments.js';
+import { createShelf } from './shelf.js';
+import { failureOf, type Trained, type TrainingParts } from './training.js';
+
+const waitMs = 5000;
+
+export interface Leading {
+  readonly job: AssignedJob;
+  readonly node: NodeRegistered;
+  /** Nobody waits for it under this lease any more. */
+  isCancelled(): boolean;
+  readonly lease: LeaseRef;
+  readonly answer: Attested;
+  readonly enclave: EnclaveClient;
+  readonly parts: TrainingParts;
+}
+
+/**
+ * @param engage is called when the enclave has accepted job, shards and data
+ * @throws the enclave's failure; CollateralError LEASE_GIVEN_BACK; what `engage` and the control plane throw
+ */
+export async function leadRounds(leading: Leading, engage: () => Promise<readonly Transaction[]>): Promise<Trained> {
+  const { job, node, lease, answer, enclave, parts } = leading;
+  const { controlPlane, threads } = parts;
+  const { jobId } = job;
+  const { steps } = stepSpecOf(parseJobSpec(fromBase64(job.spec)));
+  await enclave.request('prepare', {});
+  const transactions = await engage();
+  await controlPlane.send(pattern.leaseRunning, lease);
+  const { evidence } = answer;
+  const workerId = await joinJob(controlPlane, { node, jobId, evidence, release: releasedOf(answer) });
+  const seat = {
+    node,
+    workerId,
+    enclave,
+    hearing: hear(enclave),
+    shelf: createShelf(parts.store),
+    controlPlane,
+    threads,
+  };
+  const question = { nodeId: node.nodeId, jobId, waitMs, leads: true };
+  const receipts: PendingEscrow['receipts'][number][] = [];
+  while (!leading.isCancelled()) {
+    const { task, round, over } = parseSegmentAcquired(await controlPlane.send(pattern.segmentAcquire, question));
+    if (over) break;
+    const stopped = task === null ? null : await workSegment(task, seat);
+    if (stopped !== null) return { end: stopped, transactions, receipts, told: async () => [] };
+    const closed = round === null ? null : await closeRound(round, lease, steps, seat);
+    if (closed === null) continue;
+    receipts.push(closed.receipt);
+    const { end } = closed;
+    if (end !== null) return { end, transactions, receipts, told: async () => [closed.receipt] };
+  }
+  throw givenBack();
+}
+
+interface ClosedRound {
+  /** The job's, behind its last round. */
+  readonly end: EventOf<'result'> | null;
+  readonly receipt: PendingEscrow['receipts'][number];
+}
+
+/** Behind the last round the job's end, and the receipt goes with the delivery; behind any other it is told at once. */
+async function closeRound(
+  { checkpoint, partials }: CompleteRound,
+  lease: LeaseRef,
+  steps: number,
+  seat: Seat,
+): Promise<ClosedRound> {
+  const { enclave, hearing, shelf, controlPlane } = seat;
+  for (const name of partials) await enclave.request('partial', { ciphertext: await shelf.get(name) });
+  await enclave.request('average', { checkpoint: checkpoint === null ? null : await shelf.get(checkpoint) });
+  const event = await hearing.next();
+  if (event.type === 'failed') throw failureOf(event);
+  if (event.type !== 'checkpoint') throw new Error(`${event.type} in place of a checkpoint`);
+  const { step, statement, receipt, ciphertext } = event;
+  if (step === steps) {
+    const end = await hearing.next();
+    if (end.type === 'failed') throw failureOf(end);
+    if (end.type !== 'result') throw new Error(`${end.type} in place of a result`);
+    return { end, receipt: { statement, receipt } };
+  }
+  const blob = await shelf.put(ciphertext);
+  const signed = { statement: base64(statement), receipt: base64(receipt) };
+  await controlPlane.send(pattern.leaseCheckpoint, { ...lease, step, ...signed, blob });
+  return { end: null, receipt: { statement, receipt } };
+}

@@ -1,0 +1,157 @@
+/** One segment of a data-parallel job: from the claim to the partial that the control plane has. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { CodedError } from '#attestation';
+import type { EnclaveEvent, EventOf } from '#enclave';
+import {
+  codePattern,
+  type ControlPlane,
+  note,
+  parseSegmentHeld,
+  parseSegmentJoined,
+  plainText,
+} from '#libs/dispatch-client';
+import type { EnclaveClient } from '#libs/enclave-channel';
+import { pattern, type NodeRegistered, type SegmentTask } from '#libs/messaging';
+import { base64 } from './job-session.js';
+import type { Shelf } from './shelf.js';
+import { enclaveLost, failureOf } from './training.js';
+
+const prolongMsMax = 5000;
+
+/** A session of this node that has joined a job. */
+export interface Seat {
+  readonly node: NodeRegistered;
+  readonly workerId: string;
+  readonly enclave: EnclaveClient;
+  readonly hearing: Hearing;
+  readonly shelf: Shelf;
+  readonly controlPlane: ControlPlane;
+  readonly threads: number;
+}
+
+/** What an enclave says beside its progress, one thing after the other. */
+export interface Hearing {
+  next(): Promise<EnclaveEvent>;
+  /** Of the segment at hand; null before its first. */
+  progress(): EventOf<'progress'> | null;
+}
+
+export function hear(enclave: EnclaveClient): Hearing {
+  const events: EnclaveEvent[] = [];
+  let isLost = false;
+  let progress: EventOf<'progress'> | null = null;
+  let wake = (): void => undefined;
+  enclave.onLost(() => {
+    isLost = true;
+    wake();
+  });
+  enclave.onEvent((event) => {
+    if (event.type === 'progress') return void (progress = event);
+    events.push(event);
+    wake();
+  });
+  return {
+    async next() {
+      for (;;) {
+        const event = events.shift();
+        if (event !== undefined) return event;
+        if (isLost) throw enclaveLost();
+        await new Promise<void>((resolve) => (wake = resolve));
+      }
+    },
+    progress: () => progress,
+  };
+}
+
+export interface Joining {
+  readonly node: NodeRegistered;
+  readonly jobId: string;
+  readonly evidence: Uint8Array;
+  readonly release: object;
+}
+
+/** @returns the worker's id @throws Rejection PARALLEL_PROVIDER, WORKER_REFUSED and others of the control plane */
+export async function joinJob(controlPlane: ControlPlane, { node, evidence, ...job }: Joining): Promise<string> {
+  const message = { nodeId: node.nodeId, ...job, evidence: base64(evidence) };
+  return parseSegmentJoined(await controlPlane.send(pattern.segmentJoin, message)).workerId;
+}
+
+/**
+ * @returns that the segment left its range, or null; a segment that somebody else has taken meanwhile is let go
+ * @throws the enclave's failure, after the claim was given back
+ */
+export async function workSegment(task: SegmentTask, seat: Seat): Promise<EventOf<'stopped'> | null> {
+  const { controlPlane, enclave, shelf } = seat;
+  const ref = refOf(task, seat.node);
+  const checkpoint = task.checkpoint === null ? null : await shelf.get(task.checkpoint);
+  const claim = keepClaim(ref, task, seat);
+  try {
+    await enclave.request('segment', { index: task.index, checkpoint, threads: seat.threads });
+    const event = await seat.hearing.next();
+    if (event.type === 'failed') throw failureOf(event);
+    if (event.type === 'stopped') {
+      await giveBack(controlPlane, ref, failureOf({ ...event, code: 'GUARD_VIOLATION', type: 'failed', ...noRule }));
+      return event;
+    }
+    if (event.type !== 'partial') throw new Error(`${event.type} in place of a partial`);
+    const signed = { statement: base64(event.statement), receipt: base64(event.receipt) };
+    const blob = await shelf.put(event.ciphertext);
+    await controlPlane.send(pattern.segmentDeliver, { ...ref, workerId: seat.workerId, ...signed, blob });
+    return null;
+  } catch (error) {
+    if (claim.isLost() || (error instanceof CodedError && error.code === 'LEASE_FENCED')) {
+      note(`segment ${task.index}`, error);
+      return null;
+    }
+    await giveBack(controlPlane, ref, error);
+    throw error;
+  } finally {
+    claim.stop();
+  }
+}
+
+const noRule = { rule: 'fixed-point §7', action: 'lower the learning rate or choose a wider profile' };
+
+/** Tells how far it is, which prolongs the claim; a claim that is lost ends the work on it. */
+function keepClaim(ref: object, { index }: SegmentTask, { node, controlPlane, enclave, hearing }: Seat) {
+  const stop = new AbortController();
+  const everyMs = Math.min(prolongMsMax, (1000 * node.leaseSeconds) / 4);
+  let isLost = false;
+  const loop = async (): Promise<void> => {
+    for (;;) {
+      await sleep(everyMs, null, { signal: stop.signal }).catch(() => null);
+      if (stop.signal.aborted) return;
+      try {
+        const said = { ...ref, ...figuresOf(hearing.progress()) };
+        const { held } = parseSegmentHeld(await controlPlane.send(pattern.segmentProgress, said));
+        if (held || stop.signal.aborted) continue;
+        isLost = true;
+        return void (await enclave.request('cancel', {}));
+      } catch (error) {
+        note(`segment ${index}`, error);
+      }
+    }
+  };
+  void loop();
+  return { isLost: () => isLost, stop: () => stop.abort() };
+}
+
+function figuresOf(event: EventOf<'progress'> | null) {
+  if (event === null) return { step: 0 };
+  const { step, lossMicro, accuracyPpm, samplesPerSecond } = event;
+  return { step, loss: lossMicro / 1e6, accuracy: accuracyPpm / 1e6, samplesPerSecond };
+}
+
+export function refOf({ jobId, index, fence }: SegmentTask, { nodeId }: NodeRegistered) {
+  return { nodeId, jobId, index, fence };
+}
+
+/** The next worker need not wait until the claim is over. */
+export async function giveBack(controlPlane: ControlPlane, ref: object, error: unknown): Promise<void> {
+  note('segment', error);
+  const coded = error instanceof CodedError && codePattern.test(error.code) ? error : null;
+  const detail =
+    coded === null ? 'the host agent failed' : `expected ${coded.detail.expected}, got ${coded.detail.got}`;
+  const message = { ...ref, code: coded?.code ?? 'HOST_INTERNAL', detail: plainText(detail, 900) };
+  await controlPlane.send(pattern.segmentFail, message).catch((failure: unknown) => note('report', failure));
+}

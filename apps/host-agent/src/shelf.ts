@@ -1,0 +1,31 @@
+/** Ciphertexts that were just stored or fetched, so that a round's start and its partials travel once. */
+import type { CipherStore } from '#libs/dispatch-client';
+
+const keptMax = 4;
+
+export interface Shelf {
+  /** @returns the blob's name, 0x-hex SHA-256 */
+  put(bytes: Uint8Array): Promise<string>;
+  get(name: string): Promise<Uint8Array>;
+}
+
+export function createShelf(store: CipherStore): Shelf {
+  const kept = new Map<string, Uint8Array>();
+  const keep = (name: string, bytes: Uint8Array): void => {
+    kept.set(name, bytes);
+    const [oldest] = kept.keys();
+    if (kept.size > keptMax) kept.delete(oldest!);
+  };
+  return {
+    async put(bytes) {
+      const name = await store.putBlob(bytes);
+      keep(name, bytes);
+      return name;
+    },
+    async get(name) {
+      const bytes = kept.get(name) ?? (await store.getBlob(name));
+      keep(name, bytes);
+      return bytes;
+    },
+  };
+}

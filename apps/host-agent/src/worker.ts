@@ -1,0 +1,93 @@
+/** A node without a lease of its own lends a hand: it joins a data-parallel job of its provider and trains segments of it. */
+import { encodeTerms, parseJobSpec, parseTermsJson } from '#attestation';
+import { createBrokerClient, parseSegmentAcquired } from '#libs/dispatch-client';
+import type { EnclaveClient } from '#libs/enclave-channel';
+import { pattern, type NodeRegistered, type SegmentTask } from '#libs/messaging';
+import { traced } from '#libs/telemetry';
+import type { RunnerParts } from './job-runner.js';
+import { askBroker, fromBase64, giveJob, releasedOf, sendShards } from './job-session.js';
+import { startRenewals } from './renewal.js';
+import { giveBack, hear, joinJob, refOf, workSegment } from './segments.js';
+import { createShelf } from './shelf.js';
+import { checkTerms } from './terms.js';
+
+const waitMs = 5000;
+
+/** Returns at once where no job has a segment for this node, and else when the job has no more for it. */
+export async function workAside(
+  node: NodeRegistered,
+  enclave: EnclaveClient,
+  parts: RunnerParts,
+  stop: AbortSignal,
+): Promise<void> {
+  const { nodeId } = node;
+  const answer = await parts.controlPlane.send(pattern.segmentAcquire, { nodeId, waitMs: 0 });
+  const { task } = parseSegmentAcquired(answer);
+  if (task === null) return;
+  await traced('segments', task.jobId, () => lendHand(task, node, enclave, parts, stop));
+}
+
+async function lendHand(
+  first: SegmentTask,
+  node: NodeRegistered,
+  enclave: EnclaveClient,
+  parts: RunnerParts,
+  stop: AbortSignal,
+): Promise<void> {
+  const { controlPlane, threads } = parts;
+  const { jobId } = first;
+  const ref = refOf(first, node);
+  let joined;
+  try {
+    joined = await join(first, node, enclave, parts);
+  } catch (error) {
+    await giveBack(controlPlane, ref, error);
+    throw error;
+  }
+  const { workerId, renewals } = joined;
+  const seat = {
+    node,
+    workerId,
+    enclave,
+    hearing: hear(enclave),
+    shelf: createShelf(parts.store),
+    controlPlane,
+    threads,
+  };
+  try {
+    let task: SegmentTask | null = first;
+    while (!stop.aborted) {
+      if (task !== null && (await workSegment(task, seat)) !== null) return;
+      const question = { nodeId: node.nodeId, waitMs, jobId };
+      const answer = parseSegmentAcquired(await controlPlane.send(pattern.segmentAcquire, question));
+      if (answer.over) return;
+      ({ task } = answer);
+    }
+  } catch (error) {
+    throw renewals.refusal() ?? error;
+  } finally {
+    renewals.stop();
+  }
+}
+
+/** Nothing is signed on chain by a worker, but its enclave is attested for the account that the terms pay. */
+async function join({ job, jobId }: SegmentTask, node: NodeRegistered, enclave: EnclaveClient, parts: RunnerParts) {
+  const { controlPlane, provider, store } = parts;
+  const terms = parseTermsJson(job.terms);
+  const spec = fromBase64(job.spec);
+  checkTerms(job, terms, parseJobSpec(spec), provider.own);
+  const broker = createBrokerClient(job.brokerUrl, parts.brokers);
+  const answer = await askBroker(job, terms, enclave, broker);
+  const { evidence } = answer;
+  const workerId = await joinJob(controlPlane, { node, jobId, evidence, release: releasedOf(answer) });
+  const dataset = await giveJob(job, terms, answer, enclave);
+  const session = { jobId, lease: null, spec, terms: encodeTerms(terms), enclave, broker, controlPlane };
+  const renewals = startRenewals(session, answer);
+  try {
+    await sendShards(dataset, enclave, store);
+  } catch (error) {
+    renewals.stop();
+    throw error;
+  }
+  return { workerId, renewals };
+}

@@ -1,0 +1,111 @@
+/** The steps of a job without their proofs: weights and a checkpoint at every border. */
+import { encodeStepStatement, equalBytes, Rejection, type Checkpoint } from '#attestation';
+import {
+  decodeWeights,
+  encodeWeights,
+  initialWeights,
+  manifestDigest,
+  superblockOfStep,
+  type Weights,
+} from '#libs/step';
+import { createCommitter, dataSeed } from '#libs/zk/commitment';
+import type { Backend } from '#libs/zk';
+import { blockExamples, superblockExamples } from '../proving/records.js';
+import { createExactTrainer } from '../proving/trainer.js';
+import type { ComputedJob } from './job.js';
+import { openCheckpoint, sealCheckpoint, sealResult } from './sealed.js';
+
+export interface Border {
+  /** Segments done. */
+  readonly index: number;
+  readonly step: number;
+  /** StepStatement of the segment that ends here. */
+  readonly statement: Uint8Array;
+  readonly checkpoint: Uint8Array;
+}
+
+export interface Trained {
+  readonly borders: readonly Uint8Array[];
+  /** The result as it is delivered. */
+  readonly result: Uint8Array;
+}
+
+/** @throws Rejection CHECKPOINT_*, DATASET_ROOT, WEIGHTS_*; GuardViolation GUARD_VIOLATION */
+export async function train(
+  backend: Backend,
+  job: ComputedJob,
+  sealed: Uint8Array | null,
+  onBorder: (border: Border) => void,
+): Promise<Trained> {
+  const { manifest, commitments, secret, spec } = job;
+  const start = await startOf(job, sealed);
+  const borders = [...start.borders];
+  checkData(job, start.step);
+  const mark = backend.mark();
+  const trainer = createExactTrainer(backend, manifest, start.weights);
+  for (let step = start.step; step < manifest.steps;) {
+    const stepFrom = step;
+    const end = Math.min(step + spec.segmentSteps, manifest.steps);
+    for (; step < end; step++) trainer.train(step, blockExamples(manifest, job.examples, step));
+    const weights = trainer.weights();
+    borders.push(commitments.border(borders.length, weights));
+    const statement = encodeStepStatement({
+      ...{ jobId: secret.jobId, programDigest: manifestDigest(manifest), datasetRoot: spec.dataset.root },
+      ...{ stepFrom, stepCount: step - stepFrom, weightsBefore: borders.at(-2)!, weightsAfter: borders.at(-1)! },
+    });
+    const state: Checkpoint = { version: 1, step, borders, weights: encodeWeights(weights) };
+    const checkpoint = await sealCheckpoint(secret.dataKey, secret.jobId, state);
+    onBorder({ index: borders.length - 1, step, statement, checkpoint });
+  }
+  const last = Buffer.concat([encodeWeights(trainer.weights()), commitments.seed(borders.length - 1)]);
+  backend.release(mark);
+  return { borders, result: await sealResult(last, spec.recipient, secret.jobId, borders.at(-1)!) };
+}
+
+export interface Position {
+  readonly step: number;
+  readonly borders: readonly Uint8Array[];
+  readonly weights: Weights;
+}
+
+/** @throws Rejection CHECKPOINT_AUTHENTICATION, CHECKPOINT_STATE, WEIGHTS_*, CBOR_*, MESSAGE_SHAPE */
+export async function startOf({ manifest, spec, commitments, secret }: ComputedJob, sealed: Uint8Array | null) {
+  const genesis = initialWeights(manifest);
+  const first = commitments.border(0, genesis);
+  if (sealed === null) return { step: 0, borders: [first], weights: genesis } satisfies Position;
+  const { step, borders, weights: encoded } = await openCheckpoint(secret.dataKey, secret.jobId, sealed);
+  const weights = decodeWeights(manifest, encoded);
+  const agrees =
+    borders.length > 0 &&
+    step === Math.min((borders.length - 1) * spec.segmentSteps, manifest.steps) &&
+    equalBytes(borders[0]!, first) &&
+    equalBytes(borders.at(-1)!, commitments.border(borders.length - 1, weights));
+  if (agrees) return { step, borders, weights } satisfies Position;
+  throw new Rejection('CHECKPOINT_STATE', {
+    expected: 'borders from the start weights to the weights of the checkpoint, one per segment',
+    got: `${borders.length} borders at step ${step}`,
+    rule: 'enclave SPEC, checkpoints',
+    action: 'go on from another checkpoint, or from the start',
+  });
+}
+
+/** The superblocks that the steps to come read are those that the data set's root commits to. */
+function checkData({ manifest, plan, examples, data, secret }: ComputedJob, from: number): void {
+  const committer = createCommitter(plan);
+  const checked = new Set<number>();
+  for (let step = from; step < manifest.steps; step += manifest.superblock) {
+    const superblock = superblockOfStep(manifest, step, examples.count);
+    if (checked.has(superblock)) continue;
+    checked.add(superblock);
+    const records = superblockExamples(manifest, examples, step);
+    const made = committer.data(records, dataSeed(secret.dataKey, superblock));
+    const given = data[superblock]!;
+    if (equalBytes(made.root, given.root) && equalBytes(made.ood, given.ood)) continue;
+    throw new Rejection('DATASET_ROOT', {
+      expected: `superblock ${superblock} as the data set's root commits to it`,
+      got: 'other records',
+      rule: 'fixed-point §9',
+      action: 'the data set was sealed wrongly: its owner must seal it again',
+    });
+  }
+}

@@ -1,0 +1,31 @@
+/** The one computing process of a node: kept from segment to segment of a job, replaced when another job comes. */
+import type { CipherStore } from '#libs/dispatch-client';
+import type { Limits } from '../compute/messages.js';
+import { openCompute, type Compute } from './compute.js';
+import { entrust, inputOf, type EntrustedJob, type OfferedJob } from './offered-job.js';
+import type { ProverSettings } from './settings.js';
+
+export interface Bench {
+  /** The process that holds this job with its data; asks for key and shards where there is none. */
+  at(offer: OfferedJob, settings: ProverSettings, store: CipherStore, job?: EntrustedJob): Promise<Compute>;
+  /** Ends the process, whatever it does. */
+  clear(): void;
+}
+
+export function createBench(limits: Limits): Bench {
+  let current: Compute | null = null;
+  const clear = (): void => {
+    current?.kill();
+    current = null;
+  };
+  return {
+    async at(offer, settings, store, job) {
+      if (current?.jobId === offer.jobId && current.isAlive()) return current;
+      clear();
+      const input = await inputOf(job ?? (await entrust(offer, settings)), store);
+      current = await openCompute(offer.jobId, input, limits);
+      return current;
+    },
+    clear,
+  };
+}

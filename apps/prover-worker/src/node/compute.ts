@@ -1,0 +1,95 @@
+/** The node's hold on its computing process: one for each job, ended when the job changes or nobody wants it any more. */
+import { fork, type ChildProcess } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { CollateralError, reportedError } from '#attestation';
+import type { ProverPhase } from '#libs/zk';
+import type { ComputeEvent, ComputeRequest, Limits } from '../compute/messages.js';
+import type { JobInput } from '../compute/job.js';
+import type { Proved, ProofRequest } from '../compute/prove.js';
+import type { Border, Trained } from '../compute/train.js';
+
+export interface Compute {
+  readonly jobId: string;
+  readonly segments: number;
+  train(checkpoint: Uint8Array | null, onBorder: (border: Border) => void): Promise<Trained>;
+  prove(request: ProofRequest, onPhase: (phase: ProverPhase) => void): Promise<Proved>;
+  isAlive(): boolean;
+  /** Ends the process at once; what it was asked for fails with PROVER_ENDED. */
+  kill(): void;
+}
+
+type EventOf<K extends ComputeEvent['type']> = Extract<ComputeEvent, { type: K }>;
+
+/** @throws Rejection and ConfigurationError as the process reports them; CollateralError PROVER_ENDED */
+export async function openCompute(jobId: string, job: JobInput, limits: Limits): Promise<Compute> {
+  const child = startChild();
+  try {
+    const { segments } = await ask(child, { type: 'open', job, limits }, 'opened');
+    return {
+      jobId,
+      segments,
+      async train(checkpoint, onBorder) {
+        const request = { type: 'train', checkpoint } as const;
+        const { trained } = await ask(child, request, 'trained', (event) => {
+          if (event.type === 'border') onBorder(event.border);
+        });
+        return trained;
+      },
+      async prove(request, onPhase) {
+        const { proved } = await ask(child, { type: 'prove', request }, 'proved', (event) => {
+          if (event.type === 'phase') onPhase(event.phase);
+        });
+        return proved;
+      },
+      isAlive: () => child.exitCode === null && child.signalCode === null,
+      kill: () => void child.kill('SIGKILL'),
+    };
+  } catch (error) {
+    child.kill('SIGKILL');
+    throw error;
+  }
+}
+
+function startChild(): ChildProcess {
+  const isBuilt = import.meta.url.endsWith('.js');
+  const file = fileURLToPath(new URL(`../compute-main.${isBuilt ? 'js' : 'ts'}`, import.meta.url));
+  const execArgv = isBuilt ? [] : ['--conditions=source', '--import', '@oxc-node/core/register'];
+  const child = fork(file, [], { execArgv, serialization: 'advanced', stdio: ['ignore', 'ignore', 'inherit', 'ipc'] });
+  const end = (): void => void child.kill('SIGKILL');
+  process.once('exit', end);
+  child.once('exit', () => process.removeListener('exit', end));
+  return child;
+}
+
+function ask<K extends ComputeEvent['type']>(
+  child: ChildProcess,
+  request: ComputeRequest,
+  wanted: K,
+  onOther: (event: ComputeEvent) => void = () => undefined,
+): Promise<EventOf<K>> {
+  return new Promise((resolve, reject) => {
+    const settle = (act: () => void): void => {
+      child.off('message', hear).off('exit', gone);
+      act();
+    };
+    const hear = (event: ComputeEvent): void => {
+      if (event.type === wanted) settle(() => resolve(event as EventOf<K>));
+      else if (event.type === 'failed')
+        settle(() => reject(reportedError({ code: 'PROVER_FAILED', ...event.failure })));
+      else onOther(event);
+    };
+    const gone = (code: number | null, signal: string | null): void => settle(() => reject(ended(code, signal)));
+    child.on('message', hear).once('exit', gone);
+    if (child.exitCode !== null || child.signalCode !== null) gone(child.exitCode, child.signalCode);
+    else child.send(request);
+  });
+}
+
+function ended(code: number | null, signal: string | null): CollateralError {
+  return new CollateralError('PROVER_ENDED', {
+    expected: 'the computing process to answer',
+    got: signal ?? `exit status ${code}`,
+    rule: 'prover worker, processes',
+    action: 'the work is taken up again from the last proved segment; give the node more memory if it ends again',
+  });
+}

@@ -1,0 +1,149 @@
+/** The node's life: register, ask for jobs and for segments to prove, beat while a job is held, collect what is owed. */
+import { availableParallelism, totalmem } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { toHex } from '#attestation';
+import {
+  connectControlPlane,
+  createCipherStore,
+  note,
+  openLine,
+  parseAcquired,
+  parseBeat,
+  parseProofAcquired,
+  parseRegistered,
+} from '#libs/dispatch-client';
+import { pattern, protocolVersion, type LeaseGrant, type NodeRegistered } from '#libs/messaging';
+import { createBench } from './bench.js';
+import { openEscrow } from './escrow.js';
+import { openKeptJobs } from './kept-jobs.js';
+import type { NodeParts } from './parts.js';
+import { runProof } from './proof-task.js';
+import type { ProverSettings } from './settings.js';
+import { runLease } from './training-lease.js';
+
+const version = '0.1.0';
+const acquireWaitMs = 1000;
+const collectPauseMs = 500;
+const retryPauseMs = 1000;
+
+export interface ProverNode {
+  readonly nodeId: string;
+  /** Ends when `stop` was called and the work in hand is done or given back. */
+  readonly done: Promise<void>;
+  stop(): void;
+}
+
+export async function startNode(settings: ProverSettings): Promise<ProverNode> {
+  const { urls, dispatch, apiKey, answerSeconds } = settings.controlPlane;
+  const controlPlane = connectControlPlane(await openLine(dispatch), apiKey, 1000 * answerSeconds);
+  const kept = openKeptJobs(join(settings.dataDirectory, 'jobs'));
+  const escrow = openEscrow(settings, kept);
+  const registered = await controlPlane.send(pattern.nodeRegister, {
+    name: settings.name,
+    protocol: protocolVersion,
+    provider: `0x${toHex(escrow.account)}`,
+    capabilities: {
+      tee: 'none',
+      cores: Math.min(settings.threads, availableParallelism()),
+      memoryMiB: Math.min(settings.memoryMiB, Math.floor(totalmem() / 2 ** 20)),
+      version,
+    },
+  });
+  const node = parseRegistered(registered);
+  const stop = new AbortController();
+  const parts: NodeParts = {
+    ...{ settings, nodeId: node.nodeId, leaseSeconds: node.leaseSeconds, controlPlane, escrow, kept },
+    store: createCipherStore(urls, apiKey),
+    bench: createBench({ threads: settings.threads, memoryMiB: settings.memoryMiB }),
+  };
+  const held = new Map<string, Held>();
+  const loops = [workLoop(parts, held, stop.signal), beatLoop(parts, node, held, stop.signal)];
+  loops.push(collectLoop(parts, stop.signal));
+  return {
+    nodeId: node.nodeId,
+    done: Promise.all(loops).then(() => {
+      parts.bench.clear();
+      escrow.close();
+      controlPlane.close();
+    }),
+    stop: () => {
+      stop.abort();
+      parts.bench.clear();
+    },
+  };
+}
+
+/** A lease in hand, and what ends the work on it. */
+interface Held {
+  readonly grant: LeaseGrant;
+  readonly cancel: AbortController;
+}
+
+/** One thing at a time: the computing process has the machine to itself. */
+async function workLoop(parts: NodeParts, held: Map<string, Held>, stop: AbortSignal): Promise<void> {
+  const { controlPlane, nodeId, settings } = parts;
+  while (!stop.aborted) {
+    try {
+      if (settings.trains) {
+        const question = { nodeId, waitMs: settings.proves ? 0 : acquireWaitMs, holding: [...held.keys()] };
+        const grant = parseAcquired(await controlPlane.send(pattern.leaseAcquire, question));
+        if (grant !== null) {
+          const cancel = new AbortController();
+          held.set(grant.leaseId, { grant, cancel });
+          await runLease(grant, parts, AbortSignal.any([stop, cancel.signal])).finally(() =>
+            held.delete(grant.leaseId),
+          );
+          continue;
+        }
+      }
+      if (!settings.proves) continue;
+      const answer = await controlPlane.send(pattern.proofAcquire, { nodeId, waitMs: acquireWaitMs });
+      const { task } = parseProofAcquired(answer);
+      if (task !== null) await runProof(task, parts, stop);
+    } catch (error) {
+      if (stop.aborted) return;
+      note('work', error);
+      await sleep(retryPauseMs);
+    }
+  }
+}
+
+async function beatLoop(
+  { controlPlane, nodeId, bench }: NodeParts,
+  { heartbeatSeconds }: NodeRegistered,
+  held: Map<string, Held>,
+  stop: AbortSignal,
+): Promise<void> {
+  while (!stop.aborted) {
+    await sleep(1000 * heartbeatSeconds, null, { signal: stop }).catch(() => null);
+    const leases = [...held.values()].map(({ grant: { leaseId, fence } }) => ({ leaseId, fence }));
+    try {
+      const answer = parseBeat(await controlPlane.send(pattern.nodeHeartbeat, { nodeId, leases }));
+      for (const leaseId of [...answer.cancel, ...answer.lost]) {
+        if (!held.has(leaseId)) continue;
+        held.get(leaseId)!.cancel.abort();
+        bench.clear();
+      }
+    } catch (error) {
+      note('heartbeat', error);
+    }
+  }
+}
+
+/** Commits, discharges, finalizes and withdraws as soon as each escrow allows it; survives restarts. */
+async function collectLoop({ escrow, kept }: NodeParts, stop: AbortSignal): Promise<void> {
+  const quietUntil = new Map<string, number>();
+  while (!stop.aborted) {
+    for (const job of kept.list()) {
+      if ((quietUntil.get(job.jobId) ?? 0) > performance.now()) continue;
+      try {
+        if (!(await escrow.collect(job))) kept.remove(job.jobId);
+      } catch (error) {
+        note(`collect ${job.jobId}`, error);
+        quietUntil.set(job.jobId, performance.now() + 10 * retryPauseMs);
+      }
+    }
+    await sleep(collectPauseMs, null, { signal: stop }).catch(() => null);
+  }
+}

@@ -1,0 +1,152 @@
+/** A job as the control plane offers it, checked against itself and this node's settings, and its key and data. */
+import { Aes256Gcm, CipherSuite, HkdfSha256 } from '@hpke/core';
+import { DhkemX25519HkdfSha256 } from '@hpke/dhkem-x25519';
+import { x25519 } from '@noble/curves/ed25519.js';
+import {
+  concatBytes,
+  domainSeparator,
+  encodeTerms,
+  equalBytes,
+  fromHex,
+  jobDigest,
+  jobIdOf,
+  JobMode,
+  keyReleaseInfo,
+  mayBeProvedInstead,
+  parseDataKey,
+  parseDatasetManifest,
+  parseJobSpec,
+  parseTermsJson,
+  proverRequestDigest,
+  Rejection,
+  signRecoverable,
+  specDigestOf,
+  toHex,
+  type JobSpec,
+  type Terms,
+} from '#attestation';
+import { createBrokerClient, type CipherStore, type ProverRelease } from '#libs/dispatch-client';
+import type { AssignedJob } from '#libs/messaging';
+import { zkSelector } from '#libs/settlement';
+import type { JobInput } from '../compute/job.js';
+import { openShard } from '../compute/sealed.js';
+import type { ProverSettings } from './settings.js';
+
+export interface OfferedJob {
+  readonly jobId: string;
+  readonly spec: JobSpec;
+  readonly specBytes: Uint8Array;
+  readonly terms: Terms;
+  readonly job: AssignedJob;
+}
+
+export interface EntrustedJob extends OfferedJob {
+  readonly dataKey: Uint8Array;
+  /** What starts the escrow. */
+  readonly release: ProverRelease;
+}
+
+const hex = (bytes: Uint8Array): string => `0x${toHex(bytes)}`;
+
+/** @throws Rejection PROVER_JOB when its parts do not belong together, or no proof can be made for it */
+export function readOffer(job: AssignedJob, { chain }: Pick<ProverSettings, 'chain'>): OfferedJob {
+  const specBytes = new Uint8Array(Buffer.from(job.spec, 'base64'));
+  const spec = parseJobSpec(specBytes);
+  const terms = parseTermsJson(job.terms);
+  agree('job id', job.jobId, hex(jobIdOf(spec)));
+  agree('escrow', job.escrowId, hex(jobDigest(terms)));
+  agree('spec digest of the terms', hex(specDigestOf(spec)), hex(terms.specDigest));
+  agree('chain', chain.deployment.chainId, spec.settlement.chainId);
+  agree('contract', chain.deployment.settlement.toLowerCase(), hex(spec.settlement.contract));
+  agree('scheme', 'fxt-zk/1', spec.scheme);
+  agree('variant', 'separate', spec.proving?.variant);
+  if (spec.assurance === 'tee' && !mayBeProvedInstead(spec, terms)) {
+    throw refused('a job whose steps are, or may be, proved', spec.assurance);
+  }
+  if (!terms.dutySelectors.some((selector) => equalBytes(selector, zkSelector))) {
+    throw refused('terms that step proofs meet', `${terms.dutySelectors.length} other selectors`);
+  }
+  return { jobId: job.jobId, spec, specBytes, terms, job };
+}
+
+/** Before a node accepts a whole job with its stake. @throws Rejection PROVER_JOB */
+export function checkTerms({ spec, terms }: OfferedJob, account: Uint8Array, limits: ProverSettings['escrow']): void {
+  if (!mayBeProvedInstead(spec, terms)) agree('mode full', JobMode.full, terms.mode);
+  agree('provider', hex(account), hex(terms.provider));
+  atLeast('price', limits.priceMinWei, terms.price);
+  atLeast('room for the stake', terms.stake, limits.stakeMaxWei);
+  atLeast('seconds to compute', limits.computeMinSeconds, terms.windows.compute);
+  atLeast('seconds to prove', limits.proveMinSeconds, terms.windows.prove);
+}
+
+/** Asks the data owner's broker for the key. @throws Rejection BROKER_*, OPENING_BUDGET; CollateralError BROKER_* */
+export async function entrust(offer: OfferedJob, settings: ProverSettings): Promise<EntrustedJob> {
+  const broker = createBrokerClient(offer.job.brokerUrl, settings.brokers);
+  const jobId = fromHex(offer.jobId);
+  const nonce = await broker.challenge(offer.jobId);
+  const secret = x25519.utils.randomSecretKey();
+  const transportKey = x25519.getPublicKey(secret);
+  const digest = proverRequestDigest(jobId, nonce, transportKey);
+  const signature = signRecoverable(digest, settings.accountSecret);
+  const terms = encodeTerms(offer.terms);
+  const release = await broker.entrust({ spec: offer.specBytes, terms, nonce, transportKey, signature });
+  const { datasetId, key } = parseDataKey(await open(release.sealedKey, secret, jobId, digest));
+  agree('data set of the key', hex(offer.spec.dataset.id), hex(datasetId));
+  return { ...offer, dataKey: key, release };
+}
+
+/** Fetches and opens the data. @throws Rejection SHARD_*, DATASET_MANIFEST */
+export async function inputOf(
+  { spec, specBytes, terms, job, dataKey }: EntrustedJob,
+  store: CipherStore,
+): Promise<JobInput> {
+  const dataset = parseDatasetManifest(job.datasetManifest);
+  const records: Uint8Array[] = [];
+  for (const index of dataset.shards.keys()) {
+    records.push(await openShard(dataset, index, await store.shard(hex(dataset.id), index), dataKey));
+  }
+  const { chainId, contract } = spec.settlement;
+  return {
+    spec: specBytes,
+    dataset: job.datasetManifest,
+    escrow: { domain: domainSeparator({ chainId, verifyingContract: contract }), job: jobDigest(terms) },
+    dataKey,
+    records: concatBytes(...records),
+  };
+}
+
+async function open(sealed: Uint8Array, secret: Uint8Array, jobId: Uint8Array, aad: Uint8Array): Promise<Uint8Array> {
+  const suite = new CipherSuite({ kem: new DhkemX25519HkdfSha256(), kdf: new HkdfSha256(), aead: new Aes256Gcm() });
+  const buffer = (bytes: Uint8Array): ArrayBuffer => bytes.slice().buffer;
+  try {
+    const recipient = await suite.createRecipientContext({
+      recipientKey: await suite.kem.importKey('raw', buffer(secret), false),
+      enc: buffer(sealed.subarray(0, 32)),
+      info: buffer(keyReleaseInfo(jobId)),
+    });
+    return new Uint8Array(await recipient.open(buffer(sealed.subarray(32)), buffer(aad)));
+  } catch {
+    throw new Rejection('UNSEAL_FAILED', {
+      expected: "a data key sealed to this request's transport key",
+      got: 'bytes that do not open',
+      rule: 'RFC 9180 §5.1.1',
+    });
+  }
+}
+
+function agree(what: string, expected: unknown, got: unknown): void {
+  if (expected !== got) throw refused(`${what} ${String(expected)}`, String(got));
+}
+
+function atLeast(what: string, min: bigint | number, got: bigint | number): void {
+  if (got < min) throw refused(`${what} of at least ${min}`, String(got));
+}
+
+function refused(expected: string, got: string): Rejection {
+  return new Rejection('PROVER_JOB', {
+    expected,
+    got: got.slice(0, 120),
+    rule: 'prover worker, jobs',
+    action: 'offer a job that this node takes, or another node',
+  });
+}

@@ -1,0 +1,75 @@
+/** One segment from claim to verified proof. Whatever fails is told, and the claim given back. */
+import { CodedError, encodeTerms } from '#attestation';
+import { codePattern, note, parseProofHeld, plainText } from '#libs/dispatch-client';
+import { pattern, type ProofPhase, type ProofTask } from '#libs/messaging';
+import { readOffer } from './offered-job.js';
+import type { NodeParts } from './parts.js';
+
+/** Share of a segment's time at which a phase begins. */
+const phaseStarts: Readonly<Record<ProofPhase, number>> = { load: 0, execute: 0.05, commit: 0.1, prove: 0.45 };
+
+/** Never throws while the node goes on: the end is told to the control plane. */
+export async function runProof(task: ProofTask, parts: NodeParts, stop: AbortSignal): Promise<void> {
+  const { controlPlane, bench, nodeId } = parts;
+  const { jobId, index, fence } = task;
+  const ref = { nodeId, jobId, index, fence };
+  const report = openReport(ref, parts);
+  try {
+    await work(task, ref, parts, (phase) => report.enter(phase));
+  } catch (error) {
+    if (stop.aborted || report.isLost()) return;
+    note(`prove ${index} of ${jobId}`, error);
+    const code = error instanceof CodedError ? error.code : 'PROVER_INTERNAL';
+    const text =
+      error instanceof CodedError ? `expected ${error.detail.expected}, got ${error.detail.got}` : String(error);
+    const failure = { code: codePattern.test(code) ? code : 'PROVER_FAILED', detail: plainText(text, 900) };
+    await controlPlane.send(pattern.proofFail, { ...ref, ...failure });
+    if (code === 'PROVER_ENDED') bench.clear();
+  } finally {
+    report.close();
+  }
+}
+
+type Ref = Readonly<{ nodeId: string; jobId: string; index: number; fence: number }>;
+
+async function work(task: ProofTask, ref: Ref, parts: NodeParts, enter: (phase: ProofPhase) => void): Promise<void> {
+  const { settings, store, kept, bench, controlPlane } = parts;
+  const { index, job } = task;
+  const offer = readOffer(job, settings);
+  enter('load');
+  const compute = await bench.at(offer, settings, store);
+  const checkpoint = task.checkpoint === null ? null : await store.getBlob(task.checkpoint);
+  const statement = new Uint8Array(Buffer.from(task.statement, 'base64'));
+  const proved = await compute.prove({ index, statement, checkpoint }, enter);
+  kept.open(offer.jobId, offer.specBytes, encodeTerms(offer.terms));
+  kept.keepProof(offer.jobId, index, proved);
+  const blob = await store.putBlob(proved.bundle);
+  await controlPlane.send(pattern.proofDeliver, { ...ref, blob, document: proved.document });
+}
+
+/** Tells progress at every phase and often enough to keep the claim; ends the work when the claim is lost. */
+function openReport(ref: Ref, { controlPlane, bench, leaseSeconds }: NodeParts) {
+  const began = performance.now();
+  let phase: ProofPhase = 'load';
+  let lost = false;
+  const tell = async (): Promise<void> => {
+    const fraction = phaseStarts[phase];
+    const elapsed = (performance.now() - began) / 1000;
+    const etaSeconds = fraction < 0.1 ? null : Math.ceil((elapsed * (1 - fraction)) / fraction);
+    const progress = { ...ref, phase, percent: Math.round(100 * fraction), etaSeconds };
+    const { held } = parseProofHeld(await controlPlane.send(pattern.proofProgress, progress));
+    if (held) return;
+    lost = true;
+    bench.clear();
+  };
+  const quietly = (): void => void tell().catch((error: unknown) => note('proof progress', error));
+  const timer = setInterval(quietly, (1000 * leaseSeconds) / 3);
+  return {
+    enter(next: ProofPhase): void {
+      phase = next;
+      quietly();
+    },
+    isLost: () => lost,
+    close: () => clearInterval(timer),
+  };
+}

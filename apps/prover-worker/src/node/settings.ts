@@ -1,0 +1,63 @@
+/** The prover operator's settings: where to work, for whose account, with how much of this machine. */
+import { z } from 'zod';
+import { fromHex } from '#attestation';
+import {
+  type ControlPlaneAddress,
+  ControlPlaneSettings,
+  HttpUrl,
+  readSettings,
+  Seconds,
+  Wei,
+} from '#libs/dispatch-client';
+import { DeploymentJson } from '#libs/settlement';
+
+const Settings = z.strictObject({
+  name: z.string().min(1).max(64),
+  controlPlane: ControlPlaneSettings,
+  chain: z.strictObject({
+    rpcUrl: HttpUrl,
+    pollingMs: z.int().min(10).max(60_000).default(1000),
+    confirmations: z.int().min(1).max(1000).default(1),
+    deployment: DeploymentJson,
+    /** secp256k1 secret of the account that is paid and that key brokers know; file with 32 bytes hex. */
+    accountKey: z.string(),
+  }),
+  /** What terms this node works under; anything else is refused before it costs money. */
+  escrow: z
+    .strictObject({
+      priceMinWei: Wei.default(1n),
+      stakeMaxWei: Wei.default(10n ** 18n),
+      computeMinSeconds: Seconds.default(3600),
+      proveMinSeconds: Seconds.default(600),
+    })
+    .prefault({}),
+  /** Origins of the key brokers that this node asks; absent: any over https, or on this machine. */
+  brokers: z.array(HttpUrl).optional(),
+  /** Takes whole jobs: trains them and sees to their proofs. */
+  trains: z.boolean().default(true),
+  /** Proves segments, its own and others'. A node that only trains hands its witness to one that proves. */
+  proves: z.boolean().default(true),
+  threads: z.int().min(1).max(16).default(1),
+  memoryMiB: z.int().min(64).max(4096).default(2048),
+  /** Proofs on their way to the chain. */
+  dataDirectory: z.string(),
+});
+
+type Read = z.infer<typeof Settings>;
+
+export type ProverSettings = Omit<Read, 'controlPlane'> & {
+  readonly accountSecret: Uint8Array;
+  readonly controlPlane: ControlPlaneAddress;
+};
+
+/** @throws ConfigurationError PROVER_SETTINGS naming the field, or the file that cannot be read */
+export function loadSettings(path: string): ProverSettings {
+  const named = { code: 'PROVER_SETTINGS', rule: 'prover worker, settings' };
+  const { settings, controlPlane, near, secret } = readSettings<Read>(path, Settings, named);
+  return {
+    ...settings,
+    controlPlane,
+    dataDirectory: near(settings.dataDirectory),
+    accountSecret: fromHex(secret(settings.chain.accountKey)),
+  };
+}

@@ -1,0 +1,134 @@
+/** A whole job without a TEE: its key, its escrow, its steps, then its proofs by whoever proves, and the delivery. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { bordersRoot, CodedError, CollateralError, encodeTerms, toHex } from '#attestation';
+import { codePattern, note, parseProofAcquired, plainText } from '#libs/dispatch-client';
+import { pattern, type LeaseGrant } from '#libs/messaging';
+import type { Border, Trained } from '../compute/train.js';
+import type { Transaction } from './escrow.js';
+import { checkTerms, entrust, readOffer, type OfferedJob } from './offered-job.js';
+import type { NodeParts } from './parts.js';
+import { runProof } from './proof-task.js';
+
+const proofPauseMs = 1000;
+const hex = (bytes: Uint8Array): string => `0x${toHex(bytes)}`;
+const base64 = (bytes: Uint8Array): string => Buffer.from(bytes).toString('base64');
+
+type LeaseRef = Pick<LeaseGrant, 'leaseId' | 'fence'>;
+
+/** Works one lease to its end. Never throws: the end is told to the control plane. */
+export async function runLease(grant: LeaseGrant, parts: NodeParts, stop: AbortSignal): Promise<void> {
+  const { leaseId, fence } = grant;
+  try {
+    await work(grant, { leaseId, fence }, parts, stop);
+  } catch (error) {
+    note('lease', error);
+    if (error instanceof CodedError && error.code.startsWith('LEASE_')) return;
+    const code = error instanceof CodedError ? error.code : 'PROVER_INTERNAL';
+    const text =
+      error instanceof CodedError ? `expected ${error.detail.expected}, got ${error.detail.got}` : String(error);
+    const failure = {
+      code: codePattern.test(code) ? code : 'PROVER_FAILED',
+      detail: plainText(text, 900),
+      retry: error instanceof CollateralError || stop.aborted,
+    };
+    const send = parts.controlPlane.send(pattern.leaseFail, { leaseId, fence, ...failure });
+    await send.catch((problem: unknown) => note('lease', problem));
+  }
+}
+
+async function work(grant: LeaseGrant, lease: LeaseRef, parts: NodeParts, stop: AbortSignal): Promise<void> {
+  const { settings, controlPlane, escrow, kept, bench, store } = parts;
+  const { job } = grant;
+  const offer = readOffer(job, settings);
+  checkTerms(offer, escrow.account, settings.escrow);
+  const entrusted = await entrust(offer, settings);
+  await controlPlane.send(pattern.leaseEntrusted, lease);
+  const compute = await bench.at(offer, settings, store, entrusted);
+  kept.open(offer.jobId, offer.specBytes, encodeTerms(offer.terms));
+  const transactions = await escrow.engage(offer.terms, entrusted.release);
+  await controlPlane.send(pattern.leaseRunning, lease);
+  const checkpoint = job.resume === null ? null : await store.getBlob(job.resume.blob);
+  const timings: Record<string, number> = {};
+  const timed = async <T>(name: string, act: () => Promise<T>): Promise<T> => {
+    const began = performance.now();
+    const result = await act();
+    timings[name] = (performance.now() - began) / 1000;
+    return result;
+  };
+  const of = compute.segments * offer.spec.segmentSteps;
+  let last: Promise<void> = Promise.resolve();
+  const trained = await timed('train', () =>
+    compute.train(checkpoint, (border) => {
+      last = last.then(() => tellBorder(border, lease, parts, of));
+      last.catch(() => undefined);
+    }),
+  );
+  await last;
+  kept.keepBorders(offer.jobId, trained.borders);
+  await timed('prove', () => proveAll(offer, parts, stop));
+  await deliver({ lease, trained, timings, transactions }, parts);
+}
+
+/** What others need to prove the segment, and to go on from its end. */
+async function tellBorder(
+  border: Border,
+  lease: LeaseRef,
+  { store, controlPlane }: NodeParts,
+  of: number,
+): Promise<void> {
+  const { step, statement, checkpoint } = border;
+  const blob = await store.putBlob(checkpoint);
+  await controlPlane.send(pattern.leaseCheckpoint, { ...lease, step, statement: base64(statement), receipt: '', blob });
+  await controlPlane.send(pattern.leaseProgress, { ...lease, step: Math.min(step, of), of });
+}
+
+/** Proves what is free and waits for what others prove. @throws CollateralError LEASE_GIVEN_BACK */
+async function proveAll({ jobId }: OfferedJob, parts: NodeParts, stop: AbortSignal): Promise<void> {
+  const { controlPlane, nodeId, settings } = parts;
+  for (;;) {
+    if (stop.aborted) throw givenBack();
+    const question = { nodeId, waitMs: 0, jobId, countOnly: !settings.proves };
+    const { task, left } = parseProofAcquired(await controlPlane.send(pattern.proofAcquire, question));
+    if (task !== null) await runProof(task, parts, stop);
+    else if (left === 0) return;
+    else await sleep(proofPauseMs, null, { signal: stop }).catch(() => null);
+  }
+}
+
+interface Finished {
+  readonly lease: LeaseRef;
+  readonly trained: Trained;
+  readonly timings: Readonly<Record<string, number>>;
+  readonly transactions: readonly Transaction[];
+}
+
+async function deliver(finished: Finished, { store, controlPlane }: NodeParts): Promise<void> {
+  const { lease, trained, timings, transactions } = finished;
+  const { borders, result } = trained;
+  const zero = hex(new Uint8Array(32));
+  await controlPlane.send(pattern.leaseDeliver, {
+    ...lease,
+    result: { blob: await store.putBlob(result), bytes: result.length, keyCommit: zero },
+    run: {
+      upTo: borders.length - 1,
+      outcome: 0,
+      bordersRoot: hex(bordersRoot(borders)),
+      last: hex(borders.at(-1)!),
+      delivery: zero,
+    },
+    seal: '',
+    borders: borders.map(hex),
+    receipts: [],
+    timings,
+    transactions,
+  });
+}
+
+function givenBack(): CollateralError {
+  return new CollateralError('LEASE_GIVEN_BACK', {
+    expected: 'a lease that somebody waits for, at a node that goes on',
+    got: 'one that was cancelled or lost, or a node that stops',
+    rule: 'dispatch protocol',
+    action: 'offer the job again if it is still wanted',
+  });
+}

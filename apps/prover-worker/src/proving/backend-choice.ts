@@ -1,0 +1,145 @@
+/**
+ * Which argument proves a job, by a model of what each costs, with its reasons. Calibrated on two cores of an AMD EPYC with
+ * Node 20; the figures only have to rank.
+ */
+import { Rejection } from '#attestation';
+import { expectedProofBytes, explainPlan, transactionProofBytesMax } from '#libs/proof';
+import type { Manifest } from '#libs/step';
+import { circuitShape, estimateConstraints, type Ceremony } from '#libs/zk/verifier';
+
+export type BackendName = 'sumcheck' | 'groth16';
+
+export interface BackendEstimate {
+  readonly backend: BackendName;
+  /** Why it cannot prove the manifest, where it cannot. */
+  readonly refusal?: string;
+  /** Parameters of sumcheck, and why these. */
+  readonly profile?: { readonly name: string; readonly why: string };
+  /** For one segment. */
+  readonly cpuSeconds?: number;
+  readonly proofBytes?: number;
+  readonly verifyGas?: number;
+  /** Constraints of the circuit, or cells of the committed hypercube. */
+  readonly size?: number;
+  /** What soundness rests on beside mathematics. */
+  readonly setup: 'none' | Ceremony;
+}
+
+export interface BackendChoice {
+  readonly backend: BackendName;
+  /** One sentence each. */
+  readonly why: readonly string[];
+  readonly estimates: readonly BackendEstimate[];
+}
+
+export interface BackendWish {
+  readonly backend: 'auto' | BackendName;
+  readonly profile: string;
+  /** Whether a contract will check every segment's proof. */
+  readonly onChain: boolean;
+  /** Of the key that is at hand. */
+  readonly ceremony: Ceremony;
+}
+
+/** What a contract's gas costs, in CPU-seconds: 1 gwei and 3,000 $ for the coin, 0.05 $ for a core's hour. */
+const cpuSecondsPerGas = 0.2;
+/** What a contract spends on a proof that fits one transaction: 6.3 M gas for 94 kB, 8.0 M for 117 kB. */
+const verifyGasPerByte = 68;
+/** Beyond this a key takes minutes to hours to make, and snarkjs gigabytes to use. */
+const constraintsMax = 2 ** 18;
+
+/**
+ * `auto` never takes a development key: its maker could forge, and nobody asked for that.
+ *
+ * @throws Rejection STEP_PLAN or GROTH16_SHAPE when the backend asked for, or none that may be used, can prove the manifest
+ */
+export function chooseBackend(manifest: Manifest, wish: BackendWish): BackendChoice {
+  const attempts = [
+    attempt('sumcheck', 'none', () => sumcheckEstimate(manifest, wish)),
+    attempt('groth16', wish.ceremony, () => groth16Estimate(manifest, wish.ceremony)),
+  ];
+  const estimates = attempts.map(({ estimate }) => estimate);
+  const isWanted = ({ backend, setup }: BackendEstimate): boolean =>
+    wish.backend === 'auto' ? setup !== 'development' : backend === wish.backend;
+  const wanted = attempts.filter(({ estimate }) => isWanted(estimate));
+  const [first, second] = wanted.filter(({ error }) => error === undefined).map(({ estimate }) => estimate);
+  if (first === undefined) throw wanted[0]!.error;
+  const { estimate, why } = decided(first, second, estimates, wish);
+  const { backend, profile } = estimate;
+  return { backend, why: profile ? [...why, `${profile.name} ${profile.why}`] : why, estimates };
+}
+
+interface Decided {
+  readonly estimate: BackendEstimate;
+  readonly why: readonly string[];
+}
+
+function decided(
+  first: BackendEstimate,
+  second: BackendEstimate | undefined,
+  estimates: readonly BackendEstimate[],
+  wish: BackendWish,
+): Decided {
+  if (wish.backend !== 'auto') return { estimate: first, why: ['it was asked for by name'] };
+  if (second !== undefined) return cheaper(first, second, wish.onChain);
+  const other = estimates.find((estimate) => estimate !== first)!;
+  const reason = other.refusal ?? 'the key at hand is a development key, which is used only when asked for by name';
+  return { estimate: first, why: [`not ${other.backend}: ${reason}`] };
+}
+
+function cheaper(sumcheck: BackendEstimate, groth16: BackendEstimate, onChain: boolean): Decided {
+  const cost = ({ cpuSeconds, verifyGas }: BackendEstimate): number =>
+    cpuSeconds! + (onChain ? (verifyGas ?? Infinity) * cpuSecondsPerGas : 0);
+  const sentence = (estimate: BackendEstimate): string =>
+    `${estimate.backend}: ${estimate.cpuSeconds!.toFixed(1)} CPU s for a segment` +
+    (onChain
+      ? `, ${estimate.verifyGas ?? 'too much'} gas to verify, together worth ${cost(estimate).toFixed(0)} CPU s`
+      : '');
+  const estimate = cost(groth16) < cost(sumcheck) ? groth16 : sumcheck;
+  return { estimate, why: [sentence(sumcheck), sentence(groth16)] };
+}
+
+function sumcheckEstimate(
+  manifest: Manifest,
+  { profile: wanted, onChain }: BackendWish,
+): Omit<BackendEstimate, 'backend' | 'setup'> {
+  const { plan, why } = explainPlan(manifest, wanted, 'joint', onChain);
+  const { name, logBlowup } = plan.profile;
+  const size = 2 ** plan.vars;
+  const cpuSeconds = size * (5e-7 + 3e-8 * 2 ** logBlowup);
+  const proofBytes = expectedProofBytes(plan);
+  const verifyGas = proofBytes <= transactionProofBytesMax ? verifyGasPerByte * proofBytes : undefined;
+  return { size, cpuSeconds, proofBytes, ...(verifyGas && { verifyGas }), profile: { name, why } };
+}
+
+function groth16Estimate(manifest: Manifest, ceremony: Ceremony): Omit<BackendEstimate, 'backend'> {
+  const size = estimateConstraints(circuitShape(manifest));
+  if (size > constraintsMax) {
+    throw new Rejection('GROTH16_SHAPE', {
+      expected: `a circuit of at most ${constraintsMax} constraints`,
+      got: `about ${size}`,
+      rule: 'groth16 SPEC §8',
+      action: 'use --backend sumcheck',
+    });
+  }
+  return { size, cpuSeconds: 1.5 + 1.8e-4 * size, proofBytes: 256, verifyGas: 286_000, setup: ceremony };
+}
+
+interface Attempt {
+  readonly estimate: BackendEstimate;
+  readonly error?: unknown;
+}
+
+function attempt(
+  backend: BackendName,
+  setup: BackendEstimate['setup'],
+  estimate: () => Omit<BackendEstimate, 'backend' | 'setup'>,
+): Attempt {
+  try {
+    return { estimate: { ...estimate(), backend, setup } };
+  } catch (error) {
+    if (!(error instanceof Rejection)) throw error;
+    const refusal = `${error.code}: expected ${error.detail.expected}, got ${error.detail.got}`;
+    return { estimate: { backend, setup, refusal }, error };
+  }
+}

@@ -1,0 +1,42 @@
+/** What proving files gives and tells on the way. */
+import type { Ceremony } from '#libs/zk/verifier';
+import type { BackendChoice, BackendName } from './backend-choice.js';
+
+export interface ProveReport {
+  readonly backend: BackendName;
+  /** Why this backend. */
+  readonly choice: BackendChoice;
+  /** How the key of a Groth16 proof was made. */
+  readonly ceremony?: Ceremony;
+  readonly profile: string;
+  readonly proofBytes: number;
+  readonly statementDigest: string;
+  /** From the first commitment to the last byte; reading files and reaching the start weights aside. */
+  readonly proveCpuSeconds: number;
+  readonly proveWallSeconds: number;
+  /** Most bytes of the prover's linear memory. */
+  readonly peakBytes: number;
+  readonly peakResidentBytes: number;
+  readonly soundnessBits: number;
+  readonly soundnessSumBits: number;
+  readonly segments: number;
+  /** Wall seconds by phase. */
+  readonly phases: Readonly<Record<string, number>>;
+  /** State digests before and after, as `veritrain train` prints them. */
+  readonly stateDigestBefore: string;
+  readonly stateDigestAfter: string;
+}
+
+export interface ProvedFiles {
+  readonly report: ProveReport;
+  readonly proof: Uint8Array;
+  readonly statement: string;
+}
+
+export interface Progress {
+  readonly phase: string;
+  readonly percent: number;
+}
+
+/** What one backend gives; the choice is made before. */
+export type ProvedSegments = Omit<ProvedFiles, 'report'> & { readonly report: Omit<ProveReport, 'choice'> };

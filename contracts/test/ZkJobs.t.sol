@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+pragma solidity ^0.8.30;
+
+import {Run} from "../src/Running.sol";
+import {Parameters, Settlement} from "../src/Settlement.sol";
+import {DUTY_OPEN, SEAL_SELECTOR, SEGMENT_PATH} from "../src/Errors.sol";
+import {IStepVerifier} from "../src/interfaces/IStepVerifier.sol";
+import {STEP_STATEMENT} from "../src/verifiers/zk/ZkErrors.sol";
+import "../src/Types.sol";
+import {Fixture} from "./Fixture.sol";
+import {vm} from "./Vm.sol";
+
+/// Jobs whose duties are met by genuine step proofs through router and escrow. test/zk-jobs-main.ts makes the proofs with
+/// the TypeScript prover just before the tests run.
+contract ZkJobsTest is Fixture {
+    uint256 private constant NONE = type(uint256).max;
+    bytes4 private constant ZK = bytes4(keccak256("veritrain/zk/fxt-zk/1"));
+
+    string private _json;
+
+    function setUp() public override {
+        super.setUp();
+        _json = vm.readFile("contracts/cache/zk-jobs.json");
+        address relation = deploy("ZkRelation", "");
+        router.add(ZK, IStepVerifier(deploy("ZkStepVerifier", abi.encode(relation))));
+        address deployer = vm.parseJsonAddress(_json, ".deployer");
+        bytes memory code = abi.encodePacked(vm.getCode("Settlement.sol:Settlement"), abi.encode(parameters()));
+        address escrow;
+        vm.prank(deployer);
+        assembly {
+            escrow := create(0, add(code, 32), mload(code))
+        }
+        require(escrow == vm.parseJsonAddress(_json, ".escrow"), "the proofs are made for another escrow");
+        settlement = Settlement(escrow);
+        register(type(uint40).max);
+    }
+
+    function test_full_is_paid_when_every_segment_is_proved() public {
+        (Terms memory t, bytes32[] memory b, bytes[] memory seals) = _job("full");
+        started(t);
+        commit(t, unsealed(t, b, 0));
+        _prove(t, b, seals, 0);
+        fails(DUTY_OPEN.selector);
+        settlement.finalize(t, 0, 0);
+        _prove(t, b, seals, 1);
+        settlement.finalize(t, 0, 0);
+        _paid(t);
+    }
+
+    function test_a_drawn_segment_is_proved() public {
+        (Terms memory t, bytes32[] memory b, bytes[] memory seals) = _job("sampled");
+        started(t);
+        commit(t, unsealed(t, b, 0));
+        settlement.draw(t, SEED_CLIENT);
+        _prove(t, b, seals, sampleOf(t, 0));
+        settlement.finalize(t, 0, 0);
+        _paid(t);
+    }
+
+    function test_a_challenged_segment_is_proved() public {
+        (Terms memory t, bytes32[] memory b, bytes[] memory seals) = _job("optimistic");
+        started(t);
+        commit(t, unsealed(t, b, 0));
+        challenge(t, 1);
+        _prove(t, b, seals, 1);
+        equal(credit(provider, t), t.bond - t.bondFee);
+        later(201);
+        settlement.finalize(t, 0, 0);
+        _paid(t);
+    }
+
+    function test_proofs_take_the_place_of_a_revoked_key() public {
+        (Terms memory t, bytes32[] memory b, bytes[] memory seals) = _job("attested");
+        started(t);
+        commit(t, sealedRun(t, b, 0));
+        challenge(t, 0);
+        _prove(t, b, seals, 0);
+        revoke();
+        settlement.escalate(t);
+        _prove(t, b, seals, 1);
+        settlement.finalize(t, 0, 0);
+        _paid(t);
+    }
+
+    /// A run that names other weights after segment 0 has no proof, whichever genuine proof is offered.
+    function test_a_false_segment_has_no_proof() public {
+        (Terms memory t, bytes32[] memory b, bytes[] memory seals) = _job("optimistic");
+        bytes32 right = b[1];
+        b[1] = keccak256("other weights");
+        started(t);
+        commit(t, unsealed(t, b, 0));
+        challenge(t, 0);
+        fails(STEP_STATEMENT.selector);
+        this.prove(t, b, seals, 0, 0);
+        b[1] = right;
+        fails(SEGMENT_PATH.selector);
+        this.prove(t, b, seals, 0, 0);
+        later(41);
+        settlement.lapse(t, 0, 0);
+        isState(t, State.Slashed);
+    }
+
+    function test_a_proof_serves_one_segment_of_one_job() public {
+        (Terms memory t, bytes32[] memory b, bytes[] memory seals) = _job("full");
+        (,, bytes[] memory others) = _job("sampled");
+        started(t);
+        commit(t, unsealed(t, b, 0));
+        fails(STEP_STATEMENT.selector);
+        this.prove(t, b, seals, 0, 1);
+        fails(STEP_STATEMENT.selector);
+        this.prove(t, b, others, 0, 0);
+        bytes memory seal = seals[0];
+        seal[0] ^= 0x01;
+        fails(SEAL_SELECTOR.selector);
+        this.prove(t, b, seals, 0, 0);
+        seal[0] ^= 0x01;
+        // In the folded row that closes the argument, which the last words of the proof hold.
+        seal[seal.length - 40] ^= 0x01;
+        vm.expectRevert();
+        this.prove(t, b, seals, 0, 0);
+        seal[seal.length - 40] ^= 0x01;
+        this.prove(t, b, seals, 0, 0);
+    }
+
+    function prove(Terms memory t, bytes32[] memory b, bytes[] memory seals, uint256 segment, uint256 seal) external {
+        settlement.discharge(t, segment, transition(b, segment), seals[seal]);
+    }
+
+    function _prove(Terms memory t, bytes32[] memory b, bytes[] memory seals, uint256 segment) private {
+        settlement.discharge(t, segment, transition(b, segment), seals[segment]);
+    }
+
+    function _job(string memory name) private view returns (Terms memory t, bytes32[] memory b, bytes[] memory seals) {
+        string memory key = string.concat(".", name);
+        t = abi.decode(vm.parseJsonBytes(_json, string.concat(key, ".terms")), (Terms));
+        b = vm.parseJsonBytes32Array(_json, string.concat(key, ".borders"));
+        seals = vm.parseJsonBytesArray(_json, string.concat(key, ".seals"));
+    }
+
+    function _paid(Terms memory t) private view {
+        isState(t, State.Settled);
+        require(credit(provider, t) >= t.price, "unpaid");
+    }
+}

@@ -1,0 +1,75 @@
+/** Decrypted records against the dataset root of the job's spec, before anything is trained on them. */
+import { equalBytes, Rejection, toHex, type DatasetManifest, type JobSpec } from '#attestation';
+import {
+  commitDataset,
+  datasetRoot,
+  recordBytes,
+  superblockOfStep,
+  superblockRecords,
+  type Examples,
+  type Manifest,
+} from '#libs/step';
+import { commitmentFormat, createCommitter, dataDigestOf, dataSeed } from '#libs/zk/commitment';
+
+export interface CommittedRecords {
+  readonly spec: JobSpec;
+  readonly manifest: Manifest;
+  readonly dataset: DatasetManifest;
+  readonly dataKey: Uint8Array;
+}
+
+/**
+ * @param records all of them, in block order
+ * @throws Rejection DATASET_ROOT
+ */
+export async function checkRecords(job: CommittedRecords, records: Uint8Array): Promise<void> {
+  const { spec, manifest, dataset } = job;
+  if (dataset.proving === null) {
+    return requireRoot(spec, (await commitDataset(dataset.scheme, manifest, records)).root);
+  }
+  const { profile, commitments } = dataset.proving;
+  const format = commitmentFormat(manifest, profile);
+  requireRoot(spec, datasetRoot(commitments.map((commitment) => dataDigestOf(commitment, format))));
+  const committer = createCommitter(format);
+  for (const index of superblocksOf(manifest, dataset.records)) {
+    const examples = unjudged(manifest, superblockRecords(manifest, records, index));
+    const made = committer.data(examples, dataSeed(job.dataKey, index));
+    const { root, ood } = commitments[index]!;
+    if (!equalBytes(made.root, root) || !equalBytes(made.ood, ood)) throw otherRecords(spec, `superblock ${index}`);
+  }
+}
+
+/** Those that some step of the job reads: nothing is said of any other. */
+function superblocksOf(manifest: Manifest, records: number): ReadonlySet<number> {
+  const read = new Set<number>();
+  for (let step = 0; step < manifest.steps; step += manifest.superblock) {
+    read.add(superblockOfStep(manifest, step, records));
+  }
+  return read;
+}
+
+/** As they are: labels are judged when the root is known to be that of the spec (job.ts). */
+function unjudged(manifest: Manifest, records: Uint8Array): Examples {
+  const size = recordBytes(manifest);
+  const count = records.length / size;
+  const features = new Uint8Array(count * (size - 1));
+  const labels = new Uint8Array(count);
+  for (let i = 0; i < count; i++) {
+    features.set(records.subarray(i * size, i * size + size - 1), i * (size - 1));
+    labels[i] = records[i * size + size - 1]!;
+  }
+  return { count, features, labels };
+}
+
+function requireRoot(spec: JobSpec, root: Uint8Array): void {
+  if (!equalBytes(root, spec.dataset.root)) throw otherRecords(spec, 'records');
+}
+
+function otherRecords({ dataset }: JobSpec, what: string): Rejection {
+  return new Rejection('DATASET_ROOT', {
+    expected: toHex(dataset.root),
+    got: `${what} of another root`,
+    rule: 'fixed-point §9',
+    action: 'the data set was sealed wrongly: its owner must seal it again',
+  });
+}

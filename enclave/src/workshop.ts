@@ -1,0 +1,200 @@
+/**
+ * A data-parallel job in one session: segments as the host asks for them, and averages of whole rounds. The host says what is
+ * done when; what comes out does not depend on it (step SPEC §20).
+ */
+import {
+  checkPartials,
+  encodeRoundStatement,
+  encodeStepStatement,
+  equalBytes,
+  partialOf,
+  partialsDigest,
+  Rejection,
+  signReceipt,
+  signRoundReceipt,
+  type RoundStatement,
+} from '#attestation';
+import {
+  averageWeights,
+  divideSteps,
+  encodeWeights,
+  GuardViolation,
+  manifestDigest,
+  type Division,
+  type Weights,
+} from '#libs/step';
+import type { EnclaveEvent, EventOf, RequestOf } from './channel/messages.js';
+import { checkpointKey, sealCheckpoint } from './checkpoint.js';
+import { Engine, type LoadedDataset } from './engine/engine.js';
+import { finishJob, stopAtGuard } from './finish.js';
+import type { SessionKeys } from './keys.js';
+import { openPartial, sealPartial, type Partial } from './partial.js';
+import type { Stopwatch } from './stopwatch.js';
+import { startOf, trainSteps, type Position, type ReadyJob } from './trainer.js';
+
+export interface Workshop {
+  /** @returns the partial, or that the segment left its range @throws Rejection CHECKPOINT_*, ROUND_SEGMENT */
+  segment(request: RequestOf<'segment'>, signal: AbortSignal): Promise<EnclaveEvent>;
+  /** @throws Rejection PARTIAL_*, ROUND_PARTIALS and those of receipts and weights */
+  take(ciphertext: Uint8Array): Promise<void>;
+  /** @returns the round's checkpoint, and behind the last round the result @throws Rejection ROUND_PARTIALS */
+  average(request: RequestOf<'average'>): Promise<EnclaveEvent[]>;
+  close(): Promise<void>;
+}
+
+export interface Hands {
+  readonly keys: SessionKeys;
+  readonly watch: Stopwatch;
+  progress(event: Omit<EventOf<'progress'>, 'type'>): void;
+}
+
+interface Bench {
+  readonly threads: number;
+  readonly engine: Engine;
+  readonly dataset: LoadedDataset;
+}
+
+export function openWorkshop(job: ReadyJob, hands: Hands): Workshop {
+  const division = divideSteps(job.manifest, job.spec);
+  const sealingKey = checkpointKey(job.dataKey, job.jobId);
+  let partials: Partial[] = [];
+  let bench: Bench | null = null;
+  /** The start that was used last, not opened and committed to again while it is used. */
+  let known: { readonly sealed: Uint8Array | null; readonly position: Position } | null = null;
+
+  async function positionOf(sealed: Uint8Array | null): Promise<Position> {
+    job.lease.check();
+    if (known !== null && isSame(known.sealed, sealed)) return known.position;
+    known = { sealed, position: await startOf(job, await sealingKey, sealed) };
+    return known.position;
+  }
+
+  async function benchOf(threads: number): Promise<Bench> {
+    if (bench?.threads === threads) return bench;
+    await bench?.engine.close();
+    const engine = await Engine.open(job.manifest, { threads });
+    return (bench = { threads, engine, dataset: engine.load(job.examples) });
+  }
+
+  return {
+    async segment({ index, checkpoint, threads }, signal) {
+      const start = await positionOf(checkpoint);
+      requireSegment(division, start, index);
+      const { engine, dataset } = await benchOf(threads);
+      const steps = {
+        weights: start.weights,
+        stepFrom: index * division.segmentSteps,
+        stepCount: division.segmentSteps,
+      };
+      try {
+        const weights = await trainSteps(job, engine, dataset, steps, { ...hands, signal });
+        return await signedPartial(job, hands, start, index, weights);
+      } catch (error) {
+        if (error instanceof GuardViolation) return stopAtGuard(job, error, start.borders, hands.keys);
+        throw error;
+      }
+    },
+
+    async take(ciphertext) {
+      job.lease.check();
+      if (partials.length >= division.workers) throw roundPartials(`at most ${division.workers} partials`, 'one more');
+      partials.push(await openPartial(job, ciphertext));
+    },
+
+    async average({ checkpoint }) {
+      const round = partials.toSorted((a, b) => a.statement.stepFrom - b.statement.stepFrom);
+      partials = [];
+      const { statement, position } = await averaged(job, await positionOf(checkpoint), round, hands);
+      const event = await signedRound(job, hands, statement, position, await sealingKey);
+      known = { sealed: event.ciphertext, position };
+      if (position.step < job.manifest.steps) return [event];
+      return [event, await finishJob(job, position, hands.keys, hands.watch)];
+    },
+
+    async close() {
+      await bench?.engine.close();
+      bench = null;
+    },
+  };
+}
+
+async function averaged(
+  job: ReadyJob,
+  start: Position,
+  partials: readonly Partial[],
+  { watch }: Hands,
+): Promise<{ readonly statement: RoundStatement; readonly position: Position }> {
+  const { roundSteps } = divideSteps(job.manifest, job.spec);
+  if (start.step >= job.manifest.steps) throw roundPartials('a round of the job', 'one behind its last');
+  const round = {
+    ...{ jobId: job.jobId, programDigest: manifestDigest(job.manifest), datasetRoot: job.spec.dataset.root },
+    ...{ stepFrom: start.step, stepCount: roundSteps, weightsBefore: start.borders.at(-1)! },
+    partials: partialsDigest(partials.map(({ receipt }) => receipt)),
+  };
+  checkPartials(job.spec, { ...round, weightsAfter: round.weightsBefore }, partials);
+  const models = partials.map(({ weights }) => weights);
+  const weights = await watch.measure('train', () => averageWeights(job.manifest, models));
+  const border = await watch.measure('commit', () => job.commitments.border(start.borders.length, weights));
+  const position = { step: start.step + roundSteps, weights, borders: [...start.borders, border] };
+  return { statement: { ...round, weightsAfter: border }, position };
+}
+
+async function signedPartial(
+  job: ReadyJob,
+  { keys, watch }: Hands,
+  start: Position,
+  index: number,
+  weights: Weights,
+): Promise<EventOf<'partial'>> {
+  const { segmentSteps } = job.spec;
+  const weightsAfter = await watch.measure('commit', () => job.commitments.border(start.borders.length, weights));
+  const round = {
+    ...{ jobId: job.jobId, programDigest: manifestDigest(job.manifest), datasetRoot: job.spec.dataset.root },
+    ...{ stepFrom: start.step, stepCount: segmentSteps, weightsBefore: start.borders.at(-1)!, weightsAfter },
+  };
+  const statement = { ...partialOf(job.spec, round, index - start.step / segmentSteps), weightsAfter };
+  job.lease.check();
+  return watch.measure('sign', async () => {
+    const { receiptKey } = keys.binding;
+    const receipt = await signReceipt(statement, receiptKey, keys.signReceipt);
+    const said = { statement: encodeStepStatement(statement), receipt };
+    const partial = { version: 1, ...said, receiptKey, weights: encodeWeights(weights) } as const;
+    const step = statement.stepFrom + statement.stepCount;
+    return { type: 'partial', index, step, ...said, ciphertext: await sealPartial(job, partial) };
+  });
+}
+
+async function signedRound(
+  job: ReadyJob,
+  { keys, watch }: Hands,
+  statement: RoundStatement,
+  { step, borders, weights }: Position,
+  sealingKey: Uint8Array,
+): Promise<EventOf<'checkpoint'>> {
+  job.lease.check();
+  return watch.measure('sign', async () => {
+    const receipt = await signRoundReceipt(statement, keys.binding.receiptKey, keys.signReceipt);
+    const checkpoint = { version: 1, step, borders, weights: encodeWeights(weights) } as const;
+    const ciphertext = await sealCheckpoint(sealingKey, job.jobId, checkpoint);
+    return { type: 'checkpoint', step, statement: encodeRoundStatement(statement), receipt, ciphertext };
+  });
+}
+
+function requireSegment({ workers, segmentSteps }: Division, { step }: Position, index: number): void {
+  const first = step / segmentSteps;
+  if (index >= first && index < first + workers) return;
+  throw new Rejection('ROUND_SEGMENT', {
+    expected: `a segment from ${first} to ${first + workers - 1}, which start at step ${step}`,
+    got: `segment ${index}`,
+    rule: 'enclave SPEC, rounds',
+    action: 'send the checkpoint of the round that the segment is of',
+  });
+}
+
+function roundPartials(expected: string, got: string): Rejection {
+  return new Rejection('ROUND_PARTIALS', { expected, got, rule: 'enclave SPEC, rounds' });
+}
+
+function isSame(a: Uint8Array | null, b: Uint8Array | null): boolean {
+  return a === null || b === null ? a === b : equalBytes(a, b);
+}

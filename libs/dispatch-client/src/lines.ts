@@ -1,0 +1,56 @@
+/** What dispatch messages travel on: TCP to one replica after the other, or NATS to whichever takes them. */
+import { ClientProxyFactory, Transport, type ClientProxy } from '@nestjs/microservices';
+import { natsOptions } from '#libs/messaging';
+import type { DispatchSettings } from './dispatch-settings.js';
+
+export interface Line {
+  /** For people. */
+  readonly name: string;
+  current(): ClientProxy;
+  /** Nothing came back over this client: the next one may be another. */
+  gaveUp(client: ClientProxy): void;
+  close(): void;
+}
+
+export async function openLine(settings: DispatchSettings): Promise<Line> {
+  return settings.kind === 'nats' ? natsLine(settings) : tcpLine(settings);
+}
+
+/** A connection that fails is replaced by one to the next address. */
+function tcpLine({ addresses }: DispatchSettings & { kind: 'tcp' }): Line {
+  let at = 0;
+  const dial = (): ClientProxy => {
+    const { host, port, tls } = addresses[at % addresses.length]!;
+    return ClientProxyFactory.create({
+      transport: Transport.TCP,
+      options: { host, port, ...(tls === null ? {} : { tlsOptions: { ...tls, rejectUnauthorized: true } }) },
+    });
+  };
+  let client = dial();
+  return {
+    name: addresses.map(({ host, port }) => `${host}:${port}`).join(' or '),
+    current: () => client,
+    gaveUp(failed) {
+      // Another message may have replaced it already.
+      if (failed !== client) return;
+      void client.close();
+      at += 1;
+      client = dial();
+    },
+    close: () => void client.close(),
+  };
+}
+
+/** One client for good: it finds back to the server by itself. */
+async function natsLine({ nats }: DispatchSettings & { kind: 'nats' }): Promise<Line> {
+  const client = ClientProxyFactory.create({
+    transport: Transport.NATS,
+    options: await natsOptions(nats, 'veritrain node'),
+  });
+  return {
+    name: nats.urls.join(' or '),
+    current: () => client,
+    gaveUp: () => undefined,
+    close: () => void client.close(),
+  };
+}

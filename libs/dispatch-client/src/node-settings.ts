@@ -1,0 +1,98 @@
+/** What the settings of every node share: one JSON file, paths relative to it, each secret in a file of its own. */
+import { readFileSync } from 'node:fs';
+import { dirname, resolve } from 'node:path';
+import { z } from 'zod';
+import { ConfigurationError } from '#attestation';
+import { ApiKeyText } from '#libs/messaging';
+import { Dispatch, readDispatch, type DispatchSettings } from './dispatch-settings.js';
+
+export const Wei = z
+  .string()
+  .regex(/^(0|[1-9][0-9]{0,38})$/)
+  .transform(BigInt);
+export const HttpUrl = z.url({ protocol: /^https?$/ });
+export const Seconds = z
+  .int()
+  .min(1)
+  .max(2 ** 32 - 1);
+
+export const ControlPlaneSettings = z.strictObject({
+  /** One, or one for every replica. */
+  url: z.union([HttpUrl, z.array(HttpUrl).min(1).max(16)]),
+  dispatch: Dispatch,
+  apiKey: ApiKeyText,
+  /** How long one attempt waits for an answer. */
+  answerSeconds: z.int().min(1).max(600).default(30),
+});
+
+export interface ControlPlaneAddress {
+  readonly urls: readonly string[];
+  readonly dispatch: DispatchSettings;
+  readonly apiKey: string;
+  readonly answerSeconds: number;
+}
+
+interface WithControlPlane {
+  readonly controlPlane: z.infer<typeof ControlPlaneSettings>;
+}
+
+export interface NodeSettings<T> {
+  readonly settings: T;
+  readonly controlPlane: ControlPlaneAddress;
+  /** Makes a path of the settings absolute. */
+  near(file: string): string;
+  /** 32 bytes as 0x-hexadecimal out of a file. */
+  secret(file: string): string;
+}
+
+/**
+ * @param named  how a failure is called, and where what is expected stands
+ * @throws ConfigurationError of that name with the field, or the file that cannot be read; never with a secret
+ */
+export function readSettings<T extends WithControlPlane>(
+  path: string,
+  schema: z.ZodType<T>,
+  named: { readonly code: string; readonly rule: string },
+): NodeSettings<T> {
+  const invalid = (expected: string, got: string, action?: string): ConfigurationError =>
+    new ConfigurationError(named.code, { expected, got, rule: named.rule, ...(action !== undefined && { action }) });
+  const near = (file: string): string => resolve(dirname(path), file);
+  const text = (file: string, what: string): string => {
+    try {
+      return readFileSync(file, 'utf8');
+    } catch (error) {
+      throw invalid(`${file}: ${what}`, error instanceof Error ? error.message : 'an error');
+    }
+  };
+  const result = schema.safeParse(parse(text(path, 'a readable JSON document')));
+  if (!result.success) {
+    const issue = result.error.issues[0]!;
+    throw invalid(`${path}: ${issue.message}`, issue.path.join('.'));
+  }
+  const settings = result.data;
+  const { url, dispatch, apiKey, answerSeconds } = settings.controlPlane;
+  const read = (file: string): string => text(near(file), 'a readable file');
+  return {
+    settings,
+    controlPlane: {
+      urls: Array.isArray(url) ? url : [url],
+      dispatch: readDispatch(dispatch, read, invalid),
+      apiKey,
+      answerSeconds,
+    },
+    near,
+    secret(file) {
+      const content = read(file).trim();
+      if (/^0x[0-9a-f]{64}$/.test(content)) return content;
+      throw invalid(`${near(file)}: 32 bytes as 0x-hexadecimal`, `${content.length} characters`);
+    },
+  };
+
+  function parse(content: string): unknown {
+    try {
+      return JSON.parse(content);
+    } catch (error) {
+      throw invalid(`${path}: a readable JSON document`, error instanceof Error ? error.message : 'an error');
+    }
+  }
+}

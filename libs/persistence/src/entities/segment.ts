@@ -1,0 +1,80 @@
+import { Column, Entity, ForeignKey, Index, PrimaryColumn } from 'typeorm';
+import { Job } from './job.js';
+import { NodeRecord } from './node.js';
+
+/** An enclave session that may train segments of a data-parallel job: its evidence, accepted, and the key broker's release. */
+@Entity('worker')
+@Index(['jobId', 'nodeId'])
+export class Worker {
+  @PrimaryColumn({ type: 'uuid' })
+  id: string;
+
+  @Column({ type: 'text' })
+  @ForeignKey(() => Job)
+  jobId: string;
+
+  @Column({ type: 'uuid' })
+  @ForeignKey(() => NodeRecord)
+  nodeId: string;
+
+  /** The evidence envelope as it came. */
+  @Column({ type: 'bytea' })
+  evidence: Buffer;
+
+  /** Ed25519 public key that signs this session's receipts. */
+  @Column({ type: 'bytea' })
+  receiptKey: Buffer;
+
+  /** Unix time of the appraisal. */
+  @Column({ type: 'bigint' })
+  at: string;
+
+  /** The public part of its key release. */
+  @Column({ type: 'jsonb' })
+  release: Record<string, unknown>;
+
+  /** The broker's attestation result. */
+  @Column({ type: 'bytea' })
+  result: Buffer;
+}
+
+/** A segment of a data-parallel job that is being trained, or was. */
+@Entity('worker_segment')
+export class WorkerSegment {
+  @PrimaryColumn({ type: 'text' })
+  @ForeignKey(() => Job)
+  jobId: string;
+
+  @PrimaryColumn({ type: 'int' })
+  index: number;
+
+  /** Who claimed it last. */
+  @Column({ type: 'uuid' })
+  @ForeignKey(() => NodeRecord)
+  nodeId: string;
+
+  /** Number of that claim. */
+  @Column({ type: 'int' })
+  fence: number;
+
+  @Column({ type: 'timestamptz' })
+  expiresAt: Date;
+
+  /** Whose session signed; null until it is done, like all that follows. */
+  @Column({ type: 'uuid', nullable: true })
+  @ForeignKey(() => Worker)
+  workerId: string | null;
+
+  @Column({ type: 'bytea', nullable: true })
+  statement: Buffer | null;
+
+  @Column({ type: 'bytea', nullable: true })
+  receipt: Buffer | null;
+
+  /** SHA-256 of the sealed partial. */
+  @Column({ type: 'text', nullable: true })
+  blob: string | null;
+
+  @Column({ type: 'timestamptz', nullable: true })
+  doneAt: Date | null;
+}

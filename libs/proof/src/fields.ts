@@ -1,0 +1,84 @@
+/** Members of statement documents. */
+import { fromHex, toHex } from '#attestation';
+import { segmentsMax } from './limits.js';
+import { refuse } from './refuse.js';
+
+/** The escrow that a chain of proofs is for: its contract's EIP-712 domain separator and the digest of its terms. */
+export interface ProofEscrow {
+  readonly domain: Uint8Array;
+  readonly job: Uint8Array;
+}
+
+const rule = 'proof SPEC, statement';
+
+/** @throws Rejection PROOF_STATEMENT, like all below */
+export function parseEscrow(value: unknown): ProofEscrow {
+  const { domain, job } = record(value, ['domain', 'job'], 'an escrow');
+  return { domain: digest(domain), job: digest(job) };
+}
+
+/** Consecutive segments, in the commitments of a backend. */
+export interface Chain<C> {
+  /** Weight commitments before, between and after the segments. */
+  readonly borders: readonly C[];
+  readonly segments: readonly {
+    /** Commitment to the superblock's records. */
+    readonly data: C;
+    /** Siblings of the superblock's data digest up to datasetRoot. */
+    readonly path: readonly Uint8Array[];
+  }[];
+}
+
+/** @param commitment reads one commitment of the backend */
+export function parseChain<C>(o: Record<string, unknown>, commitment: (value: unknown) => C, at: string): Chain<C> {
+  const segments = list(o['segments'], 'segments', segmentsMax).map((entry) => {
+    const { data, path } = record(entry, ['data', 'path'], 'a segment');
+    return { data: commitment(data), path: list(path, 'path', 31).map(digest) };
+  });
+  const borders = list(o['borders'], 'borders', segmentsMax + 1).map(commitment);
+  if (segments.length < 1 || borders.length !== segments.length + 1) {
+    refuse('PROOF_STATEMENT', 'one border more than segments', `${borders.length} and ${segments.length}`, at);
+  }
+  return { borders, segments };
+}
+
+export function hex(bytes: Uint8Array): string {
+  return `0x${toHex(bytes)}`;
+}
+
+export function record(
+  value: unknown,
+  names: readonly string[],
+  what: string,
+  optional: readonly string[] = [],
+): Record<string, unknown> {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    return refuse('PROOF_STATEMENT', `${what} as an object`, value, rule);
+  }
+  const keys = Object.keys(value);
+  const known = [...names, ...optional];
+  for (const name of names) if (!keys.includes(name)) refuse('PROOF_STATEMENT', `${what} with ${name}`, 'none', rule);
+  for (const key of keys) if (!known.includes(key)) refuse('PROOF_STATEMENT', `${what} without ${key}`, key, rule);
+  return value as Record<string, unknown>;
+}
+
+export function list(value: unknown, name: string, most: number): unknown[] {
+  if (!Array.isArray(value) || value.length > most) {
+    return refuse('PROOF_STATEMENT', `${name} as a list of at most ${most}`, typeof value, rule);
+  }
+  return value;
+}
+
+export function digest(value: unknown): Uint8Array {
+  if (typeof value !== 'string' || !/^0x[0-9a-f]{64}$/.test(value)) {
+    return refuse('PROOF_STATEMENT', '0x and 64 lower-case hexadecimal digits', value, rule);
+  }
+  return fromHex(value);
+}
+
+export function count(value: unknown): number {
+  if (typeof value !== 'number' || !Number.isSafeInteger(value) || value < 0) {
+    return refuse('PROOF_STATEMENT', 'a whole number', value, rule);
+  }
+  return value;
+}

@@ -1,0 +1,46 @@
+import { expect, it } from 'vitest';
+import { profileManifest, type ProfileParameters } from '#libs/step';
+import { smallProofs } from '#test/small-proof';
+import { transactionProofBytesMax } from './limits.js';
+import { explainPlan } from './plan-choice.js';
+import { expectedProofBytes } from './proof-size.js';
+import { planOf } from './statement.js';
+
+const seed = `0x${'5a'.repeat(32)}`;
+const mnist = (superblock: number, parameters: Partial<ProfileParameters> = {}) =>
+  profileManifest('fx1', { dims: [784, 64, 10], batch: 64, e: 8, steps: 64, seed, superblock, ...parameters });
+const chosen = (superblock: number, onChain: boolean): string =>
+  explainPlan(mnist(superblock), 'auto', 'joint', onChain).plan.profile.name;
+
+it.each([
+  [1, 'chain1', 'chain1'],
+  [4, 'chain1', 'chain1'],
+  [16, 'fast16', 'chain26'],
+  [64, 'fast64', 'fast64'],
+])('segments of %i steps: %s, and %s where the contract takes them', (superblock, usual, onChain) => {
+  expect([chosen(superblock, false), chosen(superblock, true)]).toEqual([usual, onChain]);
+});
+
+it('says why', () => {
+  const why = (superblock: number, onChain: boolean, name = 'auto') =>
+    explainPlan(mnist(superblock), name, 'joint', onChain).why;
+  expect(why(16, true)).toMatch(/about 11\d,\d{3} bytes: .* fits one transaction \(120,000\)/);
+  expect(why(64, true)).toMatch(/in pieces/);
+  expect(why(16, false)).toMatch(/segments of 16 steps: the first of fast16/);
+  expect(why(16, true, 'fast16')).toBe('asked for by name');
+});
+
+it('refuses what no profile proves with 100 bits', () => {
+  for (const onChain of [false, true]) {
+    expect(() => explainPlan(mnist(1, { e: 2 }), 'auto', 'joint', onChain)).toThrow('STEP_PLAN');
+  }
+});
+
+it('expects the length that proofs have', () => {
+  const proofs = smallProofs();
+  for (const { proof, statement } of proofs) {
+    expect(Math.abs(expectedProofBytes(planOf(statement)) - proof.length)).toBeLessThan(0.03 * proof.length);
+  }
+  // As measured (contracts/snapshots/zk-gas.json): sixteen steps leave room for the rest of a settlement.
+  expect(expectedProofBytes(explainPlan(mnist(16), 'chain26', 'joint').plan)).toBeLessThan(transactionProofBytesMax);
+});

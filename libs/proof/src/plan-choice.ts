@@ -1,0 +1,71 @@
+/** Which named profile proves a manifest, and why: the first that reaches 100 bits, in the order that suits what it is for. */
+import { Rejection } from '#attestation';
+import type { Manifest } from '#libs/step';
+import { derivePlan, profileNamed, type Plan, type Variant } from '#libs/zk/verifier';
+import { transactionProofBytesMax } from './limits.js';
+import { expectedProofBytes } from './proof-size.js';
+
+/** Profiles for short segments give short proofs, those for long segments prove more samples per second. */
+const preference = [
+  { stepsMax: 4, names: ['chain1', 'chain16', 'fast16', 'fast64', 'large'] },
+  { stepsMax: 32, names: ['fast16', 'chain16', 'fast64', 'large'] },
+  { stepsMax: Infinity, names: ['fast64', 'fast16', 'chain16', 'large'] },
+];
+/** Where a contract is to take each proof in one transaction: digests are cut last. */
+const forTransaction = ['chain1', 'chain16', 'chain26'];
+
+export interface PlanChoice {
+  readonly plan: Plan;
+  /** One sentence. */
+  readonly why: string;
+}
+
+/**
+ * @param name    a profile, or `auto`
+ * @param onChain whether a contract is to take each proof; where none fits one transaction it goes there in pieces
+ * @throws Rejection STEP_EXTENSION; STEP_PLAN when the manifest cannot be proved with 100 bits
+ */
+export function explainPlan(manifest: Manifest, name: string, variant: Variant, onChain = false): PlanChoice {
+  if (name !== 'auto') return { plan: derivePlan(manifest, profileNamed(name), variant), why: 'asked for by name' };
+  const T = manifest.superblock;
+  const row = preference.find(({ stepsMax }) => T <= stepsMax)!;
+  const { plan, refusal } = firstOf(manifest, row.names, variant);
+  const usual = plan && { plan, why: `for segments of ${T} steps: the first of ${row.names.join(', ')} with 100 bits` };
+  if (onChain) {
+    const { plan: fitting } = firstOf(manifest, forTransaction, variant, transactionProofBytesMax);
+    const most = transactionProofBytesMax.toLocaleString('en');
+    if (fitting) {
+      const bytes = expectedProofBytes(fitting).toLocaleString('en');
+      const why = `about ${bytes} bytes: the first of ${forTransaction.join(', ')} whose proof fits one transaction (${most})`;
+      return { plan: fitting, why };
+    }
+    if (usual)
+      return { ...usual, why: `${usual.why}; no proof of it fits one transaction (${most}), it goes in pieces` };
+  }
+  if (usual === undefined) throw refusal;
+  return usual;
+}
+
+/** The plan of `explainPlan` where no contract takes the proof. */
+export function choosePlan(manifest: Manifest, name: string, variant: Variant): Plan {
+  return explainPlan(manifest, name, variant).plan;
+}
+
+function firstOf(
+  manifest: Manifest,
+  names: readonly string[],
+  variant: Variant,
+  bytesMax = Infinity,
+): { readonly plan?: Plan; readonly refusal?: Rejection } {
+  let refusal: Rejection | undefined;
+  for (const name of names) {
+    try {
+      const plan = derivePlan(manifest, profileNamed(name), variant);
+      if (expectedProofBytes(plan) <= bytesMax) return { plan };
+    } catch (error) {
+      if (!(error instanceof Rejection)) throw error;
+      refusal = error;
+    }
+  }
+  return refusal === undefined ? {} : { refusal };
+}

@@ -1,0 +1,49 @@
+/** How long a proof of a plan is, from its parts in order (step-proof §10), and what one transaction carries. */
+import type { Plan } from '#libs/zk/verifier';
+
+const [element, word, nonce, digest] = [16, 8, 8, 32];
+/** Base elements that every opened leaf of S ends in. */
+const specialSymbols = 6;
+
+/** Expected bytes: queries that fall together and siblings that are shared make a proof vary by about a percent. */
+export function expectedProofBytes({ profile, variant, messages, trees, rowVars }: Plan): number {
+  const { m, logBlowup, k1, logBlowup1, randomRows, queries0, queries1, oodPoints } = profile;
+  const isJoint = variant === 'joint';
+  const round = (grind: number): number => 2 * element + (grind > 0 ? nonce : 0);
+  const nonceOf = (grind: number): number => (grind > 0 ? nonce : 0);
+  const flow = oodPoints + messages.maskedMessages + 2 * messages.products + 2;
+  const known = oodPoints > 1 ? 3 * oodPoints : 0;
+  const opened = { S: !isJoint, WT: true, W0: true, D: true };
+  const leaf = (['S', 'WT', 'W0', 'D'] as const).reduce((sum, tree) => {
+    const { globalRows, hasAux } = trees[tree];
+    return sum + word * globalRows.length + (hasAux && !(isJoint && tree === 'WT') ? digest : 0);
+  }, word * specialSymbols);
+  const paths = Object.values(opened).filter(Boolean).length;
+  return Math.round(
+    (isJoint ? 0 : digest) +
+      element * (flow + known) +
+      rowVars * round(profile.grindFold) +
+      (element + nonceOf(profile.grindFold)) +
+      (digest + element + nonceOf(profile.grind0)) +
+      distinct(queries0, m + logBlowup) * leaf +
+      paths * siblings(queries0, m + logBlowup) * profile.digestBytes +
+      (k1 + 1) * round(profile.grindFold1) +
+      element * 2 ** (m - k1) +
+      nonceOf(profile.grind1) +
+      distinct(queries1, m - k1 + logBlowup1) * element * (2 ** k1 + randomRows + 1) +
+      siblings(queries1, m - k1 + logBlowup1) * profile.digestBytes +
+      (m - k1) * round(0),
+  );
+}
+
+/** Expected number of different leaves among `draws` of 2^vars. */
+function distinct(draws: number, vars: number): number {
+  return 2 ** vars * (1 - (1 - 2 ** -vars) ** draws);
+}
+
+/** Expected siblings of a multiproof: per level, the children of the known nodes above that are not known themselves. */
+function siblings(draws: number, depth: number): number {
+  let count = 0;
+  for (let vars = depth; vars > 0; vars--) count += 2 * distinct(draws, vars - 1) - distinct(draws, vars);
+  return count;
+}

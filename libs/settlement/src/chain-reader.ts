@@ -1,0 +1,78 @@
+/** One contract's events as an indexer reads them; what it is told may be another branch at the next call. */
+import { CollateralError } from '#attestation';
+import { connect } from './chain.js';
+import { errorAbi } from './contracts.js';
+import { readEvent, type EscrowEvent } from './events.js';
+import { chainFailure } from './failure.js';
+
+export interface BlockRef {
+  readonly number: number;
+  readonly hash: string;
+}
+
+export interface ChainReader {
+  /** Chain id and contract, to tell positions apart. */
+  readonly contract: string;
+  /** @throws CollateralError CHAIN_UNREACHABLE, as all below */
+  headNumber(): Promise<number>;
+  /** null when the chain has no such block. */
+  block(number: number): Promise<BlockRef | null>;
+  /** In the chain's order. */
+  events(fromBlock: number, toBlock: number): Promise<EscrowEvent[]>;
+  close(): void;
+}
+
+export interface ChainReaderOptions {
+  readonly rpcUrl: string;
+  readonly chainId: number;
+  /** Address of the escrow contract. */
+  readonly contract: string;
+  readonly answerWithinMs?: number;
+}
+
+const pollingMs = 4000;
+
+export function openChainReader({
+  rpcUrl,
+  chainId,
+  contract,
+  answerWithinMs = 10_000,
+}: ChainReaderOptions): ChainReader {
+  const provider = connect(rpcUrl, chainId, pollingMs, answerWithinMs);
+  const read = async <T>(call: string, work: () => Promise<T>): Promise<T> => {
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<never>((_, reject) => {
+      timer = setTimeout(() => reject(unanswered(call, answerWithinMs)), answerWithinMs);
+    });
+    try {
+      return await Promise.race([work(), late]);
+    } catch (error) {
+      throw chainFailure(error, call, errorAbi);
+    } finally {
+      clearTimeout(timer);
+    }
+  };
+  return {
+    contract: `${chainId}:${contract.toLowerCase()}`,
+    headNumber: () => read('eth_blockNumber', () => provider.getBlockNumber()),
+    async block(number) {
+      const block = await read('eth_getBlockByNumber', () => provider.getBlock(number));
+      return block?.hash == null ? null : { number, hash: block.hash };
+    },
+    async events(fromBlock, toBlock) {
+      const logs = await read('eth_getLogs', () => provider.getLogs({ address: contract, fromBlock, toBlock }));
+      const events = logs.flatMap((log) => readEvent(log) ?? []);
+      return events.sort((a, b) => a.blockNumber - b.blockNumber || a.logIndex - b.logIndex);
+    },
+    close: () => provider.destroy(),
+  };
+}
+
+function unanswered(call: string, withinMs: number): CollateralError {
+  return new CollateralError('CHAIN_UNREACHABLE', {
+    expected: `an answer to ${call} within ${withinMs / 1000} s`,
+    got: 'none',
+    rule: 'settlement §18',
+    action: 'check the endpoint; reading goes on when it answers',
+  });
+}

@@ -1,0 +1,51 @@
+/** Verification keys on chain: entered once by anyone, named by what they bind. Groth16StepVerifier of contracts/. */
+import { Contract, type Signer } from 'ethers';
+import {
+  circuitDigest,
+  groth16PlanDigest,
+  weightLayoutDigest,
+  type Ceremony,
+  type CircuitShape,
+} from '#libs/zk/verifier';
+import { hex, type Hex } from './chain.js';
+import { artefacts, errorAbi } from './contracts.js';
+import type { Deployment } from './deployment.js';
+import { chainFailure } from './failure.js';
+import { submit } from './transaction.js';
+
+export interface RegisteredKey {
+  /** groth16PlanDigest: what the terms of jobs under this key name. */
+  readonly plan: Hex;
+  /** Of this registration; null: the key was there already. */
+  readonly txHash: string | null;
+}
+
+/**
+ * @param key  its bytes (groth16 SPEC §6)
+ * @throws Rejection GROTH16_DEVELOPMENT, GROTH16_KEY, STEP_PLAN; CollateralError CHAIN_*
+ */
+export async function registerGroth16Key(
+  signer: Signer,
+  { chainId, groth16StepVerifier }: Deployment,
+  shape: CircuitShape,
+  ceremony: Ceremony,
+  key: Uint8Array,
+): Promise<RegisteredKey> {
+  const plan = hex(groth16PlanDigest(shape, ceremony, key));
+  const verifier = new Contract(groth16StepVerifier, artefacts.groth16StepVerifier.abi, signer);
+  const { dims, batch, superblock } = shape.manifest;
+  const circuit = [circuitDigest(shape), weightLayoutDigest(shape), dims[0], dims.at(-1), batch, superblock];
+  try {
+    if ((await verifier.getFunction('isRegistered')(plan)) === true) return { plan, txHash: null };
+    const call = verifier.getFunction('register');
+    const request = await call.populateTransaction(circuit, ceremony === 'development', key);
+    const { hash } = await submit(signer, chainId, request, {
+      confirmations: 1,
+      repriceAfterMs: 60_000,
+      repricings: 5,
+    });
+    return { plan, txHash: hash };
+  } catch (error) {
+    throw chainFailure(error, 'register', errorAbi);
+  }
+}

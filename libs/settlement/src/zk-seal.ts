@@ -1,0 +1,64 @@
+/** Seals of step proofs as the verifier on chain takes them: contracts/src/verifiers/zk/ZkStepVerifier.sol, StepSeal. */
+import { AbiCoder, getBytes } from 'ethers';
+import { concatBytes, encodeTerms, type StepSpec, type Terms } from '#attestation';
+import { scheduleOf, type Commitment, type Plan, type StepProofStatement } from '#libs/zk/verifier';
+import { checkSealSpec } from './seal-spec.js';
+import { encodePlan } from './zk-plan.js';
+import { zkSelector } from './zk-selector.js';
+
+/** Everything that a seal says, before it is bytes. */
+export interface ZkSealFields {
+  /** EIP-712 domain separator of the escrow. */
+  readonly domain: Uint8Array;
+  /** ABI encoding of the job's Terms. */
+  readonly terms: Uint8Array;
+  readonly index: number;
+  readonly spec: StepSpec;
+  readonly before: Commitment;
+  readonly afterwards: Commitment;
+  readonly data: Commitment;
+  readonly dataPath: readonly Uint8Array[];
+  /** m_t, one byte per step. */
+  readonly sizes: Uint8Array;
+  readonly plan: Uint8Array;
+  readonly proof: Uint8Array;
+}
+
+const commitment = 'tuple(bytes32 root,bytes32 ood)';
+const stepSpec =
+  'tuple(bytes32 jobSpec,bytes32 manifestDigest,bytes32 datasetRoot,bytes32 seed,uint256 steps,uint256 recordCount,uint256[] schedule)';
+const sealType =
+  `tuple(bytes32 domain,bytes terms,uint256 index,${stepSpec} spec,${commitment} before,${commitment} afterwards,` +
+  `${commitment} data,bytes32[] dataPath,bytes sizes,bytes plan,bytes proof)`;
+
+export function encodeZkSeal(fields: ZkSealFields): Uint8Array {
+  return concatBytes(zkSelector, getBytes(AbiCoder.defaultAbiCoder().encode([sealType], [fields])));
+}
+
+/** What one proved segment of a job is discharged with. */
+export interface ProvedSegment {
+  readonly statement: Pick<StepProofStatement, 'manifest' | 'index' | 'data' | 'dataPath' | 'before' | 'after'>;
+  readonly plan: Plan;
+  readonly proof: Uint8Array;
+}
+
+/**
+ * @param domain  EIP-712 domain separator of the escrow
+ * @throws Rejection SEAL_SPEC when the terms are of another spec or another plan: the chain would refuse the seal
+ */
+export function zkSealOf(
+  domain: Uint8Array,
+  terms: Terms,
+  spec: StepSpec,
+  { statement, plan, proof }: ProvedSegment,
+): Uint8Array {
+  const { manifest, index, before, after, data, dataPath } = statement;
+  checkSealSpec(terms, spec, plan.digest);
+  return encodeZkSeal({
+    ...{ domain, terms: encodeTerms(terms), index, spec },
+    ...{ before, afterwards: after, data, dataPath },
+    sizes: Uint8Array.from(scheduleOf(manifest, index * manifest.superblock)),
+    plan: encodePlan(plan),
+    proof,
+  });
+}

@@ -1,0 +1,37 @@
+/** Commits to weights and records in scheme `fxt-zk/1` with the compiled kernels, on one thread. */
+import type { Examples, Manifest, Weights } from '#libs/step';
+import { createEngine } from '../kernels/index.js';
+import { profileNamed } from '../params.js';
+import { commitColumns } from '../prover/commit.js';
+import { dataColumns, paddedWeights, type Columns } from '../prover/columns.js';
+import { KernelBackend } from '../prover/kernel-backend.js';
+import { shapeOf } from '../relation/shape.js';
+import { dataLayout, weightLayout, type TreeLayout } from '../relation/tree-layout.js';
+import type { Commitment, Format } from '../verifier/statement.js';
+
+export interface Committer {
+  /** @param seed 32 bytes; with the weights they open the commitment */
+  weights(weights: Weights, seed: Uint8Array): Commitment;
+  /** @param examples the records of one superblock */
+  data(examples: Examples, seed: Uint8Array): Commitment;
+}
+
+/** @throws Rejection STEP_EXTENSION; STEP_PLAN for an unknown profile or a manifest that cannot be committed to */
+export function commitmentFormat(manifest: Manifest, profileName: string): Format {
+  return { shape: shapeOf(manifest), profile: profileNamed(profileName) };
+}
+
+/** Its memory is kept between calls. @throws ConfigurationError ZK_MEMORY_EXCEEDED, of the calls too */
+export function createCommitter({ shape, profile }: Format): Committer {
+  const backend = new KernelBackend(createEngine({ rowLogMax: profile.m }));
+  const commit = (layout: TreeLayout, columns: Columns, seed: Uint8Array): Commitment => {
+    const mark = backend.mark();
+    const { commitment } = commitColumns(backend, layout, profile, columns, seed);
+    backend.release(mark);
+    return commitment;
+  };
+  return {
+    weights: (weights, seed) => commit(weightLayout(shape, profile), paddedWeights(shape, weights), seed),
+    data: (examples, seed) => commit(dataLayout(shape, profile), dataColumns(shape, examples), seed),
+  };
+}

@@ -1,0 +1,40 @@
+/** How one job's borders are committed to, in whichever scheme its spec names. */
+import { Rejection, weightsDigest, type Digest, type JobSpec } from '#attestation';
+import { commitWeights, type Manifest, type Weights } from '#libs/step';
+import { commitmentSchemeId, weightsDigestOf, type Commitment } from '../verifier/statement.js';
+import { commitmentFormat, createCommitter } from './committer.js';
+import { borderSeed, type JobSecret } from './seeds.js';
+
+export type CommittedJob = Pick<JobSpec, 'scheme' | 'proving'>;
+
+export interface JobCommitments {
+  /** weightsDigest of the weights after `index` segments. */
+  border(index: number, weights: Weights): Digest;
+  /** What opens the border's commitment beside the weights: 32 bytes, or none where the weights alone do. */
+  seed(index: number): Uint8Array;
+}
+
+/**
+ * @param secret null for whoever looks at the start alone
+ * @throws Rejection STEP_PLAN, JOB_PROVING, COMMITMENT_SCHEME
+ */
+export function jobCommitments(
+  { scheme, proving }: CommittedJob,
+  manifest: Manifest,
+  secret: JobSecret | null,
+): JobCommitments {
+  if (scheme !== commitmentSchemeId) {
+    return {
+      border: (_index, weights) => weightsDigest(commitWeights(scheme, manifest, weights)),
+      seed: () => new Uint8Array(),
+    };
+  }
+  if (proving === null) {
+    throw new Rejection('JOB_PROVING', { expected: 'a profile', got: 'none', rule: 'attestation SPEC, messages' });
+  }
+  const format = commitmentFormat(manifest, proving.profile);
+  const committer = createCommitter(format);
+  const seed = (index: number): Uint8Array => borderSeed(manifest, secret, index);
+  const commitment = (index: number, weights: Weights): Commitment => committer.weights(weights, seed(index));
+  return { border: (index, weights) => weightsDigestOf(commitment(index, weights), format), seed };
+}

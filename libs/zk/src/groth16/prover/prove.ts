@@ -1,0 +1,96 @@
+/** Proves one segment: commits, computes the witness, and has snarkjs make the proof (groth16 SPEC §5). */
+import { stepReference, type Examples, type Weights } from '#libs/step';
+import type { CircuitShape } from '../relation/shape.js';
+import { encodeProof } from '../toolchain/encode.js';
+import { runTool, type ToolLimits } from '../toolchain/process.js';
+import type { Circuit, ProvingKey } from '../toolchain/store.js';
+import { segmentStepSizes } from '../verifier/statement.js';
+import { blindFrom, commitToData, commitToWeights, type Blind } from './commitment.js';
+import { circuitInputs } from './witness.js';
+
+/** Weights and the field element that hides them: what opens a commitment. */
+export interface WeightOpening {
+  readonly weights: Weights;
+  readonly blind: Blind;
+}
+
+export interface SegmentWitness {
+  readonly before: WeightOpening;
+  /** The superblock's records. */
+  readonly examples: Examples;
+  readonly dataBlind: Blind;
+  readonly index: number;
+  /** 32 bytes of the prover: the blind of the weights after is drawn from them. */
+  readonly secret: Uint8Array;
+  /** Digest of the outer statement, given the commitment to the weights after the segment. */
+  outerDigest(after: Uint8Array): Uint8Array;
+}
+
+export interface Groth16Proof {
+  readonly proof: Uint8Array;
+  readonly before: Uint8Array;
+  readonly after: Uint8Array;
+  readonly data: Uint8Array;
+  /** Opens `after`: the start of the next segment. */
+  readonly opening: WeightOpening;
+  readonly cpuSeconds: number;
+  readonly peakBytes: number;
+  readonly phases: Readonly<Record<string, number>>;
+}
+
+/**
+ * Trains the segment with the reference. A step beyond the job's last leaves the weights as they are.
+ *
+ * @throws GuardViolation GUARD_VIOLATION; Rejection WEIGHTS_SHAPE, WEIGHTS_RANGE, BATCH_SIZE
+ */
+export function trainSegment({ manifest }: CircuitShape, start: Weights, examples: Examples, index: number): Weights {
+  const { batch, superblock, steps, dims } = manifest;
+  let weights = start;
+  for (let t = 0; t < superblock; t++) {
+    const step = index * superblock + t;
+    const features = examples.features.subarray(t * batch * dims[0]!, (t + 1) * batch * dims[0]!);
+    const labels = examples.labels.subarray(t * batch, (t + 1) * batch);
+    const { weights: next } = stepReference(manifest, weights, { count: batch, features, labels }, step);
+    if (step < steps) weights = next;
+  }
+  return weights;
+}
+
+/**
+ * @throws GuardViolation GUARD_VIOLATION; Rejection WEIGHTS_*, BATCH_SIZE, GROTH16_WITNESS;
+ *   ConfigurationError BACKEND_UNAVAILABLE, GROTH16_TOOL, ZK_MEMORY_EXCEEDED
+ */
+export async function proveGroth16Segment(
+  { shape, wasm }: Circuit,
+  { zkey }: ProvingKey,
+  witness: SegmentWitness,
+  limits: ToolLimits = {},
+): Promise<Groth16Proof> {
+  const began = { cpu: process.cpuUsage(), at: performance.now() };
+  const { before, examples, dataBlind, index, secret } = witness;
+  const weights = trainSegment(shape, before.weights, examples, index);
+  const opening = { weights, blind: blindFrom(secret, 'after', index) };
+  const roots = {
+    before: commitToWeights(shape, before.weights, before.blind),
+    after: commitToWeights(shape, weights, opening.blind),
+    data: commitToData(shape, examples, dataBlind),
+  };
+  const inputs = circuitInputs(shape, {
+    statement: witness.outerDigest(roots.after),
+    stepSizes: segmentStepSizes(shape.manifest, index * shape.manifest.superblock),
+    weights: before.weights,
+    examples,
+    blinds: { before: before.blind, after: opening.blind, data: dataBlind },
+  });
+  const own = process.cpuUsage(began.cpu);
+  const commit = (performance.now() - began.at) / 1000;
+  const answer = await runTool({ op: 'prove', wasm, zkey, inputs }, limits);
+  return {
+    ...roots,
+    opening,
+    proof: encodeProof(answer.proof!),
+    cpuSeconds: (own.user + own.system) / 1e6 + answer.cpuSeconds,
+    peakBytes: answer.peakBytes,
+    phases: { commit, ...answer.phases },
+  };
+}

@@ -1,0 +1,37 @@
+/** Digests that stand for commitments of scheme `fxt-groth16/1` in statements and data roots (groth16 SPEC §4). */
+import { concatBytes, exactBytes, taggedDigest, uintBe, utf8, weightsDigest } from '#attestation';
+import { canonicalJson, type CanonicalValue } from '#libs/step';
+import { refuse } from '../../relation/refuse.js';
+import { R, type CircuitShape } from '../relation/shape.js';
+
+export const groth16SchemeId = 'fxt-groth16/1';
+
+const zero = new Uint8Array(32);
+
+/** The 32 bytes that stand for a weight commitment in statements and receipts. */
+export function groth16WeightsDigest(shape: CircuitShape, root: Uint8Array): Uint8Array {
+  checkElement(root);
+  return weightsDigest({ scheme: groth16SchemeId, root, ood: zero, layoutDigest: weightLayoutDigest(shape) });
+}
+
+/** Binds the scheme, the tensors, their order, dimensions and ranges, and the packing. */
+export function weightLayoutDigest({ tensors, slotBits, slots }: CircuitShape): Uint8Array {
+  const layout = { scheme: groth16SchemeId, tensors, slotBits, slots } as unknown as CanonicalValue;
+  return taggedDigest('fxt-groth16/layout/1', utf8(canonicalJson(layout)));
+}
+
+/** The 32 bytes that stand for the commitment to a superblock in the data set's tree. */
+export function groth16DataDigest({ manifest }: CircuitShape, root: Uint8Array): Uint8Array {
+  checkElement(root);
+  const { dims, batch, superblock } = manifest;
+  const layout = [dims[0]!, dims.at(-1)!, batch, superblock].map((size) => uintBe(size, 4));
+  return taggedDigest('fxt-groth16/data/1', root, concatBytes(...layout));
+}
+
+/** @throws Rejection STEP_STATEMENT unless the word is a canonical field element */
+export function checkElement(root: Uint8Array): bigint {
+  exactBytes('root', root);
+  const value = root.reduce((sum, byte) => (sum << 8n) | BigInt(byte), 0n);
+  if (value >= R) refuse('STEP_STATEMENT', 'a canonical element of the scalar field', value, 'groth16 SPEC §4');
+  return value;
+}

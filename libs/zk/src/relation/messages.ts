@@ -1,0 +1,82 @@
+/** How many messages, product slots, pads and constraints one proof has (SPEC §6, §7). */
+import { log2Ceil } from '../field/multilinear.js';
+import type { Profile } from '../params.js';
+import type { LookupLayout } from './lookups.js';
+import type { Shape } from './shape.js';
+
+export interface MessageCounts {
+  readonly products: number;
+  readonly maskedMessages: number;
+  /** lg K: product slots. */
+  readonly slotVars: number;
+  /** lg of the number of pads. */
+  readonly padVars: number;
+  /** Constraints combined by η. */
+  readonly constraints: number;
+}
+
+export function countMessages(shape: Shape, lookups: LookupLayout, { oodPoints }: Profile): MessageCounts {
+  const { layers, gaps, stepVars, batchVars, widthVars } = shape;
+  const L = layers.length;
+  const isSingleStep = stepVars === 0;
+  const updates = isSingleStep ? L : 3 * L - 1;
+  const matmuls = 2 * L - 1;
+  const leafProducts = lookups.plainLow ? 1 : 2;
+  const elementwise = elementwiseCounts(shape);
+  const products = 2 * (lookups.vars - 1) + leafProducts + elementwise.terms + matmuls + updates;
+  const slotVars = log2Ceil(products + 2);
+  const matmulRounds =
+    stepVars +
+    Math.max(...layers.map(({ layer }) => Math.max(widthVars[layer - 1]!, layer > 1 ? widthVars[layer]! : 0)));
+  const rounds =
+    (lookups.vars * (lookups.vars - 1)) / 2 + elementwise.rounds + matmulRounds + stepVars + batchVars + slotVars;
+  const maskedMessages = 1 + 2 * rounds + elementwise.columns;
+  const padVars = log2Ceil(3 * 2 ** slotVars + maskedMessages + 4);
+  const constraints =
+    4 * oodPoints +
+    (lookups.vars - 1) +
+    (2 * leafProducts + 1) +
+    (elementwise.constraints + gaps.length) +
+    (isSingleStep ? 2 * matmuls : matmuls) +
+    (1 + L + 2 * updates + 1) +
+    3;
+  return { products, maskedMessages, slotVars, padVars, constraints };
+}
+
+interface ElementwiseCounts {
+  /** Products of F3 and the rounds of their sumcheck. */
+  readonly terms: number;
+  readonly rounds: number;
+  /** Hidden values of F2. */
+  readonly columns: number;
+  /** Of F3, gaps aside. */
+  readonly constraints: number;
+}
+
+function elementwiseCounts({
+  layers,
+  pieces,
+  stepVars,
+  batchVars,
+  widthVars,
+  loss,
+  roundingShift,
+}: Shape): ElementwiseCounts {
+  const hidden = layers.length - 1;
+  const hiddenVars = layers.slice(0, -1).map(({ layer }) => widthVars[layer]!);
+  const rowVars = stepVars + batchVars;
+  if (loss === 'mse') {
+    return {
+      terms: hidden,
+      rounds: hidden === 0 ? 0 : rowVars + Math.max(...hiddenVars),
+      columns: 2 * hidden + pieces.length,
+      constraints: (hidden === 0 ? 0 : hidden + 1) + (roundingShift > 0 ? 0 : pieces.length),
+    };
+  }
+  return {
+    terms: hidden + 2 * pieces.length + 1,
+    rounds: rowVars + Math.max(...hiddenVars, ...pieces.map((piece) => piece.bits)),
+    columns: 2 * hidden + 2 * pieces.length + 1,
+    constraints: hidden + 4 * pieces.length + 4,
+  };
+}

@@ -1,0 +1,25 @@
+import { keccak_256 } from '@noble/hashes/sha3.js';
+import { describe, expect, it } from 'vitest';
+import { compiledHashMany, hashManyReference, keccak } from './keccak.js';
+
+const pattern = (count: number): Uint8Array => Uint8Array.from({ length: count }, (_, i) => (i * 37 + (i >> 5)) % 256);
+
+describe('keccak-256', () => {
+  const compiled = compiledHashMany()!;
+
+  it('is compiled here, and agrees with the reference around the block borders', () => {
+    for (const length of [1, 7, 8, 65, 134, 135, 136, 137, 271, 272, 273, 5000]) {
+      for (const count of [1, 2, 3, 8]) {
+        const messages = pattern(length * count);
+        expect(compiled(messages, count)).toEqual(hashManyReference(messages, count));
+      }
+    }
+  });
+
+  it('hashes no byte, and more than the module’s memory holds', () => {
+    expect(keccak(new Uint8Array(0))).toEqual(keccak_256(new Uint8Array(0)));
+    const long = pattern(300_000);
+    expect(compiled(long, 1)).toEqual(keccak_256(long));
+    expect(compiled(long, 3000)).toEqual(hashManyReference(long, 3000));
+  });
+});

@@ -1,0 +1,88 @@
+/**
+ * One data-parallel job on two nodes beside the same steps as a plain job on one: the embedded system with two host agents
+ * and their enclaves, one thread each. Timed between the first checkpoint and the last, when all who take part are at work;
+ * runs alternate. Two processes can only be quicker where two cores are free.
+ */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { canonicalManifest, profileManifest } from '#libs/step';
+import { createApi } from '../../apps/cli/src/api.js';
+import { sealFiles } from '../../apps/cli/src/dataset/seal-files.js';
+import { mnistFiles } from '../../apps/cli/src/demo/mnist.js';
+import { writeWhole } from '../../apps/cli/src/files.js';
+import { followJob } from '../../apps/cli/src/job/follow.js';
+import { submitJob, type SubmitRequest } from '../../apps/cli/src/job/submit.js';
+import { loadProfile, type Profile } from '../../apps/cli/src/profile.js';
+import { startEmbedded } from '../../apps/cli/src/system/embedded.js';
+import type { BenchResult } from './result.js';
+
+const runs = Number(process.env['VERITRAIN_PARALLEL_RUNS'] ?? 3);
+const rounds = 5;
+/** Two passes over the data; longer segments average less often. */
+const segmentSteps = Number(process.env['VERITRAIN_PARALLEL_STEPS'] ?? 234);
+const workers = 2;
+const manifest = profileManifest('fx1', {
+  ...{ dims: [784, 256, 128, 64, 10], batch: 512, e: 12, steps: rounds * workers * segmentSteps },
+  seed: '0x2286f594e2d9d4f86cd48a448da1879709cdd33fcbcdefef2e14a88b9367a120',
+});
+
+export async function run(): Promise<BenchResult[]> {
+  const folder = mkdtempSync(join(tmpdir(), 'veritrain-bench-'));
+  const vendorFile = join(tmpdir(), 'veritrain-test-simulated-vendor.json');
+  const system = await startEmbedded({ folder: join(folder, 'system'), vendorFile, nodes: workers });
+  try {
+    const profile = loadProfile(system.profileFile);
+    const request = await prepared(folder, profile, system.provider);
+    const [one, two]: [number[], number[]] = [[], []];
+    for (let run = 0; run < runs; run++) {
+      one.push(await speed(request, profile));
+      two.push(await speed({ ...request, parallel: workers }, profile));
+    }
+    const shape = `${manifest.dims.join('-')} batch ${manifest.batch}, ${segmentSteps} steps a segment`;
+    return [
+      summary(`one process, ${shape}`, 'samples/s', one),
+      summary(`${workers} processes, ${shape}`, 'samples/s', two),
+      summary(
+        `${workers} processes to one, ${shape}`,
+        'times',
+        two.map((value, at) => value / one[at]!),
+      ),
+    ];
+  } finally {
+    await system.stop();
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+async function prepared(folder: string, { broker }: Profile, provider: string): Promise<SubmitRequest> {
+  const [file, dataset] = [join(folder, 'manifest.json'), join(folder, 'dataset')];
+  writeWhole(file, canonicalManifest(manifest));
+  const idx = { images: mnistFiles.trainImages, labels: mnistFiles.trainLabels };
+  const key = join(broker.keysFolder, 'mnist.json');
+  await sealFiles({ manifest: file, ...idx, out: dataset, key }, () => undefined);
+  return { manifest: file, dataset, segmentSteps, provider, rewardWei: 10n ** 15n };
+}
+
+/** Samples a second from the first checkpoint to the last. */
+async function speed(request: SubmitRequest, profile: Profile): Promise<number> {
+  const api = createApi(profile.controlPlane.url, profile.controlPlane.apiKey);
+  const { jobId } = await submitJob(request, profile, api);
+  const seen: { step: number; at: number }[] = [];
+  await followJob(
+    jobId,
+    api,
+    ({ type, data }) => {
+      if (type === 'checkpoint') seen.push({ step: (data as { step: number }).step, at: performance.now() });
+    },
+    ['delivered', 'settled'],
+  );
+  const [first, last] = [seen[0]!, seen.at(-1)!];
+  return (1000 * (last.step - first.step) * manifest.batch) / (last.at - first.at);
+}
+
+function summary(name: string, unit: string, values: readonly number[]): BenchResult {
+  const sorted = values.toSorted((a, b) => a - b);
+  const at = (index: number): number => Math.round(1000 * sorted[index]!) / 1000;
+  return { name, unit, n: sorted.length, min: at(0), median: at(sorted.length >> 1), max: at(sorted.length - 1) };
+}

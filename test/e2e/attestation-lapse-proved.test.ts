@@ -1,0 +1,75 @@
+/** A job for an enclave that falls silent in the middle: a prover goes on from its sealed checkpoint, and proves. */
+import { execFileSync } from 'node:child_process';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import type { JobView } from '../../apps/cli/src/job/follow.js';
+import { sealFiles } from '../../apps/cli/src/dataset/seal-files.js';
+import { fetchResult } from '../../apps/cli/src/job/result.js';
+import { submitJob } from '../../apps/cli/src/job/submit.js';
+import { readPolicy } from '../../apps/cli/src/policy.js';
+import { verifyBundle } from '#attestation';
+import { verifyBundledProof } from '#libs/proof';
+import { startTestSystem, type TestSystem } from '#test/embedded';
+import { undisturbed } from '#test/outcome';
+import { smallManifest, writeManifest, writeSmallFiles } from '#test/small-job';
+
+const windowSeconds = 30;
+const secondVendorFile = join(tmpdir(), 'veritrain-test-simulated-vendor-2.json');
+const segmentSteps = 16;
+const segments = 16;
+
+let test: TestSystem;
+beforeAll(async () => {
+  test = await startTestSystem({}, { attestation: { seconds: windowSeconds, secondVendorFile } });
+}, 300_000);
+afterAll(async () => {
+  await test?.stop();
+});
+
+/** Sends a signal to the enclave, which is the host agent's only child. */
+const toEnclave = (name: string) => execFileSync('pkill', [`-${name}`, '-P', String(test.system.pidOf('host-agent'))]);
+
+/** Freezes the enclave at its first checkpoint, and waits until its attestation has lapsed. */
+async function untilLapsed(jobId: string): Promise<void> {
+  let isFrozen = false;
+  const watching = test.followed(jobId, ({ type }) => {
+    if (type !== 'checkpoint' || isFrozen) return;
+    isFrozen = true;
+    toEnclave('STOP');
+  });
+  watching.catch(() => undefined);
+  const state = () => test.api.get<JobView>(`jobs/${jobId}`).then(({ state: at, code }) => `${at} ${code}`);
+  await expect.poll(state, { timeout: 120_000, interval: 100 }).toBe('submitted ATTESTATION_LAPSED');
+  expect(isFrozen).toBe(true);
+  toEnclave('KILL');
+}
+
+it('is proved instead where its escrow agreed to that: same bits, paid by proofs, and the bundle says who did what', async () => {
+  const manifest = smallManifest({ steps: segmentSteps * segments, superblock: segmentSteps });
+  const file = writeManifest(join(test.folder, 'manifest.json'), manifest);
+  const files = writeSmallFiles(join(test.folder, 'provable'), 4096);
+  const sealing = { manifest: file, ...files, out: join(test.folder, 'data'), provable: true };
+  await sealFiles({ ...sealing, key: join(test.profile.broker.keysFolder, 'data.json') }, () => undefined);
+  const request = { manifest: file, dataset: sealing.out, segmentSteps, provider: test.system.provider };
+  const order = { ...request, rewardWei: 10n ** 18n, onLapse: 'zk' } as const;
+  const { jobId } = await submitJob(order, test.profile, test.api);
+  await untilLapsed(jobId);
+  expect(await test.api.get(`jobs/${jobId}`)).toMatchObject({ assurance: 'zk', attestedUntil: null });
+  await test.system.start('host-prover');
+  const ended = await test.ended(jobId);
+  expect([ended.state, ended.code, ended.reason]).toEqual(['delivered', null, null]);
+  const { policy } = readPolicy(test.profile.policy);
+  const result = await fetchResult(jobId, test.profile, policy, test.api);
+  expect(result.stateDigest).toBe(await undisturbed({ files }, manifest));
+  expect(['affirming', 'warning']).toContain(result.verdict.tier);
+  const { segments: vouched } = result.verdict;
+  expect(vouched).toHaveLength(segments);
+  expect(vouched.every(({ isProved }) => isProved)).toBe(true);
+  const signed = vouched.findIndex(({ isSigned }) => !isSigned);
+  expect(signed).toBeGreaterThan(0);
+  expect(vouched.slice(signed).some(({ isSigned }) => isSigned)).toBe(false);
+  const bundle = await test.api.getBytes(`jobs/${jobId}/bundle`);
+  expect((await verifyBundle({ bundle, policy })).tier).toBe('none');
+  expect((await verifyBundle({ bundle, policy, proofs: verifyBundledProof })).tier).toBe(result.verdict.tier);
+}, 900_000);

@@ -1,0 +1,102 @@
+/** One job on two nodes of one provider: real host agents and enclaves, one exact result, one payment. */
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { JsonRpcProvider } from 'ethers';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { parseBundle } from '#attestation';
+import { verifyBundleFile } from '../../apps/cli/src/bundle/verify.js';
+import { eventLine } from '../../apps/cli/src/job/event-line.js';
+import { openChain, type ClientChain } from '../../apps/cli/src/job/chain.js';
+import { fetchBundle, fetchResult } from '../../apps/cli/src/job/result.js';
+import { readPolicy } from '../../apps/cli/src/policy.js';
+import type { ServerEvent } from '../../apps/cli/src/api.js';
+import { startTestSystem, type TestSystem } from '#test/embedded';
+import { expectPaidOnce, undisturbed } from '#test/outcome';
+import { smallManifest } from '#test/small-job';
+
+let test: TestSystem;
+let chain: ClientChain;
+let rpc: JsonRpcProvider;
+beforeAll(async () => {
+  const shortLease = { VERITRAIN_LEASE_SECONDS: '5', VERITRAIN_HEARTBEAT_SECONDS: '1' };
+  test = await startTestSystem(shortLease, { nodes: 2 });
+  chain = openChain(test.profile);
+  rpc = new JsonRpcProvider(test.profile.chain.rpcUrl, undefined, { cacheTimeout: -1 });
+}, 300_000);
+afterAll(async () => {
+  chain?.close();
+  rpc?.destroy();
+  await test?.stop();
+});
+
+interface Segment {
+  readonly round: number;
+  readonly worker: number;
+  readonly nodeId: string;
+  readonly done: boolean;
+}
+
+const segmentOf = ({ type, data }: ServerEvent): Segment | null => (type === 'segment' ? (data as Segment) : null);
+
+/** Settles it, and verifies its bundle from the file alone. */
+async function settled(jobId: string, name: string) {
+  const { policy } = readPolicy(test.profile.policy);
+  const result = await fetchResult(jobId, test.profile, policy, test.api);
+  const file = join(test.folder, `${name}.vtb`);
+  const bytes = await fetchBundle(jobId, test.profile, policy, test.api);
+  writeFileSync(file, bytes);
+  const verdict = await verifyBundleFile(file, { policy: test.profile.policy });
+  return { result, verdict, bundle: parseBundle(bytes) };
+}
+
+describe('a data-parallel job on two nodes', () => {
+  it('is trained by both, ends in the bits of its rounds, is paid once, and its bundle affirms offline', async () => {
+    const manifest = smallManifest({ steps: 36_000 });
+    const { jobId, terms } = await test.submit('parallel', manifest, 6000, undefined, 2);
+    const segments: Segment[] = [];
+    const lines: string[] = [];
+    const job = await test.followed(jobId, (event) => {
+      lines.push(eventLine(event));
+      const segment = segmentOf(event);
+      if (segment !== null) segments.push(segment);
+    });
+    expect([job.state, job.code]).toEqual(['delivered', null]);
+    expect(new Set(segments.map(({ nodeId }) => nodeId)).size).toBe(2);
+    expect(lines).toContain('round 2: worker 1 is done');
+    const { result, verdict, bundle } = await settled(jobId, 'parallel');
+    expect(result.stateDigest).toBe(await undisturbed(test, manifest, { segmentSteps: 6000, parallel: 2 }));
+    expect(result.stateDigest).not.toBe(await undisturbed(test, manifest));
+    expect(verdict.tier).toBe('affirming');
+    expect(verdict.checks.find(({ rule }) => rule.startsWith('Each round'))?.got).toBe('3 rounds of 2 workers');
+    expect(bundle.version === 3 && bundle.sessions.length).toBe(2);
+    await expectPaidOnce({ test, chain, rpc }, jobId, terms);
+  }, 300_000);
+
+  it('loses a node mid-round and ends in the same bits, paid once: a worker’s segment is redone', async () => {
+    const manifest = smallManifest({ steps: 60_000 });
+    const { jobId, terms } = await test.submit('lost', manifest, 15_000, undefined, 2);
+    const names = new Map<string, 'host-agent' | 'host-agent-2'>();
+    const { items } = await test.api.get<{ items: { id: string; name: string }[] }>('nodes?limit=10');
+    for (const { id, name } of items) names.set(id, name.endsWith('1') ? 'host-agent' : 'host-agent-2');
+    let killed: string | null = null;
+    const segments: Segment[] = [];
+    const job = await test.followed(jobId, (event) => {
+      const segment = segmentOf(event);
+      if (segment === null) return;
+      segments.push(segment);
+      // The node with the lease claims first; the other one is lost.
+      if (killed !== null || segment.done || segment.nodeId === segments[0]!.nodeId) return;
+      killed = segment.nodeId;
+      process.kill(test.system.pidOf(names.get(killed)!), 'SIGKILL');
+    });
+    expect([job.state, job.code]).toEqual(['delivered', null]);
+    const lost = segments.find(({ nodeId, done }) => nodeId === killed && !done)!;
+    const redone = segments.find(({ round, worker, done }) => round === lost.round && worker === lost.worker && done)!;
+    expect(redone.nodeId).not.toBe(killed);
+    const { result, verdict } = await settled(jobId, 'lost');
+    expect(result.stateDigest).toBe(await undisturbed(test, manifest, { segmentSteps: 15_000, parallel: 2 }));
+    expect(verdict.tier).toBe('affirming');
+    await expectPaidOnce({ test, chain, rpc }, jobId, terms);
+    await test.system.restart(names.get(killed!)!);
+  }, 400_000);
+});

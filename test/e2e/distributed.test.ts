@@ -1,0 +1,174 @@
+/**
+ * A cluster from installed servers, as `veritrain up --profile distributed` starts it: a database that is restored in
+ * mid-job, a release that is rolled out under a running job, and an end that leaves nothing behind.
+ */
+import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import pg from 'pg';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { startDistributed, type DistributedSystem } from '../../apps/cli/src/system/distributed.js';
+import { findServer } from '../../apps/cli/src/system/server-process.js';
+import { followJob, type JobView } from '../../apps/cli/src/job/follow.js';
+import { CollateralError } from '#attestation';
+import { checkDatabase, checkPaidOnce } from '../faults/checks.js';
+import { isAlive } from '../faults/processes.js';
+import { openClient, type FaultClient } from '../faults/jobs.js';
+
+const binaries = ['postgres', 'initdb', 'pg_dump', 'pg_restore', 'nats-server'];
+const hasServers = binaries.every((binary) => {
+  try {
+    return findServer(binary, '') !== '';
+  } catch {
+    return false;
+  }
+});
+if (!hasServers) console.warn(`SKIPPED: the distributed system needs ${binaries.join(', ')} on this machine`);
+
+const vendorFile = join(tmpdir(), 'veritrain-test-simulated-vendor.json');
+const folders: string[] = [];
+function newFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'veritrain-distributed-'));
+  chmodSync(folder, 0o711);
+  folders.push(folder);
+  return folder;
+}
+afterAll(() => folders.forEach((folder) => rmSync(folder, { recursive: true, force: true })));
+
+describe.runIf(hasServers)('a cluster', () => {
+  let folder: string;
+  let system: DistributedSystem;
+  let client: FaultClient;
+  const controlPlane = { VERITRAIN_LEASE_SECONDS: '4', VERITRAIN_HEARTBEAT_SECONDS: '1' };
+  beforeAll(async () => {
+    folder = newFolder();
+    system = await startDistributed({ folder: join(folder, 'system'), vendorFile, controlPlane, answerSeconds: 3 });
+    const urls = [system.urls['controlPlane']!, system.urls['secondReplica']!];
+    client = await openClient(join(folder, 'client'), system.profileFile, system.provider, urls);
+  }, 240_000);
+  afterAll(async () => {
+    client?.close();
+    await system?.stop();
+  });
+
+  const replicas = ['replica-1', 'replica-2'] as const;
+  const query = async <T>(sql: string): Promise<T[]> => {
+    const session = new pg.Client({ connectionString: system.databaseUrl });
+    await session.connect();
+    try {
+      return (await session.query(sql)).rows as T[];
+    } finally {
+      await session.end();
+    }
+  };
+
+  /** Runs `work` once, at the first checkpoint, and follows the job to its delivery. */
+  async function atCheckpoint(jobId: string, work: () => Promise<void>): Promise<JobView> {
+    const begun: Promise<void>[] = [];
+    const onEvent = ({ type }: { readonly type: string }): void => {
+      if (type === 'checkpoint' && begun.length === 0) begun.push(work());
+    };
+    for (;;) {
+      try {
+        const job = await followJob(jobId, client.api, onEvent, ['delivered', 'settled']);
+        expect(begun).toHaveLength(1);
+        await begun[0];
+        return job;
+      } catch (error) {
+        if (!(error instanceof CollateralError)) throw error;
+      }
+    }
+  }
+
+  async function expectRight(jobId: string, steps: number, terms: Parameters<typeof checkPaidOnce>[0]): Promise<void> {
+    expect((await client.settle(jobId)).stateDigest).toBe(await client.undisturbed(steps));
+    expect(await checkPaidOnce(terms, client.profile)).toEqual([]);
+    expect(await checkDatabase(system.databaseUrl, jobId, steps)).toEqual([]);
+  }
+
+  it('a database that is lost in mid-job and restored from its backup: the job ends in the same bits, paid once', async () => {
+    // Long enough that the run cannot be on chain before its database is gone: that is another case (RUNBOOK.md).
+    const steps = 16_000;
+    const { jobId, terms } = await client.submit(steps, 500);
+    const backup = join(folder, 'backup.dump');
+    await atCheckpoint(jobId, async () => {
+      const tool = (name: string, ...args: string[]) =>
+        execFileSync(findServer(name, ''), [`--dbname=${system.databaseUrl}`, ...args], { stdio: 'pipe' });
+      tool('pg_dump', '--format=custom', `--file=${backup}`);
+      await Promise.all(replicas.map((replica) => system.kill(replica)));
+      await query('DROP SCHEMA public CASCADE');
+      await query('CREATE SCHEMA public');
+      tool('pg_restore', '--exit-on-error', '--single-transaction', backup);
+      await Promise.all(replicas.map((replica) => system.start(replica)));
+    });
+    await expectRight(jobId, steps, terms);
+  }, 300_000);
+
+  it('a release is rolled out under a running job: the old replica works on the new schema beside the new one', async () => {
+    const steps = 4000;
+    const { jobId, terms } = await client.submit(steps, 500);
+    await atCheckpoint(jobId, async () => {
+      await system.kill('replica-2');
+      // What the migrations of a next release may do, while the replica of this one goes on.
+      await query('ALTER TABLE "job" ADD "next_release" text');
+      await query(`ALTER TABLE "lease" ADD "next_release" int NOT NULL DEFAULT 7`);
+      await query('CREATE TABLE "next_release" ("id" uuid PRIMARY KEY)');
+      await query(`INSERT INTO "migrations" ("timestamp", "name") VALUES (9999999999999, 'NextRelease9999999999999')`);
+      // Rolled back: this release starts on the schema of the next.
+      await system.start('replica-2');
+      await system.kill('replica-1');
+      await system.start('replica-1');
+    });
+    await expectRight(jobId, steps, terms);
+    expect(await query('SELECT DISTINCT "next_release" FROM "lease"')).toEqual([{ next_release: 7 }]);
+  }, 300_000);
+});
+
+describe.runIf(hasServers)('veritrain up --profile distributed', () => {
+  const built = import.meta.url.endsWith('.js');
+  const main = fileURLToPath(new URL(`../../apps/cli/src/main.${built ? 'js' : 'ts'}`, import.meta.url));
+  const flags = ['--conditions=source', '--import', '@oxc-node/core/register'];
+  const run = (args: readonly string[], env: NodeJS.ProcessEnv = process.env) =>
+    spawn(process.execPath, [...(built ? [] : flags), main, 'up', '--profile', 'distributed', ...args], { env });
+  const started: ReturnType<typeof run>[] = [];
+  afterAll(() => started.forEach((child) => child.kill('SIGTERM')));
+
+  it('says in one document where everything is, and leaves no process behind', async () => {
+    const folder = newFolder();
+    const child = run(['--folder', folder, '--port', '0', '--json']);
+    started.push(child);
+    let out = '';
+    child.stdout.on('data', (chunk: Buffer) => (out += chunk.toString()));
+    await expect
+      .poll(() => out.includes('\n') || child.exitCode !== null, { timeout: 200_000, interval: 100 })
+      .toBe(true);
+    const ready = JSON.parse(out) as Record<string, string>;
+    expect(ready).toMatchObject({ ready: true, profile: join(folder, 'up', 'client.json') });
+    for (const replica of [ready['controlPlane'], ready['secondReplica']]) {
+      expect(await (await fetch(`${replica}/health/ready`)).json()).toMatchObject({ status: 'ok', database: 'ok' });
+    }
+    const postmaster = Number(readFileSync(join(folder, 'up', 'postgres', 'postmaster.pid'), 'utf8').split('\n')[0]);
+    const children = execFileSync('ps', ['-o', 'pid=', '--ppid', String(child.pid)], { encoding: 'utf8' });
+    const pids = children.split('\n').filter(Boolean).map(Number);
+    expect(pids).toContain(postmaster);
+    expect(pids.length).toBeGreaterThanOrEqual(8);
+    child.kill('SIGTERM');
+    await once(child, 'exit');
+    expect(child.exitCode).toBe(0);
+    expect(pids.filter(isAlive)).toEqual([]);
+    expect(existsSync(join(folder, 'up', 'postgres', 'postmaster.pid'))).toBe(false);
+  }, 300_000);
+});
+
+it('says what to install where a server is missing', () => {
+  expect(() => findServer('no-such-server', 'its package')).toThrow(
+    expect.objectContaining({
+      code: 'SERVER_MISSING',
+      detail: expect.objectContaining({ action: 'install it: its package' }),
+    }),
+  );
+  if (hasServers) expect(dirname(findServer('postgres', ''))).not.toBe('');
+});

@@ -1,0 +1,192 @@
+/** The distributed system with somebody in every line, on every disk and at every clock. */
+import { spawnSync } from 'node:child_process';
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import {
+  partNames,
+  startDistributed,
+  type Dialler,
+  type DistributedSystem,
+  type LinkName,
+  type PartName,
+} from '../../apps/cli/src/system/distributed.js';
+import { Link } from './link.js';
+import { namespaceMissing, openHub, openNamespace, type NodeNamespace } from './namespaces.js';
+import { disks, kinds, tickingParts, type Disk, type Fault, type Ticking } from './plan.js';
+import type { PlantName } from './plant.js';
+import { isAlive, withDescendants } from './processes.js';
+
+/** What the faults need of a system, whichever form it has. */
+export type FaultSystem = Pick<DistributedSystem, 'folder' | 'profileFile' | 'urls' | 'provider' | 'chainPid'> & {
+  /** null: in a process of its own, where nobody else can look. */
+  readonly databaseUrl: string | null;
+  pidOf(part: PartName): number;
+  kill(part: PartName): Promise<void>;
+  start(part: PartName): Promise<void>;
+};
+
+export interface FaultCluster {
+  readonly system: FaultSystem;
+  /** Parts that there are, in the order in which they are started. */
+  readonly parts: readonly PartName[];
+  readonly kinds: readonly Fault['kind'][];
+  readonly folder: string;
+  /** Lines that a part dials out on. */
+  linksOf(dialler: Dialler): readonly Link[];
+  readonly links: readonly Link[];
+  folderOf(disk: Disk): string;
+  /** Sets a part's wall clock ahead, or back. */
+  setClock(part: Ticking, byMs: number): void;
+  /** By how much it saw its clock set when it last looked; 0 when never. */
+  clockOf(part: Ticking): number;
+  /** Of its own; null where it shares the network of all. */
+  namespaceOf(part: PartName): NodeNamespace | null;
+  /** Process ids of a part and of everything that it started. */
+  pidsOf(part: PartName | 'chain'): number[];
+  /** Starts what does not run. */
+  heal(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+const diskBytes: Readonly<Record<Disk, string>> = { ciphertexts: '64m', 'node-tls': '8m', 'node-nats': '8m' };
+
+/** Short leases, so that a run is not mostly waiting. */
+export const controlPlane = {
+  VERITRAIN_LEASE_SECONDS: '4',
+  VERITRAIN_HEARTBEAT_SECONDS: '1',
+  VERITRAIN_ATTEMPTS_MAX: '30',
+  VERITRAIN_REQUESTS_PER_MINUTE: '1000000',
+  VERITRAIN_ADDRESS_REQUESTS_PER_MINUTE: '1000000',
+};
+
+/** @param keeps  leave what was written, logs above all */
+export async function startFaultCluster(
+  note: (line: string) => void,
+  keeps = false,
+  plant?: PlantName,
+): Promise<FaultCluster> {
+  const folder = mkdtempSync(join(tmpdir(), 'veritrain-faults-'));
+  chmodSync(folder, 0o711);
+  if (keeps) note(`writing to ${folder}`);
+  const site = join(folder, 'system');
+  const folderOf = (disk: Disk): string =>
+    disk === 'ciphertexts' ? join(site, 'control-plane') : join(site, disk, 'data');
+  const lines: { readonly dialler: Dialler; readonly link: Link }[] = [];
+  const mounted: string[] = [];
+  const hasNamespaces = namespaceMissing() === null;
+  const namespaces = new Map<PartName, NodeNamespace>();
+  if (hasNamespaces) {
+    openHub();
+    for (const [at, node] of nodeParts.entries()) namespaces.set(node, await openNamespace(at + 1));
+  }
+  const system = await startDistributed({
+    folder: site,
+    vendorFile: join(tmpdir(), 'veritrain-test-simulated-vendor.json'),
+    answerSeconds: 3,
+    controlPlane,
+    onPhase: (phase) => {
+      note(phase);
+      if (phase.startsWith('two replicas')) mounted.push(...mountSmallDisks(folderOf));
+    },
+    environment: (part) => environmentOf(folder, part, plant),
+    through: async (dialler, name: LinkName, port) => {
+      const link = await Link.open(port, name === 'nats', hasNamespaces ? '0.0.0.0' : '127.0.0.1');
+      lines.push({ dialler, link });
+      for (const node of nodeParts)
+        if (dialler === node || dialler === 'nodes') namespaces.get(node)?.forward(link.port);
+      return link.port;
+    },
+    under: (part) => namespaces.get(part)?.under ?? [],
+  }).catch((error: unknown) => {
+    for (const path of mounted) spawnSync('umount', [path]);
+    for (const namespace of namespaces.values()) namespace.close();
+    throw error;
+  });
+  const pidsOf = (part: PartName | 'chain'): number[] =>
+    part === 'chain' ? [system.chainPid] : withDescendants(system.pidOf(part));
+  return {
+    system,
+    folder,
+    linksOf: (dialler) => lines.filter((line) => line.dialler === dialler).map(({ link }) => link),
+    links: lines.map(({ link }) => link),
+    parts: partNames,
+    kinds: kinds.filter((kind) => kind !== 'full-disk' || mounted.length > 0),
+    folderOf,
+    setClock: (part, byMs) => writeFileSync(clockFile(folder, part), String(byMs)),
+    clockOf: (part) => clockSeen(folder, part),
+    namespaceOf: (part) => namespaces.get(part) ?? null,
+    pidsOf,
+    heal: healer(system, partNames),
+    async stop() {
+      for (const { link } of lines) link.repair();
+      for (const namespace of namespaces.values()) namespace.plug(true);
+      await system.stop();
+      for (const namespace of namespaces.values()) namespace.close();
+      for (const { link } of lines) link.close();
+      for (const path of mounted) spawnSync('umount', [path]);
+      if (keeps) note(`everything is in ${folder}`);
+      else rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+const startAttemptsMax = 60;
+
+/** Two faults may be repaired at once: a part is started once, and none waits for another. */
+export function healer(system: FaultSystem, parts: readonly PartName[]): () => Promise<void> {
+  const starting = new Map<PartName, Promise<void>>();
+  const revive = (part: PartName): Promise<void> => {
+    const started = starting.get(part) ?? startAgain(system, part).finally(() => starting.delete(part));
+    starting.set(part, started);
+    return started;
+  };
+  return async () => void (await Promise.all(parts.map(revive)));
+}
+
+/** PostgreSQL waits for the last process of the one that was killed, everything else for what it needs. */
+async function startAgain(system: FaultSystem, part: PartName): Promise<void> {
+  for (let attempt = 1; !isAlive(system.pidOf(part)); attempt++) {
+    await system.start(part).catch(async (error: unknown) => {
+      if (attempt === startAttemptsMax) throw error;
+      await sleep(300);
+    });
+  }
+}
+
+/** Sizes that can be filled; only root may mount them. */
+function mountSmallDisks(folderOf: (disk: Disk) => string): string[] {
+  if (process.getuid?.() !== 0) return [];
+  return disks.map(folderOf).filter((path, index) => {
+    mkdirSync(path, { recursive: true });
+    return spawnSync('mount', ['-t', 'tmpfs', '-o', `size=${diskBytes[disks[index]!]}`, 'tmpfs', path]).status === 0;
+  });
+}
+
+const nodeParts = ['node-tls', 'node-nats'] as const satisfies readonly PartName[];
+
+const clockFile = (folder: string, part: string): string => join(folder, `${part}.clock`);
+
+function clockSeen(folder: string, part: string): number {
+  const file = `${clockFile(folder, part)}.seen`;
+  return existsSync(file) ? Number(readFileSync(file, 'utf8')) : 0;
+}
+
+/** A clock that can be set, and what is planted. */
+function environmentOf(folder: string, part: PartName, plant: PlantName | undefined): Record<string, string> {
+  if (!tickingParts.some((ticking) => ticking === part)) return {};
+  const isBuilt = import.meta.url.endsWith('.js');
+  const load = (name: string): string =>
+    `--import ${fileURLToPath(new URL(`./${name}.${isBuilt ? 'js' : 'ts'}`, import.meta.url))}`;
+  const loaded = ['clock-main', ...(plant === undefined ? [] : ['plant-main'])].map(load).join(' ');
+  return {
+    NODE_OPTIONS: `${isBuilt ? '' : '--conditions=source --import @oxc-node/core/register '}${loaded}`,
+    VERITRAIN_TEST_CLOCK_FILE: clockFile(folder, part),
+    ...(plant !== undefined && {
+      VERITRAIN_TEST_PLANT: plant,
+      VERITRAIN_TEST_PLANT_FILE: join(folder, 'system', 'logs', 'plant.bin'),
+    }),
+  };
+}

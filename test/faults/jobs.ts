@@ -1,0 +1,92 @@
+/** What a client of the fault runs does: one small data set, one job after the other, its result checked and paid. */
+import { mkdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Engine } from '../../enclave/src/engine/engine.js';
+import { createApi, type ControlPlaneApi } from '../../apps/cli/src/api.js';
+import { sealFiles } from '../../apps/cli/src/dataset/seal-files.js';
+import { openChain, type ClientChain } from '../../apps/cli/src/job/chain.js';
+import { fetchBundle, fetchResult, type CheckedResult } from '../../apps/cli/src/job/result.js';
+import { submitJob, type Submitted } from '../../apps/cli/src/job/submit.js';
+import { readPolicy } from '../../apps/cli/src/policy.js';
+import { loadProfile, type Profile } from '../../apps/cli/src/profile.js';
+import {
+  initialWeights,
+  orderExamples,
+  parseIdxImages,
+  parseIdxLabels,
+  shuffledIndices,
+  stateDigest,
+  type Manifest,
+} from '#libs/step';
+import { toHex } from '#attestation';
+import { smallManifest, writeManifest, writeSmallFiles, type SmallFiles } from '#test/small-job';
+
+export interface FaultClient {
+  readonly api: ControlPlaneApi;
+  readonly profile: Profile;
+  readonly chain: ClientChain;
+  readonly files: SmallFiles;
+  /** Account of the nodes, and what it is paid for each job. */
+  readonly provider: string;
+  readonly reward: bigint;
+  submit(steps: number, segmentSteps: number): Promise<Submitted>;
+  /** Verifies, acknowledges, decrypts. */
+  settle(jobId: string): Promise<CheckedResult>;
+  /** Digest of the state that a run without any fault ends in. */
+  undisturbed(steps: number): Promise<string>;
+  close(): void;
+}
+
+const reward = 10n ** 15n;
+
+/** @param folder  of the client alone: what lies there is plaintext */
+export async function openClient(
+  folder: string,
+  profileFile: string,
+  provider: string,
+  urls: readonly string[],
+): Promise<FaultClient> {
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  const profile = loadProfile(profileFile);
+  const api = createApi(urls, profile.controlPlane.apiKey);
+  const files = writeSmallFiles(join(folder, 'idx'));
+  const manifestOf = (steps: number): string => writeManifest(join(folder, `${steps}.json`), smallManifest({ steps }));
+  const dataset = join(folder, 'sealed');
+  const key = join(profile.broker.keysFolder, 'fault-runs.json');
+  await sealFiles({ manifest: manifestOf(100), ...files, out: dataset, key }, () => undefined);
+  const { policy } = readPolicy(profile.policy);
+  const digests = new Map<number, Promise<string>>();
+  const chain = openChain(profile);
+  return {
+    api,
+    profile,
+    chain,
+    files,
+    provider,
+    reward,
+    submit: (steps, segmentSteps) =>
+      submitJob({ manifest: manifestOf(steps), dataset, segmentSteps, provider, rewardWei: reward }, profile, api),
+    async settle(jobId) {
+      const result = await fetchResult(jobId, profile, policy, api);
+      await fetchBundle(jobId, profile, policy, api);
+      return result;
+    },
+    undisturbed(steps) {
+      const digest = digests.get(steps) ?? train(smallManifest({ steps }), files);
+      digests.set(steps, digest);
+      return digest;
+    },
+    close: () => chain.close(),
+  };
+}
+
+async function train(manifest: Manifest, files: SmallFiles): Promise<string> {
+  const images = parseIdxImages(new Uint8Array(readFileSync(files.images)));
+  const labels = parseIdxLabels(new Uint8Array(readFileSync(files.labels)));
+  const engine = await Engine.open(manifest);
+  const dataset = engine.load(orderExamples(manifest, images, labels, shuffledIndices(manifest.seed, images.count)));
+  const start = { dataset, weights: initialWeights(manifest), fromStep: 0 };
+  const weights = await engine.train({ ...start, stepCount: manifest.steps });
+  await engine.close();
+  return toHex(stateDigest(manifest, weights));
+}

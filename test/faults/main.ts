@@ -1,0 +1,84 @@
+/**
+ * `npm run faults -- [--seed N] [--count N] [--json] [--keep]`: real processes, PostgreSQL and NATS, one job under each of N seeds
+ * from the first on, and seeded faults under it. Exit status 0 only when nothing was violated. The same seed gives the
+ * same faults at the same moments of the job; how the processes meet them is theirs.
+ *
+ * `npm run faults -- --plants [--json]`: breaks the system itself in one way after the other. Exit status 0 only when each
+ * was reported.
+ */
+import { randomInt } from 'node:crypto';
+import { parseArgs } from 'node:util';
+import { CodedError } from '#attestation';
+import { enterNamespace } from './namespaces.js';
+import { plantNames } from './plant.js';
+import { findPlant } from './plants.js';
+import { plansOf, runSession } from './session.js';
+import { summaryOf } from './summary.js';
+
+const { values } = parseArgs({
+  options: {
+    count: { type: 'string', default: '10' },
+    seed: { type: 'string' },
+    json: { type: 'boolean' },
+    keep: { type: 'boolean' },
+    plants: { type: 'boolean' },
+  },
+});
+const whole = (text: string): number => {
+  if (!/^\d{1,9}$/.test(text)) throw new TypeError(`a whole number, not ${text}`);
+  return Number(text);
+};
+const first = values.seed === undefined ? randomInt(1, 1_000_000) : whole(values.seed);
+const count = whole(values.count);
+const say = (line: string): void => void process.stderr.write(`faults: ${line}\n`);
+
+const status = enterNamespace(say);
+if (status !== null) process.exit(status);
+
+async function plants(): Promise<void> {
+  const reports = [];
+  for (const name of plantNames) {
+    const report = await findPlant(name, () => undefined);
+    say(`plant ${name}: ${report.found === null ? 'MISSED' : `found: ${report.found}`}`);
+    reports.push(report);
+  }
+  const missed = reports.filter(({ found }) => found === null).map(({ plant }) => plant);
+  const summary = { plants: reports.length, missed };
+  process.stdout.write(`${JSON.stringify(values.json === true ? { ...summary, reports } : summary)}\n`);
+  process.exitCode = missed.length === 0 ? 0 : 1;
+}
+
+async function seeds(): Promise<void> {
+  say(`${count} seeds from ${first} on …`);
+  const began = Date.now();
+  const session = await runSession(
+    { plans: plansOf(Array.from({ length: count }, (_, index) => first + index)) },
+    say,
+    ({ seed, end, code, attempts, seconds, faults, violations }) => {
+      const reached = `${end}${code === null ? '' : ` ${code}`}`;
+      say(`seed ${seed}: ${reached} in ${seconds} s, attempt ${attempts}; ${faults.join('; ')}`);
+      for (const violation of violations) say(`seed ${seed} VIOLATION: ${violation}`);
+    },
+    values.keep,
+  );
+  for (const leak of session.leaks) say(`LEAK: ${leak}`);
+  const summary = { seed: first, ...summaryOf(session), seconds: Math.round((Date.now() - began) / 1000) };
+  process.stdout.write(
+    values.json === true
+      ? `${JSON.stringify({ ...summary, reports: session.seeds, leaksFound: session.leaks })}\n`
+      : `${Object.entries(summary)
+          .map(([name, value]) => `${name} ${typeof value === 'object' ? JSON.stringify(value) : value}`)
+          .join('\n')}\n`,
+  );
+  process.exitCode = summary.violated.length === 0 && summary.leaks === 0 ? 0 : 1;
+}
+
+try {
+  await (values.plants === true ? plants() : seeds());
+} catch (error) {
+  if (!(error instanceof CodedError)) throw error;
+  process.stderr.write(`faults: ${JSON.stringify(error.toJSON())}\n`);
+  process.exitCode = 1;
+}
+// What a killed connection still waits for would keep the process.
+process.stdout.write('', () => process.exit());

@@ -1,0 +1,149 @@
+/** The tools of the fault runs do what they say: a plan follows from its seed, a proxy loses what it should, a scan finds. */
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { connect, createServer, type Server, type Socket } from 'node:net';
+import { once } from 'node:events';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, expect, it } from 'vitest';
+import { checkAnnounced, checkHistory, checkNothingLost } from './checks.js';
+import { natsPieces } from './frames.js';
+import { Link } from './link.js';
+import { kinds, planOf } from './plan.js';
+import { randomOf } from './random.js';
+import { findSecrets } from './secrets.js';
+
+const open: (() => void)[] = [];
+afterEach(() => open.splice(0).forEach((close) => close()));
+
+it('a plan follows from its seed, and seeds from 1 to 200 hold every kind of fault', () => {
+  const plans = Array.from({ length: 200 }, (_, index) => planOf(index + 1));
+  expect(plans).toEqual(Array.from({ length: 200 }, (_, index) => planOf(index + 1)));
+  const seen = new Set(plans.flatMap(({ faults }) => faults.map(({ fault }) => fault.kind)));
+  expect([...seen].sort()).toEqual([...kinds].sort());
+  for (const { faults, steps, segmentSteps } of plans) {
+    expect(faults.length).toBeGreaterThan(0);
+    expect(steps % segmentSteps).toBe(0);
+  }
+});
+
+it('messages of NATS are found however the stream is cut, and everything else is handed on', () => {
+  const stream = Buffer.from(
+    'CONNECT {"verbose":false}\r\nPUB a.b 5\r\nhello\r\nPUB a.b _INBOX.x 0\r\n\r\nPING\r\n' +
+      'HPUB a 12 17\r\nNATS/1.0\r\n\r\nhello\r\nMSG a.b 1 _INBOX.y 2\r\n\r\n\r\n',
+  );
+  for (let size = 1; size <= stream.length; size++) {
+    const pieces = natsPieces();
+    const found = [];
+    for (let at = 0; at < stream.length; at += size) found.push(...pieces(stream.subarray(at, at + size)));
+    expect(Buffer.concat(found.map(({ bytes }) => bytes)).equals(stream), `cut every ${size} bytes`).toBe(true);
+    expect(found.map(({ isMessage }) => isMessage)).toEqual([false, true, true, false, true, true]);
+  }
+});
+
+async function echo(): Promise<{ readonly server: Server; readonly port: number }> {
+  const server = createServer((socket) => {
+    socket.on('error', () => undefined);
+    socket.pipe(socket);
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  open.push(() => server.close());
+  return { server, port: (server.address() as { port: number }).port };
+}
+
+async function through(link: Link): Promise<{ readonly socket: Socket; readonly heard: () => string }> {
+  const socket = connect(link.port, '127.0.0.1');
+  await once(socket, 'connect');
+  socket.on('error', () => undefined);
+  open.push(() => socket.destroy());
+  let text = '';
+  socket.on('data', (chunk: Buffer) => (text += chunk.toString('latin1')));
+  return { socket, heard: () => text };
+}
+
+it('a held line delivers everything in order once it is repaired, and a cut one ends', async () => {
+  const link = await Link.open((await echo()).port, false);
+  open.push(() => link.close());
+  const { socket, heard } = await through(link);
+  socket.write('before,');
+  await expect.poll(heard).toBe('before,');
+  link.hold();
+  socket.write('held,');
+  const late = await through(link);
+  late.socket.write('new');
+  link.repair();
+  link.delay(30);
+  socket.write('slow,');
+  link.repair();
+  socket.write('after');
+  await expect.poll(heard).toBe('before,held,slow,after');
+  await expect.poll(late.heard).toBe('new');
+  link.cut();
+  await once(socket, 'close');
+});
+
+it('a lossy line loses and doubles messages and nothing else', async () => {
+  const link = await Link.open((await echo()).port, true);
+  open.push(() => link.close());
+  const { socket, heard } = await through(link);
+  link.lose({ drop: 1, duplicate: 0, late: 0 }, randomOf(1));
+  socket.write('PING\r\nPUB a 2\r\nhi\r\nPONG\r\n');
+  await expect.poll(heard).toBe('PING\r\nPONG\r\n');
+  link.repair();
+  socket.write('PUB a 2\r\nhi\r\n');
+  await expect.poll(heard).toBe('PING\r\nPONG\r\nPUB a 2\r\nhi\r\n');
+});
+
+it('a secret is found as it is, in hexadecimal and in base64, at any offset, and not where it belongs', () => {
+  const root = mkdtempSync(join(tmpdir(), 'veritrain-scan-'));
+  open.push(() => rmSync(root, { recursive: true, force: true }));
+  const bytes = Uint8Array.from({ length: 32 }, (_, index) => (index * 37 + 11) & 255);
+  const secret = { name: 'a test key', bytes, at: ['own', 'key.txt'] };
+  const files: Record<string, Buffer> = {
+    'own/key': Buffer.from(bytes),
+    'key.txt': Buffer.from(bytes),
+    clean: Buffer.from(bytes).fill(1, 10, 11),
+    raw: Buffer.concat([Buffer.alloc(100), Buffer.from(bytes)]),
+    hex: Buffer.from(`0x${Buffer.from(bytes).toString('hex')}`),
+  };
+  for (const by of [0, 1, 2]) {
+    files[`base64-${by}`] = Buffer.from(
+      Buffer.concat([Buffer.alloc(by, 7), bytes, Buffer.alloc(3, 9)]).toString('base64'),
+    );
+  }
+  mkdirSync(join(root, 'own'));
+  for (const [name, content] of Object.entries(files)) writeFileSync(join(root, name), content);
+  const found = findSecrets(root, [secret]).map((line) => line.split(' in ')[1]);
+  expect([...new Set(found)].sort()).toEqual(['base64-0', 'base64-1', 'base64-2', 'hex', 'raw']);
+});
+
+it('an event that was told and is gone, or is told otherwise, is a violation', () => {
+  const told = [
+    { type: 'state', data: { to: 'running' } },
+    { type: 'checkpoint', data: { step: 100 } },
+  ];
+  expect(checkNothingLost(told, told)).toEqual([]);
+  expect(checkNothingLost(told, told.slice(0, 1))).toHaveLength(1);
+  expect(checkNothingLost(told, [told[0]!, { type: 'checkpoint', data: { step: 200 } }])).toHaveLength(1);
+});
+
+it('a history with a gap, or with a word from an older lease, is a violation', () => {
+  const state = (from: string | null, to: string, fence: number) => ({ type: 'state', data: { from, to, fence } });
+  const said = (type: string, fence: number) => ({ type, data: { fence } });
+  const right = [state(null, 'submitted', 0), state('submitted', 'assigned', 1), said('checkpoint', 1)];
+  const next = [state('assigned', 'submitted', 1), state('submitted', 'assigned', 2)];
+  expect(checkHistory([...right, ...next, said('delivery', 2)])).toEqual([]);
+  expect(checkHistory([...right, ...next, said('checkpoint', 1)])).toHaveLength(1);
+  expect(checkHistory([...right, ...next.slice(1)])).toHaveLength(1);
+});
+
+it('a change of state that the outbox does not have, or has twice, is a violation', () => {
+  const events = ['assigned', 'submitted', 'assigned'].map((to) => ({ type: 'state', data: { to } }));
+  const rows = (assigned: string) => [
+    { topic: 'job.assigned.v1', count: assigned },
+    { topic: 'job.submitted.v1', count: '1' },
+  ];
+  expect(checkAnnounced(events, rows('2'))).toEqual([]);
+  expect(checkAnnounced(events, rows('1'))).toHaveLength(1);
+  expect(checkAnnounced(events, rows('3'))).toHaveLength(1);
+  expect(checkAnnounced(events, rows('2').slice(0, 1))).toHaveLength(1);
+});

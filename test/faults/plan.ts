@@ -1,0 +1,121 @@
+/** What goes wrong under a seed, and when: a pure function of the seed, so that a failure can be had again. */
+import { partNames, type PartName } from '../../apps/cli/src/system/distributed.js';
+import { randomOf, type Random } from './random.js';
+
+/** A fault begins some time after the job has come to a state, or to its n-th checkpoint. */
+export interface Moment {
+  readonly at: 'submitted' | 'assigned' | 'attested' | 'running' | 'checkpoint' | 'delivered';
+  readonly checkpoint: number;
+  readonly afterMs: number;
+}
+
+export type Fault =
+  | { readonly kind: 'kill'; readonly part: PartName }
+  | { readonly kind: 'stop'; readonly part: PartName | 'chain' }
+  | { readonly kind: 'kill-enclave' }
+  | { readonly kind: 'restart-database' }
+  | { readonly kind: 'wipe-broker' }
+  | { readonly kind: 'partition'; readonly part: Dialling }
+  | { readonly kind: 'cut'; readonly part: Dialling }
+  | { readonly kind: 'slow'; readonly part: Dialling; readonly delayMs: number }
+  | { readonly kind: 'lossy-messages'; readonly drop: number; readonly duplicate: number; readonly late: number }
+  | { readonly kind: 'full-disk'; readonly disk: Disk }
+  | { readonly kind: 'clock'; readonly part: Ticking; readonly byMs: number };
+
+export const diallingParts = ['replica-1', 'replica-2', 'key-broker', 'node-tls', 'node-nats'] as const;
+export type Dialling = (typeof diallingParts)[number];
+export const tickingParts = diallingParts;
+export type Ticking = (typeof tickingParts)[number];
+export const disks = ['ciphertexts', 'node-tls', 'node-nats'] as const;
+export type Disk = (typeof disks)[number];
+
+export interface PlannedFault {
+  readonly fault: Fault;
+  readonly moment: Moment;
+  /** How long until it is repaired. */
+  readonly forMs: number;
+}
+
+export interface Plan {
+  readonly seed: number;
+  readonly steps: number;
+  readonly segmentSteps: number;
+  readonly faults: readonly PlannedFault[];
+}
+
+export const kinds = [
+  'kill',
+  'stop',
+  'kill-enclave',
+  'restart-database',
+  'wipe-broker',
+  'partition',
+  'cut',
+  'slow',
+  'lossy-messages',
+  'full-disk',
+  'clock',
+] as const satisfies readonly Fault['kind'][];
+
+const moments = ['submitted', 'assigned', 'attested', 'running', 'checkpoint', 'checkpoint', 'delivered'] as const;
+const segments = 4;
+const faultsMax = 3;
+
+/**
+ * @param possible  kinds that this machine can do
+ * @param parts  that there are
+ */
+export function planOf(
+  seed: number,
+  possible: readonly Fault['kind'][] = kinds,
+  parts: readonly PartName[] = partNames,
+): Plan {
+  const random = randomOf(seed);
+  const segmentSteps = 100 * random.whole(1, 3);
+  const faults = Array.from({ length: random.whole(1, faultsMax) }, () => ({
+    fault: faultOf(random.pick(possible), parts, random),
+    moment: { at: random.pick(moments), checkpoint: random.whole(1, segments - 1), afterMs: random.whole(0, 300) },
+    forMs: random.whole(50, 4000),
+  }));
+  return { seed, steps: segments * segmentSteps, segmentSteps, faults };
+}
+
+function faultOf(kind: Fault['kind'], parts: readonly PartName[], random: Random): Fault {
+  switch (kind) {
+    case 'kill':
+      return { kind, part: random.pick(parts) };
+    case 'stop':
+      return { kind, part: random.pick([...parts, 'chain'] as const) };
+    case 'kill-enclave':
+    case 'restart-database':
+    case 'wipe-broker':
+      return { kind };
+    case 'partition':
+      // Twice as often a node: it trains on, and whoever takes its job meets what it says later.
+      return { kind, part: random.pick([...diallingParts, 'node-tls', 'node-nats']) };
+    case 'cut':
+      return { kind, part: random.pick(diallingParts) };
+    case 'slow':
+      return { kind, part: random.pick(diallingParts), delayMs: random.whole(20, 400) };
+    case 'lossy-messages':
+      return { kind, drop: rate(random), duplicate: rate(random), late: rate(random) };
+    case 'full-disk':
+      return { kind, disk: random.pick(disks) };
+    case 'clock': {
+      const sign = random.pick([-1, 1]);
+      const byMs = sign * random.pick([1000, 30_000, 600_000, 86_400_000]);
+      return { kind, part: random.pick(tickingParts), byMs };
+    }
+  }
+}
+
+function rate(random: Random): number {
+  return random.whole(0, 30) / 100;
+}
+
+export function describe({ fault, moment, forMs }: PlannedFault): string {
+  const { kind, ...rest } = fault;
+  const where = Object.values(rest).join(' ');
+  const when = moment.at === 'checkpoint' ? `checkpoint ${moment.checkpoint}` : moment.at;
+  return `${kind}${where === '' ? '' : ` ${where}`} for ${forMs} ms, ${moment.afterMs} ms after ${when}`;
+}

@@ -1,0 +1,78 @@
+/**
+ * Loaded before a process: breaks it in the way that VERITRAIN_TEST_PLANT names, to see that the fault runs find it. What is
+ * shipped knows nothing of this.
+ */
+import { appendFileSync } from 'node:fs';
+import pg from 'pg';
+import type { DataSource, EntityManager } from 'typeorm';
+import type { Principal } from '../../apps/control-plane/src/auth/principal.js';
+import type { Held } from '../../apps/control-plane/src/dispatch/lease-book.js';
+import type { Announcement } from '../../apps/control-plane/src/jobs/journal.js';
+import type { LeaseRef } from '#libs/messaging';
+import type { Lease } from '#libs/persistence';
+
+const app = /\/(control-plane|host-agent|key-broker|enclave)\//.exec(process.argv[1] ?? '')?.[1];
+
+const plants: Readonly<Record<string, Partial<Record<string, () => Promise<void> | void>>>> = {
+  /** Whoever once held a lease may go on with the job. */
+  'no-fence': {
+    async 'control-plane'() {
+      const { LeaseBook } = await import('../../apps/control-plane/src/dispatch/lease-book.js');
+      const { Lease: LeaseEntity } = await import('#libs/persistence');
+      interface Inside {
+        readonly database: DataSource;
+        readonly journal: { lock(manager: EntityManager, jobId: string): Promise<Held['job']> };
+      }
+      const hold = function <T>(this: Inside, _by: Principal, ref: LeaseRef, work: (held: Held) => Promise<T>) {
+        return this.database.transaction(async (manager) => {
+          const lease: Lease = await manager.findOneByOrFail(LeaseEntity, { id: ref.leaseId });
+          return work({ manager, job: await this.journal.lock(manager, lease.jobId), lease });
+        });
+      };
+      Object.assign(LeaseBook.prototype, { hold });
+    },
+  },
+  /** One kind of outbox row is forgotten. */
+  'lost-outbox': {
+    async 'control-plane'() {
+      const { JobJournal } = await import('../../apps/control-plane/src/jobs/journal.js');
+      const { announceAll } = JobJournal.prototype;
+      Object.assign(JobJournal.prototype, {
+        async announceAll(this: object, manager: EntityManager, messages: readonly Announcement[]): Promise<void> {
+          const kept = messages.filter(({ topic }) => topic !== 'job.running.v1');
+          if (kept.length > 0) await announceAll.call(this as never, manager, kept);
+        },
+      });
+    },
+  },
+  /** A submission is acknowledged, and never committed: the driver says that it was. */
+  'ack-before-commit': {
+    'control-plane'() {
+      const { query } = pg.Client.prototype as { query: (...args: unknown[]) => unknown };
+      const forgotten = new WeakSet<object>();
+      Object.assign(pg.Client.prototype, {
+        query(this: object, ...args: unknown[]) {
+          const [first] = args as [string | { readonly text?: string }];
+          const text = typeof first === 'string' ? first : (first.text ?? '');
+          if (/^\s*INSERT INTO "?job"?\s*\(/i.test(text)) forgotten.add(this);
+          return text === 'COMMIT' && forgotten.delete(this)
+            ? query.call(this, 'ROLLBACK', ...args.slice(1))
+            : query.apply(this, args);
+        },
+      });
+    },
+  },
+  /** The enclave keeps what it decrypts where its host can read it. */
+  'plaintext-on-disk': {
+    enclave() {
+      const decrypt = crypto.subtle.decrypt.bind(crypto.subtle);
+      crypto.subtle.decrypt = async (...args) => {
+        const plaintext = await decrypt(...args);
+        appendFileSync(process.env['VERITRAIN_TEST_PLANT_FILE']!, new Uint8Array(plaintext));
+        return plaintext;
+      };
+    },
+  },
+};
+
+if (app !== undefined) await plants[process.env['VERITRAIN_TEST_PLANT'] ?? '']?.[app]?.();

@@ -1,0 +1,62 @@
+/** Faults planted on purpose, to see that the simulation finds them. */
+import { DataSource, type EntityManager } from 'typeorm';
+import type { LeaseRef } from '#libs/messaging';
+import { Job, Lease } from '#libs/persistence';
+import type { Principal } from '../../apps/control-plane/src/auth/principal.js';
+import { LeaseBook, type Held } from '../../apps/control-plane/src/dispatch/lease-book.js';
+import { TrainingReports } from '../../apps/control-plane/src/dispatch/training-reports.js';
+import { JobJournal, type Announcement } from '../../apps/control-plane/src/jobs/journal.js';
+import type { Plant } from './replica.js';
+import { segmentSteps } from './work.js';
+
+/** A lease book that lets whoever once held a lease go on: two nodes execute one job. */
+export const noFence: Plant = (container) => {
+  const database = container.get(DataSource);
+  const journal = container.get(JobJournal);
+  const book = container.get(LeaseBook);
+  const hold = async <T>(_by: Principal, ref: LeaseRef, work: (held: Held) => Promise<T>): Promise<T> =>
+    database.transaction(async (manager) => {
+      const lease = await manager.findOneByOrFail(Lease, { id: ref.leaseId });
+      return work({ manager, job: await journal.lock(manager, lease.jobId), lease });
+    });
+  return [[LeaseBook, Object.assign(book, { hold })]];
+};
+
+/** A lease book that reads the job before the lock and believes what it read. */
+export const staleRead: Plant = (container) => {
+  const database = container.get(DataSource);
+  const journal = container.get(JobJournal);
+  const book = container.get(LeaseBook);
+  const hold = async <T>(by: Principal, ref: LeaseRef, work: (held: Held) => Promise<T>): Promise<T> =>
+    database.transaction(async (manager) => {
+      const lease = await manager.findOneByOrFail(Lease, { id: ref.leaseId, tenant: by.tenant });
+      const job = await manager.findOneByOrFail(Job, { id: lease.jobId });
+      if (lease.fence !== job.fence || lease.state !== 'active')
+        return LeaseBook.prototype.hold.call(book, by, ref, work as never) as Promise<T>;
+      await journal.lock(manager, lease.jobId);
+      return work({ manager, job, lease });
+    });
+  return [[LeaseBook, Object.assign(book, { hold })]];
+};
+
+/** A journal that forgets some outbox rows. */
+export const lostOutbox: Plant = (container) => {
+  const journal = container.get(JobJournal);
+  const announceAll = (manager: EntityManager, messages: readonly Announcement[]) =>
+    JobJournal.prototype.announceAll.call(
+      journal,
+      manager,
+      messages.filter(({ topic }) => topic !== 'job.running.v1'),
+    );
+  return [[JobJournal, Object.assign(journal, { announceAll })]];
+};
+
+/** Reports of training that say yes to a later checkpoint of a first lease and forget it. */
+export const lostCheckpoint: Plant = (container) => {
+  const reports = container.get(TrainingReports);
+  const checkpoint: TrainingReports['checkpoint'] = (by, message) =>
+    message.fence === 1 && message.step > segmentSteps
+      ? Promise.resolve({})
+      : TrainingReports.prototype.checkpoint.call(reports, by, message);
+  return [[TrainingReports, Object.assign(reports, { checkpoint })]];
+};

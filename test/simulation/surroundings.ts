@@ -1,0 +1,30 @@
+/** What nodes and clients of a simulation see of it. */
+import type { SimulatedChain } from './chain.js';
+import type { Faults } from './faults.js';
+import type { Random } from './random.js';
+import type { Scheduler } from './scheduler.js';
+import type { Store } from './store.js';
+import type { Endpoint, Transport } from './transport.js';
+import type { SimulatedJob } from './work.js';
+
+/** What the control plane said yes to. */
+export interface Acknowledged {
+  readonly submissions: string[];
+  readonly cancellations: string[];
+  readonly checkpoints: { readonly jobId: string; readonly step: number; readonly fence: number }[];
+  readonly deliveries: { readonly jobId: string; readonly blob: string }[];
+}
+
+export interface Surroundings {
+  readonly scheduler: Scheduler;
+  readonly random: Random;
+  readonly faults: Faults;
+  readonly chain: SimulatedChain;
+  readonly transport: Transport;
+  readonly store: Store;
+  readonly jobs: ReadonlyMap<string, SimulatedJob>;
+  readonly acknowledged: Acknowledged;
+  readonly isOver: boolean;
+  /** Any one of the control plane's replicas. */
+  replica(): Endpoint;
+}
