@@ -2,23 +2,20 @@
  * `npm start -- --high-value` at half its length: an enclave (simulated) trains and signs, every segment is proved
  * besides, the contract pays for both; and the bundle with receipts and proofs verifies in a browser too.
  */
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { createServer } from 'node:http';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createContext, runInContext } from 'node:vm';
-import { buildSync, type BuildOptions } from 'esbuild';
-import { chromium } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { encodeBundle, parseBundle, toBase64, verifyBundle, type ProvedBundle } from '#attestation';
 import { verifyBundledProof } from '#libs/proof';
 import { runProvedDemo, type ProvedReport } from '../../apps/cli/src/demo/proved.js';
+import { browserBundle, callInBrowser, hasBrowser } from '../support/browser.js';
 import { judgeBundle } from '../support/bundle-page.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'veritrain-high-value-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
-const browser = process.env['CHROMIUM'] ?? '/usr/bin/chromium';
-if (!existsSync(browser)) console.warn(`SKIPPED: no browser at ${browser}; set CHROMIUM`);
+const script = browserBundle('test/support/bundle-page.ts');
 
 describe('a job of high value', () => {
   let report: ProvedReport;
@@ -57,46 +54,19 @@ describe('a job of high value', () => {
   it('is judged alike where there is nothing but web globals', async () => {
     const { crypto, TextEncoder, TextDecoder } = globalThis;
     const context = createContext({ crypto, TextEncoder, TextDecoder });
-    runInContext(browserScript(), context);
+    runInContext(script, context);
     const there = (await runInContext(`judgeBundle(${JSON.stringify(toBase64(encoded))})`, context)) as string;
     expect(there).toBe(await judgeBundle(toBase64(encoded)));
     expect(JSON.parse(there)).toMatchObject({ tier: 'warning', steps: 8 });
   });
 
-  it.skipIf(!existsSync(browser))(
+  it.skipIf(!hasBrowser)(
     'is judged alike in Chromium',
     async () => {
-      const script = browserScript();
-      const server = createServer((_, response) =>
-        response.setHeader('content-type', 'text/html').end('<!doctype html>'),
-      );
-      await new Promise<void>((ready) => server.listen(0, '127.0.0.1', ready));
-      const { port } = server.address() as { port: number };
-      const args = ['--no-sandbox', '--disable-gpu', '--disable-background-networking', '--no-first-run'];
-      const instance = await chromium.launch({ executablePath: browser, args });
-      try {
-        const page = await instance.newPage();
-        await page.goto(`http://127.0.0.1:${port}/`);
-        await page.addScriptTag({ content: script });
-        const there = await page.evaluate(
-          (text) => (globalThis as unknown as { judgeBundle: typeof judgeBundle }).judgeBundle(text),
-          toBase64(encoded),
-        );
-        expect(there).toBe(await judgeBundle(toBase64(encoded)));
-        expect(JSON.parse(there)).toMatchObject({ tier: 'warning', steps: 8 });
-      } finally {
-        await instance.close();
-        server.close();
-      }
+      const there = await callInBrowser(script, 'judgeBundle', toBase64(encoded));
+      expect(there).toBe(await judgeBundle(toBase64(encoded)));
+      expect(JSON.parse(there)).toMatchObject({ tier: 'warning', steps: 8 });
     },
     120_000,
   );
 });
-
-function browserScript(): string {
-  const options: BuildOptions = {
-    ...{ bundle: true, minify: true, format: 'iife', platform: 'browser', conditions: ['source'] },
-    entryPoints: ['test/support/bundle-page.ts'],
-  };
-  return buildSync({ ...options, write: false }).outputFiles[0]!.text;
-}

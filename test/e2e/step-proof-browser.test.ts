@@ -3,17 +3,11 @@
  * to the byte, once where only web globals exist, once without WebAssembly, once in headless Chromium where one is
  * installed (CHROMIUM names another path).
  */
-import { existsSync } from 'node:fs';
-import { createServer } from 'node:http';
 import { createContext, runInContext } from 'node:vm';
-import { buildSync, type BuildOptions } from 'esbuild';
-import { chromium } from 'playwright-core';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { browserBundle, callInBrowser, hasBrowser } from '../support/browser.js';
 import { smallProofs } from '../support/small-proof.js';
 import { judgeProofs, portableCases, type ProofCase } from '../support/step-proof-page.js';
-
-const browser = process.env['CHROMIUM'] ?? '/usr/bin/chromium';
-if (!existsSync(browser)) console.warn(`SKIPPED: no browser at ${browser}; set CHROMIUM`);
 
 let cases: string;
 let script: string;
@@ -35,15 +29,7 @@ beforeAll(() => {
     { proof, statement: { ...statement, profile: 'chain128' } },
     { proof, statement: { ...statement, manifest: { ...statement.manifest, gbits: 17 } } },
   ]);
-  const options: BuildOptions = {
-    bundle: true,
-    minify: true,
-    format: 'iife',
-    platform: 'browser',
-    conditions: ['source'],
-  };
-  const entryPoints = ['test/support/step-proof-page.ts'];
-  script = buildSync({ ...options, write: false, entryPoints }).outputFiles[0]!.text;
+  script = browserBundle('test/support/step-proof-page.ts');
 });
 
 describe('the browser bundle of the step proof verifier', () => {
@@ -67,26 +53,7 @@ describe('the browser bundle of the step proof verifier', () => {
     expect(runInContext(`judgeProofs(${JSON.stringify(cases)})`, context)).toBe(judgeProofs(cases));
   });
 
-  it.skipIf(!existsSync(browser))('judges alike in Chromium', async () => {
-    const server = createServer((_, response) =>
-      response.setHeader('content-type', 'text/html').end('<!doctype html>'),
-    );
-    await new Promise<void>((ready) => server.listen(0, '127.0.0.1', ready));
-    const { port } = server.address() as { port: number };
-    const args = ['--no-sandbox', '--disable-gpu', '--disable-background-networking', '--no-first-run'];
-    const instance = await chromium.launch({ executablePath: browser, args });
-    try {
-      const page = await instance.newPage();
-      await page.goto(`http://127.0.0.1:${port}/`);
-      await page.addScriptTag({ content: script });
-      const there = await page.evaluate(
-        (json) => (globalThis as unknown as { judgeProofs: (text: string) => string }).judgeProofs(json),
-        cases,
-      );
-      expect(there).toBe(judgeProofs(cases));
-    } finally {
-      await instance.close();
-      server.close();
-    }
+  it.skipIf(!hasBrowser)('judges alike in Chromium', async () => {
+    expect(await callInBrowser(script, 'judgeProofs', cases)).toBe(judgeProofs(cases));
   });
 });

@@ -4,7 +4,7 @@
  */
 import { promisify } from 'node:util';
 import koffi from 'koffi';
-import { CollateralError, ConfigurationError, equalBytes } from '#attestation';
+import { CollateralError, ConfigurationError, equalBytes, type GpuMode } from '#attestation';
 import type { Attester, EvidenceParts } from './attester.js';
 
 const nonceBytes = 32;
@@ -21,24 +21,11 @@ const architectures: ReadonlySet<number> = new Set([9, 10]);
 /** NVML_ERROR_TIMEOUT, NVML_ERROR_IN_USE, NVML_ERROR_UNKNOWN: the device may answer the next time. */
 const transient: ReadonlySet<number> = new Set([10, 19, 999]);
 
-/** As NVML numbers them; the same fields and values as the mode that the GPU verifier appraises. */
-export interface NvidiaMode {
-  /** Confidential computing is on. */
-  readonly ccFeature: 0 | 1;
-  readonly devToolsMode: 0 | 1;
-  /** 0 unavailable, 1 simulation, 2 production. */
-  readonly environment: 0 | 1 | 2;
-  /** 0 none, 1 protected PCIe, 2 encrypted NVLink. */
-  readonly multiGpuMode: 0 | 1 | 2;
-  readonly gpuCount: number;
-  readonly driverVersion: string;
-}
-
 export interface NvidiaGpus {
   /** One per GPU, in NVML's order; `collect` takes the GPU nonce, 32 bytes. */
   readonly attesters: readonly Attester[];
   /** What NVML says of confidential computing: a claim for the CPU's evidence to cover. */
-  mode(): NvidiaMode;
+  mode(): GpuMode;
   /** Lets work reach the GPUs; call it after their evidence was accepted. */
   setReady(): void;
   close(): void;
@@ -123,7 +110,7 @@ function handles(nvml: Nvml): bigint[] {
   });
 }
 
-function readMode(nvml: Nvml, gpuCount: number): NvidiaMode {
+function readMode(nvml: Nvml, gpuCount: number): GpuMode {
   const state = Buffer.alloc(settings.total);
   state.writeUInt32LE(settings.version, 0);
   check(nvml.settings(state), 'nvmlSystemGetConfComputeSettings');

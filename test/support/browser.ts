@@ -1,0 +1,49 @@
+/** A page of this project outside Node: bundled as for a site, run in headless Chromium (CHROMIUM names another path). */
+import { existsSync } from 'node:fs';
+import { createServer } from 'node:http';
+import { buildSync } from 'esbuild';
+import { chromium } from 'playwright-core';
+
+const executablePath = process.env['CHROMIUM'] ?? '/usr/bin/chromium';
+
+export const hasBrowser = existsSync(executablePath);
+if (!hasBrowser) console.warn(`SKIPPED: no browser at ${executablePath}; set CHROMIUM`);
+
+const quietly = ['--disable-background-networking', '--disable-component-update', '--disable-sync', '--no-first-run'];
+
+/** @param entry path below the root of the repository @returns one script, minified */
+export function browserBundle(entry: string): string {
+  const built = buildSync({
+    bundle: true,
+    minify: true,
+    format: 'iife',
+    platform: 'browser',
+    conditions: ['source'],
+    write: false,
+    entryPoints: [entry],
+  });
+  return built.outputFiles[0]!.text;
+}
+
+/** Calls a global function of the script in a page that a server gave. @returns what it returns */
+export async function callInBrowser(script: string, name: string, argument: string): Promise<string> {
+  const server = createServer((_, response) => response.setHeader('content-type', 'text/html').end('<!doctype html>'));
+  await new Promise<void>((ready) => server.listen(0, '127.0.0.1', ready));
+  const { port } = server.address() as { port: number };
+  try {
+    const browser = await chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-gpu', ...quietly] });
+    try {
+      const page = await browser.newPage();
+      await page.goto(`http://127.0.0.1:${port}/`);
+      await page.addScriptTag({ content: script });
+      const call = ([of, text]: string[]) => (globalThis as unknown as Record<string, Called>)[of!]!(text!);
+      return await page.evaluate(call, [name, argument]);
+    } finally {
+      await browser.close();
+    }
+  } finally {
+    server.close();
+  }
+}
+
+type Called = (argument: string) => string | Promise<string>;
