@@ -240,6 +240,7 @@ export { type GpuPolicy } from './appraisal/gpu.js';
 export { parsePckExtension, pckExtensionOid, type PckIdentity } from './intel/pck.js';
 export { candidateProducts } from './snp/product.js';
 export { verifyNvidia, type NvidiaClaims, type NvidiaEvidence } from './nvidia/verify.js';
+export { type GpuMode } from './nvidia/mode.js';
 export { type OcspAnswer } from './nvidia/ocsp.js';
 export { parseReport as parseGpuReport, type ReportField, type SpdmReport } from './nvidia/spdm.js';
 export { parseGpuEvidence, type GpuEvidenceEntry } from './nvidia/evidence.js';
