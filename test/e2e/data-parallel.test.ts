@@ -2,7 +2,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { JsonRpcProvider } from 'ethers';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { parseBundle } from '#attestation';
 import { verifyBundleFile } from '../../apps/cli/src/bundle/verify.js';
 import { eventLine } from '../../apps/cli/src/job/event-line.js';
@@ -38,6 +38,8 @@ interface Segment {
 
 const segmentOf = ({ type, data }: ServerEvent): Segment | null => (type === 'segment' ? (data as Segment) : null);
 
+const segmentOfWorker = (wanted: number) => (event: ServerEvent) => segmentOf(event)?.worker === wanted;
+
 /** Settles it, and verifies its bundle from the file alone. */
 async function settled(jobId: string, name: string) {
   const { policy } = readPolicy(test.profile.policy);
@@ -50,9 +52,14 @@ async function settled(jobId: string, name: string) {
 }
 
 describe('a data-parallel job on two nodes', () => {
+  afterEach(() => test.gate.open());
+
   it('is trained by both, ends in the bits of its rounds, is paid once, and its bundle affirms offline', async () => {
-    const manifest = smallManifest({ steps: 36_000 });
-    const { jobId, terms } = await test.submit('parallel', manifest, 6000, undefined, 2);
+    const manifest = smallManifest({ steps: 3600 });
+    test.gate.holdAt(0);
+    const { jobId, terms } = await test.submit('parallel', manifest, 600, undefined, 2);
+    await test.told(jobId, segmentOfWorker(1));
+    test.gate.open();
     const segments: Segment[] = [];
     const lines: string[] = [];
     const job = await test.followed(jobId, (event) => {
@@ -64,7 +71,7 @@ describe('a data-parallel job on two nodes', () => {
     expect(new Set(segments.map(({ nodeId }) => nodeId)).size).toBe(2);
     expect(lines).toContain('round 2: worker 1 is done');
     const { result, verdict, bundle } = await settled(jobId, 'parallel');
-    expect(result.stateDigest).toBe(await undisturbed(test, manifest, { segmentSteps: 6000, parallel: 2 }));
+    expect(result.stateDigest).toBe(await undisturbed(test, manifest, { segmentSteps: 600, parallel: 2 }));
     expect(result.stateDigest).not.toBe(await undisturbed(test, manifest));
     expect(verdict.tier).toBe('affirming');
     expect(verdict.checks.find(({ rule }) => rule.startsWith('Each round'))?.got).toBe('3 rounds of 2 workers');
@@ -73,30 +80,27 @@ describe('a data-parallel job on two nodes', () => {
   }, 300_000);
 
   it('loses a node mid-round and ends in the same bits, paid once: a worker’s segment is redone', async () => {
-    const manifest = smallManifest({ steps: 60_000 });
-    const { jobId, terms } = await test.submit('lost', manifest, 15_000, undefined, 2);
-    const names = new Map<string, 'host-agent' | 'host-agent-2'>();
+    const manifest = smallManifest({ steps: 3600 });
+    test.gate.holdAt(0);
+    const { jobId, terms } = await test.submit('lost', manifest, 900, undefined, 2);
     const { items } = await test.api.get<{ items: { id: string; name: string }[] }>('nodes?limit=10');
-    for (const { id, name } of items) names.set(id, name.endsWith('1') ? 'host-agent' : 'host-agent-2');
-    let killed: string | null = null;
+    // The node with the lease claims first; the other one is lost.
+    const lost = segmentOf(await test.told(jobId, segmentOfWorker(1)))!;
+    const app = items.find(({ id }) => id === lost.nodeId)!.name.endsWith('1') ? 'host-agent' : 'host-agent-2';
+    await test.system.kill(app);
+    test.gate.open();
     const segments: Segment[] = [];
     const job = await test.followed(jobId, (event) => {
       const segment = segmentOf(event);
-      if (segment === null) return;
-      segments.push(segment);
-      // The node with the lease claims first; the other one is lost.
-      if (killed !== null || segment.done || segment.nodeId === segments[0]!.nodeId) return;
-      killed = segment.nodeId;
-      process.kill(test.system.pidOf(names.get(killed)!), 'SIGKILL');
+      if (segment !== null) segments.push(segment);
     });
     expect([job.state, job.code]).toEqual(['delivered', null]);
-    const lost = segments.find(({ nodeId, done }) => nodeId === killed && !done)!;
     const redone = segments.find(({ round, worker, done }) => round === lost.round && worker === lost.worker && done)!;
-    expect(redone.nodeId).not.toBe(killed);
+    expect(redone.nodeId).not.toBe(lost.nodeId);
     const { result, verdict } = await settled(jobId, 'lost');
-    expect(result.stateDigest).toBe(await undisturbed(test, manifest, { segmentSteps: 15_000, parallel: 2 }));
+    expect(result.stateDigest).toBe(await undisturbed(test, manifest, { segmentSteps: 900, parallel: 2 }));
     expect(verdict.tier).toBe('affirming');
     await expectPaidOnce({ test, chain, rpc }, jobId, terms);
-    await test.system.restart(names.get(killed!)!);
+    await test.system.start(app);
   }, 400_000);
 });

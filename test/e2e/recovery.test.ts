@@ -1,16 +1,17 @@
 /** Nodes that vanish, chains that change their mind, clients that ask twice: the same bits, paid once. */
-import { execFileSync } from 'node:child_process';
 import { JsonRpcProvider } from 'ethers';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { openChain, type ClientChain } from '../../apps/cli/src/job/chain.js';
 import type { JobView } from '../../apps/cli/src/job/follow.js';
 import { fetchBundle, fetchResult, type CheckedResult } from '../../apps/cli/src/job/result.js';
 import { readPolicy } from '../../apps/cli/src/policy.js';
 import { encodeJobSpec, jobIdOf, termsJson, toHex, type Terms } from '#attestation';
 import type { Manifest } from '#libs/step';
-import { startTestSystem, type TestSystem } from '#test/embedded';
+import { checkpointAt, startTestSystem, stateIs, type TestSystem } from '#test/embedded';
 import { expectPaidOnce as paidOnce, seen, undisturbed as undisturbedBy } from '#test/outcome';
 import { smallManifest } from '#test/small-job';
+import { whileStopped } from '#test/stopped';
+import { withDescendants } from '../faults/processes.js';
 
 let test: TestSystem;
 let chain: ClientChain;
@@ -38,46 +39,35 @@ async function settle(jobId: string): Promise<CheckedResult> {
 const undisturbed = (manifest: Manifest) => undisturbedBy(test, manifest);
 const expectPaidOnce = (jobId: string, terms: Terms) => paidOnce({ test, chain, rpc }, jobId, terms);
 
-const signal = (app: 'host-agent', name: NodeJS.Signals) => process.kill(test.system.pidOf(app), name);
+afterEach(() => test.gate.open());
+const patient = { timeout: 60_000 };
 
 describe('a node that vanishes', () => {
+  const manifest = smallManifest({ steps: 1800 });
+
   it('in training: its lease expires, and the next one ends in the same bits and is paid once', async () => {
-    const manifest = smallManifest({ steps: 12_000 });
+    test.gate.holdAt(600);
     const { jobId, terms } = await test.submit('vanished', manifest, 300);
-    let gone = false;
-    await test.ended(jobId, (step) => {
-      if (step < 600 || gone) return;
-      gone = true;
-      signal('host-agent', 'SIGKILL');
-      void expect
-        .poll(async () => (await jobOf(jobId)).state, { timeout: 20_000, interval: 100 })
-        .toBe('submitted')
-        .then(() => test.system.restart('host-agent'));
-    });
-    expect(gone).toBe(true);
+    await test.told(jobId, checkpointAt(600));
+    await test.system.kill('host-agent');
+    await test.told(jobId, stateIs('submitted', 'LEASE_EXPIRED'));
+    test.gate.open();
+    await test.system.start('host-agent');
+    await test.ended(jobId);
     expect((await settle(jobId)).stateDigest).toBe(await undisturbed(manifest));
     expect((await jobOf(jobId)).attempt).toBe(2);
     await expectPaidOnce(jobId, terms);
   });
 
   it('and comes back with its enclave still at work: that run is let go, and a fresh session ends it', async () => {
-    const manifest = smallManifest({ steps: 12_000 });
+    test.gate.holdAt(300);
     const { jobId, terms } = await test.submit('paused', manifest, 300);
-    const host = String(test.system.pidOf('host-agent'));
-    const both = (name: string) => {
-      execFileSync('pkill', [`-${name}`, '-P', host]);
-      process.kill(Number(host), `SIG${name}` as NodeJS.Signals);
-    };
-    let paused = false;
-    const job = await test.ended(jobId, (step) => {
-      if (step < 300 || paused) return;
-      paused = true;
-      both('STOP');
-      void expect
-        .poll(async () => (await jobOf(jobId)).state, { timeout: 20_000, interval: 100 })
-        .toBe('submitted')
-        .then(() => both('CONT'));
-    });
+    await test.told(jobId, checkpointAt(300));
+    await whileStopped(withDescendants(test.system.pidOf('host-agent')), () =>
+      test.told(jobId, stateIs('submitted', 'LEASE_EXPIRED')),
+    );
+    test.gate.open();
+    const job = await test.ended(jobId);
     expect(job.state).toBe('delivered');
     expect(job.attempt).toBeGreaterThan(1);
     expect((await settle(jobId)).stateDigest).toBe(await undisturbed(manifest));
@@ -85,34 +75,36 @@ describe('a node that vanishes', () => {
   });
 
   it('between delivery and payment: its result is on disk, committed after the restart and paid once', async () => {
-    const manifest = smallManifest({ steps: 1200 });
+    test.gate.holdAt(300);
     const { jobId, terms } = await test.submit('delivered', manifest, 300);
-    let stopped = false;
-    const job = await test.ended(jobId, () => {
-      if (!stopped) process.kill(test.system.chainPid, 'SIGSTOP');
-      stopped = true;
+    await test.told(jobId, checkpointAt(300));
+    await whileStopped([test.system.chainPid], async () => {
+      test.gate.open();
+      expect((await test.ended(jobId)).state).toBe('delivered');
+      await test.system.kill('host-agent');
     });
-    expect(job.state).toBe('delivered');
-    signal('host-agent', 'SIGKILL');
-    process.kill(test.system.chainPid, 'SIGCONT');
     expect((await chain.escrow.job(terms)).state).toBe('Started');
-    await test.system.restart('host-agent');
+    await test.system.start('host-agent');
     expect((await settle(jobId)).stateDigest).toBe(await undisturbed(manifest));
     await expectPaidOnce(jobId, terms);
   });
 });
 
 describe('a chain that is reorganised', () => {
+  const isCommitted = async (terms: Terms) =>
+    expect.poll(async () => (await chain.escrow.job(terms)).state, patient).toBe('Committed');
+
   it('after the commitment: the node commits again and is paid once', async () => {
     const manifest = smallManifest({ steps: 1200 });
+    test.gate.holdAt(300);
     const { jobId, terms } = await test.submit('uncommitted', manifest, 300);
-    const snapshots: Promise<string>[] = [];
-    await test.ended(jobId, () => {
-      if (snapshots.length === 0) snapshots.push(rpc.send('evm_snapshot', []) as Promise<string>);
-    });
-    await expect.poll(async () => (await chain.escrow.job(terms)).state, { timeout: 20_000 }).toBe('Committed');
-    await rpc.send('evm_revert', await Promise.all(snapshots));
-    await expect.poll(async () => (await chain.escrow.job(terms)).state, { timeout: 20_000 }).toBe('Committed');
+    await test.told(jobId, checkpointAt(300));
+    const snapshot: unknown = await rpc.send('evm_snapshot', []);
+    test.gate.open();
+    await test.ended(jobId);
+    await isCommitted(terms);
+    await rpc.send('evm_revert', [snapshot]);
+    await isCommitted(terms);
     await settle(jobId);
     await expectPaidOnce(jobId, terms);
   });
@@ -121,19 +113,19 @@ describe('a chain that is reorganised', () => {
     const manifest = smallManifest();
     const { jobId, terms } = await test.submit('unsettled', manifest, 200);
     await test.ended(jobId);
-    await expect.poll(async () => (await chain.escrow.job(terms)).state, { timeout: 20_000 }).toBe('Committed');
-    const snapshot = (await rpc.send('evm_snapshot', [])) as string;
+    await isCommitted(terms);
+    const snapshot: unknown = await rpc.send('evm_snapshot', []);
     const { verdict } = await settle(jobId);
     const revealed = await chain.revealed(terms);
     await expectPaidOnce(jobId, terms);
     await rpc.send('evm_revert', [snapshot]);
     await expect
-      .poll(() => jobOf(jobId), { timeout: 20_000 })
+      .poll(() => jobOf(jobId), patient)
       .toMatchObject({ state: 'delivered', escrowState: 'committed', settlementTransaction: null });
     await chain.escrow.acknowledge(terms);
     const { ciphertextDigest } = verdict.bundle.delivery;
     await chain.escrow.finalize(terms, { ciphertextDigest, key: revealed!.key });
-    await expect.poll(() => jobOf(jobId), { timeout: 20_000 }).toMatchObject({ state: 'settled' });
+    await expect.poll(() => jobOf(jobId), patient).toMatchObject({ state: 'settled' });
     expect(await seen({ test, chain, rpc }, 'JobEnded', terms)).toBe(1);
   });
 });

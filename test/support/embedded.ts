@@ -9,6 +9,7 @@ import { submitJob, type Submitted } from '../../apps/cli/src/job/submit.js';
 import { loadProfile, type Profile } from '../../apps/cli/src/profile.js';
 import { startEmbedded, type EmbeddedOptions, type EmbeddedSystem } from '../../apps/cli/src/system/embedded.js';
 import type { Manifest } from '#libs/step';
+import { openGate, type Gate } from './gate.js';
 import { writeManifest, writeSmallFiles, type SmallFiles } from './small-job.js';
 
 export interface TestSystem {
@@ -30,10 +31,49 @@ export interface TestSystem {
   ended(jobId: string, onCheckpoint?: (step: number) => void): Promise<JobView>;
   /** Its events too. */
   followed(jobId: string, onEvent: (event: ServerEvent) => void): Promise<JobView>;
+  /** The job's first event of which this is true, past ones included. @throws Error when the job ends without it */
+  told(jobId: string, isIt: (event: ServerEvent) => boolean): Promise<ServerEvent>;
+  /** In front of the training of all enclaves of the system. */
+  readonly gate: Gate;
   stop(): Promise<void>;
 }
 
 export const reward = 10n ** 18n;
+
+const ends = ['delivered', 'settled', 'refused', 'failed', 'expired', 'cancelled', 'disputed'];
+
+/** @throws Error when the job ends without such an event */
+export async function toldEvent(
+  api: ControlPlaneApi,
+  jobId: string,
+  isIt: (event: ServerEvent) => boolean,
+): Promise<ServerEvent> {
+  const found: ServerEvent[] = [];
+  const stop = new AbortController();
+  const look = (event: ServerEvent): void => {
+    if (!isIt(event)) return;
+    found.push(event);
+    stop.abort();
+  };
+  const isOver = async (): Promise<boolean> => ends.includes((await api.get<JobView>(`jobs/${jobId}`)).state);
+  await api.events(`jobs/${jobId}/events`, look, isOver, stop.signal);
+  if (found[0] === undefined) throw new Error(`${jobId} ended without the event that was waited for`);
+  return found[0];
+}
+
+/** A checkpoint at this step or beyond. */
+export const checkpointAt =
+  (step: number) =>
+  ({ type, data }: ServerEvent): boolean =>
+    type === 'checkpoint' && (data as { readonly step: number }).step >= step;
+
+/** A change of the job's state to this one. */
+export const stateIs =
+  (state: string, code?: string) =>
+  ({ type, data }: ServerEvent): boolean => {
+    const change = data as { readonly to?: string; readonly code?: string | null };
+    return type === 'state' && change.to === state && (code === undefined || change.code === code);
+  };
 
 /** @param controlPlane settings of the control plane beyond the usual ones */
 export async function startTestSystem(
@@ -42,7 +82,12 @@ export async function startTestSystem(
 ): Promise<TestSystem> {
   const folder = mkdtempSync(join(tmpdir(), 'veritrain-e2e-'));
   const vendorFile = join(tmpdir(), 'veritrain-test-simulated-vendor.json');
-  const system = await startEmbedded({ folder: join(folder, 'system'), vendorFile, controlPlane, ...more });
+  const gate = openGate(join(folder, 'gate'));
+  const hostEnvironment = gate.environment;
+  const system = await startEmbedded({
+    ...{ folder: join(folder, 'system'), vendorFile, controlPlane, hostEnvironment },
+    ...more,
+  });
   const profile = loadProfile(system.profileFile);
   const api = createApi(profile.controlPlane.url, profile.controlPlane.apiKey);
   const files = writeSmallFiles(join(folder, 'idx'));
@@ -53,7 +98,6 @@ export async function startTestSystem(
     await sealFiles({ manifest: manifestFile, ...files, out, key }, () => undefined);
     return out;
   };
-  const ends = ['delivered', 'settled', 'refused', 'failed', 'expired', 'cancelled', 'disputed'];
   const followed: TestSystem['followed'] = (jobId, onEvent) => followJob(jobId, api, onEvent, ends);
   return {
     system,
@@ -73,6 +117,8 @@ export async function startTestSystem(
       );
     },
     followed,
+    gate,
+    told: (jobId, isIt) => toldEvent(api, jobId, isIt),
     ended: (jobId, onCheckpoint) =>
       followed(jobId, ({ type, data }) => {
         if (type === 'checkpoint') onCheckpoint?.((data as { step: number }).step);

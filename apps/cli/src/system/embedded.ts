@@ -12,11 +12,10 @@ import {
   layOutProver,
   openVendor,
   prepareFolder,
-  type HostOptions,
   type ProverOptions,
   type Site,
 } from './site.js';
-import { successors, type Successor } from './successors.js';
+import { successors, type HostParts, type Successor } from './successors.js';
 
 export interface EmbeddedSystem {
   /** What a client needs, for `--profile`. */
@@ -63,6 +62,8 @@ export interface EmbeddedOptions {
   readonly provers?: readonly Pick<ProverOptions, 'threads' | 'trains' | 'proves'>[];
   /** Settings of the control plane beyond those of the system (its README), for example a short lease. */
   readonly controlPlane?: Readonly<Record<string, string>>;
+  /** Environment of the nodes with simulated hardware beyond their settings. */
+  readonly hostEnvironment?: Readonly<Record<string, string>>;
 }
 
 export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedSystem> {
@@ -85,16 +86,18 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedS
     };
     const site = await layOut({ folder, anvil, vendor, url, brokerPort, ...renewed });
     const dispatch = { host: '127.0.0.1', port: ports.dispatch };
-    const hostSettings = layOutHost(site, { name: 'simulated-node-1', urls: [url], dispatch, vendorFile });
-    const others = otherHosts(site, options.nodes ?? 1, { urls: [url], dispatch, vendorFile });
+    const { hostEnvironment: environment } = options;
+    const host = { urls: [url], dispatch, vendorFile, environment };
+    const hostSettings = layOutHost(site, { ...host, name: 'simulated-node-1' });
+    const others = otherHosts(site, options.nodes ?? 1, host);
     onPhase('control plane, key broker, node with simulated hardware');
     const provers = proversOf(site, options.provers ?? [], { urls: [url], dispatch });
     const launch: Readonly<Partial<Record<AppName, () => Promise<RunningProcess>>>> = {
       'control-plane': () =>
         startApp('control-plane', site.logs, { ...controlPlaneEnvironment(site, ports), ...options.controlPlane }),
       'key-broker': () => startApp('key-broker', site.logs, { VERITRAIN_BROKER_CONFIG: site.brokerConfig }),
-      'host-agent': () => startApp('host-agent', site.logs, { VERITRAIN_HOST_SETTINGS: hostSettings }),
-      ...(attestation && successors(site, { urls: [url], dispatch, vendorFile: attestation.secondVendorFile })),
+      'host-agent': () => startApp('host-agent', site.logs, { VERITRAIN_HOST_SETTINGS: hostSettings, ...environment }),
+      ...(attestation && successors(site, { ...host, vendorFile: attestation.secondVendorFile })),
       ...Object.fromEntries([...others, ...provers]),
     };
     const start = async (app: AppName): Promise<void> => void apps.set(app, await launch[app]!());
@@ -131,10 +134,10 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedS
 }
 
 /** Nodes beside the first, by the name of their app. */
-function otherHosts(site: Site, nodes: number, host: Pick<HostOptions, 'urls' | 'dispatch' | 'vendorFile'>) {
+function otherHosts(site: Site, nodes: number, { environment, ...host }: HostParts) {
   return Array.from({ length: nodes - 1 }, (_, at) => {
     const [name, app] = [`simulated-node-${at + 2}`, `host-agent-${at + 2}`] as const;
-    const env = { VERITRAIN_HOST_SETTINGS: layOutHost(site, { ...host, name }) };
+    const env = { VERITRAIN_HOST_SETTINGS: layOutHost(site, { ...host, name }), ...environment };
     return [app, () => startApp('host-agent', site.logs, env, [], app)] as const;
   });
 }

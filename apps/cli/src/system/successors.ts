@@ -4,15 +4,20 @@ import { hostOperator, layOutHost, layOutProver, type HostOptions, type Site } f
 
 export type Successor = 'host-agent-2' | 'host-prover';
 
-/** @param options where to dial in, and the file of another simulated vendor */
+export type HostParts = Omit<HostOptions, 'name'> & {
+  readonly environment?: Readonly<Record<string, string>> | undefined;
+};
+
+/** @param host where to dial in, and the file of another simulated vendor */
 export function successors(
   site: Site,
-  options: Omit<HostOptions, 'name'>,
+  { environment, ...host }: HostParts,
 ): Readonly<Record<Successor, () => Promise<RunningProcess>>> {
-  const host = layOutHost(site, { ...options, name: 'simulated-node-2' });
-  const prover = layOutProver(site, { ...options, name: 'host-prover', operator: hostOperator(site), threads: 2 });
+  const settings = layOutHost(site, { ...host, name: 'simulated-node-2' });
+  const env = { VERITRAIN_HOST_SETTINGS: settings, ...environment };
+  const prover = layOutProver(site, { ...host, name: 'host-prover', operator: hostOperator(site), threads: 2 });
   return {
-    'host-agent-2': () => startApp('host-agent', site.logs, { VERITRAIN_HOST_SETTINGS: host }, [], 'host-agent-2'),
+    'host-agent-2': () => startApp('host-agent', site.logs, env, [], 'host-agent-2'),
     'host-prover': () => startApp('prover-worker', site.logs, { VERITRAIN_PROVER_SETTINGS: prover }, [], 'host-prover'),
   };
 }
