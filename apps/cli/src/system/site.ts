@@ -1,5 +1,5 @@
 /** What the parties of a system on this machine keep: keys, settings and folders, each party's apart from the others'. */
-import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, linkSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { x25519 } from '@noble/curves/ed25519.js';
 import { secp256k1 } from '@noble/curves/secp256k1.js';
@@ -135,8 +135,17 @@ export function prepareFolder(folder: string): void {
 export async function openVendor(file: string): Promise<SimulatedVendor> {
   if (existsSync(file)) return parseSimulatedVendor(readFileSync(file, 'utf8'));
   const vendor = await createSimulatedVendor({ product: 'Milan', at: Math.floor(Date.now() / 1000) });
-  writeWhole(file, encodeSimulatedVendor(vendor), 0o600);
-  return vendor;
+  // Systems that start at the same time agree on the vendor of the first.
+  const own = `${file}.${process.pid}`;
+  writeWhole(own, encodeSimulatedVendor(vendor), 0o600);
+  try {
+    linkSync(own, file);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+  } finally {
+    rmSync(own);
+  }
+  return parseSimulatedVendor(readFileSync(file, 'utf8'));
 }
 
 /** Settings that every control plane of a site has. */
