@@ -28,7 +28,7 @@ import {
 import { jobCommitments, type JobCommitments } from '#libs/zk/commitment';
 import { checkRecords } from './dataset.js';
 import type { JobLease } from './lease.js';
-import type { ReadyJob } from './trainer.js';
+import type { Genesis, ReadyJob } from './trainer.js';
 
 /** A job that lacks only its shards. */
 export interface HeldJob {
@@ -39,6 +39,7 @@ export interface HeldJob {
   readonly dataKey: Uint8Array;
   readonly terms: Terms;
   readonly commitments: JobCommitments;
+  readonly genesis: Genesis;
   readonly lease: JobLease;
   /** Decrypted records by shard index. */
   readonly shards: Map<number, Uint8Array>;
@@ -76,11 +77,12 @@ export function checkJob(offered: OfferedJob): HeldJob {
   if (workers > 1) agree('JOB_ESCROW', 'a named provider', true, !isZero(terms.provider));
   agree('JOB_ESCROW', 'policy', toHex(spec.policyDigest), toHex(terms.policy));
   const commitments = jobCommitments(spec, manifest, { jobId, dataKey });
-  const start = toHex(commitments.border(0, initialWeights(manifest)));
-  agree('JOB_ESCROW', 'start weights', start, toHex(terms.initialWeights));
+  const start = initialWeights(manifest);
+  const genesis = { weights: start, border: commitments.border(0, start) };
+  agree('JOB_ESCROW', 'start weights', toHex(genesis.border), toHex(terms.initialWeights));
   agree('JOB_ESCROW', 'chain', spec.settlement.chainId, session.chainId);
   if (!isZero(terms.provider)) agree('JOB_ESCROW', 'provider', toHex(terms.provider), toHex(session.provider));
-  return { jobId, spec, manifest, dataset, dataKey, terms, commitments, lease, shards: new Map() };
+  return { jobId, spec, manifest, dataset, dataKey, terms, commitments, genesis, lease, shards: new Map() };
 }
 
 /** @throws Rejection SHARDS_MISSING, DATASET_ROOT, LABEL_RANGE */
@@ -100,7 +102,7 @@ export async function assembleJob(held: HeldJob): Promise<ReadyJob> {
   const records = concatBytes(...parts);
   held.shards.clear();
   await checkRecords(held, records);
-  const { jobId, spec, manifest, dataset, dataKey, terms, commitments, lease } = held;
+  const { jobId, spec, manifest, dataset, dataKey, terms, commitments, genesis, lease } = held;
   parts.forEach((part, index) => checkLabels(manifest, index, part));
   const examples = splitRecords(manifest, records);
   const isRevealed = (terms.mode & JobMode.reveal) !== 0;
@@ -112,6 +114,7 @@ export async function assembleJob(held: HeldJob): Promise<ReadyJob> {
     dataset,
     dataKey,
     commitments,
+    genesis,
     lease,
     examples,
     isRevealed,

@@ -15,7 +15,6 @@ import {
   decodeWeights,
   divideSteps,
   encodeWeights,
-  initialWeights,
   manifestDigest,
   type Examples,
   type Manifest,
@@ -29,6 +28,13 @@ import type { SessionKeys } from './keys.js';
 import type { JobLease } from './lease.js';
 import type { Stopwatch } from './stopwatch.js';
 
+/** Where a job starts: drawing the weights takes longer than many steps. */
+export interface Genesis {
+  readonly weights: Weights;
+  /** weightsDigest, which the terms name. */
+  readonly border: Uint8Array;
+}
+
 /** A job whose spec, data and key have all been checked. */
 export interface ReadyJob {
   readonly jobId: Uint8Array;
@@ -39,6 +45,7 @@ export interface ReadyJob {
   readonly examples: Examples;
   readonly dataKey: Uint8Array;
   readonly commitments: JobCommitments;
+  readonly genesis: Genesis;
   readonly lease: JobLease;
   /** The payment reveals the key of the result (settlement §12); else the result opens for the client at once. */
   readonly isRevealed: boolean;
@@ -90,8 +97,7 @@ export async function trainJob(job: ReadyJob, context: TrainContext): Promise<Tr
 
 /** @throws Rejection CHECKPOINT_AUTHENTICATION, CHECKPOINT_STATE, WEIGHTS_* */
 export async function startOf(job: ReadyJob, sealingKey: Uint8Array, sealed: Uint8Array | null): Promise<Position> {
-  const start = initialWeights(job.manifest);
-  const first = job.commitments.border(0, start);
+  const { weights: start, border: first } = job.genesis;
   if (sealed === null) return { step: 0, weights: start, borders: [first] };
   const { step, borders, weights: encoded } = await openCheckpoint(sealingKey, job.jobId, sealed);
   const weights = decodeWeights(job.manifest, encoded);

@@ -59,6 +59,8 @@ export function openWorkshop(job: ReadyJob, hands: Hands): Workshop {
   const sealingKey = checkpointKey(job.dataKey, job.jobId);
   let partials: Partial[] = [];
   let bench: Bench | null = null;
+  /** What this session made last: it need not open its own. */
+  let own: { readonly sealed: Uint8Array; readonly partial: Partial } | null = null;
   /** The start that was used last, not opened and committed to again while it is used. */
   let known: { readonly sealed: Uint8Array | null; readonly position: Position } | null = null;
 
@@ -88,7 +90,9 @@ export function openWorkshop(job: ReadyJob, hands: Hands): Workshop {
       };
       try {
         const weights = await trainSteps(job, engine, dataset, steps, { ...hands, signal });
-        return await signedPartial(job, hands, start, index, weights);
+        const { event, partial } = await signedPartial(job, hands, start, index, weights);
+        own = { sealed: event.ciphertext, partial };
+        return event;
       } catch (error) {
         if (error instanceof GuardViolation) return stopAtGuard(job, error, start.borders, hands.keys);
         throw error;
@@ -98,7 +102,8 @@ export function openWorkshop(job: ReadyJob, hands: Hands): Workshop {
     async take(ciphertext) {
       job.lease.check();
       if (partials.length >= division.workers) throw roundPartials(`at most ${division.workers} partials`, 'one more');
-      partials.push(await openPartial(job, ciphertext));
+      const isOwn = own !== null && equalBytes(own.sealed, ciphertext);
+      partials.push(isOwn ? own!.partial : await openPartial(job, ciphertext));
     },
 
     async average({ checkpoint }) {
@@ -145,7 +150,7 @@ async function signedPartial(
   start: Position,
   index: number,
   weights: Weights,
-): Promise<EventOf<'partial'>> {
+): Promise<{ readonly event: EventOf<'partial'>; readonly partial: Partial }> {
   const { segmentSteps } = job.spec;
   const weightsAfter = await watch.measure('commit', () => job.commitments.border(start.borders.length, weights));
   const round = {
@@ -158,9 +163,10 @@ async function signedPartial(
     const { receiptKey } = keys.binding;
     const receipt = await signReceipt(statement, receiptKey, keys.signReceipt);
     const said = { statement: encodeStepStatement(statement), receipt };
-    const partial = { version: 1, ...said, receiptKey, weights: encodeWeights(weights) } as const;
+    const sealed = { version: 1, ...said, receiptKey, weights: encodeWeights(weights) } as const;
     const step = statement.stepFrom + statement.stepCount;
-    return { type: 'partial', index, step, ...said, ciphertext: await sealPartial(job, partial) };
+    const ciphertext = await sealPartial(job, sealed);
+    return { event: { type: 'partial', index, step, ...said, ciphertext }, partial: { statement, receipt, weights } };
   });
 }
 

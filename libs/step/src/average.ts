@@ -29,7 +29,9 @@ function averageInFloat64(parts: readonly BigInt64Array[]): BigInt64Array {
   const count = parts.length;
   const sums = new Float64Array(parts[0]!.length);
   for (const part of parts) for (let i = 0; i < sums.length; i++) sums[i]! += Number(part[i]!);
-  return BigInt64Array.from(sums, (sum) => BigInt(Math.floor((2 * sum + count) / (2 * count))));
+  const values = new BigInt64Array(sums.length);
+  for (let i = 0; i < sums.length; i++) values[i] = BigInt(Math.floor((2 * sums[i]! + count) / (2 * count)));
+  return values;
 }
 
 function averageInIntegers(parts: readonly BigInt64Array[]): BigInt64Array {

@@ -95,6 +95,15 @@ export function tensorBytes(values: BigInt64Array): Uint8Array {
   return bytes;
 }
 
+/** Inverse of `tensorBytes`. */
+function tensorValues(bytes: Uint8Array): BigInt64Array {
+  const { buffer } = new Uint8Array(bytes);
+  const values = new BigInt64Array(buffer);
+  if (littleEndian) return values;
+  const view = new DataView(buffer);
+  return values.map((_, i) => view.getBigInt64(8 * i, true));
+}
+
 /** Canonical bytes of all elements in tensor order, without names or sizes; the manifest fixes those. */
 export function encodeWeights(weights: Weights): Uint8Array {
   const bytes = new Uint8Array(weights.reduce((sum, { values }) => sum + 8 * values.length, 0));
@@ -115,12 +124,11 @@ export function decodeWeights(m: Manifest, bytes: Uint8Array): Weights {
   const shapes = tensorShapes(m);
   const expected = shapes.reduce((sum, { dims }) => sum + 8 * tensorSize(dims), 0);
   if (bytes.length !== expected) refuse('WEIGHTS_LENGTH', `${expected} bytes`, bytes.length, rule);
-  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   let offset = 0;
   const weights = shapes.map(({ name, dims }) => {
-    const values = new BigInt64Array(tensorSize(dims));
-    for (let i = 0; i < values.length; i++, offset += 8) values[i] = view.getBigInt64(offset, true);
-    return { name, dims, values };
+    const from = offset;
+    offset += 8 * tensorSize(dims);
+    return { name, dims, values: tensorValues(bytes.subarray(from, offset)) };
   });
   checkWeights(m, weights);
   return weights;
