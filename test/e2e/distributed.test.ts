@@ -12,11 +12,14 @@ import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startDistributed, type DistributedSystem } from '../../apps/cli/src/system/distributed.js';
 import { findServer } from '../../apps/cli/src/system/server-process.js';
-import { followJob, type JobView } from '../../apps/cli/src/job/follow.js';
+import { followJob } from '../../apps/cli/src/job/follow.js';
+import type { Submitted } from '../../apps/cli/src/job/submit.js';
 import { CollateralError } from '#attestation';
 import { checkDatabase, checkPaidOnce } from '../faults/checks.js';
 import { isAlive } from '../faults/processes.js';
 import { openClient, type FaultClient } from '../faults/jobs.js';
+import { checkpointAt, toldEvent } from '../support/embedded.js';
+import { openGate, type Gate } from '../support/gate.js';
 
 const binaries = ['postgres', 'initdb', 'pg_dump', 'pg_restore', 'nats-server'];
 const hasServers = binaries.every((binary) => {
@@ -42,10 +45,16 @@ describe.runIf(hasServers)('a cluster', () => {
   let folder: string;
   let system: DistributedSystem;
   let client: FaultClient;
+  let gate: Gate;
+  const segmentSteps = 500;
   const controlPlane = { VERITRAIN_LEASE_SECONDS: '4', VERITRAIN_HEARTBEAT_SECONDS: '1' };
   beforeAll(async () => {
     folder = newFolder();
-    system = await startDistributed({ folder: join(folder, 'system'), vendorFile, controlPlane, answerSeconds: 3 });
+    gate = openGate(join(folder, 'gate'));
+    system = await startDistributed({
+      ...{ folder: join(folder, 'system'), vendorFile, controlPlane, answerSeconds: 3 },
+      environment: (part) => (part.startsWith('node-') ? gate.environment : {}),
+    });
     const urls = [system.urls['controlPlane']!, system.urls['secondReplica']!];
     client = await openClient(join(folder, 'client'), system.profileFile, system.provider, urls);
   }, 240_000);
@@ -65,18 +74,22 @@ describe.runIf(hasServers)('a cluster', () => {
     }
   };
 
-  /** Runs `work` once, at the first checkpoint, and follows the job to its delivery. */
-  async function atCheckpoint(jobId: string, work: () => Promise<void>): Promise<JobView> {
-    const begun: Promise<void>[] = [];
-    const onEvent = ({ type }: { readonly type: string }): void => {
-      if (type === 'checkpoint' && begun.length === 0) begun.push(work());
-    };
+  /** Holds a job at its first checkpoint while `work` is done, and follows it to its delivery. */
+  async function atCheckpoint(steps: number, work: () => Promise<void>): Promise<Submitted> {
+    gate.holdAt(segmentSteps);
+    const submitted = await client.submit(steps, segmentSteps);
+    await patiently(() => toldEvent(client.api, submitted.jobId, checkpointAt(segmentSteps)));
+    await work();
+    gate.open();
+    await patiently(() => followJob(submitted.jobId, client.api, () => undefined, ['delivered', 'settled']));
+    return submitted;
+  }
+
+  /** Again where nobody answered. */
+  async function patiently<T>(look: () => Promise<T>): Promise<T> {
     for (;;) {
       try {
-        const job = await followJob(jobId, client.api, onEvent, ['delivered', 'settled']);
-        expect(begun).toHaveLength(1);
-        await begun[0];
-        return job;
+        return await look();
       } catch (error) {
         if (!(error instanceof CollateralError)) throw error;
       }
@@ -90,11 +103,9 @@ describe.runIf(hasServers)('a cluster', () => {
   }
 
   it('a database that is lost in mid-job and restored from its backup: the job ends in the same bits, paid once', async () => {
-    // Long enough that the run cannot be on chain before its database is gone: that is another case (RUNBOOK.md).
-    const steps = 16_000;
-    const { jobId, terms } = await client.submit(steps, 500);
+    const steps = 2000;
     const backup = join(folder, 'backup.dump');
-    await atCheckpoint(jobId, async () => {
+    const { jobId, terms } = await atCheckpoint(steps, async () => {
       const tool = (name: string, ...args: string[]) =>
         execFileSync(findServer(name, ''), [`--dbname=${system.databaseUrl}`, ...args], { stdio: 'pipe' });
       tool('pg_dump', '--format=custom', `--file=${backup}`);
@@ -108,9 +119,8 @@ describe.runIf(hasServers)('a cluster', () => {
   }, 300_000);
 
   it('a release is rolled out under a running job: the old replica works on the new schema beside the new one', async () => {
-    const steps = 4000;
-    const { jobId, terms } = await client.submit(steps, 500);
-    await atCheckpoint(jobId, async () => {
+    const steps = 2000;
+    const { jobId, terms } = await atCheckpoint(steps, async () => {
       await system.kill('replica-2');
       // What the migrations of a next release may do, while the replica of this one goes on.
       await query('ALTER TABLE "job" ADD "next_release" text');
@@ -142,9 +152,7 @@ describe.runIf(hasServers)('veritrain up --profile distributed', () => {
     started.push(child);
     let out = '';
     child.stdout.on('data', (chunk: Buffer) => (out += chunk.toString()));
-    await expect
-      .poll(() => out.includes('\n') || child.exitCode !== null, { timeout: 200_000, interval: 100 })
-      .toBe(true);
+    await expect.poll(() => out.includes('\n') || child.exitCode !== null, { timeout: 200_000 }).toBe(true);
     const ready = JSON.parse(out) as Record<string, string>;
     expect(ready).toMatchObject({ ready: true, profile: join(folder, 'up', 'client.json') });
     for (const replica of [ready['controlPlane'], ready['secondReplica']]) {

@@ -2,7 +2,8 @@
 import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { Engine } from '../../enclave/src/engine/engine.js';
 import { openChain } from '../../apps/cli/src/job/chain.js';
 import { fetchBundle, fetchResult, type CheckedResult } from '../../apps/cli/src/job/result.js';
@@ -18,8 +19,9 @@ import {
   type Manifest,
 } from '#libs/step';
 import { toHex } from '#attestation';
-import { reward, startTestSystem, type TestSystem } from '#test/embedded';
+import { checkpointAt, reward, startTestSystem, stateIs, type TestSystem } from '#test/embedded';
 import { smallManifest } from '#test/small-job';
+import { whileStopped } from '#test/stopped';
 
 let test: TestSystem;
 beforeAll(async () => {
@@ -104,14 +106,16 @@ describe('the main job', () => {
 });
 
 describe('disturbances', () => {
+  afterEach(() => test.gate.open());
+
   it('ends in the same bits and pays once when the enclave is killed in training', async () => {
-    const manifest = smallManifest({ steps: 12_000 });
+    const manifest = smallManifest({ steps: 1800 });
+    test.gate.holdAt(600);
     const { jobId, terms } = await test.submit('killed', manifest, 300);
-    let kills = 0;
-    await test.ended(jobId, (step) => {
-      if (step >= 600 && kills++ === 0) execFileSync('pkill', ['-9', '-P', String(test.system.pidOf('host-agent'))]);
-    });
-    expect(kills).toBeGreaterThan(0);
+    await test.told(jobId, checkpointAt(600));
+    execFileSync('pkill', ['-9', '-P', String(test.system.pidOf('host-agent'))]);
+    test.gate.open();
+    await test.ended(jobId);
     const result = await settle(jobId);
     expect(result.stateDigest).toBe((await undisturbed(manifest)).digest);
     expect((await test.api.get<{ attempt: number }>(`jobs/${jobId}`)).attempt).toBe(2);
@@ -123,29 +127,26 @@ describe('disturbances', () => {
   });
 
   it('goes on where it was when the control plane is killed in training', async () => {
-    const manifest = smallManifest({ steps: 9000 });
+    const manifest = smallManifest({ steps: 1800 });
+    test.gate.holdAt(300);
     const { jobId } = await test.submit('restarted', manifest, 300);
-    const restarts: Promise<void>[] = [];
-    await test
-      .ended(jobId, (step) => {
-        if (step >= 300 && restarts.length === 0) restarts.push(test.system.restart('control-plane'));
-      })
-      .catch(async () => {
-        await Promise.all(restarts);
-        await test.ended(jobId);
-      });
-    await Promise.all(restarts);
+    await test.told(jobId, checkpointAt(300));
+    await test.system.restart('control-plane');
+    test.gate.open();
+    await test.ended(jobId);
     expect((await settle(jobId)).stateDigest).toBe((await undisturbed(manifest)).digest);
   });
 
   it('waits for a key broker and a chain that are away', async () => {
     const manifest = smallManifest();
-    const pids = [test.system.pidOf('key-broker'), test.system.chainPid];
     const dataset = await test.sealed('away', manifest);
-    const { jobId } = await test.submit('away', manifest, 200, dataset);
-    for (const pid of pids) process.kill(pid, 'SIGSTOP');
-    await new Promise((resolve) => setTimeout(resolve, 3000));
-    for (const pid of pids) process.kill(pid, 'SIGCONT');
+    const { jobId } = await whileStopped([test.system.pidOf('key-broker')], async () => {
+      const submitted = await test.submit('away', manifest, 200, dataset);
+      // From here on the node waits for the broker, and then for the chain.
+      await test.told(submitted.jobId, stateIs('assigned'));
+      await whileStopped([test.system.chainPid], () => sleep(3000));
+      return submitted;
+    });
     await test.ended(jobId);
     expect((await settle(jobId)).verdict.tier).toBe('affirming');
   });
@@ -183,7 +184,7 @@ describe('failures', () => {
   it('names a shard that was changed in the store', async () => {
     const manifest = smallManifest();
     const dataset = await test.sealed('flipped', manifest);
-    process.kill(test.system.pidOf('host-agent'), 'SIGSTOP');
+    await test.system.kill('host-agent');
     const { jobId } = await test.submit('flipped', manifest, 200, dataset);
     const { shards } = JSON.parse(readFileSync(join(dataset, 'dataset.json'), 'utf8')) as {
       shards: { sha256: string }[];
@@ -193,7 +194,7 @@ describe('failures', () => {
     const [path, bytes] = stored!;
     bytes[1000]! ^= 1;
     writeFileSync(path, bytes);
-    process.kill(test.system.pidOf('host-agent'), 'SIGCONT');
+    await test.system.start('host-agent');
     expect(await test.ended(jobId)).toMatchObject({ state: 'failed', code: 'SHARD_DIGEST' });
   });
 
