@@ -57,9 +57,16 @@ export const bundleRules = {
   BUNDLE_PROOFS: {
     claim: 'runtime-opaque',
     expected: "a step proof of every segment's statement, where the job's assurance demands it",
-    rule: 'Every segment of a job with assurance zk or tee+zk carries a step proof for this job and its escrow that shows its statement.',
+    rule: 'Every segment of a job with assurance zk or tee+zk, and one or more of a job with assurance sampled, carries a step proof for this job and its escrow that shows its statement.',
     source: 'step-proof §2.2',
     action: 'verify with a reader that has the verifier of step proofs; if it has, ask for the original file',
+  },
+  BUNDLE_SAMPLE: {
+    claim: 'runtime-opaque',
+    expected: 'the segments that the escrow drew, as the chain shows them',
+    rule: 'In a job with assurance sampled every segment that was drawn after the run was committed is proved.',
+    source: 'settlement §8',
+    action: 'compare with the sample on the chain: `veritrain job result` does; of the other segments nothing is shown',
   },
   BUNDLE_CHAIN: {
     claim: 'runtime-opaque',
@@ -78,7 +85,7 @@ export const bundleRules = {
   BUNDLE_SEAL: {
     claim: 'instance-identity',
     expected: "a TeeSeal by the session's settlement key",
-    rule: "The seal recovers to the settlement key that its session's evidence binds; a job with assurance zk has none, nor one that may be proved instead and is, throughout.",
+    rule: "The seal recovers to the settlement key that its session's evidence binds; a job with assurance zk or sampled has none, nor one that may be proved instead and is, throughout.",
     source: 'settlement §3, §10',
     action: resubmit,
   },

@@ -81,6 +81,7 @@ export {
   encodeJobSpec,
   jobIdOf,
   jobSpecBytesMax,
+  needsTee,
   parseJobSpec,
   type Assurance,
   type JobSpec,

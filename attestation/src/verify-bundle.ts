@@ -29,7 +29,7 @@ import {
   runDigest,
   teeSelector,
 } from './statement/eip712.js';
-import { jobIdOf, parseJobSpec, type JobSpec } from './statement/job-spec.js';
+import { jobIdOf, needsTee, parseJobSpec, type JobSpec } from './statement/job-spec.js';
 import { mayBeProvedInstead } from './lapse.js';
 import { specDigestOf } from './statement/spec-digest.js';
 import { programDigest } from './statement/program.js';
@@ -44,6 +44,8 @@ export interface BundleRequest {
   readonly at?: number;
   /** Verifies step proofs (libs/proof); absent: nothing is known of a job whose assurance demands them. */
   readonly proofs?: ProofVerifier;
+  /** Segments that the escrow drew, as the reader saw on the chain; absent: that the right ones are proved is not known. */
+  readonly drawn?: readonly number[];
 }
 
 export interface BundledJob {
@@ -122,6 +124,7 @@ export async function verifyBundle(request: BundleRequest): Promise<BundleVerdic
   await book.attempt('BUNDLE_RECEIPTS', () => checkReceipts(context));
   await book.attempt('BUNDLE_ROUNDS', () => checkRounds(context));
   await book.attempt('BUNDLE_PROOFS', () => checkProofs(context, request.proofs));
+  checkSample(book, context, request.drawn);
   await book.attempt('BUNDLE_CHAIN', () => checkChain(context, jobId));
   await book.attempt('BUNDLE_RUN', () => checkRun(context));
   await book.attempt('BUNDLE_SEAL', () => checkSeal(context));
@@ -201,7 +204,7 @@ function checkSessions(
   );
   const evidence = bundle.sessions.map((session) => toHex(session.evidence));
   const again = evidence.findIndex((one, index) => evidence.indexOf(one) < index);
-  if (sessions.length === 0 && spec.assurance === 'zk')
+  if (sessions.length === 0 && !needsTee(spec.assurance))
     book.settle('BUNDLE_SESSIONS', 'met', 'none: the job is proved');
   else if (sessions.length === 0) book.settle('BUNDLE_SESSIONS', 'missing', 'no session');
   else if (refused >= 0) book.settle('BUNDLE_SESSIONS', 'refused', `session ${refused} is contraindicated`);
@@ -286,13 +289,32 @@ function checkProofs({ segments, spec, terms, statements }: Context, verify: Pro
     throw new CollateralError('BUNDLE_PROOFS', { expected, got, rule: 'attestation SPEC, bundle' });
   }
   let bits = Infinity;
+  let proved = 0;
   for (const [index, { proof }] of segments.entries()) {
+    if (proof === null && spec.assurance === 'sampled') continue;
     if (proof === null) throw mismatch('BUNDLE_PROOFS', `a proof of segment ${index}`, 'none');
     const { statement, soundnessBits } = verify({ spec, terms }, index, proof);
     same('BUNDLE_PROOFS', toHex(encodeStepStatement(statements[index]!)), toHex(encodeStepStatement(statement)));
     bits = Math.min(bits, soundnessBits);
+    proved++;
   }
-  return `${segments.length} proofs of at least ${bits.toFixed(1)} bits`;
+  if (proved === 0) throw mismatch('BUNDLE_PROOFS', 'a proof of every segment that was drawn', 'none');
+  return `${proved} proofs of at least ${bits.toFixed(1)} bits`;
+}
+
+/** Which segments were to be proved the chain drew: a file alone says which are. */
+function checkSample(
+  book: CheckBook<BundleCode>,
+  { spec, segments }: Context,
+  drawn: readonly number[] | undefined,
+): void {
+  if (spec.assurance !== 'sampled') return book.drop('BUNDLE_SAMPLE');
+  const proved = segments.flatMap(({ proof }, index) => (proof === null ? [] : [index]));
+  const got = `${proved.length} of ${segments.length} segments are proved: ${proved.slice(0, 16).join(', ')}`;
+  const expected = drawn && `proofs of ${[...new Set(drawn)].sort((a, b) => a - b).join(', ')}`;
+  const isMet = drawn !== undefined && drawn.length > 0 && drawn.every((index) => proved.includes(index));
+  if (drawn === undefined) book.settle('BUNDLE_SAMPLE', 'warned', got);
+  else book.settle('BUNDLE_SAMPLE', isMet ? 'met' : 'forged', got, expected);
 }
 
 function checkChain({ spec, terms, statements }: Context, jobId: Uint8Array): string {
@@ -328,7 +350,8 @@ function checkRun({ bundle, terms, statements }: Context): string {
 }
 
 function checkSeal({ bundle, segments, spec, terms, sessions }: Context): string {
-  const isProved = spec.assurance === 'zk' || (mayBeProvedInstead(spec, terms) && segments.every(({ proof }) => proof));
+  const isProved =
+    !needsTee(spec.assurance) || (mayBeProvedInstead(spec, terms) && segments.every(({ proof }) => proof));
   if (bundle.seal === null && isProved) return 'none: the job is proved';
   if (bundle.seal === null) throw mismatch('BUNDLE_SEAL', 'a TeeSeal', 'none');
   const { session, bytes } = bundle.seal;

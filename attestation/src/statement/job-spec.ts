@@ -7,7 +7,13 @@ import { taggedDigest, type Digest } from './digest.js';
 
 export const jobSpecBytesMax = 64 * 1024;
 
-export type Assurance = 'tee' | 'zk' | 'tee+zk';
+/** `sampled`: like `zk`, of as many segments as the terms say, drawn after the run is committed. */
+export type Assurance = 'tee' | 'zk' | 'tee+zk' | 'sampled';
+
+/** Whether an enclave signs for the job; else its steps are proved, all or those drawn. */
+export function needsTee(assurance: Assurance): boolean {
+  return assurance === 'tee' || assurance === 'tee+zk';
+}
 
 const jobSpecShape = {
   version: oneOf(1),
@@ -40,7 +46,7 @@ const jobSpecShape = {
   ),
   /** Digest of the appraisal policy that the enclave must meet. */
   policyDigest: bytes(32),
-  assurance: oneOf('tee', 'zk', 'tee+zk'),
+  assurance: oneOf('tee', 'zk', 'tee+zk', 'sampled'),
   /** X25519 public key that the result is encrypted to. */
   recipient: bytes(32),
   settlement: record({ chainId: uint(), contract: bytes(20) }),

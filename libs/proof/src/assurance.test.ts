@@ -21,6 +21,8 @@ describe('decideAssurance', () => {
     ['high value by price', { priceWei: 100n }, {}, 'tee+zk', 'HIGH_VALUE'],
     ['one wei below the threshold', { priceWei: 99n }, {}, 'tee', 'REQUESTED'],
     ['any price without a threshold', { priceWei: 10n ** 30n, highValueFromWei: null }, {}, 'tee', 'REQUESTED'],
+    ['a sample, as asked', { requested: 'sampled' }, { hasTee: false }, 'sampled', 'REQUESTED'],
+    ['a sample of high value', { requested: 'sampled', priceWei: 100n }, { hasTee: false }, 'zk', 'HIGH_VALUE'],
     ['high value that asks for a proof alone', { requested: 'zk', isHighValue: true }, {}, 'zk', 'REQUESTED'],
   ])('%s', (_name, job, node, assurance, reason) => {
     expect(decideAssurance({ ...plain, ...job }, { ...attested, ...node }, at)).toEqual({ assurance, reason });

@@ -23,15 +23,19 @@ export interface AssuranceDecision {
 
 /**
  * A node without a TEE proves. A node whose attestation has lapsed proves what is left, from its last attested border
- * on. On a node with a TEE a high-value job is proved besides. Confidentiality is no part of this: whether a node
- * without a TEE may see the data is the key broker's decision.
+ * on. On a node with a TEE a high-value job is proved besides. A sample is proved where one is asked for, of a job of no
+ * high value: it finds a lazy node, not one poisoned segment (settlement §8). Confidentiality is no part of this: whether
+ * a node without a TEE may see the data is the key broker's decision.
  *
  * @param at unix seconds
  */
 export function decideAssurance(job: AssuredJob, node: AssuringNode, at: number): AssuranceDecision {
+  const isHighValue = job.isHighValue || (job.highValueFromWei !== null && job.priceWei >= job.highValueFromWei);
+  if (job.requested === 'sampled') {
+    return isHighValue ? { assurance: 'zk', reason: 'HIGH_VALUE' } : { assurance: 'sampled', reason: 'REQUESTED' };
+  }
   if (!node.hasTee) return { assurance: 'zk', reason: 'NO_TEE' };
   if (node.attestedUntil !== null && node.attestedUntil <= at) return { assurance: 'zk', reason: 'TEE_LAPSED' };
-  const isHighValue = job.isHighValue || (job.highValueFromWei !== null && job.priceWei >= job.highValueFromWei);
   if (isHighValue && job.requested !== 'zk') return { assurance: 'tee+zk', reason: 'HIGH_VALUE' };
   return { assurance: job.requested, reason: 'REQUESTED' };
 }

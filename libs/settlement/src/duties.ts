@@ -1,5 +1,5 @@
 /** Segments that must be proved: challenges, samples, proofs, and what follows when there is none. Settlement §7, §8. */
-import { AbiCoder, encodeRlp, getBytes, keccak256, type JsonRpcApiProvider } from 'ethers';
+import { encodeRlp, getBytes, keccak256, type JsonRpcApiProvider } from 'ethers';
 import {
   borderPath,
   bordersRoot,
@@ -12,6 +12,7 @@ import {
 } from '#attestation';
 import type { Calls, TxReceipt } from './calls.js';
 import { hex, termsStruct } from './chain.js';
+import { sampleOf } from './sample.js';
 
 /** Where a segment stands among the duties of its job. */
 export interface DutyView {
@@ -146,11 +147,16 @@ export class DutyClient {
   /** Segments in the order of the sample, repeated where they were drawn twice; null before the draw. */
   async sampleOf(terms: Terms): Promise<readonly number[] | null> {
     const { drawn, seed, upTo } = await this.calls.job(terms);
-    if (!drawn) return null;
-    return Array.from({ length: terms.samples }, (_, a) => {
-      const digest = keccak256(AbiCoder.defaultAbiCoder().encode(['bytes32', 'uint256'], [seed, a]));
-      return Number(BigInt(digest) % BigInt(upTo));
-    });
+    return drawn ? sampleOf(seed, terms.samples, upTo) : null;
+  }
+
+  /** Drawn segments whose proof the contract has not seen, each once; null before the draw. */
+  async undischarged(terms: Terms): Promise<readonly number[] | null> {
+    const sample = await this.sampleOf(terms);
+    if (sample === null) return null;
+    const drawn = [...new Set(sample)].sort((a, b) => a - b);
+    const proved = await Promise.all(drawn.map((segment) => this.isProved(terms, segment)));
+    return drawn.filter((_, i) => !proved[i]);
   }
 
   /** Every segment that is due or was proved. */

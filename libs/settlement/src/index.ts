@@ -25,6 +25,7 @@ export {
   type ProjectedJob,
   type ProjectedPayment,
 } from './projection.js';
+export { sampleOf } from './sample.js';
 export { verifyDeployment, type DeploymentFinding } from './verify-deployment.js';
 export { registerGroth16Key, type RegisteredKey } from './groth16-key.js';
 export { encodeGroth16Seal, groth16SealOf, type Groth16SealFields } from './groth16-seal.js';
