@@ -21,12 +21,19 @@ it.each([
   expect([chosen(superblock, false), chosen(superblock, true)]).toEqual([usual, onChain]);
 });
 
+it('takes many queries with little grinding for no more than 2^19 cells', () => {
+  const tiny = mnist(16, { dims: [16, 8, 4], batch: 8 });
+  const { plan } = explainPlan(tiny, 'auto', 'joint');
+  expect(plan.profile.name).toBe('small');
+  expect(() => explainPlan(mnist(16), 'small', 'joint')).toThrow('STEP_PLAN');
+});
+
 it('says why', () => {
   const why = (superblock: number, onChain: boolean, name = 'auto') =>
     explainPlan(mnist(superblock), name, 'joint', onChain).why;
   expect(why(16, true)).toMatch(/about 11\d,\d{3} bytes: .* fits one transaction \(120,000\)/);
   expect(why(64, true)).toMatch(/in pieces/);
-  expect(why(16, false)).toMatch(/segments of 16 steps: the first of fast16/);
+  expect(why(16, false)).toMatch(/segments of 16 steps: the first of small, fast16/);
   expect(why(16, true, 'fast16')).toBe('asked for by name');
 });
 

@@ -104,12 +104,18 @@ export function commitColumns(
   const random = rowRandomness(backend, seed, layout.rows.length, profile);
   const matrix = encodeMatrix(backend, messages, random, profile);
   const leafCount = 2 ** (profile.m + profile.logBlowup);
-  const ownAux = (): Uint8Array => backend.counterHashes(prfPrefix(seed, 'aux', 0), leafCount);
-  const aux = jointAux ?? (layout.hasAux ? ownAux() : undefined);
+  const aux = jointAux ?? (layout.hasAux ? ownAux(backend, seed, matrix.rows, leafCount) : undefined);
   const leaves = backend.hashLeaves(LEAF_HEADER[layout.tree], matrix.codewords, matrix.rows, aux);
   const tree = buildTree(backend, leaves, profile.digestBytes);
   const ood = oodPoints(tree.root, profile.oodPoints).map((z) => oodOf(backend, messages, profile.m, z));
   return { matrix, tree, ...(aux ? { aux } : {}), ood, commitment: { root: tree.root, ood: oodWord(ood) } };
+}
+
+/** The symbols of two rows hide a leaf by themselves; those of one do not. */
+function ownAux(backend: Backend, seed: Uint8Array, rows: number, leafCount: number): Uint8Array {
+  if (rows < 2) return backend.counterHashes(prfPrefix(seed, 'aux', 0), leafCount);
+  const { buffer, byteOffset, byteLength } = backend.base(4 * leafCount);
+  return new Uint8Array(buffer, byteOffset, byteLength);
 }
 
 /** Σ_k Σ_j row_k[j]·z^{k·2^m + j}. */
