@@ -1,5 +1,6 @@
 /** Members of statement documents. */
 import { fromHex, toHex } from '#attestation';
+import { parseManifest, type CanonicalValue, type Manifest } from '#libs/step';
 import { segmentsMax } from './limits.js';
 import { refuse } from './refuse.js';
 
@@ -11,14 +12,15 @@ export interface ProofEscrow {
 
 const rule = 'proof SPEC, statement';
 
-/** @throws Rejection PROOF_STATEMENT, like all below */
-export function parseEscrow(value: unknown): ProofEscrow {
-  const { domain, job } = record(value, ['domain', 'job'], 'an escrow');
-  return { domain: digest(domain), job: digest(job) };
-}
-
-/** Consecutive segments, in the commitments of a backend. */
-export interface Chain<C> {
+/** What the statements of all backends say: consecutive segments of one job, in the commitments of a backend. */
+export interface ChainStatement<C> {
+  /** Zero for a proof that serves no job. */
+  readonly jobId: Uint8Array;
+  readonly manifest: Manifest;
+  readonly recordCount: number;
+  readonly datasetRoot: Uint8Array;
+  /** First step; a multiple of the manifest's superblock. */
+  readonly firstStep: number;
   /** Weight commitments before, between and after the segments. */
   readonly borders: readonly C[];
   readonly segments: readonly {
@@ -27,19 +29,78 @@ export interface Chain<C> {
     /** Siblings of the superblock's data digest up to datasetRoot. */
     readonly path: readonly Uint8Array[];
   }[];
+  /** Where present, every proof is bound to its EIP-712 Segment instead of its StepStatement. */
+  readonly escrow?: ProofEscrow;
 }
 
-/** @param commitment reads one commitment of the backend */
-export function parseChain<C>(o: Record<string, unknown>, commitment: (value: unknown) => C, at: string): Chain<C> {
+const chainMembers = [
+  ...['version', 'backend', 'jobId', 'manifest', 'recordCount'],
+  ...['datasetRoot', 'firstStep', 'borders', 'segments'],
+];
+
+/**
+ * @param json       a parsed JSON value
+ * @param own        names of the backend's own members
+ * @param commitment reads one commitment of the backend
+ * @returns          the chain, and the document for the members that are left
+ * @throws Rejection PROOF_STATEMENT like all below, and those of `parseManifest`
+ */
+export function parseChainStatement<C>(
+  json: unknown,
+  backend: string,
+  own: readonly string[],
+  commitment: (value: unknown) => C,
+): { readonly chain: ChainStatement<C>; readonly members: Record<string, unknown> } {
+  const members = record(json, [...chainMembers, ...own], 'a statement', ['escrow']);
+  if (members.version !== 1) refuse('PROOF_STATEMENT', 'version 1', members.version, rule);
+  if (members.backend !== backend) refuse('PROOF_STATEMENT', `backend '${backend}'`, members.backend, rule);
+  const chain = {
+    jobId: digest(members.jobId),
+    manifest: parseManifest(members.manifest),
+    recordCount: count(members.recordCount),
+    datasetRoot: digest(members.datasetRoot),
+    firstStep: count(members.firstStep),
+    ...parseSegments(members, commitment),
+    ...(members.escrow !== undefined && { escrow: parseEscrow(members.escrow) }),
+  };
+  return { chain, members };
+}
+
+/** The members that `parseChainStatement` reads, as JSON. */
+export function chainJson<C>(
+  statement: ChainStatement<C> & { readonly backend: string },
+  commitment: (commitment: C) => CanonicalValue,
+): Record<string, CanonicalValue> {
+  const { backend, manifest, recordCount, firstStep, escrow } = statement;
+  return {
+    version: 1,
+    backend,
+    jobId: hex(statement.jobId),
+    manifest: manifest as unknown as CanonicalValue,
+    recordCount,
+    datasetRoot: hex(statement.datasetRoot),
+    firstStep,
+    borders: statement.borders.map(commitment),
+    segments: statement.segments.map(({ data, path }) => ({ data: commitment(data), path: path.map(hex) })),
+    ...(escrow && { escrow: { domain: hex(escrow.domain), job: hex(escrow.job) } }),
+  };
+}
+
+function parseSegments<C>(o: Record<string, unknown>, commitment: (value: unknown) => C) {
   const segments = list(o['segments'], 'segments', segmentsMax).map((entry) => {
     const { data, path } = record(entry, ['data', 'path'], 'a segment');
     return { data: commitment(data), path: list(path, 'path', 31).map(digest) };
   });
   const borders = list(o['borders'], 'borders', segmentsMax + 1).map(commitment);
   if (segments.length < 1 || borders.length !== segments.length + 1) {
-    refuse('PROOF_STATEMENT', 'one border more than segments', `${borders.length} and ${segments.length}`, at);
+    refuse('PROOF_STATEMENT', 'one border more than segments', `${borders.length} and ${segments.length}`, rule);
   }
   return { borders, segments };
+}
+
+function parseEscrow(value: unknown): ProofEscrow {
+  const { domain, job } = record(value, ['domain', 'job'], 'an escrow');
+  return { domain: digest(domain), job: digest(job) };
 }
 
 export function hex(bytes: Uint8Array): string {

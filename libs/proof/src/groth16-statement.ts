@@ -3,78 +3,40 @@
  * verification key; the document names it, so that a proof under another key is another claim.
  */
 import { concatBytes, equalBytes, uintBe } from '#attestation';
-import { canonicalJson, parseManifest, type CanonicalValue, type Manifest } from '#libs/step';
+import { canonicalJson } from '#libs/step';
 import { groth16ProofBytes, groth16Selector, keyBytes, type Ceremony } from '#libs/zk/verifier';
-import { count, digest, hex, parseChain, parseEscrow, record, type Chain, type ProofEscrow } from './fields.js';
+import { chainJson, digest, hex, parseChainStatement, type ChainStatement } from './fields.js';
 import { segmentsMax } from './limits.js';
 import { refuse } from './refuse.js';
 
-export type Groth16SegmentData = Chain<Uint8Array>['segments'][number];
+export type Groth16SegmentData = ChainStatement<Uint8Array>['segments'][number];
 
-export interface Groth16Statement extends Chain<Uint8Array> {
+export interface Groth16Statement extends ChainStatement<Uint8Array> {
   readonly backend: 'groth16';
   readonly ceremony: Ceremony;
   /** keyDigest of libs/zk: circuit, ceremony and points. */
   readonly verificationKey: Uint8Array;
-  /** Zero for a proof that serves no job. */
-  readonly jobId: Uint8Array;
-  readonly manifest: Manifest;
-  readonly recordCount: number;
-  readonly datasetRoot: Uint8Array;
-  /** First step; a multiple of the manifest's superblock. */
-  readonly firstStep: number;
-  /** Where present, every proof is bound to its EIP-712 Segment instead of its StepStatement. */
-  readonly escrow?: ProofEscrow;
 }
 
 const rule = 'proof SPEC, groth16';
-const members = [
-  ...['version', 'backend', 'ceremony', 'verificationKey', 'jobId', 'manifest', 'recordCount', 'datasetRoot'],
-  ...['firstStep', 'borders', 'segments'],
-];
 
 /**
  * @param json a parsed JSON value
  * @throws Rejection PROOF_STATEMENT, and those of `parseManifest`
  */
 export function parseGroth16Statement(json: unknown): Groth16Statement {
-  const o = record(json, members, 'a statement', ['escrow']);
-  if (o.version !== 1) refuse('PROOF_STATEMENT', 'version 1', o.version, rule);
-  if (o.backend !== 'groth16') refuse('PROOF_STATEMENT', "backend 'groth16'", o.backend, rule);
-  if (o.ceremony !== 'development' && o.ceremony !== 'external') {
-    refuse('PROOF_STATEMENT', "ceremony 'development' or 'external'", o.ceremony, rule);
+  const { chain, members } = parseChainStatement(json, 'groth16', ['ceremony', 'verificationKey'], digest);
+  const { ceremony } = members;
+  if (ceremony !== 'development' && ceremony !== 'external') {
+    return refuse('PROOF_STATEMENT', "ceremony 'development' or 'external'", ceremony, rule);
   }
-  return {
-    backend: 'groth16',
-    ceremony: o.ceremony,
-    verificationKey: digest(o.verificationKey),
-    jobId: digest(o.jobId),
-    manifest: parseManifest(o.manifest),
-    recordCount: count(o.recordCount),
-    datasetRoot: digest(o.datasetRoot),
-    firstStep: count(o.firstStep),
-    ...parseChain(o, digest, rule),
-    ...(o.escrow !== undefined && { escrow: parseEscrow(o.escrow) }),
-  };
+  return { backend: 'groth16', ceremony, verificationKey: digest(members.verificationKey), ...chain };
 }
 
 /** RFC 8785 text of the document. */
 export function groth16StatementText(statement: Groth16Statement): string {
-  const { backend, ceremony, manifest, recordCount, firstStep, escrow } = statement;
-  return canonicalJson({
-    version: 1,
-    backend,
-    ceremony,
-    verificationKey: hex(statement.verificationKey),
-    jobId: hex(statement.jobId),
-    manifest: manifest as unknown as CanonicalValue,
-    recordCount,
-    datasetRoot: hex(statement.datasetRoot),
-    firstStep,
-    borders: statement.borders.map(hex),
-    segments: statement.segments.map(({ data, path }) => ({ data: hex(data), path: path.map(hex) })),
-    ...(escrow && { escrow: { domain: hex(escrow.domain), job: hex(escrow.job) } }),
-  });
+  const { ceremony, verificationKey } = statement;
+  return canonicalJson({ ...chainJson(statement, hex), ceremony, verificationKey: hex(verificationKey) });
 }
 
 /** selector ‖ verification key ‖ u32be number of proofs ‖ proofs */

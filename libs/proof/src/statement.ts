@@ -3,77 +3,46 @@
  * data. Everything else, the StepStatements included, follows from it.
  */
 import { equalBytes, segmentDigest, stepStatementDigest, type JobSpec, type StepStatement } from '#attestation';
-import { canonicalJson, manifestDigest, parseManifest, type CanonicalValue, type Manifest } from '#libs/step';
+import { canonicalJson, manifestDigest, type Manifest } from '#libs/step';
 import { derivePlan, profileNamed, weightsDigestOf, type Commitment, type Plan, type Variant } from '#libs/zk/verifier';
-import { count, digest, hex, parseChain, parseEscrow, record, type Chain, type ProofEscrow } from './fields.js';
+import {
+  chainJson,
+  digest,
+  hex,
+  parseChainStatement,
+  record,
+  type ChainStatement,
+  type ProofEscrow,
+} from './fields.js';
 import { refuse } from './refuse.js';
 
-export type SegmentData = Chain<Commitment>['segments'][number];
+export type SegmentData = ChainStatement<Commitment>['segments'][number];
 
-export interface ProofStatement extends Chain<Commitment> {
+export interface ProofStatement extends ChainStatement<Commitment> {
   readonly backend: 'sumcheck';
   readonly profile: string;
   readonly variant: Variant;
-  /** Zero for a proof that serves no job. */
-  readonly jobId: Uint8Array;
-  readonly manifest: Manifest;
-  readonly recordCount: number;
-  readonly datasetRoot: Uint8Array;
-  /** First step; a multiple of the manifest's superblock. */
-  readonly firstStep: number;
-  /** Where present, every proof is bound to its EIP-712 Segment instead of its StepStatement. */
-  readonly escrow?: ProofEscrow;
 }
 
 const rule = 'proof SPEC, statement';
-const members = [
-  ...['version', 'backend', 'profile', 'variant', 'jobId', 'manifest', 'recordCount', 'datasetRoot', 'firstStep'],
-  ...['borders', 'segments'],
-];
 
 /**
  * @param json a parsed JSON value
  * @throws Rejection PROOF_STATEMENT, and those of `parseManifest`
  */
 export function parseProofStatement(json: unknown): ProofStatement {
-  const o = record(json, members, 'a statement', ['escrow']);
-  if (o.version !== 1) refuse('PROOF_STATEMENT', 'version 1', o.version, rule);
-  if (o.backend !== 'sumcheck') refuse('PROOF_STATEMENT', "backend 'sumcheck'", o.backend, rule);
-  if (o.variant !== 'joint' && o.variant !== 'separate') {
-    refuse('PROOF_STATEMENT', "variant 'joint' or 'separate'", o.variant, rule);
-  }
-  return {
-    backend: 'sumcheck',
-    profile: typeof o.profile === 'string' ? o.profile : refuse('PROOF_STATEMENT', 'a profile', o.profile, rule),
-    variant: o.variant,
-    jobId: digest(o.jobId),
-    manifest: parseManifest(o.manifest),
-    recordCount: count(o.recordCount),
-    datasetRoot: digest(o.datasetRoot),
-    firstStep: count(o.firstStep),
-    ...parseChain(o, commitment, rule),
-    ...(o.escrow !== undefined && { escrow: parseEscrow(o.escrow) }),
-  };
+  const { chain, members } = parseChainStatement(json, 'sumcheck', ['profile', 'variant'], commitment);
+  const { profile, variant } = members;
+  if (typeof profile !== 'string') return refuse('PROOF_STATEMENT', 'a profile', profile, rule);
+  if (variant === 'joint' || variant === 'separate') return { backend: 'sumcheck', profile, variant, ...chain };
+  return refuse('PROOF_STATEMENT', "variant 'joint' or 'separate'", variant, rule);
 }
 
 /** RFC 8785 text of the document. */
 export function proofStatementText(statement: ProofStatement): string {
-  const { backend, profile, variant, manifest, recordCount, firstStep } = statement;
-  const commitmentJson = ({ root, ood }: Commitment) => ({ root: hex(root), ood: hex(ood) });
-  return canonicalJson({
-    version: 1,
-    backend,
-    profile,
-    variant,
-    jobId: hex(statement.jobId),
-    manifest: manifest as unknown as CanonicalValue,
-    recordCount,
-    datasetRoot: hex(statement.datasetRoot),
-    firstStep,
-    borders: statement.borders.map(commitmentJson),
-    segments: statement.segments.map(({ data, path }) => ({ data: commitmentJson(data), path: path.map(hex) })),
-    ...(statement.escrow && { escrow: { domain: hex(statement.escrow.domain), job: hex(statement.escrow.job) } }),
-  });
+  const { profile, variant } = statement;
+  const chain = chainJson(statement, ({ root, ood }) => ({ root: hex(root), ood: hex(ood) }));
+  return canonicalJson({ ...chain, profile, variant });
 }
 
 /** @throws Rejection STEP_PLAN, STEP_EXTENSION */
