@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { getBytes } from 'ethers';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, it as itAlways } from 'vitest';
 import { JobMode, specDigestOf, termsJson, toHex, type Terms } from '#attestation';
 import { groth16Selector } from '#libs/zk/verifier';
 import {
@@ -18,16 +18,20 @@ import {
   type TermsChange,
 } from '#test/escrow-market';
 import { groth16Job, proveGroth16Run, type Groth16Job, type ProvedRun } from '#test/groth16-run';
+import { hasGroth16Tools } from '#test/groth16-tools';
 import { runCommand } from '#test/run-command';
 
+const it = itAlways.skipIf(!hasGroth16Tools);
+
 const snapshotFile = new URL('../snapshots/groth16-settle-gas.json', import.meta.url);
-const folder = mkdtempSync(join(tmpdir(), 'veritrain-groth16-'));
+let folder: string;
 const segments = 2;
 const found: Record<string, { gasBesideCalldata: number; calldataBytes: number }> = {};
 
 let market: Market;
 let job: Groth16Job;
 beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'veritrain-groth16-'));
   market = await openMarket({ developmentKeys: true });
   job = await groth16Job(market.deployment, segments);
 }, 600_000);

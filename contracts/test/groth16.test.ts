@@ -1,7 +1,7 @@
 /** The Groth16 verifier on chain against the one in TypeScript: registry, verdicts, codes, gas. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { Contract, ContractFactory, getBytes, HDNodeWallet, id, type JsonRpcProvider } from 'ethers';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe as describeAlways, expect, it as itAlways } from 'vitest';
 import { concatBytes, equalBytes, keccak, Rejection, toHex, word } from '#attestation';
 import {
   connect,
@@ -20,8 +20,12 @@ import {
   verifyGroth16,
   weightLayoutDigest,
 } from '#libs/zk/verifier';
+import { hasGroth16Tools } from '#test/groth16-tools';
 import { groth16Shape } from '../../libs/zk/src/testing/groth16-segments.js';
 import { sealGroth16, type SealedGroth16 } from './groth16-seal.js';
+
+const describe = describeAlways.skipIf(!hasGroth16Tools);
+const it = itAlways.skipIf(!hasGroth16Tools);
 
 const codes = [
   ...['STEP_PLAN', 'STEP_STATEMENT', 'MERKLE_PATH', 'MERKLE_INDEX', 'STEP_NONCANONICAL', 'STEP_FINAL_CHECK'],

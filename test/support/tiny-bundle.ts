@@ -8,6 +8,8 @@ export interface TinyBundle {
   readonly job: TinyJob;
   readonly bundle: AttestedBundle;
   readonly encoded: Uint8Array;
+  /** The sealed result. */
+  readonly ciphertext: Uint8Array;
 }
 
 export async function tinyBundle(options: TinyJobOptions = {}): Promise<TinyBundle> {
@@ -44,7 +46,7 @@ export async function tinyBundle(options: TinyJobOptions = {}): Promise<TinyBund
     },
     settlement: { transactions: [{ call: 'finalize', hash: new Uint8Array(32).fill(5) }] },
   };
-  return { job, bundle, encoded: encodeBundle(bundle) };
+  return { job, bundle, encoded: encodeBundle(bundle), ciphertext: end.ciphertext };
 }
 
 function checkpointsOf({ session }: Keyed): EventOf<'checkpoint'>[] {

@@ -1,11 +1,32 @@
-import { expect, it } from 'vitest';
-import { agreeWithChain } from './result.js';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeEach, expect, it, vi } from 'vitest';
+import { jobIdOf, Rejection, toHex } from '#attestation';
+import { tinyBundle } from '#test/tiny-bundle';
+import type { ControlPlaneApi } from '../api.js';
+import type { Profile } from '../profile.js';
+import type { CommittedResult } from './chain.js';
+import { keepTerms } from './record.js';
+import { agreeWithChain, fetchResult } from './result.js';
 
 const word = (n: number): Uint8Array => new Uint8Array(32).fill(n);
+const acknowledge = vi.fn();
+const untilSettled = vi.fn();
+const close = vi.fn();
+let committed: CommittedResult;
+vi.mock('./chain.js', () => ({
+  openChain: () => ({ escrow: { acknowledge }, untilCommitted: async () => committed, untilSettled, close }),
+}));
+
+const folder = mkdtempSync(join(tmpdir(), 'veritrain-result-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+beforeEach(() => vi.clearAllMocks());
+
 const run = { last: word(1), delivery: word(2) };
-const codeOf = (committed: typeof run): string => {
+const codeOf = (onChain: typeof run): string => {
   try {
-    agreeWithChain(run, committed);
+    agreeWithChain(run, onChain);
     return 'agreed';
   } catch (error) {
     return (error as { code: string }).code;
@@ -21,6 +42,26 @@ it.each([
     { ...run, delivery: word(0) },
     'RESULT_DELIVERY',
   ],
-])('before it pays, the client compares with %s', (_, committed, code) => {
-  expect(codeOf(committed)).toBe(code);
+])('before it pays, the client compares with %s', (_, onChain, code) => {
+  expect(codeOf(onChain)).toBe(code);
+});
+
+it('a result is fetched only while the chain knows of its delivery', async () => {
+  const { job, bundle, encoded, ciphertext } = await tinyBundle();
+  const jobId = `0x${toHex(jobIdOf(job.spec))}`;
+  const profile = { recipientKey: join(folder, 'recipient.key') } as Profile;
+  keepTerms(profile, jobId, job.terms, word(9));
+  const getBytes = async (path: string): Promise<Uint8Array> => (path.endsWith('/bundle') ? encoded : ciphertext);
+  const fetched = () => fetchResult(jobId, profile, job.policy, { getBytes } as ControlPlaneApi);
+  untilSettled.mockRejectedValue(new Rejection('ESCROW_ENDED', { expected: 'Settled', got: 'Voided', rule: 'test' }));
+
+  committed = { last: bundle.run.last, delivery: word(3) };
+  await expect(fetched()).rejects.toMatchObject({ code: 'RESULT_DELIVERY' });
+  expect(acknowledge).not.toHaveBeenCalled();
+  expect(untilSettled).not.toHaveBeenCalled();
+  expect(close).toHaveBeenCalledOnce();
+
+  committed = { last: bundle.run.last, delivery: bundle.run.delivery };
+  await expect(fetched()).rejects.toMatchObject({ code: 'ESCROW_ENDED' });
+  expect(acknowledge).toHaveBeenCalledOnce();
 });
