@@ -1,8 +1,8 @@
 #!/usr/bin/env node
 /**
- * The contracts' gate: proofs made for the tests, unit, fuzz and simulation tests, then the exact gas snapshot, each call
- * a transaction of its own.
- * `--bless` writes the snapshot instead of checking it.
+ * The contracts' gate: proofs made for the tests, unit, fuzz and simulation tests, then the exact gas snapshots: each call
+ * of the escrow a transaction of its own, and on anvil the verifiers of proofs and of SNP evidence.
+ * `--bless` writes the snapshots instead of checking them.
  */
 import { spawnSync } from 'node:child_process';
 import { createRequire } from 'node:module';
@@ -21,5 +21,11 @@ function run(args, env = {}, file = forge) {
 const fromSource = ['--conditions=source', '--import', '@oxc-node/core/register'];
 run([...fromSource, 'contracts/test/zk-jobs-main.ts'], {}, process.execPath);
 run(['test', '--no-match-contract', 'GasTest']);
-const check = process.argv.includes('--bless') ? {} : { FORGE_SNAPSHOT_CHECK: 'true' };
+const isBlessing = process.argv.includes('--bless');
+const check = isBlessing ? {} : { FORGE_SNAPSHOT_CHECK: 'true' };
 run(['test', '--match-contract', 'GasTest'], { FOUNDRY_ISOLATE: 'true', GAS_ISOLATED: '1', ...check });
+run(
+  ['node_modules/vitest/vitest.mjs', 'run', 'contracts/test'],
+  isBlessing ? { VERITRAIN_BLESS: '1' } : {},
+  process.execPath,
+);
