@@ -23,7 +23,8 @@ export const contractNames = [
   'TermsRules',
   'ValidationAdapter',
   'VerifierRouter',
-  'ZkRelation',
+  'ZkSoftmaxRelation',
+  'ZkSquaredErrorRelation',
   'ZkStepVerifier',
 ] as const;
 const bound = ['EnclaveRegistry', 'Settlement', 'VerifierRouter'] as const;

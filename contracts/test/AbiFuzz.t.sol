@@ -187,7 +187,8 @@ contract AbiFuzzTest is Fixture {
 
     /// By artefact name, as everything that is deployed; whoever adds a contract adds it here.
     function _deployAll() private {
-        address relation = deploy("ZkRelation", "");
+        address softmax = deploy("ZkSoftmaxRelation", "");
+        address squaredError = deploy("ZkSquaredErrorRelation", "");
         address p384 = deploy("P384", "");
         _snpVerifier = deploy("SnpVerifier", abi.encode(guardian, new bytes32[3][](0), p384));
         _snpRegistrar = deploy("SnpRegistrar", abi.encode(registry, _snpVerifier));
@@ -200,8 +201,9 @@ contract AbiFuzzTest is Fixture {
         _deployed["TeeVerifier"] = address(tee);
         _deployed["TermsRules"] = address(rules);
         _deployed["BlockRandao"] = address(randao);
-        _deployed["ZkRelation"] = relation;
-        _deployed["ZkStepVerifier"] = deploy("ZkStepVerifier", abi.encode(relation));
+        _deployed["ZkSoftmaxRelation"] = softmax;
+        _deployed["ZkSquaredErrorRelation"] = squaredError;
+        _deployed["ZkStepVerifier"] = deploy("ZkStepVerifier", abi.encode(softmax, squaredError));
         _deployed["Groth16StepVerifier"] = _groth16;
         _deployed["P384"] = p384;
         _deployed["SnpVerifier"] = _snpVerifier;

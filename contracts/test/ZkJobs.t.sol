@@ -21,8 +21,9 @@ contract ZkJobsTest is Fixture {
     function setUp() public override {
         super.setUp();
         _json = vm.readFile("contracts/cache/zk-jobs.json");
-        address relation = deploy("ZkRelation", "");
-        router.add(ZK, IStepVerifier(deploy("ZkStepVerifier", abi.encode(relation))));
+        address softmax = deploy("ZkSoftmaxRelation", "");
+        address squaredError = deploy("ZkSquaredErrorRelation", "");
+        router.add(ZK, IStepVerifier(deploy("ZkStepVerifier", abi.encode(softmax, squaredError))));
         address deployer = vm.parseJsonAddress(_json, ".deployer");
         bytes memory code = abi.encodePacked(vm.getCode("Settlement.sol:Settlement"), abi.encode(parameters()));
         address escrow;

@@ -19,10 +19,9 @@ import {
 } from '#attestation';
 import { manifestDigest } from '#libs/step';
 import { createEngine, KernelBackend, proveSegment, type WeightSecret } from '#libs/zk';
-import { weightsDigestOf, type Variant } from '#libs/zk/verifier';
+import { planBytes, weightsDigestOf, type Variant } from '#libs/zk/verifier';
 import { testManifest, testSegment } from '../../libs/zk/src/testing/segments.js';
 import { contextOf } from '../../libs/zk/src/verifier/statement.js';
-import { encodePlan } from '#libs/settlement';
 import { encodeSeal, selector, specDigestOf } from './zk-seal.js';
 
 const hex = (bytes: Uint8Array): string => `0x${toHex(bytes)}`;
@@ -62,7 +61,7 @@ function proveJob(name: string, job: Job) {
   const { variant } = job;
   const first = testSegment(backend, { manifest, variant });
   const { recordCount, datasetRoot } = first.input.statement;
-  const plan = encodePlan(first.plan);
+  const plan = planBytes(first.plan);
   const spec = {
     jobSpec: keccak(utf8(name)),
     manifestDigest: manifestDigest(manifest),

@@ -5,8 +5,7 @@ import { manifestDigest } from '#libs/step';
 import { proveSegment, type Backend } from '#libs/zk';
 import { testSegment, type SegmentChoice } from '../../libs/zk/src/testing/segments.js';
 import { contextOf } from '../../libs/zk/src/verifier/statement.js';
-import { weightsDigestOf, type Plan, type StepProofStatement } from '#libs/zk/verifier';
-import { encodePlan } from '#libs/settlement';
+import { planBytes, weightsDigestOf, type Plan, type StepProofStatement } from '#libs/zk/verifier';
 import { domain, fill, sealTerms } from './seal-terms.js';
 
 export const selector = id('veritrain/zk/fxt-zk/1').slice(0, 10);
@@ -50,7 +49,7 @@ export function encodeSeal(fields: SealFields): string {
 export function sealSegment(backend: Backend, choice: SegmentChoice): SealedSegment {
   const { plan, input } = testSegment(backend, choice);
   const { manifest, index, recordCount, datasetRoot } = input.statement;
-  const planBytes = encodePlan(plan);
+  const encodedPlan = planBytes(plan);
   const specFields = {
     jobSpec: fill(9),
     manifestDigest: manifestDigest(manifest),
@@ -60,7 +59,7 @@ export function sealSegment(backend: Backend, choice: SegmentChoice): SealedSegm
     recordCount,
     schedule: manifest.optimizer.m.map(([from, m]) => (BigInt(from) << 8n) | BigInt(m)),
   };
-  const terms = sealTerms(fromHex(specDigestOf(specFields, planBytes)), fromHex(selector));
+  const terms = sealTerms(fromHex(specDigestOf(specFields, encodedPlan)), fromHex(selector));
   const job = jobDigest(terms);
   const outer = (weightsAfter: Uint8Array): Uint8Array =>
     segmentDigest(domain, { job, index, weightsBefore: weightsDigestOf(input.statement.before, plan), weightsAfter });
@@ -78,7 +77,7 @@ export function sealSegment(backend: Backend, choice: SegmentChoice): SealedSegm
     data: { ...statement.data },
     dataPath: statement.dataPath,
     sizes: Uint8Array.from(contextOf(statement, plan).stepSizes),
-    plan: planBytes,
+    plan: encodedPlan,
     proof,
   };
   return { plan, statement, fields, digest: statement.outerDigest };

@@ -13,7 +13,8 @@ import snpVerifier from '../../../contracts/abi/SnpVerifier.json' with { type: '
 import teeVerifier from '../../../contracts/abi/TeeVerifier.json' with { type: 'json' };
 import termsRules from '../../../contracts/abi/TermsRules.json' with { type: 'json' };
 import verifierRouter from '../../../contracts/abi/VerifierRouter.json' with { type: 'json' };
-import zkRelation from '../../../contracts/abi/ZkRelation.json' with { type: 'json' };
+import zkSoftmaxRelation from '../../../contracts/abi/ZkSoftmaxRelation.json' with { type: 'json' };
+import zkSquaredErrorRelation from '../../../contracts/abi/ZkSquaredErrorRelation.json' with { type: 'json' };
 import zkStepVerifier from '../../../contracts/abi/ZkStepVerifier.json' with { type: 'json' };
 import type { ContractName, ExtensionName } from './deployment.js';
 import type { EnclaveRegistry } from './types/EnclaveRegistry.js';
@@ -33,7 +34,8 @@ export const artefacts = {
   teeVerifier,
   rules: termsRules,
   randao: blockRandao,
-  zkRelation,
+  zkSoftmaxRelation,
+  zkSquaredErrorRelation,
   zkStepVerifier,
   groth16StepVerifier,
   p384,

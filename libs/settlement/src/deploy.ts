@@ -57,15 +57,16 @@ export async function deploy(signer: Signer, options: DeployOptions): Promise<De
     const tokens = [nativeCoin, ...(options.tokens ?? [])];
     const parameters = { router, governor, guardian, treasury, exposureFactor, rules, randao, tokens };
     const settlement = await put(artefacts.settlement, parameters);
-    const zkRelation = await put(artefacts.zkRelation);
-    const zkStepVerifier = await put(artefacts.zkStepVerifier, zkRelation);
+    const zkSoftmaxRelation = await put(artefacts.zkSoftmaxRelation);
+    const zkSquaredErrorRelation = await put(artefacts.zkSquaredErrorRelation);
+    const zkStepVerifier = await put(artefacts.zkStepVerifier, zkSoftmaxRelation, zkSquaredErrorRelation);
     const p384 = await put(artefacts.p384);
     const snpVerifier = await put(artefacts.snpVerifier, guardian, issuers, p384);
     const snpRegistrar = await put(artefacts.snpRegistrar, registry, snpVerifier);
     const groth16StepVerifier = await put(artefacts.groth16StepVerifier, options.developmentKeys ?? false);
     const addresses = {
-      ...{ settlement, registry, router, teeVerifier, rules, randao, zkRelation, zkStepVerifier },
-      ...{ groth16StepVerifier, p384, snpVerifier, snpRegistrar },
+      ...{ settlement, registry, router, teeVerifier, rules, randao, zkSoftmaxRelation, zkSquaredErrorRelation },
+      ...{ zkStepVerifier, groth16StepVerifier, p384, snpVerifier, snpRegistrar },
     };
     const extensions = await putExtensions(provider, extensionArguments(addresses, options.extensions ?? {}), put);
     if (governor === me) {

@@ -29,6 +29,5 @@ export { sampleOf } from './sample.js';
 export { verifyDeployment, type DeploymentFinding } from './verify-deployment.js';
 export { registerGroth16Key, type RegisteredKey } from './groth16-key.js';
 export { encodeGroth16Seal, groth16SealOf, type Groth16SealFields } from './groth16-seal.js';
-export { encodePlan } from './zk-plan.js';
 export { zkSelector } from './zk-selector.js';
 export { encodeZkSeal, zkSealOf, type ProvedSegment, type ZkSealFields } from './zk-seal.js';

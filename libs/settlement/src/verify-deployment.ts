@@ -73,7 +73,7 @@ async function constructorArguments(
     const answer = await ask(deployment, provider, name, getter);
     return /^0x[0-9a-fA-F]{40}$/.test(answer) ? answer : nativeCoin;
   };
-  const { router, registry, rules, randao, zkRelation, p384, snpVerifier } = deployment;
+  const { router, registry, rules, randao, zkSoftmaxRelation, zkSquaredErrorRelation, p384, snpVerifier } = deployment;
   const factor = await ask(deployment, provider, 'settlement', 'exposureFactor');
   const parameters = {
     ...{ router, rules, randao, tokens: [nativeCoin] },
@@ -90,8 +90,9 @@ async function constructorArguments(
     teeVerifier: [registry],
     rules: [],
     randao: [],
-    zkRelation: [],
-    zkStepVerifier: [zkRelation],
+    zkSoftmaxRelation: [],
+    zkSquaredErrorRelation: [],
+    zkStepVerifier: [zkSoftmaxRelation, zkSquaredErrorRelation],
     groth16StepVerifier: [(await ask(deployment, provider, 'groth16StepVerifier', 'takesDevelopmentKeys')) === 'true'],
     p384: [],
     snpVerifier: [await account('snpVerifier', 'revoker'), issuers, p384],

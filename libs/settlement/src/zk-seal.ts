@@ -1,9 +1,8 @@
 /** Seals of step proofs as the verifier on chain takes them: contracts/src/verifiers/zk/ZkStepVerifier.sol, StepSeal. */
 import { AbiCoder, getBytes } from 'ethers';
 import { concatBytes, encodeTerms, type StepSpec, type Terms } from '#attestation';
-import { scheduleOf, type Commitment, type Plan, type StepProofStatement } from '#libs/zk/verifier';
+import { planBytes, scheduleOf, type Commitment, type Plan, type StepProofStatement } from '#libs/zk/verifier';
 import { checkSealSpec } from './seal-spec.js';
-import { encodePlan } from './zk-plan.js';
 import { zkSelector } from './zk-selector.js';
 
 /** Everything that a seal says, before it is bytes. */
@@ -58,7 +57,7 @@ export function zkSealOf(
     ...{ domain, terms: encodeTerms(terms), index, spec },
     ...{ before, afterwards: after, data, dataPath },
     sizes: Uint8Array.from(scheduleOf(manifest, index * manifest.superblock)),
-    plan: encodePlan(plan),
+    plan: planBytes(plan),
     proof,
   });
 }

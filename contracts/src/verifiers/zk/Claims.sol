@@ -32,6 +32,9 @@ struct Flow {
     uint256 gammaClass;
     uint256 leaf; // ρ of F1
     uint256 beta;
+    uint256 real; // Σ over the real samples at the point
+    uint256 samples; // eq of the samples of F5 at the point, and over the real ones
+    uint256 counted;
 }
 
 library Claims {
@@ -59,6 +62,7 @@ library Claims {
     uint256 internal constant B0 = 22;
     uint256 internal constant X = 24;
     uint256 internal constant Y = 25;
+    uint256 internal constant LOGIT = 26;
     uint256 internal constant WT = 28;
     uint256 internal constant BT = 29;
 
@@ -139,6 +143,13 @@ library Claims {
     function scale(Plan memory p, uint256 layer, uint256 i) internal pure returns (uint256) {
         unchecked {
             return ZkPlan.word(p.scalesAt, 5 * (layer - 1) + i);
+        }
+    }
+
+    /// Place of Z of a class piece among the messages of F2.
+    function logitMessage(Plan memory p, uint256 k) internal pure returns (uint256) {
+        unchecked {
+            return 2 * (p.layers - 1) + p.perPiece * k;
         }
     }
 

@@ -37,11 +37,14 @@ library FlowMessages {
             }
             next = _draw(r, next, 0x04);
             next = _rounds(r, next, layers - 1);
-            _skip(r, 2 * (p.layers - 1) + 2 * p.pieces + 1);
+            _skip(r, p.hidden);
             _skip(r, p.plainLow ? 2 : 4);
-            next = _draw(r, next, 0x07);
-            next = _rounds(r, next, productVars(p));
-            _skip(r, 2 * (p.layers + 2 * p.pieces));
+            uint256 products = p.layers - 1 + (p.squaredError ? 0 : 2 * p.pieces + 1);
+            if (products != 0) {
+                next = _draw(r, next, 0x07);
+                next = _rounds(r, next, productVars(p));
+                _skip(r, 2 * products);
+            }
             next = _draw(r, next, 0x08);
             next = _draw(r, next, 0x09);
             next = _rounds(r, next, matmulVars(p));
@@ -63,7 +66,7 @@ library FlowMessages {
             for (uint256 l = 1; l < p.layers; ++l) {
                 most = _max(most, Ext.get(p.widthVars, l));
             }
-            for (uint256 k; k < p.pieces; ++k) {
+            for (uint256 k; k < p.pieces && !p.squaredError; ++k) {
                 most = _max(most, ZkPlan.word(p.piecesAt, 2 * k + 1));
             }
             most += p.stepVars + p.batchVars;
@@ -72,10 +75,11 @@ library FlowMessages {
 
     function matmulVars(Plan memory p) internal pure returns (uint256 most) {
         unchecked {
-            for (uint256 l; l < p.layers; ++l) {
+            uint256 last = p.layers == 1 ? 0 : p.layers;
+            for (uint256 l; l <= last; ++l) {
                 most = _max(most, Ext.get(p.widthVars, l));
             }
-            most = _max(most, Ext.get(p.widthVars, p.layers)) + p.stepVars;
+            most += p.stepVars;
         }
     }
 

@@ -9,12 +9,11 @@ import {Plan, ZkPlan} from "./ZkPlan.sol";
 library Lookups {
     using Claims for Flow;
 
-    uint256 private constant TABLES = 19;
     uint256 private constant TABLE_VARS = 16;
-    uint256 private constant STRIDE = 32;
 
-    /// F1 down to the leaves; the claims of the lookups.
-    function reduce(Flow memory f, Plan memory p) internal pure {
+    /// F1 down to the leaves; the claims of the lookups but for those of logits and rows.
+    /// @return columns the weight of each column
+    function reduce(Flow memory f, Plan memory p) internal pure returns (uint256 columns) {
         unchecked {
             uint256 alpha = f.next();
             f.beta = f.next();
@@ -36,11 +35,15 @@ library Lookups {
                 uint256 ofP = Ext.mul(below, Ext.sub(nextLambda, lambda));
                 f.multiply(Ext.mul(one, ofP), Ext.mul(mu, ofP), Ext.mul(w, Ext.mul(lambda, lambda)));
             }
-            _leaves(f, p, pos, alpha, leafK);
+            return _leaves(f, p, pos, alpha, leafK);
         }
     }
 
-    function _leaves(Flow memory f, Plan memory p, uint256 pos, uint256 alpha, uint256 leafK) private pure {
+    function _leaves(Flow memory f, Plan memory p, uint256 pos, uint256 alpha, uint256 leafK)
+        private
+        pure
+        returns (uint256 columns)
+    {
         unchecked {
             uint256 lambda = f.next();
             uint256 w = f.eta(leafK);
@@ -55,10 +58,9 @@ library Lookups {
             f.leaf = f.sumcheck(pos, count, w);
             f.hiddenAt = f.messages;
             f.hiddenPad = f.pad;
-            uint256 hidden = 2 * (p.layers - 1) + 2 * p.pieces + 1;
-            f.hidden = Ext.allocate(hidden);
-            f.messages += 16 * hidden;
-            f.pad += hidden;
+            f.hidden = Ext.allocate(p.hidden);
+            f.messages += 16 * p.hidden;
+            f.pad += p.hidden;
             uint256 ofLow = f.require_();
             uint256 ofHigh = f.require_();
             f.multiply(Ext.neg(ofLow), Ext.neg(ofHigh), Ext.neg(w));
@@ -71,11 +73,10 @@ library Lookups {
                 numeratorHigh = Ext.add(numeratorHigh, high);
             }
             f.require_();
-            uint256 columns = _spread(f, p, alpha, [ofLow, ofHigh, numeratorLow, numeratorHigh]);
+            columns = _spread(f, p, alpha, [ofLow, ofHigh, numeratorLow, numeratorHigh]);
             for (uint256 l = 1; l < p.layers; ++l) {
                 _hidden(f, p, columns, l);
             }
-            _logits(f, p, columns);
             for (uint256 l = 1; l <= p.layers; ++l) {
                 _border(f, p, columns, l);
             }
@@ -87,11 +88,11 @@ library Lookups {
     function _numerator(Flow memory f, Plan memory p, uint256 i, uint256 pos, uint256 weight) private pure {
         unchecked {
             uint256 kind = ZkPlan.word(p.lookupsAt, 5 * i);
-            if (kind < TABLES) {
+            if (!ZkPlan.isTable(kind)) {
                 f.addConstant(weight);
                 return;
             }
-            uint256 vars = kind == TABLES + 2 ? p.expVars : TABLE_VARS;
+            uint256 vars = kind == ZkPlan.TABLES + 2 ? p.expVars : TABLE_VARS;
             uint256 axes = f.eqTail(p, pos, p.lookupVars - 1, vars);
             f.addClaim(f.part(p, 0, kind - 2, vars, Ext.neg(weight)), axes);
         }
@@ -115,7 +116,7 @@ library Lookups {
         returns (uint256 columns)
     {
         unchecked {
-            columns = Ext.allocate(22 * STRIDE);
+            columns = Ext.allocate(ZkPlan.COLUMNS * ZkPlan.STRIDE);
             uint256[2] memory free_ = [Ext.ONE, Ext.ONE];
             for (uint256 i; i < p.lookups; ++i) {
                 (uint256 half, uint256 weight) = _place(p, i, f.leaf);
@@ -123,140 +124,110 @@ library Lookups {
                 _numerator(f, p, i, f.leaf, Ext.mul(halves[2 + half], weight));
                 weight = Ext.mul(halves[half], weight);
                 f.addConstant(Ext.mul(weight, alpha));
-                uint256 column = ZkPlan.word(p.lookupsAt, 5 * i) * STRIDE + ZkPlan.word(p.lookupsAt, 5 * i + 1)
-                    + ZkPlan.word(p.lookupsAt, 5 * i + 2);
-                Ext.put(columns, column, Ext.neg(weight));
+                Ext.put(columns, ZkPlan.column(p.lookupsAt, i), Ext.neg(weight));
             }
             f.addConstant(Ext.add(Ext.mul(halves[0], free_[0]), Ext.mul(halves[1], free_[1])));
         }
     }
 
-    function _column(uint256 columns, uint256 kind, uint256 i) private pure returns (uint256) {
+    function column(uint256 columns, uint256 kind, uint256 i) internal pure returns (uint256) {
         unchecked {
-            return Ext.get(columns, kind * STRIDE + i);
+            return Ext.get(columns, kind * ZkPlan.STRIDE + i);
         }
     }
 
-    /// act, l, h, G, lp, hp of a hidden layer.
+    /// act, l, lu, h, G, Gs, lp, lpu, hp of a hidden layer.
     function _hidden(Flow memory f, Plan memory p, uint256 columns, uint256 l) private pure {
         unchecked {
             uint256 vars = Claims.rowVars(p) + Claims.width(p, l);
-            uint256 act = _column(columns, 0, l);
+            uint256 act = column(columns, 0, l);
             uint256 s = Claims.scale(p, l, 0);
             uint256 actY = Ext.scale(act, Ext.inversePow2(s));
             uint256 square = Ext.mul(f.beta, f.beta);
             uint256 high = Ext.scale(act, Ext.inversePow2(16));
             uint256 parts = f.part(p, l, Claims.A, vars, Ext.mul(act, f.beta));
             parts = Ext.add(parts, f.part(p, l, Claims.M, vars, Ext.mul(act, square)));
-            uint256 w = Ext.sub(Ext.scale(_column(columns, 1, l), Ext.pow2(32 - s)), actY);
-            parts = Ext.add(parts, f.part(p, l, Claims.L, vars, w));
-            parts = Ext.add(parts, f.part(p, l, Claims.H, vars, Ext.sub(_column(columns, 2, l), high)));
+            uint256 w = Ext.sub(Ext.scale(column(columns, 1, l), Ext.pow2(32 - s)), actY);
+            parts = Ext.add(parts, f.part(p, l, Claims.L, vars, Ext.add(w, column(columns, 22, l))));
+            parts = Ext.add(parts, f.part(p, l, Claims.H, vars, Ext.sub(column(columns, 2, l), high)));
             f.addConstant(Ext.mul(act, Ext.add(Ext.HALF + (1 << 15), Ext.mul(square, f.beta))));
             Claims.addTo(f.hidden, 2 * l - 2, actY);
-            uint256 ofG = _column(columns, 3, l);
-            uint256 lp = _column(columns, 4, l);
-            f.addConstant(Ext.add(Ext.scale(ofG, 1 << 15), Ext.scale(lp, 1 << 31)));
-            Claims.addTo(f.hidden, 2 * l - 1, Ext.scale(lp, Ext.pow2(32 - Claims.scale(p, l + 1, 1))));
-            parts = Ext.add(parts, f.part(p, l, Claims.G, vars, Ext.sub(ofG, Ext.scale(lp, 1 << 32))));
-            w = Ext.sub(_column(columns, 5, l), Ext.scale(lp, 1 << 16));
+            uint256 ofG = column(columns, 3, l);
+            uint256 narrow = column(columns, 23, l);
+            s = Claims.scale(p, l + 1, 1);
+            uint256 low = Ext.add(Ext.scale(column(columns, 4, l), Ext.pow2(32 - s)), column(columns, 24, l));
+            f.addConstant(Ext.add(Ext.scale(Ext.add(ofG, narrow), 1 << 15), Ext.scale(low, 1 << (s - 1))));
+            Claims.addTo(f.hidden, 2 * l - 1, low);
+            w = Ext.add(ofG, Ext.scale(narrow, 1 << (16 - p.errorBits)));
+            parts = Ext.add(parts, f.part(p, l, Claims.G, vars, Ext.sub(w, Ext.scale(low, 1 << s))));
+            w = Ext.sub(column(columns, 5, l), Ext.scale(low, 1 << (s - 16)));
             parts = Ext.add(parts, f.part(p, l, Claims.HP, vars, w));
             f.addClaim(parts, f.eqTail(p, f.leaf, p.lookupVars - 1, vars));
         }
     }
 
-    /// exp, yr, lL, hL, Rp, pr of every class piece; iota, r, sr.
-    function _logits(Flow memory f, Plan memory p, uint256 columns) private pure {
+    /// yr, lL, hL of a class piece: the logit, which is μ − d or YL.
+    /// @return ofLogit its weight
+    /// @return ofHigh that of its high limb
+    function logit(Flow memory f, Plan memory p, uint256 columns, uint256 k)
+        internal
+        pure
+        returns (uint256 ofLogit, uint256 ofHigh)
+    {
         unchecked {
-            uint256 rows = Claims.rowVars(p);
-            uint256 ofMu;
-            for (uint256 k; k < p.pieces; ++k) {
-                ofMu = Ext.add(ofMu, _piece(f, p, columns, k));
-            }
-            uint256 quotient = 2 * (p.layers - 1) + 2 * p.pieces;
-            uint256 iota = _column(columns, 12, 0);
-            uint256 ofR = _column(columns, 13, 0);
-            uint256 ofSr = _column(columns, 14, 0);
-            uint256 remainder = Ext.sub(ofR, ofSr);
-            f.addConstant(Ext.sub(Ext.scale(remainder, Ext.pow2(p.reciprocalBits)), Ext.add(iota, ofSr)));
-            Claims.addTo(f.hidden, quotient, Ext.neg(remainder));
-            uint256 parts = Ext.add(f.part(p, 0, Claims.MU, rows, ofMu), f.part(p, 0, Claims.IOTA, rows, iota));
-            uint256 vars = rows + Claims.width(p, p.layers);
-            ofSr = Ext.mul(f.part(p, 0, Claims.EPS, vars, ofSr), f.realClasses(p, vars));
-            f.addClaim(Ext.add(parts, ofSr), f.eqTail(p, f.leaf, p.lookupVars - 1, rows));
+            uint256 s = Claims.scale(p, p.layers, 0);
+            uint256 yr = column(columns, 7, k);
+            uint256 low = Ext.add(Ext.scale(column(columns, 8, k), Ext.pow2(32 - s)), column(columns, 25, k));
+            f.addConstant(Ext.add(Ext.scale(yr, 1 << 15), Ext.scale(low, 1 << (s - 1))));
+            Claims.addTo(f.hidden, Claims.logitMessage(p, k), low);
+            ofLogit = Ext.sub(yr, Ext.scale(low, 1 << s));
+            ofHigh = Ext.sub(column(columns, 9, k), Ext.scale(low, 1 << (s - 16)));
         }
     }
 
-    /// @return ofMu the weight of μ
-    function _piece(Flow memory f, Plan memory p, uint256 columns, uint256 k) private pure returns (uint256 ofMu) {
+    /// The axes of a class piece at the leaf point, among those of [c, t, b] blocks of `vars` variables.
+    function pieceAxes(Flow memory f, Plan memory p, uint256 k, uint256 vars) internal pure returns (uint256) {
         unchecked {
-            uint256 vars = Claims.rowVars(p) + Claims.width(p, p.layers);
-            uint256 ofExp = _column(columns, 6, k);
-            uint256 beta2 = Ext.mul(f.beta, f.beta);
-            uint256 parts = f.part(p, 0, Claims.EPS, vars, Ext.mul(ofExp, f.beta));
-            uint256 w = Ext.mul(ofExp, Ext.add(1 << p.expVars, Ext.mul(beta2, beta2)));
-            parts = Ext.add(parts, f.part(p, 0, Claims.SMALL, vars, w));
-            uint256 yr = _column(columns, 7, k);
-            uint256 lL = _column(columns, 8, k);
-            ofMu = Ext.sub(yr, Ext.scale(lL, 1 << 32));
-            parts = Ext.add(parts, f.part(p, 0, Claims.D, vars, Ext.sub(ofExp, ofMu)));
-            w = Ext.sub(_column(columns, 9, k), Ext.scale(lL, 1 << 16));
-            parts = Ext.add(parts, f.part(p, 0, Claims.HL, vars, w));
-            uint256 rp = _column(columns, 10, k);
-            w = Ext.sub(_column(columns, 11, k), Ext.scale(rp, 1 << 16));
-            parts = Ext.add(parts, f.part(p, 0, Claims.GL, vars, w));
-            parts = Ext.add(parts, f.part(p, 0, Claims.Y, vars, Ext.scale(w, Ext.pow2(p.lossFraction))));
-            f.addConstant(Ext.sub(Ext.scale(Ext.add(yr, rp), 1 << 15), Ext.scale(ofExp, 1 << p.expVars)));
-            f.addConstant(Ext.scale(lL, 1 << 31));
-            uint256 message = 2 * (p.layers - 1) + 2 * k;
-            Claims.addTo(f.hidden, message, Ext.scale(lL, Ext.pow2(32 - Claims.scale(p, p.layers, 0))));
-            Claims.addTo(f.hidden, message + 1, rp);
             uint256 own = ZkPlan.word(p.piecesAt, 2 * k + 1) + Claims.rowVars(p);
-            f.addClaim(parts, Ext.mul(f.piece(p, k, vars), f.eqTail(p, f.leaf, p.lookupVars - 1, own)));
+            return Ext.mul(f.piece(p, k, vars), f.eqTail(p, f.leaf, p.lookupVars - 1, own));
         }
     }
 
-    /// lW, hW, lb, hb of a layer.
+    /// lW, lWu, hW, lb, lbu, hb of a layer.
     function _border(Flow memory f, Plan memory p, uint256 columns, uint256 l) private pure {
         unchecked {
             uint256 outVars = Claims.width(p, l);
-            _limbs(f, p, columns, [l, 15, Claims.WT, Claims.HW, outVars + Claims.width(p, l - 1), 2]);
-            _limbs(f, p, columns, [l, 17, Claims.BT, Claims.HB, outVars, 3]);
+            _limbs(f, p, columns, [l, 15, Claims.WT, Claims.HW, outVars + Claims.width(p, l - 1), 2, 26]);
+            _limbs(f, p, columns, [l, 17, Claims.BT, Claims.HB, outVars, 3, 27]);
         }
     }
 
-    /// @param c layer, column of the low limb, blocks of the value and of its high limb, variables, index of the bits
-    function _limbs(Flow memory f, Plan memory p, uint256 columns, uint256[6] memory c) private pure {
+    /// @param c layer, column of the low limb, blocks of the value and of its high limb, variables, index of the bits,
+    ///          column of the unscaled low limb
+    function _limbs(Flow memory f, Plan memory p, uint256 columns, uint256[7] memory c) private pure {
         unchecked {
-            uint256 low = _column(columns, c[1], c[0]);
-            uint256 high = _column(columns, c[1] + 1, c[0]);
-            uint256 w = Ext.scale(low, Ext.pow2(31 - Claims.scale(p, c[0], c[5])));
-            uint256 parts = f.part(p, c[0], c[2], c[4], w);
-            parts = Ext.add(parts, f.part(p, c[0], c[3], c[4], Ext.sub(high, Ext.scale(low, 1 << 16))));
+            uint256 bits = Claims.scale(p, c[0], c[5]);
+            uint256 low = Ext.scale(column(columns, c[1], c[0]), Ext.pow2(31 - bits));
+            low = Ext.add(low, column(columns, c[6], c[0]));
+            uint256 high = column(columns, c[1] + 1, c[0]);
+            uint256 parts = f.part(p, c[0], c[2], c[4], low);
+            parts = Ext.add(parts, f.part(p, c[0], c[3], c[4], Ext.sub(high, Ext.scale(low, 1 << (bits - 15)))));
             f.addConstant(Ext.scale(high, 1 << 15));
             f.addClaim(parts, f.eqTail(p, f.leaf, p.lookupVars - 1, c[4]));
         }
     }
 
-    /// The three tables' own entries, evaluated without writing them out.
+    /// The entries of the range and activation tables, evaluated without writing them out.
     function _tables(Flow memory f, Plan memory p, uint256 columns) private pure {
         unchecked {
             uint256 end = f.leaf + 32 * (p.lookupVars - 1);
             uint256 point = end - 32 * TABLE_VARS;
             uint256 index = Ext.indexAt(point, TABLE_VARS);
-            f.addConstant(Ext.mul(_column(columns, 19, 0), index));
+            f.addConstant(Ext.mul(column(columns, 19, 0), index));
             (uint256 a, uint256 isInside) = _activation(point, p.abits);
             uint256 square = Ext.mul(f.beta, f.beta);
             uint256 entry = Ext.add(Ext.add(index, Ext.mul(f.beta, a)), Ext.mul(square, Ext.add(isInside, f.beta)));
-            f.addConstant(Ext.mul(_column(columns, 20, 0), entry));
-            point = end - 32 * p.expVars;
-            uint256 size = 1 << p.expVars;
-            uint256 values = Ext.allocate(size);
-            for (uint256 i; i < size; ++i) {
-                Ext.put(values, i, ZkPlan.word(p.expAt, i));
-            }
-            entry = Ext.mul(f.beta, Ext.evaluate(values, point, p.expVars));
-            entry = Ext.add(Ext.add(Ext.indexAt(point, p.expVars), entry), Ext.mul(square, square));
-            f.addConstant(Ext.mul(_column(columns, 21, 0), entry));
+            f.addConstant(Ext.mul(column(columns, 20, 0), entry));
         }
     }
 

@@ -32,6 +32,7 @@ library Matmuls {
         unchecked {
             uint256 gamma = f.next();
             f.gammaClass = f.next();
+            f.real = _real(f, p);
             uint256 count = 2 * p.layers - 1;
             Term[] memory terms = new Term[](p.stepVars == 0 ? p.layers : count + p.layers);
             uint256 w = f.eta(f.k + (p.stepVars == 0 ? 2 * count : count));
@@ -121,7 +122,7 @@ library Matmuls {
             if (t.classes) {
                 uint256 power = ofClaim;
                 for (uint256 k; k < p.pieces; ++k) {
-                    Claims.addTo(f.hidden, 2 * (l - 1) + 2 * k, power);
+                    Claims.addTo(f.hidden, Claims.logitMessage(p, k), power);
                     power = Ext.mul(power, f.gammaClass);
                 }
             } else {
@@ -131,10 +132,9 @@ library Matmuls {
             uint256 parts = f.part(p, l, Claims.B0, outVars, Ext.neg(ofBias));
             f.addClaim(parts, _output(f, p, t, f.tail(p, outVars)));
             if (p.stepVars > 0) {
-                // Σ over the samples of an extension is its value at the centre, times their number: the factors cancel.
                 Tensor memory g = _tensor(f, p, l, true);
                 uint256 moved = Ext.dot(_later(f, p, t.step), Ext.eqTable(g.steps, p.stepVars), 1 << p.stepVars);
-                f.addClaim(Ext.mul(ofBias, g.selector), Ext.mul(moved, _output(f, p, t, g.units)));
+                f.addClaim(Ext.mul(Ext.mul(ofBias, f.real), g.selector), Ext.mul(moved, _output(f, p, t, g.units)));
             }
             Tensor memory a = _tensor(f, p, l - 1, false);
             uint256 steps = _eq3(t.input - 32 * p.stepVars, t.step, a.steps, p.stepVars);
@@ -220,6 +220,29 @@ library Matmuls {
         }
     }
 
+    /// Σ over the real samples at the point. Over a full batch it is one: the value of an extension at the centre of the
+    /// cube times the number of samples.
+    function _real(Flow memory f, Plan memory p) private pure returns (uint256 sum) {
+        unchecked {
+            if (p.batch == 1 << p.batchVars) return Ext.ONE;
+            uint256 table = Ext.eqTable(f.tail(p, p.batchVars), p.batchVars);
+            for (uint256 b; b < p.batch; ++b) {
+                sum = Ext.add(sum, Ext.get(table, b));
+            }
+        }
+    }
+
+    /// eq of the samples of F5 with those of the point, over all and over the real ones.
+    function _counted(Flow memory f, Plan memory p, uint256 sample) private pure {
+        unchecked {
+            uint256 own = f.tail(p, p.batchVars);
+            f.samples = Ext.eq(sample, own, p.batchVars);
+            f.counted = p.batch == 1 << p.batchVars
+                ? f.samples
+                : Ext.dot(Ext.eqTable(sample, p.batchVars), Ext.eqTable(own, p.batchVars), p.batch);
+        }
+    }
+
     /// F5. `terms` holds those of F4 that F5 must prove too; the borders are added.
     function _update(Flow memory f, Plan memory p, Term[] memory terms, uint256 inner) private pure {
         unchecked {
@@ -236,13 +259,16 @@ library Matmuls {
                 f.addClaim(parts, Ext.eq(t.output, f.tail(p, outVars), outVars));
                 Tensor memory g = _tensor(f, p, l, true);
                 uint256 moved = Ext.dot(schedule, Ext.eqTable(g.steps, p.stepVars), 1 << p.stepVars);
-                f.addClaim(Ext.neg(Ext.mul(w, g.selector)), Ext.mul(moved, Ext.eq(t.output, g.units, outVars)));
+                f.addClaim(
+                    Ext.neg(Ext.mul(Ext.mul(w, f.real), g.selector)), Ext.mul(moved, Ext.eq(t.output, g.units, outVars))
+                );
             }
             uint256 gamma = f.next();
             uint256 vars = Claims.rowVars(p);
             uint256 weight = f.eta(f.k + 2 * terms.length);
             uint256 point = f.sumcheck(0, vars, weight);
             uint256 table = Ext.eqTable(point, p.stepVars);
+            _counted(f, p, point + 32 * p.stepVars);
             for (uint256 i; i < terms.length; ++i) {
                 uint256 steps = i < inner ? _later(f, p, terms[i].step) : schedule;
                 _updateTerm(f, p, terms[i], i < inner, steps, table, point, weight);
@@ -273,16 +299,15 @@ library Matmuls {
             f.addClaim(parts, _weight(f, p, t));
             (uint256 ofA, uint256 ofG) = (f.require_(), f.require_());
             f.multiply(Ext.neg(ofA), Ext.neg(ofG), Ext.neg(w));
-            uint256 sample = point + 32 * p.stepVars;
             Tensor memory a = _tensor(f, p, t.layer - 1, false);
-            uint256 axes = Ext.mul(Ext.eq(t.input, a.units, inVars), Ext.eq(sample, a.samples, p.batchVars));
+            uint256 axes = Ext.mul(Ext.eq(t.input, a.units, inVars), f.counted);
             uint256 own = Ext.eqTable(a.steps, p.stepVars);
             for (uint256 s; s < 1 << p.stepVars; ++s) {
                 Ext.put(own, s, Ext.mul(Ext.get(own, s), Ext.get(table, s)));
             }
             f.addClaim(Ext.mul(ofA, a.selector), Ext.mul(axes, Ext.dot(own, steps, 1 << p.stepVars)));
             Tensor memory g = _tensor(f, p, t.layer, true);
-            axes = Ext.mul(Ext.eq(point, g.steps, p.stepVars), Ext.eq(sample, g.samples, p.batchVars));
+            axes = Ext.mul(Ext.eq(point, g.steps, p.stepVars), f.samples);
             f.addClaim(Ext.mul(ofG, g.selector), Ext.mul(axes, _output(f, p, t, g.units)));
         }
     }

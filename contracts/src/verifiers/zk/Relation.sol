@@ -3,12 +3,9 @@ pragma solidity ^0.8.30;
 
 import {Claims, Flow} from "./Claims.sol";
 import {Ext} from "./Ext.sol";
-import {Lookups} from "./Lookups.sol";
-import {Matmuls} from "./Matmuls.sol";
 import {Plan, ZkPlan, TREE_D, TREE_S, TREE_W0, TREE_WT} from "./ZkPlan.sol";
-import {Products} from "./Products.sol";
 
-/// F0 to F7 of step-proof §7: everything that was received comes to one linear claim on the committed data.
+/// F0, F6 and F7 of step-proof §7: how the flow begins, and the one linear claim that it comes to.
 library Relation {
     using Claims for Flow;
 
@@ -17,13 +14,7 @@ library Relation {
         uint256 ood;
     }
 
-    /// @return target what ⟨Ω, w⟩ must be
-    /// @return omega  Ω at the point
-    function reduce(Flow memory f, Plan memory p, Commitment[3] memory known)
-        internal
-        pure
-        returns (uint256 target, uint256 omega)
-    {
+    function begin(Flow memory f, Plan memory p, Commitment[3] memory known) internal pure {
         f.pads = Ext.allocate(1 << p.padVars);
         f.slots = Ext.allocate(4 << p.slotVars);
         f.selectors = Ext.allocate(ZkPlan.KEYS);
@@ -35,9 +26,11 @@ library Relation {
         uint256 w = f.require_();
         f.addClaim(w, _outOfDomain(f, p, TREE_S, z));
         f.addConstant(Ext.neg(Ext.mul(w, f.clear())));
-        Lookups.reduce(f, p);
-        Products.prove(f, p);
-        Matmuls.prove(f, p);
+    }
+
+    /// @return target what ⟨Ω, w⟩ must be
+    /// @return omega  Ω at the point
+    function end(Flow memory f, Plan memory p) internal pure returns (uint256 target, uint256 omega) {
         _padProducts(f, p);
         f.closeSlots(p);
         _hidden(f, p);
@@ -45,7 +38,7 @@ library Relation {
         return (Ext.neg(f.constant_), f.omega);
     }
 
-    /// η⁰, η¹ … for every constraint.
+    /// η⁰, η¹ … for every constraint; a squared error has fewer.
     function powers(Plan memory p, uint256 eta) internal pure returns (uint256 list) {
         unchecked {
             uint256 matmuls = 2 * p.layers - 1;
@@ -113,8 +106,7 @@ library Relation {
     function _hidden(Flow memory f, Plan memory p) private pure {
         unchecked {
             (f.messages, f.pad) = (f.hiddenAt, f.hiddenPad);
-            uint256 count = 2 * (p.layers - 1) + 2 * p.pieces + 1;
-            for (uint256 i; i < count; ++i) {
+            for (uint256 i; i < p.hidden; ++i) {
                 f.masked(Ext.get(f.hidden, i));
             }
         }

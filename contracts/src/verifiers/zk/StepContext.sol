@@ -122,7 +122,7 @@ library StepContext {
             _copy(p.widthsAt, 4 * (p.layers + 2))
         );
         if (tree == TREE_D) {
-            head = abi.encodePacked(head, uint32(1 << p.stepVars), uint32(1 << p.batchVars));
+            head = abi.encodePacked(head, uint32(1 << p.stepVars), uint32(p.batch));
         }
         return keccak256(abi.encodePacked(head, _copy(Ext.get(p.layouts, 2 * tree), Ext.get(p.layouts, 2 * tree + 1))));
     }

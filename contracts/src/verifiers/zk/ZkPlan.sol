@@ -22,6 +22,7 @@ struct Plan {
     uint256 digestBytes;
     uint256 layers;
     uint256 stepVars;
+    uint256 batch;
     uint256 batchVars;
     uint256 classes;
     uint256 widthVars; // layers + 1 words
@@ -47,6 +48,12 @@ struct Plan {
     uint256 messages;
     uint256 slotVars;
     uint256 padVars;
+    bool squaredError;
+    uint256 errorBits;
+    uint256 logitFraction; // a_L, of a squared error
+    uint256 drop; // a_L − g_L where it is positive, of a squared error
+    uint256 perPiece; // messages of F2 for each class piece
+    uint256 hidden; // messages of F2
 }
 
 uint256 constant TREE_S = 0;
@@ -59,7 +66,11 @@ uint256 constant TREE_WT = 3;
 library ZkPlan {
     bytes32 private constant TAG = keccak256("fxt-zk/plan/1");
     uint256 internal constant KEYS = 9 * 32;
-    uint256 private constant FIRST_TABLE = 19;
+    uint256 internal constant TABLES = 19;
+    uint256 internal constant LATER = 22;
+    /// Kinds of looked-up columns; each has a place for every layer or class piece.
+    uint256 internal constant COLUMNS = 31;
+    uint256 internal constant STRIDE = 32;
 
     function digest(bytes calldata plan) internal pure returns (bytes32) {
         return keccak256(abi.encodePacked(TAG, plan));
@@ -95,7 +106,24 @@ library ZkPlan {
             assembly ("memory-safe") {
                 end := add(plan.offset, plan.length)
             }
-            if (pos + 16 != end) revert STEP_PLAN();
+            _later(p, pos + 16, end);
+            p.perPiece = p.squaredError ? 1 : 2;
+            p.hidden = 2 * (p.layers - 1) + p.perPiece * p.pieces + (p.squaredError ? 0 : 1);
+        }
+    }
+
+    /// Loss, bits of errors and fractional bits of logits, where they are not those of a softmax with 16 bits.
+    function _later(Plan memory p, uint256 pos, uint256 end) private pure {
+        unchecked {
+            p.errorBits = 16;
+            if (pos == end) return;
+            if (pos + 20 != end || word(pos, 0) != 4) revert STEP_PLAN();
+            uint256 loss = word(pos, 1);
+            p.errorBits = word(pos, 2);
+            if (loss == 0 || loss > 2 || p.errorBits > 16 || word(pos, 4) != 1) revert STEP_PLAN();
+            p.squaredError = loss == 2;
+            p.logitFraction = word(pos, 3);
+            if (p.squaredError && p.logitFraction > p.lossFraction) p.drop = p.logitFraction - p.lossFraction;
         }
     }
 
@@ -123,7 +151,7 @@ library ZkPlan {
         unchecked {
             p.widthsAt = pos;
             uint256 widths = word(pos, 0);
-            if (widths < 3 || widths > 9) revert STEP_PLAN();
+            if (widths < 2 || widths > 9) revert STEP_PLAN();
             p.layers = widths - 1;
             p.widthVars = Ext.allocate(widths);
             for (uint256 l; l < widths; ++l) {
@@ -131,7 +159,8 @@ library ZkPlan {
             }
             p.classes = word(pos, widths);
             pos += 4 * (widths + 1);
-            p.batchVars = log2Ceil(word(pos, 0));
+            p.batch = word(pos, 0);
+            p.batchVars = log2Ceil(p.batch);
             p.stepVars = log2Ceil(word(pos, 1));
             p.scalesAt = pos + 8;
             pos += 8 + 20 * p.layers;
@@ -208,9 +237,21 @@ library ZkPlan {
             p.plainLow = true;
             for (uint256 i; i < p.lookups; ++i) {
                 uint256 place = p.lookupsAt + 20 * i;
-                if (word(place, 0) >= FIRST_TABLE && word(place, 4) < 1 << (p.lookupVars - 1)) p.plainLow = false;
+                if (column(place, 0) >= COLUMNS * STRIDE) revert STEP_PLAN();
+                if (isTable(word(place, 0)) && word(place, 4) < 1 << (p.lookupVars - 1)) p.plainLow = false;
             }
             return pos + 8 + 20 * p.lookups;
+        }
+    }
+
+    function isTable(uint256 kind) internal pure returns (bool) {
+        return kind >= TABLES && kind < LATER;
+    }
+
+    /// Where the weight of a looked-up column is kept: by kind, then layer or class piece.
+    function column(uint256 list, uint256 i) internal pure returns (uint256) {
+        unchecked {
+            return word(list, 5 * i) * STRIDE + word(list, 5 * i + 1) + word(list, 5 * i + 2);
         }
     }
 }

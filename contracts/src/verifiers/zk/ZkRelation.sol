@@ -3,11 +3,13 @@ pragma solidity ^0.8.30;
 
 import {Flow} from "./Claims.sol";
 import {Ext} from "./Ext.sol";
+import {Lookups} from "./Lookups.sol";
+import {Matmuls} from "./Matmuls.sol";
 import {Plan, ZkPlan} from "./ZkPlan.sol";
 import {Relation} from "./Relation.sol";
 
-/// The flow of step-proof §7 as a contract of its own: both halves of the verifier do not fit in one.
-contract ZkRelation {
+/// The flow of step-proof §7 as a contract of its own for each loss: it does not fit in one with the rest.
+abstract contract ZkRelation {
     /// @param plan       bytes of step-proof §4.5
     /// @param sizes      m_t, one byte per step
     /// @param messages   those of F0 to F6, canonical
@@ -37,7 +39,17 @@ contract ZkRelation {
             (f.messages, f.sizesAt, f.challenges, f.point) = (messagesAt, sizesAt, challengesAt, pointAt);
             f.rowTable = Ext.eqTable(pointAt, p.vars - p.m);
             f.etas = Relation.powers(p, eta);
-            return Relation.reduce(f, p, known);
+            Relation.begin(f, p, known);
+            _columns(f, p, Lookups.reduce(f, p));
+            _products(f, p);
+            Matmuls.prove(f, p);
+            return Relation.end(f, p);
         }
     }
+
+    /// The looked-up columns of logits and rows in F2, of the given weights.
+    function _columns(Flow memory f, Plan memory p, uint256 columns) internal pure virtual;
+
+    /// F3: elementwise products and linear facts.
+    function _products(Flow memory f, Plan memory p) internal pure virtual;
 }

@@ -32,10 +32,12 @@ contract ZkStepVerifier is IStepVerifier {
     /// Terms are one ABI tuple: its offset, then client, provider, keyBroker, token, specDigest.
     uint256 private constant SPEC_DIGEST_AT = 160;
 
-    ZkRelation public immutable relation;
+    ZkRelation public immutable softmax;
+    ZkRelation public immutable squaredError;
 
-    constructor(ZkRelation relation_) {
-        relation = relation_;
+    constructor(ZkRelation softmax_, ZkRelation squaredError_) {
+        softmax = softmax_;
+        squaredError = squaredError_;
     }
 
     /// @inheritdoc IStepVerifier
@@ -49,7 +51,7 @@ contract ZkStepVerifier is IStepVerifier {
         ZkProof.Input memory input;
         input.known = [StepContext.known(s.before), StepContext.known(s.afterwards), StepContext.known(s.data)];
         input.context = _context(s, p, statementDigest);
-        input.relation = relation;
+        input.relation = p.squaredError ? squaredError : softmax;
         ZkProof.check(p, input, s.plan, s.sizes, s.proof);
     }
 
@@ -62,7 +64,7 @@ contract ZkStepVerifier is IStepVerifier {
         uint256 firstStep = s.index << p.stepVars;
         if (firstStep >= s.spec.steps) revert STEP_STATEMENT();
         StepContext.requireSizes(s.spec, firstStep, s.sizes);
-        uint256 superblock = StepContext.superblockOf(s.spec, 1 << (p.batchVars + p.stepVars), s.index);
+        uint256 superblock = StepContext.superblockOf(s.spec, p.batch << p.stepVars, s.index);
         bytes32 data = StepContext.dataDigest(s.data, StepContext.layoutDigest(p, TREE_D));
         StepContext.requireMember(s.spec.datasetRoot, data, superblock, s.dataPath);
         bytes32 layoutHash = StepContext.layoutDigest(p, TREE_W0);

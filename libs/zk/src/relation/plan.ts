@@ -1,5 +1,5 @@
 /** The verification key of a shape: a pure function of (manifest, profile, variant) (SPEC §4.5). */
-import { keccak, taggedDigest, uintBe, utf8 } from '#attestation';
+import { concatBytes, keccak, taggedDigest, uintBe, utf8 } from '#attestation';
 import { canonicalJson, provability, type CanonicalValue, type Manifest } from '#libs/step';
 import { log2Ceil } from '../field/multilinear.js';
 import { LEAF_HEADER } from '../merkle/hash.js';
@@ -113,7 +113,7 @@ export function derivePlanUnchecked(manifest: Manifest, profile: Profile, varian
     productVars: messages.slotVars,
   };
   const core = { shape, profile, variant, lookups, messages, trees, vars, rowVars };
-  return { ...core, soundness: soundness(profile, counts), digest: planDigest(core) };
+  return { ...core, soundness: soundness(profile, counts), digest: taggedDigest('fxt-zk/plan/1', planBytes(core)) };
 }
 
 export function placedBlock(plan: Plan, tree: DataTree, name: string): PlacedBlock {
@@ -148,7 +148,8 @@ function place(specs: Record<DataTree, BlockSpec[]>, m: number) {
   return { trees, vars: log2Ceil(nextRow) + m };
 }
 
-function planDigest(plan: Omit<Plan, 'digest' | 'soundness'>): Uint8Array {
+/** What the digest of a plan is of, after its tag: keccak256(profile name), then 32-bit words (SPEC §4.5). */
+export function planBytes(plan: Omit<Plan, 'digest' | 'soundness'>): Uint8Array {
   const { shape, profile, variant, lookups, messages, trees, vars } = plan;
   const words = [
     variant === 'joint' ? 1 : 2,
@@ -180,7 +181,7 @@ function planDigest(plan: Omit<Plan, 'digest' | 'soundness'>): Uint8Array {
     ...[messages.products, messages.maskedMessages, messages.slotVars, messages.padVars],
     ...laterWords(shape, profile),
   ];
-  return taggedDigest('fxt-zk/plan/1', keccak(utf8(profile.name)), ...words.map((word) => uintBe(word, 4)));
+  return concatBytes(keccak(utf8(profile.name)), ...words.map((word) => uintBe(word, 4)));
 }
 
 /** What the words before do not tell: of mse, errors of less than 16 bits, two out-of-domain points. Else nothing. */

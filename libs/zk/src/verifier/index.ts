@@ -4,7 +4,7 @@ export { dataDigestOf, scheduleOf, weightsDigestOf, type Commitment, type StepPr
 export { proofBytesMax } from './source.js';
 export { verifyStart } from './start.js';
 export { startSeed } from '../relation/start.js';
-export { derivePlan, type Plan, type Variant } from '../relation/plan.js';
+export { derivePlan, planBytes, type Plan, type Variant } from '../relation/plan.js';
 export { openingBudget, profileNamed, profiles, type Profile } from '../params.js';
 export { soundness, soundnessBitsMin, type Soundness, type SoundnessTerm } from '../soundness.js';
 export { circuitShape, type CircuitShape } from '../groth16/relation/shape.js';

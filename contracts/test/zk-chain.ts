@@ -1,0 +1,78 @@
+/** The step verifier on a chain of its own, and the one in TypeScript: what each says to a seal. */
+import { readFileSync } from 'node:fs';
+import { Contract, ContractFactory, HDNodeWallet, id, type JsonRpcProvider } from 'ethers';
+import { Rejection } from '#attestation';
+import { connect, startAnvil, testMnemonic } from '#libs/settlement';
+import type { Plan, StepProofStatement } from '#libs/zk/verifier';
+import { Transcript } from '../../libs/zk/src/transcript/transcript.js';
+import { ProofBytes } from '../../libs/zk/src/verifier/source.js';
+import { runVerifier } from '../../libs/zk/src/verifier/verify.js';
+import { encodeSeal, type SealFields } from './zk-seal.js';
+
+export const hardfork = 'osaka';
+export const transactionGasMax = 16_777_216;
+const codes = [
+  ...['STEP_PLAN', 'STEP_STATEMENT', 'MERKLE_PATH', 'MERKLE_INDEX', 'ORDER_TOO_FEW_RECORDS', 'STEP_PROOF_LENGTH'],
+  ...['STEP_NONCANONICAL', 'STEP_POW', 'STEP_MERKLE_W0', 'STEP_MERKLE_J', 'STEP_MERKLE_WT', 'STEP_MERKLE_S'],
+  ...['STEP_MERKLE_D', 'STEP_MERKLE_L1', 'STEP_FINAL_CHECK'],
+];
+const codeOf = new Map([
+  ...codes.map((name) => [id(`${name}()`).slice(0, 10), name] as const),
+  [id('SEAL_SELECTOR(bytes4)').slice(0, 10), 'SEAL_SELECTOR'],
+]);
+
+export const artefact = (name: string): { abi: []; bytecode: string } =>
+  JSON.parse(readFileSync(new URL(`../abi/${name}.json`, import.meta.url), 'utf8'));
+
+export interface StepVerifierOnChain {
+  readonly chain: JsonRpcProvider;
+  readonly signer: HDNodeWallet;
+  readonly verifier: Contract;
+  /** The contract's code for a seal, or 'accepted'. */
+  judge(fields: SealFields, digest: Uint8Array, seal?: string): Promise<string>;
+  stop(): Promise<void>;
+}
+
+export async function openStepVerifier(): Promise<StepVerifierOnChain> {
+  const anvil = await startAnvil({ hardfork });
+  const chain = connect(anvil.url, anvil.chainId, 25);
+  const signer = HDNodeWallet.fromPhrase(testMnemonic).connect(chain);
+  const create = async (name: string, ...args: unknown[]): Promise<Contract> => {
+    const { abi, bytecode } = artefact(name);
+    const contract = await new ContractFactory(abi, bytecode, signer).deploy(...args);
+    await contract.waitForDeployment();
+    return contract as Contract;
+  };
+  const relations = [await create('ZkSoftmaxRelation'), await create('ZkSquaredErrorRelation')];
+  const verifier = await create('ZkStepVerifier', ...relations.map(({ target }) => target));
+  return {
+    ...{ chain, signer, verifier },
+    async judge(fields, digest, seal = encodeSeal(fields)) {
+      const data = verifier.interface.encodeFunctionData('verify', [seal, digest]);
+      const params = [{ to: verifier.target, data, gas: `0x${transactionGasMax.toString(16)}` }, 'latest'];
+      const reply = await fetch(anvil.url, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'eth_call', params }),
+      });
+      const { error } = (await reply.json()) as { error?: { data?: string; message: string } };
+      if (error === undefined) return 'accepted';
+      return codeOf.get(error.data?.slice(0, 10) ?? '') ?? `${error.message} ${error.data}`;
+    },
+    async stop() {
+      chain.destroy();
+      await anvil.stop();
+    },
+  };
+}
+
+/** The TypeScript verifier's code, or 'accepted'. */
+export function inTypeScript(plan: Plan, statement: StepProofStatement, proof: Uint8Array): string {
+  try {
+    runVerifier(plan, statement, new Transcript(), new ProofBytes(proof));
+    return 'accepted';
+  } catch (error) {
+    if (error instanceof Rejection) return error.code;
+    throw error;
+  }
+}

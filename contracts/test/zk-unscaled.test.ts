@@ -1,0 +1,30 @@
+/** Every kind of limb with its second lookup on chain, also those that no small manifest needs (step-proof §13.3). */
+import { afterAll, beforeAll, expect, it, vi } from 'vitest';
+import type { Manifest } from '#libs/step';
+import { createEngine, KernelBackend } from '#libs/zk';
+import { testManifest } from '../../libs/zk/src/testing/segments.js';
+import { openStepVerifier, type StepVerifierOnChain } from './zk-chain.js';
+import { sealSegment } from './zk-seal.js';
+
+vi.mock('#libs/step', async (original) => ({
+  ...(await original<object>()),
+  unscaledLimbs: ({ dims }: Manifest) =>
+    dims.slice(1).map(() => ({ forward: true, backward: true, weight: true, bias: true })),
+}));
+
+let onChain: StepVerifierOnChain;
+beforeAll(async () => {
+  onChain = await openStepVerifier();
+});
+afterAll(() => onChain?.stop());
+const backend = new KernelBackend(createEngine({ rowLogMax: 16 }));
+
+it.each(['softmax-ce', 'mse'] as const)('%s', async (loss) => {
+  const { plan, fields, digest } = sealSegment(backend, { manifest: testManifest({ superblock: 2, loss }) });
+  const kinds = plan.lookups.blocks.map(({ kind }) => kind);
+  expect(kinds).toEqual(expect.arrayContaining(['lu', 'lpu', 'lLu', 'lWu', 'lbu']));
+  expect(await onChain.judge(fields, digest)).toBe('accepted');
+  const proof = Uint8Array.from(fields.proof);
+  proof[200]! ^= 1;
+  expect(await onChain.judge({ ...fields, proof }, digest)).not.toBe('accepted');
+});
