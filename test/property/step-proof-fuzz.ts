@@ -60,7 +60,7 @@ const restate: readonly ((statement: StepProofStatement, draw: Draw) => StepProo
   ),
   (statement, draw) => ({ ...statement, dataPath: statement.dataPath.map((node) => flipped(node, draw)) }),
   (statement, draw) => ({ ...statement, manifest: { ...statement.manifest, steps: 1 + draw(63) } }),
-  (statement, draw) => ({ ...statement, profile: ['chain16', 'fast16', 'large', 'none'][draw(4)]! }),
+  (statement, draw) => ({ ...statement, profile: ['chain16', 'fast16', 'small', 'large', 'none'][draw(5)]! }),
   (statement) => ({ ...statement, variant: 'separate' }),
 ];
 

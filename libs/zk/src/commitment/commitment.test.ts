@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { initialWeights } from '#libs/step';
+import { createEngine } from '../kernels/index.js';
+import { KernelBackend } from '../prover/kernel-backend.js';
 import { plainBackend } from '../prover/plain-backend.js';
 import { commitData, commitWeights } from '../prover/commitments.js';
 import { derivePlanUnchecked } from '../relation/plan.js';
@@ -28,6 +30,29 @@ describe('a committer', () => {
     const first = committer.weights(weights, seedOf('w'));
     expect(committer.weights(weights, seedOf('w'))).toEqual(first);
     expect(committer.weights(weights, seedOf('x')).root).not.toEqual(first.root);
+  });
+});
+
+describe('a leaf', () => {
+  const backend = new KernelBackend(createEngine({ rowLogMax: testProfile.m }));
+  const endings = (dims: number[], seed: string): Buffer => {
+    const { shape, profile } = derivePlanUnchecked(testManifest({ dims }), testProfile, 'separate');
+    const { matrix, aux } = commitWeights(backend, { shape, profile }, initialWeights(shape.manifest), seedOf(seed));
+    expect(matrix.rows).toBe(dims[0] === 3 ? 1 : 3);
+    expect(aux!.length).toBe((32 * matrix.codewords.length) / matrix.rows);
+    return Buffer.from(aux!);
+  };
+
+  it('of one symbol is hidden by an ending from the seed', () => {
+    const [a, b] = [endings([3, 4, 2], 'a'), endings([3, 4, 2], 'b')];
+    const all = Array.from({ length: a.length / 32 }, (_, i) =>
+      [a, b].map((from) => from.toString('hex', 32 * i, 32 * i + 32)),
+    );
+    expect(new Set(all.flat()).size).toBe((2 * a.length) / 32);
+  });
+
+  it('of several symbols ends in zeros: their random coefficients hide it', () => {
+    expect(endings([64, 64, 2], 'a').every((byte) => byte === 0)).toBe(true);
   });
 });
 
