@@ -21,6 +21,7 @@ import { DispatchController } from './dispatch/dispatch.controller.js';
 import { Heartbeats } from './dispatch/heartbeats.js';
 import { JobQueue } from './dispatch/job-queue.js';
 import { LeaseBook } from './dispatch/lease-book.js';
+import { LeaseRestores } from './dispatch/lease-restore.js';
 import { ProofBook } from './dispatch/proof-book.js';
 import { ProofController } from './dispatch/proof.controller.js';
 import { ProofReports } from './dispatch/proof-reports.js';
@@ -105,7 +106,17 @@ const nodes = [Nodes, Presences, NodesResolver];
 const jobs = [JobCommands, JobJournal, Jobs, Quotas, JobStream, SubmissionDesk, JobsResolver];
 const events = [Signals, Bus, OutboxRelay, EventTail];
 const overload = [DeadLetters, Shedding, Streams];
-const dispatch = [Assignment, Heartbeats, JobQueue, LeaseBook, SessionReports, Sweeper, TrainingReports, Turnstile];
+const dispatch = [
+  Assignment,
+  Heartbeats,
+  JobQueue,
+  LeaseBook,
+  LeaseRestores,
+  SessionReports,
+  Sweeper,
+  TrainingReports,
+  Turnstile,
+];
 const proving = [ProofBook, ProofReports];
 const rounds = [SegmentAssignment, SegmentBook, SegmentReports];
 const evidence = [BundleAssembly, RenewalReports];

@@ -1,7 +1,7 @@
 /** The chain knows of a run that the database does not: after a restore, or when a node committed without its lease. */
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { pattern } from '#libs/messaging';
-import { JobEvent, Lease } from '#libs/persistence';
+import { Checkpoint, Job, JobEvent, KeyRelease, Lease, Receipt, Verdict } from '#libs/persistence';
 import { jobStates } from '#libs/settlement';
 import { codeOf, startTestPlane, type TestPlane } from './harness.js';
 import {
@@ -10,6 +10,8 @@ import {
   checkpoint,
   confirm,
   deliveryOf,
+  evidence,
+  keyRelease,
   providers,
   refOf,
   register,
@@ -113,4 +115,58 @@ it('a restored job whose escrow has paid is leased to nobody, and settled once i
   expect(await stateOf(test, job)).toMatchObject({ state: 'failed', code: 'ESCROW_SETTLED' });
   await test.send(pattern.leaseDeliver, { ...refOf(grant), ...delivery });
   expect(await stateOf(test, job)).toMatchObject({ state: 'settled' });
+});
+
+describe('a database restored from before the lease', () => {
+  /** Everything that the lease left behind is gone; the job waits as it did before. */
+  async function forget({ jobId }: Fixture): Promise<void> {
+    const { manager } = test.plane.database.dataSource;
+    for (const Lost of [Checkpoint, Receipt, KeyRelease, Verdict, Lease]) await manager.delete(Lost, { jobId });
+    const before = { state: 'submitted', fence: 0, attempt: 1, leaseId: null, attestedUntil: null, progress: null };
+    await manager.update(Job, { id: jobId }, before as object);
+  }
+
+  const session = (job: Fixture, delivery: Delivery) => ({
+    ...{ jobId: job.jobId, nodeId, delivery: delivery.run.delivery, evidence },
+    release: keyRelease(job.escrowId),
+  });
+
+  it('is told again what let the session in, and takes the delivery that the chain has', async () => {
+    const { job, grant, delivery } = await abandoned();
+    await forget(job);
+    const told = { ...refOf(grant), ...session(job, delivery) };
+    const restore = (change: object = {}, by: 'operator' | 'otherOperator' = 'operator') =>
+      codeOf(test.send(pattern.leaseRestore, { ...told, ...change }, by));
+    expect(await restore()).toBe('LEASE_UNKNOWN');
+    await commitOnChain(job, delivery);
+    expect(await codeOf(test.send(pattern.leaseDeliver, { ...refOf(grant), ...delivery }))).toBe('LEASE_UNKNOWN');
+    expect(await restore({ delivery: `0x${'5d'.repeat(32)}` })).toBe('LEASE_UNKNOWN');
+    expect(await restore({ jobId: `0x${'5d'.repeat(32)}` })).toBe('JOB_UNKNOWN');
+    expect(await restore({}, 'otherOperator')).toBe('NODE_UNKNOWN');
+    const stranger = await submitFunded(test);
+    expect(await restore({ release: keyRelease(stranger.escrowId) })).toBe('RELEASE_SIGNATURE');
+    await test.as('client').post(`/v1/jobs/${stranger.jobId}/cancel`, {}).expect(200);
+    const { fence } = await test.send<{ fence: number }>(pattern.leaseRestore, told);
+    expect(await test.send(pattern.leaseRestore, told)).toEqual({ fence });
+    expect(await restore({}, 'otherOperator')).toBe('LEASE_UNKNOWN');
+    await test.send(pattern.leaseDeliver, { ...refOf(grant), fence, ...delivery });
+    expect(await stateOf(test, job)).toMatchObject({ state: 'delivered', code: null });
+    await test.as('client').get(`/v1/jobs/${job.jobId}/result`).expect(200);
+  });
+
+  it('takes the job from whoever was given it meanwhile', async () => {
+    const { job, grant, delivery } = await abandoned();
+    await forget(job);
+    const second = await acquire(test, nodeId);
+    await advanceTo(test, second, 'running');
+    await commitOnChain(job, delivery);
+    const { fence } = await test.send<{ fence: number }>(pattern.leaseRestore, {
+      ...refOf(grant),
+      ...session(job, delivery),
+    });
+    expect(fence).toBe(second.fence + 1);
+    expect(await codeOf(test.send(pattern.leaseRunning, refOf(second)))).toBe('LEASE_FENCED');
+    await test.send(pattern.leaseDeliver, { ...refOf(grant), fence, ...delivery });
+    expect(await stateOf(test, job)).toMatchObject({ state: 'delivered' });
+  });
 });

@@ -109,6 +109,33 @@ describe('a result that is handed over', () => {
     expect(told()).toBe('refused');
   });
 
+  it('is told with what let its session in, where the control plane was restored from before the lease', async () => {
+    const told: unknown[] = [];
+    const restored: HandOverParts = {
+      ...parts,
+      controlPlane: {
+        async send(name, payload) {
+          told.push([name, (payload as { fence: number }).fence]);
+          if (told.length === 1) throw new Rejection('LEASE_UNKNOWN', why);
+          if (name !== pattern.leaseRestore) return {};
+          expect(payload).toMatchObject({ leaseId: 'lease', jobId: `0x${jobId}`, nodeId: 'node', evidence: 'shown' });
+          return { fence: 5 };
+        },
+        close: () => undefined,
+      },
+    };
+    pending.saveSession(jobId, { leaseId: 'lease', nodeId: 'node', evidence: 'shown', release: {} });
+    await handOver(escrow, Promise.resolve(escrow), restored, account);
+    expect(told).toEqual([
+      [pattern.leaseDeliver, 3],
+      [pattern.leaseRestore, 3],
+      [pattern.leaseDeliver, 5],
+    ]);
+    pending.remove(jobId);
+    expect(pending.sessionOf(escrow)).toBeNull();
+    expect(calls).toEqual(['commit']);
+  });
+
   it('is told again once the chain has it, until it is taken', async () => {
     pending.save({ ...escrow, told: 'refused' });
     isOnChain = true;

@@ -1,7 +1,7 @@
 /** From a result on disk to its money: told to the control plane, committed, revealed, taken out. */
 import { CollateralError, keyCommitment, Rejection, toHex } from '#attestation';
 import { type CipherStore, type ControlPlane, note } from '#libs/dispatch-client';
-import { pattern } from '#libs/messaging';
+import { LeaseRestored, pattern } from '#libs/messaging';
 import { hasResult, type PendingEscrows, type PendingResult } from './pending.js';
 import type { Provider, Transaction } from './provider.js';
 
@@ -88,7 +88,7 @@ async function deliver(escrow: PendingResult, parts: HandOverParts, account: Acc
   const isWorth = escrow.result.run.outcome === 0;
   let told: true | 'refused' = true;
   try {
-    if (isWorth) await send(escrow, parts, account);
+    if (isWorth) await sendKnown(escrow, parts, account);
   } catch (error) {
     if (!(error instanceof Rejection)) throw error;
     told = 'refused';
@@ -106,6 +106,21 @@ function refused(): CollateralError {
     rule: 'host agent README, delivery',
     action: 'wait until it has read the chain; where it was restored from before this lease, see the runbook',
   });
+}
+
+/** A control plane that was restored from before this lease is told once more what let its session in. */
+async function sendKnown(escrow: PendingResult, parts: HandOverParts, account: Account): Promise<void> {
+  try {
+    await send(escrow, parts, account);
+  } catch (error) {
+    const session = parts.pending.sessionOf(escrow);
+    if (session === null || !(error instanceof Rejection && error.code === 'LEASE_UNKNOWN')) throw error;
+    const { nodeId, evidence, release } = session;
+    const run = { jobId: hex(escrow.jobId), nodeId, delivery: hex(escrow.result.run.delivery) };
+    const answer = await parts.controlPlane.send(pattern.leaseRestore, { ...escrow.lease, ...run, evidence, release });
+    const { fence } = LeaseRestored.parse(answer);
+    await send({ ...escrow, lease: { ...escrow.lease, fence } }, parts, account);
+  }
 }
 
 async function send(

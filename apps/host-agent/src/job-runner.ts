@@ -135,6 +135,9 @@ async function run(keyed: KeyedLease, enclave: EnclaveClient, parts: RunnerParts
     if (hand.isCancelled) throw givenBack();
     hand.engaged = terms;
     pending.save(escrow);
+    const { evidence } = answer;
+    const session = { leaseId: lease.leaseId, nodeId: hand.node.nodeId, evidence: base64(evidence) };
+    pending.saveSession(job.jobId.slice(2), { ...session, release: releasedOf(answer) });
     return provider.engage(terms, { ...answer, ...renewals.newest() });
   };
   const isParallel = workersOf(parseJobSpec(fromBase64(job.spec))) > 1;

@@ -3,8 +3,9 @@
  * as there is one. Each is on disk before it is told to anybody, so that a crash of this host loses neither the stake
  * nor the result nor the reveal key that earns the money. The ciphertext opens for the client alone.
  */
-import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { z } from 'zod';
 import {
   bytes,
   bytesUpTo,
@@ -16,6 +17,7 @@ import {
   record,
   text,
   toCbor,
+  toHex,
   uint,
   type Shaped,
 } from '#attestation';
@@ -51,6 +53,14 @@ const pendingShape = {
 };
 
 const suffix = '.pending';
+const sessionSuffix = '.session';
+
+/**
+ * What let the session of a lease in, as the control plane was told it. One that was restored from before the lease is
+ * told again.
+ */
+const Session = z.object({ leaseId: z.string(), nodeId: z.string(), evidence: z.string(), release: z.unknown() });
+export type KeptSession = z.infer<typeof Session>;
 
 export type PendingEscrow = Shaped<typeof pendingShape>;
 export type TrainedResult = Shaped<typeof resultShape>;
@@ -59,6 +69,9 @@ export type PendingResult = PendingEscrow & { readonly result: TrainedResult };
 
 export interface PendingEscrows {
   save(escrow: PendingEscrow): void;
+  saveSession(jobId: string, session: KeptSession): void;
+  /** Null where the lease has none on this disk. */
+  sessionOf(escrow: PendingEscrow): KeptSession | null;
   /** @throws Rejection CBOR_*, MESSAGE_SHAPE when the file was damaged */
   find(jobId: string): PendingEscrow | null;
   /** Job ids, hexadecimal. */
@@ -74,17 +87,29 @@ export function hasResult(escrow: PendingEscrow): escrow is PendingResult {
 export function openPendingEscrows(folder: string): PendingEscrows {
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   const pathOf = (jobId: string): string => join(folder, `${jobId}${suffix}`);
+  const sessionPathOf = (jobId: string): string => join(folder, `${jobId}${sessionSuffix}`);
   const read = (path: string): PendingEscrow =>
     record(pendingShape)(decodeCanonical(new Uint8Array(readFileSync(path))), 'pending escrow');
   const names = (): string[] => readdirSync(folder).filter((name) => name.endsWith(suffix));
   return {
-    save(escrow) {
-      const path = pathOf(Buffer.from(escrow.jobId).toString('hex'));
-      writeFileSync(`${path}.partial`, encodeCanonical(toCbor(escrow)), { mode: 0o600 });
-      renameSync(`${path}.partial`, path);
+    save: (escrow) => writeWhole(pathOf(toHex(escrow.jobId)), encodeCanonical(toCbor(escrow))),
+    saveSession: (jobId, session) => writeWhole(sessionPathOf(jobId), JSON.stringify(session)),
+    sessionOf({ jobId, lease }) {
+      const path = sessionPathOf(toHex(jobId));
+      if (!existsSync(path)) return null;
+      const session = Session.parse(JSON.parse(readFileSync(path, 'utf8')));
+      return session.leaseId === lease.leaseId ? session : null;
     },
     find: (jobId) => (names().includes(`${jobId}${suffix}`) ? read(pathOf(jobId)) : null),
     jobs: () => names().map((name) => name.slice(0, -suffix.length)),
-    remove: (jobId) => rmSync(pathOf(jobId), { force: true }),
+    remove(jobId) {
+      rmSync(sessionPathOf(jobId), { force: true });
+      rmSync(pathOf(jobId), { force: true });
+    },
   };
+}
+
+function writeWhole(path: string, content: Uint8Array | string): void {
+  writeFileSync(`${path}.partial`, content, { mode: 0o600 });
+  renameSync(`${path}.partial`, path);
 }

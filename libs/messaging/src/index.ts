@@ -27,6 +27,8 @@ export {
   LeaseKeyed,
   LeaseProgress,
   LeaseRenewed,
+  LeaseRestore,
+  LeaseRestored,
   LeaseRunning,
   ResumePoint,
   SignedStatement,

@@ -110,6 +110,21 @@ export const LeaseRenewed = z.object({
 });
 export type LeaseRenewed = z.infer<typeof LeaseRenewed>;
 
+/** A lease that the control plane has lost, whose run the chain has: what let its session in, told once more. */
+export const LeaseRestore = z.object({
+  ...lease,
+  jobId: Hex32,
+  nodeId: Uuid,
+  /** Digest of the delivery that the run committed to. */
+  delivery: Hex32,
+  evidence: base64(evidenceBytesMax),
+  release: KeyReleased,
+});
+export type LeaseRestore = z.infer<typeof LeaseRestore>;
+/** The fence that the lease has from now on. */
+export const LeaseRestored = z.object({ fence: z.int().min(1) });
+export type LeaseRestored = z.infer<typeof LeaseRestored>;
+
 /** A node without a TEE was given the data key: the broker knows its account and the job is one that is proved. */
 export const LeaseEntrusted = z.object(lease);
 export type LeaseEntrusted = z.infer<typeof LeaseEntrusted>;

@@ -7,6 +7,7 @@ export const pattern = {
   leaseKeyed: 'lease.keyed.v1',
   leaseRenewed: 'lease.renewed.v1',
   leaseEntrusted: 'lease.entrusted.v1',
+  leaseRestore: 'lease.restore.v1',
   leaseRunning: 'lease.running.v1',
   leaseProgress: 'lease.progress.v1',
   leaseCheckpoint: 'lease.checkpoint.v1',

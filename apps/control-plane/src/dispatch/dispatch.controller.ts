@@ -11,6 +11,7 @@ import {
   LeaseKeyed,
   LeaseProgress,
   LeaseRenewed,
+  LeaseRestore,
   LeaseRunning,
   NodeHeartbeat,
   NodeRegister,
@@ -23,6 +24,7 @@ import { Assignment } from './assignment.js';
 import { hungUp } from './connection.js';
 import { DispatchMetrics } from './dispatch-metrics.interceptor.js';
 import { Heartbeats } from './heartbeats.js';
+import { LeaseRestores } from './lease-restore.js';
 import { RenewalReports } from './renewal-reports.js';
 import { SessionReports } from './session-reports.js';
 import { TrainingReports } from './training-reports.js';
@@ -38,6 +40,7 @@ export class DispatchController {
     private readonly assignment: Assignment,
     private readonly session: SessionReports,
     private readonly renewals: RenewalReports,
+    private readonly restores: LeaseRestores,
     private readonly training: TrainingReports,
   ) {}
 
@@ -75,6 +78,11 @@ export class DispatchController {
   @MessagePattern(pattern.leaseRenewed)
   renewed(@Caller() caller: Principal, @Payload({ schema: LeaseRenewed }) message: LeaseRenewed) {
     return this.renewals.renewed(caller, message);
+  }
+
+  @MessagePattern(pattern.leaseRestore)
+  restore(@Caller() caller: Principal, @Payload({ schema: LeaseRestore }) message: LeaseRestore) {
+    return this.restores.restore(caller, message);
   }
 
   @MessagePattern(pattern.leaseEntrusted)

@@ -1,0 +1,116 @@
+/** Leases that the database lost: it was restored from a backup that is older than they are, and the chain has their run. */
+import { Inject, Injectable } from '@nestjs/common';
+import { DataSource, type EntityManager } from 'typeorm';
+import { parseJobSpec } from '#attestation';
+import type { LeaseRestore, LeaseRestored } from '#libs/messaging';
+import { Job, KeyRelease, Lease, NodeRecord, Verdict } from '#libs/persistence';
+import type { Principal } from '../auth/principal.js';
+import { Clock } from '../clock.js';
+import type { EvidenceAppraiser, EvidenceVerdict } from '../evidence/evidence-appraiser.js';
+import { checkRelease } from '../evidence/release-check.js';
+import { JobJournal } from '../jobs/journal.js';
+import { nextState, type JobState } from '../jobs/state-machine.js';
+import { refusal } from '../problem/codes.js';
+import { EscrowProjection } from '../settlement/escrow-projection.js';
+import { EVIDENCE_APPRAISER } from '../tokens.js';
+import { actor, LeaseBook } from './lease-book.js';
+
+@Injectable()
+export class LeaseRestores {
+  constructor(
+    private readonly database: DataSource,
+    private readonly leases: LeaseBook,
+    private readonly journal: JobJournal,
+    private readonly projection: EscrowProjection,
+    private readonly clock: Clock,
+    @Inject(EVIDENCE_APPRAISER) private readonly appraiser: EvidenceAppraiser,
+  ) {}
+
+  /**
+   * Stores an ended lease with its session again, from what let the session in, for a delivery that the chain has committed: no
+   * other can be paid. Whoever has the job meanwhile loses it. Appraises outside of any transaction.
+   *
+   * @throws Rejection LEASE_UNKNOWN while the chain does not speak for the delivery; JOB_UNKNOWN, JOB_STATE, NODE_UNKNOWN,
+   *   EVIDENCE_REFUSED, RELEASE_SIGNATURE, SEAL_SIGNATURE
+   */
+  async restore(principal: Principal, message: LeaseRestore): Promise<LeaseRestored> {
+    const before = await this.database.transaction((manager) => this.check(manager, principal, message));
+    if (before.known !== null) return before.known;
+    const { policy, spec } = before.job;
+    const bound = { provider: before.node.provider, chainId: parseJobSpec(new Uint8Array(spec)).settlement.chainId };
+    const evidence = Buffer.from(message.evidence, 'base64');
+    const at = this.clock.at();
+    const verdict = await this.appraiser.appraise({ policy, bound, evidence, at });
+    return this.database.transaction(async (manager) => {
+      const { known, job, node } = await this.check(manager, principal, message);
+      if (known !== null) return known;
+      checkRelease(job, evidence, message.release.release);
+      const fence = job.fence + 1;
+      await this.leases.takeAway(manager, job, 'ESCROW_COMMITTED');
+      await manager.insert(Lease, this.ended(principal, message, job, node, fence));
+      await this.storeSession(manager, message, evidence, verdict, at);
+      await manager.update(Job, { id: job.id }, { fence, updatedAt: this.clock.now() });
+      await this.journal.audit(manager, { ...actor(principal), code: 'ESCROW_COMMITTED' }, 'lease.restore', job.id);
+      return { fence };
+    });
+  }
+
+  private async check(manager: EntityManager, { tenant }: Principal, message: LeaseRestore) {
+    const { leaseId, jobId, nodeId, delivery } = message;
+    const job = await this.journal.lock(manager, jobId);
+    const lease = await manager.findOneBy(Lease, { id: leaseId });
+    const committed = await this.projection.committedDelivery(manager, job);
+    const isForeign = lease !== null && (lease.tenant !== tenant || lease.jobId !== jobId);
+    if (isForeign || committed !== delivery) throw unvouched(committed, delivery);
+    const node = await manager.findOneBy(NodeRecord, { id: nodeId, tenant });
+    if (node === null) throw unknownNode(nodeId);
+    if (lease !== null) return { known: { fence: lease.fence }, job, node };
+    nextState(job.state as JobState, 'recover');
+    return { known: null, job, node };
+  }
+
+  private ended({ tenant }: Principal, { leaseId }: LeaseRestore, job: Job, node: NodeRecord, fence: number): Lease {
+    const now = this.clock.now();
+    return Object.assign(new Lease(), {
+      ...{ id: leaseId, jobId: job.id, nodeId: node.id, tenant, attempt: job.attempt, fence, state: 'expired' },
+      ...{ acquiredAt: now, expiresAt: now, endedAt: now, endCode: 'ESCROW_COMMITTED' },
+    });
+  }
+
+  private async storeSession(
+    manager: EntityManager,
+    { leaseId, jobId, release }: LeaseRestore,
+    evidence: Buffer,
+    { tier, checks, receiptKey }: EvidenceVerdict,
+    at: number,
+  ): Promise<void> {
+    if (receiptKey === null) throw refusedEvidence(tier);
+    const shown = { leaseId, jobId, tier, evidence, checks: checks as object };
+    await manager.insert(Verdict, { ...shown, receiptKey: Buffer.from(receiptKey), at: String(at) });
+    const result = Buffer.from(release.result, 'base64');
+    await manager.insert(KeyRelease, {
+      ...{ leaseId, jobId, release: release.release as object, result },
+      createdAt: this.clock.now(),
+    });
+  }
+}
+
+const rule = 'control-plane README, leases';
+
+function unvouched(committed: string | null, delivery: string) {
+  return refusal('LEASE_UNKNOWN', {
+    expected: `the delivery that the chain has: ${committed ?? 'none yet'}`,
+    got: delivery,
+    rule,
+    action: 'Try again when the control plane has read the chain.',
+  });
+}
+
+function unknownNode(nodeId: string) {
+  const expected = 'a node of this operator';
+  return refusal('NODE_UNKNOWN', { expected, got: nodeId, rule, action: 'Register the node again.' });
+}
+
+function refusedEvidence(tier: string) {
+  return refusal('EVIDENCE_REFUSED', { expected: 'evidence that the policy of the job accepts', got: tier, rule });
+}
