@@ -91,7 +91,7 @@ function jobOf(random: Random, index: number, providers: readonly string[]): Job
     terms: {},
     provider: random.pick([zero, ...providers]),
     policy: Buffer.from([random.whole(0, 3)]),
-    assurance: random.pick(['tee', 'tee', 'tee+zk', 'zk']),
+    assurance: random.pick(['tee', 'tee', 'tee+zk', 'zk', 'sampled']),
     brokerUrl: 'http://127.0.0.1:9',
     datasetId: 'd',
     steps: '1',

@@ -1,15 +1,26 @@
 /** Jobs whose steps are proved: who may take them, how segments are claimed, what is refused. Proofs are made in test/e2e. */
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { encodeJobSpec, encodeStepStatement, jobDigest, jobIdOf, JobMode, specDigestOf, termsJson } from '#attestation';
+import {
+  bordersRoot,
+  encodeJobSpec,
+  encodeStepStatement,
+  jobDigest,
+  jobIdOf,
+  JobMode,
+  specDigestOf,
+  termsJson,
+} from '#attestation';
 import { pattern, ProofTask, type LeaseGrant } from '#libs/messaging';
 import { planOf } from '#libs/proof';
+import { sampleOf } from '#libs/settlement';
 import { canonicalManifest, manifestDigest, profileManifest } from '#libs/step';
 import { codeOf, startTestPlane, type TestPlane } from './harness.js';
 import {
   acquire,
   base64,
   capabilities,
+  confirm,
   fund,
   hex,
   makeJob,
@@ -29,17 +40,18 @@ const variant = 'separate' as const;
 const manifest = profileManifest('fx1', { dims: [4, 3, 2], batch: 4, e: 5, steps: 3, seed: `0x${'5e'.repeat(32)}` });
 const planDigest = planOf({ manifest, profile, variant }).digest;
 
-/** Three segments of one step each, on two superblocks. */
-function provedJob(clock: number): Fixture {
+/** Three segments of one step each, on two superblocks; all are proved, or a sample of two. */
+function provedJob(clock: number, assurance: 'zk' | 'sampled' = 'zk'): Fixture {
   const plain = makeJob(clock);
   const commitment = { root: new Uint8Array(randomBytes(32)), ood: new Uint8Array(32) };
   const proving = { profile, commitments: [commitment, commitment] };
   const dataset = { ...plain.dataset, scheme: 'fxt-zk/1' as const, proving };
   const spec = {
     ...{ ...plain.spec, manifest: canonicalManifest(manifest), segmentSteps: 1, scheme: 'fxt-zk/1' as const },
-    ...{ assurance: 'zk' as const, proving: { profile, variant, planDigest } },
+    ...{ assurance, proving: { profile, variant, planDigest } },
   };
-  const terms = { ...plain.terms, specDigest: specDigestOf(spec), mode: JobMode.full, segments: 3 };
+  const sampling = assurance === 'sampled' ? { mode: JobMode.sample, samples: 2 } : { mode: JobMode.full };
+  const terms = { ...plain.terms, specDigest: specDigestOf(spec), ...sampling, segments: 3 };
   return {
     ...{ dataset, shards: plain.shards, spec, terms, jobId: hex(jobIdOf(spec)), escrowId: hex(jobDigest(terms)) },
     body: { ...plain.body, spec: base64(encodeJobSpec(spec)), terms: termsJson(terms) },
@@ -73,12 +85,24 @@ beforeAll(async () => {
 });
 afterAll(() => test.stop());
 
-async function submitted(): Promise<Fixture> {
-  const job = provedJob(test.clock.at());
+async function submitted(assurance?: 'sampled'): Promise<Fixture> {
+  const job = provedJob(test.clock.at(), assurance);
   await upload(test, job);
   await test.as('client').post('/v1/jobs', job.body).expect(201);
   await fund(test, job);
   return job;
+}
+
+async function wholeDelivery() {
+  const blob = await storeBlob(test);
+  const zero = hex(new Uint8Array(32));
+  const borders = [0, 1, 2, 3].map(weights);
+  return {
+    result: { blob, bytes: 64, keyCommit: zero },
+    run: { upTo: 3, outcome: 0, bordersRoot: hex(bordersRoot(borders)), last: hex(weights(3)), delivery: zero },
+    ...{ seal: '', borders: borders.map(hex), receipts: [] },
+    ...{ timings: {}, transactions: [] },
+  };
 }
 
 const claim = async (nodeId: string, jobId?: string, who: 'operator' | 'otherOperator' = 'operator') =>
@@ -124,14 +148,7 @@ describe('a job without a TEE', () => {
       const report = { step: index + 1, statement: statementOf(job, index), receipt: '', blob: await storeBlob(test) };
       await test.send(pattern.leaseCheckpoint, { ...refOf(grant), ...report });
     }
-    const blob = await storeBlob(test);
-    const zero = hex(new Uint8Array(32));
-    const delivery = {
-      result: { blob, bytes: 64, keyCommit: zero },
-      run: { upTo: 3, outcome: 0, bordersRoot: zero, last: hex(weights(3)), delivery: zero },
-      ...{ seal: '', borders: [0, 1, 2, 3].map((step) => hex(weights(step))), receipts: [] },
-      ...{ timings: {}, transactions: [] },
-    };
+    const delivery = await wholeDelivery();
     expect(await codeOf(test.send(pattern.leaseDeliver, { ...refOf(grant), ...delivery }))).toBe('DELIVERY_INCOMPLETE');
   });
 
@@ -214,5 +231,73 @@ describe('a job without a TEE', () => {
       });
       expect((await claim(prover)).task).toBeNull();
     });
+  });
+});
+
+describe('a sampled job', () => {
+  let job: Fixture;
+  let grant: LeaseGrant;
+  let drawn: number[];
+  const seed = hex(new Uint8Array(32).fill(3));
+  const onChain = async (name: string, data: Record<string, string | boolean>): Promise<void> => {
+    test.chain.mine({ escrowId: job.escrowId, name, data });
+    await confirm(test);
+  };
+
+  it('is refused under terms that draw nothing, as is a draw of another job', async () => {
+    const [sampled, full] = [provedJob(test.clock.at(), 'sampled'), provedJob(test.clock.at())];
+    for (const [{ body, spec }, terms] of [
+      [sampled, { ...sampled.terms, mode: JobMode.full }],
+      [full, { ...full.terms, mode: JobMode.sample, samples: 2 }],
+    ] as const) {
+      const mixed = { ...body, terms: termsJson({ ...terms, specDigest: specDigestOf(spec) }) };
+      const { body: problem } = await test.as('client').post('/v1/jobs', mixed).expect(422);
+      expect(problem.code).toBe('JOB_ASSURANCE');
+    }
+  });
+
+  it('is offered to nodes without a TEE, and delivered before anything is proved', async () => {
+    job = await submitted('sampled');
+    const another = await test.send<LeaseGrant | null>(pattern.leaseAcquire, { nodeId: enclave, waitMs: 0 });
+    expect(another?.job.jobId).not.toBe(job.jobId);
+    grant = await acquire(test, trainer);
+    expect(grant.job.jobId).toBe(job.jobId);
+    await test.send(pattern.leaseEntrusted, refOf(grant));
+    await test.send(pattern.leaseRunning, refOf(grant));
+    for (const index of [0, 1, 2]) {
+      const report = { step: index + 1, statement: statementOf(job, index), receipt: '', blob: await storeBlob(test) };
+      await test.send(pattern.leaseCheckpoint, { ...refOf(grant), ...report });
+    }
+    expect(await claim(prover, job.jobId)).toEqual({ task: null, left: 0 });
+    await test.send(pattern.leaseDeliver, { ...refOf(grant), ...(await wholeDelivery()) });
+    expect(await stateOf(test, job)).toMatchObject({ state: 'delivered' });
+    await test.as('client').get(`/v1/jobs/${job.jobId}/bundle`).expect(409);
+  });
+
+  it('has proofs to make once it is drawn, of what was drawn', async () => {
+    await onChain('JobCommitted', {
+      ...{ outcome: '0', upTo: '3', root: seed, last: seed },
+      ...{ delivery: seed, tier: '0', enclaveKey: '0x' },
+    });
+    expect((await claim(prover)).task).toBeNull();
+    await onChain('SampleDrawn', { seed, fromBlock: false, deadline: '1' });
+    drawn = [...new Set(sampleOf(seed, 2, 3))].sort((a, b) => a - b);
+    const claimed: number[] = [];
+    for (;;) {
+      const { task, left } = await claim(prover, job.jobId);
+      expect(left).toBe(drawn.length);
+      if (task === null) break;
+      claimed.push(task.index);
+    }
+    expect(claimed).toEqual(drawn);
+  });
+
+  it('is disputed when the proofs do not come, and says which', async () => {
+    const ended = { state: '10', toProvider: '0', toClient: '1', toChallenger: '0', burnt: '1' };
+    await onChain('DutyDischarged', { segment: String(drawn[0]) });
+    await onChain('JobEnded', ended);
+    const view = await stateOf(test, job);
+    expect(view).toMatchObject({ state: 'disputed', code: 'ESCROW_SLASHED', reason: { unproved: drawn.slice(1) } });
+    expect((await claim(prover)).task).toBeNull();
   });
 });

@@ -133,6 +133,7 @@ describe('submissions', () => {
     const text = (value: object) => new TextEncoder().encode(JSON.stringify(value));
     const spec = Buffer.from(good.body.spec, 'base64');
     const proving = { profile: 'chain1', variant: 'joint' as const, planDigest: new Uint8Array(32) };
+    const inGroth16 = { ...proving, profile: 'groth16' };
     const cases: [string, object][] = [
       ['400 REQUEST_MALFORMED', { ...good.body, spec: 'not base64!' }],
       ['400 REQUEST_MALFORMED', { ...good.body, spec: base64(new Uint8Array(limits.specBytesMax + 4)) }],
@@ -150,6 +151,7 @@ describe('submissions', () => {
       ['422 JOB_ASSURANCE', specOf({ terms: { price: 10n ** 24n } })],
       ['422 JOB_SEGMENT', specOf({ spec: { assurance: 'zk', scheme: 'fxt-zk/1', proving } })],
       ['422 JOB_PLAN', specOf({ spec: { assurance: 'zk', scheme: 'fxt-zk/1', proving, segmentSteps: 1 } })],
+      ['422 JOB_SCHEME', specOf({ spec: { assurance: 'zk', scheme: 'fxt-groth16/1', proving: inGroth16 } })],
       ['422 JOB_SETTLEMENT_CONTRACT', specOf({ spec: { settlement: { chainId: 1, contract: new Uint8Array(20) } } })],
       ['422 JOB_DEADLINE_PAST', specOf({ terms: { acceptBy: at - 1 } })],
       ['422 JOB_DATASET_UNKNOWN', makeJob(at).body],

@@ -1,5 +1,6 @@
 /** The queue's questions, asked of the in-memory engine; engine.test.ts compares the answers with those of SQL. */
 import { In, type EntityManager } from 'typeorm';
+import { needsTee, type Assurance } from '#attestation';
 import type { JobRequirements, NodeCapabilities } from '#libs/messaging';
 import { Job, Lease, NodeRecord } from '#libs/persistence';
 import { anyProvider, JobQueue, refusalMilliseconds } from '../../../apps/control-plane/src/dispatch/job-queue.js';
@@ -75,7 +76,7 @@ export class MemoryJobQueue extends JobQueue {
 
 function takes(job: Job, node: NodeRecord): boolean {
   if (job.provider !== anyProvider && job.provider !== node.provider) return false;
-  return (job.assurance === 'zk') === (node.capabilities['tee'] === 'none');
+  return needsTee(job.assurance as Assurance) === (node.capabilities['tee'] !== 'none');
 }
 
 function offers(job: Job, node: NodeRecord): boolean {

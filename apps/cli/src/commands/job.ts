@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 import { InvalidArgumentError, Option, type Command } from 'commander';
 import { parseEther } from 'ethers';
-import { ConfigurationError, type Assurance } from '#attestation';
+import { ConfigurationError, needsTee, type Assurance } from '#attestation';
 import { decideAssurance } from '#libs/proof';
 import { canonicalManifest, floatOnnx, encodeWeights } from '#libs/step';
 import { createApi, type ControlPlaneApi } from '../api.js';
@@ -11,7 +11,7 @@ import { eventLine } from '../job/event-line.js';
 import { followJob } from '../job/follow.js';
 import { fetchBundle, fetchResult } from '../job/result.js';
 import type { OnLapse } from '../job/terms.js';
-import { submitJob } from '../job/submit.js';
+import { defaultSamples, submitJob } from '../job/submit.js';
 import { log, printResult, table, wholeNumber, type OutputOptions } from '../output.js';
 import { readPolicy } from '../policy.js';
 import { loadProfile, type Profile } from '../profile.js';
@@ -31,6 +31,7 @@ interface SubmitOptions extends ProfileOptions {
   readonly provider?: string;
   readonly reward: bigint;
   readonly assurance: Assurance;
+  readonly samples: number;
   readonly highValue?: boolean;
   readonly onLapse: OnLapse;
 }
@@ -52,7 +53,15 @@ export function addJobCommands(program: Command): void {
     .option('--parallel <n>', 'workers that train a segment each between two averages', wholeNumber, 1)
     .option('--provider <address>', 'account of the node that is to do it; else the first node that is online')
     .addOption(
-      new Option('--assurance <kind>', 'how every step is vouched for').choices(['tee', 'zk', 'tee+zk']).default('tee'),
+      new Option('--assurance <kind>', 'how every step is vouched for')
+        .choices(['tee', 'zk', 'tee+zk', 'sampled'])
+        .default('tee'),
+    )
+    .option(
+      '--samples <k>',
+      'segments that are drawn to be proved, with --assurance sampled',
+      wholeNumber,
+      defaultSamples,
     )
     .option(
       '--high-value',
@@ -139,8 +148,8 @@ async function nodeFor(
   const { items } = await api.get<{ items: NodeView[] }>('nodes?limit=100');
   const hasTee = ({ capabilities }: NodeView): boolean => capabilities.tee !== 'none';
   const named = items.filter((node) => node.provider === provider?.toLowerCase());
-  if (provider !== undefined) return { provider, hasTee: named.length > 0 ? named.some(hasTee) : assurance !== 'zk' };
-  const ready = items.find((node) => node.online && hasTee(node) === (assurance !== 'zk'));
+  if (provider !== undefined) return { provider, hasTee: named.length > 0 ? named.some(hasTee) : needsTee(assurance) };
+  const ready = items.find((node) => node.online && hasTee(node) === needsTee(assurance));
   if (ready !== undefined) return { provider: ready.provider, hasTee: hasTee(ready) };
   throw new ConfigurationError('NODE_NONE', {
     expected: `a node that is online and takes jobs with assurance ${assurance}`,

@@ -25,6 +25,8 @@ export interface ClientChain {
   untilSettled(terms: Terms): Promise<string>;
   /** Unix seconds of the latest block. */
   now(): Promise<number>;
+  /** Until the chain is worth asking again. */
+  pause(): Promise<void>;
   close(): void;
 }
 
@@ -71,16 +73,17 @@ export function openChain({ chain }: Profile): ClientChain {
         await pause();
       }
     },
+    pause,
     now: async () => (await rpc.getBlock('latest'))!.timestamp,
     close: () => rpc.destroy(),
   };
 }
 
-function ended(state: JobState): Rejection {
+export function ended(state: JobState): Rejection {
   return new Rejection('ESCROW_ENDED', {
     expected: 'an escrow that settles',
     got: state,
     rule: 'settlement §6',
-    action: 'what is yours can be taken out: `veritrain job withdraw`',
+    action: 'what is yours can be taken out: `veritrain job withdraw`; why it ended: `veritrain job status`',
   });
 }

@@ -28,7 +28,8 @@ import type { Profile } from '../profile.js';
 import { readSecret } from '../secrets.js';
 import { openChain, type ClientChain, type CommittedResult } from './chain.js';
 import { followJob } from './follow.js';
-import { ownTerms } from './record.js';
+import { ownSeed, ownTerms } from './record.js';
+import { untilSampleProved } from './sample.js';
 
 const bundlePauseMs = 500;
 
@@ -54,12 +55,14 @@ export async function fetchResult(
 ): Promise<CheckedResult> {
   const terms = ownTerms(profile, jobId);
   const ciphertext = await api.getBytes(`jobs/${jobId}/result`);
-  const bundle = await wholeBundle(jobId, api);
-  const verdict = await verifyBundle({ bundle, policy, proofs: verifyBundledProof });
-  accepted(verdict, jobId, terms);
-  agree('RESULT_CIPHERTEXT', verdict.bundle.delivery.ciphertextDigest, sha256(ciphertext));
   const chain = openChain(profile);
   try {
+    const isSampled = (terms.mode & JobMode.sample) !== 0;
+    const drawn = isSampled ? await untilSampleProved(chain, terms, ownSeed(profile, jobId)) : [];
+    const bundle = await wholeBundle(jobId, api);
+    const verdict = await verifyBundle({ bundle, policy, proofs: verifyBundledProof, drawn });
+    accepted(verdict, jobId, terms);
+    agree('RESULT_CIPHERTEXT', verdict.bundle.delivery.ciphertextDigest, sha256(ciphertext));
     const committed = await chain.untilCommitted(terms);
     agreeWithChain(verdict.bundle.run, committed);
     if ((terms.mode & JobMode.reveal) !== 0) await chain.escrow.acknowledge(terms);
@@ -104,8 +107,15 @@ export async function fetchBundle(
   api: ControlPlaneApi,
 ): Promise<Uint8Array> {
   await followJob(jobId, api, () => undefined, ['settled']);
+  const terms = ownTerms(profile, jobId);
   const bundle = await api.getBytes(`jobs/${jobId}/bundle`);
-  accepted(await verifyBundle({ bundle, policy, proofs: verifyBundledProof }), jobId, ownTerms(profile, jobId));
+  const chain = openChain(profile);
+  try {
+    const drawn = (await chain.escrow.duties.sampleOf(terms)) ?? [];
+    accepted(await verifyBundle({ bundle, policy, proofs: verifyBundledProof, drawn }), jobId, terms);
+  } finally {
+    chain.close();
+  }
   return bundle;
 }
 

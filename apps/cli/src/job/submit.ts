@@ -30,6 +30,9 @@ import { keepTerms } from './record.js';
 import { readPolicy } from '../policy.js';
 import { termsFor, type OnLapse } from './terms.js';
 
+/** Finds a run of which one segment in ten was skipped with 97 % (settlement §8, §19). */
+export const defaultSamples = 32;
+
 export interface SubmitRequest {
   /** fxt/1 manifest, JSON file. */
   readonly manifest: string;
@@ -41,6 +44,8 @@ export interface SubmitRequest {
   readonly rewardWei: bigint;
   /** How its steps are vouched for; by an enclave alone where absent. */
   readonly assurance?: Assurance | undefined;
+  /** Segments that are drawn to be proved, with assurance sampled. */
+  readonly samples?: number | undefined;
   /** What becomes of it when the enclave's attestation lapses; `tee` where absent. */
   readonly onLapse?: OnLapse | undefined;
   /** Workers that train a round of segments at a time; 1 where absent. */
@@ -61,7 +66,7 @@ export async function submitJob(request: SubmitRequest, profile: Profile, api: C
   const dataset = readDatasetManifest(readBytes(join(request.dataset, 'dataset.json'), datasetManifestBytesMax));
   const policy = readPolicy(profile.policy);
   await uploadDataset(request.dataset, dataset, api);
-  const { onLapse = 'tee' } = request;
+  const { onLapse = 'tee', samples = defaultSamples } = request;
   const spec = specOf(manifest, dataset, request, profile, policy.digest);
   const account = new Wallet(`0x${toHex(readSecret(profile.chain.accountKey))}`);
   const parties = {
@@ -69,7 +74,7 @@ export async function submitJob(request: SubmitRequest, profile: Profile, api: C
     provider: request.provider,
     keyBroker: profile.broker.account,
   };
-  const { terms, seed } = termsFor(spec, manifest, parties, { rewardWei: request.rewardWei, onLapse });
+  const { terms, seed } = termsFor(spec, manifest, parties, { rewardWei: request.rewardWei, onLapse, samples });
   await api.post('jobs', {
     spec: base64(encodeJobSpec(spec)),
     terms: termsJson(terms),

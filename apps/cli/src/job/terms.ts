@@ -1,9 +1,11 @@
 /** The escrow that fits a job's assurance: what the contract demands before it pays (settlement §5, §7). */
 import { randomBytes } from 'node:crypto';
 import {
+  ConfigurationError,
   fromHex,
   JobMode,
   keccak,
+  needsTee,
   specDigestOf,
   teeSelector,
   type Assurance,
@@ -22,6 +24,8 @@ export interface EscrowParties {
 }
 
 const hour = 3600;
+/** Of contracts/src/TermsRules.sol. */
+const samplesPerSegment = 8;
 
 /**
  * Without a TEE nothing seals a delivery, so the key cannot be revealed against payment: such a job pays for proofs, and
@@ -31,6 +35,7 @@ const modes: Readonly<Record<Assurance, number>> = {
   tee: JobMode.tee | JobMode.reveal,
   zk: JobMode.full,
   'tee+zk': JobMode.tee | JobMode.full | JobMode.reveal,
+  sampled: JobMode.sample,
 };
 
 export interface Agreed {
@@ -45,8 +50,11 @@ export type OnLapse = 'tee' | 'zk';
 export interface Order {
   readonly rewardWei: bigint;
   readonly onLapse: OnLapse;
+  /** Segments that are drawn, of a job with assurance sampled. */
+  readonly samples: number;
 }
 
+/** @throws ConfigurationError JOB_SAMPLES */
 export function termsFor(spec: JobSpec, manifest: Manifest, parties: EscrowParties, order: Order): Agreed {
   const seed = new Uint8Array(randomBytes(32));
   return { seed, terms: termsUnder(keccak(seed), spec, manifest, parties, order) };
@@ -57,12 +65,15 @@ function termsUnder(
   spec: JobSpec,
   manifest: Manifest,
   parties: EscrowParties,
-  { rewardWei, onLapse }: Order,
+  { rewardWei, onLapse, samples }: Order,
 ): Terms {
   const isEither = spec.assurance === 'tee' && onLapse === 'zk';
   const mode = isEither ? JobMode.tee : modes[spec.assurance];
   const isProved = spec.assurance !== 'tee' || isEither;
-  const isSealed = spec.assurance !== 'zk';
+  const isSealed = needsTee(spec.assurance);
+  const isSampled = spec.assurance === 'sampled';
+  const { rounds: segments } = divideSteps(manifest, spec);
+  if (isSampled && samples > samplesPerSegment * segments) throw tooManySamples(segments, samples);
   const isRevealed = (mode & JobMode.reveal) !== 0;
   return {
     client: parties.client,
@@ -82,15 +93,15 @@ function termsUnder(
     bondFee: rewardWei / 100n,
     failShareBps: 0,
     holdbackBps: 0,
-    segments: divideSteps(manifest, spec).rounds,
-    samples: 0,
+    segments,
+    samples: isSampled ? samples : 0,
     mode,
     seedCommitClient,
     acceptBy: Math.floor(Date.now() / 1000) + hour,
     windows: {
       start: hour,
       compute: 24 * hour,
-      draw: 0,
+      draw: isSampled ? hour : 0,
       challenge: 0,
       prove: isProved ? hour : 0,
       provePer: isProved ? hour : 0,
@@ -99,4 +110,13 @@ function termsUnder(
       ack: isRevealed ? hour : 0,
     },
   };
+}
+
+function tooManySamples(segments: number, samples: number): ConfigurationError {
+  return new ConfigurationError('JOB_SAMPLES', {
+    expected: `at most ${samplesPerSegment * segments} samples of ${segments} segments`,
+    got: String(samples),
+    rule: 'settlement §5',
+    action: 'ask for fewer with --samples, or for a proof of every segment with --assurance zk',
+  });
 }

@@ -1,6 +1,7 @@
 /** The queue of jobs that wait for a node: which job a node gets, and whether another node could take a job. */
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
+import { needsTee, type Assurance } from '#attestation';
 import { Job, NodeRecord } from '#libs/persistence';
 import { leasedStates } from '../jobs/state-machine.js';
 
@@ -69,7 +70,7 @@ export class JobQueue {
         { jobId: job.id },
       );
     if (job.provider !== anyProvider) query.andWhere('n.provider = :provider', { provider: job.provider });
-    query.andWhere(`n.capabilities ->> 'tee' ${job.assurance === 'zk' ? '=' : '<>'} 'none'`);
+    query.andWhere(`n.capabilities ->> 'tee' ${needsTee(job.assurance as Assurance) ? '<>' : '='} 'none'`);
     return query.getExists();
   }
 
@@ -134,7 +135,7 @@ function picked({ capabilities }: NodeRecord, busy: readonly string[]): string {
           WHERE l.node_id = :nodeId AND l.state = 'refused'
             AND (l.job_id = j.id OR (r.policy = j.policy AND l.ended_at > :since)))
       ORDER BY j.priority, j.rank, j.seq LIMIT :picked) w
-    WHERE c.assurance ${capabilities['tee'] === 'none' ? '=' : '<>'} 'zk'
+    WHERE c.assurance ${capabilities['tee'] === 'none' ? '' : 'NOT '}IN ('zk', 'sampled')
       AND (c.requirements -> 'tee' IS NULL OR c.requirements -> 'tee' ? :tee)
       AND COALESCE(c.requirements ->> 'tcb', :tcb) = :tcb
       AND COALESCE((c.requirements ->> 'cores')::numeric, 0) <= :cores

@@ -1,9 +1,10 @@
 /**
  * Which segments of which jobs wait for a proof, and who works on them. A segment can be proved as soon as the weights at
- * its two borders are known, in any order and by several nodes at a time; a claim that is not prolonged goes to the next.
+ * its two borders are known, of a sampled job as soon as it is drawn; in any order and by several nodes at a time. A claim
+ * that is not prolonged goes to the next.
  */
 import { Inject, Injectable } from '@nestjs/common';
-import { DataSource, In, type EntityManager } from 'typeorm';
+import { DataSource, In, IsNull, Not, type EntityManager } from 'typeorm';
 import { parseJobSpec } from '#attestation';
 import type { ProofRef } from '#libs/messaging';
 import { Checkpoint, Job, NodeRecord, Receipt, SegmentProof } from '#libs/persistence';
@@ -13,6 +14,7 @@ import type { Config } from '../config.js';
 import { JobJournal } from '../jobs/journal.js';
 import { Presences } from '../nodes/presences.js';
 import { refusal } from '../problem/codes.js';
+import { EscrowProjection } from '../settlement/escrow-projection.js';
 import { CONFIG } from '../tokens.js';
 
 /** States in which a job's segments are proved. An enclave may have delivered before the last proof is there. */
@@ -32,6 +34,7 @@ export class ProofBook {
     private readonly database: DataSource,
     private readonly journal: JobJournal,
     private readonly presences: Presences,
+    private readonly projection: EscrowProjection,
     private readonly clock: Clock,
     @Inject(CONFIG) private readonly config: Config,
   ) {}
@@ -43,7 +46,7 @@ export class ProofBook {
   async claim(node: NodeRecord, jobId: string | undefined): Promise<Claim | null> {
     if (node.capabilities['tee'] !== 'none') return null;
     const where = {
-      assurance: In(['zk', 'tee+zk']),
+      assurance: In(['zk', 'tee+zk', 'sampled']),
       state: In(provedStates),
       ...(jobId !== undefined && { id: jobId }),
     };
@@ -55,13 +58,19 @@ export class ProofBook {
     return null;
   }
 
-  /** Segments of a job that nobody has proved yet. */
+  /** Segments of a job that are due and that nobody has proved yet. Of a sampled job none is due before the draw. */
   async left(manager: EntityManager, job: Job): Promise<number> {
-    const proved = await manager
-      .createQueryBuilder(SegmentProof, 'p')
-      .where('p.job_id = :id AND p.proved_at IS NOT NULL', { id: job.id })
-      .getCount();
-    return segmentsOf(job) - proved;
+    const due = await this.due(manager, job);
+    const where = { jobId: job.id, provedAt: Not(IsNull()) };
+    const proved = await manager.find(SegmentProof, { where, select: { index: true } });
+    return due.size - proved.filter(({ index }) => due.has(index)).length;
+  }
+
+  /** All, or those that the escrow drew once the run was committed. */
+  async due(manager: EntityManager, job: Job): Promise<ReadonlySet<number>> {
+    if (job.assurance === 'sampled') return new Set(await this.projection.drawn(manager, job));
+    const { segmentSteps } = parseJobSpec(new Uint8Array(job.spec));
+    return new Set(Array.from({ length: Math.ceil(Number(job.steps) / segmentSteps) }, (_, index) => index));
   }
 
   /**
@@ -95,9 +104,12 @@ export class ProofBook {
     const receipts = await manager.find(Receipt, { where: { jobId }, order: { stepFrom: 'ASC' } });
     const rows = new Map((await manager.findBy(SegmentProof, { jobId })).map((row) => [row.index, row]));
     const now = this.clock.now();
-    const isFree = (row: SegmentProof | undefined): boolean =>
-      row === undefined || (row.provedAt === null && row.expiresAt < now);
-    const receipt = receipts.find(({ stepFrom }) => isFree(rows.get(Number(stepFrom) / segmentSteps)));
+    const due = await this.due(manager, job);
+    const isFree = (index: number): boolean => {
+      const row = rows.get(index);
+      return due.has(index) && (row === undefined || (row.provedAt === null && row.expiresAt < now));
+    };
+    const receipt = receipts.find(({ stepFrom }) => isFree(Number(stepFrom) / segmentSteps));
     if (receipt === undefined) return null;
     const index = Number(receipt.stepFrom) / segmentSteps;
     const checkpoint = await manager.findOneBy(Checkpoint, { jobId, step: receipt.stepFrom });
@@ -109,10 +121,6 @@ export class ProofBook {
     await manager.save(SegmentProof, row);
     return { job, row, statement: receipt.statement, checkpoint: checkpoint?.blob ?? null };
   }
-}
-
-export function segmentsOf(job: Job): number {
-  return Math.ceil(Number(job.steps) / parseJobSpec(new Uint8Array(job.spec)).segmentSteps);
 }
 
 function fenced({ index, fence }: ProofRef, job: Job) {

@@ -32,6 +32,7 @@ import {
   Worker,
   type Job,
 } from '#libs/persistence';
+import { ProofBook } from '../dispatch/proof-book.js';
 import { storedPartials, type StoredPartial } from '../dispatch/stored-partials.js';
 import { BlobStore } from '../objects/blob-store.js';
 import { refusal } from '../problem/codes.js';
@@ -75,6 +76,7 @@ export class BundleAssembly {
   constructor(
     private readonly database: DataSource,
     private readonly blobs: BlobStore,
+    private readonly book: ProofBook,
   ) {}
 
   /** @throws Rejection JOB_BUNDLE_PENDING before delivery */
@@ -102,8 +104,10 @@ export class BundleAssembly {
     const proved = rows.flatMap(({ index, blob, document }) =>
       blob === null || document === null ? [] : [{ index, blob, document }],
     );
-    const segments = Math.ceil(Number(job.steps) / segmentSteps);
-    if (proved.length < segments) throw pending(`proofs of all ${segments} segments`, `${proved.length}`);
+    const due = await this.book.due(this.database.manager, job);
+    const done = proved.filter(({ index }) => due.has(index)).length;
+    if (due.size === 0) throw pending('segments to be drawn, and proved', 'none drawn');
+    if (done < due.size) throw pending(`proofs of ${due.size} segments`, `${done}`);
     const entries = proved.map(async ({ index, blob, document }) => {
       return [index * segmentSteps, { bytes: await this.read(blob), document }] as const;
     });

@@ -27,7 +27,7 @@ export const JobView = z
     escrowState: z.string(),
     funded: z.boolean(),
     datasetId: Hex32,
-    assurance: z.enum(['tee', 'zk', 'tee+zk']),
+    assurance: z.enum(['tee', 'zk', 'tee+zk', 'sampled']),
     steps: z.int(),
     attempt: z.int(),
     priority: z.int(),

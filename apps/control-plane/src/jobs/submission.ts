@@ -46,6 +46,7 @@ export function checkSubmission(
 ): CheckedSubmission {
   const spec = parseJobSpec(submission.spec);
   const jobId = hex(jobIdOf(spec));
+  if (spec.scheme === 'fxt-groth16/1') throw notDispatched(spec.scheme);
   demand(
     'JOB_ASSURANCE',
     spec.assurance === 'tee' || spec.proving !== null,
@@ -59,6 +60,7 @@ export function checkSubmission(
   const terms = readTerms(submission.terms);
   demandEqual('JOB_TERMS_SPEC', hex(specDigestOf(spec)), terms.specDigest);
   checkValue(spec.assurance, terms.price, highValueFromWei, at);
+  checkSampling(spec.assurance, terms);
   demandEqual('JOB_TERMS_POLICY', hex(spec.policyDigest), terms.policy);
   const { rounds: segments, workers } = divideSteps(manifest, spec);
   if (workers > 1) {
@@ -79,6 +81,16 @@ function checkValue(requested: Assurance, priceWei: bigint, highValueFromWei: bi
   const node = { hasTee: requested !== 'zk', attestedUntil: null };
   const { assurance } = decideAssurance({ requested, priceWei, highValueFromWei, isHighValue: false }, node, at);
   demandEqual('JOB_ASSURANCE', `assurance ${assurance} at this price`, `assurance ${requested} at this price`);
+}
+
+/** Whoever reads the job as sampled must find a draw on the chain, and whoever does not, none. */
+function checkSampling(assurance: Assurance, { samples }: EscrowTerms): void {
+  demand(
+    'JOB_ASSURANCE',
+    samples > 0 === (assurance === 'sampled'),
+    'terms in mode SAMPLE for assurance sampled, and for no other',
+    `assurance ${assurance}, terms ${samples > 0 ? `with a sample of ${samples}` : 'without a sample'}`,
+  );
 }
 
 /** Segments of one superblock, under the plan that the spec's profile and variant give. @throws Rejection STEP_PLAN */
@@ -117,6 +129,16 @@ export function checkDataset({ spec, manifest }: CheckedSubmission, sealed: Data
     `root, records, shards, features, classes, batch, superblock, profile ${wanted}`,
     `root, records, shards, features, classes, batch, superblock, profile ${found}`,
   );
+}
+
+/** No node trains for them: DECISIONS, Proofs. */
+function notDispatched(scheme: string) {
+  return refusal('JOB_SCHEME', {
+    ...{ expected: 'scheme state-keccak or fxt-zk/1, which nodes train and prove', got: scheme, rule },
+    action:
+      'Seal the data with `veritrain dataset seal --provable`; or have the provider prove it with `veritrain prove ' +
+      '--backend groth16` and bring the proofs with `veritrain job prove-segment`.',
+  });
 }
 
 type SubmissionCode = Parameters<typeof refusal>[0];

@@ -6,6 +6,7 @@ import { projectJob, type JobState as ChainState, type ProjectedJob } from '#lib
 import { Clock } from '../clock.js';
 import { JobJournal, systemCause } from '../jobs/journal.js';
 import { leasedStates, waitingStates, type JobState, type JobTrigger } from '../jobs/state-machine.js';
+import { drawnSegments, unprovedSegments } from './due-segments.js';
 import { readTerms, type EscrowTerms } from './escrow-terms.js';
 
 /** The contract's states, as stored. */
@@ -30,6 +31,9 @@ const overtaken = {
   got: 'no node that has the job: the one that committed it lost its lease, or this database is from before',
   action: 'Start the node that committed it: it tells its delivery again, and the job goes on (runbook, restore).',
 };
+
+/** Named in a reason, of however many there are. */
+const namedMax = 16;
 
 type StoredEvent = Pick<EscrowEventRecord, 'name' | 'data' | 'transaction' | 'blockNumber'>;
 
@@ -84,10 +88,33 @@ export class EscrowProjection {
   }
 
   /** What the chain has committed as the job's delivery, 0x-hexadecimal; null where it has none. */
-  async committedDelivery(manager: EntityManager, { escrowId, escrowState }: Job): Promise<string | null> {
-    if (escrowState !== 'committed' && escrowState !== 'settled') return null;
+  async committedDelivery(manager: EntityManager, job: Job): Promise<string | null> {
+    if (job.escrowState !== 'committed' && job.escrowState !== 'settled') return null;
+    return (await this.projected(manager, job))?.delivery ?? null;
+  }
+
+  /** Segments that the escrow drew, in order; null while none are. */
+  async drawn(manager: EntityManager, job: Job): Promise<readonly number[] | null> {
+    return drawnSegments(readTerms(job.terms), await this.projected(manager, job));
+  }
+
+  private async projected(manager: EntityManager, { escrowId }: Job): Promise<ProjectedJob | null> {
     const order = { blockNumber: 'ASC', logIndex: 'ASC' } as const;
-    return projectStored(await manager.find(EscrowEventRecord, { where: { escrowId }, order }))?.delivery ?? null;
+    return projectStored(await manager.find(EscrowEventRecord, { where: { escrowId }, order }));
+  }
+
+  /** Why a provider lost its stake; nothing where it did not. */
+  private async missed(manager: EntityManager, job: Job, state: EscrowState) {
+    const projected = state === 'slashed' ? await this.projected(manager, job) : null;
+    if (projected === null) return {};
+    const segments = unprovedSegments(readTerms(job.terms), projected);
+    const named = segments.slice(0, namedMax).join(', ');
+    return {
+      expected: 'a proof of every segment that was due, in time',
+      got: `none of ${segments.length > namedMax ? `${named} and ${segments.length - namedMax} more` : named}`,
+      action: 'The price and your part of the stake are yours: `veritrain job withdraw`. Submit the job again.',
+      unproved: segments.slice(0, namedMax),
+    };
   }
 
   private async end(
@@ -102,7 +129,8 @@ export class EscrowProjection {
     const { leaseId } = job;
     const settled = { ...changes, settlementTransaction, leaseId: null };
     const isOvertaken = trigger === 'fail' && overtaking.some((state) => state === summary.state);
-    const reason = { transaction: summary.transaction, ...(isOvertaken && overtaken) };
+    const missed = await this.missed(manager, job, summary.state);
+    const reason = { transaction: summary.transaction, ...(isOvertaken && overtaken), ...missed };
     await this.journal.apply(manager, job, trigger, systemCause(code, reason), settled);
     if (leaseId !== null) {
       const ended = { state: 'cancelled' as const, endedAt: this.clock.now(), endCode: code ?? null };

@@ -1,5 +1,5 @@
 /** Terms of settlement §5 as far as the control plane acts on them. */
-import { jobDigest, parseTermsJson, toHex } from '#attestation';
+import { jobDigest, JobMode, parseTermsJson, toHex } from '#attestation';
 
 export interface EscrowTerms {
   /** Digest of the terms: the job's identity on chain, 0x-hexadecimal. */
@@ -9,6 +9,8 @@ export interface EscrowTerms {
   /** Account that may accept, or the zero address. */
   readonly provider: string;
   readonly segments: number;
+  /** Segments that are drawn to be proved, after the run is committed; 0: no sample. */
+  readonly samples: number;
   /** Smallest unit of the token. */
   readonly price: bigint;
   /** Unix seconds. */
@@ -27,6 +29,7 @@ export function readTerms(json: unknown): EscrowTerms {
     policy: hex(terms.policy),
     provider: hex(terms.provider),
     segments: terms.segments,
+    samples: (terms.mode & JobMode.sample) === 0 ? 0 : terms.samples,
     price: terms.price,
     acceptBy: terms.acceptBy,
     commitBy: terms.acceptBy + terms.windows.start + terms.windows.compute,

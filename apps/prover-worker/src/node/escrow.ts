@@ -4,6 +4,7 @@ import {
   CollateralError,
   decodeTerms,
   equalBytes,
+  keccak,
   parseJobSpec,
   Rejection,
   stepSpecOf,
@@ -15,12 +16,14 @@ import { parseProofBundle, planOf, readProofDocument } from '#libs/proof';
 import {
   addressBytes,
   connect,
+  hasDelivery,
   jobStates,
   SettlementClient,
   zkSealOf,
   type JobView,
   type TxReceipt,
 } from '#libs/settlement';
+import { drawInstead, drawSeed, isSampled } from './draw.js';
 import type { KeptJob, KeptJobs } from './kept-jobs.js';
 import type { ProverSettings } from './settings.js';
 
@@ -74,10 +77,15 @@ export function openEscrow({ chain, accountSecret }: ProverSettings, kept: KeptJ
 
   async function afterCommit(job: KeptJob, terms: Terms, view: JobView): Promise<void> {
     if (job.proofs.length > 0) await discharge(job, terms, await client.duties.bordersOf(terms));
+    if (job.borders === null || hasDelivery(view)) return;
+    if (view.sampleDue && !view.drawn) return drawInstead(client, rpc, terms, view);
+    if (await isProved(terms, view)) await client.finalize(terms);
+  }
+
+  async function isProved(terms: Terms, { allDue, sampleDue }: JobView): Promise<boolean> {
+    if (sampleDue) return (await client.duties.undischarged(terms))?.length === 0;
     const { proved, upTo } = await client.job(terms);
-    if (job.borders !== null && view.allDue && proved === upTo && view.delivery === `0x${toHex(none)}`) {
-      await client.finalize(terms);
-    }
+    return allDue && proved === upTo;
   }
 
   return {
@@ -86,7 +94,7 @@ export function openEscrow({ chain, accountSecret }: ProverSettings, kept: KeptJ
       const { state } = await client.job(terms);
       if (state === 'None') throw noEscrow();
       if (isEnded(state)) throw ended(state);
-      const accepted = await client.accept(terms);
+      const accepted = await client.accept(terms, isSampled(terms) ? keccak(drawSeed(accountSecret, terms)) : none);
       const { enclaveKey, shardsDigest } = release;
       const started = await client.start(terms, { enclaveKey, shardsDigest, signer, signature: releaseSignature });
       return [named('accept', accepted), named('start', started)];
@@ -101,7 +109,8 @@ export function openEscrow({ chain, accountSecret }: ProverSettings, kept: KeptJ
       if (view.state === 'Committed') await afterCommit(job, terms, view);
       if (view.state === 'Started' && job.borders !== null) {
         const { borders } = job;
-        await client.commit(terms, { outcome: 0, borders, seedProvider: none, delivery: none, seal: new Uint8Array() });
+        const seedProvider = isSampled(terms) ? drawSeed(accountSecret, terms) : none;
+        await client.commit(terms, { outcome: 0, borders, seedProvider, delivery: none, seal: new Uint8Array() });
       }
       return true;
     },

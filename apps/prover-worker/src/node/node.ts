@@ -17,6 +17,7 @@ import { pattern, protocolVersion, type LeaseGrant, type NodeRegistered } from '
 import { createBench } from './bench.js';
 import { openEscrow } from './escrow.js';
 import { openKeptJobs } from './kept-jobs.js';
+import { openOwed } from './owed.js';
 import type { NodeParts } from './parts.js';
 import { runProof } from './proof-task.js';
 import type { ProverSettings } from './settings.js';
@@ -83,8 +84,10 @@ interface Held {
 /** One thing at a time: the computing process has the machine to itself. */
 async function workLoop(parts: NodeParts, held: Map<string, Held>, stop: AbortSignal): Promise<void> {
   const { controlPlane, nodeId, settings } = parts;
+  const owed = openOwed(parts, runProof);
   while (!stop.aborted) {
     try {
+      if (settings.proves && (await owed.proveNext(stop))) continue;
       if (settings.trains) {
         const question = { nodeId, waitMs: settings.proves ? 0 : acquireWaitMs, holding: [...held.keys()] };
         const grant = parseAcquired(await controlPlane.send(pattern.leaseAcquire, question));

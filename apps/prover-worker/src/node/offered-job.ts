@@ -71,7 +71,8 @@ export function readOffer(job: AssignedJob, { chain }: Pick<ProverSettings, 'cha
 
 /** Before a node accepts a whole job with its stake. @throws Rejection PROVER_JOB */
 export function checkTerms({ spec, terms }: OfferedJob, account: Uint8Array, limits: ProverSettings['escrow']): void {
-  if (!mayBeProvedInstead(spec, terms)) agree('mode full', JobMode.full, terms.mode);
+  const mode = spec.assurance === 'sampled' ? JobMode.sample : JobMode.full;
+  if (!mayBeProvedInstead(spec, terms)) agree('mode', mode, terms.mode);
   agree('provider', hex(account), hex(terms.provider));
   atLeast('price', limits.priceMinWei, terms.price);
   atLeast('room for the stake', terms.stake, limits.stakeMaxWei);

@@ -8,16 +8,17 @@ import type { NodeParts } from './parts.js';
 /** Share of a segment's time at which a phase begins. */
 const phaseStarts: Readonly<Record<ProofPhase, number>> = { load: 0, execute: 0.05, commit: 0.1, prove: 0.45 };
 
-/** Never throws while the node goes on: the end is told to the control plane. */
-export async function runProof(task: ProofTask, parts: NodeParts, stop: AbortSignal): Promise<void> {
+/** Never throws while the node goes on: the end is told to the control plane. @returns whether it is proved */
+export async function runProof(task: ProofTask, parts: NodeParts, stop: AbortSignal): Promise<boolean> {
   const { controlPlane, bench, nodeId } = parts;
   const { jobId, index, fence } = task;
   const ref = { nodeId, jobId, index, fence };
   const report = openReport(ref, parts);
   try {
     await work(task, ref, parts, (phase) => report.enter(phase));
+    return true;
   } catch (error) {
-    if (stop.aborted || report.isLost()) return;
+    if (stop.aborted || report.isLost()) return false;
     note(`prove ${index} of ${jobId}`, error);
     const code = error instanceof CodedError ? error.code : 'PROVER_INTERNAL';
     const text =
@@ -25,6 +26,7 @@ export async function runProof(task: ProofTask, parts: NodeParts, stop: AbortSig
     const failure = { code: codePattern.test(code) ? code : 'PROVER_FAILED', detail: plainText(text, 900) };
     await controlPlane.send(pattern.proofFail, { ...ref, ...failure });
     if (code === 'PROVER_ENDED') bench.clear();
+    return false;
   } finally {
     report.close();
   }

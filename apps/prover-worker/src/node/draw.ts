@@ -1,0 +1,26 @@
+/** This node's part in the draw of a sample: settlement §8. */
+import { hmac } from '@noble/hashes/hmac.js';
+import { sha256 } from '@noble/hashes/sha2.js';
+import type { JsonRpcApiProvider } from 'ethers';
+import { concatBytes, jobDigest, JobMode, utf8, type Terms } from '#attestation';
+import type { JobView, SettlementClient } from '#libs/settlement';
+
+export function isSampled({ mode }: Terms): boolean {
+  return (mode & JobMode.sample) !== 0;
+}
+
+/** Committed to with the acceptance, shown with the run: from the account's secret, so that no node of it can lose it. */
+export function drawSeed(accountSecret: Uint8Array, terms: Terms): Uint8Array {
+  return hmac(sha256, accountSecret, concatBytes(utf8('veritrain/sample-seed/v1'), jobDigest(terms)));
+}
+
+/** The client kept its seed: a block decides, once its window has passed. */
+export async function drawInstead(
+  client: SettlementClient,
+  rpc: JsonRpcApiProvider,
+  terms: Terms,
+  { drawUntil }: JobView,
+): Promise<void> {
+  const { timestamp } = (await rpc.getBlock('latest'))!;
+  if (timestamp > drawUntil) await client.duties.drawFallback(terms);
+}
