@@ -1,10 +1,12 @@
 /** Wakes whoever waits for a topic. A hint only: every waiter looks at the database again. */
-import { EventEmitter } from 'node:events';
 import { Injectable } from '@nestjs/common';
+
+type Listener = () => void;
 
 @Injectable()
 export class Signals {
-  readonly #emitter = new EventEmitter().setMaxListeners(0);
+  /** Sets, for thousands may wait for one topic and each leaves by itself. */
+  readonly #listeners = new Map<string, Set<Listener>>();
 
   #raised: (topic: string) => void = () => undefined;
 
@@ -16,7 +18,7 @@ export class Signals {
 
   /** Wakes this process alone. */
   hear(topic: string): void {
-    this.#emitter.emit(topic);
+    for (const listener of [...(this.#listeners.get(topic) ?? [])]) listener();
   }
 
   onRaise(listener: (topic: string) => void): void {
@@ -24,9 +26,13 @@ export class Signals {
   }
 
   /** @returns stops listening */
-  on(topic: string, listener: () => void): () => void {
-    this.#emitter.on(topic, listener);
-    return () => void this.#emitter.off(topic, listener);
+  on(topic: string, listener: Listener): () => void {
+    const listeners = this.#listeners.get(topic) ?? new Set();
+    this.#listeners.set(topic, listeners.add(listener));
+    return () => {
+      listeners.delete(listener);
+      if (listeners.size === 0 && this.#listeners.get(topic) === listeners) this.#listeners.delete(topic);
+    };
   }
 
   /** Resolves at the next signal of the topic, after `milliseconds`, or when aborted. */
@@ -34,12 +40,12 @@ export class Signals {
     return new Promise((resolve) => {
       const done = (): void => {
         clearTimeout(timer);
-        this.#emitter.off(topic, done);
+        stop();
         abort?.removeEventListener('abort', done);
         resolve();
       };
       const timer = setTimeout(done, milliseconds);
-      this.#emitter.once(topic, done);
+      const stop = this.on(topic, done);
       if (abort?.aborted === true) done();
       else abort?.addEventListener('abort', done, { once: true });
     });

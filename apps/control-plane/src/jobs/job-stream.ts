@@ -3,22 +3,40 @@ import { Injectable } from '@nestjs/common';
 import { DataSource, MoreThan } from 'typeorm';
 import { Job, JobEvent } from '#libs/persistence';
 import type { Principal } from '../auth/principal.js';
+import { Batches, type Outcome } from '../batches.js';
 import { jobTopic, Signals } from '../events/signals.js';
 import { Streams } from '../overload/streams.js';
 import { refusal } from '../problem/codes.js';
 import { endStates, type JobState } from './state-machine.js';
 
 const batchSize = 200;
+/** Followers whose looks are one; between two rounds others have their turn. */
+const round = { size: 256, rounds: 2 };
 /** Signals say when; this is for one that got lost. */
 const lookAgainMilliseconds = 30_000;
 
+interface Look {
+  readonly jobId: string;
+  readonly after: string;
+}
+
+interface Seen {
+  readonly state: JobState;
+  readonly events: readonly JobEvent[];
+}
+
 @Injectable()
 export class JobStream {
+  readonly #look: (look: Look) => Promise<Seen>;
+
   constructor(
     private readonly database: DataSource,
     private readonly signals: Signals,
     private readonly streams: Streams,
-  ) {}
+    batches: Batches,
+  ) {
+    this.#look = batches.make(round, (looks: readonly Look[]) => this.lookAll(looks));
+  }
 
   /** `follow`, counted among the streams of the caller until it ends or is aborted. @throws Rejection STREAMS_MAX */
   open({ keyId }: Principal, jobId: string, afterId: string, abort: AbortSignal): AsyncGenerator<JobEvent> {
@@ -40,18 +58,41 @@ export class JobStream {
     let last = afterId;
     while (!abort.aborted) {
       const woken = this.signals.wait(jobTopic(jobId), lookAgainMilliseconds, abort);
-      const job = await this.database.manager.findOneByOrFail(Job, { id: jobId });
-      const where = { jobId, id: MoreThan(last) };
-      const events = await this.database.manager.find(JobEvent, { where, order: { id: 'ASC' }, take: batchSize });
+      const { state, events } = await this.#look({ jobId, after: last });
       for (const event of events) {
         if (abort.aborted) return;
         yield event;
         last = event.id;
       }
       if (events.length === batchSize) continue;
-      if (endStates.includes(job.state as JobState)) return;
+      if (endStates.includes(state)) return;
       await woken;
     }
+  }
+
+  /** A signal wakes all who follow a job: those who have come as far are served by one look. */
+  private async lookAll(looks: readonly Look[]): Promise<Outcome<Seen>[]> {
+    const shared = new Map<string, Promise<Outcome<Seen>>>();
+    const outcomes = looks.map((look) => {
+      const place = `${look.jobId} ${look.after}`;
+      const outcome =
+        shared.get(place) ??
+        this.look(look).then(
+          (value) => ({ value }),
+          (error: unknown) => ({ error }),
+        );
+      shared.set(place, outcome);
+      return outcome;
+    });
+    return Promise.all(outcomes);
+  }
+
+  private async look({ jobId, after }: Look): Promise<Seen> {
+    const { manager } = this.database;
+    const { state } = await manager.findOneOrFail(Job, { where: { id: jobId }, select: { id: true, state: true } });
+    const where = { jobId, id: MoreThan(after) };
+    const events = await manager.find(JobEvent, { where, order: { id: 'ASC' }, take: batchSize });
+    return { state: state as JobState, events };
   }
 }
 
