@@ -1,11 +1,10 @@
 /**
- * Load on one control plane replica over PostgreSQL: 64 clients submit jobs, first at a given rate and then as fast as they
+ * Load on the control plane over PostgreSQL: 64 clients submit jobs, first at a given rate and then as fast as they
  * are answered, simulated nodes hold connections and are pushed leases, and jobs wait that no connected node can take. Needs
- * VERITRAIN_TEST_DATABASE_URL; the replica runs in a process of its own, and clients, nodes and database share the
- * machine with it. A node that has a job asks for the next one, as a machine with room for many does.
+ * VERITRAIN_TEST_DATABASE_URL; each replica runs in a process of its own, and clients, nodes and database share the
+ * machine with it. A node that has a job asks for the next one, as a machine with room for many does. One replica and nodes
+ * over TCP, unless VERITRAIN_LOAD_REPLICAS and VERITRAIN_LOAD_NODES_OVER=nats say otherwise.
  */
-import { fork, type ChildProcess } from 'node:child_process';
-import { once } from 'node:events';
 import { loadavg } from 'node:os';
 import { createTestDatabase } from '../../apps/control-plane/test/test-database.js';
 import { requestOf, submitAll } from './load/clients.js';
@@ -13,6 +12,7 @@ import { between, databaseTime } from './load/database-time.js';
 import { loadKeys } from './load/keys.js';
 import { seed } from './load/jobs.js';
 import { SimulatedNodes } from './load/nodes.js';
+import { startReplicas, type Replicas, type Usage } from './load/replicas.js';
 
 const clients = 64;
 const nodes = Number(process.env['VERITRAIN_LOAD_NODES'] ?? 1000);
@@ -20,6 +20,8 @@ const queued = Number(process.env['VERITRAIN_LOAD_QUEUED'] ?? 10_000);
 /** Submissions a second of the paced phase. */
 const pace = Number(process.env['VERITRAIN_LOAD_RATE'] ?? 320);
 const measured = Number(process.env['VERITRAIN_LOAD_JOBS'] ?? 3000);
+const replicaCount = Number(process.env['VERITRAIN_LOAD_REPLICAS'] ?? 1);
+const isOverNats = process.env['VERITRAIN_LOAD_NODES_OVER'] === 'nats';
 /** Before the clock starts, so that code is compiled and caches are filled. */
 const warming = Number(process.env['VERITRAIN_LOAD_WARMING'] ?? 500);
 
@@ -27,18 +29,18 @@ export async function run() {
   const serverUrl = process.env['VERITRAIN_TEST_DATABASE_URL'];
   if (serverUrl === undefined) return [];
   const database = await createTestDatabase(serverUrl);
-  let replica: ChildProcess | null = null;
+  let replicas: Replicas | null = null;
   try {
-    const started = await startReplica(database.url);
-    replica = started.child;
+    const started = await startReplicas(database.url, replicaCount, isOverNats || replicaCount > 1);
+    replicas = started;
     const jobs = await seed(database.url, queued, warming + 2 * measured);
     const requests = jobs.map(({ key, body }) => requestOf(loadKeys.client, key, body));
-    const fleet = await SimulatedNodes.connect(started.dispatch, nodes);
+    const fleet = await SimulatedNodes.connect(isOverNats ? started.nats! : started.dispatch, nodes);
     await submitAll(started.http, requests.slice(0, warming), clients);
     await fleet.granted(warming);
     const load = loadavg()[0]!;
     const phase = async (from: number, perSecond: number | null): Promise<Phase> => {
-      await usageOf(replica!);
+      await started.usage();
       const here = process.cpuUsage();
       const there = await databaseTime(database.query, database.name);
       const began = performance.now();
@@ -48,7 +50,7 @@ export async function run() {
       const leased = performance.now() - began;
       const own = process.cpuUsage(here);
       const served = between(there, await databaseTime(database.query, database.name));
-      const usage = await usageOf(replica!);
+      const usage = await started.usage();
       const times = sent.map(({ at, answered }) => answered - at);
       const waits = sent.map(({ at }, index) => fleet.grantedAt(jobs[from + index]!.id) - at);
       return { accepted, leased, times, waits, own: (own.user + own.system) / 1000, served, usage };
@@ -59,16 +61,13 @@ export async function run() {
     return [
       ...figuresOf(`at ${pace}/s`, paced),
       ...figuresOf('as fast as answered', full),
-      figure('simulated nodes connected', '', 1, [nodes]),
+      figure('replicas', '', 1, [replicaCount]),
+      figure(`simulated nodes connected over ${isOverNats ? 'NATS' : 'TCP'}`, '', 1, [nodes]),
       figure('jobs queued before', '', 1, [queued]),
       figure('load average of the machine before', '', 1, [load]),
     ];
   } finally {
-    if (replica !== null) {
-      const ended = once(replica, 'exit');
-      replica.disconnect();
-      await ended;
-    }
+    await replicas?.stop();
     await database.drop();
   }
 }
@@ -94,43 +93,11 @@ function figuresOf(name: string, { accepted, leased, times, waits, own, served, 
     figure(`${name}: time to answer a submission, 99th percentile`, 'ms', measured, [percentile(times, 0.99)]),
     figure(`${name}: time from submission to lease`, 'ms', measured, waits),
     figure(`${name}: time from submission to lease, 99th percentile`, 'ms', measured, [percentile(waits, 0.99)]),
-    perJob('the replica', usage.cpuMilliseconds),
+    perJob(replicaCount > 1 ? 'the replicas' : 'the replica', usage.cpuMilliseconds),
     perJob('the database', served),
     perJob('clients and nodes', own),
-    figure(`${name}: memory of the replica`, 'MiB', 1, [usage.residentMiB]),
+    figure(`${name}: memory of ${replicaCount > 1 ? 'the largest' : 'the'} replica`, 'MiB', 1, [usage.residentMiB]),
   ];
-}
-
-const isSource = import.meta.url.endsWith('.ts');
-
-async function startReplica(url: string): Promise<{ child: ChildProcess; http: number; dispatch: number }> {
-  const file = new URL(isSource ? './load/replica-main.ts' : './load/replica-main.js', import.meta.url);
-  const profiled = process.env['VERITRAIN_LOAD_PROFILE'];
-  const source = isSource ? ['--conditions=source', '--import', '@oxc-node/core/register'] : [];
-  // As the image starts it.
-  const execArgv = [
-    '--max-semi-space-size=4',
-    ...source,
-    ...(profiled === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${profiled}`]),
-  ];
-  const child = fork(file, [url], { execArgv, stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
-  const ports = await new Promise<{ http: number; dispatch: number }>((resolve, reject) => {
-    child.once('message', (message) => resolve(message as { http: number; dispatch: number }));
-    child.once('exit', (code) => reject(new Error(`the replica ended with ${code}`)));
-  });
-  return { child, ...ports };
-}
-
-interface Usage {
-  readonly residentMiB: number;
-  readonly cpuMilliseconds: number;
-}
-
-function usageOf(child: ChildProcess): Promise<Usage> {
-  return new Promise((resolve) => {
-    child.once('message', (message) => resolve(message as Usage));
-    child.send('usage');
-  });
 }
 
 function percentile(values: readonly number[], part: number): number {

@@ -21,12 +21,12 @@ export interface Sent {
 }
 
 /**
- * Sends every request, `count` at a time: each as soon as a client is free, or not before its turn at `perSecond`. A
+ * Sends every request, `count` at a time, to one port after the other: each as soon as a client is free, or not before its turn at `perSecond`. A
  * request that found no client free counts from its turn on: waiting is part of its time.
  * @throws Error unless each is answered with 201
  */
 export async function submitAll(
-  port: number,
+  ports: readonly number[],
   requests: readonly Buffer[],
   count: number,
   perSecond: number | null = null,
@@ -34,8 +34,8 @@ export async function submitAll(
   const sent: Sent[] = [];
   let next = 0;
   const began = performance.now();
-  const client = async (): Promise<void> => {
-    const line = new Line(await opened(port));
+  const client = async (number: number): Promise<void> => {
+    const line = new Line(await opened(ports[number % ports.length]!));
     while (next < requests.length) {
       const mine = next;
       next += 1;
@@ -49,7 +49,7 @@ export async function submitAll(
     }
     line.socket.destroy();
   };
-  await Promise.all(Array.from({ length: count }, client));
+  await Promise.all(Array.from({ length: count }, (_, number) => client(number)));
   return sent;
 }
 

@@ -1,7 +1,7 @@
-/** Simulated nodes: each holds a connection of its own to the dispatch port and asks for jobs in long polls. */
-import { connect, type Socket } from 'node:net';
-import { pattern, type LeaseAcquired } from '#libs/messaging';
+/** Simulated nodes: each holds a connection of its own and asks for jobs in long polls. */
+import { pattern, type LeaseAcquired, type NatsAddress } from '#libs/messaging';
 import { loadKeys, loadProvider } from './keys.js';
+import { dialNats, dialTcp, type Line } from './lines.js';
 
 const capabilities = { tee: 'simulated-snp', cores: 4, memoryMiB: 1024, version: '1' };
 
@@ -9,13 +9,14 @@ export class SimulatedNodes {
   /** Performance time at which each job was granted. */
   readonly #granted = new Map<string, number>();
   #isClosed = false;
-  readonly #sockets: Socket[] = [];
+  readonly #lines: Line[] = [];
 
-  private constructor(private readonly port: number) {}
+  /** @param to  ports that they dial in turn, or a NATS server */
+  private constructor(private readonly to: readonly number[] | NatsAddress) {}
 
   /** Connected and registered, all of them. */
-  static async connect(port: number, count: number): Promise<SimulatedNodes> {
-    const fleet = new SimulatedNodes(port);
+  static async connect(to: readonly number[] | NatsAddress, count: number): Promise<SimulatedNodes> {
+    const fleet = new SimulatedNodes(to);
     for (let from = 0; from < count; from += 50) {
       const batch = Array.from({ length: Math.min(50, count - from) }, (_, index) => fleet.start(from + index));
       await Promise.all(batch);
@@ -37,12 +38,13 @@ export class SimulatedNodes {
 
   close(): void {
     this.#isClosed = true;
-    for (const socket of this.#sockets) socket.destroy();
+    for (const line of this.#lines) line.close();
   }
 
   private async start(number: number): Promise<void> {
-    const line = new Line(await opened(this.port));
-    this.#sockets.push(line.socket);
+    const { to } = this;
+    const line = 'urls' in to ? await dialNats(to) : await dialTcp(to[number % to.length]!);
+    this.#lines.push(line);
     const register = { auth: loadKeys.operator, name: `simulated-${number}`, provider: loadProvider, capabilities };
     const { nodeId } = (await line.ask(pattern.nodeRegister, register)) as { nodeId: string };
     void this.poll(line, nodeId);
@@ -55,55 +57,6 @@ export class SimulatedNodes {
       if (answer === null) continue;
       if (this.#granted.has(answer.job.jobId)) throw new Error(`job ${answer.job.jobId} was granted twice`);
       this.#granted.set(answer.job.jobId, performance.now());
-    }
-  }
-}
-
-function opened(port: number): Promise<Socket> {
-  return new Promise((resolve, reject) => {
-    const socket = connect(port, '127.0.0.1', () => resolve(socket));
-    socket.once('error', reject);
-  });
-}
-
-/** One connection with Nest's framing: `length#json`, one question at a time. */
-class Line {
-  #text = '';
-  #answer: ((value: unknown) => void) | null = null;
-  #id = 0;
-
-  constructor(readonly socket: Socket) {
-    socket.setEncoding('utf8');
-    socket.on('data', (chunk) => this.read(String(chunk)));
-    socket.on('error', () => undefined);
-  }
-
-  ask(name: string, data: object): Promise<unknown> {
-    return new Promise((resolve) => {
-      this.#answer = resolve;
-      this.#id += 1;
-      const text = JSON.stringify({ pattern: name, data, id: String(this.#id) });
-      this.socket.write(`${text.length}#${text}`);
-    });
-  }
-
-  private read(chunk: string): void {
-    this.#text += chunk;
-    for (;;) {
-      const mark = this.#text.indexOf('#');
-      const length = Number(this.#text.slice(0, mark));
-      if (mark < 0 || this.#text.length < mark + 1 + length) return;
-      const message = JSON.parse(this.#text.slice(mark + 1, mark + 1 + length)) as {
-        id: string;
-        response?: unknown;
-        err?: unknown;
-      };
-      this.#text = this.#text.slice(mark + 1 + length);
-      if (message.id !== String(this.#id) || this.#answer === null) continue;
-      const answer = this.#answer;
-      this.#answer = null;
-      if (message.err !== undefined) throw new Error(`a node was answered ${JSON.stringify(message.err)}`);
-      answer(message.response);
     }
   }
 }

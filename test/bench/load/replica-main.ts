@@ -15,7 +15,9 @@ const entries = [
   { key: loadKeys.operator, tenant: 'host', role: 'operator', name: 'load', provider: loadProvider },
 ];
 writeFileSync(keysFile, JSON.stringify(entries));
+const { NATS_URL, VERITRAIN_NATS_NKEY } = process.env;
 const config = readConfig({
+  ...{ NATS_URL, VERITRAIN_NATS_NKEY },
   VERITRAIN_HTTP_PORT: '0',
   VERITRAIN_DISPATCH_PORT: '0',
   VERITRAIN_DATA_DIR: directory,
