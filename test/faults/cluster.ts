@@ -4,7 +4,6 @@ import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, wr
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
 import {
   partNames,
   startDistributed,
@@ -13,9 +12,12 @@ import {
   type LinkName,
   type PartName,
 } from '../../apps/cli/src/system/distributed.js';
+import pg from 'pg';
+import { openGate, type Gate } from '#test/gate';
+import { preload } from '#test/preload';
 import { Link } from './link.js';
 import { namespaceMissing, openHub, openNamespace, type NodeNamespace } from './namespaces.js';
-import { disks, kinds, tickingParts, type Disk, type Fault, type Ticking } from './plan.js';
+import { disks, kinds, tickingParts, type Dialling, type Disk, type Fault, type Ticking } from './plan.js';
 import type { PlantName } from './plant.js';
 import { isAlive, withDescendants } from './processes.js';
 
@@ -44,6 +46,12 @@ export interface FaultCluster {
   clockOf(part: Ticking): number;
   /** Of its own; null where it shares the network of all. */
   namespaceOf(part: PartName): NodeNamespace | null;
+  /** In front of the training of every node. */
+  readonly gate: Gate;
+  /** The node that has the newest lease. */
+  holder(): Promise<Dialling>;
+  /** How often a node was told so far that its lease is over. */
+  refusedLate(): number;
   /** Process ids of a part and of everything that it started. */
   pidsOf(part: PartName | 'chain'): number[];
   /** Starts what does not run. */
@@ -69,6 +77,7 @@ export async function startFaultCluster(
   plant?: PlantName,
 ): Promise<FaultCluster> {
   const folder = mkdtempSync(join(tmpdir(), 'veritrain-faults-'));
+  const gate = openGate(join(folder, 'gate'));
   chmodSync(folder, 0o711);
   if (keeps) note(`writing to ${folder}`);
   const site = join(folder, 'system');
@@ -76,12 +85,12 @@ export async function startFaultCluster(
     disk === 'ciphertexts' ? join(site, 'control-plane') : join(site, disk, 'data');
   const lines: { readonly dialler: Dialler; readonly link: Link }[] = [];
   const mounted: string[] = [];
-  const hasNamespaces = namespaceMissing() === null;
-  const namespaces = new Map<PartName, NodeNamespace>();
-  if (hasNamespaces) {
-    openHub();
-    for (const [at, node] of nodeParts.entries()) namespaces.set(node, await openNamespace(at + 1));
-  }
+  const namespaces = await openNamespaces();
+  const letGo = (): void => {
+    for (const namespace of namespaces.values()) namespace.close();
+    for (const { link } of lines) link.close();
+    for (const path of mounted) spawnSync('umount', [path]);
+  };
   const system = await startDistributed({
     folder: site,
     vendorFile: join(tmpdir(), 'veritrain-test-simulated-vendor.json'),
@@ -91,9 +100,9 @@ export async function startFaultCluster(
       note(phase);
       if (phase.startsWith('two replicas')) mounted.push(...mountSmallDisks(folderOf));
     },
-    environment: (part) => environmentOf(folder, part, plant),
+    environment: (part) => environmentOf(folder, part, plant, gate),
     through: async (dialler, name: LinkName, port) => {
-      const link = await Link.open(port, name === 'nats', hasNamespaces ? '0.0.0.0' : '127.0.0.1');
+      const link = await Link.open(port, name === 'nats', namespaces.size > 0 ? '0.0.0.0' : '127.0.0.1');
       lines.push({ dialler, link });
       for (const node of nodeParts)
         if (dialler === node || dialler === 'nodes') namespaces.get(node)?.forward(link.port);
@@ -101,12 +110,9 @@ export async function startFaultCluster(
     },
     under: (part) => namespaces.get(part)?.under ?? [],
   }).catch((error: unknown) => {
-    for (const path of mounted) spawnSync('umount', [path]);
-    for (const namespace of namespaces.values()) namespace.close();
+    letGo();
     throw error;
   });
-  const pidsOf = (part: PartName | 'chain'): number[] =>
-    part === 'chain' ? [system.chainPid] : withDescendants(system.pidOf(part));
   return {
     system,
     folder,
@@ -118,19 +124,29 @@ export async function startFaultCluster(
     setClock: (part, byMs) => writeFileSync(clockFile(folder, part), String(byMs)),
     clockOf: (part) => clockSeen(folder, part),
     namespaceOf: (part) => namespaces.get(part) ?? null,
-    pidsOf,
+    gate,
+    holder: () => holderOf(system.databaseUrl),
+    refusedLate: () => refusedLate(nodeParts.map((node) => join(site, 'logs', `${node}.log`))),
+    pidsOf: (part) => (part === 'chain' ? [system.chainPid] : withDescendants(system.pidOf(part))),
     heal: healer(system, partNames),
     async stop() {
       for (const { link } of lines) link.repair();
       for (const namespace of namespaces.values()) namespace.plug(true);
       await system.stop();
-      for (const namespace of namespaces.values()) namespace.close();
-      for (const { link } of lines) link.close();
-      for (const path of mounted) spawnSync('umount', [path]);
+      letGo();
       if (keeps) note(`everything is in ${folder}`);
       else rmSync(folder, { recursive: true, force: true });
     },
   };
+}
+
+/** None where this process may not make any. */
+async function openNamespaces(): Promise<Map<PartName, NodeNamespace>> {
+  const namespaces = new Map<PartName, NodeNamespace>();
+  if (namespaceMissing() !== null) return namespaces;
+  openHub();
+  for (const [at, node] of nodeParts.entries()) namespaces.set(node, await openNamespace(at + 1));
+  return namespaces;
 }
 
 const startAttemptsMax = 60;
@@ -167,6 +183,22 @@ function mountSmallDisks(folderOf: (disk: Disk) => string): string[] {
 
 const nodeParts = ['node-tls', 'node-nats'] as const satisfies readonly PartName[];
 
+async function holderOf(databaseUrl: string): Promise<Dialling> {
+  const session = new pg.Client({ connectionString: databaseUrl });
+  await session.connect();
+  try {
+    const newest = 'SELECT node.name FROM lease JOIN node ON node.id = lease.node_id ORDER BY acquired_at DESC LIMIT 1';
+    return (await session.query<{ name: Dialling }>(newest)).rows[0]!.name;
+  } finally {
+    await session.end();
+  }
+}
+
+/** From what nodes log. */
+export function refusedLate(logs: readonly string[]): number {
+  return logs.reduce((sum, log) => sum + readFileSync(log, 'utf8').split('"LEASE_FENCED"').length - 1, 0);
+}
+
 const clockFile = (folder: string, part: string): string => join(folder, `${part}.clock`);
 
 function clockSeen(folder: string, part: string): number {
@@ -175,14 +207,17 @@ function clockSeen(folder: string, part: string): number {
 }
 
 /** A clock that can be set, and what is planted. */
-function environmentOf(folder: string, part: PartName, plant: PlantName | undefined): Record<string, string> {
+function environmentOf(
+  folder: string,
+  part: PartName,
+  plant: PlantName | undefined,
+  gate: Gate,
+): Record<string, string> {
   if (!tickingParts.some((ticking) => ticking === part)) return {};
-  const isBuilt = import.meta.url.endsWith('.js');
-  const load = (name: string): string =>
-    `--import ${fileURLToPath(new URL(`./${name}.${isBuilt ? 'js' : 'ts'}`, import.meta.url))}`;
-  const loaded = ['clock-main', ...(plant === undefined ? [] : ['plant-main'])].map(load).join(' ');
+  const planted = plant === undefined ? [] : ['../faults/plant-main'];
   return {
-    NODE_OPTIONS: `${isBuilt ? '' : '--conditions=source --import @oxc-node/core/register '}${loaded}`,
+    ...gate.environment,
+    ...preload('gate-main', '../faults/clock-main', ...planted),
     VERITRAIN_TEST_CLOCK_FILE: clockFile(folder, part),
     ...(plant !== undefined && {
       VERITRAIN_TEST_PLANT: plant,

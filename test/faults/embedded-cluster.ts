@@ -4,7 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startEmbedded, type AppName } from '../../apps/cli/src/system/embedded.js';
 import type { PartName } from '../../apps/cli/src/system/distributed.js';
-import { controlPlane, healer, type FaultCluster, type FaultSystem } from './cluster.js';
+import { openGate } from '#test/gate';
+import { controlPlane, healer, refusedLate, type FaultCluster, type FaultSystem } from './cluster.js';
 import { withDescendants } from './processes.js';
 
 /** What the parts of a distributed system are here. */
@@ -19,7 +20,9 @@ export async function startEmbeddedCluster(note: (line: string) => void, keeps =
   const folder = mkdtempSync(join(tmpdir(), 'veritrain-faults-'));
   const site = join(folder, 'system');
   const vendorFile = join(tmpdir(), 'veritrain-test-simulated-vendor.json');
-  const embedded = await startEmbedded({ folder: site, vendorFile, controlPlane, onPhase: note });
+  const gate = openGate(join(folder, 'gate'));
+  const hostEnvironment = gate.environment;
+  const embedded = await startEmbedded({ folder: site, vendorFile, controlPlane, hostEnvironment, onPhase: note });
   const system: FaultSystem = {
     ...embedded,
     folder: site,
@@ -42,6 +45,9 @@ export async function startEmbeddedCluster(note: (line: string) => void, keeps =
       throw new Error(`no clock of ${part} to set`);
     },
     clockOf: () => 0,
+    gate,
+    holder: async () => 'node-tls',
+    refusedLate: () => refusedLate([join(site, 'logs', 'host-agent.log')]),
     namespaceOf: () => null,
     pidsOf: (part) => (part === 'chain' ? [system.chainPid] : withDescendants(system.pidOf(part))),
     heal: healer(system, parts),

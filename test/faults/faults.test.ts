@@ -27,8 +27,18 @@ type Report = ReturnType<typeof summaryOf> & { readonly reports: readonly SeedRe
 async function faults(first: number, count: number): Promise<Report> {
   const args = ['--conditions=source', '--import', '@oxc-node/core/register', 'test/faults/main.ts'];
   const options = ['--seed', String(first), '--count', String(count), '--json'];
-  const child = spawn(process.execPath, [...args, ...options], { stdio: ['ignore', 'pipe', 'inherit'] });
-  onTestFinished(() => void child.kill('SIGKILL'));
+  const child = spawn(process.execPath, [...args, ...options], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+    detached: true,
+  });
+  // With all that it has started, where the test is over before it.
+  onTestFinished(() => {
+    try {
+      process.kill(-child.pid!, 'SIGKILL');
+    } catch {
+      // It has ended, and stopped them itself.
+    }
+  });
   return JSON.parse(await text(child.stdout)) as Report;
 }
 
@@ -47,6 +57,7 @@ it.runIf(hasServers)(
     const report = await faults(12, 10);
     expectRight(report.reports, report.leaksFound, from(12, 10));
     expect(report.withoutEffect).not.toEqual(report.injected);
+    expect(report.refusedLate).toBeGreaterThan(0);
     const { nodes, because } = report.partitions;
     expect(nodes).toBe(because === null ? 'network namespaces' : 'proxy');
     if (because === null) expect(report.effects['network interfaces down']).toBeGreaterThan(0);

@@ -3,7 +3,7 @@ import { closeSync, existsSync, openSync, rmSync, statfsSync, writeSync } from '
 import { join } from 'node:path';
 import type { FaultCluster } from './cluster.js';
 import type { Done, Link } from './link.js';
-import type { Disk, Fault } from './plan.js';
+import type { Dialling, Disk, Fault } from './plan.js';
 import { cpuMs, isAlive, stateOf } from './processes.js';
 import type { Random } from './random.js';
 
@@ -45,7 +45,7 @@ export async function inject(fault: Fault, cluster: FaultCluster, random: Random
       return () => cluster.heal().then(() => ({ 'NATS stores wiped': wasThere ? 1 : 0 }));
     }
     case 'partition':
-      return partition(fault.part, cluster);
+      return partition(fault.part === 'holder' ? await cluster.holder() : fault.part, cluster);
     case 'full-disk': {
       const filler = fill(cluster, fault.disk);
       const left = statfsSync(cluster.folderOf(fault.disk)).bavail;
@@ -101,7 +101,7 @@ const linesDone: Readonly<Record<string, readonly (readonly [name: string, what:
 };
 
 /** By the kernel where the part is in a namespace of its own, else by holding its lines. */
-function partition(part: Extract<Fault, { kind: 'partition' }>['part'], cluster: FaultCluster): () => Promise<Effect> {
+function partition(part: Dialling, cluster: FaultCluster): () => Promise<Effect> {
   const namespace = cluster.namespaceOf(part);
   const pids = cluster.pidsOf(part);
   const spent = cpuMs(pids);

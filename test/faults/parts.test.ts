@@ -8,7 +8,7 @@ import { afterEach, expect, it } from 'vitest';
 import { checkAnnounced, checkHistory, checkNothingLost } from './checks.js';
 import { natsPieces } from './frames.js';
 import { Link } from './link.js';
-import { kinds, planOf } from './plan.js';
+import { heldAt, kinds, planOf } from './plan.js';
 import { randomOf } from './random.js';
 import { findSecrets } from './secrets.js';
 
@@ -23,6 +23,12 @@ it('a plan follows from its seed, and seeds from 1 to 200 hold every kind of fau
   for (const { faults, steps, segmentSteps } of plans) {
     expect(faults.length).toBeGreaterThan(0);
     expect(steps % segmentSteps).toBe(0);
+  }
+  const late = plans.filter((plan) => heldAt(plan) !== null);
+  expect(late.length).toBeGreaterThan(20);
+  for (const { faults, ...plan } of late) {
+    expect(faults[0]!.forMs).toBeGreaterThan(5000);
+    expect(heldAt({ ...plan, faults })).toBeLessThan(plan.steps);
   }
 });
 

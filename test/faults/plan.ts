@@ -15,7 +15,7 @@ export type Fault =
   | { readonly kind: 'kill-enclave' }
   | { readonly kind: 'restart-database' }
   | { readonly kind: 'wipe-broker' }
-  | { readonly kind: 'partition'; readonly part: Dialling }
+  | { readonly kind: 'partition'; readonly part: Dialling | 'holder' }
   | { readonly kind: 'cut'; readonly part: Dialling }
   | { readonly kind: 'slow'; readonly part: Dialling; readonly delayMs: number }
   | { readonly kind: 'lossy-messages'; readonly drop: number; readonly duplicate: number; readonly late: number }
@@ -60,6 +60,8 @@ export const kinds = [
 const moments = ['submitted', 'assigned', 'attested', 'running', 'checkpoint', 'checkpoint', 'delivered'] as const;
 const segments = 4;
 const faultsMax = 3;
+/** A lease of the fault runs, 4 s, with the sweep that ends it; and room for another node to take the job. */
+const beyondLeaseMs = [6000, 10_000] as const;
 
 /**
  * @param possible  kinds that this machine can do
@@ -77,7 +79,22 @@ export function planOf(
     moment: { at: random.pick(moments), checkpoint: random.whole(1, segments - 1), afterMs: random.whole(0, 300) },
     forMs: random.whole(50, 4000),
   }));
-  return { seed, steps: segments * segmentSteps, segmentSteps, faults };
+  const isCutOff = possible.includes('partition') && random.whole(1, 4) === 1;
+  const plan = { seed, steps: segments * segmentSteps, segmentSteps };
+  return { ...plan, faults: isCutOff ? [beyondLease(random), ...faults.slice(1)] : faults };
+}
+
+/** Whoever has the lease trains on alone until it has ended, and comes back as a late writer. */
+function beyondLease(random: Random): PlannedFault {
+  const moment = { at: 'checkpoint', checkpoint: random.whole(1, segments - 1), afterMs: 0 } as const;
+  return { fault: { kind: 'partition', part: 'holder' }, moment, forMs: random.whole(...beyondLeaseMs) };
+}
+
+/** Step at which training waits for the first fault to begin; null where it does not. */
+export function heldAt({ faults, segmentSteps }: Plan): number | null {
+  const first = faults[0];
+  if (first?.fault.kind !== 'partition' || first.fault.part !== 'holder') return null;
+  return first.moment.checkpoint * segmentSteps;
 }
 
 function faultOf(kind: Fault['kind'], parts: readonly PartName[], random: Random): Fault {

@@ -15,7 +15,7 @@ import {
 import type { FaultCluster } from './cluster.js';
 import { inject, type Effect } from './inject.js';
 import type { FaultClient } from './jobs.js';
-import { describe, type Fault, type Moment, type Plan, type PlannedFault } from './plan.js';
+import { describe, heldAt, type Fault, type Moment, type Plan, type PlannedFault } from './plan.js';
 import { randomOf } from './random.js';
 
 export interface SeedReport {
@@ -29,6 +29,8 @@ export interface SeedReport {
   /** Faults whose moment came, each with what it did. */
   readonly injected: readonly Injected[];
   readonly seconds: number;
+  /** How often a node was told that its lease is over. */
+  readonly refusedLate: number;
   readonly violations: readonly string[];
 }
 
@@ -43,6 +45,9 @@ const endStates = ['settled', 'refused', 'failed', 'expired', 'cancelled', 'disp
 export async function runSeed(plan: Plan, cluster: FaultCluster, client: FaultClient): Promise<SeedReport> {
   const began = performance.now();
   const fromBlock = (await patiently(() => headOf(client.profile))) + 1;
+  const refusedBefore = cluster.refusedLate();
+  const held = heldAt(plan);
+  if (held !== null) cluster.gate.holdAt(held);
   const submitted = await client.submit(plan.steps, plan.segmentSteps);
   const { jobId, terms } = submitted;
   const over = new AbortController();
@@ -78,6 +83,7 @@ export async function runSeed(plan: Plan, cluster: FaultCluster, client: FaultCl
     faults: plan.faults.map(describe),
     injected,
     seconds: Math.round((performance.now() - began) / 100) / 10,
+    refusedLate: cluster.refusedLate() - refusedBefore,
     violations,
   };
 }
@@ -131,11 +137,13 @@ const isUnknown = (error: unknown): boolean => error instanceof CodedError && er
 
 async function disturb({ fault, forMs }: PlannedFault, cluster: FaultCluster, seed: number): Promise<Effect> {
   const repair = await inject(fault, cluster, randomOf(seed));
+  if (fault.kind === 'partition' && fault.part === 'holder') cluster.gate.open();
   await sleep(forMs);
   return repair();
 }
 
 async function restore(cluster: FaultCluster): Promise<void> {
+  cluster.gate.open();
   for (const link of cluster.links) link.repair();
   for (const part of cluster.parts) cluster.namespaceOf(part)?.plug(true);
   await cluster.heal();

@@ -16,6 +16,8 @@ export function summaryOf({ seeds, leaks, leftOut, partitions }: SessionReport) 
     /** Faults that met nothing: an enclave that was not there, a message that nobody sent. */
     withoutEffect: count(withoutEffect.map(({ kind }) => kind)),
     partitions,
+    /** Words of nodes whose lease was over. */
+    refusedLate: seeds.reduce((sum, seed) => sum + seed.refusedLate, 0),
     violated: seeds.filter(({ violations }) => violations.length > 0).map(({ seed }) => seed),
     leaks: leaks.length,
     leftOut,
