@@ -1,5 +1,15 @@
 import { describe, expect, it } from 'vitest';
-import { base64, Hex32, LeaseAcquire, LeaseDeliver, NodeRegister, TermsJson, Wei } from './index.js';
+import {
+  base64,
+  dispatchSubjects,
+  Hex32,
+  LeaseAcquire,
+  LeaseDeliver,
+  NodeRegister,
+  pattern,
+  TermsJson,
+  Wei,
+} from './index.js';
 
 const auth = 'vt_test_0123456789abcdef';
 
@@ -64,4 +74,10 @@ describe('messages', () => {
     expect(LeaseDeliver.safeParse(deliver(4001)).success).toBe(true);
     expect(LeaseDeliver.safeParse(deliver(4002)).success).toBe(false);
   });
+});
+
+it('names every pattern in the permissions that a NATS server is given', () => {
+  const covered = (name: string) =>
+    dispatchSubjects.some((subject) => subject.replace('*', name.split('.')[1]!) === name);
+  expect(Object.values(pattern).filter((name) => !covered(name))).toEqual([]);
 });

@@ -71,7 +71,7 @@ export const subject = {
 export const eventStream = 'VERITRAIN_EVENTS';
 
 /** Subjects of dispatch, for the server's permissions. */
-export const dispatchSubjects = ['node.*.v1', 'lease.*.v1', 'proof.*.v1'] as const;
+export const dispatchSubjects = ['node.*.v1', 'lease.*.v1', 'segment.*.v1', 'proof.*.v1'] as const;
 
 /** Replicas share the messages of nodes as one queue. */
 export const dispatchQueue = 'control-plane';
