@@ -25,3 +25,22 @@ it('fails a round whole, and goes on', async () => {
   const answers = await Promise.allSettled([1, 2, 3].map(work));
   expect(answers.map(({ status }) => status)).toEqual(['rejected', 'rejected', 'fulfilled']);
 });
+
+it('begins the first round at once, and the next when it is full or time has passed', async () => {
+  const sizes: number[] = [];
+  const work = new Batches().make(
+    { size: 2, rounds: 1, apartMilliseconds: 3_600_000 },
+    async (items: readonly number[]) => {
+      sizes.push(items.length);
+      return items.map((value) => ({ value }));
+    },
+  );
+  expect(await work(1)).toBe(1);
+  const second = work(2);
+  expect(await Promise.all([second, work(3)])).toEqual([2, 3]);
+  expect(sizes).toEqual([1, 2]);
+  const soon = new Batches().make({ size: 9, rounds: 1, apartMilliseconds: 5 }, async (items: readonly number[]) =>
+    items.map((value) => ({ value })),
+  );
+  for (const n of [1, 2, 3]) expect(await soon(n)).toBe(n);
+});

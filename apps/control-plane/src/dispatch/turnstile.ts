@@ -1,9 +1,11 @@
 /**
  * Where nodes wait for work, in one line for each kind of node: nodes of a kind are offered the same jobs. One look into
  * the queue serves the head of a line, as many nodes as it finds jobs for; who gets nothing stays. A line looks when a
- * node joins it, at a signal, and now and then by itself, for what another replica did without saying so.
+ * node joins it, at a signal, and now and then by itself, for what another replica did without saying so; two looks of a line
+ * are a moment apart, so that one finds jobs for many.
  */
 import { Injectable } from '@nestjs/common';
+import { apartMilliseconds } from '../batches.js';
 import { dispatchTopic, Signals } from '../events/signals.js';
 
 const looksAtOnce = 3;
@@ -30,6 +32,8 @@ interface Line {
   /** The last look found too little, and nothing was heard since. */
   isEmpty: boolean;
   isLooking: boolean;
+  /** Performance time at which the last look began. */
+  lookedAt: number;
 }
 
 @Injectable()
@@ -77,7 +81,15 @@ export class Turnstile {
   private lineOf<A, T>(kind: string, look: Look<A, T>): Line {
     let line = this.#lines.get(kind);
     if (line === undefined) {
-      line = { kind, members: new Set(), look, isStirred: false, isEmpty: false, isLooking: false };
+      line = {
+        kind,
+        members: new Set(),
+        look,
+        isStirred: false,
+        isEmpty: false,
+        isLooking: false,
+        lookedAt: -Infinity,
+      };
       this.#lines.set(kind, line);
     }
     return line;
@@ -108,6 +120,12 @@ export class Turnstile {
     line.isStirred = true;
     if (line.isLooking) return;
     line.isLooking = true;
+    const early = line.lookedAt + apartMilliseconds - performance.now();
+    if (early > 0) setTimeout(() => this.enter(line), early);
+    else this.enter(line);
+  }
+
+  private enter(line: Line): void {
     this.#ready.push(line);
     if (this.#looks < looksAtOnce) void this.serve();
   }
@@ -127,6 +145,7 @@ export class Turnstile {
   private async lookFor(line: Line): Promise<void> {
     await new Promise((resolve) => setImmediate(resolve));
     line.isStirred = false;
+    line.lookedAt = performance.now();
     const standing = [...line.members];
     const served = standing.slice(0, nodesOfALook);
     if (served.length === 0) return;

@@ -7,7 +7,7 @@ import { DataSource, In, QueryFailedError, type EntityManager } from 'typeorm';
 import { Rejection } from '#attestation';
 import { Idempotency, Job } from '#libs/persistence';
 import type { Principal } from '../auth/principal.js';
-import { Batches, type Outcome } from '../batches.js';
+import { apartMilliseconds, Batches, type Outcome } from '../batches.js';
 import { JobQueue } from '../dispatch/job-queue.js';
 import { OutboxRelay } from '../events/outbox-relay.js';
 import { inProgress, type PendingReply } from '../idempotency/pending-reply.js';
@@ -28,7 +28,7 @@ export interface Submitted {
   readonly reply: PendingReply | null;
 }
 
-const round = { size: 64, rounds: 2 };
+const round = { size: 64, rounds: 2, apartMilliseconds };
 
 @Injectable()
 export class SubmissionDesk {

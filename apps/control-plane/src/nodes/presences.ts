@@ -3,7 +3,7 @@ import { Injectable } from '@nestjs/common';
 import { DataSource, In } from 'typeorm';
 import { Lease, NodeRecord } from '#libs/persistence';
 import type { Principal } from '../auth/principal.js';
-import { Batches, type Outcome } from '../batches.js';
+import { apartMilliseconds, Batches, type Outcome } from '../batches.js';
 import { Clock } from '../clock.js';
 import { JobQueue } from '../dispatch/job-queue.js';
 import { unknownNode } from './unknown-node.js';
@@ -34,7 +34,7 @@ export class Presences {
     private readonly clock: Clock,
     batches: Batches,
   ) {
-    this.#hear = batches.make({ size: 200, rounds: 1 }, (heard) => this.hear(heard));
+    this.#hear = batches.make({ size: 200, rounds: 1, apartMilliseconds }, (heard) => this.hear(heard));
   }
 
   /** The operator's own node, marked as heard of now. @throws Rejection NODE_UNKNOWN */
