@@ -1,13 +1,14 @@
 /**
  * One data-parallel job on two nodes beside the same steps as a plain job on one: the embedded system with two host agents
  * and their enclaves, one thread each. Timed between the first checkpoint and the last, when all who take part are at work;
- * runs alternate. Two processes can only be quicker where two cores are free.
+ * runs alternate. Two processes can only be quicker where two cores are free, and no quicker than two bare engines at once
+ * are to one: that ceiling of the machine is measured beside.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { canonicalManifest, profileManifest } from '#libs/step';
-import { createApi } from '../../apps/cli/src/api.js';
+import { createApi, type ServerEvent } from '../../apps/cli/src/api.js';
 import { sealFiles } from '../../apps/cli/src/dataset/seal-files.js';
 import { mnistFiles } from '../../apps/cli/src/demo/mnist.js';
 import { writeWhole } from '../../apps/cli/src/files.js';
@@ -15,6 +16,8 @@ import { followJob } from '../../apps/cli/src/job/follow.js';
 import { submitJob, type SubmitRequest } from '../../apps/cli/src/job/submit.js';
 import { loadProfile, type Profile } from '../../apps/cli/src/profile.js';
 import { startEmbedded } from '../../apps/cli/src/system/embedded.js';
+import { enginesAtOnce } from './parallel/engines.js';
+import { phasesOf, type Phases } from './parallel/phases.js';
 import type { BenchResult } from './result.js';
 
 const runs = Number(process.env['VERITRAIN_PARALLEL_RUNS'] ?? 3);
@@ -34,20 +37,37 @@ export async function run(): Promise<BenchResult[]> {
   try {
     const profile = loadProfile(system.profileFile);
     const request = await prepared(folder, profile, system.provider);
-    const [one, two]: [number[], number[]] = [[], []];
+    const [one, two, ceilings]: [number[], number[], number[]] = [[], [], []];
+    const phases: Phases[] = [];
     for (let run = 0; run < runs; run++) {
-      one.push(await speed(request, profile));
-      two.push(await speed({ ...request, parallel: workers }, profile));
+      ceilings.push(await ceiling());
+      one.push(speedOf(await trained(request, profile)));
+      const events = await trained({ ...request, parallel: workers }, profile);
+      two.push(speedOf(events));
+      phases.push(phasesOf(events));
     }
+    const times = two.map((value, at) => value / one[at]!);
+    const ofRounds = (name: string, phase: keyof Phases): BenchResult =>
+      summary(
+        `a round: ${name}`,
+        'ms',
+        phases.flatMap((all) => all[phase]),
+      );
     const shape = `${manifest.dims.join('-')} batch ${manifest.batch}, ${segmentSteps} steps a segment`;
     return [
       summary(`one process, ${shape}`, 'samples/s', one),
       summary(`${workers} processes, ${shape}`, 'samples/s', two),
+      summary(`${workers} processes to one, ${shape}`, 'times', times),
+      summary(`${workers} bare engines at once to one, the ceiling of this machine`, 'times', ceilings),
       summary(
-        `${workers} processes to one, ${shape}`,
-        'times',
-        two.map((value, at) => value / one[at]!),
+        'share of the ceiling',
+        '%',
+        times.map((value, at) => (100 * value) / ceilings[at]!),
       ),
+      ofRounds('from its start to the last claim', 'claim'),
+      ofRounds('from there to the first partial', 'train'),
+      ofRounds('from the first partial to the last', 'straggle'),
+      ofRounds('from there to the average', 'average'),
     ];
   } finally {
     await system.stop();
@@ -64,21 +84,29 @@ async function prepared(folder: string, { broker }: Profile, provider: string): 
   return { manifest: file, dataset, segmentSteps, provider, rewardWei: 10n ** 15n };
 }
 
-/** Samples a second from the first checkpoint to the last. */
-async function speed(request: SubmitRequest, profile: Profile): Promise<number> {
+/** What two bare engines at once do, to what one does. */
+async function ceiling(): Promise<number> {
+  const [alone, together] = [1, workers].map((count) => () => enginesAtOnce(manifest, segmentSteps, count));
+  const one = await alone!();
+  return (await together!()) / one;
+}
+
+/** The job's events until it is delivered. */
+async function trained(request: SubmitRequest, profile: Profile): Promise<ServerEvent[]> {
   const api = createApi(profile.controlPlane.url, profile.controlPlane.apiKey);
   const { jobId } = await submitJob(request, profile, api);
-  const seen: { step: number; at: number }[] = [];
-  await followJob(
-    jobId,
-    api,
-    ({ type, data }) => {
-      if (type === 'checkpoint') seen.push({ step: (data as { step: number }).step, at: performance.now() });
-    },
-    ['delivered', 'settled'],
-  );
+  const events: ServerEvent[] = [];
+  await followJob(jobId, api, (event) => events.push(event), ['delivered', 'settled']);
+  return events;
+}
+
+/** Samples a second from the first checkpoint to the last. */
+function speedOf(events: readonly ServerEvent[]): number {
+  const seen = events
+    .filter(({ type }) => type === 'checkpoint')
+    .map(({ data }) => data as { step: number; at: string });
   const [first, last] = [seen[0]!, seen.at(-1)!];
-  return (1000 * (last.step - first.step) * manifest.batch) / (last.at - first.at);
+  return (1000 * (last.step - first.step) * manifest.batch) / (Date.parse(last.at) - Date.parse(first.at));
 }
 
 function summary(name: string, unit: string, values: readonly number[]): BenchResult {
