@@ -1,5 +1,6 @@
 /**
- * Clients that follow one job over GraphQL, in a process of their own: port, API key, job and how many are its arguments. Says
+ * Clients that follow one job over GraphQL, in a process of their own: port, API key, job, how many, and the last byte of the
+ * first loopback address that they dial from are its arguments. Says
  * `{ opened }` when each has had its first event, `{ heard }` when each has had that of the step it waits for, and
  * `{ failed }` with what came instead. It ends with its parent.
  */
@@ -10,7 +11,7 @@ import { followedStep, operationsPerSocket, socketsPerAddress } from './follower
 const { WebSocket } = createRequire(import.meta.url)('ws') as {
   WebSocket: new (url: string, protocols: string, options: object) => object;
 };
-const [port, key, jobId, wanted] = process.argv.slice(2);
+const [port, key, jobId, wanted, from] = process.argv.slice(2);
 const followers = Number(wanted);
 const openingAtOnce = 10 * operationsPerSocket;
 let opened = 0;
@@ -51,7 +52,7 @@ function failed(error: unknown): void {
 
 process.once('disconnect', () => process.exit(0));
 for (let count = 0; count < followers; count += operationsPerSocket) {
-  const client = clientFrom(`127.0.0.${2 + Math.floor(count / operationsPerSocket / socketsPerAddress)}`);
+  const client = clientFrom(`127.0.0.${Number(from) + Math.floor(count / operationsPerSocket / socketsPerAddress)}`);
   const own = Math.min(operationsPerSocket, followers - count);
   for (let n = 0; n < own; n += 1) follow(client);
   while (opened < count + own - openingAtOnce) await new Promise<void>((resolve) => (wake = resolve));

@@ -15,10 +15,11 @@ export interface Followers {
   leave(): void;
 }
 
-export function startFollowers(port: number, key: string, jobId: string, count: number): Followers {
+/** @param from  last byte of the first loopback address that they dial from */
+export function startFollowers(port: number, key: string, jobId: string, count: number, from = 2): Followers {
   const file = new URL('./followers-main.ts', import.meta.url);
   const execArgv = ['--conditions=source', '--import', '@oxc-node/core/register'];
-  const child = fork(file, [String(port), key, jobId, String(count)], { execArgv });
+  const child = fork(file, [port, key, jobId, count, from].map(String), { execArgv });
   const [opened, heard] = (['opened', 'heard'] as const).map((what) => said(child, what));
   return { opened: opened!, heard: heard!, leave: () => child.disconnect() };
 }

@@ -117,7 +117,7 @@ describe('subscriptions', () => {
       const before = process.memoryUsage.rss();
       followers = startFollowers(test.plane.httpPort, keys.client, job.jobId, subscriptions);
       expect(await followers.opened).toBe(subscriptions);
-      const extra = startFollowers(test.plane.httpPort, keys.client, job.jobId, 1);
+      const extra = startFollowers(test.plane.httpPort, keys.client, job.jobId, 1, 99);
       await expect(extra.opened).rejects.toThrow('STREAMS_MAX');
       extra.leave();
       const stream = await test.as('client').get(`/v1/jobs/${job.jobId}/events`).expect(429);
