@@ -1,20 +1,19 @@
 /** The host operator's settings: where to work, for whose account, with which enclave. */
 import { z } from 'zod';
 import {
+  chainSettings,
   type ControlPlaneAddress,
   ControlPlaneSettings,
+  escrowLimits,
   HttpUrl,
   readSettings,
   Seconds,
-  Wei,
 } from '#libs/dispatch-client';
 import { DeploymentJson } from '#libs/settlement';
 
 /** What terms this host works under; anything else is refused before it costs money (checkTerms). */
 const Escrow = z.strictObject({
-  priceMinWei: Wei.default(1n),
-  /** Most that one job may lock; free stake beyond it is taken out when a job has ended. */
-  stakeMaxWei: Wei.default(10n ** 18n),
+  ...escrowLimits,
   /** Most of the stake that a run that never comes may cost, in hundredths of a percent. */
   livenessMaxBps: z.int().min(0).max(10_000).default(2000),
   /** Tokens beside the native coin, 0x-hexadecimal; amounts count in their smallest unit. */
@@ -22,7 +21,6 @@ const Escrow = z.strictObject({
   /** Jobs that are paid when their steps are proved besides: where provers are at hand that the data owners name. */
   acceptProved: z.boolean().default(false),
   startMinSeconds: Seconds.default(600),
-  computeMinSeconds: Seconds.default(3600),
   ackMinSeconds: Seconds.default(600),
   revealMinSeconds: Seconds.default(1800),
 });
@@ -31,10 +29,7 @@ const Settings = z.strictObject({
   name: z.string().min(1).max(64),
   controlPlane: ControlPlaneSettings,
   chain: z.strictObject({
-    rpcUrl: HttpUrl,
-    pollingMs: z.int().min(10).max(60_000).default(1000),
-    confirmations: z.int().min(1).max(1000).default(1),
-    deployment: DeploymentJson,
+    ...chainSettings(DeploymentJson),
     /** secp256k1 secret of the account that is paid; file with 32 bytes hex. */
     providerKey: z.string(),
   }),

@@ -21,11 +21,12 @@ export { connectControlPlane, type ControlPlane } from './control-plane.js';
 export type { DispatchSettings } from './dispatch-settings.js';
 export { openLine } from './lines.js';
 export {
+  chainSettings,
   ControlPlaneSettings,
+  escrowLimits,
   HttpUrl,
   readSettings,
   Seconds,
-  Wei,
   type ControlPlaneAddress,
 } from './node-settings.js';
 export { note } from './note.js';

@@ -6,7 +6,7 @@ import { ConfigurationError } from '#attestation';
 import { ApiKeyText } from '#libs/messaging';
 import { Dispatch, readDispatch, type DispatchSettings } from './dispatch-settings.js';
 
-export const Wei = z
+const Wei = z
   .string()
   .regex(/^(0|[1-9][0-9]{0,38})$/)
   .transform(BigInt);
@@ -24,6 +24,24 @@ export const ControlPlaneSettings = z.strictObject({
   /** How long one attempt waits for an answer. */
   answerSeconds: z.int().min(1).max(600).default(30),
 });
+
+/** Members of `chain` in every node's settings. @param deployment  schema of the deployment file (libs/settlement) */
+export function chainSettings<D extends z.ZodType>(deployment: D) {
+  return {
+    rpcUrl: HttpUrl,
+    pollingMs: z.int().min(10).max(60_000).default(1000),
+    confirmations: z.int().min(1).max(1000).default(1),
+    deployment,
+  };
+}
+
+/** Members of `escrow` in every node's settings: what terms it works under, before they cost money. */
+export const escrowLimits = {
+  priceMinWei: Wei.default(1n),
+  /** Most that one job may lock; a host takes out free stake beyond it when a job has ended. */
+  stakeMaxWei: Wei.default(10n ** 18n),
+  computeMinSeconds: Seconds.default(3600),
+};
 
 export interface ControlPlaneAddress {
   readonly urls: readonly string[];

@@ -2,12 +2,13 @@
 import { z } from 'zod';
 import { fromHex } from '#attestation';
 import {
+  chainSettings,
   type ControlPlaneAddress,
   ControlPlaneSettings,
+  escrowLimits,
   HttpUrl,
   readSettings,
   Seconds,
-  Wei,
 } from '#libs/dispatch-client';
 import { DeploymentJson } from '#libs/settlement';
 
@@ -15,19 +16,14 @@ const Settings = z.strictObject({
   name: z.string().min(1).max(64),
   controlPlane: ControlPlaneSettings,
   chain: z.strictObject({
-    rpcUrl: HttpUrl,
-    pollingMs: z.int().min(10).max(60_000).default(1000),
-    confirmations: z.int().min(1).max(1000).default(1),
-    deployment: DeploymentJson,
+    ...chainSettings(DeploymentJson),
     /** secp256k1 secret of the account that is paid and that key brokers know; file with 32 bytes hex. */
     accountKey: z.string(),
   }),
   /** What terms this node works under; anything else is refused before it costs money. */
   escrow: z
     .strictObject({
-      priceMinWei: Wei.default(1n),
-      stakeMaxWei: Wei.default(10n ** 18n),
-      computeMinSeconds: Seconds.default(3600),
+      ...escrowLimits,
       proveMinSeconds: Seconds.default(600),
     })
     .prefault({}),
