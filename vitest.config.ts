@@ -8,6 +8,8 @@ export default defineConfig({
     exclude: ['**/node_modules/**', 'dist/**'],
     testTimeout: 120_000,
     hookTimeout: 120_000,
+    // What is waited for comes; how soon is up to the machine.
+    expect: { poll: { timeout: 60_000 } },
     maxWorkers: 2,
   },
 });

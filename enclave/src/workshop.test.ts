@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import {
   checkPartials,
   domainSeparator,
@@ -15,6 +15,7 @@ import {
   type StepStatement,
 } from '#attestation';
 import { decodeWeights, encodeWeights, initialWeights, stateDigest } from '#libs/step';
+import { holdEngine } from '#test/gated-engine';
 import {
   average,
   crew,
@@ -256,9 +257,13 @@ describe('a session', () => {
   it('goes on after a cancelled segment', async () => {
     const long = await tinyParallelJob(2, { manifest: tinyManifest({ steps: 40_000 }), segmentSteps: 20_000 });
     const [party] = await crew(long, 1);
+    const gate = holdEngine(100);
+    onTestFinished(gate.remove);
     const event = segment(party!, 0, null);
-    await expect.poll(() => party!.session.events.length, { timeout: 30_000 }).toBeGreaterThan(0);
-    await party!.session.request('cancel', {});
+    await gate.reached;
+    const cancelled = party!.session.request('cancel', {});
+    gate.open();
+    await cancelled;
     expect(await event).toMatchObject({ type: 'failed', code: 'JOB_CANCELLED' });
     await party!.session.request('segment', { index: 1, checkpoint: null, threads: 1 });
     await party!.session.request('cancel', {});

@@ -217,6 +217,8 @@ type Body<K extends Request['type']> = Omit<Extract<Request, { type: K }>, 'type
 
 export interface TinySession {
   readonly events: readonly EnclaveEvent[];
+  /** Called with every event before the enclave goes on. */
+  onEvent(listener: (event: EnclaveEvent) => void): void;
   request<K extends Request['type']>(type: K, body: Body<K>): Promise<Uint8Array>;
   /** The event that ends a run. */
   ended(): Promise<EnclaveEvent>;
@@ -226,15 +228,18 @@ export interface TinySession {
 export function tinySession(now?: () => number): TinySession {
   const events: EnclaveEvent[] = [];
   let told: (event: EnclaveEvent) => void = () => undefined;
+  let heard: (event: EnclaveEvent) => void = () => undefined;
   let end = new Promise<EnclaveEvent>((resolve) => (told = resolve));
   const emit = (event: EnclaveEvent): void => {
     events.push(event);
+    heard(event);
     if (event.type === 'progress' || event.type === 'checkpoint') return;
     told(event);
   };
   const session = createSession({ cpu: openSimulated(vendorFile) }, emit, now);
   return {
     events,
+    onEvent: (listener) => void (heard = listener),
     request: (type, body) => session.handle({ type, id: 1, ...body } as unknown as Request),
     async ended() {
       const event = await end;

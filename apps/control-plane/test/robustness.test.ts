@@ -1,4 +1,5 @@
 /** Untrusted bytes, a database that goes away, too many requests: answered with a code, never with a crash. */
+import { once } from 'node:events';
 import { connect } from 'node:net';
 import { randomBytes } from 'node:crypto';
 import { Duplex } from 'node:stream';
@@ -122,9 +123,10 @@ async function takeAway(dataSource: DataSource): Promise<{ restore(): void }> {
   const { stream } = options;
   options.stream = () => new RefusingSocket();
   const runner = dataSource.createQueryRunner();
-  const client = (await runner.connect()) as { connection: { stream: { destroy(): void } } };
-  client.connection.stream.destroy();
-  await new Promise((resolve) => setTimeout(resolve, 50));
+  const client = (await runner.connect()) as { connection: { stream: Duplex } };
+  const broken = client.connection.stream;
+  broken.destroy();
+  if (!broken.closed) await once(broken, 'close');
   await runner.release().catch(() => undefined);
   return { restore: () => void (options.stream = stream) };
 }

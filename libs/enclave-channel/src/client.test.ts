@@ -1,10 +1,13 @@
 import { createServer, connect, type Server, type Socket } from 'node:net';
-import { afterEach, expect, it } from 'vitest';
+import { afterEach, expect, it, vi } from 'vitest';
 import { encodeFrame, frameDecoder } from '#enclave';
 import { createEnclaveClient } from './client.js';
 
 const open: { close(): void }[] = [];
-afterEach(() => open.splice(0).forEach((entry) => entry.close()));
+afterEach(() => {
+  vi.useRealTimers();
+  open.splice(0).forEach((entry) => entry.close());
+});
 
 const withinMs = {
   open: 60,
@@ -40,7 +43,11 @@ it('ENCLAVE_TIMEOUT: an enclave that does not answer is given up', async () => {
   const client = await channel(() => undefined);
   let lost = 0;
   client.onLost(() => lost++);
-  await expect(client.request('cancel', {})).rejects.toMatchObject({ code: 'ENCLAVE_TIMEOUT' });
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  const given = client.request('cancel', {});
+  vi.advanceTimersByTime(withinMs.cancel);
+  await expect(given).rejects.toMatchObject({ code: 'ENCLAVE_TIMEOUT' });
+  vi.useRealTimers();
   await expect.poll(() => lost).toBe(1);
   await expect(client.request('cancel', {})).rejects.toMatchObject({ code: 'ENCLAVE_LOST' });
 });
@@ -50,8 +57,9 @@ it('an answer in time stays one after the limit has passed', async () => {
   const client = await channel((far, id) => void far.write(encodeFrame({ type: 'ok', id, body })));
   let lost = 0;
   client.onLost(() => lost++);
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
   expect(await client.request('cancel', {})).toEqual(body);
-  await new Promise((resolve) => setTimeout(resolve, 120));
+  vi.advanceTimersByTime(2 * withinMs.cancel);
   expect(await client.request('cancel', {})).toEqual(body);
   expect(lost).toBe(0);
 });

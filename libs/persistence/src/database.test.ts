@@ -1,7 +1,9 @@
 import { spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { Duplex } from 'node:stream';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { DataSource, type QueryRunner } from 'typeorm';
 import { ApiKey, defaultCacheDirectory, dumpSchema, openDatabase, OutboxMessage, type Database } from './index.js';
@@ -105,9 +107,10 @@ function conformance(engine: string, open: () => Promise<Database>): void {
 }
 
 async function breakConnection(runner: QueryRunner): Promise<void> {
-  const client = (await runner.connect()) as { connection: { stream: { destroy(): void } } };
-  client.connection.stream.destroy();
-  await new Promise((resolve) => setTimeout(resolve, 50));
+  const client = (await runner.connect()) as { connection: { stream: Duplex } };
+  const { stream } = client.connection;
+  stream.destroy();
+  if (!stream.closed) await once(stream, 'close');
 }
 
 conformance('embedded database', () => embedded('conformance'));

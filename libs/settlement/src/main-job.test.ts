@@ -339,7 +339,12 @@ describe('submission', () => {
     await chain.send('evm_setAutomine', [false]);
     try {
       const opened = hasty.open(t);
-      await new Promise((resolve) => setTimeout(resolve, 1000));
+      const pending = async (): Promise<string> =>
+        ((await chain.send('eth_getBlockByNumber', ['pending', false])) as { transactions: string[] })
+          .transactions[0] ?? '';
+      await expect.poll(pending).toMatch(/^0x/);
+      const first = await pending();
+      await expect.poll(pending).not.toBe(first);
       await chain.send('evm_mine', []);
       const { txHash } = await opened;
       const receipt = await chain.getTransactionReceipt(txHash);
