@@ -1,27 +1,18 @@
 /** A small job with everything that belongs to it: data set, spec, terms, receipts. All keys are for tests. */
-import { createHash, randomBytes } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import * as ed25519 from '@noble/ed25519';
-import { secp256k1 } from '@noble/curves/secp256k1.js';
 import {
-  addressOfPublicKey,
-  appraisalDigest,
   bordersRoot,
   datasetManifestJson,
   deliveryDigest,
-  domainSeparator,
   ed25519Signer,
-  enclaveKeyWord,
   encodeJobSpec,
-  encodeSessionEvidence,
   encodeStepStatement,
   fromHex,
   jobDigest,
   jobIdOf,
-  registryDomainSeparator,
-  releaseDigest,
   signReceipt,
   termsJson,
-  toHex,
   type DatasetManifest,
   type JobSpec,
   type StepStatement,
@@ -30,46 +21,37 @@ import {
 import { canonicalManifest, manifestDigest, profileManifest, type Manifest } from '#libs/step';
 import { LeaseGrant, pattern } from '#libs/messaging';
 import { teeTerms } from '#test/escrow-terms';
+import {
+  addressOf,
+  base64,
+  hex,
+  madeDataset,
+  madeRelease,
+  madeRenewal,
+  madeSession,
+  madeShape,
+  madeSpec,
+  policy,
+  receiptKey,
+  receiptSecret,
+  segmentSteps,
+  sha256,
+  weights,
+  word,
+  type SessionOptions,
+} from '#test/made-session';
 import type { TestPlane } from './harness.js';
 
-export const hex = (bytes: Uint8Array): string => `0x${toHex(bytes)}`;
-export const base64 = (bytes: Uint8Array): string => Buffer.from(bytes).toString('base64');
-export const sha256 = (bytes: Uint8Array): Uint8Array => new Uint8Array(createHash('sha256').update(bytes).digest());
-const word = (n: number): Uint8Array => new Uint8Array(32).fill(n);
+export { base64, hex, policy, receiptKey, receiptSecret, segmentSteps, sha256, weights };
 
-export const receiptSecret = sha256(new TextEncoder().encode('test receipt key'));
-export const receiptKey = await ed25519.getPublicKeyAsync(receiptSecret);
 /** The account that each operator's key is bound to. */
 export const providers = { operator: `0x${'11'.repeat(20)}`, otherOperator: `0x${'99'.repeat(20)}` };
 export const provider = fromHex(providers.operator);
-export const policy = new TextEncoder().encode('test policy');
-const clientSecret = sha256(new TextEncoder().encode('test client account'));
-const binding = {
-  receiptKey,
-  settlementKey: new Uint8Array(20).fill(0x66),
-  transportKey: word(0x77),
-  provider,
-  chainId: 31_337,
-  registry: new Uint8Array(20).fill(0xdd),
-};
-const evidenceBytes = encodeSessionEvidence({
-  version: 1,
-  nonce: word(1),
-  binding,
-  cpu: { kind: 'simulated-snp', report: new Uint8Array(1), certificates: [] },
-  gpus: [],
-  claims: new Uint8Array(),
-});
-export const evidence = base64(evidenceBytes);
-export const segmentSteps = 2;
+const clientSecret = sha256('test client account');
+const session = madeSession(provider);
+export const evidence = base64(session.evidence);
 
-export const manifest: Manifest = profileManifest('fx1', {
-  dims: [4, 3, 2],
-  batch: 4,
-  e: 12,
-  steps: 6,
-  seed: `0x${'5e'.repeat(32)}`,
-});
+export const manifest: Manifest = profileManifest('fx1', { ...madeShape, steps: 6 });
 
 export interface Fixture {
   readonly dataset: DatasetManifest;
@@ -92,29 +74,14 @@ interface Changes {
 export function makeJob(clock: number, changes: Changes = {}): Fixture {
   const shards = [randomBytes(36), randomBytes(36)].map((bytes) => new Uint8Array(bytes));
   const dataset: DatasetManifest = {
-    version: 1,
+    ...madeDataset,
     id: new Uint8Array(randomBytes(32)),
-    root: word(0xda),
-    scheme: 'state-keccak',
-    proving: null,
-    records: 8,
-    features: 4,
-    classes: 2,
-    batch: 4,
-    superblock: 1,
     shards: shards.map((bytes) => ({ records: 4, bytes: 36, nonce: new Uint8Array(12), sha256: sha256(bytes) })),
   };
   const spec: JobSpec = {
-    version: 1,
+    ...madeSpec,
     manifest: changes.manifest ?? canonicalManifest(manifest),
     dataset: { id: dataset.id, root: dataset.root, records: 8, shards: 2 },
-    segmentSteps,
-    scheme: 'state-keccak',
-    proving: null,
-    policyDigest: sha256(policy),
-    assurance: 'tee',
-    recipient: word(9),
-    settlement: { chainId: 31_337, contract: new Uint8Array(20).fill(0xcc) },
     salt: new Uint8Array(randomBytes(32)),
     ...changes.spec,
   };
@@ -151,11 +118,6 @@ function termsOf(spec: JobSpec, clock: number, changes: Partial<Terms> = {}): Te
     }),
     ...changes,
   };
-}
-
-/** weightsDigest after a step of the one true run. */
-export function weights(step: number): Uint8Array {
-  return sha256(new TextEncoder().encode(`weights ${step}`));
 }
 
 /** Segment `index` of the true run, signed. */
@@ -239,74 +201,19 @@ export async function storeBlob(test: TestPlane, bytes: Uint8Array = new Uint8Ar
   return digest;
 }
 
-const addressOf = (secret: Uint8Array) => addressOfPublicKey(secp256k1.getPublicKey(secret, false));
-
-function sign(digest: Uint8Array, secret: Uint8Array): string {
-  const signature = secp256k1.sign(digest, secret, { prehash: false, format: 'recovered' });
-  return hex(new Uint8Array([...signature.subarray(1), 27 + signature[0]!]));
-}
-
 /** What a node reports of the release that the job's client signed. */
-export function keyRelease(escrowId: string, secret = clientSecret, notAfter = 1_800_000_000) {
-  const { chainId, registry, settlementKey, provider: paid } = binding;
-  const contract = new Uint8Array(20).fill(0xcc);
-  const release = { job: fromHex(escrowId), enclaveKey: enclaveKeyWord(settlementKey), shardsDigest: word(0x44) };
-  const appraisal = {
-    key: settlementKey,
-    policy: sha256(policy),
-    provider: paid,
-    evidence: sha256(evidenceBytes),
-    notAfter,
-  };
-  const domains = {
-    escrow: domainSeparator({ chainId, verifyingContract: contract }),
-    registry: registryDomainSeparator({ chainId, verifyingContract: registry }),
-  };
-  return {
-    release: {
-      account: hex(addressOf(secret)),
-      job: escrowId,
-      enclaveKey: hex(release.enclaveKey),
-      shardsDigest: hex(release.shardsDigest),
-      releaseSignature: sign(releaseDigest(domains.escrow, release), secret),
-      key: hex(appraisal.key),
-      policy: hex(appraisal.policy),
-      provider: hex(appraisal.provider),
-      evidence: hex(appraisal.evidence),
-      notAfter: appraisal.notAfter,
-      appraisalSignature: sign(appraisalDigest(domains.registry, appraisal), secret),
-    },
-    result: '',
-  };
-}
+export const keyRelease = (escrowId: string, secret = clientSecret, notAfter = 1_800_000_000) =>
+  madeRelease(escrowId, session, notAfter, secret);
 
-interface Renewal {
-  /** A number that the nonce is made of; 1 was answered at the release. */
-  readonly nonce: number;
+interface Renewal extends SessionOptions {
   /** Unix seconds. */
   readonly notAfter: number;
-  readonly settlementKey?: Uint8Array;
   readonly secret?: Uint8Array;
-  /** What the guest says of itself. */
-  readonly claims?: string;
 }
 
 /** What a node reports of a renewal that the job's client signed. */
-export function renewalOf({ nonce, notAfter, settlementKey, secret = clientSecret, claims = '' }: Renewal) {
-  const session = { ...binding, ...(settlementKey && { settlementKey }) };
-  const bytes = encodeSessionEvidence({
-    version: 1,
-    nonce: word(nonce),
-    binding: session,
-    cpu: { kind: 'simulated-snp', report: new Uint8Array(1), certificates: [] },
-    gpus: [],
-    claims: new TextEncoder().encode(claims),
-  });
-  const { chainId, registry } = binding;
-  const appraisal = { key: session.settlementKey, policy: sha256(policy), provider, evidence: sha256(bytes), notAfter };
-  const digest = appraisalDigest(registryDomainSeparator({ chainId, verifyingContract: registry }), appraisal);
-  return { evidence: base64(bytes), appraisal: { notAfter, signature: sign(digest, secret) }, result: '' };
-}
+export const renewalOf = ({ notAfter, secret = clientSecret, ...shown }: Renewal) =>
+  madeRenewal(madeSession(provider, shown), notAfter, secret);
 
 export async function advanceTo(
   test: TestPlane,
