@@ -51,6 +51,7 @@ const choices: [string, SegmentChoice][] = [
   ['a batch of one', { manifest: testManifest({ batch: 1 }) }],
   ['26-byte digests', { profile: { ...testProfile, digestBytes: 26 } }],
   ['two random rows, another rate', { profile: { ...testProfile, randomRows: 2, logBlowup: 2, k1: 5 } }],
+  ['small', { profile: profiles.get('small')! }],
   ['chain16', { profile: profiles.get('chain16')! }],
   ['mse, chain16', { profile: profiles.get('chain16')!, manifest: testManifest({ loss: 'mse' }) }],
   ['one layer', { manifest: testManifest({ dims: [5, 4] }) }],
