@@ -21,7 +21,7 @@ export function startFollowers(port: number, key: string, jobId: string, count: 
   const execArgv = ['--conditions=source', '--import', '@oxc-node/core/register'];
   const child = fork(file, [port, key, jobId, count, from].map(String), { execArgv });
   const [opened, heard] = (['opened', 'heard'] as const).map((what) => said(child, what));
-  return { opened: opened!, heard: heard!, leave: () => child.disconnect() };
+  return { opened: opened!, heard: heard!, leave: () => void (child.connected && child.disconnect()) };
 }
 
 /** @throws Error when they fail or end before they say it */
