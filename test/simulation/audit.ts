@@ -28,6 +28,8 @@ export const invariants = [
   'no lease outlives its job',
   'only the holder of the newest fence has effect',
   'receipts make one chain without gap',
+  'what a session signs after its attestation has no effect',
+  'a renewal only prolongs',
   'one delivery, by the last holder',
   'one payment, for the delivery that is stored',
   'no acknowledged write is lost',
@@ -51,6 +53,9 @@ interface Tables {
   readonly outbox: ReadonlyMap<string, OutboxMessage[]>;
   readonly audit: ReadonlyMap<string, AuditEntry[]>;
 }
+
+/** What a replica's clock may be behind by: two jumps at once. */
+const clockSeconds = 180;
 
 interface StateChange {
   readonly from: JobState | null;
@@ -81,13 +86,15 @@ export class Audit {
     const leases = tables.leases.get(job.id) ?? [];
     this.demand('every job ends', job.id, endStates.includes(job.state as JobState), () => `it is ${job.state}`);
     this.states(job, changes);
-    this.records(job, changes, tables);
+    const renewals = events.filter(({ type }) => type === 'renewed').length;
+    this.records(job, changes, renewals, tables);
     const fences = leases.map(({ fence }) => fence).sort((a, b) => a - b);
     const isRising = fences.every((fence, index) => fence === index + 1) && job.fence === fences.length;
     this.demand('fences rise by one with every lease', job.id, isRising, () => `${fences.join(' ')}; job ${job.fence}`);
     const left = leases.filter(({ state }) => state === 'active');
     this.demand('no lease outlives its job', job.id, left.length === 0, () => `fence ${left[0]?.fence} is active`);
     this.effects(job, events);
+    this.renewals(job, events);
     this.receipts(job, tables);
     this.delivery(job, changes, tables);
     this.payment(job, tables);
@@ -108,12 +115,12 @@ export class Audit {
     this.demand('states follow the table', job.id, state === job.state, () => `${job.state} after ${state}`);
   }
 
-  private records(job: Job, changes: readonly StateChange[], tables: Tables): void {
+  private records(job: Job, changes: readonly StateChange[], renewals: number, tables: Tables): void {
     const topics = (tables.outbox.get(job.id) ?? []).filter(({ topic }) => topic.startsWith('job.'));
     const expected = changes.filter(({ from }) => from !== null).map(({ to }) => `job.${to}.v1`);
     const got = topics.map(({ topic }) => topic);
     const entries = (tables.audit.get(job.id) ?? []).filter(({ action }) => action.startsWith('job.'));
-    const holds = got.join() === expected.join() && entries.length === changes.length;
+    const holds = got.join() === expected.join() && entries.length === changes.length + renewals;
     const name = 'every transition has its outbox row and audit entry';
     this.demand(name, job.id, holds, () => `${expected.join()}; outbox ${got.join()}; ${entries.length} audit entries`);
     const waiting = topics.filter(({ publishedAt }) => publishedAt === null);
@@ -138,6 +145,17 @@ export class Audit {
           () => `${type} under fence ${String(data['fence'])}, newest ${fence}, job ${state}`,
         );
       }
+    }
+  }
+
+  private renewals(job: Job, events: readonly JobEvent[]): void {
+    let newest = { fence: 0, until: '' };
+    for (const { type, data } of events) {
+      if (type !== 'renewed') continue;
+      const [fence, until] = [Number(data['fence']), String(data['attestedUntil'])];
+      const isLonger = fence > newest.fence || (fence === newest.fence && until > newest.until);
+      this.demand('a renewal only prolongs', job.id, isLonger, () => `${until} after ${newest.until}, fence ${fence}`);
+      newest = { fence, until };
     }
   }
 
@@ -197,6 +215,11 @@ export class Audit {
     for (const id of acknowledged.submissions) this.demand(name, id, byId.has(id), () => 'the job is not there');
     for (const id of acknowledged.cancellations) {
       this.demand(name, id, byId.get(id)?.state === 'cancelled', () => `cancelled, but ${byId.get(id)?.state}`);
+    }
+    for (const { jobId, signedAt, attestedUntil } of [...acknowledged.checkpoints, ...acknowledged.deliveries]) {
+      const isFresh = signedAt <= attestedUntil + clockSeconds;
+      const late = 'what a session signs after its attestation has no effect';
+      this.demand(late, jobId, isFresh, () => `signed at ${signedAt}, attested until ${attestedUntil}`);
     }
     for (const { jobId, step, fence } of acknowledged.checkpoints) {
       const stored = (checkpoints.get(jobId) ?? []).find((row) => row.step === String(step));

@@ -1,10 +1,11 @@
 /** A simulated chain with one escrow contract: it enforces the contract's order of calls, pays once, and reorganises. */
 import { CollateralError } from '#attestation';
 import type { BlockRef, ChainReader, EscrowEvent } from '#libs/settlement';
+import { hex, sha256 } from '#test/made-session';
 import type { Faults } from './faults.js';
 import type { Random } from './random.js';
 import type { Scheduler } from './scheduler.js';
-import { hex, sha256, type SimulatedJob } from './work.js';
+import type { SimulatedJob } from './work.js';
 
 type Pending = Pick<EscrowEvent, 'job' | 'name' | 'args'>;
 
@@ -46,7 +47,7 @@ export class SimulatedChain implements ChainReader {
       await this.scheduler.sleep(blockMilliseconds);
       this.timeOut();
       this.mine();
-      if (this.#blocks.length > 8 && this.faults.strikes('chain reorganised', 0.01)) this.reorganise();
+      if (this.#blocks.length > 8 && this.faults.strikes('chain reorganised', 0.02)) this.reorganise();
     }
   }
 

@@ -187,10 +187,14 @@ function conformance(name: string, open: () => Promise<Opened>, hasManySessions:
           const seen = await source.transaction((other) => other.find(ApiKey, skipping));
           expect(seen.map(({ id }) => id)).toEqual(['q']);
         });
+        let holders = 0;
+        let meet: () => void = () => undefined;
+        const bothHoldOne = new Promise<void>((resolve) => (meet = resolve));
         const cross = (first: string, second: string) =>
           source.transaction(async (manager) => {
             await manager.update(ApiKey, { id: first }, { name: 'cross' });
-            await new Promise((resolve) => setTimeout(resolve, 30));
+            if ((holders += 1) === 2) meet();
+            await bothHoldOne;
             await manager.update(ApiKey, { id: second }, { name: 'cross' });
           });
         const ends = await Promise.allSettled([cross('p', 'q'), cross('q', 'p')]);

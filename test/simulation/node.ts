@@ -5,17 +5,19 @@
  */
 import { protocolVersion, type LeaseGrant } from '#libs/messaging';
 import { BlobRecord } from '#libs/persistence';
+import { base64, hex, segmentSteps } from '#test/made-session';
 import type { Principal } from '../../apps/control-plane/src/auth/principal.js';
 import { Assignment } from '../../apps/control-plane/src/dispatch/assignment.js';
 import { Heartbeats } from '../../apps/control-plane/src/dispatch/heartbeats.js';
+import { RenewalReports } from '../../apps/control-plane/src/dispatch/renewal-reports.js';
 import { SessionReports } from '../../apps/control-plane/src/dispatch/session-reports.js';
 import { TrainingReports } from '../../apps/control-plane/src/dispatch/training-reports.js';
 import { Nodes } from '../../apps/control-plane/src/nodes/nodes.service.js';
 import { Presences } from '../../apps/control-plane/src/nodes/presences.js';
 import type { Container } from './container.js';
 import type { Random } from './random.js';
-import { base64, deliveryOf, hex, releaseOf, segmentOf, segmentSteps, sessionOf, type SimulatedJob } from './work.js';
-import type { Surroundings } from './surroundings.js';
+import { deliveryOf, releaseOf, renewalOf, segmentOf, sessionOf, type SimulatedJob } from './work.js';
+import type { Signed, Surroundings } from './surroundings.js';
 
 /** The process was killed: everything that it was doing ends here. */
 class Killed extends Error {}
@@ -26,15 +28,22 @@ interface Run {
   readonly grant: LeaseGrant;
   readonly job: SimulatedJob;
   isOver: boolean;
+  /** By the broker's newest word, unix seconds. */
+  attestedUntil: number;
+  /** Its enclave does not care. */
+  isOutlived: boolean;
 }
 
-interface KeptDelivery {
+interface KeptDelivery extends Signed {
   readonly job: SimulatedJob;
   readonly ref: { readonly leaseId: string; readonly fence: number };
   readonly blob: string;
 }
 
 const trainMilliseconds = 4000;
+const attestedSeconds = 24;
+/** Beyond the end of every attestation, whatever the clocks of the replicas say. */
+const outlivedMilliseconds = 400_000;
 const retries = 8;
 /** Answers after which the same message may be sent again. */
 const transient = new Set(['DATABASE_UNAVAILABLE', 'INTERNAL']);
@@ -117,12 +126,13 @@ export class SimulatedNode {
   }
 
   private async work(life: number, grant: LeaseGrant): Promise<void> {
-    const run: Run = { grant, job: this.world.jobs.get(grant.job.jobId)!, isOver: false };
+    const job = this.world.jobs.get(grant.job.jobId)!;
+    const run: Run = { grant, job, isOver: false, attestedUntil: 0, isOutlived: false };
     this.world.scheduler.spawn(0, () => this.untilKilled(() => this.beat(life, run)));
     try {
       await this.attest(life, run);
       await this.train(life, run);
-      const kept = { job: run.job, ref: refOf(grant), blob: await this.store(life) };
+      const kept = { job: run.job, ref: refOf(grant), blob: await this.store(life), ...this.signs(run) };
       this.#disk.push(kept);
       await this.handOver(life, kept);
     } catch (error) {
@@ -141,11 +151,49 @@ export class SimulatedNode {
     await this.report(life, run, (at) => at.get(SessionReports).attested(principal, { ...ref, evidence }));
     if (isRefused) throw new Refused();
     const { escrowId } = run.job;
-    const release = releaseOf(escrowId, session);
+    run.attestedUntil = world.chain.at + attestedSeconds;
+    const release = releaseOf(escrowId, session, run.attestedUntil);
     await this.report(life, run, (at) => at.get(SessionReports).keyed(principal, { ...ref, release }));
     if (world.chain.stateOf(escrowId) === 'open') world.chain.accept(escrowId, this.provider);
     if (world.chain.stateOf(escrowId) === 'accepted') world.chain.start(escrowId);
+    world.scheduler.spawn(0, () => this.untilKilled(() => this.keepFresh(life, run)));
     await this.report(life, run, (at) => at.get(SessionReports).running(principal, ref));
+  }
+
+  /** Attests again at a third of the window. A word to the control plane that is not heard is followed by the next. */
+  private async keepFresh(life: number, run: Run): Promise<void> {
+    const { principal, world } = this;
+    const { scheduler, faults } = world;
+    for (let round = 2; ; round += 1) {
+      await scheduler.sleep((1000 * attestedSeconds) / 3);
+      await this.awake(life);
+      if (run.isOver || world.chain.at > run.attestedUntil) return;
+      if (faults.strikes('session outlived', 0.015)) return void (run.isOutlived = true);
+      const ref = { auth: '', ...refOf(run.grant) };
+      if (faults.strikes('renewal refused', 0.01)) {
+        run.isOver = true;
+        const failure = { ...ref, code: 'ATTESTATION_REFUSED', detail: 'simulated', retry: true };
+        await this.ask(life, (at) => at.get(SessionReports).fail(principal, failure)).catch(forgive);
+        return;
+      }
+      run.attestedUntil = world.chain.at + attestedSeconds;
+      const message = { ...ref, ...renewalOf(sessionOf(this.provider, round), run.attestedUntil) };
+      const tell = () => this.send(life, (at) => at.get(RenewalReports).renewed(principal, message));
+      const lateBy = faults.strikes('renewal late', 0.05) ? this.#random.fraction() * 20_000 : 0;
+      const times = faults.strikes('renewal repeated', 0.02) ? 2 : 1;
+      scheduler.spawn(lateBy, () =>
+        this.untilKilled(async () => {
+          for (let time = 0; time < times; time += 1) await tell();
+        }),
+      );
+    }
+  }
+
+  /** An enclave whose attestation is over signs nothing, unless it is one that does not care. @throws Refused */
+  private signs(run: Run): Signed {
+    const signedAt = this.world.chain.at;
+    if (signedAt > run.attestedUntil && !run.isOutlived) throw new Refused();
+    return { signedAt, attestedUntil: run.attestedUntil };
   }
 
   private async train(life: number, run: Run): Promise<void> {
@@ -153,7 +201,7 @@ export class SimulatedNode {
     const { grant, job } = run;
     const ref = { auth: '', ...refOf(grant) };
     for (let index = (grant.job.resume?.step ?? 0) / segmentSteps; index < job.segments; index += 1) {
-      await this.pause(life, trainMilliseconds);
+      await this.pause(life, run.isOutlived ? outlivedMilliseconds : trainMilliseconds);
       if (world.faults.strikes('run failed', 0.03)) {
         const failure = { ...ref, code: 'ENCLAVE_LOST', detail: 'simulated', retry: this.#random.chance(0.8) };
         await this.report(life, run, (at) => at.get(SessionReports).fail(principal, failure));
@@ -161,9 +209,10 @@ export class SimulatedNode {
       }
       const step = (index + 1) * segmentSteps;
       const blob = await this.store(life);
+      const signed = this.signs(run);
       const message = { ...ref, step, blob, ...(await segmentOf(job, index)) };
       await this.report(life, run, (at) => at.get(TrainingReports).checkpoint(principal, message));
-      world.acknowledged.checkpoints.push({ jobId: job.id, step, fence: grant.fence });
+      world.acknowledged.checkpoints.push({ jobId: job.id, step, fence: grant.fence, ...signed });
       const progress = { ...ref, step, of: job.segments * segmentSteps, loss: 1 };
       if (this.#random.chance(0.3)) await this.send(life, (at) => at.get(SessionReports).progress(principal, progress));
     }
@@ -171,12 +220,12 @@ export class SimulatedNode {
 
   /** Delivers until it is acknowledged or refused; then, and only then, commits on chain. */
   private async handOver(life: number, kept: KeptDelivery): Promise<void> {
-    const { job, ref, blob } = kept;
+    const { job, ref, blob, signedAt, attestedUntil } = kept;
     const delivery = deliveryOf(job, blob);
     try {
       const message = { auth: '', ...ref, ...delivery };
       await this.ask(life, (at) => at.get(TrainingReports).deliver(this.principal, message));
-      this.world.acknowledged.deliveries.push({ jobId: job.id, blob });
+      this.world.acknowledged.deliveries.push({ jobId: job.id, blob, signedAt, attestedUntil });
       this.world.chain.commit(job.escrowId, delivery.run.delivery);
     } catch (error) {
       if (error instanceof Killed) throw error;

@@ -4,10 +4,11 @@ import type { LeaseRef } from '#libs/messaging';
 import { Job, Lease } from '#libs/persistence';
 import type { Principal } from '../../apps/control-plane/src/auth/principal.js';
 import { LeaseBook, type Held } from '../../apps/control-plane/src/dispatch/lease-book.js';
+import { RenewalReports } from '../../apps/control-plane/src/dispatch/renewal-reports.js';
 import { TrainingReports } from '../../apps/control-plane/src/dispatch/training-reports.js';
 import { JobJournal, type Announcement } from '../../apps/control-plane/src/jobs/journal.js';
+import { segmentSteps } from '#test/made-session';
 import type { Plant } from './replica.js';
-import { segmentSteps } from './work.js';
 
 /** A lease book that lets whoever once held a lease go on: two nodes execute one job. */
 export const noFence: Plant = (container) => {
@@ -49,6 +50,12 @@ export const lostOutbox: Plant = (container) => {
       messages.filter(({ topic }) => topic !== 'job.running.v1'),
     );
   return [[JobJournal, Object.assign(journal, { announceAll })]];
+};
+
+/** Reports of renewals that take one that is older than what is known. */
+export const olderRenewal: Plant = (container) => {
+  const reports = container.get(RenewalReports);
+  return [[RenewalReports, Object.assign(reports, { requireLater: () => undefined })]];
 };
 
 /** Reports of training that say yes to a later checkpoint of a first lease and forget it. */

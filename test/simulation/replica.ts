@@ -13,6 +13,7 @@ import { Signals } from '../../apps/control-plane/src/events/signals.js';
 import type { EvidenceAppraiser, EvidenceVerdict } from '../../apps/control-plane/src/evidence/evidence-appraiser.js';
 import { EscrowWatcher } from '../../apps/control-plane/src/settlement/watcher.js';
 import { CONFIG, ESCROW_READER, EVIDENCE_APPRAISER, LOGGER, METRICS } from '../../apps/control-plane/src/tokens.js';
+import { receiptKey, sha256 } from '#test/made-session';
 import { Container } from './container.js';
 import type { Faults } from './faults.js';
 import type { Turns } from './memory/transaction.js';
@@ -20,7 +21,6 @@ import type { Random } from './random.js';
 import type { Scheduler } from './scheduler.js';
 import type { Store } from './store.js';
 import { answerOf, type Answer } from './transport.js';
-import { receiptKey, sha256 } from './work.js';
 
 /** Services that a planted fault replaces: class, and what stands in for it. */
 export type Plant = (container: Container) => readonly (readonly [token: unknown, value: unknown])[];

@@ -11,8 +11,14 @@ import type { SimulatedJob } from './work.js';
 export interface Acknowledged {
   readonly submissions: string[];
   readonly cancellations: string[];
-  readonly checkpoints: { readonly jobId: string; readonly step: number; readonly fence: number }[];
-  readonly deliveries: { readonly jobId: string; readonly blob: string }[];
+  readonly checkpoints: (Signed & { readonly jobId: string; readonly step: number; readonly fence: number })[];
+  readonly deliveries: (Signed & { readonly jobId: string; readonly blob: string })[];
+}
+
+/** When the enclave signed it, and how long its attestation lasted by the broker's word; unix seconds. */
+export interface Signed {
+  readonly signedAt: number;
+  readonly attestedUntil: number;
 }
 
 export interface Surroundings {

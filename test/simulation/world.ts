@@ -1,6 +1,7 @@
 /** Everything of one simulation: replicas, nodes, clients, chain and wire, and the faults that befall them. */
 import { Dataset, DatasetShard } from '#libs/persistence';
 import { readConfig, type Config } from '../../apps/control-plane/src/config.js';
+import { chainId, contract, hex } from '#test/made-session';
 import { SimulatedChain } from './chain.js';
 import { SimulatedClient } from './client.js';
 import { Faults } from './faults.js';
@@ -11,7 +12,7 @@ import { Scheduler } from './scheduler.js';
 import type { Store } from './store.js';
 import type { Acknowledged, Surroundings } from './surroundings.js';
 import { Transport } from './transport.js';
-import { chainId, contract, dataset, datasetRow, hex, makeJob, type SimulatedJob } from './work.js';
+import { dataset, datasetRow, makeJob, type SimulatedJob } from './work.js';
 
 export interface WorldSize {
   readonly jobs: number;

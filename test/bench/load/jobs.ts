@@ -1,8 +1,9 @@
 /** Jobs of the load bench: real specs and terms whose escrows count as open, and rows that wait in the queue. */
 import { openDatabase, Dataset, DatasetShard, EscrowEventRecord, Job } from '#libs/persistence';
 import { readTerms } from '../../../apps/control-plane/src/settlement/escrow-terms.js';
+import { base64, hex, sha256 } from '#test/made-session';
 import { Random } from '../../simulation/random.js';
-import { base64, dataset, datasetRow, hex, makeJob, sha256, type SimulatedJob } from '../../simulation/work.js';
+import { dataset, datasetRow, makeJob, type SimulatedJob } from '../../simulation/work.js';
 
 export interface Order {
   readonly id: string;
