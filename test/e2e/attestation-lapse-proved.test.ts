@@ -1,18 +1,18 @@
 /** A job for an enclave that falls silent in the middle: a prover goes on from its sealed checkpoint, and proves. */
-import { execFileSync } from 'node:child_process';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import type { JobView } from '../../apps/cli/src/job/follow.js';
 import { sealFiles } from '../../apps/cli/src/dataset/seal-files.js';
 import { fetchResult } from '../../apps/cli/src/job/result.js';
 import { submitJob } from '../../apps/cli/src/job/submit.js';
 import { readPolicy } from '../../apps/cli/src/policy.js';
 import { verifyBundle } from '#attestation';
 import { verifyBundledProof } from '#libs/proof';
-import { startTestSystem, type TestSystem } from '#test/embedded';
+import { checkpointAt, startTestSystem, stateIs, type TestSystem } from '#test/embedded';
 import { undisturbed } from '#test/outcome';
 import { smallManifest, writeManifest, writeSmallFiles } from '#test/small-job';
+import { whileStopped } from '#test/stopped';
+import { withDescendants } from '../faults/processes.js';
 
 const windowSeconds = 30;
 const secondVendorFile = join(tmpdir(), 'veritrain-test-simulated-vendor-2.json');
@@ -27,22 +27,14 @@ afterAll(async () => {
   await test?.stop();
 });
 
-/** Sends a signal to the enclave, which is the host agent's only child. */
-const toEnclave = (name: string) => execFileSync('pkill', [`-${name}`, '-P', String(test.system.pidOf('host-agent'))]);
-
-/** Freezes the enclave at its first checkpoint, and waits until its attestation has lapsed. */
+/** Freezes the enclave at its first checkpoint, until its attestation has lapsed; then it is gone. */
 async function untilLapsed(jobId: string): Promise<void> {
-  let isFrozen = false;
-  const watching = test.followed(jobId, ({ type }) => {
-    if (type !== 'checkpoint' || isFrozen) return;
-    isFrozen = true;
-    toEnclave('STOP');
+  await test.told(jobId, checkpointAt(segmentSteps));
+  const enclave = withDescendants(test.system.pidOf('host-agent')).slice(1);
+  await whileStopped(enclave, async () => {
+    await test.told(jobId, stateIs('submitted', 'ATTESTATION_LAPSED'));
+    for (const pid of enclave) process.kill(pid, 'SIGKILL');
   });
-  watching.catch(() => undefined);
-  const state = () => test.api.get<JobView>(`jobs/${jobId}`).then(({ state: at, code }) => `${at} ${code}`);
-  await expect.poll(state, { timeout: 120_000, interval: 100 }).toBe('submitted ATTESTATION_LAPSED');
-  expect(isFrozen).toBe(true);
-  toEnclave('KILL');
 }
 
 it('is proved instead where its escrow agreed to that: same bits, paid by proofs, and the bundle says who did what', async () => {
@@ -53,6 +45,7 @@ it('is proved instead where its escrow agreed to that: same bits, paid by proofs
   await sealFiles({ ...sealing, key: join(test.profile.broker.keysFolder, 'data.json') }, () => undefined);
   const request = { manifest: file, dataset: sealing.out, segmentSteps, provider: test.system.provider };
   const order = { ...request, rewardWei: 10n ** 18n, onLapse: 'zk' } as const;
+  test.gate.holdAt(segmentSteps);
   const { jobId } = await submitJob(order, test.profile, test.api);
   await untilLapsed(jobId);
   expect(await test.api.get(`jobs/${jobId}`)).toMatchObject({ assurance: 'zk', attestedUntil: null });

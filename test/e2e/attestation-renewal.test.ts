@@ -1,12 +1,9 @@
 /** Long jobs on real processes: attested again and again, moved when a renewal is refused or does not come. */
-import { spawnSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { JsonRpcProvider } from 'ethers';
-import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
-import type { ServerEvent } from '../../apps/cli/src/api.js';
+import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
 import { openChain, type ClientChain } from '../../apps/cli/src/job/chain.js';
 import type { JobView } from '../../apps/cli/src/job/follow.js';
 import { fetchBundle, fetchResult } from '../../apps/cli/src/job/result.js';
@@ -14,11 +11,13 @@ import { readPolicy } from '../../apps/cli/src/policy.js';
 import { keysDigest, parseSessionEvidence, toHex, type AppraisalPolicy, type Terms } from '#attestation';
 import { parseSimulatedVendor } from '#libs/simulated-vendor';
 import type { Manifest } from '#libs/step';
-import { startTestSystem, type TestSystem } from '#test/embedded';
+import { checkpointAt, startTestSystem, stateIs, type TestSystem } from '#test/embedded';
 import { expectPaidOnce, undisturbed } from '#test/outcome';
 import { smallManifest } from '#test/small-job';
+import { whileStopped } from '#test/stopped';
 
-const windowSeconds = 12;
+/** Room for a renewal on a machine that does much else. */
+const windowSeconds = 30;
 const secondVendorFile = join(tmpdir(), 'veritrain-test-simulated-vendor-2.json');
 const secondChip = () => toHex(parseSimulatedVendor(readFileSync(secondVendorFile, 'utf8')).hwid);
 
@@ -37,8 +36,6 @@ afterAll(async () => {
 });
 
 const jobOf = (jobId: string) => test.api.get<JobView & { attestedUntil: string | null }>(`jobs/${jobId}`);
-const codeOf = ({ type, data }: ServerEvent) => (type === 'state' ? (data as { code: string | null }).code : null);
-const patient = { timeout: 240_000, interval: 200 };
 
 /** @returns digests of the sessions in the bundle, in order */
 async function expectWhole(jobId: string, terms: Terms, manifest: Manifest): Promise<string[]> {
@@ -52,26 +49,7 @@ async function expectWhole(jobId: string, terms: Terms, manifest: Manifest): Pro
   return sessions.map(({ evidence }) => toHex(keysDigest(parseSessionEvidence(evidence).binding)));
 }
 
-/**
- * Lets the enclave, the host agent's only child, work a small part of the time, so that a job lasts on any machine.
- * @returns when `isEnough` or the test is over, with the enclave at work
- */
-async function slowly(isEnough: () => boolean): Promise<void> {
-  const signal = (name: string) => spawnSync('pkill', [`-${name}`, '-P', String(test.system.pidOf('host-agent'))]);
-  while (!isEnough() && !isOver) {
-    signal('STOP');
-    await sleep(850);
-    signal('CONT');
-    await sleep(150);
-  }
-}
-
-let isOver = false;
-beforeEach(() => void (isOver = false));
-afterEach(() => {
-  isOver = true;
-  process.kill(test.system.pidOf('key-broker'), 'SIGCONT');
-});
+afterEach(() => test.gate.open());
 
 /** What the data owner demands of every session from the next appraisal on. */
 function demand(change: (policy: AppraisalPolicy) => AppraisalPolicy): void {
@@ -79,18 +57,19 @@ function demand(change: (policy: AppraisalPolicy) => AppraisalPolicy): void {
   writeFileSync(join(test.folder, 'system', 'broker', 'restrictions.json'), JSON.stringify(change(policy)));
 }
 
+// Training waits at the first checkpoint, so that a job lasts as long as its test on any machine.
+const segmentSteps = 400;
+const manifest = smallManifest({ steps: 4 * segmentSteps });
+
 it('a job that lasts over several windows is kept by renewals and ends in the same bits', async () => {
-  const manifest = smallManifest({ steps: 30_000 });
-  const { jobId, terms } = await test.submit('long', manifest, 400);
+  test.gate.holdAt(segmentSteps);
+  const { jobId, terms } = await test.submit('long', manifest, segmentSteps);
   const until: string[] = [];
-  const slow: Promise<void>[] = [];
   await test.followed(jobId, ({ type, data }) => {
-    if (type === 'checkpoint' && slow.length === 0) slow.push(slowly(() => until.length >= 4));
     if (type === 'renewed') until.push((data as { attestedUntil: string }).attestedUntil);
+    if (until.length >= 3) test.gate.open();
   });
-  await Promise.all(slow);
   const { attempt } = await jobOf(jobId);
-  expect(until.length).toBeGreaterThanOrEqual(3);
   expect(until).toEqual([...new Set(until)].sort());
   expect(Date.parse(until.at(-1)!) - Date.parse(until[0]!)).toBeGreaterThan(1000 * (windowSeconds / 3));
   const sessions = await expectWhole(jobId, terms, manifest);
@@ -98,46 +77,29 @@ it('a job that lasts over several windows is kept by renewals and ends in the sa
 }, 400_000);
 
 it('a broker that falls silent lapses the session; when it is back a fresh decision ends the job in the same bits', async () => {
-  const manifest = smallManifest({ steps: 30_000 });
-  const { jobId, terms } = await test.submit('silent', manifest, 400);
-  let isSilent = false;
-  let isLapsed = false;
-  const slow: Promise<void>[] = [];
-  const ended = test.followed(jobId, (event) => {
-    if (event.type === 'checkpoint' && slow.length === 0) slow.push(slowly(() => isLapsed));
-    isLapsed ||= codeOf(event) === 'ATTESTATION_LAPSED';
-    if (event.type !== 'renewed' || isSilent) return;
-    isSilent = true;
-    process.kill(test.system.pidOf('key-broker'), 'SIGSTOP');
-  });
-  await expect.poll(() => isLapsed, patient).toBe(true);
-  await Promise.all(slow);
-  process.kill(test.system.pidOf('key-broker'), 'SIGCONT');
-  expect((await ended).state).toBe('delivered');
+  test.gate.holdAt(segmentSteps);
+  const { jobId, terms } = await test.submit('silent', manifest, segmentSteps);
+  await test.told(jobId, ({ type }) => type === 'renewed');
+  await whileStopped([test.system.pidOf('key-broker')], () =>
+    test.told(jobId, stateIs('submitted', 'ATTESTATION_LAPSED')),
+  );
+  test.gate.open();
+  expect((await test.ended(jobId)).state).toBe('delivered');
   expect((await jobOf(jobId)).attempt).toBeGreaterThan(1);
   await expectWhole(jobId, terms, manifest);
 }, 400_000);
 
 it('a platform that is refused in the middle loses the job to another one, which ends it in the same bits', async () => {
-  const manifest = smallManifest({ steps: 30_000 });
-  const { jobId, terms } = await test.submit('refused', manifest, 400);
-  let step = 0;
-  let isRefused = false;
-  const slow: Promise<void>[] = [];
-  const ended = test.followed(jobId, (event) => {
-    isRefused ||= codeOf(event) === 'ATTESTATION_REFUSED';
-    if (event.type !== 'checkpoint') return;
-    step = (event.data as { step: number }).step;
-    if (slow.length === 0) slow.push(slowly(() => isRefused));
-  });
-  await expect.poll(() => step, patient).toBeGreaterThan(0);
+  test.gate.holdAt(segmentSteps);
+  const { jobId, terms } = await test.submit('refused', manifest, segmentSteps);
+  await test.told(jobId, checkpointAt(segmentSteps));
   demand((policy) => ({ ...policy, id: 'test:chip-denied', snp: { ...policy.snp, chipsAllowed: [secondChip()] } }));
-  await expect.poll(() => isRefused, patient).toBe(true);
-  await Promise.all(slow);
+  await test.told(jobId, stateIs('submitted', 'ATTESTATION_REFUSED'));
   const journal = readFileSync(join(test.folder, 'system', 'broker', 'journal.jsonl'), 'utf8');
   expect(journal).toContain('"session-ended"');
+  test.gate.open();
   await test.system.start('host-agent-2');
-  expect((await ended).state).toBe('delivered');
+  expect((await test.ended(jobId)).state).toBe('delivered');
   const sessions = await expectWhole(jobId, terms, manifest);
   expect(new Set(sessions).size).toBe(2);
 }, 400_000);
