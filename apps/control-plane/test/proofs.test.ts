@@ -1,5 +1,6 @@
 /** Jobs whose steps are proved: who may take them, how segments are claimed, what is refused. Proofs are made in test/e2e. */
 import { randomBytes } from 'node:crypto';
+import { In } from 'typeorm';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import {
   bordersRoot,
@@ -12,6 +13,7 @@ import {
   termsJson,
 } from '#attestation';
 import { pattern, ProofTask, type LeaseGrant } from '#libs/messaging';
+import { Job } from '#libs/persistence';
 import { planOf } from '#libs/proof';
 import { sampleOf } from '#libs/settlement';
 import { canonicalManifest, manifestDigest, profileManifest } from '#libs/step';
@@ -161,9 +163,22 @@ describe('a job without a TEE', () => {
     let first: ProofTask;
     let second: ProofTask;
 
+    it('are found behind many jobs that have nothing to prove', async () => {
+      const { manager } = test.plane.database.dataSource;
+      const { seq, ...row } = await manager.findOneByOrFail(Job, { id: job.jobId });
+      const idle = Array.from({ length: 50 }, () => {
+        const [id, escrowId] = [randomBytes(32), randomBytes(32)].map(hex) as [string, string];
+        return { ...row, id, escrowId, leaseId: null };
+      });
+      await manager.insert(Job, idle as object[]);
+      await manager.update(Job, { id: job.jobId }, { seq: String(Number(seq) + 1000) });
+      first = ProofTask.parse((await claim(prover)).task);
+      await manager.delete(Job, { id: In(idle.map(({ id }) => id)) });
+      expect(first).toMatchObject({ jobId: job.jobId, index: 0, fence: 1 });
+    });
+
     it('are each claimed by one node, of whichever operator, and never by an enclave’s', async () => {
       expect((await claim(enclave, job.jobId)).task).toBeNull();
-      first = ProofTask.parse((await claim(prover)).task);
       second = ProofTask.parse((await claim(other, job.jobId, 'otherOperator')).task);
       expect([first, second].map(({ index, fence }) => [index, fence])).toEqual([
         [0, 1],

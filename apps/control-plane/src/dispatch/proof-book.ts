@@ -4,7 +4,7 @@
  * that is not prolonged goes to the next.
  */
 import { Inject, Injectable } from '@nestjs/common';
-import { DataSource, In, IsNull, Not, type EntityManager } from 'typeorm';
+import { DataSource, In, IsNull, MoreThan, Not, type EntityManager } from 'typeorm';
 import { parseJobSpec } from '#attestation';
 import type { ProofRef } from '#libs/messaging';
 import { Checkpoint, Job, NodeRecord, Receipt, SegmentProof } from '#libs/persistence';
@@ -19,7 +19,7 @@ import { CONFIG } from '../tokens.js';
 
 /** States in which a job's segments are proved. An enclave may have delivered before the last proof is there. */
 const provedStates = ['running', 'delivered'];
-const jobsLookedAt = 50;
+const jobsAtOnce = 50;
 
 export interface Claim {
   readonly job: Job;
@@ -50,12 +50,17 @@ export class ProofBook {
       state: In(provedStates),
       ...(jobId !== undefined && { id: jobId }),
     };
-    const jobs = await this.database.manager.find(Job, { where, order: { seq: 'ASC' }, take: jobsLookedAt });
-    for (const { id } of jobs) {
-      const claim = await this.database.transaction((manager) => this.claimOf(manager, id, node));
-      if (claim !== null) return claim;
+    let last = '0';
+    for (;;) {
+      const page = { where: { ...where, seq: MoreThan(last) }, order: { seq: 'ASC' }, take: jobsAtOnce } as const;
+      const jobs = await this.database.manager.find(Job, page);
+      for (const { id } of jobs) {
+        const claim = await this.database.transaction((manager) => this.claimOf(manager, id, node));
+        if (claim !== null) return claim;
+      }
+      if (jobs.length < jobsAtOnce) return null;
+      last = jobs.at(-1)!.seq;
     }
-    return null;
   }
 
   /** Segments of a job that are due and that nobody has proved yet. Of a sampled job none is due before the draw. */
