@@ -17,7 +17,7 @@ import { withDescendants } from '../faults/processes.js';
 const windowSeconds = 30;
 const secondVendorFile = join(tmpdir(), 'veritrain-test-simulated-vendor-2.json');
 const segmentSteps = 16;
-const segments = 16;
+const segments = 4;
 
 let test: TestSystem;
 beforeAll(async () => {
