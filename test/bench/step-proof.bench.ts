@@ -1,8 +1,8 @@
 /**
  * Step proofs: samples proved per second, CPU time, proof bytes, time to verify, soundness, memory; the CPU time of a
  * proof against the engine's own execution of the same steps; growth when steps, batch or width double; the commitment
- * an enclave makes. Two threads; one untimed proof before, then three of which the median counts. Each result names the
- * shape, its segment length and its profile.
+ * an enclave makes. Two threads; untimed proofs until the kernels are compiled for good, then three of which the median
+ * counts. Each result names the shape, its segment length and its profile.
  */
 import { keccak, utf8 } from '#attestation';
 import { choosePlan, parseProofBundle, planOf, segmentStatement, verifyProofBundle } from '#libs/proof';
@@ -26,6 +26,7 @@ interface Shape {
 const seed = '0x2286f594e2d9d4f86cd48a448da1879709cdd33fcbcdefef2e14a88b9367a120';
 const runs = 3;
 const threads = 2;
+const warmUpSeconds = 4;
 const mnist = { dims: [784, 64, 10], batch: 64, e: 8 };
 const shapes: readonly Shape[] = [
   { ...mnist, T: 1, profile: 'chain1' },
@@ -74,21 +75,24 @@ async function proveShape({ T, profile, ...parameters }: Shape): Promise<Proved>
   const wall: number[] = [];
   const cpu: number[] = [];
   let range: ProvedRange | undefined;
-  for (let i = 0; i <= runs; i++) {
+  const prove = (index: number): { readonly wall: number; readonly cpu: number } => {
     let began = start();
     range = proveRange(
       backend,
       {
         ...{ plan, examples, from: 0, steps: T, weights, jobId: new Uint8Array(32) },
-        ...{ weightSeed: startSeed(manifest), secret: keccak(utf8(`bench secret ${i}`)) },
-        dataSeed: (index) => keccak(utf8(`bench data ${index}`)),
+        ...{ weightSeed: startSeed(manifest), secret: keccak(utf8(`bench secret ${index}`)) },
+        dataSeed: (block) => keccak(utf8(`bench data ${block}`)),
       },
       (phase) => {
         if (phase === 'execute') began = start();
       },
     );
-    if (i === 0) continue;
-    const took = since(began);
+    return since(began);
+  };
+  for (let i = 0, warm = 0; warm < warmUpSeconds; i--) warm += prove(i).wall;
+  for (let i = 1; i <= runs; i++) {
+    const took = prove(i);
     wall.push(took.wall);
     cpu.push(took.cpu);
   }
