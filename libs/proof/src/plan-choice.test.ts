@@ -33,6 +33,8 @@ it('says why', () => {
     explainPlan(mnist(superblock), name, 'joint', onChain).why;
   expect(why(16, true)).toMatch(/about 11\d,\d{3} bytes: .* fits one transaction \(120,000\)/);
   expect(why(64, true)).toMatch(/in pieces/);
+  const wide = mnist(1, { dims: [784, 2048, 1024, 10], e: 8 });
+  expect(explainPlan(wide, 'auto', 'joint', true).why).toMatch(/the first of .* large .*; no contract verifies/);
   expect(why(16, false)).toMatch(/segments of 16 steps: the first of small, fast16/);
   expect(why(16, true, 'fast16')).toBe('asked for by name');
 });

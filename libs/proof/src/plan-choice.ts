@@ -42,8 +42,11 @@ export function explainPlan(manifest: Manifest, name: string, variant: Variant, 
       const why = `about ${bytes} bytes: the first of ${forTransaction.join(', ')} whose proof fits one transaction (${most})`;
       return { plan: fitting, why };
     }
-    if (usual)
-      return { ...usual, why: `${usual.why}; no proof of it fits one transaction (${most}), it goes in pieces` };
+    if (usual) {
+      const inPieces = `no proof of it fits one transaction (${most}), it goes in pieces`;
+      const end = usual.plan.profile.oodPoints === 1 ? inPieces : 'no contract verifies a proof of two points';
+      return { ...usual, why: `${usual.why}; ${end}` };
+    }
   }
   if (usual === undefined) throw refusal;
   return usual;
