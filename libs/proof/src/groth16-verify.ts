@@ -61,7 +61,7 @@ export function verifyGroth16Bundle(
   }
   const lastStep = firstStep + (segments.length - 1) * manifest.superblock;
   if (lastStep >= manifest.steps) {
-    refuse('PROOF_SEGMENTS', `segments that begin before step ${manifest.steps}`, lastStep, 'step-proof §2.2');
+    refuse('STEP_STATEMENT', `segments that begin before step ${manifest.steps}`, lastStep, 'step-proof §2.2');
   }
   checkBounds(manifest);
   const shape = circuitShape(manifest);

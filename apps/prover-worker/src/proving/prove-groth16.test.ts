@@ -63,6 +63,7 @@ describe('a chain of two proofs', () => {
     ['another job', () => ({ jobId: word('job') }), 'STEP_FINAL_CHECK'],
     ['another first step', () => ({ firstStep: 4 }), 'MERKLE_PATH'],
     ['a first step beyond the job', () => ({ firstStep: 64 }), 'STEP_STATEMENT'],
+    ['a first step far beyond the job', () => ({ firstStep: 6400 }), 'STEP_STATEMENT'],
     ['another data root', () => ({ datasetRoot: word('root') }), 'MERKLE_PATH'],
     ['another number of records', () => ({ recordCount: 6 }), 'MERKLE_PATH'],
     ['no records', () => ({ recordCount: 0 }), 'STEP_STATEMENT'],
