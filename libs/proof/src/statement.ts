@@ -63,12 +63,18 @@ export function planOfJob({ proving }: Pick<JobSpec, 'proving'>, manifest: Manif
   return refuse('STEP_PLAN', `plan ${hex(plan.digest)}`, hex(proving.planDigest), 'step-proof §4.5');
 }
 
-/** Steps that segment `index` of the statement counts: fewer at the end of a job that ends inside a superblock. */
+/**
+ * Steps that segment `index` of the statement counts: fewer at the end of a job that ends inside a superblock.
+ * @throws Rejection STEP_STATEMENT
+ */
 export function stepsOf(
   { manifest, firstStep }: Pick<ProofStatement, 'manifest' | 'firstStep'>,
   index: number,
 ): { from: number; count: number } {
   const from = firstStep + index * manifest.superblock;
+  if (from >= manifest.steps) {
+    refuse('STEP_STATEMENT', `a segment that begins before step ${manifest.steps}`, from, 'step-proof §2.2');
+  }
   return { from, count: Math.min(manifest.superblock, manifest.steps - from) };
 }
 

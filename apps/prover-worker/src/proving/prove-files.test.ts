@@ -112,6 +112,7 @@ describe('two steps in two chained proofs', () => {
     const zero = new Uint8Array(32);
     const changed: [Partial<typeof statement>, string][] = [
       [{ firstStep: 4 }, 'MERKLE_PATH'],
+      [{ firstStep: 6400 }, 'STEP_STATEMENT'],
       [{ jobId: zero.slice().fill(1) }, 'STEP_POW'],
       [{ escrow: { domain: zero, job: zero } }, 'STEP_POW'],
       [{ datasetRoot: zero }, 'MERKLE_PATH'],
