@@ -17,6 +17,7 @@ import {
   type JobState,
   type JobTrigger,
 } from '../../apps/control-plane/src/jobs/state-machine.js';
+import { clockSeconds } from './replica.js';
 import type { World } from './world.js';
 
 export const invariants = [
@@ -53,9 +54,6 @@ interface Tables {
   readonly outbox: ReadonlyMap<string, OutboxMessage[]>;
   readonly audit: ReadonlyMap<string, AuditEntry[]>;
 }
-
-/** What a replica's clock may be behind by: two jumps at once. */
-const clockSeconds = 180;
 
 interface StateChange {
   readonly from: JobState | null;

@@ -16,6 +16,7 @@ import { Nodes } from '../../apps/control-plane/src/nodes/nodes.service.js';
 import { Presences } from '../../apps/control-plane/src/nodes/presences.js';
 import type { Container } from './container.js';
 import type { Random } from './random.js';
+import { clockSeconds } from './replica.js';
 import { deliveryOf, releaseOf, renewalOf, segmentOf, sessionOf, type SimulatedJob } from './work.js';
 import type { Signed, Surroundings } from './surroundings.js';
 
@@ -42,8 +43,8 @@ interface KeptDelivery extends Signed {
 
 const trainMilliseconds = 4000;
 const attestedSeconds = 24;
-/** Beyond the end of every attestation, whatever the clocks of the replicas say. */
-const outlivedMilliseconds = 400_000;
+/** Beyond the end of an attestation, whatever the clocks of the replicas say. */
+const outlivedSeconds = clockSeconds + 20;
 const retries = 8;
 /** Answers after which the same message may be sent again. */
 const transient = new Set(['DATABASE_UNAVAILABLE', 'INTERNAL']);
@@ -132,7 +133,7 @@ export class SimulatedNode {
     try {
       await this.attest(life, run);
       await this.train(life, run);
-      const kept = { job: run.job, ref: refOf(grant), blob: await this.store(life), ...this.signs(run) };
+      const kept = { job: run.job, ref: refOf(grant), blob: await this.store(life), ...(await this.signs(life, run)) };
       this.#disk.push(kept);
       await this.handOver(life, kept);
     } catch (error) {
@@ -167,8 +168,7 @@ export class SimulatedNode {
     for (let round = 2; ; round += 1) {
       await scheduler.sleep((1000 * attestedSeconds) / 3);
       await this.awake(life);
-      if (run.isOver || world.chain.at > run.attestedUntil) return;
-      if (faults.strikes('session outlived', 0.015)) return void (run.isOutlived = true);
+      if (run.isOver || run.isOutlived || world.chain.at > run.attestedUntil) return;
       const ref = { auth: '', ...refOf(run.grant) };
       if (faults.strikes('renewal refused', 0.01)) {
         run.isOver = true;
@@ -190,8 +190,13 @@ export class SimulatedNode {
   }
 
   /** An enclave whose attestation is over signs nothing, unless it is one that does not care. @throws Refused */
-  private signs(run: Run): Signed {
-    const signedAt = this.world.chain.at;
+  private async signs(life: number, run: Run): Promise<Signed> {
+    const { chain, faults, scheduler } = this.world;
+    run.isOutlived ||= faults.strikes('session outlived', 0.02);
+    const until = run.attestedUntil + outlivedSeconds;
+    if (run.isOutlived) await scheduler.sleep(1000 * Math.max(0, until - chain.at));
+    await this.awake(life);
+    const signedAt = chain.at;
     if (signedAt > run.attestedUntil && !run.isOutlived) throw new Refused();
     return { signedAt, attestedUntil: run.attestedUntil };
   }
@@ -201,7 +206,7 @@ export class SimulatedNode {
     const { grant, job } = run;
     const ref = { auth: '', ...refOf(grant) };
     for (let index = (grant.job.resume?.step ?? 0) / segmentSteps; index < job.segments; index += 1) {
-      await this.pause(life, run.isOutlived ? outlivedMilliseconds : trainMilliseconds);
+      await this.pause(life, trainMilliseconds);
       if (world.faults.strikes('run failed', 0.03)) {
         const failure = { ...ref, code: 'ENCLAVE_LOST', detail: 'simulated', retry: this.#random.chance(0.8) };
         await this.report(life, run, (at) => at.get(SessionReports).fail(principal, failure));
@@ -209,7 +214,7 @@ export class SimulatedNode {
       }
       const step = (index + 1) * segmentSteps;
       const blob = await this.store(life);
-      const signed = this.signs(run);
+      const signed = await this.signs(life, run);
       const message = { ...ref, step, blob, ...(await segmentOf(job, index)) };
       await this.report(life, run, (at) => at.get(TrainingReports).checkpoint(principal, message));
       world.acknowledged.checkpoints.push({ jobId: job.id, step, fence: grant.fence, ...signed });

@@ -5,6 +5,7 @@ import { Job, Lease } from '#libs/persistence';
 import type { Principal } from '../../apps/control-plane/src/auth/principal.js';
 import { LeaseBook, type Held } from '../../apps/control-plane/src/dispatch/lease-book.js';
 import { RenewalReports } from '../../apps/control-plane/src/dispatch/renewal-reports.js';
+import { Sweeper } from '../../apps/control-plane/src/dispatch/sweeper.js';
 import { TrainingReports } from '../../apps/control-plane/src/dispatch/training-reports.js';
 import { JobJournal, type Announcement } from '../../apps/control-plane/src/jobs/journal.js';
 import { segmentSteps } from '#test/made-session';
@@ -56,6 +57,16 @@ export const lostOutbox: Plant = (container) => {
 export const olderRenewal: Plant = (container) => {
   const reports = container.get(RenewalReports);
   return [[RenewalReports, Object.assign(reports, { requireLater: () => undefined })]];
+};
+
+/** Nobody looks whether an attestation is over: neither who takes what was signed nor who sweeps up. */
+export const lapseUnseen: Plant = (container) => {
+  const reports = container.get(TrainingReports);
+  const sweeper = container.get(Sweeper);
+  return [
+    [TrainingReports, Object.assign(reports, { clock: { now: () => new Date(0) } })],
+    [Sweeper, Object.assign(sweeper, { lapse: () => Promise.resolve() })],
+  ];
 };
 
 /** Reports of training that say yes to a later checkpoint of a first lease and forget it. */

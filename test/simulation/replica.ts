@@ -38,6 +38,9 @@ export interface ReplicaParts {
   readonly unforeseen: unknown[];
 }
 
+/** What a replica's clock may be behind by: two jumps at once. */
+export const clockSeconds = 180;
+
 const statementMilliseconds = 1;
 const [sweepMilliseconds, publishMilliseconds, pollMilliseconds] = [4000, 2000, 3000];
 /** The registry of prom-client collects from the process: one for all replicas. */

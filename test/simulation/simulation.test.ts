@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Invariant } from './audit.js';
 import { faultKinds } from './faults.js';
-import { lostCheckpoint, lostOutbox, noFence, olderRenewal, staleRead } from './plants.js';
+import { lapseUnseen, lostCheckpoint, lostOutbox, noFence, olderRenewal, staleRead } from './plants.js';
 import type { Plant } from './replica.js';
 import { simulate, type SimulationOptions } from './simulate.js';
 import { merged, worldsOf } from './worlds.js';
@@ -42,6 +42,7 @@ describe('a planted fault', () => {
     ['a lock after the look', staleRead, 'states follow the table'],
     ['a transition without its outbox row', lostOutbox, 'every transition has its outbox row and audit entry'],
     ['a checkpoint that was acknowledged and forgotten', lostCheckpoint, 'no acknowledged write is lost'],
+    ['an attestation whose end nobody sees', lapseUnseen, 'what a session signs after its attestation has no effect'],
     ['a renewal that is older than the one before', olderRenewal, 'a renewal only prolongs'],
   ];
 
