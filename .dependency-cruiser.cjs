@@ -152,7 +152,7 @@ const doors = {
   'zk-backend': '^libs/zk/src/prover/backend\\.ts$',
   'zk-inside': parts['zk-verifier'].path,
   'zk-committing':
-    '^libs/zk/src/(params\\.ts|relation/|verifier/statement\\.ts|prover/(commit|columns|kernel-backend)\\.ts)',
+    '^libs/zk/src/(params\\.ts|relation/|transcript/keccak\\.ts|verifier/statement\\.ts|prover/(commit|columns|kernel-backend)\\.ts)',
   'zk-kernels-inside': '^libs/zk/src/kernels/(index|pool)\\.ts$',
   'contracts-abi': '^contracts/(abi/|snp-issuers\\.json$)',
 };

@@ -4,11 +4,11 @@ import { concatBytes, uintBe, utf8, type WeightCommitment } from '#attestation';
 import { canonicalJson } from './canonical-json.js';
 import { refuse } from './errors.js';
 import type { Manifest } from './manifest.js';
-import { stateDigest, tensorShapes, type Weights } from './weights.js';
+import { stateDigest, tensorShapes, type HashParts, type Weights } from './weights.js';
 
 export interface CommitmentScheme {
   readonly id: string;
-  commitWeights(m: Manifest, weights: Weights): WeightCommitment;
+  commitWeights(m: Manifest, weights: Weights, hashParts?: HashParts): WeightCommitment;
   /** Digest of the records of superblock `index`; 32 bytes. */
   dataDigest(index: number, records: Uint8Array): Promise<Uint8Array>;
 }
@@ -16,9 +16,9 @@ export interface CommitmentScheme {
 /** Plain hashes: opens only by showing everything. The root of the weights is their state digest. */
 export const stateKeccak: CommitmentScheme = {
   id: 'state-keccak',
-  commitWeights: (m, weights) => ({
+  commitWeights: (m, weights, hashParts) => ({
     scheme: 'state-keccak',
-    root: stateDigest(m, weights),
+    root: stateDigest(m, weights, hashParts),
     ood: new Uint8Array(32),
     layoutDigest: keccak_256(
       concatBytes(
@@ -42,9 +42,9 @@ export function commitmentScheme(id: string): CommitmentScheme {
   return scheme ?? refuse('COMMITMENT_SCHEME', Object.keys(schemes).join(' or '), id, 'step SPEC §17');
 }
 
-/** @throws Rejection COMMITMENT_SCHEME, WEIGHTS_SHAPE */
-export function commitWeights(scheme: string, m: Manifest, weights: Weights): WeightCommitment {
-  return commitmentScheme(scheme).commitWeights(m, weights);
+/** @param hashParts as `stateDigest` @throws Rejection COMMITMENT_SCHEME, WEIGHTS_SHAPE */
+export function commitWeights(scheme: string, m: Manifest, weights: Weights, hashParts?: HashParts): WeightCommitment {
+  return commitmentScheme(scheme).commitWeights(m, weights, hashParts);
 }
 
 /** @throws Rejection COMMITMENT_SCHEME */

@@ -1,6 +1,7 @@
 /** How one job's borders are committed to, in whichever scheme its spec names. */
 import { Rejection, weightsDigest, type Digest, type JobSpec } from '#attestation';
 import { commitWeights, type Manifest, type Weights } from '#libs/step';
+import { keccakParts } from '../transcript/keccak.js';
 import { commitmentSchemeId, weightsDigestOf, type Commitment } from '../verifier/statement.js';
 import { commitmentFormat, createCommitter } from './committer.js';
 import { borderSeed, type JobSecret } from './seeds.js';
@@ -25,7 +26,7 @@ export function jobCommitments(
 ): JobCommitments {
   if (scheme !== commitmentSchemeId) {
     return {
-      border: (_index, weights) => weightsDigest(commitWeights(scheme, manifest, weights)),
+      border: (_index, weights) => weightsDigest(commitWeights(scheme, manifest, weights, keccakParts)),
       seed: () => new Uint8Array(),
     };
   }

@@ -3,6 +3,7 @@
  * @noble/hashes elsewhere. A test compares them.
  */
 import { keccak_256 } from '@noble/hashes/sha3.js';
+import { hashPartsReference, type HashParts } from '#libs/step';
 import { instantiate } from '../field/wasm.js';
 import { MODULE_BASE64 } from './keccak-module.js';
 
@@ -11,7 +12,13 @@ interface HashModule {
   readonly memory: { readonly buffer: ArrayBuffer };
   readonly heapBase: { readonly value: number };
   hashMany(messages: number, length: number, count: number, out: number): void;
+  beginHash(): void;
+  absorbBlocks(message: number, blocks: number): void;
+  finishHash(message: number, rest: number, out: number): void;
 }
+
+/** Bytes that keccak-256 absorbs at once. */
+const rate = 136;
 
 /** Hashes `count` messages of equal length, one behind the other, to 32 bytes each. */
 export type HashMany = (messages: Uint8Array, count: number) => Uint8Array;
@@ -22,6 +29,35 @@ export const hashManyReference: HashMany = (messages, count) => {
   for (let i = 0; i < count; i++) digests.set(keccak_256(messages.subarray(i * length, (i + 1) * length)), 32 * i);
   return digests;
 };
+
+/** @returns undefined where the module does not run */
+export function compiledHashParts(): HashParts | undefined {
+  const module = instantiate<HashModule>(MODULE_BASE64);
+  if (module === undefined) return undefined;
+  const base = module.heapBase.value;
+  const memory = new Uint8Array(module.memory.buffer);
+  const room = memory.subarray(base, base + rate * Math.floor((memory.length - base - 32) / rate));
+  const out = base + room.length;
+  return (parts) => {
+    module.beginHash();
+    let held = 0;
+    for (const part of parts) {
+      for (let at = 0; at < part.length;) {
+        const taken = part.subarray(at, at + room.length - held);
+        room.set(taken, held);
+        at += taken.length;
+        held += taken.length;
+        if (held < room.length) continue;
+        module.absorbBlocks(base, room.length / rate);
+        held = 0;
+      }
+    }
+    const blocks = Math.floor(held / rate);
+    module.absorbBlocks(base, blocks);
+    module.finishHash(base + rate * blocks, held - rate * blocks, out);
+    return memory.slice(out, out + 32);
+  };
+}
 
 /** @returns undefined where the module does not run */
 export function compiledHashMany(): HashMany | undefined {
@@ -51,6 +87,9 @@ export function compiledHashMany(): HashMany | undefined {
 
 /** keccak-256 of messages of equal length: any number of them, one behind the other, to 32 bytes each. */
 export const keccakMany: HashMany = compiledHashMany() ?? hashManyReference;
+
+/** keccak-256 of one message in parts, to 32 bytes. */
+export const keccakParts: HashParts = compiledHashParts() ?? hashPartsReference;
 
 /** keccak-256: any bytes to 32 bytes. */
 export function keccak(message: Uint8Array): Uint8Array {

@@ -58,7 +58,7 @@ function absorbBlock(a: usize, b: usize): void {
 
 /** Leaves the digests of two messages of equal length in the first four words of the states. */
 function hashPair(a: usize, b: usize, length: usize): void {
-  memory.fill(state, 0, PAIR);
+  beginHash();
   let rest = length;
   while (rest >= RATE) {
     absorbBlock(a, b);
@@ -66,10 +66,29 @@ function hashPair(a: usize, b: usize, length: usize): void {
     b += RATE;
     rest -= RATE;
   }
+  absorbLast(a, b, rest);
+}
+
+function absorbLast(a: usize, b: usize, rest: usize): void {
   memory.copy(blockA(), a, rest);
   memory.copy(blockB(), b, rest);
   padBlocks(rest);
   absorbBlock(blockA(), blockB());
+}
+
+/** A message that comes in parts: beginHash, absorbBlocks of whole blocks of 136 bytes, finishHash. */
+export function beginHash(): void {
+  memory.fill(state, 0, PAIR);
+}
+
+export function absorbBlocks(message: usize, blocks: usize): void {
+  for (let i: usize = 0; i < blocks; i++) absorbBlock(message + i * RATE, message + i * RATE);
+}
+
+/** @param rest bytes of the message behind its whole blocks, below 136 */
+export function finishHash(message: usize, rest: usize, out: usize): void {
+  absorbLast(message, message, rest);
+  storeDigest(0, out);
 }
 
 function padBlocks(length: usize): void {

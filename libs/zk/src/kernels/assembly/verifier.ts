@@ -1,9 +1,9 @@
 /** Exports of the verifier's module: the hash alone, one thread, a memory of its own (transcript/keccak.ts). */
-import { HASH_SCRATCH, hashMany, setHashScratch } from './hashing';
+import { HASH_SCRATCH, setHashScratch } from './hashing';
 
 /** First byte behind constants and scratch. */
 export const heapBase: usize = ((__heap_base + 15) & ~15) + HASH_SCRATCH;
 
 setHashScratch((__heap_base + 15) & ~15);
 
-export { hashMany };
+export { absorbBlocks, beginHash, finishHash, hashMany } from './hashing';
