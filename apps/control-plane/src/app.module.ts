@@ -3,6 +3,7 @@ import { Module, type DynamicModule } from '@nestjs/common';
 import { APP_FILTER, APP_GUARD, APP_INTERCEPTOR, APP_PIPE } from '@nestjs/core';
 import { GraphQLModule } from '@nestjs/graphql';
 import { DataSource } from 'typeorm';
+import { verifyBundledProof } from '#libs/proof';
 import type { ChainReader } from '#libs/settlement';
 import type { Logger, Metrics } from '#libs/telemetry';
 import { ApiKeys } from './auth/api-keys.js';
@@ -74,7 +75,7 @@ import { EscrowWatcher } from './settlement/watcher.js';
 import { WebhookBook } from './webhooks/webhook-book.js';
 import { WebhookDeliverer } from './webhooks/deliverer.js';
 import { WebhooksController } from './webhooks/webhooks.controller.js';
-import { ESCROW_READER, CONFIG, EVIDENCE_APPRAISER, LOGGER, METRICS } from './tokens.js';
+import { ESCROW_READER, CONFIG, EVIDENCE_APPRAISER, LOGGER, METRICS, PROOF_VERIFIER } from './tokens.js';
 
 export interface Parts {
   readonly config: Config;
@@ -134,6 +135,7 @@ export class AppModule {
       { provide: Clock, useValue: parts.clock },
       { provide: ESCROW_READER, useValue: parts.escrowReader },
       { provide: EVIDENCE_APPRAISER, useValue: parts.appraiser },
+      { provide: PROOF_VERIFIER, useValue: verifyBundledProof },
     ];
     return {
       module: AppModule,

@@ -3,4 +3,5 @@ export const CONFIG = Symbol('Config');
 export const LOGGER = Symbol('Logger');
 export const METRICS = Symbol('Metrics');
 export const ESCROW_READER = Symbol('EscrowReader');
+export const PROOF_VERIFIER = Symbol('ProofVerifier');
 export const EVIDENCE_APPRAISER = Symbol('EvidenceAppraiser');

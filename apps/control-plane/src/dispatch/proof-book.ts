@@ -12,13 +12,16 @@ import type { Principal } from '../auth/principal.js';
 import { Clock } from '../clock.js';
 import type { Config } from '../config.js';
 import { JobJournal } from '../jobs/journal.js';
+import { leasedStates, waitingStates } from '../jobs/state-machine.js';
 import { Presences } from '../nodes/presences.js';
 import { refusal } from '../problem/codes.js';
 import { EscrowProjection } from '../settlement/escrow-projection.js';
 import { CONFIG } from '../tokens.js';
 
-/** States in which a job's segments are proved. An enclave may have delivered before the last proof is there. */
+/** States in which a job's segments are given out. An enclave may have delivered before the last proof is there. */
 const provedStates = ['running', 'delivered'];
+/** And in which proofs are taken: what a prover began, it may bring to its end while the job waits for its next lease. */
+const takenStates: readonly string[] = [...waitingStates, ...leasedStates, 'delivered', 'settled'];
 const jobsAtOnce = 50;
 
 export interface Claim {
@@ -92,7 +95,7 @@ export class ProofBook {
       const job = await this.journal.lock(manager, ref.jobId);
       const { jobId, index, nodeId, fence } = ref;
       const row = await manager.findOneBy(SegmentProof, { jobId, index, nodeId, fence });
-      if (row === null || !provedStates.includes(job.state)) throw fenced(ref, job);
+      if (row === null || !takenStates.includes(job.state)) throw fenced(ref, job);
       return work(manager, job, row);
     });
   }
@@ -130,7 +133,7 @@ export class ProofBook {
 
 function fenced({ index, fence }: ProofRef, job: Job) {
   return refusal('LEASE_FENCED', {
-    expected: `the newest claim on segment ${index} of a job that is ${provedStates.join(' or ')}`,
+    expected: `the newest claim on segment ${index} of a job that goes on`,
     got: `claim ${fence} of a job that is ${job.state}`,
     rule: 'control-plane README, proofs',
     action: 'Stop working on this segment; another node has taken it or the job has ended.',

@@ -1,8 +1,14 @@
 /** What provers report: progress, a proof, that they give up. A proof is verified here before anybody relies on it. */
-import { Injectable } from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
-import { CodedError, encodeStepStatement, equalBytes, parseJobSpec, parseTermsJson } from '#attestation';
-import { verifyJobProof } from '#libs/proof';
+import {
+  CodedError,
+  encodeStepStatement,
+  equalBytes,
+  parseJobSpec,
+  parseTermsJson,
+  type ProofVerifier,
+} from '#attestation';
 import type { Acknowledged, ProofDeliver, ProofFail, ProofHeld, ProofProgress } from '#libs/messaging';
 import { BlobRecord, Receipt, SegmentProof, type Job } from '#libs/persistence';
 import type { Principal } from '../auth/principal.js';
@@ -11,6 +17,7 @@ import { BlobStore } from '../objects/blob-store.js';
 import { jobTopic, Signals } from '../events/signals.js';
 import { JobJournal } from '../jobs/journal.js';
 import { refusal } from '../problem/codes.js';
+import { PROOF_VERIFIER } from '../tokens.js';
 import { ProofBook } from './proof-book.js';
 
 const rule = 'control-plane README, proofs';
@@ -26,6 +33,7 @@ export class ProofReports {
     private readonly journal: JobJournal,
     private readonly signals: Signals,
     private readonly clock: Clock,
+    @Inject(PROOF_VERIFIER) private readonly verify: ProofVerifier,
   ) {}
 
   async progress(principal: Principal, message: ProofProgress): Promise<ProofHeld> {
@@ -49,7 +57,7 @@ export class ProofReports {
     return { held: true };
   }
 
-  /** @throws Rejection LEASE_FENCED, BLOB_UNKNOWN, PROOF_FOREIGN and those of verifyJobProof */
+  /** @throws Rejection LEASE_FENCED, BLOB_UNKNOWN, PROOF_FOREIGN and those of the verifier */
   async deliver(principal: Principal, message: ProofDeliver): Promise<Acknowledged> {
     const { jobId, index, blob, document } = message;
     const earlier = await this.database.manager.findOneBy(SegmentProof, { jobId, index });
@@ -59,11 +67,12 @@ export class ProofReports {
       return { job: held, claimed: await claimedStatement(manager, held, index) };
     });
     const proved = { spec: parseJobSpec(new Uint8Array(job.spec)), terms: parseTermsJson(job.terms) };
-    const shown = verifyJobProof(proved, index, await this.read(blob), document).statement;
+    const shown = this.verify(proved, index, { bytes: await this.read(blob), document }).statement;
     if (!equalBytes(encodeStepStatement(shown), claimed)) {
       throw foreign('the statement that was reported for this segment', 'a proof of another statement');
     }
-    await this.book.hold(principal, message, async (manager, { id }, { fence }) => {
+    await this.book.hold(principal, message, async (manager, { id }, { fence, provedAt }) => {
+      if (provedAt !== null) return;
       await manager.update(SegmentProof, { jobId, index, fence }, { blob, document, provedAt: this.clock.now() });
       await this.journal.record(manager, id, 'proof', { index, blob, nodeId: message.nodeId });
     });
@@ -74,6 +83,7 @@ export class ProofReports {
   async fail(principal: Principal, message: ProofFail): Promise<Acknowledged> {
     const { jobId, index, code, detail } = message;
     await this.book.hold(principal, message, async (manager, job, row) => {
+      if (row.provedAt !== null) return;
       await manager.update(SegmentProof, { jobId, index, fence: row.fence }, { expiresAt: this.clock.now() });
       await this.journal.record(manager, job.id, 'proof-failed', { index, code, detail });
     });
