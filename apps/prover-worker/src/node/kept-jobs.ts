@@ -1,11 +1,21 @@
 /**
  * Jobs in which this node's proofs or its stake are, from before the escrow is accepted until it has ended. Each proof is
- * on disk before it is told to anybody, so that a crash loses neither stake nor proof. Files are written whole or not at all.
+ * on disk before it is told to anybody, and so is a run, so that a crash loses neither stake nor work. Files are written whole
+ * or not at all.
  */
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { fromHex, toHex } from '#attestation';
+import { fromHex } from '#attestation';
+import type { LeaseDeliver, ProofRef } from '#libs/messaging';
 import type { Proved } from '../compute/prove.js';
+
+/** A run and the lease that it was made under, as the control plane is told. */
+export type KeptDelivery = Omit<LeaseDeliver, 'auth'>;
+
+export interface KeptProof extends Proved {
+  /** Under which it was made. */
+  readonly claim: ProofRef;
+}
 
 export interface KeptJob {
   readonly jobId: string;
@@ -13,23 +23,32 @@ export interface KeptJob {
   readonly spec: Uint8Array;
   /** abi.encode(Terms). */
   readonly terms: Uint8Array;
-  /** All borders of a run that this node is to commit; null: somebody else does. */
+  /** A run that the control plane has yet to take; null: none. */
+  readonly delivery: KeptDelivery | null;
+  /** All borders of a run that this node is to commit, for the control plane has taken it; null: there is none. */
   readonly borders: readonly Uint8Array[] | null;
   /** Indices of the segments whose proofs are here. */
   readonly proofs: readonly number[];
+  /** Those of them that the control plane has taken. */
+  readonly told: readonly number[];
 }
 
 export interface KeptJobs {
   list(): readonly KeptJob[];
   open(jobId: string, spec: Uint8Array, terms: Uint8Array): void;
-  keepBorders(jobId: string, borders: readonly Uint8Array[]): void;
-  keepProof(jobId: string, index: number, proved: Proved): void;
-  proof(jobId: string, index: number): Proved;
+  keepDelivery(jobId: string, delivery: KeptDelivery): void;
+  /** The control plane has taken the run: its borders are to be committed. Refused: forget it. */
+  closeDelivery(jobId: string, outcome: 'taken' | 'refused'): void;
+  keepProof(proof: KeptProof): void;
+  markTold(jobId: string, index: number): void;
+  /** null: it is not here. */
+  proof(jobId: string, index: number): KeptProof | null;
   remove(jobId: string): void;
 }
 
 const jobName = /^[0-9a-f]{64}$/;
 const proofName = /^proof-(\d{1,4})\.bundle$/;
+const toldName = /^proof-(\d{1,4})\.told$/;
 
 export function openKeptJobs(folder: string): KeptJobs {
   mkdirSync(folder, { recursive: true, mode: 0o700 });
@@ -40,15 +59,25 @@ export function openKeptJobs(folder: string): KeptJobs {
     renameSync(`${file}.partial`, file);
   };
   const read = (jobId: string, name: string): Uint8Array => new Uint8Array(readFileSync(path(jobId, name)));
+  /** A job whose escrow has ended is not. */
+  const isKept = (jobId: string): boolean => existsSync(path(jobId, 'terms'));
   const kept = (jobId: string): KeptJob => {
-    const hasBorders = existsSync(path(jobId, 'borders'));
-    const proofs = readdirSync(path(jobId, '')).flatMap((name) => proofName.exec(name)?.[1] ?? []);
+    const has = (name: string): boolean => existsSync(path(jobId, name));
+    const text = (name: string): string => Buffer.from(read(jobId, name)).toString('utf8');
+    const names = readdirSync(path(jobId, ''));
+    const numbers = (form: RegExp): number[] =>
+      names
+        .flatMap((name) => form.exec(name)?.[1] ?? [])
+        .map(Number)
+        .sort((a, b) => a - b);
     return {
       jobId,
       spec: read(jobId, 'spec'),
       terms: read(jobId, 'terms'),
-      borders: hasBorders ? Buffer.from(read(jobId, 'borders')).toString('utf8').split('\n').map(fromHex) : null,
-      proofs: proofs.map(Number).sort((a, b) => a - b),
+      delivery: has('delivery') ? (JSON.parse(text('delivery')) as KeptDelivery) : null,
+      borders: has('borders') ? text('borders').split('\n').map(fromHex) : null,
+      proofs: numbers(proofName),
+      told: numbers(toldName),
     };
   };
   return {
@@ -61,15 +90,26 @@ export function openKeptJobs(folder: string): KeptJobs {
       write(jobId, 'spec', spec);
       write(jobId, 'terms', terms);
     },
-    keepBorders: (jobId, borders) => write(jobId, 'borders', borders.map((border) => `0x${toHex(border)}`).join('\n')),
-    keepProof(jobId, index, { bundle, document }) {
+    keepDelivery: (jobId, delivery) => write(jobId, 'delivery', JSON.stringify(delivery)),
+    closeDelivery(jobId, outcome) {
+      if (!isKept(jobId)) return;
+      const { delivery } = kept(jobId);
+      if (delivery !== null && outcome === 'taken') write(jobId, 'borders', delivery.borders.join('\n'));
+      rmSync(path(jobId, 'delivery'), { force: true });
+    },
+    keepProof({ claim, bundle, document }) {
+      const { jobId, index } = claim;
+      write(jobId, `proof-${index}.claim`, JSON.stringify(claim));
       write(jobId, `proof-${index}.json`, document);
       write(jobId, `proof-${index}.bundle`, bundle);
     },
-    proof: (jobId, index) => ({
-      bundle: read(jobId, `proof-${index}.bundle`),
-      document: Buffer.from(read(jobId, `proof-${index}.json`)).toString('utf8'),
-    }),
+    markTold: (jobId, index) => (isKept(jobId) ? write(jobId, `proof-${index}.told`, '') : undefined),
+    proof(jobId, index) {
+      if (!existsSync(path(jobId, `proof-${index}.bundle`))) return null;
+      const text = (name: string): string => Buffer.from(read(jobId, name)).toString('utf8');
+      const claim = JSON.parse(text(`proof-${index}.claim`)) as ProofRef;
+      return { claim, bundle: read(jobId, `proof-${index}.bundle`), document: text(`proof-${index}.json`) };
+    },
     remove: (jobId) => rmSync(path(jobId, ''), { recursive: true, force: true }),
   };
 }

@@ -16,6 +16,7 @@ import {
 import { pattern, protocolVersion, type LeaseGrant, type NodeRegistered } from '#libs/messaging';
 import { createBench } from './bench.js';
 import { openEscrow } from './escrow.js';
+import { handOverLeft, openProofTeller } from './hand-over.js';
 import { openKeptJobs } from './kept-jobs.js';
 import { openOwed } from './owed.js';
 import type { NodeParts } from './parts.js';
@@ -60,7 +61,7 @@ export async function startNode(settings: ProverSettings): Promise<ProverNode> {
   };
   const held = new Map<string, Held>();
   const loops = [workLoop(parts, held, stop.signal), beatLoop(parts, node, held, stop.signal)];
-  loops.push(collectLoop(parts, stop.signal));
+  loops.push(handOverLeft(parts, stop.signal), collectLoop(parts, stop.signal));
   return {
     nodeId: node.nodeId,
     done: Promise.all(loops).then(() => {
@@ -135,13 +136,18 @@ async function beatLoop(
 }
 
 /** Commits, discharges, finalizes and withdraws as soon as each escrow allows it; survives restarts. */
-async function collectLoop({ escrow, kept }: NodeParts, stop: AbortSignal): Promise<void> {
+async function collectLoop(parts: NodeParts, stop: AbortSignal): Promise<void> {
+  const { escrow, kept } = parts;
+  const tellProofs = openProofTeller(parts);
   const quietUntil = new Map<string, number>();
   while (!stop.aborted) {
     for (const job of kept.list()) {
       if ((quietUntil.get(job.jobId) ?? 0) > performance.now()) continue;
       try {
+        const told = tellProofs(job);
+        told.catch(() => undefined);
         if (!(await escrow.collect(job))) kept.remove(job.jobId);
+        await told;
       } catch (error) {
         note(`collect ${job.jobId}`, error);
         quietUntil.set(job.jobId, performance.now() + 10 * retryPauseMs);

@@ -2,6 +2,8 @@
 import { CodedError, encodeTerms } from '#attestation';
 import { codePattern, note, parseProofHeld, plainText } from '#libs/dispatch-client';
 import { pattern, type ProofPhase, type ProofTask } from '#libs/messaging';
+import type { Proved } from '../compute/prove.js';
+import { tellProof } from './hand-over.js';
 import { readOffer } from './offered-job.js';
 import type { NodeParts } from './parts.js';
 
@@ -35,18 +37,22 @@ export async function runProof(task: ProofTask, parts: NodeParts, stop: AbortSig
 type Ref = Readonly<{ nodeId: string; jobId: string; index: number; fence: number }>;
 
 async function work(task: ProofTask, ref: Ref, parts: NodeParts, enter: (phase: ProofPhase) => void): Promise<void> {
-  const { settings, store, kept, bench, controlPlane } = parts;
+  const { settings, store, kept, bench } = parts;
   const { index, job } = task;
   const offer = readOffer(job, settings);
+  const { jobId } = offer;
   enter('load');
-  const compute = await bench.at(offer, settings, store);
-  const checkpoint = task.checkpoint === null ? null : await store.getBlob(task.checkpoint);
-  const statement = new Uint8Array(Buffer.from(task.statement, 'base64'));
-  const proved = await compute.prove({ index, statement, checkpoint }, enter);
-  kept.open(offer.jobId, offer.specBytes, encodeTerms(offer.terms));
-  kept.keepProof(offer.jobId, index, proved);
-  const blob = await store.putBlob(proved.bundle);
-  await controlPlane.send(pattern.proofDeliver, { ...ref, blob, document: proved.document });
+  let proved: Proved | null = kept.proof(jobId, index);
+  if (proved === null) {
+    const compute = await bench.at(offer, settings, store);
+    const checkpoint = task.checkpoint === null ? null : await store.getBlob(task.checkpoint);
+    const statement = new Uint8Array(Buffer.from(task.statement, 'base64'));
+    proved = await compute.prove({ index, statement, checkpoint }, enter);
+    kept.open(jobId, offer.specBytes, encodeTerms(offer.terms));
+  }
+  const proof = { ...proved, claim: ref };
+  kept.keepProof(proof);
+  await tellProof(proof, parts);
 }
 
 /** Tells progress at every phase and often enough to keep the claim; ends the work when the claim is lost. */

@@ -5,6 +5,8 @@ import { codePattern, note, parseProofAcquired, plainText } from '#libs/dispatch
 import { pattern, type LeaseGrant } from '#libs/messaging';
 import type { Border, Trained } from '../compute/train.js';
 import type { Transaction } from './escrow.js';
+import { handOver } from './hand-over.js';
+import type { KeptDelivery } from './kept-jobs.js';
 import { checkTerms, entrust, readOffer, type OfferedJob } from './offered-job.js';
 import type { NodeParts } from './parts.js';
 import { runProof } from './proof-task.js';
@@ -64,9 +66,10 @@ async function work(grant: LeaseGrant, lease: LeaseRef, parts: NodeParts, stop: 
     }),
   );
   await last;
-  kept.keepBorders(offer.jobId, trained.borders);
   await timed('prove', () => proveAll(offer, parts, stop));
-  await deliver({ lease, trained, timings, transactions }, parts);
+  const delivery = await deliveryOf({ lease, trained, timings, transactions }, parts);
+  kept.keepDelivery(offer.jobId, delivery);
+  await handOver({ jobId: offer.jobId, delivery }, parts, stop);
 }
 
 /** What others need to prove the segment, and to go on from its end. */
@@ -102,11 +105,11 @@ interface Finished {
   readonly transactions: readonly Transaction[];
 }
 
-async function deliver(finished: Finished, { store, controlPlane }: NodeParts): Promise<void> {
+async function deliveryOf(finished: Finished, { store }: NodeParts): Promise<KeptDelivery> {
   const { lease, trained, timings, transactions } = finished;
   const { borders, result } = trained;
   const zero = hex(new Uint8Array(32));
-  await controlPlane.send(pattern.leaseDeliver, {
+  return {
     ...lease,
     result: { blob: await store.putBlob(result), bytes: result.length, keyCommit: zero },
     run: {
@@ -119,9 +122,9 @@ async function deliver(finished: Finished, { store, controlPlane }: NodeParts): 
     seal: '',
     borders: borders.map(hex),
     receipts: [],
-    timings,
-    transactions,
-  });
+    timings: { ...timings },
+    transactions: [...transactions],
+  };
 }
 
 function givenBack(): CollateralError {

@@ -1,0 +1,90 @@
+/** Nothing of a run is committed on chain that the control plane has not taken, whenever the node is killed. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { CollateralError, Rejection } from '#attestation';
+import type { ControlPlane } from '#libs/dispatch-client';
+import { handOver, handOverLeft, openProofTeller } from './hand-over.js';
+import { openKeptJobs, type KeptDelivery, type KeptJobs, type KeptProof } from './kept-jobs.js';
+import type { NodeParts } from './parts.js';
+
+const jobId = `0x${'ab'.repeat(32)}`;
+const word = (byte: string): string => `0x${byte.repeat(32)}`;
+const delivery: KeptDelivery = {
+  ...{ leaseId: '7e5c1b9e-2f0c-4a39-8c84-3f3f8a1d2b6c', fence: 1 },
+  result: { blob: word('01'), bytes: 64, keyCommit: word('00') },
+  run: { upTo: 1, outcome: 0, bordersRoot: word('02'), last: word('04'), delivery: word('00') },
+  ...{ seal: '', borders: [word('03'), word('04')], receipts: [], timings: { train: 1 }, transactions: [] },
+};
+const proofOf = (index: number): KeptProof => ({
+  claim: { nodeId: '7e5c1b9e-2f0c-4a39-8c84-3f3f8a1d2b6c', jobId, index, fence: 1 },
+  ...{ bundle: Uint8Array.of(index), document: '{}' },
+});
+const detail = { expected: 'an answer', got: 'none', rule: 'test' };
+const never = new AbortController().signal;
+
+let folder: string;
+let kept: KeptJobs;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'veritrain-hand-over-'));
+  kept = openKeptJobs(folder);
+  kept.open(jobId, Uint8Array.of(1), Uint8Array.of(2));
+});
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+/** Answers in turn. */
+function partsOf(...answers: readonly (Error | object)[]): NodeParts {
+  const left = [...answers];
+  const send = (): Promise<unknown> => {
+    const answer = left.shift();
+    return answer instanceof Error ? Promise.reject(answer) : Promise.resolve(answer);
+  };
+  const store = { putBlob: () => Promise.resolve(word('05')) };
+  return { kept, controlPlane: { send } as unknown as ControlPlane, store } as unknown as NodeParts;
+}
+
+it('commits what was taken, and asks until it knows', async () => {
+  kept.keepDelivery(jobId, delivery);
+  expect(kept.list()[0]).toMatchObject({ borders: null, delivery });
+  await handOver({ jobId, delivery }, partsOf(new CollateralError('CONTROL_PLANE_UNREACHABLE', detail), {}), never);
+  expect(kept.list()[0]).toMatchObject({ delivery: null, borders: [{ length: 32 }, { length: 32 }] });
+});
+
+it('commits nothing that was refused', async () => {
+  kept.keepDelivery(jobId, delivery);
+  const refused = handOver({ jobId, delivery }, partsOf(new Rejection('LEASE_FENCED', detail)), never);
+  await expect(refused).rejects.toThrow('LEASE_FENCED');
+  expect(kept.list()[0]).toMatchObject({ delivery: null, borders: null });
+});
+
+it('tells after a start what was left, and what it cannot tell stays', async () => {
+  kept.keepDelivery(jobId, delivery);
+  await handOverLeft(partsOf(new CollateralError('CONTROL_PLANE_UNREACHABLE', detail)), AbortSignal.abort());
+  kept = openKeptJobs(folder);
+  expect(kept.list()[0]).toMatchObject({ delivery, borders: null });
+  await handOverLeft(partsOf({}), never);
+  expect(kept.list()[0]!.borders).toHaveLength(2);
+});
+
+it('tells proofs apart that the control plane has taken', () => {
+  for (const index of [0, 1]) kept.keepProof(proofOf(index));
+  kept.markTold(jobId, 1);
+  expect(kept.list()[0]).toMatchObject({ proofs: [0, 1], told: [1] });
+  expect([kept.proof(jobId, 1), kept.proof(jobId, 2)]).toEqual([proofOf(1), null]);
+});
+
+it('tells a proof again whose answer never came, and a refused one no more', async () => {
+  for (const index of [0, 1]) kept.keepProof(proofOf(index));
+  const tell = openProofTeller(partsOf(new Rejection('LEASE_FENCED', detail), {}));
+  await tell(kept.list()[0]!);
+  await tell(kept.list()[0]!);
+  expect(kept.list()[0]).toMatchObject({ proofs: [0, 1], told: [1] });
+});
+
+it('keeps nothing of a job whose escrow has ended meanwhile', () => {
+  kept.remove(jobId);
+  kept.markTold(jobId, 0);
+  kept.closeDelivery(jobId, 'taken');
+  expect(kept.list()).toEqual([]);
+});

@@ -1,0 +1,69 @@
+/** Runs and proofs that are on disk: to the control plane first, and to the chain what it has taken. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Rejection } from '#attestation';
+import { note } from '#libs/dispatch-client';
+import { pattern } from '#libs/messaging';
+import type { KeptJob, KeptProof } from './kept-jobs.js';
+import type { NodeParts } from './parts.js';
+
+const pauseMs = 1000;
+
+/**
+ * The job may have been given to another node meanwhile, and a run on chain whose result nobody hands out is paid for
+ * nothing. Telling it again is harmless; it stays on disk until there is an answer.
+ *
+ * @throws Rejection of the control plane: another lease counts; whatever else where `stop` comes first
+ */
+export async function handOver(
+  { jobId, delivery }: Pick<KeptJob, 'jobId' | 'delivery'>,
+  { controlPlane, kept }: Pick<NodeParts, 'controlPlane' | 'kept'>,
+  stop: AbortSignal,
+): Promise<void> {
+  if (delivery === null) return;
+  for (;;) {
+    try {
+      await controlPlane.send(pattern.leaseDeliver, delivery);
+      return kept.closeDelivery(jobId, 'taken');
+    } catch (error) {
+      if (error instanceof Rejection) kept.closeDelivery(jobId, 'refused');
+      if (error instanceof Rejection || stop.aborted) throw error;
+      note(`deliver ${jobId}`, error);
+      await sleep(pauseMs, null, { signal: stop }).catch(() => null);
+    }
+  }
+}
+
+/** What a process before this one had not yet handed over, or not heard the answer to. */
+export async function handOverLeft(parts: NodeParts, stop: AbortSignal): Promise<void> {
+  const left = parts.kept.list().filter(({ delivery }) => delivery !== null);
+  await Promise.all(
+    left.map((job) => handOver(job, parts, stop).catch((error: unknown) => note(`deliver ${job.jobId}`, error))),
+  );
+}
+
+type Tellers = Pick<NodeParts, 'controlPlane' | 'kept' | 'store'>;
+
+export async function tellProof({ claim, bundle, document }: KeptProof, parts: Tellers): Promise<void> {
+  const blob = await parts.store.putBlob(bundle);
+  await parts.controlPlane.send(pattern.proofDeliver, { ...claim, blob, document });
+  parts.kept.markTold(claim.jobId, claim.index);
+}
+
+/** Tells proofs whose answer never came, each once more in the life of a process where it is refused. */
+export function openProofTeller(parts: Tellers): (job: Pick<KeptJob, 'jobId' | 'proofs' | 'told'>) => Promise<void> {
+  const refused = new Set<string>();
+  return async ({ jobId, proofs, told }) => {
+    for (const index of proofs) {
+      const name = `${jobId} ${index}`;
+      const proof = told.includes(index) || refused.has(name) ? null : parts.kept.proof(jobId, index);
+      if (proof === null) continue;
+      try {
+        await tellProof(proof, parts);
+      } catch (error) {
+        if (!(error instanceof Rejection)) throw error;
+        note(`proof ${index} of ${jobId}`, error);
+        refused.add(name);
+      }
+    }
+  };
+}
