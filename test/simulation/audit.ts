@@ -1,59 +1,17 @@
 /** What must hold at the end of a simulation, whatever happened: read from the tables, the chain and the answers given. */
-import type { EntityManager } from 'typeorm';
 import { parseStepStatement, toHex } from '#attestation';
-import {
-  AuditEntry,
-  Checkpoint,
-  DeliveryRecord,
-  Job,
-  JobEvent,
-  Lease,
-  OutboxMessage,
-  Receipt,
-} from '#libs/persistence';
+import type { Job, JobEvent } from '#libs/persistence';
 import {
   endStates,
   transitions,
   type JobState,
   type JobTrigger,
 } from '../../apps/control-plane/src/jobs/state-machine.js';
+import { checkProofs, checkRounds, checkWeights, stepStatementBytes, type Demand } from './audit-claims.js';
 import { clockSeconds } from './replica.js';
+import { invariants, type Invariant, type Violation } from './invariants.js';
+import { readTables, type Tables } from './tables.js';
 import type { World } from './world.js';
-
-export const invariants = [
-  'every job ends',
-  'states follow the table',
-  'every transition has its outbox row and audit entry',
-  'every outbox row was published',
-  'fences rise by one with every lease',
-  'no lease outlives its job',
-  'only the holder of the newest fence has effect',
-  'receipts make one chain without gap',
-  'what a session signs after its attestation has no effect',
-  'a renewal only prolongs',
-  'one delivery, by the last holder',
-  'one payment, for the delivery that is stored',
-  'no acknowledged write is lost',
-  'no unforeseen failure',
-] as const;
-export type Invariant = (typeof invariants)[number];
-
-export interface Violation {
-  readonly invariant: Invariant;
-  readonly jobId: string | null;
-  readonly detail: string;
-}
-
-interface Tables {
-  readonly jobs: readonly Job[];
-  readonly events: ReadonlyMap<string, JobEvent[]>;
-  readonly leases: ReadonlyMap<string, Lease[]>;
-  readonly receipts: ReadonlyMap<string, Receipt[]>;
-  readonly checkpoints: ReadonlyMap<string, Checkpoint[]>;
-  readonly deliveries: ReadonlyMap<string, DeliveryRecord[]>;
-  readonly outbox: ReadonlyMap<string, OutboxMessage[]>;
-  readonly audit: ReadonlyMap<string, AuditEntry[]>;
-}
 
 interface StateChange {
   readonly from: JobState | null;
@@ -96,6 +54,11 @@ export class Audit {
     this.receipts(job, tables);
     this.delivery(job, changes, tables);
     this.payment(job, tables);
+    const { kind, borders } = this.world.jobs.get(job.id)!;
+    const demand: Demand = (name, holds, detail) => this.demand(name, job.id, holds, detail);
+    checkWeights(borders, tables.receipts.get(job.id) ?? [], demand);
+    if (kind === 'parallel') checkRounds(job, events, tables, demand);
+    else if (kind !== 'plain') checkProofs(job, events, tables, demand);
   }
 
   private states(job: Job, changes: readonly StateChange[]): void {
@@ -163,7 +126,7 @@ export class Audit {
     let weights: string | null = null;
     let fence = 0;
     for (const row of rows) {
-      const statement = parseStepStatement(new Uint8Array(row.statement));
+      const statement = parseStepStatement(new Uint8Array(row.statement.subarray(0, stepStatementBytes)));
       const before = toHex(statement.weightsBefore);
       const follows = Number(row.stepFrom) === step && (weights === null || weights === before) && row.fence >= fence;
       this.demand('receipts make one chain without gap', job.id, follows, () => `steps ${row.stepFrom} after ${step}`);
@@ -206,7 +169,7 @@ export class Audit {
     );
   }
 
-  private acknowledgements({ jobs, checkpoints, deliveries }: Tables): void {
+  private acknowledgements({ jobs, checkpoints, partials, proofs, deliveries }: Tables): void {
     const { acknowledged } = this.world;
     const byId = new Map(jobs.map((job) => [job.id, job]));
     const name = 'no acknowledged write is lost';
@@ -228,6 +191,14 @@ export class Audit {
         () => `checkpoint ${step} of fence ${fence}`,
       );
     }
+    for (const { jobId, index, blob } of acknowledged.partials) {
+      const stored = partials.get(jobId)?.find((row) => row.index === index);
+      this.demand(name, jobId, stored?.blob === blob, () => `partial ${index}: ${blob}, stored ${stored?.blob}`);
+    }
+    for (const { jobId, index } of acknowledged.proofs) {
+      const stored = proofs.get(jobId)?.find((row) => row.index === index);
+      this.demand(name, jobId, stored?.provedAt != null, () => `the proof of segment ${index}`);
+    }
     for (const { jobId, blob } of acknowledged.deliveries) {
       const stored = deliveries.get(jobId)?.[0]?.resultBlob;
       this.demand(name, jobId, stored === blob, () => `delivered ${blob}, stored ${stored}`);
@@ -245,28 +216,4 @@ function triggerBetween(from: JobState, to: JobState): boolean {
     const { from: starts, to: end } = transitions[trigger];
     return end === to && (starts as readonly JobState[]).includes(from);
   });
-}
-
-async function readTables(manager: EntityManager): Promise<Tables> {
-  const byId = { order: { id: 'ASC' as const } };
-  return {
-    jobs: await manager.find(Job),
-    events: grouped(await manager.find(JobEvent, byId), ({ jobId }) => jobId),
-    leases: grouped(await manager.find(Lease), ({ jobId }) => jobId),
-    receipts: grouped(await manager.find(Receipt), ({ jobId }) => jobId),
-    checkpoints: grouped(await manager.find(Checkpoint), ({ jobId }) => jobId),
-    deliveries: grouped(await manager.find(DeliveryRecord), ({ jobId }) => jobId),
-    outbox: grouped(await manager.find(OutboxMessage, byId), ({ subject }) => subject),
-    audit: grouped(await manager.find(AuditEntry, byId), ({ subject }) => subject),
-  };
-}
-
-function grouped<T>(rows: readonly T[], keyOf: (row: T) => string): Map<string, T[]> {
-  const groups = new Map<string, T[]>();
-  for (const row of rows) {
-    const group = groups.get(keyOf(row));
-    if (group === undefined) groups.set(keyOf(row), [row]);
-    else group.push(row);
-  }
-  return groups;
 }

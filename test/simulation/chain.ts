@@ -1,6 +1,9 @@
-/** A simulated chain with one escrow contract: it enforces the contract's order of calls, pays once, and reorganises. */
+/**
+ * A simulated chain with one escrow contract: it enforces the contract's order of calls, waits for the proofs that are due,
+ * pays once, and reorganises.
+ */
 import { CollateralError } from '#attestation';
-import type { BlockRef, ChainReader, EscrowEvent } from '#libs/settlement';
+import { sampleOf, type BlockRef, type ChainReader, type EscrowEvent } from '#libs/settlement';
 import { hex, sha256 } from '#test/made-session';
 import type { Faults } from './faults.js';
 import type { Random } from './random.js';
@@ -10,16 +13,19 @@ import type { SimulatedJob } from './work.js';
 type Pending = Pick<EscrowEvent, 'job' | 'name' | 'args'>;
 
 interface Escrow {
-  state: 'open' | 'accepted' | 'started' | 'ended';
+  state: 'open' | 'accepted' | 'started' | 'committed' | 'ended';
   /** Unix seconds of the moment at which the present state runs out. */
   until: number;
   readonly acceptBy: number;
   /** Digest of the delivery that was paid for; null when none was. */
   paid: string | null;
+  /** Of a committed run: the delivery to be paid for, and the segments to be proved before; null until they are drawn. */
+  run: { readonly job: SimulatedJob; readonly delivery: string; due: Set<number> | null } | null;
 }
 
 const blockMilliseconds = 4000;
-const [settled, aborted, abandoned] = ['5', '7', '8'];
+const proveSeconds = 900;
+const [settled, aborted, abandoned, slashed] = ['5', '7', '8', '10'];
 const ended = (state: string) => ({ state, toProvider: '0', toClient: '0', toChallenger: '0', burnt: '0' });
 
 export class SimulatedChain implements ChainReader {
@@ -46,6 +52,7 @@ export class SimulatedChain implements ChainReader {
     while (!isOver()) {
       await this.scheduler.sleep(blockMilliseconds);
       this.timeOut();
+      this.draw();
       this.mine();
       if (this.#blocks.length > 8 && this.faults.strikes('chain reorganised', 0.02)) this.reorganise();
     }
@@ -53,35 +60,45 @@ export class SimulatedChain implements ChainReader {
 
   open({ escrowId, input }: SimulatedJob): void {
     const acceptBy = Number(input.terms['acceptBy']);
-    this.escrows.set(escrowId, { state: 'open', until: acceptBy, acceptBy, paid: null });
+    this.escrows.set(escrowId, { state: 'open', until: acceptBy, acceptBy, paid: null, run: null });
     const nobody = `0x${'00'.repeat(20)}`;
     this.emit(escrowId, 'JobOpened', { client: nobody, provider: nobody, token: nobody, price: '1000' });
   }
 
-  /** @returns false when the contract refuses */
-  accept(escrowId: string, provider: string): boolean {
-    return this.move(escrowId, 'open', 'accepted', 'JobAccepted', { provider }, 120);
+  /** Accepts and starts, as far as the contract lets a provider. */
+  engage(escrowId: string, provider: string): void {
+    this.move(escrowId, 'open', 'accepted', 'JobAccepted', { provider }, 120);
+    this.move(escrowId, 'accepted', 'started', 'JobStarted', {}, 600);
   }
 
-  start(escrowId: string): boolean {
-    return this.move(escrowId, 'accepted', 'started', 'JobStarted', {}, 600);
+  /** Commits and, as there is nobody to object, pays as soon as what is due is proved. */
+  commit(job: SimulatedJob, delivery: string): void {
+    const { escrowId, kind } = job;
+    const segments = job.borders.length - 1;
+    const run = { outcome: '0', upTo: String(segments), root: '0x', last: '0x', delivery, tier: '0' };
+    if (!this.move(escrowId, 'started', 'committed', 'JobCommitted', run, proveSeconds)) return;
+    const escrow = this.escrows.get(escrowId)!;
+    const isWhole = kind === 'zk' || kind === 'tee+zk';
+    const all = isWhole ? Array.from({ length: segments }, (_, index) => index) : [];
+    escrow.run = { job, delivery, due: kind === 'sampled' ? null : new Set(all) };
+    if (isWhole || kind === 'sampled') this.emit(escrowId, 'SetDue', { all: isWhole, deadline: String(escrow.until) });
+    this.pay(escrowId, escrow);
   }
 
-  /** Commits and, as there is nobody to object, pays. */
-  commit(escrowId: string, delivery: string): boolean {
-    if (!this.move(escrowId, 'started', 'ended', 'JobCommitted', { outcome: '0', upTo: '1', tier: '0' }, 0))
-      return false;
-    this.escrows.get(escrowId)!.paid = delivery;
-    this.emit(escrowId, 'JobEnded', ended(settled));
+  /** @returns whether the proof need not be brought again */
+  discharge(escrowId: string, segment: number): boolean {
+    const escrow = this.escrows.get(escrowId)!;
+    if (escrow.state !== 'committed') return escrow.state === 'ended';
+    const { due } = escrow.run!;
+    if (due === null) return false;
+    if (!due.delete(segment)) return true;
+    this.emit(escrowId, 'DutyDischarged', { segment: String(segment) });
+    this.pay(escrowId, escrow);
     return true;
   }
 
   abort(escrowId: string): boolean {
     return this.move(escrowId, 'open', 'ended', 'JobEnded', ended(aborted), 0);
-  }
-
-  stateOf(escrowId: string): Escrow['state'] | 'none' {
-    return this.escrows.get(escrowId)?.state ?? 'none';
   }
 
   async headNumber(): Promise<number> {
@@ -133,10 +150,27 @@ export class SimulatedChain implements ChainReader {
     this.#pending.push({ job: escrowId, name, args });
   }
 
+  private pay(escrowId: string, escrow: Escrow): void {
+    if (escrow.run?.due?.size !== 0) return;
+    escrow.state = 'ended';
+    escrow.paid = escrow.run.delivery;
+    this.emit(escrowId, 'JobEnded', ended(settled));
+  }
+
+  /** A block after the commitment decides what of a sampled job is to be proved. */
+  private draw(): void {
+    for (const [escrowId, { state, run, until }] of this.escrows) {
+      if (state !== 'committed' || run === null || run.due !== null) continue;
+      const seed = hex(this.random.bytes(32));
+      run.due = new Set(sampleOf(seed, run.job.samples, run.job.borders.length - 1));
+      this.emit(escrowId, 'SampleDrawn', { seed, fromBlock: false, deadline: String(until) });
+    }
+  }
+
   private timeOut(): void {
     for (const [escrowId, escrow] of this.escrows) {
       if (escrow.state === 'ended' || this.at <= escrow.until) continue;
-      const end = escrow.state === 'open' ? aborted : abandoned;
+      const end = escrow.state === 'open' ? aborted : escrow.state === 'committed' ? slashed : abandoned;
       escrow.state = 'ended';
       this.emit(escrowId, 'JobEnded', ended(end));
     }

@@ -21,6 +21,8 @@ export const faultKinds = [
   'renewal repeated',
   'session outlived',
   'run failed',
+  'claim outlived',
+  'claim given back',
   'job cancelled',
   'job paused',
   'job retried',

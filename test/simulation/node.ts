@@ -1,31 +1,34 @@
 /**
- * A simulated node: leases, attests, trains, checkpoints, delivers and commits as a host agent does, repeats what was
- * not acknowledged, keeps its delivery on disk, and is killed or stopped at any moment. A stopped node does not notice:
- * it goes on with the lease that it had.
+ * A simulated node: takes jobs under leases, trains, checkpoints, delivers and commits as host agents and provers do,
+ * repeats what was not acknowledged, keeps its delivery on disk, and is killed or stopped at any moment. A stopped node
+ * does not notice: it goes on with the lease that it had.
  */
-import { protocolVersion, type LeaseGrant } from '#libs/messaging';
+import type { StepStatement } from '#attestation';
+import { protocolVersion, type LeaseGrant, type NodeCapabilities, type SignedStatement } from '#libs/messaging';
 import { BlobRecord } from '#libs/persistence';
-import { base64, hex, segmentSteps } from '#test/made-session';
+import { hex, weights } from '#test/made-session';
 import type { Principal } from '../../apps/control-plane/src/auth/principal.js';
 import { Assignment } from '../../apps/control-plane/src/dispatch/assignment.js';
 import { Heartbeats } from '../../apps/control-plane/src/dispatch/heartbeats.js';
-import { RenewalReports } from '../../apps/control-plane/src/dispatch/renewal-reports.js';
 import { SessionReports } from '../../apps/control-plane/src/dispatch/session-reports.js';
 import { TrainingReports } from '../../apps/control-plane/src/dispatch/training-reports.js';
 import { Nodes } from '../../apps/control-plane/src/nodes/nodes.service.js';
 import { Presences } from '../../apps/control-plane/src/nodes/presences.js';
 import type { Container } from './container.js';
 import type { Random } from './random.js';
-import { clockSeconds } from './replica.js';
-import { deliveryOf, releaseOf, renewalOf, segmentOf, sessionOf, type SimulatedJob } from './work.js';
+import { segmentOf } from './statements.js';
 import type { Signed, Surroundings } from './surroundings.js';
+import { deliveryOf, type SimulatedJob } from './work.js';
 
 /** The process was killed: everything that it was doing ends here. */
 class Killed extends Error {}
-/** The control plane said no, or the contract did: the node lets go of the job. */
-class Refused extends Error {}
+/** The control plane said no, or the contract did: the node lets go of what it was doing. */
+export class Refused extends Error {}
+/** It said nothing. */
+export class Unanswered extends Refused {}
 
-interface Run {
+/** Work under a lease. */
+export interface Run {
   readonly grant: LeaseGrant;
   readonly job: SimulatedJob;
   isOver: boolean;
@@ -37,103 +40,162 @@ interface Run {
 
 interface KeptDelivery extends Signed {
   readonly job: SimulatedJob;
-  readonly ref: { readonly leaseId: string; readonly fence: number };
+  readonly ref: LeaseName;
   readonly blob: string;
+  readonly receipts: readonly SignedStatement[];
+}
+
+export interface LeaseName {
+  readonly leaseId: string;
+  readonly fence: number;
 }
 
 const trainMilliseconds = 4000;
-const attestedSeconds = 24;
-/** Beyond the end of an attestation, whatever the clocks of the replicas say. */
-const outlivedSeconds = clockSeconds + 20;
+/** Longer than a claim holds that nobody prolongs. */
+const outlivedClaimMilliseconds = [31_000, 70_000] as const;
 const retries = 8;
 /** Answers after which the same message may be sent again. */
 const transient = new Set(['DATABASE_UNAVAILABLE', 'INTERNAL']);
 
-export class SimulatedNode {
+export abstract class SimulatedNode {
   readonly principal: Principal;
-  readonly #random: Random;
-  #id = '';
+  protected readonly random: Random;
+  protected id = '';
   #life = 0;
   #stoppedUntil = 0;
   /** What survives a kill. */
   readonly #disk: KeptDelivery[] = [];
 
   constructor(
-    private readonly world: Surroundings,
+    protected readonly world: Surroundings,
     private readonly name: string,
     readonly provider: string,
-    private readonly cores: number,
+    private readonly capabilities: NodeCapabilities,
   ) {
-    this.#random = world.random.fork();
-    this.principal = {
-      keyId: `key-${provider.slice(2, 6)}`,
-      tenant: `host-${provider.slice(2, 6)}`,
-      role: 'operator',
-      provider,
-    };
+    this.random = world.random.fork();
+    const host = provider.slice(2, 6);
+    this.principal = { keyId: `key-${host}`, tenant: `host-${host}`, role: 'operator', provider };
   }
 
   start(): void {
     const life = this.#life;
-    this.world.scheduler.spawn(this.#random.around(1000), () => this.untilKilled(() => this.main(life)));
+    this.world.scheduler.spawn(this.random.around(1000), () => this.untilKilled(() => this.main(life)));
   }
 
   kill(): void {
     this.#life += 1;
-    this.world.scheduler.later(this.#random.around(8000), () => this.start());
+    this.world.scheduler.later(this.random.around(8000), () => this.start());
   }
 
   /** SIGSTOP; the clock goes on outside. */
   stop(): void {
-    this.#stoppedUntil = this.world.scheduler.now + this.#random.whole(1000, 120_000);
+    this.#stoppedUntil = this.world.scheduler.now + this.random.whole(1000, 120_000);
   }
 
   /** Its operator takes it out of service for a while. */
   async drain(): Promise<void> {
     await this.set('draining');
-    await this.world.scheduler.sleep(this.#random.fraction() * 60_000);
+    await this.world.scheduler.sleep(this.random.fraction() * 60_000);
     await this.set('ready');
   }
 
+  /** Until the node may work on the job: evidence and key, or the broker's trust. */
+  protected abstract engage(life: number, run: Run): Promise<void>;
+  /** Under which attestation it signs now. @throws Refused where there is none */
+  protected abstract attestation(life: number, run: Run): Promise<Signed>;
+  protected abstract sign(statement: StepStatement): Promise<SignedStatement>;
+  /** What a node without a lease does for others. @returns whether there was anything */
+  protected abstract lendHand(life: number): Promise<boolean>;
+
+  /** @returns receipts that no checkpoint brought */
+  protected async train(life: number, run: Run): Promise<readonly SignedStatement[]> {
+    const { principal, world } = this;
+    const { grant, job } = run;
+    const ref = { auth: '', ...nameOf(grant) };
+    const { resume } = grant.job;
+    let before = this.read(resume?.blob ?? null);
+    for (let index = (resume?.step ?? 0) / job.steps; index < job.borders.length - 1; index += 1) {
+      await this.step(life, run);
+      const step = (index + 1) * job.steps;
+      const statement = segmentOf(job, index, before);
+      before = statement.weightsAfter;
+      const blob = await this.store(life, before);
+      const signed = await this.attestation(life, run);
+      const message = { ...ref, step, blob, ...(await this.sign(statement)) };
+      await this.report(life, run, (at) => at.get(TrainingReports).checkpoint(principal, message));
+      world.acknowledged.checkpoints.push({ jobId: job.id, step, fence: grant.fence, ...signed });
+      const progress = { ...ref, step, of: job.manifest.steps, loss: 1 };
+      if (this.random.chance(0.3)) await this.send(life, (at) => at.get(SessionReports).progress(principal, progress));
+    }
+    return [];
+  }
+
+  /** Trains one segment, or fails at it. @throws Refused */
+  protected async step(life: number, run: Run): Promise<void> {
+    await this.pause(life, trainMilliseconds);
+    if (!this.world.faults.strikes('run failed', 0.03)) return;
+    const failure = { code: 'ENCLAVE_LOST', detail: 'simulated', retry: this.random.chance(0.8) };
+    const message = { auth: '', ...nameOf(run.grant), ...failure };
+    await this.report(life, run, (at) => at.get(SessionReports).fail(this.principal, message));
+    throw new Refused();
+  }
+
+  /** Works on a claim that nobody prolongs, now and then for longer than it holds. */
+  protected async workOnClaim(life: number): Promise<void> {
+    await this.pause(life, trainMilliseconds);
+    if (!this.world.faults.strikes('claim outlived', 0.05)) return;
+    await this.world.scheduler.sleep(this.random.whole(...outlivedClaimMilliseconds));
+    await this.awake(life);
+  }
+
+  /** What is still missing before the delivery. */
+  protected async complete(_life: number, _run: Run): Promise<void> {}
+
+  /** What else the process does as long as it lives. */
+  protected background(_life: number): void {}
+
   private async set(state: 'ready' | 'draining'): Promise<void> {
-    if (this.#id === '') return;
+    if (this.id === '') return;
     for (;;) {
       const answer = await this.world.transport.call(this.world.replica(), (at) =>
-        at.get(Nodes).schedule(this.principal, this.#id, state),
+        at.get(Nodes).schedule(this.principal, this.id, state),
       );
       if (answer.kind === 'ok') return;
-      await this.world.scheduler.sleep(this.#random.around(1000));
+      await this.world.scheduler.sleep(this.random.around(1000));
     }
   }
 
   private async main(life: number): Promise<void> {
-    const { name, provider, principal } = this;
-    const capabilities = { tee: 'simulated-snp', cores: this.cores, memoryMiB: 1024, version: '1' } as const;
+    const { name, provider, principal, capabilities } = this;
     const node = { auth: '', name, provider, capabilities, protocol: protocolVersion };
-    this.#id = (await this.ask(life, (at) => at.get(Nodes).register(principal, node))).nodeId;
+    this.id = (await this.ask(life, (at) => at.get(Nodes).register(principal, node))).nodeId;
+    this.background(life);
     for (const kept of [...this.#disk]) await this.handOver(life, kept).catch(forgive);
     for (let idle = 1; !this.world.isOver; idle = Math.min(idle + 1, 8)) {
       const grant = await this.poll(life);
-      if (grant === null) await this.pause(life, 2000 * idle);
-      else await this.work(life, grant);
-      if (grant !== null) idle = 0;
+      if (grant !== null) await this.work(life, grant);
+      const isBusy = grant !== null || (await this.lendHand(life));
+      if (isBusy) idle = 0;
+      else await this.pause(life, 2000 * idle);
     }
   }
 
   private async poll(life: number): Promise<LeaseGrant | null> {
     const never = new AbortController().signal;
-    const answer = await this.send(life, (at) => at.get(Assignment).acquire(this.principal, this.#id, 0, [], never));
+    const answer = await this.send(life, (at) => at.get(Assignment).acquire(this.principal, this.id, 0, [], never));
     return answer.kind === 'ok' ? answer.value : null;
   }
 
   private async work(life: number, grant: LeaseGrant): Promise<void> {
     const job = this.world.jobs.get(grant.job.jobId)!;
     const run: Run = { grant, job, isOver: false, attestedUntil: 0, isOutlived: false };
-    this.world.scheduler.spawn(0, () => this.untilKilled(() => this.beat(life, run)));
+    this.spawn(0, () => this.beat(life, run));
     try {
-      await this.attest(life, run);
-      await this.train(life, run);
-      const kept = { job: run.job, ref: refOf(grant), blob: await this.store(life), ...(await this.signs(life, run)) };
+      await this.engage(life, run);
+      const receipts = await this.train(life, run);
+      await this.complete(life, run);
+      const result = { job, ref: nameOf(grant), blob: await this.store(life, job.borders.at(-1)!), receipts };
+      const kept = { ...result, ...(await this.attestation(life, run)) };
       this.#disk.push(kept);
       await this.handOver(life, kept);
     } catch (error) {
@@ -143,118 +205,38 @@ export class SimulatedNode {
     }
   }
 
-  private async attest(life: number, run: Run): Promise<void> {
-    const { principal, world } = this;
-    const ref = { auth: '', ...refOf(run.grant) };
-    const session = sessionOf(this.provider);
-    const isRefused = world.faults.strikes('evidence refused', 0.01);
-    const evidence = isRefused ? Buffer.from('refused').toString('base64') : base64(session.evidence);
-    await this.report(life, run, (at) => at.get(SessionReports).attested(principal, { ...ref, evidence }));
-    if (isRefused) throw new Refused();
-    const { escrowId } = run.job;
-    run.attestedUntil = world.chain.at + attestedSeconds;
-    const release = releaseOf(escrowId, session, run.attestedUntil);
-    await this.report(life, run, (at) => at.get(SessionReports).keyed(principal, { ...ref, release }));
-    if (world.chain.stateOf(escrowId) === 'open') world.chain.accept(escrowId, this.provider);
-    if (world.chain.stateOf(escrowId) === 'accepted') world.chain.start(escrowId);
-    world.scheduler.spawn(0, () => this.untilKilled(() => this.keepFresh(life, run)));
-    await this.report(life, run, (at) => at.get(SessionReports).running(principal, ref));
-  }
-
-  /** Attests again at a third of the window. A word to the control plane that is not heard is followed by the next. */
-  private async keepFresh(life: number, run: Run): Promise<void> {
-    const { principal, world } = this;
-    const { scheduler, faults } = world;
-    for (let round = 2; ; round += 1) {
-      await scheduler.sleep((1000 * attestedSeconds) / 3);
-      await this.awake(life);
-      if (run.isOver || run.isOutlived || world.chain.at > run.attestedUntil) return;
-      const ref = { auth: '', ...refOf(run.grant) };
-      if (faults.strikes('renewal refused', 0.01)) {
-        run.isOver = true;
-        const failure = { ...ref, code: 'ATTESTATION_REFUSED', detail: 'simulated', retry: true };
-        await this.ask(life, (at) => at.get(SessionReports).fail(principal, failure)).catch(forgive);
-        return;
-      }
-      run.attestedUntil = world.chain.at + attestedSeconds;
-      const message = { ...ref, ...renewalOf(sessionOf(this.provider, round), run.attestedUntil) };
-      const tell = () => this.send(life, (at) => at.get(RenewalReports).renewed(principal, message));
-      const lateBy = faults.strikes('renewal late', 0.05) ? this.#random.fraction() * 20_000 : 0;
-      const times = faults.strikes('renewal repeated', 0.02) ? 2 : 1;
-      scheduler.spawn(lateBy, () =>
-        this.untilKilled(async () => {
-          for (let time = 0; time < times; time += 1) await tell();
-        }),
-      );
-    }
-  }
-
-  /** An enclave whose attestation is over signs nothing, unless it is one that does not care. @throws Refused */
-  private async signs(life: number, run: Run): Promise<Signed> {
-    const { chain, faults, scheduler } = this.world;
-    run.isOutlived ||= faults.strikes('session outlived', 0.02);
-    const until = run.attestedUntil + outlivedSeconds;
-    if (run.isOutlived) await scheduler.sleep(1000 * Math.max(0, until - chain.at));
-    await this.awake(life);
-    const signedAt = chain.at;
-    if (signedAt > run.attestedUntil && !run.isOutlived) throw new Refused();
-    return { signedAt, attestedUntil: run.attestedUntil };
-  }
-
-  private async train(life: number, run: Run): Promise<void> {
-    const { principal, world } = this;
-    const { grant, job } = run;
-    const ref = { auth: '', ...refOf(grant) };
-    for (let index = (grant.job.resume?.step ?? 0) / segmentSteps; index < job.segments; index += 1) {
-      await this.pause(life, trainMilliseconds);
-      if (world.faults.strikes('run failed', 0.03)) {
-        const failure = { ...ref, code: 'ENCLAVE_LOST', detail: 'simulated', retry: this.#random.chance(0.8) };
-        await this.report(life, run, (at) => at.get(SessionReports).fail(principal, failure));
-        throw new Refused();
-      }
-      const step = (index + 1) * segmentSteps;
-      const blob = await this.store(life);
-      const signed = await this.signs(life, run);
-      const message = { ...ref, step, blob, ...(await segmentOf(job, index)) };
-      await this.report(life, run, (at) => at.get(TrainingReports).checkpoint(principal, message));
-      world.acknowledged.checkpoints.push({ jobId: job.id, step, fence: grant.fence, ...signed });
-      const progress = { ...ref, step, of: job.segments * segmentSteps, loss: 1 };
-      if (this.#random.chance(0.3)) await this.send(life, (at) => at.get(SessionReports).progress(principal, progress));
-    }
-  }
-
   /** Delivers until it is acknowledged or refused; then, and only then, commits on chain. */
   private async handOver(life: number, kept: KeptDelivery): Promise<void> {
-    const { job, ref, blob, signedAt, attestedUntil } = kept;
-    const delivery = deliveryOf(job, blob);
+    const { job, ref, blob, receipts, signedAt, attestedUntil } = kept;
+    const delivery = deliveryOf(job, blob, receipts);
     try {
       const message = { auth: '', ...ref, ...delivery };
       await this.ask(life, (at) => at.get(TrainingReports).deliver(this.principal, message));
       this.world.acknowledged.deliveries.push({ jobId: job.id, blob, signedAt, attestedUntil });
-      this.world.chain.commit(job.escrowId, delivery.run.delivery);
+      this.world.chain.commit(job, delivery.run.delivery);
     } catch (error) {
-      if (error instanceof Killed) throw error;
       forgive(error);
     }
     this.#disk.splice(this.#disk.indexOf(kept), 1);
   }
 
   private async beat(life: number, run: Run): Promise<void> {
-    const leases = [refOf(run.grant)];
+    const leases = [nameOf(run.grant)];
     while (!run.isOver) {
       await this.pause(life, 10_000);
       if (run.isOver) return;
       const answer = await this.send(life, async (at) => {
-        await at.get(Presences).of(this.principal, this.#id);
-        return at.get(Heartbeats).beat(this.#id, leases);
+        await at.get(Presences).of(this.principal, this.id);
+        return at.get(Heartbeats).beat(this.id, leases);
       });
       if (answer.kind === 'ok' && answer.value.cancel.length + answer.value.lost.length > 0) run.isOver = true;
     }
   }
 
-  /** Stores a ciphertext of random bytes, as an upload before a checkpoint would. */
-  private async store(life: number): Promise<string> {
-    const sha256 = hex(this.#random.bytes(32));
+  /** Stores a ciphertext, as an upload before a report would; its name differs from run to run. */
+  protected async store(life: number, content: Uint8Array): Promise<string> {
+    const sha256 = hex(this.random.bytes(32));
+    this.world.blobs.set(sha256, content);
     const row = { sha256, tenant: this.principal.tenant, bytes: 64, createdAt: new Date(0) };
     await this.ask(life, () =>
       this.world.store.manager.createQueryBuilder().insert().into(BlobRecord).values(row).orIgnore().execute(),
@@ -262,37 +244,51 @@ export class SimulatedNode {
     return sha256;
   }
 
+  /** What was stored under a name; null: the start weights. */
+  protected read(blob: string | null): Uint8Array {
+    return blob === null ? weights(0) : this.world.blobs.get(blob)!;
+  }
+
   /** Sends until it is acknowledged. @throws Refused */
-  private async report<T>(life: number, run: Run, handle: (at: Container) => Promise<T>): Promise<T> {
+  protected async report<T>(life: number, run: Run, handle: (at: Container) => Promise<T>): Promise<T> {
     if (run.isOver) throw new Refused();
     return this.ask(life, handle);
   }
 
-  private async ask<T>(life: number, handle: (at: Container) => Promise<T>): Promise<T> {
+  protected async ask<T>(life: number, handle: (at: Container) => Promise<T>): Promise<T> {
     for (let tries = 0; tries < retries; tries += 1) {
       const answer = await this.send(life, handle);
       if (answer.kind === 'ok') return answer.value;
       if (answer.kind === 'problem' && !transient.has(answer.code)) throw new Refused(answer.code);
       await this.pause(life, 500 * 2 ** tries);
     }
-    throw new Refused('no answer');
+    throw new Unanswered();
   }
 
-  private async send<T>(life: number, handle: (at: Container) => Promise<T>) {
+  protected async send<T>(life: number, handle: (at: Container) => Promise<T>) {
     const answer = await this.world.transport.call(this.world.replica(), handle);
     await this.awake(life);
     return answer;
   }
 
-  private async pause(life: number, milliseconds: number): Promise<void> {
-    await this.world.scheduler.sleep(this.#random.around(milliseconds));
+  protected async pause(life: number, milliseconds: number): Promise<void> {
+    await this.world.scheduler.sleep(this.random.around(milliseconds));
     await this.awake(life);
   }
 
-  private async awake(life: number): Promise<void> {
+  protected isAlive(life: number): boolean {
+    return this.#life === life && !this.world.isOver;
+  }
+
+  /** @throws Killed */
+  protected async awake(life: number): Promise<void> {
     const { scheduler } = this.world;
     while (scheduler.now < this.#stoppedUntil) await scheduler.sleep(this.#stoppedUntil - scheduler.now);
     if (this.#life !== life) throw new Killed();
+  }
+
+  protected spawn(milliseconds: number, task: () => Promise<void>): void {
+    this.world.scheduler.spawn(milliseconds, () => this.untilKilled(task));
   }
 
   private async untilKilled(task: () => Promise<void>): Promise<void> {
@@ -304,12 +300,12 @@ export class SimulatedNode {
   }
 }
 
-function refOf({ leaseId, fence }: LeaseGrant) {
+export function nameOf({ leaseId, fence }: LeaseGrant): LeaseName {
   return { leaseId, fence };
 }
 
 /** What a node lives with; everything else ends the simulation. */
-function forgive(error: unknown, then: () => void = () => undefined): void {
+export function forgive(error: unknown, then: () => void = () => undefined): void {
   if (!(error instanceof Refused)) throw error;
   then();
 }

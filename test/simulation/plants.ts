@@ -1,10 +1,12 @@
 /** Faults planted on purpose, to see that the simulation finds them. */
 import { DataSource, type EntityManager } from 'typeorm';
-import type { LeaseRef } from '#libs/messaging';
-import { Job, Lease } from '#libs/persistence';
+import type { LeaseRef, ProofRef, SegmentRef } from '#libs/messaging';
+import { Job, Lease, SegmentProof, type WorkerSegment } from '#libs/persistence';
 import type { Principal } from '../../apps/control-plane/src/auth/principal.js';
 import { LeaseBook, type Held } from '../../apps/control-plane/src/dispatch/lease-book.js';
+import { ProofBook } from '../../apps/control-plane/src/dispatch/proof-book.js';
 import { RenewalReports } from '../../apps/control-plane/src/dispatch/renewal-reports.js';
+import { SegmentBook } from '../../apps/control-plane/src/dispatch/segment-book.js';
 import { Sweeper } from '../../apps/control-plane/src/dispatch/sweeper.js';
 import { TrainingReports } from '../../apps/control-plane/src/dispatch/training-reports.js';
 import { JobJournal, type Announcement } from '../../apps/control-plane/src/jobs/journal.js';
@@ -67,6 +69,30 @@ export const lapseUnseen: Plant = (container) => {
     [TrainingReports, Object.assign(reports, { clock: { now: () => new Date(0) } })],
     [Sweeper, Object.assign(sweeper, { lapse: () => Promise.resolve() })],
   ];
+};
+
+/** A proof book that takes what any claim brings, however many came after it. */
+export const staleClaim: Plant = (container) => {
+  const database = container.get(DataSource);
+  const journal = container.get(JobJournal);
+  const book = container.get(ProofBook);
+  type Work<T> = (manager: EntityManager, job: Job, row: SegmentProof) => Promise<T>;
+  const hold = async <T>(_by: Principal, { jobId, index }: ProofRef, work: Work<T>): Promise<T> =>
+    database.transaction(async (manager) => {
+      const job = await journal.lock(manager, jobId);
+      return work(manager, job, await manager.findOneByOrFail(SegmentProof, { jobId, index }));
+    });
+  return [[ProofBook, Object.assign(book, { hold })]];
+};
+
+/** A segment book that forgets what is done: a partial that comes twice counts twice. */
+export const partialTwice: Plant = (container) => {
+  const book = container.get(SegmentBook);
+  type Work<T> = (manager: EntityManager, job: Job, row: WorkerSegment) => Promise<T>;
+  const hold = <T>(by: Principal, ref: SegmentRef, work: Work<T>): Promise<T> =>
+    SegmentBook.prototype.hold.call(book, by, ref, ((manager, job, row) =>
+      work(manager, job, Object.assign(row, { doneAt: null }))) satisfies Work<T>) as Promise<T>;
+  return [[SegmentBook, Object.assign(book, { hold })]];
 };
 
 /** Reports of training that say yes to a later checkpoint of a first lease and forget it. */

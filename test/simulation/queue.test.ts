@@ -33,6 +33,7 @@ function sceneOf(random: Random): Scene {
       version: '1',
       ...(random.chance(0.5) ? { samplesPerSecond: random.whole(1, 100) } : {}),
       ...(random.chance(0.5) ? { tcb: random.pick(['current', 'outdated']) } : {}),
+      ...(random.chance(0.5) ? { parallel: true } : {}),
       ...(random.chance(0.3) ? { priceMin: String(random.whole(1, 2000)) } : {}),
     };
     const lastSeenAt = new Date(now - random.pick([1, 60]) * 1000);
@@ -108,7 +109,7 @@ function jobOf(random: Random, index: number, providers: readonly string[]): Job
     settlementTransaction: null,
     deadlineAt: new Date(now + random.pick([-1, 60]) * 1000),
     idempotencyKey: null,
-    parallel: 1,
+    parallel: random.pick([1, 1, 2]),
     attestedUntil: null,
     ...times,
   };

@@ -1,4 +1,5 @@
 /** One control plane replica: the real services over a database that it shares, a clock that jumps, and its death. */
+import { Readable } from 'node:stream';
 import { DataSource } from 'typeorm';
 import type { ChainReader } from '#libs/settlement';
 import { createLogger, createMetrics } from '#libs/telemetry';
@@ -11,14 +12,23 @@ import { Turnstile, type Look } from '../../apps/control-plane/src/dispatch/turn
 import { OutboxRelay } from '../../apps/control-plane/src/events/outbox-relay.js';
 import { Signals } from '../../apps/control-plane/src/events/signals.js';
 import type { EvidenceAppraiser, EvidenceVerdict } from '../../apps/control-plane/src/evidence/evidence-appraiser.js';
+import { BlobStore } from '../../apps/control-plane/src/objects/blob-store.js';
 import { EscrowWatcher } from '../../apps/control-plane/src/settlement/watcher.js';
-import { CONFIG, ESCROW_READER, EVIDENCE_APPRAISER, LOGGER, METRICS } from '../../apps/control-plane/src/tokens.js';
+import {
+  CONFIG,
+  ESCROW_READER,
+  EVIDENCE_APPRAISER,
+  LOGGER,
+  METRICS,
+  PROOF_VERIFIER,
+} from '../../apps/control-plane/src/tokens.js';
 import { receiptKey, sha256 } from '#test/made-session';
 import { Container } from './container.js';
 import type { Faults } from './faults.js';
 import type { Turns } from './memory/transaction.js';
 import type { Random } from './random.js';
 import type { Scheduler } from './scheduler.js';
+import { verifyProof } from './statements.js';
 import type { Store } from './store.js';
 import { answerOf, type Answer } from './transport.js';
 
@@ -31,6 +41,7 @@ export interface ReplicaParts {
   readonly faults: Faults;
   readonly store: Store;
   readonly chain: ChainReader;
+  readonly blobs: ReadonlyMap<string, Uint8Array>;
   readonly config: Config;
   readonly startSeconds: number;
   readonly plant: Plant;
@@ -134,7 +145,7 @@ export class Replica {
   }
 
   private start(): void {
-    const { store, config, chain } = this.parts;
+    const { store, config, chain, blobs } = this.parts;
     const life = this.#life;
     const given: (readonly [unknown, unknown])[] = [
       [CONFIG, config],
@@ -146,6 +157,8 @@ export class Replica {
       [Batches, new SingleBatches()],
       [ESCROW_READER, chain],
       [EVIDENCE_APPRAISER, new SimulatedAppraiser()],
+      [PROOF_VERIFIER, verifyProof],
+      [BlobStore, { open: async (name: string) => Readable.from([blobs.get(name)!]) }],
       ...(store.queue === null ? [] : [[JobQueue, store.queue] as const]),
     ];
     const container = new Container([...given, ...this.parts.plant(new Container(given))]);

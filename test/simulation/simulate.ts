@@ -1,6 +1,7 @@
 /** One simulation from a seed: runs the world to its end and audits what is left. */
-import { Audit, type Invariant, type Violation } from './audit.js';
+import { Audit } from './audit.js';
 import type { FaultKind } from './faults.js';
+import type { Invariant, Violation } from './invariants.js';
 import type { Plant } from './replica.js';
 import { openStore, type EngineName } from './store.js';
 import { World, type WorldSize } from './world.js';

@@ -1,8 +1,17 @@
 /** Seeded simulations: the invariants hold, the same seed gives the same run, and planted faults are found. */
 import { describe, expect, it } from 'vitest';
-import type { Invariant } from './audit.js';
 import { faultKinds } from './faults.js';
-import { lapseUnseen, lostCheckpoint, lostOutbox, noFence, olderRenewal, staleRead } from './plants.js';
+import type { Invariant } from './invariants.js';
+import {
+  lapseUnseen,
+  lostCheckpoint,
+  lostOutbox,
+  noFence,
+  olderRenewal,
+  partialTwice,
+  staleClaim,
+  staleRead,
+} from './plants.js';
 import type { Plant } from './replica.js';
 import { simulate, type SimulationOptions } from './simulate.js';
 import { merged, worldsOf } from './worlds.js';
@@ -43,6 +52,8 @@ describe('a planted fault', () => {
     ['a transition without its outbox row', lostOutbox, 'every transition has its outbox row and audit entry'],
     ['a checkpoint that was acknowledged and forgotten', lostCheckpoint, 'no acknowledged write is lost'],
     ['an attestation whose end nobody sees', lapseUnseen, 'what a session signs after its attestation has no effect'],
+    ['a proof of a claim that is over', staleClaim, 'a proof counts once, from its newest claim'],
+    ['a partial that counts twice', partialTwice, 'a segment of a round counts once, from its newest claim'],
     ['a renewal that is older than the one before', olderRenewal, 'a renewal only prolongs'],
   ];
 

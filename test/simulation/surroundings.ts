@@ -12,6 +12,8 @@ export interface Acknowledged {
   readonly submissions: string[];
   readonly cancellations: string[];
   readonly checkpoints: (Signed & { readonly jobId: string; readonly step: number; readonly fence: number })[];
+  readonly partials: { readonly jobId: string; readonly index: number; readonly blob: string }[];
+  readonly proofs: { readonly jobId: string; readonly index: number }[];
   readonly deliveries: (Signed & { readonly jobId: string; readonly blob: string })[];
 }
 
@@ -28,6 +30,8 @@ export interface Surroundings {
   readonly chain: SimulatedChain;
   readonly transport: Transport;
   readonly store: Store;
+  /** Stored ciphertexts by name. */
+  readonly blobs: Map<string, Uint8Array>;
   readonly jobs: ReadonlyMap<string, SimulatedJob>;
   readonly acknowledged: Acknowledged;
   readonly isOver: boolean;

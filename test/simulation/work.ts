@@ -1,22 +1,23 @@
-/** Simulated jobs: real specs, terms, receipts and signatures, under keys that are made for tests. */
-import { createPrivateKey, sign as signWith } from 'node:crypto';
+/** Simulated jobs of every kind: real specs and terms, and the weights that an undisturbed run of each goes through. */
 import {
   bordersRoot,
   datasetManifestJson,
   deliveryDigest,
   encodeJobSpec,
-  encodeStepStatement,
   fromHex,
   jobDigest,
   jobIdOf,
-  signReceipt,
+  JobMode,
+  specDigestOf,
   termsJson,
+  workersOf,
   type DatasetManifest,
   type JobSpec,
   type Terms,
 } from '#attestation';
-import { canonicalManifest, manifestDigest, profileManifest, type Manifest } from '#libs/step';
 import type { SignedStatement } from '#libs/messaging';
+import { planOf } from '#libs/proof';
+import { canonicalManifest, divideSteps, profileManifest, type Manifest } from '#libs/step';
 import { teeTerms } from '#test/escrow-terms';
 import {
   addressOf,
@@ -29,8 +30,6 @@ import {
   madeShape,
   madeSpec,
   policy,
-  receiptKey,
-  receiptSecret,
   segmentSteps,
   sha256,
   weights,
@@ -40,55 +39,102 @@ import {
 import type { NewJob } from '../../apps/control-plane/src/jobs/jobs.service.js';
 import type { Random } from './random.js';
 
-/** PKCS #8 around the 32 bytes of an Ed25519 key (RFC 8410). */
-const receiptSigner = createPrivateKey({
-  key: Buffer.concat([Buffer.from('302e020100300506032b657004220420', 'hex'), receiptSecret]),
-  format: 'der',
-  type: 'pkcs8',
-});
 const brokerSecret = sha256('test broker account');
 const anyone = new Uint8Array(20);
+const workers = 2;
+const samples = 2;
+const profile = 'fast16';
+const variant = 'separate' as const;
 
-/** By their number of segments. */
-const manifests = [1, 1, 2, 3].map((segments): Manifest =>
-  profileManifest('fx1', { ...madeShape, steps: segments * segmentSteps }),
-);
+/** `parallel`: several workers train it in rounds; the last three are proved. */
+export const jobKinds = ['plain', 'parallel', 'zk', 'tee+zk', 'sampled'] as const;
+export type JobKind = (typeof jobKinds)[number];
 
-export const dataset: DatasetManifest = {
+/** Of 24 jobs. */
+export const mix: readonly JobKind[] = [
+  ...Array.from({ length: 19 }, () => 'plain' as const),
+  ...(['parallel', 'parallel', 'zk', 'tee+zk', 'sampled'] as const),
+];
+
+/** By their number of segments, or of rounds. */
+const plainManifests = [1, 1, 2, 3].map((segments): Manifest => ofSteps(segments * segmentSteps));
+const parallelManifests = [1, 2].map((rounds): Manifest => ofSteps(rounds * workers * segmentSteps));
+/** In segments of one superblock, each under its plan. */
+const provedManifests = [1, 2, 3].map((steps) => {
+  const manifest = profileManifest('fx1', { ...madeShape, e: 5, steps });
+  return { manifest, proving: { profile, variant, planDigest: planOf({ manifest, profile, variant }).digest } };
+});
+
+function ofSteps(steps: number): Manifest {
+  return profileManifest('fx1', { ...madeShape, steps });
+}
+
+const plainDataset: DatasetManifest = {
   ...madeDataset,
   id: word(0x1d),
   shards: [{ records: 8, bytes: 56, nonce: new Uint8Array(12), sha256: word(0x5a) }],
 };
+const commitment = { root: word(0xc0), ood: word(0) };
+const provedDataset: DatasetManifest = {
+  ...plainDataset,
+  scheme: 'fxt-zk/1',
+  proving: { profile, commitments: [commitment, commitment] },
+};
+export const [shard] = plainDataset.shards;
 
-export function datasetRow(tenant: string, at: Date) {
-  const manifest = datasetManifestJson({ ...dataset, id: datasetId(tenant) });
-  const id = hex(datasetId(tenant));
-  return { id, tenant, root: hex(dataset.root), records: '8', shards: 1, manifest, createdAt: at };
+const datasetId = (tenant: string, isProved: boolean): Uint8Array =>
+  sha256(`${isProved ? 'provable ' : ''}data set of ${tenant}`);
+
+/** One for plain jobs, one for those that are proved. */
+export function datasetRows(tenant: string, at: Date) {
+  return [false, true].map((isProved) => {
+    const dataset = { ...(isProved ? provedDataset : plainDataset), id: datasetId(tenant, isProved) };
+    const [id, root] = [hex(dataset.id), hex(dataset.root)];
+    return { id, tenant, root, records: '8', shards: 1, manifest: datasetManifestJson(dataset), createdAt: at };
+  });
 }
-
-const datasetId = (tenant: string): Uint8Array => sha256(`data set of ${tenant}`);
 
 export interface SimulatedJob {
   readonly id: string;
   readonly escrowId: string;
   readonly tenant: string;
-  readonly segments: number;
+  readonly kind: JobKind;
   readonly input: NewJob;
   readonly spec: JobSpec;
   readonly manifest: Manifest;
+  /** 1 but for data-parallel jobs. */
+  readonly workers: number;
+  /** Between two borders. */
+  readonly steps: number;
+  /** Weights at every border of an undisturbed run, the first and the last included. */
+  readonly borders: readonly Uint8Array[];
+  /** Segments that the escrow draws. */
+  readonly samples: number;
 }
 
-/** @param at  unix seconds; the escrow can be accepted for five minutes from then */
-export function makeJob(random: Random, tenant: string, number: number, at: number): SimulatedJob {
-  const manifest = random.pick(manifests);
+export interface Order {
+  readonly tenant: string;
+  readonly number: number;
+  /** Unix seconds; the escrow can be accepted for five minutes from then. */
+  readonly at: number;
+  readonly kind: JobKind;
+  /** Account that a data-parallel job names. */
+  readonly provider: string;
+}
+
+export function makeJob(random: Random, { tenant, number, at, kind, provider }: Order): SimulatedJob {
+  const [manifest, shape] = shapeOf(kind, random);
+  const isProved = shape.proving !== undefined;
   const spec: JobSpec = {
     ...madeSpec,
+    ...shape,
     manifest: canonicalManifest(manifest),
-    dataset: { id: datasetId(tenant), root: dataset.root, records: dataset.records, shards: 1 },
+    dataset: { id: datasetId(tenant, isProved), root: plainDataset.root, records: plainDataset.records, shards: 1 },
     salt: random.bytes(32),
   };
-  const segments = manifest.steps / segmentSteps;
-  const terms = termsOf(spec, random, segments, at);
+  const { rounds, roundSteps } = divideSteps(manifest, spec);
+  const named = kind === 'parallel' ? fromHex(provider) : anyone;
+  const terms = termsOf(spec, random, { kind, segments: rounds, provider: named, at });
   const input: NewJob = {
     spec: Buffer.from(encodeJobSpec(spec)),
     terms: termsJson(terms) as NewJob['terms'],
@@ -98,42 +144,62 @@ export function makeJob(random: Random, tenant: string, number: number, at: numb
     priority: random.pick([5, 5, 5, 6, 9]),
     requirements: random.chance(0.2) ? { cores: random.pick([1, 2, 4]) } : {},
   };
-  return { id: hex(jobIdOf(spec)), escrowId: hex(jobDigest(terms)), tenant, segments, input, spec, manifest };
+  const work = { spec, manifest, workers: workersOf(spec), steps: roundSteps };
+  const borders = bordersOf(work.workers, rounds);
+  const [id, escrowId] = [hex(jobIdOf(spec)), hex(jobDigest(terms))];
+  return { id, escrowId, tenant, kind, input, ...work, borders, samples: terms.samples };
 }
 
-function termsOf(spec: JobSpec, random: Random, segments: number, at: number): Terms {
+function shapeOf(kind: JobKind, random: Random): [manifest: Manifest, shape: Partial<JobSpec>] {
+  if (kind === 'plain') return [random.pick(plainManifests), {}];
+  if (kind === 'parallel') return [random.pick(parallelManifests), { parallel: workers }];
+  const { manifest, proving } = random.pick(provedManifests);
+  return [manifest, { proving, scheme: 'fxt-zk/1', assurance: kind, segmentSteps: 1 }];
+}
+
+interface Agreed {
+  readonly kind: JobKind;
+  readonly segments: number;
+  readonly provider: Uint8Array;
+  readonly at: number;
+}
+
+const modes: Readonly<Partial<Record<JobKind, number>>> = {
+  zk: JobMode.full,
+  'tee+zk': JobMode.tee | JobMode.full | JobMode.reveal,
+  sampled: JobMode.sample,
+};
+
+function termsOf(spec: JobSpec, random: Random, { kind, segments, provider, at }: Agreed): Terms {
   return teeTerms({
     client: sha256('test client account').subarray(0, 20),
-    provider: anyone,
+    provider,
     keyBroker: addressOf(brokerSecret),
-    specDigest: jobIdOf(spec),
+    specDigest: specDigestOf(spec),
     initialWeights: weights(0),
     policy: spec.policyDigest,
     segments,
     seedCommitClient: random.bytes(32),
     acceptBy: at + 300,
     windows: { start: 120, compute: 600 },
+    mode: modes[kind] ?? JobMode.tee | JobMode.reveal,
+    samples: kind === 'sampled' ? samples : 0,
   });
 }
 
-/** Segment `index` of the true run, signed by the session's receipt key. */
-export async function segmentOf(job: SimulatedJob, index: number): Promise<SignedStatement> {
-  const stepFrom = index * segmentSteps;
-  const statement = {
-    jobId: fromHex(job.id),
-    programDigest: manifestDigest(job.manifest),
-    datasetRoot: job.spec.dataset.root,
-    stepFrom,
-    stepCount: segmentSteps,
-    weightsBefore: weights(stepFrom),
-    weightsAfter: weights(stepFrom + segmentSteps),
-  };
-  const receipt = await signReceipt(
-    statement,
-    receiptKey,
-    (message) => new Uint8Array(signWith(null, message, receiptSigner)),
-  );
-  return { statement: base64(encodeStepStatement(statement)), receipt: base64(receipt) };
+/** What a segment makes of the weights that it starts from. */
+export const trained = (before: Uint8Array, segment: number): Uint8Array => sha256(`${hex(before)} ${segment}`);
+
+export const averaged = (ends: readonly Uint8Array[]): Uint8Array => sha256(ends.map(hex).join());
+
+function bordersOf(count: number, rounds: number): readonly Uint8Array[] {
+  const borders = [weights(0)];
+  for (let round = 0; round < rounds; round += 1) {
+    const before = borders.at(-1)!;
+    const ends = Array.from({ length: count }, (_, worker) => trained(before, round * count + worker));
+    borders.push(count === 1 ? ends[0]! : averaged(ends));
+  }
+  return borders;
 }
 
 /** @param round  1 with the key release, then one more with every renewal */
@@ -145,17 +211,24 @@ export const releaseOf = (escrowId: string, session: MadeSession, notAfter: numb
 
 export const renewalOf = (session: MadeSession, notAfter: number) => madeRenewal(session, notAfter, brokerSecret);
 
-/** @param blob  digest of the result's ciphertext, which differs from run to run */
-export function deliveryOf(job: SimulatedJob, blob: string) {
-  const borders = Array.from({ length: job.segments + 1 }, (_, index) => weights(index * segmentSteps));
-  const delivery = hex(deliveryDigest(fromHex(blob), word(5)));
+/** Nothing is revealed for what no enclave has sealed. */
+const isSealed = ({ kind }: SimulatedJob): boolean => kind !== 'zk' && kind !== 'sampled';
+
+/**
+ * @param blob  digest of the result's ciphertext, which differs from run to run
+ * @param receipts  that no checkpoint brought
+ */
+export function deliveryOf(job: SimulatedJob, blob: string, receipts: readonly SignedStatement[]) {
+  const { borders } = job;
+  const delivery = hex(isSealed(job) ? deliveryDigest(fromHex(blob), word(5)) : new Uint8Array(32));
   const last = hex(borders.at(-1)!);
+  const upTo = borders.length - 1;
   return {
     result: { blob, bytes: 64, keyCommit: hex(word(5)) },
-    run: { upTo: job.segments, outcome: 0 as const, bordersRoot: hex(bordersRoot(borders)), last, delivery },
-    seal: base64(new Uint8Array(69)),
+    run: { upTo, outcome: 0 as const, bordersRoot: hex(bordersRoot(borders)), last, delivery },
+    seal: isSealed(job) ? base64(new Uint8Array(69)) : '',
     borders: borders.map(hex),
-    receipts: [],
+    receipts: [...receipts],
     timings: { train: 1 },
     transactions: [],
   };

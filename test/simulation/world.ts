@@ -5,14 +5,16 @@ import { chainId, contract, hex } from '#test/made-session';
 import { SimulatedChain } from './chain.js';
 import { SimulatedClient } from './client.js';
 import { Faults } from './faults.js';
-import { SimulatedNode } from './node.js';
+import { EnclaveNode } from './enclave-node.js';
+import type { SimulatedNode } from './node.js';
+import { ProverNode } from './prover-node.js';
 import { Random } from './random.js';
 import { Replica, type Plant } from './replica.js';
 import { Scheduler } from './scheduler.js';
 import type { Store } from './store.js';
 import type { Acknowledged, Surroundings } from './surroundings.js';
 import { Transport } from './transport.js';
-import { dataset, datasetRow, makeJob, type SimulatedJob } from './work.js';
+import { datasetRows, makeJob, mix, shard, type SimulatedJob } from './work.js';
 
 export interface WorldSize {
   readonly jobs: number;
@@ -22,7 +24,9 @@ export interface WorldSize {
 
 const startSeconds = Date.UTC(2026, 0, 1) / 1000;
 const tenants = 5;
-const providers = 4;
+const providersMax = 4;
+/** One of these many nodes has no TEE. */
+const nodesPerProver = 4;
 /** Jobs that clients have under way at once, for each node. */
 const jobsPerNode = 2;
 /** Longer than any escrow lasts: a job that is not over by then never will be. */
@@ -35,12 +39,16 @@ export class World implements Surroundings {
   readonly chain: SimulatedChain;
   readonly transport: Transport;
   readonly jobs = new Map<string, SimulatedJob>();
-  readonly acknowledged: Acknowledged = { submissions: [], cancellations: [], checkpoints: [], deliveries: [] };
+  readonly blobs = new Map<string, Uint8Array>();
+  readonly acknowledged: Acknowledged = {
+    ...{ submissions: [], cancellations: [], checkpoints: [], partials: [], proofs: [], deliveries: [] },
+  };
   readonly unforeseen: unknown[] = [];
   isOver = false;
   readonly #replicas: Replica[];
   readonly #nodes: SimulatedNode[];
   readonly #clients: SimulatedClient[];
+  readonly #providers: readonly string[];
   #underWay = 0;
 
   constructor(
@@ -55,15 +63,24 @@ export class World implements Surroundings {
     this.chain = new SimulatedChain(scheduler, this.random.fork(), faults, startSeconds);
     this.transport = new Transport(scheduler, this.random.fork(), faults);
     const config = configuration();
-    const { chain, unforeseen } = this;
-    const shared = { scheduler, faults, store, chain, config, startSeconds, plant, unforeseen };
+    const providers = Math.max(1, Math.min(providersMax, Math.floor(size.nodes / nodesPerProver)));
+    this.#providers = Array.from({ length: providers }, (_, index) => `0x${String(10 + index).repeat(20)}`);
+    const { chain, blobs, unforeseen } = this;
+    const shared = { scheduler, faults, store, chain, blobs, config, startSeconds, plant, unforeseen };
     const fork = () => this.random.fork();
     this.#replicas = Array.from({ length: size.replicas }, () => new Replica({ ...shared, random: fork() }));
-    this.#nodes = Array.from({ length: size.nodes }, (_, index) => {
-      const provider = `0x${String(10 + (index % providers)).repeat(20)}`;
-      return new SimulatedNode(this, `simulated-${index}`, provider, index % 3 === 0 ? 2 : 4);
-    });
+    this.#nodes = Array.from({ length: size.nodes }, (_, index) => this.node(index));
     this.#clients = Array.from({ length: tenants }, (_, index) => new SimulatedClient(this, `tenant-${index}`));
+  }
+
+  /** A provider has nodes of both kinds. */
+  private node(index: number): SimulatedNode {
+    const provider = this.#providers[Math.floor(index / nodesPerProver) % this.#providers.length]!;
+    const isProver = index % nodesPerProver === nodesPerProver - 1;
+    const offer = { cores: index % 3 === 0 ? 2 : 4, memoryMiB: 1024, version: '1' };
+    const name = `simulated-${index}`;
+    if (isProver) return new ProverNode(this, name, provider, { ...offer, tee: 'none' });
+    return new EnclaveNode(this, name, provider, { ...offer, tee: 'simulated-snp', parallel: true });
   }
 
   replica(): Replica {
@@ -86,13 +103,19 @@ export class World implements Surroundings {
   private async prepare(): Promise<void> {
     const { manager } = this.store;
     for (const { tenant } of this.#clients) {
-      const row = datasetRow(tenant, new Date(1000 * startSeconds));
-      await manager.insert(Dataset, row as object);
-      const [shard] = dataset.shards;
-      const sha256 = hex(shard!.sha256);
       const uploadedAt = new Date(1000 * startSeconds);
-      await manager.insert(DatasetShard, { datasetId: row.id, index: 0, sha256, bytes: shard!.bytes, uploadedAt });
+      for (const row of datasetRows(tenant, uploadedAt)) {
+        await manager.insert(Dataset, row as object);
+        const { sha256, bytes } = shard!;
+        const stored = { datasetId: row.id, index: 0, sha256: hex(sha256), bytes, uploadedAt };
+        await manager.insert(DatasetShard, stored);
+      }
     }
+  }
+
+  private newJob(random: Random, tenant: string, number: number): SimulatedJob {
+    const [kind, provider] = [random.pick(mix), random.pick(this.#providers)];
+    return makeJob(random, { tenant, number, at: this.chain.at, kind, provider });
   }
 
   private async feed(): Promise<void> {
@@ -101,7 +124,7 @@ export class World implements Surroundings {
     for (let number = 0; number < size.jobs; number += 1) {
       while (this.#underWay >= jobsPerNode * size.nodes) await scheduler.sleep(500);
       const client = this.#clients[number % tenants]!;
-      const job = makeJob(random, client.tenant, number, this.chain.at);
+      const job = this.newJob(random, client.tenant, number);
       this.jobs.set(job.id, job);
       this.#underWay += 1;
       scheduler.spawn(0, () => client.order(job).finally(() => (this.#underWay -= 1)));

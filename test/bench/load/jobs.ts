@@ -1,9 +1,10 @@
 /** Jobs of the load bench: real specs and terms whose escrows count as open, and rows that wait in the queue. */
 import { openDatabase, Dataset, DatasetShard, EscrowEventRecord, Job } from '#libs/persistence';
+import { anyProvider } from '../../../apps/control-plane/src/dispatch/job-queue.js';
 import { readTerms } from '../../../apps/control-plane/src/settlement/escrow-terms.js';
 import { base64, hex, sha256 } from '#test/made-session';
 import { Random } from '../../simulation/random.js';
-import { dataset, datasetRow, makeJob, type SimulatedJob } from '../../simulation/work.js';
+import { datasetRows, makeJob, shard, type SimulatedJob } from '../../simulation/work.js';
 
 export interface Order {
   readonly id: string;
@@ -23,11 +24,12 @@ export async function seed(url: string, queued: number, coming: number): Promise
   const { manager } = database.dataSource;
   const now = new Date();
   const at = Math.floor(now.getTime() / 1000) + 3600;
-  const row = datasetRow(tenant, now);
+  const [row] = datasetRows(tenant, now);
   await manager.insert(Dataset, row as object);
-  const { sha256: digest, bytes } = dataset.shards[0]!;
-  await manager.insert(DatasetShard, { datasetId: row.id, index: 0, sha256: hex(digest), bytes, uploadedAt: now });
-  const made = Array.from({ length: coming }, (_, number) => makeJob(random, tenant, number, at));
+  const { sha256: digest, bytes } = shard!;
+  await manager.insert(DatasetShard, { datasetId: row!.id, index: 0, sha256: hex(digest), bytes, uploadedAt: now });
+  const plain = (number: number) => makeJob(random, { tenant, number, at, kind: 'plain', provider: anyProvider });
+  const made = Array.from({ length: coming }, (_, number) => plain(number));
   const opened = made.map(({ escrowId }, index) => ({
     blockHash: hex(sha256('block')),
     blockNumber: 1,
@@ -40,9 +42,7 @@ export async function seed(url: string, queued: number, coming: number): Promise
   for (let from = 0; from < opened.length; from += 500) {
     await manager.insert(EscrowEventRecord, opened.slice(from, from + 500));
   }
-  const waiting = Array.from({ length: queued }, (_, index) =>
-    waitingRow(makeJob(random, tenant, 1e6 + index, at), now, index),
-  );
+  const waiting = Array.from({ length: queued }, (_, index) => waitingRow(plain(1e6 + index), now, index));
   for (let from = 0; from < waiting.length; from += 500) {
     await manager.insert(Job, waiting.slice(from, from + 500) as object[]);
   }
@@ -71,7 +71,7 @@ function waitingRow(job: SimulatedJob, now: Date, index: number): object {
     policy: job.input.policy,
     assurance: 'tee',
     brokerUrl: job.input.brokerUrl,
-    datasetId: datasetRow(tenant, now).id,
+    datasetId: datasetRows(tenant, now)[0]!.id,
     steps: String(job.manifest.steps),
     funded: true,
     escrowState: 'open',

@@ -86,6 +86,15 @@ export class MemoryManager {
     return { affected: await this.run((transaction) => this.engine.delete(transaction, entity, where)) };
   }
 
+  /** Looks first, as TypeORM does. @param row  an instance of the entity */
+  async save(entity: EntityClass, row: Row): Promise<object> {
+    const { primary } = this.engine.table(entity).schema;
+    const key = Object.fromEntries(primary.map((column) => [column, row[column]]));
+    if ((await this.findOneBy(entity, key)) === null) await this.insert(entity, row);
+    else await this.update(entity, key, row);
+    return row;
+  }
+
   upsert(entity: EntityClass, values: Row, conflict: readonly string[]): Promise<Inserted> {
     const overwrite = Object.keys(values).filter((column) => !conflict.includes(column));
     return this.insert(entity, values, { conflict, overwrite });

@@ -82,6 +82,7 @@ function takes(job: Job, node: NodeRecord): boolean {
 function offers(job: Job, node: NodeRecord): boolean {
   const wants = job.requirements as JobRequirements;
   const has = node.capabilities as NodeCapabilities;
+  if (job.parallel > 1 && has.parallel !== true) return false;
   if (wants.tee !== undefined && !wants.tee.includes(has.tee)) return false;
   if (wants.tcb !== undefined && wants.tcb !== (has.tcb ?? 'unknown')) return false;
   if ((wants.cores ?? 0) > has.cores || (wants.memoryMiB ?? 0) > has.memoryMiB) return false;

@@ -1,0 +1,179 @@
+/** A simulated node with a TEE: attests, keeps its attestation fresh, and works on segments of data-parallel jobs. */
+import type { StepStatement } from '#attestation';
+import type { CompleteRound, SegmentTask, SignedStatement } from '#libs/messaging';
+import { base64 } from '#test/made-session';
+import { RenewalReports } from '../../apps/control-plane/src/dispatch/renewal-reports.js';
+import { SegmentAssignment } from '../../apps/control-plane/src/dispatch/segment-assignment.js';
+import { SegmentReports } from '../../apps/control-plane/src/dispatch/segment-reports.js';
+import { SessionReports } from '../../apps/control-plane/src/dispatch/session-reports.js';
+import { TrainingReports } from '../../apps/control-plane/src/dispatch/training-reports.js';
+import { forgive, nameOf, Refused, SimulatedNode, type Run } from './node.js';
+import { clockSeconds } from './replica.js';
+import { averageOf, packPartial, partialStatement, signed } from './statements.js';
+import type { Signed } from './surroundings.js';
+import { releaseOf, renewalOf, sessionOf, type SimulatedJob } from './work.js';
+
+const attestedSeconds = 24;
+/** Beyond the end of an attestation, whatever the clocks of the replicas say. */
+const outlivedSeconds = clockSeconds + 20;
+const roundPauseMilliseconds = 2000;
+
+export class EnclaveNode extends SimulatedNode {
+  protected async engage(life: number, run: Run): Promise<void> {
+    const { principal, world } = this;
+    const ref = { auth: '', ...nameOf(run.grant) };
+    const session = sessionOf(this.provider);
+    const isRefused = world.faults.strikes('evidence refused', 0.01);
+    const evidence = isRefused ? Buffer.from('refused').toString('base64') : base64(session.evidence);
+    await this.report(life, run, (at) => at.get(SessionReports).attested(principal, { ...ref, evidence }));
+    if (isRefused) throw new Refused();
+    const { escrowId } = run.job;
+    run.attestedUntil = world.chain.at + attestedSeconds;
+    const release = releaseOf(escrowId, session, run.attestedUntil);
+    await this.report(life, run, (at) => at.get(SessionReports).keyed(principal, { ...ref, release }));
+    world.chain.engage(escrowId, this.provider);
+    this.spawn(0, () => this.keepFresh(life, run));
+    await this.report(life, run, (at) => at.get(SessionReports).running(principal, ref));
+  }
+
+  protected sign(statement: StepStatement): Promise<SignedStatement> {
+    return signed(statement);
+  }
+
+  /** Attests again at a third of the window. A word to the control plane that is not heard is followed by the next. */
+  private async keepFresh(life: number, run: Run): Promise<void> {
+    const { principal, world } = this;
+    const { scheduler, faults } = world;
+    for (let round = 2; ; round += 1) {
+      await scheduler.sleep((1000 * attestedSeconds) / 3);
+      await this.awake(life);
+      if (run.isOver || run.isOutlived || world.chain.at > run.attestedUntil) return;
+      const ref = { auth: '', ...nameOf(run.grant) };
+      if (faults.strikes('renewal refused', 0.01)) {
+        run.isOver = true;
+        const failure = { ...ref, code: 'ATTESTATION_REFUSED', detail: 'simulated', retry: true };
+        await this.ask(life, (at) => at.get(SessionReports).fail(principal, failure)).catch(forgive);
+        return;
+      }
+      run.attestedUntil = world.chain.at + attestedSeconds;
+      const message = { ...ref, ...renewalOf(sessionOf(this.provider, round), run.attestedUntil) };
+      const tell = () => this.send(life, (at) => at.get(RenewalReports).renewed(principal, message));
+      const lateBy = faults.strikes('renewal late', 0.05) ? this.random.fraction() * 20_000 : 0;
+      const times = faults.strikes('renewal repeated', 0.02) ? 2 : 1;
+      this.spawn(lateBy, async () => {
+        for (let time = 0; time < times; time += 1) await tell();
+      });
+    }
+  }
+
+  /** An enclave whose attestation is over signs nothing, unless it is one that does not care. @throws Refused */
+  protected async attestation(life: number, run: Run): Promise<Signed> {
+    const { chain, faults, scheduler } = this.world;
+    run.isOutlived ||= faults.strikes('session outlived', 0.02);
+    const until = run.attestedUntil + outlivedSeconds;
+    if (run.isOutlived) await scheduler.sleep(1000 * Math.max(0, until - chain.at));
+    await this.awake(life);
+    const signedAt = chain.at;
+    if (signedAt > run.attestedUntil && !run.isOutlived) throw new Refused();
+    return { signedAt, attestedUntil: run.attestedUntil };
+  }
+
+  /** The leaseholder of a data-parallel job works on segments like any worker, and averages rounds that are complete. */
+  protected override async train(life: number, run: Run): Promise<readonly SignedStatement[]> {
+    const { job } = run;
+    if (job.workers === 1) return super.train(life, run);
+    const workerId = await this.join(life, job);
+    while (!run.isOver) {
+      const { task, round, over } = await this.askSegment(life, { jobId: job.id, leads: true });
+      if (over) break;
+      if (task !== null) await this.workSegment(life, task, workerId);
+      else if (round === null) await this.pause(life, roundPauseMilliseconds);
+      else {
+        const last = await this.closeRound(life, run, round);
+        if (last !== null) return [last];
+      }
+    }
+    throw new Refused();
+  }
+
+  /** Behind any round but the last its end is told at once. @returns the last one's receipt, which goes with the delivery */
+  private async closeRound(life: number, run: Run, round: CompleteRound): Promise<SignedStatement | null> {
+    const { job, grant } = run;
+    await this.step(life, run);
+    const partials = round.partials.map((blob) => this.read(blob));
+    const { step, after, told } = await averageOf(job, this.read(round.checkpoint), partials);
+    if (step === job.manifest.steps) return told;
+    const blob = await this.store(life, after);
+    const signing = await this.attestation(life, run);
+    const message = { auth: '', ...nameOf(grant), step, blob, ...told };
+    await this.report(life, run, (at) => at.get(TrainingReports).checkpoint(this.principal, message));
+    this.world.acknowledged.checkpoints.push({ jobId: job.id, step, fence: grant.fence, ...signing });
+    return null;
+  }
+
+  /** Joins a job of its provider that has a segment to train, and stays as long as it gives out segments. */
+  protected async lendHand(life: number): Promise<boolean> {
+    const first = await this.send(life, (at) => this.acquireSegment(at.get(SegmentAssignment), { leads: false }));
+    if (first.kind !== 'ok' || first.value.task === null) return false;
+    const job = this.world.jobs.get(first.value.task.jobId)!;
+    try {
+      const workerId = await this.join(life, job);
+      let task: SegmentTask | null = first.value.task;
+      for (;;) {
+        if (task !== null) await this.workSegment(life, task, workerId);
+        else await this.pause(life, roundPauseMilliseconds);
+        const answer = await this.askSegment(life, { jobId: job.id, leads: false });
+        if (answer.over) return true;
+        task = answer.task;
+      }
+    } catch (error) {
+      forgive(error);
+      return true;
+    }
+  }
+
+  private async join(life: number, job: SimulatedJob): Promise<string> {
+    const session = sessionOf(this.provider);
+    const release = releaseOf(job.escrowId, session, this.world.chain.at + attestedSeconds);
+    const message = { auth: '', nodeId: this.id, jobId: job.id, evidence: base64(session.evidence), release };
+    return (await this.ask(life, (at) => at.get(SegmentReports).join(this.principal, message))).workerId;
+  }
+
+  private askSegment(life: number, question: SegmentQuestion) {
+    return this.ask(life, (at) => this.acquireSegment(at.get(SegmentAssignment), question));
+  }
+
+  private acquireSegment(at: SegmentAssignment, question: SegmentQuestion) {
+    const never = new AbortController().signal;
+    return at.acquire(this.principal, { auth: '', nodeId: this.id, waitMs: 0, ...question }, never);
+  }
+
+  /** From the claim to the partial that the control plane has; one that somebody else has taken meanwhile is let go. */
+  private async workSegment(life: number, task: SegmentTask, workerId: string): Promise<void> {
+    const { principal, world } = this;
+    const { jobId, index, fence } = task;
+    const ref = { auth: '', nodeId: this.id, jobId, index, fence };
+    const job = world.jobs.get(jobId)!;
+    await this.workOnClaim(life);
+    try {
+      if (world.faults.strikes('claim given back', 0.05)) {
+        const failure = { ...ref, code: 'ENCLAVE_LOST', detail: 'simulated' };
+        return void (await this.ask(life, (at) => at.get(SegmentReports).fail(principal, failure)));
+      }
+      if (this.random.chance(0.3))
+        await this.send(life, (at) => at.get(SegmentReports).progress(principal, { ...ref, step: 1 }));
+      const partial = await signed(partialStatement(job, index, this.read(task.checkpoint)));
+      const blob = await this.store(life, packPartial(partial));
+      const message = { ...ref, workerId, blob, ...partial };
+      await this.ask(life, (at) => at.get(SegmentReports).deliver(principal, message));
+      world.acknowledged.partials.push({ jobId, index, blob });
+    } catch (error) {
+      forgive(error);
+    }
+  }
+}
+
+interface SegmentQuestion {
+  readonly jobId?: string;
+  readonly leads: boolean;
+}
