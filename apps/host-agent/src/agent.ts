@@ -28,6 +28,7 @@ const acquireWaitMs = 2000;
 const acquirePatience = { attempts: 1, answerWithinMs: acquireWaitMs + 5000 };
 const beatWithinMsMin = 1000;
 const collectPauseMs = 250;
+const collectPauseMsMax = 5000;
 const retryPauseMs = 1000;
 const retryPauseMsMax = 30_000;
 
@@ -173,11 +174,17 @@ async function collectLoop(parts: RunnerParts, state: AgentState): Promise<void>
   const inHand = (jobId: string): boolean =>
     [...state.leases.values()].some(({ grant }) => grant.job.jobId === `0x${jobId}`);
   const failures = new Map<string, number>();
+  /** Since when there was nothing to do; looked at every so often, a host with many escrows would do nothing else. */
+  const quietSince = new Map<string, number>();
   async function collect(jobId: string): Promise<void> {
     try {
-      await collectEscrow(jobId, parts);
+      const move = await collectEscrow(jobId, parts);
       failures.delete(jobId);
-      await pause(collectPauseMs, state);
+      const now = performance.now();
+      if (move !== 'wait') quietSince.delete(jobId);
+      else if (!quietSince.has(jobId)) quietSince.set(jobId, now);
+      const quietMs = now - (quietSince.get(jobId) ?? now);
+      await pause(Math.min(Math.max(collectPauseMs, quietMs / 4), collectPauseMsMax), state);
     } catch (error) {
       note(`collect ${jobId}`, error);
       const failed = failures.get(jobId) ?? 0;

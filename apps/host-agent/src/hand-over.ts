@@ -2,6 +2,7 @@
 import { CollateralError, keyCommitment, Rejection, toHex } from '#attestation';
 import { type CipherStore, type ControlPlane, note } from '#libs/dispatch-client';
 import { LeaseRestored, pattern } from '#libs/messaging';
+import type { Move } from './next-move.js';
 import { hasResult, type PendingEscrows, type PendingResult } from './pending.js';
 import type { Provider, Transaction } from './provider.js';
 
@@ -57,18 +58,24 @@ export async function tellStopped(
  * The next step for an escrow that no lease works on: after a restart, or after the chain forgot it. Telling the
  * control plane again is harmless; where it has given the job away, its next lease goes on from the disk, and where the
  * chain has this run, no other is taken any more.
+ * @returns which it was
  * @throws CollateralError DELIVERY_REFUSED while the control plane does not take what the chain has
  */
-export async function collectEscrow(jobId: string, parts: HandOverParts): Promise<void> {
+export async function collectEscrow(jobId: string, parts: HandOverParts): Promise<Move> {
   const escrow = parts.pending.find(jobId);
-  if (escrow === null) return;
+  if (escrow === null) return 'end';
   const isRepeated = escrow.told === 'refused' && hasResult(escrow) && (await parts.provider.hasCommitted(escrow));
   const isDue = hasResult(escrow) && (escrow.told === false || isRepeated);
   const delivered = isDue ? deliver(escrow, parts, nothingToAdd) : Promise.resolve();
   delivered.catch(() => undefined);
-  if ((await parts.provider.collect(escrow)) === 'end') return parts.pending.remove(jobId);
+  const move = await parts.provider.collect(escrow);
+  if (move === 'end') {
+    parts.pending.remove(jobId);
+    return move;
+  }
   await delivered;
   if (isRepeated && parts.pending.find(jobId)?.told === 'refused') throw refused();
+  return move;
 }
 
 /** After a start: a control plane that was restored from a backup may have forgotten what it was told. */
