@@ -21,9 +21,9 @@ import { phasesOf, type Phases } from './parallel/phases.js';
 import type { BenchResult } from './result.js';
 
 const runs = Number(process.env['VERITRAIN_PARALLEL_RUNS'] ?? 3);
-const rounds = 5;
-/** Two passes over the data; longer segments average less often. */
-const segmentSteps = Number(process.env['VERITRAIN_PARALLEL_STEPS'] ?? 234);
+const rounds = 3;
+/** Sixteen passes over the data. A border costs the same half second whatever lies between two of them. */
+const segmentSteps = Number(process.env['VERITRAIN_PARALLEL_STEPS'] ?? 1872);
 const workers = 2;
 const manifest = profileManifest('fx1', {
   ...{ dims: [784, 256, 128, 64, 10], batch: 512, e: 12, steps: rounds * workers * segmentSteps },
