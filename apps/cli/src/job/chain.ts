@@ -16,6 +16,8 @@ export interface ClientChain {
   readonly escrow: SettlementClient;
   /** Waits for the sealed run on chain. @throws Rejection ESCROW_ENDED when the escrow ends without one */
   untilCommitted(terms: Terms): Promise<CommittedResult>;
+  /** @throws Rejection ESCROW_ENDED when the escrow has ended and nobody is paid */
+  requireOpen(terms: Terms): Promise<void>;
   /** The key revealed by the transaction that settled the job. */
   revealed(terms: Terms): Promise<{ key: Uint8Array; transaction: string } | null>;
   /**
@@ -60,6 +62,10 @@ export function openChain({ chain }: Profile): ClientChain {
         if (!live.includes(state)) throw ended(state);
         await pause();
       }
+    },
+    async requireOpen(terms) {
+      const { state } = await escrow.job(terms);
+      if (state !== 'Settled' && !live.includes(state)) throw ended(state);
     },
     async revealed(terms) {
       const log = await latest('KeyRevealed', terms);

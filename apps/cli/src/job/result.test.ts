@@ -13,10 +13,17 @@ import { agreeWithChain, fetchResult } from './result.js';
 const word = (n: number): Uint8Array => new Uint8Array(32).fill(n);
 const acknowledge = vi.fn();
 const untilSettled = vi.fn();
+const requireOpen = vi.fn();
 const close = vi.fn();
 let committed: CommittedResult;
 vi.mock('./chain.js', () => ({
-  openChain: () => ({ escrow: { acknowledge }, untilCommitted: async () => committed, untilSettled, close }),
+  openChain: () => ({
+    escrow: { acknowledge },
+    untilCommitted: async () => committed,
+    untilSettled,
+    requireOpen,
+    close,
+  }),
 }));
 
 const folder = mkdtempSync(join(tmpdir(), 'veritrain-result-'));
@@ -64,4 +71,21 @@ it('a result is fetched only while the chain knows of its delivery', async () =>
   committed = { last: bundle.run.last, delivery: bundle.run.delivery };
   await expect(fetched()).rejects.toMatchObject({ code: 'ESCROW_ENDED' });
   expect(acknowledge).toHaveBeenCalledOnce();
+});
+
+it('does not wait for proofs of a job whose escrow has ended', async () => {
+  const { job, ciphertext } = await tinyBundle();
+  const jobId = `0x${toHex(jobIdOf(job.spec))}`;
+  const profile = { recipientKey: join(folder, 'recipient.key') } as Profile;
+  keepTerms(profile, jobId, job.terms, word(9));
+  const pending = new Rejection('JOB_BUNDLE_PENDING', { expected: 'all proofs', got: '1 of 2', rule: 'test' });
+  const getBytes = async (path: string): Promise<Uint8Array> => {
+    if (path.endsWith('/bundle')) throw pending;
+    return ciphertext;
+  };
+  const ended = new Rejection('ESCROW_ENDED', { expected: 'Settled', got: 'Voided', rule: 'test' });
+  requireOpen.mockResolvedValueOnce(undefined).mockRejectedValueOnce(ended);
+  const fetched = fetchResult(jobId, profile, job.policy, { getBytes } as ControlPlaneApi);
+  await expect(fetched).rejects.toMatchObject({ code: 'ESCROW_ENDED' });
+  expect(requireOpen).toHaveBeenCalledTimes(2);
 });

@@ -59,7 +59,7 @@ export async function fetchResult(
   try {
     const isSampled = (terms.mode & JobMode.sample) !== 0;
     const drawn = isSampled ? await untilSampleProved(chain, terms, ownSeed(profile, jobId)) : [];
-    const bundle = await wholeBundle(jobId, api);
+    const bundle = await wholeBundle(jobId, api, () => chain.requireOpen(terms));
     const verdict = await verifyBundle({ bundle, policy, proofs: verifyBundledProof, drawn });
     accepted(verdict, jobId, terms);
     agree('RESULT_CIPHERTEXT', verdict.bundle.delivery.ciphertextDigest, sha256(ciphertext));
@@ -181,13 +181,14 @@ function openResult({ scheme, proving }: JobSpec, manifest: Manifest, plaintext:
   return { weights, digest: weightsDigestOf(commitment, format) };
 }
 
-/** Waits for the last proof where the job's steps are proved beside an enclave. */
-async function wholeBundle(jobId: string, api: ControlPlaneApi): Promise<Uint8Array> {
+/** Waits for the last proof where the job's steps are proved beside an enclave, as long as one can come. */
+async function wholeBundle(jobId: string, api: ControlPlaneApi, requireOpen: () => Promise<void>): Promise<Uint8Array> {
   for (;;) {
     try {
       return await api.getBytes(`jobs/${jobId}/bundle`);
     } catch (error) {
       if (!(error instanceof CodedError) || error.code !== 'JOB_BUNDLE_PENDING') throw error;
+      await requireOpen();
       await new Promise((resolve) => setTimeout(resolve, bundlePauseMs));
     }
   }
