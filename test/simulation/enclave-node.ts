@@ -69,7 +69,7 @@ export class EnclaveNode extends SimulatedNode {
   /** An enclave whose attestation is over signs nothing, unless it is one that does not care. @throws Refused */
   protected async attestation(life: number, run: Run): Promise<Signed> {
     const { chain, faults, scheduler } = this.world;
-    run.isOutlived ||= faults.strikes('session outlived', 0.02);
+    run.isOutlived ||= faults.strikes('session outlived', 0.03);
     const until = run.attestedUntil + outlivedSeconds;
     if (run.isOutlived) await scheduler.sleep(1000 * Math.max(0, until - chain.at));
     await this.awake(life);

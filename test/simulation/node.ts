@@ -51,6 +51,7 @@ export interface LeaseName {
 }
 
 const trainMilliseconds = 4000;
+const beatMilliseconds = 10_000;
 /** Longer than a claim holds that nobody prolongs. */
 const outlivedClaimMilliseconds = [31_000, 70_000] as const;
 const retries = 8;
@@ -223,7 +224,8 @@ export abstract class SimulatedNode {
   private async beat(life: number, run: Run): Promise<void> {
     const leases = [nameOf(run.grant)];
     while (!run.isOver) {
-      await this.pause(life, 10_000);
+      await this.world.scheduler.sleep(beatMilliseconds / 2);
+      await this.pause(life, beatMilliseconds / 2);
       if (run.isOver) return;
       const answer = await this.send(life, async (at) => {
         await at.get(Presences).of(this.principal, this.id);
