@@ -74,10 +74,12 @@ describe.runIf(hasServers)('a cluster', () => {
     }
   };
 
+  const plain = (steps: number) => ({ steps, segmentSteps, parallel: 1 });
+
   /** Holds a job at its first checkpoint while `work` is done, and follows it to its delivery. */
   async function atCheckpoint(steps: number, work: () => Promise<void>): Promise<Submitted> {
     gate.holdAt(segmentSteps);
-    const submitted = await client.submit(steps, segmentSteps);
+    const submitted = await client.submit(plain(steps));
     await patiently(() => toldEvent(client.api, submitted.jobId, checkpointAt(segmentSteps)));
     await work();
     gate.open();
@@ -97,9 +99,9 @@ describe.runIf(hasServers)('a cluster', () => {
   }
 
   async function expectRight(jobId: string, steps: number, terms: Parameters<typeof checkPaidOnce>[0]): Promise<void> {
-    expect((await client.settle(jobId)).stateDigest).toBe(await client.undisturbed(steps));
+    expect((await client.settle(jobId)).stateDigest).toBe(await client.undisturbed(plain(steps)));
     expect(await checkPaidOnce(terms, client.profile)).toEqual([]);
-    expect(await checkDatabase(system.databaseUrl, jobId, steps)).toEqual([]);
+    expect(await checkDatabase(system.databaseUrl, jobId, plain(steps))).toEqual([]);
   }
 
   it('a database that is lost in mid-job and restored from its backup: the job ends in the same bits, paid once', async () => {

@@ -4,6 +4,7 @@ import pg from 'pg';
 import { jobDigest, type Terms } from '#attestation';
 import { settlementAbi } from '#libs/settlement';
 import type { ServerEvent } from '../../apps/cli/src/api.js';
+import type { Plan } from './plan.js';
 import type { Profile } from '../../apps/cli/src/profile.js';
 
 /** @returns the violations */
@@ -61,6 +62,7 @@ interface Rows {
   readonly leases: { fence: number; state: string }[];
   readonly receipts: { step_from: string; step_to: string }[];
   readonly deliveries: string;
+  readonly segments: { index: number; node_id: string; fence: number; worker_id: string | null }[];
   readonly unpublished: string;
   /** In the order in which they were committed. */
   readonly events: StoredEvent[];
@@ -103,8 +105,12 @@ export function checkAnnounced(events: readonly StoredEvent[], announced: Rows['
   });
 }
 
-/** What the database must look like under a settled job. @param steps  of the job */
-export async function checkDatabase(databaseUrl: string, jobId: string, steps: number): Promise<string[]> {
+/** What the database must look like under a settled job. */
+export async function checkDatabase(
+  databaseUrl: string,
+  jobId: string,
+  { steps, segmentSteps, parallel }: Pick<Plan, 'steps' | 'segmentSteps' | 'parallel'>,
+): Promise<string[]> {
   const rows = await readRows(databaseUrl, jobId);
   const violations: string[] = [];
   const fences = rows.leases.map(({ fence }) => fence);
@@ -118,7 +124,22 @@ export async function checkDatabase(databaseUrl: string, jobId: string, steps: n
   }
   if (at !== steps) violations.push(`receipts up to step ${at}, expected ${steps}`);
   if (rows.deliveries !== '1') violations.push(`${rows.deliveries} deliveries`);
+  if (parallel > 1) violations.push(...checkSegments(rows.events, rows.segments, steps / segmentSteps));
   return violations;
+}
+
+/** Every segment of every round counts once: the partial of its newest claim, and nobody claims it after that. */
+export function checkSegments(events: readonly StoredEvent[], rows: Rows['segments'], count: number): string[] {
+  const said = events.filter(({ type }) => type === 'segment').map(({ data }) => data);
+  return Array.from({ length: count }, (_, index) => index).flatMap((index) => {
+    const own = said.filter((data) => data['index'] === index);
+    const [claims, done] = [own.filter((data) => data['done'] !== true), own.filter((data) => data['done'] === true)];
+    const row = rows.find((one) => one.index === index);
+    const isOnce = done.length === 1 && own.at(-1) === done[0] && row?.worker_id != null;
+    const isNewest =
+      row?.fence === claims.length && [claims.at(-1), done[0]].every((o) => o?.['nodeId'] === row.node_id);
+    return isOnce && isNewest ? [] : [`segment ${index}: ${JSON.stringify(own)}, stored ${JSON.stringify(row)}`];
+  });
 }
 
 /** What the database must look like under any job. */
@@ -139,6 +160,7 @@ async function readRows(databaseUrl: string, jobId: string): Promise<Rows> {
       leases: await query('SELECT fence, state FROM lease WHERE job_id = $1 ORDER BY fence'),
       receipts: await query('SELECT step_from, step_to FROM receipt WHERE job_id = $1 ORDER BY step_from'),
       deliveries: deliveries!.count,
+      segments: await query('SELECT index, node_id, fence, worker_id FROM worker_segment WHERE job_id = $1'),
       unpublished: unpublished!.count,
       events: await query('SELECT type, data FROM job_event WHERE job_id = $1 ORDER BY id'),
       announced: await query('SELECT topic, count(*) FROM outbox WHERE subject = $1 GROUP BY topic'),

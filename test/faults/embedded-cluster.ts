@@ -34,6 +34,7 @@ export async function startEmbeddedCluster(note: (line: string) => void, keeps =
   return {
     system,
     parts,
+    renews: false,
     kinds: ['kill', 'stop', 'kill-enclave'],
     folder,
     linksOf: () => [],

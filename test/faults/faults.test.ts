@@ -58,6 +58,8 @@ it.runIf(hasServers)(
     expectRight(report.reports, report.leaksFound, from(12, 10));
     expect(report.withoutEffect).not.toEqual(report.injected);
     expect(report.refusedLate).toBeGreaterThan(0);
+    expect(report.dataParallel).toBeGreaterThan(0);
+    expect(report.renewals).toBeGreaterThan(0);
     const { nodes, because } = report.partitions;
     expect(nodes).toBe(because === null ? 'network namespaces' : 'proxy');
     if (because === null) expect(report.effects['network interfaces down']).toBeGreaterThan(0);

@@ -1,7 +1,6 @@
 /** What a client of the fault runs does: one small data set, one job after the other, its result checked and paid. */
-import { mkdirSync, readFileSync } from 'node:fs';
+import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { Engine } from '../../enclave/src/engine/engine.js';
 import { createApi, type ControlPlaneApi } from '../../apps/cli/src/api.js';
 import { sealFiles } from '../../apps/cli/src/dataset/seal-files.js';
 import { openChain, type ClientChain } from '../../apps/cli/src/job/chain.js';
@@ -9,17 +8,11 @@ import { fetchBundle, fetchResult, type CheckedResult } from '../../apps/cli/src
 import { submitJob, type Submitted } from '../../apps/cli/src/job/submit.js';
 import { readPolicy } from '../../apps/cli/src/policy.js';
 import { loadProfile, type Profile } from '../../apps/cli/src/profile.js';
-import {
-  initialWeights,
-  orderExamples,
-  parseIdxImages,
-  parseIdxLabels,
-  shuffledIndices,
-  stateDigest,
-  type Manifest,
-} from '#libs/step';
-import { toHex } from '#attestation';
+import { undisturbed } from '#test/outcome';
 import { smallManifest, writeManifest, writeSmallFiles, type SmallFiles } from '#test/small-job';
+import type { Plan } from './plan.js';
+
+export type JobShape = Pick<Plan, 'steps' | 'segmentSteps' | 'parallel'>;
 
 export interface FaultClient {
   readonly api: ControlPlaneApi;
@@ -29,11 +22,11 @@ export interface FaultClient {
   /** Account of the nodes, and what it is paid for each job. */
   readonly provider: string;
   readonly reward: bigint;
-  submit(steps: number, segmentSteps: number): Promise<Submitted>;
+  submit(shape: JobShape): Promise<Submitted>;
   /** Verifies, acknowledges, decrypts. */
   settle(jobId: string): Promise<CheckedResult>;
   /** Digest of the state that a run without any fault ends in. */
-  undisturbed(steps: number): Promise<string>;
+  undisturbed(shape: JobShape): Promise<string>;
   close(): void;
 }
 
@@ -55,7 +48,7 @@ export async function openClient(
   const key = join(profile.broker.keysFolder, 'fault-runs.json');
   await sealFiles({ manifest: manifestOf(100), ...files, out: dataset, key }, () => undefined);
   const { policy } = readPolicy(profile.policy);
-  const digests = new Map<number, Promise<string>>();
+  const digests = new Map<string, Promise<string>>();
   const chain = openChain(profile);
   return {
     api,
@@ -64,29 +57,23 @@ export async function openClient(
     files,
     provider,
     reward,
-    submit: (steps, segmentSteps) =>
-      submitJob({ manifest: manifestOf(steps), dataset, segmentSteps, provider, rewardWei: reward }, profile, api),
+    submit: ({ steps, segmentSteps, parallel }) => {
+      const request = { manifest: manifestOf(steps), dataset, segmentSteps, parallel };
+      return submitJob({ ...request, provider, rewardWei: reward }, profile, api);
+    },
     async settle(jobId) {
       const result = await fetchResult(jobId, profile, policy, api);
       await fetchBundle(jobId, profile, policy, api);
       return result;
     },
-    undisturbed(steps) {
-      const digest = digests.get(steps) ?? train(smallManifest({ steps }), files);
-      digests.set(steps, digest);
+    undisturbed({ steps, segmentSteps, parallel }) {
+      // Segments leave no trace in the bits of a plain job.
+      const name = parallel === 1 ? `${steps}` : `${steps} in rounds of ${parallel} times ${segmentSteps}`;
+      const divided = parallel === 1 ? undefined : { segmentSteps, parallel };
+      const digest = digests.get(name) ?? undisturbed({ files }, smallManifest({ steps }), divided);
+      digests.set(name, digest);
       return digest;
     },
     close: () => chain.close(),
   };
-}
-
-async function train(manifest: Manifest, files: SmallFiles): Promise<string> {
-  const images = parseIdxImages(new Uint8Array(readFileSync(files.images)));
-  const labels = parseIdxLabels(new Uint8Array(readFileSync(files.labels)));
-  const engine = await Engine.open(manifest);
-  const dataset = engine.load(orderExamples(manifest, images, labels, shuffledIndices(manifest.seed, images.count)));
-  const start = { dataset, weights: initialWeights(manifest), fromStep: 0 };
-  const weights = await engine.train({ ...start, stepCount: manifest.steps });
-  await engine.close();
-  return toHex(stateDigest(manifest, weights));
 }

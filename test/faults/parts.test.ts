@@ -5,7 +5,7 @@ import { once } from 'node:events';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, expect, it } from 'vitest';
-import { checkAnnounced, checkHistory, checkNothingLost } from './checks.js';
+import { checkAnnounced, checkHistory, checkNothingLost, checkSegments } from './checks.js';
 import { natsPieces } from './frames.js';
 import { Link } from './link.js';
 import { heldAt, kinds, planOf } from './plan.js';
@@ -24,11 +24,15 @@ it('a plan follows from its seed, and seeds from 1 to 200 hold every kind of fau
     expect(faults.length).toBeGreaterThan(0);
     expect(steps % segmentSteps).toBe(0);
   }
-  const late = plans.filter((plan) => heldAt(plan) !== null);
+  const late = plans.filter((plan) => heldAt(plan) !== null && !plan.renews);
   expect(late.length).toBeGreaterThan(20);
   for (const { faults, ...plan } of late) {
     expect(faults[0]!.forMs).toBeGreaterThan(5000);
     expect(heldAt({ ...plan, faults })).toBeLessThan(plan.steps);
+  }
+  for (const parallel of [1, 2]) {
+    for (const renews of [false, true])
+      expect(plans.filter((plan) => plan.parallel === parallel && plan.renews === renews).length).toBeGreaterThan(5);
   }
 });
 
@@ -140,6 +144,18 @@ it('a history with a gap, or with a word from an older lease, is a violation', (
   expect(checkHistory([...right, ...next, said('delivery', 2)])).toEqual([]);
   expect(checkHistory([...right, ...next, said('checkpoint', 1)])).toHaveLength(1);
   expect(checkHistory([...right, ...next.slice(1)])).toHaveLength(1);
+});
+
+it('a segment that counts twice, not from its newest claim, or not at all, is a violation', () => {
+  const said = (nodeId: string, done: boolean) => ({ type: 'segment', data: { index: 0, nodeId, done } });
+  const row = (node: string, fence: number) => [{ index: 0, node_id: node, fence, worker_id: 'w' }];
+  const right = [said('a', false), said('b', false), said('b', true)];
+  expect(checkSegments(right, row('b', 2), 1)).toEqual([]);
+  expect(checkSegments([...right, said('b', true)], row('b', 2), 1)).toHaveLength(1);
+  expect(checkSegments([...right, said('a', false)], row('a', 3), 1)).toHaveLength(1);
+  expect(checkSegments([...right.slice(0, 2), said('a', true)], row('b', 2), 1)).toHaveLength(1);
+  expect(checkSegments(right, [], 1)).toHaveLength(1);
+  expect(checkSegments(right, row('b', 2), 2)).toHaveLength(1);
 });
 
 it('a change of state that the outbox does not have, or has twice, is a violation', () => {

@@ -40,6 +40,10 @@ export interface Plan {
   readonly seed: number;
   readonly steps: number;
   readonly segmentSteps: number;
+  /** Workers of a data-parallel job; 1: a plain one. */
+  readonly parallel: number;
+  /** Training waits at the first border until the session's attestation was renewed. */
+  readonly renews: boolean;
   readonly faults: readonly PlannedFault[];
 }
 
@@ -58,7 +62,9 @@ export const kinds = [
 ] as const satisfies readonly Fault['kind'][];
 
 const moments = ['submitted', 'assigned', 'attested', 'running', 'checkpoint', 'checkpoint', 'delivered'] as const;
-const segments = 4;
+/** Between borders: segments, or rounds. */
+const borders = 4;
+const workers = 2;
 const faultsMax = 3;
 /** A lease of the fault runs, 4 s, with the sweep that ends it; and room for another node to take the job. */
 const beyondLeaseMs = [6000, 10_000] as const;
@@ -66,35 +72,43 @@ const beyondLeaseMs = [6000, 10_000] as const;
 /**
  * @param possible  kinds that this machine can do
  * @param parts  that there are
+ * @param mayRenew  attestations are short enough to be waited for
  */
 export function planOf(
   seed: number,
   possible: readonly Fault['kind'][] = kinds,
   parts: readonly PartName[] = partNames,
+  mayRenew = true,
 ): Plan {
   const random = randomOf(seed);
   const segmentSteps = 100 * random.whole(1, 3);
   const faults = Array.from({ length: random.whole(1, faultsMax) }, () => ({
     fault: faultOf(random.pick(possible), parts, random),
-    moment: { at: random.pick(moments), checkpoint: random.whole(1, segments - 1), afterMs: random.whole(0, 300) },
+    moment: { at: random.pick(moments), checkpoint: random.whole(1, borders - 1), afterMs: random.whole(0, 300) },
     forMs: random.whole(50, 4000),
   }));
-  const isCutOff = possible.includes('partition') && random.whole(1, 4) === 1;
-  const plan = { seed, steps: segments * segmentSteps, segmentSteps };
-  return { ...plan, faults: isCutOff ? [beyondLease(random), ...faults.slice(1)] : faults };
+  const isLate = possible.includes('partition') && random.whole(1, 4) === 1;
+  const planned = isLate ? [beyondLease(random), ...faults.slice(1)] : faults;
+  const parallel = random.whole(1, 4) === 1 ? workers : 1;
+  const renews = random.whole(1, 5) === 1 && mayRenew && !isLate;
+  return { seed, steps: borders * parallel * segmentSteps, segmentSteps, parallel, renews, faults: planned };
 }
 
 /** Whoever has the lease trains on alone until it has ended, and comes back as a late writer. */
 function beyondLease(random: Random): PlannedFault {
-  const moment = { at: 'checkpoint', checkpoint: random.whole(1, segments - 1), afterMs: 0 } as const;
+  const moment = { at: 'checkpoint', checkpoint: random.whole(1, borders - 1), afterMs: 0 } as const;
   return { fault: { kind: 'partition', part: 'holder' }, moment, forMs: random.whole(...beyondLeaseMs) };
 }
 
-/** Step at which training waits for the first fault to begin; null where it does not. */
-export function heldAt({ faults, segmentSteps }: Plan): number | null {
-  const first = faults[0];
-  if (first?.fault.kind !== 'partition' || first.fault.part !== 'holder') return null;
-  return first.moment.checkpoint * segmentSteps;
+/** Step at which training waits, for the first fault to begin or for a renewal; null where it does not. */
+export function heldAt({ faults, segmentSteps, parallel, renews }: Plan): number | null {
+  const borderSteps = parallel * segmentSteps;
+  if (renews) return borderSteps;
+  return isCutOff(faults) ? faults[0]!.moment.checkpoint * borderSteps : null;
+}
+
+function isCutOff([first]: Plan['faults']): boolean {
+  return first?.fault.kind === 'partition' && first.fault.part === 'holder';
 }
 
 function faultOf(kind: Fault['kind'], parts: readonly PartName[], random: Random): Fault {

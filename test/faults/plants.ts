@@ -29,14 +29,13 @@ export async function findPlant(plant: PlantName, note: (line: string) => void):
 
 /** A fence is only missed where a node comes back after its lease: each node in turn is stopped for longer. */
 function planFor(plant: PlantName, number: number): Plan {
-  if (plant !== 'no-fence') return { ...planOf(number), faults: [] };
+  if (plant !== 'no-fence') return { ...planOf(number), renews: false, faults: [] };
   const part = number % 2 === 0 ? 'node-nats' : 'node-tls';
   const fault = { kind: 'stop', part } as const;
   const segmentSteps = 1000;
   return {
     seed: number,
-    steps: 4 * segmentSteps,
-    segmentSteps,
+    ...{ steps: 4 * segmentSteps, segmentSteps, parallel: 1, renews: false },
     faults: [{ fault, moment: { at: 'checkpoint', checkpoint: 1, afterMs: 0 }, forMs: 9000 }],
   };
 }

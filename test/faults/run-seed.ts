@@ -25,6 +25,10 @@ export interface SeedReport {
   readonly end: string;
   readonly code: string | null;
   readonly attempts: number;
+  /** Workers at a time. */
+  readonly parallel: number;
+  /** How often an attestation was renewed under it. */
+  readonly renewals: number;
   readonly faults: readonly string[];
   /** Faults whose moment came, each with what it did. */
   readonly injected: readonly Injected[];
@@ -48,10 +52,11 @@ export async function runSeed(plan: Plan, cluster: FaultCluster, client: FaultCl
   const refusedBefore = cluster.refusedLate();
   const held = heldAt(plan);
   if (held !== null) cluster.gate.holdAt(held);
-  const submitted = await client.submit(plan.steps, plan.segmentSteps);
+  const submitted = await client.submit(plan);
   const { jobId, terms } = submitted;
   const over = new AbortController();
   const watch = watchJob(client, jobId, over.signal);
+  if (plan.renews) void watch.renewed.then(() => cluster.gate.open());
   const injected: Injected[] = [];
   const disturbed = plan.faults.map(async (planned, index) => {
     if (!(await watch.reached(planned.moment))) return;
@@ -80,6 +85,8 @@ export async function runSeed(plan: Plan, cluster: FaultCluster, client: FaultCl
     end: job?.state ?? 'gone',
     code: job?.code ?? null,
     attempts: job?.attempt ?? 0,
+    parallel: plan.parallel,
+    renewals: watch.told.filter(({ type }) => type === 'renewed').length,
     faults: plan.faults.map(describe),
     injected,
     seconds: Math.round((performance.now() - began) / 100) / 10,
@@ -109,11 +116,10 @@ async function judge(
   if (outcome === 'late')
     violations.push(`not at an end after ${endWithinMs / 1000} s: ${job.state} ${job.code ?? ''}`);
   else if (outcome instanceof Error) violations.push(`the client: ${textOf(outcome)}`);
-  else if (outcome !== null && outcome !== (await client.undisturbed(plan.steps)))
-    violations.push('another final state');
+  else if (outcome !== null && outcome !== (await client.undisturbed(plan))) violations.push('another final state');
   if (job.state === 'settled') {
     violations.push(...(await checkPaidOnce(terms, client.profile)));
-    if (databaseUrl !== null) violations.push(...(await checkDatabase(databaseUrl, job.id, plan.steps)));
+    if (databaseUrl !== null) violations.push(...(await checkDatabase(databaseUrl, job.id, plan)));
   } else if (job.code === null) violations.push(`${job.state} without a reason`);
   violations.push(...(await checkNobodyPaidBeside(client.profile, fromBlock)));
   violations.push(...checkNothingLost(told, await storedEvents(client, job.id)));
@@ -182,6 +188,8 @@ interface Watch {
   readonly told: readonly ServerEvent[];
   /** State in which the job is delivered or at an end. */
   readonly ended: Promise<string>;
+  /** Its session's attestation was. */
+  readonly renewed: Promise<void>;
   /** False when the job is over and the moment never came. */
   reached(moment: Moment): Promise<boolean>;
   end(): void;
@@ -193,6 +201,8 @@ function watchJob(client: FaultClient, jobId: string, stop: AbortSignal): Watch 
   const over = new AbortController();
   let finish: (state: string) => void = () => undefined;
   const ended = new Promise<string>((resolve) => (finish = resolve));
+  let renew: () => void = () => undefined;
+  const renewed = new Promise<void>((resolve) => (renew = resolve));
   const came = ({ at, checkpoint }: Moment): boolean => {
     if (at === 'submitted') return true;
     if (at === 'checkpoint') return told.filter(({ type }) => type === 'checkpoint').length >= checkpoint;
@@ -200,6 +210,7 @@ function watchJob(client: FaultClient, jobId: string, stop: AbortSignal): Watch 
   };
   const onEvent = (event: ServerEvent): void => {
     told.push(event);
+    if (event.type === 'renewed') renew();
     for (const entry of waiting) if (came(entry.moment)) entry.resolve(true);
     const to = event.type === 'state' ? (event.data as { to: string }).to : '';
     if (to === 'delivered' || endStates.includes(to)) finish(to);
@@ -229,6 +240,7 @@ function watchJob(client: FaultClient, jobId: string, stop: AbortSignal): Watch 
   return {
     told,
     ended,
+    renewed,
     reached: (moment) =>
       new Promise((resolve) => {
         if (came(moment)) return resolve(true);

@@ -29,7 +29,7 @@ export interface Session {
 export type PlanFor = Plan | ((cluster: FaultCluster) => Plan);
 
 export const plansOf = (seeds: readonly number[]): PlanFor[] =>
-  seeds.map((seed) => (cluster) => planOf(seed, cluster.kinds, cluster.parts));
+  seeds.map((seed) => (cluster) => planOf(seed, cluster.kinds, cluster.parts, cluster.renews));
 
 export async function runSession(
   { plans, plant }: Session,

@@ -16,6 +16,10 @@ export function summaryOf({ seeds, leaks, leftOut, partitions }: SessionReport) 
     /** Faults that met nothing: an enclave that was not there, a message that nobody sent. */
     withoutEffect: count(withoutEffect.map(({ kind }) => kind)),
     partitions,
+    /** Seeds whose job several workers trained. */
+    dataParallel: seeds.filter(({ parallel }) => parallel > 1).length,
+    /** Attestations that were renewed under a job. */
+    renewals: seeds.reduce((sum, seed) => sum + seed.renewals, 0),
     /** Words of nodes whose lease was over. */
     refusedLate: seeds.reduce((sum, seed) => sum + seed.refusedLate, 0),
     violated: seeds.filter(({ violations }) => violations.length > 0).map(({ seed }) => seed),
