@@ -87,6 +87,7 @@ function conformance(name: string, open: () => Promise<Opened>, hasManySessions:
       expect(await names({ id: In(['a', 'd', 'x']) })).toEqual(['a', 'd']);
       expect(await names({ tenant: 'find', revokedAt: IsNull() })).toEqual(['a', 'b', 'c']);
       expect(await names({ tenant: 'find', provider: Not('0x2') })).toEqual(['d']);
+      expect(await names({ tenant: 'find', revokedAt: Not(IsNull()) })).toEqual(['d']);
       expect(await names({ tenant: 'find' }, { order: { provider: 'ASC', id: 'DESC' } })).toEqual(['d', 'c', 'b', 'a']);
       expect(await source.manager.countBy(ApiKey, { tenant: 'find' })).toBe(4);
       expect(await source.manager.existsBy(ApiKey, { id: 'x' })).toBe(false);
@@ -109,6 +110,14 @@ function conformance(name: string, open: () => Promise<Opened>, hasManySessions:
       expect((await source.manager.update(ApiKey, { tenant: 'change', name: 'u1' }, { name: 'x' })).affected).toBe(0);
       expect((await source.manager.delete(ApiKey, { id: 'u1' })).affected).toBe(1);
       expect(await names({ tenant: 'change', name: 'new' })).toEqual(['u2']);
+    });
+
+    it('saves a row that is new, and one that is there', async () => {
+      const save = (name: string) => source.manager.save(ApiKey, Object.assign(new ApiKey(), key('s', { name })));
+      await save('first');
+      await save('second');
+      expect(await names({ id: 's', name: 'second' })).toEqual(['s']);
+      expect(await source.manager.countBy(ApiKey, { id: 's' })).toBe(1);
     });
 
     it('refuses a twin, ignores it, or writes over it', async () => {
