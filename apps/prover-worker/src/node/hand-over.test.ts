@@ -76,10 +76,16 @@ it('tells proofs apart that the control plane has taken', () => {
 
 it('tells a proof again whose answer never came, and a refused one no more', async () => {
   for (const index of [0, 1]) kept.keepProof(proofOf(index));
-  const tell = openProofTeller(partsOf(new Rejection('LEASE_FENCED', detail), {}));
+  const tell = openProofTeller(partsOf(new Rejection('LEASE_FENCED', detail), {}), 0);
   await tell(kept.list()[0]!);
   await tell(kept.list()[0]!);
   expect(kept.list()[0]).toMatchObject({ proofs: [0, 1], told: [1] });
+});
+
+it('gives the answer to a proof time to come', async () => {
+  kept.keepProof(proofOf(0));
+  await openProofTeller(partsOf({}))(kept.list()[0]!);
+  expect(kept.list()[0]).toMatchObject({ proofs: [0], told: [] });
 });
 
 it('keeps nothing of a job whose escrow has ended meanwhile', () => {

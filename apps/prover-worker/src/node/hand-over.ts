@@ -49,13 +49,25 @@ export async function tellProof({ claim, bundle, document }: KeptProof, parts: T
   parts.kept.markTold(claim.jobId, claim.index);
 }
 
-/** Tells proofs whose answer never came, each once more in the life of a process where it is refused. */
-export function openProofTeller(parts: Tellers): (job: Pick<KeptJob, 'jobId' | 'proofs' | 'told'>) => Promise<void> {
+/**
+ * Tells proofs whose answer never came, each once more in the life of a process where it is refused.
+ *
+ * @param afterMs  so long an answer may still be on its way
+ */
+export function openProofTeller(
+  parts: Tellers,
+  afterMs = 10_000,
+): (job: Pick<KeptJob, 'jobId' | 'proofs' | 'told'>) => Promise<void> {
   const refused = new Set<string>();
+  const seenAt = new Map<string, number>();
   return async ({ jobId, proofs, told }) => {
     for (const index of proofs) {
       const name = `${jobId} ${index}`;
-      const proof = told.includes(index) || refused.has(name) ? null : parts.kept.proof(jobId, index);
+      if (told.includes(index) || refused.has(name)) continue;
+      const now = performance.now();
+      const since = seenAt.get(name) ?? now;
+      seenAt.set(name, since);
+      const proof = now - since < afterMs ? null : parts.kept.proof(jobId, index);
       if (proof === null) continue;
       try {
         await tellProof(proof, parts);
