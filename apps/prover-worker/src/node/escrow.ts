@@ -4,6 +4,7 @@ import {
   CollateralError,
   decodeTerms,
   equalBytes,
+  fromHex,
   keccak,
   parseJobSpec,
   Rejection,
@@ -24,7 +25,7 @@ import {
   type TxReceipt,
 } from '#libs/settlement';
 import { drawInstead, drawSeed, isSampled } from './draw.js';
-import type { KeptJob, KeptJobs } from './kept-jobs.js';
+import type { KeptJob, KeptJobs, KeptProof } from './kept-jobs.js';
 import type { ProverSettings } from './settings.js';
 
 export interface Transaction {
@@ -61,23 +62,18 @@ export function openEscrow({ chain, accountSecret }: ProverSettings, kept: KeptJ
   ): Promise<void> {
     for (const index of proofs) {
       if (await client.duties.isProved(terms, index)) continue;
-      const { bundle, document } = kept.proof(jobId, index)!;
-      const statement = readProofDocument(document);
-      const proved = {
-        statement: {
-          ...{ manifest: statement.manifest, index, before: statement.borders[0]!, after: statement.borders[1]! },
-          ...{ data: statement.segments[0]!.data, dataPath: statement.segments[0]!.path },
-        },
-        plan: planOf(statement),
-        proof: parseProofBundle(bundle)[0]!,
-      };
-      const seal = zkSealOf(client.domain, terms, stepSpecOf(parseJobSpec(spec)), proved);
+      const seal = sealOf(kept.proof(jobId, index)!, spec, terms, client.domain);
       await client.duties.discharge(terms, index, borders, seal);
     }
   }
 
+  /**
+   * The job is over once the chain has all proofs, and its bundle lacks what the control plane was not told until then: proofs
+   * that it has not taken wait for half of the window.
+   */
   async function afterCommit(job: KeptJob, terms: Terms, view: JobView): Promise<void> {
-    const proofs = (await isUrgent(rpc, terms, view)) ? job.proofs : job.told;
+    const isUrgent = (await chainTime(rpc)) > view.since + terms.windows.prove / 2;
+    const proofs = isUrgent ? job.proofs : job.told;
     if (proofs.length > 0) await discharge(job, proofs, terms, await client.duties.bordersOf(terms));
     if (job.borders === null || hasDelivery(view)) return;
     if (view.sampleDue && !view.drawn) return drawInstead(client, rpc, terms, view);
@@ -109,8 +105,8 @@ export function openEscrow({ chain, accountSecret }: ProverSettings, kept: KeptJ
         return false;
       }
       if (view.state === 'Committed') await afterCommit(job, terms, view);
-      if (view.state === 'Started' && job.borders !== null) {
-        const { borders } = job;
+      const borders = view.state === 'Started' ? await bordersToCommit(rpc, job, terms, view) : null;
+      if (borders !== null) {
         const seedProvider = isSampled(terms) ? drawSeed(accountSecret, terms) : none;
         await client.commit(terms, { outcome: 0, borders, seedProvider, delivery: none, seal: new Uint8Array() });
       }
@@ -120,13 +116,36 @@ export function openEscrow({ chain, accountSecret }: ProverSettings, kept: KeptJ
   };
 }
 
-/**
- * The job is over once the chain has all proofs, and its bundle lacks what the control plane was not told until then. But a
- * stake is not lost for a control plane that is away.
- */
-async function isUrgent(rpc: JsonRpcApiProvider, { windows }: Terms, { since }: JobView): Promise<boolean> {
-  const { timestamp } = (await rpc.getBlock('latest'))!;
-  return timestamp > since + windows.prove / 2;
+/** Of one proved segment, as the contract takes it. */
+function sealOf({ claim, bundle, document }: KeptProof, spec: Uint8Array, terms: Terms, domain: Uint8Array) {
+  const statement = readProofDocument(document);
+  const [segment] = statement.segments;
+  const [before, after] = statement.borders;
+  const proved = {
+    statement: {
+      ...{ manifest: statement.manifest, index: claim.index, before: before!, after: after! },
+      ...{ data: segment!.data, dataPath: segment!.path },
+    },
+    plan: planOf(statement),
+    proof: parseProofBundle(bundle)[0]!,
+  };
+  return zkSealOf(domain, terms, stepSpecOf(parseJobSpec(spec)), proved);
+}
+
+async function chainTime(rpc: JsonRpcApiProvider): Promise<number> {
+  return (await rpc.getBlock('latest'))!.timestamp;
+}
+
+/** Of a run that the control plane has taken; in the last quarter of the time of any, for then the stake counts. */
+async function bordersToCommit(
+  rpc: JsonRpcApiProvider,
+  { borders, delivery }: KeptJob,
+  { windows }: Terms,
+  { since }: JobView,
+): Promise<readonly Uint8Array[] | null> {
+  if (borders !== null || delivery === null) return borders;
+  const isLate = (await chainTime(rpc)) > since + (3 * windows.compute) / 4;
+  return isLate ? delivery.borders.map(fromHex) : null;
 }
 
 function isEnded(state: JobView['state']): boolean {
