@@ -46,11 +46,18 @@ const parts = {
     npm: ['@noble/curves', '@noble/hashes'],
     core: '.*',
   },
+  'zk-groth16-commitment': {
+    testsMay: ['^libs/zk/'],
+    path: '^libs/zk/src/groth16/commitment/',
+    door: '^libs/zk/src/groth16/commitment/index\\.ts$',
+    may: ['attestation', 'step', 'zk-inside', 'zk-commitment'],
+    npm: ['@noble/curves'],
+  },
   'zk-groth16': {
     testsMay: ['^libs/zk/'],
     path: '^libs/zk/src/groth16/(prover|toolchain|index\\.ts)',
     door: '^libs/zk/src/groth16/index\\.ts$',
-    may: ['attestation', 'step', 'zk-inside'],
+    may: ['attestation', 'step', 'zk-inside', 'zk-groth16-commitment'],
     npm: ['@noble/curves', '@noble/hashes'],
     only: { '^libs/zk/src/groth16/toolchain/': ['snarkjs'] },
     core: '.*',
@@ -116,7 +123,8 @@ const parts = {
   }),
   'prover-worker': app('prover-worker', {
     may: [
-      ...['attestation', 'step', 'zk-verifier', 'zk-commitment', 'zk-prover', 'zk-groth16', 'proof'],
+      ...['attestation', 'step', 'zk-verifier', 'zk-commitment', 'zk-prover', 'zk-groth16', 'zk-groth16-commitment'],
+      'proof',
       ...['messaging', 'dispatch-client', 'settlement', 'telemetry'],
     ],
     npm: ['@hpke', '@noble', 'ethers', 'zod'],
@@ -128,6 +136,7 @@ const parts = {
       'proof',
       'zk-verifier',
       'zk-commitment',
+      'zk-groth16-commitment',
       'collateral',
       'enclave-channel',
       'messaging',

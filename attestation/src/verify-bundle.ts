@@ -57,6 +57,8 @@ export interface ShownByProof {
   readonly statement: StepStatement;
   /** −log2 of the error of the weakest round. */
   readonly soundnessBits: number;
+  /** What a reader must trust beside mathematics, in words; absent: nothing. */
+  readonly setup?: string;
 }
 
 /** @throws Rejection when the proof is not one of this segment of this job, or does not hold */
@@ -289,17 +291,20 @@ function checkProofs({ segments, spec, terms, statements }: Context, verify: Pro
     throw new CollateralError('BUNDLE_PROOFS', { expected, got, rule: 'attestation SPEC, bundle' });
   }
   let bits = Infinity;
+  const setups = new Set<string>();
   let proved = 0;
   for (const [index, { proof }] of segments.entries()) {
     if (proof === null && spec.assurance === 'sampled') continue;
     if (proof === null) throw mismatch('BUNDLE_PROOFS', `a proof of segment ${index}`, 'none');
-    const { statement, soundnessBits } = verify({ spec, terms }, index, proof);
+    const { statement, soundnessBits, setup } = verify({ spec, terms }, index, proof);
     same('BUNDLE_PROOFS', toHex(encodeStepStatement(statements[index]!)), toHex(encodeStepStatement(statement)));
     bits = Math.min(bits, soundnessBits);
+    if (setup !== undefined) setups.add(setup);
     proved++;
   }
   if (proved === 0) throw mismatch('BUNDLE_PROOFS', 'a proof of every segment that was drawn', 'none');
-  return `${proved} proofs of at least ${bits.toFixed(1)} bits`;
+  const trusted = [...setups].map((setup) => `, if ${setup} is sound`).join('');
+  return `${proved} proofs of at least ${bits.toFixed(1)} bits${trusted}`;
 }
 
 /** Which segments were to be proved the chain drew: a file alone says which are. */

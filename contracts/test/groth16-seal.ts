@@ -1,9 +1,8 @@
 /** Seals of Groth16 proofs as Groth16StepVerifier takes them, for segments of a small circuit. */
 import { fromHex, encodeTerms, jobDigest, segmentDigest, stepSpecDigest } from '#attestation';
 import { datasetRoot, manifestDigest, merklePath, superblockOfStep } from '#libs/step';
+import { commitToData, commitToWeights } from '#libs/zk/groth16/commitment';
 import {
-  commitToData,
-  commitToWeights,
   openCircuit,
   openKey,
   proveGroth16Segment,

@@ -11,10 +11,8 @@ import {
   keyDigest,
   type CircuitShape,
 } from '#libs/zk/verifier';
+import { blindFrom, commitToData, commitToWeights } from '#libs/zk/groth16/commitment';
 import {
-  blindFrom,
-  commitToData,
-  commitToWeights,
   openCircuit,
   openKey,
   proveGroth16Segment,
@@ -92,7 +90,7 @@ export async function proveGroth16Run(job: Groth16Job, escrow: SettlementClient,
     const superblock = superblockOfStep(manifest, index * manifest.superblock, records);
     const weightsBefore = borders[index]!;
     const made = await proveGroth16Segment(circuit, key, {
-      ...{ before, index, secret, dataBlind: dataBlind(superblock) },
+      ...{ before, index, dataBlind: dataBlind(superblock), afterBlind: blindFrom(secret, 'after', index) },
       examples: groth16Examples(shape, `block ${superblock}`),
       outerDigest: (root) =>
         segmentDigest(escrow.domain, {

@@ -21,9 +21,9 @@ const tell = (event: ComputeEvent): void => void process.send!(event, undefined,
 
 async function answer(request: ComputeRequest): Promise<void> {
   if (request.type === 'open') {
-    const job = openJob(request.job);
+    const job = openJob(request.job, request.limits);
     const { threads, memoryMiB } = request.limits;
-    const options = { threads, rowLogMax: job.plan.profile.m, memoryBytesMax: memoryMiB * 2 ** 20 };
+    const options = { threads, rowLogMax: job.system.rowLogMax, memoryBytesMax: memoryMiB * 2 ** 20 };
     const engine = await createPool(options);
     held = { job, engine, backend: new KernelBackend(engine) };
     tell({ type: 'opened', segments: Math.ceil(job.manifest.steps / job.spec.segmentSteps) });

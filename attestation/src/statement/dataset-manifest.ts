@@ -25,6 +25,11 @@ const datasetManifestShape = {
   proving: nullable(
     record({ profile: text(64), commitments: list(record({ root: hex(32), ood: hex(32) }), superblocksMax) }),
   ),
+  /**
+   * The same superblocks in scheme `fxt-groth16/1` besides, for jobs that are proved in it: their data root, and the
+   * commitment to every superblock in order.
+   */
+  groth16: nullable(record({ root: hex(32), commitments: list(hex(32), superblocksMax) })),
   /** Sealed records: whole blocks of `batch`. */
   records: uint(2 ** 32, 1),
   /** Feature bytes per record; a record is these and one label byte. */
@@ -45,13 +50,18 @@ const datasetManifestShape = {
   ),
 };
 
-export type DatasetManifest = Shaped<typeof datasetManifestShape>;
+type Parsed = Shaped<typeof datasetManifestShape>;
+/** Without `groth16` a data set for the other schemes alone. */
+export type DatasetManifest = Omit<Parsed, 'groth16'> & { readonly groth16?: NonNullable<Parsed['groth16']> };
 
 /** @throws Rejection MESSAGE_SHAPE, DATASET_MANIFEST */
 export function parseDatasetManifest(json: unknown): DatasetManifest {
   const members = mapsOfObjects(json);
-  if (members instanceof Map && !members.has('proving')) members.set('proving', null);
-  const manifest = record(datasetManifestShape)(members, 'dataset');
+  if (members instanceof Map) {
+    for (const name of ['proving', 'groth16']) if (!members.has(name)) members.set(name, null);
+  }
+  const { groth16, ...rest } = record(datasetManifestShape)(members, 'dataset');
+  const manifest = { ...rest, ...(groth16 && { groth16 }) };
   checkProving(manifest);
   const sum = manifest.shards.reduce((total, shard) => total + shard.records, 0);
   if (sum !== manifest.records) throw inconsistent(`${manifest.records} records in the shards`, `${sum}`);
@@ -78,7 +88,7 @@ export function readDatasetManifest(file: Uint8Array): DatasetManifest {
 }
 
 export function datasetManifestJson(manifest: DatasetManifest): Record<string, unknown> {
-  const { proving, ...rest } = manifest;
+  const { proving, groth16, ...rest } = manifest;
   const commitments = proving?.commitments.map(({ root, ood }) => ({
     root: `0x${toHex(root)}`,
     ood: `0x${toHex(ood)}`,
@@ -88,6 +98,9 @@ export function datasetManifestJson(manifest: DatasetManifest): Record<string, u
     id: `0x${toHex(manifest.id)}`,
     root: `0x${toHex(manifest.root)}`,
     ...(proving && { proving: { profile: proving.profile, commitments } }),
+    ...(groth16 && {
+      groth16: { root: `0x${toHex(groth16.root)}`, commitments: groth16.commitments.map((one) => `0x${toHex(one)}`) },
+    }),
     shards: manifest.shards.map((shard) => ({
       ...shard,
       nonce: `0x${toHex(shard.nonce)}`,
@@ -96,10 +109,13 @@ export function datasetManifestJson(manifest: DatasetManifest): Record<string, u
   };
 }
 
-function checkProving({ scheme, proving, records, batch, superblock }: DatasetManifest): void {
-  const superblocks = scheme === 'fxt-zk/1' ? records / (batch * superblock) : null;
+function checkProving({ scheme, proving, groth16, records, batch, superblock }: DatasetManifest): void {
+  const all = records / (batch * superblock);
+  const superblocks = scheme === 'fxt-zk/1' ? all : null;
   const found = proving === null ? null : proving.commitments.length;
   if (found !== superblocks) throw inconsistent(`${superblocks} commitments in scheme ${scheme}`, `${found}`);
+  if (groth16 === undefined || groth16.commitments.length === all) return;
+  throw inconsistent(`${all} commitments in scheme fxt-groth16/1`, `${groth16.commitments.length}`);
 }
 
 /** Associated data of one shard: which data set, which shard, of how many, committed to by which root. */

@@ -3,6 +3,7 @@ export { Address, Code, Hex32, StepNumber, TermsJson, Uuid, Wei, base64, text } 
 export * as limits from './limits.js';
 export {
   ApiKeyText,
+  groth16KeysMax,
   HeartbeatAnswer,
   JobRequirements,
   LeaseRef,

@@ -1,6 +1,6 @@
 /** Messages a node sends about itself. Every message carries the operator's API key in `auth`. */
 import { z } from 'zod';
-import { Address, Uuid, Wei, text } from './fields.js';
+import { Address, Hex32, Uuid, Wei, text } from './fields.js';
 import { ProtocolNumber } from './protocol.js';
 
 export const ApiKeyText = z.string().regex(/^vt_[A-Za-z0-9]{4,32}_[A-Za-z0-9_-]{16,128}$/);
@@ -23,9 +23,13 @@ export const JobRequirements = z
       .max(2 ** 30)
       .optional(),
     samplesPerSecond: z.number().min(0).optional(),
+    /** Of a job in scheme `fxt-groth16/1`: its plan, as its spec names it. Set by the control plane. */
+    groth16Key: Hex32.optional(),
   })
   .meta({ id: 'JobRequirements' });
 export type JobRequirements = z.infer<typeof JobRequirements>;
+
+export const groth16KeysMax = 64;
 
 export const NodeCapabilities = z.object({
   tee: TeeKind,
@@ -41,6 +45,8 @@ export const NodeCapabilities = z.object({
   priceMin: Wei.optional(),
   /** Trains segments of data-parallel jobs. */
   parallel: z.boolean().optional(),
+  /** Plans of the Groth16 keys that the node proves with: circuit and key by their digest. */
+  groth16Keys: z.array(Hex32).max(groth16KeysMax).optional(),
   version: text(32),
 });
 export type NodeCapabilities = z.infer<typeof NodeCapabilities>;

@@ -1,4 +1,7 @@
-/** One proved segment of a job: that the proof is for this job, its plan, its data and its escrow, and that it holds. */
+/**
+ * One proved segment of a job, in whichever scheme its spec names: that the proof is for this job, its plan, its data and
+ * its escrow, and that it holds.
+ */
 import {
   domainSeparator,
   equalBytes,
@@ -7,66 +10,116 @@ import {
   toHex,
   type BundledJob,
   type BundledProof,
+  type ProofVerifier,
+  type ShownByProof,
 } from '#attestation';
-import { manifestDigest, parseManifestText } from '#libs/step';
+import { checkBounds, manifestDigest, parseManifestText } from '#libs/step';
+import { circuitShape, groth16PlanDigest, groth16SchemeId } from '#libs/zk/verifier';
+import { hex, type ChainStatement } from './fields.js';
+import { parseGroth16Bundle, parseGroth16Statement, type Groth16Statement } from './groth16-statement.js';
+import { verifyGroth16Bundle, type KeyPolicy } from './groth16-verify.js';
 import { proofDocumentBytesMax } from './limits.js';
 import { refuse } from './refuse.js';
 import { parseProofStatement, planOf, type ProofStatement } from './statement.js';
-import { verifyProofBundle, type VerifiedProof } from './verify.js';
+import { verifyProofBundle } from './verify.js';
 
 const rule = 'proof SPEC, proofs of a job';
+
+/** The job's own key alone, and that of a ceremony. */
+const ceremonyKeys: KeyPolicy = { takesDevelopmentKeys: false };
 
 /**
  * @param bytes    proof bundle of one proof
  * @param document text of its statement
- * @throws Rejection PROOF_FOREIGN, PROOF_STATEMENT and those of `verifyProofBundle`
+ * @param keys     whose Groth16 keys are trusted, of those that the job names
+ * @throws Rejection PROOF_FOREIGN, PROOF_STATEMENT and those of `verifyProofBundle` and `verifyGroth16Bundle`
  */
-export function verifyJobProof(job: BundledJob, index: number, bytes: Uint8Array, document: string): VerifiedProof {
+export function verifyJobProof(
+  job: BundledJob,
+  index: number,
+  bytes: Uint8Array,
+  document: string,
+  keys: KeyPolicy = ceremonyKeys,
+): ShownByProof {
+  if (job.spec.scheme === groth16SchemeId) {
+    const statement = readGroth16Document(document);
+    checkGroth16(job, index, statement, bytes);
+    const { statement: shown, soundnessBits, ceremony, verificationKey } = verifyGroth16Bundle(bytes, statement, keys);
+    return { statement: shown, soundnessBits, setup: `the ${ceremony} setup of Groth16 key ${hex(verificationKey)}` };
+  }
   const statement = readProofDocument(document);
-  checkBelongs(job, index, statement);
+  checkSumcheck(job, index, statement);
   return verifyProofBundle(bytes, statement);
 }
 
-/** For `verifyBundle` of attestation. */
-export function verifyBundledProof(job: BundledJob, index: number, { bytes, document }: BundledProof): VerifiedProof {
+/** For `verifyBundle` of attestation: of Groth16 keys those of a ceremony of several parties alone. */
+export function verifyBundledProof(job: BundledJob, index: number, { bytes, document }: BundledProof): ShownByProof {
   return verifyJobProof(job, index, bytes, document);
+}
+
+/** The same for a reader who says which keys are trusted. */
+export function verifyBundledProofUnder(keys: KeyPolicy): ProofVerifier {
+  return (job, index, { bytes, document }) => verifyJobProof(job, index, bytes, document, keys);
 }
 
 /** @throws Rejection PROOF_STATEMENT and those of `parseManifest` */
 export function readProofDocument(document: string): ProofStatement {
+  return parseProofStatement(parseDocument(document));
+}
+
+/** The same of a Groth16 proof. */
+export function readGroth16Document(document: string): Groth16Statement {
+  return parseGroth16Statement(parseDocument(document));
+}
+
+function parseDocument(document: string): unknown {
   if (document.length > proofDocumentBytesMax) {
     refuse('PROOF_STATEMENT', `at most ${proofDocumentBytesMax} characters`, document.length, rule);
   }
-  let json: unknown = null;
   try {
-    json = JSON.parse(document);
+    return JSON.parse(document);
   } catch {
-    refuse('PROOF_STATEMENT', 'a JSON document', document.slice(0, 40), rule);
+    return refuse('PROOF_STATEMENT', 'a JSON document', document.slice(0, 40), rule);
   }
-  return parseProofStatement(json);
 }
 
-function checkBelongs({ spec, terms }: BundledJob, index: number, statement: ProofStatement): void {
-  const { proving, dataset, segmentSteps, settlement } = spec;
-  const same = (what: string, expected: unknown, got: unknown): void => {
-    if (String(expected) !== String(got)) refuse('PROOF_FOREIGN', `${what} ${String(expected)}`, got, rule);
-  };
-  const sameBytes = (what: string, expected: Uint8Array, got: Uint8Array): void => {
-    if (!equalBytes(expected, got)) refuse('PROOF_FOREIGN', `${what} ${toHex(expected)}`, toHex(got), rule);
-  };
-  if (proving === null) return refuse('PROOF_FOREIGN', 'a job that is proved', `scheme ${spec.scheme}`, rule);
-  same('segments', 1, statement.segments.length);
-  same('first step', index * segmentSteps, statement.firstStep);
+function checkSumcheck(job: BundledJob, index: number, statement: ProofStatement): void {
+  const { proving, scheme } = job.spec;
+  if (proving === null) return refuse('PROOF_FOREIGN', 'a job that is proved', `scheme ${scheme}`, rule);
   same('profile', proving.profile, statement.profile);
   same('variant', proving.variant, statement.variant);
+  checkChain(job, index, statement);
+  sameBytes('plan', proving.planDigest, planOf(statement).digest);
+}
+
+/** The plan is of one circuit with one key: the bundle's must be it. */
+function checkGroth16(job: BundledJob, index: number, statement: Groth16Statement, bytes: Uint8Array): void {
+  checkChain(job, index, statement);
+  checkBounds(statement.manifest);
+  const { key } = parseGroth16Bundle(bytes);
+  const plan = groth16PlanDigest(circuitShape(statement.manifest), statement.ceremony, key);
+  sameBytes('plan', job.spec.proving!.planDigest, plan);
+}
+
+function checkChain({ spec, terms }: BundledJob, index: number, statement: ChainStatement<unknown>): void {
+  const { dataset, segmentSteps, settlement } = spec;
+  same('segments', 1, statement.segments.length);
+  same('first step', index * segmentSteps, statement.firstStep);
   same('records', dataset.records, statement.recordCount);
   sameBytes('job', jobIdOf(spec), statement.jobId);
   sameBytes('program', manifestDigest(parseManifestText(spec.manifest)), manifestDigest(statement.manifest));
   sameBytes('data', dataset.root, statement.datasetRoot);
-  sameBytes('plan', proving.planDigest, planOf(statement).digest);
   const { escrow } = statement;
   if (escrow === undefined) return refuse('PROOF_FOREIGN', 'a proof for the escrow of the job', 'one for none', rule);
   const { chainId, contract } = settlement;
   sameBytes('escrow contract', domainSeparator({ chainId, verifyingContract: contract }), escrow.domain);
   sameBytes('escrow', jobDigest(terms), escrow.job);
+}
+
+function same(what: string, expected: unknown, got: unknown): void {
+  if (String(expected) !== String(got)) refuse('PROOF_FOREIGN', `${what} ${String(expected)}`, got, rule);
+}
+
+function sameBytes(what: string, expected: Uint8Array, got: Uint8Array): void {
+  if (!equalBytes(expected, got)) refuse('PROOF_FOREIGN', `${what} ${toHex(expected)}`, toHex(got), rule);
 }

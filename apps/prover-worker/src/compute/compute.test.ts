@@ -12,8 +12,9 @@ import { verifyJobProof } from '#libs/proof';
 import { createEngine, KernelBackend } from '#libs/zk';
 import { chainId, contract, keyed, tinyDataset, tinyJob, tinyManifest, type TinyJob } from '#test/tiny-job';
 import { openJob, type ComputedJob } from './job.js';
-import { prove, type Proved } from './prove.js';
+import { prove } from './prove.js';
 import { openShard } from './sealed.js';
+import type { Proved } from './system.js';
 import { train, type Border, type Trained } from './train.js';
 
 const manifest = tinyManifest({ steps: 12, superblock: 4 });
@@ -25,7 +26,9 @@ async function opened(of: TinyJob = job, change: { dataset?: unknown } = {}): Pr
   const parts = of.dataset.shards.map((shard, index) => openShard(of.dataset.manifest, index, shard, of.dataset.key));
   const records = new Uint8Array(Buffer.concat(await Promise.all(parts)));
   const json = change.dataset ?? datasetManifestJson(of.dataset.manifest);
-  return openJob({ spec: encodeJobSpec(of.spec), dataset: json, escrow, dataKey: of.dataset.key, records });
+  const { initialWeights } = of.terms;
+  const input = { dataset: json, escrow, initialWeights, dataKey: of.dataset.key, records };
+  return openJob({ spec: encodeJobSpec(of.spec), ...input }, { threads: 1, memoryMiB: 2048 });
 }
 
 /** What an enclave comes to from a checkpoint, or from the start. */

@@ -1,18 +1,13 @@
-/** A job in the computing process: its plan, its records, and the seeds of its commitments. */
-import {
-  equalBytes,
-  jobIdOf,
-  parseDatasetManifest,
-  parseJobSpec,
-  Rejection,
-  toHex,
-  type DatasetManifest,
-  type JobSpec,
-} from '#attestation';
-import { planOfJob, type ProofEscrow } from '#libs/proof';
-import { checkBounds, datasetRoot, parseManifestText, splitRecords, type Examples, type Manifest } from '#libs/step';
-import { jobCommitments, type Commitment, type JobCommitments, type JobSecret } from '#libs/zk/commitment';
-import { dataDigestOf, type Plan } from '#libs/zk/verifier';
+/** A job in the computing process: its records, its commitments, and the argument system that proves it. */
+import { equalBytes, jobIdOf, parseDatasetManifest, parseJobSpec, Rejection, toHex, type JobSpec } from '#attestation';
+import type { ProofEscrow } from '#libs/proof';
+import { checkBounds, datasetRoot, initialWeights, parseManifestText, splitRecords, type Examples } from '#libs/step';
+import type { JobCommitments } from '#libs/zk/commitment';
+import { commitmentsOfJob } from '#libs/zk/groth16/commitment';
+import { groth16SchemeId } from '#libs/zk/verifier';
+import { openGroth16 } from './groth16.js';
+import { openSumcheck } from './sumcheck.js';
+import type { JobFacts, ProofSystem } from './system.js';
 
 export interface JobInput {
   /** Deterministic CBOR. */
@@ -20,42 +15,61 @@ export interface JobInput {
   /** Parsed JSON. */
   readonly dataset: unknown;
   readonly escrow: ProofEscrow;
+  /** weightsDigest of the start, as the escrow's terms have it. */
+  readonly initialWeights: Uint8Array;
   readonly dataKey: Uint8Array;
   /** All records in block order, decrypted. */
   readonly records: Uint8Array;
 }
 
-export interface ComputedJob {
-  readonly spec: JobSpec;
-  readonly secret: JobSecret;
-  readonly manifest: Manifest;
-  readonly plan: Plan;
-  readonly escrow: ProofEscrow;
-  readonly examples: Examples;
-  readonly data: readonly Commitment[];
-  readonly digests: readonly Uint8Array[];
-  readonly commitments: JobCommitments;
+export interface Limits {
+  readonly threads: number;
+  readonly memoryMiB: number;
+  /** Folder of the Groth16 keys that this node proves with. */
+  readonly groth16Keys?: string | undefined;
 }
 
-/** @throws Rejection JOB_PROVING, STEP_PLAN, DATASET_ROOT, RECORDS_LENGTH, LABEL_RANGE, MANIFEST_*, STEP_RANGE_* */
-export function openJob({ spec: encoded, dataset: json, escrow, dataKey, records }: JobInput): ComputedJob {
+export interface ComputedJob extends JobFacts {
+  readonly examples: Examples;
+  readonly commitments: JobCommitments;
+  readonly system: ProofSystem;
+}
+
+/**
+ * @throws Rejection JOB_PROVING, STEP_PLAN, DATASET_ROOT, RECORDS_LENGTH, LABEL_RANGE, MANIFEST_*, STEP_RANGE_*,
+ *   JOB_ESCROW, GROTH16_SHAPE, GROTH16_KEY; ConfigurationError GROTH16_KEY_MISSING
+ */
+export function openJob(input: JobInput, limits: Limits): ComputedJob {
+  const { spec: encoded, dataset: json, escrow, dataKey, records } = input;
   const spec = parseJobSpec(encoded);
   const manifest = parseManifestText(spec.manifest);
   checkBounds(manifest);
-  const plan = planOfJob(spec, manifest);
   const dataset = parseDatasetManifest(json);
-  const secret = { jobId: jobIdOf(spec), dataKey };
-  const data = dataset.proving?.commitments ?? [];
-  const digests = data.map((commitment) => dataDigestOf(commitment, plan));
-  checkRoot(spec, dataset, digests);
+  const facts: JobFacts = { spec, manifest, secret: { jobId: jobIdOf(spec), dataKey }, escrow };
+  const system =
+    spec.scheme === groth16SchemeId
+      ? openGroth16(facts, dataset, limits.groth16Keys, { memoryBytesMax: limits.memoryMiB * 2 ** 20 })
+      : openSumcheck(facts, dataset);
+  checkRoot(spec, system.digests);
   const examples = splitRecords(manifest, records);
-  const commitments = jobCommitments(spec, manifest, secret);
-  return { spec, secret, manifest, plan, escrow, examples, data, digests, commitments };
+  const commitments = commitmentsOfJob(spec, manifest, facts.secret);
+  checkStart(commitments.border(0, initialWeights(manifest)), input.initialWeights);
+  return { ...facts, examples, commitments, system };
 }
 
-function checkRoot({ dataset, proving }: JobSpec, sealed: DatasetManifest, digests: readonly Uint8Array[]): void {
-  const isProfile = sealed.proving?.profile === proving?.profile;
-  const got = isProfile && digests.length > 0 ? datasetRoot(digests) : new Uint8Array(32);
+/** The contract takes no run that starts elsewhere. */
+function checkStart(expected: Uint8Array, got: Uint8Array): void {
+  if (equalBytes(expected, got)) return;
+  throw new Rejection('JOB_ESCROW', {
+    expected: `start weights ${toHex(expected)}`,
+    got: toHex(got),
+    rule: 'settlement §3',
+    action: 'open an escrow whose terms have the start weights of the manifest',
+  });
+}
+
+function checkRoot({ dataset }: JobSpec, digests: readonly Uint8Array[]): void {
+  const got = digests.length > 0 ? datasetRoot(digests) : new Uint8Array(32);
   if (equalBytes(got, dataset.root)) return;
   throw new Rejection('DATASET_ROOT', {
     expected: toHex(dataset.root),

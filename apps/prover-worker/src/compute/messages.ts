@@ -1,13 +1,9 @@
 /** What the node and its computing process say to each other, over the process's channel with structured clones. */
 import type { ProverPhase } from '#libs/zk';
-import type { JobInput } from './job.js';
-import type { Proved, ProofRequest } from './prove.js';
+import type { JobInput, Limits } from './job.js';
+import type { ProofRequest } from './prove.js';
+import type { Proved } from './system.js';
 import type { Border, Trained } from './train.js';
-
-export interface Limits {
-  readonly threads: number;
-  readonly memoryMiB: number;
-}
 
 export type ComputeRequest =
   | { readonly type: 'open'; readonly job: JobInput; readonly limits: Limits }

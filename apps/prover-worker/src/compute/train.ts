@@ -8,10 +8,8 @@ import {
   superblockOfStep,
   type Weights,
 } from '#libs/step';
-import { createCommitter, dataSeed } from '#libs/zk/commitment';
 import type { Backend } from '#libs/zk';
-import { blockExamples, superblockExamples } from '../proving/records.js';
-import { createExactTrainer } from '../proving/trainer.js';
+import { superblockExamples } from '../proving/records.js';
 import type { ComputedJob } from './job.js';
 import { openCheckpoint, sealCheckpoint, sealResult } from './sealed.js';
 
@@ -37,17 +35,16 @@ export async function train(
   sealed: Uint8Array | null,
   onBorder: (border: Border) => void,
 ): Promise<Trained> {
-  const { manifest, commitments, secret, spec } = job;
+  const { manifest, commitments, secret, spec, system, examples } = job;
   const start = await startOf(job, sealed);
   const borders = [...start.borders];
   checkData(job, start.step);
   const mark = backend.mark();
-  const trainer = createExactTrainer(backend, manifest, start.weights);
-  for (let step = start.step; step < manifest.steps;) {
-    const stepFrom = step;
-    const end = Math.min(step + spec.segmentSteps, manifest.steps);
-    for (; step < end; step++) trainer.train(step, blockExamples(manifest, job.examples, step));
-    const weights = trainer.weights();
+  const trainer = system.trainer(backend, examples, start.weights);
+  let { weights } = start;
+  for (let stepFrom = start.step; stepFrom < manifest.steps;) {
+    const step = Math.min(stepFrom + spec.segmentSteps, manifest.steps);
+    weights = trainer.segment(borders.length - 1);
     borders.push(commitments.border(borders.length, weights));
     const statement = encodeStepStatement({
       ...{ jobId: secret.jobId, programDigest: manifestDigest(manifest), datasetRoot: spec.dataset.root },
@@ -56,8 +53,9 @@ export async function train(
     const state: Checkpoint = { version: 1, step, borders, weights: encodeWeights(weights) };
     const checkpoint = await sealCheckpoint(secret.dataKey, secret.jobId, state);
     onBorder({ index: borders.length - 1, step, statement, checkpoint });
+    stepFrom = step;
   }
-  const last = Buffer.concat([encodeWeights(trainer.weights()), commitments.seed(borders.length - 1)]);
+  const last = Buffer.concat([encodeWeights(weights), commitments.seed(borders.length - 1)]);
   backend.release(mark);
   return { borders, result: await sealResult(last, spec.recipient, secret.jobId, borders.at(-1)!) };
 }
@@ -90,17 +88,13 @@ export async function startOf({ manifest, spec, commitments, secret }: ComputedJ
 }
 
 /** The superblocks that the steps to come read are those that the data set's root commits to. */
-function checkData({ manifest, plan, examples, data, secret }: ComputedJob, from: number): void {
-  const committer = createCommitter(plan);
+function checkData({ manifest, examples, system }: ComputedJob, from: number): void {
   const checked = new Set<number>();
   for (let step = from; step < manifest.steps; step += manifest.superblock) {
     const superblock = superblockOfStep(manifest, step, examples.count);
     if (checked.has(superblock)) continue;
     checked.add(superblock);
-    const records = superblockExamples(manifest, examples, step);
-    const made = committer.data(records, dataSeed(secret.dataKey, superblock));
-    const given = data[superblock]!;
-    if (equalBytes(made.root, given.root) && equalBytes(made.ood, given.ood)) continue;
+    if (system.isCommitted(superblock, superblockExamples(manifest, examples, step))) continue;
     throw new Rejection('DATASET_ROOT', {
       expected: `superblock ${superblock} as the data set's root commits to it`,
       got: 'other records',

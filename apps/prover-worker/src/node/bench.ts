@@ -1,6 +1,6 @@
 /** The one computing process of a node: kept from segment to segment of a job, replaced when another job comes. */
 import type { CipherStore } from '#libs/dispatch-client';
-import type { Limits } from '../compute/messages.js';
+import type { Limits } from '../compute/job.js';
 import { openCompute, type Compute } from './compute.js';
 import { entrust, inputOf, type EntrustedJob, type OfferedJob } from './offered-job.js';
 import type { ProverSettings } from './settings.js';
@@ -12,7 +12,8 @@ export interface Bench {
   clear(): void;
 }
 
-export function createBench(limits: Limits): Bench {
+export function createBench({ threads, memoryMiB, groth16Keys }: Limits): Bench {
+  const limits = { threads, memoryMiB, groth16Keys };
   let current: Compute | null = null;
   const clear = (): void => {
     current?.kill();

@@ -3,9 +3,10 @@ import { fork, type ChildProcess } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { CollateralError, reportedError } from '#attestation';
 import type { ProverPhase } from '#libs/zk';
-import type { ComputeEvent, ComputeRequest, Limits } from '../compute/messages.js';
-import type { JobInput } from '../compute/job.js';
-import type { Proved, ProofRequest } from '../compute/prove.js';
+import type { ComputeEvent, ComputeRequest } from '../compute/messages.js';
+import type { JobInput, Limits } from '../compute/job.js';
+import type { ProofRequest } from '../compute/prove.js';
+import type { Proved } from '../compute/system.js';
 import type { Border, Trained } from '../compute/train.js';
 
 export interface Compute {

@@ -8,24 +8,28 @@ import {
   keccak,
   parseJobSpec,
   Rejection,
-  stepSpecOf,
   toHex,
+  type JobSpec,
   type Terms,
 } from '#attestation';
 import type { ProverRelease } from '#libs/dispatch-client';
-import { parseProofBundle, planOf, readProofDocument } from '#libs/proof';
+import { groth16Admission } from '#libs/proof';
 import {
   addressBytes,
   connect,
   hasDelivery,
   jobStates,
+  registerGroth16Key,
   SettlementClient,
-  zkSealOf,
   type JobView,
   type TxReceipt,
 } from '#libs/settlement';
+import { parseManifestText } from '#libs/step';
+import { groth16SchemeId } from '#libs/zk/verifier';
+import { openKeyFolder } from '../proving/key-folder.js';
 import { drawInstead, drawSeed, isSampled } from './draw.js';
-import type { KeptJob, KeptJobs, KeptProof } from './kept-jobs.js';
+import type { KeptJob, KeptJobs } from './kept-jobs.js';
+import { sealOf } from './seal.js';
 import type { ProverSettings } from './settings.js';
 
 export interface Transaction {
@@ -33,11 +37,16 @@ export interface Transaction {
   readonly hash: string;
 }
 
+export interface OrderedJob {
+  readonly spec: JobSpec;
+  readonly terms: Terms;
+}
+
 export interface Escrow {
   /** 20 bytes. */
   readonly account: Uint8Array;
-  /** Locks the stake and starts the job. Idempotent. */
-  engage(terms: Terms, release: ProverRelease): Promise<readonly Transaction[]>;
+  /** Locks the stake and starts the job; before that the contract knows the key that its proofs need. Idempotent. */
+  engage(job: OrderedJob, release: ProverRelease): Promise<readonly Transaction[]>;
   /** Takes the next step of a kept job. @returns false when nothing is left to do for it */
   collect(job: KeptJob): Promise<boolean>;
   close(): void;
@@ -45,7 +54,7 @@ export interface Escrow {
 
 const none = new Uint8Array(32);
 
-export function openEscrow({ chain, accountSecret }: ProverSettings, kept: KeptJobs): Escrow {
+export function openEscrow({ chain, accountSecret, groth16Keys }: ProverSettings, kept: KeptJobs): Escrow {
   const { rpcUrl, deployment, pollingMs, confirmations } = chain;
   const rpc = connect(rpcUrl, deployment.chainId, pollingMs);
   const wallet = new Wallet(`0x${toHex(accountSecret)}`, rpc);
@@ -62,7 +71,7 @@ export function openEscrow({ chain, accountSecret }: ProverSettings, kept: KeptJ
   ): Promise<void> {
     for (const index of proofs) {
       if (await client.duties.isProved(terms, index)) continue;
-      const seal = sealOf(kept.proof(jobId, index)!, spec, terms, client.domain);
+      const seal = sealOf(client.domain, terms, parseJobSpec(spec), index, kept.proof(jobId, index)!);
       await client.duties.discharge(terms, index, borders, seal);
     }
   }
@@ -86,16 +95,26 @@ export function openEscrow({ chain, accountSecret }: ProverSettings, kept: KeptJ
     return allDue && proved === upTo;
   }
 
+  /** Proofs under a key that the contract does not know, or does not take, earn nothing. */
+  async function enterKey({ scheme, proving, manifest }: JobSpec): Promise<readonly Transaction[]> {
+    if (scheme !== groth16SchemeId) return [];
+    const { shape } = groth16Admission(parseManifestText(manifest));
+    const { ceremony, bytes } = openKeyFolder(groth16Keys, proving!.planDigest, shape);
+    const { txHash } = await registerGroth16Key(wallet, deployment, shape, ceremony, bytes);
+    return txHash === null ? [] : [{ call: 'register', hash: txHash }];
+  }
+
   return {
     account,
-    async engage(terms, { release, releaseSignature, account: signer }) {
+    async engage({ spec, terms }, { release, releaseSignature, account: signer }) {
       const { state } = await client.job(terms);
       if (state === 'None') throw noEscrow();
       if (isEnded(state)) throw ended(state);
+      const entered = await enterKey(spec);
       const accepted = await client.accept(terms, isSampled(terms) ? keccak(drawSeed(accountSecret, terms)) : none);
       const { enclaveKey, shardsDigest } = release;
       const started = await client.start(terms, { enclaveKey, shardsDigest, signer, signature: releaseSignature });
-      return [named('accept', accepted), named('start', started)];
+      return [...entered, named('accept', accepted), named('start', started)];
     },
     async collect(job) {
       const terms = decodeTerms(job.terms);
@@ -114,22 +133,6 @@ export function openEscrow({ chain, accountSecret }: ProverSettings, kept: KeptJ
     },
     close: () => rpc.destroy(),
   };
-}
-
-/** Of one proved segment, as the contract takes it. */
-function sealOf({ claim, bundle, document }: KeptProof, spec: Uint8Array, terms: Terms, domain: Uint8Array) {
-  const statement = readProofDocument(document);
-  const [segment] = statement.segments;
-  const [before, after] = statement.borders;
-  const proved = {
-    statement: {
-      ...{ manifest: statement.manifest, index: claim.index, before: before!, after: after! },
-      ...{ data: segment!.data, dataPath: segment!.path },
-    },
-    plan: planOf(statement),
-    proof: parseProofBundle(bundle)[0]!,
-  };
-  return zkSealOf(domain, terms, stepSpecOf(parseJobSpec(spec)), proved);
 }
 
 async function chainTime(rpc: JsonRpcApiProvider): Promise<number> {

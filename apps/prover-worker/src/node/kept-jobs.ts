@@ -7,7 +7,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, w
 import { join } from 'node:path';
 import { fromHex } from '#attestation';
 import type { LeaseDeliver, ProofRef } from '#libs/messaging';
-import type { Proved } from '../compute/prove.js';
+import type { Proved } from '../compute/system.js';
 
 /** A run and the lease that it was made under, as the control plane is told. */
 export type KeptDelivery = Omit<LeaseDeliver, 'auth'>;

@@ -13,7 +13,8 @@ import {
   parseProofAcquired,
   parseRegistered,
 } from '#libs/dispatch-client';
-import { pattern, protocolVersion, type LeaseGrant, type NodeRegistered } from '#libs/messaging';
+import { groth16KeysMax, pattern, protocolVersion, type LeaseGrant, type NodeRegistered } from '#libs/messaging';
+import { plansOf } from '../proving/key-folder.js';
 import { createBench } from './bench.js';
 import { openEscrow } from './escrow.js';
 import { handOverLeft, openProofTeller } from './hand-over.js';
@@ -41,6 +42,7 @@ export async function startNode(settings: ProverSettings): Promise<ProverNode> {
   const controlPlane = connectControlPlane(await openLine(dispatch), apiKey, 1000 * answerSeconds);
   const kept = openKeptJobs(join(settings.dataDirectory, 'jobs'));
   const escrow = openEscrow(settings, kept);
+  const keys = plansOf(settings.groth16Keys).slice(0, groth16KeysMax);
   const registered = await controlPlane.send(pattern.nodeRegister, {
     name: settings.name,
     protocol: protocolVersion,
@@ -49,6 +51,7 @@ export async function startNode(settings: ProverSettings): Promise<ProverNode> {
       tee: 'none',
       cores: Math.min(settings.threads, availableParallelism()),
       memoryMiB: Math.min(settings.memoryMiB, Math.floor(totalmem() / 2 ** 20)),
+      ...(keys.length > 0 && { groth16Keys: keys }),
       version,
     },
   });
@@ -57,7 +60,7 @@ export async function startNode(settings: ProverSettings): Promise<ProverNode> {
   const parts: NodeParts = {
     ...{ settings, nodeId: node.nodeId, leaseSeconds: node.leaseSeconds, controlPlane, escrow, kept },
     store: createCipherStore(urls, apiKey),
-    bench: createBench({ threads: settings.threads, memoryMiB: settings.memoryMiB }),
+    bench: createBench(settings),
   };
   const held = new Map<string, Held>();
   const loops = [workLoop(parts, held, stop.signal), beatLoop(parts, node, held, stop.signal)];

@@ -27,9 +27,13 @@ import {
 } from '#attestation';
 import { createBrokerClient, type CipherStore, type ProverRelease } from '#libs/dispatch-client';
 import type { AssignedJob } from '#libs/messaging';
+import { groth16Admission } from '#libs/proof';
 import { zkSelector } from '#libs/settlement';
+import { parseManifestText } from '#libs/step';
+import { groth16SchemeId, groth16Selector } from '#libs/zk/verifier';
 import type { JobInput } from '../compute/job.js';
 import { openShard } from '../compute/sealed.js';
+import { openKeyFolder } from '../proving/key-folder.js';
 import type { ProverSettings } from './settings.js';
 
 export interface OfferedJob {
@@ -48,8 +52,11 @@ export interface EntrustedJob extends OfferedJob {
 
 const hex = (bytes: Uint8Array): string => `0x${toHex(bytes)}`;
 
-/** @throws Rejection PROVER_JOB when its parts do not belong together, or no proof can be made for it */
-export function readOffer(job: AssignedJob, { chain }: Pick<ProverSettings, 'chain'>): OfferedJob {
+/** @throws ConfigurationError GROTH16_KEY_MISSING; Rejection PROVER_JOB when its parts do not belong together, or no proof can be made for it */
+export function readOffer(
+  job: AssignedJob,
+  { chain, groth16Keys }: Pick<ProverSettings, 'chain' | 'groth16Keys'>,
+): OfferedJob {
   const specBytes = new Uint8Array(Buffer.from(job.spec, 'base64'));
   const spec = parseJobSpec(specBytes);
   const terms = parseTermsJson(job.terms);
@@ -58,13 +65,21 @@ export function readOffer(job: AssignedJob, { chain }: Pick<ProverSettings, 'cha
   agree('spec digest of the terms', hex(specDigestOf(spec)), hex(terms.specDigest));
   agree('chain', chain.deployment.chainId, spec.settlement.chainId);
   agree('contract', chain.deployment.settlement.toLowerCase(), hex(spec.settlement.contract));
-  agree('scheme', 'fxt-zk/1', spec.scheme);
-  agree('variant', 'separate', spec.proving?.variant);
+  const isGroth16 = spec.scheme === groth16SchemeId;
+  if (isGroth16) {
+    agree('assurance', 'zk', spec.assurance);
+    const { shape } = groth16Admission(parseManifestText(spec.manifest));
+    openKeyFolder(groth16Keys, spec.proving!.planDigest, shape);
+  } else {
+    agree('scheme', 'fxt-zk/1', spec.scheme);
+    agree('variant', 'separate', spec.proving?.variant);
+  }
   if (spec.assurance === 'tee' && !mayBeProvedInstead(spec, terms)) {
     throw refused('a job whose steps are, or may be, proved', spec.assurance);
   }
-  if (!terms.dutySelectors.some((selector) => equalBytes(selector, zkSelector))) {
-    throw refused('terms that step proofs meet', `${terms.dutySelectors.length} other selectors`);
+  const met = isGroth16 ? groth16Selector : zkSelector;
+  if (!terms.dutySelectors.some((selector) => equalBytes(selector, met))) {
+    throw refused(`terms that proofs in scheme ${spec.scheme} meet`, `${terms.dutySelectors.length} other selectors`);
   }
   return { jobId: job.jobId, spec, specBytes, terms, job };
 }
@@ -111,6 +126,7 @@ export async function inputOf(
     spec: specBytes,
     dataset: job.datasetManifest,
     escrow: { domain: domainSeparator({ chainId, verifyingContract: contract }), job: jobDigest(terms) },
+    initialWeights: terms.initialWeights,
     dataKey,
     records: concatBytes(...records),
   };

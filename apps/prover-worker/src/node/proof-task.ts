@@ -2,7 +2,7 @@
 import { CodedError, encodeTerms } from '#attestation';
 import { codePattern, note, parseProofHeld, plainText } from '#libs/dispatch-client';
 import { pattern, type ProofPhase, type ProofTask } from '#libs/messaging';
-import type { Proved } from '../compute/prove.js';
+import type { Proved } from '../compute/system.js';
 import { tellProof } from './hand-over.js';
 import { readOffer } from './offered-job.js';
 import type { NodeParts } from './parts.js';

@@ -35,6 +35,8 @@ const Settings = z.strictObject({
   proves: z.boolean().default(true),
   threads: z.int().min(1).max(16).default(1),
   memoryMiB: z.int().min(64).max(4096).default(2048),
+  /** Folder with a Groth16 key for each plan that this node proves under; absent: it takes no job in that scheme. */
+  groth16Keys: z.string().optional(),
   /** Proofs on their way to the chain. */
   dataDirectory: z.string(),
 });
@@ -54,6 +56,7 @@ export function loadSettings(path: string): ProverSettings {
     ...settings,
     controlPlane,
     dataDirectory: near(settings.dataDirectory),
+    ...(settings.groth16Keys !== undefined && { groth16Keys: near(settings.groth16Keys) }),
     accountSecret: fromHex(secret(settings.chain.accountKey)),
   };
 }

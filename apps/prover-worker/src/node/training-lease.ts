@@ -47,7 +47,7 @@ async function work(grant: LeaseGrant, lease: LeaseRef, parts: NodeParts, stop: 
   await controlPlane.send(pattern.leaseEntrusted, lease);
   const compute = await bench.at(offer, settings, store, entrusted);
   kept.open(offer.jobId, offer.specBytes, encodeTerms(offer.terms));
-  const transactions = await escrow.engage(offer.terms, entrusted.release);
+  const transactions = await escrow.engage(offer, entrusted.release);
   await controlPlane.send(pattern.leaseRunning, lease);
   const checkpoint = job.resume === null ? null : await store.getBlob(job.resume.blob);
   const timings: Record<string, number> = {};

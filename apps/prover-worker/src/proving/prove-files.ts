@@ -12,8 +12,7 @@ import {
 } from '#libs/step';
 import { createPool, KernelBackend } from '#libs/zk';
 import { startSeed } from '#libs/zk/verifier';
-import { explainPlan, proofStatementText, verifyProofBundle } from '#libs/proof';
-import { chooseBackend } from './backend-choice.js';
+import { chooseBackend, explainPlan, proofStatementText, verifyProofBundle } from '#libs/proof';
 import { loadExamples } from './files.js';
 import { proveFilesGroth16 } from './prove-groth16.js';
 import { proveRange } from './prove-range.js';

@@ -24,10 +24,8 @@ import {
   type Manifest,
   type Weights,
 } from '#libs/step';
+import { blindFrom, commitToData, commitToWeights } from '#libs/zk/groth16/commitment';
 import {
-  blindFrom,
-  commitToData,
-  commitToWeights,
   openCircuit,
   openKey,
   proveGroth16Segment,
@@ -135,7 +133,8 @@ async function proveChain(
     const covered = { from: firstStep, count: Math.min(manifest.superblock, manifest.steps - firstStep) };
     const weightsBefore = groth16WeightsDigest(shape, borders[i]!);
     const witness = {
-      ...{ before, index, secret, dataBlind: blindFrom(secret, 'data', superblock) },
+      ...{ before, index, dataBlind: blindFrom(secret, 'data', superblock) },
+      afterBlind: blindFrom(secret, 'after', index),
       examples: superblockExamples(manifest, examples, firstStep),
       outerDigest: (after: Uint8Array) =>
         segmentOuterDigest(job, covered, weightsBefore, groth16WeightsDigest(shape, after)),

@@ -1,6 +1,6 @@
 /** What proving files gives and tells on the way. */
 import type { Ceremony } from '#libs/zk/verifier';
-import type { BackendChoice, BackendName } from './backend-choice.js';
+import type { BackendChoice, BackendName } from '#libs/proof';
 
 export interface ProveReport {
   readonly backend: BackendName;

@@ -2,7 +2,7 @@
 import { fileURLToPath } from 'node:url';
 import { keccak, utf8 } from '#attestation';
 import { initialWeights, profileManifest, type Examples, type Manifest, type ProfileParameters } from '#libs/step';
-import { blindFrom } from '../groth16/prover/commitment.js';
+import { blindFrom } from '../groth16/commitment/index.js';
 import type { SegmentWitness } from '../groth16/prover/prove.js';
 import { circuitShape, type CircuitShape } from '../groth16/relation/shape.js';
 
@@ -40,7 +40,7 @@ export function groth16Witness(shape: CircuitShape, index = 0): SegmentWitness {
     examples: groth16Examples(shape, 'test'),
     dataBlind: blindFrom(secret, 'data', 0),
     index,
-    secret,
+    afterBlind: blindFrom(secret, 'after', index),
     outerDigest: (after) => keccak(after),
   };
 }

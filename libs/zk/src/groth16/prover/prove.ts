@@ -5,7 +5,7 @@ import { encodeProof } from '../toolchain/encode.js';
 import { runTool, type ToolLimits } from '../toolchain/process.js';
 import type { Circuit, ProvingKey } from '../toolchain/store.js';
 import { segmentStepSizes } from '../verifier/statement.js';
-import { blindFrom, commitToData, commitToWeights, type Blind } from './commitment.js';
+import { commitToData, commitToWeights, type Blind } from '../commitment/index.js';
 import { circuitInputs } from './witness.js';
 
 /** Weights and the field element that hides them: what opens a commitment. */
@@ -20,8 +20,8 @@ export interface SegmentWitness {
   readonly examples: Examples;
   readonly dataBlind: Blind;
   readonly index: number;
-  /** 32 bytes of the prover: the blind of the weights after is drawn from them. */
-  readonly secret: Uint8Array;
+  /** Hides the weights after the segment. */
+  readonly afterBlind: Blind;
   /** Digest of the outer statement, given the commitment to the weights after the segment. */
   outerDigest(after: Uint8Array): Uint8Array;
 }
@@ -61,15 +61,15 @@ export function trainSegment({ manifest }: CircuitShape, start: Weights, example
  *   ConfigurationError BACKEND_UNAVAILABLE, GROTH16_TOOL, ZK_MEMORY_EXCEEDED
  */
 export async function proveGroth16Segment(
-  { shape, wasm }: Circuit,
-  { zkey }: ProvingKey,
+  { shape, wasm }: Pick<Circuit, 'shape' | 'wasm'>,
+  { zkey }: Pick<ProvingKey, 'zkey'>,
   witness: SegmentWitness,
   limits: ToolLimits = {},
 ): Promise<Groth16Proof> {
   const began = { cpu: process.cpuUsage(), at: performance.now() };
-  const { before, examples, dataBlind, index, secret } = witness;
+  const { before, examples, dataBlind, index } = witness;
   const weights = trainSegment(shape, before.weights, examples, index);
-  const opening = { weights, blind: blindFrom(secret, 'after', index) };
+  const opening = { weights, blind: witness.afterBlind };
   const roots = {
     before: commitToWeights(shape, before.weights, before.blind),
     after: commitToWeights(shape, weights, opening.blind),

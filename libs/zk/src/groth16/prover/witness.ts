@@ -2,7 +2,7 @@
 import type { Examples, Weights } from '#libs/step';
 import type { CircuitShape } from '../relation/shape.js';
 import { packSizes, statementLimbs } from '../relation/signals.js';
-import type { Blind } from './commitment.js';
+import type { Blind } from '../commitment/index.js';
 
 export interface Witness {
   /** Digest of the outer statement, 32 bytes. */

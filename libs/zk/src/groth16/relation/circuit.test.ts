@@ -8,7 +8,7 @@ import { initialWeights, profileManifest, type Weights } from '#libs/step';
 import { hasGroth16Tools } from '#test/groth16-tools';
 import { broken, mentions, undetermined } from '../../testing/constraints.js';
 import { bytesOf, groth16Examples, groth16Shape, testCache } from '../../testing/groth16-segments.js';
-import { blindFrom, commitToData, commitToWeights } from '../prover/commitment.js';
+import { blindFrom, commitToData, commitToWeights } from '../commitment/index.js';
 import { trainSegment } from '../prover/prove.js';
 import { circuitInputs, type CircuitInputs, type Witness } from '../prover/witness.js';
 import { runTool } from '../toolchain/process.js';

@@ -3,9 +3,12 @@
  * Node 20; the figures only have to rank.
  */
 import { Rejection } from '#attestation';
-import { expectedProofBytes, explainPlan, transactionProofBytesMax } from '#libs/proof';
 import type { Manifest } from '#libs/step';
-import { circuitShape, estimateConstraints, type Ceremony } from '#libs/zk/verifier';
+import type { Ceremony, Variant } from '#libs/zk/verifier';
+import { groth16Admission } from './groth16-admission.js';
+import { transactionProofBytesMax } from './limits.js';
+import { explainPlan } from './plan-choice.js';
+import { expectedProofBytes } from './proof-size.js';
 
 export type BackendName = 'sumcheck' | 'groth16';
 
@@ -35,6 +38,8 @@ export interface BackendChoice {
 export interface BackendWish {
   readonly backend: 'auto' | BackendName;
   readonly profile: string;
+  /** How sumcheck commits; joint where absent. */
+  readonly variant?: Variant;
   /** Whether a contract will check every segment's proof. */
   readonly onChain: boolean;
   /** Of the key that is at hand. */
@@ -45,8 +50,6 @@ export interface BackendWish {
 const cpuSecondsPerGas = 0.2;
 /** What a contract spends on a proof that fits one transaction: 6.3 M gas for 94 kB, 8.0 M for 117 kB. */
 const verifyGasPerByte = 68;
-/** Beyond this a key takes minutes to hours to make, and snarkjs gigabytes to use. */
-const constraintsMax = 2 ** 18;
 
 /**
  * `auto` never takes a development key: its maker could forge, and nobody asked for that.
@@ -101,9 +104,9 @@ function cheaper(sumcheck: BackendEstimate, groth16: BackendEstimate, onChain: b
 
 function sumcheckEstimate(
   manifest: Manifest,
-  { profile: wanted, onChain }: BackendWish,
+  { profile: wanted, variant = 'joint', onChain }: BackendWish,
 ): Omit<BackendEstimate, 'backend' | 'setup'> {
-  const { plan, why } = explainPlan(manifest, wanted, 'joint', onChain);
+  const { plan, why } = explainPlan(manifest, wanted, variant, onChain);
   const { name, logBlowup } = plan.profile;
   const size = 2 ** plan.vars;
   const cpuSeconds = size * (5e-7 + 3e-8 * 2 ** logBlowup);
@@ -113,15 +116,7 @@ function sumcheckEstimate(
 }
 
 function groth16Estimate(manifest: Manifest, ceremony: Ceremony): Omit<BackendEstimate, 'backend'> {
-  const size = estimateConstraints(circuitShape(manifest));
-  if (size > constraintsMax) {
-    throw new Rejection('GROTH16_SHAPE', {
-      expected: `a circuit of at most ${constraintsMax} constraints`,
-      got: `about ${size}`,
-      rule: 'groth16 SPEC §8',
-      action: 'use --backend sumcheck',
-    });
-  }
+  const { constraints: size } = groth16Admission(manifest);
   return { size, cpuSeconds: 1.5 + 1.8e-4 * size, proofBytes: 256, verifyGas: 286_000, setup: ceremony };
 }
 

@@ -1,0 +1,63 @@
+/** Jobs in scheme `fxt-zk/1`. */
+import { equalBytes, type DatasetManifest } from '#attestation';
+import { encodeProofBundle, planOfJob, proofStatementText, type ProofStatement } from '#libs/proof';
+import { merklePath, superblockOfStep } from '#libs/step';
+import { borderSeed, createCommitter, dataSeed, proverSecret, weightsDigestOf } from '#libs/zk/commitment';
+import { dataDigestOf } from '#libs/zk/verifier';
+import { blockExamples } from '../proving/records.js';
+import { proveOne, type ProvenJob } from '../proving/segment-prover.js';
+import { createExactTrainer } from '../proving/trainer.js';
+import type { JobFacts, ProofSystem } from './system.js';
+
+/** @throws Rejection STEP_PLAN */
+export function openSumcheck({ spec, manifest, secret, escrow }: JobFacts, dataset: DatasetManifest): ProofSystem {
+  const plan = planOfJob(spec, manifest);
+  const isProfile = dataset.proving?.profile === spec.proving?.profile;
+  const data = isProfile ? (dataset.proving?.commitments ?? []) : [];
+  const digests = data.map((commitment) => dataDigestOf(commitment, plan));
+  const committer = createCommitter(plan);
+  return {
+    rowLogMax: plan.profile.m,
+    digests,
+    isCommitted(superblock, records) {
+      const made = committer.data(records, dataSeed(secret.dataKey, superblock));
+      const given = data[superblock]!;
+      return equalBytes(made.root, given.root) && equalBytes(made.ood, given.ood);
+    },
+    trainer(backend, examples, start) {
+      const trainer = createExactTrainer(backend, manifest, start);
+      return {
+        segment(index) {
+          const end = Math.min((index + 1) * spec.segmentSteps, manifest.steps);
+          for (let step = index * spec.segmentSteps; step < end; step++) {
+            trainer.train(step, blockExamples(manifest, examples, step));
+          }
+          return trainer.weights();
+        },
+      };
+    },
+    prove(backend, examples, index, weights, onPhase) {
+      const seed = borderSeed(manifest, secret, index);
+      const before = createCommitter(plan).weights(weights, seed);
+      const proven: ProvenJob = {
+        ...{ plan, jobId: secret.jobId, escrow, examples, datasetRoot: spec.dataset.root, digests },
+        dataCommitment: (superblock) => data[superblock]!,
+        dataSeed: (superblock) => dataSeed(secret.dataKey, superblock),
+        afterSeed: borderSeed(manifest, secret, index + 1),
+        secret: proverSecret(secret),
+      };
+      const start = { weights: { weights, seed }, commitment: before };
+      const { proof, statement: shown } = proveOne(backend, proven, index, start, onPhase);
+      const firstStep = index * manifest.superblock;
+      const superblock = superblockOfStep(manifest, firstStep, examples.count);
+      const document: ProofStatement = {
+        ...{ backend: 'sumcheck', profile: plan.profile.name, variant: plan.variant, jobId: secret.jobId, manifest },
+        ...{ recordCount: examples.count, datasetRoot: spec.dataset.root, firstStep, escrow },
+        borders: [before, shown.after],
+        segments: [{ data: data[superblock]!, path: merklePath(digests, superblock) }],
+      };
+      const after = weightsDigestOf(shown.after, plan);
+      return Promise.resolve({ bundle: encodeProofBundle([proof]), document: proofStatementText(document), after });
+    },
+  };
+}

@@ -1,0 +1,44 @@
+/** What the argument systems of a job's proofs differ in: what they commit to, how they train, and the proof itself. */
+import type { JobSpec } from '#attestation';
+import type { ProofEscrow } from '#libs/proof';
+import type { Examples, Manifest, Weights } from '#libs/step';
+import type { Backend, ProverPhase } from '#libs/zk';
+import type { JobSecret } from '#libs/zk/commitment';
+
+export interface JobFacts {
+  readonly spec: JobSpec;
+  readonly manifest: Manifest;
+  readonly secret: JobSecret;
+  readonly escrow: ProofEscrow;
+}
+
+export interface Proved {
+  /** Proof bundle of one proof. */
+  readonly bundle: Uint8Array;
+  /** Text of its statement document. */
+  readonly document: string;
+}
+
+export interface ProvedSegment extends Proved {
+  /** weightsDigest of the weights after the segment. */
+  readonly after: Uint8Array;
+}
+
+export interface ProofSystem {
+  /** log2 of the rows that the kernels are made for. */
+  readonly rowLogMax: number;
+  /** Of every superblock's commitment, as the data set's owner made it. */
+  readonly digests: readonly Uint8Array[];
+  /** Whether the owner's commitment to the superblock is one to these records. */
+  isCommitted(superblock: number, records: Examples): boolean;
+  /** The segments of the job from these weights on, one after the other. @throws GuardViolation GUARD_VIOLATION */
+  trainer(backend: Backend, examples: Examples, start: Weights): { segment(index: number): Weights };
+  /** @throws GuardViolation GUARD_VIOLATION; ConfigurationError; Rejection */
+  prove(
+    backend: Backend,
+    examples: Examples,
+    index: number,
+    weights: Weights,
+    onPhase: (phase: ProverPhase) => void,
+  ): Promise<ProvedSegment>;
+}

@@ -1,0 +1,31 @@
+/** A kept proof as the contract takes it, in the scheme of its job. */
+import { stepSpecOf, type JobSpec, type Terms } from '#attestation';
+import { parseGroth16Bundle, parseProofBundle, planOf, readGroth16Document, readProofDocument } from '#libs/proof';
+import { groth16SealOf, zkSealOf } from '#libs/settlement';
+import { groth16SchemeId } from '#libs/zk/verifier';
+import type { Proved } from '../compute/system.js';
+
+/** @param domain EIP-712 domain separator of the escrow. @throws Rejection SEAL_SPEC, PROOF_* */
+export function sealOf(domain: Uint8Array, terms: Terms, spec: JobSpec, index: number, proved: Proved): Uint8Array {
+  const { bundle, document } = proved;
+  if (spec.scheme === groth16SchemeId) {
+    const statement = readGroth16Document(document);
+    const { proofs } = parseGroth16Bundle(bundle);
+    const segment = { ...segmentOf(statement), index };
+    return groth16SealOf(domain, terms, stepSpecOf(spec), spec.proving!.planDigest, segment, proofs[0]!);
+  }
+  const statement = readProofDocument(document);
+  const segment = { ...segmentOf(statement), index, manifest: statement.manifest };
+  const proof = parseProofBundle(bundle)[0]!;
+  return zkSealOf(domain, terms, stepSpecOf(spec), { statement: segment, plan: planOf(statement), proof });
+}
+
+interface OneSegment<C> {
+  readonly borders: readonly C[];
+  readonly segments: readonly { readonly data: C; readonly path: readonly Uint8Array[] }[];
+}
+
+function segmentOf<C>({ borders, segments }: OneSegment<C>) {
+  const { data, path } = segments[0]!;
+  return { before: borders[0]!, after: borders[1]!, data, dataPath: path };
+}
