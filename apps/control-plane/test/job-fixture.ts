@@ -11,7 +11,9 @@ import {
   fromHex,
   jobDigest,
   jobIdOf,
+  JobMode,
   signReceipt,
+  specDigestOf,
   termsJson,
   type DatasetManifest,
   type JobSpec,
@@ -65,6 +67,7 @@ export interface Fixture {
 }
 
 interface Changes {
+  readonly dataset?: Partial<DatasetManifest>;
   readonly manifest?: Uint8Array;
   readonly spec?: Partial<JobSpec>;
   readonly terms?: Partial<Terms>;
@@ -77,11 +80,12 @@ export function makeJob(clock: number, changes: Changes = {}): Fixture {
     ...madeDataset,
     id: new Uint8Array(randomBytes(32)),
     shards: shards.map((bytes) => ({ records: 4, bytes: 36, nonce: new Uint8Array(12), sha256: sha256(bytes) })),
+    ...changes.dataset,
   };
   const spec: JobSpec = {
     ...madeSpec,
     manifest: changes.manifest ?? canonicalManifest(manifest),
-    dataset: { id: dataset.id, root: dataset.root, records: 8, shards: 2 },
+    dataset: { id: dataset.id, root: dataset.groth16?.root ?? dataset.root, records: 8, shards: 2 },
     salt: new Uint8Array(randomBytes(32)),
     ...changes.spec,
   };
@@ -108,7 +112,7 @@ function termsOf(spec: JobSpec, clock: number, changes: Partial<Terms> = {}): Te
       client: addressOf(clientSecret),
       provider,
       keyBroker: new Uint8Array(20),
-      specDigest: jobIdOf(spec),
+      specDigest: specDigestOf(spec),
       initialWeights: weights(0),
       policy: spec.policyDigest,
       segments: 3,
@@ -117,6 +121,17 @@ function termsOf(spec: JobSpec, clock: number, changes: Partial<Terms> = {}): Te
       windows: { start: 600, compute: 7200 },
     }),
     ...changes,
+  };
+}
+
+/** A job on the same records in scheme `fxt-groth16/1`, under a plan that nobody looks into. */
+export function groth16Changes(plan: Uint8Array, spec: Partial<JobSpec> = {}): Changes {
+  const root = word(17);
+  const proving = { profile: 'groth16', variant: 'joint' as const, planDigest: plan };
+  return {
+    dataset: { groth16: { root, commitments: [word(18), word(19)] } },
+    spec: { assurance: 'zk', scheme: 'fxt-groth16/1', proving, segmentSteps: 1, ...spec },
+    terms: { segments: 6, mode: JobMode.full },
   };
 }
 

@@ -2,10 +2,10 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import request from 'supertest';
 import { datasetManifestJson } from '#attestation';
-import { canonicalManifest } from '#libs/step';
+import { canonicalManifest, profileManifest } from '#libs/step';
 import { limits, pattern } from '#libs/messaging';
 import { codeOf, keys, startTestPlane, type TestPlane } from './harness.js';
-import { base64, hex, makeJob, manifest, register, sha256, submit, upload } from './job-fixture.js';
+import { base64, groth16Changes, hex, makeJob, manifest, register, sha256, submit, upload } from './job-fixture.js';
 
 let test: TestPlane;
 beforeAll(async () => {
@@ -133,7 +133,11 @@ describe('submissions', () => {
     const text = (value: object) => new TextEncoder().encode(JSON.stringify(value));
     const spec = Buffer.from(good.body.spec, 'base64');
     const proving = { profile: 'chain1', variant: 'joint' as const, planDigest: new Uint8Array(32) };
-    const inGroth16 = { ...proving, profile: 'groth16' };
+    const plan = new Uint8Array(32);
+    const large = profileManifest('fx1', {
+      ...{ dims: [784, 64, 10], batch: 64, e: 8, steps: 6 },
+      seed: manifest.seed,
+    });
     const cases: [string, object][] = [
       ['400 REQUEST_MALFORMED', { ...good.body, spec: 'not base64!' }],
       ['400 REQUEST_MALFORMED', { ...good.body, spec: base64(new Uint8Array(limits.specBytesMax + 4)) }],
@@ -151,7 +155,12 @@ describe('submissions', () => {
       ['422 JOB_ASSURANCE', specOf({ terms: { price: 10n ** 24n } })],
       ['422 JOB_SEGMENT', specOf({ spec: { assurance: 'zk', scheme: 'fxt-zk/1', proving } })],
       ['422 JOB_PLAN', specOf({ spec: { assurance: 'zk', scheme: 'fxt-zk/1', proving, segmentSteps: 1 } })],
-      ['422 JOB_SCHEME', specOf({ spec: { assurance: 'zk', scheme: 'fxt-groth16/1', proving: inGroth16 } })],
+      ['422 JOB_SCHEME', specOf(groth16Changes(plan, { assurance: 'tee' }))],
+      ['422 JOB_SCHEME', specOf(groth16Changes(plan, { assurance: 'tee+zk' }))],
+      ['422 JOB_SCHEME', specOf(groth16Changes(plan, { assurance: 'sampled' }))],
+      ['422 JOB_SEGMENT', specOf(groth16Changes(plan, { segmentSteps: 2 }))],
+      ['422 GROTH16_SHAPE', specOf({ ...groth16Changes(plan), manifest: canonicalManifest(large) })],
+      ['422 JOB_DATASET_MISMATCH', specOf({ ...groth16Changes(plan), dataset: {} })],
       ['422 JOB_SETTLEMENT_CONTRACT', specOf({ spec: { settlement: { chainId: 1, contract: new Uint8Array(20) } } })],
       ['422 JOB_DEADLINE_PAST', specOf({ terms: { acceptBy: at - 1 } })],
       ['422 JOB_DATASET_UNKNOWN', makeJob(at).body],

@@ -9,15 +9,18 @@ import {
   capabilities,
   checkpoint,
   deliveryOf,
+  type Fixture,
   fund,
+  groth16Changes,
+  hex,
   makeJob,
   providers,
   refOf,
   register,
+  sha256,
   stateOf,
   submitFunded,
   upload,
-  type Fixture,
 } from './job-fixture.js';
 
 let test: TestPlane;
@@ -69,6 +72,21 @@ describe('a job goes only to a node that', () => {
       expect(await ask(fitting)).toBe(job.jobId);
     });
   }
+
+  it('has the Groth16 key of its plan, whatever its client says of it', async () => {
+    const [plan, other] = [sha256('plan'), sha256('other plan')];
+    const without = await offer('without', { tee: 'none' });
+    const another = await offer('another', { tee: 'none', groth16Keys: [hex(other)] });
+    const fitting = await offer('with', { tee: 'none', groth16Keys: [hex(other), hex(plan)] });
+    const job = makeJob(test.clock.at(), groth16Changes(plan));
+    await upload(test, job);
+    const body = { ...job.body, requirements: { groth16Key: hex(other) } };
+    const stored = await test.as('client').post('/v1/jobs', body).expect(201);
+    expect(stored.body.requirements).toEqual({ groth16Key: hex(plan) });
+    await fund(test, job);
+    for (const id of [nodeId, without, another]) expect(await ask(id)).toBeUndefined();
+    expect(await ask(fitting)).toBe(job.jobId);
+  });
 
   it('asks no more than it pays', async () => {
     const dear = await offer('dear', { priceMin: '1001' });

@@ -93,15 +93,21 @@ export async function releaseToProver(
   });
 }
 
-/** Proofs show a little of every row that they open: the data set's rows may be opened so often and no more. */
+/**
+ * Proofs show a little of every row that they open: the data set's rows may be opened so often and no more. Groth16 opens
+ * none. Which key its plan is of the broker does not see: the prover that the owner trusts with the data checked it.
+ */
 function admit(config: BrokerConfig, spec: JobSpec, jobId: Uint8Array): Omit<JobOpenings, 'jobId'> {
   const manifest = parseManifestText(spec.manifest);
+  if (spec.scheme === 'fxt-groth16/1') return noOpenings;
   const { profile } = planOfJob(spec, manifest);
   const job = openingsOfJob(jobId, manifest, spec.dataset.records);
   admitJob(openingsSoFar(config, spec.dataset.id), job, profile);
   const { perSuperblock, perBorder } = job;
   return { perSuperblock, perBorder };
 }
+
+const noOpenings = { perSuperblock: 0, perBorder: 0 };
 
 function startOf(config: BrokerConfig, spec: JobSpec, terms: Terms): Omit<EntrustedKey, 'sealedKey'> {
   const { chainId, contract } = config.settlement;

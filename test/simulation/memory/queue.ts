@@ -84,6 +84,7 @@ function offers(job: Job, node: NodeRecord): boolean {
   const has = node.capabilities as NodeCapabilities;
   if (job.parallel > 1 && has.parallel !== true) return false;
   if (wants.tee !== undefined && !wants.tee.includes(has.tee)) return false;
+  if (wants.groth16Key !== undefined && has.groth16Keys?.includes(wants.groth16Key) !== true) return false;
   if (wants.tcb !== undefined && wants.tcb !== (has.tcb ?? 'unknown')) return false;
   if ((wants.cores ?? 0) > has.cores || (wants.memoryMiB ?? 0) > has.memoryMiB) return false;
   if ((wants.samplesPerSecond ?? 0) > (has.samplesPerSecond ?? 0)) return false;

@@ -71,6 +71,8 @@ export class JobQueue {
       );
     if (job.provider !== anyProvider) query.andWhere('n.provider = :provider', { provider: job.provider });
     query.andWhere(`n.capabilities ->> 'tee' ${needsTee(job.assurance as Assurance) ? '<>' : '='} 'none'`);
+    const key = job.requirements['groth16Key'];
+    if (key !== undefined) query.andWhere(`n.capabilities -> 'groth16Keys' ? :key`, { key });
     return query.getExists();
   }
 
@@ -137,6 +139,7 @@ function picked({ capabilities }: NodeRecord, busy: readonly string[]): string {
       ORDER BY j.priority, j.rank, j.seq LIMIT :picked) w
     WHERE c.assurance ${capabilities['tee'] === 'none' ? '' : 'NOT '}IN ('zk', 'sampled')
       AND (c.requirements -> 'tee' IS NULL OR c.requirements -> 'tee' ? :tee)
+      AND ${keysOf(capabilities).length === 0 ? `c.requirements -> 'groth16Key' IS NULL` : `COALESCE(c.requirements ->> 'groth16Key' IN (:...keys), true)`}
       AND COALESCE(c.requirements ->> 'tcb', :tcb) = :tcb
       AND COALESCE((c.requirements ->> 'cores')::numeric, 0) <= :cores
       AND COALESCE((c.requirements ->> 'memoryMiB')::numeric, 0) <= :memoryMiB
@@ -147,5 +150,11 @@ function picked({ capabilities }: NodeRecord, busy: readonly string[]): string {
 /** What the node has of what a job may demand. */
 function offered({ capabilities }: NodeRecord): Record<string, unknown> {
   const { tee, tcb, cores, memoryMiB, samplesPerSecond, priceMin } = capabilities;
-  return { tee, tcb: tcb ?? 'unknown', cores, memoryMiB, speed: samplesPerSecond ?? 0, priceMin };
+  const keys = keysOf(capabilities);
+  return { tee, tcb: tcb ?? 'unknown', cores, memoryMiB, speed: samplesPerSecond ?? 0, priceMin, keys };
+}
+
+/** Plans of the Groth16 keys that the node has. */
+export function keysOf({ groth16Keys }: NodeRecord['capabilities']): readonly string[] {
+  return Array.isArray(groth16Keys) ? (groth16Keys as string[]) : [];
 }

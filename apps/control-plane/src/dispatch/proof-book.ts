@@ -17,6 +17,7 @@ import { Presences } from '../nodes/presences.js';
 import { refusal } from '../problem/codes.js';
 import { EscrowProjection } from '../settlement/escrow-projection.js';
 import { CONFIG } from '../tokens.js';
+import { keysOf } from './job-queue.js';
 
 /** States in which a job's segments are given out. An enclave may have delivered before the last proof is there. */
 const provedStates = ['running', 'delivered'];
@@ -57,7 +58,9 @@ export class ProofBook {
     for (;;) {
       const page = { where: { ...where, seq: MoreThan(last) }, order: { seq: 'ASC' }, take: jobsAtOnce } as const;
       const jobs = await this.database.manager.find(Job, page);
-      for (const { id } of jobs) {
+      for (const { id, requirements } of jobs) {
+        const key = requirements['groth16Key'];
+        if (key !== undefined && !keysOf(node.capabilities).includes(String(key))) continue;
         const claim = await this.database.transaction((manager) => this.claimOf(manager, id, node));
         if (claim !== null) return claim;
       }

@@ -18,7 +18,14 @@ import { unknownJob } from './journal.js';
 import { jobView, type JobView } from './job.view.js';
 import { SubmissionDesk } from './submission-desk.js';
 import type { JobState } from './state-machine.js';
-import { checkDataset, checkSubmission, hex, type CheckedSubmission, type Submission } from './submission.js';
+import {
+  checkDataset,
+  checkSubmission,
+  hex,
+  keyRequirement,
+  type CheckedSubmission,
+  type Submission,
+} from './submission.js';
 
 export interface NewJob extends Submission {
   readonly brokerUrl: string;
@@ -124,7 +131,7 @@ export class Jobs {
       escrowState: 'none',
       funded: false,
       priority: input.priority,
-      requirements: input.requirements,
+      requirements: { ...input.requirements, groth16Key: keyRequirement(spec) },
       price: String(terms.price),
       progress: null,
       settlementTransaction: null,

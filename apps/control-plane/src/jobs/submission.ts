@@ -8,7 +8,7 @@ import {
   type DatasetManifest,
   type JobSpec,
 } from '#attestation';
-import { decideAssurance, planOf } from '#libs/proof';
+import { decideAssurance, groth16Admission, planOf } from '#libs/proof';
 import { divideSteps, type Manifest } from '#libs/step';
 import type { TermsJson } from '#libs/messaging';
 import type { Config } from '../config.js';
@@ -32,6 +32,7 @@ export interface CheckedSubmission {
 }
 
 const rule = 'control-plane README, submission';
+const groth16: JobSpec['scheme'] = 'fxt-groth16/1';
 export const hex = (bytes: Uint8Array): string => `0x${toHex(bytes)}`;
 
 /**
@@ -46,11 +47,10 @@ export function checkSubmission(
 ): CheckedSubmission {
   const spec = parseJobSpec(submission.spec);
   const jobId = hex(jobIdOf(spec));
-  if (spec.scheme === 'fxt-groth16/1') throw notDispatched(spec.scheme);
   demand(
     'JOB_ASSURANCE',
     spec.assurance === 'tee' || spec.proving !== null,
-    'scheme fxt-zk/1 in a job whose steps are proved',
+    'scheme fxt-zk/1 or fxt-groth16/1 in a job whose steps are proved',
     `assurance ${spec.assurance}, scheme ${spec.scheme}`,
   );
   const manifest = checkedManifest(spec.manifest);
@@ -97,8 +97,25 @@ function checkSampling(assurance: Assurance, { samples }: EscrowTerms): void {
 function checkProving(spec: JobSpec, manifest: Manifest): void {
   demandEqual('JOB_SEGMENT', `${manifest.superblock} steps in a segment`, `${spec.segmentSteps} steps in a segment`);
   const { profile, variant, planDigest } = spec.proving!;
+  if (spec.scheme === groth16) return checkGroth16(spec, manifest);
   demandEqual('JOB_PLAN', `variant separate`, `variant ${variant}`);
   demandEqual('JOB_PLAN', hex(planOf({ manifest, profile, variant }).digest), hex(planDigest));
+}
+
+/**
+ * No enclave commits in this scheme, and nobody has settled a sample of it. Of the plan only its key's holders know more:
+ * every proof is verified against it.
+ *
+ * @throws Rejection JOB_SCHEME, GROTH16_SHAPE
+ */
+function checkGroth16({ assurance, scheme }: JobSpec, manifest: Manifest): void {
+  demand('JOB_SCHEME', assurance === 'zk', `assurance zk in scheme ${scheme}`, `assurance ${assurance}`);
+  groth16Admission(manifest);
+}
+
+/** What a job in scheme `fxt-groth16/1` demands of a node, whatever its client asked for: the key of its plan. */
+export function keyRequirement({ scheme, proving }: JobSpec): string | undefined {
+  return scheme === groth16 ? hex(proving!.planDigest) : undefined;
 }
 
 /** @throws Rejection JOB_DATASET_MISMATCH when the data set is not the one that spec and manifest speak of */
@@ -114,31 +131,22 @@ export function checkDataset({ spec, manifest }: CheckedSubmission, sealed: Data
     manifest.superblock,
     spec.proving?.profile,
   );
+  const isGroth16 = spec.scheme === groth16;
   const found = describe(
-    sealed.root,
+    isGroth16 ? (sealed.groth16?.root ?? new Uint8Array()) : sealed.root,
     sealed.records,
     sealed.shards.length,
     sealed.features,
     sealed.classes,
     sealed.batch,
     sealed.superblock,
-    sealed.proving?.profile,
+    isGroth16 ? sealed.groth16 && 'groth16' : sealed.proving?.profile,
   );
   demandEqual(
     'JOB_DATASET_MISMATCH',
     `root, records, shards, features, classes, batch, superblock, profile ${wanted}`,
     `root, records, shards, features, classes, batch, superblock, profile ${found}`,
   );
-}
-
-/** No node trains for them: DECISIONS, Proofs. */
-function notDispatched(scheme: string) {
-  return refusal('JOB_SCHEME', {
-    ...{ expected: 'scheme state-keccak or fxt-zk/1, which nodes train and prove', got: scheme, rule },
-    action:
-      'Seal the data with `veritrain dataset seal --provable`; or have the provider prove it with `veritrain prove ' +
-      '--backend groth16` and bring the proofs with `veritrain job prove-segment`.',
-  });
 }
 
 type SubmissionCode = Parameters<typeof refusal>[0];

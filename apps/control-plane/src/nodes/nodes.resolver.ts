@@ -16,6 +16,7 @@ export class NodeCapabilitiesType {
   @Field(() => Float, { nullable: true }) samplesPerSecond?: number | undefined;
   @Field(() => String, { nullable: true }) tcb?: string | undefined;
   @Field(() => String, { nullable: true }) priceMin?: string | undefined;
+  @Field(() => [String], { nullable: true }) groth16Keys?: string[] | undefined;
   @Field(() => String) version: string;
 }
 
