@@ -1,6 +1,6 @@
 /** What a command prints: one JSON document on stdout with --json, readable lines without; everything else on stderr. */
 import { InvalidArgumentError } from 'commander';
-import { CodedError } from '#attestation';
+import { CodedError, fromHex } from '#attestation';
 
 export interface OutputOptions {
   readonly json?: boolean;
@@ -36,6 +36,12 @@ export function moreOf({ nextCursor }: { readonly nextCursor: string | null }): 
 export function wholeNumber(text: string): number {
   if (!/^[1-9]\d{0,8}$/.test(text)) throw new InvalidArgumentError('a whole number above 0');
   return Number(text);
+}
+
+/** @throws InvalidArgumentError */
+export function digest(text: string): Uint8Array {
+  if (/^0x[0-9a-f]{64}$/.test(text)) return fromHex(text);
+  throw new InvalidArgumentError('0x and 64 lower-case hexadecimal digits');
 }
 
 /** Says what went wrong, for people on stderr and with --json on stdout, and makes the process exit with 1. */

@@ -30,6 +30,8 @@ const Profile = z.strictObject({
     .string()
     .regex(/^[1-9][0-9]{0,38}$/)
     .optional(),
+  /** Whether Groth16 keys that one machine made are good enough, for whoever made one can forge; false where absent. */
+  developmentKeys: z.boolean().optional(),
   /** X25519 secret that results are decrypted with; file with 32 bytes hex. */
   recipientKey: z.string(),
 });

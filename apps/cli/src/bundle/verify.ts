@@ -1,8 +1,8 @@
 /** Verifies a bundle file alone: no network, no clock unless asked; and recomputes the start weights from the manifest. */
 import { decodeTerms, parseJobSpec, toHex, verifyBundle, type BundleVerdict, type Check } from '#attestation';
-import { verifyBundledProof } from '#libs/proof';
+import { verifyBundledProofUnder } from '#libs/proof';
 import { initialWeights, parseManifestText } from '#libs/step';
-import { jobCommitments } from '#libs/zk/commitment';
+import { commitmentsOfJob } from '#libs/zk/groth16/commitment';
 import { readBytes } from '../files.js';
 import { readPolicy } from '../policy.js';
 
@@ -11,15 +11,20 @@ export interface VerifyOptions {
   readonly policy?: string;
   /** Unix seconds; absent: as of the time at which the evidence was fresh. */
   readonly at?: number;
+  /** Whether Groth16 keys that one machine made are good enough; they are not where absent. */
+  readonly developmentKeys?: boolean;
+  /** Digest of the only Groth16 key that is taken. */
+  readonly verificationKey?: Uint8Array;
 }
 
 const bundleBytesMax = 16 * 1024 * 1024;
 
 /** @throws ConfigurationError FILE_*; Rejection where the file is no bundle at all */
 export async function verifyBundleFile(file: string, options: VerifyOptions): Promise<BundleVerdict> {
+  const { developmentKeys = false, verificationKey } = options;
   const verdict = await verifyBundle({
     bundle: readBytes(file, bundleBytesMax),
-    proofs: verifyBundledProof,
+    proofs: verifyBundledProofUnder({ takesDevelopmentKeys: developmentKeys, verificationKey }),
     ...(options.policy !== undefined && { policy: readPolicy(options.policy).policy }),
     ...(options.at !== undefined && { at: options.at }),
   });
@@ -32,7 +37,7 @@ export async function verifyBundleFile(file: string, options: VerifyOptions): Pr
 function checkStart({ bundle }: BundleVerdict): Check {
   const spec = parseJobSpec(bundle.spec);
   const manifest = parseManifestText(spec.manifest);
-  const expected = toHex(jobCommitments(spec, manifest, null).border(0, initialWeights(manifest)));
+  const expected = toHex(commitmentsOfJob(spec, manifest, null).border(0, initialWeights(manifest)));
   const got = toHex(decodeTerms(bundle.terms).initialWeights);
   return {
     code: 'BUNDLE_START',

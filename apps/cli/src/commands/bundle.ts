@@ -3,11 +3,13 @@ import { InvalidArgumentError, type Command } from 'commander';
 import type { BundleVerdict } from '#attestation';
 import { verifyBundleFile } from '../bundle/verify.js';
 import { checkLines } from '../checks.js';
-import { printResult, table, type OutputOptions } from '../output.js';
+import { digest, printResult, table, type OutputOptions } from '../output.js';
 
 interface VerifyCommandOptions extends OutputOptions {
   readonly policy?: string;
   readonly at?: number;
+  readonly developmentKeys?: boolean;
+  readonly verificationKey?: Uint8Array;
 }
 
 export function addBundleCommands(program: Command): void {
@@ -18,6 +20,8 @@ export function addBundleCommands(program: Command): void {
     .description('verify a bundle from the file alone and explain every check')
     .option('--policy <file>', 'your own appraisal policy; else the one the job was submitted under')
     .option('--at <unix>', 'judge as of this time; else as of when the evidence was fresh', unixSeconds)
+    .option('--verification-key <hex>', 'digest of the only Groth16 key that is taken', digest)
+    .option('--development-keys', 'take Groth16 keys that one machine made, which could forge')
     .option('--json', 'print one JSON document')
     .action(async (file: string, options: VerifyCommandOptions) => {
       const verdict = await verifyBundleFile(file, options);

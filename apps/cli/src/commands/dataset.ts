@@ -30,6 +30,7 @@ export function addDatasetCommands(program: Command): void {
       '--provable',
       'commit in the form that step proofs open; takes about half a second for every 10,000 records',
     )
+    .option('--groth16', 'commit besides in the form that Groth16 proofs open; small models alone')
     .option('--records-max <n>', 'seal at most so many records, taken after the shuffle', wholeNumber)
     .option('--json', 'print one JSON document')
     .action(async (options: SealOptions) => print(await sealFiles(options, log), options));

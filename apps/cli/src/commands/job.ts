@@ -2,16 +2,17 @@
 import { join } from 'node:path';
 import { InvalidArgumentError, Option, type Command } from 'commander';
 import { parseEther } from 'ethers';
-import { ConfigurationError, needsTee, type Assurance } from '#attestation';
-import { decideAssurance } from '#libs/proof';
+import { ConfigurationError, needsTee, toHex, type Assurance } from '#attestation';
+import { decideAssurance, type BackendName } from '#libs/proof';
 import { canonicalManifest, floatOnnx, encodeWeights } from '#libs/step';
 import { createApi, type ControlPlaneApi } from '../api.js';
 import { writeWhole } from '../files.js';
+import { chooseProving, type BackendWish } from '../job/backend.js';
 import { eventLine } from '../job/event-line.js';
 import { followJob } from '../job/follow.js';
 import { fetchBundle, fetchResult } from '../job/result.js';
 import type { OnLapse } from '../job/terms.js';
-import { defaultSamples, submitJob } from '../job/submit.js';
+import { defaultSamples, readJob, submitJob } from '../job/submit.js';
 import { log, printResult, table, wholeNumber, type OutputOptions } from '../output.js';
 import { readPolicy } from '../policy.js';
 import { loadProfile, type Profile } from '../profile.js';
@@ -34,6 +35,8 @@ interface SubmitOptions extends ProfileOptions {
   readonly samples: number;
   readonly highValue?: boolean;
   readonly onLapse: OnLapse;
+  readonly backend: BackendWish;
+  readonly groth16Key?: string;
 }
 
 export function addJobCommands(program: Command): void {
@@ -72,6 +75,12 @@ export function addJobCommands(program: Command): void {
         .choices(['tee', 'zk'])
         .default('tee'),
     )
+    .addOption(
+      new Option('--backend <name>', 'what proves it; auto: by what proving and verifying costs')
+        .choices(['sumcheck', 'groth16', 'auto'])
+        .default('sumcheck'),
+    )
+    .option('--groth16-key <file>', 'the verification key of Groth16 proofs, as you trust it: key.json of `proof key`')
     .addOption(new Option('--reward <ether>', 'what the node is paid').argParser(ether).default(parseEther('1'), '1'))
     .action((options: SubmitOptions) => submit(options));
   command('result', 'check the evidence, pay, decrypt and export the model')
@@ -88,7 +97,11 @@ function open(options: ProfileOptions): { profile: Profile; api: ControlPlaneApi
 
 async function submit(options: SubmitOptions): Promise<void> {
   const { profile, api } = open(options);
-  const { provider, hasTee } = await nodeFor(options, api);
+  const { manifest, dataset } = readJob(options);
+  const { scheme, proving, why, key } = chooseProving(manifest, dataset, options, profile);
+  const backend: BackendName = key === undefined ? 'sumcheck' : 'groth16';
+  const plan = key === undefined ? null : `0x${toHex(proving!.planDigest)}`;
+  const { provider, hasTee } = await nodeFor(options, plan, api);
   const decision = decideAssurance(
     {
       ...{ requested: options.assurance, priceWei: options.reward, isHighValue: options.highValue ?? false },
@@ -98,12 +111,17 @@ async function submit(options: SubmitOptions): Promise<void> {
     Math.floor(Date.now() / 1000),
   );
   const { assurance } = decision;
-  const submitted = await submitJob({ ...options, assurance, provider, rewardWei: options.reward }, profile, api);
+  const submitted = await submitJob(
+    { ...options, backend, assurance, provider, rewardWei: options.reward },
+    profile,
+    api,
+  );
   const { jobId, escrowId, fundTransaction } = submitted;
-  printResult(options, { jobId, escrowId, fundTransaction, provider, ...decision }, () =>
+  printResult(options, { jobId, escrowId, fundTransaction, provider, ...decision, scheme, why }, () =>
     table([
       ['job', jobId],
       ['assurance', `${assurance} (${decision.reason})`],
+      ['scheme', proving === null ? scheme : `${scheme} (${why.join('; ')})`],
       ['escrow', escrowId],
       ['funded', fundTransaction],
       ['provider', provider],
@@ -137,23 +155,27 @@ async function result(id: string, options: ProfileOptions & { out: string }): Pr
 interface NodeView {
   readonly provider: string;
   readonly online: boolean;
-  readonly capabilities: { readonly tee: string };
+  readonly capabilities: { readonly tee: string; readonly groth16Keys?: readonly string[] };
 }
 
-/** The named node, else the first online that can give the assurance. */
+/** The named node, else the first online that can give the assurance and has the key. */
 async function nodeFor(
   { provider, assurance }: SubmitOptions,
+  plan: string | null,
   api: ControlPlaneApi,
 ): Promise<{ readonly provider: string; readonly hasTee: boolean }> {
   const { items } = await api.get<{ items: NodeView[] }>('nodes?limit=100');
   const hasTee = ({ capabilities }: NodeView): boolean => capabilities.tee !== 'none';
   const named = items.filter((node) => node.provider === provider?.toLowerCase());
   if (provider !== undefined) return { provider, hasTee: named.length > 0 ? named.some(hasTee) : needsTee(assurance) };
-  const ready = items.find((node) => node.online && hasTee(node) === needsTee(assurance));
+  const hasKey = ({ capabilities }: NodeView): boolean =>
+    plan === null || (capabilities.groth16Keys ?? []).includes(plan);
+  const ready = items.find((node) => node.online && hasTee(node) === needsTee(assurance) && hasKey(node));
   if (ready !== undefined) return { provider: ready.provider, hasTee: hasTee(ready) };
   throw new ConfigurationError('NODE_NONE', {
-    expected: `a node that is online and takes jobs with assurance ${assurance}`,
-    got: `${items.length} nodes, none online`,
+    expected:
+      `a node that is online and takes jobs with assurance ${assurance}` + (plan === null ? '' : ` under plan ${plan}`),
+    got: `${items.length} nodes, none of these`,
     rule: 'job submit',
     action: 'start a host agent, or name an account with --provider',
   });

@@ -1,7 +1,7 @@
 /** `veritrain prove` and `veritrain proof verify`: step proofs as files. */
 import { rmSync } from 'node:fs';
 import { InvalidArgumentError, type Command } from 'commander';
-import { CodedError, ConfigurationError, fromHex, toHex } from '#attestation';
+import { CodedError, ConfigurationError, toHex } from '#attestation';
 import {
   parseGroth16Statement,
   parseProofStatement,
@@ -13,10 +13,18 @@ import {
   type VerifiedProof,
 } from '#libs/proof';
 import { readBytes, readJson, writeWhole } from '../files.js';
-import { log, printResult, table, type OutputOptions } from '../output.js';
+import { digest, log, printResult, table, type OutputOptions } from '../output.js';
+import { makeKey } from '../proof/key-process.js';
 import { runProver, type ProveReport } from '../proof/prover-process.js';
 
-interface ProveOptions extends OutputOptions {
+interface KeyFiles {
+  readonly ptau?: string;
+  readonly ptauSha256?: string;
+  readonly zkey?: string;
+  readonly zkeySha256?: string;
+}
+
+interface ProveOptions extends OutputOptions, KeyFiles {
   readonly manifest: string;
   readonly images: string;
   readonly labels: string;
@@ -29,10 +37,6 @@ interface ProveOptions extends OutputOptions {
   readonly profile: string;
   readonly memory: number;
   readonly onChain?: boolean;
-  readonly ptau?: string;
-  readonly ptauSha256?: string;
-  readonly zkey?: string;
-  readonly zkeySha256?: string;
   readonly weights?: string;
   readonly stateDigest?: string;
 }
@@ -61,9 +65,20 @@ export function addProofCommands(program: Command): void {
     .option('--state-digest <hex>', 'state digest that the weights at the first step are claimed to have')
     .option('--json', 'print one JSON document')
     .action(prove);
-  program
-    .command('proof')
-    .description('check proofs')
+  const proof = program.command('proof').description('check proofs, make keys');
+  proof
+    .command('key')
+    .description('make or import the Groth16 key of a manifest’s circuit, for nodes and for the clients of their jobs')
+    .requiredOption('--manifest <file>', 'fxt/1 manifest; a key serves every seed and number of steps')
+    .requiredOption('--out <folder>', 'folder of keys, as in a node’s groth16Keys')
+    .option('--ptau <file>', 'powers of tau, prepared for phase 2; with --ptau-sha256')
+    .option('--ptau-sha256 <hex>', 'what that file must hash to', sha256)
+    .option('--zkey <file>', 'key of a ceremony, checked against circuit and --ptau; with --zkey-sha256')
+    .option('--zkey-sha256 <hex>', 'what that file must hash to', sha256)
+    .option('--memory <MiB>', 'most memory of circom and snarkjs', whole(1), 4096)
+    .option('--json', 'print one JSON document')
+    .action(key);
+  proof
     .command('verify')
     .argument('<file>', 'proof')
     .requiredOption('--statement <file>', 'its statement')
@@ -82,6 +97,25 @@ async function prove(options: ProveOptions): Promise<void> {
   const { report, proof, statement } = await runProver(request, (line) => log(line));
   writeBoth([options.out, proof], [options.statement, `${statement}\n`]);
   printResult(options, report, () => readable(report, options.out));
+}
+
+interface KeyOptions extends OutputOptions, KeyFiles {
+  readonly manifest: string;
+  readonly out: string;
+  readonly memory: number;
+}
+
+async function key(options: KeyOptions): Promise<void> {
+  const { out: folder, memory: memoryMiB } = options;
+  const made = await makeKey({ manifest: readJson(options.manifest), folder, memoryMiB, ...keyOf(options) });
+  printResult(options, made, () =>
+    table([
+      ['plan', made.plan],
+      ['for clients', `${made.folder}/key.json`],
+      ['verification key', `${made.verificationKey} (${made.ceremony})`],
+      ['constraints', made.constraints.toLocaleString('en')],
+    ]),
+  );
 }
 
 /** @throws ConfigurationError FILE_UNWRITABLE; then neither file is there */
@@ -116,7 +150,7 @@ function readable(report: ProveReport, out: string): string {
 }
 
 /** @throws ConfigurationError ARGUMENT for a file without its hash */
-function keyOf({ ptau, ptauSha256, zkey, zkeySha256 }: ProveOptions): object {
+function keyOf({ ptau, ptauSha256, zkey, zkeySha256 }: KeyFiles): object {
   const pinned = (name: string, path?: string, hash?: string): object | undefined => {
     if (path === undefined) return undefined;
     if (hash !== undefined) return { path, sha256: hash };
@@ -226,11 +260,6 @@ function hex(bytes: Uint8Array): string {
 function sha256(text: string): string {
   if (/^[0-9a-f]{64}$/.test(text)) return text;
   throw new InvalidArgumentError('64 lower-case hexadecimal digits');
-}
-
-function digest(text: string): Uint8Array {
-  if (/^0x[0-9a-f]{64}$/.test(text)) return fromHex(text);
-  throw new InvalidArgumentError('0x and 64 lower-case hexadecimal digits');
 }
 
 function whole(least: number): (text: string) => number {

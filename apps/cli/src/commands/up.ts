@@ -13,6 +13,7 @@ interface UpOptions extends OutputOptions {
   readonly folder: string;
   readonly port: number;
   readonly provers: number;
+  readonly groth16Keys?: string;
 }
 
 export function addUpCommand(program: Command): void {
@@ -30,6 +31,7 @@ export function addUpCommand(program: Command): void {
     .option('--folder <folder>', 'where everything is written', '.veritrain')
     .option('--port <port>', 'HTTP port of the control plane', port, 4100)
     .option('--provers <n>', 'nodes without a TEE beside the others, at most 3; embedded only', provers, 0)
+    .option('--groth16-keys <folder>', 'Groth16 keys of the nodes without a TEE, also of one machine; embedded only')
     .option('--json', 'print one JSON document when ready')
     .action((options: UpOptions) => up(options));
 }
@@ -45,6 +47,7 @@ async function up(options: UpOptions): Promise<void> {
     vendorFile: join(folder, 'simulated-vendor.json'),
     httpPort: options.port,
     onPhase: log,
+    groth16Keys: options.groth16Keys && resolve(options.groth16Keys),
     provers: Array.from({ length: options.provers }, () => ({ threads: 1 })),
   });
   try {

@@ -18,12 +18,14 @@ export interface SealRequest {
   readonly key: string;
   /** Commits in the form that step proofs open: for jobs that are proved, sampled, challenged or of high value. */
   readonly provable?: boolean | undefined;
+  /** Commits besides in the form that Groth16 opens: for jobs on small models whose proofs a contract checks. */
+  readonly groth16?: boolean | undefined;
   readonly recordsMax?: number | undefined;
 }
 
 const idxBytesMax = 2 ** 31;
 
-/** @throws Rejection IDX_*, LABEL_RANGE, RECORDS_*, MANIFEST_*, STEP_PLAN; ConfigurationError FILE_* */
+/** @throws Rejection IDX_*, LABEL_RANGE, RECORDS_*, MANIFEST_*, STEP_PLAN, GROTH16_SHAPE; ConfigurationError FILE_* */
 export async function sealFiles(request: SealRequest, progress: (line: string) => void): Promise<DatasetManifest> {
   const m = parseManifest(readJson(request.manifest));
   const images = parseIdxImages(readBytes(request.images, idxBytesMax));
@@ -32,6 +34,7 @@ export async function sealFiles(request: SealRequest, progress: (line: string) =
   checkWidth(m, images.pixels);
   const { manifest, dataKey, shard } = await sealDataset(m, images, labels, {
     provingProfile: request.provable === true ? choosePlan(m, 'auto', 'separate').profile.name : null,
+    groth16: request.groth16 === true,
     ...(request.recordsMax !== undefined && { recordsMax: request.recordsMax }),
     onSuperblock: (done, of) => progress(`committing to superblock ${done + 1} of ${of}`),
   });

@@ -13,6 +13,9 @@ import {
   type IdxImages,
   type Manifest,
 } from '#libs/step';
+import { groth16Admission } from '#libs/proof';
+import { commitToData, dataBlind } from '#libs/zk/groth16/commitment';
+import { groth16DataDigest } from '#libs/zk/verifier';
 import { commitmentFormat, createCommitter, dataDigestOf, dataSeed } from '#libs/zk/commitment';
 
 export interface SealedDataset {
@@ -27,6 +30,8 @@ const shardRecordBytesTarget = 4 * 1024 * 1024;
 export interface SealOptions {
   /** Profile of libs/zk: commits in scheme `fxt-zk/1`, so that jobs on the data set can be proved. Null: plain hashes. */
   readonly provingProfile: string | null;
+  /** Commits in scheme `fxt-groth16/1` besides. */
+  readonly groth16?: boolean;
   /** Most records that are sealed, taken after the shuffle. */
   readonly recordsMax?: number;
   onSuperblock?(done: number, of: number): void;
@@ -34,7 +39,7 @@ export interface SealOptions {
 
 /**
  * @param m  gives batch, superblock, widths and the shuffle's seed
- * @throws Rejection ORDER_TOO_FEW_RECORDS, RECORDS_COUNT, LABEL_RANGE, STEP_PLAN
+ * @throws Rejection ORDER_TOO_FEW_RECORDS, RECORDS_COUNT, LABEL_RANGE, STEP_PLAN, GROTH16_SHAPE
  */
 export async function sealDataset(
   m: Manifest,
@@ -47,6 +52,8 @@ export async function sealDataset(
   const used = orderSize(m, Math.min(images.count, options.recordsMax ?? images.count)).superblocks * unit;
   const dataKey = new Uint8Array(randomBytes(32));
   const { root, proving } = await commit(m, records.subarray(0, used * recordBytes(m)), dataKey, options);
+  const groth16 =
+    options.groth16 === true ? commitPoseidon(m, records.subarray(0, used * recordBytes(m)), dataKey) : null;
   const perShard = recordsPerShard(unit * recordBytes(m)) * unit;
   const id = new Uint8Array(randomBytes(32));
   const key = await webcrypto.subtle.importKey('raw', dataKey, 'AES-GCM', false, ['encrypt']);
@@ -74,6 +81,7 @@ export async function sealDataset(
     root,
     scheme: proving === null ? 'state-keccak' : 'fxt-zk/1',
     proving,
+    ...(groth16 && { groth16 }),
     records: used,
     features: m.dims[0]!,
     classes: m.dims.at(-1)!,
@@ -100,6 +108,19 @@ async function commit(
   });
   const digests = commitments.map((commitment) => dataDigestOf(commitment, format));
   return { root: datasetRoot(digests), proving: { profile: provingProfile, commitments } };
+}
+
+function commitPoseidon(
+  m: Manifest,
+  records: Uint8Array,
+  dataKey: Uint8Array,
+): NonNullable<DatasetManifest['groth16']> {
+  const { shape } = groth16Admission(m);
+  const { superblocks } = orderSize(m, records.length / recordBytes(m));
+  const commitments = Array.from({ length: superblocks }, (_, index) =>
+    commitToData(shape, splitRecords(m, superblockRecords(m, records, index)), dataBlind(dataKey, index)),
+  );
+  return { root: datasetRoot(commitments.map((root) => groth16DataDigest(shape, root))), commitments };
 }
 
 /** Whole units (superblocks) per shard, so that a shard is about the target size and never above the limit. */

@@ -18,11 +18,14 @@ import {
   type AppraisalPolicy,
   type BundleVerdict,
   type JobSpec,
+  type ProofVerifier,
   type Terms,
 } from '#attestation';
-import { verifyBundledProof } from '#libs/proof';
+import { verifyBundledProofUnder } from '#libs/proof';
 import { commitWeights, decodeWeights, parseManifestText, stateDigest, type Manifest, type Weights } from '#libs/step';
 import { commitmentFormat, createCommitter, weightsDigestOf } from '#libs/zk/commitment';
+import { borderBlind, commitToWeights } from '#libs/zk/groth16/commitment';
+import { circuitShape, groth16SchemeId, groth16WeightsDigest } from '#libs/zk/verifier';
 import type { ControlPlaneApi } from '../api.js';
 import type { Profile } from '../profile.js';
 import { readSecret } from '../secrets.js';
@@ -60,7 +63,7 @@ export async function fetchResult(
     const isSampled = (terms.mode & JobMode.sample) !== 0;
     const drawn = isSampled ? await untilSampleProved(chain, terms, ownSeed(profile, jobId)) : [];
     const bundle = await wholeBundle(jobId, api, () => chain.requireOpen(terms));
-    const verdict = await verifyBundle({ bundle, policy, proofs: verifyBundledProof, drawn });
+    const verdict = await verifyBundle({ bundle, policy, proofs: proofsFor(profile), drawn });
     accepted(verdict, jobId, terms);
     agree('RESULT_CIPHERTEXT', verdict.bundle.delivery.ciphertextDigest, sha256(ciphertext));
     const committed = await chain.untilCommitted(terms);
@@ -112,11 +115,16 @@ export async function fetchBundle(
   const chain = openChain(profile);
   try {
     const drawn = (await chain.escrow.duties.sampleOf(terms)) ?? [];
-    accepted(await verifyBundle({ bundle, policy, proofs: verifyBundledProof, drawn }), jobId, terms);
+    accepted(await verifyBundle({ bundle, policy, proofs: proofsFor(profile), drawn }), jobId, terms);
   } finally {
     chain.close();
   }
   return bundle;
+}
+
+/** The key of a Groth16 job the client named itself; whether one machine may have made it, its profile says. */
+function proofsFor({ developmentKeys }: Profile): ProofVerifier {
+  return verifyBundledProofUnder({ takesDevelopmentKeys: developmentKeys === true });
 }
 
 function accepted(verdict: BundleVerdict, jobId: string, terms: Terms): void {
@@ -175,9 +183,13 @@ function openResult({ scheme, proving }: JobSpec, manifest: Manifest, plaintext:
     const weights = decodeWeights(manifest, plaintext);
     return { weights, digest: weightsDigest(commitWeights(scheme, manifest, weights)) };
   }
-  const weights = decodeWeights(manifest, plaintext.slice(0, -32));
+  const [weights, seed] = [decodeWeights(manifest, plaintext.slice(0, -32)), plaintext.slice(-32)];
+  if (scheme === groth16SchemeId) {
+    const shape = circuitShape(manifest);
+    return { weights, digest: groth16WeightsDigest(shape, commitToWeights(shape, weights, borderBlind(seed))) };
+  }
   const format = commitmentFormat(manifest, proving.profile);
-  const commitment = createCommitter(format).weights(weights, plaintext.slice(-32));
+  const commitment = createCommitter(format).weights(weights, seed);
   return { weights, digest: weightsDigestOf(commitment, format) };
 }
 

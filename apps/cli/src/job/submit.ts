@@ -4,7 +4,6 @@ import { join } from 'node:path';
 import { x25519 } from '@noble/curves/ed25519.js';
 import { Wallet } from 'ethers';
 import {
-  ConfigurationError,
   datasetManifestBytesMax,
   datasetManifestJson,
   encodeJobSpec,
@@ -13,14 +12,13 @@ import {
   readDatasetManifest,
   termsJson,
   toHex,
-  type Assurance,
   type DatasetManifest,
   type JobSpec,
   type Terms,
 } from '#attestation';
-import { planOf } from '#libs/proof';
-import { addressBytes, connect, SettlementClient } from '#libs/settlement';
+import { addressBytes, connect, registerGroth16Key, SettlementClient } from '#libs/settlement';
 import { canonicalManifest, checkBounds, parseManifest, type Manifest } from '#libs/step';
+import { circuitShape } from '#libs/zk/verifier';
 import type { ControlPlaneApi } from '../api.js';
 import { readBytes, readJson } from '../files.js';
 import type { Profile } from '../profile.js';
@@ -28,12 +26,13 @@ import { readSecret } from '../secrets.js';
 import { shardPath } from '../dataset/files.js';
 import { keepTerms } from './record.js';
 import { readPolicy } from '../policy.js';
-import { termsFor, type OnLapse } from './terms.js';
+import { chooseProving, type ProvingChoice, type ProvingRequest } from './backend.js';
+import { termsFor } from './terms.js';
 
 /** Finds a run of which one segment in ten was skipped with 97 % (settlement §8, §19). */
 export const defaultSamples = 32;
 
-export interface SubmitRequest {
+export interface SubmitRequest extends ProvingRequest {
   /** fxt/1 manifest, JSON file. */
   readonly manifest: string;
   /** Folder of the sealed data set. */
@@ -42,12 +41,8 @@ export interface SubmitRequest {
   /** Account of the node that is to do it. */
   readonly provider: string;
   readonly rewardWei: bigint;
-  /** How its steps are vouched for; by an enclave alone where absent. */
-  readonly assurance?: Assurance | undefined;
   /** Segments that are drawn to be proved, with assurance sampled. */
   readonly samples?: number | undefined;
-  /** What becomes of it when the enclave's attestation lapses; `tee` where absent. */
-  readonly onLapse?: OnLapse | undefined;
   /** Workers that train a round of segments at a time; 1 where absent. */
   readonly parallel?: number | undefined;
 }
@@ -61,13 +56,12 @@ export interface Submitted {
 }
 
 export async function submitJob(request: SubmitRequest, profile: Profile, api: ControlPlaneApi): Promise<Submitted> {
-  const manifest = parseManifest(readJson(request.manifest));
-  checkBounds(manifest);
-  const dataset = readDatasetManifest(readBytes(join(request.dataset, 'dataset.json'), datasetManifestBytesMax));
+  const { manifest, dataset } = readJob(request);
+  const proving = chooseProving(manifest, dataset, request, profile);
   const policy = readPolicy(profile.policy);
   await uploadDataset(request.dataset, dataset, api);
   const { onLapse = 'tee', samples = defaultSamples } = request;
-  const spec = specOf(manifest, dataset, request, profile, policy.digest);
+  const spec = specOf(manifest, dataset, proving, request, profile, policy.digest);
   const account = new Wallet(`0x${toHex(readSecret(profile.chain.accountKey))}`);
   const parties = {
     client: addressBytes(account.address),
@@ -75,6 +69,7 @@ export async function submitJob(request: SubmitRequest, profile: Profile, api: C
     keyBroker: profile.broker.account,
   };
   const { terms, seed } = termsFor(spec, manifest, parties, { rewardWei: request.rewardWei, onLapse, samples });
+  await enterKey(proving, manifest, account, profile);
   await api.post('jobs', {
     spec: base64(encodeJobSpec(spec)),
     terms: termsJson(terms),
@@ -84,6 +79,27 @@ export async function submitJob(request: SubmitRequest, profile: Profile, api: C
   keepTerms(profile, hex(jobIdOf(spec)), terms, seed);
   const fundTransaction = await fund(terms, account, profile);
   return { jobId: hex(jobIdOf(spec)), escrowId: hex(jobDigest(terms)), spec, terms, fundTransaction };
+}
+
+/** @throws Rejection MANIFEST_*, STEP_RANGE_*, DATASET_MANIFEST; ConfigurationError FILE_* */
+export function readJob(request: Pick<SubmitRequest, 'manifest' | 'dataset'>) {
+  const manifest = parseManifest(readJson(request.manifest));
+  checkBounds(manifest);
+  const file = readBytes(join(request.dataset, 'dataset.json'), datasetManifestBytesMax);
+  return { manifest, dataset: readDatasetManifest(file) };
+}
+
+/** Before money moves: the contract may refuse the key. @throws Rejection GROTH16_DEVELOPMENT, GROTH16_KEY */
+async function enterKey(
+  { key }: ProvingChoice,
+  manifest: Manifest,
+  account: Wallet,
+  { chain }: Profile,
+): Promise<void> {
+  if (key === undefined) return;
+  await onChain(chain, async (rpc) => {
+    await registerGroth16Key(account.connect(rpc), chain.deployment, circuitShape(manifest), key.ceremony, key.bytes);
+  });
 }
 
 /** Shards that are there from an earlier, broken upload are not sent again. */
@@ -99,6 +115,7 @@ async function uploadDataset(folder: string, dataset: DatasetManifest, api: Cont
 function specOf(
   manifest: Manifest,
   dataset: DatasetManifest,
+  { scheme, root, proving }: ProvingChoice,
   request: SubmitRequest,
   { chain, recipientKey }: Profile,
   policyDigest: Uint8Array,
@@ -108,10 +125,10 @@ function specOf(
   return {
     version: 1,
     manifest: canonicalManifest(manifest),
-    dataset: { id: dataset.id, root: dataset.root, records: dataset.records, shards: dataset.shards.length },
+    dataset: { id: dataset.id, root, records: dataset.records, shards: dataset.shards.length },
     segmentSteps: request.segmentSteps,
-    scheme: dataset.scheme,
-    proving: provingOf(manifest, dataset, assurance === 'tee' && request.onLapse !== 'zk'),
+    scheme,
+    proving,
     policyDigest,
     assurance,
     recipient: x25519.getPublicKey(readSecret(recipientKey)),
@@ -121,26 +138,20 @@ function specOf(
   };
 }
 
-/** @throws ConfigurationError JOB_NOT_PROVABLE; Rejection STEP_PLAN */
-function provingOf(manifest: Manifest, { proving }: DatasetManifest, isOptional: boolean): JobSpec['proving'] {
-  if (proving !== null) {
-    const { profile } = proving;
-    return { profile, variant: 'separate', planDigest: planOf({ manifest, profile, variant: 'separate' }).digest };
-  }
-  if (isOptional) return null;
-  throw new ConfigurationError('JOB_NOT_PROVABLE', {
-    expected: 'a data set whose commitments proofs can open',
-    got: 'one with plain hashes',
-    rule: 'job submit',
-    action: 'seal it again with `veritrain dataset seal --provable`',
+async function fund(terms: Terms, account: Wallet, { chain }: Profile): Promise<string> {
+  return onChain(chain, async (rpc) => {
+    const { txHash } = await new SettlementClient(chain.deployment, account.connect(rpc)).open(terms);
+    return txHash;
   });
 }
 
-async function fund(terms: Terms, account: Wallet, { chain }: Profile): Promise<string> {
-  const rpc = connect(chain.rpcUrl, chain.deployment.chainId, chain.pollingMs);
+async function onChain<T>(
+  { rpcUrl, deployment, pollingMs }: Profile['chain'],
+  act: (rpc: ReturnType<typeof connect>) => Promise<T>,
+): Promise<T> {
+  const rpc = connect(rpcUrl, deployment.chainId, pollingMs);
   try {
-    const { txHash } = await new SettlementClient(chain.deployment, account.connect(rpc)).open(terms);
-    return txHash;
+    return await act(rpc);
   } finally {
     rpc.destroy();
   }

@@ -14,7 +14,8 @@ import {
 } from '#attestation';
 import { zkSelector } from '#libs/settlement';
 import { divideSteps, initialWeights, type Manifest } from '#libs/step';
-import { jobCommitments } from '#libs/zk/commitment';
+import { commitmentsOfJob } from '#libs/zk/groth16/commitment';
+import { groth16SchemeId, groth16Selector } from '#libs/zk/verifier';
 
 export interface EscrowParties {
   readonly client: Uint8Array;
@@ -81,11 +82,11 @@ function termsUnder(
     keyBroker: fromHex(parties.keyBroker),
     token: new Uint8Array(20),
     specDigest: specDigestOf(spec),
-    initialWeights: jobCommitments(spec, manifest, null).border(0, initialWeights(manifest)),
+    initialWeights: commitmentsOfJob(spec, manifest, null).border(0, initialWeights(manifest)),
     policy: spec.policyDigest,
     minTier: isSealed ? 1 : 0,
     teeSelector,
-    dutySelectors: isProved ? [zkSelector] : [],
+    dutySelectors: isProved ? [spec.scheme === groth16SchemeId ? groth16Selector : zkSelector] : [],
     price: rewardWei,
     stake: rewardWei / 2n,
     liveness: rewardWei / 20n,

@@ -1,6 +1,6 @@
 /** The prover as a process of the prover worker's code; it speaks JSON on its standard streams. */
 import { ConfigurationError, reportedError } from '#attestation';
-import { startProver, workerFailed } from './worker-process.js';
+import { startWorker, workerFailed } from './worker-process.js';
 
 export interface ProveReport {
   readonly backend: string;
@@ -39,7 +39,7 @@ interface Answer {
  * @throws CodedError as the prover reports it; ConfigurationError PROVER_FAILED, CANCELLED
  */
 export async function runProver(request: object, onLine: (line: string) => void): Promise<Proved> {
-  const child = startProver();
+  const child = startWorker('prove-main');
   let cancelled = false;
   const cancel = (): void => {
     cancelled = true;

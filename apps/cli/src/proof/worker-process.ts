@@ -1,13 +1,13 @@
-/** The prover worker's process for single proofs, which speaks JSON on its standard streams. */
+/** The prover worker's processes for single proofs and for keys, which speak JSON on their standard streams. */
 import { spawn, type ChildProcessByStdio } from 'node:child_process';
 import type { Readable, Writable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { ConfigurationError } from '#attestation';
 
-export function startProver(): ChildProcessByStdio<Writable, Readable, Readable> {
+export function startWorker(name: 'prove-main' | 'key-main'): ChildProcessByStdio<Writable, Readable, Readable> {
   const built = import.meta.url.endsWith('.js');
   const flags = built ? [] : ['--conditions=source', '--import', '@oxc-node/core/register'];
-  const file = fileURLToPath(new URL(`../../../prover-worker/src/prove-main.${built ? 'js' : 'ts'}`, import.meta.url));
+  const file = fileURLToPath(new URL(`../../../prover-worker/src/${name}.${built ? 'js' : 'ts'}`, import.meta.url));
   return spawn(process.execPath, [...flags, file], { stdio: ['pipe', 'pipe', 'pipe'] });
 }
 

@@ -60,6 +60,8 @@ export interface EmbeddedOptions {
   readonly attestation?: { readonly seconds: number; readonly secondVendorFile: string };
   /** Nodes without a TEE, prover-1 and so on; at most three, each of an operator of its own. */
   readonly provers?: readonly Pick<ProverOptions, 'threads' | 'trains' | 'proves'>[];
+  /** Folder of the provers' Groth16 keys; contract and client then take keys that one machine made. */
+  readonly groth16Keys?: string | undefined;
   /** Settings of the control plane beyond those of the system (its README), for example a short lease. */
   readonly controlPlane?: Readonly<Record<string, string>>;
   /** Environment of the nodes with simulated hardware beyond their settings. */
@@ -84,14 +86,16 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedS
     const renewed = attestation && {
       attestation: { seconds: attestation.seconds, second: await openVendor(attestation.secondVendorFile) },
     };
-    const site = await layOut({ folder, anvil, vendor, url, brokerPort, ...renewed });
+    const { groth16Keys } = options;
+    const developmentKeys = groth16Keys !== undefined;
+    const site = await layOut({ folder, anvil, vendor, url, brokerPort, developmentKeys, ...renewed });
     const dispatch = { host: '127.0.0.1', port: ports.dispatch };
     const { hostEnvironment: environment } = options;
     const host = { urls: [url], dispatch, vendorFile, environment };
     const hostSettings = layOutHost(site, { ...host, name: 'simulated-node-1' });
     const others = otherHosts(site, options.nodes ?? 1, host);
     onPhase('control plane, key broker, node with simulated hardware');
-    const provers = proversOf(site, options.provers ?? [], { urls: [url], dispatch });
+    const provers = proversOf(site, options.provers ?? [], { urls: [url], dispatch, groth16Keys });
     const launch: Readonly<Partial<Record<AppName, () => Promise<RunningProcess>>>> = {
       'control-plane': () =>
         startApp('control-plane', site.logs, { ...controlPlaneEnvironment(site, ports), ...options.controlPlane }),
@@ -145,7 +149,7 @@ function otherHosts(site: Site, nodes: number, { environment, ...host }: HostPar
 function proversOf(
   site: Site,
   provers: NonNullable<EmbeddedOptions['provers']>,
-  at: Pick<ProverOptions, 'urls' | 'dispatch'>,
+  at: Pick<ProverOptions, 'urls' | 'dispatch' | 'groth16Keys'>,
 ) {
   return provers.map((prover, index) => {
     const name = `prover-${index + 1}` as const;

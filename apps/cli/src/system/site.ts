@@ -34,6 +34,8 @@ export interface SiteOptions {
   /** As client, node and broker reach the chain; the chain itself where absent. */
   readonly rpcUrl?: string;
   readonly attestation?: SiteAttestation;
+  /** Whether contract and client take Groth16 keys that one machine made; they do not where absent. */
+  readonly developmentKeys?: boolean;
 }
 
 /** For sites on which sessions are attested again, and may be refused then. */
@@ -75,7 +77,8 @@ export async function layOut(options: SiteOptions): Promise<Site> {
   const { folder, anvil, vendor, url, brokerPort, listenPort = brokerPort, rpcUrl = anvil.url } = options;
   const attestorSecret = newSecret();
   const recipient = newSecret();
-  const deployment = await deployContracts(anvil, attestorSecret);
+  const { developmentKeys = false } = options;
+  const deployment = await deployContracts(anvil, attestorSecret, developmentKeys);
   const apiKeys = { client: newApiKey(), operator: newApiKey(), reviewer: newApiKey(), admin: newApiKey() };
   const provers = proverAccounts.map((index): ProverOperator => {
     const accountSecret = testAccountSecret(index);
@@ -115,6 +118,7 @@ export async function layOut(options: SiteOptions): Promise<Site> {
       policy: 'policy.json',
       chain: { rpcUrl, pollingMs, deployment, accountKey: 'client-account.test-key' },
       recipientKey: 'recipient.test-key',
+      ...(developmentKeys && { developmentKeys }),
     }),
   };
 }
@@ -199,6 +203,8 @@ export interface ProverOptions extends Pick<HostOptions, 'name' | 'urls' | 'disp
   readonly threads: number;
   readonly trains?: boolean;
   readonly proves?: boolean;
+  /** Folder of its Groth16 keys. */
+  readonly groth16Keys?: string | undefined;
 }
 
 /** The operator of the host agents, with a prover beside them. */
@@ -208,7 +214,7 @@ export function hostOperator({ operatorKey, provider }: Site): ProverOperator {
 
 /** @returns the prover worker's settings file */
 export function layOutProver(site: Site, options: ProverOptions): string {
-  const { name, urls, dispatch, operator, threads, trains = true, proves = true } = options;
+  const { name, urls, dispatch, operator, threads, trains = true, proves = true, groth16Keys } = options;
   const { rpcUrl, deployment } = site;
   const folder = join(site.folder, name);
   mkdirSync(folder, { recursive: true, mode: 0o700 });
@@ -218,17 +224,22 @@ export function layOutProver(site: Site, options: ProverOptions): string {
     controlPlane: { url: urls, dispatch, apiKey: operator.apiKey },
     chain: { rpcUrl, pollingMs, deployment, accountKey: 'account.test-key' },
     dataDirectory: 'data',
+    ...(groth16Keys && { groth16Keys }),
   };
   const file = join(folder, 'prover.json');
   writeWhole(file, JSON.stringify(settings), 0o600);
   return file;
 }
 
-async function deployContracts(anvil: Anvil, attestorSecret: Uint8Array): Promise<Deployment> {
+async function deployContracts(
+  anvil: Anvil,
+  attestorSecret: Uint8Array,
+  developmentKeys: boolean,
+): Promise<Deployment> {
   const rpc = connect(anvil.url, anvil.chainId, pollingMs);
   try {
     const deployer = new Wallet(`0x${toHex(testAccountSecret(0))}`, rpc);
-    return await deploy(deployer, { attestors: [accountOf(attestorSecret)], threshold: 1 });
+    return await deploy(deployer, { attestors: [accountOf(attestorSecret)], threshold: 1, developmentKeys });
   } finally {
     rpc.destroy();
   }

@@ -1,8 +1,5 @@
 /** Proves consecutive segments of plain IDX files with Groth16: the other way through prove-files.ts. */
 import { randomBytes } from 'node:crypto';
-import { dirname, join } from 'node:path';
-import { existsSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
 import { toHex } from '#attestation';
 import {
   encodeGroth16Bundle,
@@ -34,6 +31,7 @@ import {
   type ProvingKey,
 } from '#libs/zk/groth16';
 import { circuitShape, groth16DataDigest, groth16WeightsDigest, keyDigest } from '#libs/zk/verifier';
+import { groth16Cache } from './groth16-cache.js';
 import { blockExamples, checkRange, superblockExamples } from './records.js';
 import type { Progress, ProvedSegments } from './report.js';
 import type { ProveRequest } from './request.js';
@@ -55,11 +53,10 @@ export async function proveFilesGroth16(
     onProgress({ phase, percent });
   };
   enter('compile', 1);
-  const cache = join(packageFolder(), '.veritrain', 'cache', 'groth16');
   const limits = { memoryBytesMax: request.memoryMiB * 2 ** 20 };
-  const circuit = await openCircuit(cache, circuitShape(manifest), limits);
+  const circuit = await openCircuit(groth16Cache, circuitShape(manifest), limits);
   enter('key', 10);
-  const key = await openKey(cache, circuit, keySourceOf(request), limits);
+  const key = await openKey(groth16Cache, circuit, keySourceOf(request), limits);
   enter('start weights', 50);
   const weights = await startWeights(manifest, request, () => trained(manifest, examples, request.from));
   const began = performance.now();
@@ -170,13 +167,6 @@ function trained(m: Manifest, examples: Examples, from: number): Weights {
 
 function keySourceOf({ key: { ptau, zkey } }: ProveRequest) {
   return { ...(ptau && { ptau }), ...(zkey && { zkey }) };
-}
-
-/** The folder of package.json, whether this is the source or what was built from it. */
-function packageFolder(): string {
-  let folder = dirname(fileURLToPath(import.meta.url));
-  while (!existsSync(join(folder, 'package.json')) && dirname(folder) !== folder) folder = dirname(folder);
-  return folder;
 }
 
 function hex(bytes: Uint8Array): string {

@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { Rejection } from '#attestation';
 
-const PinnedFile = z.strictObject({
+export const PinnedFile = z.strictObject({
   path: z.string().min(1),
   sha256: z.string().regex(/^[0-9a-f]{64}$/),
 });
