@@ -1,0 +1,144 @@
+/** A small job without a TEE that Groth16 proves: dispatched to the node with its key, paid by the contract, believed by readers. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe as describeAlways, expect, it } from 'vitest';
+import { encodeBundle, fromHex, parseBundle, verifyBundle, type ProvedBundle } from '#attestation';
+import { verifyBundledProof, verifyBundledProofUnder } from '#libs/proof';
+import { initialWeights, stateDigest } from '#libs/step';
+import { hasGroth16Tools } from '#test/groth16-tools';
+import { groth16Manifest, smallGroth16Request } from '#test/small-groth16';
+import { writeManifest } from '#test/small-job';
+import { createApi } from '../../apps/cli/src/api.js';
+import { verifyBundleFile } from '../../apps/cli/src/bundle/verify.js';
+import { sealFiles } from '../../apps/cli/src/dataset/seal-files.js';
+import { writeWhole } from '../../apps/cli/src/files.js';
+import { openChain } from '../../apps/cli/src/job/chain.js';
+import { followJob } from '../../apps/cli/src/job/follow.js';
+import { fetchBundle, fetchResult, type CheckedResult } from '../../apps/cli/src/job/result.js';
+import { submitJob } from '../../apps/cli/src/job/submit.js';
+import { readPolicy } from '../../apps/cli/src/policy.js';
+import { loadProfile } from '../../apps/cli/src/profile.js';
+import { startEmbedded, type EmbeddedSystem } from '../../apps/cli/src/system/embedded.js';
+import { makeKey, type MadeKey } from '../../apps/prover-worker/src/proving/key-request.js';
+
+const describe = describeAlways.skipIf(!hasGroth16Tools);
+const folder = mkdtempSync(join(tmpdir(), 'veritrain-groth16-job-'));
+const bundleFile = join(folder, 'job.vtb');
+const segments = 3;
+const manifest = { ...groth16Manifest, steps: segments };
+let system: EmbeddedSystem;
+let key: MadeKey;
+let result: CheckedResult;
+let bundle: ProvedBundle;
+let provedOnChain: number;
+
+beforeAll(async () => {
+  if (!hasGroth16Tools) return;
+  const keys = join(folder, 'keys');
+  key = await makeKey({ manifest, folder: keys, memoryMiB: 4096 });
+  system = await startEmbedded({
+    folder: join(folder, 'system'),
+    vendorFile: join(tmpdir(), 'veritrain-test-simulated-vendor.json'),
+    ...{ enclave: false, provers: [{ threads: 1 }], groth16Keys: keys },
+  });
+  const profile = loadProfile(system.profileFile);
+  const api = createApi(profile.controlPlane.url, profile.controlPlane.apiKey);
+  const file = writeManifest(join(folder, 'manifest.json'), manifest);
+  const { images, labels } = smallGroth16Request() as { images: string; labels: string };
+  const sealing = { manifest: file, images, labels, out: join(folder, 'data'), groth16: true };
+  await sealFiles({ ...sealing, key: join(profile.broker.keysFolder, 'data.json') }, () => undefined);
+  const { jobId, terms } = await submitJob(
+    {
+      ...{ manifest: file, dataset: sealing.out, segmentSteps: 1, provider: system.prover, rewardWei: 10n ** 18n },
+      ...{ assurance: 'zk', backend: 'groth16', groth16Key: join(key.folder, 'key.json') },
+    },
+    profile,
+    api,
+  );
+  await followJob(jobId, api, () => undefined, ['delivered', 'settled']);
+  const { policy } = readPolicy(profile.policy);
+  result = await fetchResult(jobId, profile, policy, api);
+  const bytes = await fetchBundle(jobId, profile, policy, api);
+  writeWhole(bundleFile, bytes);
+  bundle = parseBundle(bytes) as ProvedBundle;
+  const chain = openChain(profile);
+  provedOnChain = (await chain.escrow.job(terms)).proved;
+  chain.close();
+}, 600_000);
+afterAll(async () => {
+  await system?.stop();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+const development = { takesDevelopmentKeys: true };
+const judge = (changed: ProvedBundle, keys = development) =>
+  verifyBundle({ bundle: encodeBundle(changed), proofs: verifyBundledProofUnder(keys) });
+
+describe('a job in scheme fxt-groth16/1', () => {
+  it('is trained, proved segment by segment, verified by the contract, paid, and opened by its client', () => {
+    expect(result.verdict).toMatchObject({ tier: 'affirming', steps: segments });
+    expect(result.verdict.segments.every(({ isProved, isSigned }) => isProved && !isSigned)).toBe(true);
+    expect(result.settledBy).toMatch(/^0x[0-9a-f]{64}$/);
+    expect(provedOnChain).toBe(segments);
+    expect(result.stateDigest).not.toBe(Buffer.from(stateDigest(manifest, initialWeights(manifest))).toString('hex'));
+  });
+
+  it('has a bundle that verifies alone and says which key it rests on', async () => {
+    const { tier, checks } = await verifyBundleFile(bundleFile, { developmentKeys: true });
+    expect(tier).toBe('warning');
+    expect(checks.find(({ code }) => code === 'BUNDLE_START')?.status).toBe('met');
+    const { got } = checks.find(({ code }) => code === 'BUNDLE_PROOFS')!;
+    expect(got).toBe(
+      `3 proofs of at least 100.0 bits, if the development setup of Groth16 key ${key.verificationKey} is sound`,
+    );
+  });
+
+  it.each<[string, string, (b: ProvedBundle) => ProvedBundle]>([
+    ['a proof left out', 'BUNDLE_PROOFS', (b) => withSegment(b, 1, { proof: null })],
+    ['the proofs exchanged', 'PROOF_FOREIGN', (b) => withSegment(b, 1, { proof: b.segments[0]!.proof })],
+    ['a byte of a proof changed', 'STEP_', (b) => withSegment(b, 0, { proof: changed(b, -1) })],
+    ['another key in a proof', 'PROOF_FOREIGN', (b) => withSegment(b, 0, { proof: changed(b, 100) })],
+    ['other start weights', 'STEP_FINAL_CHECK', (b) => withSegment(b, 0, { proof: otherBorder(b) })],
+    ['a run that names other borders', 'BUNDLE_RUN', (b) => ({ ...b, run: { ...b.run, last: new Uint8Array(32) } })],
+  ])('is not believed with %s', async (_name, code, change) => {
+    const { tier, checks } = await judge(change(bundle));
+    expect(tier).toBe('contraindicated');
+    const failed = checks
+      .filter(({ status }) => status === 'forged' || status === 'refused')
+      .map((check) => check.code);
+    expect(
+      failed.some((found) => found.startsWith(code)),
+      failed.join(),
+    ).toBe(true);
+  });
+
+  it('is not believed by whoever takes no development keys, or another key alone', async () => {
+    const codes = async (proofs: typeof verifyBundledProof) =>
+      (await verifyBundle({ bundle: encodeBundle(bundle), proofs })).checks.map(({ code }) => code);
+    expect(await codes(verifyBundledProof)).toContain('GROTH16_DEVELOPMENT');
+    const other = verifyBundledProofUnder({ ...development, verificationKey: new Uint8Array(32) });
+    expect(await codes(other)).toContain('GROTH16_KEY');
+    const own = verifyBundledProofUnder({ ...development, verificationKey: fromHex(key.verificationKey) });
+    expect(await codes(own)).toContain('BUNDLE_PROOFS');
+  });
+});
+
+type Segment = ProvedBundle['segments'][number];
+
+function withSegment(b: ProvedBundle, at: number, change: Partial<Segment>): ProvedBundle {
+  return { ...b, segments: b.segments.map((segment, i) => (i === at ? { ...segment, ...change } : segment)) };
+}
+
+/** The first segment's proof with one byte changed, counted from the end where negative. */
+function changed(b: ProvedBundle, at: number) {
+  const proof = b.segments[0]!.proof!;
+  const place = at < 0 ? proof.bytes.length + at : at;
+  return { ...proof, bytes: proof.bytes.map((byte, i) => (i === place ? byte ^ 1 : byte)) };
+}
+
+function otherBorder(b: ProvedBundle) {
+  const proof = b.segments[0]!.proof!;
+  const document = JSON.parse(proof.document) as { borders: string[] };
+  return { ...proof, document: JSON.stringify({ ...document, borders: [document.borders[1], document.borders[1]] }) };
+}
