@@ -12,13 +12,7 @@ import {
   type CircuitShape,
 } from '#libs/zk/verifier';
 import { blindFrom, commitToData, commitToWeights } from '#libs/zk/groth16/commitment';
-import {
-  openCircuit,
-  openKey,
-  proveGroth16Segment,
-  type Circuit,
-  type ProvingKey,
-} from '#libs/zk/groth16';
+import { openCircuit, openKey, proveGroth16Segment, type Circuit, type ProvingKey } from '#libs/zk/groth16';
 import { groth16Examples, groth16Shape, testCache } from '../../libs/zk/src/testing/groth16-segments.js';
 
 const seedOf = (name: string): Uint8Array => keccak(utf8(`groth16 settlement test ${name}`));

@@ -19,7 +19,9 @@ import {
   type Manifest,
 } from '#libs/step';
 import { planOf } from '#libs/proof';
-import { commitmentFormat, createCommitter, dataDigestOf, dataSeed, jobCommitments } from '#libs/zk/commitment';
+import { commitmentFormat, createCommitter, dataDigestOf, dataSeed } from '#libs/zk/commitment';
+import { commitmentsOfJob, commitToData, dataBlind } from '#libs/zk/groth16/commitment';
+import { circuitShape, groth16DataDigest } from '#libs/zk/verifier';
 import {
   addressOfPublicKey,
   datasetManifestJson,
@@ -93,6 +95,8 @@ export interface TinyDatasetOptions {
   readonly salt?: number;
   /** Profile of libs/zk; absent: committed to with plain hashes. */
   readonly proving?: string;
+  /** Committed to in scheme `fxt-groth16/1` besides. */
+  readonly groth16?: boolean;
 }
 
 /** 32 records in two shards. */
@@ -110,6 +114,7 @@ export async function tinyDataset(m: Manifest, options: TinyDatasetOptions = {})
   const before = await committed(m, records.slice(), key, options.proving);
   if (lastLabel !== undefined) records[half + features] = lastLabel;
   const { root, proving } = rooted === 'before' ? before : await committed(m, records, key, options.proving);
+  const groth16 = options.groth16 === true && { groth16: inGroth16(m, records, key) };
   const aes = await webcrypto.subtle.importKey('raw', key as Uint8Array<ArrayBuffer>, 'AES-GCM', false, ['encrypt']);
   const shards: Uint8Array[] = [];
   for (const index of [0, 1]) {
@@ -129,7 +134,7 @@ export async function tinyDataset(m: Manifest, options: TinyDatasetOptions = {})
   const { batch, superblock } = m;
   const shape = { records: count, features, classes, batch, superblock };
   const scheme = proving === null ? 'state-keccak' : 'fxt-zk/1';
-  return { manifest: { version: 1, id, root, scheme, proving, ...shape, shards: entries }, key, shards };
+  return { manifest: { version: 1, id, root, scheme, proving, ...groth16, ...shape, shards: entries }, key, shards };
 }
 
 async function committed(
@@ -146,6 +151,15 @@ async function committed(
     committer.data(splitRecords(m, superblockRecords(m, records, index)), dataSeed(key, index)),
   );
   return { root: datasetRoot(commitments.map((one) => dataDigestOf(one, format))), proving: { profile, commitments } };
+}
+
+function inGroth16(m: Manifest, records: Uint8Array, key: Uint8Array): NonNullable<DatasetManifest['groth16']> {
+  const shape = circuitShape(m);
+  const count = records.length / ((m.dims[0]! + 1) * m.batch * m.superblock);
+  const commitments = Array.from({ length: count }, (_, index) =>
+    commitToData(shape, splitRecords(m, superblockRecords(m, records, index)), dataBlind(key, index)),
+  );
+  return { root: datasetRoot(commitments.map((one) => groth16DataDigest(shape, one))), commitments };
 }
 
 function nonceOf(index: number): Uint8Array<ArrayBuffer> {
@@ -165,6 +179,8 @@ export interface TinyJobOptions {
   readonly manifest?: Manifest;
   readonly dataset?: TinyDataset;
   readonly segmentSteps?: number;
+  /** Plan under which Groth16 proves it; the data set must be committed to in that scheme. */
+  readonly groth16Plan?: Uint8Array;
   readonly spec?: Partial<JobSpec>;
   readonly terms?: Partial<Terms>;
 }
@@ -186,6 +202,12 @@ export async function tinyJob(options: TinyJobOptions = {}): Promise<TinyJob> {
     recipient: x25519.getPublicKey(recipientSecret),
     settlement: { chainId, contract },
     salt: new Uint8Array(32).fill(0x77),
+    ...(options.groth16Plan && {
+      dataset: { id, root: dataset.manifest.groth16!.root, records, shards: shards.length },
+      scheme: 'fxt-groth16/1',
+      proving: { profile: 'groth16', variant: 'joint', planDigest: options.groth16Plan },
+      assurance: 'zk',
+    }),
     ...options.spec,
   };
   const jobId = jobIdOf(spec);
@@ -204,7 +226,7 @@ function termsOf(manifest: Manifest, spec: JobSpec): Terms {
     provider,
     keyBroker: addressOfPublicKey(secp256k1.getPublicKey(signingSecret, false)),
     specDigest: specDigestOf(spec),
-    initialWeights: jobCommitments(spec, manifest, null).border(0, initialWeights(manifest)),
+    initialWeights: commitmentsOfJob(spec, manifest, null).border(0, initialWeights(manifest)),
     policy: spec.policyDigest,
     segments: Math.ceil(manifest.steps / (spec.segmentSteps * workersOf(spec))),
     seedCommitClient: new Uint8Array(32).fill(0xaa),

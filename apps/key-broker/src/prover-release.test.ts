@@ -140,6 +140,16 @@ describe('a release to a prover without a TEE', () => {
     await expect((await epochs(1, 4)).release()).rejects.toMatchObject({ code: 'OPENING_BUDGET' });
   });
 
+  it('counts none for a job that Groth16 proves', async () => {
+    const journal = join(mkdtempSync(join(tmpdir(), 'veritrain-openings-')), 'journal.jsonl');
+    const proving = { profile: 'groth16', variant: 'joint', planDigest: new Uint8Array(32) } as const;
+    const long = { manifest: tinyManifest({ superblock: 2, steps: 80 }), config: { journal } };
+    await (await ask({ ...long, spec: { scheme: 'fxt-groth16/1', proving } })).release();
+    const salt = new Uint8Array(32).fill(9);
+    await (await ask({ ...long, spec: { scheme: 'fxt-groth16/1', proving, salt } })).release();
+    await (await ask(long)).release();
+  });
+
   const other = new Uint8Array(32).fill(0x41);
   it.each<[string, Changes, string]>([
     ['a job for a TEE', { spec: { assurance: 'tee' } }, 'BROKER_ASSURANCE'],

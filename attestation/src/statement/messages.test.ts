@@ -121,6 +121,8 @@ describe('data set manifest', () => {
     const manifest = parseDatasetManifest(json);
     expect(datasetManifestJson(manifest)).toEqual(json);
     expect(readDatasetManifest(utf8(JSON.stringify(json)))).toEqual(manifest);
+    const both = { ...json, groth16: { root: hex(32), commitments: [hex(32), hex(32)] } };
+    expect(datasetManifestJson(parseDatasetManifest(both))).toEqual(both);
     expect(shardAssociatedData(manifest, 0)).not.toEqual(shardAssociatedData(manifest, 1));
   });
 
@@ -135,6 +137,12 @@ describe('data set manifest', () => {
     ['MESSAGE_SHAPE', 'upper-case digits', { ...json, id: hex(32).toUpperCase() }],
     ['BYTES_HEX', 'half a byte', { ...json, id: `${hex(31)}a` }],
     ['MESSAGE_SHAPE', 'a shard beyond the limit', { ...json, shards: [{ ...shard, bytes: 2 ** 24 }, shard] }],
+    [
+      'DATASET_MANIFEST',
+      'a superblock too few in scheme fxt-groth16/1',
+      { ...json, groth16: { root: hex(32), commitments: [hex(32)] } },
+    ],
+    ['MESSAGE_SHAPE', 'no root in scheme fxt-groth16/1', { ...json, groth16: { commitments: [hex(32), hex(32)] } }],
     ['MESSAGE_SHAPE', 'one class', { ...json, classes: 1 }],
     ['MESSAGE_SHAPE', 'nothing', null],
     ['MESSAGE_SHAPE', 'a list', []],
