@@ -2,13 +2,7 @@
 import { fromHex, encodeTerms, jobDigest, segmentDigest, stepSpecDigest } from '#attestation';
 import { datasetRoot, manifestDigest, merklePath, superblockOfStep } from '#libs/step';
 import { commitToData, commitToWeights } from '#libs/zk/groth16/commitment';
-import {
-  openCircuit,
-  openKey,
-  proveGroth16Segment,
-  type Circuit,
-  type ProvingKey,
-} from '#libs/zk/groth16';
+import { openCircuit, openKey, proveGroth16Segment, type Circuit, type ProvingKey } from '#libs/zk/groth16';
 import {
   groth16DataDigest,
   groth16PlanDigest,

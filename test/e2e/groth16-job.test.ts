@@ -8,19 +8,19 @@ import { verifyBundledProof, verifyBundledProofUnder } from '#libs/proof';
 import { initialWeights, stateDigest } from '#libs/step';
 import { hasGroth16Tools } from '#test/groth16-tools';
 import { groth16Manifest, smallGroth16Request } from '#test/small-groth16';
+import { runCommand } from '#test/run-command';
 import { writeManifest } from '#test/small-job';
 import { createApi } from '../../apps/cli/src/api.js';
 import { verifyBundleFile } from '../../apps/cli/src/bundle/verify.js';
-import { sealFiles } from '../../apps/cli/src/dataset/seal-files.js';
 import { writeWhole } from '../../apps/cli/src/files.js';
 import { openChain } from '../../apps/cli/src/job/chain.js';
 import { followJob } from '../../apps/cli/src/job/follow.js';
 import { fetchBundle, fetchResult, type CheckedResult } from '../../apps/cli/src/job/result.js';
-import { submitJob } from '../../apps/cli/src/job/submit.js';
+import { ownTerms } from '../../apps/cli/src/job/record.js';
 import { readPolicy } from '../../apps/cli/src/policy.js';
 import { loadProfile } from '../../apps/cli/src/profile.js';
 import { startEmbedded, type EmbeddedSystem } from '../../apps/cli/src/system/embedded.js';
-import { makeKey, type MadeKey } from '../../apps/prover-worker/src/proving/key-request.js';
+import type { MadeKey } from '../../apps/cli/src/proof/key-process.js';
 
 const describe = describeAlways.skipIf(!hasGroth16Tools);
 const folder = mkdtempSync(join(tmpdir(), 'veritrain-groth16-job-'));
@@ -32,11 +32,19 @@ let key: MadeKey;
 let result: CheckedResult;
 let bundle: ProvedBundle;
 let provedOnChain: number;
+let submitted: Record<string, unknown>;
+
+async function done(...command: readonly string[]): Promise<Record<string, unknown>> {
+  const { code, json } = await runCommand(...command);
+  expect(code, JSON.stringify(json)).toBe(0);
+  return json;
+}
 
 beforeAll(async () => {
   if (!hasGroth16Tools) return;
   const keys = join(folder, 'keys');
-  key = await makeKey({ manifest, folder: keys, memoryMiB: 4096 });
+  const file = writeManifest(join(folder, 'manifest.json'), manifest);
+  key = (await done('proof', 'key', '--manifest', file, '--out', keys)) as unknown as MadeKey;
   system = await startEmbedded({
     folder: join(folder, 'system'),
     vendorFile: join(tmpdir(), 'veritrain-test-simulated-vendor.json'),
@@ -44,18 +52,15 @@ beforeAll(async () => {
   });
   const profile = loadProfile(system.profileFile);
   const api = createApi(profile.controlPlane.url, profile.controlPlane.apiKey);
-  const file = writeManifest(join(folder, 'manifest.json'), manifest);
   const { images, labels } = smallGroth16Request() as { images: string; labels: string };
-  const sealing = { manifest: file, images, labels, out: join(folder, 'data'), groth16: true };
-  await sealFiles({ ...sealing, key: join(profile.broker.keysFolder, 'data.json') }, () => undefined);
-  const { jobId, terms } = await submitJob(
-    {
-      ...{ manifest: file, dataset: sealing.out, segmentSteps: 1, provider: system.prover, rewardWei: 10n ** 18n },
-      ...{ assurance: 'zk', backend: 'groth16', groth16Key: join(key.folder, 'key.json') },
-    },
-    profile,
-    api,
-  );
+  const data = join(folder, 'data');
+  const dataKey = join(profile.broker.keysFolder, 'data.json');
+  const files = ['--manifest', file, '--images', images, '--labels', labels, '--out', data, '--key', dataKey];
+  await done('dataset', 'seal', '--groth16', ...files);
+  const order = ['--manifest', file, '--dataset', data, '--segment-steps', '1', '--profile', system.profileFile];
+  const backend = ['--backend', 'groth16', '--groth16-key', join(key.folder, 'key.json')];
+  submitted = await done('job', 'submit', '--assurance', 'zk', ...order, ...backend);
+  const jobId = String(submitted['jobId']);
   await followJob(jobId, api, () => undefined, ['delivered', 'settled']);
   const { policy } = readPolicy(profile.policy);
   result = await fetchResult(jobId, profile, policy, api);
@@ -63,7 +68,7 @@ beforeAll(async () => {
   writeWhole(bundleFile, bytes);
   bundle = parseBundle(bytes) as ProvedBundle;
   const chain = openChain(profile);
-  provedOnChain = (await chain.escrow.job(terms)).proved;
+  provedOnChain = (await chain.escrow.job(ownTerms(profile, jobId))).proved;
   chain.close();
 }, 600_000);
 afterAll(async () => {
@@ -77,6 +82,8 @@ const judge = (changed: ProvedBundle, keys = development) =>
 
 describe('a job in scheme fxt-groth16/1', () => {
   it('is trained, proved segment by segment, verified by the contract, paid, and opened by its client', () => {
+    expect(submitted).toMatchObject({ scheme: 'fxt-groth16/1', assurance: 'zk', why: ['it was asked for by name'] });
+    expect(submitted['provider']).toBe(system.prover.toLowerCase());
     expect(result.verdict).toMatchObject({ tier: 'affirming', steps: segments });
     expect(result.verdict.segments.every(({ isProved, isSigned }) => isProved && !isSigned)).toBe(true);
     expect(result.settledBy).toMatch(/^0x[0-9a-f]{64}$/);
@@ -111,6 +118,16 @@ describe('a job in scheme fxt-groth16/1', () => {
       failed.some((found) => found.startsWith(code)),
       failed.join(),
     ).toBe(true);
+  });
+
+  it('is judged so by the command too', async () => {
+    const strict = await runCommand('bundle', 'verify', bundleFile);
+    expect([strict.code, strict.json['tier']]).toEqual([1, 'contraindicated']);
+    const own = ['--development-keys', '--verification-key', key.verificationKey];
+    expect((await runCommand('bundle', 'verify', bundleFile, ...own)).json).toMatchObject({
+      ok: true,
+      tier: 'warning',
+    });
   });
 
   it('is not believed by whoever takes no development keys, or another key alone', async () => {
