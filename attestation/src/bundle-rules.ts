@@ -61,6 +61,13 @@ export const bundleRules = {
     source: 'step-proof §2.2',
     action: 'verify with a reader that has the verifier of step proofs; if it has, ask for the original file',
   },
+  BUNDLE_SETUP: {
+    claim: 'runtime-opaque',
+    expected: 'a Groth16 key that the reader chose',
+    rule: 'Proofs in scheme fxt-groth16/1 hold if nobody kept what their key was made from; the plan in the spec names the key.',
+    source: 'groth16 SPEC §6',
+    action: 'compare the digest of the key with one that you trust: `veritrain bundle verify --verification-key`',
+  },
   BUNDLE_SAMPLE: {
     claim: 'runtime-opaque',
     expected: 'the segments that the escrow drew, as the chain shows them',

@@ -116,14 +116,8 @@ export {
   type ParallelBundle,
   type ProvedBundle,
 } from './bundle.js';
-export {
-  verifyBundle,
-  type BundledJob,
-  type BundleRequest,
-  type BundleVerdict,
-  type ProofVerifier,
-  type ShownByProof,
-} from './verify-bundle.js';
+export type { BundledJob, ProofVerifier, ShownByProof } from './bundle-proofs.js';
+export { verifyBundle, type BundleRequest, type BundleVerdict } from './verify-bundle.js';
 export { programDigest } from './statement/program.js';
 export { gpuNonce, keysDigest, reportData, type KeyBinding } from './key-binding.js';
 export {

@@ -5,17 +5,24 @@ import { openChecks, tierOf, type Check, type CheckBook, type Tier } from './app
 import { documentDigest } from './appraisal/document.js';
 import { endorsementsOfSession, evidenceOfSession, noEndorsements } from './appraisal/evidence.js';
 import { decodePolicy, type AppraisalPolicy } from './appraisal/policy.js';
+import {
+  checkProofs,
+  checkSample,
+  checkSetup,
+  shownByProofs,
+  type ProofContext,
+  type ProofVerifier,
+} from './bundle-proofs.js';
 import { bundleRules, type BundleCode } from './bundle-rules.js';
 import {
   parseBundle,
   segmentsOfBundle,
   type BundledPartial,
-  type BundledProof,
   type BundledSegment,
   type EvidenceBundle,
 } from './bundle.js';
 import { equalBytes, isZero, toHex } from './bytes.js';
-import { CollateralError, Rejection } from './errors.js';
+import { Rejection } from './errors.js';
 import { parseSessionEvidence, type SessionEvidence } from './evidence.js';
 import { verifyReceipt } from './receipt.js';
 import { checkPartials, parseRoundStatement, verifyRoundReceipt, workersOf, type RoundStatement } from './round.js';
@@ -29,12 +36,12 @@ import {
   runDigest,
   teeSelector,
 } from './statement/eip712.js';
-import { jobIdOf, needsTee, parseJobSpec, type JobSpec } from './statement/job-spec.js';
+import { jobIdOf, needsTee, parseJobSpec } from './statement/job-spec.js';
 import { mayBeProvedInstead } from './lapse.js';
 import { specDigestOf } from './statement/spec-digest.js';
 import { programDigest } from './statement/program.js';
-import { encodeStepStatement, parseStepStatement, type StepStatement } from './statement/step-statement.js';
-import { decodeTerms, jobDigest, JobMode, type Terms } from './statement/terms.js';
+import { parseStepStatement, type StepStatement } from './statement/step-statement.js';
+import { decodeTerms, jobDigest, JobMode } from './statement/terms.js';
 
 export interface BundleRequest {
   readonly bundle: Uint8Array;
@@ -47,22 +54,6 @@ export interface BundleRequest {
   /** Segments that the escrow drew, as the reader saw on the chain; absent: that the right ones are proved is not known. */
   readonly drawn?: readonly number[];
 }
-
-export interface BundledJob {
-  readonly spec: JobSpec;
-  readonly terms: Terms;
-}
-
-export interface ShownByProof {
-  readonly statement: StepStatement;
-  /** −log2 of the error of the weakest round. */
-  readonly soundnessBits: number;
-  /** What a reader must trust beside mathematics, in words; absent: nothing. */
-  readonly setup?: string;
-}
-
-/** @throws Rejection when the proof is not one of this segment of this job, or does not hold */
-export type ProofVerifier = (job: BundledJob, index: number, proof: BundledProof) => ShownByProof;
 
 export interface VouchedSegment {
   readonly stepFrom: number;
@@ -93,13 +84,9 @@ export interface BundleVerdict {
 /** How far the clocks of a broker and of whoever made the bundle may be apart. */
 const clockSkewSeconds = 300;
 
-interface Context {
+interface Context extends ProofContext {
   readonly bundle: EvidenceBundle;
-  readonly spec: JobSpec;
-  readonly terms: Terms;
   readonly sessions: readonly SessionEvidence[];
-  readonly segments: readonly BundledSegment[];
-  readonly statements: readonly (StepStatement | RoundStatement)[];
 }
 
 /** @throws Rejection where the file cannot be read as a bundle at all; an unfavourable verdict is a result */
@@ -125,7 +112,8 @@ export async function verifyBundle(request: BundleRequest): Promise<BundleVerdic
   await book.attempt('BUNDLE_APPRAISALS', () => checkAppraisals(context, submitted));
   await book.attempt('BUNDLE_RECEIPTS', () => checkReceipts(context));
   await book.attempt('BUNDLE_ROUNDS', () => checkRounds(context));
-  await book.attempt('BUNDLE_PROOFS', () => checkProofs(context, request.proofs));
+  const proved = await book.derive('BUNDLE_PROOFS', () => checkProofs(context, request.proofs), shownByProofs);
+  checkSetup(book, proved?.setups ?? []);
   checkSample(book, context, request.drawn);
   await book.attempt('BUNDLE_CHAIN', () => checkChain(context, jobId));
   await book.attempt('BUNDLE_RUN', () => checkRun(context));
@@ -282,44 +270,6 @@ function statementsOf(
   segments: readonly BundledSegment[],
 ): readonly (StepStatement | RoundStatement)[] {
   return segments.map(({ statement }) => (version === 3 ? parseRoundStatement : parseStepStatement)(statement));
-}
-
-function checkProofs({ segments, spec, terms, statements }: Context, verify: ProofVerifier | undefined): string {
-  if (spec.assurance === 'tee' && segments.every(({ proof }) => proof === null)) return 'none demanded';
-  if (verify === undefined) {
-    const [expected, got] = ['a reader that has the verifier of step proofs', 'none'];
-    throw new CollateralError('BUNDLE_PROOFS', { expected, got, rule: 'attestation SPEC, bundle' });
-  }
-  let bits = Infinity;
-  const setups = new Set<string>();
-  let proved = 0;
-  for (const [index, { proof }] of segments.entries()) {
-    if (proof === null && spec.assurance === 'sampled') continue;
-    if (proof === null) throw mismatch('BUNDLE_PROOFS', `a proof of segment ${index}`, 'none');
-    const { statement, soundnessBits, setup } = verify({ spec, terms }, index, proof);
-    same('BUNDLE_PROOFS', toHex(encodeStepStatement(statements[index]!)), toHex(encodeStepStatement(statement)));
-    bits = Math.min(bits, soundnessBits);
-    if (setup !== undefined) setups.add(setup);
-    proved++;
-  }
-  if (proved === 0) throw mismatch('BUNDLE_PROOFS', 'a proof of every segment that was drawn', 'none');
-  const trusted = [...setups].map((setup) => `, if ${setup} is sound`).join('');
-  return `${proved} proofs of at least ${bits.toFixed(1)} bits${trusted}`;
-}
-
-/** Which segments were to be proved the chain drew: a file alone says which are. */
-function checkSample(
-  book: CheckBook<BundleCode>,
-  { spec, segments }: Context,
-  drawn: readonly number[] | undefined,
-): void {
-  if (spec.assurance !== 'sampled') return book.drop('BUNDLE_SAMPLE');
-  const proved = segments.flatMap(({ proof }, index) => (proof === null ? [] : [index]));
-  const got = `${proved.length} of ${segments.length} segments are proved: ${proved.slice(0, 16).join(', ')}`;
-  const expected = drawn && `proofs of ${[...new Set(drawn)].sort((a, b) => a - b).join(', ')}`;
-  const isMet = drawn !== undefined && drawn.length > 0 && drawn.every((index) => proved.includes(index));
-  if (drawn === undefined) book.settle('BUNDLE_SAMPLE', 'warned', got);
-  else book.settle('BUNDLE_SAMPLE', isMet ? 'met' : 'forged', got, expected);
 }
 
 function checkChain({ spec, terms, statements }: Context, jobId: Uint8Array): string {

@@ -25,6 +25,8 @@ export interface KeyPolicy {
   readonly takesDevelopmentKeys: boolean;
   /** The one key that is taken, by its digest. */
   readonly verificationKey?: Uint8Array | undefined;
+  /** Of proofs of a job: whether the plan that its spec names is the verifier's own choice. */
+  readonly isOwnPlan?: boolean;
 }
 
 declare const verified: unique symbol;

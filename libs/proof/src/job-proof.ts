@@ -45,7 +45,9 @@ export function verifyJobProof(
     const statement = readGroth16Document(document);
     checkGroth16(job, index, statement, bytes);
     const { statement: shown, soundnessBits, ceremony, verificationKey } = verifyGroth16Bundle(bytes, statement, keys);
-    return { statement: shown, soundnessBits, setup: `the ${ceremony} setup of Groth16 key ${hex(verificationKey)}` };
+    const isReadersOwn = keys.isOwnPlan === true || keys.verificationKey !== undefined;
+    const setup = { name: `the ${ceremony} setup of Groth16 key ${hex(verificationKey)}`, isReadersOwn };
+    return { statement: shown, soundnessBits, setup };
   }
   const statement = readProofDocument(document);
   checkSumcheck(job, index, statement);

@@ -124,7 +124,7 @@ export async function fetchBundle(
 
 /** The key of a Groth16 job the client named itself; whether one machine may have made it, its profile says. */
 function proofsFor({ developmentKeys }: Profile): ProofVerifier {
-  return verifyBundledProofUnder({ takesDevelopmentKeys: developmentKeys === true });
+  return verifyBundledProofUnder({ takesDevelopmentKeys: developmentKeys === true, isOwnPlan: true });
 }
 
 function accepted(verdict: BundleVerdict, jobId: string, terms: Terms): void {

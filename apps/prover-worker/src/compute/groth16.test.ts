@@ -91,7 +91,8 @@ describe('a job that Groth16 proves', () => {
   it('has proofs that show the very statement of a border, under a key that the reader takes', () => {
     const { statement, soundnessBits, setup } = check();
     expect(encodeStepStatement(statement)).toEqual(reached[1]!.statement);
-    expect([soundnessBits, setup]).toEqual([100, expect.stringMatching(/^the development setup of Groth16 key 0x/)]);
+    expect(soundnessBits).toBe(100);
+    expect(setup?.name).toMatch(/^the development setup of Groth16 key 0x[0-9a-f]{64}$/);
     expect(() => check(1, proved.document, false)).toThrow(expect.objectContaining({ code: 'GROTH16_DEVELOPMENT' }));
   });
 
