@@ -71,8 +71,6 @@ export class JobQueue {
       );
     if (job.provider !== anyProvider) query.andWhere('n.provider = :provider', { provider: job.provider });
     query.andWhere(`n.capabilities ->> 'tee' ${needsTee(job.assurance as Assurance) ? '<>' : '='} 'none'`);
-    const key = job.requirements['groth16Key'];
-    if (key !== undefined) query.andWhere(`n.capabilities -> 'groth16Keys' ? :key`, { key });
     return query.getExists();
   }
 
