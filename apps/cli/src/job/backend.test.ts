@@ -118,6 +118,13 @@ describe('the argument system of a job', () => {
     ['JOB_SCHEME', 'a sample', { ...asked, assurance: 'sampled' }, { ...plain, groth16 }, manifest],
     ['JOB_NOT_PROVABLE', 'data in other commitments', asked, provable, manifest],
     ['JOB_NOT_PROVABLE', 'sumcheck over plain hashes', { ...zk, backend: 'sumcheck' }, { ...plain, groth16 }, manifest],
+    [
+      'JOB_NOT_PROVABLE',
+      'auto, a development key and nothing else',
+      { ...zk, backend: 'auto', groth16Key: development },
+      { ...plain, groth16 },
+      manifest,
+    ],
     ['GROTH16_KEY_MISSING', 'no key', { ...asked, groth16Key: undefined }, { ...plain, groth16 }, manifest],
     [
       'GROTH16_DEVELOPMENT',

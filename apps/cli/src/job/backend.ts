@@ -81,6 +81,7 @@ function decided(
   if (assurance !== 'zk') return not('it proves jobs with assurance zk alone');
   if (dataset.groth16 === undefined) return not('the data set was sealed without --groth16');
   if (key === undefined) return not('no key was named with --groth16-key');
+  if (key.ceremony === 'development') return not('a development key is used only when asked for by name');
   if (dataset.proving === null)
     return { backend: 'groth16', why: ['not sumcheck: the data set was sealed without --provable'] };
   const { profile } = dataset.proving;
