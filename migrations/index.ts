@@ -9,6 +9,7 @@ import { Renewals1763785000000 } from './1763785000000-renewals.js';
 import { DataParallel1763790000000 } from './1763790000000-data-parallel.js';
 import { QueueClasses1763795000000 } from './1763795000000-queue-classes.js';
 import { DeadLetters1763800000000 } from './1763800000000-dead-letters.js';
+import { WorkerRenewals1763805000000 } from './1763805000000-worker-renewals.js';
 
 export const migrations: (new () => MigrationInterface)[] = [
   Initial1763722800000,
@@ -20,4 +21,5 @@ export const migrations: (new () => MigrationInterface)[] = [
   DataParallel1763790000000,
   QueueClasses1763795000000,
   DeadLetters1763800000000,
+  WorkerRenewals1763805000000,
 ];

@@ -262,6 +262,7 @@ CREATE TABLE "webhook_delivery" (
 
 CREATE TABLE "worker" (
   "at" bigint NOT NULL,
+  "attested_until" timestamp with time zone,
   "evidence" bytea NOT NULL,
   "id" uuid NOT NULL,
   "job_id" text NOT NULL,
@@ -269,6 +270,19 @@ CREATE TABLE "worker" (
   "receipt_key" bytea NOT NULL,
   "release" jsonb NOT NULL,
   "result" bytea NOT NULL
+);
+
+CREATE TABLE "worker_renewal" (
+  "appraisal_signature" text NOT NULL,
+  "at" bigint NOT NULL,
+  "checks" jsonb NOT NULL,
+  "evidence" bytea NOT NULL,
+  "job_id" text NOT NULL,
+  "nonce" text NOT NULL,
+  "not_after" bigint NOT NULL,
+  "result" bytea NOT NULL,
+  "tier" text NOT NULL,
+  "worker_id" uuid NOT NULL
 );
 
 CREATE TABLE "worker_segment" (
@@ -323,6 +337,8 @@ ALTER TABLE webhook_delivery ADD CONSTRAINT "PK_b1ae290239a778f12399db91354" PRI
 ALTER TABLE worker ADD CONSTRAINT "FK_695a55087e871914b7daa666d6e" FOREIGN KEY (job_id) REFERENCES job(id);
 ALTER TABLE worker ADD CONSTRAINT "FK_dccbc19aaad76946fb81e15cf24" FOREIGN KEY (node_id) REFERENCES node(id);
 ALTER TABLE worker ADD CONSTRAINT "PK_dc8175fa0e34ce7a39e4ec73b94" PRIMARY KEY (id);
+ALTER TABLE worker_renewal ADD CONSTRAINT "FK_de498a41db4bddb6e74196c8e0d" FOREIGN KEY (worker_id) REFERENCES worker(id);
+ALTER TABLE worker_renewal ADD CONSTRAINT "PK_worker_renewal" PRIMARY KEY (nonce, worker_id);
 ALTER TABLE worker_segment ADD CONSTRAINT "FK_07215d76f431cc564005c1017f8" FOREIGN KEY (worker_id) REFERENCES worker(id);
 ALTER TABLE worker_segment ADD CONSTRAINT "FK_3903112e848eb14d23f0c6a60c0" FOREIGN KEY (job_id) REFERENCES job(id);
 ALTER TABLE worker_segment ADD CONSTRAINT "FK_d95ce28b06f21c8528d7ada4e1a" FOREIGN KEY (node_id) REFERENCES node(id);
@@ -351,3 +367,4 @@ CREATE INDEX "IDX_83f0f0ad6ed276e0a377d67aba" ON public.webhook USING btree (ten
 CREATE INDEX "IDX_afd282f8fbaa58974094b98cd7" ON public.webhook_delivery USING btree (next_at) WHERE (ended_at IS NULL);
 CREATE INDEX "IDX_ef25cc28dcf88ea3dd81f39af2" ON public.webhook_delivery USING btree (webhook_id);
 CREATE INDEX "IDX_d047ceebe0de09be19bb3971d9" ON public.worker USING btree (job_id, node_id);
+CREATE INDEX "IDX_worker_renewal_job" ON public.worker_renewal USING btree (job_id);

@@ -31,6 +31,7 @@ import { SegmentAssignment } from './dispatch/segment-assignment.js';
 import { SegmentBook } from './dispatch/segment-book.js';
 import { SegmentController } from './dispatch/segment.controller.js';
 import { SegmentReports } from './dispatch/segment-reports.js';
+import { WorkerRenewals } from './dispatch/worker-renewals.js';
 import { SessionReports } from './dispatch/session-reports.js';
 import { Sweeper } from './dispatch/sweeper.js';
 import { TrainingReports } from './dispatch/training-reports.js';
@@ -119,7 +120,7 @@ const dispatch = [
   Turnstile,
 ];
 const proving = [ProofBook, ProofReports];
-const rounds = [SegmentAssignment, SegmentBook, SegmentReports];
+const rounds = [SegmentAssignment, SegmentBook, SegmentReports, WorkerRenewals];
 const evidence = [BundleAssembly, RenewalReports];
 const webhooks = [WebhookBook, WebhookDeliverer];
 const settlement = [Escrows, EscrowEventStore, EscrowProjection, EscrowResolver, EscrowWatcher];

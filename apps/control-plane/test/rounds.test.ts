@@ -1,5 +1,6 @@
 /** Data-parallel jobs: who may work on which segment, what is taken for a partial, and what for a round. */
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import {
   encodeRoundStatement,
   parseBundle,
@@ -26,6 +27,7 @@ import {
   receiptKey,
   receiptSecret,
   refOf,
+  renewalOf,
   segment,
   stateOf,
   storeBlob,
@@ -66,8 +68,8 @@ const claim = (nodeId: string, jobId?: string, leads = false, who: Who = 'operat
   );
 const taskOf = async (nodeId: string, jobId: string) => SegmentTask.parse((await claim(nodeId, jobId)).task);
 const refOfTask = (nodeId: string, { jobId, index, fence }: SegmentTask) => ({ nodeId, jobId, index, fence });
-const join = async (nodeId: string, job: Fixture, who: Who = 'operator') => {
-  const message = { nodeId, jobId: job.jobId, evidence, release: keyRelease(job.escrowId) };
+const join = async (nodeId: string, job: Fixture, who: Who = 'operator', notAfter?: number) => {
+  const message = { nodeId, jobId: job.jobId, evidence, release: keyRelease(job.escrowId, undefined, notAfter) };
   return (await test.send<{ workerId: string }>(pattern.segmentJoin, message, who)).workerId;
 };
 
@@ -242,6 +244,9 @@ describe('a data-parallel job', () => {
       last.push(one.receipt);
       await test.send(pattern.segmentDeliver, { ...refOfTask(leader, task), workerId: own, ...one, blob });
     }
+    const renewal = renewalOf({ nonce: 50, notAfter: 1_900_000_000 });
+    const renewed = { nodeId: worker, jobId: job.jobId, workerId: joined, ...renewal };
+    await test.send(pattern.segmentRenewed, renewed);
     const early = await deliveryOf(test, job, []);
     expect(await codeOf(test.send(pattern.leaseDeliver, { ...refOf(grant), ...early }))).toBe('DELIVERY_INCOMPLETE');
     const whole = { ...early, receipts: [await round(job, 2, last)] };
@@ -250,6 +255,109 @@ describe('a data-parallel job', () => {
     const { body } = await test.as('client').get(`/v1/jobs/${job.jobId}/bundle`).expect(200);
     const bundle = parseBundle(new Uint8Array(body as Buffer));
     expect(bundle.version === 3 && bundle.segments.map(({ partials }) => partials.length)).toEqual([2, 2, 2]);
+    const shown = bundle.sessions.map((session) => [base64(session.evidence), session.appraisal.notAfter]);
+    expect(shown).toContainEqual([renewal.evidence, 1_900_000_000]);
+  });
+});
+
+describe('a worker at work for longer than its attestation', () => {
+  const windowSeconds = 60;
+  let job: Fixture;
+  let grant: LeaseGrant;
+  let workerId: string;
+  let until: number;
+  beforeEach(async () => {
+    ({ job, grant } = await begun());
+    until = test.clock.at() + windowSeconds;
+    workerId = await join(worker, job, 'operator', until);
+  });
+
+  const renew = (renewal: Parameters<typeof renewalOf>[0], as: object = {}) =>
+    codeOf(
+      test.send(pattern.segmentRenewed, {
+        ...{ nodeId: worker, jobId: job.jobId, workerId },
+        ...renewalOf(renewal),
+        ...as,
+      }),
+    );
+  async function deliver(index: number): Promise<string> {
+    const task = await taskOf(worker, job.jobId);
+    expect(task.index).toBe(index);
+    const signed = { workerId, ...(await partial(job, index)), blob: await storeBlob(test) };
+    return codeOf(test.send(pattern.segmentDeliver, { ...refOfTask(worker, task), ...signed }));
+  }
+  async function pass(seconds: number): Promise<void> {
+    for (let left = seconds; left > 0; left -= 10) {
+      test.clock.pass(Math.min(left, 10));
+      await test.send(pattern.nodeHeartbeat, { nodeId: leader, leases: [refOf(grant)] });
+    }
+  }
+
+  it('may renew again and again, and tell it twice', async () => {
+    for (const [round, index] of [1, 2].entries()) {
+      await pass(windowSeconds - 10);
+      until = test.clock.at() + windowSeconds;
+      const renewal = { nonce: 60 + index, notAfter: until };
+      expect(await renew(renewal)).toBe('ok');
+      expect(await renew(renewal)).toBe('ok');
+      await pass(windowSeconds - 10);
+      expect(await deliver(round)).toBe('ok');
+    }
+    const [first, second] = [(await partial(job, 0)).receipt, (await partial(job, 1)).receipt];
+    const blob = await storeBlob(test);
+    const signed = await round(job, 0, [first, second]);
+    await test.send(pattern.leaseCheckpoint, { ...refOf(grant), step: 2, ...signed, blob });
+    const { items } = (await test.as('admin').get('/v1/audit?limit=20')).body as { items: Record<string, unknown>[] };
+    expect(items).toContainEqual(expect.objectContaining({ action: 'worker.renew', subject: job.jobId, code: null }));
+  });
+
+  it('is taken nothing of while it does not', async () => {
+    await pass(windowSeconds + 1);
+    expect(await deliver(0)).toBe('ATTESTATION_LAPSED');
+    expect(await renew({ nonce: 70, notAfter: test.clock.at() + windowSeconds })).toBe('ok');
+    test.clock.pass(40);
+    expect(await deliver(0)).toBe('ok');
+  });
+
+  it('is taken nothing of any more when the policy refuses what it shows', async () => {
+    expect(await renew({ nonce: 80, notAfter: until + 10, claims: 'refused' })).toBe('ok');
+    expect(await deliver(0)).toBe('ATTESTATION_LAPSED');
+    expect(await renew({ nonce: 81, notAfter: until + 20 })).toBe('WORKER_REFUSED');
+  });
+
+  it.each<[string, string, Partial<Parameters<typeof renewalOf>[0]>, object]>([
+    ['WORKER_UNKNOWN', 'under the id of nobody', {}, { workerId: randomUUID() }],
+    ['RENEWAL_SESSION', 'with another session', { settlementKey: new Uint8Array(20).fill(1) }, {}],
+    ['RENEWAL_NONCE', 'over the nonce of its release', { nonce: 1 }, {}],
+    ['RENEWAL_STALE', 'to an end that is no later', { notAfter: 0 }, {}],
+    ['RELEASE_SIGNATURE', 'by the word of a stranger', { secret: new Uint8Array(32).fill(7) }, {}],
+  ])('is refused with %s %s', async (code, _, change, as) => {
+    expect(await renew({ nonce: 90, notAfter: until + 10, ...change }, as)).toBe(code);
+    await pass(windowSeconds + 1);
+    expect(await deliver(0)).toBe('ATTESTATION_LAPSED');
+  });
+
+  it('prolongs nothing for a worker of somebody else', async () => {
+    expect(await renew({ nonce: 95, notAfter: until + 10 }, { nodeId: leader })).toBe('WORKER_UNKNOWN');
+    const { jobId } = (await begun()).job;
+    expect(await renew({ nonce: 95, notAfter: until + 10 }, { jobId })).toBe('WORKER_UNKNOWN');
+  });
+});
+
+describe('a leaseholder that is attested anew', () => {
+  it('is so as a worker too', async () => {
+    const { job, grant } = await begun();
+    const until = test.clock.at() + 60;
+    const workerId = await join(leader, job, 'operator', until);
+    const renewal = renewalOf({ nonce: 60, notAfter: 1_900_000_000 });
+    await test.send(pattern.leaseRenewed, { ...refOf(grant), ...renewal });
+    for (let passed = 0; passed <= 60; passed += 10) {
+      test.clock.pass(10);
+      await test.send(pattern.nodeHeartbeat, { nodeId: leader, leases: [refOf(grant)] });
+    }
+    const task = await taskOf(leader, job.jobId);
+    const signed = { workerId, ...(await partial(job, 0)), blob: await storeBlob(test) };
+    expect(await codeOf(test.send(pattern.segmentDeliver, { ...refOfTask(leader, task), ...signed }))).toBe('ok');
   });
 });
 

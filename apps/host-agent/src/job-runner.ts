@@ -16,7 +16,7 @@ import {
 import type { EventOf } from '#enclave';
 import { codePattern, type ControlPlane, createBrokerClient, note, plainText } from '#libs/dispatch-client';
 import type { EnclaveClient } from '#libs/enclave-channel';
-import { pattern, type AssignedJob, type LeaseGrant, type NodeRegistered } from '#libs/messaging';
+import { pattern, type AssignedJob, type LeaseGrant, type NodeRegistered, type RenewedSession } from '#libs/messaging';
 import { traced } from '#libs/telemetry';
 import { handOver, tellStopped, type HandOverParts } from './hand-over.js';
 import {
@@ -91,7 +91,8 @@ async function work(hand: LeaseInHand, enclave: EnclaveClient, parts: RunnerPart
   const dataset = await giveJob(job, terms, answer, enclave);
   const broker = createBrokerClient(job.brokerUrl, parts.brokers);
   const { controlPlane } = parts;
-  const session = { jobId: job.jobId, lease, spec, terms: encodeTerms(terms), enclave, broker, controlPlane };
+  const tell = (renewed: RenewedSession) => controlPlane.send(pattern.leaseRenewed, { ...lease, ...renewed });
+  const session = { jobId: job.jobId, spec, terms: encodeTerms(terms), enclave, broker, tell };
   const renewals = startRenewals(session, answer);
   try {
     await run({ hand, lease, terms, dataset, answer, attest, renewals }, enclave, parts);

@@ -38,16 +38,12 @@ function bench(fail: (step: Step, round: number) => Error | null = () => null, t
     request: async (type: string) => (await at(type === 'attest' ? 'attest' : 'enclave'), word),
     close: () => void (isClosed = true),
   } as unknown as EnclaveClient;
-  const controlPlane = {
-    send: async () => {
-      const told = at('tell');
-      round++;
-      return told.then(() => ({ tier, checks: [] }));
-    },
-    close: () => undefined,
+  const tell = async () => {
+    const told = at('tell');
+    round++;
+    return told.then(() => ({ tier, checks: [] }));
   };
-  const lease = { leaseId: 'lease', fence: 1 };
-  const session = { jobId: '0x', lease, spec: word, terms: word, enclave, broker, controlPlane };
+  const session = { jobId: '0x', spec: word, terms: word, enclave, broker, tell };
   const renewals = startRenewals(session, appraisal(0));
   started.push(renewals);
   return { renewals, log, isClosed: () => isClosed };

@@ -5,20 +5,19 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
 import { CodedError, CollateralError, Rejection } from '#attestation';
-import { type BrokerAppraisal, type BrokerClient, type ControlPlane, note } from '#libs/dispatch-client';
+import { type BrokerAppraisal, type BrokerClient, note } from '#libs/dispatch-client';
 import type { EnclaveClient } from '#libs/enclave-channel';
-import { pattern, type LeaseRef } from '#libs/messaging';
+import type { RenewedSession } from '#libs/messaging';
 
 export interface SessionAtWork {
   readonly jobId: string;
-  /** Null for a worker of a data-parallel job: the control plane takes its partials by its first evidence. */
-  readonly lease: LeaseRef | null;
   readonly spec: Uint8Array;
   /** abi.encode(Terms). */
   readonly terms: Uint8Array;
   readonly enclave: EnclaveClient;
   readonly broker: BrokerClient;
-  readonly controlPlane: ControlPlane;
+  /** Tells the control plane. @returns its answer */
+  tell(renewed: RenewedSession): Promise<unknown>;
 }
 
 export interface Renewals {
@@ -77,15 +76,14 @@ export function startRenewals(session: SessionAtWork, first: BrokerAppraisal): R
 
 /** @throws Rejection when the session may not go on; CollateralError when another try may help */
 async function renew(session: SessionAtWork): Promise<BrokerAppraisal> {
-  const { jobId, lease, spec, terms, enclave, broker, controlPlane } = session;
+  const { jobId, spec, terms, enclave, broker } = session;
   const nonce = await broker.challenge(jobId);
   const evidence = await enclave.request('attest', { nonce });
   const renewed = await broker.renew({ spec, terms, evidence });
   await enclave.request('renew', { ...renewed.lease, signature: renewed.leaseSignature });
-  if (lease === null) return renewed;
   const appraisal = { notAfter: renewed.appraisal.notAfter, signature: hex(renewed.appraisalSignature) };
-  const report = { ...lease, evidence: base64(evidence), appraisal, result: base64(renewed.result) };
-  const answer = await controlPlane.send(pattern.leaseRenewed, report).catch(heardNothing);
+  const report = { evidence: base64(evidence), appraisal, result: base64(renewed.result) };
+  const answer = await session.tell(report).catch(heardNothing);
   const { tier } = Answer.catch({ tier: 'unknown' }).parse(answer);
   if (tier !== 'contraindicated' && tier !== 'none') return renewed;
   throw new Rejection('ATTESTATION_REFUSED', {

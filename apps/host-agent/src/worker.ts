@@ -2,7 +2,7 @@
 import { encodeTerms, parseJobSpec, parseTermsJson } from '#attestation';
 import { createBrokerClient, parseSegmentAcquired } from '#libs/dispatch-client';
 import type { EnclaveClient } from '#libs/enclave-channel';
-import { pattern, type NodeRegistered, type SegmentTask } from '#libs/messaging';
+import { pattern, type NodeRegistered, type RenewedSession, type SegmentTask } from '#libs/messaging';
 import { traced } from '#libs/telemetry';
 import type { RunnerParts } from './job-runner.js';
 import { askBroker, fromBase64, giveJob, releasedOf, sendShards } from './job-session.js';
@@ -81,7 +81,9 @@ async function join({ job, jobId }: SegmentTask, node: NodeRegistered, enclave: 
   const { evidence } = answer;
   const workerId = await joinJob(controlPlane, { node, jobId, evidence, release: releasedOf(answer) });
   const dataset = await giveJob(job, terms, answer, enclave);
-  const session = { jobId, lease: null, spec, terms: encodeTerms(terms), enclave, broker, controlPlane };
+  const worker = { nodeId: node.nodeId, jobId, workerId };
+  const tell = (renewed: RenewedSession) => controlPlane.send(pattern.segmentRenewed, { ...worker, ...renewed });
+  const session = { jobId, spec, terms: encodeTerms(terms), enclave, broker, tell };
   const renewals = startRenewals(session, answer);
   try {
     await sendShards(dataset, enclave, store);

@@ -28,6 +28,7 @@ export {
   LeaseKeyed,
   LeaseProgress,
   LeaseRenewed,
+  RenewedSession,
   LeaseRestore,
   LeaseRestored,
   LeaseRunning,
@@ -57,6 +58,7 @@ export {
   SegmentJoined,
   SegmentProgress,
   SegmentRef,
+  SegmentRenewed,
   SegmentTask,
 } from './segment-messages.js';
 export { pattern, type Acknowledged, type Pattern } from './patterns.js';

@@ -99,15 +99,17 @@ export const KeyReleased = z.object({
 export const LeaseKeyed = z.object({ ...lease, release: KeyReleased });
 export type LeaseKeyed = z.infer<typeof LeaseKeyed>;
 
-/** Fresh evidence of the session at work, and what the key broker signed about it. */
-export const LeaseRenewed = z.object({
-  ...lease,
+/** Fresh evidence of a session at work, and what the key broker signed about it. */
+export const RenewedSession = z.object({
   evidence: base64(evidenceBytesMax),
   /** The Appraisal of settlement §3; its other fields follow from evidence and job. */
   appraisal: z.object({ notAfter: z.int().min(0), signature: Signature }),
   /** The broker's attestation result, EAR in COSE, base64. */
   result: base64(attestationResultBytesMax),
 });
+export type RenewedSession = z.infer<typeof RenewedSession>;
+
+export const LeaseRenewed = z.object({ ...lease, ...RenewedSession.shape });
 export type LeaseRenewed = z.infer<typeof LeaseRenewed>;
 
 /** A lease that the control plane has lost, whose run the chain has: what let its session in, told once more. */

@@ -15,6 +15,7 @@ export const pattern = {
   leaseFail: 'lease.fail.v1',
   segmentAcquire: 'segment.acquire.v1',
   segmentJoin: 'segment.join.v1',
+  segmentRenewed: 'segment.renewed.v1',
   segmentProgress: 'segment.progress.v1',
   segmentDeliver: 'segment.deliver.v1',
   segmentFail: 'segment.fail.v1',

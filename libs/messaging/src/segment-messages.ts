@@ -1,7 +1,7 @@
 /** Messages about the segments of a data-parallel job, which several nodes of one provider train at a time. */
 import { z } from 'zod';
 import { Code, Hex32, StepNumber, Uuid, base64, text } from './fields.js';
-import { AssignedJob, KeyReleased, SignedStatement } from './lease-messages.js';
+import { AssignedJob, KeyReleased, RenewedSession, SignedStatement } from './lease-messages.js';
 import { evidenceBytesMax, longPollMillisecondsMax, segmentsMax, workersMax } from './limits.js';
 import { ApiKeyText } from './node-messages.js';
 
@@ -68,6 +68,16 @@ export type SegmentJoin = z.infer<typeof SegmentJoin>;
 
 export const SegmentJoined = z.object({ workerId: Uuid });
 export type SegmentJoined = z.infer<typeof SegmentJoined>;
+
+/** The same session, attested anew. */
+export const SegmentRenewed = z.object({
+  auth: ApiKeyText,
+  nodeId: Uuid,
+  jobId: Hex32,
+  workerId: Uuid,
+  ...RenewedSession.shape,
+});
+export type SegmentRenewed = z.infer<typeof SegmentRenewed>;
 
 export const SegmentProgress = z.object({
   ...task,

@@ -4,7 +4,7 @@ import { BlobRecord } from './entities/blob.js';
 import { ChainCursor, EscrowEventRecord } from './entities/chain.js';
 import { Dataset, DatasetShard } from './entities/dataset.js';
 import { DeadLetter } from './entities/dead-letter.js';
-import { KeyRelease, Renewal, Verdict } from './entities/evidence.js';
+import { KeyRelease, Renewal, Verdict, WorkerRenewal } from './entities/evidence.js';
 import { Idempotency } from './entities/idempotency.js';
 import { Job } from './entities/job.js';
 import { AuditEntry, JobEvent, OutboxMessage } from './entities/journal.js';
@@ -32,6 +32,7 @@ export const entities = [
   DeliveryRecord,
   SegmentProof,
   Worker,
+  WorkerRenewal,
   WorkerSegment,
   JobEvent,
   OutboxMessage,

@@ -8,7 +8,7 @@ export { BlobRecord } from './entities/blob.js';
 export { ChainCursor, EscrowEventRecord } from './entities/chain.js';
 export { Dataset, DatasetShard } from './entities/dataset.js';
 export { DeadLetter } from './entities/dead-letter.js';
-export { KeyRelease, Renewal, Verdict } from './entities/evidence.js';
+export { KeyRelease, Renewal, Verdict, WorkerRenewal } from './entities/evidence.js';
 export { Idempotency } from './entities/idempotency.js';
 export { Job } from './entities/job.js';
 export { AuditEntry, JobEvent, OutboxMessage } from './entities/journal.js';

@@ -1,5 +1,4 @@
 /** Until when a session's attestation counts, and what is taken of it. */
-import type { Job } from '#libs/persistence';
 import { refusal } from '../problem/codes.js';
 
 /** What the contract's uint40 holds, and far inside of what a date does. */
@@ -11,7 +10,7 @@ export function attestedUntil(notAfter: number): Date {
 }
 
 /** @throws Rejection ATTESTATION_LAPSED for anything that a session signed whose attestation is over */
-export function requireFresh({ attestedUntil: until }: Pick<Job, 'attestedUntil'>, now: Date): void {
+export function requireFresh({ attestedUntil: until }: { readonly attestedUntil: Date | null }, now: Date): void {
   if (until === null || now <= until) return;
   throw refusal('ATTESTATION_LAPSED', {
     expected: `a renewal by ${until.toISOString()}`,

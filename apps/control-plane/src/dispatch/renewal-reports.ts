@@ -2,14 +2,14 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { parseJobSpec } from '#attestation';
 import type { AppraisalAnswer, LeaseRenewed } from '#libs/messaging';
-import { Job, NodeRecord, Renewal, Verdict } from '#libs/persistence';
+import { Job, NodeRecord, Renewal, Verdict, Worker } from '#libs/persistence';
 import type { Metrics } from '#libs/telemetry';
 import type { Principal } from '../auth/principal.js';
 import { Clock } from '../clock.js';
 import { jobTopic, Signals } from '../events/signals.js';
 import { EVIDENCE_APPRAISER, METRICS } from '../tokens.js';
 import type { EvidenceAppraiser, EvidenceVerdict } from '../evidence/evidence-appraiser.js';
-import { checkRenewal, nonceUsed, type RenewedEvidence } from '../evidence/renewal-check.js';
+import { checkRenewal, nonceUsed, renewalColumns, type RenewedEvidence } from '../evidence/renewal-check.js';
 import { JobJournal } from '../jobs/journal.js';
 import { nextState, type JobState } from '../jobs/state-machine.js';
 import { attestedUntil, staleRenewal } from './freshness.js';
@@ -72,24 +72,15 @@ export class RenewalReports {
   private async store(
     principal: Principal,
     held: Held,
-    { appraisal, result }: LeaseRenewed,
-    { evidence, nonce }: RenewedEvidence,
-    { tier, checks, receiptKey }: EvidenceVerdict,
+    message: LeaseRenewed,
+    renewal: RenewedEvidence,
+    verdict: EvidenceVerdict,
     at: number,
   ): Promise<AppraisalAnswer> {
     const { manager, job, lease } = held;
-    await manager.insert(Renewal, {
-      leaseId: lease.id,
-      nonce,
-      jobId: job.id,
-      tier,
-      evidence: Buffer.from(evidence),
-      checks: checks as object,
-      at: String(at),
-      notAfter: String(appraisal.notAfter),
-      appraisalSignature: appraisal.signature,
-      result: Buffer.from(result, 'base64'),
-    });
+    const { tier, checks, receiptKey } = verdict;
+    const columns = renewalColumns(message, renewal, verdict, at);
+    await manager.insert(Renewal, { leaseId: lease.id, jobId: job.id, ...columns });
     const cause = { ...actor(principal), ...(receiptKey === null && { code: 'ATTESTATION_REFUSED' }) };
     await this.journal.audit(manager, cause, 'job.renew', job.id);
     this.metrics.renewals.inc({ outcome: tier });
@@ -100,8 +91,11 @@ export class RenewalReports {
       await this.leases.end(held, ending, actor(principal));
       return { tier, checks };
     }
-    const until = attestedUntil(appraisal.notAfter);
+    const until = attestedUntil(message.appraisal.notAfter);
     await manager.update(Job, { id: job.id }, { attestedUntil: until, updatedAt: this.clock.now() });
+    // Whoever leads a data-parallel job works on its segments too, in the same session.
+    const asWorker = { jobId: job.id, nodeId: lease.nodeId, receiptKey: Buffer.from(receiptKey) };
+    if (job.parallel > 1) await manager.update(Worker, asWorker, { attestedUntil: until });
     const data = { tier, attestedUntil: until.toISOString(), nodeId: lease.nodeId, fence: lease.fence };
     await this.journal.record(manager, job.id, 'renewed', data);
     return { tier, checks };

@@ -33,7 +33,9 @@ import { checkRelease } from '../evidence/release-check.js';
 import { JobJournal } from '../jobs/journal.js';
 import { Presences } from '../nodes/presences.js';
 import { refusal } from '../problem/codes.js';
+import { attestedUntil, requireFresh } from './freshness.js';
 import { isOpen, requireProvider, roundOf, SegmentBook } from './segment-book.js';
+import { refusedWorker, unknownWorker } from './worker-renewals.js';
 
 const rule = 'control-plane README, rounds';
 
@@ -70,6 +72,7 @@ export class SegmentReports {
     const worker = {
       ...{ id: randomUUID(), jobId, nodeId, evidence, receiptKey: Buffer.from(receiptKey), at: String(at) },
       ...{ release: release as object, result: Buffer.from(result, 'base64') },
+      attestedUntil: attestedUntil(release.notAfter),
     };
     await this.database.manager.insert(Worker, worker);
     return { workerId: worker.id };
@@ -94,13 +97,14 @@ export class SegmentReports {
     return { held: true };
   }
 
-  /** @throws Rejection LEASE_FENCED, WORKER_UNKNOWN, BLOB_UNKNOWN, ROUND_PARTIALS, STATEMENT_*, RECEIPT_*, COSE_* */
+  /** @throws Rejection LEASE_FENCED, WORKER_UNKNOWN, ATTESTATION_LAPSED, BLOB_UNKNOWN, ROUND_PARTIALS, STATEMENT_*, RECEIPT_*, COSE_* */
   async deliver(principal: Principal, message: SegmentDeliver): Promise<Acknowledged> {
     const { jobId, index, blob, workerId } = message;
     const [statement, receipt] = [message.statement, message.receipt].map((text) => Buffer.from(text, 'base64'));
     const { expected, receiptKey } = await this.book.hold(principal, message, async (manager, job, row) => {
       const worker = await manager.findOneBy(Worker, { id: workerId, jobId, nodeId: row.nodeId });
       if (worker === null) throw unknownWorker(workerId);
+      requireFresh(worker, this.clock.now());
       if (!(await manager.existsBy(BlobRecord, { sha256: blob, tenant: principal.tenant }))) throw unknownBlob(blob);
       return { expected: await expectedPartial(manager, job, index), receiptKey: worker.receiptKey };
     });
@@ -166,16 +170,6 @@ function otherRound(number: number, index: number) {
 function notParallel({ state, parallel }: Job) {
   const [expected, got] = ['a data-parallel job that goes on', `${parallel} workers, ${state}`];
   return refusal('JOB_STATE', { expected, got, rule });
-}
-
-function refusedWorker(tier: string) {
-  const [expected, got] = ['a session that the policy of the job accepts', tier];
-  return refusal('WORKER_REFUSED', { expected, got, rule, action: 'Read the policy of the job.' });
-}
-
-function unknownWorker(got: string) {
-  const expected = 'a session of this node that joined the job';
-  return refusal('WORKER_UNKNOWN', { expected, got, rule, action: 'Join with its evidence first.' });
 }
 
 function unknownBlob(got: string) {

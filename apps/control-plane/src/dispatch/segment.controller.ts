@@ -1,12 +1,21 @@
 /** The messages of workers of data-parallel jobs, each checked against its schema before it gets here. */
 import { Controller, UseInterceptors } from '@nestjs/common';
 import { BaseRpcContext, Ctx, MessagePattern, Payload } from '@nestjs/microservices';
-import { pattern, SegmentAcquire, SegmentDeliver, SegmentFail, SegmentJoin, SegmentProgress } from '#libs/messaging';
+import {
+  pattern,
+  SegmentAcquire,
+  SegmentDeliver,
+  SegmentFail,
+  SegmentJoin,
+  SegmentProgress,
+  SegmentRenewed,
+} from '#libs/messaging';
 import { Allow, Caller, type Principal } from '../auth/principal.js';
 import { hungUp } from './connection.js';
 import { DispatchMetrics } from './dispatch-metrics.interceptor.js';
 import { SegmentAssignment } from './segment-assignment.js';
 import { SegmentReports } from './segment-reports.js';
+import { WorkerRenewals } from './worker-renewals.js';
 
 @Controller()
 @Allow('operator')
@@ -15,6 +24,7 @@ export class SegmentController {
   constructor(
     private readonly assignment: SegmentAssignment,
     private readonly reports: SegmentReports,
+    private readonly renewals: WorkerRenewals,
   ) {}
 
   @MessagePattern(pattern.segmentAcquire)
@@ -29,6 +39,11 @@ export class SegmentController {
   @MessagePattern(pattern.segmentJoin)
   join(@Caller() caller: Principal, @Payload({ schema: SegmentJoin }) message: SegmentJoin) {
     return this.reports.join(caller, message);
+  }
+
+  @MessagePattern(pattern.segmentRenewed)
+  renewed(@Caller() caller: Principal, @Payload({ schema: SegmentRenewed }) message: SegmentRenewed) {
+    return this.renewals.renewed(caller, message);
   }
 
   @MessagePattern(pattern.segmentProgress)

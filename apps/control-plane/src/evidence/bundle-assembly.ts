@@ -30,6 +30,7 @@ import {
   SegmentProof,
   Verdict,
   Worker,
+  WorkerRenewal,
   type Job,
 } from '#libs/persistence';
 import { ProofBook } from '../dispatch/proof-book.js';
@@ -125,7 +126,7 @@ export class BundleAssembly {
     const { manager } = this.database;
     const releases = new Map((await manager.findBy(KeyRelease, { jobId })).map((row) => [row.leaseId, row]));
     const verdicts = await manager.find(Verdict, { where: { jobId }, order: { at: 'ASC', leaseId: 'ASC' } });
-    const renewals = await this.newestRenewals(jobId);
+    const renewals = newestOf(await manager.find(Renewal, byEnd(jobId)), ({ leaseId }) => leaseId);
     return verdicts.flatMap(({ leaseId, evidence, at }) => {
       const release = releases.get(leaseId);
       if (release === undefined) return [];
@@ -140,28 +141,33 @@ export class BundleAssembly {
   private async workers(jobId: string): Promise<Session[]> {
     const where = { where: { jobId }, order: { at: 'ASC', id: 'ASC' } } as const;
     const rows = await this.database.manager.find(Worker, where);
-    return rows.map(({ id, evidence, result, at, release }) => ({
-      ...{ leaseId: id, evidence: new Uint8Array(evidence), result: new Uint8Array(result) },
-      ...{ appraisedAt: Number(at), appraisal: appraisalOf(release) },
-    }));
+    const renewed = await this.database.manager.find(WorkerRenewal, byEnd(jobId));
+    const renewals = newestOf(renewed, ({ workerId }) => workerId);
+    return rows.flatMap(({ id, evidence, result, at, release }) => {
+      const first = {
+        ...{ leaseId: id, evidence: new Uint8Array(evidence), result: new Uint8Array(result) },
+        ...{ appraisedAt: Number(at), appraisal: appraisalOf(release) },
+      };
+      const renewal = renewals.get(id);
+      return renewal === undefined ? [first] : [first, renewal];
+    });
   }
+}
 
-  /** By lease. */
-  private async newestRenewals(jobId: string): Promise<Map<string, Session>> {
-    const rows = await this.database.manager.find(Renewal, { where: { jobId }, order: { notAfter: 'ASC' } });
-    return new Map(
-      rows.map(({ leaseId, evidence, result, at, notAfter, appraisalSignature }) => [
-        leaseId,
-        {
-          leaseId,
-          evidence: new Uint8Array(evidence),
-          result: new Uint8Array(result),
-          appraisedAt: Number(at),
-          appraisal: { notAfter: Number(notAfter), signature: fromHex(appraisalSignature) },
-        },
-      ]),
-    );
-  }
+function byEnd(jobId: string) {
+  return { where: { jobId }, order: { notAfter: 'ASC' } } as const;
+}
+
+/** By lease or worker. @param rows  in the order of their ends */
+function newestOf<T extends Omit<Renewal, 'leaseId'>>(rows: readonly T[], idOf: (row: T) => string) {
+  return new Map(
+    rows.map((row): [string, Session] => {
+      const { evidence, result, at, notAfter, appraisalSignature } = row;
+      const appraisal = { notAfter: Number(notAfter), signature: fromHex(appraisalSignature) };
+      const session = { leaseId: idOf(row), evidence: new Uint8Array(evidence), result: new Uint8Array(result) };
+      return [idOf(row), { ...session, appraisedAt: Number(at), appraisal }];
+    }),
+  );
 }
 
 function isSame(a: Session, b: Session): boolean {

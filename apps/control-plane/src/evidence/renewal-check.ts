@@ -9,9 +9,10 @@ import {
   registryDomainSeparator,
   toHex,
 } from '#attestation';
-import type { LeaseRenewed } from '#libs/messaging';
+import type { RenewedSession } from '#libs/messaging';
 import type { Job } from '#libs/persistence';
 import { refusal } from '../problem/codes.js';
+import type { EvidenceVerdict } from './evidence-appraiser.js';
 import { signedByBroker } from './release-check.js';
 
 const rule = 'control-plane README, renewals';
@@ -30,7 +31,7 @@ export interface RenewedEvidence {
 export function checkRenewal(
   job: Pick<Job, 'spec' | 'terms'>,
   first: Uint8Array,
-  { evidence: encoded, appraisal }: Pick<LeaseRenewed, 'evidence' | 'appraisal'>,
+  { evidence: encoded, appraisal }: Pick<RenewedSession, 'evidence' | 'appraisal'>,
 ): RenewedEvidence {
   const evidence = new Uint8Array(Buffer.from(encoded, 'base64'));
   const { binding, nonce } = parseSessionEvidence(evidence);
@@ -52,6 +53,20 @@ export function checkRenewal(
   });
   signedByBroker(job, 'appraisal', digest, appraisal.signature);
   return { evidence, nonce: `0x${toHex(nonce)}` };
+}
+
+/** As it is stored. @param at  unix time of the appraisal */
+export function renewalColumns(
+  { appraisal, result }: RenewedSession,
+  { evidence, nonce }: RenewedEvidence,
+  { tier, checks }: EvidenceVerdict,
+  at: number,
+) {
+  return {
+    ...{ nonce, tier, evidence: Buffer.from(evidence), checks: checks as object, at: String(at) },
+    ...{ notAfter: String(appraisal.notAfter), appraisalSignature: appraisal.signature },
+    result: Buffer.from(result, 'base64'),
+  };
 }
 
 export function nonceUsed(nonce: string) {

@@ -1,5 +1,6 @@
 import { Column, Entity, ForeignKey, Index, PrimaryColumn } from 'typeorm';
 import { Lease } from './lease.js';
+import { Worker } from './segment.js';
 
 /** What an enclave offered as evidence under one lease, and what the job's policy said about it. */
 @Entity('verdict')
@@ -31,19 +32,10 @@ export class Verdict {
 }
 
 /** Fresh evidence of a session at work, and what was found. */
-@Entity('renewal')
-export class Renewal {
-  @PrimaryColumn({ type: 'uuid' })
-  @ForeignKey(() => Lease)
-  leaseId: string;
-
+abstract class RenewalColumns {
   /** The broker's, 0x-hexadecimal: each counts once. */
   @PrimaryColumn({ type: 'text' })
   nonce: string;
-
-  @Index('IDX_renewal_job')
-  @Column({ type: 'text' })
-  jobId: string;
 
   @Column({ type: 'text' })
   tier: string;
@@ -69,6 +61,30 @@ export class Renewal {
   /** The broker's attestation result. */
   @Column({ type: 'bytea' })
   result: Buffer;
+}
+
+/** Of the session that has a lease. */
+@Entity('renewal')
+export class Renewal extends RenewalColumns {
+  @PrimaryColumn({ type: 'uuid' })
+  @ForeignKey(() => Lease)
+  leaseId: string;
+
+  @Index('IDX_renewal_job')
+  @Column({ type: 'text' })
+  jobId: string;
+}
+
+/** Of a session that trains segments of a data-parallel job. */
+@Entity('worker_renewal')
+export class WorkerRenewal extends RenewalColumns {
+  @PrimaryColumn({ type: 'uuid' })
+  @ForeignKey(() => Worker)
+  workerId: string;
+
+  @Index('IDX_worker_renewal_job')
+  @Column({ type: 'text' })
+  jobId: string;
 }
 
 /** The public part of a key release, and the broker's attestation result. */

@@ -36,6 +36,10 @@ export class Worker {
   /** The broker's attestation result. */
   @Column({ type: 'bytea' })
   result: Buffer;
+
+  /** Until when the key broker relies on the session; null: joined before this was kept. */
+  @Column({ type: 'timestamp with time zone', nullable: true })
+  attestedUntil: Date | null;
 }
 
 /** A segment of a data-parallel job that is being trained, or was. */
