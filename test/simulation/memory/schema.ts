@@ -34,9 +34,14 @@ export function schemaOf(entity: EntityClass): Schema {
   return schema;
 }
 
+/** Columns may stand in a class that the entity extends. */
+function isOf(entity: EntityClass, target: unknown): boolean {
+  return target === entity || (typeof target === 'function' && entity.prototype instanceof target);
+}
+
 function readSchema(entity: EntityClass): Schema {
   const metadata = getMetadataArgsStorage();
-  const columns = metadata.columns.filter(({ target }) => target === entity);
+  const columns = metadata.columns.filter(({ target }) => isOf(entity, target));
   if (columns.length === 0) throw new Error(`${entity.name} is no entity`);
   const primary = columns.filter(({ options }) => options.primary === true).map(({ propertyName }) => propertyName);
   const generated = metadata.generations.filter(({ target }) => target === entity).map((g) => g.propertyName);
