@@ -18,7 +18,9 @@ describe('exact steps over the kernels', () => {
   it.each([
     { dims: [6, 5, 3], batch: 4, e: 5 },
     { dims: [9, 7, 6, 4], batch: 2, e: 6, m: [[0, 3] as const, [2, 1] as const] },
-  ])('are those of the reference: $dims', (shape) => {
+    { dims: [6, 5, 3], batch: 4, e: 5, loss: 'mse' as const },
+    { dims: [9, 7, 6, 4], batch: 2, e: 6, loss: 'mse' as const },
+  ])('are those of the reference: $dims, $loss', (shape) => {
     const m = profileManifest('fx1', { ...shape, steps: 6, seed });
     const examples = examplesOf(m, 24);
     const trainer = createExactTrainer(backend, m, initialWeights(m));
@@ -37,6 +39,13 @@ describe('exact steps over the kernels', () => {
     const trainer = createExactTrainer(backend, m, weights);
     expect(() => trainer.train(3, blockExamples(m, examplesOf(m, 8), 0))).toThrow(/GUARD_VIOLATION.*step 3, tensor W1/);
   });
+});
+
+it('names the error of the last layer where mse leaves its range', () => {
+  const m = profileManifest('fx1', { dims: [6, 5, 3], batch: 4, e: 5, steps: 6, seed, loss: 'mse' });
+  const narrow = { ...m, gbits: m.g.at(-1)! };
+  const trainer = createExactTrainer(backend, narrow, initialWeights(m));
+  expect(() => trainer.train(2, blockExamples(m, examplesOf(m, 8), 0))).toThrow(/GUARD_VIOLATION.*step 2, tensor G2/);
 });
 
 describe('a range of steps', () => {

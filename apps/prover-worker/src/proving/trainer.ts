@@ -14,6 +14,8 @@ import {
 } from '#libs/step';
 import type { Backend } from '#libs/zk';
 
+type SoftmaxLoss = Extract<Manifest['loss'], { kind: 'softmax-ce' }>;
+
 interface Layer {
   readonly scale: LayerScale;
   /** [inputs, outputs] row-major, and [outputs]. */
@@ -45,7 +47,7 @@ export function createExactTrainer(backend: Backend, m: Manifest, start: Weights
   const train = (step: number, block: Examples): void => {
     loadInputs(layers[0]!, block, B);
     layers.forEach((layer, i) => forward(backend, m, layer, layers[i + 1], step));
-    lossErrors(m, layers.at(-1)!, block.labels);
+    lossErrors(m, layers.at(-1)!, block.labels, step);
     for (let i = layers.length - 1; i > 0; i--) backward(backend, m, layers[i]!, layers[i - 1]!, step);
     for (const layer of layers) descend(backend, m, layer, step);
   };
@@ -83,9 +85,22 @@ function forward(backend: Backend, m: Manifest, layer: Layer, next: Layer | unde
   }
 }
 
-function lossErrors(m: Manifest, { scale, Y, G }: Layer, labels: Uint8Array): void {
-  if (m.loss.kind !== 'softmax-ce') throw new TypeError('only softmax-ce is proved');
-  const { E, k } = m.loss;
+function lossErrors(m: Manifest, last: Layer, labels: Uint8Array, step: number): void {
+  if (m.loss.kind === 'mse') squaredErrors(m, last, labels, step);
+  else softmaxErrors(m, m.loss, last, labels);
+}
+
+function squaredErrors(m: Manifest, { scale, Y, G }: Layer, labels: Uint8Array, step: number): void {
+  const { layer, outputs: C, g } = scale;
+  const [B, shift] = [m.batch, m.a.at(-1)! - g];
+  for (let k = 0; k < C * B; k++) {
+    const rounded = Math.floor((Y[k]! + 2 ** (shift - 1)) / 2 ** shift);
+    G[k] = rounded - (labels[k % B] === Math.floor(k / B) ? 2 ** g : 0);
+    guardSigned(G[k]!, m.gbits, `G${layer}`, step);
+  }
+}
+
+function softmaxErrors(m: Manifest, { E, k }: SoftmaxLoss, { scale, Y, G }: Layer, labels: Uint8Array): void {
   const { outputs: C, g } = scale;
   const [B, shift, table] = [m.batch, k - g, expTable(E, m.a.at(-1)!)];
   for (let b = 0; b < B; b++) {
