@@ -25,12 +25,11 @@ export function eventLine({ type, data }: ServerEvent): string {
   }
 }
 
+/** A node without a TEE tells its steps alone. */
 function progressLine({ step, of, loss, accuracy, samplesPerSecond }: Record<string, number | string | null>): string {
-  const figures = [
-    `step ${step} of ${of}`,
-    `loss ${Number(loss).toFixed(4)}`,
-    `accuracy ${(100 * Number(accuracy)).toFixed(1)} %`,
-    `${Number(samplesPerSecond).toLocaleString('en')} samples/s`,
-  ];
+  const figures = [`step ${step} of ${of}`];
+  if (loss !== null) figures.push(`loss ${Number(loss).toFixed(4)}`);
+  if (accuracy !== null) figures.push(`accuracy ${(100 * Number(accuracy)).toFixed(1)} %`);
+  if (samplesPerSecond !== null) figures.push(`${Number(samplesPerSecond).toLocaleString('en')} samples/s`);
   return figures.join('  ');
 }

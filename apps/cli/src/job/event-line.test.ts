@@ -1,0 +1,17 @@
+import { expect, it } from 'vitest';
+import { eventLine } from './event-line.js';
+
+const lineOf = (type: string, data: object): string => eventLine({ type, data });
+
+it('tells the figures of a step that there are', () => {
+  const step = { step: 4, of: 8, loss: null, accuracy: null, samplesPerSecond: null };
+  expect(lineOf('progress', step)).toBe('step 4 of 8');
+  const figures = { loss: 0.25, accuracy: 0.5, samplesPerSecond: 12_000 };
+  expect(lineOf('progress', { ...step, ...figures })).toBe(
+    'step 4 of 8  loss 0.2500  accuracy 50.0 %  12,000 samples/s',
+  );
+});
+
+it('names an event that it has no words for', () => {
+  expect(lineOf('delivery', {})).toBe('delivery');
+});
