@@ -47,7 +47,7 @@ describe('a job that several nodes prove', () => {
   let lost: number | null = null;
 
   beforeAll(async () => {
-    const manifest = smallManifest({ steps: 4 * segments, superblock: 4 });
+    const manifest = smallManifest({ steps: 4 * segments, superblock: 4, loss: 'mse' });
     const file = writeManifest(join(folder, 'manifest.json'), manifest);
     const files = writeSmallFiles(join(folder, 'idx'), 512);
     const sealing = { manifest: file, ...files, out: join(folder, 'data'), provable: true };
