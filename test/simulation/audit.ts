@@ -177,7 +177,8 @@ export class Audit {
     for (const id of acknowledged.cancellations) {
       this.demand(name, id, byId.get(id)?.state === 'cancelled', () => `cancelled, but ${byId.get(id)?.state}`);
     }
-    for (const { jobId, signedAt, attestedUntil } of [...acknowledged.checkpoints, ...acknowledged.deliveries]) {
+    const signed = [...acknowledged.checkpoints, ...acknowledged.partials, ...acknowledged.deliveries];
+    for (const { jobId, signedAt, attestedUntil } of signed) {
       const isFresh = signedAt <= attestedUntil + clockSeconds;
       const late = 'what a session signs after its attestation has no effect';
       this.demand(late, jobId, isFresh, () => `signed at ${signedAt}, attested until ${attestedUntil}`);

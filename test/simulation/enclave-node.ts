@@ -1,10 +1,11 @@
 /** A simulated node with a TEE: attests, keeps its attestation fresh, and works on segments of data-parallel jobs. */
 import type { StepStatement } from '#attestation';
-import type { CompleteRound, SegmentTask, SignedStatement } from '#libs/messaging';
+import type { CompleteRound, SegmentRef, SegmentRenewed, SegmentTask, SignedStatement } from '#libs/messaging';
 import { base64 } from '#test/made-session';
 import { RenewalReports } from '../../apps/control-plane/src/dispatch/renewal-reports.js';
 import { SegmentAssignment } from '../../apps/control-plane/src/dispatch/segment-assignment.js';
 import { SegmentReports } from '../../apps/control-plane/src/dispatch/segment-reports.js';
+import { WorkerRenewals } from '../../apps/control-plane/src/dispatch/worker-renewals.js';
 import { SessionReports } from '../../apps/control-plane/src/dispatch/session-reports.js';
 import { TrainingReports } from '../../apps/control-plane/src/dispatch/training-reports.js';
 import { forgive, nameOf, Refused, SimulatedNode, type Run } from './node.js';
@@ -16,9 +17,22 @@ import { releaseOf, renewalOf, sessionOf, type SimulatedJob } from './work.js';
 const attestedSeconds = 24;
 /** Beyond the end of an attestation, whatever the clocks of the replicas say. */
 const outlivedSeconds = clockSeconds + 20;
+const claimBeatMilliseconds = 8000;
 const roundPauseMilliseconds = 2000;
 
+/** A session, and whether it goes on when its attestation is over. */
+type Attested = Pick<Run, 'attestedUntil' | 'isOutlived'>;
+
+/** A worker's session. */
+interface Seat extends Attested {
+  isOver: boolean;
+}
+
+type WorkerName = Pick<SegmentRenewed, 'auth' | 'nodeId' | 'jobId' | 'workerId'>;
+
 export class EnclaveNode extends SimulatedNode {
+  #joined = 0;
+
   protected async engage(life: number, run: Run): Promise<void> {
     const { principal, world } = this;
     const ref = { auth: '', ...nameOf(run.grant) };
@@ -67,7 +81,7 @@ export class EnclaveNode extends SimulatedNode {
   }
 
   /** An enclave whose attestation is over signs nothing, unless it is one that does not care. @throws Refused */
-  protected async attestation(life: number, run: Run): Promise<Signed> {
+  protected async attestation(life: number, run: Attested): Promise<Signed> {
     const { chain, faults, scheduler } = this.world;
     run.isOutlived ||= faults.strikes('session outlived', 0.03);
     const until = run.attestedUntil + outlivedSeconds;
@@ -82,11 +96,11 @@ export class EnclaveNode extends SimulatedNode {
   protected override async train(life: number, run: Run): Promise<readonly SignedStatement[]> {
     const { job } = run;
     if (job.workers === 1) return super.train(life, run);
-    const workerId = await this.join(life, job);
+    const workerId = await this.join(life, job, run);
     while (!run.isOver) {
       const { task, round, over } = await this.askSegment(life, { jobId: job.id, leads: true });
       if (over) break;
-      if (task !== null) await this.workSegment(life, task, workerId);
+      if (task !== null) await this.workSegment(life, task, workerId, run);
       else if (round === null) await this.pause(life, roundPauseMilliseconds);
       else {
         const last = await this.closeRound(life, run, round);
@@ -111,17 +125,21 @@ export class EnclaveNode extends SimulatedNode {
     return null;
   }
 
-  /** Joins a job of its provider that has a segment to train, and stays as long as it gives out segments. */
+  /** Joins a job of its provider that has a segment to train, and stays as long as it gives them out and the session is fresh. */
   protected async lendHand(life: number): Promise<boolean> {
     const first = await this.send(life, (at) => this.acquireSegment(at.get(SegmentAssignment), { leads: false }));
     if (first.kind !== 'ok' || first.value.task === null) return false;
-    const job = this.world.jobs.get(first.value.task.jobId)!;
+    const { chain, jobs } = this.world;
+    const job = jobs.get(first.value.task.jobId)!;
+    const seat = { attestedUntil: chain.at + attestedSeconds, isOutlived: false, isOver: false };
     try {
-      const workerId = await this.join(life, job);
+      const workerId = await this.join(life, job, seat);
+      this.spawn(0, () => this.keepSeat(life, seat, { auth: '', nodeId: this.id, jobId: job.id, workerId }));
       let task: SegmentTask | null = first.value.task;
       for (;;) {
-        if (task !== null) await this.workSegment(life, task, workerId);
+        if (task !== null) await this.workSegment(life, task, workerId, seat);
         else await this.pause(life, roundPauseMilliseconds);
+        if (seat.isOutlived || chain.at > seat.attestedUntil) return true;
         const answer = await this.askSegment(life, { jobId: job.id, leads: false });
         if (answer.over) return true;
         task = answer.task;
@@ -129,12 +147,28 @@ export class EnclaveNode extends SimulatedNode {
     } catch (error) {
       forgive(error);
       return true;
+    } finally {
+      seat.isOver = true;
     }
   }
 
-  private async join(life: number, job: SimulatedJob): Promise<string> {
-    const session = sessionOf(this.provider);
-    const release = releaseOf(job.escrowId, session, this.world.chain.at + attestedSeconds);
+  private async keepSeat(life: number, seat: Seat, worker: WorkerName): Promise<void> {
+    const { scheduler, chain } = this.world;
+    for (let round = 2; ; round += 1) {
+      await scheduler.sleep((1000 * attestedSeconds) / 3);
+      await this.awake(life);
+      if (seat.isOver || seat.isOutlived || chain.at > seat.attestedUntil) return;
+      seat.attestedUntil = chain.at + attestedSeconds;
+      const message = { ...worker, ...renewalOf(sessionOf(this.provider, round), seat.attestedUntil) };
+      await this.send(life, (at) => at.get(WorkerRenewals).renewed(this.principal, message));
+    }
+  }
+
+  /** A session is attested anew for every job that it joins. */
+  private async join(life: number, job: SimulatedJob, { attestedUntil }: Attested): Promise<string> {
+    this.#joined += 1;
+    const session = sessionOf(this.provider, 1, `joined ${this.#joined}`);
+    const release = releaseOf(job.escrowId, session, attestedUntil);
     const message = { auth: '', nodeId: this.id, jobId: job.id, evidence: base64(session.evidence), release };
     return (await this.ask(life, (at) => at.get(SegmentReports).join(this.principal, message))).workerId;
   }
@@ -149,26 +183,37 @@ export class EnclaveNode extends SimulatedNode {
   }
 
   /** From the claim to the partial that the control plane has; one that somebody else has taken meanwhile is let go. */
-  private async workSegment(life: number, task: SegmentTask, workerId: string): Promise<void> {
+  private async workSegment(life: number, task: SegmentTask, workerId: string, session: Attested): Promise<void> {
     const { principal, world } = this;
     const { jobId, index, fence } = task;
     const ref = { auth: '', nodeId: this.id, jobId, index, fence };
     const job = world.jobs.get(jobId)!;
+    const work = { isOver: false };
     await this.workOnClaim(life);
     try {
       if (world.faults.strikes('claim given back', 0.05)) {
         const failure = { ...ref, code: 'ENCLAVE_LOST', detail: 'simulated' };
         return void (await this.ask(life, (at) => at.get(SegmentReports).fail(principal, failure)));
       }
-      if (this.random.chance(0.3))
-        await this.send(life, (at) => at.get(SegmentReports).progress(principal, { ...ref, step: 1 }));
+      this.spawn(0, () => this.keepClaim(life, ref, work));
       const partial = await signed(partialStatement(job, index, this.read(task.checkpoint)));
       const blob = await this.store(life, packPartial(partial));
+      const signing = await this.attestation(life, session);
       const message = { ...ref, workerId, blob, ...partial };
       await this.ask(life, (at) => at.get(SegmentReports).deliver(principal, message));
-      world.acknowledged.partials.push({ jobId, index, blob });
+      world.acknowledged.partials.push({ jobId, index, blob, ...signing });
     } catch (error) {
       forgive(error);
+    } finally {
+      work.isOver = true;
+    }
+  }
+
+  private async keepClaim(life: number, ref: SegmentRef, work: { readonly isOver: boolean }): Promise<void> {
+    while (!work.isOver) {
+      await this.send(life, (at) => at.get(SegmentReports).progress(this.principal, { auth: '', ...ref, step: 1 }));
+      await this.world.scheduler.sleep(claimBeatMilliseconds);
+      await this.awake(life);
     }
   }
 }

@@ -7,6 +7,7 @@ import { LeaseBook, type Held } from '../../apps/control-plane/src/dispatch/leas
 import { ProofBook } from '../../apps/control-plane/src/dispatch/proof-book.js';
 import { RenewalReports } from '../../apps/control-plane/src/dispatch/renewal-reports.js';
 import { SegmentBook } from '../../apps/control-plane/src/dispatch/segment-book.js';
+import { SegmentReports } from '../../apps/control-plane/src/dispatch/segment-reports.js';
 import { Sweeper } from '../../apps/control-plane/src/dispatch/sweeper.js';
 import { TrainingReports } from '../../apps/control-plane/src/dispatch/training-reports.js';
 import { JobJournal, type Announcement } from '../../apps/control-plane/src/jobs/journal.js';
@@ -83,6 +84,12 @@ export const staleClaim: Plant = (container) => {
       return work(manager, job, await manager.findOneByOrFail(SegmentProof, { jobId, index }));
     });
   return [[ProofBook, Object.assign(book, { hold })]];
+};
+
+/** Reports of segments that take a partial of any session, however long its attestation is over. */
+export const workerLapseUnseen: Plant = (container) => {
+  const reports = container.get(SegmentReports);
+  return [[SegmentReports, Object.assign(reports, { clock: { now: () => new Date(0), at: () => 0 } })]];
 };
 
 /** A segment book that forgets what is done: a partial that comes twice counts twice. */

@@ -11,6 +11,7 @@ import {
   partialTwice,
   staleClaim,
   staleRead,
+  workerLapseUnseen,
 } from './plants.js';
 import type { Plant } from './replica.js';
 import { simulate, type SimulationOptions } from './simulate.js';
@@ -52,6 +53,11 @@ describe('a planted fault', () => {
     ['a transition without its outbox row', lostOutbox, 'every transition has its outbox row and audit entry'],
     ['a checkpoint that was acknowledged and forgotten', lostCheckpoint, 'no acknowledged write is lost'],
     ['an attestation whose end nobody sees', lapseUnseen, 'what a session signs after its attestation has no effect'],
+    [
+      'a partial of a session whose end nobody sees',
+      workerLapseUnseen,
+      'what a session signs after its attestation has no effect',
+    ],
     ['a proof of a claim that is over', staleClaim, 'a proof counts once, from its newest claim'],
     ['a partial that counts twice', partialTwice, 'a segment of a round counts once, from its newest claim'],
     ['a renewal that is older than the one before', olderRenewal, 'a renewal only prolongs'],

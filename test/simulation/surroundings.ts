@@ -12,7 +12,7 @@ export interface Acknowledged {
   readonly submissions: string[];
   readonly cancellations: string[];
   readonly checkpoints: (Signed & { readonly jobId: string; readonly step: number; readonly fence: number })[];
-  readonly partials: { readonly jobId: string; readonly index: number; readonly blob: string }[];
+  readonly partials: (Signed & { readonly jobId: string; readonly index: number; readonly blob: string })[];
   readonly proofs: { readonly jobId: string; readonly index: number }[];
   readonly deliveries: (Signed & { readonly jobId: string; readonly blob: string })[];
 }

@@ -202,8 +202,9 @@ function bordersOf(count: number, rounds: number): readonly Uint8Array[] {
   return borders;
 }
 
-/** @param round  1 with the key release, then one more with every renewal */
-export const sessionOf = (provider: string, round = 1): MadeSession => madeSession(fromHex(provider), { nonce: round });
+/** @param round  1 with the key release, then one more with every renewal @param claims  tells sessions apart */
+export const sessionOf = (provider: string, round = 1, claims = ''): MadeSession =>
+  madeSession(fromHex(provider), { nonce: round, claims });
 
 /** What the data owner's broker signs. @param notAfter  unix seconds */
 export const releaseOf = (escrowId: string, session: MadeSession, notAfter: number) =>
