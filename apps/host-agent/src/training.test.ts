@@ -134,6 +134,37 @@ describe('a run', () => {
     expect(await rest()).toHaveLength(1);
   });
 
+  it('tells its checkpoints when somebody answers again', async () => {
+    const away = new CollateralError('STORE_UNREACHABLE', why);
+    let asked = 0;
+    const { enclave, parts, told } = bench([checkpoint(1), progress(1), progress(2), checkpoint(2)], (name) =>
+      name === pattern.leaseCheckpoint && asked++ === 0 ? away : null,
+    );
+    const running = train(lease, enclave, parts, null, engage);
+    await expect.poll(() => told.length, { timeout: 20_000 }).toBe(6);
+    expect(told).toEqual([
+      'train',
+      pattern.leaseRunning,
+      `${pattern.leaseCheckpoint} refused`,
+      pattern.leaseCheckpoint,
+      pattern.leaseProgress,
+      pattern.leaseCheckpoint,
+    ]);
+    enclave.close();
+    await expect(running).rejects.toMatchObject({ code: 'ENCLAVE_LOST' });
+  });
+
+  it('does not keep more than a few checkpoints for somebody who stays away', async () => {
+    const away = new CollateralError('STORE_UNREACHABLE', why);
+    const events = Array.from({ length: 12 }, (_, at) => checkpoint(at + 1));
+    const { enclave, parts, told } = bench([...events, result], (name) =>
+      name === pattern.leaseCheckpoint ? away : null,
+    );
+    const { told: rest } = await train(lease, enclave, parts, null, engage);
+    expect(await rest()).toHaveLength(12);
+    expect(told.filter((name) => name.endsWith('refused'))).toHaveLength(1);
+  });
+
   it('ends when its enclave is lost', async () => {
     const { enclave, parts } = bench([progress(1)], () => null);
     const ended = train(lease, enclave, parts, null, async () => {

@@ -2,6 +2,7 @@
  * One run of the enclave, from its first step to its result. The escrow is engaged once the enclave has found the data
  * to be what the job says; from then on the run goes on whatever becomes of the lease, for a run is owed.
  */
+import { setTimeout as sleep } from 'node:timers/promises';
 import { CodedError, CollateralError, Rejection } from '#attestation';
 import type { EnclaveEvent, EventOf } from '#enclave';
 import { type CipherStore, type ControlPlane, note } from '#libs/dispatch-client';
@@ -24,6 +25,10 @@ export interface Trained {
   /** Ends when everything on the way was told, or could not be. @returns what the control plane was not given */
   told(): Promise<PendingEscrow['receipts']>;
 }
+
+const retryPauseMs = 1000;
+/** Checkpoints that wait to be told; beyond them their receipts alone are kept, for the delivery. */
+const waitingMax = 8;
 
 const base64 = (bytes: Uint8Array): string => Buffer.from(bytes).toString('base64');
 
@@ -51,8 +56,10 @@ export async function train(
   reports.begin(engaged);
   try {
     const [transactions, end] = await Promise.all([engaged, started.end]);
+    if (end.type === 'stopped') reports.giveUp();
     return { end, transactions, receipts, told: reports.told };
   } catch (error) {
+    reports.giveUp();
     if (!started.isOver()) enclave.close();
     // The account does one thing after the other: the next lease engages when this one has done with it.
     await engaged.catch(() => undefined);
@@ -87,22 +94,41 @@ function enclaveEvents(enclave: EnclaveClient) {
   return { end, isOver: () => isOver, each: (listener: typeof each) => void (each = listener) };
 }
 
-/** Tells what happens, one after the other. What the control plane does not take does not stop the run. */
+/**
+ * Tells what happens, one after the other. What the control plane refuses does not stop the run, and while nobody answers
+ * checkpoints wait for whoever comes back.
+ */
 function reporter(lease: LeaseRef, { controlPlane, store }: TrainingParts) {
   const untold: { statement: Uint8Array; receipt: Uint8Array }[] = [];
-  /** Nobody takes anything under this lease any more, or nobody answers. */
+  const ending = new AbortController();
+  /** Nobody takes anything under this lease any more, or nobody answered to the end. */
   let isVain = false;
+  let waiting = 0;
+  let newest: EventOf<'progress'> | null = null;
   let begin: (engaged: Promise<unknown>) => void = () => undefined;
   let last: Promise<void> = new Promise((resolve) => {
     begin = (engaged) => {
-      const running = () => controlPlane.send(pattern.leaseRunning, lease).catch(refusedFor);
+      const running = () => heard(() => controlPlane.send(pattern.leaseRunning, lease)).catch(refusedFor);
       void engaged.then(running, () => (isVain = true)).then(() => resolve());
     };
   });
   const refusedFor = (error: unknown): void => {
-    isVain ||= error instanceof CollateralError || (error instanceof CodedError && error.code === 'LEASE_FENCED');
+    isVain ||= ending.signal.aborted || (error instanceof CodedError && error.code === 'LEASE_FENCED');
     note('report', error);
   };
+
+  /** Asked again as long as the run goes on and not too much waits behind it. */
+  async function heard(tell: () => Promise<unknown>): Promise<void> {
+    for (;;) {
+      try {
+        return void (await tell());
+      } catch (error) {
+        if (!(error instanceof CollateralError) || ending.signal.aborted || waiting > waitingMax) throw error;
+        note('report', error);
+        await sleep(retryPauseMs, null, { signal: ending.signal }).catch(() => null);
+      }
+    }
+  }
 
   async function progress({ step, of, lossMicro, accuracyPpm, samplesPerSecond }: EventOf<'progress'>): Promise<void> {
     const figures = { loss: lossMicro / 1e6, accuracy: accuracyPpm / 1e6, samplesPerSecond };
@@ -118,8 +144,10 @@ function reporter(lease: LeaseRef, { controlPlane, store }: TrainingParts) {
   async function report(event: EventOf<'progress'> | EventOf<'checkpoint'>): Promise<void> {
     try {
       // Receipts have an order: after one that was not taken, none is.
-      if (!isVain && untold.length === 0)
-        return await (event.type === 'progress' ? progress(event) : checkpointed(event));
+      if (!isVain && untold.length === 0) {
+        if (event.type === 'checkpoint') return await heard(() => checkpointed(event));
+        if (event === newest) return await progress(event);
+      }
     } catch (error) {
       refusedFor(error);
     }
@@ -128,8 +156,18 @@ function reporter(lease: LeaseRef, { controlPlane, store }: TrainingParts) {
 
   return {
     begin,
-    tell: (event: EventOf<'progress'> | EventOf<'checkpoint'>): void => void (last = last.then(() => report(event))),
+    tell(event: EventOf<'progress'> | EventOf<'checkpoint'>): void {
+      if (event.type === 'progress') newest = event;
+      else waiting += 1;
+      last = last
+        .then(() => report(event))
+        .then(() => {
+          if (event.type === 'checkpoint') waiting -= 1;
+        });
+    },
+    giveUp: () => ending.abort(),
     told: async () => {
+      ending.abort();
       await last;
       return untold;
     },
