@@ -17,6 +17,8 @@ interface HashModule {
   finishHash(message: number, rest: number, out: number): void;
 }
 
+const compiledModule = (): HashModule | undefined => instantiate<HashModule>(MODULE_BASE64);
+
 /** Bytes that keccak-256 absorbs at once. */
 const rate = 136;
 
@@ -31,8 +33,7 @@ export const hashManyReference: HashMany = (messages, count) => {
 };
 
 /** @returns undefined where the module does not run */
-export function compiledHashParts(): HashParts | undefined {
-  const module = instantiate<HashModule>(MODULE_BASE64);
+export function compiledHashParts(module = compiledModule()): HashParts | undefined {
   if (module === undefined) return undefined;
   const base = module.heapBase.value;
   const memory = new Uint8Array(module.memory.buffer);
@@ -60,8 +61,7 @@ export function compiledHashParts(): HashParts | undefined {
 }
 
 /** @returns undefined where the module does not run */
-export function compiledHashMany(): HashMany | undefined {
-  const module = instantiate<HashModule>(MODULE_BASE64);
+export function compiledHashMany(module = compiledModule()): HashMany | undefined {
   if (module === undefined) return undefined;
   const base = module.heapBase.value;
   const memory = new Uint8Array(module.memory.buffer);
@@ -85,11 +85,14 @@ export function compiledHashMany(): HashMany | undefined {
   };
 }
 
+/** For both: each call is over before the next begins. */
+const shared = compiledModule();
+
 /** keccak-256 of messages of equal length: any number of them, one behind the other, to 32 bytes each. */
-export const keccakMany: HashMany = compiledHashMany() ?? hashManyReference;
+export const keccakMany: HashMany = compiledHashMany(shared) ?? hashManyReference;
 
 /** keccak-256 of one message in parts, to 32 bytes. */
-export const keccakParts: HashParts = compiledHashParts() ?? hashPartsReference;
+export const keccakParts: HashParts = compiledHashParts(shared) ?? hashPartsReference;
 
 /** keccak-256: any bytes to 32 bytes. */
 export function keccak(message: Uint8Array): Uint8Array {
