@@ -101,9 +101,9 @@ export class SimulatedChain implements ChainReader {
     return this.move(escrowId, 'open', 'ended', 'JobEnded', ended(aborted), 0);
   }
 
-  async headNumber(): Promise<number> {
+  async head(): Promise<BlockRef> {
     await this.io();
-    return this.#blocks.length - 1;
+    return { number: this.#blocks.length - 1, hash: this.#blocks.at(-1)!.hash };
   }
 
   async block(number: number): Promise<BlockRef | null> {

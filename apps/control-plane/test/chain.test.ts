@@ -53,7 +53,7 @@ it('sees an escrow open and end as the contract meant it, and says when the chai
 
   const opened = await escrow.open(terms);
   const seen = async () => {
-    const events = await reader.events(0, await reader.headNumber());
+    const events = await reader.events(0, (await reader.head()).number);
     const mine = events.filter(({ job }) => job === known.escrowId);
     return summarise(mine.map(({ args, txHash, ...event }) => ({ ...event, data: args, transaction: txHash })));
   };
@@ -66,6 +66,6 @@ it('sees an escrow open and end as the contract meant it, and says when the chai
   expect(await seen()).toMatchObject({ state: 'aborted', transaction: cancelled.txHash });
 
   await anvil.stop();
-  expect(await codeOf(reader.headNumber())).toBe('CHAIN_UNREACHABLE');
+  expect(await codeOf(reader.head())).toBe('CHAIN_UNREACHABLE');
   reader.close();
 });

@@ -84,8 +84,8 @@ export class TestChain implements ChainReader {
     this.#fork += 1;
   }
 
-  headNumber(): Promise<number> {
-    return this.answer(() => this.#blocks.length - 1);
+  head(): Promise<BlockRef> {
+    return this.answer(() => ({ number: this.#blocks.length - 1, hash: this.#blocks.at(-1)!.hash }));
   }
 
   block(number: number): Promise<BlockRef | null> {

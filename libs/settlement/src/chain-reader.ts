@@ -13,8 +13,8 @@ export interface BlockRef {
 export interface ChainReader {
   /** Chain id and contract, to tell positions apart. */
   readonly contract: string;
-  /** @throws CollateralError CHAIN_UNREACHABLE, as all below */
-  headNumber(): Promise<number>;
+  /** The newest block. @throws CollateralError CHAIN_UNREACHABLE, as all below */
+  head(): Promise<BlockRef>;
   /** null when the chain has no such block. */
   block(number: number): Promise<BlockRef | null>;
   /** In the chain's order. */
@@ -42,7 +42,10 @@ export function openChainReader({
   const read = async <T>(call: string, work: () => Promise<T>): Promise<T> => {
     let timer: NodeJS.Timeout | undefined;
     const late = new Promise<never>((_, reject) => {
-      timer = setTimeout(() => reject(unanswered(call, answerWithinMs)), answerWithinMs);
+      timer = setTimeout(
+        () => reject(unanswered(`an answer to ${call} within ${answerWithinMs / 1000} s`)),
+        answerWithinMs,
+      );
     });
     try {
       return await Promise.race([work(), late]);
@@ -52,13 +55,18 @@ export function openChainReader({
       clearTimeout(timer);
     }
   };
+  const block = async (at: number | 'latest'): Promise<BlockRef | null> => {
+    const found = await read('eth_getBlockByNumber', () => provider.getBlock(at));
+    return found?.hash == null ? null : { number: found.number, hash: found.hash };
+  };
   return {
     contract: `${chainId}:${contract.toLowerCase()}`,
-    headNumber: () => read('eth_blockNumber', () => provider.getBlockNumber()),
-    async block(number) {
-      const block = await read('eth_getBlockByNumber', () => provider.getBlock(number));
-      return block?.hash == null ? null : { number, hash: block.hash };
+    async head() {
+      const newest = await block('latest');
+      if (newest === null) throw unanswered('the latest block');
+      return newest;
     },
+    block,
     async events(fromBlock, toBlock) {
       const logs = await read('eth_getLogs', () => provider.getLogs({ address: contract, fromBlock, toBlock }));
       const events = logs.flatMap((log) => readEvent(log) ?? []);
@@ -68,9 +76,9 @@ export function openChainReader({
   };
 }
 
-function unanswered(call: string, withinMs: number): CollateralError {
+function unanswered(expected: string): CollateralError {
   return new CollateralError('CHAIN_UNREACHABLE', {
-    expected: `an answer to ${call} within ${withinMs / 1000} s`,
+    expected,
     got: 'none',
     rule: 'settlement §18',
     action: 'check the endpoint; reading goes on when it answers',

@@ -40,6 +40,9 @@ export interface IndexerOptions {
 const rewindBlocks = 128;
 
 export class Indexer {
+  /** The head up to which everything is stored: under the same hash lies the same branch. */
+  #done: { readonly hash: string; readonly stored: number | null } | null = null;
+
   constructor(
     readonly reader: ChainReader,
     readonly store: EventStore,
@@ -53,11 +56,18 @@ export class Indexer {
    */
   async catchUp(): Promise<number | null> {
     const { confirmations = 0, rangeBlocks = 2000 } = this.options;
-    const confirmed = (await this.reader.headNumber()) - confirmations;
+    const head = await this.reader.head();
+    if (head.hash === this.#done?.hash) return this.#done.stored;
+    const confirmed = head.number - confirmations;
     for (;;) {
       const from = await this.store.position();
       const keep = await this.#commonBlock(from);
-      const range = confirmed <= keep ? null : await this.#read(keep + 1, Math.min(confirmed, keep + rangeBlocks));
+      if (confirmed <= keep) {
+        const stored = from?.number ?? null;
+        this.#done = { hash: head.hash, stored };
+        return stored;
+      }
+      const range = await this.#read(keep + 1, Math.min(confirmed, keep + rangeBlocks));
       if (range === null) return from?.number ?? null;
       await this.store.advance({ from, keep, ...range });
     }

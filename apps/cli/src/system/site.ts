@@ -18,7 +18,9 @@ import { writeSecret } from '../secrets.js';
 import { developmentPolicy } from './development-policy.js';
 import { newApiKey, newSecret, testAccountSecret } from './keys.js';
 
+/** How often a transaction is asked for by who waits for it, and the chain by who always looks. */
 export const pollingMs = 50;
+const watchingMs = 200;
 
 export interface SiteOptions {
   /** Everything the system writes, wiped first. */
@@ -164,7 +166,7 @@ export function controlPlaneEnvironment(site: Site, ports: { readonly http: numb
     VERITRAIN_CHAIN_ID: String(deployment.chainId),
     VERITRAIN_CONTRACT: deployment.settlement.toLowerCase(),
     VERITRAIN_CHAIN_START_BLOCK: String(deployment.fromBlock),
-    VERITRAIN_CHAIN_POLL_MS: String(pollingMs),
+    VERITRAIN_CHAIN_POLL_MS: String(watchingMs),
     VERITRAIN_CONFIRMATIONS: '0',
   };
 }

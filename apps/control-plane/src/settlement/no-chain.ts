@@ -4,7 +4,7 @@ import type { ChainReader } from '#libs/settlement';
 
 export const noChain: ChainReader = {
   contract: 'none',
-  headNumber: () => Promise.reject(notConfigured()),
+  head: () => Promise.reject(notConfigured()),
   block: () => Promise.reject(notConfigured()),
   events: () => Promise.reject(notConfigured()),
   close: () => undefined,
