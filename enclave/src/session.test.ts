@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import {
   domainSeparator,
@@ -122,6 +123,21 @@ describe('a whole session', () => {
     const other = await tinyJob({ spec: { salt: new Uint8Array(32) } });
     const bad = await trained(other, checkpoints(whole)[0]!.ciphertext);
     expect(bad.end).toMatchObject({ type: 'failed', code: 'CHECKPOINT_AUTHENTICATION' });
+  });
+
+  it('trains on only when a checkpoint has left, for nothing leaves while it trains', async () => {
+    const party = await keyed(job);
+    let leave = (): void => undefined;
+    const left = new Promise<void>((resolve) => (leave = resolve));
+    const sealed = new Promise<void>((resolve) => {
+      party.session.onEvent(({ type }) => (type === 'checkpoint' ? (resolve(), left) : undefined));
+    });
+    await party.session.request('train', train);
+    await sealed;
+    await sleep(300);
+    expect(party.session.events.at(-1)).toMatchObject({ type: 'checkpoint', step: 8 });
+    leave();
+    expect((await party.session.ended()) as EventOf<'result'>).toMatchObject({ borders: result.borders });
   });
 
   it('reports progress that only rises, and no event after the end', () => {

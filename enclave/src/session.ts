@@ -18,6 +18,7 @@ import {
 import { GuardViolation } from '#libs/step';
 import { collectEvidence, type Machine } from './attesters/collect.js';
 import type { EnclaveEvent, EventOf, Request, RequestOf } from './channel/messages.js';
+import type { Emit } from './channel/serve.js';
 import { assembleJob, checkJob, type HeldJob } from './job.js';
 import { createSessionKeys, type SessionKeys } from './keys.js';
 import { createAnsweredNonces, openLease, type AnsweredNonces, type JobLease, type Monotonic } from './lease.js';
@@ -39,7 +40,7 @@ const nothing = new Uint8Array();
 /** What a session has come to. */
 interface State {
   readonly machine: Machine;
-  readonly emit: (event: EnclaveEvent) => void;
+  readonly emit: Emit;
   readonly now: Monotonic;
   readonly answered: AnsweredNonces;
   keys: SessionKeys | null;
@@ -52,11 +53,7 @@ interface State {
   watch: Stopwatch;
 }
 
-export function createSession(
-  machine: Machine,
-  emit: (event: EnclaveEvent) => void,
-  now: Monotonic = () => performance.now(),
-): Session {
+export function createSession(machine: Machine, emit: Emit, now: Monotonic = () => performance.now()): Session {
   const begun = { keys: null, held: null, workshop: null, running: null, lease: null, watch: createStopwatch() };
   const state: State = { machine, emit, now, answered: createAnsweredNonces(now), ...begun };
   let last: Promise<unknown> = Promise.resolve();
@@ -164,7 +161,7 @@ async function train(state: State, request: RequestOf<'train'>): Promise<Uint8Ar
   state.running = running;
   void run(ready, session, request, state, running.signal)
     .catch(failedEvent)
-    .then(state.emit)
+    .then((event) => void state.emit(event))
     .finally(() => (state.running = null));
   return nothing;
 }
@@ -185,7 +182,7 @@ async function run(
       signal,
       watch,
       reached: (reached) => (borders = reached),
-      progress: (event) => emit({ type: 'progress', ...event }),
+      progress: (event) => void emit({ type: 'progress', ...event }),
       checkpointed: (event) => emit({ type: 'checkpoint', ...event }),
     });
     return await finishJob(job, trained, session, watch);
@@ -208,7 +205,7 @@ async function work(
     .catch((error: unknown) => [failedEvent(error)])
     .then(async (events) => {
       state.running = null;
-      for (const event of events) state.emit(event);
+      for (const event of events) void state.emit(event);
     });
   return nothing;
 }
@@ -221,7 +218,7 @@ async function workshopOf(state: State): Promise<Workshop> {
   requireWorkers(job, 2);
   const ready = await state.watch.measure('check', () => assembleJob(job));
   state.held = null;
-  const progress = (event: Omit<EventOf<'progress'>, 'type'>): void => state.emit({ type: 'progress', ...event });
+  const progress = (event: Omit<EventOf<'progress'>, 'type'>): void => void state.emit({ type: 'progress', ...event });
   return (state.workshop = openWorkshop(ready, { keys, watch: state.watch, progress }));
 }
 

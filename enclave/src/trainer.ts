@@ -66,7 +66,8 @@ export interface TrainContext {
   /** Told before anything is trained, and after every segment. */
   reached(borders: readonly Uint8Array[]): void;
   progress(event: Omit<EventOf<'progress'>, 'type'>): void;
-  checkpointed(event: Omit<EventOf<'checkpoint'>, 'type'>): void;
+  /** Waited for: the process that trains sends nothing meanwhile. */
+  checkpointed(event: Omit<EventOf<'checkpoint'>, 'type'>): Promise<void>;
 }
 
 export interface Position extends Trained {
@@ -204,5 +205,5 @@ async function publish(
       weights: encodeWeights(position.weights),
     }),
   }));
-  context.checkpointed({ step, statement: encodeStepStatement(statement), receipt, ciphertext });
+  await context.checkpointed({ step, statement: encodeStepStatement(statement), receipt, ciphertext });
 }

@@ -239,8 +239,8 @@ type Body<K extends Request['type']> = Omit<Extract<Request, { type: K }>, 'type
 
 export interface TinySession {
   readonly events: readonly EnclaveEvent[];
-  /** Called with every event before the enclave goes on. */
-  onEvent(listener: (event: EnclaveEvent) => void): void;
+  /** Called with every event before the enclave goes on; one that returns a promise has the event under way until then. */
+  onEvent(listener: (event: EnclaveEvent) => unknown): void;
   request<K extends Request['type']>(type: K, body: Body<K>): Promise<Uint8Array>;
   /** The event that ends a run. */
   ended(): Promise<EnclaveEvent>;
@@ -250,13 +250,13 @@ export interface TinySession {
 export function tinySession(now?: () => number): TinySession {
   const events: EnclaveEvent[] = [];
   let told: (event: EnclaveEvent) => void = () => undefined;
-  let heard: (event: EnclaveEvent) => void = () => undefined;
+  let heard: (event: EnclaveEvent) => unknown = () => undefined;
   let end = new Promise<EnclaveEvent>((resolve) => (told = resolve));
-  const emit = (event: EnclaveEvent): void => {
+  const emit = async (event: EnclaveEvent): Promise<void> => {
     events.push(event);
-    heard(event);
-    if (event.type === 'progress' || event.type === 'checkpoint') return;
-    told(event);
+    const sent = heard(event);
+    if (event.type !== 'progress' && event.type !== 'checkpoint') told(event);
+    await sent;
   };
   const session = createSession({ cpu: openSimulated(vendorFile) }, emit, now);
   return {

@@ -1,10 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import { createServer, connect, type Socket } from 'node:net';
-import { describe, expect, it } from 'vitest';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { describe, expect, it, vi } from 'vitest';
 import { CodedError, encodeCanonical, toCbor, uintBe } from '#attestation';
 import { encodeFrame, frameBytesMax, frameDecoder } from './frames.js';
-import { parseFromEnclave, parseRequest } from './messages.js';
-import { serveConnection } from './serve.js';
+import { parseFromEnclave, parseRequest, type EnclaveEvent } from './messages.js';
+import { serveConnection, type Emit } from './serve.js';
 
 const requests: readonly Record<string, unknown>[] = [
   { type: 'open', id: 1, provider: new Uint8Array(20), chainId: 1, registry: new Uint8Array(20) },
@@ -127,10 +128,13 @@ describe('messages', () => {
 });
 
 /** An enclave's end that echoes, and the host's end of the same connection. */
-async function connected(handle: (type: string) => Promise<Uint8Array>): Promise<Socket> {
+async function connected(
+  handle: (type: string) => Promise<Uint8Array>,
+  heard: (emit: Emit) => void = () => undefined,
+): Promise<Socket> {
   const server = createServer((socket) => {
     server.close();
-    serveConnection(socket, () => ({ handle: (request) => handle(request.type) }));
+    serveConnection(socket, (emit) => (heard(emit), { handle: (request) => handle(request.type) }));
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   return connect((server.address() as { port: number }).port, '127.0.0.1');
@@ -149,6 +153,35 @@ function answers(socket: Socket, count: number): Promise<unknown[]> {
 }
 
 describe('a connection', () => {
+  it('tells that an event has left when it was read, and that it never will when the host is gone', async () => {
+    const emits: Emit[] = [];
+    const hosts = await Promise.all(
+      [0, 1].map(() =>
+        connected(
+          () => Promise.resolve(empty()),
+          (emit) => emits.push(emit),
+        ),
+      ),
+    );
+    for (const host of hosts) host.pause();
+    await vi.waitUntil(() => emits.length === 2);
+    const large = {
+      type: 'checkpoint',
+      step: 1,
+      statement: empty(),
+      receipt: empty(),
+      ciphertext: new Uint8Array(15 << 20),
+    };
+    let left = 0;
+    const sent = emits.map((emit) => emit(large as EnclaveEvent).then(() => (left += 1)));
+    await sleep(100);
+    expect(left).toBe(0);
+    hosts[0]!.resume();
+    hosts[1]!.destroy();
+    await Promise.all(sent);
+    hosts[0]!.destroy();
+  });
+
   it('answers every request once, a wrong one with its error', async () => {
     const socket = await connected(() => Promise.resolve(empty()));
     const seen = answers(socket, 3);

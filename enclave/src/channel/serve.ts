@@ -8,17 +8,18 @@ export interface RequestHandler {
   handle(request: Request): Promise<Uint8Array>;
 }
 
+/** @returns when the event is with the operating system, or the connection is gone */
+export type Emit = (event: EnclaveEvent) => Promise<void>;
+
 /**
  * Serves until the connection ends. A stream that is not frames of deterministic CBOR ends it; a message of the wrong
  * shape is answered with its error.
  *
  * @param makeHandler  is given the way to send events
  */
-export function serveConnection(
-  socket: Socket,
-  makeHandler: (emit: (event: EnclaveEvent) => void) => RequestHandler,
-): void {
-  const send = (message: unknown): void => void (socket.destroyed || socket.write(encodeFrame(message)));
+export function serveConnection(socket: Socket, makeHandler: (emit: Emit) => RequestHandler): void {
+  const send = (message: unknown): Promise<void> =>
+    new Promise((resolve) => (socket.destroyed ? resolve() : socket.write(encodeFrame(message), () => resolve())));
   const handler = makeHandler(send);
   const decoder = frameDecoder();
   socket.on('error', () => socket.destroy());
@@ -35,12 +36,16 @@ export function serveConnection(
   });
 }
 
-async function answer(message: unknown, handler: RequestHandler, send: (message: unknown) => void): Promise<void> {
+async function answer(
+  message: unknown,
+  handler: RequestHandler,
+  send: (message: unknown) => Promise<void>,
+): Promise<void> {
   const named: unknown = message instanceof Map ? message.get('id') : undefined;
   const id = Number.isSafeInteger(named) && Number(named) >= 0 ? Number(named) : 0;
   try {
-    send({ type: 'ok', id, body: await handler.handle(parseRequest(message)) });
+    await send({ type: 'ok', id, body: await handler.handle(parseRequest(message)) });
   } catch (error) {
-    send({ type: 'error', id, ...failureOf(error) });
+    await send({ type: 'error', id, ...failureOf(error) });
   }
 }
