@@ -17,6 +17,8 @@ import { releaseOf, renewalOf, sessionOf, type SimulatedJob } from './work.js';
 const attestedSeconds = 24;
 /** Beyond the end of an attestation, whatever the clocks of the replicas say. */
 const outlivedSeconds = clockSeconds + 20;
+/** Few jobs have workers, and many of these outlive their claim as well. */
+const carelessWorker = 0.15;
 const claimBeatMilliseconds = 8000;
 const roundPauseMilliseconds = 2000;
 
@@ -37,7 +39,7 @@ export class EnclaveNode extends SimulatedNode {
     const { principal, world } = this;
     const ref = { auth: '', ...nameOf(run.grant) };
     const session = sessionOf(this.provider);
-    const isRefused = world.faults.strikes('evidence refused', 0.01);
+    const isRefused = world.faults.strikes('evidence refused', 0.02);
     const evidence = isRefused ? Buffer.from('refused').toString('base64') : base64(session.evidence);
     await this.report(life, run, (at) => at.get(SessionReports).attested(principal, { ...ref, evidence }));
     if (isRefused) throw new Refused();
@@ -80,10 +82,14 @@ export class EnclaveNode extends SimulatedNode {
     }
   }
 
-  /** An enclave whose attestation is over signs nothing, unless it is one that does not care. @throws Refused */
-  protected async attestation(life: number, run: Attested): Promise<Signed> {
+  /**
+   * An enclave whose attestation is over signs nothing, unless it is one that does not care.
+   * @param careless how probable that is
+   * @throws Refused
+   */
+  protected async attestation(life: number, run: Attested, careless = 0.03): Promise<Signed> {
     const { chain, faults, scheduler } = this.world;
-    run.isOutlived ||= faults.strikes('session outlived', 0.03);
+    run.isOutlived ||= faults.strikes('session outlived', careless);
     const until = run.attestedUntil + outlivedSeconds;
     if (run.isOutlived) await scheduler.sleep(1000 * Math.max(0, until - chain.at));
     await this.awake(life);
@@ -198,7 +204,7 @@ export class EnclaveNode extends SimulatedNode {
       this.spawn(0, () => this.keepClaim(life, ref, work));
       const partial = await signed(partialStatement(job, index, this.read(task.checkpoint)));
       const blob = await this.store(life, packPartial(partial));
-      const signing = await this.attestation(life, session);
+      const signing = await this.attestation(life, session, carelessWorker);
       const message = { ...ref, workerId, blob, ...partial };
       await this.ask(life, (at) => at.get(SegmentReports).deliver(principal, message));
       world.acknowledged.partials.push({ jobId, index, blob, ...signing });
