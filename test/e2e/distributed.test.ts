@@ -18,7 +18,7 @@ import { CollateralError } from '#attestation';
 import { checkDatabase, checkPaidOnce } from '../faults/checks.js';
 import { isAlive } from '../faults/processes.js';
 import { openClient, type FaultClient } from '../faults/jobs.js';
-import { checkpointAt, toldEvent } from '../support/embedded.js';
+import { checkpointAt, stateIs, toldEvent } from '../support/embedded.js';
 import { openGate, type Gate } from '../support/gate.js';
 
 const binaries = ['postgres', 'initdb', 'pg_dump', 'pg_restore', 'nats-server'];
@@ -64,6 +64,7 @@ describe.runIf(hasServers)('a cluster', () => {
   });
 
   const replicas = ['replica-1', 'replica-2'] as const;
+  const nodes = ['node-tls', 'node-nats'] as const;
   const query = async <T>(sql: string): Promise<T[]> => {
     const session = new pg.Client({ connectionString: system.databaseUrl });
     await session.connect();
@@ -104,21 +105,58 @@ describe.runIf(hasServers)('a cluster', () => {
     expect(await checkDatabase(system.databaseUrl, jobId, plain(steps))).toEqual([]);
   }
 
+  const backUp = (file: string): void => tool('pg_dump', '--format=custom', `--file=${file}`);
+  function tool(name: string, ...args: string[]): void {
+    execFileSync(findServer(name, ''), [`--dbname=${system.databaseUrl}`, ...args], { stdio: 'pipe' });
+  }
+
+  /** In place of all that came after the backup. */
+  async function restore(file: string, alter?: string): Promise<void> {
+    await Promise.all(replicas.map((replica) => system.kill(replica)));
+    await query('DROP SCHEMA public CASCADE');
+    await query('CREATE SCHEMA public');
+    tool('pg_restore', '--exit-on-error', '--single-transaction', file);
+    if (alter !== undefined) await query(alter);
+    await Promise.all(replicas.map((replica) => system.start(replica)));
+  }
+
   it('a database that is lost in mid-job and restored from its backup: the job ends in the same bits, paid once', async () => {
     const steps = 2000;
     const backup = join(folder, 'backup.dump');
     const { jobId, terms } = await atCheckpoint(steps, async () => {
-      const tool = (name: string, ...args: string[]) =>
-        execFileSync(findServer(name, ''), [`--dbname=${system.databaseUrl}`, ...args], { stdio: 'pipe' });
-      tool('pg_dump', '--format=custom', `--file=${backup}`);
-      await Promise.all(replicas.map((replica) => system.kill(replica)));
-      await query('DROP SCHEMA public CASCADE');
-      await query('CREATE SCHEMA public');
-      tool('pg_restore', '--exit-on-error', '--single-transaction', backup);
-      await Promise.all(replicas.map((replica) => system.start(replica)));
+      backUp(backup);
+      await restore(backup);
     });
     await expectRight(jobId, steps, terms);
   }, 300_000);
+
+  it('a database restored from before a lease, and before its node was known: the result on chain is handed out', async () => {
+    const steps = 1000;
+    const backup = join(folder, 'early.dump');
+    await Promise.all(nodes.map((node) => system.kill(node)));
+    const { jobId, terms } = await client.submit(plain(steps));
+    backUp(backup);
+    await system.start('node-tls');
+    await client.chain.untilCommitted(terms);
+    await patiently(() => followJob(jobId, client.api, () => undefined, ['delivered']));
+    await system.kill('node-tls');
+    await restore(backup, 'TRUNCATE "node" CASCADE');
+    expect(await query('SELECT * FROM "lease"')).toEqual([]);
+    await Promise.all(nodes.map((node) => system.start(node)));
+    await patiently(() => toldEvent(client.api, jobId, stateIs('delivered')));
+    expect((await client.settle(jobId)).stateDigest).toBe(await client.undisturbed(plain(steps)));
+    expect(await checkPaidOnce(terms, client.profile)).toEqual([]);
+    const restored = await query(`SELECT "subject" FROM "audit_log" WHERE "action" = 'lease.restore'`);
+    expect(restored).toEqual([{ subject: jobId }]);
+  }, 300_000);
+
+  it('nodes that the database has forgotten under them are back by themselves, under their ids', async () => {
+    const known = () => query<{ id: string }>('SELECT "id" FROM "node" ORDER BY "name"');
+    const before = await known();
+    expect(before).toHaveLength(nodes.length);
+    await query('TRUNCATE "node" CASCADE');
+    await expect.poll(known, { timeout: 60_000, interval: 200 }).toEqual(before);
+  }, 90_000);
 
   it('a release is rolled out under a running job: the old replica works on the new schema beside the new one', async () => {
     const steps = 2000;

@@ -1,7 +1,7 @@
 /** The chain knows of a run that the database does not: after a restore, or when a node committed without its lease. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { pattern } from '#libs/messaging';
-import { Checkpoint, Job, JobEvent, KeyRelease, Lease, Receipt, Verdict } from '#libs/persistence';
+import { Checkpoint, Job, JobEvent, KeyRelease, Lease, NodeRecord, Receipt, Verdict } from '#libs/persistence';
 import { jobStates } from '#libs/settlement';
 import { codeOf, startTestPlane, type TestPlane } from './harness.js';
 import {
@@ -169,4 +169,14 @@ describe('a database restored from before the lease', () => {
     await test.send(pattern.leaseDeliver, { ...refOf(grant), fence, ...delivery });
     expect(await stateOf(test, job)).toMatchObject({ state: 'delivered' });
   });
+});
+
+it('a node that registers with a database restored from before it was known is the same node', async () => {
+  const id = await register(test, 'new');
+  await test.plane.database.dataSource.manager.delete(NodeRecord, { id });
+  expect(await codeOf(test.send(pattern.nodeHeartbeat, { nodeId: id, leases: [] }))).toBe('NODE_UNKNOWN');
+  const names = ['new', 'new', 'other'].map((name) => register(test, name));
+  const [first, second, other] = await Promise.all(names);
+  expect([first, second]).toEqual([id, id]);
+  expect(new Set([id, nodeId, other, await register(test, 'new', 'otherOperator')]).size).toBe(4);
 });

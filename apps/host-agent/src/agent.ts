@@ -4,13 +4,14 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { toHex } from '#attestation';
 import {
+  beat,
   connectControlPlane,
   type ControlPlane,
   createCipherStore,
   note,
+  type NodeOffer,
   openLine,
   parseAcquired,
-  parseBeat,
   parseRegistered,
 } from '#libs/dispatch-client';
 import { connectEnclave, startEnclave, type EnclaveClient } from '#libs/enclave-channel';
@@ -61,7 +62,7 @@ export async function startAgent(settings: HostSettings): Promise<Agent> {
   tellAgain(parts.pending);
   const sessions = createSessions(settings, provider.own.account);
   await sessions.current();
-  const registered = await controlPlane.send(pattern.nodeRegister, {
+  const offer: NodeOffer = {
     name: settings.name,
     protocol: protocolVersion,
     provider: `0x${toHex(provider.own.account)}`,
@@ -72,12 +73,12 @@ export async function startAgent(settings: HostSettings): Promise<Agent> {
       parallel: true,
       version,
     },
-  });
-  const node = parseRegistered(registered);
+  };
+  const node = parseRegistered(await controlPlane.send(pattern.nodeRegister, offer));
   const state: AgentState = { stop: new AbortController(), leases: new Map() };
   const loops = [
     leaseLoop(node, sessions, parts, state),
-    beatLoop(node, controlPlane, state),
+    beatLoop(node, offer, controlPlane, state),
     collectLoop(parts, state),
   ];
   return {
@@ -149,15 +150,19 @@ async function leaseLoop(
   }
 }
 
-async function beatLoop(node: NodeRegistered, controlPlane: ControlPlane, state: AgentState): Promise<void> {
+async function beatLoop(
+  node: NodeRegistered,
+  offer: NodeOffer,
+  controlPlane: ControlPlane,
+  state: AgentState,
+): Promise<void> {
   // One that gets lost is not asked again: the next one follows.
   const patience = { attempts: 1, answerWithinMs: Math.max(1000 * node.heartbeatSeconds, beatWithinMsMin) };
   while (!state.stop.signal.aborted) {
     await pause(node.heartbeatSeconds * 1000, state);
     const leases = [...state.leases.values()].map(({ grant: { leaseId, fence } }) => ({ leaseId, fence }));
     try {
-      const beat = { nodeId: node.nodeId, leases };
-      const answer = parseBeat(await controlPlane.send(pattern.nodeHeartbeat, beat, patience));
+      const answer = await beat(controlPlane, offer, { nodeId: node.nodeId, leases }, patience);
       for (const leaseId of [...answer.cancel, ...answer.lost]) state.leases.get(leaseId)?.cancel();
     } catch (error) {
       note('heartbeat', error);

@@ -1,7 +1,6 @@
 /** A node's end of dispatch: its line to the control plane, the store of ciphertexts, and the data owner's key broker. */
 export {
   parseAcquired,
-  parseBeat,
   parseProofAcquired,
   parseProofHeld,
   parseRegistered,
@@ -19,6 +18,7 @@ export {
 } from './broker-client.js';
 export { connectControlPlane, type ControlPlane } from './control-plane.js';
 export type { DispatchSettings } from './dispatch-settings.js';
+export { beat, type NodeOffer } from './heartbeat.js';
 export { openLine } from './lines.js';
 export {
   chainSettings,

@@ -1,5 +1,4 @@
 /** Nodes: machines of operators that offer to run jobs. */
-import { randomUUID } from 'node:crypto';
 import { Inject, Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { z } from 'zod';
@@ -20,6 +19,7 @@ import { JobJournal } from '../jobs/journal.js';
 import { pageOf, type Page } from '../paging.js';
 import { refusal } from '../problem/codes.js';
 import { CONFIG } from '../tokens.js';
+import { nodeIdOf } from './node-id.js';
 import { unknownNode } from './unknown-node.js';
 
 export const NodeView = z
@@ -71,23 +71,12 @@ export class Nodes {
       });
     }
     const at = this.clock.now();
-    const values = {
-      id: randomUUID(),
-      tenant,
-      name,
-      provider,
-      capabilities,
-      lastSeenAt: at,
-      createdAt: at,
-    };
-    await this.database.manager
-      .createQueryBuilder()
-      .insert()
-      .into(NodeRecord)
-      .values(values)
-      .orUpdate(['provider', 'capabilities', 'last_seen_at'], ['tenant', 'name'])
-      .execute();
-    const { id } = await this.database.manager.findOneByOrFail(NodeRecord, { tenant, name });
+    const known = { provider, capabilities, lastSeenAt: at };
+    const row = { id: nodeIdOf(tenant, name), tenant, name, createdAt: at, ...known };
+    const { manager } = this.database;
+    await manager.createQueryBuilder().insert().into(NodeRecord).values(row).orIgnore().execute();
+    await manager.update(NodeRecord, { tenant, name }, known);
+    const { id } = await manager.findOneByOrFail(NodeRecord, { tenant, name });
     return {
       nodeId: id,
       heartbeatSeconds: this.config.heartbeatSeconds,

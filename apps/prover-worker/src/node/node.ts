@@ -4,12 +4,13 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { toHex } from '#attestation';
 import {
+  beat,
   connectControlPlane,
   createCipherStore,
   note,
+  type NodeOffer,
   openLine,
   parseAcquired,
-  parseBeat,
   parseProofAcquired,
   parseRegistered,
 } from '#libs/dispatch-client';
@@ -43,7 +44,7 @@ export async function startNode(settings: ProverSettings): Promise<ProverNode> {
   const kept = openKeptJobs(join(settings.dataDirectory, 'jobs'));
   const escrow = openEscrow(settings, kept);
   const keys = plansOf(settings.groth16Keys).slice(0, groth16KeysMax);
-  const registered = await controlPlane.send(pattern.nodeRegister, {
+  const offer: NodeOffer = {
     name: settings.name,
     protocol: protocolVersion,
     provider: `0x${toHex(escrow.account)}`,
@@ -54,8 +55,8 @@ export async function startNode(settings: ProverSettings): Promise<ProverNode> {
       ...(keys.length > 0 && { groth16Keys: keys }),
       version,
     },
-  });
-  const node = parseRegistered(registered);
+  };
+  const node = parseRegistered(await controlPlane.send(pattern.nodeRegister, offer));
   const stop = new AbortController();
   const parts: NodeParts = {
     ...{ settings, nodeId: node.nodeId, leaseSeconds: node.leaseSeconds, controlPlane, escrow, kept },
@@ -63,7 +64,7 @@ export async function startNode(settings: ProverSettings): Promise<ProverNode> {
     bench: createBench(settings),
   };
   const held = new Map<string, Held>();
-  const loops = [workLoop(parts, held, stop.signal), beatLoop(parts, node, held, stop.signal)];
+  const loops = [workLoop(parts, held, stop.signal), beatLoop(parts, node, offer, held, stop.signal)];
   loops.push(handOverLeft(parts, stop.signal), collectLoop(parts, stop.signal));
   return {
     nodeId: node.nodeId,
@@ -119,6 +120,7 @@ async function workLoop(parts: NodeParts, held: Map<string, Held>, stop: AbortSi
 async function beatLoop(
   { controlPlane, nodeId, bench }: NodeParts,
   { heartbeatSeconds }: NodeRegistered,
+  offer: NodeOffer,
   held: Map<string, Held>,
   stop: AbortSignal,
 ): Promise<void> {
@@ -126,7 +128,7 @@ async function beatLoop(
     await sleep(1000 * heartbeatSeconds, null, { signal: stop }).catch(() => null);
     const leases = [...held.values()].map(({ grant: { leaseId, fence } }) => ({ leaseId, fence }));
     try {
-      const answer = parseBeat(await controlPlane.send(pattern.nodeHeartbeat, { nodeId, leases }));
+      const answer = await beat(controlPlane, offer, { nodeId, leases });
       for (const leaseId of [...answer.cancel, ...answer.lost]) {
         if (!held.has(leaseId)) continue;
         held.get(leaseId)!.cancel.abort();
