@@ -15,14 +15,9 @@ export function addressOfPublicKey(publicKey: Uint8Array): Uint8Array {
  */
 export function recoverAddress(digest: Uint8Array, signature: Uint8Array): Uint8Array {
   try {
-    if (signature.length !== 65 || secp256k1.Signature.fromBytes(signature.subarray(0, 64)).hasHighS()) {
-      throw new RangeError('another form');
-    }
-    const ordered = new Uint8Array(65);
-    ordered[0] = signature[64]! - 27;
-    ordered.set(signature.subarray(0, 64), 1);
-    const compressed = secp256k1.recoverPublicKey(ordered, digest, { prehash: false });
-    return addressOfPublicKey(secp256k1.Point.fromBytes(compressed).toBytes(false));
+    const parsed = secp256k1.Signature.fromBytes(signature.subarray(0, 64)).addRecoveryBit(signature[64]! - 27);
+    if (signature.length !== 65 || parsed.hasHighS()) throw new RangeError('another form');
+    return addressOfPublicKey(parsed.recoverPublicKey(digest).toBytes(false));
   } catch {
     throw new Rejection('SEAL_SIGNATURE', {
       expected: 'a recoverable secp256k1 signature of 65 bytes',
