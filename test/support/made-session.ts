@@ -85,7 +85,7 @@ export function madeRelease(escrowId: string, session: MadeSession, notAfter: nu
   const release = { job: fromHex(escrowId), enclaveKey, shardsDigest: word(0x44) };
   return {
     release: {
-      account: hex(addressOf(secret)),
+      account: accountOf(secret),
       job: escrowId,
       enclaveKey: hex(enclaveKey),
       shardsDigest: hex(release.shardsDigest),
@@ -99,6 +99,14 @@ export function madeRelease(escrowId: string, session: MadeSession, notAfter: nu
     },
     result: '',
   };
+}
+
+const accounts = new WeakMap<Uint8Array, string>();
+
+function accountOf(secret: Uint8Array): string {
+  const account = accounts.get(secret) ?? hex(addressOf(secret));
+  accounts.set(secret, account);
+  return account;
 }
 
 const signed = new Map<string, string>();

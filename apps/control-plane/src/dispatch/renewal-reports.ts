@@ -40,17 +40,18 @@ export class RenewalReports {
     const { evidence } = renewal;
     const verdict = await this.appraiser.appraise({ policy, bound, evidence, at });
     const answer = await this.leases.hold(principal, message, async (held) => {
-      const { earlier } = await this.check(held, message);
+      const { earlier } = await this.check(held, message, renewal);
       return earlier ?? this.store(principal, held, message, renewal, verdict, at);
     });
     this.signals.raise(jobTopic(before.jobId));
     return answer;
   }
 
-  private async check(held: Held, message: LeaseRenewed) {
+  /** @param checked  the same message's evidence, for what it is held against never changes */
+  private async check(held: Held, message: LeaseRenewed, checked?: RenewedEvidence) {
     const { manager, job, lease } = held;
     const { evidence } = await manager.findOneByOrFail(Verdict, { leaseId: lease.id });
-    const renewal = checkRenewal(job, evidence, message);
+    const renewal = checked ?? checkRenewal(job, evidence, message);
     const row = await manager.findOneBy(Renewal, { leaseId: lease.id, nonce: renewal.nonce });
     if (row !== null && !row.evidence.equals(renewal.evidence)) throw nonceUsed(renewal.nonce);
     const earlier: AppraisalAnswer | null =

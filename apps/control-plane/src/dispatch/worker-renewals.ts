@@ -49,17 +49,18 @@ export class WorkerRenewals {
     const { evidence } = renewal;
     const verdict = await this.appraiser.appraise({ policy: job.policy, bound, evidence, at });
     return locked(async (manager, row) => {
-      const { earlier: meanwhile } = await this.check(manager, row, message);
+      const { earlier: meanwhile } = await this.check(manager, row, message, renewal);
       return meanwhile ?? this.store(principal, manager, message, renewal, verdict, at);
     });
   }
 
-  private async check(manager: EntityManager, job: Job, message: SegmentRenewed) {
+  /** @param checked  the same message's evidence, for what it is held against never changes */
+  private async check(manager: EntityManager, job: Job, message: SegmentRenewed, checked?: RenewedEvidence) {
     const { jobId, nodeId, workerId, appraisal } = message;
     const worker = await manager.findOneBy(Worker, { id: workerId, jobId, nodeId });
     if (worker === null) throw unknownWorker(workerId);
     if (worker.attestedUntil?.getTime() === never.getTime()) throw refusedWorker('one that was refused');
-    const renewal = checkRenewal(job, worker.evidence, message);
+    const renewal = checked ?? checkRenewal(job, worker.evidence, message);
     const row = await manager.findOneBy(WorkerRenewal, { workerId, nonce: renewal.nonce });
     if (row !== null && !row.evidence.equals(renewal.evidence)) throw nonceUsed(renewal.nonce);
     const earlier: AppraisalAnswer | null =
