@@ -362,6 +362,40 @@ describe('submission', () => {
     expect(new Set(receipts.map(({ txHash }) => txHash)).size).toBe(3);
   });
 
+  describe('when a reorganisation takes back what a waiting transaction stands on', () => {
+    /** Opens a job that no block takes, and takes back the block of the transaction before it. */
+    async function cutOff(
+      sender: SettlementClient,
+    ): Promise<{ readonly opened: Promise<unknown>; readonly job: Terms }> {
+      const snapshot: unknown = await chain.send('evm_snapshot', []);
+      await client.open(terms());
+      await chain.send('evm_setAutomine', [false]);
+      const job = terms();
+      const opened = sender.open(job);
+      opened.catch(() => undefined);
+      await expect.poll(() => chain.send('txpool_status', [])).toMatchObject({ pending: '0x1' });
+      await chain.send('evm_revert', [snapshot]);
+      await chain.send('evm_setAutomine', [true]);
+      return { opened, job };
+    }
+
+    it('the next one takes the place below, and both enter a block', async () => {
+      const { opened, job } = await cutOff(client);
+      await client.open(terms());
+      await opened;
+      expect((await client.job(job)).state).toBe('Open');
+    });
+
+    it('says so in time where no other comes, and the next attempt succeeds', async () => {
+      const { opened, job } = await cutOff(
+        new SettlementClient(deployment, clientWallet.connect(chain), { repriceAfterMs: 300 }),
+      );
+      expect(await code(opened)).toBe('CHAIN_REPLACED');
+      await client.open(job);
+      expect((await client.job(job)).state).toBe('Open');
+    });
+  });
+
   it('gives up on a transaction that no block takes', async () => {
     const hasty = new SettlementClient(deployment, clientWallet.connect(chain), { repriceAfterMs: 100, repricings: 1 });
     await chain.send('evm_setAutomine', [false]);

@@ -36,6 +36,8 @@ const awayMaxMs = 60_000;
 
 /** What was signed for one nonce: one transaction, and the same for higher fees. */
 interface Sent {
+  /** Chain and address. */
+  readonly account: string;
   readonly from: string;
   readonly nonce: number;
   readonly versions: { readonly hash: string; readonly signed: string; readonly transaction: Transaction }[];
@@ -68,8 +70,13 @@ export async function submit(
 /** Nonces of this process that no block has taken yet: a node that lost a transaction would give its nonce out again. */
 const waiting = new Map<string, Set<number>>();
 
+const isWaiting = (account: string, nonce: number): boolean => waiting.get(account)?.has(nonce) === true;
+
+/** Below those that wait where a reorganisation took back what they stand on. */
 function nextNonce(account: string, pending: number): number {
-  return Math.max(pending, ...[...(waiting.get(account) ?? [])].map((nonce) => nonce + 1));
+  let nonce = pending;
+  while (isWaiting(account, nonce)) nonce += 1;
+  return nonce;
 }
 
 /** Several processes may send for one account: who came second takes the next nonce. */
@@ -93,12 +100,12 @@ async function sendNext(
     const version = await signVersion(signer, transaction);
     try {
       await broadcast(signer.provider!, version.signed);
-      return { from, nonce: transaction.nonce, versions: [version] };
+      return { account, from, nonce, versions: [version] };
     } catch (error) {
       if (!isTaken(error) && !isTooCheap(error)) throw error;
       // The answer to the first attempt may have been lost: then it is this transaction that took the nonce.
       const isOwn = (await signer.provider!.getTransaction(version.hash)) !== null;
-      if (isOwn) return { from, nonce: transaction.nonce, versions: [version] };
+      if (isOwn) return { account, from, nonce, versions: [version] };
       if (attempt === attemptsMax) throw error;
       await sleep(pollingOf(signer.provider!));
     }
@@ -117,6 +124,7 @@ async function untilConfirmed(signer: Signer, sent: Sent, options: SubmitOptions
         if (head - receipt.blockNumber + 1 >= options.confirmations) return succeeded(receipt, sent, provider);
       } else if (performance.now() - pricedAt > options.repriceAfterMs) {
         if (sent.versions.length > options.repricings) throw stuck(sent);
+        await checkStanding(provider, sent);
         await reprice(signer, sent, options);
         pricedAt = performance.now();
       } else {
@@ -143,12 +151,13 @@ async function receiptOf(provider: Provider, { from, nonce, versions }: Sent): P
   // A block took this nonce, of one of the versions or of another transaction.
   const late = await find();
   if (late !== null) return late;
-  throw new CollateralError('CHAIN_REPLACED', {
-    expected: `a receipt for transaction ${nonce} of ${from}`,
-    got: 'another transaction with its nonce',
-    rule: 'settlement §18',
-    action: 'try again: what was done is not done twice',
-  });
+  throw replaced({ from, nonce }, 'another transaction with its nonce');
+}
+
+/** Nothing brings back an earlier transaction that was done and that the chain has forgotten. @throws CollateralError */
+async function checkStanding(provider: Provider, sent: Sent): Promise<void> {
+  const next = await provider.getTransactionCount(sent.from, 'pending');
+  if (next < sent.nonce && !isWaiting(sent.account, next)) throw replaced(sent, `a branch without transaction ${next}`);
 }
 
 /** A node that forgot the transaction is given the same bytes. */
@@ -233,6 +242,15 @@ function checkFee({ maxFeePerGas, gasPrice }: Transaction, most: bigint | undefi
     got: `${fee} wei`,
     rule: 'settlement §17',
     action: 'wait for emptier blocks, or allow a higher fee',
+  });
+}
+
+function replaced({ from, nonce }: Pick<Sent, 'from' | 'nonce'>, got: string): CollateralError {
+  return new CollateralError('CHAIN_REPLACED', {
+    expected: `a receipt for transaction ${nonce} of ${from}`,
+    got,
+    rule: 'settlement §18a',
+    action: 'try again: what was done is not done twice',
   });
 }
 
