@@ -12,13 +12,13 @@ import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startDistributed, type DistributedSystem } from '../../apps/cli/src/system/distributed.js';
 import { findServer } from '../../apps/cli/src/system/server-process.js';
-import { followJob } from '../../apps/cli/src/job/follow.js';
+import { followJob, type JobView } from '../../apps/cli/src/job/follow.js';
 import type { Submitted } from '../../apps/cli/src/job/submit.js';
 import { CollateralError } from '#attestation';
 import { checkDatabase, checkPaidOnce } from '../faults/checks.js';
 import { isAlive } from '../faults/processes.js';
 import { openClient, type FaultClient } from '../faults/jobs.js';
-import { checkpointAt, stateIs, toldEvent } from '../support/embedded.js';
+import { checkpointAt, toldEvent } from '../support/embedded.js';
 import { openGate, type Gate } from '../support/gate.js';
 
 const binaries = ['postgres', 'initdb', 'pg_dump', 'pg_restore', 'nats-server'];
@@ -142,8 +142,11 @@ describe.runIf(hasServers)('a cluster', () => {
     await system.kill('node-tls');
     await restore(backup, 'TRUNCATE "node" CASCADE');
     expect(await query('SELECT * FROM "lease"')).toEqual([]);
+    const untilItIs = async (state: string) =>
+      expect.poll(async () => (await client.api.get<JobView>(`jobs/${jobId}`)).state, { timeout: 120_000 }).toBe(state);
+    await untilItIs('failed');
     await Promise.all(nodes.map((node) => system.start(node)));
-    await patiently(() => toldEvent(client.api, jobId, stateIs('delivered')));
+    await untilItIs('delivered');
     expect((await client.settle(jobId)).stateDigest).toBe(await client.undisturbed(plain(steps)));
     expect(await checkPaidOnce(terms, client.profile)).toEqual([]);
     const restored = await query(`SELECT "subject" FROM "audit_log" WHERE "action" = 'lease.restore'`);

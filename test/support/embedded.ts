@@ -55,9 +55,15 @@ export async function toldEvent(
     found.push(event);
     stop.abort();
   };
-  const isOver = async (): Promise<boolean> => ends.includes((await api.get<JobView>(`jobs/${jobId}`)).state);
+  let last: JobView | undefined;
+  const isOver = async (): Promise<boolean> => {
+    last = await api.get<JobView>(`jobs/${jobId}`);
+    return ends.includes(last.state);
+  };
   await api.events(`jobs/${jobId}/events`, look, isOver, stop.signal);
-  if (found[0] === undefined) throw new Error(`${jobId} ended without the event that was waited for`);
+  if (found[0] === undefined) {
+    throw new Error(`${jobId} is ${last?.state} (${last?.code}) without the event that was waited for`);
+  }
   return found[0];
 }
 
