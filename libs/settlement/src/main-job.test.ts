@@ -387,9 +387,8 @@ describe('submission', () => {
     });
 
     it('says so in time where no other comes, and the next attempt succeeds', async () => {
-      const { opened, job } = await cutOff(
-        new SettlementClient(deployment, clientWallet.connect(chain), { repriceAfterMs: 300 }),
-      );
+      const hasty = { repriceAfterMs: 300, repricings: 50 };
+      const { opened, job } = await cutOff(new SettlementClient(deployment, clientWallet.connect(chain), hasty));
       expect(await code(opened)).toBe('CHAIN_REPLACED');
       await client.open(job);
       expect((await client.job(job)).state).toBe('Open');
