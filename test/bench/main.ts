@@ -1,11 +1,7 @@
-/**
- * `npm run bench -- [name…] [--json] [--peers]`: runs the benches beside this file and prints a table, or one JSON document
- * {machine, benches: [{name, results: [{name, unit, n, min, median, max}]}]}. A bench whose inputs are not at hand
- * gives no results and says so.
- */
+/** `npm run bench`: the benches beside this file. */
 import { readdirSync } from 'node:fs';
 import { availableParallelism, cpus, totalmem } from 'node:os';
-import { parseArgs } from 'node:util';
+import { readCommandLine } from '#test/command-line';
 import type { BenchResult } from './result.js';
 
 interface Bench {
@@ -51,22 +47,24 @@ function figure(value: number): string {
   return Number.isInteger(value) || Math.abs(value) >= 1000 ? String(Math.round(value)) : value.toPrecision(4);
 }
 
-const { values, positionals } = parseArgs({
+const names = known.map(({ name }) => name).join(', ');
+const usage = `npm run bench -- [name…] [--json] [--peers]
+  A table, or one JSON document {machine, benches: [{name, results: [{name, unit, n, min, median, max}]}]}.
+  A bench whose inputs are not at hand gives no results and says so.
+  There are ${names}.`;
+const { values, positionals, refuse } = readCommandLine(usage, {
   options: { json: { type: 'boolean', default: false }, peers: { type: 'boolean', default: false } },
   allowPositionals: true,
 });
 const unknown = positionals.filter((name) => !known.some((bench) => bench.name === name));
-if (unknown.length > 0) {
-  process.stderr.write(`no bench ${unknown.join(', ')}; there are ${known.map(({ name }) => name).join(', ')}\n`);
-  process.exitCode = 1;
-} else {
-  const benches: Bench[] = [];
-  for (const bench of known) {
-    if (positionals.length === 0 || positionals.includes(bench.name)) benches.push(await runBench(bench));
-  }
-  process.stdout.write(
-    values.json
-      ? `${JSON.stringify({ machine, benches })}\n`
-      : `${tableOf(benches)}\n\n${machine.cpu}, ${machine.threads} threads, ${machine.memoryGiB} GiB, ${machine.platform}, Node ${machine.node}\n`,
-  );
+if (unknown.length > 0) refuse(`no bench ${unknown.join(', ')}`);
+
+const benches: Bench[] = [];
+for (const bench of known) {
+  if (positionals.length === 0 || positionals.includes(bench.name)) benches.push(await runBench(bench));
 }
+process.stdout.write(
+  values.json
+    ? `${JSON.stringify({ machine, benches })}\n`
+    : `${tableOf(benches)}\n\n${machine.cpu}, ${machine.threads} threads, ${machine.memoryGiB} GiB, ${machine.platform}, Node ${machine.node}\n`,
+);

@@ -1,21 +1,21 @@
-/**
- * `npm run faults -- [--seed N] [--count N] [--json] [--keep]`: real processes, PostgreSQL and NATS, one job under each of N seeds
- * from the first on, and seeded faults under it. Exit status 0 only when nothing was violated. The same seed gives the
- * same faults at the same moments of the job; how the processes meet them is theirs.
- *
- * `npm run faults -- --plants [--json]`: breaks the system itself in one way after the other. Exit status 0 only when each
- * was reported.
- */
+/** `npm run faults`: the system under faults, or broken on purpose. */
 import { randomInt } from 'node:crypto';
-import { parseArgs } from 'node:util';
 import { CodedError } from '#attestation';
+import { readCommandLine } from '#test/command-line';
 import { enterNamespace } from './namespaces.js';
 import { plantNames } from './plant.js';
 import { findPlant } from './plants.js';
 import { plansOf, runSession } from './session.js';
 import { summaryOf } from './summary.js';
 
-const { values } = parseArgs({
+const usage = `npm run faults -- [--seed N] [--count N] [--json] [--keep]
+  Real processes, PostgreSQL and NATS; one job under each of N seeds (10) from the first on, and seeded faults under it.
+  The same seed gives the same faults at the same moments of the job; how the processes meet them is theirs.
+  Exit status 0 only when nothing was violated. --keep: leave the folder of the run, with the logs.
+
+npm run faults -- --plants [--json]
+  Breaks the system itself in one way after the other. Exit status 0 only when each was reported.`;
+const { values, whole } = readCommandLine(usage, {
   options: {
     count: { type: 'string', default: '10' },
     seed: { type: 'string' },
@@ -24,12 +24,8 @@ const { values } = parseArgs({
     plants: { type: 'boolean' },
   },
 });
-const whole = (text: string): number => {
-  if (!/^\d{1,9}$/.test(text)) throw new TypeError(`a whole number, not ${text}`);
-  return Number(text);
-};
-const first = values.seed === undefined ? randomInt(1, 1_000_000) : whole(values.seed);
-const count = whole(values.count);
+const first = values.seed === undefined ? randomInt(1, 1_000_000) : whole('seed', values.seed);
+const count = whole('count', values.count, 1);
 const say = (line: string): void => void process.stderr.write(`faults: ${line}\n`);
 
 const status = enterNamespace(say);

@@ -1,13 +1,12 @@
-/**
- * `npm run simulate -- [--seed N] [--jobs N] [--nodes N] [--replicas N] [--engine memory|pglite] [--json]`: one seeded
- * simulation of control plane, nodes, chain and wire. Prints the seed whatever happens; exit status 1 when an invariant
- * does not hold.
- */
-import { parseArgs } from 'node:util';
+/** `npm run simulate`: the control plane and all around it in one process. */
+import { readCommandLine } from '#test/command-line';
 import { engines } from './store.js';
 import { merged, runWorlds } from './worlds.js';
 
-const { values } = parseArgs({
+const usage = `npm run simulate -- [--seed N] [--jobs N] [--nodes N] [--replicas N] [--engine memory|pglite] [--json]
+  One seeded simulation of control plane, nodes, chain and wire (seed 1, 1000 jobs, 40 nodes, 2 replicas, memory).
+  Prints the seed whatever happens. Exit status 1 when an invariant does not hold.`;
+const { values, whole, refuse } = readCommandLine(usage, {
   options: {
     seed: { type: 'string', default: '1' },
     jobs: { type: 'string', default: '1000' },
@@ -19,13 +18,6 @@ const { values } = parseArgs({
 });
 
 const shownViolations = 20;
-
-function whole(name: 'seed' | 'jobs' | 'nodes' | 'replicas', min: number): number {
-  const value = Number(values[name]);
-  if (Number.isSafeInteger(value) && value >= min) return value;
-  process.stderr.write(`--${name}: expected a whole number from ${min}; got ${values[name]}\n`);
-  process.exit(2);
-}
 
 function textOf(report: ReturnType<typeof merged>): string {
   const line = (title: string, counts: Readonly<Record<string, number>>) =>
@@ -46,16 +38,14 @@ function textOf(report: ReturnType<typeof merged>): string {
   ].join('\n');
 }
 
-const engine = engines.find((name) => name === values.engine);
-if (engine === undefined) {
-  process.stderr.write(`--engine: expected ${engines.join(' or ')}; got ${values.engine}\n`);
-  process.exit(2);
-}
+const engine =
+  engines.find((name) => name === values.engine) ??
+  refuse(`--engine: expected ${engines.join(' or ')}; got ${values.engine}`);
 const options = {
-  seed: whole('seed', 0),
-  jobs: whole('jobs', 1),
-  nodes: whole('nodes', 1),
-  replicas: whole('replicas', 1),
+  seed: whole('seed', values.seed),
+  jobs: whole('jobs', values.jobs, 1),
+  nodes: whole('nodes', values.nodes, 1),
+  replicas: whole('replicas', values.replicas, 1),
   engine,
 };
 const began = process.cpuUsage();

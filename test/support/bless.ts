@@ -1,7 +1,4 @@
-/**
- * `npm run bless`: makes every golden artefact again from what it is made of. What changed shows in `git diff`; each of
- * these files is also held by a test, so a forgotten run is noticed.
- */
+/** `npm run bless`: golden artefacts from what they are made of. */
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -9,6 +6,14 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { policyJsonSchema } from '#attestation';
 import { defaultCacheDirectory, dumpSchema, openDatabase } from '#libs/persistence';
+import { readCommandLine } from './command-line.js';
+
+readCommandLine(
+  `npm run bless
+  Makes every golden artefact again from what it is made of. What changed shows in \`git diff\`; each of these files is
+  also held by a test, so a forgotten run is noticed.`,
+  {},
+);
 
 /** From here on paths are those of the repository: npm starts scripts in its root. */
 const fromSource = ['--conditions=source', '--import', '@oxc-node/core/register'];

@@ -1,11 +1,9 @@
-/**
- * `npm run check`: types, lint, form, and every test. Each tool runs to its end, so that one run shows everything that
- * is wrong; the last line counts the tools and the tests that passed and failed.
- */
+/** `npm run check`: all that must hold before a commit. */
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { readCommandLine } from './command-line.js';
 
 interface TestReport {
   readonly numPassedTests: number;
@@ -13,6 +11,13 @@ interface TestReport {
   readonly numPendingTests: number;
   readonly numFailedTestSuites: number;
 }
+
+readCommandLine(
+  `npm run check
+  Types, lint, form, and every test. Each tool runs to its end, so that one run shows everything that is wrong; the last
+  line counts the tools and the tests that passed and failed.`,
+  {},
+);
 
 const work = mkdtempSync(join(tmpdir(), 'veritrain-check-'));
 const report = join(work, 'tests.json');

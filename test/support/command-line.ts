@@ -1,0 +1,33 @@
+/** Arguments of the project's own commands: usage where it is asked for, one clear line where one is not understood. */
+import { parseArgs, type ParseArgsConfig } from 'node:util';
+
+export type CommandLine<T extends ParseArgsConfig> = ReturnType<typeof parseArgs<T>> & {
+  /** A whole number of up to fifteen digits; ends the process where `text` is none. */
+  whole(name: string, text: string, min?: number): number;
+  /** Ends the process with status 2. */
+  refuse(message: string): never;
+};
+
+/** Ends the process where `--help` is asked for, with status 0, and where an argument is not known, with status 2. */
+export function readCommandLine<const T extends ParseArgsConfig>(usage: string, config: T): CommandLine<T> {
+  const refuse = (message: string): never => {
+    process.stderr.write(`${message}\n\n${usage}\n`);
+    process.exit(2);
+  };
+  if (process.argv.slice(2).some((argument) => argument === '--help' || argument === '-h')) {
+    process.stdout.write(`${usage}\n`);
+    process.exit(0);
+  }
+  const parse = (): ReturnType<typeof parseArgs<T>> => {
+    try {
+      return parseArgs(config);
+    } catch (error) {
+      return refuse((error as Error).message);
+    }
+  };
+  const whole = (name: string, text: string, min = 0): number =>
+    /^\d{1,15}$/.test(text) && Number(text) >= min
+      ? Number(text)
+      : refuse(`--${name}: expected a whole number from ${min}, of fifteen digits at most; got ${text}`);
+  return { ...parse(), whole, refuse };
+}
