@@ -82,7 +82,11 @@ export async function openNamespace(number: number): Promise<NodeNamespace> {
     forward: (port) => void relay.stdin!.write(`${port}\n`),
     plug: (isIn) => ip('link', 'set', line, isIn ? 'up' : 'down'),
     isPlugged: () => /<[^>]*\bUP\b/.test(run('ip', ['-o', 'link', 'show', 'dev', line])),
-    close: () => void relay.kill('SIGKILL'),
+    close() {
+      // The kernel takes a namespace down some time after its last process, and the names of its lines with it.
+      ip('link', 'del', line);
+      relay.kill('SIGKILL');
+    },
   };
 }
 

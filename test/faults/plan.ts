@@ -107,8 +107,18 @@ export function heldAt({ faults, segmentSteps, parallel, renews }: Plan): number
   return isCutOff(faults) ? faults[0]!.moment.checkpoint * borderSteps : null;
 }
 
+/** Step at which whoever takes the job from a node that is cut off waits for it to be back. */
+export function successorHeldAt(plan: Plan): number {
+  return heldAt(plan)! + plan.parallel * plan.segmentSteps;
+}
+
 function isCutOff([first]: Plan['faults']): boolean {
-  return first?.fault.kind === 'partition' && first.fault.part === 'holder';
+  return first !== undefined && cutsOff(first.fault);
+}
+
+/** The node that has the lease, in mid-training. */
+export function cutsOff(fault: Fault): boolean {
+  return fault.kind === 'partition' && fault.part === 'holder';
 }
 
 function faultOf(kind: Fault['kind'], parts: readonly PartName[], random: Random): Fault {

@@ -27,15 +27,12 @@ export async function findPlant(plant: PlantName, note: (line: string) => void):
   return { plant, found: found ?? leaks[0] ?? null, seeds };
 }
 
-/** A fence is only missed where a node comes back after its lease: each node in turn is stopped for longer. */
+/** A fence is only missed where a node comes back after its lease, and finds another one at work. */
 function planFor(plant: PlantName, number: number): Plan {
-  if (plant !== 'no-fence') return { ...planOf(number), renews: false, faults: [] };
-  const part = number % 2 === 0 ? 'node-nats' : 'node-tls';
-  const fault = { kind: 'stop', part } as const;
-  const segmentSteps = 1000;
-  return {
-    seed: number,
-    ...{ steps: 4 * segmentSteps, segmentSteps, parallel: 1, renews: false },
-    faults: [{ fault, moment: { at: 'checkpoint', checkpoint: 1, afterMs: 0 }, forMs: 9000 }],
-  };
+  const plain = { ...planOf(number), renews: false, faults: [] };
+  if (plant !== 'no-fence') return plain;
+  const segmentSteps = 300;
+  const fault = { kind: 'partition', part: 'holder' } as const;
+  const moment = { at: 'checkpoint', checkpoint: 1, afterMs: 0 } as const;
+  return { ...plain, steps: 4 * segmentSteps, segmentSteps, parallel: 1, faults: [{ fault, moment, forMs: 8000 }] };
 }

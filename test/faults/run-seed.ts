@@ -15,7 +15,16 @@ import {
 import type { FaultCluster } from './cluster.js';
 import { inject, type Effect } from './inject.js';
 import type { FaultClient } from './jobs.js';
-import { describe, heldAt, type Fault, type Moment, type Plan, type PlannedFault } from './plan.js';
+import {
+  cutsOff,
+  describe,
+  heldAt,
+  successorHeldAt,
+  type Fault,
+  type Moment,
+  type Plan,
+  type PlannedFault,
+} from './plan.js';
 import { randomOf } from './random.js';
 
 export interface SeedReport {
@@ -44,6 +53,10 @@ export interface Injected {
 }
 
 const endWithinMs = 180_000;
+/** How long a node that is cut off trains on before nobody else may: less than a lease. */
+const aloneMs = 2500;
+/** How long it may take until it is heard again. */
+const heardWithinMs = 3000;
 const endStates = ['settled', 'refused', 'failed', 'expired', 'cancelled', 'disputed'];
 
 export async function runSeed(plan: Plan, cluster: FaultCluster, client: FaultClient): Promise<SeedReport> {
@@ -61,7 +74,7 @@ export async function runSeed(plan: Plan, cluster: FaultCluster, client: FaultCl
   const disturbed = plan.faults.map(async (planned, index) => {
     if (!(await watch.reached(planned.moment))) return;
     await sleep(planned.moment.afterMs);
-    const effect = await disturb(planned, cluster, plan.seed + index);
+    const effect = await disturb(planned, cluster, plan, plan.seed + index);
     injected.push({ kind: planned.fault.kind, effect });
   });
   const faults = Promise.allSettled(disturbed);
@@ -141,11 +154,25 @@ function findJob({ api }: FaultClient, jobId: string): Promise<JobView | null> {
 
 const isUnknown = (error: unknown): boolean => error instanceof CodedError && error.code === 'JOB_UNKNOWN';
 
-async function disturb({ fault, forMs }: PlannedFault, cluster: FaultCluster, seed: number): Promise<Effect> {
+async function disturb(
+  { fault, forMs }: PlannedFault,
+  cluster: FaultCluster,
+  plan: Plan,
+  seed: number,
+): Promise<Effect> {
   const repair = await inject(fault, cluster, randomOf(seed));
-  if (fault.kind === 'partition' && fault.part === 'holder') cluster.gate.open();
-  await sleep(forMs);
-  return repair();
+  if (!cutsOff(fault)) {
+    await sleep(forMs);
+    return repair();
+  }
+  cluster.gate.open();
+  await sleep(aloneMs);
+  cluster.gate.holdAt(successorHeldAt(plan));
+  await sleep(forMs - aloneMs);
+  const effect = await repair();
+  await sleep(heardWithinMs);
+  cluster.gate.open();
+  return effect;
 }
 
 async function restore(cluster: FaultCluster): Promise<void> {
