@@ -42,7 +42,7 @@ const engine =
   engines.find((name) => name === values.engine) ??
   refuse(`--engine: expected ${engines.join(' or ')}; got ${values.engine}`);
 const options = {
-  seed: whole('seed', values.seed),
+  seed: whole('seed', values.seed, 0, Number.MAX_SAFE_INTEGER),
   jobs: whole('jobs', values.jobs, 1),
   nodes: whole('nodes', values.nodes, 1),
   replicas: whole('replicas', values.replicas, 1),

@@ -2,8 +2,8 @@
 import { parseArgs, type ParseArgsConfig } from 'node:util';
 
 export type CommandLine<T extends ParseArgsConfig> = ReturnType<typeof parseArgs<T>> & {
-  /** A whole number of up to fifteen digits; ends the process where `text` is none. */
-  whole(name: string, text: string, min?: number): number;
+  /** A whole number from `min` (0) to `max` (nine digits); ends the process where `text` is none. */
+  whole(name: string, text: string, min?: number, max?: number): number;
   /** Ends the process with status 2. */
   refuse(message: string): never;
 };
@@ -25,9 +25,9 @@ export function readCommandLine<const T extends ParseArgsConfig>(usage: string, 
       return refuse((error as Error).message);
     }
   };
-  const whole = (name: string, text: string, min = 0): number =>
-    /^\d{1,15}$/.test(text) && Number(text) >= min
+  const whole = (name: string, text: string, min = 0, max = 999_999_999): number =>
+    /^\d{1,16}$/.test(text) && Number(text) >= min && Number(text) <= max
       ? Number(text)
-      : refuse(`--${name}: expected a whole number from ${min}, of fifteen digits at most; got ${text}`);
+      : refuse(`--${name}: expected a whole number from ${min} to ${max}; got ${text}`);
   return { ...parse(), whole, refuse };
 }
