@@ -11,15 +11,17 @@ import { runTypeChain } from 'typechain';
 export const contractNames = [
   'BlockRandao',
   'P384',
-  'SnpRegistrar',
+  'SnpRegistry',
   'SnpVerifier',
-  'EnclaveRegistry',
+  'Delivery',
+  'Duties',
   'EvaluatorAdapter',
   'Groth16StepVerifier',
+  'Keys',
   'ProofFacts',
   'QuorumReexecution',
+  'Roles',
   'Settlement',
-  'TeeVerifier',
   'TermsRules',
   'ValidationAdapter',
   'VerifierRouter',
@@ -27,7 +29,10 @@ export const contractNames = [
   'ZkSquaredErrorRelation',
   'ZkStepVerifier',
 ] as const;
-const bound = ['EnclaveRegistry', 'Settlement', 'VerifierRouter'] as const;
+const bound = [
+  ...(['Delivery', 'Duties', 'Keys', 'Roles', 'Settlement'] as const),
+  ...(['SnpRegistry', 'SnpVerifier', 'VerifierRouter'] as const),
+];
 
 const root = new URL('../', import.meta.url);
 const output = (name: string) => fileURLToPath(new URL(`out/${name}.sol/${name}.json`, root));

@@ -16,8 +16,9 @@ import { root } from './mutation-copy.js';
 import { summary, tryMutants } from './mutation-report.js';
 
 const files = [
-  ...['Ledger', 'JobStore', 'Opening', 'Running', 'Duties', 'Settlement', 'TermsRules', 'BlockRandao', 'TypedData'],
-  ...['EnclaveRegistry', 'Quorum', 'VerifierRouter', 'verifiers/TeeVerifier', 'libraries/BorderTree'],
+  ...['Ledger', 'JobStore', 'Opening', 'Running', 'Disputes', 'Handover', 'Settlement', 'Duties', 'Delivery', 'Keys'],
+  ...['Roles', 'TermsRules', 'BlockRandao', 'VerifierRouter', 'libraries/BorderTree', 'libraries/Signatures'],
+  ...['snp/SnpRegistry', 'snp/SnpVerifier', 'snp/SnpCertificates', 'snp/Der', 'snp/P384'],
 ].map((name) => `contracts/src/${name}.sol`);
 
 /** The mutants of all files, by their typed syntax trees. */

@@ -24,19 +24,21 @@ const slowTest = 'test_prefixes_of_more_than_one_word_of_segments';
 export const rounds: readonly Round[] = [
   {
     contract: 'ExamplesRound',
-    suites: [['Terms'], ['Corners'], ['Delivery'], ['Disputes'], ['Guards'], ['Edges'], ['Vectors'], ['Verifiers']],
+    suites: [
+      ...[['Terms'], ['Corners'], ['Delivery'], ['Disputes'], ['Guards'], ['Edges'], ['Vectors'], ['Verifiers']],
+      ...[['Findings'], ['FindingsKeys'], ['FindingsParties']],
+    ] as [string][],
     environment: {},
   },
   {
     contract: 'LongRound',
-    suites: [['Terms'], ['Edges', [slowTest]], ['Simulation', ['test_simulation']]],
+    suites: [['Terms'], ['Edges', [slowTest]], ['Snp'], ['Simulation', ['test_simulation']]],
     environment: { SIMULATION_ACTIONS: '250' },
   },
 ];
 
 /** What no suite above needs. */
-const unused =
-  /src\/snp|src\/verifiers\/(zk|groth16)|\.ts$|(ZkJobs|Gas|AbiFuzz)\.t\.sol$|AbiPayload|SnpHarness|test\/groth16/;
+const unused = /src\/verifiers\/(zk|groth16)|\.ts$|(ZkJobs|Gas|AbiFuzz)\.t\.sol$|AbiPayload|SnpHarness|test\/groth16/;
 /** A mutant that never ends is caught too; on a busy machine an honest one takes its time. */
 const runMsMax = 900_000;
 const batchSize = 25;

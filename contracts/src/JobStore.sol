@@ -1,48 +1,41 @@
 // SPDX-License-Identifier: Apache-2.0
 pragma solidity ^0.8.30;
 
-import {TypedData} from "./TypedData.sol";
-import {SignatureChecker} from "@openzeppelin/contracts/utils/cryptography/SignatureChecker.sol";
-import {IVerifierRouter} from "./interfaces/IVerifierRouter.sol";
-import {ITeeVerifier} from "./interfaces/ITeeVerifier.sol";
+import {Delivery} from "./Delivery.sol";
+import {Duties} from "./Duties.sol";
 import {Ledger} from "./Ledger.sol";
-import {TermsRules} from "./TermsRules.sol";
+import {Roles} from "./Roles.sol";
+import {IKeys} from "./interfaces/IKeys.sol";
+import {ITermsRules} from "./interfaces/ITermsRules.sol";
+import {IVerifierRouter} from "./interfaces/IVerifierRouter.sol";
 import {Statements} from "./libraries/Statements.sol";
-import {
-    Challenge,
-    FLAG_EXPOSED,
-    FLAG_MISSING,
-    Job,
-    State,
-    Terms
-} from "./Types.sol";
-import {CALLER, JOB_ENDED, JOB_STATE, SIGNATURE, TOO_EARLY, TOO_LATE} from "./Errors.sol";
+import {FLAG_MISSING, Job, State, Terms} from "./Types.sol";
+import {CALLER, JOB_ENDED, JOB_STATE, TOO_EARLY, TOO_LATE} from "./Errors.sol";
+
+/// The contracts beside a Settlement, in the order in which they are deployed.
+struct Parameters {
+    Roles roles;
+    IVerifierRouter router;
+    ITermsRules rules;
+    Duties duties;
+    Delivery delivery;
+}
 
 /// State of the jobs and the one way in which a job ends. Settlement §6, §9.
-abstract contract JobStore is Ledger, TypedData {
+abstract contract JobStore is Ledger {
     IVerifierRouter public immutable router;
-    TermsRules public immutable rules;
+    ITermsRules public immutable rules;
+    Duties public immutable duties;
+    Delivery public immutable delivery;
 
     mapping(bytes32 job => Job) internal _jobs;
-    mapping(bytes32 job => mapping(uint256 word => uint256)) internal _proved;
-    mapping(bytes32 job => mapping(uint256 segment => Challenge)) internal _challenges;
-    mapping(address key => mapping(address token => uint256)) public exposure;
 
-    constructor(IVerifierRouter router_, TermsRules rules_) TypedData("Settlement") {
-        router = router_;
-        rules = rules_;
+    constructor(Parameters memory p) Ledger(p.roles) {
+        (router, rules, duties, delivery) = (p.router, p.rules, p.duties, p.delivery);
     }
 
     function jobOf(bytes32 id) external view returns (Job memory) {
         return _jobs[id];
-    }
-
-    function challengeOf(bytes32 id, uint256 segment) external view returns (Challenge memory) {
-        return _challenges[id][segment];
-    }
-
-    function isProved(bytes32 id, uint256 segment) public view returns (bool) {
-        return _proved[id][segment >> 8] & (1 << (segment & 255)) != 0;
     }
 
     function _load(Terms calldata terms, State required) internal view returns (bytes32 id, Job storage j) {
@@ -55,19 +48,20 @@ abstract contract JobStore is Ledger, TypedData {
         return _load(terms, State.Committed);
     }
 
+    /// A job between `from` and the end.
+    function _loadLive(Terms calldata terms, State from) internal view returns (bytes32 id, Job storage j) {
+        id = Statements.job(terms);
+        j = _jobs[id];
+        if (j.state < from) revert JOB_STATE(id, uint8(j.state));
+        if (j.state > State.Committed) revert JOB_ENDED(id, uint8(j.state));
+    }
+
     function _inTime(uint256 until) internal view {
         if (block.timestamp > until) revert TOO_LATE(until);
     }
 
     function _past(uint256 until) internal view {
         if (block.timestamp <= until) revert TOO_EARLY(until);
-    }
-
-    function _loadLive(Terms calldata terms) internal view returns (bytes32 id, Job storage j) {
-        id = Statements.job(terms);
-        j = _jobs[id];
-        if (j.state == State.None) revert JOB_STATE(id, 0);
-        if (j.state > State.Committed) revert JOB_ENDED(id, uint8(j.state));
     }
 
     function _providerOf(Terms calldata terms, Job storage j) internal view returns (address) {
@@ -83,22 +77,22 @@ abstract contract JobStore is Ledger, TypedData {
         if (msg.sender != who) revert CALLER(who, msg.sender);
     }
 
-    function _requireSignature(address signer, bytes32 structHash, bytes calldata signature) internal view {
-        if (!SignatureChecker.isValidSignatureNowCalldata(signer, _typedDigest(structHash), signature)) {
-            revert SIGNATURE(signer);
-        }
+    /// The client may be a contract: ERC-1271.
+    function _requireClient(Terms calldata terms, bytes32 structHash, bytes calldata signature) internal view {
+        rules.requireSignature(terms.client, structHash, signature);
     }
 
-    function _tee(Terms calldata terms) internal view returns (ITeeVerifier) {
-        return ITeeVerifier(address(router.verifierOf(terms.teeSelector)));
+    /// Reverts when the guardian has tombstoned it.
+    function _keys(Terms calldata terms) internal view returns (IKeys) {
+        return IKeys(address(router.verifierOf(terms.teeSelector)));
     }
 
-    function _verifyEnclave(Terms calldata terms, address provider, bytes calldata seal, bytes32 structHash)
-        internal
-        view
-        returns (address key, uint8 tier)
-    {
-        return _tee(terms).verifyEnclave(seal, _typedDigest(structHash), terms.policy, provider, terms.minTier);
+    function _due(bytes32 id, bool all, uint256 deadline) internal {
+        emit SetDue(id, all, deadline);
+    }
+
+    function _end(bytes32 id, Terms calldata terms, Job storage j, State state, uint128 earned) internal {
+        _end(id, terms, j, state, earned, 0, address(0));
     }
 
     /// Ends a live job. `earned` of the unpaid price goes to the provider, the rest to the client; `lost` of the stake
@@ -133,11 +127,10 @@ abstract contract JobStore is Ledger, TypedData {
         emit JobEnded(id, uint8(state), earned, toClient, toChallenger, burnt);
 
         if (staked) _unlock(provider, terms.token, terms.stake, lost);
-        if (flags & FLAG_EXPOSED != 0) exposure[j.enclaveKey][terms.token] -= terms.price;
-        if (flags & FLAG_MISSING != 0) _credit(terms.client, terms.token, terms.bondFee);
+        if (flags & FLAG_MISSING != 0) _credit(terms.client, terms.token, terms.publishFee);
         _credit(provider, terms.token, earned);
         _credit(terms.client, terms.token, toClient);
         _credit(challenger, terms.token, toChallenger);
-        _credit(treasury, terms.token, burnt);
+        if (burnt != 0) _credit(roles.treasury(), terms.token, burnt);
     }
 }

@@ -3,10 +3,11 @@ pragma solidity ^0.8.30;
 
 import {IERC20} from "@openzeppelin/contracts/token/ERC20/IERC20.sol";
 import {SafeERC20} from "@openzeppelin/contracts/token/ERC20/utils/SafeERC20.sol";
+import {Roles} from "./Roles.sol";
 import {SettlementEvents} from "./SettlementEvents.sol";
-import {CALLER, NOTHING_DUE, STAKE_SHORT, TERMS_TOKEN, TRANSFER, VALUE} from "./Errors.sol";
+import {NOTHING_DUE, PULLED, STAKE_SHORT, TRANSFER, VALUE} from "./Errors.sol";
 
-/// Credits, stakes and the only two places where money moves: _pull in, withdraw out. Settlement §9.
+/// Credits, stakes and the only two places where money moves: _pull in, withdrawTo out. Settlement §9.
 abstract contract Ledger is SettlementEvents {
     using SafeERC20 for IERC20;
 
@@ -15,31 +16,22 @@ abstract contract Ledger is SettlementEvents {
         uint128 locked;
     }
 
-    address public immutable governor; // adds tokens; meant to be a timelock
-    address public immutable treasury;
+    Roles public immutable roles;
 
-    mapping(address token => bool) public allowed;
     mapping(address who => mapping(address token => uint256)) public credits;
     mapping(address provider => mapping(address token => Stake)) public stakes;
 
-    constructor(address governor_, address treasury_, address[] memory tokens) {
-        governor = governor_;
-        treasury = treasury_;
-        for (uint256 i = 0; i < tokens.length; ++i) _allow(tokens[i]);
+    constructor(Roles roles_) {
+        roles = roles_;
     }
 
-    /// Fee-on-transfer and rebasing tokens break conservation and must never be allowed. The zero address is native coin.
-    function allowToken(address token) external {
-        if (msg.sender != governor) revert CALLER(governor, msg.sender);
-        _allow(token);
-    }
-
+    /// The stake counts only once the money is here: a token that calls back finds none.
     function depositStake(address token, uint128 amount) external payable {
-        if (!allowed[token]) revert TERMS_TOKEN(token);
+        roles.requireAllowed(token);
+        _pull(token, amount);
         Stake storage s = stakes[msg.sender][token];
         s.free += amount;
         emit StakeChanged(msg.sender, token, s.free, s.locked);
-        _pull(token, amount);
     }
 
     /// Free stake becomes credit, to be withdrawn.
@@ -51,29 +43,34 @@ abstract contract Ledger is SettlementEvents {
         _credit(msg.sender, token, amount);
     }
 
-    /// The only transfer out, to the creditor alone.
-    function withdraw(address token) external returns (uint256 amount) {
+    function withdraw(address token) external {
+        withdrawTo(token, msg.sender);
+    }
+
+    /// The only transfer out, by the creditor alone.
+    function withdrawTo(address token, address to) public returns (uint256 amount) {
         amount = credits[msg.sender][token];
         if (amount == 0) revert NOTHING_DUE();
+        if (to == address(0)) revert TRANSFER(to, amount);
         credits[msg.sender][token] = 0;
-        emit Withdrawn(msg.sender, token, amount);
+        emit Withdrawn(msg.sender, token, to, amount);
         if (token == address(0)) {
-            (bool ok,) = msg.sender.call{value: amount}("");
-            if (!ok) revert TRANSFER(msg.sender, amount);
+            (bool ok,) = to.call{value: amount}("");
+            if (!ok) revert TRANSFER(to, amount);
         } else {
-            IERC20(token).safeTransfer(msg.sender, amount);
+            IERC20(token).safeTransfer(to, amount);
         }
     }
 
-    function _allow(address token) private {
-        allowed[token] = true;
-        emit TokenAllowed(token);
-    }
-
+    /// Takes exactly `amount`: a token that keeps a fee, or gives less than it says, is refused.
     function _pull(address token, uint256 amount) internal {
         uint256 value = token == address(0) ? amount : 0;
         if (msg.value != value) revert VALUE(value, msg.value);
-        if (token != address(0) && amount != 0) IERC20(token).safeTransferFrom(msg.sender, address(this), amount);
+        if (token == address(0) || amount == 0) return;
+        uint256 expected = IERC20(token).balanceOf(address(this)) + amount;
+        IERC20(token).safeTransferFrom(msg.sender, address(this), amount);
+        uint256 got = IERC20(token).balanceOf(address(this));
+        if (got != expected) revert PULLED(expected, got);
     }
 
     function _credit(address who, address token, uint256 amount) internal {

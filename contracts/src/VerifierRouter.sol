@@ -1,21 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 pragma solidity ^0.8.30;
 
+import {IRoles, Role} from "./interfaces/IRoles.sol";
 import {IStepVerifier} from "./interfaces/IStepVerifier.sol";
 import {IVerifierRouter} from "./interfaces/IVerifierRouter.sol";
-import {
-    CALLER,
-    ROUTER_CODE,
-    ROUTER_TAKEN,
-    ROUTER_TOMBSTONED,
-    ROUTER_UNKNOWN,
-    SEAL_LENGTH
-} from "./Errors.sol";
+import {ROUTER_CODE, ROUTER_TAKEN, ROUTER_TOMBSTONED, ROUTER_UNKNOWN, SEAL_LENGTH} from "./Errors.sol";
 
-/// Selector → verifier. A selector is added once, may be tombstoned for ever, and is never used again. Settlement §4.
+/// Selector → verifier, or Keys. A selector is added once by the governor, may be tombstoned for ever by the guardian, and
+/// is never used again. Settlement §4.
 contract VerifierRouter is IVerifierRouter {
-    address public immutable governor; // adds; meant to be a timelock
-    address public immutable guardian; // tombstones at once
+    IRoles public immutable roles;
 
     /// One word: every judged seal reads it.
     struct Entry {
@@ -25,13 +19,12 @@ contract VerifierRouter is IVerifierRouter {
 
     mapping(bytes4 selector => Entry) private _entries;
 
-    constructor(address governor_, address guardian_) {
-        governor = governor_;
-        guardian = guardian_;
+    constructor(IRoles roles_) {
+        roles = roles_;
     }
 
     function add(bytes4 selector, IStepVerifier verifier) external {
-        if (msg.sender != governor) revert CALLER(governor, msg.sender);
+        roles.requireRole(Role.Governor, msg.sender);
         Entry storage e = _entries[selector];
         if (address(e.verifier) != address(0) || e.isTombstoned) revert ROUTER_TAKEN(selector);
         if (address(verifier).code.length == 0) revert ROUTER_CODE(address(verifier));
@@ -40,7 +33,7 @@ contract VerifierRouter is IVerifierRouter {
     }
 
     function tombstone(bytes4 selector) external {
-        if (msg.sender != guardian) revert CALLER(guardian, msg.sender);
+        roles.requireRole(Role.Guardian, msg.sender);
         Entry storage e = _entries[selector];
         if (e.isTombstoned) revert ROUTER_TOMBSTONED(selector);
         e.isTombstoned = true;

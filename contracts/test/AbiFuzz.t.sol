@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 pragma solidity ^0.8.30;
 
-import {Appraisal} from "../src/EnclaveRegistry.sol";
+import {Role} from "../src/interfaces/IRoles.sol";
+import {SnpBinding, SnpPolicy} from "../src/interfaces/ISnpRegistry.sol";
 import "../src/Types.sol";
 import {AbiPayload} from "./AbiPayload.sol";
 import {Fixture} from "./Fixture.sol";
@@ -38,7 +39,6 @@ contract AbiFuzzTest is Fixture {
     Terms[] private _jobs;
     uint256[] private _known;
     address private _snpVerifier;
-    address private _snpRegistrar;
     address private _facts;
     address private _groth16;
     IRecorder private _recorder;
@@ -47,7 +47,6 @@ contract AbiFuzzTest is Fixture {
 
     function setUp() public override {
         super.setUp();
-        register(uint40(NOW + 100_000));
         _openJobs();
         _deployAll();
         _readEntries();
@@ -144,21 +143,24 @@ contract AbiFuzzTest is Fixture {
                     free,
                     locked,
                     token.balanceOf(people[i]),
-                    settlement.allowed(people[i])
+                    roles.allowed(people[i])
                 )
             );
         }
         for (uint256 i = 0; i < _jobs.length; ++i) {
             bytes32 id = idOf(_jobs[i]);
-            sum = keccak256(abi.encode(sum, settlement.jobOf(id)));
+            sum = keccak256(abi.encode(sum, settlement.jobOf(id), dutyOf(_jobs[i])));
+            (bool isBound, bool isSealed, bool isRevoked) = keys.factsOf(address(settlement), id, enclave);
+            sum = keccak256(abi.encode(sum, isBound, isSealed, isRevoked));
             for (uint256 k = 0; k < 4; ++k) {
-                sum = keccak256(abi.encode(sum, settlement.challengeOf(id, k), settlement.isProved(id, k)));
+                sum = keccak256(abi.encode(sum, challengeOf(_jobs[i], k), isProved(_jobs[i], k)));
             }
         }
-        sum = keccak256(abi.encode(sum, registry.enclaveOf(enclave), registry.threshold(), registry.attestorCount()));
-        sum = keccak256(abi.encode(sum, registry.registrar(), settlement.paused(), _recorder.by()));
-        sum = keccak256(abi.encode(sum, settlement.exposure(enclave, address(token)), token.balanceOf(address(settlement))));
-        for (uint256 i = 0; i < 9; ++i) sum = keccak256(abi.encode(sum, registry.isAttestor(attestors[i])));
+        sum = keccak256(abi.encode(sum, roles.paused(), _recorder.by(), token.balanceOf(address(settlement))));
+        for (uint8 i = 0; i < 4; ++i) {
+            (address to,) = roles.transferOf(Role(i));
+            sum = keccak256(abi.encode(sum, roles.holderOf(Role(i)), to));
+        }
         sum = keccak256(abi.encode(sum, router.isLive(STEP), router.isLive(STEP2), router.isLive(0x00000000)));
         for (uint256 i = 0; i < _known.length; ++i) sum = keccak256(abi.encode(sum, _kept(bytes32(_known[i]))));
         (uint128 own,) = settlement.stakes(STRANGER, address(0));
@@ -175,7 +177,7 @@ contract AbiFuzzTest is Fixture {
             _asked(_snpVerifier, abi.encodeWithSignature("revoked(bytes32)", word)),
             _asked(_snpVerifier, abi.encodeWithSignature("issuers(bytes32)", word)),
             _asked(_snpVerifier, abi.encodeWithSignature("endorsementOf(bytes32)", word)),
-            _asked(_snpRegistrar, abi.encodeWithSignature("isAllowed(bytes32,bytes32)", word, word))
+            _asked(address(registry), abi.encodeWithSignature("isAllowed(bytes32,bytes32)", word, word))
         );
     }
 
@@ -190,15 +192,16 @@ contract AbiFuzzTest is Fixture {
         address softmax = deploy("ZkSoftmaxRelation", "");
         address squaredError = deploy("ZkSquaredErrorRelation", "");
         address p384 = deploy("P384", "");
-        _snpVerifier = deploy("SnpVerifier", abi.encode(guardian, new bytes32[3][](0), p384));
-        _snpRegistrar = deploy("SnpRegistrar", abi.encode(registry, _snpVerifier));
+        _snpVerifier = deploy("SnpVerifier", abi.encode(roles, new bytes32[3][](0), p384));
         _facts = deploy("ProofFacts", abi.encode(steps, STEP));
         _groth16 = deploy("Groth16StepVerifier", abi.encode(false));
         _recorder = IRecorder(deploy("Recorder", "Verifiers.t.sol", ""));
         _deployed["Settlement"] = address(settlement);
-        _deployed["EnclaveRegistry"] = address(registry);
+        _deployed["Roles"] = address(roles);
+        _deployed["Keys"] = address(keys);
+        _deployed["Duties"] = address(duties);
+        _deployed["Delivery"] = address(delivery);
         _deployed["VerifierRouter"] = address(router);
-        _deployed["TeeVerifier"] = address(tee);
         _deployed["TermsRules"] = address(rules);
         _deployed["BlockRandao"] = address(randao);
         _deployed["ZkSoftmaxRelation"] = softmax;
@@ -207,9 +210,9 @@ contract AbiFuzzTest is Fixture {
         _deployed["Groth16StepVerifier"] = _groth16;
         _deployed["P384"] = p384;
         _deployed["SnpVerifier"] = _snpVerifier;
-        _deployed["SnpRegistrar"] = _snpRegistrar;
+        _deployed["SnpRegistry"] = address(registry);
         _deployed["ProofFacts"] = _facts;
-        _deployed["QuorumReexecution"] = deploy("QuorumReexecution", abi.encode(registry, POLICY, 1, 2));
+        _deployed["QuorumReexecution"] = deploy("QuorumReexecution", abi.encode(registry, POLICY, 2));
         _deployed["ValidationAdapter"] = deploy("ValidationAdapter", abi.encode(settlement, _recorder));
         _deployed["EvaluatorAdapter"] = deploy("EvaluatorAdapter", abi.encode(settlement, _recorder, idOf(_jobs[3])));
     }
@@ -248,12 +251,11 @@ contract AbiFuzzTest is Fixture {
 
     /// One job in every state that has calls.
     function _openJobs() private {
-        uint8[6] memory modes = [
+        uint16[6] memory modes = [
             MODE_OPTIMISTIC, MODE_OPTIMISTIC, MODE_TEE, MODE_SAMPLE, MODE_TEE | MODE_REVEAL, MODE_FULL
         ];
         for (uint256 i = 0; i < modes.length; ++i) {
             Terms memory t = baseTerms(modes[i]);
-            t.windows.ack = modes[i] & MODE_REVEAL != 0 ? 50 : 0;
             if (modes[i] & MODE_TEE != 0) disputable(t);
             open(t);
             if (i >= 1) accept(t);
@@ -275,13 +277,38 @@ contract AbiFuzzTest is Fixture {
             Terms memory t = _jobs[i];
             bytes32[] memory b = borders(t, 4, NONE);
             bytes memory seal = stepSeal(t, 3, b[1], b[2]);
-            _add(address(rules), abi.encodeCall(rules.check, (t, router)));
-            _add(address(rules), abi.encodeCall(rules.anyLive, (t, router, true)));
-            _add(address(rules), abi.encodeCall(rules.enclaveLive, (t, router, enclave, provider)));
+            Grant memory g = grantBy(1, t, enclave, provider);
+            Approval[] memory approved = approvals(t, g);
+            _add(address(rules), abi.encodeCall(rules.check, (t)));
+            _add(address(rules), abi.encodeCall(rules.canCommit, (t)));
+            _add(address(rules), abi.encodeCall(rules.isProvable, (t)));
+            _add(address(rules), abi.encodeCall(rules.checkProvider, (t, STRANGER)));
+            _add(address(keys), abi.encodeCall(keys.bind, (idOf(t), t, provider, g, approved)));
+            _add(address(keys), abi.encodeCall(keys.sealer, (idOf(t), t.teeSelector, t.snpPolicy, abi.encode(word), only(enclave), sign(1, word))));
+            _add(address(keys), abi.encodeCall(keys.endOf, (idOf(t), t.snpPolicy, enclave)));
+            _add(address(keys), abi.encodeCall(keys.revoke, (address(settlement), t, enclave, word, signatures)));
+            _add(address(duties), abi.encodeCall(duties.commit, (idOf(t), t, word, 4, false, word)));
+            _add(address(duties), abi.encodeCall(duties.challenge, (idOf(t), t, 1, STRANGER)));
+            _add(address(duties), abi.encodeCall(duties.discharge, (idOf(t), t, 1, transition(b, 1), seal)));
+            _add(address(duties), abi.encodeCall(duties.lapse, (idOf(t), t, 1, 0)));
+            _add(address(duties), abi.encodeCall(duties.unseal, (idOf(t), t, false)));
+            _add(address(duties), abi.encodeCall(duties.refute, (idOf(t), t, b[3], pathOf(b, 3), b[4], seal)));
+            _add(address(duties), abi.encodeCall(duties.draw, (idOf(t), t, word)));
+            _add(address(duties), abi.encodeCall(duties.drawFallback, (idOf(t), t, abi.encode(word))));
+            _add(address(duties), abi.encodeCall(duties.standing, (idOf(t), t)));
+            _add(address(duties), abi.encodeCall(duties.isStuck, (idOf(t), t)));
+            _add(
+                address(delivery),
+                abi.encodeCall(
+                    delivery.requireAvailable, (idOf(t), t, word, CIPHERTEXT, word, uint40(NOW + 99), signatures)
+                )
+            );
             _add(address(settlement), abi.encodeCall(settlement.open, (t)));
             _add(address(settlement), abi.encodeCall(settlement.cancel, (t)));
             _add(address(settlement), abi.encodeCall(settlement.accept, (t, word, sign(1, word))));
-            _add(address(settlement), abi.encodeCall(settlement.start, (t, word, word, broker, sign(1, word))));
+            _add(address(settlement), abi.encodeCall(settlement.start, (t, g, approved)));
+            _add(address(settlement), abi.encodeCall(settlement.bind, (t, g, approved)));
+            _add(address(settlement), abi.encodeCall(settlement.resign, (t)));
             _add(address(settlement), abi.encodeCall(settlement.abort, (t)));
             _add(address(settlement), abi.encodeCall(settlement.commit, (t, unsealed(t, b, 0))));
             _add(address(settlement), abi.encodeCall(settlement.stop, (t)));
@@ -291,39 +318,49 @@ contract AbiFuzzTest is Fixture {
             _add(address(settlement), abi.encodeCall(settlement.discharge, (t, 1, transition(b, 1), seal)));
             _add(address(settlement), abi.encodeCall(settlement.lapse, (t, 1, 0)));
             _add(address(settlement), abi.encodeCall(settlement.refundBond, (t, 1)));
-            _add(address(settlement), abi.encodeCall(settlement.escalate, (t)));
+            _add(address(settlement), abi.encodeCall(settlement.unseal, (t, enclave)));
             _add(address(settlement), abi.encodeCall(settlement.refute, (t, b[3], pathOf(b, 3), b[4], seal)));
             _add(address(settlement), abi.encodeCall(settlement.draw, (t, word)));
             _add(address(settlement), abi.encodeCall(settlement.drawFallback, (t, abi.encode(word, word))));
             _add(address(settlement), abi.encodeCall(settlement.finalize, (t, CIPHERTEXT, "other key")));
             _add(address(settlement), abi.encodeCall(settlement.missing, (t)));
-            _add(address(settlement), abi.encodeCall(settlement.available, (t, CIPHERTEXT, word, signatures)));
-            _add(address(settlement), abi.encodeCall(settlement.publish, (t, word, "ciphertext")));
+            _add(address(settlement), abi.encodeCall(settlement.available, (t, CIPHERTEXT, word, uint40(NOW + 99), signatures)));
+            _add(address(settlement), abi.encodeCall(settlement.published, (t, CIPHERTEXT, word)));
             _add(address(settlement), abi.encodeCall(settlement.acknowledge, (t)));
             _add(address(settlement), abi.encodeCall(settlement.undelivered, (t)));
             _add(address(settlement), abi.encodeCall(settlement.void, (t)));
             _add(address(settlement), abi.encodeCall(settlement.claimPrefix, (t, 1)));
         }
-        _add(address(settlement), abi.encodeCall(settlement.setPaused, (true)));
-        _add(address(settlement), abi.encodeCall(settlement.allowToken, (client)));
+        _add(address(roles), abi.encodeCall(roles.setPaused, (true)));
+        _add(address(roles), abi.encodeCall(roles.allow, (client)));
+        _add(address(roles), abi.encodeCall(roles.disallow, (address(token))));
+        _add(address(roles), abi.encodeCall(roles.propose, (Role.Governor, STRANGER)));
+        _add(address(roles), abi.encodeCall(roles.take, (Role.Governor)));
+        _add(address(roles), abi.encodeCall(roles.requireRole, (Role.Governor, STRANGER)));
         _add(address(settlement), abi.encodeCall(settlement.depositStake, (address(token), 1)));
         _add(address(settlement), abi.encodeCall(settlement.releaseStake, (address(token), 1)));
         _add(address(settlement), abi.encodeCall(settlement.withdraw, (address(token))));
-        Appraisal memory a = Appraisal(STRANGER, POLICY, STRANGER, word, uint40(NOW + 10));
-        _add(address(registry), abi.encodeCall(registry.register, (a, signatures)));
-        _add(address(registry), abi.encodeCall(registry.registerVerified, (a, word)));
-        _add(address(registry), abi.encodeCall(registry.revoke, (enclave, word, signatures)));
-        _add(address(registry), abi.encodeCall(registry.setRegistrar, (STRANGER)));
-        _add(address(registry), abi.encodeCall(registry.changeAttestors, (new address[](1), attestors, 1)));
+        _add(address(settlement), abi.encodeCall(settlement.withdrawTo, (address(token), STRANGER)));
+        _registryCalls();
+        _add(address(delivery), abi.encodeCall(delivery.publish, (new bytes32[](1), 5, 0, "other")));
         _add(address(router), abi.encodeCall(router.add, (0x00000000, steps)));
         _add(address(router), abi.encodeCall(router.tombstone, (STEP)));
-        _add(address(tee), abi.encodeCall(tee.verify, (sign(1, word), word)));
         _add(_facts, abi.encodeWithSignature("store(bytes)", sign(1, word)));
-        _add(_snpVerifier, abi.encodeWithSignature("revokeEndorsement(bytes32)", word));
+        _add(_snpVerifier, abi.encodeWithSignature("condemn(bytes32,bytes32)", word, word));
         _add(_snpVerifier, abi.encodeWithSignature("verifyReport(bytes,bytes)", new bytes(1184), new bytes(96)));
         _add(_deployed["P384"], abi.encodeWithSignature("verify(bytes,bytes,bytes)", new bytes(48), new bytes(96), new bytes(96)));
         _add(_deployed["EvaluatorAdapter"], abi.encodeWithSignature("evaluate(uint256)", 1));
         _add(_deployed["ValidationAdapter"], abi.encodeWithSignature("answer(bytes32)", idOf(_jobs[3])));
+    }
+
+    function _registryCalls() private {
+        SnpPolicy memory p;
+        p.owner = client;
+        SnpBinding memory b;
+        _add(address(registry), abi.encodeCall(registry.setMeasurement, (p, "image", true)));
+        _add(address(registry), abi.encodeCall(registry.register, (p, b, new bytes(1184), new bytes(96))));
+        _add(address(registry), abi.encodeCall(registry.requireLive, (enclave, POLICY, provider)));
+        _add(address(registry), abi.encodeCall(registry.policyId, (p)));
     }
 
     function _add(address target, bytes memory data) private {
@@ -339,7 +376,7 @@ contract AbiFuzzTest is Fixture {
         settlement.lapse(_jobs[4], 1, 0);
         settlement.lapse(_jobs[5], 0, 0);
         for (uint256 i = 0; i < _jobs.length; ++i) {
-            // The sampled job waits for the header of a block: test/draw.test.ts.
+            // The sampled job waits for the header of a block, or a week: test/draw.test.ts.
             if (i != 3) require(stateOf(_jobs[i]) > State.Committed, "stuck");
         }
     }

@@ -1,24 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 pragma solidity ^0.8.30;
 
-import {Appraisal, IMeasurements} from "../src/EnclaveRegistry.sol";
-import {Run} from "../src/Running.sol";
 import "../src/Errors.sol";
+import {Statements} from "../src/libraries/Statements.sol";
 import "../src/Types.sol";
 import {Fixture} from "./Fixture.sol";
 import {vm} from "./Vm.sol";
 
-/// What the whole mutation run showed that no other test looks at. This contract is the registry's SNP registrar.
-contract CornersTest is Fixture, IMeasurements {
+/// What the whole mutation run showed that no other test looks at.
+contract CornersTest is Fixture {
     uint256 private constant NONE = type(uint256).max;
-    bytes32 private constant IMAGE = keccak256("image");
-
-    bool private _allowsImage = true;
-
-    function isAllowed(bytes32 policy, bytes32 measurement) external view returns (bool) {
-        return _allowsImage && policy == POLICY && measurement == IMAGE;
-    }
-
     function test_only_the_client_opens_its_job() public {
         Terms memory t = baseTerms(MODE_OPTIMISTIC);
         fails(CALLER.selector);
@@ -38,39 +29,6 @@ contract CornersTest is Fixture, IMeasurements {
         start(t);
     }
 
-    function test_exposure_counts_sealed_runs_with_a_window_alone() public {
-        register(type(uint40).max);
-        Terms memory plain = baseTerms(MODE_TEE);
-        started(plain);
-        commit(plain, sealedRun(plain, borders(plain, 4, NONE), 0));
-        equal(settlement.exposure(enclave, plain.token), 0);
-        Terms memory unsealedJob = baseTerms(MODE_OPTIMISTIC);
-        committed(unsealedJob, NONE);
-        equal(settlement.exposure(address(0), unsealedJob.token), 0);
-        Terms memory windowed = baseTerms(MODE_TEE);
-        disputable(windowed);
-        committed(windowed, NONE);
-        equal(settlement.exposure(enclave, windowed.token), windowed.price);
-    }
-
-    function test_missing_costs_a_deposit_and_opens_a_window_of_its_own() public {
-        register(type(uint40).max);
-        Terms memory t = baseTerms(MODE_TEE | MODE_REVEAL);
-        t.windows.ack = 50;
-        committed(t, NONE);
-        later(50);
-        uint256 held = token.balanceOf(client);
-        vm.prank(client);
-        settlement.missing(t);
-        equal(held - token.balanceOf(client), t.bondFee);
-        later(50);
-        fails(TOO_EARLY.selector);
-        settlement.undelivered(t);
-        later(1);
-        settlement.undelivered(t);
-        isState(t, State.Undelivered);
-    }
-
     /// A verifier of seals that the mode does not ask for saves no job.
     function test_an_enclave_keeps_no_job_alive_that_takes_no_seal() public {
         Terms memory t = baseTerms(MODE_OPTIMISTIC);
@@ -79,15 +37,6 @@ contract CornersTest is Fixture, IMeasurements {
         router.tombstone(STEP);
         settlement.void(t);
         isState(t, State.Voided);
-    }
-
-    function test_a_job_that_takes_no_seal_may_name_a_dead_enclave_verifier() public {
-        vm.startPrank(guardian);
-        router.tombstone(tee.SELECTOR());
-        vm.stopPrank();
-        Terms memory t = baseTerms(MODE_OPTIMISTIC);
-        open(t);
-        isState(t, State.Open);
     }
 
     function test_duties_need_a_selector_also_without_a_window() public {
@@ -99,35 +48,15 @@ contract CornersTest is Fixture, IMeasurements {
     }
 
     function test_the_domain_is_that_of_the_chain() public {
-        bytes32 before = settlement.domainSeparator();
+        bytes32 before = Statements.domain(address(settlement));
         vm.chainId(4711);
         bytes32 type_ = keccak256(
             "EIP712Domain(string name,string version,uint256 chainId,address verifyingContract)"
         );
         bytes32 expected = keccak256(
-            abi.encode(type_, keccak256("Settlement"), keccak256("1"), uint256(4711), address(settlement))
+            abi.encode(type_, keccak256("Settlement"), keccak256("2"), uint256(4711), address(settlement))
         );
-        require(settlement.domainSeparator() == expected && before != expected, "another chain's domain");
-    }
-
-    function test_snp_evidence_registers_one_key_until_its_end_and_while_its_image_is_allowed() public {
-        registry.setRegistrar(address(this));
-        Appraisal memory a = Appraisal(enclave, POLICY, provider, "report", uint40(NOW + 100));
-        registry.registerVerified(a, IMAGE);
-        equal(registry.requireLive(enclave, POLICY, provider, 2), 2);
-        require(registry.enclaveOf(enclave).measurement == IMAGE, "no measurement");
-        require(registry.keyOfReport("report") == enclave, "report not taken down");
-        fails(EVIDENCE_USED.selector);
-        registry.registerVerified(a, IMAGE);
-        _allowsImage = false;
-        fails(ENCLAVE_MEASUREMENT.selector);
-        registry.requireLive(enclave, POLICY, provider, 1);
-        _allowsImage = true;
-        later(100);
-        equal(registry.requireLive(enclave, POLICY, provider, 2), 2);
-        later(1);
-        fails(ENCLAVE_EXPIRED.selector);
-        registry.requireLive(enclave, POLICY, provider, 1);
+        require(Statements.domain(address(settlement)) == expected && before != expected, "another chain's domain");
     }
 
     function test_a_block_without_a_hash_has_no_mix() public {
@@ -153,7 +82,7 @@ contract CornersTest is Fixture, IMeasurements {
         committed(t, NONE);
         settlement.draw(t, SEED_CLIENT);
         challenge(t, 0);
-        equal(settlement.challengeOf(idOf(t), 0).deadline, vm.getBlockTimestamp() + 30 + 2 * 10 + 10);
+        equal(challengeOf(t, 0).deadline, vm.getBlockTimestamp() + 30 + 2 * 10 + 10);
     }
 
     function test_a_delivery_needs_a_seal_also_where_proofs_would_do() public {
@@ -165,39 +94,6 @@ contract CornersTest is Fixture, IMeasurements {
         fails(SEAL_MISSING.selector);
         vm.prank(provider);
         settlement.commit(t, r);
-    }
-
-    function test_a_seal_alone_is_judged_by_the_registration_of_its_key() public {
-        bytes32 statement = keccak256("statement");
-        bytes memory seal = abi.encodePacked(tee.SELECTOR(), sign(enclaveSecret, statement));
-        fails(ENCLAVE_UNKNOWN.selector);
-        tee.verify(seal, statement);
-        register(type(uint40).max);
-        tee.verify(seal, statement);
-        revoke();
-        fails(ENCLAVE_REVOKED.selector);
-        tee.verify(seal, statement);
-        bytes4 selector = tee.SELECTOR();
-        fails(SIGNATURE.selector);
-        tee.verify(abi.encodePacked(selector, new bytes(65)), statement);
-    }
-
-    function test_too_little_gas_is_no_verdict_on_a_key() public {
-        register(type(uint40).max);
-        uint256 answered;
-        for (uint256 gas_ = 2_000; gas_ < 60_000; gas_ += 250) {
-            try tee.isLive{gas: gas_}(enclave, POLICY, provider, 1) returns (bool live) {
-                require(live, "a live key called dead");
-                ++answered;
-            } catch {}
-        }
-        require(answered != 0, "no call came through");
-    }
-
-    function test_all_attestors_together_may_be_the_quorum() public {
-        deploy("EnclaveRegistry", abi.encode(address(this), attestors, 9));
-        vm.expectRevert();
-        deploy("EnclaveRegistry", abi.encode(address(this), attestors, 10));
     }
 
     function test_a_whole_job_is_proved_until_its_deadline() public {

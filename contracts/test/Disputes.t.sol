@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 pragma solidity ^0.8.30;
 
-import {Transition} from "../src/Duties.sol";
-import {Run} from "../src/Running.sol";
+import {DUTY_ALL, DUTY_BY_UNSEAL} from "../src/Duties.sol";
 import {Statements} from "../src/libraries/Statements.sol";
 import "../src/Errors.sol";
 import "../src/Types.sol";
@@ -95,9 +94,9 @@ contract DisputesTest is Fixture {
         challenge(t, 1);
         later(5);
         challenge(t, 2);
-        equal(settlement.challengeOf(idOf(t), 0).deadline, from + 40);
-        equal(settlement.challengeOf(idOf(t), 1).deadline, from + 50);
-        equal(settlement.challengeOf(idOf(t), 2).deadline, from + 60);
+        equal(challengeOf(t, 0).deadline, from + 40);
+        equal(challengeOf(t, 1).deadline, from + 50);
+        equal(challengeOf(t, 2).deadline, from + 60);
     }
 
     function test_discharge_binds_job_index_and_committed_borders() public {
@@ -152,6 +151,7 @@ contract DisputesTest is Fixture {
         fails(DUTY_OPEN.selector);
         settlement.finalize(t, 0, 0);
         discharge(t, b, 3);
+        later(201);
         settlement.finalize(t, 0, 0);
         isState(t, State.Settled);
     }
@@ -186,12 +186,13 @@ contract DisputesTest is Fixture {
         for (uint256 a = 0; a < t.samples; ++a) {
             uint256 segment = uint256(keccak256(abi.encode(seed, a))) % 4;
             equal(sampleOf(t, a), segment);
-            if (!settlement.isProved(idOf(t), segment)) {
+            if (!isProved(t, segment)) {
                 fails(DUTY_OPEN.selector);
                 settlement.finalize(t, 0, 0);
                 discharge(t, b, segment);
             }
         }
+        later(201);
         settlement.finalize(t, 0, 0);
         isState(t, State.Settled);
     }
@@ -237,48 +238,45 @@ contract DisputesTest is Fixture {
         settlement.drawFallback(t, "another header");
     }
 
-    function test_escalation_replaces_the_seal_by_duties() public {
+    function test_duties_take_the_place_of_a_seal() public {
         Terms memory t = baseTerms(MODE_TEE);
         disputable(t);
-        register(uint40(NOW + 10_000));
         bytes32[] memory b = committed(t, 1);
-        fails(ENCLAVE_LIVE.selector);
-        settlement.escalate(t);
-        revoke();
-        settlement.escalate(t);
+        fails(KEY_LIVE.selector);
+        settlement.unseal(t, enclave);
+        revoke(t);
+        settlement.unseal(t, enclave);
         fails(CHALLENGE_CLOSED.selector);
-        settlement.escalate(t);
+        settlement.unseal(t, enclave);
         discharge(t, b, 0);
         later(201);
         fails(DUTY_OPEN.selector);
         settlement.finalize(t, 0, 0);
         settlement.lapse(t, 1, 0);
-        isState(t, State.Slashed);
+        isState(t, State.Unsealed);
     }
 
-    function test_escalated_true_run_is_paid() public {
+    function test_a_true_run_whose_seal_is_gone_is_paid() public {
         Terms memory t = baseTerms(MODE_TEE);
         disputable(t);
-        register(uint40(NOW + 10_000));
         bytes32[] memory b = committed(t, NONE);
-        revoke();
-        settlement.escalate(t);
+        revoke(t);
+        settlement.unseal(t, enclave);
         for (uint256 i = 0; i < 4; ++i) discharge(t, b, i);
+        later(201);
         settlement.finalize(t, 0, 0);
         isState(t, State.Settled);
-        equal(settlement.exposure(enclave, t.token), 0);
     }
 
-    function test_tombstoned_tee_verifier_escalates() public {
+    function test_a_tombstoned_selector_takes_the_seal_away() public {
         Terms memory t = baseTerms(MODE_TEE);
         disputable(t);
-        register(uint40(NOW + 10_000));
         committed(t, NONE);
-        bytes4 selector = tee.SELECTOR();
+        bytes4 selector = keys.SELECTOR();
         vm.prank(guardian);
         router.tombstone(selector);
-        settlement.escalate(t);
-        equal(settlement.jobOf(idOf(t)).flags & FLAG_ALL_DUE, FLAG_ALL_DUE);
+        settlement.unseal(t, enclave);
+        equal(dutyOf(t).flags, DUTY_ALL | DUTY_BY_UNSEAL);
     }
 
     function test_tee_job_without_seal_owes_everything() public {
@@ -291,33 +289,9 @@ contract DisputesTest is Fixture {
         vm.prank(challenger);
         settlement.challenge(t, 0);
         for (uint256 i = 0; i < 4; ++i) discharge(t, b, i);
+        later(201);
         settlement.finalize(t, 0, 0);
         isState(t, State.Settled);
-    }
-
-    function test_exposure_of_one_key_is_capped() public {
-        register(uint40(NOW + 10_000));
-        for (uint256 i = 0; i < 3; ++i) {
-            Terms memory t = baseTerms(MODE_TEE);
-            disputable(t);
-            t.stake = 10 ether;
-            t.liveness = 1 ether;
-            t.price = 95 ether;
-            started(t);
-            if (i == 0) {
-                commit(t, sealedRun(t, borders(t, 4, NONE), 0));
-            } else {
-                t = baseTerms(MODE_TEE);
-                disputable(t);
-                t.price = 1000 ether;
-                started(t);
-                Run memory r = sealedRun(t, borders(t, 4, NONE), 0);
-                fails(EXPOSURE.selector);
-                vm.prank(provider);
-                settlement.commit(t, r);
-                return;
-            }
-        }
     }
 
     function test_stopped_prefix_is_paid_by_length() public {
@@ -357,7 +331,7 @@ contract DisputesTest is Fixture {
         vm.prank(challenger);
         settlement.refute(t, b[2], path, possible, seal);
         isState(t, State.Slashed);
-        equal(credit(challenger, t), t.stake / 3);
+        equal(credit(challenger, t), 0);
 
         t = baseTerms(MODE_OPTIMISTIC);
         started(t);
@@ -397,6 +371,7 @@ contract DisputesTest is Fixture {
         vm.prank(provider);
         settlement.claimPrefix(t, 2);
         discharge(t, b, 1);
+        later(1);
         vm.prank(provider);
         settlement.claimPrefix(t, 3);
         uint256 paid = uint256(t.price) * 3 / 4 * 9 / 10;
@@ -417,25 +392,6 @@ contract DisputesTest is Fixture {
         settlement.open(t);
     }
 
-    function test_hold_gives_time_to_void_what_an_unsound_verifier_proved() public {
-        Terms memory t = baseTerms(MODE_FULL);
-        t.windows.hold = 1000;
-        bytes32[] memory b = committed(t, NONE);
-        for (uint256 i = 0; i < 4; ++i) discharge(t, b, i);
-        later(999);
-        fails(TOO_EARLY.selector);
-        settlement.finalize(t, 0, 0);
-        fails(VERIFIER_LIVE.selector);
-        settlement.void(t);
-        vm.prank(guardian);
-        router.tombstone(STEP);
-        settlement.void(t);
-        isState(t, State.Voided);
-        equal(credit(client, t), t.price);
-        (uint128 free,) = settlement.stakes(provider, t.token);
-        equal(free, t.stake);
-    }
-
     function test_other_selector_keeps_a_job_alive() public {
         Terms memory t = baseTerms(MODE_OPTIMISTIC);
         t.dutySelectors = new bytes4[](2);
@@ -448,7 +404,7 @@ contract DisputesTest is Fixture {
         fails(VERIFIER_LIVE.selector);
         settlement.void(t);
         bytes memory body = abi.encode(
-            TestStepVerifier.Statement(settlement.domainSeparator(), idOf(t), 0, b[0], b[1])
+            TestStepVerifier.Statement(Statements.domain(address(settlement)), idOf(t), 0, b[0], b[1])
         );
         fails(ROUTER_TOMBSTONED.selector);
         settlement.discharge(t, 0, transition(b, 0), abi.encodePacked(STEP, body));

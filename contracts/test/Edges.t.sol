@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 pragma solidity ^0.8.30;
 
-import {Transition} from "../src/Duties.sol";
-import {Run} from "../src/Running.sol";
 import {Statements} from "../src/libraries/Statements.sol";
 import "../src/Errors.sol";
 import "../src/Types.sol";
@@ -92,22 +90,20 @@ contract EdgesTest is Fixture {
         settlement.challenge(t, 2);
     }
 
-    function test_only_jobs_with_a_window_are_challenged() public {
+    function test_only_jobs_that_say_so_are_challenged() public {
         Terms memory t = baseTerms(MODE_FULL);
         t.windows.challenge = 100;
         committed(t, NONE);
         fails(CHALLENGE_CLOSED.selector);
         vm.prank(challenger);
         settlement.challenge(t, 1);
-        register(uint40(NOW + 10_000));
-        Terms memory plain = baseTerms(MODE_TEE | MODE_SAMPLE);
-        plain.windows.challenge = 0;
-        committed(plain, NONE);
+        Terms memory sampled = baseTerms(MODE_SAMPLE);
+        committed(sampled, NONE);
         fails(CHALLENGE_CLOSED.selector);
         vm.prank(challenger);
-        settlement.challenge(plain, 1);
+        settlement.challenge(sampled, 1);
         fails(CHALLENGE_CLOSED.selector);
-        settlement.escalate(plain);
+        settlement.unseal(sampled, enclave);
     }
 
     function test_proofs_come_early_and_until_the_deadline() public {
@@ -117,8 +113,8 @@ contract EdgesTest is Fixture {
         challenge(t, 0);
         later(40);
         discharge(t, b, 0);
-        equal(settlement.jobOf(idOf(t)).openDuties, 0);
-        equal(settlement.jobOf(idOf(t)).proved, 2);
+        equal(dutyOf(t).open, 0);
+        equal(dutyOf(t).proved, 2);
     }
 
     function test_both_borders_of_a_proof_are_committed() public {
@@ -142,9 +138,9 @@ contract EdgesTest is Fixture {
         challenge(t, 2);
         later(51);
         settlement.lapse(t, 2, 0);
-        equal(settlement.jobOf(idOf(t)).openDuties, 1);
+        equal(dutyOf(t).open, 1);
         settlement.refundBond(t, 0);
-        equal(settlement.jobOf(idOf(t)).openDuties, 0);
+        equal(dutyOf(t).open, 0);
     }
 
     function test_a_place_beyond_the_sample_is_not_drawn() public {
@@ -186,33 +182,20 @@ contract EdgesTest is Fixture {
         settlement.draw(none, SEED_CLIENT);
     }
 
-    function test_an_escalation_ends_with_the_window() public {
-        register(uint40(NOW + 10_000));
+    function test_a_seal_is_taken_away_until_the_window_ends() public {
         Terms memory t = baseTerms(MODE_TEE);
         disputable(t);
         committed(t, NONE);
-        revoke();
+        revoke(t);
         later(201);
         fails(TOO_LATE.selector);
-        settlement.escalate(t);
+        settlement.unseal(t, enclave);
         vm.warp(vm.getBlockTimestamp() - 1);
-        settlement.escalate(t);
+        settlement.unseal(t, enclave);
         Terms memory unsealed_ = baseTerms(MODE_OPTIMISTIC);
         committed(unsealed_, NONE);
         fails(CHALLENGE_CLOSED.selector);
-        settlement.escalate(unsealed_);
-    }
-
-    function test_exposure_reaches_its_cap_and_falls_back() public {
-        register(uint40(NOW + 10_000));
-        Terms memory t = baseTerms(MODE_TEE);
-        disputable(t);
-        (t.stake, t.liveness, t.price) = (10 ether, 0, 100 ether);
-        committed(t, NONE);
-        equal(settlement.exposure(enclave, t.token), 100 ether);
-        later(201);
-        settlement.finalize(t, 0, 0);
-        equal(settlement.exposure(enclave, t.token), 0);
+        settlement.unseal(unsealed_, enclave);
     }
 
     function test_runs_have_the_length_and_outcome_of_their_terms() public {
@@ -228,7 +211,7 @@ contract EdgesTest is Fixture {
         _refused(t, unsealed(t, borders(t, 3, NONE), 3), RUN_OUTCOME.selector);
         Run memory sealed_ = unsealed(t, borders(t, 4, NONE), 0);
         sealed_.seal = hex"01020304";
-        _refused(t, sealed_, SEAL_LENGTH.selector);
+        _refused(t, sealed_, SEAL_MODE.selector);
         commit(t, unsealed(t, borders(t, 0, NONE), OUTCOME_STOPPED));
         later(201);
         settlement.finalize(t, 0, 0);
@@ -236,7 +219,7 @@ contract EdgesTest is Fixture {
         equal(credit(client, t), t.price);
         Terms memory full = baseTerms(MODE_FULL);
         started(full);
-        _refused(full, unsealed(full, borders(full, 3, NONE), OUTCOME_RANGE), RUN_OUTCOME.selector);
+        _refused(full, unsealed(full, borders(full, 4, NONE), OUTCOME_RANGE), RUN_OUTCOME.selector);
         fails(CALLER.selector);
         vm.prank(client);
         settlement.commit(full, sealed_);
@@ -246,6 +229,23 @@ contract EdgesTest is Fixture {
         fails(code);
         vm.prank(provider);
         settlement.commit(t, r);
+    }
+
+    /// Terms in another encoding are the same job or none.
+    function test_terms_have_one_encoding() public {
+        Terms memory t = baseTerms(MODE_OPTIMISTIC);
+        bytes memory call = abi.encodeCall(settlement.open, (t));
+        // needed, the eleventh word: a bit above its eight.
+        call[4 + 32 + 10 * 32] = 0x01;
+        vm.prank(client);
+        (bool ok,) = address(settlement).call(call);
+        require(!ok, "dirty terms were opened");
+        call[4 + 32 + 10 * 32] = 0;
+        bytes memory longer = abi.encodePacked(call, bytes32(0));
+        vm.prank(client);
+        (ok,) = address(settlement).call(longer);
+        require(ok, "not opened");
+        isState(t, State.Open);
     }
 
     /// A run that says that it cannot go on waits to be refuted, however much of it is proved.
@@ -280,7 +280,7 @@ contract EdgesTest is Fixture {
         open(t);
         accept(t);
         bytes memory all = sign(CLIENT_KEY, digest(Statements.voucher(idOf(t), t.price)));
-        fails(TOO_EARLY.selector);
+        fails(JOB_STATE.selector);
         vm.prank(provider);
         settlement.voucher(t, t.price, all);
         start(t);
@@ -314,6 +314,7 @@ contract EdgesTest is Fixture {
         discharge(full, b, 0);
         fails(CALLER.selector);
         settlement.claimPrefix(full, 1);
+        later(1);
         vm.prank(provider);
         settlement.claimPrefix(full, 1);
         Terms memory stopped = baseTerms(MODE_FULL);
@@ -336,10 +337,12 @@ contract EdgesTest is Fixture {
         fails(DUTY_OPEN.selector);
         vm.prank(provider);
         settlement.claimPrefix(t, 257);
+        later(1);
         vm.prank(provider);
         settlement.claimPrefix(t, 256);
         equal(credit(provider, t), 256 ether);
         discharge(t, b, 256);
+        later(1);
         vm.prank(provider);
         settlement.claimPrefix(t, 258);
         equal(credit(provider, t), 258 ether);
@@ -351,7 +354,6 @@ contract EdgesTest is Fixture {
     }
 
     function test_a_result_is_not_called_undelivered_while_duties_are_open() public {
-        register(uint40(NOW + 10_000));
         Terms memory t = baseTerms(MODE_TEE | MODE_REVEAL | MODE_OPTIMISTIC);
         committed(t, NONE);
         challenge(t, 0);
@@ -361,34 +363,18 @@ contract EdgesTest is Fixture {
     }
 
     function test_a_run_that_cannot_go_on_need_not_deliver() public {
-        register(uint40(NOW + 10_000));
         Terms memory t = baseTerms(MODE_TEE | MODE_REVEAL);
         started(t);
         Run memory r = unsealed(t, borders(t, 2, NONE), OUTCOME_RANGE);
+        r.keys = only(enclave);
         r.seal = runSeal(t, r);
         commit(t, r);
+        later(201);
         settlement.finalize(t, 0, 0);
         isState(t, State.Stopped);
     }
 
-    function test_a_receipt_is_a_seal_of_its_verifier() public {
-        register(uint40(NOW + 10_000));
-        Terms memory t = baseTerms(MODE_TEE);
-        open(t);
-        accept(t);
-        bytes memory signature = sign(enclaveSecret, digest(Statements.release(idOf(t), "key", "shards")));
-        fails(SEAL_SELECTOR.selector);
-        vm.prank(provider);
-        settlement.start(t, "key", "shards", address(0), abi.encodePacked(STEP, signature));
-    }
-
-    function test_nobody_is_no_attestor() public {
-        fails(QUORUM_REPEATED.selector);
-        registry.changeAttestors(new address[](1), new address[](0), 5);
-    }
-
     function test_a_seal_has_one_length() public {
-        register(uint40(NOW + 10_000));
         Terms memory t = baseTerms(MODE_TEE);
         started(t);
         Run memory r = sealedRun(t, borders(t, 4, NONE), 0);
@@ -396,47 +382,4 @@ contract EdgesTest is Fixture {
         _refused(t, r, SEAL_LENGTH.selector);
     }
 
-    function test_a_revocation_needs_the_quorum() public {
-        register(uint40(NOW + 100));
-        bytes[] memory four = quorum(Statements.revocation(enclave, "reason"), 4);
-        fails(QUORUM_SHORT.selector);
-        registry.revoke(enclave, "reason", four);
-        bytes[] memory others = quorum(Statements.revocation(enclave, "other reason"), 5);
-        fails(QUORUM_SIGNER.selector);
-        registry.revoke(enclave, "reason", others);
-        registry.requireLive(enclave, POLICY, provider, 1);
-    }
-
-    function test_jobs_without_an_enclave_ask_for_no_tier() public {
-        Terms memory t = baseTerms(MODE_OPTIMISTIC);
-        t.minTier = 0;
-        open(t);
-    }
-
-    function test_the_registrar_is_set_once_by_the_governor() public {
-        fails(CALLER.selector);
-        vm.prank(client);
-        registry.setRegistrar(client);
-        registry.setRegistrar(provider);
-        equal(uint160(registry.registrar()), uint160(provider));
-        fails(CALLER.selector);
-        registry.setRegistrar(client);
-    }
-
-    function test_attestors_have_places_for_two_hundred_and_fifty_five() public {
-        address[] memory many = new address[](247);
-        for (uint256 i = 0; i < many.length; ++i) many[i] = address(uint160(0xA77E0000 + i));
-        fails(QUORUM_SIZE.selector);
-        registry.changeAttestors(many, new address[](0), 5);
-        assembly ("memory-safe") {
-            mstore(many, 246)
-        }
-        registry.changeAttestors(many, new address[](0), 5);
-        equal(registry.attestorCount(), 255);
-    }
-
-    function test_a_registration_may_end_this_second() public {
-        register(uint40(NOW));
-        registry.requireLive(enclave, POLICY, provider, 1);
-    }
 }

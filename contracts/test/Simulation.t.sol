@@ -1,35 +1,51 @@
 // SPDX-License-Identifier: Apache-2.0
 pragma solidity ^0.8.30;
 
-import {Transition} from "../src/Duties.sol";
-import {Run} from "../src/Running.sol";
+import {DUTY_ALL, DUTY_DRAWN, DUTY_SAMPLE, Duty} from "../src/Duties.sol";
 import {Statements} from "../src/libraries/Statements.sol";
-import {DRAW_NONE, STAKE_SHORT} from "../src/Errors.sol";
+import {SnpBinding, SnpPolicy} from "../src/interfaces/ISnpRegistry.sol";
+import {SnpClaims} from "../src/interfaces/ISnpVerifier.sol";
+import {DRAW_NONE, KEY_REVOKED, STAKE_SHORT} from "../src/Errors.sol";
 import "../src/Types.sol";
 import {Fixture} from "./Fixture.sol";
-import {vm} from "./Vm.sol";
+import {HookToken} from "./HookToken.sol";
+import {Vm, vm} from "./Vm.sol";
 
 /// Many jobs at once under random calls and time jumps, with the actors of settlement §15: a prover that proves one
-/// segment per provePer, earliest deadline first; a watcher that acts near the end of each window; an enclave that lies
-/// and is revoked; offers of true transitions outside the tree and of a false border 0; two challengers of one job;
-/// refunds asked for twice. After every action the money and safety invariants are recomputed from state.
+/// segment per provePer, earliest deadline first; a watcher that acts near the end of each window; an enclave that lies;
+/// a quorum that revokes, a revoker that condemns, an owner of an SNP policy that takes its image back, registrations that
+/// end, a guardian that tombstones and pauses, a client that never draws; blocks taken back; a contract as provider; native
+/// coin, a plain token and one that calls back; offers of true transitions outside the tree and of a false border 0; two
+/// challengers of one job; refunds asked for twice. After every action money and safety are recomputed from state.
 contract SimulationTest is Fixture {
     struct Life {
         Terms t;
         uint256 wrong; // first false segment, NONE in an honest life
         uint256 upTo;
         bool watched;
+        bool silent; // the client never draws
+        bool shown; // the key was shown before anybody was credited
+        address provider;
+        address key;
+        uint128 vouched;
         State ended;
     }
 
     uint256 private constant NONE = type(uint256).max;
     uint256 private constant LIVES = 6;
-    uint256 private constant ACTIONS = 20;
+    uint256 private constant ACTIONS = 24;
     bytes4 private constant FRESH = 0xf0000000;
+    bytes4 private constant FRESH_KEYS = 0xefff0000;
+    bytes32 private constant IMAGE = keccak256("image");
+    bytes32 private constant KEY_REVEALED = keccak256("KeyRevealed(bytes32,bytes32,bytes32)");
+    bytes32 private constant CREDITED = keccak256("Credited(address,address,uint256)");
 
     Life[] private _lives;
     uint256 private _random;
     address private _rival = address(0xC4A2);
+    address private _human; // the provider that is no contract
+    HookToken private _hook;
+    uint256 private _reports;
     uint32 private _selectors;
     string[] private _names;
 
@@ -39,13 +55,30 @@ contract SimulationTest is Fixture {
 
     function setUp() public override {
         super.setUp();
-        vm.deal(_rival, 1_000_000 ether);
-        token.mint(_rival, 1_000_000 ether);
-        token.mint(provider, type(uint128).max);
-        token.mint(client, type(uint128).max);
-        vm.prank(_rival);
-        token.approve(address(settlement), type(uint256).max);
-        register(type(uint40).max);
+        _human = provider;
+        _hook = HookToken(deploy("HookToken", ""));
+        _hook.reenter(address(settlement), abi.encodeWithSignature("withdraw(address)", address(_hook)));
+        roles.allow(address(_hook));
+        address[4] memory people = [client, provider, _rival, address(steps)];
+        for (uint256 i = 0; i < people.length; ++i) {
+            vm.deal(people[i], type(uint128).max);
+            token.mint(people[i], type(uint96).max);
+            _hook.mint(people[i], type(uint96).max);
+            vm.startPrank(people[i]);
+            token.approve(address(settlement), type(uint256).max);
+            _hook.approve(address(settlement), type(uint256).max);
+            vm.stopPrank();
+        }
+        _hook.mint(challenger, type(uint96).max);
+        vm.deal(challenger, type(uint128).max);
+        vm.prank(challenger);
+        _hook.approve(address(settlement), type(uint256).max);
+        registry.setMeasurement(_policy(), IMAGE, true);
+    }
+
+    function _policy() private view returns (SnpPolicy memory p) {
+        p.owner = address(this);
+        (p.validForSeconds, p.nonceBlocks) = (15, 64); // over before most runs are
     }
 
     /// SIMULATION_ACTIONS random actions in each of four runs; what the gate runs by default takes seconds.
@@ -67,11 +100,13 @@ contract SimulationTest is Fixture {
         // Vacuity: calls succeeded and every end was reached. Bonds left open at an end are too rare to demand here:
         // test/Disputes.t.sol plays them.
         // The gate's run is too short for a watcher who finds the segment unchallenged and for a result that nobody shows.
-        string[29] memory needed = [
+        string[42] memory needed = [
             "open", "cancel", "abort", "start", "commit", "commit sealed", "stop", "abandon", "voucher", "challenge",
-            "prove", "lapse", "escalate", "refute", "draw", "finalize", "prefix",
+            "prove", "lapse", "unseal", "refute", "draw", "finalize", "prefix",
             "missing", "available", "acknowledge", "attack refused", "false start refused", "withdraw", "award",
-            "pause", "void", "void refused", "stake", "dead verifier"
+            "pause", "void", "void refused", "stake", "dead verifier", "resign", "bind", "revoked seal refused", "condemn",
+            "image", "dead keys", "taken back", "early draw refused", "contract provides", "native coin", "hook token",
+            "key shown", "registration over"
         ];
         string memory never;
         for (uint256 i = 0; i < needed.length; ++i) {
@@ -80,7 +115,7 @@ contract SimulationTest is Fixture {
         require(bytes(never).length == 0, string.concat("never:", never));
         if (!long) return;
         require(_count["watch"] != 0 && _count["undelivered"] != 0, "never: watch or undelivered");
-        for (uint8 s = uint8(State.Settled); s <= uint8(State.Voided); ++s) {
+        for (uint8 s = uint8(State.Settled); s <= uint8(State.Resigned); ++s) {
             require(_count[_endOf(State(s))] != 0, string.concat("never: ", _endOf(State(s))));
         }
     }
@@ -92,6 +127,7 @@ contract SimulationTest is Fixture {
         Life storage life = _lives[_draw(_lives.length)];
         Terms memory t = life.t;
         State s = stateOf(t);
+        (provider, enclave) = (life.provider, life.key);
         if (action <= 3 && s < State.Committed) _progress(life, t, s);
         else if (action <= 4 && s == State.Committed) {
             for (uint256 i = life.upTo; i > 0; --i) {
@@ -102,16 +138,25 @@ contract SimulationTest is Fixture {
         else if (action == 6) _finish(life, t, s);
         else if (action == 7) _tick(1 + _draw(6));
         else if (action == 8) _attack(life, t, s);
-        else if (action == 9) _escalate(t, s);
+        else if (action == 9) _revoke(life, t);
         else if (action == 10 || s > State.Committed) _refundAll(t);
         else if (action == 11) _voucher(t);
-        else if (action == 12) for (uint256 i = 0; i < _lives.length; ++i) _prefix(_lives[i].t);
+        else if (action == 12) {
+            for (uint256 i = 0; i < _lives.length; ++i) {
+                provider = _lives[i].provider;
+                _prefix(_lives[i].t);
+            }
+        }
         else if (action == 13) _withdraw(t);
         else if (action == 14) _deliverAll();
         else if (action == 15) _refute(life, t, s);
         else if (action == 17) _pause(t);
         else if (action == 18) _kill(life, t);
         else if (action == 19) _stake(t);
+        else if (action == 20) _condemn(life, t);
+        else if (action == 21) _image();
+        else if (action == 22) _resign(t, s);
+        else if (action == 23) _takeBack();
         else _give_up(t, s);
         _checkMoney();
         _checkLives();
@@ -129,6 +174,9 @@ contract SimulationTest is Fixture {
             for (uint256 i = 0; i < _lives.length; ++i) this.push(i);
             this.tick10();
         }
+        // A client that never draws, on a chain whose headers nobody can show.
+        later(8 days);
+        for (uint256 i = 0; i < _lives.length; ++i) this.push(i);
         for (uint256 i = 0; i < _lives.length; ++i) require(stateOf(_lives[i].t) > State.Committed, "stuck");
     }
 
@@ -140,6 +188,7 @@ contract SimulationTest is Fixture {
         Life storage life = _lives[i];
         Terms memory t = life.t;
         State s = stateOf(t);
+        (provider, enclave) = (_lives[i].provider, _lives[i].key);
         if (s == State.Open && vm.getBlockTimestamp() > t.acceptBy) settlement.cancel(t);
         _give_up(t, s);
         _finish(life, t, s);
@@ -150,33 +199,50 @@ contract SimulationTest is Fixture {
     }
 
     function _open() private {
-        uint8[10] memory modes = [
+        uint16[14] memory modes = [
             MODE_OPTIMISTIC, MODE_FULL, MODE_SAMPLE, MODE_TEE, MODE_TEE | MODE_REVEAL, MODE_TEE | MODE_OPTIMISTIC,
-            MODE_SAMPLE | MODE_OPTIMISTIC, MODE_TEE | MODE_FULL, MODE_TEE | MODE_REVEAL, MODE_FULL
+            MODE_SAMPLE | MODE_OPTIMISTIC, MODE_TEE | MODE_FULL, MODE_TEE | MODE_REVEAL, MODE_FULL,
+            MODE_TEE | MODE_FULL | MODE_REVEAL, MODE_TEE | MODE_SAMPLE, MODE_TEE | MODE_REVEAL | MODE_EARLY,
+            MODE_TEE | MODE_SAMPLE | MODE_REVEAL
         ];
         Terms memory t = baseTerms(modes[_draw(modes.length)]);
-        t.token = address(token);
+        t.token = [address(token), address(token), address(0), address(_hook)][_draw(4)];
+        provider = _draw(4) == 0 ? address(steps) : _human;
+        t.provider = provider;
+        t.needed = t.mode & MODE_TEE != 0 ? uint8(_draw(3)) : 0;
+        if (t.mode & MODE_TEE != 0 && _draw(3) == 0) t.snpPolicy = registry.policyId(_policy());
         t.price = uint128(1 + _draw(1000));
         t.stake = uint128(_draw(1000));
+        if (t.mode & MODE_REVEAL != 0) t.stake += 1;
         t.liveness = uint128(_draw(uint256(t.stake) + 1));
+        if (t.mode & MODE_REVEAL != 0 && t.liveness == 0) t.liveness = 1;
+        t.publishFee = uint128(1 + _draw(50));
         t.bond = uint128(1 + _draw(100));
         t.bondFee = uint128(1 + _draw(t.bond));
         t.segments = uint32(1 + _draw(6));
         if (t.mode & MODE_SAMPLE != 0) t.samples = uint32(1 + _draw(8));
         if (t.mode & MODE_REVEAL != 0) t.windows.ack = 120;
-        if (t.mode & MODE_TEE != 0 && _draw(2) == 0) disputable(t);
+        if (t.mode & MODE_SAMPLE != 0) t.windows.finality = uint32(_draw(40));
+        if (t.mode & (MODE_TEE | MODE_EARLY) == MODE_TEE && _draw(2) == 0) disputable(t);
+        if (t.mode & MODE_REVEAL == 0 && _draw(4) == 0) (t.windows.hold, t.holdbackBps) = (60, 10_000);
         t.acceptBy = uint40(vm.getBlockTimestamp() + 1000);
         if (_draw(4) == 0) t.provider = address(0);
         if (t.dutySelectors.length != 0 && _draw(3) == 0) {
             t.dutySelectors[0] = bytes4(uint32(FRESH) + ++_selectors);
             router.add(t.dutySelectors[0], steps);
         }
+        if (t.mode & MODE_TEE != 0 && _draw(4) == 0) {
+            t.teeSelector = bytes4(uint32(FRESH_KEYS) + ++_selectors);
+            router.add(t.teeSelector, steps_(address(keys)));
+        }
         open(t);
         _hit("open");
+        if (provider != _human) _hit("contract provides");
+        if (t.token != address(token)) _hit(t.token == address(0) ? "native coin" : "hook token");
         uint256 wrong = _draw(2) == 0 ? NONE : _draw(t.segments);
         uint256 place = _lives.length;
         for (uint256 i = 0; i < _lives.length; ++i) {
-            if (_lives[i].ended != State.None && settlement.jobOf(idOf(_lives[i].t)).openDuties == 0) place = i;
+            if (_lives[i].ended != State.None && dutyOf(_lives[i].t).open == 0) place = i;
         }
         if (place == _lives.length) _lives.push();
         Life storage life = _lives[place];
@@ -185,7 +251,14 @@ contract SimulationTest is Fixture {
         life.upTo = t.segments;
         life.watched = t.windows.challenge != 0;
         life.ended = State.None;
+        (life.silent, life.shown, life.vouched) = (_draw(4) == 0, false, 0);
+        life.provider = provider;
+        _last += 1;
+        life.key = vm.addr(_last);
+        _secrets[life.key] = _last;
     }
+
+    mapping(address key => uint256 secret) private _secrets;
 
     function _progress(Life storage life, Terms memory t, State s) private {
         if (s == State.Open) {
@@ -194,12 +267,20 @@ contract SimulationTest is Fixture {
             if (t.provider == address(0)) _hit("award");
         } else if (s == State.Accepted) {
             if (vm.getBlockTimestamp() <= uint256(settlement.jobOf(idOf(t)).since) + 60) {
-                start(t);
-                _hit("start");
+                // A key that is revoked or condemned by now, or dead Keys, start nothing.
+                try this.startNow(t) {
+                    _hit("start");
+                } catch {}
             }
         } else if (s == State.Started) {
+            if (_draw(6) == 0) _bindAnother(life, t);
             if (vm.getBlockTimestamp() <= uint256(settlement.jobOf(idOf(t)).since) + 600) _commit(life, t);
         }
+    }
+
+    function startNow(Terms memory t) external {
+        if (t.snpPolicy != 0) _attest(enclave);
+        start(t);
     }
 
     function _cancel(Terms memory t) private {
@@ -220,7 +301,11 @@ contract SimulationTest is Fixture {
         } else if (choice == 1) {
             outcome = OUTCOME_RANGE;
             life.upTo = _draw(t.segments);
+        } else if (t.mode & MODE_EARLY != 0 && choice < 6) {
+            outcome = OUTCOME_EARLY;
+            life.upTo = _draw(t.segments);
         }
+        enclaveSecret = _secrets[life.key];
         bytes32[] memory b = borders(t, life.upTo, life.wrong);
         bytes32 good = b[0];
         b[0] = "elsewhere";
@@ -234,15 +319,83 @@ contract SimulationTest is Fixture {
         b[0] = good;
         bool sealed_ = t.mode & MODE_TEE != 0 && (_draw(4) != 0 || t.mode & MODE_REVEAL != 0);
         r = sealed_ ? sealedRun(t, b, outcome) : unsealed(t, b, outcome);
+        (,, bool revoked) = keys.factsOf(address(settlement), idOf(t), life.key);
+        bool condemned = t.snpPolicy != 0 && registry.isCondemned(life.key, t.snpPolicy);
         vm.prank(provider);
         try settlement.commit(t, r) {
+            // I10
+            require(!sealed_ || !(revoked || condemned), "a key that had ended sealed");
             _hit(sealed_ ? "commit sealed" : "commit");
+            if (sealed_ && t.snpPolicy != 0 && vm.getBlockTimestamp() > registry.registrationOf(life.key, t.snpPolicy).notAfter) {
+                _hit("registration over"); // N4: and the seal counted
+            }
+        } catch {
+            if (sealed_ && revoked) _hit("revoked seal refused");
+        }
+    }
+
+    /// A session after a crash: its key seals instead.
+    function _bindAnother(Life storage life, Terms memory t) private {
+        if (t.mode & MODE_TEE == 0 || !router.isLive(t.teeSelector)) return;
+        _last += 1;
+        enclaveSecret = _last;
+        address key = vm.addr(enclaveSecret);
+        _secrets[key] = enclaveSecret;
+        if (t.snpPolicy != 0) _attest(key);
+        bind(t, key);
+        (life.key, enclave) = (key, key);
+        _hit("bind");
+    }
+
+    /// SNP evidence of a fresh machine, registered under the policy of this walk.
+    function _attest(address key) private {
+        SnpPolicy memory p = _policy();
+        if (!registry.isAllowed(registry.policyId(p), IMAGE)) registry.setMeasurement(p, IMAGE, true);
+        SnpBinding memory b;
+        (b.settlementKey, b.provider) = (key, provider);
+        b.nonceBlock = vm.getBlockNumber() - 1;
+        vm.setBlockhash(b.nonceBlock, "hash");
+        SnpClaims memory c;
+        (c.product, c.measurement, c.notAfter) = (1, IMAGE, type(uint40).max);
+        c.id = keccak256(abi.encode("report", ++_reports));
+        c.chip = keccak256(abi.encode("chip of", key));
+        (c.reportDataHigh, c.reportDataLow) = snp.dataOf(b, address(registry), "hash");
+        snp.tell(abi.encode(_reports), c);
+        registry.register(p, b, abi.encode(_reports), "");
+    }
+
+    /// The owner of the SNP policy takes its image back: no bound key ends by it.
+    function _image() private {
+        registry.setMeasurement(_policy(), IMAGE, false);
+        _hit("image");
+    }
+
+    function _resign(Terms memory t, State s) private {
+        if (s != State.Started || _draw(3) != 0) return;
+        vm.prank(provider);
+        try settlement.resign(t) {
+            _hit("resign");
         } catch {}
     }
 
+    /// Blocks are taken back, and what happened in them happens otherwise.
+    function _takeBack() private {
+        if (_tentative) return;
+        uint256 random = _random;
+        uint256 before = vm.snapshotState();
+        _tentative = true;
+        for (uint256 i = 0; i < 3; ++i) this.act();
+        vm.revertToStateAndDelete(before);
+        _random = uint256(keccak256(abi.encode("another branch", random)));
+        _hit("taken back");
+    }
+
+    bool private _tentative;
+    uint256 private _last = 0xE4C00000;
+
     function _challenge(Terms memory t, address who, uint256 segment) private returns (bool done) {
         vm.prank(who);
-        try settlement.challenge(t, segment) {
+        try settlement.challenge{value: t.token == address(0) ? t.bond : 0}(t, segment) {
             _hit("challenge");
             return true;
         } catch {}
@@ -257,18 +410,37 @@ contract SimulationTest is Fixture {
         }
     }
 
-    function _finish(Life storage, Terms memory t, State s) private {
+    function _finish(Life storage life, Terms memory t, State s) private {
         if (s != State.Committed) return;
         Job memory j = settlement.jobOf(idOf(t));
         (bytes32 c, bytes32 k) = j.delivery == 0 ? (bytes32(0), bytes32(0)) : (CIPHERTEXT, REVEAL_KEY);
-        if (j.delivery != 0) {
+        // A job whose seal is gone ends unpaid, whatever key is given.
+        if (j.delivery != 0 && j.flags & FLAG_UNSEALED == 0) {
             try settlement.finalize(t, c, "wrong key") {
                 require(false, "paid for a wrong key");
             } catch {}
         }
+        vm.prank(address(settlement));
+        (bool met, uint256 lastDuty) = duties.standing(idOf(t), t);
+        bool due = met && j.flags & (FLAG_MISSING | FLAG_UNSEALED) == 0 && vm.getBlockTimestamp() > j.ackUntil
+            && vm.getBlockTimestamp() > uint256(j.since) + t.windows.challenge
+            && vm.getBlockTimestamp() > lastDuty + t.windows.hold;
+        vm.recordLogs();
         try settlement.finalize(t, c, k) {
             _hit("finalize");
-        } catch {}
+            life.shown = _isShownFirst();
+        } catch {
+            require(!due, "N7: nothing may delay this payment");
+        }
+    }
+
+    function _isShownFirst() private returns (bool) {
+        Vm.Log[] memory logs = vm.getRecordedLogs();
+        for (uint256 i = 0; i < logs.length; ++i) {
+            if (logs[i].topics[0] == CREDITED) return false;
+            if (logs[i].topics[0] == KEY_REVEALED) return true;
+        }
+        return false;
     }
 
     /// Time passes in steps of provePer; in each, prover and watcher do what they must.
@@ -281,16 +453,11 @@ contract SimulationTest is Fixture {
             Life storage life = _lives[i];
             Terms memory t = life.t;
             if (stateOf(t) != State.Committed) continue;
+            (provider, enclave) = (life.provider, life.key);
             Job memory j = settlement.jobOf(idOf(t));
-            if (j.flags & FLAG_SAMPLE_DUE != 0 && j.flags & FLAG_DRAWN == 0) {
-                settlement.draw(t, SEED_CLIENT);
-                _hit("draw");
-                // I11: once.
-                fails(DRAW_NONE.selector);
-                settlement.draw(t, SEED_CLIENT);
-                j = settlement.jobOf(idOf(t));
-            }
-            _prove(life, t, j);
+            Duty memory d = dutyOf(t);
+            if (d.flags & (DUTY_SAMPLE | DUTY_DRAWN) == DUTY_SAMPLE && !life.silent) d = _drawSample(t, d);
+            _prove(life, t, d);
             uint256 end = uint256(j.since) + t.windows.challenge;
             if (life.watched && vm.getBlockTimestamp() + 20 > end) {
                 if (life.wrong < life.upTo && _challenge(t, challenger, life.wrong)) _hit("watch");
@@ -299,16 +466,28 @@ contract SimulationTest is Fixture {
         later(10);
     }
 
+    /// I11: once, and not before the commit is final.
+    function _drawSample(Terms memory t, Duty memory d) private returns (Duty memory) {
+        try settlement.draw(t, SEED_CLIENT) {
+            require(vm.getBlockTimestamp() >= d.drawFrom, "drawn early");
+            _hit("draw");
+            fails(DRAW_NONE.selector);
+            settlement.draw(t, SEED_CLIENT);
+        } catch {
+            if (vm.getBlockTimestamp() < d.drawFrom) _hit("early draw refused");
+        }
+        return dutyOf(t);
+    }
+
     /// One proof of a true due segment, the earliest deadline first.
-    function _prove(Life storage life, Terms memory t, Job memory j) private {
-        bytes32 id = idOf(t);
+    function _prove(Life storage life, Terms memory t, Duty memory d) private {
         uint256 best = NONE;
         uint256 bestDeadline = NONE;
         for (uint256 i = 0; i < life.upTo; ++i) {
-            if (i == life.wrong || settlement.isProved(id, i) || !_provable(t)) continue;
-            Challenge memory c = settlement.challengeOf(id, i);
+            if (i == life.wrong || isProved(t, i) || !_provable(t)) continue;
+            Challenge memory c = challengeOf(t, i);
             uint256 deadline = c.challenger != address(0) ? c.deadline : NONE;
-            if (_inSet(t, j, i) && j.setDeadline < deadline) deadline = j.setDeadline;
+            if (_inSet(t, d, i) && d.setDeadline < deadline) deadline = d.setDeadline;
             if (deadline < bestDeadline) (best, bestDeadline) = (i, deadline);
         }
         if (best == NONE || bestDeadline < vm.getBlockTimestamp()) return;
@@ -320,9 +499,9 @@ contract SimulationTest is Fixture {
         return t.dutySelectors.length != 0 && router.isLive(t.dutySelectors[0]);
     }
 
-    function _inSet(Terms memory t, Job memory j, uint256 segment) private view returns (bool) {
-        if (j.flags & FLAG_ALL_DUE != 0) return true;
-        if (j.flags & FLAG_DRAWN == 0) return false;
+    function _inSet(Terms memory t, Duty memory d, uint256 segment) private view returns (bool) {
+        if (d.flags & DUTY_ALL != 0) return true;
+        if (d.flags & DUTY_DRAWN == 0) return false;
         for (uint256 a = 0; a < t.samples; ++a) if (sampleOf(t, a) == segment) return true;
         return false;
     }
@@ -349,22 +528,37 @@ contract SimulationTest is Fixture {
         }
     }
 
-    function _escalate(Terms memory t, State s) private {
-        if (_draw(4) == 0) {
-            revoke();
-            enclave = vm.addr(++enclaveSecret);
-            register(type(uint40).max);
-            for (uint256 i = 0; i < _lives.length; ++i) _tryEscalate(_lives[i].t);
-        }
-        if (s == State.Committed) _tryEscalate(t);
+    /// The quorum of a job, attestors or broker, ends its key; now and then the seal is then taken away.
+    function _revoke(Life storage life, Terms memory t) private {
+        (,, bool revoked) = keys.factsOf(address(settlement), idOf(t), life.key);
+        if (!revoked && _draw(3) == 0 && t.mode & MODE_TEE != 0) revokeKey(t, life.key);
+        for (uint256 i = 0; i < _lives.length; ++i) _tryUnseal(_lives[i]);
     }
 
-    function _tryEscalate(Terms memory t) private {
-        bool live = settlement.jobOf(idOf(t)).enclaveKey == enclave;
-        try settlement.escalate(t) {
-            require(!live, "escalated with a live key");
-            _hit("escalate");
-        } catch {}
+    /// A chip is condemned: of one machine in this walk.
+    function _condemn(Life storage life, Terms memory t) private {
+        if (t.snpPolicy != 0 && _draw(2) == 0) {
+            vm.prank(revoker);
+            snp.condemn(keccak256(abi.encode("chip of", life.key)), "advisory");
+            _hit("condemn");
+        }
+        _tryUnseal(life);
+    }
+
+    function _tryUnseal(Life storage life) private {
+        Terms memory t = life.t;
+        Job memory j = settlement.jobOf(idOf(t));
+        (,, bool revoked) = keys.factsOf(address(settlement), idOf(t), life.key);
+        bool ended = revoked || (t.snpPolicy != 0 && registry.isCondemned(life.key, t.snpPolicy))
+            || !router.isLive(t.teeSelector);
+        bool open_ = j.state == State.Committed && j.flags & FLAG_SEALED != 0
+            && vm.getBlockTimestamp() <= uint256(j.since) + t.windows.challenge;
+        try settlement.unseal(t, life.key) {
+            require(ended && open_, "a good seal was taken away");
+            _hit("unseal");
+        } catch {
+            require(!(ended && open_), "an ended key still counts");
+        }
     }
 
     function _refundAll(Terms memory t) private {
@@ -389,6 +583,9 @@ contract SimulationTest is Fixture {
         bytes memory signature = sign(CLIENT_KEY, digest(Statements.voucher(idOf(t), cumulative)));
         vm.prank(provider);
         try settlement.voucher(t, cumulative, signature) {
+            for (uint256 i = 0; i < _lives.length; ++i) {
+                if (idOf(_lives[i].t) == idOf(t)) _lives[i].vouched = cumulative;
+            }
             _hit("voucher");
         } catch {}
     }
@@ -404,13 +601,15 @@ contract SimulationTest is Fixture {
     }
 
     function _withdraw(Terms memory t) private {
-        address[5] memory people = [client, provider, challenger, _rival, treasury];
-        address who = people[_draw(5)];
-        uint256 before = token.balanceOf(who);
+        address[6] memory people = [client, _human, challenger, _rival, treasury, address(steps)];
+        address who = people[_draw(6)];
         uint256 due = settlement.credits(who, t.token);
+        address to = _draw(2) == 0 ? who : address(0xA0A0);
+        if (t.token == address(0)) to = address(0xA0A0);
+        uint256 before = _held(t.token, to);
         vm.prank(who);
-        try settlement.withdraw(t.token) {
-            equal(token.balanceOf(who) - before, due);
+        try settlement.withdrawTo(t.token, to) {
+            equal(_held(t.token, to) - before, due);
             _hit("withdraw");
         } catch {}
     }
@@ -421,12 +620,14 @@ contract SimulationTest is Fixture {
 
     function _deliver(Terms memory t, State s) private {
         if (s != State.Committed || t.mode & MODE_REVEAL == 0) return;
-        bytes[] memory signatures = quorum(Statements.availability(idOf(t), CIPHERTEXT), 5);
+        uint40 until = uint40(vm.getBlockTimestamp() + 30 days);
+        bytes[] memory signatures = new bytes[](1);
+        signatures[0] = sign(BROKER_KEY, digest(Statements.availability(idOf(t), CIPHERTEXT, until)));
         bytes32 keyCommit = keccak256(abi.encode(REVEAL_KEY));
         bool asked = settlement.jobOf(idOf(t)).flags & FLAG_MISSING != 0;
         if (_draw(asked ? 4 : 2) == 0) {
             vm.prank(client);
-            try settlement.missing(t) {
+            try settlement.missing{value: t.token == address(0) ? t.publishFee : 0}(t) {
                 _hit("missing");
             } catch {}
         } else if (!asked) {
@@ -435,7 +636,7 @@ contract SimulationTest is Fixture {
                 _hit("acknowledge");
             } catch {}
         } else {
-            try settlement.available(t, CIPHERTEXT, keyCommit, signatures) {
+            try settlement.available(t, CIPHERTEXT, keyCommit, until, signatures) {
                 _hit("available");
             } catch {}
         }
@@ -478,7 +679,7 @@ contract SimulationTest is Fixture {
     /// I9: the guardian stops new jobs and nothing else; _checkMoney follows every action.
     function _pause(Terms memory t) private {
         vm.prank(guardian);
-        settlement.setPaused(true);
+        roles.setPaused(true);
         t.specDigest = keccak256(abi.encode("paused", _random));
         t.acceptBy = uint40(vm.getBlockTimestamp() + 1000);
         vm.prank(client);
@@ -489,7 +690,7 @@ contract SimulationTest is Fixture {
         }
         _withdraw(t);
         vm.prank(guardian);
-        settlement.setPaused(false);
+        roles.setPaused(false);
     }
 
     /// A verifier of one job dies. Nobody may be slashed for it, and the job must still end.
@@ -500,13 +701,20 @@ contract SimulationTest is Fixture {
             life.watched = false;
             _hit("dead verifier");
         }
+        if (uint32(t.teeSelector) > uint32(FRESH_KEYS) && uint32(t.teeSelector) < uint32(FRESH) && _draw(4) == 0 && router.isLive(t.teeSelector)) {
+            vm.prank(guardian);
+            router.tombstone(t.teeSelector);
+            _hit("dead keys");
+        }
         _void(t);
     }
 
     function _void(Terms memory t) private {
         bool provable = _provable(t);
         try settlement.void(t) {
-            require(!provable, "void with a live verifier");
+            bool undrawn = dutyOf(t).flags & (DUTY_SAMPLE | DUTY_DRAWN) == DUTY_SAMPLE;
+            bool seals = router.isLive(t.teeSelector);
+            require(!provable || undrawn || (t.mode & MODE_REVEAL != 0 && !seals), "void with a live verifier");
             _hit("void");
         } catch {
             _hit("void refused");
@@ -516,7 +724,7 @@ contract SimulationTest is Fixture {
     function _stake(Terms memory t) private {
         uint128 amount = uint128(_draw(1000));
         vm.prank(provider);
-        settlement.depositStake(t.token, amount);
+        settlement.depositStake{value: t.token == address(0) ? amount : 0}(t.token, amount);
         (uint128 free,) = settlement.stakes(provider, t.token);
         vm.prank(provider);
         settlement.releaseStake(t.token, uint128(_draw(uint256(free) + 1)));
@@ -526,26 +734,38 @@ contract SimulationTest is Fixture {
         _hit("stake");
     }
 
-    /// I1, I2: the contract holds exactly what it owes.
+    /// I1, I2: the contract holds exactly what it owes, in each coin.
     function _checkMoney() private view {
-        address[5] memory people = [client, provider, challenger, _rival, treasury];
+        _checkCoin(address(token));
+        _checkCoin(address(0));
+        _checkCoin(address(_hook));
+    }
+
+    function _held(address coin, address who) private view returns (uint256) {
+        return coin == address(0) ? who.balance : HookToken(coin).balanceOf(who);
+    }
+
+    function _checkCoin(address coin) private view {
+        address[6] memory people = [client, _human, challenger, _rival, treasury, address(steps)];
         uint256 owed;
-        for (uint256 i = 0; i < people.length; ++i) owed += settlement.credits(people[i], address(token));
-        (uint128 free, uint128 locked) = settlement.stakes(provider, address(token));
-        owed += free;
+        for (uint256 i = 0; i < people.length; ++i) owed += settlement.credits(people[i], coin);
+        (uint128 free, uint128 locked) = settlement.stakes(_human, coin);
+        (uint128 free2, uint128 locked2) = settlement.stakes(address(steps), coin);
+        owed += uint256(free) + free2;
         uint256 lockedByJobs;
         for (uint256 i = 0; i < _lives.length; ++i) {
             Terms memory t = _lives[i].t;
+            if (t.token != coin) continue;
             Job memory j = settlement.jobOf(idOf(t));
             require(j.paid <= t.price, "paid more than the price");
-            owed += uint256(j.openDuties) * t.bond;
+            owed += uint256(dutyOf(t).open) * t.bond;
             if (j.state == State.None || j.state > State.Committed) continue;
             owed += t.price - j.paid;
-            if (j.flags & FLAG_MISSING != 0) owed += t.bondFee;
+            if (j.flags & FLAG_MISSING != 0) owed += t.publishFee;
             if (j.state != State.Open) lockedByJobs += t.stake;
         }
-        equal(locked, lockedByJobs);
-        equal(token.balanceOf(address(settlement)), owed + locked);
+        equal(uint256(locked) + locked2, lockedByJobs);
+        equal(_held(coin, address(settlement)), owed + locked + locked2);
     }
 
     /// I3, I4, I7.
@@ -553,6 +773,10 @@ contract SimulationTest is Fixture {
         for (uint256 i = 0; i < _lives.length; ++i) {
             Life storage life = _lives[i];
             State s = stateOf(life.t);
+            Job memory j = settlement.jobOf(idOf(life.t));
+            bool reveal = life.t.mode & MODE_REVEAL != 0;
+            // I12: vouchers apart, nobody is credited before the key is shown.
+            if (reveal) equal(j.paid, life.vouched);
             if (life.ended != State.None) {
                 require(s == life.ended, "an ended job changed");
                 continue;
@@ -560,9 +784,13 @@ contract SimulationTest is Fixture {
             if (s <= State.Committed) continue;
             life.ended = s;
             _hit(_endOf(s));
-            uint16 flags = settlement.jobOf(idOf(life.t)).flags;
+            if (reveal && j.delivery != 0 && (s == State.Settled || s == State.Stopped)) {
+                require(life.shown, "paid before the key was shown");
+                _hit("key shown");
+            }
             bool isFalse = life.wrong < life.upTo;
-            if (isFalse && (life.watched || flags & FLAG_ALL_DUE != 0)) {
+            bool watched = life.watched && life.t.mode & (MODE_TEE | MODE_OPTIMISTIC) != 0 && life.t.dutySelectors.length != 0;
+            if (isFalse && (watched || dutyOf(life.t).flags & DUTY_ALL != 0)) {
                 require(s != State.Settled && s != State.Stopped, "a false run was paid");
             }
             if (life.wrong == NONE) require(s != State.Slashed, "an honest provider was slashed");
@@ -570,8 +798,9 @@ contract SimulationTest is Fixture {
     }
 
     function _endOf(State s) private pure returns (string memory) {
-        string[7] memory names =
-            ["Settled", "Stopped", "Aborted", "Abandoned", "Undelivered", "Slashed", "Voided"];
+        string[9] memory names = [
+            "Settled", "Stopped", "Aborted", "Abandoned", "Undelivered", "Slashed", "Voided", "Unsealed", "Resigned"
+        ];
         return string.concat("end ", names[uint8(s) - uint8(State.Settled)]);
     }
 

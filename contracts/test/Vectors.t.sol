@@ -3,7 +3,7 @@ pragma solidity ^0.8.30;
 
 import {BorderTree} from "../src/libraries/BorderTree.sol";
 import {Statements} from "../src/libraries/Statements.sol";
-import {Terms} from "../src/Types.sol";
+import {Grant, Terms} from "../src/Types.sol";
 import {vm} from "./Vm.sol";
 
 /// I13: the digests of the file that also drives the TypeScript statements.
@@ -17,15 +17,21 @@ contract VectorsTest {
     function test_statements_have_the_digests_of_the_shared_vectors() public view {
         bytes32 job = this.jobOf(abi.decode(vm.parseJsonBytes(_json, ".terms"), (Terms)));
         _same(job, ".digests.job");
-        _same(_in("Settlement", Statements.run(job, 3, 2, _fill(31), _fill(32), _fill(33))), ".digests.run");
-        _same(_in("Settlement", Statements.segment(job, 41, _fill(42), _fill(43))), ".digests.segment");
-        _same(_in("Settlement", Statements.release(job, _fill(51), _fill(52))), ".digests.release");
-        _same(_in("Settlement", Statements.voucher(job, 61)), ".digests.voucher");
-        _same(_in("Settlement", Statements.award(job, _account(71))), ".digests.award");
-        _same(_in("EnclaveRegistry", Statements.availability(job, _fill(72))), ".digests.availability");
-        bytes32 appraisal = Statements.appraisal(_account(81), _fill(82), _account(83), _fill(84), 85);
-        _same(_in("EnclaveRegistry", appraisal), ".digests.appraisal");
-        _same(_in("EnclaveRegistry", Statements.revocation(_account(91), _fill(92))), ".digests.revocation");
+        address[] memory keys = new address[](2);
+        (keys[0], keys[1]) = (_account(34), _account(35));
+        _same(Statements.keysOf(keys), ".digests.keys");
+        bytes32 run = Statements.run(job, 3, 2, _fill(31), _fill(32), _fill(33), Statements.keysOf(keys));
+        _same(_signed(run), ".digests.run");
+        _same(_signed(Statements.segment(job, 41, _fill(42), _fill(43))), ".digests.segment");
+        Grant memory g = Grant(_fill(52), _fill(53), _account(54), _fill(56), _fill(57), _fill(58), 59, 60, "");
+        _same(_signed(Statements.release(job, _account(51), _fill(55), g)), ".digests.release");
+        _same(_signed(Statements.voucher(job, 61)), ".digests.voucher");
+        _same(_signed(Statements.award(job, _account(71))), ".digests.award");
+        _same(_signed(Statements.availability(job, _fill(72), 73)), ".digests.availability");
+        bytes32 appraisal =
+            Statements.appraisal(job, _account(81), _fill(82), _account(83), _fill(84), _fill(85), 86);
+        _same(_signed(appraisal), ".digests.appraisal");
+        _same(_signed(Statements.revocation(job, _account(91), _fill(92))), ".digests.revocation");
         _same(Statements.delivery(_fill(1), _fill(2)), ".digests.delivery");
     }
 
@@ -105,17 +111,8 @@ contract VectorsTest {
         _same(this.rootOf(borders), key);
     }
 
-    function _in(string memory name, bytes32 structHash) private pure returns (bytes32) {
-        bytes32 domain = keccak256(
-            abi.encode(
-                keccak256("EIP712Domain(string name,string version,uint256 chainId,address verifyingContract)"),
-                keccak256(bytes(name)),
-                keccak256("1"),
-                31337,
-                _account(0xc0)
-            )
-        );
-        return keccak256(abi.encodePacked("\x19\x01", domain, structHash));
+    function _signed(bytes32 structHash) private view returns (bytes32) {
+        return Statements.digest(_account(0xc0), structHash);
     }
 
     function _same(bytes32 got, string memory key) private view {

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 pragma solidity ^0.8.30;
 
-import {Appraisal} from "../src/EnclaveRegistry.sol";
+import {DUTY_DRAWN, DUTY_SAMPLE, Duty} from "../src/Duties.sol";
 import {EvaluatorAdapter, IAgenticCommerce} from "../src/adapters/EvaluatorAdapter.sol";
 import {IValidationRegistry, ValidationAdapter} from "../src/adapters/ValidationAdapter.sol";
 import {Statements} from "../src/libraries/Statements.sol";
+import {SnpBinding, SnpPolicy} from "../src/interfaces/ISnpRegistry.sol";
+import {SnpClaims} from "../src/interfaces/ISnpVerifier.sol";
 import {ProofFacts} from "../src/verifiers/ProofFacts.sol";
 import {QuorumReexecution} from "../src/verifiers/QuorumReexecution.sol";
 import "../src/Errors.sol";
@@ -34,7 +36,7 @@ contract Recorder is IValidationRegistry, IAgenticCommerce {
 /// Seals by reference and by re-execution, and what is told to contracts elsewhere: settlement §11, §18.
 contract VerifiersTest is Fixture {
     uint256 private constant NONE = type(uint256).max;
-    bytes32 private constant AUDITORS = keccak256("auditors");
+    bytes32 private constant IMAGE = keccak256("image");
     uint256 private constant AUDITOR = 0xAAD170;
 
     function _facts() private returns (ProofFacts facts) {
@@ -64,6 +66,7 @@ contract VerifiersTest is Fixture {
             settlement.discharge(t, i, transition(b, i), abi.encodePacked(byFact, bytes1(0)));
             settlement.discharge(t, i, transition(b, i), byFact);
         }
+        later(201);
         settlement.finalize(t, 0, 0);
         isState(t, State.Settled);
     }
@@ -122,24 +125,38 @@ contract VerifiersTest is Fixture {
 
     function _body(Terms memory t, bytes32[] memory b, uint256 i) private view returns (bytes memory) {
         return abi.encode(
-            TestStepVerifier.Statement(settlement.domainSeparator(), idOf(t), i, b[i], b[i + 1])
+            TestStepVerifier.Statement(Statements.domain(address(settlement)), idOf(t), i, b[i], b[i + 1])
         );
+    }
+
+    function _policy(bytes32 salt) private view returns (SnpPolicy memory p) {
+        p.owner = address(this);
+        p.salt = salt;
+        (p.validForSeconds, p.nonceBlocks) = (500, 64);
     }
 
     function _auditors() private returns (QuorumReexecution quorum_) {
+        SnpPolicy memory p = _policy("auditors");
+        registry.setMeasurement(p, IMAGE, true);
         quorum_ = QuorumReexecution(
-            deploy("QuorumReexecution", abi.encode(registry, AUDITORS, uint8(1), uint256(3)))
+            deploy("QuorumReexecution", abi.encode(registry, registry.policyId(p), uint256(3)))
         );
         router.add(quorum_.SELECTOR(), quorum_);
-        for (uint256 i = 0; i < 4; ++i) {
-            // The fourth enclave stands on the third's host.
-            _register(AUDITOR + i, AUDITORS, address(uint160(0xB057 + (i == 3 ? 2 : i))));
-        }
+        // The fourth enclave stands on the third's machine.
+        for (uint256 i = 0; i < 4; ++i) _register(p, AUDITOR + i, keccak256(abi.encode("chip", i == 3 ? 2 : i)));
     }
 
-    function _register(uint256 secret, bytes32 policy, address host) private {
-        Appraisal memory a = Appraisal(vm.addr(secret), policy, host, keccak256(abi.encode(secret)), uint40(NOW + 500));
-        registry.register(a, quorum(Statements.appraisal(a.key, a.policy, a.provider, a.evidence, a.notAfter), 5));
+    function _register(SnpPolicy memory p, uint256 secret, bytes32 chip) private {
+        SnpBinding memory b;
+        (b.settlementKey, b.provider) = (vm.addr(secret), address(uint160(secret)));
+        b.nonceBlock = vm.getBlockNumber() - 1;
+        vm.setBlockhash(b.nonceBlock, "hash");
+        SnpClaims memory c;
+        (c.product, c.measurement, c.chip, c.notAfter) = (1, IMAGE, chip, type(uint40).max);
+        c.id = keccak256(abi.encode("report", secret));
+        (c.reportDataHigh, c.reportDataLow) = snp.dataOf(b, address(registry), "hash");
+        snp.tell(abi.encode(secret), c);
+        registry.register(p, b, abi.encode(secret), "");
     }
 
     function _signed(QuorumReexecution quorum_, bytes32 statement, uint256[3] memory who)
@@ -156,7 +173,7 @@ contract VerifiersTest is Fixture {
         for (uint256 i = 0; i < 3; ++i) seal = abi.encodePacked(seal, sign(who[i], statement));
     }
 
-    function test_three_hosts_that_trained_again_discharge() public {
+    function test_three_machines_that_trained_again_discharge() public {
         QuorumReexecution quorum_ = _auditors();
         Terms memory t = baseTerms(MODE_OPTIMISTIC);
         t.dutySelectors[0] = quorum_.SELECTOR();
@@ -166,7 +183,7 @@ contract VerifiersTest is Fixture {
         challenge(t, 1);
         bytes32 statement = digest(Statements.segment(idOf(t), 1, b[1], b[2]));
         bytes memory sameHost = _signed(quorum_, statement, [AUDITOR, AUDITOR + 2, AUDITOR + 3]);
-        fails(QUORUM_REPEATED.selector);
+        fails(REEXECUTION_CHIP.selector);
         settlement.discharge(t, 1, transition(b, 1), sameHost);
         bytes memory sameKey = _signed(quorum_, statement, [AUDITOR, AUDITOR, AUDITOR + 1]);
         fails(QUORUM_REPEATED.selector);
@@ -179,15 +196,16 @@ contract VerifiersTest is Fixture {
         settlement.discharge(t, 1, transition(b, 1), abi.encodePacked(good, bytes1(0)));
         settlement.discharge(t, 1, transition(b, 1), good);
         later(501);
-        fails(ENCLAVE_EXPIRED.selector);
+        fails(SNP_EXPIRED.selector);
         quorum_.verify(good, statement);
     }
 
     function test_only_auditors_of_the_policy_count() public {
         QuorumReexecution quorum_ = _auditors();
-        _register(0x5EED, POLICY, provider);
+        registry.setMeasurement(_policy("others"), IMAGE, true);
+        _register(_policy("others"), 0x5EED, "chip");
         bytes memory seal = _signed(quorum_, "statement", [AUDITOR, AUDITOR + 1, uint256(0x5EED)]);
-        fails(ENCLAVE_POLICY.selector);
+        fails(SNP_UNKNOWN.selector);
         quorum_.verify(seal, "statement");
         seal = _signed(quorum_, "statement", [AUDITOR, AUDITOR + 1, AUDITOR + 2]);
         quorum_.verify(seal, "statement");
@@ -205,6 +223,7 @@ contract VerifiersTest is Fixture {
         fails(JOB_STATE.selector);
         adapter.answer(id);
         for (uint256 i = 0; i < 4; ++i) discharge(t, b, i);
+        later(201);
         settlement.finalize(t, 0, 0);
         adapter.answer(id);
         _same(recorder.last(), abi.encode(id, uint8(100), "", rootOf(b), "zk-full"));
@@ -229,12 +248,13 @@ contract VerifiersTest is Fixture {
     function test_tags_name_what_vouched() public {
         ValidationAdapter adapter = ValidationAdapter(deploy("ValidationAdapter", abi.encode(settlement, client)));
         Job memory j;
-        (j.upTo, j.proved, j.flags) = (4, 3, FLAG_SEALED | FLAG_SAMPLE_DUE);
-        _same(bytes(adapter.tagOf(j)), "tee");
-        j.flags = FLAG_SAMPLE_DUE;
-        _same(bytes(adapter.tagOf(j)), "zk-sampled");
-        j.proved = 4;
-        _same(bytes(adapter.tagOf(j)), "zk-full");
+        Duty memory d;
+        (d.upTo, d.proved, d.flags, j.flags) = (4, 3, DUTY_SAMPLE | DUTY_DRAWN, FLAG_SEALED);
+        _same(bytes(adapter.tagOf(j, d)), "tee");
+        j.flags = 0;
+        _same(bytes(adapter.tagOf(j, d)), "zk-sampled");
+        d.proved = 4;
+        _same(bytes(adapter.tagOf(j, d)), "zk-full");
     }
 
     function test_the_evaluator_completes_or_rejects() public {

@@ -38,6 +38,17 @@ interface Vm {
     function lastCallGas() external view returns (Gas memory);
     function writeFile(string calldata path, string calldata data) external;
 
+    function snapshotState() external returns (uint256);
+    function revertToStateAndDelete(uint256 id) external returns (bool);
+    function recordLogs() external;
+    function getRecordedLogs() external returns (Log[] memory);
+
+    struct Log {
+        bytes32[] topics;
+        bytes data;
+        address emitter;
+    }
+
     function readDir(string calldata path) external view returns (DirEntry[] memory);
 
     struct DirEntry {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 pragma solidity ^0.8.30;
 
-import {Run} from "../src/Running.sol";
-import {Parameters, Settlement} from "../src/Settlement.sol";
+import {Parameters} from "../src/JobStore.sol";
+import {Settlement} from "../src/Settlement.sol";
 import {DUTY_OPEN, SEAL_SELECTOR, SEGMENT_PATH} from "../src/Errors.sol";
 import {IStepVerifier} from "../src/interfaces/IStepVerifier.sol";
-import {STEP_STATEMENT} from "../src/verifiers/zk/ZkErrors.sol";
+import {STEP_PLAN, STEP_STATEMENT} from "../src/verifiers/zk/ZkErrors.sol";
 import "../src/Types.sol";
 import {Fixture} from "./Fixture.sol";
 import {vm} from "./Vm.sol";
@@ -23,9 +23,9 @@ contract ZkJobsTest is Fixture {
         _json = vm.readFile("contracts/cache/zk-jobs.json");
         address softmax = deploy("ZkSoftmaxRelation", "");
         address squaredError = deploy("ZkSquaredErrorRelation", "");
-        router.add(ZK, IStepVerifier(deploy("ZkStepVerifier", abi.encode(softmax, squaredError))));
+        router.add(ZK, IStepVerifier(deploy("WeakStepVerifier", abi.encode(softmax, squaredError))));
         address deployer = vm.parseJsonAddress(_json, ".deployer");
-        bytes memory code = abi.encodePacked(vm.getCode("Settlement.sol:Settlement"), abi.encode(parameters()));
+        bytes memory code = abi.encodePacked(vm.getCode("Settlement.sol:Settlement"), abi.encode(Parameters(roles, router, rules, duties, delivery)));
         address escrow;
         vm.prank(deployer);
         assembly {
@@ -33,7 +33,6 @@ contract ZkJobsTest is Fixture {
         }
         require(escrow == vm.parseJsonAddress(_json, ".escrow"), "the proofs are made for another escrow");
         settlement = Settlement(escrow);
-        register(type(uint40).max);
     }
 
     function test_full_is_paid_when_every_segment_is_proved() public {
@@ -44,6 +43,7 @@ contract ZkJobsTest is Fixture {
         fails(DUTY_OPEN.selector);
         settlement.finalize(t, 0, 0);
         _prove(t, b, seals, 1);
+        later(201);
         settlement.finalize(t, 0, 0);
         _paid(t);
     }
@@ -54,6 +54,7 @@ contract ZkJobsTest is Fixture {
         commit(t, unsealed(t, b, 0));
         settlement.draw(t, SEED_CLIENT);
         _prove(t, b, seals, sampleOf(t, 0));
+        later(201);
         settlement.finalize(t, 0, 0);
         _paid(t);
     }
@@ -76,9 +77,10 @@ contract ZkJobsTest is Fixture {
         commit(t, sealedRun(t, b, 0));
         challenge(t, 0);
         _prove(t, b, seals, 0);
-        revoke();
-        settlement.escalate(t);
+        revoke(t);
+        settlement.unseal(t, enclave);
         _prove(t, b, seals, 1);
+        later(201);
         settlement.finalize(t, 0, 0);
         _paid(t);
     }
@@ -121,6 +123,41 @@ contract ZkJobsTest is Fixture {
         this.prove(t, b, seals, 0, 0);
         seal[seal.length - 40] ^= 0x01;
         this.prove(t, b, seals, 0, 0);
+    }
+
+    /// A seal says one thing in one way: its head is selector and offset, and the offset is that of what follows.
+    function test_Z_L2_a_seal_with_another_offset_is_refused() public {
+        (Terms memory t, bytes32[] memory b, bytes[] memory seals) = _job("full");
+        started(t);
+        commit(t, unsealed(t, b, 0));
+        bytes memory seal = seals[0];
+        for (uint256 at = 4; at < 36; at += 31) {
+            seal[at] ^= 0x40;
+            fails(STEP_STATEMENT.selector);
+            this.prove(t, b, seals, 0, 0);
+            seal[at] ^= 0x40;
+        }
+        this.prove(t, b, seals, 0, 0);
+    }
+
+    function test_Z_L2_nor_one_of_a_groth16_proof() public {
+        IStepVerifier groth16 = IStepVerifier(deploy("Groth16StepVerifier", abi.encode(false)));
+        bytes4 selector = bytes4(keccak256("veritrain/zk/fxt-groth16/1"));
+        bytes memory body = new bytes(1024);
+        fails(STEP_STATEMENT.selector);
+        groth16.verify(abi.encodePacked(selector, uint256(64), body), 0);
+        fails(STEP_PLAN.selector);
+        groth16.verify(abi.encodePacked(selector, uint256(32), body), 0);
+    }
+
+    /// The proofs of these tests are of a few bits: the contract that is deployed takes none of them.
+    function test_Z_H2_a_weak_plan_is_refused_whoever_agreed_to_it() public {
+        address softmax = deploy("ZkSoftmaxRelation", "");
+        address squaredError = deploy("ZkSquaredErrorRelation", "");
+        IStepVerifier strict = IStepVerifier(deploy("ZkStepVerifier", abi.encode(softmax, squaredError)));
+        (,, bytes[] memory seals) = _job("full");
+        fails(STEP_PLAN.selector);
+        strict.verify(seals[0], 0);
     }
 
     function prove(Terms memory t, bytes32[] memory b, bytes[] memory seals, uint256 segment, uint256 seal) external {

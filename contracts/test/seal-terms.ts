@@ -13,7 +13,7 @@ export function sealTerms(specDigest: Uint8Array, dutySelector: Uint8Array): Ter
     specDigest,
     initialWeights: fill(6),
     policy: fill(0),
-    minTier: 0,
+    ...{ snpPolicy: fill(0), planDigest: fill(0), attestors: [], needed: 0 },
     teeSelector: fill(0, 4),
     dutySelectors: [dutySelector],
     price: 10n,
@@ -21,13 +21,18 @@ export function sealTerms(specDigest: Uint8Array, dutySelector: Uint8Array): Ter
     liveness: 2n,
     bond: 13n,
     bondFee: 4n,
+    publishFee: 1n,
     failShareBps: 0,
     holdbackBps: 0,
     segments: 64,
     samples: 0,
+    ...{ unit: 0, unitSegments: 1, parts: 1, providers: fill(0) },
     mode: 2,
     seedCommitClient: fill(22),
     acceptBy: 2 ** 39,
-    windows: { start: 1, compute: 1, draw: 1, challenge: 1, prove: 1, provePer: 1, hold: 1, reveal: 1, ack: 1 },
+    windows: {
+      ...{ start: 1, compute: 1, finality: 1, draw: 1, challenge: 1, prove: 1, provePer: 1 },
+      ...{ hold: 1, reveal: 1, ack: 1, drawBlocks: 1 },
+    },
   };
 }

@@ -3,7 +3,7 @@ import { X509Certificate, createHash, generateKeyPairSync, sign } from 'node:cry
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { p384 as p384Curve } from '@noble/curves/nist.js';
-import { Contract, ContractFactory, HDNodeWallet, keccak256, type JsonRpcProvider } from 'ethers';
+import { Contract, ContractFactory, HDNodeWallet, keccak256, ZeroHash, type JsonRpcProvider } from 'ethers';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { connect, startAnvil, testMnemonic, type Anvil } from '#libs/settlement';
 import issuers from '../snp-issuers.json' with { type: 'json' };
@@ -35,6 +35,7 @@ const later = Date.UTC(2026, 6, 1) / 1000;
 let anvil: Anvil;
 let chain: JsonRpcProvider;
 let signer: HDNodeWallet;
+let roles: Contract;
 let verifier: Contract;
 let p384: Contract;
 
@@ -50,7 +51,9 @@ beforeAll(async () => {
   chain = connect(anvil.url, anvil.chainId, 25);
   signer = HDNodeWallet.fromPhrase(testMnemonic).connect(chain);
   p384 = await create('P384');
-  verifier = await create('SnpVerifier', signer.address, issuers, await p384.getAddress());
+  const me = signer.address;
+  roles = await create('Roles', me, me, me, me, []);
+  verifier = await create('SnpVerifier', await roles.getAddress(), issuers, await p384.getAddress());
 });
 afterAll(async () => {
   chain?.destroy();
@@ -246,7 +249,7 @@ describe.skipIf(!present)('genuine SNP evidence', () => {
     const report = read(sample.files.report!.file);
     expect(await add(leaf)).toBe('accepted');
     const snapshot: string = await chain.send('evm_snapshot', []);
-    await (await verifier.getFunction('revokeEndorsement').send(keccak256(report.subarray(0x1a0, 0x1e0)))).wait();
+    await (await verifier.getFunction('condemn').send(keccak256(report.subarray(0x1a0, 0x1e0)), ZeroHash)).wait();
     expect(await verdict(verifier.getFunction('verifyReport')(report, publicKeyOf(leaf)))).toBe('SNP_REVOKED');
     await chain.send('evm_revert', [snapshot]);
   });
@@ -256,7 +259,7 @@ describe.skipIf(!present)('genuine SNP evidence', () => {
     for (const { id, files, product } of pairs) {
       if (!['milan-v3-vcek', 'genoa-v3-vcek-azure', 'turin-v5-vcek-azure'].includes(id)) continue;
       const leaf = read(files.leaf!.file);
-      const fresh = await create('SnpVerifier', signer.address, issuers, await p384.getAddress());
+      const fresh = await create('SnpVerifier', await roles.getAddress(), issuers, await p384.getAddress());
       const receipt = await (await fresh.getFunction('addCertificate').send(leaf, issuerOf(leaf))).wait();
       gas[`${product} certificate`] = Number(receipt!.gasUsed);
       const report = read(files.report!.file);

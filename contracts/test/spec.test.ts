@@ -101,7 +101,7 @@ it('says the gas of the snapshots', () => {
     accept: 'accept',
     start: 'start',
     'commit with TEE seal, K = 1': 'commit, TEE seal, one segment',
-    'register 5 of 9': 'register, 5 of 9',
+    'publish one chunk': 'publish, one chunk of 98,304 bytes',
     withdraw: 'withdraw',
     challenge: 'challenge',
     'discharge, K = 16, test verifier': 'discharge, 16 segments, with the test verifier',

@@ -24,12 +24,23 @@ const codeOf = new Map([
 export const artefact = (name: string): { abi: []; bytecode: string } =>
   JSON.parse(readFileSync(new URL(`../abi/${name}.json`, import.meta.url), 'utf8'));
 
+/** Of contracts/test, which have no artefact of their own: as the compiler left it. */
+const built = (name: string): { abi: []; bytecode: string } => {
+  const { abi, bytecode } = JSON.parse(
+    readFileSync(new URL(`../out/${name}.sol/${name}.json`, import.meta.url), 'utf8'),
+  );
+  return { abi, bytecode: bytecode.object };
+};
+
 export interface StepVerifierOnChain {
   readonly chain: JsonRpcProvider;
   readonly signer: HDNodeWallet;
+  /** The verifier that is deployed. */
   readonly verifier: Contract;
-  /** The contract's code for a seal, or 'accepted'. */
+  /** The code for a seal, or 'accepted', of the verifier that takes plans of any strength. */
   judge(fields: SealFields, digest: Uint8Array, seal?: string): Promise<string>;
+  /** The same of the one that is deployed. */
+  judgeStrictly(fields: SealFields, digest: Uint8Array): Promise<string>;
   stop(): Promise<void>;
 }
 
@@ -37,28 +48,32 @@ export async function openStepVerifier(): Promise<StepVerifierOnChain> {
   const anvil = await startAnvil({ hardfork });
   const chain = connect(anvil.url, anvil.chainId, 25);
   const signer = HDNodeWallet.fromPhrase(testMnemonic).connect(chain);
-  const create = async (name: string, ...args: unknown[]): Promise<Contract> => {
-    const { abi, bytecode } = artefact(name);
+  const create = async (name: string, args: unknown[] = [], from = artefact): Promise<Contract> => {
+    const { abi, bytecode } = from(name);
     const contract = await new ContractFactory(abi, bytecode, signer).deploy(...args);
     await contract.waitForDeployment();
     return contract as Contract;
   };
   const relations = [await create('ZkSoftmaxRelation'), await create('ZkSquaredErrorRelation')];
-  const verifier = await create('ZkStepVerifier', ...relations.map(({ target }) => target));
+  const addresses = relations.map(({ target }) => target);
+  const verifier = await create('ZkStepVerifier', addresses);
+  const weak = await create('WeakStepVerifier', addresses, built);
+  const ask = async ({ interface: of, target }: Contract, seal: string, digest: Uint8Array): Promise<string> => {
+    const data = of.encodeFunctionData('verify', [seal, digest]);
+    const params = [{ to: target, data, gas: `0x${transactionGasMax.toString(16)}` }, 'latest'];
+    const reply = await fetch(anvil.url, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'eth_call', params }),
+    });
+    const { error } = (await reply.json()) as { error?: { data?: string; message: string } };
+    if (error === undefined) return 'accepted';
+    return codeOf.get(error.data?.slice(0, 10) ?? '') ?? `${error.message} ${error.data}`;
+  };
   return {
     ...{ chain, signer, verifier },
-    async judge(fields, digest, seal = encodeSeal(fields)) {
-      const data = verifier.interface.encodeFunctionData('verify', [seal, digest]);
-      const params = [{ to: verifier.target, data, gas: `0x${transactionGasMax.toString(16)}` }, 'latest'];
-      const reply = await fetch(anvil.url, {
-        method: 'POST',
-        headers: { 'content-type': 'application/json' },
-        body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'eth_call', params }),
-      });
-      const { error } = (await reply.json()) as { error?: { data?: string; message: string } };
-      if (error === undefined) return 'accepted';
-      return codeOf.get(error.data?.slice(0, 10) ?? '') ?? `${error.message} ${error.data}`;
-    },
+    judge: (fields, digest, seal = encodeSeal(fields)) => ask(weak, seal, digest),
+    judgeStrictly: (fields, digest) => ask(verifier, encodeSeal(fields), digest),
     async stop() {
       chain.destroy();
       await anvil.stop();

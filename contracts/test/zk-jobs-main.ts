@@ -37,7 +37,10 @@ const domain = domainSeparator({ chainId: 31337, verifyingContract: fromHex(escr
 
 const steps = 2;
 const manifest = testManifest({ steps });
-const windows = { start: 60, compute: 600, draw: 0, challenge: 0, prove: 30, provePer: 10, hold: 0, reveal: 0, ack: 0 };
+const windows = {
+  ...{ start: 60, compute: 600, finality: 0, draw: 0, challenge: 200, prove: 30, provePer: 10 },
+  ...{ hold: 0, reveal: 0, ack: 0, drawBlocks: 32 },
+};
 
 interface Job {
   readonly variant: Variant;
@@ -49,9 +52,9 @@ interface Job {
 const jobs: Readonly<Record<string, Job>> = {
   full: { variant: 'joint', mode: JobMode.full },
   sampled: { variant: 'joint', mode: JobMode.sample, samples: 1, windows: { draw: 50 } },
-  optimistic: { variant: 'joint', mode: JobMode.optimistic, windows: { challenge: 200 } },
+  optimistic: { variant: 'joint', mode: JobMode.optimistic },
   // Weights that an enclave committed to are proved with a tree of their own.
-  attested: { variant: 'separate', mode: JobMode.tee, windows: { challenge: 200 } },
+  attested: { variant: 'separate', mode: JobMode.tee },
 };
 
 const backend = new KernelBackend(createEngine({ rowLogMax: 16 }));
@@ -107,7 +110,6 @@ function proveJob(name: string, job: Job) {
 }
 
 function termsOf(job: Job, specDigest: Uint8Array, initialWeights: Uint8Array): Terms {
-  const attested = (job.mode & JobMode.tee) !== 0;
   return {
     client: account(clientKey),
     provider: account(providerKey),
@@ -116,18 +118,20 @@ function termsOf(job: Job, specDigest: Uint8Array, initialWeights: Uint8Array): 
     specDigest,
     initialWeights,
     policy,
-    minTier: attested ? 1 : 0,
-    teeSelector: attested ? teeSelector : new Uint8Array(4),
+    ...{ snpPolicy: new Uint8Array(32), planDigest: new Uint8Array(32), attestors: [], needed: 0 },
+    teeSelector,
     dutySelectors: [fromHex(selector)],
     price: 90n,
     stake: 60n,
     liveness: 6n,
     bond: 10n,
     bondFee: 1n,
+    publishFee: 0n,
     failShareBps: 0,
     holdbackBps: 0,
     segments: steps,
     samples: job.samples ?? 0,
+    ...{ unit: 0, unitSegments: 1, parts: 1, providers: new Uint8Array(32) },
     mode: job.mode,
     seedCommitClient: keccak(seedClient),
     acceptBy: 2 ** 32,

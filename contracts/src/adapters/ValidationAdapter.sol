@@ -3,7 +3,8 @@ pragma solidity ^0.8.30;
 
 import {IJobs} from "../interfaces/IJobs.sol";
 import {JOB_STATE} from "../Errors.sol";
-import {FLAG_SAMPLE_DUE, FLAG_SEALED, Job, State} from "../Types.sol";
+import {DUTY_DRAWN, Duty} from "../Duties.sol";
+import {FLAG_SEALED, Job, State} from "../Types.sol";
 
 /// ERC-8004 (draft), Validation Registry: the part that a validator calls.
 interface IValidationRegistry {
@@ -30,16 +31,17 @@ contract ValidationAdapter {
     /// Anyone, once the job's outcome says something about the work.
     function answer(bytes32 job) external {
         Job memory j = settlement.jobOf(job);
-        if (j.state < State.Settled || j.state == State.Aborted || j.state == State.Voided) {
-            revert JOB_STATE(job, uint8(j.state));
-        }
-        registry.validationResponse(job, j.state == State.Settled ? 100 : 0, "", j.root, tagOf(j));
+        bool judged = j.state == State.Settled || j.state == State.Stopped || j.state == State.Abandoned
+            || j.state == State.Undelivered || j.state == State.Slashed;
+        if (!judged) revert JOB_STATE(job, uint8(j.state));
+        Duty memory d = settlement.duties().dutyOf(address(settlement), job);
+        registry.validationResponse(job, j.state == State.Settled ? 100 : 0, "", d.root, tagOf(j, d));
     }
 
     /// The strongest of what vouched for the run.
-    function tagOf(Job memory j) public pure returns (string memory) {
-        if (j.upTo != 0 && j.proved == j.upTo) return "zk-full";
+    function tagOf(Job memory j, Duty memory d) public pure returns (string memory) {
+        if (d.upTo != 0 && d.proved == d.upTo) return "zk-full";
         if (j.flags & FLAG_SEALED != 0) return "tee";
-        return j.flags & FLAG_SAMPLE_DUE != 0 ? "zk-sampled" : "optimistic-final";
+        return d.flags & DUTY_DRAWN != 0 ? "zk-sampled" : "optimistic-final";
     }
 }

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 pragma solidity ^0.8.30;
 
+import {IRoles, Role} from "../interfaces/IRoles.sol";
 import {
-    CALLER,
     SNP_CERTIFICATES,
     SNP_CERTIFICATE_SIGNATURE,
     SNP_CHAIN,
     SNP_LEAF_EXTENSIONS,
+    SNP_REVOKED,
     SNP_VALIDITY
 } from "../Errors.sol";
 import {Der} from "./Der.sol";
@@ -33,6 +34,7 @@ struct SnpEndorsement {
     bytes8 tcb; // in the report's byte order for the product
     bytes32 chip; // keccak256 of the hwID padded to 64 bytes; zero for a VLEK
     bytes32 serial; // keccak256(issuer's modulus hash ‖ serial number content)
+    bytes32 issuer; // keccak256 of its modulus
 }
 
 /// Certificates of AMD's signing keys, each verified once per chip and TCB and kept by public key. Settlement §10.
@@ -44,25 +46,46 @@ contract SnpCertificates {
     uint256 private constant SPKI_BYTES = 120;
     uint256 private constant SIGNATURE_BYTES = 512;
 
-    address public immutable revoker; // reads the CRLs and enters what they list
+    IRoles public immutable roles; // the revoker reads CRLs and advisories and enters what they list
 
     mapping(bytes32 modulusHash => SnpIssuer) public issuers;
     mapping(bytes32 publicKey => SnpEndorsement) private _endorsements;
-    /// Chips and serial numbers, as SnpEndorsement names them: never hashes of certificate bytes, which are malleable.
+    /// Chips, serial numbers and issuers, as SnpEndorsement names them, and products by their number: never hashes of
+    /// certificate bytes, which are malleable.
     mapping(bytes32 what => bool) public revoked;
 
     event CertificateAdded(bytes32 indexed publicKey, uint8 product, bool vlek, bytes8 tcb, bytes32 chip, bytes32 serial);
-    event SnpRevoked(bytes32 indexed what);
+    event SnpCondemned(bytes32 indexed what, bytes32 reason);
 
-    constructor(address revoker_, SnpIssuer[] memory issuers_) {
-        revoker = revoker_;
+    constructor(IRoles roles_, SnpIssuer[] memory issuers_) {
+        roles = roles_;
         for (uint256 i = 0; i < issuers_.length; ++i) issuers[issuers_[i].modulusHash] = issuers_[i];
     }
 
-    function revokeEndorsement(bytes32 what) external {
-        if (msg.sender != revoker) revert CALLER(revoker, msg.sender);
+    /// Final. Ends all keys that rest on it: registrations that are there, and any to come.
+    function condemn(bytes32 what, bytes32 reason) external {
+        roles.requireRole(Role.Revoker, msg.sender);
         revoked[what] = true;
-        emit SnpRevoked(what);
+        emit SnpCondemned(what, reason);
+    }
+
+    /// The name under which a product is condemned.
+    function productName(uint8 product) public pure returns (bytes32) {
+        return bytes32(uint256(product));
+    }
+
+    /// The first of chip (zero: none), serial, issuer and product that is condemned, or zero.
+    function condemnedOf(bytes32 chip, bytes32 serial, bytes32 issuer, uint8 product) public view returns (bytes32) {
+        if (chip != 0 && revoked[chip]) return chip;
+        if (revoked[serial]) return serial;
+        if (revoked[issuer]) return issuer;
+        return revoked[productName(product)] ? productName(product) : bytes32(0);
+    }
+
+    /// Reverts with what is condemned of it.
+    function _requireGood(SnpEndorsement memory e) internal view {
+        bytes32 what = condemnedOf(e.chip, e.serial, e.issuer, e.product);
+        if (what != 0) revert SNP_REVOKED(what);
     }
 
     function endorsementOf(bytes32 publicKey) public view returns (SnpEndorsement memory) {
@@ -83,7 +106,9 @@ contract SnpCertificates {
         e.product = issuer.product;
         e.vlek = issuer.vlek;
         e.serial = issuer.modulusHash;
+        e.issuer = issuer.modulusHash;
         publicKey = _readTbs(der, tbs, tbsEnd, keccak256(der[tbsEnd:algorithmEnd]), e);
+        _requireGood(e);
         _endorsements[publicKey] = e;
         emit CertificateAdded(publicKey, e.product, e.vlek, e.tcb, e.chip, e.serial);
     }

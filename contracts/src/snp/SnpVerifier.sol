@@ -11,26 +11,15 @@ import {
     SNP_REPORT_SIGNATURE_ALGO,
     SNP_REPORT_SIGNATURE_PADDING,
     SNP_REPORT_SIZE,
+    SNP_REPORT_RESERVED,
     SNP_REPORT_VERSION,
-    SNP_REVOKED,
     SNP_VALIDITY
 } from "../Errors.sol";
+import {IRoles} from "../interfaces/IRoles.sol";
+import {SnpClaims} from "../interfaces/ISnpVerifier.sol";
 import {P384} from "./P384.sol";
 import {Sha2} from "./Sha2.sol";
 import {PRODUCT_GENOA, PRODUCT_MILAN, PRODUCT_TURIN, SnpCertificates, SnpEndorsement, SnpIssuer} from "./SnpCertificates.sol";
-
-/// What an authentic report says; whether that is acceptable is a policy's business.
-struct SnpClaims {
-    uint8 product;
-    bool vlek;
-    uint64 guestPolicy;
-    uint32 vmpl;
-    bytes8 tcb;
-    bytes32 measurement; // keccak256 of the 48 bytes
-    bytes32 reportDataHigh;
-    bytes32 reportDataLow;
-    uint40 notAfter; // of the endorsement
-}
 
 /// SEV-SNP reports (AMD 56860, ATTESTATION_REPORT) under certificates that were added before. Settlement §10.
 contract SnpVerifier is SnpCertificates {
@@ -39,7 +28,7 @@ contract SnpVerifier is SnpCertificates {
 
     P384 public immutable p384;
 
-    constructor(address revoker_, SnpIssuer[] memory issuers_, P384 p384_) SnpCertificates(revoker_, issuers_) {
+    constructor(IRoles roles_, SnpIssuer[] memory issuers_, P384 p384_) SnpCertificates(roles_, issuers_) {
         p384 = p384_;
     }
 
@@ -56,19 +45,24 @@ contract SnpVerifier is SnpCertificates {
         if (block.timestamp < e.notBefore || block.timestamp > e.notAfter) {
             revert SNP_VALIDITY(e.notBefore, e.notAfter);
         }
-        if (revoked[e.serial]) revert SNP_REVOKED(e.serial);
-        if (e.chip != 0 && revoked[e.chip]) revert SNP_REVOKED(e.chip);
+        _requireGood(e);
         _checkFields(report, e);
         _checkSignature(report, publicKey);
         claims.product = e.product;
         claims.vlek = e.vlek;
         claims.guestPolicy = uint64(_le(report, 0x008, 8));
+        claims.guestSvn = uint32(_le(report, 0x004, 4));
+        claims.platformInfo = uint64(_le(report, 0x040, 8));
         claims.vmpl = uint32(_le(report, 0x030, 4));
         claims.tcb = e.tcb;
         claims.measurement = keccak256(report[0x090:0x0c0]);
         claims.reportDataHigh = bytes32(report[0x050:0x070]);
         claims.reportDataLow = bytes32(report[0x070:0x090]);
+        claims.hostData = bytes32(report[0x0c0:0x0e0]);
+        claims.idKey = keccak256(report[0x0e0:0x110]);
         claims.notAfter = e.notAfter;
+        (claims.chip, claims.serial, claims.issuer) = (e.chip, e.serial, e.issuer);
+        claims.id = keccak256(report[:SIGNED_BYTES]);
     }
 
     function _checkFields(bytes calldata report, SnpEndorsement memory e) private pure {
@@ -102,6 +96,8 @@ contract SnpVerifier is SnpCertificates {
             }
         }
         if (padding != 0) revert SNP_REPORT_SIGNATURE_PADDING();
+        // What follows r and s is not signed.
+        for (uint256 i = SIGNED_BYTES + 144; i < REPORT_BYTES; ++i) if (report[i] != 0) revert SNP_REPORT_RESERVED(i);
         if (!p384.verify(Sha2.sha384(report[:SIGNED_BYTES]), signature, publicKey)) revert SNP_REPORT_SIGNATURE();
     }
 

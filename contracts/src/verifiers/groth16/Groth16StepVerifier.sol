@@ -128,6 +128,8 @@ contract Groth16StepVerifier is IStepVerifier {
     /// @inheritdoc IStepVerifier
     function verify(bytes calldata seal, bytes32 statementDigest) external view {
         if (seal.length < 68 || bytes4(seal[:4]) != SELECTOR) revert SEAL_SELECTOR(bytes4(seal));
+        // One tuple behind its offset: with another word here two seals would say the same.
+        if (uint256(bytes32(seal[4:36])) != 32) revert STEP_STATEMENT();
         Groth16Seal calldata s;
         assembly ("memory-safe") {
             s := add(seal.offset, 36)

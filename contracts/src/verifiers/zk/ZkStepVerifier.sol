@@ -6,6 +6,7 @@ import {Statements} from "../../libraries/Statements.sol";
 import {SEAL_SELECTOR} from "../../Errors.sol";
 import {Plan, ZkPlan, TREE_D, TREE_W0} from "./ZkPlan.sol";
 import {StepContext, StepSpec, TreeCommitment} from "./StepContext.sol";
+import {ZkFloor} from "./ZkFloor.sol";
 import {ZkRelation} from "./ZkRelation.sol";
 import {ZkProof} from "./ZkProof.sol";
 import {STEP_STATEMENT} from "./ZkErrors.sol";
@@ -43,16 +44,24 @@ contract ZkStepVerifier is IStepVerifier {
     /// @inheritdoc IStepVerifier
     function verify(bytes calldata seal, bytes32 statementDigest) external view {
         if (seal.length < 68 || bytes4(seal[:4]) != SELECTOR) revert SEAL_SELECTOR(bytes4(seal));
+        // One tuple behind its offset: with another word here two seals would say the same.
+        if (uint256(bytes32(seal[4:36])) != 32) revert STEP_STATEMENT();
         StepSeal calldata s;
         assembly ("memory-safe") {
             s := add(seal.offset, 36)
         }
         Plan memory p = ZkPlan.read(s.plan);
+        _requireFloor(p);
         ZkProof.Input memory input;
         input.known = [StepContext.known(s.before), StepContext.known(s.afterwards), StepContext.known(s.data)];
         input.context = _context(s, p, statementDigest);
         input.relation = p.squaredError ? squaredError : softmax;
         ZkProof.check(p, input, s.plan, s.sizes, s.proof);
+    }
+
+    /// Agreed or not, a plan whose proofs can be forged proves nothing.
+    function _requireFloor(Plan memory p) internal pure virtual {
+        ZkFloor.check(p);
     }
 
     /// Ties the seal to the statement, and everything in it to the job (step-proof §2.2).

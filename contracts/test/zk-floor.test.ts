@@ -1,0 +1,87 @@
+/** Plans that the step verifier on chain takes, against the soundness that TypeScript computes (step-proof §12). */
+import { readFileSync } from 'node:fs';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { Rejection, uintBe } from '#attestation';
+import { createEngine, KernelBackend } from '#libs/zk';
+import { profiles, type Profile } from '#libs/zk/verifier';
+import { derivePlan } from '../../libs/zk/src/relation/plan.js';
+import { soundnessBitsMin } from '../../libs/zk/src/soundness.js';
+import { testManifest, testProfile } from '../../libs/zk/src/testing/segments.js';
+import { openStepVerifier, type StepVerifierOnChain } from './zk-chain.js';
+import { floors, weakestBits } from './zk-floor.js';
+import { sealSegment, type SealedSegment } from './zk-seal.js';
+
+let onChain: StepVerifierOnChain;
+let sealed: SealedSegment;
+beforeAll(async () => {
+  onChain = await openStepVerifier();
+  sealed = sealSegment(new KernelBackend(createEngine({ rowLogMax: 16 })), { profile: profiles.get('small')! });
+});
+afterAll(() => onChain?.stop());
+
+/** Places of words of a plan, behind the digest of its profile's name. */
+const words = {
+  queries0: 8,
+  queries1: 9,
+  grind0: 10,
+  grind1: 11,
+  grindFold: 12,
+  grindFold1: 13,
+  digestBytes: 14,
+} as const;
+const structure = ['m', 'logBlowup', 'randomRows', 'k1', 'logBlowup1'] as const;
+const strengths = ['queries0', 'queries1', 'grind0', 'grind1', 'grindFold', 'grindFold1'] as const;
+
+function withWord(place: number, by: number): Promise<string> {
+  const plan = Uint8Array.from(sealed.fields.plan);
+  const at = 32 + 4 * place;
+  plan.set(uintBe(new DataView(plan.buffer).getUint32(at) + by, 4), at);
+  return onChain.judgeStrictly({ ...sealed.fields, plan }, sealed.digest);
+}
+
+describe('Z-H2 the floor of plans on chain', () => {
+  it('Z-H2 is what TypeScript computes', () => {
+    const text = readFileSync(new URL('../src/verifiers/zk/ZkFloor.sol', import.meta.url), 'utf8');
+    const rows = [...text.matchAll(/hex"([0-9a-f]+)"/g)].map(([, row]) => row);
+    expect(rows).toEqual(floors.map(({ row }) => Buffer.from(row).toString('hex')));
+  });
+
+  it('Z-H2 admits a row where every round has 100 bits, and none where one has less', () => {
+    for (const { profile, row } of floors) {
+      const [globalVars, rows, lookupVars] = row.slice(11) as [number, number, number];
+      expect(weakestBits(profile, { globalVars, lookupVars, rowsPerTree: [rows] })).toBeGreaterThanOrEqual(
+        soundnessBitsMin,
+      );
+      expect(weakestBits(profile, { globalVars: globalVars + 1 })).toBeLessThan(soundnessBitsMin);
+      expect(weakestBits(profile, { lookupVars: lookupVars + 1 })).toBeLessThan(soundnessBitsMin);
+      expect(structure.map((name) => profile[name])).toEqual(row.slice(0, 5));
+      expect(strengths.map((name) => profile[name])).toEqual(row.slice(5, 11));
+    }
+  });
+
+  it('Z-H2 takes a proof under a named profile', async () => {
+    expect(await onChain.judgeStrictly(sealed.fields, sealed.digest)).toBe('accepted');
+  });
+
+  it.each(Object.entries(words))('Z-H2 refuses a plan with less: %s', async (name, place) => {
+    expect(await withWord(place, name === 'digestBytes' ? -7 : -1)).toBe('STEP_PLAN');
+    // With more it is a plan that may be agreed to; this statement's is another.
+    if (name !== 'digestBytes') expect(await withWord(place, 1)).toBe('STEP_STATEMENT');
+  });
+
+  it('Z-H2 refuses on both sides what has less than 100 bits', async () => {
+    const weak = sealSegment(new KernelBackend(createEngine({ rowLogMax: 16 })), {});
+    expect(await onChain.judge(weak.fields, weak.digest)).toBe('accepted');
+    expect(await onChain.judgeStrictly(weak.fields, weak.digest)).toBe('STEP_PLAN');
+    const refusedHere = (profile: Profile): string => {
+      try {
+        derivePlan(testManifest(), profile, 'joint');
+        return 'accepted';
+      } catch (error) {
+        return error instanceof Rejection ? error.code : String(error);
+      }
+    };
+    expect(refusedHere(testProfile)).toBe('STEP_PLAN');
+    expect(refusedHere(profiles.get('small')!)).toBe('accepted');
+  });
+});
