@@ -15,6 +15,8 @@ export interface AnvilOptions {
   readonly chainId?: number;
   /** Seconds between blocks; absent: one block per transaction. */
   readonly blockSeconds?: number;
+  /** A block every second besides one per transaction: windows then end by themselves. */
+  readonly ticks?: boolean;
   readonly hardfork?: string;
   /** Unix seconds of the genesis block; absent: now. */
   readonly genesisTime?: number;
@@ -41,6 +43,7 @@ export async function startAnvil(options: AnvilOptions = {}): Promise<Anvil> {
   const args = ['--host', '127.0.0.1', '--port', `${port}`, '--chain-id', `${chainId}`, '--mnemonic', testMnemonic];
   args.push('--hardfork', options.hardfork ?? 'osaka', '--enable-tx-gas-limit', '--quiet');
   if (options.blockSeconds !== undefined) args.push('--block-time', `${options.blockSeconds}`);
+  if (options.ticks === true) args.push('--block-time', '1', '--mixed-mining');
   if (options.genesisTime !== undefined) args.push('--timestamp', `${options.genesisTime}`);
   const child = spawn(anvilBinary(), args, { stdio: ['ignore', 'ignore', 'pipe'] });
   let complaint = '';

@@ -3,14 +3,19 @@
  * sent again, and its receipt is found from the event it left. It looks again when the chain refuses: another process,
  * or a transaction whose answer was lost, may have been faster.
  */
-import type { ContractTransaction, Signer } from 'ethers';
+import type { ContractTransaction, Interface, Provider, Signer } from 'ethers';
 import { jobDigest, Rejection, type Terms } from '#attestation';
-import { hex } from './chain.js';
-import { errorAbi, settlementAt } from './contracts.js';
+import { chainSettings, type ChainSettings } from './chain-kinds.js';
+import { addressWord, hex } from './chain.js';
+import { deliveryAt, dutiesAt, errorAbi, keysAbi, keysAt, settlementAbi, settlementAt } from './contracts.js';
 import type { Deployment } from './deployment.js';
 import { chainFailure } from './failure.js';
+import { JobLog, type EventSource, type JobEventLog } from './job-log.js';
 import { jobStates, viewOf, type JobState, type JobView } from './job-view.js';
 import { submit, type SubmitOptions } from './transaction.js';
+import type { Delivery } from './types/Delivery.js';
+import type { Duties } from './types/Duties.js';
+import type { Keys } from './types/Keys.js';
 import type { Settlement } from './types/Settlement.js';
 
 export interface TxReceipt {
@@ -18,44 +23,86 @@ export interface TxReceipt {
   readonly blockNumber: number;
 }
 
-export type ClientOptions = Partial<SubmitOptions>;
+export interface ClientOptions extends Partial<SubmitOptions> {
+  /** Blocks of which logs are asked for at once; absent: 2,000, which public nodes allow. */
+  readonly logBlocks?: number;
+}
+
+export interface Block {
+  readonly number: number;
+  /** Unix seconds. */
+  readonly timestamp: number;
+}
 
 export type JobEvent =
   | 'JobOpened'
   | 'JobAccepted'
   | 'JobStarted'
+  | 'KeyBound'
   | 'JobStopRequested'
   | 'JobCommitted'
   | 'JobEnded'
   | 'VoucherPaid'
   | 'PrefixPaid'
   | 'SampleDrawn'
-  | 'Escalated'
+  | 'SealRemoved'
   | 'CiphertextMissing'
   | 'CiphertextAvailable'
-  | 'ResultAcknowledged';
-export type DutyEvent = 'DutyOpened' | 'DutyDischarged' | 'BondRefunded';
+  | 'ResultAcknowledged'
+  | 'KeyRevealed'
+  | 'DutyOpened'
+  | 'DutyDischarged'
+  | 'BondRefunded';
 
 type Populate = () => Promise<ContractTransaction>;
 type Done = () => Promise<TxReceipt | undefined>;
 
 export class Calls {
   readonly settlement: Settlement;
+  readonly duties: Duties;
+  readonly keys: Keys;
+  readonly delivery: Delivery;
+  /** What is safe on this chain. */
+  readonly settings: ChainSettings;
   readonly #submit: SubmitOptions;
+  readonly #log: JobLog;
+  readonly #events: EventSource;
 
   constructor(
     readonly deployment: Deployment,
     readonly signer: Signer,
-    options: ClientOptions = {},
+    { logBlocks, ...options }: ClientOptions = {},
   ) {
     this.settlement = settlementAt(deployment.settlement, signer);
+    this.duties = dutiesAt(deployment.duties, signer);
+    this.keys = keysAt(deployment.keys, signer);
+    this.delivery = deliveryAt(deployment.delivery, signer);
+    this.settings = chainSettings[deployment.setup.kind];
     this.#submit = { confirmations: 1, repriceAfterMs: 60_000, repricings: 5, ...options };
+    this.#events = sourceOf(deployment.settlement, settlementAbi);
+    this.#log = new JobLog(signer.provider!, this.#events, deployment.fromBlock, logBlocks);
+  }
+
+  get provider(): Provider {
+    return this.signer.provider!;
   }
 
   /** @param atBlock  number of the block whose state is asked for; absent: the latest */
   async job(terms: Terms, atBlock?: number): Promise<JobView> {
     const at = atBlock === undefined ? {} : { blockTag: atBlock };
-    return viewOf(await this.read('jobOf', () => this.settlement.jobOf(jobDigest(terms), at)));
+    const id = jobDigest(terms);
+    const { settlement } = this.deployment;
+    return this.read('jobOf', async () =>
+      viewOf(...(await Promise.all([this.settlement.jobOf(id, at), this.duties.dutyOf(settlement, id, at)]))),
+    );
+  }
+
+  /** The newest block of which this chain's settings say that it stays. */
+  acting(): Promise<Block> {
+    return this.read('eth_getBlockByNumber', async () => {
+      const { number, timestamp } = (await this.provider.getBlock(this.settings.actsAt))!;
+      return { number, timestamp };
+    });
   }
 
   async send(name: string, populate: Populate): Promise<TxReceipt> {
@@ -100,7 +147,13 @@ export class Calls {
 
   /** @throws Rejection CHAIN_EVENT */
   async required(event: JobEvent, terms: Terms): Promise<TxReceipt> {
-    const found = await this.find(event, terms);
+    const { txHash, blockNumber } = await this.requiredLog(event, terms);
+    return { txHash, blockNumber };
+  }
+
+  /** The same with its parameters. @throws Rejection CHAIN_EVENT */
+  async requiredLog(event: JobEvent, terms: Terms): Promise<JobEventLog> {
+    const found = await this.log(event, terms);
     if (found !== undefined) return found;
     throw new Rejection('CHAIN_EVENT', {
       expected: `${event} of job ${hex(jobDigest(terms))}`,
@@ -110,20 +163,30 @@ export class Calls {
     });
   }
 
-  /** The latest event of this kind and job. */
-  async find(event: JobEvent, terms: Terms): Promise<TxReceipt | undefined> {
-    const filter = this.settlement.filters[event](jobDigest(terms));
-    return this.#latest(event, () => this.settlement.queryFilter(filter, this.deployment.fromBlock));
+  /** The latest event of this kind and job. @param indexed parameters after the job, as words; null: any */
+  async find(event: JobEvent, terms: Terms, indexed?: readonly (string | null)[]): Promise<TxReceipt | undefined> {
+    const found = await this.log(event, terms, indexed);
+    return found && { txHash: found.txHash, blockNumber: found.blockNumber };
   }
 
-  /** @param challenger of DutyOpened; absent: any */
-  async findDuty(event: DutyEvent, terms: Terms, segment: number, challenger?: string): Promise<TxReceipt | undefined> {
-    const { filters } = this.settlement;
-    const job = jobDigest(terms);
-    const filter = event === 'DutyOpened' ? filters.DutyOpened(job, segment, challenger) : filters[event](job, segment);
-    return this.#latest(event, () =>
-      this.settlement.queryFilter(filter as ReturnType<typeof filters.DutyOpened>, this.deployment.fromBlock),
+  /** The same with its parameters. */
+  async log(event: JobEvent, terms: Terms, indexed?: readonly (string | null)[]): Promise<JobEventLog | undefined> {
+    const { state, since } = await this.job(terms);
+    if (state === 'None') return undefined;
+    return this.read(event, () =>
+      event === 'JobOpened'
+        ? this.#log.opened(terms, since)
+        : this.#log.last(this.#events, event, terms, since, indexed),
     );
+  }
+
+  /** The Revocation of a key that was sent after the job was opened. @param key as a word */
+  async revocation(terms: Terms, key: string): Promise<TxReceipt | undefined> {
+    const { state, since } = await this.job(terms);
+    if (state === 'None') return undefined;
+    const source = sourceOf(this.deployment.keys, keysAbi, addressWord(this.deployment.settlement));
+    const found = await this.read('KeyRevoked', () => this.#log.last(source, 'KeyRevoked', terms, since, [key]));
+    return found && { txHash: found.txHash, blockNumber: found.blockNumber };
   }
 
   async read<T>(name: string, call: () => Promise<T>): Promise<T> {
@@ -133,14 +196,10 @@ export class Calls {
       throw chainFailure(error, name, errorAbi);
     }
   }
+}
 
-  async #latest(
-    event: string,
-    query: () => Promise<readonly { transactionHash: string; blockNumber: number }[]>,
-  ): Promise<TxReceipt | undefined> {
-    const last = (await this.read(event, query)).at(-1);
-    return last && { txHash: last.transactionHash, blockNumber: last.blockNumber };
-  }
+function sourceOf(address: string, abi: Interface, ...before: readonly string[]): EventSource {
+  return { address, abi, before };
 }
 
 function isReplaced(error: unknown): boolean {

@@ -18,6 +18,9 @@ export const hex = (bytes: Uint8Array): Hex => `0x${toHex(bytes)}`;
 
 export const checksummed = (address: Uint8Array): string => getAddress(hex(address));
 
+/** An address as an indexed parameter of an event. */
+export const addressWord = (address: string): Hex => `0x${address.slice(2).toLowerCase().padStart(64, '0')}`;
+
 /** 20 bytes of a textual address. */
 export const addressBytes = (address: string): Uint8Array => fromHex(getAddress(address));
 
@@ -34,6 +37,7 @@ export function termsStruct(terms: Terms): TermsStruct {
     provider: checksummed(terms.provider),
     keyBroker: checksummed(terms.keyBroker),
     token: checksummed(terms.token),
+    attestors: terms.attestors.map(checksummed),
     dutySelectors: [...terms.dutySelectors],
   };
 }

@@ -1,38 +1,42 @@
-/** The escrow as its users call it: a job's way, its money, its delivery. What must be proved is in duties.ts. */
+/** The escrow as its users call it: a job's way and its money. Keys, delivery and duties have clients of their own. */
 import { ZeroAddress, type Signer } from 'ethers';
-import {
-  domainSeparator,
-  registryDomainSeparator,
-  Rejection,
-  type Appraisal,
-  type Digest,
-  type Terms,
-} from '#attestation';
-import { Calls, type ClientOptions, type TxReceipt } from './calls.js';
-import { addressBytes, checksummed, hex, termsStruct } from './chain.js';
-import { erc20At, registryAt } from './contracts.js';
+import { domainSeparator, fromHex, Rejection, type Digest, type Terms } from '#attestation';
+import { Calls, type Block, type ClientOptions, type TxReceipt } from './calls.js';
+import type { ChainSettings } from './chain-kinds.js';
+import { addressBytes, checksummed, termsStruct } from './chain.js';
+import { erc20At } from './contracts.js';
+import { DeliveryClient } from './delivery.js';
 import type { Deployment } from './deployment.js';
 import { DutyClient } from './duties.js';
+import { finalFrom } from './exits.js';
 import type { JobView } from './job-view.js';
-import type { EnclaveRegistry } from './types/EnclaveRegistry.js';
+import { KeysClient } from './keys.js';
+import { SnpClient } from './snp.js';
+import { approvalStructs, grantStruct, type SignedAppraisal, type SignedRelease } from './signed.js';
 
 export interface CommittedRun {
-  readonly outcome: 0 | 1 | 2;
+  /** 3: stopped by the rule of the spec, sealed. */
+  readonly outcome: 0 | 1 | 2 | 3;
   readonly borders: readonly Digest[];
   /** SAMPLE mode only; else 32 zero bytes. */
   readonly seedProvider: Digest;
   readonly delivery: Digest;
+  /** runKeysOf the settlement keys behind the borders and of the sealer; empty without a seal. */
+  readonly keys: readonly Uint8Array[];
   /** TeeSeal over Run, or empty. */
   readonly seal: Uint8Array;
 }
 
-export interface ReleaseAuthority {
-  /** enclaveKeyWord of the settlement key. */
-  readonly enclaveKey: Digest;
-  readonly shardsDigest: Digest;
-  /** Client or key broker; zero: `signature` is a TeeSeal over Release. */
-  readonly signer: Uint8Array;
-  readonly signature: Uint8Array;
+/** What JobCommitted says. */
+export interface CommittedEvent extends TxReceipt {
+  readonly outcome: number;
+  readonly root: string;
+  readonly delivery: Digest;
+  /** Account of the key that sealed; zero: nobody. */
+  readonly sealer: Uint8Array;
+  readonly keys: readonly Uint8Array[];
+  /** All of them, whoever sent the transaction. */
+  readonly borders: readonly Digest[];
 }
 
 const zeroWord = new Uint8Array(32);
@@ -40,8 +44,13 @@ const zeroWord = new Uint8Array(32);
 export class SettlementClient {
   /** Segments that must be proved. */
   readonly duties: DutyClient;
+  /** Keys that may seal. */
+  readonly keys: KeysClient;
+  /** The ciphertext of the result. */
+  readonly delivery: DeliveryClient;
+  /** SEV-SNP evidence on chain. */
+  readonly snp: SnpClient;
   readonly #calls: Calls;
-  readonly #registry: EnclaveRegistry;
 
   constructor(
     readonly deployment: Deployment,
@@ -49,25 +58,33 @@ export class SettlementClient {
     options: ClientOptions = {},
   ) {
     this.#calls = new Calls(deployment, signer, options);
-    this.#registry = registryAt(deployment.registry, signer);
-    this.duties = new DutyClient(this.#calls, (token, amount) => this.#allow(token, amount));
+    const allow = (token: Uint8Array, amount: bigint): Promise<bigint> => this.#allow(token, amount);
+    this.duties = new DutyClient(this.#calls, allow);
+    this.keys = new KeysClient(this.#calls);
+    this.delivery = new DeliveryClient(this.#calls, allow);
+    this.snp = new SnpClient(this.#calls);
   }
 
-  /** EIP-712 domain of Run, Segment, Release, Voucher, Award. */
+  /** The one EIP-712 domain of all that is signed for jobs here. */
   get domain(): Digest {
     const { chainId, settlement } = this.deployment;
     return domainSeparator({ chainId, verifyingContract: addressBytes(settlement) });
   }
 
-  /** EIP-712 domain of Appraisal, Revocation, Availability. */
-  get registryDomain(): Digest {
-    const { chainId, registry } = this.deployment;
-    return registryDomainSeparator({ chainId, verifyingContract: addressBytes(registry) });
+  /** What is safe on this kind of chain. */
+  get settings(): ChainSettings {
+    return this.#calls.settings;
   }
 
   /** @param atBlock  number of the block whose state is asked for; absent: the latest */
   job(terms: Terms, atBlock?: number): Promise<JobView> {
     return this.#calls.job(terms, atBlock);
+  }
+
+  /** The block that may be acted on, and the job's state there: the finalised one, but on a local chain the newest. */
+  async settled(terms: Terms): Promise<{ readonly block: Block; readonly job: JobView }> {
+    const block = await this.#calls.acting();
+    return { block, job: await this.job(terms, block.number) };
   }
 
   /** Escrows the price; approves the token first where that is needed. */
@@ -96,37 +113,72 @@ export class SettlementClient {
     });
   }
 
-  start(terms: Terms, release: ReleaseAuthority): Promise<TxReceipt> {
-    const { enclaveKey, shardsDigest, signer, signature } = release;
+  /** From here on the provider owes a run, and the key of the Release, if it names one, may seal it. */
+  start(terms: Terms, release: SignedRelease, appraisals: readonly SignedAppraisal[] = []): Promise<TxReceipt> {
     const done = () => this.#calls.entered('Started', terms);
     return this.#calls.once('start', done, () =>
       this.#contract.start.populateTransaction(
         termsStruct(terms),
-        enclaveKey,
-        shardsDigest,
-        checksummed(signer),
-        signature,
+        grantStruct(release),
+        approvalStructs(terms, appraisals),
       ),
+    );
+  }
+
+  /** The provider gives the job back: price to the client, stake to the provider. */
+  resign(terms: Terms): Promise<TxReceipt> {
+    return this.#calls.ending('resign', terms, ['Resigned'], () =>
+      this.#contract.resign.populateTransaction(termsStruct(terms)),
     );
   }
 
   /** Asks the provider to stop: it may then commit a prefix. */
   stop(terms: Terms): Promise<TxReceipt> {
-    const done = () => this.#calls.find('JobStopRequested', terms);
+    const done = async () =>
+      (await this.job(terms)).stopRequested ? this.#calls.find('JobStopRequested', terms) : undefined;
     return this.#calls.once('stop', done, () => this.#contract.stop.populateTransaction(termsStruct(terms)));
   }
 
   commit(terms: Terms, run: CommittedRun): Promise<TxReceipt> {
     const done = () => this.#calls.entered('Committed', terms);
     return this.#calls.once('commit', done, () =>
-      this.#contract.commit.populateTransaction(termsStruct(terms), { ...run, borders: [...run.borders] }),
+      this.#contract.commit.populateTransaction(termsStruct(terms), {
+        ...run,
+        borders: [...run.borders],
+        keys: run.keys.map(checksummed),
+      }),
     );
   }
 
-  /** Pays. `revealed` opens the delivery in REVEAL mode. */
-  finalize(terms: Terms, revealed?: { ciphertextDigest: Digest; key: Uint8Array }): Promise<TxReceipt> {
+  /** What the committed run was, from the event. @throws Rejection CHAIN_EVENT before there is one */
+  async committed(terms: Terms): Promise<CommittedEvent> {
+    const { args, txHash, blockNumber } = await this.#calls.requiredLog('JobCommitted', terms);
+    const list = (name: string): Uint8Array[] =>
+      [...(args.getValue(name) as readonly string[])].map((one) => fromHex(one.toLowerCase()));
+    return {
+      ...{ txHash, blockNumber, outcome: Number(args['outcome']), root: String(args['root']) },
+      ...{ delivery: fromHex(String(args['delivery'])), sealer: addressBytes(String(args['sealer'])) },
+      ...{ keys: list('keys'), borders: list('borders') },
+    };
+  }
+
+  /** The transaction that ended the job; undefined while it goes on. */
+  ended(terms: Terms): Promise<TxReceipt | undefined> {
+    return this.#calls.find('JobEnded', terms);
+  }
+
+  /**
+   * Ends a committed job whose time has come: pays, or gives everything back where the seal was taken away. `revealed`
+   * opens the delivery; the key is shown only once no reorganisation can bring the windows back.
+   * @throws Rejection CHAIN_NOT_FINAL while one could
+   */
+  async finalize(
+    terms: Terms,
+    revealed?: { readonly ciphertextDigest: Digest; readonly key: Uint8Array },
+  ): Promise<TxReceipt> {
     const { ciphertextDigest, key } = revealed ?? { ciphertextDigest: zeroWord, key: zeroWord };
-    return this.#calls.ending('finalize', terms, ['Settled', 'Stopped'], () =>
+    if (revealed !== undefined && this.settings.actsAt === 'finalized') await this.#requireFinal(terms);
+    return this.#calls.ending('finalize', terms, ['Settled', 'Stopped', 'Unsealed'], () =>
       this.#contract.finalize.populateTransaction(termsStruct(terms), ciphertextDigest, key),
     );
   }
@@ -155,42 +207,6 @@ export class SettlementClient {
     );
   }
 
-  /** The client has the ciphertext: nobody need wait for the rest of the ack window. */
-  acknowledge(terms: Terms): Promise<TxReceipt> {
-    const done = () => this.#calls.find('ResultAcknowledged', terms);
-    return this.#calls.once('acknowledge', done, () =>
-      this.#contract.acknowledge.populateTransaction(termsStruct(terms)),
-    );
-  }
-
-  /** The client cannot get the ciphertext; deposits one bondFee. */
-  missing(terms: Terms): Promise<TxReceipt> {
-    const done = () => this.#calls.find('CiphertextMissing', terms);
-    return this.#calls.once('missing', done, async () => {
-      const value = await this.#allow(terms.token, terms.bondFee);
-      return this.#contract.missing.populateTransaction(termsStruct(terms), { value });
-    });
-  }
-
-  /** Answers `missing` with the attestors' signatures over availabilityDigest(registryDomain, job, ciphertextDigest). */
-  available(
-    terms: Terms,
-    ciphertextDigest: Digest,
-    keyCommit: Digest,
-    signatures: readonly Uint8Array[],
-  ): Promise<TxReceipt> {
-    return this.#answering('available', terms, () =>
-      this.#contract.available.populateTransaction(termsStruct(terms), ciphertextDigest, keyCommit, [...signatures]),
-    );
-  }
-
-  /** Answers `missing` with the ciphertext itself, which has to fit one transaction. */
-  publish(terms: Terms, keyCommit: Digest, ciphertext: Uint8Array): Promise<TxReceipt> {
-    return this.#answering('publish', terms, () =>
-      this.#contract.publish.populateTransaction(termsStruct(terms), keyCommit, ciphertext),
-    );
-  }
-
   voucher(terms: Terms, cumulative: bigint, signature: Uint8Array): Promise<TxReceipt> {
     const done = async () =>
       (await this.job(terms)).paid >= cumulative ? this.#calls.required('VoucherPaid', terms) : undefined;
@@ -199,7 +215,7 @@ export class SettlementClient {
     );
   }
 
-  /** FULL mode: pays for the first `segments` segments, all proved, less the holdback. */
+  /** FULL without REVEAL: pays for the first `segments` segments, all proved, less the holdback, after `hold`. */
   claimPrefix(terms: Terms, segments: number): Promise<TxReceipt> {
     const gross = (terms.price * BigInt(segments)) / BigInt(terms.segments);
     const due = (gross * BigInt(10_000 - terms.holdbackBps)) / 10_000n;
@@ -232,68 +248,26 @@ export class SettlementClient {
     return this.#calls.read('credits', () => this.#contract.credits(who, checksummed(token)));
   }
 
-  /** Takes out the signer's whole credit. @returns undefined when there is none */
-  async withdraw(token: Uint8Array): Promise<TxReceipt | undefined> {
-    if ((await this.creditOf(await this.signer.getAddress(), token)) === 0n) return undefined;
-    return this.#calls.send('withdraw', () => this.#contract.withdraw.populateTransaction(checksummed(token)));
-  }
-
-  /** Registers an enclave key on the attestors' signatures over appraisalDigest(registryDomain, appraisal). */
-  registerEnclave(appraisal: Appraisal, signatures: readonly Uint8Array[]): Promise<TxReceipt> {
-    const { struct, given } = registrationOf(appraisal, signatures);
-    const done = () => this.#registration(appraisal);
-    return this.#calls.once('register', done, () => this.#registry.register.populateTransaction(struct, given));
-  }
-
-  /** Fails where registerEnclave would, and sends nothing. @throws Rejection with the registry's error */
-  async checkRegistration(appraisal: Appraisal, signatures: readonly Uint8Array[]): Promise<void> {
-    if ((await this.#registration(appraisal)) !== undefined) return;
-    const { struct, given } = registrationOf(appraisal, signatures);
-    await this.#calls.read('register', () => this.#registry.register.staticCall(struct, given));
-  }
-
-  revokeEnclave(key: Uint8Array, reason: Digest, signatures: readonly Uint8Array[]): Promise<TxReceipt> {
-    return this.#calls.send('revoke', () =>
-      this.#registry.revoke.populateTransaction(checksummed(key), reason, signatures as Uint8Array[]),
+  /** Takes out the signer's whole credit. @param to who gets it; absent: the signer @returns undefined when there is none */
+  async withdraw(token: Uint8Array, to?: Uint8Array): Promise<TxReceipt | undefined> {
+    const me = await this.signer.getAddress();
+    if ((await this.creditOf(me, token)) === 0n) return undefined;
+    const receiver = to === undefined ? me : checksummed(to);
+    return this.#calls.send('withdrawTo', () =>
+      this.#contract.withdrawTo.populateTransaction(checksummed(token), receiver),
     );
-  }
-
-  /** Whether the key may seal for this policy and provider now, or the code of what stands against it. */
-  async enclaveStanding(
-    key: Uint8Array,
-    policy: Digest,
-    provider: Uint8Array,
-    minTier: number,
-  ): Promise<{ live: true; tier: number } | { live: false; code: string }> {
-    try {
-      const call = () => this.#registry.requireLive(checksummed(key), policy, checksummed(provider), minTier);
-      return { live: true, tier: Number(await this.#calls.read('requireLive', call)) };
-    } catch (error) {
-      if (error instanceof Rejection) return { live: false, code: error.code };
-      throw error;
-    }
   }
 
   get #contract() {
     return this.#calls.settlement;
   }
 
-  /** Where this evidence has registered this key already. */
-  async #registration(appraisal: Appraisal): Promise<TxReceipt | undefined> {
-    const key = checksummed(appraisal.key);
-    const holder = await this.#calls.read('keyOfEvidence', () => this.#registry.keyOfEvidence(appraisal.evidence));
-    if (holder !== key) return undefined;
-    const { fromBlock } = this.deployment;
-    const filter = this.#registry.filters.EnclaveRegistered(key);
-    const events = await this.#calls.read('registration', () => this.#registry.queryFilter(filter, fromBlock));
-    const mine = events.find((event) => event.args.evidence === hex(appraisal.evidence));
-    return mine && { txHash: mine.transactionHash, blockNumber: mine.blockNumber };
-  }
-
-  #answering(name: string, terms: Terms, populate: Parameters<Calls['once']>[2]): Promise<TxReceipt> {
-    const done = async () =>
-      (await this.job(terms)).missing ? undefined : this.#calls.find('CiphertextAvailable', terms);
-    return this.#calls.once(name, done, populate);
+  async #requireFinal(terms: Terms): Promise<void> {
+    const { block, job } = await this.settled(terms);
+    if (job.state === 'Committed' && block.timestamp > finalFrom(terms, job)) return;
+    const now = await this.job(terms);
+    // Of an ended job nothing is shown that the chain has not seen.
+    if (now.state === 'Committed') throw notFinal(block, finalFrom(terms, now));
   }
 
   /** Makes `amount` of the token available to the contract. @returns the value to send along */
@@ -313,10 +287,11 @@ export class SettlementClient {
   }
 }
 
-function registrationOf(appraisal: Appraisal, signatures: readonly Uint8Array[]) {
-  const { key, provider } = appraisal;
-  return {
-    struct: { ...appraisal, key: checksummed(key), provider: checksummed(provider) },
-    given: [...signatures],
-  };
+function notFinal({ number, timestamp }: Block, until: number): Rejection {
+  return new Rejection('CHAIN_NOT_FINAL', {
+    expected: `a finalised block after ${until}`,
+    got: `block ${number} of ${timestamp}`,
+    rule: 'settlement §19',
+    action: 'wait: until then a reorganisation could take the payment back and leave the key public',
+  });
 }

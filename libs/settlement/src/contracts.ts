@@ -1,24 +1,31 @@
 /** Typed contract objects over the committed ABIs. */
 import { Contract, Interface, type ContractRunner, type InterfaceAbi } from 'ethers';
 import blockRandao from '../../../contracts/abi/BlockRandao.json' with { type: 'json' };
-import enclaveRegistry from '../../../contracts/abi/EnclaveRegistry.json' with { type: 'json' };
+import delivery from '../../../contracts/abi/Delivery.json' with { type: 'json' };
+import duties from '../../../contracts/abi/Duties.json' with { type: 'json' };
 import groth16StepVerifier from '../../../contracts/abi/Groth16StepVerifier.json' with { type: 'json' };
+import keys from '../../../contracts/abi/Keys.json' with { type: 'json' };
 import proofFacts from '../../../contracts/abi/ProofFacts.json' with { type: 'json' };
 import quorumReexecution from '../../../contracts/abi/QuorumReexecution.json' with { type: 'json' };
 import validationAdapter from '../../../contracts/abi/ValidationAdapter.json' with { type: 'json' };
 import p384 from '../../../contracts/abi/P384.json' with { type: 'json' };
+import roles from '../../../contracts/abi/Roles.json' with { type: 'json' };
 import settlement from '../../../contracts/abi/Settlement.json' with { type: 'json' };
-import snpRegistrar from '../../../contracts/abi/SnpRegistrar.json' with { type: 'json' };
+import snpRegistry from '../../../contracts/abi/SnpRegistry.json' with { type: 'json' };
 import snpVerifier from '../../../contracts/abi/SnpVerifier.json' with { type: 'json' };
-import teeVerifier from '../../../contracts/abi/TeeVerifier.json' with { type: 'json' };
 import termsRules from '../../../contracts/abi/TermsRules.json' with { type: 'json' };
 import verifierRouter from '../../../contracts/abi/VerifierRouter.json' with { type: 'json' };
 import zkSoftmaxRelation from '../../../contracts/abi/ZkSoftmaxRelation.json' with { type: 'json' };
 import zkSquaredErrorRelation from '../../../contracts/abi/ZkSquaredErrorRelation.json' with { type: 'json' };
 import zkStepVerifier from '../../../contracts/abi/ZkStepVerifier.json' with { type: 'json' };
 import type { ContractName, ExtensionName } from './deployment.js';
-import type { EnclaveRegistry } from './types/EnclaveRegistry.js';
+import type { Delivery } from './types/Delivery.js';
+import type { Duties } from './types/Duties.js';
+import type { Keys } from './types/Keys.js';
+import type { Roles } from './types/Roles.js';
 import type { Settlement } from './types/Settlement.js';
+import type { SnpRegistry } from './types/SnpRegistry.js';
+import type { SnpVerifier } from './types/SnpVerifier.js';
 import type { VerifierRouter } from './types/VerifierRouter.js';
 
 export interface Artefact {
@@ -29,9 +36,11 @@ export interface Artefact {
 
 export const artefacts = {
   settlement,
-  registry: enclaveRegistry,
+  roles,
   router: verifierRouter,
-  teeVerifier,
+  keys,
+  duties,
+  delivery,
   rules: termsRules,
   randao: blockRandao,
   zkSoftmaxRelation,
@@ -40,15 +49,17 @@ export const artefacts = {
   groth16StepVerifier,
   p384,
   snpVerifier,
-  snpRegistrar,
+  snpRegistry,
   proofFacts,
   quorumReexecution,
   validationAdapter,
 } satisfies Record<ContractName | ExtensionName, Artefact>;
 
 export const settlementAbi = new Interface(settlement.abi);
-const registryAbi = new Interface(enclaveRegistry.abi);
-const routerAbi = new Interface(verifierRouter.abi);
+export const keysAbi = new Interface(keys.abi);
+export const rolesAbi = new Interface(roles.abi);
+export const routerAbi = new Interface(verifierRouter.abi);
+export const snpVerifierAbi = new Interface(snpVerifier.abi);
 const erc20Abi = new Interface([
   'function allowance(address owner, address spender) view returns (uint256)',
   'function approve(address spender, uint256 amount) returns (bool)',
@@ -66,10 +77,27 @@ export const errorAbi = new Interface(
 export const settlementAt = (address: string, runner: ContractRunner) =>
   new Contract(address, settlementAbi, runner) as unknown as Settlement;
 
-export const registryAt = (address: string, runner: ContractRunner) =>
-  new Contract(address, registryAbi, runner) as unknown as EnclaveRegistry;
+export const dutiesAt = (address: string, runner: ContractRunner) =>
+  new Contract(address, duties.abi, runner) as unknown as Duties;
+
+export const keysAt = (address: string, runner: ContractRunner) =>
+  new Contract(address, keysAbi, runner) as unknown as Keys;
+
+export const deliveryAt = (address: string, runner: ContractRunner) =>
+  new Contract(address, delivery.abi, runner) as unknown as Delivery;
+
+export const rolesAt = (address: string, runner: ContractRunner) =>
+  new Contract(address, rolesAbi, runner) as unknown as Roles;
 
 export const routerAt = (address: string, runner: ContractRunner) =>
   new Contract(address, routerAbi, runner) as unknown as VerifierRouter;
+
+export const snpRegistryAt = (address: string, runner: ContractRunner) =>
+  new Contract(address, snpRegistry.abi, runner) as unknown as SnpRegistry;
+
+export const snpVerifierAt = (address: string, runner: ContractRunner) =>
+  new Contract(address, snpVerifierAbi, runner) as unknown as SnpVerifier;
+
+export const randaoAt = (address: string, runner: ContractRunner) => new Contract(address, blockRandao.abi, runner);
 
 export const erc20At = (address: string, runner: ContractRunner) => new Contract(address, erc20Abi, runner);

@@ -1,140 +1,137 @@
-/** Puts one set of contracts on a chain. Settlement §4. */
-import { ContractFactory, Interface, keccak256, type Provider, type Signer } from 'ethers';
-import { ConfigurationError, teeSelector } from '#attestation';
-import { groth16Selector } from '#libs/zk/verifier';
-import issuers from '../../../contracts/snp-issuers.json' with { type: 'json' };
-import { chainIdOf, hex, type Hex } from './chain.js';
-import { artefacts, errorAbi, routerAt, type Artefact } from './contracts.js';
-import { contractNames, extensionNames, type ContractName, type Deployment, type ExtensionName } from './deployment.js';
-import { extensionArguments, extensionSelectors, type ExtensionOptions } from './extensions.js';
+/**
+ * Puts one set of contracts on a chain, each at the address that follows from its setup. Whatever stands there already is
+ * left as it is, so a deployment that broke off is taken up again by the same call. Settlement §4.
+ */
+import { keccak256, ZeroHash, type JsonRpcApiProvider, type Provider, type Signer } from 'ethers';
+import { ConfigurationError } from '#attestation';
+import { checkCapabilities } from './capabilities.js';
+import { chainKindOf, chainSettings } from './chain-kinds.js';
+import { chainIdOf } from './chain.js';
+import { errorAbi, randaoAt, routerAt } from './contracts.js';
+import { create2, ensureFactory, hasCode } from './create2.js';
+import {
+  contractNames,
+  extensionNames,
+  SetupJson,
+  type ContractName,
+  type Deployment,
+  type Setup,
+} from './deployment.js';
+import { extensionSelectors } from './extensions.js';
 import { chainFailure } from './failure.js';
+import { placesOf, selectorsOf, type Addresses, type Places } from './graph.js';
+import { headerOf } from './header.js';
 import { submit } from './transaction.js';
-import { zkSelector } from './zk-selector.js';
 
-export interface DeployOptions {
-  /** Sign appraisals; any `threshold` of them register an enclave key. */
-  readonly attestors: readonly string[];
-  readonly threshold: number;
-  /** Adds selectors, tokens, attestors: a timelock outside tests. Absent: the deployer. */
-  readonly governor?: string;
-  /** Tombstones selectors, refuses new jobs, enters revoked endorsements. Absent: the deployer. */
-  readonly guardian?: string;
-  /** Receives fees and what is burnt. Absent: the deployer. */
-  readonly treasury?: string;
-  /** ERC-20 tokens beside the native coin. */
-  readonly tokens?: readonly string[];
-  /** Price at stake behind one enclave key, in multiples of its provider's stake. */
-  readonly exposureFactor?: number;
-  /** Whether the Groth16 verifier takes keys of a development setup, whose maker can forge proofs; absent: it does not. */
-  readonly developmentKeys?: boolean;
-  /** Contracts beside the needed ones; absent: none. */
-  readonly extensions?: ExtensionOptions;
+type SetupOptions = Partial<Omit<Setup, 'chainId'>>;
+
+export interface DeployOptions extends SetupOptions {
+  /** Of the attempt that broke off; absent: found from the chain. */
+  readonly fromBlock?: number;
 }
 
-const nativeCoin = '0x0000000000000000000000000000000000000000';
 const waiting = { confirmations: 1, repriceAfterMs: 60_000, repricings: 5 };
 
 /**
- * Deploys the contracts and, where the signer is the governor, enters verifiers and registrar; another governor does
- * that itself.
- * @throws ConfigurationError CHAIN_FUNDS, CHAIN_OTHER; CollateralError CHAIN_UNREACHABLE, Rejection with a contract's error
+ * Roles that are not named are the deployer's.
+ * @throws ConfigurationError CHAIN_KIND, CHAIN_DEPLOYMENT, CONTRACTS_SIMULATED
  */
-export async function deploy(signer: Signer, options: DeployOptions): Promise<Deployment> {
-  const me = await signer.getAddress();
-  const { governor = me, guardian = me, treasury = me, exposureFactor = 10, attestors, threshold } = options;
-  const provider = signer.provider;
+export function setupOf(chainId: number, deployer: string, named: SetupOptions): Setup {
+  const kind = chainKindOf(chainId, named.kind);
+  const roles = { governor: deployer, guardian: deployer, treasury: deployer, revoker: deployer };
+  const none = { salt: ZeroHash, tokens: [], developmentKeys: false, simulatedIssuers: [], extensions: {} };
+  const setup = SetupJson.parse({ ...roles, ...none, ...named, chainId, kind });
+  if (setup.simulatedIssuers.length > 0 && kind !== 'local') {
+    throw new ConfigurationError('CONTRACTS_SIMULATED', {
+      expected: 'no simulated vendor on a chain where anything is at stake',
+      got: `${setup.simulatedIssuers.length} on a chain of kind ${kind}`,
+      rule: 'settlement §4',
+    });
+  }
+  return setup;
+}
+
+/**
+ * Deploys what is not there yet and, where the signer is the governor, enters the verifiers; another governor does that
+ * itself.
+ * @throws ConfigurationError CHAIN_FUNDS, CHAIN_OTHER, CHAIN_CAPABILITY, CHAIN_FACTORY; CollateralError
+ *         CHAIN_UNREACHABLE, Rejection with a contract's error
+ */
+export async function deploy(signer: Signer, { fromBlock, ...options }: DeployOptions = {}): Promise<Deployment> {
+  const provider = signer.provider as JsonRpcApiProvider | null;
   if (provider === null) throw new TypeError('the deployer needs a provider');
   try {
-    const fromBlock = await provider.getBlockNumber();
     const chainId = Number((await provider.getNetwork()).chainId);
     const real = await chainIdOf(provider);
     if (real !== chainId) throw otherChain(chainId, real);
-    const put = (artefact: Artefact, ...args: unknown[]) => create(signer, chainId, artefact, args);
-    const router = await put(artefacts.router, governor, guardian);
-    const registry = await put(artefacts.registry, governor, [...attestors], threshold);
-    const teeVerifier = await put(artefacts.teeVerifier, registry);
-    const [rules, randao] = [await put(artefacts.rules), await put(artefacts.randao)];
-    const tokens = [nativeCoin, ...(options.tokens ?? [])];
-    const parameters = { router, governor, guardian, treasury, exposureFactor, rules, randao, tokens };
-    const settlement = await put(artefacts.settlement, parameters);
-    const zkSoftmaxRelation = await put(artefacts.zkSoftmaxRelation);
-    const zkSquaredErrorRelation = await put(artefacts.zkSquaredErrorRelation);
-    const zkStepVerifier = await put(artefacts.zkStepVerifier, zkSoftmaxRelation, zkSquaredErrorRelation);
-    const p384 = await put(artefacts.p384);
-    const snpVerifier = await put(artefacts.snpVerifier, guardian, issuers, p384);
-    const snpRegistrar = await put(artefacts.snpRegistrar, registry, snpVerifier);
-    const groth16StepVerifier = await put(artefacts.groth16StepVerifier, options.developmentKeys ?? false);
-    const addresses = {
-      ...{ settlement, registry, router, teeVerifier, rules, randao, zkSoftmaxRelation, zkSquaredErrorRelation },
-      ...{ zkStepVerifier, groth16StepVerifier, p384, snpVerifier, snpRegistrar },
-    };
-    const extensions = await putExtensions(provider, extensionArguments(addresses, options.extensions ?? {}), put);
-    if (governor === me) {
-      const routed = { ...selectorsOf(addresses), ...(await extensionSelectors(extensions, provider)) };
-      await enter(signer, chainId, addresses, routed);
-    }
-    const codeHashes = await codeHashesOf(provider, addresses);
-    return { chainId, fromBlock, ...addresses, codeHashes, ...(extensions && { extensions }) };
+    const me = await signer.getAddress();
+    const setup = setupOf(chainId, me, options);
+    await checkCapabilities(provider);
+    const places = placesOf(setup);
+    const firstBlock = fromBlock ?? (await firstBlockOf(provider, places.roles.address));
+    await ensureFactory(signer, chainId);
+    for (const { initCode } of Object.values(places)) await create2(signer, chainId, setup.salt, initCode);
+    const deployment = await describe(provider, setup, places, firstBlock);
+    if (setup.governor === me) await enter(signer, deployment);
+    if (chainSettings[setup.kind].sample !== null) await testRandao(signer, deployment);
+    return deployment;
   } catch (error) {
     throw chainFailure(error, 'deploy', errorAbi);
   }
 }
 
-type Addresses = Readonly<Record<ContractName, string>>;
-
-async function putExtensions(
-  provider: Provider,
-  asked: Partial<Record<ExtensionName, readonly unknown[]>>,
-  put: (artefact: Artefact, ...args: unknown[]) => Promise<string>,
-): Promise<Deployment['extensions']> {
-  const made: NonNullable<Deployment['extensions']> = {};
-  for (const name of extensionNames) {
-    const args = asked[name];
-    if (args === undefined) continue;
-    const address = await put(artefacts[name], ...args);
-    made[name] = { address, codeHash: keccak256(await provider.getCode(address)) };
+/** The first block with code at `address`; the newest where there is none. */
+async function firstBlockOf(provider: Provider, address: string): Promise<number> {
+  let [low, high] = [0, await provider.getBlockNumber()];
+  if (!(await hasCode(provider, address))) return high;
+  while (low < high) {
+    const middle = Math.floor((low + high) / 2);
+    if ((await provider.getCode(address, middle)) === '0x') low = middle + 1;
+    else high = middle;
   }
-  return Object.keys(made).length === 0 ? undefined : made;
+  return low;
 }
 
-/** What the router must answer, by selector. */
-export function selectorsOf({ teeVerifier, zkStepVerifier, groth16StepVerifier }: Addresses): Record<Hex, string> {
-  return {
-    [hex(teeSelector)]: teeVerifier,
-    [hex(zkSelector)]: zkStepVerifier,
-    [hex(groth16Selector)]: groth16StepVerifier,
-  };
+async function describe(provider: Provider, setup: Setup, places: Places, fromBlock: number): Promise<Deployment> {
+  const codeHash = async (address: string): Promise<string> => keccak256(await provider.getCode(address));
+  const addresses = {} as Record<ContractName, string>;
+  const codeHashes = {} as Record<ContractName, string>;
+  for (const name of contractNames) {
+    addresses[name] = places[name].address;
+    codeHashes[name] = await codeHash(places[name].address);
+  }
+  const extensions: NonNullable<Deployment['extensions']> = {};
+  for (const name of extensionNames) {
+    const address = places[name]?.address;
+    if (address !== undefined) extensions[name] = { address, codeHash: await codeHash(address) };
+  }
+  const hasExtensions = Object.keys(extensions).length > 0;
+  return { chainId: setup.chainId, fromBlock, ...addresses, codeHashes, ...(hasExtensions && { extensions }), setup };
 }
 
-export async function codeHashesOf(provider: Provider, addresses: Addresses): Promise<Deployment['codeHashes']> {
-  const hashes = contractNames.map(async (name) => [name, keccak256(await provider.getCode(addresses[name]))]);
-  return Object.fromEntries(await Promise.all(hashes)) as Deployment['codeHashes'];
+/** Selectors and their verifiers as the router must have them. */
+export async function routedOf(deployment: Deployment, provider: Provider): Promise<Record<string, string>> {
+  const at = Object.fromEntries(Object.entries(deployment.extensions ?? {}).map(([name, one]) => [name, one?.address]));
+  return { ...selectorsOf(deployment as Addresses), ...(await extensionSelectors(at, provider)) };
 }
 
 /** What only the governor may do. */
-async function enter(
-  signer: Signer,
-  chainId: number,
-  deployed: Addresses,
-  routed: Readonly<Record<string, string>>,
-): Promise<void> {
-  const router = routerAt(deployed.router, signer);
-  for (const [selector, verifier] of Object.entries(routed)) {
-    await submit(signer, chainId, await router.add.populateTransaction(selector, verifier), waiting);
+async function enter(signer: Signer, deployment: Deployment): Promise<void> {
+  const router = routerAt(deployment.router, signer);
+  for (const [selector, verifier] of Object.entries(await routedOf(deployment, signer.provider!))) {
+    if (await router.isLive(selector)) continue;
+    await submit(signer, deployment.chainId, await router.add.populateTransaction(selector, verifier), waiting);
   }
-  const data = new Interface(artefacts.registry.abi).encodeFunctionData('setRegistrar', [deployed.snpRegistrar]);
-  await submit(signer, chainId, { to: deployed.registry, data }, waiting);
 }
 
-async function create(
-  signer: Signer,
-  chainId: number,
-  { abi, bytecode }: Artefact,
-  args: readonly unknown[],
-): Promise<string> {
-  const request = await new ContractFactory(abi, bytecode, signer).getDeployTransaction(...args);
-  const { contractAddress } = await submit(signer, chainId, request, waiting);
-  return contractAddress!;
+/** Shows once that block hashes are here the hashes of headers: no job may be sampled before. */
+async function testRandao(signer: Signer, { randao: address, chainId }: Deployment): Promise<void> {
+  const provider = signer.provider as JsonRpcApiProvider;
+  const randao = randaoAt(address, signer);
+  if ((await randao.getFunction('isTested')()) === true) return;
+  const number = await provider.getBlockNumber();
+  const header = await headerOf(provider, number);
+  await submit(signer, chainId, await randao.getFunction('test').populateTransaction(number, header), waiting);
 }
 
 function otherChain(expected: number, got: number): ConfigurationError {

@@ -1,17 +1,18 @@
 /** Segments that must be proved: challenges, samples, proofs, and what follows when there is none. Settlement §7, §8. */
-import { encodeRlp, getBytes, keccak256, type JsonRpcApiProvider } from 'ethers';
+import { toBeHex, type JsonRpcApiProvider } from 'ethers';
 import {
   borderPath,
   bordersRoot,
   CollateralError,
   fromHex,
-  isZero,
   jobDigest,
+  Rejection,
   type Digest,
   type Terms,
 } from '#attestation';
 import type { Calls, TxReceipt } from './calls.js';
-import { hex, termsStruct } from './chain.js';
+import { addressWord, hex, termsStruct } from './chain.js';
+import { headerOf, noHeader } from './header.js';
 import { sampleOf } from './sample.js';
 
 /** Where a segment stands among the duties of its job. */
@@ -26,8 +27,7 @@ export interface DutyView {
   readonly sample: number | null;
 }
 
-/** As the contract counts them: DRAW_DELAY_BLOCKS, HISTORY_BLOCKS of contracts/src/Duties.sol. */
-const drawDelayBlocks = 32;
+/** As the contract counts them: HISTORY_BLOCKS of contracts/src/Duties.sol. */
 const historyBlocks = 8191;
 
 export class DutyClient {
@@ -39,7 +39,11 @@ export class DutyClient {
   /** Deposits the bond; it is lost to whoever proves the segment. */
   async challenge(terms: Terms, segment: number): Promise<TxReceipt> {
     const me = await this.calls.signer.getAddress();
-    const done = () => this.calls.findDuty('DutyOpened', terms, segment, me);
+    const done = async () => {
+      const { challenger } = await this.#challengeOf(terms, segment);
+      const isMine = BigInt(challenger) === BigInt(me) || (await this.isProved(terms, segment));
+      return isMine ? this.calls.find('DutyOpened', terms, [word(segment), addressWord(me)]) : undefined;
+    };
     return this.calls.once('challenge', done, async () => {
       const value = await this.allow(terms.token, terms.bond);
       return this.#contract.challenge.populateTransaction(termsStruct(terms), segment, { value });
@@ -58,15 +62,15 @@ export class DutyClient {
       pathAfter: [...borderPath(borders, segment + 1)],
     };
     const done = async () =>
-      (await this.isProved(terms, segment)) ? this.calls.findDuty('DutyDischarged', terms, segment) : undefined;
+      (await this.isProved(terms, segment)) ? this.calls.find('DutyDischarged', terms, [word(segment)]) : undefined;
     return this.calls.once('discharge', done, () =>
       this.#contract.discharge.populateTransaction(termsStruct(terms), segment, transition, seal),
     );
   }
 
-  /** Ends a job whose duty was not met in time. */
+  /** Ends a job whose duty was not met in time; without a slash where only the loss of the seal made it due. */
   async lapse(terms: Terms, segment: number): Promise<TxReceipt> {
-    return this.calls.ending('lapse', terms, ['Slashed'], async () => {
+    return this.calls.ending('lapse', terms, ['Slashed', 'Unsealed'], async () => {
       const sample = (await this.sampleOf(terms))?.indexOf(segment) ?? -1;
       return this.#contract.lapse.populateTransaction(termsStruct(terms), segment, Math.max(0, sample));
     });
@@ -74,16 +78,10 @@ export class DutyClient {
 
   /** The bond of a duty that was still open when the job ended. */
   refundBond(terms: Terms, segment: number): Promise<TxReceipt> {
-    const done = () => this.calls.findDuty('BondRefunded', terms, segment);
+    const done = () => this.calls.find('BondRefunded', terms, [word(segment)]);
     return this.calls.once('refundBond', done, () =>
       this.#contract.refundBond.populateTransaction(termsStruct(terms), segment),
     );
-  }
-
-  /** The enclave key behind the seal is no longer live: its seal stops counting. */
-  escalate(terms: Terms): Promise<TxReceipt> {
-    const done = () => this.calls.find('Escalated', terms);
-    return this.calls.once('escalate', done, () => this.#contract.escalate.populateTransaction(termsStruct(terms)));
   }
 
   /**
@@ -105,15 +103,24 @@ export class DutyClient {
     );
   }
 
-  /** @param seedClient  the preimage of Terms.seedCommitClient */
-  draw(terms: Terms, seedClient: Uint8Array): Promise<TxReceipt> {
-    const done = () => this.calls.find('SampleDrawn', terms);
+  /**
+   * Once the seed is public, whoever could have the commit reorganised could choose another run under the sample that he
+   * now knows. So the commit must be final, with the same borders, and its window of finality past, in a block that stays.
+   *
+   * @param seedClient  the preimage of Terms.seedCommitClient
+   * @throws Rejection DRAW_NOT_FINAL before that
+   */
+  async draw(terms: Terms, seedClient: Uint8Array): Promise<TxReceipt> {
+    const done = async () => ((await this.calls.job(terms)).drawn ? this.calls.find('SampleDrawn', terms) : undefined);
+    const drawn = await done();
+    if (drawn !== undefined) return drawn;
+    await this.#requireFinalCommit(terms);
     return this.calls.once('draw', done, () => this.#contract.draw.populateTransaction(termsStruct(terms), seedClient));
   }
 
   /** The client stayed silent: the block that was fixed with the commitment decides. */
   drawFallback(terms: Terms): Promise<TxReceipt> {
-    const done = () => this.calls.find('SampleDrawn', terms);
+    const done = async () => ((await this.calls.job(terms)).drawn ? this.calls.find('SampleDrawn', terms) : undefined);
     return this.calls.once('drawFallback', done, async () => {
       const header = await this.#drawHeader(terms);
       return this.#contract.drawFallback.populateTransaction(termsStruct(terms), header);
@@ -121,27 +128,25 @@ export class DutyClient {
   }
 
   /**
-   * The borders that were committed, from the transaction that published them.
+   * The borders that were committed, from the event that the commit left, whoever sent it.
    * @throws Rejection CHAIN_EVENT before the run is committed; CollateralError CHAIN_BORDERS
    */
   async bordersOf(terms: Terms): Promise<readonly Digest[]> {
-    const { txHash } = await this.calls.required('JobCommitted', terms);
-    const transaction = await this.calls.read('commit', () => this.calls.signer.provider!.getTransaction(txHash));
-    const parsed = transaction === null ? null : this.#contract.interface.parseTransaction(transaction);
-    const { root } = await this.calls.job(terms);
-    const published: unknown = parsed?.name === 'commit' ? parsed.args[1].borders : [];
-    const borders = [...(published as readonly string[])].map((border) => getBytes(border));
-    if (borders.length > 0 && (isZero(fromHex(root)) || hex(bordersRoot(borders)) === root)) return borders;
+    const { args, txHash } = await this.calls.requiredLog('JobCommitted', terms);
+    const borders = [...(args['borders'] as readonly string[])].map((border) => fromHex(border));
+    const root = String(args['root']);
+    if (borders.length > 0 && hex(bordersRoot(borders)) === root) return borders;
     throw new CollateralError('CHAIN_BORDERS', {
-      expected: `the borders of ${root} in transaction ${txHash}`,
-      got: parsed === null ? 'no such transaction' : `a call of ${parsed.name}`,
+      expected: `the borders of ${root} in the event of ${txHash}`,
+      got: borders.length === 0 ? 'none' : hex(bordersRoot(borders)),
       rule: 'settlement §3',
-      action: 'ask whoever committed for them',
+      action: 'ask another node',
     });
   }
 
   isProved(terms: Terms, segment: number): Promise<boolean> {
-    return this.calls.read('isProved', () => this.#contract.isProved(jobDigest(terms), segment));
+    const { duties, deployment } = this.calls;
+    return this.calls.read('isProved', () => duties.isProved(deployment.settlement, jobDigest(terms), segment));
   }
 
   /** Segments in the order of the sample, repeated where they were drawn twice; null before the draw. */
@@ -179,62 +184,41 @@ export class DutyClient {
 
   async #viewOf(terms: Terms, segment: number): Promise<Omit<DutyView, 'sample'>> {
     const proved = await this.isProved(terms, segment);
-    const { challenger, deadline } = await this.calls.read('challengeOf', () =>
-      this.#contract.challengeOf(jobDigest(terms), segment),
-    );
+    const { challenger, deadline } = await this.#challengeOf(terms, segment);
     if (BigInt(challenger) === 0n) return { segment, proved, challenger: null, deadline: null };
     return { segment, proved, challenger, deadline: Number(deadline) };
+  }
+
+  #challengeOf(terms: Terms, segment: number): Promise<{ readonly challenger: string; readonly deadline: bigint }> {
+    const { duties, deployment } = this.calls;
+    return this.calls.read('challengeOf', () => duties.challengeOf(deployment.settlement, jobDigest(terms), segment));
+  }
+
+  /** @throws Rejection DRAW_NOT_FINAL */
+  async #requireFinalCommit(terms: Terms): Promise<void> {
+    const block = await this.calls.acting();
+    const [then, now] = [await this.calls.job(terms, block.number), await this.calls.job(terms)];
+    const isSame = then.state === 'Committed' && then.root === now.root;
+    // What is not committed or not sampled the contract refuses with its own word.
+    if (now.state !== 'Committed' || !now.sampleDue || (isSame && block.timestamp >= now.drawFrom)) return;
+    throw new Rejection('DRAW_NOT_FINAL', {
+      expected: `this run committed in a final block, and a final block of ${now.drawFrom} or later`,
+      got: `block ${block.number} of ${block.timestamp}, ${isSame ? 'too early' : then.state}`,
+      rule: 'settlement §8',
+      action: 'wait: a seed shown earlier would let the run be chosen to fit the sample',
+    });
   }
 
   async #drawHeader(terms: Terms): Promise<Uint8Array> {
     const provider = this.calls.signer.provider as JsonRpcApiProvider;
     const [{ drawBlock }, head] = [await this.calls.job(terms), await provider.getBlockNumber()];
-    let number = drawBlock + drawDelayBlocks;
+    let number = drawBlock;
     const next = head + 1;
     if (next > number + historyBlocks) number += Math.floor((next - number - 1) / historyBlocks) * historyBlocks;
-    const block = (await this.calls.read('eth_getBlockByNumber', () =>
-      provider.send('eth_getBlockByNumber', [`0x${number.toString(16)}`, false]),
-    )) as RpcHeader | null;
-    if (block === null) throw noHeader(`block ${number}`, `a chain of ${head} blocks`);
-    const header = encodeHeader(block);
-    if (keccak256(header) !== block.hash) throw noHeader(`the header of ${block.hash}`, keccak256(header));
-    return header;
+    if (number > head) throw noHeader(`block ${number}`, `a chain of ${head} blocks`);
+    return this.calls.read('eth_getBlockByNumber', () => headerOf(provider, number));
   }
 }
 
-type RpcHeader = Readonly<Record<string, string>>;
-
-/** Of the yellow paper and the EIPs after it; what a chain does not have is left out from the end. */
-const quantities = ['difficulty', 'number', 'gasLimit', 'gasUsed', 'timestamp'];
-const members = [
-  ...['parentHash', 'sha3Uncles', 'beneficiary', 'stateRoot', 'transactionsRoot', 'receiptsRoot', 'logsBloom'],
-  ...[...quantities, 'extraData', 'mixHash', 'nonce', 'baseFeePerGas', 'withdrawalsRoot', 'blobGasUsed'],
-  ...['excessBlobGas', 'parentBeaconBlockRoot', 'requestsHash'],
-];
-const integers = new Set([...quantities, 'baseFeePerGas', 'blobGasUsed', 'excessBlobGas']);
-
-/** RLP of a block header as a node gives it. */
-export function encodeHeader(block: RpcHeader): Uint8Array {
-  // Nodes call the beneficiary by several names; it is the one account in a header.
-  const beneficiary = Object.values(block).find((value) => /^0x[0-9a-fA-F]{40}$/.test(value)) ?? '0x';
-  const named: RpcHeader = { ...block, beneficiary };
-  const present = members.filter((name) => named[name] !== undefined && named[name] !== null);
-  const words = present.map((name) => (integers.has(name) ? shortest(named[name]!) : named[name]!));
-  return getBytes(encodeRlp(words));
-}
-
-function shortest(quantity: string): string {
-  const value = BigInt(quantity);
-  if (value === 0n) return '0x';
-  const digits = value.toString(16);
-  return hex(getBytes(`0x${digits.length % 2 === 0 ? digits : `0${digits}`}`));
-}
-
-function noHeader(expected: string, got: string): CollateralError {
-  return new CollateralError('CHAIN_HEADER', {
-    expected,
-    got,
-    rule: 'settlement §8',
-    action: 'wait for the block, or ask another node',
-  });
-}
+/** An indexed number as it stands among an event's topics. */
+const word = (value: number): string => toBeHex(value, 32);

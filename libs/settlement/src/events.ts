@@ -2,6 +2,8 @@
 import type { Log } from 'ethers';
 import { settlementAbi } from './contracts.js';
 
+export type EventValue = string | boolean | readonly string[];
+
 export interface EscrowEvent {
   readonly name: string;
   /** Job the event is about; null for credits, stakes and switches. */
@@ -11,17 +13,17 @@ export interface EscrowEvent {
   readonly logIndex: number;
   readonly txHash: string;
   /** Parameters by name; integers as decimal strings. */
-  readonly args: Readonly<Record<string, string | boolean>>;
+  readonly args: Readonly<Record<string, EventValue>>;
 }
 
 /** @returns undefined for a log of another kind of contract */
 export function readEvent(log: Log): EscrowEvent | undefined {
   const parsed = settlementAbi.parseLog(log);
   if (parsed === null) return undefined;
-  const args: Record<string, string | boolean> = {};
+  const args: Record<string, EventValue> = {};
   parsed.fragment.inputs.forEach((input, index) => {
     const value: unknown = parsed.args[index];
-    args[input.name] = typeof value === 'boolean' ? value : String(value);
+    args[input.name] = valueOf(value);
   });
   return {
     name: parsed.name,
@@ -32,4 +34,9 @@ export function readEvent(log: Log): EscrowEvent | undefined {
     txHash: log.transactionHash,
     args,
   };
+}
+
+function valueOf(value: unknown): EventValue {
+  if (typeof value === 'boolean') return value;
+  return Array.isArray(value) ? value.map(String) : String(value);
 }

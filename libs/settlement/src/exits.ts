@@ -1,8 +1,8 @@
-/** From when on a job can end, as the contract counts it: contracts/src/Settlement.sol, Opening.sol, Running.sol. */
-import { fromHex, isZero, type Terms } from '#attestation';
+/** From when on a job can end, as the contracts count it: contracts/src/Settlement.sol, Opening.sol, Running.sol, Duties.sol. */
+import { fromHex, isZero, JobMode, type Terms } from '#attestation';
 import type { JobView } from './job-view.js';
 
-export type ExitCall = 'cancel' | 'abort' | 'abandon' | 'undelivered';
+export type ExitCall = 'cancel' | 'abort' | 'abandon' | 'undelivered' | 'void' | 'finalize';
 
 export interface Exit {
   readonly call: ExitCall;
@@ -11,6 +11,9 @@ export interface Exit {
 }
 
 const outcomeRange = 1;
+
+/** How long after its window a sample that nobody drew keeps the job: DRAW_GRACE of Duties. */
+const drawGrace = 7 * 24 * 3600;
 
 /** The way out when the other side stays silent; null: there is none, the job has ended or is to be paid. */
 export function exitOf(terms: Terms, job: JobView): Exit | null {
@@ -23,8 +26,7 @@ export function exitOf(terms: Terms, job: JobView): Exit | null {
     case 'Started':
       return { call: 'abandon', after: job.since + windows.compute };
     case 'Committed':
-      if (!hasDelivery(job)) return null;
-      return { call: 'undelivered', after: job.missing ? job.ackUntil : finalFrom(terms, job) + windows.reveal };
+      return exitOfCommitted(terms, job);
     case 'None':
     case 'Settled':
     case 'Stopped':
@@ -33,16 +35,29 @@ export function exitOf(terms: Terms, job: JobView): Exit | null {
     case 'Undelivered':
     case 'Slashed':
     case 'Voided':
+    case 'Unsealed':
+    case 'Resigned':
       return null;
   }
 }
 
-/** Unix seconds from which a committed job may be paid, once all its duties are met. */
+function exitOfCommitted(terms: Terms, job: JobView): Exit | null {
+  if (endsUnsealed(terms, job)) return job.openDuties === 0 ? { call: 'finalize', after: job.since } : null;
+  if (job.sampleDue && !job.drawn) return { call: 'void', after: job.drawUntil + drawGrace };
+  if (job.unsealed || !hasDelivery(job)) return null;
+  return { call: 'undelivered', after: job.missing ? job.ackUntil : finalFrom(terms, job) + terms.windows.reveal };
+}
+
+/** The seal was taken away and nothing else can make the run good: it ends without a payment. */
+export function endsUnsealed(terms: Terms, job: JobView): boolean {
+  const isRevealed = (terms.mode & JobMode.reveal) !== 0;
+  return job.unsealed && (isRevealed || terms.dutySelectors.length === 0 || job.outcome === outcomeRange);
+}
+
+/** Unix seconds after which a committed job may be paid, once all its duties are met. */
 export function finalFrom({ windows }: Terms, job: JobView): number {
-  const isProved = job.proved === job.upTo && job.upTo !== 0 && job.outcome !== outcomeRange;
-  const challenged = windows.challenge !== 0 && !isProved ? job.since + windows.challenge + 1 : job.since;
-  const held = job.lastProof === 0 ? 0 : job.lastProof + windows.hold;
-  return Math.max(challenged, held, job.ackUntil);
+  const held = job.hasDuties && job.lastDuty !== 0 ? job.lastDuty + windows.hold : 0;
+  return Math.max(job.since + windows.challenge, held, job.ackUntil);
 }
 
 /** Whether the run seals a ciphertext whose key is revealed for the payment. */

@@ -1,4 +1,5 @@
-/** One job of the escrow as the contract holds it. */
+/** One job of the escrow, and what its run owes, as the contracts hold them. */
+import type { DutyStructOutput } from './types/Duties.js';
 import type { JobStructOutput } from './types/Settlement.js';
 
 /** In the contract's order. */
@@ -15,6 +16,8 @@ export const jobStates = [
   'Undelivered',
   'Slashed',
   'Voided',
+  'Unsealed',
+  'Resigned',
 ] as const;
 export type JobState = (typeof jobStates)[number];
 
@@ -29,23 +32,34 @@ export interface JobView {
   /** Unix seconds at which the present state began. */
   readonly since: number;
   readonly ackUntil: number;
-  /** Unix seconds of the last proof; 0: none. */
-  readonly lastProof: number;
-  /** The client says that the ciphertext cannot be had, and nobody has shown it yet. */
+  /** Unix seconds of the newest proof of a segment that was owed; 0: none. */
+  readonly lastDuty: number;
+  /** The client says that the ciphertext cannot be had, and nobody has answered yet. */
   readonly missing: boolean;
+  /** A complaint was answered by Availability. */
+  readonly available: boolean;
+  /** Acknowledged or published: no complaint any more. */
+  readonly shown: boolean;
   readonly stopRequested: boolean;
   /** An enclave's seal stands for the run. */
   readonly sealed: boolean;
+  /** A seal stood for the run and was taken away. */
+  readonly unsealed: boolean;
+  /** Segments are or were due. */
+  readonly hasDuties: boolean;
   /** All segments must be proved. */
   readonly allDue: boolean;
+  /** All are due only because the seal was taken away. */
+  readonly dueByUnseal: boolean;
   /** A sample of the segments must be proved, and whether it is drawn. */
   readonly sampleDue: boolean;
   readonly drawn: boolean;
   /** Unix seconds: of the duties that no challenger opened; 0: none. */
   readonly setDeadline: number;
-  /** Unix seconds until which the client may draw. */
+  /** Unix seconds between which the client may draw. */
+  readonly drawFrom: number;
   readonly drawUntil: number;
-  /** Block that drawFallback counts from. */
+  /** Block whose mix decides where the client did not draw. */
   readonly drawBlock: number;
   readonly paid: bigint;
   readonly root: string;
@@ -55,31 +69,40 @@ export interface JobView {
 }
 
 /** Flags of contracts/src/Types.sol. */
-const flag = { sealed: 1n, stop: 2n, drawn: 4n, allDue: 8n, sampleDue: 16n, missing: 32n };
+const flag = { sealed: 1n, stop: 2n, unsealed: 4n, duties: 8n, missing: 16n, available: 32n, shown: 64n };
+/** Flags of contracts/src/Duties.sol. */
+const dutyFlag = { all: 1n, sample: 2n, drawn: 4n, byUnseal: 8n };
 
-export function viewOf(j: JobStructOutput): JobView {
+export function viewOf(j: JobStructOutput, d: DutyStructOutput): JobView {
   const has = (bit: bigint): boolean => (j.flags & bit) !== 0n;
+  const owes = (bit: bigint): boolean => (d.flags & bit) !== 0n;
   return {
     state: jobStates[Number(j.state)] ?? 'None',
     outcome: Number(j.outcome),
     upTo: Number(j.upTo),
-    openDuties: Number(j.openDuties),
-    proved: Number(j.proved),
+    openDuties: Number(d.open),
+    proved: Number(d.proved),
     since: Number(j.since),
     ackUntil: Number(j.ackUntil),
-    lastProof: Number(j.lastProof),
+    lastDuty: Number(d.lastDuty),
     missing: has(flag.missing),
+    available: has(flag.available),
+    shown: has(flag.shown),
     stopRequested: has(flag.stop),
     sealed: has(flag.sealed),
-    allDue: has(flag.allDue),
-    sampleDue: has(flag.sampleDue),
-    drawn: has(flag.drawn),
-    setDeadline: Number(j.setDeadline),
-    drawUntil: Number(j.drawUntil),
-    drawBlock: Number(j.drawBlock),
+    unsealed: has(flag.unsealed),
+    hasDuties: has(flag.duties),
+    allDue: owes(dutyFlag.all),
+    dueByUnseal: owes(dutyFlag.byUnseal),
+    sampleDue: owes(dutyFlag.sample),
+    drawn: owes(dutyFlag.drawn),
+    setDeadline: Number(d.setDeadline),
+    drawFrom: Number(d.drawFrom),
+    drawUntil: Number(d.drawUntil),
+    drawBlock: Number(d.drawBlock),
     paid: j.paid,
-    root: j.root,
+    root: d.root,
     delivery: j.delivery,
-    seed: j.seed,
+    seed: d.seed,
   };
 }

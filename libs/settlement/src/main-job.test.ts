@@ -1,126 +1,79 @@
 /** The main job on a local chain: an attested enclave trains, seals, and its host is paid for the revealed key. */
-import { createHash } from 'node:crypto';
 import { createServer } from 'node:net';
-import { HDNodeWallet, Wallet, keccak256, parseEther } from 'ethers';
+import { parseEther, type JsonRpcProvider } from 'ethers';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import {
-  JobMode,
-  appraisalDigest,
   availabilityDigest,
-  bordersRoot,
-  concatBytes,
+  chunkBytes,
+  ciphertextDigest as digestOf,
   deliveryDigest,
-  enclaveKeyWord,
-  fromHex,
-  releaseDigest,
   jobDigest,
-  runDigest,
-  teeSelector,
+  JobMode,
+  keccak,
+  keyCommitment,
   type Terms,
 } from '#attestation';
-import { startAnvil, testMnemonic, type Anvil } from './anvil.js';
+import {
+  enclaveKey,
+  marketTerms,
+  native,
+  openMarket,
+  releaseOf,
+  revokeKey,
+  sealedRun,
+  sign,
+  stolenKey,
+  walletOf,
+  type Market,
+  type TermsChange,
+} from '#test/escrow-market';
 import { addressBytes, connect, hex } from './chain.js';
-import { SettlementClient, type CommittedRun } from './client.js';
-import { deploy } from './deploy.js';
+import { SettlementClient } from './client.js';
 import type { Deployment } from './deployment.js';
 import { openChainReader } from './chain-reader.js';
 import { Indexer, MemoryEventStore } from './indexer.js';
 import { Projection } from './projection.js';
-import type { JsonRpcProvider } from 'ethers';
+import type { Anvil } from './anvil.js';
 
+let market: Market;
 let anvil: Anvil;
 let chain: JsonRpcProvider;
 let deployment: Deployment;
-const wallet = (index: number) => HDNodeWallet.fromPhrase(testMnemonic, undefined, `m/44'/60'/0'/0/${index}`);
-const [clientWallet, hostWallet, brokerWallet] = [wallet(1), wallet(2), wallet(3)];
-const enclaveKey = new Wallet(keccak256('0x7465737400')); // a test key
-const native = new Uint8Array(20);
+let client: SettlementClient;
+let host: SettlementClient;
+const [clientWallet, hostWallet] = [walletOf('client'), walletOf('provider')];
 const word = (n: number) => new Uint8Array(32).fill(n);
-const sign = (key: { signingKey: Wallet['signingKey'] }, digest: Uint8Array) =>
-  fromHex(key.signingKey.sign(digest).serialized);
-const policy = word(9);
 const revealKey = word(0x77);
-const ciphertextDigest = word(0x55);
+const keyCommit = keyCommitment(revealKey);
+const ciphertext = Uint8Array.of(1, 2, 3);
+const ciphertextDigest = digestOf(ciphertext);
+const delivery = deliveryDigest(ciphertextDigest, keyCommit);
 const borders = [word(1), word(2), word(3), word(4)];
 let salt = 0;
 
 beforeAll(async () => {
-  anvil = await startAnvil();
-  chain = connect(anvil.url, anvil.chainId, 25);
-  deployment = await deploy(wallet(0).connect(chain), {
-    attestors: [brokerWallet.address],
-    threshold: 1,
-    treasury: wallet(9).address,
-  });
+  market = await openMarket();
+  ({ anvil, chain, deployment } = market);
 });
 afterAll(async () => {
-  chain?.destroy();
-  await anvil?.stop();
+  await market?.stop();
+});
+beforeEach(() => {
+  client = market.as('client');
+  host = market.as('provider');
 });
 
-const as = (w: HDNodeWallet) => new SettlementClient(deployment, w.connect(chain));
-let client: SettlementClient;
-let host: SettlementClient;
-
-function terms(change: Partial<Terms> = {}): Terms {
-  return {
-    client: addressBytes(clientWallet.address),
-    provider: addressBytes(hostWallet.address),
-    keyBroker: addressBytes(brokerWallet.address),
-    token: native,
-    specDigest: word(7),
-    initialWeights: borders[0]!,
-    policy,
-    minTier: 1,
-    teeSelector,
-    dutySelectors: [],
-    price: parseEther('1'),
-    stake: parseEther('0.5'),
-    liveness: parseEther('0.05'),
-    bond: 1000n,
-    bondFee: 100n,
-    failShareBps: 5000,
-    holdbackBps: 1000,
-    segments: 3,
-    samples: 0,
-    mode: JobMode.tee | JobMode.reveal,
-    seedCommitClient: fromHex(keccak256(word(++salt))),
-    acceptBy: 4_000_000_000,
-    windows: { start: 60, compute: 600, draw: 0, challenge: 0, prove: 0, provePer: 0, hold: 0, reveal: 600, ack: 0 },
+function terms(change: TermsChange = {}): Terms {
+  return marketTerms({
+    ...{ mode: JobMode.tee | JobMode.reveal, dutySelectors: [], segments: 3, initialWeights: borders[0]! },
+    ...{ seedCommitClient: keccak(word(++salt)), acceptBy: 4_000_000_000 },
     ...change,
-  };
+    windows: { start: 60, compute: 600, challenge: 30, reveal: 600, ack: 30, ...change.windows },
+  });
 }
 
-function release(t: Terms, signer = brokerWallet) {
-  const content = { enclaveKey: enclaveKeyWord(addressBytes(enclaveKey.address)), shardsDigest: word(8) };
-  const digest = releaseDigest(client.domain, { job: jobDigest(t), ...content });
-  return { ...content, signer: addressBytes(signer.address), signature: sign(signer, digest) };
-}
-
-function sealedRun(t: Terms, key: Wallet = enclaveKey, digest = ciphertextDigest): CommittedRun {
-  const delivery = deliveryDigest(digest, fromHex(keccak256(revealKey)));
-  const run = {
-    job: jobDigest(t),
-    upTo: 3,
-    outcome: 0 as const,
-    bordersRoot: bordersRoot(borders),
-    last: borders[3]!,
-    delivery,
-  };
-  const seal = concatBytes(teeSelector, sign(key, runDigest(host.domain, run)));
-  return { outcome: 0, borders, seedProvider: word(0), delivery, seal };
-}
-
-async function register(key = enclaveKey, evidence = word(++salt), notAfter = 4_000_000_000) {
-  const appraisal = {
-    key: addressBytes(key.address),
-    policy,
-    provider: addressBytes(hostWallet.address),
-    evidence,
-    notAfter,
-  };
-  return host.registerEnclave(appraisal, [sign(brokerWallet, appraisalDigest(host.registryDomain, appraisal))]);
-}
+const release = (t: Terms, key = enclaveKey) => releaseOf(market, t, key);
+const sealed = (t: Terms, key = enclaveKey) => sealedRun(market, t, borders, { delivery, key });
 
 async function untilStarted(t: Terms): Promise<void> {
   await client.open(t);
@@ -128,10 +81,7 @@ async function untilStarted(t: Terms): Promise<void> {
   await host.start(t, release(t));
 }
 
-async function pass(seconds: number): Promise<void> {
-  await chain.send('evm_increaseTime', [seconds]);
-  await chain.send('evm_mine', []);
-}
+const pass = (seconds: number) => market.pass(seconds);
 
 const code = (call: Promise<unknown>) =>
   call.then(
@@ -139,51 +89,55 @@ const code = (call: Promise<unknown>) =>
     (error: { code?: string }) => error.code,
   );
 
-beforeEach(() => {
-  client = as(clientWallet);
-  host = as(hostWallet);
-});
-
 describe('the main job', () => {
   it('pays the host for a sealed run and its revealed key, once', async () => {
     const t = terms();
-    await register();
     await untilStarted(t);
-    await host.commit(t, sealedRun(t));
+    await host.commit(t, sealed(t));
     expect((await client.job(t)).state).toBe('Committed');
+    expect(await code(host.finalize(t, { ciphertextDigest, key: revealKey }))).toBe('TOO_EARLY');
+    await pass(31);
     expect(await code(host.finalize(t, { ciphertextDigest, key: word(1) }))).toBe('DELIVERY_KEY');
     const paid = await host.finalize(t, { ciphertextDigest, key: revealKey });
     expect((await client.job(t)).state).toBe('Settled');
+    expect(await client.delivery.revealed(t)).toMatchObject({ key: hex(revealKey), txHash: paid.txHash });
     expect(await host.creditOf(hostWallet.address, native)).toBe(t.price);
     expect(await host.stakeOf(hostWallet.address, native)).toEqual({ free: t.stake, locked: 0n });
     expect(await chain.getBalance(deployment.settlement)).toBe(t.price + t.stake);
-    await host.withdraw(native);
+    const receiver = addressBytes(walletOf('challenger').address);
+    const before = await chain.getBalance(walletOf('challenger').address);
+    await host.withdraw(native, receiver);
+    expect((await chain.getBalance(walletOf('challenger').address)) - before).toBe(t.price);
     expect(await host.withdraw(native)).toBeUndefined();
     expect(await chain.getBalance(deployment.settlement)).toBe(t.stake);
     expect(await host.finalize(t, { ciphertextDigest, key: revealKey })).toEqual(paid);
   });
 
   it('does nothing twice when each call is repeated by another process', async () => {
+    const again = (): SettlementClient[] =>
+      [clientWallet, hostWallet].map((w) => new SettlementClient(deployment, w.connect(chain)));
     const t = terms();
     const first = [await client.open(t), await host.accept(t), await host.start(t, release(t))];
-    const again = [
-      await as(clientWallet).open(t),
-      await as(hostWallet).accept(t),
-      await as(hostWallet).start(t, release(t)),
-    ];
-    expect(again).toEqual(first);
-    await register();
-    const committed = await host.commit(t, sealedRun(t));
-    expect(await as(hostWallet).commit(t, sealedRun(t))).toEqual(committed);
+    const [c, h] = again() as [SettlementClient, SettlementClient];
+    expect([await c.open(t), await h.accept(t), await h.start(t, release(t))]).toEqual(first);
+    const bound = await host.keys.bind(t, release(t, stolenKey));
+    expect(await again()[1]!.keys.bind(t, release(t, stolenKey))).toEqual(bound);
+    const committed = await host.commit(t, sealed(t));
+    expect(await again()[1]!.commit(t, sealed(t))).toEqual(committed);
   });
 
-  it('refuses a seal of a key that no attestor registered, and a seal made for another job', async () => {
+  it('takes a seal of a bound key alone, made for this job', async () => {
     const t = terms();
-    const stranger = new Wallet(keccak256('0x7465737401'));
     await untilStarted(t);
-    expect(await code(host.commit(t, sealedRun(t, stranger)))).toBe('ENCLAVE_UNKNOWN');
-    const other = sealedRun({ ...t, specDigest: word(99) });
-    expect(await code(host.commit(t, other))).toBe('ENCLAVE_UNKNOWN');
+    expect(await code(host.commit(t, sealed(t, stolenKey)))).toBe('KEY_UNBOUND');
+    expect(await code(host.commit(t, sealed({ ...t, specDigest: word(99) })))).toBe('SEAL_SIGNER');
+    await host.keys.bind(t, release(t, stolenKey));
+    const keys = [enclaveKey, stolenKey];
+    await host.commit(t, sealedRun(market, t, borders, { delivery, key: stolenKey, others: [enclaveKey] }));
+    const run = await client.committed(t);
+    expect(run.keys.map(hex).sort()).toEqual(keys.map(({ address }) => address.toLowerCase()).sort());
+    expect(hex(run.sealer)).toBe(stolenKey.address.toLowerCase());
+    expect(run.borders).toEqual(borders);
   });
 
   it('gives both sides their money back when the data is never released', async () => {
@@ -192,7 +146,8 @@ describe('the main job', () => {
     const { locked } = await host.stakeOf(hostWallet.address, native);
     await client.open(t);
     await host.accept(t);
-    expect(await code(host.start(t, { ...release(t), shardsDigest: word(3) }))).toBe('SIGNATURE');
+    const other = { ...release(t), signature: release(terms()).signature };
+    expect(await code(host.start(t, other))).toBe('SIGNATURE');
     expect(await code(host.abort(t))).toBe('TOO_EARLY');
     await pass(61);
     expect(await code(host.start(t, release(t)))).toBe('TOO_LATE');
@@ -201,76 +156,76 @@ describe('the main job', () => {
     expect((await host.stakeOf(hostWallet.address, native)).locked).toBe(locked);
   });
 
-  it('pays the client the liveness of a host that never delivers a run', async () => {
-    const t = terms();
+  it('pays the client the liveness of a host that never says a word, and only the price where the host resigns', async () => {
+    const [silent, resigned] = [terms(), terms()];
     const before = await client.creditOf(clientWallet.address, native);
-    await untilStarted(t);
+    await untilStarted(silent);
+    await untilStarted(resigned);
+    await host.resign(resigned);
+    expect((await client.creditOf(clientWallet.address, native)) - before).toBe(resigned.price);
     await pass(601);
-    await client.abandon(t);
-    expect((await client.creditOf(clientWallet.address, native)) - before).toBe(t.price + t.liveness);
+    await client.abandon(silent);
+    expect((await client.creditOf(clientWallet.address, native)) - before).toBe(2n * silent.price + silent.liveness);
   });
 
   it('pays the client when the key is withheld', async () => {
     const t = terms();
     const before = await client.creditOf(clientWallet.address, native);
-    await register();
     await untilStarted(t);
-    await host.commit(t, sealedRun(t));
+    await host.commit(t, sealed(t));
     expect(await code(client.undelivered(t))).toBe('TOO_EARLY');
-    await pass(601);
+    await pass(631);
     await client.undelivered(t);
     expect((await client.creditOf(clientWallet.address, native)) - before).toBe(t.price + t.liveness);
     expect(await code(host.finalize(t, { ciphertextDigest, key: revealKey }))).toBe('JOB_STATE');
   });
 
-  it('lets a host show a ciphertext that the client misses, by its attestors or on chain', async () => {
-    const ciphertext = Uint8Array.of(1, 2, 3);
-    const digest = new Uint8Array(createHash('sha256').update(ciphertext).digest());
-    const keyCommit = fromHex(keccak256(revealKey));
-    const delivery = deliveryDigest(digest, keyCommit);
-    await register();
-    for (const way of ['available', 'publish'] as const) {
-      const windows = { ...terms().windows, ack: 300 };
-      const t = terms({ windows });
-      await untilStarted(t);
-      await host.commit(t, sealedRun(t, enclaveKey, digest));
-      expect(await client.job(t)).toMatchObject({ missing: false, delivery: hex(delivery) });
-      await client.missing(t);
-      const latest = await chain.getBlockNumber();
-      expect((await client.job(t)).missing).toBe(true);
-      expect((await client.job(t, latest - 1)).missing).toBe(false);
-      expect(await code(host.publish(t, keyCommit, Uint8Array.of(9)))).toBe('DELIVERY_KEY');
-      const signed = (signer: HDNodeWallet) => [
-        sign(signer, availabilityDigest(host.registryDomain, jobDigest(t), digest)),
-      ];
-      expect(await code(host.available(t, digest, keyCommit, signed(clientWallet)))).toBe('QUORUM_SIGNER');
-      const answer = () =>
-        way === 'available'
-          ? host.available(t, digest, keyCommit, signed(brokerWallet))
-          : host.publish(t, keyCommit, ciphertext);
-      const answered = await answer();
-      expect((await client.job(t)).missing).toBe(false);
-      expect(await answer()).toEqual(answered);
-      await host.finalize(t, { ciphertextDigest: digest, key: revealKey });
-      expect((await client.job(t)).state).toBe('Settled');
-    }
+  it('answers a first complaint by Availability, the second by the pieces alone', async () => {
+    const large = new Uint8Array(chunkBytes + 1).fill(5);
+    const digest = digestOf(large);
+    const t = terms({ windows: { ack: 300 } });
+    await untilStarted(t);
+    await host.commit(t, sealedRun(market, t, borders, { delivery: deliveryDigest(digest, keyCommit) }));
+    await client.delivery.missing(t);
+    const latest = await chain.getBlockNumber();
+    expect((await client.job(t)).missing).toBe(true);
+    expect((await client.job(t, latest - 1)).missing).toBe(false);
+    const until = 4_000_000_000;
+    const signature = sign(walletOf('broker'), availabilityDigest(host.domain, jobDigest(t), digest, until));
+    const stranger = { until, signatures: [{ signer: addressBytes(clientWallet.address), signature }] };
+    expect(await code(host.delivery.available(t, digest, keyCommit, stranger))).toBe('QUORUM_SIGNER');
+    const said = { until, signatures: [{ signer: t.keyBroker, signature }] };
+    const answered = await host.delivery.available(t, digest, keyCommit, said);
+    expect(await host.delivery.available(t, digest, keyCommit, said)).toEqual(answered);
+    expect(await client.job(t)).toMatchObject({ missing: false, available: true });
+    await client.delivery.missing(t);
+    expect(await code(host.delivery.available(t, digest, keyCommit, said))).toBe('DELIVERY_PUBLISH');
+    expect(await code(host.delivery.published(t, digest, keyCommit))).toBe('PUBLISH_MISSING');
+    expect(await host.delivery.publish(large)).toHaveLength(2);
+    expect(await host.delivery.publish(large)).toHaveLength(0);
+    expect(await host.delivery.isPublished(digest)).toBe(true);
+    await host.delivery.published(t, digest, keyCommit);
+    expect(await client.job(t)).toMatchObject({ missing: false, shown: true });
+    await pass(31);
+    await host.finalize(t, { ciphertextDigest: digest, key: revealKey });
+    expect((await client.job(t)).state).toBe('Settled');
   });
 
-  it('tells beforehand whether a key can be registered', async () => {
-    const appraisal = {
-      key: addressBytes(enclaveKey.address),
-      policy,
-      provider: addressBytes(hostWallet.address),
-      evidence: word(200),
-      notAfter: 4_000_000_000,
-    };
-    const signed = (signer: HDNodeWallet) => [sign(signer, appraisalDigest(host.registryDomain, appraisal))];
-    const before = await chain.getTransactionCount(hostWallet.address);
-    expect(await code(host.checkRegistration(appraisal, signed(clientWallet)))).toBe('QUORUM_SIGNER');
-    expect(await code(host.checkRegistration(appraisal, signed(brokerWallet)))).toBe('done');
-    expect(await chain.getTransactionCount(hostWallet.address)).toBe(before);
-    await host.registerEnclave(appraisal, signed(brokerWallet));
-    expect(await code(host.checkRegistration(appraisal, signed(brokerWallet)))).toBe('done');
+  it('ends without a payment where a key behind the seal is revoked in the window', async () => {
+    const t = terms();
+    await untilStarted(t);
+    await host.commit(t, sealed(t));
+    const key = addressBytes(enclaveKey.address);
+    expect(await code(client.keys.unseal(t, key))).toBe('KEY_LIVE');
+    await revokeKey(market, t);
+    await revokeKey(market, t);
+    expect(await client.keys.standing(t, key)).toEqual({ isBound: true, isSealed: true, isRevoked: true });
+    const { txHash } = await client.keys.unseal(t, key);
+    expect((await client.keys.unseal(t, key)).txHash).toBe(txHash);
+    const { locked } = await host.stakeOf(hostWallet.address, native);
+    await client.finalize(t);
+    expect((await client.job(t)).state).toBe('Unsealed');
+    expect((await host.stakeOf(hostWallet.address, native)).locked).toBe(locked - t.stake);
   });
 
   it('returns the price of a job that is cancelled', async () => {
@@ -301,17 +256,20 @@ describe('the event projection', () => {
     const reader = openChainReader({ rpcUrl: anvil.url, chainId: anvil.chainId, contract: deployment.settlement });
     const indexer = new Indexer(reader, store, { startBlock: deployment.fromBlock, rangeBlocks: 7 });
     const t = terms();
-    await register();
     await untilStarted(t);
     await indexer.catchUp();
     const snapshot: string = await chain.send('evm_snapshot', []);
-    await host.commit(t, sealedRun(t));
+    await host.commit(t, sealed(t));
+    await pass(31);
     await host.finalize(t, { ciphertextDigest, key: revealKey });
     await host.withdraw(native);
     await indexer.catchUp();
     const id = hex(jobDigest(t));
     let projection = project(store);
-    expect(projection.jobs.get(id)).toMatchObject({ state: 'Settled', tier: 1, revealedKey: hex(revealKey) });
+    expect(projection.jobs.get(id)).toMatchObject({
+      ...{ state: 'Settled', revealedKey: hex(revealKey), last: hex(borders[3]!) },
+      ...{ sealedBy: enclaveKey.address, sealedKeys: [enclaveKey.address] },
+    });
     expect(projection.owed(nativeName)).toBe(await chain.getBalance(deployment.settlement));
     expect(projection.creditOf(hostWallet.address, nativeName)).toBe(0n);
 

@@ -35,13 +35,22 @@ export interface ProjectedJob {
   root: string | null;
   last: string | null;
   delivery: string | null;
-  tier: number;
+  /** Account of the settlement key that sealed. */
   sealedBy: string | null;
+  /** Settlement keys behind the run. */
+  sealedKeys: readonly string[];
+  /** Settlement keys that may seal, in the order in which they were bound. */
+  readonly boundKeys: { readonly key: string; readonly session: string; readonly transaction: string }[];
   readonly duties: Map<number, ProjectedDuty>;
   /** Duties that nobody opened: all segments, or a sample, with the deadline of their proofs or of the draw. */
   setDue: { readonly all: boolean; readonly deadline: number } | null;
   sample: { readonly seed: string; readonly fromBlock: boolean; readonly deadline: number } | null;
+  /** Whether the seal was taken away. */
   escalated: boolean;
+  /** Why: 0 its selector was retired, 1 its key was revoked, 2 its machine was condemned. */
+  unsealed: { readonly key: string; readonly cause: number } | null;
+  /** Seconds that the provider held the job before it gave it back; null: it did not. */
+  resignedAfter: number | null;
   deposit: bigint;
   revealedKey: string | null;
   readonly payments: ProjectedPayment[];
@@ -118,6 +127,10 @@ const isLive = (state: JobState) => jobStates.indexOf(state) <= jobStates.indexO
 
 const textOf = ({ args }: ProjectedEvent, name: string): string => String(args[name]);
 const amountOf = (event: ProjectedEvent, name: string): bigint => BigInt(textOf(event, name));
+const listOf = ({ args }: ProjectedEvent, name: string): readonly string[] => {
+  const value = args[name];
+  return Array.isArray(value) ? (value as readonly string[]) : [];
+};
 const countOf = (event: ProjectedEvent, name: string): number => Number(textOf(event, name));
 
 function openedJob(event: ProjectedEvent): ProjectedJob {
@@ -127,7 +140,8 @@ function openedJob(event: ProjectedEvent): ProjectedJob {
     provider: textOf(event, 'provider'),
     token: textOf(event, 'token'),
     price: amountOf(event, 'price'),
-    ...{ paid: 0n, outcome: null, upTo: 0, root: null, last: null, delivery: null, tier: 0, sealedBy: null },
+    ...{ paid: 0n, outcome: null, upTo: 0, root: null, last: null, delivery: null, sealedBy: null, sealedKeys: [] },
+    ...{ boundKeys: [], unsealed: null, resignedAfter: null },
     ...{ duties: new Map(), setDue: null, sample: null, escalated: false, deposit: 0n, revealedKey: null },
     payments: [],
     transaction: event.txHash,
@@ -156,8 +170,17 @@ function applyToJob(job: ProjectedJob, event: ProjectedEvent): void {
         deadline: countOf(event, 'deadline'),
       };
       return;
-    case 'Escalated':
+    case 'KeyBound':
+      // The zero account is nobody's: a job that may be proved starts without a key.
+      if (BigInt(textOf(event, 'key')) === 0n) return;
+      job.boundKeys.push({ key: textOf(event, 'key'), session: textOf(event, 'session'), transaction: event.txHash });
+      return;
+    case 'SealRemoved':
       job.escalated = true;
+      job.unsealed = { key: textOf(event, 'key'), cause: countOf(event, 'cause') };
+      return;
+    case 'JobResigned':
+      job.resignedAfter = countOf(event, 'heldSeconds');
       return;
     case 'DutyOpened':
     case 'DutyDischarged':
@@ -188,12 +211,15 @@ function applyToJob(job: ProjectedJob, event: ProjectedEvent): void {
 function committed(job: ProjectedJob, event: ProjectedEvent): void {
   job.state = 'Committed';
   job.outcome = countOf(event, 'outcome');
-  job.upTo = countOf(event, 'upTo');
+  const borders = listOf(event, 'borders');
+  // A run under former terms was told by its length and its end.
+  const isFormer = borders.length === 0;
+  job.upTo = isFormer ? countOf(event, 'upTo') : borders.length - 1;
   job.root = textOf(event, 'root');
-  job.last = textOf(event, 'last');
+  job.last = isFormer ? textOf(event, 'last') : borders.at(-1)!;
   job.delivery = textOf(event, 'delivery');
-  job.tier = countOf(event, 'tier');
-  job.sealedBy = job.tier === 0 ? null : textOf(event, 'enclaveKey');
+  job.sealedKeys = listOf(event, 'keys');
+  job.sealedBy = job.sealedKeys.length === 0 ? null : textOf(event, 'sealer');
 }
 
 function changeDuty(job: ProjectedJob, event: ProjectedEvent): void {

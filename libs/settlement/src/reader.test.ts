@@ -1,7 +1,8 @@
 /** The escrow on a local chain as a relying party sees it. */
-import { HDNodeWallet, parseEther, type JsonRpcProvider } from 'ethers';
+import { HDNodeWallet, type JsonRpcProvider } from 'ethers';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { JobMode, teeSelector, type Terms } from '#attestation';
+import type { Terms } from '#attestation';
+import { teeTerms } from '#test/escrow-terms';
 import { startAnvil, testMnemonic, type Anvil } from './anvil.js';
 import { addressBytes, connect } from './chain.js';
 import { SettlementClient } from './client.js';
@@ -20,7 +21,7 @@ const account = (index: number) => addressBytes(wallet(index).address);
 beforeAll(async () => {
   anvil = await startAnvil();
   chain = connect(anvil.url, anvil.chainId, 25);
-  deployment = await deploy(wallet(0).connect(chain), { attestors: [wallet(3).address], threshold: 1 });
+  deployment = await deploy(wallet(0).connect(chain));
 });
 afterAll(async () => {
   for (const reader of readers) reader.close();
@@ -36,14 +37,12 @@ function reader(confirmations: number, change: { rpcUrl?: string } = {}): Escrow
   return made;
 }
 
-const none = { draw: 0, challenge: 0, prove: 0, provePer: 0, hold: 0, ack: 0 };
-const terms = (specDigest: Uint8Array): Terms => ({
-  ...{ client: account(1), provider: account(2), keyBroker: account(3), token: new Uint8Array(20), specDigest },
-  ...{ initialWeights: word(1), policy: word(9), minTier: 1, teeSelector, dutySelectors: [], segments: 3, samples: 0 },
-  ...{ price: parseEther('1'), stake: parseEther('0.5'), liveness: parseEther('0.05'), bond: 1000n, bondFee: 100n },
-  ...{ failShareBps: 0, holdbackBps: 0, mode: JobMode.tee | JobMode.reveal, seedCommitClient: word(3) },
-  ...{ acceptBy: 4_000_000_000, windows: { start: 60, compute: 600, reveal: 600, ...none } },
-});
+const terms = (specDigest: Uint8Array): Terms =>
+  teeTerms({
+    ...{ client: account(1), provider: account(2), keyBroker: account(3), specDigest, initialWeights: word(1) },
+    ...{ policy: word(9), segments: 3, seedCommitClient: word(3), acceptBy: 4_000_000_000 },
+    windows: { start: 60, compute: 600, challenge: 60, reveal: 600, ack: 60 },
+  });
 
 describe('the state of an escrow', () => {
   it('is that of these very terms', async () => {

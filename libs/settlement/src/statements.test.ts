@@ -25,142 +25,115 @@ const hex = (bytes: Uint8Array) => `0x${toHex(bytes)}`;
 const fill = (n: number, size = 32) => new Uint8Array(size).fill(n);
 const contract = { chainId: 31337, verifyingContract: fill(0xc0, 20) };
 const escrow = statements.domainSeparator(contract);
-const registry = statements.registryDomainSeparator(contract);
-
 const terms: Terms = {
-  client: fill(1, 20),
-  provider: fill(2, 20),
-  keyBroker: fill(3, 20),
-  token: fill(4, 20),
-  specDigest: fill(5),
-  initialWeights: fill(6),
-  policy: fill(7),
-  minTier: 1,
-  teeSelector: statements.teeSelector,
-  dutySelectors: [fill(8, 4), fill(9, 4)],
-  price: (1n << 128n) - 1n,
-  stake: 11n,
-  liveness: 12n,
-  bond: 13n,
-  bondFee: 14n,
-  failShareBps: 15,
-  holdbackBps: 16,
-  segments: 17,
-  samples: 18,
-  mode: 21,
-  seedCommitClient: fill(22),
-  acceptBy: 2 ** 40 - 1,
-  windows: { start: 1, compute: 2, draw: 3, challenge: 4, prove: 5, provePer: 6, hold: 7, reveal: 8, ack: 2 ** 32 - 1 },
+  ...{ client: fill(1, 20), provider: fill(2, 20), keyBroker: fill(3, 20), token: fill(4, 20) },
+  ...{ specDigest: fill(5), initialWeights: fill(6), policy: fill(7), snpPolicy: fill(10), planDigest: fill(23) },
+  ...{ attestors: [fill(24, 20), fill(25, 20)], needed: 2 },
+  ...{ teeSelector: statements.teeSelector, dutySelectors: [fill(8, 4), fill(9, 4)] },
+  ...{ price: (1n << 128n) - 1n, stake: 11n, liveness: 12n, bond: 13n, bondFee: 14n, publishFee: 26n },
+  ...{ failShareBps: 15, holdbackBps: 16, segments: 17, samples: 18 },
+  ...{ unit: 27, unitSegments: 28, parts: 29, providers: fill(30) },
+  ...{ mode: 53, seedCommitClient: fill(22), acceptBy: 2 ** 40 - 1 },
+  windows: {
+    ...{ start: 1, compute: 2, finality: 3, draw: 4, challenge: 5, prove: 6, provePer: 7, hold: 8, reveal: 9 },
+    ...{ ack: 2 ** 32 - 1, drawBlocks: 11 },
+  },
 };
 
 const termsType =
   'tuple(address client,address provider,address keyBroker,address token,bytes32 specDigest,bytes32 initialWeights,' +
-  'bytes32 policy,uint8 minTier,bytes4 teeSelector,bytes4[] dutySelectors,uint128 price,uint128 stake,uint128 liveness,' +
-  'uint128 bond,uint128 bondFee,uint16 failShareBps,uint16 holdbackBps,uint32 segments,uint32 samples,uint8 mode,' +
-  'bytes32 seedCommitClient,uint40 acceptBy,tuple(uint32 start,uint32 compute,uint32 draw,uint32 challenge,' +
-  'uint32 prove,uint32 provePer,uint32 hold,uint32 reveal,uint32 ack) windows)';
+  'bytes32 policy,bytes32 snpPolicy,bytes32 planDigest,address[] attestors,uint8 needed,bytes4 teeSelector,' +
+  'bytes4[] dutySelectors,uint128 price,uint128 stake,uint128 liveness,uint128 bond,uint128 bondFee,' +
+  'uint128 publishFee,uint16 failShareBps,uint16 holdbackBps,uint32 segments,uint32 samples,uint8 unit,' +
+  'uint16 unitSegments,uint8 parts,bytes32 providers,uint16 mode,bytes32 seedCommitClient,uint40 acceptBy,' +
+  'tuple(uint32 start,uint32 compute,uint32 finality,uint32 draw,uint32 challenge,uint32 prove,uint32 provePer,' +
+  'uint32 hold,uint32 reveal,uint32 ack,uint32 drawBlocks) windows)';
 
 const job = jobDigest(terms);
-const messages: Record<string, { got: Uint8Array; in: string; fields: string; value: Record<string, unknown> }> = {
+const keys = [fill(34, 20), fill(35, 20)];
+const run = { job, upTo: 3, outcome: 2 as const, bordersRoot: fill(31), last: fill(32), delivery: fill(33) };
+const segment = { job, index: 41, weightsBefore: fill(42), weightsAfter: fill(43) };
+const release = {
+  ...{ job, provider: fill(51, 20), dataset: fill(52), session: fill(53), key: fill(54, 20), policy: fill(55) },
+  ...{ evidence: fill(56), grant: fill(57), nonce: fill(58), grantedAt: 59, notAfter: 60 },
+};
+const appraisal = {
+  ...{ job, provider: fill(81, 20), session: fill(82), key: fill(83, 20), policy: fill(84), evidence: fill(85) },
+  notAfter: 86,
+};
+/** Accounts as ethers takes them. */
+const textual = <T extends object>(value: T): Record<string, unknown> =>
+  Object.fromEntries(
+    Object.entries(value).map(([name, one]) => [name, one instanceof Uint8Array && one.length === 20 ? hex(one) : one]),
+  );
+
+const messages: Record<string, { got: Uint8Array; fields: string; value: object }> = {
   run: {
-    got: statements.runDigest(escrow, {
-      job,
-      upTo: 3,
-      outcome: 2,
-      bordersRoot: fill(31),
-      last: fill(32),
-      delivery: fill(33),
-    }),
-    in: 'Settlement',
-    fields: 'Run(bytes32 job,uint32 upTo,uint8 outcome,bytes32 bordersRoot,bytes32 last,bytes32 delivery)',
-    value: { job, upTo: 3, outcome: 2, bordersRoot: fill(31), last: fill(32), delivery: fill(33) },
+    got: statements.runDigest(escrow, { ...run, keys: statements.runKeysDigest(keys) }),
+    fields: 'Run(bytes32 job,uint32 upTo,uint8 outcome,bytes32 bordersRoot,bytes32 last,bytes32 delivery,bytes32 keys)',
+    value: { ...run, keys: vectors.digests.keys },
   },
   segment: {
-    got: statements.segmentDigest(escrow, { job, index: 41, weightsBefore: fill(42), weightsAfter: fill(43) }),
-    in: 'Settlement',
+    got: statements.segmentDigest(escrow, segment),
     fields: 'Segment(bytes32 job,uint32 index,bytes32 weightsBefore,bytes32 weightsAfter)',
-    value: { job, index: 41, weightsBefore: fill(42), weightsAfter: fill(43) },
+    value: segment,
   },
   release: {
-    got: statements.releaseDigest(escrow, { job, enclaveKey: fill(51), shardsDigest: fill(52) }),
-    in: 'Settlement',
-    fields: 'Release(bytes32 job,bytes32 enclaveKey,bytes32 shardsDigest)',
-    value: { job, enclaveKey: fill(51), shardsDigest: fill(52) },
+    got: statements.releaseDigest(escrow, release),
+    fields:
+      'Release(bytes32 job,address provider,bytes32 dataset,bytes32 session,address key,bytes32 policy,bytes32 evidence,bytes32 grant,bytes32 nonce,uint40 grantedAt,uint40 notAfter)',
+    value: release,
   },
   voucher: {
     got: statements.voucherDigest(escrow, job, 61n),
-    in: 'Settlement',
     fields: 'Voucher(bytes32 job,uint256 cumulative)',
     value: { job, cumulative: 61n },
   },
   award: {
     got: statements.awardDigest(escrow, job, fill(71, 20)),
-    in: 'Settlement',
     fields: 'Award(bytes32 job,address provider)',
-    value: { job, provider: hex(fill(71, 20)) },
+    value: { job, provider: fill(71, 20) },
   },
   availability: {
-    got: statements.availabilityDigest(registry, job, fill(72)),
-    in: 'EnclaveRegistry',
-    fields: 'Availability(bytes32 job,bytes32 ciphertextDigest)',
-    value: { job, ciphertextDigest: fill(72) },
+    got: statements.availabilityDigest(escrow, job, fill(72), 73),
+    fields: 'Availability(bytes32 job,bytes32 ciphertextDigest,uint40 until)',
+    value: { job, ciphertextDigest: fill(72), until: 73 },
   },
   appraisal: {
-    got: statements.appraisalDigest(registry, {
-      key: fill(81, 20),
-      policy: fill(82),
-      provider: fill(83, 20),
-      evidence: fill(84),
-      notAfter: 85,
-    }),
-    in: 'EnclaveRegistry',
-    fields: 'Appraisal(address key,bytes32 policy,address provider,bytes32 evidence,uint40 notAfter)',
-    value: {
-      key: hex(fill(81, 20)),
-      policy: fill(82),
-      provider: hex(fill(83, 20)),
-      evidence: fill(84),
-      notAfter: 85,
-    },
+    got: statements.appraisalDigest(escrow, appraisal),
+    fields:
+      'Appraisal(bytes32 job,address provider,bytes32 session,address key,bytes32 policy,bytes32 evidence,uint40 notAfter)',
+    value: appraisal,
   },
   revocation: {
-    got: statements.revocationDigest(registry, fill(91, 20), fill(92)),
-    in: 'EnclaveRegistry',
-    fields: 'Revocation(address key,bytes32 reason)',
-    value: { key: hex(fill(91, 20)), reason: fill(92) },
+    got: statements.revocationDigest(escrow, job, fill(91, 20), fill(92)),
+    fields: 'Revocation(bytes32 job,address key,bytes32 reason)',
+    value: { job, key: fill(91, 20), reason: fill(92) },
   },
 };
 
 describe('settlement statements', () => {
   it.each(Object.keys(messages))('%s has the digest of ethers and of the shared vector', (name) => {
-    const { got, in: domainName, fields, value } = messages[name]!;
+    const { got, fields, value } = messages[name]!;
     const [, type, list] = /^(\w+)\((.*)\)$/.exec(fields)!;
     const types: TypedDataField[] = list!.split(',').map((field) => {
       const [kind, member] = field.split(' ');
       return { name: member!, type: kind! };
     });
     const domain = {
-      name: domainName,
-      version: '1',
+      name: 'Settlement',
+      version: '2',
       chainId: contract.chainId,
       verifyingContract: hex(contract.verifyingContract),
     };
-    expect(hex(got)).toBe(TypedDataEncoder.hash(domain, { [type!]: types }, value));
+    expect(hex(got)).toBe(TypedDataEncoder.hash(domain, { [type!]: types }, textual(value)));
     expect(hex(got)).toBe(vectors.digests[name]);
   });
 
   it('encodes terms as ethers does, and their digest is the shared vector', () => {
     const byEthers = AbiCoder.defaultAbiCoder().encode(
       [termsType],
-      [
-        {
-          ...terms,
-          client: hex(terms.client),
-          provider: hex(terms.provider),
-          keyBroker: hex(terms.keyBroker),
-          token: hex(terms.token),
-        },
-      ],
+      [{ ...textual(terms), attestors: terms.attestors.map(hex) }],
     );
     expect(hex(encodeTerms(terms))).toBe(byEthers);
     expect(hex(encodeTerms(terms))).toBe(vectors.terms);
@@ -215,8 +188,8 @@ describe('settlement statements', () => {
   });
 
   it('bounds the integers of statements', () => {
-    const run = { job, upTo: 2 ** 32, outcome: 0 as const, bordersRoot: job, last: job, delivery: job };
-    expect(() => statements.runDigest(escrow, run)).toThrow(/STATEMENT_RANGE/);
+    const long = { ...run, upTo: 2 ** 32, keys: job };
+    expect(() => statements.runDigest(escrow, long)).toThrow(/STATEMENT_RANGE/);
     expect(() => statements.voucherDigest(escrow, job, -1n)).toThrow(/STATEMENT_RANGE/);
   });
 

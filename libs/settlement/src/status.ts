@@ -1,21 +1,21 @@
 /** Who governs a set of contracts, which verifiers it listens to, and what it holds. */
-import { Contract, type Provider } from 'ethers';
-import { artefacts, errorAbi, routerAt, settlementAt } from './contracts.js';
-import { selectorsOf } from './deploy.js';
-import type { Deployment } from './deployment.js';
-import { extensionSelectors } from './extensions.js';
+import type { Provider } from 'ethers';
+import { errorAbi, rolesAt, routerAt } from './contracts.js';
+import { routedOf } from './deploy.js';
+import { roleNames, type Deployment, type RoleName } from './deployment.js';
 import { chainFailure } from './failure.js';
 
 export interface DeploymentStatus {
   readonly block: number;
   readonly governor: string;
-  /** Of the escrow: may refuse new jobs. */
+  /** May refuse new jobs and retire verifiers. */
   readonly guardian: string;
   readonly treasury: string;
+  /** May condemn chips, certificates, issuers and products. */
+  readonly revoker: string;
+  /** Roles that are to pass on, and from when they may be taken, unix seconds. */
+  readonly proposed: readonly { readonly role: RoleName; readonly to: string; readonly from: number }[];
   readonly paused: boolean;
-  readonly attestors: number;
-  /** Attestors that register an enclave key together. */
-  readonly threshold: number;
   readonly verifiers: readonly { readonly selector: string; readonly address: string; readonly live: boolean }[];
   readonly heldWei: bigint;
 }
@@ -30,23 +30,25 @@ export async function deploymentStatus(deployment: Deployment, provider: Provide
 }
 
 async function read(deployment: Deployment, provider: Provider): Promise<DeploymentStatus> {
-  const escrow = settlementAt(deployment.settlement, provider);
+  const roles = rolesAt(deployment.roles, provider);
   const router = routerAt(deployment.router, provider);
-  const registry = new Contract(deployment.registry, artefacts.registry.abi, provider);
   const verifiers: { selector: string; address: string; live: boolean }[] = [];
-  const extensions = await extensionSelectors(deployment.extensions, provider);
-  const routed: Record<string, string> = { ...selectorsOf(deployment), ...extensions };
-  for (const [selector, address] of Object.entries(routed)) {
+  for (const [selector, address] of Object.entries(await routedOf(deployment, provider))) {
     verifiers.push({ selector, address, live: await router.isLive(selector) });
+  }
+  const proposed: { role: RoleName; to: string; from: number }[] = [];
+  for (const [index, role] of roleNames.entries()) {
+    const { to, from } = await roles.transferOf(index);
+    if (BigInt(to) !== 0n) proposed.push({ role, to, from: Number(from) });
   }
   return {
     block: await provider.getBlockNumber(),
-    governor: await escrow.governor(),
-    guardian: await escrow.guardian(),
-    treasury: await escrow.treasury(),
-    paused: await escrow.paused(),
-    attestors: Number(await registry.getFunction('attestorCount')()),
-    threshold: Number(await registry.getFunction('threshold')()),
+    governor: await roles.governor(),
+    guardian: await roles.guardian(),
+    treasury: await roles.treasury(),
+    revoker: await roles.revoker(),
+    proposed,
+    paused: await roles.paused(),
     verifiers,
     heldWei: await provider.getBalance(deployment.settlement),
   };

@@ -1,18 +1,19 @@
 /**
- * Whether a deployment file names the contracts of this version, wired to each other. The expected code is what the
- * committed creation code returns when it is run as a call with the constructor's arguments, which are the file's
- * addresses and what the contracts themselves say; so its immutables are compared too.
+ * Whether a deployment is what its reader expects. Every address is computed again from creation code, constructor
+ * arguments and salt: what stands at such an address was made by that code, so its storage cannot have been planted. What
+ * the roles have done since is read from the logs of Roles and router. Settlement §4.
  */
-import { ContractFactory, getCreateAddress, keccak256, type Provider } from 'ethers';
-import { domainSeparator, registryDomainSeparator, toHex, type Digest } from '#attestation';
-import issuers from '../../../contracts/snp-issuers.json' with { type: 'json' };
-import { addressBytes, chainIdOf } from './chain.js';
-import { ask as askAt } from './ask.js';
-import { artefacts, errorAbi, type Artefact } from './contracts.js';
-import { selectorsOf } from './deploy.js';
-import { contractNames, extensionNames, type ContractName, type Deployment } from './deployment.js';
-import { extensionArguments, extensionSelectors, extensionsOnChain } from './extensions.js';
+import { keccak256, type Provider } from 'ethers';
+import { chainSettings } from './chain-kinds.js';
+import { chainIdOf } from './chain.js';
+import { errorAbi, randaoAt, rolesAbi, routerAbi } from './contracts.js';
+import { factory, factoryCode, hasCode } from './create2.js';
+import { contractNames, extensionNames, roleNames } from './deployment.js';
+import type { Deployment, Expectation, RoleName } from './deployment.js';
+import { extensionSelectors } from './extensions.js';
 import { chainFailure } from './failure.js';
+import { nativeCoin, placesOf, selectorsOf, type Places } from './graph.js';
+import { logsOf } from './logs.js';
 
 export interface DeploymentFinding {
   readonly what: string;
@@ -20,144 +21,164 @@ export interface DeploymentFinding {
   readonly got: string;
 }
 
-/** An account that has sent nothing: what it creates in a call stands at a known address. */
-const creator = '0x00000000000000000000000000000000c0de0001';
-const created = getCreateAddress({ from: creator, nonce: 0 });
-const nativeCoin = '0x0000000000000000000000000000000000000000';
-
 /**
+ * @param expectation what the reader expects; absent: what the deployment file says of itself
  * @returns everything that was compared; a finding whose `got` is not what was expected stands against the deployment
  * @throws CollateralError CHAIN_UNREACHABLE
  */
-export async function verifyDeployment(deployment: Deployment, provider: Provider): Promise<DeploymentFinding[]> {
+export async function verifyDeployment(
+  deployment: Deployment,
+  provider: Provider,
+  expectation: Expectation = deployment.setup,
+): Promise<DeploymentFinding[]> {
   try {
-    const args = await constructorArguments(deployment, provider);
-    const findings: DeploymentFinding[] = [];
-    const chainId = await chainIdOf(provider);
-    findings.push({ what: 'chain', expected: String(deployment.chainId), got: String(chainId) });
-    for (const name of contractNames) {
-      const got = keccak256(await provider.getCode(deployment[name]));
-      const code = await expectedCode(artefacts[name], args[name], provider);
-      findings.push({ what: `${name}, code`, expected: keccak256(atHome(name, code, deployment)), got });
-      findings.push({ what: `${name}, file`, expected: deployment.codeHashes[name], got });
-    }
-    return [...findings, ...(await extensions(deployment, provider)), ...(await wiring(deployment, provider))];
+    const places = placesOf(expectation);
+    const chainId = String(await chainIdOf(provider));
+    return [
+      { what: 'chain', expected: String(expectation.chainId), got: chainId },
+      { what: 'chain, file', expected: String(deployment.chainId), got: chainId },
+      { what: 'factory, code', expected: keccak256(factoryCode), got: keccak256(await provider.getCode(factory)) },
+      ...(await contracts(deployment, places, provider)),
+      ...(await governance(deployment, places, provider, expectation)),
+      ...(await routing(deployment, places, provider, expectation)),
+      ...(await sampling(places, provider, expectation)),
+    ];
   } catch (error) {
     throw chainFailure(error, 'verify', errorAbi);
   }
 }
 
-const ask = (deployment: Deployment, provider: Provider, name: ContractName, getter: string, ...given: unknown[]) =>
-  askAt(provider, artefacts[name], deployment[name], getter, ...given);
-
-/** Those that the file names: made from this set's contracts, by this version's code. */
-async function extensions(deployment: Deployment, provider: Provider): Promise<DeploymentFinding[]> {
+async function contracts(deployment: Deployment, places: Places, provider: Provider): Promise<DeploymentFinding[]> {
   const findings: DeploymentFinding[] = [];
-  const args = extensionArguments(deployment, await extensionsOnChain(deployment, provider));
+  const compare = async (name: string, expected: string, filed: string, fileHash: string): Promise<void> => {
+    findings.push({ what: `${name}, address`, expected, got: filed });
+    const code = await provider.getCode(expected);
+    findings.push({ what: `${name}, code`, expected: 'made', got: code === '0x' ? 'none' : 'made' });
+    findings.push({ what: `${name}, file`, expected: fileHash, got: keccak256(code) });
+  };
+  for (const name of contractNames) {
+    await compare(name, places[name].address, deployment[name], deployment.codeHashes[name]);
+  }
   for (const name of extensionNames) {
-    const named = deployment.extensions?.[name];
-    if (named === undefined) continue;
-    const got = keccak256(await provider.getCode(named.address));
-    const code = await expectedCode(artefacts[name], args[name]!, provider);
-    findings.push({ what: `${name}, code`, expected: keccak256(code), got });
-    findings.push({ what: `${name}, file`, expected: named.codeHash, got });
+    const [place, filed] = [places[name], deployment.extensions?.[name]];
+    if (place === undefined && filed === undefined) continue;
+    await compare(name, place?.address ?? nativeCoin, filed?.address ?? nativeCoin, filed?.codeHash ?? '');
   }
   return findings;
 }
 
-async function constructorArguments(
-  deployment: Deployment,
-  provider: Provider,
-): Promise<Record<ContractName, readonly unknown[]>> {
-  const account = async (name: ContractName, getter: string): Promise<string> => {
-    const answer = await ask(deployment, provider, name, getter);
-    return /^0x[0-9a-fA-F]{40}$/.test(answer) ? answer : nativeCoin;
-  };
-  const { router, registry, rules, randao, zkSoftmaxRelation, zkSquaredErrorRelation, p384, snpVerifier } = deployment;
-  const factor = await ask(deployment, provider, 'settlement', 'exposureFactor');
-  const parameters = {
-    ...{ router, rules, randao, tokens: [nativeCoin] },
-    governor: await account('settlement', 'governor'),
-    guardian: await account('settlement', 'guardian'),
-    treasury: await account('settlement', 'treasury'),
-    exposureFactor: /^\d+$/.test(factor) ? factor : '0',
-  };
-  return {
-    settlement: [parameters],
-    // The set of attestors is storage, which is no part of the code.
-    registry: [await account('registry', 'governor'), [creator], 1],
-    router: [await account('router', 'governor'), await account('router', 'guardian')],
-    teeVerifier: [registry],
-    rules: [],
-    randao: [],
-    zkSoftmaxRelation: [],
-    zkSquaredErrorRelation: [],
-    zkStepVerifier: [zkSoftmaxRelation, zkSquaredErrorRelation],
-    groth16StepVerifier: [(await ask(deployment, provider, 'groth16StepVerifier', 'takesDevelopmentKeys')) === 'true'],
-    p384: [],
-    snpVerifier: [await account('snpVerifier', 'revoker'), issuers, p384],
-    snpRegistrar: [registry, snpVerifier],
-  };
+interface Standing {
+  readonly roles: Map<string, string>;
+  readonly proposed: Map<string, string>;
+  readonly tokens: Set<string>;
+  paused: boolean;
 }
 
-/** Empty where the constructor refuses the arguments. */
-async function expectedCode(
-  { abi, bytecode }: Artefact,
-  args: readonly unknown[],
-  provider: Provider,
-): Promise<string> {
-  const { data } = await new ContractFactory(abi, bytecode).getDeployTransaction(...args);
-  try {
-    return await provider.call({ from: creator, data });
-  } catch (error) {
-    if ((error as { code?: unknown }).code === 'CALL_EXCEPTION') return '0x';
-    throw error;
+/** What the events of Roles add up to, from its constructor's on. */
+async function rolesByLogs(roles: string, fromBlock: number, provider: Provider): Promise<Standing> {
+  const standing: Standing = { roles: new Map(), proposed: new Map(), tokens: new Set(), paused: false };
+  for (const log of await logsOf(provider, { address: roles }, fromBlock, await provider.getBlockNumber())) {
+    const event = rolesAbi.parseLog(log);
+    const text = (name: string): string => String(event?.args[name]).toLowerCase();
+    const role = (): string => roleNames[Number(text('role'))] ?? text('role');
+    switch (event?.name ?? '') {
+      case 'RoleProposed':
+        if (text('to') === nativeCoin) standing.proposed.delete(role());
+        else standing.proposed.set(role(), text('to'));
+        break;
+      case 'RoleTaken':
+        standing.proposed.delete(role());
+        standing.roles.set(role(), text('to'));
+        break;
+      case 'TokenAllowed':
+        standing.tokens.add(text('token'));
+        break;
+      case 'TokenDisallowed':
+        standing.tokens.delete(text('token'));
+        break;
+      case 'PauseSet':
+        standing.paused = event!.args['paused'] === true;
+    }
   }
+  return standing;
 }
 
-/** The code with the domain separator of the place where it stands. */
-function atHome(name: ContractName, code: string, deployment: Deployment): string {
-  const separatorOf = separators[name];
-  if (separatorOf === undefined) return code;
-  const at = (address: string): string =>
-    toHex(separatorOf({ chainId: deployment.chainId, verifyingContract: addressBytes(address) }));
-  return code.replaceAll(at(created), at(deployment[name]));
-}
+const listed = (addresses: Iterable<string>): string =>
+  [...addresses]
+    .map((one) => one.toLowerCase())
+    .sort()
+    .join(', ');
 
-/** Contracts that hold their own address, in an EIP-712 domain separator. */
-const separators: Partial<
-  Record<ContractName, (contract: { chainId: number; verifyingContract: Uint8Array }) => Digest>
-> = {
-  settlement: domainSeparator,
-  registry: registryDomainSeparator,
-};
-
-/** What the constructors' immutables do not hold. */
-async function wiring(deployment: Deployment, provider: Provider): Promise<DeploymentFinding[]> {
-  const asked = (name: ContractName, getter: string, ...given: unknown[]) =>
-    ask(deployment, provider, name, getter, ...given);
-  const added = await extensionSelectors(deployment.extensions, provider);
-  const selectors: Record<string, string> = { ...selectorsOf(deployment), ...added };
-  const routed = Object.entries(selectors).map(async ([selector, expected]) => ({
-    ...{ what: `router, ${selector}`, expected, got: await asked('router', 'verifierOf', selector) },
-  }));
-  const listed = issuers.map(async ({ name, modulusHash, product, vlek }) => ({
-    what: `snpVerifier, ${name} ${modulusHash.slice(0, 10)}`,
-    expected: [modulusHash, product, vlek].join(),
-    got: await asked('snpVerifier', 'issuers', modulusHash),
-  }));
-  return Promise.all([
-    ...routed,
-    ...listed,
-    asked('registry', 'registrar').then((got) => ({
-      what: 'registry, registrar',
-      expected: deployment.snpRegistrar,
-      got,
-    })),
-    asked('settlement', 'allowed', nativeCoin).then((got) => ({
-      what: 'settlement, native coin',
-      expected: 'true',
-      got,
-    })),
+async function governance(
+  { fromBlock }: Deployment,
+  places: Places,
+  provider: Provider,
+  expectation: Expectation,
+): Promise<DeploymentFinding[]> {
+  const standing = await rolesByLogs(places.roles.address, fromBlock, provider);
+  const { since } = expectation;
+  const roles = roleNames.flatMap((name) => [
+    { what: `roles, ${name}`, expected: expectedHolder(expectation, name), got: standing.roles.get(name) ?? 'nobody' },
+    { what: `roles, ${name} to be`, expected: 'nobody', got: standing.proposed.get(name) ?? 'nobody' },
   ]);
+  const governor = standing.roles.get('governor');
+  const isContract = governor !== undefined && (await hasCode(provider, governor));
+  return [
+    ...roles,
+    ...(expectation.governorMayBeAccount === true
+      ? []
+      : [{ what: 'governor, code', expected: 'a contract', got: isContract ? 'a contract' : 'an account' }]),
+    {
+      what: 'tokens',
+      expected: listed([nativeCoin, ...(since?.tokens ?? expectation.tokens)]),
+      got: listed(standing.tokens),
+    },
+    { what: 'paused', expected: String(since?.paused ?? false), got: String(standing.paused) },
+  ];
+}
+
+function expectedHolder(expectation: Expectation, name: RoleName): string {
+  const since = expectation.since as Partial<Record<RoleName, string>> | undefined;
+  return (since?.[name] ?? expectation[name]).toLowerCase();
+}
+
+async function routing(
+  { fromBlock }: Deployment,
+  places: Places,
+  provider: Provider,
+  { since }: Expectation,
+): Promise<DeploymentFinding[]> {
+  const entered = new Map<string, string>();
+  const retired = new Set<string>();
+  const filter = { address: places.router.address };
+  for (const log of await logsOf(provider, filter, fromBlock, await provider.getBlockNumber())) {
+    const event = routerAbi.parseLog(log);
+    const selector = String(event?.args['selector']);
+    if (event?.name === 'SelectorAdded') entered.set(selector, String(event.args['verifier']).toLowerCase());
+    if (event?.name === 'SelectorTombstoned') retired.add(selector);
+  }
+  const at = Object.fromEntries(extensionNames.map((name) => [name, places[name]?.address]));
+  const addresses = Object.fromEntries(contractNames.map((name) => [name, places[name].address]));
+  const expected = new Map<string, string>(
+    Object.entries({
+      ...selectorsOf(addresses as Parameters<typeof selectorsOf>[0]),
+      ...(await extensionSelectors(at, provider)),
+      ...(since?.selectors as Record<string, string> | undefined),
+    }),
+  );
+  const all = [...new Set([...expected.keys(), ...entered.keys()])];
+  return [
+    ...all.map((selector) => ({
+      what: `router, ${selector}`,
+      expected: (expected.get(selector) ?? 'nothing').toLowerCase(),
+      got: entered.get(selector) ?? 'nothing',
+    })),
+    { what: 'router, retired', expected: listed(since?.tombstoned ?? []), got: listed(retired) },
+  ];
+}
+
+async function sampling(places: Places, provider: Provider, { kind }: Expectation): Promise<DeploymentFinding[]> {
+  if (chainSettings[kind].sample === null || !(await hasCode(provider, places.randao.address))) return [];
+  const got: unknown = await randaoAt(places.randao.address, provider).getFunction('isTested')();
+  return [{ what: 'randao, tested', expected: 'true', got: String(got) }];
 }

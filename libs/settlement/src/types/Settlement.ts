@@ -24,39 +24,31 @@ import type {
 } from './common.js';
 
 export type ParametersStruct = {
+  roles: AddressLike;
   router: AddressLike;
-  governor: AddressLike;
-  guardian: AddressLike;
-  treasury: AddressLike;
-  exposureFactor: BigNumberish;
   rules: AddressLike;
-  randao: AddressLike;
-  tokens: AddressLike[];
+  duties: AddressLike;
+  delivery: AddressLike;
 };
 
 export type ParametersStructOutput = [
+  roles: string,
   router: string,
-  governor: string,
-  guardian: string,
-  treasury: string,
-  exposureFactor: bigint,
   rules: string,
-  randao: string,
-  tokens: string[],
+  duties: string,
+  delivery: string,
 ] & {
+  roles: string;
   router: string;
-  governor: string;
-  guardian: string;
-  treasury: string;
-  exposureFactor: bigint;
   rules: string;
-  randao: string;
-  tokens: string[];
+  duties: string;
+  delivery: string;
 };
 
 export type WindowsStruct = {
   start: BigNumberish;
   compute: BigNumberish;
+  finality: BigNumberish;
   draw: BigNumberish;
   challenge: BigNumberish;
   prove: BigNumberish;
@@ -64,11 +56,13 @@ export type WindowsStruct = {
   hold: BigNumberish;
   reveal: BigNumberish;
   ack: BigNumberish;
+  drawBlocks: BigNumberish;
 };
 
 export type WindowsStructOutput = [
   start: bigint,
   compute: bigint,
+  finality: bigint,
   draw: bigint,
   challenge: bigint,
   prove: bigint,
@@ -76,9 +70,11 @@ export type WindowsStructOutput = [
   hold: bigint,
   reveal: bigint,
   ack: bigint,
+  drawBlocks: bigint,
 ] & {
   start: bigint;
   compute: bigint;
+  finality: bigint;
   draw: bigint;
   challenge: bigint;
   prove: bigint;
@@ -86,6 +82,7 @@ export type WindowsStructOutput = [
   hold: bigint;
   reveal: bigint;
   ack: bigint;
+  drawBlocks: bigint;
 };
 
 export type TermsStruct = {
@@ -96,7 +93,10 @@ export type TermsStruct = {
   specDigest: BytesLike;
   initialWeights: BytesLike;
   policy: BytesLike;
-  minTier: BigNumberish;
+  snpPolicy: BytesLike;
+  planDigest: BytesLike;
+  attestors: AddressLike[];
+  needed: BigNumberish;
   teeSelector: BytesLike;
   dutySelectors: BytesLike[];
   price: BigNumberish;
@@ -104,10 +104,15 @@ export type TermsStruct = {
   liveness: BigNumberish;
   bond: BigNumberish;
   bondFee: BigNumberish;
+  publishFee: BigNumberish;
   failShareBps: BigNumberish;
   holdbackBps: BigNumberish;
   segments: BigNumberish;
   samples: BigNumberish;
+  unit: BigNumberish;
+  unitSegments: BigNumberish;
+  parts: BigNumberish;
+  providers: BytesLike;
   mode: BigNumberish;
   seedCommitClient: BytesLike;
   acceptBy: BigNumberish;
@@ -122,7 +127,10 @@ export type TermsStructOutput = [
   specDigest: string,
   initialWeights: string,
   policy: string,
-  minTier: bigint,
+  snpPolicy: string,
+  planDigest: string,
+  attestors: string[],
+  needed: bigint,
   teeSelector: string,
   dutySelectors: string[],
   price: bigint,
@@ -130,10 +138,15 @@ export type TermsStructOutput = [
   liveness: bigint,
   bond: bigint,
   bondFee: bigint,
+  publishFee: bigint,
   failShareBps: bigint,
   holdbackBps: bigint,
   segments: bigint,
   samples: bigint,
+  unit: bigint,
+  unitSegments: bigint,
+  parts: bigint,
+  providers: string,
   mode: bigint,
   seedCommitClient: string,
   acceptBy: bigint,
@@ -146,7 +159,10 @@ export type TermsStructOutput = [
   specDigest: string;
   initialWeights: string;
   policy: string;
-  minTier: bigint;
+  snpPolicy: string;
+  planDigest: string;
+  attestors: string[];
+  needed: bigint;
   teeSelector: string;
   dutySelectors: string[];
   price: bigint;
@@ -154,24 +170,65 @@ export type TermsStructOutput = [
   liveness: bigint;
   bond: bigint;
   bondFee: bigint;
+  publishFee: bigint;
   failShareBps: bigint;
   holdbackBps: bigint;
   segments: bigint;
   samples: bigint;
+  unit: bigint;
+  unitSegments: bigint;
+  parts: bigint;
+  providers: string;
   mode: bigint;
   seedCommitClient: string;
   acceptBy: bigint;
   windows: WindowsStructOutput;
 };
 
-export type ChallengeStruct = {
-  challenger: AddressLike;
-  deadline: BigNumberish;
+export type GrantStruct = {
+  dataset: BytesLike;
+  session: BytesLike;
+  key: AddressLike;
+  evidence: BytesLike;
+  grant: BytesLike;
+  nonce: BytesLike;
+  grantedAt: BigNumberish;
+  notAfter: BigNumberish;
+  signature: BytesLike;
 };
 
-export type ChallengeStructOutput = [challenger: string, deadline: bigint] & {
-  challenger: string;
-  deadline: bigint;
+export type GrantStructOutput = [
+  dataset: string,
+  session: string,
+  key: string,
+  evidence: string,
+  grant: string,
+  nonce: string,
+  grantedAt: bigint,
+  notAfter: bigint,
+  signature: string,
+] & {
+  dataset: string;
+  session: string;
+  key: string;
+  evidence: string;
+  grant: string;
+  nonce: string;
+  grantedAt: bigint;
+  notAfter: bigint;
+  signature: string;
+};
+
+export type ApprovalStruct = {
+  evidence: BytesLike;
+  notAfter: BigNumberish;
+  signature: BytesLike;
+};
+
+export type ApprovalStructOutput = [evidence: string, notAfter: bigint, signature: string] & {
+  evidence: string;
+  notAfter: bigint;
+  signature: string;
 };
 
 export type RunStruct = {
@@ -179,6 +236,7 @@ export type RunStruct = {
   borders: BytesLike[];
   seedProvider: BytesLike;
   delivery: BytesLike;
+  keys: AddressLike[];
   seal: BytesLike;
 };
 
@@ -187,12 +245,14 @@ export type RunStructOutput = [
   borders: string[],
   seedProvider: string,
   delivery: string,
+  keys: string[],
   seal: string,
 ] & {
   outcome: bigint;
   borders: string[];
   seedProvider: string;
   delivery: string;
+  keys: string[];
   seal: string;
 };
 
@@ -215,20 +275,11 @@ export type JobStruct = {
   outcome: BigNumberish;
   flags: BigNumberish;
   upTo: BigNumberish;
-  openDuties: BigNumberish;
-  proved: BigNumberish;
   since: BigNumberish;
-  lastDeadline: BigNumberish;
-  lastProof: BigNumberish;
   ackUntil: BigNumberish;
   paid: BigNumberish;
-  setDeadline: BigNumberish;
-  drawUntil: BigNumberish;
-  drawBlock: BigNumberish;
-  root: BytesLike;
   delivery: BytesLike;
-  seed: BytesLike;
-  enclaveKey: AddressLike;
+  seedCommit: BytesLike;
   awardee: AddressLike;
 };
 
@@ -237,40 +288,22 @@ export type JobStructOutput = [
   outcome: bigint,
   flags: bigint,
   upTo: bigint,
-  openDuties: bigint,
-  proved: bigint,
   since: bigint,
-  lastDeadline: bigint,
-  lastProof: bigint,
   ackUntil: bigint,
   paid: bigint,
-  setDeadline: bigint,
-  drawUntil: bigint,
-  drawBlock: bigint,
-  root: string,
   delivery: string,
-  seed: string,
-  enclaveKey: string,
+  seedCommit: string,
   awardee: string,
 ] & {
   state: bigint;
   outcome: bigint;
   flags: bigint;
   upTo: bigint;
-  openDuties: bigint;
-  proved: bigint;
   since: bigint;
-  lastDeadline: bigint;
-  lastProof: bigint;
   ackUntil: bigint;
   paid: bigint;
-  setDeadline: bigint;
-  drawUntil: bigint;
-  drawBlock: bigint;
-  root: string;
   delivery: string;
-  seed: string;
-  enclaveKey: string;
+  seedCommit: string;
   awardee: string;
 };
 
@@ -281,48 +314,41 @@ export interface SettlementInterface extends Interface {
       | 'abort'
       | 'accept'
       | 'acknowledge'
-      | 'allowToken'
-      | 'allowed'
       | 'available'
+      | 'bind'
       | 'cancel'
       | 'challenge'
-      | 'challengeOf'
       | 'claimPrefix'
       | 'commit'
       | 'credits'
+      | 'delivery'
       | 'depositStake'
       | 'discharge'
-      | 'domainSeparator'
       | 'draw'
       | 'drawFallback'
-      | 'escalate'
-      | 'exposure'
-      | 'exposureFactor'
+      | 'duties'
       | 'finalize'
-      | 'governor'
-      | 'guardian'
-      | 'isProved'
       | 'jobOf'
       | 'lapse'
       | 'missing'
       | 'open'
-      | 'paused'
-      | 'publish'
-      | 'randao'
+      | 'published'
       | 'refundBond'
       | 'refute'
       | 'releaseStake'
+      | 'resign'
+      | 'roles'
       | 'router'
       | 'rules'
-      | 'setPaused'
       | 'stakes'
       | 'start'
       | 'stop'
-      | 'treasury'
       | 'undelivered'
+      | 'unseal'
       | 'void'
       | 'voucher'
-      | 'withdraw',
+      | 'withdraw'
+      | 'withdrawTo',
   ): FunctionFragment;
 
   getEvent(
@@ -333,21 +359,21 @@ export interface SettlementInterface extends Interface {
       | 'Credited'
       | 'DutyDischarged'
       | 'DutyOpened'
-      | 'Escalated'
       | 'JobAccepted'
       | 'JobCommitted'
       | 'JobEnded'
       | 'JobOpened'
+      | 'JobResigned'
       | 'JobStarted'
       | 'JobStopRequested'
+      | 'KeyBound'
       | 'KeyRevealed'
-      | 'PauseSet'
       | 'PrefixPaid'
       | 'ResultAcknowledged'
       | 'SampleDrawn'
+      | 'SealRemoved'
       | 'SetDue'
       | 'StakeChanged'
-      | 'TokenAllowed'
       | 'VoucherPaid'
       | 'Withdrawn',
   ): EventFragment;
@@ -356,104 +382,90 @@ export interface SettlementInterface extends Interface {
   encodeFunctionData(functionFragment: 'abort', values: [TermsStruct]): string;
   encodeFunctionData(functionFragment: 'accept', values: [TermsStruct, BytesLike, BytesLike]): string;
   encodeFunctionData(functionFragment: 'acknowledge', values: [TermsStruct]): string;
-  encodeFunctionData(functionFragment: 'allowToken', values: [AddressLike]): string;
-  encodeFunctionData(functionFragment: 'allowed', values: [AddressLike]): string;
-  encodeFunctionData(functionFragment: 'available', values: [TermsStruct, BytesLike, BytesLike, BytesLike[]]): string;
+  encodeFunctionData(
+    functionFragment: 'available',
+    values: [TermsStruct, BytesLike, BytesLike, BigNumberish, BytesLike[]],
+  ): string;
+  encodeFunctionData(functionFragment: 'bind', values: [TermsStruct, GrantStruct, ApprovalStruct[]]): string;
   encodeFunctionData(functionFragment: 'cancel', values: [TermsStruct]): string;
   encodeFunctionData(functionFragment: 'challenge', values: [TermsStruct, BigNumberish]): string;
-  encodeFunctionData(functionFragment: 'challengeOf', values: [BytesLike, BigNumberish]): string;
   encodeFunctionData(functionFragment: 'claimPrefix', values: [TermsStruct, BigNumberish]): string;
   encodeFunctionData(functionFragment: 'commit', values: [TermsStruct, RunStruct]): string;
   encodeFunctionData(functionFragment: 'credits', values: [AddressLike, AddressLike]): string;
+  encodeFunctionData(functionFragment: 'delivery', values?: undefined): string;
   encodeFunctionData(functionFragment: 'depositStake', values: [AddressLike, BigNumberish]): string;
   encodeFunctionData(
     functionFragment: 'discharge',
     values: [TermsStruct, BigNumberish, TransitionStruct, BytesLike],
   ): string;
-  encodeFunctionData(functionFragment: 'domainSeparator', values?: undefined): string;
   encodeFunctionData(functionFragment: 'draw', values: [TermsStruct, BytesLike]): string;
   encodeFunctionData(functionFragment: 'drawFallback', values: [TermsStruct, BytesLike]): string;
-  encodeFunctionData(functionFragment: 'escalate', values: [TermsStruct]): string;
-  encodeFunctionData(functionFragment: 'exposure', values: [AddressLike, AddressLike]): string;
-  encodeFunctionData(functionFragment: 'exposureFactor', values?: undefined): string;
+  encodeFunctionData(functionFragment: 'duties', values?: undefined): string;
   encodeFunctionData(functionFragment: 'finalize', values: [TermsStruct, BytesLike, BytesLike]): string;
-  encodeFunctionData(functionFragment: 'governor', values?: undefined): string;
-  encodeFunctionData(functionFragment: 'guardian', values?: undefined): string;
-  encodeFunctionData(functionFragment: 'isProved', values: [BytesLike, BigNumberish]): string;
   encodeFunctionData(functionFragment: 'jobOf', values: [BytesLike]): string;
   encodeFunctionData(functionFragment: 'lapse', values: [TermsStruct, BigNumberish, BigNumberish]): string;
   encodeFunctionData(functionFragment: 'missing', values: [TermsStruct]): string;
   encodeFunctionData(functionFragment: 'open', values: [TermsStruct]): string;
-  encodeFunctionData(functionFragment: 'paused', values?: undefined): string;
-  encodeFunctionData(functionFragment: 'publish', values: [TermsStruct, BytesLike, BytesLike]): string;
-  encodeFunctionData(functionFragment: 'randao', values?: undefined): string;
+  encodeFunctionData(functionFragment: 'published', values: [TermsStruct, BytesLike, BytesLike]): string;
   encodeFunctionData(functionFragment: 'refundBond', values: [TermsStruct, BigNumberish]): string;
   encodeFunctionData(
     functionFragment: 'refute',
     values: [TermsStruct, BytesLike, BytesLike[], BytesLike, BytesLike],
   ): string;
   encodeFunctionData(functionFragment: 'releaseStake', values: [AddressLike, BigNumberish]): string;
+  encodeFunctionData(functionFragment: 'resign', values: [TermsStruct]): string;
+  encodeFunctionData(functionFragment: 'roles', values?: undefined): string;
   encodeFunctionData(functionFragment: 'router', values?: undefined): string;
   encodeFunctionData(functionFragment: 'rules', values?: undefined): string;
-  encodeFunctionData(functionFragment: 'setPaused', values: [boolean]): string;
   encodeFunctionData(functionFragment: 'stakes', values: [AddressLike, AddressLike]): string;
-  encodeFunctionData(
-    functionFragment: 'start',
-    values: [TermsStruct, BytesLike, BytesLike, AddressLike, BytesLike],
-  ): string;
+  encodeFunctionData(functionFragment: 'start', values: [TermsStruct, GrantStruct, ApprovalStruct[]]): string;
   encodeFunctionData(functionFragment: 'stop', values: [TermsStruct]): string;
-  encodeFunctionData(functionFragment: 'treasury', values?: undefined): string;
   encodeFunctionData(functionFragment: 'undelivered', values: [TermsStruct]): string;
+  encodeFunctionData(functionFragment: 'unseal', values: [TermsStruct, AddressLike]): string;
   encodeFunctionData(functionFragment: 'void', values: [TermsStruct]): string;
   encodeFunctionData(functionFragment: 'voucher', values: [TermsStruct, BigNumberish, BytesLike]): string;
   encodeFunctionData(functionFragment: 'withdraw', values: [AddressLike]): string;
+  encodeFunctionData(functionFragment: 'withdrawTo', values: [AddressLike, AddressLike]): string;
 
   decodeFunctionResult(functionFragment: 'abandon', data: BytesLike): Result;
   decodeFunctionResult(functionFragment: 'abort', data: BytesLike): Result;
   decodeFunctionResult(functionFragment: 'accept', data: BytesLike): Result;
   decodeFunctionResult(functionFragment: 'acknowledge', data: BytesLike): Result;
-  decodeFunctionResult(functionFragment: 'allowToken', data: BytesLike): Result;
-  decodeFunctionResult(functionFragment: 'allowed', data: BytesLike): Result;
   decodeFunctionResult(functionFragment: 'available', data: BytesLike): Result;
+  decodeFunctionResult(functionFragment: 'bind', data: BytesLike): Result;
   decodeFunctionResult(functionFragment: 'cancel', data: BytesLike): Result;
   decodeFunctionResult(functionFragment: 'challenge', data: BytesLike): Result;
-  decodeFunctionResult(functionFragment: 'challengeOf', data: BytesLike): Result;
   decodeFunctionResult(functionFragment: 'claimPrefix', data: BytesLike): Result;
   decodeFunctionResult(functionFragment: 'commit', data: BytesLike): Result;
   decodeFunctionResult(functionFragment: 'credits', data: BytesLike): Result;
+  decodeFunctionResult(functionFragment: 'delivery', data: BytesLike): Result;
   decodeFunctionResult(functionFragment: 'depositStake', data: BytesLike): Result;
   decodeFunctionResult(functionFragment: 'discharge', data: BytesLike): Result;
-  decodeFunctionResult(functionFragment: 'domainSeparator', data: BytesLike): Result;
   decodeFunctionResult(functionFragment: 'draw', data: BytesLike): Result;
   decodeFunctionResult(functionFragment: 'drawFallback', data: BytesLike): Result;
-  decodeFunctionResult(functionFragment: 'escalate', data: BytesLike): Result;
-  decodeFunctionResult(functionFragment: 'exposure', data: BytesLike): Result;
-  decodeFunctionResult(functionFragment: 'exposureFactor', data: BytesLike): Result;
+  decodeFunctionResult(functionFragment: 'duties', data: BytesLike): Result;
   decodeFunctionResult(functionFragment: 'finalize', data: BytesLike): Result;
-  decodeFunctionResult(functionFragment: 'governor', data: BytesLike): Result;
-  decodeFunctionResult(functionFragment: 'guardian', data: BytesLike): Result;
-  decodeFunctionResult(functionFragment: 'isProved', data: BytesLike): Result;
   decodeFunctionResult(functionFragment: 'jobOf', data: BytesLike): Result;
   decodeFunctionResult(functionFragment: 'lapse', data: BytesLike): Result;
   decodeFunctionResult(functionFragment: 'missing', data: BytesLike): Result;
   decodeFunctionResult(functionFragment: 'open', data: BytesLike): Result;
-  decodeFunctionResult(functionFragment: 'paused', data: BytesLike): Result;
-  decodeFunctionResult(functionFragment: 'publish', data: BytesLike): Result;
-  decodeFunctionResult(functionFragment: 'randao', data: BytesLike): Result;
+  decodeFunctionResult(functionFragment: 'published', data: BytesLike): Result;
   decodeFunctionResult(functionFragment: 'refundBond', data: BytesLike): Result;
   decodeFunctionResult(functionFragment: 'refute', data: BytesLike): Result;
   decodeFunctionResult(functionFragment: 'releaseStake', data: BytesLike): Result;
+  decodeFunctionResult(functionFragment: 'resign', data: BytesLike): Result;
+  decodeFunctionResult(functionFragment: 'roles', data: BytesLike): Result;
   decodeFunctionResult(functionFragment: 'router', data: BytesLike): Result;
   decodeFunctionResult(functionFragment: 'rules', data: BytesLike): Result;
-  decodeFunctionResult(functionFragment: 'setPaused', data: BytesLike): Result;
   decodeFunctionResult(functionFragment: 'stakes', data: BytesLike): Result;
   decodeFunctionResult(functionFragment: 'start', data: BytesLike): Result;
   decodeFunctionResult(functionFragment: 'stop', data: BytesLike): Result;
-  decodeFunctionResult(functionFragment: 'treasury', data: BytesLike): Result;
   decodeFunctionResult(functionFragment: 'undelivered', data: BytesLike): Result;
+  decodeFunctionResult(functionFragment: 'unseal', data: BytesLike): Result;
   decodeFunctionResult(functionFragment: 'void', data: BytesLike): Result;
   decodeFunctionResult(functionFragment: 'voucher', data: BytesLike): Result;
   decodeFunctionResult(functionFragment: 'withdraw', data: BytesLike): Result;
+  decodeFunctionResult(functionFragment: 'withdrawTo', data: BytesLike): Result;
 }
 
 export namespace BondRefundedEvent {
@@ -472,11 +484,12 @@ export namespace BondRefundedEvent {
 }
 
 export namespace CiphertextAvailableEvent {
-  export type InputTuple = [job: BytesLike, ciphertextDigest: BytesLike];
-  export type OutputTuple = [job: string, ciphertextDigest: string];
+  export type InputTuple = [job: BytesLike, ciphertextDigest: BytesLike, published: boolean];
+  export type OutputTuple = [job: string, ciphertextDigest: string, published: boolean];
   export interface OutputObject {
     job: string;
     ciphertextDigest: string;
+    published: boolean;
   }
   export type Event = TypedContractEvent<InputTuple, OutputTuple, OutputObject>;
   export type Filter = TypedDeferredTopicFilter<Event>;
@@ -485,10 +498,11 @@ export namespace CiphertextAvailableEvent {
 }
 
 export namespace CiphertextMissingEvent {
-  export type InputTuple = [job: BytesLike, answerBy: BigNumberish, deposit: BigNumberish];
-  export type OutputTuple = [job: string, answerBy: bigint, deposit: bigint];
+  export type InputTuple = [job: BytesLike, second: boolean, answerBy: BigNumberish, deposit: BigNumberish];
+  export type OutputTuple = [job: string, second: boolean, answerBy: bigint, deposit: bigint];
   export interface OutputObject {
     job: string;
+    second: boolean;
     answerBy: bigint;
     deposit: bigint;
   }
@@ -549,19 +563,6 @@ export namespace DutyOpenedEvent {
   export type LogDescription = TypedLogDescription<Event>;
 }
 
-export namespace EscalatedEvent {
-  export type InputTuple = [job: BytesLike, key: AddressLike];
-  export type OutputTuple = [job: string, key: string];
-  export interface OutputObject {
-    job: string;
-    key: string;
-  }
-  export type Event = TypedContractEvent<InputTuple, OutputTuple, OutputObject>;
-  export type Filter = TypedDeferredTopicFilter<Event>;
-  export type Log = TypedEventLog<Event>;
-  export type LogDescription = TypedLogDescription<Event>;
-}
-
 export namespace JobAcceptedEvent {
   export type InputTuple = [job: BytesLike, provider: AddressLike, seedCommit: BytesLike];
   export type OutputTuple = [job: string, provider: string, seedCommit: string];
@@ -579,36 +580,30 @@ export namespace JobAcceptedEvent {
 export namespace JobCommittedEvent {
   export type InputTuple = [
     job: BytesLike,
-    upTo: BigNumberish,
     outcome: BigNumberish,
     root: BytesLike,
-    first: BytesLike,
-    last: BytesLike,
     delivery: BytesLike,
-    enclaveKey: AddressLike,
-    tier: BigNumberish,
+    sealer: AddressLike,
+    keys: AddressLike[],
+    borders: BytesLike[],
   ];
   export type OutputTuple = [
     job: string,
-    upTo: bigint,
     outcome: bigint,
     root: string,
-    first: string,
-    last: string,
     delivery: string,
-    enclaveKey: string,
-    tier: bigint,
+    sealer: string,
+    keys: string[],
+    borders: string[],
   ];
   export interface OutputObject {
     job: string;
-    upTo: bigint;
     outcome: bigint;
     root: string;
-    first: string;
-    last: string;
     delivery: string;
-    enclaveKey: string;
-    tier: bigint;
+    sealer: string;
+    keys: string[];
+    borders: string[];
   }
   export type Event = TypedContractEvent<InputTuple, OutputTuple, OutputObject>;
   export type Filter = TypedDeferredTopicFilter<Event>;
@@ -678,13 +673,24 @@ export namespace JobOpenedEvent {
   export type LogDescription = TypedLogDescription<Event>;
 }
 
-export namespace JobStartedEvent {
-  export type InputTuple = [job: BytesLike, enclaveKey: BytesLike, shardsDigest: BytesLike];
-  export type OutputTuple = [job: string, enclaveKey: string, shardsDigest: string];
+export namespace JobResignedEvent {
+  export type InputTuple = [job: BytesLike, heldSeconds: BigNumberish];
+  export type OutputTuple = [job: string, heldSeconds: bigint];
   export interface OutputObject {
     job: string;
-    enclaveKey: string;
-    shardsDigest: string;
+    heldSeconds: bigint;
+  }
+  export type Event = TypedContractEvent<InputTuple, OutputTuple, OutputObject>;
+  export type Filter = TypedDeferredTopicFilter<Event>;
+  export type Log = TypedEventLog<Event>;
+  export type LogDescription = TypedLogDescription<Event>;
+}
+
+export namespace JobStartedEvent {
+  export type InputTuple = [job: BytesLike];
+  export type OutputTuple = [job: string];
+  export interface OutputObject {
+    job: string;
   }
   export type Event = TypedContractEvent<InputTuple, OutputTuple, OutputObject>;
   export type Filter = TypedDeferredTopicFilter<Event>;
@@ -704,13 +710,21 @@ export namespace JobStopRequestedEvent {
   export type LogDescription = TypedLogDescription<Event>;
 }
 
-export namespace KeyRevealedEvent {
-  export type InputTuple = [job: BytesLike, ciphertextDigest: BytesLike, key: BytesLike];
-  export type OutputTuple = [job: string, ciphertextDigest: string, key: string];
+export namespace KeyBoundEvent {
+  export type InputTuple = [
+    job: BytesLike,
+    key: AddressLike,
+    session: BytesLike,
+    evidence: BytesLike,
+    notAfter: BigNumberish,
+  ];
+  export type OutputTuple = [job: string, key: string, session: string, evidence: string, notAfter: bigint];
   export interface OutputObject {
     job: string;
-    ciphertextDigest: string;
     key: string;
+    session: string;
+    evidence: string;
+    notAfter: bigint;
   }
   export type Event = TypedContractEvent<InputTuple, OutputTuple, OutputObject>;
   export type Filter = TypedDeferredTopicFilter<Event>;
@@ -718,11 +732,13 @@ export namespace KeyRevealedEvent {
   export type LogDescription = TypedLogDescription<Event>;
 }
 
-export namespace PauseSetEvent {
-  export type InputTuple = [paused: boolean];
-  export type OutputTuple = [paused: boolean];
+export namespace KeyRevealedEvent {
+  export type InputTuple = [job: BytesLike, ciphertextDigest: BytesLike, key: BytesLike];
+  export type OutputTuple = [job: string, ciphertextDigest: string, key: string];
   export interface OutputObject {
-    paused: boolean;
+    job: string;
+    ciphertextDigest: string;
+    key: string;
   }
   export type Event = TypedContractEvent<InputTuple, OutputTuple, OutputObject>;
   export type Filter = TypedDeferredTopicFilter<Event>;
@@ -771,6 +787,20 @@ export namespace SampleDrawnEvent {
   export type LogDescription = TypedLogDescription<Event>;
 }
 
+export namespace SealRemovedEvent {
+  export type InputTuple = [job: BytesLike, key: AddressLike, cause: BigNumberish];
+  export type OutputTuple = [job: string, key: string, cause: bigint];
+  export interface OutputObject {
+    job: string;
+    key: string;
+    cause: bigint;
+  }
+  export type Event = TypedContractEvent<InputTuple, OutputTuple, OutputObject>;
+  export type Filter = TypedDeferredTopicFilter<Event>;
+  export type Log = TypedEventLog<Event>;
+  export type LogDescription = TypedLogDescription<Event>;
+}
+
 export namespace SetDueEvent {
   export type InputTuple = [job: BytesLike, all: boolean, deadline: BigNumberish];
   export type OutputTuple = [job: string, all: boolean, deadline: bigint];
@@ -800,18 +830,6 @@ export namespace StakeChangedEvent {
   export type LogDescription = TypedLogDescription<Event>;
 }
 
-export namespace TokenAllowedEvent {
-  export type InputTuple = [token: AddressLike];
-  export type OutputTuple = [token: string];
-  export interface OutputObject {
-    token: string;
-  }
-  export type Event = TypedContractEvent<InputTuple, OutputTuple, OutputObject>;
-  export type Filter = TypedDeferredTopicFilter<Event>;
-  export type Log = TypedEventLog<Event>;
-  export type LogDescription = TypedLogDescription<Event>;
-}
-
 export namespace VoucherPaidEvent {
   export type InputTuple = [job: BytesLike, cumulative: BigNumberish];
   export type OutputTuple = [job: string, cumulative: bigint];
@@ -826,11 +844,12 @@ export namespace VoucherPaidEvent {
 }
 
 export namespace WithdrawnEvent {
-  export type InputTuple = [who: AddressLike, token: AddressLike, amount: BigNumberish];
-  export type OutputTuple = [who: string, token: string, amount: bigint];
+  export type InputTuple = [who: AddressLike, token: AddressLike, to: AddressLike, amount: BigNumberish];
+  export type OutputTuple = [who: string, token: string, to: string, amount: bigint];
   export interface OutputObject {
     who: string;
     token: string;
+    to: string;
     amount: bigint;
   }
   export type Event = TypedContractEvent<InputTuple, OutputTuple, OutputObject>;
@@ -880,27 +899,31 @@ export interface Settlement extends BaseContract {
 
   acknowledge: TypedContractMethod<[terms: TermsStruct], [void], 'nonpayable'>;
 
-  allowToken: TypedContractMethod<[token: AddressLike], [void], 'nonpayable'>;
-
-  allowed: TypedContractMethod<[token: AddressLike], [boolean], 'view'>;
-
   available: TypedContractMethod<
-    [terms: TermsStruct, ciphertextDigest: BytesLike, keyCommit: BytesLike, signatures: BytesLike[]],
+    [
+      terms: TermsStruct,
+      ciphertextDigest: BytesLike,
+      keyCommit: BytesLike,
+      until: BigNumberish,
+      signatures: BytesLike[],
+    ],
     [void],
     'nonpayable'
   >;
 
+  bind: TypedContractMethod<[terms: TermsStruct, g: GrantStruct, approvals: ApprovalStruct[]], [void], 'nonpayable'>;
+
   cancel: TypedContractMethod<[terms: TermsStruct], [void], 'nonpayable'>;
 
   challenge: TypedContractMethod<[terms: TermsStruct, segment: BigNumberish], [void], 'payable'>;
-
-  challengeOf: TypedContractMethod<[id: BytesLike, segment: BigNumberish], [ChallengeStructOutput], 'view'>;
 
   claimPrefix: TypedContractMethod<[terms: TermsStruct, segments: BigNumberish], [void], 'nonpayable'>;
 
   commit: TypedContractMethod<[terms: TermsStruct, run: RunStruct], [void], 'nonpayable'>;
 
   credits: TypedContractMethod<[who: AddressLike, token: AddressLike], [bigint], 'view'>;
+
+  delivery: TypedContractMethod<[], [string], 'view'>;
 
   depositStake: TypedContractMethod<[token: AddressLike, amount: BigNumberish], [void], 'payable'>;
 
@@ -910,29 +933,17 @@ export interface Settlement extends BaseContract {
     'nonpayable'
   >;
 
-  domainSeparator: TypedContractMethod<[], [string], 'view'>;
-
   draw: TypedContractMethod<[terms: TermsStruct, seedClient: BytesLike], [void], 'nonpayable'>;
 
   drawFallback: TypedContractMethod<[terms: TermsStruct, header: BytesLike], [void], 'nonpayable'>;
 
-  escalate: TypedContractMethod<[terms: TermsStruct], [void], 'nonpayable'>;
-
-  exposure: TypedContractMethod<[key: AddressLike, token: AddressLike], [bigint], 'view'>;
-
-  exposureFactor: TypedContractMethod<[], [bigint], 'view'>;
+  duties: TypedContractMethod<[], [string], 'view'>;
 
   finalize: TypedContractMethod<
     [terms: TermsStruct, ciphertextDigest: BytesLike, key: BytesLike],
     [void],
     'nonpayable'
   >;
-
-  governor: TypedContractMethod<[], [string], 'view'>;
-
-  guardian: TypedContractMethod<[], [string], 'view'>;
-
-  isProved: TypedContractMethod<[id: BytesLike, segment: BigNumberish], [boolean], 'view'>;
 
   jobOf: TypedContractMethod<[id: BytesLike], [JobStructOutput], 'view'>;
 
@@ -942,11 +953,11 @@ export interface Settlement extends BaseContract {
 
   open: TypedContractMethod<[terms: TermsStruct], [string], 'payable'>;
 
-  paused: TypedContractMethod<[], [boolean], 'view'>;
-
-  publish: TypedContractMethod<[terms: TermsStruct, keyCommit: BytesLike, ciphertext: BytesLike], [void], 'nonpayable'>;
-
-  randao: TypedContractMethod<[], [string], 'view'>;
+  published: TypedContractMethod<
+    [terms: TermsStruct, ciphertextDigest: BytesLike, keyCommit: BytesLike],
+    [void],
+    'nonpayable'
+  >;
 
   refundBond: TypedContractMethod<[terms: TermsStruct, segment: BigNumberish], [void], 'nonpayable'>;
 
@@ -958,11 +969,13 @@ export interface Settlement extends BaseContract {
 
   releaseStake: TypedContractMethod<[token: AddressLike, amount: BigNumberish], [void], 'nonpayable'>;
 
+  resign: TypedContractMethod<[terms: TermsStruct], [void], 'nonpayable'>;
+
+  roles: TypedContractMethod<[], [string], 'view'>;
+
   router: TypedContractMethod<[], [string], 'view'>;
 
   rules: TypedContractMethod<[], [string], 'view'>;
-
-  setPaused: TypedContractMethod<[paused_: boolean], [void], 'nonpayable'>;
 
   stakes: TypedContractMethod<
     [provider: AddressLike, token: AddressLike],
@@ -970,17 +983,13 @@ export interface Settlement extends BaseContract {
     'view'
   >;
 
-  start: TypedContractMethod<
-    [terms: TermsStruct, enclaveKey: BytesLike, shardsDigest: BytesLike, signer: AddressLike, authority: BytesLike],
-    [void],
-    'nonpayable'
-  >;
+  start: TypedContractMethod<[terms: TermsStruct, g: GrantStruct, approvals: ApprovalStruct[]], [void], 'nonpayable'>;
 
   stop: TypedContractMethod<[terms: TermsStruct], [void], 'nonpayable'>;
 
-  treasury: TypedContractMethod<[], [string], 'view'>;
-
   undelivered: TypedContractMethod<[terms: TermsStruct], [void], 'nonpayable'>;
+
+  unseal: TypedContractMethod<[terms: TermsStruct, key: AddressLike], [void], 'nonpayable'>;
 
   void: TypedContractMethod<[terms: TermsStruct], [void], 'nonpayable'>;
 
@@ -990,7 +999,9 @@ export interface Settlement extends BaseContract {
     'nonpayable'
   >;
 
-  withdraw: TypedContractMethod<[token: AddressLike], [bigint], 'nonpayable'>;
+  withdraw: TypedContractMethod<[token: AddressLike], [void], 'nonpayable'>;
+
+  withdrawTo: TypedContractMethod<[token: AddressLike, to: AddressLike], [bigint], 'nonpayable'>;
 
   getFunction<T extends ContractMethod = ContractMethod>(key: string | FunctionFragment): T;
 
@@ -1000,22 +1011,26 @@ export interface Settlement extends BaseContract {
     nameOrSignature: 'accept',
   ): TypedContractMethod<[terms: TermsStruct, seedCommit: BytesLike, award: BytesLike], [void], 'nonpayable'>;
   getFunction(nameOrSignature: 'acknowledge'): TypedContractMethod<[terms: TermsStruct], [void], 'nonpayable'>;
-  getFunction(nameOrSignature: 'allowToken'): TypedContractMethod<[token: AddressLike], [void], 'nonpayable'>;
-  getFunction(nameOrSignature: 'allowed'): TypedContractMethod<[token: AddressLike], [boolean], 'view'>;
   getFunction(
     nameOrSignature: 'available',
   ): TypedContractMethod<
-    [terms: TermsStruct, ciphertextDigest: BytesLike, keyCommit: BytesLike, signatures: BytesLike[]],
+    [
+      terms: TermsStruct,
+      ciphertextDigest: BytesLike,
+      keyCommit: BytesLike,
+      until: BigNumberish,
+      signatures: BytesLike[],
+    ],
     [void],
     'nonpayable'
   >;
+  getFunction(
+    nameOrSignature: 'bind',
+  ): TypedContractMethod<[terms: TermsStruct, g: GrantStruct, approvals: ApprovalStruct[]], [void], 'nonpayable'>;
   getFunction(nameOrSignature: 'cancel'): TypedContractMethod<[terms: TermsStruct], [void], 'nonpayable'>;
   getFunction(
     nameOrSignature: 'challenge',
   ): TypedContractMethod<[terms: TermsStruct, segment: BigNumberish], [void], 'payable'>;
-  getFunction(
-    nameOrSignature: 'challengeOf',
-  ): TypedContractMethod<[id: BytesLike, segment: BigNumberish], [ChallengeStructOutput], 'view'>;
   getFunction(
     nameOrSignature: 'claimPrefix',
   ): TypedContractMethod<[terms: TermsStruct, segments: BigNumberish], [void], 'nonpayable'>;
@@ -1025,6 +1040,7 @@ export interface Settlement extends BaseContract {
   getFunction(
     nameOrSignature: 'credits',
   ): TypedContractMethod<[who: AddressLike, token: AddressLike], [bigint], 'view'>;
+  getFunction(nameOrSignature: 'delivery'): TypedContractMethod<[], [string], 'view'>;
   getFunction(
     nameOrSignature: 'depositStake',
   ): TypedContractMethod<[token: AddressLike, amount: BigNumberish], [void], 'payable'>;
@@ -1035,37 +1051,25 @@ export interface Settlement extends BaseContract {
     [void],
     'nonpayable'
   >;
-  getFunction(nameOrSignature: 'domainSeparator'): TypedContractMethod<[], [string], 'view'>;
   getFunction(
     nameOrSignature: 'draw',
   ): TypedContractMethod<[terms: TermsStruct, seedClient: BytesLike], [void], 'nonpayable'>;
   getFunction(
     nameOrSignature: 'drawFallback',
   ): TypedContractMethod<[terms: TermsStruct, header: BytesLike], [void], 'nonpayable'>;
-  getFunction(nameOrSignature: 'escalate'): TypedContractMethod<[terms: TermsStruct], [void], 'nonpayable'>;
-  getFunction(
-    nameOrSignature: 'exposure',
-  ): TypedContractMethod<[key: AddressLike, token: AddressLike], [bigint], 'view'>;
-  getFunction(nameOrSignature: 'exposureFactor'): TypedContractMethod<[], [bigint], 'view'>;
+  getFunction(nameOrSignature: 'duties'): TypedContractMethod<[], [string], 'view'>;
   getFunction(
     nameOrSignature: 'finalize',
   ): TypedContractMethod<[terms: TermsStruct, ciphertextDigest: BytesLike, key: BytesLike], [void], 'nonpayable'>;
-  getFunction(nameOrSignature: 'governor'): TypedContractMethod<[], [string], 'view'>;
-  getFunction(nameOrSignature: 'guardian'): TypedContractMethod<[], [string], 'view'>;
-  getFunction(
-    nameOrSignature: 'isProved',
-  ): TypedContractMethod<[id: BytesLike, segment: BigNumberish], [boolean], 'view'>;
   getFunction(nameOrSignature: 'jobOf'): TypedContractMethod<[id: BytesLike], [JobStructOutput], 'view'>;
   getFunction(
     nameOrSignature: 'lapse',
   ): TypedContractMethod<[terms: TermsStruct, segment: BigNumberish, sample: BigNumberish], [void], 'nonpayable'>;
   getFunction(nameOrSignature: 'missing'): TypedContractMethod<[terms: TermsStruct], [void], 'payable'>;
   getFunction(nameOrSignature: 'open'): TypedContractMethod<[terms: TermsStruct], [string], 'payable'>;
-  getFunction(nameOrSignature: 'paused'): TypedContractMethod<[], [boolean], 'view'>;
   getFunction(
-    nameOrSignature: 'publish',
-  ): TypedContractMethod<[terms: TermsStruct, keyCommit: BytesLike, ciphertext: BytesLike], [void], 'nonpayable'>;
-  getFunction(nameOrSignature: 'randao'): TypedContractMethod<[], [string], 'view'>;
+    nameOrSignature: 'published',
+  ): TypedContractMethod<[terms: TermsStruct, ciphertextDigest: BytesLike, keyCommit: BytesLike], [void], 'nonpayable'>;
   getFunction(
     nameOrSignature: 'refundBond',
   ): TypedContractMethod<[terms: TermsStruct, segment: BigNumberish], [void], 'nonpayable'>;
@@ -1079,9 +1083,10 @@ export interface Settlement extends BaseContract {
   getFunction(
     nameOrSignature: 'releaseStake',
   ): TypedContractMethod<[token: AddressLike, amount: BigNumberish], [void], 'nonpayable'>;
+  getFunction(nameOrSignature: 'resign'): TypedContractMethod<[terms: TermsStruct], [void], 'nonpayable'>;
+  getFunction(nameOrSignature: 'roles'): TypedContractMethod<[], [string], 'view'>;
   getFunction(nameOrSignature: 'router'): TypedContractMethod<[], [string], 'view'>;
   getFunction(nameOrSignature: 'rules'): TypedContractMethod<[], [string], 'view'>;
-  getFunction(nameOrSignature: 'setPaused'): TypedContractMethod<[paused_: boolean], [void], 'nonpayable'>;
   getFunction(
     nameOrSignature: 'stakes',
   ): TypedContractMethod<
@@ -1091,19 +1096,20 @@ export interface Settlement extends BaseContract {
   >;
   getFunction(
     nameOrSignature: 'start',
-  ): TypedContractMethod<
-    [terms: TermsStruct, enclaveKey: BytesLike, shardsDigest: BytesLike, signer: AddressLike, authority: BytesLike],
-    [void],
-    'nonpayable'
-  >;
+  ): TypedContractMethod<[terms: TermsStruct, g: GrantStruct, approvals: ApprovalStruct[]], [void], 'nonpayable'>;
   getFunction(nameOrSignature: 'stop'): TypedContractMethod<[terms: TermsStruct], [void], 'nonpayable'>;
-  getFunction(nameOrSignature: 'treasury'): TypedContractMethod<[], [string], 'view'>;
   getFunction(nameOrSignature: 'undelivered'): TypedContractMethod<[terms: TermsStruct], [void], 'nonpayable'>;
+  getFunction(
+    nameOrSignature: 'unseal',
+  ): TypedContractMethod<[terms: TermsStruct, key: AddressLike], [void], 'nonpayable'>;
   getFunction(nameOrSignature: 'void'): TypedContractMethod<[terms: TermsStruct], [void], 'nonpayable'>;
   getFunction(
     nameOrSignature: 'voucher',
   ): TypedContractMethod<[terms: TermsStruct, cumulative: BigNumberish, signature: BytesLike], [void], 'nonpayable'>;
-  getFunction(nameOrSignature: 'withdraw'): TypedContractMethod<[token: AddressLike], [bigint], 'nonpayable'>;
+  getFunction(nameOrSignature: 'withdraw'): TypedContractMethod<[token: AddressLike], [void], 'nonpayable'>;
+  getFunction(
+    nameOrSignature: 'withdrawTo',
+  ): TypedContractMethod<[token: AddressLike, to: AddressLike], [bigint], 'nonpayable'>;
 
   getEvent(
     key: 'BondRefunded',
@@ -1136,9 +1142,6 @@ export interface Settlement extends BaseContract {
     key: 'DutyOpened',
   ): TypedContractEvent<DutyOpenedEvent.InputTuple, DutyOpenedEvent.OutputTuple, DutyOpenedEvent.OutputObject>;
   getEvent(
-    key: 'Escalated',
-  ): TypedContractEvent<EscalatedEvent.InputTuple, EscalatedEvent.OutputTuple, EscalatedEvent.OutputObject>;
-  getEvent(
     key: 'JobAccepted',
   ): TypedContractEvent<JobAcceptedEvent.InputTuple, JobAcceptedEvent.OutputTuple, JobAcceptedEvent.OutputObject>;
   getEvent(
@@ -1151,6 +1154,9 @@ export interface Settlement extends BaseContract {
     key: 'JobOpened',
   ): TypedContractEvent<JobOpenedEvent.InputTuple, JobOpenedEvent.OutputTuple, JobOpenedEvent.OutputObject>;
   getEvent(
+    key: 'JobResigned',
+  ): TypedContractEvent<JobResignedEvent.InputTuple, JobResignedEvent.OutputTuple, JobResignedEvent.OutputObject>;
+  getEvent(
     key: 'JobStarted',
   ): TypedContractEvent<JobStartedEvent.InputTuple, JobStartedEvent.OutputTuple, JobStartedEvent.OutputObject>;
   getEvent(
@@ -1161,11 +1167,11 @@ export interface Settlement extends BaseContract {
     JobStopRequestedEvent.OutputObject
   >;
   getEvent(
+    key: 'KeyBound',
+  ): TypedContractEvent<KeyBoundEvent.InputTuple, KeyBoundEvent.OutputTuple, KeyBoundEvent.OutputObject>;
+  getEvent(
     key: 'KeyRevealed',
   ): TypedContractEvent<KeyRevealedEvent.InputTuple, KeyRevealedEvent.OutputTuple, KeyRevealedEvent.OutputObject>;
-  getEvent(
-    key: 'PauseSet',
-  ): TypedContractEvent<PauseSetEvent.InputTuple, PauseSetEvent.OutputTuple, PauseSetEvent.OutputObject>;
   getEvent(
     key: 'PrefixPaid',
   ): TypedContractEvent<PrefixPaidEvent.InputTuple, PrefixPaidEvent.OutputTuple, PrefixPaidEvent.OutputObject>;
@@ -1180,14 +1186,14 @@ export interface Settlement extends BaseContract {
     key: 'SampleDrawn',
   ): TypedContractEvent<SampleDrawnEvent.InputTuple, SampleDrawnEvent.OutputTuple, SampleDrawnEvent.OutputObject>;
   getEvent(
+    key: 'SealRemoved',
+  ): TypedContractEvent<SealRemovedEvent.InputTuple, SealRemovedEvent.OutputTuple, SealRemovedEvent.OutputObject>;
+  getEvent(
     key: 'SetDue',
   ): TypedContractEvent<SetDueEvent.InputTuple, SetDueEvent.OutputTuple, SetDueEvent.OutputObject>;
   getEvent(
     key: 'StakeChanged',
   ): TypedContractEvent<StakeChangedEvent.InputTuple, StakeChangedEvent.OutputTuple, StakeChangedEvent.OutputObject>;
-  getEvent(
-    key: 'TokenAllowed',
-  ): TypedContractEvent<TokenAllowedEvent.InputTuple, TokenAllowedEvent.OutputTuple, TokenAllowedEvent.OutputObject>;
   getEvent(
     key: 'VoucherPaid',
   ): TypedContractEvent<VoucherPaidEvent.InputTuple, VoucherPaidEvent.OutputTuple, VoucherPaidEvent.OutputObject>;
@@ -1207,7 +1213,7 @@ export interface Settlement extends BaseContract {
       BondRefundedEvent.OutputObject
     >;
 
-    'CiphertextAvailable(bytes32,bytes32)': TypedContractEvent<
+    'CiphertextAvailable(bytes32,bytes32,bool)': TypedContractEvent<
       CiphertextAvailableEvent.InputTuple,
       CiphertextAvailableEvent.OutputTuple,
       CiphertextAvailableEvent.OutputObject
@@ -1218,7 +1224,7 @@ export interface Settlement extends BaseContract {
       CiphertextAvailableEvent.OutputObject
     >;
 
-    'CiphertextMissing(bytes32,uint256,uint256)': TypedContractEvent<
+    'CiphertextMissing(bytes32,bool,uint256,uint256)': TypedContractEvent<
       CiphertextMissingEvent.InputTuple,
       CiphertextMissingEvent.OutputTuple,
       CiphertextMissingEvent.OutputObject
@@ -1258,13 +1264,6 @@ export interface Settlement extends BaseContract {
       DutyOpenedEvent.OutputObject
     >;
 
-    'Escalated(bytes32,address)': TypedContractEvent<
-      EscalatedEvent.InputTuple,
-      EscalatedEvent.OutputTuple,
-      EscalatedEvent.OutputObject
-    >;
-    Escalated: TypedContractEvent<EscalatedEvent.InputTuple, EscalatedEvent.OutputTuple, EscalatedEvent.OutputObject>;
-
     'JobAccepted(bytes32,address,bytes32)': TypedContractEvent<
       JobAcceptedEvent.InputTuple,
       JobAcceptedEvent.OutputTuple,
@@ -1276,7 +1275,7 @@ export interface Settlement extends BaseContract {
       JobAcceptedEvent.OutputObject
     >;
 
-    'JobCommitted(bytes32,uint256,uint8,bytes32,bytes32,bytes32,bytes32,address,uint8)': TypedContractEvent<
+    'JobCommitted(bytes32,uint8,bytes32,bytes32,address,address[],bytes32[])': TypedContractEvent<
       JobCommittedEvent.InputTuple,
       JobCommittedEvent.OutputTuple,
       JobCommittedEvent.OutputObject
@@ -1301,7 +1300,18 @@ export interface Settlement extends BaseContract {
     >;
     JobOpened: TypedContractEvent<JobOpenedEvent.InputTuple, JobOpenedEvent.OutputTuple, JobOpenedEvent.OutputObject>;
 
-    'JobStarted(bytes32,bytes32,bytes32)': TypedContractEvent<
+    'JobResigned(bytes32,uint256)': TypedContractEvent<
+      JobResignedEvent.InputTuple,
+      JobResignedEvent.OutputTuple,
+      JobResignedEvent.OutputObject
+    >;
+    JobResigned: TypedContractEvent<
+      JobResignedEvent.InputTuple,
+      JobResignedEvent.OutputTuple,
+      JobResignedEvent.OutputObject
+    >;
+
+    'JobStarted(bytes32)': TypedContractEvent<
       JobStartedEvent.InputTuple,
       JobStartedEvent.OutputTuple,
       JobStartedEvent.OutputObject
@@ -1323,6 +1333,13 @@ export interface Settlement extends BaseContract {
       JobStopRequestedEvent.OutputObject
     >;
 
+    'KeyBound(bytes32,address,bytes32,bytes32,uint256)': TypedContractEvent<
+      KeyBoundEvent.InputTuple,
+      KeyBoundEvent.OutputTuple,
+      KeyBoundEvent.OutputObject
+    >;
+    KeyBound: TypedContractEvent<KeyBoundEvent.InputTuple, KeyBoundEvent.OutputTuple, KeyBoundEvent.OutputObject>;
+
     'KeyRevealed(bytes32,bytes32,bytes32)': TypedContractEvent<
       KeyRevealedEvent.InputTuple,
       KeyRevealedEvent.OutputTuple,
@@ -1333,13 +1350,6 @@ export interface Settlement extends BaseContract {
       KeyRevealedEvent.OutputTuple,
       KeyRevealedEvent.OutputObject
     >;
-
-    'PauseSet(bool)': TypedContractEvent<
-      PauseSetEvent.InputTuple,
-      PauseSetEvent.OutputTuple,
-      PauseSetEvent.OutputObject
-    >;
-    PauseSet: TypedContractEvent<PauseSetEvent.InputTuple, PauseSetEvent.OutputTuple, PauseSetEvent.OutputObject>;
 
     'PrefixPaid(bytes32,uint256,uint256)': TypedContractEvent<
       PrefixPaidEvent.InputTuple,
@@ -1374,6 +1384,17 @@ export interface Settlement extends BaseContract {
       SampleDrawnEvent.OutputObject
     >;
 
+    'SealRemoved(bytes32,address,uint8)': TypedContractEvent<
+      SealRemovedEvent.InputTuple,
+      SealRemovedEvent.OutputTuple,
+      SealRemovedEvent.OutputObject
+    >;
+    SealRemoved: TypedContractEvent<
+      SealRemovedEvent.InputTuple,
+      SealRemovedEvent.OutputTuple,
+      SealRemovedEvent.OutputObject
+    >;
+
     'SetDue(bytes32,bool,uint256)': TypedContractEvent<
       SetDueEvent.InputTuple,
       SetDueEvent.OutputTuple,
@@ -1392,17 +1413,6 @@ export interface Settlement extends BaseContract {
       StakeChangedEvent.OutputObject
     >;
 
-    'TokenAllowed(address)': TypedContractEvent<
-      TokenAllowedEvent.InputTuple,
-      TokenAllowedEvent.OutputTuple,
-      TokenAllowedEvent.OutputObject
-    >;
-    TokenAllowed: TypedContractEvent<
-      TokenAllowedEvent.InputTuple,
-      TokenAllowedEvent.OutputTuple,
-      TokenAllowedEvent.OutputObject
-    >;
-
     'VoucherPaid(bytes32,uint256)': TypedContractEvent<
       VoucherPaidEvent.InputTuple,
       VoucherPaidEvent.OutputTuple,
@@ -1414,7 +1424,7 @@ export interface Settlement extends BaseContract {
       VoucherPaidEvent.OutputObject
     >;
 
-    'Withdrawn(address,address,uint256)': TypedContractEvent<
+    'Withdrawn(address,address,address,uint256)': TypedContractEvent<
       WithdrawnEvent.InputTuple,
       WithdrawnEvent.OutputTuple,
       WithdrawnEvent.OutputObject

@@ -23,24 +23,20 @@ import type {
 } from './common.js';
 
 export interface VerifierRouterInterface extends Interface {
-  getFunction(
-    nameOrSignature: 'add' | 'governor' | 'guardian' | 'isLive' | 'tombstone' | 'verifierOf' | 'verify',
-  ): FunctionFragment;
+  getFunction(nameOrSignature: 'add' | 'isLive' | 'roles' | 'tombstone' | 'verifierOf' | 'verify'): FunctionFragment;
 
   getEvent(nameOrSignatureOrTopic: 'SelectorAdded' | 'SelectorTombstoned'): EventFragment;
 
   encodeFunctionData(functionFragment: 'add', values: [BytesLike, AddressLike]): string;
-  encodeFunctionData(functionFragment: 'governor', values?: undefined): string;
-  encodeFunctionData(functionFragment: 'guardian', values?: undefined): string;
   encodeFunctionData(functionFragment: 'isLive', values: [BytesLike]): string;
+  encodeFunctionData(functionFragment: 'roles', values?: undefined): string;
   encodeFunctionData(functionFragment: 'tombstone', values: [BytesLike]): string;
   encodeFunctionData(functionFragment: 'verifierOf', values: [BytesLike]): string;
   encodeFunctionData(functionFragment: 'verify', values: [BytesLike, BytesLike]): string;
 
   decodeFunctionResult(functionFragment: 'add', data: BytesLike): Result;
-  decodeFunctionResult(functionFragment: 'governor', data: BytesLike): Result;
-  decodeFunctionResult(functionFragment: 'guardian', data: BytesLike): Result;
   decodeFunctionResult(functionFragment: 'isLive', data: BytesLike): Result;
+  decodeFunctionResult(functionFragment: 'roles', data: BytesLike): Result;
   decodeFunctionResult(functionFragment: 'tombstone', data: BytesLike): Result;
   decodeFunctionResult(functionFragment: 'verifierOf', data: BytesLike): Result;
   decodeFunctionResult(functionFragment: 'verify', data: BytesLike): Result;
@@ -106,11 +102,9 @@ export interface VerifierRouter extends BaseContract {
 
   add: TypedContractMethod<[selector: BytesLike, verifier: AddressLike], [void], 'nonpayable'>;
 
-  governor: TypedContractMethod<[], [string], 'view'>;
-
-  guardian: TypedContractMethod<[], [string], 'view'>;
-
   isLive: TypedContractMethod<[selector: BytesLike], [boolean], 'view'>;
+
+  roles: TypedContractMethod<[], [string], 'view'>;
 
   tombstone: TypedContractMethod<[selector: BytesLike], [void], 'nonpayable'>;
 
@@ -123,9 +117,8 @@ export interface VerifierRouter extends BaseContract {
   getFunction(
     nameOrSignature: 'add',
   ): TypedContractMethod<[selector: BytesLike, verifier: AddressLike], [void], 'nonpayable'>;
-  getFunction(nameOrSignature: 'governor'): TypedContractMethod<[], [string], 'view'>;
-  getFunction(nameOrSignature: 'guardian'): TypedContractMethod<[], [string], 'view'>;
   getFunction(nameOrSignature: 'isLive'): TypedContractMethod<[selector: BytesLike], [boolean], 'view'>;
+  getFunction(nameOrSignature: 'roles'): TypedContractMethod<[], [string], 'view'>;
   getFunction(nameOrSignature: 'tombstone'): TypedContractMethod<[selector: BytesLike], [void], 'nonpayable'>;
   getFunction(nameOrSignature: 'verifierOf'): TypedContractMethod<[selector: BytesLike], [string], 'view'>;
   getFunction(

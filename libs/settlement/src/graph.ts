@@ -1,0 +1,93 @@
+/** Where each contract of a set must stand: computed from its setup alone, without a chain. Settlement §4. */
+import { Interface } from 'ethers';
+import { teeSelector, toHex } from '#attestation';
+import { groth16Selector } from '#libs/zk/verifier';
+import issuers from '../../../contracts/snp-issuers.json' with { type: 'json' };
+import { chainSettings } from './chain-kinds.js';
+import { hex, type Hex } from './chain.js';
+import { artefacts } from './contracts.js';
+import { create2Address } from './create2.js';
+import { contractNames, extensionNames, type ContractName, type ExtensionName, type Setup } from './deployment.js';
+import { zkSelector } from './zk-selector.js';
+
+export interface Place {
+  readonly address: string;
+  /** Creation code with the constructor's arguments. */
+  readonly initCode: string;
+}
+
+export type Addresses = Readonly<Record<ContractName, string>>;
+export type Places = Readonly<Record<ContractName, Place> & Partial<Record<ExtensionName, Place>>>;
+
+export const nativeCoin = '0x0000000000000000000000000000000000000000';
+
+type Arguments = (setup: Setup, at: Addresses) => readonly unknown[];
+
+const constructors: Readonly<Record<ContractName, Arguments>> = {
+  roles: ({ governor, guardian, treasury, revoker, tokens }) => [
+    ...[governor, guardian, treasury, revoker],
+    [nativeCoin, ...tokens],
+  ],
+  router: (_, { roles }) => [roles],
+  p384: () => [],
+  snpVerifier: ({ simulatedIssuers }, { roles, p384 }) => [
+    roles,
+    [...issuers, ...simulatedIssuers].map(({ modulusHash, product, vlek }) => ({ modulusHash, product, vlek })),
+    p384,
+  ],
+  snpRegistry: (_, { snpVerifier }) => [snpVerifier],
+  keys: (_, { snpRegistry }) => [snpRegistry],
+  randao: () => [],
+  rules: ({ kind }, { router, randao }) => [router, randao, chainSettings[kind].floors],
+  duties: (_, { router, randao }) => [router, randao],
+  delivery: () => [],
+  settlement: (_, { roles, router, rules, duties, delivery }) => [{ roles, router, rules, duties, delivery }],
+  zkSoftmaxRelation: () => [],
+  zkSquaredErrorRelation: () => [],
+  zkStepVerifier: (_, { zkSoftmaxRelation, zkSquaredErrorRelation }) => [zkSoftmaxRelation, zkSquaredErrorRelation],
+  groth16StepVerifier: ({ developmentKeys }) => [developmentKeys],
+};
+
+/** undefined: the setup does not ask for it. */
+const extensionConstructors: Readonly<
+  Record<ExtensionName, (setup: Setup, at: Addresses) => readonly unknown[] | undefined>
+> = {
+  proofFacts: ({ extensions }, { zkStepVerifier }) =>
+    extensions.proofFacts === true ? [zkStepVerifier, `0x${toHex(zkSelector)}`] : undefined,
+  quorumReexecution: ({ extensions }, { snpRegistry }) => {
+    const auditors = extensions.quorumReexecution;
+    return auditors && [snpRegistry, auditors.snpPolicy, auditors.threshold];
+  },
+  validationAdapter: ({ extensions }, { settlement }) =>
+    extensions.validationRegistry === undefined ? undefined : [settlement, extensions.validationRegistry],
+};
+
+export function placesOf(setup: Setup): Places {
+  const at: Partial<Record<ContractName, string>> = {};
+  const places: Partial<Record<ContractName | ExtensionName, Place>> = {};
+  for (const name of contractNames) {
+    const place = placeOf(setup, name, constructors[name](setup, at as Addresses));
+    at[name] = place.address;
+    places[name] = place;
+  }
+  for (const name of extensionNames) {
+    const args = extensionConstructors[name](setup, at as Addresses);
+    if (args !== undefined) places[name] = placeOf(setup, name, args);
+  }
+  return places as Places;
+}
+
+function placeOf({ salt }: Setup, name: ContractName | ExtensionName, args: readonly unknown[]): Place {
+  const { abi, bytecode } = artefacts[name];
+  const initCode = bytecode + new Interface(abi).encodeDeploy(args).slice(2);
+  return { initCode, address: create2Address(salt, initCode) };
+}
+
+/** What the router must answer, by selector, but for the extensions. */
+export function selectorsOf({ keys, zkStepVerifier, groth16StepVerifier }: Addresses): Record<Hex, string> {
+  return {
+    [hex(teeSelector)]: keys,
+    [hex(zkSelector)]: zkStepVerifier,
+    [hex(groth16Selector)]: groth16StepVerifier,
+  };
+}

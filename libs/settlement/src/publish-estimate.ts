@@ -1,0 +1,14 @@
+/** What publishing an encrypted result on the chain costs at present: settlement §12. */
+import type { Provider } from 'ethers';
+import { chunkBytes } from '#attestation';
+
+/** A byte that is not zero, EIP-7623; and what a call costs beside its bytes. */
+const gasPerByte = 40n;
+const gasPerChunk = 150_000n;
+
+/** @returns wei, at the gas price of now */
+export async function publishEstimate(bytes: number, provider: Pick<Provider, 'getFeeData'>): Promise<bigint> {
+  const { gasPrice, maxFeePerGas } = await provider.getFeeData();
+  const chunks = BigInt(Math.ceil(bytes / chunkBytes));
+  return (BigInt(bytes) * gasPerByte + chunks * gasPerChunk) * (gasPrice ?? maxFeePerGas ?? 0n);
+}
