@@ -14,7 +14,7 @@ export {
 } from './job-proof.js';
 export { choosePlan, explainPlan, type PlanChoice } from './plan-choice.js';
 export { expectedProofBytes } from './proof-size.js';
-export { admitJob, openingsOfJob, type JobOpenings } from './openings.js';
+export { admitJob, openingContext, openingsOfJob, type JobOpenings } from './openings.js';
 export {
   parseProofStatement,
   planOf,

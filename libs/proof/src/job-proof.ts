@@ -3,9 +3,8 @@
  * its escrow, and that it holds.
  */
 import {
-  domainSeparator,
   equalBytes,
-  jobDigest,
+  escrowIdentity,
   jobIdOf,
   toHex,
   type BundledJob,
@@ -47,7 +46,7 @@ export function verifyJobProof(
     const { statement: shown, soundnessBits, ceremony, verificationKey } = verifyGroth16Bundle(bytes, statement, keys);
     const isReadersOwn = keys.isOwnPlan === true || keys.verificationKey !== undefined;
     const setup = { name: `the ${ceremony} setup of Groth16 key ${hex(verificationKey)}`, isReadersOwn };
-    return { statement: shown, soundnessBits, setup };
+    return { statement: shown, soundnessBits, setup, start: 'given' };
   }
   const statement = readProofDocument(document);
   checkSumcheck(job, index, statement);
@@ -114,8 +113,9 @@ function checkChain({ spec, terms }: BundledJob, index: number, statement: Chain
   const { escrow } = statement;
   if (escrow === undefined) return refuse('PROOF_FOREIGN', 'a proof for the escrow of the job', 'one for none', rule);
   const { chainId, contract } = settlement;
-  sameBytes('escrow contract', domainSeparator({ chainId, verifyingContract: contract }), escrow.domain);
-  sameBytes('escrow', jobDigest(terms), escrow.job);
+  const { job, domain } = escrowIdentity(terms, { chainId, verifyingContract: contract });
+  sameBytes('escrow contract', domain, escrow.domain);
+  sameBytes('escrow', job, escrow.job);
 }
 
 function same(what: string, expected: unknown, got: unknown): void {

@@ -1,7 +1,9 @@
 import { describe, expect, it } from 'vitest';
+import { toHex } from '#attestation';
+import { teeTerms } from '#test/escrow-terms';
 import { profileManifest, type Manifest } from '#libs/step';
 import { openingBudget, profiles } from '#libs/zk/verifier';
-import { admitJob, openingsOfJob, type JobOpenings } from './openings.js';
+import { admitJob, openingContext, openingsOfJob, type JobOpenings } from './openings.js';
 
 const records = 60_000;
 const fast16 = profiles.get('fast16')!;
@@ -18,22 +20,24 @@ function mnist(epochs: number, superblock = 16): Manifest {
   });
 }
 
-const job = (id: number, epochs: number): JobOpenings =>
-  openingsOfJob(new Uint8Array(32).fill(id), mnist(epochs), records);
+const digest = (byte: number): Uint8Array => new Uint8Array(32).fill(byte);
+const named = (id: number, context = id) => ({ jobId: digest(id), context: digest(context) });
+const job = (id: number, epochs: number, context = id): JobOpenings =>
+  openingsOfJob(named(id, context), mnist(epochs), records);
 
 describe('openings of a job', () => {
   it('opens a superblock once per epoch, begun ones included, and a border twice', () => {
     expect(job(1, 10)).toMatchObject({ perSuperblock: 10, perBorder: 2 });
     const more = { ...mnist(3), steps: mnist(3).steps + 1 };
-    expect(openingsOfJob(new Uint8Array(32), more, records).perSuperblock).toBe(4);
-    expect(openingsOfJob(new Uint8Array(32), mnist(3), records, 2)).toMatchObject({ perSuperblock: 6, perBorder: 4 });
+    expect(openingsOfJob(named(0), more, records).perSuperblock).toBe(4);
+    expect(openingsOfJob(named(0), mnist(3), records, 2)).toMatchObject({ perSuperblock: 6, perBorder: 4 });
   });
 
   it.each([...profiles.values()].map((profile) => [profile.name, profile] as const))(
     'ten epochs stay inside the budget of %s',
     (_name, profile) => {
       for (const superblock of [1, 16, 64]) {
-        const ten = openingsOfJob(new Uint8Array(32), mnist(10, superblock), records);
+        const ten = openingsOfJob(named(0), mnist(10, superblock), records);
         expect(admitJob([], ten, profile)).toEqual([ten]);
       }
     },
@@ -57,7 +61,49 @@ describe('jobs on one data set', () => {
 
   it('are refused one opening beyond, of a border too', () => {
     expect(() => admitJob([], job(1, openingBudget(fast16) + 1), fast16)).toThrow('OPENING_BUDGET');
-    const often = openingsOfJob(new Uint8Array(32), mnist(1), records, Math.floor(openingBudget(fast16) / 2) + 1);
+    const often = openingsOfJob(named(0), mnist(1), records, Math.floor(openingBudget(fast16) / 2) + 1);
     expect(() => admitJob([], { ...often, perSuperblock: 1 }, fast16)).toThrow('border');
+  });
+});
+
+describe('Z-M1 one spec under several terms', () => {
+  const terms = teeTerms({
+    ...{ client: new Uint8Array(20).fill(1), provider: new Uint8Array(20), keyBroker: new Uint8Array(20).fill(3) },
+    ...{ specDigest: digest(4), initialWeights: digest(5), policy: digest(6), seedCommitClient: digest(0) },
+    ...{ segments: 2, acceptBy: 100, windows: {} },
+  });
+  const contexts = [
+    terms,
+    { ...terms, price: 2n },
+    { ...terms, seedCommitClient: digest(7) },
+    { ...terms, specDigest: digest(8) },
+  ];
+
+  it('Z-M1 has a context of its own under each', () => {
+    const seen = contexts.map((one) => toHex(openingContext(one)));
+    expect(new Set(seen).size).toBe(contexts.length);
+    expect(openingContext({ ...terms })).toEqual(openingContext(terms));
+  });
+
+  it.each([...profiles.values()].map((profile) => [profile.name, profile] as const))(
+    'Z-M1 opens its superblocks and its borders once more under each: %s',
+    (_name, profile) => {
+      const budget = openingBudget(profile);
+      let admitted: readonly JobOpenings[] = [];
+      for (let n = 1; n <= Math.floor(budget / 2); n++) admitted = admitJob(admitted, job(1, 1, n), profile);
+      expect(() => admitJob(admitted, job(1, 1, 100), profile)).toThrow(/border/);
+      for (let n = admitted.length + 1; n <= budget; n++) admitted = admitJob(admitted, job(n + 100, 1), profile);
+      expect(admitted).toHaveLength(budget);
+      expect(() => admitJob(admitted, job(250, 1), profile)).toThrow(/superblock/);
+      expect(admitJob(admitted, job(1, 1, 1), profile)).toBe(admitted);
+    },
+  );
+
+  it('Z-M1 counts what nobody wrote the terms of as other terms each time', () => {
+    const old = { ...job(1, 4), context: null };
+    const twice = admitJob(admitJob([], old, fast16), old, fast16);
+    expect(twice).toHaveLength(2);
+    expect(() => admitJob(twice, job(1, 4), fast16)).toThrow('OPENING_BUDGET');
+    expect(admitJob([old], job(1, 4), fast16)).toHaveLength(2);
   });
 });

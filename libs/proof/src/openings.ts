@@ -3,13 +3,15 @@
  * `queries0` symbols of each row that it opens; `openingBudget` proofs stay below what the row's randomness hides. The
  * seeds follow from the data key, so whoever hands that key out keeps the list of admitted jobs and asks here.
  */
-import { equalBytes, Rejection } from '#attestation';
+import { concatBytes, equalBytes, jobDigest, Rejection, taggedDigest, word, type Terms } from '#attestation';
 import { orderSize, type Manifest } from '#libs/step';
-import { openingBudget, type Profile } from '#libs/zk/verifier';
+import { openingBudget, proverCodeVersion, type Profile } from '#libs/zk/verifier';
 
-/** What one job opens at most, its proofs made once each. */
+/** What one job opens at most under one set of terms, its proofs made once each. */
 export interface JobOpenings {
   readonly jobId: Uint8Array;
+  /** Of `openingContext`; null where nobody wrote down under which terms. */
+  readonly context: Uint8Array | null;
   /** Of every superblock of the data set: once per epoch. The seeds are those of the data set, shared by its jobs. */
   readonly perSuperblock: number;
   /** Of every border between segments: as output of one proof and as input of the next. The seeds are the job's own. */
@@ -17,34 +19,56 @@ export interface JobOpenings {
 }
 
 /**
+ * What the proofs of a job are bound to beside its spec. Under other terms, or by another version of the prover, a proof of
+ * the same segment has other challenges, so it opens other places of the same commitments.
+ */
+export function openingContext(terms: Terms): Uint8Array {
+  return taggedDigest('veritrain/opening-context/v1', concatBytes(word(proverCodeVersion), jobDigest(terms)));
+}
+
+/**
+ * @param context          of `openingContext`
  * @param proofsPerSegment 1, or more where others are to prove segments again with secrets of their own
  * @throws Rejection ORDER_TOO_FEW_RECORDS
  */
 export function openingsOfJob(
-  jobId: Uint8Array,
+  { jobId, context }: Pick<JobOpenings, 'jobId' | 'context'>,
   manifest: Manifest,
   recordCount: number,
   proofsPerSegment = 1,
 ): JobOpenings {
   const { superblocks } = orderSize(manifest, recordCount);
   const epochs = Math.ceil(manifest.steps / (superblocks * manifest.superblock));
-  return { jobId, perSuperblock: epochs * proofsPerSegment, perBorder: 2 * proofsPerSegment };
+  return { jobId, context, perSuperblock: epochs * proofsPerSegment, perBorder: 2 * proofsPerSegment };
 }
 
 /**
+ * Superblocks are shared by all jobs on the data set; borders by those of one spec, for their seeds follow from it.
+ *
  * @param admitted jobs on one data set whose key was handed out before
- * @returns        the list with the job on it; as it was where the job is on it already: its proofs are the same bytes
+ * @returns        the list with the job on it; as it was where the job is on it already, in the same context: its proofs
+ *                 are the same bytes
  * @throws Rejection OPENING_BUDGET when a superblock or a border would be opened once too often
  */
 export function admitJob(admitted: readonly JobOpenings[], job: JobOpenings, profile: Profile): readonly JobOpenings[] {
-  const others = admitted.filter(({ jobId }) => !equalBytes(jobId, job.jobId));
-  const known = admitted.find(({ jobId }) => equalBytes(jobId, job.jobId));
-  const spent = others.reduce((sum, { perSuperblock }) => sum + perSuperblock, 0);
+  const isKnown = (other: JobOpenings): boolean =>
+    equalBytes(other.jobId, job.jobId) &&
+    equalBytes(other.context ?? none, job.context ?? none) &&
+    job.context !== null;
+  const others = admitted.filter((other) => !isKnown(other));
+  const known = admitted.find(isKnown);
+  const ofSpec = others.filter(({ jobId }) => equalBytes(jobId, job.jobId));
   const budget = openingBudget(profile);
-  demand('superblock', spent + job.perSuperblock, budget);
-  demand('border', job.perBorder, budget);
+  demand('superblock', job.perSuperblock + sum(others.map(({ perSuperblock }) => perSuperblock)), budget);
+  demand('border', job.perBorder + sum(ofSpec.map(({ perBorder }) => perBorder)), budget);
   if (known?.perSuperblock === job.perSuperblock && known.perBorder === job.perBorder) return admitted;
   return [...others, job];
+}
+
+const none = new Uint8Array();
+
+function sum(values: readonly number[]): number {
+  return values.reduce((total, value) => total + value, 0);
 }
 
 function demand(what: string, openings: number, budget: number): void {

@@ -20,7 +20,7 @@ export function averageWeights(m: Manifest, models: readonly Weights[]): Weights
   for (const model of models) checkWeights(m, model);
   return tensorShapes(m).map(({ name, dims, magnitudeMax }, index) => {
     const parts = models.map((model) => model[index]!.values);
-    const isExact = BigInt(2 * count) * magnitudeMax + BigInt(count) < exactBelow;
+    const isExact = BigInt(2 * count) * (magnitudeMax + 1n) + BigInt(count) < exactBelow;
     return { name, dims, values: isExact ? averageInFloat64(parts) : averageInIntegers(parts) };
   });
 }

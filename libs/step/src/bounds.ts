@@ -1,30 +1,52 @@
 /** Static range rules R1 to R4 (fixed-point §10): under them float64 carries every intermediate value exactly. */
 import { refuse } from './errors.js';
+import type { GuardSet } from './guard-set.js';
 import type { Manifest } from './manifest.js';
 import { forwardBound } from './ops/dense.js';
 import { errorBound } from './ops/back.js';
 import { updateBound } from './ops/update.js';
 import { softmaxBounds } from './ops/softmax-ce.js';
-import { layerScales, stepSizeMax } from './scale.js';
+import { layerScales, stepSizeMax, type LayerScale } from './scale.js';
 
 const exactMax = 1n << 53n;
 
 /**
- * Refuses a manifest whose worst case leaves the integers that float64 carries exactly.
+ * Refuses a manifest whose worst case leaves the integers that float64 carries exactly. Of a job that is proved R3 must
+ * hold for the T steps of a segment, for weights are guarded at its borders alone.
  *
  * @throws Rejection STEP_RANGE_R1 | STEP_RANGE_R2 | STEP_RANGE_R3 | STEP_RANGE_R4, naming the layer
  */
-export function checkBounds(m: Manifest): void {
+export function checkBounds(m: Manifest, set: GuardSet = 'attested'): void {
+  const steps = set === 'proved' ? m.superblock : 1;
   for (const scale of layerScales(m)) {
     demand('R1', `layer ${scale.layer}`, forwardBound(scale), exactMax);
     if (scale.layer > 1) demand('R2', `layer ${scale.layer}`, errorBound(scale), exactMax);
-    demand('R3', `layer ${scale.layer}`, updateBound(scale, m.batch, stepSizeMax(m)), exactMax);
+    demand('R3', `layer ${scale.layer}`, updateBound(scale, m.batch, steps * stepSizeMax(m)), exactMax);
   }
   if (m.loss.kind === 'softmax-ce') {
     const { reciprocal, sum } = softmaxBounds(m.loss, m.g.at(-1)!, m.dims.at(-1)!);
     demand('R4', 'the reciprocal', reciprocal, exactMax);
     demand('R4', 'the sum of exponentials', sum, 1n << 16n);
   }
+}
+
+/**
+ * How many bits more than their range weights of a layer may have, for R1 to R3 to hold for a step from them. Inside a
+ * segment of a job that is proved weights may stray beyond their range; up to here float64 carries the step exactly.
+ */
+export function carriedBits(m: Manifest, scale: LayerScale): number {
+  let more = 0;
+  while (more < 53 && isCarried(m, { ...scale, ...wider(scale, more + 1) })) more++;
+  return more;
+}
+
+function wider({ weightBits, biasBits }: LayerScale, more: number): Pick<LayerScale, 'weightBits' | 'biasBits'> {
+  return { weightBits: weightBits + more, biasBits: biasBits + more };
+}
+
+function isCarried(m: Manifest, scale: LayerScale): boolean {
+  const back = scale.backwardShift === undefined ? 0n : errorBound(scale);
+  return [forwardBound(scale), back, updateBound(scale, m.batch, stepSizeMax(m))].every((bound) => bound < exactMax);
 }
 
 function demand(ruleName: string, where: string, bound: bigint, limit: bigint): void {

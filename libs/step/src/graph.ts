@@ -1,5 +1,7 @@
 /** The training graph and the evaluation graph in ONNX, emitted from the ops (fixed-point §10). */
 import { checkBounds } from './bounds.js';
+import type { GuardSet } from './guard-set.js';
+import { guardTable, type TensorGuard } from './guards.js';
 import type { Manifest } from './manifest.js';
 import { encodeModel, GraphBuilder, type ValueInfo } from './onnx/graph-builder.js';
 import { emitBackError } from './ops/back.js';
@@ -14,11 +16,11 @@ import { expTable } from './table.js';
 import { tensorShapes } from './weights.js';
 
 export interface GuardOutput {
-  /** Output of the graph: max |tensor|, one float64 per step. */
+  /** Output of the graph: max |tensor − centre|, one float64 per step. */
   readonly output: string;
-  /** `Y1`, `G1`, `W1`, `b1` … */
-  readonly tensor: string;
+  /** The largest such magnitude that is sure to be in range. */
   readonly magnitudeMax: number;
+  readonly guard: TensorGuard;
 }
 
 /**
@@ -48,10 +50,10 @@ interface Pass {
 }
 
 /** @throws Rejection STEP_RANGE_R1 … STEP_RANGE_R4 */
-export function buildTrainGraph(m: Manifest): TrainGraph {
-  checkBounds(m);
+export function buildTrainGraph(m: Manifest, set: GuardSet = 'attested'): TrainGraph {
+  checkBounds(m, set);
   const states = tensorShapes(m).map(({ name, dims }): ValueInfo => ({ name, type: 'float64', dims }));
-  const { body, guards } = trainBody(m, states);
+  const { body, guards } = trainBody(m, set, states);
   const [n0, C] = [m.dims[0]!, m.dims.at(-1)!];
   const inputs: ValueInfo[] = [
     ...states,
@@ -78,12 +80,13 @@ export function buildTrainGraph(m: Manifest): TrainGraph {
 }
 
 /** @throws Rejection STEP_RANGE_R1 … STEP_RANGE_R4 */
-export function buildEvaluateGraph(m: Manifest): EvaluateGraph {
-  checkBounds(m);
+export function buildEvaluateGraph(m: Manifest, set: GuardSet = 'attested'): EvaluateGraph {
+  checkBounds(m, set);
   const graph = new GraphBuilder('e');
-  const guards: GuardOutput[] = [];
+  const watch = new Watch(graph, guardTable(m, set), '');
+  const { guards } = watch;
   const input = graph.node('Cast', ['features'], { to: { int: 11 } });
-  const passes = emitForward(graph, m, input, guards, '');
+  const passes = emitForward(graph, m, input, watch);
   graph.node('ArgMax', [passes.at(-1)!.Y], { axis: { int: 1 }, keepdims: { int: 0 } }, 'prediction');
   const weights = tensorShapes(m).map(({ name, dims }): ValueInfo => ({ name, type: 'float64', dims }));
   const model = graph.encode(
@@ -97,14 +100,20 @@ export function buildEvaluateGraph(m: Manifest): EvaluateGraph {
   return { model: encodeModel(model), guards };
 }
 
-function trainBody(m: Manifest, states: readonly ValueInfo[]): { body: Uint8Array; guards: GuardOutput[] } {
+function trainBody(
+  m: Manifest,
+  set: GuardSet,
+  states: readonly ValueInfo[],
+): { body: Uint8Array; guards: readonly GuardOutput[] } {
   const graph = new GraphBuilder('s');
-  const guards: GuardOutput[] = [];
+  const table = guardTable(m, set);
+  const watch = new Watch(graph, table, 'step.');
+  const { guards } = watch;
   const bytes = graph.node('Gather', ['features', 'step.block']);
   const labels = graph.node('Gather', ['labels', 'step.block']);
   const input = graph.node('Cast', [bytes], { to: { int: 11 } });
-  const passes = emitForward(graph, m, input, guards, 'step.');
-  let G = emitLossError(graph, m, passes.at(-1)!.Y, labels, guards);
+  const passes = emitForward(graph, m, input, watch);
+  let G = emitLossError(graph, m, passes.at(-1)!.Y, labels, watch);
   graph.node('Identity', [G], {}, 'step.error');
   const updates: string[] = [];
   for (const { scale, A } of [...passes].reverse()) {
@@ -113,14 +122,12 @@ function trainBody(m: Manifest, states: readonly ValueInfo[]): { body: Uint8Arra
     updates.unshift(next.W, next.b);
     if (scale.layer === 1) break;
     const raw = emitBackError(graph, scale, G, W);
-    const clipped = guardSigned(graph, raw, m.gbits, `G${scale.layer - 1}`, guards, 'step.');
-    G = emitMasked(graph, A, clipped, m.abits);
+    const tensor = `G${scale.layer - 1}`;
+    G = table.get(tensor)!.isMasked
+      ? watch.clipped(emitMasked(graph, A, raw, m.abits), tensor)
+      : emitMasked(graph, A, watch.clipped(raw, tensor), m.abits);
   }
-  tensorShapes(m).forEach(({ name, magnitudeMax }, index) => {
-    const output = `step.max.${name}`;
-    emitGuard(graph, updates[index]!, output);
-    guards.push({ output: `max.${name}`, tensor: name, magnitudeMax: Number(magnitudeMax) });
-  });
+  tensorShapes(m).forEach(({ name }, index) => watch.guard(updates[index]!, name));
   const bodyInputs: ValueInfo[] = [
     ...states.map((state) => ({ ...state, name: `step.${state.name}` })),
     { name: 'step.block', type: 'int32', dims: [] },
@@ -134,50 +141,50 @@ function trainBody(m: Manifest, states: readonly ValueInfo[]): { body: Uint8Arra
   return { body: graph.encode('fxt_step', bodyInputs, bodyOutputs), guards };
 }
 
-function emitForward(graph: GraphBuilder, m: Manifest, input: string, guards: GuardOutput[], prefix: string): Pass[] {
+function emitForward(graph: GraphBuilder, m: Manifest, input: string, watch: Watch): Pass[] {
+  const { prefix } = watch;
   let A = input;
   return layerScales(m).map((scale) => {
     const raw = emitDense(graph, scale, A, `${prefix}W${scale.layer}`, `${prefix}b${scale.layer}`);
     const pass = { scale, A };
-    if (scale.isLast) {
-      return { ...pass, Y: guardSigned(graph, raw, m.ybits, `Y${scale.layer}`, guards, prefix) };
-    }
-    pushSignedGuard(graph, raw, m.ybits, `Y${scale.layer}`, guards, prefix);
+    if (scale.isLast) return { ...pass, Y: watch.clipped(raw, `Y${scale.layer}`) };
+    watch.guard(raw, `Y${scale.layer}`);
     A = emitClippedRelu(graph, raw, m.abits);
     return { ...pass, Y: raw };
   });
 }
 
-function emitLossError(graph: GraphBuilder, m: Manifest, Y: string, labels: string, guards: GuardOutput[]): string {
+function emitLossError(graph: GraphBuilder, m: Manifest, Y: string, labels: string, watch: Watch): string {
   const [a, g, C] = [m.a.at(-1)!, m.g.at(-1)!, m.dims.at(-1)!];
   if (m.loss.kind === 'softmax-ce') {
     return emitSoftmaxGradient(graph, m.loss, g, C, expTable(m.loss.E, a), Y, labels);
   }
   const raw = emitMseGradient(graph, a, g, C, Y, labels);
-  return guardSigned(graph, raw, m.gbits, `G${m.dims.length - 1}`, guards, 'step.');
+  return watch.clipped(raw, `G${m.dims.length - 1}`);
 }
 
-/** Guards a signed tensor and hands on its clipped copy. */
-function guardSigned(
-  graph: GraphBuilder,
-  x: string,
-  bits: number,
-  tensor: string,
-  guards: GuardOutput[],
-  prefix: string,
-): string {
-  pushSignedGuard(graph, x, bits, tensor, guards, prefix);
-  return emitSignedClip(graph, x, bits);
-}
+/** Emits the guards of a table, and keeps a list of what was emitted. */
+class Watch {
+  readonly guards: GuardOutput[] = [];
 
-function pushSignedGuard(
-  graph: GraphBuilder,
-  x: string,
-  bits: number,
-  tensor: string,
-  guards: GuardOutput[],
-  prefix: string,
-): void {
-  emitGuard(graph, x, `${prefix}max.${tensor}`);
-  guards.push({ output: `max.${tensor}`, tensor, magnitudeMax: 2 ** (bits - 1) - 1 });
+  constructor(
+    readonly graph: GraphBuilder,
+    readonly table: ReadonlyMap<string, TensorGuard>,
+    readonly prefix: string,
+  ) {}
+
+  /** One magnitude tells the whole range where it is taken from the middle of the range; of weights it also says how far they stray. */
+  guard(x: string, tensor: string): void {
+    const guard = this.table.get(tensor)!;
+    const [low, high] = [Number(guard.low), Number(guard.high)];
+    const centre = guard.isAtBorder ? 0 : (low + high) / 2;
+    emitGuard(this.graph, x, centre, `${this.prefix}max.${tensor}`);
+    this.guards.push({ output: `max.${tensor}`, magnitudeMax: high - centre, guard });
+  }
+
+  /** @returns name of the guarded tensor's clipped copy */
+  clipped(x: string, tensor: string): string {
+    this.guard(x, tensor);
+    return emitSignedClip(this.graph, x, Number(this.table.get(tensor)!.high));
+  }
 }

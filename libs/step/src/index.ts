@@ -17,6 +17,7 @@ export { provability, unscaledLimbs, type Provability, type UnscaledLimbs } from
 export { clamp, divRound, floorDiv, isqrt, roundShift } from './integers.js';
 export { below, wordStream } from './random.js';
 export {
+  checkShapes,
   checkWeights,
   decodeWeights,
   encodeWeights,
@@ -48,6 +49,9 @@ export {
 export { checkMerklePath, merklePath, merkleRoot } from './merkle.js';
 export { commitmentScheme, commitWeights, dataDigest, stateKeccak, type CommitmentScheme } from './commitment.js';
 export { checkSuperblocks, commitDataset, datasetRoot, type DatasetCommitment } from './dataset.js';
+export { guardSetOf, type GuardSet } from './guard-set.js';
+export { countsAt, guardedSteps, guardTable, type TensorGuard } from './guards.js';
+export { segmentReference } from './segment.js';
 export { stepReference, type LayerTrace, type StepTrace } from './reference.js';
 export { type Matrix } from './matrix.js';
 export { type SoftmaxTrace } from './ops/softmax-ce.js';

@@ -123,8 +123,9 @@ export function manifestDigest(manifest: Manifest): Uint8Array {
   return programDigest(canonicalManifest(manifest));
 }
 
-/** m_t of the schedule at a step of the job. */
+/** m_t of the schedule at a step of the job; 0 for the null steps behind its last (step-proof §2.2). */
 export function stepSize(manifest: Manifest, step: number): number {
+  if (step >= manifest.steps) return 0;
   let m = 1;
   for (const [fromStep, value] of manifest.optimizer.m) if (fromStep <= step) m = value;
   return m;

@@ -149,7 +149,7 @@ describe('fixed-point §14.1, the tiny net', () => {
   });
 
   it('names step and tensor when a value leaves its range', () => {
-    const hot = profileManifest('fx1', { ...tiny, e: 4, m: [[0, 255]], wint: 0 });
+    const hot = profileManifest('fx1', { ...tiny, steps: 50, e: 4, m: [[0, 255]], wint: 0 });
     const weights = initialWeights(hot).map((t) => ({ ...t, values: t.values.map((v) => v / 4n) }));
     let violation: unknown;
     let current: Weights = weights;

@@ -1,5 +1,7 @@
 /** One training step over BigInt, straight from fixed-point §4, §5 and §7: the oracle of every faster implementation. */
 import { refuse } from './errors.js';
+import type { GuardSet } from './guard-set.js';
+import { countsAt, guardTable, type TensorGuard } from './guards.js';
 import type { Manifest } from './manifest.js';
 import { stepSize } from './manifest.js';
 import { mapMatrix, matrix, type Matrix } from './matrix.js';
@@ -13,7 +15,7 @@ import { descend, gradients } from './ops/update.js';
 import type { Examples } from './records.js';
 import { layerScales, type LayerScale } from './scale.js';
 import { expTable } from './table.js';
-import { checkWeights, type Weights } from './weights.js';
+import { checkShapes, checkWeights, type Weights } from './weights.js';
 
 export interface LayerTrace {
   /** Input of the layer, [B, n_{l-1}]. */
@@ -45,19 +47,34 @@ interface Forward {
   readonly M?: Matrix;
 }
 
+/** A manifest with its guards and the step of the job: what every part of a step reads. */
+interface Step {
+  readonly m: Manifest;
+  readonly guards: ReadonlyMap<string, TensorGuard>;
+  readonly step: number;
+}
+
 /**
  * @param batch the examples of one block, count = B
- * @param step  step of the job, for the schedule and for the report of a violation
+ * @param step  step of the job, for the schedule, for the guards and for the report of a violation
  * @throws Rejection WEIGHTS_SHAPE, WEIGHTS_RANGE, BATCH_SIZE; GuardViolation GUARD_VIOLATION
  */
-export function stepReference(m: Manifest, weights: Weights, batch: Examples, step: number): StepTrace {
-  checkWeights(m, weights);
+export function stepReference(
+  m: Manifest,
+  weights: Weights,
+  batch: Examples,
+  step: number,
+  set: GuardSet = 'attested',
+): StepTrace {
+  if (set === 'attested' || step % m.superblock === 0) checkWeights(m, weights);
+  else checkShapes(m, weights);
   if (batch.count !== m.batch || batch.features.length !== m.batch * m.dims[0]!) {
     refuse('BATCH_SIZE', `${m.batch} examples`, batch.count, 'fixed-point §4');
   }
   const scales = layerScales(m);
-  const passes = forward(m, scales, weights, batch, step);
-  const { G: lossGradient, softmax } = lossError(m, passes.at(-1)!.Y, batch.labels, step);
+  const own: Step = { m, guards: guardTable(m, set), step };
+  const passes = forward(own, scales, weights, batch);
+  const { G: lossGradient, softmax } = lossError(own, passes.at(-1)!.Y, batch.labels);
   const layers: LayerTrace[] = [];
   let G = lossGradient;
   for (let i = scales.length - 1; i >= 0; i--) {
@@ -65,21 +82,23 @@ export function stepReference(m: Manifest, weights: Weights, batch: Examples, st
     const back = i > 0 ? backError(scale, G, weights[2 * i]!.values) : undefined;
     layers.unshift({ ...pass, G, ...(back ? { H: back.H } : {}), ...gradients(scale, pass.A, G) });
     if (back) {
-      guardSigned(back.R, m.gbits, `G${scale.layer - 1}`, step);
       const mask = passes[i - 1]!.M!;
+      const tensor = `G${scale.layer - 1}`;
       G = mapMatrix(back.R, (value, index) => value * mask.data[index]!);
+      check(own, tensor, own.guards.get(tensor)!.isMasked ? G.data : back.R.data);
     }
   }
-  return { weights: updated(m, scales, weights, layers, step), layers, ...(softmax ? { softmax } : {}) };
+  return { weights: updated(own, weights, layers), layers, ...(softmax ? { softmax } : {}) };
 }
 
-function forward(m: Manifest, scales: readonly LayerScale[], weights: Weights, batch: Examples, step: number) {
+function forward(own: Step, scales: readonly LayerScale[], weights: Weights, batch: Examples) {
+  const { m } = own;
   const n0 = m.dims[0]!;
   let A = matrix(m.batch, n0, (r, c) => BigInt(batch.features[r * n0 + c]!));
   return scales.map((scale, i): Forward => {
     const input = A;
     const { Z, Y } = dense(scale, input, weights[2 * i]!.values, weights[2 * i + 1]!.values);
-    guardSigned(Y, m.ybits, `Y${scale.layer}`, step);
+    check(own, `Y${scale.layer}`, Y.data);
     if (scale.isLast) return { A: input, Z, Y };
     const activation = clippedRelu(Y, m.abits);
     A = activation.A;
@@ -87,36 +106,29 @@ function forward(m: Manifest, scales: readonly LayerScale[], weights: Weights, b
   });
 }
 
-function lossError(m: Manifest, Y: Matrix, labels: Uint8Array, step: number): { G: Matrix; softmax?: SoftmaxTrace } {
+function lossError(own: Step, Y: Matrix, labels: Uint8Array): { G: Matrix; softmax?: SoftmaxTrace } {
+  const { m } = own;
   const [a, g] = [m.a.at(-1)!, m.g.at(-1)!];
   if (m.loss.kind === 'softmax-ce') {
     const softmax = softmaxGradient(m.loss, g, expTable(m.loss.E, a), Y, labels);
     return { G: softmax.G, softmax };
   }
   const G = mseGradient(a, g, Y, labels);
-  guardSigned(G, m.gbits, `G${m.dims.length - 1}`, step);
+  check(own, `G${m.dims.length - 1}`, G.data);
   return { G };
 }
 
-function updated(
-  m: Manifest,
-  scales: readonly LayerScale[],
-  weights: Weights,
-  layers: readonly LayerTrace[],
-  step: number,
-): Weights {
-  const size = stepSize(m, step);
+function updated(own: Step, weights: Weights, layers: readonly LayerTrace[]): Weights {
+  const size = stepSize(own.m, own.step);
   return weights.map((tensor, index) => {
-    const [scale, layer] = [scales[index >> 1]!, layers[index >> 1]!];
-    const isWeight = index % 2 === 0;
-    const values = descend(tensor.values, isWeight ? layer.D : layer.delta, size);
-    const limit = (1n << BigInt(isWeight ? scale.weightBits : scale.biasBits)) - 1n;
-    guard(values, -limit, limit, tensor.name, step);
+    const layer = layers[index >> 1]!;
+    const values = descend(tensor.values, index % 2 === 0 ? layer.D : layer.delta, size);
+    check(own, tensor.name, values);
     return { ...tensor, values };
   });
 }
 
-function guardSigned(x: Matrix, bits: number, tensor: string, step: number): void {
-  const half = 1n << BigInt(bits - 1);
-  guard(x.data, -half, half - 1n, tensor, step);
+function check({ m, guards, step }: Step, tensor: string, values: Iterable<bigint>): void {
+  const entry = guards.get(tensor)!;
+  if (countsAt(m, entry, step)) guard(values, entry.low, entry.high, tensor, step);
 }

@@ -22,7 +22,7 @@ export type Weights = readonly Tensor[];
 export interface TensorShape {
   readonly name: string;
   readonly dims: readonly number[];
-  /** Largest magnitude the guard allows: 2^(w + wint) − 1 or 2^(β + wint) − 1. */
+  /** Largest value at a border: 2^(w + wint) − 1 or 2^(β + wint) − 1. The least is −magnitudeMax − 1. */
   readonly magnitudeMax: bigint;
 }
 
@@ -52,19 +52,26 @@ export function initialWeights(m: Manifest, hashMany?: HashMany): Weights {
   });
 }
 
-/** @throws Rejection WEIGHTS_SHAPE or WEIGHTS_RANGE when the tensors are not weights of this manifest */
+/** @throws Rejection WEIGHTS_SHAPE or WEIGHTS_RANGE when the tensors are not weights of this manifest at a border */
 export function checkWeights(m: Manifest, weights: Weights): void {
+  checkShapes(m, weights);
+  tensorShapes(m).forEach(({ name, magnitudeMax: high }, index) => {
+    for (const value of weights[index]!.values) {
+      if (value > high || value < -high - 1n) {
+        refuse('WEIGHTS_RANGE', `${name} within ${-high - 1n}..${high}`, String(value), 'fixed-point §7');
+      }
+    }
+  });
+}
+
+/** @throws Rejection WEIGHTS_SHAPE */
+export function checkShapes(m: Manifest, weights: Weights): void {
   const shapes = tensorShapes(m);
   if (weights.length !== shapes.length) refuse('WEIGHTS_SHAPE', `${shapes.length} tensors`, weights.length, rule);
   shapes.forEach((shape, index) => {
     const { name, dims, values } = weights[index]!;
     if (name !== shape.name || String(dims) !== String(shape.dims) || values.length !== tensorSize(shape.dims)) {
       refuse('WEIGHTS_SHAPE', `${shape.name} [${shape.dims.join()}]`, `${name} [${dims.join()}]`, rule);
-    }
-    for (const value of values) {
-      if (value > shape.magnitudeMax || value < -shape.magnitudeMax) {
-        refuse('WEIGHTS_RANGE', `${name} within ±${shape.magnitudeMax}`, String(value), 'fixed-point §7');
-      }
     }
   });
 }

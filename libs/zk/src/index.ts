@@ -15,4 +15,5 @@ export {
   type SegmentProof,
   type WeightSecret,
 } from './prover/prove.js';
+export { joined, largest, sumInLimbs } from './prover/strayed.js';
 export { shapeOf, type Shape } from './relation/shape.js';

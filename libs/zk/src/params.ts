@@ -54,6 +54,12 @@ export function openingBudget(profile: Profile): number {
   return Math.floor((randomPerRow(profile) - 1) / profile.queries0);
 }
 
+/**
+ * Raised by whoever changes what a message of the prover is, their order, or how nonces are found: then no pad of before is
+ * used again, and a proof that is made again opens other places.
+ */
+export const proverCodeVersion = 1;
+
 const table: readonly Profile[] = [
   {
     ...common,

@@ -10,15 +10,16 @@ export function guard(values: Iterable<bigint>, low: bigint, high: bigint, tenso
   }
 }
 
-/** @returns name of max |x|, a float64 scalar */
-export function emitGuard(graph: GraphBuilder, x: string, output: string): string {
-  return graph.node('ReduceMax', [graph.node('Abs', [x])], { keepdims: { int: 0 } }, output);
+/** @returns name of max |x − centre|, a float64 scalar; exact while it is below 2^52 */
+export function emitGuard(graph: GraphBuilder, x: string, centre: number, output: string): string {
+  const moved = centre === 0 ? x : graph.node('Sub', [x, graph.scalar(centre)]);
+  return graph.node('ReduceMax', [graph.node('Abs', [moved])], { keepdims: { int: 0 } }, output);
 }
 
 /**
  * Emits x clipped to a signed range. It never changes a value of a run that succeeds; it keeps the steps after a
  * violation finite until the host has read the guards.
  */
-export function emitSignedClip(graph: GraphBuilder, x: string, bits: number): string {
-  return graph.node('Clip', [x, graph.scalar(-(2 ** (bits - 1))), graph.scalar(2 ** (bits - 1) - 1)]);
+export function emitSignedClip(graph: GraphBuilder, x: string, high: number): string {
+  return graph.node('Clip', [x, graph.scalar(-high - 1), graph.scalar(high)]);
 }

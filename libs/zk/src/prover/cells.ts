@@ -1,8 +1,10 @@
 /** The prover's view of all committed and virtual tensors of one segment as field arrays. */
+import * as F from '../field/extension.js';
 import { placedBlock, type Plan } from '../relation/plan.js';
 import type { DataTree } from '../relation/blocks.js';
 import type { Backend, BaseArray } from './backend.js';
 import type { Columns } from './columns.js';
+import { highLimbs } from './strayed.js';
 
 export class Cells {
   /** All 2^n cells of the global hypercube. */
@@ -40,8 +42,11 @@ export class Cells {
 
   setVirtual(columns: Columns): void {
     for (const [name, values] of columns) {
+      if (name.endsWith(highLimbs)) continue;
       const array = this.backend.base(values.length);
       this.backend.setIntegers(array, values);
+      const high = columns.get(name + highLimbs);
+      if (high !== undefined) addHighLimbs(array, high);
       this.#virtual.set(name, array);
     }
   }
@@ -54,4 +59,10 @@ export class Cells {
     globalRows.forEach((row, k) => out.set(this.global.subarray(row * length, (row + 1) * length), k * length));
     return out;
   }
+}
+
+function addHighLimbs(low: BaseArray, high: Float64Array): void {
+  high.forEach((limb, i) => {
+    if (limb !== 0) low[i] = F.add({ c0: low[i]!, c1: 0n }, F.fromInteger(BigInt(limb) << 20n)).c0;
+  });
 }

@@ -1,11 +1,21 @@
 /**
  * Runs the steps of a segment in exact float64 integers and keeps everything that a proof commits to or reasons about
- * (fixed-point §4, §5, §7; SPEC §4.1). Range rules R1 to R4 keep every value below 2^53.
+ * (fixed-point §4, §5, §7; SPEC §4.1). Range rules R1 to R4 keep every value below 2^53 while weights are in range; inside
+ * a segment they may stray, and their products are then summed in limbs.
  */
-import { GuardViolation, type Examples, type LayerScale, type Weights } from '#libs/step';
+import {
+  countsAt,
+  guardTable,
+  GuardViolation,
+  type Examples,
+  type LayerScale,
+  type TensorGuard,
+  type Weights,
+} from '#libs/step';
 import type { Shape } from '../relation/shape.js';
 import type { Backend, DoubleRows } from './backend.js';
 import { dataColumns, paddedWeights, type Columns } from './columns.js';
+import { highLimbs, joined, largest, sumInLimbs } from './strayed.js';
 
 export interface SegmentWitness {
   /** Blocks of S that are known before the multiplicities, by name; integers. */
@@ -15,7 +25,7 @@ export interface SegmentWitness {
   /** W_l and b_l before and after, padded. */
   readonly before: Columns;
   readonly after: Columns;
-  /** Products that are never committed: Z1 …, ZL, MH1 …, E (ε·ι), Q (ι·S), S. */
+  /** Products that are never committed: Z1 …, ZL, MH1 …, E (ε·ι), Q (ι·S), S. H may have a column of high limbs besides. */
   readonly virtual: Columns;
 }
 
@@ -24,6 +34,7 @@ interface StepState {
   readonly backend: Backend;
   readonly shape: Shape;
   readonly columns: SegmentWitness;
+  readonly guards: ReadonlyMap<string, TensorGuard>;
   /** Position t of the step in the segment, its number in the job and its m_t. */
   readonly t: number;
   readonly step: number;
@@ -34,6 +45,7 @@ interface StepState {
  * @param weights   before the segment
  * @param examples  the superblock's records, T·B of them
  * @param stepSizes m_t, 0 for null steps
+ * @param guards    others than those of the relation for a witness that does not meet it
  * @throws GuardViolation GUARD_VIOLATION naming step and tensor
  */
 export function executeSegment(
@@ -43,6 +55,7 @@ export function executeSegment(
   examples: Examples,
   firstStep: number,
   stepSizes: readonly number[],
+  guards = guardTable(shape.manifest, 'proved'),
 ): SegmentWitness {
   const resident = (count: number): Float64Array => backend.doubles(count);
   const columns: SegmentWitness = {
@@ -52,7 +65,7 @@ export function executeSegment(
     after: paddedWeights(shape, weights, resident),
     virtual: new Map(),
   };
-  stepSizes.forEach((size, t) => runStep({ backend, shape, columns, t, step: firstStep + t, size }));
+  stepSizes.forEach((size, t) => runStep({ backend, shape, columns, guards, t, step: firstStep + t, size }));
   borderLimbs(shape, columns);
   return columns;
 }
@@ -113,11 +126,19 @@ function weightRows(data: Float64Array, stride: number): DoubleRows {
   return { data, start: 0, stride };
 }
 
-/** Refuses values outside [−half, half), half = 2^(bits−1). */
-function guard(state: StepState, value: number, half: number, tensor: string): void {
-  if (value < -half || value >= half) {
-    throw new GuardViolation(state.step, tensor, `signed ${Math.log2(half) + 1} bits`, String(value));
-  }
+/** Refuses values out of range. */
+function guardOf({ guards, step }: StepState, tensor: string): (value: number) => void {
+  const { low, high } = guards.get(tensor)!;
+  const [least, most] = [Number(low), Number(high)];
+  return (value) => {
+    if (value < least || value > most) throw new GuardViolation(step, tensor, `${low}..${high}`, String(value));
+  };
+}
+
+/** Whether float64 carries the products of a layer's weights as they are. */
+function isCarried({ guards, columns, t }: StepState, layer: number): boolean {
+  if (t === 0) return true;
+  return [`W${layer}`, `b${layer}`].every((name) => largest(columns.after.get(name)!) <= guards.get(name)!.carriedMax);
 }
 
 function forward(state: StepState, scale: LayerScale): void {
@@ -134,14 +155,21 @@ function forward(state: StepState, scale: LayerScale): void {
   const named = (name: string) => slice(state, columns.witness, isLast ? name : `${name}${layer}`, layer);
   const [high, low, A, M] = isLast ? [named('hL')] : [named('h'), named('l'), named('A'), named('M')];
   const Y = slice(state, columns.virtual, `Y${layer}`, layer);
-  for (let o = 0; o < units; o++) Z.data.fill(bias[o]! * 2 ** (2 * scale.aIn), Z.at(o), Z.at(o) + B);
-  state.backend.sumProducts({ data: W, unitStride: 1, inputStride: width, units, inputs }, input, B, Z);
-  const [unit, limbUnit, tensor] = [2 ** s, 2 ** (s - 16), `Y${layer}`];
+  const grid = { data: W, unitStride: 1, inputStride: width, units, inputs };
+  const scaledBias = (o: number): number => bias[o]! * 2 ** (2 * scale.aIn);
+  if (isCarried(state, layer)) {
+    for (let o = 0; o < units; o++) Z.data.fill(scaledBias(o), Z.at(o), Z.at(o) + B);
+    state.backend.sumProducts(grid, input, B, Z);
+  } else {
+    const sums = sumInLimbs(state.backend, grid, input, B, scaledBias);
+    for (let i = 0; i < units * B; i++) Z.data[Z.at(Math.floor(i / B)) + (i % B)] = joined(sums, i);
+  }
+  const [unit, limbUnit, guard] = [2 ** s, 2 ** (s - 16), guardOf(state, `Y${layer}`)];
   for (let o = 0; o < units; o++) {
     for (let i = Z.at(o); i < Z.at(o) + B; i++) {
       const rounded = Z.data[i]! + unit / 2;
       const y = Math.floor(rounded / unit);
-      guard(state, y, 2 ** 15, tensor);
+      guard(y);
       const rest = rounded - y * unit;
       const limb = Math.floor(rest / limbUnit);
       high.data[i] = limb;
@@ -193,17 +221,18 @@ function softmax(state: StepState): void {
 
 function squaredError(state: StepState): void {
   const { shape, columns } = state;
-  const { classes, lossFraction: g, roundingShift, errorBits } = shape;
+  const { classes, lossFraction: g, roundingShift } = shape;
   const last = shape.layers.length;
   const B = 2 ** shape.batchVars;
   const [Y, labels] = [slice(state, columns.virtual, `Y${last}`, last), slice(state, columns.data, 'Y', last)];
   const [YL, G] = [slice(state, columns.witness, 'YL', last), slice(state, columns.witness, 'GL', last)];
+  const guard = guardOf(state, `G${last}`);
   for (let c = 0; c < classes; c++) {
     for (let b = 0; b < B; b++) {
       const y = Y.data[Y.at(c) + b]!;
       const rounded = Math.floor(y / 2 ** roundingShift + (roundingShift > 0 ? 0.5 : 0));
       const error = rounded - 2 ** g * labels.data[labels.at(c) + b]!;
-      guard(state, error, 2 ** (errorBits - 1), `G${last}`);
+      guard(error);
       YL.data[YL.at(c) + b] = y;
       G.data[G.at(c) + b] = error;
     }
@@ -224,15 +253,24 @@ function backward(state: StepState, scale: LayerScale): void {
   const [M, out, high] = [named(columns.witness, 'M'), named(columns.witness, 'G'), named(columns.witness, 'hp')];
   const [H, masked] = [named(columns.virtual, 'H'), named(columns.virtual, 'MH')];
   const units = 2 ** shape.widthVars[below]!;
-  state.backend.sumProducts({ data: W, unitStride: width, inputStride: 1, units, inputs: outputs }, G, B, H);
-  const [unit, limbUnit, half, tensor] = [2 ** s, 2 ** (s - 16), 2 ** (shape.errorBits - 1), `G${below}`];
+  const grid = { data: W, unitStride: width, inputStride: 1, units, inputs: outputs };
+  let product = (i: number): number => H.data[i]!;
+  if (isCarried(state, layer)) state.backend.sumProducts(grid, G, B, H);
+  else {
+    // Where the mask is 0 no range holds H: the limbs stay apart.
+    const sums = sumInLimbs(state.backend, grid, G, B, () => 0);
+    const high = slice(state, columns.virtual, `H${below}${highLimbs}`, below);
+    H.data.set(sums.low, H.start);
+    high.data.set(sums.high, H.start);
+    product = (i) => joined(sums, i - H.start);
+  }
+  const [unit, limbUnit, guard] = [2 ** s, 2 ** (s - 16), guardOf(state, `G${below}`)];
   for (let o = 0; o < units; o++) {
     for (let i = M.at(o); i < M.at(o) + B; i++) {
-      const product = M.data[i]! * H.data[i]!;
-      masked.data[i] = product;
-      const rounded = product + unit / 2;
+      masked.data[i] = M.data[i] === 1 ? product(i) : 0;
+      const rounded = masked.data[i]! + unit / 2;
       const value = Math.floor(rounded / unit);
-      guard(state, value, half, tensor);
+      guard(value);
       out.data[i] = value;
       high.data[i] = Math.floor((rounded - value * unit) / limbUnit);
     }
@@ -241,7 +279,7 @@ function backward(state: StepState, scale: LayerScale): void {
 
 function update(state: StepState, scale: LayerScale, weights: Columns): void {
   const { shape, columns, size } = state;
-  const { layer, isLast, outputs, inputs, weightBits, biasBits } = scale;
+  const { layer, isLast, outputs, inputs } = scale;
   const [B, width] = [shape.batch, 2 ** shape.widthVars[layer]!];
   const A =
     layer === 1 ? slice(state, columns.data, 'X', 0) : slice(state, columns.witness, `A${layer - 1}`, layer - 1);
@@ -254,15 +292,11 @@ function update(state: StepState, scale: LayerScale, weights: Columns): void {
     bias[o]! -= size * total;
   }
   state.backend.subtractOuter(A, inputs, G, outputs, B, size, weightRows(W, width));
-  within(state, bias, biasBits, `b${layer}`);
-  within(state, W, weightBits, `W${layer}`);
-}
-
-function within(state: StepState, values: Float64Array, bits: number, tensor: string): void {
-  const end = 2 ** bits;
-  for (let i = 0; i < values.length; i++) {
-    if (Math.abs(values[i]!) < end) continue;
-    throw new GuardViolation(state.step, tensor, `±(2^${bits} − 1)`, String(values[i]!));
+  for (const [name, values] of [
+    [`W${layer}`, W],
+    [`b${layer}`, bias],
+  ] as const) {
+    if (countsAt(shape.manifest, state.guards.get(name)!, state.step)) values.forEach(guardOf(state, name));
   }
 }
 

@@ -34,9 +34,9 @@ const recounted =
 /** Changes committed cells of the witness before they are committed. */
 function withCells(change: (cells: Cells) => void): void {
   const key = mask.proverKey;
-  vi.spyOn(mask, 'proverKey').mockImplementation((secret, statement, plan, cells) => {
+  vi.spyOn(mask, 'proverKey').mockImplementation((secret, statement, plan, cells, known) => {
     change(cells);
-    return key(secret, statement, plan, cells);
+    return key(secret, statement, plan, cells, known);
   });
 }
 

@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { Rejection } from '#attestation';
 import { createEngine } from '../kernels/index.js';
+import { executedOtherwise, swaps } from '../testing/lies.js';
 import { testManifest, testSegment, type TestSegment } from '../testing/segments.js';
 import { Transcript } from '../transcript/transcript.js';
 import type { LinearForm } from '../verifier/linear-form.js';
@@ -20,12 +21,8 @@ afterEach(() => vi.restoreAllMocks());
 
 type Forgery = (segment: SegmentWitness) => void;
 
-/** Code of the rejection that a forged witness meets, from the bytes alone; undefined when it is accepted. */
-function judge({ plan, input }: TestSegment, forge: Forgery, recount = true): string | undefined {
-  const segment = runSegment(backend, plan, input);
-  forge(segment);
-  if (recount)
-    for (const [name, counts] of countLookups(backend, plan.shape, segment)) segment.witness.set(name, counts);
+/** The same of a whole witness. */
+function judgeWitness({ plan, input }: TestSegment, segment: SegmentWitness): string | undefined {
   const { result } = proveWitness(backend, plan, input, segment);
   try {
     runVerifier(plan, result.statement, new Transcript(), new ProofBytes(result.proof));
@@ -34,6 +31,33 @@ function judge({ plan, input }: TestSegment, forge: Forgery, recount = true): st
     if (error instanceof Rejection) return error.code;
     throw error;
   }
+}
+
+describe.each(['softmax-ce', 'mse'] as const)('a whole execution of something else is rejected: %s', (loss) => {
+  const segment = testSegment(backend, { manifest: testManifest({ dims: [3, 4, 3], superblock: 2, loss }) });
+
+  it.each(Object.keys(swaps))('%s', (swap) => {
+    const forged = executedOtherwise(backend, segment, swap);
+    expect(forged.after).not.toEqual(runSegment(backend, segment.plan, segment.input).after);
+    expect(judgeWitness(segment, forged)).toBe('STEP_FINAL_CHECK');
+  });
+
+  it.each(['d', 'eps', 'sel', 'w', 'hL'])('Z-I1 but not a cell of %s in a class that is none', (name) => {
+    const forged = runSegment(backend, segment.plan, segment.input);
+    const cells = forged.witness.get(name);
+    if (cells === undefined) return;
+    cells[cells.length - 1]! += 1;
+    expect(judgeWitness(segment, forged)).toBeUndefined();
+  });
+});
+
+/** Code of the rejection that a forged witness meets, from the bytes alone; undefined when it is accepted. */
+function judge({ plan, input }: TestSegment, forge: Forgery, recount = true): string | undefined {
+  const segment = runSegment(backend, plan, input);
+  forge(segment);
+  if (recount)
+    for (const [name, counts] of countLookups(backend, plan.shape, segment)) segment.witness.set(name, counts);
+  return judgeWitness({ plan, input }, segment);
 }
 
 /** A verifier without the constraints that `dropped` picks by their form or by their place. */

@@ -2,9 +2,9 @@
 import { concatBytes, taggedDigest, word } from '#attestation';
 import { manifestDigest } from '#libs/step';
 import * as F from '../field/extension.js';
-import { randomPerRow } from '../params.js';
+import { proverCodeVersion, randomPerRow } from '../params.js';
 import type { Plan } from '../relation/plan.js';
-import { dataDigestOf, weightsDigestOf, type StepProofStatement } from '../verifier/statement.js';
+import { dataDigestOf, weightsDigestOf, type Commitment, type StepProofStatement } from '../verifier/statement.js';
 import { extAt, setExt } from './arrays.js';
 import type { Backend, BaseArray, ExtArray } from './backend.js';
 import type { Cells } from './cells.js';
@@ -17,15 +17,32 @@ export type OpenStatement = Omit<StepProofStatement, 'after' | 'outerDigest'> & 
   readonly outerDigest: (weightsAfter: Uint8Array) => Uint8Array;
 };
 
+/** What exists of the weights after before a proof is begun. */
+export interface KnownAfter {
+  /** Seed of their commitment. */
+  readonly seed?: Uint8Array | undefined;
+  /** Separate variant: the commitment itself. */
+  readonly commitment?: Commitment | undefined;
+}
+
 /**
- * Key of all randomness of one proof: bound to the secret, to every field that is fixed before the commitment, and to
- * the witness. The same secret and statement give the same bytes; another witness or statement shares nothing.
+ * Key of all randomness of one proof: bound to the secret, to every field that is fixed before the commitment, to every
+ * commitment that exists by then, and to the witness. The same secret and statement give the same bytes; another witness
+ * or statement shares nothing.
  */
-export function proverKey(secret: Uint8Array, statement: OpenStatement, plan: Plan, cells: Cells): Uint8Array {
+export function proverKey(
+  secret: Uint8Array,
+  statement: OpenStatement,
+  plan: Plan,
+  cells: Cells,
+  { seed, commitment }: KnownAfter,
+): Uint8Array {
+  const none = new Uint8Array(32);
   return taggedDigest(
     'fxt-zk/prover/1',
     concatBytes(
       secret,
+      word(proverCodeVersion),
       statement.outerDigest(new Uint8Array(32)),
       word(statement.index),
       word(statement.recordCount),
@@ -34,6 +51,8 @@ export function proverKey(secret: Uint8Array, statement: OpenStatement, plan: Pl
       statement.datasetRoot,
       dataDigestOf(statement.data, plan),
       weightsDigestOf(statement.before, plan),
+      commitment ? weightsDigestOf(commitment, plan) : none,
+      seed ? taggedDigest('fxt-zk/prover/after/1', seed) : none,
       cellsDigest(plan, cells),
     ),
   );

@@ -151,7 +151,8 @@ function commitSegment(backend: Backend, plan: Plan, input: SegmentInput, segmen
   const D = input.openedData ?? commitColumns(backend, layouts.D, profile, segment.data, dataSeed);
   requireSame('before', W0, statement.before);
   requireSame('data', D, statement.data);
-  const key = proverKey(input.secret, statement, plan, cells);
+  const known = knownAfter(backend, plan, input, segment);
+  const key = proverKey(input.secret, statement, plan, cells, { seed: input.afterSeed, commitment: known?.commitment });
   const afterSeed = input.afterSeed ?? keccak(concatBytes(key, utf8('weights')));
   for (const [tree, seed] of [
     ['W0', before.seed],
@@ -161,9 +162,20 @@ function commitSegment(backend: Backend, plan: Plan, input: SegmentInput, segmen
     cells.block(tree, 'z').set(prfElements(backend, seed, 'blind', 0, 4));
   }
   const pads = fillPads(backend, plan, cells, key);
-  const { S, WT, after, masks } = commitWitness(backend, plan, cells, key, afterSeed, segment);
+  const { S, WT, after, masks } = commitWitness(backend, plan, cells, key, segment, { afterSeed, known });
   const full = { ...statement, after, outerDigest: statement.outerDigest(weightsDigestOf(after, plan)) };
   return { statement: full, cells, pads, masks, trees: { S, D, W0, WT }, afterSeed };
+}
+
+/** The commitment to the weights after where it exists before the proof. */
+function knownAfter(
+  backend: Backend,
+  { variant, profile, trees }: Plan,
+  { afterSeed }: SegmentInput,
+  segment: SegmentWitness,
+): OpenableCommitment | undefined {
+  if (variant !== 'separate' || afterSeed === undefined) return undefined;
+  return commitColumns(backend, trees.WT, profile, segment.after, afterSeed);
 }
 
 /** The step witness and the weights after, in one tree or in two (SPEC §4.4). */
@@ -172,8 +184,8 @@ function commitWitness(
   plan: Plan,
   cells: Cells,
   key: Uint8Array,
-  afterSeed: Uint8Array,
   segment: SegmentWitness,
+  { afterSeed, known }: { readonly afterSeed: Uint8Array; readonly known: OpenableCommitment | undefined },
 ): { S: OpenableTree; WT: OpenableTree; after: Commitment; masks: MaskRows } {
   const { profile, trees: layouts } = plan;
   const special = maskRows(backend, plan, key);
@@ -183,7 +195,7 @@ function commitWitness(
   const matrix = encodeMatrix(backend, messages, joined(backend, storedRandom, special.random), profile);
   const leaves = backend.hashLeaves(LEAF_HEADER.S, matrix.codewords, matrix.rows, undefined);
   if (plan.variant === 'separate') {
-    const WT = commitColumns(backend, layouts.WT, profile, segment.after, afterSeed);
+    const WT = known ?? commitColumns(backend, layouts.WT, profile, segment.after, afterSeed);
     const S = { matrix, tree: buildTree(backend, leaves, profile.digestBytes) };
     return { S, WT, after: WT.commitment, masks: special.masks };
   }

@@ -7,6 +7,8 @@ import type { Shape } from './shape.js';
 export interface MessageCounts {
   readonly products: number;
   readonly maskedMessages: number;
+  /** Rounds of the masked sumchecks. */
+  readonly rounds: number;
   /** lg K: product slots. */
   readonly slotVars: number;
   /** lg of the number of pads. */
@@ -40,7 +42,7 @@ export function countMessages(shape: Shape, lookups: LookupLayout, { oodPoints }
     (isSingleStep ? 2 * matmuls : matmuls) +
     (1 + L + 2 * updates + 1) +
     3;
-  return { products, maskedMessages, slotVars, padVars, constraints };
+  return { products, maskedMessages, rounds, slotVars, padVars, constraints };
 }
 
 interface ElementwiseCounts {

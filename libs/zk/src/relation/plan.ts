@@ -108,7 +108,7 @@ export function derivePlanUnchecked(manifest: Manifest, profile: Profile, varian
     globalVars: vars,
     rowsPerTree: dataTrees.map((tree) => trees[tree].rows.length),
     constraints: messages.constraints,
-    maskedRounds: (messages.maskedMessages - 1) / 2,
+    maskedRounds: messages.rounds,
     batchedTerms: 3 * shape.layers.length + 2 * shape.pieces.length,
     productVars: messages.slotVars,
   };

@@ -4,11 +4,13 @@
  */
 import { vi } from 'vitest';
 import { Rejection } from '#attestation';
+import type { Examples, Manifest } from '#libs/step';
 import * as F from '../field/extension.js';
 import type { Ext } from '../field/extension.js';
 import type { Backend } from '../prover/backend.js';
 import type { Cells } from '../prover/cells.js';
-import type { SegmentWitness } from '../prover/execute.js';
+import { executeSegment, type SegmentWitness } from '../prover/execute.js';
+import { countLookups } from '../prover/multiplicities.js';
 import { omegaVector } from '../prover/omega-vector.js';
 import { proveWitness, runSegment } from '../prover/prove.js';
 import * as steps from '../prover/step-script.js';
@@ -19,6 +21,7 @@ import * as padProducts from '../verifier/flow/pads.js';
 import type { CombinedClaim } from '../verifier/flow/pads.js';
 import { zeroForm, type LinearForm } from '../verifier/linear-form.js';
 import { MaskedProtocol } from '../verifier/masked-protocol.js';
+import { scheduleOf } from '../verifier/statement.js';
 import { ProofBytes } from '../verifier/source.js';
 import { runVerifier } from '../verifier/verify.js';
 import { seedOf, type TestSegment } from './segments.js';
@@ -26,6 +29,46 @@ import { seedOf, type TestSegment } from './segments.js';
 /** Shifts of messages of F0 to F6, by their number from 0. */
 export type Lies = ReadonlyMap<number, Ext>;
 export type Forgery = (segment: SegmentWitness) => void;
+
+/** What a segment reads. */
+interface Read {
+  readonly examples: Examples;
+  readonly sizes: readonly number[];
+}
+
+/** Whole executions of something else than the statement says, each consistent in itself; segments of two steps. */
+export const swaps: Readonly<Record<string, (read: Read, manifest: Manifest) => Read>> = {
+  'labels of another class': ({ examples, sizes }, { dims }) => ({
+    examples: { ...examples, labels: examples.labels.map((label) => (label + 1) % dims.at(-1)!) },
+    sizes,
+  }),
+  'the batches in the other order': ({ examples, sizes }) => ({ examples: inHalves(examples, [1, 0]), sizes }),
+  'the first batch twice': ({ examples, sizes }) => ({ examples: inHalves(examples, [0, 0]), sizes }),
+  'one step fewer': ({ examples, sizes }) => ({ examples, sizes: [...sizes.slice(0, -1), 0] }),
+  'a doubled step size': ({ examples, sizes }) => ({ examples, sizes: sizes.map((size) => 2 * size) }),
+  'one bit of one pixel': ({ examples, sizes }) => ({
+    examples: { ...examples, features: examples.features.map((byte, i) => (i === 1 ? byte ^ 1 : byte)) },
+    sizes,
+  }),
+};
+
+function inHalves({ count, features, labels }: Examples, order: readonly number[]): Examples {
+  const halves = <T extends Uint8Array>(values: T): Uint8Array =>
+    Uint8Array.from(order.flatMap((k) => [...values.subarray((k * values.length) / 2, ((k + 1) * values.length) / 2)]));
+  return { count, features: halves(features), labels: halves(labels) };
+}
+
+/** A segment that ran on something else, with the multiplicities that fit, beside the data that the statement names. */
+export function executedOtherwise(backend: Backend, { plan, input }: TestSegment, swap: string): SegmentWitness {
+  const { manifest, index } = input.statement;
+  const firstStep = index * manifest.superblock;
+  const honest: Read = { examples: input.examples, sizes: scheduleOf(manifest, firstStep) };
+  const run = ({ examples, sizes }: Read): SegmentWitness =>
+    executeSegment(backend, plan.shape, input.before.weights, examples, firstStep, sizes);
+  const segment = run(swaps[swap]!(honest, manifest));
+  for (const [name, counts] of countLookups(backend, plan.shape, segment)) segment.witness.set(name, counts);
+  return { ...segment, data: run(honest).data };
+}
 
 /** What happens in the flow, in order; messages and constraints by number. */
 export type FlowEvent =

@@ -5,7 +5,7 @@ export { proofBytesMax } from './source.js';
 export { verifyStart } from './start.js';
 export { startSeed } from '../relation/start.js';
 export { derivePlan, planBytes, type Plan, type Variant } from '../relation/plan.js';
-export { openingBudget, profileNamed, profiles, type Profile } from '../params.js';
+export { openingBudget, profileNamed, profiles, proverCodeVersion, type Profile } from '../params.js';
 export { soundness, soundnessBitsMin, type Soundness, type SoundnessTerm } from '../soundness.js';
 export { circuitShape, type CircuitShape } from '../groth16/relation/shape.js';
 export { estimateConstraints } from '../groth16/relation/size.js';

@@ -1,6 +1,5 @@
 /** Proves one segment: commits, computes the witness, and has snarkjs make the proof (groth16 SPEC §5). */
-import { stepReference, type Examples, type Weights } from '#libs/step';
-import type { CircuitShape } from '../relation/shape.js';
+import { segmentReference, type Examples, type Weights } from '#libs/step';
 import { encodeProof } from '../toolchain/encode.js';
 import { runTool, type ToolLimits } from '../toolchain/process.js';
 import type { Circuit, ProvingKey } from '../toolchain/store.js';
@@ -39,24 +38,6 @@ export interface Groth16Proof {
 }
 
 /**
- * Trains the segment with the reference. A step beyond the job's last leaves the weights as they are.
- *
- * @throws GuardViolation GUARD_VIOLATION; Rejection WEIGHTS_SHAPE, WEIGHTS_RANGE, BATCH_SIZE
- */
-export function trainSegment({ manifest }: CircuitShape, start: Weights, examples: Examples, index: number): Weights {
-  const { batch, superblock, steps, dims } = manifest;
-  let weights = start;
-  for (let t = 0; t < superblock; t++) {
-    const step = index * superblock + t;
-    const features = examples.features.subarray(t * batch * dims[0]!, (t + 1) * batch * dims[0]!);
-    const labels = examples.labels.subarray(t * batch, (t + 1) * batch);
-    const { weights: next } = stepReference(manifest, weights, { count: batch, features, labels }, step);
-    if (step < steps) weights = next;
-  }
-  return weights;
-}
-
-/**
  * @throws GuardViolation GUARD_VIOLATION; Rejection WEIGHTS_*, BATCH_SIZE, GROTH16_WITNESS;
  *   ConfigurationError BACKEND_UNAVAILABLE, GROTH16_TOOL, ZK_MEMORY_EXCEEDED
  */
@@ -68,7 +49,7 @@ export async function proveGroth16Segment(
 ): Promise<Groth16Proof> {
   const began = { cpu: process.cpuUsage(), at: performance.now() };
   const { before, examples, dataBlind, index } = witness;
-  const weights = trainSegment(shape, before.weights, examples, index);
+  const weights = segmentReference(shape.manifest, before.weights, examples, index);
   const opening = { weights, blind: witness.afterBlind };
   const roots = {
     before: commitToWeights(shape, before.weights, before.blind),

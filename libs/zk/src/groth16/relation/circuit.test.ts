@@ -4,12 +4,11 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeAll, describe as describeAlways, expect, it } from 'vitest';
 import { keccak, Rejection, toHex, utf8 } from '#attestation';
-import { initialWeights, profileManifest, type Weights } from '#libs/step';
+import { initialWeights, profileManifest, segmentReference, type Weights } from '#libs/step';
 import { hasGroth16Tools } from '#test/groth16-tools';
 import { broken, mentions, undetermined } from '../../testing/constraints.js';
 import { bytesOf, groth16Examples, groth16Shape, testCache } from '../../testing/groth16-segments.js';
 import { blindFrom, commitToData, commitToWeights } from '../commitment/index.js';
-import { trainSegment } from '../prover/prove.js';
 import { circuitInputs, type CircuitInputs, type Witness } from '../prover/witness.js';
 import { runTool } from '../toolchain/process.js';
 import { readConstraints } from '../toolchain/r1cs.js';
@@ -73,7 +72,7 @@ describe('the circuit is the reference', () => {
     cases.forEach(({ weights, examples, blinds }, k) => {
       let after: Weights | undefined;
       try {
-        after = trainSegment(shape, weights, examples, index);
+        after = segmentReference(shape.manifest, weights, examples, index);
       } catch (error) {
         if (!(error instanceof Rejection) || error.code !== 'GUARD_VIOLATION') throw error;
         failures++;
