@@ -7,17 +7,20 @@ import { CollateralError, Rejection } from './errors.js';
 import type { RoundStatement } from './round.js';
 import type { JobSpec } from './statement/job-spec.js';
 import { encodeStepStatement, type StepStatement } from './statement/step-statement.js';
+import type { FormerTerms } from './statement/former-terms.js';
 import type { Terms } from './statement/terms.js';
 
 export interface BundledJob {
   readonly spec: JobSpec;
-  readonly terms: Terms;
+  readonly terms: Terms | FormerTerms;
 }
 
 export interface ShownByProof {
   readonly statement: StepStatement;
   /** −log2 of the error of the weakest round. */
   readonly soundnessBits: number;
+  /** `seed`: the segment is a job's first and starts from the weights of its manifest's seed. `given`: that is not shown. */
+  readonly start: 'seed' | 'given';
   /** What must be trusted beside mathematics; absent: nothing. */
   readonly setup?: ProofSetup;
 }
@@ -32,6 +35,9 @@ export interface ProofSetup {
 /** @throws Rejection when the proof is not one of this segment of this job, or does not hold */
 export type ProofVerifier = (job: BundledJob, index: number, proof: BundledProof) => ShownByProof;
 
+/** weightsDigest of the weights that a job's manifest gives to start from: the reader computes it anew. */
+export type StartOf = (job: BundledJob) => Uint8Array;
+
 export interface ProofContext extends BundledJob {
   readonly segments: readonly BundledSegment[];
   readonly statements: readonly (StepStatement | RoundStatement)[];
@@ -43,14 +49,20 @@ export interface ShownByProofs {
   readonly setups: readonly ProofSetup[];
 }
 
-/** @throws CollateralError BUNDLE_PROOFS without a verifier; Rejection BUNDLE_PROOFS and those of the verifier */
+/**
+ * @param startOf asked where the proofs do not show that the first segment starts from the manifest's weights
+ * @throws CollateralError BUNDLE_PROOFS without a verifier, or where nobody knows the start; Rejection BUNDLE_PROOFS and those
+ *   of the verifier
+ */
 export function checkProofs(
   { segments, spec, terms, statements }: ProofContext,
   verify: ProofVerifier | undefined,
+  startOf?: StartOf,
 ): ShownByProofs {
   const setups = new Map<string, ProofSetup>();
   let bits = Infinity;
   let proved = 0;
+  let start: ShownByProof['start'] = 'given';
   const isNeeded = spec.assurance !== 'tee' || segments.some(({ proof }) => proof !== null);
   if (!isNeeded) return { proved, bits, setups: [] };
   if (verify === undefined) {
@@ -60,7 +72,8 @@ export function checkProofs(
   for (const [index, { proof }] of segments.entries()) {
     if (proof === null && spec.assurance === 'sampled') continue;
     if (proof === null) throw mismatch(`a proof of segment ${index}`, 'none');
-    const { statement, soundnessBits, setup } = verify({ spec, terms }, index, proof);
+    const { statement, soundnessBits, setup, start: shown } = verify({ spec, terms }, index, proof);
+    if (index === 0) start = shown;
     const [expected, got] = [statements[index]!, statement].map((one) => toHex(encodeStepStatement(one)));
     if (expected !== got) throw mismatch(expected!, got!);
     bits = Math.min(bits, soundnessBits);
@@ -68,7 +81,19 @@ export function checkProofs(
     proved++;
   }
   if (proved === 0) throw mismatch('a proof of every segment that was drawn', 'none');
+  if (start === 'given') checkGivenStart({ spec, terms }, statements[0]!.weightsBefore, startOf);
   return { proved, bits, setups: [...setups.values()] };
+}
+
+/** From weights out of their range proofs show nothing (step-proof §2.2, A1). */
+function checkGivenStart(job: BundledJob, got: Uint8Array, startOf: StartOf | undefined): void {
+  if (startOf === undefined) {
+    const expected =
+      'a first segment that is proved to start from the weights of the manifest, or a reader that computes them';
+    throw new CollateralError('BUNDLE_PROOFS', { expected, got: 'neither', rule });
+  }
+  const expected = toHex(startOf(job));
+  if (expected !== toHex(got)) throw mismatch(`start weights ${expected}`, toHex(got));
 }
 
 export function shownByProofs({ proved, bits }: ShownByProofs): string {

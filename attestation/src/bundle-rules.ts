@@ -33,12 +33,26 @@ export const bundleRules = {
     source,
     action: 'read the checks of the session that was not accepted',
   },
-  BUNDLE_APPRAISALS: {
+  BUNDLE_GRANTS: {
     claim: 'instance-identity',
-    expected: "the key broker's signature over every session's evidence",
-    rule: 'The key broker that the escrow names signed that it appraised each session’s evidence, fresh over its own nonce.',
+    expected: "the key broker's signed release to every session, over its very evidence",
+    rule: 'The key broker that the terms name released the data key to each session for this job, on evidence that the session itself made over its nonce.',
     source: 'settlement §3, §10',
     action: 'ask the data owner whether its key broker released a key to this session',
+  },
+  BUNDLE_APPRAISALS: {
+    claim: 'instance-identity',
+    expected: 'as many appraisals of every session by attestors of the terms as the terms need',
+    rule: 'As many attestors as the terms need vouch for each session’s key; in versions 1 to 3 the key broker does.',
+    source: 'settlement §3, §10',
+    action: 'ask the attestors that the terms name whether they appraised this session',
+  },
+  BUNDLE_RESULTS: {
+    claim: 'instance-identity',
+    expected: 'attestation results signed by the key broker that say of each session what its evidence shows',
+    rule: 'Each attestation result is the key broker’s, over the same evidence and policy, and accepts the session.',
+    source,
+    action: resubmit,
   },
   BUNDLE_RECEIPTS: {
     claim: 'runtime-opaque',
@@ -102,6 +116,13 @@ export const bundleRules = {
     rule: 'The seal is over the digest of the delivered ciphertext and the commitment to its reveal key.',
     source: 'settlement §12',
     action: resubmit,
+  },
+  BUNDLE_TRANSACTIONS: {
+    claim: 'storage-opaque',
+    expected: 'transactions that the chain has',
+    rule: 'The transactions that the bundle names are those of the escrow on the chain; a file alone does not show it.',
+    source: 'settlement §16',
+    action: 'compare with the chain: GET /v1/jobs/ID/escrow and any explorer show what it has',
   },
 } as const satisfies Record<string, CheckRule>;
 

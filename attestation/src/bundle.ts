@@ -1,16 +1,13 @@
 /** The evidence bundle: one file with all that shows what was trained, on what, by whom; verifiable offline. */
+import { sha256 } from '@noble/hashes/sha2.js';
+import { deliveryShape, proofShape, sealShape, segmentsMax, sessionsMax, signedShape } from './bundle-parts.js';
+import { concatBytes, utf8 } from './bytes.js';
 import { decodeCanonical, encodeCanonical } from './cbor.js';
+import { endorsementLists } from './endorsement-record.js';
+import { Rejection } from './errors.js';
 import { sessionEvidenceBytesMax } from './evidence.js';
-import {
-  bundleBytesMax,
-  coseBytesMax,
-  crlBytesMax,
-  policyBytesMax,
-  proofBytesMax,
-  proofDocumentCharactersMax,
-  workersMax,
-} from './limits.js';
-import { receiptBytesMax } from './receipt.js';
+import { attestedShape, parallelShape, provedShape, type FormerBundle } from './former-bundle.js';
+import { bundleBytesMax, coseBytesMax, policyBytesMax, workersMax } from './limits.js';
 import {
   bytes,
   bytesUpTo,
@@ -24,32 +21,53 @@ import {
   uint,
   type Shaped,
 } from './shape.js';
+import type { Digest } from './statement/digest.js';
 import { jobSpecBytesMax } from './statement/job-spec.js';
+import { attestorsMax } from './statement/terms.js';
 
-const sessionsMax = 64;
-const segmentsMax = 4000;
+const seconds = uint(2 ** 40 - 1);
+const statement = bytesUpTo(1024);
+const transactionsMax = 64;
 
-const common = {
+const sessionShape = {
+  evidence: bytesUpTo(sessionEvidenceBytesMax),
+  /** The key broker's attestation result, EAR in COSE. */
+  result: bytesUpTo(coseBytesMax),
+  /** By the key broker's account over `resultDigest`, 65 bytes. */
+  resultSignature: bytes(65),
+  /** Unix seconds at which the evidence was fresh. */
+  appraisedAt: seconds,
+  /**
+   * The key broker's Release (settlement §3), whose other fields follow from job and evidence; without `grant`, the
+   * SHA-256 of the sealed data key, it is the Lease of a session that has the key.
+   */
+  grant: record({ grant: nullable(bytes(32)), grantedAt: seconds, notAfter: seconds, signature: bytes(65) }),
+  /** Of attestors that the terms name, each over evidence that answers its own nonce: the digest of that evidence. */
+  appraisals: list(record({ evidence: bytes(32), notAfter: seconds, signature: bytes(65) }), attestorsMax),
+};
+
+const bundleShape = {
+  version: oneOf(4),
   /** Job spec, deterministic CBOR. */
   spec: bytesUpTo(jobSpecBytesMax),
   /** abi.encode(Terms) of the escrow. */
   terms: bytesUpTo(4096),
   /** Appraisal policy, deterministic CBOR; the spec names its digest. */
   policy: bytesUpTo(policyBytesMax),
-  sessions: list(
+  sessions: list(record(sessionShape), sessionsMax),
+  /** What the verdicts on `sessions` rested on, beyond the certificates that their evidence carries. */
+  endorsements: record(endorsementLists),
+  segments: list(
     record({
-      evidence: bytesUpTo(sessionEvidenceBytesMax),
-      /** The key broker's attestation result, EAR in COSE; its opinion, kept for the record. */
-      result: bytesUpTo(coseBytesMax),
-      /** Unix seconds at which the evidence was fresh. */
-      appraisedAt: uint(),
-      /** The key broker's signed word that it appraised this evidence over its own nonce (settlement §3, Appraisal). */
-      appraisal: record({ notAfter: uint(2 ** 40), signature: bytes(65) }),
+      statement,
+      /** Null where its proof takes the receipt's place. */
+      signed: nullable(record(signedShape)),
+      proof: nullable(record(proofShape)),
+      /** In the order of the workers; none where the job is not data-parallel. */
+      partials: list(record({ ...signedShape, statement }), workersMax),
     }),
-    sessionsMax,
+    segmentsMax,
   ),
-  /** Collateral beyond the certificates that the evidence carries. */
-  endorsements: record({ crls: list(bytesUpTo(crlBytesMax), 16), rims: list(bytesUpTo(1024 * 1024), 8) }),
   /** EIP-712 Run of settlement §3. */
   run: record({
     upTo: uint(segmentsMax),
@@ -57,85 +75,71 @@ const common = {
     bordersRoot: bytes(32),
     last: bytes(32),
     delivery: bytes(32),
+    /** `runKeysDigest`; zero where nobody sealed. */
+    keys: bytes(32),
   }),
-  delivery: record({
-    /** SHA-256 of the encrypted result. */
-    ciphertextDigest: bytes(32),
-    keyCommit: bytes(32),
-  }),
-  settlement: record({ transactions: list(record({ call: text(32), hash: bytes(32) }), 64) }),
+  /** Null where nobody sealed. */
+  seal: nullable(record(sealShape)),
+  /** `ciphertextDigest` of the result's chunks, and the commitment to its reveal key. */
+  delivery: record(deliveryShape),
+  settlement: record({ transactions: list(record({ call: text(32), hash: bytes(32) }), transactionsMax) }),
 };
 
-/** Which of `sessions` signed the receipt. */
-const receiptFields = { session: uint(sessionsMax), receipt: bytesUpTo(receiptBytesMax) };
-const statement = bytesUpTo(1024);
-const seal = record({ session: uint(sessionsMax), bytes: bytesUpTo(1024) });
+/** A bundle as it is written. */
+export type EvidenceBundle = Shaped<typeof bundleShape>;
+export type AnyBundle = EvidenceBundle | FormerBundle;
 
-/** A job that an enclave alone vouches for. */
-const attestedShape = {
-  ...common,
-  version: oneOf(1),
-  segments: list(record({ ...receiptFields, statement }), segmentsMax),
-  seal,
-};
-
-/** A job that is proved, by itself or beside an enclave. */
-const provedShape = {
-  ...common,
-  version: oneOf(2),
-  segments: list(
-    record({
-      statement,
-      signed: nullable(record(receiptFields)),
-      /** A proof bundle of one proof and the text of its statement document (libs/proof SPEC). */
-      proof: nullable(record({ bytes: bytesUpTo(proofBytesMax), document: text(proofDocumentCharactersMax) })),
-    }),
-    segmentsMax,
-  ),
-  seal: nullable(seal),
-};
-
-/** A data-parallel job: its segments are rounds, each with a round statement and the partials that went into it. */
-const parallelShape = {
-  ...common,
-  version: oneOf(3),
-  segments: list(
-    record({
-      ...receiptFields,
-      statement,
-      /** In the order of the workers; the statements are step statements. */
-      partials: list(record({ ...receiptFields, statement }), workersMax),
-    }),
-    segmentsMax,
-  ),
-  seal,
-};
-
-export type AttestedBundle = Shaped<typeof attestedShape>;
-export type ProvedBundle = Shaped<typeof provedShape>;
-export type ParallelBundle = Shaped<typeof parallelShape>;
-export type EvidenceBundle = AttestedBundle | ProvedBundle | ParallelBundle;
-
-export type BundledPartial = ParallelBundle['segments'][number]['partials'][number];
-
-/** What version 2 says of a segment; the others say it too. */
-export type BundledSegment = ProvedBundle['segments'][number];
+export type BundledSegment = EvidenceBundle['segments'][number];
 export type BundledProof = NonNullable<BundledSegment['proof']>;
+export type BundledSession = EvidenceBundle['sessions'][number];
 
-export function segmentsOfBundle(bundle: EvidenceBundle): readonly BundledSegment[] {
-  if (bundle.version === 2) return bundle.segments;
-  return bundle.segments.map(({ statement: said, ...signed }) => ({ statement: said, signed, proof: null }));
+/** Segments of a bundle of any version in the form of the newest. */
+export function segmentsOfBundle(bundle: AnyBundle): readonly BundledSegment[] {
+  switch (bundle.version) {
+    case 1:
+      return bundle.segments.map(({ statement: said, ...signed }) => ({ ...unproved, statement: said, signed }));
+    case 2:
+      return bundle.segments.map((segment) => ({ ...segment, partials: [] }));
+    case 3:
+      return bundle.segments.map(({ statement: said, partials, ...signed }) => {
+        return { ...unproved, statement: said, signed, partials };
+      });
+    case 4:
+      return bundle.segments;
+  }
 }
 
-export function encodeBundle(bundle: EvidenceBundle): Uint8Array {
+const unproved = { proof: null, partials: [] };
+
+export function encodeBundle(bundle: AnyBundle): Uint8Array {
   return encodeCanonical(toCbor(bundle));
 }
 
-/** @throws Rejection MESSAGE_SIZE, CBOR_*, MESSAGE_SHAPE */
-export function parseBundle(encoded: Uint8Array): EvidenceBundle {
+/** @throws Rejection MESSAGE_SIZE, CBOR_*, MESSAGE_SHAPE, BUNDLE_VERSION for a version that this reader does not know */
+export function parseBundle(encoded: Uint8Array): AnyBundle {
   checkLength('evidence bundle', encoded, bundleBytesMax);
   const decoded = decodeCanonical(encoded);
-  const version = decoded instanceof Map ? decoded.get('version') : null;
-  if (version === 2) return record(provedShape)(decoded, 'bundle');
-  return version === 3 ? record(parallelShape)(decoded, 'bundle') : record(attestedShape)(decoded, 'bundle');
+  const version = decoded instanceof Map ? decoded.get('version') : undefined;
+  switch (version) {
+    case 1:
+      return record(attestedShape)(decoded, 'bundle');
+    case 2:
+      return record(provedShape)(decoded, 'bundle');
+    case 3:
+      return record(parallelShape)(decoded, 'bundle');
+    case 4:
+      return record(bundleShape)(decoded, 'bundle');
+  }
+  throw new Rejection('BUNDLE_VERSION', {
+    expected: 'an evidence bundle of version 1 to 4',
+    got: typeof version === 'number' ? `version ${version}` : 'no version',
+    rule: 'attestation SPEC, bundle',
+    action: 'read it with a newer release',
+  });
+}
+
+/** Names what a bundle shows; its settlement may grow and leaves the digest as it is. */
+export function bundleDigest(bundle: EvidenceBundle): Digest {
+  const { settlement: _settlement, ...shown } = bundle;
+  return sha256(concatBytes(utf8('veritrain-bundle/1'), encodeCanonical(toCbor(shown))));
 }

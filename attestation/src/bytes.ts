@@ -55,6 +55,11 @@ export function equalBytes(a: Uint8Array, b: Uint8Array): boolean {
   return difference === 0;
 }
 
+/** A copy with memory of its own: `slice` of a Buffer is a view, and what is done to it is done to the caller's bytes. */
+export function copyOf(bytes: Uint8Array, start = 0, end = bytes.length): Uint8Array {
+  return new Uint8Array(bytes.subarray(start, end));
+}
+
 /** Lexicographic order of unsigned bytes, shorter first on a tie. */
 export function compareBytes(a: Uint8Array, b: Uint8Array): number {
   const shared = Math.min(a.length, b.length);

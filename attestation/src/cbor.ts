@@ -4,7 +4,7 @@
  * scan admits only the subset before it decodes, and only the one encoding of the value after.
  */
 import { Decoder, Encoder, Tag } from 'cbor-x';
-import { compareBytes, equalBytes } from './bytes.js';
+import { compareBytes, copyOf, equalBytes } from './bytes.js';
 import { scanCbor } from './cbor-scan.js';
 import { Rejection } from './errors.js';
 import { cborBytesMax, cborDepthMax } from './limits.js';
@@ -68,7 +68,7 @@ type Order = 'sorted' | 'as-written';
 function decode(bytes: Uint8Array, order: Order): CborValue {
   checkSize(bytes);
   scanCbor(bytes);
-  const value = decoded(decoder.decode(bytes.slice()));
+  const value = decoded(decoder.decode(copyOf(bytes)));
   if (!equalBytes(encodeOnce(encodable(value, order, 0)), bytes)) {
     refuse('CBOR_NOT_CANONICAL', 'map keys in the order of their encodings', 'another order');
   }

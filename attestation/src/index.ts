@@ -45,21 +45,40 @@ export {
   awardDigest,
   deliveryDigest,
   domainSeparator,
-  enclaveKeyWord,
-  registryDomainSeparator,
+  leaseDigest,
   releaseDigest,
   revocationDigest,
   runDigest,
+  runKeysDigest,
+  runKeysOf,
   segmentDigest,
   teeSelector,
   voucherDigest,
   type Appraisal,
+  type Lease,
   type Release,
   type Run,
   type Segment,
   type ContractOnChain,
 } from './statement/eip712.js';
 export {
+  formerAppraisalDigest,
+  formerDomainSeparator,
+  formerRegistryDomainSeparator,
+  formerRunDigest,
+  type FormerAppraisal,
+  type FormerRun,
+} from './statement/former-eip712.js';
+export {
+  decodeFormerTerms,
+  encodeFormerTerms,
+  isFormerJson,
+  parseFormerTermsJson,
+  type FormerTerms,
+} from './statement/former-terms.js';
+export { escrowIdentity, type EscrowIdentity } from './statement/escrow.js';
+export {
+  attestorsMax,
   decodeTerms,
   encodeTerms,
   jobDigest,
@@ -83,17 +102,28 @@ export {
   jobSpecBytesMax,
   needsTee,
   parseJobSpec,
+  progressOf,
   type Assurance,
   type JobSpec,
+  type ProgressGrain,
 } from './statement/job-spec.js';
 export {
   checkpointAssociatedData,
   checkpointKeyInfo,
+  checkpointSecret,
+  checkpointSessionsMax,
   encodeCheckpoint,
+  hostSecretOf,
+  leaseShape,
   parseCheckpoint,
+  partialKeyInfo,
+  releasedShape,
   type Checkpoint,
+  type Link,
+  type ReleasedSession,
 } from './checkpoint.js';
 export { mayBeProvedInstead } from './lapse.js';
+export { dutySelectorOf, termsFit, type TermsFacts } from './terms-fit.js';
 export { specDigestOf, stepSpecDigest, stepSpecOf, type StepSpec } from './statement/spec-digest.js';
 export {
   datasetManifestBytesMax,
@@ -106,17 +136,19 @@ export {
   type DatasetManifest,
 } from './statement/dataset-manifest.js';
 export {
+  bundleDigest,
   encodeBundle,
   parseBundle,
   segmentsOfBundle,
-  type AttestedBundle,
-  type BundledPartial,
+  type AnyBundle,
   type BundledProof,
+  type BundledSegment,
+  type BundledSession,
   type EvidenceBundle,
-  type ParallelBundle,
-  type ProvedBundle,
 } from './bundle.js';
-export type { BundledJob, ProofVerifier, ShownByProof } from './bundle-proofs.js';
+export type { FormerBundle } from './former-bundle.js';
+export { resultDigest, type SeenTransaction } from './bundle-words.js';
+export type { BundledJob, ProofVerifier, ShownByProof, StartOf } from './bundle-proofs.js';
 export { verifyBundle, type BundleRequest, type BundleVerdict } from './verify-bundle.js';
 export { programDigest } from './statement/program.js';
 export { gpuNonce, keysDigest, reportData, type KeyBinding } from './key-binding.js';
@@ -126,21 +158,35 @@ export {
   expectedReportData,
   parseSessionEvidence,
   sessionEvidenceBytesMax,
+  verifySessionProof,
+  withSessionProof,
+  type ReportedSession,
   type SessionEvidence,
 } from './evidence.js';
 export {
   encodeDataKey,
-  encodeKeyGrant,
   keyReleaseAad,
   keyReleaseInfo,
   parseDataKey,
-  parseKeyGrant,
   proverRequestDigest,
   type DataKey,
-  type KeyGrant,
 } from './key-release.js';
-export { sessionLeaseDigest, type SessionLease } from './session-lease.js';
-export { deliveryAssociatedData, deliveryKey, keyCommitment } from './delivery.js';
+export { challengeMessage, checkChallenge, encodeChallenge, parseChallenge, type Challenge } from './challenge.js';
+export {
+  encodeFormerSessionEvidence,
+  parseFormerSessionEvidence,
+  type FormerSessionEvidence,
+} from './former-evidence.js';
+export {
+  chunkBytes,
+  chunkListDigest,
+  chunksMax,
+  chunksOf,
+  ciphertextDigest,
+  deliveryAssociatedData,
+  deliveryKey,
+  keyCommitment,
+} from './delivery.js';
 export {
   checkPartial,
   checkPartials,
@@ -167,7 +213,8 @@ export {
 export { type SnpField, type SnpFieldLine, type SnpReport, type SnpVersion } from './snp/abi.js';
 export { hwidBytes, productLayout, snpProducts, type SnpProduct } from './snp/product.js';
 export { readTcb, tcbBelow, tcbOffsets, tcbText, type Tcb, type TcbComponent, type TcbLayout } from './snp/tcb.js';
-export { readGuestPolicy, readPlatformInfo, type GuestPolicy, type PlatformInfo } from './snp/policy.js';
+export { guestPolicyBits, platformInfoBits, readGuestPolicy, readPlatformInfo } from './snp/policy.js';
+export { type GuestPolicy, type PlatformInfo } from './snp/policy.js';
 export { readSnpEndorsement, snpOids, type SnpEndorsement } from './snp/vcek.js';
 export { amdIntermediates, amdRoots, type SnpRoot } from './snp/roots.js';
 export { kdsChainUrl, kdsCrlUrl, kdsVcekUrl } from './snp/kds.js';
@@ -194,7 +241,14 @@ export { checkHclBinding, parseHclReport, type HclReport } from './snp/hcl.js';
 export { parseCertificate, parsePemCertificates, type Certificate } from './x509/certificate.js';
 export { verifyPath, type PathRequest, type VerifiedPath } from './x509/path.js';
 export { parseCrl, revocationOf, verifyCrl, type Crl, type RevocationState } from './x509/crl.js';
-export { tierOf, type Check, type CheckStatus, type Tier, type TrustClaim } from './appraisal/checks.js';
+export {
+  tierOf,
+  type Check,
+  type CheckStatus,
+  type CheckSubject,
+  type Tier,
+  type TrustClaim,
+} from './appraisal/checks.js';
 export { type Authenticity, type EvidenceKind, type Verified } from './appraisal/verified.js';
 export { endorsementsOfSession, evidenceOfSession, noEndorsements } from './appraisal/evidence.js';
 export {
@@ -215,7 +269,26 @@ export {
   verifyPolicy,
   type AppraisalPolicy,
 } from './appraisal/policy.js';
+export { openDemands, type OpenDemand } from './appraisal/demands.js';
+export {
+  decodeAdvisories,
+  parseAdvisories,
+  signAdvisories,
+  verifyAdvisories,
+  type Advisories,
+  type Advisory,
+  type AdvisoryPolicy,
+} from './appraisal/advisories.js';
+export { type SuppliedAdvisories } from './appraisal/condemned.js';
+export { instanceDifferences, type MachineInstance } from './appraisal/instance.js';
 export { documentDigest, encodeDocument } from './appraisal/document.js';
+export {
+  encodeEndorsements,
+  endorsementsOfRecord,
+  noEndorsementRecord,
+  parseEndorsements,
+  type EndorsementRecord,
+} from './endorsement-record.js';
 export {
   parseReferenceValues,
   signReferenceValues,
@@ -227,7 +300,7 @@ export { appraise, weakestTier, type AppraisalRequest, type AttestationResult } 
 export { type Submodule } from './appraisal/submodules.js';
 export { earJson, earOf, signResult, trustVector, verifySignedResult, type TrustVector } from './appraisal/result.js';
 export { compareAppraisals, type AppraisalComparison, type AppraisalDifference } from './appraisal/compare.js';
-export { runSample, sampleVendor, type SampleReport, type SampleVendor } from './samples/index.js';
+export { isAsStated, runSample, sampleVendor, type SampleReport, type SampleVendor } from './samples/index.js';
 export { type SampleEntry, type SampleVerdict } from './samples/types.js';
 export { ed25519Signer, type Sign1Expectation, type Sign1Header, type UncheckedSign1 } from './cose.js';
 export { verifySignature, type SignatureScheme } from './signatures.js';

@@ -1,11 +1,11 @@
 /**
  * How a data owner's key broker hands a data key to one enclave session for one job: HPKE (RFC 9180, base mode,
- * DHKEM(X25519, HKDF-SHA256), HKDF-SHA256, AES-256-GCM) to the session's transport key.
+ * DHKEM(X25519, HKDF-SHA256), HKDF-SHA256, AES-256-GCM) to the session's transport key. Anybody can seal to that key:
+ * the broker's signed Release names the digest of what it sealed, and nothing else is opened.
  */
 import { concatBytes, utf8 } from './bytes.js';
 import { Rejection } from './errors.js';
 import { keysDigest, type KeyBinding } from './key-binding.js';
-import { encodeSessionLease, parseSessionLease, sessionLeaseBytes, type SessionLease } from './session-lease.js';
 import { exactBytes, taggedDigest, type Digest } from './statement/digest.js';
 
 export interface DataKey {
@@ -15,24 +15,16 @@ export interface DataKey {
   readonly key: Uint8Array;
 }
 
-/** What is sealed to an enclave session: the data key, and for how long it may be used. */
-export interface KeyGrant extends DataKey {
-  /** Account of the key broker, 20 bytes: whose signature prolongs the lease. */
-  readonly broker: Uint8Array;
-  readonly lease: SessionLease;
-}
-
 const dataKeyBytes = 64;
-const brokerBytes = 20;
 
 /** HPKE `info`: the release is for this job and no other. */
 export function keyReleaseInfo(jobId: Digest): Uint8Array {
-  return concatBytes(utf8('veritrain/key-release/v1'), exactBytes('jobId', jobId));
+  return concatBytes(utf8('veritrain/key-release/v2'), exactBytes('jobId', jobId));
 }
 
-/** HPKE `aad`: the release is for the session with exactly these keys. */
-export function keyReleaseAad(binding: KeyBinding): Uint8Array {
-  return keysDigest(binding);
+/** HPKE `aad`: the release is for the session with exactly these keys, in this escrow. @param job `jobDigest` of its terms */
+export function keyReleaseAad(binding: KeyBinding, job: Digest): Uint8Array {
+  return concatBytes(keysDigest(binding), exactBytes('job', job));
 }
 
 /** What a prover without a TEE signs with its account when it asks for a data key, and the HPKE `aad` of the answer. */
@@ -40,40 +32,16 @@ export function proverRequestDigest(jobId: Digest, nonce: Uint8Array, transportK
   return taggedDigest('veritrain/prover-release/v1', concatBytes(jobId, nonce, transportKey));
 }
 
+/** Data set id ‖ data key: the plaintext of a release. */
 export function encodeDataKey(dataKey: DataKey): Uint8Array {
   return concatBytes(exactBytes('datasetId', dataKey.datasetId), exactBytes('key', dataKey.key));
 }
 
 /** @throws Rejection DATA_KEY_LENGTH */
 export function parseDataKey(bytes: Uint8Array): DataKey {
-  checkLength(bytes, dataKeyBytes, 'data set id and key');
-  return { datasetId: bytes.slice(0, 32), key: bytes.slice(32) };
-}
-
-/** Data key ‖ broker ‖ lease, 132 bytes. */
-export function encodeKeyGrant(grant: KeyGrant): Uint8Array {
-  return concatBytes(
-    encodeDataKey(grant),
-    exactBytes('broker', grant.broker, brokerBytes),
-    encodeSessionLease(grant.lease),
-  );
-}
-
-/** @throws Rejection DATA_KEY_LENGTH */
-export function parseKeyGrant(bytes: Uint8Array): KeyGrant {
-  const leaseAt = dataKeyBytes + brokerBytes;
-  checkLength(bytes, leaseAt + sessionLeaseBytes, 'data set id, key, broker and lease');
-  return {
-    ...parseDataKey(bytes.subarray(0, dataKeyBytes)),
-    broker: bytes.slice(dataKeyBytes, leaseAt),
-    lease: parseSessionLease(bytes.subarray(leaseAt)),
-  };
-}
-
-function checkLength(bytes: Uint8Array, expected: number, what: string): void {
-  if (bytes.length === expected) return;
+  if (bytes.length === dataKeyBytes) return { datasetId: bytes.slice(0, 32), key: bytes.slice(32) };
   throw new Rejection('DATA_KEY_LENGTH', {
-    expected: `${expected} bytes: ${what}`,
+    expected: `${dataKeyBytes} bytes: data set id and key`,
     got: `${bytes.length} bytes`,
     rule: 'attestation SPEC, key release',
   });

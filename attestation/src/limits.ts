@@ -40,8 +40,15 @@ export const workersMax = 64;
 export const gpusMax = 64;
 /** Simulated roots, deny-list entries and other lists of a policy. */
 export const policyListMax = 10_000;
-/** Weights in a checkpoint. Leaves room for the borders, so that a whole one fits one frame of the enclave's channel. */
-export const checkpointWeightsBytesMax = 12 * 1024 * 1024 - 256 * 1024;
+/** Weights in a checkpoint. Leaves room for borders and receipts, so that a whole one fits one frame of the enclave's channel. */
+export const checkpointWeightsBytesMax = 12 * 1024 * 1024 - 1280 * 1024;
 /** Proof bundle of one segment, and its statement document, in a bundle. */
 export const proofBytesMax = 4 * 1024 * 1024;
 export const proofDocumentCharactersMax = 64 * 1024;
+
+/** What a verdict rested on, as it travels. */
+export const endorsementRecordBytesMax = 8 * 1024 * 1024;
+/** One OCSP response. */
+export const ocspBytesMax = 64 * 1024;
+/** One document of advisories. */
+export const advisoryBytesMax = 256 * 1024;

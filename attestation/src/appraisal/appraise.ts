@@ -7,11 +7,13 @@ import { concatBytes, toHex, utf8 } from '../bytes.js';
 import { Rejection } from '../errors.js';
 import type { KeyBinding } from '../key-binding.js';
 import { gpusMax } from '../limits.js';
-import type { Check, Tier } from './checks.js';
-import { judgeSession, readGuestClaims } from './composite.js';
+import type { Check, CheckSubject, Tier } from './checks.js';
+import { usableAdvisories } from './condemned.js';
+import { judgeSession, readableMode } from './composite.js';
 import type { Parts } from './composite.js';
 import { documentDigest } from './document.js';
 import type { CpuEvidence, Endorsements, Evidence } from './evidence.js';
+import type { MachineInstance } from './instance.js';
 import { checkPolicy } from './policy.js';
 import type { AppraisalPolicy } from './policy.js';
 import { withReferenceValues } from './reference-values.js';
@@ -29,8 +31,10 @@ export interface AppraisalRequest {
   readonly nonce?: Uint8Array;
   /** What REPORT_DATA must be, 64 bytes, where the caller knows it without a session. */
   readonly expectedReportData?: Uint8Array;
-  /** Devices in other live sessions, as named by results. */
+  /** Devices in other live sessions, as `devices` of their results names them. */
   readonly devicesInUse?: ReadonlySet<string>;
+  /** The number of this session where several are judged together: checks name it. */
+  readonly session?: number;
   /** Unix seconds. */
   readonly at: number;
 }
@@ -52,6 +56,10 @@ export interface AttestationResult {
   readonly policyDigest: string;
   readonly evidenceDigest: string;
   readonly submodules: readonly Submodule[];
+  /** Ids of the authentic GPUs, the same under every firmware: what must not serve two live sessions. */
+  readonly devices: readonly string[];
+  /** Which machine and launch made the CPU's evidence, where that is authentic, whatever the tier. */
+  readonly instance?: MachineInstance;
   /** All checks of all submodules, in order. */
   readonly checks: readonly Check[];
   /** Keys that the evidence binds; only where the result is affirming or warning. */
@@ -59,7 +67,7 @@ export interface AttestationResult {
   readonly nonce?: string;
 }
 
-/** @throws ConfigurationError POLICY_SIMULATED_ROOTS, Rejection EVIDENCE_GPU_COUNT */
+/** @throws ConfigurationError POLICY_SIMULATED_ROOTS, POLICY_NOT_PINNED; Rejection EVIDENCE_GPU_COUNT */
 export async function appraise(request: AppraisalRequest): Promise<AttestationResult> {
   const { at, referenceValues } = request;
   checkPolicy(request.policy);
@@ -76,9 +84,10 @@ export async function appraise(request: AppraisalRequest): Promise<AttestationRe
   }
   const alone = request.evidence.kind === 'nvidia' || request.evidence.kind === 'nitro';
   const ownNonce = alone && request.nonce !== undefined && { ownNonce: request.nonce };
-  const circumstances = { endorsements: request.endorsements, policy, at, ...ownNonce };
+  const advisories = await usableAdvisories(request.endorsements.advisories ?? [], policy.advisories);
+  const circumstances = { endorsements: request.endorsements, policy, advisories, at, ...ownNonce };
   const judgedCpu = cpu && (await judgeCpu(cpu, circumstances));
-  const mode = statedMode(session);
+  const mode = readableMode(session);
   const judgedGpus: JudgedGpu[] = [];
   for (const [index, gpu] of gpus.entries()) judgedGpus.push(await judgeGpu(`gpu-${index}`, gpu, circumstances, mode));
   const together = await judgeSession(parts, judgedCpu, judgedGpus, {
@@ -92,10 +101,10 @@ export async function appraise(request: AppraisalRequest): Promise<AttestationRe
 }
 
 /** From worst to best: bad news outweighs the unknown, which outweighs a warning. */
-const order: readonly Tier[] = ['contraindicated', 'none', 'warning', 'affirming'];
+export const tierOrder: readonly Tier[] = ['contraindicated', 'none', 'warning', 'affirming'];
 
 export function weakestTier(tiers: readonly Tier[]): Tier {
-  return order.find((tier) => tiers.includes(tier)) ?? 'none';
+  return tierOrder.find((tier) => tiers.includes(tier)) ?? 'none';
 }
 
 function split(evidence: Evidence): Parts {
@@ -113,23 +122,14 @@ function split(evidence: Evidence): Parts {
   }
 }
 
-/** A statement that cannot be read is no statement here; the session's own check reports it. */
-function statedMode(session: Parts['session']) {
-  try {
-    return readGuestClaims(session);
-  } catch (error) {
-    if (error instanceof Rejection) return undefined;
-    throw error;
-  }
-}
-
 function conclude(
   request: AppraisalRequest,
-  submodules: readonly Submodule[],
+  judged: readonly Submodule[],
   cpu: JudgedCpu | undefined,
   session: Parts['session'],
 ): AttestationResult {
   const { policy, at, evidence } = request;
+  const submodules = judged.map((submodule) => publicPart(submodule, request.session ?? 0));
   const tier = weakestTier(submodules.map((submodule) => submodule.tier));
   const authenticities = submodules.map(({ authenticity }) => authenticity);
   const trusted = tier === 'affirming' || tier === 'warning';
@@ -146,15 +146,21 @@ function conclude(
     policyId: policy.id,
     policyDigest: documentDigest(policy),
     evidenceDigest: evidenceDigest(evidence),
-    submodules: submodules.map(publicPart),
+    submodules,
+    devices: submodules.flatMap(({ kind, device }) => (kind === 'nvidia' ? (device ?? []) : [])),
+    ...(cpu?.instance && { instance: cpu.instance }),
     checks: submodules.flatMap(({ checks }) => checks),
     ...(trusted && session && { keys: session.keys }),
     ...(session && { nonce: toHex(session.nonce) }),
   } as unknown as AttestationResult;
 }
 
-function publicPart({ name, kind, authenticity, tier, checks, device }: Submodule): Submodule {
-  return { name, kind, authenticity, tier, checks, ...(device !== undefined && { device }) };
+function publicPart({ name, kind, authenticity, tier, checks, device, serial }: Submodule, session: number): Submodule {
+  const gpu = /^gpu-(\d+)$/.exec(name)?.[1];
+  const subject: CheckSubject = gpu === undefined ? { session } : { gpu: Number(gpu), session };
+  const named = checks.map((check) => ({ ...check, subject }));
+  const ids = { ...(device !== undefined && { device }), ...(serial !== undefined && { serial }) };
+  return { name, kind, authenticity, tier, checks: named, ...ids };
 }
 
 /** SHA-256 over a tag and the SHA-256 of every signed part in order, hexadecimal. */

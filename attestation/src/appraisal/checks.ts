@@ -25,7 +25,12 @@ export type TrustClaim =
   | 'storage-opaque'
   | 'sourced-data';
 
+/** What a check is about: a bundle as a whole, a session's CPU and binding, or one of its GPUs; numbers from 0. */
+export type CheckSubject = 'bundle' | { readonly session: number } | { readonly gpu: number; readonly session: number };
+
 export interface Check {
+  /** The rule's key: stays the same where a failure brings a code of its own. */
+  readonly id: string;
   /** Stable code, for example `SNP_POLICY_DEBUG_SET`; names the failure, also while the check is met. */
   readonly code: string;
   readonly claim: TrustClaim;
@@ -39,10 +44,12 @@ export interface Check {
   readonly source: string;
   /** What the reader can do when it is not met; empty when met. */
   readonly action: string;
+  /** Given by whoever judges several things at once. */
+  readonly subject?: CheckSubject;
 }
 
 /** The unchanging half of a check: what is demanded and why, in a table keyed by code. */
-export type CheckRule = Omit<Check, 'code' | 'status' | 'got'>;
+export type CheckRule = Omit<Check, 'id' | 'code' | 'status' | 'got' | 'subject'>;
 
 /** The list being filled. Codes that nobody settles stay `not-checked`. */
 export interface CheckBook<Code extends string> {
@@ -67,7 +74,7 @@ const outOfDates: ReadonlySet<string> = new Set(['X509_PATH_EXPIRED', 'X509_PATH
 export function openChecks<Code extends string>(rules: Readonly<Record<Code, CheckRule>>): CheckBook<Code> {
   const open = new Map<Code, Check>();
   for (const [code, rule] of Object.entries(rules) as [Code, CheckRule][]) {
-    open.set(code, { code, status: 'not-checked', got: 'not checked', ...rule });
+    open.set(code, { id: code, code, status: 'not-checked', got: 'not checked', ...rule });
   }
   const put = (code: Code, change: Partial<Check> & { status: CheckStatus }): void => {
     const check = open.get(code);

@@ -14,6 +14,8 @@ export interface AppraisalDifference {
 export interface AppraisalComparison {
   readonly before: { readonly at: number; readonly tier: Tier };
   readonly after: { readonly at: number; readonly tier: Tier };
+  /** Whether one of the two times accepts the evidence and the other one does not. */
+  readonly change: 'none' | 'verified-then-not-now' | 'verified-now-not-then';
   readonly differences: readonly AppraisalDifference[];
 }
 
@@ -25,36 +27,40 @@ export function compareAppraisals(before: AttestationResult, after: AttestationR
       Map<string, Check>,
       Map<string, Check>,
     ];
-    return [...new Set([...old.keys(), ...now.keys()])].flatMap((rule) =>
-      difference(name, rule, old.get(rule), now.get(rule)),
-    );
+    return [...new Set([...old.keys(), ...now.keys()])].flatMap((id) => difference(name, old.get(id), now.get(id)));
   });
   return {
     before: { at: before.at, tier: before.tier },
     after: { at: after.at, tier: after.tier },
+    change: changeOf(isAccepted(before.tier), isAccepted(after.tier)),
     differences,
   };
 }
 
-function checksOf(result: AttestationResult, name: string): Map<string, Check> {
-  const submodule = result.submodules.find((candidate) => candidate.name === name);
-  return new Map(submodule?.checks.map((check) => [check.rule, check]));
+function isAccepted(tier: Tier): boolean {
+  return tier === 'affirming' || tier === 'warning';
 }
 
-function difference(
-  submodule: string,
-  rule: string,
-  old: Check | undefined,
-  now: Check | undefined,
-): AppraisalDifference[] {
+function changeOf(then: boolean, now: boolean): AppraisalComparison['change'] {
+  if (then === now) return 'none';
+  return then ? 'verified-then-not-now' : 'verified-now-not-then';
+}
+
+function checksOf(result: AttestationResult, name: string): Map<string, Check> {
+  const submodule = result.submodules.find((candidate) => candidate.name === name);
+  return new Map(submodule?.checks.map((check) => [check.id, check]));
+}
+
+function difference(submodule: string, old: Check | undefined, now: Check | undefined): AppraisalDifference[] {
   if (old?.status === now?.status) return [];
   const brief = (check: Check | undefined) => check && { code: check.code, status: check.status, got: check.got };
+  const { rule } = (now ?? old)!;
   return [{ submodule, rule, before: brief(old) ?? null, after: brief(now) ?? null, cause: causeOf(now ?? old!) }];
 }
 
 function causeOf({ code, status, got }: Check): AppraisalDifference['cause'] {
   if (/EXPIRED/.test(code)) return 'expired';
   if (/REVOKED|ON_HOLD/.test(code) && status === 'refused') return 'revoked';
-  if (/FLOOR|TCB_STATUS/.test(code)) return 'advisory';
+  if (/FLOOR|TCB_STATUS|ADVISORY/.test(code)) return 'advisory';
   return /STALE/.test(code) || /stale/.test(got) || status === 'missing' ? 'stale-collateral' : 'other';
 }

@@ -59,6 +59,10 @@ export const sessionRules = {
     'The number of GPUs is the one that policy and guest state.',
     'send the reports of all GPUs',
   ),
+  COMPOSITE_DRIVER: {
+    ...rule('the version that the guest states', 'The GPUs report the driver that the guest states.', again),
+    claim: 'executables',
+  },
   COMPOSITE_DEVICE_IN_USE: {
     ...rule('no device of another live session', 'No device serves two live sessions.', 'end the other session first'),
     claim: 'hardware',
@@ -181,7 +185,7 @@ function settleDevices(
       new Set(serials).size === serials.length ? 'met' : 'refused',
       serials.join(', '),
     );
-  const counts = [policy.gpu.count, readableCount(session)].flatMap((count) => count ?? []);
+  const counts = [policy.gpu.count, readableMode(session)?.gpuCount].flatMap((count) => count ?? []);
   if (counts.length === 0) book.drop('COMPOSITE_GPU_COUNT');
   else
     book.settle(
@@ -190,6 +194,7 @@ function settleDevices(
       `${gpus.length}`,
       counts.join(' and '),
     );
+  settleDriver(book, session, gpus);
   if (devicesInUse === undefined) return book.drop('COMPOSITE_DEVICE_IN_USE');
   const shared = serials.filter((serial) => devicesInUse.has(serial));
   book.settle(
@@ -199,9 +204,18 @@ function settleDevices(
   );
 }
 
-function readableCount(session: SessionBinding | undefined): number | undefined {
+function settleDriver(book: Book, session: SessionBinding | undefined, gpus: readonly JudgedGpu[]): void {
+  const stated = readableMode(session)?.driverVersion;
+  const reported = gpus.flatMap(({ claims }) => claims?.driverVersion ?? []);
+  if (stated === undefined || reported.length === 0) return book.drop('COMPOSITE_DRIVER');
+  const same = reported.every((version) => version === stated);
+  book.settle('COMPOSITE_DRIVER', same ? 'met' : 'refused', [...new Set(reported)].join(', '), stated);
+}
+
+/** A statement that cannot be read is none here; SESSION_CLAIMS reports it. */
+export function readableMode(session: SessionBinding | undefined): GpuMode | undefined {
   try {
-    return readGuestClaims(session)?.gpuCount;
+    return readGuestClaims(session);
   } catch (error) {
     if (error instanceof Rejection) return undefined;
     throw error;

@@ -1,8 +1,9 @@
 /** What is appraised: claims of an Attester that nobody believes yet, and the material to judge them with. */
-import type { SessionEvidence } from '../evidence.js';
+import type { ReportedSession } from '../evidence.js';
 import type { QuoteCollateral } from '../intel/collateral.js';
 import type { KeyBinding } from '../key-binding.js';
 import type { OcspAnswer } from '../nvidia/ocsp.js';
+import type { SuppliedAdvisories } from './condemned.js';
 
 export type CpuEvidence =
   | { readonly kind: 'snp' | 'simulated-snp'; readonly report: Uint8Array }
@@ -44,12 +45,14 @@ export interface Endorsements {
   /** NVIDIA reference manifests, XML. */
   readonly rims: readonly Uint8Array[];
   readonly ocspAnswers: readonly OcspAnswer[];
+  /** Documents that can condemn a product, a firmware, a chip or an issuer. */
+  readonly advisories?: readonly SuppliedAdvisories[];
 }
 
 export const noEndorsements: Endorsements = { certificates: [], crls: [], rims: [], ocspAnswers: [] };
 
 /** A session's evidence as it travels, in the form that is appraised. */
-export function evidenceOfSession(session: SessionEvidence): CompositeEvidence {
+export function evidenceOfSession(session: ReportedSession): CompositeEvidence {
   const { cpu, gpus, nonce, binding, claims } = session;
   return {
     kind: 'composite',
@@ -60,6 +63,6 @@ export function evidenceOfSession(session: SessionEvidence): CompositeEvidence {
 }
 
 /** The certificates that came with a session's CPU report, and whatever else is at hand. */
-export function endorsementsOfSession(session: SessionEvidence, more: Endorsements = noEndorsements): Endorsements {
+export function endorsementsOfSession(session: ReportedSession, more: Endorsements = noEndorsements): Endorsements {
   return { ...more, certificates: [...session.cpu.certificates, ...more.certificates] };
 }

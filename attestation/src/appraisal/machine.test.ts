@@ -42,6 +42,7 @@ const policy: AppraisalPolicy = {
   simulatedRoots: amd.roots,
   freshness: 'required',
   cpuKinds: ['simulated-snp'],
+  snp: { ...neutralPolicy.snp, revocation: 'not-demanded' },
   gpu: { ...neutralPolicy.gpu, mode: 'required', count: 1 },
 };
 let nvidia: FakeNvidia;
@@ -82,7 +83,7 @@ async function judge({ answered, stated = mode, covered = true, measured = measu
   };
   const endorsements = { ...noEndorsements, certificates: amd.certificates, rims };
   const result = await appraise({ evidence, endorsements, policy, nonce, at, ...request });
-  const bad = result.checks.filter(({ status }) => status !== 'met');
+  const bad = result.checks.filter(({ id, status }) => status !== 'met' && id !== 'SIMULATED_HARDWARE');
   return { result, codes: bad.map(({ code, status }) => `${code} ${status}`) };
 }
 
@@ -90,7 +91,7 @@ it('is affirmed when CPU, GPU and session all hold', async () => {
   const { result, codes } = await judge();
   expect(codes).toEqual([]);
   expect(result.submodules.map(({ name, kind, tier }) => `${name} ${kind} ${tier}`)).toEqual([
-    'cpu simulated-snp affirming',
+    'cpu simulated-snp warning',
     'gpu-0 nvidia affirming',
     'session session affirming',
   ]);
@@ -113,6 +114,41 @@ it.each<[string, Bend, string[]]>([
   expect(judged.codes).toEqual(codes);
   expect(judged.result.tier).toBe('contraindicated');
   expect(judged.result.keys).toBeUndefined();
+});
+
+it('A-M2 names its GPUs by device and serial number, and is refused where another live session has one', async () => {
+  const { result } = await judge();
+  const gpu = result.submodules.find(({ kind }) => kind === 'nvidia')!;
+  expect(result.devices).toEqual([gpu.device]);
+  expect(gpu.serial).toMatch(/^\d+$/);
+  expect(gpu.checks.every(({ subject }) => JSON.stringify(subject) === '{"gpu":0,"session":0}')).toBe(true);
+  const second = await judge({ request: { devicesInUse: new Set(result.devices), session: 3 } });
+  expect(second.codes).toEqual(['COMPOSITE_DEVICE_IN_USE refused']);
+  expect(second.result.checks.at(-1)!.subject).toEqual({ session: 3 });
+});
+
+it('A-M2 is refused when the driver that the guest states is not the one that the GPU reports', async () => {
+  const judged = await judge({ stated: { ...mode, driverVersion: '595.71.05' } });
+  expect(judged.codes).toEqual(['COMPOSITE_DRIVER refused']);
+});
+
+it('condemns a GPU by product, firmware or device id', async () => {
+  const deviceId = (await judge()).result.devices[0]!;
+  for (const selector of [{ product: 'GH100' }, { versions: ['550.90.07'] }, { chip: deviceId }]) {
+    const advisories = [
+      {
+        ...{ version: 1, id: 'test', issued: at },
+        advisories: [
+          {
+            ...{ id: 'TEST-1', title: 'a test', source: 'https://example.org', standing: 'vendor', severity: 'high' },
+            ...{ since: 0, effect: 'refuse', condemns: [selector] },
+          },
+        ],
+      },
+    ] as unknown as NonNullable<AppraisalRequest['endorsements']['advisories']>;
+    const endorsements = { ...noEndorsements, certificates: amd.certificates, rims, advisories };
+    expect((await judge({ request: { endorsements } })).codes).toEqual(['ADVISORY_CONDEMNED refused']);
+  }
 });
 
 it('is refused while its GPU serves another session, by the name that results give it', async () => {

@@ -34,7 +34,10 @@ describe('a policy', () => {
     ['DOCUMENT_JSON', '{'],
     ['DOCUMENT_JSON', text().replace('"version":1', '"version":1,"version":1')],
     ['DOCUMENT_SIZE', `${text()}${' '.repeat(2 ** 21)}`],
-    ['POLICY_SIMULATED_ROOTS', text({ simulatedRoots: [{ product: 'Milan', spkiSha256: '00'.repeat(32) }] })],
+    [
+      'POLICY_SIMULATED_ROOTS',
+      text({ environment: 'production', simulatedRoots: [{ product: 'Milan', spkiSha256: '00'.repeat(32) }] }),
+    ],
   ])('is refused with %s', (code, json) => {
     expect(() => parsePolicy(json)).toThrow(code);
   });

@@ -5,17 +5,23 @@ import { neutralNitroPolicy } from '../nitro/policy.js';
 import type { NitroPolicy } from '../nitro/policy.js';
 import { neutralQuotePolicy } from '../intel/policy.js';
 import type { QuotePolicy } from '../intel/policy.js';
+import { tdAttributeBits } from '../intel/pins.js';
+import type { TdAttribute } from '../intel/pins.js';
 import { neutralSnpPolicy } from '../snp/appraise.js';
 import type { SnpPolicy } from '../snp/appraise.js';
 import { guestPolicyBits, platformInfoBits } from '../snp/policy.js';
 import type { GuestPolicyBit, PlatformInfoBit } from '../snp/policy.js';
 import { snpProducts } from '../snp/product.js';
 import type { SnpRoot } from '../snp/roots.js';
+import { advisoryPolicyNode } from './advisories.js';
+import type { AdvisoryPolicy } from './advisories.js';
 import { readDocument, readDocumentText, signDocument, verifyDocument } from './document.js';
 import { neutralGpuPolicy } from './gpu.js';
 import type { GpuPolicy } from './gpu.js';
 import { dictionary, flag, hex, integer, list, object, oneOf, optional, text } from './schema.js';
 import type { Node } from './schema.js';
+import { cpuKinds, missingPins } from './pins.js';
+import type { CpuKind } from './pins.js';
 
 export interface AppraisalPolicy {
   readonly version: 1;
@@ -39,10 +45,9 @@ export interface AppraisalPolicy {
   readonly quote: QuotePolicy & PlatformLists;
   readonly nitro: NitroPolicy;
   readonly gpu: GpuPolicy;
+  /** What is demanded of advisories; without it, those that are supplied count all the same. */
+  readonly advisories?: AdvisoryPolicy;
 }
-
-const cpuKinds = ['snp', 'simulated-snp', 'tdx', 'sgx', 'nitro'] as const;
-export type CpuKind = (typeof cpuKinds)[number];
 
 /** Intel platforms by PPID, hexadecimal. */
 export interface PlatformLists {
@@ -57,6 +62,7 @@ const tcbStatuses = [
   ...(['OutOfDate', 'OutOfDateConfigurationNeeded'] as const),
 ];
 const guestBits = bits<GuestPolicyBit>(guestPolicyBits);
+const tdBits = bits<TdAttribute>(tdAttributeBits);
 const platformBits = bits<PlatformInfoBit>(platformInfoBits);
 
 const tcbFloor = object({
@@ -82,13 +88,14 @@ const snpPolicy: Node<SnpPolicy> = object({
   platformInfoSet: platformBits,
   platformInfoClear: platformBits,
   unknownPlatformBits: oneOf('accept', 'warn', 'refuse'),
+  products: optional(list(oneOf(...snpProducts), snpProducts.length)),
   tcbFloors: list(tcbFloor, 100),
   chipsAllowed: optional(list(hex(8, 64))),
   chipsDenied: list(hex(8, 64)),
   allowMaskedChip: flag,
   allowVlek: flag,
   cspIds: optional(list(text(), 100)),
-  revocation: oneOf('required', 'if-supplied'),
+  revocation: oneOf('required', 'if-supplied', 'not-demanded'),
   mitigations: optional(hex(8)),
 });
 
@@ -96,6 +103,17 @@ const quotePolicy: Node<QuotePolicy & PlatformLists> = object({
   acceptedStatuses: list(oneOf(...tcbStatuses), 8),
   toleratedStatuses: list(oneOf(...tcbStatuses), 8),
   measurements: optional(list(hex(32, 48))),
+  rtmrs: optional(dictionary('^[0-3]$', list(hex(48)))),
+  mrConfigId: optional(list(hex(48))),
+  mrOwner: optional(list(hex(48))),
+  mrOwnerConfig: optional(list(hex(48))),
+  mrServiceTd: optional(list(hex(48))),
+  tdAttributesSet: optional(tdBits),
+  tdAttributesClear: optional(tdBits),
+  tcbEvaluationNumberMinimum: optional(integer()),
+  mrSigners: optional(list(hex(32))),
+  isvProdIds: optional(list(integer(0, 0xffff))),
+  isvSvnMinimum: optional(integer(0, 0xffff)),
   refuseStrayBytes: flag,
   ppidsAllowed: optional(list(hex(16))),
   ppidsDenied: list(hex(16)),
@@ -132,13 +150,17 @@ export const policyNode: Node<AppraisalPolicy> = object({
   quote: quotePolicy,
   nitro: nitroPolicy,
   gpu: gpuPolicy,
+  advisories: optional(advisoryPolicyNode),
 });
 
-/** No floors, no lists, no freshness; debug and migration refused, any VMPL; simulated hardware refused. */
+/**
+ * No floors, no lists, no freshness; debug and migration refused, any VMPL; simulated hardware refused. It shows what
+ * evidence is and pins no code, so it is none for production.
+ */
 export const neutralPolicy: AppraisalPolicy = {
   version: 1,
   id: 'veritrain:neutral',
-  environment: 'production',
+  environment: 'development',
   notBefore: 0,
   simulatedRoots: [],
   freshness: 'optional',
@@ -158,12 +180,12 @@ export function policyJsonSchema(): object {
   };
 }
 
-/** @throws Rejection DOCUMENT_*, ConfigurationError POLICY_SIMULATED_ROOTS */
+/** @throws Rejection DOCUMENT_*, ConfigurationError POLICY_* */
 export function parsePolicy(json: string): AppraisalPolicy {
   return checkPolicy(readDocumentText(policyNode, json));
 }
 
-/** The policy in its deterministic encoding, as a job carries it. @throws Rejection CBOR_*, DOCUMENT_SHAPE, ConfigurationError POLICY_SIMULATED_ROOTS */
+/** The policy in its deterministic encoding, as a job carries it. @throws Rejection CBOR_*, DOCUMENT_SHAPE, ConfigurationError POLICY_* */
 export function decodePolicy(encoded: Uint8Array): AppraisalPolicy {
   return checkPolicy(readDocument(policyNode, encoded));
 }
@@ -178,12 +200,16 @@ export function signPolicy(
   return signDocument(checkPolicy(policy), contentType, keyId, sign);
 }
 
-/** @throws Rejection COSE_*, CBOR_*, DOCUMENT_*, ConfigurationError POLICY_SIMULATED_ROOTS */
+/** @throws Rejection COSE_*, CBOR_*, DOCUMENT_*, ConfigurationError POLICY_* */
 export async function verifyPolicy(bytes: Uint8Array, publicKey: Uint8Array): Promise<AppraisalPolicy> {
   return checkPolicy(await verifyDocument(policyNode, bytes, contentType, publicKey));
 }
 
-/** A production policy can never accept simulated hardware, whoever signed it. */
+/**
+ * A production policy can never accept simulated hardware, and names the code of every kind that it accepts, whoever
+ * signed it.
+ * @throws ConfigurationError POLICY_SIMULATED_ROOTS, POLICY_NOT_PINNED
+ */
 export function checkPolicy(policy: AppraisalPolicy): AppraisalPolicy {
   if (policy.environment === 'production' && policy.simulatedRoots.length > 0) {
     throw new ConfigurationError('POLICY_SIMULATED_ROOTS', {
@@ -191,6 +217,15 @@ export function checkPolicy(policy: AppraisalPolicy): AppraisalPolicy {
       got: `${policy.simulatedRoots.length}`,
       rule: 'attestation SPEC §6.1',
       action: 'set environment to development, or remove the simulated roots',
+    });
+  }
+  const missing = policy.environment === 'production' ? missingPins(policy) : [];
+  if (missing.length > 0) {
+    throw new ConfigurationError('POLICY_NOT_PINNED', {
+      expected: missing.join('; '),
+      got: `nothing of that in ${policy.id}`,
+      rule: 'attestation SPEC §6.1',
+      action: 'name the code that may run, or take the kind out of cpuKinds',
     });
   }
   return policy;

@@ -40,6 +40,7 @@ export function earOf(result: AttestationResult): Readonly<Record<string, unknow
     'veritrain.status': result.tier,
     'veritrain.policy-digest': result.policyDigest,
     'veritrain.evidence-digest': result.evidenceDigest,
+    ...(result.instance && { 'veritrain.instance': result.instance }),
     submods: Object.fromEntries(
       result.submodules.map((submodule) => [submodule.name, earSubmodule(submodule, result)]),
     ),
@@ -70,7 +71,7 @@ export async function verifySignedResult(bytes: Uint8Array, publicKey: Uint8Arra
 }
 
 function earSubmodule(
-  { tier, kind, authenticity, checks, device }: Submodule,
+  { tier, kind, authenticity, checks, device, serial }: Submodule,
   { policyId }: AttestationResult,
 ): object {
   return {
@@ -80,6 +81,7 @@ function earSubmodule(
     'veritrain.kind': kind,
     'veritrain.authenticity': authenticity,
     ...(device !== undefined && { 'veritrain.device': device }),
+    ...(serial !== undefined && { 'veritrain.serial': serial }),
     'veritrain.checks': checks,
   };
 }

@@ -9,11 +9,17 @@ import type { GpuMode } from '../nvidia/mode.js';
 import { verifyNvidia } from '../nvidia/verify.js';
 import type { NvidiaClaims } from '../nvidia/verify.js';
 import { appraiseSnp } from '../snp/appraise.js';
+import { sameChip } from '../snp/product.js';
 import { verifySnp } from '../snp/verify.js';
+import type { SnpClaims } from '../snp/verify.js';
+import { appraiseAdvisories } from './condemned.js';
+import type { AdvisoryFacts, UsableAdvisories } from './condemned.js';
 import { openChecks, tierOf } from './checks.js';
 import type { Check, CheckRule, Tier } from './checks.js';
 import type { CpuEvidence, Endorsements, GpuEvidence } from './evidence.js';
 import { appraiseGpu } from './gpu.js';
+import { nitroInstance, quoteInstance, snpInstance } from './instance.js';
+import type { MachineInstance } from './instance.js';
 import type { AppraisalPolicy, PlatformLists } from './policy.js';
 import type { Authenticity, EvidenceKind, Verified } from './verified.js';
 
@@ -26,12 +32,15 @@ export interface Submodule {
   readonly checks: readonly Check[];
   /** What identifies the device, where it is authentic and says so. */
   readonly device?: string;
+  /** A GPU's serial number as NVIDIA's tools print it (ueid): it changes with the firmware, `device` does not. */
+  readonly serial?: string;
 }
 
 /** A judged device and what binding it to others needs. */
 export interface JudgedCpu extends Submodule {
   /** The caller data that the hardware signed. */
   readonly reportData?: Uint8Array;
+  readonly instance?: MachineInstance;
   /** Unix seconds after which an endorsement has expired. */
   readonly notAfter?: number;
 }
@@ -42,6 +51,7 @@ export interface JudgedGpu extends Submodule {
 export interface Circumstances {
   readonly endorsements: Endorsements;
   readonly policy: AppraisalPolicy;
+  readonly advisories: UsableAdvisories;
   /** Unix seconds. */
   readonly at: number;
   /** The nonce that this evidence itself must carry; absent in a session, whose GPUs answer a derived one. */
@@ -67,15 +77,22 @@ export async function judgeCpu(evidence: CpuEvidence, circumstances: Circumstanc
 async function judgeSnp(
   kind: 'snp' | 'simulated-snp',
   report: Uint8Array,
-  { endorsements, policy, at }: Circumstances,
+  circumstances: Circumstances,
 ): Promise<JudgedCpu> {
+  const { endorsements, policy, at } = circumstances;
   const { certificates, crls } = endorsements;
   const simulated = kind === 'simulated-snp' && { simulatedRoots: policy.simulatedRoots };
   const verified = await verifySnp({ report, certificates, crls, at, ...simulated });
   const { claims } = verified;
   if (claims === undefined) return conclude('cpu', verified, []);
+  const policyChecks = [
+    ...simulationNotice(kind, policy),
+    ...appraiseSnp(claims, policy.snp, at),
+    ...condemnation(snpFacts(claims, policy), circumstances),
+  ];
   return {
-    ...conclude('cpu', verified, [...simulationNotice(kind, policy), ...appraiseSnp(claims, policy.snp, at)]),
+    ...conclude('cpu', verified, policyChecks),
+    instance: snpInstance(claims, kind),
     ...(claims.chipId !== undefined && { device: claims.chipId }),
     reportData: claims.report.reportData,
     notAfter: claims.notAfter,
@@ -86,7 +103,7 @@ async function judgeSnp(
 function simulationNotice(kind: 'snp' | 'simulated-snp', { id, environment }: AppraisalPolicy): readonly Check[] {
   if (kind === 'snp') return [];
   const book = openChecks({ SIMULATED_HARDWARE: simulatedRule });
-  book.settle('SIMULATED_HARDWARE', 'met', `simulated root named by ${environment} policy ${id}`);
+  book.settle('SIMULATED_HARDWARE', 'warned', `simulated root named by ${environment} policy ${id}`);
   return book.checks();
 }
 
@@ -95,24 +112,43 @@ const simulatedRule: CheckRule = {
   expected: 'a root that a development policy names',
   rule: 'Simulated hardware is accepted only by name, for development.',
   source: 'attestation SPEC §6.1',
-  action: '',
+  action: 'rely on it for development alone',
 };
 
-async function judgeQuote(quote: Uint8Array, { endorsements, policy, at }: Circumstances): Promise<JudgedCpu> {
+async function judgeQuote(quote: Uint8Array, circumstances: Circumstances): Promise<JudgedCpu> {
+  const { endorsements, policy, at } = circumstances;
   const { crls, collateral } = endorsements;
   const verified = await verifyQuote({ quote, at, pins: intelPins, crls, ...(collateral && { collateral }) });
   const { claims } = verified;
   if (claims === undefined) return conclude('cpu', verified, []);
-  const policyChecks = [...appraiseQuote(claims, policy.quote), ...appraisePlatform(claims, policy.quote)];
   const device = toHex(claims.pck.ppid);
-  return { ...conclude('cpu', verified, policyChecks), device, reportData: claims.body.report.reportData };
+  const facts: AdvisoryFacts = {
+    product: `FMSPC:${toHex(claims.pck.fmspc)}`,
+    chip: device,
+    issuers: claims.issuers,
+    isListed: policy.quote.ppidsAllowed?.includes(device) === true,
+  };
+  const policyChecks = [
+    ...appraiseQuote(claims, policy.quote),
+    ...appraisePlatform(claims, policy.quote),
+    ...condemnation(facts, circumstances),
+  ];
+  return {
+    ...conclude('cpu', verified, policyChecks),
+    device,
+    instance: quoteInstance(claims),
+    reportData: claims.body.report.reportData,
+  };
 }
 
-async function judgeNitro(document: Uint8Array, { policy, at, ownNonce }: Circumstances): Promise<JudgedCpu> {
+async function judgeNitro(document: Uint8Array, circumstances: Circumstances): Promise<JudgedCpu> {
+  const { policy, at, ownNonce } = circumstances;
   const verified = await verifyNitro({ document, at, pins: nitroPins, ...(ownNonce && { nonce: ownNonce }) });
   const { claims } = verified;
   if (claims === undefined) return conclude('cpu', verified, []);
-  const judged = conclude('cpu', verified, appraiseNitro(claims, policy.nitro, at));
+  const facts: AdvisoryFacts = { product: 'nitro', issuers: [nitroRootSpkiSha256], isListed: false };
+  const policyChecks = [...appraiseNitro(claims, policy.nitro, at), ...condemnation(facts, circumstances)];
+  const judged = { ...conclude('cpu', verified, policyChecks), instance: nitroInstance(claims) };
   return { ...judged, ...(claims.user_data !== null && { reportData: claims.user_data }) };
 }
 
@@ -120,9 +156,10 @@ async function judgeNitro(document: Uint8Array, { policy, at, ownNonce }: Circum
 export async function judgeGpu(
   name: string,
   { report, certificateChain }: GpuEvidence,
-  { endorsements, policy, at, ownNonce }: Circumstances,
+  circumstances: Circumstances,
   mode: GpuMode | undefined,
 ): Promise<JudgedGpu> {
+  const { endorsements, policy, at, ownNonce } = circumstances;
   const { rims, ocspAnswers } = endorsements;
   const graceSeconds = policy.gpu.manifestGraceSeconds;
   const verified = await verifyNvidia({
@@ -136,8 +173,31 @@ export async function judgeGpu(
     ...(mode && { mode }),
   });
   const { claims } = verified;
-  const judged = conclude(name, { ...verified, checks: appraiseGpu(verified.checks, claims, policy.gpu) }, []);
-  return { ...judged, ...(claims && { claims, device: claims.deviceId }) };
+  const checks = appraiseGpu(verified.checks, claims, policy.gpu);
+  const condemned = claims === undefined ? [] : condemnation(gpuFacts(claims, policy), circumstances);
+  const judged = conclude(name, { ...verified, checks }, condemned);
+  return { ...judged, ...(claims && { claims, device: claims.deviceId, serial: claims.ueid }) };
+}
+
+function condemnation(facts: AdvisoryFacts, { advisories, policy, at }: Circumstances): readonly Check[] {
+  return appraiseAdvisories(facts, advisories, policy.advisories, at);
+}
+
+function snpFacts({ product, tcb, report, chipId, issuers }: SnpClaims, { snp }: AppraisalPolicy): AdvisoryFacts {
+  const isListed = chipId !== undefined && snp.chipsAllowed?.some((one) => sameChip(one, chipId)) === true;
+  const mitigations = (report.launchMitigations ?? 0n) & (report.currentMitigations ?? 0n);
+  const chip = chipId !== undefined && { chip: chipId };
+  return { product, reportedTcb: tcb.reported, mitigations, ...chip, issuers, isListed };
+}
+
+function gpuFacts(claims: NvidiaClaims, { gpu }: AppraisalPolicy): AdvisoryFacts {
+  return {
+    product: claims.chip,
+    versions: [claims.driverVersion, claims.vbiosVersion],
+    chip: claims.deviceId,
+    issuers: claims.issuers,
+    isListed: gpu.devicesAllowed?.includes(claims.deviceId) === true,
+  };
 }
 
 function conclude(name: string, verified: Verified<unknown>, policyChecks: readonly Check[]): Submodule {

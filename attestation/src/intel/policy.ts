@@ -5,10 +5,11 @@
 import { isZero, toHex, uintLe } from '../bytes.js';
 import { openChecks, type Check, type CheckBook, type CheckRule } from '../appraisal/checks.js';
 import type { TcbStatus } from './tcb-info.js';
-import type { SgxReport, TdReport } from './quote.js';
+import { appraiseEnclavePins, appraiseTdPins, tdAttributeBits, type QuotePins } from './pins.js';
+import type { QuoteBody, SgxReport, TdReport } from './quote.js';
 import type { QuoteClaims } from './verify.js';
 
-export interface QuotePolicy {
+export interface QuotePolicy extends QuotePins {
   readonly acceptedStatuses: readonly TcbStatus[];
   /** Let through with a warning. */
   readonly toleratedStatuses: readonly TcbStatus[];
@@ -34,6 +35,12 @@ const common = {
     'Platform, TDX module and QE reach an accepted TCB status.',
     'update the host',
   ),
+  QUOTE_TCB_EVALUATION: rule(
+    'hardware',
+    '',
+    'Intel’s collateral is of an edition that the policy accepts.',
+    'fetch the current collateral',
+  ),
   QUOTE_MEASUREMENT: rule('executables', '', 'The policy lists the measurement.', 'run a listed image'),
 } satisfies Record<string, CheckRule>;
 
@@ -54,8 +61,8 @@ const sgx = {
   ),
 } satisfies Record<string, CheckRule>;
 
-/** SEPT_VE_DISABLE, PKS, PERFMON; DEBUG has its own check. */
-const tdAttributesKnown = (1n << 0n) | (1n << 28n) | (1n << 30n) | (1n << 63n);
+/** DEBUG, which has its own check, and those with a name. */
+const tdAttributesKnown = Object.values(tdAttributeBits).reduce((mask, bit) => mask | (1n << BigInt(bit)), 1n);
 const xfamFixed1 = 0x3n;
 const xfamFixed0 = 0x0006dbe7n;
 
@@ -70,8 +77,12 @@ export function appraiseQuote(claims: QuoteClaims, policy: QuotePolicy): readonl
   );
   settleRevocation(book, claims);
   settleTcb(book, claims, policy);
-  settleMeasurement(book, body.kind === 'sgx' ? body.report.mrEnclave : body.report.mrTd, policy);
-  const own = body.kind === 'sgx' ? appraiseEnclave(body.report) : appraiseTd(body.report, claims);
+  settleEvaluation(book, claims, policy);
+  settleMeasurement(book, body, policy);
+  const own =
+    body.kind === 'sgx'
+      ? [...appraiseEnclave(body.report), ...appraiseEnclavePins(body.report, policy)]
+      : [...appraiseTd(body.report, claims), ...appraiseTdPins(body, policy)];
   return [...book.checks(), ...own];
 }
 
@@ -96,11 +107,34 @@ function settleTcb(book: CheckBook<keyof typeof common>, { tcb }: QuoteClaims, p
   book.settle('QUOTE_TCB_STATUS', accepted ? 'met' : tolerated ? 'warned' : 'refused', got, expected);
 }
 
-function settleMeasurement(book: CheckBook<keyof typeof common>, measurement: Uint8Array, policy: QuotePolicy): void {
-  const got = toHex(measurement);
-  if (policy.measurements === undefined) return book.drop('QUOTE_MEASUREMENT');
-  const listed = policy.measurements.some((value) => value.toLowerCase() === got);
-  book.settle('QUOTE_MEASUREMENT', listed ? 'met' : 'refused', got, `one of ${policy.measurements.length} listed`);
+function settleEvaluation(
+  book: CheckBook<keyof typeof common>,
+  { evaluationNumbers }: QuoteClaims,
+  { tcbEvaluationNumberMinimum: minimum }: QuotePolicy,
+): void {
+  if (minimum === undefined) return book.drop('QUOTE_TCB_EVALUATION');
+  const status = evaluationNumbers.length < 2 ? 'missing' : evaluationNumbers.every((n) => n >= minimum);
+  const got = evaluationNumbers.join(', ') || 'no collateral';
+  book.settle(
+    'QUOTE_TCB_EVALUATION',
+    status === 'missing' ? status : status ? 'met' : 'refused',
+    got,
+    `≥ ${minimum} in TCB info and QE identity`,
+  );
+}
+
+/** A list without a value of an enclave's size says nothing of an enclave that is pinned by its signer. */
+function settleMeasurement(
+  book: CheckBook<keyof typeof common>,
+  body: QuoteBody,
+  { measurements, mrSigners }: QuotePolicy,
+): void {
+  const got = toHex(body.kind === 'sgx' ? body.report.mrEnclave : body.report.mrTd);
+  const signerDecides = body.kind === 'sgx' && mrSigners !== undefined;
+  const unsaid = measurements?.every((value) => value.length !== got.length) ?? true;
+  if (measurements === undefined || (signerDecides && unsaid)) return book.drop('QUOTE_MEASUREMENT');
+  const listed = measurements.some((value) => value.toLowerCase() === got);
+  book.settle('QUOTE_MEASUREMENT', listed ? 'met' : 'refused', got, `one of ${measurements.length} listed`);
 }
 
 function appraiseEnclave(report: SgxReport): readonly Check[] {

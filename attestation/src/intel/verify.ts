@@ -35,6 +35,10 @@ export interface QuoteClaims {
   /** Bytes behind the declared end that are not zero padding. */
   readonly strayBytes: number;
   readonly revocation: Revocation;
+  /** SHA-256 of the SubjectPublicKeyInfo of PCK issuer and root, hexadecimal. */
+  readonly issuers: readonly string[];
+  /** tcbEvaluationDataNumber of TCB info and QE identity, as far as they were supplied and genuine. */
+  readonly evaluationNumbers: readonly number[];
   /** Absent when the collateral was. */
   readonly tcb?: TcbJudgement;
   /** Unix seconds: when the first certificate, document or list that this rests on ends. */
@@ -211,7 +215,10 @@ async function addCollateral(request: QuoteRequest, genuine: Genuine, book: Supp
   const tcb = info && identity && judgeTcb(info, pck.tcb, quote.body, qeLevel);
   const ends = [info, identity, ...revocation.lists].flatMap((dated) => dated?.nextUpdate ?? []);
   const notAfter = Math.min(...path.map((certificate) => certificate.notAfter), ...ends);
-  return { quote, body: quote.body, pck, strayBytes, revocation, notAfter, ...(tcb && { tcb }) };
+  const issuers = [intermediate, root].map(({ spkiSha256 }) => spkiSha256);
+  const evaluationNumbers = [info, identity].flatMap((document) => document?.tcbEvaluationDataNumber ?? []);
+  const facts = { quote, body: quote.body, pck, strayBytes, revocation, issuers, evaluationNumbers, notAfter };
+  return { ...facts, ...(tcb && { tcb }) };
 }
 
 function checkQe(quote: Quote, identity: QeIdentity | undefined, book: SuppliedBook): SvnLevel | undefined {

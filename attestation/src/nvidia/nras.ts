@@ -5,7 +5,7 @@
 import { authenticityOf, openChecks, type Check, type CheckRule } from '../appraisal/checks.js';
 import type { Authenticity } from '../appraisal/verified.js';
 import { concatBytes, fromBase64, fromUtf8, toHex, utf8 } from '../bytes.js';
-import { Rejection } from '../errors.js';
+import { CollateralError, Rejection } from '../errors.js';
 import { spkiOfPoint, verifySignature } from '../signatures.js';
 
 import { gpuCountMax, nrasBytesMax, nrasIssuer } from './constants.js';
@@ -21,7 +21,11 @@ export interface NrasKey {
 }
 
 export interface NrasRequest {
-  /** UTF-8 of [["JWT", overall], { "GPU-0": jwt, … }]. */
+  /**
+   * UTF-8 of [["JWT", overall], { "GPU-0": jwt, … }], or that inside { "REMOTE_GPU_CLAIMS": … } behind the wrapper
+   * token that NVIDIA's SDK puts around it. The wrapper has no key that anybody could check it with and counts for
+   * nothing.
+   */
   readonly tokens: Uint8Array;
   readonly keys: readonly NrasKey[];
   /** 32 bytes that the verifier sent; absent when the caller judges freshness itself. */
@@ -68,6 +72,7 @@ const rules = {
 export async function verifyNras(request: NrasRequest): Promise<NrasOpinion> {
   const book = openChecks<keyof typeof rules>(rules);
   let tokens: Token[] = [];
+  // A token that no supplied key belongs to could not be checked: that is no forgery.
   const formed = await book.attempt('NVIDIA_NRAS_FORM', () => {
     tokens = readTokens(request.tokens);
     return `${tokens.length - 1} GPUs`;
@@ -115,13 +120,32 @@ interface Token {
 /** The overall token first. */
 function readTokens(json: Uint8Array): Token[] {
   if (json.length > nrasBytesMax) throw bad(`at most ${nrasBytesMax} bytes`, `${json.length}`);
-  const outer = parse(json);
+  const outer = unwrapped(parse(json));
   const [overall, parts] = Array.isArray(outer) && outer.length === 2 ? (outer as [unknown, unknown]) : [];
   const isPair = Array.isArray(overall) && overall.length === 2 && overall[0] === 'JWT';
   if (!isPair) throw bad('[["JWT", token], { name: token }]', 'another structure');
   const named = Object.entries(asObject(parts));
   if (named.length === 0 || named.length > gpuCountMax) throw bad(`1 to ${gpuCountMax} GPUs`, `${named.length}`);
   return [['', overall[1]] as const, ...named].map(([name, text]) => readToken(name, text));
+}
+
+/** What NVIDIA's SDK writes: a token under a key that it alone has, and the service's answer under a fixed name. */
+function unwrapped(outer: unknown): unknown {
+  const [, parts] = Array.isArray(outer) && outer.length === 2 ? (outer as [unknown, unknown]) : [];
+  const named = parts !== null && typeof parts === 'object' ? (parts as Record<string, unknown>) : {};
+  const inner = named['REMOTE_GPU_CLAIMS'];
+  return Array.isArray(inner) && Object.keys(named).length === 1 ? inner : outer;
+}
+
+/** The nonce that all tokens state, unauthenticated; undefined where they cannot be read or state several. */
+export function readNrasNonce(json: Uint8Array): string | undefined {
+  try {
+    const nonces = new Set(readTokens(json).map((token) => String(token.claims['eat_nonce']).toLowerCase()));
+    return nonces.size === 1 ? [...nonces][0] : undefined;
+  } catch (error) {
+    if (error instanceof Rejection) return undefined;
+    throw error;
+  }
 }
 
 function readToken(name: string, text: unknown): Token {
@@ -142,10 +166,10 @@ function readToken(name: string, text: unknown): Token {
   };
 }
 
-/** @throws Rejection NVIDIA_NRAS_KEY, NVIDIA_NRAS_SIGNATURE */
+/** @throws CollateralError NVIDIA_NRAS_KEY; Rejection NVIDIA_NRAS_SIGNATURE */
 async function verifyToken(token: Token, keys: readonly NrasKey[]): Promise<void> {
   const key = keys.find((candidate) => candidate.kid === token.kid && candidate.crv === 'P-384');
-  if (key === undefined) throw bad('a kid of the allowed keys', token.kid.slice(0, 80), 'NVIDIA_NRAS_KEY');
+  if (key === undefined) throw missingKey(token.kid);
   const spki = spkiOfPoint('ecdsa-p384-sha384', concatBytes(fromBase64(key.x), fromBase64(key.y)));
   await verifySignature('ecdsa-p384-sha384', spki, token.signature, token.signed).catch((error: unknown) => {
     if (!(error instanceof Rejection)) throw error;
@@ -185,6 +209,15 @@ function parse(bytes: Uint8Array): unknown {
   } catch {
     throw bad('JSON', 'another text');
   }
+}
+
+function missingKey(kid: string): CollateralError {
+  return new CollateralError('NVIDIA_NRAS_KEY', {
+    expected: 'the service’s key of this kid',
+    got: `none for ${kid.slice(0, 80)}`,
+    rule: 'RFC 7515 §4.1.4; tee-evidence §3.6',
+    action: 'supply the key set that the service published at that time',
+  });
 }
 
 function bad(expected: string, got: string, code = 'NVIDIA_NRAS_FORM'): Rejection {

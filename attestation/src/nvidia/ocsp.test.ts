@@ -142,6 +142,23 @@ describe('judgeRevocation', () => {
     ['revoked for key compromise', () => judgeOne({ status: revoked(1) }), 'revoked'],
     ['on hold', () => judgeOne({ status: revoked(6) }), 'on-hold'],
     ['unknown', () => judgeOne({ status: unknown }), 'unknown'],
+    ['A-L2 revoked, though past nextUpdate', () => judgeOne({ status: revoked(), nextUpdate: at - 1 }), 'revoked'],
+    [
+      'A-L2 revoked in a stale answer, good in a fresh one',
+      async () =>
+        judge([{ response: await answer({ status: revoked(), nextUpdate: at - 1 }) }, { response: await answer({}) }]),
+      'revoked',
+    ],
+    [
+      'A-L2 stale: a hold that may have been lifted',
+      () => judgeOne({ status: revoked(6), nextUpdate: at - 1 }),
+      'stale',
+    ],
+    [
+      'A-L2 not revoked yet',
+      async () => judge([{ response: await answer({ status: revoked() }) }], at - 9001),
+      'stale',
+    ],
     ['stale: past nextUpdate', () => judgeOne({ nextUpdate: at - 1 }), 'stale'],
     ['stale: of the future', () => judgeOne({ thisUpdate: at + 1 }), 'stale'],
     [

@@ -61,7 +61,7 @@ function readResponse(response: Uint8Array): ReadAnswer['response'] {
  */
 export type Revocation = 'good' | 'revoked' | 'on-hold' | 'unknown' | 'stale' | 'forged' | 'missing';
 
-/** Of several answers the gravest authentic and current one counts, so that an older `good` cannot hide a revocation. */
+/** Of several answers the gravest authentic one counts, so that a `good` cannot hide a revocation, older or newer. */
 const byGravity: readonly Revocation[] = ['revoked', 'on-hold', 'unknown', 'good', 'stale', 'forged', 'missing'];
 
 /** @param at Unix seconds */
@@ -92,7 +92,7 @@ async function judgeAnswer(
     const scheme = schemes[response.signatureAlgorithm as keyof typeof schemes];
     if (scheme === undefined) return 'forged';
     await verifySignature(scheme, responder.spki, ecdsaFromDer(response.signature, scheme), response.signed);
-    return isCurrent(response, single, at) ? stateOf(single) : 'stale';
+    return isRevokedFor(single, at) || isCurrent(response, single, at) ? stateOf(single) : 'stale';
   } catch (error) {
     if (error instanceof Rejection) return 'forged';
     throw error;
@@ -102,6 +102,11 @@ async function judgeAnswer(
 function stateOf(single: SingleResponse): Revocation {
   if (single.status !== 'revoked') return single.status;
   return single.reason === certificateHold ? 'on-hold' : 'revoked';
+}
+
+/** A revocation is final, as on a revocation list: an answer that tells of it does not go stale. A hold can be lifted. */
+function isRevokedFor(single: SingleResponse, at: number): boolean {
+  return single.status === 'revoked' && single.reason !== certificateHold && (single.revokedAt ?? Infinity) <= at;
 }
 
 function isCurrent(response: OcspResponse, single: SingleResponse, at: number): boolean {

@@ -59,6 +59,8 @@ export interface NvidiaClaims extends CollateralClaims {
   readonly vbiosRimId: string;
   /** From the signed request, 32 bytes in hexadecimal. */
   readonly nonce: string;
+  /** SHA-256 of the SubjectPublicKeyInfo of every certificate above the leaf, hexadecimal. */
+  readonly issuers: readonly string[];
   readonly fwidPresent: boolean;
   readonly fwid: string;
   readonly feature?: 'spt' | 'mpt' | 'ppcie';
@@ -103,6 +105,7 @@ export async function verifyNvidia(evidence: NvidiaEvidence): Promise<Verified<N
     driverRimId: driverRimId(identity, firmware),
     vbiosRimId: firmware.vbiosRimId,
     nonce: toHex(report.nonce),
+    issuers: path.slice(1).map(({ spkiSha256 }) => spkiSha256),
     fwidPresent: firmware.fwid !== undefined,
     fwid: toHex(identity.fwid),
     ...(firmware.feature !== undefined && { feature: firmware.feature }),

@@ -1,9 +1,9 @@
 /** Runner for composite folders: files `quote` or `report` of the CPU, `gpuReport` and `gpuChain`. */
 import { appraise } from '../appraisal/appraise.js';
 import { noEndorsements } from '../appraisal/evidence.js';
-import { neutralPolicy } from '../appraisal/policy.js';
 import { fromUtf8 } from '../bytes.js';
 import { parsePemCertificates } from '../x509/certificate.js';
+import { samplePolicy, verdictOf } from './types.js';
 import type { SampleRunner } from './types.js';
 
 export const runCompositeSample: SampleRunner = async ({ files, anchors, at }) => {
@@ -27,8 +27,8 @@ export const runCompositeSample: SampleRunner = async ({ files, anchors, at }) =
       certificates,
       rims: [...files].filter(([role]) => /rim$/i.test(role)).map(([, bytes]) => bytes),
     },
-    policy: neutralPolicy,
+    policy: samplePolicy,
     at,
   });
-  return { authentic: result.authenticity === 'authentic', appraisal: result.tier, checks: result.checks };
+  return verdictOf(result.authenticity, result.tier, result.checks);
 };

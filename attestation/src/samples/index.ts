@@ -1,18 +1,21 @@
 /** Which runner judges an entry: decided by the files it has, so that a new folder needs no code. */
-import type { Check } from '../appraisal/checks.js';
+import type { Check, Tier } from '../appraisal/checks.js';
 import { Rejection } from '../errors.js';
 import { snpReportBytes } from '../snp/abi.js';
 import { runCompositeSample } from './composite.js';
+import { runCompositeNrasSample } from './composite-nras.js';
 import { runIntelSample } from './intel.js';
 import { runNitroSample } from './nitro.js';
 import { runNvidiaSample } from './nvidia.js';
 import { runSnpSample } from './snp.js';
+import { verdictOf } from './types.js';
 import type { SampleEntry, SampleRunner, SampleVerdict } from './types.js';
 
-export type SampleVendor = 'amd-snp' | 'nvidia' | 'intel' | 'aws-nitro' | 'composite';
+export type SampleVendor = 'amd-snp' | 'nvidia' | 'intel' | 'aws-nitro' | 'composite' | 'composite-nras';
 
 const runners: Readonly<Record<SampleVendor, SampleRunner>> = {
   composite: runCompositeSample,
+  'composite-nras': runCompositeNrasSample,
   'amd-snp': runSnpSample,
   nvidia: runNvidiaSample,
   intel: runIntelSample,
@@ -25,6 +28,7 @@ const spdmRequest = [0x11, 0xe0];
 /** @throws Rejection SAMPLE_UNKNOWN when no role of the manifest is known */
 export function sampleVendor({ files }: SampleEntry): SampleVendor {
   const has = (...roles: readonly string[]): boolean => roles.some((role) => files.has(role));
+  if (has('nrasToken') && has('quote')) return 'composite-nras';
   if (has('gpuReport') && has('quote')) return 'composite';
   if (has('quote')) return 'intel';
   if (has('document')) return 'aws-nitro';
@@ -63,6 +67,7 @@ function unreadable(error: unknown): SampleVerdict {
   const check: Check = {
     code: error.code,
     claim: 'instance-identity',
+    id: error.code,
     status: 'forged',
     got,
     expected,
@@ -70,5 +75,23 @@ function unreadable(error: unknown): SampleVerdict {
     source: rule,
     action: 'compare the folder with its source',
   };
-  return { authentic: false, appraisal: 'contraindicated', checks: [check] };
+  return verdictOf('forged', 'contraindicated', [check]);
+}
+
+/** Remarks about the time of judgement, which the manifest chose and not whoever made the evidence. */
+const remarksOnTime: ReadonlySet<string> = new Set(['SNP_ENDORSEMENT_DATE']);
+
+/**
+ * Whether a verdict is the stated one. A sample that is stated to be affirming may carry a remark on the time: it is
+ * shown as a warning and is no other verdict on the evidence.
+ */
+export function isAsStated(
+  { authentic, appraisal, codes }: Pick<SampleReport, 'authentic' | 'appraisal' | 'codes'>,
+  stated: { readonly authentic: boolean | null; readonly appraisal: Tier | null },
+): boolean {
+  const remarked = appraisal === 'warning' && codes.every((code) => remarksOnTime.has(code));
+  return (
+    (stated.authentic ?? authentic) === authentic &&
+    [appraisal, ...(remarked ? ['affirming'] : [])].includes(stated.appraisal ?? appraisal)
+  );
 }

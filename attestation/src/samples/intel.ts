@@ -10,6 +10,7 @@ import { appraiseQuote, neutralQuotePolicy } from '../intel/policy.js';
 import { intelRootSpkiSha256, verifyQuote } from '../intel/verify.js';
 import { checkHclBinding, parseHclReport } from '../snp/hcl.js';
 import { parsePemCertificates } from '../x509/certificate.js';
+import { pinOf, verdictOf } from './types.js';
 import type { SampleEntry, SampleRunner } from './types.js';
 
 const rules = {
@@ -30,8 +31,7 @@ const rules = {
 } satisfies Record<string, CheckRule>;
 
 export const runIntelSample: SampleRunner = async (entry) => {
-  const roots = entry.anchors.flatMap(parsePemCertificates).map(({ spkiSha256 }) => spkiSha256);
-  const pins = new Set(roots.filter((spkiSha256) => spkiSha256 === intelRootSpkiSha256));
+  const pins = new Set(pinOf(intelRootSpkiSha256, entry.anchors.flatMap(parsePemCertificates)));
   const book = openChecks(rules);
   let material: Material = {};
   try {
@@ -55,7 +55,7 @@ export const runIntelSample: SampleRunner = async (entry) => {
   const policyChecks = verified.claims ? appraiseQuote(verified.claims, neutralQuotePolicy) : [];
   const checks = [...book.checks(), ...verified.checks, ...policyChecks];
   const forged = book.checks().some(({ status }) => status === 'forged');
-  return { authentic: !forged && verified.authenticity === 'authentic', appraisal: tierOf(checks), checks };
+  return verdictOf(forged ? 'forged' : verified.authenticity, tierOf(checks), checks);
 };
 
 interface Material {

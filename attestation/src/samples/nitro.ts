@@ -3,14 +3,14 @@ import { tierOf } from '../appraisal/checks.js';
 import { appraiseNitro, neutralNitroPolicy } from '../nitro/policy.js';
 import { nitroRootSpkiSha256, verifyNitro } from '../nitro/verify.js';
 import { parsePemCertificates } from '../x509/certificate.js';
+import { pinOf, verdictOf } from './types.js';
 import type { SampleRunner } from './types.js';
 
 export const runNitroSample: SampleRunner = async ({ files, anchors, at }) => {
-  const roots = anchors.flatMap(parsePemCertificates).map(({ spkiSha256 }) => spkiSha256);
-  const pins = new Set(roots.filter((spkiSha256) => spkiSha256 === nitroRootSpkiSha256));
+  const pins = new Set(pinOf(nitroRootSpkiSha256, anchors.flatMap(parsePemCertificates)));
   const document = files.get('document') ?? new Uint8Array();
   const verified = await verifyNitro({ document, at, pins });
   const policyChecks = verified.claims ? appraiseNitro(verified.claims, neutralNitroPolicy, at) : [];
   const checks = [...verified.checks, ...policyChecks];
-  return { authentic: verified.authenticity === 'authentic', appraisal: tierOf(checks), checks };
+  return verdictOf(verified.authenticity, tierOf(checks), checks);
 };

@@ -6,10 +6,11 @@ import { Rejection } from '../errors.js';
 import { rimRules } from '../nvidia/codes.js';
 import { nvidiaPins } from '../nvidia/constants.js';
 import { parseGpuEvidence } from '../nvidia/evidence.js';
-import { verifyNras, type NrasKey } from '../nvidia/nras.js';
+import { verifyNras } from '../nvidia/nras.js';
 import { judgeRim, readRim, rimAspects } from '../nvidia/rim.js';
 import { verifyNvidia } from '../nvidia/verify.js';
 import { parsePemCertificates, type Certificate } from '../x509/certificate.js';
+import { pinOf, serviceKeys, verdictOf } from './types.js';
 import type { SampleEntry, SampleRunner, SampleVerdict } from './types.js';
 
 export const runNvidiaSample: SampleRunner = async (entry) => {
@@ -33,12 +34,12 @@ async function runGpu(entry: SampleEntry, anchors: readonly Certificate[]): Prom
     pins: { device: pinned(anchors, 'device'), rim: pinned(anchors, 'rim') },
   });
   const checks = appraiseGpu(verified.checks, verified.claims, neutralGpuPolicy);
-  return { authentic: verified.authenticity === 'authentic', appraisal: tierOf(checks), checks };
+  return verdictOf(verified.authenticity, tierOf(checks), checks);
 }
 
 /** The pins of NVIDIA's roots as far as the folder brings their certificates: no other endorsement counts. */
 function pinned(anchors: readonly Certificate[], root: 'device' | 'rim'): string[] {
-  return nvidiaPins[root].filter((pin) => anchors.some((anchor) => anchor.spkiSha256 === pin));
+  return nvidiaPins[root].flatMap((pin) => pinOf(pin, anchors));
 }
 
 async function runRim(entry: SampleEntry, anchors: readonly Certificate[]): Promise<SampleVerdict> {
@@ -53,12 +54,11 @@ async function runRim(entry: SampleEntry, anchors: readonly Certificate[]): Prom
     book.settle(`NVIDIA_RIM_${aspect}`, outcome.status, outcome.got, outcome.expected);
   }
   const current = book.checks().every((check) => check.status === 'met');
-  return { authentic: judged.authentic && current, appraisal: null, checks: book.checks() };
+  const authenticity = book.checks().some(({ status }) => status === 'forged') ? 'forged' : 'undecided';
+  return verdictOf(judged.authentic && current ? 'authentic' : authenticity, null, book.checks());
 }
 
 async function runNras(entry: SampleEntry): Promise<SampleVerdict> {
-  const keys = entry.files.get('jwksRecovered') ?? entry.files.get('jwks');
-  const set = keys === undefined ? { keys: [] } : (JSON.parse(fromUtf8(keys)) as { keys: NrasKey[] });
-  const opinion = await verifyNras({ tokens: entry.files.get('eat')!, keys: set.keys, at: entry.at });
-  return { authentic: opinion.authenticity === 'authentic', appraisal: null, checks: opinion.checks };
+  const opinion = await verifyNras({ tokens: entry.files.get('eat')!, keys: serviceKeys(entry), at: entry.at });
+  return verdictOf(opinion.authenticity, null, opinion.checks);
 }

@@ -7,6 +7,7 @@ const reasons: Readonly<Record<string, readonly string[]>> = {
   'milan-v2-vcek-debug-policy': ['SNP_POLICY_DEBUG_SET'],
   'milan-v2-vcek-invalid-cert-legacy': ['X509_SIGNATURE', 'SNP_REPORT_SIGNATURE', 'SNP_CHIP_ID', 'SNP_CERTIFICATE_TCB'],
   'milan-v2-vcek-invalid-cert-new': ['X509_SIGNATURE', 'SNP_REPORT_SIGNATURE', 'SNP_CHIP_ID', 'SNP_CERTIFICATE_TCB'],
+  'milan-v3-vcek': ['SNP_ENDORSEMENT_DATE'],
   'milan-v2-unendorsed': ['SNP_ENDORSEMENT_MISSING'],
   'malformed-guest-report-bad-sig': ['SNP_REPORT_SIZE'],
   'malformed-guest-report-corrupt': ['SNP_REPORT_SIZE'],

@@ -3,12 +3,12 @@
  * `message` and its `signature`; launch digest `vectors` with firmware images.
  */
 import { fromHex, fromUtf8, toHex } from '../bytes.js';
-import { openChecks, tierOf } from '../appraisal/checks.js';
+import { authenticityOf, openChecks, tierOf } from '../appraisal/checks.js';
 import type { CheckRule } from '../appraisal/checks.js';
 import { Rejection } from '../errors.js';
 import { ecdsaFromDer, verifySignature } from '../signatures.js';
 import type { SnpReport } from '../snp/abi.js';
-import { appraiseSnp, neutralSnpPolicy } from '../snp/appraise.js';
+import { appraiseSnp } from '../snp/appraise.js';
 import { checkHclBinding, parseHclReport } from '../snp/hcl.js';
 import { launchDigest } from '../snp/launch-digest.js';
 import { amdRoots } from '../snp/roots.js';
@@ -17,6 +17,7 @@ import { cpuSignature } from '../snp/vmsa.js';
 import type { Vmm } from '../snp/vmsa.js';
 import { parseCertificate, parsePemCertificates } from '../x509/certificate.js';
 import { verifyPath } from '../x509/path.js';
+import { samplePolicy, verdictOf } from './types.js';
 import type { SampleEntry, SampleRunner, SampleVerdict } from './types.js';
 
 export const runSnpSample: SampleRunner = (entry) => {
@@ -34,10 +35,10 @@ async function runReport(entry: SampleEntry): Promise<SampleVerdict> {
   const checks = [
     ...verified.checks,
     ...(await hclChecks(entry, verified.claims?.report)),
-    ...(verified.claims ? appraiseSnp(verified.claims, neutralSnpPolicy, entry.at) : []),
+    ...(verified.claims ? appraiseSnp(verified.claims, samplePolicy.snp, entry.at) : []),
   ];
-  const authentic = verified.authenticity === 'authentic' && checks.every(({ status }) => status !== 'forged');
-  return { authentic, appraisal: tierOf(checks), checks };
+  const forged = checks.some(({ status }) => status === 'forged');
+  return verdictOf(forged ? 'forged' : verified.authenticity, tierOf(checks), checks);
 }
 
 const source = 'attestation SPEC §7';
@@ -91,7 +92,7 @@ async function runMessage(entry: SampleEntry): Promise<SampleVerdict> {
     });
   }
   const checks = book.checks();
-  return { authentic: checks.every(({ status }) => status === 'met'), appraisal: null, checks };
+  return verdictOf(authenticityOf(checks), null, checks);
 }
 
 interface LaunchVector {
@@ -123,15 +124,17 @@ async function runLaunchDigests(entry: SampleEntry): Promise<SampleVerdict> {
     });
   }
   const checks = book.checks();
-  return { authentic: checks.every(({ status }) => status === 'met'), appraisal: null, checks };
+  return verdictOf(authenticityOf(checks), null, checks);
 }
 
-/** Firmware is named by file (`ovmf_AmdSev_suffix.bin`) in the vectors and by role (`ovmfAmdSev`) in the manifest. */
+/** Firmware is named by its file, in the vectors as in the manifest. @throws Rejection SAMPLE_FILES */
 function launchInput(entry: SampleEntry, vector: LaunchVector) {
-  const role = vector.ovmf.replace(/_suffix\.bin$/, '').replaceAll('_', '');
+  const firmware = entry.named?.get(vector.ovmf);
+  if (firmware === undefined)
+    throw new Rejection('SAMPLE_FILES', { expected: vector.ovmf, got: 'no file of that name', rule: source });
   const empty = new Uint8Array();
   return {
-    firmware: entry.files.get(role) ?? empty,
+    firmware,
     ...(vector.precomputedOvmfHash !== null && { firmwareDigest: fromHex(vector.precomputedOvmfHash) }),
     ...(vector.kernel !== null && { kernel: { image: empty, initrd: empty, commandLine: vector.cmdline } }),
     vcpus: vector.vcpus,

@@ -2,7 +2,7 @@
  * The SEV-SNP attestation report: 1184 bytes, little-endian (AMD 56860, table ATTESTATION_REPORT). The table below is
  * the only place with offsets: parser, dump and the generated negatives in the tests read it.
  */
-import { concatBytes, isZero, toHex, uintLe } from '../bytes.js';
+import { concatBytes, copyOf, isZero, toHex, uintLe } from '../bytes.js';
 import { Rejection } from '../errors.js';
 
 export const snpReportBytes = 0x4a0;
@@ -126,7 +126,7 @@ export function snpFieldsOf(version: number): readonly SnpField[] {
  */
 export function parseSnpReport(input: Uint8Array): SnpReport {
   if (input.length !== snpReportBytes) refuse('SNP_REPORT_SIZE', `${snpReportBytes} bytes`, `${input.length}`);
-  const bytes = input.slice();
+  const bytes = copyOf(input);
   const version = Number(uintLe(bytes, 0, 4));
   if (version < 2 || version > 5) refuse('SNP_REPORT_VERSION', 'version 2 to 5', `${version}`);
   const fields = new Map(snpFieldsOf(version).map((entry) => [entry.name, entry]));
@@ -221,7 +221,7 @@ function checkPolicyReserved(policy: bigint): bigint {
 function signatureHalf(half: Uint8Array): Uint8Array {
   if (!isZero(half.subarray(48)))
     refuse('SNP_REPORT_SIGNATURE_PADDING', 'bytes 48 to 71 of zeros', toHex(half.subarray(48)));
-  return half.slice(0, 48).reverse();
+  return copyOf(half, 0, 48).reverse();
 }
 
 function refuse(code: string, expected: string, got: string): never {

@@ -1,9 +1,11 @@
 /** What a policy accepts of an authentic SNP report (attestation SPEC §6.2). */
 import { equalBytes, fromHex, isZero, toHex } from '../bytes.js';
 import { openChecks } from '../appraisal/checks.js';
-import type { Check, CheckBook, CheckRule, CheckStatus } from '../appraisal/checks.js';
+import type { Check, CheckBook, CheckStatus } from '../appraisal/checks.js';
 import type { GuestPolicyBit, PlatformInfoBit } from './policy.js';
+import { sameChip } from './product.js';
 import type { SnpProduct } from './product.js';
+import { snpPolicyRules } from './rules.js';
 import { tcbBelow, tcbText } from './tcb.js';
 import type { Tcb } from './tcb.js';
 import type { SnpClaims } from './verify.js';
@@ -35,14 +37,19 @@ export interface SnpPolicy {
   readonly platformInfoSet: readonly PlatformInfoBit[];
   readonly platformInfoClear: readonly PlatformInfoBit[];
   readonly unknownPlatformBits: 'accept' | 'warn' | 'refuse';
+  /** Products that are accepted; absent: all. */
+  readonly products?: readonly SnpProduct[];
+  /** Once there is any, a product without one of its own cannot be decided. */
   readonly tcbFloors: readonly TcbFloor[];
+  /** Ids as endorsements give them; a Turin id of 8 bytes may stand with the 56 zeros that reports add. */
   readonly chipsAllowed?: readonly string[];
   readonly chipsDenied: readonly string[];
   readonly allowMaskedChip: boolean;
   readonly allowVlek: boolean;
   /** Names of cloud providers in VLEK certificates. */
   readonly cspIds?: readonly string[];
-  readonly revocation: 'required' | 'if-supplied';
+  /** Under `if-supplied` an unknown or stale state is a warning; under `not-demanded` only supplied lists are looked at. */
+  readonly revocation: 'required' | 'if-supplied' | 'not-demanded';
   /** Bits of CURRENT_MIT_VECTOR and LAUNCH_MIT_VECTOR that must be set, hexadecimal. */
   readonly mitigations?: string;
 }
@@ -63,126 +70,6 @@ export const neutralSnpPolicy: SnpPolicy = {
   revocation: 'if-supplied',
 };
 
-const rule = (claim: CheckRule['claim'], expected: string, text: string, action: string): CheckRule => ({
-  claim,
-  expected,
-  rule: text,
-  source: 'policy; attestation SPEC §6.2',
-  action,
-});
-
-export const snpPolicyRules = {
-  SNP_POLICY_DEBUG_SET: rule(
-    'configuration',
-    '0',
-    'Guest policy bit 19 (DEBUG) is clear: the host cannot read the guest.',
-    'start the guest without debug',
-  ),
-  SNP_POLICY_MIGRATION_SET: rule(
-    'configuration',
-    '0',
-    'Guest policy bit 18 (MIGRATE_MA) is clear.',
-    'start the guest without a migration agent',
-  ),
-  SNP_GUEST_POLICY: rule(
-    'configuration',
-    '',
-    'Guest policy bits are as the policy states.',
-    'start the guest with the demanded policy bits',
-  ),
-  SNP_POLICY_ABI: rule(
-    'configuration',
-    '',
-    'The guest demands at least this firmware ABI.',
-    'raise ABI_MAJOR and ABI_MINOR in the guest policy',
-  ),
-  SNP_VMPL: rule(
-    'configuration',
-    '',
-    'The report was asked for at an accepted privilege level.',
-    'request the report from the accepted VMPL',
-  ),
-  SNP_GUEST_SVN: rule(
-    'executables',
-    '',
-    'The guest’s security version reaches the minimum.',
-    'run a newer guest image',
-  ),
-  SNP_MEASUREMENT: rule(
-    'executables',
-    '',
-    'The launch measurement is listed.',
-    'run a listed image, or review this one and list it',
-  ),
-  SNP_ID_KEY: rule(
-    'executables',
-    '',
-    'A listed key signed the guest’s ID block.',
-    'launch with an ID block of a listed key',
-  ),
-  SNP_AUTHOR_KEY: rule(
-    'executables',
-    '',
-    'A listed author key vouches for the ID key.',
-    'launch with a listed author key',
-  ),
-  SNP_HOST_DATA: rule('configuration', '', 'HOST_DATA is the demanded value.', 'launch with the demanded HOST_DATA'),
-  SNP_PLATFORM_INFO: rule(
-    'hardware',
-    '',
-    'PLATFORM_INFO bits are as the policy states.',
-    'change the machine’s firmware settings',
-  ),
-  SNP_PLATFORM_UNKNOWN_BITS: rule(
-    'hardware',
-    'none',
-    'No PLATFORM_INFO bit without a published meaning is set.',
-    'find out what the bit means',
-  ),
-  SNP_TCB_ORDER: rule(
-    'hardware',
-    'reported ≤ committed ≤ current',
-    'REPORTED_TCB ≤ COMMITTED_TCB ≤ CURRENT_TCB in every component.',
-    'commit the running firmware',
-  ),
-  SNP_TCB_BELOW_FLOOR: rule(
-    'hardware',
-    '',
-    'Every TCB floor in force is reached.',
-    'update the machine’s firmware and fetch the new VCEK',
-  ),
-  SNP_CHIP_DENIED: rule('hardware', 'not on the deny-list', 'The chip is not denied.', 'use another machine'),
-  SNP_CHIP_NOT_ALLOWED: rule(
-    'hardware',
-    '',
-    'The chip is one of those allowed.',
-    'use a listed machine, or list this one',
-  ),
-  SNP_CHIP_MASKED: rule(
-    'instance-identity',
-    'a visible chip id',
-    'The report names its chip.',
-    'unmask the chip id in firmware',
-  ),
-  SNP_VLEK: rule(
-    'instance-identity',
-    '',
-    'A VLEK is accepted and names an accepted provider.',
-    'use a VCEK or a listed provider',
-  ),
-  SNP_REVOKED: rule(
-    'instance-identity',
-    'good',
-    'No certificate of the chain is revoked.',
-    'supply AMD’s current CRL; if revoked, use another machine',
-  ),
-  SNP_MITIGATIONS: rule(
-    'hardware',
-    '',
-    'The demanded mitigations were on at launch and are on now.',
-    'update firmware and relaunch',
-  ),
-} satisfies Record<string, CheckRule>;
 type Book = CheckBook<keyof typeof snpPolicyRules>;
 
 /** One check per rule that the policy demands. @param at  Unix seconds */
@@ -229,7 +116,7 @@ function appraiseGuest(book: Book, { guestPolicy, report }: SnpClaims, policy: S
   const { abiMajor, abiMinor } = guestPolicy;
   const reached = abi !== undefined && (abiMajor > abi.major || (abiMajor === abi.major && abiMinor >= abi.minor));
   settleIf(book, 'SNP_POLICY_ABI', abi && `≥ ${abi.major}.${abi.minor}`, reached, `${abiMajor}.${abiMinor}`);
-  settleIf(book, 'SNP_VMPL', policy.vmpls?.join(', '), policy.vmpls?.includes(report.vmpl), `${report.vmpl}`);
+  settleIf(book, 'SNP_VMPL', demandOf(policy.vmpls), policy.vmpls?.includes(report.vmpl), `${report.vmpl}`);
   settleIf(book, 'SNP_HOST_DATA', policy.hostData, policy.hostData === toHex(report.hostData), toHex(report.hostData));
 }
 
@@ -280,7 +167,12 @@ function appraisePlatform(book: Book, { platformInfo, report }: SnpClaims, polic
 function appraiseTcb(book: Book, { tcb, product }: SnpClaims, policy: SnpPolicy, at: number): void {
   const disorder = [...tcbBelow(tcb.committed, tcb.reported), ...tcbBelow(tcb.current, tcb.committed)];
   book.settle('SNP_TCB_ORDER', lift(disorder.length === 0), disorder.length === 0 ? 'in order' : disorder.join(', '));
-  const floors = policy.tcbFloors.filter((floor) => floor.product === product && floor.since <= at);
+  settleIf(book, 'SNP_PRODUCT_NOT_ALLOWED', demandOf(policy.products), policy.products?.includes(product), product);
+  const own = policy.tcbFloors.filter((floor) => floor.product === product);
+  if (own.length === 0 && policy.tcbFloors.length > 0) {
+    return book.settle('SNP_TCB_BELOW_FLOOR', 'missing', `no floor for ${product}`, `a floor for ${product}`);
+  }
+  const floors = own.filter((floor) => floor.since <= at);
   const missed = floors.flatMap(({ floor, advisory, appliesTo }) =>
     appliesTo.flatMap((which) =>
       tcbBelow(tcb[which], floor).map(
@@ -300,15 +192,15 @@ function appraiseTcb(book: Book, { tcb, product }: SnpClaims, policy: SnpPolicy,
 
 function appraiseIdentity(book: Book, { chipId, chipIdMasked, endorsement }: SnpClaims, policy: SnpPolicy): void {
   const id = chipId ?? 'no chip id';
-  settleIf(
-    book,
-    'SNP_CHIP_DENIED',
-    policy.chipsDenied.length > 0 && 'not on the deny-list',
-    !policy.chipsDenied.includes(id),
-    id,
-  );
+  const isIn = (list: readonly string[]): boolean => chipId !== undefined && list.some((one) => sameChip(one, chipId));
+  if (policy.chipsDenied.length === 0) book.drop('SNP_CHIP_DENIED');
+  else {
+    // A VLEK names no chip, so a denied one could stand behind it.
+    const status = chipId === undefined ? 'missing' : lift(!isIn(policy.chipsDenied));
+    book.settle('SNP_CHIP_DENIED', status, id);
+  }
   const allowed = policy.chipsAllowed;
-  settleIf(book, 'SNP_CHIP_NOT_ALLOWED', allowed && `one of ${allowed.length} listed`, allowed?.includes(id), id);
+  settleIf(book, 'SNP_CHIP_NOT_ALLOWED', allowed && `one of ${allowed.length} listed`, allowed && isIn(allowed), id);
   if (endorsement.kind === 'vlek') {
     book.drop('SNP_CHIP_MASKED');
     const named = policy.cspIds === undefined || policy.cspIds.includes(endorsement.cspId);
@@ -321,13 +213,13 @@ function appraiseIdentity(book: Book, { chipId, chipIdMasked, endorsement }: Snp
 
 function settleRevocation(book: Book, { revocation }: SnpClaims, policy: SnpPolicy): void {
   const { state, list, unusable } = revocation;
-  const tolerated = policy.revocation === 'if-supplied' ? 'met' : 'missing';
+  if (policy.revocation === 'not-demanded' && state === 'unknown') return book.drop('SNP_REVOKED');
+  const tolerated = policy.revocation === 'required' ? 'missing' : 'warned';
   const status = { good: 'met', revoked: 'refused', stale: tolerated, unknown: tolerated } as const;
   const number = list?.number === undefined ? '' : `, CRL ${list.number}`;
   const window = list === undefined ? '' : `${number}, ${list.thisUpdate} to ${list.nextUpdate ?? 'open'}`;
   const ignored = unusable.length === 0 ? '' : `; unusable lists: ${unusable.join(', ')}`;
-  const expected =
-    policy.revocation === 'required' ? 'good' : 'not revoked; unknown or stale is accepted by this policy';
+  const expected = policy.revocation === 'required' ? 'good' : 'good; unknown or stale is tolerated by this policy';
   book.settle('SNP_REVOKED', status[state], `${state}${window}${ignored}`, expected);
 }
 
@@ -339,6 +231,11 @@ function settleListed(
 ): void {
   const listed = !isZero(value) && (list ?? []).some((entry) => equalBytes(fromHex(entry), value));
   settleIf(book, code, list && `one of ${list.length} listed`, listed, toHex(value));
+}
+
+/** An empty list demands what nothing meets. */
+function demandOf(list: readonly unknown[] | undefined): string | undefined {
+  return list && (list.length === 0 ? 'none' : list.join(', '));
 }
 
 /** Settles a check that the policy demands; drops it when `expected` is absent, false or empty. */

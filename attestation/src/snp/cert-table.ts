@@ -2,7 +2,7 @@
  * Certificate table of an extended guest request (AMD 56421, MSG_REPORT_REQ; `auxblob` of configfs-tsm). The host
  * supplies it, so every offset is checked: bounds, overlap, duplicates.
  */
-import { isZero, toHex } from '../bytes.js';
+import { copyOf, isZero, toHex } from '../bytes.js';
 import { Rejection } from '../errors.js';
 import { certTableBytesMax } from '../limits.js';
 import { parsePemCertificates } from '../x509/certificate.js';
@@ -48,7 +48,7 @@ export function parseCertTable(table: Uint8Array): CertTableEntry[] {
       refuse('entries without overlap', `${previous.guid} and ${entry.guid}`);
   });
   if (new Set(found.map(({ guid }) => guid)).size !== found.length) refuse('each GUID once', 'a GUID twice');
-  return found.map(({ guid, start, end }) => ({ guid, role: roles[guid] ?? 'other', data: table.slice(start, end) }));
+  return found.map(({ guid, start, end }) => ({ guid, role: roles[guid] ?? 'other', data: copyOf(table, start, end) }));
 }
 
 /** DER certificates and CRLs of a table; entries are DER or PEM in the field. @throws Rejection SNP_CERT_TABLE, X509_* */

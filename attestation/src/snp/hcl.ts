@@ -3,7 +3,7 @@
  * cannot choose REPORT_DATA there; freshness comes from a quote by the vTPM key named in the claims.
  */
 import { sha256 } from '@noble/hashes/sha2.js';
-import { equalBytes, fromUtf8, isZero, toHex, uintLe } from '../bytes.js';
+import { copyOf, equalBytes, fromUtf8, isZero, toHex, uintLe } from '../bytes.js';
 import { Rejection } from '../errors.js';
 import { hclBytesMax } from '../limits.js';
 import { snpReportBytes } from './abi.js';
@@ -37,8 +37,8 @@ export function parseHclReport(bytes: Uint8Array): HclReport {
       `type ${word(2)}, hash ${word(3)}`,
     );
   }
-  const runtimeClaims = bytes.slice(start, end);
-  return { kind, report: bytes.slice(headerBytes, dataHeader), runtimeClaims, claims: readJson(runtimeClaims) };
+  const runtimeClaims = copyOf(bytes, start, end);
+  return { kind, report: copyOf(bytes, headerBytes, dataHeader), runtimeClaims, claims: readJson(runtimeClaims) };
 }
 
 /**

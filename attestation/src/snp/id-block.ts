@@ -3,7 +3,7 @@
  * describes and the ID key signed, so a pinned ID key digest with a minimum GUEST_SVN can stand for a list of images.
  */
 import { sha384 } from '@noble/hashes/sha2.js';
-import { concatBytes, isZero, toHex, uintLe } from '../bytes.js';
+import { concatBytes, copyOf, isZero, toHex, uintLe } from '../bytes.js';
 import { Rejection } from '../errors.js';
 import { spkiOfPoint, verifySignature } from '../signatures.js';
 
@@ -59,7 +59,7 @@ export async function verifyIdBlock(block: Uint8Array, auth: Uint8Array): Promis
 }
 
 async function checkSigned(auth: Uint8Array, at: number, key: Uint8Array, message: Uint8Array): Promise<void> {
-  const half = (source: Uint8Array, offset: number): Uint8Array => source.slice(offset, offset + 48).reverse();
+  const half = (source: Uint8Array, offset: number): Uint8Array => copyOf(source, offset, offset + 48).reverse();
   const padding = [
     key.subarray(52, 76),
     key.subarray(124),

@@ -20,6 +20,18 @@ export const productLayout: Readonly<Record<SnpProduct, TcbLayout>> = { Milan: 0
 export const hwidBytes: Readonly<Record<SnpProduct, number>> = { Milan: 64, Genoa: 64, Turin: 8 };
 
 /**
+ * Whether two spellings name one chip: a report writes Turin's 8 bytes with 56 zeros behind them, an endorsement without.
+ * @param a  lower-case hexadecimal, as is @param b
+ */
+export function sameChip(a: string, b: string): boolean {
+  return shortChipId(a) === shortChipId(b);
+}
+
+function shortChipId(id: string): string {
+  return /^[0-9a-f]{16}0{112}$/.test(id) ? id.slice(0, 16) : id;
+}
+
+/**
  * Products the report can come from: one for version 3 and later; for version 2, which carries no CPUID, those whose
  * chip id has this shape.
  * @throws Rejection SNP_PRODUCT_UNSUPPORTED

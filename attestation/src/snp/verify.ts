@@ -54,6 +54,8 @@ export interface SnpClaims {
   readonly tcb: Readonly<Record<'current' | 'reported' | 'committed' | 'launch', Tcb>>;
   readonly revocation: SnpRevocation;
   readonly rootSpkiSha256: string;
+  /** SHA-256 of the SubjectPublicKeyInfo of intermediate and root, hexadecimal. */
+  readonly issuers: readonly string[];
   /** Unix seconds: the earliest end among the chain's certificates. */
   readonly notAfter: number;
 }
@@ -102,6 +104,13 @@ export const snpRules = {
     'The endorsement chains to a pinned root within its validity.',
     'RFC 5280 §6.1; SPEC §4',
     suspect,
+  ),
+  SNP_ENDORSEMENT_DATE: rule(
+    identity,
+    '',
+    'The VCEK existed by the verification time, or was issued within a day after it.',
+    'RFC 5280 §4.1.2.5; SPEC §5.2',
+    'a VCEK is issued anew at every request: judge at a later time, or accept that it vouches for the past',
   ),
   SNP_INTERMEDIATE: rule(
     identity,
@@ -218,8 +227,19 @@ async function checkChain(
     },
     ({ certificates }) => certificates.map(({ subjectText }) => subjectText).join(' ← '),
   );
+  if (path !== undefined) settleDate(book, endorsement, request.at);
   if (path !== undefined && request.simulatedRoots === undefined) settleIntermediate(book, path, endorsement);
   return path;
+}
+
+const daySeconds = 86_400;
+
+/** A VLEK's notBefore is held by the path. A VCEK's is no reason to refuse, and one a day off is for a reader to see. */
+function settleDate(book: Book, { kind, certificate }: SnpEndorsement, at: number): void {
+  if (kind === 'vlek') return book.drop('SNP_ENDORSEMENT_DATE');
+  const early = at < certificate.notBefore - daySeconds;
+  const got = `${certificate.notBefore}${early ? `, ${certificate.notBefore - at} s later` : ''}`;
+  book.settle('SNP_ENDORSEMENT_DATE', early ? 'warned' : 'met', got, `notBefore ≤ ${at + daySeconds}`);
 }
 
 function settleIntermediate(book: Book, path: VerifiedPath, { kind }: SnpEndorsement): void {
@@ -311,6 +331,7 @@ async function readClaims(
     },
     revocation: await snpRevocation(request.crls, path, request.at),
     rootSpkiSha256: path.root.spkiSha256,
+    issuers: path.certificates.slice(1).map(({ spkiSha256 }) => spkiSha256),
     notAfter: Math.min(...path.certificates.map(({ notAfter }) => notAfter)),
   };
 }

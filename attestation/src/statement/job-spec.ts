@@ -54,26 +54,42 @@ const jobSpecShape = {
   salt: bytes(32),
 };
 
-/** Workers of a data-parallel job, whose spec has this field beside the others (step SPEC §20). */
-const parallelShape = { ...jobSpecShape, parallel: uint(workersMax, 2) };
+/**
+ * Members that a spec has only where it uses them, so that one without has the bytes it always had. Workers of a
+ * data-parallel job: step SPEC §20.
+ */
+const optionalShape = {
+  parallel: uint(workersMax, 2),
+  /**
+   * What of the training leaves the enclave while it trains: mean loss and accuracy of every whole step, segment or
+   * epoch. Absent: of every epoch.
+   */
+  progress: record({ every: oneOf('step', 'segment', 'epoch', 'none') }),
+};
 
-/** Without `parallel` a plain job. */
-export type JobSpec = Shaped<typeof jobSpecShape> & { readonly parallel?: number | undefined };
+type Optional = Shaped<typeof optionalShape>;
+export type ProgressGrain = Optional['progress']['every'];
+
+export type JobSpec = Shaped<typeof jobSpecShape> & { readonly [K in keyof Optional]?: Optional[K] | undefined };
 
 export function encodeJobSpec(spec: JobSpec): Uint8Array {
-  const { parallel, ...plain } = spec;
-  return encodeCanonical(toCbor(parallel === undefined ? plain : spec));
+  return encodeCanonical(toCbor(Object.fromEntries(Object.entries(spec).filter(([, value]) => value !== undefined))));
 }
 
 /** @throws Rejection CBOR_*, MESSAGE_SHAPE with the path of the field, JOB_PROVING, JOB_PARALLEL */
 export function parseJobSpec(encoded: Uint8Array): JobSpec {
   checkLength('job spec', encoded, jobSpecBytesMax);
   const decoded = decodeCanonical(encoded);
-  const isParallel = decoded instanceof Map && decoded.has('parallel');
-  const spec: JobSpec = record(isParallel ? parallelShape : jobSpecShape)(decoded, 'job');
+  const used = Object.entries(optionalShape).filter(([name]) => decoded instanceof Map && decoded.has(name));
+  const spec: JobSpec = record({ ...jobSpecShape, ...Object.fromEntries(used) })(decoded, 'job');
   checkProving(spec);
   checkParallel(spec);
   return spec;
+}
+
+/** Absent: per epoch, so that no figure is of few records unless the data owner signed for it. */
+export function progressOf({ progress }: Pick<JobSpec, 'progress'>): ProgressGrain {
+  return progress?.every ?? 'epoch';
 }
 
 /** Averages are attested, not proved. */

@@ -8,7 +8,7 @@ import {
   readDatasetManifest,
   shardAssociatedData,
 } from './dataset-manifest.js';
-import { encodeJobSpec, jobIdOf, parseJobSpec, type JobSpec } from './job-spec.js';
+import { encodeJobSpec, jobIdOf, parseJobSpec, progressOf, type JobSpec } from './job-spec.js';
 import { encodeStepStatement, parseStepStatement, stepStatementDigest } from './step-statement.js';
 
 const word = (byte: number): Uint8Array => new Uint8Array(32).fill(byte);
@@ -53,6 +53,20 @@ describe('job spec', () => {
     }
     const proved = { ...parallel, assurance: 'tee+zk' } as const;
     expect(() => parseJobSpec(encodeJobSpec(proved))).toThrow(/JOB_PARALLEL/);
+  });
+
+  it('A-M5 says what may leave the enclave, and has the bytes it always had where it says nothing', () => {
+    expect(encodeJobSpec({ ...spec, progress: undefined })).toEqual(encodeJobSpec(spec));
+    expect(progressOf(spec)).toBe('epoch');
+    for (const every of ['step', 'segment', 'epoch', 'none'] as const) {
+      const said = { ...spec, parallel: 2, progress: { every } };
+      expect(parseJobSpec(encodeJobSpec(said))).toEqual(said);
+      expect(progressOf(said)).toBe(every);
+      expect(jobIdOf({ ...spec, progress: { every } })).not.toEqual(jobIdOf(spec));
+    }
+    for (const progress of [{ every: 'batch' }, {}, { every: 'none', more: 1 }, null]) {
+      expect(() => parseJobSpec(encodeJobSpec({ ...spec, progress } as JobSpec))).toThrow(/MESSAGE_SHAPE/);
+    }
   });
 
   it.each<[string, Record<string, unknown>]>([

@@ -1,6 +1,6 @@
 /** X.509 v3 certificates, read strictly from DER (RFC 5280 §4); every byte of the input is accounted for. */
 import { sha256 } from '@noble/hashes/sha2.js';
-import { concatBytes, equalBytes, fromBase64, toHex } from '../bytes.js';
+import { concatBytes, copyOf, equalBytes, fromBase64, toHex } from '../bytes.js';
 import { derBitString, derBoolean, derCheckDeep, derChildren, derExpect, derInside, derInteger } from '../der.js';
 import { derOid, derTag, derTime, readDer } from '../der.js';
 import type { DerNode } from '../der.js';
@@ -46,7 +46,7 @@ export interface Certificate {
  */
 export function parseCertificate(der: Uint8Array): Certificate {
   if (der.length > certificateBytesMax) refuse('X509_SIZE', `at most ${certificateBytesMax} bytes`, `${der.length}`);
-  const raw = der.slice();
+  const raw = copyOf(der);
   const root = readDer(raw);
   derCheckDeep(root);
   const outer = derInside(root, derTag.sequence);

@@ -1,5 +1,5 @@
 /** Certificate revocation lists (RFC 5280 §5): parse, who signed, how fresh, who is on it. */
-import { equalBytes, toHex } from '../bytes.js';
+import { copyOf, equalBytes, toHex } from '../bytes.js';
 import {
   derBitString,
   derCheckDeep,
@@ -47,7 +47,7 @@ const oidAuthorityKeyId = '2.5.29.35';
 /** @throws Rejection CRL_SIZE, CRL_MALFORMED, CRL_DUPLICATE_ENTRY, X509_ALGORITHM, DER_MALFORMED */
 export function parseCrl(der: Uint8Array): Crl {
   if (der.length > crlBytesMax) refuse('CRL_SIZE', `at most ${crlBytesMax} bytes`, `${der.length}`);
-  const root = readDer(der.slice());
+  const root = readDer(copyOf(der));
   derCheckDeep(root);
   const outer = derInside(root, derTag.sequence);
   if (outer.length !== 3) refuse('CRL_MALFORMED', 'three parts', `${outer.length}`);

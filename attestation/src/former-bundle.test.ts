@@ -1,0 +1,63 @@
+/**
+ * Bundles of versions 1 to 3 as they were made under former terms, with the verdict that the reader of their day gave:
+ * simulated hardware throughout. Version 2 carries statements where its proofs would be.
+ */
+import { readFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { encodeBundle, parseBundle, type AnyBundle } from './bundle.js';
+import type { ProofVerifier } from './bundle-proofs.js';
+import { parseStepStatement } from './statement/step-statement.js';
+import { verifyBundle } from './verify-bundle.js';
+
+interface Verdict {
+  readonly tier: string;
+  readonly jobId: string;
+  readonly escrowId: string;
+  readonly result: string;
+  readonly checks: Readonly<Record<string, string>>;
+}
+
+const folder = new URL('../../test/support/fixtures/former-bundles/', import.meta.url);
+const proofs: ProofVerifier = (_job, _index, { bytes }) => ({
+  statement: parseStepStatement(bytes),
+  soundnessBits: 100,
+  start: 'seed',
+});
+
+async function verdictOf(bundle: Uint8Array): Promise<Verdict> {
+  const { tier, jobId, escrowId, result, checks } = await verifyBundle({ bundle, proofs });
+  return {
+    tier,
+    jobId,
+    escrowId,
+    result,
+    checks: Object.fromEntries(checks.map(({ code, status }) => [code, status])),
+  };
+}
+
+describe.each([1, 2, 3])('a bundle of version %d', (version) => {
+  const bytes = new Uint8Array(readFileSync(new URL(`version-${version}.cbor`, folder)));
+  const then = JSON.parse(readFileSync(new URL(`version-${version}.json`, folder), 'utf8')) as Verdict;
+
+  it('keeps its verdict, check of the bundle by check', async () => {
+    const now = await verdictOf(bytes);
+    expect({ ...now, checks: ofBundle(now) }).toEqual({ ...then, checks: ofBundle(then) });
+  });
+
+  it.each<[string, (bundle: AnyBundle) => AnyBundle]>([
+    ['BUNDLE_RUN', (bundle) => ({ ...bundle, run: { ...bundle.run, last: new Uint8Array(32) } }) as AnyBundle],
+    ['BUNDLE_TERMS', (bundle) => ({ ...bundle, terms: flipped(bundle.terms, 170) })],
+    ['BUNDLE_APPRAISALS', (bundle) => ({ ...bundle, terms: flipped(bundle.terms, 120) })],
+  ])('is refused by %s when it is changed there', async (code, change) => {
+    const { tier, checks } = await verdictOf(encodeBundle(change(parseBundle(bytes))));
+    expect([tier, checks[code]]).toEqual(['contraindicated', 'forged']);
+  });
+});
+
+function ofBundle({ checks }: Verdict): [string, string][] {
+  return Object.entries(checks).filter(([code]) => code.startsWith('BUNDLE_') && code !== 'BUNDLE_TRANSACTIONS');
+}
+
+function flipped(bytes: Uint8Array, at: number): Uint8Array {
+  return bytes.map((byte, index) => (index === at ? byte ^ 1 : byte));
+}
