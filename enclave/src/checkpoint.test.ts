@@ -1,12 +1,16 @@
 import { describe, expect, it } from 'vitest';
-import { encodeCanonical } from '#attestation';
-import { sealWithNonce } from './aead.js';
-import { checkpointKey, openCheckpoint, sealCheckpoint } from './checkpoint.js';
+import { encodeCanonical, toCbor } from '#attestation';
+import { deriveKey, sealWithNonce } from './aead.js';
+import { checkpointKey, openCheckpoint, partialKey, sealCheckpoint } from './checkpoint.js';
 
 const jobId = new Uint8Array(32).fill(1);
 const dataKey = new Uint8Array(32).fill(2);
-const key = await checkpointKey(dataKey, jobId);
-const checkpoint = { version: 1, step: 8, borders: [new Uint8Array(32)], weights: Uint8Array.of(1, 2, 3) } as const;
+const hostSecret = new Uint8Array(32).fill(3);
+const secrets = { dataKey, hostSecret, jobId };
+const key = await checkpointKey(secrets);
+const borders = [new Uint8Array(32)];
+const empty = { links: [], sessions: [] };
+const checkpoint = { version: 2, step: 8, borders, weights: Uint8Array.of(1, 2, 3), ...empty } as const;
 const sealed = await sealCheckpoint(key, jobId, checkpoint);
 
 describe('checkpoints', () => {
@@ -18,10 +22,17 @@ describe('checkpoints', () => {
     expect(await sealCheckpoint(key, jobId, checkpoint)).not.toEqual(sealed);
   });
 
+  const openedWith = async (change: Partial<typeof secrets>) =>
+    openCheckpoint(await checkpointKey({ ...secrets, ...change }), jobId, sealed);
+  const formerKey = () => deriveKey(dataKey, jobId, new TextEncoder().encode('veritrain/checkpoint/v1'));
   const otherJob = new Uint8Array(32).fill(9);
   it.each([
-    ['the key of another job', async () => openCheckpoint(await checkpointKey(dataKey, otherJob), jobId, sealed)],
-    ['another data key', async () => openCheckpoint(await checkpointKey(otherJob, jobId), jobId, sealed)],
+    ['the key of another job', () => openedWith({ jobId: otherJob })],
+    ['N11 the host’s secret and another data key', () => openedWith({ dataKey: otherJob })],
+    ['N11 the data key and another host’s secret', () => openedWith({ hostSecret: otherJob })],
+    ['N11 the data key in both places', () => openedWith({ hostSecret: dataKey })],
+    ['the key of partials', async () => openCheckpoint(await partialKey(secrets), jobId, sealed)],
+    ['N11 the data key alone, as it was before', async () => openCheckpoint(await formerKey(), jobId, sealed)],
     ['another job id', () => openCheckpoint(key, otherJob, sealed)],
   ])('do not open with %s', async (_, act) => {
     await expect(act()).rejects.toMatchObject({ code: 'CHECKPOINT_AUTHENTICATION' });
@@ -38,10 +49,11 @@ describe('checkpoints', () => {
   });
 
   it('of another shape are refused although they authenticate', async () => {
-    const tag = new TextEncoder().encode('veritrain/checkpoint/v1');
+    const tag = new TextEncoder().encode('veritrain/checkpoint/v2');
     const associatedData = new Uint8Array([...tag, ...jobId]);
     for (const [body, code] of [
       [encodeCanonical(new Map([['version', 1]])), 'MESSAGE_SHAPE'],
+      [encodeCanonical(toCbor({ version: 1, step: 8, borders, weights: new Uint8Array() })), 'MESSAGE_SHAPE'],
       [encodeCanonical([]), 'MESSAGE_SHAPE'],
       [Uint8Array.of(0xff), 'CBOR_MALFORMED'],
     ] as const) {

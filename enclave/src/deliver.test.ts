@@ -1,4 +1,4 @@
-import { webcrypto } from 'node:crypto';
+import { createHash } from 'node:crypto';
 import { x25519 } from '@noble/curves/ed25519.js';
 import { describe, expect, it } from 'vitest';
 import { deliveryAssociatedData, deliveryKey, keyCommitment } from '#attestation';
@@ -25,7 +25,10 @@ describe('delivery', () => {
     const { ciphertext, revealKey, keyCommit, ciphertextDigest } = await sealResult(weights, parties, jobId, last);
     expect(await opened(client.secretKey, revealKey, ciphertext)).toEqual(weights);
     expect(keyCommit).toEqual(keyCommitment(revealKey));
-    const digest = await webcrypto.subtle.digest('SHA-256', ciphertext as Uint8Array<ArrayBuffer>);
+    const one = createHash('sha256').update(ciphertext).digest();
+    const length = Buffer.alloc(8);
+    length.writeBigUInt64BE(BigInt(ciphertext.length));
+    const digest = createHash('sha256').update('veritrain/chunks/1').update(length).update(one).digest();
     expect(ciphertextDigest).toEqual(new Uint8Array(digest));
   });
 

@@ -3,13 +3,20 @@
  * (attestation/src/delivery.ts).
  */
 import { x25519 } from '@noble/curves/ed25519.js';
-import { concatBytes, deliveryAssociatedData, deliveryKey, keyCommitment, Rejection } from '#attestation';
+import {
+  ciphertextDigest,
+  concatBytes,
+  deliveryAssociatedData,
+  deliveryKey,
+  keyCommitment,
+  Rejection,
+} from '#attestation';
 import { sealWithNonce } from './aead.js';
 import type { SessionKeys } from './keys.js';
 
 export interface Delivery {
   readonly ciphertext: Uint8Array;
-  /** SHA-256 of the ciphertext. */
+  /** Over the ciphertext's chunks. */
   readonly ciphertextDigest: Uint8Array;
   readonly revealKey: Uint8Array;
   readonly keyCommit: Uint8Array;
@@ -38,8 +45,8 @@ export async function sealResult(
   const sealed = await sealWithNonce(key, weights, deliveryAssociatedData(jobId, last));
   // As a prover does, who withholds no key: the client finds the public key in front.
   const ciphertext = isRevealed ? sealed : concatBytes(keys.binding.transportKey, sealed);
-  const digest = await crypto.subtle.digest('SHA-256', ciphertext as Uint8Array<ArrayBuffer>);
-  return { ciphertext, ciphertextDigest: new Uint8Array(digest), revealKey, keyCommit: keyCommitment(revealKey) };
+  const digest = ciphertextDigest(ciphertext);
+  return { ciphertext, ciphertextDigest: digest, revealKey, keyCommit: keyCommitment(revealKey) };
 }
 
 function agree(secret: Uint8Array, recipient: Uint8Array): Uint8Array {

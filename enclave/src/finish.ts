@@ -4,16 +4,20 @@ import {
   concatBytes,
   deliveryDigest,
   domainSeparator,
+  progressOf,
   runDigest,
+  runKeysDigest,
   teeSelector,
   type Run,
 } from '#attestation';
 import { encodeWeights, type GuardViolation } from '#libs/step';
+import { keysBehind } from './chain.js';
 import type { EventOf } from './channel/messages.js';
 import { sealResult } from './deliver.js';
 import type { SessionKeys } from './keys.js';
 import type { Phase, Stopwatch } from './stopwatch.js';
-import type { ReadyJob, Trained } from './trainer.js';
+import type { ReadyJob } from './ready-job.js';
+import type { Position, Trained } from './trainer.js';
 
 const complete = 0;
 const leftItsRange = 1;
@@ -35,7 +39,7 @@ export async function finishJob(
   );
   const { ciphertextDigest, keyCommit } = delivery;
   const sealed = job.isRevealed ? deliveryDigest(ciphertextDigest, keyCommit) : new Uint8Array(32);
-  const run = runOf(job, trained.borders, complete, sealed);
+  const { run, accounts } = runOf(job, trained, complete, sealed, keys);
   const seal = await watch.measure('sign', () => sealRun(job, run, keys));
   return {
     type: 'result',
@@ -43,6 +47,7 @@ export async function finishJob(
     revealKey: delivery.revealKey,
     borders: trained.borders,
     run: summaryOf(run),
+    keys: accounts,
     seal,
     timings: timingsOf(watch),
   };
@@ -52,31 +57,49 @@ export async function finishJob(
 export function stopAtGuard(
   job: ReadyJob,
   violation: GuardViolation,
-  borders: readonly Uint8Array[],
+  reached: Position,
   keys: SessionKeys,
 ): EventOf<'stopped'> {
-  const run = runOf(job, borders, leftItsRange, new Uint8Array(32));
+  const { run, accounts } = runOf(job, reached, leftItsRange, new Uint8Array(32), keys);
   return {
     type: 'stopped',
-    step: violation.step,
-    tensor: violation.tensor,
+    ...whereOf(job, violation, reached),
     got: 'a value beyond it',
-    expected: violation.detail.expected,
-    borders,
+    borders: reached.borders,
     run: summaryOf(run),
+    keys: accounts,
     seal: sealRun(job, run, keys),
   };
 }
 
-function runOf(job: ReadyJob, borders: readonly Uint8Array[], outcome: Run['outcome'], delivery: Uint8Array): Run {
-  return {
+/** The seal names the segment in any case; of more than that the data owner decides. */
+function whereOf(
+  { spec }: ReadyJob,
+  { step, tensor, detail }: GuardViolation,
+  reached: Position,
+): Pick<EventOf<'stopped'>, 'step' | 'tensor' | 'expected'> {
+  if (progressOf(spec) !== 'none') return { step, tensor, expected: detail.expected };
+  return { step: reached.step, tensor: 'not told', expected: 'every value in its declared range' };
+}
+
+function runOf(
+  job: ReadyJob,
+  { borders, chain }: Trained,
+  outcome: Run['outcome'],
+  delivery: Uint8Array,
+  { binding }: SessionKeys,
+): { readonly run: Run; readonly accounts: readonly Uint8Array[] } {
+  const accounts = keysBehind(chain, binding.settlementKey);
+  const run = {
     job: job.escrowId,
     upTo: borders.length - 1,
     outcome,
     bordersRoot: bordersRoot(borders),
     last: borders.at(-1)!,
     delivery,
+    keys: runKeysDigest(accounts),
   };
+  return { run, accounts };
 }
 
 /** TeeSeal: selector ‖ r ‖ s ‖ v over the EIP-712 digest. @throws Rejection ATTESTATION_LAPSED */
@@ -87,8 +110,8 @@ function sealRun(job: ReadyJob, run: Run, keys: SessionKeys): Uint8Array {
   return concatBytes(teeSelector, keys.signSettlement(digest));
 }
 
-function summaryOf({ upTo, outcome, bordersRoot, last, delivery }: Run): EventOf<'result'>['run'] {
-  return { upTo, outcome, bordersRoot, last, delivery };
+function summaryOf({ job: _job, ...summary }: Run): EventOf<'result'>['run'] {
+  return summary;
 }
 
 function timingsOf(watch: Stopwatch): EventOf<'result'>['timings'] {

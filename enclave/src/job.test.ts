@@ -1,29 +1,14 @@
+import { sha256 } from '@noble/hashes/sha2.js';
 import { describe, expect, it } from 'vitest';
 import { canonicalManifest } from '#libs/step';
-import { datasetManifestJson, utf8, type JobSpec, type Terms } from '#attestation';
-import {
-  attested,
-  chainId,
-  contract,
-  jobRequest,
-  registry,
-  releaseRequest,
-  sealBytes,
-  sealGrant,
-  tinyAt,
-  tinyBroker,
-  tinyDataset,
-  tinyJob,
-  type TinyDataset,
-} from '#test/tiny-job';
+import { datasetManifestJson, JobMode, utf8, type JobSpec, type Terms } from '#attestation';
+import { chainId, contract, jobRequest, provider, tinyDataset, tinyJob, type TinyDataset } from '#test/tiny-job';
+import { grantTo, present } from '#test/tiny-release';
 
 const job = await tinyJob();
 const manifest = job.manifest;
 const dataset = job.dataset.manifest;
-const parties = await tinyBroker(job);
 const other = await tinyDataset(manifest, { salt: 2 });
-
-const leaseOver = (nonce: Uint8Array) => ({ nonce, grantedAt: tinyAt, notAfter: tinyAt + 60 });
 
 /** Offers a job whose data key was lawfully sealed to the session, whatever else is wrong with it. */
 async function offer(change: {
@@ -33,12 +18,12 @@ async function offer(change: {
   sealedTo?: 'dataset' | 'another';
 }) {
   const offered = await tinyJob({ spec: change.spec ?? {}, terms: change.terms ?? {} });
-  const { session, parsed } = await attested(offered, await tinyBroker(job));
-  const id = change.sealedTo === 'another' ? new Uint8Array(32) : offered.spec.dataset.id;
-  const grant = { datasetId: id, key: job.dataset.key, broker: parties.broker.account, lease: leaseOver(parsed.nonce) };
-  const sealedKey = await sealGrant(grant, offered.jobId, parsed.binding);
-  const request = jobRequest(offered, sealedKey);
-  const given = change.dataset ?? dataset;
+  const party = await present();
+  const dataKey = change.sealedTo === 'another' ? { datasetId: new Uint8Array(32) } : {};
+  const { session } = party;
+  const dataset = { ...offered.dataset, manifest: { ...offered.dataset.manifest, id: offered.spec.dataset.id } };
+  const request = jobRequest(offered, await grantTo({ ...offered, dataset }, party, { dataKey }));
+  const given = change.dataset ?? job.dataset.manifest;
   return session.request('job', { ...request, dataset: utf8(JSON.stringify(datasetManifestJson(given))) });
 }
 
@@ -79,6 +64,16 @@ describe('a job', () => {
     await expect(offer(change)).rejects.toMatchObject({ code: 'JOB_ESCROW' });
   });
 
+  it.each<[string, string, Partial<Terms>]>([
+    ['TERMS_PLAN', 'a plan of nobody’s', { planDigest: new Uint8Array(32).fill(0xee) }],
+    ['TERMS_SELECTORS', 'a verifier of another scheme', { dutySelectors: [Uint8Array.of(1, 2, 3, 4)] }],
+    ['TERMS_MODE', 'proofs that the spec knows nothing of', { mode: JobMode.tee | JobMode.full | JobMode.reveal }],
+    ['TERMS_WINDOW', 'no time to challenge', { windows: { ...job.terms.windows, challenge: 0 } }],
+    ['TERMS_PARTY', 'a provider that attests itself', { attestors: [provider] }],
+  ])('Z-H2 is refused with %s where the escrow names %s', async (code, _what, terms) => {
+    await expect(offer({ terms })).rejects.toMatchObject({ code });
+  });
+
   it('whose escrow leaves the provider open is taken', async () => {
     await expect(offer({ terms: { provider: new Uint8Array(20) } })).resolves.toHaveLength(0);
   });
@@ -108,48 +103,37 @@ function spaced(): Uint8Array {
   return utf8(`${new TextDecoder().decode(canonicalManifest(manifest))} `);
 }
 
-describe('key release', () => {
+describe('a data key', () => {
   it('opens in the session and for the job that it was sealed to, and nowhere else', async () => {
-    const one = await attested(job, parties);
-    const two = await attested(job, parties);
-    const { sealedKey } = await parties.broker.release(releaseRequest(job, one.evidence), tinyAt);
+    const [one, two] = [await present(), await present()];
+    const granted = await grantTo(job, one);
     const failed = { code: 'UNSEAL_FAILED' };
-    await expect(two.session.request('job', jobRequest(job, sealedKey))).rejects.toMatchObject(failed);
-    const otherJob = await tinyJob({ spec: { salt: new Uint8Array(32) } });
-    await expect(one.session.request('job', jobRequest(otherJob, sealedKey))).rejects.toMatchObject(failed);
-    for (let cut = 0; cut < sealedKey.length; cut++) {
-      const request = jobRequest(job, sealedKey.subarray(0, cut));
-      await expect(one.session.request('job', request)).rejects.toMatchObject(failed);
+    const sealed = async (party: typeof one, of: typeof job, sealedKey: Uint8Array) => {
+      const grant = await grantTo(of, party, { release: { grant: sha256(sealedKey) } });
+      return party.session.request('job', jobRequest(of, { ...grant, sealedKey }));
+    };
+    await expect(sealed(two, job, granted.sealedKey)).rejects.toMatchObject(failed);
+    const [salted, priced] = [
+      await tinyJob({ spec: { salt: new Uint8Array(32) } }),
+      await tinyJob({ terms: { price: 9n } }),
+    ];
+    for (const of of [salted, priced]) {
+      await expect(sealed(one, of, granted.sealedKey)).rejects.toMatchObject(failed);
     }
-    for (let at = 0; at < sealedKey.length; at++) {
-      const request = jobRequest(
-        job,
-        sealedKey.map((byte, i) => (i === at ? byte ^ 2 : byte)),
-      );
-      await expect(one.session.request('job', request)).rejects.toMatchObject(failed);
+    for (let at = 0; at < granted.sealedKey.length; at += 7) {
+      const changed = granted.sealedKey.map((byte, i) => (i === at ? byte ^ 2 : byte));
+      for (const sealedKey of [changed, granted.sealedKey.subarray(0, at)]) {
+        await expect(sealed(one, job, sealedKey)).rejects.toMatchObject(failed);
+      }
     }
-    await expect(one.session.request('job', jobRequest(job, sealedKey))).resolves.toHaveLength(0);
+    await expect(one.session.request('job', jobRequest(job, granted))).resolves.toHaveLength(0);
   });
 
-  it('of something else than a data key is refused', async () => {
-    const { session, parsed } = await attested(job, parties);
-    const sealedKey = await sealBytes(new Uint8Array(63), job.jobId, parsed.binding);
-    await expect(session.request('job', jobRequest(job, sealedKey))).rejects.toMatchObject({ code: 'DATA_KEY_LENGTH' });
-  });
-
-  it('is bound to provider, chain and registry of the session', async () => {
-    const { session, parsed } = await attested(job, parties);
-    for (const change of [
-      { provider: new Uint8Array(20) },
-      { chainId: chainId + 1 },
-      { registry: registry.map((byte) => byte ^ 1) },
-      { receiptKey: new Uint8Array(32) },
-    ]) {
-      const binding = { ...parsed.binding, ...change };
-      const { account } = parties.broker;
-      const grant = { datasetId: dataset.id, key: job.dataset.key, broker: account, lease: leaseOver(parsed.nonce) };
-      const sealedKey = await sealGrant(grant, job.jobId, binding);
-      await expect(session.request('job', jobRequest(job, sealedKey))).rejects.toMatchObject({ code: 'UNSEAL_FAILED' });
-    }
+  it('of another length is refused', async () => {
+    const party = await present();
+    const granted = await grantTo(job, party, { plaintext: new Uint8Array(63) });
+    await expect(party.session.request('job', jobRequest(job, granted))).rejects.toMatchObject({
+      code: 'DATA_KEY_LENGTH',
+    });
   });
 });

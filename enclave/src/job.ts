@@ -9,16 +9,18 @@ import {
   JobMode,
   Rejection,
   specDigestOf,
+  termsFit,
   toHex,
   type DatasetManifest,
   type JobSpec,
-  type KeyBinding,
+  type ReleasedSession,
   type Terms,
 } from '#attestation';
 import {
   canonicalManifest,
   checkBounds,
   divideSteps,
+  guardSetOf,
   initialWeights,
   parseManifestText,
   splitRecords,
@@ -28,7 +30,7 @@ import {
 import { jobCommitments, type JobCommitments } from '#libs/zk/commitment';
 import { checkRecords } from './dataset.js';
 import type { JobLease } from './lease.js';
-import type { Genesis, ReadyJob } from './trainer.js';
+import type { Genesis, ReadyJob } from './ready-job.js';
 
 /** A job that lacks only its shards. */
 export interface HeldJob {
@@ -37,7 +39,9 @@ export interface HeldJob {
   readonly manifest: Manifest;
   readonly dataset: DatasetManifest;
   readonly dataKey: Uint8Array;
+  readonly hostSecret: Uint8Array;
   readonly terms: Terms;
+  readonly own: ReleasedSession;
   readonly commitments: JobCommitments;
   readonly genesis: Genesis;
   readonly lease: JobLease;
@@ -50,16 +54,19 @@ export interface OfferedJob {
   readonly spec: JobSpec;
   readonly dataset: DatasetManifest;
   readonly dataKey: Uint8Array;
+  readonly hostSecret: Uint8Array;
   readonly terms: Terms;
-  readonly session: KeyBinding;
+  /** This session as the key broker released it. */
+  readonly own: ReleasedSession;
   readonly lease: JobLease;
 }
 
-/** @throws Rejection MANIFEST_*, STEP_RANGE_*, JOB_SIZE, JOB_DATASET, JOB_ESCROW naming the field that disagrees */
+/** @throws Rejection MANIFEST_*, STEP_RANGE_*, JOB_SIZE, JOB_DATASET, JOB_ESCROW naming the field that disagrees, TERMS_* */
 export function checkJob(offered: OfferedJob): HeldJob {
-  const { spec, dataset, jobId, dataKey, terms, session, lease } = offered;
+  const { spec, dataset, jobId, dataKey, terms, own } = offered;
+  const session = own.binding;
   const manifest = parseManifestText(spec.manifest);
-  checkBounds(manifest);
+  checkBounds(manifest, guardSetOf(spec.scheme));
   checkCanonical(manifest, spec);
   checkSize(manifest, spec);
   agree('JOB_DATASET', 'data set id', toHex(spec.dataset.id), toHex(dataset.id));
@@ -76,13 +83,14 @@ export function checkJob(offered: OfferedJob): HeldJob {
   agree('JOB_ESCROW', 'segments', rounds, terms.segments);
   if (workers > 1) agree('JOB_ESCROW', 'a named provider', true, !isZero(terms.provider));
   agree('JOB_ESCROW', 'policy', toHex(spec.policyDigest), toHex(terms.policy));
+  termsFit(spec, terms);
   const commitments = jobCommitments(spec, manifest, { jobId, dataKey });
   const start = initialWeights(manifest);
   const genesis = { weights: start, border: commitments.border(0, start) };
   agree('JOB_ESCROW', 'start weights', toHex(genesis.border), toHex(terms.initialWeights));
   agree('JOB_ESCROW', 'chain', spec.settlement.chainId, session.chainId);
   if (!isZero(terms.provider)) agree('JOB_ESCROW', 'provider', toHex(terms.provider), toHex(session.provider));
-  return { jobId, spec, manifest, dataset, dataKey, terms, commitments, genesis, lease, shards: new Map() };
+  return { ...offered, manifest, commitments, genesis, shards: new Map() };
 }
 
 /** @throws Rejection SHARDS_MISSING, DATASET_ROOT, LABEL_RANGE */
@@ -102,23 +110,12 @@ export async function assembleJob(held: HeldJob): Promise<ReadyJob> {
   const records = concatBytes(...parts);
   held.shards.clear();
   await checkRecords(held, records);
-  const { jobId, spec, manifest, dataset, dataKey, terms, commitments, genesis, lease } = held;
+  const { shards: _shards, ...job } = held;
+  const { manifest, terms } = job;
   parts.forEach((part, index) => checkLabels(manifest, index, part));
   const examples = splitRecords(manifest, records);
   const isRevealed = (terms.mode & JobMode.reveal) !== 0;
-  return {
-    jobId,
-    escrowId: jobDigest(terms),
-    spec,
-    manifest,
-    dataset,
-    dataKey,
-    commitments,
-    genesis,
-    lease,
-    examples,
-    isRevealed,
-  };
+  return { ...job, escrowId: jobDigest(terms), verified: new Set(), examples, isRevealed };
 }
 
 /** Only of records that the spec's root commits to. Texts leave the guest: no value and no place in a shard is in them. */

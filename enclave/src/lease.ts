@@ -2,15 +2,7 @@
  * For how long the key broker lets this session work on a job (enclave SPEC, lease). The guest has no clock that its host
  * cannot set, so a lease is counted in time that has passed since this session made the evidence that earned it.
  */
-import {
-  equalBytes,
-  recoverAddress,
-  Rejection,
-  sessionLeaseDigest,
-  toHex,
-  type KeyBinding,
-  type SessionLease,
-} from '#attestation';
+import { equalBytes, leaseDigest, recoverAddress, Rejection, toHex, type Lease, type Release } from '#attestation';
 
 /** Milliseconds that only grow. */
 export type Monotonic = () => number;
@@ -44,26 +36,28 @@ export function createAnsweredNonces(now: Monotonic): AnsweredNonces {
 export interface JobLease {
   /** @throws Rejection ATTESTATION_LAPSED when the lease is over: nothing more is opened or signed under it */
   check(): void;
-  /** @throws Rejection ATTESTATION_LAPSED, LEASE_NONCE, LEASE_STALE, LEASE_SIGNATURE, SEAL_SIGNATURE */
-  renew(lease: SessionLease, signature: Uint8Array): void;
+  /** @throws Rejection ATTESTATION_LAPSED, LEASE_NONCE, LEASE_STALE, LEASE_SIGNATURE, LEASE_JOB, SEAL_SIGNATURE */
+  renew(lease: Lease, signature: Uint8Array): void;
 }
 
 export interface LeaseContext {
-  readonly jobId: Uint8Array;
-  readonly session: KeyBinding;
-  /** Account whose signature prolongs, 20 bytes; it came sealed with the data key. */
+  /** The broker's word that began it. */
+  readonly release: Release;
+  /** EIP-712 domain of the job's escrow. */
+  readonly domain: Uint8Array;
+  /** Account of the key broker that the terms name, 20 bytes. */
   readonly broker: Uint8Array;
   readonly answered: AnsweredNonces;
   readonly now: Monotonic;
 }
 
 /** @throws Rejection LEASE_NONCE, ATTESTATION_LAPSED */
-export function openLease(context: LeaseContext, first: SessionLease): JobLease {
-  const { jobId, session, broker, answered, now } = context;
+export function openLease(context: LeaseContext): JobLease {
+  const { release, domain, broker, answered, now } = context;
   /** Ends no later than the broker's notAfter: the evidence was made before the broker decided. */
-  const endOf = ({ nonce, grantedAt, notAfter }: SessionLease): number =>
+  const endOf = ({ nonce, grantedAt, notAfter }: Lease): number =>
     answered.madeAt(nonce) + 1000 * (notAfter - grantedAt);
-  let end = endOf(first);
+  let end = endOf(release);
   const check = (): void => {
     const late = now() - end;
     if (late < 0) return;
@@ -79,9 +73,11 @@ export function openLease(context: LeaseContext, first: SessionLease): JobLease 
     check,
     renew(lease, signature) {
       check();
-      const signer = recoverAddress(sessionLeaseDigest(jobId, session, lease), signature);
-      if (!equalBytes(signer, broker)) {
-        throw refused('LEASE_SIGNATURE', `a lease of this session on this job, by ${toHex(broker)}`, toHex(signer));
+      const signer = recoverAddress(leaseDigest(domain, lease), signature);
+      if (!equalBytes(signer, broker)) throw refused('LEASE_SIGNATURE', `a lease by ${toHex(broker)}`, toHex(signer));
+      for (const name of ['job', 'session', 'policy'] as const) {
+        if (equalBytes(lease[name], release[name])) continue;
+        throw refused('LEASE_JOB', `${name} ${toHex(release[name])}`, toHex(lease[name]));
       }
       const next = endOf(lease);
       if (next <= end) throw refused('LEASE_STALE', 'a lease that ends later than the present one', 'an older one');

@@ -2,12 +2,14 @@
  * The enclave's process: one host connection, framed CBOR, nothing else. It ends with the connection, and its keys
  * with it.
  *
- * usage: main --listen unix:PATH|tcp:HOST:PORT [--attester snp|tdx|simulated] [--vendor FILE] [--gpus nvml|none]
+ * usage: main --listen unix:PATH|tcp:[HOST:]PORT [--peer ADDRESS[/BITS],…] [--attester snp|tdx|simulated] [--vendor FILE]
+ *   [--gpus nvml|none]
  */
 import { createServer } from 'node:net';
 import { parseArgs } from 'node:util';
 import { ConfigurationError } from '#attestation';
 import { openAttester, openGpus } from './attesters/open.js';
+import { readPeers } from './channel/peers.js';
 import { serveConnection } from './channel/serve.js';
 import { selfTest } from './engine/self-test.js';
 import { failureOf } from './failure.js';
@@ -17,17 +19,20 @@ try {
   const { values } = parseArgs({
     options: {
       listen: { type: 'string' },
+      peer: { type: 'string' },
       attester: { type: 'string', default: 'snp' },
       vendor: { type: 'string' },
       gpus: { type: 'string', default: 'none' },
     },
   });
   const address = addressOf(values.listen);
+  const isPeer = 'host' in address ? readPeers(address.host, values.peer) : () => true;
   await selfTest();
   const cpu = await openAttester(values.attester, values.vendor);
   const gpus = await openGpus(values.gpus);
   const machine = { cpu, ...(gpus && { gpus }) };
   const server = createServer((socket) => {
+    if (!isPeer(socket.remoteAddress)) return void socket.destroy();
     server.close();
     socket.once('close', () => process.exit(0));
     serveConnection(socket, (emit) => createSession(machine, emit));
@@ -41,10 +46,10 @@ try {
 function addressOf(listen: string | undefined): { path: string } | { host: string; port: number } {
   const [, path] = /^unix:(.+)$/.exec(listen ?? '') ?? [];
   if (path !== undefined) return { path };
-  const [, host, port] = /^tcp:([^:]+):(\d+)$/.exec(listen ?? '') ?? [];
-  if (host !== undefined) return { host, port: Number(port) };
+  const [, host = '127.0.0.1', port] = /^tcp:(?:(.+):)?(\d+)$/.exec(listen ?? '') ?? [];
+  if (port !== undefined) return { host: host.replace(/^\[(.*)\]$/, '$1'), port: Number(port) };
   throw new ConfigurationError('ENCLAVE_LISTEN', {
-    expected: '--listen unix:PATH or tcp:HOST:PORT',
+    expected: '--listen unix:PATH or tcp:[HOST:]PORT',
     got: listen ?? 'nothing',
     rule: 'enclave SPEC, start',
   });

@@ -3,7 +3,6 @@
  * end its segment, sealed to the job's enclaves like a checkpoint, under a key of their own (enclave SPEC, rounds).
  */
 import {
-  bytes,
   bytesUpTo,
   checkpointWeightsBytesMax,
   concatBytes,
@@ -14,6 +13,7 @@ import {
   parseStepStatement,
   receiptBytesMax,
   record,
+  releasedShape,
   Rejection,
   toCbor,
   utf8,
@@ -22,15 +22,17 @@ import {
   type StepStatement,
 } from '#attestation';
 import { decodeWeights, type Weights } from '#libs/step';
-import { deriveKey, openWithNonce, sealWithNonce } from './aead.js';
-import type { ReadyJob } from './trainer.js';
+import { openWithNonce, sealWithNonce } from './aead.js';
+import { partialKey, type SealingSecrets } from './checkpoint.js';
+import { checkReleased } from './grant.js';
+import type { ReadyJob } from './ready-job.js';
 
 const partialShape = {
-  version: oneOf(1),
+  version: oneOf(2),
   statement: bytesUpTo(224),
   receipt: bytesUpTo(receiptBytesMax),
-  /** Of the worker's session. Whoever sealed this had the data key; a bundle shows that it was an appraised session. */
-  receiptKey: bytes(32),
+  /** The worker's session as the key broker released it. */
+  session: record(releasedShape),
   /** Canonical tensor bytes (fixed-point §11). */
   weights: bytesUpTo(checkpointWeightsBytesMax),
 };
@@ -43,31 +45,29 @@ export interface Partial {
   readonly weights: Weights;
 }
 
-const tag = utf8('veritrain/partial/v1');
+const tag = utf8('veritrain/partial/v2');
 
-export async function sealPartial(
-  { dataKey, jobId }: Pick<ReadyJob, 'dataKey' | 'jobId'>,
-  partial: SealedPartial,
-): Promise<Uint8Array> {
-  const key = await deriveKey(dataKey, jobId, tag);
-  return sealWithNonce(key, encodeCanonical(toCbor(partial)), concatBytes(tag, jobId));
+export async function sealPartial(secrets: SealingSecrets, partial: SealedPartial): Promise<Uint8Array> {
+  const associated = concatBytes(tag, secrets.jobId);
+  return sealWithNonce(await partialKey(secrets), encodeCanonical(toCbor(partial)), associated);
 }
 
 /**
- * A partial whose receipt and weights are those of its statement. Which round and worker it is of is for the average to say.
+ * A partial by a session that the key broker released, whose receipt and weights are those of its statement. Which round and worker it is of is for the average to say.
  *
- * @throws Rejection PARTIAL_AUTHENTICATION, CBOR_*, MESSAGE_SHAPE, STATEMENT_*, COSE_*, RECEIPT_STATEMENT, WEIGHTS_*,
- *   PARTIAL_WEIGHTS
+ * @throws Rejection PARTIAL_AUTHENTICATION, CBOR_*, MESSAGE_SHAPE, CHECKPOINT_SESSION, STATEMENT_*, COSE_*,
+ *   RECEIPT_STATEMENT, WEIGHTS_*, PARTIAL_WEIGHTS
  */
 export async function openPartial(job: ReadyJob, sealed: Uint8Array): Promise<Partial> {
-  const { dataKey, jobId, manifest, commitments } = job;
-  const key = await deriveKey(dataKey, jobId, tag);
+  const { jobId, manifest, commitments } = job;
+  const key = await partialKey(job);
   const what = 'a partial of this job';
   const opened = await openWithNonce('PARTIAL_AUTHENTICATION', what, key, sealed, concatBytes(tag, jobId));
   const partial = record(partialShape)(decodeCanonical(opened), 'partial');
-  const { receipt, receiptKey } = partial;
+  const { receipt, session } = partial;
+  checkReleased(job, session, job.own.binding);
   const statement = parseStepStatement(partial.statement);
-  await verifyReceipt(receipt, statement, receiptKey);
+  await verifyReceipt(receipt, statement, session.binding.receiptKey);
   const weights = decodeWeights(manifest, partial.weights);
   if (equalBytes(commitments.border(0, weights), statement.weightsAfter)) return { statement, receipt, weights };
   throw new Rejection('PARTIAL_WEIGHTS', {

@@ -2,7 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { parseStepStatement, verifyReceipt } from '#attestation';
 import { decodeWeights, encodeWeights, initialWeights } from '#libs/step';
 import { commitmentFormat, createCommitter, jobCommitments, weightsDigestOf } from '#libs/zk/commitment';
-import { keyed, tinyDataset, tinyJob, tinyManifest, type Keyed, type TinyDataset } from '#test/tiny-job';
+import { hostSecret, tinyDataset, tinyJob, tinyManifest, type TinyDataset } from '#test/tiny-job';
+import { keyed, type Keyed } from '#test/tiny-release';
 import type { EventOf } from './channel/messages.js';
 import { checkpointKey, openCheckpoint } from './checkpoint.js';
 
@@ -31,7 +32,7 @@ describe('a job whose commitments proofs can open', async () => {
     const format = commitmentFormat(manifest, profile);
     const committer = createCommitter(format);
     const commitments = jobCommitments(job.spec, manifest, secret);
-    const key = await checkpointKey(dataset.key, job.jobId);
+    const key = await checkpointKey({ dataKey: dataset.key, hostSecret, jobId: job.jobId });
     for (const [index, { ciphertext, statement, receipt }] of checkpoints.entries()) {
       const { weights } = await openCheckpoint(key, job.jobId, ciphertext);
       const border = committer.weights(decodeWeights(manifest, weights), commitments.seed(index + 1));
@@ -59,7 +60,7 @@ describe('a job whose commitments proofs can open', async () => {
       await tinyJob({ manifest, dataset, segmentSteps: 4, spec: { salt: new Uint8Array(32) } }),
     );
     const weightsOf = async (of: typeof whole, id: Uint8Array) => {
-      const key = await checkpointKey(dataset.key, id);
+      const key = await checkpointKey({ dataKey: dataset.key, hostSecret, jobId: id });
       return (await openCheckpoint(key, id, checkpointsOf(of)[0]!.ciphertext)).weights;
     };
     const otherId = parseStepStatement(checkpointsOf(other)[0]!.statement).jobId;

@@ -15,24 +15,20 @@ import {
 import type { EventOf } from './channel/messages.js';
 import { checkpointKey, openCheckpoint, sealCheckpoint } from './checkpoint.js';
 import {
-  attested,
   chainId,
   contract,
+  hostSecret,
   jobRequest,
-  keyed,
   provider,
   registry,
-  releaseRequest,
-  tinyAt,
-  tinyBroker,
   tinyDataset,
   tinyJob,
   tinyManifest,
   tinySession,
-  type Keyed,
   type TinyDataset,
   type TinyJob,
 } from '#test/tiny-job';
+import { grantTo, keyed, present, type Keyed } from '#test/tiny-release';
 
 const job = await tinyJob();
 const opening = { provider, chainId, registry };
@@ -113,7 +109,7 @@ describe('a whole session', () => {
       ({ weights }) => ({ weights: weights.map((byte, at) => (at === 6 ? 0x7f : byte)) }),
     ],
   ])('refuses a checkpoint with %s, although its key is right: %s', async (_, code, change) => {
-    const key = await checkpointKey(job.dataset.key, job.jobId);
+    const key = await checkpointKey({ dataKey: job.dataset.key, hostSecret, jobId: job.jobId });
     const first = await openCheckpoint(key, job.jobId, checkpoints(whole)[0]!.ciphertext);
     const bad = await trained(job, await sealCheckpoint(key, job.jobId, { ...first, ...change(first) }));
     expect(bad.end).toMatchObject({ type: 'failed', code });
@@ -167,7 +163,9 @@ describe('a job that leaves its range', () => {
 describe('order', () => {
   const order = { code: 'REQUEST_ORDER' };
   const shard = { index: 0, ciphertext: job.dataset.shards[0]! };
-  const offered = jobRequest(job, new Uint8Array(112));
+  const nobody = { job: nonce, session: nonce, policy: nonce, evidence: nonce, nonce, grantedAt: 0, notAfter: 1 };
+  const release = { ...nobody, provider, dataset: nonce, key: provider, grant: nonce };
+  const offered = jobRequest(job, { release, signature: new Uint8Array(65), sealedKey: new Uint8Array(112) });
 
   it('refuses everything before open', async () => {
     const session = tinySession();
@@ -207,15 +205,15 @@ describe('order', () => {
   });
 
   it('refuses a second job and a second start while one runs, and the first ends undisturbed', async () => {
-    const parties = await tinyBroker(job);
-    const { session, evidence } = await attested(job, parties);
-    const { sealedKey } = await parties.broker.release(releaseRequest(job, evidence), tinyAt);
-    await session.request('job', jobRequest(job, sealedKey));
+    const party = await present();
+    const { session } = party;
+    const granted = await grantTo(job, party);
+    await session.request('job', jobRequest(job, granted));
     for (const [index, ciphertext] of job.dataset.shards.entries())
       await session.request('shard', { index, ciphertext });
     const all = await Promise.allSettled([
       session.request('train', train),
-      session.request('job', jobRequest(job, sealedKey)),
+      session.request('job', jobRequest(job, granted)),
       session.request('train', train),
       session.request('shard', shard),
     ]);
@@ -226,11 +224,11 @@ describe('order', () => {
   });
 
   it('takes another job after the end of one', async () => {
-    const parties = await tinyBroker(job);
-    const { session, evidence } = await attested(job, parties);
-    const { sealedKey } = await parties.broker.release(releaseRequest(job, evidence), tinyAt);
+    const party = await present();
+    const { session } = party;
+    const granted = await grantTo(job, party);
     for (let round = 0; round < 2; round++) {
-      await session.request('job', jobRequest(job, sealedKey));
+      await session.request('job', jobRequest(job, granted));
       for (const [index, ciphertext] of job.dataset.shards.entries()) {
         await session.request('shard', { index, ciphertext });
       }
@@ -249,10 +247,10 @@ describe('order', () => {
   });
 
   async function keyedWithoutShards() {
-    const parties = await tinyBroker(job);
-    const { session, evidence } = await attested(job, parties);
-    const { sealedKey } = await parties.broker.release(releaseRequest(job, evidence), tinyAt);
-    await session.request('job', jobRequest(job, sealedKey));
+    const party = await present();
+    const { session } = party;
+    const granted = await grantTo(job, party);
+    await session.request('job', jobRequest(job, granted));
     return session;
   }
 });

@@ -5,7 +5,9 @@
  */
 import {
   decodeTerms,
+  domainSeparator,
   equalBytes,
+  jobDigest,
   jobIdOf,
   parseJobSpec,
   readDatasetManifest,
@@ -14,6 +16,7 @@ import {
   encodeCanonical,
   toCbor,
   workersOf,
+  type JobSpec,
 } from '#attestation';
 import { GuardViolation } from '#libs/step';
 import { collectEvidence, type Machine } from './attesters/collect.js';
@@ -23,11 +26,13 @@ import { assembleJob, checkJob, type HeldJob } from './job.js';
 import { createSessionKeys, type SessionKeys } from './keys.js';
 import { createAnsweredNonces, openLease, type AnsweredNonces, type JobLease, type Monotonic } from './lease.js';
 import { failedEvent } from './failure.js';
+import { checkGrant } from './grant.js';
 import { finishJob, stopAtGuard } from './finish.js';
 import { openShard } from './shards.js';
 import { createStopwatch, type Stopwatch } from './stopwatch.js';
-import { trainJob, type ReadyJob } from './trainer.js';
-import { unsealGrant } from './unseal.js';
+import type { ReadyJob } from './ready-job.js';
+import { trainJob, type Position } from './trainer.js';
+import { unsealDataKey } from './unseal.js';
 import { openWorkshop, type Workshop } from './workshop.js';
 
 export interface Session {
@@ -103,13 +108,13 @@ async function open(state: State, { provider, chainId, registry }: RequestOf<'op
 }
 
 async function attest({ machine, keys, answered }: State, { nonce }: RequestOf<'attest'>): Promise<Uint8Array> {
-  const { binding } = required(keys, 'open before attest');
+  const session = required(keys, 'open before attest');
   answered.note(nonce);
-  return collectEvidence(machine, nonce, binding);
+  return collectEvidence(machine, nonce, session);
 }
 
-async function renew({ lease }: State, { signature, ...renewed }: RequestOf<'renew'>): Promise<Uint8Array> {
-  required(lease, 'job before renew').renew(renewed, signature);
+async function renew(state: State, { lease, signature }: RequestOf<'renew'>): Promise<Uint8Array> {
+  required(state.lease, 'job before renew').renew(lease, signature);
   return nothing;
 }
 
@@ -120,25 +125,33 @@ async function accept(state: State, request: RequestOf<'job'>): Promise<Uint8Arr
   const spec = parseJobSpec(request.spec);
   const jobId = jobIdOf(spec);
   const dataset = readDatasetManifest(request.dataset);
-  const { datasetId, key: dataKey, broker, lease: first } = await unsealGrant(request.sealedKey, jobId, session);
-  if (!equalBytes(datasetId, spec.dataset.id)) {
-    throw new Rejection('DATA_KEY_DATASET', {
-      expected: `the key of data set ${toHex(spec.dataset.id)}`,
-      got: `the key of ${toHex(datasetId)}`,
-      rule: 'enclave SPEC, key release',
-      action: 'release the key of the data set that the job names',
-    });
-  }
-  const { answered, now } = state;
-  const lease = openLease({ jobId, session: session.binding, broker, answered, now }, first);
+  const terms = decodeTerms(request.terms);
+  const { release, signature, sealedKey, hostSecret } = request;
+  const own = { binding: session.binding, release, signature };
+  checkGrant({ spec, terms }, own, sealedKey);
+  const { chainId, contract } = spec.settlement;
+  const domain = domainSeparator({ chainId, verifyingContract: contract });
+  const lease = openLease({ release, domain, broker: terms.keyBroker, answered: state.answered, now: state.now });
+  const { datasetId, key: dataKey } = await unsealDataKey(sealedKey, { jobId, job: jobDigest(terms) }, session);
+  requireDataset(spec, datasetId);
+  const held = checkJob({ jobId, spec, dataset, dataKey, hostSecret, terms, own, lease });
   // The key came, so the evidence was accepted: work may reach the GPUs.
   state.machine.gpus?.setReady();
-  const terms = decodeTerms(request.terms);
-  state.held = checkJob({ jobId, spec, dataset, dataKey, terms, session: session.binding, lease });
+  state.held = held;
   state.lease = lease;
   await state.workshop?.close();
   state.workshop = null;
   return nothing;
+}
+
+function requireDataset({ dataset }: JobSpec, got: Uint8Array): void {
+  if (equalBytes(got, dataset.id)) return;
+  throw new Rejection('DATA_KEY_DATASET', {
+    expected: `the key of data set ${toHex(dataset.id)}`,
+    got: `the key of ${toHex(got)}`,
+    rule: 'enclave SPEC, grant',
+    action: 'release the key of the data set that the job names',
+  });
 }
 
 async function shard({ held, watch }: State, { index, ciphertext }: RequestOf<'shard'>): Promise<Uint8Array> {
@@ -173,7 +186,7 @@ async function run(
   { emit, watch }: State,
   signal: AbortSignal,
 ): Promise<EnclaveEvent> {
-  let borders: readonly Uint8Array[] = [];
+  let position: Position | null = null;
   try {
     const trained = await trainJob(job, {
       keys: session,
@@ -181,13 +194,13 @@ async function run(
       checkpoint,
       signal,
       watch,
-      reached: (reached) => (borders = reached),
+      reached: (reached) => (position = reached),
       progress: (event) => void emit({ type: 'progress', ...event }),
       checkpointed: (event) => emit({ type: 'checkpoint', ...event }),
     });
     return await finishJob(job, trained, session, watch);
   } catch (error) {
-    if (error instanceof GuardViolation) return stopAtGuard(job, error, borders, session);
+    if (error instanceof GuardViolation && position !== null) return stopAtGuard(job, error, position, session);
     throw error;
   }
 }

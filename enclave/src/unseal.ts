@@ -1,19 +1,20 @@
-/** Opens what the data owner's broker sealed to this session for one job (attestation/src/key-release.ts). */
+/** Opens the data key that a release names (attestation/src/key-release.ts). Anybody can seal one: `checkGrant` comes first. */
 import { Aes256Gcm, CipherSuite, HkdfSha256 } from '@hpke/core';
 import { DhkemX25519HkdfSha256 } from '@hpke/dhkem-x25519';
-import { keyReleaseAad, keyReleaseInfo, parseKeyGrant, Rejection, type KeyBinding, type KeyGrant } from '#attestation';
+import { keyReleaseAad, keyReleaseInfo, parseDataKey, Rejection, type DataKey, type KeyBinding } from '#attestation';
 
 const encapsulatedBytes = 32;
 
 /**
  * @param sealed  encapsulated key (32 bytes) ‖ ciphertext
+ * @param of      id of the job, and `jobDigest` of its escrow
  * @throws Rejection UNSEAL_FAILED when it was sealed to another session or for another job, DATA_KEY_LENGTH
  */
-export async function unsealGrant(
+export async function unsealDataKey(
   sealed: Uint8Array,
-  jobId: Uint8Array,
+  { jobId, job }: { readonly jobId: Uint8Array; readonly job: Uint8Array },
   session: { readonly binding: KeyBinding; readonly transportSecret: Uint8Array },
-): Promise<KeyGrant> {
+): Promise<DataKey> {
   const suite = new CipherSuite({ kem: new DhkemX25519HkdfSha256(), kdf: new HkdfSha256(), aead: new Aes256Gcm() });
   try {
     const recipient = await suite.createRecipientContext({
@@ -23,9 +24,9 @@ export async function unsealGrant(
     });
     const opened = await recipient.open(
       buffer(sealed.subarray(encapsulatedBytes)),
-      buffer(keyReleaseAad(session.binding)),
+      buffer(keyReleaseAad(session.binding, job)),
     );
-    return parseKeyGrant(new Uint8Array(opened));
+    return parseDataKey(new Uint8Array(opened));
   } catch (error) {
     if (error instanceof Rejection) throw error;
     throw new Rejection('UNSEAL_FAILED', {

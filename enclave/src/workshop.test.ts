@@ -4,6 +4,7 @@ import {
   domainSeparator,
   encodeStepStatement,
   jobDigest,
+  keysDigest,
   parseRoundStatement,
   parseStepStatement,
   recoverAddress,
@@ -26,7 +27,8 @@ import {
   tinyParallelJob,
   type Rounds,
 } from '#test/tiny-rounds';
-import { chainId, contract, keyed, tinyJob, tinyManifest, type TinyJob } from '#test/tiny-job';
+import { chainId, contract, hostSecret, tinyJob, tinyManifest, type TinyJob } from '#test/tiny-job';
+import { keyed, signRelease } from '#test/tiny-release';
 import { checkpointKey, openCheckpoint } from './checkpoint.js';
 import type { EventOf } from './channel/messages.js';
 import { createSessionKeys } from './keys.js';
@@ -42,7 +44,7 @@ const plainly = await runRounds(
 );
 
 async function digestsOf(of: TinyJob, { checkpoints }: Rounds): Promise<string[]> {
-  const key = await checkpointKey(of.dataset.key, of.jobId);
+  const key = await checkpointKey({ dataKey: of.dataset.key, hostSecret, jobId: of.jobId });
   return Promise.all(
     checkpoints.map(async ({ ciphertext }) => {
       const { weights } = await openCheckpoint(key, of.jobId, ciphertext);
@@ -166,16 +168,21 @@ describe('an average', () => {
   });
 });
 
-describe('what the holder of the data key might seal', () => {
+describe('what a released session might seal', () => {
   const weights = encodeWeights(initialWeights(job.manifest));
   const honest = parseStepStatement(plainly.partials[0]![0]!.statement);
 
+  /** By a session that nobody released, unless `session` says otherwise: it has a receipt key of its own. */
   async function sealed(statement: StepStatement, change: { weights?: Uint8Array; receiptKey?: Uint8Array } = {}) {
-    const { binding, signReceipt: sign } = await createSessionKeys({ ...members[0]!.parsed.binding });
-    const receipt = await signReceipt(statement, binding.receiptKey, sign);
-    const { receiptKey } = binding;
-    const said = { version: 1, statement: encodeStepStatement(statement), receipt } as const;
-    return sealPartial({ dataKey: job.dataset.key, jobId: job.jobId }, { ...said, receiptKey, weights, ...change });
+    const made = await createSessionKeys({ ...members[0]!.parsed.binding });
+    const own = { ...made.binding, ...(change.receiptKey && { receiptKey: change.receiptKey }) };
+    const receipt = await signReceipt(statement, made.binding.receiptKey, made.signReceipt);
+    const { release: lawful } = members[0]!.granted;
+    const release = { ...lawful, session: keysDigest(own), key: own.settlementKey };
+    const session = { binding: own, release, signature: signRelease(release) };
+    const said = { version: 2, statement: encodeStepStatement(statement), receipt } as const;
+    const secrets = { dataKey: job.dataset.key, hostSecret, jobId: job.jobId };
+    return sealPartial(secrets, { ...said, session, weights: change.weights ?? weights });
   }
 
   it('is refused where weights are not those of the statement: a mutated average has no way in', async () => {

@@ -19,18 +19,23 @@ import {
   divideSteps,
   encodeWeights,
   GuardViolation,
+  guardSetOf,
   manifestDigest,
   type Division,
   type Weights,
 } from '#libs/step';
 import type { EnclaveEvent, EventOf, RequestOf } from './channel/messages.js';
-import { checkpointKey, sealCheckpoint } from './checkpoint.js';
-import { Engine, type LoadedDataset } from './engine/engine.js';
+import { linked, segmentStatement } from './chain.js';
+import { checkpointKey } from './checkpoint.js';
+import { Engine } from './engine/engine.js';
+import type { LoadedDataset } from './engine/loaded-dataset.js';
 import { finishJob, stopAtGuard } from './finish.js';
 import type { SessionKeys } from './keys.js';
 import { openPartial, sealPartial, type Partial } from './partial.js';
 import type { Stopwatch } from './stopwatch.js';
-import { startOf, trainSteps, type Position, type ReadyJob } from './trainer.js';
+import { progressGate } from './progress.js';
+import type { ReadyJob } from './ready-job.js';
+import { sealPosition, startOf, trainSteps, type Position } from './trainer.js';
 
 export interface Workshop {
   /** @returns the partial, or that the segment left its range @throws Rejection CHECKPOINT_*, ROUND_SEGMENT */
@@ -56,7 +61,8 @@ interface Bench {
 
 export function openWorkshop(job: ReadyJob, hands: Hands): Workshop {
   const division = divideSteps(job.manifest, job.spec);
-  const sealingKey = checkpointKey(job.dataKey, job.jobId);
+  const sealingKey = checkpointKey(job);
+  const gate = progressGate(job);
   let partials: Partial[] = [];
   let bench: Bench | null = null;
   /** What this session made last: it need not open its own. */
@@ -74,7 +80,7 @@ export function openWorkshop(job: ReadyJob, hands: Hands): Workshop {
   async function benchOf(threads: number): Promise<Bench> {
     if (bench?.threads === threads) return bench;
     await bench?.engine.close();
-    const engine = await Engine.open(job.manifest, { threads });
+    const engine = await Engine.open(job.manifest, { threads, guardSet: guardSetOf(job.spec.scheme) });
     return (bench = { threads, engine, dataset: engine.load(job.examples) });
   }
 
@@ -89,12 +95,12 @@ export function openWorkshop(job: ReadyJob, hands: Hands): Workshop {
         stepCount: division.segmentSteps,
       };
       try {
-        const weights = await trainSteps(job, engine, dataset, steps, { ...hands, signal });
+        const weights = await trainSteps(job, engine, dataset, steps, { ...hands, signal, gate });
         const { event, partial } = await signedPartial(job, hands, start, index, weights);
         own = { sealed: event.ciphertext, partial };
         return event;
       } catch (error) {
-        if (error instanceof GuardViolation) return stopAtGuard(job, error, start.borders, hands.keys);
+        if (error instanceof GuardViolation) return stopAtGuard(job, error, start, hands.keys);
         throw error;
       }
     },
@@ -109,8 +115,8 @@ export function openWorkshop(job: ReadyJob, hands: Hands): Workshop {
     async average({ checkpoint }) {
       const round = partials.toSorted((a, b) => a.statement.stepFrom - b.statement.stepFrom);
       partials = [];
-      const { statement, position } = await averaged(job, await positionOf(checkpoint), round, hands);
-      const event = await signedRound(job, hands, statement, position, await sealingKey);
+      const { statement, position: unsigned } = await averaged(job, await positionOf(checkpoint), round, hands);
+      const { event, position } = await signedRound(job, hands, statement, unsigned, await sealingKey);
       known = { sealed: event.ciphertext, position };
       if (position.step < job.manifest.steps) return [event];
       return [event, await finishJob(job, position, hands.keys, hands.watch)];
@@ -131,17 +137,14 @@ async function averaged(
 ): Promise<{ readonly statement: RoundStatement; readonly position: Position }> {
   const { roundSteps } = divideSteps(job.manifest, job.spec);
   if (start.step >= job.manifest.steps) throw roundPartials('a round of the job', 'one behind its last');
-  const round = {
-    ...{ jobId: job.jobId, programDigest: manifestDigest(job.manifest), datasetRoot: job.spec.dataset.root },
-    ...{ stepFrom: start.step, stepCount: roundSteps, weightsBefore: start.borders.at(-1)! },
-    partials: partialsDigest(partials.map(({ receipt }) => receipt)),
-  };
-  checkPartials(job.spec, { ...round, weightsAfter: round.weightsBefore }, partials);
+  const named = partialsDigest(partials.map(({ receipt }) => receipt));
+  const expected = segmentStatement(job, [...start.borders, start.borders.at(-1)!], start.borders.length - 1);
+  checkPartials(job.spec, { ...expected, partials: named }, partials);
   const models = partials.map(({ weights }) => weights);
   const weights = await watch.measure('train', () => averageWeights(job.manifest, models));
   const border = await watch.measure('commit', () => job.commitments.border(start.borders.length, weights));
-  const position = { step: start.step + roundSteps, weights, borders: [...start.borders, border] };
-  return { statement: { ...round, weightsAfter: border }, position };
+  const position = { ...start, step: start.step + roundSteps, weights, borders: [...start.borders, border] };
+  return { statement: { ...expected, weightsAfter: border, partials: named }, position };
 }
 
 async function signedPartial(
@@ -160,10 +163,9 @@ async function signedPartial(
   const statement = { ...partialOf(job.spec, round, index - start.step / segmentSteps), weightsAfter };
   job.lease.check();
   return watch.measure('sign', async () => {
-    const { receiptKey } = keys.binding;
-    const receipt = await signReceipt(statement, receiptKey, keys.signReceipt);
+    const receipt = await signReceipt(statement, keys.binding.receiptKey, keys.signReceipt);
     const said = { statement: encodeStepStatement(statement), receipt };
-    const sealed = { version: 1, ...said, receiptKey, weights: encodeWeights(weights) } as const;
+    const sealed = { version: 2, ...said, session: job.own, weights: encodeWeights(weights) } as const;
     const step = statement.stepFrom + statement.stepCount;
     const ciphertext = await sealPartial(job, sealed);
     return { event: { type: 'partial', index, step, ...said, ciphertext }, partial: { statement, receipt, weights } };
@@ -174,15 +176,17 @@ async function signedRound(
   job: ReadyJob,
   { keys, watch }: Hands,
   statement: RoundStatement,
-  { step, borders, weights }: Position,
+  unsigned: Position,
   sealingKey: Uint8Array,
-): Promise<EventOf<'checkpoint'>> {
+): Promise<{ readonly event: EventOf<'checkpoint'>; readonly position: Position }> {
   job.lease.check();
   return watch.measure('sign', async () => {
     const receipt = await signRoundReceipt(statement, keys.binding.receiptKey, keys.signReceipt);
-    const checkpoint = { version: 1, step, borders, weights: encodeWeights(weights) } as const;
-    const ciphertext = await sealCheckpoint(sealingKey, job.jobId, checkpoint);
-    return { type: 'checkpoint', step, statement: encodeRoundStatement(statement), receipt, ciphertext };
+    const chain = linked(unsigned.chain, job.own, { receipt, partials: statement.partials });
+    const position = { ...unsigned, chain };
+    const ciphertext = await sealPosition(job, position, sealingKey);
+    const said = { statement: encodeRoundStatement(statement), receipt };
+    return { event: { type: 'checkpoint', step: position.step, ...said, ciphertext }, position };
   });
 }
 

@@ -5,22 +5,20 @@ import {
   parseSessionEvidence,
   decodeCanonical,
   toHex,
-  type KeyBinding,
+  verifySessionProof,
 } from '#attestation';
 import type { Attester, EvidenceKind } from './attester.js';
+import { createSessionKeys } from '../keys.js';
 import { collectEvidence } from './collect.js';
 import type { NvidiaGpus } from './nvidia.js';
 import { openAttester, openGpus } from './open.js';
 
 const nonce = new Uint8Array(32).fill(7);
-const binding: KeyBinding = {
-  receiptKey: new Uint8Array(32).fill(1),
-  settlementKey: new Uint8Array(20).fill(2),
-  transportKey: new Uint8Array(32).fill(3),
+const keys = await createSessionKeys({
   provider: new Uint8Array(20).fill(4),
   chainId: 31337,
   registry: new Uint8Array(20).fill(5),
-};
+});
 
 /** A device whose report is what it was asked to bind, with its name in front. */
 function device(kind: EvidenceKind, mark: number): Attester {
@@ -44,7 +42,8 @@ function gpusOf(...attesters: Attester[]): NvidiaGpus {
 describe('the evidence of a session', () => {
   it('binds GPUs and their stated mode into the CPU’s report', async () => {
     const machine = { cpu: device('snp', 1), gpus: gpusOf(device('nvidia-gpu', 2), device('nvidia-gpu', 3)) };
-    const evidence = parseSessionEvidence(await collectEvidence(machine, nonce, binding));
+    const evidence = parseSessionEvidence(await collectEvidence(machine, nonce, keys));
+    verifySessionProof(evidence);
     expect(evidence.gpus.map(({ report }) => toHex(report))).toEqual(
       [2, 3].map((mark) => toHex(Uint8Array.of(mark, ...expectedGpuNonce(evidence)))),
     );
@@ -56,13 +55,13 @@ describe('the evidence of a session', () => {
   });
 
   it('states nothing of GPUs where there are none', async () => {
-    const evidence = parseSessionEvidence(await collectEvidence({ cpu: device('tdx', 1) }, nonce, binding));
+    const evidence = parseSessionEvidence(await collectEvidence({ cpu: device('tdx', 1) }, nonce, keys));
     expect(evidence).toMatchObject({ gpus: [], claims: new Uint8Array(), cpu: { kind: 'tdx' } });
     expect(toHex(evidence.cpu.report)).toBe(toHex(Uint8Array.of(1, ...expectedReportData(evidence))));
   });
 
   it('comes from a CPU first', async () => {
-    await expect(collectEvidence({ cpu: device('nvidia-gpu', 1) }, nonce, binding)).rejects.toThrow('ATTESTER_CPU');
+    await expect(collectEvidence({ cpu: device('nvidia-gpu', 1) }, nonce, keys)).rejects.toThrow('ATTESTER_CPU');
   });
 });
 

@@ -10,8 +10,9 @@ import {
   gpuNonce,
   reportData,
   toCbor,
-  type KeyBinding,
+  withSessionProof,
 } from '#attestation';
+import type { SessionKeys } from '../keys.js';
 import type { Attester, EvidenceKind, EvidenceParts } from './attester.js';
 import type { NvidiaGpus } from './nvidia.js';
 
@@ -25,21 +26,25 @@ export interface Machine {
  * @returns session evidence in its deterministic encoding
  * @throws ConfigurationError ATTESTER_CPU and what the attesters throw
  */
-export async function collectEvidence(machine: Machine, nonce: Uint8Array, binding: KeyBinding): Promise<Uint8Array> {
+export async function collectEvidence(
+  machine: Machine,
+  nonce: Uint8Array,
+  { binding, signReceipt }: Pick<SessionKeys, 'binding' | 'signReceipt'>,
+): Promise<Uint8Array> {
   const { cpu, gpus } = machine;
   const reports: EvidenceParts[] = [];
   for (const gpu of gpus?.attesters ?? []) reports.push(await gpu.collect(gpuNonce(nonce, binding)));
   const claims = gpus === undefined ? new Uint8Array() : encodeCanonical(toCbor({ gpu: gpus.mode() }));
   const rawReports = reports.map(({ report }) => report);
   const parts = await cpu.collect(reportData(nonce, binding, rawReports, claims));
-  return encodeSessionEvidence({
-    version: 1,
+  const reported = {
     nonce,
     binding,
     cpu: { kind: cpuKind(parts.kind), report: parts.report, certificates: parts.certificates },
     gpus: reports.map(({ report, certificates }) => ({ report, certificates })),
     claims,
-  });
+  };
+  return encodeSessionEvidence(await withSessionProof(reported, signReceipt));
 }
 
 function cpuKind(kind: EvidenceKind): 'snp' | 'simulated-snp' | 'tdx' {

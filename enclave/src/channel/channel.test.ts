@@ -7,10 +7,17 @@ import { encodeFrame, frameBytesMax, frameDecoder } from './frames.js';
 import { parseFromEnclave, parseRequest, type EnclaveEvent } from './messages.js';
 import { serveConnection, type Emit } from './serve.js';
 
+const word = new Uint8Array(32);
+const lease = { job: word, session: word, policy: word, evidence: word, nonce: word, grantedAt: 1, notAfter: 2 };
+const release = { ...lease, provider: new Uint8Array(20), dataset: word, key: new Uint8Array(20), grant: word };
 const requests: readonly Record<string, unknown>[] = [
   { type: 'open', id: 1, provider: new Uint8Array(20), chainId: 1, registry: new Uint8Array(20) },
   { type: 'attest', id: 2, nonce: new Uint8Array(32) },
-  { type: 'job', id: 3, spec: empty(), terms: empty(), dataset: empty(), sealedKey: empty() },
+  {
+    ...{ type: 'job', id: 3, spec: empty(), terms: empty(), dataset: empty(), sealedKey: empty() },
+    ...{ release, signature: new Uint8Array(65), hostSecret: word },
+  },
+  { type: 'renew', id: 7, lease, signature: new Uint8Array(65) },
   { type: 'shard', id: 4, index: 0, ciphertext: Uint8Array.of(1, 2, 3) },
   { type: 'train', id: 5, checkpoint: null, threads: 1 },
   { type: 'cancel', id: 6 },

@@ -5,7 +5,21 @@
  * The host sends requests, each answered by one `ok` or `error` with the request's `id`; the enclave sends events of
  * the running job unasked.
  */
-import { bytes, bytesUpTo, list, nullable, oneOf, record, text, uint, type Field, type Shaped } from '#attestation';
+import {
+  bytes,
+  bytesUpTo,
+  checkpointSessionsMax,
+  leaseShape,
+  list,
+  nullable,
+  oneOf,
+  record,
+  releasedShape,
+  text,
+  uint,
+  type Field,
+  type Shaped,
+} from '#attestation';
 
 const address = bytes(20);
 const blob = bytesUpTo(12 * 1024 * 1024);
@@ -16,27 +30,26 @@ const requestShapes = {
   open: { type: oneOf('open'), id: uint(), provider: address, chainId: uint(), registry: address },
   /** Evidence for the open session over the verifier's nonce. */
   attest: { type: oneOf('attest'), id: uint(), nonce: bytes(32) },
-  /** The job, the escrow it is paid by, the data set's public face and the data key sealed to the session. */
+  /**
+   * The job, the escrow it is paid by, the data set's public face, the key broker's signed release with the data key
+   * sealed to the session, and the host's half of the key of checkpoints.
+   */
   job: {
     type: oneOf('job'),
     id: uint(),
     spec: small,
     terms: small,
     dataset: bytesUpTo(4 * 1024 * 1024),
+    release: releasedShape.release,
+    signature: releasedShape.signature,
     sealedKey: bytesUpTo(4096),
+    hostSecret: bytes(32),
   },
   shard: { type: oneOf('shard'), id: uint(), index: uint(65_535), ciphertext: blob },
   /** Starts training, from the first step or from a checkpoint of this job that any of its enclaves made. */
   train: { type: oneOf('train'), id: uint(), checkpoint: nullable(blob), threads: uint(256, 1) },
-  /** The broker's word that it accepted evidence of this session again: nonce, times, and its account's signature. */
-  renew: {
-    type: oneOf('renew'),
-    id: uint(),
-    nonce: bytes(32),
-    grantedAt: uint(2 ** 40),
-    notAfter: uint(2 ** 40),
-    signature: bytes(65),
-  },
+  /** The broker's signed word that it accepted evidence of this session again. */
+  renew: { type: oneOf('renew'), id: uint(), lease: record(leaseShape), signature: bytes(65) },
   /** Of a data-parallel job: checks the whole data set, as `train` does before it answers. */
   prepare: { type: oneOf('prepare'), id: uint() },
   /** Of a data-parallel job: trains one segment from a round's start; null: the first. */
@@ -64,6 +77,9 @@ const failure = { code: text(80), ...explanation, step: nullable(uint()), tensor
 
 const borders = list(bytes(32), 4001);
 
+/** Of the sessions behind the borders, and the sealer's. */
+const keys = list(address, checkpointSessionsMax + 1);
+
 /** EIP-712 `Run` of settlement §3 that `seal` is over. */
 const runSummary = record({
   upTo: uint(),
@@ -71,6 +87,7 @@ const runSummary = record({
   bordersRoot: bytes(32),
   last: bytes(32),
   delivery: bytes(32),
+  keys: bytes(32),
 });
 
 const eventShapes = {
@@ -107,6 +124,8 @@ const eventShapes = {
     revealKey: bytes(32),
     borders,
     run: runSummary,
+    /** Accounts that `run.keys` is the digest of, ascending. */
+    keys,
     seal: bytesUpTo(1024),
     /** Microseconds by phase, for the summary. */
     timings: record({
@@ -127,6 +146,7 @@ const eventShapes = {
     got: text(2000),
     borders,
     run: runSummary,
+    keys,
     seal: bytesUpTo(1024),
   },
   failed: { type: oneOf('failed'), ...failure },

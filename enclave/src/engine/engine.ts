@@ -2,30 +2,37 @@
  * Runs the training graph of a manifest on onnxruntime: many steps per call, weights in exact integers outside.
  * Threads and graph optimisation cannot change a bit of the result (fixed-point §10).
  */
-import { InferenceSession, Tensor } from 'onnxruntime-node';
+import { InferenceSession, Tensor } from '#libs/onnx';
 import { Rejection } from '#attestation';
 import {
   blocksOfSteps,
   buildEvaluateGraph,
   buildTrainGraph,
   checkLabels,
+  checkShapes,
   checkWeights,
-  GuardViolation,
+  guardedSteps,
   orderSize,
   stepSize,
   type Examples,
   type GuardOutput,
+  type GuardSet,
   type Manifest,
   type Weights,
 } from '#libs/step';
+import type { LoadedDataset } from './loaded-dataset.js';
+import { stepsExactly } from './exact-steps.js';
 import { chunkMetrics, type Metrics } from './metrics.js';
 import { toTensors, toWeights, type WeightTensors } from './tensors.js';
+import { isCarried, readGuards } from './verdict.js';
 
 export interface EngineOptions {
   /** Threads of one operator; 1 when absent. */
   readonly threads?: number;
   /** Level of graph optimisation; `all` when absent. */
   readonly optimization?: 'disabled' | 'basic' | 'extended' | 'all';
+  /** Of the job's commitment scheme; `attested` when absent. */
+  readonly guardSet?: GuardSet;
 }
 
 export interface ChunkProgress extends Metrics {
@@ -44,14 +51,9 @@ export interface TrainRequest {
   /** Steps of one call of the runtime; 100 when absent. */
   readonly chunkSteps?: number;
   /** Called after every chunk; training goes on when its promise is fulfilled and stops when it is rejected. */
+  /** No chunk reaches over a step that is a multiple of it. */
+  readonly window?: number | undefined;
   readonly onChunk?: (progress: ChunkProgress) => void | Promise<void>;
-}
-
-/** Examples in committed order as the graph reads them; made by `Engine.load`. */
-export interface LoadedDataset {
-  readonly recordCount: number;
-  readonly labels: Int32Array;
-  readonly feeds: { readonly features: Tensor; readonly labels: Tensor };
 }
 
 export class Engine {
@@ -60,6 +62,7 @@ export class Engine {
 
   private constructor(
     readonly manifest: Manifest,
+    readonly guardSet: GuardSet,
     private readonly trainSession: InferenceSession,
     private readonly evaluateSession: InferenceSession,
     guards: { train: readonly GuardOutput[]; evaluate: readonly GuardOutput[] },
@@ -70,7 +73,8 @@ export class Engine {
 
   /** @throws Rejection STEP_RANGE_R1 … STEP_RANGE_R4 */
   static async open(manifest: Manifest, options: EngineOptions = {}): Promise<Engine> {
-    const [train, evaluate] = [buildTrainGraph(manifest), buildEvaluateGraph(manifest)];
+    const { guardSet = 'attested' } = options;
+    const [train, evaluate] = [buildTrainGraph(manifest, guardSet), buildEvaluateGraph(manifest, guardSet)];
     const sessionOptions: InferenceSession.SessionOptions = {
       executionProviders: ['cpu'],
       executionMode: 'sequential',
@@ -81,6 +85,7 @@ export class Engine {
     };
     return new Engine(
       manifest,
+      guardSet,
       await InferenceSession.create(train.model, sessionOptions),
       await InferenceSession.create(evaluate.model, sessionOptions),
       { train: train.guards, evaluate: evaluate.guards },
@@ -116,42 +121,64 @@ export class Engine {
   }
 
   /**
-   * Trains steps fromStep … fromStep + stepCount − 1 of the job.
+   * Trains steps fromStep … fromStep + stepCount − 1 of the job. Where the job can be proved and this is its last step,
+   * the null steps up to the next border follow: they move no weight, and their guards count.
    *
    * @returns weights after the last step
    * @throws  GuardViolation GUARD_VIOLATION; Rejection WEIGHTS_SHAPE, WEIGHTS_RANGE, STEP_OUT_OF_JOB
    */
   async train(request: TrainRequest): Promise<Weights> {
-    const { dataset, fromStep, stepCount, chunkSteps = 100, onChunk } = request;
-    const { manifest } = this;
+    const { dataset, fromStep, stepCount, chunkSteps = 100, window = Infinity, onChunk } = request;
+    const { manifest, guardSet } = this;
     this.#checkSteps(fromStep, stepCount);
-    checkWeights(manifest, request.weights);
+    const isBorder = guardSet === 'attested' || fromStep % manifest.superblock === 0;
+    (isBorder ? checkWeights : checkShapes)(manifest, request.weights);
     let tensors = toTensors(request.weights);
-    for (let done = 0; done < stepCount;) {
-      const first = fromStep + done;
-      const count = Math.min(chunkSteps, stepCount - done);
+    const isEnd = stepCount > 0 && fromStep + stepCount === manifest.steps;
+    const end = isEnd ? guardedSteps(manifest, guardSet) : fromStep + stepCount;
+    for (let first = fromStep; first < end;) {
+      const inWindow = Number.isFinite(window) ? window - (first % window) : Infinity;
+      const count = Math.min(chunkSteps, end - first, inWindow);
       const blocks = blocksOfSteps(manifest, first, count, dataset.recordCount);
-      const sizes = Float64Array.from(blocks, (_, i) => stepSize(manifest, first + i));
-      const result = await this.trainSession.run({
-        ...dataset.feeds,
-        ...tensors,
-        blocks: new Tensor('int32', blocks, [count]),
-        m: new Tensor('float64', sizes, [count]),
-      });
-      checkGuards(this.#guards, result, first, count);
-      tensors = nextTensors(tensors, result);
-      done += count;
+      const { next, error } = await this.#chunk(dataset, tensors, first, blocks);
+      tensors = next;
+      first += count;
       if (onChunk) {
         const current = tensors;
-        const error = result.error!.data as Float64Array;
         await onChunk({
-          step: first + count,
+          step: Math.min(first, manifest.steps),
           ...chunkMetrics(manifest, error, dataset.labels, blocks),
           weights: () => toWeights(manifest, current),
         });
       }
     }
     return toWeights(manifest, tensors);
+  }
+
+  async #chunk(
+    dataset: LoadedDataset,
+    tensors: WeightTensors,
+    first: number,
+    blocks: Int32Array,
+  ): Promise<{ next: WeightTensors; error: Float64Array }> {
+    const { manifest } = this;
+    if (isCarried(this.#guards, tensors)) {
+      const result = await this.trainSession.run({
+        ...dataset.feeds,
+        ...tensors,
+        blocks: new Tensor('int32', blocks, [blocks.length]),
+        m: new Tensor(
+          'float64',
+          Float64Array.from(blocks, (_, i) => stepSize(manifest, first + i)),
+          [blocks.length],
+        ),
+      });
+      if (readGuards(manifest, this.#guards, result, first, blocks.length) === 'sure') {
+        return { next: nextTensors(tensors, result), error: result.error!.data as Float64Array };
+      }
+    }
+    const { weights, error } = await stepsExactly(manifest, dataset, toWeights(manifest, tensors), first, blocks);
+    return { next: toTensors(weights), error };
   }
 
   /**
@@ -172,7 +199,7 @@ export class Engine {
         features: new Tensor('uint8', features, [rows, n0]),
         ...tensors,
       });
-      checkGuards(this.#evaluateGuards, result, this.manifest.steps, 1);
+      readGuards(this.manifest, this.#evaluateGuards, result, this.manifest.steps, 1);
       predictions.set(Uint8Array.from(result.prediction!.data as BigInt64Array, Number), first);
     }
     return { predictions, right: predictions.reduce((sum, p, i) => sum + (p === examples.labels[i] ? 1 : 0), 0) };
@@ -196,21 +223,4 @@ export class Engine {
 
 function nextTensors(tensors: WeightTensors, result: InferenceSession.ReturnType): WeightTensors {
   return Object.fromEntries(Object.keys(tensors).map((name) => [name, result[`${name}.next`] as Tensor]));
-}
-
-/** Finds the first step, and in it the first tensor, whose largest magnitude is out of range. */
-function checkGuards(
-  guards: readonly GuardOutput[],
-  result: InferenceSession.ReturnType,
-  firstStep: number,
-  count: number,
-): void {
-  for (let i = 0; i < count; i++) {
-    for (const { output, tensor, magnitudeMax } of guards) {
-      const magnitude = (result[output]!.data as Float64Array)[i]!;
-      if (!(magnitude <= magnitudeMax)) {
-        throw new GuardViolation(firstStep + i, tensor, `±${magnitudeMax}`, `±${magnitude}`);
-      }
-    }
-  }
 }

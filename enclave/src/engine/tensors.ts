@@ -1,5 +1,5 @@
 /** Weights between exact integers and the float64 tensors of the runtime. */
-import { Tensor } from 'onnxruntime-node';
+import { Tensor } from '#libs/onnx';
 import { tensorShapes, type Manifest, type Weights } from '#libs/step';
 
 /** float64 tensors by name, as the graphs take them. */

@@ -1,0 +1,37 @@
+/** Steps over bigints: for a call in which weights strayed so far inside a segment that float64 need not carry them. */
+import { stepReference, type Examples, type Manifest, type Weights } from '#libs/step';
+import type { LoadedDataset } from './loaded-dataset.js';
+
+export interface ExactSteps {
+  readonly weights: Weights;
+  /** G_L of every step, [T, B, C]. */
+  readonly error: Float64Array;
+}
+
+/**
+ * @param blocks block of every step
+ * @throws GuardViolation GUARD_VIOLATION; Rejection WEIGHTS_*
+ */
+export async function stepsExactly(
+  manifest: Manifest,
+  dataset: LoadedDataset,
+  start: Weights,
+  firstStep: number,
+  blocks: Int32Array,
+): Promise<ExactSteps> {
+  const errors: number[] = [];
+  let weights = start;
+  for (const [i, block] of blocks.entries()) {
+    const trace = stepReference(manifest, weights, blockOf(manifest, dataset, block), firstStep + i, 'proved');
+    weights = trace.weights;
+    errors.push(...trace.layers.at(-1)!.G.data.map(Number));
+    await new Promise<void>((resolve) => setImmediate(resolve));
+  }
+  return { weights, error: Float64Array.from(errors) };
+}
+
+function blockOf({ batch, dims }: Manifest, { feeds, labels }: LoadedDataset, block: number): Examples {
+  const width = dims[0]! * batch;
+  const features = (feeds.features.data as Uint8Array).subarray(block * width, (block + 1) * width);
+  return { count: batch, features, labels: Uint8Array.from(labels.subarray(block * batch, (block + 1) * batch)) };
+}

@@ -1,0 +1,51 @@
+/** What the guards of a call of the training graph say (fixed-point §7, §19). */
+import type { InferenceSession } from '#libs/onnx';
+import { countsAt, GuardViolation, type GuardOutput, type Manifest } from '#libs/step';
+import type { WeightTensors } from './tensors.js';
+
+/** `sure`: every number of the call is exact. `strayed`: weights left what float64 is sure to carry; ask the oracle. */
+export type Verdict = 'sure' | 'strayed';
+
+/**
+ * Reads the guards in the order of the steps, and stops where the numbers behind are no longer sure.
+ *
+ * @throws GuardViolation GUARD_VIOLATION for the first value out of range
+ */
+export function readGuards(
+  manifest: Manifest,
+  guards: readonly GuardOutput[],
+  result: InferenceSession.ReturnType,
+  firstStep: number,
+  count: number,
+): Verdict {
+  for (let i = 0; i < count; i++) {
+    let hasStrayed = false;
+    for (const { output, magnitudeMax, guard } of guards) {
+      const magnitude = (result[output]!.data as Float64Array)[i]!;
+      if (!guard.isAtBorder) {
+        if (!(magnitude <= magnitudeMax)) throw violation(firstStep + i, guard, magnitude);
+        continue;
+      }
+      const counts = countsAt(manifest, guard, firstStep + i);
+      if (counts && !(magnitude <= -Number(guard.low))) throw violation(firstStep + i, guard, magnitude);
+      // The least value of the range and one above its largest have the same magnitude. Behind the last step nothing is computed.
+      const isLast = i === count - 1;
+      hasStrayed ||= counts ? magnitude > magnitudeMax : !isLast && !(magnitude <= guard.carriedMax);
+    }
+    if (hasStrayed) return 'strayed';
+  }
+  return 'sure';
+}
+
+/** Whether float64 carries a step from these weights exactly. */
+export function isCarried(guards: readonly GuardOutput[], weights: WeightTensors): boolean {
+  return guards.every(({ guard: { tensor, isAtBorder, carriedMax } }) => {
+    if (!isAtBorder) return true;
+    const values = weights[tensor]!.data as Float64Array;
+    return values.every((value) => Math.abs(value) <= carriedMax);
+  });
+}
+
+function violation(step: number, { tensor, low, high }: GuardOutput['guard'], magnitude: number): GuardViolation {
+  return new GuardViolation(step, tensor, `${low}..${high}`, `of magnitude ${Math.floor(magnitude)}`);
+}

@@ -1,0 +1,55 @@
+/**
+ * What leaves the enclave of a run while it goes on, as the data owner signed (enclave SPEC, progress). Figures are
+ * of whole windows at fixed places, so starting again elsewhere tells nothing that the windows do not.
+ */
+import { progressOf } from '#attestation';
+import { divideSteps, orderSize } from '#libs/step';
+import type { ReadyJob } from './ready-job.js';
+
+/** Means over some steps that follow each other. */
+export interface Figures {
+  readonly loss: number;
+  readonly accuracy: number;
+}
+
+export interface ProgressGate {
+  /** Steps that no chunk of training may reach over; absent: chunks end anywhere. */
+  readonly window?: number;
+  /** @returns what may be told of the window that ends with step `to`, if anything @param count steps of the chunk */
+  pass(to: number, count: number, figures: Figures): Figures | null;
+}
+
+export function progressGate({
+  spec,
+  manifest,
+  examples,
+}: Pick<ReadyJob, 'spec' | 'manifest' | 'examples'>): ProgressGate {
+  const every = progressOf(spec);
+  if (every === 'step') return { pass: (_to, _count, figures) => figures };
+  if (every === 'none') return { pass: () => null };
+  const window =
+    every === 'segment' ? divideSteps(manifest, spec).segmentSteps : orderSize(manifest, examples.count).epochSteps;
+  return windowed(window, every === 'segment' ? manifest.steps : Infinity);
+}
+
+/** @param end where a shorter window may end */
+function windowed(window: number, end: number): ProgressGate {
+  let seen = 0;
+  let last = 0;
+  let sum: Figures = { loss: 0, accuracy: 0 };
+  return {
+    window,
+    pass(to, count, { loss, accuracy }) {
+      const from = to - count;
+      if (from % window === 0 || from !== last) {
+        seen = from % window === 0 ? 0 : -Infinity;
+        sum = { loss: 0, accuracy: 0 };
+      }
+      last = to;
+      seen += count;
+      sum = { loss: sum.loss + loss * count, accuracy: sum.accuracy + accuracy * count };
+      const isWhole = to % window === 0 || to === end;
+      return isWhole && seen > 0 ? { loss: sum.loss / seen, accuracy: sum.accuracy / seen } : null;
+    },
+  };
+}

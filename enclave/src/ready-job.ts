@@ -1,0 +1,34 @@
+/** A job that is ready to be trained: spec, data, key and the broker's release have all been checked. */
+import type { DatasetManifest, JobSpec, ReleasedSession, Terms } from '#attestation';
+import type { Examples, Manifest, Weights } from '#libs/step';
+import type { JobCommitments } from '#libs/zk/commitment';
+import type { JobLease } from './lease.js';
+
+/** Where a job starts: drawing the weights takes longer than many steps. */
+export interface Genesis {
+  readonly weights: Weights;
+  /** weightsDigest, which the terms name. */
+  readonly border: Uint8Array;
+}
+
+/** A job whose spec, data and key have all been checked. */
+export interface ReadyJob {
+  readonly jobId: Uint8Array;
+  readonly escrowId: Uint8Array;
+  readonly spec: JobSpec;
+  readonly manifest: Manifest;
+  readonly dataset: DatasetManifest;
+  readonly examples: Examples;
+  readonly dataKey: Uint8Array;
+  readonly hostSecret: Uint8Array;
+  readonly terms: Terms;
+  /** This session as the key broker released it. */
+  readonly own: ReleasedSession;
+  /** Digests of receipts that have been found good. */
+  readonly verified: Set<string>;
+  readonly commitments: JobCommitments;
+  readonly genesis: Genesis;
+  readonly lease: JobLease;
+  /** The payment reveals the key of the result (settlement §12); else the result opens for the client at once. */
+  readonly isRevealed: boolean;
+}
