@@ -10,6 +10,8 @@ import { DataParallel1763790000000 } from './1763790000000-data-parallel.js';
 import { QueueClasses1763795000000 } from './1763795000000-queue-classes.js';
 import { DeadLetters1763800000000 } from './1763800000000-dead-letters.js';
 import { WorkerRenewals1763805000000 } from './1763805000000-worker-renewals.js';
+import { Abuse1763810000000 } from './1763810000000-abuse.js';
+import { Endorsements1763815000000 } from './1763815000000-endorsements.js';
 
 export const migrations: (new () => MigrationInterface)[] = [
   Initial1763722800000,
@@ -22,4 +24,6 @@ export const migrations: (new () => MigrationInterface)[] = [
   QueueClasses1763795000000,
   DeadLetters1763800000000,
   WorkerRenewals1763805000000,
+  Abuse1763810000000,
+  Endorsements1763815000000,
 ];

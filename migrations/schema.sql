@@ -1,6 +1,8 @@
 CREATE TABLE "api_key" (
   "created_at" timestamp with time zone NOT NULL,
+  "expires_at" timestamp with time zone,
   "id" text NOT NULL,
+  "last_used_at" timestamp with time zone,
   "name" text NOT NULL,
   "provider" text,
   "revoked_at" timestamp with time zone,
@@ -9,12 +11,21 @@ CREATE TABLE "api_key" (
   "tenant" text NOT NULL
 );
 
+CREATE TABLE "audit_head" (
+  "before_id" bigint NOT NULL,
+  "digest" text,
+  "id" integer NOT NULL,
+  "n" bigint NOT NULL
+);
+
 CREATE TABLE "audit_log" (
   "action" text NOT NULL,
   "actor" text NOT NULL,
   "at" timestamp with time zone NOT NULL,
   "code" text,
   "id" bigint NOT NULL DEFAULT nextval('audit_log_id_seq'::regclass),
+  "n" bigint,
+  "prev" text,
   "subject" text NOT NULL,
   "tenant" text NOT NULL
 );
@@ -43,6 +54,7 @@ CREATE TABLE "checkpoint" (
 
 CREATE TABLE "dataset" (
   "created_at" timestamp with time zone NOT NULL,
+  "deleted_at" timestamp with time zone,
   "id" text NOT NULL,
   "manifest" jsonb NOT NULL,
   "records" bigint NOT NULL,
@@ -82,6 +94,11 @@ CREATE TABLE "delivery" (
   "result_blob" text NOT NULL
 );
 
+CREATE TABLE "endorsement_set" (
+  "bytes" bytea NOT NULL,
+  "digest" text NOT NULL
+);
+
 CREATE TABLE "escrow_event" (
   "block_hash" text NOT NULL,
   "block_number" integer NOT NULL,
@@ -119,6 +136,7 @@ CREATE TABLE "job" (
   "id" text NOT NULL,
   "idempotency_key" text,
   "lease_id" uuid,
+  "not_before" timestamp with time zone,
   "parallel" integer NOT NULL DEFAULT 1,
   "policy" bytea NOT NULL,
   "price" numeric(78,0) NOT NULL DEFAULT 0,
@@ -129,6 +147,7 @@ CREATE TABLE "job" (
   "reason" jsonb,
   "requirements" jsonb NOT NULL DEFAULT '{}'::jsonb,
   "seq" bigint NOT NULL DEFAULT nextval('job_seq_seq'::regclass),
+  "setbacks" integer NOT NULL DEFAULT 0,
   "settlement_transaction" text,
   "spec" bytea NOT NULL,
   "state" text NOT NULL,
@@ -151,7 +170,8 @@ CREATE TABLE "key_release" (
   "job_id" text NOT NULL,
   "lease_id" uuid NOT NULL,
   "release" jsonb NOT NULL,
-  "result" bytea NOT NULL
+  "result" bytea NOT NULL,
+  "result_signature" text
 );
 
 CREATE TABLE "lease" (
@@ -209,12 +229,15 @@ CREATE TABLE "renewal" (
   "appraisal_signature" text NOT NULL,
   "at" bigint NOT NULL,
   "checks" jsonb NOT NULL,
+  "endorsements" text,
   "evidence" bytea NOT NULL,
+  "granted_at" bigint,
   "job_id" text NOT NULL,
   "lease_id" uuid NOT NULL,
   "nonce" text NOT NULL,
   "not_after" bigint NOT NULL,
   "result" bytea NOT NULL,
+  "result_signature" text,
   "tier" text NOT NULL
 );
 
@@ -232,6 +255,8 @@ CREATE TABLE "segment_proof" (
 CREATE TABLE "verdict" (
   "at" bigint NOT NULL,
   "checks" jsonb NOT NULL,
+  "devices" jsonb NOT NULL DEFAULT '[]'::jsonb,
+  "endorsements" text,
   "evidence" bytea NOT NULL,
   "job_id" text NOT NULL,
   "lease_id" uuid NOT NULL,
@@ -263,24 +288,30 @@ CREATE TABLE "webhook_delivery" (
 CREATE TABLE "worker" (
   "at" bigint NOT NULL,
   "attested_until" timestamp with time zone,
+  "devices" jsonb NOT NULL DEFAULT '[]'::jsonb,
+  "endorsements" text,
   "evidence" bytea NOT NULL,
   "id" uuid NOT NULL,
   "job_id" text NOT NULL,
   "node_id" uuid NOT NULL,
   "receipt_key" bytea NOT NULL,
   "release" jsonb NOT NULL,
-  "result" bytea NOT NULL
+  "result" bytea NOT NULL,
+  "result_signature" text
 );
 
 CREATE TABLE "worker_renewal" (
   "appraisal_signature" text NOT NULL,
   "at" bigint NOT NULL,
   "checks" jsonb NOT NULL,
+  "endorsements" text,
   "evidence" bytea NOT NULL,
+  "granted_at" bigint,
   "job_id" text NOT NULL,
   "nonce" text NOT NULL,
   "not_after" bigint NOT NULL,
   "result" bytea NOT NULL,
+  "result_signature" text,
   "tier" text NOT NULL,
   "worker_id" uuid NOT NULL
 );
@@ -299,6 +330,7 @@ CREATE TABLE "worker_segment" (
 );
 
 ALTER TABLE api_key ADD CONSTRAINT "PK_b1bd840641b8acbaad89c3d8d11" PRIMARY KEY (id);
+ALTER TABLE audit_head ADD CONSTRAINT "PK_audit_head" PRIMARY KEY (id);
 ALTER TABLE audit_log ADD CONSTRAINT "PK_07fefa57f7f5ab8fc3f52b3ed0b" PRIMARY KEY (id);
 ALTER TABLE blob ADD CONSTRAINT "PK_329b29010957e79c1c3fca5de36" PRIMARY KEY (sha256, tenant);
 ALTER TABLE chain_cursor ADD CONSTRAINT "PK_8408f73c8b9caffafb73fb60606" PRIMARY KEY (contract);
@@ -310,6 +342,7 @@ ALTER TABLE dataset_shard ADD CONSTRAINT "PK_e33b9ca37e853e37d836b665b87" PRIMAR
 ALTER TABLE dead_letter ADD CONSTRAINT "PK_e51e9e534cd18984b2aad76403c" PRIMARY KEY (id);
 ALTER TABLE delivery ADD CONSTRAINT "FK_783eb6cb417de97d8823a2a1a9e" FOREIGN KEY (job_id) REFERENCES job(id);
 ALTER TABLE delivery ADD CONSTRAINT "PK_783eb6cb417de97d8823a2a1a9e" PRIMARY KEY (job_id);
+ALTER TABLE endorsement_set ADD CONSTRAINT "PK_endorsement_set" PRIMARY KEY (digest);
 ALTER TABLE escrow_event ADD CONSTRAINT "PK_42623d50dd68169528d92c0b908" PRIMARY KEY (block_hash, log_index);
 ALTER TABLE idempotency ADD CONSTRAINT "PK_722609548ad43f26c973adc5f73" PRIMARY KEY (tenant, key);
 ALTER TABLE job ADD CONSTRAINT "FK_18c4674afefda82e9b1e7353e72" FOREIGN KEY (dataset_id) REFERENCES dataset(id);
@@ -343,6 +376,8 @@ ALTER TABLE worker_segment ADD CONSTRAINT "FK_07215d76f431cc564005c1017f8" FOREI
 ALTER TABLE worker_segment ADD CONSTRAINT "FK_3903112e848eb14d23f0c6a60c0" FOREIGN KEY (job_id) REFERENCES job(id);
 ALTER TABLE worker_segment ADD CONSTRAINT "FK_d95ce28b06f21c8528d7ada4e1a" FOREIGN KEY (node_id) REFERENCES node(id);
 ALTER TABLE worker_segment ADD CONSTRAINT "PK_e592b5c9aca45751feb274f4668" PRIMARY KEY (job_id, index);
+CREATE INDEX "IDX_audit_n" ON public.audit_log USING btree (n);
+CREATE INDEX "IDX_audit_unchained" ON public.audit_log USING btree (id) WHERE (n IS NULL);
 CREATE INDEX "IDX_ba27cef5b8b2b1a756e06ebcc5" ON public.audit_log USING btree (at);
 CREATE INDEX "IDX_be33ded9bdbf016b70afbbab65" ON public.escrow_event USING btree (escrow_id, block_number, log_index);
 CREATE INDEX "IDX_81524f01413c42b4e3b9fc2cca" ON public.idempotency USING btree (created_at);

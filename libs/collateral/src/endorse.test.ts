@@ -63,7 +63,7 @@ describe.skipIf(!existsSync(vectors))('collectEndorsements, from recorded answer
     expect(endorsements.certificates.length).toBe(3);
     expect(endorsements.certificates[0]).toEqual(vcek);
     expect(codes).toEqual(['COLLATERAL_NOT_FOUND']);
-    expect(tier).toBe('affirming');
+    expect(tier).toBe('warning');
   });
 
   it('AMD: a report that names no product is tried under both', async () => {

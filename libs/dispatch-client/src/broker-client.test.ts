@@ -1,7 +1,8 @@
 import { createServer, type Server } from 'node:http';
 import { afterEach, expect, it } from 'vitest';
-import type { Rejection } from '#attestation';
+import { chunkBytes, type Rejection } from '#attestation';
 import { createBrokerClient } from './broker-client.js';
+import { brokerPatience, retryAfterMs } from './broker-patience.js';
 
 const servers: Server[] = [];
 afterEach(() => servers.splice(0).forEach((server) => server.close()));
@@ -19,7 +20,7 @@ const job = `0x${'00'.repeat(32)}`;
 it.each([
   ['BROKER_ANSWER', 200, '{"nonce":"0x00"}', {}],
   ['BROKER_ANSWER', 200, '[]', {}],
-  ['ANSWER_TOO_LARGE', 200, ' '.repeat(3_000_000), {}],
+  ['ANSWER_TOO_LARGE', 200, ' '.repeat(17_000_000), {}],
   ['ANSWER_TOO_LARGE', 403, ' '.repeat(100_000), {}],
   ['BROKER_REFUSED', 403, '{', {}],
   ['BROKER_REFUSED', 403, 'null', {}],
@@ -72,23 +73,36 @@ it.each([
   expect(() => createBrokerClient(url, allowed)).not.toThrow();
 });
 
-it('sends a ciphertext with its terms to be vouched for', async () => {
-  let asked: unknown;
+it('S-H3 stores a result piece by piece, sends what is missing alone, and asks for the word on it', async () => {
+  const asked: { method: string; path: string; bytes: number }[] = [];
   const signature = `0x${'01'.repeat(65)}`;
   const server = createServer((request, response) => {
     const chunks: Buffer[] = [];
     request.on('data', (chunk: Buffer) => chunks.push(chunk));
     request.on('end', () => {
-      asked = { path: request.url, body: JSON.parse(Buffer.concat(chunks).toString('utf8')) as unknown };
-      response.end(JSON.stringify({ signature, account: `0x${'02'.repeat(20)}` }));
+      const { method, url } = request;
+      asked.push({ method: method!, path: url!, bytes: Buffer.concat(chunks).length });
+      const isOffer = /results\/0x[0-9a-f]{64}$/.test(url!);
+      const stored = { missing: isOffer ? [1, 2] : [] };
+      const said = { signature, account: `0x${'02'.repeat(20)}`, until: 7 };
+      response.end(JSON.stringify(url === '/v1/availability' ? said : stored));
     });
   });
   servers.push(server);
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const url = `http://127.0.0.1:${(server.address() as { port: number }).port}/`;
-  const answer = await createBrokerClient(url).availability({ terms: Uint8Array.of(1), ciphertext: Uint8Array.of(2) });
-  expect(asked).toEqual({ path: '/v1/availability', body: { terms: 'AQ==', ciphertext: 'Ag==' } });
-  expect(answer.signature).toEqual(new Uint8Array(65).fill(1));
+  const client = createBrokerClient(`http://127.0.0.1:${(server.address() as { port: number }).port}/`);
+  const ciphertext = new Uint8Array(2 * chunkBytes + 5);
+  const [result, terms] = [new Uint8Array(32).fill(9), Uint8Array.of(1)];
+  await client.store({ job: result, terms, ciphertext, revealKey: new Uint8Array(32) });
+  const path = `/v1/results/0x${'09'.repeat(32)}`;
+  expect(asked.map(({ method, path: to }) => `${method} ${to}`)).toEqual([
+    `PUT ${path}`,
+    `PUT ${path}/1`,
+    `PUT ${path}/2`,
+  ]);
+  expect(asked.slice(1).map(({ bytes }) => bytes)).toEqual([chunkBytes, 5]);
+  const answer = await client.availability(terms);
+  expect([answer.signature, answer.until]).toEqual([new Uint8Array(65).fill(1), 7]);
 });
 
 it('BROKER_UNREACHABLE: an answer that sends the host elsewhere, or is no JSON, after every attempt', async () => {
@@ -100,3 +114,46 @@ it('BROKER_UNREACHABLE: an answer that sends the host elsewhere, or is no JSON, 
     expect(attempt).toMatchObject({ status: 'rejected', reason: { code: 'BROKER_UNREACHABLE' } });
   }
 }, 30_000);
+
+it.each<[string, number, string, string]>([
+  ['NONCES_OUTSTANDING', 503, '{"code":"NONCES_OUTSTANDING","action":"ask again within 120 seconds"}', '2'],
+  ['BROKER_CHAIN', 500, '{"code":"BROKER_CHAIN"}', 'soon'],
+  ['BROKER_BUSY', 503, '{"code":"COLLATERAL_TIMEOUT"}', '0'],
+  ['BROKER_UNREACHABLE', 503, 'not json', '7'],
+  ['BROKER_BUSY', 429, '{"code":"RATE_LIMITED"}', '600'],
+])(
+  'W-H1 %s: status %i is no end; pauses grow, and are no shorter than Retry-After',
+  async (code, status, body, after) => {
+    let time = 0;
+    const pauses: number[] = [];
+    const clock = { now: () => time, sleep: async (ms: number) => void (time += ms) };
+    const patience = brokerPatience({ withinMs: 120_000, clock, onPause: (_, ms) => void pauses.push(ms) });
+    const url = await broker(status, body, { 'retry-after': after });
+    const asked = createBrokerClient(url, undefined, patience).challenge(job);
+    await expect(asked).rejects.toMatchObject({ code, family: 'collateral' });
+    const least = retryAfterMs(after, 0);
+    expect(pauses.length).toBe(least > 120_000 ? 0 : pauses.length || -1);
+    expect(pauses.every((pause) => pause >= least && pause <= Math.max(least, 15_000))).toBe(true);
+    expect([...pauses].sort((a, b) => a - b)).toEqual(pauses);
+  },
+);
+
+it('W-H1 asks once where the broker refuses for good', async () => {
+  const pauses: number[] = [];
+  const patience = brokerPatience({ withinMs: 120_000, onPause: (_, ms) => void pauses.push(ms) });
+  const asked = createBrokerClient(await broker(403, '{"code":"BROKER_RECIPIENT"}'), undefined, patience).challenge(
+    job,
+  );
+  await expect(asked).rejects.toMatchObject({ code: 'BROKER_RECIPIENT', family: 'rejection' });
+  expect(pauses).toEqual([]);
+});
+
+it('reads Retry-After as seconds or date', () => {
+  const now = Date.parse('2026-01-01T00:00:00Z');
+  expect(retryAfterMs('5', now)).toBe(5000);
+  expect(retryAfterMs('Thu, 01 Jan 2026 00:00:10 GMT', now)).toBe(10_000);
+  expect(['x', null, '-4', 'Thu, 01 Jan 2015 00:00:10 GMT'].map((value) => retryAfterMs(value, now))).toEqual([
+    0, 0, 0, 0,
+  ]);
+  expect(retryAfterMs('999999999', now)).toBe(86_400_000);
+});

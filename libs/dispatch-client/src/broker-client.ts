@@ -1,38 +1,47 @@
 /** The data owner's key broker, as a host asks it on behalf of an enclave, or a prover for itself. */
+import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import {
+  chunksOf,
   CollateralError,
   fromHex,
+  keyCommitment,
   Rejection,
   toHex,
   type Appraisal,
+  type Lease,
   type Release,
-  type SessionLease,
 } from '#attestation';
 import { readBody, readProblem } from './body.js';
+import { BrokerBusy, brokerPatience, isAway, retryAfterMs, type BrokerPatience } from './broker-patience.js';
 import { brokerAnswerBytesMax } from './limits.js';
 import { refusalOf } from './refusal.js';
 
-/** The broker's word on fresh evidence of a session. */
-export interface BrokerAppraisal {
-  readonly lease: SessionLease;
-  readonly appraisal: Appraisal;
-  readonly appraisalSignature: Uint8Array;
-  /** Account that signed both, 20 bytes. */
+/** An account's verdict on fresh evidence of a session, and what it rested on. */
+export interface SignedVerdict {
+  /** Account that signed, 20 bytes. */
   readonly account: Uint8Array;
-  /** The broker's attestation result, EAR in COSE. */
+  /** Attestation result, EAR in COSE, and the account's signature over `resultDigest`. */
   readonly result: Uint8Array;
+  readonly resultSignature: Uint8Array;
+  /** Canonical CBOR. */
+  readonly endorsements: Uint8Array;
 }
 
-export interface BrokerRelease extends BrokerAppraisal {
+export interface BrokerRelease extends SignedVerdict {
   readonly sealedKey: Uint8Array;
   readonly release: Release;
   readonly releaseSignature: Uint8Array;
 }
 
-export interface BrokerRenewal extends BrokerAppraisal {
-  /** Over sessionLeaseDigest, 65 bytes. */
+export interface BrokerRenewal extends SignedVerdict {
+  readonly lease: Lease;
   readonly leaseSignature: Uint8Array;
+}
+
+export interface AttestorAppraisal extends SignedVerdict {
+  readonly appraisal: Appraisal;
+  readonly appraisalSignature: Uint8Array;
 }
 
 export interface EvidenceRequest {
@@ -49,8 +58,21 @@ export interface BrokerClient {
   renew(request: EvidenceRequest): Promise<BrokerRenewal>;
   /** The data key for a named prover (key broker API); `sealedKey` opens with its transport key. */
   entrust(request: ProverRequest): Promise<ProverRelease>;
-  /** The broker's word as attestor that it has seen this ciphertext, for `available` (settlement §12). */
-  availability(request: { terms: Uint8Array; ciphertext: Uint8Array }): Promise<Availability>;
+  /** The word of an attestor that the terms list (key broker API, attestors). */
+  appraise(request: EvidenceRequest): Promise<AttestorAppraisal>;
+  /** Stores a committed result piece by piece; what is there already is not sent again (settlement §12). */
+  store(request: StoredResult): Promise<void>;
+  /** The broker's word that the stored ciphertext can be fetched from it, for `available` (settlement §12). */
+  availability(terms: Uint8Array): Promise<Availability>;
+}
+
+export interface StoredResult {
+  /** Escrow, 32 bytes. */
+  readonly job: Uint8Array;
+  /** abi.encode(Terms). */
+  readonly terms: Uint8Array;
+  readonly ciphertext: Uint8Array;
+  readonly revealKey: Uint8Array;
 }
 
 export interface ProverRequest {
@@ -64,13 +86,15 @@ export interface ProverRequest {
   readonly signature: Uint8Array;
 }
 
-export type ProverRelease = Pick<BrokerRelease, 'sealedKey' | 'release' | 'releaseSignature' | 'account'>;
+export type ProverRelease = Pick<BrokerRelease, 'account' | 'sealedKey' | 'release' | 'releaseSignature'>;
 
 export interface Availability {
   /** Over availabilityDigest, 65 bytes. */
   readonly signature: Uint8Array;
   /** Account that signed, 20 bytes. */
   readonly account: Uint8Array;
+  /** Unix seconds until which it is kept. */
+  readonly until: number;
 }
 
 const hex = (bytes: number) =>
@@ -83,44 +107,49 @@ const base64 = z
   .max(512 * 1024)
   .transform((text) => new Uint8Array(Buffer.from(text, 'base64')));
 
+const endorsements = z
+  .string()
+  .max(12 * 1024 * 1024)
+  .transform((text) => new Uint8Array(Buffer.from(text, 'base64')));
+
 const Challenge = z.object({ nonce: hex(32) });
-const AppraisalAnswer = z.object({
-  account: hex(20),
-  lease: z.object({ nonce: hex(32), grantedAt: z.int().min(0), notAfter: z.int().min(0) }),
-  appraisal: z.object({ key: hex(20), policy: hex(32), provider: hex(20), evidence: hex(32), notAfter: z.int() }),
-  appraisalSignature: hex(65),
-  result: base64,
-});
-const ReleaseAnswer = AppraisalAnswer.extend({
-  sealedKey: base64,
-  release: z.object({ job: hex(32), enclaveKey: hex(32), shardsDigest: hex(32) }),
-  releaseSignature: hex(65),
-});
-const RenewalAnswer = AppraisalAnswer.extend({ leaseSignature: hex(65) });
+const seconds = z
+  .int()
+  .min(0)
+  .max(2 ** 40 - 1);
+const account = hex(20);
+const verdictFields = { account, result: base64, resultSignature: hex(65), endorsements };
+const named = { job: hex(32), session: hex(32), policy: hex(32), evidence: hex(32), notAfter: seconds };
+const leaseStruct = z.object({ ...named, nonce: hex(32), grantedAt: seconds });
+const releaseStruct = leaseStruct.extend({ provider: hex(20), dataset: hex(32), key: hex(20), grant: hex(32) });
+const appraisalStruct = z.object({ ...named, provider: hex(20), key: hex(20) });
 
-const ProverAnswer = ReleaseAnswer.pick({ sealedKey: true, account: true, release: true, releaseSignature: true });
+const ProverAnswer = z.object({ account, sealedKey: base64, release: releaseStruct, releaseSignature: hex(65) });
+const ReleaseAnswer = ProverAnswer.extend(verdictFields);
+const RenewalAnswer = z.object({ ...verdictFields, lease: leaseStruct, leaseSignature: hex(65) });
+const AppraisalAnswer = z.object({ ...verdictFields, appraisal: appraisalStruct, appraisalSignature: hex(65) });
+const StoredAnswer = z.object({ missing: z.array(z.int().min(0)).max(1000) });
+const AvailabilityAnswer = z.object({ signature: hex(65), account, until: seconds });
 
-const AvailabilityAnswer = z.object({ signature: hex(65), account: hex(20) });
+type Method = 'POST' | 'PUT';
 
-const attempts = 6;
 const answerWithinMs = 15_000;
-const firstPauseMs = 200;
+/** For who asks again by itself. */
+const shortWaitMs = 7000;
 
 /**
- * @param url     as the job names it
- * @param allowed origins that this host asks; absent: any over https, or on this machine
+ * @param url       as the job names it
+ * @param allowed   origins that this host asks; absent: any over https, or on this machine
+ * @param patience  over all that is asked; absent: some seconds for each question
  * @throws Rejection HOST_BROKER
  */
-export function createBrokerClient(url: string, allowed?: readonly string[]): BrokerClient {
+export function createBrokerClient(url: string, allowed?: readonly string[], patience?: BrokerPatience): BrokerClient {
   const base = allowedBase(url, allowed);
-  async function post<S extends z.ZodType>(path: string, body: unknown, answer: S): Promise<z.infer<S>> {
-    for (let attempt = 1; ; attempt++) {
-      const outcome = await once(`${base}/v1/${path}`, body);
-      if (!(outcome instanceof CollateralError)) return shaped(answer, outcome);
-      if (attempt === attempts) throw outcome;
-      await new Promise((resolve) => setTimeout(resolve, firstPauseMs * 2 ** (attempt - 1)));
-    }
+  async function ask<S extends z.ZodType>(method: Method, path: string, body: unknown, answer: S): Promise<z.infer<S>> {
+    const { keep } = patience ?? brokerPatience({ withinMs: shortWaitMs });
+    return shaped(answer, await keep(() => once(method, `${base}/v1/${path}`, body), isAway));
   }
+  const post = <S extends z.ZodType>(path: string, body: unknown, answer: S) => ask('POST', path, body, answer);
   const text = (bytes: Uint8Array): string => Buffer.from(bytes).toString('base64');
   const shown = ({ spec, terms, evidence }: EvidenceRequest) => {
     return { spec: text(spec), terms: text(terms), evidence: text(evidence) };
@@ -138,8 +167,17 @@ export function createBrokerClient(url: string, allowed?: readonly string[]): Br
         },
         ProverAnswer,
       ),
-    availability: ({ terms, ciphertext }) =>
-      post('availability', { terms: text(terms), ciphertext: text(ciphertext) }, AvailabilityAnswer),
+    appraise: (request) => post('appraisals', shown(request), AppraisalAnswer),
+    async store({ job, terms, ciphertext, revealKey }) {
+      const chunks = chunksOf(ciphertext);
+      const path = `results/0x${toHex(job)}`;
+      const hashes = chunks.map((chunk) => `0x${createHash('sha256').update(chunk).digest('hex')}`);
+      const keyCommit = `0x${toHex(keyCommitment(revealKey))}`;
+      const offered = { terms: text(terms), length: ciphertext.length, hashes, keyCommit };
+      const { missing } = await ask('PUT', path, offered, StoredAnswer);
+      for (const index of missing) await ask('PUT', `${path}/${index}`, chunks[index], StoredAnswer);
+    },
+    availability: (terms) => post('availability', { terms: text(terms) }, AvailabilityAnswer),
   };
 }
 
@@ -175,42 +213,57 @@ function shaped<S extends z.ZodType>(answer: S, outcome: unknown): z.infer<S> {
   });
 }
 
-async function once(url: string, body: unknown): Promise<unknown> {
+/** @throws Rejection what the broker refuses for good; CollateralError when another try may help */
+async function once(method: Method, url: string, body: unknown): Promise<unknown> {
+  const isBytes = body instanceof Uint8Array;
   let response: Response;
   try {
     response = await fetch(url, {
-      method: 'POST',
+      method,
       redirect: 'error',
       signal: AbortSignal.timeout(answerWithinMs),
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify(body),
+      headers: { 'content-type': isBytes ? 'application/octet-stream' : 'application/json' },
+      body: isBytes ? body.slice() : JSON.stringify(body),
     });
     if (response.ok) return JSON.parse(Buffer.from(await readBody(response, brokerAnswerBytesMax)).toString('utf8'));
   } catch (error) {
     if (error instanceof Rejection) throw error;
-    return unreachable(url, error instanceof Error ? error.message : String(error));
+    throw unreachable(url, error instanceof Error ? error.message : String(error));
   }
-  if (response.status >= 500) return unreachable(url, `status ${response.status}`);
-  throw refusedBy(await readProblem(response), response.status);
+  throw refusedBy(response, await problemOf(response, url));
+}
+
+async function problemOf(response: Response, url: string): Promise<Record<string, unknown>> {
+  try {
+    return await readProblem(response);
+  } catch (error) {
+    if (error instanceof Rejection) throw error;
+    throw unreachable(url, error instanceof Error ? error.message : String(error));
+  }
 }
 
 /**
  * A broker names its own refusals BROKER_*; the codes of an appraisal come as BROKER_REFUSED with theirs as `got`. A
- * nonce that is spent, too old or not to be had is no verdict: the next attempt brings another.
+ * nonce that is spent, too old or not to be had is no verdict, and neither is what comes with status 429 or from 500: the
+ * broker cannot decide now.
  */
-function refusedBy(problem: Record<string, unknown>, status: number): Rejection | CollateralError {
+function refusedBy(response: Response, problem: Record<string, unknown>): Rejection | CollateralError {
+  const { status, url } = response;
+  const isLater = status === 429 || status >= 500;
   const unnamed = { expected: 'a release', got: `status ${status}`, rule: 'key broker API' };
-  const refusal = refusalOf(problem, { code: 'BROKER_REFUSED', ...unnamed });
-  const { code, detail } = refusal;
-  if (/^NONCES?_/.test(code)) return new CollateralError(code, detail);
-  if (code.startsWith('BROKER_')) return refusal;
-  const { expected, rule, action } = detail;
-  return new Rejection('BROKER_REFUSED', {
-    expected,
-    got: `${code}: ${detail.got}`,
-    rule,
-    ...(action !== undefined && { action }),
-  });
+  const { code, detail } = refusalOf(problem, { code: isLater ? 'BROKER_UNREACHABLE' : 'BROKER_REFUSED', ...unnamed });
+  const isOwn = code.startsWith('BROKER_');
+  if (code === 'BROKER_UNREACHABLE' && isLater && problem.code === undefined) return busy(unreachable(url, detail.got));
+  if (/^NONCES?_/.test(code)) return busy({ code, detail });
+  const foreign = { ...detail, got: `${code}: ${detail.got}` };
+  if (isLater) return busy(isOwn ? { code, detail } : { code: 'BROKER_BUSY', detail: foreign });
+  return isOwn ? new Rejection(code, detail) : new Rejection('BROKER_REFUSED', foreign);
+
+  function busy({ code: named, detail: said }: Pick<CollateralError, 'code' | 'detail'>): CollateralError {
+    const error = new BrokerBusy(named, said);
+    error.retryAfterMs = retryAfterMs(response.headers.get('retry-after'), Date.now());
+    return error;
+  }
 }
 
 function unreachable(url: string, got: string): CollateralError {
@@ -223,20 +276,23 @@ function unreachable(url: string, got: string): CollateralError {
 }
 
 /** What the control plane is told of a release: everything but the key. */
-export function publicPart(answer: BrokerRelease): Record<string, string | number> {
-  const { release, appraisal } = answer;
-  const text = (bytes: Uint8Array): string => `0x${toHex(bytes)}`;
+export function publicPart(answer: BrokerRelease, appraisals: readonly AttestorAppraisal[] = []) {
+  const { release, releaseSignature, result, resultSignature } = answer;
   return {
-    account: text(answer.account),
-    job: text(release.job),
-    enclaveKey: text(release.enclaveKey),
-    shardsDigest: text(release.shardsDigest),
-    releaseSignature: text(answer.releaseSignature),
-    key: text(appraisal.key),
-    policy: text(appraisal.policy),
-    provider: text(appraisal.provider),
-    evidence: text(appraisal.evidence),
-    notAfter: appraisal.notAfter,
-    appraisalSignature: text(answer.appraisalSignature),
+    release: structJson(release),
+    releaseSignature: hexText(releaseSignature),
+    ...{ result: Buffer.from(result).toString('base64'), resultSignature: hexText(resultSignature) },
+    appraisals: appraisals.map(({ appraisal: { evidence, notAfter }, appraisalSignature }) => ({
+      ...{ evidence: hexText(evidence), notAfter, signature: hexText(appraisalSignature) },
+    })),
   };
+}
+
+function structJson(struct: Release): Record<string, string | number> {
+  const members = Object.entries(struct) as [string, Uint8Array | number][];
+  return Object.fromEntries(members.map(([name, value]) => [name, typeof value === 'number' ? value : hexText(value)]));
+}
+
+function hexText(bytes: Uint8Array): string {
+  return `0x${toHex(bytes)}`;
 }

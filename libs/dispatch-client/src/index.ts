@@ -11,22 +11,29 @@ export {
 export {
   createBrokerClient,
   publicPart,
+  type AttestorAppraisal,
   type BrokerClient,
-  type BrokerAppraisal,
   type BrokerRelease,
+  type BrokerRenewal,
+  type SignedVerdict,
   type ProverRelease,
 } from './broker-client.js';
+export { brokerPatience, isOfBroker, type BrokerPatience, type Clock } from './broker-patience.js';
 export { connectControlPlane, type ControlPlane } from './control-plane.js';
 export type { DispatchSettings } from './dispatch-settings.js';
 export { beat, type NodeOffer } from './heartbeat.js';
 export { openLine } from './lines.js';
 export {
+  BrokerWaitSeconds,
   chainSettings,
   ControlPlaneSettings,
   escrowLimits,
+  greatestWindows,
+  hostRoot,
   HttpUrl,
   readSettings,
   Seconds,
+  watchSettings,
   type ControlPlaneAddress,
 } from './node-settings.js';
 export { note } from './note.js';

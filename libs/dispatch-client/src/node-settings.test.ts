@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, it } from 'vitest';
 import { z } from 'zod';
-import { ControlPlaneSettings, readSettings } from './node-settings.js';
+import { ControlPlaneSettings, hostRoot, readSettings } from './node-settings.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'veritrain-settings-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -59,3 +59,11 @@ it('says which file is not there, or holds no secret, and never what it holds', 
 function withDispatch(other: unknown) {
   return { ...right, controlPlane: { ...right.controlPlane, dispatch: other } };
 }
+
+it('N11 has one root of host secrets for all machines of an account, its own or one that its secret leads to', () => {
+  const [one, other] = [`0x${'01'.repeat(32)}`, `0x${'02'.repeat(32)}`];
+  expect(hostRoot(one, undefined)).toEqual(hostRoot(one, undefined));
+  expect(hostRoot(one, undefined)).not.toEqual(hostRoot(other, undefined));
+  expect(hostRoot(one, undefined)).toHaveLength(32);
+  expect(hostRoot(one, other)).toEqual(new Uint8Array(32).fill(2));
+});

@@ -1,8 +1,9 @@
 /** What the settings of every node share: one JSON file, paths relative to it, each secret in a file of its own. */
+import { createHmac } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { z } from 'zod';
-import { ConfigurationError } from '#attestation';
+import { ConfigurationError, fromHex, type Windows } from '#attestation';
 import { ApiKeyText } from '#libs/messaging';
 import { Dispatch, readDispatch, type DispatchSettings } from './dispatch-settings.js';
 
@@ -15,6 +16,17 @@ export const Seconds = z
   .int()
   .min(1)
   .max(2 ** 32 - 1);
+
+/** What the operator sees: lines of this level and above, and where metrics and health are answered; absent: nowhere. */
+export const watchSettings = {
+  logLevel: z.enum(['debug', 'info', 'warn', 'error', 'silent']).default('info'),
+  health: z
+    .strictObject({ host: z.string().min(1).max(253).default('127.0.0.1'), port: z.int().min(0).max(65_535) })
+    .optional(),
+};
+
+/** How long a key broker that is away or busy is waited for while a lease is held. */
+export const BrokerWaitSeconds = z.int().min(1).max(86_400).default(900);
 
 export const ControlPlaneSettings = z.strictObject({
   /** One, or one for every replica. */
@@ -35,12 +47,31 @@ export function chainSettings<D extends z.ZodType>(deployment: D) {
   };
 }
 
+/** The greatest windows of these settings, as termsFit takes them. */
+export function greatestWindows({
+  windowMaxSeconds: most,
+  computeMaxSeconds: compute,
+}: WindowLimits): Partial<Windows> {
+  const answers = { start: most, finality: most, draw: most, challenge: most, reveal: most, ack: most };
+  return { ...answers, prove: most, provePer: most, hold: most, compute };
+}
+
+interface WindowLimits {
+  readonly windowMaxSeconds: number;
+  readonly computeMaxSeconds: number;
+}
+
 /** Members of `escrow` in every node's settings: what terms it works under, before they cost money. */
 export const escrowLimits = {
   priceMinWei: Wei.default(1n),
   /** Most that one job may lock; a host takes out free stake beyond it when a job has ended. */
   stakeMaxWei: Wei.default(10n ** 18n),
   computeMinSeconds: Seconds.default(3600),
+  /** Greatest of every window but that to compute: a longer one would lock stake and pay. */
+  windowMaxSeconds: Seconds.default(7 * 86_400),
+  computeMaxSeconds: Seconds.default(30 * 86_400),
+  /** In which the provers at hand prove one segment: windows for proofs must leave room for two. */
+  proofSeconds: Seconds.default(30),
 };
 
 export interface ControlPlaneAddress {
@@ -59,8 +90,22 @@ export interface NodeSettings<T> {
   readonly controlPlane: ControlPlaneAddress;
   /** Makes a path of the settings absolute. */
   near(file: string): string;
+  /** What a file that the settings name holds. */
+  json(file: string): unknown;
   /** 32 bytes as 0x-hexadecimal out of a file. */
   secret(file: string): string;
+}
+
+/**
+ * What the host's halves of checkpoint keys follow from, the same on every machine of a provider: the settings' own secret, or
+ * one derived from that of the account that is paid.
+ * @param secret  of the account, 0x-hexadecimal
+ * @param own     0x-hexadecimal
+ */
+export function hostRoot(secret: string, own: string | undefined): Uint8Array {
+  if (own !== undefined) return fromHex(own);
+  const derived = createHmac('sha256', fromHex(secret)).update('veritrain/host-root/1').digest();
+  return new Uint8Array(derived);
 }
 
 /**
@@ -99,6 +144,7 @@ export function readSettings<T extends WithControlPlane>(
       answerSeconds,
     },
     near,
+    json: (file) => parse(read(file)),
     secret(file) {
       const content = read(file).trim();
       if (/^0x[0-9a-f]{64}$/.test(content)) return content;

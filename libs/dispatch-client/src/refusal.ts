@@ -4,9 +4,9 @@ import { Rejection } from '#attestation';
 /** A stable failure code, as every message carries it. */
 export const codePattern = /^[A-Z][A-Z0-9_]{2,63}$/;
 
-/** Text for people: no control characters, bounded. */
+/** Text for people: no control or format characters, no line breaks, bounded: what `text` of libs/messaging takes. */
 export function plainText(value: string, charactersMax: number): string {
-  return value.replace(/\p{Cc}+/gu, ' ').slice(0, charactersMax);
+  return value.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu, ' ').slice(0, charactersMax);
 }
 
 const textMax = 400;

@@ -28,13 +28,19 @@ export function base64(bytesMax: number): z.ZodString {
     .regex(/^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/);
 }
 
-/** Text that is shown to people: printable, bounded. */
+/**
+ * Text that is shown to people: printable, bounded. Format characters (Unicode category Cf: bidirectional controls, joiners,
+ * tags) are out, for they make a line read as another; so are separators of lines and paragraphs.
+ */
 export function text(charactersMax: number): z.ZodString {
   return z
     .string()
     .max(charactersMax)
-    .regex(/^[^\p{Cc}]*$/u);
+    .regex(/^[^\p{Cc}\p{Cf}\p{Zl}\p{Zp}]*$/u);
 }
+
+/** Goes into lists, logs and paths of files: letters, digits and three marks, none of which comes first. */
+export const TenantName = z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/);
 
 const JsonScalar = z.union([z.string().max(4096), z.number(), z.boolean(), z.null()]);
 const JsonLeaf = z.union([JsonScalar, z.array(JsonScalar).max(4096)]);

@@ -1,5 +1,5 @@
 /** What control plane and nodes say to each other. */
-export { Address, Code, Hex32, StepNumber, TermsJson, Uuid, Wei, base64, text } from './fields.js';
+export { Address, Code, Hex32, StepNumber, TenantName, TermsJson, Uuid, Wei, base64, text } from './fields.js';
 export * as limits from './limits.js';
 export {
   ApiKeyText,
@@ -17,6 +17,7 @@ export {
 export {
   AssignedJob,
   Delivery,
+  KeyReleased,
   LeaseAcquire,
   LeaseAcquired,
   LeaseAttested,

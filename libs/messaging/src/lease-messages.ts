@@ -3,7 +3,9 @@ import { z } from 'zod';
 import { Address, Code, Hex32, Signature, StepNumber, Uuid, TermsJson, base64, text } from './fields.js';
 import {
   attestationResultBytesMax,
+  attestorsMax,
   blobBytesMax,
+  endorsementsBytesMax,
   evidenceBytesMax,
   longPollMillisecondsMax,
   policyBytesMax,
@@ -69,43 +71,47 @@ export type LeaseGrant = z.infer<typeof LeaseGrant>;
 export const LeaseAcquired = LeaseGrant.nullable();
 export type LeaseAcquired = z.infer<typeof LeaseAcquired>;
 
-export const LeaseAttested = z.object({ ...lease, evidence: base64(evidenceBytesMax) });
+/** Evidence, and what the key broker's verdict on it rested on, canonical CBOR. */
+const judged = { evidence: base64(evidenceBytesMax), endorsements: base64(endorsementsBytesMax) };
+
+export const LeaseAttested = z.object({ ...lease, ...judged });
 export type LeaseAttested = z.infer<typeof LeaseAttested>;
 export interface AppraisalAnswer {
   readonly tier: string;
   readonly checks: { readonly code: string; readonly status: string; readonly got: string; readonly rule: string }[];
 }
 
+const UnixSeconds = z
+  .int()
+  .min(0)
+  .max(2 ** 40 - 1);
+
+/** The broker's attestation result, EAR in COSE, base64; and its account's signature over `resultDigest`. */
+const result = { result: base64(attestationResultBytesMax), resultSignature: Signature };
+
 /** What the key broker gave a session, without the sealed key. */
 export const KeyReleased = z.object({
-  /** Everything but the sealed key: what the broker signed, and by which account (settlement §3). */
+  /** The struct of settlement §3 that the broker signed. */
   release: z.object({
-    account: Address,
-    job: Hex32,
-    enclaveKey: Hex32,
-    shardsDigest: Hex32,
-    releaseSignature: Signature,
-    key: Address,
-    policy: Hex32,
-    provider: Address,
-    evidence: Hex32,
-    notAfter: z.int().min(0),
-    appraisalSignature: Signature,
+    ...{ job: Hex32, provider: Address, dataset: Hex32, session: Hex32, key: Address, policy: Hex32 },
+    ...{ evidence: Hex32, grant: Hex32, nonce: Hex32, grantedAt: UnixSeconds, notAfter: UnixSeconds },
   }),
-  /** The broker's attestation result, EAR in COSE, base64. */
-  result: base64(attestationResultBytesMax),
+  releaseSignature: Signature,
+  ...result,
+  /** By attestors that the terms name: digest of the evidence that each appraised, end, and signature. */
+  appraisals: z.array(z.object({ evidence: Hex32, notAfter: UnixSeconds, signature: Signature })).max(attestorsMax),
 });
+export type KeyReleased = z.infer<typeof KeyReleased>;
 
 export const LeaseKeyed = z.object({ ...lease, release: KeyReleased });
 export type LeaseKeyed = z.infer<typeof LeaseKeyed>;
 
 /** Fresh evidence of a session at work, and what the key broker signed about it. */
 export const RenewedSession = z.object({
-  evidence: base64(evidenceBytesMax),
-  /** The Appraisal of settlement §3; its other fields follow from evidence and job. */
-  appraisal: z.object({ notAfter: z.int().min(0), signature: Signature }),
-  /** The broker's attestation result, EAR in COSE, base64. */
-  result: base64(attestationResultBytesMax),
+  ...judged,
+  /** The Lease of settlement §3; its other fields follow from evidence and job. */
+  lease: z.object({ grantedAt: UnixSeconds, notAfter: UnixSeconds, signature: Signature }),
+  ...result,
 });
 export type RenewedSession = z.infer<typeof RenewedSession>;
 
@@ -119,7 +125,7 @@ export const LeaseRestore = z.object({
   nodeId: Uuid,
   /** Digest of the delivery that the run committed to. */
   delivery: Hex32,
-  evidence: base64(evidenceBytesMax),
+  ...judged,
   release: KeyReleased,
 });
 export type LeaseRestore = z.infer<typeof LeaseRestore>;
@@ -154,8 +160,11 @@ export const LeaseCheckpoint = z.object({
 export type LeaseCheckpoint = z.infer<typeof LeaseCheckpoint>;
 
 export const Delivery = z.object({
-  /** `keyCommit` commits to the reveal key (settlement §12). */
-  result: z.object({ blob: Hex32, bytes: z.int().min(1).max(blobBytesMax), keyCommit: Hex32 }),
+  /** `blob` is the ciphertext's SHA-256; `ciphertextDigest` and `keyCommit` are what the seal is over (settlement §12). */
+  result: z.object({
+    ...{ blob: Hex32, bytes: z.int().min(1).max(blobBytesMax) },
+    ...{ ciphertextDigest: Hex32, keyCommit: Hex32 },
+  }),
   /** The run that the seal signs, settlement §3. */
   run: z.object({
     upTo: z.int().min(0).max(segmentsMax),
@@ -163,6 +172,8 @@ export const Delivery = z.object({
     bordersRoot: Hex32,
     last: Hex32,
     delivery: Hex32,
+    /** Zero where nobody sealed. */
+    keys: Hex32,
   }),
   seal: base64(sealBytesMax),
   /** Borders 0…K as weights digests, settlement §2. */

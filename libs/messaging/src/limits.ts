@@ -3,6 +3,10 @@
 export const specBytesMax = 64 * 1024;
 export const policyBytesMax = 256 * 1024;
 export const evidenceBytesMax = 1024 * 1024;
+/** What a verdict rested on: certificates, revocation lists, OCSP answers, manifests, collateral, advisories. */
+export const endorsementsBytesMax = 4 * 1024 * 1024;
+/** Attestors that the terms of one job may name, settlement §5. */
+export const attestorsMax = 16;
 export const receiptBytesMax = 4096;
 /** A step statement, or the round statement of a data-parallel job. */
 export const statementBytesMax = 256;
@@ -19,3 +23,9 @@ export const workersMax = 64;
 export const longPollMillisecondsMax = 10_000;
 /** One framed dispatch message, characters. */
 export const frameCharactersMax = 8 * 1024 * 1024;
+/** A connection of dispatch on which no key was accepted for so long is closed. */
+export const unauthenticatedSecondsMax = 10;
+/** Such connections, all together. */
+export const unauthenticatedConnectionsMax = 4096;
+/** What is buffered of their frames, characters, all together. */
+export const unauthenticatedCharactersMax = 64 * 1024 * 1024;

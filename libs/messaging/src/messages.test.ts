@@ -5,6 +5,7 @@ import {
   Hex32,
   LeaseAcquire,
   LeaseDeliver,
+  LeaseFail,
   NodeRegister,
   pattern,
   TermsJson,
@@ -57,14 +58,34 @@ describe('messages', () => {
     expect(NodeRegister.safeParse({ ...node, name: 'ab' }).success).toBe(true);
   });
 
+  it.each([0x202e, 0x200b, 0x2066, 0xfeff, 0xad, 0xe0001])(
+    'W-M3 refuses characters that hide or turn others in names and failures: %i',
+    (point) => {
+      const hidden = `official ${String.fromCodePoint(point)}node`;
+      const capabilities = { tee: 'none', cores: 1, memoryMiB: 1, version: '1' };
+      const node = { auth, name: hidden, provider: `0x${'11'.repeat(20)}`, capabilities };
+      expect(NodeRegister.safeParse(node).success).toBe(false);
+      const failure = {
+        auth,
+        leaseId: '11111111-1111-4111-8111-111111111111',
+        fence: 1,
+        code: 'A_CODE',
+        detail: hidden,
+        retry: false,
+      };
+      expect(LeaseFail.safeParse(failure).success).toBe(false);
+      expect(LeaseFail.safeParse({ ...failure, detail: 'plain' }).success).toBe(true);
+    },
+  );
+
   it('refuses more borders than one commitment can carry', () => {
     const border = `0x${'00'.repeat(32)}`;
     const deliver = (count: number) => ({
       auth,
       leaseId: '7f0e9e0c-3a1f-4d53-9a5c-2f8a5b1f9b10',
       fence: 1,
-      result: { blob: border, bytes: 1, keyCommit: border },
-      run: { upTo: 1, outcome: 0, bordersRoot: border, last: border, delivery: border },
+      result: { blob: border, bytes: 1, ciphertextDigest: border, keyCommit: border },
+      run: { upTo: 1, outcome: 0, bordersRoot: border, last: border, delivery: border, keys: border },
       seal: '',
       borders: Array(count).fill(border),
       receipts: [],

@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { Code, Hex32, StepNumber, Uuid, base64, text } from './fields.js';
 import { AssignedJob, KeyReleased, RenewedSession, SignedStatement } from './lease-messages.js';
-import { evidenceBytesMax, longPollMillisecondsMax, segmentsMax, workersMax } from './limits.js';
+import { endorsementsBytesMax, evidenceBytesMax, longPollMillisecondsMax, segmentsMax, workersMax } from './limits.js';
 import { ApiKeyText } from './node-messages.js';
 
 /** One node's claim on one segment; `fence` rises with every claim of that segment. */
@@ -62,6 +62,7 @@ export const SegmentJoin = z.object({
   nodeId: Uuid,
   jobId: Hex32,
   evidence: base64(evidenceBytesMax),
+  endorsements: base64(endorsementsBytesMax),
   release: KeyReleased,
 });
 export type SegmentJoin = z.infer<typeof SegmentJoin>;

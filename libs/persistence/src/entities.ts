@@ -4,10 +4,10 @@ import { BlobRecord } from './entities/blob.js';
 import { ChainCursor, EscrowEventRecord } from './entities/chain.js';
 import { Dataset, DatasetShard } from './entities/dataset.js';
 import { DeadLetter } from './entities/dead-letter.js';
-import { KeyRelease, Renewal, Verdict, WorkerRenewal } from './entities/evidence.js';
+import { EndorsementSet, KeyRelease, Renewal, Verdict, WorkerRenewal } from './entities/evidence.js';
 import { Idempotency } from './entities/idempotency.js';
 import { Job } from './entities/job.js';
-import { AuditEntry, JobEvent, OutboxMessage } from './entities/journal.js';
+import { AuditEntry, AuditHead, JobEvent, OutboxMessage } from './entities/journal.js';
 import { Lease } from './entities/lease.js';
 import { NodeRecord } from './entities/node.js';
 import { Checkpoint, DeliveryRecord, Receipt } from './entities/receipt.js';
@@ -25,6 +25,7 @@ export const entities = [
   Job,
   Lease,
   Verdict,
+  EndorsementSet,
   KeyRelease,
   Renewal,
   Receipt,
@@ -37,6 +38,7 @@ export const entities = [
   JobEvent,
   OutboxMessage,
   AuditEntry,
+  AuditHead,
   EscrowEventRecord,
   ChainCursor,
   Webhook,

@@ -9,6 +9,7 @@ export class ApiKey {
   @PrimaryColumn({ type: 'text' })
   id: string;
 
+  /** Empty for administrators of every tenant. */
   @Column({ type: 'text' })
   tenant: string;
 
@@ -31,4 +32,11 @@ export class ApiKey {
 
   @Column({ type: 'timestamptz', nullable: true })
   revokedAt: Date | null;
+
+  /** From then on it is refused. */
+  @Column({ type: 'timestamptz', nullable: true })
+  expiresAt: Date | null;
+
+  @Column({ type: 'timestamptz', nullable: true })
+  lastUsedAt: Date | null;
 }

@@ -24,6 +24,10 @@ export class Dataset {
 
   @Column({ type: 'timestamptz' })
   createdAt: Date;
+
+  /** Set when its shards were taken away while ended jobs still name it: their bundles need the manifest. */
+  @Column({ type: 'timestamptz', nullable: true })
+  deletedAt: Date | null;
 }
 
 @Entity('dataset_shard')

@@ -2,6 +2,17 @@ import { Column, Entity, ForeignKey, Index, PrimaryColumn } from 'typeorm';
 import { Lease } from './lease.js';
 import { Worker } from './segment.js';
 
+/** What a verdict rested on, canonical CBOR; one row for all that rested on the same. */
+@Entity('endorsement_set')
+export class EndorsementSet {
+  /** SHA-256, 0x-hexadecimal. */
+  @PrimaryColumn({ type: 'text' })
+  digest: string;
+
+  @Column({ type: 'bytea' })
+  bytes: Buffer;
+}
+
 /** What an enclave offered as evidence under one lease, and what the job's policy said about it. */
 @Entity('verdict')
 export class Verdict {
@@ -29,6 +40,14 @@ export class Verdict {
   /** Unix time of the appraisal. */
   @Column({ type: 'bigint' })
   at: string;
+
+  /** Digest of the endorsements that the verdict rested on; null: stored before they were kept. */
+  @Column({ type: 'text', nullable: true })
+  endorsements: string | null;
+
+  /** GPUs of the session, by the ids of their vendor. */
+  @Column({ type: 'jsonb', default: [] })
+  devices: string[];
 }
 
 /** Fresh evidence of a session at work, and what was found. */
@@ -54,13 +73,25 @@ abstract class RenewalColumns {
   @Column({ type: 'bigint' })
   notAfter: string;
 
-  /** The broker's over its Appraisal (settlement §3), 0x-hexadecimal. */
-  @Column({ type: 'text' })
-  appraisalSignature: string;
+  /** When the key broker decided, unix time; null: stored before Leases were. */
+  @Column({ type: 'bigint', nullable: true })
+  grantedAt: string | null;
+
+  /** The broker's over its Lease (settlement §3), 0x-hexadecimal; the release before has its column under that name. */
+  @Column({ type: 'text', name: 'appraisal_signature' })
+  signature: string;
 
   /** The broker's attestation result. */
   @Column({ type: 'bytea' })
   result: Buffer;
+
+  /** The broker's account over `resultDigest`, 0x-hexadecimal; null: stored before it was told. */
+  @Column({ type: 'text', nullable: true })
+  resultSignature: string | null;
+
+  /** Digest of the endorsements that the verdict rested on; null: stored before they were kept. */
+  @Column({ type: 'text', nullable: true })
+  endorsements: string | null;
 }
 
 /** Of the session that has a lease. */
@@ -102,6 +133,10 @@ export class KeyRelease {
 
   @Column({ type: 'bytea' })
   result: Buffer;
+
+  /** The broker's account over `resultDigest`, 0x-hexadecimal; null: stored before it was told. */
+  @Column({ type: 'text', nullable: true })
+  resultSignature: string | null;
 
   @Column({ type: 'timestamptz' })
   createdAt: Date;

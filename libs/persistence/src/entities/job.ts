@@ -79,6 +79,14 @@ export class Job {
   @Column({ type: 'int', default: 0 })
   fence: number;
 
+  /** Leases that ended without a result, one soon after another: each makes the pause before the next longer. */
+  @Column({ type: 'int', default: 0 })
+  setbacks: number;
+
+  /** No node is given the job earlier. */
+  @Column({ type: 'timestamptz', nullable: true })
+  notBefore: Date | null;
+
   @Column({ type: 'uuid', nullable: true })
   leaseId: string | null;
 

@@ -1,4 +1,4 @@
-import { Column, Entity, Index, PrimaryGeneratedColumn } from 'typeorm';
+import { Column, Entity, Index, PrimaryColumn, PrimaryGeneratedColumn } from 'typeorm';
 
 /**
  * What happened to a job, for streams that resume. Rows of one job are written while its row is locked, so within a
@@ -49,6 +49,8 @@ export class OutboxMessage {
 
 /** Who did what to what, and how it ended. */
 @Entity('audit_log')
+@Index('IDX_audit_n', ['n'])
+@Index('IDX_audit_unchained', ['id'], { where: 'n IS NULL' })
 export class AuditEntry {
   @PrimaryGeneratedColumn({ type: 'bigint' })
   id: string;
@@ -73,4 +75,31 @@ export class AuditEntry {
   /** Failure code; null when it succeeded. */
   @Column({ type: 'text', nullable: true })
   code: string | null;
+
+  /** Place in the chain; null until the row is chained, and for rows from before there was one. */
+  @Column({ type: 'bigint', nullable: true })
+  n: string | null;
+
+  /** SHA-256 of the row before, 0x-hexadecimal. */
+  @Column({ type: 'text', nullable: true })
+  prev: string | null;
+}
+
+/** Where the chain of the audit log ends: one row, locked by whoever makes it longer. */
+@Entity('audit_head')
+export class AuditHead {
+  @PrimaryColumn({ type: 'int' })
+  id: number;
+
+  /** Rows in the chain. */
+  @Column({ type: 'bigint' })
+  n: string;
+
+  /** SHA-256 of the last one; null while there is none. */
+  @Column({ type: 'text', nullable: true })
+  digest: string | null;
+
+  /** Rows up to this id were there before the chain. */
+  @Column({ type: 'bigint' })
+  beforeId: string;
 }

@@ -37,6 +37,18 @@ export class Worker {
   @Column({ type: 'bytea' })
   result: Buffer;
 
+  /** The broker's account over `resultDigest`, 0x-hexadecimal; null: stored before it was told. */
+  @Column({ type: 'text', nullable: true })
+  resultSignature: string | null;
+
+  /** Digest of the endorsements that the verdict rested on; null: stored before they were kept. */
+  @Column({ type: 'text', nullable: true })
+  endorsements: string | null;
+
+  /** GPUs of the session, by the ids of their vendor. */
+  @Column({ type: 'jsonb', default: [] })
+  devices: string[];
+
   /** Until when the key broker relies on the session; null: joined before this was kept. */
   @Column({ type: 'timestamp with time zone', nullable: true })
   attestedUntil: Date | null;
