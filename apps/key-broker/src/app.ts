@@ -1,54 +1,70 @@
-/** The key broker as an HTTP application, not yet listening. */
+/** The key broker, or an attestor, as an HTTP application, not yet listening. */
 import 'reflect-metadata';
-import type { IncomingMessage } from 'node:http';
-import { Module } from '@nestjs/common';
+import { Module, type Provider, type Type } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import type { NestExpressApplication } from '@nestjs/platform-express';
-import { createAppraiser } from './appraiser.js';
-import { ciphertextBytesMax } from './availability.js';
-import { BROKER, BrokerController, CONFIG, NONCES, SESSIONS } from './broker.controller.js';
-import type { BrokerConfig } from './config.js';
-import { createNonceBook } from './nonces.js';
+import { now } from './answers.js';
+import { AttestorController } from './attestor.controller.js';
+import { createAttestor } from './attestor.js';
+import { BrokerController } from './broker.controller.js';
+import type { AttestorConfig, BrokerConfig } from './config.js';
+import { configureHttp } from './http.js';
+import { ATTESTOR, BROKER, createParts, PARTS, type Parts } from './parts.js';
 import { ProblemFilter } from './problem.filter.js';
 import { ProverController } from './prover.controller.js';
 import { createBroker, type Broker } from './release.js';
-import { openSessionBook } from './sessions.js';
+import { ResultsController } from './results.controller.js';
+import { SharedController } from './shared.controller.js';
 
 @Module({})
 class BrokerModule {}
 
-const availabilityBytesMax = Math.ceil(ciphertextBytesMax / 3) * 4 + 64 * 1024;
-
-/** The one route whose body is larger than the rest's. */
-function isAvailability({ url, headers }: IncomingMessage): boolean {
-  return url === '/v1/availability' && headers['content-type']?.startsWith('application/json') === true;
-}
+const sweepEveryMs = 3_600_000;
 
 export interface BrokerApp {
   readonly app: NestExpressApplication;
   readonly broker: Broker;
 }
 
+/** @throws ConfigurationError BROKER_CONFIG, BROKER_JOURNAL_CUT */
 export async function createBrokerApp(config: BrokerConfig): Promise<BrokerApp> {
-  const nonces = createNonceBook();
-  const appraiser = await createAppraiser(config);
-  const sessions = openSessionBook(config);
-  const broker = createBroker({ config, nonces, appraiser, sessions });
+  const parts = await createParts(config);
+  const broker = createBroker(parts);
+  const own = [BrokerController, ProverController];
+  return { app: await createApp(parts, own, { provide: BROKER, useValue: broker }), broker };
+}
+
+/** @throws ConfigurationError BROKER_CONFIG, BROKER_JOURNAL_CUT */
+export async function createAttestorApp(config: AttestorConfig): Promise<NestExpressApplication> {
+  const parts = await createParts(config);
+  return createApp(parts, [AttestorController], { provide: ATTESTOR, useValue: createAttestor(parts) });
+}
+
+async function createApp(parts: Parts, own: readonly Type[], speaker: Provider): Promise<NestExpressApplication> {
   const app = await NestFactory.create<NestExpressApplication>(
     {
       module: BrokerModule,
-      controllers: [BrokerController, ProverController],
-      providers: [
-        { provide: BROKER, useValue: broker },
-        { provide: NONCES, useValue: nonces },
-        { provide: CONFIG, useValue: config },
-        { provide: SESSIONS, useValue: sessions },
-      ],
+      controllers: [SharedController, ResultsController, ...own],
+      providers: [{ provide: PARTS, useValue: parts }, speaker, { provide: Sweeper, useValue: new Sweeper(parts) }],
     },
     { logger: ['error', 'warn'], bodyParser: false },
   );
-  app.useBodyParser('json', { limit: availabilityBytesMax, type: isAvailability });
-  app.useBodyParser('json', { limit: '2mb' });
-  app.useGlobalFilters(new ProblemFilter());
-  return { app, broker };
+  configureHttp(app, parts.config, parts.metrics);
+  app.useGlobalFilters(new ProblemFilter(parts.logger));
+  return app;
+}
+
+/** Forgets results that were kept for long enough. */
+class Sweeper {
+  readonly #timer: NodeJS.Timeout;
+
+  constructor({ results, logger }: Parts) {
+    const sweep = (): void =>
+      void results.sweep(now()).catch((error: unknown) => logger.warn('results', { why: String(error) }));
+    this.#timer = setInterval(sweep, sweepEveryMs).unref();
+  }
+
+  onModuleDestroy(): void {
+    clearInterval(this.#timer);
+  }
 }

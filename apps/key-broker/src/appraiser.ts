@@ -1,73 +1,101 @@
 /**
- * The data owner as Relying Party: appraises a session under the owner's own policy, and under what the owner demands
- * beyond it since, and signs what was found.
+ * The relying party: appraises a session under its own policies, and under what it demands beyond them since, and signs
+ * what was found.
  */
 import * as ed25519 from '@noble/ed25519';
 import {
   appraise,
+  documentDigest,
+  encodeEndorsements,
+  endorsementsOfRecord,
   endorsementsOfSession,
   evidenceOfSession,
-  fromHex,
-  documentDigest,
-  parsePolicy,
   Rejection,
   signResult,
+  toHex,
   weakestTier,
-  type AppraisalPolicy,
   type AttestationResult,
+  type Check,
   type SessionEvidence,
   type Tier,
 } from '#attestation';
-import type { BrokerConfig } from './config.js';
+import type { SpeakerConfig } from './config.js';
+import { endorsementsUsed } from './endorsements-used.js';
+import { machineOf } from './machine.js';
+import { readPolicy } from './policy-file.js';
+import type { MachineIdentity } from './session-index.js';
 
 export interface SignedResult {
   readonly tier: Tier;
   /** Unix seconds until which the result may be relied on. */
   readonly notAfter: number;
-  /** EAR as COSE_Sign1 by the broker's result key. */
+  /** EAR as COSE_Sign1 by the result key. */
   readonly signed: Uint8Array;
+  readonly machine: MachineIdentity;
+  /** What the verdict rested on beyond the evidence, canonical. */
+  readonly endorsements: Uint8Array;
 }
 
 /** APPRAISAL_REFUSED naming every check that is not met. */
 export class SessionRefused extends Rejection {
-  /** Genuine evidence by a device, over the broker's nonce and these very keys: it speaks of this session. */
+  /**
+   * The machine is authentic, answered this nonce with these very keys, and something that it signed is not accepted. What
+   * certificates alone can bring about is none of it: anybody can put others beside a session's evidence.
+   */
   readonly isOfSession: boolean;
 
-  constructor({ checks }: AttestationResult, detail: Rejection['detail']) {
+  constructor({ checks, submodules }: AttestationResult, detail: Rejection['detail']) {
     super('APPRAISAL_REFUSED', detail);
-    this.isOfSession = checks.some(({ code, status }) => code === 'REPORT_DATA_MISMATCH' && status === 'met');
+    const cpu = submodules.find(({ name }) => name === 'cpu');
+    const answers = checks.some(({ code, status }) => code === 'REPORT_DATA_MISMATCH' && status === 'met');
+    const authentic = submodules.filter(({ authenticity }) => authenticity === 'authentic');
+    const own = authentic.flatMap((one) => one.checks).some(isRefusal);
+    this.isOfSession = cpu?.authenticity === 'authentic' && answers && own;
   }
 }
 
-export interface Appraiser {
-  /** SHA-256 of the policy's deterministic encoding; what a job spec names. */
+/** That a device serves another session says nothing against this one. */
+const isRefusal = ({ code, status }: Check): boolean => status === 'refused' && code !== 'COMPOSITE_DEVICE_IN_USE';
+
+export interface Question {
+  readonly evidence: SessionEvidence;
+  /** SHA-256 of the policy's deterministic encoding, as spec and terms name it. */
   readonly policyDigest: Uint8Array;
-  /** @throws SessionRefused; ConfigurationError BROKER_CONFIG */
-  appraise(evidence: SessionEvidence, at: number): Promise<SignedResult>;
+  /** Of live sessions of other providers. */
+  readonly devicesInUse: ReadonlySet<string>;
+  /** Unix seconds. */
+  readonly at: number;
 }
 
-export async function createAppraiser(config: BrokerConfig): Promise<Appraiser> {
-  const policy = parsePolicy(new TextDecoder().decode(config.policyFile));
+export interface Appraiser {
+  /** @throws Rejection BROKER_POLICY for a policy that is not its own; SessionRefused; ConfigurationError BROKER_CONFIG */
+  appraise(question: Question): Promise<SignedResult>;
+}
+
+type Settings = Pick<SpeakerConfig, 'policyFiles' | 'policySigner' | 'restrictions' | 'resultSecret' | 'collateral'>;
+
+export async function createAppraiser(config: Settings): Promise<Appraiser> {
+  const read = await Promise.all(config.policyFiles.map((file) => readPolicy(file, config.policySigner)));
+  const policies = new Map(read.map((policy) => [documentDigest(policy), policy]));
   const keyId = await ed25519.getPublicKeyAsync(config.resultSecret);
   return {
-    policyDigest: fromHex(documentDigest(policy)),
-    async appraise(evidence, at) {
-      const collateral = config.collateral();
-      const judge = (under: AppraisalPolicy): Promise<AttestationResult> =>
-        appraise({
-          evidence: evidenceOfSession(evidence),
-          endorsements: endorsementsOfSession(evidence, collateral),
-          policy: under,
-          nonce: evidence.nonce,
-          at,
-        });
-      const restrictions = config.restrictions?.() ?? null;
-      const result = await judge(policy);
-      const results = restrictions === null ? [result] : [result, await judge(restrictions)];
+    async appraise({ evidence, policyDigest, devicesInUse, at }) {
+      const policy = policies.get(toHex(policyDigest));
+      if (policy === undefined) throw otherPolicy([...policies.keys()], policyDigest);
+      const material = endorsementsUsed(config.collateral(), evidence);
+      const endorsements = endorsementsOfSession(evidence, endorsementsOfRecord(material));
+      const subject = { evidence: evidenceOfSession(evidence), endorsements, nonce: evidence.nonce, devicesInUse, at };
+      const restrictions = (await config.restrictions?.()) ?? null;
+      const result = await appraise({ ...subject, policy });
+      const results = restrictions === null ? [result] : [result, await appraise({ ...subject, policy: restrictions })];
       for (const each of results) requireAccepted(each);
-      const signed = await signResult(result, keyId, (message) => ed25519.signAsync(message, config.resultSecret));
-      const tier = weakestTier(results.map((each) => each.tier));
-      return { tier, notAfter: Math.min(...results.map((each) => each.notAfter)), signed };
+      return {
+        tier: weakestTier(results.map((each) => each.tier)),
+        notAfter: Math.min(...results.map((each) => each.notAfter)),
+        signed: await signResult(result, keyId, (message) => ed25519.signAsync(message, config.resultSecret)),
+        machine: machineOf(result),
+        endorsements: encodeEndorsements(material),
+      };
     },
   };
 }
@@ -81,5 +109,14 @@ function requireAccepted(result: AttestationResult): void {
     got: `${tier}: ${open.map(({ code, status }) => `${code} (${status})`).join(', ')}`,
     rule: open[0]?.rule ?? 'attestation SPEC, appraisal',
     action: open[0]?.action || "meet the data owner's policy",
+  });
+}
+
+function otherPolicy(own: readonly string[], got: Uint8Array): Rejection {
+  return new Rejection('BROKER_POLICY', {
+    expected: `a job under policy ${own.join(', ')}`,
+    got: toHex(got),
+    rule: "the data owner's release policy",
+    action: 'submit the job under a policy that this party appraises under',
   });
 }

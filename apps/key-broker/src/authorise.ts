@@ -4,23 +4,28 @@ import {
   addressOfPublicKey,
   CollateralError,
   equalBytes,
+  isZero,
   Rejection,
   specDigestOf,
+  termsFit,
   toHex,
   type JobSpec,
+  type SessionEvidence,
   type Terms,
 } from '#attestation';
 import type { JobState } from '#libs/settlement';
-import type { BrokerConfig } from './config.js';
+import type { BrokerConfig, SpeakerConfig } from './config.js';
 
 export interface OrderedJob {
   readonly spec: JobSpec;
   readonly terms: Terms;
+  /** `jobDigest` of the terms. */
+  readonly job: Uint8Array;
   readonly jobId: Uint8Array;
 }
 
-/** Account that signs releases and appraisals, 20 bytes. */
-export function brokerAccount({ signingSecret }: Pick<BrokerConfig, 'signingSecret'>): Uint8Array {
+/** Account that signs, 20 bytes. */
+export function accountOf({ signingSecret }: Pick<SpeakerConfig, 'signingSecret'>): Uint8Array {
   return addressOfPublicKey(secp256k1.getPublicKey(signingSecret, false));
 }
 
@@ -28,10 +33,11 @@ export function brokerAccount({ signingSecret }: Pick<BrokerConfig, 'signingSecr
  * Everything that needs no look at the chain.
  *
  * @returns the data key that is asked for
- * @throws Rejection BROKER_DATASET, BROKER_RECIPIENT, BROKER_CLIENT, BROKER_ACCOUNT, BROKER_ESCROW, BROKER_CHAIN
+ * @throws Rejection BROKER_DATASET, BROKER_RECIPIENT, BROKER_CLIENT, BROKER_ACCOUNT, those of `checkOrdered`
  */
-export function authoriseJob(config: BrokerConfig, { spec, terms }: OrderedJob): Uint8Array {
-  const { settlement, recipients, clients } = config;
+export function authoriseJob(config: BrokerConfig, asked: Pick<OrderedJob, 'spec' | 'terms'>): Uint8Array {
+  const { spec, terms } = asked;
+  const { recipients, clients } = config;
   const key = config.dataKey(spec.dataset.id);
   if (key === null) throw refused('BROKER_DATASET', 'a data set of this broker', toHex(spec.dataset.id));
   if (!recipients.has(toHex(spec.recipient))) {
@@ -40,13 +46,38 @@ export function authoriseJob(config: BrokerConfig, { spec, terms }: OrderedJob):
   if (!clients.has(toHex(terms.client))) {
     throw refused('BROKER_CLIENT', 'an escrow of a client that the data owner named', toHex(terms.client));
   }
-  requireSame('BROKER_ACCOUNT', 'key broker', brokerAccount(config), terms.keyBroker);
+  requireSame('BROKER_ACCOUNT', 'key broker', accountOf(config), terms.keyBroker);
+  checkOrdered(config, asked);
+  return key;
+}
+
+/**
+ * The escrow is one of this job, on the chain and contract of the settings, and its terms fit.
+ * @throws Rejection BROKER_ESCROW, BROKER_POLICY, BROKER_CHAIN, TERMS_*
+ */
+export function checkOrdered(
+  { settlement }: Pick<SpeakerConfig, 'settlement'>,
+  { spec, terms }: Pick<OrderedJob, 'spec' | 'terms'>,
+): void {
   requireSame('BROKER_ESCROW', 'job of the escrow', specDigestOf(spec), terms.specDigest);
   requireSame('BROKER_CHAIN', 'contract', settlement.contract, spec.settlement.contract);
   if (spec.settlement.chainId !== settlement.chainId) {
     throw refused('BROKER_CHAIN', `chain ${settlement.chainId}`, `${spec.settlement.chainId}`);
   }
-  return key;
+  requireSame('BROKER_POLICY', 'policy of the escrow', spec.policyDigest, terms.policy);
+  termsFit(spec, terms);
+}
+
+/** The session is one for this escrow. @throws Rejection BROKER_CHAIN, BROKER_PROVIDER */
+export function checkSession(
+  { settlement }: Pick<SpeakerConfig, 'settlement'>,
+  { terms, evidence }: Pick<OrderedJob, 'terms'> & { readonly evidence: SessionEvidence },
+): void {
+  const { chainId, registry } = settlement;
+  const { binding } = evidence;
+  requireSame('BROKER_CHAIN', 'enclave registry', registry, binding.registry);
+  if (binding.chainId !== chainId) throw refused('BROKER_CHAIN', `chain ${chainId}`, `${binding.chainId}`);
+  if (!isZero(terms.provider)) requireSame('BROKER_PROVIDER', 'provider', terms.provider, binding.provider);
 }
 
 /** A host asks before it accepts, or again for a job that was begun; after its commit to hand the result over. */
@@ -56,8 +87,12 @@ export const releasable: readonly JobState[] = ['Open', 'Accepted', 'Started', '
  * @throws Rejection BROKER_ESCROW unless the chain holds an escrow of these very terms in one of `states`;
  *   CollateralError BROKER_ESCROW_UNCONFIRMED, CHAIN_UNREACHABLE
  */
-export async function requireEscrow(config: BrokerConfig, terms: Terms, states: readonly JobState[]): Promise<void> {
-  const { latest, confirmed } = await config.escrow.stateOf(terms);
+export async function requireEscrow(
+  { escrow }: Pick<SpeakerConfig, 'escrow'>,
+  terms: Terms,
+  states: readonly JobState[],
+): Promise<void> {
+  const { latest, confirmed } = await escrow.stateOf(terms);
   if (!states.includes(latest)) throw refused('BROKER_ESCROW', `an escrow that is ${states.join(', ')}`, latest);
   if (confirmed !== 'None') return;
   throw new CollateralError('BROKER_ESCROW_UNCONFIRMED', {

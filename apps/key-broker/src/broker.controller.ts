@@ -1,95 +1,47 @@
 /** The key broker's routes for hosts of enclaves. */
-import { Body, Controller, Get, HttpCode, Inject, Ip, Post } from '@nestjs/common';
+import { Body, Controller, HttpCode, Inject, Post } from '@nestjs/common';
 import { z } from 'zod';
-import { toHex } from '#attestation';
-import { attestAvailability, ciphertextBytesMax } from './availability.js';
-import type { BrokerConfig } from './config.js';
-import type { Appraised } from './judge.js';
-import type { NonceBook } from './nonces.js';
+import { base64, hex, now, statement, verdict } from './answers.js';
+import { BROKER, PARTS, type Parts } from './parts.js';
 import type { Broker } from './release.js';
-import { base64, hexText, jobFields, shaped } from './request.js';
+import { evidenceFields, shaped } from './request.js';
 
-export const BROKER = Symbol('broker');
-export const NONCES = Symbol('nonces');
-export const CONFIG = Symbol('config');
-export const SESSIONS = Symbol('sessions');
-
-const ChallengeBody = z.strictObject({ jobId: hexText(32) });
-const ReleaseBody = z.strictObject({ ...jobFields, evidence: base64(1024 * 1024) });
-const AvailabilityBody = z.strictObject({ terms: jobFields.terms, ciphertext: base64(ciphertextBytesMax) });
+const EvidenceBody = z.strictObject(evidenceFields);
 
 @Controller()
 export class BrokerController {
   constructor(
     @Inject(BROKER) private readonly broker: Broker,
-    @Inject(NONCES) private readonly nonces: NonceBook,
-    @Inject(CONFIG) private readonly config: BrokerConfig,
+    @Inject(PARTS) private readonly parts: Parts,
   ) {}
-
-  @Get('health/live')
-  live(): { status: 'ok' } {
-    return { status: 'ok' };
-  }
-
-  @Post('v1/challenges')
-  challenge(@Body() body: unknown, @Ip() address: string): { nonce: string; expiresAt: number } {
-    const { jobId } = shaped(ChallengeBody, body);
-    const { nonce, expiresAt } = this.nonces.issue(jobId.slice(2), now(), address);
-    return { nonce: hex(nonce), expiresAt };
-  }
 
   @Post('v1/releases')
   @HttpCode(200)
-  async release(@Body() body: unknown): Promise<Record<string, unknown>> {
-    const released = await this.broker.release(shaped(ReleaseBody, body), now());
-    const { release } = released;
-    return {
-      ...this.#appraised(released),
-      sealedKey: Buffer.from(released.sealedKey).toString('base64'),
-      release: {
-        job: hex(release.job),
-        enclaveKey: hex(release.enclaveKey),
-        shardsDigest: hex(release.shardsDigest),
+  async release(@Body() body: unknown): Promise<object> {
+    const request = shaped(EvidenceBody, body);
+    const { release, releaseSignature, sealedKey, result } = await this.parts.observer.decided(
+      'release',
+      () => this.broker.release(request, now()),
+      ({ release: { job, session, provider, notAfter }, result: { tier } }) => {
+        return { job: hex(job), session: hex(session), provider: hex(provider), notAfter, tier };
       },
-      releaseSignature: hex(released.releaseSignature),
-    };
+    );
+    const signed = { release: statement(release), releaseSignature: hex(releaseSignature) };
+    return { account: hex(this.broker.account), sealedKey: base64(sealedKey), ...signed, ...verdict(result) };
   }
 
   @Post('v1/renewals')
   @HttpCode(200)
-  async renew(@Body() body: unknown): Promise<Record<string, unknown>> {
-    const renewed = await this.broker.renew(shaped(ReleaseBody, body), now());
-    return { ...this.#appraised(renewed), leaseSignature: hex(renewed.leaseSignature) };
-  }
-
-  @Post('v1/availability')
-  @HttpCode(200)
-  async availability(@Body() body: unknown): Promise<{ signature: string; account: string }> {
-    const { signature, account } = await attestAvailability(this.config, shaped(AvailabilityBody, body), now());
-    return { signature: hex(signature), account: hex(account) };
-  }
-
-  #appraised({ lease, appraisal, appraisalSignature, result }: Appraised): Record<string, unknown> {
-    return {
-      account: hex(this.broker.account),
-      lease: { nonce: hex(lease.nonce), grantedAt: lease.grantedAt, notAfter: lease.notAfter },
-      appraisal: {
-        key: hex(appraisal.key),
-        policy: hex(appraisal.policy),
-        provider: hex(appraisal.provider),
-        evidence: hex(appraisal.evidence),
-        notAfter: appraisal.notAfter,
+  async renew(@Body() body: unknown): Promise<object> {
+    const request = shaped(EvidenceBody, body);
+    const { lease, leaseSignature, result } = await this.parts.observer.decided(
+      'renewal',
+      () => this.broker.renew(request, now()),
+      ({ lease: { job, session, notAfter }, result: { tier } }) => {
+        return { job: hex(job), session: hex(session), notAfter, tier };
       },
-      appraisalSignature: hex(appraisalSignature),
-      result: Buffer.from(result.signed).toString('base64'),
-    };
+    );
+    const signed = { lease: statement(lease), leaseSignature: hex(leaseSignature) };
+    return { account: hex(this.broker.account), ...signed, ...verdict(result) };
   }
-}
-
-function hex(bytes: Uint8Array): string {
-  return `0x${toHex(bytes)}`;
-}
-
-function now(): number {
-  return Math.floor(Date.now() / 1000);
 }

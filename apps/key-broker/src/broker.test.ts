@@ -1,30 +1,29 @@
-import { existsSync, mkdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { mkdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { createHash } from 'node:crypto';
 import { dirname, join } from 'node:path';
 import request from 'supertest';
 import { afterEach, describe, expect, it } from 'vitest';
 import {
-  appraisalDigest,
   ConfigurationError,
+  domainSeparator,
   encodeSessionEvidence,
   fromHex,
-  keccak,
+  jobDigest,
+  keysDigest,
   parseSessionEvidence,
   recoverAddress,
-  registryDomainSeparator,
   releaseDigest,
-  domainSeparator,
-  reportData,
   toHex,
   type KeyBinding,
+  type Release,
   type SessionEvidence,
 } from '#attestation';
 import { fakeAmd, tcbBytes } from '#test/fake-amd';
-import { simulatedMeasurement, type SnpReportValues } from '#libs/simulated-vendor';
+import { evidenceBy, proved, reportedBy, testSession, type EvidenceOptions } from '#test/tiny-evidence';
 import {
   chainId,
   contract,
   provider,
-  registry,
   releaseRequest,
   tinyAt,
   tinyBroker,
@@ -38,58 +37,50 @@ import type { BrokerConfig } from './config.js';
 
 const job = await tinyJob();
 const amd = fakeAmd('milan');
-const binding: KeyBinding = {
-  receiptKey: new Uint8Array(32).fill(1),
-  settlementKey: new Uint8Array(20).fill(2),
-  transportKey: new Uint8Array(32).fill(9),
-  provider,
-  chainId,
-  registry,
-};
+const own = await testSession();
 
-interface EvidenceOptions {
+interface Shown extends EvidenceOptions {
   readonly binding?: Partial<KeyBinding>;
-  readonly report?: SnpReportValues;
-  readonly vendor?: typeof amd;
-  readonly certificates?: readonly Uint8Array[];
 }
 
-/** Evidence by the stored test vendor, its report bound to nonce and keys. */
-async function evidenceOver(nonce: Uint8Array, options: EvidenceOptions = {}): Promise<SessionEvidence> {
-  const { vendor = amd, report = {} } = options;
-  const bound = { ...binding, ...options.binding };
-  const values = { MEASUREMENT: simulatedMeasurement, REPORT_DATA: reportData(nonce, bound), ...report };
-  const { certificates } = { ...vendor, ...options };
-  const cpu = { kind: 'simulated-snp', report: await vendor.report(values), certificates } as const;
-  return { version: 1, nonce, binding: bound, cpu, gpus: [], claims: new Uint8Array() };
-}
+const evidenceOver = async (nonce: Uint8Array, { binding, ...options }: Shown = {}): Promise<SessionEvidence> =>
+  evidenceBy(binding === undefined ? own : await testSession(1, binding), nonce, options);
 
-async function ask(options: TinyJobOptions = {}, evidence: EvidenceOptions = {}, config: Partial<BrokerConfig> = {}) {
+async function ask(options: TinyJobOptions = {}, evidence: Shown = {}, config: Partial<BrokerConfig> = {}) {
   const asked = await tinyJob(options);
   const { broker, nonces } = await tinyBroker(job, config);
-  const { nonce } = nonces.issue(toHex(asked.jobId), tinyAt, '127.0.0.1');
+  const { nonce } = nonces.issue(asked.jobId, tinyAt);
   const shown = encodeSessionEvidence(await evidenceOver(nonce, evidence));
-  return { broker, shown, asked, released: await broker.release(releaseRequest(asked, shown), tinyAt) };
+  return { broker, shown, nonce, asked, released: await broker.release(releaseRequest(asked, shown), tinyAt) };
 }
 
 describe('a release', () => {
-  it('is signed for the contract, the session and the evidence', async () => {
-    const { broker, shown, asked, released } = await ask();
-    const { release, appraisal, releaseSignature, appraisalSignature } = released;
+  it('is signed for the escrow, the session, its key, the evidence and what was sealed', async () => {
+    const { broker, shown, nonce, asked, released } = await ask();
+    const { release, releaseSignature, sealedKey } = released;
+    const sha256 = (bytes: Uint8Array) => new Uint8Array(createHash('sha256').update(bytes).digest());
+    const expected: Release = {
+      job: jobDigest(asked.terms),
+      provider,
+      dataset: asked.spec.dataset.id,
+      session: keysDigest(own.binding),
+      key: own.binding.settlementKey,
+      policy: asked.spec.policyDigest,
+      evidence: sha256(shown),
+      grant: sha256(sealedKey),
+      nonce,
+      grantedAt: tinyAt,
+      notAfter: tinyAt + 3600,
+    };
+    expect(release).toEqual(expected);
     const escrow = domainSeparator({ chainId, verifyingContract: contract });
-    const registryDomain = registryDomainSeparator({ chainId, verifyingContract: registry });
-    expect(recoverAddress(releaseDigest(escrow, release), releaseSignature)).toEqual(broker.account);
-    expect(recoverAddress(appraisalDigest(registryDomain, appraisal), appraisalSignature)).toEqual(broker.account);
-    expect(appraisal).toMatchObject({ key: binding.settlementKey, policy: asked.spec.policyDigest, provider });
-    expect(appraisal.notAfter).toBe(tinyAt + 3600);
-    expect(release.shardsDigest).toEqual(keccak(asked.spec.dataset.root));
-    expect(shown.length).toBeGreaterThan(1184);
+    expect(recoverAddress(releaseDigest(escrow, expected), releaseSignature)).toEqual(broker.account);
   });
 
   const zero = new Uint8Array(32);
   const spec = (change: NonNullable<TinyJobOptions['spec']>): TinyJobOptions => ({ spec: change });
   const other = new Uint8Array(20).fill(0xee);
-  it.each<[string, string, TinyJobOptions, EvidenceOptions?]>([
+  it.each<[string, string, TinyJobOptions, Shown?]>([
     ['BROKER_DATASET', 'another data set', spec({ dataset: { ...job.spec.dataset, id: zero } })],
     ['BROKER_RECIPIENT', 'another recipient', spec({ recipient: zero })],
     ['BROKER_POLICY', 'a job under another policy', spec({ policyDigest: zero })],
@@ -153,7 +144,7 @@ describe('over HTTP', () => {
     const evidence = await evidenceOver(await served.challenge());
     const answer = await served.release(evidence);
     expect(answer.status).toBe(200);
-    await expectRefused(await served.release(evidence), 403, 'NONCE_UNKNOWN');
+    await expectRefused(await served.release(evidence), 403, 'NONCE_SPENT');
     const lines = served.journal();
     expect(lines.trim().split('\n')).toHaveLength(1);
     expect(JSON.parse(lines)).toMatchObject({ decision: 'released', jobId: `0x${toHex(job.jobId)}` });
@@ -173,9 +164,9 @@ describe('over HTTP', () => {
     const served = await serve();
     const another = await tinyJob({ spec: { salt: new Uint8Array(32) } });
     const nonce = await served.challenge(another);
-    await expectRefused(await served.release(await evidenceOver(nonce)), 403, 'NONCE_JOB');
+    await expectRefused(await served.release(await evidenceOver(nonce)), 403, 'NONCE_UNKNOWN');
     await expectRefused(await served.release(await evidenceOver(new Uint8Array(32))), 403, 'NONCE_UNKNOWN');
-    expect(existsSync(served.config.journal)).toBe(false);
+    expect(served.journal()).toBe('');
   });
 
   it.each<[string, Partial<KeyBinding>]>([
@@ -185,22 +176,28 @@ describe('over HTTP', () => {
   ])('refuses evidence for another %s', async (_, change) => {
     const served = await serve();
     const evidence = await evidenceOver(await served.challenge());
-    const swapped = { ...evidence, binding: { ...evidence.binding, ...change } };
+    const swapped = await proved(own, { ...evidence, binding: { ...evidence.binding, ...change } });
+    if (change.receiptKey !== undefined) return expectRefused(await served.release(swapped), 403, 'EVIDENCE_PROOF');
     await expectRefused(await served.release(swapped), 403, 'APPRAISAL_REFUSED', 'REPORT_DATA');
   });
 
   it('refuses evidence whose report is over an older nonce', async () => {
     const served = await serve();
-    const old = await evidenceOver(await served.challenge());
+    const old = await reportedBy(own, await served.challenge());
     const nonce = await served.challenge();
-    await expectRefused(await served.release({ ...old, nonce }), 403, 'APPRAISAL_REFUSED', 'REPORT_DATA');
+    await expectRefused(
+      await served.release(await proved(own, { ...old, nonce })),
+      403,
+      'APPRAISAL_REFUSED',
+      'REPORT_DATA',
+    );
   });
 
   const year = 365 * 86_400;
   const flipped = (bytes: Uint8Array, at: number) => bytes.map((byte, i) => (i === at ? byte ^ 1 : byte));
   const [vcek, ask_, ark] = amd.certificates as [Uint8Array, Uint8Array, Uint8Array];
   const past = { notBefore: tinyAt - 3 * year, notAfter: tinyAt - 2 * year };
-  it.each<[string, string, () => Promise<EvidenceOptions>]>([
+  it.each<[string, string, () => Promise<Shown>]>([
     ['of a root that the policy does not name', '', async () => ({ vendor: fakeAmd('milan-other') })],
     ['with the debug bit', 'DEBUG', async () => ({ report: { POLICY: 0x30000n | (1n << 19n) } })],
     ['of another measurement', 'MEASUREMENT', async () => ({ report: { MEASUREMENT: new Uint8Array(48) } })],
@@ -232,7 +229,7 @@ describe('over HTTP', () => {
     for (const at of [0x50, 0x90, 0x1a0, 0x2a0, 0x2e0]) {
       const evidence = await evidenceOver(await served.challenge());
       const cpu = { ...evidence.cpu, report: flipped(evidence.cpu.report, at) };
-      await expectRefused(await served.release({ ...evidence, cpu }), 403, 'APPRAISAL_REFUSED');
+      await expectRefused(await served.release(await proved(own, { ...evidence, cpu })), 403, 'APPRAISAL_REFUSED');
     }
   });
 
@@ -254,7 +251,7 @@ describe('over HTTP', () => {
       ['/v1/releases', 'application/json', `{"__proto__":{"spec":""},"evidence":"${'A'.repeat(1_500_000)}"}`],
       ['/v1/releases', 'application/json', `{"evidence":"${'A'.repeat(3_000_000)}"}`],
       ['/v1/releases', 'application/json', `${'['.repeat(100_000)}${']'.repeat(100_000)}`],
-      ['/v1/availability', 'application/json', '{"terms":"","ciphertext":""}'],
+      ['/v1/availability', 'application/json', '{"terms":"","more":""}'],
       ['/v1/availability', 'application/json', '{"terms":""}'],
       ['/v1/availability', 'text/plain', 'hello'],
       ['/v1/nothing', 'application/json', '{}'],

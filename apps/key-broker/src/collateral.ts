@@ -1,31 +1,34 @@
-/** Endorsements that the data owner keeps at hand, in the files that the vendors publish. */
+/** Endorsements that the owner keeps at hand, in the files that the vendors publish. */
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { ConfigurationError, fromUtf8, noEndorsements, parseCollateralBundle, type Endorsements } from '#attestation';
+import { ConfigurationError, fromUtf8, parseCollateralBundle, type EndorsementRecord } from '#attestation';
 
 const fileBytesMax = 4 * 1024 * 1024;
 const filesMax = 256;
 
 /**
  * Read anew for every appraisal, so that a newer list counts at once. By ending: `.crl` certificate revocation list,
- * DER; `.xml` NVIDIA reference manifest; `.ocsp` OCSP response, DER; `.json` Intel's collateral, of which one is read.
- * They are untrusted: each is verified when it is used.
+ * `.ocsp` OCSP response, `.der` certificate, all DER; `.xml` NVIDIA reference manifest; `.json` Intel's collateral, of
+ * which one is read; `.advisories` signed advisories. They are untrusted: each is verified when it is used.
  *
  * @throws ConfigurationError BROKER_COLLATERAL when the folder or a file in it cannot be read
  */
-export function readCollateral(folder: string): Endorsements {
+export function readCollateral(folder: string): EndorsementRecord {
   const names = attempt(folder, () => readdirSync(folder)).sort();
   if (names.length > filesMax) throw invalid(folder, `at most ${filesMax} files`, `${names.length}`);
-  const files = (ending: string) => names.filter((name) => name.endsWith(ending)).map((name) => join(folder, name));
-  const [json, ...others] = files('.json');
-  if (others.length > 0) throw invalid(folder, 'one JSON file', `${others.length + 1}`);
-  const intel = json === undefined ? undefined : attempt(json, () => parseCollateralBundle(fromUtf8(read(json))));
+  const files = (ending: string): string[] =>
+    names.filter((name) => name.endsWith(ending)).map((name) => join(folder, name));
+  const json = files('.json');
+  if (json.length > 1) throw invalid(folder, 'one JSON file', `${json.length}`);
+  const intel = json.map(read);
+  intel.forEach((file, at) => attempt(json[at]!, () => parseCollateralBundle(fromUtf8(file))));
   return {
-    ...noEndorsements,
-    crls: [...files('.crl').map(read), ...(intel?.crls ?? [])],
+    certificates: files('.der').map(read),
+    crls: files('.crl').map(read),
+    ocsp: files('.ocsp').map(read),
     rims: files('.xml').map(read),
-    ocspAnswers: files('.ocsp').map((file) => ({ response: read(file) })),
-    ...(intel && { collateral: intel.collateral }),
+    intel,
+    advisories: files('.advisories').map(read),
   };
 }
 

@@ -1,158 +1,197 @@
-/** The data owner's settings: which data keys, under which policy, for whose results, on which chain. */
-import { readdirSync, readFileSync } from 'node:fs';
+/** The settings of a key broker, and of an attestor, which is one without data keys. */
+import { readdirSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { z } from 'zod';
-import {
-  ConfigurationError,
-  fromHex,
-  noEndorsements,
-  parsePolicy,
-  toHex,
-  type AppraisalPolicy,
-  type Endorsements,
-} from '#attestation';
-import { openEscrowReader, type EscrowReader } from '#libs/settlement';
+import { fromHex, noEndorsementRecord, toHex, type AppraisalPolicy, type EndorsementRecord } from '#attestation';
+import { openEscrowReader } from '#libs/settlement';
 import { readCollateral } from './collateral.js';
+import type { Escrows } from './escrow.js';
+import { readPolicy } from './policy-file.js';
+import { invalid, parseFile, read, secretOf } from './settings-file.js';
 
 const hex = (size: number) => z.string().regex(new RegExp(`^0x[0-9a-f]{${2 * size}}$`));
 
-const BrokerSettings = z.strictObject({
+/** What key broker and attestor both have. */
+const shared = {
   port: z.int().min(0).max(65_535).default(0),
   host: z.string().default('127.0.0.1'),
-  /** Folder of the files that `veritrain dataset seal --key` wrote; read at every release. */
-  dataKeys: z.string(),
-  /** The appraisal policy of the data owner, JSON. */
-  policy: z.string(),
+  /** Addresses of the proxies in front, whose word on who asks is believed. */
+  proxies: z.array(z.string()).max(16).default([]),
+  logLevel: z.enum(['debug', 'info', 'warn', 'error', 'silent']).default('info'),
+  /** Ed25519 key of whoever signs policies; with it, only signed ones are read. */
+  policySigner: hex(32).optional(),
   /** A policy that sessions must meet besides, whatever their job names; read at every appraisal. */
   restrictions: z.string().optional(),
-  /** secp256k1 secret that signs Appraisal and Release; file with 32 bytes hex. */
+  /** secp256k1 secret that signs; file with 32 bytes hex. */
   signingKey: z.string(),
   /** Ed25519 secret that signs attestation results; file with 32 bytes hex. */
   resultKey: z.string(),
-  /** X25519 keys that a job's result may be encrypted to. */
-  recipients: z.array(hex(32)).min(1),
-  /** Accounts whose escrows it releases keys for. */
-  clients: z.array(hex(20)).min(1).max(1000),
-  /** Accounts without a TEE that may have the keys for jobs whose assurance is zk; they see the data. */
-  provers: z.array(hex(20)).max(1000).default([]),
   settlement: z.strictObject({ chainId: z.int().min(1), contract: hex(20), registry: hex(20) }),
   /** JSON-RPC endpoint of that chain: what it says of an escrow is believed. */
   rpcUrl: z.url({ protocol: /^https?$/ }),
   /** Blocks on top of the one that opened an escrow. */
   confirmations: z.int().min(0).max(1000).default(0),
-  /** Different jobs that may have one data set's key. */
-  jobsPerDataSet: z.int().min(1).max(1_000_000).default(100),
   /** Folder of revocation lists, reference manifests and other endorsements; read at every release. */
   collateral: z.string().optional(),
-  /** How long an appraisal may be relied on, seconds. */
+  /** How long a release, lease or appraisal may be relied on, seconds. */
   validForSeconds: z.int().min(5).max(604_800).default(86_400),
   /** Append-only record of every decision, JSON lines. */
   journal: z.string(),
+  /** Folder of encrypted results; beside the journal where absent. */
+  results: z.string().optional(),
+  /** Of all results together. */
+  resultsBytesMax: z
+    .int()
+    .min(1024 * 1024)
+    .default(10 * 1024 ** 3),
+};
+
+const accounts = z.array(hex(20)).max(1000);
+
+const BrokerSettings = z.strictObject({
+  ...shared,
+  /** Folder of the files that `veritrain dataset seal --key` wrote; read at every release. */
+  dataKeys: z.string(),
+  /** The appraisal policy of the data owner: JSON, or signed. */
+  policy: z.string(),
+  /** X25519 keys that a job's result may be encrypted to. */
+  recipients: z.array(hex(32)).min(1),
+  /** Accounts whose escrows it releases keys for. */
+  clients: accounts.min(1),
+  /** Accounts without a TEE that may have the keys for jobs whose assurance is zk; they see the data. */
+  provers: accounts.default([]),
+  /** Different jobs that may have one data set's key. */
+  jobsPerDataSet: z.int().min(1).max(1_000_000).default(100),
+  /** Jobs under way that one session may hold at a time. */
+  jobsPerSession: z.int().min(1).max(1000).default(16),
+});
+
+const AttestorSettings = z.strictObject({
+  ...shared,
+  /** The policies that it appraises under: JSON, or signed. */
+  policies: z.array(z.string()).min(1).max(100),
+  /** Accounts whose escrows it appraises for; absent: of all whose terms list it. */
+  clients: accounts.min(1).optional(),
 });
 
 const DataKeyFile = z.strictObject({ datasetId: hex(32), key: hex(32) });
 
-export interface BrokerConfig {
+export interface SpeakerConfig {
   readonly host: string;
   readonly port: number;
-  /** The key of a data set, or null when this broker has none. @throws ConfigurationError BROKER_CONFIG on a bad file */
-  dataKey(datasetId: Uint8Array): Uint8Array | null;
-  readonly policyFile: Uint8Array;
+  readonly proxies: readonly string[];
+  readonly logLevel: z.infer<typeof shared.logLevel>;
+  /** Without data keys. */
+  readonly attestOnly: boolean;
+  /** Whole files. */
+  readonly policyFiles: readonly Uint8Array[];
+  readonly policySigner?: Uint8Array;
   /** What sessions must meet besides; absent or null: nothing. @throws ConfigurationError BROKER_CONFIG */
-  restrictions?(): AppraisalPolicy | null;
+  restrictions?(): AppraisalPolicy | null | Promise<AppraisalPolicy | null>;
   readonly signingSecret: Uint8Array;
   readonly resultSecret: Uint8Array;
+  /** Accounts whose escrows count, hexadecimal without 0x; absent: all. */
+  readonly clients?: ReadonlySet<string>;
+  readonly settlement: { readonly chainId: number; readonly contract: Uint8Array; readonly registry: Uint8Array };
+  readonly escrow: Escrows;
+  /** @throws ConfigurationError BROKER_COLLATERAL */
+  collateral(): EndorsementRecord;
+  readonly validForSeconds: number;
+  readonly journal: string;
+  readonly results: string;
+  readonly resultsBytesMax: number;
+}
+
+export interface BrokerConfig extends SpeakerConfig {
+  readonly attestOnly: false;
+  /** The key of a data set, or null when this broker has none. @throws ConfigurationError BROKER_CONFIG on a bad file */
+  dataKey(datasetId: Uint8Array): Uint8Array | null;
   readonly recipients: ReadonlySet<string>;
-  /** Accounts whose escrows count, hexadecimal without 0x. */
   readonly clients: ReadonlySet<string>;
   /** Accounts of provers without a TEE, hexadecimal without 0x; absent: none. */
   readonly provers?: ReadonlySet<string>;
-  readonly settlement: { readonly chainId: number; readonly contract: Uint8Array; readonly registry: Uint8Array };
-  readonly escrow: EscrowReader;
   readonly jobsPerDataSet: number;
-  /** @throws ConfigurationError BROKER_COLLATERAL */
-  collateral(): Endorsements;
-  readonly validForSeconds: number;
-  readonly journal: string;
+  readonly jobsPerSession: number;
+}
+
+export interface AttestorConfig extends SpeakerConfig {
+  readonly attestOnly: true;
 }
 
 /** @throws ConfigurationError BROKER_CONFIG naming the field, or the file that cannot be read */
-export function loadConfig(path: string): BrokerConfig {
-  const settings = parse(BrokerSettings, path);
-  const near = (file: string): string => resolve(dirname(path), file);
-  const { collateral, restrictions } = settings;
-  const { chainId } = settings.settlement;
-  const contract = fromHex(settings.settlement.contract);
-  if (restrictions !== undefined) readPolicy(near(restrictions));
+export async function loadBrokerConfig(path: string): Promise<BrokerConfig> {
+  const settings = parseFile(BrokerSettings, path);
+  const dataKeys = resolve(dirname(path), settings.dataKeys);
   return {
-    host: settings.host,
-    port: settings.port,
-    dataKey: (datasetId) => findDataKey(near(settings.dataKeys), `0x${toHex(datasetId)}`),
-    policyFile: new Uint8Array(read(near(settings.policy))),
-    restrictions: () => (restrictions === undefined ? null : readPolicy(near(restrictions))),
-    signingSecret: secretOf(near(settings.signingKey)),
-    resultSecret: secretOf(near(settings.resultKey)),
-    recipients: new Set(settings.recipients.map((key) => key.slice(2))),
-    clients: new Set(settings.clients.map((account) => account.slice(2))),
-    provers: new Set(settings.provers.map((account) => account.slice(2))),
-    settlement: { chainId, contract, registry: fromHex(settings.settlement.registry) },
-    escrow: openEscrowReader({ rpcUrl: settings.rpcUrl, chainId, contract, confirmations: settings.confirmations }),
+    ...(await sharedConfig(settings, path, [settings.policy])),
+    attestOnly: false,
+    dataKey: (datasetId) => findDataKey(dataKeys, `0x${toHex(datasetId)}`),
+    recipients: bare(settings.recipients),
+    clients: bare(settings.clients),
+    provers: bare(settings.provers),
     jobsPerDataSet: settings.jobsPerDataSet,
-    collateral: () => (collateral === undefined ? noEndorsements : readCollateral(near(collateral))),
-    validForSeconds: settings.validForSeconds,
-    journal: near(settings.journal),
+    jobsPerSession: settings.jobsPerSession,
   };
 }
 
-function readPolicy(path: string): AppraisalPolicy {
-  const text = read(path).toString('utf8');
+/** @throws ConfigurationError BROKER_CONFIG naming the field, or the file that cannot be read */
+export async function loadAttestorConfig(path: string): Promise<AttestorConfig> {
+  const settings = parseFile(AttestorSettings, path);
+  const { clients } = settings;
+  return {
+    ...(await sharedConfig(settings, path, settings.policies)),
+    attestOnly: true,
+    ...(clients !== undefined && { clients: bare(clients) }),
+  };
+}
+
+type SharedSettings = z.infer<z.ZodObject<typeof shared>>;
+
+async function sharedConfig(
+  settings: SharedSettings,
+  path: string,
+  policies: readonly string[],
+): Promise<Omit<SpeakerConfig, 'attestOnly'>> {
+  const near = (file: string): string => resolve(dirname(path), file);
+  const { collateral, restrictions, host, port, proxies, logLevel, validForSeconds, resultsBytesMax } = settings;
+  const { chainId } = settings.settlement;
+  const contract = fromHex(settings.settlement.contract);
+  const signer = settings.policySigner === undefined ? undefined : fromHex(settings.policySigner);
+  const policyAt = (file: string): Promise<AppraisalPolicy> => policyOf(near(file), signer);
+  for (const file of restrictions === undefined ? policies : [...policies, restrictions]) await policyAt(file);
+  return {
+    ...{ host, port, proxies, logLevel, validForSeconds, resultsBytesMax },
+    policyFiles: policies.map((file) => new Uint8Array(read(near(file)))),
+    ...(signer !== undefined && { policySigner: signer }),
+    restrictions: () => (restrictions === undefined ? null : policyAt(restrictions)),
+    signingSecret: secretOf(near(settings.signingKey)),
+    resultSecret: secretOf(near(settings.resultKey)),
+    settlement: { chainId, contract, registry: fromHex(settings.settlement.registry) },
+    escrow: openEscrowReader({ rpcUrl: settings.rpcUrl, chainId, contract, confirmations: settings.confirmations }),
+    collateral: () => (collateral === undefined ? noEndorsementRecord : readCollateral(near(collateral))),
+    journal: near(settings.journal),
+    results: near(settings.results ?? `${settings.journal}.results`),
+  };
+}
+
+function bare(texts: readonly string[]): ReadonlySet<string> {
+  return new Set(texts.map((text) => text.slice(2)));
+}
+
+async function policyOf(path: string, signer: Uint8Array | undefined): Promise<AppraisalPolicy> {
+  const file = new Uint8Array(read(path));
   try {
-    return parsePolicy(text);
+    return await readPolicy(file, signer);
   } catch (error) {
-    throw invalid(path, 'an appraisal policy', error instanceof Error ? error.message : 'something else');
+    const expected = signer === undefined ? 'an appraisal policy' : `a policy signed by ${toHex(signer)}`;
+    throw invalid(path, expected, error instanceof Error ? error.message : 'something else');
   }
 }
 
 function findDataKey(folder: string, datasetId: string): Uint8Array | null {
   for (const name of readdirSync(folder).filter((file) => file.endsWith('.json'))) {
-    const entry = parse(DataKeyFile, join(folder, name));
+    const entry = parseFile(DataKeyFile, join(folder, name));
     if (entry.datasetId === datasetId) return fromHex(entry.key);
   }
   return null;
-}
-
-function secretOf(path: string): Uint8Array {
-  const text = read(path).toString('utf8').trim();
-  if (!/^0x[0-9a-f]{64}$/.test(text)) throw invalid(path, '32 bytes as 0x-hexadecimal', `${text.length} characters`);
-  return fromHex(text);
-}
-
-function parse<S extends z.ZodType>(schema: S, path: string): z.infer<S> {
-  let json: unknown;
-  try {
-    json = JSON.parse(read(path).toString('utf8'));
-  } catch (error) {
-    if (error instanceof ConfigurationError) throw error;
-    throw invalid(path, 'a JSON document', 'something else');
-  }
-  const result = schema.safeParse(json);
-  if (result.success) return result.data;
-  const issue = result.error.issues[0]!;
-  throw invalid(path, issue.message, issue.path.join('.') || 'the document');
-}
-
-function read(path: string): Buffer {
-  try {
-    return readFileSync(path);
-  } catch (error) {
-    throw invalid(path, 'a readable file', (error as NodeJS.ErrnoException).code ?? 'an error');
-  }
-}
-
-function invalid(path: string, expected: string, got: string): ConfigurationError {
-  return new ConfigurationError('BROKER_CONFIG', {
-    expected: `${path}: ${expected}`,
-    got,
-    rule: 'key broker settings',
-  });
 }

@@ -1,13 +1,55 @@
 /**
  * The owner's own record, one JSON line per decision; it holds no secret. What cannot be recorded is not given. It is
- * also the broker's memory of the jobs that had a data set's key, so it outlives the process.
+ * also the broker's memory of what it gave, so it outlives the process: it is read once, at the start.
  */
-import { appendFileSync, existsSync, readFileSync } from 'node:fs';
 import { CollateralError, fromHex, Rejection, toHex, type CodedError } from '#attestation';
 import type { JobOpenings } from '#libs/proof';
 import type { BrokerConfig } from './config.js';
+import { openJournalFile, type JournalEntry } from './journal-file.js';
+import { createSessionIndex, type SessionIndex } from './session-index.js';
 
-type Settings = Pick<BrokerConfig, 'journal' | 'jobsPerDataSet'>;
+export interface Journal {
+  /** What its lines say of sessions. */
+  readonly sessions: SessionIndex;
+  /** What was released for each job of a data set, by job id, both 0x-hexadecimal. */
+  releasesOf(dataset: string): ReadonlyMap<string, ReleasedEntry>;
+  /** @throws CollateralError BROKER_JOURNAL: then nothing may be given */
+  append(entry: JournalEntry): void;
+  /** That lines can be read and written. @throws CollateralError BROKER_JOURNAL */
+  check(): void;
+}
+
+interface ReleasedEntry {
+  /** Of its proofs: one for each context, and one for each line without. */
+  readonly openings: readonly WrittenOpenings[];
+}
+
+/** @throws ConfigurationError BROKER_JOURNAL_CUT; CollateralError BROKER_JOURNAL */
+export function openJournal(path: string): Journal {
+  const sessions = createSessionIndex();
+  const releases = new Map<string, Map<string, ReleasedEntry>>();
+  const take = (entry: JournalEntry): void => {
+    sessions.take(entry);
+    const { decision, dataset, jobId, openings } = entry;
+    if (decision !== 'released' || typeof dataset !== 'string' || typeof jobId !== 'string') return;
+    const jobs = releases.get(dataset) ?? new Map<string, ReleasedEntry>();
+    const former = jobs.get(jobId)?.openings ?? [];
+    releases.set(dataset, jobs.set(jobId, { openings: withOpenings(former, openings as WrittenOpenings | undefined) }));
+  };
+  const file = guarded(() => openJournalFile(path, take));
+  return {
+    sessions,
+    releasesOf: (dataset) => releases.get(dataset) ?? new Map<string, ReleasedEntry>(),
+    append: (entry) => guarded(() => file.append(entry), 'CUT'),
+    check: () => guarded(() => file.check(), 'CUT'),
+  };
+}
+
+function withOpenings(former: readonly WrittenOpenings[], next?: WrittenOpenings): readonly WrittenOpenings[] {
+  if (next === undefined) return former;
+  const isSame = ({ context }: WrittenOpenings): boolean => context !== undefined && context === next.context;
+  return [...former.filter((one) => !isSame(one)), next];
+}
 
 export interface ReleasedJob {
   readonly datasetId: Uint8Array;
@@ -16,11 +58,14 @@ export interface ReleasedJob {
   readonly more: Readonly<Record<string, unknown>>;
 }
 
+type Limits = Pick<BrokerConfig, 'jobsPerDataSet'>;
+
 /** @throws CollateralError BROKER_JOURNAL; Rejection BROKER_JOBS when the data set's key went to enough other jobs */
-export function recordRelease({ journal, jobsPerDataSet }: Settings, at: number, released: ReleasedJob): void {
+export function recordRelease(journal: Journal, { jobsPerDataSet }: Limits, at: number, released: ReleasedJob): void {
   const { datasetId, jobId, more } = released;
   const entry = { decision: 'released', dataset: `0x${toHex(datasetId)}`, jobId: `0x${toHex(jobId)}` };
-  const jobs = guarded(() => jobsOf(journal, entry.dataset));
+  journal.check();
+  const jobs = journal.releasesOf(entry.dataset);
   if (jobs.size >= jobsPerDataSet && !jobs.has(entry.jobId)) {
     throw new Rejection('BROKER_JOBS', {
       expected: `at most ${jobsPerDataSet} jobs on data set ${entry.dataset}`,
@@ -29,81 +74,39 @@ export function recordRelease({ journal, jobsPerDataSet }: Settings, at: number,
       action: 'ask the data owner to raise jobsPerDataSet',
     });
   }
-  append(journal, { at, ...entry, ...more });
-}
-
-export interface RenewedSession {
-  readonly jobId: Uint8Array;
-  /** Digest of its keys. */
-  readonly session: Uint8Array;
-  /** Unix seconds. */
-  readonly notAfter: number;
-  readonly tier: string;
+  journal.append({ at, ...entry, ...more });
 }
 
 /** @throws CollateralError BROKER_JOURNAL */
-export function recordRenewal({ journal }: Pick<Settings, 'journal'>, at: number, renewed: RenewedSession): void {
-  const { jobId, session, notAfter, tier } = renewed;
-  const ids = { jobId: `0x${toHex(jobId)}`, session: `0x${toHex(session)}` };
-  append(journal, { at, decision: 'renewed', ...ids, notAfter, tier });
+export function recordRefusal(journal: Journal, at: number, error: CodedError): void {
+  journal.append({ at, decision: 'refused', ...error.toJSON() });
 }
 
-/** @throws CollateralError BROKER_JOURNAL */
-export function recordRefusal({ journal }: Settings, at: number, error: CodedError): void {
-  append(journal, { at, decision: 'refused', ...error.toJSON() });
+/** As it stands in a line: without a context where an earlier version wrote it. */
+export type WrittenOpenings = Omit<JobOpenings, 'jobId' | 'context'> & { readonly context?: string };
+
+/**
+ * What the proofs of earlier jobs on a data set may have opened. A line that names no context may have been under any terms,
+ * so each counts by itself.
+ */
+export function openingsSoFar(journal: Journal, datasetId: Uint8Array): readonly JobOpenings[] {
+  return [...journal.releasesOf(`0x${toHex(datasetId)}`)].flatMap(([jobId, { openings }]) =>
+    openings.map(({ context, ...counts }) => {
+      return { jobId: fromHex(jobId), context: context === undefined ? null : fromHex(context), ...counts };
+    }),
+  );
 }
 
-/** @throws CollateralError BROKER_JOURNAL */
-export function recordAvailability({ journal }: Settings, at: number, more: Readonly<Record<string, unknown>>): void {
-  append(journal, { at, decision: 'available', ...more });
-}
-
-/** What the proofs of earlier jobs on a data set may have opened. @throws CollateralError BROKER_JOURNAL */
-export function openingsSoFar({ journal }: Settings, datasetId: Uint8Array): readonly JobOpenings[] {
-  const jobs = new Map<string, JobOpenings>();
-  for (const { jobId, openings } of guarded(() => releasesOf(journal, `0x${toHex(datasetId)}`))) {
-    if (jobId !== undefined && openings !== undefined) jobs.set(jobId, { jobId: fromHex(jobId), ...openings });
-  }
-  return [...jobs.values()];
-}
-
-function jobsOf(journal: string, dataset: string): Set<string> {
-  return new Set(releasesOf(journal, dataset).map((entry) => entry.jobId ?? ''));
-}
-
-function releasesOf(journal: string, dataset: string): readonly Entry[] {
-  const lines = existsSync(journal) ? readFileSync(journal, 'utf8').split('\n') : [];
-  const entries = lines.filter((line) => line.includes('"released"')).map(read);
-  return entries.filter((entry) => entry.dataset === dataset);
-}
-
-interface Entry {
-  readonly dataset?: string;
-  readonly jobId?: string;
-  readonly openings?: Omit<JobOpenings, 'jobId'>;
-}
-
-/** A line that was cut off by a crash was written for a release that was never given. */
-function read(line: string): Entry {
-  try {
-    return JSON.parse(line) as Entry;
-  } catch {
-    return {};
-  }
-}
-
-/** @throws CollateralError BROKER_JOURNAL */
-export function append(journal: string, entry: Record<string, unknown>): void {
-  guarded(() => appendFileSync(journal, `${JSON.stringify(entry)}\n`, { mode: 0o600 }));
-}
-
-function guarded<T>(work: () => T): T {
+/** A journal that was cut is the owner's to mend before the start, and a reason to wait later. */
+function guarded<T>(work: () => T, cut?: 'CUT'): T {
   try {
     return work();
   } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'BROKER_JOURNAL_CUT' && cut === undefined) throw error;
     throw new CollateralError('BROKER_JOURNAL', {
       expected: 'a journal that can be read and written',
-      got: (error as NodeJS.ErrnoException).code ?? 'an error',
+      got: code ?? 'an error',
       rule: 'key broker settings',
       action: 'the data owner must make room for the journal; then ask again',
     });

@@ -1,87 +1,143 @@
-/** What release and renewal demand alike: an ordered job, and a session whose fresh evidence the owner's policies accept. */
+/**
+ * What release, renewal and appraisal demand alike: fresh evidence of a session that policies accept, made by the machine
+ * that the session was on before, whose devices serve no session of another provider.
+ */
 import { createHash } from 'node:crypto';
 import {
-  appraisalDigest,
-  isZero,
-  registryDomainSeparator,
+  decodeTerms,
+  jobDigest,
+  jobIdOf,
+  keysDigest,
+  parseJobSpec,
+  parseSessionEvidence,
+  Rejection,
+  resultDigest,
   signRecoverable,
-  type Appraisal,
+  verifySessionProof,
   type SessionEvidence,
-  type SessionLease,
 } from '#attestation';
 import { SessionRefused, type Appraiser, type SignedResult } from './appraiser.js';
-import { authoriseJob, refused, releasable, requireEscrow, requireSame } from './authorise.js';
 import type { OrderedJob } from './authorise.js';
-import type { BrokerConfig } from './config.js';
+import type { SpeakerConfig } from './config.js';
+import { decide } from './decide.js';
+import type { Journal } from './journal.js';
+import type { NonceBook } from './nonces.js';
 import type { SessionBook } from './sessions.js';
+
+export interface EvidenceRequest {
+  readonly spec: Uint8Array;
+  /** abi.encode(Terms). */
+  readonly terms: Uint8Array;
+  readonly evidence: Uint8Array;
+}
 
 export interface Asked extends OrderedJob {
   readonly evidence: SessionEvidence;
   readonly evidenceBytes: Uint8Array;
   /** Digest of the session's keys. */
   readonly session: Uint8Array;
-}
-
-/** The broker's word on fresh evidence of a session. */
-export interface Appraised {
-  readonly lease: SessionLease;
-  /** What the registry on chain takes, also for a key that it knows: it is prolonged. */
-  readonly appraisal: Appraisal;
-  readonly appraisalSignature: Uint8Array;
-  readonly result: SignedResult;
+  /** Unix seconds. */
+  readonly at: number;
 }
 
 export interface JudgeParts {
-  readonly config: BrokerConfig;
+  readonly config: SpeakerConfig;
+  readonly nonces: NonceBook;
   readonly appraiser: Appraiser;
   readonly sessions: SessionBook;
+  readonly journal: Journal;
+}
+
+export interface VouchedResult extends SignedResult {
+  /** By this party's account over `resultDigest`, 65 bytes. */
+  readonly signature: Uint8Array;
+}
+
+export interface Judged {
+  readonly result: VouchedResult;
+  /** SHA-256 of the evidence's bytes. */
+  readonly evidence: Uint8Array;
+  /** Unix seconds until which this party's word on it holds. */
+  readonly notAfter: number;
+}
+
+/** @throws Rejection of the parsers, NONCE_*, EVIDENCE_PROOF, all of which change nothing; what `judged` throws */
+export function decideOnEvidence<T>(
+  { journal, nonces }: JudgeParts,
+  request: EvidenceRequest,
+  at: number,
+  judged: (asked: Asked, issuedAt: number) => Promise<T>,
+): Promise<T> {
+  const spec = parseJobSpec(request.spec);
+  const terms = decodeTerms(request.terms);
+  const evidence = parseSessionEvidence(request.evidence);
+  const [jobId, session] = [jobIdOf(spec), keysDigest(evidence.binding)];
+  const asked: Asked = {
+    spec,
+    terms,
+    job: jobDigest(terms),
+    jobId,
+    evidence,
+    session,
+    evidenceBytes: request.evidence,
+    at,
+  };
+  const prove = (): Uint8Array => {
+    verifySessionProof(evidence);
+    return session;
+  };
+  return decide({ journal, nonces, nonce: evidence.nonce, jobId, at, prove }, (issuedAt) => judged(asked, issuedAt));
 }
 
 /**
+ * A session that shows evidence of its own that is refused, or of another machine, ends for good.
+ *
  * @param issuedAt of the challenge, unix seconds
- * @returns the data key that is asked for, and what may be said of the session
- * @throws Rejection of authorise.ts, BROKER_SESSION_ENDED, SessionRefused; CollateralError when the chain is missing
+ * @throws Rejection BROKER_POLICY, BROKER_SESSION_ENDED, BROKER_SESSION_MACHINE, BROKER_DEVICE_IN_USE, SessionRefused
  */
 export async function judgeSession(
   { config, appraiser, sessions }: JudgeParts,
-  asked: Asked,
+  { spec, evidence, session, evidenceBytes, at }: Asked,
   issuedAt: number,
-  at: number,
-): Promise<{ readonly key: Uint8Array; readonly appraised: Appraised }> {
-  const { spec, terms, evidence, session } = asked;
-  const { binding, nonce } = evidence;
+): Promise<Judged> {
+  const { provider } = evidence.binding;
   sessions.checkOpen(session);
-  const key = authorise(config, appraiser.policyDigest, asked);
-  await requireEscrow(config, terms, releasable);
-  const result = await appraiser.appraise(evidence, at).catch((error: unknown) => {
-    if (error instanceof SessionRefused && error.isOfSession) sessions.end(session, at, error.code);
-    throw error;
+  const devicesInUse = sessions.devicesOfOthers({ session, provider }, at);
+  const result = await ending(sessions, session, at, async () => {
+    const found = await appraiser.appraise({ evidence, policyDigest: spec.policyDigest, devicesInUse, at });
+    sessions.checkMachine(session, found.machine);
+    return found;
   });
-  const appraisal: Appraisal = {
-    key: binding.settlementKey,
-    policy: spec.policyDigest,
-    provider: binding.provider,
-    evidence: new Uint8Array(createHash('sha256').update(asked.evidenceBytes).digest()),
+  checkLaunchIsFree(devicesInUse, result.machine.reportId);
+  const digest = new Uint8Array(createHash('sha256').update(evidenceBytes).digest());
+  const signature = signRecoverable(resultDigest(digest, result.signed), config.signingSecret);
+  return {
+    result: { ...result, signature },
+    evidence: digest,
     // Counted from the challenge: whoever else appraises this evidence does so after it, and before this.
     notAfter: Math.min(issuedAt + config.validForSeconds, result.notAfter - (at - issuedAt)),
   };
-  const lease = { nonce, grantedAt: at, notAfter: appraisal.notAfter };
-  const { chainId, registry } = config.settlement;
-  const domain = registryDomainSeparator({ chainId, verifyingContract: registry });
-  const appraisalSignature = signRecoverable(appraisalDigest(domain, appraisal), config.signingSecret);
-  return { key, appraised: { lease, appraisal, appraisalSignature, result } };
 }
 
-/** @returns the data key that is asked for @throws Rejection naming the first thing the data owner did not allow */
-function authorise(config: BrokerConfig, policyDigest: Uint8Array, asked: Asked): Uint8Array {
-  const key = authoriseJob(config, asked);
-  const { spec, terms, evidence } = asked;
-  const { chainId, registry } = config.settlement;
-  const { binding } = evidence;
-  requireSame('BROKER_POLICY', 'policy', policyDigest, spec.policyDigest);
-  requireSame('BROKER_POLICY', 'policy of the escrow', policyDigest, terms.policy);
-  requireSame('BROKER_CHAIN', 'enclave registry', registry, binding.registry);
-  if (binding.chainId !== chainId) throw refused('BROKER_CHAIN', `chain ${chainId}`, `${binding.chainId}`);
-  if (!isZero(terms.provider)) requireSame('BROKER_PROVIDER', 'provider', terms.provider, binding.provider);
-  return key;
+async function ending<T>(sessions: SessionBook, session: Uint8Array, at: number, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    const isOwn = error instanceof SessionRefused ? error.isOfSession : isOfAnotherMachine(error);
+    if (isOwn) sessions.end(session, at, (error as Rejection).code);
+    throw error;
+  }
+}
+
+const isOfAnotherMachine = (error: unknown): boolean =>
+  error instanceof Rejection && error.code === 'BROKER_SESSION_MACHINE';
+
+function checkLaunchIsFree(inUse: ReadonlySet<string>, reportId: string): void {
+  if (!inUse.has(reportId)) return;
+  throw new Rejection('BROKER_DEVICE_IN_USE', {
+    expected: 'a guest that serves no live session of another provider',
+    got: `REPORT_ID ${reportId}`,
+    rule: 'key broker, devices of live sessions',
+    action: 'end the other session first, or boot a guest of its own for this provider',
+  });
 }

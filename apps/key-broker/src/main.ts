@@ -1,17 +1,49 @@
-/** The data owner's key broker: `VERITRAIN_BROKER_CONFIG=FILE node dist/apps/key-broker/src/main.js`. */
-import { CodedError, ConfigurationError, toHex } from '#attestation';
+/**
+ * The data owner's key broker: `VERITRAIN_BROKER_CONFIG=FILE node dist/apps/key-broker/src/main.js`; with `--attest-only`,
+ * an attestor.
+ */
+import type { NestExpressApplication } from '@nestjs/platform-express';
+import { CodedError, ConfigurationError } from '#attestation';
 import { startTracing } from '#libs/telemetry';
-import { createBrokerApp } from './app.js';
-import { loadConfig } from './config.js';
+import { hex } from './answers.js';
+import { createAttestorApp, createBrokerApp } from './app.js';
+import { accountOf } from './authorise.js';
+import { loadAttestorConfig, loadBrokerConfig, type SpeakerConfig } from './config.js';
 
 async function start(): Promise<void> {
-  const config = loadConfig(configPath());
-  await startTracing('key-broker');
-  const { app, broker } = await createBrokerApp(config);
+  const isAttestor = attestOnly(process.argv.slice(2));
+  const { config, create } = isAttestor ? await attestor() : await broker();
+  await startTracing(isAttestor ? 'attestor' : 'key-broker');
+  const app = await create();
   app.enableShutdownHooks();
   await app.listen(config.port, config.host);
   const { port } = app.getHttpServer().address() as { port: number };
-  process.stdout.write(`${JSON.stringify({ ready: true, http: port, account: `0x${toHex(broker.account)}` })}\n`);
+  process.stdout.write(`${JSON.stringify({ ready: true, http: port, account: hex(accountOf(config)) })}\n`);
+}
+
+interface Startable {
+  readonly config: SpeakerConfig;
+  create(): Promise<NestExpressApplication>;
+}
+
+async function broker(): Promise<Startable> {
+  const config = await loadBrokerConfig(configPath());
+  return { config, create: async () => (await createBrokerApp(config)).app };
+}
+
+async function attestor(): Promise<Startable> {
+  const config = await loadAttestorConfig(configPath());
+  return { config, create: () => createAttestorApp(config) };
+}
+
+function attestOnly(options: readonly string[]): boolean {
+  const unknown = options.find((option) => option !== '--attest-only');
+  if (unknown === undefined) return options.length > 0;
+  throw new ConfigurationError('BROKER_CONFIG', {
+    expected: '--attest-only, or nothing',
+    got: unknown.slice(0, 60),
+    rule: 'key broker settings',
+  });
 }
 
 function configPath(): string {

@@ -1,69 +1,81 @@
 import { describe, expect, it } from 'vitest';
-import { createNonceBook, type NonceBook } from './nonces.js';
+import { createNonceBook } from './nonces.js';
 
 const at = 1_780_000_000;
-const jobId = 'aa'.repeat(32);
-const host = '192.0.2.1';
-const jobOf = (index: number): string => index.toString(16).padStart(64, '0');
-
-/** Fills the book, each challenge for a job and, every 200, an address of its own. */
-function fill(book: NonceBook, count: number): void {
-  for (let index = 0; index < count; index++) book.issue(jobOf(index), at, `host ${Math.floor(index / 200)}`);
-}
+const bytes = (fill: number): Uint8Array => new Uint8Array(32).fill(fill);
+const [jobId, keys, otherKeys] = [bytes(0xaa), bytes(1), bytes(2)];
 
 describe('nonces', () => {
-  it('are taken once', () => {
+  it('are taken once by the same keys', () => {
     const book = createNonceBook();
-    const { nonce } = book.issue(jobId, at, host);
-    book.spend(nonce, jobId, at);
-    expect(() => book.spend(nonce, jobId, at)).toThrow(/NONCE_UNKNOWN/);
+    const { nonce } = book.issue(jobId, at);
+    expect(book.check(nonce, jobId, at + 1)).toBe(at);
+    book.spend(nonce, keys, at + 1);
+    expect(() => book.spend(nonce, keys, at + 2)).toThrow(/NONCE_SPENT/);
   });
 
-  it('that nobody issued are unknown', () => {
-    expect(() => createNonceBook().spend(new Uint8Array(32), jobId, at)).toThrow(/NONCE_UNKNOWN/);
+  it('W-H1 are not spent by the keys of another', () => {
+    const book = createNonceBook();
+    const { nonce } = book.issue(jobId, at);
+    book.spend(nonce, otherKeys, at);
+    book.spend(nonce, keys, at);
+  });
+
+  it('that this process did not make for this job are unknown', () => {
+    const book = createNonceBook();
+    const { nonce } = book.issue(jobId, at);
+    expect(() => book.check(bytes(0), jobId, at)).toThrow(/NONCE_UNKNOWN/);
+    expect(() => book.check(bytes(0xff), jobId, at)).toThrow(/NONCE_UNKNOWN/);
+    expect(() => book.check(nonce, bytes(0xbb), at)).toThrow(/NONCE_UNKNOWN/);
+    expect(() => createNonceBook().check(nonce, jobId, at)).toThrow(/NONCE_UNKNOWN/);
+    for (let index = 0; index < 32; index++) {
+      const changed = nonce.map((byte, place) => (place === index ? byte ^ 1 : byte));
+      expect(() => book.check(changed, jobId, at), `byte ${index}`).toThrow(/NONCE_UNKNOWN/);
+    }
   });
 
   it('expire, to the second', () => {
     const book = createNonceBook();
-    const { nonce, expiresAt } = book.issue(jobId, at, host);
-    const other = book.issue(jobId, at, host);
-    book.spend(nonce, jobId, expiresAt - 1);
-    expect(() => book.spend(other.nonce, jobId, expiresAt)).toThrow(/NONCE_EXPIRED/);
+    const { nonce, expiresAt } = book.issue(jobId, at);
+    expect(expiresAt).toBe(at + 120);
+    book.check(nonce, jobId, expiresAt - 1);
+    expect(() => book.check(nonce, jobId, expiresAt)).toThrow(/NONCE_EXPIRED/);
   });
 
-  it('of another job are refused, and spent', () => {
+  it('outlive a clock that was set back a little, and not one that was set back far', () => {
     const book = createNonceBook();
-    const { nonce } = book.issue(jobId, at, host);
-    expect(() => book.spend(nonce, 'bb'.repeat(32), at)).toThrow(/NONCE_JOB/);
-    expect(() => book.spend(nonce, jobId, at)).toThrow(/NONCE_UNKNOWN/);
+    const { nonce } = book.issue(jobId, at);
+    expect(book.check(nonce, jobId, at - 5)).toBe(at - 5);
+    expect(() => book.check(nonce, jobId, at - 3600)).toThrow(/NONCE_EXPIRED/);
+  });
+
+  it('stay spent for as long as they could be shown', () => {
+    const book = createNonceBook();
+    const { nonce } = book.issue(jobId, at);
+    book.spend(nonce, keys, at - 5);
+    const later = book.issue(jobId, at + 119);
+    book.spend(later.nonce, keys, at + 119);
+    expect(() => book.spend(nonce, keys, at + 119)).toThrow(/NONCE_SPENT/);
   });
 
   it('over which nothing was decided are open again, and for no longer than before', () => {
     const book = createNonceBook();
-    const { nonce, expiresAt } = book.issue(jobId, at, host);
-    book.spend(nonce, jobId, at).reopen();
-    const { issuedAt, reopen } = book.spend(nonce, jobId, at + 5);
-    expect(issuedAt).toBe(at);
-    reopen();
-    expect(() => book.spend(nonce, jobId, expiresAt)).toThrow(/NONCE_EXPIRED/);
+    const { nonce, expiresAt } = book.issue(jobId, at);
+    book.spend(nonce, keys, at);
+    book.reopen(nonce, keys);
+    book.spend(nonce, keys, at + 5);
+    book.reopen(nonce, keys);
+    expect(() => book.check(nonce, jobId, expiresAt)).toThrow(/NONCE_EXPIRED/);
   });
 
-  it('outstanding are bounded: none is given up for another, and time makes room', () => {
+  it('W-H1 are issued without end: nobody can use up those of a job, and none is kept', () => {
     const book = createNonceBook();
-    const first = book.issue(jobId, at, host);
-    fill(book, 9_999);
-    expect(() => book.issue(jobId, at, host)).toThrow('NONCES_OUTSTANDING');
-    book.spend(first.nonce, jobId, at);
-    expect(book.issue(jobId, at, host).expiresAt).toBe(first.expiresAt);
-    expect(book.issue(jobId, first.expiresAt, host).expiresAt).toBeGreaterThan(first.expiresAt);
-  });
-
-  it('outstanding are bounded for one job and from one address, and others still get theirs', () => {
-    const book = createNonceBook();
-    for (let index = 0; index < 16; index++) book.issue(jobId, at, `host ${index}`);
-    expect(() => book.issue(jobId, at, host)).toThrow(/NONCES_OUTSTANDING: expected fewer than 16 .* this job/);
-    for (let index = 0; index < 256; index++) book.issue(jobOf(index), at, host);
-    expect(() => book.issue(jobOf(999), at, host)).toThrow(/NONCES_OUTSTANDING: expected fewer than 256 .* address/);
-    book.issue(jobOf(999), at, 'host 1');
+    const first = book.issue(jobId, at);
+    for (let index = 0; index < 10_000; index++) book.issue(jobId, at);
+    const last = book.issue(jobId, at);
+    for (const { nonce } of [first, last]) {
+      book.check(nonce, jobId, at);
+      book.spend(nonce, keys, at);
+    }
   });
 });

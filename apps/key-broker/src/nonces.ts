@@ -1,11 +1,24 @@
-/** Single-use nonces for fresh evidence. They live in memory: a restart forgets them, so nothing old is ever accepted. */
-import { randomBytes } from 'node:crypto';
-import { CollateralError, Rejection, toHex } from '#attestation';
+/**
+ * Single-use nonces for fresh evidence. Each says itself when it was made and for which job, under a secret of this
+ * process: nothing is kept when one is issued, so nobody can use them up for others, and a restart ends them all.
+ */
+import { createHmac, randomBytes } from 'node:crypto';
+import {
+  challengeMessage,
+  checkChallenge,
+  encodeChallenge,
+  parseChallenge,
+  Rejection,
+  toHex,
+  CollateralError,
+  type Challenge as ChallengeParts,
+} from '#attestation';
 
 const lifetimeSeconds = 120;
-const outstandingMax = 10_000;
-const outstandingPerAddressMax = 256;
-const outstandingPerJobMax = 16;
+/** A clock that was set back a little ends nothing. */
+const aheadSecondsMax = 5;
+/** Decisions within one lifetime; each took a valid proof by a key, and the limits of its address. */
+const spentMax = 100_000;
 
 export interface Challenge {
   readonly nonce: Uint8Array;
@@ -13,66 +26,72 @@ export interface Challenge {
   readonly expiresAt: number;
 }
 
-export interface SpentNonce {
-  /** Unix seconds. */
-  readonly issuedAt: number;
-  /** For a request that nothing could be decided about. */
-  reopen(): void;
-}
-
 export interface NonceBook {
+  issue(jobId: Uint8Array, at: number): Challenge;
   /**
-   * @param address of whoever asks
-   * @throws CollateralError NONCES_OUTSTANDING while too many wait to be used, in all, for this job or from this address:
-   *   none is given up for another
+   * @returns when it was issued, unix seconds
+   * @throws Rejection NONCE_UNKNOWN for one that this process did not make for this job, NONCE_EXPIRED
    */
-  issue(jobId: string, at: number, address: string): Challenge;
+  check(nonce: Uint8Array, jobId: Uint8Array, at: number): number;
   /**
-   * @throws Rejection NONCE_UNKNOWN, NONCE_EXPIRED, NONCE_JOB; whatever the outcome, the nonce is spent
+   * Once by whoever holds these keys: the keys of another cannot spend it.
+   * @param keys digest of a session's keys, or whatever else the request was signed by
+   * @throws Rejection NONCE_SPENT; CollateralError NONCES_SPENT while more was decided than is remembered
    */
-  spend(nonce: Uint8Array, jobId: string, at: number): SpentNonce;
+  spend(nonce: Uint8Array, keys: Uint8Array, at: number): void;
+  /** After a request that nothing could be decided about. */
+  reopen(nonce: Uint8Array, keys: Uint8Array): void;
 }
 
-interface Entry {
-  readonly jobId: string;
-  readonly address: string;
-  readonly expiresAt: number;
-}
-
-export function createNonceBook(): NonceBook {
-  const open = new Map<string, Entry>();
+export function createNonceBook(secret: Uint8Array = randomBytes(32)): NonceBook {
+  const spent = new Map<string, number>();
+  const macOf = (jobId: Uint8Array, parts: ChallengeParts): Uint8Array =>
+    createHmac('sha256', secret).update(challengeMessage(jobId, parts)).digest();
+  const pairOf = (nonce: Uint8Array, keys: Uint8Array): string => `${toHex(nonce)} ${toHex(keys)}`;
   return {
-    issue(jobId, at, address) {
-      for (const [key, entry] of open) if (entry.expiresAt <= at) open.delete(key);
-      const entries = [...open.values()];
-      atMost(outstandingMax, entries.length, 'challenges');
-      atMost(outstandingPerJobMax, count(entries, 'jobId', jobId), 'challenges for this job');
-      atMost(outstandingPerAddressMax, count(entries, 'address', address), 'challenges from this address');
-      const nonce = new Uint8Array(randomBytes(32));
-      const expiresAt = at + lifetimeSeconds;
-      open.set(toHex(nonce), { jobId, address, expiresAt });
-      return { nonce, expiresAt };
+    issue(jobId, at) {
+      const parts = { time: at, random: new Uint8Array(randomBytes(8)) };
+      return { nonce: encodeChallenge(parts, macOf(jobId, parts)), expiresAt: at + lifetimeSeconds };
     },
-    spend(nonce, jobId, at) {
-      const key = toHex(nonce);
-      const entry = open.get(key);
-      open.delete(key);
-      if (entry === undefined) throw refused('NONCE_UNKNOWN', 'a nonce of this broker that was not used before', key);
-      if (entry.jobId !== jobId) throw refused('NONCE_JOB', `the nonce issued for job ${jobId}`, entry.jobId);
-      if (entry.expiresAt <= at) throw refused('NONCE_EXPIRED', `evidence before ${entry.expiresAt}`, `${at}`);
-      return { issuedAt: entry.expiresAt - lifetimeSeconds, reopen: () => void open.set(key, entry) };
+    check(nonce, jobId, at) {
+      const { time } = authentic(nonce, jobId, macOf);
+      const expiresAt = time + lifetimeSeconds;
+      if (expiresAt <= at) throw refused('NONCE_EXPIRED', `evidence before ${expiresAt}`, `${at}`);
+      if (time > at + aheadSecondsMax) throw refused('NONCE_EXPIRED', `a nonce made until ${at}`, `one of ${time}`);
+      return Math.min(time, at);
     },
+    spend(nonce, keys, at) {
+      for (const [pair, until] of spent) {
+        if (until > at) break;
+        spent.delete(pair);
+      }
+      const pair = pairOf(nonce, keys);
+      if (spent.has(pair)) throw refused('NONCE_SPENT', 'a nonce that was not used before', toHex(nonce));
+      if (spent.size >= spentMax) throw full(spent.size);
+      spent.set(pair, at + lifetimeSeconds + aheadSecondsMax);
+    },
+    reopen: (nonce, keys) => void spent.delete(pairOf(nonce, keys)),
   };
 }
 
-function count(entries: readonly Entry[], field: 'jobId' | 'address', value: string): number {
-  return entries.filter((entry) => entry[field] === value).length;
+function authentic(
+  nonce: Uint8Array,
+  jobId: Uint8Array,
+  macOf: (jobId: Uint8Array, parts: ChallengeParts) => Uint8Array,
+): ChallengeParts {
+  try {
+    const parts = parseChallenge(nonce);
+    checkChallenge(nonce, macOf(jobId, parts));
+    return parts;
+  } catch (error) {
+    if (!(error instanceof Rejection)) throw error;
+    throw refused('NONCE_UNKNOWN', 'a nonce that this process made for this job', toHex(nonce));
+  }
 }
 
-function atMost(max: number, got: number, what: string): void {
-  if (got < max) return;
-  throw new CollateralError('NONCES_OUTSTANDING', {
-    expected: `fewer than ${max} ${what} that wait for evidence`,
+function full(got: number): CollateralError {
+  return new CollateralError('NONCES_SPENT', {
+    expected: `fewer than ${spentMax} decisions in ${lifetimeSeconds} seconds`,
     got: `${got}`,
     rule: 'RFC 9334 §10.2, freshness by nonce',
     action: `ask again within ${lifetimeSeconds} seconds`,

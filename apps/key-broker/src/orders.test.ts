@@ -1,44 +1,25 @@
 /** A key is released for what a named client ordered on chain with this broker, and for nothing else. */
-import { appendFileSync, existsSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import request from 'supertest';
-import { afterEach, describe, expect, it } from 'vitest';
-import {
-  availabilityDigest,
-  CollateralError,
-  encodeTerms,
-  jobDigest,
-  recoverAddress,
-  registryDomainSeparator,
-  toHex,
-  type Terms,
-} from '#attestation';
-import { jobStates, type EscrowReader } from '#libs/settlement';
+import { describe, expect, it } from 'vitest';
+import { CollateralError, jobDigest, toHex, type Terms } from '#attestation';
+import { jobStates, type JobState } from '#libs/settlement';
 import { fakeAmd } from '#test/fake-amd';
-import {
-  attested,
-  chainId,
-  escrowThatIs,
-  registry,
-  releaseRequest,
-  tinyAt,
-  tinyBroker,
-  tinyBrokerConfig,
-  tinyJob,
-  type TinyJobOptions,
-} from '#test/tiny-job';
-import { createBrokerApp, type BrokerApp } from './app.js';
+import { evidenceBytesBy, testSession } from '#test/tiny-evidence';
+import { escrowThatIs, releaseRequest, tinyAt, tinyBroker, tinyJob, type TinyJobOptions } from '#test/tiny-job';
 import type { BrokerConfig } from './config.js';
 import { readCollateral } from './collateral.js';
+import type { Escrows } from './escrow.js';
 
 const job = await tinyJob();
 const other = new Uint8Array(20).fill(0xee);
+const session = await testSession();
 
 async function ask(options: TinyJobOptions = {}, config: Partial<BrokerConfig> = {}) {
   const asked = await tinyJob(options);
   const parties = await tinyBroker(job, config);
-  const { evidence } = await attested(asked, parties);
+  const evidence = await evidenceBytesBy(session, parties.nonces.issue(asked.jobId, tinyAt).nonce);
   const release = () => parties.broker.release(releaseRequest(asked, evidence), tinyAt);
   return { asked, config: parties.config, release };
 }
@@ -61,15 +42,15 @@ describe('a job that was ordered', () => {
     ['BROKER_ACCOUNT', 'another key broker', { keyBroker: other }],
     ['BROKER_ACCOUNT', 'no key broker', { keyBroker: new Uint8Array(20) }],
   ])('%s: by %s, is refused before the chain is asked', async (code, _, terms) => {
-    const stateOf: EscrowReader['stateOf'] = () => Promise.reject(new Error('the chain was asked'));
-    const { release } = await ask({ terms }, { escrow: { stateOf, close: () => undefined } });
+    const stateOf: Escrows['stateOf'] = () => Promise.reject(new Error('the chain was asked'));
+    const { release } = await ask({ terms }, { escrow: { ...escrowThatIs('Open'), stateOf } });
     await expect(release()).rejects.toMatchObject({ code });
   });
 
   it('is looked up by the very terms of the request', async () => {
     const seen: Terms[] = [];
     const { stateOf } = escrowThatIs('Open');
-    const escrow: EscrowReader = { stateOf: (terms) => (seen.push(terms), stateOf(terms)), close: () => undefined };
+    const escrow: Escrows = { ...escrowThatIs('Open'), stateOf: (terms) => (seen.push(terms), stateOf(terms)) };
     const { asked, release } = await ask({ terms: { price: 12_345n } }, { escrow });
     await release();
     expect(seen.map((terms) => toHex(jobDigest(terms)))).toEqual([toHex(jobDigest(asked.terms))]);
@@ -81,25 +62,25 @@ describe('a job that was ordered', () => {
       () => escrowThatIs('Open', 'None').stateOf(job.terms),
       () => escrowThatIs('Open').stateOf(job.terms),
     ];
-    const escrow: EscrowReader = { stateOf: () => answers.shift()!(), close: () => undefined };
+    const escrow: Escrows = { ...escrowThatIs('Open'), stateOf: () => answers.shift()!() };
     const { config, release } = await ask({}, { escrow });
     await expect(release()).rejects.toMatchObject({ code: 'CHAIN_UNREACHABLE', family: 'collateral' });
     await expect(release()).rejects.toMatchObject({ code: 'BROKER_ESCROW_UNCONFIRMED', family: 'collateral' });
-    expect(existsSync(config.journal)).toBe(false);
+    expect(readFileSync(config.journal, 'utf8')).toBe('');
     await release();
-    await expect(release()).rejects.toMatchObject({ code: 'NONCE_UNKNOWN' });
+    await expect(release()).rejects.toMatchObject({ code: 'NONCE_SPENT' });
   });
 });
 
-describe('an appraisal', () => {
+describe('a verdict', () => {
   it.each([
     [3600, 3600],
     [604_800, job.policy.resultSecondsMax],
   ])('that the owner lets stand for %i seconds stands for %i from the challenge', async (validForSeconds, seconds) => {
     const parties = await tinyBroker(job, { validForSeconds });
-    const { evidence } = await attested(job, parties);
-    const { appraisal } = await parties.broker.release(releaseRequest(job, evidence), tinyAt + 30);
-    expect(appraisal.notAfter).toBe(tinyAt + seconds);
+    const evidence = await evidenceBytesBy(session, parties.nonces.issue(job.jobId, tinyAt).nonce);
+    const { release } = await parties.broker.release(releaseRequest(job, evidence), tinyAt + 30);
+    expect(release).toMatchObject({ grantedAt: tinyAt + 30, notAfter: tinyAt + seconds });
   });
 });
 
@@ -116,7 +97,11 @@ describe('jobs of one data set', () => {
     await (await ask(salted(2), limits)).release();
     await (await ask(salted(3), { ...limits, jobsPerDataSet: 3 })).release();
     const last = readFileSync(config.journal, 'utf8').trim().split('\n').at(-1)!;
-    expect(JSON.parse(last)).toMatchObject({ at: tinyAt, decision: 'released', tier: 'affirming' });
+    expect(JSON.parse(last)).toMatchObject({
+      at: tinyAt,
+      decision: 'released',
+      jobId: `0x${toHex((await tinyJob(salted(3))).jobId)}`,
+    });
   });
 
   it('that race for the last place do not both get it', async () => {
@@ -125,6 +110,31 @@ describe('jobs of one data set', () => {
     const [one, two] = [await ask(salted(1), limits), await ask(salted(2), limits)];
     const ended = await Promise.allSettled([one.release(), two.release()]);
     expect(ended.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected']);
+  });
+});
+
+describe('jobs of one session', () => {
+  it('under way are as few as the owner says; what is committed, or over, counts no more', async () => {
+    const [first, second] = [await tinyJob(), await tinyJob({ spec: { salt: new Uint8Array(32).fill(1) } })];
+    const states: Record<string, JobState> = {};
+    const stateOf: Escrows['stateOf'] = async (terms) => {
+      const latest = states[toHex(jobDigest(terms))] ?? 'Started';
+      return { latest, confirmed: latest };
+    };
+    const escrow = { ...escrowThatIs('Started'), stateOf };
+    const { broker, nonces } = await tinyBroker(job, { jobsPerSession: 1, escrow, validForSeconds: 60 });
+    const release = async (of: typeof job, after: number, by = session) => {
+      const evidence = await evidenceBytesBy(by, nonces.issue(of.jobId, tinyAt + after).nonce);
+      return broker.release(releaseRequest(of, evidence), tinyAt + after);
+    };
+    await release(first, 0);
+    await release(first, 1);
+    await expect(release(second, 2)).rejects.toMatchObject({ code: 'BROKER_SESSION_JOBS', detail: { got: '1' } });
+    states[toHex(jobDigest(first.terms))] = 'Committed';
+    await release(second, 3);
+    states[toHex(jobDigest(first.terms))] = 'Started';
+    await expect(release(first, 4)).rejects.toMatchObject({ code: 'BROKER_SESSION_JOBS' });
+    await release(first, 64);
   });
 });
 
@@ -150,8 +160,8 @@ describe('collateral of the data owner', () => {
 
   it('is read by its endings', () => {
     const folder = folderWith({ 'a.crl': 'one', 'b.xml': 'two', 'c.ocsp': 'three', 'd.crl': 'four' });
-    const { crls, rims, ocspAnswers, collateral } = readCollateral(folder);
-    expect([crls.length, rims.length, ocspAnswers.length, collateral]).toEqual([2, 1, 1, undefined]);
+    const { crls, rims, ocsp, intel } = readCollateral(folder);
+    expect([crls.length, rims.length, ocsp.length, intel.length]).toEqual([2, 1, 1, 0]);
     expect(Buffer.from(rims[0]!).toString()).toBe('two');
   });
 
@@ -162,51 +172,5 @@ describe('collateral of the data owner', () => {
     ['a file larger than any list', () => folderWith({ 'a.crl': new Uint8Array(4 * 1024 * 1024 + 1) })],
   ])('BROKER_COLLATERAL: %s', (_, make) => {
     expect(() => readCollateral(make())).toThrow('BROKER_COLLATERAL');
-  });
-});
-
-const running: BrokerApp[] = [];
-afterEach(async () => {
-  for (const { app } of running.splice(0)) await app.close();
-});
-
-describe('availability', () => {
-  async function asked(ciphertext: Uint8Array, terms: Partial<Terms> = {}, config: Partial<BrokerConfig> = {}) {
-    const settings = tinyBrokerConfig(job, { escrow: escrowThatIs('Committed'), ...config });
-    const made = await createBrokerApp(settings);
-    running.push(made);
-    await made.app.init();
-    const text = (bytes: Uint8Array): string => Buffer.from(bytes).toString('base64');
-    const answer = await request(made.app.getHttpServer())
-      .post('/v1/availability')
-      .send({ terms: text(encodeTerms({ ...job.terms, ...terms })), ciphertext: text(ciphertext) });
-    return { answer, settings, account: made.broker.account };
-  }
-
-  it('is signed over the digest of what came, as large as a result may be', async () => {
-    const ciphertext = new Uint8Array(16 * 1024 * 1024).fill(7);
-    const { answer, settings, account } = await asked(ciphertext);
-    expect(answer.body).toMatchObject({ account: `0x${toHex(account)}` });
-    expect(answer.status).toBe(200);
-    const { signature } = answer.body as { signature: string };
-    const sha256 = new Uint8Array(await crypto.subtle.digest('SHA-256', ciphertext));
-    const domain = registryDomainSeparator({ chainId, verifyingContract: registry });
-    const digest = availabilityDigest(domain, jobDigest(job.terms), sha256);
-    expect(recoverAddress(digest, Buffer.from(signature.slice(2), 'hex'))).toEqual(account);
-    expect(readFileSync(settings.journal, 'utf8')).toContain(toHex(sha256));
-  });
-
-  const some = new Uint8Array(100);
-  it.each<[number, string, string, Parameters<typeof asked>]>([
-    [403, 'BROKER_ACCOUNT', 'an escrow with another key broker', [some, { keyBroker: other }]],
-    [403, 'BROKER_ESCROW', 'a run that is not committed', [some, {}, { escrow: escrowThatIs('Started') }]],
-    [403, 'BROKER_ESCROW', 'an escrow that is not there', [some, {}, { escrow: escrowThatIs('None') }]],
-    [400, 'REQUEST_MALFORMED', 'a larger ciphertext', [new Uint8Array(16 * 1024 * 1024 + 3)]],
-  ])('is refused with %i %s for %s', async (status, code, _, parameters) => {
-    const { answer, settings } = await asked(...parameters);
-    expect(answer.body).toMatchObject({ code, status });
-    expect(answer.status).toBe(status);
-    appendFileSync(settings.journal, '');
-    expect(readFileSync(settings.journal, 'utf8')).toBe('');
   });
 });

@@ -2,9 +2,10 @@
  * Every failure as application/problem+json (RFC 9457) with the fields of a coded error. What is wrong with the broker's
  * own settings is logged for its owner and is nobody else's to read.
  */
-import { Catch, HttpException, Logger, type ArgumentsHost, type ExceptionFilter } from '@nestjs/common';
+import { Catch, HttpException, type ArgumentsHost, type ExceptionFilter } from '@nestjs/common';
 import type { Request, Response } from 'express';
 import { CodedError, CollateralError, ConfigurationError, Rejection } from '#attestation';
+import type { Logger } from '#libs/telemetry';
 
 const badRequest = new Set([
   'REQUEST_MALFORMED',
@@ -12,12 +13,17 @@ const badRequest = new Set([
   'MESSAGE_SIZE',
   'TERMS_ENCODING',
   'TERMS_FIELD',
+  'TERMS_VERSION',
   'BYTES_UTF8',
+  'DELIVERY_SIZE',
+  'DELIVERY_CHUNKS',
 ]);
+const ownStatus: Readonly<Record<string, number>> = { INTERNAL: 500, RATE_LIMITED: 429, BROKER_RESULT_UNKNOWN: 404 };
+const retryAfterSeconds = 2;
 
 @Catch()
 export class ProblemFilter implements ExceptionFilter {
-  readonly #log = new Logger('problem');
+  constructor(private readonly log: Logger) {}
 
   catch(thrown: unknown, host: ArgumentsHost): void {
     const response = host.switchToHttp().getResponse<Response>();
@@ -25,6 +31,7 @@ export class ProblemFilter implements ExceptionFilter {
     const error = this.#coded(thrown);
     const status = statusOf(error, thrown);
     response.status(status).type('application/problem+json');
+    if (error instanceof CollateralError) response.setHeader('retry-after', String(retryAfterSeconds));
     response.send(
       JSON.stringify({
         type: `/problems/${error.code.toLowerCase()}`,
@@ -43,18 +50,20 @@ export class ProblemFilter implements ExceptionFilter {
     const status = thrown instanceof HttpException ? thrown.getStatus() : (thrown as { status?: unknown })?.status;
     if (typeof status === 'number' && status < 500) {
       return new Rejection('REQUEST_MALFORMED', {
-        expected: 'a documented route and a JSON body within its limit',
+        expected: 'a documented route and a body of its type within its limit',
         got: `status ${status}`,
         rule: 'key broker API',
       });
     }
-    this.#log.error(thrown);
+    const failure = thrown instanceof Error ? (thrown.stack ?? thrown.message) : 'something that is no error';
+    this.log.error('unforeseen failure', { failure });
     return new Rejection('INTERNAL', { expected: 'no failure', got: 'an unforeseen failure', rule: 'key broker API' });
   }
 }
 
 function statusOf(error: CodedError, thrown: unknown): number {
-  if (error.code === 'INTERNAL') return 500;
+  const own = ownStatus[error.code];
+  if (own !== undefined) return own;
   const status = thrown instanceof HttpException ? thrown.getStatus() : (thrown as { status?: unknown })?.status;
   if (typeof status === 'number') return status;
   if (error instanceof CollateralError) return 503;

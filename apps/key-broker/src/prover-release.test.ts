@@ -1,4 +1,5 @@
-import { mkdtempSync } from 'node:fs';
+import { createHash } from 'node:crypto';
+import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Aes256Gcm, CipherSuite, HkdfSha256 } from '@hpke/core';
@@ -9,12 +10,12 @@ import { describe, expect, it } from 'vitest';
 import {
   addressOfPublicKey,
   domainSeparator,
+  dutySelectorOf,
   encodeJobSpec,
   encodeTerms,
   jobDigest,
   jobIdOf,
   JobMode,
-  keccak,
   keyReleaseInfo,
   parseDataKey,
   proverRequestDigest,
@@ -27,9 +28,8 @@ import {
 import { escrowThatIs, tinyAt, tinyBrokerConfig, tinyDataset, tinyJob, tinyManifest } from '#test/tiny-job';
 import type { Manifest } from '#libs/step';
 import type { BrokerConfig } from './config.js';
-import { createNonceBook } from './nonces.js';
+import { createJudgeParts } from './parts.js';
 import { releaseToProver } from './prover-release.js';
-import { openSessionBook } from './sessions.js';
 
 const proverTestSecret = new Uint8Array(32).fill(0x31);
 const transportTestSecret = new Uint8Array(32).fill(0x32);
@@ -52,31 +52,47 @@ interface Changes {
   readonly signedKey?: Uint8Array;
 }
 
+const { windows } = (await tinyJob()).terms;
+
+/** What fits a job with every step proved. */
+function termsOf({ assurance = 'zk', scheme = 'fxt-zk/1', proving }: Partial<JobSpec>): Partial<Terms> {
+  const mode = assurance === 'zk' ? JobMode.full : JobMode.full | JobMode.tee;
+  const dutySelectors = [dutySelectorOf({ scheme })];
+  const plan = proving && { planDigest: proving.planDigest };
+  return { mode, dutySelectors, windows: { ...windows, prove: 3600, provePer: 60 }, ...plan };
+}
+
 async function ask(change: Changes = {}) {
   const { spec = {}, terms = {}, config = {}, secret = proverTestSecret, signedKey } = change;
   const made = await tinyJob({
     ...{ manifest: change.manifest ?? manifest, dataset, segmentSteps: 2 },
     spec: { assurance: 'zk', ...spec },
-    terms: { provider: account, ...terms },
+    terms: { provider: account, ...termsOf(spec), ...terms },
   });
   const jobId = jobIdOf(made.spec);
   const settings = tinyBrokerConfig(made, { provers: new Set([toHex(account)]), ...config });
-  const nonces = createNonceBook();
-  const { nonce } = nonces.issue(toHex(jobId), tinyAt, '127.0.0.1');
+  const parts = await createJudgeParts(settings);
+  const { nonce } = parts.nonces.issue(jobId, tinyAt);
   const transportKey = x25519.getPublicKey(transportTestSecret);
   const signature = sign(proverRequestDigest(jobId, nonce, signedKey ?? transportKey), secret);
   const request = {
     ...{
       spec: encodeJobSpec(made.spec),
-      terms: encodeTerms({ ...made.terms, ...terms }),
+      terms: encodeTerms(made.terms),
       nonce,
       transportKey,
       signature,
     },
   };
-  const sessions = openSessionBook(settings);
-  const release = (at = tinyAt) => releaseToProver({ config: settings, nonces, sessions }, request, at);
-  return { made, jobId, nonce, transportKey, release, sessions };
+  const release = (at = tinyAt) => releaseToProver(parts, request, at);
+  const hold = (session: Uint8Array, notAfter: number): void =>
+    parts.journal.append({
+      decision: 'released',
+      session: `0x${toHex(session)}`,
+      jobId: `0x${toHex(jobId)}`,
+      notAfter,
+    });
+  return { made, jobId, nonce, transportKey, release, hold, ...parts };
 }
 
 describe('a release to a prover without a TEE', () => {
@@ -98,7 +114,7 @@ describe('a release to a prover without a TEE', () => {
   it('is given once for a nonce', async () => {
     const { release } = await ask();
     await release();
-    await expect(release()).rejects.toMatchObject({ code: 'NONCE_UNKNOWN' });
+    await expect(release()).rejects.toMatchObject({ code: 'NONCE_SPENT' });
   });
 
   it('is given to a listed prover whoever is paid for the job', async () => {
@@ -111,12 +127,20 @@ describe('a release to a prover without a TEE', () => {
   });
 
   it('starts the escrow without the key of an enclave', async () => {
-    const { made, release } = await ask();
-    const { release: start, releaseSignature } = await release();
+    const { made, jobId, nonce, transportKey, release } = await ask();
+    const { release: start, releaseSignature, sealedKey } = await release();
     expect(start).toEqual({
       job: jobDigest(made.terms),
-      enclaveKey: new Uint8Array(32),
-      shardsDigest: keccak(made.spec.dataset.root),
+      provider: account,
+      dataset: made.spec.dataset.id,
+      session: new Uint8Array(32),
+      key: new Uint8Array(20),
+      policy: made.terms.policy,
+      evidence: proverRequestDigest(jobId, nonce, transportKey),
+      grant: new Uint8Array(createHash('sha256').update(sealedKey).digest()),
+      nonce,
+      grantedAt: tinyAt,
+      notAfter: tinyAt + 3600,
     });
     const { chainId, contract } = made.spec.settlement;
     const digest = releaseDigest(domainSeparator({ chainId, verifyingContract: contract }), start);
@@ -138,6 +162,37 @@ describe('a release to a prover without a TEE', () => {
     await (await epochs(3, 3)).release();
     await (await epochs(7, 1)).release();
     await expect((await epochs(1, 4)).release()).rejects.toMatchObject({ code: 'OPENING_BUDGET' });
+  });
+
+  it('Z-M1 counts one spec once more under each set of terms, and refuses the one beyond the budget', async () => {
+    const journal = join(mkdtempSync(join(tmpdir(), 'veritrain-openings-')), 'journal.jsonl');
+    const one = tinyManifest({ superblock: 2, steps: 8 });
+    const under = (price: bigint) => ask({ manifest: one, terms: { price }, config: { journal } });
+    for (const price of [1n, 2n, 3n, 4n, 5n]) await (await under(price)).release();
+    await (await under(3n)).release();
+    await expect((await under(6n)).release()).rejects.toMatchObject({ code: 'OPENING_BUDGET' });
+    const lines = readFileSync(journal, 'utf8').trim().split('\n');
+    const contexts = lines.flatMap((line) => (JSON.parse(line) as { openings?: { context: string } }).openings ?? []);
+    expect(new Set(contexts.map(({ context }) => context)).size).toBe(5);
+  });
+
+  it('Z-M1 reads the journal of an earlier version on, each line as terms of its own', async () => {
+    const journal = join(mkdtempSync(join(tmpdir(), 'veritrain-openings-')), 'journal.jsonl');
+    const one = tinyManifest({ superblock: 2, steps: 8 });
+    await (await ask({ manifest: one, config: { journal } })).release();
+    const released = readFileSync(journal, 'utf8')
+      .split('\n')
+      .find((line) => line.includes('"released"'))!;
+    const { n: _n, prev: _prev, ...line } = JSON.parse(released) as { n: 1; prev: ''; openings: { context: string } };
+    const { context: _, ...openings } = line.openings;
+    const old = JSON.stringify({ ...line, openings });
+    writeFileSync(journal, `${old}\n`.repeat(4));
+    await (await ask({ manifest: one, config: { journal } })).release();
+    await expect(
+      (await ask({ manifest: one, terms: { price: 7n }, config: { journal } })).release(),
+    ).rejects.toMatchObject({
+      code: 'OPENING_BUDGET',
+    });
   });
 
   it('counts none for a job that Groth16 proves', async () => {
@@ -184,18 +239,18 @@ describe('a release to a prover without a TEE', () => {
 describe('a job for an enclave that may be proved when that is attested no more', () => {
   const either = {
     spec: { assurance: 'tee' },
-    terms: { mode: JobMode.tee, dutySelectors: [new Uint8Array(4).fill(1)] },
+    terms: { mode: JobMode.tee, dutySelectors: [dutySelectorOf({ scheme: 'fxt-zk/1' })] },
   } as const;
   const session = new Uint8Array(32).fill(0x51);
 
   it('is given to a prover when every session with its key has lapsed or was ended, and not before', async () => {
-    const { jobId, release, sessions } = await ask(either);
-    sessions.hold({ session, jobId }, tinyAt + 60);
+    const { release, hold } = await ask(either);
+    hold(session, tinyAt + 60);
     await expect(release()).rejects.toMatchObject({ code: 'BROKER_SESSION_HELD', family: 'collateral' });
     await expect(release(tinyAt + 60)).rejects.toMatchObject({ code: 'BROKER_SESSION_HELD' });
     expect((await release(tinyAt + 61)).sealedKey.length).toBeGreaterThan(64);
     const ended = await ask(either);
-    ended.sessions.hold({ session, jobId: ended.jobId }, tinyAt + 60);
+    ended.hold(session, tinyAt + 60);
     ended.sessions.end(session, tinyAt, 'APPRAISAL_REFUSED');
     expect((await ended.release()).sealedKey.length).toBeGreaterThan(64);
   });
@@ -203,8 +258,8 @@ describe('a job for an enclave that may be proved when that is attested no more'
   it('is given to none where no enclave ever had its key, or where only a seal pays', async () => {
     await expect((await ask(either)).release()).rejects.toMatchObject({ code: 'BROKER_ASSURANCE' });
     for (const terms of [{ mode: JobMode.tee | JobMode.reveal }, { mode: JobMode.tee, dutySelectors: [] }]) {
-      const { jobId, release, sessions } = await ask({ ...either, terms: { ...either.terms, ...terms } });
-      sessions.hold({ session, jobId }, tinyAt - 1);
+      const { release, hold } = await ask({ ...either, terms: { ...either.terms, ...terms } });
+      hold(session, tinyAt - 1);
       await expect(release()).rejects.toMatchObject({ code: 'BROKER_ASSURANCE' });
     }
   });

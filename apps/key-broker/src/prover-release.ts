@@ -3,6 +3,7 @@
  * Nothing hides the data from such a machine. So only accounts that the data owner lists, and only for jobs whose steps
  * are proved, as long as its proofs keep within what the commitments hide. The key is sealed to an X25519 key that the account signed for.
  */
+import { createHash } from 'node:crypto';
 import { Aes256Gcm, CipherSuite, HkdfSha256 } from '@hpke/core';
 import { DhkemX25519HkdfSha256 } from '@hpke/dhkem-x25519';
 import {
@@ -11,8 +12,8 @@ import {
   domainSeparator,
   encodeDataKey,
   jobDigest,
+  isZero,
   jobIdOf,
-  keccak,
   keyReleaseInfo,
   mayBeProvedInstead,
   parseJobSpec,
@@ -25,12 +26,12 @@ import {
   type Release,
   type Terms,
 } from '#attestation';
-import { admitJob, openingsOfJob, planOfJob, type JobOpenings } from '#libs/proof';
+import { admitJob, openingContext, openingsOfJob, planOfJob } from '#libs/proof';
 import { parseManifestText } from '#libs/step';
 import { authoriseJob, releasable, refused, requireEscrow } from './authorise.js';
 import type { BrokerConfig } from './config.js';
 import { decide } from './decide.js';
-import { openingsSoFar, recordRelease } from './journal.js';
+import { openingsSoFar, recordRelease, type Journal, type WrittenOpenings } from './journal.js';
 import type { NonceBook } from './nonces.js';
 import type { SessionBook } from './sessions.js';
 
@@ -48,7 +49,7 @@ export interface ProverReleaseRequest {
 export interface EntrustedKey {
   /** Encapsulated key (32 bytes) ‖ ciphertext of the data key. */
   readonly sealedKey: Uint8Array;
-  /** What starts the escrow without an enclave's key; a contract that demands a seal pays nothing for it. */
+  /** What starts the escrow with neither key nor session of an enclave; a contract that demands a seal pays nothing for it. */
   readonly release: Release;
   readonly releaseSignature: Uint8Array;
 }
@@ -57,6 +58,7 @@ export interface ProverReleaseParts {
   readonly config: BrokerConfig;
   readonly nonces: NonceBook;
   readonly sessions: SessionBook;
+  readonly journal: Journal;
 }
 
 /**
@@ -65,7 +67,7 @@ export interface ProverReleaseParts {
  *   BROKER_JOBS, OPENING_BUDGET, STEP_PLAN; CollateralError of authorise.ts, BROKER_JOURNAL, BROKER_SESSION_HELD
  */
 export async function releaseToProver(
-  { config, nonces, sessions }: ProverReleaseParts,
+  { config, nonces, sessions, journal }: ProverReleaseParts,
   request: ProverReleaseRequest,
   at: number,
 ): Promise<EntrustedKey> {
@@ -73,23 +75,24 @@ export async function releaseToProver(
   const spec = parseJobSpec(request.spec);
   const terms = decodeTerms(request.terms);
   const jobId = jobIdOf(spec);
-  return decide({ config, nonces, nonce, jobId, at }, async () => {
-    const digest = proverRequestDigest(jobId, nonce, transportKey);
-    const account = recoverAddress(digest, request.signature);
+  const digest = proverRequestDigest(jobId, nonce, transportKey);
+  const account = recoverAddress(digest, request.signature);
+  return decide({ journal, nonces, nonce, jobId, at, prove: () => account }, async (issuedAt) => {
     if (mayBeProvedInstead(spec, terms)) sessions.checkOver(jobId, at);
     else if (spec.assurance === 'tee') {
       throw refused('BROKER_ASSURANCE', 'a job whose steps are proved', spec.assurance);
     }
     const datasetId = spec.dataset.id;
-    const key = authoriseJob(config, { spec, terms, jobId });
+    const key = authoriseJob(config, { spec, terms });
     if (config.provers?.has(toHex(account)) !== true) {
       throw refused('BROKER_PROVER', 'a prover that the data owner named', toHex(account));
     }
     await requireEscrow(config, terms, releasable);
-    const openings = admit(config, spec, jobId);
+    const openings = admit(journal, spec, jobId, terms);
     const sealedKey = await seal(encodeDataKey({ datasetId, key }), jobId, transportKey, digest);
-    recordRelease(config, at, { datasetId, jobId, more: { prover: `0x${toHex(account)}`, openings } });
-    return { sealedKey, ...startOf(config, spec, terms) };
+    recordRelease(journal, config, at, { datasetId, jobId, more: { prover: `0x${toHex(account)}`, openings } });
+    const times = { grantedAt: at, notAfter: issuedAt + config.validForSeconds };
+    return { sealedKey, ...startOf(config, { spec, terms, account, sealedKey, nonce, evidence: digest, ...times }) };
   });
 }
 
@@ -97,21 +100,41 @@ export async function releaseToProver(
  * Proofs show a little of every row that they open: the data set's rows may be opened so often and no more. Groth16 opens
  * none. Which key its plan is of the broker does not see: the prover that the owner trusts with the data checked it.
  */
-function admit(config: BrokerConfig, spec: JobSpec, jobId: Uint8Array): Omit<JobOpenings, 'jobId'> {
+function admit(journal: Journal, spec: JobSpec, jobId: Uint8Array, terms: Terms): WrittenOpenings {
   const manifest = parseManifestText(spec.manifest);
   if (spec.scheme === 'fxt-groth16/1') return noOpenings;
   const { profile } = planOfJob(spec, manifest);
-  const job = openingsOfJob(jobId, manifest, spec.dataset.records);
-  admitJob(openingsSoFar(config, spec.dataset.id), job, profile);
+  const context = openingContext(terms);
+  const job = openingsOfJob({ jobId, context }, manifest, spec.dataset.records);
+  admitJob(openingsSoFar(journal, spec.dataset.id), job, profile);
   const { perSuperblock, perBorder } = job;
-  return { perSuperblock, perBorder };
+  return { perSuperblock, perBorder, context: `0x${toHex(context)}` };
 }
 
 const noOpenings = { perSuperblock: 0, perBorder: 0 };
 
-function startOf(config: BrokerConfig, spec: JobSpec, terms: Terms): Omit<EntrustedKey, 'sealedKey'> {
+interface Start extends Pick<Release, 'nonce' | 'evidence' | 'grantedAt' | 'notAfter'> {
+  readonly spec: JobSpec;
+  readonly terms: Terms;
+  readonly account: Uint8Array;
+  readonly sealedKey: Uint8Array;
+}
+
+function startOf(
+  config: BrokerConfig,
+  { spec, terms, account, sealedKey, ...rest }: Start,
+): Omit<EntrustedKey, 'sealedKey'> {
   const { chainId, contract } = config.settlement;
-  const release = { job: jobDigest(terms), enclaveKey: new Uint8Array(32), shardsDigest: keccak(spec.dataset.root) };
+  const release: Release = {
+    ...rest,
+    job: jobDigest(terms),
+    provider: isZero(terms.provider) ? account : terms.provider,
+    dataset: spec.dataset.id,
+    session: new Uint8Array(32),
+    key: new Uint8Array(20),
+    policy: terms.policy,
+    grant: new Uint8Array(createHash('sha256').update(sealedKey).digest()),
+  };
   const digest = releaseDigest(domainSeparator({ chainId, verifyingContract: contract }), release);
   return { release, releaseSignature: signRecoverable(digest, config.signingSecret) };
 }

@@ -1,14 +1,12 @@
 /** The route of provers without a TEE. */
 import { Body, Controller, HttpCode, Inject, Post } from '@nestjs/common';
 import { z } from 'zod';
-import { toHex } from '#attestation';
-import { brokerAccount } from './authorise.js';
-import { CONFIG, NONCES, SESSIONS } from './broker.controller.js';
+import { base64, hex, now, statement } from './answers.js';
+import { accountOf } from './authorise.js';
 import type { BrokerConfig } from './config.js';
-import type { NonceBook } from './nonces.js';
+import { PARTS, type Parts } from './parts.js';
 import { releaseToProver } from './prover-release.js';
 import { hexBytes, jobFields, shaped } from './request.js';
-import type { SessionBook } from './sessions.js';
 
 const ProverReleaseBody = z.strictObject({
   ...jobFields,
@@ -19,25 +17,18 @@ const ProverReleaseBody = z.strictObject({
 
 @Controller()
 export class ProverController {
-  constructor(
-    @Inject(NONCES) readonly nonces: NonceBook,
-    @Inject(CONFIG) readonly config: BrokerConfig,
-    @Inject(SESSIONS) readonly sessions: SessionBook,
-  ) {}
+  constructor(@Inject(PARTS) private readonly parts: Parts & { readonly config: BrokerConfig }) {}
 
   @Post('v1/prover-releases')
   @HttpCode(200)
   async release(@Body() body: unknown): Promise<object> {
     const request = shaped(ProverReleaseBody, body);
-    const at = Math.floor(Date.now() / 1000);
-    const { sealedKey, release, releaseSignature } = await releaseToProver(this, request, at);
-    const hex = (bytes: Uint8Array): string => `0x${toHex(bytes)}`;
-    const { job, enclaveKey, shardsDigest } = release;
-    return {
-      sealedKey: Buffer.from(sealedKey).toString('base64'),
-      account: hex(brokerAccount(this.config)),
-      release: { job: hex(job), enclaveKey: hex(enclaveKey), shardsDigest: hex(shardsDigest) },
-      releaseSignature: hex(releaseSignature),
-    };
+    const { sealedKey, release, releaseSignature } = await this.parts.observer.decided(
+      'prover-release',
+      () => releaseToProver(this.parts, request, now()),
+      ({ release: { job, provider, notAfter } }) => ({ job: hex(job), provider: hex(provider), notAfter }),
+    );
+    const signed = { release: statement(release), releaseSignature: hex(releaseSignature) };
+    return { account: hex(accountOf(this.parts.config)), sealedKey: base64(sealedKey), ...signed };
   }
 }

@@ -1,128 +1,158 @@
 /**
  * The broker's decision: may this enclave session have this data set's key for this job, and may it keep it? Everything
- * is refused unless every check holds; what is handed out is sealed to the session that was appraised.
+ * is refused unless every check holds; what is handed out is sealed to the session that was appraised, and named in a
+ * Release that enclave and contract demand.
  */
+import { createHash } from 'node:crypto';
 import {
-  decodeTerms,
   domainSeparator,
-  enclaveKeyWord,
-  jobDigest,
-  jobIdOf,
-  keccak,
-  keysDigest,
-  parseJobSpec,
-  parseSessionEvidence,
+  leaseDigest,
   releaseDigest,
-  sessionLeaseDigest,
   signRecoverable,
   toHex,
+  type Digest,
+  type Lease,
   type Release,
+  type Terms,
 } from '#attestation';
 import { traced } from '#libs/telemetry';
-import { brokerAccount } from './authorise.js';
-import { decide } from './decide.js';
-import { recordRelease, recordRenewal } from './journal.js';
-import { judgeSession, type Appraised, type Asked, type JudgeParts } from './judge.js';
-import type { NonceBook } from './nonces.js';
-import { sealGrant } from './seal-key.js';
+import { accountOf, authoriseJob, checkSession, refused, releasable, requireEscrow } from './authorise.js';
+import type { BrokerConfig } from './config.js';
+import { liveStates } from './escrow.js';
+import { recordRelease } from './journal.js';
+import {
+  decideOnEvidence,
+  judgeSession,
+  type Asked,
+  type EvidenceRequest,
+  type Judged,
+  type JudgeParts,
+  type VouchedResult,
+} from './judge.js';
+import { sealDataKey } from './seal-key.js';
 
-export interface ReleaseRequest {
-  readonly spec: Uint8Array;
-  /** abi.encode(Terms). */
-  readonly terms: Uint8Array;
-  readonly evidence: Uint8Array;
-}
-
-export interface Released extends Appraised {
+export interface Released {
   readonly sealedKey: Uint8Array;
   readonly release: Release;
+  /** By the broker's account over the Release in the escrow's domain, 65 bytes. */
   readonly releaseSignature: Uint8Array;
+  readonly result: VouchedResult;
 }
 
-export interface Renewed extends Appraised {
-  /** By the broker's account over sessionLeaseDigest, 65 bytes: what the enclave goes on with. */
+export interface Renewed {
+  readonly lease: Lease;
   readonly leaseSignature: Uint8Array;
+  readonly result: VouchedResult;
 }
 
 export interface Broker {
-  /** Account that signs releases, appraisals and leases, 20 bytes. */
+  /** Account that signs releases and leases, 20 bytes. */
   readonly account: Uint8Array;
   /** @throws Rejection with the failed check's code; CollateralError when material for a verdict, or the chain, is missing */
-  release(request: ReleaseRequest, at: number): Promise<Released>;
+  release(request: EvidenceRequest, at: number): Promise<Released>;
   /**
-   * Prolongs what a session has; the first renewal that is refused ends the session for good.
-   * @throws as `release`; Rejection BROKER_SESSION_ENDED, BROKER_SESSION_UNKNOWN, BROKER_SESSION_LAPSED
+   * Prolongs what a session has.
+   * @throws as `release`; Rejection BROKER_SESSION_ENDED, BROKER_SESSION_UNKNOWN, BROKER_SESSION_LAPSED,
+   *   BROKER_SESSION_SUPERSEDED
    */
-  renew(request: ReleaseRequest, at: number): Promise<Renewed>;
+  renew(request: EvidenceRequest, at: number): Promise<Renewed>;
 }
 
 export interface BrokerParts extends JudgeParts {
-  readonly nonces: NonceBook;
+  readonly config: BrokerConfig;
 }
 
 export function createBroker(parts: BrokerParts): Broker {
-  const { config, nonces, sessions } = parts;
-  const account = brokerAccount(config);
-  const { chainId, contract } = config.settlement;
-  const domain = domainSeparator({ chainId, verifyingContract: contract });
-  const sign = (digest: Uint8Array): Uint8Array => signRecoverable(digest, config.signingSecret);
-
-  async function release(asked: Asked, issuedAt: number, at: number): Promise<Released> {
-    const { spec, terms, evidence, jobId, session } = asked;
-    const { binding } = evidence;
-    const { key, appraised } = await judgeSession(parts, asked, issuedAt, at);
-    const { appraisal, lease, result } = appraised;
-    const grant = { datasetId: spec.dataset.id, key, broker: account, lease };
-    const sealedKey = await sealGrant(grant, jobId, binding);
-    const released: Release = {
-      job: jobDigest(terms),
-      enclaveKey: enclaveKeyWord(binding.settlementKey),
-      shardsDigest: keccak(spec.dataset.root),
-    };
-    const held = { session: hex(session), notAfter: lease.notAfter };
-    const more = { job: hex(released.job), key: hex(appraisal.key), tier: result.tier, ...held };
-    recordRelease(config, at, { datasetId: spec.dataset.id, jobId, more });
-    sessions.hold({ session, jobId }, lease.notAfter);
-    const releaseSignature = sign(releaseDigest(domain, released));
-    return { ...appraised, sealedKey, release: released, releaseSignature };
-  }
-
-  async function renew(asked: Asked, issuedAt: number, at: number): Promise<Renewed> {
-    const { evidence, jobId, session } = asked;
-    sessions.checkHeld({ session, jobId }, at);
-    const { appraised } = await judgeSession(parts, asked, issuedAt, at);
-    const { lease, result } = appraised;
-    recordRenewal(config, at, { jobId, session, notAfter: lease.notAfter, tier: result.tier });
-    sessions.hold({ session, jobId }, lease.notAfter);
-    return { ...appraised, leaseSignature: sign(sessionLeaseDigest(jobId, evidence.binding, lease)) };
-  }
-
-  function decided<T>(
-    what: string,
-    request: ReleaseRequest,
-    at: number,
-    judged: (asked: Asked, issuedAt: number, at: number) => Promise<T>,
-  ): Promise<T> {
-    const asked = read(request);
-    const { evidence, jobId } = asked;
-    return traced(what, hex(jobId), () =>
-      decide({ config, nonces, nonce: evidence.nonce, jobId, at }, (issuedAt) => judged(asked, issuedAt, at)),
+  const told = <T>(what: string, request: EvidenceRequest, at: number, judge: Decision<T>): Promise<T> =>
+    decideOnEvidence(parts, request, at, (asked, issuedAt) =>
+      traced(what, hex(asked.jobId), () => judge(asked, issuedAt)),
     );
-  }
-
+  const seen: SeenTerms = new Map();
   return {
-    account,
-    release: async (request, at) => decided('release', request, at, release),
-    renew: async (request, at) => decided('renew', request, at, renew),
+    account: accountOf(parts.config),
+    release: async (request, at) =>
+      told('release', request, at, (asked, issuedAt) => release(parts, seen, asked, issuedAt)),
+    renew: async (request, at) => told('renew', request, at, (asked, issuedAt) => renew(parts, asked, issuedAt)),
   };
 }
 
-function read(request: ReleaseRequest): Asked {
-  const spec = parseJobSpec(request.spec);
-  const terms = decodeTerms(request.terms);
-  const evidence = parseSessionEvidence(request.evidence);
-  const session = keysDigest(evidence.binding);
-  return { spec, terms, evidence, jobId: jobIdOf(spec), session, evidenceBytes: request.evidence };
+type Decision<T> = (asked: Asked, issuedAt: number) => Promise<T>;
+
+/** Terms of escrows that keys were released for since the start, by their digest. */
+type SeenTerms = Map<string, Terms>;
+
+async function release(parts: BrokerParts, seen: SeenTerms, asked: Asked, issuedAt: number): Promise<Released> {
+  const { config, sessions, journal } = parts;
+  const { spec, evidence, jobId, session, at } = asked;
+  const { binding } = evidence;
+  const judged = await judgeSession(parts, asked, issuedAt);
+  const key = await authorise(config, asked);
+  await checkJobs(parts, seen, asked);
+  const sealedKey = await sealDataKey({ datasetId: spec.dataset.id, key }, asked, binding);
+  const released: Release = {
+    ...leaseOf(asked, judged),
+    provider: binding.provider,
+    dataset: spec.dataset.id,
+    key: binding.settlementKey,
+    grant: new Uint8Array(createHash('sha256').update(sealedKey).digest()),
+  };
+  const { machine, tier } = judged.result;
+  const { job, notAfter, provider } = released;
+  const ids = { job: hex(job), key: hex(released.key), session: hex(session), provider: hex(provider) };
+  const more = { ...ids, notAfter, tier, machine, evidence: hex(released.evidence) };
+  recordRelease(journal, config, at, { datasetId: spec.dataset.id, jobId, more });
+  sessions.supersede({ session, provider }, machine, at);
+  seen.set(ids.job, asked.terms);
+  const releaseSignature = signed(config, (domain) => releaseDigest(domain, released));
+  return { sealedKey, release: released, releaseSignature, result: judged.result };
+}
+
+async function renew(parts: BrokerParts, asked: Asked, issuedAt: number): Promise<Renewed> {
+  const { config, sessions, journal } = parts;
+  const { job, jobId, session, at } = asked;
+  sessions.checkHeld(asked, at);
+  const judged = await judgeSession(parts, asked, issuedAt);
+  await authorise(config, asked);
+  const lease = leaseOf(asked, judged);
+  const ids = { jobId: hex(jobId), job: hex(job), session: hex(session) };
+  journal.append({ at, decision: 'renewed', ...ids, notAfter: lease.notAfter, tier: judged.result.tier });
+  return { lease, leaseSignature: signed(config, (domain) => leaseDigest(domain, lease)), result: judged.result };
+}
+
+async function authorise(config: BrokerConfig, asked: Asked): Promise<Uint8Array> {
+  const key = authoriseJob(config, asked);
+  checkSession(config, asked);
+  await requireEscrow(config, asked.terms, releasable);
+  return key;
+}
+
+/**
+ * A job counts while the session may be relied on for it and its run is not committed; one of before the start counts
+ * until the session may be relied on no more.
+ *
+ * @throws Rejection BROKER_SESSION_JOBS while the session works on as many others as the owner lets it
+ */
+async function checkJobs({ config, sessions }: BrokerParts, seen: SeenTerms, on: Asked): Promise<void> {
+  const { escrow, jobsPerSession } = config;
+  const others = sessions.otherJobs(on, on.at);
+  if (others.length < jobsPerSession) return;
+  const isLive = async (terms: Terms | undefined): Promise<boolean> =>
+    terms === undefined || liveStates.includes((await escrow.stateOf(terms)).latest);
+  const live = (await Promise.all(others.map((job) => isLive(seen.get(job))))).filter(Boolean).length;
+  if (live < jobsPerSession) return;
+  throw refused('BROKER_SESSION_JOBS', `fewer than ${jobsPerSession} live jobs of this session`, `${live}`);
+}
+
+function leaseOf({ job, session, spec, evidence, at }: Asked, judged: Judged): Lease {
+  return {
+    ...{ job, session, policy: spec.policyDigest, evidence: judged.evidence },
+    ...{ nonce: evidence.nonce, grantedAt: at, notAfter: judged.notAfter },
+  };
+}
+
+function signed({ settlement, signingSecret }: BrokerConfig, digestIn: (domain: Digest) => Digest): Uint8Array {
+  const { chainId, contract } = settlement;
+  return signRecoverable(digestIn(domainSeparator({ chainId, verifyingContract: contract })), signingSecret);
 }
 
 function hex(bytes: Uint8Array): string {

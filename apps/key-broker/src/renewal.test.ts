@@ -1,56 +1,42 @@
 import { appendFileSync, readFileSync } from 'node:fs';
-import request from 'supertest';
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import {
-  appraisalDigest,
+  domainSeparator,
   encodeSessionEvidence,
-  fromHex,
+  jobDigest,
+  keysDigest,
+  leaseDigest,
   neutralPolicy,
   recoverAddress,
-  registryDomainSeparator,
-  reportData,
-  sessionLeaseDigest,
+  revocationDigest,
+  keccak,
   toHex,
+  utf8,
+  fromHex,
   type AppraisalPolicy,
-  type KeyBinding,
-  type SessionEvidence,
 } from '#attestation';
-import { simulatedMeasurement, type SnpReportValues } from '#libs/simulated-vendor';
+import type { SnpReportValues } from '#libs/simulated-vendor';
 import { fakeAmd } from '#test/fake-amd';
+import { evidenceBy, evidenceBytesBy, proved, reportedBy, testSession, type TestSession } from '#test/tiny-evidence';
 import {
   chainId,
+  contract,
   escrowThatIs,
-  provider,
-  registry,
   releaseRequest,
   tinyAt,
   tinyBroker,
-  tinyBrokerConfig,
   tinyJob,
   type TinyBroker,
   type TinyJob,
 } from '#test/tiny-job';
-import { createBrokerApp, type BrokerApp } from './app.js';
 
 const job = await tinyJob();
 const another = await tinyJob({ spec: { salt: new Uint8Array(32) } });
+const twin = await tinyJob({ terms: { price: 7n } });
 const amd = fakeAmd('milan');
 const windowSeconds = 60;
-const own: KeyBinding = {
-  receiptKey: new Uint8Array(32).fill(1),
-  settlementKey: new Uint8Array(20).fill(2),
-  transportKey: new Uint8Array(32).fill(9),
-  provider,
-  chainId,
-  registry,
-};
-const other: KeyBinding = { ...own, settlementKey: new Uint8Array(20).fill(3) };
-
-async function evidenceOver(nonce: Uint8Array, binding = own, report: SnpReportValues = {}): Promise<SessionEvidence> {
-  const values = { MEASUREMENT: simulatedMeasurement, REPORT_DATA: reportData(nonce, binding), ...report };
-  const cpu = { kind: 'simulated-snp', report: await amd.report(values), certificates: amd.certificates } as const;
-  return { version: 1, nonce, binding, cpu, gpus: [], claims: new Uint8Array() };
-}
+const own = await testSession(1);
+const other = await testSession(2);
 
 /** What the data owner demands since: no chip but those of others. */
 const chipDenied: AppraisalPolicy = {
@@ -62,38 +48,38 @@ const chipDenied: AppraisalPolicy = {
 async function party() {
   const demanded: { policy: AppraisalPolicy | null } = { policy: null };
   const parties = await tinyBroker(job, { validForSeconds: windowSeconds, restrictions: () => demanded.policy });
-  const shown = async (after: number, of: TinyJob, binding: KeyBinding, report?: SnpReportValues) => {
-    const { nonce } = parties.nonces.issue(toHex(of.jobId), tinyAt + after, '127.0.0.1');
-    return releaseRequest(of, encodeSessionEvidence(await evidenceOver(nonce, binding, report)));
+  const shown = async (after: number, of: TinyJob, session: TestSession, report: SnpReportValues = {}) => {
+    const { nonce } = parties.nonces.issue(of.jobId, tinyAt + after);
+    return releaseRequest(of, await evidenceBytesBy(session, nonce, { report }));
   };
   return {
     ...parties,
     demanded,
     shown,
-    release: async (after = 0, of = job, binding = own) =>
-      parties.broker.release(await shown(after, of, binding), tinyAt + after),
-    renew: async (after: number, of = job, binding = own, report?: SnpReportValues) =>
-      parties.broker.renew(await shown(after, of, binding, report), tinyAt + after),
+    release: async (after = 0, of = job, session = own) =>
+      parties.broker.release(await shown(after, of, session), tinyAt + after),
+    renew: async (after: number, of = job, session = own, report?: SnpReportValues) =>
+      parties.broker.renew(await shown(after, of, session, report), tinyAt + after),
   };
 }
 
-const journalOf = ({ config }: TinyBroker): string[] =>
+const linesOf = ({ config }: TinyBroker) =>
   readFileSync(config.journal, 'utf8')
     .trim()
     .split('\n')
-    .map((line) => (JSON.parse(line) as { decision: string }).decision);
+    .map((line) => JSON.parse(line) as { decision: string; revocations?: Record<string, string>[] });
+const journalOf = (parties: TinyBroker): string[] => linesOf(parties).map(({ decision }) => decision);
 
 describe('a renewal', () => {
-  it('is signed for the session, its job and the chain, and recorded', async () => {
+  it('is signed for the session, its escrow and the evidence, and recorded', async () => {
     const parties = await party();
     await parties.release();
-    const { lease, leaseSignature, appraisal, appraisalSignature } = await parties.renew(40);
+    const { lease, leaseSignature } = await parties.renew(40);
     expect(lease).toMatchObject({ grantedAt: tinyAt + 40, notAfter: tinyAt + 40 + windowSeconds });
-    const { account } = parties.broker;
-    expect(recoverAddress(sessionLeaseDigest(job.jobId, own, lease), leaseSignature)).toEqual(account);
-    const domain = registryDomainSeparator({ chainId, verifyingContract: registry });
-    expect(recoverAddress(appraisalDigest(domain, appraisal), appraisalSignature)).toEqual(account);
-    expect(appraisal).toMatchObject({ key: own.settlementKey, provider, notAfter: lease.notAfter });
+    expect(lease).toMatchObject({ job: jobDigest(job.terms), session: keysDigest(own.binding) });
+    expect(lease.policy).toEqual(job.spec.policyDigest);
+    const domain = domainSeparator({ chainId, verifyingContract: contract });
+    expect(recoverAddress(leaseDigest(domain, lease), leaseSignature)).toEqual(parties.broker.account);
     expect(journalOf(parties)).toEqual(['released', 'renewed']);
   });
 
@@ -103,16 +89,34 @@ describe('a renewal', () => {
     for (const after of [50, 100, 150]) await parties.renew(after);
     const { config } = parties;
     appendFileSync(config.journal, '{"decision":"renewed","session":"0x');
-    const restarted = await tinyBroker(job, { ...config, journal: config.journal });
-    const { nonce } = restarted.nonces.issue(toHex(job.jobId), tinyAt + 200, '127.0.0.1');
-    const asked = releaseRequest(job, encodeSessionEvidence(await evidenceOver(nonce)));
+    const restarted = await tinyBroker(job, config);
+    const { nonce } = restarted.nonces.issue(job.jobId, tinyAt + 200);
+    const asked = releaseRequest(job, await evidenceBytesBy(own, nonce));
     expect((await restarted.broker.renew(asked, tinyAt + 200)).lease.notAfter).toBe(tinyAt + 200 + windowSeconds);
+  });
+
+  it('W-H1 loses nothing where the broker restarts for two minutes: sessions stand in the journal, nonces are asked again', async () => {
+    const config = { validForSeconds: 300 };
+    const before = await tinyBroker(job, config);
+    const asked = async (parties: TinyBroker, after: number) => {
+      const { nonce } = parties.nonces.issue(job.jobId, tinyAt + after);
+      return releaseRequest(job, await evidenceBytesBy(own, nonce));
+    };
+    await before.broker.release(await asked(before, 0), tinyAt);
+    const stale = await asked(before, 60);
+    const after = await tinyBroker(job, before.config);
+    await expect(after.broker.renew(stale, tinyAt + 180)).rejects.toMatchObject({ code: 'NONCE_UNKNOWN' });
+    const fresh = await asked(before, 170);
+    await expect(after.broker.renew(fresh, tinyAt + 180)).rejects.toMatchObject({ code: 'NONCE_UNKNOWN' });
+    const { lease } = await after.broker.renew(await asked(after, 180), tinyAt + 180);
+    expect(lease.notAfter).toBe(tinyAt + 480);
   });
 
   it.each<[string, string, (p: Awaited<ReturnType<typeof party>>) => Promise<unknown>]>([
     ['BROKER_SESSION_UNKNOWN', 'before any release', (p) => p.renew(1)],
     ['BROKER_SESSION_UNKNOWN', 'of another session', async (p) => (await p.release(), p.renew(1, job, other))],
     ['BROKER_SESSION_UNKNOWN', 'for another job', async (p) => (await p.release(), p.renew(1, another))],
+    ['BROKER_SESSION_UNKNOWN', 'for another escrow of the job', async (p) => (await p.release(), p.renew(1, twin))],
     ['BROKER_SESSION_LAPSED', 'past its window', async (p) => (await p.release(), p.renew(windowSeconds + 1))],
   ])('is refused with %s %s', async (code, _, ask) => {
     await expect(ask(await party())).rejects.toMatchObject({ code });
@@ -123,9 +127,9 @@ describe('a renewal', () => {
     await parties.release();
     const shown = await parties.shown(10, job, own);
     await parties.broker.renew(shown, tinyAt + 10);
-    await expect(parties.broker.renew(shown, tinyAt + 11)).rejects.toMatchObject({ code: 'NONCE_UNKNOWN' });
-    const { nonce } = parties.nonces.issue(toHex(job.jobId), tinyAt + 12, '127.0.0.1');
-    const old = { ...(await evidenceOver(new Uint8Array(32).fill(5))), nonce };
+    await expect(parties.broker.renew(shown, tinyAt + 11)).rejects.toMatchObject({ code: 'NONCE_SPENT' });
+    const { nonce } = parties.nonces.issue(job.jobId, tinyAt + 12);
+    const old = await proved(own, { ...(await reportedBy(own, new Uint8Array(32).fill(5))), nonce });
     const asked = releaseRequest(job, encodeSessionEvidence(old));
     await expect(parties.broker.renew(asked, tinyAt + 12)).rejects.toMatchObject({ code: 'APPRAISAL_REFUSED' });
   });
@@ -144,55 +148,64 @@ describe('the first renewal that is refused', () => {
     await expect(parties.renew(21, another)).rejects.toMatchObject(ended);
     await expect(parties.release(21)).rejects.toMatchObject(ended);
     const restarted = await tinyBroker(job, parties.config);
-    const { nonce } = restarted.nonces.issue(toHex(job.jobId), tinyAt + 22, '127.0.0.1');
-    const asked = releaseRequest(job, encodeSessionEvidence(await evidenceOver(nonce)));
+    const { nonce } = restarted.nonces.issue(job.jobId, tinyAt + 22);
+    const asked = releaseRequest(job, encodeSessionEvidence(await evidenceBy(own, nonce)));
     await expect(restarted.broker.release(asked, tinyAt + 22)).rejects.toMatchObject(ended);
     expect(journalOf(parties)).toContain('session-ended');
     await parties.release(23, job, other);
   });
 
-  it('is none that a stranger sends in its name', async () => {
+  it('signs a Revocation of its key for every escrow of it, which anyone may send', async () => {
     const parties = await party();
     await parties.release();
-    const forged = { REPORT_DATA: new Uint8Array(64), MEASUREMENT: new Uint8Array(48) };
-    await expect(parties.renew(5, job, own, forged)).rejects.toMatchObject({ code: 'APPRAISAL_REFUSED' });
-    expect((await parties.renew(6)).lease.notAfter).toBe(tinyAt + 6 + windowSeconds);
+    await parties.release(1, another);
+    parties.demanded.policy = chipDenied;
+    await expect(parties.renew(20)).rejects.toMatchObject({ code: 'APPRAISAL_REFUSED' });
+    const domain = domainSeparator({ chainId, verifyingContract: contract });
+    for (const terms of [job.terms, another.terms]) {
+      const escrow = jobDigest(terms);
+      const [revocation, ...more] = parties.journal.sessions.revocationsOf(`0x${toHex(escrow)}`);
+      expect(more).toEqual([]);
+      expect(revocation).toMatchObject({ key: `0x${toHex(own.binding.settlementKey)}` });
+      const reason = keccak(utf8('APPRAISAL_REFUSED'));
+      const digest = revocationDigest(domain, escrow, own.binding.settlementKey, reason);
+      expect(recoverAddress(digest, fromHex(revocation!.signature))).toEqual(parties.broker.account);
+    }
+    expect(linesOf(parties).flatMap(({ revocations }) => revocations ?? [])).toHaveLength(2);
+  });
+
+  const changes: [string, SnpReportValues][] = [
+    ['REPORT_ID', { REPORT_ID: new Uint8Array(32).fill(0xee) }],
+    ['measurement', { MEASUREMENT: new Uint8Array(48).fill(0xee) }],
+  ];
+  it.each(changes)('A-M1 is also one whose %s is not that of the release', async (_, report) => {
+    const parties = await party();
+    await parties.release();
+    await expect(parties.renew(20, job, own, report)).rejects.toMatchObject({
+      code: expect.stringMatching(/^(BROKER_SESSION_MACHINE|APPRAISAL_REFUSED)$/) as string,
+    });
+    await expect(parties.renew(21)).rejects.toMatchObject({ code: 'BROKER_SESSION_ENDED' });
   });
 
   it('is none where nothing could be decided: the session goes on when the chain is back', async () => {
     const parties = await party();
     await parties.release();
     const away = await tinyBroker(job, { ...parties.config, escrow: escrowThatIs('Open', 'None') });
-    const { nonce } = away.nonces.issue(toHex(job.jobId), tinyAt + 5, '127.0.0.1');
-    const asked = releaseRequest(job, encodeSessionEvidence(await evidenceOver(nonce)));
+    const { nonce } = away.nonces.issue(job.jobId, tinyAt + 5);
+    const asked = releaseRequest(job, await evidenceBytesBy(own, nonce));
     await expect(away.broker.renew(asked, tinyAt + 5)).rejects.toMatchObject({ code: 'BROKER_ESCROW_UNCONFIRMED' });
     await parties.renew(6);
   });
-});
 
-const running: BrokerApp[] = [];
-afterEach(async () => {
-  for (const { app } of running.splice(0)) await app.close();
-});
-
-it('is asked for over HTTP as a release is', async () => {
-  const made = await createBrokerApp(tinyBrokerConfig(job));
-  running.push(made);
-  await made.app.init();
-  const http = request(made.app.getHttpServer());
-  const post = async (path: string): Promise<request.Response> => {
-    const challenge = await http.post('/v1/challenges').send({ jobId: `0x${toHex(job.jobId)}` });
-    const nonce = fromHex((challenge.body as { nonce: string }).nonce);
-    const parts = Object.entries(releaseRequest(job, encodeSessionEvidence(await evidenceOver(nonce))));
-    return http.post(path).send(Object.fromEntries(parts.map(([k, v]) => [k, Buffer.from(v).toString('base64')])));
-  };
-  expect((await post('/v1/renewals')).body).toMatchObject({ code: 'BROKER_SESSION_UNKNOWN', status: 403 });
-  expect((await post('/v1/releases')).status).toBe(200);
-  const renewed = await post('/v1/renewals');
-  expect(renewed.status).toBe(200);
-  expect(renewed.body).toMatchObject({
-    account: `0x${toHex(made.broker.account)}`,
-    lease: { nonce: expect.stringMatching(/^0x/) as string },
+  it('is none where the certificates beside the evidence are not those of its chip', async () => {
+    const parties = await party();
+    await parties.release();
+    for (const certificates of [[], [amd.certificates[0]!], fakeAmd('milan-other').certificates]) {
+      const { nonce } = parties.nonces.issue(job.jobId, tinyAt + 5);
+      const evidence = await evidenceBytesBy(own, nonce, { certificates });
+      const refused = parties.broker.renew(releaseRequest(job, evidence), tinyAt + 5);
+      await expect(refused).rejects.toMatchObject({ code: 'APPRAISAL_REFUSED' });
+    }
+    await parties.renew(6);
   });
-  expect(renewed.body).not.toHaveProperty('sealedKey');
 });

@@ -1,22 +1,27 @@
-/** Seals a data key with its first lease to one appraised session for one job: the other half of enclave/src/unseal.ts. */
+/** Seals a data key to one appraised session for one job and escrow: the other half of enclave/src/unseal.ts. */
 import { Aes256Gcm, CipherSuite, HkdfSha256 } from '@hpke/core';
 import { DhkemX25519HkdfSha256 } from '@hpke/dhkem-x25519';
 import {
   concatBytes,
-  encodeKeyGrant,
+  encodeDataKey,
   keyReleaseAad,
   keyReleaseInfo,
   Rejection,
   toHex,
+  type DataKey,
   type KeyBinding,
-  type KeyGrant,
 } from '#attestation';
+import type { OrderedJob } from './authorise.js';
 
 /**
  * @returns encapsulated key (32 bytes) ‖ ciphertext
  * @throws Rejection BROKER_TRANSPORT_KEY when nothing can be sealed to the session's key, for example a point of small order
  */
-export async function sealGrant(grant: KeyGrant, jobId: Uint8Array, binding: KeyBinding): Promise<Uint8Array> {
+export async function sealDataKey(
+  dataKey: DataKey,
+  { jobId, job }: Pick<OrderedJob, 'jobId' | 'job'>,
+  binding: KeyBinding,
+): Promise<Uint8Array> {
   const suite = new CipherSuite({ kem: new DhkemX25519HkdfSha256(), kdf: new HkdfSha256(), aead: new Aes256Gcm() });
   const sender = await suite
     .createSenderContext({
@@ -31,7 +36,7 @@ export async function sealGrant(grant: KeyGrant, jobId: Uint8Array, binding: Key
         action: 'open a session with a fresh transport key',
       });
     });
-  const sealed = await sender.seal(buffer(encodeKeyGrant(grant)), buffer(keyReleaseAad(binding)));
+  const sealed = await sender.seal(buffer(encodeDataKey(dataKey)), buffer(keyReleaseAad(binding, job)));
   return concatBytes(new Uint8Array(sender.enc), new Uint8Array(sealed));
 }
 

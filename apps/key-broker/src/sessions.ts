@@ -1,99 +1,149 @@
-/**
- * Which enclave sessions work with a data key, on which job and until when, and which may no more. The journal is the
- * memory: it is read once, at the start, and written before anything is given.
- */
-import { existsSync, readFileSync } from 'node:fs';
-import { CollateralError, Rejection, toHex } from '#attestation';
-import type { BrokerConfig } from './config.js';
-import { append } from './journal.js';
+/** Which enclave sessions may have a data key, on which job and until when, and which may no more; the journal is the memory. */
+import { CollateralError, keccak, Rejection, toHex, utf8 } from '#attestation';
+import type { Journal } from './journal.js';
+import type { HeldSession, MachineIdentity, SignedRevocation } from './session-index.js';
 
 export interface SessionOnJob {
   /** Digest of the session's keys, 32 bytes. */
   readonly session: Uint8Array;
   readonly jobId: Uint8Array;
+  /** `jobDigest` of the escrow. */
+  readonly job: Uint8Array;
+}
+
+export interface SessionOfProvider {
+  readonly session: Uint8Array;
+  /** Account, 20 bytes. */
+  readonly provider: Uint8Array;
 }
 
 export interface SessionBook {
   /** @throws Rejection BROKER_SESSION_ENDED */
   checkOpen(session: Uint8Array): void;
-  /** @throws Rejection BROKER_SESSION_ENDED, BROKER_SESSION_UNKNOWN, BROKER_SESSION_LAPSED */
+  /** @throws Rejection BROKER_SESSION_ENDED, BROKER_SESSION_SUPERSEDED, BROKER_SESSION_UNKNOWN, BROKER_SESSION_LAPSED */
   checkHeld(on: SessionOnJob, at: number): void;
   /**
    * For a job that may be proved when its enclave is attested no more.
    * @throws Rejection BROKER_ASSURANCE where no session ever had the key; CollateralError BROKER_SESSION_HELD while one may have it
    */
   checkOver(jobId: Uint8Array, at: number): void;
-  /** After it was written to the journal: the session may be relied on until `notAfter`, unix seconds. */
-  hold(on: SessionOnJob, notAfter: number): void;
-  /** For good, whatever it works on; harmless for one that holds nothing. @throws CollateralError BROKER_JOURNAL */
+  /**
+   * The machine on which it was released is the one it shows now.
+   * @throws Rejection BROKER_SESSION_MACHINE
+   */
+  checkMachine(session: Uint8Array, shown: MachineIdentity): void;
+  /** Devices, and REPORT_IDs, of live sessions of other providers. */
+  devicesOfOthers(of: SessionOfProvider, at: number): ReadonlySet<string>;
+  /** Escrows that it holds besides this job, by the digests of their terms. */
+  otherJobs(on: SessionOnJob, at: number): readonly string[];
+  /**
+   * Ends the renewals of live sessions of the same provider on the same machine: a crash must not wait for their leases.
+   * @throws CollateralError BROKER_JOURNAL
+   */
+  supersede(by: SessionOfProvider, machine: MachineIdentity, at: number): void;
+  /**
+   * For good, whatever it works on, with a Revocation of its key for every job of it; harmless for one that holds nothing.
+   * @throws CollateralError BROKER_JOURNAL
+   */
   end(session: Uint8Array, at: number, code: string): void;
 }
 
-interface Entry {
-  readonly decision?: string;
-  readonly session?: string;
-  readonly jobId?: string;
-  readonly notAfter?: number;
+/** Signs the Revocation of a settlement key in one escrow. */
+export type RevocationSigner = (job: string, key: string, reason: Uint8Array) => Uint8Array;
+
+export function openSessionBook(journal: Journal, sign: RevocationSigner): SessionBook {
+  const { sessions, append } = journal;
+  return {
+    ...standing(journal),
+    ...machines(journal),
+    otherJobs({ session, jobId }, at) {
+      const jobs = sessions.find(hex(session))?.jobs ?? [];
+      const others = jobs.filter((held) => held.jobId !== hex(jobId) && held.until >= at);
+      return others.flatMap(({ job }) => job ?? []);
+    },
+    end(session, at, code) {
+      const held = sessions.find(hex(session));
+      if (held === undefined || held.ended) return;
+      const revocations = revocationsOf(held, code, sign);
+      append({ at, decision: 'session-ended', session: held.session, code, revocations });
+    },
+  };
 }
 
-export function openSessionBook({ journal }: Pick<BrokerConfig, 'journal'>): SessionBook {
-  const heldUntil = new Map<string, Map<string, number>>();
-  const ended = new Set<string>();
-  const take = ({ decision, session, jobId, notAfter }: Entry): void => {
-    if (session === undefined) return;
-    if (decision === 'session-ended') ended.add(session);
-    else if (jobId !== undefined && notAfter !== undefined) {
-      const jobs = heldUntil.get(session) ?? new Map<string, number>();
-      heldUntil.set(session, jobs.set(jobId, notAfter));
-    }
-  };
-  for (const entry of entriesOf(journal)) take(entry);
+/** What a session may still do. */
+function standing({ sessions }: Journal): Pick<SessionBook, 'checkOpen' | 'checkHeld' | 'checkOver'> {
   const checkOpen = (session: Uint8Array): void => {
-    if (!ended.has(hex(session))) return;
+    if (sessions.find(hex(session))?.ended !== true) return;
     throw refused('BROKER_SESSION_ENDED', 'a session whose every renewal was accepted', 'one that was refused');
   };
   return {
     checkOpen,
-    checkHeld({ session, jobId }, at) {
+    checkHeld({ session, jobId, job }, at) {
       checkOpen(session);
-      const until = heldUntil.get(hex(session))?.get(hex(jobId));
+      const held = sessions.find(hex(session));
+      if (held?.superseded === true) {
+        throw refused('BROKER_SESSION_SUPERSEDED', 'the newest session of its machine', 'one before it');
+      }
+      const until = held?.jobs.find((one) => one.jobId === hex(jobId) && (one.job ?? hex(job)) === hex(job))?.until;
       if (until === undefined) throw refused('BROKER_SESSION_UNKNOWN', 'a session that has the data key', 'another');
       if (at > until) throw refused('BROKER_SESSION_LAPSED', `a renewal until ${until}`, `${at}`);
     },
     checkOver(jobId, at) {
-      const had = [...heldUntil].filter(([, jobs]) => jobs.has(hex(jobId)));
+      const had = sessions.holdersOf(hex(jobId));
       if (had.length === 0) throw refused('BROKER_ASSURANCE', 'a job whose enclave is attested no more', 'one without');
-      const held = had.find(([session, jobs]) => !ended.has(session) && jobs.get(hex(jobId))! >= at);
+      const jobs = had.filter(({ ended }) => !ended).flatMap((one) => one.jobs);
+      const held = jobs.find((one) => one.jobId === hex(jobId) && one.until >= at)?.until;
       if (held === undefined) return;
       throw new CollateralError('BROKER_SESSION_HELD', {
         expected: 'no session that may still work on the job',
-        got: `one until ${held[1].get(hex(jobId))}`,
+        got: `one until ${held}`,
         rule: 'key broker, renewal',
         action: 'ask again when its lease is over',
       });
     },
-    hold: ({ session, jobId }, notAfter) => take({ session: hex(session), jobId: hex(jobId), notAfter }),
-    end(session, at, code) {
-      const entry = { at, decision: 'session-ended', session: hex(session), code };
-      if (!heldUntil.has(entry.session) || ended.has(entry.session)) return;
-      append(journal, entry);
-      take(entry);
+  };
+}
+
+/** Which machine each session is on. */
+function machines({ sessions, append }: Journal): Pick<SessionBook, 'checkMachine' | 'devicesOfOthers' | 'supersede'> {
+  const othersLive = (session: Uint8Array, at: number): readonly HeldSession[] =>
+    sessions.live(at).filter((other) => other.session !== hex(session));
+  return {
+    checkMachine(session, shown) {
+      const released = sessions.find(hex(session))?.machine;
+      if (released === undefined) return;
+      for (const member of ['reportId', 'chip', 'measurement'] as const) {
+        if (released[member] === shown[member]) continue;
+        throw refused('BROKER_SESSION_MACHINE', `${member} ${released[member]}`, shown[member]);
+      }
+    },
+    devicesOfOthers({ session, provider }, at) {
+      const others = othersLive(session, at).filter((other) => other.provider !== hex(provider));
+      return new Set(others.flatMap(({ machine }) => (machine === undefined ? [] : exclusiveOf(machine))));
+    },
+    supersede({ session, provider }, machine, at) {
+      const own = new Set(exclusiveOf(machine));
+      for (const other of othersLive(session, at)) {
+        const isShared = other.machine !== undefined && exclusiveOf(other.machine).some((device) => own.has(device));
+        if (!isShared || other.provider !== hex(provider)) continue;
+        append({ at, decision: 'session-superseded', session: other.session, by: hex(session) });
+      }
     },
   };
 }
 
-/** A line that was cut off by a crash was written for something that was never given. */
-function entriesOf(journal: string): readonly Entry[] {
-  const lines = existsSync(journal) ? readFileSync(journal, 'utf8').split('\n') : [];
-  return lines
-    .filter((line) => line.includes('"session"'))
-    .flatMap((line) => {
-      try {
-        return [JSON.parse(line) as Entry];
-      } catch {
-        return [];
-      }
-    });
+/** What serves one session at a time: GPUs, and a guest by the id that its launch was given. A chip serves many. */
+function exclusiveOf({ reportId, devices }: MachineIdentity): readonly string[] {
+  return reportId === '' ? devices : [reportId, ...devices];
+}
+
+function revocationsOf({ jobs, key }: HeldSession, code: string, sign: RevocationSigner): readonly SignedRevocation[] {
+  if (key === undefined) return [];
+  const reason = keccak(utf8(code));
+  return [...new Set(jobs.flatMap(({ job }) => job ?? []))].map((job) => ({
+    ...{ job, key, reason: hex(reason) },
+    signature: hex(sign(job, key, reason)),
+  }));
 }
 
 function refused(code: string, expected: string, got: string): Rejection {

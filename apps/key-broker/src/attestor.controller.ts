@@ -1,0 +1,32 @@
+/** The one route that only an attestor has. */
+import { Body, Controller, HttpCode, Inject, Post } from '@nestjs/common';
+import { z } from 'zod';
+import { hex, now, statement, verdict } from './answers.js';
+import type { Attestor } from './attestor.js';
+import { ATTESTOR, PARTS, type Parts } from './parts.js';
+import { evidenceFields, shaped } from './request.js';
+
+const EvidenceBody = z.strictObject(evidenceFields);
+
+@Controller()
+export class AttestorController {
+  constructor(
+    @Inject(ATTESTOR) private readonly attestor: Attestor,
+    @Inject(PARTS) private readonly parts: Parts,
+  ) {}
+
+  @Post('v1/appraisals')
+  @HttpCode(200)
+  async appraise(@Body() body: unknown): Promise<object> {
+    const request = shaped(EvidenceBody, body);
+    const { appraisal, appraisalSignature, result } = await this.parts.observer.decided(
+      'appraisal',
+      () => this.attestor.appraise(request, now()),
+      ({ appraisal: { job, session, provider, notAfter }, result: { tier } }) => {
+        return { job: hex(job), session: hex(session), provider: hex(provider), notAfter, tier };
+      },
+    );
+    const signed = { appraisal: statement(appraisal), appraisalSignature: hex(appraisalSignature) };
+    return { account: hex(this.attestor.account), ...signed, ...verdict(result) };
+  }
+}

@@ -1,0 +1,73 @@
+/**
+ * An attestor: appraises sessions for jobs whose terms list its account, under policies of its own list, over challenges
+ * of its own, and signs what it found. It has no data keys.
+ */
+import { appraisalDigest, domainSeparator, signRecoverable, toHex, type Appraisal } from '#attestation';
+import { traced } from '#libs/telemetry';
+import { accountOf, checkOrdered, checkSession, refused, releasable, requireEscrow } from './authorise.js';
+import {
+  decideOnEvidence,
+  judgeSession,
+  type Asked,
+  type EvidenceRequest,
+  type JudgeParts,
+  type VouchedResult,
+} from './judge.js';
+
+export interface SignedAppraisal {
+  readonly appraisal: Appraisal;
+  /** By the attestor's account over the Appraisal in the escrow's domain, 65 bytes. */
+  readonly appraisalSignature: Uint8Array;
+  readonly result: VouchedResult;
+}
+
+export interface Attestor {
+  readonly account: Uint8Array;
+  /**
+   * @throws Rejection NONCE_*, EVIDENCE_PROOF, BROKER_ACCOUNT, BROKER_POLICY, SessionRefused, those of authorise.ts;
+   *   CollateralError when material for a verdict, or the chain, is missing
+   */
+  appraise(request: EvidenceRequest, at: number): Promise<SignedAppraisal>;
+}
+
+export function createAttestor(parts: JudgeParts): Attestor {
+  const { config, sessions, journal } = parts;
+  const account = accountOf(config);
+  const { chainId, contract } = config.settlement;
+  const domain = domainSeparator({ chainId, verifyingContract: contract });
+
+  async function judge(asked: Asked, issuedAt: number): Promise<SignedAppraisal> {
+    const { spec, terms, evidence, job, jobId, session, at } = asked;
+    const { settlementKey: key, provider } = evidence.binding;
+    if (!terms.attestors.some((listed) => toHex(listed) === toHex(account))) {
+      throw refused('BROKER_ACCOUNT', `terms that list attestor ${toHex(account)}`, `${terms.attestors.length} others`);
+    }
+    const { result, notAfter, evidence: digest } = await judgeSession(parts, asked, issuedAt);
+    checkOrdered(config, asked);
+    checkSession(config, asked);
+    await requireEscrow(config, terms, releasable);
+    const { clients } = config;
+    if (clients !== undefined && !clients.has(toHex(terms.client))) {
+      throw refused('BROKER_CLIENT', 'an escrow of a client that the attestor serves', toHex(terms.client));
+    }
+    const { machine, tier } = result;
+    const ids = { job: hex(job), jobId: hex(jobId), session: hex(session), key: hex(key), provider: hex(provider) };
+    journal.append({ at, decision: 'appraised', ...ids, notAfter, tier, machine, evidence: hex(digest) });
+    sessions.supersede({ session, provider }, machine, at);
+    const appraisal = { job, provider, session, key, policy: spec.policyDigest, evidence: digest, notAfter };
+    const signature = signRecoverable(appraisalDigest(domain, appraisal), config.signingSecret);
+    return { appraisal, appraisalSignature: signature, result };
+  }
+
+  return {
+    account,
+    appraise: async (request, at) =>
+      decideOnEvidence(parts, request, at, (asked, issuedAt) =>
+        traced('appraisal', hex(asked.jobId), () => judge(asked, issuedAt)),
+      ),
+  };
+}
+
+function hex(bytes: Uint8Array): string {
+  return `0x${toHex(bytes)}`;
+}

@@ -1,0 +1,52 @@
+/** What happens to every request before a handler: headers, the limits of its address, a measurement, its body. */
+import type { NestExpressApplication } from '@nestjs/platform-express';
+import type { NextFunction, Request, Response } from 'express';
+import { chunkBytes } from '#attestation';
+import type { BrokerMetrics } from '#libs/telemetry';
+import type { SpeakerConfig } from './config.js';
+import { createRateLimit, type RateLimit } from './rate-limit.js';
+
+/** Challenges cost one HMAC; decisions verify certificates; results move bytes. */
+const rates = {
+  challenges: { burst: 20_000, perSecond: 2000 },
+  decisions: { burst: 240, perSecond: 20 },
+  results: { burst: 700, perSecond: 50 },
+} as const;
+
+export function configureHttp(
+  app: NestExpressApplication,
+  { proxies }: Pick<SpeakerConfig, 'proxies'>,
+  metrics: BrokerMetrics,
+): void {
+  app.disable('x-powered-by');
+  app.set('trust proxy', proxies.length === 0 ? false : [...proxies]);
+  app.use(observe(metrics));
+  app.use(limit());
+  app.useBodyParser('raw', { limit: chunkBytes, type: 'application/octet-stream' });
+  app.useBodyParser('json', { limit: '2mb' });
+}
+
+function observe(metrics: BrokerMetrics) {
+  return (request: Request, response: Response, next: NextFunction): void => {
+    response.setHeader('x-content-type-options', 'nosniff');
+    response.setHeader('cache-control', 'no-store');
+    response.once('close', () => {
+      const route = (request.route as { path?: string } | undefined)?.path ?? 'none';
+      metrics.requests.inc({ method: request.method, route, status: String(response.statusCode) });
+    });
+    next();
+  };
+}
+
+/** Ahead of the parsers: what is too much is not even read. */
+function limit() {
+  const limits = Object.fromEntries(
+    Object.entries(rates).map(([kind, rate]) => [kind, createRateLimit(kind, rate)]),
+  ) as Record<keyof typeof rates, RateLimit>;
+  return (request: Request, _response: Response, next: NextFunction): void => {
+    const { path } = request;
+    const kind = path === '/v1/challenges' ? 'challenges' : path.startsWith('/v1/results') ? 'results' : 'decisions';
+    if (path.startsWith('/v1/')) limits[kind].take(request.ip ?? '', performance.now());
+    next();
+  };
+}

@@ -1,0 +1,48 @@
+/** What the routes are made of. */
+import { fromHex, domainSeparator, revocationDigest, signRecoverable } from '#attestation';
+import { createBrokerMetrics, createLogger, type BrokerMetrics, type Logger } from '#libs/telemetry';
+import { createAppraiser } from './appraiser.js';
+import type { SpeakerConfig } from './config.js';
+import { openJournal, type Journal } from './journal.js';
+import type { JudgeParts } from './judge.js';
+import { createNonceBook } from './nonces.js';
+import { createObserver, type Observer } from './observe.js';
+import { openResultStore } from './result-store.js';
+import { createResults, type Results } from './results.js';
+import { openSessionBook, type RevocationSigner } from './sessions.js';
+
+export const PARTS = Symbol('parts');
+export const BROKER = Symbol('broker');
+export const ATTESTOR = Symbol('attestor');
+
+export interface Parts extends JudgeParts {
+  readonly results: Results;
+  readonly observer: Observer;
+  readonly metrics: BrokerMetrics;
+  readonly logger: Logger;
+}
+
+/** @throws ConfigurationError BROKER_JOURNAL_CUT, BROKER_CONFIG */
+export async function createJudgeParts<C extends SpeakerConfig>(
+  config: C,
+): Promise<JudgeParts & { readonly config: C }> {
+  const journal = openJournal(config.journal);
+  const sessions = openSessionBook(journal, revocationSigner(config));
+  return { config, journal, sessions, nonces: createNonceBook(), appraiser: await createAppraiser(config) };
+}
+
+export async function createParts<C extends SpeakerConfig>(config: C): Promise<Parts & { readonly config: C }> {
+  const judging = await createJudgeParts(config);
+  const { journal }: { journal: Journal } = judging;
+  const store = openResultStore(config.results, config.resultsBytesMax);
+  const metrics = createBrokerMetrics();
+  const logger = createLogger(config.attestOnly ? 'attestor' : 'key-broker', config.logLevel);
+  const observer = createObserver(logger, metrics);
+  return { ...judging, results: createResults({ config, store, journal }), observer, metrics, logger };
+}
+
+function revocationSigner({ settlement, signingSecret }: SpeakerConfig): RevocationSigner {
+  const domain = domainSeparator({ chainId: settlement.chainId, verifyingContract: settlement.contract });
+  return (job, key, reason) =>
+    signRecoverable(revocationDigest(domain, fromHex(job), fromHex(key), reason), signingSecret);
+}

@@ -1,0 +1,94 @@
+/** What the journal says of sessions: who works with a data key on which jobs, on which machine, and which may no more. */
+import type { JournalEntry } from './journal-file.js';
+
+/** What tells a machine from others, as hexadecimal; empty where its kind of evidence says nothing of it. */
+export interface MachineIdentity {
+  readonly reportId: string;
+  readonly chip: string;
+  readonly measurement: string;
+  /** GPUs, by what identifies each. */
+  readonly devices: readonly string[];
+}
+
+export interface SignedRevocation {
+  /** `jobDigest` of the escrow, 0x-hexadecimal as all here. */
+  readonly job: string;
+  readonly key: string;
+  readonly reason: string;
+  readonly signature: string;
+}
+
+export interface HeldJob {
+  readonly jobId: string;
+  /** `jobDigest` of the escrow; absent for releases of before. */
+  readonly job?: string;
+  /** Unix seconds until which the session may be relied on. */
+  readonly until: number;
+}
+
+export interface HeldSession {
+  /** Digest of its keys, 0x-hexadecimal. */
+  readonly session: string;
+  readonly jobs: readonly HeldJob[];
+  /** Settlement key. */
+  readonly key?: string;
+  readonly provider?: string;
+  /** Of the evidence that was accepted first. */
+  readonly machine?: MachineIdentity;
+  readonly ended: boolean;
+  /** Another session of the same provider works on its machine. */
+  readonly superseded: boolean;
+}
+
+export interface SessionIndex {
+  take(entry: JournalEntry): void;
+  find(session: string): HeldSession | undefined;
+  /** Neither ended nor superseded, and relied on at that time for some job. */
+  live(at: number): readonly HeldSession[];
+  holdersOf(jobId: string): readonly HeldSession[];
+  /** By escrow. */
+  revocationsOf(job: string): readonly SignedRevocation[];
+}
+
+export function createSessionIndex(): SessionIndex {
+  const sessions = new Map<string, HeldSession>();
+  const revocations = new Map<string, SignedRevocation[]>();
+  return {
+    take(entry) {
+      const { decision, session } = entry;
+      if (typeof session !== 'string') return;
+      const known = sessions.get(session) ?? { session, jobs: [], ended: false, superseded: false };
+      if (decision === 'session-ended') {
+        sessions.set(session, { ...known, ended: true });
+        for (const one of (entry['revocations'] ?? []) as SignedRevocation[]) {
+          revocations.set(one.job, [...(revocations.get(one.job) ?? []), one]);
+        }
+      } else if (decision === 'session-superseded') sessions.set(session, { ...known, superseded: true });
+      else if (grants.has(decision)) sessions.set(session, held(known, entry));
+    },
+    find: (session) => sessions.get(session),
+    live: (at) => [...sessions.values()].filter((one) => isLive(one, at)),
+    holdersOf: (jobId) => [...sessions.values()].filter(({ jobs }) => jobs.some((held) => held.jobId === jobId)),
+    revocationsOf: (job) => revocations.get(job) ?? [],
+  };
+}
+
+/** Decisions by which a session may be relied on for a job. */
+const grants: ReadonlySet<unknown> = new Set(['released', 'renewed', 'appraised']);
+
+function held(known: HeldSession, { jobId, job, notAfter, key, provider, machine }: JournalEntry): HeldSession {
+  if (typeof jobId !== 'string' || typeof notAfter !== 'number') return known;
+  const escrow = typeof job === 'string' ? job : known.jobs.find((one) => one.jobId === jobId)?.job;
+  const others = known.jobs.filter((one) => one.jobId !== jobId || one.job !== escrow);
+  return {
+    ...known,
+    jobs: [...others, { jobId, until: notAfter, ...(escrow !== undefined && { job: escrow }) }],
+    ...(typeof key === 'string' && { key }),
+    ...(typeof provider === 'string' && { provider }),
+    ...(known.machine === undefined && machine !== undefined && { machine: machine as MachineIdentity }),
+  };
+}
+
+function isLive({ ended, superseded, jobs }: HeldSession, at: number): boolean {
+  return !ended && !superseded && jobs.some(({ until }) => until >= at);
+}
