@@ -3,10 +3,11 @@ import { availableParallelism, totalmem } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { toHex } from '#attestation';
+import { CollateralStore } from '#libs/collateral';
 import {
   beat,
+  brokerPatience,
   connectControlPlane,
-  type ControlPlane,
   createCipherStore,
   note,
   type NodeOffer,
@@ -17,6 +18,8 @@ import {
 import { connectEnclave, startEnclave, type EnclaveClient } from '#libs/enclave-channel';
 import { pattern, protocolVersion, type LeaseGrant, type NodeRegistered, type TeeKind } from '#libs/messaging';
 import { addressBytes } from '#libs/settlement';
+import { serveHealth, watchNode, type NodeWatch } from '#libs/telemetry';
+import { withEndorsements } from './endorsements.js';
 import { collectEscrow, tellAgain } from './hand-over.js';
 import { cancelLease, runLease, type LeaseInHand, type RunnerParts } from './job-runner.js';
 import { openPendingEscrows } from './pending.js';
@@ -48,6 +51,8 @@ export interface Agent {
 
 export async function startAgent(settings: HostSettings): Promise<Agent> {
   const { controlPlane: address, enclave } = settings;
+  const watch = watchNode(['controlPlane', 'enclave'], 'host-agent', settings.logLevel);
+  const health = settings.health === undefined ? null : await serveHealth(settings.health, watch);
   const line = await openLine(address.dispatch);
   const controlPlane = connectControlPlane(line, address.apiKey, 1000 * address.answerSeconds);
   const provider = createProvider(settings);
@@ -58,9 +63,22 @@ export async function startAgent(settings: HostSettings): Promise<Agent> {
     pending: openPendingEscrows(join(settings.dataDirectory, 'pending')),
     threads: enclave.threads,
     brokers: settings.brokers,
+    attestors: settings.attestors,
+    hostRoot: settings.hostRoot,
+    patienceWithBroker: (goesOn) =>
+      brokerPatience({
+        withinMs: 1000 * settings.brokerWaitSeconds,
+        goesOn,
+        onPause(error) {
+          watch.failure('broker');
+          note('broker', error);
+        },
+      }),
+    watch,
   };
+  for (const former of parts.pending.layAside()) note('pending', former);
   tellAgain(parts.pending);
-  const sessions = createSessions(settings, provider.own.account);
+  const sessions = createSessions(settings, provider.own.account, watch);
   await sessions.current();
   const offer: NodeOffer = {
     name: settings.name,
@@ -75,10 +93,12 @@ export async function startAgent(settings: HostSettings): Promise<Agent> {
     },
   };
   const node = parseRegistered(await controlPlane.send(pattern.nodeRegister, offer));
+  watch.depends('controlPlane', true);
+  watch.event('registered', { nodeId: node.nodeId, provider: offer.provider });
   const state: AgentState = { stop: new AbortController(), leases: new Map() };
   const loops = [
     leaseLoop(node, sessions, parts, state),
-    beatLoop(node, offer, controlPlane, state),
+    beatLoop(node, offer, parts, state),
     collectLoop(parts, state),
   ];
   return {
@@ -87,8 +107,12 @@ export async function startAgent(settings: HostSettings): Promise<Agent> {
       sessions.close();
       provider.close();
       controlPlane.close();
+      health?.close();
     }),
-    stop: () => state.stop.abort(),
+    stop() {
+      watch.event('stopping', { leases: state.leases.size });
+      state.stop.abort();
+    },
   };
 }
 
@@ -105,18 +129,28 @@ interface Sessions {
   close(): void;
 }
 
-function createSessions(settings: HostSettings, provider: Uint8Array): Sessions {
+function createSessions(settings: HostSettings, provider: Uint8Array, watch: NodeWatch): Sessions {
   const { address, attester, vendor, gpus } = settings.enclave;
-  const { chainId, registry } = settings.chain.deployment;
+  const { chainId, snpRegistry } = settings.chain.deployment;
   const args = ['--attester', attester, '--gpus', gpus, ...(vendor === undefined ? [] : ['--vendor', vendor])];
+  const { fetch, mirrors } = settings.endorsements;
+  const directory = join(settings.dataDirectory, 'collateral');
+  const store = fetch && attester === 'snp' ? new CollateralStore({ directory, mirrors }) : null;
   let running: EnclaveClient | null = null;
   return {
     async current() {
       if (running !== null) return running;
-      const client = address === undefined ? (await startEnclave(args)).client : await connectEnclave(address);
-      await client.request('open', { provider, chainId, registry: addressBytes(registry) });
-      client.onLost(() => (running = null));
+      const started = address === undefined ? (await startEnclave(args)).client : await connectEnclave(address);
+      const client = store === null ? started : withEndorsements(started, store);
+      await client.request('open', { provider, chainId, registry: addressBytes(snpRegistry) });
+      client.onLost(() => {
+        running = null;
+        watch.depends('enclave', false);
+        watch.event('enclave-lost');
+      });
       running = client;
+      watch.depends('enclave', true);
+      watch.event('enclave-ready', { attester, at: address ?? 'a process of this host' });
       return client;
     },
     close: () => running?.close(),
@@ -142,8 +176,13 @@ async function leaseLoop(
       const cancel = (): void =>
         void cancelLease(hand, enclave, parts).catch((error: unknown) => note('cancel', error));
       state.leases.set(grant.leaseId, { grant, cancel });
-      await runLease(hand, enclave, parts).finally(() => state.leases.delete(grant.leaseId));
+      parts.watch.leases(state.leases.size);
+      await runLease(hand, enclave, parts).finally(() => {
+        state.leases.delete(grant.leaseId);
+        parts.watch.leases(state.leases.size);
+      });
     } catch (error) {
+      parts.watch.failure('work');
       note('lease', error);
       await sleep(retryPauseMs);
     }
@@ -153,7 +192,7 @@ async function leaseLoop(
 async function beatLoop(
   node: NodeRegistered,
   offer: NodeOffer,
-  controlPlane: ControlPlane,
+  { controlPlane, watch }: RunnerParts,
   state: AgentState,
 ): Promise<void> {
   // One that gets lost is not asked again: the next one follows.
@@ -163,8 +202,11 @@ async function beatLoop(
     const leases = [...state.leases.values()].map(({ grant: { leaseId, fence } }) => ({ leaseId, fence }));
     try {
       const answer = await beat(controlPlane, offer, { nodeId: node.nodeId, leases }, patience);
+      watch.depends('controlPlane', true);
       for (const leaseId of [...answer.cancel, ...answer.lost]) state.leases.get(leaseId)?.cancel();
     } catch (error) {
+      watch.depends('controlPlane', false);
+      watch.failure('heartbeat');
       note('heartbeat', error);
     }
   }
@@ -185,12 +227,14 @@ async function collectLoop(parts: RunnerParts, state: AgentState): Promise<void>
     try {
       const move = await collectEscrow(jobId, parts);
       failures.delete(jobId);
+      if (move !== 'wait') parts.watch.event('escrow-step', { job: jobId, step: move });
       const now = performance.now();
       if (move !== 'wait') quietSince.delete(jobId);
       else if (!quietSince.has(jobId)) quietSince.set(jobId, now);
       const quietMs = now - (quietSince.get(jobId) ?? now);
       await pause(Math.min(Math.max(collectPauseMs, quietMs / 4), collectPauseMsMax), state);
     } catch (error) {
+      parts.watch.failure('escrow');
       note(`collect ${jobId}`, error);
       const failed = failures.get(jobId) ?? 0;
       failures.set(jobId, failed + 1);
@@ -200,7 +244,9 @@ async function collectLoop(parts: RunnerParts, state: AgentState): Promise<void>
     }
   }
   while (!state.stop.signal.aborted) {
-    for (const jobId of parts.pending.jobs()) {
+    const open = parts.pending.jobs();
+    parts.watch.escrows(open.length);
+    for (const jobId of open) {
       if (!busy.has(jobId) && !inHand(jobId)) busy.set(jobId, collect(jobId));
     }
     await pause(collectPauseMs, state);

@@ -17,17 +17,21 @@ const pending = openPendingEscrows(mkdtempSync(join(tmpdir(), 'veritrain-hand-ov
 const account = { timings: {}, transactions: [] };
 
 const escrow: PendingResult = {
+  version: 2,
   jobId: new Uint8Array(32).fill(0x0a),
   lease: { leaseId: 'lease', fence: 3 },
   terms: Uint8Array.of(1),
   brokerUrl: 'https://broker.example',
+  key: word.slice(0, 20),
   told: false,
+  stored: false,
   receipts: [{ statement: Uint8Array.of(5), receipt: Uint8Array.of(6) }],
   result: {
     ciphertext: Uint8Array.of(2, 3),
     revealKey: word,
     borders: [word, word],
-    run: { upTo: 1, outcome: 0, bordersRoot: word, last: word, delivery: word },
+    run: { upTo: 1, outcome: 0, bordersRoot: word, last: word, delivery: word, keys: word },
+    keys: [word.slice(0, 20)],
     seal: Uint8Array.of(4),
   },
 };
@@ -59,7 +63,8 @@ const parts: HandOverParts = {
     own: {} as OwnSide,
     engage: async () => [],
     isOwed: async () => true,
-    prolonging: () => parts.provider,
+    publishEstimate: async () => 0n,
+    hasStarted: async () => false,
     commit: async () => void calls.push('commit'),
     hasCommitted: async () => isOnChain,
     async collect() {
@@ -118,13 +123,25 @@ describe('a result that is handed over', () => {
           told.push([name, (payload as { fence: number }).fence]);
           if (told.length === 1) throw new Rejection('LEASE_UNKNOWN', why);
           if (name !== pattern.leaseRestore) return {};
-          expect(payload).toMatchObject({ leaseId: 'lease', jobId: `0x${jobId}`, nodeId: 'node', evidence: 'shown' });
+          expect(payload).toMatchObject({
+            leaseId: 'lease',
+            jobId: `0x${jobId}`,
+            nodeId: 'node',
+            evidence: 'shown',
+            endorsements: 'rested on',
+          });
           return { fence: 5 };
         },
         close: () => undefined,
       },
     };
-    pending.saveSession(jobId, { leaseId: 'lease', nodeId: 'node', evidence: 'shown', release: {} });
+    pending.saveSession(jobId, {
+      leaseId: 'lease',
+      nodeId: 'node',
+      evidence: 'shown',
+      endorsements: 'rested on',
+      release: {},
+    });
     await handOver(escrow, Promise.resolve(escrow), restored, account);
     expect(told).toEqual([
       [pattern.leaseDeliver, 3],
@@ -180,6 +197,12 @@ describe('an escrow that is collected', () => {
     await collectEscrow(jobId, parts);
     expect(pending.jobs()).toEqual([]);
     await collectEscrow(jobId, parts);
+  });
+
+  it('S-H3 keeps in mind that the broker has the whole ciphertext', async () => {
+    move = 'store';
+    await collectEscrow(jobId, parts);
+    expect(pending.find(jobId)).toMatchObject({ stored: true });
   });
 
   it('before its result has nothing to deliver', async () => {

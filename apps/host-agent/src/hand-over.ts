@@ -1,10 +1,11 @@
 /** From a result on disk to its money: told to the control plane, committed, revealed, taken out. */
-import { CollateralError, keyCommitment, Rejection, toHex } from '#attestation';
+import { ciphertextDigest, CollateralError, keyCommitment, Rejection, toHex } from '#attestation';
 import { type CipherStore, type ControlPlane, note } from '#libs/dispatch-client';
 import { LeaseRestored, pattern } from '#libs/messaging';
 import type { Move } from './next-move.js';
-import { hasResult, type PendingEscrows, type PendingResult } from './pending.js';
-import type { Provider, Transaction } from './provider.js';
+import { hasResult, type PendingEscrow, type PendingEscrows, type PendingResult } from './pending.js';
+import type { Transaction } from './engage.js';
+import type { Provider } from './provider.js';
 
 export interface HandOverParts {
   readonly controlPlane: ControlPlane;
@@ -69,6 +70,7 @@ export async function collectEscrow(jobId: string, parts: HandOverParts): Promis
   const delivered = isDue ? deliver(escrow, parts, nothingToAdd) : Promise.resolve();
   delivered.catch(() => undefined);
   const move = await parts.provider.collect(escrow);
+  if (move === 'store') markStored(escrow, parts);
   if (move === 'end') {
     parts.pending.remove(jobId);
     return move;
@@ -76,6 +78,11 @@ export async function collectEscrow(jobId: string, parts: HandOverParts): Promis
   await delivered;
   if (isRepeated && parts.pending.find(jobId)?.told === 'refused') throw refused();
   return move;
+}
+
+function markStored({ jobId, lease }: PendingEscrow, { pending }: HandOverParts): void {
+  const now = pending.find(toHex(jobId));
+  if (now?.lease.leaseId === lease.leaseId) pending.save({ ...now, stored: true });
 }
 
 /** After a start: a control plane that was restored from a backup may have forgotten what it was told. */
@@ -122,9 +129,10 @@ async function sendKnown(escrow: PendingResult, parts: HandOverParts, account: A
   } catch (error) {
     const session = parts.pending.sessionOf(escrow);
     if (session === null || !(error instanceof Rejection && error.code === 'LEASE_UNKNOWN')) throw error;
-    const { nodeId, evidence, release } = session;
+    const { nodeId, evidence, endorsements, release } = session;
     const run = { jobId: hex(escrow.jobId), nodeId, delivery: hex(escrow.result.run.delivery) };
-    const answer = await parts.controlPlane.send(pattern.leaseRestore, { ...escrow.lease, ...run, evidence, release });
+    const shown = { evidence, endorsements, release };
+    const answer = await parts.controlPlane.send(pattern.leaseRestore, { ...escrow.lease, ...run, ...shown });
     const { fence } = LeaseRestored.parse(answer);
     await send({ ...escrow, lease: { ...escrow.lease, fence } }, parts, account);
   }
@@ -137,11 +145,12 @@ async function send(
 ): Promise<void> {
   const { ciphertext, revealKey, run, seal, borders } = result;
   const blob = await store.putBlob(ciphertext);
-  const { upTo, outcome, bordersRoot, last, delivery } = run;
+  const { upTo, outcome, bordersRoot, last, delivery, keys } = run;
+  const delivered = { ciphertextDigest: hex(ciphertextDigest(ciphertext)), keyCommit: hex(keyCommitment(revealKey)) };
   await controlPlane.send(pattern.leaseDeliver, {
     ...lease,
-    result: { blob, bytes: ciphertext.length, keyCommit: hex(keyCommitment(revealKey)) },
-    run: { upTo, outcome, bordersRoot: hex(bordersRoot), last: hex(last), delivery: hex(delivery) },
+    result: { blob, bytes: ciphertext.length, ...delivered },
+    run: { upTo, outcome, bordersRoot: hex(bordersRoot), last: hex(last), delivery: hex(delivery), keys: hex(keys) },
     seal: base64(seal),
     borders: borders.map(hex),
     receipts: receipts.map(({ statement, receipt }) => ({ statement: base64(statement), receipt: base64(receipt) })),

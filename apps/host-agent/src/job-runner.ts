@@ -14,23 +14,31 @@ import {
   type Terms,
 } from '#attestation';
 import type { EventOf } from '#enclave';
-import { codePattern, type ControlPlane, createBrokerClient, note, plainText } from '#libs/dispatch-client';
-import type { EnclaveClient } from '#libs/enclave-channel';
-import { pattern, type AssignedJob, type LeaseGrant, type NodeRegistered, type RenewedSession } from '#libs/messaging';
-import { traced } from '#libs/telemetry';
-import { handOver, tellStopped, type HandOverParts } from './hand-over.js';
 import {
-  askBroker,
+  type BrokerPatience,
+  codePattern,
+  type ControlPlane,
+  createBrokerClient,
+  note,
+  plainText,
+} from '#libs/dispatch-client';
+import type { EnclaveClient } from '#libs/enclave-channel';
+import { pattern, type LeaseGrant, type NodeRegistered, type RenewedSession } from '#libs/messaging';
+import { traced, type NodeWatch } from '#libs/telemetry';
+import { handOver, tellStopped, type HandOverParts } from './hand-over.js';
+import type { Attestors } from './attestors.js';
+import {
+  askForKey,
   type Attested,
-  base64,
   fromBase64,
   giveJob,
   givenBack,
+  judgedOf,
   releasedOf,
   sendShards,
 } from './job-session.js';
 import { hasResult, type PendingEscrow, type PendingResult } from './pending.js';
-import { startRenewals, type Renewals } from './renewal.js';
+import { startRenewals } from './renewal.js';
 import { leadRounds } from './rounds.js';
 import { checkTerms } from './terms.js';
 import { train, type TrainingParts } from './training.js';
@@ -38,6 +46,12 @@ import { train, type TrainingParts } from './training.js';
 export interface RunnerParts extends HandOverParts, TrainingParts {
   /** Origins of the key brokers that are asked; absent: any over https, or on this machine. */
   readonly brokers: readonly string[] | undefined;
+  readonly attestors: Attestors;
+  /** What the halves of the keys of checkpoints follow from. */
+  readonly hostRoot: Uint8Array;
+  /** Waits for a broker that is away or busy as long as the settings say and the lease is held. */
+  readonly patienceWithBroker: (goesOn: () => boolean) => BrokerPatience;
+  readonly watch: NodeWatch;
 }
 
 /** One lease in hand, and how far it has come. */
@@ -52,12 +66,19 @@ export interface LeaseInHand {
 
 /** Works one lease to its end. Never throws: the end is told to the control plane. */
 export async function runLease(hand: LeaseInHand, enclave: EnclaveClient, parts: RunnerParts): Promise<void> {
-  const { leaseId, fence } = hand.grant;
+  const { leaseId, fence, job } = hand.grant;
+  const about = { job: job.jobId, leaseId, fence };
+  parts.watch.event('lease-taken', about);
+  const began = performance.now();
+  let code: string | null = null;
   try {
     await traced('lease', hand.grant.job.jobId, () => work(hand, enclave, parts), { attempt: fence });
   } catch (error) {
+    code = error instanceof CodedError ? error.code : 'HOST_INTERNAL';
+    parts.watch.failure('lease');
     await report(error, { leaseId, fence }, parts.controlPlane);
   }
+  parts.watch.event('lease-ended', { ...about, code, seconds: Math.round((performance.now() - began) / 1000) });
 }
 
 /**
@@ -82,20 +103,24 @@ async function work(hand: LeaseInHand, enclave: EnclaveClient, parts: RunnerPart
   if (hand.isCancelled) throw givenBack();
   const terms = parseTermsJson(job.terms);
   const spec = fromBase64(job.spec);
-  checkTerms(job, terms, parseJobSpec(spec), provider.own);
+  checkTerms(job, terms, parseJobSpec(spec), provider.own, await provider.publishEstimate(spec));
   const began = performance.now();
-  const answer = await traced('attest', job.jobId, () => attestAndAsk(job, lease, enclave, parts, terms));
+  const answer = await traced('attest', job.jobId, () => attestAndAsk(hand, lease, enclave, parts, terms));
   const attest = (performance.now() - began) / 1000;
+  parts.watch.event('keyed', { job: job.jobId, notAfter: answer.release.notAfter });
   const earlier = pending.find(job.jobId.slice(2));
   if (earlier !== null && hasResult(earlier)) return goOn({ ...earlier, lease, told: false }, parts, { attest });
-  const dataset = await giveJob(job, terms, answer, enclave);
+  const dataset = await giveJob(job, terms, answer, enclave, parts.hostRoot);
   const broker = createBrokerClient(job.brokerUrl, parts.brokers);
   const { controlPlane } = parts;
-  const tell = (renewed: RenewedSession) => controlPlane.send(pattern.leaseRenewed, { ...lease, ...renewed });
+  const tell = (renewed: RenewedSession) => {
+    parts.watch.event('renewed', { job: job.jobId, notAfter: renewed.lease.notAfter });
+    return controlPlane.send(pattern.leaseRenewed, { ...lease, ...renewed });
+  };
   const session = { jobId: job.jobId, spec, terms: encodeTerms(terms), enclave, broker, tell };
-  const renewals = startRenewals(session, answer);
+  const renewals = startRenewals(session, answer.release);
   try {
-    await run({ hand, lease, terms, dataset, answer, attest, renewals }, enclave, parts);
+    await run({ hand, lease, terms, dataset, answer, attest }, enclave, parts);
   } catch (error) {
     throw renewals.refusal() ?? error;
   } finally {
@@ -111,12 +136,11 @@ interface KeyedLease {
   readonly answer: Attested;
   /** Seconds that the attestation took. */
   readonly attest: number;
-  readonly renewals: Renewals;
 }
 
 /** From the data key to the result and its money, while the session's attestation is kept fresh. */
 async function run(keyed: KeyedLease, enclave: EnclaveClient, parts: RunnerParts): Promise<void> {
-  const { hand, lease, terms, dataset, answer, attest, renewals } = keyed;
+  const { hand, lease, terms, dataset, answer, attest } = keyed;
   const { job } = hand.grant;
   const { provider, pending } = parts;
   const shardsBegan = performance.now();
@@ -124,36 +148,49 @@ async function run(keyed: KeyedLease, enclave: EnclaveClient, parts: RunnerParts
   const shards = (performance.now() - shardsBegan) / 1000;
   const checkpoint = job.resume === null ? null : await parts.store.getBlob(job.resume.blob);
   const escrow: PendingEscrow = {
+    version: 2,
     jobId: fromHex(job.jobId),
     lease,
     terms: encodeTerms(terms),
     brokerUrl: job.brokerUrl,
+    key: answer.release.key,
     result: null,
     told: false,
+    stored: false,
     receipts: [],
   };
-  const engage = () => {
+  const attestOver = (nonce: Uint8Array) => enclave.request('attest', { nonce });
+  const sign = async () => {
     if (hand.isCancelled) throw givenBack();
     hand.engaged = terms;
     pending.save(escrow);
-    const { evidence } = answer;
-    const session = { leaseId: lease.leaseId, nodeId: hand.node.nodeId, evidence: base64(evidence) };
+    const session = { leaseId: lease.leaseId, nodeId: hand.node.nodeId, ...judgedOf(answer) };
     pending.saveSession(job.jobId.slice(2), { ...session, release: releasedOf(answer) });
-    return provider.engage(terms, { ...answer, ...renewals.newest() });
+    parts.watch.event('engaged', {
+      job: job.jobId,
+      escrow: job.escrowId,
+      price: String(terms.price),
+      stake: String(terms.stake),
+    });
+    return provider.engage(terms, { ...answer, attestOver });
   };
+  // A session after the first is lost work until the chain knows its key; the first trains while its stake is locked.
+  const bound = (await provider.hasStarted(terms)) ? await sign() : null;
+  const engage = async () => bound ?? sign();
   const isParallel = workersOf(parseJobSpec(fromBase64(job.spec))) > 1;
   const { end, transactions, receipts, told } = await traced('train', job.jobId, () =>
     isParallel
       ? leadRounds({ job, node: hand.node, isCancelled: () => hand.isCancelled, lease, answer, enclave, parts }, engage)
       : train(lease, enclave, parts, checkpoint, engage),
   );
+  parts.watch.event('trained', { job: job.jobId, end: end.type, checkpoints: receipts.length });
   const result = { ...escrow, result: resultOf(end), receipts };
   pending.save(result);
-  const prolonging = { ...parts, provider: provider.prolonging(() => renewals.newest()) };
-  if (end.type === 'stopped') return stopped(result, end, prolonging);
+  if (end.type === 'stopped') return stopped(result, end, parts);
   const complete = told().then((untold) => ({ ...result, receipts: untold }));
   const timings = { attest, shards, ...secondsOf(end.timings) };
-  await traced('hand over', job.jobId, () => handOver(result, complete, prolonging, { timings, transactions }));
+  await traced('hand over', job.jobId, () => handOver(result, complete, parts, { timings, transactions }));
+  parts.watch.event('delivered', { job: job.jobId, ...timings });
 }
 
 /** A result that was on disk before this lease. */
@@ -171,26 +208,30 @@ function stopped(result: PendingResult, end: EventOf<'stopped'>, parts: HandOver
 
 /**
  * Fresh evidence over the broker's nonce, shown to the broker and to the control plane: in this order, because a bundle
- * shows no appraisal that is older than the broker's word.
+ * shows no appraisal that is older than the broker's word. Attestors are asked at the same time.
  */
 async function attestAndAsk(
-  job: AssignedJob,
+  hand: LeaseInHand,
   lease: Lease,
   enclave: EnclaveClient,
-  { controlPlane, brokers }: RunnerParts,
+  { controlPlane, brokers, attestors, patienceWithBroker }: RunnerParts,
   terms: Terms,
 ): Promise<Attested> {
-  const answer = await askBroker(job, terms, enclave, createBrokerClient(job.brokerUrl, brokers));
-  await controlPlane.send(pattern.leaseAttested, { ...lease, evidence: base64(answer.evidence) });
+  const patience = patienceWithBroker(() => !hand.isCancelled);
+  const asked = { brokers, attestors, patience };
+  const answer = await askForKey(hand.grant.job, terms, enclave, asked).catch((error: unknown) => {
+    throw hand.isCancelled ? givenBack() : error;
+  });
+  await controlPlane.send(pattern.leaseAttested, { ...lease, ...judgedOf(answer) });
   await controlPlane.send(pattern.leaseKeyed, { ...lease, release: releasedOf(answer) });
   return answer;
 }
 
 function resultOf(end: EventOf<'result'> | EventOf<'stopped'>): PendingResult['result'] {
-  const { borders, run, seal } = end;
+  const { borders, run, keys, seal } = end;
   const delivered = end.type === 'result' ? end : { ciphertext: new Uint8Array(), revealKey: new Uint8Array(32) };
   const { ciphertext, revealKey } = delivered;
-  return { ciphertext, revealKey, borders, run, seal };
+  return { ciphertext, revealKey, borders, run, keys, seal };
 }
 
 function secondsOf(timings: EventOf<'result'>['timings']): Record<string, number> {

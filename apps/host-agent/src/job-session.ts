@@ -3,49 +3,95 @@ import {
   CollateralError,
   datasetManifestJson,
   encodeTerms,
+  hostSecretOf,
+  jobDigest,
   parseDatasetManifest,
   toHex,
   utf8,
   type DatasetManifest,
   type Terms,
 } from '#attestation';
-import { type BrokerClient, type BrokerRelease, type CipherStore, publicPart } from '#libs/dispatch-client';
+import {
+  type AttestorAppraisal,
+  type BrokerRelease,
+  type CipherStore,
+  createBrokerClient,
+  isOfBroker,
+  publicPart,
+} from '#libs/dispatch-client';
 import type { EnclaveClient } from '#libs/enclave-channel';
 import type { AssignedJob } from '#libs/messaging';
+import { askAttestors, type AttestorsAsked } from './attestors.js';
 
 export type Attested = BrokerRelease & {
   /** What the broker answered to. */
   readonly evidence: Uint8Array;
+  /** As many as the terms need. */
+  readonly appraisals: readonly AttestorAppraisal[];
 };
 
-/** Fresh evidence over the broker's nonce, shown to the broker. */
-export async function askBroker(
-  { jobId, spec }: AssignedJob,
-  terms: Terms,
-  enclave: EnclaveClient,
-  broker: BrokerClient,
-): Promise<Attested> {
-  const evidence = await enclave.request('attest', { nonce: await broker.challenge(jobId) });
-  const answer = await broker.release({ spec: fromBase64(spec), terms: encodeTerms(terms), evidence });
-  return { ...answer, evidence };
+export interface Asked extends AttestorsAsked {
+  /** Origins of the key brokers that are asked; absent: any over https, or on this machine. */
+  readonly brokers: readonly string[] | undefined;
 }
 
-/** Hands over the job with its sealed key. @returns the data set's public face */
+/** The broker's release and the appraisals of attestors for one session, each over fresh evidence, all asked at once. */
+export async function askForKey(
+  job: AssignedJob,
+  terms: Terms,
+  enclave: EnclaveClient,
+  asked: Asked,
+): Promise<Attested> {
+  const [released, appraisals] = await Promise.all([
+    askBroker(job, terms, enclave, asked),
+    askAttestors(job, terms, enclave, asked),
+  ]);
+  return { ...released, appraisals };
+}
+
+/** One that has no nonce, or forgot its own, is asked again. */
+async function askBroker(
+  { jobId, spec, brokerUrl }: AssignedJob,
+  terms: Terms,
+  enclave: EnclaveClient,
+  { brokers, patience }: Asked,
+): Promise<Omit<Attested, 'appraisals'>> {
+  const broker = createBrokerClient(brokerUrl, brokers, patience);
+  return patience.keep(async () => {
+    const evidence = await enclave.request('attest', { nonce: await broker.challenge(jobId) });
+    const answer = await broker.release({ spec: fromBase64(spec), terms: encodeTerms(terms), evidence });
+    return { ...answer, evidence };
+  }, isOfBroker);
+}
+
+/**
+ * Hands over the job with its sealed key and the host's half of the key of checkpoints.
+ * @param root what the halves of all jobs follow from
+ * @returns the data set's public face
+ */
 export async function giveJob(
   job: AssignedJob,
   terms: Terms,
-  { sealedKey }: Attested,
+  { sealedKey, release, releaseSignature: signature }: Attested,
   enclave: EnclaveClient,
+  root: Uint8Array,
 ): Promise<DatasetManifest> {
   const manifest = parseDatasetManifest(job.datasetManifest);
   const dataset = utf8(JSON.stringify(datasetManifestJson(manifest)));
-  await enclave.request('job', { spec: fromBase64(job.spec), terms: encodeTerms(terms), dataset, sealedKey });
+  const hostSecret = hostSecretOf(root, jobDigest(terms));
+  const keyed = { release, signature, sealedKey, hostSecret };
+  await enclave.request('job', { spec: fromBase64(job.spec), terms: encodeTerms(terms), dataset, ...keyed });
   return manifest;
 }
 
-/** What of the broker's answer the control plane is told. */
-export function releasedOf(answer: BrokerRelease) {
-  return { release: publicPart(answer), result: base64(answer.result) };
+/** What a verdict rested on, as messages carry it. */
+export function judgedOf({ evidence, endorsements }: Pick<Attested, 'evidence' | 'endorsements'>) {
+  return { evidence: base64(evidence), endorsements: base64(endorsements) };
+}
+
+/** What of the answers the control plane is told. */
+export function releasedOf(answer: Attested) {
+  return publicPart(answer, answer.appraisals);
 }
 
 export async function sendShards(dataset: DatasetManifest, enclave: EnclaveClient, store: CipherStore): Promise<void> {

@@ -1,28 +1,38 @@
 import { describe, expect, it } from 'vitest';
-import type { Terms } from '#attestation';
+import { JobMode, type Terms } from '#attestation';
 import { jobStates, type JobState, type JobView } from '#libs/settlement';
-import { nextMove, revealMarginSeconds, type Situation } from './next-move.js';
+import { nextMove, type Situation } from './next-move.js';
 
 const since = 1_000_000;
 const delivery = `0x${'05'.repeat(32)}`;
 const windows = {
   start: 100,
   compute: 1000,
+  finality: 0,
   draw: 0,
-  challenge: 0,
+  challenge: 90,
   prove: 0,
   provePer: 0,
   hold: 0,
   reveal: 500,
   ack: 200,
+  drawBlocks: 0,
 };
-const terms = { acceptBy: since + 50, windows } as Terms;
+const revealMarginSeconds = 60;
+const terms = {
+  mode: JobMode.tee | JobMode.reveal,
+  dutySelectors: [],
+  acceptBy: since + 50,
+  windows,
+} as unknown as Terms;
 const ackUntil = since + windows.ack;
+const afterAck = ackUntil + 1;
 const revealUntil = ackUntil + windows.reveal;
 
 function view(state: JobState, change: Partial<JobView> = {}): JobView {
   const nothing = {
-    ...{ outcome: 0, upTo: 1, openDuties: 0, proved: 0, lastProof: 0, missing: false, stopRequested: false },
+    ...{ outcome: 0, upTo: 1, openDuties: 0, proved: 0, lastDuty: 0, missing: false, stopRequested: false },
+    ...{ available: false, shown: false, unsealed: false, hasDuties: false, dueByUnseal: false, drawFrom: 0 },
     ...{ sealed: true, allDue: false, sampleDue: false, drawn: false, setDeadline: 0, drawUntil: 0, drawBlock: 0 },
     ...{ paid: 0n, root: delivery, seed: `0x${'00'.repeat(32)}` },
   };
@@ -32,16 +42,21 @@ function view(state: JobState, change: Partial<JobView> = {}): JobView {
 /** Both views in one state unless told otherwise. */
 function situation(state: JobState, chainTime: number, change: Partial<Situation> = {}): Situation {
   const seen = view(state);
-  return { terms, latest: seen, confirmed: seen, chainTime, now: chainTime, delivery, isTold: true, ...change };
+  const kept = { isTold: true, isStored: true, isNewest: true, revealMargin: revealMarginSeconds };
+  return { terms, latest: seen, confirmed: seen, chainTime, now: chainTime, delivery, ...kept, ...change };
 }
 
 const none = { delivery: null };
+const either = { ...terms, mode: JobMode.tee, dutySelectors: [new Uint8Array(4)] };
 
 describe('before a result', () => {
   it.each<[string, Situation, string]>([
     ['accepted, in its start window', situation('Accepted', since + 100, none), 'wait'],
     ['accepted, and never started', situation('Accepted', since + 101, none), 'abort'],
-    ['started', situation('Started', since + 1000, none), 'wait'],
+    ['started', situation('Started', since + 750, none), 'wait'],
+    ['started, and nobody at work on it any more', situation('Started', since + 751, none), 'resign'],
+    ['started, with a later session at work', situation('Started', since + 751, { ...none, isNewest: false }), 'wait'],
+    ['started, where proofs may finish it', situation('Started', since + 751, { ...none, terms: either }), 'wait'],
     ['started, and never committed', situation('Started', since + 1001, none), 'abandon'],
     ['open', situation('Open', since, none), 'wait'],
     ['open, too late to be accepted', situation('Open', since + 151, none), 'end'],
@@ -57,25 +72,27 @@ describe('with a result', () => {
     ['started, after the compute window', situation('Started', since + 1001), 'abandon'],
     ['unknown, however late', situation('None', since + 10 ** 9), 'wait'],
     ['open, however late', situation('Open', since + 10 ** 9), 'wait'],
-    ['committed, before the ack window has passed', situation('Committed', ackUntil - 1), 'wait'],
-    ['committed, after it', situation('Committed', ackUntil), 'finalize'],
+    ['committed, before the ack window has passed', situation('Committed', ackUntil), 'wait'],
+    ['committed, before the broker has the ciphertext', situation('Committed', since, { isStored: false }), 'store'],
+    ['committed, after it', situation('Committed', afterAck), 'finalize'],
+    ['the same without the broker', situation('Committed', afterAck, { isStored: false }), 'finalize'],
     ['in time with the margin', situation('Committed', revealUntil - revealMarginSeconds), 'finalize'],
     ['too close to the end', situation('Committed', revealUntil - revealMarginSeconds + 1), 'wait'],
-    ['too close by the clock of the host', situation('Committed', ackUntil, { now: revealUntil }), 'wait'],
+    ['too close by the clock of the host', situation('Committed', afterAck, { now: revealUntil }), 'wait'],
     ['after the reveal window', situation('Committed', revealUntil + 1), 'undelivered'],
   ])('%s', (_, given, move) => expect(nextMove(given)).toBe(move));
 
   it('keeps its key while the commitment is not confirmed, or confirmed as another', () => {
     const confirmed = [view('Started'), view('Committed', { missing: true }), view('Committed', { delivery: '0x' })];
     for (const other of confirmed) {
-      expect(nextMove(situation('Committed', ackUntil, { confirmed: other }))).toBe('wait');
+      expect(nextMove(situation('Committed', afterAck, { confirmed: other }))).toBe('wait');
     }
   });
 
   it('keeps its key where the chain holds another delivery or an open duty', () => {
-    expect(nextMove(situation('Committed', ackUntil, { delivery: `0x${'06'.repeat(32)}` }))).toBe('wait');
+    expect(nextMove(situation('Committed', afterAck, { delivery: `0x${'06'.repeat(32)}` }))).toBe('wait');
     const latest = view('Committed', { openDuties: 1 });
-    expect(nextMove(situation('Committed', ackUntil, { latest, confirmed: latest }))).toBe('wait');
+    expect(nextMove(situation('Committed', afterAck, { latest, confirmed: latest }))).toBe('wait');
   });
 
   it('answers a client that misses the ciphertext, while that helps', () => {
@@ -85,9 +102,33 @@ describe('with a result', () => {
     expect(missing(ackUntil + 1)).toBe('undelivered');
   });
 
-  it('finalizes a run without delivery at once', () => {
+  it('S-H3 publishes at the second complaint: the broker’s word was not enough', () => {
+    const latest = view('Committed', { missing: true, available: true });
+    expect(nextMove(situation('Committed', ackUntil, { latest, confirmed: latest }))).toBe('publish');
+    const other = { latest, confirmed: latest, delivery: `0x${'06'.repeat(32)}` };
+    expect(nextMove(situation('Committed', ackUntil, other))).toBe('wait');
+  });
+
+  it('S-M12 never shows its key for a seal that was taken away, and ends the job at once', () => {
+    const latest = view('Committed', { unsealed: true });
+    for (const time of [since, afterAck, revealUntil + 1]) {
+      expect(nextMove(situation('Committed', time, { latest, confirmed: latest }))).toBe('unsealed');
+      expect(nextMove(situation('Committed', time, { latest }))).toBe('unsealed');
+    }
+    const challenged = view('Committed', { unsealed: true, openDuties: 1 });
+    expect(nextMove(situation('Committed', afterAck, { latest: challenged }))).toBe('wait');
+  });
+
+  it('S-M11 waits for the window in which a seal can be challenged, acknowledged or not', () => {
+    const latest = view('Committed', { ackUntil: since });
+    const ready = (chainTime: number) => nextMove(situation('Committed', chainTime, { latest, confirmed: latest }));
+    expect([ready(since + windows.challenge), ready(since + windows.challenge + 1)]).toEqual(['wait', 'finalize']);
+  });
+
+  it('finalizes a run without delivery when its seal stands', () => {
     const latest = view('Committed', { delivery: `0x${'00'.repeat(32)}`, ackUntil: 0 });
-    expect(nextMove(situation('Committed', since, { latest }))).toBe('finalize');
+    expect(nextMove(situation('Committed', since + windows.challenge, { latest }))).toBe('wait');
+    expect(nextMove(situation('Committed', since + windows.challenge + 1, { latest }))).toBe('finalize');
   });
 });
 

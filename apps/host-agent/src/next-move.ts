@@ -1,12 +1,25 @@
 /** What to do next about one escrow: a pure decision over what the chain says now and what it has confirmed. */
-import type { Terms } from '#attestation';
-import { exitOf, finalFrom, hasDelivery, jobStates, type JobState, type JobView } from '#libs/settlement';
+import { JobMode, type Terms } from '#attestation';
+import { endsUnsealed, exitOf, finalFrom, hasDelivery, jobStates, type JobState, type JobView } from '#libs/settlement';
 
 /**
- * `answer`: show the ciphertext that the client misses; `finalize`: the key may be revealed; `end`: it is over, and
- * nothing of it can come back.
+ * `resign`: nobody works on it any more; `store`: give the ciphertext to the key broker; `answer` and `publish`: show the
+ * ciphertext that the client misses, the second time on chain alone; `unsealed`: end it without a key, for nothing is paid;
+ * `finalize`: the key may be revealed; `end`: it is over, and nothing of it can come back.
  */
-export type Move = 'wait' | 'abort' | 'abandon' | 'commit' | 'answer' | 'undelivered' | 'finalize' | 'end';
+export type Move =
+  | 'wait'
+  | 'abort'
+  | 'abandon'
+  | 'resign'
+  | 'commit'
+  | 'store'
+  | 'answer'
+  | 'publish'
+  | 'undelivered'
+  | 'unsealed'
+  | 'finalize'
+  | 'end';
 
 export interface Situation {
   readonly terms: Terms;
@@ -21,10 +34,13 @@ export interface Situation {
   readonly delivery: string | null;
   /** The control plane has taken the result: no other one can come before it. */
   readonly isTold: boolean;
+  /** The key broker has the whole ciphertext. */
+  readonly isStored: boolean;
+  /** No session after this host's own was bound to the job. */
+  readonly isNewest: boolean;
+  /** Seconds before the end of its window from which on a key would be shown too late (S-L13). */
+  readonly revealMargin: number;
 }
-
-/** A key that is revealed so shortly before the end of its window might come too late to be paid. */
-export const revealMarginSeconds = 60;
 
 export function nextMove(situation: Situation): Move {
   const { terms, latest, confirmed, chainTime, delivery } = situation;
@@ -35,8 +51,7 @@ export function nextMove(situation: Situation): Move {
     case 'Accepted':
       return isLate ? 'abort' : 'wait';
     case 'Started':
-      if (isLate) return 'abandon';
-      return delivery !== null && (situation.isTold || isLastCall(situation)) ? 'commit' : 'wait';
+      return isLate ? 'abandon' : whileStarted(situation);
     case 'Committed':
       return afterCommit(situation);
     case 'None':
@@ -52,28 +67,52 @@ export function nextMove(situation: Situation): Move {
     case 'Undelivered':
     case 'Slashed':
     case 'Voided':
+    case 'Unsealed':
+    case 'Resigned':
       return 'wait';
   }
 }
 
 /** Whoever else may have the job has had three quarters of the time; from now on the stake counts. */
-function isLastCall({ terms, latest, chainTime }: Situation): boolean {
-  return chainTime > latest.since + (3 * terms.windows.compute) / 4;
+export function isLastCall({ windows }: Terms, { since }: JobView, chainTime: number): boolean {
+  return chainTime > since + (3 * windows.compute) / 4;
+}
+
+/** Without a run silence would cost liveness, and giving the job back costs nothing. */
+function whileStarted({ terms, latest, chainTime, delivery, isTold, isNewest }: Situation): Move {
+  const isLast = isLastCall(terms, latest, chainTime);
+  if (delivery !== null) return isTold || isLast ? 'commit' : 'wait';
+  return isLast && isNewest && !mayBeProved(terms) ? 'resign' : 'wait';
+}
+
+/** A node without a TEE may be at work on it, whose key nobody binds. */
+function mayBeProved({ mode, dutySelectors }: Terms): boolean {
+  return (mode & JobMode.reveal) === 0 && dutySelectors.length > 0;
 }
 
 /** Every window is looked at here, before anybody touches the key: what refuses a call has seen it. */
-function afterCommit({ terms, latest, confirmed, chainTime, now, delivery }: Situation): Move {
-  const late = Math.max(chainTime, now);
-  const from = finalFrom(terms, latest);
-  const isProved = latest.openDuties === 0 && (!latest.allDue || latest.proved === latest.upTo);
-  if (!hasDelivery(latest)) return isProved && chainTime >= from ? 'finalize' : 'wait';
-  const until = exitOf(terms, latest)!.after;
+function afterCommit(situation: Situation): Move {
+  const { terms, latest, chainTime, delivery } = situation;
+  if (endsUnsealed(terms, latest)) return latest.openDuties === 0 ? 'unsealed' : 'wait';
+  if (!hasDelivery(latest)) return isMet(latest) && chainTime > finalFrom(terms, latest) ? 'finalize' : 'wait';
+  const until = exitOf(terms, latest)?.after ?? Infinity;
   if (chainTime > until) return 'undelivered';
-  if (latest.missing) return delivery === latest.delivery ? 'answer' : 'wait';
+  if (delivery !== latest.delivery) return 'wait';
+  if (latest.missing) return latest.available ? 'publish' : 'answer';
+  return withDelivery(situation, until);
+}
+
+function withDelivery(situation: Situation, until: number): Move {
+  const { terms, latest, confirmed, chainTime, now, isStored, revealMargin } = situation;
   const isSettledWord = confirmed.state === 'Committed' && !confirmed.missing && confirmed.delivery === latest.delivery;
-  const isOwn = delivery === latest.delivery && isProved;
-  const isTime = chainTime >= from && late + revealMarginSeconds <= until;
-  return isSettledWord && isOwn && isTime ? 'finalize' : 'wait';
+  if (!isSettledWord) return 'wait';
+  const isInTime = Math.max(chainTime, now) + revealMargin <= until;
+  if (isMet(latest) && chainTime > finalFrom(terms, latest)) return isInTime ? 'finalize' : 'wait';
+  return isStored ? 'wait' : 'store';
+}
+
+function isMet({ openDuties, allDue, proved, upTo }: JobView): boolean {
+  return openDuties === 0 && (!allDue || proved === upTo);
 }
 
 export function isEnded(state: JobState): boolean {

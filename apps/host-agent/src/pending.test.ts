@@ -2,6 +2,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, expect, it } from 'vitest';
+import { decodeCanonical, encodeCanonical, type CborValue } from '#attestation';
 import { openPendingEscrows, type PendingResult } from './pending.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'veritrain-pending-'));
@@ -10,17 +11,21 @@ afterEach(() => readdirSync(folder).forEach((name) => rmSync(join(folder, name))
 const jobId = '0a'.repeat(32);
 const word = new Uint8Array(32).fill(2);
 const result: PendingResult = {
+  version: 2,
   jobId: new Uint8Array(32).fill(0x0a),
   lease: { leaseId: 'lease', fence: 3 },
   terms: Uint8Array.of(1),
   brokerUrl: 'https://broker.example',
+  key: word.slice(0, 20),
   told: false,
+  stored: false,
   receipts: [{ statement: Uint8Array.of(5), receipt: Uint8Array.of(6) }],
   result: {
     ciphertext: Uint8Array.of(2, 3),
     revealKey: word,
     borders: [word, word],
-    run: { upTo: 1, outcome: 0, bordersRoot: word, last: word, delivery: word },
+    run: { upTo: 1, outcome: 0, bordersRoot: word, last: word, delivery: word, keys: word },
+    keys: [word.slice(0, 20)],
     seal: Uint8Array.of(4),
   },
 };
@@ -57,4 +62,17 @@ it('that was damaged is refused by name, and the others are still there', () => 
   expect(() => pending.find(jobId)).toThrow(/CBOR_/);
   expect(pending.jobs()).toHaveLength(2);
   expect(pending.find('02'.repeat(32))).not.toBeNull();
+});
+
+it('of a former version is laid aside with TERMS_VERSION, file and reveal key kept, and stops nobody', () => {
+  const pending = openPendingEscrows(folder);
+  pending.save(result);
+  pending.save({ ...result, jobId: word });
+  const path = join(folder, `${jobId}.pending`);
+  const former = decodeCanonical(new Uint8Array(readFileSync(path))) as Map<string, CborValue>;
+  for (const name of ['version', 'key', 'stored']) former.delete(name);
+  writeFileSync(path, encodeCanonical(former));
+  expect(pending.layAside()).toEqual([expect.objectContaining({ code: 'TERMS_VERSION' })]);
+  expect([pending.jobs(), pending.find(jobId), pending.layAside()]).toEqual([['02'.repeat(32)], null, []]);
+  expect(decodeCanonical(new Uint8Array(readFileSync(join(folder, `${jobId}.former`))))).toEqual(former);
 });

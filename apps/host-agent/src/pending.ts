@@ -9,12 +9,14 @@ import { z } from 'zod';
 import {
   bytes,
   bytesUpTo,
+  checkpointSessionsMax,
   decodeCanonical,
   encodeCanonical,
   list,
   nullable,
   oneOf,
   record,
+  Rejection,
   text,
   toCbor,
   toHex,
@@ -32,34 +34,47 @@ const resultShape = {
     bordersRoot: bytes(32),
     last: bytes(32),
     delivery: bytes(32),
+    keys: bytes(32),
   }),
+  /** Accounts of the settlement keys that `run.keys` is the digest of. */
+  keys: list(bytes(20), checkpointSessionsMax),
   seal: bytesUpTo(1024),
 };
 
 const pendingShape = {
+  version: oneOf(2),
   jobId: bytes(32),
   /** Under which it was, or is to be, told to the control plane. */
   lease: record({ leaseId: text(64), fence: uint() }),
   terms: bytesUpTo(4096),
   brokerUrl: text(2048),
+  /** Account of the session's settlement key. */
+  key: bytes(20),
   result: nullable(record(resultShape)),
   /**
    * Whether the control plane has taken the result, or refused it: then another lease may have the job, whose result is
    * the one to be paid.
    */
   told: oneOf<boolean | 'refused'>(true, false, 'refused'),
+  /** Whether the key broker has the whole ciphertext of the committed run. */
+  stored: oneOf<boolean>(true, false),
   /** Of every checkpoint of the run, with their statements: whoever takes the delivery may not have been given them. */
   receipts: list(record({ statement: bytesUpTo(1024), receipt: bytesUpTo(4096) }), 4000),
 };
 
 const suffix = '.pending';
+/** Of the former layout, under terms that this version cannot act on. */
+const formerSuffix = '.former';
 const sessionSuffix = '.session';
 
 /**
  * What let the session of a lease in, as the control plane was told it. One that was restored from before the lease is
  * told again.
  */
-const Session = z.object({ leaseId: z.string(), nodeId: z.string(), evidence: z.string(), release: z.unknown() });
+const Session = z.object({
+  ...{ leaseId: z.string(), nodeId: z.string(), evidence: z.string(), endorsements: z.string() },
+  release: z.unknown(),
+});
 export type KeptSession = z.infer<typeof Session>;
 
 export type PendingEscrow = Shaped<typeof pendingShape>;
@@ -78,6 +93,11 @@ export interface PendingEscrows {
   jobs(): string[];
   /** The escrow has ended and its money is taken out. */
   remove(jobId: string): void;
+  /**
+   * Lays aside what a former version wrote; the files stay, for they hold what earns the money under that version.
+   * @returns a Rejection TERMS_VERSION for each
+   */
+  layAside(): readonly Rejection[];
 }
 
 export function hasResult(escrow: PendingEscrow): escrow is PendingResult {
@@ -88,8 +108,8 @@ export function openPendingEscrows(folder: string): PendingEscrows {
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   const pathOf = (jobId: string): string => join(folder, `${jobId}${suffix}`);
   const sessionPathOf = (jobId: string): string => join(folder, `${jobId}${sessionSuffix}`);
-  const read = (path: string): PendingEscrow =>
-    record(pendingShape)(decodeCanonical(new Uint8Array(readFileSync(path))), 'pending escrow');
+  const decoded = (path: string): unknown => decodeCanonical(new Uint8Array(readFileSync(path)));
+  const read = (path: string): PendingEscrow => record(pendingShape)(decoded(path), 'pending escrow');
   const names = (): string[] => readdirSync(folder).filter((name) => name.endsWith(suffix));
   return {
     save: (escrow) => writeWhole(pathOf(toHex(escrow.jobId)), encodeCanonical(toCbor(escrow))),
@@ -106,7 +126,34 @@ export function openPendingEscrows(folder: string): PendingEscrows {
       rmSync(sessionPathOf(jobId), { force: true });
       rmSync(pathOf(jobId), { force: true });
     },
+    layAside: () =>
+      names().flatMap((name) => {
+        if (!isFormer(() => decoded(join(folder, name)))) return [];
+        const aside = join(folder, `${name.slice(0, -suffix.length)}${formerSuffix}`);
+        renameSync(join(folder, name), aside);
+        return [former(aside)];
+      }),
   };
+}
+
+/** What is damaged is refused where it is read. */
+function isFormer(decoded: () => unknown): boolean {
+  try {
+    const escrow = decoded();
+    return escrow instanceof Map && escrow.has('jobId') && !escrow.has('version');
+  } catch (error) {
+    if (error instanceof Rejection) return false;
+    throw error;
+  }
+}
+
+function former(aside: string): Rejection {
+  return new Rejection('TERMS_VERSION', {
+    expected: 'an escrow under terms of the present layout',
+    got: `one of the former layout, laid aside as ${aside}`,
+    rule: 'settlement §5',
+    action: 'let the escrow end under the version that accepted it',
+  });
 }
 
 function writeWhole(path: string, content: Uint8Array | string): void {

@@ -1,17 +1,19 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { CollateralError, Rejection } from '#attestation';
-import type { BrokerAppraisal, BrokerClient } from '#libs/dispatch-client';
+import type { BrokerClient, BrokerRenewal } from '#libs/dispatch-client';
 import type { EnclaveClient } from '#libs/enclave-channel';
+import type { RenewedSession } from '#libs/messaging';
 import { startRenewals, type Renewals } from './renewal.js';
 
 const word = new Uint8Array(32).fill(1);
 const why = { expected: 'a', got: 'b', rule: 'test' };
 
 /** What the broker says, for a second. */
-function appraisal(round: number): BrokerAppraisal {
-  const lease = { nonce: word, grantedAt: round, notAfter: round + 1 };
-  const appraised = { key: word, policy: word, provider: word, evidence: word, notAfter: round + 1 };
-  return { lease, appraisal: appraised, appraisalSignature: word, account: word, result: word };
+function renewal(round: number): BrokerRenewal {
+  const named = { job: word, session: word, policy: word, evidence: word };
+  const lease = { ...named, nonce: word, grantedAt: round, notAfter: round + 1 };
+  const judged = { account: word, result: word, resultSignature: word, endorsements: Uint8Array.of(7) };
+  return { lease, leaseSignature: Uint8Array.of(9), ...judged };
 }
 
 type Step = 'challenge' | 'attest' | 'broker' | 'enclave' | 'tell';
@@ -24,6 +26,8 @@ function bench(fail: (step: Step, round: number) => Error | null = () => null, t
   const log: Step[] = [];
   let round = 1;
   let isClosed = false;
+  const given: object[] = [];
+  const reports: RenewedSession[] = [];
   const at = async (step: Step): Promise<void> => {
     log.push(step);
     const error = fail(step, round);
@@ -32,21 +36,26 @@ function bench(fail: (step: Step, round: number) => Error | null = () => null, t
   };
   const broker = {
     challenge: async () => (await at('challenge'), word),
-    renew: async () => (await at('broker'), { ...appraisal(round), leaseSignature: word }),
+    renew: async () => (await at('broker'), renewal(round)),
   } as unknown as BrokerClient;
   const enclave = {
-    request: async (type: string) => (await at(type === 'attest' ? 'attest' : 'enclave'), word),
+    async request(type: string, body: object) {
+      await at(type === 'attest' ? 'attest' : 'enclave');
+      if (type === 'renew') given.push(body);
+      return word;
+    },
     close: () => void (isClosed = true),
   } as unknown as EnclaveClient;
-  const tell = async () => {
+  const tell = async (report: RenewedSession) => {
+    reports.push(report);
     const told = at('tell');
     round++;
     return told.then(() => ({ tier, checks: [] }));
   };
   const session = { jobId: '0x', spec: word, terms: word, enclave, broker, tell };
-  const renewals = startRenewals(session, appraisal(0));
+  const renewals = startRenewals(session, renewal(0).lease);
   started.push(renewals);
-  return { renewals, log, isClosed: () => isClosed };
+  return { renewals, log, given, reports, isClosed: () => isClosed };
 }
 
 const whole: readonly Step[] = ['challenge', 'attest', 'broker', 'enclave', 'tell'];
@@ -54,11 +63,15 @@ const patient = { timeout: 20_000 };
 
 describe('renewals', () => {
   it('come before the end, one after the other, each in order', async () => {
-    const { renewals, log, isClosed } = bench();
+    const { renewals, log, given, reports, isClosed } = bench();
     await expect.poll(() => log.length, patient).toBeGreaterThanOrEqual(10);
     renewals.stop();
     expect(log.slice(0, 10)).toEqual([...whole, ...whole]);
-    expect(renewals.newest().lease.grantedAt).toBeGreaterThanOrEqual(1);
+    expect(given[0]).toEqual({ lease: renewal(1).lease, signature: Uint8Array.of(9) });
+    expect(reports[0]).toMatchObject({
+      ...{ endorsements: 'Bw==', resultSignature: `0x${'01'.repeat(32)}` },
+      lease: { grantedAt: 1, notAfter: 2, signature: '0x09' },
+    });
     expect([renewals.refusal(), isClosed()]).toEqual([null, false]);
   });
 

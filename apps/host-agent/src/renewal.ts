@@ -1,13 +1,14 @@
 /**
  * Keeps the attestation of a session at work fresh: evidence over a new nonce of the broker, between the steps of the run;
- * the broker's word goes to the enclave, the control plane and the chain. What the broker refuses ends the run.
+ * the broker's word goes to the enclave and the control plane. What the broker refuses ends the run.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
-import { CodedError, CollateralError, Rejection } from '#attestation';
-import { type BrokerAppraisal, type BrokerClient, note } from '#libs/dispatch-client';
+import { CodedError, CollateralError, Rejection, toHex, type Lease } from '#attestation';
+import { type BrokerClient, note } from '#libs/dispatch-client';
 import type { EnclaveClient } from '#libs/enclave-channel';
 import type { RenewedSession } from '#libs/messaging';
+import { base64, judgedOf } from './job-session.js';
 
 export interface SessionAtWork {
   readonly jobId: string;
@@ -21,8 +22,6 @@ export interface SessionAtWork {
 }
 
 export interface Renewals {
-  /** The broker's newest word on the session. */
-  newest(): BrokerAppraisal;
   /** Why the session may not go on; null while it may. */
   refusal(): CodedError | null;
   stop(): void;
@@ -36,13 +35,15 @@ const pauseMsMax = 24 * 3_600_000;
 
 const Answer = z.object({ tier: z.string() });
 
-/** @param first what came with the data key, just now */
-export function startRenewals(session: SessionAtWork, first: BrokerAppraisal): Renewals {
+type Window = Pick<Lease, 'grantedAt' | 'notAfter'>;
+
+/** @param first of the release, just now */
+export function startRenewals(session: SessionAtWork, first: Window): Renewals {
   const stop = new AbortController();
   let newest = first;
   let refusal: CodedError | null = null;
   const pause = async (share: number): Promise<void> => {
-    const window = 1000 * (newest.lease.notAfter - newest.lease.grantedAt);
+    const window = 1000 * (newest.notAfter - newest.grantedAt);
     const ms = Math.min(pauseMsMax, Math.max(pauseMsMin, share * window));
     await sleep(ms, null, { signal: stop.signal }).catch(() => null);
   };
@@ -68,24 +69,30 @@ export function startRenewals(session: SessionAtWork, first: BrokerAppraisal): R
   };
   void loop();
   return {
-    newest: () => newest,
     refusal: () => refusal,
     stop: () => stop.abort(),
   };
 }
 
 /** @throws Rejection when the session may not go on; CollateralError when another try may help */
-async function renew(session: SessionAtWork): Promise<BrokerAppraisal> {
+async function renew(session: SessionAtWork): Promise<Window> {
   const { jobId, spec, terms, enclave, broker } = session;
   const nonce = await broker.challenge(jobId);
   const evidence = await enclave.request('attest', { nonce });
-  const renewed = await broker.renew({ spec, terms, evidence });
-  await enclave.request('renew', { ...renewed.lease, signature: renewed.leaseSignature });
-  const appraisal = { notAfter: renewed.appraisal.notAfter, signature: hex(renewed.appraisalSignature) };
-  const report = { evidence: base64(evidence), appraisal, result: base64(renewed.result) };
+  const { lease, leaseSignature, result, resultSignature, endorsements } = await broker.renew({
+    spec,
+    terms,
+    evidence,
+  });
+  await enclave.request('renew', { lease, signature: leaseSignature });
+  const report = {
+    ...judgedOf({ evidence, endorsements }),
+    lease: { grantedAt: lease.grantedAt, notAfter: lease.notAfter, signature: `0x${toHex(leaseSignature)}` },
+    ...{ result: base64(result), resultSignature: `0x${toHex(resultSignature)}` },
+  };
   const answer = await session.tell(report).catch(heardNothing);
   const { tier } = Answer.catch({ tier: 'unknown' }).parse(answer);
-  if (tier !== 'contraindicated' && tier !== 'none') return renewed;
+  if (tier !== 'contraindicated' && tier !== 'none') return lease;
   throw new Rejection('ATTESTATION_REFUSED', {
     expected: 'a session that the control plane accepts under the policy of the job',
     got: tier,
@@ -93,7 +100,7 @@ async function renew(session: SessionAtWork): Promise<BrokerAppraisal> {
   });
 }
 
-/** The run is owed whatever becomes of the lease, and the broker's word is what counts on chain. */
+/** The run is owed whatever becomes of the lease, and the broker's word is what the enclave goes by. */
 function heardNothing(error: unknown): unknown {
   note('renewal', error);
   return null;
@@ -105,12 +112,4 @@ function refused({ code, detail }: Rejection): CollateralError {
     ...detail,
     got: `${code}: ${detail.got}`,
   });
-}
-
-function hex(bytes: Uint8Array): string {
-  return `0x${Buffer.from(bytes).toString('hex')}`;
-}
-
-function base64(bytes: Uint8Array): string {
-  return Buffer.from(bytes).toString('base64');
 }

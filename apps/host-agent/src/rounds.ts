@@ -7,9 +7,9 @@ import type { EventOf } from '#enclave';
 import { parseSegmentAcquired } from '#libs/dispatch-client';
 import type { EnclaveClient } from '#libs/enclave-channel';
 import { pattern, type AssignedJob, type CompleteRound, type LeaseRef, type NodeRegistered } from '#libs/messaging';
-import { type Attested, base64, fromBase64, givenBack, releasedOf } from './job-session.js';
+import { type Attested, base64, fromBase64, givenBack, judgedOf, releasedOf } from './job-session.js';
 import type { PendingEscrow } from './pending.js';
-import type { Transaction } from './provider.js';
+import type { Transaction } from './engage.js';
 import { hear, joinJob, workSegment, type Seat } from './segments.js';
 import { createShelf } from './shelf.js';
 import { failureOf, type Trained, type TrainingParts } from './training.js';
@@ -39,8 +39,8 @@ export async function leadRounds(leading: Leading, engage: () => Promise<readonl
   await enclave.request('prepare', {});
   const transactions = await engage();
   await controlPlane.send(pattern.leaseRunning, lease);
-  const { evidence } = answer;
-  const workerId = await joinJob(controlPlane, { node, jobId, evidence, release: releasedOf(answer) });
+  const judged = judgedOf(answer);
+  const workerId = await joinJob(controlPlane, { node, jobId, ...judged, release: releasedOf(answer) });
   const seat = {
     node,
     workerId,

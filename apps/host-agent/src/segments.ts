@@ -66,13 +66,15 @@ export function hear(enclave: EnclaveClient): Hearing {
 export interface Joining {
   readonly node: NodeRegistered;
   readonly jobId: string;
-  readonly evidence: Uint8Array;
+  /** Both base64. */
+  readonly evidence: string;
+  readonly endorsements: string;
   readonly release: object;
 }
 
 /** @returns the worker's id @throws Rejection PARALLEL_PROVIDER, WORKER_REFUSED and others of the control plane */
-export async function joinJob(controlPlane: ControlPlane, { node, evidence, ...job }: Joining): Promise<string> {
-  const message = { nodeId: node.nodeId, ...job, evidence: base64(evidence) };
+export async function joinJob(controlPlane: ControlPlane, { node, ...job }: Joining): Promise<string> {
+  const message = { nodeId: node.nodeId, ...job };
   return parseSegmentJoined(await controlPlane.send(pattern.segmentJoin, message)).workerId;
 }
 

@@ -1,15 +1,21 @@
 /** The host operator's settings: where to work, for whose account, with which enclave. */
 import { z } from 'zod';
 import {
+  BrokerWaitSeconds,
   chainSettings,
   type ControlPlaneAddress,
   ControlPlaneSettings,
   escrowLimits,
+  hostRoot,
   HttpUrl,
   readSettings,
   Seconds,
+  watchSettings,
 } from '#libs/dispatch-client';
-import { DeploymentJson } from '#libs/settlement';
+import { DeploymentJson, parseChainSnpPolicy } from '#libs/settlement';
+import { snpPoliciesOf, type SnpPolicies } from './registration.js';
+
+const AccountText = z.string().regex(/^0x[0-9a-f]{40}$/);
 
 /** What terms this host works under; anything else is refused before it costs money (checkTerms). */
 const Escrow = z.strictObject({
@@ -17,12 +23,19 @@ const Escrow = z.strictObject({
   /** Most of the stake that a run that never comes may cost, in hundredths of a percent. */
   livenessMaxBps: z.int().min(0).max(10_000).default(2000),
   /** Tokens beside the native coin, 0x-hexadecimal; amounts count in their smallest unit. */
-  tokens: z.array(z.string().regex(/^0x[0-9a-f]{40}$/)).default([]),
+  tokens: z.array(AccountText).default([]),
   /** Jobs that are paid when their steps are proved besides: where provers are at hand that the data owners name. */
   acceptProved: z.boolean().default(false),
   startMinSeconds: Seconds.default(600),
   ackMinSeconds: Seconds.default(600),
   revealMinSeconds: Seconds.default(1800),
+  /**
+   * Whether jobs are taken whose client, with its key broker, may revoke keys alone and so end them unpaid. Absent: on a local
+   * chain alone.
+   */
+  acceptClientQuorum: z.boolean().optional(),
+  /** Accounts of key brokers that this host holds not to be of the client's side. */
+  independentBrokers: z.array(AccountText).default([]),
 });
 
 const Settings = z.strictObject({
@@ -36,6 +49,16 @@ const Settings = z.strictObject({
   escrow: Escrow.prefault({}),
   /** Origins of the key brokers that this host asks; absent: any over https, or on this machine. */
   brokers: z.array(HttpUrl).optional(),
+  brokerWaitSeconds: BrokerWaitSeconds,
+  /** Where attestors that terms may list answer, by account. */
+  attestors: z.record(AccountText, HttpUrl).default({}),
+  /** Files of policies of SEV-SNP registrations on chain, as `veritrain policy snp` prints them. */
+  snpPolicies: z.array(z.string()).default([]),
+  /**
+   * File with 32 bytes as 0x-hexadecimal, the same on every machine of the provider: its half of the keys of checkpoints.
+   * Absent: derived from that of `chain.providerKey`.
+   */
+  hostSecret: z.string().optional(),
   enclave: z.strictObject({
     /** Where the guest's enclave listens, `tcp:HOST:PORT` or `unix:PATH`; absent: it is started as a process of this host. */
     address: z
@@ -49,27 +72,44 @@ const Settings = z.strictObject({
     gpus: z.enum(['none', 'nvml']).default('none'),
     threads: z.int().min(1).max(256).default(1),
   }),
+  /** Where certificates come from that the evidence of SNP guests lacks. */
+  endorsements: z
+    .strictObject({
+      /** Whether AMD's service, or a mirror of it, is asked. */
+      fetch: z.boolean().default(true),
+      /** Origin to the one that stands in for it. */
+      mirrors: z.record(HttpUrl, HttpUrl).default({}),
+    })
+    .prefault({}),
+  ...watchSettings,
   /** Results on their way to being paid. */
   dataDirectory: z.string(),
 });
 
 type Read = z.infer<typeof Settings>;
 
-export type HostSettings = Omit<Read, 'controlPlane'> & {
+export type HostSettings = Omit<Read, 'controlPlane' | 'snpPolicies' | 'hostSecret'> & {
   readonly providerSecret: string;
+  /** What the host's halves of the keys of checkpoints follow from. */
+  readonly hostRoot: Uint8Array;
+  readonly snpPolicies: SnpPolicies;
   readonly controlPlane: ControlPlaneAddress;
 };
 
 /** @throws ConfigurationError HOST_SETTINGS naming the field, or the file that cannot be read */
 export function loadSettings(path: string): HostSettings {
   const named = { code: 'HOST_SETTINGS', rule: 'host agent settings' };
-  const { settings, controlPlane, near, secret } = readSettings<Read>(path, Settings, named);
+  const { settings, controlPlane, near, json, secret } = readSettings<Read>(path, Settings, named);
+  const { snpPolicies, hostSecret, ...others } = settings;
   const { vendor } = settings.enclave;
+  const providerSecret = secret(settings.chain.providerKey);
   return {
-    ...settings,
+    ...others,
     controlPlane,
     enclave: { ...settings.enclave, ...(vendor !== undefined && { vendor: near(vendor) }) },
     dataDirectory: near(settings.dataDirectory),
-    providerSecret: secret(settings.chain.providerKey),
+    providerSecret,
+    hostRoot: hostRoot(providerSecret, hostSecret === undefined ? undefined : secret(hostSecret)),
+    snpPolicies: snpPoliciesOf(snpPolicies.map((file) => parseChainSnpPolicy(json(file)))),
   };
 }

@@ -1,5 +1,8 @@
 /** Whether a job is one that this host works for: the control plane may hand out any, the host's account pays for it. */
 import {
+  chunkBytes,
+  chunksMax,
+  equalBytes,
   isZero,
   jobDigest,
   jobIdOf,
@@ -7,11 +10,18 @@ import {
   mayBeProvedInstead,
   Rejection,
   specDigestOf,
+  termsFit,
   toHex,
   type JobSpec,
   type Terms,
+  type TermsFacts,
 } from '#attestation';
+import { greatestWindows } from '#libs/dispatch-client';
 import type { AssignedJob } from '#libs/messaging';
+import { planOf } from '#libs/proof';
+import { parseManifestText, tensorShapes } from '#libs/step';
+import { checkAttestors, type Attestors } from './attestors.js';
+import { checkSnpPolicy, type SnpPolicies } from './registration.js';
 import type { HostSettings } from './settings.js';
 
 export interface OwnSide {
@@ -20,7 +30,9 @@ export interface OwnSide {
   readonly chainId: number;
   /** Escrow contract, 20 bytes. */
   readonly settlement: Uint8Array;
-  readonly limits: HostSettings['escrow'];
+  readonly limits: Omit<HostSettings['escrow'], 'acceptClientQuorum'> & { readonly acceptClientQuorum: boolean };
+  readonly attestors: Attestors;
+  readonly snpPolicies: SnpPolicies;
 }
 
 const attestedMode = JobMode.tee | JobMode.reveal;
@@ -28,40 +40,100 @@ const attestedMode = JobMode.tee | JobMode.reveal;
 const provedMode = attestedMode | JobMode.full;
 const hex = (bytes: Uint8Array): string => `0x${toHex(bytes)}`;
 
+/** Of a result: canonical weights of eight bytes, and what encryption and encoding add. */
+const weightBytes = 8;
+const envelopeBytes = 1024;
+
+/** @throws Rejection MANIFEST_* */
+export function resultBytesOf({ manifest }: Pick<JobSpec, 'manifest'>): number {
+  const shapes = tensorShapes(parseManifestText(manifest));
+  const weights = shapes.reduce((sum, { dims }) => sum + dims.reduce((a, b) => a * b, 1), 0);
+  return weightBytes * weights + envelopeBytes;
+}
+
 /**
  * Nothing is signed or spent before this passed.
- * @throws Rejection HOST_TERMS_JOB, _ESCROW, _CHAIN, _PROVIDER, _MODE, _TOKEN, _PRICE, _STAKE, _LIVENESS, _WINDOWS
+ * @param publishWei what putting the result on chain would cost now
+ * @throws Rejection HOST_TERMS_JOB, _ESCROW, _CHAIN, _PROVIDER, _MODE, _TOKEN, _PRICE, _STAKE, _LIVENESS, _WINDOWS, _QUORUM,
+ *   _ATTESTOR, _SNP, _RESULT; TERMS_* of what all who sign demand
  */
 export function checkTerms(
   job: Pick<AssignedJob, 'jobId' | 'escrowId'>,
   terms: Terms,
   spec: JobSpec,
-  { account, chainId, settlement, limits }: OwnSide,
+  own: OwnSide,
+  publishWei: bigint,
 ): void {
+  const { account, chainId, settlement, limits } = own;
   agree('JOB', 'the digest of the job spec', hex(jobIdOf(spec)), job.jobId);
   agree('JOB', 'terms of this job', hex(specDigestOf(spec)), hex(terms.specDigest));
   agree('ESCROW', 'the digest of the terms', hex(jobDigest(terms)), job.escrowId);
   agree('CHAIN', 'chain', chainId, spec.settlement.chainId);
   agree('CHAIN', 'contract', hex(settlement), hex(spec.settlement.contract));
   agree('PROVIDER', 'provider', hex(account), hex(terms.provider));
-  const isProved = limits.acceptProved && spec.assurance === 'tee+zk';
-  const isEither = limits.acceptProved && mayBeProvedInstead(spec, terms);
-  const mode = isEither ? JobMode.tee : isProved ? provedMode : attestedMode;
-  agree('MODE', 'mode of tee and reveal', mode, terms.mode);
-  agree('MODE', 'number of duty selectors', isProved || isEither ? 1 : 0, terms.dutySelectors.length);
-  agree('MODE', 'seconds to challenge', 0, terms.windows.challenge);
+  const isEither = checkMode(terms, spec, own);
   if (!isZero(terms.token) && !limits.tokens.includes(hex(terms.token))) {
     throw refused('TOKEN', 'the native coin, or a token of the settings', hex(terms.token));
   }
   atLeast('PRICE', 'price', limits.priceMinWei, terms.price);
   atMost('STAKE', 'stake', limits.stakeMaxWei, terms.stake);
   atMost('LIVENESS', 'liveness', (terms.stake * BigInt(limits.livenessMaxBps)) / 10_000n, terms.liveness);
-  const { start, compute, ack, reveal } = terms.windows;
+  checkWindows(terms, own, isEither);
+  atMost('RESULT', 'bytes of result', chunkBytes * chunksMax, resultBytesOf(spec));
+  checkQuorum(terms, own);
+  checkAttestors(terms, own.attestors);
+  checkSnpPolicy(terms, own.snpPolicies);
+  termsFit(spec, terms, factsOf(spec, terms, own, publishWei));
+}
+
+/** @returns whether proofs may finish what the enclave began */
+function checkMode(terms: Terms, spec: JobSpec, { limits }: OwnSide): boolean {
+  const isProved = limits.acceptProved && spec.assurance === 'tee+zk';
+  const isEither = limits.acceptProved && mayBeProvedInstead(spec, terms);
+  const mode = isEither ? JobMode.tee : isProved ? provedMode : attestedMode;
+  agree('MODE', 'mode of tee and reveal', mode, terms.mode);
+  agree('MODE', 'number of duty selectors', isProved || isEither ? 1 : 0, terms.dutySelectors.length);
+  if (spec.proving !== null) agree('MODE', 'scheme', 'fxt-zk/1', spec.scheme);
+  return isEither;
+}
+
+function checkWindows({ windows }: Terms, { limits }: OwnSide, isEither: boolean): void {
+  const { start, compute, ack, reveal } = windows;
   atLeast('WINDOWS', 'seconds to start', limits.startMinSeconds, start);
   atLeast('WINDOWS', 'seconds to compute', limits.computeMinSeconds, compute);
   if (isEither) return;
   atLeast('WINDOWS', 'seconds to acknowledge', limits.ackMinSeconds, ack);
   atLeast('WINDOWS', 'seconds to reveal', limits.revealMinSeconds, reveal);
+}
+
+/**
+ * Who has the quorum may take a seal away for nothing, so a client that has it needs not pay. The key broker is taken for the
+ * client's own unless the settings call it independent.
+ */
+function checkQuorum({ client, keyBroker, attestors, needed }: Terms, { limits }: OwnSide): void {
+  if (limits.acceptClientQuorum) return;
+  const isClients = (account: Uint8Array): boolean =>
+    equalBytes(account, client) ||
+    (equalBytes(account, keyBroker) && !limits.independentBrokers.includes(hex(keyBroker)));
+  const side = [keyBroker, ...attestors].filter(isClients).length;
+  if (side < Math.max(1, needed)) return;
+  throw refused(
+    'QUORUM',
+    `fewer than ${Math.max(1, needed)} accounts of the client’s side among those who revoke`,
+    `${side}`,
+  );
+}
+
+/** What the host knows beside spec and terms. @throws Rejection STEP_PLAN, MANIFEST_* */
+function factsOf(spec: JobSpec, { token }: Terms, { limits }: OwnSide, publishWei: bigint): TermsFacts {
+  const { proving, manifest } = spec;
+  return {
+    ...(proving !== null && { plan: planOf({ manifest: parseManifestText(manifest), ...proving }).digest }),
+    greatest: greatestWindows(limits),
+    benchSeconds: limits.proofSeconds,
+    // What gas costs in a token nobody here knows.
+    publishEstimate: isZero(token) ? publishWei : 0n,
+  };
 }
 
 function agree(about: string, what: string, expected: string | number, got: string | number): void {

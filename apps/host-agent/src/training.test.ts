@@ -31,7 +31,8 @@ const result: EnclaveEvent = {
   ciphertext: word,
   revealKey: word,
   borders: [word],
-  run: { upTo: 1, outcome: 0, bordersRoot: word, last: word, delivery: word },
+  run: { upTo: 1, outcome: 0, bordersRoot: word, last: word, delivery: word, keys: word },
+  keys: [],
   seal: word,
   timings: times,
 };

@@ -8,13 +8,15 @@ import type { EnclaveEvent, EventOf } from '#enclave';
 import { type CipherStore, type ControlPlane, note } from '#libs/dispatch-client';
 import type { EnclaveClient } from '#libs/enclave-channel';
 import { pattern, type LeaseRef } from '#libs/messaging';
+import type { NodeWatch } from '#libs/telemetry';
 import type { PendingEscrow } from './pending.js';
-import type { Transaction } from './provider.js';
+import type { Transaction } from './engage.js';
 
 export interface TrainingParts {
   readonly controlPlane: ControlPlane;
   readonly store: CipherStore;
   readonly threads: number;
+  readonly watch?: Pick<NodeWatch, 'event'>;
 }
 
 export interface Trained {
@@ -50,7 +52,10 @@ export async function train(
   const reports = reporter(lease, parts);
   const receipts: { statement: Uint8Array; receipt: Uint8Array }[] = [];
   started.each((event) => {
-    if (event.type === 'checkpoint') receipts.push({ statement: event.statement, receipt: event.receipt });
+    if (event.type === 'checkpoint') {
+      receipts.push({ statement: event.statement, receipt: event.receipt });
+      parts.watch?.event('checkpoint', { leaseId: lease.leaseId, number: receipts.length });
+    }
     reports.tell(event);
   });
   reports.begin(engaged);

@@ -1,11 +1,11 @@
 /** A node without a lease of its own lends a hand: it joins a data-parallel job of its provider and trains segments of it. */
 import { encodeTerms, parseJobSpec, parseTermsJson } from '#attestation';
-import { createBrokerClient, parseSegmentAcquired } from '#libs/dispatch-client';
+import { brokerPatience, createBrokerClient, parseSegmentAcquired } from '#libs/dispatch-client';
 import type { EnclaveClient } from '#libs/enclave-channel';
 import { pattern, type NodeRegistered, type RenewedSession, type SegmentTask } from '#libs/messaging';
 import { traced } from '#libs/telemetry';
 import type { RunnerParts } from './job-runner.js';
-import { askBroker, fromBase64, giveJob, releasedOf, sendShards } from './job-session.js';
+import { askForKey, fromBase64, giveJob, judgedOf, releasedOf, sendShards } from './job-session.js';
 import { startRenewals } from './renewal.js';
 import { giveBack, hear, joinJob, refOf, workSegment } from './segments.js';
 import { createShelf } from './shelf.js';
@@ -75,16 +75,19 @@ async function join({ job, jobId }: SegmentTask, node: NodeRegistered, enclave: 
   const { controlPlane, provider, store } = parts;
   const terms = parseTermsJson(job.terms);
   const spec = fromBase64(job.spec);
-  checkTerms(job, terms, parseJobSpec(spec), provider.own);
-  const broker = createBrokerClient(job.brokerUrl, parts.brokers);
-  const answer = await askBroker(job, terms, enclave, broker);
-  const { evidence } = answer;
-  const workerId = await joinJob(controlPlane, { node, jobId, evidence, release: releasedOf(answer) });
-  const dataset = await giveJob(job, terms, answer, enclave);
+  checkTerms(job, terms, parseJobSpec(spec), provider.own, await provider.publishEstimate(spec));
+  const { brokers, attestors, hostRoot } = parts;
+  const broker = createBrokerClient(job.brokerUrl, brokers);
+  // A segment is somebody's for a lease's time; another node may have it then.
+  const patience = brokerPatience({ withinMs: 1000 * node.leaseSeconds });
+  const answer = await askForKey(job, terms, enclave, { brokers, attestors, patience });
+  const judged = judgedOf(answer);
+  const workerId = await joinJob(controlPlane, { node, jobId, ...judged, release: releasedOf(answer) });
+  const dataset = await giveJob(job, terms, answer, enclave, hostRoot);
   const worker = { nodeId: node.nodeId, jobId, workerId };
   const tell = (renewed: RenewedSession) => controlPlane.send(pattern.segmentRenewed, { ...worker, ...renewed });
   const session = { jobId, spec, terms: encodeTerms(terms), enclave, broker, tell };
-  const renewals = startRenewals(session, answer);
+  const renewals = startRenewals(session, answer.release);
   try {
     await sendShards(dataset, enclave, store);
   } catch (error) {

@@ -1,0 +1,132 @@
+import { createServer, type Server } from 'node:http';
+import { secp256k1 } from '@noble/curves/secp256k1.js';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import {
+  addressOfPublicKey,
+  appraisalDigest,
+  compareBytes,
+  domainSeparator,
+  encodeJobSpec,
+  fromBase64,
+  jobDigest,
+  keccak,
+  keysDigest,
+  parseSessionEvidence,
+  signRecoverable,
+  toHex,
+  type Appraisal,
+  type Terms,
+} from '#attestation';
+import { brokerPatience } from '#libs/dispatch-client';
+import type { EnclaveClient } from '#libs/enclave-channel';
+import { chainId, contract, provider, registry, tinyJob, tinySession, type TinyJob } from '#test/tiny-job';
+import { askAttestors, checkAttestors, type Attestors } from './attestors.js';
+
+const hex = (bytes: Uint8Array): string => `0x${toHex(bytes)}`;
+const sha256 = async (bytes: Uint8Array): Promise<Uint8Array> =>
+  new Uint8Array(await crypto.subtle.digest('SHA-256', bytes as Uint8Array<ArrayBuffer>));
+/** Made for this test. */
+const secrets = [1, 2, 3].map((n) => new Uint8Array(32).fill(n));
+const accountOf = (secret: Uint8Array) => addressOfPublicKey(secp256k1.getPublicKey(secret, false));
+
+let job: TinyJob;
+let enclave: EnclaveClient;
+const servers: Server[] = [];
+/** What an attestor does instead of its duty. */
+type Fault = 'none' | 'refuses' | 'is away' | 'signs for another key' | 'is another account';
+
+beforeAll(async () => {
+  job = await tinyJob();
+  const session = tinySession();
+  await session.request('open', { provider, chainId, registry });
+  enclave = { request: session.request } as unknown as EnclaveClient;
+});
+afterAll(() => servers.forEach((server) => server.close()));
+
+async function attestor(secret: Uint8Array, fault: Fault, seen: Uint8Array[]): Promise<string> {
+  let asked = 0;
+  const server = createServer((request, response) => {
+    const chunks: Buffer[] = [];
+    request.on('data', (chunk: Buffer) => chunks.push(chunk));
+    request.on('end', () => void answer(Buffer.concat(chunks).toString('utf8')));
+    const answer = async (body: string): Promise<void> => {
+      if (fault === 'is away') return void response.writeHead(503).end('{}');
+      if (request.url === '/v1/challenges') {
+        return void response.end(JSON.stringify({ nonce: hex(keccak(new Uint8Array([...secret, asked++]))) }));
+      }
+      if (fault === 'refuses') return void response.writeHead(403).end('{"code":"BROKER_POLICY"}');
+      const evidence = fromBase64((JSON.parse(body) as { evidence: string }).evidence);
+      seen.push(parseSessionEvidence(evidence).nonce);
+      const { binding } = parseSessionEvidence(evidence);
+      const key = fault === 'signs for another key' ? new Uint8Array(20).fill(9) : binding.settlementKey;
+      const appraisal: Appraisal = {
+        ...{ job: jobDigest(job.terms), provider, session: keysDigest(binding), key, policy: job.terms.policy },
+        ...{ evidence: await sha256(evidence), notAfter: 4_000_000_000 },
+      };
+      const domain = domainSeparator({ chainId, verifyingContract: contract });
+      const signed = signRecoverable(appraisalDigest(domain, appraisal), secret);
+      const struct = Object.entries(appraisal).map(([name, value]) => [
+        name,
+        typeof value === 'number' ? value : hex(value as Uint8Array),
+      ]);
+      const judged = { result: 'AQ==', resultSignature: hex(new Uint8Array(65)), endorsements: 'AQ==' };
+      const account = hex(accountOf(secret));
+      const answered = { account, ...judged, appraisal: Object.fromEntries(struct), appraisalSignature: hex(signed) };
+      response.end(JSON.stringify(answered));
+    };
+  });
+  servers.push(server);
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return `http://127.0.0.1:${(server.address() as { port: number }).port}`;
+}
+
+/** Three attestors on the list, each with its fault; whom the host does not know has none. */
+async function ask(needed: number, faults: readonly (Fault | null)[]) {
+  const seen: Uint8Array[] = [];
+  const known: Record<string, string> = {};
+  const listed = secrets.map(accountOf).sort(compareBytes);
+  for (const [at, fault] of faults.entries()) {
+    if (fault === null) continue;
+    const signer = fault === 'is another account' ? secrets[(at + 1) % 3]! : secrets[at]!;
+    known[hex(accountOf(secrets[at]!))] = await attestor(signer, fault, seen);
+  }
+  const terms: Terms = { ...job.terms, attestors: listed, needed };
+  job = { ...job, terms };
+  const offered = { jobId: hex(job.jobId), spec: Buffer.from(encodeJobSpec(job.spec)).toString('base64') };
+  const attestors: Attestors = known;
+  checkAttestors(terms, attestors);
+  const patience = brokerPatience({ withinMs: 300 });
+  return { given: await askAttestors(offered, terms, enclave, { attestors, patience }), seen };
+}
+
+describe('S-H4 attestors of the terms', () => {
+  it('S-H4 two of three each appraise evidence over a challenge of their own', async () => {
+    const { given } = await ask(2, ['none', 'none', 'none']);
+    expect(new Set(given.map(({ account }) => hex(account))).size).toBe(2);
+    expect(new Set(given.map(({ appraisal }) => hex(appraisal.evidence))).size).toBe(2);
+    expect(new Set(given.map(({ appraisal }) => hex(appraisal.key))).size).toBe(1);
+  });
+
+  it('S-H4 none is asked where none is needed', async () => {
+    const { given, seen } = await ask(0, ['none', 'none', 'none']);
+    expect([given, seen]).toEqual([[], []]);
+  });
+
+  it.each<Fault>(['refuses', 'is away', 'signs for another key', 'is another account'])(
+    'S-H4 one of three that %s is done without, two are not',
+    async (fault) => {
+      const { given } = await ask(2, ['none', fault, 'none']);
+      expect(given).toHaveLength(2);
+      const family = fault === 'is away' ? 'collateral' : 'rejection';
+      await expect(ask(2, [fault, 'none', fault])).rejects.toMatchObject({ code: 'HOST_TERMS_ATTESTOR', family });
+    },
+  );
+
+  it('S-H4 one whom the host does not know is done without, two are not', async () => {
+    expect((await ask(2, ['none', null, 'none'])).given).toHaveLength(2);
+    await expect(ask(2, ['none', null, null])).rejects.toMatchObject({
+      code: 'HOST_TERMS_ATTESTOR',
+      family: 'rejection',
+    });
+  });
+});

@@ -1,0 +1,59 @@
+/** A settlement key in the registry of SEV-SNP evidence, where the terms demand one: settlement §10. */
+import { equalBytes, fromHex, isZero, parseSessionEvidence, Rejection, toHex, type Terms } from '#attestation';
+import { snpPolicyId, type ChainSnpPolicy, type Hex, type SettlementClient } from '#libs/settlement';
+import { leafAndIssuer } from './endorsements.js';
+
+/** Policies on chain that this host registers under, by their identity. */
+export type SnpPolicies = ReadonlyMap<string, ChainSnpPolicy>;
+
+/** A session, as registering it needs it. */
+export interface RegisteredSession {
+  /** Evidence that the broker took, with its certificates. */
+  readonly evidence: Uint8Array;
+  attestOver(nonce: Uint8Array): Promise<Uint8Array>;
+}
+
+const hex = (bytes: Uint8Array): Hex => `0x${toHex(bytes)}`;
+
+export function snpPoliciesOf(policies: readonly ChainSnpPolicy[]): SnpPolicies {
+  return new Map(policies.map((policy) => [snpPolicyId(policy), policy]));
+}
+
+/** @throws Rejection HOST_TERMS_SNP where the host does not know the policy, or it is that of another policy of appraisal */
+export function checkSnpPolicy({ snpPolicy, policy }: Terms, policies: SnpPolicies): void {
+  if (isZero(snpPolicy)) return;
+  const known = policies.get(hex(snpPolicy));
+  if (known === undefined) throw refused('an SNP policy of the settings', hex(snpPolicy));
+  if (!equalBytes(fromHex(known.salt), policy)) throw refused(`an SNP policy for ${hex(policy)}`, known.salt);
+}
+
+/**
+ * Has the chain verify the chip's certificate, once for all, and then a report over the newest block.
+ * @returns hashes of the transactions that were sent
+ * @throws Rejection HOST_TERMS_SNP, HOST_ENDORSEMENT; what the chain says
+ */
+export async function registerSession(
+  { snpPolicy }: Terms,
+  policies: SnpPolicies,
+  { evidence, attestOver }: RegisteredSession,
+  { snp, signer }: Pick<SettlementClient, 'snp' | 'signer'>,
+): Promise<readonly string[]> {
+  if (isZero(snpPolicy)) return [];
+  const policy = policies.get(hex(snpPolicy));
+  if (policy === undefined) throw refused('an SNP policy of the settings', hex(snpPolicy));
+  const { leaf, issuer } = leafAndIssuer(parseSessionEvidence(evidence).cpu.certificates);
+  const added = await snp.addCertificate(leaf, issuer);
+  const head = await signer.provider!.getBlock('latest');
+  const fresh = await attestOver(fromHex(head!.hash!));
+  const registered = await snp.register(policy, parseSessionEvidence(fresh), leaf);
+  return [added, registered].flatMap((receipt) => (receipt === undefined ? [] : [receipt.txHash]));
+}
+
+function refused(expected: string, got: string): Rejection {
+  return new Rejection('HOST_TERMS_SNP', {
+    expected,
+    got,
+    rule: 'host agent settings, snpPolicies',
+    action: 'add the policy on chain to the settings, or refuse the job',
+  });
+}
