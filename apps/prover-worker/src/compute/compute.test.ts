@@ -1,16 +1,21 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import {
+  checkpointSecret,
   datasetManifestJson,
   domainSeparator,
+  dutySelectorOf,
   encodeJobSpec,
   encodeStepStatement,
   jobDigest,
+  JobMode,
   parseStepStatement,
   type StepStatement,
 } from '#attestation';
 import { verifyJobProof } from '#libs/proof';
+import { profileManifest } from '#libs/step';
 import { createEngine, KernelBackend } from '#libs/zk';
-import { chainId, contract, keyed, tinyDataset, tinyJob, tinyManifest, type TinyJob } from '#test/tiny-job';
+import { chainId, contract, hostSecret, tinyDataset, tinyJob, tinyManifest, type TinyJob } from '#test/tiny-job';
+import { keyed } from '#test/tiny-release';
 import { openJob, type ComputedJob } from './job.js';
 import { prove } from './prove.js';
 import { openShard } from './sealed.js';
@@ -19,15 +24,31 @@ import { train, type Border, type Trained } from './train.js';
 
 const manifest = tinyManifest({ steps: 12, superblock: 4 });
 const dataset = await tinyDataset(manifest, { proving: 'fast16' });
-const job: TinyJob = await tinyJob({ manifest, dataset, segmentSteps: 4, spec: { assurance: 'tee+zk' } });
+/** Under which an enclave seals what provers prove besides. */
+const proved = {
+  spec: { assurance: 'tee+zk' },
+  terms: {
+    mode: JobMode.tee | JobMode.reveal | JobMode.full,
+    dutySelectors: [dutySelectorOf({ scheme: 'fxt-zk/1' })],
+    windows: {
+      ...{ start: 3600, compute: 3600, finality: 0, draw: 0, challenge: 3600, prove: 7200, provePer: 600, hold: 0 },
+      ...{ reveal: 3600, ack: 3600, drawBlocks: 0 },
+    },
+  },
+} as const;
+const job: TinyJob = await tinyJob({ manifest, dataset, segmentSteps: 4, ...proved });
 const escrow = { domain: domainSeparator({ chainId, verifyingContract: contract }), job: jobDigest(job.terms) };
 
-async function opened(of: TinyJob = job, change: { dataset?: unknown } = {}): Promise<ComputedJob> {
+async function opened(
+  of: TinyJob = job,
+  change: { dataset?: unknown } = {},
+  secret: Uint8Array = hostSecret,
+): Promise<ComputedJob> {
   const parts = of.dataset.shards.map((shard, index) => openShard(of.dataset.manifest, index, shard, of.dataset.key));
   const records = new Uint8Array(Buffer.concat(await Promise.all(parts)));
   const json = change.dataset ?? datasetManifestJson(of.dataset.manifest);
   const { initialWeights } = of.terms;
-  const input = { dataset: json, escrow, initialWeights, dataKey: of.dataset.key, records };
+  const input = { dataset: json, escrow, initialWeights, dataKey: of.dataset.key, hostSecret: secret, records };
   return openJob({ spec: encodeJobSpec(of.spec), ...input }, { threads: 1, memoryMiB: 2048 });
 }
 
@@ -49,6 +70,30 @@ async function byProver(checkpoint: Uint8Array | null, of?: ComputedJob): Promis
   return { ...trained, reached };
 }
 
+describe('Z-L3 a run whose next segment has no witness', () => {
+  it('Z-L3 ends with the borders before it, as an enclave ends it', async () => {
+    const { dims, batch, e, seed } = manifest;
+    const hot = profileManifest('fx1', { dims, batch, e, seed, steps: 12, superblock: 4, m: [[0, 1], [4, 255]] }); // prettier-ignore
+    const made = await tinyJob({
+      ...{ manifest: hot, segmentSteps: 4, ...proved },
+      dataset: await tinyDataset(hot, { proving: 'fast16' }),
+    });
+    const trained = await byProver(null, await opened(made));
+    if (!('stopped' in trained)) throw new Error('it did not stop');
+    expect(trained.stopped).toMatchObject({ step: expect.any(Number), tensor: expect.stringMatching(/^[YGWb]\d$/) });
+    const party = await keyed(made);
+    await party.session.request('train', { checkpoint: null, threads: 1 });
+    const end = await party.session.ended();
+    if (end.type !== 'stopped') throw new Error('the enclave did not stop');
+    expect(end.run).toMatchObject({ outcome: 1, upTo: trained.borders.length - 1 });
+    expect([end.borders, end.step, end.tensor]).toEqual([
+      trained.borders,
+      trained.stopped.step,
+      trained.stopped.tensor,
+    ]);
+  });
+});
+
 describe('training without a TEE', () => {
   let enclave: Awaited<ReturnType<typeof inEnclave>>;
   beforeAll(async () => {
@@ -61,12 +106,26 @@ describe('training without a TEE', () => {
     expect(reached.map(({ statement }) => statement)).toEqual(enclave.checkpoints.map(({ statement }) => statement));
   });
 
-  it('goes on where an enclave stopped, and an enclave where it stopped, with the same bits', async () => {
-    const { reached } = await byProver(enclave.checkpoints[0]!.ciphertext);
+  it('goes on where an enclave stopped, with the same bits', async () => {
+    const { borders, reached } = await byProver(enclave.checkpoints[0]!.ciphertext);
     expect(reached.map(({ step }) => step)).toEqual([8, 12]);
-    const back = await inEnclave(reached[0]!.checkpoint);
-    expect(back.borders).toEqual(enclave.borders);
-    expect(back.checkpoints.map(({ statement }) => statement)).toEqual([enclave.checkpoints[2]!.statement]);
+    expect(borders).toEqual(enclave.borders);
+  });
+
+  it('N2 leads no enclave on: nobody signed the borders of its checkpoints', async () => {
+    const { reached } = await byProver(null);
+    await expect(inEnclave(reached[0]!.checkpoint)).rejects.toThrow(/CHECKPOINT_/);
+  });
+
+  it('N11 opens checkpoints with data key and host secret together, with neither alone', async () => {
+    const other = await opened(job, {}, new Uint8Array(32).fill(0x98));
+    await expect(byProver(enclave.checkpoints[0]!.ciphertext, other)).rejects.toMatchObject({
+      code: 'CHECKPOINT_AUTHENTICATION',
+    });
+    const keyless = { ...(await opened()), sealing: checkpointSecret(new Uint8Array(32), hostSecret) };
+    await expect(byProver(enclave.checkpoints[0]!.ciphertext, keyless)).rejects.toMatchObject({
+      code: 'CHECKPOINT_AUTHENTICATION',
+    });
   });
 
   it('refuses records that the data set’s root does not commit to', async () => {
@@ -89,7 +148,7 @@ describe('training without a TEE', () => {
 
   describe('and a proof of what an enclave computed', () => {
     let computed: ComputedJob;
-    let proved: Proved;
+    let made: Proved;
     const request = (
       change: { index?: number; checkpoint?: Uint8Array | null; statement?: Partial<StepStatement> } = {},
     ) => {
@@ -100,20 +159,28 @@ describe('training without a TEE', () => {
     };
     beforeAll(async () => {
       computed = await opened();
-      proved = await prove(backend, computed, request(), () => undefined);
+      made = await prove(backend, computed, request(), () => undefined);
     }, 60_000);
 
     it('shows the very statement of its receipt', () => {
       const { spec, terms } = job;
-      const { statement, soundnessBits } = verifyJobProof({ spec, terms }, 1, proved.bundle, proved.document);
+      const { statement, soundnessBits } = verifyJobProof({ spec, terms }, 1, made.bundle, made.document);
       expect(encodeStepStatement(statement)).toEqual(enclave.checkpoints[1]!.statement);
       expect(soundnessBits).toBeGreaterThanOrEqual(100);
     });
 
+    it('Z-L1 says that it shows no start, and of the first segment that it starts where the seed says', async () => {
+      const { spec, terms } = job;
+      expect(verifyJobProof({ spec, terms }, 1, made.bundle, made.document).start).toBe('given');
+      const first = { index: 0, statement: enclave.checkpoints[0]!.statement, checkpoint: null };
+      const { bundle, document } = await prove(backend, await opened(), first, () => undefined);
+      expect(verifyJobProof({ spec, terms }, 0, bundle, document).start).toBe('seed');
+    });
+
     it('is the same bytes when it is made again, also by another process', async () => {
       const again = await prove(backend, await opened(), request(), () => undefined);
-      expect(Buffer.from(again.bundle).equals(proved.bundle)).toBe(true);
-      expect(again.document).toBe(proved.document);
+      expect(Buffer.from(again.bundle).equals(made.bundle)).toBe(true);
+      expect(again.document).toBe(made.document);
     });
 
     it.each<[string, Parameters<typeof request>[0]]>([
@@ -122,8 +189,8 @@ describe('training without a TEE', () => {
       ['for other weights before', { statement: { weightsBefore: new Uint8Array(32) } }],
       ['for other weights after', { statement: { weightsAfter: new Uint8Array(32) } }],
     ])('is not made from a witness %s', async (_name, change) => {
-      const made = prove(backend, computed, request(change), () => undefined);
-      await expect(made).rejects.toMatchObject({ code: 'WITNESS_FOREIGN' });
+      const other = prove(backend, computed, request(change), () => undefined);
+      await expect(other).rejects.toMatchObject({ code: 'WITNESS_FOREIGN' });
     });
 
     it.each<[string, number, (document: Record<string, unknown>) => Record<string, unknown>]>([
@@ -144,8 +211,8 @@ describe('training without a TEE', () => {
       ],
     ])('serves no other %s', (_name, index, change) => {
       const { spec, terms } = job;
-      const document = JSON.stringify(change(JSON.parse(proved.document) as Record<string, unknown>));
-      const check = () => verifyJobProof({ spec, terms }, index, proved.bundle, document);
+      const document = JSON.stringify(change(JSON.parse(made.document) as Record<string, unknown>));
+      const check = () => verifyJobProof({ spec, terms }, index, made.bundle, document);
       expect(check).toThrow(expect.objectContaining({ code: 'PROOF_FOREIGN' }));
     });
   });

@@ -25,7 +25,7 @@ import { openCircuit, openKey } from '#libs/zk/groth16';
 import { circuitShape, groth16Selector } from '#libs/zk/verifier';
 import { hasGroth16Tools } from '#test/groth16-tools';
 import { groth16Manifest } from '#test/small-groth16';
-import { chainId, contract, tinyDataset, tinyJob, type TinyJob } from '#test/tiny-job';
+import { hostSecret, chainId, contract, tinyDataset, tinyJob, type TinyJob } from '#test/tiny-job';
 import { readOffer } from '../node/offered-job.js';
 import { groth16Cache } from '../proving/groth16-cache.js';
 import { keepKey, plansOf } from '../proving/key-folder.js';
@@ -63,6 +63,7 @@ async function inputOf({ spec, terms }: TinyJob): Promise<JobInput> {
     escrow: { domain: domainSeparator({ chainId, verifyingContract: contract }), job: jobDigest(terms) },
     initialWeights: terms.initialWeights,
     dataKey: dataset.key,
+    hostSecret,
     records: new Uint8Array(Buffer.concat(await Promise.all(shards))),
   };
 }
@@ -182,14 +183,20 @@ describe('the keys of a node', () => {
 });
 
 describe('an offered job', () => {
+  const windows = {
+    ...{ start: 3600, compute: 3600, finality: 0, draw: 0, challenge: 3600, prove: 7200, provePer: 600, hold: 0 },
+    ...{ reveal: 0, ack: 0, drawBlocks: 0 },
+  };
   const settings = (groth16Keys?: string) =>
-    ({ chain: { deployment: { chainId, settlement: `0x${toHex(contract)}` } }, groth16Keys }) as Parameters<
-      typeof readOffer
-    >[1];
+    ({
+      chain: { deployment: { chainId, settlement: `0x${toHex(contract)}` } },
+      escrow: { windowMaxSeconds: 86_400, computeMaxSeconds: 86_400, proofSeconds: 30 },
+      groth16Keys,
+    }) as Parameters<typeof readOffer>[1];
   const offer = async (change: { spec?: Partial<JobSpec>; terms?: Partial<Terms> } = {}, groth16Keys?: string) => {
     const made = await tinyJob({
       ...{ manifest, dataset, segmentSteps: 1, groth16Plan: fromHex(plan), spec: change.spec ?? {} },
-      terms: { mode: JobMode.full, dutySelectors: [groth16Selector], ...change.terms },
+      terms: { mode: JobMode.full, dutySelectors: [groth16Selector], windows, ...change.terms },
     });
     const assigned = {
       ...{

@@ -8,9 +8,9 @@ import {
   verifyGroth16Bundle,
   type Groth16Statement,
 } from '#libs/proof';
-import { merklePath, superblockOfStep } from '#libs/step';
+import { merklePath, segmentReference, superblockOfStep } from '#libs/step';
 import { borderSeed } from '#libs/zk/commitment';
-import { proveGroth16Segment, trainSegment, type ToolLimits } from '#libs/zk/groth16';
+import { proveGroth16Segment, type ToolLimits } from '#libs/zk/groth16';
 import { borderBlind, commitToData, commitToWeights, dataBlind } from '#libs/zk/groth16/commitment';
 import { circuitDigest, groth16DataDigest, groth16WeightsDigest, keyDigest } from '#libs/zk/verifier';
 import { openKeyFolder } from '../proving/key-folder.js';
@@ -46,7 +46,7 @@ export function openGroth16(
       return {
         segment(index) {
           const records = superblockExamples(manifest, examples, index * manifest.superblock);
-          weights = trainSegment(shape, weights, records, index);
+          weights = segmentReference(manifest, weights, records, index);
           return weights;
         },
       };

@@ -1,5 +1,14 @@
 /** A job in the computing process: its records, its commitments, and the argument system that proves it. */
-import { equalBytes, jobIdOf, parseDatasetManifest, parseJobSpec, Rejection, toHex, type JobSpec } from '#attestation';
+import {
+  checkpointSecret,
+  equalBytes,
+  jobIdOf,
+  parseDatasetManifest,
+  parseJobSpec,
+  Rejection,
+  toHex,
+  type JobSpec,
+} from '#attestation';
 import type { ProofEscrow } from '#libs/proof';
 import { checkBounds, datasetRoot, initialWeights, parseManifestText, splitRecords, type Examples } from '#libs/step';
 import type { JobCommitments } from '#libs/zk/commitment';
@@ -18,6 +27,8 @@ export interface JobInput {
   /** weightsDigest of the start, as the escrow's terms have it. */
   readonly initialWeights: Uint8Array;
   readonly dataKey: Uint8Array;
+  /** The host's half of the key of checkpoints. */
+  readonly hostSecret: Uint8Array;
   /** All records in block order, decrypted. */
   readonly records: Uint8Array;
 }
@@ -40,12 +51,13 @@ export interface ComputedJob extends JobFacts {
  *   JOB_ESCROW, GROTH16_SHAPE, GROTH16_KEY; ConfigurationError GROTH16_KEY_MISSING
  */
 export function openJob(input: JobInput, limits: Limits): ComputedJob {
-  const { spec: encoded, dataset: json, escrow, dataKey, records } = input;
+  const { spec: encoded, dataset: json, escrow, dataKey, hostSecret, records } = input;
   const spec = parseJobSpec(encoded);
   const manifest = parseManifestText(spec.manifest);
-  checkBounds(manifest);
+  checkBounds(manifest, 'proved');
   const dataset = parseDatasetManifest(json);
-  const facts: JobFacts = { spec, manifest, secret: { jobId: jobIdOf(spec), dataKey }, escrow };
+  const secret = { jobId: jobIdOf(spec), dataKey };
+  const facts: JobFacts = { spec, manifest, secret, sealing: checkpointSecret(dataKey, hostSecret), escrow };
   const system =
     spec.scheme === groth16SchemeId
       ? openGroth16(facts, dataset, limits.groth16Keys, { memoryBytesMax: limits.memoryMiB * 2 ** 20 })

@@ -1,4 +1,4 @@
-/** What a prover opens and seals with the data key: shards and checkpoints; and the result, for the client alone. */
+/** What a prover opens and seals: shards with the data key, checkpoints with it and the host's half, the result for the client alone. */
 import { webcrypto } from 'node:crypto';
 import { x25519 } from '@noble/curves/ed25519.js';
 import {
@@ -34,18 +34,19 @@ export async function openShard(
   return open('SHARD_AUTHENTICATION', dataKey, nonce, ciphertext, associatedData);
 }
 
+/** @param secret  of checkpointSecret, as below */
 export async function sealCheckpoint(
-  dataKey: Uint8Array,
+  secret: Uint8Array,
   jobId: Uint8Array,
   checkpoint: Checkpoint,
 ): Promise<Uint8Array> {
-  const key = await checkpointKey(dataKey, jobId);
+  const key = await checkpointKey(secret, jobId);
   return seal(key, encodeCheckpoint(checkpoint), checkpointAssociatedData(jobId));
 }
 
 /** @throws Rejection CHECKPOINT_AUTHENTICATION, CBOR_*, MESSAGE_SHAPE */
-export async function openCheckpoint(dataKey: Uint8Array, jobId: Uint8Array, sealed: Uint8Array): Promise<Checkpoint> {
-  const key = await checkpointKey(dataKey, jobId);
+export async function openCheckpoint(secret: Uint8Array, jobId: Uint8Array, sealed: Uint8Array): Promise<Checkpoint> {
+  const key = await checkpointKey(secret, jobId);
   const [nonce, ciphertext] = [sealed.subarray(0, nonceBytes), sealed.subarray(nonceBytes)];
   return parseCheckpoint(
     await open('CHECKPOINT_AUTHENTICATION', key, nonce, ciphertext, checkpointAssociatedData(jobId)),
@@ -64,8 +65,8 @@ export async function sealResult(
   return concatBytes(x25519.getPublicKey(secret), await seal(key, result, deliveryAssociatedData(jobId, last)));
 }
 
-async function checkpointKey(dataKey: Uint8Array, salt: Uint8Array): Promise<Uint8Array> {
-  const key = await subtle.importKey('raw', plain(dataKey), 'HKDF', false, ['deriveBits']);
+async function checkpointKey(secret: Uint8Array, salt: Uint8Array): Promise<Uint8Array> {
+  const key = await subtle.importKey('raw', plain(secret), 'HKDF', false, ['deriveBits']);
   const parameters = { name: 'HKDF', hash: 'SHA-256', salt: plain(salt), info: plain(checkpointKeyInfo()) };
   return new Uint8Array(await subtle.deriveBits(parameters, key, 256));
 }

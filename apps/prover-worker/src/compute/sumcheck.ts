@@ -28,8 +28,8 @@ export function openSumcheck({ spec, manifest, secret, escrow }: JobFacts, datas
       const trainer = createExactTrainer(backend, manifest, start);
       return {
         segment(index) {
-          const end = Math.min((index + 1) * spec.segmentSteps, manifest.steps);
-          for (let step = index * spec.segmentSteps; step < end; step++) {
+          for (let t = 0; t < manifest.superblock; t++) {
+            const step = index * manifest.superblock + t;
             trainer.train(step, blockExamples(manifest, examples, step));
           }
           return trainer.weights();

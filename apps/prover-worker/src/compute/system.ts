@@ -9,6 +9,8 @@ export interface JobFacts {
   readonly spec: JobSpec;
   readonly manifest: Manifest;
   readonly secret: JobSecret;
+  /** Data key and the host's half: what the key of checkpoints follows from. */
+  readonly sealing: Uint8Array;
   readonly escrow: ProofEscrow;
 }
 
@@ -31,7 +33,11 @@ export interface ProofSystem {
   readonly digests: readonly Uint8Array[];
   /** Whether the owner's commitment to the superblock is one to these records. */
   isCommitted(superblock: number, records: Examples): boolean;
-  /** The segments of the job from these weights on, one after the other. @throws GuardViolation GUARD_VIOLATION */
+  /**
+   * The segments of the job from these weights on, one after the other.
+   *
+   * @throws GuardViolation GUARD_VIOLATION exactly where the segment has no witness
+   */
   trainer(backend: Backend, examples: Examples, start: Weights): { segment(index: number): Weights };
   /** @throws GuardViolation GUARD_VIOLATION; ConfigurationError; Rejection */
   prove(

@@ -3,6 +3,7 @@ import { encodeStepStatement, equalBytes, Rejection, type Checkpoint } from '#at
 import {
   decodeWeights,
   encodeWeights,
+  GuardViolation,
   initialWeights,
   manifestDigest,
   superblockOfStep,
@@ -22,20 +23,33 @@ export interface Border {
   readonly checkpoint: Uint8Array;
 }
 
-export interface Trained {
+/** A run that is done, or one that cannot go on. */
+export type Trained = Finished | Stopped;
+
+export interface Finished {
   readonly borders: readonly Uint8Array[];
   /** The result as it is delivered. */
   readonly result: Uint8Array;
 }
 
-/** @throws Rejection CHECKPOINT_*, DATASET_ROOT, WEIGHTS_*; GuardViolation GUARD_VIOLATION */
+/** The segment behind the last border has no witness: nobody can prove it, so the run may be said to have left its range. */
+export interface Stopped {
+  readonly borders: readonly Uint8Array[];
+  readonly stopped: { readonly step: number; readonly tensor: string; readonly detail: string };
+}
+
+/**
+ * Whether a run goes on its proof system says alone, whose guards are those of its relation.
+ *
+ * @throws Rejection CHECKPOINT_*, DATASET_ROOT, WEIGHTS_*
+ */
 export async function train(
   backend: Backend,
   job: ComputedJob,
   sealed: Uint8Array | null,
   onBorder: (border: Border) => void,
 ): Promise<Trained> {
-  const { manifest, commitments, secret, spec, system, examples } = job;
+  const { manifest, commitments, secret, sealing, spec, system, examples } = job;
   const start = await startOf(job, sealed);
   const borders = [...start.borders];
   checkData(job, start.step);
@@ -44,20 +58,41 @@ export async function train(
   let { weights } = start;
   for (let stepFrom = start.step; stepFrom < manifest.steps;) {
     const step = Math.min(stepFrom + spec.segmentSteps, manifest.steps);
-    weights = trainer.segment(borders.length - 1);
+    const segment = attempt(() => trainer.segment(borders.length - 1));
+    if (segment instanceof GuardViolation) {
+      backend.release(mark);
+      return { borders, stopped: placeOf(segment) };
+    }
+    weights = segment;
     borders.push(commitments.border(borders.length, weights));
     const statement = encodeStepStatement({
       ...{ jobId: secret.jobId, programDigest: manifestDigest(manifest), datasetRoot: spec.dataset.root },
       ...{ stepFrom, stepCount: step - stepFrom, weightsBefore: borders.at(-2)!, weightsAfter: borders.at(-1)! },
     });
-    const state: Checkpoint = { version: 1, step, borders, weights: encodeWeights(weights) };
-    const checkpoint = await sealCheckpoint(secret.dataKey, secret.jobId, state);
+    const state: Checkpoint = { version: 2, step, borders, weights: encodeWeights(weights), ...unsigned };
+    const checkpoint = await sealCheckpoint(sealing, secret.jobId, state);
     onBorder({ index: borders.length - 1, step, statement, checkpoint });
     stepFrom = step;
   }
   const last = Buffer.concat([encodeWeights(weights), commitments.seed(borders.length - 1)]);
   backend.release(mark);
   return { borders, result: await sealResult(last, spec.recipient, secret.jobId, borders.at(-1)!) };
+}
+
+/** No session stands behind its borders: proofs do, and no enclave goes on from there. */
+const unsigned = { links: [], sessions: [] };
+
+function attempt<T>(work: () => T): T | GuardViolation {
+  try {
+    return work();
+  } catch (error) {
+    if (error instanceof GuardViolation) return error;
+    throw error;
+  }
+}
+
+function placeOf({ step, tensor, detail }: GuardViolation): Stopped['stopped'] {
+  return { step, tensor, detail: `expected ${detail.expected}, got a value beyond it` };
 }
 
 export interface Position {
@@ -67,11 +102,12 @@ export interface Position {
 }
 
 /** @throws Rejection CHECKPOINT_AUTHENTICATION, CHECKPOINT_STATE, WEIGHTS_*, CBOR_*, MESSAGE_SHAPE */
-export async function startOf({ manifest, spec, commitments, secret }: ComputedJob, sealed: Uint8Array | null) {
+export async function startOf(job: ComputedJob, sealed: Uint8Array | null) {
+  const { manifest, spec, commitments, secret, sealing } = job;
   const genesis = initialWeights(manifest);
   const first = commitments.border(0, genesis);
   if (sealed === null) return { step: 0, borders: [first], weights: genesis } satisfies Position;
-  const { step, borders, weights: encoded } = await openCheckpoint(secret.dataKey, secret.jobId, sealed);
+  const { step, borders, weights: encoded } = await openCheckpoint(sealing, secret.jobId, sealed);
   const weights = decodeWeights(manifest, encoded);
   const agrees =
     borders.length > 0 &&

@@ -23,7 +23,7 @@ export function createBench({ threads, memoryMiB, groth16Keys }: Limits): Bench 
     async at(offer, settings, store, job) {
       if (current?.jobId === offer.jobId && current.isAlive()) return current;
       clear();
-      const input = await inputOf(job ?? (await entrust(offer, settings)), store);
+      const input = await inputOf(job ?? (await entrust(offer, settings)), store, settings.hostRoot);
       current = await openCompute(offer.jobId, input, limits);
       return current;
     },

@@ -17,6 +17,7 @@ import { groth16Admission } from '#libs/proof';
 import {
   addressBytes,
   connect,
+  finalFrom,
   hasDelivery,
   jobStates,
   registerGroth16Key,
@@ -53,6 +54,8 @@ export interface Escrow {
 }
 
 const none = new Uint8Array(32);
+/** Nobody's key stands behind a run without a TEE. */
+const unsealed = { delivery: none, keys: [], seal: new Uint8Array() };
 
 export function openEscrow({ chain, accountSecret, groth16Keys }: ProverSettings, kept: KeptJobs): Escrow {
   const { rpcUrl, deployment, pollingMs, confirmations } = chain;
@@ -60,7 +63,6 @@ export function openEscrow({ chain, accountSecret, groth16Keys }: ProverSettings
   const wallet = new Wallet(`0x${toHex(accountSecret)}`, rpc);
   const client = new SettlementClient(deployment, wallet, { confirmations });
   const account = addressBytes(wallet.address);
-  const named = (call: string, { txHash }: TxReceipt): Transaction => ({ call, hash: txHash });
 
   /** Only of the run that the chain knows: a proof of another would be refused there. */
   async function discharge(
@@ -81,12 +83,14 @@ export function openEscrow({ chain, accountSecret, groth16Keys }: ProverSettings
    * that it has not taken wait for half of the window.
    */
   async function afterCommit(job: KeptJob, terms: Terms, view: JobView): Promise<void> {
-    const isUrgent = (await chainTime(rpc)) > view.since + terms.windows.prove / 2;
+    const isUrgent = (await chainTime(rpc)) > clockOf(terms, view) + terms.windows.prove / 2;
     const proofs = isUrgent ? job.proofs : job.told;
     if (proofs.length > 0) await discharge(job, proofs, terms, await client.duties.bordersOf(terms));
     if (job.borders === null || hasDelivery(view)) return;
     if (view.sampleDue && !view.drawn) return drawInstead(client, rpc, terms, view);
-    if (await isProved(terms, view)) await client.finalize(terms);
+    if (!(await isProved(terms, view))) return;
+    const from = finalFrom(terms, await client.job(terms));
+    if ((await chainTime(rpc)) > from) await client.finalize(terms);
   }
 
   async function isProved(terms: Terms, { allDue, sampleDue }: JobView): Promise<boolean> {
@@ -106,14 +110,13 @@ export function openEscrow({ chain, accountSecret, groth16Keys }: ProverSettings
 
   return {
     account,
-    async engage({ spec, terms }, { release, releaseSignature, account: signer }) {
+    async engage({ spec, terms }, { release, releaseSignature: signature }) {
       const { state } = await client.job(terms);
       if (state === 'None') throw noEscrow();
       if (isEnded(state)) throw ended(state);
       const entered = await enterKey(spec);
       const accepted = await client.accept(terms, isSampled(terms) ? keccak(drawSeed(accountSecret, terms)) : none);
-      const { enclaveKey, shardsDigest } = release;
-      const started = await client.start(terms, { enclaveKey, shardsDigest, signer, signature: releaseSignature });
+      const started = await client.start(terms, { release, signature });
       return [...entered, named('accept', accepted), named('start', started)];
     },
     async collect(job) {
@@ -127,12 +130,20 @@ export function openEscrow({ chain, accountSecret, groth16Keys }: ProverSettings
       const borders = view.state === 'Started' ? await bordersToCommit(rpc, job, terms, view) : null;
       if (borders !== null) {
         const seedProvider = isSampled(terms) ? drawSeed(accountSecret, terms) : none;
-        await client.commit(terms, { outcome: 0, borders, seedProvider, delivery: none, seal: new Uint8Array() });
+        const { outcome } = job;
+        await client.commit(terms, { outcome, borders, seedProvider, ...unsealed });
       }
       return true;
     },
     close: () => rpc.destroy(),
   };
+}
+
+const named = (call: string, { txHash }: TxReceipt): Transaction => ({ call, hash: txHash });
+
+/** Behind a seal the clock of proofs starts when the seal can no longer be taken away. */
+function clockOf({ windows }: Terms, { since, sealed }: JobView): number {
+  return since + (sealed ? windows.challenge : 0);
 }
 
 async function chainTime(rpc: JsonRpcApiProvider): Promise<number> {

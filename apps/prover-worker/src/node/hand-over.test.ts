@@ -1,5 +1,5 @@
 /** Nothing of a run is committed on chain that the control plane has not taken, whenever the node is killed. */
-import { mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
@@ -13,8 +13,8 @@ const jobId = `0x${'ab'.repeat(32)}`;
 const word = (byte: string): string => `0x${byte.repeat(32)}`;
 const delivery: KeptDelivery = {
   ...{ leaseId: '7e5c1b9e-2f0c-4a39-8c84-3f3f8a1d2b6c', fence: 1 },
-  result: { blob: word('01'), bytes: 64, keyCommit: word('00') },
-  run: { upTo: 1, outcome: 0, bordersRoot: word('02'), last: word('04'), delivery: word('00') },
+  result: { blob: word('01'), bytes: 64, ciphertextDigest: word('05'), keyCommit: word('00') },
+  run: { upTo: 1, outcome: 0, bordersRoot: word('02'), last: word('04'), delivery: word('00'), keys: word('00') },
   ...{ seal: '', borders: [word('03'), word('04')], receipts: [], timings: { train: 1 }, transactions: [] },
 };
 const proofOf = (index: number): KeptProof => ({
@@ -48,7 +48,13 @@ it('commits what was taken, and asks until it knows', async () => {
   kept.keepDelivery(jobId, delivery);
   expect(kept.list()[0]).toMatchObject({ borders: null, delivery });
   await handOver({ jobId, delivery }, partsOf(new CollateralError('CONTROL_PLANE_UNREACHABLE', detail), {}), never);
-  expect(kept.list()[0]).toMatchObject({ delivery: null, borders: [{ length: 32 }, { length: 32 }] });
+  expect(kept.list()[0]).toMatchObject({ delivery: null, outcome: 0, borders: [{ length: 32 }, { length: 32 }] });
+});
+
+it('Z-L3 commits the end of a run that cannot go on as such, after a restart too', () => {
+  kept.keepStopped(jobId, [new Uint8Array(32).fill(3)]);
+  expect(kept.list()[0]).toMatchObject({ delivery: null, outcome: 1, borders: [new Uint8Array(32).fill(3)] });
+  expect(openKeptJobs(folder).list()[0]).toMatchObject({ outcome: 1, borders: [new Uint8Array(32).fill(3)] });
 });
 
 it('commits nothing that was refused', async () => {
@@ -93,4 +99,14 @@ it('keeps nothing of a job whose escrow has ended meanwhile', () => {
   kept.markTold(jobId, 0);
   kept.closeDelivery(jobId, 'taken');
   expect(kept.list()).toEqual([]);
+});
+
+it('lays a job of a former version aside with TERMS_VERSION, its files kept, and damaged ones not', () => {
+  const [former, other] = ['cd', 'ef'].map((byte) => `0x${byte.repeat(32)}`) as [string, string];
+  const formerWords = 36;
+  kept.open(former, Uint8Array.of(1), new Uint8Array(32 * formerWords));
+  kept.open(other, Uint8Array.of(1), Uint8Array.of(2));
+  expect(kept.layAside()).toEqual([expect.objectContaining({ code: 'TERMS_VERSION' })]);
+  expect(kept.list().map((job) => job.jobId)).toEqual([jobId, other]);
+  expect(existsSync(join(folder, `${former.slice(2)}.former`, 'spec'))).toBe(true);
 });

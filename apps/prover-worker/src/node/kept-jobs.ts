@@ -5,7 +5,7 @@
  */
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { fromHex } from '#attestation';
+import { decodeTerms, fromHex, Rejection, toHex } from '#attestation';
 import type { LeaseDeliver, ProofRef } from '#libs/messaging';
 import type { Proved } from '../compute/system.js';
 
@@ -27,6 +27,8 @@ export interface KeptJob {
   readonly delivery: KeptDelivery | null;
   /** All borders of a run that this node is to commit, for the control plane has taken it; null: there is none. */
   readonly borders: readonly Uint8Array[] | null;
+  /** Of that run: 0 done, 1 the segment behind its last border has no witness. */
+  readonly outcome: 0 | 1;
   /** Indices of the segments whose proofs are here. */
   readonly proofs: readonly number[];
   /** Those of them that the control plane has taken. */
@@ -39,11 +41,15 @@ export interface KeptJobs {
   keepDelivery(jobId: string, delivery: KeptDelivery): void;
   /** The control plane has taken the run: its borders are to be committed. Refused: forget it. */
   closeDelivery(jobId: string, outcome: 'taken' | 'refused'): void;
+  /** A run that cannot go on: there is no result that the control plane would have to take. */
+  keepStopped(jobId: string, borders: readonly Uint8Array[]): void;
   keepProof(proof: KeptProof): void;
   markTold(jobId: string, index: number): void;
   /** null: it is not here. */
   proof(jobId: string, index: number): KeptProof | null;
   remove(jobId: string): void;
+  /** Lays aside jobs under terms of the former layout; their files stay. @returns a Rejection TERMS_VERSION for each */
+  layAside(): readonly Rejection[];
 }
 
 const jobName = /^[0-9a-f]{64}$/;
@@ -76,15 +82,14 @@ export function openKeptJobs(folder: string): KeptJobs {
       terms: read(jobId, 'terms'),
       delivery: has('delivery') ? (JSON.parse(text('delivery')) as KeptDelivery) : null,
       borders: has('borders') ? text('borders').split('\n').map(fromHex) : null,
+      outcome: has('stopped') ? 1 : 0,
       proofs: numbers(proofName),
       told: numbers(toldName),
     };
   };
+  const names = (): string[] => readdirSync(folder).filter((name) => jobName.test(name) && isKept(name));
   return {
-    list: () =>
-      readdirSync(folder)
-        .filter((name) => jobName.test(name) && existsSync(path(name, 'terms')))
-        .map((name) => kept(`0x${name}`)),
+    list: () => names().map((name) => kept(`0x${name}`)),
     open(jobId, spec, terms) {
       mkdirSync(path(jobId, ''), { recursive: true, mode: 0o700 });
       write(jobId, 'spec', spec);
@@ -96,6 +101,10 @@ export function openKeptJobs(folder: string): KeptJobs {
       const { delivery } = kept(jobId);
       if (delivery !== null && outcome === 'taken') write(jobId, 'borders', delivery.borders.join('\n'));
       rmSync(path(jobId, 'delivery'), { force: true });
+    },
+    keepStopped(jobId, borders) {
+      write(jobId, 'stopped', '');
+      write(jobId, 'borders', borders.map((border) => `0x${toHex(border)}`).join('\n'));
     },
     keepProof({ claim, bundle, document }) {
       const { jobId, index } = claim;
@@ -111,5 +120,19 @@ export function openKeptJobs(folder: string): KeptJobs {
       return { claim, bundle: read(jobId, `proof-${index}.bundle`), document: text(`proof-${index}.json`) };
     },
     remove: (jobId) => rmSync(path(jobId, ''), { recursive: true, force: true }),
+    layAside: () => names().flatMap((name) => layAside(path(name, ''))),
   };
+}
+
+/** A job under terms that this version cannot act on; what is damaged is refused where it is read. */
+function layAside(folder: string): readonly Rejection[] {
+  try {
+    decodeTerms(new Uint8Array(readFileSync(join(folder, 'terms'))));
+  } catch (error) {
+    if (!(error instanceof Rejection)) throw error;
+    if (error.code !== 'TERMS_VERSION') return [];
+    renameSync(folder, `${folder}.former`);
+    return [error];
+  }
+  return [];
 }

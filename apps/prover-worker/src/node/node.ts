@@ -15,6 +15,7 @@ import {
   parseRegistered,
 } from '#libs/dispatch-client';
 import { groth16KeysMax, pattern, protocolVersion, type LeaseGrant, type NodeRegistered } from '#libs/messaging';
+import { serveHealth, watchNode } from '#libs/telemetry';
 import { plansOf } from '../proving/key-folder.js';
 import { createBench } from './bench.js';
 import { openEscrow } from './escrow.js';
@@ -40,8 +41,11 @@ export interface ProverNode {
 
 export async function startNode(settings: ProverSettings): Promise<ProverNode> {
   const { urls, dispatch, apiKey, answerSeconds } = settings.controlPlane;
+  const watch = watchNode(['controlPlane'], 'prover-worker', settings.logLevel);
+  const health = settings.health === undefined ? null : await serveHealth(settings.health, watch);
   const controlPlane = connectControlPlane(await openLine(dispatch), apiKey, 1000 * answerSeconds);
   const kept = openKeptJobs(join(settings.dataDirectory, 'jobs'));
+  for (const former of kept.layAside()) note('kept job', former);
   const escrow = openEscrow(settings, kept);
   const keys = plansOf(settings.groth16Keys).slice(0, groth16KeysMax);
   const offer: NodeOffer = {
@@ -57,11 +61,14 @@ export async function startNode(settings: ProverSettings): Promise<ProverNode> {
     },
   };
   const node = parseRegistered(await controlPlane.send(pattern.nodeRegister, offer));
+  watch.depends('controlPlane', true);
+  watch.event('registered', { nodeId: node.nodeId, provider: offer.provider });
   const stop = new AbortController();
   const parts: NodeParts = {
     ...{ settings, nodeId: node.nodeId, leaseSeconds: node.leaseSeconds, controlPlane, escrow, kept },
     store: createCipherStore(urls, apiKey),
     bench: createBench(settings),
+    watch,
   };
   const held = new Map<string, Held>();
   const loops = [workLoop(parts, held, stop.signal), beatLoop(parts, node, offer, held, stop.signal)];
@@ -72,8 +79,10 @@ export async function startNode(settings: ProverSettings): Promise<ProverNode> {
       parts.bench.clear();
       escrow.close();
       controlPlane.close();
+      health?.close();
     }),
     stop: () => {
+      watch.event('stopping', { leases: held.size });
       stop.abort();
       parts.bench.clear();
     },
@@ -99,9 +108,11 @@ async function workLoop(parts: NodeParts, held: Map<string, Held>, stop: AbortSi
         if (grant !== null) {
           const cancel = new AbortController();
           held.set(grant.leaseId, { grant, cancel });
-          await runLease(grant, parts, AbortSignal.any([stop, cancel.signal])).finally(() =>
-            held.delete(grant.leaseId),
-          );
+          parts.watch.leases(held.size);
+          await runLease(grant, parts, AbortSignal.any([stop, cancel.signal])).finally(() => {
+            held.delete(grant.leaseId);
+            parts.watch.leases(held.size);
+          });
           continue;
         }
       }
@@ -111,6 +122,7 @@ async function workLoop(parts: NodeParts, held: Map<string, Held>, stop: AbortSi
       if (task !== null) await runProof(task, parts, stop);
     } catch (error) {
       if (stop.aborted) return;
+      parts.watch.failure('work');
       note('work', error);
       await sleep(retryPauseMs);
     }
@@ -118,7 +130,7 @@ async function workLoop(parts: NodeParts, held: Map<string, Held>, stop: AbortSi
 }
 
 async function beatLoop(
-  { controlPlane, nodeId, bench }: NodeParts,
+  { controlPlane, nodeId, bench, watch }: NodeParts,
   { heartbeatSeconds }: NodeRegistered,
   offer: NodeOffer,
   held: Map<string, Held>,
@@ -129,12 +141,15 @@ async function beatLoop(
     const leases = [...held.values()].map(({ grant: { leaseId, fence } }) => ({ leaseId, fence }));
     try {
       const answer = await beat(controlPlane, offer, { nodeId, leases });
+      watch.depends('controlPlane', true);
       for (const leaseId of [...answer.cancel, ...answer.lost]) {
         if (!held.has(leaseId)) continue;
         held.get(leaseId)!.cancel.abort();
         bench.clear();
       }
     } catch (error) {
+      watch.depends('controlPlane', false);
+      watch.failure('heartbeat');
       note('heartbeat', error);
     }
   }
@@ -142,18 +157,24 @@ async function beatLoop(
 
 /** Commits, discharges, finalizes and withdraws as soon as each escrow allows it; survives restarts. */
 async function collectLoop(parts: NodeParts, stop: AbortSignal): Promise<void> {
-  const { escrow, kept } = parts;
+  const { escrow, kept, watch } = parts;
   const tellProofs = openProofTeller(parts);
   const quietUntil = new Map<string, number>();
   while (!stop.aborted) {
-    for (const job of kept.list()) {
+    const open = kept.list();
+    watch.escrows(open.length);
+    for (const job of open) {
       if ((quietUntil.get(job.jobId) ?? 0) > performance.now()) continue;
       try {
         const told = tellProofs(job);
         told.catch(() => undefined);
-        if (!(await escrow.collect(job))) kept.remove(job.jobId);
+        if (!(await escrow.collect(job))) {
+          kept.remove(job.jobId);
+          watch.event('escrow-step', { job: job.jobId, step: 'end' });
+        }
         await told;
       } catch (error) {
+        watch.failure('escrow');
         note(`collect ${job.jobId}`, error);
         quietUntil.set(job.jobId, performance.now() + 10 * retryPauseMs);
       }

@@ -8,6 +8,7 @@ import {
   encodeTerms,
   equalBytes,
   fromHex,
+  hostSecretOf,
   jobDigest,
   jobIdOf,
   JobMode,
@@ -21,13 +22,22 @@ import {
   Rejection,
   signRecoverable,
   specDigestOf,
+  termsFit,
   toHex,
   type JobSpec,
   type Terms,
 } from '#attestation';
-import { createBrokerClient, type CipherStore, type ProverRelease } from '#libs/dispatch-client';
+import {
+  brokerPatience,
+  createBrokerClient,
+  greatestWindows,
+  isOfBroker,
+  note,
+  type CipherStore,
+  type ProverRelease,
+} from '#libs/dispatch-client';
 import type { AssignedJob } from '#libs/messaging';
-import { groth16Admission } from '#libs/proof';
+import { groth16Admission, planOf } from '#libs/proof';
 import { zkSelector } from '#libs/settlement';
 import { parseManifestText } from '#libs/step';
 import { groth16SchemeId, groth16Selector } from '#libs/zk/verifier';
@@ -52,10 +62,13 @@ export interface EntrustedJob extends OfferedJob {
 
 const hex = (bytes: Uint8Array): string => `0x${toHex(bytes)}`;
 
-/** @throws ConfigurationError GROTH16_KEY_MISSING; Rejection PROVER_JOB when its parts do not belong together, or no proof can be made for it */
+/**
+ * @throws ConfigurationError GROTH16_KEY_MISSING; Rejection PROVER_JOB when its parts do not belong together, or no proof can be
+ *   made for it; TERMS_* of what all who sign demand, STEP_PLAN
+ */
 export function readOffer(
   job: AssignedJob,
-  { chain, groth16Keys }: Pick<ProverSettings, 'chain' | 'groth16Keys'>,
+  { chain, groth16Keys, escrow }: Pick<ProverSettings, 'chain' | 'groth16Keys' | 'escrow'>,
 ): OfferedJob {
   const specBytes = new Uint8Array(Buffer.from(job.spec, 'base64'));
   const spec = parseJobSpec(specBytes);
@@ -81,7 +94,16 @@ export function readOffer(
   if (!terms.dutySelectors.some((selector) => equalBytes(selector, met))) {
     throw refused(`terms that proofs in scheme ${spec.scheme} meet`, `${terms.dutySelectors.length} other selectors`);
   }
+  // The plan of a Groth16 key is what its folder was checked against.
+  const plan = isGroth16 ? spec.proving!.planDigest : planDigestOf(spec);
+  termsFit(spec, terms, { plan, greatest: greatestWindows(escrow), benchSeconds: escrow.proofSeconds });
   return { jobId: job.jobId, spec, specBytes, terms, job };
+}
+
+/** As the manifest and the named profile lead to it. */
+function planDigestOf({ manifest, proving }: JobSpec): Uint8Array {
+  const { profile, variant } = proving!;
+  return planOf({ manifest: parseManifestText(manifest), profile, variant }).digest;
 }
 
 /** Before a node accepts a whole job with its stake. @throws Rejection PROVER_JOB */
@@ -96,16 +118,24 @@ export function checkTerms({ spec, terms }: OfferedJob, account: Uint8Array, lim
 }
 
 /** Asks the data owner's broker for the key. @throws Rejection BROKER_*, OPENING_BUDGET; CollateralError BROKER_* */
-export async function entrust(offer: OfferedJob, settings: ProverSettings): Promise<EntrustedJob> {
-  const broker = createBrokerClient(offer.job.brokerUrl, settings.brokers);
+export async function entrust(offer: OfferedJob, settings: ProverSettings, stop?: AbortSignal): Promise<EntrustedJob> {
+  const patience = brokerPatience({
+    withinMs: 1000 * settings.brokerWaitSeconds,
+    goesOn: () => stop?.aborted !== true,
+    onPause: (error) => note('broker', error),
+  });
+  const broker = createBrokerClient(offer.job.brokerUrl, settings.brokers, patience);
   const jobId = fromHex(offer.jobId);
-  const nonce = await broker.challenge(offer.jobId);
   const secret = x25519.utils.randomSecretKey();
   const transportKey = x25519.getPublicKey(secret);
-  const digest = proverRequestDigest(jobId, nonce, transportKey);
-  const signature = signRecoverable(digest, settings.accountSecret);
   const terms = encodeTerms(offer.terms);
-  const release = await broker.entrust({ spec: offer.specBytes, terms, nonce, transportKey, signature });
+  const { release, digest } = await patience.keep(async () => {
+    const nonce = await broker.challenge(offer.jobId);
+    const asked = proverRequestDigest(jobId, nonce, transportKey);
+    const signature = signRecoverable(asked, settings.accountSecret);
+    const request = { spec: offer.specBytes, terms, nonce, transportKey, signature };
+    return { release: await broker.entrust(request), digest: asked };
+  }, isOfBroker);
   const { datasetId, key } = parseDataKey(await open(release.sealedKey, secret, jobId, digest));
   agree('data set of the key', hex(offer.spec.dataset.id), hex(datasetId));
   return { ...offer, dataKey: key, release };
@@ -115,6 +145,7 @@ export async function entrust(offer: OfferedJob, settings: ProverSettings): Prom
 export async function inputOf(
   { spec, specBytes, terms, job, dataKey }: EntrustedJob,
   store: CipherStore,
+  hostRoot: Uint8Array,
 ): Promise<JobInput> {
   const dataset = parseDatasetManifest(job.datasetManifest);
   const records: Uint8Array[] = [];
@@ -122,10 +153,13 @@ export async function inputOf(
     records.push(await openShard(dataset, index, await store.shard(hex(dataset.id), index), dataKey));
   }
   const { chainId, contract } = spec.settlement;
+  const escrow = jobDigest(terms);
   return {
     spec: specBytes,
     dataset: job.datasetManifest,
-    escrow: { domain: domainSeparator({ chainId, verifyingContract: contract }), job: jobDigest(terms) },
+    escrow: { domain: domainSeparator({ chainId, verifyingContract: contract }), job: escrow },
+    // Without an enclave nothing is held back: whoever proves has the data key, whatever account it works for.
+    hostSecret: (terms.mode & JobMode.tee) === 0 ? new Uint8Array(32) : hostSecretOf(hostRoot, escrow),
     initialWeights: terms.initialWeights,
     dataKey,
     records: concatBytes(...records),

@@ -1,5 +1,6 @@
 /** What a node is made of, for everything that it does. */
 import type { CipherStore, ControlPlane } from '#libs/dispatch-client';
+import type { NodeWatch } from '#libs/telemetry';
 import type { Bench } from './bench.js';
 import type { Escrow } from './escrow.js';
 import type { KeptJobs } from './kept-jobs.js';
@@ -15,4 +16,5 @@ export interface NodeParts {
   readonly escrow: Escrow;
   readonly kept: KeptJobs;
   readonly bench: Bench;
+  readonly watch: NodeWatch;
 }

@@ -12,15 +12,18 @@ const phaseStarts: Readonly<Record<ProofPhase, number>> = { load: 0, execute: 0.
 
 /** Never throws while the node goes on: the end is told to the control plane. @returns whether it is proved */
 export async function runProof(task: ProofTask, parts: NodeParts, stop: AbortSignal): Promise<boolean> {
-  const { controlPlane, bench, nodeId } = parts;
+  const { controlPlane, bench, nodeId, watch } = parts;
   const { jobId, index, fence } = task;
   const ref = { nodeId, jobId, index, fence };
   const report = openReport(ref, parts);
+  watch.event('segment-claimed', { job: jobId, segment: index, fence });
   try {
     await work(task, ref, parts, (phase) => report.enter(phase));
+    watch.event('segment-proved', { job: jobId, segment: index });
     return true;
   } catch (error) {
     if (stop.aborted || report.isLost()) return false;
+    watch.failure('proof');
     note(`prove ${index} of ${jobId}`, error);
     const code = error instanceof CodedError ? error.code : 'PROVER_INTERNAL';
     const text =

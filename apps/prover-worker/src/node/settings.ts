@@ -2,13 +2,16 @@
 import { z } from 'zod';
 import { fromHex } from '#attestation';
 import {
+  BrokerWaitSeconds,
   chainSettings,
   type ControlPlaneAddress,
   ControlPlaneSettings,
   escrowLimits,
+  hostRoot,
   HttpUrl,
   readSettings,
   Seconds,
+  watchSettings,
 } from '#libs/dispatch-client';
 import { DeploymentJson } from '#libs/settlement';
 
@@ -29,6 +32,12 @@ const Settings = z.strictObject({
     .prefault({}),
   /** Origins of the key brokers that this node asks; absent: any over https, or on this machine. */
   brokers: z.array(HttpUrl).optional(),
+  brokerWaitSeconds: BrokerWaitSeconds,
+  /**
+   * File with 32 bytes as 0x-hexadecimal, as in the host agent's settings: with it this node goes on and proves where that host's
+   * enclave has trained. Absent: derived from that of `chain.accountKey`, as a host agent of the same account does.
+   */
+  hostSecret: z.string().optional(),
   /** Takes whole jobs: trains them and sees to their proofs. */
   trains: z.boolean().default(true),
   /** Proves segments, its own and others'. A node that only trains hands its witness to one that proves. */
@@ -37,13 +46,16 @@ const Settings = z.strictObject({
   memoryMiB: z.int().min(64).max(4096).default(2048),
   /** Folder with a Groth16 key for each plan that this node proves under; absent: it takes no job in that scheme. */
   groth16Keys: z.string().optional(),
+  ...watchSettings,
   /** Proofs on their way to the chain. */
   dataDirectory: z.string(),
 });
 
 type Read = z.infer<typeof Settings>;
 
-export type ProverSettings = Omit<Read, 'controlPlane'> & {
+export type ProverSettings = Omit<Read, 'controlPlane' | 'hostSecret'> & {
+  /** What the host's halves of the keys of checkpoints follow from. */
+  readonly hostRoot: Uint8Array;
   readonly accountSecret: Uint8Array;
   readonly controlPlane: ControlPlaneAddress;
 };
@@ -52,11 +64,14 @@ export type ProverSettings = Omit<Read, 'controlPlane'> & {
 export function loadSettings(path: string): ProverSettings {
   const named = { code: 'PROVER_SETTINGS', rule: 'prover worker, settings' };
   const { settings, controlPlane, near, secret } = readSettings<Read>(path, Settings, named);
+  const { hostSecret, ...others } = settings;
+  const accountSecret = secret(settings.chain.accountKey);
   return {
-    ...settings,
+    ...others,
     controlPlane,
     dataDirectory: near(settings.dataDirectory),
     ...(settings.groth16Keys !== undefined && { groth16Keys: near(settings.groth16Keys) }),
-    accountSecret: fromHex(secret(settings.chain.accountKey)),
+    accountSecret: fromHex(accountSecret),
+    hostRoot: hostRoot(accountSecret, hostSecret === undefined ? undefined : secret(hostSecret)),
   };
 }

@@ -1,9 +1,18 @@
 /** A whole job without a TEE: its key, its escrow, its steps, then its proofs by whoever proves, and the delivery. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { bordersRoot, CodedError, CollateralError, encodeTerms, toHex } from '#attestation';
+import {
+  bordersRoot,
+  ciphertextDigest,
+  CodedError,
+  CollateralError,
+  encodeTerms,
+  Rejection,
+  toHex,
+  type Terms,
+} from '#attestation';
 import { codePattern, note, parseProofAcquired, plainText } from '#libs/dispatch-client';
 import { pattern, type LeaseGrant } from '#libs/messaging';
-import type { Border, Trained } from '../compute/train.js';
+import type { Border, Finished, Stopped } from '../compute/train.js';
 import type { Transaction } from './escrow.js';
 import { handOver } from './hand-over.js';
 import type { KeptDelivery } from './kept-jobs.js';
@@ -19,10 +28,15 @@ type LeaseRef = Pick<LeaseGrant, 'leaseId' | 'fence'>;
 
 /** Works one lease to its end. Never throws: the end is told to the control plane. */
 export async function runLease(grant: LeaseGrant, parts: NodeParts, stop: AbortSignal): Promise<void> {
-  const { leaseId, fence } = grant;
+  const { leaseId, fence, job } = grant;
+  const about = { job: job.jobId, leaseId, fence };
+  parts.watch.event('lease-taken', about);
   try {
     await work(grant, { leaseId, fence }, parts, stop);
+    parts.watch.event('lease-ended', { ...about, code: null });
   } catch (error) {
+    parts.watch.failure('lease');
+    parts.watch.event('lease-ended', { ...about, code: error instanceof CodedError ? error.code : 'PROVER_INTERNAL' });
     note('lease', error);
     if (error instanceof CodedError && error.code.startsWith('LEASE_')) return;
     const code = error instanceof CodedError ? error.code : 'PROVER_INTERNAL';
@@ -39,15 +53,17 @@ export async function runLease(grant: LeaseGrant, parts: NodeParts, stop: AbortS
 }
 
 async function work(grant: LeaseGrant, lease: LeaseRef, parts: NodeParts, stop: AbortSignal): Promise<void> {
-  const { settings, controlPlane, escrow, kept, bench, store } = parts;
+  const { settings, controlPlane, escrow, kept, bench, store, watch } = parts;
   const { job } = grant;
   const offer = readOffer(job, settings);
   checkTerms(offer, escrow.account, settings.escrow);
-  const entrusted = await entrust(offer, settings);
+  const entrusted = await entrust(offer, settings, stop);
   await controlPlane.send(pattern.leaseEntrusted, lease);
+  watch.event('keyed', { job: job.jobId });
   const compute = await bench.at(offer, settings, store, entrusted);
   kept.open(offer.jobId, offer.specBytes, encodeTerms(offer.terms));
   const transactions = await escrow.engage(offer, entrusted.release);
+  watch.event('engaged', { job: job.jobId, escrow: job.escrowId });
   await controlPlane.send(pattern.leaseRunning, lease);
   const checkpoint = job.resume === null ? null : await store.getBlob(job.resume.blob);
   const timings: Record<string, number> = {};
@@ -66,58 +82,98 @@ async function work(grant: LeaseGrant, lease: LeaseRef, parts: NodeParts, stop: 
     }),
   );
   await last;
-  await timed('prove', () => proveAll(offer, parts, stop));
+  watch.event('trained', { job: job.jobId, checkpoints: trained.borders.length - 1 });
+  const untrained = compute.segments - (trained.borders.length - 1);
+  await timed('prove', () => proveAll(offer, untrained, parts, stop));
+  if ('stopped' in trained) return giveUp(offer, trained, lease, parts);
   const delivery = await deliveryOf({ lease, trained, timings, transactions }, parts);
   kept.keepDelivery(offer.jobId, delivery);
   await handOver({ jobId: offer.jobId, delivery }, parts, stop);
+  watch.event('delivered', { job: job.jobId, ...timings });
 }
 
 /** What others need to prove the segment, and to go on from its end. */
 async function tellBorder(
   border: Border,
   lease: LeaseRef,
-  { store, controlPlane }: NodeParts,
+  { store, controlPlane, watch }: NodeParts,
   of: number,
 ): Promise<void> {
   const { step, statement, checkpoint } = border;
   const blob = await store.putBlob(checkpoint);
   await controlPlane.send(pattern.leaseCheckpoint, { ...lease, step, statement: base64(statement), receipt: '', blob });
+  watch.event('checkpoint', { leaseId: lease.leaseId, step, of });
   await controlPlane.send(pattern.leaseProgress, { ...lease, step: Math.min(step, of), of });
 }
 
-/** Proves what is free and waits for what others prove. @throws CollateralError LEASE_GIVEN_BACK */
-async function proveAll({ jobId }: OfferedJob, parts: NodeParts, stop: AbortSignal): Promise<void> {
+/**
+ * Proves what is free and waits for what others prove.
+ *
+ * @param untrained segments that nobody can prove, for the run ended before them
+ * @throws CollateralError LEASE_GIVEN_BACK
+ */
+async function proveAll({ jobId }: OfferedJob, untrained: number, parts: NodeParts, stop: AbortSignal): Promise<void> {
   const { controlPlane, nodeId, settings } = parts;
   for (;;) {
     if (stop.aborted) throw givenBack();
     const question = { nodeId, waitMs: 0, jobId, countOnly: !settings.proves };
     const { task, left } = parseProofAcquired(await controlPlane.send(pattern.proofAcquire, question));
     if (task !== null) await runProof(task, parts, stop);
-    else if (left === 0) return;
+    else if (left !== null && left <= untrained) return;
     else await sleep(proofPauseMs, null, { signal: stop }).catch(() => null);
   }
 }
 
-interface Finished {
+/**
+ * The next segment has no witness: what was trained and proved stands, the chain is told that the run left its range, and
+ * the client gets back what the rest would have cost.
+ */
+async function giveUp(offer: OfferedJob, end: Stopped, lease: LeaseRef, parts: NodeParts): Promise<void> {
+  const { step, tensor, detail } = end.stopped;
+  if (!mayStop(offer.terms)) throw unsayable(detail);
+  parts.kept.keepStopped(offer.jobId, end.borders);
+  const failure = { code: 'GUARD_VIOLATION', detail: plainText(detail, 900), step, tensor, retry: false };
+  await parts.controlPlane.send(pattern.leaseFail, { ...lease, ...failure });
+}
+
+/** Without a seal the contract hears it in jobs that can be challenged alone (settlement §6). */
+function mayStop({ windows }: Terms): boolean {
+  return windows.challenge > 0;
+}
+
+function unsayable(detail: string): Rejection {
+  return new Rejection('GUARD_VIOLATION', {
+    expected: 'a run within its ranges, or terms under which its end can be said on chain',
+    got: detail,
+    rule: 'settlement §6',
+    action: 'lower the learning rate, choose a wider profile, or order with a challenge window',
+  });
+}
+
+interface Account {
   readonly lease: LeaseRef;
-  readonly trained: Trained;
+  readonly trained: Finished;
   readonly timings: Readonly<Record<string, number>>;
   readonly transactions: readonly Transaction[];
 }
 
-async function deliveryOf(finished: Finished, { store }: NodeParts): Promise<KeptDelivery> {
+async function deliveryOf(finished: Account, { store }: NodeParts): Promise<KeptDelivery> {
   const { lease, trained, timings, transactions } = finished;
   const { borders, result } = trained;
   const zero = hex(new Uint8Array(32));
   return {
     ...lease,
-    result: { blob: await store.putBlob(result), bytes: result.length, keyCommit: zero },
+    result: {
+      ...{ blob: await store.putBlob(result), bytes: result.length },
+      ...{ ciphertextDigest: hex(ciphertextDigest(result)), keyCommit: zero },
+    },
     run: {
       upTo: borders.length - 1,
       outcome: 0,
       bordersRoot: hex(bordersRoot(borders)),
       last: hex(borders.at(-1)!),
       delivery: zero,
+      keys: zero,
     },
     seal: '',
     borders: borders.map(hex),

@@ -51,7 +51,7 @@ export function parseKeyRequest(text: string): KeyRequest {
  */
 export async function makeKey({ manifest: json, folder, ptau, zkey, memoryMiB }: KeyRequest): Promise<MadeKey> {
   const manifest = parseManifest(json);
-  checkBounds(manifest);
+  checkBounds(manifest, 'proved');
   const { shape } = groth16Admission(manifest);
   const limits = { memoryBytesMax: memoryMiB * 2 ** 20 };
   const circuit = await openCircuit(groth16Cache, shape, limits);

@@ -29,7 +29,7 @@ export async function proveFiles(
   onProgress: (progress: Progress) => void,
 ): Promise<ProvedFiles> {
   const manifest = parseManifest(request.manifest);
-  checkBounds(manifest);
+  checkBounds(manifest, 'proved');
   checkRange(manifest, request.from, request.steps);
   const { backend, profile, onChain, key } = request;
   const ceremony = key.zkey === undefined ? 'development' : 'external';

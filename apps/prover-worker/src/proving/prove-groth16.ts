@@ -160,7 +160,7 @@ async function proveChain(
 function trained(m: Manifest, examples: Examples, from: number): Weights {
   let weights = initialWeights(m);
   for (let step = 0; step < from; step++) {
-    weights = stepReference(m, weights, blockExamples(m, examples, step), step).weights;
+    weights = stepReference(m, weights, blockExamples(m, examples, step), step, 'proved').weights;
   }
   return weights;
 }

@@ -1,18 +1,21 @@
 /**
  * Exact steps without a proof, over the prover's kernels (fixed-point §4, §5, §7): brings weights to the start of a
- * segment. Range rules R1 to R4 keep every integer below 2^53.
+ * segment. Range rules R1 to R4 keep every integer below 2^53 while weights are in range; inside a segment they may stray.
  */
 import {
+  countsAt,
   expTable,
+  guardTable,
   GuardViolation,
   layerScales,
   stepSize,
   type Examples,
   type LayerScale,
   type Manifest,
+  type TensorGuard,
   type Weights,
 } from '#libs/step';
-import type { Backend } from '#libs/zk';
+import { joined, largest, sumInLimbs, type Backend } from '#libs/zk';
 
 type SoftmaxLoss = Extract<Manifest['loss'], { kind: 'softmax-ce' }>;
 
@@ -28,14 +31,31 @@ interface Layer {
   readonly G: Float64Array;
 }
 
+/** What every part of a step reads. */
+interface Step {
+  readonly backend: Backend;
+  readonly m: Manifest;
+  readonly guards: ReadonlyMap<string, TensorGuard>;
+  readonly step: number;
+}
+
 export interface ExactTrainer {
-  /** Trains step `step` on one block of B records. @throws GuardViolation GUARD_VIOLATION */
+  /**
+   * Trains step `step` on one block of B records; a null step behind the job's last moves nothing.
+   *
+   * @throws GuardViolation GUARD_VIOLATION: the step's segment has no witness, so no proof of it exists
+   */
   train(step: number, block: Examples): void;
   weights(): Weights;
 }
 
 /** @throws ConfigurationError ZK_MEMORY_EXCEEDED */
-export function createExactTrainer(backend: Backend, m: Manifest, start: Weights): ExactTrainer {
+export function createExactTrainer(
+  backend: Backend,
+  m: Manifest,
+  start: Weights,
+  guards = guardTable(m, 'proved'),
+): ExactTrainer {
   const B = m.batch;
   const layers = layerScales(m).map((scale, i): Layer => {
     const [W, b] = [backend.doubles(scale.inputs * scale.outputs), backend.doubles(scale.outputs)];
@@ -45,11 +65,14 @@ export function createExactTrainer(backend: Backend, m: Manifest, start: Weights
     return { scale, W, b, A: A!, Y: Y!, M: M!, G: G! };
   });
   const train = (step: number, block: Examples): void => {
+    const mark = backend.mark();
+    const own: Step = { backend, m, guards, step };
     loadInputs(layers[0]!, block, B);
-    layers.forEach((layer, i) => forward(backend, m, layer, layers[i + 1], step));
-    lossErrors(m, layers.at(-1)!, block.labels, step);
-    for (let i = layers.length - 1; i > 0; i--) backward(backend, m, layers[i]!, layers[i - 1]!, step);
-    for (const layer of layers) descend(backend, m, layer, step);
+    layers.forEach((layer, i) => forward(own, layer, layers[i + 1]));
+    lossErrors(own, layers.at(-1)!, block.labels);
+    for (let i = layers.length - 1; i > 0; i--) backward(own, layers[i]!, layers[i - 1]!);
+    for (const layer of layers) descend(own, layer);
+    backend.release(mark);
   };
   const weights = (): Weights =>
     start.map((tensor, i) => {
@@ -67,17 +90,25 @@ function loadInputs({ A, scale }: Layer, { features }: Examples, B: number): voi
   for (let b = 0; b < B; b++) for (let i = 0; i < scale.inputs; i++) A[i * B + b] = features[b * scale.inputs + i]!;
 }
 
-function forward(backend: Backend, m: Manifest, layer: Layer, next: Layer | undefined, step: number): void {
+function forward(own: Step, layer: Layer, next: Layer | undefined): void {
+  const { backend, m } = own;
   const { scale, W, b, A, Y, M } = layer;
   const { inputs, outputs, forwardShift: s } = scale;
   const B = m.batch;
-  for (let o = 0; o < outputs; o++) Y.fill(b[o]! * 2 ** (2 * scale.aIn), o * B, o * B + B);
   const grid = { data: W, unitStride: 1, inputStride: outputs, units: outputs, inputs };
-  backend.sumProducts(grid, rows(A, B), B, rows(Y, B));
+  const scaledBias = (o: number): number => b[o]! * 2 ** (2 * scale.aIn);
+  if (isCarried(own, layer)) {
+    for (let o = 0; o < outputs; o++) Y.fill(scaledBias(o), o * B, o * B + B);
+    backend.sumProducts(grid, rows(A, B), B, rows(Y, B));
+  } else {
+    const sums = sumInLimbs(backend, grid, rows(A, B), B, scaledBias);
+    for (let k = 0; k < Y.length; k++) Y[k] = joined(sums, k);
+  }
   const top = 2 ** m.abits - 1;
+  const guard = guardOf(own, `Y${scale.layer}`);
   for (let k = 0; k < Y.length; k++) {
     const y = Math.floor((Y[k]! + 2 ** (s - 1)) / 2 ** s);
-    guardSigned(y, m.ybits, `Y${scale.layer}`, step);
+    guard(y);
     Y[k] = y;
     if (next === undefined) continue;
     next.A[k] = Math.min(Math.max(y, 0), top);
@@ -85,18 +116,21 @@ function forward(backend: Backend, m: Manifest, layer: Layer, next: Layer | unde
   }
 }
 
-function lossErrors(m: Manifest, last: Layer, labels: Uint8Array, step: number): void {
-  if (m.loss.kind === 'mse') squaredErrors(m, last, labels, step);
+function lossErrors(own: Step, last: Layer, labels: Uint8Array): void {
+  const { m } = own;
+  if (m.loss.kind === 'mse') squaredErrors(own, last, labels);
   else softmaxErrors(m, m.loss, last, labels);
 }
 
-function squaredErrors(m: Manifest, { scale, Y, G }: Layer, labels: Uint8Array, step: number): void {
+function squaredErrors(own: Step, { scale, Y, G }: Layer, labels: Uint8Array): void {
+  const { m } = own;
   const { layer, outputs: C, g } = scale;
+  const guard = guardOf(own, `G${layer}`);
   const [B, shift] = [m.batch, m.a.at(-1)! - g];
   for (let k = 0; k < C * B; k++) {
     const rounded = Math.floor((Y[k]! + 2 ** (shift - 1)) / 2 ** shift);
     G[k] = rounded - (labels[k % B] === Math.floor(k / B) ? 2 ** g : 0);
-    guardSigned(G[k]!, m.gbits, `G${layer}`, step);
+    guard(G[k]!);
   }
 }
 
@@ -117,21 +151,29 @@ function softmaxErrors(m: Manifest, { E, k }: SoftmaxLoss, { scale, Y, G }: Laye
 }
 
 /** From the errors of a layer to those of the layer below. */
-function backward(backend: Backend, m: Manifest, layer: Layer, below: Layer, step: number): void {
+function backward(own: Step, layer: Layer, below: Layer): void {
+  const { backend, m } = own;
   const { scale, W, G } = layer;
   const s = scale.backwardShift!;
   const grid = { data: W, unitStride: scale.outputs, inputStride: 1, units: scale.inputs, inputs: scale.outputs };
-  below.G.fill(0);
-  backend.sumProducts(grid, rows(G, m.batch), m.batch, rows(below.G, m.batch));
+  if (isCarried(own, layer)) {
+    below.G.fill(0);
+    backend.sumProducts(grid, rows(G, m.batch), m.batch, rows(below.G, m.batch));
+  } else {
+    const sums = sumInLimbs(backend, grid, rows(G, m.batch), m.batch, () => 0);
+    for (let k = 0; k < below.G.length; k++) below.G[k] = joined(sums, k);
+  }
+  const guard = guardOf(own, `G${below.scale.layer}`);
   for (let k = 0; k < below.G.length; k++) {
-    const value = Math.floor((below.G[k]! + 2 ** (s - 1)) / 2 ** s);
-    guardSigned(value, m.gbits, `G${below.scale.layer}`, step);
-    below.G[k] = value * below.M[k]!;
+    const value = below.M[k] === 1 ? Math.floor((below.G[k]! + 2 ** (s - 1)) / 2 ** s) : 0;
+    guard(value);
+    below.G[k] = value;
   }
 }
 
-function descend(backend: Backend, m: Manifest, { scale, W, b, A, G }: Layer, step: number): void {
-  const { inputs, outputs, layer, weightBits, biasBits } = scale;
+function descend(own: Step, { scale, W, b, A, G }: Layer): void {
+  const { backend, m, guards, step } = own;
+  const { inputs, outputs, layer } = scale;
   const [B, size] = [m.batch, stepSize(m, step)];
   for (let o = 0; o < outputs; o++) {
     let total = 0;
@@ -139,19 +181,26 @@ function descend(backend: Backend, m: Manifest, { scale, W, b, A, G }: Layer, st
     b[o]! -= size * total;
   }
   backend.subtractOuter(rows(A, B), inputs, rows(G, B), outputs, B, size, rows(W, outputs));
-  guardMagnitude(b, biasBits, `b${layer}`, step);
-  guardMagnitude(W, weightBits, `W${layer}`, step);
-}
-
-function guardSigned(value: number, bits: number, tensor: string, step: number): void {
-  const half = 2 ** (bits - 1);
-  if (value >= -half && value < half) return;
-  throw new GuardViolation(step, tensor, `signed ${bits} bits`, String(value));
-}
-
-function guardMagnitude(values: Float64Array, bits: number, tensor: string, step: number): void {
-  for (const value of values) {
-    if (Math.abs(value) < 2 ** bits) continue;
-    throw new GuardViolation(step, tensor, `±(2^${bits} − 1)`, String(value));
+  for (const [tensor, values] of [
+    [`W${layer}`, W],
+    [`b${layer}`, b],
+  ] as const) {
+    if (countsAt(m, guards.get(tensor)!, step)) values.forEach(guardOf(own, tensor));
   }
+}
+
+/** Whether float64 carries the products of a layer's weights as they are. */
+function isCarried({ m, guards, step }: Step, { scale, W, b }: Layer): boolean {
+  if (step % m.superblock === 0) return true;
+  const within = (tensor: string, values: Float64Array): boolean => largest(values) <= guards.get(tensor)!.carriedMax;
+  return within(`W${scale.layer}`, W) && within(`b${scale.layer}`, b);
+}
+
+/** Refuses values out of range. */
+function guardOf({ guards, step }: Step, tensor: string): (value: number) => void {
+  const { low, high } = guards.get(tensor)!;
+  const [least, most] = [Number(low), Number(high)];
+  return (value) => {
+    if (value < least || value > most) throw new GuardViolation(step, tensor, `${low}..${high}`, String(value));
+  };
 }

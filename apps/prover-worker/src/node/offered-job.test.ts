@@ -1,0 +1,49 @@
+import { describe, expect, it } from 'vitest';
+import { dutySelectorOf, encodeJobSpec, jobDigest, JobMode, termsJson, toHex, type Terms } from '#attestation';
+import { chainId, contract, tinyDataset, tinyJob, tinyManifest } from '#test/tiny-job';
+import { readOffer } from './offered-job.js';
+
+const hex = (bytes: Uint8Array): string => `0x${toHex(bytes)}`;
+const manifest = tinyManifest({ steps: 12, superblock: 4 });
+const dataset = await tinyDataset(manifest, { proving: 'fast16' });
+const windows: Terms['windows'] = {
+  ...{ start: 3600, compute: 3600, finality: 0, draw: 0, challenge: 3600, prove: 7200, provePer: 600, hold: 0 },
+  ...{ reveal: 0, ack: 0, drawBlocks: 0 },
+};
+const fair: Partial<Terms> = { mode: JobMode.full, dutySelectors: [dutySelectorOf({ scheme: 'fxt-zk/1' })], windows };
+const settings = {
+  chain: { deployment: { chainId, settlement: hex(contract) } },
+  escrow: { windowMaxSeconds: 86_400, computeMaxSeconds: 86_400, proofSeconds: 60 },
+} as Parameters<typeof readOffer>[1];
+
+/** @param plan that spec and terms name; absent: that of the manifest */
+async function offer(change: Partial<Terms>, plan?: Uint8Array) {
+  const own = { manifest, dataset, segmentSteps: 4, spec: { assurance: 'zk' } } as const;
+  const { spec: right } = await tinyJob(own);
+  const proving = { ...right.proving!, ...(plan && { planDigest: plan }) };
+  const made = await tinyJob({ ...own, spec: { ...own.spec, proving }, terms: { ...fair, ...change } });
+  const assigned = {
+    ...{ jobId: hex(made.jobId), escrowId: hex(jobDigest(made.terms)), brokerUrl: 'http://127.0.0.1:9' },
+    ...{ spec: Buffer.from(encodeJobSpec(made.spec)).toString('base64'), terms: termsJson(made.terms), policy: '' },
+    ...{ datasetManifest: {}, resume: null },
+  };
+  return readOffer(assigned as Parameters<typeof readOffer>[0], settings);
+}
+
+describe('Z-H2 a prover', () => {
+  it('Z-H2 takes the plan of the manifest, the selector of the scheme and windows for its proofs', async () => {
+    expect((await offer({})).terms.windows).toEqual(windows);
+  });
+
+  const nobodys = new Uint8Array(32).fill(0xee);
+  it.each<[string, string, Partial<Terms>, Uint8Array | undefined]>([
+    ['TERMS_PLAN', 'a plan of nobody’s in the terms', { planDigest: nobodys }, undefined],
+    ['TERMS_PLAN', 'a plan of nobody’s in spec and terms alike', {}, nobodys],
+    ['PROVER_JOB', 'a verifier of another scheme', { dutySelectors: [new Uint8Array(4)] }, undefined],
+    ['TERMS_PROVE', 'a second to prove', { windows: { ...windows, prove: 1 } }, undefined],
+    ['TERMS_PROVE', 'a second for each segment', { windows: { ...windows, provePer: 1 } }, undefined],
+    ['TERMS_WINDOW', 'windows that would lock its stake', { windows: { ...windows, challenge: 86_401 } }, undefined],
+  ])('Z-H2 refuses with %s %s', async (code, _what, change, plan) => {
+    await expect(offer(change, plan)).rejects.toMatchObject({ code, family: 'rejection' });
+  });
+});
