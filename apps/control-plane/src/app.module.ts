@@ -6,16 +6,23 @@ import { DataSource } from 'typeorm';
 import { verifyBundledProofUnder } from '#libs/proof';
 import type { ChainReader } from '#libs/settlement';
 import type { Logger, Metrics } from '#libs/telemetry';
+import { AuditChain } from './audit/audit-chain.js';
+import { AuditController } from './audit/audit.controller.js';
 import { ApiKeys } from './auth/api-keys.js';
+import { Denials } from './auth/denials.js';
+import { KeyWatch } from './auth/key-watch.js';
 import { KeysController } from './auth/keys.controller.js';
 import { AuthGuard } from './auth/auth.guard.js';
 import { AddressRateGuard, KeyRateGuard } from './auth/rate.guard.js';
 import { Batches } from './batches.js';
+import { Bodies } from './body.js';
+import { BodyGuard } from './body.guard.js';
 import { Clock } from './clock.js';
 import type { Config } from './config.js';
 import { BlobsController } from './datasets/blobs.controller.js';
 import { DatasetsController } from './datasets/datasets.controller.js';
 import { DatasetCache } from './datasets/dataset-cache.js';
+import { DatasetRemoval } from './datasets/dataset-removal.js';
 import { Datasets } from './datasets/datasets.service.js';
 import { Assignment } from './dispatch/assignment.js';
 import { DispatchController } from './dispatch/dispatch.controller.js';
@@ -33,6 +40,7 @@ import { SegmentController } from './dispatch/segment.controller.js';
 import { SegmentReports } from './dispatch/segment-reports.js';
 import { WorkerRenewals } from './dispatch/worker-renewals.js';
 import { SessionReports } from './dispatch/session-reports.js';
+import { SessionJudge } from './evidence/session-judge.js';
 import { Sweeper } from './dispatch/sweeper.js';
 import { TrainingReports } from './dispatch/training-reports.js';
 import { Turnstile } from './dispatch/turnstile.js';
@@ -45,7 +53,7 @@ import { Signals } from './events/signals.js';
 import { BundleAssembly } from './evidence/bundle-assembly.js';
 import type { EvidenceAppraiser } from './evidence/evidence-appraiser.js';
 import { graphqlOptions } from './graphql.js';
-import { AuditController } from './health/audit.controller.js';
+import { GraphqlGate } from './graphql-gate.js';
 import { HealthController } from './health/health.controller.js';
 import { IdempotencyInterceptor } from './idempotency/idempotency.interceptor.js';
 import { JobCommands } from './jobs/job-commands.js';
@@ -56,6 +64,7 @@ import { JobsResolver } from './jobs/jobs.resolver.js';
 import { Jobs } from './jobs/jobs.service.js';
 import { Quotas } from './jobs/quotas.js';
 import { SubmissionDesk } from './jobs/submission-desk.js';
+import { LocationInterceptor } from './location.interceptor.js';
 import { NodesController } from './nodes/nodes.controller.js';
 import { NodesResolver } from './nodes/nodes.resolver.js';
 import { Nodes } from './nodes/nodes.service.js';
@@ -97,16 +106,20 @@ const global = [
   { provide: APP_GUARD, useClass: AddressRateGuard },
   { provide: APP_GUARD, useClass: AuthGuard },
   { provide: APP_GUARD, useClass: KeyRateGuard },
+  { provide: APP_GUARD, useClass: BodyGuard },
+  // Again: what is shed by its priority says so in its body.
+  { provide: APP_GUARD, useClass: ShedGuard },
   { provide: APP_FILTER, useClass: ProblemFilter },
   { provide: APP_PIPE, useValue: validationPipe },
+  { provide: APP_INTERCEPTOR, useClass: LocationInterceptor },
   IdempotencyInterceptor,
   { provide: APP_INTERCEPTOR, useExisting: IdempotencyInterceptor },
 ];
-const auth = [ApiKeys, Batches];
-const datasets = [BlobStore, BlobCollector, DatasetCache, Datasets];
+const auth = [ApiKeys, Batches, Bodies, Denials, GraphqlGate, KeyWatch];
+const datasets = [BlobStore, BlobCollector, DatasetCache, DatasetRemoval, Datasets];
 const nodes = [Nodes, Presences, NodesResolver];
 const jobs = [JobCommands, JobJournal, Jobs, Quotas, JobStream, SubmissionDesk, JobsResolver];
-const events = [Signals, Bus, OutboxRelay, EventTail];
+const events = [AuditChain, Signals, Bus, OutboxRelay, EventTail];
 const overload = [DeadLetters, Shedding, Streams];
 const dispatch = [
   Assignment,
@@ -115,6 +128,7 @@ const dispatch = [
   LeaseBook,
   LeaseRestores,
   SessionReports,
+  SessionJudge,
   Sweeper,
   TrainingReports,
   Turnstile,
@@ -141,7 +155,7 @@ export class AppModule {
     ];
     return {
       module: AppModule,
-      imports: [GraphQLModule.forRoot(graphqlOptions(parts.schemaFile))],
+      imports: [GraphQLModule.forRoot(graphqlOptions(parts.schemaFile, parts.config.trustProxy))],
       controllers: [
         JobsController,
         EscrowController,

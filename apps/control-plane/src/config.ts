@@ -6,6 +6,7 @@ import { Address, ApiKeyText, text, type NatsAddress } from '#libs/messaging';
 import { defaultCacheDirectory, roles } from '#libs/persistence';
 import type { S3Location } from './objects/s3-object-store.js';
 import { invalid } from './config-error.js';
+import { readTrustProxy, type TrustProxy } from './trust-proxy.js';
 import { readDispatch, readNats, type DispatchConfig } from './transports.js';
 
 const port = z.coerce.number().int().min(0).max(65_535);
@@ -36,6 +37,8 @@ const Environment = z.object({
   VERITRAIN_HEARTBEAT_SECONDS: whole(1, 3600).default(5),
   VERITRAIN_LEASE_SECONDS: whole(2, 86_400).default(30),
   VERITRAIN_ATTEMPTS_MAX: whole(1, 100).default(5),
+  VERITRAIN_RETRY_PAUSE_SECONDS: whole(0, 3600).default(2),
+  VERITRAIN_TRUST_PROXY: z.string().max(1024).optional(),
   VERITRAIN_HIGH_VALUE_FROM_WEI: z
     .string()
     .regex(/^[1-9][0-9]{0,38}$/)
@@ -62,7 +65,8 @@ const BootstrapKeys = z
     z
       .object({
         key: ApiKeyText,
-        tenant: text(64).min(1),
+        /** Absent: of every tenant; administrators alone. */
+        tenant: text(64).min(1).optional(),
         role: z.enum(roles),
         name: text(64).default(''),
         /** Account that the operator's nodes are paid to. */
@@ -71,7 +75,8 @@ const BootstrapKeys = z
       .refine(
         ({ role, provider }) => (role === 'operator') === (provider !== undefined),
         'a provider for operators, and for them alone',
-      ),
+      )
+      .refine(({ role, tenant }) => role === 'admin' || tenant !== undefined, 'a tenant, but for administrators'),
   )
   .max(1000);
 export type BootstrapKey = z.infer<typeof BootstrapKeys>[number];
@@ -100,6 +105,10 @@ export interface Config {
   readonly heartbeatSeconds: number;
   readonly leaseSeconds: number;
   readonly attemptsMax: number;
+  /** Before the lease after the first that brought nothing; each further one doubles it. */
+  readonly retryPauseSeconds: number;
+  /** Reverse proxies whose word on the client's address counts; null: nobody's does. */
+  readonly trustProxy: TrustProxy | null;
   /** Price from which a job's steps must be proved; null: the client's choice alone. */
   readonly highValueFromWei: bigint | null;
   /** Of one tenant, in the queue. */
@@ -126,7 +135,7 @@ export interface Config {
 }
 
 /**
- * @throws ConfigurationError CONFIG_INVALID, CONFIG_CHAIN, CONFIG_LEASE, CONFIG_BOOTSTRAP_KEYS, CONFIG_PLAIN,
+ * @throws ConfigurationError CONFIG_INVALID, CONFIG_CHAIN, CONFIG_LEASE, CONFIG_TRUST_PROXY, CONFIG_BOOTSTRAP_KEYS, CONFIG_PLAIN,
  *   CONFIG_TLS, CONFIG_NATS
  */
 export function readConfig(environment: Readonly<Record<string, string | undefined>>): Config {
@@ -160,6 +169,8 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     heartbeatSeconds: env.VERITRAIN_HEARTBEAT_SECONDS,
     leaseSeconds: env.VERITRAIN_LEASE_SECONDS,
     attemptsMax: env.VERITRAIN_ATTEMPTS_MAX,
+    retryPauseSeconds: env.VERITRAIN_RETRY_PAUSE_SECONDS,
+    trustProxy: readTrustProxy(env.VERITRAIN_TRUST_PROXY),
     highValueFromWei: env.VERITRAIN_HIGH_VALUE_FROM_WEI ?? null,
     jobsWaitingMax: env.VERITRAIN_JOBS_WAITING_MAX,
     jobsUnderWayMax: env.VERITRAIN_JOBS_UNDER_WAY_MAX,

@@ -1,4 +1,4 @@
-import { parse } from 'graphql';
+import { getIntrospectionQuery, parse } from 'graphql';
 import { expect, it } from 'vitest';
 import { complexityErrors, Measures } from './graphql.js';
 
@@ -14,7 +14,7 @@ it('measures a fragment once however often it is spread', () => {
   const [operation] = document.definitions;
   if (operation?.kind !== 'OperationDefinition') throw new Error('no operation');
   const measures = new Measures(document);
-  expect(measures.of(operation.selectionSet)).toEqual({ depth: 1, fields: 201, cost: 5001 });
+  expect(measures.of(operation.selectionSet)).toEqual({ depth: 1, fields: 201, cost: 5001, lists: 0 });
   expect(measures.visited).toBe(1 + 2 * 30 + 1);
   expect(complexityErrors(document)).toHaveLength(1);
 });
@@ -44,4 +44,31 @@ it('counts the values of an answer: a page as often as it may have items', () =>
     ` fragment f on Job { ${Array.from({ length: fields }, (_, n) => `f${n}`).join(' ')} }`;
   expect(complexityErrors(parse(twice + fragment(10)))).toEqual([]);
   expect(complexityErrors(parse(twice + fragment(15)))).toHaveLength(1);
+});
+
+it('W-M5 takes the introspection that tools send, and none that nests further', () => {
+  const all = { descriptions: true, specifiedByUrl: true, directiveIsRepeatable: true, schemaDescription: true };
+  expect(complexityErrors(parse(getIntrospectionQuery()))).toEqual([]);
+  expect(complexityErrors(parse(getIntrospectionQuery({ ...all, inputValueDeprecation: true })))).toEqual([]);
+  const chain = (member: string, times: number) =>
+    `{ __schema { types { ${`${member} { type { `.repeat(times)} name ${'} } '.repeat(times)} } } }`;
+  for (const member of ['fields', 'inputFields', 'args']) {
+    expect(complexityErrors(parse(chain(member, 2))), member).toEqual([]);
+    expect(complexityErrors(parse(chain(member, 3))), member).toHaveLength(1);
+  }
+  const often = (times: number) => {
+    const document = parse(getIntrospectionQuery());
+    const [operation, ...fragments] = document.definitions;
+    if (operation?.kind !== 'OperationDefinition') throw new Error('no operation');
+    const selections = Array.from({ length: times }, () => operation.selectionSet.selections).flat();
+    const selectionSet = { ...operation.selectionSet, selections };
+    return { ...document, definitions: [{ ...operation, selectionSet }, ...fragments] };
+  };
+  expect(complexityErrors(often(2))).toEqual([]);
+  expect(complexityErrors(often(3))).toHaveLength(1);
+  const wrapped = `{ __type(name: "Job") { ${'ofType { '.repeat(21)} name ${'} '.repeat(21)} } }`;
+  expect(complexityErrors(parse(wrapped))).toHaveLength(1);
+  const hidden = `{ __schema { ...f } } fragment f on __Schema { types { ...g } }
+    fragment g on __Type { fields { type { fields { type { fields { name } } } } } }`;
+  expect(complexityErrors(parse(hidden))).toHaveLength(1);
 });

@@ -12,8 +12,15 @@ import {
   type SelectionSetNode,
   type ValidationContext,
 } from 'graphql';
+import { clientAddress, type TrustProxy } from './trust-proxy.js';
 
 const depthMax = 8;
+/**
+ * Introspection nests deeper: the query that tools send follows a type through its wrappers. What makes its answer large is
+ * a list of members inside a list of members, and no tool asks for more than arguments of fields.
+ */
+const introspection = { depth: 20, lists: 2, cost: 400, fields: new Set(['__schema', '__type']) } as const;
+const memberLists = new Set(['fields', 'inputFields', 'args', 'interfaces', 'possibleTypes', 'enumValues']);
 const fieldsMax = 200;
 /** Values in the answer, where every page is as long as it may be. */
 const costMax = 5000;
@@ -31,8 +38,11 @@ interface Carried {
   readonly extra?: { readonly request: IncomingMessage };
 }
 
-/** @param schemaFile  where to write the schema; true: nowhere */
-export const graphqlOptions = (schemaFile: string | true): ApolloDriverConfig => ({
+/**
+ * @param schemaFile  where to write the schema; true: nowhere
+ * @param trust       proxies whose word on a WebSocket's address counts
+ */
+export const graphqlOptions = (schemaFile: string | true, trust: TrustProxy | null): ApolloDriverConfig => ({
   driver: ApolloDriver,
   autoSchemaFile: schemaFile,
   sortSchema: true,
@@ -49,7 +59,10 @@ export const graphqlOptions = (schemaFile: string | true): ApolloDriverConfig =>
     req:
       extra === undefined
         ? req
-        : { ip: extra.request.socket.remoteAddress, headers: { authorization: connectionParams?.authorization } },
+        : {
+            clientAddress: clientAddress(extra.request, trust),
+            headers: { authorization: connectionParams?.authorization },
+          },
   }),
 });
 
@@ -100,9 +113,11 @@ interface Measure {
   readonly depth: number;
   readonly fields: number;
   readonly cost: number;
+  /** Lists of members of types, one inside the other. */
+  readonly lists: number;
 }
 
-const empty: Measure = { depth: 0, fields: 0, cost: 0 };
+const empty: Measure = { depth: 0, fields: 0, cost: 0, lists: 0 };
 
 export class Measures {
   /** Selections looked at so far. */
@@ -116,15 +131,16 @@ export class Measures {
   }
 
   of(selectionSet: SelectionSetNode | undefined): Measure {
-    let { depth, fields, cost } = empty;
+    let { depth, fields, cost, lists } = empty;
     for (const selection of selectionSet?.selections ?? []) {
       this.visited += 1;
       const inner = this.selection(selection);
       depth = Math.max(depth, inner.depth);
       fields = Math.min(fields + inner.fields, fieldsMax + 1);
       cost = Math.min(cost + inner.cost, costMax + 1);
+      lists = Math.max(lists, inner.lists);
     }
-    return { depth, fields, cost };
+    return { depth, fields, cost, lists };
   }
 
   private selection(selection: SelectionNode): Measure {
@@ -132,7 +148,15 @@ export class Measures {
     const below = this.of(selection.selectionSet);
     if (selection.kind === 'InlineFragment') return below;
     const cost = Math.min(1 + itemsOf(selection) * below.cost, costMax + 1);
-    return { depth: below.depth + 1, fields: below.fields + 1, cost };
+    const { value: name } = selection.name;
+    const lists = below.lists + (memberLists.has(name) ? 1 : 0);
+    const isOrdinary = below.depth <= introspection.depth && below.cost <= introspection.cost;
+    if (introspection.fields.has(name)) {
+      const depth = isOrdinary && lists <= introspection.lists ? 1 : depthMax + 1;
+      // The schema has about ten members to each list.
+      return { depth, fields: 1, cost: Math.min(10 * cost, costMax + 1), lists };
+    }
+    return { depth: below.depth + 1, fields: below.fields + 1, cost, lists };
   }
 
   private fragment(name: string): Measure {

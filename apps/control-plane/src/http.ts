@@ -1,35 +1,36 @@
-/** What happens to every HTTP request before a handler: an id, limits on its body, a line in the log, a measurement. */
+/** What happens to every HTTP request before a handler: an id, headers, a line in the log, a measurement; bodies are left alone. */
 import { randomUUID } from 'node:crypto';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import type { NextFunction, Request, Response } from 'express';
-import { datasetManifestBytesMax } from '#attestation';
 import type { Logger, Metrics } from '#libs/telemetry';
 import type { Parts } from './app.module.js';
-import { refusal } from './problem/codes.js';
+import type { Addressed } from './auth/address.js';
+import { GraphqlGate } from './graphql-gate.js';
 import { guardConnections } from './overload/connections.js';
 import { limitSockets } from './sockets.js';
-
-const jsonDepthMax = 32;
+import { clientAddress, type TrustProxy } from './trust-proxy.js';
 
 export function configureHttp(
   app: NestExpressApplication,
-  { logger, metrics, connections }: Pick<Parts, 'logger' | 'metrics' | 'connections'>,
+  { logger, metrics, connections, config }: Pick<Parts, 'logger' | 'metrics' | 'connections' | 'config'>,
 ): void {
   app.disable('x-powered-by');
-  app.use(observe(logger, metrics));
-  app.useBodyParser('json', { limit: datasetManifestBytesMax, strict: true });
-  app.use(limitDepth);
+  app.use(observe(logger, metrics, config.trustProxy));
+  app.use(shieldPages);
+  app.use('/graphql', app.get(GraphqlGate).handler);
   guardConnections(app.getHttpServer(), logger, metrics, connections);
-  limitSockets(app.getHttpServer(), metrics);
+  limitSockets(app.getHttpServer(), metrics, config.trustProxy);
 }
 
-type Observed = Request & { id?: string };
+type Observed = Request & Addressed & { id?: string };
 
-function observe(logger: Logger, metrics: Metrics) {
+function observe(logger: Logger, metrics: Metrics, trust: TrustProxy | null) {
   return (request: Observed, response: Response, next: NextFunction): void => {
     request.id = randomUUID();
+    request.clientAddress = clientAddress(request, trust);
     response.setHeader('x-request-id', request.id);
     response.setHeader('x-content-type-options', 'nosniff');
+    if (request.method !== 'GET' && request.method !== 'HEAD') leaveUnkept(response);
     const started = performance.now();
     response.once('close', () => {
       const route = (request.route as { path?: string } | undefined)?.path ?? 'none';
@@ -42,32 +43,33 @@ function observe(logger: Logger, metrics: Metrics) {
   };
 }
 
-/** Refuses a body that nests deeper than any message does, before anything walks through it. */
-function limitDepth(request: Request & { rawBody?: Buffer }, _response: Response, next: NextFunction): void {
-  if (request.rawBody !== undefined && depthOf(request.rawBody) > jsonDepthMax) {
-    throw refusal('JSON_DEPTH', {
-      expected: `at most ${jsonDepthMax} levels of nesting`,
-      got: 'more',
-      rule: 'control-plane README, limits',
-    });
-  }
-  next();
+/** An answer to a change is no representation that anybody may keep or ask for again by its ETag; some show a secret. */
+function leaveUnkept(response: Response): void {
+  response.setHeader('cache-control', 'no-store');
+  const writeHead = response.writeHead.bind(response) as (...given: unknown[]) => Response;
+  response.writeHead = ((...given: unknown[]) => {
+    response.removeHeader('etag');
+    return writeHead(...given);
+  }) as typeof response.writeHead;
 }
 
-function depthOf(json: Buffer): number {
-  const [open, close, quote, escape] = [0x5b, 0x5d, 0x22, 0x5c];
-  let deepest = 0;
-  let depth = 0;
-  let inText = false;
-  for (let at = 0; at < json.length; at += 1) {
-    const byte = json[at]!;
-    if (inText) {
-      if (byte === escape) at += 1;
-      else if (byte === quote) inText = false;
-    } else if (byte === quote) inText = true;
-    // `{` and `}` are `[` and `]` with the bit 0x20 set.
-    else if ((byte & ~0x20) === open) deepest = Math.max(deepest, ++depth);
-    else if ((byte & ~0x20) === close) depth -= 1;
+/** The pages of `/docs` load nothing from elsewhere, and stand in nobody's frame. */
+const contentPolicy = [
+  `default-src 'none'`,
+  `script-src 'self' 'unsafe-inline'`,
+  `style-src 'self' 'unsafe-inline'`,
+  `img-src 'self' data:`,
+  `connect-src 'self'`,
+  `frame-ancestors 'none'`,
+  `base-uri 'none'`,
+  `form-action 'none'`,
+].join('; ');
+
+function shieldPages(request: Request, response: Response, next: NextFunction): void {
+  if (request.path === '/docs' || request.path.startsWith('/docs/')) {
+    response.setHeader('content-security-policy', contentPolicy);
+    response.setHeader('x-frame-options', 'DENY');
+    response.setHeader('referrer-policy', 'no-referrer');
   }
-  return deepest;
+  next();
 }

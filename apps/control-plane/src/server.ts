@@ -79,7 +79,6 @@ export async function createApplication(
   };
   const app = await NestFactory.create<NestExpressApplication>(AppModule.of(parts), {
     bodyParser: false,
-    rawBody: true,
     logger: nestLogger(logger),
     abortOnError: false,
     forceCloseConnections: true,

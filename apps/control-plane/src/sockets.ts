@@ -2,14 +2,15 @@
 import type { IncomingMessage, Server } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { Metrics } from '#libs/telemetry';
+import { clientAddress, type TrustProxy } from './trust-proxy.js';
 
 export const socketsPerAddressMax = 64;
 
 /** Destroys what is too many before the WebSocket server, which listens later, looks at it. */
-export function limitSockets(server: Server, metrics: Metrics): void {
+export function limitSockets(server: Server, metrics: Metrics, trust: TrustProxy | null): void {
   const held = new Map<string, number>();
   server.prependListener('upgrade', (request: IncomingMessage, socket: Duplex) => {
-    const address = request.socket.remoteAddress ?? '';
+    const address = clientAddress(request, trust);
     const count = held.get(address) ?? 0;
     if (count >= socketsPerAddressMax) {
       metrics.refused.inc({ reason: 'WebSockets of an address' });

@@ -50,6 +50,8 @@ const callers: readonly (KeyName | null)[] = [
   'reviewer',
   'otherReviewer',
   'admin',
+  'tenantAdmin',
+  'otherAdmin',
 ];
 
 interface Row {
@@ -112,6 +114,16 @@ const matrix: Readonly<Record<string, Row>> = {
     method: 'get',
     path: () => `/v1/jobs/0x${'00'.repeat(32)}/events`,
     expected: { client: 404, otherClient: 404, reviewer: 404, otherReviewer: 404, admin: 404 },
+  },
+  'GET /v1/datasets': {
+    method: 'get',
+    path: () => '/v1/datasets',
+    expected: { client: 200, otherClient: 200, admin: 200 },
+  },
+  'DELETE /v1/datasets/:id': {
+    method: 'delete',
+    path: () => `/v1/datasets/${hex(job.dataset.id)}`,
+    expected: { client: 409, otherClient: 404, admin: 409 },
   },
   'POST /v1/datasets': { method: 'post', path: () => '/v1/datasets', expected: { client: 400, otherClient: 400 } },
   'GET /v1/datasets/:id': {
@@ -203,15 +215,34 @@ const matrix: Readonly<Record<string, Row>> = {
     path: () => `${webhookPath}/deliveries/1/retry`,
     expected: { client: 404, otherClient: 404 },
   },
-  'GET /v1/dead-letters': { method: 'get', path: () => '/v1/dead-letters', expected: { admin: 200 } },
+  'GET /v1/dead-letters': {
+    method: 'get',
+    path: () => '/v1/dead-letters',
+    expected: { admin: 200, tenantAdmin: 403, otherAdmin: 403 },
+  },
   'POST /v1/dead-letters/:id/replay': {
     method: 'post',
     path: () => '/v1/dead-letters/9/replay',
-    expected: { admin: 404 },
+    expected: { admin: 404, tenantAdmin: 403, otherAdmin: 403 },
+  },
+  'GET /v1/audit/verified': {
+    method: 'get',
+    path: () => '/v1/audit/verified',
+    expected: { admin: 200, tenantAdmin: 403, otherAdmin: 403 },
   },
   'GET /v1/audit': { method: 'get', path: () => '/v1/audit', expected: { admin: 200 } },
 };
 const open = ['GET /health/live', 'GET /health/ready', 'GET /metrics'];
+
+/** Administrators of a tenant do to it what one of every tenant does; to another's what its clients and operators do: nothing. */
+function statusFor({ expected }: Row, who: KeyName): number {
+  if (expected[who] !== undefined) return expected[who];
+  if (expected.admin === undefined || !(who === 'tenantAdmin' || who === 'otherAdmin')) return 403;
+  // What is the operator's own is of neither tenant.
+  const isOfOperator = expected.otherOperator === 404 && expected.client === undefined;
+  const foreign = isOfOperator ? 404 : (expected.otherClient ?? expected.admin);
+  return who === 'otherAdmin' || isOfOperator ? foreign : expected.admin;
+}
 
 function raw(who: KeyName | null, method: 'patch' | 'delete', path: string) {
   const call = request(test.plane.app.getHttpServer())[method](path);
@@ -242,7 +273,7 @@ describe('authorisation', () => {
           delete: () => raw(who, 'delete', row.path()),
         }[row.method];
         const response = await call();
-        const expected = who === null ? 401 : (row.expected[who] ?? 403);
+        const expected = who === null ? 401 : statusFor(row, who);
         expect(response.status, `${who ?? 'nobody'}: ${response.text}`).toBe(expected);
         if (expected >= 400) expect(response.type).toBe('application/problem+json');
       }
@@ -322,6 +353,13 @@ const rootFields: Readonly<Record<string, { ask: () => string; expected: Partial
   },
 };
 
+function codeFor(expected: Partial<Record<KeyName, string>>, who: KeyName): string {
+  if (who !== 'tenantAdmin' && who !== 'otherAdmin') return expected[who] ?? 'ROLE_FORBIDDEN';
+  if (expected.admin === undefined) return 'ROLE_FORBIDDEN';
+  if (expected.client === undefined && expected.otherOperator !== undefined) return expected.otherOperator;
+  return who === 'tenantAdmin' ? expected.admin : (expected.otherClient ?? expected.admin);
+}
+
 function sees(own: string): Partial<Record<KeyName, string>> {
   const other = 'JOB_UNKNOWN';
   return { client: own, reviewer: own, admin: own, otherClient: other, otherReviewer: other };
@@ -367,7 +405,7 @@ describe('GraphQL', () => {
   for (const [field, row] of Object.entries(rootFields)) {
     it(`holds for ${field}`, async () => {
       for (const who of callers) {
-        const expected = who === null ? 'AUTH_MISSING' : (row.expected[who] ?? 'ROLE_FORBIDDEN');
+        const expected = who === null ? 'AUTH_MISSING' : codeFor(row.expected, who);
         expect(await outcome(who, row.ask()), who ?? 'nobody').toBe(expected);
       }
     });

@@ -1,7 +1,7 @@
 /** The reader on a real chain: what the contract's events look like, and what an absent chain does. */
 import { HDNodeWallet, NonceManager } from 'ethers';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { fromHex, parseTermsJson, termsJson } from '#attestation';
+import { parseTermsJson, termsJson } from '#attestation';
 import {
   addressBytes,
   connect,
@@ -25,8 +25,6 @@ beforeAll(async () => {
   anvil = await startAnvil();
   chain = connect(anvil.url, anvil.chainId, 25);
   const deployment = await deploy(new NonceManager(wallet(0).connect(chain)), {
-    attestors: [wallet(3).address],
-    threshold: 1,
     treasury: wallet(9).address,
   });
   escrow = new SettlementClient(deployment, new NonceManager(wallet(1).connect(chain)));
@@ -43,8 +41,8 @@ it('sees an escrow open and end as the contract meant it, and says when the chai
     ...fixture,
     client: addressBytes(wallet(1).address),
     provider: addressBytes(wallet(2).address),
-    keyBroker: fromHex('00'.repeat(20)),
-    windows: { ...fixture.windows, reveal: 600 },
+    keyBroker: addressBytes(wallet(3).address),
+    windows: { ...fixture.windows, challenge: 600, reveal: 600, ack: 600 },
   };
   const { settlement: contract } = escrow.deployment;
   const reader = openChainReader({ rpcUrl: anvil.url, contract, chainId: anvil.chainId });

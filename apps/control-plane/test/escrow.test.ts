@@ -57,7 +57,7 @@ describe('the escrow of a job', () => {
     const job = await submitFunded(test);
     const path = `/v1/jobs/${job.jobId}/escrow`;
     expect((await test.as('client').get(path).expect(200)).body).toMatchObject({ state: 'open', payments: [] });
-    test.chain.mine(event(job, 'JobCommitted', { outcome: '0', upTo: '3', root: `0x${'01'.repeat(32)}`, tier: '0' }));
+    test.chain.mine(event(job, 'JobCommitted', { borders: Array.from({ length: 4 }, () => `0x${'01'.repeat(32)}`) }));
     test.chain.mine(
       event(job, 'SetDue', { all: true, deadline: '1900000000' }),
       event(job, 'VoucherPaid', { cumulative: '7' }),

@@ -27,7 +27,9 @@ const entries = {
   otherOperator: ['rival', 'operator'],
   reviewer: ['acme', 'reviewer'],
   otherReviewer: ['globex', 'reviewer'],
-  admin: ['platform', 'admin'],
+  admin: [undefined, 'admin'],
+  tenantAdmin: ['acme', 'admin'],
+  otherAdmin: ['globex', 'admin'],
 } as const;
 export type KeyName = keyof typeof entries;
 export const keys = Object.fromEntries(Object.keys(entries).map((name) => [name, keyOf(name)])) as Record<
@@ -36,7 +38,7 @@ export const keys = Object.fromEntries(Object.keys(entries).map((name) => [name,
 >;
 const bootstrapKeys = Object.entries(entries).map(([name, [tenant, role]]): BootstrapKey => ({
   key: keyOf(name),
-  tenant,
+  ...(tenant === undefined ? {} : { tenant }),
   role,
   name,
   ...(role === 'operator' ? { provider: providers[name as keyof typeof providers] } : {}),
@@ -54,10 +56,20 @@ export class TestClock extends Clock {
   }
 }
 
+/** For rates: a slow machine lets no window pass. */
+export class StillClock extends TestClock {
+  override monotonic(): number {
+    return 90_000;
+  }
+}
+
+const nobody = `0x${'00'.repeat(20)}`;
+const aWord = `0x${'01'.repeat(32)}`;
+
 /** What events say where a test does not care. */
 const unsaid: Readonly<Record<string, object>> = {
-  JobOpened: { client: `0x${'11'.repeat(20)}`, provider: `0x${'00'.repeat(20)}`, token: `0x${'00'.repeat(20)}` },
-  JobCommitted: { outcome: '0', upTo: '1', tier: '0' },
+  JobOpened: { client: `0x${'11'.repeat(20)}`, provider: nobody, token: nobody },
+  JobCommitted: { outcome: '0', root: aWord, delivery: aWord, sealer: nobody, keys: [], borders: [aWord, aWord] },
   JobEnded: { toProvider: '0', toClient: '0', toChallenger: '0', burnt: '0' },
 };
 
@@ -130,7 +142,7 @@ export class TestAppraiser implements EvidenceAppraiser {
     const isRefused = Buffer.from(evidence).includes('refused');
     const check = { code: 'TEST_DEBUG', status: isRefused ? 'refused' : 'met', got: 'x', rule: 'no debugging' };
     const tier = isRefused ? 'contraindicated' : 'affirming';
-    return Promise.resolve({ tier, checks: [check], receiptKey: isRefused ? null : receiptKey });
+    return Promise.resolve({ tier, checks: [check], receiptKey: isRefused ? null : receiptKey, devices: [] });
   }
 }
 
@@ -168,6 +180,9 @@ const limits = {
   heartbeatSeconds: 5,
   leaseSeconds: 30,
   attemptsMax: 3,
+  // Tests of leases move their clock themselves; the pauses have a test of their own.
+  retryPauseSeconds: 0,
+  trustProxy: null,
   highValueFromWei: 10n ** 24n,
   jobsWaitingMax: 20_000,
   jobsUnderWayMax: 2000,

@@ -12,6 +12,8 @@ import {
   jobDigest,
   jobIdOf,
   JobMode,
+  parseJobSpec,
+  runKeysDigest,
   signReceipt,
   specDigestOf,
   termsJson,
@@ -33,6 +35,7 @@ import {
   madeSession,
   madeShape,
   madeSpec,
+  noEndorsements,
   policy,
   receiptKey,
   receiptSecret,
@@ -40,6 +43,7 @@ import {
   sha256,
   weights,
   word,
+  type JobOfSession,
   type SessionOptions,
 } from '#test/made-session';
 import type { TestPlane } from './harness.js';
@@ -50,8 +54,16 @@ export { base64, hex, policy, receiptKey, receiptSecret, segmentSteps, sha256, w
 export const providers = { operator: `0x${'11'.repeat(20)}`, otherOperator: `0x${'99'.repeat(20)}` };
 export const provider = fromHex(providers.operator);
 const clientSecret = sha256('test client account');
-const session = madeSession(provider);
+const brokerSecret = sha256('test broker account');
+const session = await madeSession(provider);
 export const evidence = base64(session.evidence);
+/** What a node reports of a session that it shows. */
+export const shown = { evidence, endorsements: noEndorsements };
+/** The same of one that the test appraiser refuses. */
+export const shownInVain = {
+  evidence: base64((await madeSession(provider, { claims: 'refused' })).evidence),
+  endorsements: noEndorsements,
+};
 
 export const manifest: Manifest = profileManifest('fx1', { ...madeShape, steps: 6 });
 
@@ -71,6 +83,8 @@ interface Changes {
   readonly manifest?: Uint8Array;
   readonly spec?: Partial<JobSpec>;
   readonly terms?: Partial<Terms>;
+  /** Whose digest `spec` names. */
+  readonly policy?: Uint8Array;
 }
 
 /** @param clock  seconds now; terms are open for an hour */
@@ -100,7 +114,7 @@ export function makeJob(clock: number, changes: Changes = {}): Fixture {
     body: {
       spec: base64(encodeJobSpec(spec)),
       terms: termsJson(terms),
-      policy: base64(policy),
+      policy: base64(changes.policy ?? policy),
       brokerUrl: 'http://127.0.0.1:9',
     },
   };
@@ -111,7 +125,7 @@ function termsOf(spec: JobSpec, clock: number, changes: Partial<Terms> = {}): Te
     ...teeTerms({
       client: addressOf(clientSecret),
       provider,
-      keyBroker: new Uint8Array(20),
+      keyBroker: addressOf(brokerSecret),
       specDigest: specDigestOf(spec),
       initialWeights: weights(0),
       policy: spec.policyDigest,
@@ -216,19 +230,25 @@ export async function storeBlob(test: TestPlane, bytes: Uint8Array = new Uint8Ar
   return digest;
 }
 
-/** What a node reports of the release that the job's client signed. */
-export const keyRelease = (escrowId: string, secret = clientSecret, notAfter = 1_800_000_000) =>
-  madeRelease(escrowId, session, notAfter, secret);
+/** What a node reports of the release that the job's broker signed. */
+export const keyRelease = (job: JobOfSession, secret = brokerSecret, notAfter = 1_800_000_000) =>
+  madeRelease(job, session, notAfter, secret);
 
-interface Renewal extends SessionOptions {
+export interface RenewalOptions extends SessionOptions {
   /** Unix seconds. */
   readonly notAfter: number;
   readonly secret?: Uint8Array;
 }
 
-/** What a node reports of a renewal that the job's client signed. */
-export const renewalOf = ({ notAfter, secret = clientSecret, ...shown }: Renewal) =>
-  madeRenewal(madeSession(provider, shown), notAfter, secret);
+/** What a node reports of a renewal that the job's broker signed. */
+export async function renewalOf(job: JobOfSession, { notAfter, secret = brokerSecret, ...changes }: RenewalOptions) {
+  return madeRenewal(job, await madeSession(provider, changes), notAfter, secret);
+}
+
+const jobOf = ({ job: { escrowId, spec } }: LeaseGrant): JobOfSession => ({
+  escrowId,
+  spec: parseJobSpec(new Uint8Array(Buffer.from(spec, 'base64'))),
+});
 
 export async function advanceTo(
   test: TestPlane,
@@ -236,9 +256,9 @@ export async function advanceTo(
   state: 'attested' | 'keyed' | 'running',
 ): Promise<void> {
   const ref = refOf(grant);
-  await test.send(pattern.leaseAttested, { ...ref, evidence });
+  await test.send(pattern.leaseAttested, { ...ref, ...shown });
   if (state === 'attested') return;
-  await test.send(pattern.leaseKeyed, { ...ref, release: keyRelease(grant.job.escrowId) });
+  await test.send(pattern.leaseKeyed, { ...ref, release: keyRelease(jobOf(grant)) });
   if (state === 'keyed') return;
   await test.send(pattern.leaseRunning, ref);
 }
@@ -255,10 +275,14 @@ export async function deliveryOf(test: TestPlane, job: Fixture, receipts: readon
   for (const index of receipts) signed.push(await segment(job, index));
   const borders = [0, 2, 4, 6].map(weights);
   const blob = await storeBlob(test);
-  const delivery = hex(deliveryDigest(fromHex(blob), word(5)));
+  const ciphertextDigest = sha256(`chunks of ${blob}`);
+  const run = {
+    ...{ upTo: 3, outcome: 0, bordersRoot: hex(bordersRoot(borders)), last: hex(weights(6)) },
+    ...{ delivery: hex(deliveryDigest(ciphertextDigest, word(5))), keys: hex(runKeysDigest([session.settlementKey])) },
+  };
   return {
-    result: { blob, bytes: 64, keyCommit: hex(word(5)) },
-    run: { upTo: 3, outcome: 0, bordersRoot: hex(bordersRoot(borders)), last: hex(weights(6)), delivery },
+    result: { blob, bytes: 64, ciphertextDigest: hex(ciphertextDigest), keyCommit: hex(word(5)) },
+    run,
     seal: base64(new Uint8Array(69)),
     borders: borders.map(hex),
     receipts: signed,

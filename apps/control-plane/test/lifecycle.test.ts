@@ -10,7 +10,6 @@ import {
   checkpoint,
   confirm,
   deliveryOf,
-  evidence,
   fund,
   hex,
   keyRelease,
@@ -24,6 +23,10 @@ import {
   submit,
   submitFunded,
   upload,
+  base64,
+  providers,
+  shown,
+  shownInVain,
   type Fixture,
 } from './job-fixture.js';
 
@@ -71,9 +74,9 @@ describe.each(engines.filter((engine) => engine === 'embedded' || serverUrl !== 
       const ref = refOf(grant);
       await test.restart();
       expect(await stateOf(test, job)).toMatchObject({ state: 'assigned', attempt: 1 });
-      expect(await test.send(pattern.leaseAttested, { ...ref, evidence })).toMatchObject({ tier: 'affirming' });
+      expect(await test.send(pattern.leaseAttested, { ...ref, ...shown })).toMatchObject({ tier: 'affirming' });
       await test.restart();
-      await test.send(pattern.leaseKeyed, { ...ref, release: keyRelease(job.escrowId) });
+      await test.send(pattern.leaseKeyed, { ...ref, release: keyRelease(job) });
       await test.restart();
       expect(await stateOf(test, job)).toMatchObject({ state: 'keyed' });
       await test.send(pattern.leaseRunning, ref);
@@ -97,7 +100,7 @@ describe.each(engines.filter((engine) => engine === 'embedded' || serverUrl !== 
       expect(await stateOf(test, job)).toMatchObject({ state: 'settled', escrowState: 'settled' });
       const { body } = await test.as('client').get(`/v1/jobs/${job.jobId}/bundle`).expect(200);
       const bundle = parseBundle(new Uint8Array(body as Buffer));
-      expect(bundle.segments.map((s) => ('session' in s ? s.session : null))).toEqual([0, 0, 0]);
+      expect(bundle.segments.map((s) => ('signed' in s ? s.signed?.session : null))).toEqual([0, 0, 0]);
       expect(bundle.settlement.transactions.map((t) => t.call)).toEqual(['start', 'open', 'finalize']);
     });
 
@@ -211,8 +214,8 @@ describe.each(engines.filter((engine) => engine === 'embedded' || serverUrl !== 
       const delivery = await deliveryOf(test, job, [0, 1, 2]);
       const late = await segment(job, 1);
       const calls: [string, () => Promise<unknown>][] = [
-        ['attested', () => test.send(pattern.leaseAttested, { ...old, evidence })],
-        ['keyed', () => test.send(pattern.leaseKeyed, { ...old, release: keyRelease(job.escrowId) })],
+        ['attested', () => test.send(pattern.leaseAttested, { ...old, ...shown })],
+        ['keyed', () => test.send(pattern.leaseKeyed, { ...old, release: keyRelease(job) })],
         ['running', () => test.send(pattern.leaseRunning, old)],
         ['progress', () => test.send(pattern.leaseProgress, { ...old, step: 3, of: 6 })],
         ['checkpoint', () => test.send(pattern.leaseCheckpoint, { ...old, step: 4, ...late, blob })],
@@ -229,7 +232,7 @@ describe.each(engines.filter((engine) => engine === 'embedded' || serverUrl !== 
       expect(await stateOf(test, job)).toMatchObject({ state: 'delivered', attempt: 2 });
       const { body } = await test.as('client').get(`/v1/jobs/${job.jobId}/bundle`).expect(200);
       expect(
-        parseBundle(new Uint8Array(body as Buffer)).segments.map((s) => ('session' in s ? s.session : null)),
+        parseBundle(new Uint8Array(body as Buffer)).segments.map((s) => ('signed' in s ? s.signed?.session : null)),
       ).toEqual([0, 1, 1]);
     });
 
@@ -279,8 +282,7 @@ describe.each(engines.filter((engine) => engine === 'embedded' || serverUrl !== 
     it('whose evidence is refused ends the job when no other node is there', async () => {
       const job = await submitFunded(test);
       const grant = await acquire(test, nodeId);
-      const refused = Buffer.from('refused').toString('base64');
-      const answer = await test.send(pattern.leaseAttested, { ...refOf(grant), evidence: refused });
+      const answer = await test.send(pattern.leaseAttested, { ...refOf(grant), ...shownInVain });
       expect(answer).toMatchObject({ tier: 'contraindicated', checks: [{ code: 'TEST_DEBUG', status: 'refused' }] });
       expect(await stateOf(test, job)).toMatchObject({ state: 'refused', code: 'TEST_DEBUG' });
       test.clock.pass(601);
@@ -290,12 +292,11 @@ describe.each(engines.filter((engine) => engine === 'embedded' || serverUrl !== 
       const second = await register(test, 'second');
       const job = await submitFunded(test);
       const grant = await acquire(test, nodeId);
-      const refused = Buffer.from('refused').toString('base64');
-      await test.send(pattern.leaseAttested, { ...refOf(grant), evidence: refused });
+      await test.send(pattern.leaseAttested, { ...refOf(grant), ...shownInVain });
       expect(await stateOf(test, job)).toMatchObject({ state: 'submitted', code: 'TEST_DEBUG', attempt: 2 });
       expect(await test.send(pattern.leaseAcquire, { nodeId, waitMs: 0 })).toBeNull();
       const again = await acquire(test, second);
-      await test.send(pattern.leaseAttested, { ...refOf(again), evidence: refused });
+      await test.send(pattern.leaseAttested, { ...refOf(again), ...shownInVain });
       expect(await stateOf(test, job)).toMatchObject({ state: 'refused', code: 'TEST_DEBUG', attempt: 2 });
       test.clock.pass(601);
     });
@@ -343,21 +344,32 @@ describe.each(engines.filter((engine) => engine === 'embedded' || serverUrl !== 
       await advanceTo(test, grant, 'attested');
       expect(await send(0, 2)).toBe('JOB_STATE');
       const keyed = async (release: object) => codeOf(test.send(pattern.leaseKeyed, { ...ref, release }));
-      const good = keyRelease(job.escrowId);
-      expect(await keyed(keyRelease(job.escrowId, new Uint8Array(32).fill(7)))).toBe('RELEASE_SIGNATURE');
-      expect(await keyed(keyRelease(other.escrowId))).toBe('RELEASE_SIGNATURE');
+      const good = keyRelease(job);
+      expect(await keyed(keyRelease(job, new Uint8Array(32).fill(7)))).toBe('RELEASE_SIGNATURE');
+      expect(await keyed(keyRelease(other))).toBe('RELEASE_SIGNATURE');
       for (const change of [
         { notAfter: good.release.notAfter + 1 },
         { evidence: `0x${'00'.repeat(32)}` },
-        { shardsDigest: `0x${'00'.repeat(32)}` },
-        { releaseSignature: good.release.appraisalSignature },
-        { appraisalSignature: good.release.releaseSignature },
+        { grantedAt: good.release.grantedAt + 1 },
+        { job: other.escrowId },
+        { provider: providers.otherOperator },
+        { key: providers.otherOperator },
+        ...['session', 'policy', 'dataset', 'grant', 'nonce'].map((word) => ({ [word]: `0x${'00'.repeat(32)}` })),
       ]) {
         const changed = { ...good, release: { ...good.release, ...change } };
         expect(await keyed(changed), JSON.stringify(change)).toBe('RELEASE_SIGNATURE');
       }
-      const noSignature = { ...good, release: { ...good.release, releaseSignature: `0x${'00'.repeat(65)}` } };
-      expect(await keyed(noSignature)).toBe('SEAL_SIGNATURE');
+      for (const change of [
+        { releaseSignature: good.resultSignature },
+        { resultSignature: good.releaseSignature },
+        { result: base64(new Uint8Array(9)) },
+        { appraisals: [{ evidence: good.release.evidence, notAfter: 2, signature: good.releaseSignature }] },
+      ]) {
+        expect(await keyed({ ...good, ...change }), JSON.stringify(change)).toBe('RELEASE_SIGNATURE');
+      }
+      const none = `0x${'00'.repeat(65)}`;
+      expect(await keyed({ ...good, releaseSignature: none })).toBe('SEAL_SIGNATURE');
+      expect(await keyed({ ...good, resultSignature: none })).toBe('SEAL_SIGNATURE');
       expect(await keyed(good)).toBe('ok');
       await test.send(pattern.leaseRunning, ref);
       expect(await send(1, 4)).toBe('CHECKPOINT_GAP');

@@ -10,13 +10,13 @@ import {
   checkpoint,
   confirm,
   deliveryOf,
-  evidence,
   keyRelease,
   providers,
   refOf,
   register,
   stateOf,
   submitFunded,
+  shown,
   type Fixture,
 } from './job-fixture.js';
 
@@ -49,7 +49,7 @@ async function commitOnChain({ escrowId }: Fixture, { run: { delivery } }: Deliv
   test.chain.mine(
     event('JobAccepted', { provider: providers.operator }),
     event('JobStarted'),
-    event('JobCommitted', { outcome: '0', upTo: '3', tier: '0', delivery }),
+    event('JobCommitted', { borders: Array.from({ length: 4 }, () => delivery), delivery }),
     ...more.map((state) => event('JobEnded', { state })),
   );
   await confirm(test);
@@ -127,8 +127,8 @@ describe('a database restored from before the lease', () => {
   }
 
   const session = (job: Fixture, delivery: Delivery) => ({
-    ...{ jobId: job.jobId, nodeId, delivery: delivery.run.delivery, evidence },
-    release: keyRelease(job.escrowId),
+    ...{ jobId: job.jobId, nodeId, delivery: delivery.run.delivery, ...shown },
+    release: keyRelease(job),
   });
 
   it('is told again what let the session in, and takes the delivery that the chain has', async () => {
@@ -144,7 +144,7 @@ describe('a database restored from before the lease', () => {
     expect(await restore({ jobId: `0x${'5d'.repeat(32)}` })).toBe('JOB_UNKNOWN');
     expect(await restore({}, 'otherOperator')).toBe('NODE_UNKNOWN');
     const stranger = await submitFunded(test);
-    expect(await restore({ release: keyRelease(stranger.escrowId) })).toBe('RELEASE_SIGNATURE');
+    expect(await restore({ release: keyRelease(stranger) })).toBe('RELEASE_SIGNATURE');
     await test.as('client').post(`/v1/jobs/${stranger.jobId}/cancel`, {}).expect(200);
     const { fence } = await test.send<{ fence: number }>(pattern.leaseRestore, told);
     expect(await test.send(pattern.leaseRestore, told)).toEqual({ fence });

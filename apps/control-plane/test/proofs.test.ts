@@ -15,7 +15,7 @@ import {
 import { pattern, ProofTask, type LeaseGrant } from '#libs/messaging';
 import { Job } from '#libs/persistence';
 import { planOf } from '#libs/proof';
-import { sampleOf } from '#libs/settlement';
+import { sampleOf, type EscrowEvent } from '#libs/settlement';
 import { canonicalManifest, manifestDigest, profileManifest } from '#libs/step';
 import { codeOf, startTestPlane, type TestPlane } from './harness.js';
 import {
@@ -100,8 +100,11 @@ async function wholeDelivery() {
   const zero = hex(new Uint8Array(32));
   const borders = [0, 1, 2, 3].map(weights);
   return {
-    result: { blob, bytes: 64, keyCommit: zero },
-    run: { upTo: 3, outcome: 0, bordersRoot: hex(bordersRoot(borders)), last: hex(weights(3)), delivery: zero },
+    result: { blob, bytes: 64, ciphertextDigest: zero, keyCommit: zero },
+    run: {
+      ...{ upTo: 3, outcome: 0, bordersRoot: hex(bordersRoot(borders)), last: hex(weights(3)) },
+      ...{ delivery: zero, keys: zero },
+    },
     ...{ seal: '', borders: borders.map(hex), receipts: [] },
     ...{ timings: {}, transactions: [] },
   };
@@ -254,7 +257,7 @@ describe('a sampled job', () => {
   let grant: LeaseGrant;
   let drawn: number[];
   const seed = hex(new Uint8Array(32).fill(3));
-  const onChain = async (name: string, data: Record<string, string | boolean>): Promise<void> => {
+  const onChain = async (name: string, data: EscrowEvent['args']): Promise<void> => {
     test.chain.mine({ escrowId: job.escrowId, name, data });
     await confirm(test);
   };
@@ -290,10 +293,7 @@ describe('a sampled job', () => {
   });
 
   it('has proofs to make once it is drawn, of what was drawn', async () => {
-    await onChain('JobCommitted', {
-      ...{ outcome: '0', upTo: '3', root: seed, last: seed },
-      ...{ delivery: seed, tier: '0', enclaveKey: '0x' },
-    });
+    await onChain('JobCommitted', { delivery: seed, borders: [seed, seed, seed, seed] });
     expect((await claim(prover)).task).toBeNull();
     await onChain('SampleDrawn', { seed, fromBlock: false, deadline: '1' });
     drawn = [...new Set(sampleOf(seed, 2, 3))].sort((a, b) => a - b);

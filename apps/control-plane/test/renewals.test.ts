@@ -8,7 +8,6 @@ import {
   base64,
   checkpoint,
   deliveryOf,
-  evidence,
   keyRelease,
   refOf,
   register,
@@ -17,7 +16,9 @@ import {
   stateOf,
   storeBlob,
   submitFunded,
+  shown,
   type Fixture,
+  type RenewalOptions,
 } from './job-fixture.js';
 
 let test: TestPlane;
@@ -39,8 +40,8 @@ async function atWork(): Promise<{ job: Fixture; grant: LeaseGrant; until: numbe
   const funded = await submitFunded(test);
   const granted = await acquire(test, nodeId);
   const until = test.clock.at() + windowSeconds;
-  await test.send(pattern.leaseAttested, { ...refOf(granted), evidence });
-  const release = keyRelease(funded.escrowId, undefined, until);
+  await test.send(pattern.leaseAttested, { ...refOf(granted), ...shown });
+  const release = keyRelease(funded, undefined, until);
   await test.send(pattern.leaseKeyed, { ...refOf(granted), release });
   await test.send(pattern.leaseRunning, refOf(granted));
   return { job: funded, grant: granted, until };
@@ -53,8 +54,8 @@ beforeEach(async () => {
 });
 
 const beat = () => test.send(pattern.nodeHeartbeat, { nodeId, leases: [refOf(grant)] });
-const renew = (renewal: Parameters<typeof renewalOf>[0]) =>
-  codeOf(test.send(pattern.leaseRenewed, { ...refOf(grant), ...renewalOf(renewal) }));
+const renew = async (renewal: RenewalOptions) =>
+  codeOf(test.send(pattern.leaseRenewed, { ...refOf(grant), ...(await renewalOf(job, renewal)) }));
 const viewOf = async () => (await test.as('client').get(`/v1/jobs/${job.jobId}`)).body as Record<string, unknown>;
 const iso = (seconds: number): string => new Date(1000 * seconds).toISOString();
 
@@ -94,7 +95,7 @@ describe('a session that renews', () => {
 });
 
 describe('a renewal', () => {
-  it.each<[string, string, Partial<Parameters<typeof renewalOf>[0]>]>([
+  it.each<[string, string, Partial<RenewalOptions>]>([
     ['RENEWAL_SESSION', 'of another session', { settlementKey: new Uint8Array(20).fill(1) }],
     ['RENEWAL_NONCE', 'over the nonce of the release', { nonce: 1 }],
     ['RENEWAL_STALE', 'that ends no later', { notAfter: 0 }],
@@ -109,8 +110,8 @@ describe('a renewal', () => {
     const notAfter = until + 10;
     expect(await renew({ nonce: 41, notAfter })).toBe('ok');
     expect(await renew({ nonce: 41, notAfter: notAfter + 10, claims: 'other' })).toBe('RENEWAL_NONCE');
-    const good = renewalOf({ nonce: 42, notAfter: notAfter + 10 });
-    const later = { ...good, appraisal: { ...good.appraisal, notAfter: notAfter + 20 } };
+    const good = await renewalOf(job, { nonce: 42, notAfter: notAfter + 10 });
+    const later = { ...good, lease: { ...good.lease, notAfter: notAfter + 20 } };
     const send = (message: object) => codeOf(test.send(pattern.leaseRenewed, { ...refOf(grant), ...message }));
     expect(await send(later)).toBe('RELEASE_SIGNATURE');
     expect(await send({ ...good, fence: grant.fence + 1 })).toBe('LEASE_FENCED');

@@ -68,6 +68,70 @@ describe('dispatch', () => {
     expect(await codeOf(test.send('no.such.v1' as Pattern, {}))).not.toBe('ok');
   });
 
+  /** Milliseconds until the other side closes; null where it does not within some seconds beyond the limit. */
+  const closedAfter = (bytes: Buffer | string, again?: string): Promise<number | null> =>
+    new Promise((resolve) => {
+      const began = performance.now();
+      const socket = connect(test.plane.dispatchPort, '127.0.0.1', () => socket.write(bytes));
+      const repeat = setInterval(() => again !== undefined && socket.write(again), 1000);
+      const late = setTimeout(() => end(null), 1000 * (2 * limits.unauthenticatedSecondsMax + 5));
+      const end = (outcome: number | null): void => {
+        clearInterval(repeat);
+        clearTimeout(late);
+        socket.destroy();
+        resolve(outcome);
+      };
+      socket.on('error', () => undefined);
+      socket.on('close', () => end(performance.now() - began));
+      socket.resume();
+    });
+
+  it.each<[string, Buffer | string]>([
+    ['HTTP', 'GET / HTTP/1.1\r\nhost: a\r\n\r\n'],
+    ['a frame of 999,999,999,999 bytes', '999999999999#'],
+    ['a frame of one more than there may be', `${limits.frameCharactersMax + 1}#`],
+    ['a length that does not end', '000000000'],
+    ['random bytes', Buffer.from([0x16, 3, 1, 2, 0])],
+  ])('W-L7 closes at once at %s', async (_what, bytes) => {
+    expect(await closedAfter(bytes)).toBeLessThan(2000);
+  });
+
+  it('W-L7 closes in time where no key is accepted, whatever is sent', async () => {
+    const bad = frame({ pattern: pattern.leaseAcquire, data: { auth: 'vt_none_0123456789abcdef' }, id: '1' });
+    const closed = await Promise.all([
+      closedAfter(''),
+      closedAfter('5'),
+      closedAfter('1000#{', ' '),
+      closedAfter(bad, bad),
+      closedAfter(frame({ pattern: pattern.leaseAcquire, data: { auth: keys.operator } })),
+      closedAfter(frame({ pattern: 'no.such.v1', data: {}, id: '1' })),
+    ]);
+    for (const milliseconds of closed) {
+      expect(milliseconds).not.toBeNull();
+      expect(milliseconds).toBeGreaterThan(1000 * limits.unauthenticatedSecondsMax - 1000);
+    }
+  });
+
+  it('W-L7 keeps who gave a key, idle or not, and who waits for an answer', async () => {
+    const nodeId = await register(test, 'quiet');
+    const question = { pattern: pattern.leaseAcquire, data: { auth: keys.operator, nodeId, waitMs: 9000 }, id: '1' };
+    expect(await closedAfter(frame(question))).toBeNull();
+  });
+
+  it('W-L7 buffers so much of strangers’ frames in all, and again when they are gone', async () => {
+    const half = `${limits.frameCharactersMax}#${'x'.repeat(limits.frameCharactersMax / 2)}`;
+    const count = (3 * limits.unauthenticatedCharactersMax) / limits.frameCharactersMax;
+    const sockets = Array.from({ length: count }, () => {
+      const socket = connect(test.plane.dispatchPort, '127.0.0.1', () => socket.write(half));
+      socket.on('error', () => undefined).resume();
+      return socket;
+    });
+    const open = () => sockets.filter(({ destroyed }) => !destroyed).length;
+    await expect.poll(open).toBeLessThanOrEqual((2 * limits.unauthenticatedCharactersMax) / limits.frameCharactersMax);
+    for (const socket of sockets) socket.destroy();
+    await expect.poll(() => register(test, 'afterwards').catch(() => '')).toMatch(/^[0-9a-f-]{36}$/);
+  });
+
   it('gives no job to a caller who has hung up', async () => {
     const nodeId = await register(test, 'gone');
     const data = { auth: keys.operator, nodeId, waitMs: 10_000 };

@@ -20,7 +20,6 @@ import {
   base64,
   capabilities,
   deliveryOf,
-  evidence,
   keyRelease,
   manifest,
   providers,
@@ -35,7 +34,9 @@ import {
   upload,
   makeJob,
   weights,
+  shown,
   type Fixture,
+  type RenewalOptions,
 } from './job-fixture.js';
 
 /** Three rounds of two segments of one step each. */
@@ -69,7 +70,7 @@ const claim = (nodeId: string, jobId?: string, leads = false, who: Who = 'operat
 const taskOf = async (nodeId: string, jobId: string) => SegmentTask.parse((await claim(nodeId, jobId)).task);
 const refOfTask = (nodeId: string, { jobId, index, fence }: SegmentTask) => ({ nodeId, jobId, index, fence });
 const join = async (nodeId: string, job: Fixture, who: Who = 'operator', notAfter?: number) => {
-  const message = { nodeId, jobId: job.jobId, evidence, release: keyRelease(job.escrowId, undefined, notAfter) };
+  const message = { nodeId, jobId: job.jobId, ...shown, release: keyRelease(job, undefined, notAfter) };
   return (await test.send<{ workerId: string }>(pattern.segmentJoin, message, who)).workerId;
 };
 
@@ -250,7 +251,7 @@ describe('a data-parallel job', () => {
       last.push(one.receipt);
       await test.send(pattern.segmentDeliver, { ...refOfTask(leader, task), workerId: own, ...one, blob });
     }
-    const renewal = renewalOf({ nonce: 50, notAfter: 1_900_000_000 });
+    const renewal = await renewalOf(job, { nonce: 50, notAfter: 1_900_000_000 });
     const renewed = { nodeId: worker, jobId: job.jobId, workerId: joined, ...renewal };
     await test.send(pattern.segmentRenewed, renewed);
     const early = await deliveryOf(test, job, []);
@@ -260,9 +261,10 @@ describe('a data-parallel job', () => {
     expect((await claim(worker, job.jobId)).over).toBe(true);
     const { body } = await test.as('client').get(`/v1/jobs/${job.jobId}/bundle`).expect(200);
     const bundle = parseBundle(new Uint8Array(body as Buffer));
-    expect(bundle.version === 3 && bundle.segments.map(({ partials }) => partials.length)).toEqual([2, 2, 2]);
-    const shown = bundle.sessions.map((session) => [base64(session.evidence), session.appraisal.notAfter]);
-    expect(shown).toContainEqual([renewal.evidence, 1_900_000_000]);
+    if (bundle.version !== 4) throw new Error('a bundle of the former layout');
+    expect(bundle.segments.map(({ partials }) => partials.length)).toEqual([2, 2, 2]);
+    const ends = bundle.sessions.map((session) => [base64(session.evidence), session.grant.notAfter]);
+    expect(ends).toContainEqual([renewal.evidence, 1_900_000_000]);
   });
 });
 
@@ -278,11 +280,11 @@ describe('a worker at work for longer than its attestation', () => {
     workerId = await join(worker, job, 'operator', until);
   });
 
-  const renew = (renewal: Parameters<typeof renewalOf>[0], as: object = {}) =>
+  const renew = async (renewal: RenewalOptions, as: object = {}) =>
     codeOf(
       test.send(pattern.segmentRenewed, {
         ...{ nodeId: worker, jobId: job.jobId, workerId },
-        ...renewalOf(renewal),
+        ...(await renewalOf(job, renewal)),
         ...as,
       }),
     );
@@ -324,7 +326,7 @@ describe('a worker at work for longer than its attestation', () => {
     expect(await renew({ nonce: 81, notAfter: until + 20 })).toBe('WORKER_REFUSED');
   });
 
-  it.each<[string, string, Partial<Parameters<typeof renewalOf>[0]>, object]>([
+  it.each<[string, string, Partial<RenewalOptions>, object]>([
     ['WORKER_UNKNOWN', 'under the id of nobody', {}, { workerId: randomUUID() }],
     ['RENEWAL_SESSION', 'with another session', { settlementKey: new Uint8Array(20).fill(1) }, {}],
     ['RENEWAL_NONCE', 'over the nonce of its release', { nonce: 1 }, {}],
@@ -348,7 +350,7 @@ describe('a leaseholder that is attested anew', () => {
     const { job, grant } = await begun();
     const until = test.clock.at() + 60;
     const workerId = await join(leader, job, 'operator', until);
-    const renewal = renewalOf({ nonce: 60, notAfter: 1_900_000_000 });
+    const renewal = await renewalOf(job, { nonce: 60, notAfter: 1_900_000_000 });
     await test.send(pattern.leaseRenewed, { ...refOf(grant), ...renewal });
     await pass(70, grant);
     const task = await taskOf(leader, job.jobId);

@@ -9,7 +9,6 @@ import {
   capabilities,
   checkpoint,
   deliveryOf,
-  type Fixture,
   fund,
   groth16Changes,
   hex,
@@ -21,6 +20,8 @@ import {
   stateOf,
   submitFunded,
   upload,
+  shownInVain,
+  type Fixture,
 } from './job-fixture.js';
 
 let test: TestPlane;
@@ -97,11 +98,10 @@ describe('a job goes only to a node that', () => {
   });
 
   it('its policy did not refuse a moment ago', async () => {
-    const refused = Buffer.from('refused').toString('base64');
     const other = await register(test, 'other');
     const first = await submitFunded(test);
     const grant = await acquire(test, nodeId);
-    await test.send(pattern.leaseAttested, { ...refOf(grant), evidence: refused });
+    await test.send(pattern.leaseAttested, { ...refOf(grant), ...shownInVain });
     await command(first, 'cancel').expect(200);
     const second = await submitFunded(test);
     expect(await ask(nodeId)).toBeUndefined();

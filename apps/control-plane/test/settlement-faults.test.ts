@@ -4,7 +4,7 @@
  */
 import { parseEther, type JsonRpcProvider } from 'ethers';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { enclaveKeyWord, jobDigest, JobMode, keccak, releaseDigest, type Terms } from '#attestation';
+import { JobMode, keccak, teeSelector, type Terms } from '#attestation';
 import {
   addressBytes,
   connect,
@@ -13,7 +13,7 @@ import {
   zkSelector,
   type ClientOptions,
 } from '#libs/settlement';
-import { openMarket, sign, walletOf, zeroWord, type Market, type Role } from '#test/escrow-market';
+import { openMarket, releaseOf, runOf, walletOf, type Market, type Role } from '#test/escrow-market';
 import { startFaultyRpc, type Fault, type FaultyRpc } from '#test/faulty-rpc';
 import { codeOf, startTestPlane, type TestPlane } from './harness.js';
 import { submit, weights, type Fixture } from './job-fixture.js';
@@ -44,13 +44,14 @@ afterAll(async () => {
 });
 
 const window = 1000;
-const none = { draw: 0, hold: 0, reveal: 0, ack: 0 };
+const none = { finality: 0, draw: 0, drawBlocks: 0, hold: 0, reveal: 0, ack: 0 };
 
 function escrowTerms(): Partial<Terms> {
   return {
     client: addressBytes(walletOf('client').address),
     provider: addressBytes(walletOf('provider').address),
-    ...{ minTier: 0, teeSelector: new Uint8Array(4), dutySelectors: [zkSelector], mode: JobMode.optimistic },
+    keyBroker: addressBytes(walletOf('broker').address),
+    ...{ teeSelector, dutySelectors: [zkSelector], mode: JobMode.optimistic },
     ...{ price: parseEther('1'), stake: parseEther('0.5'), liveness: 1n, bond: 10n, bondFee: 1n },
     seedCommitClient: keccak(Uint8Array.of(++salt)),
     acceptBy: 4_000_000_000,
@@ -105,14 +106,9 @@ async function play(client: SettlementClient, provider: SettlementClient, finali
   await Promise.all([client.open(paid.terms), client.open(cancelled.terms)]);
   await look();
   await provider.accept(paid.terms);
-  const content = { enclaveKey: enclaveKeyWord(new Uint8Array(20)), shardsDigest: zeroWord };
-  const digest = releaseDigest(client.domain, { job: jobDigest(paid.terms), ...content });
-  const release = { ...content, signer: paid.terms.client, signature: sign(walletOf('client'), digest) };
-  await Promise.all([provider.start(paid.terms, release), client.cancel(cancelled.terms)]);
+  await Promise.all([provider.start(paid.terms, releaseOf(market, paid.terms, null)), client.cancel(cancelled.terms)]);
   await look();
-  const borders = [0, 2, 4, 6].map(weights);
-  const run = { outcome: 0 as const, borders, seedProvider: zeroWord, delivery: zeroWord, seal: new Uint8Array() };
-  await provider.commit(paid.terms, run);
+  await provider.commit(paid.terms, runOf([0, 2, 4, 6].map(weights)));
   await look();
   await finalize(provider, paid.terms);
   return [await endOf(paid), await endOf(cancelled)];

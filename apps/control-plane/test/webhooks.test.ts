@@ -5,7 +5,8 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { Webhook as Signer } from 'standardwebhooks';
 import { JobJournal } from '../src/jobs/journal.js';
 import { pausesSeconds, WebhookDeliverer } from '../src/webhooks/deliverer.js';
-import { isPublicAddress, post } from '../src/webhooks/post.js';
+import { post } from '../src/webhooks/post.js';
+import { isPublicAddress } from '../src/webhooks/public-address.js';
 import { startTestPlane, type TestPlane } from './harness.js';
 import { submitFunded } from './job-fixture.js';
 

@@ -29,7 +29,11 @@ export class AuthGuard implements CanActivate {
 
 function keyOf(context: ExecutionContext, headers: Record<string, unknown> | undefined): unknown {
   if (context.getType() === 'rpc') return context.switchToRpc().getData<{ auth?: unknown } | null>()?.auth;
-  const header = headers?.['authorization'];
+  return bearerOf(headers ?? {});
+}
+
+export function bearerOf(headers: Readonly<Record<string, unknown>>): string | undefined {
+  const header = headers['authorization'];
   return typeof header === 'string' ? /^Bearer (\S+)$/i.exec(header)?.[1] : undefined;
 }
 

@@ -2,32 +2,38 @@
 import { Body, Controller, Get, HttpCode, Param, Post, Query } from '@nestjs/common';
 import { ApiBearerAuth, ApiHeader, ApiResponse, ApiTags } from '@nestjs/swagger';
 import { z } from 'zod';
-import { Address, text } from '#libs/messaging';
+import { Address, TenantName, text } from '#libs/messaging';
 import { roles } from '#libs/persistence';
 import { ShownOnce } from '../idempotency/idempotency.interceptor.js';
 import { decodeCursor, PageQuery } from '../paging.js';
 import { ApiKeys } from './api-keys.js';
-import { Allow, Caller, type Principal } from './principal.js';
+import { Allow, Caller, everyTenant, type Principal } from './principal.js';
 
 const KeyId = z.string().regex(/^[A-Za-z0-9]{4,32}$/);
 const NewKey = z
   .object({
-    tenant: text(64).min(1),
+    /** null or absent: of every tenant; for administrators, and for them alone. */
+    tenant: TenantName.nullable().default(null),
     role: z.enum(roles),
     name: text(64).default(''),
     /** Account that the operator's nodes are paid to; for operators, and for them alone. */
     provider: Address.optional(),
+    /** From then on the key is refused; absent: never. */
+    expiresAt: z.iso.datetime({ offset: true }).optional(),
   })
+  .refine(({ role, tenant }) => role === 'admin' || tenant !== null, 'a tenant, which administrators alone may lack')
   .refine(({ role, provider }) => (role === 'operator') === (provider !== undefined), 'a provider for operators alone')
   .meta({ id: 'NewKey' });
 const KeyView = z.object({
   id: KeyId,
-  tenant: z.string(),
+  tenant: z.string().nullable(),
   role: z.enum(roles),
   name: z.string(),
   provider: Address.nullable(),
   createdAt: z.iso.datetime(),
   revokedAt: z.iso.datetime().nullable(),
+  expiresAt: z.iso.datetime().nullable(),
+  lastUsedAt: z.iso.datetime().nullable(),
 });
 const Key = KeyView.meta({ id: 'Key' });
 /** `key` stands only in the first answer; a replay has none. */
@@ -46,13 +52,16 @@ export class KeysController {
   @ApiHeader({ name: 'idempotency-key', required: true })
   @ApiResponse({ status: 201, standardSchema: CreatedKey })
   create(@Caller() caller: Principal, @Body({ schema: NewKey }) body: z.infer<typeof NewKey>) {
-    return this.keys.create(caller, { ...body, provider: body.provider ?? null });
+    const { tenant, role, name, provider = null, expiresAt } = body;
+    const end = expiresAt === undefined ? null : new Date(expiresAt);
+    return this.keys.create(caller, { tenant: tenant ?? everyTenant, role, name, provider, expiresAt: end });
   }
 
   @Get()
   @ApiResponse({ status: 200, standardSchema: KeyPage })
-  list(@Query({ schema: PageQuery }) query: z.infer<typeof PageQuery>) {
-    return this.keys.list(query.limit, query.cursor === undefined ? undefined : decodeCursor(query.cursor, KeyId));
+  list(@Caller() caller: Principal, @Query({ schema: PageQuery }) query: z.infer<typeof PageQuery>) {
+    const after = query.cursor === undefined ? undefined : decodeCursor(query.cursor, KeyId);
+    return this.keys.list(caller, query.limit, after);
   }
 
   /** The key is refused from the next request on; revoking it again changes nothing. */

@@ -1,9 +1,11 @@
 /** Who is asking. */
-import { createParamDecorator, SetMetadata, type ExecutionContext } from '@nestjs/common';
+import { createParamDecorator, SetMetadata, type ArgumentsHost, type ExecutionContext } from '@nestjs/common';
 import type { Role } from '#libs/persistence';
+import { refusal } from '../problem/codes.js';
 
 export interface Principal {
   readonly keyId: string;
+  /** `everyTenant` for administrators of the whole. */
   readonly tenant: string;
   readonly role: Role;
   /** The one account that an operator's nodes may be paid to, 0x-hexadecimal; null for other roles. */
@@ -25,7 +27,7 @@ interface Carrier {
 }
 
 /** Where the principal is kept: the request, the GraphQL context's request, or the message itself. */
-export function carrierOf(context: ExecutionContext): Carrier {
+export function carrierOf(context: ArgumentsHost): Carrier {
   switch (context.getType<'http' | 'rpc' | 'graphql'>()) {
     case 'http':
       return context.switchToHttp().getRequest<Carrier>();
@@ -44,7 +46,28 @@ export const Caller = createParamDecorator((_data: unknown, context: ExecutionCo
   return principal;
 });
 
-/** Admins see every tenant; everybody else their own. */
+/** What stands for the tenant of a key that is of none: no tenant has an empty name. */
+export const everyTenant = '';
+
+export function isGlobal({ role, tenant }: Principal): boolean {
+  return role === 'admin' && tenant === everyTenant;
+}
+
+/** Administrators without a tenant see every tenant; everybody else their own. */
 export function seesTenant(principal: Principal, tenant: string): boolean {
-  return principal.role === 'admin' || principal.tenant === tenant;
+  return isGlobal(principal) || principal.tenant === tenant;
+}
+
+/** For what is of no tenant. @throws Rejection ROLE_FORBIDDEN */
+export function demandGlobal(principal: Principal): void {
+  if (!isGlobal(principal)) throw forbiddenReach('a key without a tenant', `one of ${principal.tenant}`);
+}
+
+export function forbiddenReach(expected: string, got: string) {
+  return refusal('ROLE_FORBIDDEN', {
+    expected,
+    got,
+    rule: 'control-plane README, authorisation',
+    action: 'Ask an administrator of every tenant.',
+  });
 }

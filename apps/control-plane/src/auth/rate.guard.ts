@@ -1,11 +1,13 @@
 /** Requests per minute to one route: by address before anybody is authenticated, then by the key that was accepted. */
 import { Inject, Injectable, type CanActivate, type ExecutionContext } from '@nestjs/common';
-import type { Request, Response } from 'express';
+import type { Response } from 'express';
+import type { IncomingMessage } from 'node:http';
 import type { Metrics } from '#libs/telemetry';
 import { Clock } from '../clock.js';
 import type { Config } from '../config.js';
 import { refusal } from '../problem/codes.js';
 import { CONFIG, METRICS } from '../tokens.js';
+import { addressOf } from './address.js';
 import { carrierOf } from './principal.js';
 import { RateLimit } from './rate-limit.js';
 
@@ -30,12 +32,7 @@ abstract class RateGuard implements CanActivate {
     if (wait === 0) return true;
     this.metrics.refused.inc({ reason: `rate of ${this.name}` });
     requestOf(context).res?.setHeader('retry-after', String(wait));
-    throw refusal('RATE_LIMITED', {
-      expected: `at most ${this.limit} requests a minute to this route from one ${this.name}`,
-      got: 'one more',
-      rule: 'control-plane README, limits',
-      action: `Wait ${wait} seconds, as Retry-After says.`,
-    });
+    throw rateLimited(this.name, this.limit, wait);
   }
 
   private of(handler: object): RateLimit {
@@ -45,7 +42,17 @@ abstract class RateGuard implements CanActivate {
   }
 }
 
-type HttpRequest = Request & { res?: Response };
+/** @param wait  seconds */
+export function rateLimited(name: 'address' | 'key', limit: number, wait: number) {
+  return refusal('RATE_LIMITED', {
+    expected: `at most ${limit} requests a minute to this route from one ${name}`,
+    got: 'one more',
+    rule: 'control-plane README, limits',
+    action: `Wait ${wait} seconds, as Retry-After says.`,
+  });
+}
+
+type HttpRequest = IncomingMessage & { res?: Response };
 
 /** A GraphQL operation over WebSocket has an address but no response to set headers on. */
 function requestOf(context: ExecutionContext): HttpRequest {
@@ -61,7 +68,7 @@ export class AddressRateGuard extends RateGuard {
   }
 
   protected subjectOf(context: ExecutionContext): string {
-    return requestOf(context).ip ?? '';
+    return addressOf(requestOf(context));
   }
 }
 

@@ -1,4 +1,4 @@
-/** Registered data sets, which never change: the ones last asked for, and what was read out of their manifests. */
+/** Registered data sets, which never change while they are there: the ones last asked for, and what was read out of their manifests. */
 import { Injectable } from '@nestjs/common';
 import { DataSource, IsNull } from 'typeorm';
 import { parseDatasetManifest, type DatasetManifest } from '#attestation';
@@ -15,7 +15,7 @@ export interface KnownDataset {
 }
 
 interface Kept extends KnownDataset {
-  /** True once every shard was seen to be there: none is ever taken away. */
+  /** True once every shard was seen to be there: they go together, and with them what is kept here. */
   isComplete: boolean;
 }
 
@@ -45,6 +45,10 @@ export class DatasetCache {
     this.#kept.set(id, known);
     if (this.#kept.size > keptMax) this.#kept.delete(this.#kept.keys().next().value!);
     return known;
+  }
+
+  forget(id: string): void {
+    this.#kept.delete(id);
   }
 
   /** Shards that were not uploaded yet. */

@@ -1,6 +1,7 @@
 import {
   Body,
   Controller,
+  Delete,
   Get,
   Header,
   Headers,
@@ -9,30 +10,62 @@ import {
   Patch,
   Post,
   Put,
+  Query,
   Req,
   StreamableFile,
 } from '@nestjs/common';
 import { ApiBearerAuth, ApiBody, ApiConsumes, ApiHeader, ApiProduces, ApiResponse, ApiTags } from '@nestjs/swagger';
-import { createHash } from 'node:crypto';
 import type { Request } from 'express';
 import { z } from 'zod';
 import { shardBytesMax } from '#attestation';
 import { Hex32 } from '#libs/messaging';
 import { Allow, Caller, type Principal } from '../auth/principal.js';
-import { BlobStore } from '../objects/blob-store.js';
+import { BlobStore, wrongOffset } from '../objects/blob-store.js';
+import { BodyOfAtMost } from '../body.guard.js';
+import { largeBodyBytesMax } from '../overload/limits.js';
+import { MadeAt } from '../location.interceptor.js';
 import { Essential } from '../overload/shedding.js';
+import { decodeCursor, PageQuery } from '../paging.js';
 import { refusal } from '../problem/codes.js';
-import { Datasets, DatasetView } from './datasets.service.js';
-import { uploadOf } from './upload.js';
+import { DatasetRemoval } from './dataset-removal.js';
+import { DatasetPage, Datasets, DatasetView } from './datasets.service.js';
+import { draftOf, uploadOf } from './upload.js';
 
 const RegisterDataset = z
   .object({
     /** The manifest that sealing the data set wrote. */
-    manifest: z.record(z.string().max(64), z.unknown()),
+    manifest: z.record(z.string().max(64), z.unknown()).meta({
+      description: 'dataset.json as `veritrain dataset seal` wrote it; attestation SPEC, dataset manifest, says more',
+      required: ['id', 'root', 'records', 'features', 'batch', 'superblock', 'shards'],
+      properties: {
+        id: { type: 'string', pattern: '^0x[0-9a-f]{64}$' },
+        root: { type: 'string', pattern: '^0x[0-9a-f]{64}$' },
+        records: { type: 'integer' },
+        features: { type: 'integer' },
+        batch: { type: 'integer' },
+        superblock: { type: 'integer' },
+        shards: {
+          type: 'array',
+          items: {
+            type: 'object',
+            required: ['sha256', 'bytes', 'records'],
+            properties: {
+              sha256: { type: 'string', pattern: '^0x[0-9a-f]{64}$' },
+              bytes: { type: 'integer' },
+              records: { type: 'integer' },
+            },
+          },
+        },
+      },
+    }),
   })
   .meta({ id: 'RegisterDataset' });
 const UploadView = z.object({ offset: z.int(), bytes: z.int(), uploaded: z.boolean() }).meta({ id: 'Upload' });
-const ShardIndex = z.coerce.number().int().min(0).max(65_535);
+const ShardIndex = z
+  .string()
+  .regex(/^(0|[1-9][0-9]{0,4})$/)
+  .transform(Number)
+  .pipe(z.int().max(65_535));
 
 @ApiTags('data sets')
 @ApiBearerAuth()
@@ -41,15 +74,38 @@ const ShardIndex = z.coerce.number().int().min(0).max(65_535);
 export class DatasetsController {
   constructor(
     private readonly datasets: Datasets,
+    private readonly removal: DatasetRemoval,
     private readonly blobs: BlobStore,
   ) {}
 
   @Post()
   @Allow('client')
+  @MadeAt('/v1/datasets')
+  @BodyOfAtMost(largeBodyBytesMax)
   @ApiHeader({ name: 'idempotency-key', required: true })
   @ApiResponse({ status: 201, standardSchema: DatasetView })
   register(@Caller() caller: Principal, @Body({ schema: RegisterDataset }) body: z.infer<typeof RegisterDataset>) {
     return this.datasets.register(caller, body.manifest);
+  }
+
+  /** Data sets of the tenant, without their manifests. */
+  @Get()
+  @Allow('client', 'admin')
+  @ApiResponse({ status: 200, standardSchema: DatasetPage })
+  list(
+    @Caller() caller: Principal,
+    @Query({ schema: PageQuery }) query: z.infer<typeof PageQuery>,
+  ): Promise<DatasetPage> {
+    const after = query.cursor === undefined ? undefined : decodeCursor(query.cursor, Hex32);
+    return this.datasets.list(caller, query.limit, after);
+  }
+
+  /** Takes its shards away for good, unless a job that has not ended needs them. */
+  @Delete(':id')
+  @HttpCode(204)
+  @Allow('client', 'admin')
+  remove(@Caller() caller: Principal, @Param('id', { schema: Hex32 }) id: string): Promise<void> {
+    return this.removal.remove(caller, id);
   }
 
   @Get(':id')
@@ -92,7 +148,7 @@ export class DatasetsController {
     @Param('index', { schema: ShardIndex }) index: number,
   ): Promise<z.infer<typeof UploadView>> {
     const { sha256, bytes, uploadedAt } = await this.datasets.shard(caller, id, index);
-    const offset = uploadedAt === null ? await this.blobs.partBytes(draftOf(caller, sha256)) : bytes;
+    const offset = uploadedAt === null ? await this.blobs.partBytes(draftOf(caller.tenant, sha256)) : bytes;
     return { offset, bytes, uploaded: uploadedAt !== null };
   }
 
@@ -113,9 +169,11 @@ export class DatasetsController {
     const at = offsetOf(uploadOffset);
     const shard = await this.datasets.shard(caller, id, index);
     const { sha256, bytes } = shard;
+    // From the start it may come again, and changes nothing.
+    if (shard.uploadedAt !== null && at > 0) throw wrongOffset(bytes, at);
     const upload = { sha256, bytes, bytesMax: bytes, code: 'SHARD_DIGEST' as const };
     const source = uploadOf(request, bytes);
-    const offset = await this.blobs.putPart(draftOf(caller, sha256), at, source, upload);
+    const offset = await this.blobs.putPart(draftOf(caller.tenant, sha256), at, source, upload);
     if (offset === bytes) await this.datasets.markUploaded(shard);
     return { offset, bytes, uploaded: offset === bytes };
   }
@@ -132,11 +190,6 @@ export class DatasetsController {
     const shard = await this.datasets.shard(caller, id, index);
     return new StreamableFile(await this.blobs.open(shard.sha256), { length: shard.bytes });
   }
-}
-
-/** Uploads of two tenants never meet, though their bytes may be the same. */
-function draftOf({ tenant }: Principal, sha256: string): string {
-  return `${sha256.slice(2)}-${createHash('sha256').update(tenant).digest('hex').slice(0, 16)}`;
 }
 
 function offsetOf(text = ''): number {

@@ -1,14 +1,15 @@
 /** Registered data sets and the upload of their encrypted shards. */
 import { Inject, Injectable } from '@nestjs/common';
-import { DataSource, type EntityManager } from 'typeorm';
+import { DataSource, type EntityManager, type SelectQueryBuilder } from 'typeorm';
 import { z } from 'zod';
 import { parseDatasetManifest, toHex } from '#attestation';
 import { Hex32 } from '#libs/messaging';
 import { Dataset, DatasetShard, Job, Lease, NodeRecord, SegmentProof } from '#libs/persistence';
-import { seesTenant, type Principal } from '../auth/principal.js';
+import { isGlobal, seesTenant, type Principal } from '../auth/principal.js';
 import { Clock } from '../clock.js';
 import type { Config } from '../config.js';
 import { cidOf } from '../objects/cid.js';
+import { pageOf } from '../paging.js';
 import { refusal } from '../problem/codes.js';
 import { CONFIG } from '../tokens.js';
 
@@ -25,6 +26,24 @@ export const DatasetView = z
   })
   .meta({ id: 'Dataset' });
 export type DatasetView = z.infer<typeof DatasetView>;
+export const DatasetPage = z
+  .object({
+    items: z.array(
+      z.object({
+        id: Hex32,
+        root: Hex32,
+        records: z.int(),
+        shards: z.int(),
+        uploaded: z.int(),
+        /** Of ciphertext, uploaded or not: what counts against the quota. */
+        bytes: z.int(),
+        createdAt: z.iso.datetime(),
+      }),
+    ),
+    nextCursor: z.string().nullable(),
+  })
+  .meta({ id: 'DatasetPage' });
+export type DatasetPage = z.infer<typeof DatasetPage>;
 
 const rule = 'control-plane README, data sets';
 
@@ -60,11 +79,35 @@ export class Datasets {
     await this.database.transaction(async (manager) => {
       const insert = manager.createQueryBuilder().insert().into(Dataset).values(row).orIgnore().returning('id');
       const isNew = ((await insert.execute()).raw as unknown[]).length > 0;
-      if (!isNew) return this.checkSame(await manager.findOneByOrFail(Dataset, { id }), principal, json);
+      if (!isNew && !(await this.revives(manager, id, principal, json))) return;
       for (let at = 0; at < shards.length; at += 1000) await manager.insert(DatasetShard, shards.slice(at, at + 1000));
       await this.checkQuota(manager, principal);
     });
     return this.view(principal, id);
+  }
+
+  /** Those of the caller's reach, in the order of their ids. */
+  async list(principal: Principal, limit: number, after: string | undefined): Promise<DatasetPage> {
+    const query = this.database.manager
+      .createQueryBuilder(Dataset, 'd')
+      .select(['d.id AS id', 'd.root AS root', 'd.records AS records', 'd.shards AS shards', 'd.created_at AS created'])
+      .addSelect('coalesce(s.bytes, 0)', 'bytes')
+      .addSelect('coalesce(s.uploaded, 0)', 'uploaded')
+      .leftJoin(shardSums, 's', 's.dataset_id = d.id')
+      .where('d.deleted_at IS NULL')
+      .orderBy('d.id')
+      .limit(limit + 1);
+    if (!isGlobal(principal)) query.andWhere('d.tenant = :tenant', { tenant: principal.tenant });
+    if (after !== undefined) query.andWhere('d.id > :after', { after });
+    return pageOf(
+      await query.getRawMany<ListedRow>(),
+      limit,
+      ({ id }) => id,
+      ({ id, root, records, shards, bytes, uploaded, created }) => ({
+        ...{ id, root, records: Number(records), shards, uploaded: Number(uploaded), bytes: Number(bytes) },
+        createdAt: created.toISOString(),
+      }),
+    );
   }
 
   async view(principal: Principal, id: string): Promise<DatasetView> {
@@ -108,7 +151,7 @@ export class Datasets {
   private async readable(principal: Principal, id: string): Promise<Dataset> {
     const { manager } = this.database;
     const dataset = await manager.findOneBy(Dataset, { id });
-    if (dataset === null) throw unknownDataset(id);
+    if (dataset === null || dataset.deletedAt !== null) throw unknownDataset(id);
     const isOwner = principal.role !== 'operator' && seesTenant(principal, dataset.tenant);
     if (isOwner) return dataset;
     const isOperator = principal.role === 'operator';
@@ -152,7 +195,21 @@ export class Datasets {
     });
   }
 
-  private async checkSame(earlier: Dataset, principal: Principal, json: Record<string, unknown>): Promise<void> {
+  /** True for the owner's own data set that was deleted, which is registered again. @throws Rejection DATASET_DUPLICATE */
+  private async revives(
+    manager: EntityManager,
+    id: string,
+    principal: Principal,
+    json: Record<string, unknown>,
+  ): Promise<boolean> {
+    const earlier = await manager.findOneOrFail(Dataset, { where: { id }, lock: { mode: 'pessimistic_write' } });
+    this.checkSame(earlier, principal, json);
+    if (earlier.deletedAt === null) return false;
+    await manager.update(Dataset, { id }, { deletedAt: null, createdAt: this.clock.now() });
+    return true;
+  }
+
+  private checkSame(earlier: Dataset, principal: Principal, json: Record<string, unknown>): void {
     const same = earlier.tenant === principal.tenant && sameJson(earlier.manifest, json);
     if (!same) {
       throw refusal('DATASET_DUPLICATE', {
@@ -165,6 +222,24 @@ export class Datasets {
   }
 }
 
+const shardSums = (query: SelectQueryBuilder<DatasetShard>) =>
+  query
+    .select('dataset_id')
+    .addSelect('sum(bytes)', 'bytes')
+    .addSelect('count(uploaded_at)', 'uploaded')
+    .from(DatasetShard, 'shard')
+    .groupBy('dataset_id');
+
+interface ListedRow {
+  readonly id: string;
+  readonly root: string;
+  readonly records: string;
+  readonly shards: number;
+  readonly bytes: string;
+  readonly uploaded: string;
+  readonly created: Date;
+}
+
 function sameJson(left: unknown, right: unknown): boolean {
   if (typeof left !== 'object' || left === null || typeof right !== 'object' || right === null) return left === right;
   const keys = Object.keys(left);
@@ -174,6 +249,6 @@ function sameJson(left: unknown, right: unknown): boolean {
   );
 }
 
-function unknownDataset(id: string) {
+export function unknownDataset(id: string) {
   return refusal('DATASET_UNKNOWN', { expected: 'a data set that this key can read', got: id, rule });
 }

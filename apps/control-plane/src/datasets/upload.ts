@@ -1,4 +1,5 @@
 /** The raw body of an upload, refused before it is read when its announced length is too large. */
+import { createHash } from 'node:crypto';
 import type { Request } from 'express';
 import { refusal } from '../problem/codes.js';
 import { oversize } from '../objects/blob-store.js';
@@ -14,4 +15,9 @@ export function uploadOf(request: Request, bytesMax: number): AsyncIterable<Uint
   }
   if (Number(request.header('content-length') ?? 0) > bytesMax) throw oversize(bytesMax);
   return request;
+}
+
+/** Name of an upload in parts. Uploads of two tenants never meet, though their bytes may be the same. */
+export function draftOf(tenant: string, sha256: string): string {
+  return `${sha256.slice(2)}-${createHash('sha256').update(tenant).digest('hex').slice(0, 16)}`;
 }

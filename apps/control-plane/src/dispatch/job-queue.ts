@@ -126,7 +126,7 @@ function picked({ capabilities }: NodeRecord, busy: readonly string[]): string {
     SELECT w.id FROM class c CROSS JOIN LATERAL (
       SELECT j.id, j.priority, j.rank, j.seq FROM job j
       WHERE ${waiting} AND j.provider = c.provider AND j.assurance = c.assurance
-        AND j.requirements = c.requirements AND j.deadline_at > :now
+        AND j.requirements = c.requirements AND j.deadline_at > :now AND (j.not_before IS NULL OR j.not_before <= :now)
         ${capabilities['parallel'] === true ? '' : 'AND j.parallel = 1'}
         ${capabilities['priceMin'] === undefined ? '' : 'AND j.price >= :priceMin'}
         ${busy.length === 0 ? '' : 'AND j.tenant NOT IN (:...busy)'}

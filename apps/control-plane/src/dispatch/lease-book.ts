@@ -16,6 +16,7 @@ import { EscrowProjection } from '../settlement/escrow-projection.js';
 import { CONFIG } from '../tokens.js';
 import { JobQueue } from './job-queue.js';
 import { assuranceOnLapse, lapseCodes } from './lapse.js';
+import { isAway, setback } from './setbacks.js';
 
 /** A node that asks for a job, and on whose behalf. */
 export interface Asker {
@@ -112,10 +113,13 @@ export class LeaseBook {
     await this.close(manager, lease, state, code);
     const full = { ...cause, code, reason };
     const isBeforeKey = job.state === 'assigned' || job.state === 'attested';
-    const attempt = job.attempt + (ending.isFree === true ? 0 : 1);
+    const isFree = ending.isFree === true || (ending.retry && isAway(code));
+    const attempt = job.attempt + (isFree ? 0 : 1);
     const mayRetry = ending.retry && attempt <= this.config.attemptsMax;
     const onLapse = lapseCodes.has(code) ? assuranceOnLapse(job, this.clock.at()) : {};
-    if (mayRetry) await this.journal.apply(manager, job, 'lose', full, { leaseId: null, attempt, ...onLapse });
+    const pause = ending.isFree === true ? {} : setback(job, lease, this.clock.now(), this.config.retryPauseSeconds);
+    const changes = { leaseId: null, attempt, ...pause, ...onLapse };
+    if (mayRetry) await this.journal.apply(manager, job, 'lose', full, changes);
     else if (isBeforeKey && !ending.retry) await this.journal.apply(manager, job, 'refuse', full, { leaseId: null });
     else await this.journal.apply(manager, job, 'fail', full, { leaseId: null });
     await this.projection.project(manager, job);

@@ -1,18 +1,18 @@
 /** Leases that the database lost: it was restored from a backup that is older than they are, and the chain has their run. */
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
 import { parseJobSpec } from '#attestation';
 import type { LeaseRestore, LeaseRestored } from '#libs/messaging';
 import { Job, KeyRelease, Lease, NodeRecord, Verdict } from '#libs/persistence';
 import type { Principal } from '../auth/principal.js';
 import { Clock } from '../clock.js';
-import type { EvidenceAppraiser, EvidenceVerdict } from '../evidence/evidence-appraiser.js';
-import { checkRelease } from '../evidence/release-check.js';
+import type { EvidenceVerdict } from '../evidence/evidence-appraiser.js';
+import { checkRelease, releaseColumns } from '../evidence/release-check.js';
+import { keepEndorsements, SessionJudge } from '../evidence/session-judge.js';
 import { JobJournal } from '../jobs/journal.js';
 import { nextState, type JobState } from '../jobs/state-machine.js';
 import { refusal } from '../problem/codes.js';
 import { EscrowProjection } from '../settlement/escrow-projection.js';
-import { EVIDENCE_APPRAISER } from '../tokens.js';
 import { actor, LeaseBook } from './lease-book.js';
 
 @Injectable()
@@ -23,7 +23,7 @@ export class LeaseRestores {
     private readonly journal: JobJournal,
     private readonly projection: EscrowProjection,
     private readonly clock: Clock,
-    @Inject(EVIDENCE_APPRAISER) private readonly appraiser: EvidenceAppraiser,
+    private readonly judge: SessionJudge,
   ) {}
 
   /**
@@ -40,11 +40,12 @@ export class LeaseRestores {
     const bound = { provider: before.node.provider, chainId: parseJobSpec(new Uint8Array(spec)).settlement.chainId };
     const evidence = Buffer.from(message.evidence, 'base64');
     const at = this.clock.at();
-    const verdict = await this.appraiser.appraise({ policy, bound, evidence, at });
+    const endorsements = Buffer.from(message.endorsements, 'base64');
+    const verdict = await this.judge.appraise({ evidence, endorsements, policy, bound }, at);
     return this.database.transaction(async (manager) => {
       const { known, job, node } = await this.check(manager, principal, message);
       if (known !== null) return known;
-      checkRelease(job, evidence, message.release.release);
+      checkRelease(job, evidence, message.release);
       const fence = job.fence + 1;
       await this.leases.takeAway(manager, job, 'ESCROW_COMMITTED');
       await manager.insert(Lease, this.ended(principal, message, job, node, fence));
@@ -79,19 +80,24 @@ export class LeaseRestores {
 
   private async storeSession(
     manager: EntityManager,
-    { leaseId, jobId, release }: LeaseRestore,
+    { leaseId, jobId, release, endorsements }: LeaseRestore,
     evidence: Buffer,
-    { tier, checks, receiptKey }: EvidenceVerdict,
+    { tier, checks, receiptKey, devices }: EvidenceVerdict,
     at: number,
   ): Promise<void> {
     if (receiptKey === null) throw refusedEvidence(tier);
-    const shown = { leaseId, jobId, tier, evidence, checks: checks as object };
+    const kept = await keepEndorsements(manager, Buffer.from(endorsements, 'base64'));
+    const shown = {
+      leaseId,
+      jobId,
+      tier,
+      evidence,
+      endorsements: kept,
+      checks: checks as object,
+      devices: [...devices],
+    };
     await manager.insert(Verdict, { ...shown, receiptKey: Buffer.from(receiptKey), at: String(at) });
-    const result = Buffer.from(release.result, 'base64');
-    await manager.insert(KeyRelease, {
-      ...{ leaseId, jobId, release: release.release as object, result },
-      createdAt: this.clock.now(),
-    });
+    await manager.insert(KeyRelease, { leaseId, jobId, ...releaseColumns(release), createdAt: this.clock.now() });
   }
 }
 

@@ -22,7 +22,12 @@ export async function listenForNodes(
       maxSendBufferSize: limits.frameCharactersMax,
       ...(tls === null
         ? {}
-        : { tlsOptions: { ...tls, requestCert: true, rejectUnauthorized: true, minVersion: 'TLSv1.3' as const } }),
+        : {
+            tlsOptions: {
+              ...{ ...tls, requestCert: true, rejectUnauthorized: true, minVersion: 'TLSv1.3' as const },
+              handshakeTimeout: 1000 * limits.unauthenticatedSecondsMax,
+            },
+          }),
     },
     letters,
   );

@@ -85,7 +85,7 @@ export class ProofReports {
     await this.book.hold(principal, message, async (manager, job, row) => {
       if (row.provedAt !== null) return;
       await manager.update(SegmentProof, { jobId, index, fence: row.fence }, { expiresAt: this.clock.now() });
-      await this.journal.record(manager, job.id, 'proof-failed', { index, code, detail });
+      await this.journal.record(manager, job.id, 'proof-failed', { index, code, detail, saidBy: 'node' });
     });
     this.signals.raise(jobTopic(jobId));
     return {};

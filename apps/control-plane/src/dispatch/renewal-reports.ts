@@ -7,9 +7,10 @@ import type { Metrics } from '#libs/telemetry';
 import type { Principal } from '../auth/principal.js';
 import { Clock } from '../clock.js';
 import { jobTopic, Signals } from '../events/signals.js';
-import { EVIDENCE_APPRAISER, METRICS } from '../tokens.js';
-import type { EvidenceAppraiser, EvidenceVerdict } from '../evidence/evidence-appraiser.js';
+import { METRICS } from '../tokens.js';
+import type { EvidenceVerdict } from '../evidence/evidence-appraiser.js';
 import { checkRenewal, nonceUsed, renewalColumns, type RenewedEvidence } from '../evidence/renewal-check.js';
+import { keepEndorsements, SessionJudge } from '../evidence/session-judge.js';
 import { JobJournal } from '../jobs/journal.js';
 import { nextState, type JobState } from '../jobs/state-machine.js';
 import { attestedUntil, staleRenewal } from './freshness.js';
@@ -22,7 +23,7 @@ export class RenewalReports {
     private readonly journal: JobJournal,
     private readonly signals: Signals,
     private readonly clock: Clock,
-    @Inject(EVIDENCE_APPRAISER) private readonly appraiser: EvidenceAppraiser,
+    private readonly judge: SessionJudge,
     @Inject(METRICS) private readonly metrics: Metrics,
   ) {}
 
@@ -37,8 +38,8 @@ export class RenewalReports {
     if (before.earlier !== null) return before.earlier;
     const { policy, bound, renewal } = before;
     const at = this.clock.at();
-    const { evidence } = renewal;
-    const verdict = await this.appraiser.appraise({ policy, bound, evidence, at });
+    const [evidence, endorsements] = [Buffer.from(renewal.evidence), Buffer.from(message.endorsements, 'base64')];
+    const verdict = await this.judge.appraise({ evidence, endorsements, policy, bound }, at);
     const answer = await this.leases.hold(principal, message, async (held) => {
       const { earlier } = await this.check(held, message, renewal);
       return earlier ?? this.store(principal, held, message, renewal, verdict, at);
@@ -63,9 +64,9 @@ export class RenewalReports {
   }
 
   /** @throws Rejection JOB_STATE, RENEWAL_STALE */
-  private requireLater({ job }: Held, { appraisal }: LeaseRenewed): void {
+  private requireLater({ job }: Held, { lease: renewed }: LeaseRenewed): void {
     if (job.state !== 'keyed') nextState(job.state as JobState, 'deliver');
-    const until = attestedUntil(appraisal.notAfter);
+    const until = attestedUntil(renewed.notAfter);
     const isLater = job.attestedUntil === null || until > job.attestedUntil;
     if (!isLater || until <= this.clock.now()) throw staleRenewal(job.attestedUntil, until);
   }
@@ -80,7 +81,8 @@ export class RenewalReports {
   ): Promise<AppraisalAnswer> {
     const { manager, job, lease } = held;
     const { tier, checks, receiptKey } = verdict;
-    const columns = renewalColumns(message, renewal, verdict, at);
+    const endorsements = await keepEndorsements(manager, Buffer.from(message.endorsements, 'base64'));
+    const columns = renewalColumns(message, renewal, verdict, at, endorsements);
     await manager.insert(Renewal, { leaseId: lease.id, jobId: job.id, ...columns });
     const cause = { ...actor(principal), ...(receiptKey === null && { code: 'ATTESTATION_REFUSED' }) };
     await this.journal.audit(manager, cause, 'job.renew', job.id);
@@ -92,7 +94,7 @@ export class RenewalReports {
       await this.leases.end(held, ending, actor(principal));
       return { tier, checks };
     }
-    const until = attestedUntil(message.appraisal.notAfter);
+    const until = attestedUntil(message.lease.notAfter);
     await manager.update(Job, { id: job.id }, { attestedUntil: until, updatedAt: this.clock.now() });
     // Whoever leads a data-parallel job works on its segments too, in the same session.
     const asWorker = { jobId: job.id, nodeId: lease.nodeId, receiptKey: Buffer.from(receiptKey) };

@@ -1,6 +1,6 @@
 /** What workers of a data-parallel job report: a session, progress, a partial, that they give up. */
 import { randomUUID } from 'node:crypto';
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
 import {
   checkPartial,
@@ -26,10 +26,9 @@ import { BlobRecord, Job, Receipt, Worker, WorkerSegment } from '#libs/persisten
 import { divideSteps, manifestDigest, parseManifestText } from '#libs/step';
 import type { Principal } from '../auth/principal.js';
 import { Clock } from '../clock.js';
-import { EVIDENCE_APPRAISER } from '../tokens.js';
 import { dispatchTopic, jobTopic, Signals } from '../events/signals.js';
-import type { EvidenceAppraiser } from '../evidence/evidence-appraiser.js';
-import { checkRelease } from '../evidence/release-check.js';
+import { checkRelease, releaseColumns } from '../evidence/release-check.js';
+import { keepEndorsements, SessionJudge } from '../evidence/session-judge.js';
 import { JobJournal } from '../jobs/journal.js';
 import { Presences } from '../nodes/presences.js';
 import { refusal } from '../problem/codes.js';
@@ -48,7 +47,7 @@ export class SegmentReports {
     private readonly journal: JobJournal,
     private readonly signals: Signals,
     private readonly clock: Clock,
-    @Inject(EVIDENCE_APPRAISER) private readonly appraiser: EvidenceAppraiser,
+    private readonly judge: SessionJudge,
   ) {}
 
   /** @throws Rejection PARALLEL_PROVIDER, JOB_STATE, WORKER_REFUSED, RELEASE_SIGNATURE, SEAL_SIGNATURE */
@@ -65,16 +64,18 @@ export class SegmentReports {
     const at = this.clock.at();
     const { chainId } = parseJobSpec(new Uint8Array(job.spec)).settlement;
     const bound = { provider: node.provider, chainId };
-    const { receiptKey, tier } = await this.appraiser.appraise({ policy: job.policy, bound, evidence, at });
+    const endorsements = Buffer.from(message.endorsements, 'base64');
+    const shown = { evidence, endorsements, policy: job.policy, bound };
+    const { receiptKey, tier, devices } = await this.judge.appraise(shown, at);
     if (receiptKey === null) throw refusedWorker(tier);
-    const { release, result } = message.release;
-    checkRelease(job, evidence, release);
+    checkRelease(job, evidence, message.release);
     const worker = {
       ...{ id: randomUUID(), jobId, nodeId, evidence, receiptKey: Buffer.from(receiptKey), at: String(at) },
-      ...{ release: release as object, result: Buffer.from(result, 'base64') },
-      attestedUntil: attestedUntil(release.notAfter),
+      ...releaseColumns(message.release),
+      ...{ attestedUntil: attestedUntil(message.release.release.notAfter), devices: [...devices] },
     };
-    await this.database.manager.insert(Worker, worker);
+    const { manager } = this.database;
+    await manager.insert(Worker, { ...worker, endorsements: await keepEndorsements(manager, endorsements) });
     return { workerId: worker.id };
   }
 
@@ -129,7 +130,12 @@ export class SegmentReports {
       if (row.doneAt !== null) return;
       const expiresAt = new Date(this.clock.now().getTime() - 1);
       await manager.update(WorkerSegment, { jobId, index, fence: row.fence }, { expiresAt });
-      await this.journal.record(manager, jobId, 'segment-failed', { ...placeOf(job, index), code, detail });
+      await this.journal.record(manager, jobId, 'segment-failed', {
+        ...placeOf(job, index),
+        code,
+        detail,
+        saidBy: 'node',
+      });
     });
     for (const topic of [jobTopic(jobId), dispatchTopic]) this.signals.raise(topic);
     return {};

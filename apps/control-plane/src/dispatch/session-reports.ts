@@ -1,5 +1,5 @@
 /** What a node reports about the session of its enclave: evidence, key release, start, progress, failure. */
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { parseJobSpec } from '#attestation';
 import type {
   Acknowledged,
@@ -14,12 +14,12 @@ import { Job, KeyRelease, NodeRecord, Verdict } from '#libs/persistence';
 import type { Principal } from '../auth/principal.js';
 import { Clock } from '../clock.js';
 import { jobTopic, Signals } from '../events/signals.js';
-import type { EvidenceAppraiser, EvidenceVerdict } from '../evidence/evidence-appraiser.js';
-import { checkRelease } from '../evidence/release-check.js';
+import type { EvidenceVerdict } from '../evidence/evidence-appraiser.js';
+import { checkRelease, releaseColumns } from '../evidence/release-check.js';
+import { keepEndorsements, SessionJudge } from '../evidence/session-judge.js';
 import { JobJournal } from '../jobs/journal.js';
 import { nextState, type JobState, type JobTrigger } from '../jobs/state-machine.js';
 import { refusal } from '../problem/codes.js';
-import { EVIDENCE_APPRAISER } from '../tokens.js';
 import { attestedUntil } from './freshness.js';
 import { actor, LeaseBook, type Held } from './lease-book.js';
 
@@ -33,12 +33,12 @@ export class SessionReports {
     private readonly journal: JobJournal,
     private readonly signals: Signals,
     private readonly clock: Clock,
-    @Inject(EVIDENCE_APPRAISER) private readonly appraiser: EvidenceAppraiser,
+    private readonly judge: SessionJudge,
   ) {}
 
   /** Appraises outside of any transaction; the verdict is stored whatever it says. */
   async attested(principal: Principal, message: LeaseAttested): Promise<AppraisalAnswer> {
-    const evidence = Buffer.from(message.evidence, 'base64');
+    const [evidence, endorsements] = [message.evidence, message.endorsements].map(bytesOf) as [Buffer, Buffer];
     const before = await this.leases.hold(principal, message, async (held) => {
       const earlier = await this.earlierVerdict(held, evidence);
       if (earlier === null) nextState(held.job.state as JobState, 'attest');
@@ -48,22 +48,21 @@ export class SessionReports {
     });
     if (before.earlier !== null) return before.earlier;
     const at = this.clock.at();
-    const verdict = await this.appraiser.appraise({ policy: before.policy, bound: before.bound, evidence, at });
-    return this.leases.hold(principal, message, (held) => this.store(principal, held, evidence, verdict, at));
+    const { policy, bound } = before;
+    const verdict = await this.judge.appraise({ evidence, endorsements, policy, bound }, at);
+    return this.leases.hold(principal, message, async (held) => {
+      const kept = await keepEndorsements(held.manager, endorsements);
+      return this.store(principal, held, { evidence, endorsements: kept, at: String(at) }, verdict);
+    });
   }
 
   /** @throws Rejection RELEASE_SIGNATURE, SEAL_SIGNATURE */
   async keyed(principal: Principal, message: LeaseKeyed): Promise<Acknowledged> {
     return this.advance(principal, message, 'key', async ({ manager, job, lease }) => {
       const { evidence } = await manager.findOneByOrFail(Verdict, { leaseId: lease.id });
-      checkRelease(job, evidence, message.release.release);
-      await manager.insert(KeyRelease, {
-        leaseId: lease.id,
-        jobId: job.id,
-        release: message.release.release as object,
-        result: Buffer.from(message.release.result, 'base64'),
-        createdAt: this.clock.now(),
-      });
+      checkRelease(job, evidence, message.release);
+      const columns = releaseColumns(message.release);
+      await manager.insert(KeyRelease, { leaseId: lease.id, jobId: job.id, ...columns, createdAt: this.clock.now() });
       return { attestedUntil: attestedUntil(message.release.release.notAfter) };
     });
   }
@@ -101,7 +100,7 @@ export class SessionReports {
   async fail(principal: Principal, message: LeaseFail): Promise<Acknowledged> {
     const { code, detail, step = null, tensor = null, retry } = message;
     return this.leases.hold(principal, message, async (held) => {
-      const reason = { detail, step, tensor, nodeId: held.lease.nodeId };
+      const reason = { saidBy: 'node', detail, step, tensor, nodeId: held.lease.nodeId };
       // The broker will have nothing more to do with that session: the job goes to another node.
       const state = code === refusedRenewal ? 'refused' : 'failed';
       await this.leases.end(held, { state, retry, code, reason }, actor(principal));
@@ -135,21 +134,20 @@ export class SessionReports {
   private async store(
     principal: Principal,
     held: Held,
-    evidence: Buffer,
+    shown: Pick<Verdict, 'evidence' | 'endorsements' | 'at'>,
     verdict: EvidenceVerdict,
-    at: number,
   ): Promise<AppraisalAnswer> {
     const { manager, job, lease } = held;
-    const { tier, checks, receiptKey } = verdict;
+    const { tier, checks, receiptKey, devices } = verdict;
     nextState(job.state as JobState, 'attest');
     await manager.insert(Verdict, {
       leaseId: lease.id,
       jobId: job.id,
+      ...shown,
       tier,
-      evidence,
       checks: checks as object,
       receiptKey: receiptKey === null ? null : Buffer.from(receiptKey),
-      at: String(at),
+      devices: [...devices],
     });
     if (receiptKey !== null) await this.journal.apply(manager, job, 'attest', actor(principal));
     else await this.refuse(principal, held, verdict);
@@ -166,4 +164,8 @@ export class SessionReports {
     const retry = await this.leases.hasOtherNode(manager, job);
     await this.leases.end(held, { state: 'refused', retry, code, reason }, actor(principal));
   }
+}
+
+function bytesOf(base64: string): Buffer {
+  return Buffer.from(base64, 'base64');
 }

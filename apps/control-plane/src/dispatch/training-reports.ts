@@ -240,8 +240,8 @@ function checkRun({ run, borders, result }: LeaseDeliver, { mode }: Terms): void
   const root = hex(bordersRoot(borders.map(fromHex)));
   const segments = borders.length - 1;
   const isRevealed = (mode & JobMode.reveal) !== 0;
-  const delivered = isRevealed ? deliveryDigest(fromHex(result.blob), fromHex(result.keyCommit)) : new Uint8Array(32);
-  const delivery = hex(delivered);
+  const committed = [result.ciphertextDigest, result.keyCommit].map(fromHex) as [Uint8Array, Uint8Array];
+  const delivery = hex(isRevealed ? deliveryDigest(...committed) : new Uint8Array(32));
   const expected = { upTo: segments, outcome: 0, bordersRoot: root, last: borders[segments], delivery };
   const wrong = Object.entries(expected).find(([name, value]) => run[name as keyof typeof run] !== value);
   if (wrong === undefined) return;

@@ -8,10 +8,12 @@ import {
   type NatsContext,
   type TcpContext,
   type TcpOptions,
+  type TcpSocket,
 } from '@nestjs/microservices';
 import type { NatsConnection } from '@nats-io/transport-node';
 import { dispatchQueue } from '#libs/messaging';
 import type { DeadLetters, Letter } from '../overload/dead-letters.js';
+import { GuardedSocket } from './guarded-socket.js';
 
 const rule = 'libs/messaging, patterns';
 
@@ -51,6 +53,14 @@ export class DispatchOverTcp extends ServerTCP {
   protected override handleError(error: string): void {
     const payload = Buffer.from(String(error).slice(0, 200));
     void this.letters.put({ source: 'tcp', pattern: '', actor: null, error: brokenFrame, payload });
+  }
+
+  protected override getSocketInstance(socket: Socket): TcpSocket {
+    const { maxBufferSize, maxSendBufferSize } = this;
+    return new GuardedSocket(socket, {
+      ...(maxBufferSize !== undefined && { maxBufferSize }),
+      ...(maxSendBufferSize !== undefined && { maxSendBufferSize }),
+    });
   }
 
   override bindHandler(socket: Socket): void {

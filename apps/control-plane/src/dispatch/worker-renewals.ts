@@ -7,12 +7,13 @@ import { Worker, WorkerRenewal, type Job } from '#libs/persistence';
 import type { Metrics } from '#libs/telemetry';
 import type { Principal } from '../auth/principal.js';
 import { Clock } from '../clock.js';
-import type { EvidenceAppraiser, EvidenceVerdict } from '../evidence/evidence-appraiser.js';
+import type { EvidenceVerdict } from '../evidence/evidence-appraiser.js';
 import { checkRenewal, nonceUsed, renewalColumns, type RenewedEvidence } from '../evidence/renewal-check.js';
+import { keepEndorsements, SessionJudge } from '../evidence/session-judge.js';
 import { JobJournal } from '../jobs/journal.js';
 import { Presences } from '../nodes/presences.js';
 import { refusal } from '../problem/codes.js';
-import { EVIDENCE_APPRAISER, METRICS } from '../tokens.js';
+import { METRICS } from '../tokens.js';
 import { attestedUntil, staleRenewal } from './freshness.js';
 import { actor } from './lease-book.js';
 
@@ -28,7 +29,7 @@ export class WorkerRenewals {
     private readonly presences: Presences,
     private readonly journal: JobJournal,
     private readonly clock: Clock,
-    @Inject(EVIDENCE_APPRAISER) private readonly appraiser: EvidenceAppraiser,
+    private readonly judge: SessionJudge,
     @Inject(METRICS) private readonly metrics: Metrics,
   ) {}
 
@@ -46,8 +47,8 @@ export class WorkerRenewals {
     const { chainId } = parseJobSpec(new Uint8Array(job.spec)).settlement;
     const bound = { provider: node.provider, chainId };
     const at = this.clock.at();
-    const { evidence } = renewal;
-    const verdict = await this.appraiser.appraise({ policy: job.policy, bound, evidence, at });
+    const [evidence, endorsements] = [Buffer.from(renewal.evidence), Buffer.from(message.endorsements, 'base64')];
+    const verdict = await this.judge.appraise({ evidence, endorsements, policy: job.policy, bound }, at);
     return locked(async (manager, row) => {
       const { earlier: meanwhile } = await this.check(manager, row, message, renewal);
       return meanwhile ?? this.store(principal, manager, message, renewal, verdict, at);
@@ -56,7 +57,7 @@ export class WorkerRenewals {
 
   /** @param checked  the same message's evidence, for what it is held against never changes */
   private async check(manager: EntityManager, job: Job, message: SegmentRenewed, checked?: RenewedEvidence) {
-    const { jobId, nodeId, workerId, appraisal } = message;
+    const { jobId, nodeId, workerId, lease } = message;
     const worker = await manager.findOneBy(Worker, { id: workerId, jobId, nodeId });
     if (worker === null) throw unknownWorker(workerId);
     if (worker.attestedUntil?.getTime() === never.getTime()) throw refusedWorker('one that was refused');
@@ -65,7 +66,7 @@ export class WorkerRenewals {
     if (row !== null && !row.evidence.equals(renewal.evidence)) throw nonceUsed(renewal.nonce);
     const earlier: AppraisalAnswer | null =
       row === null ? null : { tier: row.tier, checks: row.checks as AppraisalAnswer['checks'] };
-    const until = attestedUntil(appraisal.notAfter);
+    const until = attestedUntil(lease.notAfter);
     const isLater = worker.attestedUntil === null || until > worker.attestedUntil;
     if (earlier === null && (!isLater || until <= this.clock.now())) throw staleRenewal(worker.attestedUntil, until);
     return { earlier, job, renewal };
@@ -79,11 +80,13 @@ export class WorkerRenewals {
     verdict: EvidenceVerdict,
     at: number,
   ): Promise<AppraisalAnswer> {
-    const { jobId, workerId, appraisal } = message;
+    const { jobId, workerId, lease } = message;
     const { tier, checks, receiptKey } = verdict;
-    await manager.insert(WorkerRenewal, { workerId, jobId, ...renewalColumns(message, renewal, verdict, at) });
+    const endorsements = await keepEndorsements(manager, Buffer.from(message.endorsements, 'base64'));
+    const columns = renewalColumns(message, renewal, verdict, at, endorsements);
+    await manager.insert(WorkerRenewal, { workerId, jobId, ...columns });
     const isRefused = receiptKey === null;
-    const until = isRefused ? never : attestedUntil(appraisal.notAfter);
+    const until = isRefused ? never : attestedUntil(lease.notAfter);
     await manager.update(Worker, { id: workerId }, { attestedUntil: until });
     const cause = { ...actor(principal), ...(isRefused && { code: 'ATTESTATION_REFUSED' }) };
     await this.journal.audit(manager, cause, 'worker.renew', jobId);

@@ -6,6 +6,8 @@ export interface EvidenceVerdict {
   readonly checks: AppraisalAnswer['checks'];
   /** Ed25519 key that the evidence binds, 32 bytes; null unless accepted. */
   readonly receiptKey: Uint8Array | null;
+  /** Ids of its authentic GPUs. */
+  readonly devices: readonly string[];
 }
 
 /** Where the work is paid: a session of another account or chain could not be settled. */
@@ -24,6 +26,10 @@ export interface EvidenceAppraiser {
    */
   appraise(input: {
     readonly evidence: Uint8Array;
+    /** What the key broker's verdict rested on, canonical CBOR. */
+    readonly endorsements: Uint8Array;
+    /** Devices of other live sessions. */
+    readonly devicesInUse: ReadonlySet<string>;
     readonly policy: Uint8Array;
     /** What the session must be bound to. */
     readonly bound: SessionBounds;

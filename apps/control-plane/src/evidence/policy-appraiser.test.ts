@@ -1,4 +1,5 @@
 /** The real appraisal, on evidence of a simulated vendor. */
+import { ed25519 } from '@noble/curves/ed25519.js';
 import { beforeAll, expect, it } from 'vitest';
 import {
   encodeCanonical,
@@ -10,7 +11,8 @@ import {
   tcbOffsets,
   toHex,
   type AppraisalPolicy,
-  type SessionEvidence,
+  withSessionProof,
+  type ReportedSession,
   type Tcb,
 } from '#attestation';
 import {
@@ -21,6 +23,7 @@ import {
   snpReportSigner,
   type SimulatedVendor,
 } from '#libs/simulated-vendor';
+import { noEndorsements, receiptKey, receiptSecret } from '#test/made-session';
 import { PolicyAppraiser } from './policy-appraiser.js';
 
 const at = 1_800_000_000;
@@ -38,15 +41,18 @@ beforeAll(async () => {
 });
 
 const bound = { provider: `0x${'04'.repeat(20)}`, chainId: 31_337 };
-const receiptKey = new Uint8Array(32).fill(1);
+/** What the broker handed on: nothing, and no device is in use. */
+const nothing = {
+  endorsements: new Uint8Array(Buffer.from(noEndorsements, 'base64')),
+  devicesInUse: new Set<string>(),
+};
 
-async function session(changes: Partial<SessionEvidence> = {}): Promise<Uint8Array> {
+async function session(changes: Partial<ReportedSession> = {}): Promise<Uint8Array> {
   const tcb = new Uint8Array(8);
   for (const [component, offset] of Object.entries(tcbOffsets[productLayout.Milan])) {
     tcb[offset] = vendor.tcb[component as keyof Tcb] ?? 0;
   }
-  const unsigned: SessionEvidence = {
-    version: 1,
+  const unsigned: ReportedSession = {
     nonce: new Uint8Array(32).fill(9),
     binding: {
       receiptKey,
@@ -63,11 +69,18 @@ async function session(changes: Partial<SessionEvidence> = {}): Promise<Uint8Arr
   const tcbs = { CURRENT_TCB: tcb, COMMITTED_TCB: tcb, LAUNCH_TCB: tcb, REPORTED_TCB: tcb };
   const values = { MEASUREMENT: simulatedMeasurement, CHIP_ID: vendor.hwid, REPORT_DATA: expectedReportData(unsigned) };
   const report = await signSnpReport(buildSnpReport({ ...values, ...tcbs }), snpReportSigner(vendor.vcekKey));
-  return encodeSessionEvidence({ ...unsigned, cpu: { ...unsigned.cpu, report }, ...changes });
+  const reported = { ...unsigned, cpu: { ...unsigned.cpu, report }, ...changes };
+  return encodeSessionEvidence(await withSessionProof(reported, (message) => ed25519.sign(message, receiptSecret)));
 }
 
 it('accepts a session under the policy that names its root, and knows its receipt key', async () => {
-  const verdict = await appraiser.appraise({ evidence: await session(), policy: encodeDocument(policy), bound, at });
+  const verdict = await appraiser.appraise({
+    evidence: await session(),
+    policy: encodeDocument(policy),
+    bound,
+    at,
+    ...nothing,
+  });
   expect(verdict.checks.filter((check) => check.status === 'forged' || check.status === 'refused')).toEqual([]);
   expect(['affirming', 'warning']).toContain(verdict.tier);
   expect(verdict.receiptKey).toEqual(receiptKey);
@@ -79,6 +92,7 @@ it('refuses it under a policy without that root, and evidence for other keys', a
     policy: encodeDocument(neutralPolicy),
     bound,
     at,
+    ...nothing,
   });
   expect(neutral.receiptKey).toBeNull();
   const other = { ...policy, snp: { ...policy.snp, measurements: ['00'.repeat(48)] } };
@@ -87,10 +101,17 @@ it('refuses it under a policy without that root, and evidence for other keys', a
     policy: encodeDocument(other),
     bound,
     at,
+    ...nothing,
   });
   expect(wrongMeasurement.receiptKey).toBeNull();
   const swapped = await session({ nonce: new Uint8Array(32) });
-  const verdict = await appraiser.appraise({ evidence: swapped, policy: encodeDocument(policy), bound, at });
+  const verdict = await appraiser.appraise({
+    evidence: swapped,
+    policy: encodeDocument(policy),
+    bound,
+    at,
+    ...nothing,
+  });
   expect(verdict.receiptKey).toBeNull();
   expect(verdict.checks.some((check) => check.status === 'forged' || check.status === 'refused')).toBe(true);
 });
@@ -101,7 +122,13 @@ it('refuses a session that is bound to another account or chain', async () => {
     { ...bound, chainId: 1 },
     { ...bound, provider: `0x${'05'.repeat(20)}` },
   ]) {
-    const verdict = await appraiser.appraise({ evidence, policy: encodeDocument(policy), bound: other, at });
+    const verdict = await appraiser.appraise({
+      evidence,
+      policy: encodeDocument(policy),
+      bound: other,
+      at,
+      ...nothing,
+    });
     expect(verdict).toMatchObject({ tier: 'contraindicated', receiptKey: null });
     expect(verdict.checks.at(-1)).toMatchObject({ code: 'SESSION_BINDING', status: 'refused' });
   }
@@ -109,7 +136,7 @@ it('refuses a session that is bound to another account or chain', async () => {
 
 it('refuses what is no evidence or no policy, by code', async () => {
   const codeOf = async (evidence: Uint8Array, encoded: Uint8Array): Promise<string> =>
-    appraiser.appraise({ evidence, policy: encoded, bound, at }).then(
+    appraiser.appraise({ evidence, policy: encoded, bound, at, ...nothing }).then(
       () => 'ok',
       (error: { code: string }) => error.code,
     );

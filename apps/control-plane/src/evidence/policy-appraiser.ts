@@ -3,9 +3,11 @@ import {
   appraise,
   decodePolicy,
   documentDigest,
+  endorsementsOfRecord,
   endorsementsOfSession,
   evidenceOfSession,
   fromHex,
+  parseEndorsements,
   parseSessionEvidence,
   toHex,
   type SessionEvidence,
@@ -19,6 +21,8 @@ export class PolicyAppraiser implements EvidenceAppraiser {
 
   async appraise({
     evidence,
+    endorsements,
+    devicesInUse,
     policy,
     bound,
     at,
@@ -26,7 +30,8 @@ export class PolicyAppraiser implements EvidenceAppraiser {
     const session = parseSessionEvidence(new Uint8Array(evidence));
     const result = await appraise({
       evidence: evidenceOfSession(session),
-      endorsements: endorsementsOfSession(session),
+      endorsements: endorsementsOfSession(session, endorsementsOfRecord(parseEndorsements(endorsements))),
+      devicesInUse,
       policy: decodePolicy(new Uint8Array(policy)),
       // Freshness is the key broker's to judge: it gave this nonce and spends it once.
       nonce: session.nonce,
@@ -34,8 +39,9 @@ export class PolicyAppraiser implements EvidenceAppraiser {
     });
     const binding = bindingCheck(session, bound);
     const checks = [...result.checks.map(({ code, status, got, rule }) => ({ code, status, got, rule })), binding];
-    if (binding.status !== 'met') return { tier: 'contraindicated', checks, receiptKey: null };
-    return { tier: result.tier, checks, receiptKey: result.keys?.receiptKey ?? null };
+    const { devices } = result;
+    if (binding.status !== 'met') return { tier: 'contraindicated', checks, receiptKey: null, devices };
+    return { tier: result.tier, checks, receiptKey: result.keys?.receiptKey ?? null, devices };
   }
 }
 

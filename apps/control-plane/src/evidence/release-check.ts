@@ -1,69 +1,104 @@
-/** That a reported key release was signed by the key broker of the escrow, for this job and this session's evidence. */
+/** That a reported key release was signed by the key broker of the terms, for this job and this session's evidence. */
 import { createHash } from 'node:crypto';
 import {
   appraisalDigest,
   domainSeparator,
-  enclaveKeyWord,
   fromHex,
+  keysDigest,
   parseJobSpec,
   parseSessionEvidence,
   parseTermsJson,
   recoverAddress,
-  registryDomainSeparator,
   Rejection,
   releaseDigest,
+  resultDigest,
   toHex,
+  verifySessionProof,
+  type Terms,
 } from '#attestation';
-import type { LeaseKeyed } from '#libs/messaging';
+import type { KeyReleased } from '#libs/messaging';
 import type { Job } from '#libs/persistence';
 import { refusal } from '../problem/codes.js';
 
-type Release = LeaseKeyed['release']['release'];
+export type ReleasedJob = Pick<Job, 'spec' | 'terms' | 'escrowId'>;
 
 /**
- * @param evidence  the session's evidence as it was appraised under this lease
- * @throws Rejection RELEASE_SIGNATURE; SEAL_SIGNATURE for bytes that no key can have signed
+ * @param encoded  the session's evidence as it was appraised under this lease
+ * @throws Rejection RELEASE_SIGNATURE, EVIDENCE_PROOF; SIGNATURE_* for bytes that no key can have signed
  */
-export function checkRelease(
-  job: Pick<Job, 'escrowId' | 'spec' | 'terms'>,
-  evidence: Uint8Array,
-  release: Release,
-): void {
-  const { settlement, policyDigest } = parseJobSpec(new Uint8Array(job.spec));
-  const { binding } = parseSessionEvidence(new Uint8Array(evidence));
-  const digest = new Uint8Array(createHash('sha256').update(evidence).digest());
+export function checkRelease(job: ReleasedJob, encoded: Uint8Array, released: KeyReleased): void {
+  const spec = parseJobSpec(new Uint8Array(job.spec));
+  const terms = parseTermsJson(job.terms);
+  const session = parseSessionEvidence(new Uint8Array(encoded));
+  verifySessionProof(session);
+  const { binding } = session;
+  const { release } = released;
+  const evidence = sha256(encoded);
   same('job', job.escrowId, release.job);
-  same('enclave key', hex(enclaveKeyWord(binding.settlementKey)), release.enclaveKey);
-  same('key', hex(binding.settlementKey), release.key);
   same('provider', hex(binding.provider), release.provider);
-  same('policy', hex(policyDigest), release.policy);
-  same('evidence', hex(digest), release.evidence);
-  const { chainId, contract } = settlement;
-  const escrow = domainSeparator({ chainId, verifyingContract: contract });
-  const registry = registryDomainSeparator({ chainId: binding.chainId, verifyingContract: binding.registry });
-  const signed = releaseDigest(escrow, {
-    job: fromHex(job.escrowId),
-    enclaveKey: enclaveKeyWord(binding.settlementKey),
-    shardsDigest: fromHex(release.shardsDigest),
+  same('data set', hex(spec.dataset.id), release.dataset);
+  same('session', hex(keysDigest(binding)), release.session);
+  same('key', hex(binding.settlementKey), release.key);
+  same('policy', hex(terms.policy), release.policy);
+  same('evidence', hex(evidence), release.evidence);
+  same('nonce', hex(session.nonce), release.nonce);
+  const domain = domainOf(job);
+  const { provider, settlementKey: key } = binding;
+  const named = { job: fromHex(job.escrowId), provider, session: keysDigest(binding), key, policy: terms.policy };
+  const { grantedAt, notAfter } = release;
+  const signed = releaseDigest(domain, {
+    ...{ ...named, evidence, grantedAt, notAfter, nonce: session.nonce },
+    ...{ dataset: spec.dataset.id, grant: fromHex(release.grant) },
   });
-  const { settlementKey: key, provider } = binding;
-  const { notAfter } = release;
-  const appraised = appraisalDigest(registry, { key, policy: policyDigest, provider, evidence: digest, notAfter });
-  signedByBroker(job, 'release', signed, release.releaseSignature);
-  signedByBroker(job, 'appraisal', appraised, release.appraisalSignature);
+  signedByBroker(terms, 'release', signed, released.releaseSignature);
+  checkResult(terms, evidence, released);
+  checkAppraisals(terms, released.appraisals, (appraised) => appraisalDigest(domain, { ...named, ...appraised }));
 }
 
-/** @throws Rejection RELEASE_SIGNATURE, SEAL_SIGNATURE */
-export function signedByBroker(
-  { terms }: Pick<Job, 'terms'>,
-  what: string,
-  digest: Uint8Array,
-  signature: string,
+/** As it is stored. */
+export function releaseColumns({ release, releaseSignature, appraisals, result, resultSignature }: KeyReleased) {
+  const signed: StoredRelease = { ...release, releaseSignature, appraisals };
+  return { release: signed as object, result: Buffer.from(result, 'base64'), resultSignature };
+}
+
+/** What a row of a key release holds beside the result. */
+export type StoredRelease = KeyReleased['release'] & Pick<KeyReleased, 'releaseSignature' | 'appraisals'>;
+
+/** @throws Rejection RELEASE_SIGNATURE */
+export function checkResult(
+  terms: Terms,
+  evidence: Uint8Array,
+  { result, resultSignature }: Pick<KeyReleased, 'result' | 'resultSignature'>,
 ): void {
-  const { keyBroker, client } = parseTermsJson(terms);
-  const allowed = [hex(keyBroker), hex(client)];
+  const digest = resultDigest(evidence, new Uint8Array(Buffer.from(result, 'base64')));
+  signedByBroker(terms, 'attestation result', digest, resultSignature);
+}
+
+/** @throws Rejection RELEASE_SIGNATURE */
+export function signedByBroker({ keyBroker }: Terms, what: string, digest: Uint8Array, signature: string): void {
   const signer = hex(recoverAddress(digest, fromHex(signature)));
-  if (!allowed.includes(signer)) throw refused(`${what} signed by ${allowed.join(' or ')}`, signer);
+  if (signer !== hex(keyBroker)) throw refused(`${what} signed by ${hex(keyBroker)}`, signer);
+}
+
+export function domainOf({ spec }: Pick<Job, 'spec'>): Uint8Array {
+  const { chainId, contract } = parseJobSpec(new Uint8Array(spec)).settlement;
+  return domainSeparator({ chainId, verifyingContract: contract });
+}
+
+/** As many of the listed attestors as the terms need, each once. */
+function checkAppraisals(
+  { attestors, needed }: Terms,
+  appraisals: KeyReleased['appraisals'],
+  digestOf: (appraised: { readonly evidence: Uint8Array; readonly notAfter: number }) => Uint8Array,
+): void {
+  const listed = attestors.map(hex);
+  const signers = new Set<string>();
+  for (const { evidence, notAfter, signature } of appraisals) {
+    const signer = hex(recoverAddress(digestOf({ evidence: fromHex(evidence), notAfter }), fromHex(signature)));
+    if (!listed.includes(signer)) throw refused(`an attestor of the terms: ${listed.join(', ') || 'none'}`, signer);
+    signers.add(signer);
+  }
+  if (signers.size < needed) throw refused(`appraisals by ${needed} attestors of the terms`, `${signers.size}`);
 }
 
 function same(what: string, expected: string, got: string): void {
@@ -77,6 +112,10 @@ function refused(expected: string, got: string): Rejection {
     rule: 'settlement §3',
     action: 'Ask the key broker of the job for its release.',
   });
+}
+
+function sha256(bytes: Uint8Array): Uint8Array {
+  return new Uint8Array(createHash('sha256').update(bytes).digest());
 }
 
 function hex(bytes: Uint8Array): string {

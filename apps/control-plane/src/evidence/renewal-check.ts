@@ -1,19 +1,19 @@
 /** That a reported renewal is the key broker's word on fresh evidence of the very session that has the job. */
 import { createHash } from 'node:crypto';
 import {
-  appraisalDigest,
   equalBytes,
+  fromHex,
   keysDigest,
-  parseJobSpec,
+  leaseDigest,
   parseSessionEvidence,
-  registryDomainSeparator,
+  parseTermsJson,
   toHex,
+  verifySessionProof,
 } from '#attestation';
 import type { RenewedSession } from '#libs/messaging';
-import type { Job } from '#libs/persistence';
 import { refusal } from '../problem/codes.js';
 import type { EvidenceVerdict } from './evidence-appraiser.js';
-import { signedByBroker } from './release-check.js';
+import { checkResult, domainOf, signedByBroker, type ReleasedJob } from './release-check.js';
 
 const rule = 'control-plane README, renewals';
 
@@ -26,15 +26,17 @@ export interface RenewedEvidence {
 /**
  * @param first  evidence under which the session got the data key
  * @throws Rejection RENEWAL_SESSION for evidence of other keys, RENEWAL_NONCE for what was shown at the release,
- *   RELEASE_SIGNATURE, SEAL_SIGNATURE, CBOR_*, MESSAGE_SHAPE
+ *   RELEASE_SIGNATURE, EVIDENCE_PROOF, SIGNATURE_*, CBOR_*, MESSAGE_SHAPE
  */
 export function checkRenewal(
-  job: Pick<Job, 'spec' | 'terms'>,
+  job: ReleasedJob,
   first: Uint8Array,
-  { evidence: encoded, appraisal }: Pick<RenewedSession, 'evidence' | 'appraisal'>,
+  renewed: Omit<RenewedSession, 'endorsements'>,
 ): RenewedEvidence {
-  const evidence = new Uint8Array(Buffer.from(encoded, 'base64'));
-  const { binding, nonce } = parseSessionEvidence(evidence);
+  const evidence = new Uint8Array(Buffer.from(renewed.evidence, 'base64'));
+  const session = parseSessionEvidence(evidence);
+  verifySessionProof(session);
+  const { binding, nonce } = session;
   const earlier = parseSessionEvidence(new Uint8Array(first));
   const keys = [keysDigest(earlier.binding), keysDigest(binding)] as const;
   if (!equalBytes(...keys)) {
@@ -42,30 +44,30 @@ export function checkRenewal(
     throw refusal('RENEWAL_SESSION', { expected, got, rule, action: 'Renew the session that has the data key.' });
   }
   if (equalBytes(nonce, earlier.nonce)) throw nonceUsed(`0x${toHex(nonce)}`);
-  const { policyDigest } = parseJobSpec(new Uint8Array(job.spec));
-  const { chainId, registry, settlementKey: key, provider } = binding;
-  const digest = appraisalDigest(registryDomainSeparator({ chainId, verifyingContract: registry }), {
-    key,
-    policy: policyDigest,
-    provider,
-    evidence: new Uint8Array(createHash('sha256').update(evidence).digest()),
-    notAfter: appraisal.notAfter,
+  const terms = parseTermsJson(job.terms);
+  const { grantedAt, notAfter, signature } = renewed.lease;
+  const digest = new Uint8Array(createHash('sha256').update(evidence).digest());
+  const lease = leaseDigest(domainOf(job), {
+    ...{ job: fromHex(job.escrowId), session: keys[1], policy: terms.policy },
+    ...{ evidence: digest, nonce, grantedAt, notAfter },
   });
-  signedByBroker(job, 'appraisal', digest, appraisal.signature);
+  signedByBroker(terms, 'lease', lease, signature);
+  checkResult(terms, digest, renewed);
   return { evidence, nonce: `0x${toHex(nonce)}` };
 }
 
-/** As it is stored. @param at  unix time of the appraisal */
+/** As it is stored. @param at  unix time of the appraisal @param endorsements  digest of what it rested on */
 export function renewalColumns(
-  { appraisal, result }: RenewedSession,
+  { lease, result, resultSignature }: RenewedSession,
   { evidence, nonce }: RenewedEvidence,
   { tier, checks }: EvidenceVerdict,
   at: number,
+  endorsements: string,
 ) {
   return {
-    ...{ nonce, tier, evidence: Buffer.from(evidence), checks: checks as object, at: String(at) },
-    ...{ notAfter: String(appraisal.notAfter), appraisalSignature: appraisal.signature },
-    result: Buffer.from(result, 'base64'),
+    ...{ nonce, tier, evidence: Buffer.from(evidence), checks: checks as object, at: String(at), endorsements },
+    ...{ grantedAt: String(lease.grantedAt), notAfter: String(lease.notAfter), signature: lease.signature },
+    ...{ result: Buffer.from(result, 'base64'), resultSignature },
   };
 }
 

@@ -1,8 +1,8 @@
 /** What a client or an administrator may ask of a job that was submitted: cancel, pause, resume, retry, reorder. */
 import { Injectable } from '@nestjs/common';
-import { DataSource, type EntityManager } from 'typeorm';
-import { Job, Lease } from '#libs/persistence';
-import { seesTenant, type Principal } from '../auth/principal.js';
+import { DataSource, IsNull, type EntityManager } from 'typeorm';
+import { Dataset, Job, Lease } from '#libs/persistence';
+import { isGlobal, seesTenant, type Principal } from '../auth/principal.js';
 import { Clock } from '../clock.js';
 import { OutboxRelay } from '../events/outbox-relay.js';
 import { refusal } from '../problem/codes.js';
@@ -36,12 +36,12 @@ export class JobCommands {
 
   /**
    * Takes the job from its node, keeps its checkpoints, and gives it to nobody until it is resumed. Its deadlines go on.
-   * Once the provider is at work on chain its stake is at risk, so that only an administrator pauses then.
+   * Once the provider is at work on chain its stake is at risk, so that only an administrator of every tenant pauses then.
    */
   pause(principal: Principal, id: string): Promise<JobView> {
     return this.command(principal, id, async (manager, job) => {
       if (job.state === 'paused') return;
-      if (principal.role !== 'admin') demandNotStarted(job);
+      if (!isGlobal(principal)) demandNotStarted(job);
       await this.takeAway(manager, job, 'pause', causeOf(principal, 'PAUSED'));
     });
   }
@@ -49,7 +49,7 @@ export class JobCommands {
   resume(principal: Principal, id: string): Promise<JobView> {
     return this.command(principal, id, async (manager, job) => {
       if (job.state === 'submitted') return;
-      await this.journal.apply(manager, job, 'resume', causeOf(principal));
+      await this.journal.apply(manager, job, 'resume', causeOf(principal), { notBefore: null });
     });
   }
 
@@ -62,7 +62,8 @@ export class JobCommands {
         const action = 'Submit the job again, with another salt and an escrow of its own.';
         throw refusal('JOB_STATE', { expected: 'an escrow that can still pay for the job', got, rule, action });
       }
-      await this.journal.apply(manager, job, 'retry', causeOf(principal), { attempt: 1 });
+      await this.checkDataset(manager, job);
+      await this.journal.apply(manager, job, 'retry', causeOf(principal), { attempt: 1, setbacks: 0, notBefore: null });
     });
   }
 
@@ -75,6 +76,15 @@ export class JobCommands {
       await manager.update(Job, { id: job.id }, { priority, updatedAt: this.clock.now() });
       await this.journal.audit(manager, causeOf(principal), 'job.reorder', job.id);
     });
+  }
+
+  private async checkDataset(manager: EntityManager, { datasetId }: Job): Promise<void> {
+    const where = { id: datasetId, deletedAt: IsNull() };
+    const dataset = await manager.findOne(Dataset, { where, select: { id: true }, lock: { mode: 'pessimistic_read' } });
+    if (dataset === null) {
+      const action = 'Register the data set again.';
+      throw refusal('JOB_STATE', { expected: 'a job whose data set is there', got: 'a deleted one', rule, action });
+    }
   }
 
   private async takeAway(manager: EntityManager, job: Job, trigger: 'cancel' | 'pause', cause: Cause): Promise<void> {
@@ -104,8 +114,8 @@ export class JobCommands {
 }
 
 /** @throws Rejection JOB_PRIORITY when the priority is kept for administrators */
-export function checkPriority({ role }: Principal, priority: number): void {
-  if (role === 'admin' || priority >= clientPriorityMin) return;
+export function checkPriority(principal: Principal, priority: number): void {
+  if (isGlobal(principal) || priority >= clientPriorityMin) return;
   throw refusal('JOB_PRIORITY', {
     expected: `a priority from ${clientPriorityMin} to 9`,
     got: String(priority),

@@ -38,11 +38,14 @@ export class JobStream {
     this.#look = batches.make(round, (looks: readonly Look[]) => this.lookAll(looks));
   }
 
-  /** `follow`, counted among the streams of the caller until it ends or is aborted. @throws Rejection STREAMS_MAX */
-  open({ keyId }: Principal, jobId: string, afterId: string, abort: AbortSignal): AsyncGenerator<JobEvent> {
-    const leave = this.streams.enter(keyId);
-    abort.addEventListener('abort', leave, { once: true });
-    return this.counted(this.follow(jobId, afterId, abort), leave);
+  /**
+   * `follow`, counted among the streams of the caller until it ends, is aborted, or the caller's key is refused.
+   * @throws Rejection STREAMS_MAX
+   */
+  open({ keyId }: Principal, jobId: string, afterId: string, abort: AbortController): AsyncGenerator<JobEvent> {
+    const leave = this.streams.enter(keyId, () => abort.abort());
+    abort.signal.addEventListener('abort', leave, { once: true });
+    return this.counted(this.follow(jobId, afterId, abort.signal), leave);
   }
 
   private async *counted(events: AsyncGenerator<JobEvent>, leave: () => void): AsyncGenerator<JobEvent> {

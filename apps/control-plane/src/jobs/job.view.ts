@@ -16,6 +16,8 @@ export const ProgressView = z
   .meta({ id: 'Progress' });
 export type ProgressView = z.infer<typeof ProgressView>;
 
+const speakers = ['control-plane', 'node'] as const;
+
 export const JobView = z
   .object({
     id: Hex32,
@@ -23,6 +25,10 @@ export const JobView = z
     /** Why the job waits or how it ended. */
     code: z.string().nullable(),
     reason: z.record(z.string(), z.unknown()).nullable(),
+    /** Whose word code and reason are: what a node says is its claim, and was not looked into. null without a code. */
+    saidBy: z.enum(speakers).nullable(),
+    /** No node is given the job earlier. */
+    notBefore: z.iso.datetime().nullable(),
     escrowId: Hex32,
     escrowState: z.string(),
     funded: z.boolean(),
@@ -46,6 +52,14 @@ export type JobView = z.infer<typeof JobView>;
 
 export const JobPage = z.object({ items: z.array(JobView), nextCursor: z.string().nullable() }).meta({ id: 'JobPage' });
 
+/** @param reason  of a job or an event; older ones of a node are known by a member that no other has */
+export function speakerOf(code: string | null, reason: unknown): (typeof speakers)[number] | null {
+  if (code === null) return null;
+  const isObject = typeof reason === 'object' && reason !== null;
+  const isOfNode = isObject && ((reason as { saidBy?: unknown }).saidBy === 'node' || 'tensor' in reason);
+  return isOfNode ? 'node' : 'control-plane';
+}
+
 function attestedUntil({ state, attestedUntil: until }: Job): string | null {
   const isAtWork = (attestedStates as readonly string[]).includes(state);
   return isAtWork && until !== null ? until.toISOString() : null;
@@ -57,6 +71,8 @@ export function jobView(job: Job): JobView {
     state: job.state as JobView['state'],
     code: job.code,
     reason: job.reason as JobView['reason'],
+    saidBy: speakerOf(job.code, job.reason),
+    notBefore: job.notBefore?.toISOString() ?? null,
     escrowId: job.escrowId,
     escrowState: job.escrowState,
     funded: job.funded,

@@ -23,7 +23,10 @@ import { Allow, Caller, type Principal } from '../auth/principal.js';
 import { BlobStore } from '../objects/blob-store.js';
 import { BundleAssembly } from '../evidence/bundle-assembly.js';
 import { KeepsReply, Reply, type PendingReply } from '../idempotency/pending-reply.js';
+import { BodyOfAtMost } from '../body.guard.js';
+import { MadeAt } from '../location.interceptor.js';
 import { NewJobs } from '../overload/shedding.js';
+import { largeBodyBytesMax } from '../overload/limits.js';
 import { PageQuery } from '../paging.js';
 import { JobCommands } from './job-commands.js';
 import { eventId, JobStream } from './job-stream.js';
@@ -65,8 +68,10 @@ export class JobsController {
 
   @Post()
   @Allow('client')
+  @MadeAt('/v1/jobs')
   @KeepsReply(201)
   @NewJobs()
+  @BodyOfAtMost(largeBodyBytesMax)
   @ApiHeader({ name: 'idempotency-key', required: true })
   @ApiResponse({ status: 201, standardSchema: JobView })
   submit(
@@ -163,7 +168,7 @@ export class JobsController {
     const after = eventId(lastEventId ?? '0');
     const job = await this.jobs.find(caller, id);
     const abort = new AbortController();
-    const events = this.stream.open(caller, job.id, after, abort.signal);
+    const events = this.stream.open(caller, job.id, after, abort);
     return new Observable((subscriber) => {
       const pump = async (): Promise<void> => {
         for await (const event of events) {

@@ -8,7 +8,7 @@ import { ProblemFilter } from '../problem/problem.filter.js';
 import { refusal } from '../problem/codes.js';
 import { JobCommands } from './job-commands.js';
 import { eventId, JobStream } from './job-stream.js';
-import { jobView } from './job.view.js';
+import { jobView, speakerOf } from './job.view.js';
 import { Jobs } from './jobs.service.js';
 import { jobStates, type JobState } from './state-machine.js';
 
@@ -26,6 +26,8 @@ export class JobType {
   @Field(() => ID) id: string;
   @Field(() => String) state: string;
   @Field(() => String, { nullable: true }) code: string | null;
+  /** `node`: the code is what a node says; `control-plane`: what the control plane found. */
+  @Field(() => String, { nullable: true }) saidBy: string | null;
   @Field(() => ID) escrowId: string;
   @Field(() => String) escrowState: string;
   @Field(() => Boolean) funded: boolean;
@@ -55,6 +57,7 @@ export class JobEventType {
   @Field(() => String) at: string;
   @Field(() => String, { nullable: true }) state: string | null;
   @Field(() => String, { nullable: true }) code: string | null;
+  @Field(() => String, { nullable: true }) saidBy: string | null;
   @Field(() => ProgressType, { nullable: true }) progress: ProgressType | null;
 }
 
@@ -139,9 +142,9 @@ export class JobsResolver {
 }
 
 /** An iterator whose return also ends a wait inside the generator. */
-function abortable(make: (abort: AbortSignal) => AsyncGenerator<JobEvent>): AsyncIterableIterator<JobEvent> {
+function abortable(make: (abort: AbortController) => AsyncGenerator<JobEvent>): AsyncIterableIterator<JobEvent> {
   const abort = new AbortController();
-  const inner = make(abort.signal);
+  const inner = make(abort);
   return {
     next: () => inner.next(),
     return: () => {
@@ -160,12 +163,14 @@ function abortable(make: (abort: AbortSignal) => AsyncGenerator<JobEvent>): Asyn
 
 function eventType(event: JobEvent): JobEventType {
   const { data } = event;
+  const code = (data['code'] as string | null | undefined) ?? null;
   return {
     eventId: event.id,
     type: event.type,
     at: event.at.toISOString(),
     state: event.type === 'state' ? String(data['to']) : null,
-    code: (data['code'] as string | null | undefined) ?? null,
+    code,
+    saidBy: data['saidBy'] === 'node' ? 'node' : speakerOf(code, data['reason']),
     progress: event.type === 'progress' ? (data as unknown as ProgressType) : null,
   };
 }

@@ -4,7 +4,7 @@ import { DataSource, LessThan, type FindOptionsWhere } from 'typeorm';
 import { workersOf } from '#attestation';
 import type { JobRequirements } from '#libs/messaging';
 import { DeliveryRecord, Job } from '#libs/persistence';
-import { seesTenant, type Principal } from '../auth/principal.js';
+import { isGlobal, seesTenant, type Principal } from '../auth/principal.js';
 import { Clock } from '../clock.js';
 import type { Config } from '../config.js';
 import { DatasetCache } from '../datasets/dataset-cache.js';
@@ -16,7 +16,7 @@ import { CONFIG, EVIDENCE_APPRAISER } from '../tokens.js';
 import { checkPriority } from './job-commands.js';
 import { unknownJob } from './journal.js';
 import { jobView, type JobView } from './job.view.js';
-import { SubmissionDesk } from './submission-desk.js';
+import { datasetUnknown, SubmissionDesk } from './submission-desk.js';
 import type { JobState } from './state-machine.js';
 import {
   checkDataset,
@@ -68,7 +68,7 @@ export class Jobs {
 
   async list(principal: Principal, filter: JobFilter): Promise<Page<JobView>> {
     const where: FindOptionsWhere<Job> = {
-      ...(principal.role === 'admin' ? {} : { tenant: principal.tenant }),
+      ...(isGlobal(principal) ? {} : { tenant: principal.tenant }),
       ...(filter.state === undefined ? {} : { state: filter.state }),
       ...(filter.cursor === undefined ? {} : { seq: LessThan(decodeCursor(filter.cursor)) }),
     };
@@ -95,10 +95,7 @@ export class Jobs {
     const id = hex(checked.spec.dataset.id);
     const rule = 'control-plane README, submission';
     const dataset = await this.datasets.find(id);
-    if (dataset?.tenant !== principal.tenant) {
-      const action = 'Register the data set first.';
-      throw refusal('JOB_DATASET_UNKNOWN', { expected: 'a data set of this tenant', got: id, rule, action });
-    }
+    if (dataset?.tenant !== principal.tenant) throw datasetUnknown(id);
     checkDataset(checked, dataset.sealed);
     const missing = await this.datasets.missing(id);
     if (missing > 0) {
@@ -127,6 +124,8 @@ export class Jobs {
       steps: String(manifest.steps),
       attempt: 1,
       fence: 0,
+      setbacks: 0,
+      notBefore: null,
       leaseId: null,
       escrowState: 'none',
       funded: false,

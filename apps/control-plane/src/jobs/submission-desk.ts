@@ -3,9 +3,9 @@
  * and the answers that their idempotency keys replay.
  */
 import { Injectable } from '@nestjs/common';
-import { DataSource, In, QueryFailedError, type EntityManager } from 'typeorm';
+import { DataSource, In, IsNull, Not, QueryFailedError, type EntityManager } from 'typeorm';
 import { Rejection } from '#attestation';
-import { Idempotency, Job } from '#libs/persistence';
+import { Dataset, Idempotency, Job } from '#libs/persistence';
 import type { Principal } from '../auth/principal.js';
 import { apartMilliseconds, Batches, type Outcome } from '../batches.js';
 import { JobQueue } from '../dispatch/job-queue.js';
@@ -68,6 +68,7 @@ export class SubmissionDesk {
       const [outcome] = await this.transaction([one]);
       return outcome ?? { error: duplicate(one.job.id) };
     } catch (error) {
+      if (error instanceof DatasetGone) return { error: datasetUnknown(error.message) };
       return { error: error instanceof ReplyTaken ? inProgress() : error };
     }
   }
@@ -128,6 +129,7 @@ export class SubmissionDesk {
     const insert = manager.createQueryBuilder().insert().into(Job).values(rows).orIgnore().returning('id');
     const ids = new Set(((await insert.execute()).raw as { id: string }[]).map(({ id }) => id));
     const stored = all.filter(({ job }) => ids.has(job.id));
+    await checkDatasets(manager, stored);
     if (stored.length > 0) await this.tell(manager, stored, news);
     for (const one of stored) {
       Object.assign(one.job, news.get(one)?.update);
@@ -190,6 +192,16 @@ interface EscrowNews {
   readonly data: Record<string, unknown>;
 }
 
+/** From here on the new rows keep their data sets from being deleted. @throws DatasetGone */
+async function checkDatasets(manager: EntityManager, stored: readonly Submitted[]): Promise<void> {
+  const among = In([...new Set(stored.map(({ job }) => job.datasetId))]);
+  const gone = await manager.findOne(Dataset, { where: { id: among, deletedAt: Not(IsNull()) }, select: { id: true } });
+  if (gone !== null) throw new DatasetGone(gone.id);
+}
+
+/** A data set was deleted between the look at it and the job. */
+class DatasetGone extends Error {}
+
 /** Something was answered under one of the idempotency keys. */
 class ReplyTaken extends Error {}
 
@@ -213,10 +225,19 @@ function answerFor({ principal, job }: Submitted, earlier: Job): Outcome<Job> {
   return isSame ? { value: earlier } : { error: duplicate(job.id) };
 }
 
-/** Twins in other transactions: PostgreSQL's deadlock, or a reply that was there first. */
+/** Twins in other transactions: PostgreSQL's deadlock, a reply that was there first, or a data set that is gone. */
 function isContended(error: unknown): boolean {
-  if (error instanceof ReplyTaken) return true;
+  if (error instanceof ReplyTaken || error instanceof DatasetGone) return true;
   return error instanceof QueryFailedError && (error.driverError as { code?: string }).code === '40P01';
+}
+
+export function datasetUnknown(id: string) {
+  return refusal('JOB_DATASET_UNKNOWN', {
+    expected: 'a data set of this tenant',
+    got: id,
+    rule: 'control-plane README, submission',
+    action: 'Register the data set first.',
+  });
 }
 
 function duplicate(jobId: string) {

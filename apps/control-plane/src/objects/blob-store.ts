@@ -87,6 +87,10 @@ export class BlobStore {
     );
   }
 
+  async dropPart(name: string): Promise<void> {
+    await rm(await this.draft(name), { force: true });
+  }
+
   /**
    * Adds a part where the last one ended; the one that completes the upload is checked as a whole, and a wrong whole is
    * dropped. What a broken connection brought is kept.
@@ -168,12 +172,12 @@ async function append(
   }
 }
 
-function wrongOffset(expected: number, got: number) {
+export function wrongOffset(expected: number, got: number) {
   return refusal('UPLOAD_OFFSET', {
     expected: `a part from byte ${expected} on`,
     got: `one from byte ${got}`,
     rule,
-    action: 'Ask with HEAD how much is here, and go on from there.',
+    action: 'Ask GET …/upload how much is here, and go on from there.',
   });
 }
 

@@ -65,6 +65,11 @@ export class BlobCollector implements OnApplicationBootstrap, OnApplicationShutd
     return removed;
   }
 
+  /** Removes one ciphertext now, unless something names it or an operator has just brought it. */
+  release(sha256: string): Promise<boolean> {
+    return this.forget(sha256, new Date(this.clock.now().getTime() - graceSeconds * 1000));
+  }
+
   private forget(sha256: string, before: Date): Promise<boolean> {
     return this.database.transaction(async (manager) => {
       await lockBlob(manager, sha256);

@@ -1,7 +1,7 @@
 import { Controller, Get, HttpCode, Param, Post, Query } from '@nestjs/common';
 import { ApiBearerAuth, ApiHeader, ApiResponse, ApiTags } from '@nestjs/swagger';
 import { z } from 'zod';
-import { Allow, Caller, type Principal } from '../auth/principal.js';
+import { Allow, Caller, demandGlobal, type Principal } from '../auth/principal.js';
 import { decodeCursor, PageQuery } from '../paging.js';
 import { DeadLetters } from './dead-letters.js';
 import { Essential } from './shedding.js';
@@ -39,7 +39,8 @@ export class DeadLettersController {
   /** Messages that could not be taken, newest first. */
   @Get()
   @ApiResponse({ status: 200, standardSchema: DeadLetterPage })
-  list(@Query({ schema: PageQuery }) query: z.infer<typeof PageQuery>) {
+  list(@Caller() caller: Principal, @Query({ schema: PageQuery }) query: z.infer<typeof PageQuery>) {
+    demandGlobal(caller);
     return this.letters.list(query.limit, query.cursor === undefined ? undefined : decodeCursor(query.cursor));
   }
 
@@ -49,6 +50,7 @@ export class DeadLettersController {
   @ApiHeader({ name: 'idempotency-key', required: true })
   @ApiResponse({ status: 200, standardSchema: DeadLetterSchema })
   replay(@Caller() caller: Principal, @Param('id', { schema: LetterId }) id: string) {
+    demandGlobal(caller);
     return this.letters.replay(caller, id);
   }
 }

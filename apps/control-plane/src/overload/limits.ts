@@ -1,4 +1,5 @@
-/** Bounds on what connections, streams and messages may take. */
+/** Bounds on what connections, streams, bodies and messages may take. */
+import { datasetManifestBytesMax } from '#attestation';
 
 /** From the first byte of a request to the end of its headers. */
 export const headersMilliseconds = 10_000;
@@ -18,3 +19,12 @@ export const deadLetterBytesMax = 64 * 1024;
 export const deadLettersMax = 10_000;
 /** Of one sender; more are counted only. */
 export const deadLettersPerMinuteMax = 60;
+/** Of a JSON body, where the route does not say more. */
+export const smallBodyBytesMax = 64 * 1024;
+/** Of the JSON body of a new data set or job. */
+export const largeBodyBytesMax = datasetManifestBytesMax;
+/** Of JSON bodies that are being read, all together. */
+export const bodyBytesHeldMax = 64 * 2 ** 20;
+export const jsonDepthMax = 32;
+/** Values of one JSON body; the largest manifest of a data set has half as many. */
+export const jsonValuesMax = 500_000;

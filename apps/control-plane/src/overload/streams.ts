@@ -8,7 +8,8 @@ import { streamsMax } from './limits.js';
 
 @Injectable()
 export class Streams {
-  readonly #byKey = new Map<string, number>();
+  /** How to end each stream of a key. */
+  readonly #byKey = new Map<string, Set<() => void>>();
   #all = 0;
 
   constructor(
@@ -20,21 +21,35 @@ export class Streams {
     return this.#all;
   }
 
-  /** Counts one more until what it returns is called. @throws Rejection STREAMS_MAX */
-  enter(keyId: string): () => void {
-    const own = this.#byKey.get(keyId) ?? 0;
-    if (own >= this.config.streamsPerKeyMax) throw this.full(`${this.config.streamsPerKeyMax} streams of one key`);
+  /** Keys that follow something. */
+  get keyIds(): readonly string[] {
+    return [...this.#byKey.keys()];
+  }
+
+  /** Ends what the key follows. */
+  end(keyId: string): void {
+    for (const end of [...(this.#byKey.get(keyId) ?? [])]) end();
+  }
+
+  /**
+   * Counts one more until what it returns is called.
+   * @param end  called when the key is refused from now on
+   * @throws Rejection STREAMS_MAX
+   */
+  enter(keyId: string, end: () => void = () => undefined): () => void {
+    const own = this.#byKey.get(keyId) ?? new Set();
+    if (own.size >= this.config.streamsPerKeyMax) throw this.full(`${this.config.streamsPerKeyMax} streams of one key`);
     if (this.#all >= streamsMax) throw this.full(`${streamsMax} streams of this replica`);
-    this.#byKey.set(keyId, own + 1);
+    const entry = (): void => end();
+    this.#byKey.set(keyId, own.add(entry));
     this.metrics.streams.set((this.#all += 1));
     let isOpen = true;
     return () => {
       if (!isOpen) return;
       isOpen = false;
       this.metrics.streams.set((this.#all -= 1));
-      const left = this.#byKey.get(keyId)! - 1;
-      if (left === 0) this.#byKey.delete(keyId);
-      else this.#byKey.set(keyId, left);
+      own.delete(entry);
+      if (own.size === 0 && this.#byKey.get(keyId) === own) this.#byKey.delete(keyId);
     };
   }
 

@@ -7,23 +7,26 @@ import type { RpcArgumentsHost } from '@nestjs/common/interfaces/index.js';
 import { NatsContext, type TcpContext } from '@nestjs/microservices';
 import type { CodedError } from '#attestation';
 import type { Logger } from '#libs/telemetry';
+import { Denials } from '../auth/denials.js';
 import type { Principal } from '../auth/principal.js';
 import { DeadLetters, ReplayContext, type Letter } from '../overload/dead-letters.js';
 import { LOGGER } from '../tokens.js';
 import { explain } from './explain.js';
-import { problemOf } from './problem.js';
+import { headersOf, problemOf } from './problem.js';
 
 @Catch()
 export class ProblemFilter implements ExceptionFilter {
   constructor(
     private readonly letters: DeadLetters,
+    private readonly denials: Denials,
     @Inject(LOGGER) private readonly logger: Logger,
   ) {}
 
   catch(thrown: unknown, host: ArgumentsHost): Observable<never> | void {
     const error = explain(thrown);
+    this.denials.noteOf(error.code, host);
     const instance = host.getType() === 'http' ? requestId(host.switchToHttp().getRequest<Request>()) : 'urn:none';
-    const problem = problemOf(error, instance);
+    const problem = problemOf(error, instance, schemaOf[host.getType<keyof typeof schemaOf>()]);
     if (problem.status >= 500 && error.code !== 'OVERLOADED')
       this.logger.error('request failed', { code: error.code, instance, error: thrown });
     switch (host.getType<'http' | 'rpc' | 'graphql'>()) {
@@ -38,6 +41,9 @@ export class ProblemFilter implements ExceptionFilter {
     }
   }
 }
+
+/** Where the form of a message is written down that came this way. */
+const schemaOf = { http: 'openapi.json', graphql: 'schema.graphql', rpc: 'libs/messaging' } as const;
 
 /** What no retry of the same message helps. */
 function isPoison({ code }: CodedError): boolean {
@@ -60,6 +66,7 @@ function sendProblem(response: Response, problem: ReturnType<typeof problemOf>):
     response.destroy();
     return;
   }
+  for (const [name, value] of headersOf(problem)) response.setHeader(name, value);
   response.status(problem.status).type('application/problem+json').send(JSON.stringify(problem));
 }
 

@@ -4,8 +4,10 @@ import type { Problem } from '#libs/messaging';
 import { redactText } from '#libs/telemetry';
 import { statusOf } from './codes.js';
 
-export function problemOf(error: CodedError, instance: string): Problem {
-  const { expected, got, rule, action } = error.detail;
+/** @param schema  what a rule that names the schema of REST is to name instead */
+export function problemOf(error: CodedError, instance: string, schema = 'openapi.json'): Problem {
+  const { expected, got, action } = error.detail;
+  const rule = error.detail.rule === 'openapi.json' ? schema : error.detail.rule;
   return {
     type: `urn:veritrain:problem:${error.code}`,
     title: error.code.toLowerCase().replaceAll('_', ' '),
@@ -18,4 +20,11 @@ export function problemOf(error: CodedError, instance: string): Problem {
     action: action ?? '',
     instance,
   };
+}
+
+/** Headers that go with it: RFC 9110 wants to hear of the scheme with every 401. */
+export function headersOf({ status, code }: Problem): readonly (readonly [name: string, value: string])[] {
+  if (status !== 401) return [];
+  const error = code === 'AUTH_UNKNOWN' ? ', error="invalid_token"' : '';
+  return [['www-authenticate', `Bearer realm="veritrain"${error}`]];
 }

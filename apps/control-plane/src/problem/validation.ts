@@ -6,9 +6,15 @@ export const validationPipe = new StandardSchemaValidationPipe({
   exceptionFactory: (issues) => {
     const [first] = issues;
     const path = (first?.path ?? []).map((part) => String(typeof part === 'object' ? part.key : part)).join('.');
+    const message = first?.message ?? 'as documented';
+    const [, wanted, received] = /^Invalid input: expected (.+), received (.+)$/.exec(message) ?? [];
+    const isWithoutBody = path === '' && received === 'undefined';
+    const more = issues.length === 1 ? '' : `, and ${issues.length - 1} more faults`;
     return refusal('REQUEST_MALFORMED', {
-      expected: `${path === '' ? 'the message' : path}: ${first?.message ?? 'as documented'}`.slice(0, 300),
-      got: issues.length === 1 ? 'something else' : `something else, and ${issues.length - 1} more faults`,
+      expected: isWithoutBody
+        ? 'a JSON body, with content-type application/json'
+        : `${path === '' ? 'the value' : path}: ${wanted ?? message}`.slice(0, 300),
+      got: `${isWithoutBody ? 'none' : (received ?? 'another value')}${more}`,
       rule: 'openapi.json',
       action: 'Send what the schema of this operation describes.',
     });

@@ -2,12 +2,12 @@
 import { Injectable } from '@nestjs/common';
 import { In, type EntityManager } from 'typeorm';
 import { EscrowEventRecord, Job, Lease } from '#libs/persistence';
-import { projectJob, type JobState as ChainState, type ProjectedJob } from '#libs/settlement';
+import { projectJob, type EscrowEvent, type JobState as ChainState, type ProjectedJob } from '#libs/settlement';
 import { Clock } from '../clock.js';
 import { JobJournal, systemCause } from '../jobs/journal.js';
 import { leasedStates, waitingStates, type JobState, type JobTrigger } from '../jobs/state-machine.js';
 import { drawnSegments, unprovedSegments } from './due-segments.js';
-import { readTerms, type EscrowTerms } from './escrow-terms.js';
+import { readStoredTerms, type EscrowTerms } from './escrow-terms.js';
 
 /** The contract's states, as stored. */
 export type EscrowState = Lowercase<ChainState>;
@@ -42,7 +42,7 @@ export function projectStored(events: readonly StoredEvent[]): ProjectedJob | nu
   return projectJob(
     events.map(({ name, data, transaction, blockNumber }) => ({
       ...{ name, txHash: transaction, blockNumber },
-      args: data as Record<string, string | boolean>,
+      args: data as EscrowEvent['args'],
     })),
   );
 }
@@ -77,7 +77,7 @@ export class EscrowProjection {
   /** @param job  locked by this transaction */
   async project(manager: EntityManager, job: Job): Promise<void> {
     const summary = (await this.summaries(manager, [job.escrowId])).get(job.escrowId)!;
-    const terms = readTerms(job.terms);
+    const terms = readStoredTerms(job.terms);
     for (;;) {
       const trigger = triggerOf(job.state as JobState, summary.state);
       if (trigger === null) break;
@@ -95,7 +95,7 @@ export class EscrowProjection {
 
   /** Segments that the escrow drew, in order; null while none are. */
   async drawn(manager: EntityManager, job: Job): Promise<readonly number[] | null> {
-    return drawnSegments(readTerms(job.terms), await this.projected(manager, job));
+    return drawnSegments(readStoredTerms(job.terms), await this.projected(manager, job));
   }
 
   private async projected(manager: EntityManager, { escrowId }: Job): Promise<ProjectedJob | null> {
@@ -107,7 +107,7 @@ export class EscrowProjection {
   private async missed(manager: EntityManager, job: Job, state: EscrowState) {
     const projected = state === 'slashed' ? await this.projected(manager, job) : null;
     if (projected === null) return {};
-    const segments = unprovedSegments(readTerms(job.terms), projected);
+    const segments = unprovedSegments(readStoredTerms(job.terms), projected);
     const named = segments.slice(0, namedMax).join(', ');
     return {
       expected: 'a proof of every segment that was due, in time',

@@ -1,5 +1,15 @@
 /** Terms of settlement §5 as far as the control plane acts on them. */
-import { jobDigest, JobMode, parseTermsJson, toHex } from '#attestation';
+import {
+  encodeFormerTerms,
+  isFormerJson,
+  jobDigest,
+  JobMode,
+  keccak,
+  parseFormerTermsJson,
+  parseTermsJson,
+  toHex,
+  type Terms,
+} from '#attestation';
 
 export interface EscrowTerms {
   /** Digest of the terms: the job's identity on chain, 0x-hexadecimal. */
@@ -19,12 +29,30 @@ export interface EscrowTerms {
   readonly commitBy: number;
 }
 
-/** @throws Rejection TERMS_FIELD */
+/** @throws Rejection TERMS_FIELD, TERMS_VERSION */
 export function readTerms(json: unknown): EscrowTerms {
   const terms = parseTermsJson(json);
+  return pickedFrom(terms, jobDigest(terms));
+}
+
+/** Of a stored job, which may have been ordered under terms of the former layout. @throws Rejection TERMS_FIELD */
+export function readStoredTerms(json: unknown): EscrowTerms {
+  if (!isFormerJson(json)) return readTerms(json);
+  const terms = parseFormerTermsJson(json);
+  return pickedFrom(terms, keccak(encodeFormerTerms(terms)));
+}
+
+type Picked = Pick<
+  Terms,
+  'specDigest' | 'policy' | 'provider' | 'segments' | 'samples' | 'price' | 'mode' | 'acceptBy'
+> & {
+  readonly windows: Pick<Terms['windows'], 'start' | 'compute'>;
+};
+
+function pickedFrom(terms: Picked, escrowId: Uint8Array): EscrowTerms {
   const hex = (bytes: Uint8Array): string => `0x${toHex(bytes)}`;
   return {
-    escrowId: hex(jobDigest(terms)),
+    escrowId: hex(escrowId),
     specDigest: hex(terms.specDigest),
     policy: hex(terms.policy),
     provider: hex(terms.provider),

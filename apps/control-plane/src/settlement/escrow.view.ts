@@ -1,6 +1,6 @@
 /** What the escrow of a job looks like from outside: its state, who must prove what, and what was paid to whom. */
 import { z } from 'zod';
-import { parseTermsJson } from '#attestation';
+import { isFormerJson, parseFormerTermsJson, parseTermsJson } from '#attestation';
 import { Hex32 } from '#libs/messaging';
 import type { Job } from '#libs/persistence';
 import type { ProjectedJob } from '#libs/settlement';
@@ -58,7 +58,7 @@ export type EscrowView = z.infer<typeof EscrowView>;
 
 /** @param projected  of the stored events; null: the chain has none of this escrow */
 export function escrowView(job: Job, projected: ProjectedJob | null): EscrowView {
-  const terms = parseTermsJson(job.terms);
+  const terms = isFormerJson(job.terms) ? parseFormerTermsJson(job.terms) : parseTermsJson(job.terms);
   const { client, provider } = job.terms as { client: string; provider: string };
   const known = { escrowId: job.escrowId, client, segments: terms.segments };
   if (projected === null) {

@@ -2,51 +2,10 @@
 import { lookup as resolve, type LookupAddress } from 'node:dns';
 import { request as requestHttp, type RequestOptions } from 'node:http';
 import { request as requestHttps } from 'node:https';
-import { BlockList, isIP, type LookupFunction } from 'node:net';
+import type { LookupFunction } from 'node:net';
+import { isPublicAddress, namesClosedHost } from './public-address.js';
 
 const answerWithinMs = 10_000;
-
-/** Loopback, private, link-local, shared, documentation, multicast and reserved ranges (RFC 6890). */
-const closed = new BlockList();
-for (const [net, prefix] of [
-  ['0.0.0.0', 8],
-  ['10.0.0.0', 8],
-  ['100.64.0.0', 10],
-  ['127.0.0.0', 8],
-  ['169.254.0.0', 16],
-  ['172.16.0.0', 12],
-  ['192.0.0.0', 24],
-  ['192.0.2.0', 24],
-  ['192.88.99.0', 24],
-  ['192.168.0.0', 16],
-  ['198.18.0.0', 15],
-  ['198.51.100.0', 24],
-  ['203.0.113.0', 24],
-  ['224.0.0.0', 3],
-] as const) {
-  closed.addSubnet(net, prefix, 'ipv4');
-  // The same behind the prefixes that translate to IPv4: mapped, 6to4 is closed whole below.
-  closed.addSubnet(`::ffff:${net}`, 96 + prefix, 'ipv6');
-}
-for (const [net, prefix] of [
-  ['::', 127],
-  ['64:ff9b::', 96],
-  ['64:ff9b:1::', 48],
-  ['100::', 64],
-  ['2001::', 23],
-  ['2001:db8::', 32],
-  ['2002::', 16],
-  ['fc00::', 7],
-  ['fe80::', 10],
-  ['ff00::', 8],
-] as const) {
-  closed.addSubnet(net, prefix, 'ipv6');
-}
-
-export function isPublicAddress(address: string): boolean {
-  const family = isIP(address);
-  return family !== 0 && !closed.check(address, family === 6 ? 'ipv6' : 'ipv4');
-}
 
 /** Resolves a name and refuses it when any of its addresses is closed: looked at once, at the moment of connecting. */
 const publicOnly: LookupFunction = (hostname, options, callback) => {
@@ -73,8 +32,7 @@ export interface Post {
 /** @returns the status; rejects with an error that has a `code` when there is none within ten seconds */
 export function post({ url, headers, body, mayBePrivate }: Post): Promise<number> {
   const target = new URL(url);
-  const host = target.hostname.replace(/^\[|\]$/g, '');
-  if (!mayBePrivate && isIP(host) !== 0 && !isPublicAddress(host)) return Promise.reject(closedTarget());
+  if (!mayBePrivate && namesClosedHost(target)) return Promise.reject(closedTarget());
   const options: RequestOptions = {
     method: 'POST',
     headers: { ...headers, 'content-type': 'application/json', 'content-length': String(Buffer.byteLength(body)) },

@@ -4,9 +4,11 @@ import { z } from 'zod';
 import type { Webhook, WebhookDelivery } from '#libs/persistence';
 import { Allow, Caller, type Principal } from '../auth/principal.js';
 import type { Config } from '../config.js';
+import { ShownOnce } from '../idempotency/idempotency.interceptor.js';
 import { jobStates } from '../jobs/state-machine.js';
 import { refusal } from '../problem/codes.js';
 import { CONFIG } from '../tokens.js';
+import { namesClosedHost } from './public-address.js';
 import { WebhookBook } from './webhook-book.js';
 
 const CreateWebhook = z
@@ -29,8 +31,8 @@ const WebhookView = z
   })
   .meta({ id: 'Webhook' });
 const CreatedWebhook = WebhookView.extend({
-  /** `whsec_…`, shown this once. */
-  secret: z.string(),
+  /** `whsec_…`; it stands only in the first answer, a replay has none. */
+  secret: z.string().optional(),
 }).meta({ id: 'CreatedWebhook' });
 const DeliveryView = z
   .object({
@@ -60,6 +62,7 @@ export class WebhooksController {
   ) {}
 
   @Post()
+  @ShownOnce('secret')
   @Allow('client')
   @ApiHeader({ name: 'idempotency-key', required: true })
   @ApiResponse({ status: 201, standardSchema: CreatedWebhook })
@@ -67,7 +70,15 @@ export class WebhooksController {
     @Caller() caller: Principal,
     @Body({ schema: CreateWebhook }) body: z.infer<typeof CreateWebhook>,
   ): Promise<z.infer<typeof CreatedWebhook>> {
-    const { protocol, username, password } = new URL(body.url);
+    const url = new URL(body.url);
+    const { protocol, username, password } = url;
+    if (this.config.webhookTargets === 'public' && namesClosedHost(url)) {
+      throw refusal('WEBHOOK_TARGET', {
+        expected: 'a public address, or a name that resolves to one',
+        got: url.hostname.slice(0, 80),
+        rule: 'control-plane README, webhooks',
+      });
+    }
     if ((protocol !== 'https:' && this.config.webhookTargets === 'public') || username !== '' || password !== '') {
       throw refusal('WEBHOOK_TARGET', {
         expected: 'an https URL without a user name',

@@ -1,0 +1,96 @@
+/** A bundle of what is stored: the same rows give the same bytes. */
+import {
+  domainSeparator,
+  encodeTerms,
+  fromHex,
+  jobDigest,
+  noEndorsementRecord,
+  parseEndorsements,
+  parseJobSpec,
+  parseSessionEvidence,
+  parseTermsJson,
+  runDigest,
+  toHex,
+  type BundledSession,
+  type EndorsementRecord,
+  type EvidenceBundle,
+} from '#attestation';
+import type { StoredRelease } from './release-check.js';
+import { sealingSession } from './sealing-session.js';
+import {
+  bytesOf,
+  partialsOf,
+  placeOf,
+  signedOf,
+  transactionsOf,
+  type StoredJob,
+  type StoredSession,
+} from './stored-job.js';
+
+/** @param endorsements  every set that a stored verdict rested on */
+export function bundleOf(stored: StoredJob, endorsements: readonly Uint8Array[]): EvidenceBundle {
+  const { job, record, delivery, receipts, proofs } = stored;
+  const run = runOf(stored);
+  const { chainId, contract } = parseJobSpec(new Uint8Array(job.spec)).settlement;
+  const digest = runDigest(domainSeparator({ chainId, verifyingContract: contract }), {
+    job: jobDigest(parseTermsJson(job.terms)),
+    ...run,
+  });
+  const sealing = sealingSession(stored, digest, (bytes) => parseSessionEvidence(bytes).binding.settlementKey);
+  const seal = { session: sealing ?? placeOf(stored, record.leaseId), bytes: bytesOf(delivery.seal) };
+  const { ciphertextDigest, keyCommit } = delivery.result;
+  return {
+    version: 4,
+    spec: new Uint8Array(job.spec),
+    terms: encodeTerms(parseTermsJson(job.terms)),
+    policy: new Uint8Array(job.policy),
+    sessions: stored.sessions.map(sessionOf),
+    endorsements: merged(endorsements.map(parseEndorsements)),
+    segments: receipts.map((row, index) => ({
+      statement: new Uint8Array(row.statement),
+      signed: row.receipt.length === 0 ? null : signedOf(stored, row),
+      proof: proofs?.get(Number(row.stepFrom)) ?? null,
+      partials: job.parallel > 1 ? partialsOf(stored, index) : [],
+    })),
+    run,
+    seal: delivery.seal === '' ? null : seal,
+    delivery: { ciphertextDigest: fromHex(ciphertextDigest), keyCommit: fromHex(keyCommit) },
+    settlement: { transactions: transactionsOf(stored) },
+  };
+}
+
+function runOf({ delivery }: StoredJob): EvidenceBundle['run'] {
+  const { upTo, outcome, bordersRoot, last, delivery: delivered, keys } = delivery.run;
+  return {
+    ...{ upTo, outcome },
+    ...{ bordersRoot: fromHex(bordersRoot), last: fromHex(last), delivery: fromHex(delivered), keys: fromHex(keys) },
+  };
+}
+
+function sessionOf({ evidence, result, resultSignature, appraisedAt, release, lease }: StoredSession): BundledSession {
+  const shown = { evidence, result, resultSignature: fromHex(resultSignature!), appraisedAt };
+  if (lease !== null) {
+    const { grantedAt, notAfter, signature } = lease;
+    return { ...shown, grant: { grant: null, grantedAt, notAfter, signature: fromHex(signature) }, appraisals: [] };
+  }
+  const { grant, grantedAt, notAfter, releaseSignature, appraisals } = release as unknown as StoredRelease;
+  return {
+    ...shown,
+    grant: { grant: fromHex(grant), grantedAt, notAfter, signature: fromHex(releaseSignature) },
+    appraisals: appraisals.map((one: StoredRelease['appraisals'][number]) => ({
+      evidence: fromHex(one.evidence),
+      notAfter: one.notAfter,
+      signature: fromHex(one.signature),
+    })),
+  };
+}
+
+/** Every piece once. */
+function merged(sets: readonly EndorsementRecord[]): EndorsementRecord {
+  const distinct = (name: keyof EndorsementRecord): Uint8Array[] => {
+    const pieces = sets.flatMap((set) => set[name]);
+    return [...new Map(pieces.map((piece) => [toHex(piece), piece])).values()];
+  };
+  const names = Object.keys(noEndorsementRecord) as (keyof EndorsementRecord)[];
+  return Object.fromEntries(names.map((name) => [name, distinct(name)])) as unknown as EndorsementRecord;
+}

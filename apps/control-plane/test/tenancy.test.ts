@@ -1,0 +1,369 @@
+/** Keys of tenants, their data sets, and the log of who did what. */
+import request from 'supertest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { datasetManifestJson } from '#attestation';
+import { pattern } from '#libs/messaging';
+import { ApiKey, AuditEntry } from '#libs/persistence';
+import { AuditChain } from '../src/audit/audit-chain.js';
+import { ApiKeys } from '../src/auth/api-keys.js';
+import { BlobStore } from '../src/objects/blob-store.js';
+import { clientAddress, readTrustProxy } from '../src/trust-proxy.js';
+import { codeOf, keys, startTestPlane, StillClock, type KeyName, type TestPlane } from './harness.js';
+import { fund, hex, makeJob, providers, register, submitFunded, upload, type Fixture } from './job-fixture.js';
+
+let test: TestPlane;
+beforeAll(async () => {
+  test = await startTestPlane();
+});
+afterAll(async () => test.stop());
+
+const manager = () => test.plane.database.dataSource.manager;
+const by = (key: string) => ({
+  get: (path: string) => request(test.plane.app.getHttpServer()).get(path).set('authorization', `Bearer ${key}`),
+});
+
+interface Made {
+  readonly id: string;
+  readonly key: string;
+}
+const make = async (who: KeyName, wanted: object): Promise<Made> =>
+  (await test.as(who).post('/v1/keys', wanted).expect(201)).body as Made;
+
+describe('administrators', () => {
+  let job: Fixture;
+  let nodeId: string;
+  beforeAll(async () => {
+    nodeId = await register(test);
+    job = await submitFunded(test);
+  });
+
+  it('W-M7 of a tenant reach nothing of another: jobs, nodes, keys, data sets, the log, dead letters, the queue', async () => {
+    const other = test.as('otherAdmin');
+    const own = test.as('tenantAdmin');
+    for (const path of ['', '/events', '/escrow', '/bundle']) {
+      await other.get(`/v1/jobs/${job.jobId}${path}`).expect(404);
+    }
+    for (const command of ['cancel', 'pause', 'resume', 'retry']) {
+      await other.post(`/v1/jobs/${job.jobId}/${command}`, {}).expect(404);
+    }
+    for (const command of ['cordon', 'drain', 'ready']) {
+      await other.post(`/v1/nodes/${nodeId}/${command}`, {}).expect(404);
+      await own.post(`/v1/nodes/${nodeId}/${command}`, {}).expect(404);
+    }
+    expect((await other.get('/v1/jobs').expect(200)).body.items).toEqual([]);
+    expect((await own.get('/v1/jobs').expect(200)).body.items).toHaveLength(1);
+    await other.get(`/v1/datasets/${hex(job.dataset.id)}`).expect(404);
+    await other.remove(`/v1/datasets/${hex(job.dataset.id)}`).expect(404);
+    for (const path of ['/v1/dead-letters', '/v1/audit/verified']) await other.get(path).expect(403);
+    expect((await own.post(`/v1/jobs/${job.jobId}/priority`, { priority: 0 }).expect(403)).body.code).toBe(
+      'JOB_PRIORITY',
+    );
+    const tenants = async (who: KeyName, path: string) =>
+      new Set(((await test.as(who).get(path)).body.items as { tenant: string }[]).map(({ tenant }) => tenant));
+    expect(await tenants('otherAdmin', '/v1/keys')).toEqual(new Set(['globex']));
+    expect([...(await tenants('admin', '/v1/keys'))]).toEqual(expect.arrayContaining(['acme', 'globex', 'host', null]));
+    await test.as('client').post(`/v1/jobs/${job.jobId}/pause`, {}).expect(200);
+    expect([...(await tenants('tenantAdmin', '/v1/audit?limit=200'))]).toEqual(['acme']);
+    await test.as('client').post(`/v1/jobs/${job.jobId}/resume`, {}).expect(200);
+  });
+
+  it('W-M7 of a tenant make and revoke keys of that tenant, and none that names an account that is paid', async () => {
+    const own = test.as('tenantAdmin');
+    const { id, key } = await make('tenantAdmin', { tenant: 'acme', role: 'reviewer' });
+    await by(key).get('/v1/jobs').expect(200);
+    for (const wanted of [
+      { tenant: 'globex', role: 'client' },
+      { role: 'admin' },
+      { tenant: null, role: 'admin' },
+      { tenant: 'acme', role: 'operator', provider: providers.operator },
+    ]) {
+      expect((await own.post('/v1/keys', wanted).expect(403)).body.code).toBe('ROLE_FORBIDDEN');
+    }
+    expect((await own.post('/v1/keys', { role: 'client' }).expect(400)).body.code).toBe('REQUEST_MALFORMED');
+    await test.as('otherAdmin').post(`/v1/keys/${id}/revoke`, {}).expect(404);
+    await own.post('/v1/keys/admin/revoke', {}).expect(404);
+    await own.post(`/v1/keys/${id}/revoke`, {}).expect(200);
+    await by(key).get('/v1/jobs').expect(401);
+  });
+
+  it('W-M7 are of every tenant only without one; the file of first keys can say so of a key that is there', async () => {
+    const global = await make('admin', { role: 'admin' });
+    expect(global).toMatchObject({ tenant: null });
+    await by(global.key).get('/v1/dead-letters').expect(200);
+    await manager().update(ApiKey, { id: 'admin' }, { tenant: 'platform' });
+    await manager().update(ApiKey, { id: 'tenantAdmin' }, { tenant: 'elsewhere' });
+    await test.plane.app.get(ApiKeys).bootstrap();
+    expect(await manager().findOneBy(ApiKey, { id: 'admin' })).toMatchObject({ tenant: '' });
+    expect(await manager().findOneBy(ApiKey, { id: 'tenantAdmin' })).toMatchObject({ tenant: 'elsewhere' });
+    await manager().update(ApiKey, { id: 'tenantAdmin' }, { tenant: 'acme' });
+    await test.restart();
+  });
+});
+
+describe('keys', () => {
+  it('W-M7 end when they were made to, over REST, GraphQL and dispatch, and show when they were used', async () => {
+    const at = (seconds: number) => new Date(test.clock.now().getTime() + 1000 * seconds).toISOString();
+    const wanted = { tenant: 'acme', role: 'client', expiresAt: at(60) };
+    const { id, key } = await make('admin', wanted);
+    const listed = async () =>
+      ((await test.as('admin').get('/v1/keys?limit=200')).body.items as (Made & { lastUsedAt: string | null })[]).find(
+        (one) => one.id === id,
+      );
+    expect(await listed()).toMatchObject({ expiresAt: wanted.expiresAt, lastUsedAt: null });
+    await by(key).get('/v1/jobs').expect(200);
+    await expect.poll(async () => (await listed())?.lastUsedAt).toBe(test.clock.now().toISOString());
+    const operator = await make('admin', {
+      tenant: 'host',
+      role: 'operator',
+      provider: providers.operator,
+      expiresAt: at(60),
+    });
+    const beat = () =>
+      codeOf(test.send(pattern.leaseAcquire, { auth: operator.key, nodeId: crypto.randomUUID(), waitMs: 0 }));
+    expect(await beat()).toBe('NODE_UNKNOWN');
+    test.clock.pass(60);
+    expect((await by(key).get('/v1/jobs').expect(401)).body.code).toBe('AUTH_UNKNOWN');
+    expect((await by(key).get('/graphql?query=%7B__typename%7D').expect(401)).body.errors[0].extensions.code).toBe(
+      'AUTH_UNKNOWN',
+    );
+    expect(await beat()).toBe('AUTH_UNKNOWN');
+    const past = await test.as('admin').post('/v1/keys', { tenant: 'acme', role: 'client', expiresAt: at(-1) });
+    expect(past.body).toMatchObject({ status: 400, code: 'KEY_EXPIRY' });
+  });
+
+  it.each(['<script>', '../x', 'a b', '.', '-a', 'a\u202eb', '', 'x'.repeat(65)])(
+    'W-L6 %j is no name of a tenant',
+    async (tenant) => {
+      const answer = await test.as('admin').post('/v1/keys', { tenant, role: 'client' });
+      expect(answer.body).toMatchObject({ code: 'REQUEST_MALFORMED', expected: expect.stringContaining('tenant') });
+    },
+  );
+});
+
+describe('data sets', () => {
+  const idOf = (job: Fixture) => hex(job.dataset.id);
+
+  it('W-M6 are listed page by page, each tenant its own', async () => {
+    const jobs = [makeJob(0), makeJob(0), makeJob(0)];
+    for (const job of jobs) await upload(test, job);
+    const seen: string[] = [];
+    let cursor: string | null = null;
+    do {
+      const query: string = cursor === null ? '' : `&cursor=${cursor}`;
+      const { body } = await test.as('client').get(`/v1/datasets?limit=2${query}`).expect(200);
+      expect(body.items.length).toBeLessThanOrEqual(2);
+      for (const item of body.items as { id: string; shards: number; uploaded: number; bytes: number }[]) {
+        seen.push(item.id);
+        expect(item.uploaded).toBe(item.shards);
+        expect(item.bytes).toBeGreaterThan(0);
+      }
+      cursor = body.nextCursor;
+    } while (cursor !== null);
+    expect(seen).toEqual(expect.arrayContaining(jobs.map(idOf)));
+    expect(new Set(seen).size).toBe(seen.length);
+    expect((await test.as('otherClient').get('/v1/datasets').expect(200)).body.items).toEqual([]);
+    expect((await test.as('otherAdmin').get('/v1/datasets').expect(200)).body.items).toEqual([]);
+    await test.as('client').get('/v1/datasets?cursor=xyz').expect(400);
+  });
+
+  it('W-M6 are deleted with their shards, which frees the quota, says who, and leaves nothing to train on', async () => {
+    const tight = await startTestPlane({ clientDatasetBytesMax: 150 });
+    try {
+      const client = tight.as('client');
+      const jobs = Array.from({ length: 3 }, () => makeJob(tight.clock.at()));
+      const stored: Fixture[] = [];
+      let refused: Fixture | null = null;
+      for (const job of jobs) {
+        const answer = await client.post('/v1/datasets', { manifest: datasetManifestJson(job.dataset) });
+        if (answer.status === 201) stored.push(job);
+        else {
+          expect(answer.body.code).toBe('DATASET_QUOTA');
+          refused = job;
+          break;
+        }
+      }
+      expect(refused).not.toBeNull();
+      const [first] = stored as [Fixture];
+      await upload(tight, first);
+      const blobs = tight.plane.app.get(BlobStore);
+      const names = first.dataset.shards.map(({ sha256 }) => hex(sha256));
+      for (const name of names) expect(await blobs.has(name)).toBe(true);
+      await tight
+        .as('otherClient')
+        .remove(`/v1/datasets/${idOf(first)}`)
+        .expect(404);
+      await client.remove(`/v1/datasets/${idOf(first)}`).expect(204);
+      for (const name of names) await expect.poll(() => blobs.has(name)).toBe(false);
+      await client.get(`/v1/datasets/${idOf(first)}`).expect(404);
+      await client.get(`/v1/datasets/${idOf(first)}/shards/0`).expect(404);
+      await client.remove(`/v1/datasets/${idOf(first)}`).expect(404);
+      expect((await client.post('/v1/jobs', first.body)).body.code).toBe('JOB_DATASET_UNKNOWN');
+      await client.post('/v1/datasets', { manifest: datasetManifestJson(refused!.dataset) }).expect(201);
+      const entry = await tight.plane.database.dataSource.manager.findOneBy(AuditEntry, { action: 'dataset.delete' });
+      expect(entry).toMatchObject({ actor: 'client', tenant: 'acme', subject: idOf(first) });
+    } finally {
+      await tight.stop();
+    }
+  });
+
+  it('W-M6 stay while a job needs them; an ended job keeps the manifest, and cannot be tried again without the rest', async () => {
+    const client = test.as('client');
+    const job = makeJob(test.clock.at());
+    await upload(test, job);
+    await client.post('/v1/jobs', job.body).expect(201);
+    await fund(test, job);
+    const used = await client.remove(`/v1/datasets/${idOf(job)}`).expect(409);
+    expect(used.body).toMatchObject({ code: 'DATASET_IN_USE', got: expect.stringContaining(job.jobId) });
+    await client.post(`/v1/jobs/${job.jobId}/cancel`, {}).expect(200);
+    await client.remove(`/v1/datasets/${idOf(job)}`).expect(204);
+    await client.get(`/v1/jobs/${job.jobId}`).expect(200);
+    const [row] = await manager().query('SELECT deleted_at FROM dataset WHERE id = $1', [idOf(job)]);
+    expect(row.deleted_at).not.toBeNull();
+    await manager().query(`UPDATE job SET state = 'failed' WHERE id = $1`, [job.jobId]);
+    expect((await client.post(`/v1/jobs/${job.jobId}/retry`, {}).expect(409)).body.got).toBe('a deleted one');
+    // Another replica has not heard of it.
+    const stale = makeJob(test.clock.at(), { spec: { dataset: job.spec.dataset } });
+    expect((await client.post('/v1/jobs', stale.body)).body.code).toBe('JOB_DATASET_UNKNOWN');
+    await test
+      .as('otherClient')
+      .post('/v1/datasets', { manifest: datasetManifestJson(job.dataset) })
+      .expect(409);
+    await upload(test, job);
+    await client.get(`/v1/datasets/${idOf(job)}`).expect(200);
+    await client.post(`/v1/jobs/${job.jobId}/retry`, {}).expect(200);
+  });
+});
+
+describe('the audit log', () => {
+  const chain = () => test.plane.app.get(AuditChain);
+  const broken = async () => (await test.as('admin').get('/v1/audit/verified')).body;
+
+  it('A-M7 names in each row the digest of the one before, over what was there before the chain as well', async () => {
+    await test.as('admin').post('/v1/keys', { tenant: 'acme', role: 'reviewer' }).expect(201);
+    const { rows, head } = await chain().verify();
+    expect(rows).toBeGreaterThan(5);
+    expect(head).toMatch(/^0x[0-9a-f]{64}$/);
+    const [row] = (await test.as('admin').get('/v1/audit?limit=1').expect(200)).body.items;
+    expect(row).toMatchObject({ n: String(rows), prev: expect.stringMatching(/^0x[0-9a-f]{64}$/) });
+    expect(await broken()).toMatchObject({ rows: expect.any(Number), rowsBefore: 0, head: expect.any(String) });
+  });
+
+  const harms: readonly (readonly [string, string, string])[] = [
+    [
+      'a row in the middle was changed',
+      `UPDATE audit_log SET actor = 'nobody' WHERE n = 3`,
+      `UPDATE audit_log SET actor = k.actor FROM kept k WHERE audit_log.id = k.id`,
+    ],
+    [
+      'the last row was changed',
+      `UPDATE audit_log SET code = 'X' WHERE n = (SELECT max(n) FROM audit_log)`,
+      `UPDATE audit_log SET code = k.code FROM kept k WHERE audit_log.id = k.id`,
+    ],
+    [
+      'a row in the middle is missing',
+      'DELETE FROM audit_log WHERE n = 4',
+      'INSERT INTO audit_log SELECT * FROM kept WHERE n = 4',
+    ],
+    [
+      'the first row is missing',
+      'DELETE FROM audit_log WHERE n = 1',
+      'INSERT INTO audit_log SELECT * FROM kept WHERE n = 1',
+    ],
+    [
+      'the last row is missing',
+      'DELETE FROM audit_log WHERE n = (SELECT max(n) FROM kept)',
+      'INSERT INTO audit_log SELECT * FROM kept WHERE n = (SELECT max(n) FROM kept)',
+    ],
+    [
+      'a row was put in',
+      `INSERT INTO audit_log (at, tenant, actor, action, subject, n, prev) SELECT at, tenant, actor, 'made.up', subject, n, prev FROM kept WHERE n = 2`,
+      `DELETE FROM audit_log WHERE action = 'made.up'`,
+    ],
+    [
+      'a row from before the chain was changed',
+      `UPDATE audit_log SET n = NULL, prev = NULL WHERE n = 2`,
+      `UPDATE audit_log SET n = k.n, prev = k.prev FROM kept k WHERE audit_log.id = k.id`,
+    ],
+  ];
+
+  it.each(harms)('A-M7 says so when %s', async (_name, harm, mend) => {
+    await chain().verify();
+    const { dataSource } = test.plane.database;
+    await dataSource.query('CREATE TABLE kept AS SELECT * FROM audit_log WHERE n IS NOT NULL');
+    try {
+      await dataSource.query(harm);
+      expect(await broken()).toMatchObject({ code: 'AUDIT_BROKEN', status: 409 });
+    } finally {
+      await dataSource.query(mend);
+      await dataSource.query('DROP TABLE kept');
+    }
+    if (!_name.startsWith('a row from before')) expect(await broken()).toMatchObject({ head: expect.any(String) });
+  });
+
+  it('A-M7 begins over an old log, and is looked at when the process starts', async () => {
+    const old = await startTestPlane();
+    try {
+      const { dataSource } = old.plane.database;
+      await old.plane.app.get(AuditChain).onApplicationShutdown();
+      await dataSource.query('TRUNCATE audit_log');
+      const row = `(now(), 'acme', 'client', 'job.submit', 'from a release before')`;
+      await dataSource.query(`INSERT INTO audit_log (at, tenant, actor, action, subject) VALUES ${row}, ${row}`);
+      await dataSource.query(`UPDATE audit_head SET n = 0, digest = NULL, before_id = (SELECT max(id) FROM audit_log)`);
+      await old.as('admin').post('/v1/keys', { tenant: 'acme', role: 'reviewer' }).expect(201);
+      expect(await old.plane.app.get(AuditChain).verify()).toMatchObject({ rows: 1, rowsBefore: 2 });
+      await dataSource.query(`DELETE FROM audit_log WHERE id = (SELECT min(id) FROM audit_log)`);
+      await old.restart();
+      await expect.poll(() => old.logs.join()).toContain('the audit log was not found whole');
+    } finally {
+      await old.stop();
+    }
+  });
+});
+
+describe('reverse proxies', () => {
+  const from = (peer: string, forwarded?: string) =>
+    ({
+      socket: { remoteAddress: peer },
+      headers: forwarded === undefined ? {} : { 'x-forwarded-for': forwarded },
+    }) as never;
+
+  it('W-M8 are believed as far as the setting says, and nobody is by default', () => {
+    const said = '6.6.6.6, 203.0.113.9, 10.0.0.2';
+    expect(clientAddress(from('10.0.0.1', said), readTrustProxy(undefined))).toBe('10.0.0.1');
+    expect(clientAddress(from('10.0.0.1', said), readTrustProxy('1'))).toBe('10.0.0.2');
+    expect(clientAddress(from('10.0.0.1', said), readTrustProxy('2'))).toBe('203.0.113.9');
+    expect(clientAddress(from('10.0.0.1', said), readTrustProxy('10.0.0.0/8'))).toBe('203.0.113.9');
+    expect(clientAddress(from('::ffff:10.0.0.1', said), readTrustProxy('10.0.0.0/8, fd00::/8'))).toBe('203.0.113.9');
+    expect(clientAddress(from('8.8.8.8', said), readTrustProxy('10.0.0.0/8'))).toBe('8.8.8.8');
+    expect(clientAddress(from('10.0.0.1', 'rubbish'), readTrustProxy('1'))).toBe('10.0.0.1');
+    expect(clientAddress(from('10.0.0.1'), readTrustProxy('1'))).toBe('10.0.0.1');
+    for (const bad of ['17', 'x', '10.0.0.0/33', '10.0.0.1,', '-1']) {
+      expect(() => readTrustProxy(bad), bad).toThrow(expect.objectContaining({ code: 'CONFIG_TRUST_PROXY' }));
+    }
+  });
+
+  it('W-M8 each client has a rate of its own behind one, and one that lies about itself has not', async () => {
+    const behind = await startTestPlane(
+      { addressRequestsPerMinute: 3, trustProxy: readTrustProxy('1') },
+      { clock: new StillClock() },
+    );
+    try {
+      const ask = async (forwarded: string) =>
+        (await behind.as('client').get('/v1/jobs').set('x-forwarded-for', forwarded)).status;
+      const all = async (make: (at: number) => string) => {
+        const statuses = [];
+        for (let at = 0; at < 4; at += 1) statuses.push(await ask(make(at)));
+        return statuses;
+      };
+      expect(await all(() => '203.0.113.1')).toEqual([200, 200, 200, 429]);
+      expect(await all(() => '203.0.113.2')).toEqual([200, 200, 200, 429]);
+      expect(await all((at) => `198.51.100.${at}, 203.0.113.3`)).toEqual([200, 200, 200, 429]);
+    } finally {
+      await behind.stop();
+    }
+  });
+});
+
+it('W-M7 no key stands anywhere in what the tests of this file had logged', () => {
+  for (const key of Object.values(keys)) expect(test.logs.join()).not.toContain(key.split('_')[2]);
+});
