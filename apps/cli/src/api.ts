@@ -7,6 +7,7 @@ export interface ControlPlaneApi {
   getBytes(path: string): Promise<Uint8Array>;
   post<T>(path: string, body: unknown): Promise<T>;
   put(path: string, body: Uint8Array): Promise<void>;
+  remove(path: string): Promise<void>;
   /**
    * Follows server-sent events; after a broken stream it goes on from the last event id.
    * @param ended  asked when the server has ended the stream: whether there is nothing more to come
@@ -28,9 +29,16 @@ const attempts = 4;
 /** For a stream that has begun: replicas restart, and whoever follows a job for hours waits for that. */
 const attemptsOfStream = 9;
 const firstPauseMs = 100;
+/** The longest pause that an answer may ask for. */
+const retryAfterMaxMs = 10_000;
 const answerWithinMs = 30_000;
 /** A stream that says nothing for so long is asked for again: its server may be gone without a word. */
 const silentWithinMs = 30_000;
+
+interface Failure {
+  readonly error: CollateralError;
+  readonly afterMs: number;
+}
 
 /** @param urls  of one replica or more: one that does not answer is left for the next */
 export function createApi(urls: string | readonly string[], apiKey: string): ControlPlaneApi {
@@ -38,13 +46,15 @@ export function createApi(urls: string | readonly string[], apiKey: string): Con
   const bases = typeof urls === 'string' ? [urls] : urls;
   let at = 0;
 
-  async function once(path: string, init: RequestInit): Promise<Response | CollateralError> {
+  async function once(path: string, init: RequestInit): Promise<Response | Failure> {
     const url = bases[at % bases.length]!;
     try {
       const response = await fetch(`${url}/v1/${path}`, { ...init, headers: { ...authorization, ...init.headers } });
-      return isPassing(response.status) ? unreachable(url, `status ${response.status}`) : response;
+      if (!isPassing(response.status)) return response;
+      await response.body?.cancel();
+      return { error: unreachable(url, `status ${response.status}`), afterMs: wantedPauseMs(response) };
     } catch (error) {
-      return unreachable(url, error instanceof Error ? error.message : String(error));
+      return { error: unreachable(url, error instanceof Error ? error.message : String(error)), afterMs: 0 };
     }
   }
 
@@ -58,8 +68,11 @@ export function createApi(urls: string | readonly string[], apiKey: string): Con
         throw await problemOf(outcome);
       }
       at += 1;
-      if (attempt === attemptsMax || init.signal?.aborted === true) throw outcome;
-      await new Promise((resolve) => setTimeout(resolve, firstPauseMs * 2 ** (attempt - 1)));
+      if (attempt === attemptsMax || init.signal?.aborted === true) throw outcome.error;
+      // Another replica may serve what this one sheds.
+      const wantedMs = attempt % bases.length === 0 ? outcome.afterMs : 0;
+      const pauseMs = Math.max(firstPauseMs * 2 ** (attempt - 1), wantedMs);
+      await new Promise((resolve) => setTimeout(resolve, pauseMs));
     }
   }
 
@@ -73,6 +86,9 @@ export function createApi(urls: string | readonly string[], apiKey: string): Con
     async put(path, body) {
       const headers = { 'content-type': 'application/octet-stream' };
       await call(path, { method: 'PUT', headers, body: body as Uint8Array<ArrayBuffer> });
+    },
+    async remove(path) {
+      await call(path, { method: 'DELETE' });
     },
     async events(path, onEvent, ended, stop) {
       let lastId = '';
@@ -100,6 +116,12 @@ export function createApi(urls: string | readonly string[], apiKey: string): Con
 /** A replica that stops, or has lost its database: another one, or the same in a moment, answers. */
 function isPassing(status: number): boolean {
   return status === 502 || status === 503 || status === 504;
+}
+
+/** What a server that sheds requests asks for in Retry-After. */
+function wantedPauseMs({ headers }: Response): number {
+  const seconds = Number(headers.get('retry-after') ?? 0);
+  return Number.isFinite(seconds) ? Math.min(Math.max(0, 1000 * seconds), retryAfterMaxMs) : 0;
 }
 
 /** Aborts when it was not fed for so long. */

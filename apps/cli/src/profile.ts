@@ -2,7 +2,7 @@
 import { dirname, resolve } from 'node:path';
 import { z } from 'zod';
 import { ConfigurationError } from '#attestation';
-import { DeploymentJson } from '#libs/settlement';
+import { chainKinds, DeploymentJson } from '#libs/settlement';
 import { readJson } from './files.js';
 
 const defaultProfile = '.veritrain/up/client.json';
@@ -22,9 +22,16 @@ const Profile = z.strictObject({
     rpcUrl: z.url(),
     pollingMs: z.int().min(10).default(1000),
     deployment: DeploymentJson,
+    /** Of a chain whose id does not tell. */
+    kind: z.enum(chainKinds).optional(),
     /** secp256k1 secret of the paying account; file with 32 bytes hex. */
     accountKey: z.string(),
   }),
+  /** Accounts of the nodes that jobs may go to without being named, the first choice first. */
+  providers: z
+    .array(z.string().regex(/^0x[0-9a-fA-F]{40}$/))
+    .max(100)
+    .optional(),
   /** Price from which a job counts as of high value: then its steps are proved besides. */
   highValueFromWei: z
     .string()

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import type { Command } from 'commander';
 import { afterAll, afterEach, describe, expect, it, vi } from 'vitest';
-import { contractNames } from '#libs/settlement';
+import { contractNames, setupOf } from '#libs/settlement';
 import { canonicalManifest, profileManifest } from '#libs/step';
 import { tinyBundle } from '#test/tiny-bundle';
 import { smallManifest, writeManifest, writeSmallFiles } from '#test/small-job';
@@ -56,7 +56,7 @@ describe('help', () => {
     const of = (group: string, subs: string) => subs.split(' ').map((name) => `${group} ${name}`);
     const jobs = of('job', 'submit watch status list cancel pause resume retry result');
     const others = [...of('node', 'list cordon drain uncordon preflight'), ...of('key', 'create list revoke')];
-    const letters = of('dead-letter', 'list replay');
+    const letters = [...of('dead-letter', 'list replay'), 'audit verify', 'dataset list', 'dataset delete'];
     expect(names).toEqual(
       expect.arrayContaining([
         'train',
@@ -99,7 +99,9 @@ const unreachable = write('unreachable.json', unreachableProfile());
 
 function unreachableProfile(): string {
   const named = <T>(value: T) => Object.fromEntries(contractNames.map((name) => [name, value]));
-  const contracts = { ...named(`0x${'11'.repeat(20)}`), codeHashes: named(`0x${'11'.repeat(32)}`) };
+  const account = `0x${'11'.repeat(20)}`;
+  const setup = setupOf(1, account, {});
+  const contracts = { ...named(account), codeHashes: named(`0x${'11'.repeat(32)}`), setup };
   return JSON.stringify({
     controlPlane: { url: 'http://127.0.0.1:1', apiKey: 'vt_test_test' },
     broker: { url: 'http://127.0.0.1:1', account: `0x${'22'.repeat(20)}`, keysFolder: '.' },
@@ -154,6 +156,7 @@ describe('bad input prints one document with its code and exits with 1', () => {
     ['FILE_UNREADABLE', ['key', 'list', '--api-key', nowhere]],
     ['URL', ['node', 'list', '--url', 'ftp://127.0.0.1', '--profile', unreachable]],
     ['USAGE', ['key', 'create', '--tenant', 'acme']],
+    ['USAGE', ['key', 'create', '--tenant', 'acme', '--role', 'client', '--expires', 'soon']],
     ['USAGE', ['key', 'create', '--tenant', 'acme', '--role', 'root']],
     ['USAGE', ['node', 'cordon']],
     ['PROFILE', ['job', 'result', '0x00', '--out', nowhere, ...profile]],
@@ -263,29 +266,42 @@ describe('bundle verify', () => {
   it('explains every check, and exits with 1 when one is not met', async () => {
     const { encoded, bundle, job } = await tinyBundle();
     const own = write('own-policy.json', JSON.stringify(job.policy));
-    const good = await veritrain('bundle', 'verify', write('good.vtb', encoded), '--policy', own, '--json');
+    const file = write('good.vtb', encoded);
+    const good = await veritrain('bundle', 'verify', file, '--policy', own, '--allow-simulated', '--json');
     expect(good.code).toBe(0);
     const verdict = JSON.parse(good.out) as { ok: boolean; tier: string; checks: Record<string, string>[] };
-    expect(verdict).toMatchObject({ ok: true, tier: 'affirming', simulated: true });
+    expect(verdict).toMatchObject({ ok: true, tier: 'warning', simulated: true });
     for (const check of verdict.checks) {
       expect(check).toMatchObject({ code: expect.any(String) as string, rule: expect.any(String) as string });
       expect(check).toHaveProperty('got');
     }
     expect(verdict.checks.map(({ code }) => code)).toContain('BUNDLE_START');
-    const unjudged = await veritrain('bundle', 'verify', path('good.vtb'), '--json');
-    expect(JSON.parse(unjudged.out)).toMatchObject({ ok: true, tier: 'warning' });
     const at = encoded.length - bundle.terms.length;
     const bad = encoded.map((byte, index) => (index === at ? byte ^ 1 : byte));
-    const refused = await veritrain('bundle', 'verify', write('bad.vtb', bad), '--json');
+    const relied = ['--policy', own, '--allow-simulated', '--json'];
+    const refused = await veritrain('bundle', 'verify', write('bad.vtb', bad), ...relied);
     expect(refused.code).toBe(1);
+  });
+
+  it.each<[string, string[], number]>([
+    ['nothing said', [], 1],
+    ['a policy of the reader alone', ['--policy'], 1],
+    ['the bundle’s own policy alone', ['--own-policy'], 1],
+    ['simulated hardware alone', ['--allow-simulated'], 1],
+    ['the bundle’s own policy and simulated hardware', ['--own-policy', '--allow-simulated'], 0],
+  ])('W-H2 of simulated hardware with %s exits as it may be relied on', async (_, said, code) => {
+    const options = said.flatMap((one) => (one === '--policy' ? [one, path('own-policy.json')] : [one]));
+    const ran = await veritrain('bundle', 'verify', path('good.vtb'), ...options, '--json');
+    expect(ran.code).toBe(code);
+    const told = JSON.parse(ran.out) as { ok: boolean; refusedFor: string | null; notChecked: string[] };
+    expect([told.ok, told.refusedFor === null]).toEqual([code === 0, code === 0]);
+    // W-M4: what no check covers is named.
+    expect(told.notChecked).toEqual(['settlement.transactions']);
   });
 
   it('judges by another policy where one is given', async () => {
     const { job } = await tinyBundle();
-    const strict = write(
-      'strict.json',
-      JSON.stringify({ ...job.policy, simulatedRoots: [], environment: 'production' }),
-    );
+    const strict = write('strict.json', JSON.stringify({ ...job.policy, simulatedRoots: [], cpuKinds: ['snp'] }));
     const ran = await veritrain('bundle', 'verify', path('good.vtb'), '--policy', strict, '--json');
     expect(ran.code).toBe(1);
     expect(JSON.parse(ran.out)).toMatchObject({ ok: false, tier: 'contraindicated' });

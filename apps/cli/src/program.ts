@@ -1,10 +1,12 @@
 /** The command line `veritrain` as a function of its arguments. */
 import { Command, CommanderError } from 'commander';
+import { addAuditCommands } from './commands/audit.js';
 import { addBundleCommands } from './commands/bundle.js';
 import { addContractsCommands } from './commands/contracts.js';
 import { addDatasetCommands } from './commands/dataset.js';
 import { addDeadLetterCommands } from './commands/dead-letter.js';
 import { addDemoCommand } from './commands/demo.js';
+import { addAdvisoryCommands } from './commands/advisories.js';
 import { addEvidenceCommands } from './commands/evidence.js';
 import { addJobCommands } from './commands/job.js';
 import { addKeyCommands } from './commands/key.js';
@@ -40,10 +42,12 @@ export function createProgram(): Command {
   addKeyCommands(program);
   addNodeCommands(program);
   addDeadLetterCommands(program);
+  addAuditCommands(program);
   addTrainCommand(program);
   addProofCommands(program);
   addBundleCommands(program);
   addEvidenceCommands(program);
   addPolicyCommands(program);
+  addAdvisoryCommands(program);
   return program;
 }

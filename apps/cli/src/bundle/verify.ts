@@ -1,5 +1,13 @@
 /** Verifies a bundle file alone: no network, no clock unless asked; and recomputes the start weights from the manifest. */
-import { decodeTerms, parseJobSpec, toHex, verifyBundle, type BundleVerdict, type Check } from '#attestation';
+import {
+  decodeTerms,
+  parseJobSpec,
+  toHex,
+  verifyBundle,
+  type BundleVerdict,
+  type Check,
+  type JobSpec,
+} from '#attestation';
 import { verifyBundledProofUnder } from '#libs/proof';
 import { initialWeights, parseManifestText } from '#libs/step';
 import { commitmentsOfJob } from '#libs/zk/groth16/commitment';
@@ -25,6 +33,7 @@ export async function verifyBundleFile(file: string, options: VerifyOptions): Pr
   const verdict = await verifyBundle({
     bundle: readBytes(file, bundleBytesMax),
     proofs: verifyBundledProofUnder({ takesDevelopmentKeys: developmentKeys, verificationKey }),
+    startOf: startBorder,
     ...(options.policy !== undefined && { policy: readPolicy(options.policy).policy }),
     ...(options.at !== undefined && { at: options.at }),
   });
@@ -33,13 +42,18 @@ export async function verifyBundleFile(file: string, options: VerifyOptions): Pr
   return { ...verdict, tier, checks: [start, ...verdict.checks] };
 }
 
+/** weightsDigest of the weights that the manifest's seed gives, computed anew. */
+export function startBorder({ spec }: { readonly spec: JobSpec }): Uint8Array {
+  const manifest = parseManifestText(spec.manifest);
+  return commitmentsOfJob(spec, manifest, null).border(0, initialWeights(manifest));
+}
+
 /** The escrow's start weights are those that the manifest's seed gives (fixed-point §9). */
 function checkStart({ bundle }: BundleVerdict): Check {
-  const spec = parseJobSpec(bundle.spec);
-  const manifest = parseManifestText(spec.manifest);
-  const expected = toHex(commitmentsOfJob(spec, manifest, null).border(0, initialWeights(manifest)));
+  const expected = toHex(startBorder({ spec: parseJobSpec(bundle.spec) }));
   const got = toHex(decodeTerms(bundle.terms).initialWeights);
   return {
+    id: 'BUNDLE_START',
     code: 'BUNDLE_START',
     claim: 'executables',
     status: got === expected ? 'met' : 'forged',

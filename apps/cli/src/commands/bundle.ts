@@ -7,6 +7,8 @@ import { digest, printResult, table, type OutputOptions } from '../output.js';
 
 interface VerifyCommandOptions extends OutputOptions {
   readonly policy?: string;
+  readonly ownPolicy?: boolean;
+  readonly allowSimulated?: boolean;
   readonly at?: number;
   readonly developmentKeys?: boolean;
   readonly verificationKey?: Uint8Array;
@@ -18,17 +20,32 @@ export function addBundleCommands(program: Command): void {
     .command('verify')
     .argument('<file>', 'an evidence bundle')
     .description('verify a bundle from the file alone and explain every check')
-    .option('--policy <file>', 'your own appraisal policy; else the one the job was submitted under')
+    .option('--policy <file>', 'your own appraisal policy')
+    .option('--own-policy', 'be content with the policy in the bundle, which its maker chose')
+    .option('--allow-simulated', 'be content with simulated hardware, which shows the software alone')
     .option('--at <unix>', 'judge as of this time; else as of when the evidence was fresh', unixSeconds)
     .option('--verification-key <hex>', 'digest of the only Groth16 key that is taken', digest)
     .option('--development-keys', 'take Groth16 keys that one machine made, which could forge')
     .option('--json', 'print one JSON document')
     .action(async (file: string, options: VerifyCommandOptions) => {
       const verdict = await verifyBundleFile(file, options);
-      const ok = verdict.tier === 'affirming' || verdict.tier === 'warning';
-      printResult(options, { ok, ...verdictJson(verdict) }, () => readable(verdict));
+      const refusedFor = refusal(verdict, options);
+      const ok = refusedFor === null;
+      printResult(options, { ok, refusedFor, ...verdictJson(verdict) }, () => readable(verdict, refusedFor));
       if (!ok) process.exitCode = 1;
     });
+}
+
+/** Why a reader who trusts nobody may not rely on the bundle; null: it may. */
+function refusal({ tier, simulated }: BundleVerdict, options: VerifyCommandOptions): string | null {
+  if (tier !== 'affirming' && tier !== 'warning') return 'the bundle does not show what it claims';
+  if (options.policy === undefined && options.ownPolicy !== true) {
+    return 'judged by the policy in the bundle alone, which its maker chose: name yours with --policy, or say --own-policy';
+  }
+  if (simulated && options.allowSimulated !== true) {
+    return 'the hardware is SIMULATED and shows nothing about a machine: say --allow-simulated where that is enough';
+  }
+  return null;
 }
 
 export function unixSeconds(text: string): number {
@@ -37,12 +54,12 @@ export function unixSeconds(text: string): number {
 }
 
 function verdictJson(verdict: BundleVerdict): Record<string, unknown> {
-  const { tier, simulated, jobId, escrowId, datasetRoot, result, steps, segments, checks } = verdict;
+  const { tier, simulated, jobId, escrowId, datasetRoot, result, steps, segments, checks, notChecked } = verdict;
   const transactions = verdict.bundle.settlement.transactions.map(({ call, hash }) => ({
     call,
     hash: `0x${Buffer.from(hash).toString('hex')}`,
   }));
-  return { tier, simulated, jobId, escrowId, datasetRoot, result, steps, segments, checks, transactions };
+  return { tier, simulated, jobId, escrowId, datasetRoot, result, steps, segments, checks, notChecked, transactions };
 }
 
 /** Ranges of steps with the same evidence. */
@@ -57,7 +74,7 @@ function vouchedSteps({ segments }: BundleVerdict): [string, string][] {
   return ranges.map(({ from, to, by }) => [`steps ${from} to ${to}`, by]);
 }
 
-function readable(verdict: BundleVerdict): string {
+function readable(verdict: BundleVerdict, refusedFor: string | null): string {
   const head = table([
     ['verdict', verdict.tier],
     ['hardware', verdict.simulated ? 'SIMULATED: this shows the software, not a machine' : 'as attested'],
@@ -66,6 +83,8 @@ function readable(verdict: BundleVerdict): string {
     ['result', verdict.result],
     ['steps', String(verdict.steps)],
     ...vouchedSteps(verdict),
+    ['not checked', verdict.notChecked.join(', ') || 'nothing'],
+    ['rely on it', refusedFor === null ? 'yes, as far as the verdict goes' : `no: ${refusedFor}`],
   ]);
   return `${checkLines(verdict.checks)}\n\n${head}`;
 }

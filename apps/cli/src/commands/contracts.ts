@@ -1,16 +1,20 @@
-/** `veritrain contracts deploy|status|verify`: the contracts that hold the money, and whether they are these. */
-import { InvalidArgumentError, type Command } from 'commander';
-import { formatEther, Wallet, type JsonRpcProvider } from 'ethers';
+/** `veritrain contracts deploy|plan|status|verify|register-key`: the contracts that hold the money, and whether they are these. */
+import { InvalidArgumentError, Option, type Command } from 'commander';
+import { formatEther, Wallet } from 'ethers';
 import { ConfigurationError, toHex } from '#attestation';
 import {
-  connect,
+  chainKinds,
+  contractNames,
   deploy,
   deploymentStatus,
-  parseDeployment,
+  parseExpectation,
+  placesOf,
   registerGroth16Key,
+  roleNames,
+  setupOf,
   verifyDeployment,
-  type Deployment,
-  type ExtensionOptions,
+  type DeployOptions,
+  type Setup,
 } from '#libs/settlement';
 import {
   parseGroth16Bundle,
@@ -24,24 +28,35 @@ import { readBytes, readJson, writeWhole } from '../files.js';
 import { log, printResult, table, type OutputOptions } from '../output.js';
 import { loadProfile } from '../profile.js';
 import { readSecret } from '../secrets.js';
+import { addRoleCommands } from './contracts-roles.js';
+import { addSnpCommands } from './contracts-snp.js';
+import { address, digest, targetOf, withChain, withTarget, type TargetOptions } from './contracts-target.js';
 
-interface DeployCommand extends OutputOptions {
-  readonly rpc: string;
+interface SetupCommand extends OutputOptions {
   readonly chainId: number;
-  readonly key: string;
-  readonly attestor: readonly string[];
-  readonly threshold: number;
-  readonly out: string;
+  readonly chainKind?: Setup['kind'];
+  readonly salt?: `0x${string}`;
   readonly governor?: string;
   readonly guardian?: string;
   readonly treasury?: string;
-  readonly token: readonly string[];
+  readonly revoker?: string;
+  readonly token: string[];
   readonly developmentKeys?: boolean;
   readonly proofFacts?: boolean;
   readonly auditorsPolicy?: string;
-  readonly auditorsTier: number;
   readonly auditorsThreshold: number;
   readonly validationRegistry?: string;
+  readonly out: string;
+}
+
+interface DeployCommand extends SetupCommand {
+  readonly rpc: string;
+  readonly key: string;
+}
+
+interface VerifyCommand extends TargetOptions {
+  readonly expect?: string;
+  readonly ownSetup?: boolean;
 }
 
 interface RegisterKeyCommand extends OutputOptions {
@@ -50,43 +65,18 @@ interface RegisterKeyCommand extends OutputOptions {
   readonly statement: string;
 }
 
-interface ReadCommand extends OutputOptions {
-  readonly profile?: string;
-  readonly rpc?: string;
-  readonly deployment?: string;
-}
-
 export function addContractsCommands(program: Command): void {
   const contracts = program.command('contracts').description('deploy the escrow and its verifiers, and check them');
-  contracts
-    .command('deploy')
-    .description('put a whole set of contracts on a chain and write down where they are')
+  withSetup(contracts.command('deploy'))
+    .description('put a whole set of contracts on a chain, or the rest of one, and write down where they are')
     .requiredOption('--rpc <url>', 'JSON-RPC endpoint')
-    .requiredOption('--chain-id <n>', 'chain that the endpoint must be of', whole)
     .requiredOption('--key <file>', 'secp256k1 secret of the deploying account: 32 bytes as 0x-hexadecimal')
-    .requiredOption('--attestor <address>', 'may sign appraisals; give it once for each', list, [])
-    .requiredOption('--threshold <n>', 'signatures that register an enclave key', whole)
     .requiredOption('--out <file>', 'where the deployment file goes')
-    .option('--governor <address>', 'adds verifiers, tokens and attestors; else the deploying account')
-    .option('--guardian <address>', 'may refuse new jobs and retire verifiers; else the deploying account')
-    .option('--treasury <address>', 'receives fees; else the deploying account')
-    .option('--token <address>', 'an ERC-20 token beside the native coin; give it once for each', list, [])
-    .option('--development-keys', 'let the Groth16 verifier take keys whose maker can forge proofs: for tests alone')
-    .option('--proof-facts', 'also a contract that takes step proofs in pieces, for those that fit no transaction')
-    .option(
-      '--auditors-policy <digest>',
-      'also a verifier of segments that enclaves under this policy trained again',
-      digest,
-    )
-    .option('--auditors-tier <n>', 'least tier of those enclaves', whole, 1)
-    .option('--auditors-threshold <n>', 'how many hosts must agree', whole, 2)
-    .option(
-      '--validation-registry <address>',
-      'also an adapter that tells this ERC-8004 registry how jobs ended',
-      address,
-    )
-    .option('--json', 'print one JSON document')
     .action(deployAll);
+  withSetup(contracts.command('plan'))
+    .description('say without a chain what such a set is made from and where it will stand')
+    .requiredOption('--out <file>', 'where the expectation goes that `verify --expect` reads')
+    .action(plan);
   contracts
     .command('register-key')
     .description('enter the Groth16 key of a proof, so that escrows may be settled by proofs under it')
@@ -95,58 +85,100 @@ export function addContractsCommands(program: Command): void {
     .option('--profile <file>', 'client profile; else VERITRAIN_PROFILE or the one of `veritrain up`')
     .option('--json', 'print one JSON document')
     .action(registerKey);
-  const reading = (name: string, description: string): Command =>
-    contracts
-      .command(name)
-      .description(description)
-      .option('--profile <file>', 'client profile; else VERITRAIN_PROFILE or the one of `veritrain up`')
-      .option('--rpc <url>', 'JSON-RPC endpoint instead of the profile’s')
-      .option('--deployment <file>', 'deployment file instead of the profile’s')
-      .option('--json', 'print one JSON document');
-  reading('status', 'show who governs the contracts, which verifiers are live, and what they hold').action(status);
-  reading('verify', 'compare the code on chain and its wiring with what this version would deploy').action(verify);
+  withTarget(contracts.command('status'))
+    .description('show who governs the contracts, which verifiers are live, and what they hold')
+    .action(status);
+  withTarget(contracts.command('verify'))
+    .description('compute every address again, and compare what the roles have done since')
+    .option('--expect <file>', 'what the set must be made from, as `contracts plan` writes it')
+    .option('--own-setup', 'take the deployment file’s own word for it, roles included')
+    .action(verify);
+  addRoleCommands(contracts);
+  addSnpCommands(contracts);
+}
+
+function withSetup(command: Command): Command {
+  return command
+    .requiredOption('--chain-id <n>', 'chain that the contracts are for', whole)
+    .addOption(new Option('--chain-kind <kind>', 'of a chain whose id says nothing').choices(chainKinds))
+    .option('--salt <word>', 'makes another set of the same contracts', digest)
+    .option('--governor <address>', 'rotates roles, adds verifiers and tokens; else the deploying account', address)
+    .option('--guardian <address>', 'may refuse new jobs and retire verifiers; else the deploying account', address)
+    .option('--treasury <address>', 'receives fees; else the deploying account', address)
+    .option('--revoker <address>', 'condemns chips and certificates; else the deploying account', address)
+    .option('--token <address>', 'an ERC-20 token beside the native coin; give it once for each', list, [])
+    .option('--development-keys', 'let the Groth16 verifier take keys whose maker can forge proofs: for tests alone')
+    .option('--proof-facts', 'also a contract that takes step proofs in pieces, for those that fit no transaction')
+    .option(
+      '--auditors-policy <id>',
+      'also a verifier of segments that enclaves under this policy of SnpRegistry trained again',
+      digest,
+    )
+    .option('--auditors-threshold <n>', 'how many machines must agree', whole, 2)
+    .option(
+      '--validation-registry <address>',
+      'also an adapter that tells this ERC-8004 registry how jobs ended',
+      address,
+    )
+    .option('--json', 'print one JSON document');
 }
 
 async function deployAll(options: DeployCommand): Promise<void> {
-  if (options.attestor.length < options.threshold || options.threshold < 1) {
-    throw new ConfigurationError('CONTRACTS_QUORUM', {
-      expected: `at least as many --attestor as the threshold of ${options.threshold}, which is at least 1`,
-      got: String(options.attestor.length),
-      rule: 'settlement §10',
-    });
-  }
-  const { attestor: attestors, token: tokens, threshold, governor, guardian, treasury } = options;
   const secret = readSecret(options.key);
   await withChain(options.rpc, options.chainId, async (rpc) => {
     const deployer = new Wallet(`0x${toHex(secret)}`, rpc);
-    log('deploying; this sends about 20 transactions');
-    const deployment = await deploy(deployer, {
-      ...{ attestors, threshold, tokens, developmentKeys: options.developmentKeys === true },
-      extensions: extensionsOf(options),
-      ...(governor !== undefined && { governor }),
-      ...(guardian !== undefined && { guardian }),
-      ...(treasury !== undefined && { treasury }),
-    });
+    log('deploying; this sends about 20 transactions, and goes on where an earlier attempt broke off');
+    const deployment = await deploy(deployer, setupOptions(options));
     writeWhole(options.out, `${JSON.stringify(deployment, undefined, 2)}\n`);
     printResult(options, deployment, () =>
       table([
         ['settlement', deployment.settlement],
-        ['registry', deployment.registry],
+        ['keys', deployment.keys],
+        ['snp registry', deployment.snpRegistry],
         ['router', deployment.router],
         ['written', options.out],
-        ['next', `veritrain contracts verify --rpc ${options.rpc} --deployment ${options.out}`],
+        ['next', `veritrain contracts verify --rpc ${options.rpc} --deployment ${options.out} --expect EXPECTATION`],
       ]),
     );
   });
 }
 
-function extensionsOf(options: DeployCommand): ExtensionOptions {
-  const { proofFacts = false, auditorsPolicy: policy, auditorsTier: minTier, validationRegistry } = options;
-  const threshold = options.auditorsThreshold;
-  return {
+function plan(options: SetupCommand): void {
+  const missing = roleNames.find((name) => options[name] === undefined);
+  if (missing !== undefined) {
+    throw new ConfigurationError('CONTRACTS_ROLE', {
+      expected: `--${missing} <address>: without a deploying account every role has to be named`,
+      got: 'nothing',
+      rule: 'settlement §4',
+    });
+  }
+  const setup = setupOf(options.chainId, options.governor!, setupOptions(options));
+  const places = placesOf(setup);
+  const addresses = Object.fromEntries(contractNames.map((name) => [name, places[name].address]));
+  writeWhole(options.out, `${JSON.stringify(setup, undefined, 2)}\n`);
+  printResult(options, { setup, addresses }, () => table([...Object.entries(addresses), ['written', options.out]]));
+}
+
+function setupOptions(options: SetupCommand): DeployOptions {
+  const {
     proofFacts,
-    ...(policy !== undefined && { quorumReexecution: { policy, minTier, threshold } }),
-    ...(validationRegistry !== undefined && { validationRegistry }),
+    auditorsPolicy: snpPolicy,
+    auditorsThreshold: threshold,
+    validationRegistry,
+    chainKind,
+  } = options;
+  const named = Object.fromEntries(
+    [...roleNames, 'salt' as const].filter((name) => options[name] !== undefined).map((name) => [name, options[name]]),
+  );
+  return {
+    ...named,
+    ...(chainKind !== undefined && { kind: chainKind }),
+    ...{ tokens: options.token, developmentKeys: options.developmentKeys === true },
+    extensions: {
+      ...(proofFacts === true && { proofFacts }),
+      ...(snpPolicy !== undefined && { quorumReexecution: { snpPolicy, threshold } }),
+      ...(validationRegistry !== undefined && { validationRegistry }),
+    },
   };
 }
 
@@ -169,8 +201,8 @@ async function registerKey(options: RegisterKeyCommand): Promise<void> {
   });
 }
 
-async function status(options: ReadCommand): Promise<void> {
-  const { rpcUrl, deployment } = target(options);
+async function status(options: TargetOptions): Promise<void> {
+  const { rpcUrl, deployment } = targetOf(options);
   await withChain(rpcUrl, deployment.chainId, async (rpc) => {
     const found = await deploymentStatus(deployment, rpc);
     printResult(options, { ...found, heldWei: String(found.heldWei) }, () =>
@@ -181,7 +213,10 @@ async function status(options: ReadCommand): Promise<void> {
         ['governor', found.governor],
         ['guardian', found.guardian],
         ['treasury', found.treasury],
-        ['attestors', `${found.threshold} of ${found.attestors} register an enclave key`],
+        ['revoker', found.revoker],
+        ...found.proposed.map(
+          ({ role, to, from }) => [`${role} to be`, `${to}, from ${new Date(1000 * from).toISOString()}`] as const,
+        ),
         ...Object.entries(deployment.extensions ?? {}).map(([name, { address: at }]) => [name, at] as const),
         ...found.verifiers.map(
           ({ selector, address, live }) => [`verifier ${selector}`, `${address}${live ? '' : ', not live'}`] as const,
@@ -191,53 +226,33 @@ async function status(options: ReadCommand): Promise<void> {
   });
 }
 
-async function verify(options: ReadCommand): Promise<void> {
-  const { rpcUrl, deployment } = target(options);
+async function verify(options: VerifyCommand): Promise<void> {
+  const { rpcUrl, deployment } = targetOf(options);
+  if (options.expect === undefined && options.ownSetup !== true) {
+    throw new ConfigurationError('CONTRACTS_EXPECT', {
+      expected: '--expect FILE with roles, tokens and salt that you expect, or --own-setup',
+      got: 'neither',
+      rule: 'settlement §4',
+      action: 'write the file with `veritrain contracts plan`, or have it from whoever runs the chain’s contracts',
+    });
+  }
+  const expectation = options.expect === undefined ? deployment.setup : parseExpectation(readJson(options.expect));
   await withChain(rpcUrl, deployment.chainId, async (rpc) => {
-    const findings = await verifyDeployment(deployment, rpc);
+    const findings = await verifyDeployment(deployment, rpc, expectation);
     const against = findings.filter(({ expected, got }) => expected.toLowerCase() !== got.toLowerCase());
     if (against.length > 0) process.exitCode = 1;
-    printResult(options, { verified: against.length === 0, checks: findings.length, against }, () =>
+    const source = options.expect ?? 'own setup';
+    const result = { verified: against.length === 0, expected: source, checks: findings.length, against };
+    printResult(options, result, () =>
       against.length === 0
-        ? `${findings.length} checks: code and wiring are those of this version`
+        ? `${findings.length} checks: this version’s contracts, made and governed as ${source} says`
         : table(against.map(({ what, expected, got }) => [what, `expected ${expected}, got ${got}`])),
     );
   });
 }
 
-function target(options: ReadCommand): { rpcUrl: string; deployment: Deployment } {
-  if (options.rpc !== undefined && options.deployment !== undefined) {
-    return { rpcUrl: options.rpc, deployment: parseDeployment(readJson(options.deployment)) };
-  }
-  const { chain } = loadProfile(options.profile);
-  const deployment =
-    options.deployment === undefined ? chain.deployment : parseDeployment(readJson(options.deployment));
-  return { rpcUrl: options.rpc ?? chain.rpcUrl, deployment };
-}
-
-const pollingMs = 500;
-
-async function withChain(url: string, chainId: number, work: (rpc: JsonRpcProvider) => Promise<void>): Promise<void> {
-  const rpc = connect(url, chainId, pollingMs);
-  try {
-    await work(rpc);
-  } finally {
-    rpc.destroy();
-  }
-}
-
 function list(value: string, all: readonly string[]): string[] {
   return [...all, address(value)];
-}
-
-function address(value: string): string {
-  if (!/^0x[0-9a-fA-F]{40}$/.test(value)) throw new InvalidArgumentError('an address: 0x and 40 hexadecimal digits');
-  return value;
-}
-
-function digest(value: string): string {
-  if (!/^0x[0-9a-f]{64}$/.test(value)) throw new InvalidArgumentError('a digest: 0x and 64 hexadecimal digits');
-  return value;
 }
 
 function whole(text: string): number {

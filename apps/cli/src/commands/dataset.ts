@@ -1,4 +1,4 @@
-/** `veritrain dataset seal|inspect`. */
+/** `veritrain dataset seal|inspect|list|delete`. */
 import { join } from 'node:path';
 import { InvalidArgumentError, type Command } from 'commander';
 import {
@@ -10,6 +10,7 @@ import {
   type DatasetManifest,
 } from '#attestation';
 import { shardPath } from '../dataset/files.js';
+import { addRegisteredCommands } from '../dataset/registered.js';
 import { sealFiles, type SealRequest } from '../dataset/seal-files.js';
 import { readBytes } from '../files.js';
 import { log, printResult, table, type OutputOptions } from '../output.js';
@@ -40,6 +41,7 @@ export function addDatasetCommands(program: Command): void {
     .description('check a sealed data set and say what it holds')
     .option('--json', 'print one JSON document')
     .action((folder: string, options: OutputOptions) => inspect(folder, options));
+  addRegisteredCommands(dataset);
 }
 
 function wholeNumber(text: string): number {

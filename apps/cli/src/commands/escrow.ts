@@ -1,11 +1,12 @@
-/** `veritrain job settle|challenge|prove-segment|exit|missing|withdraw`: an escrow and its money. */
+/** `veritrain job settle|challenge|prove-segment|exit|missing|unseal|resign|withdraw`: an escrow and its money. */
 import { InvalidArgumentError, type Command } from 'commander';
 import { formatEther } from 'ethers';
 import { parseTermsJson, type Terms } from '#attestation';
 import { parseGroth16Statement, parseProofStatement, proofBundleBytesMax, proofStatementBytesMax } from '#libs/proof';
-import type { SettlementClient } from '#libs/settlement';
+import { addressBytes, type SettlementClient } from '#libs/settlement';
 import { openChain, type ClientChain } from '../job/chain.js';
 import { dischargeGroth16Segments, dischargeSegments } from '../job/discharge.js';
+import { address } from './contracts-target.js';
 import { exitEscrow } from '../job/exit.js';
 import { ownSeed, ownTerms } from '../job/record.js';
 import { settleEscrow } from '../job/settle.js';
@@ -44,7 +45,13 @@ export function addEscrowCommands(command: (name: string, description: string) =
   ofJob('missing', 'say on chain that the result cannot be fetched; costs a deposit until it is answered').action(
     missing,
   );
-  command('withdraw', 'take out what escrows owe to this account').action(withdraw);
+  ofJob('unseal', 'take the seal of a committed run away: a key behind it was revoked, or its machine condemned')
+    .requiredOption('--sealing-key <address>', 'account of that settlement key', address)
+    .action(unseal);
+  ofJob('resign', 'give a started escrow back as its provider: price to the client, stake to you').action(resign);
+  command('withdraw', 'take out what escrows owe to this account')
+    .option('--to <address>', 'who gets it; else this account', address)
+    .action(withdraw);
 }
 
 async function settle(id: string, options: EscrowOptions & { readonly seed?: string }): Promise<void> {
@@ -113,16 +120,38 @@ async function exit(id: string, options: EscrowOptions): Promise<void> {
 
 async function missing(id: string, options: EscrowOptions): Promise<void> {
   await onChain(options, async (chain, profile) => {
-    const { txHash } = await chain.escrow.missing(termsOf(profile, id, options));
+    const { txHash } = await chain.escrow.delivery.missing(termsOf(profile, id, options));
     printResult(options, { transaction: txHash }, () => table([['missing', txHash]]));
   });
 }
 
-async function withdraw(options: EscrowOptions): Promise<void> {
+async function unseal(id: string, options: EscrowOptions & { readonly sealingKey: string }): Promise<void> {
+  await onChain(options, async ({ escrow }, profile) => {
+    const { txHash } = await escrow.keys.unseal(termsOf(profile, id, options), addressBytes(options.sealingKey));
+    printResult(options, { transaction: txHash }, () =>
+      table([
+        ['unsealed', txHash],
+        ['next', 'veritrain job settle'],
+      ]),
+    );
+  });
+}
+
+async function resign(id: string, options: EscrowOptions): Promise<void> {
+  await onChain(options, async ({ escrow }, profile) => {
+    const { txHash } = await escrow.resign(termsOf(profile, id, options));
+    printResult(options, { transaction: txHash }, () => table([['resigned', txHash]]));
+  });
+}
+
+async function withdraw(options: EscrowOptions & { readonly to?: string }): Promise<void> {
   await onChain(options, async (chain) => {
     const native = new Uint8Array(20);
     const amount = await chain.escrow.creditOf(await chain.escrow.signer.getAddress(), native);
-    const receipt = await chain.escrow.withdraw(native);
+    const receipt = await chain.escrow.withdraw(
+      native,
+      options.to === undefined ? undefined : addressBytes(options.to),
+    );
     const transaction = receipt?.txHash ?? null;
     printResult(options, { amountWei: String(amount), transaction }, () =>
       transaction === null ? 'nothing to withdraw' : table([[`${formatEther(amount)} withdrawn`, transaction]]),

@@ -27,12 +27,14 @@ function addSamples(evidence: Command): void {
     .command('verify-samples')
     .argument('<folder>', 'folders of samples: manifest.json, files, anchors/')
     .description('verify every sample below a folder at its own time, with its own anchors, under the neutral policy')
+    .option('--anchors <folder>', 'PEM certificates to use instead of each folder’s own anchors/')
     .option('--json', 'print one JSON document')
-    .action(async (folder: string, options: OutputOptions) => {
-      const report = await verifySamples(folder, clock());
+    .action(async (folder: string, options: OutputOptions & { anchors?: string }) => {
+      const report = await verifySamples(folder, clock(), options.anchors);
       printResult(options, report, () => {
-        const { samples, compared, unexpected } = report.counts;
-        const count = `${samples} samples, ${compared} with an expected verdict, ${unexpected} with another one`;
+        const { samples, compared, unexpected, failedUncompared: failed } = report.counts;
+        const other = `${unexpected - failed} with another one, ${failed} failed without one`;
+        const count = `${samples} samples, ${compared} with an expected verdict, ${other}`;
         return `${table(report.samples.map(sampleLine))}\n\n${count}`;
       });
       if (!report.ok) process.exitCode = 1;
@@ -42,9 +44,9 @@ function addSamples(evidence: Command): void {
 const shownCodesMax = 5;
 
 function sampleLine(sample: JudgedSample): readonly [string, string] {
-  const { id, vendor, authentic, appraisal, codes, expected, asExpected } = sample;
-  const mark = asExpected === null ? '–' : asExpected ? '✓' : '✗';
-  const verdict = `${authentic ? 'authentic' : 'not authentic'}, ${appraisal ?? 'not appraised'}`;
+  const { id, vendor, authenticity, appraisal, codes, expected, asExpected, failedUncompared } = sample;
+  const mark = failedUncompared ? '✗' : asExpected === null ? '–' : asExpected ? '✓' : '✗';
+  const verdict = `${authenticity}, ${appraisal ?? 'not appraised'}`;
   const wanted =
     asExpected === false && expected !== null
       ? `; expected ${expected.authentic === false ? 'not authentic' : 'authentic'}, ${expected.appraisal ?? 'any'}`
@@ -77,6 +79,7 @@ function addVerify(evidence: Command): void {
     .option('--crl <file>', 'revocation list, DER or PEM; repeat it', many, [])
     .option('--ocsp <file>', 'OCSP answer, DER; repeat it', many, [])
     .option('--collateral <file>', 'Intel collateral as one JSON document')
+    .option('--advisories <file>', 'advisories, as JSON or signed by a key that the policy names; repeat it', many, [])
     .option('--policy <file>', 'appraisal policy; else the neutral one')
     .option('--nonce <hex>', 'what the evidence must answer; in REPORT_DATA filled up with zeros', hexBytes)
     .option('--at <unix>', 'judge as of this time; else as of now, by the clock of this machine', unixSeconds)
@@ -107,7 +110,7 @@ function verifyFile(options: VerifyOptions): Promise<EvidenceVerdict> {
 function readable(verdict: EvidenceVerdict, atSource: string): string {
   const head = table([
     ['evidence', verdict.kind],
-    ['authentic', verdict.authentic ? 'yes' : 'no'],
+    ['authentic', { authentic: 'yes', forged: 'no', undecided: 'not decided' }[verdict.authenticity]],
     ['appraisal', verdict.appraisal],
     ['policy', `${verdict.policy.id} ${verdict.policy.digest}`],
     ['as of', `${isoTime(verdict.at)} (${atSource === 'clock' ? 'now, by this machine’s clock' : 'as asked'})`],
@@ -116,12 +119,18 @@ function readable(verdict: EvidenceVerdict, atSource: string): string {
   return [checkLines(verdict.checks), head, ...(compared ? [compared] : [])].join('\n\n');
 }
 
-function comparisonLines({ before, after, differences }: AppraisalComparison): string {
+function comparisonLines({ before, after, change, differences }: AppraisalComparison): string {
   const lines = differences.map(
     ({ submodule, rule, cause, before: old, after: now }) =>
       `${submodule}: ${rule}\n    ${old?.status ?? 'absent'} → ${now?.status ?? 'absent'} (${cause}): ${now?.got ?? ''}`,
   );
-  const head = `${before.tier} as of ${isoTime(before.at)}, ${after.tier} as of ${isoTime(after.at)}`;
+  const turn = {
+    none: '',
+    'verified-then-not-now': 'verified then, not now: ',
+    'verified-now-not-then': 'verified now, not then: ',
+  };
+  const tiers = `${before.tier} as of ${isoTime(before.at)}, ${after.tier} as of ${isoTime(after.at)}`;
+  const head = `${before.at <= after.at ? turn[change] : ''}${tiers}`;
   return [head, ...(lines.length === 0 ? ['no check differs'] : lines)].join('\n');
 }
 

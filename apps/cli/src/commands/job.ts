@@ -2,12 +2,13 @@
 import { join } from 'node:path';
 import { InvalidArgumentError, Option, type Command } from 'commander';
 import { parseEther } from 'ethers';
-import { ConfigurationError, needsTee, toHex, type Assurance } from '#attestation';
+import { toHex, type Assurance } from '#attestation';
 import { decideAssurance, type BackendName } from '#libs/proof';
 import { canonicalManifest, floatOnnx, encodeWeights } from '#libs/step';
 import { createApi, type ControlPlaneApi } from '../api.js';
 import { writeWhole } from '../files.js';
 import { chooseProving, type BackendWish } from '../job/backend.js';
+import { chooseNode } from '../job/choose-node.js';
 import { eventLine } from '../job/event-line.js';
 import { followJob } from '../job/follow.js';
 import { fetchBundle, fetchResult } from '../job/result.js';
@@ -30,7 +31,12 @@ interface SubmitOptions extends ProfileOptions {
   readonly segmentSteps: number;
   readonly parallel: number;
   readonly provider?: string;
+  readonly absentProvider?: boolean;
+  readonly anyProvider?: boolean;
   readonly reward: bigint;
+  readonly attestors?: readonly string[];
+  readonly needed?: number;
+  readonly snpPolicy?: string;
   readonly assurance: Assurance;
   readonly samples: number;
   readonly highValue?: boolean;
@@ -54,7 +60,12 @@ export function addJobCommands(program: Command): void {
     .requiredOption('--dataset <folder>', 'sealed data set')
     .requiredOption('--segment-steps <n>', 'steps per checkpoint', wholeNumber)
     .option('--parallel <n>', 'workers that train a segment each between two averages', wholeNumber, 1)
-    .option('--provider <address>', 'account of the node that is to do it; else the first node that is online')
+    .option('--provider <address>', 'account of the node that is to do it; else the first of the profile’s `providers`')
+    .option('--absent-provider', 'with --provider: also one that no node of the control plane has')
+    .option(
+      '--any-provider',
+      'where none of the profile’s `providers` can: whoever is first of the nodes that say they can',
+    )
     .addOption(
       new Option('--assurance <kind>', 'how every step is vouched for')
         .choices(['tee', 'zk', 'tee+zk', 'sampled'])
@@ -81,6 +92,17 @@ export function addJobCommands(program: Command): void {
         .default('sumcheck'),
     )
     .option('--groth16-key <file>', 'the verification key of Groth16 proofs, as you trust it: key.json of `proof key`')
+    .option(
+      '--attestors <accounts>',
+      'accounts, with commas, that vouch for the enclave beside the key broker',
+      accounts,
+    )
+    .option('--needed <n>', 'how many of --attestors must; absent: all', wholeNumber)
+    .option(
+      '--snp-policy <id>',
+      'on-chain policy that the enclave’s SNP evidence must meet: see `policy snp`',
+      digestText,
+    )
     .addOption(new Option('--reward <ether>', 'what the node is paid').argParser(ether).default(parseEther('1'), '1'))
     .action((options: SubmitOptions) => submit(options));
   command('result', 'check the evidence, pay, decrypt and export the model')
@@ -101,7 +123,7 @@ async function submit(options: SubmitOptions): Promise<void> {
   const { scheme, proving, why, key } = chooseProving(manifest, dataset, options, profile);
   const backend: BackendName = key === undefined ? 'sumcheck' : 'groth16';
   const plan = key === undefined ? null : `0x${toHex(proving!.planDigest)}`;
-  const { provider, hasTee } = await nodeFor(options, plan, api);
+  const { provider, hasTee } = await chooseNode({ ...options, trusted: profile.providers ?? [], plan }, api);
   const decision = decideAssurance(
     {
       ...{ requested: options.assurance, priceWei: options.reward, isHighValue: options.highValue ?? false },
@@ -152,33 +174,15 @@ async function result(id: string, options: ProfileOptions & { out: string }): Pr
   );
 }
 
-interface NodeView {
-  readonly provider: string;
-  readonly online: boolean;
-  readonly capabilities: { readonly tee: string; readonly groth16Keys?: readonly string[] };
+function accounts(text: string): readonly string[] {
+  const listed = text.split(',').map((one) => one.trim().toLowerCase());
+  if (listed.every((one) => /^0x[0-9a-f]{40}$/.test(one))) return listed;
+  throw new InvalidArgumentError('accounts as 0x and 40 hexadecimal digits, with commas');
 }
 
-/** The named node, else the first online that can give the assurance and has the key. */
-async function nodeFor(
-  { provider, assurance }: SubmitOptions,
-  plan: string | null,
-  api: ControlPlaneApi,
-): Promise<{ readonly provider: string; readonly hasTee: boolean }> {
-  const { items } = await api.get<{ items: NodeView[] }>('nodes?limit=100');
-  const hasTee = ({ capabilities }: NodeView): boolean => capabilities.tee !== 'none';
-  const named = items.filter((node) => node.provider === provider?.toLowerCase());
-  if (provider !== undefined) return { provider, hasTee: named.length > 0 ? named.some(hasTee) : needsTee(assurance) };
-  const hasKey = ({ capabilities }: NodeView): boolean =>
-    plan === null || (capabilities.groth16Keys ?? []).includes(plan);
-  const ready = items.find((node) => node.online && hasTee(node) === needsTee(assurance) && hasKey(node));
-  if (ready !== undefined) return { provider: ready.provider, hasTee: hasTee(ready) };
-  throw new ConfigurationError('NODE_NONE', {
-    expected:
-      `a node that is online and takes jobs with assurance ${assurance}` + (plan === null ? '' : ` under plan ${plan}`),
-    got: `${items.length} nodes, none of these`,
-    rule: 'job submit',
-    action: 'start a host agent, or name an account with --provider',
-  });
+function digestText(text: string): string {
+  if (/^0x[0-9a-f]{64}$/.test(text)) return text;
+  throw new InvalidArgumentError('0x and 64 hexadecimal digits');
 }
 
 function ether(text: string): bigint {

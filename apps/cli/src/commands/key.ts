@@ -1,5 +1,5 @@
 /** `veritrain key create|list|revoke`: API keys of the control plane, for its administrators. */
-import { Option, type Command } from 'commander';
+import { InvalidArgumentError, Option, type Command } from 'commander';
 import { Rejection } from '#attestation';
 import { addConnectionOptions, openApi, type ConnectionOptions } from '../connection.js';
 import { writeWhole } from '../files.js';
@@ -7,19 +7,23 @@ import { moreOf, printResult, table, wholeNumber, type PageOptions } from '../ou
 
 interface KeyView {
   readonly id: string;
-  readonly tenant: string;
+  /** null: of an administrator of every tenant. */
+  readonly tenant: string | null;
   readonly role: string;
   readonly name: string;
   readonly provider: string | null;
   readonly createdAt: string;
   readonly revokedAt: string | null;
+  readonly expiresAt: string | null;
+  readonly lastUsedAt: string | null;
 }
 
 interface CreateOptions extends ConnectionOptions {
-  readonly tenant: string;
+  readonly tenant?: string;
   readonly role: string;
   readonly name?: string;
   readonly provider?: string;
+  readonly expires?: string;
   readonly out?: string;
 }
 
@@ -28,10 +32,11 @@ const roles = ['client', 'operator', 'reviewer', 'admin'];
 export function addKeyCommands(program: Command): void {
   const key = program.command('key').description('API keys of a control plane; for administrators');
   addConnectionOptions(key.command('create').description('make an API key; it is shown this once and stored nowhere'))
-    .requiredOption('--tenant <name>', 'whose data sets, jobs or nodes it may see')
+    .option('--tenant <name>', 'whose data sets, jobs or nodes it may see; an administrator without one sees all')
     .addOption(new Option('--role <role>', 'what it may do').choices(roles).makeOptionMandatory())
     .option('--name <text>', 'what lists and the audit log call it')
     .option('--provider <address>', 'account that the nodes are paid to; for operators, and for them alone')
+    .option('--expires <time>', 'refuse it from then on: 30d, 12h, or a time like 2027-01-31T00:00:00Z', expiry)
     .option('--out <file>', 'write the key to this file, mode 600, and do not print it')
     .action(create);
   addConnectionOptions(key.command('list').description('list API keys, revoked ones too; never their secrets'))
@@ -48,8 +53,11 @@ export function addKeyCommands(program: Command): void {
 
 /** @throws Rejection KEY_NOT_SHOWN when the first answer, which alone has the key, was lost on its way */
 async function create(options: CreateOptions): Promise<void> {
-  const { tenant, role, name, provider, out } = options;
-  const wanted = { tenant, role, ...(name !== undefined && { name }), ...(provider && { provider }) };
+  const { tenant, role, name, provider, expires, out } = options;
+  const wanted = {
+    ...{ role, ...(tenant !== undefined && { tenant }), ...(name !== undefined && { name }) },
+    ...{ ...(provider && { provider }), ...(expires && { expiresAt: expires }) },
+  };
   const { key, ...view } = await openApi(options).post<KeyView & { readonly key?: string }>('keys', wanted);
   if (key === undefined) {
     throw new Rejection('KEY_NOT_SHOWN', {
@@ -75,22 +83,41 @@ async function list(options: ConnectionOptions & PageOptions): Promise<void> {
     page.items.length === 0
       ? 'no keys'
       : table([
-          ...page.items.map(({ id, tenant, role, name, revokedAt }) => {
-            const state = revokedAt === null ? 'valid' : `revoked ${revokedAt}`;
-            return [id, `${role.padEnd(8)} ${tenant}  ${state}  ${name}`] as const;
+          ...page.items.map((view) => {
+            const used = view.lastUsedAt === null ? 'never used' : `used ${view.lastUsedAt}`;
+            const whose = view.tenant ?? '(every tenant)';
+            return [view.id, `${view.role.padEnd(8)} ${whose}  ${stateOf(view)}  ${used}  ${view.name}`] as const;
           }),
           ...moreOf(page),
         ]),
   );
 }
 
+function stateOf({ revokedAt, expiresAt }: KeyView): string {
+  if (revokedAt !== null) return `revoked ${revokedAt}`;
+  if (expiresAt === null) return 'valid';
+  return `${new Date(expiresAt) > new Date() ? 'valid until' : 'expired'} ${expiresAt}`;
+}
+
+/** @throws InvalidArgumentError */
+function expiry(text: string): string {
+  const [, count, unit] = /^([1-9][0-9]{0,4})([dh])$/.exec(text) ?? [];
+  const at =
+    count === undefined ? Date.parse(text) : Date.now() + Number(count) * (unit === 'd' ? 86_400_000 : 3_600_000);
+  if (Number.isNaN(at) || (count === undefined && !/^\d{4}-\d\d-\d\d/.test(text))) {
+    throw new InvalidArgumentError('so many days (30d) or hours (12h), or a date');
+  }
+  return new Date(at).toISOString();
+}
+
 function textOf(view: KeyView): string {
   return table([
     ['id', view.id],
-    ['tenant', view.tenant],
+    ['tenant', view.tenant ?? '(every tenant)'],
     ['role', view.role],
     ...(view.name === '' ? [] : [['name', view.name] as const]),
     ...(view.provider === null ? [] : [['provider', view.provider] as const]),
-    ['state', view.revokedAt === null ? 'valid' : `revoked ${view.revokedAt}`],
+    ['state', stateOf(view)],
+    ...(view.lastUsedAt === null ? [] : [['last used', view.lastUsedAt] as const]),
   ]);
 }

@@ -1,15 +1,17 @@
-/** `veritrain policy check | sign | verify | schema`. */
+/** `veritrain policy check | sign | verify | snp | schema`. */
 import { InvalidArgumentError, type Command } from 'commander';
 import {
   documentDigest,
   ed25519Signer,
   fromHex,
+  openDemands,
   policyJsonSchema,
   signPolicy,
   toHex,
   verifyPolicy,
   type AppraisalPolicy,
 } from '#attestation';
+import { addSnpPolicyCommand } from './policy-snp.js';
 import * as ed25519 from '@noble/ed25519';
 import { readBytes, writeWhole } from '../files.js';
 import { printResult, table, type OutputOptions } from '../output.js';
@@ -23,13 +25,19 @@ export function addPolicyCommands(program: Command): void {
   policy
     .command('check')
     .argument('<file>', 'a policy as JSON')
-    .description('read a policy strictly and print its digest')
+    .description('read a policy strictly, print its digest and say what it does not demand')
     .option('--json', 'print one JSON document')
     .action((file: string, options: OutputOptions) => {
-      const summary = summaryOf(readPolicy(file).policy);
-      printResult(options, { ok: true, ...summary }, () => table(Object.entries(summary)));
+      const { policy: read } = readPolicy(file);
+      const summary = summaryOf(read);
+      const notDemanded = openDemands(read);
+      printResult(options, { ok: true, ...summary, notDemanded }, () => {
+        const open = table(notDemanded.map(({ field, sentence }) => [field, sentence]));
+        return `${table(Object.entries(summary))}\n\nNot demanded:\n${open === '' ? 'nothing is left open' : open}`;
+      });
     });
   addSign(policy);
+  addSnpPolicyCommand(policy);
   policy
     .command('verify')
     .argument('<file>', 'a signed policy')
@@ -77,7 +85,8 @@ function summaryOf(policy: AppraisalPolicy) {
   };
 }
 
-function publicKey(text: string): Uint8Array {
+/** @throws InvalidArgumentError */
+export function publicKey(text: string): Uint8Array {
   if (!/^(0x)?[0-9a-f]{64}$/i.test(text)) throw new InvalidArgumentError('32 bytes, hexadecimal');
   return fromHex(text.toLowerCase());
 }

@@ -1,5 +1,5 @@
 /** Scores an exported model as its user would: an ordinary ONNX network in an ordinary runtime. */
-import { InferenceSession, Tensor } from 'onnxruntime-node';
+import { InferenceSession, Tensor } from '#libs/onnx';
 import type { IdxImages } from '#libs/step';
 
 const rowsPerRun = 1000;

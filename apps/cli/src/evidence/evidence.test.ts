@@ -3,10 +3,18 @@ import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, write
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
-import { CodedError, encodeSessionEvidence, neutralPolicy, noEndorsements, parsePemCertificates } from '#attestation';
+import {
+  CodedError,
+  encodeSessionEvidence,
+  neutralPolicy,
+  noEndorsements,
+  parsePemCertificates,
+  parsePolicy,
+} from '#attestation';
 import { loadSamples, samplesRoot } from '#test/samples';
 import { kindOf } from './kind.js';
 import { readPieces } from './material.js';
+import { verifySamples } from './samples.js';
 import { showEvidence } from './show.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'veritrain-evidence-'));
@@ -36,7 +44,7 @@ describe.skipIf(!existsSync(samplesRoot))('evidence verify-samples', () => {
     const { status, json } = veritrain('evidence', 'verify-samples', join(folder, 'nested'), '--json');
     expect({ status, counts: json['counts'] }).toEqual({
       status: 0,
-      counts: { samples: 5, compared: 5, unexpected: 0 },
+      counts: { samples: 5, compared: 5, unexpected: 0, failedUncompared: 0 },
     });
     const samples = json['samples'] as Record<string, unknown>[];
     expect(samples.map(({ folder: where, vendor }) => `${String(where)} ${String(vendor)}`)).toEqual(
@@ -48,6 +56,52 @@ describe.skipIf(!existsSync(samplesRoot))('evidence verify-samples', () => {
       appraisal: 'contraindicated',
       codes: ['NITRO_DEBUG'],
     });
+  });
+
+  it('A-L1 fails on a sample without a stated verdict that is forged, undecided or unreadable', async () => {
+    const copy = join(folder, 'unstated');
+    cpSync(`${snp}/milan-v2-vcek-smt`, join(copy, 'good'), { recursive: true });
+    cpSync(`${snp}/anchors`, join(copy, 'anchors'), { recursive: true });
+    cpSync(`${snp}/launch-digest`, join(copy, 'launch-digest'), { recursive: true });
+    const good = { report: { file: 'good/report.bin' }, leaf: { file: 'good/vcek.der' } };
+    const manifest = JSON.parse(readFileSync(`${snp}/manifest.json`, 'utf8')) as { id: string; files: object }[];
+    const { files: digests } = manifest.find(({ id }) => id === 'launch-digest')!;
+    const judge = async (files: object, expect: object | null = null) => {
+      writeFileSync(join(copy, 'manifest.json'), JSON.stringify([{ id: 'one', files, expect }]));
+      const { ok, counts } = await verifySamples(copy, Number(summer2026));
+      return [ok, counts.failedUncompared];
+    };
+    expect(await judge(good)).toEqual([true, 0]);
+    expect(await judge(digests)).toEqual([true, 0]);
+    // Firmware is found by its file's name, whatever the manifest calls its role.
+    const renamed = Object.fromEntries(
+      Object.entries(digests).map(([role, file]) => [
+        role.startsWith('ovmf') ? `${role}Renamed` : role,
+        file as object,
+      ]),
+    );
+    expect(await judge(renamed)).toEqual([true, 0]);
+    expect(await judge({ report: good.report })).toEqual([false, 1]);
+    expect(await judge({ report: { file: 'good/vcek.der' }, leaf: good.leaf })).toEqual([false, 1]);
+    expect(await judge({ report: { file: 'absent' } })).toEqual([false, 1]);
+    expect(await judge({ report: good.report }, { authentic: false, appraisal: 'none' })).toEqual([true, 0]);
+  });
+
+  it('A-L1 takes the anchors that it is given', async () => {
+    const copy = join(folder, 'anchored');
+    cpSync(`${samplesRoot}/aws-nitro`, copy, { recursive: true });
+    rmSync(join(copy, 'anchors'), { recursive: true });
+    const judge = async (anchors: string) => (await verifySamples(copy, 0, anchors)).ok;
+    expect(await judge(`${samplesRoot}/aws-nitro/anchors`)).toBe(true);
+    expect(await judge(`${samplesRoot}/intel-tdx/anchors`)).toBe(false);
+    await expect(judge(join(folder, 'nowhere'))).rejects.toThrow('FILE_UNREADABLE');
+  });
+
+  it.skipIf(!existsSync(`${samplesRoot}/composite-nras`))('judges a quote with a remote token as undecided', () => {
+    const { status, json } = veritrain('evidence', 'verify-samples', `${samplesRoot}/composite-nras`, '--json');
+    const [sample] = json['samples'] as Record<string, unknown>[];
+    expect(status).toBe(1);
+    expect(sample).toMatchObject({ vendor: 'composite-nras', authenticity: 'undecided', appraisal: 'none' });
   });
 
   it('says so and fails where a verdict is another one or a sample cannot be read', () => {
@@ -69,14 +123,15 @@ describe.skipIf(!existsSync(samplesRoot))('evidence verify-samples', () => {
 describe.skipIf(!existsSync(samplesRoot))('evidence verify', () => {
   const report = ['evidence', 'verify', '--report', `${turin}/report.bin`];
 
-  it('affirms a genuine report and explains every check', () => {
+  it('accepts a genuine report, warns that nobody looked for revocations, and explains every check', () => {
     const { status, json } = veritrain(...report, ...certs, '--at', summer2026, '--json');
     expect(status).toBe(0);
     expect(json).toMatchObject({
       kind: 'snp',
       authentic: true,
-      appraisal: 'affirming',
-      codes: [],
+      authenticity: 'authentic',
+      appraisal: 'warning',
+      codes: ['SNP_REVOKED'],
       atSource: 'argument',
     });
     for (const check of json['checks'] as Record<string, string>[]) {
@@ -85,11 +140,35 @@ describe.skipIf(!existsSync(samplesRoot))('evidence verify', () => {
     }
   });
 
+  it('shows verified then, not now, with the advisory between', () => {
+    const milan = `${snp}/milan-v2-vcek-smt`;
+    const chain = [`${milan}/vcek.der`, `${snp}/anchors/ask-milan.pem`, `${snp}/anchors/ark-milan.pem`];
+    const advisories = 'apps/key-broker/policies/advisories.json';
+    const args = [
+      ...['evidence', 'verify', '--report', `${milan}/report.bin`, '--advisories', advisories],
+      ...chain.flatMap((file) => ['--cert', file]),
+    ];
+    const then = veritrain(...args, '--at', '1767225600', '--and-at', summer2026, '--json');
+    expect([then.status, then.json['appraisal']]).toEqual([0, 'warning']);
+    const [comparison] = then.json['comparisons'] as {
+      change: string;
+      differences: { cause: string; after: { got: string } }[];
+    }[];
+    expect(comparison!.change).toBe('verified-then-not-now');
+    expect(comparison!.differences.map(({ cause }) => cause)).toEqual(['advisory']);
+    expect(comparison!.differences[0]!.after.got).toContain('arXiv:2605.12990 (critical, preprint)');
+    expect(veritrain(...args, '--at', '1767225600', '--and-at', summer2026).stdout).toContain('verified then, not now');
+  });
+
   it('tells missing material, a wrong nonce and forgery apart', () => {
     const bare = veritrain(...report, '--at', summer2026, '--json');
     expect([bare.status, bare.json['authentic'], bare.json['appraisal']]).toEqual([1, false, 'none']);
     const nonce = veritrain(...report, ...certs, '--at', summer2026, '--nonce', '01', '--json');
-    expect([nonce.status, nonce.json['authentic'], nonce.json['codes']]).toEqual([1, true, ['REPORT_DATA_MISMATCH']]);
+    expect([nonce.status, nonce.json['authentic'], nonce.json['codes']]).toEqual([
+      1,
+      true,
+      ['SNP_REVOKED', 'REPORT_DATA_MISMATCH'],
+    ]);
     const bytes = readFileSync(`${turin}/report.bin`);
     bytes[0x50]! ^= 1;
     writeFileSync(join(folder, 'forged.bin'), bytes);
@@ -200,7 +279,7 @@ describe.skipIf(!existsSync(samplesRoot))('evidence of a session', () => {
     const chain = parsePemCertificates(new TextDecoder().decode(read('gpu-cert-chain.pem')));
     const file = join(folder, 'session.cbor');
     const session = encodeSessionEvidence({
-      version: 1,
+      ...{ version: 2, proof: new Uint8Array(64) },
       nonce: key,
       binding: {
         receiptKey: key,
@@ -257,11 +336,44 @@ describe('policy', () => {
   writeFileSync(file, JSON.stringify(neutralPolicy));
 
   it('is checked strictly', () => {
-    expect(veritrain('policy', 'check', file, '--json').json).toMatchObject({ ok: true, id: 'veritrain:neutral' });
+    expect(veritrain('policy', 'check', file, '--json').json).toMatchObject({
+      ok: true,
+      id: 'veritrain:neutral',
+      notDemanded: expect.arrayContaining([expect.objectContaining({ field: 'cpuKinds' })]) as unknown,
+    });
     const extra = join(folder, 'extra.json');
     writeFileSync(extra, JSON.stringify({ ...neutralPolicy, extra: 1 }));
     const { status, json } = veritrain('policy', 'check', extra, '--json');
     expect([status, (json['error'] as { code: string }).code]).toEqual([1, 'DOCUMENT_SHAPE']);
+  });
+
+  it('A-H2 is said in words where it demands nothing, and does not parse for production without pins', () => {
+    expect(veritrain('policy', 'check', file).stdout).toMatch(
+      /Not demanded:\n(.+\n)*snp\.tcbFloors +firmware of any age/,
+    );
+    const template = 'apps/key-broker/policies/production-cpu.json';
+    const refused = veritrain('policy', 'check', template, '--json');
+    const { code, expected } = refused.json['error'] as { code: string; expected: string };
+    expect([refused.status, code]).toEqual([1, 'POLICY_NOT_PINNED']);
+    expect(expected).toContain('tdx: quote.measurements (MRTD), quote.rtmrs.1, quote.rtmrs.2');
+    const filled = JSON.parse(readFileSync(template, 'utf8')) as {
+      cpuKinds: string[];
+      snp: { measurements: string[] };
+    };
+    filled.cpuKinds = ['snp'];
+    filled.snp.measurements = ['11'.repeat(48)];
+    expect(parsePolicy(JSON.stringify(filled)).id).toBe('veritrain:production-cpu');
+  });
+
+  it('signs, lists and verifies advisories', () => {
+    const key = join(folder, 'advisories.key');
+    writeFileSync(key, `0x${'5b'.repeat(32)}\n`, { mode: 0o600 });
+    const out = join(folder, 'advisories.cose');
+    const source = 'apps/key-broker/policies/advisories.json';
+    const signed = veritrain('advisories', 'sign', source, '--key', key, '--out', out, '--json');
+    const verified = veritrain('advisories', 'verify', out, '--public-key', String(signed.json['publicKey']), '--json');
+    expect(verified.json).toMatchObject({ ok: true, digest: signed.json['digest'] });
+    expect(verified.stdout).toContain('AMD-SB-3034');
   });
 
   it('is signed with a key file and verified by the public key alone', () => {

@@ -19,7 +19,7 @@ export function kindOf(bytes: Uint8Array): FileKind {
   if (bytes.length === snpReportBytes) return 'snp';
   if (starts(0x11, 0xe0)) return 'nvidia';
   if (starts(0x84) || starts(0xd2, 0x84)) return 'nitro';
-  if (starts(0xa6)) return 'session';
+  if (starts(0xa6) || starts(0xa7)) return 'session';
   const quote = quoteKind(bytes);
   if (quote !== undefined) return quote;
   const first = bytes.find((byte) => byte > 0x20);

@@ -4,18 +4,20 @@ import {
   endorsementsOfSession,
   evidenceOfSession,
   fromUtf8,
+  parseAdvisories,
   parseCollateralBundle,
   parseGpuEvidence,
   parseHclReport,
   parsePemCertificates,
-  parseSessionEvidence,
   parseSnpReport,
   snpReportBytes,
   type Endorsements,
   type Evidence,
+  type SuppliedAdvisories,
 } from '#attestation';
 import { readBytes } from '../files.js';
 import type { FileKind } from './kind.js';
+import { readSession } from './read-session.js';
 
 export interface MaterialFiles {
   readonly cert: readonly string[];
@@ -23,12 +25,14 @@ export interface MaterialFiles {
   readonly crl: readonly string[];
   readonly ocsp: readonly string[];
   readonly collateral?: string;
+  readonly advisories?: readonly string[];
 }
 
 const certificateFileMax = 256 * 1024;
 const listFileMax = 1024 * 1024;
 const rimFileMax = 1024 * 1024;
 const ocspFileMax = 64 * 1024;
+const advisoriesFileMax = 1024 * 1024;
 const collateralFileMax = 4 * 1024 * 1024;
 
 /** @throws ConfigurationError FILE_*; Rejection X509_PEM, QUOTE_COLLATERAL_* when a file is none of what it should be */
@@ -44,7 +48,14 @@ export function readEndorsements(files: MaterialFiles): Endorsements {
     rims: files.rim.map((path) => readBytes(path, rimFileMax)),
     ocspAnswers: files.ocsp.map((path) => ({ response: readBytes(path, ocspFileMax) })),
     ...(collateral && { collateral: collateral.collateral }),
+    ...(files.advisories && { advisories: files.advisories.map(readAdvisories) }),
   };
+}
+
+/** Signed ones count by a key of the policy; JSON counts as whoever gives it to this command vouches for it. */
+function readAdvisories(path: string): SuppliedAdvisories {
+  const bytes = readBytes(path, advisoriesFileMax);
+  return bytes[0] === 0xd2 ? bytes : parseAdvisories(fromUtf8(bytes));
 }
 
 /** DER, or PEM of one or many. */
@@ -89,7 +100,7 @@ export function readPieces(bytes: Uint8Array, kind: FileKind, endorsements: Endo
         endorsements,
       }));
     case 'session': {
-      const session = parseSessionEvidence(bytes);
+      const session = readSession(bytes);
       return [{ evidence: evidenceOfSession(session), endorsements: endorsementsOfSession(session, endorsements) }];
     }
   }

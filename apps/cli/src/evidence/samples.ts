@@ -1,10 +1,11 @@
 /** Folders of real evidence: manifest.json, files, anchors/. Each entry is judged at its own time, by its own anchors. */
 import { existsSync, readdirSync } from 'node:fs';
-import { dirname, join, relative, resolve, sep } from 'node:path';
+import { basename, dirname, join, relative, resolve, sep } from 'node:path';
 import {
   CodedError,
   ConfigurationError,
   fromUtf8,
+  isAsStated,
   runSample,
   type SampleEntry,
   type SampleReport,
@@ -45,11 +46,19 @@ export interface JudgedSample extends Omit<SampleReport, 'vendor'> {
   /** Null where the manifest states no verdict: the entry is reported and not compared. */
   readonly expected: Expected | null;
   readonly asExpected: boolean | null;
+  /** Not compared, and not good either: it cannot be read, is not authentic, or is not accepted. */
+  readonly failedUncompared: boolean;
 }
 
 export interface SamplesReport {
   readonly ok: boolean;
-  readonly counts: { readonly samples: number; readonly compared: number; readonly unexpected: number };
+  readonly counts: {
+    readonly samples: number;
+    readonly compared: number;
+    /** Samples with another verdict than stated, and those without a stated one that failed. */
+    readonly unexpected: number;
+    readonly failedUncompared: number;
+  };
   readonly samples: readonly JudgedSample[];
 }
 
@@ -59,13 +68,15 @@ const sampleFileBytesMax = 64 * 1024 * 1024;
 
 /**
  * @param now  Unix seconds, for folders whose manifest states no time at all
+ * @param anchorFolder  PEM certificates to use instead of each folder's own `anchors/`
  * @throws ConfigurationError FILE_*, SAMPLES_NONE, SAMPLES_MANIFEST
  */
-export async function verifySamples(folder: string, now: number): Promise<SamplesReport> {
+export async function verifySamples(folder: string, now: number, anchorFolder?: string): Promise<SamplesReport> {
+  const given = anchorFolder === undefined ? undefined : anchorsIn(resolve(anchorFolder));
   const samples: JudgedSample[] = [];
-  for (const manifest of manifestsBelow(resolve(folder), depthMax)) {
+  for (const manifest of manifestsOf(resolve(folder))) {
     const shown = relative(resolve(folder), dirname(manifest)).split(sep).join('/');
-    samples.push(...(await judgeFolder(manifest, now)).map((sample) => ({ folder: shown, ...sample })));
+    samples.push(...(await judgeFolder(manifest, now, given)).map((sample) => ({ folder: shown, ...sample })));
   }
   if (samples.length === 0) {
     throw new ConfigurationError('SAMPLES_NONE', {
@@ -75,14 +86,30 @@ export async function verifySamples(folder: string, now: number): Promise<Sample
     });
   }
   const compared = samples.filter(({ asExpected }) => asExpected !== null).length;
-  const unexpected = samples.filter(({ asExpected }) => asExpected === false).length;
-  return { ok: unexpected === 0, counts: { samples: samples.length, compared, unexpected }, samples };
+  const failedUncompared = samples.filter((sample) => sample.failedUncompared).length;
+  const unexpected = samples.filter(({ asExpected }) => asExpected === false).length + failedUncompared;
+  const counts = { samples: samples.length, compared, unexpected, failedUncompared };
+  return { ok: unexpected === 0, counts, samples };
+}
+
+/** A folder of parts without stated verdicts has samples.json instead; it is judged where it is asked for by name. */
+function manifestsOf(folder: string): string[] {
+  const found = manifestsBelow(folder, depthMax);
+  const parts = join(folder, 'samples.json');
+  return found.length === 0 && existsSync(parts) ? [parts] : found;
 }
 
 function manifestsBelow(folder: string, depth: number): string[] {
-  let entries;
+  const entries = readFolder(folder);
+  const own = entries.some((entry) => entry.isFile() && entry.name === 'manifest.json');
+  const below = entries.filter((entry) => entry.isDirectory() && depth > 0).map(({ name }) => name);
+  const nested = below.sort().flatMap((name) => manifestsBelow(join(folder, name), depth - 1));
+  return [...(own ? [join(folder, 'manifest.json')] : []), ...nested].slice(0, manifestsMax);
+}
+
+function readFolder(folder: string) {
   try {
-    entries = readdirSync(folder, { withFileTypes: true });
+    return readdirSync(folder, { withFileTypes: true });
   } catch (error) {
     throw new ConfigurationError('FILE_UNREADABLE', {
       expected: `a readable folder at ${folder}`,
@@ -90,13 +117,13 @@ function manifestsBelow(folder: string, depth: number): string[] {
       rule: 'arguments of this command',
     });
   }
-  const own = entries.some((entry) => entry.isFile() && entry.name === 'manifest.json');
-  const below = entries.filter((entry) => entry.isDirectory() && depth > 0).map(({ name }) => name);
-  const nested = below.sort().flatMap((name) => manifestsBelow(join(folder, name), depth - 1));
-  return [...(own ? [join(folder, 'manifest.json')] : []), ...nested].slice(0, manifestsMax);
 }
 
-async function judgeFolder(manifest: string, now: number): Promise<Omit<JudgedSample, 'folder'>[]> {
+async function judgeFolder(
+  manifest: string,
+  now: number,
+  given: readonly string[] | undefined,
+): Promise<Omit<JudgedSample, 'folder'>[]> {
   const parsed = manifestShape.safeParse(readJson(manifest));
   if (!parsed.success) {
     throw new ConfigurationError('SAMPLES_MANIFEST', {
@@ -106,7 +133,8 @@ async function judgeFolder(manifest: string, now: number): Promise<Omit<JudgedSa
     });
   }
   const folder = dirname(manifest);
-  const anchors = anchorsOf(folder);
+  const own = join(folder, 'anchors');
+  const anchors = given ?? (existsSync(own) ? anchorsIn(own) : []);
   const stated = parsed.data.flatMap(({ expect }) => (expect?.at === undefined ? [] : [unixSeconds(expect.at)]));
   const fallback = stated.length === 0 ? now : Math.max(...stated);
   const judged: Omit<JudgedSample, 'folder'>[] = [];
@@ -114,10 +142,10 @@ async function judgeFolder(manifest: string, now: number): Promise<Omit<JudgedSa
   return judged;
 }
 
-function anchorsOf(folder: string): string[] {
-  const path = join(folder, 'anchors');
-  if (!existsSync(path)) return [];
-  const names = readdirSync(path).filter((name) => name.endsWith('.pem'));
+function anchorsIn(path: string): string[] {
+  const names = readFolder(path)
+    .map(({ name }) => name)
+    .filter((name) => name.endsWith('.pem'));
   return names.sort().map((name) => fromUtf8(readBytes(join(path, name), 256 * 1024)));
 }
 
@@ -133,26 +161,34 @@ async function judgeEntry(
   const report = await judge({ id, anchors, at }, folder, entry);
   const stated = expect?.authentic !== undefined || typeof expect?.appraisal === 'string';
   const expected = stated ? { authentic: expect.authentic ?? null, appraisal: expect.appraisal ?? null } : null;
-  const asExpected =
-    expected &&
-    (expected.authentic ?? report.authentic) === report.authentic &&
-    (expected.appraisal ?? report.appraisal) === report.appraisal;
-  return { at, ...report, expected, asExpected };
+  const asExpected = expected && isAsStated(report, expected);
+  const accepted = report.appraisal === null || report.appraisal === 'affirming' || report.appraisal === 'warning';
+  const failedUncompared = expected === null && !(report.authentic && accepted);
+  return { at, ...report, expected, asExpected, failedUncompared };
 }
 
 async function judge(
-  sample: Omit<SampleEntry, 'files'>,
+  sample: Omit<SampleEntry, 'files' | 'named'>,
   folder: string,
   { id, files }: ManifestEntry,
-): Promise<Omit<JudgedSample, 'folder' | 'at' | 'expected' | 'asExpected'>> {
+): Promise<Omit<JudgedSample, 'folder' | 'at' | 'expected' | 'asExpected' | 'failedUncompared'>> {
   try {
     const read = Object.entries(files).map(
-      ([role, { file }]) => [role, readBytes(inside(folder, file), sampleFileBytesMax)] as const,
+      ([role, { file }]) => [role, file, readBytes(inside(folder, file), sampleFileBytesMax)] as const,
     );
-    return await runSample({ ...sample, files: new Map(read) });
+    const named = new Map(read.map(([, file, bytes]) => [basename(file), bytes]));
+    return await runSample({ ...sample, files: new Map(read.map(([role, , bytes]) => [role, bytes])), named });
   } catch (error) {
     if (!(error instanceof CodedError)) throw error;
-    return { id, vendor: null, authentic: false, appraisal: 'none', codes: [error.code], checks: [] };
+    return {
+      id,
+      vendor: null,
+      authentic: false,
+      authenticity: 'undecided',
+      appraisal: 'none',
+      codes: [error.code],
+      checks: [],
+    };
   }
 }
 

@@ -11,7 +11,6 @@ import {
   parseHclReport,
   parsePemCertificates,
   parseQuote,
-  parseSessionEvidence,
   parseSnpReport,
   productLayout,
   readGuestPolicy,
@@ -23,6 +22,7 @@ import {
 import { cborRows } from './cbor-tree.js';
 import type { FieldRow, Section } from './fields.js';
 import type { FileKind } from './kind.js';
+import { readSession } from './read-session.js';
 
 /** @throws Rejection when the file cannot be read as `kind` */
 export function showEvidence(bytes: Uint8Array, kind: FileKind): readonly Section[] {
@@ -49,7 +49,7 @@ export function showEvidence(bytes: Uint8Array, kind: FileKind): readonly Sectio
 }
 
 function sessionSections(bytes: Uint8Array): readonly Section[] {
-  const { cpu, gpus, nonce, binding, claims } = parseSessionEvidence(bytes);
+  const { cpu, gpus, nonce, binding, claims } = readSession(bytes);
   const named = { nonce, ...binding, claims };
   const fields = Object.entries(named).map(([name, value]) =>
     value instanceof Uint8Array

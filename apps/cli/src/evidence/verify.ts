@@ -35,6 +35,8 @@ export interface EvidenceVerdict {
   readonly at: number;
   readonly policy: { readonly id: string; readonly digest: string };
   readonly authentic: boolean;
+  /** Tells forged evidence from evidence that could not be checked. */
+  readonly authenticity: 'authentic' | 'forged' | 'undecided';
   readonly appraisal: Tier;
   readonly codes: readonly string[];
   readonly checks: readonly Check[];
@@ -56,6 +58,9 @@ export async function appraiseFiles(input: AppraisalInput): Promise<EvidenceVerd
     at,
     policy: { id: policy.id, digest: documentDigest(policy) },
     authentic: results.every(({ authenticity }) => authenticity === 'authentic'),
+    authenticity:
+      (['forged', 'undecided'] as const).find((one) => results.some((result) => result.authenticity === one)) ??
+      'authentic',
     appraisal,
     codes: unmetCodes(checks),
     checks,

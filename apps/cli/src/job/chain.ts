@@ -1,7 +1,7 @@
 /** What a client reads from and says to the chain about its own job. */
-import { Contract, Wallet, type EventLog } from 'ethers';
-import { fromHex, jobDigest, Rejection, toHex, type Terms } from '#attestation';
-import { connect, SettlementClient, settlementAbi, type JobState } from '#libs/settlement';
+import { Wallet } from 'ethers';
+import { fromHex, Rejection, toHex, type Terms } from '#attestation';
+import { connect, SettlementClient, type JobState } from '#libs/settlement';
 import type { Profile } from '../profile.js';
 import { readSecret } from '../secrets.js';
 
@@ -32,6 +32,7 @@ export interface ClientChain {
   close(): void;
 }
 
+const waiting: readonly JobState[] = ['None', 'Open', 'Accepted', 'Started'];
 const live: readonly JobState[] = ['Open', 'Accepted', 'Started', 'Committed'];
 
 export function openChain({ chain }: Profile): ClientChain {
@@ -39,15 +40,6 @@ export function openChain({ chain }: Profile): ClientChain {
   const rpc = connect(rpcUrl, deployment.chainId, pollingMs);
   const wallet = new Wallet(`0x${toHex(readSecret(chain.accountKey))}`, rpc);
   const escrow = new SettlementClient(deployment, wallet);
-  const contract = new Contract(deployment.settlement, settlementAbi, rpc);
-
-  async function latest(
-    event: 'JobCommitted' | 'KeyRevealed' | 'JobEnded',
-    terms: Terms,
-  ): Promise<EventLog | undefined> {
-    const logs = await contract.queryFilter(contract.getEvent(event)(jobDigest(terms)), deployment.fromBlock);
-    return logs.at(-1) as EventLog | undefined;
-  }
 
   const pause = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, pollingMs));
 
@@ -55,11 +47,8 @@ export function openChain({ chain }: Profile): ClientChain {
     escrow,
     async untilCommitted(terms) {
       for (;;) {
-        const log = await latest('JobCommitted', terms);
-        if (log !== undefined)
-          return { last: fromHex(String(log.args.last)), delivery: fromHex(String(log.args.delivery)) };
         const { state } = await escrow.job(terms);
-        if (!live.includes(state)) throw ended(state);
+        if (!waiting.includes(state)) return committedResult(escrow, terms, state);
         await pause();
       }
     },
@@ -68,13 +57,13 @@ export function openChain({ chain }: Profile): ClientChain {
       if (state !== 'Settled' && !live.includes(state)) throw ended(state);
     },
     async revealed(terms) {
-      const log = await latest('KeyRevealed', terms);
-      return log === undefined ? null : { key: fromHex(String(log.args.key)), transaction: log.transactionHash };
+      const shown = await escrow.delivery.revealed(terms);
+      return shown && { key: fromHex(shown.key), transaction: shown.txHash };
     },
     async untilSettled(terms) {
       for (;;) {
         const { state } = await escrow.job(terms);
-        if (state === 'Settled') return (await latest('JobEnded', terms))!.transactionHash;
+        if (state === 'Settled') return (await escrow.ended(terms))!.txHash;
         if (!live.includes(state)) throw ended(state);
         await pause();
       }
@@ -83,6 +72,17 @@ export function openChain({ chain }: Profile): ClientChain {
     now: async () => (await rpc.getBlock('latest'))!.timestamp,
     close: () => rpc.destroy(),
   };
+}
+
+/** @throws Rejection ESCROW_ENDED where the escrow ended before a run was committed */
+async function committedResult(escrow: SettlementClient, terms: Terms, state: JobState): Promise<CommittedResult> {
+  try {
+    const { borders, delivery } = await escrow.committed(terms);
+    return { last: borders.at(-1)!, delivery };
+  } catch (error) {
+    if (error instanceof Rejection && error.code === 'CHAIN_EVENT') throw ended(state);
+    throw error;
+  }
 }
 
 export function ended(state: JobState): Rejection {

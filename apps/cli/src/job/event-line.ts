@@ -1,11 +1,15 @@
 /** One line for people about one event of a job. */
 import type { ServerEvent } from '../api.js';
+import { claim } from './follow.js';
 
 export function eventLine({ type, data }: ServerEvent): string {
   const event = data as Record<string, number | string | null>;
   switch (type) {
     case 'state':
-      return `${event.from} → ${event.to}${event.code === null ? '' : ` (${event.code})`}`;
+      return `${event.from} → ${event.to}${event.code === null ? '' : ` (${claim(speakerOf(data))}${event.code})`}`;
+    case 'segment-failed':
+    case 'proof-failed':
+      return `${type} (${claim(event.saidBy)}${event.code})`;
     case 'progress':
       return progressLine(event);
     case 'checkpoint':
@@ -23,6 +27,10 @@ export function eventLine({ type, data }: ServerEvent): string {
     default:
       return type;
   }
+}
+
+function speakerOf(data: unknown): unknown {
+  return (data as { reason?: { saidBy?: unknown } | null }).reason?.saidBy;
 }
 
 /** A node without a TEE tells its steps alone. */

@@ -7,6 +7,8 @@ export interface JobView {
   readonly state: string;
   readonly code: string | null;
   readonly reason: Readonly<Record<string, unknown>> | null;
+  /** Absent in answers of an older control plane. */
+  readonly saidBy?: string | null;
   readonly escrowId: string;
   readonly escrowState: string;
   readonly funded: boolean;
@@ -54,10 +56,15 @@ export async function followJob(
   if (wanted.length === 0 || wanted.includes(job.state) || job.state === 'settled') return job;
   throw new Rejection(job.code ?? 'JOB_ENDED', {
     expected: `the job to be ${wanted.join(' or ')}`,
-    got: `${job.state}${job.reason === null ? '' : `: ${JSON.stringify(job.reason)}`}`,
+    got: `${job.state}${job.reason === null ? '' : `: ${claim(job.saidBy)}${JSON.stringify(job.reason)}`}`,
     rule: 'job states',
     action: 'read the reason; money in escrow goes back as settlement §9 says',
   });
+}
+
+/** Before a code or a reason that is a node's word alone. */
+export function claim(saidBy: unknown): string {
+  return saidBy === 'node' ? 'the node says ' : '';
 }
 
 /** The state that a `state` event leads to. */

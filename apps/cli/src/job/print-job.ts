@@ -1,13 +1,13 @@
 /** A job as people read it. */
 import { printResult, table, type OutputOptions } from '../output.js';
-import type { JobView } from './follow.js';
+import { claim, type JobView } from './follow.js';
 
 export function printJob(view: JobView, options: OutputOptions): void {
   printResult(options, view, () =>
     table([
       ['job', view.id],
-      ['state', `${view.state}${view.code === null ? '' : ` (${view.code})`}`],
-      ...(view.reason === null ? [] : [['reason', JSON.stringify(view.reason)] as const]),
+      ['state', `${view.state}${view.code === null ? '' : ` (${claim(view.saidBy)}${view.code})`}`],
+      ...(view.reason === null ? [] : [['reason', `${claim(view.saidBy)}${JSON.stringify(view.reason)}`] as const]),
       ['progress', progressOf(view)],
       ['escrow', `${view.escrowState} ${view.escrowId}`],
       ['settled by', view.settlementTransaction ?? '–'],

@@ -18,7 +18,7 @@ const close = vi.fn();
 let committed: CommittedResult;
 vi.mock('./chain.js', () => ({
   openChain: () => ({
-    escrow: { acknowledge },
+    escrow: { delivery: { acknowledge } },
     untilCommitted: async () => committed,
     untilSettled,
     requireOpen,

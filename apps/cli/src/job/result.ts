@@ -1,7 +1,8 @@
 /** From a delivered job to weights the client has checked: fetch, verify, acknowledge, decrypt, compare. */
-import { createHash, webcrypto } from 'node:crypto';
+import { webcrypto } from 'node:crypto';
 import { x25519 } from '@noble/curves/ed25519.js';
 import {
+  ciphertextDigest,
   CodedError,
   deliveryAssociatedData,
   deliveryKey,
@@ -27,6 +28,7 @@ import { commitmentFormat, createCommitter, weightsDigestOf } from '#libs/zk/com
 import { borderBlind, commitToWeights } from '#libs/zk/groth16/commitment';
 import { circuitShape, groth16SchemeId, groth16WeightsDigest } from '#libs/zk/verifier';
 import type { ControlPlaneApi } from '../api.js';
+import { startBorder } from '../bundle/verify.js';
 import type { Profile } from '../profile.js';
 import { readSecret } from '../secrets.js';
 import { openChain, type ClientChain, type CommittedResult } from './chain.js';
@@ -63,12 +65,12 @@ export async function fetchResult(
     const isSampled = (terms.mode & JobMode.sample) !== 0;
     const drawn = isSampled ? await untilSampleProved(chain, terms, ownSeed(profile, jobId)) : [];
     const bundle = await wholeBundle(jobId, api, () => chain.requireOpen(terms));
-    const verdict = await verifyBundle({ bundle, policy, proofs: proofsFor(profile), drawn });
+    const verdict = await verifyBundle({ bundle, policy, proofs: proofsFor(profile), startOf: startBorder, drawn });
     accepted(verdict, jobId, terms);
-    agree('RESULT_CIPHERTEXT', verdict.bundle.delivery.ciphertextDigest, sha256(ciphertext));
+    agree('RESULT_CIPHERTEXT', verdict.bundle.delivery.ciphertextDigest, ciphertextDigest(ciphertext));
     const committed = await chain.untilCommitted(terms);
     agreeWithChain(verdict.bundle.run, committed);
-    if ((terms.mode & JobMode.reveal) !== 0) await chain.escrow.acknowledge(terms);
+    if ((terms.mode & JobMode.reveal) !== 0) await chain.escrow.delivery.acknowledge(terms);
     const settledBy = await chain.untilSettled(terms);
     const box = await boxOf(verdict, ciphertext, terms, chain);
     const opened = await decrypt(verdict, box, readSecret(profile.recipientKey));
@@ -115,7 +117,11 @@ export async function fetchBundle(
   const chain = openChain(profile);
   try {
     const drawn = (await chain.escrow.duties.sampleOf(terms)) ?? [];
-    accepted(await verifyBundle({ bundle, policy, proofs: proofsFor(profile), drawn }), jobId, terms);
+    accepted(
+      await verifyBundle({ bundle, policy, proofs: proofsFor(profile), startOf: startBorder, drawn }),
+      jobId,
+      terms,
+    );
   } finally {
     chain.close();
   }
@@ -204,10 +210,6 @@ async function wholeBundle(jobId: string, api: ControlPlaneApi, requireOpen: () 
       await new Promise((resolve) => setTimeout(resolve, bundlePauseMs));
     }
   }
-}
-
-function sha256(bytes: Uint8Array): Uint8Array {
-  return new Uint8Array(createHash('sha256').update(bytes).digest());
 }
 
 function agree(code: string, expected: Uint8Array, got: Uint8Array): void {

@@ -1,6 +1,7 @@
 /** What brings a committed escrow nearer to its end, whoever calls it: settlement §6, §7. */
 import { Rejection, type Terms } from '#attestation';
 import {
+  endsUnsealed,
   finalFrom,
   hasDelivery,
   type DutyView,
@@ -22,13 +23,19 @@ export interface SettleSituation {
   readonly hasSeed: boolean;
   /** Unix seconds of the chain. */
   readonly at: number;
+  /** Unix seconds of the newest block that stays. */
+  readonly finalAt: number;
 }
 
 /** @throws Rejection ESCROW_STATE when nothing is committed, or all is over */
-export function settleMove({ terms, job, duties, hasSeed, at }: SettleSituation): SettleMove {
+export function settleMove({ terms, job, duties, hasSeed, at, finalAt }: SettleSituation): SettleMove {
   if (job.state !== 'Committed') throw notCommitted(job.state);
+  if (endsUnsealed(terms, job) && job.openDuties === 0) return { call: 'finalize' };
   if (job.sampleDue && !job.drawn) {
     if (at > job.drawUntil) return { call: 'drawFallback' };
+    if (hasSeed && finalAt < job.drawFrom) {
+      return { call: 'wait', until: job.drawFrom, why: 'the committed run must be final before the sample is drawn' };
+    }
     if (hasSeed) return { call: 'draw' };
     return { call: 'wait', until: job.drawUntil, why: 'the client may draw the sample with its seed until then' };
   }
@@ -45,7 +52,7 @@ export function settleMove({ terms, job, duties, hasSeed, at }: SettleSituation)
     const why = 'the provider is to reveal the key and be paid; `veritrain job result` checks and acknowledges';
     return { call: 'wait', until: from + terms.windows.reveal, why };
   }
-  if (at < from) return { call: 'wait', until: from, why: 'windows of the terms are open' };
+  if (at <= from) return { call: 'wait', until: from, why: 'windows of the terms are open' };
   return { call: 'finalize' };
 }
 
@@ -66,7 +73,8 @@ export async function settleEscrow(
 ): Promise<Settled> {
   const job = await escrow.job(terms);
   const duties = await escrow.duties.list(terms);
-  const move = settleMove({ terms, job, duties, hasSeed: seed !== undefined, at });
+  const finalAt = (await escrow.settled(terms)).block.timestamp;
+  const move = settleMove({ terms, job, duties, hasSeed: seed !== undefined, at, finalAt });
   switch (move.call) {
     case 'draw':
       return { move, receipt: await escrow.duties.draw(terms, seed!) };

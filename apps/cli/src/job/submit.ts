@@ -16,8 +16,22 @@ import {
   type JobSpec,
   type Terms,
 } from '#attestation';
-import { addressBytes, connect, registerGroth16Key, SettlementClient } from '#libs/settlement';
-import { canonicalManifest, checkBounds, parseManifest, type Manifest } from '#libs/step';
+import {
+  addressBytes,
+  chainKindOf,
+  connect,
+  publishEstimate,
+  registerGroth16Key,
+  SettlementClient,
+} from '#libs/settlement';
+import {
+  canonicalManifest,
+  checkBounds,
+  encodeWeights,
+  initialWeights,
+  parseManifest,
+  type Manifest,
+} from '#libs/step';
 import { circuitShape } from '#libs/zk/verifier';
 import type { ControlPlaneApi } from '../api.js';
 import { readBytes, readJson } from '../files.js';
@@ -43,6 +57,11 @@ export interface SubmitRequest extends ProvingRequest {
   readonly rewardWei: bigint;
   /** Segments that are drawn to be proved, with assurance sampled. */
   readonly samples?: number | undefined;
+  /** Attestors of whom `needed` must vouch for the enclave, 0x-hexadecimal. */
+  readonly attestors?: readonly string[] | undefined;
+  readonly needed?: number | undefined;
+  /** On-chain SNP policy, 0x-hexadecimal. */
+  readonly snpPolicy?: string | undefined;
   /** Workers that train a round of segments at a time; 1 where absent. */
   readonly parallel?: number | undefined;
 }
@@ -67,8 +86,15 @@ export async function submitJob(request: SubmitRequest, profile: Profile, api: C
     client: addressBytes(account.address),
     provider: request.provider,
     keyBroker: profile.broker.account,
+    attestors: request.attestors,
+    needed: request.needed,
+    snpPolicy: request.snpPolicy,
   };
-  const { terms, seed } = termsFor(spec, manifest, parties, { rewardWei: request.rewardWei, onLapse, samples });
+  const publishWei = await onChain(profile.chain, (rpc) => publishEstimate(resultBytes(manifest), rpc));
+  const kind = chainKindOf(profile.chain.deployment.chainId, profile.chain.kind);
+  const { terms, seed } = termsFor(spec, manifest, parties, {
+    ...{ rewardWei: request.rewardWei, onLapse, samples, kind, publishWei },
+  });
   await enterKey(proving, manifest, account, profile);
   await api.post('jobs', {
     spec: base64(encodeJobSpec(spec)),
@@ -136,6 +162,11 @@ function specOf(
     salt: new Uint8Array(randomBytes(32)),
     ...(parallel > 1 && { parallel }),
   };
+}
+
+/** Of the encrypted weights, about. */
+function resultBytes(manifest: Manifest): number {
+  return encodeWeights(initialWeights(manifest)).length + 1024;
 }
 
 async function fund(terms: Terms, account: Wallet, { chain }: Profile): Promise<string> {

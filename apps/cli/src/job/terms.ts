@@ -1,32 +1,42 @@
 /** The escrow that fits a job's assurance: what the contract demands before it pays (settlement §5, §7). */
 import { randomBytes } from 'node:crypto';
 import {
+  compareBytes,
   ConfigurationError,
+  dutySelectorOf,
+  equalBytes,
   fromHex,
+  isZero,
   JobMode,
   keccak,
   needsTee,
   specDigestOf,
   teeSelector,
+  termsFit,
   type Assurance,
   type JobSpec,
   type Terms,
 } from '#attestation';
-import { zkSelector } from '#libs/settlement';
+import { chainSettings, windowOf, type ChainKind, type ChainSettings } from '#libs/settlement';
 import { divideSteps, initialWeights, type Manifest } from '#libs/step';
 import { commitmentsOfJob } from '#libs/zk/groth16/commitment';
-import { groth16SchemeId, groth16Selector } from '#libs/zk/verifier';
 
 export interface EscrowParties {
   readonly client: Uint8Array;
   /** 0x-hexadecimal. */
   readonly provider: string;
   readonly keyBroker: string;
+  /** Accounts of which `needed` must vouch for every session beside the key broker, 0x-hexadecimal. */
+  readonly attestors?: readonly string[] | undefined;
+  readonly needed?: number | undefined;
+  /** On-chain policy that every session's SNP evidence must meet, 0x-hexadecimal; absent: none. */
+  readonly snpPolicy?: string | undefined;
 }
 
 const hour = 3600;
 /** Of contracts/src/TermsRules.sol. */
 const samplesPerSegment = 8;
+const wholeBps = 10_000;
 
 /**
  * Without a TEE nothing seals a delivery, so the key cannot be revealed against payment: such a job pays for proofs, and
@@ -53,12 +63,18 @@ export interface Order {
   readonly onLapse: OnLapse;
   /** Segments that are drawn, of a job with assurance sampled. */
   readonly samples: number;
+  readonly kind: ChainKind;
+  /** What publishing the result on the chain costs at present, in wei. */
+  readonly publishWei: bigint;
 }
 
-/** @throws ConfigurationError JOB_SAMPLES */
+/** @throws ConfigurationError JOB_SAMPLES, JOB_SAMPLED_CHAIN, JOB_ATTESTORS */
 export function termsFor(spec: JobSpec, manifest: Manifest, parties: EscrowParties, order: Order): Agreed {
   const seed = new Uint8Array(randomBytes(32));
-  return { seed, terms: termsUnder(keccak(seed), spec, manifest, parties, order) };
+  const terms = termsUnder(keccak(seed), spec, manifest, parties, order);
+  if (needsTee(spec.assurance)) requireAttestation(terms, chainSettings[order.kind], order.kind);
+  termsFit(spec, terms);
+  return { seed, terms };
 }
 
 function termsUnder(
@@ -66,16 +82,19 @@ function termsUnder(
   spec: JobSpec,
   manifest: Manifest,
   parties: EscrowParties,
-  { rewardWei, onLapse, samples }: Order,
+  { rewardWei, onLapse, samples, kind, publishWei }: Order,
 ): Terms {
   const isEither = spec.assurance === 'tee' && onLapse === 'zk';
   const mode = isEither ? JobMode.tee : modes[spec.assurance];
   const isProved = spec.assurance !== 'tee' || isEither;
-  const isSealed = needsTee(spec.assurance);
   const isSampled = spec.assurance === 'sampled';
   const { rounds: segments } = divideSteps(manifest, spec);
   if (isSampled && samples > samplesPerSegment * segments) throw tooManySamples(segments, samples);
+  const chain = chainSettings[kind];
+  if (isSampled && chain.sample === null) throw noSample(kind);
   const isRevealed = (mode & JobMode.reveal) !== 0;
+  const attestors = [...(parties.attestors ?? [])].map(fromHex).sort(compareBytes);
+  const hold = isProved ? chain.hold : 0;
   return {
     client: parties.client,
     provider: fromHex(parties.provider),
@@ -84,33 +103,64 @@ function termsUnder(
     specDigest: specDigestOf(spec),
     initialWeights: commitmentsOfJob(spec, manifest, null).border(0, initialWeights(manifest)),
     policy: spec.policyDigest,
-    minTier: isSealed ? 1 : 0,
+    snpPolicy: parties.snpPolicy === undefined ? new Uint8Array(32) : fromHex(parties.snpPolicy),
+    planDigest: spec.proving?.planDigest ?? new Uint8Array(32),
+    attestors,
+    needed: parties.needed ?? attestors.length,
     teeSelector,
-    dutySelectors: isProved ? [spec.scheme === groth16SchemeId ? groth16Selector : zkSelector] : [],
+    dutySelectors: isProved ? [dutySelectorOf(spec)] : [],
     price: rewardWei,
-    stake: rewardWei / 2n,
-    liveness: rewardWei / 20n,
+    stake: (rewardWei * BigInt(chain.stakeBps)) / BigInt(wholeBps),
+    liveness: (rewardWei * BigInt(chain.livenessBps)) / BigInt(wholeBps),
     bond: rewardWei / 10n,
     bondFee: rewardWei / 100n,
+    publishFee: 6n * publishWei + 1n,
     failShareBps: 0,
-    holdbackBps: 0,
+    holdbackBps: isRevealed || hold !== 0 ? wholeBps : 0,
     segments,
     samples: isSampled ? samples : 0,
+    ...{ unit: 0, unitSegments: 1, parts: 1, providers: new Uint8Array(32) },
     mode,
     seedCommitClient,
     acceptBy: Math.floor(Date.now() / 1000) + hour,
     windows: {
-      start: hour,
-      compute: 24 * hour,
-      draw: isSampled ? hour : 0,
-      challenge: 0,
-      prove: isProved ? hour : 0,
+      start: chain.answer,
+      compute: Math.max(24 * hour, windowOf(chain.compute, 0)),
+      finality: isSampled ? chain.finality : 0,
+      draw: isSampled ? chain.sample!.draw : 0,
+      challenge: mode === (JobMode.tee | JobMode.reveal) ? chain.challengeSealed : windowOf(chain.challengeUnsealed, 0),
+      prove: isProved ? chain.prove + hour : 0,
       provePer: isProved ? hour : 0,
-      hold: 0,
-      reveal: isRevealed ? hour : 0,
-      ack: isRevealed ? hour : 0,
+      hold,
+      reveal: isRevealed ? chain.answer : 0,
+      ack: isRevealed ? chain.answer : 0,
+      drawBlocks: isSampled ? chain.sample!.drawBlocks : 0,
     },
   };
+}
+
+/** Who vouches for the enclave beside a broker that is not the client itself. @throws ConfigurationError JOB_ATTESTORS */
+function requireAttestation({ client, keyBroker, needed, snpPolicy }: Terms, chain: ChainSettings, kind: string): void {
+  const { needed: asked, withSnpPolicy } = chain.attestation;
+  const isOwn = equalBytes(client, keyBroker);
+  const byChain = isZero(snpPolicy) ? 0 : withSnpPolicy === 'instead' ? asked : withSnpPolicy === 'oneLess' ? 1 : 0;
+  const least = Math.max(0, asked - byChain);
+  if (isOwn || needed >= least) return;
+  throw new ConfigurationError('JOB_ATTESTORS', {
+    expected: `at least ${least} attestors on a chain of kind ${kind}, or an SNP policy on chain`,
+    got: `${needed}`,
+    rule: 'settlement §19',
+    action: 'name them with --attestors and --needed, or a policy with --snp-policy',
+  });
+}
+
+function noSample(kind: string): ConfigurationError {
+  return new ConfigurationError('JOB_SAMPLED_CHAIN', {
+    expected: 'a chain whose BLOCKHASH is the hash of a header',
+    got: `one of kind ${kind}`,
+    rule: 'settlement §19',
+    action: 'ask for a proof of every segment with --assurance zk',
+  });
 }
 
 function tooManySamples(segments: number, samples: number): ConfigurationError {

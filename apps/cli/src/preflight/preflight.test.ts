@@ -49,7 +49,7 @@ describe('preflight of this machine', () => {
     const report = await preflight(machine, policyOf(), store, now);
     expect([report.ok, report.appraisal, report.findings.filter(({ weight }) => weight === 'blocking')]).toEqual([
       true,
-      'affirming',
+      'warning',
       [],
     ]);
     expect(report.facts?.cpu).toMatchObject({ kind: 'simulated-snp', product: 'Milan' });
@@ -90,7 +90,7 @@ describe.skipIf(!existsSync(samplesRoot))('preflight of a recorded machine', () 
   const twenty = new Uint8Array(20);
   const key = new Uint8Array(32);
   const session: SessionEvidence = {
-    version: 1,
+    ...{ version: 2, proof: new Uint8Array(64) },
     nonce: key,
     binding: {
       receiptKey: key,

@@ -94,7 +94,7 @@ export async function startDistributed(options: DistributedOptions): Promise<Dis
   };
   try {
     onPhase('PostgreSQL, NATS, local chain and contracts');
-    const anvil = (stopped.anvil = await startAnvil({ port: ports.chain }));
+    const anvil = (stopped.anvil = await startAnvil({ port: ports.chain, ticks: true }));
     const { launch, ...system } = await prepare(options, anvil, ports);
     const start = async (part: PartName): Promise<void> => void parts.set(part, await launch[part]());
     await Promise.all([start('postgres'), start('nats-server')]);

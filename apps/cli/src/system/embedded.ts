@@ -72,7 +72,7 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedS
   const { folder, vendorFile, onPhase = () => undefined } = options;
   prepareFolder(folder);
   onPhase('local chain and contracts');
-  const [anvil, vendor] = await Promise.all([startAnvil(), openVendor(vendorFile)]);
+  const [anvil, vendor] = await Promise.all([startAnvil({ ticks: true }), openVendor(vendorFile)]);
   const apps = new Map<AppName, RunningProcess>();
   const stop = async (): Promise<void> => {
     for (const app of [...apps.values()].reverse()) await app.stop();

@@ -60,6 +60,8 @@ export interface Site {
   readonly profileFile: string;
   /** Account of the nodes that is paid. */
   readonly provider: string;
+  /** Of that account: who trains where an enclave has trained, or proves it, opens checkpoints with it. */
+  readonly hostSecret: Uint8Array;
   /** Operators of provers, whom the data owner's broker knows. */
   readonly provers: readonly ProverOperator[];
 }
@@ -80,7 +82,7 @@ export async function layOut(options: SiteOptions): Promise<Site> {
   const attestorSecret = newSecret();
   const recipient = newSecret();
   const { developmentKeys = false } = options;
-  const deployment = await deployContracts(anvil, attestorSecret, developmentKeys);
+  const deployment = await deployContracts(anvil, developmentKeys);
   const apiKeys = { client: newApiKey(), operator: newApiKey(), reviewer: newApiKey(), admin: newApiKey() };
   const provers = proverAccounts.map((index): ProverOperator => {
     const accountSecret = testAccountSecret(index);
@@ -102,6 +104,7 @@ export async function layOut(options: SiteOptions): Promise<Site> {
     rpcUrl,
     deployment,
     provider,
+    hostSecret: newSecret(),
     provers,
     bootstrapKeys: writeApiKeys(folder, apiKeys, provider, provers),
     operatorKey: apiKeys.operator,
@@ -120,6 +123,7 @@ export async function layOut(options: SiteOptions): Promise<Site> {
       policy: 'policy.json',
       chain: { rpcUrl, pollingMs, deployment, accountKey: 'client-account.test-key' },
       recipientKey: 'recipient.test-key',
+      providers: [provider, ...named],
       ...(developmentKeys && { developmentKeys }),
     }),
   };
@@ -183,15 +187,17 @@ export interface HostOptions {
 
 /** @returns the host agent's settings file */
 export function layOutHost(site: Site, { name, urls, dispatch, answerSeconds, vendorFile }: HostOptions): string {
-  const { rpcUrl, deployment, operatorKey } = site;
+  const { rpcUrl, deployment, operatorKey, hostSecret } = site;
   const folder = join(site.folder, name);
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   writeSecret(join(folder, 'provider.test-key'), testAccountSecret(2));
+  writeSecret(join(folder, 'host-secret.test-key'), hostSecret);
   const settings = {
     name,
     controlPlane: { url: urls, dispatch, apiKey: operatorKey, ...(answerSeconds && { answerSeconds }) },
     chain: { rpcUrl, pollingMs, deployment, providerKey: 'provider.test-key' },
     escrow: { acceptProved: true },
+    hostSecret: 'host-secret.test-key',
     enclave: { attester: 'simulated', vendor: vendorFile, threads: 1 },
     dataDirectory: 'data',
   };
@@ -217,14 +223,16 @@ export function hostOperator({ operatorKey, provider }: Site): ProverOperator {
 /** @returns the prover worker's settings file */
 export function layOutProver(site: Site, options: ProverOptions): string {
   const { name, urls, dispatch, operator, threads, trains = true, proves = true, groth16Keys } = options;
-  const { rpcUrl, deployment } = site;
+  const { rpcUrl, deployment, hostSecret } = site;
   const folder = join(site.folder, name);
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   writeSecret(join(folder, 'account.test-key'), operator.accountSecret);
+  writeSecret(join(folder, 'host-secret.test-key'), hostSecret);
   const settings = {
     ...{ name, trains, proves, threads },
     controlPlane: { url: urls, dispatch, apiKey: operator.apiKey },
     chain: { rpcUrl, pollingMs, deployment, accountKey: 'account.test-key' },
+    hostSecret: 'host-secret.test-key',
     dataDirectory: 'data',
     ...(groth16Keys && { groth16Keys }),
   };
@@ -233,15 +241,11 @@ export function layOutProver(site: Site, options: ProverOptions): string {
   return file;
 }
 
-async function deployContracts(
-  anvil: Anvil,
-  attestorSecret: Uint8Array,
-  developmentKeys: boolean,
-): Promise<Deployment> {
+async function deployContracts(anvil: Anvil, developmentKeys: boolean): Promise<Deployment> {
   const rpc = connect(anvil.url, anvil.chainId, pollingMs);
   try {
     const deployer = new Wallet(`0x${toHex(testAccountSecret(0))}`, rpc);
-    return await deploy(deployer, { attestors: [accountOf(attestorSecret)], threshold: 1, developmentKeys });
+    return await deploy(deployer, { developmentKeys });
   } finally {
     rpc.destroy();
   }
@@ -257,7 +261,8 @@ function writeApiKeys(
   const entries = Object.entries(apiKeys).map(([role, key]) => ({
     key,
     role,
-    tenant: 'demo',
+    // Its administrator is of every tenant: the provers are tenants of their own.
+    ...(role === 'admin' ? {} : { tenant: 'demo' }),
     name: `${role} of the demo`,
     ...(role === 'operator' ? { provider } : {}),
   }));
@@ -300,7 +305,7 @@ function layOutBroker(options: BrokerOptions): string {
       settlement: {
         chainId: deployment.chainId,
         contract: deployment.settlement.toLowerCase(),
-        registry: deployment.registry.toLowerCase(),
+        registry: deployment.snpRegistry.toLowerCase(),
       },
       rpcUrl,
       journal: 'journal.jsonl',
