@@ -1,6 +1,7 @@
 /** Images, manifests and units name settings, paths and programs that exist. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import { Script } from 'node:vm';
 import { loadAll } from 'js-yaml';
 import { expect, it } from 'vitest';
 import { committedFiles, root, textOf } from './tree.js';
@@ -70,7 +71,7 @@ it('every mount has its volume', () => {
 
 it('the image of the enclave has the packages that it imports', () => {
   const copied = [...textOf('Dockerfile').matchAll(/\/node_modules\/(\S+) \.\/node_modules/g)].map(([, name]) => name!);
-  const own = ['enclave', 'attestation', 'libs/step'];
+  const own = ['enclave', 'attestation', 'libs/onnx', 'libs/step'];
   const imported = new Set(
     files
       .filter((path) => own.some((folder) => path.startsWith(`${folder}/src/`)) && /(?<!\.test)\.ts$/.test(path))
@@ -94,4 +95,60 @@ it('what is copied of the build is made of the source', () => {
   const copied = [...textOf('Dockerfile').matchAll(/\/dist\/(\S+)/g)].map(([, path]) => path!.replace(/\.js$/, '.ts'));
   expect(copied.length).toBeGreaterThan(2);
   expect(copied.filter((path) => !existsSync(join(root, path)))).toEqual([]);
+});
+
+it('W-M10 images run on a line of Node that is supported, and that the package takes', () => {
+  const [, major] = /^ARG NODE_IMAGE=node:(\d+)-bookworm-slim$/m.exec(textOf('Dockerfile')) ?? [];
+  // Ends of support by the schedule of the Node project: 20 in April 2026, 22 in April 2027, 24 in April 2028.
+  expect(Number(major)).toBeGreaterThanOrEqual(24);
+  expect(Number(major) % 2).toBe(0);
+  const { engines } = JSON.parse(textOf('package.json')) as { engines: { node: string } };
+  expect(engines.node).toContain(`>=22.12.0`);
+});
+
+it('W-M10 the services’ image is reached where it is published, and says how it is', () => {
+  const services = /AS services\n(.*?)\nFROM /s.exec(textOf('Dockerfile'))![1]!;
+  expect(services).toMatch(/^ENV .*VERITRAIN_HTTP_HOST=0\.0\.0\.0/m);
+  expect(services).toMatch(/^EXPOSE .*\b4100\b.*\b4101\b.*\b4300\b/m);
+  expect(services).toMatch(/^HEALTHCHECK [\s\S]*VERITRAIN_HEALTH_URL/m);
+  const [, check] = /CMD \["node", "-e", "(fetch.*)"\]/.exec(services)!;
+  expect(() => new Script(check!)).not.toThrow();
+});
+
+it('W-M10 ports that manifests open are those that are listened on, and memory has room for what is refused', () => {
+  const control = containers.find(({ path }) => path.startsWith('apps/control-plane/'))!.container as unknown as {
+    readonly env: readonly { readonly name: string; readonly value: string }[];
+    readonly ports: readonly { readonly containerPort: number }[];
+    readonly resources: { readonly limits: { readonly memory: string } };
+  };
+  const valueOf = (name: string) => control.env.find((entry) => entry.name === name)?.value;
+  expect(control.ports.map(({ containerPort }) => String(containerPort))).toEqual([
+    valueOf('VERITRAIN_HTTP_PORT'),
+    valueOf('VERITRAIN_DISPATCH_PORT'),
+  ]);
+  // Beyond the loopback interface dispatch starts with a certificate alone (CONFIG_PLAIN).
+  expect(valueOf('VERITRAIN_DISPATCH_TLS_CERT')).toBeDefined();
+  expect(Number(/^(\d+)Mi$/.exec(control.resources.limits.memory)?.[1])).toBeGreaterThanOrEqual(1024);
+});
+
+it('A-L5 the enclave’s image has no package manager', () => {
+  const enclave = /AS enclave\n(.*)$/s.exec(textOf('Dockerfile'))![1]!;
+  const [, removed] = /^RUN rm -rf ((?:.*\\\n)*.*)$/m.exec(enclave)!;
+  const places = [
+    '/usr/local/lib/node_modules',
+    ...['npm', 'npx', 'corepack', 'yarn'].map((n) => `/usr/local/bin/${n}`),
+  ];
+  for (const place of [...places, '/opt/yarn-*']) expect(removed!.split(/[\s\\]+/)).toContain(place);
+  expect(enclave).not.toMatch(/\b(npm|yarn|apt-get)\b (run|install|ci|prune)/);
+});
+
+it('A-L7 an enclave that listens beyond its pod or guest names its peers', () => {
+  const lines = [...manifests, ...units, 'Dockerfile'].flatMap((path) =>
+    textOf(path)
+      .split('\n')
+      .filter((line) => /--listen/.test(line) && /tcp:/.test(line))
+      .map((line) => ({ path, line })),
+  );
+  expect(lines.length).toBeGreaterThan(2);
+  expect(lines.filter(({ line }) => !/tcp:127\.0\.0\.1:/.test(line) && !/--peer\b/.test(line))).toEqual([]);
 });

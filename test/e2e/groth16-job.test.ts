@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe as describeAlways, expect, it } from 'vitest';
-import { encodeBundle, fromHex, parseBundle, verifyBundle, type ProvedBundle } from '#attestation';
+import { encodeBundle, fromHex, parseBundle, verifyBundle, type EvidenceBundle } from '#attestation';
 import { verifyBundledProof, verifyBundledProofUnder } from '#libs/proof';
 import { initialWeights, stateDigest } from '#libs/step';
 import { hasGroth16Tools } from '#test/groth16-tools';
@@ -11,7 +11,7 @@ import { groth16Manifest, smallGroth16Request } from '#test/small-groth16';
 import { runCommand } from '#test/run-command';
 import { writeManifest } from '#test/small-job';
 import { createApi } from '../../apps/cli/src/api.js';
-import { verifyBundleFile } from '../../apps/cli/src/bundle/verify.js';
+import { startBorder, verifyBundleFile } from '../../apps/cli/src/bundle/verify.js';
 import { writeWhole } from '../../apps/cli/src/files.js';
 import { openChain } from '../../apps/cli/src/job/chain.js';
 import { followJob } from '../../apps/cli/src/job/follow.js';
@@ -30,7 +30,7 @@ const manifest = { ...groth16Manifest, steps: segments };
 let system: EmbeddedSystem;
 let key: MadeKey;
 let result: CheckedResult;
-let bundle: ProvedBundle;
+let bundle: EvidenceBundle;
 let provedOnChain: number;
 let submitted: Record<string, unknown>;
 
@@ -66,7 +66,7 @@ beforeAll(async () => {
   result = await fetchResult(jobId, profile, policy, api);
   const bytes = await fetchBundle(jobId, profile, policy, api);
   writeWhole(bundleFile, bytes);
-  bundle = parseBundle(bytes) as ProvedBundle;
+  bundle = parseBundle(bytes) as EvidenceBundle;
   const chain = openChain(profile);
   provedOnChain = (await chain.escrow.job(ownTerms(profile, jobId))).proved;
   chain.close();
@@ -77,8 +77,8 @@ afterAll(async () => {
 });
 
 const development = { takesDevelopmentKeys: true };
-const judge = (changed: ProvedBundle, keys = development) =>
-  verifyBundle({ bundle: encodeBundle(changed), proofs: verifyBundledProofUnder(keys) });
+const judge = (changed: EvidenceBundle, keys = development) =>
+  verifyBundle({ bundle: encodeBundle(changed), proofs: verifyBundledProofUnder(keys), startOf: startBorder });
 
 describe('a job in scheme fxt-groth16/1', () => {
   it('is trained, proved segment by segment, verified by the contract, paid, and opened by its client', () => {
@@ -101,7 +101,7 @@ describe('a job in scheme fxt-groth16/1', () => {
     expect(found('BUNDLE_SETUP')).toMatchObject({ status: 'warned', got });
   });
 
-  it.each<[string, string, (b: ProvedBundle) => ProvedBundle]>([
+  it.each<[string, string, (b: EvidenceBundle) => EvidenceBundle]>([
     ['a proof left out', 'BUNDLE_PROOFS', (b) => withSegment(b, 1, { proof: null })],
     ['the proofs exchanged', 'PROOF_FOREIGN', (b) => withSegment(b, 1, { proof: b.segments[0]!.proof })],
     ['a byte of a proof changed', 'STEP_', (b) => withSegment(b, 0, { proof: changed(b, -1) })],
@@ -121,9 +121,9 @@ describe('a job in scheme fxt-groth16/1', () => {
   });
 
   it('is judged so by the command too', async () => {
-    const strict = await runCommand('bundle', 'verify', bundleFile);
+    const strict = await runCommand('bundle', 'verify', bundleFile, '--own-policy');
     expect([strict.code, strict.json['tier']]).toEqual([1, 'contraindicated']);
-    const own = ['--development-keys', '--verification-key', key.verificationKey];
+    const own = ['--own-policy', '--development-keys', '--verification-key', key.verificationKey];
     expect((await runCommand('bundle', 'verify', bundleFile, ...own)).json).toMatchObject({
       ok: true,
       tier: 'warning',
@@ -132,31 +132,33 @@ describe('a job in scheme fxt-groth16/1', () => {
 
   it('is not believed by whoever takes no development keys, or another key alone', async () => {
     const codes = async (proofs: typeof verifyBundledProof) =>
-      (await verifyBundle({ bundle: encodeBundle(bundle), proofs })).checks.map(({ code }) => code);
+      (await verifyBundle({ bundle: encodeBundle(bundle), proofs, startOf: startBorder })).checks.map(
+        ({ code }) => code,
+      );
     expect(await codes(verifyBundledProof)).toContain('GROTH16_DEVELOPMENT');
     const other = verifyBundledProofUnder({ ...development, verificationKey: new Uint8Array(32) });
     expect(await codes(other)).toContain('GROTH16_KEY');
     const own = verifyBundledProofUnder({ ...development, verificationKey: fromHex(key.verificationKey) });
     expect(await codes(own)).toContain('BUNDLE_PROOFS');
-    const { checks } = await verifyBundle({ bundle: encodeBundle(bundle), proofs: own });
+    const { checks } = await verifyBundle({ bundle: encodeBundle(bundle), proofs: own, startOf: startBorder });
     expect(checks.find(({ code }) => code === 'BUNDLE_SETUP')?.status).toBe('met');
   });
 });
 
-type Segment = ProvedBundle['segments'][number];
+type Segment = EvidenceBundle['segments'][number];
 
-function withSegment(b: ProvedBundle, at: number, change: Partial<Segment>): ProvedBundle {
+function withSegment(b: EvidenceBundle, at: number, change: Partial<Segment>): EvidenceBundle {
   return { ...b, segments: b.segments.map((segment, i) => (i === at ? { ...segment, ...change } : segment)) };
 }
 
 /** The first segment's proof with one byte changed, counted from the end where negative. */
-function changed(b: ProvedBundle, at: number) {
+function changed(b: EvidenceBundle, at: number) {
   const proof = b.segments[0]!.proof!;
   const place = at < 0 ? proof.bytes.length + at : at;
   return { ...proof, bytes: proof.bytes.map((byte, i) => (i === place ? byte ^ 1 : byte)) };
 }
 
-function otherBorder(b: ProvedBundle) {
+function otherBorder(b: EvidenceBundle) {
   const proof = b.segments[0]!.proof!;
   const document = JSON.parse(proof.document) as { borders: string[] };
   return { ...proof, document: JSON.stringify({ ...document, borders: [document.borders[1], document.borders[1]] }) };

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createContext, runInContext } from 'node:vm';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { encodeBundle, parseBundle, toBase64, verifyBundle, type ProvedBundle } from '#attestation';
+import { encodeBundle, parseBundle, toBase64, verifyBundle, type EvidenceBundle } from '#attestation';
 import { verifyBundledProof } from '#libs/proof';
 import { runProvedDemo, type ProvedReport } from '../../apps/cli/src/demo/proved.js';
 import { browserBundle, callInBrowser, hasBrowser } from '../support/browser.js';
@@ -20,24 +20,25 @@ const script = browserBundle('test/support/bundle-page.ts');
 describe('a job of high value', () => {
   let report: ProvedReport;
   let encoded: Uint8Array;
-  let bundle: ProvedBundle;
+  let bundle: EvidenceBundle;
   beforeAll(async () => {
     report = await runProvedDemo({ folder, tee: true, highValue: true, steps: 8, provers: [1] });
     encoded = new Uint8Array(readFileSync(report.bundle));
-    bundle = parseBundle(encoded) as ProvedBundle;
+    bundle = parseBundle(encoded) as EvidenceBundle;
   }, 600_000);
-  const judge = (changed: ProvedBundle) => verifyBundle({ bundle: encodeBundle(changed), proofs: verifyBundledProof });
+  const judge = (changed: EvidenceBundle) =>
+    verifyBundle({ bundle: encodeBundle(changed), proofs: verifyBundledProof });
 
   it('is signed by the enclave, proved segment by segment, and settled', () => {
     expect(report).toMatchObject({
       ...{ assurance: 'tee+zk', reason: 'HIGH_VALUE', steps: 8, segments: 2, settled: true, provedOnChain: 2 },
-      ...{ verdict: 'affirming', simulated: true },
+      ...{ verdict: 'warning', simulated: true },
     });
     expect(bundle.segments.every(({ signed, proof }) => signed !== null && proof !== null)).toBe(true);
     expect(bundle.seal).not.toBeNull();
   });
 
-  it.each<[string, string, (b: ProvedBundle) => ProvedBundle]>([
+  it.each<[string, string, (b: EvidenceBundle) => EvidenceBundle]>([
     [
       'without its proofs',
       'BUNDLE_PROOFS',

@@ -4,10 +4,10 @@ import { JsonRpcProvider, Wallet } from 'ethers';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { openPendingEscrows } from '../../apps/host-agent/src/pending.js';
 import { readSecret } from '../../apps/cli/src/secrets.js';
-import { encodeTerms, enclaveKeyWord, jobDigest, JobMode, keccak, releaseDigest, toHex, utf8 } from '#attestation';
+import { encodeTerms, JobMode, keccak, toHex, utf8 } from '#attestation';
 import { addressBytes, SettlementClient } from '#libs/settlement';
 import { startTestSystem, type TestSystem } from '#test/embedded';
-import { marketTerms, native, sign, window } from '#test/escrow-market';
+import { enclaveKey, marketTerms, native, releaseOf, window } from '#test/escrow-market';
 
 const withinMs = 60_000;
 
@@ -35,7 +35,8 @@ it.each([
   const [ofClient, ofHost] = [client!, host!].map((wallet) => new SettlementClient(deployment, wallet));
   const terms = marketTerms({
     ...{ client: addressBytes(client!.address), provider: addressBytes(host!.address) },
-    ...{ mode: JobMode.tee, dutySelectors: [], specDigest: keccak(utf8(name)) },
+    ...{ mode: JobMode.tee | JobMode.reveal, dutySelectors: [], specDigest: keccak(utf8(name)) },
+    windows: { reveal: window, ack: window },
   });
   await test.system.kill('host-agent');
   await ofClient!.open(terms);
@@ -45,13 +46,11 @@ it.each([
   const jobId = keccak(utf8(`job ${name}`));
   openPendingEscrows(join(hostFolder, 'data', 'pending')).save({
     ...{ jobId, lease, terms: encodeTerms(terms), brokerUrl: test.profile.broker.url },
-    ...{ result: null, told: false, receipts: [] },
+    ...{ version: 2, key: new Uint8Array(20), result: null, told: false, stored: false, receipts: [] },
   });
   await ofHost!.accept(terms);
   if (at === 'Started') {
-    const release = { enclaveKey: enclaveKeyWord(addressBytes(host!.address)), shardsDigest: terms.policy };
-    const signature = sign(client!, releaseDigest(ofClient!.domain, { job: jobDigest(terms), ...release }));
-    await ofHost!.start(terms, { ...release, signer: terms.client, signature });
+    await ofHost!.start(terms, releaseOf({ as: () => ofHost! }, terms, enclaveKey));
   }
   await test.system.start('host-agent');
   // It waits as long as the work may still come.

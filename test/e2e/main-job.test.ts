@@ -69,7 +69,7 @@ describe('the main job', () => {
     await test.ended(jobId);
     const result = await settle(jobId);
     expect(result.stateDigest).toBe((await undisturbed(manifest)).digest);
-    expect(result.verdict).toMatchObject({ tier: 'affirming', simulated: true, steps: 600 });
+    expect(result.verdict).toMatchObject({ tier: 'warning', simulated: true, steps: 600 });
     const chain = openChain(test.profile);
     expect((await chain.escrow.job(terms)).state).toBe('Settled');
     chain.close();
@@ -148,7 +148,7 @@ describe('disturbances', () => {
       return submitted;
     });
     await test.ended(jobId);
-    expect((await settle(jobId)).verdict.tier).toBe('affirming');
+    expect((await settle(jobId)).verdict.tier).toBe('warning');
   });
 });
 

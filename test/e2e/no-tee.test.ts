@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { encodeBundle, parseBundle, verifyBundle, type ProvedBundle } from '#attestation';
+import { encodeBundle, parseBundle, verifyBundle, type EvidenceBundle } from '#attestation';
 import { verifyBundledProof } from '#libs/proof';
 import { runProvedDemo, type ProvedReport } from '../../apps/cli/src/demo/proved.js';
 
@@ -12,12 +12,13 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 describe('a job without a TEE', () => {
   let report: ProvedReport;
-  let bundle: ProvedBundle;
+  let bundle: EvidenceBundle;
   beforeAll(async () => {
     report = await runProvedDemo({ folder, tee: false, highValue: false, steps: 8, provers: [1] });
-    bundle = parseBundle(new Uint8Array(readFileSync(report.bundle))) as ProvedBundle;
+    bundle = parseBundle(new Uint8Array(readFileSync(report.bundle))) as EvidenceBundle;
   }, 600_000);
-  const judge = (changed: ProvedBundle) => verifyBundle({ bundle: encodeBundle(changed), proofs: verifyBundledProof });
+  const judge = (changed: EvidenceBundle) =>
+    verifyBundle({ bundle: encodeBundle(changed), proofs: verifyBundledProof });
 
   it('is trained, proved, verified on chain, settled, and its bundle verifies alone', () => {
     expect(report).toMatchObject({
@@ -28,7 +29,7 @@ describe('a job without a TEE', () => {
     expect(bundle.segments.every(({ signed, proof }) => signed === null && proof !== null)).toBe(true);
   });
 
-  it.each<[string, string, (b: ProvedBundle) => ProvedBundle]>([
+  it.each<[string, string, (b: EvidenceBundle) => EvidenceBundle]>([
     ['a proof left out', 'BUNDLE_PROOFS', (b) => withSegment(b, 1, { proof: null })],
     ['the proofs exchanged', 'PROOF_FOREIGN', (b) => withSegment(b, 1, { proof: b.segments[0]!.proof })],
     ['a byte of a proof changed', 'STEP_', (b) => withSegment(b, 0, { proof: changed(b.segments[0]!.proof!) })],
@@ -53,11 +54,15 @@ describe('a job without a TEE', () => {
 
 const noReceipt = { session: 0, receipt: new Uint8Array(8) };
 
-function withSegment(b: ProvedBundle, at: number, change: Partial<ProvedBundle['segments'][number]>): ProvedBundle {
+function withSegment(
+  b: EvidenceBundle,
+  at: number,
+  change: Partial<EvidenceBundle['segments'][number]>,
+): EvidenceBundle {
   return { ...b, segments: b.segments.map((segment, i) => (i === at ? { ...segment, ...change } : segment)) };
 }
 
-function changed(proof: NonNullable<ProvedBundle['segments'][number]['proof']>) {
+function changed(proof: NonNullable<EvidenceBundle['segments'][number]['proof']>) {
   const at = proof.bytes.length >> 1;
   return { ...proof, bytes: proof.bytes.map((byte, i) => (i === at ? byte ^ 1 : byte)) };
 }

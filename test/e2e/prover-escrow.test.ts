@@ -68,8 +68,8 @@ function keepRun(): void {
   const none = `0x${'00'.repeat(32)}`;
   const last = borders.at(-1)!;
   kept.keepDelivery(jobId, {
-    ...{ leaseId: node, fence: 1, result: { blob: last, bytes: 64, keyCommit: none } },
-    run: { upTo: segments, outcome: 0, bordersRoot: hex(bordersRoot(run.borders)), last, delivery: none },
+    ...{ leaseId: node, fence: 1, result: { blob: last, bytes: 64, ciphertextDigest: none, keyCommit: none } },
+    run: { upTo: segments, outcome: 0, bordersRoot: hex(bordersRoot(run.borders)), last, delivery: none, keys: none },
     ...{ seal: '', borders, receipts: [], timings: { train: 1 }, transactions: [] },
   });
 }
@@ -103,7 +103,7 @@ it('commits its run in the last quarter of the time to compute, not before', asy
   expect(await stateOf()).toBe('Committed');
 });
 
-it('shows its proofs when half of the time to prove is over, and takes its money when its run is taken', async () => {
+it('shows its proofs when half of the time to prove is over, and takes its money when its run is taken and its window over', async () => {
   const provider = market.as('provider');
   const credit = (): Promise<bigint> => provider.creditOf(walletOf('provider').address, terms.token);
   await market.pass(0.8 * window);
@@ -122,6 +122,9 @@ it('shows its proofs when half of the time to prove is over, and takes its money
   expect(await stateOf()).toBe('Committed');
 
   kept.closeDelivery(jobId, 'taken');
+  expect(await collect()).toBe(true);
+  expect(await stateOf()).toBe('Committed');
+  await market.pass(0.5 * window);
   expect(await collect()).toBe(true);
   expect(await stateOf()).toBe('Settled');
   expect(await credit()).toBeGreaterThan(0n);

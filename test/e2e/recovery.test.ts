@@ -122,9 +122,11 @@ describe('a chain that is reorganised', () => {
     await expect
       .poll(() => jobOf(jobId), patient)
       .toMatchObject({ state: 'delivered', escrowState: 'committed', settlementTransaction: null });
-    await chain.escrow.acknowledge(terms);
+    await chain.escrow.delivery.acknowledge(terms);
     const { ciphertextDigest } = verdict.bundle.delivery;
-    await chain.escrow.finalize(terms, { ciphertextDigest, key: revealed!.key });
+    // The challenge window may begin anew with the blocks that were taken back.
+    const finalize = () => chain.escrow.finalize(terms, { ciphertextDigest, key: revealed!.key });
+    await expect.poll(finalize, patient).toMatchObject({ txHash: expect.any(String) as string });
     await expect.poll(() => jobOf(jobId), patient).toMatchObject({ state: 'settled' });
     expect(await seen({ test, chain, rpc }, 'JobEnded', terms)).toBe(1);
   });

@@ -1,6 +1,6 @@
 /**
  * Every mode of the escrow on a local chain: real training, real proofs of 100 bits, real balances. Only the enclave is
- * played, by a key that the attestor has registered; the main job has a session of its own.
+ * played, by a key that the broker has released to; the main job has a session of its own.
  */
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import {
@@ -19,7 +19,6 @@ import {
   marketTerms,
   native,
   openMarket,
-  registerKey,
   revokeKey,
   runOf,
   sealedRun,
@@ -33,6 +32,7 @@ import {
   type Money,
   type TermsChange,
 } from '../support/escrow-market.js';
+import { addressBytes } from '#libs/settlement';
 import {
   falseSegments,
   provableJob,
@@ -120,6 +120,7 @@ describe('full: every segment is proved', () => {
     expect(await provider.claimPrefix(terms, 2)).toEqual(claimed);
     expect((await gains(before)).provider).toBe((((terms.price * 2n) / 3n) * 9n) / 10n);
     await provider.duties.discharge(terms, 2, borders, chain[2]!.seal);
+    await market.pass(window + 1);
     await provider.finalize(terms);
     expect((await provider.job(terms)).state).toBe('Settled');
     expect(await gains(before)).toEqual({ ...nothing, provider: terms.price });
@@ -151,14 +152,17 @@ describe('tee and zk together', () => {
     const job = provableJob(market.deployment, 'separate', 2);
     const terms = termsOf(job, { mode: JobMode.tee | JobMode.sample, samples: 1, windows: duties });
     const provider = market.as('provider');
-    await registerKey(market);
     await engage(market, terms);
     const before = await market.money();
     const run = trainRun(job);
     await provider.commit(terms, { ...sealedRun(market, terms, run.borders), seedProvider });
     expect(await code(provider.finalize(terms))).toBe('DUTY_OPEN');
+    // Nobody proves what could still be unsealed.
+    expect(await code(market.as('client').duties.draw(terms, seedClient))).toBe('DRAW_NOT_FINAL');
+    await market.pass(window + 2);
     await market.as('client').duties.draw(terms, seedClient);
     await discharge(job, terms, run, (await provider.duties.sampleOf(terms))!);
+    await market.pass(window + 1);
     await provider.finalize(terms);
     expect(await gains(before)).toEqual({ ...nothing, provider: terms.price });
   });
@@ -167,7 +171,6 @@ describe('tee and zk together', () => {
     const job = provableJob(market.deployment, 'separate', 2);
     const terms = termsOf(job, { mode: JobMode.tee | JobMode.full, windows: duties });
     const provider = market.as('provider');
-    await registerKey(market);
     await engage(market, terms);
     const before = await market.money();
     const run = trainRun(job);
@@ -175,6 +178,7 @@ describe('tee and zk together', () => {
     await discharge(job, terms, run, [0]);
     expect(await code(provider.finalize(terms))).toBe('DUTY_OPEN');
     await discharge(job, terms, run, [1]);
+    await market.pass(window + 1);
     await provider.finalize(terms);
     expect(await gains(before)).toEqual({ ...nothing, provider: terms.price });
   });
@@ -183,17 +187,18 @@ describe('tee and zk together', () => {
     const job = provableJob(market.deployment, 'separate', 2);
     const terms = termsOf(job, { mode: JobMode.tee, windows: { ...duties, challenge: window } });
     const provider = market.as('provider');
-    await engage(market, terms);
+    await engage(market, terms, stolenKey);
     const before = await market.money();
     const run = trainRun(job);
-    await registerKey(market, stolenKey);
     await provider.commit(terms, sealedRun(market, terms, run.borders, { key: stolenKey }));
-    expect(await code(market.as('challenger').duties.escalate(terms))).toBe('ENCLAVE_LIVE');
-    await revokeKey(market, stolenKey);
-    const escalated = await market.as('challenger').duties.escalate(terms);
-    expect(await market.as('client').duties.escalate(terms)).toEqual(escalated);
-    expect(await provider.job(terms)).toMatchObject({ sealed: false, allDue: true });
+    const key = addressBytes(stolenKey.address);
+    expect(await code(market.as('challenger').keys.unseal(terms, key))).toBe('KEY_LIVE');
+    await revokeKey(market, terms, stolenKey);
+    const unsealed = await market.as('challenger').keys.unseal(terms, key);
+    expect(await market.as('client').keys.unseal(terms, key)).toEqual(unsealed);
+    expect(await provider.job(terms)).toMatchObject({ sealed: false, allDue: true, dueByUnseal: true });
     await discharge(job, terms, run, [1, 0]);
+    await market.pass(window + 1);
     await provider.finalize(terms);
     expect(await gains(before)).toEqual({ ...nothing, provider: terms.price });
   });
@@ -219,6 +224,7 @@ describe('sampled: a few segments, drawn after the run is fixed', () => {
     expect(await code(provider.finalize(terms))).toBe('DUTY_OPEN');
     await discharge(job, terms, run, new Set(sample));
     expect((await provider.duties.list(terms)).every(({ proved }) => proved)).toBe(true);
+    await market.pass(window + 1);
     await provider.finalize(terms);
     expect(await gains(before)).toEqual({ ...nothing, provider: terms.price });
   });
@@ -265,6 +271,7 @@ describe('sampled: a few segments, drawn after the run is fixed', () => {
     const drawn = await provider.duties.drawFallback(terms);
     expect(await provider.duties.drawFallback(terms)).toEqual(drawn);
     await discharge(job, terms, run, (await provider.duties.sampleOf(terms))!);
+    await market.pass(window + 1);
     await provider.finalize(terms);
     expect(await gains(before)).toEqual({ ...nothing, provider: terms.price });
   });
@@ -339,7 +346,8 @@ describe('optimistic: a challenger names a false segment in one move', () => {
 });
 
 describe('what is withheld costs nobody their own money', () => {
-  const revealed = { mode: JobMode.tee | JobMode.reveal, windows: { reveal: window, ack: window } };
+  const mode = JobMode.tee | JobMode.reveal;
+  const revealed = { mode, dutySelectors: [], windows: { reveal: window, ack: window } };
   const ciphertext = keccak(utf8('test ciphertext'));
   const key = keccak(utf8('test key of the result'));
   const delivery = deliveryDigest(ciphertext, keccak(key));
@@ -347,7 +355,6 @@ describe('what is withheld costs nobody their own money', () => {
   async function committed(): Promise<{ terms: Terms; before: Money }> {
     const job = provableJob(market.deployment, 'separate', 1);
     const terms = termsOf(job, revealed);
-    await registerKey(market);
     await engage(market, terms);
     const before = await market.money();
     await market.as('provider').commit(terms, sealedRun(market, terms, trainRun(job).borders, { delivery }));
@@ -367,8 +374,8 @@ describe('what is withheld costs nobody their own money', () => {
 
   it('the key: the client has its price back, and the liveness', async () => {
     const { terms, before } = await committed();
-    await market.as('client').acknowledge(terms);
-    await market.pass(window + 1);
+    await market.as('client').delivery.acknowledge(terms);
+    await market.pass(2 * window + 2);
     await market.as('challenger').undelivered(terms);
     expect(await gains(before)).toEqual({
       ...nothing,
@@ -379,16 +386,16 @@ describe('what is withheld costs nobody their own money', () => {
 
   it('the result: the same, and the deposit', async () => {
     const { terms, before } = await committed();
-    const asked = await market.as('client').missing(terms);
-    expect(await market.as('client').missing(terms)).toEqual(asked);
+    const asked = await market.as('client').delivery.missing(terms);
+    expect(await market.as('client').delivery.missing(terms)).toEqual(asked);
+    await market.pass(window + 1);
     expect(await code(market.as('provider').finalize(terms, { ciphertextDigest: ciphertext, key }))).toBe(
       'DELIVERY_PENDING',
     );
-    await market.pass(window + 1);
     await market.as('challenger').undelivered(terms);
     expect(await gains(before)).toEqual({
       ...nothing,
-      client: terms.price + terms.liveness + terms.bondFee,
+      client: terms.price + terms.liveness + terms.publishFee,
       provider: -terms.liveness,
     });
   });
@@ -396,11 +403,14 @@ describe('what is withheld costs nobody their own money', () => {
   it('the result, by a client who has it: its deposit goes to the provider, who is paid', async () => {
     const { terms, before } = await committed();
     const [client, provider] = [market.as('client'), market.as('provider')];
-    await client.missing(terms);
-    const availability = availabilityDigest(provider.registryDomain, jobDigest(terms), ciphertext);
-    await provider.available(terms, ciphertext, keccak(key), [sign(walletOf('attestor'), availability)]);
+    await client.delivery.missing(terms);
+    const until = 2 ** 39;
+    const availability = availabilityDigest(provider.domain, jobDigest(terms), ciphertext, until);
+    const signatures = [{ signer: terms.keyBroker, signature: sign(walletOf('broker'), availability) }];
+    await provider.delivery.available(terms, ciphertext, keccak(key), { until, signatures });
+    await market.pass(window + 1);
     await provider.finalize(terms, { ciphertextDigest: ciphertext, key });
-    expect(await gains(before)).toEqual({ ...nothing, provider: terms.price + terms.bondFee });
+    expect(await gains(before)).toEqual({ ...nothing, provider: terms.price + terms.publishFee });
   });
 });
 

@@ -75,7 +75,7 @@ export class SimulatedChain implements ChainReader {
   commit(job: SimulatedJob, delivery: string): void {
     const { escrowId, kind } = job;
     const segments = job.borders.length - 1;
-    const run = { outcome: '0', upTo: String(segments), root: '0x', last: '0x', delivery, tier: '0' };
+    const run = { outcome: '0', root: '0x', delivery, sealer: '0x', keys: [], borders: job.borders.map(hex) };
     if (!this.move(escrowId, 'started', 'committed', 'JobCommitted', run, proveSeconds)) return;
     const escrow = this.escrows.get(escrowId)!;
     const isWhole = kind === 'zk' || kind === 'tee+zk';

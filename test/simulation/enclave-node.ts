@@ -1,7 +1,7 @@
 /** A simulated node with a TEE: attests, keeps its attestation fresh, and works on segments of data-parallel jobs. */
 import type { StepStatement } from '#attestation';
-import type { CompleteRound, SegmentRef, SegmentRenewed, SegmentTask, SignedStatement } from '#libs/messaging';
-import { base64 } from '#test/made-session';
+import type { CompleteRound, SegmentRef, SegmentTask, SignedStatement } from '#libs/messaging';
+import { base64, noEndorsements } from '#test/made-session';
 import { RenewalReports } from '../../apps/control-plane/src/dispatch/renewal-reports.js';
 import { SegmentAssignment } from '../../apps/control-plane/src/dispatch/segment-assignment.js';
 import { SegmentReports } from '../../apps/control-plane/src/dispatch/segment-reports.js';
@@ -9,7 +9,7 @@ import { WorkerRenewals } from '../../apps/control-plane/src/dispatch/worker-ren
 import { SessionReports } from '../../apps/control-plane/src/dispatch/session-reports.js';
 import { TrainingReports } from '../../apps/control-plane/src/dispatch/training-reports.js';
 import { forgive, nameOf, Refused, SimulatedNode, type Run } from './node.js';
-import { clockSeconds } from './replica.js';
+import { clockSeconds, refusedClaims } from './replica.js';
 import { averageOf, packPartial, partialStatement, signed } from './statements.js';
 import type { Signed } from './surroundings.js';
 import { releaseOf, renewalOf, sessionOf, type SimulatedJob } from './work.js';
@@ -30,22 +30,20 @@ interface Seat extends Attested {
   isOver: boolean;
 }
 
-type WorkerName = Pick<SegmentRenewed, 'auth' | 'nodeId' | 'jobId' | 'workerId'>;
-
 export class EnclaveNode extends SimulatedNode {
   #joined = 0;
 
   protected async engage(life: number, run: Run): Promise<void> {
     const { principal, world } = this;
     const ref = { auth: '', ...nameOf(run.grant) };
-    const session = sessionOf(this.provider);
     const isRefused = world.faults.strikes('evidence refused', 0.02);
-    const evidence = isRefused ? Buffer.from('refused').toString('base64') : base64(session.evidence);
-    await this.report(life, run, (at) => at.get(SessionReports).attested(principal, { ...ref, evidence }));
+    const session = await sessionOf(this.provider, 1, isRefused ? refusedClaims : '');
+    const shown = { evidence: base64(session.evidence), endorsements: noEndorsements };
+    await this.report(life, run, (at) => at.get(SessionReports).attested(principal, { ...ref, ...shown }));
     if (isRefused) throw new Refused();
     const { escrowId } = run.job;
     run.attestedUntil = world.chain.at + attestedSeconds;
-    const release = releaseOf(escrowId, session, run.attestedUntil);
+    const release = releaseOf(run.job, session, run.attestedUntil);
     await this.report(life, run, (at) => at.get(SessionReports).keyed(principal, { ...ref, release }));
     world.chain.engage(escrowId, this.provider);
     this.spawn(0, () => this.keepFresh(life, run));
@@ -72,7 +70,8 @@ export class EnclaveNode extends SimulatedNode {
         return;
       }
       run.attestedUntil = world.chain.at + attestedSeconds;
-      const message = { ...ref, ...renewalOf(sessionOf(this.provider, round), run.attestedUntil) };
+      const session = await sessionOf(this.provider, round);
+      const message = { ...ref, ...renewalOf(run.job, session, run.attestedUntil) };
       const tell = () => this.send(life, (at) => at.get(RenewalReports).renewed(principal, message));
       const lateBy = faults.strikes('renewal late', 0.05) ? this.random.fraction() * 20_000 : 0;
       const times = faults.strikes('renewal repeated', 0.02) ? 2 : 1;
@@ -140,7 +139,7 @@ export class EnclaveNode extends SimulatedNode {
     const seat = { attestedUntil: chain.at + attestedSeconds, isOutlived: false, isOver: false };
     try {
       const workerId = await this.join(life, job, seat);
-      this.spawn(0, () => this.keepSeat(life, seat, { auth: '', nodeId: this.id, jobId: job.id, workerId }));
+      this.spawn(0, () => this.keepSeat(life, seat, job, workerId));
       let task: SegmentTask | null = first.value.task;
       for (;;) {
         if (task !== null) await this.workSegment(life, task, workerId, seat);
@@ -158,14 +157,16 @@ export class EnclaveNode extends SimulatedNode {
     }
   }
 
-  private async keepSeat(life: number, seat: Seat, worker: WorkerName): Promise<void> {
+  private async keepSeat(life: number, seat: Seat, job: SimulatedJob, workerId: string): Promise<void> {
     const { scheduler, chain } = this.world;
+    const worker = { auth: '', nodeId: this.id, jobId: job.id, workerId };
     for (let round = 2; ; round += 1) {
       await scheduler.sleep((1000 * attestedSeconds) / 3);
       await this.awake(life);
       if (seat.isOver || seat.isOutlived || chain.at > seat.attestedUntil) return;
       seat.attestedUntil = chain.at + attestedSeconds;
-      const message = { ...worker, ...renewalOf(sessionOf(this.provider, round), seat.attestedUntil) };
+      const session = await sessionOf(this.provider, round);
+      const message = { ...worker, ...renewalOf(job, session, seat.attestedUntil) };
       await this.send(life, (at) => at.get(WorkerRenewals).renewed(this.principal, message));
     }
   }
@@ -173,9 +174,10 @@ export class EnclaveNode extends SimulatedNode {
   /** A session is attested anew for every job that it joins. */
   private async join(life: number, job: SimulatedJob, { attestedUntil }: Attested): Promise<string> {
     this.#joined += 1;
-    const session = sessionOf(this.provider, 1, `joined ${this.#joined}`);
-    const release = releaseOf(job.escrowId, session, attestedUntil);
-    const message = { auth: '', nodeId: this.id, jobId: job.id, evidence: base64(session.evidence), release };
+    const session = await sessionOf(this.provider, 1, `joined ${this.#joined}`);
+    const release = releaseOf(job, session, attestedUntil);
+    const shown = { evidence: base64(session.evidence), endorsements: noEndorsements };
+    const message = { auth: '', nodeId: this.id, jobId: job.id, ...shown, release };
     return (await this.ask(life, (at) => at.get(SegmentReports).join(this.principal, message))).workerId;
   }
 

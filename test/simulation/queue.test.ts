@@ -98,6 +98,8 @@ function jobOf(random: Random, index: number, providers: readonly string[]): Job
     steps: '1',
     attempt: 1,
     fence: 0,
+    setbacks: 0,
+    notBefore: [null, new Date(now - 1000), new Date(now + 1000)][Math.max(0, (index % 9) - 6)] ?? null,
     leaseId: null,
     escrowState: 'open',
     funded: random.chance(0.9),

@@ -77,14 +77,17 @@ class SkewedClock extends Clock {
   }
 }
 
-/** Accepts every evidence but the text `refused`, under a policy that it does not read: simulated sessions only. */
+/** Claims of a session that is not accepted. */
+export const refusedClaims = 'refused';
+
+/** Accepts every session but one that claims `refusedClaims`, under a policy that it does not read: simulated sessions only. */
 class SimulatedAppraiser implements EvidenceAppraiser {
   policyDigest(policy: Uint8Array): Uint8Array {
     return sha256(policy);
   }
 
   appraise({ evidence }: { evidence: Uint8Array }): Promise<EvidenceVerdict> {
-    const isRefused = Buffer.from(evidence).toString('latin1') === 'refused';
+    const isRefused = Buffer.from(evidence).includes(refusedClaims);
     const check = {
       code: 'SIMULATED_POLICY',
       status: isRefused ? 'refused' : 'met',
@@ -92,7 +95,7 @@ class SimulatedAppraiser implements EvidenceAppraiser {
       rule: 'simulation',
     };
     const tier = isRefused ? 'contraindicated' : 'affirming';
-    return Promise.resolve({ tier, checks: [check], receiptKey: isRefused ? null : receiptKey });
+    return Promise.resolve({ tier, checks: [check], receiptKey: isRefused ? null : receiptKey, devices: [] });
   }
 }
 

@@ -84,5 +84,5 @@ export async function averageOf(job: SimulatedJob, before: Uint8Array, packed: r
 export const proofOf = (statement: StepStatement): Uint8Array => encodeStepStatement(statement);
 
 export function verifyProof(_job: unknown, _index: number, { bytes }: BundledProof): ShownByProof {
-  return { statement: parseStepStatement(bytes), soundnessBits: 0 };
+  return { statement: parseStepStatement(bytes), soundnessBits: 0, start: 'seed' };
 }

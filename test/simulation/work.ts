@@ -8,6 +8,7 @@ import {
   jobDigest,
   jobIdOf,
   JobMode,
+  runKeysDigest,
   specDigestOf,
   termsJson,
   workersOf,
@@ -31,9 +32,11 @@ import {
   madeSpec,
   policy,
   segmentSteps,
+  settlementKey,
   sha256,
   weights,
   word,
+  type JobOfSession,
   type MadeSession,
 } from '#test/made-session';
 import type { NewJob } from '../../apps/control-plane/src/jobs/jobs.service.js';
@@ -203,14 +206,15 @@ function bordersOf(count: number, rounds: number): readonly Uint8Array[] {
 }
 
 /** @param round  1 with the key release, then one more with every renewal @param claims  tells sessions apart */
-export const sessionOf = (provider: string, round = 1, claims = ''): MadeSession =>
+export const sessionOf = (provider: string, round = 1, claims = ''): Promise<MadeSession> =>
   madeSession(fromHex(provider), { nonce: round, claims });
 
 /** What the data owner's broker signs. @param notAfter  unix seconds */
-export const releaseOf = (escrowId: string, session: MadeSession, notAfter: number) =>
-  madeRelease(escrowId, session, notAfter, brokerSecret);
+export const releaseOf = (job: JobOfSession, session: MadeSession, notAfter: number) =>
+  madeRelease(job, session, notAfter, brokerSecret);
 
-export const renewalOf = (session: MadeSession, notAfter: number) => madeRenewal(session, notAfter, brokerSecret);
+export const renewalOf = (job: JobOfSession, session: MadeSession, notAfter: number) =>
+  madeRenewal(job, session, notAfter, brokerSecret);
 
 /** Nothing is revealed for what no enclave has sealed. */
 const isSealed = ({ kind }: SimulatedJob): boolean => kind !== 'zk' && kind !== 'sampled';
@@ -221,12 +225,14 @@ const isSealed = ({ kind }: SimulatedJob): boolean => kind !== 'zk' && kind !== 
  */
 export function deliveryOf(job: SimulatedJob, blob: string, receipts: readonly SignedStatement[]) {
   const { borders } = job;
-  const delivery = hex(isSealed(job) ? deliveryDigest(fromHex(blob), word(5)) : new Uint8Array(32));
+  const ciphertextDigest = sha256(`chunks of ${blob}`);
+  const delivery = hex(isSealed(job) ? deliveryDigest(ciphertextDigest, word(5)) : new Uint8Array(32));
+  const keys = hex(isSealed(job) ? runKeysDigest([settlementKey]) : new Uint8Array(32));
   const last = hex(borders.at(-1)!);
   const upTo = borders.length - 1;
   return {
-    result: { blob, bytes: 64, keyCommit: hex(word(5)) },
-    run: { upTo, outcome: 0 as const, bordersRoot: hex(bordersRoot(borders)), last, delivery },
+    result: { blob, bytes: 64, ciphertextDigest: hex(ciphertextDigest), keyCommit: hex(word(5)) },
+    run: { upTo, outcome: 0 as const, bordersRoot: hex(bordersRoot(borders)), last, delivery, keys },
     seal: isSealed(job) ? base64(new Uint8Array(69)) : '',
     borders: borders.map(hex),
     receipts: [...receipts],

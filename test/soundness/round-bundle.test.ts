@@ -7,7 +7,8 @@ import {
   parseBundle,
   parseRoundStatement,
   verifyBundle,
-  type ParallelBundle,
+  type Check,
+  type EvidenceBundle,
 } from '#attestation';
 import { dishonestRounds, tinyRoundBundle, type Saying } from '#test/tiny-round-bundle';
 
@@ -16,15 +17,19 @@ const { job, bundle } = made;
 const foreign = await tinyRoundBundle({ spec: { salt: new Uint8Array(32) } });
 const word = new Uint8Array(32).fill(9);
 
-async function unmet(forged: ParallelBundle): Promise<readonly string[]> {
+/** Simulated hardware is a warning, and what a file alone cannot show is no reason against it. */
+const isUnmet = ({ code, status }: Check): boolean =>
+  status !== 'met' && status !== 'warned' && code !== 'BUNDLE_TRANSACTIONS';
+
+async function unmet(forged: EvidenceBundle): Promise<readonly string[]> {
   const { tier, checks } = await verifyBundle({ bundle: encodeBundle(forged), policy: job.policy });
-  const failed = checks.filter(({ status }) => status !== 'met').map(({ code }) => code);
-  expect(tier === 'affirming').toBe(failed.length === 0);
+  const failed = checks.filter(isUnmet).map(({ code }) => code);
+  expect(tier === 'warning').toBe(failed.length === 0);
   return failed;
 }
 
-type Round = ParallelBundle['segments'][number];
-const withRound = (at: number, change: (round: Round) => Partial<Round>): ParallelBundle => ({
+type Round = EvidenceBundle['segments'][number];
+const withRound = (at: number, change: (round: Round) => Partial<Round>): EvidenceBundle => ({
   ...bundle,
   segments: bundle.segments.map((round, i) => (i === at ? { ...round, ...change(round) } : round)),
 });
@@ -34,14 +39,14 @@ describe('a bundle of rounds', () => {
   it('affirms as it was made, and parses to what it was made of', async () => {
     const encoded = encodeBundle(bundle);
     const verdict = await verifyBundle({ bundle: encoded, policy: job.policy });
-    expect(verdict).toMatchObject({ tier: 'affirming', steps: 24 });
+    expect(verdict).toMatchObject({ tier: 'warning', steps: 24 });
     expect(verdict.checks.find(({ rule }) => rule.startsWith('Each round'))).toMatchObject({
       got: '3 rounds of 2 workers',
     });
     expect(encodeBundle(parseBundle(encoded))).toEqual(encoded);
   });
 
-  it.each<[string, string, ParallelBundle]>([
+  it.each<[string, string, EvidenceBundle]>([
     ['a partial missing', 'ROUND_PARTIALS', withRound(0, ({ partials }) => ({ partials: partials.slice(1) }))],
     ['no partials', 'ROUND_PARTIALS', withRound(1, () => ({ partials: [] }))],
     ['a partial twice', 'ROUND_PARTIALS', withRound(0, ({ partials: [one] }) => ({ partials: [one!, one!] }))],
@@ -66,14 +71,16 @@ describe('a bundle of rounds', () => {
         partials: [one!, { ...two!, session: 7 }],
       })),
     ],
-    ['a round by another session', 'COSE_KEY_ID', withRound(0, () => ({ session: 1 }))],
-    ['a round’s receipt of another round', 'RECEIPT_STATEMENT', withRound(0, () => ({ receipt: second.receipt }))],
+    [
+      'a round by another session',
+      'COSE_KEY_ID',
+      withRound(0, ({ signed }) => ({ signed: { ...signed!, session: 1 } })),
+    ],
+    ['a round’s receipt of another round', 'RECEIPT_STATEMENT', withRound(0, () => ({ signed: second.signed }))],
     [
       'a partial’s receipt for its round',
       'COSE_CONTENT_TYPE',
-      withRound(0, ({ partials }) => ({
-        receipt: partials[0]!.receipt,
-      })),
+      withRound(0, ({ partials }) => ({ signed: { session: 0, receipt: partials[0]!.receipt } })),
     ],
     [
       'a mutated average',
@@ -91,15 +98,10 @@ describe('a bundle of rounds', () => {
   });
 
   it('of a plain job’s form, or for a spec of one worker, is refused', async () => {
-    const segments = bundle.segments.map(({ partials: [one] }) => one!);
-    const { tier, checks } = await verifyBundle({
-      bundle: encodeBundle({ ...bundle, version: 1, segments }),
-      policy: job.policy,
-    });
-    expect(tier).toBe('contraindicated');
-    expect(checks.filter(({ status }) => status !== 'met').map(({ code }) => code)).toContain('BUNDLE_ROUNDS');
+    const segments = bundle.segments.map((round) => ({ ...round, partials: [] }));
+    expect(await unmet({ ...bundle, segments })).toContain('ROUND_PARTIALS');
     const plain = encodeJobSpec({ ...job.spec, parallel: undefined });
-    expect(await unmet({ ...bundle, spec: plain })).toContain('BUNDLE_ROUNDS');
+    await expect(unmet({ ...bundle, spec: plain })).rejects.toThrow(/STATEMENT_LENGTH/);
   });
 
   const lies: readonly (readonly [string, (saying: Saying, round: number) => Saying])[] = [

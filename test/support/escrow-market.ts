@@ -1,10 +1,8 @@
 /** A local chain with the contracts on it, and the parties of its escrows. */
 import { HDNodeWallet, keccak256, parseEther, Wallet, type JsonRpcProvider } from 'ethers';
 import {
-  appraisalDigest,
   bordersRoot,
   concatBytes,
-  enclaveKeyWord,
   fromHex,
   jobDigest,
   JobMode,
@@ -12,9 +10,12 @@ import {
   releaseDigest,
   revocationDigest,
   runDigest,
+  runKeysDigest,
+  runKeysOf,
   teeSelector,
   toHex,
   utf8,
+  type Release,
   type Terms,
 } from '#attestation';
 import {
@@ -33,9 +34,10 @@ import {
   type CommittedRun,
   type Deployment,
   type DeployOptions,
+  type SignedRelease,
 } from '#libs/settlement';
 
-const roles = ['deployer', 'client', 'provider', 'attestor', 'challenger', 'treasury'] as const;
+const roles = ['deployer', 'client', 'provider', 'broker', 'challenger', 'treasury'] as const;
 export type Role = (typeof roles)[number];
 export type Money = Record<'client' | 'provider' | 'challenger' | 'treasury', bigint>;
 
@@ -44,7 +46,7 @@ export const zeroWord = new Uint8Array(32);
 export const seedClient = keccak(utf8('test seed of the client'));
 export const seedProvider = keccak(utf8('test seed of the provider'));
 export const policy = keccak(utf8('test policy'));
-/** Stand for keys of enclaves that the attestor has appraised. */
+/** Stand for keys of enclave sessions that the broker has released a data key to. */
 export const enclaveKey = new Wallet(keccak256('0x7465737400'));
 export const stolenKey = new Wallet(keccak256('0x7465737401'));
 
@@ -70,12 +72,10 @@ export interface Market {
   stop(): Promise<void>;
 }
 
-export async function openMarket(options: Pick<DeployOptions, 'developmentKeys'> = {}): Promise<Market> {
+export async function openMarket(options: DeployOptions = {}): Promise<Market> {
   const anvil = await startAnvil();
   const chain = connect(anvil.url, anvil.chainId, 20);
   const deployment = await deploy(walletOf('deployer').connect(chain), {
-    attestors: [walletOf('attestor').address],
-    threshold: 1,
     treasury: walletOf('treasury').address,
     ...options,
   });
@@ -115,80 +115,93 @@ export async function openMarket(options: Pick<DeployOptions, 'developmentKeys'>
   };
 }
 
-const none = { draw: 0, challenge: 0, prove: 0, provePer: 0, hold: 0, reveal: 0, ack: 0 };
+const none = { finality: 0, draw: 0, prove: 0, provePer: 0, hold: 0, reveal: 0, ack: 0, drawBlocks: 0 };
 /** Seconds; long enough that no machine is too slow for them, since only `pass` makes them end. */
 export const window = 10_000;
-export const duties = { draw: window, prove: window, provePer: window };
+export const duties = { draw: window, drawBlocks: 32, prove: window, provePer: window };
 
 export type TermsChange = Omit<Partial<Terms>, 'windows'> & { readonly windows?: Partial<Terms['windows']> };
 
 /** One ether for the run, six tenths at stake. */
 export function marketTerms(change: TermsChange): Terms {
   const attested = ((change.mode ?? 0) & JobMode.tee) !== 0;
+  const isRevealed = ((change.mode ?? 0) & JobMode.reveal) !== 0;
   return {
     client: addressBytes(walletOf('client').address),
     provider: addressBytes(walletOf('provider').address),
-    ...{ keyBroker: native, token: native, specDigest: zeroWord, initialWeights: zeroWord },
+    keyBroker: addressBytes(walletOf('broker').address),
+    ...{ token: native, specDigest: zeroWord, initialWeights: zeroWord, snpPolicy: zeroWord, planDigest: zeroWord },
+    ...{ attestors: [], needed: 0, unit: 0, unitSegments: 1, parts: 1, providers: zeroWord },
     policy: attested ? policy : zeroWord,
-    minTier: attested ? 1 : 0,
-    teeSelector: attested ? teeSelector : new Uint8Array(4),
+    teeSelector,
     dutySelectors: [zkSelector],
     ...{ price: parseEther('1'), stake: parseEther('0.6'), liveness: parseEther('0.05') },
-    ...{ bond: parseEther('0.1'), bondFee: parseEther('0.01'), failShareBps: 5000, holdbackBps: 1000 },
+    ...{ bond: parseEther('0.1'), bondFee: parseEther('0.01'), failShareBps: 5000 },
+    ...{ publishFee: parseEther('0.02'), holdbackBps: isRevealed ? 10_000 : 1000 },
     ...{ segments: 1, samples: 0, mode: JobMode.full, seedCommitClient: keccak(seedClient), acceptBy: 2 ** 39 },
     ...change,
-    windows: { start: window, compute: window, ...none, ...change.windows },
+    windows: { start: window, compute: window, challenge: window, ...none, ...change.windows },
   };
 }
 
-/** From the client's money to a provider who owes a run. */
-export async function engage(market: Market, terms: Terms): Promise<void> {
-  const client = market.as('client');
-  await client.open(terms);
+/** The broker's word that a session with this key may work on the job; without a key, that a prover may. */
+export function releaseOf(
+  market: Pick<Market, 'as'>,
+  terms: Terms,
+  key: Wallet | null,
+  change: Partial<Release> = {},
+): SignedRelease {
+  const release: Release = {
+    ...{ job: jobDigest(terms), provider: terms.provider, dataset: zeroWord, policy: terms.policy },
+    session: key === null ? zeroWord : keccak(utf8(`test session of ${key.address}`)),
+    key: key === null ? native : addressBytes(key.address),
+    ...{ evidence: policy, grant: zeroWord, nonce: zeroWord, grantedAt: 0, notAfter: 2 ** 39 },
+    ...change,
+  };
+  return { release, signature: sign(walletOf('broker'), releaseDigest(market.as('provider').domain, release)) };
+}
+
+/** From the client's money to a provider who owes a run; a key is bound where the job may be sealed. */
+export async function engage(market: Market, terms: Terms, key = enclaveKey): Promise<void> {
+  await market.as('client').open(terms);
   await market.as('provider').accept(terms, keccak(seedProvider));
-  const content = { enclaveKey: enclaveKeyWord(addressBytes(enclaveKey.address)), shardsDigest: policy };
-  const digest = releaseDigest(client.domain, { job: jobDigest(terms), ...content });
-  const signature = sign(walletOf('client'), digest);
-  await market.as('provider').start(terms, { ...content, signer: terms.client, signature });
+  const isAttested = (terms.mode & JobMode.tee) !== 0;
+  await market.as('provider').start(terms, releaseOf(market, terms, isAttested ? key : null));
 }
 
 export function runOf(borders: readonly Uint8Array[], change: Partial<CommittedRun> = {}): CommittedRun {
-  const seal = new Uint8Array();
-  return { outcome: 0, borders, seedProvider: zeroWord, delivery: zeroWord, seal, ...change };
+  const none = { seedProvider: zeroWord, delivery: zeroWord, keys: [], seal: new Uint8Array() };
+  return { outcome: 0, borders, ...none, ...change };
 }
 
-/** The run under the seal of the appraised key. */
+interface Sealing {
+  readonly delivery?: Uint8Array;
+  readonly key?: Wallet;
+  /** Keys behind the borders beside the one that seals. */
+  readonly others?: readonly Wallet[];
+  readonly outcome?: CommittedRun['outcome'];
+}
+
+/** The run under the seal of a session's key. */
 export function sealedRun(
   market: Market,
   terms: Terms,
   borders: readonly Uint8Array[],
-  { delivery = zeroWord, key = enclaveKey }: { readonly delivery?: Uint8Array; readonly key?: Wallet } = {},
+  { delivery = zeroWord, key = enclaveKey, others = [], outcome = 0 }: Sealing = {},
 ): CommittedRun {
+  const keys = runKeysOf([key, ...others].map(({ address }) => addressBytes(address)));
   const run = {
-    ...{ job: jobDigest(terms), upTo: borders.length - 1, outcome: 0 as const },
-    ...{ bordersRoot: bordersRoot(borders), last: borders.at(-1)!, delivery },
+    ...{ job: jobDigest(terms), upTo: borders.length - 1, outcome: outcome as 0 },
+    ...{ bordersRoot: bordersRoot(borders), last: borders.at(-1)!, delivery, keys: runKeysDigest(keys) },
   };
   const signature = sign(key, runDigest(market.as('provider').domain, run));
-  return runOf(borders, { delivery, seal: concatBytes(teeSelector, signature) });
+  return runOf(borders, { outcome, delivery, keys, seal: concatBytes(teeSelector, signature) });
 }
 
-/** The attestor vouches for a key. */
-export async function registerKey(market: Market, enclave = enclaveKey): Promise<void> {
-  const provider = market.as('provider');
-  const appraisal = {
-    key: addressBytes(enclave.address),
-    policy,
-    provider: addressBytes(walletOf('provider').address),
-    evidence: keccak(utf8(`test evidence of ${enclave.address}`)),
-    notAfter: 2 ** 39,
-  };
-  const digest = appraisalDigest(provider.registryDomain, appraisal);
-  await provider.registerEnclave(appraisal, [sign(walletOf('attestor'), digest)]);
-}
-
-export async function revokeKey(market: Market, enclave: Wallet): Promise<void> {
-  const attestor = market.as('attestor');
+/** The broker ends a session's key for this job. */
+export async function revokeKey(market: Market, terms: Terms, enclave = enclaveKey): Promise<void> {
+  const broker = market.as('broker');
   const key = addressBytes(enclave.address);
-  const digest = revocationDigest(attestor.registryDomain, key, zeroWord);
-  await attestor.revokeEnclave(key, zeroWord, [sign(walletOf('attestor'), digest)]);
+  const signature = sign(walletOf('broker'), revocationDigest(broker.domain, jobDigest(terms), key, zeroWord));
+  await broker.keys.revoke(terms, key, zeroWord, [{ signer: terms.keyBroker, signature }]);
 }

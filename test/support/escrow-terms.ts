@@ -19,7 +19,7 @@ export type NamedTerms = Pick<Terms, Always> &
 export function teeTerms({ windows, ...named }: NamedTerms): Terms {
   return {
     token: new Uint8Array(20),
-    minTier: 1,
+    ...{ snpPolicy: new Uint8Array(32), planDigest: new Uint8Array(32), attestors: [], needed: 0 },
     teeSelector,
     dutySelectors: [],
     price: 1000n,
@@ -27,13 +27,16 @@ export function teeTerms({ windows, ...named }: NamedTerms): Terms {
     liveness: 50n,
     bond: 100n,
     bondFee: 10n,
+    publishFee: 10n,
     failShareBps: 0,
-    holdbackBps: 0,
+    holdbackBps: 10_000,
     samples: 0,
+    ...{ unit: 0, unitSegments: 1, parts: 1, providers: new Uint8Array(32) },
     mode: JobMode.tee | JobMode.reveal,
     ...named,
     windows: {
-      ...{ start: 0, compute: 0, draw: 0, challenge: 0, prove: 0, provePer: 0, hold: 0, reveal: 0, ack: 0 },
+      ...{ start: 0, compute: 0, finality: 0, draw: 0, challenge: 0, prove: 0, provePer: 0 },
+      ...{ hold: 0, reveal: 0, ack: 0, drawBlocks: 0 },
       ...windows,
     },
   };

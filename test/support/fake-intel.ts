@@ -13,6 +13,8 @@ const notAfter = new Date('2032-01-01T00:00:00Z');
 export const fakeAt = Date.parse('2025-06-19T12:00:00Z') / 1000;
 
 export interface FakeOptions {
+  /** Of an earlier platform; its own where absent. */
+  readonly root?: FakeRoot;
   readonly kind?: 'sgx' | 'td10' | 'td15';
   readonly version?: 3 | 4 | 5;
   /** Fields of the body by offset. */
@@ -68,6 +70,10 @@ interface Party {
   readonly keys: webcrypto.CryptoKeyPair;
   readonly certificate: x509.X509Certificate;
 }
+
+export type FakeRoot = Party;
+
+export const fakeIntelRoot = (): Promise<FakeRoot> => party('test Intel root', undefined, true);
 
 let serial = 16;
 async function party(
@@ -172,7 +178,7 @@ function makeBody(kind: 'sgx' | 'td10' | 'td15', changes: FakeOptions['body']): 
 export async function fakeIntel(options: FakeOptions = {}) {
   const kind = options.kind ?? 'td10';
   const version = options.version ?? (kind === 'sgx' ? 3 : kind === 'td10' ? 4 : 5);
-  const root = await party('test Intel root', undefined, true);
+  const root = options.root ?? (await fakeIntelRoot());
   const pckCa = await party('test PCK CA', root, true);
   const extension = sgxExtension(options.platform?.svn ?? 5, options.platform?.pceSvn ?? 11);
   const pck = await party('test PCK', pckCa, false, [new x509.Extension('1.2.840.113741.1.13.1', false, extension)]);
@@ -240,4 +246,19 @@ export async function fakeIntel(options: FakeOptions = {}) {
         : []),
     ],
   };
+}
+
+type FakePlatform = Awaited<ReturnType<typeof fakeIntel>>;
+
+/** All collateral of a platform in the file that tools exchange, as `parseCollateralBundle` reads it. */
+export function collateralFile({ collateral, crls }: Pick<FakePlatform, 'collateral' | 'crls'>): Uint8Array {
+  const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex');
+  const { tcbInfo, qeIdentity } = collateral;
+  const file = {
+    ...{ root_ca_crl: hex(crls[0]!), pck_crl: hex(crls[1]!) },
+    ...{ tcb_info_issuer_chain: tcbInfo.chain, tcb_info: tcbInfo.json, tcb_info_signature: hex(tcbInfo.signature) },
+    ...{ qe_identity_issuer_chain: qeIdentity.chain, qe_identity: qeIdentity.json },
+    qe_identity_signature: hex(qeIdentity.signature),
+  };
+  return new Uint8Array(Buffer.from(JSON.stringify(file)));
 }

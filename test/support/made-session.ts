@@ -9,12 +9,20 @@ import {
   addressOfPublicKey,
   appraisalDigest,
   domainSeparator,
-  enclaveKeyWord,
+  encodeEndorsements,
   encodeSessionEvidence,
   fromHex,
-  registryDomainSeparator,
+  keysDigest,
+  leaseDigest,
+  noEndorsementRecord,
+  parseSessionEvidence,
   releaseDigest,
+  resultDigest,
+  signRecoverable,
   toHex,
+  withSessionProof,
+  type JobSpec,
+  type Release,
 } from '#attestation';
 
 export const hex = (bytes: Uint8Array): string => `0x${toHex(bytes)}`;
@@ -27,11 +35,14 @@ export const addressOf = (secret: Uint8Array): Uint8Array => addressOfPublicKey(
 export const chainId = 31_337;
 export const contract = new Uint8Array(20).fill(0xcc);
 const registry = new Uint8Array(20).fill(0xdd);
-const settlementKey = new Uint8Array(20).fill(0x66);
+export const settlementKey = new Uint8Array(20).fill(0x66);
 export const receiptSecret = sha256('test receipt key');
 export const receiptKey = ed25519.getPublicKey(receiptSecret);
 export const policy = Buffer.from('test policy');
 export const policyDigest = sha256(policy);
+
+/** What a key broker's verdict rested on that asked nobody, base64. */
+export const noEndorsements = base64(encodeEndorsements(noEndorsementRecord));
 
 export interface MadeSession {
   readonly evidence: Uint8Array;
@@ -47,80 +58,110 @@ export interface SessionOptions {
   readonly claims?: string;
 }
 
+/** Signing is deterministic: what was made a moment ago is not made again. */
+const made = new Map<string, Uint8Array>();
+const madeMax = 1000;
+
+function once(key: string, make: () => Uint8Array): Uint8Array {
+  const known = made.get(key);
+  if (known !== undefined) return known;
+  const bytes = make();
+  if (made.size < madeMax) made.set(key, bytes);
+  return bytes;
+}
+
 /** @param provider  account, 20 bytes */
-export function madeSession(provider: Uint8Array, options: SessionOptions = {}): MadeSession {
+export async function madeSession(provider: Uint8Array, options: SessionOptions = {}): Promise<MadeSession> {
   const { nonce = 1, claims = '' } = options;
   const key = options.settlementKey ?? settlementKey;
-  const evidence = encodeSessionEvidence({
-    version: 1,
-    nonce: word(nonce),
-    binding: { receiptKey, settlementKey: key, transportKey: word(0x77), provider, chainId, registry },
-    cpu: { kind: 'simulated-snp', report: new Uint8Array(1), certificates: [] },
-    gpus: [],
-    claims: new TextEncoder().encode(claims),
-  });
-  return { evidence, provider, settlementKey: key };
-}
-
-const domains = {
-  escrow: domainSeparator({ chainId, verifyingContract: contract }),
-  registry: registryDomainSeparator({ chainId, verifyingContract: registry }),
-};
-
-function appraisalOf({ evidence, provider, settlementKey: key }: MadeSession, notAfter: number, secret: Uint8Array) {
-  const appraisal = { key, policy: policyDigest, provider, evidence: sha256(evidence), notAfter };
-  return { appraisal, signature: sign(appraisalDigest(domains.registry, appraisal), secret) };
-}
-
-/** What a node reports of a renewal. @param notAfter  unix seconds @param secret  of whoever judges */
-export function madeRenewal(session: MadeSession, notAfter: number, secret: Uint8Array) {
-  const { signature } = appraisalOf(session, notAfter, secret);
-  return { evidence: base64(session.evidence), appraisal: { notAfter, signature }, result: '' };
-}
-
-/** What a node reports of a key release for an escrow. */
-export function madeRelease(escrowId: string, session: MadeSession, notAfter: number, secret: Uint8Array) {
-  const { appraisal, signature } = appraisalOf(session, notAfter, secret);
-  const enclaveKey = enclaveKeyWord(session.settlementKey);
-  const release = { job: fromHex(escrowId), enclaveKey, shardsDigest: word(0x44) };
-  return {
-    release: {
-      account: accountOf(secret),
-      job: escrowId,
-      enclaveKey: hex(enclaveKey),
-      shardsDigest: hex(release.shardsDigest),
-      releaseSignature: sign(releaseDigest(domains.escrow, release), secret),
-      key: hex(appraisal.key),
-      policy: hex(appraisal.policy),
-      provider: hex(appraisal.provider),
-      evidence: hex(appraisal.evidence),
-      notAfter,
-      appraisalSignature: signature,
+  const session = await withSessionProof(
+    {
+      nonce: word(nonce),
+      binding: { receiptKey, settlementKey: key, transportKey: word(0x77), provider, chainId, registry },
+      cpu: { kind: 'simulated-snp', report: new Uint8Array(1), certificates: [] },
+      gpus: [],
+      claims: new TextEncoder().encode(claims),
     },
-    result: '',
+    (message) => once(`proof ${toHex(message)}`, () => ed25519.sign(message, receiptSecret)),
+  );
+  return { evidence: encodeSessionEvidence(session), provider, settlementKey: key };
+}
+
+/** The job that a session is let into, in the market of these tests or in another. */
+export interface JobOfSession {
+  readonly escrowId: string;
+  readonly spec: Pick<JobSpec, 'dataset' | 'settlement'>;
+}
+
+const domainOf = ({ chainId: id, contract: verifyingContract }: JobSpec['settlement']): Uint8Array =>
+  domainSeparator({ chainId: id, verifyingContract });
+
+function signed(digest: Uint8Array, secret: Uint8Array): string {
+  return hex(once(`${toHex(digest)} ${toHex(secret)}`, () => signRecoverable(digest, secret)));
+}
+
+const attestationResult = new TextEncoder().encode('test attestation result');
+
+function resultOf(evidence: Uint8Array, secret: Uint8Array) {
+  const resultSignature = signed(resultDigest(evidence, attestationResult), secret);
+  return { result: base64(attestationResult), resultSignature };
+}
+
+/** A lease lasts an hour. */
+const grantedAtOf = (notAfter: number): number => Math.max(0, notAfter - 3600);
+
+/** What a node reports of a renewal. @param notAfter  unix seconds @param secret  of the key broker's account */
+export function madeRenewal(
+  { escrowId, spec }: JobOfSession,
+  session: MadeSession,
+  notAfter: number,
+  secret: Uint8Array,
+) {
+  const { binding, nonce } = parseSessionEvidence(session.evidence);
+  const evidence = sha256(session.evidence);
+  const grantedAt = grantedAtOf(notAfter);
+  const digest = leaseDigest(domainOf(spec.settlement), {
+    ...{ job: fromHex(escrowId), session: keysDigest(binding), policy: policyDigest },
+    ...{ evidence, nonce, grantedAt, notAfter },
+  });
+  return {
+    ...{ evidence: base64(session.evidence), endorsements: noEndorsements },
+    lease: { grantedAt, notAfter, signature: signed(digest, secret) },
+    ...resultOf(evidence, secret),
   };
 }
 
-const accounts = new WeakMap<Uint8Array, string>();
-
-function accountOf(secret: Uint8Array): string {
-  const account = accounts.get(secret) ?? hex(addressOf(secret));
-  accounts.set(secret, account);
-  return account;
-}
-
-const signed = new Map<string, string>();
-const signedMax = 1000;
-
-/** Signing is deterministic: what was signed a moment ago is not signed again. */
-function sign(digest: Uint8Array, secret: Uint8Array): string {
-  const key = `${toHex(digest)}${toHex(secret)}`;
-  const known = signed.get(key);
-  if (known !== undefined) return known;
-  const signature = secp256k1.sign(digest, secret, { prehash: false, format: 'recovered' });
-  const made = hex(new Uint8Array([...signature.subarray(1), 27 + signature[0]!]));
-  if (signed.size < signedMax) signed.set(key, made);
-  return made;
+/** What a node reports of a key release for an escrow. @param attestors  secrets of accounts that the terms list */
+export function madeRelease(
+  { escrowId, spec }: JobOfSession,
+  session: MadeSession,
+  notAfter: number,
+  secret: Uint8Array,
+  attestors: readonly Uint8Array[] = [],
+) {
+  const { binding, nonce } = parseSessionEvidence(session.evidence);
+  const release: Release = {
+    ...{ job: fromHex(escrowId), provider: binding.provider, dataset: spec.dataset.id },
+    ...{ session: keysDigest(binding), key: binding.settlementKey, policy: policyDigest },
+    ...{ evidence: sha256(session.evidence), grant: sha256('test sealed key'), nonce },
+    ...{ grantedAt: grantedAtOf(notAfter), notAfter },
+  };
+  const domain = domainOf(spec.settlement);
+  const { grantedAt, ...words } = release;
+  const hexes = Object.entries(words).filter((entry): entry is [string, Uint8Array] => typeof entry[1] !== 'number');
+  const told = Object.fromEntries(hexes.map(([name, bytes]) => [name, hex(bytes)])) as Record<
+    Exclude<keyof Release, 'grantedAt' | 'notAfter'>,
+    string
+  >;
+  return {
+    release: { ...told, grantedAt, notAfter },
+    releaseSignature: signed(releaseDigest(domain, release), secret),
+    ...resultOf(release.evidence, secret),
+    appraisals: attestors.map((attestor) => ({
+      ...{ evidence: hex(release.evidence), notAfter },
+      signature: signed(appraisalDigest(domain, release), attestor),
+    })),
+  };
 }
 
 /** Data set of 8 records that nobody holds. */

@@ -1,5 +1,6 @@
 /** Reads folders of real evidence: manifest.json, files, anchors. Where they are absent, tests skip and say so. */
 import { existsSync, readFileSync, readdirSync } from 'node:fs';
+import { basename } from 'node:path';
 import type { SampleEntry, Tier } from '#attestation';
 
 export const samplesRoot = process.env['VERITRAIN_VECTORS'] ?? '../shared/vectors';
@@ -37,6 +38,9 @@ function loadFolder(folder: string): LoadedSample[] {
     expect,
     anchors,
     at: Date.parse(expect?.at ?? defaultAt) / 1000,
+    named: new Map(
+      Object.values(files).map(({ file }) => [basename(file), new Uint8Array(readFileSync(`${root}/${file}`))]),
+    ),
     files: new Map(
       Object.entries(files).map(([role, { file }]) => [role, new Uint8Array(readFileSync(`${root}/${file}`))]),
     ),

@@ -17,6 +17,7 @@ import {
   splitRecords,
   superblockRecords,
   type Manifest,
+  type ProfileParameters,
 } from '#libs/step';
 import { planOf } from '#libs/proof';
 import { commitmentFormat, createCommitter, dataDigestOf, dataSeed } from '#libs/zk/commitment';
@@ -34,7 +35,7 @@ import {
   keccak,
   keyReleaseAad,
   keyReleaseInfo,
-  noEndorsements,
+  noEndorsementRecord,
   parseSessionEvidence,
   shardAssociatedData,
   specDigestOf,
@@ -48,14 +49,12 @@ import {
   type SessionEvidence,
   type Terms,
 } from '#attestation';
-import type { EscrowReader, JobState } from '#libs/settlement';
+import type { JobState } from '#libs/settlement';
 import { developmentPolicy } from '../../apps/cli/src/system/development-policy.js';
-import { createAppraiser } from '../../apps/key-broker/src/appraiser.js';
 import type { BrokerConfig } from '../../apps/key-broker/src/config.js';
-import { createNonceBook, type NonceBook } from '../../apps/key-broker/src/nonces.js';
-import { createBroker, type Broker, type Released } from '../../apps/key-broker/src/release.js';
-import { openSessionBook } from '../../apps/key-broker/src/sessions.js';
-export { sealGrant } from '../../apps/key-broker/src/seal-key.js';
+import type { Escrows } from '../../apps/key-broker/src/escrow.js';
+import { createJudgeParts } from '../../apps/key-broker/src/parts.js';
+import { createBroker, type Broker, type BrokerParts } from '../../apps/key-broker/src/release.js';
 import { openSimulated } from '../../enclave/src/attesters/simulated.js';
 import type { EnclaveEvent, Request } from '../../enclave/src/channel/messages.js';
 import { createSession } from '../../enclave/src/session.js';
@@ -73,10 +72,13 @@ export const recipientSecret = new Uint8Array(32).fill(0x44);
 export const tinyAt = 1_780_000_000;
 
 const seed = `0x${'5a'.repeat(32)}`;
-const signingSecret = new Uint8Array(32).fill(0x55);
+/** Of the key broker that the terms name. */
+export const signingSecret = new Uint8Array(32).fill(0x55);
 const resultSecret = new Uint8Array(32).fill(0x66);
 
-export function tinyManifest(parameters: { steps?: number; e?: number; superblock?: number } = {}): Manifest {
+type TinyParameters = Partial<Pick<ProfileParameters, 'steps' | 'e' | 'superblock' | 'm'>>;
+
+export function tinyManifest(parameters: TinyParameters = {}): Manifest {
   return profileManifest('fx1', { dims: [6, 5, 3], batch: 4, e: 5, steps: 20, seed, ...parameters });
 }
 
@@ -231,7 +233,8 @@ function termsOf(manifest: Manifest, spec: JobSpec): Terms {
     segments: Math.ceil(manifest.steps / (spec.segmentSteps * workersOf(spec))),
     seedCommitClient: new Uint8Array(32).fill(0xaa),
     acceptBy: tinyAt + 3600,
-    windows: { start: 3600, compute: 3600, reveal: 3600, ack: 3600 },
+    planDigest: spec.proving?.planDigest ?? new Uint8Array(32),
+    windows: { start: 3600, compute: 3600, challenge: 3600, reveal: 3600, ack: 3600 },
   });
 }
 
@@ -271,19 +274,21 @@ export function tinySession(now?: () => number): TinySession {
   };
 }
 
-export interface TinyBroker {
+export interface TinyBroker extends BrokerParts {
   readonly broker: Broker;
-  readonly nonces: NonceBook;
-  readonly config: BrokerConfig;
 }
 
 export function tinyBrokerConfig(job: TinyJob, changes: Partial<BrokerConfig> = {}): BrokerConfig {
   const { id } = job.dataset.manifest;
+  const folder = mkdtempSync(join(tmpdir(), 'veritrain-journal-'));
   return {
     host: '127.0.0.1',
     port: 0,
+    proxies: [],
+    logLevel: 'silent',
+    attestOnly: false,
     dataKey: (asked) => (toHex(asked) === toHex(id) ? job.dataset.key : null),
-    policyFile: utf8(JSON.stringify(job.policy)),
+    policyFiles: [utf8(JSON.stringify(job.policy))],
     signingSecret,
     resultSecret,
     recipients: new Set([toHex(x25519.getPublicKey(recipientSecret))]),
@@ -291,24 +296,28 @@ export function tinyBrokerConfig(job: TinyJob, changes: Partial<BrokerConfig> = 
     settlement: { chainId, contract, registry },
     escrow: escrowThatIs('Open'),
     jobsPerDataSet: 100,
-    collateral: () => noEndorsements,
+    jobsPerSession: 16,
+    collateral: () => noEndorsementRecord,
     validForSeconds: 3600,
-    journal: join(mkdtempSync(join(tmpdir(), 'veritrain-journal-')), 'journal.jsonl'),
+    journal: join(folder, 'journal.jsonl'),
+    results: join(folder, 'results'),
+    resultsBytesMax: 64 * 1024 * 1024,
     ...changes,
   };
 }
 
 /** A chain on which every escrow is in this state. */
-export function escrowThatIs(latest: JobState, confirmed = latest): EscrowReader {
-  return { stateOf: async () => ({ latest, confirmed }), close: () => undefined };
+export function escrowThatIs(latest: JobState, confirmed = latest, delivery: Uint8Array = new Uint8Array(32)): Escrows {
+  return {
+    stateOf: async () => ({ latest, confirmed }),
+    deliveryOf: async () => ({ ...{ state: latest, delivery, blockNumber: 1, isConfirmed: true }, txHash: '0x' }),
+    close: () => undefined,
+  };
 }
 
 export async function tinyBroker(job: TinyJob, changes: Partial<BrokerConfig> = {}): Promise<TinyBroker> {
-  const config = tinyBrokerConfig(job, changes);
-  const nonces = createNonceBook();
-  const appraiser = await createAppraiser(config);
-  const broker = createBroker({ config, nonces, appraiser, sessions: openSessionBook(config) });
-  return { broker, nonces, config };
+  const parts = await createJudgeParts(tinyBrokerConfig(job, changes));
+  return { ...parts, broker: createBroker(parts) };
 }
 
 export interface Attested {
@@ -325,7 +334,7 @@ export async function attested(
 ): Promise<Attested> {
   const session = tinySession(now);
   await session.request('open', { provider, chainId, registry });
-  const { nonce } = nonces.issue(toHex(job.jobId), tinyAt, '127.0.0.1');
+  const { nonce } = nonces.issue(job.jobId, tinyAt);
   const evidence = await session.request('attest', { nonce });
   return { session, evidence, parsed: parseSessionEvidence(evidence) };
 }
@@ -334,29 +343,19 @@ export function releaseRequest(job: TinyJob, evidence: Uint8Array) {
   return { spec: encodeJobSpec(job.spec), terms: encodeTerms(job.terms), evidence };
 }
 
-export function jobRequest(job: TinyJob, sealedKey: Uint8Array): Body<'job'> {
+/** The host's half of the key of checkpoints, of a provider that tests make up. */
+export const hostSecret = new Uint8Array(32).fill(0x99);
+
+export function jobRequest(
+  job: TinyJob,
+  { release, signature, sealedKey }: Pick<Body<'job'>, 'release' | 'signature' | 'sealedKey'>,
+): Body<'job'> {
   return {
     spec: encodeJobSpec(job.spec),
     terms: encodeTerms(job.terms),
     dataset: utf8(JSON.stringify(datasetManifestJson(job.dataset.manifest))),
-    sealedKey,
+    ...{ release, signature, sealedKey, hostSecret },
   };
-}
-
-export interface Keyed extends Attested {
-  readonly released: Released;
-}
-
-/** A session that holds the job and all its shards. */
-export async function keyed(job: TinyJob): Promise<Keyed> {
-  const parties = await tinyBroker(job);
-  const session = await attested(job, parties);
-  const released = await parties.broker.release(releaseRequest(job, session.evidence), tinyAt);
-  await session.session.request('job', jobRequest(job, released.sealedKey));
-  for (const [index, ciphertext] of job.dataset.shards.entries()) {
-    await session.session.request('shard', { index, ciphertext });
-  }
-  return { ...session, released };
 }
 
 export function policyBytes(job: TinyJob): Uint8Array {
@@ -364,12 +363,16 @@ export function policyBytes(job: TinyJob): Uint8Array {
 }
 
 /** Any bytes sealed as the broker seals a data key. */
-export async function sealBytes(bytes: Uint8Array, jobId: Uint8Array, binding: KeyBinding): Promise<Uint8Array> {
+export async function sealBytes(
+  bytes: Uint8Array,
+  { jobId, job }: { readonly jobId: Uint8Array; readonly job: Uint8Array },
+  binding: KeyBinding,
+): Promise<Uint8Array> {
   const suite = new CipherSuite({ kem: new DhkemX25519HkdfSha256(), kdf: new HkdfSha256(), aead: new Aes256Gcm() });
   const sender = await suite.createSenderContext({
     recipientPublicKey: await suite.kem.importKey('raw', binding.transportKey.slice().buffer, true),
     info: keyReleaseInfo(jobId).slice().buffer,
   });
-  const sealed = await sender.seal(bytes.slice().buffer, keyReleaseAad(binding).slice().buffer);
+  const sealed = await sender.seal(bytes.slice().buffer, keyReleaseAad(binding, job).slice().buffer);
   return new Uint8Array([...new Uint8Array(sender.enc), ...new Uint8Array(sealed)]);
 }

@@ -4,15 +4,8 @@ import { stateDigest, type Weights } from '#libs/step';
 import { toHex } from '#attestation';
 import type { EnclaveEvent, EventOf } from '../../enclave/src/channel/messages.js';
 import { openShard } from '../../enclave/src/shards.js';
-import {
-  keyed,
-  tinyDataset,
-  tinyJob,
-  tinyManifest,
-  type Keyed,
-  type TinyJob,
-  type TinyJobOptions,
-} from './tiny-job.js';
+import { tinyDataset, tinyJob, tinyManifest, type TinyJob, type TinyJobOptions } from './tiny-job.js';
+import { keyed, type Keyed } from './tiny-release.js';
 
 /** 24 steps in segments of 4: three rounds of two workers, or two of three. */
 export async function tinyParallelJob(workers: number, options: TinyJobOptions = {}): Promise<TinyJob> {

@@ -26,7 +26,8 @@ export class MemoryJobQueue extends JobQueue {
       lock: 'skip',
       filter: (row) => {
         const job = row as unknown as Job;
-        const isOpen = job.deadlineAt > now && !busy.includes(job.tenant);
+        const isDue = job.notBefore === null || job.notBefore <= now;
+        const isOpen = job.deadlineAt > now && isDue && !busy.includes(job.tenant);
         return isOpen && takes(job, node) && offers(job, node) && !isRefused(memory, job, node, now);
       },
     });
