@@ -65,17 +65,17 @@ const parts = {
   enclave: {
     path: '^enclave/',
     door: '^enclave/src/index\\.ts$',
-    may: ['attestation', 'step', 'zk-commitment'],
+    may: ['attestation', 'step', 'zk-commitment', 'onnx'],
     npm: ['@hpke/core', '@hpke/dhkem-x25519', '@noble/curves', '@noble/ed25519', '@noble/hashes'],
     core: ['crypto', 'fs', 'fs/promises', 'net', 'util'],
     only: {
-      '^enclave/src/engine/': ['onnxruntime-node'],
       '^enclave/src/attesters/': ['koffi'],
       '^enclave/src/attesters/simulated\\.ts$': ['simulated-vendor'],
     },
   },
   collateral: lib('collateral', { may: ['attestation'] }),
   'enclave-channel': lib('enclave-channel', { may: ['attestation', 'enclave'] }),
+  onnx: lib('onnx', { npm: ['onnxruntime-node'], core: ['worker_threads'] }),
   messaging: lib('messaging', { npm: ['@nats-io', 'zod'], core: [] }),
   'dispatch-client': lib('dispatch-client', {
     may: ['attestation', 'messaging'],
@@ -95,7 +95,7 @@ const parts = {
     may: ['attestation'],
     npm: ['@noble/hashes', '@peculiar/x509', 'reflect-metadata'],
   }),
-  telemetry: lib('telemetry', { npm: ['@opentelemetry', 'pino', 'prom-client'], core: [] }),
+  telemetry: lib('telemetry', { npm: ['@opentelemetry', 'pino', 'prom-client'], core: ['http', 'net'] }),
   'control-plane': app('control-plane', {
     may: ['attestation', 'step', 'proof', 'collateral', 'messaging', 'persistence', 'settlement', 'telemetry'],
     npm: [
@@ -118,7 +118,10 @@ const parts = {
     npm: ['@hpke', '@nestjs', '@noble', 'ethers', 'express', 'reflect-metadata', 'zod'],
   }),
   'host-agent': app('host-agent', {
-    may: ['attestation', 'enclave', 'enclave-channel', 'messaging', 'dispatch-client', 'settlement', 'telemetry'],
+    may: [
+      ...['attestation', 'collateral', 'enclave', 'enclave-channel', 'messaging', 'dispatch-client', 'settlement'],
+      ...['proof', 'step', 'telemetry'],
+    ],
     npm: ['ethers', 'zod'],
   }),
   'prover-worker': app('prover-worker', {
@@ -140,10 +143,11 @@ const parts = {
       'collateral',
       'enclave-channel',
       'messaging',
+      'onnx',
       'settlement',
       'simulated-vendor',
     ],
-    npm: ['@noble', '@peculiar/x509', 'commander', 'ethers', 'onnxruntime-node', 'reflect-metadata', 'zod'],
+    npm: ['@noble', '@peculiar/x509', 'commander', 'ethers', 'reflect-metadata', 'zod'],
   }),
   migrations: { path: '^migrations/', door: '^migrations/index\\.ts$', npm: ['typeorm'] },
   contracts: {
