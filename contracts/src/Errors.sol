@@ -103,7 +103,7 @@ error EVIDENCE_USED(bytes32 report);
 error SNP_UNKNOWN(address key, bytes32 policy);
 error SNP_PROVIDER(address expected, address got);
 error SNP_EXPIRED(address key, uint40 notAfter);
-error SNP_CERTIFICATES(uint256 at);
+error SNP_CERTIFICATES(uint256 pos);
 error SNP_CHAIN(bytes32 issuer);
 error SNP_CERTIFICATE_SIGNATURE();
 error SNP_LEAF_EXTENSIONS(bytes32 oid);

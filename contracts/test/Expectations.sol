@@ -12,4 +12,11 @@ abstract contract Expectations {
     function fails(bytes4 selector) internal {
         vm.expectPartialRevert(selector);
     }
+
+    function _text(uint256 value) private pure returns (string memory) {
+        if (value == 0) return "0";
+        bytes memory out;
+        for (; value != 0; value /= 10) out = abi.encodePacked(bytes1(uint8(48 + value % 10)), out);
+        return string(out);
+    }
 }

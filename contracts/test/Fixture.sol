@@ -390,11 +390,4 @@ abstract contract Fixture is BorderPaths, Expectations {
     function isState(Terms memory t, State s) internal view {
         equal(uint256(stateOf(t)), uint256(s));
     }
-
-    function _text(uint256 value) private pure returns (string memory) {
-        if (value == 0) return "0";
-        bytes memory out;
-        for (; value != 0; value /= 10) out = abi.encodePacked(bytes1(uint8(48 + value % 10)), out);
-        return string(out);
-    }
 }

@@ -282,6 +282,22 @@ contract GuardsTest is Fixture {
         equal(hook.balanceOf(client), 1000 ether);
     }
 
+    /// Stake counts once its tokens are here: what is called back while they come finds none of it.
+    function test_S_L8_stake_is_counted_after_its_tokens_came() public {
+        HookToken hook = HookToken(deploy("HookToken", ""));
+        roles.allow(address(hook));
+        hook.mint(address(hook), 2 ether);
+        vm.prank(address(hook));
+        hook.approve(address(settlement), type(uint256).max);
+        hook.reenter(address(settlement), abi.encodeWithSignature("releaseStake(address,uint128)", address(hook), 1));
+        vm.prank(address(hook));
+        settlement.depositStake(address(hook), 1 ether);
+        require(hook.entered() > 0, "never called back");
+        equal(hook.succeeded(), 0);
+        (uint128 free,) = settlement.stakes(address(hook), address(hook));
+        equal(free, 1 ether);
+    }
+
     function test_a_payee_that_calls_back_is_paid_once() public {
         Wallet wallet = Wallet(payable(deploy("Wallet", abi.encode(client))));
         vm.deal(address(wallet), 100 ether);

@@ -131,11 +131,11 @@ contract ZkJobsTest is Fixture {
         started(t);
         commit(t, unsealed(t, b, 0));
         bytes memory seal = seals[0];
-        for (uint256 at = 4; at < 36; at += 31) {
-            seal[at] ^= 0x40;
+        for (uint256 i = 4; i < 36; i += 31) {
+            seal[i] ^= 0x40;
             fails(STEP_STATEMENT.selector);
             this.prove(t, b, seals, 0, 0);
-            seal[at] ^= 0x40;
+            seal[i] ^= 0x40;
         }
         this.prove(t, b, seals, 0, 0);
     }

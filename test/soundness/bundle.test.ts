@@ -130,7 +130,7 @@ describe('a bundle', () => {
     expect(encodeBundle(parseBundle(encoded))).toEqual(encoded);
   });
 
-  it('with any one leaf changed does not, save where nothing binds it', async () => {
+  it('W-M4 with any one leaf changed does not, save where nothing binds it', async () => {
     const survivors = new Set<string>();
     const leaves = new Set<string>();
     let count = 0;

@@ -25,32 +25,32 @@ library ZkFloor {
                 if (rows > treeRows) treeRows = rows;
             }
             bytes memory floors = ROWS;
-            for (uint256 at; at < floors.length; at += COLUMNS) {
-                if (_isCode(p, floors, at) && _isSafe(p, floors, at, treeRows)) return;
+            for (uint256 pos; pos < floors.length; pos += COLUMNS) {
+                if (_isCode(p, floors, pos) && _isSafe(p, floors, pos, treeRows)) return;
             }
             revert STEP_PLAN();
         }
     }
 
-    function _isCode(Plan memory p, bytes memory floors, uint256 at) private pure returns (bool) {
+    function _isCode(Plan memory p, bytes memory floors, uint256 pos) private pure returns (bool) {
         unchecked {
-            return p.m == _cell(floors, at) && p.logBlowup == _cell(floors, at + 1)
-                && p.randomRows == _cell(floors, at + 2) && p.k1 == _cell(floors, at + 3)
-                && p.logBlowup1 == _cell(floors, at + 4);
+            return p.m == _cell(floors, pos) && p.logBlowup == _cell(floors, pos + 1)
+                && p.randomRows == _cell(floors, pos + 2) && p.k1 == _cell(floors, pos + 3)
+                && p.logBlowup1 == _cell(floors, pos + 4);
         }
     }
 
-    function _isSafe(Plan memory p, bytes memory floors, uint256 at, uint256 treeRows) private pure returns (bool) {
+    function _isSafe(Plan memory p, bytes memory floors, uint256 pos, uint256 treeRows) private pure returns (bool) {
         unchecked {
-            return p.queries0 >= _cell(floors, at + 5) && p.queries1 >= _cell(floors, at + 6)
-                && p.grind0 >= _cell(floors, at + 7) && p.grind1 >= _cell(floors, at + 8)
-                && p.grindFold >= _cell(floors, at + 9) && p.grindFold1 >= _cell(floors, at + 10)
-                && p.vars <= _cell(floors, at + 11) && treeRows <= _cell(floors, at + 12)
-                && p.lookupVars <= _cell(floors, at + 13);
+            return p.queries0 >= _cell(floors, pos + 5) && p.queries1 >= _cell(floors, pos + 6)
+                && p.grind0 >= _cell(floors, pos + 7) && p.grind1 >= _cell(floors, pos + 8)
+                && p.grindFold >= _cell(floors, pos + 9) && p.grindFold1 >= _cell(floors, pos + 10)
+                && p.vars <= _cell(floors, pos + 11) && treeRows <= _cell(floors, pos + 12)
+                && p.lookupVars <= _cell(floors, pos + 13);
         }
     }
 
-    function _cell(bytes memory floors, uint256 at) private pure returns (uint256) {
-        return uint8(floors[at]);
+    function _cell(bytes memory floors, uint256 pos) private pure returns (uint256) {
+        return uint8(floors[pos]);
     }
 }
