@@ -25,6 +25,7 @@ import {
   type SeenTransaction,
 } from './bundle-words.js';
 import type { AnyBundle } from './bundle.js';
+import { unusedEndorsements } from './bundle-unused.js';
 import { toHex } from './bytes.js';
 import { jobIdOf } from './statement/job-spec.js';
 import { specDigestOf } from './statement/spec-digest.js';
@@ -67,7 +68,7 @@ export interface BundleVerdict {
   /** By whom each segment is vouched for, in order. */
   readonly segments: readonly VouchedSegment[];
   readonly checks: readonly Check[];
-  /** Parts of the file that no check covers: whatever they say, the verdict would be the same. */
+  /** Parts of the file that could say something else under the same verdict; a session's time, within its release. */
   readonly notChecked: readonly string[];
   readonly sessions: readonly AttestationResult[];
   readonly bundle: AnyBundle;
@@ -83,7 +84,8 @@ export async function verifyBundle(request: BundleRequest): Promise<BundleVerdic
   await book.attempt('BUNDLE_TERMS', () => checkTerms(context));
   const submitted = decodePolicy(bundle.policy);
   checkPolicyOf(book, context, submitted, request.policy !== undefined);
-  const results = await appraiseSessions(context, request.policy ?? submitted, request.at);
+  const policy = request.policy ?? submitted;
+  const results = await appraiseSessions(context, policy, request.at);
   checkSessions(book, context, results);
   await checkWords(book, context, submitted, results);
   await book.attempt('BUNDLE_RECEIPTS', () => checkReceipts(context));
@@ -111,7 +113,7 @@ export async function verifyBundle(request: BundleRequest): Promise<BundleVerdic
     steps: context.statements.reduce((sum, { stepCount }) => sum + stepCount, 0),
     segments: vouchedBy(context),
     checks,
-    notChecked: notCheckedIn(context, checks),
+    notChecked: [...notCheckedIn(context, checks), ...(await unusedEndorsements(context, policy, request.at, results))],
     sessions: results,
     bundle,
   };
@@ -175,6 +177,7 @@ function isLeftOpen({ code, status }: Check): boolean {
 }
 
 function notCheckedIn(context: BundleContext, checks: readonly Check[]): string[] {
-  const results = isSpoken(context) ? [] : context.sessions.map((_, index) => `sessions[${index}].result`);
-  return [...results, ...(checks.some(isLeftOpen) ? ['settlement.transactions'] : [])];
+  const open = isSpoken(context) ? ['appraisedAt'] : ['appraisedAt', 'result'];
+  const ofSessions = context.sessions.flatMap((_, index) => open.map((member) => `sessions[${index}].${member}`));
+  return [...ofSessions, ...(checks.some(isLeftOpen) ? ['settlement.transactions'] : [])];
 }

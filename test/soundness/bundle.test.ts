@@ -140,6 +140,10 @@ describe('a bundle', () => {
       if ((await refusedBy(encodeCanonical(value))) === null) survivors.add(path.replaceAll(index, '[]'));
     }
     expect([...survivors].sort()).toEqual([...notBound].sort());
+    const { notChecked } = await verifyBundle({ bundle: encoded, policy: job.policy });
+    const parts = notChecked.map((part) => `.${part.replaceAll(index, '[]')}`);
+    const unnamed = notBound.filter((path) => !parts.some((part) => path.startsWith(part)));
+    expect(unnamed).toEqual([]);
     expect(count).toBeGreaterThan(500);
     for (const leaf of [
       '.spec.salt',
@@ -151,6 +155,14 @@ describe('a bundle', () => {
       expect([...leaves]).toContain(leaf);
     }
   }, 300_000);
+
+  it('W-M4 names the endorsements that no appraisal uses, whatever they say', async () => {
+    const [unused] = parseSessionEvidence(bundle.sessions[0]!.evidence).cpu.certificates;
+    const padded = encodeBundle({ ...bundle, endorsements: { ...bundle.endorsements, certificates: [unused!] } });
+    const { tier, notChecked } = await verifyBundle({ bundle: padded, policy: job.policy });
+    expect(tier).toBe('warning');
+    expect(notChecked).toContain('endorsements.certificates[0]');
+  });
 
   it('cut anywhere, or with bytes after it, is refused', async () => {
     for (let cut = 0; cut < encoded.length; cut += Math.ceil(encoded.length / 200)) {
