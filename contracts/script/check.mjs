@@ -20,6 +20,8 @@ function run(args, env = {}, file = forge) {
 
 const fromSource = ['--conditions=source', '--import', '@oxc-node/core/register'];
 run([...fromSource, 'contracts/test/zk-jobs-main.ts'], {}, process.execPath);
+// What a test deploys by its name alone, `forge test` does not compile.
+run(['build']);
 run(['test', '--no-match-contract', 'GasTest']);
 const isBlessing = process.argv.includes('--bless');
 const check = isBlessing ? {} : { FORGE_SNAPSHOT_CHECK: 'true' };
