@@ -39,6 +39,8 @@ export interface TestSystem {
 }
 
 export const reward = 10n ** 18n;
+/** Of the hardware of test systems; kept between runs. */
+export const vendorFile = join(tmpdir(), 'veritrain-test-simulated-vendor.json');
 
 const ends = ['delivered', 'settled', 'refused', 'failed', 'expired', 'cancelled', 'disputed'];
 
@@ -94,7 +96,6 @@ export async function startTestSystem(
   more: Pick<EmbeddedOptions, 'attestation' | 'enclave' | 'nodes' | 'provers'> = {},
 ): Promise<TestSystem> {
   const folder = mkdtempSync(join(tmpdir(), 'veritrain-e2e-'));
-  const vendorFile = join(tmpdir(), 'veritrain-test-simulated-vendor.json');
   const gate = openGate(join(folder, 'gate'));
   const hostEnvironment = gate.environment;
   const system = await startEmbedded({
