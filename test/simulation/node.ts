@@ -209,7 +209,7 @@ export abstract class SimulatedNode {
   /** Delivers until it is acknowledged or refused; then, and only then, commits on chain. */
   private async handOver(life: number, kept: KeptDelivery): Promise<void> {
     const { job, ref, blob, receipts, signedAt, attestedUntil } = kept;
-    const delivery = deliveryOf(job, blob, receipts);
+    const delivery = deliveryOf(job, blob, this.read(blob), receipts);
     try {
       const message = { auth: '', ...ref, ...delivery };
       await this.ask(life, (at) => at.get(TrainingReports).deliver(this.principal, message));

@@ -4,6 +4,7 @@ import {
   datasetManifestJson,
   deliveryDigest,
   encodeJobSpec,
+  chunkListDigest,
   fromHex,
   jobDigest,
   jobIdOf,
@@ -220,18 +221,19 @@ export const renewalOf = (job: JobOfSession, session: MadeSession, notAfter: num
 const isSealed = ({ kind }: SimulatedJob): boolean => kind !== 'zk' && kind !== 'sampled';
 
 /**
- * @param blob  digest of the result's ciphertext, which differs from run to run
+ * @param blob  name of the result's ciphertext, which differs from run to run
+ * @param content  that ciphertext, less than a chunk
  * @param receipts  that no checkpoint brought
  */
-export function deliveryOf(job: SimulatedJob, blob: string, receipts: readonly SignedStatement[]) {
+export function deliveryOf(job: SimulatedJob, blob: string, content: Uint8Array, receipts: readonly SignedStatement[]) {
   const { borders } = job;
-  const ciphertextDigest = sha256(`chunks of ${blob}`);
+  const ciphertextDigest = chunkListDigest(content.length, [sha256(content)]);
   const delivery = hex(isSealed(job) ? deliveryDigest(ciphertextDigest, word(5)) : new Uint8Array(32));
   const keys = hex(isSealed(job) ? runKeysDigest([settlementKey]) : new Uint8Array(32));
   const last = hex(borders.at(-1)!);
   const upTo = borders.length - 1;
   return {
-    result: { blob, bytes: 64, ciphertextDigest: hex(ciphertextDigest), keyCommit: hex(word(5)) },
+    result: { blob, bytes: content.length, ciphertextDigest: hex(ciphertextDigest), keyCommit: hex(word(5)) },
     run: { upTo, outcome: 0 as const, bordersRoot: hex(bordersRoot(borders)), last, delivery, keys },
     seal: isSealed(job) ? base64(new Uint8Array(69)) : '',
     borders: borders.map(hex),

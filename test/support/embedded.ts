@@ -1,5 +1,5 @@
 /** The embedded system for tests, with a client at hand. */
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createApi, type ControlPlaneApi, type ServerEvent } from '../../apps/cli/src/api.js';
@@ -39,6 +39,8 @@ export interface TestSystem {
 }
 
 export const reward = 10n ** 18n;
+/** Of the hardware of test systems; kept between runs. */
+export const vendorFile = join(tmpdir(), 'veritrain-test-simulated-vendor.json');
 
 const ends = ['delivered', 'settled', 'refused', 'failed', 'expired', 'cancelled', 'disputed'];
 
@@ -81,13 +83,19 @@ export const stateIs =
     return type === 'state' && change.to === state && (code === undefined || change.code === code);
   };
 
+/** Adds settings to those of the first node with simulated hardware, as its operator would; it reads them when it starts. */
+export function setHost({ folder }: Pick<TestSystem, 'folder'>, more: Readonly<Record<string, unknown>>): void {
+  const file = join(folder, 'system', 'simulated-node-1', 'host.json');
+  const settings = JSON.parse(readFileSync(file, 'utf8')) as Record<string, unknown>;
+  writeFileSync(file, JSON.stringify({ ...settings, ...more }));
+}
+
 /** @param controlPlane settings of the control plane beyond the usual ones */
 export async function startTestSystem(
   controlPlane: Readonly<Record<string, string>> = {},
-  more: Pick<EmbeddedOptions, 'attestation' | 'nodes' | 'provers'> = {},
+  more: Pick<EmbeddedOptions, 'attestation' | 'enclave' | 'nodes' | 'provers'> = {},
 ): Promise<TestSystem> {
   const folder = mkdtempSync(join(tmpdir(), 'veritrain-e2e-'));
-  const vendorFile = join(tmpdir(), 'veritrain-test-simulated-vendor.json');
   const gate = openGate(join(folder, 'gate'));
   const hostEnvironment = gate.environment;
   const system = await startEmbedded({

@@ -8,6 +8,7 @@ import {
   ed25519Signer,
   encodeJobSpec,
   encodeStepStatement,
+  chunkListDigest,
   fromHex,
   jobDigest,
   jobIdOf,
@@ -275,7 +276,7 @@ export async function deliveryOf(test: TestPlane, job: Fixture, receipts: readon
   for (const index of receipts) signed.push(await segment(job, index));
   const borders = [0, 2, 4, 6].map(weights);
   const blob = await storeBlob(test);
-  const ciphertextDigest = sha256(`chunks of ${blob}`);
+  const ciphertextDigest = chunkListDigest(64, [fromHex(blob)]);
   const run = {
     ...{ upTo: 3, outcome: 0, bordersRoot: hex(bordersRoot(borders)), last: hex(weights(6)) },
     ...{ delivery: hex(deliveryDigest(ciphertextDigest, word(5))), keys: hex(runKeysDigest([session.settlementKey])) },

@@ -1,6 +1,6 @@
 /** A job's way from submission to settlement, every detour of it, and a restart in every state. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { parseBundle } from '#attestation';
+import { deliveryDigest, fromHex, parseBundle } from '#attestation';
 import { pattern } from '#libs/messaging';
 import { codeOf, startTestPlane, type TestPlane } from './harness.js';
 import { createTestDatabase, type TestDatabase } from './test-database.js';
@@ -396,6 +396,12 @@ describe.each(engines.filter((engine) => engine === 'embedded' || serverUrl !== 
       const { run } = await deliveryOf(test, job, []);
       expect(await deliver([1, 2], { run: { ...run, last: run.bordersRoot } })).toBe('DELIVERY_RUN');
       const delivery = await deliveryOf(test, job, [1, 2]);
+      const digest = new Uint8Array(32);
+      const claimed = {
+        result: { ...delivery.result, ciphertextDigest: hex(digest) },
+        run: { ...delivery.run, delivery: hex(deliveryDigest(digest, fromHex(delivery.result.keyCommit))) },
+      };
+      expect(await deliver([1, 2], claimed)).toBe('DELIVERY_CIPHERTEXT');
       expect(await codeOf(test.send(pattern.leaseDeliver, { ...ref, ...delivery }))).toBe('ok');
       await test.as('client').post(`/v1/jobs/${other.jobId}/cancel`, {}).expect(200);
     });

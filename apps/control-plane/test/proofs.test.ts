@@ -4,6 +4,8 @@ import { In } from 'typeorm';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import {
   bordersRoot,
+  chunkListDigest,
+  fromHex,
   encodeJobSpec,
   encodeStepStatement,
   jobDigest,
@@ -100,7 +102,7 @@ async function wholeDelivery() {
   const zero = hex(new Uint8Array(32));
   const borders = [0, 1, 2, 3].map(weights);
   return {
-    result: { blob, bytes: 64, ciphertextDigest: zero, keyCommit: zero },
+    result: { blob, bytes: 64, ciphertextDigest: hex(chunkListDigest(64, [fromHex(blob)])), keyCommit: zero },
     run: {
       ...{ upTo: 3, outcome: 0, bordersRoot: hex(bordersRoot(borders)), last: hex(weights(3)) },
       ...{ delivery: zero, keys: zero },

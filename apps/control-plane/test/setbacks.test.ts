@@ -36,7 +36,7 @@ async function pause(): Promise<number> {
   return seconds;
 }
 
-it.each(['BROKER_UNREACHABLE', 'NONCES_OUTSTANDING', 'NONCES_EXHAUSTED'])(
+it.each(['BROKER_UNREACHABLE', 'HOST_TERMS_ATTESTOR', 'NONCES_OUTSTANDING', 'NONCES_EXHAUSTED'])(
   'W-H1 %s, for two minutes and a half, fails no job and uses up no attempt; each pause is longer',
   async (code) => {
     const pauses: number[] = [];
@@ -63,12 +63,14 @@ it('W-H1 other failures use up attempts, with growing pauses too, and end the jo
   expect((await ask())?.job.jobId).toBe(job.jobId);
 });
 
-it('W-H1 a node that says its broker is away and may not be tried again ends the job all the same', async () => {
-  const grant = await ask();
-  const failure = { code: 'BROKER_UNREACHABLE', detail: 'made by a test', retry: false };
-  await test.send(pattern.leaseFail, { ...refOf(grant!), ...failure });
-  expect((await view()).state).toBe('refused');
-});
+it.each(['BROKER_UNREACHABLE', 'HOST_TERMS_ATTESTOR'])(
+  'W-H1 a node that says %s and may not be tried again ends the job all the same',
+  async (code) => {
+    const grant = await ask();
+    await test.send(pattern.leaseFail, { ...refOf(grant!), code, detail: 'made by a test', retry: false });
+    expect((await view()).state).toBe('refused');
+  },
+);
 
 it('W-H1 what lasted is the first setback again, and only named codes are free', () => {
   const at = new Date(10 ** 12);

@@ -19,8 +19,10 @@ import {
 } from '#attestation';
 import { brokerPatience } from '#libs/dispatch-client';
 import type { EnclaveClient } from '#libs/enclave-channel';
+import type { AssignedJob } from '#libs/messaging';
 import { chainId, contract, provider, registry, tinyJob, tinySession, type TinyJob } from '#test/tiny-job';
 import { askAttestors, checkAttestors, type Attestors } from './attestors.js';
+import { askForKey } from './job-session.js';
 
 const hex = (bytes: Uint8Array): string => `0x${toHex(bytes)}`;
 const sha256 = async (bytes: Uint8Array): Promise<Uint8Array> =>
@@ -33,7 +35,16 @@ let job: TinyJob;
 let enclave: EnclaveClient;
 const servers: Server[] = [];
 /** What an attestor does instead of its duty. */
-type Fault = 'none' | 'refuses' | 'is away' | 'signs for another key' | 'is another account';
+type Fault =
+  | 'none'
+  | 'refuses'
+  | 'is away'
+  | 'is away at first'
+  | 'first speaks for two seconds'
+  | 'signs for another key'
+  | 'is another account';
+/** By then the word of two seconds has less than a third of them left. */
+const awayAtFirstMs = 1500;
 
 beforeAll(async () => {
   job = await tinyJob();
@@ -45,12 +56,17 @@ afterAll(() => servers.forEach((server) => server.close()));
 
 async function attestor(secret: Uint8Array, fault: Fault, seen: Uint8Array[]): Promise<string> {
   let asked = 0;
+  const opened = Date.now();
+  const notAfter = (): number =>
+    fault === 'first speaks for two seconds' && asked === 1 ? Math.floor(Date.now() / 1000) + 2 : 4_000_000_000;
+  const isAway = (): boolean =>
+    fault === 'is away' || (fault === 'is away at first' && Date.now() < opened + awayAtFirstMs);
   const server = createServer((request, response) => {
     const chunks: Buffer[] = [];
     request.on('data', (chunk: Buffer) => chunks.push(chunk));
     request.on('end', () => void answer(Buffer.concat(chunks).toString('utf8')));
     const answer = async (body: string): Promise<void> => {
-      if (fault === 'is away') return void response.writeHead(503).end('{}');
+      if (isAway()) return void response.writeHead(503).end('{}');
       if (request.url === '/v1/challenges') {
         return void response.end(JSON.stringify({ nonce: hex(keccak(new Uint8Array([...secret, asked++]))) }));
       }
@@ -61,7 +77,7 @@ async function attestor(secret: Uint8Array, fault: Fault, seen: Uint8Array[]): P
       const key = fault === 'signs for another key' ? new Uint8Array(20).fill(9) : binding.settlementKey;
       const appraisal: Appraisal = {
         ...{ job: jobDigest(job.terms), provider, session: keysDigest(binding), key, policy: job.terms.policy },
-        ...{ evidence: await sha256(evidence), notAfter: 4_000_000_000 },
+        ...{ evidence: await sha256(evidence), notAfter: notAfter() },
       };
       const domain = domainSeparator({ chainId, verifyingContract: contract });
       const signed = signRecoverable(appraisalDigest(domain, appraisal), secret);
@@ -81,22 +97,42 @@ async function attestor(secret: Uint8Array, fault: Fault, seen: Uint8Array[]): P
 }
 
 /** Three attestors on the list, each with its fault; whom the host does not know has none. */
-async function ask(needed: number, faults: readonly (Fault | null)[]) {
+async function listed(needed: number, faults: readonly (Fault | null)[], withinMs = 300) {
   const seen: Uint8Array[] = [];
   const known: Record<string, string> = {};
-  const listed = secrets.map(accountOf).sort(compareBytes);
+  const accounts = secrets.map(accountOf).sort(compareBytes);
   for (const [at, fault] of faults.entries()) {
     if (fault === null) continue;
     const signer = fault === 'is another account' ? secrets[(at + 1) % 3]! : secrets[at]!;
     known[hex(accountOf(secrets[at]!))] = await attestor(signer, fault, seen);
   }
-  const terms: Terms = { ...job.terms, attestors: listed, needed };
+  const terms: Terms = { ...job.terms, attestors: accounts, needed };
   job = { ...job, terms };
   const offered = { jobId: hex(job.jobId), spec: Buffer.from(encodeJobSpec(job.spec)).toString('base64') };
   const attestors: Attestors = known;
   checkAttestors(terms, attestors);
-  const patience = brokerPatience({ withinMs: 300 });
-  return { given: await askAttestors(offered, terms, enclave, { attestors, patience }), seen };
+  return { offered, terms, asked: { attestors, patience: brokerPatience({ withinMs }) }, seen };
+}
+
+async function ask(needed: number, faults: readonly (Fault | null)[]) {
+  const { offered, terms, asked, seen } = await listed(needed, faults);
+  return { given: await askAttestors(offered, terms, enclave, asked), seen };
+}
+
+/** A key broker whose release is of the form of one and lasts. @returns its address */
+async function broker(): Promise<string> {
+  const words = ['job', 'dataset', 'session', 'policy', 'evidence', 'grant', 'nonce'];
+  const struct = Object.fromEntries(words.map((name) => [name, hex(new Uint8Array(32))]));
+  const release = { ...struct, provider: hex(provider), key: hex(provider), grantedAt: 0, notAfter: 4_000_000_000 };
+  const server = createServer((request, response) => {
+    if (request.url === '/v1/challenges') return void response.end(JSON.stringify({ nonce: hex(keccak(secrets[0]!)) }));
+    const signature = hex(new Uint8Array(65));
+    const judged = { result: 'AQ==', resultSignature: signature, endorsements: 'AQ==', account: hex(provider) };
+    response.end(JSON.stringify({ ...judged, release, releaseSignature: signature, sealedKey: 'AQ==' }));
+  });
+  servers.push(server);
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return `http://127.0.0.1:${(server.address() as { port: number }).port}`;
 }
 
 describe('S-H4 attestors of the terms', () => {
@@ -128,5 +164,14 @@ describe('S-H4 attestors of the terms', () => {
       code: 'HOST_TERMS_ATTESTOR',
       family: 'rejection',
     });
+  });
+
+  it('S-H4 a word that has grown old while another was waited for is asked for again', async () => {
+    const faults: readonly Fault[] = ['first speaks for two seconds', 'is away at first', 'refuses'];
+    const { offered, terms, asked, seen } = await listed(2, faults, 20_000);
+    const lease = { ...offered, brokerUrl: await broker() } as AssignedJob;
+    const { appraisals } = await askForKey(lease, terms, enclave, { ...asked, brokers: undefined });
+    expect(appraisals.map(({ appraisal }) => appraisal.notAfter)).toEqual([4_000_000_000, 4_000_000_000]);
+    expect(seen).toHaveLength(4);
   });
 });

@@ -3,12 +3,7 @@ import { CollateralError, Rejection, type Terms } from '#attestation';
 import type { SettlementClient, TxReceipt } from '#libs/settlement';
 import type { Attested } from './job-session.js';
 import { isEnded } from './next-move.js';
-import { registerSession, type RegisteredSession, type SnpPolicies } from './registration.js';
-
-export interface Transaction {
-  readonly call: string;
-  readonly hash: string;
-}
+import { registerSession, type RegisteredSession, type SnpPolicies, type Transaction } from './registration.js';
 
 /** What the chain is shown of a session: the broker's release, and the appraisals of attestors. */
 export type Engaged = Pick<Attested, 'release' | 'releaseSignature' | 'appraisals'> & RegisteredSession;
@@ -38,7 +33,7 @@ export async function engage(
   const appraisals = session.appraisals.map(({ appraisal, account, appraisalSignature }) => {
     return { appraisal, attestor: account, signature: appraisalSignature };
   });
-  const done = (await registerSession(terms, policies, session, escrow)).map((hash) => ({ call: 'register', hash }));
+  const done = [...(await registerSession(terms, policies, session, escrow))];
   if (state !== 'Started') {
     done.push(named('accept', await withStake(() => escrow.accept(terms))));
     done.push(named('start', await escrow.start(terms, release, appraisals)));

@@ -4,7 +4,7 @@ import { type CipherStore, type ControlPlane, note } from '#libs/dispatch-client
 import { LeaseRestored, pattern } from '#libs/messaging';
 import type { Move } from './next-move.js';
 import { hasResult, type PendingEscrow, type PendingEscrows, type PendingResult } from './pending.js';
-import type { Transaction } from './engage.js';
+import type { Transaction } from './registration.js';
 import type { Provider } from './provider.js';
 
 export interface HandOverParts {

@@ -35,18 +35,43 @@ export interface Asked extends AttestorsAsked {
   readonly brokers: readonly string[] | undefined;
 }
 
-/** The broker's release and the appraisals of attestors for one session, each over fresh evidence, all asked at once. */
+/**
+ * The broker's release and the appraisals of attestors for one session, each over fresh evidence, all asked at once; and
+ * once more where the first word has grown old when the last one comes.
+ * @throws CollateralError HOST_WORDS_OLD; those of askAttestors and of the broker
+ */
 export async function askForKey(
   job: AssignedJob,
   terms: Terms,
   enclave: EnclaveClient,
   asked: Asked,
 ): Promise<Attested> {
-  const [released, appraisals] = await Promise.all([
-    askBroker(job, terms, enclave, asked),
-    askAttestors(job, terms, enclave, asked),
-  ]);
-  return { ...released, appraisals };
+  const askAll = async (): Promise<Attested> => {
+    const began = Date.now() / 1000;
+    const [released, appraisals] = await Promise.all([
+      askBroker(job, terms, enclave, asked),
+      askAttestors(job, terms, enclave, asked),
+    ]);
+    const answer = { ...released, appraisals };
+    checkYoung(answer, began);
+    return answer;
+  };
+  return asked.patience.keep(askAll, ({ code }) => code === wordsOld);
+}
+
+const wordsOld = 'HOST_WORDS_OLD';
+
+/** What has a third of its time left lasts until the chain has taken it. @param began  unix seconds at which all were asked */
+function checkYoung({ release, appraisals }: Attested, began: number): void {
+  const until = Math.min(release.notAfter, ...appraisals.map(({ appraisal }) => appraisal.notAfter));
+  const left = until - Date.now() / 1000;
+  if (left >= (until - began) / 3) return;
+  throw new CollateralError(wordsOld, {
+    expected: 'release and appraisals with a third of their time left when the last of them comes',
+    got: `${Math.floor(left)} s of ${Math.floor(until - began)} s`,
+    rule: 'settlement §10',
+    action: 'let key broker and attestors answer sooner, or raise their validForSeconds',
+  });
 }
 
 /** One that has no nonce, or forgot its own, is asked again. */

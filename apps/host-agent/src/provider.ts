@@ -2,10 +2,11 @@
 import { Wallet } from 'ethers';
 import { CollateralError, decodeTerms, equalBytes, parseJobSpec, toHex, type Terms } from '#attestation';
 import { addressBytes, connect, inTurn, publishEstimate, revealMarginOf, SettlementClient } from '#libs/settlement';
-import { engage, type Engaged, type Transaction } from './engage.js';
+import { engage, type Engaged } from './engage.js';
 import { movesOf } from './moves.js';
 import { isEnded, isLastCall, nextMove, type Move } from './next-move.js';
 import type { PendingEscrow, PendingResult } from './pending.js';
+import type { Transaction } from './registration.js';
 import type { HostSettings } from './settings.js';
 import { resultBytesOf, type OwnSide } from './terms.js';
 

@@ -6,6 +6,12 @@ import { leafAndIssuer } from './endorsements.js';
 /** Policies on chain that this host registers under, by their identity. */
 export type SnpPolicies = ReadonlyMap<string, ChainSnpPolicy>;
 
+/** One that this host sent, by what it asked of the chain. */
+export interface Transaction {
+  readonly call: string;
+  readonly hash: string;
+}
+
 /** A session, as registering it needs it. */
 export interface RegisteredSession {
   /** Evidence that the broker took, with its certificates. */
@@ -29,7 +35,7 @@ export function checkSnpPolicy({ snpPolicy, policy }: Terms, policies: SnpPolici
 
 /**
  * Has the chain verify the chip's certificate, once for all, and then a report over the newest block.
- * @returns hashes of the transactions that were sent
+ * @returns what was sent: `addCertificate` and `register`, each where it was not done before
  * @throws Rejection HOST_TERMS_SNP, HOST_ENDORSEMENT; what the chain says
  */
 export async function registerSession(
@@ -37,7 +43,7 @@ export async function registerSession(
   policies: SnpPolicies,
   { evidence, attestOver }: RegisteredSession,
   { snp, signer }: Pick<SettlementClient, 'snp' | 'signer'>,
-): Promise<readonly string[]> {
+): Promise<readonly Transaction[]> {
   if (isZero(snpPolicy)) return [];
   const policy = policies.get(hex(snpPolicy));
   if (policy === undefined) throw refused('an SNP policy of the settings', hex(snpPolicy));
@@ -46,7 +52,10 @@ export async function registerSession(
   const head = await signer.provider!.getBlock('latest');
   const fresh = await attestOver(fromHex(head!.hash!));
   const registered = await snp.register(policy, parseSessionEvidence(fresh), leaf);
-  return [added, registered].flatMap((receipt) => (receipt === undefined ? [] : [receipt.txHash]));
+  const sent = { addCertificate: added, register: registered };
+  return Object.entries(sent).flatMap(([call, receipt]) =>
+    receipt === undefined ? [] : [{ call, hash: receipt.txHash }],
+  );
 }
 
 function refused(expected: string, got: string): Rejection {

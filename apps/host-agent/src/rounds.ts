@@ -9,7 +9,7 @@ import type { EnclaveClient } from '#libs/enclave-channel';
 import { pattern, type AssignedJob, type CompleteRound, type LeaseRef, type NodeRegistered } from '#libs/messaging';
 import { type Attested, base64, fromBase64, givenBack, judgedOf, releasedOf } from './job-session.js';
 import type { PendingEscrow } from './pending.js';
-import type { Transaction } from './engage.js';
+import type { Transaction } from './registration.js';
 import { hear, joinJob, workSegment, type Seat } from './segments.js';
 import { createShelf } from './shelf.js';
 import { failureOf, type Trained, type TrainingParts } from './training.js';

@@ -10,7 +10,7 @@ import type { EnclaveClient } from '#libs/enclave-channel';
 import { pattern, type LeaseRef } from '#libs/messaging';
 import type { NodeWatch } from '#libs/telemetry';
 import type { PendingEscrow } from './pending.js';
-import type { Transaction } from './engage.js';
+import type { Transaction } from './registration.js';
 
 export interface TrainingParts {
   readonly controlPlane: ControlPlane;

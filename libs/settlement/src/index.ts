@@ -17,7 +17,7 @@ export { placesOf } from './graph.js';
 export { type KeysClient, type KeyStanding } from './keys.js';
 export { roleCall, sendRoleCall, type RoleAction, type RoleCall } from './roles.js';
 export { type SignatureOf, type SignedAppraisal, type SignedRelease } from './signed.js';
-export { type SnpClient, type SnpRegistrationView } from './snp.js';
+export { simulatedIssuer, type SnpClient, type SnpRegistrationView } from './snp.js';
 export {
   parseChainSnpPolicy,
   snpPolicyId,

@@ -2,10 +2,11 @@
 import { X509Certificate } from 'node:crypto';
 import { createHash } from 'node:crypto';
 import { getBytes, keccak256 } from 'ethers';
-import { concatBytes, Rejection, type SessionEvidence } from '#attestation';
+import { concatBytes, Rejection, snpProducts, type SessionEvidence, type SnpProduct } from '#attestation';
 import type { Calls, TxReceipt } from './calls.js';
 import { checksummed, hex, type Hex } from './chain.js';
 import { snpRegistryAt, snpVerifierAt } from './contracts.js';
+import type { Setup } from './deployment.js';
 import { snpPolicyId, type ChainSnpPolicy } from './snp-policy.js';
 
 export interface SnpRegistrationView {
@@ -91,6 +92,15 @@ export class SnpClient {
   get #verifier() {
     return snpVerifierAt(this.calls.deployment.snpVerifier, this.calls.signer);
   }
+}
+
+/**
+ * What a deployment knows the maker of a simulated vendor's VCEKs by.
+ * @param certificate of its ASK, DER or PEM
+ * @throws Rejection SNP_CERTIFICATE_FORM
+ */
+export function simulatedIssuer(certificate: Uint8Array, product: SnpProduct): Setup['simulatedIssuers'][number] {
+  return { modulusHash: keccak256(modulusOf(certificate)), product: snpProducts.indexOf(product) + 1, vlek: false };
 }
 
 const zeroWord = new Uint8Array(32);

@@ -12,6 +12,7 @@ import {
   registerGroth16Key,
   roleNames,
   setupOf,
+  simulatedIssuer,
   verifyDeployment,
   type DeployOptions,
   type Setup,
@@ -23,6 +24,7 @@ import {
   proofStatementBytesMax,
   verifyGroth16Bundle,
 } from '#libs/proof';
+import { parseSimulatedVendor } from '#libs/simulated-vendor';
 import { circuitShape } from '#libs/zk/verifier';
 import { readBytes, readJson, writeWhole } from '../files.js';
 import { log, printResult, table, type OutputOptions } from '../output.js';
@@ -42,6 +44,7 @@ interface SetupCommand extends OutputOptions {
   readonly revoker?: string;
   readonly token: string[];
   readonly developmentKeys?: boolean;
+  readonly simulatedVendor: string[];
   readonly proofFacts?: boolean;
   readonly auditorsPolicy?: string;
   readonly auditorsThreshold: number;
@@ -64,6 +67,8 @@ interface RegisterKeyCommand extends OutputOptions {
   readonly proof: string;
   readonly statement: string;
 }
+
+const vendorBytesMax = 64 * 1024;
 
 export function addContractsCommands(program: Command): void {
   const contracts = program.command('contracts').description('deploy the escrow and its verifiers, and check them');
@@ -106,7 +111,13 @@ function withSetup(command: Command): Command {
     .option('--guardian <address>', 'may refuse new jobs and retire verifiers; else the deploying account', address)
     .option('--treasury <address>', 'receives fees; else the deploying account', address)
     .option('--revoker <address>', 'condemns chips and certificates; else the deploying account', address)
-    .option('--token <address>', 'an ERC-20 token beside the native coin; give it once for each', list, [])
+    .option('--token <address>', 'an ERC-20 token beside the native coin; give it once for each', addresses, [])
+    .option(
+      '--simulated-vendor <file>',
+      'have reports of this simulated vendor taken as AMD’s are, once for each; on a local chain alone',
+      files,
+      [],
+    )
     .option('--development-keys', 'let the Groth16 verifier take keys whose maker can forge proofs: for tests alone')
     .option('--proof-facts', 'also a contract that takes step proofs in pieces, for those that fit no transaction')
     .option(
@@ -174,6 +185,7 @@ function setupOptions(options: SetupCommand): DeployOptions {
     ...named,
     ...(chainKind !== undefined && { kind: chainKind }),
     ...{ tokens: options.token, developmentKeys: options.developmentKeys === true },
+    simulatedIssuers: options.simulatedVendor.map(readIssuer),
     extensions: {
       ...(proofFacts === true && { proofFacts }),
       ...(snpPolicy !== undefined && { quorumReexecution: { snpPolicy, threshold } }),
@@ -251,8 +263,18 @@ async function verify(options: VerifyCommand): Promise<void> {
   });
 }
 
-function list(value: string, all: readonly string[]): string[] {
+function addresses(value: string, all: readonly string[]): string[] {
   return [...all, address(value)];
+}
+
+function files(value: string, all: readonly string[]): string[] {
+  return [...all, value];
+}
+
+/** @throws ConfigurationError FILE_UNREADABLE, FILE_TOO_LARGE, SIMULATED_VENDOR_FILE */
+function readIssuer(file: string): Setup['simulatedIssuers'][number] {
+  const { ask, product } = parseSimulatedVendor(Buffer.from(readBytes(file, vendorBytesMax)).toString('utf8'));
+  return simulatedIssuer(ask, product);
 }
 
 function whole(text: string): number {

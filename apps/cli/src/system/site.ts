@@ -5,7 +5,7 @@ import { x25519 } from '@noble/curves/ed25519.js';
 import { secp256k1 } from '@noble/curves/secp256k1.js';
 import { Wallet } from 'ethers';
 import { addressOfPublicKey, toHex, type AppraisalPolicy } from '#attestation';
-import { connect, deploy, type Anvil, type Deployment } from '#libs/settlement';
+import { connect, deploy, simulatedIssuer, type Anvil, type Deployment } from '#libs/settlement';
 import {
   createSimulatedVendor,
   encodeSimulatedVendor,
@@ -82,7 +82,8 @@ export async function layOut(options: SiteOptions): Promise<Site> {
   const attestorSecret = newSecret();
   const recipient = newSecret();
   const { developmentKeys = false } = options;
-  const deployment = await deployContracts(anvil, developmentKeys);
+  const vendors = [vendor, ...(options.attestation === undefined ? [] : [options.attestation.second])];
+  const deployment = await deployContracts(anvil, developmentKeys, vendors);
   const apiKeys = { client: newApiKey(), operator: newApiKey(), reviewer: newApiKey(), admin: newApiKey() };
   const provers = proverAccounts.map((index): ProverOperator => {
     const accountSecret = testAccountSecret(index);
@@ -241,11 +242,17 @@ export function layOutProver(site: Site, options: ProverOptions): string {
   return file;
 }
 
-async function deployContracts(anvil: Anvil, developmentKeys: boolean): Promise<Deployment> {
+/** The chain takes registrations on evidence of these vendors, as the policy of the system accepts it. */
+async function deployContracts(
+  anvil: Anvil,
+  developmentKeys: boolean,
+  vendors: readonly SimulatedVendor[],
+): Promise<Deployment> {
   const rpc = connect(anvil.url, anvil.chainId, pollingMs);
   try {
     const deployer = new Wallet(`0x${toHex(testAccountSecret(0))}`, rpc);
-    return await deploy(deployer, { developmentKeys });
+    const simulatedIssuers = vendors.map(({ ask, product }) => simulatedIssuer(ask, product));
+    return await deploy(deployer, { developmentKeys, simulatedIssuers });
   } finally {
     rpc.destroy();
   }

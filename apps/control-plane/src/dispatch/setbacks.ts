@@ -6,8 +6,11 @@ const doublingsMax = 5;
 /** A lease that lasted longer was at work: what ends it is the first setback again. */
 const atWorkMilliseconds = 600_000;
 
-/** Codes of a service that the job needs and that is away or busy: another attempt later may do, and none is used up. */
-const away = /^(BROKER_UNREACHABLE|CHAIN_UNREACHABLE|NONCES_[A-Z0-9_]+)$/;
+/**
+ * Codes of a service that the job needs and that is away or busy: another attempt later may do, and none is used up. Attestors
+ * that may not be asked again have refused, and end the job.
+ */
+const away = /^(BROKER_UNREACHABLE|HOST_TERMS_ATTESTOR|CHAIN_UNREACHABLE|NONCES_[A-Z0-9_]+)$/;
 
 export function isAway(code: string): boolean {
   return away.test(code);

@@ -19,6 +19,7 @@ import { Clock } from '../clock.js';
 import { dispatchTopic, jobTopic, Signals } from '../events/signals.js';
 import { JobJournal } from '../jobs/journal.js';
 import { nextState, type JobState } from '../jobs/state-machine.js';
+import { BlobStore } from '../objects/blob-store.js';
 import { refusal } from '../problem/codes.js';
 import { EscrowProjection } from '../settlement/escrow-projection.js';
 import { requireFresh } from './freshness.js';
@@ -26,6 +27,7 @@ import { actor, LeaseBook, type Held } from './lease-book.js';
 import { ProofBook } from './proof-book.js';
 import { checkFollows, checkReceipt, isRound, statementOf, type CheckedReceipt } from './receipt-check.js';
 import { checkStoredPartials } from './stored-partials.js';
+import { checkStoredResult, readStoredResult } from './stored-result.js';
 
 const rule = 'control-plane README, checkpoints';
 const hex = (bytes: Uint8Array): string => `0x${toHex(bytes)}`;
@@ -35,6 +37,7 @@ export class TrainingReports {
   constructor(
     private readonly leases: LeaseBook,
     private readonly proofs: ProofBook,
+    private readonly blobs: BlobStore,
     private readonly journal: JobJournal,
     private readonly projection: EscrowProjection,
     private readonly signals: Signals,
@@ -88,6 +91,7 @@ export class TrainingReports {
     const isCommitted = async ({ manager, job }: Held): Promise<boolean> =>
       (await this.projection.committedDelivery(manager, job)) === message.run.delivery;
     const checked = await this.checkAll(principal, message, message.receipts, isCommitted);
+    const stored = await readStoredResult(this.blobs, message.result.blob);
     const store = async (held: Held): Promise<Acknowledged> => {
       const { manager, job, lease } = held;
       if (lease.state === 'done') return this.checkSame(manager, job, message);
@@ -97,6 +101,7 @@ export class TrainingReports {
       if (committed !== null && committed !== message.run.delivery) throw overtaken(committed, message.run.delivery);
       if (trigger === 'deliver') requireFresh(job, this.clock.now());
       await this.checkBlob(manager, principal, message.result.blob);
+      checkStoredResult(message.result, stored);
       await this.append(held, checked);
       await this.checkComplete(manager, job, message.borders);
       if (job.assurance === 'zk') await this.checkProved(manager, job);
