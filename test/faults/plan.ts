@@ -70,6 +70,8 @@ const moments = ['submitted', 'assigned', 'attested', 'running', 'checkpoint', '
 const borders = 4;
 const workers = 2;
 const faultsMax = 3;
+/** When the job still needs its key broker, to begin or to go on. */
+const beforeKey = ['submitted', 'submitted', 'assigned', 'running'] as const;
 /** Of a key broker's restart that takes its time. */
 const awayMs = 120_000;
 /** What befalls the key broker in every seed is drawn beside everything else. */
@@ -127,7 +129,8 @@ function withBroker(
   const can = mayBe.filter(({ kind }) => possible.includes(kind));
   const certain = random.whole(0, can.length - 1);
   if (random.whole(1, 10) === 1 && possible.includes('broker-away')) {
-    return [{ fault: { kind: 'broker-away' }, moment: momentOf(random), forMs: awayMs }];
+    const moment = { ...momentOf(random), at: random.pick(beforeKey) };
+    return [{ fault: { kind: 'broker-away' }, moment, forMs: awayMs }];
   }
   const chosen = can.filter((_, at) => random.whole(1, 2) === 1 || at === certain);
   const planned = chosen.map((fault) => ({ fault, moment: momentOf(random), forMs: random.whole(500, 6000) }));

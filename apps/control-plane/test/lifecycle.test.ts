@@ -347,6 +347,7 @@ describe.each(engines.filter((engine) => engine === 'embedded' || serverUrl !== 
       const good = keyRelease(job);
       expect(await keyed(keyRelease(job, new Uint8Array(32).fill(7)))).toBe('RELEASE_SIGNATURE');
       expect(await keyed(keyRelease(other))).toBe('RELEASE_SIGNATURE');
+      expect(await keyed(keyRelease(job, undefined, test.clock.at() - 1))).toBe('RELEASE_TIME');
       for (const change of [
         { notAfter: good.release.notAfter + 1 },
         { evidence: `0x${'00'.repeat(32)}` },

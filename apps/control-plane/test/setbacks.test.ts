@@ -36,7 +36,7 @@ async function pause(): Promise<number> {
   return seconds;
 }
 
-it.each(['BROKER_UNREACHABLE', 'NONCES_OUTSTANDING', 'NONCES_EXHAUSTED'])(
+it.each(['BROKER_UNREACHABLE', 'BROKER_BUSY', 'BROKER_ESCROW_UNCONFIRMED', 'NONCES_OUTSTANDING'])(
   'W-H1 %s, for two minutes and a half, fails no job and uses up no attempt; each pause is longer',
   async (code) => {
     const pauses: number[] = [];

@@ -27,7 +27,7 @@ import { divideSteps, manifestDigest, parseManifestText } from '#libs/step';
 import type { Principal } from '../auth/principal.js';
 import { Clock } from '../clock.js';
 import { dispatchTopic, jobTopic, Signals } from '../events/signals.js';
-import { checkRelease, releaseColumns } from '../evidence/release-check.js';
+import { checkGrantTime, checkRelease, releaseColumns } from '../evidence/release-check.js';
 import { keepEndorsements, SessionJudge } from '../evidence/session-judge.js';
 import { JobJournal } from '../jobs/journal.js';
 import { Presences } from '../nodes/presences.js';
@@ -50,7 +50,7 @@ export class SegmentReports {
     private readonly judge: SessionJudge,
   ) {}
 
-  /** @throws Rejection PARALLEL_PROVIDER, JOB_STATE, WORKER_REFUSED, RELEASE_SIGNATURE, SEAL_SIGNATURE */
+  /** @throws Rejection PARALLEL_PROVIDER, JOB_STATE, WORKER_REFUSED, RELEASE_SIGNATURE, RELEASE_TIME, SEAL_SIGNATURE */
   async join(principal: Principal, message: SegmentJoin): Promise<SegmentJoined> {
     const { nodeId, jobId } = message;
     const { node } = await this.presences.of(principal, nodeId);
@@ -69,6 +69,7 @@ export class SegmentReports {
     const { receiptKey, tier, devices } = await this.judge.appraise(shown, at);
     if (receiptKey === null) throw refusedWorker(tier);
     checkRelease(job, evidence, message.release);
+    checkGrantTime(message.release.release, at);
     const worker = {
       ...{ id: randomUUID(), jobId, nodeId, evidence, receiptKey: Buffer.from(receiptKey), at: String(at) },
       ...releaseColumns(message.release),

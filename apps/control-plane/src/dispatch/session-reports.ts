@@ -15,7 +15,7 @@ import type { Principal } from '../auth/principal.js';
 import { Clock } from '../clock.js';
 import { jobTopic, Signals } from '../events/signals.js';
 import type { EvidenceVerdict } from '../evidence/evidence-appraiser.js';
-import { checkRelease, releaseColumns } from '../evidence/release-check.js';
+import { checkGrantTime, checkRelease, releaseColumns } from '../evidence/release-check.js';
 import { keepEndorsements, SessionJudge } from '../evidence/session-judge.js';
 import { JobJournal } from '../jobs/journal.js';
 import { nextState, type JobState, type JobTrigger } from '../jobs/state-machine.js';
@@ -56,11 +56,12 @@ export class SessionReports {
     });
   }
 
-  /** @throws Rejection RELEASE_SIGNATURE, SEAL_SIGNATURE */
+  /** @throws Rejection RELEASE_SIGNATURE, RELEASE_TIME, SEAL_SIGNATURE */
   async keyed(principal: Principal, message: LeaseKeyed): Promise<Acknowledged> {
     return this.advance(principal, message, 'key', async ({ manager, job, lease }) => {
-      const { evidence } = await manager.findOneByOrFail(Verdict, { leaseId: lease.id });
+      const { evidence, at } = await manager.findOneByOrFail(Verdict, { leaseId: lease.id });
       checkRelease(job, evidence, message.release);
+      checkGrantTime(message.release.release, Number(at));
       const columns = releaseColumns(message.release);
       await manager.insert(KeyRelease, { leaseId: lease.id, jobId: job.id, ...columns, createdAt: this.clock.now() });
       return { attestedUntil: attestedUntil(message.release.release.notAfter) };

@@ -7,7 +7,7 @@ const doublingsMax = 5;
 const atWorkMilliseconds = 600_000;
 
 /** Codes of a service that the job needs and that is away or busy: another attempt later may do, and none is used up. */
-const away = /^(BROKER_UNREACHABLE|CHAIN_UNREACHABLE|NONCES_[A-Z0-9_]+)$/;
+const away = /^(BROKER_(UNREACHABLE|BUSY|ESCROW_UNCONFIRMED)|CHAIN_UNREACHABLE|NONCES_[A-Z0-9_]+)$/;
 
 export function isAway(code: string): boolean {
   return away.test(code);
