@@ -133,7 +133,10 @@ function withBroker(
     return [{ fault: { kind: 'broker-away' }, moment, forMs: awayMs }];
   }
   const chosen = can.filter((_, at) => random.whole(1, 2) === 1 || at === certain);
-  const planned = chosen.map((fault) => ({ fault, moment: momentOf(random), forMs: random.whole(500, 6000) }));
+  const planned = chosen.map((fault) => {
+    const moment = { ...momentOf(random), at: random.pick([...beforeKey, ...moments]) };
+    return { fault, moment, forMs: random.whole(500, 6000) };
+  });
   return [...others, ...planned];
 }
 

@@ -141,6 +141,7 @@ async function judge(
     if (databaseUrl !== null) violations.push(...(await checkDatabase(databaseUrl, job.id, plan)));
   }
   violations.push(...checkReason(job, plan));
+  if (job.state !== 'settled') await reclaim(client, terms);
   violations.push(...(await checkMoney(terms, job.state === 'settled', client.profile)));
   violations.push(...(await checkNobodyPaidBeside(client.profile, fromBlock)));
   violations.push(...checkNothingLost(told, await storedEvents(client, job.id)));
@@ -150,6 +151,11 @@ async function judge(
   violations.push(...(await checkGrants(folder, { jobId: job.id, terms }, stored, client)));
   if (!(await outboxDrains(databaseUrl))) violations.push('events stay in the outbox');
   return violations;
+}
+
+/** What nobody has accepted is the client's at once. */
+async function reclaim({ chain: { escrow } }: FaultClient, terms: Terms): Promise<void> {
+  if ((await escrow.job(terms)).state === 'Open') await escrow.cancel(terms);
 }
 
 /** null: there is none. */
