@@ -6,7 +6,6 @@ import { readFileSync } from 'node:fs';
 import { Agent, request } from 'node:http';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Effect } from './inject.js';
 
 const strangers = 12;
 const localAddress = '127.0.0.2';
@@ -14,7 +13,7 @@ const localAddress = '127.0.0.2';
 const decisionEvery = 8;
 
 /** @param site  folder of the system @returns what ends it and says how many challenges were taken */
-export function floodChallenges(site: string, jobId: string): () => Promise<Effect> {
+export function floodChallenges(site: string, jobId: string): () => Promise<Readonly<Record<string, number>>> {
   const { port } = JSON.parse(readFileSync(join(site, 'broker', 'broker.json'), 'utf8')) as { port: number };
   const agent = new Agent({ keepAlive: true, maxSockets: strangers });
   const over = new AbortController();

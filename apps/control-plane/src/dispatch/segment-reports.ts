@@ -58,9 +58,8 @@ export class SegmentReports {
     requireProvider(job, node);
     if (job.parallel < 2 || !isOpen(job)) throw notParallel(job);
     const evidence = Buffer.from(message.evidence, 'base64');
-    const earlier = await this.database.manager.findBy(Worker, { jobId, nodeId });
-    const again = earlier.find((row) => row.evidence.equals(evidence));
-    if (again !== undefined) return { workerId: again.id };
+    const again = await joined(this.database.manager, { jobId, nodeId, evidence });
+    if (again !== undefined) return { workerId: again };
     const at = this.clock.at();
     const { chainId } = parseJobSpec(new Uint8Array(job.spec)).settlement;
     const bound = { provider: node.provider, chainId };
@@ -75,9 +74,14 @@ export class SegmentReports {
       ...releaseColumns(message.release),
       ...{ attestedUntil: attestedUntil(message.release.release.notAfter), devices: [...devices] },
     };
-    const { manager } = this.database;
-    await manager.insert(Worker, { ...worker, endorsements: await keepEndorsements(manager, endorsements) });
-    return { workerId: worker.id };
+    return this.database.transaction(async (manager) => {
+      await this.journal.lock(manager, jobId);
+      // The same message may have come again while this one was judged.
+      const meanwhile = await joined(manager, { jobId, nodeId, evidence });
+      if (meanwhile !== undefined) return { workerId: meanwhile };
+      await manager.insert(Worker, { ...worker, endorsements: await keepEndorsements(manager, endorsements) });
+      return { workerId: worker.id };
+    });
   }
 
   async progress(principal: Principal, message: SegmentProgress): Promise<SegmentHeld> {
@@ -141,6 +145,15 @@ export class SegmentReports {
     for (const topic of [jobTopic(jobId), dispatchTopic]) this.signals.raise(topic);
     return {};
   }
+}
+
+/** @returns id of the worker that joined with this evidence */
+async function joined(
+  manager: EntityManager,
+  { jobId, nodeId, evidence }: Pick<Worker, 'jobId' | 'nodeId' | 'evidence'>,
+): Promise<string | undefined> {
+  const earlier = await manager.findBy(Worker, { jobId, nodeId });
+  return earlier.find((row) => row.evidence.equals(evidence))?.id;
 }
 
 function placeOf(job: Job, index: number) {

@@ -51,6 +51,9 @@ export class SessionReports {
     const { policy, bound } = before;
     const verdict = await this.judge.appraise({ evidence, endorsements, policy, bound }, at);
     return this.leases.hold(principal, message, async (held) => {
+      // The same message may have come again while this one was judged.
+      const meanwhile = await this.earlierVerdict(held, evidence);
+      if (meanwhile !== null) return meanwhile;
       const kept = await keepEndorsements(held.manager, endorsements);
       return this.store(principal, held, { evidence, endorsements: kept, at: String(at) }, verdict);
     });
