@@ -18,7 +18,7 @@ import { formerAppraisalDigest, formerRegistryDomainSeparator } from './statemen
 import type { Terms } from './statement/terms.js';
 
 /** How far the clocks of a broker and of whoever made the bundle may be apart. */
-const clockSkewSeconds = 300;
+export const clockSkewSeconds = 300;
 
 /** What the key broker's account signs of an attestation result, so that a bundle shows whose it is. */
 export function resultDigest(evidence: Digest, result: Uint8Array): Digest {

@@ -147,7 +147,7 @@ export {
   type EvidenceBundle,
 } from './bundle.js';
 export type { FormerBundle } from './former-bundle.js';
-export { resultDigest, type SeenTransaction } from './bundle-words.js';
+export { clockSkewSeconds, resultDigest, type SeenTransaction } from './bundle-words.js';
 export type { BundledJob, ProofVerifier, ShownByProof, StartOf } from './bundle-proofs.js';
 export { verifyBundle, type BundleRequest, type BundleVerdict } from './verify-bundle.js';
 export { programDigest } from './statement/program.js';

@@ -4,8 +4,9 @@ import pg from 'pg';
 import { jobDigest, type Terms } from '#attestation';
 import { settlementAbi } from '#libs/settlement';
 import type { ServerEvent } from '../../apps/cli/src/api.js';
-import type { Plan } from './plan.js';
 import type { Profile } from '../../apps/cli/src/profile.js';
+import type { StoredCheckpoint } from './grants.js';
+import type { Plan } from './plan.js';
 
 /** @returns the violations */
 export async function checkPaidOnce(terms: Terms, { chain }: Profile): Promise<string[]> {
@@ -67,6 +68,7 @@ interface Rows {
   /** In the order in which they were committed. */
   readonly events: StoredEvent[];
   readonly announced: { topic: string; count: string }[];
+  readonly checkpoints: readonly StoredCheckpoint[];
 }
 
 export interface StoredEvent {
@@ -148,6 +150,10 @@ export async function checkRecords(databaseUrl: string, jobId: string): Promise<
   return [...checkHistory(events), ...checkAnnounced(events, announced)];
 }
 
+export async function storedCheckpoints(databaseUrl: string, jobId: string): Promise<readonly StoredCheckpoint[]> {
+  return (await readRows(databaseUrl, jobId)).checkpoints;
+}
+
 async function readRows(databaseUrl: string, jobId: string): Promise<Rows> {
   const client = new pg.Client({ connectionString: databaseUrl });
   await client.connect();
@@ -163,6 +169,7 @@ async function readRows(databaseUrl: string, jobId: string): Promise<Rows> {
       segments: await query('SELECT index, node_id, fence, worker_id FROM worker_segment WHERE job_id = $1'),
       unpublished: unpublished!.count,
       events: await query('SELECT type, data FROM job_event WHERE job_id = $1 ORDER BY id'),
+      checkpoints: await query('SELECT step, blob FROM checkpoint WHERE job_id = $1 ORDER BY step'),
       announced: await query('SELECT topic, count(*) FROM outbox WHERE subject = $1 GROUP BY topic'),
     };
   } finally {

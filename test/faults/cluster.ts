@@ -57,6 +57,8 @@ export interface FaultCluster {
   refusedLate(): number;
   /** Process ids of a part and of everything that it started. */
   pidsOf(part: PartName | 'chain'): number[];
+  /** Parts that are not to be started yet. */
+  readonly away: Set<PartName>;
   /** Starts what does not run. */
   heal(): Promise<void>;
   stop(): Promise<void>;
@@ -134,7 +136,7 @@ export async function startFaultCluster(
     holder: () => holderOf(system.databaseUrl),
     refusedLate: () => refusedLate(nodeParts.map((node) => join(site, 'logs', `${node}.log`))),
     pidsOf: (part) => (part === 'chain' ? [system.chainPid] : withDescendants(system.pidOf(part))),
-    heal: healer(system, partNames),
+    ...healer(system, partNames),
     async stop() {
       for (const { link } of lines) link.repair();
       for (const namespace of namespaces.values()) namespace.plug(true);
@@ -158,14 +160,18 @@ async function openNamespaces(): Promise<Map<PartName, NodeNamespace>> {
 const startAttemptsMax = 60;
 
 /** Two faults may be repaired at once: a part is started once, and none waits for another. */
-export function healer(system: FaultSystem, parts: readonly PartName[]): () => Promise<void> {
+export function healer(system: FaultSystem, parts: readonly PartName[]): Pick<FaultCluster, 'away' | 'heal'> {
+  const away = new Set<PartName>();
   const starting = new Map<PartName, Promise<void>>();
   const revive = (part: PartName): Promise<void> => {
     const started = starting.get(part) ?? startAgain(system, part).finally(() => starting.delete(part));
     starting.set(part, started);
     return started;
   };
-  return async () => void (await Promise.all(parts.map(revive)));
+  return {
+    away,
+    heal: async () => void (await Promise.all(parts.filter((part) => !away.has(part)).map(revive))),
+  };
 }
 
 /** PostgreSQL waits for the last process of the one that was killed, everything else for what it needs. */

@@ -51,7 +51,7 @@ export async function startEmbeddedCluster(note: (line: string) => void, keeps =
     refusedLate: () => refusedLate([join(site, 'logs', 'host-agent.log')]),
     namespaceOf: () => null,
     pidsOf: (part) => (part === 'chain' ? [system.chainPid] : withDescendants(system.pidOf(part))),
-    heal: healer(system, parts),
+    ...healer(system, parts),
     async stop() {
       await embedded.stop();
       if (keeps) note(`everything is in ${folder}`);

@@ -2,6 +2,7 @@
 import { closeSync, existsSync, openSync, rmSync, statfsSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import type { FaultCluster } from './cluster.js';
+import { floodChallenges } from './flood.js';
 import type { Done, Link } from './link.js';
 import type { Dialling, Disk, Fault } from './plan.js';
 import { cpuMs, isAlive, stateOf } from './processes.js';
@@ -10,8 +11,13 @@ import type { Random } from './random.js';
 /** Counts by what was seen to happen; a fault that met nothing has none. */
 export type Effect = Readonly<Record<string, number>>;
 
-/** @returns what repairs it and gives its effect */
-export async function inject(fault: Fault, cluster: FaultCluster, random: Random): Promise<() => Promise<Effect>> {
+/** @param jobId  of the job under the seed @returns what repairs it and gives its effect */
+export async function inject(
+  fault: Fault,
+  cluster: FaultCluster,
+  random: Random,
+  jobId: string,
+): Promise<() => Promise<Effect>> {
   const { system } = cluster;
   switch (fault.kind) {
     case 'kill': {
@@ -20,6 +26,10 @@ export async function inject(fault: Fault, cluster: FaultCluster, random: Random
       const effect = { 'processes killed': isAlive(pid) ? 0 : 1 };
       return () => cluster.heal().then(() => effect);
     }
+    case 'broker-away':
+      return takeAway(cluster);
+    case 'challenge-flood':
+      return floodChallenges(system.folder, jobId);
     case 'stop':
       return stop(cluster.pidsOf(fault.part));
     case 'kill-enclave': {
@@ -66,6 +76,19 @@ export async function inject(fault: Fault, cluster: FaultCluster, random: Random
     case 'lossy-messages':
       return disturbLines(fault, cluster, random);
   }
+}
+
+/** Nobody starts it before this fault is over. */
+async function takeAway({ system, away, heal }: FaultCluster): Promise<() => Promise<Effect>> {
+  const pid = system.pidOf('key-broker');
+  away.add('key-broker');
+  await system.kill('key-broker');
+  return async () => {
+    const wasAway = !isAlive(pid) && system.pidOf('key-broker') === pid;
+    away.delete('key-broker');
+    await heal();
+    return { 'long absences of the key broker': wasAway ? 1 : 0 };
+  };
 }
 
 function disturbLines(

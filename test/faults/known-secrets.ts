@@ -3,6 +3,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fromHex } from '#attestation';
 import { parseIdxImages } from '#libs/step';
+import type { Profile } from '../../apps/cli/src/profile.js';
 import type { FaultClient } from './jobs.js';
 import type { Secret } from './secrets.js';
 
@@ -16,24 +17,28 @@ export function knownSecrets(system: string, { files, profile }: FaultClient): S
     bytes: fromHex(readFileSync(join(system, files[0]!), 'utf8').trim()),
     at: files,
   });
-  const { key } = JSON.parse(readFileSync(join(profile.broker.keysFolder, 'fault-runs.json'), 'utf8')) as {
-    key: string;
-  };
   return [
-    { name: 'the data key', bytes: fromHex(key), at: ['data-keys'] },
+    { name: 'the data key', bytes: dataKeyOf(profile), at: ['data-keys'] },
+    secretAt('the provider’s half of the keys of checkpoints', ...filesOfProvider(system, 'host-secret.test-key')),
     secretAt('the key that results are opened with', 'recipient.test-key'),
     secretAt('the key that signs releases', 'broker/attestor.test-key'),
     secretAt('the key that signs attestation results', 'broker/result.test-key'),
     secretAt('the client’s account', 'client-account.test-key'),
-    secretAt('the provider’s account', ...providerFiles(system)),
+    secretAt('the provider’s account', ...filesOfProvider(system, 'provider.test-key')),
     ...plaintext(files.images).map((bytes, index) => ({ name: `record ${index} in plaintext`, bytes, at: [] })),
   ];
 }
 
-/** Every node of a site works for one account. */
-function providerFiles(system: string): string[] {
+/** Of the data set that all jobs are about. */
+export function dataKeyOf({ broker }: Profile): Uint8Array {
+  const file = join(broker.keysFolder, 'fault-runs.json');
+  return fromHex((JSON.parse(readFileSync(file, 'utf8')) as { key: string }).key);
+}
+
+/** Every node of a site works for one account, and has one secret. */
+export function filesOfProvider(system: string, named: string): string[] {
   return readdirSync(system)
-    .map((name) => `${name}/provider.test-key`)
+    .map((name) => `${name}/${named}`)
     .filter((file) => existsSync(join(system, file)));
 }
 

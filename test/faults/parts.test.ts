@@ -5,11 +5,18 @@ import { once } from 'node:events';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, expect, it } from 'vitest';
+import { domainSeparator } from '#attestation';
+import type { EscrowEvent } from '#libs/settlement';
+import { chainId, contract, tinyJob } from '#test/tiny-job';
+import { grantTo, present } from '#test/tiny-release';
 import { checkAnnounced, checkHistory, checkNothingLost, checkSegments } from './checks.js';
 import { natsPieces } from './frames.js';
+import { strangeGrant } from './grants.js';
 import { Link } from './link.js';
-import { heldAt, kinds, planOf } from './plan.js';
+import { moneyOf } from './money.js';
+import { heldAt, kinds, planOf, type Fault } from './plan.js';
 import { randomOf } from './random.js';
+import { checkReason } from './reasons.js';
 import { findSecrets } from './secrets.js';
 
 const open: (() => void)[] = [];
@@ -168,4 +175,53 @@ it('a change of state that the outbox does not have, or has twice, is a violatio
   expect(checkAnnounced(events, rows('1'))).toHaveLength(1);
   expect(checkAnnounced(events, rows('3'))).toHaveLength(1);
   expect(checkAnnounced(events, rows('2').slice(0, 1))).toHaveLength(1);
+});
+
+it('N1 a session without a grant of the broker of the terms is a violation', async () => {
+  const job = await tinyJob();
+  const party = await present();
+  const { binding } = party.parsed;
+  const domain = domainSeparator({ chainId, verifyingContract: contract });
+  const strange = async (changes: Parameters<typeof grantTo>[2]) =>
+    strangeGrant({ binding, ...(await grantTo(job, party, changes)) }, job.terms, domain);
+  expect(await strange({})).toBeNull();
+  expect(await strange({ signer: new Uint8Array(32).fill(0xbb) })).toContain('a grant of another broker');
+  expect(await strange({ release: { job: new Uint8Array(32) } })).toContain('a grant for the escrow 00');
+  expect(await strange({ release: { session: new Uint8Array(32) } })).toContain('a grant for the session 00');
+});
+
+it('money that is not where it should be is a violation', () => {
+  const [job, client, provider] = ['0x01', '0xc1', '0xb2'];
+  const token = '0x0000000000000000000000000000000000000000';
+  const event = (name: string, args: Record<string, string>): EscrowEvent => ({
+    ...{ name, args, job: args['job'] ?? null, blockNumber: 1, blockHash: '0x', logIndex: 0, txHash: '0x' },
+  });
+  const opened = event('JobOpened', { job, client, provider, token, price: '10', specDigest: '0x' });
+  const ended = (toProvider: string, toClient: string, state = '5') =>
+    event('JobEnded', { job, state, toProvider, toClient, toChallenger: '0', burnt: '0' });
+  const credited = (who: string, amount: string) => event('Credited', { who, token, amount });
+  const paid = [opened, ended('10', '0'), credited(provider, '10')];
+  expect(moneyOf(paid, 10n, job, true)).toEqual([]);
+  expect(moneyOf(paid, 9n, job, true)).toEqual(['the escrow holds 9 wei and owes 10']);
+  expect(moneyOf([opened], 10n, job, false)).toEqual([]);
+  expect(moneyOf([opened], 10n, job, true)).toHaveLength(1);
+  expect(moneyOf([opened, ended('0', '10'), credited(client, '10')], 10n, job, false)).toEqual([]);
+  expect(moneyOf([opened, ended('0', '10'), credited(client, '10')], 10n, job, true)).toHaveLength(1);
+  expect(moneyOf([opened, ended('0', '12'), credited(client, '12')], 12n, job, false)).toHaveLength(1);
+});
+
+it('an end that no fault explains, and attempts that an absent broker used up, are violations', () => {
+  const moment = { at: 'submitted', checkpoint: 1, afterMs: 0 } as const;
+  const under = (fault: Fault) => ({ faults: [{ fault, moment, forMs: 1 }] });
+  const settled = { state: 'settled', code: null, reason: null, attempt: 1 };
+  const refused = { ...settled, state: 'refused', code: 'BROKER_REFUSED', reason: { detail: 'X509_PATH_NOT_YET' } };
+  const yesterday = { kind: 'clock', part: 'key-broker', byMs: -86_400_000 } as const;
+  expect(checkReason(settled, under({ kind: 'broker-away' }))).toEqual([]);
+  expect(checkReason({ ...settled, attempt: 6 }, under({ kind: 'broker-away' }))).toHaveLength(1);
+  expect(checkReason({ ...settled, attempt: 6 }, under({ kind: 'wipe-broker' }))).toEqual([]);
+  expect(checkReason(refused, under(yesterday))).toEqual([]);
+  expect(checkReason({ ...refused, reason: null }, under(yesterday))).toHaveLength(1);
+  expect(checkReason({ ...refused, code: null }, under(yesterday))).toHaveLength(1);
+  expect(checkReason(refused, under({ ...yesterday, byMs: -1000 }))).toHaveLength(1);
+  expect(checkReason(refused, under({ kind: 'broker-away' }))).toHaveLength(1);
 });

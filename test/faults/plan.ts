@@ -20,7 +20,9 @@ export type Fault =
   | { readonly kind: 'slow'; readonly part: Dialling; readonly delayMs: number }
   | { readonly kind: 'lossy-messages'; readonly drop: number; readonly duplicate: number; readonly late: number }
   | { readonly kind: 'full-disk'; readonly disk: Disk }
-  | { readonly kind: 'clock'; readonly part: Ticking; readonly byMs: number };
+  | { readonly kind: 'clock'; readonly part: Ticking; readonly byMs: number }
+  | { readonly kind: 'broker-away' }
+  | { readonly kind: 'challenge-flood' };
 
 export const diallingParts = ['replica-1', 'replica-2', 'key-broker', 'node-tls', 'node-nats'] as const;
 export type Dialling = (typeof diallingParts)[number];
@@ -59,6 +61,8 @@ export const kinds = [
   'lossy-messages',
   'full-disk',
   'clock',
+  'broker-away',
+  'challenge-flood',
 ] as const satisfies readonly Fault['kind'][];
 
 const moments = ['submitted', 'assigned', 'attested', 'running', 'checkpoint', 'checkpoint', 'delivered'] as const;
@@ -66,6 +70,12 @@ const moments = ['submitted', 'assigned', 'attested', 'running', 'checkpoint', '
 const borders = 4;
 const workers = 2;
 const faultsMax = 3;
+/** When the job still needs its key broker, to begin or to go on. */
+const beforeKey = ['submitted', 'submitted', 'assigned', 'running'] as const;
+/** Of a key broker's restart that takes its time. */
+const awayMs = 120_000;
+/** What befalls the key broker in every seed is drawn beside everything else. */
+const brokerStream = 0x6b657973;
 /** A lease of the fault runs, 4 s, with the sweep that ends it; and room for another node to take the job. */
 const beyondLeaseMs = [6000, 10_000] as const;
 
@@ -82,16 +92,52 @@ export function planOf(
 ): Plan {
   const random = randomOf(seed);
   const segmentSteps = 100 * random.whole(1, 3);
+  const any = possible.filter((kind) => !ofBroker.has(kind));
   const faults = Array.from({ length: random.whole(1, faultsMax) }, () => ({
-    fault: faultOf(random.pick(possible), parts, random),
-    moment: { at: random.pick(moments), checkpoint: random.whole(1, borders - 1), afterMs: random.whole(0, 300) },
+    fault: faultOf(random.pick(any), parts, random),
+    moment: momentOf(random),
     forMs: random.whole(50, 4000),
   }));
   const isLate = possible.includes('partition') && random.whole(1, 4) === 1;
   const planned = isLate ? [beyondLease(random), ...faults.slice(1)] : faults;
   const parallel = random.whole(1, 4) === 1 ? workers : 1;
   const renews = random.whole(1, 5) === 1 && mayRenew && !isLate;
-  return { seed, steps: borders * parallel * segmentSteps, segmentSteps, parallel, renews, faults: planned };
+  const all = withBroker(planned, randomOf(seed ^ brokerStream), possible);
+  return { seed, steps: borders * parallel * segmentSteps, segmentSteps, parallel, renews, faults: all };
+}
+
+const ofBroker: ReadonlySet<Fault['kind']> = new Set(['broker-away', 'challenge-flood']);
+
+function momentOf(random: Random): Moment {
+  return { at: random.pick(moments), checkpoint: random.whole(1, borders - 1), afterMs: random.whole(0, 300) };
+}
+
+/**
+ * The key broker restarts, strangers ask it for challenges of the job, its clock is set: one of them at least under every
+ * seed. Under about every tenth it is away for two minutes and nothing else happens, so that nothing else explains an end.
+ */
+function withBroker(
+  others: readonly PlannedFault[],
+  random: Random,
+  possible: readonly Fault['kind'][],
+): readonly PlannedFault[] {
+  const mayBe = [
+    { kind: 'kill', part: 'key-broker' },
+    { kind: 'challenge-flood' },
+    { kind: 'clock', part: 'key-broker', byMs: clockBy(random) },
+  ] as const;
+  const can = mayBe.filter(({ kind }) => possible.includes(kind));
+  const certain = random.whole(0, can.length - 1);
+  if (random.whole(1, 10) === 1 && possible.includes('broker-away')) {
+    const moment = { ...momentOf(random), at: random.pick(beforeKey) };
+    return [{ fault: { kind: 'broker-away' }, moment, forMs: awayMs }];
+  }
+  const chosen = can.filter((_, at) => random.whole(1, 2) === 1 || at === certain);
+  const planned = chosen.map((fault) => {
+    const moment = { ...momentOf(random), at: random.pick([...beforeKey, ...moments]) };
+    return { fault, moment, forMs: random.whole(500, 6000) };
+  });
+  return [...others, ...planned];
 }
 
 /** Whoever has the lease trains on alone until it has ended, and comes back as a late writer. */
@@ -130,6 +176,8 @@ function faultOf(kind: Fault['kind'], parts: readonly PartName[], random: Random
     case 'kill-enclave':
     case 'restart-database':
     case 'wipe-broker':
+    case 'broker-away':
+    case 'challenge-flood':
       return { kind };
     case 'partition':
       // Twice as often a node: it trains on, and whoever takes its job meets what it says later.
@@ -143,11 +191,15 @@ function faultOf(kind: Fault['kind'], parts: readonly PartName[], random: Random
     case 'full-disk':
       return { kind, disk: random.pick(disks) };
     case 'clock': {
-      const sign = random.pick([-1, 1]);
-      const byMs = sign * random.pick([1000, 30_000, 600_000, 86_400_000]);
+      const byMs = clockBy(random);
       return { kind, part: random.pick(tickingParts), byMs };
     }
   }
+}
+
+function clockBy(random: Random): number {
+  const sign = random.pick([-1, 1]);
+  return sign * random.pick([1000, 30_000, 600_000, 86_400_000]);
 }
 
 function rate(random: Random): number {

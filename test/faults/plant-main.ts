@@ -3,6 +3,7 @@
  * shipped knows nothing of this.
  */
 import { appendFileSync } from 'node:fs';
+import { register } from 'node:module';
 import pg from 'pg';
 import type { DataSource, EntityManager } from 'typeorm';
 import type { Principal } from '../../apps/control-plane/src/auth/principal.js';
@@ -10,6 +11,10 @@ import type { Held } from '../../apps/control-plane/src/dispatch/lease-book.js';
 import type { Announcement } from '../../apps/control-plane/src/jobs/journal.js';
 import type { LeaseRef } from '#libs/messaging';
 import type { Lease } from '#libs/persistence';
+import type { Alteration } from './alter-hooks.js';
+
+const alter = (...alterations: readonly Alteration[]): void =>
+  void register('./alter-hooks.js', import.meta.url, { data: alterations });
 
 const app = /\/(control-plane|host-agent|key-broker|enclave)\//.exec(process.argv[1] ?? '')?.[1];
 
@@ -60,6 +65,22 @@ const plants: Readonly<Record<string, Partial<Record<string, () => Promise<void>
             : query.apply(this, args);
         },
       });
+    },
+  },
+  /** A host signs the grant that its enclave sees with a key of its own, and the enclave does not look at the signer. */
+  'grant-of-another-broker': {
+    'host-agent'() {
+      alter({
+        file: '/host-agent/src/job-session.js',
+        from: /const keyed = \{ release, signature, /,
+        to: `const { domainSeparator, releaseDigest, signRecoverable, parseJobSpec } = await import('#attestation');
+          const { chainId, contract: verifyingContract } = parseJobSpec(fromBase64(job.spec)).settlement;
+          const digest = releaseDigest(domainSeparator({ chainId, verifyingContract }), release);
+          const keyed = { release, signature: signRecoverable(digest, new Uint8Array(32).fill(0xbb)), `,
+      });
+    },
+    enclave() {
+      alter({ file: '/enclave/src/grant.js', from: /!equalBytes\(broker, granted\.terms\.keyBroker\)/, to: 'false' });
     },
   },
   /** The enclave keeps what it decrypts where its host can read it. */

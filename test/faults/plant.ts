@@ -11,6 +11,7 @@ export const plantNames = [
   'ack-before-commit',
   'second-payment',
   'plaintext-on-disk',
+  'grant-of-another-broker',
 ] as const;
 export type PlantName = (typeof plantNames)[number];
 

@@ -10,9 +10,11 @@ import {
   checkPaidOnce,
   checkRecords,
   headOf,
+  storedCheckpoints,
   unpublished,
 } from './checks.js';
 import type { FaultCluster } from './cluster.js';
+import { checkGrants } from './grants.js';
 import { inject, type Effect } from './inject.js';
 import type { FaultClient } from './jobs.js';
 import {
@@ -25,7 +27,9 @@ import {
   type Plan,
   type PlannedFault,
 } from './plan.js';
+import { checkMoney } from './money.js';
 import { randomOf } from './random.js';
+import { checkReason } from './reasons.js';
 
 export interface SeedReport {
   readonly seed: number;
@@ -52,6 +56,7 @@ export interface Injected {
   readonly effect: Effect;
 }
 
+/** After the last fault is over. */
 const endWithinMs = 180_000;
 /** How long a node that is cut off trains on before nobody else may: less than a lease. */
 const aloneMs = 2500;
@@ -74,12 +79,13 @@ export async function runSeed(plan: Plan, cluster: FaultCluster, client: FaultCl
   const disturbed = plan.faults.map(async (planned, index) => {
     if (!(await watch.reached(planned.moment))) return;
     await sleep(planned.moment.afterMs);
-    const effect = await disturb(planned, cluster, plan, plan.seed + index);
+    const effect = await disturb(planned, cluster, { plan, jobId }, plan.seed + index);
     injected.push({ kind: planned.fault.kind, effect });
   });
   const faults = Promise.allSettled(disturbed);
   const violations: string[] = [];
-  const late = sleep(endWithinMs, 'late' as const, over).catch(() => 'late' as const);
+  const withinMs = endWithinMs + Math.max(0, ...plan.faults.map(({ forMs }) => forMs));
+  const late = sleep(withinMs, 'late' as const, over).catch(() => 'late' as const);
   const settled = settle(client, jobId, watch, over.signal);
   const outcome = await Promise.race([settled, late]);
   watch.end();
@@ -122,24 +128,34 @@ interface Case {
 /** @returns what must not be */
 async function judge(
   { job, terms, outcome, told, plan, fromBlock }: Case,
-  { system: { databaseUrl } }: FaultCluster,
+  { system: { databaseUrl, folder } }: FaultCluster,
   client: FaultClient,
 ): Promise<string[]> {
   const violations: string[] = [];
   if (outcome === 'late')
-    violations.push(`not at an end after ${endWithinMs / 1000} s: ${job.state} ${job.code ?? ''}`);
+    violations.push(`not at an end ${endWithinMs / 1000} s after the last fault: ${job.state} ${job.code ?? ''}`);
   else if (outcome instanceof Error) violations.push(`the client: ${textOf(outcome)}`);
   else if (outcome !== null && outcome !== (await client.undisturbed(plan))) violations.push('another final state');
   if (job.state === 'settled') {
     violations.push(...(await checkPaidOnce(terms, client.profile)));
     if (databaseUrl !== null) violations.push(...(await checkDatabase(databaseUrl, job.id, plan)));
-  } else if (job.code === null) violations.push(`${job.state} without a reason`);
+  }
+  violations.push(...checkReason(job, plan));
+  if (job.state !== 'settled') await reclaim(client, terms);
+  violations.push(...(await checkMoney(terms, job.state === 'settled', client.profile)));
   violations.push(...(await checkNobodyPaidBeside(client.profile, fromBlock)));
   violations.push(...checkNothingLost(told, await storedEvents(client, job.id)));
   if (databaseUrl === null) return violations;
   violations.push(...(await checkRecords(databaseUrl, job.id)));
+  const stored = await storedCheckpoints(databaseUrl, job.id);
+  violations.push(...(await checkGrants(folder, { jobId: job.id, terms }, stored, client)));
   if (!(await outboxDrains(databaseUrl))) violations.push('events stay in the outbox');
   return violations;
+}
+
+/** What nobody has accepted is the client's at once. */
+async function reclaim({ chain: { escrow } }: FaultClient, terms: Terms): Promise<void> {
+  if ((await escrow.job(terms)).state === 'Open') await escrow.cancel(terms);
 }
 
 /** null: there is none. */
@@ -157,10 +173,10 @@ const isUnknown = (error: unknown): boolean => error instanceof CodedError && er
 async function disturb(
   { fault, forMs }: PlannedFault,
   cluster: FaultCluster,
-  plan: Plan,
+  { plan, jobId }: { readonly plan: Plan; readonly jobId: string },
   seed: number,
 ): Promise<Effect> {
-  const repair = await inject(fault, cluster, randomOf(seed));
+  const repair = await inject(fault, cluster, randomOf(seed), jobId);
   if (!cutsOff(fault)) {
     await sleep(forMs);
     return repair();

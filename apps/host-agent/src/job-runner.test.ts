@@ -282,6 +282,17 @@ describe('a lease', () => {
     },
   );
 
+  it('is tried again where the clocks of broker and control plane are apart', async () => {
+    const apart = new Rejection('RELEASE_TIME', { expected: 'a word for now', got: 'one of yesterday', rule: 'test' });
+    const { send } = parts.controlPlane;
+    const controlPlane: RunnerParts['controlPlane'] = {
+      ...parts.controlPlane,
+      send: (name, payload) => (name === pattern.leaseKeyed ? Promise.reject(apart) : send(name, payload)),
+    };
+    await runLease(hand(), enclave, { ...parts, controlPlane });
+    expect(sent.at(-1)).toMatchObject({ name: pattern.leaseFail, code: 'RELEASE_TIME', retry: true });
+  });
+
   it('W-H1 is given back once nobody waits for it, and fails with the broker’s own code when its time is used', async () => {
     instead = () => [503, { code: 'NONCES_OUTSTANDING', expected: 'fewer', got: '16', rule: 'broker' }];
     await runLease(hand(), enclave, parts);

@@ -30,6 +30,7 @@ import type { Attestors } from './attestors.js';
 import {
   askForKey,
   type Attested,
+  clocksApart,
   fromBase64,
   giveJob,
   givenBack,
@@ -223,7 +224,7 @@ async function attestAndAsk(
     throw hand.isCancelled ? givenBack() : error;
   });
   await controlPlane.send(pattern.leaseAttested, { ...lease, ...judgedOf(answer) });
-  await controlPlane.send(pattern.leaseKeyed, { ...lease, release: releasedOf(answer) });
+  await controlPlane.send(pattern.leaseKeyed, { ...lease, release: releasedOf(answer) }).catch(clocksApart);
   return answer;
 }
 

@@ -6,6 +6,7 @@ import {
   hostSecretOf,
   jobDigest,
   parseDatasetManifest,
+  Rejection,
   toHex,
   utf8,
   type DatasetManifest,
@@ -112,6 +113,15 @@ export async function giveJob(
 /** What a verdict rested on, as messages carry it. */
 export function judgedOf({ evidence, endorsements }: Pick<Attested, 'evidence' | 'endorsements'>) {
   return { evidence: base64(evidence), endorsements: base64(endorsements) };
+}
+
+/**
+ * What the control plane refused of a session; that clocks are apart is no fault of the job, and may be over at the next
+ * attempt.
+ */
+export function clocksApart(error: unknown): never {
+  if (error instanceof Rejection && error.code === 'RELEASE_TIME') throw new CollateralError(error.code, error.detail);
+  throw error;
 }
 
 /** What of the answers the control plane is told. */

@@ -12,7 +12,7 @@ import {
 } from '#libs/dispatch-client';
 import type { EnclaveClient } from '#libs/enclave-channel';
 import { pattern, type NodeRegistered, type SegmentTask } from '#libs/messaging';
-import { base64 } from './job-session.js';
+import { base64, clocksApart } from './job-session.js';
 import type { Shelf } from './shelf.js';
 import { enclaveLost, failureOf } from './training.js';
 
@@ -75,7 +75,7 @@ export interface Joining {
 /** @returns the worker's id @throws Rejection PARALLEL_PROVIDER, WORKER_REFUSED and others of the control plane */
 export async function joinJob(controlPlane: ControlPlane, { node, ...job }: Joining): Promise<string> {
   const message = { nodeId: node.nodeId, ...job };
-  return parseSegmentJoined(await controlPlane.send(pattern.segmentJoin, message)).workerId;
+  return parseSegmentJoined(await controlPlane.send(pattern.segmentJoin, message).catch(clocksApart)).workerId;
 }
 
 /**

@@ -1,7 +1,7 @@
 /** What a handler may know of how its message came: whether the caller has hung up, and which certificate it showed. */
 import { setMaxListeners } from 'node:events';
 import type { Socket } from 'node:net';
-import { TLSSocket } from 'node:tls';
+import { TLSSocket, type PeerCertificate } from 'node:tls';
 import { TcpContext, type BaseRpcContext } from '@nestjs/microservices';
 
 const signals = new WeakMap<Socket, AbortSignal>();
@@ -27,7 +27,9 @@ export function hungUp(context: BaseRpcContext): AbortSignal {
 export function certificateName(context: BaseRpcContext): string | null {
   const socket = socketOf(context);
   if (!(socket instanceof TLSSocket)) return null;
-  const name: unknown = socket.getPeerCertificate().subject?.CN;
+  // Node gives null, whatever its types say, once the caller has gone.
+  const certificate = socket.getPeerCertificate() as PeerCertificate | null;
+  const name: unknown = certificate?.subject?.CN;
   return typeof name === 'string' ? name : '';
 }
 

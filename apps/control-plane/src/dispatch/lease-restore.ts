@@ -39,7 +39,8 @@ export class LeaseRestores {
     const { policy, spec } = before.job;
     const bound = { provider: before.node.provider, chainId: parseJobSpec(new Uint8Array(spec)).settlement.chainId };
     const evidence = Buffer.from(message.evidence, 'base64');
-    const at = this.clock.at();
+    // Its lease may have been over for long: what counts is that the broker's word was for this evidence.
+    const at = Math.min(this.clock.at(), message.release.release.notAfter);
     const endorsements = Buffer.from(message.endorsements, 'base64');
     const verdict = await this.judge.appraise({ evidence, endorsements, policy, bound }, at);
     return this.database.transaction(async (manager) => {

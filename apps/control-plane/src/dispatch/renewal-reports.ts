@@ -9,6 +9,7 @@ import { Clock } from '../clock.js';
 import { jobTopic, Signals } from '../events/signals.js';
 import { METRICS } from '../tokens.js';
 import type { EvidenceVerdict } from '../evidence/evidence-appraiser.js';
+import { checkGrantTime } from '../evidence/release-check.js';
 import { checkRenewal, nonceUsed, renewalColumns, type RenewedEvidence } from '../evidence/renewal-check.js';
 import { keepEndorsements, SessionJudge } from '../evidence/session-judge.js';
 import { JobJournal } from '../jobs/journal.js';
@@ -31,13 +32,15 @@ export class RenewalReports {
    * Appraises outside of any transaction. That the session was kept fresh without a gap is the broker's to judge: its
    * signature counts here even where this renewal was reported late.
    *
-   * @throws Rejection JOB_STATE, RENEWAL_SESSION, RENEWAL_NONCE, RENEWAL_STALE, RELEASE_SIGNATURE, SEAL_SIGNATURE
+   * @throws Rejection JOB_STATE, RENEWAL_SESSION, RENEWAL_NONCE, RENEWAL_STALE, RELEASE_SIGNATURE, RELEASE_TIME,
+   *   SEAL_SIGNATURE
    */
   async renewed(principal: Principal, message: LeaseRenewed): Promise<AppraisalAnswer> {
     const before = await this.leases.hold(principal, message, (held) => this.check(held, message));
     if (before.earlier !== null) return before.earlier;
     const { policy, bound, renewal } = before;
     const at = this.clock.at();
+    checkGrantTime(message.lease, at);
     const [evidence, endorsements] = [Buffer.from(renewal.evidence), Buffer.from(message.endorsements, 'base64')];
     const verdict = await this.judge.appraise({ evidence, endorsements, policy, bound }, at);
     const answer = await this.leases.hold(principal, message, async (held) => {

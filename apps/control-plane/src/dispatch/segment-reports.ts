@@ -27,7 +27,7 @@ import { divideSteps, manifestDigest, parseManifestText } from '#libs/step';
 import type { Principal } from '../auth/principal.js';
 import { Clock } from '../clock.js';
 import { dispatchTopic, jobTopic, Signals } from '../events/signals.js';
-import { checkRelease, releaseColumns } from '../evidence/release-check.js';
+import { checkGrantTime, checkRelease, releaseColumns } from '../evidence/release-check.js';
 import { keepEndorsements, SessionJudge } from '../evidence/session-judge.js';
 import { JobJournal } from '../jobs/journal.js';
 import { Presences } from '../nodes/presences.js';
@@ -50,7 +50,7 @@ export class SegmentReports {
     private readonly judge: SessionJudge,
   ) {}
 
-  /** @throws Rejection PARALLEL_PROVIDER, JOB_STATE, WORKER_REFUSED, RELEASE_SIGNATURE, SEAL_SIGNATURE */
+  /** @throws Rejection PARALLEL_PROVIDER, JOB_STATE, WORKER_REFUSED, RELEASE_SIGNATURE, RELEASE_TIME, SEAL_SIGNATURE */
   async join(principal: Principal, message: SegmentJoin): Promise<SegmentJoined> {
     const { nodeId, jobId } = message;
     const { node } = await this.presences.of(principal, nodeId);
@@ -58,9 +58,8 @@ export class SegmentReports {
     requireProvider(job, node);
     if (job.parallel < 2 || !isOpen(job)) throw notParallel(job);
     const evidence = Buffer.from(message.evidence, 'base64');
-    const earlier = await this.database.manager.findBy(Worker, { jobId, nodeId });
-    const again = earlier.find((row) => row.evidence.equals(evidence));
-    if (again !== undefined) return { workerId: again.id };
+    const again = await joined(this.database.manager, { jobId, nodeId, evidence });
+    if (again !== undefined) return { workerId: again };
     const at = this.clock.at();
     const { chainId } = parseJobSpec(new Uint8Array(job.spec)).settlement;
     const bound = { provider: node.provider, chainId };
@@ -69,14 +68,20 @@ export class SegmentReports {
     const { receiptKey, tier, devices } = await this.judge.appraise(shown, at);
     if (receiptKey === null) throw refusedWorker(tier);
     checkRelease(job, evidence, message.release);
+    checkGrantTime(message.release.release, at);
     const worker = {
       ...{ id: randomUUID(), jobId, nodeId, evidence, receiptKey: Buffer.from(receiptKey), at: String(at) },
       ...releaseColumns(message.release),
       ...{ attestedUntil: attestedUntil(message.release.release.notAfter), devices: [...devices] },
     };
-    const { manager } = this.database;
-    await manager.insert(Worker, { ...worker, endorsements: await keepEndorsements(manager, endorsements) });
-    return { workerId: worker.id };
+    return this.database.transaction(async (manager) => {
+      await this.journal.lock(manager, jobId);
+      // The same message may have come again while this one was judged.
+      const meanwhile = await joined(manager, { jobId, nodeId, evidence });
+      if (meanwhile !== undefined) return { workerId: meanwhile };
+      await manager.insert(Worker, { ...worker, endorsements: await keepEndorsements(manager, endorsements) });
+      return { workerId: worker.id };
+    });
   }
 
   async progress(principal: Principal, message: SegmentProgress): Promise<SegmentHeld> {
@@ -140,6 +145,15 @@ export class SegmentReports {
     for (const topic of [jobTopic(jobId), dispatchTopic]) this.signals.raise(topic);
     return {};
   }
+}
+
+/** @returns id of the worker that joined with this evidence */
+async function joined(
+  manager: EntityManager,
+  { jobId, nodeId, evidence }: Pick<Worker, 'jobId' | 'nodeId' | 'evidence'>,
+): Promise<string | undefined> {
+  const earlier = await manager.findBy(Worker, { jobId, nodeId });
+  return earlier.find((row) => row.evidence.equals(evidence))?.id;
 }
 
 function placeOf(job: Job, index: number) {

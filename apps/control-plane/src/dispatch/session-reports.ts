@@ -15,7 +15,7 @@ import type { Principal } from '../auth/principal.js';
 import { Clock } from '../clock.js';
 import { jobTopic, Signals } from '../events/signals.js';
 import type { EvidenceVerdict } from '../evidence/evidence-appraiser.js';
-import { checkRelease, releaseColumns } from '../evidence/release-check.js';
+import { checkGrantTime, checkRelease, releaseColumns } from '../evidence/release-check.js';
 import { keepEndorsements, SessionJudge } from '../evidence/session-judge.js';
 import { JobJournal } from '../jobs/journal.js';
 import { nextState, type JobState, type JobTrigger } from '../jobs/state-machine.js';
@@ -51,16 +51,20 @@ export class SessionReports {
     const { policy, bound } = before;
     const verdict = await this.judge.appraise({ evidence, endorsements, policy, bound }, at);
     return this.leases.hold(principal, message, async (held) => {
+      // The same message may have come again while this one was judged.
+      const meanwhile = await this.earlierVerdict(held, evidence);
+      if (meanwhile !== null) return meanwhile;
       const kept = await keepEndorsements(held.manager, endorsements);
       return this.store(principal, held, { evidence, endorsements: kept, at: String(at) }, verdict);
     });
   }
 
-  /** @throws Rejection RELEASE_SIGNATURE, SEAL_SIGNATURE */
+  /** @throws Rejection RELEASE_SIGNATURE, RELEASE_TIME, SEAL_SIGNATURE */
   async keyed(principal: Principal, message: LeaseKeyed): Promise<Acknowledged> {
     return this.advance(principal, message, 'key', async ({ manager, job, lease }) => {
-      const { evidence } = await manager.findOneByOrFail(Verdict, { leaseId: lease.id });
+      const { evidence, at } = await manager.findOneByOrFail(Verdict, { leaseId: lease.id });
       checkRelease(job, evidence, message.release);
+      checkGrantTime(message.release.release, Number(at));
       const columns = releaseColumns(message.release);
       await manager.insert(KeyRelease, { leaseId: lease.id, jobId: job.id, ...columns, createdAt: this.clock.now() });
       return { attestedUntil: attestedUntil(message.release.release.notAfter) };

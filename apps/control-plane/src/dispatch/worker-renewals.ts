@@ -8,6 +8,7 @@ import type { Metrics } from '#libs/telemetry';
 import type { Principal } from '../auth/principal.js';
 import { Clock } from '../clock.js';
 import type { EvidenceVerdict } from '../evidence/evidence-appraiser.js';
+import { checkGrantTime } from '../evidence/release-check.js';
 import { checkRenewal, nonceUsed, renewalColumns, type RenewedEvidence } from '../evidence/renewal-check.js';
 import { keepEndorsements, SessionJudge } from '../evidence/session-judge.js';
 import { JobJournal } from '../jobs/journal.js';
@@ -36,7 +37,7 @@ export class WorkerRenewals {
   /**
    * Nothing is taken any more of a session that the policy of the job refuses.
    * @throws Rejection WORKER_UNKNOWN, WORKER_REFUSED, RENEWAL_SESSION, RENEWAL_NONCE, RENEWAL_STALE, RELEASE_SIGNATURE,
-   *   SEAL_SIGNATURE
+   *   RELEASE_TIME, SEAL_SIGNATURE
    */
   async renewed(principal: Principal, message: SegmentRenewed): Promise<AppraisalAnswer> {
     const { node } = await this.presences.of(principal, message.nodeId);
@@ -47,6 +48,7 @@ export class WorkerRenewals {
     const { chainId } = parseJobSpec(new Uint8Array(job.spec)).settlement;
     const bound = { provider: node.provider, chainId };
     const at = this.clock.at();
+    checkGrantTime(message.lease, at);
     const [evidence, endorsements] = [Buffer.from(renewal.evidence), Buffer.from(message.endorsements, 'base64')];
     const verdict = await this.judge.appraise({ evidence, endorsements, policy: job.policy, bound }, at);
     return locked(async (manager, row) => {

@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto';
 import {
   appraisalDigest,
+  clockSkewSeconds,
   domainSeparator,
   fromHex,
   keysDigest,
@@ -53,6 +54,23 @@ export function checkRelease(job: ReleasedJob, encoded: Uint8Array, released: Ke
   signedByBroker(terms, 'release', signed, released.releaseSignature);
   checkResult(terms, evidence, released);
   checkAppraisals(terms, released.appraisals, (appraised) => appraisalDigest(domain, { ...named, ...appraised }));
+}
+
+/**
+ * That the key broker's word is for the time at which the evidence was judged here: no bundle could show it otherwise.
+ * @param at  unix seconds @throws Rejection RELEASE_TIME where the clocks of the two are too far apart
+ */
+export function checkGrantTime(
+  { grantedAt, notAfter }: Pick<KeyReleased['release'], 'grantedAt' | 'notAfter'>,
+  at: number,
+): void {
+  if (grantedAt <= at + clockSkewSeconds && at <= notAfter) return;
+  throw refusal('RELEASE_TIME', {
+    expected: `a word of the key broker for ${at}, give or take ${clockSkewSeconds} seconds`,
+    got: `one from ${grantedAt} to ${notAfter}`,
+    rule: 'control-plane README, key releases',
+    action: 'Set the clocks of key broker and control plane; the job is tried again.',
+  });
 }
 
 /** As it is stored. */
