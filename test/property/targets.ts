@@ -19,6 +19,8 @@ export const targets = {
     ...costly('each verifies a whole job'),
     load: async () => (await import('./bundle-fuzz.js')).fuzzBundles,
   },
+  grant: { ...all, load: async () => (await import('./grant-fuzz.js')).fuzzGrants },
+  checkpoint: { ...all, load: async () => (await import('./checkpoint-fuzz.js')).fuzzCheckpoints },
   'step-proof': {
     ...costly('each verifies up to its last check'),
     load: async () => (await import('./step-proof-fuzz.js')).fuzzStepProofs,
