@@ -10,6 +10,7 @@ const special = [0, 1, 0x7f, 0x80, 0xff];
 const mutations: readonly Mutation[] = [
   flipped,
   (bytes, draw) => altered(bytes, draw(bytes.length), () => special[draw(special.length)]!),
+  (bytes, draw) => altered(bytes, lastOfWord(bytes, draw), (byte) => byte + [1, 2, 0xff, 0x80][draw(4)]!),
   truncated,
   extended,
   shortened,
@@ -17,9 +18,14 @@ const mutations: readonly Mutation[] = [
   (bytes, draw, other) => spliced(bytes, draw, other, 64),
   (bytes, draw) => {
     const from = draw(bytes.length);
-    return bytes.slice().fill(special[draw(special.length)]!, from, from + 1 + draw(16));
+    return Uint8Array.from(bytes).fill(special[draw(special.length)]!, from, from + 1 + draw(16));
   },
 ];
+
+/** Where a number of an ABI word, big-endian and 32 bytes, has its low byte. */
+function lastOfWord(bytes: Uint8Array, draw: Draw): number {
+  return Math.min(bytes.length, 32 * (1 + draw(Math.ceil(bytes.length / 32)))) - 1;
+}
 
 export function altered(bytes: Uint8Array, at: number, change: (byte: number) => number): Uint8Array {
   const copy = Uint8Array.from(bytes);
@@ -32,7 +38,7 @@ export function flipped(bytes: Uint8Array, draw: Draw): Uint8Array {
 }
 
 export function truncated(bytes: Uint8Array, draw: Draw): Uint8Array {
-  return bytes.slice(0, draw(bytes.length));
+  return Uint8Array.from(bytes.subarray(0, draw(bytes.length)));
 }
 
 export function extended(bytes: Uint8Array, draw: Draw): Uint8Array {
@@ -52,10 +58,10 @@ export function swapped(bytes: Uint8Array, size: number, draw: Draw): Uint8Array
   return exchanged(bytes, size * draw(places), size * draw(places), size);
 }
 
-/** A run of `other` over the same place, or over another where `other` is the input itself. */
+/** A run of `other` over the same place, or over another. */
 export function spliced(bytes: Uint8Array, draw: Draw, other: Uint8Array, sizeMax: number): Uint8Array {
   const from = draw(Math.min(bytes.length, other.length));
-  const to = other === bytes ? draw(bytes.length) : from;
+  const to = draw(2) === 0 ? from : draw(bytes.length);
   const run = other.subarray(from, Math.min(from + 1 + draw(sizeMax), from + bytes.length - to));
   const copy = Uint8Array.from(bytes);
   copy.set(run, to);
@@ -78,9 +84,9 @@ export function exchanged(bytes: Uint8Array, a: number, b: number, length: numbe
 export function mutantOf(input: Uint8Array, draw: Draw, other: Uint8Array = input): Uint8Array {
   if (input.length === 0) return extended(input, draw);
   for (;;) {
-    let mutant = input;
+    let mutant: Uint8Array = Uint8Array.from(input);
     for (let round = 1 + draw(3); round > 0 && mutant.length > 0; round--) {
-      mutant = mutations[draw(mutations.length)]!(mutant, draw, mutant === input ? other : mutant);
+      mutant = mutations[draw(mutations.length)]!(mutant, draw, other);
     }
     if (!equalBytes(mutant, input)) return mutant;
   }

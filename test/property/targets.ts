@@ -21,6 +21,8 @@ export const targets = {
   },
   grant: { ...all, load: async () => (await import('./grant-fuzz.js')).fuzzGrants },
   checkpoint: { ...all, load: async () => (await import('./checkpoint-fuzz.js')).fuzzCheckpoints },
+  dispatch: { ...all, load: async () => (await import('./dispatch-fuzz.js')).fuzzDispatch },
+  rest: { ...all, load: async () => (await import('./rest-fuzz.js')).fuzzRest },
   'step-proof': {
     ...costly('each verifies up to its last check'),
     load: async () => (await import('./step-proof-fuzz.js')).fuzzStepProofs,

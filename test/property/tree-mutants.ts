@@ -2,7 +2,7 @@
  * Mutants of decoded messages, CBOR or JSON: a leaf changed, a list or map with members fewer, more, renamed or exchanged. Byte
  * strings and texts that hold a message of their own are opened, so that what reads them is reached too.
  */
-import { decodeCanonical, encodeCanonical, fromHex, toHex, type CborValue } from '#attestation';
+import { decodeCanonical, encodeCanonical, equalBytes, fromHex, toHex, type CborValue } from '#attestation';
 import { mutantOf } from './mutants.js';
 import type { Draw } from './random.js';
 
@@ -61,11 +61,11 @@ export function treeMutant(tree: Tree, draw: Draw): Tree {
   return mutant;
 }
 
-/** Canonical bytes that differ from those given; `message` is decoded where they hold CBOR. */
+/** Canonical bytes that differ from the genuine ones. */
 export function cborMutant(tree: CborValue, genuine: Uint8Array, draw: Draw): Uint8Array {
   for (;;) {
     const bytes = encoded(treeMutant(tree, draw));
-    if (bytes !== null && toHex(bytes) !== toHex(genuine)) return bytes;
+    if (bytes !== null && !equalBytes(bytes, genuine)) return bytes;
   }
 }
 
@@ -133,6 +133,11 @@ function changedText(text: string, draw: Draw): Tree {
   ][draw(6)]!();
 }
 
+/** Of what is large by itself, not so many. */
+function isLeaf(value: Tree): boolean {
+  return value instanceof Uint8Array ? value.length < 256 : entriesOf(value).length === 0;
+}
+
 function changedMembers(value: Tree, draw: Draw): Tree {
   const entries = entriesOf(value);
   if (entries.length === 0) return withEntries(value, [['x', 0]]);
@@ -145,7 +150,7 @@ function changedMembers(value: Tree, draw: Draw): Tree {
     () => entries.with(one, [`${String(entries[one]![0])}x`, entries[one]![1]]),
     () => [],
     () => entries.toReversed(),
-    () => Array.from({ length: 2 ** draw(12) }, () => entries[one]!),
+    () => Array.from({ length: 2 ** draw(isLeaf(entries[one]![1]) ? 12 : 5) }, () => entries[one]!),
   ];
   return withEntries(value, ways[draw(ways.length)]!());
 }
