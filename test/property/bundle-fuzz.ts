@@ -52,8 +52,11 @@ async function genuineBundles(): Promise<readonly [Genuine, ...Genuine[]]> {
   ];
 }
 
-/** The present version's leaves that nothing binds (attestation SPEC, bundle); a former one's are in its verdict. */
-const unbound = /^(sessions\[\d+\]\.appraisedAt|settlement(\.|$))/;
+/**
+ * What nothing binds in the present version (attestation SPEC §9.8): the time within its bounds, transactions, and endorsements
+ * that no appraisal uses; these bundles need none. A former one's are in its verdict.
+ */
+const unbound = /^(sessions\[\d+\]\.appraisedAt|settlement(\.|$)|endorsements(\.|$))/;
 
 function onlyUnboundDiffers({ verdict }: Genuine, mutant: Uint8Array): boolean {
   const paths = differences(verdict.bundle, parseBundle(mutant));
