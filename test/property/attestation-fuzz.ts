@@ -3,9 +3,9 @@
  * and no mutant of signed bytes is ever authentic.
  */
 import {
-  CodedError,
   appraise,
   decodeCanonical,
+  equalBytes,
   neutralPolicy,
   noEndorsements,
   parseCertTable,
@@ -20,53 +20,24 @@ import {
   type Evidence,
 } from '#attestation';
 import { loadSamples, type LoadedSample } from '#test/samples';
-import { random } from './random.js';
-
-export interface FuzzReport {
-  readonly seed: number;
-  readonly inputs: number;
-  readonly refused: number;
-  /** Mutants that were accepted or made the verifier crash: always empty, or there is a bug. */
-  readonly failures: readonly { readonly target: string; readonly what: string; readonly input: string }[];
-}
-
-type Mutation = (bytes: Uint8Array, below: (n: number) => number) => Uint8Array;
-const mutations: readonly Mutation[] = [
-  (bytes, below) => replaced(bytes, below(bytes.length), (byte) => byte ^ (1 << below(8))),
-  (bytes, below) => replaced(bytes, below(bytes.length), () => [0, 1, 0x7f, 0x80, 0xff][below(5)]!),
-  (bytes, below) => bytes.slice(0, below(bytes.length)),
-  (bytes, below) => Uint8Array.of(...bytes, ...Uint8Array.from({ length: 1 + below(64) }, () => below(256))),
-  (bytes, below) => {
-    const at = below(bytes.length);
-    return Uint8Array.of(...bytes.subarray(0, at), ...bytes.subarray(Math.min(bytes.length, at + 1 + below(32))));
-  },
-  (bytes, below) => {
-    const copy = bytes.slice();
-    const size = Math.min(1 + below(64), bytes.length);
-    copy.copyWithin(below(bytes.length), below(bytes.length - size + 1), size);
-    return copy;
-  },
-];
-
-function replaced(bytes: Uint8Array, at: number, change: (byte: number) => number): Uint8Array {
-  const copy = bytes.slice();
-  copy[at] = change(copy[at]!);
-  return copy;
-}
+import { fuzz, judged, type FuzzReport, type OnProgress, type Verdict } from './fuzz.js';
+import { mutantOf } from './mutants.js';
 
 interface Target {
   readonly name: string;
   readonly input: Uint8Array;
-  /** @returns whether the input was accepted as genuine */
-  run(input: Uint8Array): Promise<boolean>;
+  run(input: Uint8Array): Promise<Verdict>;
 }
 
-async function affirmed(evidence: Evidence, endorsements: Endorsements, at: number): Promise<boolean> {
-  const { authenticity } = await appraise({ evidence, endorsements, policy: neutralPolicy, at });
-  return authenticity === 'authentic';
-}
+export type Appraise = (
+  request: Parameters<typeof appraise>[0],
+) => Promise<Pick<Awaited<ReturnType<typeof appraise>>, 'authenticity'>>;
 
-function targetsOf({ folder, id, files, anchors, at }: LoadedSample): Target[] {
+function targetsOf({ folder, id, files, anchors, at }: LoadedSample, judge: Appraise): Target[] {
+  const affirmed = async (evidence: Evidence, endorsements: Endorsements): Promise<Verdict> => {
+    const { authenticity } = await judge({ evidence, endorsements, policy: neutralPolicy, at });
+    return authenticity === 'authentic' ? 'accepted' : 'refused';
+  };
   const name = `${folder}/${id}`;
   const certificates = anchors.flatMap(parsePemCertificates).map(({ raw }) => raw);
   const [report, leaf, quote, document, chain] = ['report', 'leaf', 'quote', 'document', 'chain'].map((role) =>
@@ -76,34 +47,39 @@ function targetsOf({ folder, id, files, anchors, at }: LoadedSample): Target[] {
   const targets: Target[] = [];
   if (report && leaf) {
     targets.push(
-      { name, input: report, run: (input) => affirmed({ kind: 'snp', report: input }, endorsed(leaf), at) },
-      { name: `${name} leaf`, input: leaf, run: (input) => affirmed({ kind: 'snp', report }, endorsed(input), at) },
+      { name, input: report, run: (input) => affirmed({ kind: 'snp', report: input }, endorsed(leaf)) },
+      { name: `${name} leaf`, input: leaf, run: (input) => affirmed({ kind: 'snp', report }, endorsed(input)) },
     );
   }
-  if (quote) targets.push({ name, input: quote, run: (input) => quoteAffirmed(quote, input, at) });
+  if (quote) {
+    const run = async (input: Uint8Array): Promise<Verdict> => {
+      const verdict = await affirmed({ kind: 'tdx', quote: input }, noEndorsements);
+      return verdict === 'accepted' && sameQuote(quote, input) ? 'taken' : verdict;
+    };
+    targets.push({ name, input: quote, run });
+  }
   if (document)
     targets.push({
       name,
       input: document,
-      run: (input) => affirmed({ kind: 'nitro', document: input }, noEndorsements, at),
+      run: (input) => affirmed({ kind: 'nitro', document: input }, noEndorsements),
     });
   if (report && chain) {
     const certificateChain = new TextDecoder().decode(chain);
     targets.push({
       name,
       input: report,
-      run: (input) => affirmed({ kind: 'nvidia', report: input, certificateChain }, noEndorsements, at),
+      run: (input) => affirmed({ kind: 'nvidia', report: input, certificateChain }, noEndorsements),
     });
   }
   return targets;
 }
 
-/** Bytes behind the declared end of a quote are a matter of policy: only the parts before it make a mutant. */
-async function quoteAffirmed(original: Uint8Array, input: Uint8Array, at: number): Promise<boolean> {
-  if (!(await affirmed({ kind: 'tdx', quote: input }, noEndorsements, at))) return false;
-  const declared = (bytes: Uint8Array): string =>
-    toHex(bytes.subarray(0, bytes.length - parseQuote(bytes).trailing.length));
-  return declared(original) !== declared(input);
+/** Bytes behind the declared end of a quote are a matter of policy. */
+function sameQuote(original: Uint8Array, input: Uint8Array): boolean {
+  const declared = (bytes: Uint8Array): Uint8Array =>
+    bytes.subarray(0, bytes.length - parseQuote(bytes).trailing.length);
+  return equalBytes(declared(original), declared(input));
 }
 
 /** Readers without a signature: only a coded error or a value may come out. */
@@ -127,47 +103,27 @@ function reader(name: string, input: Uint8Array, read: (bytes: Uint8Array) => un
   return {
     name: `reader ${name}`,
     input,
-    async run(bytes) {
-      try {
-        read(bytes);
-      } catch (error) {
-        if (!(error instanceof CodedError)) throw error;
-      }
-      return false;
-    },
+    run: (bytes) =>
+      judged(
+        () => read(bytes),
+        () => 'taken',
+      ),
   };
 }
 
-/** One to three mutations after each other; never the input itself. */
-function mutantOf(input: Uint8Array, below: (n: number) => number): Uint8Array {
-  for (;;) {
-    let mutant = input;
-    for (let round = 1 + below(3); round > 0 && mutant.length > 0; round--)
-      mutant = mutations[below(mutations.length)]!(mutant, below);
-    if (toHex(mutant) !== toHex(input)) return mutant;
-  }
-}
-
-/** @param count  mutants in all, spread over every target; @param seed  printed with every failure */
-export async function fuzzAttestation(count: number, seed: number): Promise<FuzzReport> {
-  const below = random(seed);
+/** @param count mutants in all, spread over every target; @param judge the verifier */
+export function fuzzAttestation(
+  count: number,
+  seed: number,
+  onProgress?: OnProgress,
+  judge: Appraise = appraise,
+): Promise<FuzzReport> {
   const genuine = loadSamples().filter((sample) => sample.expect?.authentic === true);
-  const targets = [...genuine.flatMap(targetsOf), ...readers];
-  const failures: { target: string; what: string; input: string }[] = [];
-  let refused = 0;
-  for (let i = 0; i < count; i++) {
-    const target = targets[i % targets.length]!;
-    const input = mutantOf(target.input, below);
-    try {
-      if (await target.run(input)) failures.push({ target: target.name, what: 'accepted', input: toHex(input) });
-      else refused++;
-    } catch (error) {
-      failures.push({
-        target: target.name,
-        what: error instanceof Error ? `${error.name}: ${error.message}` : 'crash',
-        input: toHex(input),
-      });
-    }
-  }
-  return { seed, inputs: count, refused, failures };
+  const targets = [...genuine.flatMap((sample) => targetsOf(sample, judge)), ...readers];
+  const trialOf: Parameters<typeof fuzz>[2] = (draw, k) => {
+    const target = targets[k % targets.length]!;
+    const mutant = mutantOf(target.input, draw);
+    return { target: target.name, input: () => toHex(mutant), run: () => target.run(mutant) };
+  };
+  return fuzz(count, seed, trialOf, onProgress);
 }

@@ -2,19 +2,18 @@
  * Mutates a chain of Groth16 proofs, its key and its statement by a seed and hands them to the verifier of libs/proof: no
  * mutant is accepted, none makes it crash, and each meets a code of the protocol.
  */
-import { Rejection, toHex } from '#attestation';
+import { equalBytes, toHex } from '#attestation';
 import { parseGroth16Statement, verifyGroth16Bundle, type Groth16Statement } from '#libs/proof';
 import { groth16ProofBytes, keyBytes } from '#libs/zk/verifier';
 import { smallGroth16Request } from '#test/small-groth16';
 import { proveFiles } from '../../apps/prover-worker/src/proving/prove-files.js';
 import { parseProveRequest } from '../../apps/prover-worker/src/proving/request.js';
-import type { FuzzReport } from './attestation-fuzz.js';
-import { random } from './random.js';
+import { fuzz, judged, type FuzzReport, type OnProgress } from './fuzz.js';
+import { altered, copied, exchanged, extended, flipped, mutantOf, truncated } from './mutants.js';
+import type { Draw } from './random.js';
 
 const codes =
   /^(STEP_(NONCANONICAL|FINAL_CHECK|STATEMENT|RANGE_\w+)|MERKLE_PATH|GROTH16_(KEY|SHAPE)|PROOF_\w+|ORDER_\w+)$/;
-
-type Draw = (below: number) => number;
 
 const word = 32;
 const keyAt = 4;
@@ -26,15 +25,12 @@ const ordinates = [[1], [4, 5], [7]] as const;
 
 /** Ways to spoil a bundle. */
 const spoil: readonly ((bundle: Uint8Array, draw: Draw) => Uint8Array)[] = [
-  (bundle, draw) => changed(bundle, draw(bundle.length), (byte) => byte ^ (1 << draw(8))),
-  (bundle, draw) => changed(bundle, proofByte(bundle, draw), (byte) => byte ^ (1 << draw(8))),
-  (bundle, draw) => bundle.slice(0, draw(bundle.length)),
-  (bundle, draw) => Uint8Array.from([...bundle, ...new Uint8Array(1 + draw(300)).fill(draw(256))]),
+  mutantOf,
+  (bundle, draw) => altered(bundle, proofByte(bundle, draw), (byte) => byte ^ (1 << draw(8))),
+  truncated,
+  extended,
   (bundle, draw) => withWord(bundle, wordOf(bundle, draw), [0n, 1n, modulus, modulus - 1n, 2n ** 256n - 1n][draw(5)]!),
-  (bundle, draw) => {
-    const [from, to] = [wordOf(bundle, draw), wordOf(bundle, draw)];
-    return withWord(withWord(bundle, to, wordAt(bundle, from)), from, wordAt(bundle, to));
-  },
+  (bundle, draw) => exchanged(bundle, wordOf(bundle, draw), wordOf(bundle, draw), word),
   // A point for its negative: on the curve, and in the group.
   (bundle, draw) => {
     const proof = proofOf(bundle, draw);
@@ -100,57 +96,37 @@ function withWord(bytes: Uint8Array, at: number, value: bigint): Uint8Array {
   return copy;
 }
 
-function copied(bytes: Uint8Array, from: number, to: number, length: number): Uint8Array {
-  const copy = Uint8Array.from(bytes);
-  copy.set(bytes.subarray(from, from + length), to);
-  return copy;
-}
+export type VerifyGroth16 = (bundle: Uint8Array, statement: Groth16Statement) => unknown;
 
-function changed(bytes: Uint8Array, at: number, change: (byte: number) => number): Uint8Array {
-  const copy = Uint8Array.from(bytes);
-  copy[at] = change(copy[at]!);
-  return copy;
-}
-
-function flipped(bytes: Uint8Array, draw: Draw): Uint8Array {
-  return changed(bytes, draw(bytes.length), (byte) => byte ^ (1 << draw(8)));
-}
+const verifier: VerifyGroth16 = (bundle, statement) =>
+  verifyGroth16Bundle(bundle, statement, { takesDevelopmentKeys: true });
 
 /**
- * @param count mutants, one in four of the statement
+ * @param count  mutants, one in four of the statement
+ * @param verify the verifier
  * @throws ConfigurationError BACKEND_UNAVAILABLE
  */
-export async function fuzzGroth16(count: number, fuzzSeed: number): Promise<FuzzReport> {
+export async function fuzzGroth16(
+  count: number,
+  seed: number,
+  onProgress?: OnProgress,
+  verify: VerifyGroth16 = verifier,
+): Promise<FuzzReport> {
   const proved = await proveFiles(parseProveRequest(smallGroth16Request()), () => undefined);
   const statement = parseGroth16Statement(JSON.parse(proved.statement));
   const bundle = proved.proof;
-  verifyGroth16Bundle(bundle, statement, { takesDevelopmentKeys: true });
-  const draw = random(fuzzSeed);
-  const failures: FuzzReport['failures'][number][] = [];
-  let [refused, same] = [0, 0];
-  for (let k = 0; k < count; k++) {
+  verifier(bundle, statement);
+  const trialOf: Parameters<typeof fuzz>[2] = (draw, k) => {
     const ofStatement = k % 4 === 3;
     const way = draw(ofStatement ? restate.length : spoil.length);
     const mutant = ofStatement ? bundle : spoil[way]!(bundle, draw);
     const claimed = ofStatement ? restate[way]!(statement, draw) : statement;
-    if (!ofStatement && toHex(mutant) === toHex(bundle)) {
-      same += 1;
-      continue;
-    }
-    const what = judge(mutant, claimed);
-    if (what === undefined) refused += 1;
-    else failures.push({ target: ofStatement ? 'statement' : 'proof', what, input: `way ${way}, mutant ${k}` });
-  }
-  return { seed: fuzzSeed, inputs: count - same, refused, failures };
-}
-
-/** Undefined for a refusal with a code of the protocol. */
-function judge(bundle: Uint8Array, statement: Groth16Statement): string | undefined {
-  try {
-    verifyGroth16Bundle(bundle, statement, { takesDevelopmentKeys: true });
-    return 'accepted';
-  } catch (error) {
-    if (!(error instanceof Rejection)) return `crashed: ${String(error)}`;
-    return codes.test(error.code) ? undefined : `refused with ${error.code}`;
-  }
+    const isSame = !ofStatement && equalBytes(mutant, bundle);
+    return {
+      target: ofStatement ? `statement, way ${way}` : `proof, way ${way}`,
+      input: () => (ofStatement ? `mutant ${k} of seed ${seed}` : toHex(mutant)),
+      run: () => (isSame ? 'taken' : judged(() => verify(mutant, claimed), undefined, codes)),
+    };
+  };
+  return fuzz(count, seed, trialOf, onProgress);
 }

@@ -1,7 +1,8 @@
 /** Bundles that the former release made: what one altered byte does to them. Their verdicts are held by attestation's own test. */
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { CodedError, decodePolicy, parseBundle, toHex, verifyBundle, type BundleVerdict } from '#attestation';
+import { CodedError, decodePolicy, parseBundle, verifyBundle, type BundleVerdict } from '#attestation';
+import { differences } from '#test/differences';
 
 const folder = new URL('../support/fixtures/former-bundles/', import.meta.url);
 /** Coprime to the lengths of what is in them, so that every part is met. */
@@ -14,22 +15,6 @@ async function verdictOf(bundle: Uint8Array): Promise<BundleVerdict | null> {
     if (error instanceof CodedError) return null;
     throw error;
   }
-}
-
-/** Paths of the leaves that differ. */
-function differences(a: unknown, b: unknown, path = ''): string[] {
-  if (a instanceof Uint8Array && b instanceof Uint8Array) return toHex(a) === toHex(b) ? [] : [path];
-  if (Array.isArray(a) && Array.isArray(b) && a.length === b.length) {
-    return a.flatMap((one, at) => differences(one, b[at], `${path}[${at}]`));
-  }
-  if (isRecord(a) && isRecord(b)) {
-    return Object.keys(a).flatMap((name) => differences(a[name], b[name], path === '' ? name : `${path}.${name}`));
-  }
-  return a === b ? [] : [path];
-}
-
-function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof Uint8Array);
 }
 
 describe.each([1, 3])('a bundle of version %d', (version) => {

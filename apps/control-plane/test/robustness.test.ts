@@ -65,7 +65,18 @@ describe('dispatch', () => {
         'REQUEST_MALFORMED',
       );
     }
-    expect(await codeOf(test.send('no.such.v1' as Pattern, {}))).not.toBe('ok');
+    expect(await codeOf(test.send('no.such.v1' as Pattern, {}))).toBe('PATTERN_UNKNOWN');
+    expect(await codeOf(test.send({ no: 'text' } as unknown as Pattern, {}))).toBe('MESSAGE_MALFORMED');
+  });
+
+  it('refuses fences that the database cannot hold', async () => {
+    const nodeId = await register(test, 'fenced');
+    const task = { nodeId, jobId: `0x${'00'.repeat(32)}`, index: 0, fence: 2 ** 31 };
+    for (const name of [pattern.segmentProgress, pattern.proofFail]) {
+      const message = { ...task, step: 1, code: 'TEST_FAILURE', detail: '' };
+      expect(await codeOf(test.send(name, message)), name).toBe('REQUEST_MALFORMED');
+      expect(await codeOf(test.send(name, { ...message, fence: 2 ** 31 - 1 })), name).not.toMatch(/INTERNAL|MALFORMED/);
+    }
   });
 
   /** Milliseconds until the other side closes; null where it does not within some seconds beyond the limit. */

@@ -14,6 +14,11 @@ export const Wei = z.string().regex(/^(0|[1-9][0-9]{0,77})$/);
 export const Uuid = z.uuid();
 /** A stable failure code. */
 export const Code = z.string().regex(/^[A-Z][A-Z0-9_]{2,63}$/);
+/** Rises with every lease of a job, or claim of a segment; the database holds 31 bits. */
+export const Fence = z
+  .int()
+  .min(1)
+  .max(2 ** 31 - 1);
 /** Step index or count. */
 export const StepNumber = z
   .int()

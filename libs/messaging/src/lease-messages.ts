@@ -1,6 +1,6 @@
 /** Messages of one lease, from acquisition to delivery or failure. `fence` rises with every lease of a job. */
 import { z } from 'zod';
-import { Address, Code, Hex32, Signature, StepNumber, Uuid, TermsJson, base64, text } from './fields.js';
+import { Address, Code, Fence, Hex32, Signature, StepNumber, TermsJson, Uuid, base64, text } from './fields.js';
 import {
   attestationResultBytesMax,
   attestorsMax,
@@ -17,7 +17,7 @@ import {
 } from './limits.js';
 import { ApiKeyText } from './node-messages.js';
 
-const lease = { auth: ApiKeyText, leaseId: Uuid, fence: z.int().min(1) };
+const lease = { auth: ApiKeyText, leaseId: Uuid, fence: Fence };
 
 export const LeaseAcquire = z.object({
   auth: ApiKeyText,
@@ -61,7 +61,7 @@ export type AssignedJob = z.infer<typeof AssignedJob>;
 
 export const LeaseGrant = z.object({
   leaseId: Uuid,
-  fence: z.int().min(1),
+  fence: Fence,
   /** Unix seconds. */
   expiresAt: z.int().min(0),
   job: AssignedJob,
@@ -130,7 +130,7 @@ export const LeaseRestore = z.object({
 });
 export type LeaseRestore = z.infer<typeof LeaseRestore>;
 /** The fence that the lease has from now on. */
-export const LeaseRestored = z.object({ fence: z.int().min(1) });
+export const LeaseRestored = z.object({ fence: Fence });
 export type LeaseRestored = z.infer<typeof LeaseRestored>;
 
 /** A node without a TEE was given the data key: the broker knows its account and the job is one that is proved. */

@@ -1,6 +1,6 @@
 /** Messages a node sends about itself. Every message carries the operator's API key in `auth`. */
 import { z } from 'zod';
-import { Address, Hex32, Uuid, Wei, text } from './fields.js';
+import { Address, Fence, Hex32, Uuid, Wei, text } from './fields.js';
 import { ProtocolNumber } from './protocol.js';
 
 export const ApiKeyText = z.string().regex(/^vt_[A-Za-z0-9]{4,32}_[A-Za-z0-9_-]{16,128}$/);
@@ -51,7 +51,7 @@ export const NodeCapabilities = z.object({
 });
 export type NodeCapabilities = z.infer<typeof NodeCapabilities>;
 
-export const LeaseRef = z.object({ leaseId: Uuid, fence: z.int().min(1) });
+export const LeaseRef = z.object({ leaseId: Uuid, fence: Fence });
 export type LeaseRef = z.infer<typeof LeaseRef>;
 
 export const NodeRegister = z.object({

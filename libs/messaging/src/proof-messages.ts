@@ -1,6 +1,6 @@
 /** Messages about the segments of a job that are to be proved. Several nodes may prove segments of one job at a time. */
 import { z } from 'zod';
-import { Code, Hex32, Uuid, base64, text } from './fields.js';
+import { Code, Fence, Hex32, Uuid, base64, text } from './fields.js';
 import { AssignedJob } from './lease-messages.js';
 import { longPollMillisecondsMax, proofDocumentCharactersMax, segmentsMax, statementBytesMax } from './limits.js';
 import { ApiKeyText } from './node-messages.js';
@@ -10,7 +10,7 @@ export const ProofRef = z.object({
   nodeId: Uuid,
   jobId: Hex32,
   index: z.int().min(0).max(segmentsMax),
-  fence: z.int().min(1),
+  fence: Fence,
 });
 export type ProofRef = z.infer<typeof ProofRef>;
 

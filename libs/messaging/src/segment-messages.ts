@@ -1,6 +1,6 @@
 /** Messages about the segments of a data-parallel job, which several nodes of one provider train at a time. */
 import { z } from 'zod';
-import { Code, Hex32, StepNumber, Uuid, base64, text } from './fields.js';
+import { Code, Fence, Hex32, StepNumber, Uuid, base64, text } from './fields.js';
 import { AssignedJob, KeyReleased, RenewedSession, SignedStatement } from './lease-messages.js';
 import { endorsementsBytesMax, evidenceBytesMax, longPollMillisecondsMax, segmentsMax, workersMax } from './limits.js';
 import { ApiKeyText } from './node-messages.js';
@@ -13,7 +13,7 @@ export const SegmentRef = z.object({
     .int()
     .min(0)
     .max(segmentsMax * workersMax),
-  fence: z.int().min(1),
+  fence: Fence,
 });
 export type SegmentRef = z.infer<typeof SegmentRef>;
 

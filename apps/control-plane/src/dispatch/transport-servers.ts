@@ -5,6 +5,7 @@ import {
   ServerTCP,
   type BaseRpcContext,
   type IncomingEvent,
+  type IncomingRequest,
   type NatsContext,
   type TcpContext,
   type TcpOptions,
@@ -13,18 +14,18 @@ import {
 import type { NatsConnection } from '@nats-io/transport-node';
 import { dispatchQueue } from '#libs/messaging';
 import type { DeadLetters, Letter } from '../overload/dead-letters.js';
+import { refusal } from '../problem/codes.js';
+import { problemOf } from '../problem/problem.js';
 import { GuardedSocket } from './guarded-socket.js';
 
 const rule = 'libs/messaging, patterns';
 
-const unknownPattern: Letter['error'] = {
-  code: 'PATTERN_UNKNOWN',
-  detail: { expected: 'a pattern of dispatch', got: 'another', rule },
-};
-const unasked: Letter['error'] = {
-  code: 'MESSAGE_MALFORMED',
-  detail: { expected: 'a question in JSON: pattern, data and id', got: 'a message that is none', rule },
-};
+const unknownPattern = refusal('PATTERN_UNKNOWN', { expected: 'a pattern of dispatch', got: 'another', rule });
+const unasked = refusal('MESSAGE_MALFORMED', {
+  expected: 'a question in JSON: pattern, data and id',
+  got: 'a message that is none',
+  rule,
+});
 const brokenFrame: Letter['error'] = {
   code: 'FRAME_MALFORMED',
   detail: { expected: 'frames of length#json within their limit', got: 'other bytes', rule },
@@ -38,12 +39,16 @@ export class DispatchOverTcp extends ServerTCP {
     super(options);
   }
 
-  override async handleMessage(socket: never, message: { pattern?: unknown; data?: unknown; id?: unknown }) {
-    const pattern = typeof message?.pattern === 'string' ? message.pattern : '';
-    if (message?.id !== undefined && this.getHandlerByPattern(pattern) === null) {
-      void this.letters.put({ source: 'tcp', pattern, actor: null, error: unknownPattern, payload: message.data });
+  /** A question that no handler has is answered like any other that is refused. */
+  override async handleMessage(socket: TcpSocket, message: IncomingRequest): Promise<void> {
+    const { pattern, data, id } = message;
+    const isText = typeof pattern === 'string';
+    if (id === undefined || (isText && this.getHandlerByPattern(pattern) !== null)) {
+      return super.handleMessage(socket as never, message) as Promise<void>;
     }
-    return super.handleMessage(socket, message);
+    const error = isText ? unknownPattern : unasked;
+    void this.letters.put({ source: 'tcp', pattern: isText ? pattern : '', actor: null, error, payload: data });
+    socket.sendMessage({ id, err: problemOf(error, 'urn:none', 'libs/messaging'), isDisposed: true });
   }
 
   override async handleEvent(pattern: string, { data }: IncomingEvent, _context: TcpContext): Promise<void> {
