@@ -47,7 +47,7 @@ export const chainSettings: Readonly<Record<ChainKind, ChainSettings>> = {
     actsAt: 'latest',
     finality: 0,
     answer: hour,
-    compute: { leastSeconds: hour, runs: 3 },
+    compute: { leastSeconds: 24 * hour, runs: 3 },
     challengeSealed: 2,
     challengeUnsealed: { leastSeconds: 2, runs: 0 },
     prove: hour,
