@@ -148,7 +148,6 @@ contract Duties {
                 || !BorderTree.contains(d.root, count, segment + 1, t.afterwards, t.pathAfter)
         ) revert SEGMENT_PATH(segment);
         uint256 place = _verify(job, terms, segment, t.before, t.afterwards, seal);
-
         _proved[msg.sender][job][segment >> 8] |= 1 << (segment & 255);
         d.proved += 1;
         d.used |= uint8(1 << place);

@@ -57,7 +57,7 @@ export function addJobCommands(program: Command): void {
       .option('--json', 'print one JSON document');
   addSteeringCommands(job);
 
-  command('submit', 'upload a sealed data set, submit a job and fund its escrow')
+  const submitting = command('submit', 'upload a sealed data set, submit a job and fund its escrow')
     .requiredOption('--manifest <file>', 'fxt/1 manifest')
     .requiredOption('--dataset <folder>', 'sealed data set')
     .requiredOption('--segment-steps <n>', 'steps per checkpoint', wholeNumber)
@@ -94,6 +94,19 @@ export function addJobCommands(program: Command): void {
         .default('sumcheck'),
     )
     .option('--groth16-key <file>', 'the verification key of Groth16 proofs, as you trust it: key.json of `proof key`')
+    .addOption(new Option('--reward <ether>', 'what the node is paid').argParser(ether).default(parseEther('1'), '1'))
+    .action((options: SubmitOptions) => submit(options));
+  addTermOptions(submitting);
+  command('result', 'check the evidence, pay, decrypt and export the model')
+    .argument('<id>', 'job id')
+    .requiredOption('--out <folder>', 'where model.onnx, weights.bin, manifest.json and job.vtb go')
+    .action(result);
+  addEscrowCommands(command);
+}
+
+/** What the escrow demands besides money. */
+function addTermOptions(submitting: Command): void {
+  submitting
     .option(
       '--attestors <accounts>',
       'accounts, with commas, that vouch for the enclave beside the key broker',
@@ -110,14 +123,7 @@ export function addJobCommands(program: Command): void {
       'how long training takes; absent: estimated for a slow machine by the model’s size',
       hours,
     )
-    .option('--proof-seconds <n>', 'in which a segment is proved; absent: estimated likewise', wholeNumber)
-    .addOption(new Option('--reward <ether>', 'what the node is paid').argParser(ether).default(parseEther('1'), '1'))
-    .action((options: SubmitOptions) => submit(options));
-  command('result', 'check the evidence, pay, decrypt and export the model')
-    .argument('<id>', 'job id')
-    .requiredOption('--out <folder>', 'where model.onnx, weights.bin, manifest.json and job.vtb go')
-    .action(result);
-  addEscrowCommands(command);
+    .option('--proof-seconds <n>', 'in which a segment is proved; absent: estimated likewise', wholeNumber);
 }
 
 function open(options: ProfileOptions): { profile: Profile; api: ControlPlaneApi } {
