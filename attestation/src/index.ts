@@ -123,6 +123,7 @@ export {
   type ReleasedSession,
 } from './checkpoint.js';
 export { mayBeProvedInstead } from './lapse.js';
+export { clientQuorum, quorumRemedy, type ClientQuorum } from './client-quorum.js';
 export { dutySelectorOf, termsFit, type TermsFacts } from './terms-fit.js';
 export { specDigestOf, stepSpecDigest, stepSpecOf, type StepSpec } from './statement/spec-digest.js';
 export {

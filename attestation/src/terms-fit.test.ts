@@ -143,6 +143,11 @@ describe('terms fit', () => {
     );
   });
 
+  it('Z-H2 is refused where the window to compute is shorter than two runs', () => {
+    expect(codeOf(both, revealed, { runSeconds: 1800 })).toBe('fits');
+    expect(codeOf(both, revealed, { runSeconds: 1801 })).toBe('TERMS_COMPUTE');
+  });
+
   it('is refused where windows lock pay for longer than the host takes, or the fee does not pay for publishing', () => {
     expect(codeOf(both, revealed, { greatest: { compute: 3599 } })).toBe('TERMS_WINDOW');
     expect(codeOf(both, revealed, { greatest: { compute: 3600 }, publishEstimate: 10n })).toBe('fits');

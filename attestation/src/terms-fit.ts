@@ -20,6 +20,8 @@ export interface TermsFacts {
   readonly greatest?: Partial<Windows>;
   /** Seconds in which whoever proves has proved one segment before. */
   readonly benchSeconds?: number;
+  /** Seconds in which whoever asks reckons to have the run ready to commit. */
+  readonly runSeconds?: number;
   /** Price of publishing the encrypted result on the chain. */
   readonly publishEstimate?: bigint;
 }
@@ -29,6 +31,8 @@ const bps = 10_000;
 const samplesPerSegment = 8;
 const proveSecondsMin = 3600;
 const publishTimes = 3n;
+/** Of a run, in the window in which it must be committed. */
+const computeTimes = 2;
 const { tee, full, sample, optimistic, reveal, early } = JobMode;
 
 /** Verifier of step proofs in a scheme: first four bytes of keccak256("veritrain/zk/fxt-zk/1") and the like. */
@@ -39,7 +43,7 @@ export function dutySelectorOf({ scheme }: Pick<JobSpec, 'scheme'>): Uint8Array 
 /**
  * @throws Rejection TERMS_SPEC, TERMS_POLICY, TERMS_PLAN, TERMS_PARTY, TERMS_ATTESTORS, TERMS_MODE, TERMS_SELECTORS,
  *   TERMS_LIVENESS, TERMS_BOND, TERMS_PUBLISH, TERMS_SHARE, TERMS_SEGMENTS, TERMS_SAMPLES, TERMS_UNIT, TERMS_WINDOW,
- *   TERMS_PROVE
+ *   TERMS_COMPUTE, TERMS_PROVE
  */
 export function termsFit(spec: JobSpec, terms: Terms, facts: TermsFacts = {}): void {
   checkSpec(spec, terms, facts);
@@ -119,7 +123,7 @@ function checkCounts(terms: Terms): void {
 }
 
 function checkWindows({ mode, windows, dutySelectors }: Terms, facts: TermsFacts): void {
-  const { greatest = {}, benchSeconds = 0 } = facts;
+  const { greatest = {}, benchSeconds = 0, runSeconds = 0 } = facts;
   const used: (keyof Windows)[] = ['start', 'compute', 'challenge'];
   if (dutySelectors.length > 0) used.push('prove', 'provePer');
   if ((mode & sample) !== 0) used.push('draw', 'drawBlocks');
@@ -129,6 +133,8 @@ function checkWindows({ mode, windows, dutySelectors }: Terms, facts: TermsFacts
     const most = Math.min(windowEnd - 1, greatest[name] ?? windowEnd);
     demand('TERMS_WINDOW', length <= most, `at most ${most} in ${name}`, length);
   }
+  const run = computeTimes * runSeconds;
+  demand('TERMS_COMPUTE', windows.compute >= run, `at least ${run} seconds to compute`, windows.compute);
   if (dutySelectors.length === 0) return;
   const { prove, provePer } = windows;
   const first = proveSecondsMin + 2 * benchSeconds;

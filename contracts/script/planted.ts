@@ -135,6 +135,24 @@ const bugs: readonly Planted[] = [
     from: '_past(lastDuty + terms.windows.hold);',
     to: '',
   },
+  {
+    name: 'a proof that forestalls a challenge does not wait for hold',
+    contract: 'Duties',
+    from: 'inWindow && terms.mode & (MODE_OPTIMISTIC | MODE_TEE) != 0',
+    to: 'false',
+  },
+  {
+    name: 'a proof that forestalls a challenge is not asked for',
+    contract: 'Disputes',
+    from: 'if (inWindow) j.flags |= FLAG_DUTIES;',
+    to: '',
+  },
+  {
+    name: 'proofs after the window delay a payment',
+    contract: 'Duties',
+    from: 'inWindow && terms.mode',
+    to: 'terms.mode',
+  },
   { name: 'a revoked key seals', contract: 'Keys', from: 'if (facts & REVOKED != 0) revert KEY_REVOKED(k);', to: '' },
   {
     name: 'a condemned machine seals',

@@ -29,10 +29,13 @@ abstract contract Disputes is JobStore {
         _pull(terms.token, terms.bond);
     }
 
-    /// Anyone may bring the proof; what it earns goes to the provider.
+    /// Anyone may bring the proof; what it earns goes to the provider. While challenges are heard it forestalls one, so that
+    /// Duties is asked before anybody is paid.
     function discharge(Terms calldata terms, uint256 segment, Transition calldata t, bytes calldata seal) external {
         (bytes32 id, Job storage j) = _committed(terms);
-        address challenger = duties.discharge(id, terms, segment, t, seal);
+        bool inWindow = block.timestamp <= uint256(j.since) + terms.windows.challenge;
+        address challenger = duties.discharge(id, terms, segment, t, seal, inWindow);
+        if (inWindow) j.flags |= FLAG_DUTIES;
         emit DutyDischarged(id, segment, bytes4(seal[:4]), msg.sender);
         if (challenger != address(0)) {
             _credit(_providerOf(terms, j), terms.token, terms.bond - terms.bondFee);

@@ -39,7 +39,7 @@ uint8 constant DUTY_BY_UNSEAL = 8; // all are due only because the seal was take
 struct Duty {
     uint40 setDeadline; // of the duties that no challenger opened
     uint40 lastDeadline;
-    uint40 lastDuty; // the newest proof of a segment that was owed
+    uint40 lastDuty; // the newest proof of a segment that was owed, or that nobody can challenge any more for it
     uint40 drawFrom;
     uint40 drawUntil;
     uint16 upTo;
@@ -127,11 +127,16 @@ contract Duties {
     }
 
     /// Anyone may bring the proof. A segment may be proved before it is due.
+    /// @param inWindow challenges are heard: the proof forestalls one, so an unsound verifier must not gain by being early
     /// @return challenger whose challenge it answers, or zero
-    function discharge(bytes32 job, Terms calldata terms, uint256 segment, Transition calldata t, bytes calldata seal)
-        external
-        returns (address challenger)
-    {
+    function discharge(
+        bytes32 job,
+        Terms calldata terms,
+        uint256 segment,
+        Transition calldata t,
+        bytes calldata seal,
+        bool inWindow
+    ) external returns (address challenger) {
         Duty storage d = _unproved(job, segment);
         Challenge memory c = _challenges[msg.sender][job][segment];
         challenger = c.challenger;
@@ -143,7 +148,6 @@ contract Duties {
                 || !BorderTree.contains(d.root, count, segment + 1, t.afterwards, t.pathAfter)
         ) revert SEGMENT_PATH(segment);
         uint256 place = _verify(job, terms, segment, t.before, t.afterwards, seal);
-
         _proved[msg.sender][job][segment >> 8] |= 1 << (segment & 255);
         d.proved += 1;
         d.used |= uint8(1 << place);
@@ -151,7 +155,8 @@ contract Duties {
             delete _challenges[msg.sender][job][segment];
             d.open -= 1;
         }
-        if (challenger != address(0) || _isInSet(d, terms, segment)) d.lastDuty = uint40(block.timestamp);
+        bool forestalls = inWindow && terms.mode & (MODE_OPTIMISTIC | MODE_TEE) != 0;
+        if (challenger != address(0) || forestalls || _isInSet(d, terms, segment)) d.lastDuty = uint40(block.timestamp);
     }
 
     /// Reverts unless a due segment was not proved in time.

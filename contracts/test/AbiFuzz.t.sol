@@ -289,7 +289,7 @@ contract AbiFuzzTest is Fixture {
             _add(address(keys), abi.encodeCall(keys.revoke, (address(settlement), t, enclave, word, signatures)));
             _add(address(duties), abi.encodeCall(duties.commit, (idOf(t), t, word, 4, false, word)));
             _add(address(duties), abi.encodeCall(duties.challenge, (idOf(t), t, 1, STRANGER)));
-            _add(address(duties), abi.encodeCall(duties.discharge, (idOf(t), t, 1, transition(b, 1), seal)));
+            _add(address(duties), abi.encodeCall(duties.discharge, (idOf(t), t, 1, transition(b, 1), seal, true)));
             _add(address(duties), abi.encodeCall(duties.lapse, (idOf(t), t, 1, 0)));
             _add(address(duties), abi.encodeCall(duties.unseal, (idOf(t), t, false)));
             _add(address(duties), abi.encodeCall(duties.refute, (idOf(t), t, b[3], pathOf(b, 3), b[4], seal)));

@@ -81,6 +81,54 @@ contract FindingsTest is Fixture {
         equal(credit(client, t), t.price);
     }
 
+    /// A proof brought before anybody challenges keeps challengers out: the guardian has as long to stop its verifier.
+    function test_S_M2_a_proof_that_forestalls_a_challenge_waits_for_hold() public {
+        uint16[4] memory modes =
+            [MODE_OPTIMISTIC, MODE_TEE, MODE_TEE | MODE_OPTIMISTIC, MODE_TEE | MODE_OPTIMISTIC | MODE_REVEAL];
+        for (uint256 m = 0; m < modes.length; ++m) {
+            bool reveal = modes[m] & MODE_REVEAL != 0;
+            (bytes32 c, bytes32 k) = reveal ? (CIPHERTEXT, REVEAL_KEY) : (bytes32(0), bytes32(0));
+            Terms memory t = _held(modes[m]);
+            bytes32[] memory b = committed(t, NONE);
+            later(200);
+            discharge(t, b, 1);
+            fails(SEGMENT_PROVED.selector);
+            vm.prank(challenger);
+            settlement.challenge(t, 1);
+            later(1000);
+            fails(TOO_EARLY.selector);
+            settlement.finalize(t, c, k);
+            uint256 live = vm.snapshotState();
+            vm.prank(guardian);
+            router.tombstone(STEP);
+            uint256 back = credit(client, t);
+            settlement.void(t);
+            equal(credit(client, t) - back, t.price);
+            vm.revertToStateAndDelete(live);
+            later(1);
+            settlement.finalize(t, c, k);
+            isState(t, State.Settled);
+        }
+    }
+
+    /// When challenges are over such a proof forestalls nothing, and delays nothing.
+    function test_S_M2_a_proof_after_the_window_of_challenge_delays_nothing() public {
+        uint16[2] memory modes = [MODE_OPTIMISTIC, MODE_TEE];
+        for (uint256 m = 0; m < modes.length; ++m) {
+            Terms memory t = _held(modes[m]);
+            bytes32[] memory b = committed(t, NONE);
+            later(201);
+            discharge(t, b, 1);
+            settlement.finalize(t, 0, 0);
+            isState(t, State.Settled);
+        }
+    }
+
+    function _held(uint16 mode) private returns (Terms memory t) {
+        t = baseTerms(mode);
+        (t.windows.hold, t.holdbackBps) = (1000, 10_000);
+    }
+
     /// Nobody draws and the chain's BLOCKHASH is no header's hash: a week later all goes back.
     function test_S_M9_a_sample_that_nobody_can_draw_ends() public {
         uint16[2] memory modes = [MODE_SAMPLE, MODE_TEE | MODE_SAMPLE];
@@ -258,7 +306,7 @@ contract FindingsTest is Fixture {
         }
     }
 
-    function test_S_L1_a_sealed_range_is_not_refuted_and_ends_without_its_seal() public {
+    function test_Z_H1_a_sealed_range_is_not_refuted_and_ends_without_its_seal() public {
         Terms memory t = baseTerms(MODE_TEE);
         started(t);
         bytes32[] memory b = borders(t, 2, NONE);

@@ -8,7 +8,7 @@ import { isEnded, isLastCall, nextMove, type Move } from './next-move.js';
 import type { PendingEscrow, PendingResult } from './pending.js';
 import type { Transaction } from './registration.js';
 import type { HostSettings } from './settings.js';
-import { resultBytesOf, type OwnSide } from './terms.js';
+import { limitsOn, resultBytesOf, type OwnSide } from './terms.js';
 
 export interface Provider {
   /** What terms have to name, and what they may ask. */
@@ -84,9 +84,8 @@ export function createProvider(settings: HostSettings): Provider {
 function ownSideOf(settings: HostSettings, escrow: SettlementClient, account: Uint8Array): OwnSide {
   const { chainId, settlement } = settings.chain.deployment;
   const { attestors, snpPolicies } = settings;
-  const { acceptClientQuorum = escrow.settings.actsAt === 'latest', ...limits } = settings.escrow;
   const named = { account, chainId, settlement: addressBytes(settlement) };
-  return { ...named, attestors, snpPolicies, limits: { ...limits, acceptClientQuorum } };
+  return { ...named, attestors, snpPolicies, limits: limitsOn(escrow.settings, settings.escrow) };
 }
 
 function hex(bytes: Uint8Array): string {

@@ -18,7 +18,7 @@ import { snpPoliciesOf, type SnpPolicies } from './registration.js';
 const AccountText = z.string().regex(/^0x[0-9a-f]{40}$/);
 
 /** What terms this host works under; anything else is refused before it costs money (checkTerms). */
-const Escrow = z.strictObject({
+export const EscrowSettings = z.strictObject({
   ...escrowLimits,
   /** Most of the stake that a run that never comes may cost, in hundredths of a percent. */
   livenessMaxBps: z.int().min(0).max(10_000).default(2000),
@@ -46,7 +46,7 @@ const Settings = z.strictObject({
     /** secp256k1 secret of the account that is paid; file with 32 bytes hex. */
     providerKey: z.string(),
   }),
-  escrow: Escrow.prefault({}),
+  escrow: EscrowSettings.prefault({}),
   /** Origins of the key brokers that this host asks; absent: any over https, or on this machine. */
   brokers: z.array(HttpUrl).optional(),
   brokerWaitSeconds: BrokerWaitSeconds,

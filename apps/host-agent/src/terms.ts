@@ -2,12 +2,13 @@
 import {
   chunkBytes,
   chunksMax,
-  equalBytes,
+  clientQuorum,
   isZero,
   jobDigest,
   jobIdOf,
   JobMode,
   mayBeProvedInstead,
+  quorumRemedy,
   Rejection,
   specDigestOf,
   termsFit,
@@ -19,7 +20,8 @@ import {
 import { greatestWindows } from '#libs/dispatch-client';
 import type { AssignedJob } from '#libs/messaging';
 import { planOf } from '#libs/proof';
-import { parseManifestText, tensorShapes } from '#libs/step';
+import type { ChainSettings } from '#libs/settlement';
+import { divideSteps, parseManifestText, tensorShapes, trainingSeconds } from '#libs/step';
 import { checkAttestors, type Attestors } from './attestors.js';
 import { checkSnpPolicy, type SnpPolicies } from './registration.js';
 import type { HostSettings } from './settings.js';
@@ -33,6 +35,12 @@ export interface OwnSide {
   readonly limits: Omit<HostSettings['escrow'], 'acceptClientQuorum'> & { readonly acceptClientQuorum: boolean };
   readonly attestors: Attestors;
   readonly snpPolicies: SnpPolicies;
+}
+
+/** What the settings leave open follows from the kind of chain: a local one has one person on both sides. */
+export function limitsOn({ actsAt }: Pick<ChainSettings, 'actsAt'>, escrow: HostSettings['escrow']): OwnSide['limits'] {
+  const { acceptClientQuorum = actsAt === 'latest', ...limits } = escrow;
+  return { ...limits, acceptClientQuorum };
 }
 
 const attestedMode = JobMode.tee | JobMode.reveal;
@@ -110,26 +118,26 @@ function checkWindows({ windows }: Terms, { limits }: OwnSide, isEither: boolean
  * Who has the quorum may take a seal away for nothing, so a client that has it needs not pay. The key broker is taken for the
  * client's own unless the settings call it independent.
  */
-function checkQuorum({ client, keyBroker, attestors, needed }: Terms, { limits }: OwnSide): void {
+function checkQuorum(terms: Terms, { limits }: OwnSide): void {
   if (limits.acceptClientQuorum) return;
-  const isClients = (account: Uint8Array): boolean =>
-    equalBytes(account, client) ||
-    (equalBytes(account, keyBroker) && !limits.independentBrokers.includes(hex(keyBroker)));
-  const side = [keyBroker, ...attestors].filter(isClients).length;
-  if (side < Math.max(1, needed)) return;
+  const quorum = clientQuorum(terms, limits.independentBrokers);
+  if (!quorum.isAlone) return;
   throw refused(
     'QUORUM',
-    `fewer than ${Math.max(1, needed)} accounts of the client’s side among those who revoke`,
-    `${side}`,
+    `fewer than ${quorum.required} accounts of the client’s side among those who revoke`,
+    `${quorum.side}`,
+    quorumRemedy(terms, quorum),
   );
 }
 
 /** What the host knows beside spec and terms. @throws Rejection STEP_PLAN, MANIFEST_* */
 function factsOf(spec: JobSpec, { token }: Terms, { limits }: OwnSide, publishWei: bigint): TermsFacts {
-  const { proving, manifest } = spec;
+  const { proving } = spec;
+  const manifest = parseManifestText(spec.manifest);
   return {
-    ...(proving !== null && { plan: planOf({ manifest: parseManifestText(manifest), ...proving }).digest }),
+    ...(proving !== null && { plan: planOf({ manifest, ...proving }).digest }),
     greatest: greatestWindows(limits),
+    runSeconds: trainingSeconds(manifest, divideSteps(manifest, spec).rounds, limits.multiplyAddsPerSecond),
     benchSeconds: limits.proofSeconds,
     // What gas costs in a token nobody here knows.
     publishEstimate: isZero(token) ? publishWei : 0n,
@@ -148,11 +156,11 @@ function atMost(about: string, what: string, max: bigint | number, got: bigint |
   if (got > max) throw refused(about, `${what} of at most ${max}`, String(got));
 }
 
-function refused(about: string, expected: string, got: string): Rejection {
-  return new Rejection(`HOST_TERMS_${about}`, {
-    expected,
-    got,
-    rule: 'host agent settings, escrow',
-    action: 'offer terms that this host accepts, or another host',
-  });
+function refused(
+  about: string,
+  expected: string,
+  got: string,
+  action = 'offer terms that this host accepts, or another host',
+): Rejection {
+  return new Rejection(`HOST_TERMS_${about}`, { expected, got, rule: 'host agent settings, escrow', action });
 }

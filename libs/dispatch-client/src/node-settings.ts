@@ -72,6 +72,8 @@ export const escrowLimits = {
   computeMaxSeconds: Seconds.default(30 * 86_400),
   /** In which the provers at hand prove one segment: windows for proofs must leave room for two. */
   proofSeconds: Seconds.default(30),
+  /** At which this node trains; windows to compute must leave room for two runs. Absent: as a slow machine. */
+  multiplyAddsPerSecond: z.number().min(1).optional(),
 };
 
 export interface ControlPlaneAddress {

@@ -24,7 +24,10 @@ export interface ChainSettings {
   readonly prove: number;
   /** provePer, in lengths of one proof as the bench measured it. */
   readonly proofsPerSegment: number;
-  /** null: no sampled job, since the chain's BLOCKHASH is not the hash of a header. */
+  /**
+   * null: no sampled job, since the chain's BLOCKHASH is not the hash of a header. The fallback block comes when the client's
+   * time to draw ends: of an earlier one the hash may be forgotten by then, and what takes its place is another try.
+   */
   readonly sample: { readonly draw: number; readonly drawBlocks: number } | null;
   /** What is asked for where the key broker is not the client's own. */
   readonly attestation: { readonly needed: number; readonly withSnpPolicy: 'none' | 'instead' | 'oneLess' };
@@ -47,7 +50,7 @@ export const chainSettings: Readonly<Record<ChainKind, ChainSettings>> = {
     actsAt: 'latest',
     finality: 0,
     answer: hour,
-    compute: { leastSeconds: hour, runs: 3 },
+    compute: { leastSeconds: 24 * hour, runs: 3 },
     challengeSealed: 2,
     challengeUnsealed: { leastSeconds: 2, runs: 0 },
     prove: hour,
@@ -69,7 +72,7 @@ export const chainSettings: Readonly<Record<ChainKind, ChainSettings>> = {
     challengeUnsealed: { leastSeconds: 24 * hour, runs: 2 },
     prove: 24 * hour,
     proofsPerSegment: 4,
-    sample: { draw: 12 * hour, drawBlocks: 2_700 },
+    sample: { draw: 12 * hour, drawBlocks: 23_400 },
     attestation: { needed: 1, withSnpPolicy: 'instead' },
     stakeBps: 10_000,
     livenessBps: 500,
@@ -103,7 +106,7 @@ export const chainSettings: Readonly<Record<ChainKind, ChainSettings>> = {
     challengeUnsealed: { leastSeconds: 72 * hour, runs: 2 },
     prove: 24 * hour,
     proofsPerSegment: 4,
-    sample: { draw: 24 * hour, drawBlocks: 64 },
+    sample: { draw: 24 * hour, drawBlocks: 7_300 },
     attestation: { needed: 2, withSnpPolicy: 'oneLess' },
     stakeBps: 20_000,
     livenessBps: 500,

@@ -207,6 +207,19 @@ describe('kinds of chains', () => {
     }
   });
 
+  it('S-M9 fall back on a block that is not forgotten before anybody may use it', () => {
+    const history = 8191;
+    for (const [kind, blockSeconds] of [
+      ['opStack', 2],
+      ['l1', 12],
+    ] as const) {
+      const { finality, sample } = chainSettings[kind];
+      const end = (finality + sample!.draw) / blockSeconds;
+      expect(sample!.drawBlocks).toBeGreaterThanOrEqual(end);
+      expect(sample!.drawBlocks).toBeLessThan(end + history / 2);
+    }
+  });
+
   it('have windows that keep their own floors, and grow with the run', () => {
     for (const settings of Object.values(chainSettings)) {
       const { floors, answer, compute, challengeSealed, challengeUnsealed, prove, sample } = settings;

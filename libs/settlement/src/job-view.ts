@@ -32,7 +32,7 @@ export interface JobView {
   /** Unix seconds at which the present state began. */
   readonly since: number;
   readonly ackUntil: number;
-  /** Unix seconds of the newest proof of a segment that was owed; 0: none. */
+  /** Unix seconds of the newest proof of a segment that was owed, or that forestalled a challenge; 0: none. */
   readonly lastDuty: number;
   /** The client says that the ciphertext cannot be had, and nobody has answered yet. */
   readonly missing: boolean;

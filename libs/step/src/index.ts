@@ -33,6 +33,7 @@ export {
 } from './weights.js';
 export { averageWeights } from './average.js';
 export { divideSteps, type Divided, type Division } from './rounds.js';
+export { slowMultiplyAdds, trainingSeconds } from './run-length.js';
 export { expTable } from './table.js';
 export { blockOfStep, blocksOfSteps, epochCoefficients, orderSize, superblockOfStep, type OrderSize } from './order.js';
 export { shuffledIndices } from './shuffle.js';

@@ -37,6 +37,8 @@ interface SubmitOptions extends ProfileOptions {
   readonly attestors?: readonly string[];
   readonly needed?: number;
   readonly snpPolicy?: string;
+  readonly runHours?: number;
+  readonly proofSeconds?: number;
   readonly assurance: Assurance;
   readonly samples: number;
   readonly highValue?: boolean;
@@ -55,7 +57,7 @@ export function addJobCommands(program: Command): void {
       .option('--json', 'print one JSON document');
   addSteeringCommands(job);
 
-  command('submit', 'upload a sealed data set, submit a job and fund its escrow')
+  const submitting = command('submit', 'upload a sealed data set, submit a job and fund its escrow')
     .requiredOption('--manifest <file>', 'fxt/1 manifest')
     .requiredOption('--dataset <folder>', 'sealed data set')
     .requiredOption('--segment-steps <n>', 'steps per checkpoint', wholeNumber)
@@ -92,6 +94,19 @@ export function addJobCommands(program: Command): void {
         .default('sumcheck'),
     )
     .option('--groth16-key <file>', 'the verification key of Groth16 proofs, as you trust it: key.json of `proof key`')
+    .addOption(new Option('--reward <ether>', 'what the node is paid').argParser(ether).default(parseEther('1'), '1'))
+    .action((options: SubmitOptions) => submit(options));
+  addTermOptions(submitting);
+  command('result', 'check the evidence, pay, decrypt and export the model')
+    .argument('<id>', 'job id')
+    .requiredOption('--out <folder>', 'where model.onnx, weights.bin, manifest.json and job.vtb go')
+    .action(result);
+  addEscrowCommands(command);
+}
+
+/** What the escrow demands besides money. */
+function addTermOptions(submitting: Command): void {
+  submitting
     .option(
       '--attestors <accounts>',
       'accounts, with commas, that vouch for the enclave beside the key broker',
@@ -103,13 +118,12 @@ export function addJobCommands(program: Command): void {
       'on-chain policy that the enclave’s SNP evidence must meet: see `policy snp`',
       digestText,
     )
-    .addOption(new Option('--reward <ether>', 'what the node is paid').argParser(ether).default(parseEther('1'), '1'))
-    .action((options: SubmitOptions) => submit(options));
-  command('result', 'check the evidence, pay, decrypt and export the model')
-    .argument('<id>', 'job id')
-    .requiredOption('--out <folder>', 'where model.onnx, weights.bin, manifest.json and job.vtb go')
-    .action(result);
-  addEscrowCommands(command);
+    .option(
+      '--run-hours <h>',
+      'how long training takes; absent: estimated for a slow machine by the model’s size',
+      hours,
+    )
+    .option('--proof-seconds <n>', 'in which a segment is proved; absent: estimated likewise', wholeNumber);
 }
 
 function open(options: ProfileOptions): { profile: Profile; api: ControlPlaneApi } {
@@ -134,12 +148,15 @@ async function submit(options: SubmitOptions): Promise<void> {
   );
   const { assurance } = decision;
   const submitted = await submitJob(
-    { ...options, backend, assurance, provider, rewardWei: options.reward },
+    { ...options, backend, assurance, provider, rewardWei: options.reward, run: options },
     profile,
     api,
   );
-  const { jobId, escrowId, fundTransaction } = submitted;
-  printResult(options, { jobId, escrowId, fundTransaction, provider, ...decision, scheme, why }, () =>
+  const { jobId, escrowId, fundTransaction, run, advice, terms } = submitted;
+  const { compute, provePer } = terms.windows;
+  for (const sentence of advice) log(sentence);
+  const document = { jobId, escrowId, fundTransaction, provider, ...decision, scheme, why, run, advice };
+  printResult(options, document, () =>
     table([
       ['job', jobId],
       ['assurance', `${assurance} (${decision.reason})`],
@@ -147,6 +164,7 @@ async function submit(options: SubmitOptions): Promise<void> {
       ['escrow', escrowId],
       ['funded', fundTransaction],
       ['provider', provider],
+      ['run', `reckoned at ${run.runSeconds} s; ${compute} s to compute, ${provePer} s for each proof`],
       ['next', `veritrain job watch ${jobId}`],
     ]),
   );
@@ -172,6 +190,12 @@ async function result(id: string, options: ProfileOptions & { out: string }): Pr
       ['written', `${options.out}: model.onnx weights.bin manifest.json job.vtb`],
     ]),
   );
+}
+
+function hours(text: string): number {
+  const value = Number(text);
+  if (/^[0-9]+(\.[0-9]+)?$/.test(text) && value > 0) return value;
+  throw new InvalidArgumentError('hours above 0, such as 2.5');
 }
 
 function accounts(text: string): readonly string[] {

@@ -41,6 +41,7 @@ import { shardPath } from '../dataset/files.js';
 import { keepTerms } from './record.js';
 import { readPolicy } from '../policy.js';
 import { chooseProving, type ProvingChoice, type ProvingRequest } from './backend.js';
+import type { RunLength, RunWish } from './run-length.js';
 import { termsFor } from './terms.js';
 
 /** Finds a run of which one segment in ten was skipped with 97 % (settlement §8, §19). */
@@ -64,6 +65,7 @@ export interface SubmitRequest extends ProvingRequest {
   readonly snpPolicy?: string | undefined;
   /** Workers that train a round of segments at a time; 1 where absent. */
   readonly parallel?: number | undefined;
+  readonly run?: RunWish | undefined;
 }
 
 export interface Submitted {
@@ -72,6 +74,9 @@ export interface Submitted {
   readonly spec: JobSpec;
   readonly terms: Terms;
   readonly fundTransaction: string;
+  readonly run: RunLength;
+  /** What may keep hosts from taking it; one sentence each. */
+  readonly advice: readonly string[];
 }
 
 export async function submitJob(request: SubmitRequest, profile: Profile, api: ControlPlaneApi): Promise<Submitted> {
@@ -92,8 +97,8 @@ export async function submitJob(request: SubmitRequest, profile: Profile, api: C
   };
   const publishWei = await onChain(profile.chain, (rpc) => publishEstimate(resultBytes(manifest), rpc));
   const kind = chainKindOf(profile.chain.deployment.chainId, profile.chain.kind);
-  const { terms, seed } = termsFor(spec, manifest, parties, {
-    ...{ rewardWei: request.rewardWei, onLapse, samples, kind, publishWei },
+  const { terms, seed, run, advice } = termsFor(spec, manifest, parties, {
+    ...{ rewardWei: request.rewardWei, onLapse, samples, kind, publishWei, run: request.run },
   });
   await enterKey(proving, manifest, account, profile);
   await api.post('jobs', {
@@ -104,7 +109,7 @@ export async function submitJob(request: SubmitRequest, profile: Profile, api: C
   });
   keepTerms(profile, hex(jobIdOf(spec)), terms, seed);
   const fundTransaction = await fund(terms, account, profile);
-  return { jobId: hex(jobIdOf(spec)), escrowId: hex(jobDigest(terms)), spec, terms, fundTransaction };
+  return { jobId: hex(jobIdOf(spec)), escrowId: hex(jobDigest(terms)), spec, terms, fundTransaction, run, advice };
 }
 
 /** @throws Rejection MANIFEST_*, STEP_RANGE_*, DATASET_MANIFEST; ConfigurationError FILE_* */

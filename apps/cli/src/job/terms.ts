@@ -1,6 +1,7 @@
 /** The escrow that fits a job's assurance: what the contract demands before it pays (settlement §5, §7). */
 import { randomBytes } from 'node:crypto';
 import {
+  clientQuorum,
   compareBytes,
   ConfigurationError,
   dutySelectorOf,
@@ -10,6 +11,7 @@ import {
   JobMode,
   keccak,
   needsTee,
+  quorumRemedy,
   specDigestOf,
   teeSelector,
   termsFit,
@@ -20,6 +22,7 @@ import {
 import { chainSettings, windowOf, type ChainKind, type ChainSettings } from '#libs/settlement';
 import { divideSteps, initialWeights, type Manifest } from '#libs/step';
 import { commitmentsOfJob } from '#libs/zk/groth16/commitment';
+import { runLength, type RunLength, type RunWish } from './run-length.js';
 
 export interface EscrowParties {
   readonly client: Uint8Array;
@@ -36,6 +39,7 @@ export interface EscrowParties {
 const hour = 3600;
 /** Of contracts/src/TermsRules.sol. */
 const samplesPerSegment = 8;
+const windowMax = 2 ** 24 - 1;
 const wholeBps = 10_000;
 
 /**
@@ -53,6 +57,10 @@ export interface Agreed {
   readonly terms: Terms;
   /** Preimage of seedCommitClient: draws a sample, which nobody else may foresee before the run is committed. */
   readonly seed: Uint8Array;
+  /** What the windows were measured by. */
+  readonly run: RunLength;
+  /** What may keep a host with default settings from taking the job, and what helps; one sentence each. */
+  readonly advice: readonly string[];
 }
 
 /** What becomes of a job for an enclave whose attestation lapses: another enclave, or proofs of every segment. */
@@ -66,15 +74,22 @@ export interface Order {
   readonly kind: ChainKind;
   /** What publishing the result on the chain costs at present, in wei. */
   readonly publishWei: bigint;
+  readonly run?: RunWish | undefined;
 }
 
-/** @throws ConfigurationError JOB_SAMPLES, JOB_SAMPLED_CHAIN, JOB_ATTESTORS */
+/** @throws ConfigurationError JOB_SAMPLES, JOB_SAMPLED_CHAIN, JOB_ATTESTORS, JOB_RUN */
 export function termsFor(spec: JobSpec, manifest: Manifest, parties: EscrowParties, order: Order): Agreed {
   const seed = new Uint8Array(randomBytes(32));
-  const terms = termsUnder(keccak(seed), spec, manifest, parties, order);
+  const run = runLength(spec, manifest, isProvedUnder(spec, order), order.run);
+  const terms = termsUnder(keccak(seed), spec, manifest, parties, { ...order, run });
+  requireShort(terms, run);
   if (needsTee(spec.assurance)) requireAttestation(terms, chainSettings[order.kind], order.kind);
-  termsFit(spec, terms);
-  return { seed, terms };
+  termsFit(spec, terms, { runSeconds: run.runSeconds, benchSeconds: run.proofSeconds });
+  return { seed, terms, run, advice: adviceOn(spec, terms, order.kind) };
+}
+
+function isProvedUnder({ assurance }: JobSpec, { onLapse }: Pick<Order, 'onLapse'>): boolean {
+  return assurance !== 'tee' || onLapse === 'zk';
 }
 
 function termsUnder(
@@ -82,15 +97,15 @@ function termsUnder(
   spec: JobSpec,
   manifest: Manifest,
   parties: EscrowParties,
-  { rewardWei, onLapse, samples, kind, publishWei }: Order,
+  { rewardWei, onLapse, samples, kind, publishWei, run }: Omit<Order, 'run'> & { readonly run: RunLength },
 ): Terms {
-  const isEither = spec.assurance === 'tee' && onLapse === 'zk';
-  const mode = isEither ? JobMode.tee : modes[spec.assurance];
-  const isProved = spec.assurance !== 'tee' || isEither;
+  const isProved = isProvedUnder(spec, { onLapse });
+  const mode = spec.assurance === 'tee' && isProved ? JobMode.tee : modes[spec.assurance];
   const isSampled = spec.assurance === 'sampled';
   const { rounds: segments } = divideSteps(manifest, spec);
   if (isSampled && samples > samplesPerSegment * segments) throw tooManySamples(segments, samples);
   const chain = chainSettings[kind];
+  const { proofsPerSegment } = chain;
   if (isSampled && chain.sample === null) throw noSample(kind);
   const isRevealed = (mode & JobMode.reveal) !== 0;
   const attestors = [...(parties.attestors ?? [])].map(fromHex).sort(compareBytes);
@@ -125,18 +140,43 @@ function termsUnder(
     acceptBy: Math.floor(Date.now() / 1000) + hour,
     windows: {
       start: chain.answer,
-      compute: Math.max(24 * hour, windowOf(chain.compute, 0)),
+      compute: windowOf(chain.compute, run.runSeconds),
       finality: isSampled ? chain.finality : 0,
       draw: isSampled ? chain.sample!.draw : 0,
-      challenge: mode === (JobMode.tee | JobMode.reveal) ? chain.challengeSealed : windowOf(chain.challengeUnsealed, 0),
-      prove: isProved ? chain.prove + hour : 0,
-      provePer: isProved ? hour : 0,
+      challenge:
+        mode === (JobMode.tee | JobMode.reveal)
+          ? chain.challengeSealed
+          : windowOf(chain.challengeUnsealed, run.trainSeconds),
+      // The first proof may be late by as much as each further one.
+      prove: isProved ? chain.prove + Math.max(hour, proofsPerSegment * run.proofSeconds) : 0,
+      provePer: proofsPerSegment * run.proofSeconds,
       hold,
       reveal: isRevealed ? chain.answer : 0,
       ack: isRevealed ? chain.answer : 0,
       drawBlocks: isSampled ? chain.sample!.drawBlocks : 0,
     },
   };
+}
+
+/** @throws ConfigurationError JOB_RUN where a window would be longer than the contract takes */
+function requireShort({ windows }: Terms, { runSeconds, proofSeconds }: RunLength): void {
+  const longest = Math.max(...[windows.compute, windows.challenge, windows.prove, windows.provePer]);
+  if (longest <= windowMax) return;
+  throw new ConfigurationError('JOB_RUN', {
+    expected: `windows of at most ${windowMax} seconds`,
+    got: `${longest}, for a run of ${runSeconds} seconds and ${proofSeconds} for a proof`,
+    rule: 'settlement §19',
+    action: 'say with --run-hours and --proof-seconds how long they take, or divide the training into several jobs',
+  });
+}
+
+/** A host with default settings works off a local chain for no client that can end the job unpaid. */
+function adviceOn({ assurance }: JobSpec, terms: Terms, kind: ChainKind): readonly string[] {
+  if (!needsTee(assurance) || kind === 'local') return [];
+  const quorum = clientQuorum(terms);
+  if (!quorum.isAlone) return [];
+  const remedy = quorumRemedy(terms, quorum);
+  return [`a host with default settings refuses this job (HOST_TERMS_QUORUM): ${remedy}`];
 }
 
 /** Who vouches for the enclave beside a broker that is not the client itself. @throws ConfigurationError JOB_ATTESTORS */

@@ -9,6 +9,7 @@ import {
   equalBytes,
   fromHex,
   hostSecretOf,
+  isZero,
   jobDigest,
   jobIdOf,
   JobMode,
@@ -39,7 +40,7 @@ import {
 import type { AssignedJob } from '#libs/messaging';
 import { groth16Admission, planOf } from '#libs/proof';
 import { zkSelector } from '#libs/settlement';
-import { parseManifestText } from '#libs/step';
+import { divideSteps, parseManifestText, trainingSeconds } from '#libs/step';
 import { groth16SchemeId, groth16Selector } from '#libs/zk/verifier';
 import type { JobInput } from '../compute/job.js';
 import { openShard } from '../compute/sealed.js';
@@ -111,10 +112,24 @@ export function checkTerms({ spec, terms }: OfferedJob, account: Uint8Array, lim
   const mode = spec.assurance === 'sampled' ? JobMode.sample : JobMode.full;
   if (!mayBeProvedInstead(spec, terms)) agree('mode', mode, terms.mode);
   agree('provider', hex(account), hex(terms.provider));
+  if (!isZero(terms.token) && !limits.tokens.includes(hex(terms.token))) {
+    throw refused('the native coin, or a token of the settings', hex(terms.token));
+  }
   atLeast('price', limits.priceMinWei, terms.price);
   atLeast('room for the stake', terms.stake, limits.stakeMaxWei);
-  atLeast('seconds to compute', limits.computeMinSeconds, terms.windows.compute);
+  const run = runSeconds(spec, limits);
+  atLeast('seconds to compute', Math.max(limits.computeMinSeconds, 2 * run), terms.windows.compute);
   atLeast('seconds to prove', limits.proveMinSeconds, terms.windows.prove);
+}
+
+/** Until it can be committed: trained by one machine, and every segment proved by one. */
+function runSeconds(
+  spec: JobSpec,
+  { proofSeconds, multiplyAddsPerSecond }: Pick<ProverSettings['escrow'], 'proofSeconds' | 'multiplyAddsPerSecond'>,
+): number {
+  const manifest = parseManifestText(spec.manifest);
+  const { rounds } = divideSteps(manifest, spec);
+  return trainingSeconds(manifest, rounds, multiplyAddsPerSecond) + rounds * proofSeconds;
 }
 
 /** Asks the data owner's broker for the key. @throws Rejection BROKER_*, OPENING_BUDGET; CollateralError BROKER_* */

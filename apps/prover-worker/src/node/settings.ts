@@ -15,6 +15,14 @@ import {
 } from '#libs/dispatch-client';
 import { DeploymentJson } from '#libs/settlement';
 
+/** What terms this node works under; anything else is refused before it costs money. */
+export const ProverEscrow = z.strictObject({
+  ...escrowLimits,
+  proveMinSeconds: Seconds.default(600),
+  /** Tokens beside the native coin, 0x-hexadecimal; amounts count in their smallest unit. */
+  tokens: z.array(z.string().regex(/^0x[0-9a-f]{40}$/)).default([]),
+});
+
 const Settings = z.strictObject({
   name: z.string().min(1).max(64),
   controlPlane: ControlPlaneSettings,
@@ -23,13 +31,7 @@ const Settings = z.strictObject({
     /** secp256k1 secret of the account that is paid and that key brokers know; file with 32 bytes hex. */
     accountKey: z.string(),
   }),
-  /** What terms this node works under; anything else is refused before it costs money. */
-  escrow: z
-    .strictObject({
-      ...escrowLimits,
-      proveMinSeconds: Seconds.default(600),
-    })
-    .prefault({}),
+  escrow: ProverEscrow.prefault({}),
   /** Origins of the key brokers that this node asks; absent: any over https, or on this machine. */
   brokers: z.array(HttpUrl).optional(),
   brokerWaitSeconds: BrokerWaitSeconds,

@@ -1,0 +1,25 @@
+/** How long a run may take, by the size of what it trains: windows of the escrow are measured by it (settlement §19). */
+import type { Manifest } from './manifest.js';
+import { tensorShapes, tensorSize } from './weights.js';
+
+/**
+ * Multiply-adds a second on one slow machine. Measured were 3·10^9 to 2·10^10 on one thread (zk SPEC §14, by the engine's
+ * share), so that a tenth of the slowest is left for a busy host, a guest's cost and a wide model.
+ */
+export const slowMultiplyAdds = 250e6;
+
+/** Forward, error back, gradient. */
+const passes = 3;
+/** What committing to one weight costs at a border: some microseconds at that speed. */
+const commitMultiplyAdds = 1000;
+
+/**
+ * @param segments   borders that are committed to
+ * @param multiplyAdds  a second
+ * @returns seconds in which one machine trains the whole job, data-parallel or not
+ */
+export function trainingSeconds(m: Manifest, segments: number, multiplyAdds: number = slowMultiplyAdds): number {
+  const weights = tensorShapes(m).reduce((sum, { dims }) => sum + tensorSize(dims), 0);
+  const training = m.steps * m.batch * passes * weights;
+  return Math.ceil((training + segments * commitMultiplyAdds * weights) / multiplyAdds);
+}
