@@ -6,8 +6,12 @@ const doublingsMax = 5;
 /** A lease that lasted longer was at work: what ends it is the first setback again. */
 const atWorkMilliseconds = 600_000;
 
-/** Codes of a service that the job needs and that is away or busy: another attempt later may do, and none is used up. */
-const away = /^(BROKER_UNREACHABLE|CHAIN_UNREACHABLE|NONCES_[A-Z0-9_]+)$/;
+/**
+ * Codes of a service that the job needs and that is away or busy: another attempt later may do, and none is used up. What key
+ * broker and attestors refuse for good has codes of theirs as well, but no node asks to try again then.
+ */
+const away =
+  /^((BROKER|NONCES?)_[A-Z0-9_]+|CHAIN_(UNREACHABLE|STUCK|FEES|NONCE|REPLACED|RACE|BORDERS|HEADER)|HOST_(TERMS_ATTESTOR|ENDORSEMENT_AWAY))$/;
 
 export function isAway(code: string): boolean {
   return away.test(code);
