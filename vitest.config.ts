@@ -2,6 +2,8 @@ import { defineConfig } from 'vitest/config';
 
 // Never add `import` or `module` to these conditions: Vitest hands them to Node, which then loads what is meant for bundlers.
 export default defineConfig({
+  // As Node resolves it: a second copy has errors of another class.
+  resolve: { alias: [{ find: /^graphql$/, replacement: 'graphql/index.js' }] },
   ssr: { resolve: { conditions: ['source', 'node', 'development|production'] } },
   test: {
     include: ['**/*.test.ts'],

@@ -31,6 +31,97 @@ describe('links', () => {
   });
 });
 
+/** `a/{b,c}.test.ts` names two files. */
+function spelledOut(path: string): string[] {
+  const [whole, within] = /\{([^{}]+)\}/.exec(path) ?? [];
+  return whole === undefined ? [path] : within!.split(',').flatMap((name) => spelledOut(path.replace(whole, name)));
+}
+
+function globOf(path: string): RegExp {
+  const words = path
+    .split(/(\*\*\/|\*)/)
+    .map((part) => ({ '**/': '(.*/)?', '*': '[^/]*' })[part] ?? part.replaceAll('.', '\\.'));
+  return new RegExp(`^${words.join('')}$`);
+}
+
+const committed = new Set(files);
+/** A page cites what is below its own folder, or in the `test` of it, by the rest of the path. @returns paths in the repository; none where nothing is so called */
+function citedFiles(page: string, path: string): string[] {
+  if (path.includes('*')) return files.filter((file) => globOf(path).test(file));
+  return [path, join(dirname(page), path), join(dirname(page), 'test', path)]
+    .map(normalize)
+    .filter((file) => committed.has(file))
+    .slice(0, 1);
+}
+
+interface Citation {
+  readonly page: string;
+  readonly path: string;
+  /** Titles, or their beginnings, that are cited of it. */
+  readonly names: readonly string[];
+}
+
+function citations(page: string, text: string): Citation[] {
+  const found = unfenced(text).matchAll(/`([\w./{},*@-]+\.(?:test\.ts|t\.sol))`(?:\s*\(([^)]*)\))?/g);
+  return [...found].flatMap(([, path, aside = '']) => {
+    const names = [...aside.matchAll(/`([^`]+)`/g)].map(([, name]) => name!).filter((name) => !name.endsWith('/'));
+    return spelledOut(path!).map((one) => ({ page, path: one, names }));
+  });
+}
+
+function unfounded({ page, path, names }: Citation): string[] {
+  const found = citedFiles(page, path);
+  if (found.length === 0) return [`${page} → ${path}`];
+  const texts = found.map((file) => textOf(file)).join('\n');
+  return names.filter((name) => !texts.includes(name)).map((name) => `${page} → ${path}: ${name}`);
+}
+
+describe('tests that the pages cite', () => {
+  it('exist, under the titles that are cited', () => {
+    const all = pages.flatMap(({ path, text }) => citations(path, text));
+    expect(all.length).toBeGreaterThan(150);
+    expect(all.flatMap(unfounded)).toEqual([]);
+    const inSolidity = files
+      .filter((path) => path.endsWith('.t.sol'))
+      .map(textOf)
+      .join('\n');
+    const functions = pages.flatMap(({ text }) =>
+      [...text.matchAll(/`(test(?:Fuzz)?_\w+)`/g)].map(([, name]) => name!),
+    );
+    expect(functions.filter((name) => !inSolidity.includes(`function ${name}(`))).toEqual([]);
+  });
+
+  it('would be missed', () => {
+    const page = 'SECURITY.md';
+    const said = '`apps/{cli,no}/src/program.test.ts` (`W-H2`, `W-H999`) and `attestation/**/nothing.test.ts`';
+    expect(citations(page, said).flatMap(unfounded)).toEqual([
+      `${page} → apps/cli/src/program.test.ts: W-H999`,
+      `${page} → apps/no/src/program.test.ts`,
+      `${page} → attestation/**/nothing.test.ts`,
+    ]);
+  });
+
+  it('stand in every row of SECURITY.md that says what is enforced, and no row and no table stands twice', () => {
+    const tables = textOf('SECURITY.md')
+      .split(/\n(?!\|)/)
+      .map((block) => block.split('\n').filter((line) => line.startsWith('|')));
+    const rows = tables
+      .filter((table) => table.length > 0)
+      .map((table) => table.map((row) => row.slice(1, -1).split('|')));
+    expect(rows.map(([head]) => head!.at(-1)!.trim())).toEqual([
+      'can do at worst',
+      'shown by',
+      'shown by',
+      'tested by',
+    ]);
+    for (const table of rows) expect(new Set(table.map(([first]) => first!.trim())).size).toBe(table.length);
+    const enforced = rows.slice(1).flatMap((table) => table.slice(2));
+    expect(enforced.length).toBeGreaterThan(60);
+    const uncited = enforced.filter((row) => !/\.(test\.ts|t\.sol)`|`test\/architecture\//.test(row.slice(-2).join()));
+    expect(uncited.map(([first]) => first!.trim())).toEqual([]);
+  });
+});
+
 it('commands of the pages are scripts of package.json', () => {
   const { scripts } = JSON.parse(textOf('package.json')) as { scripts: Record<string, string> };
   const named = pages.flatMap(({ path, text }) =>

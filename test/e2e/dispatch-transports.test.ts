@@ -26,7 +26,7 @@ import type { RunningProcess } from '../../apps/cli/src/system/process.js';
 const folder = mkdtempSync(join(tmpdir(), 'veritrain-transports-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 const text = (path: string): string => readFileSync(path, 'utf8');
-const node = { name: 'n', provider: providers.operator, capabilities };
+const node = { name: 'n', provider: providers.operator, capabilities, protocol: protocolVersion };
 const ask = <T>(client: ClientProxy, name: Pattern, payload: object): Promise<T> =>
   firstValueFrom(client.send<T>(name, payload).pipe(timeout(15_000)));
 
@@ -133,15 +133,16 @@ describe('versions of the protocol', () => {
   });
   afterAll(async () => plane?.stop());
 
-  it('neighbours speak, others are told to upgrade, and a node that says nothing speaks the first', async () => {
+  it('neighbours speak, others are told to upgrade, those of the former release too and who says nothing', async () => {
     for (const protocol of [protocolVersion - 1, protocolVersion, protocolVersion + 1]) {
       expect(await plane.send(pattern.nodeRegister, { ...node, protocol })).toMatchObject({
         protocol: protocolVersion,
       });
     }
-    expect(await plane.send(pattern.nodeRegister, node)).toHaveProperty('nodeId');
-    const ahead = plane.send(pattern.nodeRegister, { ...node, protocol: protocolVersion + 2 });
-    await expect(ahead).rejects.toMatchObject({ code: 'PROTOCOL_VERSION', status: 422 });
+    for (const protocol of [protocolVersion + 2, 2, undefined]) {
+      const other = plane.send(pattern.nodeRegister, { ...node, protocol });
+      await expect(other).rejects.toMatchObject({ code: 'PROTOCOL_VERSION', status: 422 });
+    }
     await expect(plane.send(pattern.nodeRegister, { ...node, protocol: 0 })).rejects.toMatchObject({ status: 400 });
   });
 });

@@ -1,11 +1,16 @@
-/** Before GraphQL over HTTP: address, key and rates are looked at first, then a small body is read. Resolvers have guards of their own. */
+/**
+ * Before GraphQL: address, key and rates are looked at first, then a small body is read. Resolvers have guards of their own.
+ * Over WebSocket a message is counted before it is read, and its key looked at before it is parsed as GraphQL.
+ */
+import type { IncomingMessage } from 'node:http';
 import { Inject, Injectable } from '@nestjs/common';
 import type { NextFunction, Request, Response } from 'express';
+import type { Problem } from '#libs/messaging';
 import type { Metrics } from '#libs/telemetry';
 import { addressOf } from './auth/address.js';
 import { ApiKeys } from './auth/api-keys.js';
 import { bearerOf } from './auth/auth.guard.js';
-import { Denials } from './auth/denials.js';
+import { Denials, type Denied } from './auth/denials.js';
 import type { Principal } from './auth/principal.js';
 import { RateLimit } from './auth/rate-limit.js';
 import { rateLimited } from './auth/rate.guard.js';
@@ -16,7 +21,10 @@ import { smallBodyBytesMax } from './overload/limits.js';
 import { explain } from './problem/explain.js';
 import { headersOf, problemOf } from './problem/problem.js';
 import { CONFIG, METRICS } from './tokens.js';
+import { clientAddress } from './trust-proxy.js';
 
+/** What a client says when it connects over WebSocket. */
+type ConnectionParams = Readonly<Record<string, unknown>> | undefined;
 type GateRequest = BodyRequest & { id?: string; principal?: Principal };
 
 @Injectable()
@@ -40,6 +48,27 @@ export class GraphqlGate {
     );
   };
 
+  /** False for a message over WebSocket that is one too many of its address. */
+  hears(upgrade: IncomingMessage): boolean {
+    const { addressRequestsPerMinute, trustProxy } = this.config;
+    return this.waitFor(this.#byAddress, 'address', clientAddress(upgrade, trustProxy), addressRequestsPerMinute) === 0;
+  }
+
+  /** A message over WebSocket that is too long or none at all. */
+  heardWrong(): void {
+    this.metrics.refused.inc({ reason: 'broken request' });
+  }
+
+  /** What speaks against an operation over WebSocket whoever asks for what; null: its key is good. */
+  async refusalOf(connectionParams: ConnectionParams, upgrade: IncomingMessage): Promise<Problem | null> {
+    try {
+      await this.keys.authenticate(bearerOf(connectionParams ?? {}));
+      return null;
+    } catch (thrown) {
+      return this.problemOf(thrown, { address: clientAddress(upgrade, this.config.trustProxy) }, 'urn:none');
+    }
+  }
+
   private async admit(request: GateRequest, response: Response): Promise<void> {
     const { addressRequestsPerMinute, requestsPerMinute } = this.config;
     this.take(this.#byAddress, 'address', addressOf(request), addressRequestsPerMinute, response);
@@ -49,17 +78,28 @@ export class GraphqlGate {
   }
 
   private take(rate: RateLimit, name: 'address' | 'key', subject: string, limit: number, response: Response): void {
-    const wait = rate.take(subject, limit, this.clock.monotonic());
+    const wait = this.waitFor(rate, name, subject, limit);
     if (wait === 0) return;
-    this.metrics.refused.inc({ reason: `rate of ${name}` });
     response.setHeader('retry-after', String(wait));
     throw rateLimited(name, limit, wait);
   }
 
-  private refuse(thrown: unknown, request: GateRequest, response: Response): void {
+  /** @returns seconds; 0: it is counted, and within the limit */
+  private waitFor(rate: RateLimit, name: 'address' | 'key', subject: string, limit: number): number {
+    const wait = rate.take(subject, limit, this.clock.monotonic());
+    if (wait > 0) this.metrics.refused.inc({ reason: `rate of ${name}` });
+    return wait;
+  }
+
+  private problemOf(thrown: unknown, by: Pick<Denied, 'address' | 'principal'>, instance: string): Problem {
     const error = explain(thrown);
-    this.denials.note(error.code, { place: 'graphql', address: addressOf(request), principal: request.principal });
-    const problem = problemOf(error, `urn:uuid:${request.id ?? ''}`, 'schema.graphql');
+    this.denials.note(error.code, { place: 'graphql', ...by });
+    return problemOf(error, instance, 'schema.graphql');
+  }
+
+  private refuse(thrown: unknown, request: GateRequest, response: Response): void {
+    const by = { address: addressOf(request), principal: request.principal };
+    const problem = this.problemOf(thrown, by, `urn:uuid:${request.id ?? ''}`);
     for (const [name, value] of headersOf(problem)) response.setHeader(name, value);
     const errors = [{ message: problem.detail, extensions: { ...problem } }];
     response.status(problem.status).type('application/json').send(JSON.stringify({ errors }));

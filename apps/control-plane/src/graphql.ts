@@ -1,6 +1,6 @@
 /** GraphQL: code first, bounded in depth, in the number of fields and in the size of the answer, live subscriptions over graphql-ws. */
 import type { IncomingMessage } from 'node:http';
-import { ApolloDriver, type ApolloDriverConfig } from '@nestjs/apollo';
+import type { ApolloDriverConfig } from '@nestjs/apollo';
 import {
   GraphQLError,
   parse,
@@ -12,6 +12,7 @@ import {
   type SelectionSetNode,
   type ValidationContext,
 } from 'graphql';
+import { GuardedDriver } from './graphql-driver.js';
 import { clientAddress, type TrustProxy } from './trust-proxy.js';
 
 const depthMax = 8;
@@ -43,7 +44,7 @@ interface Carried {
  * @param trust       proxies whose word on a WebSocket's address counts
  */
 export const graphqlOptions = (schemaFile: string | true, trust: TrustProxy | null): ApolloDriverConfig => ({
-  driver: ApolloDriver,
+  driver: GuardedDriver,
   autoSchemaFile: schemaFile,
   sortSchema: true,
   path: '/graphql',

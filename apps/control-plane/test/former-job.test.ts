@@ -3,47 +3,22 @@
  * its bundle to the byte, its verdict and the view of its escrow.
  */
 import { createHash } from 'node:crypto';
-import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { decodePolicy, parseBundle, verifyBundle, type BundleVerdict } from '#attestation';
 import { readStoredTerms, readTerms } from '../src/settlement/escrow-terms.js';
+import { former, insertFormer } from './former-rows.js';
 import { codeOf, startTestPlane, type TestPlane } from './harness.js';
 
-type Row = Readonly<Record<string, unknown>>;
-interface Said {
-  readonly tier: string;
-  readonly checks: Readonly<Record<string, string>>;
-}
-interface Former {
-  /** As the release of then gave it, and what its own reader said under the policy of the job, and without one. */
-  readonly bundle: { readonly sha256: string; readonly verdict: Said; readonly withoutPolicy: Said };
-  /** By table, as they were before the migrations that came later. */
-  readonly rows: Readonly<Record<string, readonly Row[]>>;
-}
-
-const fixture = new URL('../../../test/support/fixtures/former-job.json', import.meta.url);
-const former = JSON.parse(readFileSync(fixture, 'utf8')) as Former;
 const job = former.rows['job']![0]!;
 
 let test: TestPlane;
 beforeAll(async () => {
   test = await startTestPlane();
-  for (const [table, rows] of Object.entries(former.rows)) for (const row of rows) await insert(table, row);
+  for (const [table, rows] of Object.entries(former.rows))
+    for (const row of rows)
+      await insertFormer((sql, values) => test.plane.database.dataSource.query(sql, values), table, row);
 });
 afterAll(() => test?.stop());
-
-async function insert(table: string, row: Row): Promise<void> {
-  const names = Object.keys(row);
-  const places = names.map((_, at) => `$${at + 1}`).join();
-  const values = names.map((name) => (name === 'tenant' ? 'acme' : columnOf(row[name])));
-  const columns = names.map((name) => `"${name}"`).join();
-  await test.plane.database.dataSource.query(`INSERT INTO "${table}" (${columns}) VALUES (${places})`, values);
-}
-
-function columnOf(value: unknown): unknown {
-  if (value === null || typeof value !== 'object') return value;
-  return 'base64' in value ? Buffer.from(String(value.base64), 'base64') : JSON.stringify(value);
-}
 
 const read = async (path: string) =>
   (

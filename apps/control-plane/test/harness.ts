@@ -6,7 +6,7 @@ import { ClientProxyFactory, Transport, type ClientTCP } from '@nestjs/microserv
 import { firstValueFrom, timeout } from 'rxjs';
 import request from 'supertest';
 import { CollateralError } from '#attestation';
-import type { Pattern, Problem } from '#libs/messaging';
+import { pattern as patterns, protocolVersion, type Pattern, type Problem } from '#libs/messaging';
 import { defaultCacheDirectory } from '#libs/persistence';
 import type { BlockRef, ChainReader, EscrowEvent } from '#libs/settlement';
 import { createLogger } from '#libs/telemetry';
@@ -239,7 +239,8 @@ export async function startTestPlane(changes: Partial<Config> = {}, replaced: Re
     },
     as: (who) => restAs(() => test.plane, who),
     send: async <T>(pattern: Pattern, payload: object, who: KeyName = 'operator') => {
-      const answer = dispatch(test.plane.dispatchPort).send<T>(pattern, { auth: keys[who], ...payload });
+      const said = { auth: keys[who], ...(pattern === patterns.nodeRegister ? { protocol: protocolVersion } : {}) };
+      const answer = dispatch(test.plane.dispatchPort).send<T>(pattern, { ...said, ...payload });
       return firstValueFrom(answer.pipe(timeout(15_000)));
     },
     sweep: () => test.plane.app.get(Sweeper).sweep(),

@@ -93,7 +93,8 @@ it('keeps what it acknowledged through kill -9, shares its data with nobody, and
 it('bounds what one address may do over WebSockets', async () => {
   const { child, port, errors } = await run({ VERITRAIN_DATA_DIR: join(directory, 'sockets') }).ready;
   const url = `ws://127.0.0.1:${port}/graphql`;
-  const client = createClient({ url, webSocketImpl: WebSocket, retryAttempts: 0 });
+  const connectionParams = { authorization: `Bearer ${key}` };
+  const client = createClient({ url, webSocketImpl: WebSocket, retryAttempts: 0, connectionParams });
   const wide = `{ ${Array.from({ length: 201 }, (_, n) => `a${n}: __typename`).join(' ')} }`;
   for (const [query, reason] of [
     [wide, 'QUERY_TOO_COMPLEX'],

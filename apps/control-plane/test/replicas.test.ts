@@ -9,7 +9,15 @@ import { firstValueFrom, timeout } from 'rxjs';
 import request from 'supertest';
 import { IsNull } from 'typeorm';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { eventStream, natsOptions, pattern, subject, type LeaseGrant, type Pattern } from '#libs/messaging';
+import {
+  eventStream,
+  natsOptions,
+  pattern,
+  subject,
+  type LeaseGrant,
+  type Pattern,
+  protocolVersion,
+} from '#libs/messaging';
 import { AuditEntry, JobEvent, Lease, OutboxMessage } from '#libs/persistence';
 import { DatabaseClock } from '../src/clock.js';
 import { Sweeper } from '../src/dispatch/sweeper.js';
@@ -219,7 +227,10 @@ describe.runIf(natsUrl !== undefined)('dispatch over NATS', () => {
 
   it('reaches the same handlers with the same checks', async () => {
     const job = await submitFunded(plane);
-    const node = { auth, name: 'over-nats', provider: providers.operator, capabilities };
+    const node = {
+      ...{ auth, name: 'over-nats', provider: providers.operator, capabilities },
+      protocol: protocolVersion,
+    };
     const { nodeId } = await ask<{ nodeId: string }>(pattern.nodeRegister, node);
     const grant = await ask<LeaseGrant>(pattern.leaseAcquire, { auth, nodeId, waitMs: 0, holding: [] });
     expect(grant.job.jobId).toBe(job.jobId);
@@ -252,7 +263,7 @@ describe.runIf(natsUrl !== undefined)('dispatch over NATS', () => {
     await raw.close();
     await sleep(50);
     const { nodeId } = await ask<{ nodeId: string }>(pattern.nodeRegister, {
-      ...{ auth, name: 'still-there', provider: providers.operator, capabilities },
+      ...{ auth, name: 'still-there', provider: providers.operator, capabilities, protocol: protocolVersion },
     });
     expect(nodeId).toMatch(/^[0-9a-f-]{36}$/);
   });

@@ -279,6 +279,10 @@ describe('the audit log', () => {
       `INSERT INTO audit_log (at, tenant, actor, action, subject, n, prev) SELECT at, tenant, actor, 'made.up', subject, n, prev FROM kept WHERE n = 2`,
       `DELETE FROM audit_log WHERE action = 'made.up'`,
     ],
+    ...['0', '-7', 'max(n) + 1', 'max(n) + 1000'].map((n) => {
+      const put = `INSERT INTO audit_log (at, tenant, actor, action, subject, n, prev) SELECT now(), 'acme', 'x', 'made.up', 'x', ${n}, max(prev) FROM kept`;
+      return [`a row was put in as ${n}`, put, `DELETE FROM audit_log WHERE action = 'made.up'`] as const;
+    }),
     [
       'a row from before the chain was changed',
       `UPDATE audit_log SET n = NULL, prev = NULL WHERE n = 2`,

@@ -21,8 +21,8 @@ it('reads what a control plane of this version says', () => {
   expect(parseAcquired(null)).toBeNull();
   expect(parseAcquired(undefined)).toBeNull();
   expect(parseBeat({ cancel: [id], lost: [] })).toEqual({ cancel: [id], lost: [] });
-  const registered = { nodeId: id, heartbeatSeconds: 5, leaseSeconds: 15 };
-  expect(parseRegistered(registered)).toEqual({ ...registered, protocol: 1 });
+  const registered = { nodeId: id, heartbeatSeconds: 5, leaseSeconds: 15, protocol: protocolVersion };
+  expect(parseRegistered(registered)).toEqual(registered);
 });
 
 it.each<[string, () => unknown]>([
@@ -42,8 +42,12 @@ it.each<[string, () => unknown]>([
   expect(parse).toThrow(expect.objectContaining({ code: 'CONTROL_PLANE_ANSWER' }));
 });
 
-it('PROTOCOL_VERSION: a control plane two versions ahead is not spoken to', () => {
-  const answer = { nodeId: id, heartbeatSeconds: 5, leaseSeconds: 15, protocol: protocolVersion + 2 };
-  expect(() => parseRegistered(answer)).toThrow(expect.objectContaining({ code: 'PROTOCOL_VERSION' }));
+it('PROTOCOL_VERSION: a control plane two versions ahead, of the former release, or that says nothing is not spoken to', () => {
+  const answer = { nodeId: id, heartbeatSeconds: 5, leaseSeconds: 15 };
+  for (const other of [{ protocol: protocolVersion + 2 }, { protocol: 2 }, {}]) {
+    expect(() => parseRegistered({ ...answer, ...other })).toThrow(
+      expect.objectContaining({ code: 'PROTOCOL_VERSION' }),
+    );
+  }
   expect(parseRegistered({ ...answer, protocol: protocolVersion + 1 })).toHaveProperty('protocol', protocolVersion + 1);
 });

@@ -5,8 +5,11 @@
  */
 import { z } from 'zod';
 
-/** 2: a node says which leases it holds when it asks for another. */
-export const protocolVersion = 2;
+/**
+ * 2: a node says which leases it holds when it asks for another. 4: sessions, releases and renewals are told as the terms'
+ * broker signed them; no number lies between, for neither side could serve the other.
+ */
+export const protocolVersion = 4;
 
 export const ProtocolNumber = z.int().min(1).max(65_535);
 

@@ -1,5 +1,5 @@
 /** Simulated nodes: each holds a connection of its own and asks for jobs in long polls. */
-import { pattern, type LeaseAcquired, type NatsAddress } from '#libs/messaging';
+import { pattern, type LeaseAcquired, type NatsAddress, protocolVersion } from '#libs/messaging';
 import { loadKeys, loadProvider } from './keys.js';
 import { dialNats, dialTcp, type Line } from './lines.js';
 
@@ -45,7 +45,8 @@ export class SimulatedNodes {
     const { to } = this;
     const line = 'urls' in to ? await dialNats(to) : await dialTcp(to[number % to.length]!);
     this.#lines.push(line);
-    const register = { auth: loadKeys.operator, name: `simulated-${number}`, provider: loadProvider, capabilities };
+    const node = { name: `simulated-${number}`, provider: loadProvider, capabilities, protocol: protocolVersion };
+    const register = { auth: loadKeys.operator, ...node };
     const { nodeId } = (await line.ask(pattern.nodeRegister, register)) as { nodeId: string };
     void this.poll(line, nodeId);
   }

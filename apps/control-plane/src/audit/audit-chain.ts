@@ -4,7 +4,7 @@
  */
 import { createHash } from 'node:crypto';
 import { Inject, Injectable, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
-import { And, DataSource, IsNull, LessThanOrEqual, MoreThan, type EntityManager } from 'typeorm';
+import { And, DataSource, IsNull, LessThan, LessThanOrEqual, MoreThan, type EntityManager } from 'typeorm';
 import { AuditEntry, AuditHead } from '#libs/persistence';
 import type { Logger } from '#libs/telemetry';
 import { Periodic } from '../events/periodic.js';
@@ -58,23 +58,26 @@ export class AuditChain implements OnApplicationBootstrap, OnApplicationShutdown
     const { manager } = this.database;
     const head = await manager.findOneByOrFail(AuditHead, { id: headId });
     const before = await digestBefore(manager, head);
+    const [none] = await manager.find(AuditEntry, { where: { n: LessThan('1') }, take: 1 });
+    if (none !== undefined) throw broken('rows from 1 on', `row ${none.n}`);
     let [n, digest, batch] = [0n, before.digest, batchSize];
     while (batch === batchSize) {
       const where = { n: MoreThan(String(n)) };
       const rows = await manager.find(AuditEntry, { where, order: { n: 'ASC', id: 'ASC' }, take: batchSize });
       for (const row of rows) {
-        // Chained while this looks.
-        if (BigInt(row.n!) > BigInt(head.n) && n === BigInt(head.n)) return found(n, before.rows, head);
         n += 1n;
         if (row.n !== String(n)) throw broken(`row ${n}`, `row ${row.n} behind row ${n - 1n}`);
         if (row.prev !== digest) throw broken(`row ${n} to name ${digest}, the row before as it is`, `${row.prev}`);
         digest = digestOf(row);
+        if (row.n === head.n && digest !== head.digest) throw broken(`row ${n} with digest ${head.digest}`, digest);
       }
       batch = rows.length;
     }
     if (n < BigInt(head.n)) throw broken(`${head.n} rows`, `${n}`);
-    if (n > 0n && digest !== head.digest) throw broken(`a last row with digest ${head.digest}`, digest);
-    return found(n, before.rows, head);
+    // What lies behind was chained while this looked, or put in.
+    const { n: last } = n === BigInt(head.n) ? head : await manager.findOneByOrFail(AuditHead, { id: headId });
+    if (n > BigInt(last)) throw broken(`${last} rows`, `${n}`);
+    return found(head, before.rows);
   }
 
   private extendBatch(): Promise<number> {
@@ -127,7 +130,7 @@ async function digestBefore(manager: EntityManager, head: AuditHead): Promise<{ 
   return { rows, digest: `0x${hash.digest('hex')}` };
 }
 
-function found(n: bigint, rowsBefore: number, { digest }: AuditHead): VerifiedAudit {
+function found({ n, digest }: AuditHead, rowsBefore: number): VerifiedAudit {
   return { rows: Number(n), rowsBefore, head: digest };
 }
 
