@@ -65,7 +65,9 @@ describe('A-M2 a guest that serves a live session', () => {
     const { release } = await party();
     const asked = await Promise.allSettled([own, foreign].map((session) => release(session, 0)));
     expect(asked.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected']);
-    expect(asked.find(({ status }) => status === 'rejected')).toMatchObject({ reason: { code: 'BROKER_DEVICE_IN_USE' } });
+    expect(asked.find(({ status }) => status === 'rejected')).toMatchObject({
+      reason: { code: 'BROKER_DEVICE_IN_USE' },
+    });
   });
 
   it('A-M2 is remembered past a restart', async () => {
