@@ -8,6 +8,8 @@ import type { BundleCode } from './bundle-rules.js';
 import type { AnyBundle } from './bundle.js';
 import { equalBytes, isZero, toHex } from './bytes.js';
 import { endorsementsOfRecord } from './endorsement-record.js';
+import { endorsementsAbout } from './endorsements-about.js';
+import type { ReportedSession } from './evidence.js';
 import { needsTee } from './statement/job-spec.js';
 
 /** @param at  unix seconds; absent: each session as of the time at which its evidence was fresh */
@@ -16,10 +18,9 @@ export async function appraiseSessions(
   policy: AppraisalPolicy,
   at: number | undefined,
 ): Promise<AttestationResult[]> {
-  const materials = materialsOf(bundle);
   return Promise.all(
     sessions.map(async (session, index) => {
-      const judged = materials.map((material) =>
+      const judged = materialsOf(bundle, session).map((material) =>
         appraise({
           evidence: evidenceOfSession(session),
           endorsements: endorsementsOfSession(session, material),
@@ -35,10 +36,10 @@ export async function appraiseSessions(
 }
 
 /** One for each platform that Intel's collateral is of; sessions on other machines need none of it, or another's. */
-function materialsOf(bundle: AnyBundle): readonly Endorsements[] {
+function materialsOf(bundle: AnyBundle, session: ReportedSession): readonly Endorsements[] {
   if (bundle.version < 4) return [{ ...noEndorsements, ...(bundle as { endorsements: FormerMaterial }).endorsements }];
   const { endorsements } = bundle as Extract<AnyBundle, { version: 4 }>;
-  const { intel, ...rest } = endorsements;
+  const { intel, ...rest } = endorsementsAbout(endorsements, session);
   const platforms = intel.length === 0 ? [[]] : intel.map((one) => [one]);
   return platforms.map((one) => endorsementsOfRecord({ ...rest, intel: one }));
 }

@@ -5,6 +5,9 @@ import type { BundleContext } from './bundle-context.js';
 import { appraiseSessions } from './bundle-sessions.js';
 import type { EndorsementRecord } from './endorsement-record.js';
 
+/** Verdicts made again to find them; a bundle that needs more of them has its endorsements named as a whole. */
+const verdictsMax = 1024;
+
 /**
  * Endorsements without which every session would pass and fail the same checks, each left out alone: `endorsements.crls[0]`.
  * @param judged  the results with all of them
@@ -18,6 +21,8 @@ export async function unusedEndorsements(
   const { bundle } = context;
   if (bundle.version < 4) return [];
   const { endorsements } = bundle as { endorsements: EndorsementRecord };
+  const pieces = Object.values(endorsements).reduce((sum, items) => sum + items.length, 0);
+  if (pieces * bundle.sessions.length > verdictsMax) return ['endorsements'];
   const expected = outcomeOf(judged);
   const unused: string[] = [];
   for (const [kind, items] of Object.entries(endorsements)) {

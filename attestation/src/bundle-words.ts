@@ -36,7 +36,8 @@ export function isSpoken(context: BundleContext): context is SpokenContext {
 
 /**
  * That the broker of the terms released a key to every session, or let it go on, on exactly this evidence, and that the
- * session itself made it. A session that only went on must have had a release.
+ * session itself made it. A session that only went on must have had a release. Its time is the broker's: whoever made the
+ * bundle could else judge a machine as of a day before its firmware was condemned.
  *
  * @throws Rejection BUNDLE_GRANTS, EVIDENCE_PROOF, SIGNATURE_*
  */
@@ -46,6 +47,7 @@ export function checkGrants(context: SpokenContext, { resultSecondsMax }: Apprai
   sessions.forEach((session, index) => {
     const { grant, appraisedAt } = bundle.sessions[index]!;
     verifySessionProof(session as SessionEvidence);
+    same('BUNDLE_GRANTS', `appraised at ${grant.grantedAt}`, `appraised at ${appraisedAt}`);
     checkTime('BUNDLE_GRANTS', appraisedAt, grant.notAfter, resultSecondsMax);
     const signer = recoverAddress(grantDigest(context, session, index), grant.signature);
     same('BUNDLE_GRANTS', toHex(terms.keyBroker), toHex(signer));

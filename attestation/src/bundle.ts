@@ -3,7 +3,7 @@ import { sha256 } from '@noble/hashes/sha2.js';
 import { deliveryShape, proofShape, sealShape, segmentsMax, sessionsMax, signedShape } from './bundle-parts.js';
 import { concatBytes, utf8 } from './bytes.js';
 import { decodeCanonical, encodeCanonical } from './cbor.js';
-import { endorsementLists } from './endorsement-record.js';
+import { bundledEndorsementLists } from './endorsement-record.js';
 import { Rejection } from './errors.js';
 import { sessionEvidenceBytesMax } from './evidence.js';
 import { attestedShape, parallelShape, provedShape, type FormerBundle } from './former-bundle.js';
@@ -35,7 +35,7 @@ const sessionShape = {
   result: bytesUpTo(coseBytesMax),
   /** By the key broker's account over `resultDigest`, 65 bytes. */
   resultSignature: bytes(65),
-  /** Unix seconds at which the evidence was fresh. */
+  /** Unix seconds at which the evidence was fresh: `grantedAt`, for which the key broker signed. */
   appraisedAt: seconds,
   /**
    * The key broker's Release (settlement §3), whose other fields follow from job and evidence; without `grant`, the
@@ -56,7 +56,7 @@ const bundleShape = {
   policy: bytesUpTo(policyBytesMax),
   sessions: list(record(sessionShape), sessionsMax),
   /** What the verdicts on `sessions` rested on, beyond the certificates that their evidence carries. */
-  endorsements: record(endorsementLists),
+  endorsements: record(bundledEndorsementLists),
   segments: list(
     record({
       statement,

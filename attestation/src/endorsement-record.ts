@@ -5,6 +5,7 @@
 import { noEndorsements, type Endorsements } from './appraisal/evidence.js';
 import { fromUtf8 } from './bytes.js';
 import { decodeCanonical, encodeCanonical } from './cbor.js';
+import { sessionsMax } from './bundle-parts.js';
 import { parseCollateralBundle } from './intel/collateral.js';
 import { collateralBundleMax } from './intel/limits.js';
 import {
@@ -18,21 +19,36 @@ import {
 import { rimBytesMax } from './nvidia/constants.js';
 import { bytesUpTo, checkLength, list, record, toCbor, type Shaped } from './shape.js';
 
-/** What each list holds, and the most of it. */
-export const endorsementLists = {
+/** Pieces of each kind that one verdict may rest on. */
+export const endorsementsMost = {
+  certificates: poolCertificatesMax,
+  crls: 16,
+  ocsp: 32,
+  rims: 8,
+  intel: 16,
+  advisories: 16,
+} as const;
+
+/** What each list holds. @param times how many verdicts' pieces */
+const listsOf = (times: number) => ({
   /** X.509, DER, beyond those that came with the evidence. */
-  certificates: list(bytesUpTo(certificateBytesMax), poolCertificatesMax),
+  certificates: list(bytesUpTo(certificateBytesMax), times * endorsementsMost.certificates),
   /** DER. */
-  crls: list(bytesUpTo(crlBytesMax), 16),
+  crls: list(bytesUpTo(crlBytesMax), times * endorsementsMost.crls),
   /** OCSP responses, DER. */
-  ocsp: list(bytesUpTo(ocspBytesMax), 32),
+  ocsp: list(bytesUpTo(ocspBytesMax), times * endorsementsMost.ocsp),
   /** NVIDIA reference manifests, XML. */
-  rims: list(bytesUpTo(rimBytesMax), 8),
+  rims: list(bytesUpTo(rimBytesMax), times * endorsementsMost.rims),
   /** Intel's collateral, the JSON file of `parseCollateralBundle` of each platform. */
-  intel: list(bytesUpTo(collateralBundleMax), 16),
+  intel: list(bytesUpTo(collateralBundleMax), times * endorsementsMost.intel),
   /** Signed advisories with their dates. */
-  advisories: list(bytesUpTo(advisoryBytesMax), 16),
-};
+  advisories: list(bytesUpTo(advisoryBytesMax), times * endorsementsMost.advisories),
+});
+
+const endorsementLists = listsOf(1);
+
+/** Of a bundle: each of its sessions was judged with pieces of its day. */
+export const bundledEndorsementLists = listsOf(sessionsMax);
 
 export type EndorsementRecord = Shaped<typeof endorsementLists>;
 

@@ -4,8 +4,12 @@
  */
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
+import { documentDigest, encodeDocument } from './appraisal/document.js';
+import { decodePolicy, type AppraisalPolicy } from './appraisal/policy.js';
 import { encodeBundle, parseBundle, type AnyBundle } from './bundle.js';
 import type { ProofVerifier } from './bundle-proofs.js';
+import { fromHex } from './bytes.js';
+import { encodeJobSpec, parseJobSpec } from './statement/job-spec.js';
 import { parseStepStatement } from './statement/step-statement.js';
 import { verifyBundle } from './verify-bundle.js';
 
@@ -43,6 +47,30 @@ describe.each([1, 2, 3])('a bundle of version %d', (version) => {
     const now = await verdictOf(bytes);
     expect({ ...now, checks: ofBundle(now) }).toEqual({ ...then, checks: ofBundle(then) });
   });
+
+  it.each<[string, Partial<AppraisalPolicy>]>([
+    ['POLICY_NOT_PINNED', { environment: 'production', simulatedRoots: [] }],
+    ['POLICY_SIMULATED_ROOTS', { environment: 'production' }],
+  ])(
+    'A-H2 under a policy that no longer counts is judged by the reader’s, and refused without one: %s',
+    async (code, no) => {
+      const made = parseBundle(bytes);
+      const policy = decodePolicy(made.policy);
+      const former = encodeDocument({ ...policy, ...no });
+      const spec = { ...parseJobSpec(made.spec), policyDigest: fromHex(documentDigest({ ...policy, ...no })) };
+      const bundle = encodeBundle({ ...made, policy: former, spec: encodeJobSpec(spec) } as AnyBundle);
+      const [byReader, byItself] = [
+        await verifyBundle({ bundle, proofs, policy }),
+        await verifyBundle({ bundle, proofs }),
+      ];
+      const found = [byReader, byItself].map(({ checks }) => checks.find((check) => check.code === 'BUNDLE_POLICY'));
+      expect(found).toMatchObject([{ status: 'met' }, { status: 'refused' }]);
+      expect(found[1]!.got).toContain(code);
+      expect(byReader.sessions.map(({ policyId }) => policyId)).toContain(policy.id);
+      expect(byReader.checks.find((check) => check.code === 'BUNDLE_SESSIONS')).toMatchObject({ status: 'met' });
+      expect(byItself.tier).toBe('contraindicated');
+    },
+  );
 
   it.each<[string, (bundle: AnyBundle) => AnyBundle]>([
     ['BUNDLE_RUN', (bundle) => ({ ...bundle, run: { ...bundle.run, last: new Uint8Array(32) } }) as AnyBundle],

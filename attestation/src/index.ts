@@ -285,11 +285,13 @@ export { instanceDifferences, type MachineInstance } from './appraisal/instance.
 export { documentDigest, encodeDocument } from './appraisal/document.js';
 export {
   encodeEndorsements,
+  endorsementsMost,
   endorsementsOfRecord,
   noEndorsementRecord,
   parseEndorsements,
   type EndorsementRecord,
 } from './endorsement-record.js';
+export { endorsementsAbout } from './endorsements-about.js';
 export {
   parseReferenceValues,
   signReferenceValues,

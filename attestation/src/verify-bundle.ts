@@ -2,7 +2,7 @@
 import type { AttestationResult } from './appraisal/appraise.js';
 import { openChecks, tierOf, type Check, type CheckBook, type Tier } from './appraisal/checks.js';
 import { documentDigest } from './appraisal/document.js';
-import { decodePolicy, type AppraisalPolicy } from './appraisal/policy.js';
+import { checkPolicy, neutralPolicy, readFormerPolicy, type AppraisalPolicy } from './appraisal/policy.js';
 import { readBundle, same, type BundleContext } from './bundle-context.js';
 import {
   checkProofs,
@@ -27,6 +27,7 @@ import {
 import type { AnyBundle } from './bundle.js';
 import { unusedEndorsements } from './bundle-unused.js';
 import { toHex } from './bytes.js';
+import { ConfigurationError } from './errors.js';
 import { jobIdOf } from './statement/job-spec.js';
 import { specDigestOf } from './statement/spec-digest.js';
 
@@ -68,7 +69,7 @@ export interface BundleVerdict {
   /** By whom each segment is vouched for, in order. */
   readonly segments: readonly VouchedSegment[];
   readonly checks: readonly Check[];
-  /** Parts of the file that could say something else under the same verdict; a session's time, within its release. */
+  /** Parts of the file that could say something else under the same verdict. */
   readonly notChecked: readonly string[];
   readonly sessions: readonly AttestationResult[];
   readonly bundle: AnyBundle;
@@ -82,9 +83,10 @@ export async function verifyBundle(request: BundleRequest): Promise<BundleVerdic
   const jobId = jobIdOf(context.spec);
   book.settle('BUNDLE_SPEC', 'met', toHex(jobId));
   await book.attempt('BUNDLE_TERMS', () => checkTerms(context));
-  const submitted = decodePolicy(bundle.policy);
-  checkPolicyOf(book, context, submitted, request.policy !== undefined);
-  const policy = request.policy ?? submitted;
+  const submitted = readFormerPolicy(bundle.policy);
+  const fault = faultOf(submitted);
+  checkPolicyOf(book, context, submitted, request.policy === undefined, fault);
+  const policy = request.policy ?? (fault === undefined ? submitted : neutralPolicy);
   const results = await appraiseSessions(context, policy, request.at);
   checkSessions(book, context, results);
   await checkWords(book, context, submitted, results);
@@ -131,16 +133,29 @@ function checkTerms({ spec, terms }: BundleContext): string {
   return same('BUNDLE_TERMS', toHex(spec.policyDigest), toHex(terms.policy));
 }
 
+/** Why nobody may appraise under a policy: jobs were submitted under such before that was a rule. */
+function faultOf(policy: AppraisalPolicy): string | undefined {
+  try {
+    checkPolicy(policy);
+    return undefined;
+  } catch (error) {
+    if (error instanceof ConfigurationError) return `${error.code}: ${error.detail.expected}`;
+    throw error;
+  }
+}
+
 /** A policy that nobody but the bundle's maker chose shows no more than that the maker keeps to it. */
 function checkPolicyOf(
   book: CheckBook<BundleCode>,
   { spec }: BundleContext,
   submitted: AppraisalPolicy,
-  readersOwn: boolean,
+  isJudgedBy: boolean,
+  fault: string | undefined,
 ): void {
   const [expected, got] = [toHex(spec.policyDigest), documentDigest(submitted)];
   if (expected !== got) book.settle('BUNDLE_POLICY', 'forged', got, expected);
-  else if (readersOwn) book.settle('BUNDLE_POLICY', 'met', got, expected);
+  else if (!isJudgedBy) book.settle('BUNDLE_POLICY', 'met', got, expected);
+  else if (fault !== undefined) book.settle('BUNDLE_POLICY', 'refused', `${submitted.id}, ${fault}`, 'one that counts');
   else book.settle('BUNDLE_POLICY', 'warned', `${submitted.id}, the bundle's own`, "the reader's own policy");
 }
 
@@ -177,7 +192,7 @@ function isLeftOpen({ code, status }: Check): boolean {
 }
 
 function notCheckedIn(context: BundleContext, checks: readonly Check[]): string[] {
-  const open = isSpoken(context) ? ['appraisedAt'] : ['appraisedAt', 'result'];
+  const open = isSpoken(context) ? [] : ['appraisedAt', 'result'];
   const ofSessions = context.sessions.flatMap((_, index) => open.map((member) => `sessions[${index}].${member}`));
   return [...ofSessions, ...(checks.some(isLeftOpen) ? ['settlement.transactions'] : [])];
 }

@@ -10,6 +10,7 @@ import {
   withSessionProof,
   type AppraisalPolicy,
   type EndorsementRecord,
+  type KeyBinding,
   type ReportedSession,
 } from '#attestation';
 import { fakeAmd, fakeAmdAt } from './fake-amd.js';
@@ -53,7 +54,15 @@ export interface MadeMachine {
 export interface GpuVendor {
   readonly nvidia: FakeNvidia;
   /** By a session that no other has: `place` is in its nonce and keys. The device is always the same. */
-  session(provider: Uint8Array, place?: number): Promise<MadeMachine>;
+  session(provider: Uint8Array, place?: number, of?: SessionInMachine): Promise<MadeMachine>;
+  readonly endorsements: EndorsementRecord;
+}
+
+/** Whose evidence a machine is to make, where a test has keys of its own. */
+export interface SessionInMachine {
+  readonly nonce: Uint8Array;
+  readonly binding: KeyBinding;
+  sign(message: Uint8Array): Uint8Array | Promise<Uint8Array>;
 }
 
 export async function madeGpuVendor(): Promise<GpuVendor> {
@@ -65,8 +74,8 @@ export async function madeGpuVendor(): Promise<GpuVendor> {
     rims: [await nvidia.rim(driver, golden[0]), await nvidia.rim(vbios.manifest, golden[1])],
     ocsp: await answersOf(nvidia),
   };
-  const session = async (provider: Uint8Array, place = 1): Promise<MadeMachine> => {
-    const bare = sessionOf(provider, place, { claims: encodeCanonical(claimsOf(gpuMode)) });
+  const session = async (provider: Uint8Array, place = 1, of?: SessionInMachine): Promise<MadeMachine> => {
+    const bare = { ...sessionOf(provider, place, of), claims: encodeCanonical(claimsOf(gpuMode)) };
     const report = await nvidia.report({
       ...{ nonce: expectedGpuNonce(bare), measurements: new Map(golden.flatMap((values) => [...values])) },
       ...{ driver, vbios: vbios.reported },
@@ -74,35 +83,39 @@ export async function madeGpuVendor(): Promise<GpuVendor> {
     const certificates = nvidia.device.map(({ certificate }) => certificate.raw);
     const withGpu = { ...bare, gpus: [{ report, certificates }] };
     const cpu = await amd.report({ REPORT_DATA: expectedReportData(withGpu) });
-    return { evidence: await proved({ ...withGpu, cpu: { ...bare.cpu, report: cpu } }), endorsements };
+    return { evidence: await proved({ ...withGpu, cpu: { ...bare.cpu, report: cpu } }, of), endorsements };
   };
-  return { nvidia, session };
+  return { nvidia, session, endorsements };
 }
 
 /** A TD, its collateral and the time at which both are in order. */
-export async function madeTd(provider: Uint8Array, root: FakeRoot): Promise<MadeMachine & { readonly at: number }> {
-  const bare = sessionOf(provider, 1);
+export async function madeTd(
+  provider: Uint8Array,
+  root: FakeRoot,
+  of?: SessionInMachine,
+): Promise<MadeMachine & { readonly at: number }> {
+  const bare = sessionOf(provider, 1, of);
   const reportDataAt = 520;
   const platform = await fakeIntel({ root, body: [[reportDataAt, expectedReportData(bare)]] });
-  const evidence = await proved({ ...bare, cpu: { kind: 'tdx', report: platform.quote, certificates: [] } });
+  const evidence = await proved({ ...bare, cpu: { kind: 'tdx', report: platform.quote, certificates: [] } }, of);
   return { evidence, endorsements: { ...noEndorsementRecord, intel: [collateralFile(platform)] }, at: platform.at };
 }
 
-function sessionOf(provider: Uint8Array, place: number, change: Partial<ReportedSession> = {}): ReportedSession {
+function sessionOf(provider: Uint8Array, place: number, of?: SessionInMachine): ReportedSession {
   const registry = filled(20, 0xdd);
   const keys = { receiptKey, settlementKey: filled(20, place), transportKey: word(place) };
   return {
-    nonce: word(place),
-    binding: { ...keys, provider, chainId, registry },
+    nonce: of?.nonce ?? word(place),
+    binding: of?.binding ?? { ...keys, provider, chainId, registry },
     cpu: { kind: 'simulated-snp', report: new Uint8Array(), certificates: [] },
     gpus: [],
     claims: new Uint8Array(),
-    ...change,
   };
 }
 
-async function proved(reported: ReportedSession): Promise<Uint8Array> {
-  return encodeSessionEvidence(await withSessionProof(reported, (message) => ed25519.sign(message, receiptSecret)));
+async function proved(reported: ReportedSession, of?: SessionInMachine): Promise<Uint8Array> {
+  const sign = of?.sign ?? ((message: Uint8Array) => ed25519.sign(message, receiptSecret));
+  return encodeSessionEvidence(await withSessionProof(reported, sign));
 }
 
 const claimsOf = (mode: typeof gpuMode) => new Map([['gpu', new Map(Object.entries(mode))]]);

@@ -138,11 +138,12 @@ export function madeRelease(
   notAfter: number,
   secret: Uint8Array,
   attestors: readonly Uint8Array[] = [],
+  policy: Uint8Array = policyDigest,
 ) {
   const { binding, nonce } = parseSessionEvidence(session.evidence);
   const release: Release = {
     ...{ job: fromHex(escrowId), provider: binding.provider, dataset: spec.dataset.id },
-    ...{ session: keysDigest(binding), key: binding.settlementKey, policy: policyDigest },
+    ...{ session: keysDigest(binding), key: binding.settlementKey, policy },
     ...{ evidence: sha256(session.evidence), grant: sha256('test sealed key'), nonce },
     ...{ grantedAt: grantedLongAgo, notAfter },
   };

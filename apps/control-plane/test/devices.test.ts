@@ -1,11 +1,21 @@
 /** One GPU serves the sessions of one provider alone, as long as these live. */
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { documentDigest, encodeDocument, encodeEndorsements, fromHex } from '#attestation';
-import { pattern, type AppraisalAnswer } from '#libs/messaging';
+import { pattern, type AppraisalAnswer, type LeaseGrant } from '#libs/messaging';
 import { gpuMachineAt, gpuPolicy, madeGpuVendor, type GpuVendor } from '#test/made-machine';
 import { PolicyAppraiser } from '../src/evidence/policy-appraiser.js';
 import { codeOf, startTestPlane, type TestPlane } from './harness.js';
-import { acquire, base64, providers, refOf, register, stateOf, submitFunded } from './job-fixture.js';
+import {
+  acquire,
+  base64,
+  capabilities,
+  keyReleaseTo,
+  providers,
+  refOf,
+  register,
+  stateOf,
+  submitFunded,
+} from './job-fixture.js';
 
 const pins = vi.hoisted(() => ({ device: [] as string[], rim: [] as string[] }));
 vi.mock('../../../attestation/src/nvidia/constants.js', async (original) => ({
@@ -41,6 +51,11 @@ async function show(who: Who) {
   return { job, grant, answer };
 }
 
+async function end(grant: LeaseGrant, who: Who = 'operator'): Promise<void> {
+  const over = { ...refOf(grant), code: 'ENCLAVE_LOST', detail: 'for the test', retry: false };
+  expect(await codeOf(test.send(pattern.leaseFail, over, who))).toBe('ok');
+}
+
 it('A-M2 refuses a GPU that a live session of another provider has, and takes one of the same', async () => {
   const first = await show('operator');
   expect(first.answer).toMatchObject({ tier: 'warning' });
@@ -52,10 +67,32 @@ it('A-M2 refuses a GPU that a live session of another provider has, and takes on
   const successor = await show('operator');
   expect(successor.answer).toMatchObject({ tier: 'warning' });
 
-  for (const { grant } of [first, successor]) {
-    const over = { ...refOf(grant), code: 'ENCLAVE_LOST', detail: 'for the test', retry: false };
-    expect(await codeOf(test.send(pattern.leaseFail, over))).toBe('ok');
-  }
-  expect((await show('otherOperator')).answer).toMatchObject({ tier: 'warning' });
+  for (const { grant } of [first, successor]) await end(grant);
+  const heir = await show('otherOperator');
+  expect(heir.answer).toMatchObject({ tier: 'warning' });
   expect((await show('operator')).answer.tier).toBe('contraindicated');
+  await end(heir.grant, 'otherOperator');
+});
+
+it('A-M2 refuses a GPU that a worker of a data-parallel job has, as long as its session is relied on', async () => {
+  sessions += 1;
+  const message = {
+    name: `node ${sessions}`,
+    provider: providers.operator,
+    capabilities: { ...capabilities, parallel: true },
+  };
+  const { nodeId } = await test.send<{ nodeId: string }>(pattern.nodeRegister, message, 'operator');
+  const provider = fromHex(providers.operator);
+  const spec = { policyDigest: fromHex(documentDigest(gpuPolicy)), parallel: 2, segmentSteps: 1 };
+  const job = await submitFunded(test, { policy: encodeDocument(gpuPolicy), spec, terms: { provider } });
+  const { evidence, endorsements } = await vendor.session(provider, sessions);
+  const shown = { evidence: base64(evidence), endorsements: base64(encodeEndorsements(endorsements)) };
+  const join = (notAfter: number) => {
+    const release = keyReleaseTo(job, { evidence, notAfter });
+    return codeOf(test.send(pattern.segmentJoin, { nodeId, jobId: job.jobId, ...shown, release }, 'operator'));
+  };
+  expect(await join(gpuMachineAt + 20)).toBe('ok');
+  expect((await show('otherOperator')).answer.tier).toBe('contraindicated');
+  test.clock.pass(21);
+  expect((await show('otherOperator')).answer.tier).toBe('warning');
 });

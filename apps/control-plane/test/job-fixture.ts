@@ -235,6 +235,12 @@ export async function storeBlob(test: TestPlane, bytes: Uint8Array = new Uint8Ar
 export const keyRelease = (job: JobOfSession, secret = brokerSecret, notAfter = 1_800_000_000) =>
   madeRelease(job, session, notAfter, secret);
 
+/** The same for another session, under the policy that the job's spec names. */
+export function keyReleaseTo(job: Fixture, { evidence: bytes, notAfter }: { evidence: Uint8Array; notAfter: number }) {
+  const to = { evidence: bytes, provider, settlementKey: new Uint8Array(20) };
+  return madeRelease(job, to, notAfter, brokerSecret, [], job.spec.policyDigest);
+}
+
 export interface RenewalOptions extends SessionOptions {
   /** Unix seconds. */
   readonly notAfter: number;

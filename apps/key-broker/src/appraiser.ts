@@ -7,6 +7,8 @@ import {
   appraise,
   documentDigest,
   encodeEndorsements,
+  endorsementsAbout,
+  endorsementsMost,
   endorsementsOfRecord,
   endorsementsOfSession,
   evidenceOfSession,
@@ -16,11 +18,11 @@ import {
   weakestTier,
   type AttestationResult,
   type Check,
+  type EndorsementRecord,
   type SessionEvidence,
   type Tier,
 } from '#attestation';
 import type { SpeakerConfig } from './config.js';
-import { endorsementsUsed } from './endorsements-used.js';
 import { machineOf } from './machine.js';
 import { readPolicy } from './policy-file.js';
 import type { MachineIdentity } from './session-index.js';
@@ -98,6 +100,14 @@ export async function createAppraiser(config: Settings): Promise<Appraiser> {
       };
     },
   };
+}
+
+/** Within what a record may hold. */
+function endorsementsUsed(material: EndorsementRecord, evidence: SessionEvidence): EndorsementRecord {
+  const about = endorsementsAbout(material, evidence);
+  const names = Object.keys(about) as (keyof EndorsementRecord)[];
+  const cut = names.map((name) => [name, about[name].slice(0, endorsementsMost[name])]);
+  return Object.fromEntries(cut) as EndorsementRecord;
 }
 
 function requireAccepted(result: AttestationResult): void {

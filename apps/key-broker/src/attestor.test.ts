@@ -100,4 +100,16 @@ describe('S-H4 an attestor', () => {
     journal.check();
     await expect(ask(job, 3)).rejects.toMatchObject({ code: 'BROKER_SESSION_ENDED' });
   });
+
+  it('A-M1 ends none by the policy of another client’s job, under which it was never let in', async () => {
+    const denied = { ...job.policy, id: 'test:denied', snp: { ...job.policy.snp, measurements: ['00'.repeat(48)] } };
+    const digest = fromHex(documentDigest(denied));
+    const ordered = await tinyJob({ ...listed, spec: { policyDigest: digest } });
+    const policyFiles = [job.policy, denied].map((one) => utf8(JSON.stringify(one)));
+    const { ask, journal } = await attestor({ policyFiles });
+    await ask();
+    await expect(ask(ordered, 1)).rejects.toMatchObject({ code: 'APPRAISAL_REFUSED' });
+    expect(journal.sessions.revocationsOf(`0x${toHex(jobDigest(job.terms))}`)).toHaveLength(0);
+    expect((await ask(job, 2)).appraisal.job).toEqual(jobDigest(job.terms));
+  });
 });

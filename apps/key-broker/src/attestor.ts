@@ -7,6 +7,7 @@ import { traced } from '#libs/telemetry';
 import { accountOf, checkOrdered, checkSession, refused, releasable, requireEscrow } from './authorise.js';
 import {
   decideOnEvidence,
+  judgeAgain,
   judgeSession,
   type Asked,
   type EvidenceRequest,
@@ -42,7 +43,8 @@ export function createAttestor(parts: JudgeParts): Attestor {
     if (!terms.attestors.some((listed) => toHex(listed) === toHex(account))) {
       throw refused('BROKER_ACCOUNT', `terms that list attestor ${toHex(account)}`, `${terms.attestors.length} others`);
     }
-    const { result, notAfter, evidence: digest } = await judgeSession(parts, asked, issuedAt);
+    const judged = await judgeSession(parts, asked, issuedAt);
+    const { result, notAfter, evidence: digest } = judged;
     checkOrdered(config, asked);
     checkSession(config, asked);
     await requireEscrow(config, terms, releasable);
@@ -52,7 +54,9 @@ export function createAttestor(parts: JudgeParts): Attestor {
     }
     const { machine, tier } = result;
     const ids = { job: hex(job), jobId: hex(jobId), session: hex(session), key: hex(key), provider: hex(provider) };
-    journal.append({ at, decision: 'appraised', ...ids, notAfter, tier, machine, evidence: hex(digest) });
+    judgeAgain(parts, asked, judged);
+    const policy = hex(spec.policyDigest);
+    journal.append({ at, decision: 'appraised', ...ids, policy, notAfter, tier, machine, evidence: hex(digest) });
     sessions.supersede({ session, provider }, machine, at);
     const appraisal = { job, provider, session, key, policy: spec.policyDigest, evidence: digest, notAfter };
     const signature = signRecoverable(appraisalDigest(domain, appraisal), config.signingSecret);

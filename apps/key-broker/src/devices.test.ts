@@ -51,6 +51,25 @@ describe('A-M2 a guest that serves a live session', () => {
     expect(journal.sessions.find(`0x${toHex(keysDigest(own.binding))}`)).toMatchObject({ ended: false });
   });
 
+  it('A-M2 serves the session that was let in last, also where another had taken it over', async () => {
+    const { release, renew } = await party();
+    await release(own, 0);
+    await release(later, 1);
+    await release(own, 2);
+    await expect(release(foreign, 3)).rejects.toMatchObject({ code: 'BROKER_DEVICE_IN_USE' });
+    await expect(renew(later, 4)).rejects.toMatchObject({ code: 'BROKER_SESSION_SUPERSEDED' });
+    await renew(own, 5);
+  });
+
+  it('A-M2 serves one of two providers that ask at once', async () => {
+    const { release } = await party();
+    const asked = await Promise.allSettled([own, foreign].map((session) => release(session, 0)));
+    expect(asked.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected']);
+    expect(asked.find(({ status }) => status === 'rejected')).toMatchObject({
+      reason: { code: 'BROKER_DEVICE_IN_USE' },
+    });
+  });
+
   it('A-M2 is remembered past a restart', async () => {
     const { release, config } = await party();
     await release(own, 0);
@@ -63,7 +82,9 @@ describe('A-M2 a guest that serves a live session', () => {
 
 describe('A-M2 GPUs of live sessions', () => {
   const bytes = (fill: number): Uint8Array => new Uint8Array(32).fill(fill);
-  const machine = (gpu: string): MachineIdentity => ({ reportId: '', chip: 'aa', measurement: 'bb', devices: [gpu] });
+  const machine = (...devices: string[]): MachineIdentity => {
+    return { reportId: '', chip: 'aa', measurement: 'bb', devices };
+  };
   const provider = new Uint8Array(20).fill(1);
 
   async function book() {
@@ -76,6 +97,16 @@ describe('A-M2 GPUs of live sessions', () => {
       });
     return { sessions: openSessionBook(journal, () => new Uint8Array(65)), hold };
   }
+
+  it('A-M2 are those that a session showed at first: a renewal brings no others in', async () => {
+    const { sessions, hold } = await book();
+    hold(1, provider, 'gpu-1', tinyAt + 10);
+    sessions.checkMachine(bytes(1), machine('gpu-1'));
+    sessions.checkMachine(bytes(1), machine());
+    for (const others of [machine('gpu-2'), machine('gpu-1', 'gpu-2')]) {
+      expect(() => sessions.checkMachine(bytes(1), others)).toThrow('BROKER_SESSION_MACHINE');
+    }
+  });
 
   it('A-M2 are in use for other providers, while their sessions live', async () => {
     const { sessions, hold } = await book();

@@ -2,10 +2,12 @@
 import { describe, expect, it } from 'vitest';
 import {
   appraise,
+  endorsementsAbout,
   endorsementsOfRecord,
   endorsementsOfSession,
   evidenceOfSession,
   noEndorsementRecord,
+  parseCertificate,
   parseEndorsements,
   utf8,
   type AppraisalPolicy,
@@ -15,7 +17,6 @@ import { fakeAmd } from '#test/fake-amd';
 import { evidenceBy, testSession } from '#test/tiny-evidence';
 import { releaseRequest, tinyAt, tinyBroker, tinyJob } from '#test/tiny-job';
 import { encodeSessionEvidence, documentDigest, fromHex } from '#attestation';
-import { endorsementsUsed } from './endorsements-used.js';
 
 const amd = fakeAmd('milan');
 const own = await testSession();
@@ -69,14 +70,22 @@ describe('A-H1 the endorsements of a verdict', () => {
     expect(endorsements).toEqual({ ...noEndorsementRecord, crls: [crl] });
   });
 
-  it('A-H1 of a GPU are the manifests of its driver and any VBIOS, and all answers', async () => {
+  it('A-H1 of other machines do not stand in the way, however many the owner keeps', async () => {
+    const certificates = fakeAmd('turin').certificates;
+    const { endorsements } = await released({ certificates, crls: [...Array<Uint8Array>(20).fill(foreign), crl] });
+    expect(endorsements.crls).toEqual([crl]);
+    expect(endorsements.certificates).toEqual([]);
+  });
+
+  it('A-H1 of a GPU are the manifests of its driver and any VBIOS, and the answers about its certificates', async () => {
     const evidence = await evidenceBy(own, new Uint8Array(32));
-    const gpu = { report: utf8('driver 550.90.07 of a report'), certificates: [] };
+    const gpu = { report: utf8('driver 550.90.07 of a report'), certificates: [amd.certificates[0]!] };
     const rims = ['550.90.07', '535.00.01', '96.00.5E.00.01'].map((version) =>
       utf8(`<Meta colloquialVersion="${version}"/>`),
     );
-    const material = { ...noEndorsementRecord, rims, ocsp: [utf8('answer')] };
-    const used = endorsementsUsed(material, { ...evidence, gpus: [gpu] });
-    expect(used).toEqual({ ...noEndorsementRecord, rims: [rims[0]!, rims[2]!], ocsp: material.ocsp });
+    const answer = fromHex(`0x02${parseCertificate(amd.certificates[0]!).serial}`);
+    const material = { ...noEndorsementRecord, rims, ocsp: [utf8('of another'), answer] };
+    const used = endorsementsAbout(material, { ...evidence, gpus: [gpu] });
+    expect(used).toEqual({ ...noEndorsementRecord, rims: [rims[0]!, rims[2]!], ocsp: [answer] });
   });
 });

@@ -22,7 +22,8 @@ import type { SpeakerConfig } from './config.js';
 import { decide } from './decide.js';
 import type { Journal } from './journal.js';
 import type { NonceBook } from './nonces.js';
-import type { SessionBook } from './sessions.js';
+import { exclusiveOf, type SessionBook } from './sessions.js';
+import type { MachineIdentity } from './session-index.js';
 
 export interface EvidenceRequest {
   readonly spec: Uint8Array;
@@ -90,7 +91,8 @@ export function decideOnEvidence<T>(
 }
 
 /**
- * A session that shows evidence of its own that is refused, or of another machine, ends for good.
+ * A session that shows evidence of its own that is refused, or of another machine, ends for good. A policy under which it
+ * was never let in ends nothing: whoever orders a job chooses one of those that a party appraises under.
  *
  * @param issuedAt of the challenge, unix seconds
  * @throws Rejection BROKER_POLICY, BROKER_SESSION_ENDED, BROKER_SESSION_MACHINE, BROKER_DEVICE_IN_USE, SessionRefused
@@ -103,12 +105,13 @@ export async function judgeSession(
   const { provider } = evidence.binding;
   sessions.checkOpen(session);
   const devicesInUse = sessions.devicesOfOthers({ session, provider }, at);
-  const result = await ending(sessions, session, at, async () => {
+  const asked = { session, policy: spec.policyDigest };
+  const result = await ending(sessions, asked, at, async () => {
     const found = await appraiser.appraise({ evidence, policyDigest: spec.policyDigest, devicesInUse, at });
     sessions.checkMachine(session, found.machine);
     return found;
   });
-  checkLaunchIsFree(devicesInUse, result.machine.reportId);
+  checkIsFree(devicesInUse, result.machine);
   const digest = new Uint8Array(createHash('sha256').update(evidenceBytes).digest());
   const signature = signRecoverable(resultDigest(digest, result.signed), config.signingSecret);
   return {
@@ -119,12 +122,32 @@ export async function judgeSession(
   };
 }
 
-async function ending<T>(sessions: SessionBook, session: Uint8Array, at: number, work: () => Promise<T>): Promise<T> {
+/**
+ * That nothing came between verdict and word, while the chain was asked: to be called where the word is recorded.
+ * @throws Rejection BROKER_SESSION_ENDED, BROKER_DEVICE_IN_USE
+ */
+export function judgeAgain({ sessions }: JudgeParts, { session, evidence, at }: Asked, { result }: Judged): void {
+  sessions.checkOpen(session);
+  const { provider } = evidence.binding;
+  checkIsFree(sessions.devicesOfOthers({ session, provider }, at), result.machine);
+}
+
+interface UnderPolicy {
+  readonly session: Uint8Array;
+  readonly policy: Uint8Array;
+}
+
+async function ending<T>(
+  sessions: SessionBook,
+  { session, policy }: UnderPolicy,
+  at: number,
+  work: () => Promise<T>,
+): Promise<T> {
   try {
     return await work();
   } catch (error) {
-    const isOwn = error instanceof SessionRefused ? error.isOfSession : isOfAnotherMachine(error);
-    if (isOwn) sessions.end(session, at, (error as Rejection).code);
+    const isRefused = error instanceof SessionRefused && error.isOfSession && sessions.isUnder(session, policy);
+    if (isRefused || isOfAnotherMachine(error)) sessions.end(session, at, (error as Rejection).code);
     throw error;
   }
 }
@@ -132,11 +155,12 @@ async function ending<T>(sessions: SessionBook, session: Uint8Array, at: number,
 const isOfAnotherMachine = (error: unknown): boolean =>
   error instanceof Rejection && error.code === 'BROKER_SESSION_MACHINE';
 
-function checkLaunchIsFree(inUse: ReadonlySet<string>, reportId: string): void {
-  if (!inUse.has(reportId)) return;
+function checkIsFree(inUse: ReadonlySet<string>, machine: MachineIdentity): void {
+  const taken = exclusiveOf(machine).find((one) => inUse.has(one));
+  if (taken === undefined) return;
   throw new Rejection('BROKER_DEVICE_IN_USE', {
-    expected: 'a guest that serves no live session of another provider',
-    got: `REPORT_ID ${reportId}`,
+    expected: 'a guest and GPUs that serve no live session of another provider',
+    got: `${taken === machine.reportId ? 'REPORT_ID' : 'GPU'} ${taken}`,
     rule: 'key broker, devices of live sessions',
     action: 'end the other session first, or boot a guest of its own for this provider',
   });

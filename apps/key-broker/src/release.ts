@@ -22,6 +22,7 @@ import { liveStates } from './escrow.js';
 import { recordRelease } from './journal.js';
 import {
   decideOnEvidence,
+  judgeAgain,
   judgeSession,
   type Asked,
   type EvidenceRequest,
@@ -87,8 +88,8 @@ async function release(parts: BrokerParts, seen: SeenTerms, asked: Asked, issued
   const { binding } = evidence;
   const judged = await judgeSession(parts, asked, issuedAt);
   const key = await authorise(config, asked);
-  await checkJobs(parts, seen, asked);
   const sealedKey = await sealDataKey({ datasetId: spec.dataset.id, key }, asked, binding);
+  const over = await jobsOver(parts, seen, asked);
   const released: Release = {
     ...leaseOf(asked, judged),
     provider: binding.provider,
@@ -99,7 +100,10 @@ async function release(parts: BrokerParts, seen: SeenTerms, asked: Asked, issued
   const { machine, tier } = judged.result;
   const { job, notAfter, provider } = released;
   const ids = { job: hex(job), key: hex(released.key), session: hex(session), provider: hex(provider) };
-  const more = { ...ids, notAfter, tier, machine, evidence: hex(released.evidence) };
+  const policy = hex(released.policy);
+  const more = { ...ids, policy, notAfter, tier, machine, evidence: hex(released.evidence) };
+  judgeAgain(parts, asked, judged);
+  requireRoom(parts, asked, over);
   recordRelease(journal, config, at, { datasetId: spec.dataset.id, jobId, more });
   sessions.supersede({ session, provider }, machine, at);
   seen.set(ids.job, asked.terms);
@@ -114,6 +118,8 @@ async function renew(parts: BrokerParts, asked: Asked, issuedAt: number): Promis
   const judged = await judgeSession(parts, asked, issuedAt);
   await authorise(config, asked);
   const lease = leaseOf(asked, judged);
+  judgeAgain(parts, asked, judged);
+  sessions.checkHeld(asked, at);
   const ids = { jobId: hex(jobId), job: hex(job), session: hex(session) };
   journal.append({ at, decision: 'renewed', ...ids, notAfter: lease.notAfter, tier: judged.result.tier });
   return { lease, leaseSignature: signed(config, (domain) => leaseDigest(domain, lease)), result: judged.result };
@@ -127,18 +133,23 @@ async function authorise(config: BrokerConfig, asked: Asked): Promise<Uint8Array
 }
 
 /**
- * A job counts while the session may be relied on for it and its run is not committed; one of before the start counts
- * until the session may be relied on no more.
- *
- * @throws Rejection BROKER_SESSION_JOBS while the session works on as many others as the owner lets it
+ * Jobs of the session whose runs are committed, looked up where it has as many as it may; one of before the start of this
+ * process counts until the session may be relied on no more.
  */
-async function checkJobs({ config, sessions }: BrokerParts, seen: SeenTerms, on: Asked): Promise<void> {
+async function jobsOver({ config, sessions }: BrokerParts, seen: SeenTerms, on: Asked): Promise<ReadonlySet<string>> {
   const { escrow, jobsPerSession } = config;
   const others = sessions.otherJobs(on, on.at);
-  if (others.length < jobsPerSession) return;
-  const isLive = async (terms: Terms | undefined): Promise<boolean> =>
-    terms === undefined || liveStates.includes((await escrow.stateOf(terms)).latest);
-  const live = (await Promise.all(others.map((job) => isLive(seen.get(job))))).filter(Boolean).length;
+  if (others.length < jobsPerSession) return new Set();
+  const isOver = async (terms: Terms | undefined): Promise<boolean> =>
+    terms !== undefined && !liveStates.includes((await escrow.stateOf(terms)).latest);
+  const over = await Promise.all(others.map((job) => isOver(seen.get(job))));
+  return new Set(others.filter((_, index) => over[index]));
+}
+
+/** @throws Rejection BROKER_SESSION_JOBS while the session works on as many others as the owner lets it */
+function requireRoom({ config, sessions }: BrokerParts, on: Asked, over: ReadonlySet<string>): void {
+  const { jobsPerSession } = config;
+  const live = sessions.otherJobs(on, on.at).filter((job) => !over.has(job)).length;
   if (live < jobsPerSession) return;
   throw refused('BROKER_SESSION_JOBS', `fewer than ${jobsPerSession} live jobs of this session`, `${live}`);
 }

@@ -22,6 +22,8 @@ export interface HeldJob {
   readonly jobId: string;
   /** `jobDigest` of the escrow; absent for releases of before. */
   readonly job?: string;
+  /** Digest of the policy that its evidence met; absent for lines of before. */
+  readonly policy?: string;
   /** Unix seconds until which the session may be relied on. */
   readonly until: number;
 }
@@ -76,13 +78,18 @@ export function createSessionIndex(): SessionIndex {
 /** Decisions by which a session may be relied on for a job. */
 const grants: ReadonlySet<unknown> = new Set(['released', 'renewed', 'appraised']);
 
-function held(known: HeldSession, { jobId, job, notAfter, key, provider, machine }: JournalEntry): HeldSession {
+/** Whoever was let in last has the machine, also where another took it over meanwhile. */
+function held(known: HeldSession, entry: JournalEntry): HeldSession {
+  const { jobId, job, notAfter, key, provider, machine } = entry;
   if (typeof jobId !== 'string' || typeof notAfter !== 'number') return known;
   const escrow = typeof job === 'string' ? job : known.jobs.find((one) => one.jobId === jobId)?.job;
-  const others = known.jobs.filter((one) => one.jobId !== jobId || one.job !== escrow);
+  const isSame = (one: HeldJob): boolean => one.jobId === jobId && one.job === escrow;
+  const policy = typeof entry['policy'] === 'string' ? entry['policy'] : known.jobs.find(isSame)?.policy;
+  const ids = { jobId, ...(escrow !== undefined && { job: escrow }), ...(policy !== undefined && { policy }) };
   return {
     ...known,
-    jobs: [...others, { jobId, until: notAfter, ...(escrow !== undefined && { job: escrow }) }],
+    superseded: false,
+    jobs: [...known.jobs.filter((one) => !isSame(one)), { ...ids, until: notAfter }],
     ...(typeof key === 'string' && { key }),
     ...(typeof provider === 'string' && { provider }),
     ...(known.machine === undefined && machine !== undefined && { machine: machine as MachineIdentity }),

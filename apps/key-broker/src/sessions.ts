@@ -27,14 +27,16 @@ export interface SessionBook {
    * @throws Rejection BROKER_ASSURANCE where no session ever had the key; CollateralError BROKER_SESSION_HELD while one may have it
    */
   checkOver(jobId: Uint8Array, at: number): void;
+  /** Whether it was let in under this policy, or under one that its lines do not name. */
+  isUnder(session: Uint8Array, policy: Uint8Array): boolean;
   /**
-   * The machine on which it was released is the one it shows now.
+   * The machine on which it was released is the one it shows now, with no GPU more.
    * @throws Rejection BROKER_SESSION_MACHINE
    */
   checkMachine(session: Uint8Array, shown: MachineIdentity): void;
   /** Devices, and REPORT_IDs, of live sessions of other providers. */
   devicesOfOthers(of: SessionOfProvider, at: number): ReadonlySet<string>;
-  /** Escrows that it holds besides this job, by the digests of their terms. */
+  /** Escrows that it holds besides this one, by the digests of their terms. */
   otherJobs(on: SessionOnJob, at: number): readonly string[];
   /**
    * Ends the renewals of live sessions of the same provider on the same machine: a crash must not wait for their leases.
@@ -56,9 +58,13 @@ export function openSessionBook(journal: Journal, sign: RevocationSigner): Sessi
   return {
     ...standing(journal),
     ...machines(journal),
-    otherJobs({ session, jobId }, at) {
+    isUnder(session, policy) {
       const jobs = sessions.find(hex(session))?.jobs ?? [];
-      const others = jobs.filter((held) => held.jobId !== hex(jobId) && held.until >= at);
+      return jobs.some((one) => (one.policy ?? hex(policy)) === hex(policy));
+    },
+    otherJobs({ session, job }, at) {
+      const jobs = sessions.find(hex(session))?.jobs ?? [];
+      const others = jobs.filter((held) => held.job !== hex(job) && held.until >= at);
       return others.flatMap(({ job }) => job ?? []);
     },
     end(session, at, code) {
@@ -116,6 +122,9 @@ function machines({ sessions, append }: Journal): Pick<SessionBook, 'checkMachin
         if (released[member] === shown[member]) continue;
         throw refused('BROKER_SESSION_MACHINE', `${member} ${released[member]}`, shown[member]);
       }
+      const more = shown.devices.find((device) => !released.devices.includes(device));
+      if (more === undefined) return;
+      throw refused('BROKER_SESSION_MACHINE', `GPUs among ${released.devices.join(', ') || 'none'}`, more);
     },
     devicesOfOthers({ session, provider }, at) {
       const others = othersLive(session, at).filter((other) => other.provider !== hex(provider));
@@ -133,7 +142,7 @@ function machines({ sessions, append }: Journal): Pick<SessionBook, 'checkMachin
 }
 
 /** What serves one session at a time: GPUs, and a guest by the id that its launch was given. A chip serves many. */
-function exclusiveOf({ reportId, devices }: MachineIdentity): readonly string[] {
+export function exclusiveOf({ reportId, devices }: MachineIdentity): readonly string[] {
   return reportId === '' ? devices : [reportId, ...devices];
 }
 

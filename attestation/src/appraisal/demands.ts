@@ -51,6 +51,8 @@ function ofPolicy({ environment, freshness, cpuKinds, notAfter, advisories }: Ap
 function ofSnp({ snp }: AppraisalPolicy): readonly Rule[] {
   return [
     ['snp.vmpls', snp.vmpls === undefined, 'a report from any privilege level of the guest is accepted'],
+    ['snp.allowDebug', snp.allowDebug, 'a guest that its host may debug is accepted: the host reads and changes it'],
+    ['snp.allowMigration', snp.allowMigration, 'a guest that may be moved by a migration agent is accepted'],
     ['snp.abiMinimum', snp.abiMinimum === undefined, 'any firmware ABI is accepted'],
     ['snp.hostData', snp.hostData === undefined, 'the host may state any HOST_DATA'],
     ['snp.guestPolicySet', snp.guestPolicySet.length === 0, 'no guest policy bit is demanded'],

@@ -144,6 +144,7 @@ const byKind: Record<
   snp: [
     [{ snp: { ...snp, measurements: digest } }, { snp: { ...snp, measurements: [] } }],
     [{ snp: { ...snp, idKeyDigests: digest, guestSvnMinimum: 1 } }, { snp: { ...snp, idKeyDigests: digest } }],
+    [{ snp: { ...snp, measurements: digest } }, { snp: { ...snp, measurements: digest, allowDebug: true } }],
   ],
   tdx: [
     [

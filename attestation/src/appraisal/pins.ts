@@ -28,6 +28,7 @@ export function missingPins(policy: Pinned): readonly string[] {
 export function missingPin(kind: CpuKind, { snp, quote, nitro }: Pinned): string | undefined {
   switch (kind) {
     case 'snp':
+      if (snp.allowDebug) return 'snp.allowDebug: false, since the host of a debug guest changes what was measured';
       if (names(snp.measurements) || (names(snp.idKeyDigests) && snp.guestSvnMinimum !== undefined)) return undefined;
       return 'snp.measurements, or snp.idKeyDigests with snp.guestSvnMinimum';
     case 'simulated-snp':

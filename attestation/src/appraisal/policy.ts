@@ -190,6 +190,11 @@ export function decodePolicy(encoded: Uint8Array): AppraisalPolicy {
   return checkPolicy(readDocument(policyNode, encoded));
 }
 
+/** As `decodePolicy`, also of one that no longer counts: `checkPolicy` says so. @throws Rejection CBOR_*, DOCUMENT_SHAPE */
+export function readFormerPolicy(encoded: Uint8Array): AppraisalPolicy {
+  return readDocument(policyNode, encoded);
+}
+
 const contentType = 'application/veritrain-policy+cbor';
 
 export function signPolicy(

@@ -25,6 +25,7 @@ import { amdIntermediates, amdRoots } from './roots.js';
 import type { SnpRoot } from './roots.js';
 import { readTcb, tcbComponents, tcbText } from './tcb.js';
 import type { Tcb } from './tcb.js';
+import { endorses } from './endorses.js';
 import { isSnpLeaf, readSnpEndorsement } from './vcek.js';
 import type { SnpEndorsement } from './vcek.js';
 
@@ -187,7 +188,10 @@ function parsePool(certificates: readonly Uint8Array[]): Certificate[] {
 
 function chooseEndorsement(report: SnpReport, pool: readonly Certificate[]): SnpEndorsement {
   const leaves = pool.filter(isSnpLeaf).map(readSnpEndorsement);
-  const fitting = leaves.filter(({ kind }) => kind === report.signingKey);
+  const ofKind = leaves.filter(({ kind }) => kind === report.signingKey);
+  const own = ofKind.filter((one) => endorses(one, report));
+  // Those of other machines may stand beside it; without its own, whatever is there is held against the report.
+  const fitting = own.length > 0 ? own : ofKind;
   const [leaf] = fitting;
   if (fitting.some(({ certificate }) => certificate.spkiSha256 !== leaf!.certificate.spkiSha256)) {
     refuse('SNP_ENDORSEMENT_AMBIGUOUS', `one ${report.signingKey}`, `${fitting.length}`);

@@ -67,15 +67,18 @@ function runOf({ delivery }: StoredJob): EvidenceBundle['run'] {
   };
 }
 
-function sessionOf({ evidence, result, resultSignature, appraisedAt, release, lease }: StoredSession): BundledSession {
-  const shown = { evidence, result, resultSignature: fromHex(resultSignature!), appraisedAt };
+/** As of the broker's verdict, which its signature dates; when this control plane came to its own shows nothing. */
+function sessionOf({ evidence, result, resultSignature, release, lease }: StoredSession): BundledSession {
+  const shown = { evidence, result, resultSignature: fromHex(resultSignature!) };
   if (lease !== null) {
     const { grantedAt, notAfter, signature } = lease;
-    return { ...shown, grant: { grant: null, grantedAt, notAfter, signature: fromHex(signature) }, appraisals: [] };
+    const grant = { grant: null, grantedAt, notAfter, signature: fromHex(signature) };
+    return { ...shown, appraisedAt: grantedAt, grant, appraisals: [] };
   }
   const { grant, grantedAt, notAfter, releaseSignature, appraisals } = release as unknown as StoredRelease;
   return {
     ...shown,
+    appraisedAt: grantedAt,
     grant: { grant: fromHex(grant), grantedAt, notAfter, signature: fromHex(releaseSignature) },
     appraisals: appraisals.map((one: StoredRelease['appraisals'][number]) => ({
       evidence: fromHex(one.evidence),
