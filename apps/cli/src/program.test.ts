@@ -3,7 +3,8 @@ import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import type { Command } from 'commander';
-import { afterAll, afterEach, describe, expect, it, vi } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { parseSessionEvidence, toHex } from '#attestation';
 import { contractNames, setupOf } from '#libs/settlement';
 import { canonicalManifest, profileManifest } from '#libs/step';
 import { tinyBundle } from '#test/tiny-bundle';
@@ -263,10 +264,16 @@ describe('dataset', () => {
 });
 
 describe('bundle verify', () => {
+  let made: Awaited<ReturnType<typeof tinyBundle>>;
+  beforeAll(async () => {
+    made = await tinyBundle();
+    write('own-policy.json', JSON.stringify(made.job.policy));
+    write('good.vtb', made.encoded);
+  });
+
   it('explains every check, and exits with 1 when one is not met', async () => {
-    const { encoded, bundle, job } = await tinyBundle();
-    const own = write('own-policy.json', JSON.stringify(job.policy));
-    const file = write('good.vtb', encoded);
+    const { encoded, bundle } = made;
+    const [own, file] = [path('own-policy.json'), path('good.vtb')];
     const good = await veritrain('bundle', 'verify', file, '--policy', own, '--allow-simulated', '--json');
     expect(good.code).toBe(0);
     const verdict = JSON.parse(good.out) as { ok: boolean; tier: string; checks: Record<string, string>[] };
@@ -299,8 +306,24 @@ describe('bundle verify', () => {
     expect(told.notChecked.filter((part) => !part.endsWith('appraisedAt'))).toEqual(['settlement.transactions']);
   });
 
+  it('W-H2 a session of simulated hardware alone is relied on as little', async () => {
+    const { bundle } = made;
+    const own = path('own-policy.json');
+    const session = write('session.cbor', bundle.sessions[0]!.evidence);
+    const at = String(bundle.sessions[0]!.appraisedAt);
+    const nonce = toHex(parseSessionEvidence(bundle.sessions[0]!.evidence).nonce);
+    const said = ['--report', session, '--kind', 'session', '--policy', own, '--nonce', nonce, '--at', at, '--json'];
+    const refused = await veritrain('evidence', 'verify', ...said);
+    expect([refused.code, JSON.parse(refused.out)]).toEqual([
+      1,
+      expect.objectContaining({ ok: false, appraisal: 'warning', refusedFor: expect.stringContaining('SIMULATED') }),
+    ]);
+    const relied = await veritrain('evidence', 'verify', ...said, '--allow-simulated');
+    expect([relied.code, JSON.parse(relied.out)]).toEqual([0, expect.objectContaining({ ok: true, refusedFor: null })]);
+  });
+
   it('judges by another policy where one is given', async () => {
-    const { job } = await tinyBundle();
+    const { job } = made;
     const strict = write('strict.json', JSON.stringify({ ...job.policy, simulatedRoots: [], cpuKinds: ['snp'] }));
     const ran = await veritrain('bundle', 'verify', path('good.vtb'), '--policy', strict, '--json');
     expect(ran.code).toBe(1);

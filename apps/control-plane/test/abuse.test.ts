@@ -6,12 +6,13 @@ import { createClient } from 'graphql-ws';
 import { getIntrospectionQuery } from 'graphql';
 import request from 'supertest';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { pattern } from '#libs/messaging';
 import { ApiKey } from '#libs/persistence';
 import { KeyWatch } from '../src/auth/key-watch.js';
 import { ApiKeys } from '../src/auth/api-keys.js';
 import { Streams } from '../src/overload/streams.js';
 import { keys, startTestPlane, StillClock, type TestPlane } from './harness.js';
-import { submitFunded } from './job-fixture.js';
+import { capabilities, providers, submitFunded } from './job-fixture.js';
 
 const { WebSocket } = createRequire(import.meta.url)('ws') as { WebSocket: unknown };
 
@@ -203,6 +204,30 @@ describe('a key that is refused', () => {
     expect(told.join()).not.toContain('cancelled');
     expect(test.plane.app.get(Streams).keyIds).not.toContain(id);
     await server().get('/v1/jobs').set('authorization', `Bearer ${key}`).expect(401);
+  });
+
+  it('W-M2 gets none of the work that it waits for', async () => {
+    const wanted = { tenant: 'host', role: 'operator', provider: providers.operator };
+    const { id, key: auth } = await keyOf(wanted);
+    const { nodeId } = await test.send<{ nodeId: string }>(pattern.nodeRegister, {
+      ...{ auth, name: 'revoked', provider: providers.operator, capabilities },
+    });
+    const question = { auth, nodeId, waitMs: 10_000 };
+    const began = performance.now();
+    const waits = Promise.all([
+      test.send(pattern.leaseAcquire, question),
+      test.send<{ task: unknown }>(pattern.proofAcquire, question),
+      test.send<{ task: unknown }>(pattern.segmentAcquire, question),
+    ]);
+    await expect.poll(() => test.plane.app.get(Streams).keyIds).toContain(id);
+    await test.as('admin').post(`/v1/keys/${id}/revoke`, {}).expect(200);
+    const [lease, proof, segment] = await waits;
+    expect(performance.now() - began).toBeLessThan(8000);
+    expect([lease ?? null, proof.task, segment.task]).toEqual([null, null, null]);
+    const { jobId } = await submitFunded(test);
+    expect((await test.as('client').get(`/v1/jobs/${jobId}`).expect(200)).body.state).toBe('submitted');
+    await test.as('client').post(`/v1/jobs/${jobId}/cancel`, {}).expect(200);
+    expect(test.plane.app.get(Streams).keyIds).not.toContain(id);
   });
 
   it('W-M2 leaves the streams of other keys alone, and asks nothing while there are none', async () => {

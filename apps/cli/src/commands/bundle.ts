@@ -4,6 +4,7 @@ import type { BundleVerdict } from '#attestation';
 import { verifyBundleFile } from '../bundle/verify.js';
 import { checkLines } from '../checks.js';
 import { digest, printResult, table, type OutputOptions } from '../output.js';
+import { reliance, simulatedRefused } from '../reliance.js';
 
 interface VerifyCommandOptions extends OutputOptions {
   readonly policy?: string;
@@ -42,10 +43,7 @@ function refusal({ tier, simulated }: BundleVerdict, options: VerifyCommandOptio
   if (options.policy === undefined && options.ownPolicy !== true) {
     return 'judged by the policy in the bundle alone, which its maker chose: name yours with --policy, or say --own-policy';
   }
-  if (simulated && options.allowSimulated !== true) {
-    return 'the hardware is SIMULATED and shows nothing about a machine: say --allow-simulated where that is enough';
-  }
-  return null;
+  return simulated && options.allowSimulated !== true ? simulatedRefused : null;
 }
 
 export function unixSeconds(text: string): number {
@@ -84,7 +82,7 @@ function readable(verdict: BundleVerdict, refusedFor: string | null): string {
     ['steps', String(verdict.steps)],
     ...vouchedSteps(verdict),
     ['not checked', verdict.notChecked.join(', ') || 'nothing'],
-    ['rely on it', refusedFor === null ? 'yes, as far as the verdict goes' : `no: ${refusedFor}`],
+    ['rely on it', reliance(refusedFor)],
   ]);
   return `${checkLines(verdict.checks)}\n\n${head}`;
 }

@@ -13,6 +13,7 @@ import { readBytes } from '../files.js';
 import { printResult, table, type OutputOptions } from '../output.js';
 import { readPolicy } from '../policy.js';
 import { unixSeconds } from './bundle.js';
+import { reliance, simulatedRefused } from '../reliance.js';
 
 export function addEvidenceCommands(program: Command): void {
   const evidence = program.command('evidence').description('evidence of hardware: verify, show, measure');
@@ -60,6 +61,8 @@ interface VerifyOptions extends OutputOptions, MaterialFiles {
   readonly report: string;
   readonly kind?: FileKind;
   readonly policy?: string;
+  readonly neutralPolicy?: boolean;
+  readonly allowSimulated?: boolean;
   readonly nonce?: Uint8Array;
   readonly at?: number;
   readonly andAt?: number;
@@ -80,7 +83,9 @@ function addVerify(evidence: Command): void {
     .option('--ocsp <file>', 'OCSP answer, DER; repeat it', many, [])
     .option('--collateral <file>', 'Intel collateral as one JSON document')
     .option('--advisories <file>', 'advisories, as JSON or signed by a key that the policy names; repeat it', many, [])
-    .option('--policy <file>', 'appraisal policy; else the neutral one')
+    .option('--policy <file>', 'your own appraisal policy; else the neutral one')
+    .option('--neutral-policy', 'be content with the neutral policy, which demands no code and no firmware')
+    .option('--allow-simulated', 'be content with simulated hardware, which shows the software alone')
     .option('--nonce <hex>', 'what the evidence must answer; in REPORT_DATA filled up with zeros', hexBytes)
     .option('--at <unix>', 'judge as of this time; else as of now, by the clock of this machine', unixSeconds)
     .option('--and-at <unix>', 'judge as of this time too and say what differs; --at alone decides', unixSeconds)
@@ -89,9 +94,20 @@ function addVerify(evidence: Command): void {
     .action(async (options: VerifyOptions) => {
       const verdict = await verifyFile(options);
       const atSource = options.at === undefined ? 'clock' : 'argument';
-      printResult(options, { atSource, ...verdict }, () => readable(verdict, atSource));
-      if (!verdict.ok) process.exitCode = 1;
+      const refusedFor = refusal(verdict, options);
+      const ok = refusedFor === null;
+      printResult(options, { atSource, ...verdict, ok, refusedFor }, () => readable(verdict, atSource, refusedFor));
+      if (!ok) process.exitCode = 1;
     });
+}
+
+/** Why a reader who trusts nobody may not rely on the evidence; null: it may. */
+function refusal({ ok, codes }: EvidenceVerdict, options: VerifyOptions): string | null {
+  if (!ok) return 'the evidence does not show what it claims';
+  if (options.policy === undefined && options.neutralPolicy !== true) {
+    return 'judged by the neutral policy alone, which demands no code: name yours with --policy, or say --neutral-policy';
+  }
+  return codes.includes('SIMULATED_HARDWARE') && options.allowSimulated !== true ? simulatedRefused : null;
 }
 
 function verifyFile(options: VerifyOptions): Promise<EvidenceVerdict> {
@@ -107,13 +123,14 @@ function verifyFile(options: VerifyOptions): Promise<EvidenceVerdict> {
   });
 }
 
-function readable(verdict: EvidenceVerdict, atSource: string): string {
+function readable(verdict: EvidenceVerdict, atSource: string, refusedFor: string | null): string {
   const head = table([
     ['evidence', verdict.kind],
     ['authentic', { authentic: 'yes', forged: 'no', undecided: 'not decided' }[verdict.authenticity]],
     ['appraisal', verdict.appraisal],
     ['policy', `${verdict.policy.id} ${verdict.policy.digest}`],
     ['as of', `${isoTime(verdict.at)} (${atSource === 'clock' ? 'now, by this machine’s clock' : 'as asked'})`],
+    ['rely on it', reliance(refusedFor)],
   ]);
   const compared = (verdict.comparisons ?? []).map(comparisonLines).join('\n\n');
   return [checkLines(verdict.checks), head, ...(compared ? [compared] : [])].join('\n\n');

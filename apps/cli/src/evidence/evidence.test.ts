@@ -121,7 +121,7 @@ describe.skipIf(!existsSync(samplesRoot))('evidence verify-samples', () => {
 });
 
 describe.skipIf(!existsSync(samplesRoot))('evidence verify', () => {
-  const report = ['evidence', 'verify', '--report', `${turin}/report.bin`];
+  const report = ['evidence', 'verify', '--neutral-policy', '--report', `${turin}/report.bin`];
 
   it('accepts a genuine report, warns that nobody looked for revocations, and explains every check', () => {
     const { status, json } = veritrain(...report, ...certs, '--at', summer2026, '--json');
@@ -140,12 +140,21 @@ describe.skipIf(!existsSync(samplesRoot))('evidence verify', () => {
     }
   });
 
+  it('W-H2 exits 0 for a policy that the reader names alone', () => {
+    const genuine = ['evidence', 'verify', '--report', `${turin}/report.bin`, ...certs, '--at', summer2026, '--json'];
+    const unnamed = veritrain(...genuine);
+    expect([unnamed.status, unnamed.json['ok'], unnamed.json['appraisal']]).toEqual([1, false, 'warning']);
+    expect(unnamed.json['refusedFor']).toContain('--policy');
+    const neutral = veritrain(...genuine, '--neutral-policy');
+    expect([neutral.status, neutral.json['ok'], neutral.json['refusedFor']]).toEqual([0, true, null]);
+  });
+
   it('shows verified then, not now, with the advisory between', () => {
     const milan = `${snp}/milan-v2-vcek-smt`;
     const chain = [`${milan}/vcek.der`, `${snp}/anchors/ask-milan.pem`, `${snp}/anchors/ark-milan.pem`];
     const advisories = 'apps/key-broker/policies/advisories.json';
     const args = [
-      ...['evidence', 'verify', '--report', `${milan}/report.bin`, '--advisories', advisories],
+      ...['evidence', 'verify', '--neutral-policy', '--report', `${milan}/report.bin`, '--advisories', advisories],
       ...chain.flatMap((file) => ['--cert', file]),
     ];
     const then = veritrain(...args, '--at', '1767225600', '--and-at', summer2026, '--json');
@@ -200,6 +209,7 @@ describe.skipIf(!existsSync(samplesRoot))('evidence verify', () => {
     const { status, json } = veritrain(
       'evidence',
       'verify',
+      '--neutral-policy',
       ...files,
       '--at',
       '1772323200',

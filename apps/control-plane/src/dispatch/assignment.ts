@@ -68,7 +68,7 @@ export class Assignment {
     const until = performance.now() + waitMs;
     const { node } = await this.presence.of(principal, nodeId);
     for (;;) {
-      const claim = countOnly ? null : await this.proofs.claim(node, jobId);
+      const claim = countOnly || gone.aborted ? null : await this.proofs.claim(node, jobId);
       const left = jobId === undefined ? null : await this.proofsLeft(jobId);
       if (claim !== null) return { task: await this.describeTask(claim), left };
       const wait = Math.min(until - performance.now(), lookAgainMilliseconds);

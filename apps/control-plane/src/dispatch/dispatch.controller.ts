@@ -20,6 +20,7 @@ import {
 import { Allow, Caller, type Principal } from '../auth/principal.js';
 import { Nodes } from '../nodes/nodes.service.js';
 import { Presences } from '../nodes/presences.js';
+import { Streams } from '../overload/streams.js';
 import { Assignment } from './assignment.js';
 import { hungUp } from './connection.js';
 import { DispatchMetrics } from './dispatch-metrics.interceptor.js';
@@ -42,6 +43,7 @@ export class DispatchController {
     private readonly renewals: RenewalReports,
     private readonly restores: LeaseRestores,
     private readonly training: TrainingReports,
+    private readonly streams: Streams,
   ) {}
 
   @MessagePattern(pattern.nodeRegister)
@@ -62,7 +64,9 @@ export class DispatchController {
     @Ctx() context: BaseRpcContext,
   ) {
     const { nodeId, waitMs, holding } = message;
-    return this.assignment.acquire(caller, nodeId, waitMs, holding, hungUp(context));
+    return this.streams.wait(caller.keyId, hungUp(context), (over) =>
+      this.assignment.acquire(caller, nodeId, waitMs, holding, over),
+    );
   }
 
   @MessagePattern(pattern.leaseAttested)

@@ -3,6 +3,7 @@ import { Controller, UseInterceptors } from '@nestjs/common';
 import { BaseRpcContext, Ctx, MessagePattern, Payload } from '@nestjs/microservices';
 import { pattern, ProofAcquire, ProofDeliver, ProofFail, ProofProgress } from '#libs/messaging';
 import { Allow, Caller, type Principal } from '../auth/principal.js';
+import { Streams } from '../overload/streams.js';
 import { Assignment } from './assignment.js';
 import { hungUp } from './connection.js';
 import { DispatchMetrics } from './dispatch-metrics.interceptor.js';
@@ -15,6 +16,7 @@ export class ProofController {
   constructor(
     private readonly assignment: Assignment,
     private readonly reports: ProofReports,
+    private readonly streams: Streams,
   ) {}
 
   @MessagePattern(pattern.proofAcquire)
@@ -23,7 +25,8 @@ export class ProofController {
     @Payload({ schema: ProofAcquire }) message: ProofAcquire,
     @Ctx() context: BaseRpcContext,
   ) {
-    return this.assignment.acquireProof(caller, message, hungUp(context));
+    const claim = (over: AbortSignal) => this.assignment.acquireProof(caller, message, over);
+    return this.streams.wait(caller.keyId, hungUp(context), claim);
   }
 
   @MessagePattern(pattern.proofProgress)

@@ -9,6 +9,7 @@ import { Assignment } from './assignment.js';
 import { SegmentBook, type SegmentClaim } from './segment-book.js';
 
 const lookAgainMilliseconds = 1000;
+const nothing: SegmentAcquired = { task: null, round: null, over: false };
 
 @Injectable()
 export class SegmentAssignment {
@@ -26,7 +27,7 @@ export class SegmentAssignment {
     for (;;) {
       const left = until - performance.now();
       const woken = this.signals.wait(dispatchTopic, Math.max(0, Math.min(left, lookAgainMilliseconds)), gone);
-      const answer = await this.look(node, message);
+      const answer = gone.aborted ? nothing : await this.look(node, message);
       const isAnswer = answer.task !== null || answer.round !== null || answer.over;
       if (isAnswer || left <= 0 || gone.aborted) return answer;
       await woken;
@@ -36,7 +37,7 @@ export class SegmentAssignment {
   private async look(node: NodeRecord, { jobId, leads }: SegmentAcquire): Promise<SegmentAcquired> {
     const claim = node.state === 'ready' || leads ? await this.book.claim(node, jobId) : null;
     if (claim !== null) return { task: await this.describe(claim), round: null, over: false };
-    if (jobId === undefined) return { task: null, round: null, over: false };
+    if (jobId === undefined) return nothing;
     const job = await this.book.job(jobId);
     if (job.state !== 'running') return { task: null, round: null, over: true };
     return { task: null, round: leads ? await this.book.complete(job) : null, over: false };

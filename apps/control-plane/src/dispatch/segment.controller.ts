@@ -11,6 +11,7 @@ import {
   SegmentRenewed,
 } from '#libs/messaging';
 import { Allow, Caller, type Principal } from '../auth/principal.js';
+import { Streams } from '../overload/streams.js';
 import { hungUp } from './connection.js';
 import { DispatchMetrics } from './dispatch-metrics.interceptor.js';
 import { SegmentAssignment } from './segment-assignment.js';
@@ -25,6 +26,7 @@ export class SegmentController {
     private readonly assignment: SegmentAssignment,
     private readonly reports: SegmentReports,
     private readonly renewals: WorkerRenewals,
+    private readonly streams: Streams,
   ) {}
 
   @MessagePattern(pattern.segmentAcquire)
@@ -33,7 +35,8 @@ export class SegmentController {
     @Payload({ schema: SegmentAcquire }) message: SegmentAcquire,
     @Ctx() context: BaseRpcContext,
   ) {
-    return this.assignment.acquire(caller, message, hungUp(context));
+    const claim = (over: AbortSignal) => this.assignment.acquire(caller, message, over);
+    return this.streams.wait(caller.keyId, hungUp(context), claim);
   }
 
   @MessagePattern(pattern.segmentJoin)

@@ -1,4 +1,4 @@
-/** How many streams of events one key follows, and all of them. */
+/** How many streams of events one key follows, and all of them; and what of a key still waits for an answer. */
 import { Inject, Injectable } from '@nestjs/common';
 import type { Metrics } from '#libs/telemetry';
 import type { Config } from '../config.js';
@@ -10,6 +10,8 @@ import { streamsMax } from './limits.js';
 export class Streams {
   /** How to end each stream of a key. */
   readonly #byKey = new Map<string, Set<() => void>>();
+  /** How to end each wait of a key; they are short, and bounded where they come in. */
+  readonly #waits = new Map<string, Set<() => void>>();
   #all = 0;
 
   constructor(
@@ -21,14 +23,31 @@ export class Streams {
     return this.#all;
   }
 
-  /** Keys that follow something. */
+  /** Keys that follow something, or wait for it. */
   get keyIds(): readonly string[] {
-    return [...this.#byKey.keys()];
+    return [...new Set([...this.#byKey.keys(), ...this.#waits.keys()])];
   }
 
-  /** Ends what the key follows. */
+  /** Ends what the key follows and waits for. */
   end(keyId: string): void {
-    for (const end of [...(this.#byKey.get(keyId) ?? [])]) end();
+    for (const end of [...(this.#byKey.get(keyId) ?? []), ...(this.#waits.get(keyId) ?? [])]) end();
+  }
+
+  /** @param work  given a signal that is set when the caller has gone, or its key is refused from now on */
+  async wait<T>(keyId: string, gone: AbortSignal, work: (over: AbortSignal) => Promise<T>): Promise<T> {
+    const over = new AbortController();
+    const end = (): void => over.abort();
+    const own = this.#waits.get(keyId) ?? new Set();
+    this.#waits.set(keyId, own.add(end));
+    gone.addEventListener('abort', end, { once: true });
+    if (gone.aborted) end();
+    try {
+      return await work(over.signal);
+    } finally {
+      gone.removeEventListener('abort', end);
+      own.delete(end);
+      if (own.size === 0 && this.#waits.get(keyId) === own) this.#waits.delete(keyId);
+    }
   }
 
   /**

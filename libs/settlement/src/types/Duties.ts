@@ -268,7 +268,7 @@ export interface DutiesInterface extends Interface {
   ): string;
   encodeFunctionData(
     functionFragment: 'discharge',
-    values: [BytesLike, TermsStruct, BigNumberish, TransitionStruct, BytesLike],
+    values: [BytesLike, TermsStruct, BigNumberish, TransitionStruct, BytesLike, boolean],
   ): string;
   encodeFunctionData(functionFragment: 'draw', values: [BytesLike, TermsStruct, BytesLike]): string;
   encodeFunctionData(functionFragment: 'drawFallback', values: [BytesLike, TermsStruct, BytesLike]): string;
@@ -364,7 +364,14 @@ export interface Duties extends BaseContract {
   >;
 
   discharge: TypedContractMethod<
-    [job: BytesLike, terms: TermsStruct, segment: BigNumberish, t: TransitionStruct, seal: BytesLike],
+    [
+      job: BytesLike,
+      terms: TermsStruct,
+      segment: BigNumberish,
+      t: TransitionStruct,
+      seal: BytesLike,
+      inWindow: boolean,
+    ],
     [string],
     'nonpayable'
   >;
@@ -443,7 +450,14 @@ export interface Duties extends BaseContract {
   getFunction(
     nameOrSignature: 'discharge',
   ): TypedContractMethod<
-    [job: BytesLike, terms: TermsStruct, segment: BigNumberish, t: TransitionStruct, seal: BytesLike],
+    [
+      job: BytesLike,
+      terms: TermsStruct,
+      segment: BigNumberish,
+      t: TransitionStruct,
+      seal: BytesLike,
+      inWindow: boolean,
+    ],
     [string],
     'nonpayable'
   >;
