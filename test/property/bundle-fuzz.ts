@@ -14,6 +14,7 @@ import {
   type BundleVerdict,
 } from '#attestation';
 import { differences } from '#test/differences';
+import { fixturePath } from '#test/fixture';
 import { tinyBundle } from '#test/tiny-bundle';
 import { tinyRoundBundle } from '#test/tiny-round-bundle';
 import { fuzz, judged, type FuzzReport, type OnProgress, type Verdict } from './fuzz.js';
@@ -41,9 +42,7 @@ async function genuine(name: string, bytes: Uint8Array, policy = decodePolicy(pa
 async function genuineBundles(): Promise<readonly [Genuine, ...Genuine[]]> {
   const [two, rounds] = [await tinyBundle(), await tinyRoundBundle()];
   const former = (version: number): Uint8Array =>
-    new Uint8Array(
-      readFileSync(new URL(`../support/fixtures/former-bundles/version-${version}.cbor`, import.meta.url)),
-    );
+    new Uint8Array(readFileSync(fixturePath(`former-bundles/version-${version}.cbor`)));
   return [
     await genuine('bundle', two.encoded, two.job.policy),
     await genuine('bundle of rounds', encodeBundle(rounds.bundle), rounds.job.policy),

@@ -22,6 +22,7 @@ import {
   type SimulatedVendor,
   type SnpReportValues,
 } from '#libs/simulated-vendor';
+import { fixturePath } from './fixture.js';
 
 const pss = { name: 'RSA-PSS', hash: 'SHA-384', saltLength: 48 } as const;
 const year = 365 * 86_400;
@@ -74,7 +75,7 @@ export type FakeAmdName = 'milan' | 'milan-other' | 'turin';
 
 /** A stored vendor (RSA-4096 keys take seconds to make); `milan-other` has Milan's names and other keys. */
 export function fakeAmd(name: FakeAmdName): FakeAmd {
-  const file = new URL(`./fixtures/test-vendor-${name}.json`, import.meta.url);
+  const file = fixturePath(`test-vendor-${name}.json`);
   const vendor = parseSimulatedVendor(readFileSync(file, 'utf8'));
   const { product } = vendor;
   const at = fakeAmdAt;

@@ -3,7 +3,6 @@ import { webcrypto } from 'node:crypto';
 import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { Aes256Gcm, CipherSuite, HkdfSha256 } from '@hpke/core';
 import { DhkemX25519HkdfSha256 } from '@hpke/dhkem-x25519';
 import { x25519 } from '@noble/curves/ed25519.js';
@@ -60,8 +59,9 @@ import type { EnclaveEvent, Request } from '../../enclave/src/channel/messages.j
 import { createSession } from '../../enclave/src/session.js';
 import { teeTerms } from './escrow-terms.js';
 import { fakeAmd } from './fake-amd.js';
+import { fixturePath } from './fixture.js';
 
-export const vendorFile = fileURLToPath(new URL('./fixtures/test-vendor-milan.json', import.meta.url));
+export const vendorFile = fixturePath('test-vendor-milan.json');
 export const chainId = 31_337;
 export const contract = new Uint8Array(20).fill(0x11);
 export const registry = new Uint8Array(20).fill(0x22);
