@@ -1,5 +1,7 @@
 /** The broker as a server: what it tells its operator, what it lets an address do, how long a release takes. */
 import { readFileSync, writeFileSync } from 'node:fs';
+import { request as startRequest } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import request from 'supertest';
 import { afterEach, describe, expect, it, vi } from 'vitest';
@@ -26,6 +28,7 @@ async function serve(changes: Partial<BrokerConfig> = {}) {
   const challenge = (jobId = job.jobId) => http.post('/v1/challenges').send({ jobId: `0x${toHex(jobId)}` });
   return {
     http,
+    port: (app.getHttpServer().address() as AddressInfo).port,
     challenge,
     release: async () => {
       const { nonce } = (await challenge()).body as { nonce: string };
@@ -60,6 +63,48 @@ describe('the broker over HTTP', () => {
     expect(limited[0]!.headers['retry-after']).toMatch(/^[1-9]$/);
     expect(limited[0]!.body).toMatchObject({ code: 'RATE_LIMITED' });
     expect((await challenge()).status).toBe(201);
+  });
+
+  it('W-H3 parses no more of a stranger’s body than its route can mean', async () => {
+    const parse = vi.spyOn(JSON, 'parse');
+    const longest = () => Math.max(0, ...parse.mock.calls.map(([text]) => text.length));
+    const { http, release } = await serve();
+    const hostile = `{"a":[${'[],'.repeat(600_000)}[]]}`;
+    const send = (path: string, body: string) => http.post(path).set('content-type', 'application/json').send(body);
+    expect((await send('/v1/challenges', hostile)).status).toBe(413);
+    expect((await send('/v1/releases', hostile)).body).toMatchObject({ code: 'REQUEST_MALFORMED', status: 400 });
+    expect((await send('/nothing', hostile)).status).toBe(404);
+    expect(
+      (
+        await http
+          .put(`/v1/results/0x${'00'.repeat(32)}`)
+          .set('content-type', 'application/json')
+          .send(hostile)
+      ).status,
+    ).toBe(413);
+    expect(longest()).toBeLessThan(100_000);
+    expect((await release()).answer.status).toBe(200);
+  });
+
+  it('W-H3 holds so many bytes of one address at once, and lets others pass', async () => {
+    const { http, challenge, release, port } = await serve();
+    const headers = { 'content-type': 'application/json', 'content-length': '1900000' };
+    const slow = () => {
+      const call = startRequest({ port, host: '127.0.0.1', method: 'POST', path: '/v1/releases', headers });
+      call.on('error', () => undefined).write('{');
+      return call;
+    };
+    const calls = Array.from({ length: 8 }, slow);
+    const full = () =>
+      http
+        .post('/v1/releases')
+        .set('content-type', 'application/json')
+        .send({ spec: 'A'.repeat(1_800_000) });
+    await expect.poll(async () => (await full()).body).toMatchObject({ code: 'RATE_LIMITED', status: 429 });
+    expect((await challenge()).status).toBe(201);
+    for (const call of calls) call.destroy();
+    await expect.poll(async () => (await full()).status).toBe(400);
+    expect((await release()).answer.status).toBe(200);
   });
 
   it('W-L1 does not name its framework, and lets nothing be sniffed or stored', async () => {

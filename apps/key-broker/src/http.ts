@@ -1,9 +1,9 @@
 /** What happens to every request before a handler: headers, the limits of its address, a measurement, its body. */
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import type { NextFunction, Request, Response } from 'express';
-import { chunkBytes } from '#attestation';
 import type { BrokerMetrics } from '#libs/telemetry';
 import type { SpeakerConfig } from './config.js';
+import { kindOf, readBodies } from './bodies.js';
 import { createRateLimit, type RateLimit } from './rate-limit.js';
 
 /** Challenges cost one HMAC; decisions verify certificates; results move bytes. */
@@ -22,8 +22,7 @@ export function configureHttp(
   app.set('trust proxy', proxies.length === 0 ? false : [...proxies]);
   app.use(observe(metrics));
   app.use(limit());
-  app.useBodyParser('raw', { limit: chunkBytes, type: 'application/octet-stream' });
-  app.useBodyParser('json', { limit: '2mb' });
+  readBodies(app);
 }
 
 function observe(metrics: BrokerMetrics) {
@@ -44,9 +43,8 @@ function limit() {
     Object.entries(rates).map(([kind, rate]) => [kind, createRateLimit(kind, rate)]),
   ) as Record<keyof typeof rates, RateLimit>;
   return (request: Request, _response: Response, next: NextFunction): void => {
-    const { path } = request;
-    const kind = path === '/v1/challenges' ? 'challenges' : path.startsWith('/v1/results') ? 'results' : 'decisions';
-    if (path.startsWith('/v1/')) limits[kind].take(request.ip ?? '', performance.now());
+    const kind = kindOf(request.path);
+    if (kind !== null) limits[kind].take(request.ip ?? '', performance.now());
     next();
   };
 }

@@ -37,7 +37,7 @@ export function createRateLimit(what: string, { burst, perSecond }: Rate): RateL
 }
 
 /** A host has a whole /64 of IPv6. */
-function groupOf(address: string): string {
+export function groupOf(address: string): string {
   if (!isIPv6(address) || address.startsWith('::ffff:')) return address.replace(/^::ffff:/, '');
   const [head = '', tail = ''] = address.split('::');
   const first = head === '' ? [] : head.split(':');
