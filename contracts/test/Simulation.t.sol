@@ -84,7 +84,7 @@ contract SimulationTest is Fixture {
     /// SIMULATION_ACTIONS random actions in each of four runs; what the gate runs by default takes seconds.
     /// SIMULATION_SEED starts elsewhere, so that a long simulation can be had in parts.
     function test_simulation() public {
-        uint256 actions = vm.envOr("SIMULATION_ACTIONS", uint256(1500));
+        uint256 actions = vm.envOr("SIMULATION_ACTIONS", uint256(2500));
         uint256 seed = vm.envOr("SIMULATION_SEED", uint256(0));
         for (uint256 run = seed; run < seed + 4; ++run) {
             _random = uint256(keccak256(abi.encode("simulation", run)));
