@@ -25,7 +25,7 @@ export const endorsementsMost = {
   crls: 16,
   ocsp: 32,
   rims: 8,
-  intel: 16,
+  intel: 1,
   advisories: 16,
 } as const;
 
