@@ -11,12 +11,15 @@ import {
   equalBytes,
   fromHex,
   jobDigest,
+  parseSessionEvidence,
   toHex,
 } from '#attestation';
+import { differences } from '#test/differences';
 import { evidenceBy, testSession, type TestSession } from '#test/tiny-evidence';
 import { tinyBrokerConfig, tinyJob, type TinyJob } from '#test/tiny-job';
 import { createBrokerApp } from '../../apps/key-broker/src/app.js';
 import type { Escrows } from '../../apps/key-broker/src/escrow.js';
+import { isBoundSame } from './bound.js';
 import { openHttp, type HttpRequest } from './http-line.js';
 import { maker, type RequestMaker, type RestRequest } from './rest-scene.js';
 
@@ -29,7 +32,19 @@ const hex = (bytes: Uint8Array): string => `0x${toHex(bytes)}`;
 const text = (bytes: Uint8Array): string => Buffer.from(bytes).toString('base64');
 const chunk = new Uint8Array(4096).fill(0x5e);
 const keyCommit = new Uint8Array(32).fill(5);
-const everyAsked = ['spec', 'terms', 'evidence'];
+
+type Asked = Readonly<Record<'spec' | 'terms' | 'evidence', string>>;
+
+/** The same job and session. Certificates are signed by their vendor, and a host may add and order them. */
+function asks(genuine: Asked): (body: unknown) => boolean {
+  return (body) => {
+    if (!isBoundSame(['spec', 'terms'], body, genuine)) return false;
+    const [one, other] = [genuine, body as Asked].map(({ evidence }) =>
+      parseSessionEvidence(new Uint8Array(Buffer.from(evidence, 'base64'))),
+    );
+    return differences(one, other).every((path) => path.startsWith('cpu.certificates'));
+  };
+}
 
 /** A chain that holds the escrow of this job, with a committed run, and no other. */
 export function escrowOf({ terms }: TinyJob): Escrows {
@@ -105,11 +120,15 @@ function makersOf(app: NestExpressApplication, job: TinyJob, ask: Ask): readonly
   };
   return [
     maker('POST /v1/challenges', async () => of('POST', '/v1/challenges', { jobId: id }, [])),
-    maker('POST /v1/releases', async () => of('POST', '/v1/releases', await asked(await freshSession()), everyAsked)),
+    maker('POST /v1/releases', async () => {
+      const asking = await asked(await freshSession());
+      return of('POST', '/v1/releases', asking, asks(asking));
+    }),
     maker('POST /v1/renewals', async () => {
       const session = await freshSession();
       await ask('POST', '/v1/releases', await asked(session));
-      return of('POST', '/v1/renewals', await asked(session), everyAsked);
+      const asking = await asked(session);
+      return of('POST', '/v1/renewals', asking, asks(asking));
     }),
     maker('POST /v1/prover-releases', async () => {
       const { nonce } = await ask('POST', '/v1/challenges', { jobId: id });

@@ -19,8 +19,8 @@ const logsEvery = 1000;
 const restMilliseconds = 100;
 
 interface Sent {
-  readonly pattern: unknown;
-  readonly data: unknown;
+  readonly pattern?: unknown;
+  readonly data?: unknown;
 }
 
 function verdictOn(answer: FrameAnswer | null, { pattern, data }: Sent, genuine: DispatchMessage): Verdict {
@@ -49,12 +49,18 @@ async function thrown(port: number, bytes: Uint8Array, id: string, genuine: Disp
   line.send(framed(JSON.stringify({ pattern: 'no.such.v1', data: {}, id: 'next' })));
   const [answer] = await Promise.all([own, next]);
   await line.end();
-  return answer === null ? 'refused' : verdictOn(answer, sentIn(bytes), genuine);
+  return answer === null ? 'refused' : verdictOn(answer, sentIn(bytes) ?? {}, genuine);
 }
 
-function sentIn(frame: Uint8Array): Sent {
+/** What a frame says; null where it holds no JSON. */
+function sentIn(frame: Uint8Array): Sent | null {
   const text = Buffer.from(frame).toString();
-  return JSON.parse(text.slice(text.indexOf('#') + 1)) as Sent;
+  const from = text.indexOf('#') + 1;
+  try {
+    return Object(JSON.parse(text.slice(from, from + Number.parseInt(text, 10)))) as Sent;
+  } catch {
+    return null;
+  }
 }
 
 export interface DispatchOptions {
@@ -99,8 +105,8 @@ class Dispatch {
   }
 
   /** What was taken has changed the job that it is about: the next such message gets another. */
-  settle(verdict: Verdict, at: number): Verdict {
-    if (verdict === 'taken' || verdict === 'accepted') this.messages[at] = undefined;
+  settle(verdict: Verdict, at: number, isSilent = false): Verdict {
+    if (isSilent || verdict === 'taken' || verdict === 'accepted') this.messages[at] = undefined;
     return verdict;
   }
 
@@ -131,11 +137,13 @@ export async function fuzzDispatch(
     const id = `fuzz-${k}`;
     if (draw(8) === 0) {
       const bytes = mutantOf(Buffer.from(framed(JSON.stringify({ pattern, data, id }))), draw);
-      const run = async (): Promise<Verdict> => dispatch.settle(await dispatch.throwAt(bytes, id, genuine), at);
+      // Under another id the answer is not seen.
+      const run = async (): Promise<Verdict> =>
+        dispatch.settle(await dispatch.throwAt(bytes, id, genuine), at, sentIn(bytes) !== null);
       return { target: `bytes of ${pattern}`, input: () => Buffer.from(bytes).toString('hex'), run };
     }
     const whole = draw(16) === 0;
-    const mutant = Object(treeMutant(whole ? { pattern, data } : data, draw)) as Partial<Sent>;
+    const mutant = Object(treeMutant(whole ? { pattern, data } : data, draw)) as Sent;
     const sent: Sent = whole ? { pattern: mutant.pattern, data: mutant.data } : { pattern, data: mutant };
     const run = async (): Promise<Verdict> => dispatch.settle(await dispatch.ask(sent, id, genuine), at);
     return { target: pattern, input: () => JSON.stringify(sent), run };

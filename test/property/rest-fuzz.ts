@@ -50,6 +50,7 @@ function printable(authorization: string, draw: Draw): string {
 function isGenuine({ body, bound }: RestRequest, mutant: Mutant): boolean {
   if (mutant.key !== undefined) return false;
   if (bound === 'bytes') return equalBytes(bytesOf(body), mutant.body);
+  if (typeof bound === 'function') return bound(parsed(mutant.body));
   return bound.length === 0 || isBoundSame(bound, parsed(mutant.body), body);
 }
 

@@ -7,8 +7,8 @@ import type { HttpRequest } from './http-line.js';
 export interface RestRequest extends HttpRequest {
   /** JSON, or bytes. */
   readonly body: unknown;
-  /** Members of a JSON body, or all bytes, whose every change must be refused. */
-  readonly bound: readonly string[] | 'bytes';
+  /** Members of a JSON body, or all bytes, whose every change must be refused; or whether a body says the same. */
+  readonly bound: readonly string[] | 'bytes' | ((body: unknown) => boolean);
 }
 
 /** Makes a request that is taken; after a mutant was, another is made. */

@@ -12,26 +12,27 @@ export interface Target {
   load(): Promise<Fuzz>;
 }
 
-const all = { count: 100_000, short: 2000, why: '' };
-const served = { count: 100_000, short: 1000, why: 'each is answered by a server, with a database' };
+const cheap = { count: 100_000, short: 2000, why: 'a few minutes' };
+const middling = { count: 100_000, short: 1000 };
 const costly = { count: 10_000, short: 1000 };
+const served = { ...middling, why: 'each is answered by a server with a database; 20 minutes' };
 
 export const targets = {
-  evidence: { ...all, load: async () => (await import('./attestation-fuzz.js')).fuzzAttestation },
+  evidence: { ...cheap, load: async () => (await import('./attestation-fuzz.js')).fuzzAttestation },
   bundle: {
-    ...{ ...costly, why: 'each verifies a whole job, about 8 ms' },
+    ...{ ...costly, why: 'each verifies a whole job, 8 ms; 100,000 take 13 minutes' },
     load: async () => (await import('./bundle-fuzz.js')).fuzzBundles,
   },
-  grant: { ...all, load: async () => (await import('./grant-fuzz.js')).fuzzGrants },
-  checkpoint: { ...all, load: async () => (await import('./checkpoint-fuzz.js')).fuzzCheckpoints },
+  grant: { ...cheap, load: async () => (await import('./grant-fuzz.js')).fuzzGrants },
+  checkpoint: { ...cheap, load: async () => (await import('./checkpoint-fuzz.js')).fuzzCheckpoints },
   dispatch: { ...served, load: async () => (await import('./dispatch-fuzz.js')).fuzzDispatch },
   rest: { ...served, load: async () => (await import('./rest-fuzz.js')).fuzzRest },
   'step-proof': {
-    ...{ ...costly, why: 'each is verified up to its last check, 10 ms or more' },
+    ...{ ...middling, why: 'each is verified up to its last check, 4 ms; 8 minutes' },
     load: async () => (await import('./step-proof-fuzz.js')).fuzzStepProofs,
   },
   groth16: {
-    ...{ ...costly, short: 200, why: 'each takes pairings, 10 ms or more' },
+    ...{ ...costly, short: 200, why: 'each takes pairings, 35 ms; 100,000 take an hour' },
     load: async () => (await import('./groth16-fuzz.js')).fuzzGroth16,
   },
 } as const satisfies Record<string, Target>;

@@ -267,6 +267,24 @@ describe('requests', () => {
     expect(await problem(test.as('client').post('/v1/datasets', deep))).toBe('422 DATASET_MANIFEST');
   });
 
+  it('with NUL and halves of surrogate pairs in them are refused, and the refusal is kept', async () => {
+    const client = test.as('client');
+    for (const odd of ['\0', '\ud800']) {
+      const { id: _id, ...rest } = datasetManifestJson(makeJob(0).dataset) as Record<string, unknown>;
+      const manifest = { ...rest, id: `0x${odd}` };
+      const key = `odd-${odd.charCodeAt(0)}`;
+      const once = await problem(client.post('/v1/datasets', { manifest }, key));
+      expect(once).toMatch(/^4\d\d MESSAGE_SHAPE$/);
+      expect(await problem(client.post('/v1/datasets', { manifest }, key))).toBe(once);
+      expect(await problem(client.post('/v1/webhooks', { url: `http://127.0.0.1:9/${odd}` }))).toBe(
+        '400 REQUEST_MALFORMED',
+      );
+      const job = makeJob(test.clock.at());
+      const brokerUrl = `${job.body.brokerUrl}/${odd}`;
+      expect(await problem(client.post('/v1/jobs', { ...job.body, brokerUrl }))).toBe('400 REQUEST_MALFORMED');
+    }
+  });
+
   it('never leave a secret in the log', async () => {
     await test.as('client').get('/v1/jobs').expect(200);
     await codeOf(test.send(pattern.leaseAcquire, { nodeId: 'x', waitMs: 0 }));

@@ -35,13 +35,22 @@ export function base64(bytesMax: number): z.ZodString {
 
 /**
  * Text that is shown to people: printable, bounded. Format characters (Unicode category Cf: bidirectional controls, joiners,
- * tags) are out, for they make a line read as another; so are separators of lines and paragraphs.
+ * tags) are out, for they make a line read as another; so are separators of lines and paragraphs, and halves of surrogate pairs, which are no
+ * text and which PostgreSQL keeps in no JSON.
  */
 export function text(charactersMax: number): z.ZodString {
   return z
     .string()
     .max(charactersMax)
-    .regex(/^[^\p{Cc}\p{Cf}\p{Zl}\p{Zp}]*$/u);
+    .regex(/^[^\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]*$/u);
+}
+
+/** Of HTTP. The parser of URLs takes blanks and control characters at both ends, and a half of a surrogate pair anywhere: neither is kept. */
+export function httpUrl(charactersMax: number): z.ZodURL {
+  return z
+    .url({ protocol: /^https?$/ })
+    .max(charactersMax)
+    .regex(/^[^\s\p{Cc}\p{Cf}\p{Cs}]*$/u);
 }
 
 /** Goes into lists, logs and paths of files: letters, digits and three marks, none of which comes first. */

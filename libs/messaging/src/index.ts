@@ -1,5 +1,5 @@
 /** What control plane and nodes say to each other. */
-export { Address, Code, Hex32, StepNumber, TenantName, TermsJson, Uuid, Wei, base64, text } from './fields.js';
+export { Address, Code, Hex32, StepNumber, TenantName, TermsJson, Uuid, Wei, base64, httpUrl, text } from './fields.js';
 export * as limits from './limits.js';
 export {
   ApiKeyText,

@@ -1,6 +1,18 @@
 /** Messages of one lease, from acquisition to delivery or failure. `fence` rises with every lease of a job. */
 import { z } from 'zod';
-import { Address, Code, Fence, Hex32, Signature, StepNumber, TermsJson, Uuid, base64, text } from './fields.js';
+import {
+  Address,
+  Code,
+  Fence,
+  Hex32,
+  Signature,
+  StepNumber,
+  TermsJson,
+  Uuid,
+  base64,
+  httpUrl,
+  text,
+} from './fields.js';
 import {
   attestationResultBytesMax,
   attestorsMax,
@@ -52,7 +64,7 @@ export const AssignedJob = z.object({
   terms: TermsJson,
   /** The policy's canonical bytes. */
   policy: base64(policyBytesMax),
-  brokerUrl: z.url({ protocol: /^https?$/ }).max(2048),
+  brokerUrl: httpUrl(2048),
   /** attestation's parseDatasetManifest decides what it means. */
   datasetManifest: z.unknown(),
   resume: ResumePoint.nullable(),
@@ -184,7 +196,7 @@ export const Delivery = z.object({
   /** Statements with receipts that the control plane has not been given yet. */
   receipts: z.array(SignedStatement).max(segmentsMax),
   /** Seconds by phase. */
-  timings: z.record(z.string().max(64), z.number().min(0)),
+  timings: z.record(text(64), z.number().min(0)),
   transactions: z.array(z.object({ call: text(32), hash: Hex32 })).max(64),
 });
 export type Delivery = z.infer<typeof Delivery>;

@@ -58,7 +58,7 @@ describe('messages', () => {
     expect(NodeRegister.safeParse({ ...node, name: 'ab' }).success).toBe(true);
   });
 
-  it.each([0x202e, 0x200b, 0x2066, 0xfeff, 0xad, 0xe0001])(
+  it.each([0x202e, 0x200b, 0x2066, 0xfeff, 0xad, 0xe0001, 0xd800, 0xdfff])(
     'W-M3 refuses characters that hide or turn others in names and failures: %i',
     (point) => {
       const hidden = `official ${String.fromCodePoint(point)}node`;
@@ -94,6 +94,9 @@ describe('messages', () => {
     });
     expect(LeaseDeliver.safeParse(deliver(4001)).success).toBe(true);
     expect(LeaseDeliver.safeParse(deliver(4002)).success).toBe(false);
+    for (const phase of ['\ud800', '\0', 'a\nb']) {
+      expect(LeaseDeliver.safeParse({ ...deliver(4001), timings: { [phase]: 1 } }).success).toBe(false);
+    }
   });
 });
 

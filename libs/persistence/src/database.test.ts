@@ -4,6 +4,8 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Duplex } from 'node:stream';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { DataSource, type QueryRunner } from 'typeorm';
 import { ApiKey, defaultCacheDirectory, dumpSchema, openDatabase, OutboxMessage, type Database } from './index.js';
@@ -47,6 +49,29 @@ function key(id: string): ApiKey {
     revokedAt: null,
   });
 }
+
+/** Bytes in use when nothing is left to collect. */
+function heapBytes(): number {
+  setFlagsFromString('--expose-gc');
+  (runInNewContext('gc') as () => void)();
+  return process.memoryUsage().heapUsed;
+}
+
+describe('the embedded database', () => {
+  it('keeps nothing of what it has answered', async () => {
+    const database = await embedded('answers');
+    const ask = async (times: number): Promise<void> => {
+      for (let at = 0; at < times; at++) {
+        await database.dataSource.query(`SELECT repeat('x', 1000) || n AS text FROM generate_series(1, 50) AS n`);
+      }
+    };
+    await ask(50);
+    const before = heapBytes();
+    await ask(600);
+    expect(heapBytes() - before).toBeLessThan(10 * 2 ** 20);
+    await database.close();
+  });
+});
 
 function conformance(engine: string, open: () => Promise<Database>): void {
   describe(engine, () => {

@@ -2,6 +2,9 @@
 import { Duplex } from 'node:stream';
 import type { PGlite } from '@electric-sql/pglite';
 
+/** The first byte of what a client says first; it has no type, and is answered otherwise than what follows. */
+const startup = 0;
+
 export class PGliteSocket extends Duplex {
   #tail: Promise<unknown> = Promise.resolve();
 
@@ -34,11 +37,20 @@ export class PGliteSocket extends Duplex {
 
   override _write(chunk: Buffer, _encoding: string, done: (error?: Error | null) => void): void {
     this.#tail = this.#tail
-      .then(() => this.db.execProtocolRaw(chunk))
-      .then((answer) => {
-        if (answer.byteLength > 0) this.push(Buffer.from(answer));
-        done();
-      }, done);
+      .then(() => this.#execute(chunk))
+      .then(
+        () => done(),
+        (error: Error) => done(error),
+      );
+  }
+
+  /** As a stream: otherwise PGlite reads what it answers, and keeps every message of it for as long as it lives. */
+  async #execute(chunk: Buffer): Promise<void> {
+    if (chunk[0] !== startup) {
+      return this.db.execProtocolRawStream(chunk, { onRawData: (bytes) => void this.push(Buffer.from(bytes)) });
+    }
+    const answer = await this.db.execProtocolRaw(chunk);
+    if (answer.byteLength > 0) this.push(Buffer.from(answer));
   }
 
   override _final(done: () => void): void {

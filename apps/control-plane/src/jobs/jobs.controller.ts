@@ -18,7 +18,7 @@ import { ApiBearerAuth, ApiHeader, ApiProduces, ApiResponse, ApiTags } from '@ne
 import type { Response } from 'express';
 import { Observable } from 'rxjs';
 import { z } from 'zod';
-import { base64, Hex32, JobRequirements, limits, TermsJson } from '#libs/messaging';
+import { base64, Hex32, httpUrl, JobRequirements, limits, TermsJson } from '#libs/messaging';
 import { Allow, Caller, type Principal } from '../auth/principal.js';
 import { BlobStore } from '../objects/blob-store.js';
 import { BundleAssembly } from '../evidence/bundle-assembly.js';
@@ -45,7 +45,7 @@ const SubmitJob = z
     /** Appraisal policy, base64 of its canonical bytes. */
     policy: base64(limits.policyBytesMax),
     /** Where a node asks for the data key. */
-    brokerUrl: z.url({ protocol: /^https?$/ }).max(512),
+    brokerUrl: httpUrl(512),
     /** 0 goes first, 9 last; below 5 for administrators. */
     priority: Priority.default(5),
     /** What a node must offer, beyond what the policy says. */

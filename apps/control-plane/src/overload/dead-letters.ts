@@ -15,6 +15,7 @@ import { Clock } from '../clock.js';
 import { JobJournal } from '../jobs/journal.js';
 import { pageOf, type Page } from '../paging.js';
 import { refusal } from '../problem/codes.js';
+import { plainText } from '../problem/explain.js';
 import { LOGGER, METRICS } from '../tokens.js';
 import { deadLetterBytesMax, deadLettersMax, deadLettersPerMinuteMax } from './limits.js';
 
@@ -81,7 +82,7 @@ export class DeadLetters {
     const bytes = bytesOf(payload);
     try {
       const { identifiers } = await this.database.manager.insert(DeadLetter, {
-        ...{ at: this.clock.now(), source, pattern: pattern.slice(0, 200), actor, code: error.code },
+        ...{ at: this.clock.now(), source, pattern: plainText(pattern.slice(0, 200)), actor, code: error.code },
         ...{ reason: error.detail as object, payload: bytes.subarray(0, deadLetterBytesMax), bytes: bytes.length },
         ...{ replayedAt: null, replayCode: null },
       });

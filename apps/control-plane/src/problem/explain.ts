@@ -1,12 +1,31 @@
 /** Turns whatever was thrown into one coded error; only what nobody foresaw becomes INTERNAL. */
 import { HttpException } from '@nestjs/common';
 import { QueryFailedError } from 'typeorm';
-import { CodedError, CollateralError } from '#attestation';
+import { CodedError, CollateralError, reportedError } from '#attestation';
 import { refusal, type ApiCode } from './codes.js';
 
 const rule = 'control-plane README, errors';
 
 export function explain(error: unknown): CodedError {
+  return plainly(coded(error));
+}
+
+/**
+ * What came stands in the explanation, and is shown and stored: control and format characters are blanks there, and so are
+ * NUL and halves of surrogate pairs, which PostgreSQL takes in no text and no JSON.
+ */
+export function plainText(text: string): string {
+  return text.replace(/[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu, ' ');
+}
+
+function plainly(error: CodedError): CodedError {
+  const { expected, got } = error.detail;
+  const plain = { expected: plainText(expected), got: plainText(got) };
+  if (plain.expected === expected && plain.got === got) return error;
+  return reportedError({ ...error.toJSON(), ...plain });
+}
+
+function coded(error: unknown): CodedError {
   if (error instanceof CodedError) return error;
   if (isDatabaseAway(error)) {
     return new CollateralError('DATABASE_UNAVAILABLE', {

@@ -5,6 +5,7 @@ import type { Webhook, WebhookDelivery } from '#libs/persistence';
 import { Allow, Caller, type Principal } from '../auth/principal.js';
 import type { Config } from '../config.js';
 import { ShownOnce } from '../idempotency/idempotency.interceptor.js';
+import { httpUrl } from '#libs/messaging';
 import { jobStates } from '../jobs/state-machine.js';
 import { refusal } from '../problem/codes.js';
 import { CONFIG } from '../tokens.js';
@@ -14,7 +15,7 @@ import { WebhookBook } from './webhook-book.js';
 const CreateWebhook = z
   .object({
     /** https, of a public address. */
-    url: z.url({ protocol: /^https?$/ }).max(1024),
+    url: httpUrl(1024),
     /** States that are told; empty: every one. */
     states: z.array(z.enum(jobStates)).max(jobStates.length).default([]),
   })
