@@ -249,7 +249,7 @@ const bugs: readonly Planted[] = [
   {
     name: 'proofs that nobody owes delay',
     contract: 'Duties',
-    from: 'challenger != address(0) || _isInSet(d, terms, segment)',
+    from: 'challenger != address(0) || forestalls || _isInSet(d, terms, segment)',
     to: 'true',
   },
   {
