@@ -1,5 +1,6 @@
 /**
- * Writes contracts/abi/*.json and the typed bindings of libs/settlement from forge's output. Run `forge build` first.
+ * Writes contracts/abi/*.json and the typed bindings of libs/settlement from forge's output. Run
+ * `forge build contracts/src contracts/test/WeakStepVerifier.sol` first.
  */
 import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -49,6 +50,13 @@ export function artefactFile(name: string): URL {
   return new URL(`abi/${name}.json`, root);
 }
 
+/** Contracts that only tests deploy, kept so that those need no compiler. */
+export const testContractNames = ['WeakStepVerifier'] as const;
+
+export function testArtefactFile(name: string): URL {
+  return new URL(`test/vectors/${name}.json`, root);
+}
+
 async function writeBindings(): Promise<void> {
   const outDir = mkdtempSync(join(tmpdir(), 'bindings-'));
   const files = bound.map(output);
@@ -68,5 +76,6 @@ async function writeBindings(): Promise<void> {
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   for (const name of contractNames) writeFileSync(artefactFile(name), artefactOf(name));
+  for (const name of testContractNames) writeFileSync(testArtefactFile(name), artefactOf(name));
   await writeBindings();
 }

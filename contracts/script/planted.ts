@@ -150,8 +150,8 @@ const bugs: readonly Planted[] = [
   {
     name: 'proofs after the window delay a payment',
     contract: 'Duties',
-    from: 'inWindow && terms.mode',
-    to: 'terms.mode',
+    from: 'inWindow && terms.mode & (MODE_OPTIMISTIC | MODE_TEE) != 0',
+    to: 'terms.mode & (MODE_OPTIMISTIC | MODE_TEE) != 0',
   },
   { name: 'a revoked key seals', contract: 'Keys', from: 'if (facts & REVOKED != 0) revert KEY_REVOKED(k);', to: '' },
   {

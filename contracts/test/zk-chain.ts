@@ -24,13 +24,9 @@ const codeOf = new Map([
 export const artefact = (name: string): { abi: []; bytecode: string } =>
   JSON.parse(readFileSync(new URL(`../abi/${name}.json`, import.meta.url), 'utf8'));
 
-/** Of contracts/test, which have no artefact of their own: as the compiler left it. */
-const built = (name: string): { abi: []; bytecode: string } => {
-  const { abi, bytecode } = JSON.parse(
-    readFileSync(new URL(`../out/${name}.sol/${name}.json`, import.meta.url), 'utf8'),
-  );
-  return { abi, bytecode: bytecode.object };
-};
+/** Of contracts/test: script/artefacts.ts keeps it here. */
+const testArtefact = (name: string): { abi: []; bytecode: string } =>
+  JSON.parse(readFileSync(new URL(`vectors/${name}.json`, import.meta.url), 'utf8'));
 
 export interface StepVerifierOnChain {
   readonly chain: JsonRpcProvider;
@@ -57,7 +53,7 @@ export async function openStepVerifier(): Promise<StepVerifierOnChain> {
   const relations = [await create('ZkSoftmaxRelation'), await create('ZkSquaredErrorRelation')];
   const addresses = relations.map(({ target }) => target);
   const verifier = await create('ZkStepVerifier', addresses);
-  const weak = await create('WeakStepVerifier', addresses, built);
+  const weak = await create('WeakStepVerifier', addresses, testArtefact);
   const ask = async ({ interface: of, target }: Contract, seal: string, digest: Uint8Array): Promise<string> => {
     const data = of.encodeFunctionData('verify', [seal, digest]);
     const params = [{ to: target, data, gas: `0x${transactionGasMax.toString(16)}` }, 'latest'];

@@ -27,7 +27,7 @@ it.each([
     'test/property/main.ts',
     '--target',
     'toString',
-    '--target: expected evidence or step-proof or groth16; got toString',
+    '--target: expected evidence or bundle or grant or checkpoint or dispatch or rest or step-proof or groth16; got toString',
   ],
 ])('%s %s %s', (main, name, value, message) => {
   const { status, stdout, stderr } = run(main, name, value);

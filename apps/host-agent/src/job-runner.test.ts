@@ -23,6 +23,9 @@ import { chainId, contract, provider as account, tinyJob, type TinyJob } from '#
 import { cancelLease, runLease, type LeaseInHand, type RunnerParts } from './job-runner.js';
 import { openPendingEscrows } from './pending.js';
 
+/** Unix seconds to which the broker's words hold. */
+const until = Math.floor(Date.now() / 1000) + 86_400;
+
 const word = new Uint8Array(32).fill(1);
 const hex = (bytes: Uint8Array): string => `0x${toHex(bytes)}`;
 const base64 = (bytes: Uint8Array): string => Buffer.from(bytes).toString('base64');
@@ -51,7 +54,7 @@ const broker = createServer((request, response) => {
   const other = instead(request.url!);
   if (other !== null) return void response.writeHead(other[0]).end(JSON.stringify(other[1]));
   const text = (bytes: number, value = 1) => `0x${value.toString(16).padStart(2, '0').repeat(bytes)}`;
-  const named = { job: text(32), session: text(32), policy: text(32), evidence: text(32), notAfter: 86_400 };
+  const named = { job: text(32), session: text(32), policy: text(32), evidence: text(32), notAfter: until };
   const release = {
     ...{ sealedKey: 'AQ==', account: text(20), result: 'AQ==', resultSignature: text(65), endorsements: 'AQ==' },
     release: {
@@ -198,7 +201,7 @@ describe('a lease', () => {
     const one = hand();
     await runLease(one, enclave, parts);
     expect(given).toMatchObject({ signature: new Uint8Array(65).fill(1), sealedKey: Uint8Array.of(1) });
-    expect(given['release']).toMatchObject({ grantedAt: 1, notAfter: 86_400, grant: word });
+    expect(given['release']).toMatchObject({ grantedAt: 1, notAfter: until, grant: word });
     expect(given['hostSecret']).toEqual(hostSecretOf(word, jobDigest(terms)));
     const attested = sent.find(({ name }) => name === pattern.leaseAttested);
     expect(attested).toMatchObject({ endorsements: 'AQ==' });

@@ -46,12 +46,12 @@ it('serves one session over TCP and ends with it', async () => {
   expect(await exited).toBe(0);
 });
 
-it('A-L7 with --from serves that address alone, whoever connects first', async () => {
+it('A-L7 with --peer serves that address alone, whoever connects first', async () => {
   const port = await freePort();
   const args = [
     '--listen',
     `tcp:127.0.0.1:${port}`,
-    '--from',
+    '--peer',
     '127.0.0.2',
     '--attester',
     'simulated',
