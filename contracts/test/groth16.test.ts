@@ -23,6 +23,7 @@ import {
 import { hasGroth16Tools } from '#test/groth16-tools';
 import { groth16Shape } from '../../libs/zk/src/testing/groth16-segments.js';
 import { sealGroth16, type SealedGroth16 } from './groth16-seal.js';
+import { ethCall } from './eth-call.js';
 
 const describe = describeAlways.skipIf(!hasGroth16Tools);
 const it = itAlways.skipIf(!hasGroth16Tools);
@@ -78,19 +79,8 @@ afterAll(async () => {
   await anvil?.stop();
 });
 
-/** The contract's code, or 'accepted'. */
-async function call(contract: Contract, name: string, args: readonly unknown[]): Promise<string> {
-  const data = contract.interface.encodeFunctionData(name, args);
-  const params = [{ to: contract.target, data }, 'latest'];
-  const reply = await fetch(anvil.url, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'eth_call', params }),
-  });
-  const { error } = (await reply.json()) as { error?: { data?: string; message: string } };
-  if (error === undefined) return 'accepted';
-  return codeOf.get(error.data?.slice(0, 10) ?? '') ?? `${error.message} ${error.data}`;
-}
+const call = (contract: Contract, name: string, args: readonly unknown[]): Promise<string> =>
+  ethCall({ url: anvil.url, codeOf }, contract, name, args);
 
 const onChain = (fields: Groth16SealFields, digest = sealed.digest): Promise<string> =>
   call(verifier, 'verify', [encodeGroth16Seal(fields), digest]);

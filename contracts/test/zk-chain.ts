@@ -8,6 +8,7 @@ import { Transcript } from '../../libs/zk/src/transcript/transcript.js';
 import { ProofBytes } from '../../libs/zk/src/verifier/source.js';
 import { runVerifier } from '../../libs/zk/src/verifier/verify.js';
 import { encodeSeal, type SealFields } from './zk-seal.js';
+import { ethCall } from './eth-call.js';
 
 export const hardfork = 'osaka';
 export const transactionGasMax = 16_777_216;
@@ -54,18 +55,9 @@ export async function openStepVerifier(): Promise<StepVerifierOnChain> {
   const addresses = relations.map(({ target }) => target);
   const verifier = await create('ZkStepVerifier', addresses);
   const weak = await create('WeakStepVerifier', addresses, testArtefact);
-  const ask = async ({ interface: of, target }: Contract, seal: string, digest: Uint8Array): Promise<string> => {
-    const data = of.encodeFunctionData('verify', [seal, digest]);
-    const params = [{ to: target, data, gas: `0x${transactionGasMax.toString(16)}` }, 'latest'];
-    const reply = await fetch(anvil.url, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'eth_call', params }),
-    });
-    const { error } = (await reply.json()) as { error?: { data?: string; message: string } };
-    if (error === undefined) return 'accepted';
-    return codeOf.get(error.data?.slice(0, 10) ?? '') ?? `${error.message} ${error.data}`;
-  };
+  const gas = `0x${transactionGasMax.toString(16)}`;
+  const ask = (contract: Contract, seal: string, digest: Uint8Array): Promise<string> =>
+    ethCall({ url: anvil.url, codeOf }, contract, 'verify', [seal, digest], gas);
   return {
     ...{ chain, signer, verifier },
     judge: (fields, digest, seal = encodeSeal(fields)) => ask(weak, seal, digest),

@@ -1,12 +1,9 @@
 /** The one route that only an attestor has. */
 import { Body, Controller, HttpCode, Inject, Post } from '@nestjs/common';
-import { z } from 'zod';
 import { hex, now, statement, verdict } from './answers.js';
 import type { Attestor } from './attestor.js';
 import { ATTESTOR, PARTS, type Parts } from './parts.js';
-import { evidenceFields, shaped } from './request.js';
-
-const EvidenceBody = z.strictObject(evidenceFields);
+import { EvidenceBody, shaped } from './request.js';
 
 @Controller()
 export class AttestorController {

@@ -1,12 +1,9 @@
 /** The key broker's routes for hosts of enclaves. */
 import { Body, Controller, HttpCode, Inject, Post } from '@nestjs/common';
-import { z } from 'zod';
 import { base64, hex, now, statement, verdict } from './answers.js';
 import { BROKER, PARTS, type Parts } from './parts.js';
 import type { Broker } from './release.js';
-import { evidenceFields, shaped } from './request.js';
-
-const EvidenceBody = z.strictObject(evidenceFields);
+import { EvidenceBody, shaped } from './request.js';
 
 @Controller()
 export class BrokerController {

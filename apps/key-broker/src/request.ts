@@ -16,7 +16,7 @@ export const hexBytes = (size: number) => hexText(size).transform(fromHex);
 export const jobFields = { spec: base64(64 * 1024), terms: base64(4096) };
 
 /** The same with session evidence. */
-export const evidenceFields = { ...jobFields, evidence: base64(1024 * 1024) };
+export const EvidenceBody = z.strictObject({ ...jobFields, evidence: base64(1024 * 1024) });
 
 /** @throws Rejection REQUEST_MALFORMED */
 export function shaped<S extends z.ZodType>(schema: S, body: unknown): z.infer<S> {
