@@ -148,6 +148,14 @@ describe('terms fit', () => {
     expect(codeOf(both, revealed, { runSeconds: 1801 })).toBe('TERMS_COMPUTE');
   });
 
+  it('is refused where a wrong challenge pays less than the proof that answers it costs', () => {
+    const attested = specOf('tee', true);
+    const sealed = { ...termsOf(attested), mode: JobMode.tee, dutySelectors: [dutySelectorOf(attested)] };
+    expect(codeOf(attested, sealed, { answerMin: 90n })).toBe('fits');
+    expect(codeOf(attested, sealed, { answerMin: 91n })).toBe('TERMS_BOND');
+    expect(codeOf(both, revealed, { answerMin: 91n })).toBe('fits'); // every segment is proved without a challenge
+  });
+
   it('is refused where windows lock pay for longer than the host takes, or the fee does not pay for publishing', () => {
     expect(codeOf(both, revealed, { greatest: { compute: 3599 } })).toBe('TERMS_WINDOW');
     expect(codeOf(both, revealed, { greatest: { compute: 3600 }, publishEstimate: 10n })).toBe('fits');

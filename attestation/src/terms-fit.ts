@@ -24,6 +24,8 @@ export interface TermsFacts {
   readonly runSeconds?: number;
   /** Price of publishing the encrypted result on the chain. */
   readonly publishEstimate?: bigint;
+  /** Least that whoever provides takes for the answer to a challenge that was wrong. */
+  readonly answerMin?: bigint;
 }
 
 const windowEnd = 2 ** 24;
@@ -100,12 +102,15 @@ function checkSelectors(spec: JobSpec, { mode, teeSelector: sealedBy, dutySelect
   for (const one of dutySelectors) same('TERMS_SELECTORS', 'the verifier of the scheme', dutySelectorOf(spec), one);
 }
 
-function checkMoney(terms: Terms, { publishEstimate = 0n }: TermsFacts): void {
+function checkMoney(terms: Terms, { publishEstimate = 0n, answerMin = 0n }: TermsFacts): void {
   const { mode, stake, liveness, bond, bondFee, publishFee, failShareBps, holdbackBps, windows } = terms;
   const isRevealed = (mode & reveal) !== 0;
   demand('TERMS_LIVENESS', liveness <= stake, `at most the stake ${stake}`, liveness);
   demand('TERMS_LIVENESS', !isRevealed || liveness > 0n, 'something to lose for silence', liveness);
   demand('TERMS_BOND', bondFee > 0n && bondFee <= bond, `a fee of 1 to ${bond}`, bondFee);
+  const isChallenged = terms.dutySelectors.length > 0 && (mode & (tee | optimistic)) !== 0 && (mode & full) === 0;
+  const answered = bond - bondFee >= answerMin;
+  demand('TERMS_BOND', !isChallenged || answered, `a bond of at least ${answerMin} above its fee`, bond - bondFee);
   const least = publishTimes * publishEstimate > 1n ? publishTimes * publishEstimate : 1n;
   demand('TERMS_PUBLISH', !isRevealed || publishFee >= least, `a fee of at least ${least}`, publishFee);
   demand('TERMS_SHARE', failShareBps <= bps && holdbackBps <= bps, `shares of at most ${bps}`, holdbackBps);

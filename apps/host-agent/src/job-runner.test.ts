@@ -118,6 +118,7 @@ beforeEach(() => {
         limits: {
           priceMinWei: 1n,
           stakeMaxWei: 5n,
+          answerMinWei: 0n,
           livenessMaxBps: 2000,
           tokens: [],
           acceptProved: false,

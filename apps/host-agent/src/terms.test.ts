@@ -45,6 +45,7 @@ const own: OwnSide = {
   limits: {
     priceMinWei: 1000n,
     stakeMaxWei: 500n,
+    answerMinWei: 10n,
     acceptProved: false,
     livenessMaxBps: 1000,
     tokens: [hex(address(8))],

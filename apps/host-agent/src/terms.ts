@@ -139,6 +139,7 @@ function factsOf(spec: JobSpec, { token }: Terms, { limits }: OwnSide, publishWe
     greatest: greatestWindows(limits),
     runSeconds: trainingSeconds(manifest, divideSteps(manifest, spec).rounds, limits.multiplyAddsPerSecond),
     benchSeconds: limits.proofSeconds,
+    answerMin: limits.answerMinWei,
     // What gas costs in a token nobody here knows.
     publishEstimate: isZero(token) ? publishWei : 0n,
   };

@@ -66,6 +66,8 @@ export const escrowLimits = {
   priceMinWei: Wei.default(1n),
   /** Most that one job may lock; a host takes out free stake beyond it when a job has ended. */
   stakeMaxWei: Wei.default(10n ** 18n),
+  /** Least that a wrong challenge pays above the bond's fee: the proof that answers it costs gas. */
+  answerMinWei: Wei.default(1n),
   computeMinSeconds: Seconds.default(3600),
   /** Greatest of every window but that to compute: a longer one would lock stake and pay. */
   windowMaxSeconds: Seconds.default(7 * 86_400),

@@ -13,12 +13,12 @@ const windows: Terms['windows'] = {
 const fair: Partial<Terms> = { mode: JobMode.full, dutySelectors: [dutySelectorOf({ scheme: 'fxt-zk/1' })], windows };
 const settings = {
   chain: { deployment: { chainId, settlement: hex(contract) } },
-  escrow: { windowMaxSeconds: 86_400, computeMaxSeconds: 86_400, proofSeconds: 60 },
+  escrow: { windowMaxSeconds: 86_400, computeMaxSeconds: 86_400, proofSeconds: 60, answerMinWei: 10n },
 } as Parameters<typeof readOffer>[1];
 
 /** @param plan that spec and terms name; absent: that of the manifest */
-async function offer(change: Partial<Terms>, plan?: Uint8Array) {
-  const own = { manifest, dataset, segmentSteps: 4, spec: { assurance: 'zk' } } as const;
+async function offer(change: Partial<Terms>, plan?: Uint8Array, assurance: 'tee' | 'zk' = 'zk') {
+  const own = { manifest, dataset, segmentSteps: 4, spec: { assurance } } as const;
   const { spec: right } = await tinyJob(own);
   const proving = { ...right.proving!, ...(plan && { planDigest: plan }) };
   const made = await tinyJob({ ...own, spec: { ...own.spec, proving }, terms: { ...fair, ...change } });
@@ -45,5 +45,11 @@ describe('Z-H2 a prover', () => {
     ['TERMS_WINDOW', 'windows that would lock its stake', { windows: { ...windows, challenge: 86_401 } }, undefined],
   ])('Z-H2 refuses with %s %s', async (code, _what, change, plan) => {
     await expect(offer(change, plan)).rejects.toMatchObject({ code, family: 'rejection' });
+  });
+
+  it('of a job whose seal may be taken away takes no challenge that pays less than its answer costs', async () => {
+    const sealed = { mode: JobMode.tee, bond: 20n, bondFee: 10n };
+    expect((await offer(sealed, undefined, 'tee')).terms.bond).toBe(20n);
+    await expect(offer({ ...sealed, bondFee: 11n }, undefined, 'tee')).rejects.toMatchObject({ code: 'TERMS_BOND' });
   });
 });

@@ -97,7 +97,8 @@ export function readOffer(
   }
   // The plan of a Groth16 key is what its folder was checked against.
   const plan = isGroth16 ? spec.proving!.planDigest : planDigestOf(spec);
-  termsFit(spec, terms, { plan, greatest: greatestWindows(escrow), benchSeconds: escrow.proofSeconds });
+  const { proofSeconds: benchSeconds, answerMinWei: answerMin } = escrow;
+  termsFit(spec, terms, { plan, greatest: greatestWindows(escrow), benchSeconds, answerMin });
   return { jobId: job.jobId, spec, specBytes, terms, job };
 }
 
