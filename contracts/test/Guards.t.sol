@@ -65,6 +65,10 @@ contract GuardsTest is Fixture {
         settlement.accept(t, 0, award);
         equal(uint160(settlement.jobOf(idOf(t)).awardee), uint160(provider));
         start(t);
+        _awardeeAloneIsPaid(t);
+    }
+
+    function _awardeeAloneIsPaid(Terms memory t) private {
         Run memory r = sealedRun(t, borders(t, 4, NONE), 0);
         _commitRefused(t, r, challenger, CALLER.selector);
         commit(t, r);
@@ -181,16 +185,25 @@ contract GuardsTest is Fixture {
         r.borders = borders(t, 4, NONE);
         r.borders[4] = borders(t, 4, 1)[4];
         _commitRefused(t, r, provider, SEAL_SIGNER.selector); // another signer is recovered
-        r.borders = borders(t, 4, NONE);
+    }
+
+    function test_a_seal_that_is_none_is_refused() public {
+        Terms memory t = baseTerms(MODE_TEE);
+        started(t);
+        Run memory r = sealedRun(t, borders(t, 4, NONE), 0);
         for (uint256 i = 0; i < 4; ++i) r.seal[i] = STEP[i];
         _commitRefused(t, r, provider, SEAL_SELECTOR.selector);
         r.seal = hex"010203";
         _commitRefused(t, r, provider, SEAL_LENGTH.selector);
         r.seal = "";
         _commitRefused(t, r, provider, SEAL_MISSING.selector);
-        r = sealedRun(t, borders(t, 4, NONE), 0);
+    }
+
+    function test_a_seal_of_a_revoked_key_is_refused() public {
+        Terms memory t = baseTerms(MODE_TEE);
+        started(t);
         revoke(t);
-        _commitRefused(t, r, provider, KEY_REVOKED.selector);
+        _commitRefused(t, sealedRun(t, borders(t, 4, NONE), 0), provider, KEY_REVOKED.selector);
     }
 
     function _commitRefused(Terms memory t, Run memory r, address who, bytes4 code) private {
