@@ -152,7 +152,8 @@ function writes(expression: SyntaxNode, state: ReadonlySet<number>): boolean {
 
 function isStorage(node: SyntaxNode, state: ReadonlySet<number>): boolean {
   if (node.nodeType === 'TupleExpression') {
-    return (node['components'] as SyntaxNode[]).some((part) => isStorage(part, state));
+    // A value that nobody takes, as in (a,, b), is null.
+    return (node['components'] as (SyntaxNode | null)[]).some((part) => part !== null && isStorage(part, state));
   }
   if (node.nodeType === 'Identifier') return state.has(node['referencedDeclaration'] as number);
   const base = (node['expression'] ?? node['baseExpression']) as SyntaxNode | undefined;

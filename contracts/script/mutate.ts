@@ -2,10 +2,11 @@
  * The mutation run of settlement §15: every check, comparison and state write of the contracts that hold or decide over
  * money is broken, one at a time, and the fast tests must notice. Not part of the gate.
  *
- *   node --conditions=source --import @oxc-node/core/register contracts/script/mutate.ts REPORT.json [--minutes N] [--sample N]
+ *   node --conditions=source --import @oxc-node/core/register contracts/script/mutate.ts REPORT.json [--only TEXT] [--part I/N] [--minutes N] [--sample N]
  *
  * A run goes on from the report of an earlier one over the same sources and tests. `--sample` takes the first N places of
- * an order that is spread over all sources and always the same. Exit code 2: not all were tried to the end.
+ * an order that is spread over all sources and always the same, `--only` the sources whose path has TEXT,
+ * `--part 1/4` every fourth place: a function with many switches holds more on the stack than the compiler can reach. Exit code 2: not all were tried to the end.
  */
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -44,10 +45,18 @@ const scattered = (i: number): number => Math.imul(i + 1, 0x9e3779b1) >>> 0;
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
-  options: { minutes: { type: 'string', default: '120' }, sample: { type: 'string' } },
+  options: {
+    only: { type: 'string', default: '' },
+    part: { type: 'string', default: '1/1' },
+    minutes: { type: 'string', default: '120' },
+    sample: { type: 'string' },
+  },
 });
 const file = positionals[0] ?? 'mutation-report.json';
-const mutants = findMutants();
+const [part, parts] = values.part.split('/').map(Number) as [number, number];
+const mutants = findMutants()
+  .filter((mutant) => mutant.file.includes(values.only))
+  .filter((_mutant, i) => i % parts === part - 1);
 const order = [...mutants.keys()].map((i) => i + 1).sort((a, b) => scattered(a) - scattered(b));
 const sample = order.slice(0, Number(values.sample ?? order.length));
 const until = Date.now() + 60_000 * Number(values.minutes);

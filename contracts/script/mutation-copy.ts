@@ -25,7 +25,17 @@ export const rounds: readonly Round[] = [
   {
     contract: 'ExamplesRound',
     suites: [
-      ...[['Terms'], ['Corners'], ['Delivery'], ['Disputes'], ['Guards'], ['Edges'], ['Vectors'], ['Verifiers']],
+      ...[
+        ['Terms'],
+        ['Corners'],
+        ['Delivery'],
+        ['Disputes'],
+        ['Guards'],
+        ['Edges'],
+        ['Vectors'],
+        ['Verifiers'],
+        ['Der'],
+      ],
       ...[['Findings'], ['FindingsKeys'], ['FindingsParties']],
     ] as [string][],
     environment: {},
@@ -85,7 +95,7 @@ export function prepareCopy(work: string, mutants: readonly PlacedMutant[]): voi
     const library = `import {Mutation} from "${up}Mutation.sol";`;
     writeFileSync(join(work, file), switched.replace(/^(pragma .*)$/m, `$1\n${library}`));
   }
-  for (const test of ['Fixture.sol', 'Vectors.t.sol']) {
+  for (const test of ['Fixture.sol', 'Vectors.t.sol', 'Der.t.sol']) {
     const file = join(work, 'contracts/test', test);
     const switchOn = 'vm.coinbase(address(uint160(vm.envOr("MUTANT", uint256(0)))));';
     writeFileSync(file, readFileSync(file, 'utf8').replace(/(function setUp\(\) .*\{)$/m, `$1\n        ${switchOn}`));
