@@ -75,6 +75,9 @@ contract DerTest is Expectations {
             }
         }
         _refused("", 0, 0);
+        _refused(hex"3081", 0, 2);
+        _refused(hex"3082", 0, 2);
+        _refused(hex"308201", 0, 3);
         vm.expectRevert(abi.encodeWithSelector(SNP_CERTIFICATES.selector, 0));
         _der.expect(hex"3000", 0, 2, Der.INTEGER);
     }
@@ -133,6 +136,7 @@ contract DerTest is Expectations {
         _noTime(Der.UTC_TIME, "20240229123456Z");
         _noTime(Der.GENERALIZED_TIME, "240229123456Z");
         _noTime(Der.GENERALIZED_TIME, "202402291234Z");
+        _noTime(Der.GENERALIZED_TIME, "2024022912345600Z");
         _noTime(Der.GENERALIZED_TIME, "20240229123456+");
         _noTime(Der.OCTET_STRING, "240229123456Z");
         _noTime(Der.OCTET_STRING, "20240229123456Z");
