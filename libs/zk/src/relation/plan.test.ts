@@ -50,6 +50,16 @@ describe('plan (SPEC §4)', () => {
     expect(plan.soundness.sumBits).toBeLessThan(plan.soundness.minBits);
   });
 
+  it.each(reference)('Z-I2 %s: counts each masked round once, T = %i', (name, superblock) => {
+    const manifest = fx1([784, 64, 10], 64, 8, superblock);
+    const { soundness, messages, shape } = derivePlan(manifest, profiles.get(name)!, 'joint');
+    const { count } = soundness.terms.find(({ step }) => step === 'masked sumcheck round')!;
+    expect(count).toBe(messages.rounds);
+    // The other masked messages open claims, and have no challenge of their own that a round would add.
+    const openings = 2 * (shape.layers.length - 1) + 2 * shape.pieces.length + 1;
+    expect(messages.maskedMessages - 1 - 2 * count).toBe(openings);
+  });
+
   it('opens twice outside the domain where one value would not bind a large tree', () => {
     const manifest = fx1([784, 256, 128, 64, 10], 512, 11, 16);
     expect(() => derivePlan(manifest, profiles.get('fast64')!, 'joint')).toThrow('out-of-domain');
