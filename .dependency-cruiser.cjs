@@ -7,9 +7,9 @@
 const parts = {
   attestation: {
     path: '^attestation/',
-    door: '^attestation/src/index\\.ts$',
+    door: '^attestation/src/(base|records)/index\\.ts$',
     npm: ['@noble/curves', '@noble/hashes'],
-    only: { '^attestation/src/cbor\\.ts$': ['cbor-x'] },
+    only: { '^attestation/src/base/cbor\\.ts$': ['cbor-x'] },
   },
   step: {
     path: '^libs/step/',
@@ -65,7 +65,7 @@ const parts = {
   enclave: {
     path: '^enclave/',
     door: '^enclave/src/index\\.ts$',
-    may: ['attestation', 'step', 'zk-commitment', 'onnx'],
+    may: ['attestation', 'judge', 'step', 'zk-commitment', 'onnx'],
     npm: ['@hpke/core', '@hpke/dhkem-x25519', '@noble/curves', '@noble/ed25519', '@noble/hashes'],
     core: ['crypto', 'fs', 'fs/promises', 'net', 'util'],
     only: {
@@ -73,7 +73,7 @@ const parts = {
       '^enclave/src/attesters/simulated\\.ts$': ['simulated-vendor'],
     },
   },
-  collateral: lib('collateral', { may: ['attestation'] }),
+  collateral: lib('collateral', { may: ['attestation', 'judge'] }),
   'enclave-channel': lib('enclave-channel', { may: ['attestation', 'enclave'] }),
   onnx: lib('onnx', { npm: ['onnxruntime-node'], core: ['worker_threads'] }),
   messaging: lib('messaging', { npm: ['@nats-io', 'zod'], core: [] }),
@@ -81,23 +81,23 @@ const parts = {
     may: ['attestation', 'messaging'],
     npm: ['@nestjs/microservices', 'rxjs', 'zod'],
   }),
-  proof: lib('proof', { may: ['attestation', 'step', 'zk-verifier'], core: [] }),
+  proof: lib('proof', { may: ['attestation', 'judge', 'step', 'zk-verifier'], core: [] }),
   persistence: lib('persistence', {
     may: ['attestation', 'migrations'],
     npm: ['@electric-sql/pglite', 'pg', 'reflect-metadata', 'typeorm'],
   }),
   settlement: lib('settlement', {
-    may: ['attestation', 'zk-verifier', 'contracts-abi'],
+    may: ['attestation', 'judge', 'zk-verifier', 'contracts-abi'],
     testsMay: ['^libs/step/src/index\\.ts$'],
     npm: ['@noble/curves', 'ethers', 'zod'],
   }),
   'simulated-vendor': lib('simulated-vendor', {
-    may: ['attestation'],
+    may: ['attestation', 'judge'],
     npm: ['@noble/hashes', '@peculiar/x509', 'reflect-metadata'],
   }),
   telemetry: lib('telemetry', { npm: ['@opentelemetry', 'pino', 'prom-client'], core: ['http', 'net'] }),
   'control-plane': app('control-plane', {
-    may: ['attestation', 'step', 'proof', 'collateral', 'messaging', 'persistence', 'settlement', 'telemetry'],
+    may: ['attestation', 'judge', 'step', 'proof', 'collateral', 'messaging', 'persistence', 'settlement', 'telemetry'],
     npm: [
       ...['@apollo/server', '@as-integrations/express5', '@nats-io', '@nestjs', 'graphql', 'graphql-ws'],
       ...[
@@ -114,12 +114,21 @@ const parts = {
     ],
   }),
   'key-broker': app('key-broker', {
-    may: ['attestation', 'step', 'proof', 'collateral', 'settlement', 'telemetry'],
+    may: ['attestation', 'judge', 'step', 'proof', 'collateral', 'settlement', 'telemetry'],
     npm: ['@hpke', '@nestjs', '@noble', 'ethers', 'express', 'reflect-metadata', 'zod'],
   }),
   'host-agent': app('host-agent', {
     may: [
-      ...['attestation', 'collateral', 'enclave', 'enclave-channel', 'messaging', 'dispatch-client', 'settlement'],
+      ...[
+        'attestation',
+        'judge',
+        'collateral',
+        'enclave',
+        'enclave-channel',
+        'messaging',
+        'dispatch-client',
+        'settlement',
+      ],
       ...['proof', 'step', 'telemetry'],
     ],
     npm: ['ethers', 'zod'],
@@ -135,6 +144,7 @@ const parts = {
   cli: app('cli', {
     may: [
       'attestation',
+      'judge',
       'step',
       'proof',
       'zk-verifier',
@@ -153,7 +163,10 @@ const parts = {
   contracts: {
     path: '^contracts/',
     may: ['zk-verifier'],
-    testsMay: ['^(attestation|libs/(settlement|simulated-vendor|collateral|step))/src/index\\.ts$', '^libs/zk/'],
+    testsMay: [
+      '^(attestation/src/(base/|records/)?|libs/(settlement|simulated-vendor|collateral|step)/src/)index\\.ts$',
+      '^libs/zk/',
+    ],
     core: '.*',
     npm: ['ethers', 'typechain', 'solc'],
   },
@@ -161,6 +174,7 @@ const parts = {
 
 /** Parts that are no folder of their own: what some parts may reach of others. */
 const doors = {
+  judge: '^attestation/src/index\\.ts$',
   'zk-field': '^libs/zk/src/field/',
   'zk-backend': '^libs/zk/src/prover/backend\\.ts$',
   'zk-inside': parts['zk-verifier'].path,
@@ -206,6 +220,7 @@ function projectRules([name, { path, may = [], only = {}, testsMay = [] }]) {
     rule('-in-tests', { path: `(?=${path}).*${tests.replaceAll('^', '')}` }, [
       '^test/support/',
       doorOf('simulated-vendor'),
+      doors.judge,
       ...testsMay,
     ]),
     ...opened.map(([file, door], index) => rule(`-opened-${index + 1}`, { path: file, pathNot: tests }, [door])),
@@ -256,10 +271,10 @@ module.exports = {
       name: 'reached',
       comment: 'Every module serves a process, a tool, a door or a test of the reference that it is.',
       severity: 'error',
-      from: { path: [...entries, ...Object.values(parts).flatMap(({ door }) => door ?? [])] },
+      from: { path: [...entries, doors.judge, ...Object.values(parts).flatMap(({ door }) => door ?? [])] },
       to: {
         path: project,
-        pathNot: [...entries, ...Object.values(parts).flatMap(({ door }) => door ?? [])],
+        pathNot: [...entries, doors.judge, ...Object.values(parts).flatMap(({ door }) => door ?? [])],
         reachable: false,
       },
     },

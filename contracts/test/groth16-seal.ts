@@ -1,8 +1,10 @@
 /** Seals of Groth16 proofs as Groth16StepVerifier takes them, for segments of a small circuit. */
-import { fromHex, encodeTerms, jobDigest, segmentDigest, stepSpecDigest } from '#attestation';
+import { fromHex } from '#attestation/base';
+import { encodeTerms, jobDigest, segmentDigest, stepSpecDigest } from '#attestation/records';
+import type { Groth16SealFields } from '#libs/settlement';
 import { datasetRoot, manifestDigest, merklePath, superblockOfStep } from '#libs/step';
-import { commitToData, commitToWeights } from '#libs/zk/groth16/commitment';
 import { openCircuit, openKey, proveGroth16Segment, type Circuit, type ProvingKey } from '#libs/zk/groth16';
+import { commitToData, commitToWeights } from '#libs/zk/groth16/commitment';
 import {
   groth16DataDigest,
   groth16PlanDigest,
@@ -10,7 +12,6 @@ import {
   groth16WeightsDigest,
   type CircuitShape,
 } from '#libs/zk/verifier';
-import type { Groth16SealFields } from '#libs/settlement';
 import { groth16Witness, testCache } from '../../libs/zk/src/testing/groth16-segments.js';
 import { domain, fill, sealTerms } from './seal-terms.js';
 

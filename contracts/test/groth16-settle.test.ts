@@ -4,7 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { getBytes } from 'ethers';
 import { afterAll, beforeAll, expect, it as itAlways } from 'vitest';
-import { JobMode, specDigestOf, termsJson, toHex, type Terms } from '#attestation';
+import { toHex } from '#attestation/base';
+import { JobMode, specDigestOf, termsJson, type Terms } from '#attestation/records';
 import { groth16Selector } from '#libs/zk/verifier';
 import {
   duties,

@@ -2,7 +2,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { Contract, ContractFactory, getBytes, HDNodeWallet, id, type JsonRpcProvider } from 'ethers';
 import { afterAll, beforeAll, describe as describeAlways, expect, it as itAlways } from 'vitest';
-import { concatBytes, equalBytes, keccak, Rejection, toHex, word } from '#attestation';
+import { concatBytes, equalBytes, keccak, Rejection, toHex, word } from '#attestation/base';
 import {
   connect,
   encodeGroth16Seal,
@@ -22,8 +22,8 @@ import {
 } from '#libs/zk/verifier';
 import { hasGroth16Tools } from '#test/groth16-tools';
 import { groth16Shape } from '../../libs/zk/src/testing/groth16-segments.js';
-import { sealGroth16, type SealedGroth16 } from './groth16-seal.js';
 import { ethCall } from './eth-call.js';
+import { sealGroth16, type SealedGroth16 } from './groth16-seal.js';
 
 const describe = describeAlways.skipIf(!hasGroth16Tools);
 const it = itAlways.skipIf(!hasGroth16Tools);

@@ -1,5 +1,5 @@
 /** What seals made for the tests of a verifier alone are bound to: terms that no escrow was opened for, and their domain. */
-import { domainSeparator, type Terms } from '#attestation';
+import { domainSeparator, type Terms } from '#attestation/records';
 
 export const fill = (n: number, size = 32): Uint8Array => new Uint8Array(size).fill(n);
 export const domain = domainSeparator({ chainId: 31337, verifyingContract: fill(0xc0, 20) });

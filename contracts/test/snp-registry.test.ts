@@ -16,19 +16,17 @@ import {
   type JsonRpcProvider,
 } from 'ethers';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { neutralPolicy } from '#attestation';
+import { fromHex, keccak, toHex } from '#attestation/base';
 import {
   ciphertextDigest,
   deliveryDigest,
   encodeSessionEvidence,
-  fromHex,
   JobMode,
-  keccak,
   keyCommitment,
-  neutralPolicy,
   reportData,
-  toHex,
   type SessionEvidence,
-} from '#attestation';
+} from '#attestation/records';
 import {
   addressBytes,
   SettlementClient,

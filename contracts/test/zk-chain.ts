@@ -1,14 +1,14 @@
 /** The step verifier on a chain of its own, and the one in TypeScript: what each says to a seal. */
 import { readFileSync } from 'node:fs';
 import { Contract, ContractFactory, HDNodeWallet, id, type JsonRpcProvider } from 'ethers';
-import { Rejection } from '#attestation';
+import { Rejection } from '#attestation/base';
 import { connect, startAnvil, testMnemonic } from '#libs/settlement';
 import type { Plan, StepProofStatement } from '#libs/zk/verifier';
 import { Transcript } from '../../libs/zk/src/transcript/transcript.js';
 import { ProofBytes } from '../../libs/zk/src/verifier/source.js';
 import { runVerifier } from '../../libs/zk/src/verifier/verify.js';
-import { encodeSeal, type SealFields } from './zk-seal.js';
 import { ethCall } from './eth-call.js';
+import { encodeSeal, type SealFields } from './zk-seal.js';
 
 export const hardfork = 'osaka';
 export const transactionGasMax = 16_777_216;

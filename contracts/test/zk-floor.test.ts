@@ -1,7 +1,7 @@
 /** Plans that the step verifier on chain takes, against the soundness that TypeScript computes (step-proof §12). */
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { Rejection, uintBe } from '#attestation';
+import { Rejection, uintBe } from '#attestation/base';
 import { createEngine, KernelBackend } from '#libs/zk';
 import { profiles, type Profile } from '#libs/zk/verifier';
 import { derivePlan } from '../../libs/zk/src/relation/plan.js';

@@ -4,19 +4,16 @@
  */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { computeAddress, getCreateAddress, keccak256, toBeHex } from 'ethers';
+import { fromHex, keccak, toHex, utf8 } from '#attestation/base';
 import {
   domainSeparator,
   encodeTerms,
-  fromHex,
   JobMode,
   jobDigest,
-  keccak,
   segmentDigest,
   teeSelector,
-  toHex,
-  utf8,
   type Terms,
-} from '#attestation';
+} from '#attestation/records';
 import { manifestDigest } from '#libs/step';
 import { createEngine, KernelBackend, proveSegment, type WeightSecret } from '#libs/zk';
 import { planBytes, weightsDigestOf, type Variant } from '#libs/zk/verifier';

@@ -1,11 +1,12 @@
 /** Seals of step proofs as ZkStepVerifier takes them, for segments made by the test prover. */
 import { AbiCoder, id, keccak256, solidityPackedKeccak256 } from 'ethers';
-import { encodeTerms, fromHex, jobDigest, segmentDigest } from '#attestation';
+import { fromHex } from '#attestation/base';
+import { encodeTerms, jobDigest, segmentDigest } from '#attestation/records';
 import { manifestDigest } from '#libs/step';
 import { proveSegment, type Backend } from '#libs/zk';
+import { planBytes, weightsDigestOf, type Plan, type StepProofStatement } from '#libs/zk/verifier';
 import { testSegment, type SegmentChoice } from '../../libs/zk/src/testing/segments.js';
 import { contextOf } from '../../libs/zk/src/verifier/statement.js';
-import { planBytes, weightsDigestOf, type Plan, type StepProofStatement } from '#libs/zk/verifier';
 import { domain, fill, sealTerms } from './seal-terms.js';
 
 export const selector = id('veritrain/zk/fxt-zk/1').slice(0, 10);

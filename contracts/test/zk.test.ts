@@ -2,7 +2,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { AbiCoder, Interface, Transaction } from 'ethers';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { concatBytes, uintBe } from '#attestation';
+import { concatBytes, uintBe } from '#attestation/base';
 import { parseManifest, profileManifest, type Loss, type Manifest, type ProfileParameters } from '#libs/step';
 import { createEngine, KernelBackend } from '#libs/zk';
 import { profiles } from '#libs/zk/verifier';

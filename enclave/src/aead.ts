@@ -1,5 +1,5 @@
 /** AES-256-GCM and HKDF-SHA256 of the platform's WebCrypto, with failures that say what was opened. */
-import { Rejection } from '#attestation';
+import { Rejection } from '#attestation/base';
 
 const nonceBytes = 12;
 

@@ -1,21 +1,23 @@
 import { describe, expect, it } from 'vitest';
 import {
-  checkpointSessionsMax,
   concatBytes,
   decodeCanonical,
-  domainSeparator,
   encodeCanonical,
-  jobDigest,
   recoverAddress,
-  runDigest,
-  runKeysDigest,
-  runKeysOf,
   toCbor,
   utf8,
   type CborValue,
+} from '#attestation/base';
+import {
+  checkpointSessionsMax,
+  domainSeparator,
+  jobDigest,
+  runDigest,
+  runKeysDigest,
+  runKeysOf,
   type Checkpoint,
   type ReleasedSession,
-} from '#attestation';
+} from '#attestation/records';
 import { begun, jobOf, kinds, moved, resumed, seal, signedBy, strangersSession } from '#test/host-attack';
 import { chainId, contract, hostSecret, signingSecret } from '#test/tiny-job';
 import { keyed } from '#test/tiny-release';

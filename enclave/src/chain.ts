@@ -3,16 +3,13 @@
  * released. Without this whoever can make a checkpoint could have borders sealed that nobody trained.
  */
 import { sha256 } from '@noble/hashes/sha2.js';
+import { concatBytes, equalBytes, Rejection, toHex } from '#attestation/base';
 import {
   checkpointSessionsMax,
-  concatBytes,
   encodeRoundStatement,
   encodeStepStatement,
-  equalBytes,
   keysDigest,
-  Rejection,
   runKeysOf,
-  toHex,
   verifyReceipt,
   verifyRoundReceipt,
   workersOf,
@@ -20,7 +17,7 @@ import {
   type Link,
   type ReleasedSession,
   type StepStatement,
-} from '#attestation';
+} from '#attestation/records';
 import { divideSteps, manifestDigest } from '#libs/step';
 import { checkReleased } from './grant.js';
 import type { ReadyJob } from './ready-job.js';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { encodeCanonical, toCbor } from '#attestation';
+import { encodeCanonical, toCbor } from '#attestation/base';
 import { deriveKey, sealWithNonce } from './aead.js';
 import { checkpointKey, openCheckpoint, partialKey, sealCheckpoint } from './checkpoint.js';
 

@@ -11,7 +11,7 @@ import {
   parseCheckpoint,
   partialKeyInfo,
   type Checkpoint,
-} from '#attestation';
+} from '#attestation/records';
 import { deriveKey, openWithNonce, sealWithNonce } from './aead.js';
 
 /** What the keys of a job's checkpoints and partials follow from. */

@@ -1,5 +1,6 @@
 /** Decrypted records against the dataset root of the job's spec, before anything is trained on them. */
-import { equalBytes, Rejection, toHex, type DatasetManifest, type JobSpec } from '#attestation';
+import { equalBytes, Rejection, toHex } from '#attestation/base';
+import { type DatasetManifest, type JobSpec } from '#attestation/records';
 import {
   commitDataset,
   datasetRoot,

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { x25519 } from '@noble/curves/ed25519.js';
 import { describe, expect, it } from 'vitest';
-import { deliveryAssociatedData, deliveryKey, keyCommitment } from '#attestation';
+import { deliveryAssociatedData, deliveryKey, keyCommitment } from '#attestation/records';
 import { openWithNonce } from './aead.js';
 import { sealResult } from './deliver.js';
 import { createSessionKeys } from './keys.js';

@@ -1,16 +1,10 @@
 /**
  * Encrypts the result so that it opens for the client alone, and only after payment where that reveals its key
- * (attestation/src/delivery.ts).
+ * (attestation/src/records/delivery.ts).
  */
 import { x25519 } from '@noble/curves/ed25519.js';
-import {
-  ciphertextDigest,
-  concatBytes,
-  deliveryAssociatedData,
-  deliveryKey,
-  keyCommitment,
-  Rejection,
-} from '#attestation';
+import { concatBytes, Rejection } from '#attestation/base';
+import { ciphertextDigest, deliveryAssociatedData, deliveryKey, keyCommitment } from '#attestation/records';
 import { sealWithNonce } from './aead.js';
 import type { SessionKeys } from './keys.js';
 

@@ -1,5 +1,5 @@
 /** Failures as the channel carries them. */
-import { CodedError } from '#attestation';
+import { CodedError } from '#attestation/base';
 import { GuardViolation } from '#libs/step';
 import type { ErrorReply, EventOf } from './channel/messages.js';
 

@@ -1,7 +1,7 @@
 /** The end of a run: encrypt the result to the client, seal what was done for the chain (settlement §3, §12). */
+import { concatBytes } from '#attestation/base';
 import {
   bordersRoot,
-  concatBytes,
   deliveryDigest,
   domainSeparator,
   progressOf,
@@ -9,14 +9,14 @@ import {
   runKeysDigest,
   teeSelector,
   type Run,
-} from '#attestation';
+} from '#attestation/records';
 import { encodeWeights, type GuardViolation } from '#libs/step';
 import { keysBehind } from './chain.js';
 import type { EventOf } from './channel/messages.js';
 import { sealResult } from './deliver.js';
 import type { SessionKeys } from './keys.js';
-import type { Phase, Stopwatch } from './stopwatch.js';
 import type { ReadyJob } from './ready-job.js';
+import type { Phase, Stopwatch } from './stopwatch.js';
 import type { Position, Trained } from './trainer.js';
 
 const complete = 0;

@@ -1,14 +1,7 @@
-import { describe, expect, it } from 'vitest';
-import {
-  addressOfPublicKey,
-  domainSeparator,
-  equalBytes,
-  jobDigest,
-  recoverAddress,
-  runDigest,
-  type Release,
-} from '#attestation';
 import { secp256k1 } from '@noble/curves/secp256k1.js';
+import { describe, expect, it } from 'vitest';
+import { addressOfPublicKey, equalBytes, recoverAddress } from '#attestation/base';
+import { domainSeparator, jobDigest, runDigest, type Release } from '#attestation/records';
 import { jobOf, kinds, resealed, strangersSecret } from '#test/host-attack';
 import { chainId, contract, jobRequest, tinyJob, type TinyJob } from '#test/tiny-job';
 import { grantTo, present, signRelease, type GrantChanges } from '#test/tiny-release';

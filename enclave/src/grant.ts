@@ -3,20 +3,17 @@
  * the broker; the job is their digest, so a grant of the host's own making is one for an escrow of the host's own making.
  */
 import { sha256 } from '@noble/hashes/sha2.js';
+import { equalBytes, recoverAddress, Rejection, toHex } from '#attestation/base';
 import {
   domainSeparator,
-  equalBytes,
   jobDigest,
   keysDigest,
-  recoverAddress,
-  Rejection,
   releaseDigest,
-  toHex,
   type JobSpec,
   type KeyBinding,
   type ReleasedSession,
   type Terms,
-} from '#attestation';
+} from '#attestation/records';
 
 export interface GrantedJob {
   readonly spec: JobSpec;

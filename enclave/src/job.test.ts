@@ -1,7 +1,8 @@
 import { sha256 } from '@noble/hashes/sha2.js';
 import { describe, expect, it } from 'vitest';
+import { utf8 } from '#attestation/base';
+import { datasetManifestJson, JobMode, type JobSpec, type Terms } from '#attestation/records';
 import { canonicalManifest } from '#libs/step';
-import { datasetManifestJson, JobMode, utf8, type JobSpec, type Terms } from '#attestation';
 import { chainId, contract, jobRequest, provider, tinyDataset, tinyJob, type TinyDataset } from '#test/tiny-job';
 import { grantTo, present } from '#test/tiny-release';
 

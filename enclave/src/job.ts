@@ -1,21 +1,16 @@
 /** From a job as the host hands it over to one whose every part has been checked against every other. */
+import { checkpointWeightsBytesMax, concatBytes, equalBytes, isZero, Rejection, toHex } from '#attestation/base';
 import {
   bordersMax,
-  checkpointWeightsBytesMax,
-  concatBytes,
-  equalBytes,
-  isZero,
   jobDigest,
   JobMode,
-  Rejection,
   specDigestOf,
   termsFit,
-  toHex,
   type DatasetManifest,
   type JobSpec,
   type ReleasedSession,
   type Terms,
-} from '#attestation';
+} from '#attestation/records';
 import {
   canonicalManifest,
   checkBounds,

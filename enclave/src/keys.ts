@@ -1,8 +1,9 @@
 /** The keys of one enclave session: made in the guest, never leave it, die with the process. */
-import * as ed25519 from '@noble/ed25519';
-import { secp256k1 } from '@noble/curves/secp256k1.js';
 import { x25519 } from '@noble/curves/ed25519.js';
-import { addressOfPublicKey, signRecoverable, type KeyBinding } from '#attestation';
+import { secp256k1 } from '@noble/curves/secp256k1.js';
+import * as ed25519 from '@noble/ed25519';
+import { addressOfPublicKey, signRecoverable } from '#attestation/base';
+import { type KeyBinding } from '#attestation/records';
 
 export interface SessionKeys {
   readonly binding: KeyBinding;

@@ -2,7 +2,8 @@
  * For how long the key broker lets this session work on a job (enclave SPEC, lease). The guest has no clock that its host
  * cannot set, so a lease is counted in time that has passed since this session made the evidence that earned it.
  */
-import { equalBytes, leaseDigest, recoverAddress, Rejection, toHex, type Lease, type Release } from '#attestation';
+import { equalBytes, recoverAddress, Rejection, toHex } from '#attestation/base';
+import { leaseDigest, type Lease, type Release } from '#attestation/records';
 
 /** Milliseconds that only grow. */
 export type Monotonic = () => number;

@@ -7,7 +7,7 @@
  */
 import { createServer } from 'node:net';
 import { parseArgs } from 'node:util';
-import { ConfigurationError } from '#attestation';
+import { ConfigurationError } from '#attestation/base';
 import { openAttester, openGpus } from './attesters/open.js';
 import { readPeers } from './channel/peers.js';
 import { serveConnection } from './channel/serve.js';

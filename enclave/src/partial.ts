@@ -10,17 +10,19 @@ import {
   encodeCanonical,
   equalBytes,
   oneOf,
-  parseStepStatement,
-  receiptBytesMax,
   record,
-  releasedShape,
   Rejection,
   toCbor,
   utf8,
-  verifyReceipt,
   type Shaped,
+} from '#attestation/base';
+import {
+  parseStepStatement,
+  receiptBytesMax,
+  releasedShape,
+  verifyReceipt,
   type StepStatement,
-} from '#attestation';
+} from '#attestation/records';
 import { decodeWeights, type Weights } from '#libs/step';
 import { openWithNonce, sealWithNonce } from './aead.js';
 import { partialKey, type SealingSecrets } from './checkpoint.js';

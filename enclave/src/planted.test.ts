@@ -1,11 +1,11 @@
 /** The attacks of grant and chain again, with the rule that stops each taken away: each then has what it came for. */
 import { afterEach, describe, expect, it, vi } from 'vitest';
+import { checkpointKeyInfo } from '#attestation/records';
 import { begun, jobOf, kinds, moved, resealed, resumed, strangersSecret } from '#test/host-attack';
 import { hostSecret, jobRequest } from '#test/tiny-job';
 import { grantTo, keyed, present } from '#test/tiny-release';
 import { deriveKey } from './aead.js';
 import { checkpointKey, openCheckpoint, sealCheckpoint } from './checkpoint.js';
-import { checkpointKeyInfo } from '#attestation';
 
 const planted = vi.hoisted(() => ({ fault: 'none' }));
 
@@ -21,8 +21,8 @@ vi.mock('./chain.js', async (original) => {
     planted.fault === 'borders without receipts' ? Promise.resolve(checkpoint) : real.checkChain(job, checkpoint);
   return { ...real, checkChain };
 });
-vi.mock('#attestation', async (original) => {
-  const real = await original<typeof import('#attestation')>();
+vi.mock('#attestation/records', async (original) => {
+  const real = await original<typeof import('#attestation/records')>();
   const checkpointSecret: typeof real.checkpointSecret = (dataKey, secret) =>
     planted.fault === 'data key alone' ? dataKey : real.checkpointSecret(dataKey, secret);
   return { ...real, checkpointSecret };

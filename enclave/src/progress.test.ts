@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { ProgressGrain } from '#attestation';
+import type { ProgressGrain } from '#attestation/records';
 import { jobOf } from '#test/host-attack';
 import { tinyJob, tinyManifest, type TinyJob } from '#test/tiny-job';
 import { keyed } from '#test/tiny-release';

@@ -2,7 +2,7 @@
  * What leaves the enclave of a run while it goes on, as the data owner signed (enclave SPEC, progress). Figures are
  * of whole windows at fixed places, so starting again elsewhere tells nothing that the windows do not.
  */
-import { progressOf } from '#attestation';
+import { progressOf } from '#attestation/records';
 import { divideSteps, orderSize } from '#libs/step';
 import type { ReadyJob } from './ready-job.js';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { parseStepStatement, verifyReceipt } from '#attestation';
+import { parseStepStatement, verifyReceipt } from '#attestation/records';
 import { decodeWeights, encodeWeights, initialWeights } from '#libs/step';
 import { commitmentFormat, createCommitter, jobCommitments, weightsDigestOf } from '#libs/zk/commitment';
 import { hostSecret, tinyDataset, tinyJob, tinyManifest, type TinyDataset } from '#test/tiny-job';

@@ -1,5 +1,5 @@
 /** A job that is ready to be trained: spec, data, key and the broker's release have all been checked. */
-import type { DatasetManifest, JobSpec, ReleasedSession, Terms } from '#attestation';
+import type { DatasetManifest, JobSpec, ReleasedSession, Terms } from '#attestation/records';
 import type { Examples, Manifest, Weights } from '#libs/step';
 import type { JobCommitments } from '#libs/zk/commitment';
 import type { JobLease } from './lease.js';

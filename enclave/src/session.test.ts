@@ -1,19 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
+import { recoverAddress, toHex, type Rejection } from '#attestation/base';
 import {
   domainSeparator,
   jobDigest,
   parseStepStatement,
-  recoverAddress,
   runDigest,
   teeSelector,
-  toHex,
   verifyReceipt,
   type Checkpoint,
-  type Rejection,
-} from '#attestation';
-import type { EventOf } from './channel/messages.js';
-import { checkpointKey, openCheckpoint, sealCheckpoint } from './checkpoint.js';
+} from '#attestation/records';
 import {
   chainId,
   contract,
@@ -29,6 +25,8 @@ import {
   type TinyJob,
 } from '#test/tiny-job';
 import { grantTo, keyed, present, type Keyed } from '#test/tiny-release';
+import type { EventOf } from './channel/messages.js';
+import { checkpointKey, openCheckpoint, sealCheckpoint } from './checkpoint.js';
 
 const job = await tinyJob();
 const opening = { provider, chainId, registry };

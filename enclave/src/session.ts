@@ -3,34 +3,30 @@
  * a request out of order is refused and changes nothing. While a job is held or runs, `attest` and `renew` keep its
  * lease. Requests are taken one after the other, however they arrive.
  */
+import { equalBytes, Rejection, toHex, encodeCanonical, toCbor } from '#attestation/base';
 import {
   decodeTerms,
   domainSeparator,
-  equalBytes,
   jobDigest,
   jobIdOf,
   parseJobSpec,
   readDatasetManifest,
-  Rejection,
-  toHex,
-  encodeCanonical,
-  toCbor,
   workersOf,
   type JobSpec,
-} from '#attestation';
+} from '#attestation/records';
 import { GuardViolation } from '#libs/step';
 import { collectEvidence, type Machine } from './attesters/collect.js';
 import type { EnclaveEvent, EventOf, Request, RequestOf } from './channel/messages.js';
 import type { Emit } from './channel/serve.js';
+import { failedEvent } from './failure.js';
+import { finishJob, stopAtGuard } from './finish.js';
+import { checkGrant } from './grant.js';
 import { assembleJob, checkJob, type HeldJob } from './job.js';
 import { createSessionKeys, type SessionKeys } from './keys.js';
 import { createAnsweredNonces, openLease, type AnsweredNonces, type JobLease, type Monotonic } from './lease.js';
-import { failedEvent } from './failure.js';
-import { checkGrant } from './grant.js';
-import { finishJob, stopAtGuard } from './finish.js';
+import type { ReadyJob } from './ready-job.js';
 import { openShard } from './shards.js';
 import { createStopwatch, type Stopwatch } from './stopwatch.js';
-import type { ReadyJob } from './ready-job.js';
 import { trainJob, type Position } from './trainer.js';
 import { unsealDataKey } from './unseal.js';
 import { openWorkshop, type Workshop } from './workshop.js';

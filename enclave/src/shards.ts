@@ -1,5 +1,6 @@
 /** Encrypted shards in, records in block order out. A shard that is not this one of this data set never gets through. */
-import { Rejection, shardAssociatedData, toHex, type DatasetManifest } from '#attestation';
+import { Rejection, toHex } from '#attestation/base';
+import { shardAssociatedData, type DatasetManifest } from '#attestation/records';
 import { open } from './aead.js';
 
 /**

@@ -2,7 +2,8 @@
  * Trains one job from its start or a checkpoint to its end: run a segment, commit the weights, sign the receipt, seal
  * the checkpoint, tell the host.
  */
-import { encodeStepStatement, equalBytes, Rejection, signReceipt } from '#attestation';
+import { equalBytes, Rejection } from '#attestation/base';
+import { encodeStepStatement, signReceipt } from '#attestation/records';
 import { decodeWeights, divideSteps, encodeWeights, guardSetOf, type Weights } from '#libs/step';
 import { checkChain, linked, noChain, segmentStatement, type Chain } from './chain.js';
 import type { EventOf } from './channel/messages.js';

@@ -1,7 +1,8 @@
-/** Opens the data key that a release names (attestation/src/key-release.ts). Anybody can seal one: `checkGrant` comes first. */
+/** Opens the data key that a release names (attestation/src/records/key-release.ts). Anybody can seal one: `checkGrant` comes first. */
 import { Aes256Gcm, CipherSuite, HkdfSha256 } from '@hpke/core';
 import { DhkemX25519HkdfSha256 } from '@hpke/dhkem-x25519';
-import { keyReleaseAad, keyReleaseInfo, parseDataKey, Rejection, type DataKey, type KeyBinding } from '#attestation';
+import { Rejection } from '#attestation/base';
+import { keyReleaseAad, keyReleaseInfo, parseDataKey, type DataKey, type KeyBinding } from '#attestation/records';
 
 const encapsulatedBytes = 32;
 

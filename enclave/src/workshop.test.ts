@@ -1,4 +1,5 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { recoverAddress, toHex } from '#attestation/base';
 import {
   checkPartials,
   domainSeparator,
@@ -7,16 +8,16 @@ import {
   keysDigest,
   parseRoundStatement,
   parseStepStatement,
-  recoverAddress,
   runDigest,
   signReceipt,
-  toHex,
   verifyReceipt,
   verifyRoundReceipt,
   type StepStatement,
-} from '#attestation';
+} from '#attestation/records';
 import { decodeWeights, encodeWeights, initialWeights, stateDigest } from '#libs/step';
 import { holdEngine } from '#test/gated-engine';
+import { chainId, contract, hostSecret, tinyJob, tinyManifest, type TinyJob } from '#test/tiny-job';
+import { keyed, signRelease } from '#test/tiny-release';
 import {
   average,
   crew,
@@ -27,10 +28,8 @@ import {
   tinyParallelJob,
   type Rounds,
 } from '#test/tiny-rounds';
-import { chainId, contract, hostSecret, tinyJob, tinyManifest, type TinyJob } from '#test/tiny-job';
-import { keyed, signRelease } from '#test/tiny-release';
-import { checkpointKey, openCheckpoint } from './checkpoint.js';
 import type { EventOf } from './channel/messages.js';
+import { checkpointKey, openCheckpoint } from './checkpoint.js';
 import { createSessionKeys } from './keys.js';
 import { sealPartial } from './partial.js';
 

@@ -2,18 +2,17 @@
  * A data-parallel job in one session: segments as the host asks for them, and averages of whole rounds. The host says what is
  * done when; what comes out does not depend on it (step SPEC §20).
  */
+import { equalBytes, Rejection } from '#attestation/base';
 import {
   checkPartials,
   encodeRoundStatement,
   encodeStepStatement,
-  equalBytes,
   partialOf,
   partialsDigest,
-  Rejection,
   signReceipt,
   signRoundReceipt,
   type RoundStatement,
-} from '#attestation';
+} from '#attestation/records';
 import {
   averageWeights,
   divideSteps,
@@ -24,17 +23,17 @@ import {
   type Division,
   type Weights,
 } from '#libs/step';
-import type { EnclaveEvent, EventOf, RequestOf } from './channel/messages.js';
 import { linked, segmentStatement } from './chain.js';
+import type { EnclaveEvent, EventOf, RequestOf } from './channel/messages.js';
 import { checkpointKey } from './checkpoint.js';
 import { Engine } from './engine/engine.js';
 import type { LoadedDataset } from './engine/loaded-dataset.js';
 import { finishJob, stopAtGuard } from './finish.js';
 import type { SessionKeys } from './keys.js';
 import { openPartial, sealPartial, type Partial } from './partial.js';
-import type { Stopwatch } from './stopwatch.js';
 import { progressGate } from './progress.js';
 import type { ReadyJob } from './ready-job.js';
+import type { Stopwatch } from './stopwatch.js';
 import { sealPosition, startOf, trainSteps, type Position } from './trainer.js';
 
 export interface Workshop {

@@ -4,15 +4,15 @@
  * an enclave makes. Two threads; untimed proofs until the kernels are compiled for good, then three of which the median
  * counts. Each result names the shape, its segment length and its profile.
  */
-import { keccak, utf8 } from '#attestation';
+import { keccak, utf8 } from '#attestation/base';
 import { choosePlan, parseProofBundle, planOf, segmentStatement, verifyProofBundle } from '#libs/proof';
 import { initialWeights, profileManifest, type Examples, type Manifest } from '#libs/step';
 import { createPool, KernelBackend } from '#libs/zk';
 import { createCommitter } from '#libs/zk/commitment';
 import { profileNamed, startSeed, verifyStepProof, type Plan } from '#libs/zk/verifier';
-import { benchPeers } from './peers/peers.js';
 import { proveRange, type ProvedRange } from '../../apps/prover-worker/src/proving/prove-range.js';
 import { Engine } from '../../enclave/src/engine/engine.js';
+import { benchPeers } from './peers/peers.js';
 import type { BenchResult } from './result.js';
 
 interface Shape {

@@ -5,7 +5,7 @@
 import { createContext, runInContext } from 'node:vm';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
-import { toBase64 } from '#attestation';
+import { toBase64 } from '#attestation/base';
 import { browserBundle, callInBrowser, hasBrowser } from '#test/browser';
 import { runPortable } from '../support/sample-page.js';
 import { loadSamples } from '../support/samples.js';

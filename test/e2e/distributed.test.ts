@@ -10,14 +10,14 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { startDistributed, type DistributedSystem } from '../../apps/cli/src/system/distributed.js';
-import { findServer } from '../../apps/cli/src/system/server-process.js';
+import { CollateralError } from '#attestation/base';
 import { followJob, type JobView } from '../../apps/cli/src/job/follow.js';
 import type { Submitted } from '../../apps/cli/src/job/submit.js';
-import { CollateralError } from '#attestation';
+import { startDistributed, type DistributedSystem } from '../../apps/cli/src/system/distributed.js';
+import { findServer } from '../../apps/cli/src/system/server-process.js';
 import { checkDatabase, checkPaidOnce } from '../faults/checks.js';
-import { isAlive } from '../faults/processes.js';
 import { openClient, type FaultClient } from '../faults/jobs.js';
+import { isAlive } from '../faults/processes.js';
 import { checkpointAt, toldEvent } from '../support/embedded.js';
 import { openGate, type Gate } from '../support/gate.js';
 

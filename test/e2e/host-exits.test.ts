@@ -2,12 +2,13 @@
 import { join } from 'node:path';
 import { JsonRpcProvider, Wallet } from 'ethers';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { openPendingEscrows } from '../../apps/host-agent/src/pending.js';
-import { readSecret } from '../../apps/cli/src/secrets.js';
-import { encodeTerms, JobMode, keccak, toHex, utf8 } from '#attestation';
+import { keccak, toHex, utf8 } from '#attestation/base';
+import { encodeTerms, JobMode } from '#attestation/records';
 import { addressBytes, SettlementClient } from '#libs/settlement';
 import { startTestSystem, type TestSystem } from '#test/embedded';
 import { enclaveKey, marketTerms, native, releaseOf, window } from '#test/escrow-market';
+import { readSecret } from '../../apps/cli/src/secrets.js';
+import { openPendingEscrows } from '../../apps/host-agent/src/pending.js';
 
 const withinMs = 60_000;
 

@@ -4,10 +4,7 @@ import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { Engine } from '../../enclave/src/engine/engine.js';
-import { openChain } from '../../apps/cli/src/job/chain.js';
-import { fetchBundle, fetchResult, type CheckedResult } from '../../apps/cli/src/job/result.js';
-import { readPolicy } from '../../apps/cli/src/policy.js';
+import { toHex } from '#attestation/base';
 import {
   encodeWeights,
   initialWeights,
@@ -18,10 +15,13 @@ import {
   stateDigest,
   type Manifest,
 } from '#libs/step';
-import { toHex } from '#attestation';
 import { checkpointAt, reward, startTestSystem, stateIs, type TestSystem } from '#test/embedded';
 import { smallManifest } from '#test/small-job';
 import { whileStopped } from '#test/stopped';
+import { openChain } from '../../apps/cli/src/job/chain.js';
+import { fetchBundle, fetchResult, type CheckedResult } from '../../apps/cli/src/job/result.js';
+import { readPolicy } from '../../apps/cli/src/policy.js';
+import { Engine } from '../../enclave/src/engine/engine.js';
 
 let test: TestSystem;
 beforeAll(async () => {

@@ -3,7 +3,8 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { encodeBundle, parseBundle, verifyBundle, type EvidenceBundle } from '#attestation';
+import { verifyBundle } from '#attestation';
+import { encodeBundle, parseBundle, type EvidenceBundle } from '#attestation/records';
 import { verifyBundledProof } from '#libs/proof';
 import { runProvedDemo, type ProvedReport } from '../../apps/cli/src/demo/proved.js';
 

@@ -6,16 +6,8 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
-import {
-  bordersRoot,
-  encodeJobSpec,
-  encodeTerms,
-  fromHex,
-  jobDigest,
-  specDigestOf,
-  toHex,
-  type Terms,
-} from '#attestation';
+import { fromHex, toHex } from '#attestation/base';
+import { bordersRoot, encodeJobSpec, encodeTerms, jobDigest, specDigestOf, type Terms } from '#attestation/records';
 import { encodeProofBundle, proofStatementText } from '#libs/proof';
 import { openEscrow, type Escrow } from '../../apps/prover-worker/src/node/escrow.js';
 import { openKeptJobs, type KeptJob, type KeptJobs } from '../../apps/prover-worker/src/node/kept-jobs.js';

@@ -4,11 +4,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Contract } from 'ethers';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { jobDigest, JobMode, specDigestOf, termsJson, toHex, type Terms } from '#attestation';
-import { keepTerms } from '../../apps/cli/src/job/record.js';
-import { loadProfile } from '../../apps/cli/src/profile.js';
+import { toHex } from '#attestation/base';
+import { jobDigest, JobMode, specDigestOf, termsJson, type Terms } from '#attestation/records';
 import { encodeProofBundle, proofStatementText, type ProofStatement } from '#libs/proof';
 import { roleNames, zkSelector, type Deployment } from '#libs/settlement';
+import { keepTerms } from '../../apps/cli/src/job/record.js';
+import { loadProfile } from '../../apps/cli/src/profile.js';
 import {
   duties,
   engage,

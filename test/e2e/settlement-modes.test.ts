@@ -3,16 +3,9 @@
  * played, by a key that the broker has released to; the main job has a session of its own.
  */
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
-import {
-  availabilityDigest,
-  deliveryDigest,
-  jobDigest,
-  JobMode,
-  keccak,
-  specDigestOf,
-  utf8,
-  type Terms,
-} from '#attestation';
+import { keccak, utf8 } from '#attestation/base';
+import { availabilityDigest, deliveryDigest, jobDigest, JobMode, specDigestOf, type Terms } from '#attestation/records';
+import { addressBytes } from '#libs/settlement';
 import {
   duties,
   engage,
@@ -32,7 +25,6 @@ import {
   type Money,
   type TermsChange,
 } from '../support/escrow-market.js';
-import { addressBytes } from '#libs/settlement';
 import {
   falseSegments,
   provableJob,

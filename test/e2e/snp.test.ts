@@ -4,9 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { JsonRpcProvider } from 'ethers';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { openChain, type ClientChain } from '../../apps/cli/src/job/chain.js';
-import { openVendor } from '../../apps/cli/src/system/site.js';
-import { fromHex, jobDigest, toHex } from '#attestation';
+import { fromHex, toHex } from '#attestation/base';
+import { jobDigest } from '#attestation/records';
 import { settlementAbi, type ChainSnpPolicy, type Hex, type SnpPolicyPlan } from '#libs/settlement';
 import { parseSimulatedVendor, type SimulatedVendor } from '#libs/simulated-vendor';
 import { byClient, leave, order, settle, type Ordered } from '#test/by-command';
@@ -14,6 +13,8 @@ import { reward, setHost, startTestSystem, vendorFile, type TestSystem } from '#
 import { seen, type Watched } from '#test/outcome';
 import { runCommand } from '#test/run-command';
 import { startAgain } from '#test/start-again';
+import { openChain, type ClientChain } from '../../apps/cli/src/job/chain.js';
+import { openVendor } from '../../apps/cli/src/system/site.js';
 
 interface OwnPolicy {
   readonly file: string;

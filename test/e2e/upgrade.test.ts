@@ -5,13 +5,13 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { DataSource } from 'typeorm';
 import { afterAll, beforeAll, describe as describeAlways, expect, it } from 'vitest';
-import { parseTermsJson } from '#attestation';
+import { parseTermsJson } from '#attestation/records';
 import { LeaseGrant, pattern } from '#libs/messaging';
-import { migrations } from '../../migrations/index.js';
 import { former, insertFormer, type Row } from '../../apps/control-plane/test/former-rows.js';
 import { codeOf, startTestPlane, type TestPlane } from '../../apps/control-plane/test/harness.js';
 import { capabilities, refOf } from '../../apps/control-plane/test/job-fixture.js';
 import { createTestDatabase, type TestDatabase } from '../../apps/control-plane/test/test-database.js';
+import { migrations } from '../../migrations/index.js';
 
 const serverUrl = process.env['VERITRAIN_TEST_DATABASE_URL'];
 if (serverUrl === undefined) console.warn('VERITRAIN_TEST_DATABASE_URL is not set: PostgreSQL is NOT tested');

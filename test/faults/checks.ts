@@ -1,7 +1,7 @@
 /** What must be true at the end of every seed, whatever went wrong under it. */
 import { Contract, JsonRpcProvider } from 'ethers';
 import pg from 'pg';
-import { jobDigest, type Terms } from '#attestation';
+import { jobDigest, type Terms } from '#attestation/records';
 import { settlementAbi } from '#libs/settlement';
 import type { ServerEvent } from '../../apps/cli/src/api.js';
 import type { Profile } from '../../apps/cli/src/profile.js';

@@ -4,19 +4,16 @@
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { equalBytes, fromHex, recoverAddress, toHex } from '#attestation/base';
 import {
   domainSeparator,
-  equalBytes,
-  fromHex,
   hostSecretOf,
   jobDigest,
   keysDigest,
-  recoverAddress,
   releaseDigest,
-  toHex,
   type ReleasedSession,
   type Terms,
-} from '#attestation';
+} from '#attestation/records';
 import { checkpointKey, openCheckpoint } from '../../enclave/src/checkpoint.js';
 import type { FaultClient } from './jobs.js';
 import { dataKeyOf, filesOfProvider } from './known-secrets.js';

@@ -1,7 +1,7 @@
 /** Every secret of a fault run, with the places that are its owner's. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { fromHex } from '#attestation';
+import { fromHex } from '#attestation/base';
 import { parseIdxImages } from '#libs/step';
 import type { Profile } from '../../apps/cli/src/profile.js';
 import type { FaultClient } from './jobs.js';

@@ -1,6 +1,6 @@
 /** `npm run faults`: the system under faults, or broken on purpose. */
 import { randomInt } from 'node:crypto';
-import { CodedError } from '#attestation';
+import { CodedError } from '#attestation/base';
 import { readCommandLine } from '#test/command-line';
 import { enterNamespace } from './namespaces.js';
 import { plantNames } from './plant.js';

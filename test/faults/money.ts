@@ -1,6 +1,6 @@
 /** Where the money is after a seed: the escrow holds what it owes, and who earned a price has it. */
 import { JsonRpcProvider } from 'ethers';
-import { jobDigest, type Terms } from '#attestation';
+import { jobDigest, type Terms } from '#attestation/records';
 import { hex, Projection, readEvent, type EscrowEvent } from '#libs/settlement';
 import type { Profile } from '../../apps/cli/src/profile.js';
 

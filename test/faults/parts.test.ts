@@ -1,11 +1,11 @@
 /** The tools of the fault runs do what they say: a plan follows from its seed, a proxy loses what it should, a scan finds. */
+import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { connect, createServer, type Server, type Socket } from 'node:net';
-import { once } from 'node:events';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, expect, it } from 'vitest';
-import { domainSeparator } from '#attestation';
+import { domainSeparator } from '#attestation/records';
 import type { EscrowEvent } from '#libs/settlement';
 import { chainId, contract, tinyJob } from '#test/tiny-job';
 import { grantTo, present } from '#test/tiny-release';

@@ -6,11 +6,11 @@ import { appendFileSync } from 'node:fs';
 import { register } from 'node:module';
 import pg from 'pg';
 import type { DataSource, EntityManager } from 'typeorm';
+import type { LeaseRef } from '#libs/messaging';
+import type { Lease } from '#libs/persistence';
 import type { Principal } from '../../apps/control-plane/src/auth/principal.js';
 import type { Held } from '../../apps/control-plane/src/dispatch/lease-book.js';
 import type { Announcement } from '../../apps/control-plane/src/jobs/journal.js';
-import type { LeaseRef } from '#libs/messaging';
-import type { Lease } from '#libs/persistence';
 import type { Alteration } from './alter-hooks.js';
 
 const alter = (...alterations: readonly Alteration[]): void =>
@@ -73,7 +73,8 @@ const plants: Readonly<Record<string, Partial<Record<string, () => Promise<void>
       alter({
         file: '/host-agent/src/job-session.js',
         from: /const keyed = \{ release, signature, /,
-        to: `const { domainSeparator, releaseDigest, signRecoverable, parseJobSpec } = await import('#attestation');
+        to: `const { signRecoverable } = await import('#attestation/base');
+          const { domainSeparator, releaseDigest, parseJobSpec } = await import('#attestation/records');
           const { chainId, contract: verifyingContract } = parseJobSpec(fromBase64(job.spec)).settlement;
           const digest = releaseDigest(domainSeparator({ chainId, verifyingContract }), release);
           const keyed = { release, signature: signRecoverable(digest, new Uint8Array(32).fill(0xbb)), `,

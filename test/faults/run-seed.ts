@@ -1,8 +1,9 @@
 /** One seed: one job, its faults, and what must be true after them. */
 import { setTimeout as sleep } from 'node:timers/promises';
+import { CodedError } from '#attestation/base';
+import { type Terms } from '#attestation/records';
 import type { ServerEvent } from '../../apps/cli/src/api.js';
 import type { JobView } from '../../apps/cli/src/job/follow.js';
-import { CodedError, type Terms } from '#attestation';
 import {
   checkDatabase,
   checkNobodyPaidBeside,
@@ -17,6 +18,7 @@ import type { FaultCluster } from './cluster.js';
 import { checkGrants } from './grants.js';
 import { inject, type Effect } from './inject.js';
 import type { FaultClient } from './jobs.js';
+import { checkMoney } from './money.js';
 import {
   cutsOff,
   describe,
@@ -27,7 +29,6 @@ import {
   type Plan,
   type PlannedFault,
 } from './plan.js';
-import { checkMoney } from './money.js';
 import { randomOf } from './random.js';
 import { checkReason } from './reasons.js';
 

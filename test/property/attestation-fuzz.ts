@@ -4,8 +4,6 @@
  */
 import {
   appraise,
-  decodeCanonical,
-  equalBytes,
   neutralPolicy,
   noEndorsements,
   parseCertTable,
@@ -14,11 +12,10 @@ import {
   parsePemCertificates,
   parsePolicy,
   parseQuote,
-  readSign1,
-  toHex,
   type Endorsements,
   type Evidence,
 } from '#attestation';
+import { decodeCanonical, equalBytes, readSign1, toHex } from '#attestation/base';
 import { loadSamples, type LoadedSample } from '#test/samples';
 import { fuzz, judged, type FuzzReport, type OnProgress, type Verdict } from './fuzz.js';
 import { mutantOf } from './mutants.js';

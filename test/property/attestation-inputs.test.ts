@@ -4,8 +4,10 @@
  * what works on a copy of a Uint8Array can corrupt the caller's bytes here.
  */
 import { beforeAll, describe, expect, it } from 'vitest';
-import * as attestation from '#attestation';
+import * as judge from '#attestation';
 import { signAdvisories } from '#attestation';
+import * as base from '#attestation/base';
+import * as records from '#attestation/records';
 import { fakeAmd, fakeAmdAt } from '#test/fake-amd';
 import { fakeIntel } from '#test/fake-intel';
 import { fakeNitro } from '#test/fake-nitro';
@@ -15,6 +17,8 @@ import { tinyBundle } from '#test/tiny-bundle';
 import { tinyAt } from '#test/tiny-job';
 import { tinyRoundBundle } from '#test/tiny-round-bundle';
 import { random } from './random.js';
+
+const attestation = { ...judge, ...base, ...records };
 
 type Args = readonly unknown[];
 const family =
@@ -71,7 +75,7 @@ async function cases(): Promise<Readonly<Record<string, readonly Args[]>>> {
   const crl = await amd.crl();
   const certificates = amd.certificates;
   const parsed = certificates.map((der) => attestation.parseCertificate(der));
-  const [leaf, ...pool] = parsed as [attestation.Certificate, ...attestation.Certificate[]];
+  const [leaf, ...pool] = parsed as [judge.Certificate, ...judge.Certificate[]];
   const snpRequest = { report, certificates, crls: [crl], at, simulatedRoots: amd.roots };
   const snpClaims = (await attestation.verifySnp(snpRequest)).claims!;
   const intel = await fakeIntel({});
@@ -102,7 +106,7 @@ async function cases(): Promise<Readonly<Record<string, readonly Args[]>>> {
   const sign1 = await attestation.signSign1(header, noise(20), signer);
   const policy = attestation.encodeDocument(attestation.neutralPolicy);
   const advisories = { version: 1, id: 'test', issued: 0, advisories: [] } as const;
-  const values: attestation.ReferenceValues = {
+  const values: judge.ReferenceValues = {
     ...{ id: 'test', notBefore: 0, snpMeasurements: [], snpIdKeyDigests: [], quoteMeasurements: [] },
     version: 1,
   };

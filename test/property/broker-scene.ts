@@ -2,18 +2,16 @@
 import { randomBytes } from 'node:crypto';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import { sha256 } from '@noble/hashes/sha2.js';
+import { equalBytes, fromHex, toHex } from '#attestation/base';
 import {
   chunkListDigest,
   deliveryDigest,
   encodeJobSpec,
   encodeSessionEvidence,
   encodeTerms,
-  equalBytes,
-  fromHex,
   jobDigest,
   parseSessionEvidence,
-  toHex,
-} from '#attestation';
+} from '#attestation/records';
 import { differences } from '#test/differences';
 import { evidenceBy, testSession, type TestSession } from '#test/tiny-evidence';
 import { tinyBrokerConfig, tinyJob, type TinyJob } from '#test/tiny-job';

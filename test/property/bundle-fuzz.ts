@@ -3,16 +3,9 @@
  * leaf, and hands them to the verifier: none affirms unless it differs only in what nothing binds, and none makes it crash.
  */
 import { readFileSync } from 'node:fs';
-import {
-  decodeCanonical,
-  decodePolicy,
-  encodeBundle,
-  parseBundle,
-  toHex,
-  verifyBundle,
-  type AppraisalPolicy,
-  type BundleVerdict,
-} from '#attestation';
+import { decodePolicy, verifyBundle, type AppraisalPolicy, type BundleVerdict } from '#attestation';
+import { decodeCanonical, toHex } from '#attestation/base';
+import { encodeBundle, parseBundle } from '#attestation/records';
 import { differences } from '#test/differences';
 import { fixturePath } from '#test/fixture';
 import { tinyBundle } from '#test/tiny-bundle';

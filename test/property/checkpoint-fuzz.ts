@@ -2,22 +2,13 @@
  * Mutates stored checkpoints and partials by a seed, sealed as a store has them and opened as whoever holds data key and host's
  * secret could seal them again: none is gone on from unless it says what sessions that were released have signed.
  */
-import {
-  checkpointAssociatedData,
-  concatBytes,
-  decodeCanonical,
-  encodeCanonical,
-  encodeStepStatement,
-  toCbor,
-  toHex,
-  utf8,
-  type CborValue,
-} from '#attestation';
+import { concatBytes, decodeCanonical, encodeCanonical, toCbor, toHex, utf8, type CborValue } from '#attestation/base';
+import { checkpointAssociatedData, encodeStepStatement } from '#attestation/records';
 import { encodeWeights } from '#libs/step';
 import { begun, jobOf } from '#test/host-attack';
 import { readyJob } from '#test/ready-job';
-import { keyed, type Keyed } from '#test/tiny-release';
 import type { TinyJob } from '#test/tiny-job';
+import { keyed, type Keyed } from '#test/tiny-release';
 import { openWithNonce, sealWithNonce } from '../../enclave/src/aead.js';
 import type { EnclaveEvent, EventOf } from '../../enclave/src/channel/messages.js';
 import { checkpointKey, partialKey } from '../../enclave/src/checkpoint.js';

@@ -1,5 +1,5 @@
 /** The loop that every target runs in: mutants by a seed, verdicts on them, and what memory it took. */
-import { CodedError } from '#attestation';
+import { CodedError } from '#attestation/base';
 import { random, type Draw } from './random.js';
 
 /**

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { decodeTerms, parseJobSpec } from '#attestation';
+import { decodeTerms, parseJobSpec } from '#attestation/records';
 import { fuzzGrants } from './grant-fuzz.js';
 
 /** VERITRAIN_FUZZ sets the number of mutants, VERITRAIN_SEED the seed; the long run takes 100,000. */

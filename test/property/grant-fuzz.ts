@@ -2,20 +2,19 @@
  * Mutates the requests by which a host hands a released job, or a renewed lease, to an enclave: none is taken whose spec, terms,
  * release, sealed key or lease is not what the key broker signed, and none makes the session crash.
  */
+import { secp256k1 } from '@noble/curves/secp256k1.js';
+import { sha256 } from '@noble/hashes/sha2.js';
 import {
   addressOfPublicKey,
   concatBytes,
   decodeCanonical,
   encodeCanonical,
-  jobDigest,
-  keysDigest,
   toCbor,
   toHex,
   uintBe,
   type CborValue,
-} from '#attestation';
-import { sha256 } from '@noble/hashes/sha2.js';
-import { secp256k1 } from '@noble/curves/secp256k1.js';
+} from '#attestation/base';
+import { jobDigest, keysDigest } from '#attestation/records';
 import { strangersSecret } from '#test/host-attack';
 import { jobRequest, tinyAt, tinyJob, type TinyJob } from '#test/tiny-job';
 import { grantTo, present, signedLease, type Granted } from '#test/tiny-release';

@@ -1,5 +1,5 @@
 /** Ways to spoil bytes, which every target shares. All of them draw from one seed and leave their input alone. */
-import { equalBytes } from '#attestation';
+import { equalBytes } from '#attestation/base';
 import type { Draw } from './random.js';
 
 /** @param other a genuine input of the same kind, to take parts from */

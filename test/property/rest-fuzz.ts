@@ -3,7 +3,7 @@
  * problem that has a code where it is refused and never with a failure of the server; none is taken whose key, or content that
  * a digest or signature binds, is not genuine.
  */
-import { equalBytes } from '#attestation';
+import { equalBytes } from '#attestation/base';
 import { startTestPlane, type TestPlane } from '../../apps/control-plane/test/harness.js';
 import type { Escrows } from '../../apps/key-broker/src/escrow.js';
 import { isBoundSame } from './bound.js';

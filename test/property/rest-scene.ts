@@ -1,5 +1,5 @@
 /** For every route of the control plane's REST that takes a body, a request that it takes. */
-import { datasetManifestJson } from '#attestation';
+import { datasetManifestJson } from '#attestation/records';
 import { keys, type KeyName, type TestPlane } from '../../apps/control-plane/test/harness.js';
 import { hex, makeJob, sha256, submit, upload } from '../../apps/control-plane/test/job-fixture.js';
 import type { HttpRequest } from './http-line.js';

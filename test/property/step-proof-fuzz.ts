@@ -2,7 +2,7 @@
  * Mutates step proofs and their statements by a seed and hands them to the verifier of libs/zk through its door: no
  * mutant is accepted, none makes it crash, and each meets a code of the protocol.
  */
-import { equalBytes, toHex } from '#attestation';
+import { equalBytes, toHex } from '#attestation/base';
 import { verifyStepProof, type StepProofStatement } from '#libs/zk/verifier';
 import { smallProofs } from '#test/small-proof';
 import { fuzz, judged, type FuzzReport, type OnProgress } from './fuzz.js';

@@ -2,7 +2,7 @@
  * Mutants of decoded messages, CBOR or JSON: a leaf changed, a list or map with members fewer, more, renamed or exchanged. Byte
  * strings and texts that hold a message of their own are opened, so that what reads them is reached too.
  */
-import { decodeCanonical, encodeCanonical, equalBytes, fromHex, toHex, type CborValue } from '#attestation';
+import { decodeCanonical, encodeCanonical, equalBytes, fromHex, toHex, type CborValue } from '#attestation/base';
 import { mutantOf } from './mutants.js';
 import type { Draw } from './random.js';
 

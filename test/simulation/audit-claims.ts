@@ -1,5 +1,6 @@
 /** What must hold of work that several nodes claim piece by piece: segments of a round, and proofs. */
-import { equalBytes, parseRoundStatement, parseStepStatement, partialsDigest } from '#attestation';
+import { equalBytes } from '#attestation/base';
+import { parseRoundStatement, parseStepStatement, partialsDigest } from '#attestation/records';
 import type { Job, JobEvent, Receipt } from '#libs/persistence';
 import type { Invariant } from './invariants.js';
 import type { Tables } from './tables.js';

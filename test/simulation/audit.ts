@@ -1,5 +1,6 @@
 /** What must hold at the end of a simulation, whatever happened: read from the tables, the chain and the answers given. */
-import { parseStepStatement, toHex } from '#attestation';
+import { toHex } from '#attestation/base';
+import { parseStepStatement } from '#attestation/records';
 import type { Job, JobEvent } from '#libs/persistence';
 import {
   endStates,
@@ -8,8 +9,8 @@ import {
   type JobTrigger,
 } from '../../apps/control-plane/src/jobs/state-machine.js';
 import { checkProofs, checkRounds, checkWeights, stepStatementBytes, type Demand } from './audit-claims.js';
-import { clockSeconds } from './replica.js';
 import { invariants, type Invariant, type Violation } from './invariants.js';
+import { clockSeconds } from './replica.js';
 import { readTables, type Tables } from './tables.js';
 import type { World } from './world.js';
 

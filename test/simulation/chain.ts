@@ -2,7 +2,7 @@
  * A simulated chain with one escrow contract: it enforces the contract's order of calls, waits for the proofs that are due,
  * pays once, and reorganises.
  */
-import { CollateralError } from '#attestation';
+import { CollateralError } from '#attestation/base';
 import { sampleOf, type BlockRef, type ChainReader, type EscrowEvent } from '#libs/settlement';
 import { hex, sha256 } from '#test/made-session';
 import type { Faults } from './faults.js';

@@ -1,13 +1,13 @@
 /** A simulated node with a TEE: attests, keeps its attestation fresh, and works on segments of data-parallel jobs. */
-import type { StepStatement } from '#attestation';
+import type { StepStatement } from '#attestation/records';
 import type { CompleteRound, SegmentRef, SegmentTask, SignedStatement } from '#libs/messaging';
 import { base64, noEndorsements } from '#test/made-session';
 import { RenewalReports } from '../../apps/control-plane/src/dispatch/renewal-reports.js';
 import { SegmentAssignment } from '../../apps/control-plane/src/dispatch/segment-assignment.js';
 import { SegmentReports } from '../../apps/control-plane/src/dispatch/segment-reports.js';
-import { WorkerRenewals } from '../../apps/control-plane/src/dispatch/worker-renewals.js';
 import { SessionReports } from '../../apps/control-plane/src/dispatch/session-reports.js';
 import { TrainingReports } from '../../apps/control-plane/src/dispatch/training-reports.js';
+import { WorkerRenewals } from '../../apps/control-plane/src/dispatch/worker-renewals.js';
 import { forgive, nameOf, Refused, SimulatedNode, type Run } from './node.js';
 import { clockSeconds, refusedClaims } from './replica.js';
 import { averageOf, packPartial, partialStatement, signed } from './statements.js';

@@ -3,7 +3,7 @@
  * repeats what was not acknowledged, keeps its delivery on disk, and is killed or stopped at any moment. A stopped node
  * does not notice: it goes on with the lease that it had.
  */
-import type { StepStatement } from '#attestation';
+import type { StepStatement } from '#attestation/records';
 import { protocolVersion, type LeaseGrant, type NodeCapabilities, type SignedStatement } from '#libs/messaging';
 import { BlobRecord } from '#libs/persistence';
 import { hex, weights } from '#test/made-session';

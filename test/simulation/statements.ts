@@ -1,20 +1,20 @@
 /** What simulated enclaves and provers say of the steps that they have done: real statements, receipts and signatures. */
 import { createPrivateKey, sign as signWith } from 'node:crypto';
+import { type ShownByProof } from '#attestation';
+import { fromHex } from '#attestation/base';
 import {
   encodeRoundStatement,
   encodeStepStatement,
-  fromHex,
   parseStepStatement,
   partialOf,
   partialsDigest,
   signReceipt,
   signRoundReceipt,
   type BundledProof,
-  type ShownByProof,
   type StepStatement,
-} from '#attestation';
-import { manifestDigest } from '#libs/step';
+} from '#attestation/records';
 import type { SignedStatement } from '#libs/messaging';
+import { manifestDigest } from '#libs/step';
 import { base64, receiptKey, receiptSecret } from '#test/made-session';
 import { averaged, trained, type SimulatedJob } from './work.js';
 

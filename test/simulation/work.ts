@@ -1,11 +1,11 @@
 /** Simulated jobs of every kind: real specs and terms, and the weights that an undisturbed run of each goes through. */
+import { fromHex } from '#attestation/base';
 import {
   bordersRoot,
   datasetManifestJson,
   deliveryDigest,
   encodeJobSpec,
   chunkListDigest,
-  fromHex,
   jobDigest,
   jobIdOf,
   JobMode,
@@ -16,7 +16,7 @@ import {
   type DatasetManifest,
   type JobSpec,
   type Terms,
-} from '#attestation';
+} from '#attestation/records';
 import type { SignedStatement } from '#libs/messaging';
 import { planOf } from '#libs/proof';
 import { canonicalManifest, divideSteps, profileManifest, type Manifest } from '#libs/step';

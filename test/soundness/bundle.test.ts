@@ -1,13 +1,10 @@
 /** Whatever is changed in a bundle turns its verdict, and what is not bound is listed. */
 import { describe, expect, it } from 'vitest';
-import { bundleRules } from '../../attestation/src/bundle-rules.js';
+import { encodeDocument, verifyBundle, type BundleVerdict, type Check } from '#attestation';
+import { CodedError, decodeCanonical, encodeCanonical, type CborValue } from '#attestation/base';
 import {
-  CodedError,
-  decodeCanonical,
   domainSeparator,
   encodeBundle,
-  encodeCanonical,
-  encodeDocument,
   encodeStepStatement,
   encodeTerms,
   parseBundle,
@@ -18,18 +15,15 @@ import {
   runKeysDigest,
   signReceipt,
   teeSelector,
-  verifyBundle,
-  type BundleVerdict,
-  type CborValue,
-  type Check,
   type EvidenceBundle,
   type StepStatement,
-} from '#attestation';
+} from '#attestation/records';
 import { fakeAmd } from '#test/fake-amd';
 import { lawfulSession } from '#test/lawful-session';
 import { shownSession, tinyBundle } from '#test/tiny-bundle';
 import { chainId, contract, tinyAt } from '#test/tiny-job';
 import { grantTo } from '#test/tiny-release';
+import { bundleRules } from '../../attestation/src/verdict/bundle-rules.js';
 
 const { bundle, encoded, job } = await tinyBundle();
 const foreign = await tinyBundle({ spec: { salt: new Uint8Array(32) } });

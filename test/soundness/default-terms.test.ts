@@ -1,6 +1,7 @@
 /** What `job submit` asks for on each kind of chain, and what hosts and provers with default settings say to it. */
 import { describe, expect, it } from 'vitest';
-import { encodeJobSpec, fromHex, jobDigest, jobIdOf, toHex, type JobSpec, type Rejection } from '#attestation';
+import { fromHex, toHex, type Rejection } from '#attestation/base';
+import { encodeJobSpec, jobDigest, jobIdOf, type JobSpec } from '#attestation/records';
 import { chainKinds, chainSettings, type ChainKind } from '#libs/settlement';
 import { profileManifest, type Manifest } from '#libs/step';
 import { contract, chainId, provider, tinyDataset, tinyJob, tinyManifest } from '#test/tiny-job';

@@ -1,7 +1,9 @@
 /** Bundles that the former release made: what one altered byte does to them. Their verdicts are held by attestation's own test. */
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { CodedError, decodePolicy, parseBundle, verifyBundle, type BundleVerdict } from '#attestation';
+import { decodePolicy, verifyBundle, type BundleVerdict } from '#attestation';
+import { CodedError } from '#attestation/base';
+import { parseBundle } from '#attestation/records';
 import { differences } from '#test/differences';
 
 const folder = new URL('../support/fixtures/former-bundles/', import.meta.url);

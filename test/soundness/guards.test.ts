@@ -4,17 +4,7 @@
  */
 import fc from 'fast-check';
 import { afterAll, describe, expect, it, vi } from 'vitest';
-import { createExactTrainer } from '../../apps/prover-worker/src/proving/trainer.js';
-import { Engine } from '../../enclave/src/engine/engine.js';
-import * as exact from '../../enclave/src/engine/exact-steps.js';
-import { commitData, commitWeights } from '../../libs/zk/src/prover/commitments.js';
-import { countLookups } from '../../libs/zk/src/prover/multiplicities.js';
-import { executeSegment } from '../../libs/zk/src/prover/execute.js';
-import { proveWitness, type SegmentInput } from '../../libs/zk/src/prover/prove.js';
-import { derivePlanUnchecked, type Plan } from '../../libs/zk/src/relation/plan.js';
-import { seedOf, testProfile } from '../../libs/zk/src/testing/segments.js';
-import { scheduleOf } from '../../libs/zk/src/verifier/statement.js';
-import { taggedDigest } from '#attestation';
+import { taggedDigest } from '#attestation/base';
 import {
   checkBounds,
   datasetRoot,
@@ -34,6 +24,16 @@ import {
 } from '#libs/step';
 import { createEngine, KernelBackend } from '#libs/zk';
 import { dataDigestOf } from '#libs/zk/verifier';
+import { createExactTrainer } from '../../apps/prover-worker/src/proving/trainer.js';
+import { Engine } from '../../enclave/src/engine/engine.js';
+import * as exact from '../../enclave/src/engine/exact-steps.js';
+import { commitData, commitWeights } from '../../libs/zk/src/prover/commitments.js';
+import { executeSegment } from '../../libs/zk/src/prover/execute.js';
+import { countLookups } from '../../libs/zk/src/prover/multiplicities.js';
+import { proveWitness, type SegmentInput } from '../../libs/zk/src/prover/prove.js';
+import { derivePlanUnchecked, type Plan } from '../../libs/zk/src/relation/plan.js';
+import { seedOf, testProfile } from '../../libs/zk/src/testing/segments.js';
+import { scheduleOf } from '../../libs/zk/src/verifier/statement.js';
 
 const backend = new KernelBackend(createEngine({ rowLogMax: 12 }));
 const engines: Engine[] = [];

@@ -1,17 +1,7 @@
 /** A job for an enclave whose escrow takes proofs where no seal comes: what its bundle must hold, and what it may lack. */
 import { beforeAll, describe, expect, it } from 'vitest';
-import {
-  encodeBundle,
-  encodeTerms,
-  JobMode,
-  parseStepStatement,
-  verifyBundle,
-  type BundleVerdict,
-  type Check,
-  type ProofVerifier,
-  type StartOf,
-  type EvidenceBundle,
-} from '#attestation';
+import { verifyBundle, type BundleVerdict, type Check, type ProofVerifier, type StartOf } from '#attestation';
+import { encodeBundle, encodeTerms, JobMode, parseStepStatement, type EvidenceBundle } from '#attestation/records';
 import { zkSelector } from '#libs/settlement';
 import { tinyBundle } from '#test/tiny-bundle';
 import { tinyDataset, tinyManifest, type TinyJob } from '#test/tiny-job';

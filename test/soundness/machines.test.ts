@@ -1,13 +1,13 @@
 /** Sessions on whole machines, from the key broker's release to the verdict on their bundle, years later and offline. */
 import { beforeAll, describe, expect, it, vi } from 'vitest';
+import { documentDigest, verifyBundle, type AppraisalPolicy } from '#attestation';
+import { fromHex, utf8 } from '#attestation/base';
 import {
-  documentDigest,
   domainSeparator,
   encodeBundle,
   encodeJobSpec,
   encodeStepStatement,
   encodeTerms,
-  fromHex,
   jobDigest,
   noEndorsementRecord,
   parseEndorsements,
@@ -16,12 +16,9 @@ import {
   runKeysDigest,
   signReceipt,
   teeSelector,
-  utf8,
-  verifyBundle,
-  type AppraisalPolicy,
   type EndorsementRecord,
   type EvidenceBundle,
-} from '#attestation';
+} from '#attestation/records';
 import type { FakeRoot } from '#test/fake-intel';
 import {
   gpuMachineAt,
@@ -32,6 +29,7 @@ import {
   type GpuVendor,
   type SessionInMachine,
 } from '#test/made-machine';
+import { shownSession, tinyBundle } from '#test/tiny-bundle';
 import {
   chainId,
   contract,
@@ -42,7 +40,6 @@ import {
   tinyBroker,
   tinyJob,
 } from '#test/tiny-job';
-import { shownSession, tinyBundle } from '#test/tiny-bundle';
 import { createSessionKeys } from '../../enclave/src/keys.js';
 
 const trusted = vi.hoisted(() => ({ nvidia: { device: [] as string[], rim: [] as string[] }, intel: null as unknown }));

@@ -1,15 +1,14 @@
 /** Bundles of data-parallel jobs: what was changed, left out, doubled, swapped or said of another round is found out offline. */
 import { describe, expect, it } from 'vitest';
+import { verifyBundle, type Check } from '#attestation';
 import {
   encodeBundle,
   encodeJobSpec,
   encodeRoundStatement,
   parseBundle,
   parseRoundStatement,
-  verifyBundle,
-  type Check,
   type EvidenceBundle,
-} from '#attestation';
+} from '#attestation/records';
 import { dishonestRounds, tinyRoundBundle, type Saying } from '#test/tiny-round-bundle';
 
 const made = await tinyRoundBundle();

@@ -1,5 +1,6 @@
 /** What the browser runs: an evidence bundle in, the verdict out. Bundled by the test; imports nothing of Node. */
-import { fromBase64, verifyBundle } from '#attestation';
+import { verifyBundle } from '#attestation';
+import { fromBase64 } from '#attestation/base';
 import { verifyBundledProof } from '#libs/proof';
 
 /** @returns JSON of tier, steps, and every check with its status */

@@ -2,12 +2,12 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'vitest';
+import { parseBundle, type EvidenceBundle, type Terms } from '#attestation/records';
 import { ownTerms } from '../../apps/cli/src/job/record.js';
-import { parseBundle, type EvidenceBundle, type Terms } from '#attestation';
-import { smallManifest } from './small-job.js';
+import type { TestSystem } from './embedded.js';
 import { expectPaidOnce, type Watched } from './outcome.js';
 import { runCommand, type Ran } from './run-command.js';
-import type { TestSystem } from './embedded.js';
+import { smallManifest } from './small-job.js';
 
 export interface Ordered {
   readonly jobId: string;

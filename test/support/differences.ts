@@ -1,5 +1,5 @@
 /** What is not the same in two parsed messages. */
-import { toHex } from '#attestation';
+import { toHex } from '#attestation/base';
 
 /** Paths of the leaves that differ: `sessions[0].appraisedAt`. */
 export function differences(a: unknown, b: unknown, path = ''): string[] {

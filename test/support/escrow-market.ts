@@ -1,23 +1,19 @@
 /** A local chain with the contracts on it, and the parties of its escrows. */
 import { HDNodeWallet, keccak256, parseEther, Wallet, type JsonRpcProvider } from 'ethers';
+import { concatBytes, fromHex, keccak, toHex, utf8 } from '#attestation/base';
 import {
   bordersRoot,
-  concatBytes,
-  fromHex,
   jobDigest,
   JobMode,
-  keccak,
   releaseDigest,
   revocationDigest,
   runDigest,
   runKeysDigest,
   runKeysOf,
   teeSelector,
-  toHex,
-  utf8,
   type Release,
   type Terms,
-} from '#attestation';
+} from '#attestation/records';
 import {
   addressBytes,
   connect,

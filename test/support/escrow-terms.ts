@@ -1,5 +1,5 @@
 /** Terms of a job that an enclave's word pays for, as small as tests need them. */
-import { JobMode, teeSelector, type Terms } from '#attestation';
+import { JobMode, teeSelector, type Terms } from '#attestation/records';
 
 type Always =
   | 'client'

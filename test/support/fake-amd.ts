@@ -1,7 +1,7 @@
 /** A simulated AMD hierarchy with everything a test needs to bend it: other leaves, revocation lists, reports. */
+import 'reflect-metadata';
 import type { webcrypto } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import 'reflect-metadata';
 import * as x509 from '@peculiar/x509';
 import {
   productLayout,

@@ -5,7 +5,7 @@
 import 'reflect-metadata';
 import { createHash, createSign, type webcrypto } from 'node:crypto';
 import * as x509 from '@peculiar/x509';
-import { concatBytes, fromHex, toBase64, toHex, uintBe, utf8 } from '../../attestation/src/bytes.js';
+import { concatBytes, fromHex, toBase64, toHex, uintBe, utf8 } from '../../attestation/src/base/bytes.js';
 import { canonicalize, parseXml, type XmlElement } from '../../attestation/src/nvidia/xml.js';
 import { parseCertificate, type Certificate } from '../../attestation/src/x509/certificate.js';
 

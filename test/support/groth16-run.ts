@@ -1,8 +1,11 @@
 /** A tiny job that is trained and proved with Groth16 under a development key: integers of libs/step, snarkjs' proofs. */
-import { addressBytes, groth16SealOf, type Deployment, type SettlementClient } from '#libs/settlement';
-import { jobDigest, jobIdOf, keccak, segmentDigest, stepSpecOf, utf8, type JobSpec, type Terms } from '#attestation';
+import { keccak, utf8 } from '#attestation/base';
+import { jobDigest, jobIdOf, segmentDigest, stepSpecOf, type JobSpec, type Terms } from '#attestation/records';
 import { encodeGroth16Bundle, groth16StatementText, type Groth16SegmentData } from '#libs/proof';
+import { addressBytes, groth16SealOf, type Deployment, type SettlementClient } from '#libs/settlement';
 import { canonicalManifest, datasetRoot, initialWeights, merklePath, superblockOfStep } from '#libs/step';
+import { openCircuit, openKey, proveGroth16Segment, type Circuit, type ProvingKey } from '#libs/zk/groth16';
+import { blindFrom, commitToData, commitToWeights } from '#libs/zk/groth16/commitment';
 import {
   circuitDigest,
   groth16DataDigest,
@@ -11,8 +14,6 @@ import {
   keyDigest,
   type CircuitShape,
 } from '#libs/zk/verifier';
-import { blindFrom, commitToData, commitToWeights } from '#libs/zk/groth16/commitment';
-import { openCircuit, openKey, proveGroth16Segment, type Circuit, type ProvingKey } from '#libs/zk/groth16';
 import { groth16Examples, groth16Shape, testCache } from '../../libs/zk/src/testing/groth16-segments.js';
 
 const seedOf = (name: string): Uint8Array => keccak(utf8(`groth16 settlement test ${name}`));

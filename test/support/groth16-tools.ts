@@ -1,5 +1,5 @@
 /** Whether the optional packages that compile and prove circuits are installed; where not, tests skip and say so. */
-import { CodedError } from '#attestation';
+import { CodedError } from '#attestation/base';
 import { optionalFile } from '../../libs/zk/src/groth16/toolchain/packages.js';
 
 function missing(): string | undefined {

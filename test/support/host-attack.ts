@@ -1,9 +1,15 @@
 /** What a host tries that knows the records, or even holds the data key: borders that nobody trained, keys of its own. */
 import { webcrypto } from 'node:crypto';
 import { sha256 } from '@noble/hashes/sha2.js';
+import {
+  keysDigest,
+  shardAssociatedData,
+  signReceipt,
+  type Checkpoint,
+  type ReleasedSession,
+} from '#attestation/records';
 import { decodeWeights, encodeWeights } from '#libs/step';
 import { jobCommitments } from '#libs/zk/commitment';
-import { keysDigest, shardAssociatedData, signReceipt, type Checkpoint, type ReleasedSession } from '#attestation';
 import { segmentStatement } from '../../enclave/src/chain.js';
 import type { EventOf } from '../../enclave/src/channel/messages.js';
 import { checkpointKey, openCheckpoint, sealCheckpoint } from '../../enclave/src/checkpoint.js';

@@ -1,5 +1,5 @@
 /** A session of lawful evidence, with a release of the real key broker, whose keys are the test's: it signs whatever it likes. */
-import { encodeSessionEvidence, reportData, withSessionProof } from '#attestation';
+import { encodeSessionEvidence, reportData, withSessionProof } from '#attestation/records';
 import { simulatedMeasurement } from '#libs/simulated-vendor';
 import type { Released } from '../../apps/key-broker/src/release.js';
 import { createSessionKeys, type SessionKeys } from '../../enclave/src/keys.js';

@@ -1,18 +1,17 @@
 /** Sessions on whole machines under made-up vendors, with the endorsements that a key broker hands on. */
 import { ed25519 } from '@noble/curves/ed25519.js';
+import { neutralPolicy, type AppraisalPolicy } from '#attestation';
+import { encodeCanonical } from '#attestation/base';
 import {
-  encodeCanonical,
   encodeSessionEvidence,
   expectedGpuNonce,
   expectedReportData,
-  neutralPolicy,
   noEndorsementRecord,
   withSessionProof,
-  type AppraisalPolicy,
   type EndorsementRecord,
   type KeyBinding,
   type ReportedSession,
-} from '#attestation';
+} from '#attestation/records';
 import { fakeAmd, fakeAmdAt } from './fake-amd.js';
 import { collateralFile, fakeIntel, type FakeRoot } from './fake-intel.js';
 import { createFakeNvidia, type FakeNvidia } from './fake-nvidia.js';

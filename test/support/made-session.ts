@@ -5,25 +5,22 @@
 import { createHash } from 'node:crypto';
 import { ed25519 } from '@noble/curves/ed25519.js';
 import { secp256k1 } from '@noble/curves/secp256k1.js';
+import { addressOfPublicKey, fromHex, signRecoverable, toHex } from '#attestation/base';
 import {
-  addressOfPublicKey,
   appraisalDigest,
   domainSeparator,
   encodeEndorsements,
   encodeSessionEvidence,
-  fromHex,
   keysDigest,
   leaseDigest,
   noEndorsementRecord,
   parseSessionEvidence,
   releaseDigest,
   resultDigest,
-  signRecoverable,
-  toHex,
   withSessionProof,
   type JobSpec,
   type Release,
-} from '#attestation';
+} from '#attestation/records';
 
 export const hex = (bytes: Uint8Array): string => `0x${toHex(bytes)}`;
 export const base64 = (bytes: Uint8Array): string => Buffer.from(bytes).toString('base64');

@@ -2,9 +2,9 @@
 import { readFileSync } from 'node:fs';
 import { Contract, type JsonRpcProvider } from 'ethers';
 import { expect } from 'vitest';
-import { Engine } from '../../enclave/src/engine/engine.js';
-import type { ClientChain } from '../../apps/cli/src/job/chain.js';
-import { jobDigest, toHex, type Terms } from '#attestation';
+import { toHex } from '#attestation/base';
+import { jobDigest, type Terms } from '#attestation/records';
+import { settlementAbi } from '#libs/settlement';
 import {
   averageWeights,
   divideSteps,
@@ -18,7 +18,8 @@ import {
   type Manifest,
   type Weights,
 } from '#libs/step';
-import { settlementAbi } from '#libs/settlement';
+import type { ClientChain } from '../../apps/cli/src/job/chain.js';
+import { Engine } from '../../enclave/src/engine/engine.js';
 import type { TestSystem } from './embedded.js';
 
 /** State digest of a run of the engine alone, hexadecimal; in rounds where the job has several workers. */

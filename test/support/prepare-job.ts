@@ -1,8 +1,8 @@
 /** What a client fixes before a job on plain files that is proved in a joint chain: commitments to data and start weights. */
+import { concatBytes, keccak, utf8, word } from '#attestation/base';
+import { datasetRoot, initialWeights, orderSize, type Examples } from '#libs/step';
 import { commitData, commitWeights, type Backend } from '#libs/zk';
 import { dataDigestOf, startSeed, weightsDigestOf, type Commitment, type Plan } from '#libs/zk/verifier';
-import { datasetRoot, initialWeights, orderSize, type Examples } from '#libs/step';
-import { concatBytes, keccak, utf8, word } from '#attestation';
 import { slice } from '../../apps/prover-worker/src/proving/records.js';
 
 export interface PreparedData {

@@ -1,6 +1,7 @@
 /** A small job that is really trained, committed and proved: integers of libs/step, prover of libs/zk, 100 bits. */
+import { keccak, utf8 } from '#attestation/base';
+import { jobDigest, jobIdOf, segmentDigest, stepSpecOf, type JobSpec, type Terms } from '#attestation/records';
 import { addressBytes, zkSealOf, type Deployment, type SettlementClient } from '#libs/settlement';
-import { jobDigest, jobIdOf, keccak, segmentDigest, stepSpecOf, utf8, type JobSpec, type Terms } from '#attestation';
 import {
   canonicalManifest,
   initialWeights,
@@ -8,6 +9,8 @@ import {
   type Examples,
   type Manifest,
   type Weights,
+  merklePath,
+  superblockOfStep,
 } from '#libs/step';
 import { commitWeights, createEngine, KernelBackend, proveSegment, type WeightSecret } from '#libs/zk';
 import {
@@ -21,10 +24,9 @@ import {
   type StepProofStatement,
   type Variant,
 } from '#libs/zk/verifier';
-import { merklePath, superblockOfStep } from '#libs/step';
-import { dataSeedOf, genesisOf, prepareData, type Genesis, type PreparedData } from './prepare-job.js';
 import { blockExamples, superblockExamples } from '../../apps/prover-worker/src/proving/records.js';
 import { createExactTrainer } from '../../apps/prover-worker/src/proving/trainer.js';
+import { dataSeedOf, genesisOf, prepareData, type Genesis, type PreparedData } from './prepare-job.js';
 
 export const provingBackend = new KernelBackend(createEngine({ rowLogMax: 13 }));
 

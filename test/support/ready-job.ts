@@ -1,5 +1,5 @@
 /** A job as an enclave holds it before it trains, for what a session does with stored bytes. */
-import { domainSeparator } from '#attestation';
+import { domainSeparator } from '#attestation/records';
 import { assembleJob, checkJob } from '../../enclave/src/job.js';
 import { createAnsweredNonces, openLease } from '../../enclave/src/lease.js';
 import type { ReadyJob } from '../../enclave/src/ready-job.js';

@@ -1,5 +1,6 @@
 /** What the browser runs: samples as JSON in, reports as JSON out. Bundled by the test; imports nothing of Node. */
-import { fromBase64, runSample } from '#attestation';
+import { runSample } from '#attestation';
+import { fromBase64 } from '#attestation/base';
 
 export interface PortableSample {
   readonly id: string;

@@ -1,5 +1,5 @@
 /** A step proof of a small net through the doors of libs/zk, for tests that cross folders. */
-import { keccak, taggedDigest, utf8 } from '#attestation';
+import { keccak, taggedDigest, utf8 } from '#attestation/base';
 import { datasetRoot, initialWeights, merklePath, profileManifest, superblockOfStep, type Examples } from '#libs/step';
 import { commitData, commitWeights, createEngine, KernelBackend, proveSegment, type SegmentProof } from '#libs/zk';
 import { dataDigestOf, derivePlan, profileNamed } from '#libs/zk/verifier';

@@ -1,6 +1,7 @@
 /** The host's own `start` of a job, asked again of the chain as it was just before, with less than the host brought. */
 import type { JsonRpcProvider } from 'ethers';
-import { CodedError, jobDigest, toHex, type Terms } from '#attestation';
+import { CodedError, toHex } from '#attestation/base';
+import { jobDigest, type Terms } from '#attestation/records';
 import { chainFailure, errorAbi, settlementAbi } from '#libs/settlement';
 
 export interface Change {

@@ -1,5 +1,5 @@
 /** What a browser runs: step proofs as JSON in, verdicts as JSON out. Bundled by the test; imports nothing of Node. */
-import { CodedError, fromBase64, toBase64, toHex } from '#attestation';
+import { CodedError, fromBase64, toBase64, toHex } from '#attestation/base';
 import { verifyStepProof, type StepProofStatement } from '#libs/zk/verifier';
 
 export interface ProofCase {

@@ -8,9 +8,9 @@ import {
   parseEndorsements,
   type BundledSession,
   type EvidenceBundle,
-} from '#attestation';
-import type { EventOf } from '../../enclave/src/channel/messages.js';
+} from '#attestation/records';
 import type { Released } from '../../apps/key-broker/src/release.js';
+import type { EventOf } from '../../enclave/src/channel/messages.js';
 import {
   attested,
   jobRequest,

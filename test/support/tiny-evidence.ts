@@ -7,7 +7,7 @@ import {
   type KeyBinding,
   type ReportedSession,
   type SessionEvidence,
-} from '#attestation';
+} from '#attestation/records';
 import { simulatedMeasurement, type SnpReportValues } from '#libs/simulated-vendor';
 import { fakeAmd } from './fake-amd.js';
 import { chainId, provider, registry } from './tiny-job.js';

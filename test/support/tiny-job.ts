@@ -7,6 +7,28 @@ import { Aes256Gcm, CipherSuite, HkdfSha256 } from '@hpke/core';
 import { DhkemX25519HkdfSha256 } from '@hpke/dhkem-x25519';
 import { x25519 } from '@noble/curves/ed25519.js';
 import { secp256k1 } from '@noble/curves/secp256k1.js';
+import { documentDigest, encodeDocument, type AppraisalPolicy } from '#attestation';
+import { addressOfPublicKey, fromHex, keccak, toHex, utf8 } from '#attestation/base';
+import {
+  datasetManifestJson,
+  encodeJobSpec,
+  encodeTerms,
+  jobIdOf,
+  keyReleaseAad,
+  keyReleaseInfo,
+  noEndorsementRecord,
+  parseSessionEvidence,
+  shardAssociatedData,
+  specDigestOf,
+  workersOf,
+  type DatasetManifest,
+  type JobSpec,
+  type KeyBinding,
+  type SessionEvidence,
+  type Terms,
+} from '#attestation/records';
+import { planOf } from '#libs/proof';
+import type { JobState } from '#libs/settlement';
 import {
   canonicalManifest,
   commitDataset,
@@ -18,37 +40,9 @@ import {
   type Manifest,
   type ProfileParameters,
 } from '#libs/step';
-import { planOf } from '#libs/proof';
 import { commitmentFormat, createCommitter, dataDigestOf, dataSeed } from '#libs/zk/commitment';
 import { commitmentsOfJob, commitToData, dataBlind } from '#libs/zk/groth16/commitment';
 import { circuitShape, groth16DataDigest } from '#libs/zk/verifier';
-import {
-  addressOfPublicKey,
-  datasetManifestJson,
-  documentDigest,
-  encodeDocument,
-  encodeJobSpec,
-  encodeTerms,
-  fromHex,
-  jobIdOf,
-  keccak,
-  keyReleaseAad,
-  keyReleaseInfo,
-  noEndorsementRecord,
-  parseSessionEvidence,
-  shardAssociatedData,
-  specDigestOf,
-  toHex,
-  utf8,
-  workersOf,
-  type AppraisalPolicy,
-  type DatasetManifest,
-  type JobSpec,
-  type KeyBinding,
-  type SessionEvidence,
-  type Terms,
-} from '#attestation';
-import type { JobState } from '#libs/settlement';
 import { developmentPolicy } from '../../apps/cli/src/system/development-policy.js';
 import type { BrokerConfig } from '../../apps/key-broker/src/config.js';
 import type { Escrows } from '../../apps/key-broker/src/escrow.js';

@@ -1,6 +1,7 @@
 /** What a key broker signs and seals to one enclave session, without the broker: honest, or wrong wherever a test says. */
 import { randomBytes } from 'node:crypto';
 import { sha256 } from '@noble/hashes/sha2.js';
+import { signRecoverable } from '#attestation/base';
 import {
   domainSeparator,
   encodeDataKey,
@@ -9,12 +10,11 @@ import {
   leaseDigest,
   parseSessionEvidence,
   releaseDigest,
-  signRecoverable,
   type DataKey,
   type JobSpec,
   type Lease,
   type Release,
-} from '#attestation';
+} from '#attestation/records';
 import {
   chainId,
   contract,

@@ -21,7 +21,7 @@ import {
   type EvidenceBundle,
   type RoundStatement,
   type StepStatement,
-} from '#attestation';
+} from '#attestation/records';
 import { lawfulSession } from './lawful-session.js';
 import { releasedTo, shownSession } from './tiny-bundle.js';
 import { chainId, contract, policyBytes, tinyBroker } from './tiny-job.js';

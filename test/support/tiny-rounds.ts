@@ -1,7 +1,15 @@
 /** A tiny data-parallel job over real sessions, and what it must end in by integers alone. */
-import { divideSteps, initialWeights, blockOfStep, splitRecords, stepReference, superblockRecords } from '#libs/step';
-import { stateDigest, type Weights } from '#libs/step';
-import { toHex } from '#attestation';
+import { toHex } from '#attestation/base';
+import {
+  divideSteps,
+  initialWeights,
+  blockOfStep,
+  splitRecords,
+  stepReference,
+  superblockRecords,
+  stateDigest,
+  type Weights,
+} from '#libs/step';
 import type { EnclaveEvent, EventOf } from '../../enclave/src/channel/messages.js';
 import { openShard } from '../../enclave/src/shards.js';
 import { tinyDataset, tinyJob, tinyManifest, type TinyJob, type TinyJobOptions } from './tiny-job.js';

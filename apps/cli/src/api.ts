@@ -1,6 +1,6 @@
 /** The control plane's REST interface as a client uses it. */
 import { randomUUID } from 'node:crypto';
-import { CollateralError, Rejection } from '#attestation';
+import { CollateralError, Rejection } from '#attestation/base';
 
 export interface ControlPlaneApi {
   get<T>(path: string): Promise<T>;

@@ -1,6 +1,6 @@
 /** How a command reaches a control plane: the client's profile, or an address and an API key of their own. */
 import type { Command } from 'commander';
-import { ConfigurationError } from '#attestation';
+import { ConfigurationError } from '#attestation/base';
 import { createApi, type ControlPlaneApi } from './api.js';
 import { readBytes } from './files.js';
 import type { OutputOptions } from './output.js';

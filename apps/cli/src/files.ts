@@ -1,7 +1,7 @@
 /** Files that commands read and write, with limits and plain failures. */
 import { mkdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { ConfigurationError } from '#attestation';
+import { ConfigurationError } from '#attestation/base';
 
 /** @throws ConfigurationError FILE_UNREADABLE, FILE_TOO_LARGE */
 export function readBytes(path: string, bytesMax: number): Uint8Array {

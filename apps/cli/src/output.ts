@@ -1,6 +1,6 @@
 /** What a command prints: one JSON document on stdout with --json, readable lines without; everything else on stderr. */
 import { InvalidArgumentError } from 'commander';
-import { CodedError, fromHex } from '#attestation';
+import { CodedError, fromHex } from '#attestation/base';
 
 export interface OutputOptions {
   readonly json?: boolean;

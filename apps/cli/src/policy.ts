@@ -1,5 +1,6 @@
 /** Appraisal policies as files. */
-import { documentDigest, encodeDocument, fromHex, parsePolicy, type AppraisalPolicy } from '#attestation';
+import { documentDigest, encodeDocument, parsePolicy, type AppraisalPolicy } from '#attestation';
+import { fromHex } from '#attestation/base';
 import { readBytes } from './files.js';
 
 export interface PolicyFile {

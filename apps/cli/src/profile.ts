@@ -1,7 +1,7 @@
 /** Where a client's control plane, chain and keys are: one JSON file, written by `veritrain up` or by hand. */
 import { dirname, resolve } from 'node:path';
 import { z } from 'zod';
-import { ConfigurationError } from '#attestation';
+import { ConfigurationError } from '#attestation/base';
 import { chainKinds, DeploymentJson } from '#libs/settlement';
 import { readJson } from './files.js';
 

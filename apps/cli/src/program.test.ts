@@ -4,11 +4,12 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import type { Command } from 'commander';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
-import { parseSessionEvidence, toHex } from '#attestation';
+import { toHex } from '#attestation/base';
+import { parseSessionEvidence } from '#attestation/records';
 import { contractNames, setupOf } from '#libs/settlement';
 import { canonicalManifest, profileManifest } from '#libs/step';
-import { tinyBundle } from '#test/tiny-bundle';
 import { smallManifest, writeManifest, writeSmallFiles } from '#test/small-job';
+import { tinyBundle } from '#test/tiny-bundle';
 import { createProgram, run } from './program.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'veritrain-cli-'));

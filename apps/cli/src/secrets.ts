@@ -1,5 +1,5 @@
 /** Secrets in files of their own: 32 bytes as 0x-hexadecimal, mode 600. */
-import { ConfigurationError, fromHex, toHex } from '#attestation';
+import { ConfigurationError, fromHex, toHex } from '#attestation/base';
 import { readBytes, writeWhole } from './files.js';
 
 /** @throws ConfigurationError FILE_UNREADABLE, SECRET_FILE; never with the content */

@@ -2,11 +2,11 @@
  * The one reader of JSON bodies. It runs after key and rates were looked at, takes what the route takes and no more, and
  * bounds what all requests together hold unparsed.
  */
-import { Injectable } from '@nestjs/common';
-import type { Request } from 'express';
 import type { Readable } from 'node:stream';
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
-import { CodedError, CollateralError } from '#attestation';
+import { Injectable } from '@nestjs/common';
+import type { Request } from 'express';
+import { CodedError, CollateralError } from '#attestation/base';
 import { bodyBytesHeldMax, jsonDepthMax, jsonValuesMax } from './overload/limits.js';
 import { refusal } from './problem/codes.js';
 

@@ -1,4 +1,4 @@
-import { ConfigurationError } from '#attestation';
+import { ConfigurationError } from '#attestation/base';
 
 export function invalid(code: string, expected: string, got: string): ConfigurationError {
   return new ConfigurationError(code, {

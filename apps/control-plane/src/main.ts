@@ -1,5 +1,5 @@
 /** Runs the control plane; prints one line of JSON on standard output when it is ready. */
-import { CodedError } from '#attestation';
+import { CodedError } from '#attestation/base';
 import { createLogger, startTracing } from '#libs/telemetry';
 import { readConfig } from './config.js';
 import { startControlPlane } from './server.js';

@@ -1,7 +1,7 @@
 /** The reader on a real chain: what the contract's events look like, and what an absent chain does. */
 import { HDNodeWallet, NonceManager } from 'ethers';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { parseTermsJson, termsJson } from '#attestation';
+import { parseTermsJson, termsJson } from '#attestation/records';
 import {
   addressBytes,
   connect,

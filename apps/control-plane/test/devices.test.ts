@@ -1,6 +1,8 @@
 /** One GPU serves the sessions of one provider alone, as long as these live. */
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
-import { documentDigest, encodeDocument, encodeEndorsements, fromHex } from '#attestation';
+import { documentDigest, encodeDocument } from '#attestation';
+import { fromHex } from '#attestation/base';
+import { encodeEndorsements } from '#attestation/records';
 import { pattern, type AppraisalAnswer, type LeaseGrant } from '#libs/messaging';
 import { gpuMachineAt, gpuPolicy, madeGpuVendor, type GpuVendor } from '#test/made-machine';
 import { PolicyAppraiser } from '../src/evidence/policy-appraiser.js';

@@ -9,7 +9,7 @@ import {
   JobMode,
   specDigestOf,
   termsJson,
-} from '#attestation';
+} from '#attestation/records';
 import { pattern, ProofTask } from '#libs/messaging';
 import type { Deployment, SettlementClient } from '#libs/settlement';
 import { manifestDigest } from '#libs/step';

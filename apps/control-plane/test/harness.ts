@@ -1,11 +1,12 @@
 /** A control plane for tests: embedded database of its own, a clock and a chain that the test moves. */
+import { createHash } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ClientProxyFactory, Transport, type ClientTCP } from '@nestjs/microservices';
 import { firstValueFrom, timeout } from 'rxjs';
 import request from 'supertest';
-import { CollateralError } from '#attestation';
+import { CollateralError } from '#attestation/base';
 import { pattern as patterns, protocolVersion, type Pattern, type Problem } from '#libs/messaging';
 import { defaultCacheDirectory } from '#libs/persistence';
 import type { BlockRef, ChainReader, EscrowEvent } from '#libs/settlement';
@@ -17,7 +18,6 @@ import type { EvidenceAppraiser, EvidenceVerdict } from '../src/evidence/evidenc
 import { startControlPlane, type ControlPlane, type Replacements } from '../src/server.js';
 import { EscrowWatcher } from '../src/settlement/watcher.js';
 import { providers, receiptKey } from './job-fixture.js';
-import { createHash } from 'node:crypto';
 
 const keyOf = (id: string): string => `vt_${id}_test-secret-of-${id}-0123456789`;
 const entries = {

@@ -1,15 +1,14 @@
 /** A small job with everything that belongs to it: data set, spec, terms, receipts. All keys are for tests. */
 import { randomBytes } from 'node:crypto';
 import * as ed25519 from '@noble/ed25519';
+import { ed25519Signer, fromHex } from '#attestation/base';
 import {
   bordersRoot,
   datasetManifestJson,
   deliveryDigest,
-  ed25519Signer,
   encodeJobSpec,
   encodeStepStatement,
   chunkListDigest,
-  fromHex,
   jobDigest,
   jobIdOf,
   JobMode,
@@ -22,9 +21,9 @@ import {
   type JobSpec,
   type StepStatement,
   type Terms,
-} from '#attestation';
-import { canonicalManifest, manifestDigest, profileManifest, type Manifest } from '#libs/step';
+} from '#attestation/records';
 import { LeaseGrant, pattern } from '#libs/messaging';
+import { canonicalManifest, manifestDigest, profileManifest, type Manifest } from '#libs/step';
 import { teeTerms } from '#test/escrow-terms';
 import {
   addressOf,

@@ -1,9 +1,9 @@
 /** A job's way from submission to settlement, every detour of it, and a restart in every state. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { deliveryDigest, fromHex, parseBundle } from '#attestation';
+import { fromHex } from '#attestation/base';
+import { deliveryDigest, parseBundle } from '#attestation/records';
 import { pattern } from '#libs/messaging';
 import { codeOf, startTestPlane, type TestPlane } from './harness.js';
-import { createTestDatabase, type TestDatabase } from './test-database.js';
 import {
   acquire,
   advanceTo,
@@ -29,6 +29,7 @@ import {
   shownInVain,
   type Fixture,
 } from './job-fixture.js';
+import { createTestDatabase, type TestDatabase } from './test-database.js';
 
 const engines = ['embedded', 'PostgreSQL'] as const;
 const serverUrl = process.env['VERITRAIN_TEST_DATABASE_URL'];

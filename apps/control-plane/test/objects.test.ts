@@ -7,7 +7,7 @@ import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import S3rver from 's3rver';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { datasetManifestJson } from '#attestation';
+import { datasetManifestJson } from '#attestation/records';
 import { createLogger } from '#libs/telemetry';
 import type { Config } from '../src/config.js';
 import { BlobStore } from '../src/objects/blob-store.js';

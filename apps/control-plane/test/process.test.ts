@@ -1,12 +1,12 @@
 /** The program itself: ready line, one process per data directory, kill -9 and restart, clean stop, bad settings. */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createClient } from 'graphql-ws';
 import { afterAll, afterEach, expect, it } from 'vitest';
-import { datasetManifestJson } from '#attestation';
+import { datasetManifestJson } from '#attestation/records';
 import { socketsPerAddressMax } from '../src/sockets.js';
 import { hex, makeJob } from './job-fixture.js';
 

@@ -2,10 +2,10 @@
 import { randomBytes } from 'node:crypto';
 import { In } from 'typeorm';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { fromHex } from '#attestation/base';
 import {
   bordersRoot,
   chunkListDigest,
-  fromHex,
   encodeJobSpec,
   encodeStepStatement,
   jobDigest,
@@ -13,7 +13,7 @@ import {
   JobMode,
   specDigestOf,
   termsJson,
-} from '#attestation';
+} from '#attestation/records';
 import { pattern, ProofTask, type LeaseGrant } from '#libs/messaging';
 import { Job } from '#libs/persistence';
 import { planOf } from '#libs/proof';

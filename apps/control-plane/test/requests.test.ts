@@ -1,9 +1,9 @@
 /** Idempotency, pagination, limits, and every bad input with its code. */
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import request from 'supertest';
-import { datasetManifestJson } from '#attestation';
-import { canonicalManifest, profileManifest } from '#libs/step';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { datasetManifestJson } from '#attestation/records';
 import { limits, pattern } from '#libs/messaging';
+import { canonicalManifest, profileManifest } from '#libs/step';
 import { codeOf, keys, startTestPlane, type TestPlane } from './harness.js';
 import { base64, groth16Changes, hex, makeJob, manifest, register, sha256, submit, upload } from './job-fixture.js';
 

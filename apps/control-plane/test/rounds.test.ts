@@ -1,6 +1,7 @@
 /** Data-parallel jobs: who may work on which segment, what is taken for a partial, and what for a round. */
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { ed25519Signer } from '#attestation/base';
 import {
   encodeRoundStatement,
   parseBundle,
@@ -9,8 +10,7 @@ import {
   jobIdOf,
   type RoundStatement,
   type StepStatement,
-} from '#attestation';
-import { ed25519Signer } from '#attestation';
+} from '#attestation/records';
 import { pattern, SegmentTask, type LeaseGrant, type SegmentAcquired } from '#libs/messaging';
 import { manifestDigest } from '#libs/step';
 import { codeOf, startTestPlane, type TestPlane } from './harness.js';

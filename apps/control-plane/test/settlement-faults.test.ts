@@ -4,7 +4,8 @@
  */
 import { parseEther, type JsonRpcProvider } from 'ethers';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { JobMode, keccak, teeSelector, type Terms } from '#attestation';
+import { keccak } from '#attestation/base';
+import { JobMode, teeSelector, type Terms } from '#attestation/records';
 import {
   addressBytes,
   connect,

@@ -1,7 +1,7 @@
 /** Keys of tenants, their data sets, and the log of who did what. */
 import request from 'supertest';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { datasetManifestJson } from '#attestation';
+import { datasetManifestJson } from '#attestation/records';
 import { pattern } from '#libs/messaging';
 import { ApiKey, AuditEntry } from '#libs/persistence';
 import { AuditChain } from '../src/audit/audit-chain.js';

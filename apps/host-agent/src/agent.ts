@@ -2,7 +2,7 @@
 import { availableParallelism, totalmem } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { toHex } from '#attestation';
+import { toHex } from '#attestation/base';
 import { CollateralStore } from '#libs/collateral';
 import {
   beat,

@@ -1,22 +1,17 @@
 import { createServer, type Server } from 'node:http';
 import { secp256k1 } from '@noble/curves/secp256k1.js';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { addressOfPublicKey, compareBytes, fromBase64, keccak, signRecoverable, toHex } from '#attestation/base';
 import {
-  addressOfPublicKey,
   appraisalDigest,
-  compareBytes,
   domainSeparator,
   encodeJobSpec,
-  fromBase64,
   jobDigest,
-  keccak,
   keysDigest,
   parseSessionEvidence,
-  signRecoverable,
-  toHex,
   type Appraisal,
   type Terms,
-} from '#attestation';
+} from '#attestation/records';
 import { brokerPatience } from '#libs/dispatch-client';
 import type { EnclaveClient } from '#libs/enclave-channel';
 import type { AssignedJob } from '#libs/messaging';

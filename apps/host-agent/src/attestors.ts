@@ -1,22 +1,17 @@
 /** Appraisals by attestors that the terms list: each over a challenge of its own, as many as each key needs. */
 import { createHash } from 'node:crypto';
+import { CodedError, CollateralError, equalBytes, recoverAddress, Rejection, toHex } from '#attestation/base';
 import {
   appraisalDigest,
-  CodedError,
-  CollateralError,
   domainSeparator,
   encodeTerms,
-  equalBytes,
   jobDigest,
   keysDigest,
   parseJobSpec,
   parseSessionEvidence,
-  recoverAddress,
-  Rejection,
-  toHex,
   type Appraisal,
   type Terms,
-} from '#attestation';
+} from '#attestation/records';
 import {
   type AttestorAppraisal,
   type BrokerPatience,

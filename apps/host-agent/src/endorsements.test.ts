@@ -2,16 +2,8 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import {
-  encodeSessionEvidence,
-  kdsChainUrl,
-  kdsVcekUrl,
-  parseSessionEvidence,
-  parseSnpReport,
-  productLayout,
-  readTcb,
-  type SessionEvidence,
-} from '#attestation';
+import { kdsChainUrl, kdsVcekUrl, parseSnpReport, productLayout, readTcb } from '#attestation';
+import { encodeSessionEvidence, parseSessionEvidence, type SessionEvidence } from '#attestation/records';
 import { CollateralStore } from '#libs/collateral';
 import type { EnclaveClient } from '#libs/enclave-channel';
 import { fakeAmd, type FakeAmd } from '#test/fake-amd';

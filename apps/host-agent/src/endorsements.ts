@@ -4,23 +4,19 @@
  */
 import {
   candidateProducts,
-  CodedError,
-  CollateralError,
-  encodeSessionEvidence,
-  equalBytes,
   parseCertificate,
   parsePemCertificates,
-  parseSessionEvidence,
   parseSnpReport,
   productLayout,
   readSnpEndorsement,
   readTcb,
-  Rejection,
   tcbText,
   type Certificate,
   type SnpProduct,
   type SnpReport,
 } from '#attestation';
+import { CodedError, CollateralError, equalBytes, Rejection } from '#attestation/base';
+import { encodeSessionEvidence, parseSessionEvidence } from '#attestation/records';
 import { AmdKds, type CollateralStore } from '#libs/collateral';
 import { note } from '#libs/dispatch-client';
 import type { EnclaveClient } from '#libs/enclave-channel';

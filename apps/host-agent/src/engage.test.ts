@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import type { Terms } from '#attestation';
+import type { Terms } from '#attestation/records';
 import type { JobState } from '#libs/settlement';
 import { engage, type Engaged, type Engagement } from './engage.js';
 

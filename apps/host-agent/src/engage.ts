@@ -1,5 +1,6 @@
 /** From terms to a job that this host owes a run of, whose settlement keys the chain knows. */
-import { CollateralError, Rejection, type Terms } from '#attestation';
+import { CollateralError, Rejection } from '#attestation/base';
+import { type Terms } from '#attestation/records';
 import type { SettlementClient, TxReceipt } from '#libs/settlement';
 import type { Attested } from './job-session.js';
 import { isEnded } from './next-move.js';

@@ -2,7 +2,7 @@ import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { CollateralError, Rejection } from '#attestation';
+import { CollateralError, Rejection } from '#attestation/base';
 import { pattern } from '#libs/messaging';
 import { collectEscrow, handOver, tellAgain, tellStopped, type HandOverParts } from './hand-over.js';
 import type { Move } from './next-move.js';

@@ -1,11 +1,12 @@
 /** From a result on disk to its money: told to the control plane, committed, revealed, taken out. */
-import { ciphertextDigest, CollateralError, keyCommitment, Rejection, toHex } from '#attestation';
+import { CollateralError, Rejection, toHex } from '#attestation/base';
+import { ciphertextDigest, keyCommitment } from '#attestation/records';
 import { type CipherStore, type ControlPlane, note } from '#libs/dispatch-client';
 import { LeaseRestored, pattern } from '#libs/messaging';
 import type { Move } from './next-move.js';
 import { hasResult, type PendingEscrow, type PendingEscrows, type PendingResult } from './pending.js';
-import type { Transaction } from './registration.js';
 import type { Provider } from './provider.js';
+import type { Transaction } from './registration.js';
 
 export interface HandOverParts {
   readonly controlPlane: ControlPlane;

@@ -3,20 +3,19 @@ import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { Rejection, toHex } from '#attestation/base';
 import {
   datasetManifestJson,
   encodeJobSpec,
   hostSecretOf,
   jobDigest,
   jobIdOf,
-  Rejection,
   termsJson,
-  toHex,
   type Terms,
-} from '#attestation';
+} from '#attestation/records';
 import type { EnclaveEvent } from '#enclave';
-import type { EnclaveClient } from '#libs/enclave-channel';
 import { brokerPatience, type Clock } from '#libs/dispatch-client';
+import type { EnclaveClient } from '#libs/enclave-channel';
 import { pattern, type LeaseGrant } from '#libs/messaging';
 import { createLogger, watchNode } from '#libs/telemetry';
 import { chainId, contract, provider as account, tinyJob, type TinyJob } from '#test/tiny-job';

@@ -2,17 +2,15 @@
  * One lease from evidence to delivery. The host forwards and stores; it never sees a key or a plaintext byte. Whatever
  * fails is told to the control plane with its code, and whether another attempt can help.
  */
+import { CodedError, fromHex, Rejection } from '#attestation/base';
 import {
-  CodedError,
   encodeTerms,
-  fromHex,
   parseJobSpec,
   parseTermsJson,
-  Rejection,
   workersOf,
   type DatasetManifest,
   type Terms,
-} from '#attestation';
+} from '#attestation/records';
 import type { EventOf } from '#enclave';
 import {
   type BrokerPatience,
@@ -25,8 +23,8 @@ import {
 import type { EnclaveClient } from '#libs/enclave-channel';
 import { pattern, type LeaseGrant, type NodeRegistered, type RenewedSession } from '#libs/messaging';
 import { traced, type NodeWatch } from '#libs/telemetry';
-import { handOver, tellStopped, type HandOverParts } from './hand-over.js';
 import type { Attestors } from './attestors.js';
+import { handOver, tellStopped, type HandOverParts } from './hand-over.js';
 import {
   askForKey,
   type Attested,

@@ -1,17 +1,14 @@
 /** What a lease and a worker of a data-parallel job have in common: the session of an enclave that is given a job. */
+import { CollateralError, Rejection, toHex, utf8 } from '#attestation/base';
 import {
-  CollateralError,
   datasetManifestJson,
   encodeTerms,
   hostSecretOf,
   jobDigest,
   parseDatasetManifest,
-  Rejection,
-  toHex,
-  utf8,
   type DatasetManifest,
   type Terms,
-} from '#attestation';
+} from '#attestation/records';
 import {
   type AttestorAppraisal,
   type BrokerRelease,

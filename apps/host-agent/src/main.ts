@@ -1,5 +1,5 @@
 /** The untrusted companion of an enclave: `VERITRAIN_HOST_SETTINGS=FILE node dist/apps/host-agent/src/main.js`. */
-import { CodedError, ConfigurationError } from '#attestation';
+import { CodedError, ConfigurationError } from '#attestation/base';
 import { startTracing } from '#libs/telemetry';
 import { startAgent } from './agent.js';
 import { loadSettings } from './settings.js';

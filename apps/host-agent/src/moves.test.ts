@@ -1,6 +1,7 @@
 import { createServer } from 'node:http';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { ciphertextDigest, decodeTerms, encodeTerms, jobDigest, keyCommitment, Rejection, toHex } from '#attestation';
+import { Rejection, toHex } from '#attestation/base';
+import { ciphertextDigest, decodeTerms, encodeTerms, jobDigest, keyCommitment } from '#attestation/records';
 import type { SettlementClient } from '#libs/settlement';
 import { teeTerms } from '#test/escrow-terms';
 import { movesOf } from './moves.js';

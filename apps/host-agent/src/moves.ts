@@ -1,5 +1,6 @@
 /** What the host does on chain, and at the key broker, once a next move is decided. */
-import { CodedError, ciphertextDigest, decodeTerms, isZero, jobDigest, keyCommitment, type Terms } from '#attestation';
+import { CodedError, isZero } from '#attestation/base';
+import { ciphertextDigest, decodeTerms, jobDigest, keyCommitment, type Terms } from '#attestation/records';
 import { createBrokerClient, note } from '#libs/dispatch-client';
 import type { SettlementClient } from '#libs/settlement';
 import type { Move } from './next-move.js';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { JobMode, type Terms } from '#attestation';
+import { JobMode, type Terms } from '#attestation/records';
 import { jobStates, type JobState, type JobView } from '#libs/settlement';
 import { nextMove, type Situation } from './next-move.js';
 

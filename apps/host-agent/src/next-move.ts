@@ -1,5 +1,5 @@
 /** What to do next about one escrow: a pure decision over what the chain says now and what it has confirmed. */
-import { JobMode, type Terms } from '#attestation';
+import { JobMode, type Terms } from '#attestation/records';
 import { endsUnsealed, exitOf, finalFrom, hasDelivery, jobStates, type JobState, type JobView } from '#libs/settlement';
 
 /**

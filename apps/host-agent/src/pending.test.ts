@@ -2,7 +2,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, expect, it } from 'vitest';
-import { decodeCanonical, encodeCanonical, type CborValue } from '#attestation';
+import { decodeCanonical, encodeCanonical, type CborValue } from '#attestation/base';
 import { openPendingEscrows, type PendingResult } from './pending.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'veritrain-pending-'));

@@ -9,7 +9,6 @@ import { z } from 'zod';
 import {
   bytes,
   bytesUpTo,
-  checkpointSessionsMax,
   decodeCanonical,
   encodeCanonical,
   list,
@@ -22,7 +21,8 @@ import {
   toHex,
   uint,
   type Shaped,
-} from '#attestation';
+} from '#attestation/base';
+import { checkpointSessionsMax } from '#attestation/records';
 
 const resultShape = {
   ciphertext: bytesUpTo(12 * 1024 * 1024),

@@ -1,6 +1,7 @@
 /** The host operator's side of the escrow: stake and start before the work, seal and reveal after it. */
 import { Wallet } from 'ethers';
-import { CollateralError, decodeTerms, equalBytes, parseJobSpec, toHex, type Terms } from '#attestation';
+import { CollateralError, equalBytes, toHex } from '#attestation/base';
+import { decodeTerms, parseJobSpec, type Terms } from '#attestation/records';
 import { addressBytes, connect, inTurn, publishEstimate, revealMarginOf, SettlementClient } from '#libs/settlement';
 import { engage, type Engaged } from './engage.js';
 import { movesOf } from './moves.js';

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { CollateralError, Rejection } from '#attestation';
+import { CollateralError, Rejection } from '#attestation/base';
 import type { BrokerClient, BrokerRenewal } from '#libs/dispatch-client';
 import type { EnclaveClient } from '#libs/enclave-channel';
 import type { RenewedSession } from '#libs/messaging';

@@ -4,7 +4,8 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
-import { CodedError, CollateralError, Rejection, toHex, type Lease } from '#attestation';
+import { CodedError, CollateralError, Rejection, toHex } from '#attestation/base';
+import { type Lease } from '#attestation/records';
 import { type BrokerClient, note } from '#libs/dispatch-client';
 import type { EnclaveClient } from '#libs/enclave-channel';
 import type { RenewedSession } from '#libs/messaging';

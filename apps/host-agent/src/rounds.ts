@@ -2,7 +2,7 @@
  * A data-parallel job at the node that holds its lease: it works on segments like any worker, averages a round when all its
  * partials are there, and hands the result over.
  */
-import { parseJobSpec, stepSpecOf } from '#attestation';
+import { parseJobSpec, stepSpecOf } from '#attestation/records';
 import type { EventOf } from '#enclave';
 import { parseSegmentAcquired } from '#libs/dispatch-client';
 import type { EnclaveClient } from '#libs/enclave-channel';

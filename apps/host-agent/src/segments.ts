@@ -1,6 +1,6 @@
 /** One segment of a data-parallel job: from the claim to the partial that the control plane has. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { CodedError } from '#attestation';
+import { CodedError } from '#attestation/base';
 import type { EnclaveEvent, EventOf } from '#enclave';
 import {
   codePattern,

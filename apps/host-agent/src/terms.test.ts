@@ -1,15 +1,14 @@
 import { describe, expect, it } from 'vitest';
+import { fromHex, toHex } from '#attestation/base';
 import {
   dutySelectorOf,
-  fromHex,
   jobDigest,
   jobIdOf,
   JobMode,
   specDigestOf,
-  toHex,
   type JobSpec,
   type Terms,
-} from '#attestation';
+} from '#attestation/records';
 import { planOf } from '#libs/proof';
 import { snpPolicyId, type ChainSnpPolicy } from '#libs/settlement';
 import { canonicalManifest } from '#libs/step';

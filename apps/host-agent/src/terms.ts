@@ -1,22 +1,20 @@
 /** Whether a job is one that this host works for: the control plane may hand out any, the host's account pays for it. */
+import { isZero, Rejection, toHex } from '#attestation/base';
 import {
   chunkBytes,
   chunksMax,
   clientQuorum,
-  isZero,
   jobDigest,
   jobIdOf,
   JobMode,
   mayBeProvedInstead,
   quorumRemedy,
-  Rejection,
   specDigestOf,
   termsFit,
-  toHex,
   type JobSpec,
   type Terms,
   type TermsFacts,
-} from '#attestation';
+} from '#attestation/records';
 import { greatestWindows } from '#libs/dispatch-client';
 import type { AssignedJob } from '#libs/messaging';
 import { planOf } from '#libs/proof';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { CollateralError, Rejection } from '#attestation';
+import { CollateralError, Rejection } from '#attestation/base';
 import type { EnclaveEvent } from '#enclave';
 import type { EnclaveClient } from '#libs/enclave-channel';
 import { pattern } from '#libs/messaging';

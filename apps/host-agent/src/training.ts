@@ -3,7 +3,7 @@
  * to be what the job says; from then on the run goes on whatever becomes of the lease, for a run is owed.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { CodedError, CollateralError, Rejection } from '#attestation';
+import { CodedError, CollateralError, Rejection } from '#attestation/base';
 import type { EnclaveEvent, EventOf } from '#enclave';
 import { type CipherStore, type ControlPlane, note } from '#libs/dispatch-client';
 import type { EnclaveClient } from '#libs/enclave-channel';

@@ -1,5 +1,5 @@
 /** A node without a lease of its own lends a hand: it joins a data-parallel job of its provider and trains segments of it. */
-import { encodeTerms, parseJobSpec, parseTermsJson } from '#attestation';
+import { encodeTerms, parseJobSpec, parseTermsJson } from '#attestation/records';
 import { brokerPatience, createBrokerClient, parseSegmentAcquired } from '#libs/dispatch-client';
 import type { EnclaveClient } from '#libs/enclave-channel';
 import { pattern, type NodeRegistered, type RenewedSession, type SegmentTask } from '#libs/messaging';

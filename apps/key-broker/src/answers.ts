@@ -1,5 +1,6 @@
 /** Signed statements as the API writes them. */
-import { toHex, type Appraisal, type Lease, type Release } from '#attestation';
+import { toHex } from '#attestation/base';
+import { type Appraisal, type Lease, type Release } from '#attestation/records';
 import type { VouchedResult } from './judge.js';
 
 export function hex(bytes: Uint8Array): string {

@@ -6,22 +6,23 @@ import * as ed25519 from '@noble/ed25519';
 import {
   appraise,
   documentDigest,
-  encodeEndorsements,
   endorsementsAbout,
-  endorsementsMost,
   endorsementsOfRecord,
   endorsementsOfSession,
   evidenceOfSession,
-  Rejection,
   signResult,
-  toHex,
   weakestTier,
   type AttestationResult,
   type Check,
-  type EndorsementRecord,
-  type SessionEvidence,
   type Tier,
 } from '#attestation';
+import { Rejection, toHex } from '#attestation/base';
+import {
+  encodeEndorsements,
+  endorsementsMost,
+  type EndorsementRecord,
+  type SessionEvidence,
+} from '#attestation/records';
 import type { SpeakerConfig } from './config.js';
 import { machineOf } from './machine.js';
 import { readPolicy } from './policy-file.js';

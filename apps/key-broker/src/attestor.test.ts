@@ -1,25 +1,22 @@
 /** The same program without data keys: it speaks for jobs that list its account, under policies of its own list. */
+import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
+import { documentDigest } from '#attestation';
+import { fromHex, recoverAddress, toHex, utf8 } from '#attestation/base';
 import {
   appraisalDigest,
-  documentDigest,
   domainSeparator,
   encodeSessionEvidence,
-  fromHex,
   jobDigest,
   keysDigest,
-  recoverAddress,
-  toHex,
-  utf8,
   type Appraisal,
-} from '#attestation';
+} from '#attestation/records';
 import { evidenceBy, testSession } from '#test/tiny-evidence';
 import { chainId, contract, escrowThatIs, releaseRequest, tinyAt, tinyBrokerConfig, tinyJob } from '#test/tiny-job';
 import { createAttestor } from './attestor.js';
 import { accountOf } from './authorise.js';
 import type { AttestorConfig } from './config.js';
 import { createJudgeParts } from './parts.js';
-import { createHash } from 'node:crypto';
 
 const attestorTestSecret = new Uint8Array(32).fill(0x5b);
 const account = accountOf({ signingSecret: attestorTestSecret });

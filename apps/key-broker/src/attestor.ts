@@ -2,7 +2,8 @@
  * An attestor: appraises sessions for jobs whose terms list its account, under policies of its own list, over challenges
  * of its own, and signs what it found. It has no data keys.
  */
-import { appraisalDigest, domainSeparator, signRecoverable, toHex, type Appraisal } from '#attestation';
+import { signRecoverable, toHex } from '#attestation/base';
+import { appraisalDigest, domainSeparator, type Appraisal } from '#attestation/records';
 import { traced } from '#libs/telemetry';
 import { accountOf, checkOrdered, checkSession, refused, releasable, requireEscrow } from './authorise.js';
 import {

@@ -1,18 +1,7 @@
 /** What the data owner allows, whoever asks: whose jobs, on which data, for whose results, ordered on which chain. */
 import { secp256k1 } from '@noble/curves/secp256k1.js';
-import {
-  addressOfPublicKey,
-  CollateralError,
-  equalBytes,
-  isZero,
-  Rejection,
-  specDigestOf,
-  termsFit,
-  toHex,
-  type JobSpec,
-  type SessionEvidence,
-  type Terms,
-} from '#attestation';
+import { addressOfPublicKey, CollateralError, equalBytes, isZero, Rejection, toHex } from '#attestation/base';
+import { specDigestOf, termsFit, type JobSpec, type SessionEvidence, type Terms } from '#attestation/records';
 import type { JobState } from '#libs/settlement';
 import type { BrokerConfig, SpeakerConfig } from './config.js';
 

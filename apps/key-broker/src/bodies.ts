@@ -2,7 +2,8 @@
 import type { IncomingMessage } from 'node:http';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import type { NextFunction, Request, Response } from 'express';
-import { chunkBytes, CollateralError, Rejection } from '#attestation';
+import { CollateralError, Rejection } from '#attestation/base';
+import { chunkBytes } from '#attestation/records';
 import { groupOf } from './rate-limit.js';
 
 export type Kind = 'challenges' | 'decisions' | 'results';

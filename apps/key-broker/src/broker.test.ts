@@ -1,23 +1,20 @@
-import { mkdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { createHash } from 'node:crypto';
+import { mkdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import request from 'supertest';
 import { afterEach, describe, expect, it } from 'vitest';
+import { ConfigurationError, fromHex, recoverAddress, toHex } from '#attestation/base';
 import {
-  ConfigurationError,
   domainSeparator,
   encodeSessionEvidence,
-  fromHex,
   jobDigest,
   keysDigest,
   parseSessionEvidence,
-  recoverAddress,
   releaseDigest,
-  toHex,
   type KeyBinding,
   type Release,
   type SessionEvidence,
-} from '#attestation';
+} from '#attestation/records';
 import { fakeAmd, tcbBytes } from '#test/fake-amd';
 import { evidenceBy, proved, reportedBy, testSession, type EvidenceOptions } from '#test/tiny-evidence';
 import {

@@ -1,7 +1,9 @@
 /** Endorsements that the owner keeps at hand, in the files that the vendors publish. */
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { ConfigurationError, fromUtf8, parseCollateralBundle, type EndorsementRecord } from '#attestation';
+import { parseCollateralBundle } from '#attestation';
+import { ConfigurationError, fromUtf8 } from '#attestation/base';
+import { type EndorsementRecord } from '#attestation/records';
 
 const fileBytesMax = 4 * 1024 * 1024;
 const filesMax = 256;

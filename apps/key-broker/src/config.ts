@@ -2,7 +2,9 @@
 import { readdirSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { z } from 'zod';
-import { fromHex, noEndorsementRecord, toHex, type AppraisalPolicy, type EndorsementRecord } from '#attestation';
+import { type AppraisalPolicy } from '#attestation';
+import { fromHex, toHex } from '#attestation/base';
+import { noEndorsementRecord, type EndorsementRecord } from '#attestation/records';
 import { openEscrowReader } from '#libs/settlement';
 import { readCollateral } from './collateral.js';
 import type { Escrows } from './escrow.js';

@@ -1,5 +1,5 @@
 /** One decision per nonce and keys, and none that is not recorded. */
-import { CodedError, CollateralError } from '#attestation';
+import { CodedError, CollateralError } from '#attestation/base';
 import { recordRefusal, type Journal } from './journal.js';
 import type { NonceBook } from './nonces.js';
 

@@ -1,6 +1,7 @@
 /** What serves one session at a time: a guest by its launch, a GPU. */
 import { describe, expect, it } from 'vitest';
-import { keysDigest, toHex } from '#attestation';
+import { toHex } from '#attestation/base';
+import { keysDigest } from '#attestation/records';
 import { evidenceBytesBy, testSession, type TestSession } from '#test/tiny-evidence';
 import { releaseRequest, tinyAt, tinyBroker, tinyJob, type TinyBroker } from '#test/tiny-job';
 import { openJournal } from './journal.js';

@@ -6,17 +6,20 @@ import {
   endorsementsOfRecord,
   endorsementsOfSession,
   evidenceOfSession,
-  noEndorsementRecord,
   parseCertificate,
-  parseEndorsements,
-  utf8,
   type AppraisalPolicy,
-  type EndorsementRecord,
+  documentDigest,
 } from '#attestation';
+import { utf8, fromHex } from '#attestation/base';
+import {
+  noEndorsementRecord,
+  parseEndorsements,
+  type EndorsementRecord,
+  encodeSessionEvidence,
+} from '#attestation/records';
 import { fakeAmd } from '#test/fake-amd';
 import { evidenceBy, testSession } from '#test/tiny-evidence';
 import { releaseRequest, tinyAt, tinyBroker, tinyJob } from '#test/tiny-job';
-import { encodeSessionEvidence, documentDigest, fromHex } from '#attestation';
 
 const amd = fakeAmd('milan');
 const own = await testSession();

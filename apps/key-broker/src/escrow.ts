@@ -1,5 +1,5 @@
 /** What key brokers and attestors read of the chain. */
-import type { Terms } from '#attestation';
+import type { Terms } from '#attestation/records';
 import type { EscrowReader, JobState } from '#libs/settlement';
 
 export type Escrows = Pick<EscrowReader, 'stateOf' | 'deliveryOf' | 'close'>;

@@ -5,7 +5,7 @@
  */
 import { createHash } from 'node:crypto';
 import { appendFileSync, closeSync, fdatasyncSync, fstatSync, ftruncateSync, openSync, readSync } from 'node:fs';
-import { ConfigurationError } from '#attestation';
+import { ConfigurationError } from '#attestation/base';
 
 export type JournalEntry = Readonly<Record<string, unknown>>;
 

@@ -2,7 +2,7 @@
  * The owner's own record, one JSON line per decision; it holds no secret. What cannot be recorded is not given. It is
  * also the broker's memory of what it gave, so it outlives the process: it is read once, at the start.
  */
-import { CollateralError, fromHex, Rejection, toHex, type CodedError } from '#attestation';
+import { CollateralError, fromHex, Rejection, toHex, type CodedError } from '#attestation/base';
 import type { JobOpenings } from '#libs/proof';
 import type { BrokerConfig } from './config.js';
 import { openJournalFile, type JournalEntry } from './journal-file.js';

@@ -3,6 +3,7 @@
  * that the session was on before, whose devices serve no session of another provider.
  */
 import { createHash } from 'node:crypto';
+import { Rejection, signRecoverable } from '#attestation/base';
 import {
   decodeTerms,
   jobDigest,
@@ -10,20 +11,18 @@ import {
   keysDigest,
   parseJobSpec,
   parseSessionEvidence,
-  Rejection,
   resultDigest,
-  signRecoverable,
   verifySessionProof,
   type SessionEvidence,
-} from '#attestation';
+} from '#attestation/records';
 import { SessionRefused, type Appraiser, type SignedResult } from './appraiser.js';
 import type { OrderedJob } from './authorise.js';
 import type { SpeakerConfig } from './config.js';
 import { decide } from './decide.js';
 import type { Journal } from './journal.js';
 import type { NonceBook } from './nonces.js';
-import { exclusiveOf, type SessionBook } from './sessions.js';
 import type { MachineIdentity } from './session-index.js';
+import { exclusiveOf, type SessionBook } from './sessions.js';
 
 export interface EvidenceRequest {
   readonly spec: Uint8Array;

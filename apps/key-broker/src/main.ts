@@ -3,7 +3,7 @@
  * an attestor.
  */
 import type { NestExpressApplication } from '@nestjs/platform-express';
-import { CodedError, ConfigurationError } from '#attestation';
+import { CodedError, ConfigurationError } from '#attestation/base';
 import { startTracing } from '#libs/telemetry';
 import { hex } from './answers.js';
 import { createAttestorApp, createBrokerApp } from './app.js';

@@ -3,16 +3,14 @@
  * process: nothing is kept when one is issued, so nobody can use them up for others, and a restart ends them all.
  */
 import { createHmac, randomBytes } from 'node:crypto';
+import { Rejection, toHex, CollateralError } from '#attestation/base';
 import {
   challengeMessage,
   checkChallenge,
   encodeChallenge,
   parseChallenge,
-  Rejection,
-  toHex,
-  CollateralError,
   type Challenge as ChallengeParts,
-} from '#attestation';
+} from '#attestation/records';
 
 const lifetimeSeconds = 120;
 /** A clock that was set back a little ends nothing. */

@@ -1,5 +1,5 @@
 /** What the owner sees of the broker's work: a line for every decision, and metrics. */
-import { CodedError } from '#attestation';
+import { CodedError } from '#attestation/base';
 import type { BrokerMetrics, Logger } from '#libs/telemetry';
 
 export type DecisionKind = 'release' | 'renewal' | 'appraisal' | 'prover-release' | 'availability';

@@ -3,13 +3,14 @@ import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { CollateralError, jobDigest, toHex, type Terms } from '#attestation';
+import { CollateralError, toHex } from '#attestation/base';
+import { jobDigest, type Terms } from '#attestation/records';
 import { jobStates, type JobState } from '#libs/settlement';
 import { fakeAmd } from '#test/fake-amd';
 import { evidenceBytesBy, testSession } from '#test/tiny-evidence';
 import { escrowThatIs, releaseRequest, tinyAt, tinyBroker, tinyJob, type TinyJobOptions } from '#test/tiny-job';
-import type { BrokerConfig } from './config.js';
 import { readCollateral } from './collateral.js';
+import type { BrokerConfig } from './config.js';
 import type { Escrows } from './escrow.js';
 
 const job = await tinyJob();

@@ -1,5 +1,6 @@
 /** What the routes are made of. */
-import { fromHex, domainSeparator, revocationDigest, signRecoverable } from '#attestation';
+import { fromHex, signRecoverable } from '#attestation/base';
+import { domainSeparator, revocationDigest } from '#attestation/records';
 import { createBrokerMetrics, createLogger, type BrokerMetrics, type Logger } from '#libs/telemetry';
 import { createAppraiser } from './appraiser.js';
 import type { SpeakerConfig } from './config.js';

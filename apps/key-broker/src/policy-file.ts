@@ -1,5 +1,6 @@
 /** An appraisal policy as the owner has it in a file. */
-import { fromUtf8, parsePolicy, verifyPolicy, type AppraisalPolicy } from '#attestation';
+import { parsePolicy, verifyPolicy, type AppraisalPolicy } from '#attestation';
+import { fromUtf8 } from '#attestation/base';
 
 /**
  * @param signer whose signed policies alone count; absent: JSON that the settings' owner vouches for

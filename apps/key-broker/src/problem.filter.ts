@@ -4,7 +4,7 @@
  */
 import { Catch, HttpException, type ArgumentsHost, type ExceptionFilter } from '@nestjs/common';
 import type { Request, Response } from 'express';
-import { CodedError, CollateralError, ConfigurationError, Rejection } from '#attestation';
+import { CodedError, CollateralError, ConfigurationError, Rejection } from '#attestation/base';
 import type { Logger } from '#libs/telemetry';
 
 const badRequest = new Set([

@@ -4,11 +4,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Aes256Gcm, CipherSuite, HkdfSha256 } from '@hpke/core';
 import { DhkemX25519HkdfSha256 } from '@hpke/dhkem-x25519';
-import { secp256k1 } from '@noble/curves/secp256k1.js';
 import { x25519 } from '@noble/curves/ed25519.js';
+import { secp256k1 } from '@noble/curves/secp256k1.js';
 import { describe, expect, it } from 'vitest';
+import { addressOfPublicKey, recoverAddress, toHex } from '#attestation/base';
 import {
-  addressOfPublicKey,
   domainSeparator,
   dutySelectorOf,
   encodeJobSpec,
@@ -19,14 +19,12 @@ import {
   keyReleaseInfo,
   parseDataKey,
   proverRequestDigest,
-  recoverAddress,
   releaseDigest,
-  toHex,
   type JobSpec,
   type Terms,
-} from '#attestation';
-import { escrowThatIs, tinyAt, tinyBrokerConfig, tinyDataset, tinyJob, tinyManifest } from '#test/tiny-job';
+} from '#attestation/records';
 import type { Manifest } from '#libs/step';
+import { escrowThatIs, tinyAt, tinyBrokerConfig, tinyDataset, tinyJob, tinyManifest } from '#test/tiny-job';
 import type { BrokerConfig } from './config.js';
 import { createJudgeParts } from './parts.js';
 import { releaseToProver } from './prover-release.js';

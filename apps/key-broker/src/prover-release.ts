@@ -6,26 +6,22 @@
 import { createHash } from 'node:crypto';
 import { Aes256Gcm, CipherSuite, HkdfSha256 } from '@hpke/core';
 import { DhkemX25519HkdfSha256 } from '@hpke/dhkem-x25519';
+import { concatBytes, isZero, recoverAddress, signRecoverable, toHex } from '#attestation/base';
 import {
-  concatBytes,
   decodeTerms,
   domainSeparator,
   encodeDataKey,
   jobDigest,
-  isZero,
   jobIdOf,
   keyReleaseInfo,
   mayBeProvedInstead,
   parseJobSpec,
   proverRequestDigest,
-  recoverAddress,
   releaseDigest,
-  signRecoverable,
-  toHex,
   type JobSpec,
   type Release,
   type Terms,
-} from '#attestation';
+} from '#attestation/records';
 import { admitJob, openingContext, openingsOfJob, planOfJob } from '#libs/proof';
 import { parseManifestText } from '#libs/step';
 import { authoriseJob, releasable, refused, requireEscrow } from './authorise.js';

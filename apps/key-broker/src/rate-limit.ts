@@ -1,6 +1,6 @@
 /** How often one address may ask. What it limits is the work of the broker; challenges cost next to none and are not scarce. */
 import { isIPv6 } from 'node:net';
-import { CollateralError } from '#attestation';
+import { CollateralError } from '#attestation/base';
 
 export interface Rate {
   /** Requests that may come at once. */

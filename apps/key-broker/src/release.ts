@@ -4,17 +4,15 @@
  * Release that enclave and contract demand.
  */
 import { createHash } from 'node:crypto';
+import { signRecoverable, toHex, type Digest } from '#attestation/base';
 import {
   domainSeparator,
   leaseDigest,
   releaseDigest,
-  signRecoverable,
-  toHex,
-  type Digest,
   type Lease,
   type Release,
   type Terms,
-} from '#attestation';
+} from '#attestation/records';
 import { traced } from '#libs/telemetry';
 import { accountOf, authoriseJob, checkSession, refused, releasable, requireEscrow } from './authorise.js';
 import type { BrokerConfig } from './config.js';

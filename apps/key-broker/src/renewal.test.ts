@@ -1,20 +1,15 @@
 import { appendFileSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
+import { neutralPolicy, type AppraisalPolicy } from '#attestation';
+import { recoverAddress, keccak, toHex, utf8, fromHex } from '#attestation/base';
 import {
   domainSeparator,
   encodeSessionEvidence,
   jobDigest,
   keysDigest,
   leaseDigest,
-  neutralPolicy,
-  recoverAddress,
   revocationDigest,
-  keccak,
-  toHex,
-  utf8,
-  fromHex,
-  type AppraisalPolicy,
-} from '#attestation';
+} from '#attestation/records';
 import type { SnpReportValues } from '#libs/simulated-vendor';
 import { fakeAmd } from '#test/fake-amd';
 import { evidenceBy, evidenceBytesBy, proved, reportedBy, testSession, type TestSession } from '#test/tiny-evidence';

@@ -1,6 +1,6 @@
 /** Bodies of requests: documented fields, within their sizes, and nothing else. */
 import { z } from 'zod';
-import { fromHex, Rejection } from '#attestation';
+import { fromHex, Rejection } from '#attestation/base';
 
 export const base64 = (bytesMax: number) =>
   z

@@ -15,7 +15,8 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { chunkBytes, chunksMax, CollateralError } from '#attestation';
+import { CollateralError } from '#attestation/base';
+import { chunkBytes, chunksMax } from '#attestation/records';
 import { hexText } from './request.js';
 
 const StoredDelivery = z.strictObject({

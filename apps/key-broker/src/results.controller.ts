@@ -2,7 +2,8 @@
 import { Body, Controller, Get, HttpCode, Inject, Param, Post, Put, Res } from '@nestjs/common';
 import type { Response } from 'express';
 import { z } from 'zod';
-import { chunksMax, Rejection } from '#attestation';
+import { Rejection } from '#attestation/base';
+import { chunksMax } from '#attestation/records';
 import { hex, now } from './answers.js';
 import { PARTS, type Parts } from './parts.js';
 import { hexText, jobFields, shaped } from './request.js';

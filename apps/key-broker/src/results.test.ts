@@ -1,10 +1,11 @@
 /** Whoever says that a result can be had has it and serves it. */
-import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createHash } from 'node:crypto';
+import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import request from 'supertest';
 import { afterEach, describe, expect, it } from 'vitest';
+import { fromHex, recoverAddress, toHex } from '#attestation/base';
 import {
   availabilityDigest,
   chunkBytes,
@@ -13,13 +14,10 @@ import {
   deliveryDigest,
   domainSeparator,
   encodeTerms,
-  fromHex,
   jobDigest,
   keyCommitment,
-  recoverAddress,
-  toHex,
   type Terms,
-} from '#attestation';
+} from '#attestation/records';
 import type { JobState } from '#libs/settlement';
 import { chainId, contract, escrowThatIs, tinyAt, tinyBrokerConfig, tinyJob } from '#test/tiny-job';
 import { createAttestorApp, createBrokerApp } from './app.js';

@@ -2,20 +2,16 @@
  * Whoever says that an encrypted result can be had has it and serves it (settlement §12): it takes the pieces of a
  * committed run whose terms name it, signs Availability when all of them are on its disk, and keeps them.
  */
+import { CollateralError, fromHex, Rejection, signRecoverable, toHex } from '#attestation/base';
 import {
   availabilityDigest,
   chunkListDigest,
-  CollateralError,
   decodeTerms,
   deliveryDigest,
   domainSeparator,
-  fromHex,
   jobDigest,
-  Rejection,
-  signRecoverable,
-  toHex,
   type Terms,
-} from '#attestation';
+} from '#attestation/records';
 import type { JobState } from '#libs/settlement';
 import { accountOf, refused, requireEscrow } from './authorise.js';
 import type { SpeakerConfig } from './config.js';

@@ -1,16 +1,8 @@
 /** Seals a data key to one appraised session for one job and escrow: the other half of enclave/src/unseal.ts. */
 import { Aes256Gcm, CipherSuite, HkdfSha256 } from '@hpke/core';
 import { DhkemX25519HkdfSha256 } from '@hpke/dhkem-x25519';
-import {
-  concatBytes,
-  encodeDataKey,
-  keyReleaseAad,
-  keyReleaseInfo,
-  Rejection,
-  toHex,
-  type DataKey,
-  type KeyBinding,
-} from '#attestation';
+import { concatBytes, Rejection, toHex } from '#attestation/base';
+import { encodeDataKey, keyReleaseAad, keyReleaseInfo, type DataKey, type KeyBinding } from '#attestation/records';
 import type { OrderedJob } from './authorise.js';
 
 /**

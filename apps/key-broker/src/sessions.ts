@@ -1,5 +1,5 @@
 /** Which enclave sessions may have a data key, on which job and until when, and which may no more; the journal is the memory. */
-import { CollateralError, keccak, Rejection, toHex, utf8 } from '#attestation';
+import { CollateralError, keccak, Rejection, toHex, utf8 } from '#attestation/base';
 import type { Journal } from './journal.js';
 import type { HeldSession, MachineIdentity, SignedRevocation } from './session-index.js';
 

@@ -1,7 +1,7 @@
 /** Files of the owner's settings. What is wrong with one is told with its path. */
 import { readFileSync } from 'node:fs';
 import type { z } from 'zod';
-import { ConfigurationError, fromHex } from '#attestation';
+import { ConfigurationError, fromHex } from '#attestation/base';
 
 /** @throws ConfigurationError BROKER_CONFIG */
 export function parseFile<S extends z.ZodType>(schema: S, path: string): z.infer<S> {

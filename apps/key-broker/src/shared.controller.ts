@@ -1,7 +1,7 @@
 /** Routes that key broker and attestor both have: challenges, revocations, and what an operator looks at. */
 import { Body, Controller, Get, Header, Inject, Param, Post } from '@nestjs/common';
 import { z } from 'zod';
-import { CollateralError, fromHex } from '#attestation';
+import { CollateralError, fromHex } from '#attestation/base';
 import { hex, now } from './answers.js';
 import { accountOf } from './authorise.js';
 import { termsOfNobody } from './escrow.js';

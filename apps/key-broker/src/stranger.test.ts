@@ -1,18 +1,10 @@
 /** Whoever knows a session's public keys, and not its receipt key, changes nothing at the broker. */
 import { readFileSync } from 'node:fs';
+import type { NestExpressApplication } from '@nestjs/platform-express';
 import request from 'supertest';
 import { afterEach, describe, expect, it } from 'vitest';
-import {
-  encodeCanonical,
-  encodeJobSpec,
-  encodeSessionEvidence,
-  encodeTerms,
-  fromHex,
-  toCbor,
-  toHex,
-  type SessionEvidence,
-} from '#attestation';
-import type { NestExpressApplication } from '@nestjs/platform-express';
+import { encodeCanonical, fromHex, toCbor, toHex } from '#attestation/base';
+import { encodeJobSpec, encodeSessionEvidence, encodeTerms, type SessionEvidence } from '#attestation/records';
 import { fakeAmd } from '#test/fake-amd';
 import { evidenceBy, proved, reportedBy, testSession, type EvidenceOptions } from '#test/tiny-evidence';
 import { tinyBrokerConfig, tinyJob } from '#test/tiny-job';

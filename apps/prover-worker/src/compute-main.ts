@@ -2,10 +2,10 @@
  * The computing process of a prover node: holds one job and trains it or proves segments of it, one request after the
  * other. It may be killed at any time: what it had finished is with the control plane.
  */
-import { CodedError } from '#attestation';
+import { CodedError } from '#attestation/base';
 import { createPool, KernelBackend, type Engine } from '#libs/zk';
-import type { ComputeEvent, ComputeRequest } from './compute/messages.js';
 import { openJob, type ComputedJob } from './compute/job.js';
+import type { ComputeEvent, ComputeRequest } from './compute/messages.js';
 import { prove } from './compute/prove.js';
 import { train } from './compute/train.js';
 

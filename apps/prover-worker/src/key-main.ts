@@ -4,7 +4,7 @@
  * "expected", "got", "rule"}} and exit status 1.
  */
 import { text } from 'node:stream/consumers';
-import { CodedError } from '#attestation';
+import { CodedError } from '#attestation/base';
 import { makeKey, parseKeyRequest } from './proving/key-request.js';
 
 try {

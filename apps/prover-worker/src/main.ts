@@ -1,5 +1,5 @@
 /** A node without a TEE: `VERITRAIN_PROVER_SETTINGS=FILE node dist/apps/prover-worker/src/main.js`. */
-import { CodedError, ConfigurationError } from '#attestation';
+import { CodedError, ConfigurationError } from '#attestation/base';
 import { startTracing } from '#libs/telemetry';
 import { startNode } from './node/node.js';
 import { loadSettings } from './node/settings.js';

@@ -4,7 +4,7 @@
  * status 1. Progress on stderr, one JSON object per line: {"phase", "percent", "etaSeconds"}. A signal ends it at once;
  * it writes no file.
  */
-import { CodedError, Rejection } from '#attestation';
+import { CodedError, Rejection } from '#attestation/base';
 import { manifestBytesMax } from '#libs/step';
 import { proveFiles } from './proving/prove-files.js';
 import { parseProveRequest } from './proving/request.js';

@@ -3,8 +3,9 @@ import { readFileSync } from 'node:fs';
 import { ed25519 } from '@noble/curves/ed25519.js';
 import { describe, expect, it } from 'vitest';
 import { fakeAmd, fakeAmdAt } from '#test/fake-amd';
-import { toHex } from '../bytes.js';
-import { ed25519Signer } from '../cose.js';
+import { toHex } from '../base/bytes.js';
+import { ed25519Signer } from '../base/cose.js';
+import { encodeDocument } from '../check/document.js';
 import {
   decodeAdvisories,
   parseAdvisories,
@@ -16,7 +17,6 @@ import {
 import { appraise } from './appraise.js';
 import { compareAppraisals } from './compare.js';
 import type { SuppliedAdvisories } from './condemned.js';
-import { encodeDocument } from './document.js';
 import { noEndorsements } from './evidence.js';
 import { neutralPolicy, type AppraisalPolicy } from './policy.js';
 

@@ -3,11 +3,11 @@
  * document that can be signed (attestation SPEC §6.7). They are an argument of the appraisal, as the time is, so that the
  * same evidence can be judged as of before and after.
  */
-import { Rejection } from '../errors.js';
+import { Rejection } from '../base/errors.js';
+import { readDocument, readDocumentText, signDocument, verifyDocument } from '../check/document.js';
+import { hex, integer, list, object, oneOf, optional, text } from '../check/schema.js';
+import type { Described } from '../check/schema.js';
 import { snpProducts } from '../snp/product.js';
-import { readDocument, readDocumentText, signDocument, verifyDocument } from './document.js';
-import { hex, integer, list, object, oneOf, optional, text } from './schema.js';
-import type { Described } from './schema.js';
 
 const svn = optional(integer(0, 255));
 

@@ -1,11 +1,11 @@
-import { describe, expect, it } from 'vitest';
 import { ed25519 } from '@noble/curves/ed25519.js';
+import { describe, expect, it } from 'vitest';
 import { fakeAmd, fakeAmdAt } from '#test/fake-amd';
 import { loadSamples } from '#test/samples';
-import { fromHex, toHex } from '../bytes.js';
-import { encodeCanonical } from '../cbor.js';
-import { ed25519Signer } from '../cose.js';
-import { gpuNonce, reportData, type KeyBinding } from '../key-binding.js';
+import { fromHex, toHex } from '../base/bytes.js';
+import { encodeCanonical } from '../base/cbor.js';
+import { ed25519Signer } from '../base/cose.js';
+import { gpuNonce, reportData, type KeyBinding } from '../records/key-binding.js';
 import { parsePemCertificates } from '../x509/certificate.js';
 import { appraise, weakestTier, type AppraisalRequest } from './appraise.js';
 import { compareAppraisals } from './compare.js';

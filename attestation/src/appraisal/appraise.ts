@@ -3,15 +3,16 @@
  * the time is an argument, nothing is fetched. An unfavourable verdict is a result; only a bad policy throws.
  */
 import { sha256 } from '@noble/hashes/sha2.js';
-import { concatBytes, toHex, utf8 } from '../bytes.js';
-import { Rejection } from '../errors.js';
-import type { KeyBinding } from '../key-binding.js';
-import { gpusMax } from '../limits.js';
-import type { Check, CheckSubject, Tier } from './checks.js';
-import { usableAdvisories } from './condemned.js';
+import { concatBytes, toHex, utf8 } from '../base/bytes.js';
+import { Rejection } from '../base/errors.js';
+import { gpusMax } from '../base/limits.js';
+import type { Check, CheckSubject, Tier } from '../check/checks.js';
+import { documentDigest } from '../check/document.js';
+import type { Authenticity } from '../check/verified.js';
+import type { KeyBinding } from '../records/key-binding.js';
 import { judgeSession, readableMode } from './composite.js';
 import type { Parts } from './composite.js';
-import { documentDigest } from './document.js';
+import { usableAdvisories } from './condemned.js';
 import type { CpuEvidence, Endorsements, Evidence } from './evidence.js';
 import type { MachineInstance } from './instance.js';
 import { checkPolicy } from './policy.js';
@@ -20,7 +21,6 @@ import { withReferenceValues } from './reference-values.js';
 import type { ReferenceValues } from './reference-values.js';
 import { judgeCpu, judgeGpu } from './submodules.js';
 import type { JudgedCpu, JudgedGpu, Submodule } from './submodules.js';
-import type { Authenticity } from './verified.js';
 
 export interface AppraisalRequest {
   readonly evidence: Evidence;

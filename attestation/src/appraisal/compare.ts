@@ -1,6 +1,6 @@
 /** The same evidence at two times: what has changed, and why. */
+import type { Check, CheckStatus, Tier } from '../check/checks.js';
 import type { AttestationResult } from './appraise.js';
-import type { Check, CheckStatus, Tier } from './checks.js';
 
 export interface AppraisalDifference {
   readonly submodule: string;

@@ -2,15 +2,15 @@
  * What ties a session together: the relying party's nonce, the session keys, the CPU's REPORT_DATA and the GPUs'
  * nonces (attestation SPEC §6.5). Reports that merely stand in one list can come from different machines.
  */
-import { compareBytes, equalBytes, fromHex, toHex } from '../bytes.js';
-import { decodeCanonical } from '../cbor.js';
-import { Rejection } from '../errors.js';
-import { gpuNonce, reportData } from '../key-binding.js';
+import { compareBytes, equalBytes, fromHex, toHex } from '../base/bytes.js';
+import { decodeCanonical } from '../base/cbor.js';
+import { Rejection } from '../base/errors.js';
+import { record } from '../base/shape.js';
+import { openChecks, tierOf } from '../check/checks.js';
+import type { CheckBook, CheckRule } from '../check/checks.js';
 import { gpuModeField } from '../nvidia/mode.js';
 import type { GpuMode } from '../nvidia/mode.js';
-import { record } from '../shape.js';
-import { openChecks, tierOf } from './checks.js';
-import type { CheckBook, CheckRule } from './checks.js';
+import { gpuNonce, reportData } from '../records/key-binding.js';
 import type { CompositeEvidence, CpuEvidence, SessionBinding } from './evidence.js';
 import type { AppraisalPolicy } from './policy.js';
 import type { JudgedCpu, JudgedGpu, Submodule } from './submodules.js';

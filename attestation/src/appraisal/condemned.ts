@@ -1,13 +1,13 @@
 /** Whether an advisory in force condemns an authentic device (attestation SPEC §6.7). */
-import { fromHex } from '../bytes.js';
-import { Rejection } from '../errors.js';
+import { fromHex } from '../base/bytes.js';
+import { Rejection } from '../base/errors.js';
+import { openChecks } from '../check/checks.js';
+import type { Check, CheckRule, CheckStatus } from '../check/checks.js';
 import { sameChip } from '../snp/product.js';
 import { tcbBelow } from '../snp/tcb.js';
 import type { Tcb } from '../snp/tcb.js';
 import { verifyAdvisories } from './advisories.js';
 import type { Advisories, Advisory, AdvisoryPolicy, AdvisorySelector } from './advisories.js';
-import { openChecks } from './checks.js';
-import type { Check, CheckRule, CheckStatus } from './checks.js';
 
 /** A document that the caller has read and vouches for, or a signed one, which counts by a key of the policy. */
 export type SuppliedAdvisories = Advisories | Uint8Array;

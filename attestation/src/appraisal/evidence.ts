@@ -1,8 +1,8 @@
 /** What is appraised: claims of an Attester that nobody believes yet, and the material to judge them with. */
-import type { ReportedSession } from '../evidence.js';
 import type { QuoteCollateral } from '../intel/collateral.js';
-import type { KeyBinding } from '../key-binding.js';
 import type { OcspAnswer } from '../nvidia/ocsp.js';
+import type { ReportedSession } from '../records/evidence.js';
+import type { KeyBinding } from '../records/key-binding.js';
 import type { SuppliedAdvisories } from './condemned.js';
 
 export type CpuEvidence =

@@ -1,7 +1,7 @@
 /** What a policy accepts of an authentic GPU, over the checks that the GPU verifier has already made. */
+import { openChecks } from '../check/checks.js';
+import type { Check, CheckRule } from '../check/checks.js';
 import type { NvidiaClaims } from '../nvidia/verify.js';
-import { openChecks } from './checks.js';
-import type { Check, CheckRule } from './checks.js';
 
 export interface GpuPolicy {
   readonly revocation: 'required' | 'if-supplied';

@@ -2,8 +2,8 @@
 import { describe, expect, it } from 'vitest';
 import { fakeAmd, fakeAmdAt } from '#test/fake-amd';
 import { loadSamples } from '#test/samples';
-import { toHex } from '../bytes.js';
-import { reportData, type KeyBinding } from '../key-binding.js';
+import { toHex } from '../base/bytes.js';
+import { reportData, type KeyBinding } from '../records/key-binding.js';
 import { appraise } from './appraise.js';
 import { noEndorsements, type SessionBinding } from './evidence.js';
 import { instanceDifferences, quoteInstance } from './instance.js';

@@ -3,11 +3,11 @@
  * come from the session of a first one (attestation SPEC §6.6). REPORT_DATA alone does not tell: whoever runs a guest
  * chooses it.
  */
-import { isZero, toHex } from '../bytes.js';
+import { isZero, toHex } from '../base/bytes.js';
+import type { EvidenceKind } from '../check/verified.js';
 import type { QuoteClaims } from '../intel/verify.js';
 import type { NitroClaims } from '../nitro/verify.js';
 import type { SnpClaims } from '../snp/verify.js';
-import type { EvidenceKind } from './verified.js';
 
 /** Hexadecimal, of authentic evidence; what a kind does not have is absent. */
 export interface MachineInstance {

@@ -2,8 +2,8 @@
 import { beforeAll, expect, it, vi } from 'vitest';
 import { fakeAmd, fakeAmdAt } from '#test/fake-amd';
 import { createFakeNvidia, type FakeNvidia } from '#test/fake-nvidia';
-import { encodeCanonical } from '../cbor.js';
-import { gpuNonce, reportData, type KeyBinding } from '../key-binding.js';
+import { encodeCanonical } from '../base/cbor.js';
+import { gpuNonce, reportData, type KeyBinding } from '../records/key-binding.js';
 import { appraise, type AppraisalRequest } from './appraise.js';
 import type { CompositeEvidence } from './evidence.js';
 import { noEndorsements } from './evidence.js';

@@ -3,15 +3,15 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { fakeAmd, fakeAmdAt } from '#test/fake-amd';
 import { fakeIntel } from '#test/fake-intel';
-import { CodedError } from '../errors.js';
+import { CodedError } from '../base/errors.js';
+import { encodeDocument } from '../check/document.js';
 import { appraiseQuote, neutralQuotePolicy, type QuotePolicy } from '../intel/policy.js';
 import { verifyQuote } from '../intel/verify.js';
 import { appraise } from './appraise.js';
 import { openDemands } from './demands.js';
-import { encodeDocument } from './document.js';
 import { noEndorsements } from './evidence.js';
-import { decodePolicy, neutralPolicy, parsePolicy, signPolicy, type AppraisalPolicy } from './policy.js';
 import type { CpuKind } from './pins.js';
+import { decodePolicy, neutralPolicy, parsePolicy, signPolicy, type AppraisalPolicy } from './policy.js';
 import { parseReferenceValues, withReferenceValues } from './reference-values.js';
 
 const hex48 = (byte: string) => byte.repeat(48);

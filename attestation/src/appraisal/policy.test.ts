@@ -1,9 +1,9 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { ed25519 } from '@noble/curves/ed25519.js';
 import { describe, expect, it } from 'vitest';
-import { decodeCanonical, encodeCanonical } from '../cbor.js';
-import { ed25519Signer, signSign1 } from '../cose.js';
-import { documentDigest, encodeDocument } from './document.js';
+import { decodeCanonical, encodeCanonical } from '../base/cbor.js';
+import { ed25519Signer, signSign1 } from '../base/cose.js';
+import { documentDigest, encodeDocument } from '../check/document.js';
 import { neutralPolicy, parsePolicy, policyJsonSchema, signPolicy, verifyPolicy } from './policy.js';
 import { parseReferenceValues, signReferenceValues, verifyReferenceValues } from './reference-values.js';
 

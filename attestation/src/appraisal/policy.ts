@@ -1,12 +1,15 @@
 /** What a relying party accepts: the appraisal policy, as a signed document (attestation SPEC §6.1). */
-import { ConfigurationError } from '../errors.js';
-import { gpusMax } from '../limits.js';
-import { neutralNitroPolicy } from '../nitro/policy.js';
-import type { NitroPolicy } from '../nitro/policy.js';
-import { neutralQuotePolicy } from '../intel/policy.js';
-import type { QuotePolicy } from '../intel/policy.js';
+import { ConfigurationError } from '../base/errors.js';
+import { gpusMax } from '../base/limits.js';
+import { readDocument, readDocumentText, signDocument, verifyDocument } from '../check/document.js';
+import { dictionary, flag, hex, integer, list, object, oneOf, optional, text } from '../check/schema.js';
+import type { Node } from '../check/schema.js';
 import { tdAttributeBits } from '../intel/pins.js';
 import type { TdAttribute } from '../intel/pins.js';
+import { neutralQuotePolicy } from '../intel/policy.js';
+import type { QuotePolicy } from '../intel/policy.js';
+import { neutralNitroPolicy } from '../nitro/policy.js';
+import type { NitroPolicy } from '../nitro/policy.js';
 import { neutralSnpPolicy } from '../snp/appraise.js';
 import type { SnpPolicy } from '../snp/appraise.js';
 import { guestPolicyBits, platformInfoBits } from '../snp/policy.js';
@@ -15,11 +18,8 @@ import { snpProducts } from '../snp/product.js';
 import type { SnpRoot } from '../snp/roots.js';
 import { advisoryPolicyNode } from './advisories.js';
 import type { AdvisoryPolicy } from './advisories.js';
-import { readDocument, readDocumentText, signDocument, verifyDocument } from './document.js';
 import { neutralGpuPolicy } from './gpu.js';
 import type { GpuPolicy } from './gpu.js';
-import { dictionary, flag, hex, integer, list, object, oneOf, optional, text } from './schema.js';
-import type { Node } from './schema.js';
 import { cpuKinds, missingPins } from './pins.js';
 import type { CpuKind } from './pins.js';
 

@@ -1,9 +1,9 @@
 /** Measurements that somebody vouches for, as a signed document of their own: they change more often than a policy. */
-import { readDocumentText, signDocument, verifyDocument } from './document.js';
+import { readDocumentText, signDocument, verifyDocument } from '../check/document.js';
+import { hex, integer, list, object, oneOf, optional, text } from '../check/schema.js';
+import type { Described } from '../check/schema.js';
 import type { QuotePolicy } from '../intel/policy.js';
 import type { AppraisalPolicy } from './policy.js';
-import { hex, integer, list, object, oneOf, optional, text } from './schema.js';
-import type { Described } from './schema.js';
 
 const measured = (...sizes: readonly number[]) => list(object({ digest: hex(...sizes), label: text() }));
 const fields = {

@@ -3,14 +3,13 @@
  * COSE_Sign1 by the verifier's key. Each submodule carries its AR4SI vector and every check, so that a reviewer can run
  * the appraisal again and compare.
  */
-import { signSign1 } from '../cose.js';
+import { decodeCanonical } from '../base/cbor.js';
+import { signSign1, readSign1, verifySign1 } from '../base/cose.js';
+import { tierOf } from '../check/checks.js';
+import type { Check, Tier, TrustClaim } from '../check/checks.js';
+import { encodeDocument, jsonOf } from '../check/document.js';
 import type { AttestationResult } from './appraise.js';
-import { tierOf } from './checks.js';
-import type { Check, Tier, TrustClaim } from './checks.js';
-import { encodeDocument, jsonOf } from './document.js';
 import type { Submodule } from './submodules.js';
-import { decodeCanonical } from '../cbor.js';
-import { readSign1, verifySign1 } from '../cose.js';
 
 /** AR4SI §2.3.2: 2 affirming, 32 warning, 96 contraindicated, 0 no claim. */
 const tierValues: Readonly<Record<Tier, number>> = { affirming: 2, warning: 32, contraindicated: 96, none: 0 };

@@ -1,5 +1,8 @@
 /** One verdict per device: verify, then hold the claims against the policy. */
-import { toHex } from '../bytes.js';
+import { toHex } from '../base/bytes.js';
+import { openChecks, tierOf } from '../check/checks.js';
+import type { Check, CheckRule, Tier } from '../check/checks.js';
+import type { Authenticity, EvidenceKind, Verified } from '../check/verified.js';
 import { appraiseQuote } from '../intel/policy.js';
 import { intelRootSpkiSha256, verifyQuote } from '../intel/verify.js';
 import type { QuoteClaims } from '../intel/verify.js';
@@ -14,14 +17,11 @@ import { verifySnp } from '../snp/verify.js';
 import type { SnpClaims } from '../snp/verify.js';
 import { appraiseAdvisories } from './condemned.js';
 import type { AdvisoryFacts, UsableAdvisories } from './condemned.js';
-import { openChecks, tierOf } from './checks.js';
-import type { Check, CheckRule, Tier } from './checks.js';
 import type { CpuEvidence, Endorsements, GpuEvidence } from './evidence.js';
 import { appraiseGpu } from './gpu.js';
 import { nitroInstance, quoteInstance, snpInstance } from './instance.js';
 import type { MachineInstance } from './instance.js';
 import type { AppraisalPolicy, PlatformLists } from './policy.js';
-import type { Authenticity, EvidenceKind, Verified } from './verified.js';
 
 export interface Submodule {
   /** `cpu`, `gpu-0`, `gpu-1`, …, `session`. */

@@ -3,15 +3,15 @@
  * a Rejection; what is genuine but absent, out of its dates or about another platform is a CollateralError.
  * Source: tee-evidence §5.2 rules 3 and 4.
  */
-import { equalBytes, fromHex, toHex, utf8 } from '../bytes.js';
-import { CollateralError, Rejection } from '../errors.js';
-import { crlBytesMax, pemBytesMax } from '../limits.js';
-import { text } from '../shape.js';
-import { verifySignature } from '../signatures.js';
+import { equalBytes, fromHex, toHex, utf8 } from '../base/bytes.js';
+import { CollateralError, Rejection } from '../base/errors.js';
+import { crlBytesMax, pemBytesMax, collateralBundleMax } from '../base/limits.js';
+import { text } from '../base/shape.js';
+import { verifySignature } from '../base/signatures.js';
 import { parsePemCertificates, type Certificate } from '../x509/certificate.js';
 import { parseCrl, revocationOf, verifyCrl, type Crl, type RevocationState } from '../x509/crl.js';
 import { verifyPath } from '../x509/path.js';
-import { collateralBundleMax, collateralTextMax } from './limits.js';
+import { collateralTextMax } from './limits.js';
 import type { PckIdentity } from './pck.js';
 import { object, parseJson, parseQeIdentity, parseTcbInfo, type QeIdentity, type TcbInfo } from './tcb-info.js';
 

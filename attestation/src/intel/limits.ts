@@ -6,5 +6,3 @@ export const quoteBytesMax = 32 * 1024;
 export const collateralTextMax = 256 * 1024;
 /** TCB levels, or module identities, in one document. */
 export const tcbLevelsMax = 256;
-/** All collateral of one platform in one JSON file; the PCK list is the largest part. */
-export const collateralBundleMax = 4 * 1024 * 1024;

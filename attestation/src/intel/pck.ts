@@ -2,8 +2,8 @@
  * The SGX extension of a PCK certificate, 1.2.840.113741.1.13.1: which platform the key belongs to, at which TCB.
  * Source: Intel SGX PCK Certificate and CRL Profile Specification §1.3.5.
  */
-import { derExpect, derInside, derInteger, derOid, derTag, readDer, type DerNode } from '../der.js';
-import { Rejection } from '../errors.js';
+import { derExpect, derInside, derInteger, derOid, derTag, readDer, type DerNode } from '../base/der.js';
+import { Rejection } from '../base/errors.js';
 import type { PlatformTcb } from './tcb.js';
 
 export const pckExtensionOid = '1.2.840.113741.1.13.1';

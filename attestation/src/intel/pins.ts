@@ -1,6 +1,6 @@
 /** What a policy pins of a TD or an enclave beside its launch measurement: each pin has a check of its own. */
-import { toHex, uintLe } from '../bytes.js';
-import { openChecks, type Check, type CheckRule, type TrustClaim } from '../appraisal/checks.js';
+import { toHex, uintLe } from '../base/bytes.js';
+import { openChecks, type Check, type CheckRule, type TrustClaim } from '../check/checks.js';
 import { integerLe, type QuoteBody, type SgxReport } from './quote.js';
 
 export const tdAttributeBits = { SEPT_VE_DISABLE: 28, PKS: 30, PERFMON: 63 } as const;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { fakeIntel, type FakeOptions } from '#test/fake-intel';
-import { tierOf } from '../appraisal/checks.js';
+import { tierOf } from '../check/checks.js';
 import { appraiseQuote, neutralQuotePolicy, type QuotePolicy } from './policy.js';
 import { verifyQuote, type QuoteRequest } from './verify.js';
 

@@ -2,11 +2,11 @@
  * What a policy accepts of an authentic quote. Debug, a non-Intel TDX module and a revoked key are never accepted.
  * Source: tee-evidence §5.2 rules 3, 7 and 8; Intel TDX Module Base Architecture Specification §12 (ATTRIBUTES, XFAM).
  */
-import { isZero, toHex, uintLe } from '../bytes.js';
-import { openChecks, type Check, type CheckBook, type CheckRule } from '../appraisal/checks.js';
-import type { TcbStatus } from './tcb-info.js';
+import { isZero, toHex, uintLe } from '../base/bytes.js';
+import { openChecks, type Check, type CheckBook, type CheckRule } from '../check/checks.js';
 import { appraiseEnclavePins, appraiseTdPins, tdAttributeBits, type QuotePins } from './pins.js';
 import type { QuoteBody, SgxReport, TdReport } from './quote.js';
+import type { TcbStatus } from './tcb-info.js';
 import type { QuoteClaims } from './verify.js';
 
 export interface QuotePolicy extends QuotePins {

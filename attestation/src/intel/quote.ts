@@ -3,8 +3,8 @@
  * Source: Intel SGX DCAP ECDSA Quote Library reference (version 3), TDX DCAP Quoting Library (versions 4 and 5).
  * All integers little-endian; signatures and keys big-endian.
  */
-import { toHex, uintLe } from '../bytes.js';
-import { Rejection } from '../errors.js';
+import { toHex, uintLe } from '../base/bytes.js';
+import { Rejection } from '../base/errors.js';
 import { quoteBytesMax } from './limits.js';
 
 type Layout = readonly (readonly [name: string, size: number])[];

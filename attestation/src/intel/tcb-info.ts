@@ -3,10 +3,10 @@
  * Members beyond those read here are allowed: Intel adds some without a new version.
  * Source: Intel Provisioning Certification Service API, version 4.
  */
-import { fromHex, utf8 } from '../bytes.js';
-import { derTag, derTime } from '../der.js';
-import { Rejection } from '../errors.js';
-import { bytes, list, oneOf, text, uint, type Field, type Shaped } from '../shape.js';
+import { fromHex, utf8 } from '../base/bytes.js';
+import { derTag, derTime } from '../base/der.js';
+import { Rejection } from '../base/errors.js';
+import { bytes, list, oneOf, text, uint, type Field, type Shaped } from '../base/shape.js';
 import { collateralTextMax, tcbLevelsMax } from './limits.js';
 
 export const tcbStatuses = [

@@ -1,10 +1,10 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { toHex } from '../bytes.js';
+import { toHex } from '../base/bytes.js';
 import { parseQuote } from './quote.js';
-import { combineStatuses, differingQeFields, judgeModule, selectPlatformLevel, selectSvnLevel } from './tcb.js';
 import { parseQeIdentity, parseTcbInfo, type PlatformLevel } from './tcb-info.js';
+import { combineStatuses, differingQeFields, judgeModule, selectPlatformLevel, selectSvnLevel } from './tcb.js';
 
 const vectors = process.env['VERITRAIN_VECTORS'] ?? '../shared/vectors';
 

@@ -2,7 +2,7 @@
  * Evaluation of a platform's security version numbers against Intel's signed levels. Pure data in, pure data out.
  * Source: tee-evidence §5.2 rules 5 and 6; Intel DCAP Quote Verification Library, TCB level selection.
  */
-import { equalBytes } from '../bytes.js';
+import { equalBytes } from '../base/bytes.js';
 import { integerLe, type QuoteBody, type SgxReport, type TdReport } from './quote.js';
 import type { ModuleSigner, PlatformLevel, QeIdentity, SvnLevel, TcbInfo, TcbStatus } from './tcb-info.js';
 

@@ -4,19 +4,19 @@
  * Source: tee-evidence §5.2; Intel SGX DCAP, TDX DCAP.
  */
 import { sha256 } from '@noble/hashes/sha2.js';
-import { concatBytes, equalBytes, fromUtf8, isZero, toBase64, toHex } from '../bytes.js';
-import { authenticityOf, openChecks, type Check, type CheckBook, type CheckRule } from '../appraisal/checks.js';
-import type { Verified } from '../appraisal/verified.js';
-import { CollateralError, Rejection } from '../errors.js';
-import { spkiOfPoint, verifySignature } from '../signatures.js';
+import { concatBytes, equalBytes, fromUtf8, isZero, toBase64, toHex } from '../base/bytes.js';
+import { CollateralError, Rejection } from '../base/errors.js';
+import { spkiOfPoint, verifySignature } from '../base/signatures.js';
+import { authenticityOf, openChecks, type Check, type CheckBook, type CheckRule } from '../check/checks.js';
+import type { Verified } from '../check/verified.js';
 import { parsePemCertificates, type Certificate } from '../x509/certificate.js';
 import { verifyPath } from '../x509/path.js';
 import { readQeIdentity, readRevocation, readTcbInfo } from './collateral.js';
 import type { QuoteCollateral, Revocation, Trust } from './collateral.js';
 import { parsePckExtension, pckExtensionOid, type PckIdentity } from './pck.js';
 import { integerLe, parseQuote, type Quote, type QuoteBody } from './quote.js';
-import { differingQeFields, judgeTcb, selectSvnLevel, type TcbJudgement } from './tcb.js';
 import type { QeIdentity, SvnLevel, TcbInfo } from './tcb-info.js';
+import { differingQeFields, judgeTcb, selectSvnLevel, type TcbJudgement } from './tcb.js';
 
 /** SHA-256 of the SubjectPublicKeyInfo of the Intel SGX Root CA. Source: tee-evidence §1. */
 export const intelRootSpkiSha256 = 'a0af031289f5d5d4132f9186068a7fc13628633ba235777472e29b6b6c67a49e';

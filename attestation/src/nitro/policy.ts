@@ -1,6 +1,6 @@
 /** What a policy accepts of an authentic Nitro document. Debug mode is never accepted. Source: tee-evidence §7. */
-import { isZero, toHex } from '../bytes.js';
-import { openChecks, type Check, type CheckRule } from '../appraisal/checks.js';
+import { isZero, toHex } from '../base/bytes.js';
+import { openChecks, type Check, type CheckRule } from '../check/checks.js';
 import type { NitroClaims } from './verify.js';
 
 export interface NitroPolicy {

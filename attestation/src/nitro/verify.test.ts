@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { Encoder } from 'cbor-x';
 import { describe, expect, it } from 'vitest';
 import { fakeNitro, fakeNitroAt, type FakeNitroOptions } from '#test/fake-nitro';
-import { tierOf } from '../appraisal/checks.js';
-import { readSign1 } from '../cose.js';
+import { readSign1 } from '../base/cose.js';
+import { tierOf } from '../check/checks.js';
 import { appraiseNitro, neutralNitroPolicy, type NitroPolicy } from './policy.js';
 import { nitroRootSpkiSha256, verifyNitro, type NitroRequest } from './verify.js';
 

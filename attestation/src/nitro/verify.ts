@@ -2,14 +2,14 @@
  * Authenticity of an AWS Nitro Enclaves attestation document: an untagged COSE_Sign1 (ES384) by a leaf that leads to the
  * pinned root. Source: tee-evidence §7; aws/aws-nitro-enclaves-nsm-api `docs/attestation_process.md`.
  */
-import { concatBytes, equalBytes, toHex } from '../bytes.js';
-import { authenticityOf, openChecks, type CheckRule } from '../appraisal/checks.js';
-import type { Verified } from '../appraisal/verified.js';
-import { decodeForeign, encodeCanonical } from '../cbor.js';
-import { readSign1, verifySign1, type UncheckedSign1 } from '../cose.js';
-import { CollateralError, Rejection } from '../errors.js';
-import { certificateBytesMax, pathCertificatesMax } from '../limits.js';
-import { bytes, bytesUpTo, list, nullable, oneOf, record, text, uint, type Field, type Shaped } from '../shape.js';
+import { concatBytes, equalBytes, toHex } from '../base/bytes.js';
+import { decodeForeign, encodeCanonical } from '../base/cbor.js';
+import { readSign1, verifySign1, type UncheckedSign1 } from '../base/cose.js';
+import { CollateralError, Rejection } from '../base/errors.js';
+import { certificateBytesMax, pathCertificatesMax } from '../base/limits.js';
+import { bytes, bytesUpTo, list, nullable, oneOf, record, text, uint, type Field, type Shaped } from '../base/shape.js';
+import { authenticityOf, openChecks, type CheckRule } from '../check/checks.js';
+import type { Verified } from '../check/verified.js';
 import { parseCertificate, type Certificate } from '../x509/certificate.js';
 import { verifyPath } from '../x509/path.js';
 

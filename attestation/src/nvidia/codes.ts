@@ -1,5 +1,5 @@
 /** What is demanded of GPU evidence: one rule per code (tee-evidence §3, §4). */
-import type { CheckRule } from '../appraisal/checks.js';
+import type { CheckRule } from '../check/checks.js';
 import type { RimAspect } from './rim.js';
 
 const rule = (

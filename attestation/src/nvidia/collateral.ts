@@ -1,5 +1,5 @@
 /** What reference manifests and OCSP answers say about authentic GPU evidence. */
-import type { CheckBook, CheckStatus } from '../appraisal/checks.js';
+import type { CheckBook, CheckStatus } from '../check/checks.js';
 import type { Certificate } from '../x509/certificate.js';
 import type { AppraisalCode } from './codes.js';
 import { ocspAnswersMax } from './constants.js';

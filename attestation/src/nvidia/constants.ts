@@ -6,8 +6,6 @@ export const gpuReportBytesMax = 16 * 1024;
 export const gpuEvidenceBytesMax = 1024 * 1024;
 /** GPUs in one JSON evidence list. */
 export const gpuCountMax = 64;
-/** One reference integrity manifest; real ones have about 21 kB. */
-export const rimBytesMax = 256 * 1024;
 /** Reference manifests and OCSP answers looked at for one GPU; bundles carry those of all GPUs. */
 export const rimsMax = 64;
 export const ocspAnswersMax = 256;

@@ -2,9 +2,9 @@
  * Who the GPU is and what it runs: identity from the leaf certificate, versions from the signed opaque data
  * (tee-evidence §3.2, §3.3). Nothing here is believed before chain and report signature hold.
  */
-import { fromUtf8, toHex } from '../bytes.js';
-import { derChildren, derExpect, derInside, derOid, derTag, readDer } from '../der.js';
-import { Rejection } from '../errors.js';
+import { fromUtf8, toHex } from '../base/bytes.js';
+import { derChildren, derExpect, derInside, derOid, derTag, readDer } from '../base/der.js';
+import { Rejection } from '../base/errors.js';
 import type { Certificate } from '../x509/certificate.js';
 import type { SpdmReport } from './spdm.js';
 

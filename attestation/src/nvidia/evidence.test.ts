@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { utf8 } from '../bytes.js';
+import { utf8 } from '../base/bytes.js';
 import { parseGpuEvidence } from './evidence.js';
 
 const folder = `${process.env['VERITRAIN_VECTORS'] ?? '../shared/vectors'}/nvidia-gpu`;

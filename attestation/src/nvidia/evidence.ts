@@ -1,6 +1,6 @@
 /** The JSON form in which NVIDIA's tools exchange GPU evidence (tee-evidence §6); one entry per GPU. */
-import { fromBase64, fromHex, fromUtf8 } from '../bytes.js';
-import { Rejection } from '../errors.js';
+import { fromBase64, fromHex, fromUtf8 } from '../base/bytes.js';
+import { Rejection } from '../base/errors.js';
 import { gpuCountMax, gpuEvidenceBytesMax } from './constants.js';
 
 export interface GpuEvidenceEntry {

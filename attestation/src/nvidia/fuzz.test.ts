@@ -1,8 +1,8 @@
-import { createFakeNvidia } from '#test/fake-nvidia';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { concatBytes, toBase64, toHex, utf8 } from '../bytes.js';
-import { CodedError } from '../errors.js';
+import { createFakeNvidia } from '#test/fake-nvidia';
+import { concatBytes, toBase64, toHex, utf8 } from '../base/bytes.js';
+import { CodedError } from '../base/errors.js';
 import { readFirmware } from './device.js';
 import { parseGpuEvidence } from './evidence.js';
 import { parseManifest } from './manifest.js';

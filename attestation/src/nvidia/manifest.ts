@@ -2,9 +2,9 @@
  * The content of a reference integrity manifest (RIM): a SWID tag of NVIDIA with golden measurements of one driver or
  * one VBIOS version (ISO/IEC 19770-2; tee-evidence §3.5). Reading it says nothing about its authenticity.
  */
-import { fromHex, fromUtf8 } from '../bytes.js';
-import { Rejection } from '../errors.js';
-import { rimBytesMax } from './constants.js';
+import { fromHex, fromUtf8 } from '../base/bytes.js';
+import { Rejection } from '../base/errors.js';
+import { rimBytesMax } from '../base/limits.js';
 import { parseXml, type XmlElement } from './xml.js';
 import { childElements, findSignature, type EnvelopedSignature } from './xmldsig.js';
 

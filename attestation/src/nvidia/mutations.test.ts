@@ -1,7 +1,7 @@
-import { existsSync, readFileSync } from 'node:fs';
 import { X509Certificate, verify as nodeVerify } from 'node:crypto';
+import { existsSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { toHex } from '../bytes.js';
+import { toHex } from '../base/bytes.js';
 import { parsePemCertificates } from '../x509/certificate.js';
 import { parseReport } from './spdm.js';
 import { verifyNvidia, type NvidiaEvidence } from './verify.js';

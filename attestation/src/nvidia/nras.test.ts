@@ -1,7 +1,7 @@
-import { existsSync, readFileSync } from 'node:fs';
 import { createHash, type webcrypto } from 'node:crypto';
+import { existsSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { fromHex, utf8 } from '../bytes.js';
+import { fromHex, utf8 } from '../base/bytes.js';
 import { verifyNras, type NrasKey, type NrasOpinion } from './nras.js';
 
 const folder = `${process.env['VERITRAIN_VECTORS'] ?? '../shared/vectors'}/nvidia-gpu/nras-detached-eat-v3`;

@@ -2,11 +2,11 @@
  * Tokens of NVIDIA's remote attestation service: a detached EAT, one overall JWT and one per GPU (tee-evidence §3.6).
  * They are another verifier's opinion about evidence that need not be at hand: never merged with our own verification.
  */
-import { authenticityOf, openChecks, type Check, type CheckRule } from '../appraisal/checks.js';
-import type { Authenticity } from '../appraisal/verified.js';
-import { concatBytes, fromBase64, fromUtf8, toHex, utf8 } from '../bytes.js';
-import { CollateralError, Rejection } from '../errors.js';
-import { spkiOfPoint, verifySignature } from '../signatures.js';
+import { concatBytes, fromBase64, fromUtf8, toHex, utf8 } from '../base/bytes.js';
+import { CollateralError, Rejection } from '../base/errors.js';
+import { spkiOfPoint, verifySignature } from '../base/signatures.js';
+import { authenticityOf, openChecks, type Check, type CheckRule } from '../check/checks.js';
+import type { Authenticity } from '../check/verified.js';
 
 import { gpuCountMax, nrasBytesMax, nrasIssuer } from './constants.js';
 

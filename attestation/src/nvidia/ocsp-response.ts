@@ -2,9 +2,20 @@
  * Strict reading of one OCSP response (RFC 6960 §4.2, DER). Reading it says nothing about its authenticity: ocsp.ts
  * checks signature, delegation and time.
  */
-import { derBitString, derCheckDeep, derChildren, derExpect, derInside, derInteger, derOid } from '../der.js';
-import { derTag, derTime, readDer, type DerNode } from '../der.js';
-import { CollateralError, Rejection } from '../errors.js';
+import {
+  derBitString,
+  derCheckDeep,
+  derChildren,
+  derExpect,
+  derInside,
+  derInteger,
+  derOid,
+  derTag,
+  derTime,
+  readDer,
+  type DerNode,
+} from '../base/der.js';
+import { CollateralError, Rejection } from '../base/errors.js';
 import { ocspBytesMax } from './constants.js';
 
 const basicResponse = '1.3.6.1.5.5.7.48.1.1';

@@ -2,10 +2,10 @@ import 'reflect-metadata';
 import { createHash, verify as nodeVerify, X509Certificate, type webcrypto } from 'node:crypto';
 import * as x509 from '@peculiar/x509';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { concatBytes, fromHex, uintBe, utf8 } from '../bytes.js';
+import { concatBytes, fromHex, uintBe, utf8 } from '../base/bytes.js';
 import { parseCertificate, type Certificate } from '../x509/certificate.js';
-import { judgeRevocation, readAnswers, type OcspAnswer, type Revocation } from './ocsp.js';
 import { parseOcspResponse } from './ocsp-response.js';
+import { judgeRevocation, readAnswers, type OcspAnswer, type Revocation } from './ocsp.js';
 
 // Self-made answers with test keys: no public repository holds an answer of NVIDIA's responder.
 const algorithm = { name: 'ECDSA', namedCurve: 'P-384', hash: 'SHA-384' };

@@ -2,10 +2,10 @@
  * Revocation of single certificates by OCSP (RFC 6960): signature, delegation by the issuer, nonce, thisUpdate and
  * nextUpdate. SHA-1 serves only to name the certificate, as the protocol demands; it protects nothing.
  */
-import { equalBytes, toHex } from '../bytes.js';
-import { derBitString, derInside, derOid, derTag, readDer } from '../der.js';
-import { CollateralError, Rejection } from '../errors.js';
-import { ecdsaFromDer, verifySignature } from '../signatures.js';
+import { equalBytes, toHex } from '../base/bytes.js';
+import { derBitString, derInside, derOid, derTag, readDer } from '../base/der.js';
+import { CollateralError, Rejection } from '../base/errors.js';
+import { ecdsaFromDer, verifySignature } from '../base/signatures.js';
 import { parseCertificate, verifyCertificateSignature, type Certificate } from '../x509/certificate.js';
 import { parseOcspResponse, type CertificateId, type OcspResponse, type SingleResponse } from './ocsp-response.js';
 

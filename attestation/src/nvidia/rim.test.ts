@@ -1,9 +1,9 @@
-import { existsSync, readFileSync } from 'node:fs';
-import { createHash, verify as nodeVerify, X509Certificate } from 'node:crypto';
 import 'reflect-metadata';
+import { createHash, verify as nodeVerify, X509Certificate } from 'node:crypto';
+import { existsSync, readFileSync } from 'node:fs';
 import * as x509 from '@peculiar/x509';
 import { describe, expect, it } from 'vitest';
-import { toBase64, toHex, utf8 } from '../bytes.js';
+import { toBase64, toHex, utf8 } from '../base/bytes.js';
 import { parseCertificate } from '../x509/certificate.js';
 import { nvidiaPins } from './constants.js';
 import { parseManifest } from './manifest.js';

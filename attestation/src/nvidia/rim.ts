@@ -2,8 +2,8 @@
  * Judges one signed reference manifest: form, chain to the pinned RIM root, signature over the whole document, dates.
  * The dates are judged apart from the rest: an expired signer is stale material, not a forgery.
  */
-import type { CheckStatus } from '../appraisal/checks.js';
-import { CollateralError, Rejection } from '../errors.js';
+import { CollateralError, Rejection } from '../base/errors.js';
+import type { CheckStatus } from '../check/checks.js';
 import { parseCertificate, type Certificate } from '../x509/certificate.js';
 import { verifyPath } from '../x509/path.js';
 import { parseManifest, type Manifest } from './manifest.js';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { concatBytes, fromHex, uintBe } from '../bytes.js';
-import { parseReport } from './spdm.js';
+import { concatBytes, fromHex, uintBe } from '../base/bytes.js';
 import { readFirmware } from './device.js';
+import { parseReport } from './spdm.js';
 
 const le = (value: number, size: number): Uint8Array => uintBe(value, size).reverse();
 const block = (index: number, value: Uint8Array, change: { spec?: number; size?: number; valueSize?: number } = {}) =>

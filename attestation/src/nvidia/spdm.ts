@@ -3,8 +3,8 @@
  * (DMTF DSP0274 §10.11; tee-evidence §3.1, §3.2). Parsing is strict: every length adds up, no index or field comes
  * twice, nothing follows the signature. Little-endian.
  */
-import { Rejection } from '../errors.js';
-import { toHex } from '../bytes.js';
+import { toHex } from '../base/bytes.js';
+import { Rejection } from '../base/errors.js';
 import { gpuReportBytesMax } from './constants.js';
 
 const requestBytes = 37;

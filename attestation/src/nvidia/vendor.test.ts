@@ -1,8 +1,8 @@
-import { createFakeNvidia, type FakeNvidia, type FakeReport } from '#test/fake-nvidia';
 import { beforeAll, describe, expect, it } from 'vitest';
-import type { Check } from '../appraisal/checks.js';
+import { createFakeNvidia, type FakeNvidia, type FakeReport } from '#test/fake-nvidia';
 import { appraiseGpu, neutralGpuPolicy } from '../appraisal/gpu.js';
-import { tierOf } from '../appraisal/checks.js';
+import type { Check } from '../check/checks.js';
+import { tierOf } from '../check/checks.js';
 import type { OcspAnswer } from './ocsp.js';
 import { verifyNvidia, type NvidiaEvidence } from './verify.js';
 

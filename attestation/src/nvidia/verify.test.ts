@@ -1,10 +1,10 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import type { Check } from '../appraisal/checks.js';
-import { compareMeasurements } from './measurements.js';
-import { parseManifest } from './manifest.js';
-import { parseReport } from './spdm.js';
+import type { Check } from '../check/checks.js';
 import { readVbiosVersion } from './device.js';
+import { parseManifest } from './manifest.js';
+import { compareMeasurements } from './measurements.js';
+import { parseReport } from './spdm.js';
 import { verifyNvidia, type NvidiaEvidence } from './verify.js';
 
 const folder = `${process.env['VERITRAIN_VECTORS'] ?? '../shared/vectors'}/nvidia-gpu`;

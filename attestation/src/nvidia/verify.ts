@@ -2,15 +2,15 @@
  * Verifies the evidence of one Hopper or Blackwell GPU, fully offline (tee-evidence §3): report, device chain, firmware
  * id; then, for authentic evidence, reference manifests, measurements, revocation, nonce and mode.
  */
-import { openChecks, authenticityOf, type CheckBook } from '../appraisal/checks.js';
-import type { Verified } from '../appraisal/verified.js';
-import { equalBytes, toHex } from '../bytes.js';
-import { CollateralError, Rejection } from '../errors.js';
-import { verifySignature } from '../signatures.js';
+import { equalBytes, toHex } from '../base/bytes.js';
+import { CollateralError, Rejection } from '../base/errors.js';
+import { verifySignature } from '../base/signatures.js';
+import { openChecks, authenticityOf, type CheckBook } from '../check/checks.js';
+import type { Verified } from '../check/verified.js';
 import { parseCertificate, parsePemCertificates, type Certificate } from '../x509/certificate.js';
 import { keyUsage, oidBasicConstraints, verifyPath } from '../x509/path.js';
-import { appraiseCollateral, type CollateralClaims } from './collateral.js';
 import { appraisalRules, authenticityRules, type AppraisalCode, type AuthenticityCode } from './codes.js';
+import { appraiseCollateral, type CollateralClaims } from './collateral.js';
 import { nvidiaPins, rimsMax } from './constants.js';
 import { driverRimId, readFirmware, readIdentity, type DeviceIdentity, type Firmware } from './device.js';
 import type { GpuMode } from './mode.js';

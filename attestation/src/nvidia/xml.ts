@@ -3,8 +3,8 @@
  * Refused, because it is where signature wrapping hides: DTDs, entities and character references, comments, processing
  * instructions, CDATA, xml:* attributes, undeclared prefixes, duplicate attributes, carriage returns, tabs in values.
  */
-import { Rejection } from '../errors.js';
-import { utf8 } from '../bytes.js';
+import { utf8 } from '../base/bytes.js';
+import { Rejection } from '../base/errors.js';
 
 const depthMax = 16;
 const elementsMax = 4096;

@@ -2,9 +2,9 @@
  * The one form of XML Signature that RIM files carry: enveloped, over the whole document, ECDSA P-384 with SHA-384,
  * Canonical XML 1.1 (XML Signature 1.1 §4, §6; tee-evidence §3.5). Everything else is refused before any key is used.
  */
-import { equalBytes, fromBase64 } from '../bytes.js';
-import { Rejection } from '../errors.js';
-import { verifySignature } from '../signatures.js';
+import { equalBytes, fromBase64 } from '../base/bytes.js';
+import { Rejection } from '../base/errors.js';
+import { verifySignature } from '../base/signatures.js';
 import { canonicalize, type XmlElement } from './xml.js';
 
 const namespace = 'http://www.w3.org/2000/09/xmldsig#';

@@ -1,9 +1,9 @@
 import { existsSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { isAsStated, runSample } from './index.js';
 import { fakeAmd, fakeAmdAt } from '#test/fake-amd';
 import { loadSamples, samplesRoot } from '#test/samples';
-import { toBase64 } from '../bytes.js';
+import { toBase64 } from '../base/bytes.js';
+import { isAsStated, runSample } from './index.js';
 
 describe.skipIf(!existsSync(samplesRoot))('every folder of real evidence', () => {
   for (const sample of loadSamples()) {

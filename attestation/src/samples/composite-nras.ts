@@ -3,9 +3,9 @@
  * folder of quotes, `nrasToken`, and `jwks` where the service's keys are at hand. What is authentic, what is bound and
  * what is missing are checks of their own; a token is another verifier's word and never stands in for the report.
  */
-import { openChecks, tierOf, type Check, type CheckRule } from '../appraisal/checks.js';
-import { toHex } from '../bytes.js';
-import { Rejection } from '../errors.js';
+import { toHex } from '../base/bytes.js';
+import { Rejection } from '../base/errors.js';
+import { openChecks, tierOf, type Check, type CheckRule } from '../check/checks.js';
 import { parseQuote } from '../intel/quote.js';
 import { readNrasNonce, verifyNras } from '../nvidia/nras.js';
 import { runIntelSample } from './intel.js';

@@ -1,7 +1,7 @@
 /** Runner for composite folders: files `quote` or `report` of the CPU, `gpuReport` and `gpuChain`. */
 import { appraise } from '../appraisal/appraise.js';
 import { noEndorsements } from '../appraisal/evidence.js';
-import { fromUtf8 } from '../bytes.js';
+import { fromUtf8 } from '../base/bytes.js';
 import { parsePemCertificates } from '../x509/certificate.js';
 import { samplePolicy, verdictOf } from './types.js';
 import type { SampleRunner } from './types.js';

@@ -1,9 +1,9 @@
 /** Which runner judges an entry: decided by the files it has, so that a new folder needs no code. */
-import type { Check, Tier } from '../appraisal/checks.js';
-import { Rejection } from '../errors.js';
+import { Rejection } from '../base/errors.js';
+import type { Check, Tier } from '../check/checks.js';
 import { snpReportBytes } from '../snp/abi.js';
-import { runCompositeSample } from './composite.js';
 import { runCompositeNrasSample } from './composite-nras.js';
+import { runCompositeSample } from './composite.js';
 import { runIntelSample } from './intel.js';
 import { runNitroSample } from './nitro.js';
 import { runNvidiaSample } from './nvidia.js';

@@ -2,9 +2,9 @@
  * Runner for folders of Intel quotes: file `quote`, with `collateral` or with single documents and lists; `hclReport`
  * where a paravisor chose the report data.
  */
-import { fromUtf8, toHex } from '../bytes.js';
-import { Rejection } from '../errors.js';
-import { openChecks, tierOf, type CheckRule } from '../appraisal/checks.js';
+import { fromUtf8, toHex } from '../base/bytes.js';
+import { Rejection } from '../base/errors.js';
+import { openChecks, tierOf, type CheckRule } from '../check/checks.js';
 import { parseCollateralBundle, readPcsResponse, type QuoteCollateral } from '../intel/collateral.js';
 import { appraiseQuote, neutralQuotePolicy } from '../intel/policy.js';
 import { intelRootSpkiSha256, verifyQuote } from '../intel/verify.js';

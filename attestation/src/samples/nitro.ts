@@ -1,5 +1,5 @@
 /** Runner for folders of AWS Nitro documents: file `document`. */
-import { tierOf } from '../appraisal/checks.js';
+import { tierOf } from '../check/checks.js';
 import { appraiseNitro, neutralNitroPolicy } from '../nitro/policy.js';
 import { nitroRootSpkiSha256, verifyNitro } from '../nitro/verify.js';
 import { parsePemCertificates } from '../x509/certificate.js';

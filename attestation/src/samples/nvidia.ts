@@ -1,8 +1,8 @@
 /** Samples of NVIDIA evidence: a GPU report with its chain, a bare reference manifest, or tokens of the service. */
-import { openChecks, tierOf, type CheckRule } from '../appraisal/checks.js';
 import { appraiseGpu, neutralGpuPolicy } from '../appraisal/gpu.js';
-import { fromUtf8 } from '../bytes.js';
-import { Rejection } from '../errors.js';
+import { fromUtf8 } from '../base/bytes.js';
+import { Rejection } from '../base/errors.js';
+import { openChecks, tierOf, type CheckRule } from '../check/checks.js';
 import { rimRules } from '../nvidia/codes.js';
 import { nvidiaPins } from '../nvidia/constants.js';
 import { parseGpuEvidence } from '../nvidia/evidence.js';

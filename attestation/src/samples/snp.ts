@@ -2,19 +2,19 @@
  * Runner for folders of SNP evidence: files `report`, `leaf` and, where present, `hclReport`; a bare `leaf` with a
  * `message` and its `signature`; launch digest `vectors` with firmware images.
  */
-import { fromHex, fromUtf8, toHex } from '../bytes.js';
-import { authenticityOf, openChecks, tierOf } from '../appraisal/checks.js';
-import type { CheckRule } from '../appraisal/checks.js';
-import { Rejection } from '../errors.js';
-import { ecdsaFromDer, verifySignature } from '../signatures.js';
+import { fromHex, fromUtf8, toHex } from '../base/bytes.js';
+import { Rejection } from '../base/errors.js';
+import { ecdsaFromDer, verifySignature } from '../base/signatures.js';
+import { authenticityOf, openChecks, tierOf } from '../check/checks.js';
+import type { CheckRule } from '../check/checks.js';
+import { launchDigest } from '../measure/launch-digest.js';
+import { cpuSignature } from '../measure/vmsa.js';
+import type { Vmm } from '../measure/vmsa.js';
 import type { SnpReport } from '../snp/abi.js';
 import { appraiseSnp } from '../snp/appraise.js';
 import { checkHclBinding, parseHclReport } from '../snp/hcl.js';
-import { launchDigest } from '../snp/launch-digest.js';
 import { amdRoots } from '../snp/roots.js';
 import { verifySnp } from '../snp/verify.js';
-import { cpuSignature } from '../snp/vmsa.js';
-import type { Vmm } from '../snp/vmsa.js';
 import { parseCertificate, parsePemCertificates } from '../x509/certificate.js';
 import { verifyPath } from '../x509/path.js';
 import { samplePolicy, verdictOf } from './types.js';

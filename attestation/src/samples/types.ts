@@ -1,9 +1,9 @@
 /** Samples of real evidence: one manifest entry, its files, its folder's anchors; the verdict and the reasons. */
-import type { Check, Tier } from '../appraisal/checks.js';
 import { neutralPolicy } from '../appraisal/policy.js';
 import type { AppraisalPolicy } from '../appraisal/policy.js';
-import type { Authenticity } from '../appraisal/verified.js';
-import { fromUtf8 } from '../bytes.js';
+import { fromUtf8 } from '../base/bytes.js';
+import type { Check, Tier } from '../check/checks.js';
+import type { Authenticity } from '../check/verified.js';
 import type { NrasKey } from '../nvidia/nras.js';
 
 export interface SampleEntry {

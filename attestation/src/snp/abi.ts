@@ -2,8 +2,8 @@
  * The SEV-SNP attestation report: 1184 bytes, little-endian (AMD 56860, table ATTESTATION_REPORT). The table below is
  * the only place with offsets: parser, dump and the generated negatives in the tests read it.
  */
-import { concatBytes, copyOf, isZero, toHex, uintLe } from '../bytes.js';
-import { Rejection } from '../errors.js';
+import { concatBytes, copyOf, isZero, toHex, uintLe } from '../base/bytes.js';
+import { Rejection } from '../base/errors.js';
 
 export const snpReportBytes = 0x4a0;
 /** Bytes 0 to here are signed. */

@@ -1,7 +1,7 @@
 /** What a policy accepts of an authentic SNP report (attestation SPEC §6.2). */
-import { equalBytes, fromHex, isZero, toHex } from '../bytes.js';
-import { openChecks } from '../appraisal/checks.js';
-import type { Check, CheckBook, CheckStatus } from '../appraisal/checks.js';
+import { equalBytes, fromHex, isZero, toHex } from '../base/bytes.js';
+import { openChecks } from '../check/checks.js';
+import type { Check, CheckBook, CheckStatus } from '../check/checks.js';
 import type { GuestPolicyBit, PlatformInfoBit } from './policy.js';
 import { sameChip } from './product.js';
 import type { SnpProduct } from './product.js';

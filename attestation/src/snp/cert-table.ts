@@ -2,9 +2,9 @@
  * Certificate table of an extended guest request (AMD 56421, MSG_REPORT_REQ; `auxblob` of configfs-tsm). The host
  * supplies it, so every offset is checked: bounds, overlap, duplicates.
  */
-import { copyOf, isZero, toHex } from '../bytes.js';
-import { Rejection } from '../errors.js';
-import { certTableBytesMax } from '../limits.js';
+import { copyOf, isZero, toHex } from '../base/bytes.js';
+import { Rejection } from '../base/errors.js';
+import { certTableBytesMax } from '../base/limits.js';
 import { parsePemCertificates } from '../x509/certificate.js';
 
 export type CertTableRole = 'vcek' | 'vlek' | 'ask' | 'ark' | 'crl' | 'other';

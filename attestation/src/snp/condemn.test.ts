@@ -2,11 +2,11 @@
 import { describe, expect, it } from 'vitest';
 import { fakeAmd, fakeAmdAt } from '#test/fake-amd';
 import { loadSamples } from '#test/samples';
-import { tierOf } from '../appraisal/checks.js';
 import { appraise } from '../appraisal/appraise.js';
 import { noEndorsements } from '../appraisal/evidence.js';
 import { neutralPolicy } from '../appraisal/policy.js';
-import { toHex } from '../bytes.js';
+import { toHex } from '../base/bytes.js';
+import { tierOf } from '../check/checks.js';
 import { parsePemCertificates } from '../x509/certificate.js';
 import { appraiseSnp, neutralSnpPolicy, type SnpPolicy } from './appraise.js';
 import { verifySnp, type SnpRequest } from './verify.js';

@@ -1,6 +1,6 @@
 /** Whether a leaf is the one of a report's chip and firmware, as far as both say. What is signed it does not ask. */
-import { equalBytes, isZero } from '../bytes.js';
-import { Rejection } from '../errors.js';
+import { equalBytes, isZero } from '../base/bytes.js';
+import { Rejection } from '../base/errors.js';
 import type { SnpReport } from './abi.js';
 import { readTcb, tcbComponents, type Tcb } from './tcb.js';
 import type { SnpEndorsement } from './vcek.js';

@@ -3,16 +3,16 @@ import { createPrivateKey, generateKeyPairSync, sign, type KeyObject } from 'nod
 import { sha256, sha384 } from '@noble/hashes/sha2.js';
 import { describe, expect, it } from 'vitest';
 import { loadSamples } from '#test/samples';
-import { concatBytes, fromBase64, fromHex, fromUtf8, toHex } from '../bytes.js';
+import { concatBytes, fromBase64, fromHex, fromUtf8, toHex } from '../base/bytes.js';
+import { launchDigest, type LaunchInput } from '../measure/launch-digest.js';
+import { cpuSignature } from '../measure/vmsa.js';
 import { parseSnpReport, describeSnpReport, snpFieldsOf, snpReportBytes, snpReportFields } from './abi.js';
 import { certTableEndorsements, parseCertTable } from './cert-table.js';
 import { checkHclBinding, parseHclReport } from './hcl.js';
 import { verifyIdBlock } from './id-block.js';
 import { kdsChainUrl, kdsCrlUrl, kdsVcekUrl } from './kds.js';
-import { launchDigest, type LaunchInput } from './launch-digest.js';
 import { candidateProducts } from './product.js';
 import { readTcb, tcbBelow } from './tcb.js';
-import { cpuSignature } from './vmsa.js';
 
 const samples = loadSamples('amd-snp');
 const fileOf = (id: string, role: string) => samples.find((sample) => sample.id === id)?.files.get(role);

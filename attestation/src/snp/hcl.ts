@@ -3,9 +3,9 @@
  * cannot choose REPORT_DATA there; freshness comes from a quote by the vTPM key named in the claims.
  */
 import { sha256 } from '@noble/hashes/sha2.js';
-import { copyOf, equalBytes, fromUtf8, isZero, toHex, uintLe } from '../bytes.js';
-import { Rejection } from '../errors.js';
-import { hclBytesMax } from '../limits.js';
+import { copyOf, equalBytes, fromUtf8, isZero, toHex, uintLe } from '../base/bytes.js';
+import { Rejection } from '../base/errors.js';
+import { hclBytesMax } from '../base/limits.js';
 import { snpReportBytes } from './abi.js';
 
 export interface HclReport {

@@ -3,9 +3,9 @@
  * describes and the ID key signed, so a pinned ID key digest with a minimum GUEST_SVN can stand for a list of images.
  */
 import { sha384 } from '@noble/hashes/sha2.js';
-import { concatBytes, copyOf, isZero, toHex, uintLe } from '../bytes.js';
-import { Rejection } from '../errors.js';
-import { spkiOfPoint, verifySignature } from '../signatures.js';
+import { concatBytes, copyOf, isZero, toHex, uintLe } from '../base/bytes.js';
+import { Rejection } from '../base/errors.js';
+import { spkiOfPoint, verifySignature } from '../base/signatures.js';
 
 export interface IdBlock {
   /** Launch digest, hexadecimal. */

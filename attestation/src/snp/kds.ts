@@ -1,5 +1,5 @@
 /** Addresses at AMD's Key Distribution Service (AMD 57230). Only text: nothing here is fetched. */
-import { toHex } from '../bytes.js';
+import { toHex } from '../base/bytes.js';
 import { hwidBytes } from './product.js';
 import type { SnpProduct } from './product.js';
 import type { Tcb } from './tcb.js';

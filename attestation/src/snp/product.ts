@@ -1,6 +1,6 @@
 /** Product lines with their own root of trust, and how a report names its product (attestation SPEC §5.4). */
-import { Rejection } from '../errors.js';
-import { isZero } from '../bytes.js';
+import { isZero } from '../base/bytes.js';
+import { Rejection } from '../base/errors.js';
 import type { SnpReport } from './abi.js';
 import type { TcbLayout } from './tcb.js';
 

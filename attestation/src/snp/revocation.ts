@@ -2,7 +2,7 @@
  * What AMD's revocation lists say about a chain. They are issued by the ARK and can name an ASK or ASVK; every VCEK and
  * VLEK has serial number 0, so a single chip is never on them: that takes a deny-list or a TCB floor.
  */
-import { Rejection } from '../errors.js';
+import { Rejection } from '../base/errors.js';
 import { parseCrl, revocationOf, verifyCrl } from '../x509/crl.js';
 import type { Crl, RevocationState } from '../x509/crl.js';
 import type { VerifiedPath } from '../x509/path.js';

@@ -1,5 +1,5 @@
 /** The rules that a policy can demand of an authentic SNP report: one per code (attestation SPEC §6.2). */
-import type { CheckRule } from '../appraisal/checks.js';
+import type { CheckRule } from '../check/checks.js';
 
 const rule = (claim: CheckRule['claim'], expected: string, text: string, action: string): CheckRule => ({
   claim,

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { fakeAmd, fakeAmdAt, tcbBytes } from '#test/fake-amd';
 import { signSnpReport, snpReportSigner, type SnpReportValues } from '#libs/simulated-vendor';
-import { toHex } from '../bytes.js';
+import { fakeAmd, fakeAmdAt, tcbBytes } from '#test/fake-amd';
+import { toHex } from '../base/bytes.js';
 import { appraiseSnp, neutralSnpPolicy } from './appraise.js';
 import type { SnpPolicy } from './appraise.js';
 import { verifySnp } from './verify.js';

@@ -2,7 +2,7 @@
  * TCB_VERSION: eight security version numbers whose places depend on the product (AMD 56860, TCB_VERSION). Versions are
  * compared component by component; one integer comparison would let a high microcode hide an old boot loader.
  */
-import { Rejection } from '../errors.js';
+import { Rejection } from '../base/errors.js';
 
 export const tcbComponents = ['fmc', 'bootLoader', 'tee', 'snp', 'microcode'] as const;
 export type TcbComponent = (typeof tcbComponents)[number];

@@ -1,7 +1,7 @@
 /** Extensions of VCEK and VLEK certificates (AMD 57230, VCEK and VLEK certificate format). */
-import { toHex } from '../bytes.js';
-import { derInteger, derTag, readDer } from '../der.js';
-import { Rejection } from '../errors.js';
+import { toHex } from '../base/bytes.js';
+import { derInteger, derTag, readDer } from '../base/der.js';
+import { Rejection } from '../base/errors.js';
 import type { Certificate } from '../x509/certificate.js';
 import type { Tcb, TcbComponent, TcbLayout } from './tcb.js';
 

@@ -2,19 +2,20 @@
  * Authenticity of an SNP report: encoding, endorsement, chain to a pinned root, report signature, identity links
  * (chip, TCB, product). What a policy accepts is decided in appraise.ts.
  */
-import { equalBytes, isZero, toHex } from '../bytes.js';
-import { authenticityOf, openChecks } from '../appraisal/checks.js';
-import type { CheckBook, CheckRule } from '../appraisal/checks.js';
-import type { Verified } from '../appraisal/verified.js';
-import { CollateralError, Rejection } from '../errors.js';
-import { poolCertificatesMax } from '../limits.js';
-import { verifySignature } from '../signatures.js';
+import { equalBytes, isZero, toHex } from '../base/bytes.js';
+import { CollateralError, Rejection } from '../base/errors.js';
+import { poolCertificatesMax } from '../base/limits.js';
+import { verifySignature } from '../base/signatures.js';
+import { authenticityOf, openChecks } from '../check/checks.js';
+import type { CheckBook, CheckRule } from '../check/checks.js';
+import type { Verified } from '../check/verified.js';
 import { parseCertificate } from '../x509/certificate.js';
 import type { Certificate } from '../x509/certificate.js';
 import { verifyPath } from '../x509/path.js';
 import type { VerifiedPath } from '../x509/path.js';
 import { parseSnpReport } from './abi.js';
 import type { SnpReport } from './abi.js';
+import { endorses } from './endorses.js';
 import { readGuestPolicy, readPlatformInfo } from './policy.js';
 import type { GuestPolicy, PlatformInfo } from './policy.js';
 import { candidateProducts, productLayout } from './product.js';
@@ -25,7 +26,6 @@ import { amdIntermediates, amdRoots } from './roots.js';
 import type { SnpRoot } from './roots.js';
 import { readTcb, tcbComponents, tcbText } from './tcb.js';
 import type { Tcb } from './tcb.js';
-import { endorses } from './endorses.js';
 import { isSnpLeaf, readSnpEndorsement } from './vcek.js';
 import type { SnpEndorsement } from './vcek.js';
 

@@ -1,13 +1,24 @@
 /** X.509 v3 certificates, read strictly from DER (RFC 5280 §4); every byte of the input is accounted for. */
 import { sha256 } from '@noble/hashes/sha2.js';
-import { concatBytes, copyOf, equalBytes, fromBase64, toHex } from '../bytes.js';
-import { derBitString, derBoolean, derCheckDeep, derChildren, derExpect, derInside, derInteger } from '../der.js';
-import { derOid, derTag, derTime, readDer } from '../der.js';
-import type { DerNode } from '../der.js';
-import { Rejection } from '../errors.js';
-import { certificateBytesMax, extensionsMax, pemBytesMax, poolCertificatesMax } from '../limits.js';
-import { ecdsaFromDer, verifySignature } from '../signatures.js';
-import type { SignatureScheme } from '../signatures.js';
+import { concatBytes, copyOf, equalBytes, fromBase64, toHex } from '../base/bytes.js';
+import {
+  derBitString,
+  derBoolean,
+  derCheckDeep,
+  derChildren,
+  derExpect,
+  derInside,
+  derInteger,
+  derOid,
+  derTag,
+  derTime,
+  readDer,
+} from '../base/der.js';
+import type { DerNode } from '../base/der.js';
+import { Rejection } from '../base/errors.js';
+import { certificateBytesMax, extensionsMax, pemBytesMax, poolCertificatesMax } from '../base/limits.js';
+import { ecdsaFromDer, verifySignature } from '../base/signatures.js';
+import type { SignatureScheme } from '../base/signatures.js';
 
 export interface Extension {
   readonly oid: string;

@@ -1,5 +1,5 @@
 /** Certificate revocation lists (RFC 5280 §5): parse, who signed, how fresh, who is on it. */
-import { copyOf, equalBytes, toHex } from '../bytes.js';
+import { copyOf, equalBytes, toHex } from '../base/bytes.js';
 import {
   derBitString,
   derCheckDeep,
@@ -10,10 +10,10 @@ import {
   derTag,
   derTime,
   readDer,
-} from '../der.js';
-import type { DerNode } from '../der.js';
-import { Rejection } from '../errors.js';
-import { crlBytesMax } from '../limits.js';
+} from '../base/der.js';
+import type { DerNode } from '../base/der.js';
+import { Rejection } from '../base/errors.js';
+import { crlBytesMax } from '../base/limits.js';
 import {
   nameText,
   readExtensions,

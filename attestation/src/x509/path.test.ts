@@ -2,7 +2,7 @@
 import 'reflect-metadata';
 import * as x509 from '@peculiar/x509';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { concatBytes } from '../bytes.js';
+import { concatBytes } from '../base/bytes.js';
 import { parseCertificate, parsePemCertificates, type Certificate } from './certificate.js';
 import { parseCrl, revocationOf, verifyCrl } from './crl.js';
 import { verifyPath, type PathRequest } from './path.js';

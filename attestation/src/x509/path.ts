@@ -3,10 +3,10 @@
  * `at`, CAs are CAs with room in their path length and the right to sign, no unknown critical extension, and the path
  * ends at a root pinned by the SHA-256 of its public key. Whatever root the evidence brings along has no weight.
  */
-import { equalBytes } from '../bytes.js';
-import { derBoolean, derInside, derInteger, derNamedBits, derTag, readDer } from '../der.js';
-import { CollateralError, Rejection } from '../errors.js';
-import { pathCertificatesMax, pathSignaturesMax, poolCertificatesMax } from '../limits.js';
+import { equalBytes } from '../base/bytes.js';
+import { derBoolean, derInside, derInteger, derNamedBits, derTag, readDer } from '../base/der.js';
+import { CollateralError, Rejection } from '../base/errors.js';
+import { pathCertificatesMax, pathSignaturesMax, poolCertificatesMax } from '../base/limits.js';
 import { verifyCertificateSignature } from './certificate.js';
 import type { Certificate } from './certificate.js';
 

@@ -1,14 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import {
-  expectedGpuNonce,
-  expectedReportData,
-  parseSessionEvidence,
-  decodeCanonical,
-  toHex,
-  verifySessionProof,
-} from '#attestation';
-import type { Attester, EvidenceKind } from './attester.js';
+import { decodeCanonical, toHex } from '#attestation/base';
+import { expectedGpuNonce, expectedReportData, parseSessionEvidence, verifySessionProof } from '#attestation/records';
 import { createSessionKeys } from '../keys.js';
+import type { Attester, EvidenceKind } from './attester.js';
 import { collectEvidence } from './collect.js';
 import type { NvidiaGpus } from './nvidia.js';
 import { openAttester, openGpus } from './open.js';

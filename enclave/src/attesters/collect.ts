@@ -3,15 +3,8 @@
  * verifier's nonce and the session keys, and the CPU's REPORT_DATA covers these, the GPU reports and what the guest
  * states of the GPUs' mode (attestation SPEC §6.5).
  */
-import {
-  ConfigurationError,
-  encodeCanonical,
-  encodeSessionEvidence,
-  gpuNonce,
-  reportData,
-  toCbor,
-  withSessionProof,
-} from '#attestation';
+import { ConfigurationError, encodeCanonical, toCbor } from '#attestation/base';
+import { encodeSessionEvidence, gpuNonce, reportData, withSessionProof } from '#attestation/records';
 import type { SessionKeys } from '../keys.js';
 import type { Attester, EvidenceKind, EvidenceParts } from './attester.js';
 import type { NvidiaGpus } from './nvidia.js';

@@ -4,7 +4,8 @@
  */
 import { promisify } from 'node:util';
 import koffi from 'koffi';
-import { CollateralError, ConfigurationError, equalBytes, type GpuMode } from '#attestation';
+import { type GpuMode } from '#attestation';
+import { CollateralError, ConfigurationError, equalBytes } from '#attestation/base';
 import type { Attester, EvidenceParts } from './attester.js';
 
 const nonceBytes = 32;

@@ -1,5 +1,5 @@
 /** Chooses the sources of evidence by name. There is no fallback: a guest without its device does not start. */
-import { ConfigurationError } from '#attestation';
+import { ConfigurationError } from '#attestation/base';
 import type { Attester } from './attester.js';
 import type { NvidiaGpus } from './nvidia.js';
 import { openTsm } from './tsm.js';

@@ -5,7 +5,8 @@
  */
 import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { ConfigurationError, productLayout, tcbOffsets, type Tcb } from '#attestation';
+import { productLayout, tcbOffsets, type Tcb } from '#attestation';
+import { ConfigurationError } from '#attestation/base';
 import {
   buildSnpReport,
   parseSimulatedVendor,

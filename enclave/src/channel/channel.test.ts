@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { createServer, connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it, vi } from 'vitest';
-import { CodedError, encodeCanonical, toCbor, uintBe } from '#attestation';
+import { CodedError, encodeCanonical, toCbor, uintBe } from '#attestation/base';
 import { encodeFrame, frameBytesMax, frameDecoder } from './frames.js';
 import { parseFromEnclave, parseRequest, type EnclaveEvent } from './messages.js';
 import { serveConnection, type Emit } from './serve.js';

@@ -2,7 +2,7 @@
  * Frames of the enclave's local channel: u32 big-endian length ‖ deterministic CBOR. The stream carries nothing else,
  * so a frame that is too long or does not parse ends the connection.
  */
-import { concatBytes, decodeCanonical, encodeCanonical, Rejection, toCbor, uintBe } from '#attestation';
+import { concatBytes, decodeCanonical, encodeCanonical, Rejection, toCbor, uintBe } from '#attestation/base';
 
 const lengthBytes = 4;
 

@@ -8,18 +8,16 @@
 import {
   bytes,
   bytesUpTo,
-  checkpointSessionsMax,
-  leaseShape,
   list,
   nullable,
   oneOf,
   record,
-  releasedShape,
   text,
   uint,
   type Field,
   type Shaped,
-} from '#attestation';
+} from '#attestation/base';
+import { checkpointSessionsMax, leaseShape, releasedShape } from '#attestation/records';
 
 const address = bytes(20);
 const blob = bytesUpTo(12 * 1024 * 1024);

@@ -1,6 +1,6 @@
 /** Who may connect over TCP: before there is evidence nobody can prove anything, so an address is all that there is to go by. */
 import { BlockList, isIP, isIPv4 } from 'node:net';
-import { ConfigurationError } from '#attestation';
+import { ConfigurationError } from '#attestation/base';
 
 export type Peers = (address: string | undefined) => boolean;
 

@@ -3,9 +3,9 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { InferenceSession, Tensor } from '#libs/onnx';
 import { afterAll, describe, expect, it } from 'vitest';
-import { concatBytes, toHex, uintBe } from '#attestation';
+import { concatBytes, toHex, uintBe } from '#attestation/base';
+import { InferenceSession, Tensor } from '#libs/onnx';
 import {
   blockOfStep,
   floatOnnx,

@@ -6,7 +6,7 @@
  * Progress on stderr, one JSON object per line: {"step","loss","accuracy"}.
  */
 import { readFile, stat } from 'node:fs/promises';
-import { CodedError, ConfigurationError, Rejection } from '#attestation';
+import { CodedError, ConfigurationError, Rejection } from '#attestation/base';
 import { idxBytesMax, manifestBytesMax } from '#libs/step';
 import { parseEngineRequest, runEngine, type EngineReport } from './engine-run.js';
 

@@ -1,5 +1,5 @@
 /** Trains on IDX files in memory and reports state digests: the work of engine-main.ts without its process. */
-import { Rejection, toHex } from '#attestation';
+import { Rejection, toHex } from '#attestation/base';
 import {
   initialWeights,
   orderExamples,

@@ -1,9 +1,9 @@
-import fc from 'fast-check';
 import { existsSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
+import fc from 'fast-check';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { toHex } from '#attestation';
+import { toHex } from '#attestation/base';
 import {
   blockOfStep,
   GuardViolation,

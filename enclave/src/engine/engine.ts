@@ -2,8 +2,8 @@
  * Runs the training graph of a manifest on onnxruntime: many steps per call, weights in exact integers outside.
  * Threads and graph optimisation cannot change a bit of the result (fixed-point §10).
  */
+import { Rejection } from '#attestation/base';
 import { InferenceSession, Tensor } from '#libs/onnx';
-import { Rejection } from '#attestation';
 import {
   blocksOfSteps,
   buildEvaluateGraph,
@@ -20,8 +20,8 @@ import {
   type Manifest,
   type Weights,
 } from '#libs/step';
-import type { LoadedDataset } from './loaded-dataset.js';
 import { stepsExactly } from './exact-steps.js';
+import type { LoadedDataset } from './loaded-dataset.js';
 import { chunkMetrics, type Metrics } from './metrics.js';
 import { toTensors, toWeights, type WeightTensors } from './tensors.js';
 import { isCarried, readGuards } from './verdict.js';

@@ -1,5 +1,5 @@
 /** The tiny net of fixed-point §14.1, run on this machine's runtime before any work is accepted. */
-import { Rejection, toHex } from '#attestation';
+import { Rejection, toHex } from '#attestation/base';
 import { initialWeights, profileManifest, stateDigest, type ProfileName } from '#libs/step';
 import { Engine, type EngineOptions } from './engine.js';
 

@@ -1,5 +1,6 @@
 /** AMD's Key Distribution Service (AMD 57230; tee-evidence §2.8). */
-import { hwidBytes, kdsChainUrl, kdsCrlUrl, kdsVcekUrl, tcbText, toHex, type SnpProduct, type Tcb } from '#attestation';
+import { hwidBytes, kdsChainUrl, kdsCrlUrl, kdsVcekUrl, tcbText, type SnpProduct, type Tcb } from '#attestation';
+import { toHex } from '#attestation/base';
 import { isDer, isPem } from './check.js';
 import { certificateAnswerMax, chainAnswerMax, crlAnswerMax } from './limits.js';
 import type { Answer, CollateralStore, Item } from './store.js';

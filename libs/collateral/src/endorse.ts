@@ -1,10 +1,6 @@
 /** Everything that a verifier may need to judge one piece of evidence without a network, asked for in one call. */
 import {
   candidateProducts,
-  CollateralError,
-  equalBytes,
-  fromBase64,
-  isZero,
   noEndorsements,
   parseCertificate,
   parsePckExtension,
@@ -14,7 +10,6 @@ import {
   pckExtensionOid,
   productLayout,
   readTcb,
-  Rejection,
   verifyNvidia,
   type Certificate,
   type CpuEvidence,
@@ -24,6 +19,7 @@ import {
   type QuoteCollateral,
   type SnpProduct,
 } from '#attestation';
+import { CollateralError, equalBytes, fromBase64, isZero, Rejection } from '#attestation/base';
 import { AmdKds } from './amd.js';
 import { text } from './check.js';
 import { failure } from './failure.js';

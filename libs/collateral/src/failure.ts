@@ -1,4 +1,4 @@
-import { CollateralError } from '#attestation';
+import { CollateralError } from '#attestation/base';
 
 /** A CollateralError of this library; `rule` is the service it concerns. */
 export function failure(

@@ -1,5 +1,6 @@
 /** Intel's Provisioning Certification Service, version 4. */
-import { readPcsResponse, Rejection, toHex, type SignedDocument } from '#attestation';
+import { readPcsResponse, type SignedDocument } from '#attestation';
+import { Rejection, toHex } from '#attestation/base';
 import { isDer, misread, text } from './check.js';
 import { failure } from './failure.js';
 import { chainHeaderMax, crlAnswerMax, tcbAnswerMax } from './limits.js';

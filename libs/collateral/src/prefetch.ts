@@ -1,4 +1,4 @@
-import { CollateralError } from '#attestation';
+import { CollateralError } from '#attestation/base';
 
 export interface PrefetchReport {
   readonly fetched: readonly string[];

@@ -2,7 +2,7 @@
  * What every client asks for its items: from disk while fresh, else from the service, once at a time per key. When the
  * service fails an older answer still serves, marked stale: verification judges its dates, not this library.
  */
-import { CollateralError } from '#attestation';
+import { CollateralError } from '#attestation/base';
 import { AnswerCache, type CachedAnswer } from './cache.js';
 import { Downloader, type DownloadRequest } from './download.js';
 import { failure } from './failure.js';

@@ -1,6 +1,6 @@
 /** Answers of the control plane: as untrusted as anything that comes from a network. */
 import { z } from 'zod';
-import { Rejection } from '#attestation';
+import { Rejection } from '#attestation/base';
 import {
   HeartbeatAnswer,
   isSpoken,

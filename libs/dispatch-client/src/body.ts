@@ -1,5 +1,5 @@
 /** Bodies of HTTP answers, with a limit: the other side is whoever a job names. */
-import { Rejection } from '#attestation';
+import { Rejection } from '#attestation/base';
 
 /** @throws Rejection ANSWER_TOO_LARGE as soon as more than `bytesMax` bytes have come */
 export async function readBody(response: Response, bytesMax: number): Promise<Uint8Array> {

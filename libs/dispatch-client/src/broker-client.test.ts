@@ -1,6 +1,7 @@
 import { createServer, type Server } from 'node:http';
 import { afterEach, expect, it } from 'vitest';
-import { chunkBytes, type Rejection } from '#attestation';
+import { type Rejection } from '#attestation/base';
+import { chunkBytes } from '#attestation/records';
 import { createBrokerClient } from './broker-client.js';
 import { brokerPatience, retryAfterMs } from './broker-patience.js';
 

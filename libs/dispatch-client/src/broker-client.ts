@@ -1,17 +1,8 @@
 /** The data owner's key broker, as a host asks it on behalf of an enclave, or a prover for itself. */
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
-import {
-  chunksOf,
-  CollateralError,
-  fromHex,
-  keyCommitment,
-  Rejection,
-  toHex,
-  type Appraisal,
-  type Lease,
-  type Release,
-} from '#attestation';
+import { CollateralError, fromHex, Rejection, toHex } from '#attestation/base';
+import { chunksOf, keyCommitment, type Appraisal, type Lease, type Release } from '#attestation/records';
 import { readBody, readProblem } from './body.js';
 import { BrokerBusy, brokerPatience, isAway, retryAfterMs, type BrokerPatience } from './broker-patience.js';
 import { brokerAnswerBytesMax } from './limits.js';

@@ -3,7 +3,7 @@
  * long as the answer is wanted. What the broker refuses for good is thrown at once.
  */
 import { setTimeout as delay } from 'node:timers/promises';
-import { CollateralError } from '#attestation';
+import { CollateralError } from '#attestation/base';
 
 export interface Clock {
   /** Milliseconds that only grow. */

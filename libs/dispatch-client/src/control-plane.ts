@@ -3,7 +3,7 @@
  * side left unanswered. Any replica answers; every message may arrive twice.
  */
 import { firstValueFrom, timeout } from 'rxjs';
-import { CollateralError } from '#attestation';
+import { CollateralError } from '#attestation/base';
 import { isProblem, type Pattern } from '#libs/messaging';
 import type { Line } from './lines.js';
 import { plainText, refusalOf } from './refusal.js';

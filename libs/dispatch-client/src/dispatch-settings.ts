@@ -1,6 +1,6 @@
 /** How a node reaches dispatch: TCP, plain on this machine alone and mutual TLS elsewhere, or NATS. */
 import { z } from 'zod';
-import type { ConfigurationError } from '#attestation';
+import type { ConfigurationError } from '#attestation/base';
 import { isLoopback, type NatsAddress } from '#libs/messaging';
 
 const Tcp = z.strictObject({

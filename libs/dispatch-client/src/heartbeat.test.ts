@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { Rejection } from '#attestation';
+import { Rejection } from '#attestation/base';
 import { pattern, protocolVersion } from '#libs/messaging';
 import { beat, type NodeOffer } from './heartbeat.js';
 

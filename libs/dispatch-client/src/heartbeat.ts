@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import { Rejection } from '#attestation';
+import { Rejection } from '#attestation/base';
 import { pattern, type HeartbeatAnswer, type NodeHeartbeat, type NodeRegister } from '#libs/messaging';
 import { parseBeat } from './answers.js';
 import type { ControlPlane, Patience } from './control-plane.js';

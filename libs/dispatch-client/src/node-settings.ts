@@ -3,7 +3,8 @@ import { createHmac } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { z } from 'zod';
-import { ConfigurationError, fromHex, type Windows } from '#attestation';
+import { ConfigurationError, fromHex } from '#attestation/base';
+import { type Windows } from '#attestation/records';
 import { ApiKeyText } from '#libs/messaging';
 import { Dispatch, readDispatch, type DispatchSettings } from './dispatch-settings.js';
 

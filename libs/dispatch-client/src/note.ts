@@ -1,5 +1,5 @@
 /** One line of JSON on stderr for whoever runs this host. */
-import { CodedError } from '#attestation';
+import { CodedError } from '#attestation/base';
 
 export function note(what: string, error: unknown): void {
   const detail = error instanceof CodedError ? error.toJSON() : { code: 'HOST_INTERNAL', got: String(error) };

@@ -1,5 +1,5 @@
 /** What others answer when they refuse, as far as it can be believed to be text. */
-import { Rejection } from '#attestation';
+import { Rejection } from '#attestation/base';
 
 /** A stable failure code, as every message carries it. */
 export const codePattern = /^[A-Z][A-Z0-9_]{2,63}$/;

@@ -1,5 +1,5 @@
 /** Ciphertexts from and to the control plane's store, over HTTP. */
-import { CollateralError, Rejection } from '#attestation';
+import { CollateralError, Rejection } from '#attestation/base';
 import { readBody, readProblem } from './body.js';
 import { storeBodyBytesMax } from './limits.js';
 import { refusalOf } from './refusal.js';

@@ -3,7 +3,7 @@
  * enclave is parsed like anything else from outside.
  */
 import type { Socket } from 'node:net';
-import { CollateralError, reportedError } from '#attestation';
+import { CollateralError, reportedError } from '#attestation/base';
 import {
   encodeFrame,
   frameDecoder,

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { CollateralError, ConfigurationError, reportedError, type Report } from '#attestation';
+import { CollateralError, ConfigurationError, reportedError, type Report } from '#attestation/base';
 import { createEnclaveClient, type EnclaveClient } from './client.js';
 
 export interface RunningEnclave {

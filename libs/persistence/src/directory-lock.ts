@@ -4,7 +4,7 @@
  */
 import { closeSync, mkdirSync, openSync, readFileSync, renameSync, rmSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
-import { ConfigurationError } from '#attestation';
+import { ConfigurationError } from '#attestation/base';
 
 export interface DirectoryLock {
   release(): void;

@@ -1,5 +1,5 @@
 /** Which assurance a job gets on a node: a decision of the job's value, the job's own demand and the node's hardware. */
-import type { Assurance } from '#attestation';
+import type { Assurance } from '#attestation/records';
 
 export interface AssuredJob {
   /** What the job's spec asks for; at least this much is given. */

@@ -2,7 +2,7 @@
  * Which argument proves a job, by a model of what each costs, with its reasons. Calibrated on two cores of an AMD EPYC with
  * Node 20; the figures only have to rank.
  */
-import { Rejection } from '#attestation';
+import { Rejection } from '#attestation/base';
 import type { Manifest } from '#libs/step';
 import type { Ceremony, Variant } from '#libs/zk/verifier';
 import { groth16Admission } from './groth16-admission.js';

@@ -1,5 +1,5 @@
 /** Bytes of a proof bundle: selector, u32be number of proofs, then per proof u32be length and its bytes. */
-import { concatBytes, equalBytes, keccak, uintBe, utf8 } from '#attestation';
+import { concatBytes, equalBytes, keccak, uintBe, utf8 } from '#attestation/base';
 import { proofBytesMax } from '#libs/zk/verifier';
 import { proofBundleBytesMax, segmentsMax } from './limits.js';
 import { refuse } from './refuse.js';

@@ -1,5 +1,5 @@
 /** Members of statement documents. */
-import { fromHex, toHex } from '#attestation';
+import { fromHex, toHex } from '#attestation/base';
 import { parseManifest, type CanonicalValue, type Manifest } from '#libs/step';
 import { segmentsMax } from './limits.js';
 import { refuse } from './refuse.js';

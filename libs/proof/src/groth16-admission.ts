@@ -1,5 +1,5 @@
 /** Which models Groth16 proves: those that have a circuit, and one small enough for a key (groth16 SPEC §2, §8). */
-import { Rejection } from '#attestation';
+import { Rejection } from '#attestation/base';
 import type { Manifest } from '#libs/step';
 import { circuitShape, estimateConstraints, type CircuitShape } from '#libs/zk/verifier';
 

@@ -1,5 +1,5 @@
 /** A Groth16 verification key as a document: what a client names a job's plan by, and what stands beside a node's key. */
-import { fromHex } from '#attestation';
+import { fromHex } from '#attestation/base';
 import { canonicalJson, type Manifest } from '#libs/step';
 import { groth16PlanDigest, parseKey, type Ceremony } from '#libs/zk/verifier';
 import { hex, record } from './fields.js';

@@ -2,7 +2,7 @@
  * Groth16 proofs as files: the bundle of bytes, and the document that it is checked against. The bundle carries the
  * verification key; the document names it, so that a proof under another key is another claim.
  */
-import { concatBytes, equalBytes, uintBe } from '#attestation';
+import { concatBytes, equalBytes, uintBe } from '#attestation/base';
 import { canonicalJson } from '#libs/step';
 import { groth16ProofBytes, groth16Selector, keyBytes, type Ceremony } from '#libs/zk/verifier';
 import { chainJson, digest, hex, parseChainStatement, type ChainStatement } from './fields.js';

@@ -1,5 +1,6 @@
 /** Verifies a chain of Groth16 proofs against its statement document. */
-import { equalBytes, stepStatementDigest, type StepStatement } from '#attestation';
+import { equalBytes } from '#attestation/base';
+import { stepStatementDigest, type StepStatement } from '#attestation/records';
 import { checkBounds, manifestDigest } from '#libs/step';
 import {
   circuitDigest,

@@ -2,16 +2,9 @@
  * One proved segment of a job, in whichever scheme its spec names: that the proof is for this job, its plan, its data and
  * its escrow, and that it holds.
  */
-import {
-  equalBytes,
-  escrowIdentity,
-  jobIdOf,
-  toHex,
-  type BundledJob,
-  type BundledProof,
-  type ProofVerifier,
-  type ShownByProof,
-} from '#attestation';
+import { type BundledJob, type ProofVerifier, type ShownByProof } from '#attestation';
+import { equalBytes, toHex } from '#attestation/base';
+import { escrowIdentity, jobIdOf, type BundledProof } from '#attestation/records';
 import { checkBounds, manifestDigest, parseManifestText } from '#libs/step';
 import { circuitShape, groth16PlanDigest, groth16SchemeId } from '#libs/zk/verifier';
 import { hex, type ChainStatement } from './fields.js';

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { toHex } from '#attestation';
-import { teeTerms } from '#test/escrow-terms';
+import { toHex } from '#attestation/base';
 import { profileManifest, type Manifest } from '#libs/step';
 import { openingBudget, profiles } from '#libs/zk/verifier';
+import { teeTerms } from '#test/escrow-terms';
 import { admitJob, openingContext, openingsOfJob, type JobOpenings } from './openings.js';
 
 const records = 60_000;

@@ -3,7 +3,8 @@
  * `queries0` symbols of each row that it opens; `openingBudget` proofs stay below what the row's randomness hides. The
  * seeds follow from the data key, so whoever hands that key out keeps the list of admitted jobs and asks here.
  */
-import { concatBytes, equalBytes, jobDigest, Rejection, taggedDigest, word, type Terms } from '#attestation';
+import { concatBytes, equalBytes, Rejection, taggedDigest, word } from '#attestation/base';
+import { jobDigest, type Terms } from '#attestation/records';
 import { orderSize, type Manifest } from '#libs/step';
 import { openingBudget, proverCodeVersion, type Profile } from '#libs/zk/verifier';
 

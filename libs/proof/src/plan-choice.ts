@@ -1,5 +1,5 @@
 /** Which named profile proves a manifest, and why: the first that reaches 100 bits, in the order that suits what it is for. */
-import { Rejection } from '#attestation';
+import { Rejection } from '#attestation/base';
 import type { Manifest } from '#libs/step';
 import { derivePlan, profileNamed, type Plan, type Variant } from '#libs/zk/verifier';
 import { transactionProofBytesMax } from './limits.js';

@@ -2,7 +2,8 @@
  * What a proof bundle claims, as a document that goes with it: consecutive segments of one job, their borders and their
  * data. Everything else, the StepStatements included, follows from it.
  */
-import { equalBytes, segmentDigest, stepStatementDigest, type JobSpec, type StepStatement } from '#attestation';
+import { equalBytes } from '#attestation/base';
+import { segmentDigest, stepStatementDigest, type JobSpec, type StepStatement } from '#attestation/records';
 import { canonicalJson, manifestDigest, type Manifest } from '#libs/step';
 import { derivePlan, profileNamed, weightsDigestOf, type Commitment, type Plan, type Variant } from '#libs/zk/verifier';
 import {

@@ -1,5 +1,6 @@
 /** Verifies a chain of step proofs against its statement document. */
-import { Rejection, stepStatementDigest, type StepStatement } from '#attestation';
+import { Rejection } from '#attestation/base';
+import { stepStatementDigest, type StepStatement } from '#attestation/records';
 import { checkBounds } from '#libs/step';
 import { verifyStart, verifyStepProof, weightsDigestOf, type Plan, type StepProofStatement } from '#libs/zk/verifier';
 import { parseProofBundle } from './bundle.js';

@@ -1,10 +1,10 @@
 /** A local chain for the demonstration and the tests: the anvil binary from npm, started without its wrapper. */
 import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
 import { createRequire } from 'node:module';
 import { createServer } from 'node:net';
-import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { ConfigurationError } from '#attestation';
+import { ConfigurationError } from '#attestation/base';
 
 /** Public mnemonic whose accounts anvil funds; worth nothing on any other chain. */
 export const testMnemonic = 'test test test test test test test test test test test junk';

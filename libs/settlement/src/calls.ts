@@ -4,7 +4,8 @@
  * or a transaction whose answer was lost, may have been faster.
  */
 import type { ContractTransaction, Interface, Provider, Signer } from 'ethers';
-import { jobDigest, Rejection, type Terms } from '#attestation';
+import { Rejection } from '#attestation/base';
+import { jobDigest, type Terms } from '#attestation/records';
 import { chainSettings, type ChainSettings } from './chain-kinds.js';
 import { addressWord, hex } from './chain.js';
 import { deliveryAt, dutiesAt, errorAbi, keysAbi, keysAt, settlementAbi, settlementAt } from './contracts.js';

@@ -1,6 +1,6 @@
 /** Whether a chain runs what the contracts need, asked with calls that cost nothing. Settlement §17. */
 import { toBeHex, type Provider } from 'ethers';
-import { ConfigurationError } from '#attestation';
+import { ConfigurationError } from '#attestation/base';
 
 interface Capability {
   readonly name: string;

@@ -1,5 +1,5 @@
 /** What is safe on which kind of chain: settlement §19. Terms, deployments and clients take their defaults from here alone. */
-import { ConfigurationError } from '#attestation';
+import { ConfigurationError } from '#attestation/base';
 
 export const chainKinds = ['local', 'opStack', 'arbitrum', 'l1'] as const;
 export type ChainKind = (typeof chainKinds)[number];

@@ -1,5 +1,5 @@
 /** One contract's events as an indexer reads them; what it is told may be another branch at the next call. */
-import { CollateralError } from '#attestation';
+import { CollateralError } from '#attestation/base';
 import { connect } from './chain.js';
 import { errorAbi } from './contracts.js';
 import { readEvent, type EscrowEvent } from './events.js';

@@ -1,7 +1,8 @@
 /** What a client must not take for granted of a chain: short ranges of logs, senders that are contracts, reorganisations. */
 import { Interface, toBeHex, type Filter, type JsonRpcProvider, type Provider } from 'ethers';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
-import { ciphertextDigest as digestOf, deliveryDigest, JobMode, keccak, keyCommitment, type Terms } from '#attestation';
+import { keccak } from '#attestation/base';
+import { ciphertextDigest as digestOf, deliveryDigest, JobMode, keyCommitment, type Terms } from '#attestation/records';
 import {
   duties,
   engage,
@@ -17,8 +18,8 @@ import {
   type Role,
   type TermsChange,
 } from '#test/escrow-market';
-import { checksummed, hex, termsStruct } from './chain.js';
 import { chainKindOf, chainSettings, revealMarginOf, windowOf, type ChainKind } from './chain-kinds.js';
+import { checksummed, hex, termsStruct } from './chain.js';
 import { SettlementClient } from './client.js';
 import { settlementAbi } from './contracts.js';
 import { logsOf, pageBlocks } from './logs.js';

@@ -8,7 +8,8 @@ import {
   type JsonRpcResult,
   type Provider,
 } from 'ethers';
-import { fromHex, toHex, type Terms } from '#attestation';
+import { fromHex, toHex } from '#attestation/base';
+import { type Terms } from '#attestation/records';
 import { patiently } from './patience.js';
 import type { TermsStruct } from './types/Settlement.js';
 

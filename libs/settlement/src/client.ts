@@ -1,6 +1,7 @@
 /** The escrow as its users call it: a job's way and its money. Keys, delivery and duties have clients of their own. */
 import { ZeroAddress, type Signer } from 'ethers';
-import { domainSeparator, fromHex, Rejection, type Digest, type Terms } from '#attestation';
+import { fromHex, Rejection, type Digest } from '#attestation/base';
+import { domainSeparator, type Terms } from '#attestation/records';
 import { Calls, type Block, type ClientOptions, type TxReceipt } from './calls.js';
 import type { ChainSettings } from './chain-kinds.js';
 import { addressBytes, checksummed, termsStruct } from './chain.js';
@@ -11,8 +12,8 @@ import { DutyClient } from './duties.js';
 import { finalFrom } from './exits.js';
 import type { JobView } from './job-view.js';
 import { KeysClient } from './keys.js';
-import { SnpClient } from './snp.js';
 import { approvalStructs, grantStruct, type SignedAppraisal, type SignedRelease } from './signed.js';
+import { SnpClient } from './snp.js';
 
 export interface CommittedRun {
   /** 3: stopped by the rule of the spec, sealed. */

@@ -3,7 +3,7 @@
  * proxy makes them. Whoever stands at such an address was made by that code, its storage included.
  */
 import { getCreate2Address, keccak256, Transaction, type Provider, type Signer } from 'ethers';
-import { ConfigurationError } from '#attestation';
+import { ConfigurationError } from '#attestation/base';
 import { submit } from './transaction.js';
 
 /** Has no owner and takes salt ‖ creation code. */

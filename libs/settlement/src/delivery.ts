@@ -1,6 +1,7 @@
 /** The ciphertext of a sealed result: who misses it, who says that it can be had, its pieces on chain. Settlement §12. */
 import { createHash } from 'node:crypto';
-import { chunksOf, ciphertextDigest, equalBytes, type Digest, type Terms } from '#attestation';
+import { equalBytes, type Digest } from '#attestation/base';
+import { chunksOf, ciphertextDigest, type Terms } from '#attestation/records';
 import type { Calls, TxReceipt } from './calls.js';
 import { termsStruct } from './chain.js';
 import { quorumSignatures, type SignatureOf } from './signed.js';

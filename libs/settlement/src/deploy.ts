@@ -3,7 +3,7 @@
  * left as it is, so a deployment that broke off is taken up again by the same call. Settlement §4.
  */
 import { keccak256, ZeroHash, type JsonRpcApiProvider, type Provider, type Signer } from 'ethers';
-import { ConfigurationError } from '#attestation';
+import { ConfigurationError } from '#attestation/base';
 import { checkCapabilities } from './capabilities.js';
 import { chainKindOf, chainSettings } from './chain-kinds.js';
 import { chainIdOf } from './chain.js';

@@ -1,6 +1,6 @@
 /** One set of contracts on one chain: the deployment file, what it was made from, and their schemas. */
 import { z } from 'zod';
-import { ConfigurationError } from '#attestation';
+import { ConfigurationError } from '#attestation/base';
 import { chainKinds } from './chain-kinds.js';
 
 const Address = z.string().regex(/^0x[0-9a-fA-F]{40}$/, 'an address: 0x and 40 hexadecimal digits');

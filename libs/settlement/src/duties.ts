@@ -1,15 +1,7 @@
 /** Segments that must be proved: challenges, samples, proofs, and what follows when there is none. Settlement §7, §8. */
 import { toBeHex, type JsonRpcApiProvider } from 'ethers';
-import {
-  borderPath,
-  bordersRoot,
-  CollateralError,
-  fromHex,
-  jobDigest,
-  Rejection,
-  type Digest,
-  type Terms,
-} from '#attestation';
+import { CollateralError, fromHex, Rejection, type Digest } from '#attestation/base';
+import { borderPath, bordersRoot, jobDigest, type Terms } from '#attestation/records';
 import type { Calls, TxReceipt } from './calls.js';
 import { addressWord, hex, termsStruct } from './chain.js';
 import { headerOf, noHeader } from './header.js';

@@ -1,5 +1,6 @@
 /** From when on a job can end, as the contracts count it: contracts/src/Settlement.sol, Opening.sol, Running.sol, Duties.sol. */
-import { fromHex, isZero, JobMode, type Terms } from '#attestation';
+import { fromHex, isZero } from '#attestation/base';
+import { JobMode, type Terms } from '#attestation/records';
 import type { JobView } from './job-view.js';
 
 export type ExitCall = 'cancel' | 'abort' | 'abandon' | 'undelivered' | 'void' | 'finalize';

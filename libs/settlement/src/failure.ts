@@ -1,6 +1,6 @@
 /** Failures of the chain in this repository's three families; a contract's custom error keeps its name as the code. */
 import { Interface, isError } from 'ethers';
-import { CodedError, CollateralError, ConfigurationError, Rejection } from '#attestation';
+import { CodedError, CollateralError, ConfigurationError, Rejection } from '#attestation/base';
 
 const transient = new Set(['NETWORK_ERROR', 'TIMEOUT', 'SERVER_ERROR', 'UNKNOWN_ERROR']);
 

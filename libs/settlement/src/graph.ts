@@ -1,6 +1,7 @@
 /** Where each contract of a set must stand: computed from its setup alone, without a chain. Settlement §4. */
 import { Interface } from 'ethers';
-import { teeSelector, toHex } from '#attestation';
+import { toHex } from '#attestation/base';
+import { teeSelector } from '#attestation/records';
 import { groth16Selector } from '#libs/zk/verifier';
 import issuers from '../../../contracts/snp-issuers.json' with { type: 'json' };
 import { chainSettings } from './chain-kinds.js';

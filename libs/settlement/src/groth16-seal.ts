@@ -1,6 +1,7 @@
 /** Seals of Groth16 proofs as the verifier on chain takes them: contracts/src/verifiers/groth16, Groth16Seal. */
 import { AbiCoder, getBytes } from 'ethers';
-import { concatBytes, encodeTerms, type StepSpec, type Terms } from '#attestation';
+import { concatBytes } from '#attestation/base';
+import { encodeTerms, type StepSpec, type Terms } from '#attestation/records';
 import { groth16Selector, type Groth16Segment } from '#libs/zk/verifier';
 import { checkSealSpec } from './seal-spec.js';
 

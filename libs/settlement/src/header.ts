@@ -1,6 +1,6 @@
 /** Headers of blocks as the chain hashes them, for what a contract reads from one. Settlement §8. */
 import { encodeRlp, getBytes, keccak256, type JsonRpcApiProvider } from 'ethers';
-import { CollateralError } from '#attestation';
+import { CollateralError } from '#attestation/base';
 
 type RpcHeader = Readonly<Record<string, string>>;
 

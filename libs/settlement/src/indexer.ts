@@ -2,7 +2,7 @@
  * Follows the escrow's events block range by block range. When the chain takes another branch, what was stored of the
  * old one is replaced in one step, so the store always equals one branch of the chain up to its position.
  */
-import { CollateralError } from '#attestation';
+import { CollateralError } from '#attestation/base';
 import type { BlockRef, ChainReader } from './chain-reader.js';
 import type { EscrowEvent } from './events.js';
 

@@ -3,7 +3,7 @@
  * long ranges; where a job was opened follows from the time of its state (S-M16). Settlement §18a.
  */
 import type { Interface, LogDescription, Provider } from 'ethers';
-import { jobDigest, type Terms } from '#attestation';
+import { jobDigest, type Terms } from '#attestation/records';
 import { hex } from './chain.js';
 import { blockAtTime, lastLog, type LogFilter } from './logs.js';
 

@@ -1,5 +1,6 @@
 /** Which settlement keys may seal a job: bound on a Release and Appraisals, ended by a Revocation. Settlement §10. */
-import { jobDigest, type Digest, type Terms } from '#attestation';
+import { type Digest } from '#attestation/base';
+import { jobDigest, type Terms } from '#attestation/records';
 import type { Calls, TxReceipt } from './calls.js';
 import { addressBytes, addressWord, checksummed, termsStruct } from './chain.js';
 import { approvalStructs, grantStruct, quorumSignatures } from './signed.js';

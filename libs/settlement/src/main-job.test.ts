@@ -2,6 +2,7 @@
 import { createServer } from 'node:net';
 import { parseEther, type JsonRpcProvider } from 'ethers';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { keccak } from '#attestation/base';
 import {
   availabilityDigest,
   chunkBytes,
@@ -9,10 +10,9 @@ import {
   deliveryDigest,
   jobDigest,
   JobMode,
-  keccak,
   keyCommitment,
   type Terms,
-} from '#attestation';
+} from '#attestation/records';
 import {
   enclaveKey,
   marketTerms,
@@ -27,13 +27,13 @@ import {
   type Market,
   type TermsChange,
 } from '#test/escrow-market';
+import type { Anvil } from './anvil.js';
+import { openChainReader } from './chain-reader.js';
 import { addressBytes, connect, hex } from './chain.js';
 import { SettlementClient } from './client.js';
 import type { Deployment } from './deployment.js';
-import { openChainReader } from './chain-reader.js';
 import { Indexer, MemoryEventStore } from './indexer.js';
 import { Projection } from './projection.js';
-import type { Anvil } from './anvil.js';
 
 let market: Market;
 let anvil: Anvil;

@@ -1,6 +1,6 @@
 /** What publishing an encrypted result on the chain costs at present: settlement §12. */
 import type { Provider } from 'ethers';
-import { chunkBytes } from '#attestation';
+import { chunkBytes } from '#attestation/records';
 
 /** A byte that is not zero, EIP-7623; and what a call costs beside its bytes. */
 const gasPerByte = 40n;

@@ -1,7 +1,7 @@
 /** The escrow on a local chain as a relying party sees it. */
 import { HDNodeWallet, type JsonRpcProvider } from 'ethers';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Terms } from '#attestation';
+import type { Terms } from '#attestation/records';
 import { teeTerms } from '#test/escrow-terms';
 import { startAnvil, testMnemonic, type Anvil } from './anvil.js';
 import { addressBytes, connect } from './chain.js';

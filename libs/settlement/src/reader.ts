@@ -1,5 +1,6 @@
 /** The escrow as a relying party reads it, which sends nothing and trusts the endpoint that it was given. */
-import { fromHex, jobDigest, type Digest, type Terms } from '#attestation';
+import { fromHex, type Digest } from '#attestation/base';
+import { jobDigest, type Terms } from '#attestation/records';
 import { checksummed, connect } from './chain.js';
 import { errorAbi, settlementAbi, settlementAt } from './contracts.js';
 import { chainFailure } from './failure.js';

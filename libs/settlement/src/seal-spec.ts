@@ -1,4 +1,5 @@
-import { equalBytes, Rejection, stepSpecDigest, toHex, type StepSpec, type Terms } from '#attestation';
+import { equalBytes, Rejection, toHex } from '#attestation/base';
+import { stepSpecDigest, type StepSpec, type Terms } from '#attestation/records';
 
 /** @throws Rejection SEAL_SPEC when the terms are of another spec or another plan: the chain would refuse the seal */
 export function checkSealSpec(terms: Terms, spec: StepSpec, plan: Uint8Array): void {

@@ -1,5 +1,6 @@
 /** Statements of the accounts that terms name, with their signatures, as the contracts take them. Settlement §3, §10. */
-import { equalBytes, Rejection, type Appraisal, type Release, type Terms } from '#attestation';
+import { equalBytes, Rejection } from '#attestation/base';
+import { type Appraisal, type Release, type Terms } from '#attestation/records';
 import { checksummed, hex } from './chain.js';
 import type { ApprovalStruct, GrantStruct } from './types/Settlement.js';
 

@@ -5,9 +5,7 @@
 import { AbiCoder, getBytes, keccak256 } from 'ethers';
 import { z } from 'zod';
 import {
-  ConfigurationError,
   documentDigest,
-  fromHex,
   guestPolicyBits,
   platformInfoBits,
   productLayout,
@@ -19,6 +17,7 @@ import {
   type SnpProduct,
   type TcbComponent,
 } from '#attestation';
+import { ConfigurationError, fromHex } from '#attestation/base';
 import { hex, type Hex } from './chain.js';
 
 /** As the contract's ABI takes it; its identity is keccak256 of its encoding. */

@@ -1,8 +1,9 @@
 /** SEV-SNP evidence on chain: certificates, images, registrations of settlement keys. Settlement §10. */
-import { X509Certificate } from 'node:crypto';
-import { createHash } from 'node:crypto';
+import { X509Certificate, createHash } from 'node:crypto';
 import { getBytes, keccak256 } from 'ethers';
-import { concatBytes, Rejection, snpProducts, type SessionEvidence, type SnpProduct } from '#attestation';
+import { snpProducts, type SnpProduct } from '#attestation';
+import { concatBytes, Rejection } from '#attestation/base';
+import { type SessionEvidence } from '#attestation/records';
 import type { Calls, TxReceipt } from './calls.js';
 import { checksummed, hex, type Hex } from './chain.js';
 import { snpRegistryAt, snpVerifierAt } from './contracts.js';

@@ -1,20 +1,18 @@
 import { readFileSync } from 'node:fs';
 import { AbiCoder, TypedDataEncoder, keccak256, type TypedDataField } from 'ethers';
 import { describe, expect, it } from 'vitest';
-import * as statements from '#attestation';
+import { Rejection, fromHex, toHex } from '#attestation/base';
+import * as statements from '#attestation/records';
 import {
-  Rejection,
   borderPath,
   bordersRoot,
   decodeTerms,
   encodeTerms,
-  fromHex,
   jobDigest,
   parseTermsJson,
   termsJson,
-  toHex,
   type Terms,
-} from '#attestation';
+} from '#attestation/records';
 
 /** The same file drives contracts/test/Vectors.t.sol. */
 const vectors = JSON.parse(

@@ -12,7 +12,7 @@ import {
   type TransactionReceipt,
   type TransactionRequest,
 } from 'ethers';
-import { CollateralError, Rejection } from '#attestation';
+import { CollateralError, Rejection } from '#attestation/base';
 import { isTransient } from './failure.js';
 import { inTurn } from './turn.js';
 

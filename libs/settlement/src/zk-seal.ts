@@ -1,6 +1,7 @@
 /** Seals of step proofs as the verifier on chain takes them: contracts/src/verifiers/zk/ZkStepVerifier.sol, StepSeal. */
 import { AbiCoder, getBytes } from 'ethers';
-import { concatBytes, encodeTerms, type StepSpec, type Terms } from '#attestation';
+import { concatBytes } from '#attestation/base';
+import { encodeTerms, type StepSpec, type Terms } from '#attestation/records';
 import { planBytes, scheduleOf, type Commitment, type Plan, type StepProofStatement } from '#libs/zk/verifier';
 import { checkSealSpec } from './seal-spec.js';
 import { zkSelector } from './zk-selector.js';

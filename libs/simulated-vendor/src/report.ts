@@ -1,5 +1,6 @@
 /** SNP reports made up field by field, byte-exact to the real layout. They prove nothing: only a key made here signs them. */
-import { Rejection, snpFieldsOf, snpReportBytes, snpSignedBytes } from '#attestation';
+import { snpFieldsOf, snpReportBytes, snpSignedBytes } from '#attestation';
+import { Rejection } from '#attestation/base';
 
 /** Field name of the report layout to its value; unsigned integers are written little-endian. */
 export type SnpReportValues = Readonly<Record<string, number | bigint | Uint8Array>>;

@@ -2,20 +2,11 @@
  * A vendor hierarchy of the same form as AMD's, made on this machine: ARK → ASK → VCEK with the same extensions. Every
  * name says SIMULATED, and only a development policy that lists the ARK's key accepts it.
  */
-import type { webcrypto } from 'node:crypto';
 import 'reflect-metadata';
+import type { webcrypto } from 'node:crypto';
 import * as x509 from '@peculiar/x509';
-import {
-  ConfigurationError,
-  fromBase64,
-  hwidBytes,
-  productLayout,
-  snpOids,
-  toBase64,
-  toHex,
-  type SnpProduct,
-  type Tcb,
-} from '#attestation';
+import { hwidBytes, productLayout, snpOids, type SnpProduct, type Tcb } from '#attestation';
+import { ConfigurationError, fromBase64, toBase64, toHex } from '#attestation/base';
 
 export interface SimulatedVendor {
   readonly product: SnpProduct;

@@ -1,5 +1,5 @@
 /** Model averaging at a border (fixed-point §8), each model with the same share: DIVR(Σ W_i, K), element by element. */
-import { workersMax } from '#attestation';
+import { workersMax } from '#attestation/base';
 import { refuse } from './errors.js';
 import { divRound } from './integers.js';
 import type { Manifest } from './manifest.js';

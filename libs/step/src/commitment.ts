@@ -1,6 +1,7 @@
 /** Commitments to weights and data by scheme id (step SPEC §17). Another scheme is another row of the table. */
 import { keccak_256 } from '@noble/hashes/sha3.js';
-import { concatBytes, uintBe, utf8, type WeightCommitment } from '#attestation';
+import { concatBytes, uintBe, utf8 } from '#attestation/base';
+import { type WeightCommitment } from '#attestation/records';
 import { canonicalJson } from './canonical-json.js';
 import { refuse } from './errors.js';
 import type { Manifest } from './manifest.js';

@@ -1,8 +1,8 @@
+import { createHash } from 'node:crypto';
 import { keccak_256 } from '@noble/hashes/sha3.js';
 import fc from 'fast-check';
-import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { concatBytes, toHex, uintBe, utf8 } from '#attestation';
+import { concatBytes, toHex, uintBe, utf8 } from '#attestation/base';
 import {
   blockOfStep,
   blocksOfSteps,

@@ -1,5 +1,5 @@
 /** Dataset root: the Merkle root over the data digests of a data set's superblocks, in order (step SPEC §17.2). */
-import { equalBytes } from '#attestation';
+import { equalBytes } from '#attestation/base';
 import { dataDigest } from './commitment.js';
 import { refuse } from './errors.js';
 import type { Manifest } from './manifest.js';

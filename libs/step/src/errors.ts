@@ -1,5 +1,5 @@
 /** How libs/step refuses: one helper for coded rejections and the typed guard violation of fixed-point §1. */
-import { Rejection } from '#attestation';
+import { Rejection } from '#attestation/base';
 
 /** @throws Rejection always, with `code` */
 export function refuse(code: string, expected: string, got: unknown, rule: string): never {

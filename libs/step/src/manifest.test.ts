@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { fromUtf8, toHex, utf8 } from '#attestation';
+import { fromUtf8, toHex, utf8 } from '#attestation/base';
 import {
   canonicalManifest,
   manifestDigest,

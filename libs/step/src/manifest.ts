@@ -2,7 +2,8 @@
  * The job manifest `fxt/1` (fixed-point §3): everything the semantics of training depends on.
  * Parsing is strict: an unknown, missing or wrong member is refused, so that equal digests mean equal semantics.
  */
-import { fromUtf8, programDigest, utf8 } from '#attestation';
+import { fromUtf8, utf8 } from '#attestation/base';
+import { programDigest } from '#attestation/records';
 import { canonicalJson, type CanonicalValue } from './canonical-json.js';
 import { refuse } from './errors.js';
 import * as limits from './limits.js';

@@ -1,6 +1,6 @@
 /** Binary keccak-256 Merkle tree over 32-byte digests: leaf 0x01 ‖ digest, node left ‖ right, zero words as padding. */
 import { keccak_256 } from '@noble/hashes/sha3.js';
-import { concatBytes, equalBytes } from '#attestation';
+import { concatBytes, equalBytes } from '#attestation/base';
 import { refuse } from './errors.js';
 
 /** @throws Rejection MERKLE_EMPTY, MERKLE_DIGEST */

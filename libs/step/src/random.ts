@@ -1,6 +1,6 @@
 /** The seeded word stream of fixed-point §9: all randomness of a job. */
 import { keccak_256 } from '@noble/hashes/sha3.js';
-import { concatBytes, fromHex, utf8 } from '#attestation';
+import { concatBytes, fromHex, utf8 } from '#attestation/base';
 
 /** keccak-256 of `count` messages of equal length, one behind the other, to 32 bytes each. */
 export type HashMany = (messages: Uint8Array, count: number) => Uint8Array;

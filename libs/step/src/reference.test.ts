@@ -1,6 +1,6 @@
 import { keccak_256 } from '@noble/hashes/sha3.js';
 import { describe, expect, it } from 'vitest';
-import { toHex, utf8 } from '#attestation';
+import { toHex, utf8 } from '#attestation/base';
 import {
   GuardViolation,
   initialWeights,

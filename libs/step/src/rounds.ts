@@ -1,5 +1,5 @@
 /** How the steps of a data-parallel job are divided: rounds of one segment for each worker (step SPEC §20). */
-import { workersMax } from '#attestation';
+import { workersMax } from '#attestation/base';
 import { refuse } from './errors.js';
 import type { Manifest } from './manifest.js';
 

@@ -1,6 +1,6 @@
 /** The exp table of fixed-point §6 by integer arithmetic, checked against its published digest. */
 import { keccak_256 } from '@noble/hashes/sha3.js';
-import { toHex } from '#attestation';
+import { toHex } from '#attestation/base';
 import { refuse } from './errors.js';
 import { tensorBytes } from './weights.js';
 

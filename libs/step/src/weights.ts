@@ -1,6 +1,6 @@
 /** Weights as named integer tensors: initial values, canonical bytes, state digest (fixed-point §9, §11). */
 import { keccak_256 } from '@noble/hashes/sha3.js';
-import { uintBe, utf8 } from '#attestation';
+import { uintBe, utf8 } from '#attestation/base';
 import { refuse } from './errors.js';
 import { isqrt } from './integers.js';
 import type { Manifest } from './manifest.js';

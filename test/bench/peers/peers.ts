@@ -3,15 +3,15 @@
  * on 96-32-10, in CPU-seconds. Ours checks ranges of data and weights as well, which the peers' circuits take on trust, so
  * the ratios are at least those of like for like. A peer that cannot be had gives no figure and says why.
  */
-import { CodedError, keccak, utf8 } from '#attestation';
+import { CodedError, keccak, utf8 } from '#attestation/base';
 import { choosePlan } from '#libs/proof';
 import { initialWeights, profileManifest } from '#libs/step';
 import { createPool, KernelBackend } from '#libs/zk';
 import { proveRange } from '../../../apps/prover-worker/src/proving/prove-range.js';
+import type { BenchResult } from '../result.js';
 import { nameOf, peerRuns, type PeerShape } from './shape.js';
 import { openSnarkjs } from './snarkjs.js';
 import { openUltraHonk } from './ultrahonk.js';
-import type { BenchResult } from '../result.js';
 
 const seed = '0x2286f594e2d9d4f86cd48a448da1879709cdd33fcbcdefef2e14a88b9367a120';
 /** W1 and W2 of the literature, W1 with the nearest batch that is a power of two. */

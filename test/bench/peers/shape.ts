@@ -1,5 +1,5 @@
 /** The step that two provers are compared on. */
-import { keccak, utf8 } from '#attestation';
+import { keccak, utf8 } from '#attestation/base';
 
 export interface PeerShape {
   readonly inputs: number;

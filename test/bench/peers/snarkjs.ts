@@ -2,11 +2,11 @@
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { keccak, toHex, utf8 } from '#attestation';
+import { keccak, toHex, utf8 } from '#attestation/base';
 import { runTool } from '../../../libs/zk/src/groth16/toolchain/process.js';
 import { domainPower, readR1csHeader } from '../../../libs/zk/src/groth16/toolchain/r1cs.js';
-import { peerCache } from './cache.js';
 import { makeWhole } from '../../../libs/zk/src/groth16/toolchain/whole.js';
+import { peerCache } from './cache.js';
 import { circomStep } from './circom-step.js';
 import { peerInputs, type PeerShape } from './shape.js';
 

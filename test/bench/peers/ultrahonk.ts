@@ -10,7 +10,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { normalizeZ } from '@noble/curves/abstract/curve.js';
 import { bn254 } from '@noble/curves/bn254.js';
-import { ConfigurationError } from '#attestation';
+import { ConfigurationError } from '#attestation/base';
 import { peerCache } from './cache.js';
 import { noirStep } from './noir-step.js';
 import { nameOf, peerInputs, type PeerShape } from './shape.js';

@@ -1,6 +1,6 @@
 /** The queue's questions, asked of the in-memory engine; engine.test.ts compares the answers with those of SQL. */
 import { In, type EntityManager } from 'typeorm';
-import { needsTee, type Assurance } from '#attestation';
+import { needsTee, type Assurance } from '#attestation/records';
 import type { JobRequirements, NodeCapabilities } from '#libs/messaging';
 import { Job, Lease, NodeRecord } from '#libs/persistence';
 import { anyProvider, JobQueue, refusalMilliseconds } from '../../../apps/control-plane/src/dispatch/job-queue.js';

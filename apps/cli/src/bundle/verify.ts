@@ -1,13 +1,7 @@
 /** Verifies a bundle file alone: no network, no clock unless asked; and recomputes the start weights from the manifest. */
-import {
-  decodeTerms,
-  parseJobSpec,
-  toHex,
-  verifyBundle,
-  type BundleVerdict,
-  type Check,
-  type JobSpec,
-} from '#attestation';
+import { verifyBundle, type BundleVerdict, type Check } from '#attestation';
+import { toHex } from '#attestation/base';
+import { decodeTerms, parseJobSpec, type JobSpec } from '#attestation/records';
 import { verifyBundledProofUnder } from '#libs/proof';
 import { initialWeights, parseManifestText } from '#libs/step';
 import { commitmentsOfJob } from '#libs/zk/groth16/commitment';

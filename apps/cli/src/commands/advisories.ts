@@ -1,16 +1,8 @@
 /** `veritrain advisories check | sign | verify`. */
 import * as ed25519 from '@noble/ed25519';
 import type { Command } from 'commander';
-import {
-  documentDigest,
-  ed25519Signer,
-  fromUtf8,
-  parseAdvisories,
-  signAdvisories,
-  toHex,
-  verifyAdvisories,
-  type Advisories,
-} from '#attestation';
+import { documentDigest, parseAdvisories, signAdvisories, verifyAdvisories, type Advisories } from '#attestation';
+import { ed25519Signer, fromUtf8, toHex } from '#attestation/base';
 import { readBytes, writeWhole } from '../files.js';
 import { printResult, table, type OutputOptions } from '../output.js';
 import { readSecret } from '../secrets.js';

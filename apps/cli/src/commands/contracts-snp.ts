@@ -1,6 +1,7 @@
 /** `veritrain contracts snp-certificate | snp-image | snp-register`: SEV-SNP evidence that the chain itself verifies. */
 import type { Command } from 'commander';
-import { ConfigurationError, parseSessionEvidence, sessionEvidenceBytesMax } from '#attestation';
+import { ConfigurationError } from '#attestation/base';
+import { parseSessionEvidence, sessionEvidenceBytesMax } from '#attestation/records';
 import { parseChainSnpPolicy, SettlementClient, snpPolicyId, type ChainSnpPolicy } from '#libs/settlement';
 import { readBytes, readJson } from '../files.js';
 import { printResult, table } from '../output.js';

@@ -1,7 +1,7 @@
 /** Which contracts on which chain a command is about, and for whom it signs. */
 import { InvalidArgumentError, type Command } from 'commander';
 import { Wallet, type JsonRpcProvider } from 'ethers';
-import { toHex } from '#attestation';
+import { toHex } from '#attestation/base';
 import { connect, parseDeployment, type Deployment } from '#libs/settlement';
 import { readJson } from '../files.js';
 import type { OutputOptions } from '../output.js';

@@ -1,7 +1,14 @@
 /** `veritrain contracts deploy|plan|status|verify|register-key`: the contracts that hold the money, and whether they are these. */
 import { InvalidArgumentError, Option, type Command } from 'commander';
 import { formatEther, Wallet } from 'ethers';
-import { ConfigurationError, toHex } from '#attestation';
+import { ConfigurationError, toHex } from '#attestation/base';
+import {
+  parseGroth16Bundle,
+  parseGroth16Statement,
+  proofBundleBytesMax,
+  proofStatementBytesMax,
+  verifyGroth16Bundle,
+} from '#libs/proof';
 import {
   chainKinds,
   contractNames,
@@ -17,13 +24,6 @@ import {
   type DeployOptions,
   type Setup,
 } from '#libs/settlement';
-import {
-  parseGroth16Bundle,
-  parseGroth16Statement,
-  proofBundleBytesMax,
-  proofStatementBytesMax,
-  verifyGroth16Bundle,
-} from '#libs/proof';
 import { parseSimulatedVendor } from '#libs/simulated-vendor';
 import { circuitShape } from '#libs/zk/verifier';
 import { readBytes, readJson, writeWhole } from '../files.js';

@@ -1,14 +1,13 @@
 /** `veritrain dataset seal|inspect|list|delete`. */
 import { join } from 'node:path';
 import { InvalidArgumentError, type Command } from 'commander';
+import { Rejection, toHex } from '#attestation/base';
 import {
   datasetManifestBytesMax,
   datasetManifestJson,
   readDatasetManifest,
-  Rejection,
-  toHex,
   type DatasetManifest,
-} from '#attestation';
+} from '#attestation/records';
 import { shardPath } from '../dataset/files.js';
 import { addRegisteredCommands } from '../dataset/registered.js';
 import { sealFiles, type SealRequest } from '../dataset/seal-files.js';

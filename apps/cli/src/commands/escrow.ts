@@ -1,19 +1,19 @@
 /** `veritrain job settle|challenge|prove-segment|exit|missing|unseal|resign|withdraw`: an escrow and its money. */
 import { InvalidArgumentError, type Command } from 'commander';
 import { formatEther } from 'ethers';
-import { parseTermsJson, type Terms } from '#attestation';
+import { parseTermsJson, type Terms } from '#attestation/records';
 import { parseGroth16Statement, parseProofStatement, proofBundleBytesMax, proofStatementBytesMax } from '#libs/proof';
 import { addressBytes, type SettlementClient } from '#libs/settlement';
+import { readBytes, readJson } from '../files.js';
 import { openChain, type ClientChain } from '../job/chain.js';
 import { dischargeGroth16Segments, dischargeSegments } from '../job/discharge.js';
-import { address } from './contracts-target.js';
 import { exitEscrow } from '../job/exit.js';
 import { ownSeed, ownTerms } from '../job/record.js';
 import { settleEscrow } from '../job/settle.js';
-import { readBytes, readJson } from '../files.js';
 import { printResult, table, type OutputOptions } from '../output.js';
 import { loadProfile, type Profile } from '../profile.js';
 import { readSecret } from '../secrets.js';
+import { address } from './contracts-target.js';
 
 interface EscrowOptions extends OutputOptions {
   readonly profile?: string;

@@ -1,6 +1,7 @@
 /** `veritrain evidence verify-samples | verify | show | measure`. */
 import { InvalidArgumentError, Option, type Command } from 'commander';
-import { CodedError, ConfigurationError, fromHex, neutralPolicy, type AppraisalComparison } from '#attestation';
+import { neutralPolicy, type AppraisalComparison } from '#attestation';
+import { CodedError, ConfigurationError, fromHex } from '#attestation/base';
 import { checkLines } from '../checks.js';
 import type { FieldRow, Section } from '../evidence/fields.js';
 import { evidenceBytesMax, evidenceKinds, kindOf, type FileKind } from '../evidence/kind.js';
@@ -12,8 +13,8 @@ import { appraiseFiles, type EvidenceVerdict } from '../evidence/verify.js';
 import { readBytes } from '../files.js';
 import { printResult, table, type OutputOptions } from '../output.js';
 import { readPolicy } from '../policy.js';
-import { unixSeconds } from './bundle.js';
 import { reliance, simulatedRefused } from '../reliance.js';
+import { unixSeconds } from './bundle.js';
 
 export function addEvidenceCommands(program: Command): void {
   const evidence = program.command('evidence').description('evidence of hardware: verify, show, measure');

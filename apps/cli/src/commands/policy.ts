@@ -1,22 +1,20 @@
 /** `veritrain policy check | sign | verify | snp | schema`. */
+import * as ed25519 from '@noble/ed25519';
 import { InvalidArgumentError, type Command } from 'commander';
 import {
   documentDigest,
-  ed25519Signer,
-  fromHex,
   openDemands,
   policyJsonSchema,
   signPolicy,
-  toHex,
   verifyPolicy,
   type AppraisalPolicy,
 } from '#attestation';
-import { addSnpPolicyCommand } from './policy-snp.js';
-import * as ed25519 from '@noble/ed25519';
+import { ed25519Signer, fromHex, toHex } from '#attestation/base';
 import { readBytes, writeWhole } from '../files.js';
 import { printResult, table, type OutputOptions } from '../output.js';
 import { readPolicy } from '../policy.js';
 import { readSecret } from '../secrets.js';
+import { addSnpPolicyCommand } from './policy-snp.js';
 
 const signedBytesMax = 1024 * 1024;
 

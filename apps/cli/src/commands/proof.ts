@@ -1,7 +1,7 @@
 /** `veritrain prove` and `veritrain proof verify`: step proofs as files. */
 import { rmSync } from 'node:fs';
 import { InvalidArgumentError, type Command } from 'commander';
-import { CodedError, ConfigurationError, toHex } from '#attestation';
+import { CodedError, ConfigurationError, toHex } from '#attestation/base';
 import {
   parseGroth16Statement,
   parseProofStatement,

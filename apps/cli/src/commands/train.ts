@@ -2,7 +2,7 @@
 import { spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { InvalidArgumentError, type Command } from 'commander';
-import { reportedError } from '#attestation';
+import { reportedError } from '#attestation/base';
 import { readJson } from '../files.js';
 import { printResult, table, type OutputOptions } from '../output.js';
 

@@ -1,6 +1,7 @@
 /** Seals IDX files into a folder: shards and dataset.json for the control plane, the data key for the key broker alone. */
 import { join } from 'node:path';
-import { datasetManifestJson, Rejection, toHex, type DatasetManifest } from '#attestation';
+import { Rejection, toHex } from '#attestation/base';
+import { datasetManifestJson, type DatasetManifest } from '#attestation/records';
 import { choosePlan } from '#libs/proof';
 import { checkLabels, parseIdxImages, parseIdxLabels, parseManifest, type Manifest } from '#libs/step';
 import { readBytes, readJson, writeWhole } from '../files.js';

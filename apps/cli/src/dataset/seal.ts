@@ -1,6 +1,7 @@
 /** What a data owner does once: shuffle, block, commit, encrypt (fixed-point §9; enclave SPEC, shards). */
 import { randomBytes, webcrypto } from 'node:crypto';
-import { shardAssociatedData, shardBytesMax, shardTagBytes, type DatasetManifest } from '#attestation';
+import { shardAssociatedData, shardBytesMax, shardTagBytes, type DatasetManifest } from '#attestation/records';
+import { groth16Admission } from '#libs/proof';
 import {
   commitDataset,
   datasetRoot,
@@ -13,10 +14,9 @@ import {
   type IdxImages,
   type Manifest,
 } from '#libs/step';
-import { groth16Admission } from '#libs/proof';
+import { commitmentFormat, createCommitter, dataDigestOf, dataSeed } from '#libs/zk/commitment';
 import { commitToData, dataBlind } from '#libs/zk/groth16/commitment';
 import { groth16DataDigest } from '#libs/zk/verifier';
-import { commitmentFormat, createCommitter, dataDigestOf, dataSeed } from '#libs/zk/commitment';
 
 export interface SealedDataset {
   readonly manifest: DatasetManifest;

@@ -3,9 +3,11 @@
  * an attested enclave train, check the evidence, pay for the result and use the model.
  */
 import { join, resolve } from 'node:path';
-import { Rejection, type Check } from '#attestation';
+import { type Check } from '#attestation';
+import { Rejection } from '#attestation/base';
 import { canonicalManifest, floatOnnx } from '#libs/step';
 import { createApi, type ServerEvent } from '../api.js';
+import { verifyBundleFile } from '../bundle/verify.js';
 import { sealFiles } from '../dataset/seal-files.js';
 import { readBytes, writeWhole } from '../files.js';
 import { eventLine } from '../job/event-line.js';
@@ -15,7 +17,6 @@ import { submitJob } from '../job/submit.js';
 import { readPolicy } from '../policy.js';
 import { loadProfile, type Profile } from '../profile.js';
 import { startEmbedded, type EmbeddedSystem } from '../system/embedded.js';
-import { verifyBundleFile } from '../bundle/verify.js';
 import { mnistFiles, mnistManifest, stepsPerEpoch, testSet } from './mnist.js';
 import { createPhases, type Phases } from './phases.js';
 import { accuracyOf } from './score.js';

@@ -1,5 +1,5 @@
 /** CBOR as a tree of rows with offsets, for people: shows what is there in whatever encoding, and judges nothing. */
-import { fromUtf8, Rejection, toHex } from '#attestation';
+import { fromUtf8, Rejection, toHex } from '#attestation/base';
 import type { FieldRow } from './fields.js';
 
 const depthMax = 16;

@@ -3,14 +3,9 @@ import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, write
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
-import {
-  CodedError,
-  encodeSessionEvidence,
-  neutralPolicy,
-  noEndorsements,
-  parsePemCertificates,
-  parsePolicy,
-} from '#attestation';
+import { neutralPolicy, noEndorsements, parsePemCertificates, parsePolicy } from '#attestation';
+import { CodedError } from '#attestation/base';
+import { encodeSessionEvidence } from '#attestation/records';
 import { loadSamples, samplesRoot } from '#test/samples';
 import { kindOf } from './kind.js';
 import { readPieces } from './material.js';

@@ -1,5 +1,6 @@
 /** What a file of evidence is, told by its own bytes. */
-import { ConfigurationError, snpReportBytes } from '#attestation';
+import { snpReportBytes } from '#attestation';
+import { ConfigurationError } from '#attestation/base';
 
 export const evidenceKinds = ['snp', 'hcl', 'tdx', 'sgx', 'nvidia', 'nvidia-json', 'nitro', 'session'] as const;
 export type FileKind = (typeof evidenceKinds)[number];

@@ -3,7 +3,6 @@ import {
   checkHclBinding,
   endorsementsOfSession,
   evidenceOfSession,
-  fromUtf8,
   parseAdvisories,
   parseCollateralBundle,
   parseGpuEvidence,
@@ -15,6 +14,7 @@ import {
   type Evidence,
   type SuppliedAdvisories,
 } from '#attestation';
+import { fromUtf8 } from '#attestation/base';
 import { readBytes } from '../files.js';
 import type { FileKind } from './kind.js';
 import { readSession } from './read-session.js';

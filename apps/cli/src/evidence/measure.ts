@@ -1,5 +1,6 @@
 /** The launch digest of a guest from its published parts. */
-import { cpuSignature, launchDigest, parseSnpReport, toHex, type Vmm } from '#attestation';
+import { cpuSignature, launchDigest, parseSnpReport, type Vmm } from '#attestation';
+import { toHex } from '#attestation/base';
 import { readBytes } from '../files.js';
 import { evidenceBytesMax } from './kind.js';
 

@@ -1,5 +1,5 @@
 /** Session evidence of either form: sessions of former releases did not sign for it. */
-import { parseFormerSessionEvidence, parseSessionEvidence, type ReportedSession } from '#attestation';
+import { parseFormerSessionEvidence, parseSessionEvidence, type ReportedSession } from '#attestation/records';
 
 /** Of a CBOR map with six members. */
 const formerHead = 0xa6;

@@ -1,17 +1,9 @@
 /** Folders of real evidence: manifest.json, files, anchors/. Each entry is judged at its own time, by its own anchors. */
 import { existsSync, readdirSync } from 'node:fs';
 import { basename, dirname, join, relative, resolve, sep } from 'node:path';
-import {
-  CodedError,
-  ConfigurationError,
-  fromUtf8,
-  isAsStated,
-  runSample,
-  type SampleEntry,
-  type SampleReport,
-  type Tier,
-} from '#attestation';
 import { z } from 'zod';
+import { isAsStated, runSample, type SampleEntry, type SampleReport, type Tier } from '#attestation';
+import { CodedError, ConfigurationError, fromUtf8 } from '#attestation/base';
 import { readBytes, readJson } from '../files.js';
 
 const manifestShape = z.array(

@@ -1,10 +1,7 @@
 /** Evidence as a list of its fields, each with name, offset and size: read, not judged. */
 import {
   candidateProducts,
-  CodedError,
   describeSnpReport,
-  fromHex,
-  fromUtf8,
   parseCertificate,
   parseGpuEvidence,
   parseGpuReport,
@@ -17,8 +14,8 @@ import {
   readPlatformInfo,
   readTcb,
   tcbText,
-  toHex,
 } from '#attestation';
+import { CodedError, fromHex, fromUtf8, toHex } from '#attestation/base';
 import { cborRows } from './cbor-tree.js';
 import type { FieldRow, Section } from './fields.js';
 import type { FileKind } from './kind.js';

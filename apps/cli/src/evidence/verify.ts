@@ -2,7 +2,6 @@
 import {
   appraise,
   compareAppraisals,
-  ConfigurationError,
   documentDigest,
   earOf,
   weakestTier,
@@ -12,6 +11,7 @@ import {
   type Check,
   type Tier,
 } from '#attestation';
+import { ConfigurationError } from '#attestation/base';
 import { unmetCodes } from '../checks.js';
 import type { FileKind } from './kind.js';
 import type { Piece } from './material.js';

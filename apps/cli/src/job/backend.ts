@@ -1,5 +1,6 @@
 /** Which argument system proves a job, and why: what the client named, or by the cost model of libs/proof. */
-import { ConfigurationError, Rejection, type Assurance, type DatasetManifest, type JobSpec } from '#attestation';
+import { ConfigurationError, Rejection } from '#attestation/base';
+import { type Assurance, type DatasetManifest, type JobSpec } from '#attestation/records';
 import { chooseBackend, groth16PlanOf, parseGroth16Key, planOf, type BackendName, type Groth16Key } from '#libs/proof';
 import type { Manifest } from '#libs/step';
 import { groth16SchemeId } from '#libs/zk/verifier';

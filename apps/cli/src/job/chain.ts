@@ -1,6 +1,7 @@
 /** What a client reads from and says to the chain about its own job. */
 import { Wallet } from 'ethers';
-import { fromHex, Rejection, toHex, type Terms } from '#attestation';
+import { fromHex, Rejection, toHex } from '#attestation/base';
+import { type Terms } from '#attestation/records';
 import { connect, SettlementClient, type JobState } from '#libs/settlement';
 import type { Profile } from '../profile.js';
 import { readSecret } from '../secrets.js';

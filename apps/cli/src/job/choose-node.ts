@@ -2,7 +2,8 @@
  * Which node is to do a job. What nodes say of themselves is nobody's word but theirs, and their order can be chosen by who
  * registers them: so the client names the account, or has a list of those that it trusts.
  */
-import { ConfigurationError, needsTee, type Assurance } from '#attestation';
+import { ConfigurationError } from '#attestation/base';
+import { needsTee, type Assurance } from '#attestation/records';
 import type { ControlPlaneApi } from '../api.js';
 
 export interface NodeWish {

@@ -1,5 +1,6 @@
 /** Step proofs from files as seals of the segments that an escrow wants proved. */
-import { equalBytes, fromHex, jobDigest, Rejection, toHex, type StepSpec, type Terms } from '#attestation';
+import { equalBytes, fromHex, Rejection, toHex } from '#attestation/base';
+import { jobDigest, type StepSpec, type Terms } from '#attestation/records';
 import {
   parseGroth16Bundle,
   parseProofBundle,

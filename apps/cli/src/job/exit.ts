@@ -1,5 +1,6 @@
 /** The way out of an escrow that the client can take now (settlement §6): whoever was silent, nobody's money stays. */
-import { Rejection, type Terms } from '#attestation';
+import { Rejection } from '#attestation/base';
+import { type Terms } from '#attestation/records';
 import { exitOf, type ExitCall, type SettlementClient, type TxReceipt } from '#libs/settlement';
 
 export interface TakenExit {

@@ -1,5 +1,5 @@
 /** Watches a job until it is where the caller wants it, or at its end. */
-import { Rejection } from '#attestation';
+import { Rejection } from '#attestation/base';
 import type { ControlPlaneApi, ServerEvent } from '../api.js';
 
 export interface JobView {

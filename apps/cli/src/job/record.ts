@@ -4,7 +4,8 @@
  */
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { ConfigurationError, parseTermsJson, termsJson, type Terms } from '#attestation';
+import { ConfigurationError } from '#attestation/base';
+import { parseTermsJson, termsJson, type Terms } from '#attestation/records';
 import { readJson, writeWhole } from '../files.js';
 import type { Profile } from '../profile.js';
 import { readSecret, writeSecret } from '../secrets.js';

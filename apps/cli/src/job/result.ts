@@ -1,27 +1,20 @@
 /** From a delivered job to weights the client has checked: fetch, verify, acknowledge, decrypt, compare. */
 import { webcrypto } from 'node:crypto';
 import { x25519 } from '@noble/curves/ed25519.js';
+import { verifyBundle, type AppraisalPolicy, type BundleVerdict, type ProofVerifier } from '#attestation';
+import { CodedError, equalBytes, fromHex, Rejection, toHex } from '#attestation/base';
 import {
   ciphertextDigest,
-  CodedError,
   deliveryAssociatedData,
   deliveryKey,
-  equalBytes,
-  fromHex,
   jobDigest,
   JobMode,
   parseJobSpec,
   parseSessionEvidence,
-  Rejection,
-  toHex,
-  verifyBundle,
   weightsDigest,
-  type AppraisalPolicy,
-  type BundleVerdict,
   type JobSpec,
-  type ProofVerifier,
   type Terms,
-} from '#attestation';
+} from '#attestation/records';
 import { verifyBundledProofUnder } from '#libs/proof';
 import { commitWeights, decodeWeights, parseManifestText, stateDigest, type Manifest, type Weights } from '#libs/step';
 import { commitmentFormat, createCommitter, weightsDigestOf } from '#libs/zk/commitment';

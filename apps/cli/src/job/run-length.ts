@@ -1,5 +1,5 @@
 /** How long the run of a job may take: what its windows must leave room for (settlement §19). */
-import type { JobSpec } from '#attestation';
+import type { JobSpec } from '#attestation/records';
 import { chooseBackend } from '#libs/proof';
 import { divideSteps, trainingSeconds, type Manifest } from '#libs/step';
 import { groth16SchemeId } from '#libs/zk/verifier';

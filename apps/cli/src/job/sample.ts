@@ -1,5 +1,5 @@
 /** A sampled job between commit and payment: the client draws with its seed and waits for the proofs of what it drew. */
-import type { Terms } from '#attestation';
+import type { Terms } from '#attestation/records';
 import { ended, type ClientChain } from './chain.js';
 import { settleEscrow } from './settle.js';
 

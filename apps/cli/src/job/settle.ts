@@ -1,5 +1,6 @@
 /** What brings a committed escrow nearer to its end, whoever calls it: settlement §6, §7. */
-import { Rejection, type Terms } from '#attestation';
+import { Rejection } from '#attestation/base';
+import { type Terms } from '#attestation/records';
 import {
   endsUnsealed,
   finalFrom,

@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { x25519 } from '@noble/curves/ed25519.js';
 import { Wallet } from 'ethers';
+import { toHex } from '#attestation/base';
 import {
   datasetManifestBytesMax,
   datasetManifestJson,
@@ -11,11 +12,10 @@ import {
   jobIdOf,
   readDatasetManifest,
   termsJson,
-  toHex,
   type DatasetManifest,
   type JobSpec,
   type Terms,
-} from '#attestation';
+} from '#attestation/records';
 import {
   addressBytes,
   chainKindOf,
@@ -34,13 +34,13 @@ import {
 } from '#libs/step';
 import { circuitShape } from '#libs/zk/verifier';
 import type { ControlPlaneApi } from '../api.js';
+import { shardPath } from '../dataset/files.js';
 import { readBytes, readJson } from '../files.js';
+import { readPolicy } from '../policy.js';
 import type { Profile } from '../profile.js';
 import { readSecret } from '../secrets.js';
-import { shardPath } from '../dataset/files.js';
-import { keepTerms } from './record.js';
-import { readPolicy } from '../policy.js';
 import { chooseProving, type ProvingChoice, type ProvingRequest } from './backend.js';
+import { keepTerms } from './record.js';
 import type { RunLength, RunWish } from './run-length.js';
 import { termsFor } from './terms.js';
 

@@ -1,15 +1,10 @@
 /** The escrow that fits a job's assurance: what the contract demands before it pays (settlement §5, §7). */
 import { randomBytes } from 'node:crypto';
+import { compareBytes, ConfigurationError, equalBytes, fromHex, isZero, keccak } from '#attestation/base';
 import {
   clientQuorum,
-  compareBytes,
-  ConfigurationError,
   dutySelectorOf,
-  equalBytes,
-  fromHex,
-  isZero,
   JobMode,
-  keccak,
   needsTee,
   quorumRemedy,
   specDigestOf,
@@ -18,7 +13,7 @@ import {
   type Assurance,
   type JobSpec,
   type Terms,
-} from '#attestation';
+} from '#attestation/records';
 import { chainSettings, windowOf, type ChainKind, type ChainSettings } from '#libs/settlement';
 import { divideSteps, initialWeights, type Manifest } from '#libs/step';
 import { commitmentsOfJob } from '#libs/zk/groth16/commitment';

@@ -1,6 +1,6 @@
 /** Evidence of this machine, from an enclave started for the purpose: the same attesters that a job would use. */
 import { randomBytes } from 'node:crypto';
-import { parseSessionEvidence, type SessionEvidence } from '#attestation';
+import { parseSessionEvidence, type SessionEvidence } from '#attestation/records';
 import { startEnclave } from '#libs/enclave-channel';
 
 export interface MachineOptions {

@@ -1,7 +1,6 @@
 /** What a machine says of itself in its evidence, and until when its certificates last: read, not judged. */
 import {
   candidateProducts,
-  fromBase64,
   parseCertificate,
   parsePemCertificates,
   parseQuote,
@@ -9,12 +8,12 @@ import {
   productLayout,
   readTcb,
   tcbText,
-  toHex,
   verifyNvidia,
   type Certificate,
   type Endorsements,
-  type SessionEvidence,
 } from '#attestation';
+import { fromBase64, toHex } from '#attestation/base';
+import { type SessionEvidence } from '#attestation/records';
 
 export interface CertificateDates {
   readonly subject: string;

@@ -1,5 +1,6 @@
 /** What stands between a machine and a policy, sorted by what an operator has to touch. */
-import type { Check, CollateralError } from '#attestation';
+import type { Check } from '#attestation';
+import type { CollateralError } from '#attestation/base';
 import type { CertificateDates } from './facts.js';
 
 export const areas = [

@@ -2,14 +2,9 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import {
-  neutralPolicy,
-  noEndorsements,
-  parsePemCertificates,
-  toHex,
-  type AppraisalPolicy,
-  type SessionEvidence,
-} from '#attestation';
+import { neutralPolicy, noEndorsements, parsePemCertificates, type AppraisalPolicy } from '#attestation';
+import { toHex } from '#attestation/base';
+import { type SessionEvidence } from '#attestation/records';
 import { CollateralStore } from '#libs/collateral';
 import {
   createSimulatedVendor,

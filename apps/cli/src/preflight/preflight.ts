@@ -1,14 +1,14 @@
 /** Would this machine pass a policy? Asked before a job is taken, answered with what to fix. */
 import {
   appraise,
-  CodedError,
   endorsementsOfSession,
   evidenceOfSession,
   type AppraisalPolicy,
   type Check,
-  type SessionEvidence,
   type Tier,
 } from '#attestation';
+import { CodedError } from '#attestation/base';
+import { type SessionEvidence } from '#attestation/records';
 import { collectEndorsements, type CollateralStore } from '#libs/collateral';
 import { collectMachineEvidence, type MachineOptions } from './collect.js';
 import { readFacts, type MachineFacts } from './facts.js';

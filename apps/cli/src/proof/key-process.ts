@@ -1,6 +1,6 @@
 /** Makes a Groth16 key in a process of the prover worker's code. */
 import { json, text } from 'node:stream/consumers';
-import { reportedError } from '#attestation';
+import { reportedError } from '#attestation/base';
 import { startWorker, workerFailed } from './worker-process.js';
 
 export interface MadeKey {

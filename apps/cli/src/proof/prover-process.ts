@@ -1,5 +1,5 @@
 /** The prover as a process of the prover worker's code; it speaks JSON on its standard streams. */
-import { ConfigurationError, reportedError } from '#attestation';
+import { ConfigurationError, reportedError } from '#attestation/base';
 import { startWorker, workerFailed } from './worker-process.js';
 
 export interface ProveReport {

@@ -2,7 +2,7 @@
 import { spawn, type ChildProcessByStdio } from 'node:child_process';
 import type { Readable, Writable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
-import { ConfigurationError } from '#attestation';
+import { ConfigurationError } from '#attestation/base';
 
 export function startWorker(name: 'prove-main' | 'key-main'): ChildProcessByStdio<Writable, Readable, Readable> {
   const built = import.meta.url.endsWith('.js');

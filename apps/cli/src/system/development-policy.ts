@@ -1,5 +1,6 @@
 /** The one policy that accepts simulated hardware: it names the simulated roots of this machine and says what they are. */
-import { neutralPolicy, toHex, type AppraisalPolicy } from '#attestation';
+import { neutralPolicy, type AppraisalPolicy } from '#attestation';
+import { toHex } from '#attestation/base';
 import { simulatedMeasurement, type SimulatedVendor } from '#libs/simulated-vendor';
 
 export function developmentPolicy(...vendors: readonly SimulatedVendor[]): AppraisalPolicy {

@@ -1,7 +1,7 @@
 /** Throw-away accounts, API keys and secrets of the embedded system. Worth nothing outside it. */
 import { randomBytes } from 'node:crypto';
 import { HDNodeWallet } from 'ethers';
-import { fromHex } from '#attestation';
+import { fromHex } from '#attestation/base';
 import { testMnemonic } from '#libs/settlement';
 
 /** An account that the local chain funds: 0 deploys, 1 pays, 2 is paid. */

@@ -1,11 +1,11 @@
 /** A PostgreSQL cluster of its own, from installed binaries, on the loopback interface with a password of its own. */
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { randomBytes } from 'node:crypto';
+import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { ConfigurationError } from '#attestation';
-import { findServer, giveTo, startServer, unprivileged } from './server-process.js';
+import { ConfigurationError } from '#attestation/base';
 import type { RunningProcess } from './process.js';
+import { findServer, giveTo, startServer, unprivileged } from './server-process.js';
 
 const install = 'PostgreSQL 15 or newer, for example `apt install postgresql`';
 

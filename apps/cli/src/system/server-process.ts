@@ -4,7 +4,7 @@ import { accessSync, chownSync, constants, createWriteStream, readdirSync, readF
 import { connect } from 'node:net';
 import { delimiter, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { ConfigurationError } from '#attestation';
+import { ConfigurationError } from '#attestation/base';
 import type { RunningProcess } from './process.js';
 
 /** Where Debian, Fedora, Homebrew and others put what is not in the path. */

@@ -4,7 +4,8 @@ import { join } from 'node:path';
 import { x25519 } from '@noble/curves/ed25519.js';
 import { secp256k1 } from '@noble/curves/secp256k1.js';
 import { Wallet } from 'ethers';
-import { addressOfPublicKey, toHex, type AppraisalPolicy } from '#attestation';
+import { type AppraisalPolicy } from '#attestation';
+import { addressOfPublicKey, toHex } from '#attestation/base';
 import { connect, deploy, simulatedIssuer, type Anvil, type Deployment } from '#libs/settlement';
 import {
   createSimulatedVendor,

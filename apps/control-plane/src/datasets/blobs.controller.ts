@@ -2,17 +2,17 @@ import { Controller, Get, Header, HttpCode, Inject, Param, Put, Req, StreamableF
 import { ApiBearerAuth, ApiBody, ApiConsumes, ApiProduces, ApiTags } from '@nestjs/swagger';
 import type { Request } from 'express';
 import { DataSource } from 'typeorm';
-import { CollateralError } from '#attestation';
+import { CollateralError } from '#attestation/base';
 import { Hex32, limits } from '#libs/messaging';
 import { BlobRecord, Checkpoint, Lease, NodeRecord, SegmentProof } from '#libs/persistence';
 import { Allow, Caller, type Principal } from '../auth/principal.js';
 import { Clock } from '../clock.js';
 import type { Config } from '../config.js';
+import { BlobStore } from '../objects/blob-store.js';
+import { lockBlob } from '../objects/collector.js';
 import { Essential } from '../overload/shedding.js';
 import { refusal } from '../problem/codes.js';
 import { CONFIG } from '../tokens.js';
-import { BlobStore } from '../objects/blob-store.js';
-import { lockBlob } from '../objects/collector.js';
 import { uploadOf } from './upload.js';
 
 /** Checkpoints and results: ciphertexts that nodes upload and their successors read. */

@@ -1,7 +1,7 @@
 /** Registered data sets, which never change while they are there: the ones last asked for, and what was read out of their manifests. */
 import { Injectable } from '@nestjs/common';
 import { DataSource, IsNull } from 'typeorm';
-import { parseDatasetManifest, type DatasetManifest } from '#attestation';
+import { parseDatasetManifest, type DatasetManifest } from '#attestation/records';
 import { Dataset, DatasetShard } from '#libs/persistence';
 
 const keptMax = 64;

@@ -17,13 +17,13 @@ import {
 import { ApiBearerAuth, ApiBody, ApiConsumes, ApiHeader, ApiProduces, ApiResponse, ApiTags } from '@nestjs/swagger';
 import type { Request } from 'express';
 import { z } from 'zod';
-import { shardBytesMax } from '#attestation';
+import { shardBytesMax } from '#attestation/records';
 import { Hex32 } from '#libs/messaging';
 import { Allow, Caller, type Principal } from '../auth/principal.js';
-import { BlobStore, wrongOffset } from '../objects/blob-store.js';
 import { BodyOfAtMost } from '../body.guard.js';
-import { largeBodyBytesMax } from '../overload/limits.js';
 import { MadeAt } from '../location.interceptor.js';
+import { BlobStore, wrongOffset } from '../objects/blob-store.js';
+import { largeBodyBytesMax } from '../overload/limits.js';
 import { Essential } from '../overload/shedding.js';
 import { decodeCursor, PageQuery } from '../paging.js';
 import { refusal } from '../problem/codes.js';

@@ -2,7 +2,8 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager, type SelectQueryBuilder } from 'typeorm';
 import { z } from 'zod';
-import { parseDatasetManifest, toHex } from '#attestation';
+import { toHex } from '#attestation/base';
+import { parseDatasetManifest } from '#attestation/records';
 import { Hex32 } from '#libs/messaging';
 import { Dataset, DatasetShard, Job, Lease, NodeRecord, SegmentProof } from '#libs/persistence';
 import { isGlobal, seesTenant, type Principal } from '../auth/principal.js';

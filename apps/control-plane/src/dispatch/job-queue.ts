@@ -1,7 +1,7 @@
 /** The queue of jobs that wait for a node: which job a node gets, and whether another node could take a job. */
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
-import { needsTee, type Assurance } from '#attestation';
+import { needsTee, type Assurance } from '#attestation/records';
 import { Job, NodeRecord } from '#libs/persistence';
 import { leasedStates } from '../jobs/state-machine.js';
 

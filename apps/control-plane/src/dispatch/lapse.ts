@@ -1,7 +1,7 @@
 /** How a job goes on whose session is attested no more: in another enclave, or, where its escrow agreed, proved. */
-import { mayBeProvedInstead, parseJobSpec, parseTermsJson } from '#attestation';
-import { decideAssurance } from '#libs/proof';
+import { mayBeProvedInstead, parseJobSpec, parseTermsJson } from '#attestation/records';
 import type { Job } from '#libs/persistence';
+import { decideAssurance } from '#libs/proof';
 
 /** Why a lease ended whose session had the data key and is attested no more. */
 export const lapseCodes: ReadonlySet<string> = new Set(['ATTESTATION_LAPSED', 'ATTESTATION_REFUSED']);

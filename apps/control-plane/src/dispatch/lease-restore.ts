@@ -1,7 +1,7 @@
 /** Leases that the database lost: it was restored from a backup that is older than they are, and the chain has their run. */
 import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
-import { parseJobSpec } from '#attestation';
+import { parseJobSpec } from '#attestation/records';
 import type { LeaseRestore, LeaseRestored } from '#libs/messaging';
 import { Job, KeyRelease, Lease, NodeRecord, Verdict } from '#libs/persistence';
 import type { Principal } from '../auth/principal.js';

@@ -5,7 +5,7 @@
  */
 import { Inject, Injectable } from '@nestjs/common';
 import { DataSource, In, IsNull, MoreThan, Not, type EntityManager } from 'typeorm';
-import { parseJobSpec } from '#attestation';
+import { parseJobSpec } from '#attestation/records';
 import type { ProofRef } from '#libs/messaging';
 import { Checkpoint, Job, NodeRecord, Receipt, SegmentProof } from '#libs/persistence';
 import type { Principal } from '../auth/principal.js';

@@ -1,21 +1,16 @@
 /** What provers report: progress, a proof, that they give up. A proof is verified here before anybody relies on it. */
 import { Inject, Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
-import {
-  CodedError,
-  encodeStepStatement,
-  equalBytes,
-  parseJobSpec,
-  parseTermsJson,
-  type ProofVerifier,
-} from '#attestation';
+import { type ProofVerifier } from '#attestation';
+import { CodedError, equalBytes } from '#attestation/base';
+import { encodeStepStatement, parseJobSpec, parseTermsJson } from '#attestation/records';
 import type { Acknowledged, ProofDeliver, ProofFail, ProofHeld, ProofProgress } from '#libs/messaging';
 import { BlobRecord, Receipt, SegmentProof, type Job } from '#libs/persistence';
 import type { Principal } from '../auth/principal.js';
 import { Clock } from '../clock.js';
-import { BlobStore } from '../objects/blob-store.js';
 import { jobTopic, Signals } from '../events/signals.js';
 import { JobJournal } from '../jobs/journal.js';
+import { BlobStore } from '../objects/blob-store.js';
 import { refusal } from '../problem/codes.js';
 import { PROOF_VERIFIER } from '../tokens.js';
 import { ProofBook } from './proof-book.js';

@@ -1,21 +1,20 @@
 /** Whether a statement with its receipt belongs to this job and was signed by an appraised session. */
+import { equalBytes, toHex } from '#attestation/base';
 import {
   encodeStepStatement,
-  equalBytes,
   parseJobSpec,
   parseRoundStatement,
   parseStepStatement,
-  toHex,
   verifyReceipt,
   verifyRoundReceipt,
   workersOf,
   type JobSpec,
   type RoundStatement,
   type StepStatement,
-} from '#attestation';
-import { divideSteps, manifestDigest, parseManifestText } from '#libs/step';
+} from '#attestation/records';
 import type { SignedStatement } from '#libs/messaging';
 import type { Job } from '#libs/persistence';
+import { divideSteps, manifestDigest, parseManifestText } from '#libs/step';
 import { refusal } from '../problem/codes.js';
 
 export interface CheckedReceipt {

@@ -1,19 +1,19 @@
 /** Re-attestation of a session at work: appraised again here, prolonged as far as the key broker's word goes, recorded. */
 import { Inject, Injectable } from '@nestjs/common';
-import { parseJobSpec } from '#attestation';
+import { parseJobSpec } from '#attestation/records';
 import type { AppraisalAnswer, LeaseRenewed } from '#libs/messaging';
 import { Job, NodeRecord, Renewal, Verdict, Worker } from '#libs/persistence';
 import type { Metrics } from '#libs/telemetry';
 import type { Principal } from '../auth/principal.js';
 import { Clock } from '../clock.js';
 import { jobTopic, Signals } from '../events/signals.js';
-import { METRICS } from '../tokens.js';
 import type { EvidenceVerdict } from '../evidence/evidence-appraiser.js';
 import { checkGrantTime } from '../evidence/release-check.js';
 import { checkRenewal, nonceUsed, renewalColumns, type RenewedEvidence } from '../evidence/renewal-check.js';
 import { keepEndorsements, SessionJudge } from '../evidence/session-judge.js';
 import { JobJournal } from '../jobs/journal.js';
 import { nextState, type JobState } from '../jobs/state-machine.js';
+import { METRICS } from '../tokens.js';
 import { attestedUntil, staleRenewal } from './freshness.js';
 import { actor, LeaseBook, type Held } from './lease-book.js';
 

@@ -4,7 +4,7 @@
  */
 import { Inject, Injectable } from '@nestjs/common';
 import { DataSource, MoreThan, type EntityManager } from 'typeorm';
-import { parseJobSpec, type JobSpec } from '#attestation';
+import { parseJobSpec, type JobSpec } from '#attestation/records';
 import type { SegmentRef } from '#libs/messaging';
 import { Checkpoint, Job, NodeRecord, Receipt, WorkerSegment } from '#libs/persistence';
 import { divideSteps } from '#libs/step';

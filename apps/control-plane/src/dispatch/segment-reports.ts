@@ -2,17 +2,16 @@
 import { randomUUID } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
+import { CodedError, fromHex } from '#attestation/base';
 import {
   checkPartial,
-  CodedError,
-  fromHex,
   parseJobSpec,
   parseStepStatement,
   parseTermsJson,
   partialOf,
   verifyReceipt,
   type StepStatement,
-} from '#attestation';
+} from '#attestation/records';
 import type {
   Acknowledged,
   SegmentDeliver,

@@ -1,6 +1,6 @@
 /** What a node reports about the session of its enclave: evidence, key release, start, progress, failure. */
 import { Injectable } from '@nestjs/common';
-import { parseJobSpec } from '#attestation';
+import { parseJobSpec } from '#attestation/records';
 import type {
   Acknowledged,
   AppraisalAnswer,

@@ -1,6 +1,7 @@
 /** The partials of a data-parallel job as they are stored: what its round statements name, and what its bundle shows. */
 import type { EntityManager } from 'typeorm';
-import { partialsDigest, equalBytes, workersOf, parseJobSpec, type RoundStatement } from '#attestation';
+import { equalBytes } from '#attestation/base';
+import { partialsDigest, workersOf, parseJobSpec, type RoundStatement } from '#attestation/records';
 import { WorkerSegment, type Job } from '#libs/persistence';
 import { refusal } from '../problem/codes.js';
 

@@ -1,6 +1,7 @@
 import { Readable } from 'node:stream';
 import { describe, expect, it } from 'vitest';
-import { chunkBytes, chunksMax, ciphertextDigest, toHex } from '#attestation';
+import { toHex } from '#attestation/base';
+import { chunkBytes, chunksMax, ciphertextDigest } from '#attestation/records';
 import { checkStoredResult, readStoredResult } from './stored-result.js';
 
 const filled = (length: number): Uint8Array => Uint8Array.from({ length }, (_, at) => (at * 31) & 255);

@@ -1,6 +1,7 @@
 /** What a seal binds of a result, computed from the stored ciphertext: the node's word on it would reach the bundle. */
 import { createHash } from 'node:crypto';
-import { chunkBytes, chunkListDigest, chunksMax, fromHex, toHex } from '#attestation';
+import { fromHex, toHex } from '#attestation/base';
+import { chunkBytes, chunkListDigest, chunksMax } from '#attestation/records';
 import type { LeaseDeliver } from '#libs/messaging';
 import type { BlobStore } from '../objects/blob-store.js';
 import { refusal } from '../problem/codes.js';

@@ -1,17 +1,16 @@
 /** Checkpoints while a job runs, and the delivery at its end. */
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
+import { fromHex, toHex } from '#attestation/base';
 import {
   bordersRoot,
   deliveryDigest,
-  fromHex,
   JobMode,
   parseJobSpec,
   parseTermsJson,
-  toHex,
   type StepStatement,
   type Terms,
-} from '#attestation';
+} from '#attestation/records';
 import type { Acknowledged, LeaseCheckpoint, LeaseDeliver, LeaseRef, SignedStatement } from '#libs/messaging';
 import { BlobRecord, Checkpoint, DeliveryRecord, NodeRecord, Receipt, Verdict, type Job } from '#libs/persistence';
 import type { Principal } from '../auth/principal.js';

@@ -1,7 +1,7 @@
 /** Re-attestation of a worker's session: as a leaseholder's (renewal-reports.ts), but what it prolongs is the session alone. */
 import { Inject, Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
-import { parseJobSpec } from '#attestation';
+import { parseJobSpec } from '#attestation/records';
 import type { AppraisalAnswer, SegmentRenewed } from '#libs/messaging';
 import { Worker, WorkerRenewal, type Job } from '#libs/persistence';
 import type { Metrics } from '#libs/telemetry';

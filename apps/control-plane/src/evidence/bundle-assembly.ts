@@ -1,7 +1,8 @@
 /** Puts together what shows a job, from what is stored. */
 import { Injectable } from '@nestjs/common';
 import { DataSource, In } from 'typeorm';
-import { concatBytes, encodeBundle, isFormerJson, parseJobSpec, type BundledProof } from '#attestation';
+import { concatBytes } from '#attestation/base';
+import { encodeBundle, isFormerJson, parseJobSpec, type BundledProof } from '#attestation/records';
 import type { Delivery } from '#libs/messaging';
 import {
   DeliveryRecord,

@@ -1,8 +1,8 @@
 /** A bundle of what is stored: the same rows give the same bytes. */
+import { fromHex, toHex } from '#attestation/base';
 import {
   domainSeparator,
   encodeTerms,
-  fromHex,
   jobDigest,
   noEndorsementRecord,
   parseEndorsements,
@@ -10,11 +10,10 @@ import {
   parseSessionEvidence,
   parseTermsJson,
   runDigest,
-  toHex,
   type BundledSession,
   type EndorsementRecord,
   type EvidenceBundle,
-} from '#attestation';
+} from '#attestation/records';
 import type { StoredRelease } from './release-check.js';
 import { sealingSession } from './sealing-session.js';
 import {

@@ -1,6 +1,7 @@
 /** The verdict on whole machines rests on what the key broker handed on, and on nothing else. */
 import { beforeAll, describe, expect, it, vi } from 'vitest';
-import { encodeDocument, encodeEndorsements, type AppraisalPolicy, type EndorsementRecord } from '#attestation';
+import { encodeDocument, type AppraisalPolicy } from '#attestation';
+import { encodeEndorsements, type EndorsementRecord } from '#attestation/records';
 import type { FakeRoot } from '#test/fake-intel';
 import { gpuMachineAt, gpuPolicy, madeGpuVendor, madeTd, tdxPolicy, type MadeMachine } from '#test/made-machine';
 import { chainId, hex, receiptKey } from '#test/made-session';

@@ -1,15 +1,14 @@
 /** Bundles of jobs that were ordered under terms of the former layout, as the release of then wrote them. */
+import { fromHex, keccak } from '#attestation/base';
 import {
   encodeFormerTerms,
   formerDomainSeparator,
   formerRunDigest,
-  fromHex,
-  keccak,
   parseFormerSessionEvidence,
   parseFormerTermsJson,
   parseJobSpec,
   type FormerBundle,
-} from '#attestation';
+} from '#attestation/records';
 import { sealingSession } from './sealing-session.js';
 import {
   bytesOf,

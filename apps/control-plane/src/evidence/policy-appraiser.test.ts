@@ -1,20 +1,14 @@
 /** The real appraisal, on evidence of a simulated vendor. */
 import { ed25519 } from '@noble/curves/ed25519.js';
 import { beforeAll, expect, it } from 'vitest';
+import { encodeDocument, neutralPolicy, productLayout, tcbOffsets, type AppraisalPolicy, type Tcb } from '#attestation';
+import { encodeCanonical, toHex } from '#attestation/base';
 import {
-  encodeCanonical,
-  encodeDocument,
   encodeSessionEvidence,
   expectedReportData,
-  neutralPolicy,
-  productLayout,
-  tcbOffsets,
-  toHex,
-  type AppraisalPolicy,
   withSessionProof,
   type ReportedSession,
-  type Tcb,
-} from '#attestation';
+} from '#attestation/records';
 import {
   buildSnpReport,
   createSimulatedVendor,

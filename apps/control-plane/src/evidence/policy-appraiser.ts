@@ -6,12 +6,9 @@ import {
   endorsementsOfRecord,
   endorsementsOfSession,
   evidenceOfSession,
-  fromHex,
-  parseEndorsements,
-  parseSessionEvidence,
-  toHex,
-  type SessionEvidence,
 } from '#attestation';
+import { fromHex, toHex } from '#attestation/base';
+import { parseEndorsements, parseSessionEvidence, type SessionEvidence } from '#attestation/records';
 import type { EvidenceAppraiser, EvidenceVerdict, SessionBounds } from './evidence-appraiser.js';
 
 export class PolicyAppraiser implements EvidenceAppraiser {

@@ -1,6 +1,6 @@
 /** A key broker whose clock is wrong: what it says now is for another time, and no bundle could show it. */
 import { expect, it } from 'vitest';
-import { clockSkewSeconds } from '#attestation';
+import { clockSkewSeconds } from '#attestation/records';
 import { checkGrantTime } from './release-check.js';
 
 const at = 1_800_000_000;

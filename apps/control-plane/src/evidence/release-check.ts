@@ -1,22 +1,19 @@
 /** That a reported key release was signed by the key broker of the terms, for this job and this session's evidence. */
 import { createHash } from 'node:crypto';
+import { fromHex, recoverAddress, Rejection, toHex } from '#attestation/base';
 import {
   appraisalDigest,
   clockSkewSeconds,
   domainSeparator,
-  fromHex,
   keysDigest,
   parseJobSpec,
   parseSessionEvidence,
   parseTermsJson,
-  recoverAddress,
-  Rejection,
   releaseDigest,
   resultDigest,
-  toHex,
   verifySessionProof,
   type Terms,
-} from '#attestation';
+} from '#attestation/records';
 import type { KeyReleased } from '#libs/messaging';
 import type { Job } from '#libs/persistence';
 import { refusal } from '../problem/codes.js';

@@ -1,15 +1,13 @@
 /** That a reported renewal is the key broker's word on fresh evidence of the very session that has the job. */
 import { createHash } from 'node:crypto';
+import { equalBytes, fromHex, toHex } from '#attestation/base';
 import {
-  equalBytes,
-  fromHex,
   keysDigest,
   leaseDigest,
   parseSessionEvidence,
   parseTermsJson,
-  toHex,
   verifySessionProof,
-} from '#attestation';
+} from '#attestation/records';
 import type { RenewedSession } from '#libs/messaging';
 import { refusal } from '../problem/codes.js';
 import type { EvidenceVerdict } from './evidence-appraiser.js';

@@ -2,7 +2,7 @@
  * A host that restarted delivers under a new session what an earlier one sealed: the signature tells which. Its newest
  * appraisal is the one that the seal is shown with.
  */
-import { equalBytes, recoverAddress, Rejection } from '#attestation';
+import { equalBytes, recoverAddress, Rejection } from '#attestation/base';
 import { bytesOf, type StoredJob } from './stored-job.js';
 
 /** @param keyOf  the settlement key that a session's evidence binds @returns its place, or null */

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import { Inject, Injectable } from '@nestjs/common';
 import { DataSource, In, MoreThan, Not, type EntityManager } from 'typeorm';
-import { parseSessionEvidence } from '#attestation';
+import { parseSessionEvidence } from '#attestation/records';
 import { EndorsementSet, Lease, NodeRecord, Verdict, Worker } from '#libs/persistence';
 import { Clock } from '../clock.js';
 import { EVIDENCE_APPRAISER } from '../tokens.js';

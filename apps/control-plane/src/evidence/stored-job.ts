@@ -1,5 +1,6 @@
 /** What is stored of one delivered job: all that its bundle is made of. */
-import { equalBytes, type BundledProof } from '#attestation';
+import { equalBytes } from '#attestation/base';
+import { type BundledProof } from '#attestation/records';
 import type { Delivery } from '#libs/messaging';
 import type { DeliveryRecord, EscrowEventRecord, Job, Receipt } from '#libs/persistence';
 import type { StoredPartial } from '../dispatch/stored-partials.js';

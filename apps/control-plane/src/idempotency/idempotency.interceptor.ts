@@ -8,7 +8,7 @@ import { Reflector } from '@nestjs/core';
 import type { Request, Response } from 'express';
 import { from, lastValueFrom, type Observable } from 'rxjs';
 import { DataSource, LessThan } from 'typeorm';
-import { CollateralError, ConfigurationError, Rejection, type CodedError } from '#attestation';
+import { CollateralError, ConfigurationError, Rejection, type CodedError } from '#attestation/base';
 import { Idempotency } from '#libs/persistence';
 import { carrierOf, type Principal } from '../auth/principal.js';
 import { Clock } from '../clock.js';

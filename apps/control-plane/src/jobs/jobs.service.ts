@@ -1,7 +1,7 @@
 /** Submission and reading of jobs. */
 import { Inject, Injectable } from '@nestjs/common';
 import { DataSource, LessThan, type FindOptionsWhere } from 'typeorm';
-import { workersOf } from '#attestation';
+import { workersOf } from '#attestation/records';
 import type { JobRequirements } from '#libs/messaging';
 import { DeliveryRecord, Job } from '#libs/persistence';
 import { isGlobal, seesTenant, type Principal } from '../auth/principal.js';
@@ -14,10 +14,10 @@ import { decodeCursor, pageOf, type Page } from '../paging.js';
 import { refusal } from '../problem/codes.js';
 import { CONFIG, EVIDENCE_APPRAISER } from '../tokens.js';
 import { checkPriority } from './job-commands.js';
-import { unknownJob } from './journal.js';
 import { jobView, type JobView } from './job.view.js';
-import { datasetUnknown, SubmissionDesk } from './submission-desk.js';
+import { unknownJob } from './journal.js';
 import type { JobState } from './state-machine.js';
+import { datasetUnknown, SubmissionDesk } from './submission-desk.js';
 import {
   checkDataset,
   checkSubmission,

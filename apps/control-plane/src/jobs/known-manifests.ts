@@ -1,5 +1,5 @@
 /** Manifests that were found in order, by their bytes: jobs of one model differ in little else than their salt. */
-import { equalBytes } from '#attestation';
+import { equalBytes } from '#attestation/base';
 import { canonicalManifest, checkBounds, parseManifestText, type Manifest } from '#libs/step';
 import { refusal } from '../problem/codes.js';
 

@@ -4,7 +4,7 @@
  */
 import { Injectable } from '@nestjs/common';
 import { DataSource, In, IsNull, Not, QueryFailedError, type EntityManager } from 'typeorm';
-import { Rejection } from '#attestation';
+import { Rejection } from '#attestation/base';
 import { Dataset, Idempotency, Job } from '#libs/persistence';
 import type { Principal } from '../auth/principal.js';
 import { apartMilliseconds, Batches, type Outcome } from '../batches.js';
@@ -14,8 +14,8 @@ import { inProgress, type PendingReply } from '../idempotency/pending-reply.js';
 import { refusal } from '../problem/codes.js';
 import { shareEvents } from '../settlement/escrow-lock.js';
 import { EscrowProjection, noteOf, triggerOf } from '../settlement/escrow-projection.js';
-import { JobJournal } from './journal.js';
 import { jobView } from './job.view.js';
+import { JobJournal } from './journal.js';
 import { Quotas } from './quotas.js';
 
 /** A job whose own contents were found in order. */

@@ -1,19 +1,19 @@
 /** Everything that can be checked about a submitted job before it is stored. Pure: the caller supplies what it reads. */
+import { toHex } from '#attestation/base';
 import {
   jobIdOf,
   parseJobSpec,
   specDigestOf,
-  toHex,
   type Assurance,
   type DatasetManifest,
   type JobSpec,
-} from '#attestation';
+} from '#attestation/records';
+import type { TermsJson } from '#libs/messaging';
 import { decideAssurance, groth16Admission, planOf } from '#libs/proof';
 import { divideSteps, type Manifest } from '#libs/step';
-import type { TermsJson } from '#libs/messaging';
 import type { Config } from '../config.js';
-import type { EvidenceAppraiser } from '../evidence/evidence-appraiser.js';
 import { anyProvider } from '../dispatch/job-queue.js';
+import type { EvidenceAppraiser } from '../evidence/evidence-appraiser.js';
 import { refusal } from '../problem/codes.js';
 import { readTerms, type EscrowTerms } from '../settlement/escrow-terms.js';
 import { checkedManifest } from './known-manifests.js';

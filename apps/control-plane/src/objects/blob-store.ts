@@ -8,7 +8,7 @@ import { mkdir, open, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Transform, pipeline, type Readable } from 'node:stream';
 import { Inject, Injectable } from '@nestjs/common';
-import { CollateralError } from '#attestation';
+import { CollateralError } from '#attestation/base';
 import type { Logger } from '#libs/telemetry';
 import type { Config } from '../config.js';
 import { refusal, type ApiCode } from '../problem/codes.js';

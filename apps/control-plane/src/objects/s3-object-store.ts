@@ -7,7 +7,7 @@ import { rm, stat } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 import type { ReadableStream } from 'node:stream/web';
 import { AwsClient } from 'aws4fetch';
-import { CollateralError } from '#attestation';
+import { CollateralError } from '#attestation/base';
 import type { ObjectStore, StoredObject } from './object-store.js';
 
 export interface S3Location {

@@ -6,7 +6,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { BaseRpcContext, type MessageHandler } from '@nestjs/microservices';
 import { from, isObservable, lastValueFrom } from 'rxjs';
 import { DataSource, LessThan, LessThanOrEqual } from 'typeorm';
-import type { CodedError } from '#attestation';
+import type { CodedError } from '#attestation/base';
 import { ApiKey, DeadLetter } from '#libs/persistence';
 import type { Logger, Metrics } from '#libs/telemetry';
 import type { Principal } from '../auth/principal.js';

@@ -1,5 +1,5 @@
 /** Bounds on what connections, streams, bodies and messages may take. */
-import { datasetManifestBytesMax } from '#attestation';
+import { datasetManifestBytesMax } from '#attestation/records';
 
 /** From the first byte of a request to the end of its headers. */
 export const headersMilliseconds = 10_000;

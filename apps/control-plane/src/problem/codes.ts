@@ -1,5 +1,5 @@
 /** Failures that the control plane itself names, each with its HTTP status, and the status of every other family. */
-import { Rejection, type CodedError, type Explanation } from '#attestation';
+import { Rejection, type CodedError, type Explanation } from '#attestation/base';
 
 const statusOfCode = {
   REQUEST_MALFORMED: 400,

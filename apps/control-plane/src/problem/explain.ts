@@ -1,7 +1,7 @@
 /** Turns whatever was thrown into one coded error; only what nobody foresaw becomes INTERNAL. */
 import { HttpException } from '@nestjs/common';
 import { QueryFailedError } from 'typeorm';
-import { CodedError, CollateralError, reportedError } from '#attestation';
+import { CodedError, CollateralError, reportedError } from '#attestation/base';
 import { refusal, type ApiCode } from './codes.js';
 
 const rule = 'control-plane README, errors';

@@ -1,11 +1,11 @@
 /** The one place where failures leave the process: HTTP, dispatch and GraphQL get the same problem. */
 import { Catch, Inject, type ArgumentsHost, type ExceptionFilter } from '@nestjs/common';
+import type { RpcArgumentsHost } from '@nestjs/common/interfaces/index.js';
+import { NatsContext, type TcpContext } from '@nestjs/microservices';
 import type { Request, Response } from 'express';
 import { GraphQLError } from 'graphql';
 import { throwError, type Observable } from 'rxjs';
-import type { RpcArgumentsHost } from '@nestjs/common/interfaces/index.js';
-import { NatsContext, type TcpContext } from '@nestjs/microservices';
-import type { CodedError } from '#attestation';
+import type { CodedError } from '#attestation/base';
 import type { Logger } from '#libs/telemetry';
 import { Denials } from '../auth/denials.js';
 import type { Principal } from '../auth/principal.js';

@@ -1,5 +1,5 @@
 /** Problem details (RFC 9457) of a coded error. */
-import type { CodedError } from '#attestation';
+import type { CodedError } from '#attestation/base';
 import type { Problem } from '#libs/messaging';
 import { redactText } from '#libs/telemetry';
 import { statusOf } from './codes.js';

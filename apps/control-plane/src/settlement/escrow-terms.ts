@@ -1,15 +1,14 @@
 /** Terms of settlement §5 as far as the control plane acts on them. */
+import { keccak, toHex } from '#attestation/base';
 import {
   encodeFormerTerms,
   isFormerJson,
   jobDigest,
   JobMode,
-  keccak,
   parseFormerTermsJson,
   parseTermsJson,
-  toHex,
   type Terms,
-} from '#attestation';
+} from '#attestation/records';
 
 export interface EscrowTerms {
   /** Digest of the terms: the job's identity on chain, 0x-hexadecimal. */

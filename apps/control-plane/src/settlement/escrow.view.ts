@@ -1,6 +1,6 @@
 /** What the escrow of a job looks like from outside: its state, who must prove what, and what was paid to whom. */
 import { z } from 'zod';
-import { isFormerJson, parseFormerTermsJson, parseTermsJson } from '#attestation';
+import { isFormerJson, parseFormerTermsJson, parseTermsJson } from '#attestation/records';
 import { Hex32 } from '#libs/messaging';
 import type { Job } from '#libs/persistence';
 import type { ProjectedJob } from '#libs/settlement';

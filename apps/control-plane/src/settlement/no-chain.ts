@@ -1,5 +1,5 @@
 /** Stands for the chain where none is configured: nothing is ever read, so no job is ever funded. */
-import { ConfigurationError } from '#attestation';
+import { ConfigurationError } from '#attestation/base';
 import type { ChainReader } from '#libs/settlement';
 
 export const noChain: ChainReader = {

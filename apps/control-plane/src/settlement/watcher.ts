@@ -1,6 +1,6 @@
 /** Follows the contract's events. An unreachable chain changes nothing and is retried with growing pauses. */
 import { Inject, Injectable, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
-import { CollateralError } from '#attestation';
+import { CollateralError } from '#attestation/base';
 import { Indexer, type ChainReader } from '#libs/settlement';
 import type { Logger, Metrics } from '#libs/telemetry';
 import { Clock } from '../clock.js';

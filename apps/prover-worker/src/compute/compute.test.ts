@@ -10,7 +10,7 @@ import {
   JobMode,
   parseStepStatement,
   type StepStatement,
-} from '#attestation';
+} from '#attestation/records';
 import { verifyJobProof } from '#libs/proof';
 import { profileManifest } from '#libs/step';
 import { createEngine, KernelBackend } from '#libs/zk';

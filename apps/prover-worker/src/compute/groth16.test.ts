@@ -4,21 +4,20 @@ import { copyFileSync, cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe as describeAlways, expect, it } from 'vitest';
+import { fromHex, toHex } from '#attestation/base';
 import {
   datasetManifestJson,
   domainSeparator,
   encodeJobSpec,
   encodeStepStatement,
-  fromHex,
   jobDigest,
   jobIdOf,
   JobMode,
   parseStepStatement,
   termsJson,
-  toHex,
   type JobSpec,
   type Terms,
-} from '#attestation';
+} from '#attestation/records';
 import { verifyJobProof } from '#libs/proof';
 import { createEngine, KernelBackend } from '#libs/zk';
 import { openCircuit, openKey } from '#libs/zk/groth16';

@@ -1,5 +1,6 @@
 /** Jobs in scheme `fxt-groth16/1`, under a key that this node keeps. */
-import { equalBytes, type DatasetManifest } from '#attestation';
+import { equalBytes } from '#attestation/base';
+import { type DatasetManifest } from '#attestation/records';
 import {
   encodeGroth16Bundle,
   groth16Admission,

@@ -1,14 +1,6 @@
 /** A job in the computing process: its records, its commitments, and the argument system that proves it. */
-import {
-  checkpointSecret,
-  equalBytes,
-  jobIdOf,
-  parseDatasetManifest,
-  parseJobSpec,
-  Rejection,
-  toHex,
-  type JobSpec,
-} from '#attestation';
+import { equalBytes, Rejection, toHex } from '#attestation/base';
+import { checkpointSecret, jobIdOf, parseDatasetManifest, parseJobSpec, type JobSpec } from '#attestation/records';
 import type { ProofEscrow } from '#libs/proof';
 import { checkBounds, datasetRoot, initialWeights, parseManifestText, splitRecords, type Examples } from '#libs/step';
 import type { JobCommitments } from '#libs/zk/commitment';

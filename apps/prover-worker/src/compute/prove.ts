@@ -1,5 +1,6 @@
 /** One segment between two borders that somebody has computed: proved again from its first weights. */
-import { equalBytes, parseStepStatement, Rejection, toHex } from '#attestation';
+import { equalBytes, Rejection, toHex } from '#attestation/base';
+import { parseStepStatement } from '#attestation/records';
 import type { Backend, ProverPhase } from '#libs/zk';
 import type { ComputedJob } from './job.js';
 import type { Proved } from './system.js';

@@ -1,20 +1,18 @@
 /** What a prover opens and seals: shards with the data key, checkpoints with it and the host's half, the result for the client alone. */
 import { webcrypto } from 'node:crypto';
 import { x25519 } from '@noble/curves/ed25519.js';
+import { concatBytes, Rejection, toHex } from '#attestation/base';
 import {
   checkpointAssociatedData,
   checkpointKeyInfo,
-  concatBytes,
   deliveryAssociatedData,
   deliveryKey,
   encodeCheckpoint,
   parseCheckpoint,
-  Rejection,
   shardAssociatedData,
-  toHex,
   type Checkpoint,
   type DatasetManifest,
-} from '#attestation';
+} from '#attestation/records';
 
 const nonceBytes = 12;
 const { subtle } = webcrypto;

@@ -1,5 +1,6 @@
 /** Jobs in scheme `fxt-zk/1`. */
-import { equalBytes, type DatasetManifest } from '#attestation';
+import { equalBytes } from '#attestation/base';
+import { type DatasetManifest } from '#attestation/records';
 import { encodeProofBundle, planOfJob, proofStatementText, type ProofStatement } from '#libs/proof';
 import { merklePath, superblockOfStep } from '#libs/step';
 import { borderSeed, createCommitter, dataSeed, proverSecret, weightsDigestOf } from '#libs/zk/commitment';

@@ -1,5 +1,5 @@
 /** What the argument systems of a job's proofs differ in: what they commit to, how they train, and the proof itself. */
-import type { JobSpec } from '#attestation';
+import type { JobSpec } from '#attestation/records';
 import type { ProofEscrow } from '#libs/proof';
 import type { Examples, Manifest, Weights } from '#libs/step';
 import type { Backend, ProverPhase } from '#libs/zk';

@@ -1,5 +1,6 @@
 /** The steps of a job without their proofs: weights and a checkpoint at every border. */
-import { encodeStepStatement, equalBytes, Rejection, type Checkpoint } from '#attestation';
+import { equalBytes, Rejection } from '#attestation/base';
+import { encodeStepStatement, type Checkpoint } from '#attestation/records';
 import {
   decodeWeights,
   encodeWeights,

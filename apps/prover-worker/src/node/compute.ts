@@ -1,10 +1,10 @@
 /** The node's hold on its computing process: one for each job, ended when the job changes or nobody wants it any more. */
 import { fork, type ChildProcess } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
-import { CollateralError, reportedError } from '#attestation';
+import { CollateralError, reportedError } from '#attestation/base';
 import type { ProverPhase } from '#libs/zk';
-import type { ComputeEvent, ComputeRequest } from '../compute/messages.js';
 import type { JobInput, Limits } from '../compute/job.js';
+import type { ComputeEvent, ComputeRequest } from '../compute/messages.js';
 import type { ProofRequest } from '../compute/prove.js';
 import type { Proved } from '../compute/system.js';
 import type { Border, Trained } from '../compute/train.js';

@@ -2,7 +2,8 @@
 import { hmac } from '@noble/hashes/hmac.js';
 import { sha256 } from '@noble/hashes/sha2.js';
 import type { JsonRpcApiProvider } from 'ethers';
-import { concatBytes, jobDigest, JobMode, utf8, type Terms } from '#attestation';
+import { concatBytes, utf8 } from '#attestation/base';
+import { jobDigest, JobMode, type Terms } from '#attestation/records';
 import type { JobView, SettlementClient } from '#libs/settlement';
 
 export function isSampled({ mode }: Terms): boolean {

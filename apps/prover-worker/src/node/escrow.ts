@@ -1,17 +1,7 @@
 /** The prover's side of the escrow: stake and start before the work; the run, its proofs and the money after it. */
 import { Wallet, type JsonRpcApiProvider } from 'ethers';
-import {
-  CollateralError,
-  decodeTerms,
-  equalBytes,
-  fromHex,
-  keccak,
-  parseJobSpec,
-  Rejection,
-  toHex,
-  type JobSpec,
-  type Terms,
-} from '#attestation';
+import { CollateralError, equalBytes, fromHex, keccak, Rejection, toHex } from '#attestation/base';
+import { decodeTerms, parseJobSpec, type JobSpec, type Terms } from '#attestation/records';
 import type { ProverRelease } from '#libs/dispatch-client';
 import { groth16Admission } from '#libs/proof';
 import {

@@ -3,7 +3,7 @@ import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { CollateralError, Rejection } from '#attestation';
+import { CollateralError, Rejection } from '#attestation/base';
 import type { ControlPlane } from '#libs/dispatch-client';
 import { handOver, handOverLeft, openProofTeller } from './hand-over.js';
 import { openKeptJobs, type KeptDelivery, type KeptJobs, type KeptProof } from './kept-jobs.js';

@@ -1,6 +1,6 @@
 /** Runs and proofs that are on disk: to the control plane first, and to the chain what it has taken. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Rejection } from '#attestation';
+import { Rejection } from '#attestation/base';
 import { note } from '#libs/dispatch-client';
 import { pattern } from '#libs/messaging';
 import type { KeptJob, KeptProof } from './kept-jobs.js';

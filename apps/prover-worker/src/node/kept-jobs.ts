@@ -5,7 +5,8 @@
  */
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { decodeTerms, fromHex, Rejection, toHex } from '#attestation';
+import { fromHex, Rejection, toHex } from '#attestation/base';
+import { decodeTerms } from '#attestation/records';
 import type { LeaseDeliver, ProofRef } from '#libs/messaging';
 import type { Proved } from '../compute/system.js';
 

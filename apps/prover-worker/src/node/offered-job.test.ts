@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { dutySelectorOf, encodeJobSpec, jobDigest, JobMode, termsJson, toHex, type Terms } from '#attestation';
+import { toHex } from '#attestation/base';
+import { dutySelectorOf, encodeJobSpec, jobDigest, JobMode, termsJson, type Terms } from '#attestation/records';
 import { chainId, contract, tinyDataset, tinyJob, tinyManifest } from '#test/tiny-job';
 import { readOffer } from './offered-job.js';
 

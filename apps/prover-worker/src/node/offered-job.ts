@@ -2,14 +2,11 @@
 import { Aes256Gcm, CipherSuite, HkdfSha256 } from '@hpke/core';
 import { DhkemX25519HkdfSha256 } from '@hpke/dhkem-x25519';
 import { x25519 } from '@noble/curves/ed25519.js';
+import { concatBytes, equalBytes, fromHex, isZero, Rejection, signRecoverable, toHex } from '#attestation/base';
 import {
-  concatBytes,
   domainSeparator,
   encodeTerms,
-  equalBytes,
-  fromHex,
   hostSecretOf,
-  isZero,
   jobDigest,
   jobIdOf,
   JobMode,
@@ -20,14 +17,11 @@ import {
   parseJobSpec,
   parseTermsJson,
   proverRequestDigest,
-  Rejection,
-  signRecoverable,
   specDigestOf,
   termsFit,
-  toHex,
   type JobSpec,
   type Terms,
-} from '#attestation';
+} from '#attestation/records';
 import {
   brokerPatience,
   createBrokerClient,

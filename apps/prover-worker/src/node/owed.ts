@@ -2,7 +2,7 @@
  * Proofs that this node's own stake is for: segments drawn of a sampled job that it trained and delivered. They come
  * before new jobs, for whoever proves late loses the stake; other nodes may prove them too.
  */
-import { decodeTerms } from '#attestation';
+import { decodeTerms } from '#attestation/records';
 import { parseProofAcquired } from '#libs/dispatch-client';
 import { pattern } from '#libs/messaging';
 import { isSampled } from './draw.js';

@@ -1,5 +1,6 @@
 /** One segment from claim to verified proof. Whatever fails is told, and the claim given back. */
-import { CodedError, encodeTerms } from '#attestation';
+import { CodedError } from '#attestation/base';
+import { encodeTerms } from '#attestation/records';
 import { codePattern, note, parseProofHeld, plainText } from '#libs/dispatch-client';
 import { pattern, type ProofPhase, type ProofTask } from '#libs/messaging';
 import type { Proved } from '../compute/system.js';

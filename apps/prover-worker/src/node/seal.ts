@@ -1,5 +1,5 @@
 /** A kept proof as the contract takes it, in the scheme of its job. */
-import { stepSpecOf, type JobSpec, type Terms } from '#attestation';
+import { stepSpecOf, type JobSpec, type Terms } from '#attestation/records';
 import { parseGroth16Bundle, parseProofBundle, planOf, readGroth16Document, readProofDocument } from '#libs/proof';
 import { groth16SealOf, zkSealOf } from '#libs/settlement';
 import { groth16SchemeId } from '#libs/zk/verifier';

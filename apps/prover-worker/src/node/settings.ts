@@ -1,6 +1,6 @@
 /** The prover operator's settings: where to work, for whose account, with how much of this machine. */
 import { z } from 'zod';
-import { fromHex } from '#attestation';
+import { fromHex } from '#attestation/base';
 import {
   BrokerWaitSeconds,
   chainSettings,

@@ -1,15 +1,7 @@
 /** A whole job without a TEE: its key, its escrow, its steps, then its proofs by whoever proves, and the delivery. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import {
-  bordersRoot,
-  ciphertextDigest,
-  CodedError,
-  CollateralError,
-  encodeTerms,
-  Rejection,
-  toHex,
-  type Terms,
-} from '#attestation';
+import { CodedError, CollateralError, Rejection, toHex } from '#attestation/base';
+import { bordersRoot, ciphertextDigest, encodeTerms, type Terms } from '#attestation/records';
 import { codePattern, note, parseProofAcquired, plainText } from '#libs/dispatch-client';
 import { pattern, type LeaseGrant } from '#libs/messaging';
 import type { Border, Finished, Stopped } from '../compute/train.js';

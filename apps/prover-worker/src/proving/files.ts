@@ -1,6 +1,6 @@
 /** Training files in the data owner's order. */
 import { readFile, stat } from 'node:fs/promises';
-import { ConfigurationError } from '#attestation';
+import { ConfigurationError } from '#attestation/base';
 import {
   idxBytesMax,
   orderExamples,

@@ -4,7 +4,7 @@
  */
 import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { ConfigurationError, equalBytes, Rejection, toHex } from '#attestation';
+import { ConfigurationError, equalBytes, Rejection, toHex } from '#attestation/base';
 import { groth16KeyText, parseGroth16Key, type Groth16Key } from '#libs/proof';
 import type { Circuit, ProvingKey } from '#libs/zk/groth16';
 import { groth16PlanDigest, type CircuitShape } from '#libs/zk/verifier';

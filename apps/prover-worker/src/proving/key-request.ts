@@ -1,7 +1,7 @@
 /** Makes or imports the Groth16 key of a manifest's circuit into a folder of keys: the work of key-main.ts. */
 import { join, resolve } from 'node:path';
 import { z } from 'zod';
-import { Rejection, toHex } from '#attestation';
+import { Rejection, toHex } from '#attestation/base';
 import { groth16Admission } from '#libs/proof';
 import { checkBounds, parseManifest } from '#libs/step';
 import { openCircuit, openKey } from '#libs/zk/groth16';

@@ -2,7 +2,7 @@ import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { CodedError, concatBytes, toHex } from '#attestation';
+import { CodedError, concatBytes, toHex } from '#attestation/base';
 import { parseProofBundle, parseProofStatement, planOf, verifyProofBundle } from '#libs/proof';
 import {
   encodeWeights,

@@ -1,6 +1,7 @@
 /** A proof of a segment from plain IDX files, start weights from the seed: the work of prove-main.ts without its process. */
 import { randomBytes } from 'node:crypto';
-import { concatBytes, equalBytes, keccak, toHex, word } from '#attestation';
+import { concatBytes, equalBytes, keccak, toHex, word } from '#attestation/base';
+import { chooseBackend, explainPlan, proofStatementText, verifyProofBundle } from '#libs/proof';
 import {
   checkBounds,
   initialWeights,
@@ -12,7 +13,6 @@ import {
 } from '#libs/step';
 import { createPool, KernelBackend } from '#libs/zk';
 import { startSeed } from '#libs/zk/verifier';
-import { chooseBackend, explainPlan, proofStatementText, verifyProofBundle } from '#libs/proof';
 import { loadExamples } from './files.js';
 import { proveFilesGroth16 } from './prove-groth16.js';
 import { proveRange } from './prove-range.js';

@@ -1,6 +1,6 @@
 /** A chain of Groth16 proofs from files, and everything that must not pass for it. */
 import { beforeAll, describe as describeAlways, expect, it } from 'vitest';
-import { concatBytes, keccak, Rejection, toHex, utf8 } from '#attestation';
+import { concatBytes, keccak, Rejection, toHex, utf8 } from '#attestation/base';
 import { parseGroth16Statement, verifyGroth16Bundle, type Groth16Statement } from '#libs/proof';
 import {
   circuitDigest,

@@ -1,6 +1,6 @@
 /** Proves consecutive segments of plain IDX files with Groth16: the other way through prove-files.ts. */
 import { randomBytes } from 'node:crypto';
-import { toHex } from '#attestation';
+import { toHex } from '#attestation/base';
 import {
   encodeGroth16Bundle,
   groth16StatementText,
@@ -21,7 +21,6 @@ import {
   type Manifest,
   type Weights,
 } from '#libs/step';
-import { blindFrom, commitToData, commitToWeights } from '#libs/zk/groth16/commitment';
 import {
   openCircuit,
   openKey,
@@ -30,6 +29,7 @@ import {
   type Groth16Proof,
   type ProvingKey,
 } from '#libs/zk/groth16';
+import { blindFrom, commitToData, commitToWeights } from '#libs/zk/groth16/commitment';
 import { circuitShape, groth16DataDigest, groth16WeightsDigest, keyDigest } from '#libs/zk/verifier';
 import { groth16Cache } from './groth16-cache.js';
 import { blockExamples, checkRange, superblockExamples } from './records.js';

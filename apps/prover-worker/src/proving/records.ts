@@ -1,5 +1,5 @@
 /** Training records in the data owner's order, and the blocks that steps read. */
-import { Rejection } from '#attestation';
+import { Rejection } from '#attestation/base';
 import { blockOfStep, superblockOfStep, type Examples, type Manifest } from '#libs/step';
 
 /** @throws Rejection ORDER_TOO_FEW_RECORDS */

@@ -1,6 +1,6 @@
 /** What the proving process is asked for: one JSON document on its standard input. */
 import { z } from 'zod';
-import { Rejection } from '#attestation';
+import { Rejection } from '#attestation/base';
 
 export const PinnedFile = z.strictObject({
   path: z.string().min(1),

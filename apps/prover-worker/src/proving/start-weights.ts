@@ -1,5 +1,5 @@
 /** Weights at the first step of what is proved: given, or trained to from the seed. */
-import { equalBytes, fromHex, Rejection, toHex } from '#attestation';
+import { equalBytes, fromHex, Rejection, toHex } from '#attestation/base';
 import { decodeWeights, stateDigest, type Manifest, type Weights } from '#libs/step';
 import { readLimited } from './files.js';
 import type { ProveRequest } from './request.js';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { toHex } from '#attestation';
+import { toHex } from '#attestation/base';
 import { initialWeights, profileManifest, stateDigest, stepReference, type Examples, type Manifest } from '#libs/step';
 import { createEngine, KernelBackend } from '#libs/zk';
 import { blockExamples, checkRange } from './records.js';

@@ -1,5 +1,5 @@
 /** Builds ONNX graphs (IR version 8, opset 17) as protobuf bytes. Field numbers: onnx/onnx.proto of ONNX 1.12. */
-import { concatBytes } from '#attestation';
+import { concatBytes } from '#attestation/base';
 import { bytesField, floatField, messageField, stringField, varintField } from './protobuf.js';
 
 export type ElementType = 'float32' | 'uint8' | 'int32' | 'int64' | 'float64';

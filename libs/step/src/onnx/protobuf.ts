@@ -1,5 +1,5 @@
 /** The part of the protobuf wire format that an ONNX model needs (Protocol Buffers encoding: varint, 32-bit, bytes). */
-import { concatBytes, utf8 } from '#attestation';
+import { concatBytes, utf8 } from '#attestation/base';
 
 /** Field `number` as a varint; negative values take ten bytes, as int64 does. */
 export function varintField(number: number, value: number): Uint8Array {

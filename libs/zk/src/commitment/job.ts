@@ -1,5 +1,6 @@
 /** How one job's borders are committed to, in whichever scheme its spec names. */
-import { Rejection, weightsDigest, type Digest, type JobSpec } from '#attestation';
+import { Rejection, type Digest } from '#attestation/base';
+import { weightsDigest, type JobSpec } from '#attestation/records';
 import { commitWeights, type Manifest, type Weights } from '#libs/step';
 import { keccakParts } from '../transcript/keccak.js';
 import { commitmentSchemeId, weightsDigestOf, type Commitment } from '../verifier/statement.js';

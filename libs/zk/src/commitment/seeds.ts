@@ -2,7 +2,7 @@
  * Seeds of a job's commitments (SPEC §2.1), all from the data key: whoever may read the data can open every commitment
  * of a job and comes to the same bytes. The start is public, so its seed is too.
  */
-import { concatBytes, keccak, utf8, word } from '#attestation';
+import { concatBytes, keccak, utf8, word } from '#attestation/base';
 import type { Manifest } from '#libs/step';
 import { startSeed } from '../relation/start.js';
 

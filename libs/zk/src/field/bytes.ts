@@ -1,5 +1,5 @@
 /** Field elements as bytes: big-endian, canonical (SPEC §1). */
-import { Rejection } from '#attestation';
+import { Rejection } from '#attestation/base';
 import { X, mul, weigh, type Ext } from './extension.js';
 import * as base from './goldilocks.js';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { concatBytes } from '#attestation';
+import { concatBytes } from '#attestation/base';
 import { extFromDigest, extBytes, readExt, be64, requireCanonical, weighExt } from './bytes.js';
 import * as F from './extension.js';
 import { P, inverse, mul, pow, rootOfUnity } from './goldilocks.js';

@@ -2,7 +2,7 @@
  * One shared linear memory as a stack: allocate upwards, remember a mark, release everything above it. Nothing is
  * freed singly. Views are taken anew after every allocation, because growing replaces the buffer object.
  */
-import { ConfigurationError } from '#attestation';
+import { ConfigurationError } from '#attestation/base';
 import type { Offset } from './kernels.js';
 import { PAGE_BYTES, wasm, type WasmMemory } from './wasm.js';
 

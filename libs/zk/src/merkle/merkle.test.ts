@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { concatBytes, toHex } from '#attestation';
+import { concatBytes, toHex } from '#attestation/base';
 import { be64 } from '../field/bytes.js';
 import { LEAF_HEADER, hashLeaves, hashNodes } from './hash.js';
 import { rootOf } from './multiproof.js';

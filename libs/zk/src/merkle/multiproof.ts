@@ -1,5 +1,5 @@
 /** One proof for many leaves of one tree (SPEC §10): siblings level by level from the leaves, left to right. */
-import { concatBytes } from '#attestation';
+import { concatBytes } from '#attestation/base';
 import { hashNodes, nodeLength } from './hash.js';
 
 /**

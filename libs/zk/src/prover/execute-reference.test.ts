@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { toHex } from '#attestation';
+import { toHex } from '#attestation/base';
 import { initialWeights, profileManifest, stateDigest, stepReference, type Examples } from '#libs/step';
+import { createEngine } from '../kernels/index.js';
 import { shapeOf } from '../relation/shape.js';
 import { testExamples, testSeed } from '../testing/segments.js';
-import { createEngine } from '../kernels/index.js';
-import { KernelBackend } from './kernel-backend.js';
 import { executeSegment, weightsAfter } from './execute.js';
+import { KernelBackend } from './kernel-backend.js';
 
 const backend = new KernelBackend(createEngine({ rowLogMax: 4 }));
 const shapes: [number[], number, number, 'fx1' | 'fx1s' | 'fx1w'][] = [

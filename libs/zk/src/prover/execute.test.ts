@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { toHex } from '#attestation';
+import { toHex } from '#attestation/base';
 import { initialWeights, profileManifest, stateDigest, type Examples, type Manifest } from '#libs/step';
-import { shapeOf } from '../relation/shape.js';
 import { createEngine } from '../kernels/index.js';
-import { KernelBackend } from './kernel-backend.js';
+import { shapeOf } from '../relation/shape.js';
 import { executeSegment, weightsAfter } from './execute.js';
+import { KernelBackend } from './kernel-backend.js';
 
 const backend = new KernelBackend(createEngine({ rowLogMax: 4 }));
 const seed = '0x2286f594e2d9d4f86cd48a448da1879709cdd33fcbcdefef2e14a88b9367a120';

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { Rejection } from '#attestation';
+import { Rejection } from '#attestation/base';
 import { createEngine } from '../kernels/index.js';
 import { executedOtherwise, swaps } from '../testing/lies.js';
 import { testManifest, testSegment, type TestSegment } from '../testing/segments.js';
@@ -10,8 +10,8 @@ import { ProofBytes } from '../verifier/source.js';
 import { runVerifier } from '../verifier/verify.js';
 import type { SegmentWitness } from './execute.js';
 import { KernelBackend } from './kernel-backend.js';
-import { countLookups } from './multiplicities.js';
 import * as mask from './mask.js';
+import { countLookups } from './multiplicities.js';
 import { proveWitness, runSegment } from './prove.js';
 
 const backend = new KernelBackend(createEngine({ rowLogMax: 12 }));

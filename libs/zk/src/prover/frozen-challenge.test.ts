@@ -4,7 +4,7 @@
  * proof.
  */
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { toHex } from '#attestation';
+import { toHex } from '#attestation/base';
 import { extFromDigest } from '../field/bytes.js';
 import { domainPoint } from '../field/domain.js';
 import * as F from '../field/extension.js';

@@ -4,7 +4,7 @@
  * VERITRAIN_LONG is 1.
  */
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { toHex } from '#attestation';
+import { toHex } from '#attestation/base';
 import { initialWeights, profileManifest } from '#libs/step';
 import { createEngine } from '../kernels/index.js';
 import { profileNamed } from '../params.js';

@@ -2,9 +2,9 @@
  * Each mask by itself (SPEC §13.5): drawn anew, with everything else of two runs equal, it changes all that it is there to
  * hide; left out, it changes nothing, which is how a missing mask is caught.
  */
-import { afterEach, describe, expect, it, vi } from 'vitest';
-import { toHex, utf8 } from '#attestation';
 import { keccak_256 } from '@noble/hashes/sha3.js';
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import { toHex, utf8 } from '#attestation/base';
 import { domainPoint } from '../field/domain.js';
 import { inverse, mul, pow, sub } from '../field/goldilocks.js';
 import { createEngine } from '../kernels/index.js';

@@ -1,5 +1,5 @@
 import { describe, expect, it, vi } from 'vitest';
-import { toHex } from '#attestation';
+import { toHex } from '#attestation/base';
 import {
   initialWeights,
   parseManifest,

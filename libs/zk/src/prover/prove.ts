@@ -1,5 +1,5 @@
 /** Proving a segment (SPEC §3, §14): the prover runs the verifier and answers its questions. */
-import { concatBytes, Rejection, utf8 } from '#attestation';
+import { concatBytes, Rejection, utf8 } from '#attestation/base';
 import type { Examples, Weights } from '#libs/step';
 import { LEAF_HEADER } from '../merkle/hash.js';
 import type { Plan } from '../relation/plan.js';

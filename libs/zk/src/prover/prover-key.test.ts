@@ -1,11 +1,11 @@
 /** What the prover's key is bound to (SPEC §13.5): no two statements share a pad. */
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { toHex } from '#attestation';
+import { toHex } from '#attestation/base';
 import { initialWeights } from '#libs/step';
 import { createEngine } from '../kernels/index.js';
 import { derivePlanUnchecked, type Variant } from '../relation/plan.js';
-import { leavesOf, withLeaf } from '../testing/structure.js';
 import { seedOf, testManifest, testProfile, testSegment } from '../testing/segments.js';
+import { leavesOf, withLeaf } from '../testing/structure.js';
 import { Cells } from './cells.js';
 import { KernelBackend } from './kernel-backend.js';
 import * as mask from './mask.js';

@@ -1,5 +1,5 @@
 /** PRF of SPEC §2.1: every random choice of a commitment or a proof, from one 32-byte seed. */
-import { concatBytes, uintBe, utf8 } from '#attestation';
+import { concatBytes, uintBe, utf8 } from '#attestation/base';
 import type { Backend, BaseArray } from './backend.js';
 
 /** seed ‖ length of the label ‖ label ‖ be64(index): what a counter is appended to. */

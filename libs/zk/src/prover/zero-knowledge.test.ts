@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { toHex } from '#attestation';
+import { toHex } from '#attestation/base';
 import { createEngine } from '../kernels/index.js';
 import type { Plan } from '../relation/plan.js';
 import { seedOf, testSegment, type SegmentChoice } from '../testing/segments.js';

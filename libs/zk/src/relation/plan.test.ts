@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { toHex } from '#attestation/base';
 import { provability, profileManifest, type Manifest } from '#libs/step';
-import { toHex } from '#attestation';
 import { openingBudget, profileNamed, profiles } from '../params.js';
 import { soundnessBitsMin } from '../soundness.js';
 import { dataTrees } from './blocks.js';

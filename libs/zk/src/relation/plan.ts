@@ -1,5 +1,5 @@
 /** The verification key of a shape: a pure function of (manifest, profile, variant) (SPEC §4.5). */
-import { concatBytes, keccak, taggedDigest, uintBe, utf8 } from '#attestation';
+import { concatBytes, keccak, taggedDigest, uintBe, utf8 } from '#attestation/base';
 import { canonicalJson, provability, type CanonicalValue, type Manifest } from '#libs/step';
 import { log2Ceil } from '../field/multilinear.js';
 import { LEAF_HEADER } from '../merkle/hash.js';

@@ -1,5 +1,5 @@
 /** One helper for refusals of this folder. */
-import { Rejection } from '#attestation';
+import { Rejection } from '#attestation/base';
 
 /** @throws Rejection always, with `code` */
 export function refuse(code: string, expected: string, got: unknown, rule: string): never {

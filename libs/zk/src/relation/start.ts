@@ -1,5 +1,5 @@
 /** The commitment to a job's initial weights: they follow from the job's seed, and so does what hides them (SPEC §2.1). */
-import { concatBytes, keccak, utf8 } from '#attestation';
+import { concatBytes, keccak, utf8 } from '#attestation/base';
 import { manifestDigest, type Manifest } from '#libs/step';
 
 /** Seed of the commitment to the initial weights; nothing about them is secret. */

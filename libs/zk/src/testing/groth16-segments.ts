@@ -1,6 +1,6 @@
 /** Small segments for tests of the Groth16 backend: manifests, seeded records, openings. */
 import { fileURLToPath } from 'node:url';
-import { keccak, utf8 } from '#attestation';
+import { keccak, utf8 } from '#attestation/base';
 import { initialWeights, profileManifest, type Examples, type Manifest, type ProfileParameters } from '#libs/step';
 import { blindFrom } from '../groth16/commitment/index.js';
 import type { SegmentWitness } from '../groth16/prover/prove.js';

@@ -3,7 +3,7 @@
  * computed outright. With it a test breaks one constraint and no other, or makes errors cancel.
  */
 import { vi } from 'vitest';
-import { Rejection } from '#attestation';
+import { Rejection } from '#attestation/base';
 import type { Examples, Manifest } from '#libs/step';
 import * as F from '../field/extension.js';
 import type { Ext } from '../field/extension.js';
@@ -21,8 +21,8 @@ import * as padProducts from '../verifier/flow/pads.js';
 import type { CombinedClaim } from '../verifier/flow/pads.js';
 import { zeroForm, type LinearForm } from '../verifier/linear-form.js';
 import { MaskedProtocol } from '../verifier/masked-protocol.js';
-import { scheduleOf } from '../verifier/statement.js';
 import { ProofBytes } from '../verifier/source.js';
+import { scheduleOf } from '../verifier/statement.js';
 import { runVerifier } from '../verifier/verify.js';
 import { seedOf, type TestSegment } from './segments.js';
 

@@ -1,6 +1,6 @@
 /** Small provable segments for tests: seeded data, commitments, statements. */
 import { keccak_256 } from '@noble/hashes/sha3.js';
-import { taggedDigest, utf8 } from '#attestation';
+import { taggedDigest, utf8 } from '#attestation/base';
 import {
   datasetRoot,
   initialWeights,
@@ -14,9 +14,9 @@ import {
 } from '#libs/step';
 import type { Profile } from '../params.js';
 import type { Backend } from '../prover/backend.js';
+import { paddedWeights } from '../prover/columns.js';
 import { commitColumns } from '../prover/commit.js';
 import { commitData } from '../prover/commitments.js';
-import { paddedWeights } from '../prover/columns.js';
 import type { SegmentInput, WeightSecret } from '../prover/prove.js';
 import { derivePlanUnchecked, type Plan, type Variant } from '../relation/plan.js';
 import { dataDigestOf, type Commitment } from '../verifier/statement.js';

@@ -1,8 +1,8 @@
-import { describe, expect, it } from 'vitest';
-import { utf8 } from '#attestation';
 import { keccak_256 } from '@noble/hashes/sha3.js';
-import { Transcript, hasLeadingZeros } from './transcript.js';
+import { describe, expect, it } from 'vitest';
+import { utf8 } from '#attestation/base';
 import { SITE } from './sites.js';
+import { Transcript, hasLeadingZeros } from './transcript.js';
 
 describe('transcript (SPEC §5)', () => {
   it('gives the published challenges', () => {

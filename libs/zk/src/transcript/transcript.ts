@@ -1,5 +1,5 @@
 /** Fiat–Shamir transcript over keccak-256 (SPEC §5). */
-import { Rejection, concatBytes, utf8 } from '#attestation';
+import { Rejection, concatBytes, utf8 } from '#attestation/base';
 import { extFromDigest } from '../field/bytes.js';
 import type { Ext } from '../field/extension.js';
 import { keccak } from './keccak.js';

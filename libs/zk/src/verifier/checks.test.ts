@@ -3,7 +3,7 @@
  * a change that the verifier rejects and a verifier without this check accepts.
  */
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { Rejection, concatBytes } from '#attestation';
+import { Rejection, concatBytes } from '#attestation/base';
 import * as F from '../field/extension.js';
 import { createEngine } from '../kernels/index.js';
 import * as multiproof from '../merkle/multiproof.js';

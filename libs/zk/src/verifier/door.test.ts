@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { equalBytes } from '#attestation';
+import { equalBytes } from '#attestation/base';
 import { profileManifest } from '#libs/step';
 import { createEngine } from '../kernels/index.js';
 import { profiles } from '../params.js';

@@ -1,5 +1,5 @@
 /** Opened leaves and their Merkle paths, in proof order (SPEC §4.4, §10). */
-import { Rejection, equalBytes } from '#attestation';
+import { Rejection, equalBytes } from '#attestation/base';
 import { LEAF_HEADER, hashLeaves, type TreeName } from '../merkle/hash.js';
 import { rootOf } from '../merkle/multiproof.js';
 import type { DataTree } from '../relation/blocks.js';

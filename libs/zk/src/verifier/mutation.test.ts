@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { Rejection, toHex } from '#attestation';
+import { Rejection, toHex } from '#attestation/base';
 import { P } from '../field/goldilocks.js';
 import { createEngine } from '../kernels/index.js';
 import { KernelBackend } from '../prover/kernel-backend.js';

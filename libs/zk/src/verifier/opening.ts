@@ -1,5 +1,5 @@
 /** Batching rounds and the opening: from one linear claim to Merkle leaves (SPEC §8, §9). */
-import { Rejection } from '#attestation';
+import { Rejection } from '#attestation/base';
 import { readExt, weighExt } from '../field/bytes.js';
 import { domainPoint } from '../field/domain.js';
 import * as F from '../field/extension.js';

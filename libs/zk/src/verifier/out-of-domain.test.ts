@@ -3,13 +3,13 @@
  * opens to either. A value at a point that follows from the root leaves one; a point known in advance leaves both.
  */
 import { describe, expect, it } from 'vitest';
-import { equalBytes, toHex } from '#attestation';
+import { equalBytes, toHex } from '#attestation/base';
 import { domainPoint } from '../field/domain.js';
 import * as F from '../field/extension.js';
 import { LEAF_HEADER, hashLeaves } from '../merkle/hash.js';
 import { rootOf } from '../merkle/multiproof.js';
-import { plainBackend } from '../prover/plain-backend.js';
 import { buildTree } from '../prover/commit.js';
+import { plainBackend } from '../prover/plain-backend.js';
 import { oodPoints } from '../relation/ood.js';
 
 const [m, logBlowup] = [2, 2];

@@ -2,7 +2,7 @@
  * Where the verifier's messages come from: the bytes of a proof. The prover implements the same interface and answers
  * by computing, so that prover and verifier share one description of the protocol.
  */
-import { Rejection } from '#attestation';
+import { Rejection } from '#attestation/base';
 import { extAt, requireCanonical } from '../field/bytes.js';
 import type { Ext } from '../field/extension.js';
 import type { TreeName } from '../merkle/hash.js';

@@ -3,10 +3,10 @@
  * has a public seed, so the committed rows are known; the leaves that an accepted proof opened and the value outside the
  * domain are compared with them. That the opened polynomials are the initial weights then has the error of the queries.
  */
-import { concatBytes, equalBytes, uintBe, utf8 } from '#attestation';
+import { concatBytes, equalBytes, uintBe, utf8 } from '#attestation/base';
 import { initialWeights } from '#libs/step';
-import { domainPoint } from '../field/domain.js';
 import { extFromDigest, extWord } from '../field/bytes.js';
+import { domainPoint } from '../field/domain.js';
 import * as F from '../field/extension.js';
 import type { Ext } from '../field/extension.js';
 import { P } from '../field/goldilocks.js';

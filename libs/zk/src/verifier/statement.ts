@@ -1,5 +1,6 @@
 /** The statement of a step proof and the context that the transcript starts from (SPEC §2.2). */
-import { concatBytes, keccak, taggedDigest, weightsDigest, word } from '#attestation';
+import { concatBytes, keccak, taggedDigest, word } from '#attestation/base';
+import { weightsDigest } from '#attestation/records';
 import { checkMerklePath, manifestDigest, stepSize, superblockOfStep, type Manifest } from '#libs/step';
 import type { Ext } from '../field/extension.js';
 import { P } from '../field/goldilocks.js';

@@ -3,7 +3,7 @@
  * accepted proof and its statement, so nothing can be left out; each change has its one right code.
  */
 import { describe, expect, it } from 'vitest';
-import { Rejection, concatBytes } from '#attestation';
+import { Rejection, concatBytes } from '#attestation/base';
 import { createEngine } from '../kernels/index.js';
 import { KernelBackend } from '../prover/kernel-backend.js';
 import { proveSegment } from '../prover/prove.js';

@@ -1,5 +1,5 @@
 /** The verifier of a step proof (SPEC §11). It reads nothing but its arguments. */
-import { equalBytes } from '#attestation';
+import { equalBytes } from '#attestation/base';
 import { extBytes } from '../field/bytes.js';
 import type { Ext } from '../field/extension.js';
 import { profileNamed } from '../params.js';

@@ -1,5 +1,5 @@
 /** Commitments of scheme `fxt-groth16/1`: blinded Poseidon over packed weights and over the bytes of records (SPEC §4). */
-import { concatBytes, taggedDigest, word } from '#attestation';
+import { concatBytes, taggedDigest, word } from '#attestation/base';
 import { checkWeights, recordBytes, type Examples, type Weights } from '#libs/step';
 import { refuse } from '../../relation/refuse.js';
 import { commitmentTags } from '../relation/circuit.js';

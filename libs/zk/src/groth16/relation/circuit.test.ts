@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeAll, describe as describeAlways, expect, it } from 'vitest';
-import { keccak, Rejection, toHex, utf8 } from '#attestation';
+import { keccak, Rejection, toHex, utf8 } from '#attestation/base';
 import { initialWeights, profileManifest, segmentReference, type Weights } from '#libs/step';
 import { hasGroth16Tools } from '#test/groth16-tools';
 import { broken, mentions, undetermined } from '../../testing/constraints.js';

@@ -1,5 +1,5 @@
 /** The circuit of a manifest's segments as circom text (groth16 SPEC §3). The text's digest names the circuit. */
-import { taggedDigest, utf8 } from '#attestation';
+import { taggedDigest, utf8 } from '#attestation/base';
 import type { LayerScale } from '#libs/step';
 import { gadgets } from './gadgets.js';
 import { bytesPerElement, type CircuitShape } from './shape.js';

@@ -1,5 +1,5 @@
 /** snarkjs's decimal strings as the bytes of verifier/key.ts and verifier/verify.ts. */
-import { concatBytes, word } from '#attestation';
+import { concatBytes, word } from '#attestation/base';
 import type { G1Json, G2Json, KeyJson, ProofJson } from './protocol.js';
 
 export function encodeKey(key: KeyJson): Uint8Array {

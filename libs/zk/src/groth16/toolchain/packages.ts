@@ -1,6 +1,6 @@
 /** The optional packages: loaded when asked for, and a clear answer where they are not installed. */
 import { createRequire } from 'node:module';
-import { ConfigurationError } from '#attestation';
+import { ConfigurationError } from '#attestation/base';
 
 const require = createRequire(import.meta.url);
 

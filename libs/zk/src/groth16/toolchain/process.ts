@@ -2,7 +2,7 @@
 import { spawn } from 'node:child_process';
 import { json, text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
-import { ConfigurationError, reportedError } from '#attestation';
+import { ConfigurationError, reportedError } from '#attestation/base';
 import type { ToolAnswer, ToolRequest } from './protocol.js';
 
 export interface ToolLimits {

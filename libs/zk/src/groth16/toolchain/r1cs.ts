@@ -1,5 +1,5 @@
 /** Reads the compiler's constraint systems (iden3's r1cs format, version 1). */
-import { ConfigurationError } from '#attestation';
+import { ConfigurationError } from '#attestation/base';
 
 /** Wire index to coefficient; wire 0 is the constant 1. */
 export type Linear = ReadonlyMap<number, bigint>;

@@ -1,7 +1,7 @@
 /** snarkjs's steps: key of a circuit, witness, proof. */
 import { randomBytes } from 'node:crypto';
 import { rm } from 'node:fs/promises';
-import { ConfigurationError, Rejection } from '#attestation';
+import { ConfigurationError, Rejection } from '#attestation/base';
 import type { CircuitInputs } from '../prover/witness.js';
 import { loadSnarkjs } from './packages.js';
 import type { KeyJson, ProofJson, ToolRequest } from './protocol.js';

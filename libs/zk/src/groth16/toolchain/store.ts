@@ -4,7 +4,7 @@ import { createReadStream, existsSync } from 'node:fs';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
-import { ConfigurationError, toHex } from '#attestation';
+import { ConfigurationError, toHex } from '#attestation/base';
 import { circuitDigest, circuitText } from '../relation/circuit.js';
 import type { CircuitShape } from '../relation/shape.js';
 import type { Ceremony } from '../verifier/key.js';

@@ -5,11 +5,11 @@
  */
 import { json } from 'node:stream/consumers';
 import { Worker } from 'node:worker_threads';
-import { CodedError } from '#attestation';
+import { CodedError } from '#attestation/base';
 import { compile } from './compile.js';
 import { writeDevelopmentPtau } from './development-ptau.js';
-import { checkKey, exportKey, makeKey, proveWitness, witnessesOf } from './snarkjs.js';
 import type { ToolAnswer, ToolRequest } from './protocol.js';
+import { checkKey, exportKey, makeKey, proveWitness, witnessesOf } from './snarkjs.js';
 
 type Result = Omit<ToolAnswer, 'cpuSeconds' | 'peakBytes'>;
 

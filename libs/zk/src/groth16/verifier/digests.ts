@@ -1,5 +1,6 @@
 /** Digests that stand for commitments of scheme `fxt-groth16/1` in statements and data roots (groth16 SPEC §4). */
-import { concatBytes, exactBytes, taggedDigest, uintBe, utf8, weightsDigest } from '#attestation';
+import { concatBytes, exactBytes, taggedDigest, uintBe, utf8 } from '#attestation/base';
+import { weightsDigest } from '#attestation/records';
 import { canonicalJson, type CanonicalValue } from '#libs/step';
 import { refuse } from '../../relation/refuse.js';
 import { R, type CircuitShape } from '../relation/shape.js';

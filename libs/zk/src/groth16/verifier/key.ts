@@ -1,5 +1,5 @@
 /** Verification keys as bytes, and what their digest binds (groth16 SPEC §6). */
-import { equalBytes, taggedDigest, utf8, word } from '#attestation';
+import { equalBytes, taggedDigest, utf8, word } from '#attestation/base';
 import { refuse } from '../../relation/refuse.js';
 import { circuitDigest, publicSignals } from '../relation/circuit.js';
 import type { CircuitShape } from '../relation/shape.js';

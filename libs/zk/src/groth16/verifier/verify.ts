@@ -1,5 +1,5 @@
 /** The verifier of a Groth16 proof of one segment (groth16 SPEC §7). It reads nothing but its arguments. */
-import { keccak, utf8 } from '#attestation';
+import { keccak, utf8 } from '#attestation/base';
 import { refuse } from '../../relation/refuse.js';
 import { R } from '../relation/shape.js';
 import { g1Bytes, g2Bytes, isPairingProductOne, parseG1, parseG2 } from './curve.js';

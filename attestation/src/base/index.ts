@@ -1,0 +1,45 @@
+/** What every message and every check is made of: bytes, canonical CBOR, COSE, DER, digests, errors with codes. */
+export {
+  CodedError,
+  CollateralError,
+  ConfigurationError,
+  Rejection,
+  reportedError,
+  type Explanation,
+  type Report,
+} from './errors.js';
+export {
+  compareBytes,
+  concatBytes,
+  equalBytes,
+  fromBase64,
+  fromHex,
+  fromUtf8,
+  isZero,
+  toBase64,
+  toHex,
+  uintBe,
+  utf8,
+} from './bytes.js';
+export { decodeCanonical, encodeCanonical, type CborValue } from './cbor.js';
+export { readSign1, signSign1, verifySign1 } from './cose.js';
+export {
+  bytes,
+  bytesUpTo,
+  checkLength,
+  list,
+  nullable,
+  oneOf,
+  record,
+  text,
+  toCbor,
+  uint,
+  type Field,
+  type Shaped,
+} from './shape.js';
+export { addressOfPublicKey, recoverAddress, signRecoverable } from './address.js';
+export { exactBytes, keccak, taggedDigest, word, type Digest } from './digest.js';
+export { workersMax } from './limits.js';
+export { ed25519Signer, type Sign1Expectation, type Sign1Header, type UncheckedSign1 } from './cose.js';
+export { verifySignature, type SignatureScheme } from './signatures.js';
+export { checkpointWeightsBytesMax } from './limits.js';

@@ -1,0 +1,58 @@
+/** Maxima of every inbound byte string, checked before anything is parsed. Bytes unless the name says otherwise. */
+
+/** One evidence bundle file: evidence, endorsements, policies, receipts, statements. */
+export const bundleBytesMax = 16 * 1024 * 1024;
+/** One deterministic-CBOR message; larger things travel as raw chunks. */
+export const cborBytesMax = 16 * 1024 * 1024;
+/** Nesting of arrays, maps and tags in one CBOR message. */
+export const cborDepthMax = 16;
+/** One COSE_Sign1 message. */
+export const coseBytesMax = 1024 * 1024;
+/** One X.509 certificate, DER. */
+export const certificateBytesMax = 16 * 1024;
+/** One CRL, DER. */
+export const crlBytesMax = 1024 * 1024;
+/** One certificate path, certificates. */
+export const pathCertificatesMax = 10;
+/** Nesting of one DER element. */
+export const derDepthMax = 16;
+/** Extensions of one certificate or CRL. */
+export const extensionsMax = 32;
+/** One PEM text with certificates. */
+export const pemBytesMax = 256 * 1024;
+/** Certificates offered as path material for one leaf. */
+export const poolCertificatesMax = 24;
+/** Signature checks spent while building one path. */
+export const pathSignaturesMax = 24;
+/** GHCB certificate table. */
+export const certTableBytesMax = 256 * 1024;
+/** Azure HCL report: header, report and runtime claims. */
+export const hclBytesMax = 64 * 1024;
+/** Firmware image for a launch digest. */
+export const firmwareBytesMax = 64 * 1024 * 1024;
+/** Virtual CPUs of one guest, for a launch digest. */
+export const vcpusMax = 4096;
+/** One signed policy or set of reference values. */
+export const policyBytesMax = 1024 * 1024;
+/** Workers of a data-parallel job. */
+export const workersMax = 64;
+/** GPUs of one composite evidence. */
+export const gpusMax = 64;
+/** Simulated roots, deny-list entries and other lists of a policy. */
+export const policyListMax = 10_000;
+/** Weights in a checkpoint. Leaves room for borders and receipts, so that a whole one fits one frame of the enclave's channel. */
+export const checkpointWeightsBytesMax = 12 * 1024 * 1024 - 1280 * 1024;
+/** Proof bundle of one segment, and its statement document, in a bundle. */
+export const proofBytesMax = 4 * 1024 * 1024;
+export const proofDocumentCharactersMax = 64 * 1024;
+
+/** What a verdict rested on, as it travels. */
+export const endorsementRecordBytesMax = 8 * 1024 * 1024;
+/** One OCSP response. */
+export const ocspBytesMax = 64 * 1024;
+/** One document of advisories. */
+export const advisoryBytesMax = 256 * 1024;
+/** One NVIDIA reference manifest, XML. */
+export const rimBytesMax = 256 * 1024;
+/** Intel's collateral of one platform, as one JSON file. */
+export const collateralBundleMax = 4 * 1024 * 1024;

@@ -1,0 +1,161 @@
+/** The public face of a sealed data set: what it commits to, and the digests of its encrypted shards. */
+import { concatBytes, fromHex, fromUtf8, toHex, uintBe, utf8 } from '../base/bytes.js';
+import { exactBytes, type Digest } from '../base/digest.js';
+import { Rejection } from '../base/errors.js';
+import {
+  bytes,
+  checkLength,
+  list,
+  nullable,
+  oneOf,
+  record,
+  text,
+  uint,
+  type Field,
+  type Shaped,
+} from '../base/shape.js';
+
+export const datasetManifestBytesMax = 4 * 1024 * 1024;
+export const shardBytesMax = 8 * 1024 * 1024;
+/** Nonce and tag that AES-256-GCM adds to a shard's records; the nonce stands in the manifest, the tag at the end. */
+export const shardTagBytes = 16;
+const superblocksMax = 65_536;
+
+const hex =
+  (size: number): Field<Uint8Array> =>
+  (value, path) =>
+    bytes(size)(typeof value === 'string' && /^0x[0-9a-f]*$/.test(value) ? fromHex(value) : value, path);
+
+const datasetManifestShape = {
+  version: oneOf(1),
+  id: hex(32),
+  /** Commitment to all blocks in order (fixed-point SPEC, data commitment). */
+  root: hex(32),
+  scheme: oneOf('state-keccak', 'fxt-zk/1'),
+  /** In scheme `fxt-zk/1` alone: the profile of libs/zk, and the commitment to every superblock in order. */
+  proving: nullable(
+    record({ profile: text(64), commitments: list(record({ root: hex(32), ood: hex(32) }), superblocksMax) }),
+  ),
+  /**
+   * The same superblocks in scheme `fxt-groth16/1` besides, for jobs that are proved in it: their data root, and the
+   * commitment to every superblock in order.
+   */
+  groth16: nullable(record({ root: hex(32), commitments: list(hex(32), superblocksMax) })),
+  /** Sealed records: whole blocks of `batch`. */
+  records: uint(2 ** 32, 1),
+  /** Feature bytes per record; a record is these and one label byte. */
+  features: uint(65_536, 1),
+  classes: uint(256, 2),
+  batch: uint(65_536, 1),
+  superblock: uint(65_536, 1),
+  shards: list(
+    record({
+      records: uint(2 ** 32, 1),
+      /** Ciphertext length, tag included. */
+      bytes: uint(shardBytesMax, 1),
+      nonce: hex(12),
+      /** SHA-256 of the ciphertext. */
+      sha256: hex(32),
+    }),
+    65_536,
+  ),
+};
+
+type Parsed = Shaped<typeof datasetManifestShape>;
+/** Without `groth16` a data set for the other schemes alone. */
+export type DatasetManifest = Omit<Parsed, 'groth16'> & { readonly groth16?: NonNullable<Parsed['groth16']> };
+
+/** @throws Rejection MESSAGE_SHAPE, DATASET_MANIFEST */
+export function parseDatasetManifest(json: unknown): DatasetManifest {
+  const members = mapsOfObjects(json);
+  if (members instanceof Map) {
+    for (const name of ['proving', 'groth16']) if (!members.has(name)) members.set(name, null);
+  }
+  const { groth16, ...rest } = record(datasetManifestShape)(members, 'dataset');
+  const manifest = { ...rest, ...(groth16 && { groth16 }) };
+  checkProving(manifest);
+  const sum = manifest.shards.reduce((total, shard) => total + shard.records, 0);
+  if (sum !== manifest.records) throw inconsistent(`${manifest.records} records in the shards`, `${sum}`);
+  if (manifest.records % (manifest.batch * manifest.superblock) !== 0) {
+    throw inconsistent(`a multiple of ${manifest.batch * manifest.superblock} records`, `${manifest.records}`);
+  }
+  manifest.shards.forEach((shard, index) => {
+    const expected = shard.records * (manifest.features + 1) + shardTagBytes;
+    if (shard.bytes !== expected) throw inconsistent(`shard ${index} of ${expected} bytes`, `${shard.bytes}`);
+  });
+  return manifest;
+}
+
+/** @throws Rejection MESSAGE_SIZE, DATASET_MANIFEST, MESSAGE_SHAPE */
+export function readDatasetManifest(file: Uint8Array): DatasetManifest {
+  checkLength('dataset manifest', file, datasetManifestBytesMax);
+  let json: unknown;
+  try {
+    json = JSON.parse(fromUtf8(file));
+  } catch {
+    throw inconsistent('a JSON document', 'something else');
+  }
+  return parseDatasetManifest(json);
+}
+
+export function datasetManifestJson(manifest: DatasetManifest): Record<string, unknown> {
+  const { proving, groth16, ...rest } = manifest;
+  const commitments = proving?.commitments.map(({ root, ood }) => ({
+    root: `0x${toHex(root)}`,
+    ood: `0x${toHex(ood)}`,
+  }));
+  return {
+    ...rest,
+    id: `0x${toHex(manifest.id)}`,
+    root: `0x${toHex(manifest.root)}`,
+    ...(proving && { proving: { profile: proving.profile, commitments } }),
+    ...(groth16 && {
+      groth16: { root: `0x${toHex(groth16.root)}`, commitments: groth16.commitments.map((one) => `0x${toHex(one)}`) },
+    }),
+    shards: manifest.shards.map((shard) => ({
+      ...shard,
+      nonce: `0x${toHex(shard.nonce)}`,
+      sha256: `0x${toHex(shard.sha256)}`,
+    })),
+  };
+}
+
+function checkProving({ scheme, proving, groth16, records, batch, superblock }: DatasetManifest): void {
+  const all = records / (batch * superblock);
+  const superblocks = scheme === 'fxt-zk/1' ? all : null;
+  const found = proving === null ? null : proving.commitments.length;
+  if (found !== superblocks) throw inconsistent(`${superblocks} commitments in scheme ${scheme}`, `${found}`);
+  if (groth16 === undefined || groth16.commitments.length === all) return;
+  throw inconsistent(`${all} commitments in scheme fxt-groth16/1`, `${groth16.commitments.length}`);
+}
+
+/** Associated data of one shard: which data set, which shard, of how many, committed to by which root. */
+export function shardAssociatedData(
+  dataset: { readonly id: Uint8Array; readonly root: Digest; readonly shards: { readonly length: number } },
+  index: number,
+): Uint8Array {
+  return concatBytes(
+    utf8('veritrain/shard/v1'),
+    exactBytes('data set id', dataset.id),
+    exactBytes('dataset root', dataset.root),
+    uintBe(index, 4),
+    uintBe(dataset.shards.length, 4),
+  );
+}
+
+/** @param depth  levels that may still be below: a manifest has an object with a list of objects */
+function mapsOfObjects(json: unknown, depth = 4): unknown {
+  if (typeof json !== 'object' || json === null) return json;
+  if (depth === 0) throw inconsistent('an object with an object with a list of objects', 'deeper nesting');
+  if (Array.isArray(json)) return json.map((item) => mapsOfObjects(item, depth - 1));
+  return new Map(Object.entries(json).map(([key, value]) => [key, mapsOfObjects(value, depth - 1)]));
+}
+
+function inconsistent(expected: string, got: string): Rejection {
+  return new Rejection('DATASET_MANIFEST', {
+    expected,
+    got,
+    rule: 'attestation SPEC, dataset manifest',
+    action: 'seal the data set again',
+  });
+}

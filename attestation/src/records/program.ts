@@ -1,0 +1,7 @@
+/** Identity of what is computed: the digest of the fxt/1 manifest in its canonical JSON (fixed-point §3). */
+import { concatBytes, utf8 } from '../base/bytes.js';
+import { keccak, type Digest } from '../base/digest.js';
+
+export function programDigest(canonicalManifest: Uint8Array): Digest {
+  return keccak(concatBytes(utf8('veritrain/manifest/v1'), canonicalManifest));
+}

@@ -1,0 +1,129 @@
+/** The run of a bundle: receipts, rounds, the chain of statements, the seal, and the delivery that it is over. */
+import { recoverAddress } from '../base/address.js';
+import { equalBytes, isZero, toHex } from '../base/bytes.js';
+import type { Digest } from '../base/digest.js';
+import { bordersRoot } from '../records/borders.js';
+import type { EvidenceBundle } from '../records/bundle.js';
+import { deliveryDigest, runDigest, runKeysDigest, teeSelector } from '../records/eip712.js';
+import { escrowIdentity } from '../records/escrow.js';
+import { formerRunDigest } from '../records/former-eip712.js';
+import { needsTee } from '../records/job-spec.js';
+import { mayBeProvedInstead } from '../records/lapse.js';
+import { programDigest } from '../records/program.js';
+import { verifyReceipt } from '../records/receipt.js';
+import { checkPartials, verifyRoundReceipt, workersOf, type RoundStatement } from '../records/round.js';
+import { parseStepStatement } from '../records/step-statement.js';
+import { JobMode } from '../records/terms.js';
+import { mismatch, same, sessionAt, type BundleContext } from './bundle-context.js';
+
+/** A segment that an enclave did not sign for must be one of a job whose steps are proved: then its proof counts. */
+export async function checkReceipts({ segments, spec, terms, sessions, statements }: BundleContext): Promise<string> {
+  let receipts = 0;
+  const isEither = mayBeProvedInstead(spec, terms);
+  for (const [index, { signed, proof }] of segments.entries()) {
+    if (signed === null && (spec.assurance !== 'tee' || (isEither && proof !== null))) continue;
+    if (signed === null) throw mismatch('BUNDLE_RECEIPTS', `a receipt over segment ${index}`, 'none');
+    const { receiptKey } = sessionAt(sessions, signed.session).binding;
+    const statement = statements[index]!;
+    if ('partials' in statement) await verifyRoundReceipt(signed.receipt, statement, receiptKey);
+    else await verifyReceipt(signed.receipt, statement, receiptKey);
+    receipts++;
+  }
+  for (const partial of segments.flatMap(({ partials }) => partials)) {
+    const { receiptKey } = sessionAt(sessions, partial.session).binding;
+    await verifyReceipt(partial.receipt, parseStepStatement(partial.statement), receiptKey);
+    receipts++;
+  }
+  return `${receipts} receipts`;
+}
+
+/** Whether bundle and spec agree on what the job is, and every round on who worked on it. */
+export function checkRounds({ bundle, segments, spec, terms, statements }: BundleContext): string {
+  const workers = workersOf(spec);
+  const isFormerRounds = bundle.version === 3;
+  if (bundle.version < 4 && isFormerRounds !== workers > 1) {
+    throw mismatch('BUNDLE_ROUNDS', `segments of ${workers} workers`, isFormerRounds ? 'rounds' : 'segments of one');
+  }
+  if (workers === 1) {
+    const stray = segments.findIndex(({ partials }) => partials.length > 0);
+    if (stray >= 0) throw mismatch('BUNDLE_ROUNDS', 'segments of one worker', `partials in segment ${stray}`);
+    return '1 worker';
+  }
+  if (isZero(terms.provider)) throw mismatch('BUNDLE_ROUNDS', 'an escrow that names its provider', 'one of any');
+  for (const [index, { partials }] of segments.entries()) {
+    const parsed = partials.map(({ statement, receipt }) => ({ statement: parseStepStatement(statement), receipt }));
+    checkPartials(spec, statements[index] as RoundStatement, parsed);
+  }
+  return `${statements.length} rounds of ${workers} workers`;
+}
+
+export function checkChain({ spec, terms, statements }: BundleContext, jobId: Uint8Array): string {
+  const program = programDigest(spec.manifest);
+  const steps = spec.segmentSteps * workersOf(spec);
+  same('BUNDLE_CHAIN', `${terms.segments} segments`, `${statements.length} segments`);
+  statements.forEach((statement, index) => {
+    const before = index === 0 ? terms.initialWeights : statements[index - 1]!.weightsAfter;
+    const last = index === statements.length - 1;
+    same('BUNDLE_CHAIN', `job ${toHex(jobId)}`, `job ${toHex(statement.jobId)}`);
+    same('BUNDLE_CHAIN', `program ${toHex(program)}`, `program ${toHex(statement.programDigest)}`);
+    same('BUNDLE_CHAIN', `data ${toHex(spec.dataset.root)}`, `data ${toHex(statement.datasetRoot)}`);
+    same(
+      'BUNDLE_CHAIN',
+      `segment ${index} from ${toHex(before)}`,
+      `segment ${index} from ${toHex(statement.weightsBefore)}`,
+    );
+    same('BUNDLE_CHAIN', `step ${index * steps}`, `step ${statement.stepFrom}`);
+    const whole = statement.stepCount === steps;
+    const rest = last && workersOf(spec) === 1 && statement.stepCount >= 1 && statement.stepCount < steps;
+    if (!whole && !rest) throw mismatch('BUNDLE_CHAIN', `${steps} steps in segment ${index}`, `${statement.stepCount}`);
+  });
+  return `${statements.length} segments of ${steps} steps`;
+}
+
+export function checkRun({ bundle, terms, statements }: BundleContext): string {
+  const { run } = bundle;
+  const borders = [terms.initialWeights, ...statements.map(({ weightsAfter }) => weightsAfter)];
+  same('BUNDLE_RUN', 'outcome 0 (complete)', run.outcome === 0 ? 'outcome 0 (complete)' : `outcome ${run.outcome}`);
+  same('BUNDLE_RUN', `${terms.segments} segments`, `${run.upTo} segments`);
+  same('BUNDLE_RUN', toHex(bordersRoot(borders)), toHex(run.bordersRoot));
+  return same('BUNDLE_RUN', toHex(borders.at(-1)!), toHex(run.last));
+}
+
+export function checkSeal(context: BundleContext): string {
+  const { bundle, segments, spec, terms, sessions } = context;
+  const isProved =
+    !needsTee(spec.assurance) || (mayBeProvedInstead(spec, terms) && segments.every(({ proof }) => proof));
+  if (bundle.version === 4) checkRunKeys(context, bundle);
+  if (bundle.seal === null && isProved) return 'none: the job is proved';
+  if (bundle.seal === null) throw mismatch('BUNDLE_SEAL', 'a TeeSeal', 'none');
+  const { session, bytes } = bundle.seal;
+  same('BUNDLE_SEAL', toHex(teeSelector), toHex(bytes.subarray(0, 4)));
+  const signer = recoverAddress(sealedDigest(context), bytes.subarray(4));
+  return same('BUNDLE_SEAL', toHex(sessionAt(sessions, session).binding.settlementKey), toHex(signer));
+}
+
+function sealedDigest({ bundle, spec, terms, escrowId: job }: BundleContext): Digest {
+  const { chainId, contract } = spec.settlement;
+  const { domain } = escrowIdentity(terms, { chainId, verifyingContract: contract });
+  if (bundle.version === 4) return runDigest(domain, { job, ...bundle.run });
+  return formerRunDigest(domain, { job, ...bundle.run });
+}
+
+/** The keys that the seal names are those of the sessions behind the borders and of the one that sealed. */
+function checkRunKeys({ segments, sessions }: BundleContext, { seal, run }: EvidenceBundle): void {
+  const none = new Uint8Array(32);
+  if (seal === null && equalBytes(run.keys, none)) return;
+  const signers = segments.flatMap(({ signed }) => (signed === null ? [] : [signed.session]));
+  const behind = [...signers, ...(seal === null ? [] : [seal.session])];
+  const keys = behind.map((index) => sessionAt(sessions, index).binding.settlementKey);
+  same('BUNDLE_SEAL', `keys ${toHex(seal === null ? none : runKeysDigest(keys))}`, `keys ${toHex(run.keys)}`);
+}
+
+export function checkDelivery({ bundle, terms }: BundleContext): string {
+  const { ciphertextDigest, keyCommit } = bundle.delivery;
+  if ((terms.mode & JobMode.reveal) === 0) {
+    same('BUNDLE_DELIVERY', toHex(new Uint8Array(32)), toHex(bundle.run.delivery));
+    return 'none through the escrow';
+  }
+  return same('BUNDLE_DELIVERY', toHex(deliveryDigest(ciphertextDigest, keyCommit)), toHex(bundle.run.delivery));
+}

@@ -1,0 +1,112 @@
+/**
+ * Of the material at hand what can bear on one session's evidence. Whoever keeps endorsements keeps them for many
+ * machines, and a bundle holds those of all its sessions: what is about others neither counts nor crowds out.
+ */
+import { equalBytes, fromHex, toHex } from '../base/bytes.js';
+import { Rejection } from '../base/errors.js';
+import { poolCertificatesMax } from '../base/limits.js';
+import type { EndorsementRecord } from '../records/endorsement-record.js';
+import type { ReportedSession } from '../records/evidence.js';
+import { parseSnpReport } from '../snp/abi.js';
+import { endorses } from '../snp/endorses.js';
+import { isSnpLeaf, readSnpEndorsement } from '../snp/vcek.js';
+import { parseCertificate, type Certificate } from '../x509/certificate.js';
+import { parseCrl } from '../x509/crl.js';
+
+/** A manifest's file names the version that it is about; a report says its driver's in plain text. */
+const versionPattern = /colloquialVersion="([^"]{1,64})"/;
+const signerPattern = /X509Certificate>([A-Za-z0-9+/=\s]{1,32768})</g;
+const vbiosVersion = /^[0-9A-F]{2}(?:\.[0-9A-F]{2}){4}$/;
+
+/** What cannot be read stays: the verdict says so. */
+export function endorsementsAbout(material: EndorsementRecord, session: ReportedSession): EndorsementRecord {
+  const { certificates, crls, ocsp, rims, intel, advisories } = material;
+  const { cpu, gpus } = session;
+  const isQuote = cpu.kind === 'tdx';
+  const own = isQuote ? certificates : certificatesOf(certificates, session);
+  const chain = parsed([...cpu.certificates, ...own]);
+  const manifests = rims.filter((rim) => gpus.some(({ report }) => isAbout(rim, report)));
+  const ofGpus = [...gpus.flatMap((gpu) => gpu.certificates), ...manifests.flatMap(signersOf)];
+  const serials = parsed(ofGpus).map(({ serial }) => fromHex(serial));
+  return {
+    certificates: own.slice(0, Math.max(0, poolCertificatesMax - cpu.certificates.length)),
+    crls: isQuote ? crls : crls.filter((crl) => isIssuedBy(crl, chain)),
+    ocsp: ocsp.filter((answer) => serials.some((serial) => contains(answer, serial))),
+    rims: manifests,
+    intel: isQuote ? intel : [],
+    advisories,
+  };
+}
+
+/** The leaf of the report's chip and firmware, and who stands above what came with the report. */
+function certificatesOf(pool: readonly Uint8Array[], { cpu }: ReportedSession): readonly Uint8Array[] {
+  const read = pool.map((der) => ({ der, certificate: attempt(() => parseCertificate(der)) }));
+  const isLeaf = (one: Certificate): boolean => isSnpLeaf(one) && isOfReport(one, cpu.report);
+  const chain = [
+    ...parsed(cpu.certificates),
+    ...read.flatMap(({ certificate: one }) => (one && isLeaf(one) ? one : [])),
+  ];
+  for (const one of chain) {
+    const above = read.flatMap(({ certificate }) => certificate ?? []).filter((other) => isAbove(other, one));
+    chain.push(...above.filter((other) => !chain.includes(other)));
+  }
+  return read.flatMap(({ der, certificate }) => (certificate === undefined || chain.includes(certificate) ? der : []));
+}
+
+function isAbove(issuer: Certificate, { issuer: name }: Certificate): boolean {
+  return !isSnpLeaf(issuer) && equalBytes(issuer.subject, name);
+}
+
+function isOfReport(leaf: Certificate, report: Uint8Array): boolean {
+  return attempt(() => endorses(readSnpEndorsement(leaf), parseSnpReport(report))) === true;
+}
+
+/** By a name of the chain. */
+function isIssuedBy(crl: Uint8Array, chain: readonly Certificate[]): boolean {
+  const issuer = attempt(() => parseCrl(crl).issuer);
+  if (issuer === undefined) return true;
+  return chain.some((one) => [one.issuer, one.subject].some((name) => equalBytes(name, issuer)));
+}
+
+/** Of a VBIOS any may be meant: the report has its version as bytes. */
+function isAbout(rim: Uint8Array, report: Uint8Array): boolean {
+  const version = versionPattern.exec(latin1(rim))?.[1];
+  if (version === undefined || vbiosVersion.test(version)) return true;
+  return latin1(report).includes(version);
+}
+
+/** Certificates that a manifest's signature brings along. */
+function signersOf(rim: Uint8Array): Uint8Array[] {
+  return [...latin1(rim).matchAll(signerPattern)].map(([, base64]) => {
+    return Uint8Array.from(decodeBase64(base64!), (character) => character.charCodeAt(0));
+  });
+}
+
+function decodeBase64(text: string): string {
+  try {
+    return atob(text.replaceAll(/\s/g, ''));
+  } catch {
+    return '';
+  }
+}
+
+function contains(bytes: Uint8Array, part: Uint8Array): boolean {
+  return toHex(bytes).includes(toHex(part));
+}
+
+function latin1(bytes: Uint8Array): string {
+  return new TextDecoder('latin1').decode(bytes);
+}
+
+function parsed(certificates: readonly Uint8Array[]): Certificate[] {
+  return certificates.flatMap((der) => attempt(() => parseCertificate(der)) ?? []);
+}
+
+function attempt<T>(read: () => T): T | undefined {
+  try {
+    return read();
+  } catch (error) {
+    if (error instanceof Rejection) return undefined;
+    throw error;
+  }
+}

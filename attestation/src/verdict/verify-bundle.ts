@@ -1,0 +1,198 @@
+/** Verifies a bundle from its bytes alone and explains every check. It asks no network: what the chain says is not here. */
+import type { AttestationResult } from '../appraisal/appraise.js';
+import { checkPolicy, neutralPolicy, readFormerPolicy, type AppraisalPolicy } from '../appraisal/policy.js';
+import { toHex } from '../base/bytes.js';
+import { ConfigurationError } from '../base/errors.js';
+import { openChecks, tierOf, type Check, type CheckBook, type Tier } from '../check/checks.js';
+import { documentDigest } from '../check/document.js';
+import type { AnyBundle } from '../records/bundle.js';
+import { jobIdOf } from '../records/job-spec.js';
+import { specDigestOf } from '../records/spec-digest.js';
+import { readBundle, same, type BundleContext } from './bundle-context.js';
+import {
+  checkProofs,
+  checkSample,
+  checkSetup,
+  shownByProofs,
+  type ProofVerifier,
+  type StartOf,
+} from './bundle-proofs.js';
+import { bundleRules, type BundleCode } from './bundle-rules.js';
+import { checkChain, checkDelivery, checkReceipts, checkRounds, checkRun, checkSeal } from './bundle-run.js';
+import { appraiseSessions, checkSessions } from './bundle-sessions.js';
+import { unusedEndorsements } from './bundle-unused.js';
+import {
+  checkAppraisals,
+  checkFormerAppraisals,
+  checkGrants,
+  checkResults,
+  checkTransactions,
+  isSpoken,
+  type SeenTransaction,
+} from './bundle-words.js';
+
+export interface BundleRequest {
+  readonly bundle: Uint8Array;
+  /** The reader's own policy; absent: the one in the bundle that the job was submitted under. */
+  readonly policy?: AppraisalPolicy;
+  /** Unix seconds; absent: each session as of the time at which its evidence was fresh. */
+  readonly at?: number;
+  /** Verifies step proofs (libs/proof); absent: nothing is known of a job whose assurance demands them. */
+  readonly proofs?: ProofVerifier;
+  /** Computes anew where the job starts; asked where the proofs do not show that it starts from its manifest's weights. */
+  readonly startOf?: StartOf;
+  /** Segments that the escrow drew, as the reader saw on the chain; absent: that the right ones are proved is not known. */
+  readonly drawn?: readonly number[];
+  /** Transactions of the escrow, as the reader saw on the chain; absent: those in the bundle are not checked. */
+  readonly transactions?: readonly SeenTransaction[];
+}
+
+export interface VouchedSegment {
+  readonly stepFrom: number;
+  readonly stepCount: number;
+  /** A receipt of an attested enclave; a step proof. */
+  readonly isSigned: boolean;
+  readonly isProved: boolean;
+}
+
+export interface BundleVerdict {
+  /** The weakest of all checks; `affirming` or `warning` when the bundle shows what it claims. */
+  readonly tier: Tier;
+  /** Some evidence comes from simulated hardware: it shows nothing about real machines. */
+  readonly simulated: boolean;
+  readonly jobId: string;
+  readonly escrowId: string;
+  readonly datasetRoot: string;
+  /** weightsDigest of the result. */
+  readonly result: string;
+  readonly steps: number;
+  /** By whom each segment is vouched for, in order. */
+  readonly segments: readonly VouchedSegment[];
+  readonly checks: readonly Check[];
+  /** Parts of the file that could say something else under the same verdict. */
+  readonly notChecked: readonly string[];
+  readonly sessions: readonly AttestationResult[];
+  readonly bundle: AnyBundle;
+}
+
+/** @throws Rejection where the file cannot be read as a bundle at all; an unfavourable verdict is a result */
+export async function verifyBundle(request: BundleRequest): Promise<BundleVerdict> {
+  const context = readBundle(request.bundle);
+  const { bundle } = context;
+  const book = openChecks<BundleCode>(bundleRules);
+  const jobId = jobIdOf(context.spec);
+  book.settle('BUNDLE_SPEC', 'met', toHex(jobId));
+  await book.attempt('BUNDLE_TERMS', () => checkTerms(context));
+  const submitted = readFormerPolicy(bundle.policy);
+  const fault = faultOf(submitted);
+  checkPolicyOf(book, context, submitted, request.policy === undefined, fault);
+  const policy = request.policy ?? (fault === undefined ? submitted : neutralPolicy);
+  const results = await appraiseSessions(context, policy, request.at);
+  checkSessions(book, context, results);
+  await checkWords(book, context, submitted, results);
+  await book.attempt('BUNDLE_RECEIPTS', () => checkReceipts(context));
+  await book.attempt('BUNDLE_ROUNDS', () => checkRounds(context));
+  const proved = await book.derive(
+    'BUNDLE_PROOFS',
+    () => checkProofs(context, request.proofs, request.startOf),
+    shownByProofs,
+  );
+  checkSetup(book, proved?.setups ?? []);
+  checkSample(book, context, request.drawn);
+  await book.attempt('BUNDLE_CHAIN', () => checkChain(context, jobId));
+  await book.attempt('BUNDLE_RUN', () => checkRun(context));
+  await book.attempt('BUNDLE_SEAL', () => checkSeal(context));
+  await book.attempt('BUNDLE_DELIVERY', () => checkDelivery(context));
+  await checkSettlement(book, context, request.transactions);
+  const checks = [...book.checks(), ...results.flatMap((result) => result.checks)];
+  return {
+    tier: tierOf(checks.filter((check) => !isLeftOpen(check))),
+    simulated: context.sessions.some(({ cpu }) => cpu.kind === 'simulated-snp'),
+    jobId: toHex(jobId),
+    escrowId: toHex(context.escrowId),
+    datasetRoot: toHex(context.spec.dataset.root),
+    result: toHex(bundle.run.last),
+    steps: context.statements.reduce((sum, { stepCount }) => sum + stepCount, 0),
+    segments: vouchedBy(context),
+    checks,
+    notChecked: [...notCheckedIn(context, checks), ...(await unusedEndorsements(context, policy, request.at, results))],
+    sessions: results,
+    bundle,
+  };
+}
+
+function vouchedBy({ segments, statements }: BundleContext): VouchedSegment[] {
+  return statements.map(({ stepFrom, stepCount }, index) => {
+    const { signed, proof } = segments[index]!;
+    return { stepFrom, stepCount, isSigned: signed !== null, isProved: proof !== null };
+  });
+}
+
+function checkTerms({ spec, terms }: BundleContext): string {
+  same('BUNDLE_TERMS', toHex(specDigestOf(spec)), toHex(terms.specDigest));
+  return same('BUNDLE_TERMS', toHex(spec.policyDigest), toHex(terms.policy));
+}
+
+/** Why nobody may appraise under a policy: jobs were submitted under such before that was a rule. */
+function faultOf(policy: AppraisalPolicy): string | undefined {
+  try {
+    checkPolicy(policy);
+    return undefined;
+  } catch (error) {
+    if (error instanceof ConfigurationError) return `${error.code}: ${error.detail.expected}`;
+    throw error;
+  }
+}
+
+/** A policy that nobody but the bundle's maker chose shows no more than that the maker keeps to it. */
+function checkPolicyOf(
+  book: CheckBook<BundleCode>,
+  { spec }: BundleContext,
+  submitted: AppraisalPolicy,
+  isJudgedBy: boolean,
+  fault: string | undefined,
+): void {
+  const [expected, got] = [toHex(spec.policyDigest), documentDigest(submitted)];
+  if (expected !== got) book.settle('BUNDLE_POLICY', 'forged', got, expected);
+  else if (!isJudgedBy) book.settle('BUNDLE_POLICY', 'met', got, expected);
+  else if (fault !== undefined) book.settle('BUNDLE_POLICY', 'refused', `${submitted.id}, ${fault}`, 'one that counts');
+  else book.settle('BUNDLE_POLICY', 'warned', `${submitted.id}, the bundle's own`, "the reader's own policy");
+}
+
+/** Versions 1 to 3 carry one word of the broker, and nothing that shows whose the results are. */
+async function checkWords(
+  book: CheckBook<BundleCode>,
+  context: BundleContext,
+  policy: AppraisalPolicy,
+  results: readonly AttestationResult[],
+): Promise<void> {
+  if (isSpoken(context)) {
+    await book.attempt('BUNDLE_GRANTS', () => checkGrants(context, policy));
+    await book.attempt('BUNDLE_APPRAISALS', () => checkAppraisals(context));
+    await book.attempt('BUNDLE_RESULTS', () => checkResults(context, results));
+    return;
+  }
+  book.drop('BUNDLE_GRANTS');
+  book.drop('BUNDLE_RESULTS');
+  await book.attempt('BUNDLE_APPRAISALS', () => checkFormerAppraisals(context, policy));
+}
+
+async function checkSettlement(
+  book: CheckBook<BundleCode>,
+  context: BundleContext,
+  seen: readonly SeenTransaction[] | undefined,
+): Promise<void> {
+  if (context.bundle.settlement.transactions.length === 0) book.drop('BUNDLE_TRANSACTIONS');
+  else if (seen !== undefined) await book.attempt('BUNDLE_TRANSACTIONS', () => checkTransactions(context, seen));
+}
+
+/** What the chain alone can show stays open without touching the verdict, and is named beside it. */
+function isLeftOpen({ code, status }: Check): boolean {
+  return code === 'BUNDLE_TRANSACTIONS' && status === 'not-checked';
+}
+
+function notCheckedIn(context: BundleContext, checks: readonly Check[]): string[] {
+  const open = isSpoken(context) ? [] : ['appraisedAt', 'result'];
+  const ofSessions = context.sessions.flatMap((_, index) => open.map((member) => `sessions[${index}].${member}`));
+  return [...ofSessions, ...(checks.some(isLeftOpen) ? ['settlement.transactions'] : [])];
+}
