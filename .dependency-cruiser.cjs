@@ -65,14 +65,19 @@ const parts = {
   enclave: {
     path: '^enclave/',
     door: '^enclave/src/index\\.ts$',
-    may: ['attestation', 'judge', 'step', 'zk-commitment', 'onnx'],
-    npm: ['@hpke/core', '@hpke/dhkem-x25519', '@noble/curves', '@noble/ed25519', '@noble/hashes'],
+    may: ['attestation', 'judge', 'sealing', 'step', 'zk-commitment', 'onnx'],
+    npm: ['@noble/curves', '@noble/ed25519', '@noble/hashes'],
     core: ['crypto', 'fs', 'fs/promises', 'net', 'util'],
     only: {
       '^enclave/src/attesters/': ['koffi'],
       '^enclave/src/attesters/simulated\\.ts$': ['simulated-vendor'],
     },
   },
+  sealing: lib('sealing', {
+    may: ['attestation'],
+    npm: ['@hpke/core', '@hpke/dhkem-x25519', '@noble/curves'],
+    core: [],
+  }),
   collateral: lib('collateral', { may: ['attestation', 'judge'] }),
   'enclave-channel': lib('enclave-channel', { may: ['attestation', 'enclave'] }),
   onnx: lib('onnx', { npm: ['onnxruntime-node'], core: ['worker_threads'] }),
@@ -114,8 +119,8 @@ const parts = {
     ],
   }),
   'key-broker': app('key-broker', {
-    may: ['attestation', 'judge', 'step', 'proof', 'collateral', 'settlement', 'telemetry'],
-    npm: ['@hpke', '@nestjs', '@noble', 'ethers', 'express', 'reflect-metadata', 'zod'],
+    may: ['attestation', 'judge', 'sealing', 'step', 'proof', 'collateral', 'settlement', 'telemetry'],
+    npm: ['@nestjs', '@noble', 'ethers', 'express', 'reflect-metadata', 'zod'],
   }),
   'host-agent': app('host-agent', {
     may: [
@@ -136,10 +141,10 @@ const parts = {
   'prover-worker': app('prover-worker', {
     may: [
       ...['attestation', 'step', 'zk-verifier', 'zk-commitment', 'zk-prover', 'zk-groth16', 'zk-groth16-commitment'],
-      'proof',
+      ...['proof', 'sealing'],
       ...['messaging', 'dispatch-client', 'settlement', 'telemetry'],
     ],
-    npm: ['@hpke', '@noble', 'ethers', 'zod'],
+    npm: ['@noble', 'ethers', 'zod'],
   }),
   cli: app('cli', {
     may: [
@@ -154,6 +159,7 @@ const parts = {
       'enclave-channel',
       'messaging',
       'onnx',
+      'sealing',
       'settlement',
       'simulated-vendor',
     ],

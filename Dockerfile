@@ -40,6 +40,7 @@ ENV NODE_ENV=production ORT_DISABLE_TELEMETRY=1
 WORKDIR /opt/veritrain
 COPY --from=build /veritrain/package.json ./
 COPY --from=build /veritrain/dist/attestation ./dist/attestation
+COPY --from=build /veritrain/dist/libs/sealing ./dist/libs/sealing
 COPY --from=build /veritrain/dist/libs/step ./dist/libs/step
 COPY --from=build /veritrain/dist/libs/onnx ./dist/libs/onnx
 # Of the step proofs what commits to weights, and no prover, transcript of proofs or verifier (test/architecture/image.test.ts).

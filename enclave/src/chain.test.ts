@@ -18,13 +18,12 @@ import {
   type Checkpoint,
   type ReleasedSession,
 } from '#attestation/records';
+import { openWithNonce, sealWithNonce, partialKey } from '#libs/sealing';
 import { begun, jobOf, kinds, moved, resumed, seal, signedBy, strangersSession } from '#test/host-attack';
 import { chainId, contract, hostSecret, signingSecret } from '#test/tiny-job';
 import { keyed } from '#test/tiny-release';
 import { average, heard, partial } from '#test/tiny-rounds';
-import { openWithNonce, sealWithNonce } from './aead.js';
 import type { EventOf } from './channel/messages.js';
-import { partialKey } from './checkpoint.js';
 
 const receipt = 'CHECKPOINT_RECEIPT';
 const session = 'CHECKPOINT_SESSION';

@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto';
 import { x25519 } from '@noble/curves/ed25519.js';
 import { describe, expect, it } from 'vitest';
 import { deliveryAssociatedData, deliveryKey, keyCommitment } from '#attestation/records';
-import { openWithNonce } from './aead.js';
-import { sealResult } from './deliver.js';
+import { openWithNonce } from '#libs/sealing';
+import { sealDelivery } from './deliver.js';
 import { createSessionKeys } from './keys.js';
 
 const jobId = new Uint8Array(32).fill(1);
@@ -22,7 +22,7 @@ async function opened(secret: Uint8Array, revealKey: Uint8Array, ciphertext: Uin
 
 describe('delivery', () => {
   it('opens for the client with the revealed key', async () => {
-    const { ciphertext, revealKey, keyCommit, ciphertextDigest } = await sealResult(weights, parties, jobId, last);
+    const { ciphertext, revealKey, keyCommit, ciphertextDigest } = await sealDelivery(weights, parties, jobId, last);
     expect(await opened(client.secretKey, revealKey, ciphertext)).toEqual(weights);
     expect(keyCommit).toEqual(keyCommitment(revealKey));
     const one = createHash('sha256').update(ciphertext).digest();
@@ -33,7 +33,7 @@ describe('delivery', () => {
   });
 
   it('opens for the client at once where no payment reveals a key, and for nobody else', async () => {
-    const { ciphertext, revealKey } = await sealResult(weights, { ...parties, isRevealed: false }, jobId, last);
+    const { ciphertext, revealKey } = await sealDelivery(weights, { ...parties, isRevealed: false }, jobId, last);
     expect(revealKey).toEqual(new Uint8Array(32));
     expect(ciphertext.subarray(0, 32)).toEqual(enclave.publicKey);
     expect(await opened(client.secretKey, revealKey, ciphertext.subarray(32))).toEqual(weights);
@@ -42,7 +42,7 @@ describe('delivery', () => {
   });
 
   it('opens for nobody else, without the revealed key, or as another result', async () => {
-    const { ciphertext, revealKey } = await sealResult(weights, parties, jobId, last);
+    const { ciphertext, revealKey } = await sealDelivery(weights, parties, jobId, last);
     const stranger = x25519.keygen().secretKey;
     for (const attempt of [
       () => opened(stranger, revealKey, ciphertext),
@@ -59,7 +59,7 @@ describe('delivery', () => {
     ['one', Uint8Array.from({ length: 32 }, (_, at) => (at === 0 ? 1 : 0))],
     ['of order 8', x25519OfOrder8()],
   ])('refuses a recipient key of small order: %s', async (_, recipient) => {
-    await expect(sealResult(weights, { ...parties, recipient }, jobId, last)).rejects.toMatchObject({
+    await expect(sealDelivery(weights, { ...parties, recipient }, jobId, last)).rejects.toMatchObject({
       code: 'RECIPIENT_KEY',
     });
   });

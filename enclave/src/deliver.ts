@@ -2,10 +2,9 @@
  * Encrypts the result so that it opens for the client alone, and only after payment where that reveals its key
  * (attestation/src/records/delivery.ts).
  */
-import { x25519 } from '@noble/curves/ed25519.js';
-import { concatBytes, Rejection } from '#attestation/base';
-import { ciphertextDigest, deliveryAssociatedData, deliveryKey, keyCommitment } from '#attestation/records';
-import { sealWithNonce } from './aead.js';
+import { concatBytes } from '#attestation/base';
+import { ciphertextDigest, keyCommitment } from '#attestation/records';
+import { sealResult } from '#libs/sealing';
 import type { SessionKeys } from './keys.js';
 
 export interface Delivery {
@@ -28,30 +27,17 @@ export interface ResultParties {
  * @param last     weightsDigest that the result must have
  * @throws Rejection RECIPIENT_KEY when the client's key is a point of small order
  */
-export async function sealResult(
+export async function sealDelivery(
   weights: Uint8Array,
   { keys, recipient, isRevealed }: ResultParties,
   jobId: Uint8Array,
   last: Uint8Array,
 ): Promise<Delivery> {
   const revealKey = isRevealed ? crypto.getRandomValues(new Uint8Array(32)) : new Uint8Array(32);
-  const key = deliveryKey(revealKey, agree(keys.transportSecret, recipient), jobId);
-  const sealed = await sealWithNonce(key, weights, deliveryAssociatedData(jobId, last));
+  const context = { secret: keys.transportSecret, peer: recipient, revealKey, jobId, last };
+  const sealed = await sealResult(weights, context);
   // As a prover does, who withholds no key: the client finds the public key in front.
   const ciphertext = isRevealed ? sealed : concatBytes(keys.binding.transportKey, sealed);
   const digest = ciphertextDigest(ciphertext);
   return { ciphertext, ciphertextDigest: digest, revealKey, keyCommit: keyCommitment(revealKey) };
-}
-
-function agree(secret: Uint8Array, recipient: Uint8Array): Uint8Array {
-  try {
-    return x25519.getSharedSecret(secret, recipient);
-  } catch {
-    throw new Rejection('RECIPIENT_KEY', {
-      expected: 'an X25519 public key',
-      got: 'a point of small order',
-      rule: 'RFC 7748 §6.1',
-      action: 'submit the job with the public key of a fresh key pair',
-    });
-  }
 }

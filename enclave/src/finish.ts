@@ -13,7 +13,7 @@ import {
 import { encodeWeights, type GuardViolation } from '#libs/step';
 import { keysBehind } from './chain.js';
 import type { EventOf } from './channel/messages.js';
-import { sealResult } from './deliver.js';
+import { sealDelivery } from './deliver.js';
 import type { SessionKeys } from './keys.js';
 import type { ReadyJob } from './ready-job.js';
 import type { Phase, Stopwatch } from './stopwatch.js';
@@ -30,7 +30,7 @@ export async function finishJob(
 ): Promise<EventOf<'result'>> {
   const last = trained.borders.at(-1)!;
   const delivery = await watch.measure('seal', () =>
-    sealResult(
+    sealDelivery(
       concatBytes(encodeWeights(trained.weights), job.commitments.seed(trained.borders.length - 1)),
       { keys, recipient: job.spec.recipient, isRevealed: job.isRevealed },
       job.jobId,

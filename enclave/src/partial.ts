@@ -23,9 +23,8 @@ import {
   verifyReceipt,
   type StepStatement,
 } from '#attestation/records';
+import { openWithNonce, sealWithNonce, partialKey, type SealingSecrets } from '#libs/sealing';
 import { decodeWeights, type Weights } from '#libs/step';
-import { openWithNonce, sealWithNonce } from './aead.js';
-import { partialKey, type SealingSecrets } from './checkpoint.js';
 import { checkReleased } from './grant.js';
 import type { ReadyJob } from './ready-job.js';
 

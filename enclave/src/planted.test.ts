@@ -1,11 +1,10 @@
 /** The attacks of grant and chain again, with the rule that stops each taken away: each then has what it came for. */
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { checkpointKeyInfo } from '#attestation/records';
+import { deriveKey, checkpointKey, openCheckpoint, sealCheckpoint } from '#libs/sealing';
 import { begun, jobOf, kinds, moved, resealed, resumed, strangersSecret } from '#test/host-attack';
 import { hostSecret, jobRequest } from '#test/tiny-job';
 import { grantTo, keyed, present } from '#test/tiny-release';
-import { deriveKey } from './aead.js';
-import { checkpointKey, openCheckpoint, sealCheckpoint } from './checkpoint.js';
 
 const planted = vi.hoisted(() => ({ fault: 'none' }));
 

@@ -10,6 +10,7 @@ import {
   verifyReceipt,
   type Checkpoint,
 } from '#attestation/records';
+import { checkpointKey, openCheckpoint, sealCheckpoint } from '#libs/sealing';
 import {
   chainId,
   contract,
@@ -26,7 +27,6 @@ import {
 } from '#test/tiny-job';
 import { grantTo, keyed, present, type Keyed } from '#test/tiny-release';
 import type { EventOf } from './channel/messages.js';
-import { checkpointKey, openCheckpoint, sealCheckpoint } from './checkpoint.js';
 
 const job = await tinyJob();
 const opening = { provider, chainId, registry };

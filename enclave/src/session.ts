@@ -9,11 +9,13 @@ import {
   domainSeparator,
   jobDigest,
   jobIdOf,
+  keyReleaseAad,
   parseJobSpec,
   readDatasetManifest,
   workersOf,
   type JobSpec,
 } from '#attestation/records';
+import { openShard, openDataKey } from '#libs/sealing';
 import { GuardViolation } from '#libs/step';
 import { collectEvidence, type Machine } from './attesters/collect.js';
 import type { EnclaveEvent, EventOf, Request, RequestOf } from './channel/messages.js';
@@ -25,10 +27,8 @@ import { assembleJob, checkJob, type HeldJob } from './job.js';
 import { createSessionKeys, type SessionKeys } from './keys.js';
 import { createAnsweredNonces, openLease, type AnsweredNonces, type JobLease, type Monotonic } from './lease.js';
 import type { ReadyJob } from './ready-job.js';
-import { openShard } from './shards.js';
 import { createStopwatch, type Stopwatch } from './stopwatch.js';
 import { trainJob, type Position } from './trainer.js';
-import { unsealDataKey } from './unseal.js';
 import { openWorkshop, type Workshop } from './workshop.js';
 
 export interface Session {
@@ -128,7 +128,11 @@ async function accept(state: State, request: RequestOf<'job'>): Promise<Uint8Arr
   const { chainId, contract } = spec.settlement;
   const domain = domainSeparator({ chainId, verifyingContract: contract });
   const lease = openLease({ release, domain, broker: terms.keyBroker, answered: state.answered, now: state.now });
-  const { datasetId, key: dataKey } = await unsealDataKey(sealedKey, { jobId, job: jobDigest(terms) }, session);
+  const { datasetId, key: dataKey } = await openDataKey(
+    sealedKey,
+    { jobId, aad: keyReleaseAad(session.binding, jobDigest(terms)) },
+    session.transportSecret,
+  );
   requireDataset(spec, datasetId);
   const held = checkJob({ jobId, spec, dataset, dataKey, hostSecret, terms, own, lease });
   // The key came, so the evidence was accepted: work may reach the GPUs.

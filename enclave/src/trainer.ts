@@ -4,10 +4,10 @@
  */
 import { equalBytes, Rejection } from '#attestation/base';
 import { encodeStepStatement, signReceipt } from '#attestation/records';
+import { checkpointKey, openCheckpoint, sealCheckpoint } from '#libs/sealing';
 import { decodeWeights, divideSteps, encodeWeights, guardSetOf, type Weights } from '#libs/step';
 import { checkChain, linked, noChain, segmentStatement, type Chain } from './chain.js';
 import type { EventOf } from './channel/messages.js';
-import { checkpointKey, openCheckpoint, sealCheckpoint } from './checkpoint.js';
 import { Engine } from './engine/engine.js';
 import type { LoadedDataset } from './engine/loaded-dataset.js';
 import type { SessionKeys } from './keys.js';

@@ -14,6 +14,7 @@ import {
   verifyRoundReceipt,
   type StepStatement,
 } from '#attestation/records';
+import { checkpointKey, openCheckpoint } from '#libs/sealing';
 import { decodeWeights, encodeWeights, initialWeights, stateDigest } from '#libs/step';
 import { holdEngine } from '#test/gated-engine';
 import { chainId, contract, hostSecret, tinyJob, tinyManifest, type TinyJob } from '#test/tiny-job';
@@ -29,7 +30,6 @@ import {
   type Rounds,
 } from '#test/tiny-rounds';
 import type { EventOf } from './channel/messages.js';
-import { checkpointKey, openCheckpoint } from './checkpoint.js';
 import { createSessionKeys } from './keys.js';
 import { sealPartial } from './partial.js';
 

@@ -13,6 +13,7 @@ import {
   signRoundReceipt,
   type RoundStatement,
 } from '#attestation/records';
+import { checkpointKey } from '#libs/sealing';
 import {
   averageWeights,
   divideSteps,
@@ -25,7 +26,6 @@ import {
 } from '#libs/step';
 import { linked, segmentStatement } from './chain.js';
 import type { EnclaveEvent, EventOf, RequestOf } from './channel/messages.js';
-import { checkpointKey } from './checkpoint.js';
 import { Engine } from './engine/engine.js';
 import type { LoadedDataset } from './engine/loaded-dataset.js';
 import { finishJob, stopAtGuard } from './finish.js';

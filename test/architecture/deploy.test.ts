@@ -71,7 +71,7 @@ it('every mount has its volume', () => {
 
 it('the image of the enclave has the packages that it imports', () => {
   const copied = [...textOf('Dockerfile').matchAll(/\/node_modules\/(\S+) \.\/node_modules/g)].map(([, name]) => name!);
-  const own = ['enclave', 'attestation', 'libs/onnx', 'libs/step'];
+  const own = ['enclave', 'attestation', 'libs/onnx', 'libs/sealing', 'libs/step'];
   const imported = new Set(
     files
       .filter((path) => own.some((folder) => path.startsWith(`${folder}/src/`)) && /(?<!\.test)\.ts$/.test(path))

@@ -14,7 +14,7 @@ import {
   type ReleasedSession,
   type Terms,
 } from '#attestation/records';
-import { checkpointKey, openCheckpoint } from '../../enclave/src/checkpoint.js';
+import { checkpointKey, openCheckpoint } from '#libs/sealing';
 import type { FaultClient } from './jobs.js';
 import { dataKeyOf, filesOfProvider } from './known-secrets.js';
 

@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
-import { openPartial } from '../../enclave/src/partial.js';
-import { openCheckpoint } from '../../enclave/src/checkpoint.js';
-import { startOf } from '../../enclave/src/trainer.js';
+import { openCheckpoint } from '#libs/sealing';
 import { decodeWeights } from '#libs/step';
+import { openPartial } from '../../enclave/src/partial.js';
+import { startOf } from '../../enclave/src/trainer.js';
 import { fuzzCheckpoints } from './checkpoint-fuzz.js';
 
 /** VERITRAIN_FUZZ sets the number of mutants, VERITRAIN_SEED the seed; the long run takes 100,000. */

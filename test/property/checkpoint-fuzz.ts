@@ -4,14 +4,13 @@
  */
 import { concatBytes, decodeCanonical, encodeCanonical, toCbor, toHex, utf8, type CborValue } from '#attestation/base';
 import { checkpointAssociatedData, encodeStepStatement } from '#attestation/records';
+import { openWithNonce, sealWithNonce, checkpointKey, partialKey } from '#libs/sealing';
 import { encodeWeights } from '#libs/step';
 import { begun, jobOf } from '#test/host-attack';
 import { readyJob } from '#test/ready-job';
 import type { TinyJob } from '#test/tiny-job';
 import { keyed, type Keyed } from '#test/tiny-release';
-import { openWithNonce, sealWithNonce } from '../../enclave/src/aead.js';
 import type { EnclaveEvent, EventOf } from '../../enclave/src/channel/messages.js';
-import { checkpointKey, partialKey } from '../../enclave/src/checkpoint.js';
 import { openPartial, type Partial } from '../../enclave/src/partial.js';
 import type { ReadyJob } from '../../enclave/src/ready-job.js';
 import { startOf, type Position } from '../../enclave/src/trainer.js';

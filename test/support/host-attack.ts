@@ -8,13 +8,12 @@ import {
   type Checkpoint,
   type ReleasedSession,
 } from '#attestation/records';
+import { checkpointKey, openCheckpoint, sealCheckpoint, openShard } from '#libs/sealing';
 import { decodeWeights, encodeWeights } from '#libs/step';
 import { jobCommitments } from '#libs/zk/commitment';
 import { segmentStatement } from '../../enclave/src/chain.js';
 import type { EventOf } from '../../enclave/src/channel/messages.js';
-import { checkpointKey, openCheckpoint, sealCheckpoint } from '../../enclave/src/checkpoint.js';
 import { createSessionKeys } from '../../enclave/src/keys.js';
-import { openShard } from '../../enclave/src/shards.js';
 import {
   chainId,
   hostSecret,

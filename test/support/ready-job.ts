@@ -1,9 +1,9 @@
 /** A job as an enclave holds it before it trains, for what a session does with stored bytes. */
 import { domainSeparator } from '#attestation/records';
+import { openShard } from '#libs/sealing';
 import { assembleJob, checkJob } from '../../enclave/src/job.js';
 import { createAnsweredNonces, openLease } from '../../enclave/src/lease.js';
 import type { ReadyJob } from '../../enclave/src/ready-job.js';
-import { openShard } from '../../enclave/src/shards.js';
 import { hostSecret, type TinyJob } from './tiny-job.js';
 import type { Keyed } from './tiny-release.js';
 

@@ -1,5 +1,6 @@
 /** A tiny data-parallel job over real sessions, and what it must end in by integers alone. */
 import { toHex } from '#attestation/base';
+import { openShard } from '#libs/sealing';
 import {
   divideSteps,
   initialWeights,
@@ -11,7 +12,6 @@ import {
   type Weights,
 } from '#libs/step';
 import type { EnclaveEvent, EventOf } from '../../enclave/src/channel/messages.js';
-import { openShard } from '../../enclave/src/shards.js';
 import { tinyDataset, tinyJob, tinyManifest, type TinyJob, type TinyJobOptions } from './tiny-job.js';
 import { keyed, type Keyed } from './tiny-release.js';
 

@@ -4,16 +4,12 @@
  * are proved, as long as its proofs keep within what the commitments hide. The key is sealed to an X25519 key that the account signed for.
  */
 import { createHash } from 'node:crypto';
-import { Aes256Gcm, CipherSuite, HkdfSha256 } from '@hpke/core';
-import { DhkemX25519HkdfSha256 } from '@hpke/dhkem-x25519';
-import { concatBytes, isZero, recoverAddress, signRecoverable, toHex } from '#attestation/base';
+import { isZero, recoverAddress, signRecoverable, toHex } from '#attestation/base';
 import {
   decodeTerms,
   domainSeparator,
-  encodeDataKey,
   jobDigest,
   jobIdOf,
-  keyReleaseInfo,
   mayBeProvedInstead,
   parseJobSpec,
   proverRequestDigest,
@@ -23,6 +19,7 @@ import {
   type Terms,
 } from '#attestation/records';
 import { admitJob, openingContext, openingsOfJob, planOfJob } from '#libs/proof';
+import { sealDataKey } from '#libs/sealing';
 import { parseManifestText } from '#libs/step';
 import { authoriseJob, releasable, refused, requireEscrow } from './authorise.js';
 import type { BrokerConfig } from './config.js';
@@ -85,7 +82,7 @@ export async function releaseToProver(
     }
     await requireEscrow(config, terms, releasable);
     const openings = admit(journal, spec, jobId, terms);
-    const sealedKey = await seal(encodeDataKey({ datasetId, key }), jobId, transportKey, digest);
+    const sealedKey = await sealDataKey({ datasetId, key }, { jobId, aad: digest }, transportKey);
     recordRelease(journal, config, at, { datasetId, jobId, more: { prover: `0x${toHex(account)}`, openings } });
     const times = { grantedAt: at, notAfter: issuedAt + config.validForSeconds };
     return { sealedKey, ...startOf(config, { spec, terms, account, sealedKey, nonce, evidence: digest, ...times }) };
@@ -133,24 +130,4 @@ function startOf(
   };
   const digest = releaseDigest(domainSeparator({ chainId, verifyingContract: contract }), release);
   return { release, releaseSignature: signRecoverable(digest, config.signingSecret) };
-}
-
-async function seal(
-  dataKey: Uint8Array,
-  jobId: Uint8Array,
-  transportKey: Uint8Array,
-  aad: Uint8Array,
-): Promise<Uint8Array> {
-  const suite = new CipherSuite({ kem: new DhkemX25519HkdfSha256(), kdf: new HkdfSha256(), aead: new Aes256Gcm() });
-  const buffer = (bytes: Uint8Array): ArrayBuffer => bytes.slice().buffer;
-  const sender = await suite
-    .createSenderContext({
-      recipientPublicKey: await suite.kem.importKey('raw', buffer(transportKey), true),
-      info: buffer(keyReleaseInfo(jobId)),
-    })
-    .catch(() => {
-      throw refused('BROKER_TRANSPORT_KEY', 'an X25519 public key', toHex(transportKey));
-    });
-  const sealed = await sender.seal(buffer(dataKey), buffer(aad));
-  return concatBytes(new Uint8Array(sender.enc), new Uint8Array(sealed));
 }

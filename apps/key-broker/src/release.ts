@@ -6,6 +6,7 @@
 import { createHash } from 'node:crypto';
 import { signRecoverable, toHex, type Digest } from '#attestation/base';
 import {
+  keyReleaseAad,
   domainSeparator,
   leaseDigest,
   releaseDigest,
@@ -13,6 +14,7 @@ import {
   type Release,
   type Terms,
 } from '#attestation/records';
+import { sealDataKey } from '#libs/sealing';
 import { traced } from '#libs/telemetry';
 import { accountOf, authoriseJob, checkSession, refused, releasable, requireEscrow } from './authorise.js';
 import type { BrokerConfig } from './config.js';
@@ -28,7 +30,6 @@ import {
   type JudgeParts,
   type VouchedResult,
 } from './judge.js';
-import { sealDataKey } from './seal-key.js';
 
 export interface Released {
   readonly sealedKey: Uint8Array;
@@ -82,11 +83,15 @@ type SeenTerms = Map<string, Terms>;
 
 async function release(parts: BrokerParts, seen: SeenTerms, asked: Asked, issuedAt: number): Promise<Released> {
   const { config, sessions, journal } = parts;
-  const { spec, evidence, jobId, session, at } = asked;
+  const { spec, evidence, jobId, job, session, at } = asked;
   const { binding } = evidence;
   const judged = await judgeSession(parts, asked, issuedAt);
   const key = await authorise(config, asked);
-  const sealedKey = await sealDataKey({ datasetId: spec.dataset.id, key }, asked, binding);
+  const sealedKey = await sealDataKey(
+    { datasetId: spec.dataset.id, key },
+    { jobId, aad: keyReleaseAad(binding, job) },
+    binding.transportKey,
+  );
   const over = await jobsOver(parts, seen, asked);
   const released: Release = {
     ...leaseOf(asked, judged),
@@ -96,7 +101,7 @@ async function release(parts: BrokerParts, seen: SeenTerms, asked: Asked, issued
     grant: new Uint8Array(createHash('sha256').update(sealedKey).digest()),
   };
   const { machine, tier } = judged.result;
-  const { job, notAfter, provider } = released;
+  const { notAfter, provider } = released;
   const ids = { job: hex(job), key: hex(released.key), session: hex(session), provider: hex(provider) };
   const policy = hex(released.policy);
   const more = { ...ids, policy, notAfter, tier, machine, evidence: hex(released.evidence) };

@@ -1,7 +1,8 @@
 /** What a data owner does once: shuffle, block, commit, encrypt (fixed-point §9; enclave SPEC, shards). */
 import { randomBytes, webcrypto } from 'node:crypto';
-import { shardAssociatedData, shardBytesMax, shardTagBytes, type DatasetManifest } from '#attestation/records';
+import { shardBytesMax, shardTagBytes, type DatasetManifest } from '#attestation/records';
 import { groth16Admission } from '#libs/proof';
+import { sealShard } from '#libs/sealing';
 import {
   commitDataset,
   datasetRoot,
@@ -56,17 +57,14 @@ export async function sealDataset(
     options.groth16 === true ? commitPoseidon(m, records.subarray(0, used * recordBytes(m)), dataKey) : null;
   const perShard = recordsPerShard(unit * recordBytes(m)) * unit;
   const id = new Uint8Array(randomBytes(32));
-  const key = await webcrypto.subtle.importKey('raw', dataKey, 'AES-GCM', false, ['encrypt']);
   const nonces = Array.from({ length: Math.ceil(used / perShard) }, () => new Uint8Array(randomBytes(12)));
-  const encrypt = async (index: number): Promise<Uint8Array> => {
+  const encrypt = (index: number): Promise<Uint8Array> => {
     const plaintext = records.slice(
       index * perShard * recordBytes(m),
       Math.min((index + 1) * perShard, used) * recordBytes(m),
     );
-    const additionalData = shardAssociatedData({ id, root, shards: { length: nonces.length } }, index);
-    return new Uint8Array(
-      await webcrypto.subtle.encrypt({ name: 'AES-GCM', iv: nonces[index]!, additionalData }, key, plaintext),
-    );
+    const dataset = { id, root, shards: { length: nonces.length } };
+    return sealShard(dataset, index, plaintext, { key: dataKey, nonce: nonces[index]! });
   };
   const shards: DatasetManifest['shards'][number][] = [];
   for (const [index, nonce] of nonces.entries()) {

@@ -1,12 +1,8 @@
 /** From a delivered job to weights the client has checked: fetch, verify, acknowledge, decrypt, compare. */
-import { webcrypto } from 'node:crypto';
-import { x25519 } from '@noble/curves/ed25519.js';
 import { verifyBundle, type AppraisalPolicy, type BundleVerdict, type ProofVerifier } from '#attestation';
 import { CodedError, equalBytes, fromHex, Rejection, toHex } from '#attestation/base';
 import {
   ciphertextDigest,
-  deliveryAssociatedData,
-  deliveryKey,
   jobDigest,
   JobMode,
   parseJobSpec,
@@ -16,6 +12,7 @@ import {
   type Terms,
 } from '#attestation/records';
 import { verifyBundledProofUnder } from '#libs/proof';
+import { openResult } from '#libs/sealing';
 import { commitWeights, decodeWeights, parseManifestText, stateDigest, type Manifest, type Weights } from '#libs/step';
 import { commitmentFormat, createCommitter, weightsDigestOf } from '#libs/zk/commitment';
 import { borderBlind, commitToWeights } from '#libs/zk/groth16/commitment';
@@ -89,7 +86,7 @@ function readWeights(
 ): Pick<CheckedResult, 'manifest' | 'weights' | 'stateDigest' | 'weightsDigest'> {
   const spec = parseJobSpec(bundle.spec);
   const manifest = parseManifestText(spec.manifest);
-  const { weights, digest } = openResult(spec, manifest, plaintext);
+  const { weights, digest } = readResult(spec, manifest, plaintext);
   agree('RESULT_WEIGHTS', committed, digest);
   return { manifest, weights, stateDigest: toHex(stateDigest(manifest, weights)), weightsDigest: toHex(digest) };
 }
@@ -159,25 +156,17 @@ async function boxOf(
   return { transportKey: binding.transportKey, revealKey: revealed.key, sealed: ciphertext };
 }
 
-async function decrypt(
+function decrypt(
   { bundle, jobId }: BundleVerdict,
   { transportKey, revealKey, sealed }: Box,
   recipientSecret: Uint8Array,
 ): Promise<Uint8Array> {
-  const key = deliveryKey(revealKey, x25519.getSharedSecret(recipientSecret, transportKey), fromHex(jobId));
-  const aes = await webcrypto.subtle.importKey('raw', key, 'AES-GCM', false, ['decrypt']);
-  const additionalData = deliveryAssociatedData(fromHex(jobId), bundle.run.last);
-  try {
-    const iv = sealed.slice(0, 12);
-    const opened = await webcrypto.subtle.decrypt({ name: 'AES-GCM', iv, additionalData }, aes, sealed.slice(12));
-    return new Uint8Array(opened);
-  } catch {
-    throw refused('RESULT_DECRYPT', 'a result encrypted to this recipient key', 'bytes that do not open');
-  }
+  const parties = { secret: recipientSecret, peer: transportKey, revealKey };
+  return openResult(sealed, { ...parties, jobId: fromHex(jobId), last: bundle.run.last });
 }
 
 /** The weights, behind them the seed of their commitment where the scheme has one; and what both commit to. */
-function openResult({ scheme, proving }: JobSpec, manifest: Manifest, plaintext: Uint8Array) {
+function readResult({ scheme, proving }: JobSpec, manifest: Manifest, plaintext: Uint8Array) {
   if (proving === null) {
     const weights = decodeWeights(manifest, plaintext);
     return { weights, digest: weightsDigest(commitWeights(scheme, manifest, weights)) };

@@ -1,6 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import {
-  checkpointSecret,
   datasetManifestJson,
   domainSeparator,
   dutySelectorOf,
@@ -12,13 +11,13 @@ import {
   type StepStatement,
 } from '#attestation/records';
 import { verifyJobProof } from '#libs/proof';
+import { openShard } from '#libs/sealing';
 import { profileManifest } from '#libs/step';
 import { createEngine, KernelBackend } from '#libs/zk';
 import { chainId, contract, hostSecret, tinyDataset, tinyJob, tinyManifest, type TinyJob } from '#test/tiny-job';
 import { keyed } from '#test/tiny-release';
 import { openJob, type ComputedJob } from './job.js';
 import { prove } from './prove.js';
-import { openShard } from './sealed.js';
 import type { Proved } from './system.js';
 import { train, type Border, type Trained } from './train.js';
 
@@ -122,7 +121,8 @@ describe('training without a TEE', () => {
     await expect(byProver(enclave.checkpoints[0]!.ciphertext, other)).rejects.toMatchObject({
       code: 'CHECKPOINT_AUTHENTICATION',
     });
-    const keyless = { ...(await opened()), sealing: checkpointSecret(new Uint8Array(32), hostSecret) };
+    const own = await opened();
+    const keyless = { ...own, sealing: { ...own.sealing, dataKey: new Uint8Array(32) } };
     await expect(byProver(enclave.checkpoints[0]!.ciphertext, keyless)).rejects.toMatchObject({
       code: 'CHECKPOINT_AUTHENTICATION',
     });

@@ -19,6 +19,7 @@ import {
   type Terms,
 } from '#attestation/records';
 import { verifyJobProof } from '#libs/proof';
+import { openShard } from '#libs/sealing';
 import { createEngine, KernelBackend } from '#libs/zk';
 import { openCircuit, openKey } from '#libs/zk/groth16';
 import { circuitShape, groth16Selector } from '#libs/zk/verifier';
@@ -31,7 +32,6 @@ import { keepKey, plansOf } from '../proving/key-folder.js';
 import { makeKey } from '../proving/key-request.js';
 import { openJob, type ComputedJob, type JobInput } from './job.js';
 import { prove } from './prove.js';
-import { openShard } from './sealed.js';
 import type { Proved } from './system.js';
 import { train, type Border, type Trained } from './train.js';
 

@@ -1,6 +1,6 @@
 /** A job in the computing process: its records, its commitments, and the argument system that proves it. */
 import { equalBytes, Rejection, toHex } from '#attestation/base';
-import { checkpointSecret, jobIdOf, parseDatasetManifest, parseJobSpec, type JobSpec } from '#attestation/records';
+import { jobIdOf, parseDatasetManifest, parseJobSpec, type JobSpec } from '#attestation/records';
 import type { ProofEscrow } from '#libs/proof';
 import { checkBounds, datasetRoot, initialWeights, parseManifestText, splitRecords, type Examples } from '#libs/step';
 import type { JobCommitments } from '#libs/zk/commitment';
@@ -49,7 +49,7 @@ export function openJob(input: JobInput, limits: Limits): ComputedJob {
   checkBounds(manifest, 'proved');
   const dataset = parseDatasetManifest(json);
   const secret = { jobId: jobIdOf(spec), dataKey };
-  const facts: JobFacts = { spec, manifest, secret, sealing: checkpointSecret(dataKey, hostSecret), escrow };
+  const facts: JobFacts = { spec, manifest, secret, sealing: { ...secret, hostSecret }, escrow };
   const system =
     spec.scheme === groth16SchemeId
       ? openGroth16(facts, dataset, limits.groth16Keys, { memoryBytesMax: limits.memoryMiB * 2 ** 20 })

@@ -1,6 +1,7 @@
 /** What the argument systems of a job's proofs differ in: what they commit to, how they train, and the proof itself. */
 import type { JobSpec } from '#attestation/records';
 import type { ProofEscrow } from '#libs/proof';
+import type { SealingSecrets } from '#libs/sealing';
 import type { Examples, Manifest, Weights } from '#libs/step';
 import type { Backend, ProverPhase } from '#libs/zk';
 import type { JobSecret } from '#libs/zk/commitment';
@@ -9,8 +10,8 @@ export interface JobFacts {
   readonly spec: JobSpec;
   readonly manifest: Manifest;
   readonly secret: JobSecret;
-  /** Data key and the host's half: what the key of checkpoints follows from. */
-  readonly sealing: Uint8Array;
+  /** What the key of checkpoints follows from. */
+  readonly sealing: SealingSecrets;
   readonly escrow: ProofEscrow;
 }
 

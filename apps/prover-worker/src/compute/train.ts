@@ -1,6 +1,8 @@
 /** The steps of a job without their proofs: weights and a checkpoint at every border. */
-import { equalBytes, Rejection } from '#attestation/base';
+import { x25519 } from '@noble/curves/ed25519.js';
+import { concatBytes, equalBytes, Rejection } from '#attestation/base';
 import { encodeStepStatement, type Checkpoint } from '#attestation/records';
+import { checkpointKey, openCheckpoint, sealCheckpoint, sealResult } from '#libs/sealing';
 import {
   decodeWeights,
   encodeWeights,
@@ -13,7 +15,6 @@ import {
 import type { Backend } from '#libs/zk';
 import { superblockExamples } from '../proving/records.js';
 import type { ComputedJob } from './job.js';
-import { openCheckpoint, sealCheckpoint, sealResult } from './sealed.js';
 
 export interface Border {
   /** Segments done. */
@@ -53,6 +54,7 @@ export async function train(
   const { manifest, commitments, secret, sealing, spec, system, examples } = job;
   const start = await startOf(job, sealed);
   const borders = [...start.borders];
+  const key = await checkpointKey(sealing);
   checkData(job, start.step);
   const mark = backend.mark();
   const trainer = system.trainer(backend, examples, start.weights);
@@ -71,13 +73,20 @@ export async function train(
       ...{ stepFrom, stepCount: step - stepFrom, weightsBefore: borders.at(-2)!, weightsAfter: borders.at(-1)! },
     });
     const state: Checkpoint = { version: 2, step, borders, weights: encodeWeights(weights), ...unsigned };
-    const checkpoint = await sealCheckpoint(sealing, secret.jobId, state);
+    const checkpoint = await sealCheckpoint(key, secret.jobId, state);
     onBorder({ index: borders.length - 1, step, statement, checkpoint });
     stepFrom = step;
   }
-  const last = Buffer.concat([encodeWeights(weights), commitments.seed(borders.length - 1)]);
+  const plaintext = concatBytes(encodeWeights(weights), commitments.seed(borders.length - 1));
   backend.release(mark);
-  return { borders, result: await sealResult(last, spec.recipient, secret.jobId, borders.at(-1)!) };
+  return { borders, result: await resultFor(job, plaintext, borders.at(-1)!) };
+}
+
+/** A fresh key of the prover ‖ nonce ‖ ciphertext: opens with the recipient's secret. No seal binds it, so no key is held back. */
+async function resultFor({ spec, secret }: ComputedJob, plaintext: Uint8Array, last: Uint8Array): Promise<Uint8Array> {
+  const own = x25519.keygen();
+  const parties = { secret: own.secretKey, peer: spec.recipient, revealKey: new Uint8Array(32) };
+  return concatBytes(own.publicKey, await sealResult(plaintext, { ...parties, jobId: secret.jobId, last }));
 }
 
 /** No session stands behind its borders: proofs do, and no enclave goes on from there. */
@@ -108,7 +117,7 @@ export async function startOf(job: ComputedJob, sealed: Uint8Array | null) {
   const genesis = initialWeights(manifest);
   const first = commitments.border(0, genesis);
   if (sealed === null) return { step: 0, borders: [first], weights: genesis } satisfies Position;
-  const { step, borders, weights: encoded } = await openCheckpoint(sealing, secret.jobId, sealed);
+  const { step, borders, weights: encoded } = await openCheckpoint(await checkpointKey(sealing), secret.jobId, sealed);
   const weights = decodeWeights(manifest, encoded);
   const agrees =
     borders.length > 0 &&

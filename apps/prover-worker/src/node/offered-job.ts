@@ -1,6 +1,4 @@
 /** A job as the control plane offers it, checked against itself and this node's settings, and its key and data. */
-import { Aes256Gcm, CipherSuite, HkdfSha256 } from '@hpke/core';
-import { DhkemX25519HkdfSha256 } from '@hpke/dhkem-x25519';
 import { x25519 } from '@noble/curves/ed25519.js';
 import { concatBytes, equalBytes, fromHex, isZero, Rejection, signRecoverable, toHex } from '#attestation/base';
 import {
@@ -10,9 +8,7 @@ import {
   jobDigest,
   jobIdOf,
   JobMode,
-  keyReleaseInfo,
   mayBeProvedInstead,
-  parseDataKey,
   parseDatasetManifest,
   parseJobSpec,
   parseTermsJson,
@@ -33,11 +29,11 @@ import {
 } from '#libs/dispatch-client';
 import type { AssignedJob } from '#libs/messaging';
 import { groth16Admission, planOf } from '#libs/proof';
+import { openDataKey, openShard } from '#libs/sealing';
 import { zkSelector } from '#libs/settlement';
 import { divideSteps, parseManifestText, trainingSeconds } from '#libs/step';
 import { groth16SchemeId, groth16Selector } from '#libs/zk/verifier';
 import type { JobInput } from '../compute/job.js';
-import { openShard } from '../compute/sealed.js';
 import { openKeyFolder } from '../proving/key-folder.js';
 import type { ProverSettings } from './settings.js';
 
@@ -146,7 +142,7 @@ export async function entrust(offer: OfferedJob, settings: ProverSettings, stop?
     const request = { spec: offer.specBytes, terms, nonce, transportKey, signature };
     return { release: await broker.entrust(request), digest: asked };
   }, isOfBroker);
-  const { datasetId, key } = parseDataKey(await open(release.sealedKey, secret, jobId, digest));
+  const { datasetId, key } = await openDataKey(release.sealedKey, { jobId, aad: digest }, secret);
   agree('data set of the key', hex(offer.spec.dataset.id), hex(datasetId));
   return { ...offer, dataKey: key, release };
 }
@@ -174,25 +170,6 @@ export async function inputOf(
     dataKey,
     records: concatBytes(...records),
   };
-}
-
-async function open(sealed: Uint8Array, secret: Uint8Array, jobId: Uint8Array, aad: Uint8Array): Promise<Uint8Array> {
-  const suite = new CipherSuite({ kem: new DhkemX25519HkdfSha256(), kdf: new HkdfSha256(), aead: new Aes256Gcm() });
-  const buffer = (bytes: Uint8Array): ArrayBuffer => bytes.slice().buffer;
-  try {
-    const recipient = await suite.createRecipientContext({
-      recipientKey: await suite.kem.importKey('raw', buffer(secret), false),
-      enc: buffer(sealed.subarray(0, 32)),
-      info: buffer(keyReleaseInfo(jobId)),
-    });
-    return new Uint8Array(await recipient.open(buffer(sealed.subarray(32)), buffer(aad)));
-  } catch {
-    throw new Rejection('UNSEAL_FAILED', {
-      expected: "a data key sealed to this request's transport key",
-      got: 'bytes that do not open',
-      rule: 'RFC 9180 §5.1.1',
-    });
-  }
 }
 
 function agree(what: string, expected: unknown, got: unknown): void {

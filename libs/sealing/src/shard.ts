@@ -1,7 +1,7 @@
 /** Encrypted shards in, records in block order out. A shard that is not this one of this data set never gets through. */
 import { Rejection, toHex } from '#attestation/base';
 import { shardAssociatedData, type DatasetManifest } from '#attestation/records';
-import { open } from './aead.js';
+import { open, seal } from './aead.js';
 
 /**
  * @param ciphertext  as stored, 16-byte tag at the end
@@ -28,6 +28,16 @@ export async function openShard(
   const associatedData = shardAssociatedData(dataset, index);
   const what = `shard ${index} of data set ${toHex(dataset.id)}`;
   return open('SHARD_AUTHENTICATION', what, key, shard.nonce, ciphertext, associatedData);
+}
+
+/** @returns ciphertext and tag, as it is stored; its nonce stands in the manifest */
+export function sealShard(
+  dataset: Parameters<typeof shardAssociatedData>[0],
+  index: number,
+  records: Uint8Array,
+  { key, nonce }: { readonly key: Uint8Array; readonly nonce: Uint8Array },
+): Promise<Uint8Array> {
+  return seal(key, nonce, records, shardAssociatedData(dataset, index));
 }
 
 function refused(code: string, expected: string, got: string): Rejection {

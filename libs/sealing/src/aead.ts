@@ -1,5 +1,5 @@
 /** AES-256-GCM and HKDF-SHA256 of the platform's WebCrypto, with failures that say what was opened. */
-import { Rejection } from '#attestation/base';
+import { concatBytes, Rejection } from '#attestation/base';
 
 const nonceBytes = 12;
 
@@ -29,6 +29,21 @@ export async function open(
   }
 }
 
+/** @returns ciphertext ‖ 16-byte tag. @param nonce 12 bytes, never used twice under one key */
+export async function seal(
+  key: Uint8Array,
+  nonce: Uint8Array,
+  plaintext: Uint8Array,
+  associatedData: Uint8Array,
+): Promise<Uint8Array> {
+  const sealed = await crypto.subtle.encrypt(
+    { name: 'AES-GCM', iv: plain(nonce), additionalData: plain(associatedData) },
+    await aesKey(key, 'encrypt'),
+    plain(plaintext),
+  );
+  return new Uint8Array(sealed);
+}
+
 /** Random 12-byte nonce ‖ ciphertext ‖ tag. */
 export async function sealWithNonce(
   key: Uint8Array,
@@ -36,15 +51,7 @@ export async function sealWithNonce(
   associatedData: Uint8Array,
 ): Promise<Uint8Array> {
   const nonce = crypto.getRandomValues(new Uint8Array(nonceBytes));
-  const sealed = await crypto.subtle.encrypt(
-    { name: 'AES-GCM', iv: nonce, additionalData: plain(associatedData) },
-    await aesKey(key, 'encrypt'),
-    plain(plaintext),
-  );
-  const out = new Uint8Array(nonceBytes + sealed.byteLength);
-  out.set(nonce);
-  out.set(new Uint8Array(sealed), nonceBytes);
-  return out;
+  return concatBytes(nonce, await seal(key, nonce, plaintext, associatedData));
 }
 
 /** Opens what `sealWithNonce` made. @throws Rejection with `code` */

@@ -1,7 +1,7 @@
 import { webcrypto } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { tinyDataset, tinyManifest, type TinyDataset } from '#test/tiny-job';
-import { openShard } from './shards.js';
+import { openShard } from './shard.js';
 
 const data = await tinyDataset(tinyManifest());
 const other = await tinyDataset(tinyManifest(), { salt: 2 });

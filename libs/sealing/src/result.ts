@@ -1,0 +1,47 @@
+/** The result of a job, which opens for the client alone, and only with the reveal key (attestation/src/records/delivery.ts). */
+import { x25519 } from '@noble/curves/ed25519.js';
+import { Rejection } from '#attestation/base';
+import { deliveryAssociatedData, deliveryKey } from '#attestation/records';
+import { openWithNonce, sealWithNonce } from './aead.js';
+
+/** One end's X25519 private key, the other end's public key, and what else the key follows from. */
+export interface ResultContext {
+  readonly secret: Uint8Array;
+  readonly peer: Uint8Array;
+  /** 32 bytes; zero where payment reveals no key. */
+  readonly revealKey: Uint8Array;
+  readonly jobId: Uint8Array;
+  /** weightsDigest that the result must have. */
+  readonly last: Uint8Array;
+}
+
+/** @returns nonce ‖ ciphertext @throws Rejection RECIPIENT_KEY when the client's key is a point of small order */
+export async function sealResult(plaintext: Uint8Array, context: ResultContext): Promise<Uint8Array> {
+  return sealWithNonce(keyOf(context), plaintext, associated(context));
+}
+
+/** @throws Rejection RESULT_DECRYPT, RECIPIENT_KEY */
+export async function openResult(sealed: Uint8Array, context: ResultContext): Promise<Uint8Array> {
+  return openWithNonce('RESULT_DECRYPT', 'a result for this recipient', keyOf(context), sealed, associated(context));
+}
+
+function associated({ jobId, last }: ResultContext): Uint8Array {
+  return deliveryAssociatedData(jobId, last);
+}
+
+function keyOf({ secret, peer, revealKey, jobId }: ResultContext): Uint8Array {
+  return deliveryKey(revealKey, agree(secret, peer), jobId);
+}
+
+function agree(secret: Uint8Array, peer: Uint8Array): Uint8Array {
+  try {
+    return x25519.getSharedSecret(secret, peer);
+  } catch {
+    throw new Rejection('RECIPIENT_KEY', {
+      expected: 'an X25519 public key',
+      got: 'a point of small order',
+      rule: 'RFC 7748 §6.1',
+      action: 'submit the job with the public key of a fresh key pair',
+    });
+  }
+}
