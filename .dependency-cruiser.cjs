@@ -64,8 +64,7 @@ const parts = {
   },
   enclave: {
     path: '^enclave/',
-    door: '^enclave/src/index\\.ts$',
-    may: ['attestation', 'judge', 'sealing', 'step', 'zk-commitment', 'onnx'],
+    may: ['attestation', 'judge', 'sealing', 'step', 'wire-channel', 'zk-commitment', 'onnx'],
     npm: ['@noble/curves', '@noble/ed25519', '@noble/hashes'],
     core: ['crypto', 'fs', 'fs/promises', 'net', 'util'],
     only: {
@@ -79,11 +78,20 @@ const parts = {
     core: [],
   }),
   collateral: lib('collateral', { may: ['attestation', 'judge'] }),
-  'enclave-channel': lib('enclave-channel', { may: ['attestation', 'enclave'] }),
+  'enclave-channel': lib('enclave-channel', { may: ['attestation', 'wire-channel'] }),
   onnx: lib('onnx', { npm: ['onnxruntime-node'], core: ['worker_threads'] }),
-  messaging: lib('messaging', { npm: ['@nats-io', 'zod'], core: [] }),
+  wire: {
+    path: '^libs/wire/src/(?!channel/)',
+    door: '^libs/wire/src/index\\.ts$',
+    npm: ['@nats-io', 'zod'],
+  },
+  'wire-channel': {
+    path: '^libs/wire/src/channel/',
+    door: '^libs/wire/src/channel/index\\.ts$',
+    may: ['attestation'],
+  },
   'dispatch-client': lib('dispatch-client', {
-    may: ['attestation', 'messaging'],
+    may: ['attestation', 'wire'],
     npm: ['@nestjs/microservices', 'rxjs', 'zod'],
   }),
   proof: lib('proof', { may: ['attestation', 'judge', 'step', 'zk-verifier'], core: [] }),
@@ -102,7 +110,7 @@ const parts = {
   }),
   telemetry: lib('telemetry', { npm: ['@opentelemetry', 'pino', 'prom-client'], core: ['http', 'net'] }),
   'control-plane': app('control-plane', {
-    may: ['attestation', 'judge', 'step', 'proof', 'collateral', 'messaging', 'persistence', 'settlement', 'telemetry'],
+    may: ['attestation', 'judge', 'step', 'proof', 'collateral', 'wire', 'persistence', 'settlement', 'telemetry'],
     npm: [
       ...['@apollo/server', '@as-integrations/express5', '@nats-io', '@nestjs', 'graphql', 'graphql-ws'],
       ...[
@@ -128,9 +136,9 @@ const parts = {
         'attestation',
         'judge',
         'collateral',
-        'enclave',
+        'wire-channel',
         'enclave-channel',
-        'messaging',
+        'wire',
         'dispatch-client',
         'settlement',
       ],
@@ -142,7 +150,7 @@ const parts = {
     may: [
       ...['attestation', 'step', 'zk-verifier', 'zk-commitment', 'zk-prover', 'zk-groth16', 'zk-groth16-commitment'],
       ...['proof', 'sealing'],
-      ...['messaging', 'dispatch-client', 'settlement', 'telemetry'],
+      ...['wire', 'dispatch-client', 'settlement', 'telemetry'],
     ],
     npm: ['@noble', 'ethers', 'zod'],
   }),
@@ -157,7 +165,7 @@ const parts = {
       'zk-groth16-commitment',
       'collateral',
       'enclave-channel',
-      'messaging',
+      'wire',
       'onnx',
       'sealing',
       'settlement',

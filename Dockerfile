@@ -42,6 +42,7 @@ COPY --from=build /veritrain/package.json ./
 COPY --from=build /veritrain/dist/attestation ./dist/attestation
 COPY --from=build /veritrain/dist/libs/sealing ./dist/libs/sealing
 COPY --from=build /veritrain/dist/libs/step ./dist/libs/step
+COPY --from=build /veritrain/dist/libs/wire/src/channel ./dist/libs/wire/src/channel
 COPY --from=build /veritrain/dist/libs/onnx ./dist/libs/onnx
 # Of the step proofs what commits to weights, and no prover, transcript of proofs or verifier (test/architecture/image.test.ts).
 COPY --from=build /veritrain/dist/libs/zk/src/params.js ./dist/libs/zk/src/

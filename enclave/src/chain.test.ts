@@ -19,11 +19,11 @@ import {
   type ReleasedSession,
 } from '#attestation/records';
 import { openWithNonce, sealWithNonce, partialKey } from '#libs/sealing';
+import type { EventOf } from '#libs/wire/channel';
 import { begun, jobOf, kinds, moved, resumed, seal, signedBy, strangersSession } from '#test/host-attack';
 import { chainId, contract, hostSecret, signingSecret } from '#test/tiny-job';
 import { keyed } from '#test/tiny-release';
 import { average, heard, partial } from '#test/tiny-rounds';
-import type { EventOf } from './channel/messages.js';
 
 const receipt = 'CHECKPOINT_RECEIPT';
 const session = 'CHECKPOINT_SESSION';

@@ -1,7 +1,7 @@
 /** Failures as the channel carries them. */
 import { CodedError } from '#attestation/base';
 import { GuardViolation } from '#libs/step';
-import type { ErrorReply, EventOf } from './channel/messages.js';
+import type { ErrorReply, EventOf } from '#libs/wire/channel';
 
 type Failure = Omit<ErrorReply, 'type' | 'id'>;
 

@@ -11,8 +11,8 @@ import {
   type Run,
 } from '#attestation/records';
 import { encodeWeights, type GuardViolation } from '#libs/step';
+import type { EventOf } from '#libs/wire/channel';
 import { keysBehind } from './chain.js';
-import type { EventOf } from './channel/messages.js';
 import { sealDelivery } from './deliver.js';
 import type { SessionKeys } from './keys.js';
 import type { ReadyJob } from './ready-job.js';

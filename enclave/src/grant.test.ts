@@ -2,10 +2,10 @@ import { secp256k1 } from '@noble/curves/secp256k1.js';
 import { describe, expect, it } from 'vitest';
 import { addressOfPublicKey, equalBytes, recoverAddress } from '#attestation/base';
 import { domainSeparator, jobDigest, runDigest, type Release } from '#attestation/records';
+import type { EventOf } from '#libs/wire/channel';
 import { jobOf, kinds, resealed, strangersSecret } from '#test/host-attack';
 import { chainId, contract, jobRequest, tinyJob, type TinyJob } from '#test/tiny-job';
 import { grantTo, present, signRelease, type GrantChanges } from '#test/tiny-release';
-import type { EventOf } from './channel/messages.js';
 
 const signer = { code: 'GRANT_SIGNER' };
 const word = new Uint8Array(32).fill(0x5e);

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { sha256 } from '@noble/hashes/sha2.js';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { jobDigest, keysDigest } from '#attestation/records';
+import type { EventOf } from '#libs/wire/channel';
 import { holdEngine } from '#test/gated-engine';
 import {
   jobRequest,
@@ -13,7 +14,6 @@ import {
   type TinySession,
 } from '#test/tiny-job';
 import { grantTo, present, signedLease } from '#test/tiny-release';
-import type { EventOf } from './channel/messages.js';
 
 const windowSeconds = 60;
 const job = await tinyJob();

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import type { ProgressGrain } from '#attestation/records';
+import type { EventOf } from '#libs/wire/channel';
 import { jobOf } from '#test/host-attack';
 import { tinyJob, tinyManifest, type TinyJob } from '#test/tiny-job';
 import { keyed } from '#test/tiny-release';
 import { crew, segment, tinyParallelJob } from '#test/tiny-rounds';
-import type { EventOf } from './channel/messages.js';
 import { progressGate } from './progress.js';
 
 /** 20 steps in segments of 8; an epoch has 8 as well unless the superblock is larger. */

@@ -2,10 +2,10 @@ import { describe, expect, it } from 'vitest';
 import { parseStepStatement, verifyReceipt } from '#attestation/records';
 import { checkpointKey, openCheckpoint } from '#libs/sealing';
 import { decodeWeights, encodeWeights, initialWeights } from '#libs/step';
+import type { EventOf } from '#libs/wire/channel';
 import { commitmentFormat, createCommitter, jobCommitments, weightsDigestOf } from '#libs/zk/commitment';
 import { hostSecret, tinyDataset, tinyJob, tinyManifest, type TinyDataset } from '#test/tiny-job';
 import { keyed, type Keyed } from '#test/tiny-release';
-import type { EventOf } from './channel/messages.js';
 
 const profile = 'fast16';
 const manifest = tinyManifest({ steps: 12, superblock: 2 });

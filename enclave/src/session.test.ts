@@ -11,6 +11,7 @@ import {
   type Checkpoint,
 } from '#attestation/records';
 import { checkpointKey, openCheckpoint, sealCheckpoint } from '#libs/sealing';
+import type { EventOf } from '#libs/wire/channel';
 import {
   chainId,
   contract,
@@ -26,7 +27,6 @@ import {
   type TinyJob,
 } from '#test/tiny-job';
 import { grantTo, keyed, present, type Keyed } from '#test/tiny-release';
-import type { EventOf } from './channel/messages.js';
 
 const job = await tinyJob();
 const opening = { provider, chainId, registry };

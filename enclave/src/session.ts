@@ -17,8 +17,8 @@ import {
 } from '#attestation/records';
 import { openShard, openDataKey } from '#libs/sealing';
 import { GuardViolation } from '#libs/step';
+import type { EnclaveEvent, EventOf, Request, RequestOf } from '#libs/wire/channel';
 import { collectEvidence, type Machine } from './attesters/collect.js';
-import type { EnclaveEvent, EventOf, Request, RequestOf } from './channel/messages.js';
 import type { Emit } from './channel/serve.js';
 import { failedEvent } from './failure.js';
 import { finishJob, stopAtGuard } from './finish.js';

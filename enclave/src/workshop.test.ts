@@ -16,6 +16,7 @@ import {
 } from '#attestation/records';
 import { checkpointKey, openCheckpoint } from '#libs/sealing';
 import { decodeWeights, encodeWeights, initialWeights, stateDigest } from '#libs/step';
+import type { EventOf } from '#libs/wire/channel';
 import { holdEngine } from '#test/gated-engine';
 import { chainId, contract, hostSecret, tinyJob, tinyManifest, type TinyJob } from '#test/tiny-job';
 import { keyed, signRelease } from '#test/tiny-release';
@@ -29,7 +30,6 @@ import {
   tinyParallelJob,
   type Rounds,
 } from '#test/tiny-rounds';
-import type { EventOf } from './channel/messages.js';
 import { createSessionKeys } from './keys.js';
 import { sealPartial } from './partial.js';
 

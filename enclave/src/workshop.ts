@@ -24,8 +24,8 @@ import {
   type Division,
   type Weights,
 } from '#libs/step';
+import type { EnclaveEvent, EventOf, RequestOf } from '#libs/wire/channel';
 import { linked, segmentStatement } from './chain.js';
-import type { EnclaveEvent, EventOf, RequestOf } from './channel/messages.js';
 import { Engine } from './engine/engine.js';
 import type { LoadedDataset } from './engine/loaded-dataset.js';
 import { finishJob, stopAtGuard } from './finish.js';

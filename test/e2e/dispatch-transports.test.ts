@@ -9,19 +9,19 @@ import { connect as connectNats } from '@nats-io/transport-node';
 import { ClientProxyFactory, Transport, type ClientProxy } from '@nestjs/microservices';
 import { firstValueFrom, timeout } from 'rxjs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { natsOptions, pattern, protocolVersion, type Pattern } from '#libs/messaging';
-import { readConfig } from '../../apps/control-plane/src/config.js';
-import { Bus } from '../../apps/control-plane/src/events/bus.js';
-import { keys, startTestPlane, type TestPlane } from '../../apps/control-plane/test/harness.js';
-import { capabilities, providers } from '../../apps/control-plane/test/job-fixture.js';
+import { natsOptions, pattern, protocolVersion, type Pattern } from '#libs/wire';
 import {
   makeDispatchCertificates,
   type DispatchCertificates,
 } from '../../apps/cli/src/system/dispatch-certificates.js';
 import { freePort } from '../../apps/cli/src/system/free-port.js';
 import { openNats } from '../../apps/cli/src/system/nats.js';
-import { findServer } from '../../apps/cli/src/system/server-process.js';
 import type { RunningProcess } from '../../apps/cli/src/system/process.js';
+import { findServer } from '../../apps/cli/src/system/server-process.js';
+import { readConfig } from '../../apps/control-plane/src/config.js';
+import { Bus } from '../../apps/control-plane/src/events/bus.js';
+import { keys, startTestPlane, type TestPlane } from '../../apps/control-plane/test/harness.js';
+import { capabilities, providers } from '../../apps/control-plane/test/job-fixture.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'veritrain-transports-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));

@@ -6,7 +6,7 @@ import { createHash, randomUUID } from 'node:crypto';
 import { DataSource } from 'typeorm';
 import { afterAll, beforeAll, describe as describeAlways, expect, it } from 'vitest';
 import { parseTermsJson } from '#attestation/records';
-import { LeaseGrant, pattern } from '#libs/messaging';
+import { LeaseGrant, pattern } from '#libs/wire';
 import { former, insertFormer, type Row } from '../../apps/control-plane/test/former-rows.js';
 import { codeOf, startTestPlane, type TestPlane } from '../../apps/control-plane/test/harness.js';
 import { capabilities, refOf } from '../../apps/control-plane/test/job-fixture.js';

@@ -6,11 +6,11 @@ import { concatBytes, decodeCanonical, encodeCanonical, toCbor, toHex, utf8, typ
 import { checkpointAssociatedData, encodeStepStatement } from '#attestation/records';
 import { openWithNonce, sealWithNonce, checkpointKey, partialKey } from '#libs/sealing';
 import { encodeWeights } from '#libs/step';
+import type { EnclaveEvent, EventOf } from '#libs/wire/channel';
 import { begun, jobOf } from '#test/host-attack';
 import { readyJob } from '#test/ready-job';
 import type { TinyJob } from '#test/tiny-job';
 import { keyed, type Keyed } from '#test/tiny-release';
-import type { EnclaveEvent, EventOf } from '../../enclave/src/channel/messages.js';
 import { openPartial, type Partial } from '../../enclave/src/partial.js';
 import type { ReadyJob } from '../../enclave/src/ready-job.js';
 import { startOf, type Position } from '../../enclave/src/trainer.js';

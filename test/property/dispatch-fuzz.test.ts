@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { pattern } from '#libs/messaging';
+import { pattern } from '#libs/wire';
 import { TestAppraiser } from '../../apps/control-plane/test/harness.js';
 import { shown } from '../../apps/control-plane/test/job-fixture.js';
 import { fuzzDispatch } from './dispatch-fuzz.js';

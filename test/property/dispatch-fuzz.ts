@@ -2,10 +2,10 @@
  * Mutates the frames of dispatch by a seed, as bytes and member by member, and sends them to a control plane: each is answered,
  * with a coded problem where it is refused; none is taken whose key, claim or signed content is not genuine.
  */
-import { isProblem, type Pattern } from '#libs/messaging';
+import { isProblem, type Pattern } from '#libs/wire';
+import type { EvidenceAppraiser } from '../../apps/control-plane/src/evidence/evidence-appraiser.js';
 import { startTestPlane, type TestPlane } from '../../apps/control-plane/test/harness.js';
 import { register } from '../../apps/control-plane/test/job-fixture.js';
-import type { EvidenceAppraiser } from '../../apps/control-plane/src/evidence/evidence-appraiser.js';
 import { isBoundSame } from './bound.js';
 import { dispatchMakers, ProofAppraiser, type DispatchMessage, type MessageMaker } from './dispatch-scene.js';
 import { framed, openLine, type FrameAnswer, type FrameLine } from './frame-line.js';

@@ -1,6 +1,6 @@
 /** Jobs of one node in every state, and for each dispatch message one that fits: what a dispatch frame can be made of. */
 import { parseSessionEvidence, verifySessionProof } from '#attestation/records';
-import { pattern, type LeaseGrant, type Pattern } from '#libs/messaging';
+import { pattern, type LeaseGrant, type Pattern } from '#libs/wire';
 import type { EvidenceVerdict } from '../../apps/control-plane/src/evidence/evidence-appraiser.js';
 import { keys, TestAppraiser, type TestPlane } from '../../apps/control-plane/test/harness.js';
 import {

@@ -15,11 +15,10 @@ import {
   type CborValue,
 } from '#attestation/base';
 import { jobDigest, keysDigest } from '#attestation/records';
+import { encodeFrame, frameDecoder, parseRequest, type Request } from '#libs/wire/channel';
 import { strangersSecret } from '#test/host-attack';
 import { jobRequest, tinyAt, tinyJob, type TinyJob } from '#test/tiny-job';
 import { grantTo, present, signedLease, type Granted } from '#test/tiny-release';
-import { encodeFrame, frameDecoder } from '../../enclave/src/channel/frames.js';
-import { parseRequest, type Request } from '../../enclave/src/channel/messages.js';
 import { fuzz, judged, type FuzzReport, type OnProgress, type Verdict } from './fuzz.js';
 import { mutantOf } from './mutants.js';
 import type { Draw } from './random.js';

@@ -1,6 +1,6 @@
 /** A simulated node with a TEE: attests, keeps its attestation fresh, and works on segments of data-parallel jobs. */
 import type { StepStatement } from '#attestation/records';
-import type { CompleteRound, SegmentRef, SegmentTask, SignedStatement } from '#libs/messaging';
+import type { CompleteRound, SegmentRef, SegmentTask, SignedStatement } from '#libs/wire';
 import { base64, noEndorsements } from '#test/made-session';
 import { RenewalReports } from '../../apps/control-plane/src/dispatch/renewal-reports.js';
 import { SegmentAssignment } from '../../apps/control-plane/src/dispatch/segment-assignment.js';

@@ -4,8 +4,8 @@
  * does not notice: it goes on with the lease that it had.
  */
 import type { StepStatement } from '#attestation/records';
-import { protocolVersion, type LeaseGrant, type NodeCapabilities, type SignedStatement } from '#libs/messaging';
 import { BlobRecord } from '#libs/persistence';
+import { protocolVersion, type LeaseGrant, type NodeCapabilities, type SignedStatement } from '#libs/wire';
 import { hex, weights } from '#test/made-session';
 import type { Principal } from '../../apps/control-plane/src/auth/principal.js';
 import { Assignment } from '../../apps/control-plane/src/dispatch/assignment.js';

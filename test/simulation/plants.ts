@@ -1,7 +1,8 @@
 /** Faults planted on purpose, to see that the simulation finds them. */
 import { DataSource, type EntityManager } from 'typeorm';
-import type { LeaseRef, ProofRef, SegmentRef } from '#libs/messaging';
 import { Job, Lease, SegmentProof, type WorkerSegment } from '#libs/persistence';
+import type { LeaseRef, ProofRef, SegmentRef } from '#libs/wire';
+import { segmentSteps } from '#test/made-session';
 import type { Principal } from '../../apps/control-plane/src/auth/principal.js';
 import { LeaseBook, type Held } from '../../apps/control-plane/src/dispatch/lease-book.js';
 import { ProofBook } from '../../apps/control-plane/src/dispatch/proof-book.js';
@@ -11,7 +12,6 @@ import { SegmentReports } from '../../apps/control-plane/src/dispatch/segment-re
 import { Sweeper } from '../../apps/control-plane/src/dispatch/sweeper.js';
 import { TrainingReports } from '../../apps/control-plane/src/dispatch/training-reports.js';
 import { JobJournal, type Announcement } from '../../apps/control-plane/src/jobs/journal.js';
-import { segmentSteps } from '#test/made-session';
 import type { Plant } from './replica.js';
 
 /** A lease book that lets whoever once held a lease go on: two nodes execute one job. */

@@ -1,6 +1,6 @@
 /** A simulated node without a TEE: trains jobs whose steps are proved, proves segments of any, and brings proofs to the chain. */
 import type { StepStatement } from '#attestation/records';
-import type { ProofDeliver, ProofTask, SignedStatement } from '#libs/messaging';
+import type { ProofDeliver, ProofTask, SignedStatement } from '#libs/wire';
 import { Assignment } from '../../apps/control-plane/src/dispatch/assignment.js';
 import { ProofReports } from '../../apps/control-plane/src/dispatch/proof-reports.js';
 import { SessionReports } from '../../apps/control-plane/src/dispatch/session-reports.js';

@@ -13,8 +13,8 @@ import {
   type BundledProof,
   type StepStatement,
 } from '#attestation/records';
-import type { SignedStatement } from '#libs/messaging';
 import { manifestDigest } from '#libs/step';
+import type { SignedStatement } from '#libs/wire';
 import { base64, receiptKey, receiptSecret } from '#test/made-session';
 import { averaged, trained, type SimulatedJob } from './work.js';
 

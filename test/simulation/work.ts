@@ -17,9 +17,9 @@ import {
   type JobSpec,
   type Terms,
 } from '#attestation/records';
-import type { SignedStatement } from '#libs/messaging';
 import { planOf } from '#libs/proof';
 import { canonicalManifest, divideSteps, profileManifest, type Manifest } from '#libs/step';
+import type { SignedStatement } from '#libs/wire';
 import { teeTerms } from '#test/escrow-terms';
 import {
   addressOf,

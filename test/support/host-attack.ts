@@ -10,9 +10,9 @@ import {
 } from '#attestation/records';
 import { checkpointKey, openCheckpoint, sealCheckpoint, openShard } from '#libs/sealing';
 import { decodeWeights, encodeWeights } from '#libs/step';
+import type { EventOf } from '#libs/wire/channel';
 import { jobCommitments } from '#libs/zk/commitment';
 import { segmentStatement } from '../../enclave/src/chain.js';
-import type { EventOf } from '../../enclave/src/channel/messages.js';
 import { createSessionKeys } from '../../enclave/src/keys.js';
 import {
   chainId,

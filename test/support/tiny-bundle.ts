@@ -9,8 +9,8 @@ import {
   type BundledSession,
   type EvidenceBundle,
 } from '#attestation/records';
+import type { EventOf } from '#libs/wire/channel';
 import type { Released } from '../../apps/key-broker/src/release.js';
-import type { EventOf } from '../../enclave/src/channel/messages.js';
 import {
   attested,
   jobRequest,

@@ -40,6 +40,7 @@ import {
   type Manifest,
   type ProfileParameters,
 } from '#libs/step';
+import type { EnclaveEvent, Request } from '#libs/wire/channel';
 import { commitmentFormat, createCommitter, dataDigestOf, dataSeed } from '#libs/zk/commitment';
 import { commitmentsOfJob, commitToData, dataBlind } from '#libs/zk/groth16/commitment';
 import { circuitShape, groth16DataDigest } from '#libs/zk/verifier';
@@ -49,7 +50,6 @@ import type { Escrows } from '../../apps/key-broker/src/escrow.js';
 import { createJudgeParts } from '../../apps/key-broker/src/parts.js';
 import { createBroker, type Broker, type BrokerParts } from '../../apps/key-broker/src/release.js';
 import { openSimulated } from '../../enclave/src/attesters/simulated.js';
-import type { EnclaveEvent, Request } from '../../enclave/src/channel/messages.js';
 import { createSession } from '../../enclave/src/session.js';
 import { teeTerms } from './escrow-terms.js';
 import { fakeAmd } from './fake-amd.js';

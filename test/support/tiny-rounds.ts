@@ -11,7 +11,7 @@ import {
   stateDigest,
   type Weights,
 } from '#libs/step';
-import type { EnclaveEvent, EventOf } from '../../enclave/src/channel/messages.js';
+import type { EnclaveEvent, EventOf } from '#libs/wire/channel';
 import { tinyDataset, tinyJob, tinyManifest, type TinyJob, type TinyJobOptions } from './tiny-job.js';
 import { keyed, type Keyed } from './tiny-release.js';
 

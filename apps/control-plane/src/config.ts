@@ -1,13 +1,13 @@
 /** Settings from the environment; README.md holds the table. */
-import { resolve } from 'node:path';
 import { readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
 import { z } from 'zod';
-import { Address, ApiKeyText, text, type NatsAddress } from '#libs/messaging';
 import { defaultCacheDirectory, roles } from '#libs/persistence';
-import type { S3Location } from './objects/s3-object-store.js';
+import { Address, ApiKeyText, text, type NatsAddress } from '#libs/wire';
 import { invalid } from './config-error.js';
-import { readTrustProxy, type TrustProxy } from './trust-proxy.js';
+import type { S3Location } from './objects/s3-object-store.js';
 import { readDispatch, readNats, type DispatchConfig } from './transports.js';
+import { readTrustProxy, type TrustProxy } from './trust-proxy.js';
 
 const port = z.coerce.number().int().min(0).max(65_535);
 const whole = (min: number, max: number) => z.coerce.number().int().min(min).max(max);

@@ -5,8 +5,8 @@
 import type { IncomingMessage } from 'node:http';
 import { Inject, Injectable } from '@nestjs/common';
 import type { NextFunction, Request, Response } from 'express';
-import type { Problem } from '#libs/messaging';
 import type { Metrics } from '#libs/telemetry';
+import type { Problem } from '#libs/wire';
 import { addressOf } from './auth/address.js';
 import { ApiKeys } from './auth/api-keys.js';
 import { bearerOf } from './auth/auth.guard.js';

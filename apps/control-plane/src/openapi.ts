@@ -3,7 +3,7 @@ import type { INestApplication } from '@nestjs/common';
 import { DocumentBuilder, SwaggerModule, type OpenAPIObject } from '@nestjs/swagger';
 
 const text = { type: 'string' };
-/** RFC 9457 with the fields of a coded error; libs/messaging holds the type. */
+/** RFC 9457 with the fields of a coded error; libs/wire holds the type. */
 const problem = {
   type: 'object',
   required: ['type', 'title', 'status', 'code', 'detail', 'expected', 'got', 'rule', 'action', 'instance'],

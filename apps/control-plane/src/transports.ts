@@ -1,6 +1,6 @@
 /** Over what nodes dial in: TCP, plain on the loopback interface alone and mutual TLS elsewhere, and NATS. */
 import { readFileSync } from 'node:fs';
-import { isLoopback, type NatsAddress } from '#libs/messaging';
+import { isLoopback, type NatsAddress } from '#libs/wire';
 import { invalid } from './config-error.js';
 
 /** Contents of PEM files. */

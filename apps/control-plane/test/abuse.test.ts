@@ -2,14 +2,14 @@
 import { get, request as startRequest } from 'node:http';
 import { createRequire } from 'node:module';
 import { gzipSync } from 'node:zlib';
-import { createClient } from 'graphql-ws';
 import { getIntrospectionQuery } from 'graphql';
+import { createClient } from 'graphql-ws';
 import request from 'supertest';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
-import { pattern } from '#libs/messaging';
 import { ApiKey } from '#libs/persistence';
-import { KeyWatch } from '../src/auth/key-watch.js';
+import { pattern } from '#libs/wire';
 import { ApiKeys } from '../src/auth/api-keys.js';
+import { KeyWatch } from '../src/auth/key-watch.js';
 import { Streams } from '../src/overload/streams.js';
 import { keys, startTestPlane, StillClock, type TestPlane } from './harness.js';
 import { capabilities, providers, submitFunded } from './job-fixture.js';

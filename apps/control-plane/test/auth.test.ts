@@ -1,10 +1,10 @@
 /** Every route with every role, own and foreign tenant: what is not allowed here is forbidden. */
-import request from 'supertest';
 import { createRequire } from 'node:module';
 import { createClient } from 'graphql-ws';
+import request from 'supertest';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { NodeRegistered, pattern } from '#libs/messaging';
 import { ApiKey } from '#libs/persistence';
+import { NodeRegistered, pattern } from '#libs/wire';
 import type { TestPlane, KeyName } from './harness.js';
 import { codeOf, keys, startTestPlane } from './harness.js';
 import {

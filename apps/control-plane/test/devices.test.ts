@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { documentDigest, encodeDocument } from '#attestation';
 import { fromHex } from '#attestation/base';
 import { encodeEndorsements } from '#attestation/records';
-import { pattern, type AppraisalAnswer, type LeaseGrant } from '#libs/messaging';
+import { pattern, type AppraisalAnswer, type LeaseGrant } from '#libs/wire';
 import { gpuMachineAt, gpuPolicy, madeGpuVendor, type GpuVendor } from '#test/made-machine';
 import { PolicyAppraiser } from '../src/evidence/policy-appraiser.js';
 import { codeOf, startTestPlane, type TestPlane } from './harness.js';

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import request from 'supertest';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { pattern } from '#libs/messaging';
+import { pattern } from '#libs/wire';
 import { keys, startTestPlane, type TestPlane } from './harness.js';
 import {
   acquire,
@@ -76,7 +76,7 @@ describe('what a node says', () => {
       const key = { tenant: 'acme', role: 'client', name };
       await test.as('admin').post('/v1/keys', key).expect(400);
     }
-    const { text } = await import('#libs/messaging');
+    const { text } = await import('#libs/wire');
     for (const character of format) expect(text(9).safeParse(`a${character}b`).success).toBe(false);
     expect(text(40).safeParse('Größe 3 μ – 訓練 العقدة ✓ 😀').success).toBe(true);
   });
@@ -155,7 +155,7 @@ describe('texts', () => {
 
   it('W-L5 dispatch names its own messages as the rule, and GraphQL its own schema', async () => {
     const bad = test.send(pattern.leaseAcquire, { nodeId: 'mine', waitMs: 0 });
-    await expect(bad).rejects.toMatchObject({ code: 'REQUEST_MALFORMED', rule: 'libs/messaging' });
+    await expect(bad).rejects.toMatchObject({ code: 'REQUEST_MALFORMED', rule: 'libs/wire' });
     const query = '{ job(id: "x") { id } }';
     const { body } = await test.as('client').post('/graphql', { query });
     expect(body.errors[0].extensions.rule).toBe('schema.graphql');

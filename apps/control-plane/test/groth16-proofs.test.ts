@@ -10,9 +10,9 @@ import {
   specDigestOf,
   termsJson,
 } from '#attestation/records';
-import { pattern, ProofTask } from '#libs/messaging';
 import type { Deployment, SettlementClient } from '#libs/settlement';
 import { manifestDigest } from '#libs/step';
+import { pattern, ProofTask } from '#libs/wire';
 import { groth16Job, proveGroth16Run, type ProvedRun } from '#test/groth16-run';
 import { hasGroth16Tools } from '#test/groth16-tools';
 import { codeOf, startTestPlane, type TestPlane } from './harness.js';

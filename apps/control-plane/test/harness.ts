@@ -7,10 +7,10 @@ import { ClientProxyFactory, Transport, type ClientTCP } from '@nestjs/microserv
 import { firstValueFrom, timeout } from 'rxjs';
 import request from 'supertest';
 import { CollateralError } from '#attestation/base';
-import { pattern as patterns, protocolVersion, type Pattern, type Problem } from '#libs/messaging';
 import { defaultCacheDirectory } from '#libs/persistence';
 import type { BlockRef, ChainReader, EscrowEvent } from '#libs/settlement';
 import { createLogger } from '#libs/telemetry';
+import { pattern as patterns, protocolVersion, type Pattern, type Problem } from '#libs/wire';
 import { Clock } from '../src/clock.js';
 import type { BootstrapKey, Config } from '../src/config.js';
 import { Sweeper } from '../src/dispatch/sweeper.js';

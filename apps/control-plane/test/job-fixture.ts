@@ -22,8 +22,8 @@ import {
   type StepStatement,
   type Terms,
 } from '#attestation/records';
-import { LeaseGrant, pattern } from '#libs/messaging';
 import { canonicalManifest, manifestDigest, profileManifest, type Manifest } from '#libs/step';
+import { LeaseGrant, pattern } from '#libs/wire';
 import { teeTerms } from '#test/escrow-terms';
 import {
   addressOf,

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { fromHex } from '#attestation/base';
 import { deliveryDigest, parseBundle } from '#attestation/records';
-import { pattern } from '#libs/messaging';
+import { pattern } from '#libs/wire';
 import { codeOf, startTestPlane, type TestPlane } from './harness.js';
 import {
   acquire,

@@ -2,8 +2,8 @@
 import { connect, type Socket } from 'node:net';
 import request from 'supertest';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { pattern } from '#libs/messaging';
 import { JobEvent } from '#libs/persistence';
+import { pattern } from '#libs/wire';
 import { followedStep, startFollowers, type Followers } from './followers.js';
 import { keys, startTestPlane, type TestPlane } from './harness.js';
 import { acquire, advanceTo, refOf, register, submitFunded } from './job-fixture.js';

@@ -1,8 +1,8 @@
 /** The chain knows of a run that the database does not: after a restore, or when a node committed without its lease. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { pattern } from '#libs/messaging';
 import { Checkpoint, Job, JobEvent, KeyRelease, Lease, NodeRecord, Receipt, Verdict } from '#libs/persistence';
 import { jobStates } from '#libs/settlement';
+import { pattern } from '#libs/wire';
 import { codeOf, startTestPlane, type TestPlane } from './harness.js';
 import {
   acquire,

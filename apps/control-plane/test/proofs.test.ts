@@ -14,11 +14,11 @@ import {
   specDigestOf,
   termsJson,
 } from '#attestation/records';
-import { pattern, ProofTask, type LeaseGrant } from '#libs/messaging';
 import { Job } from '#libs/persistence';
 import { planOf } from '#libs/proof';
 import { sampleOf, type EscrowEvent } from '#libs/settlement';
 import { canonicalManifest, manifestDigest, profileManifest } from '#libs/step';
+import { pattern, ProofTask, type LeaseGrant } from '#libs/wire';
 import { codeOf, startTestPlane, type TestPlane } from './harness.js';
 import {
   acquire,

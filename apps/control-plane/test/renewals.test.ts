@@ -1,6 +1,6 @@
 /** A session at work is attested again and again; without a renewal in time its job goes to another. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { pattern, type LeaseGrant } from '#libs/messaging';
+import { pattern, type LeaseGrant } from '#libs/wire';
 import { codeOf, startTestPlane, type TestPlane } from './harness.js';
 import {
   acquire,

@@ -2,23 +2,15 @@
 import { once } from 'node:events';
 import { connect, createServer, type Server } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { ClientProxyFactory, Transport, type ClientProxy } from '@nestjs/microservices';
 import { jetstreamManager } from '@nats-io/jetstream';
 import { connect as connectNats, type NatsConnection } from '@nats-io/transport-node';
+import { ClientProxyFactory, Transport, type ClientProxy } from '@nestjs/microservices';
 import { firstValueFrom, timeout } from 'rxjs';
 import request from 'supertest';
 import { IsNull } from 'typeorm';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import {
-  eventStream,
-  natsOptions,
-  pattern,
-  subject,
-  type LeaseGrant,
-  type Pattern,
-  protocolVersion,
-} from '#libs/messaging';
 import { AuditEntry, JobEvent, Lease, OutboxMessage } from '#libs/persistence';
+import { eventStream, natsOptions, pattern, subject, type LeaseGrant, type Pattern, protocolVersion } from '#libs/wire';
 import { DatabaseClock } from '../src/clock.js';
 import { Sweeper } from '../src/dispatch/sweeper.js';
 import { Bus } from '../src/events/bus.js';

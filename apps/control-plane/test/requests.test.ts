@@ -2,8 +2,8 @@
 import request from 'supertest';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { datasetManifestJson } from '#attestation/records';
-import { limits, pattern } from '#libs/messaging';
 import { canonicalManifest, profileManifest } from '#libs/step';
+import { limits, pattern } from '#libs/wire';
 import { codeOf, keys, startTestPlane, type TestPlane } from './harness.js';
 import { base64, groth16Changes, hex, makeJob, manifest, register, sha256, submit, upload } from './job-fixture.js';
 

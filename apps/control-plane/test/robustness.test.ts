@@ -1,12 +1,12 @@
 /** Untrusted bytes, a database that goes away, too many requests: answered with a code, never with a crash. */
+import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { connect } from 'node:net';
-import { randomBytes } from 'node:crypto';
 import { Duplex } from 'node:stream';
 import request from 'supertest';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { DataSource } from 'typeorm';
-import { limits, pattern, type Pattern } from '#libs/messaging';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { limits, pattern, type Pattern } from '#libs/wire';
 import { codeOf, keys, startTestPlane, type TestPlane } from './harness.js';
 import { hex, register, sha256, storeBlob, submitFunded } from './job-fixture.js';
 import { createTestDatabase } from './test-database.js';

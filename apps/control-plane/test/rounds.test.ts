@@ -11,8 +11,8 @@ import {
   type RoundStatement,
   type StepStatement,
 } from '#attestation/records';
-import { pattern, SegmentTask, type LeaseGrant, type SegmentAcquired } from '#libs/messaging';
 import { manifestDigest } from '#libs/step';
+import { pattern, SegmentTask, type LeaseGrant, type SegmentAcquired } from '#libs/wire';
 import { codeOf, startTestPlane, type TestPlane } from './harness.js';
 import {
   acquire,

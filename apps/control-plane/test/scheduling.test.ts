@@ -1,7 +1,7 @@
 /** Which node gets which job, and what clients, operators and administrators may change about it. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { pattern } from '#libs/messaging';
 import { AuditEntry } from '#libs/persistence';
+import { pattern } from '#libs/wire';
 import { codeOf, startTestPlane, type KeyName, type TestPlane } from './harness.js';
 import {
   acquire,

@@ -1,7 +1,7 @@
 /** Leases that end for want of a service: none uses up an attempt, and the pauses between them grow. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
-import { pattern, type LeaseAcquired } from '#libs/messaging';
+import { pattern, type LeaseAcquired } from '#libs/wire';
 import { isAway, setback } from '../src/dispatch/setbacks.js';
 import { startTestPlane, type TestPlane } from './harness.js';
 import { refOf, register, submitFunded, type Fixture } from './job-fixture.js';

@@ -2,8 +2,8 @@
 import request from 'supertest';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { datasetManifestJson } from '#attestation/records';
-import { pattern } from '#libs/messaging';
 import { ApiKey, AuditEntry } from '#libs/persistence';
+import { pattern } from '#libs/wire';
 import { AuditChain } from '../src/audit/audit-chain.js';
 import { ApiKeys } from '../src/auth/api-keys.js';
 import { BlobStore } from '../src/objects/blob-store.js';

@@ -16,9 +16,9 @@ import {
   parseRegistered,
 } from '#libs/dispatch-client';
 import { connectEnclave, startEnclave, type EnclaveClient } from '#libs/enclave-channel';
-import { pattern, protocolVersion, type LeaseGrant, type NodeRegistered, type TeeKind } from '#libs/messaging';
 import { addressBytes } from '#libs/settlement';
 import { serveHealth, watchNode, type NodeWatch } from '#libs/telemetry';
+import { pattern, protocolVersion, type LeaseGrant, type NodeRegistered, type TeeKind } from '#libs/wire';
 import { withEndorsements } from './endorsements.js';
 import { collectEscrow, tellAgain } from './hand-over.js';
 import { cancelLease, runLease, type LeaseInHand, type RunnerParts } from './job-runner.js';

@@ -14,7 +14,7 @@ import {
 } from '#attestation/records';
 import { brokerPatience } from '#libs/dispatch-client';
 import type { EnclaveClient } from '#libs/enclave-channel';
-import type { AssignedJob } from '#libs/messaging';
+import type { AssignedJob } from '#libs/wire';
 import { chainId, contract, provider, registry, tinyJob, tinySession, type TinyJob } from '#test/tiny-job';
 import { askAttestors, checkAttestors, type Attestors } from './attestors.js';
 import { askForKey } from './job-session.js';

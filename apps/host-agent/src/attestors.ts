@@ -20,7 +20,7 @@ import {
   note,
 } from '#libs/dispatch-client';
 import type { EnclaveClient } from '#libs/enclave-channel';
-import type { AssignedJob } from '#libs/messaging';
+import type { AssignedJob } from '#libs/wire';
 
 /** Where each account that the host knows answers: account as 0x-hexadecimal, URL. */
 export type Attestors = Readonly<Record<string, string>>;

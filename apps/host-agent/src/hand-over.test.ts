@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { CollateralError, Rejection } from '#attestation/base';
-import { pattern } from '#libs/messaging';
+import { pattern } from '#libs/wire';
 import { collectEscrow, handOver, tellAgain, tellStopped, type HandOverParts } from './hand-over.js';
 import type { Move } from './next-move.js';
 import { openPendingEscrows, type PendingResult } from './pending.js';

@@ -2,7 +2,7 @@
 import { CollateralError, Rejection, toHex } from '#attestation/base';
 import { ciphertextDigest, keyCommitment } from '#attestation/records';
 import { type CipherStore, type ControlPlane, note } from '#libs/dispatch-client';
-import { LeaseRestored, pattern } from '#libs/messaging';
+import { LeaseRestored, pattern } from '#libs/wire';
 import type { Move } from './next-move.js';
 import { hasResult, type PendingEscrow, type PendingEscrows, type PendingResult } from './pending.js';
 import type { Provider } from './provider.js';

@@ -13,11 +13,11 @@ import {
   termsJson,
   type Terms,
 } from '#attestation/records';
-import type { EnclaveEvent } from '#enclave';
 import { brokerPatience, type Clock } from '#libs/dispatch-client';
 import type { EnclaveClient } from '#libs/enclave-channel';
-import { pattern, type LeaseGrant } from '#libs/messaging';
 import { createLogger, watchNode } from '#libs/telemetry';
+import { pattern, type LeaseGrant } from '#libs/wire';
+import type { EnclaveEvent } from '#libs/wire/channel';
 import { chainId, contract, provider as account, tinyJob, type TinyJob } from '#test/tiny-job';
 import { cancelLease, runLease, type LeaseInHand, type RunnerParts } from './job-runner.js';
 import { openPendingEscrows } from './pending.js';

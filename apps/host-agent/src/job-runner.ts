@@ -11,7 +11,6 @@ import {
   type DatasetManifest,
   type Terms,
 } from '#attestation/records';
-import type { EventOf } from '#enclave';
 import {
   type BrokerPatience,
   codePattern,
@@ -21,8 +20,9 @@ import {
   plainText,
 } from '#libs/dispatch-client';
 import type { EnclaveClient } from '#libs/enclave-channel';
-import { pattern, type LeaseGrant, type NodeRegistered, type RenewedSession } from '#libs/messaging';
 import { traced, type NodeWatch } from '#libs/telemetry';
+import { pattern, type LeaseGrant, type NodeRegistered, type RenewedSession } from '#libs/wire';
+import type { EventOf } from '#libs/wire/channel';
 import type { Attestors } from './attestors.js';
 import { handOver, tellStopped, type HandOverParts } from './hand-over.js';
 import {

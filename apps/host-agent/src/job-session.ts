@@ -18,7 +18,7 @@ import {
   publicPart,
 } from '#libs/dispatch-client';
 import type { EnclaveClient } from '#libs/enclave-channel';
-import type { AssignedJob } from '#libs/messaging';
+import type { AssignedJob } from '#libs/wire';
 import { askAttestors, type AttestorsAsked } from './attestors.js';
 
 export type Attested = BrokerRelease & {

@@ -2,7 +2,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { CollateralError, Rejection } from '#attestation/base';
 import type { BrokerClient, BrokerRenewal } from '#libs/dispatch-client';
 import type { EnclaveClient } from '#libs/enclave-channel';
-import type { RenewedSession } from '#libs/messaging';
+import type { RenewedSession } from '#libs/wire';
 import { startRenewals, type Renewals } from './renewal.js';
 
 const word = new Uint8Array(32).fill(1);

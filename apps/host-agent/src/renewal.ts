@@ -8,7 +8,7 @@ import { CodedError, CollateralError, Rejection, toHex } from '#attestation/base
 import { type Lease } from '#attestation/records';
 import { type BrokerClient, note } from '#libs/dispatch-client';
 import type { EnclaveClient } from '#libs/enclave-channel';
-import type { RenewedSession } from '#libs/messaging';
+import type { RenewedSession } from '#libs/wire';
 import { base64, judgedOf } from './job-session.js';
 
 export interface SessionAtWork {

@@ -3,10 +3,10 @@
  * partials are there, and hands the result over.
  */
 import { parseJobSpec, stepSpecOf } from '#attestation/records';
-import type { EventOf } from '#enclave';
 import { parseSegmentAcquired } from '#libs/dispatch-client';
 import type { EnclaveClient } from '#libs/enclave-channel';
-import { pattern, type AssignedJob, type CompleteRound, type LeaseRef, type NodeRegistered } from '#libs/messaging';
+import { pattern, type AssignedJob, type CompleteRound, type LeaseRef, type NodeRegistered } from '#libs/wire';
+import type { EventOf } from '#libs/wire/channel';
 import { type Attested, base64, fromBase64, givenBack, judgedOf, releasedOf } from './job-session.js';
 import type { PendingEscrow } from './pending.js';
 import type { Transaction } from './registration.js';

@@ -1,7 +1,6 @@
 /** One segment of a data-parallel job: from the claim to the partial that the control plane has. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { CodedError } from '#attestation/base';
-import type { EnclaveEvent, EventOf } from '#enclave';
 import {
   codePattern,
   type ControlPlane,
@@ -11,7 +10,8 @@ import {
   plainText,
 } from '#libs/dispatch-client';
 import type { EnclaveClient } from '#libs/enclave-channel';
-import { pattern, type NodeRegistered, type SegmentTask } from '#libs/messaging';
+import { pattern, type NodeRegistered, type SegmentTask } from '#libs/wire';
+import type { EnclaveEvent, EventOf } from '#libs/wire/channel';
 import { base64, clocksApart } from './job-session.js';
 import type { Shelf } from './shelf.js';
 import { enclaveLost, failureOf } from './training.js';

@@ -16,10 +16,10 @@ import {
   type TermsFacts,
 } from '#attestation/records';
 import { greatestWindows } from '#libs/dispatch-client';
-import type { AssignedJob } from '#libs/messaging';
 import { planOf } from '#libs/proof';
 import type { ChainSettings } from '#libs/settlement';
 import { divideSteps, parseManifestText, tensorShapes, trainingSeconds } from '#libs/step';
+import type { AssignedJob } from '#libs/wire';
 import { checkAttestors, type Attestors } from './attestors.js';
 import { checkSnpPolicy, type SnpPolicies } from './registration.js';
 import type { HostSettings } from './settings.js';

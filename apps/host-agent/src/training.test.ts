@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { CollateralError, Rejection } from '#attestation/base';
-import type { EnclaveEvent } from '#enclave';
 import type { EnclaveClient } from '#libs/enclave-channel';
-import { pattern } from '#libs/messaging';
+import { pattern } from '#libs/wire';
+import type { EnclaveEvent } from '#libs/wire/channel';
 import { train } from './training.js';
 
 const word = new Uint8Array(32).fill(1);

@@ -4,11 +4,11 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { CodedError, CollateralError, Rejection } from '#attestation/base';
-import type { EnclaveEvent, EventOf } from '#enclave';
 import { type CipherStore, type ControlPlane, note } from '#libs/dispatch-client';
 import type { EnclaveClient } from '#libs/enclave-channel';
-import { pattern, type LeaseRef } from '#libs/messaging';
 import type { NodeWatch } from '#libs/telemetry';
+import { pattern, type LeaseRef } from '#libs/wire';
+import type { EnclaveEvent, EventOf } from '#libs/wire/channel';
 import type { PendingEscrow } from './pending.js';
 import type { Transaction } from './registration.js';
 

@@ -2,8 +2,8 @@
 import { encodeTerms, parseJobSpec, parseTermsJson } from '#attestation/records';
 import { brokerPatience, createBrokerClient, parseSegmentAcquired } from '#libs/dispatch-client';
 import type { EnclaveClient } from '#libs/enclave-channel';
-import { pattern, type NodeRegistered, type RenewedSession, type SegmentTask } from '#libs/messaging';
 import { traced } from '#libs/telemetry';
+import { pattern, type NodeRegistered, type RenewedSession, type SegmentTask } from '#libs/wire';
 import type { RunnerParts } from './job-runner.js';
 import { askForKey, fromBase64, giveJob, judgedOf, releasedOf, sendShards } from './job-session.js';
 import { startRenewals } from './renewal.js';

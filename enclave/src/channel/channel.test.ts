@@ -3,8 +3,14 @@ import { createServer, connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it, vi } from 'vitest';
 import { CodedError, encodeCanonical, toCbor, uintBe } from '#attestation/base';
-import { encodeFrame, frameBytesMax, frameDecoder } from './frames.js';
-import { parseFromEnclave, parseRequest, type EnclaveEvent } from './messages.js';
+import {
+  encodeFrame,
+  frameBytesMax,
+  frameDecoder,
+  parseFromEnclave,
+  parseRequest,
+  type EnclaveEvent,
+} from '#libs/wire/channel';
 import { serveConnection, type Emit } from './serve.js';
 
 const word = new Uint8Array(32);

@@ -1,8 +1,7 @@
 /** The enclave's end of the channel: one host connection, requests in, replies and events out. */
 import type { Socket } from 'node:net';
+import { encodeFrame, frameDecoder, parseRequest, type EnclaveEvent, type Request } from '#libs/wire/channel';
 import { failureOf } from '../failure.js';
-import { encodeFrame, frameDecoder } from './frames.js';
-import { parseRequest, type EnclaveEvent, type Request } from './messages.js';
 
 export interface RequestHandler {
   handle(request: Request): Promise<Uint8Array>;

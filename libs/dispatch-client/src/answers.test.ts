@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { protocolVersion } from '#libs/messaging';
+import { protocolVersion } from '#libs/wire';
 import { parseAcquired, parseBeat, parseRegistered } from './answers.js';
 
 const id = '11111111-1111-4111-8111-111111111111';

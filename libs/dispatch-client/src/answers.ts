@@ -12,7 +12,7 @@ import {
   SegmentAcquired,
   SegmentHeld,
   SegmentJoined,
-} from '#libs/messaging';
+} from '#libs/wire';
 
 /** Longer pauses would not fit a timer. */
 const Registered = NodeRegistered.extend({ heartbeatSeconds: z.int().min(1).max(3600) });

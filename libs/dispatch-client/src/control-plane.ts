@@ -4,7 +4,7 @@
  */
 import { firstValueFrom, timeout } from 'rxjs';
 import { CollateralError } from '#attestation/base';
-import { isProblem, type Pattern } from '#libs/messaging';
+import { isProblem, type Pattern } from '#libs/wire';
 import type { Line } from './lines.js';
 import { plainText, refusalOf } from './refusal.js';
 

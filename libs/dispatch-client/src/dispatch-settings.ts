@@ -1,7 +1,7 @@
 /** How a node reaches dispatch: TCP, plain on this machine alone and mutual TLS elsewhere, or NATS. */
 import { z } from 'zod';
 import type { ConfigurationError } from '#attestation/base';
-import { isLoopback, type NatsAddress } from '#libs/messaging';
+import { isLoopback, type NatsAddress } from '#libs/wire';
 
 const Tcp = z.strictObject({
   host: z.string().min(1).max(253),

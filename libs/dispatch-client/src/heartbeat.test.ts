@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { Rejection } from '#attestation/base';
-import { pattern, protocolVersion } from '#libs/messaging';
+import { pattern, protocolVersion } from '#libs/wire';
 import { beat, type NodeOffer } from './heartbeat.js';
 
 const nodeId = '7e5c1b9e-2f0c-4a39-8c84-3f3f8a1d2b6c';

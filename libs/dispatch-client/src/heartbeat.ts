@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import { Rejection } from '#attestation/base';
-import { pattern, type HeartbeatAnswer, type NodeHeartbeat, type NodeRegister } from '#libs/messaging';
+import { pattern, type HeartbeatAnswer, type NodeHeartbeat, type NodeRegister } from '#libs/wire';
 import { parseBeat } from './answers.js';
 import type { ControlPlane, Patience } from './control-plane.js';
 

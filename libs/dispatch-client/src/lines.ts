@@ -1,6 +1,6 @@
 /** What dispatch messages travel on: TCP to one replica after the other, or NATS to whichever takes them. */
 import { ClientProxyFactory, Transport, type ClientProxy } from '@nestjs/microservices';
-import { natsOptions } from '#libs/messaging';
+import { natsOptions } from '#libs/wire';
 import type { DispatchSettings } from './dispatch-settings.js';
 
 export interface Line {

@@ -5,7 +5,7 @@ import { dirname, resolve } from 'node:path';
 import { z } from 'zod';
 import { ConfigurationError, fromHex } from '#attestation/base';
 import { type Windows } from '#attestation/records';
-import { ApiKeyText } from '#libs/messaging';
+import { ApiKeyText } from '#libs/wire';
 import { Dispatch, readDispatch, type DispatchSettings } from './dispatch-settings.js';
 
 const Wei = z

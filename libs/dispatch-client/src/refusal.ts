@@ -4,7 +4,7 @@ import { Rejection } from '#attestation/base';
 /** A stable failure code, as every message carries it. */
 export const codePattern = /^[A-Z][A-Z0-9_]{2,63}$/;
 
-/** Text for people: no control or format characters, no line breaks, bounded: what `text` of libs/messaging takes. */
+/** Text for people: no control or format characters, no line breaks, bounded: what `text` of libs/wire takes. */
 export function plainText(value: string, charactersMax: number): string {
   return value.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu, ' ').slice(0, charactersMax);
 }

@@ -1,6 +1,6 @@
 import { createServer, connect, type Server, type Socket } from 'node:net';
 import { afterEach, expect, it, vi } from 'vitest';
-import { encodeFrame, frameDecoder } from '#enclave';
+import { encodeFrame, frameDecoder } from '#libs/wire/channel';
 import { createEnclaveClient } from './client.js';
 
 const open: { close(): void }[] = [];

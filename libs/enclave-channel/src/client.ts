@@ -11,7 +11,7 @@ import {
   type EnclaveEvent,
   type RequestOf,
   type RequestType,
-} from '#enclave';
+} from '#libs/wire/channel';
 
 /**
  * Milliseconds within which each request is answered. `train` checks the whole data set before it answers, and the

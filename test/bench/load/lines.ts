@@ -1,7 +1,7 @@
 /** What a simulated node asks over: one question at a time. */
 import { connect, type Socket } from 'node:net';
 import { connect as connectNats } from '@nats-io/transport-node';
-import { natsOptions, type NatsAddress } from '#libs/messaging';
+import { natsOptions, type NatsAddress } from '#libs/wire';
 
 export interface Line {
   /** @throws Error of the answer */

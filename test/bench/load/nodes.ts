@@ -1,5 +1,5 @@
 /** Simulated nodes: each holds a connection of its own and asks for jobs in long polls. */
-import { pattern, type LeaseAcquired, type NatsAddress, protocolVersion } from '#libs/messaging';
+import { pattern, type LeaseAcquired, type NatsAddress, protocolVersion } from '#libs/wire';
 import { loadKeys, loadProvider } from './keys.js';
 import { dialNats, dialTcp, type Line } from './lines.js';
 

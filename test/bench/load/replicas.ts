@@ -4,10 +4,10 @@ import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { NatsAddress } from '#libs/messaging';
-import { readNats } from '../../../apps/control-plane/src/transports.js';
+import type { NatsAddress } from '#libs/wire';
 import { freePort } from '../../../apps/cli/src/system/free-port.js';
 import { openNats } from '../../../apps/cli/src/system/nats.js';
+import { readNats } from '../../../apps/control-plane/src/transports.js';
 
 export interface Usage {
   /** Of the largest replica. */

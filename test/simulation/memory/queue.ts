@@ -1,8 +1,8 @@
 /** The queue's questions, asked of the in-memory engine; engine.test.ts compares the answers with those of SQL. */
 import { In, type EntityManager } from 'typeorm';
 import { needsTee, type Assurance } from '#attestation/records';
-import type { JobRequirements, NodeCapabilities } from '#libs/messaging';
 import { Job, Lease, NodeRecord } from '#libs/persistence';
+import type { JobRequirements, NodeCapabilities } from '#libs/wire';
 import { anyProvider, JobQueue, refusalMilliseconds } from '../../../apps/control-plane/src/dispatch/job-queue.js';
 import { leasedStates } from '../../../apps/control-plane/src/jobs/state-machine.js';
 import type { MemoryManager } from './manager.js';

@@ -1,10 +1,10 @@
 /** A NATS server of its own, from the installed binary, on the loopback interface, with JetStream and one nkey for each party. */
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { dispatchSubjects, natsPayloadBytesMin, newNkey, subject } from '#libs/messaging';
+import { dispatchSubjects, natsPayloadBytesMin, newNkey, subject } from '#libs/wire';
 import { writeWhole } from '../files.js';
-import { findServer, startServer } from './server-process.js';
 import type { RunningProcess } from './process.js';
+import { findServer, startServer } from './server-process.js';
 
 const install = 'nats-server 2.9 or newer, for example `apt install nats-server`';
 

@@ -2,8 +2,8 @@
 import { Body, Controller, Get, HttpCode, Param, Post, Query } from '@nestjs/common';
 import { ApiBearerAuth, ApiHeader, ApiResponse, ApiTags } from '@nestjs/swagger';
 import { z } from 'zod';
-import { Address, TenantName, text } from '#libs/messaging';
 import { roles } from '#libs/persistence';
+import { Address, TenantName, text } from '#libs/wire';
 import { ShownOnce } from '../idempotency/idempotency.interceptor.js';
 import { decodeCursor, PageQuery } from '../paging.js';
 import { ApiKeys } from './api-keys.js';

@@ -3,8 +3,8 @@ import { ApiBearerAuth, ApiBody, ApiConsumes, ApiProduces, ApiTags } from '@nest
 import type { Request } from 'express';
 import { DataSource } from 'typeorm';
 import { CollateralError } from '#attestation/base';
-import { Hex32, limits } from '#libs/messaging';
 import { BlobRecord, Checkpoint, Lease, NodeRecord, SegmentProof } from '#libs/persistence';
+import { Hex32, limits } from '#libs/wire';
 import { Allow, Caller, type Principal } from '../auth/principal.js';
 import { Clock } from '../clock.js';
 import type { Config } from '../config.js';

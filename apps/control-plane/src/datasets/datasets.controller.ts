@@ -18,7 +18,7 @@ import { ApiBearerAuth, ApiBody, ApiConsumes, ApiHeader, ApiProduces, ApiRespons
 import type { Request } from 'express';
 import { z } from 'zod';
 import { shardBytesMax } from '#attestation/records';
-import { Hex32 } from '#libs/messaging';
+import { Hex32 } from '#libs/wire';
 import { Allow, Caller, type Principal } from '../auth/principal.js';
 import { BodyOfAtMost } from '../body.guard.js';
 import { MadeAt } from '../location.interceptor.js';

@@ -4,8 +4,8 @@ import { DataSource, type EntityManager, type SelectQueryBuilder } from 'typeorm
 import { z } from 'zod';
 import { toHex } from '#attestation/base';
 import { parseDatasetManifest } from '#attestation/records';
-import { Hex32 } from '#libs/messaging';
 import { Dataset, DatasetShard, Job, Lease, NodeRecord, SegmentProof } from '#libs/persistence';
+import { Hex32 } from '#libs/wire';
 import { isGlobal, seesTenant, type Principal } from '../auth/principal.js';
 import { Clock } from '../clock.js';
 import type { Config } from '../config.js';

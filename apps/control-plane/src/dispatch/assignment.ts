@@ -1,6 +1,7 @@
 /** Hands jobs to nodes: a long poll that ends with a grant, with null, or with the caller's connection. */
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
+import { Checkpoint, Job, Receipt } from '#libs/persistence';
 import type {
   AssignedJob,
   LeaseAcquired,
@@ -9,16 +10,15 @@ import type {
   ProofAcquired,
   ProofTask,
   ResumePoint,
-} from '#libs/messaging';
-import { Checkpoint, Job, Receipt } from '#libs/persistence';
+} from '#libs/wire';
 import type { Principal } from '../auth/principal.js';
 import { DatasetCache } from '../datasets/dataset-cache.js';
 import { dispatchTopic, Signals } from '../events/signals.js';
 import { unknownJob } from '../jobs/journal.js';
 import { Presences, type Presence } from '../nodes/presences.js';
 import { LeaseBook, type Asker, type Grant } from './lease-book.js';
-import { Turnstile } from './turnstile.js';
 import { ProofBook, type Claim } from './proof-book.js';
+import { Turnstile } from './turnstile.js';
 
 const lookAgainMilliseconds = 1000;
 

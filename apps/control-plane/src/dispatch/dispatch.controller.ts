@@ -16,7 +16,7 @@ import {
   NodeHeartbeat,
   NodeRegister,
   pattern,
-} from '#libs/messaging';
+} from '#libs/wire';
 import { Allow, Caller, type Principal } from '../auth/principal.js';
 import { Nodes } from '../nodes/nodes.service.js';
 import { Presences } from '../nodes/presences.js';

@@ -4,7 +4,7 @@
  */
 import type { Socket } from 'node:net';
 import { JsonSocket, type JsonSocketOptions } from '@nestjs/microservices/helpers/json-socket.js';
-import { limits } from '#libs/messaging';
+import { limits } from '#libs/wire';
 
 /** What the framing of Nest has read and not yet handed on. */
 interface Framing {

@@ -1,8 +1,8 @@
 /** Heartbeats keep leases alive and carry back which of them were cancelled or lost. */
 import { Inject, Injectable } from '@nestjs/common';
 import { DataSource, In } from 'typeorm';
-import type { HeartbeatAnswer, LeaseRef } from '#libs/messaging';
 import { Lease } from '#libs/persistence';
+import type { HeartbeatAnswer, LeaseRef } from '#libs/wire';
 import { Clock } from '../clock.js';
 import type { Config } from '../config.js';
 import { CONFIG } from '../tokens.js';

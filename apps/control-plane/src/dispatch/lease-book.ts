@@ -2,8 +2,8 @@
 import { randomUUID } from 'node:crypto';
 import { Inject, Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
-import type { LeaseRef } from '#libs/messaging';
 import { Job, Lease, NodeRecord, type LeaseState } from '#libs/persistence';
+import type { LeaseRef } from '#libs/wire';
 import type { Principal } from '../auth/principal.js';
 import { Clock } from '../clock.js';
 import type { Config } from '../config.js';

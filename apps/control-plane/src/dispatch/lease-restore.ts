@@ -2,8 +2,8 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
 import { parseJobSpec } from '#attestation/records';
-import type { LeaseRestore, LeaseRestored } from '#libs/messaging';
 import { Job, KeyRelease, Lease, NodeRecord, Verdict } from '#libs/persistence';
+import type { LeaseRestore, LeaseRestored } from '#libs/wire';
 import type { Principal } from '../auth/principal.js';
 import { Clock } from '../clock.js';
 import type { EvidenceVerdict } from '../evidence/evidence-appraiser.js';

@@ -2,7 +2,7 @@
 import type { AddressInfo, Server } from 'node:net';
 import type { MicroserviceOptions } from '@nestjs/microservices';
 import type { NestExpressApplication } from '@nestjs/platform-express';
-import { limits } from '#libs/messaging';
+import { limits } from '#libs/wire';
 import { Bus } from '../events/bus.js';
 import { DeadLetters } from '../overload/dead-letters.js';
 import type { DispatchConfig } from '../transports.js';

@@ -6,8 +6,8 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { DataSource, In, IsNull, MoreThan, Not, type EntityManager } from 'typeorm';
 import { parseJobSpec } from '#attestation/records';
-import type { ProofRef } from '#libs/messaging';
 import { Checkpoint, Job, NodeRecord, Receipt, SegmentProof } from '#libs/persistence';
+import type { ProofRef } from '#libs/wire';
 import type { Principal } from '../auth/principal.js';
 import { Clock } from '../clock.js';
 import type { Config } from '../config.js';

@@ -1,7 +1,7 @@
 /** The messages of provers, each checked against its schema before it gets here. */
 import { Controller, UseInterceptors } from '@nestjs/common';
 import { BaseRpcContext, Ctx, MessagePattern, Payload } from '@nestjs/microservices';
-import { pattern, ProofAcquire, ProofDeliver, ProofFail, ProofProgress } from '#libs/messaging';
+import { pattern, ProofAcquire, ProofDeliver, ProofFail, ProofProgress } from '#libs/wire';
 import { Allow, Caller, type Principal } from '../auth/principal.js';
 import { Streams } from '../overload/streams.js';
 import { Assignment } from './assignment.js';

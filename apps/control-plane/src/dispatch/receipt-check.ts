@@ -12,9 +12,9 @@ import {
   type RoundStatement,
   type StepStatement,
 } from '#attestation/records';
-import type { SignedStatement } from '#libs/messaging';
 import type { Job } from '#libs/persistence';
 import { divideSteps, manifestDigest, parseManifestText } from '#libs/step';
+import type { SignedStatement } from '#libs/wire';
 import { refusal } from '../problem/codes.js';
 
 export interface CheckedReceipt {

@@ -1,9 +1,9 @@
 /** Re-attestation of a session at work: appraised again here, prolonged as far as the key broker's word goes, recorded. */
 import { Inject, Injectable } from '@nestjs/common';
 import { parseJobSpec } from '#attestation/records';
-import type { AppraisalAnswer, LeaseRenewed } from '#libs/messaging';
 import { Job, NodeRecord, Renewal, Verdict, Worker } from '#libs/persistence';
 import type { Metrics } from '#libs/telemetry';
+import type { AppraisalAnswer, LeaseRenewed } from '#libs/wire';
 import type { Principal } from '../auth/principal.js';
 import { Clock } from '../clock.js';
 import { jobTopic, Signals } from '../events/signals.js';

@@ -1,7 +1,7 @@
 /** Hands segments of data-parallel jobs to workers: a long poll that ends with a task, with a complete round, or with nothing. */
 import { Injectable } from '@nestjs/common';
-import type { SegmentAcquire, SegmentAcquired } from '#libs/messaging';
 import type { NodeRecord } from '#libs/persistence';
+import type { SegmentAcquire, SegmentAcquired } from '#libs/wire';
 import type { Principal } from '../auth/principal.js';
 import { dispatchTopic, Signals } from '../events/signals.js';
 import { Presences } from '../nodes/presences.js';

@@ -5,9 +5,9 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { DataSource, MoreThan, type EntityManager } from 'typeorm';
 import { parseJobSpec, type JobSpec } from '#attestation/records';
-import type { SegmentRef } from '#libs/messaging';
 import { Checkpoint, Job, NodeRecord, Receipt, WorkerSegment } from '#libs/persistence';
 import { divideSteps } from '#libs/step';
+import type { SegmentRef } from '#libs/wire';
 import type { Principal } from '../auth/principal.js';
 import { Clock } from '../clock.js';
 import type { Config } from '../config.js';

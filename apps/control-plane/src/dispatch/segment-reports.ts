@@ -12,6 +12,8 @@ import {
   verifyReceipt,
   type StepStatement,
 } from '#attestation/records';
+import { BlobRecord, Job, Receipt, Worker, WorkerSegment } from '#libs/persistence';
+import { divideSteps, manifestDigest, parseManifestText } from '#libs/step';
 import type {
   Acknowledged,
   SegmentDeliver,
@@ -20,9 +22,7 @@ import type {
   SegmentJoin,
   SegmentJoined,
   SegmentProgress,
-} from '#libs/messaging';
-import { BlobRecord, Job, Receipt, Worker, WorkerSegment } from '#libs/persistence';
-import { divideSteps, manifestDigest, parseManifestText } from '#libs/step';
+} from '#libs/wire';
 import type { Principal } from '../auth/principal.js';
 import { Clock } from '../clock.js';
 import { dispatchTopic, jobTopic, Signals } from '../events/signals.js';

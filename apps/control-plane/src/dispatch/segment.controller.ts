@@ -9,7 +9,7 @@ import {
   SegmentJoin,
   SegmentProgress,
   SegmentRenewed,
-} from '#libs/messaging';
+} from '#libs/wire';
 import { Allow, Caller, type Principal } from '../auth/principal.js';
 import { Streams } from '../overload/streams.js';
 import { hungUp } from './connection.js';

@@ -1,6 +1,7 @@
 /** What a node reports about the session of its enclave: evidence, key release, start, progress, failure. */
 import { Injectable } from '@nestjs/common';
 import { parseJobSpec } from '#attestation/records';
+import { Job, KeyRelease, NodeRecord, Verdict } from '#libs/persistence';
 import type {
   Acknowledged,
   AppraisalAnswer,
@@ -9,8 +10,7 @@ import type {
   LeaseKeyed,
   LeaseProgress,
   LeaseRef,
-} from '#libs/messaging';
-import { Job, KeyRelease, NodeRecord, Verdict } from '#libs/persistence';
+} from '#libs/wire';
 import type { Principal } from '../auth/principal.js';
 import { Clock } from '../clock.js';
 import { jobTopic, Signals } from '../events/signals.js';

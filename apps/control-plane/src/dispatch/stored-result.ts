@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import { fromHex, toHex } from '#attestation/base';
 import { chunkBytes, chunkListDigest, chunksMax } from '#attestation/records';
-import type { LeaseDeliver } from '#libs/messaging';
+import type { LeaseDeliver } from '#libs/wire';
 import type { BlobStore } from '../objects/blob-store.js';
 import { refusal } from '../problem/codes.js';
 

@@ -11,8 +11,8 @@ import {
   type StepStatement,
   type Terms,
 } from '#attestation/records';
-import type { Acknowledged, LeaseCheckpoint, LeaseDeliver, LeaseRef, SignedStatement } from '#libs/messaging';
 import { BlobRecord, Checkpoint, DeliveryRecord, NodeRecord, Receipt, Verdict, type Job } from '#libs/persistence';
+import type { Acknowledged, LeaseCheckpoint, LeaseDeliver, LeaseRef, SignedStatement } from '#libs/wire';
 import type { Principal } from '../auth/principal.js';
 import { Clock } from '../clock.js';
 import { dispatchTopic, jobTopic, Signals } from '../events/signals.js';

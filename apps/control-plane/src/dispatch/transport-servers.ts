@@ -1,5 +1,6 @@
 /** Nest's servers of dispatch, which put aside what they cannot hand to a handler. */
 import type { Socket } from 'node:net';
+import type { NatsConnection } from '@nats-io/transport-node';
 import {
   ServerNats,
   ServerTCP,
@@ -11,14 +12,13 @@ import {
   type TcpOptions,
   type TcpSocket,
 } from '@nestjs/microservices';
-import type { NatsConnection } from '@nats-io/transport-node';
-import { dispatchQueue } from '#libs/messaging';
+import { dispatchQueue } from '#libs/wire';
 import type { DeadLetters, Letter } from '../overload/dead-letters.js';
 import { refusal } from '../problem/codes.js';
 import { problemOf } from '../problem/problem.js';
 import { GuardedSocket } from './guarded-socket.js';
 
-const rule = 'libs/messaging, patterns';
+const rule = 'libs/wire, patterns';
 
 const unknownPattern = refusal('PATTERN_UNKNOWN', { expected: 'a pattern of dispatch', got: 'another', rule });
 const unasked = refusal('MESSAGE_MALFORMED', {
@@ -48,7 +48,7 @@ export class DispatchOverTcp extends ServerTCP {
     }
     const error = isText ? unknownPattern : unasked;
     void this.letters.put({ source: 'tcp', pattern: isText ? pattern : '', actor: null, error, payload: data });
-    socket.sendMessage({ id, err: problemOf(error, 'urn:none', 'libs/messaging'), isDisposed: true });
+    socket.sendMessage({ id, err: problemOf(error, 'urn:none', 'libs/wire'), isDisposed: true });
   }
 
   override async handleEvent(pattern: string, { data }: IncomingEvent, _context: TcpContext): Promise<void> {

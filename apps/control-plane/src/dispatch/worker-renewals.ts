@@ -2,9 +2,9 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
 import { parseJobSpec } from '#attestation/records';
-import type { AppraisalAnswer, SegmentRenewed } from '#libs/messaging';
 import { Worker, WorkerRenewal, type Job } from '#libs/persistence';
 import type { Metrics } from '#libs/telemetry';
+import type { AppraisalAnswer, SegmentRenewed } from '#libs/wire';
 import type { Principal } from '../auth/principal.js';
 import { Clock } from '../clock.js';
 import type { EvidenceVerdict } from '../evidence/evidence-appraiser.js';

@@ -3,12 +3,12 @@
  * Nothing depends on it. Without it every waiter looks at the database again after a moment, and events stay in the
  * outbox until the server has taken them.
  */
-import { Inject, Injectable, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
 import { jetstream, jetstreamManager } from '@nats-io/jetstream';
 import { connect, nanos, type NatsConnection } from '@nats-io/transport-node';
-import { eventStream, natsOptions, natsPayloadBytesMin, subject } from '#libs/messaging';
+import { Inject, Injectable, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
 import type { OutboxMessage } from '#libs/persistence';
 import type { Logger } from '#libs/telemetry';
+import { eventStream, natsOptions, natsPayloadBytesMin, subject } from '#libs/wire';
 import type { Config } from '../config.js';
 import { DeadLetters } from '../overload/dead-letters.js';
 import { CONFIG, LOGGER } from '../tokens.js';
@@ -100,7 +100,7 @@ export class Bus implements OnApplicationBootstrap, OnApplicationShutdown {
       this.signals.hear(dispatchTopic);
     } catch {
       this.logger.warn('an event that is no JSON was heard on NATS');
-      const detail = { expected: 'an event in JSON', got: 'other bytes', rule: 'libs/messaging, nats.ts' };
+      const detail = { expected: 'an event in JSON', got: 'other bytes', rule: 'libs/wire, nats.ts' };
       const error = { code: 'MESSAGE_MALFORMED', detail };
       void this.letters.put({ source: 'event', pattern: topic, actor: null, error, payload: Buffer.from(data) });
     }

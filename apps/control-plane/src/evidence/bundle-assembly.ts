@@ -3,7 +3,6 @@ import { Injectable } from '@nestjs/common';
 import { DataSource, In } from 'typeorm';
 import { concatBytes } from '#attestation/base';
 import { encodeBundle, isFormerJson, parseJobSpec, type BundledProof } from '#attestation/records';
-import type { Delivery } from '#libs/messaging';
 import {
   DeliveryRecord,
   EndorsementSet,
@@ -17,6 +16,7 @@ import {
   WorkerRenewal,
   type Job,
 } from '#libs/persistence';
+import type { Delivery } from '#libs/wire';
 import { ProofBook } from '../dispatch/proof-book.js';
 import { storedPartials } from '../dispatch/stored-partials.js';
 import { BlobStore } from '../objects/blob-store.js';

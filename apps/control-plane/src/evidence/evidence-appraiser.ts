@@ -1,5 +1,5 @@
 /** Judges the evidence of a session under the policy of its job. */
-import type { AppraisalAnswer } from '#libs/messaging';
+import type { AppraisalAnswer } from '#libs/wire';
 
 export interface EvidenceVerdict {
   readonly tier: 'none' | 'affirming' | 'warning' | 'contraindicated';

@@ -14,8 +14,8 @@ import {
   verifySessionProof,
   type Terms,
 } from '#attestation/records';
-import type { KeyReleased } from '#libs/messaging';
 import type { Job } from '#libs/persistence';
+import type { KeyReleased } from '#libs/wire';
 import { refusal } from '../problem/codes.js';
 
 export type ReleasedJob = Pick<Job, 'spec' | 'terms' | 'escrowId'>;

@@ -8,7 +8,7 @@ import {
   parseTermsJson,
   verifySessionProof,
 } from '#attestation/records';
-import type { RenewedSession } from '#libs/messaging';
+import type { RenewedSession } from '#libs/wire';
 import { refusal } from '../problem/codes.js';
 import type { EvidenceVerdict } from './evidence-appraiser.js';
 import { checkResult, domainOf, signedByBroker, type ReleasedJob } from './release-check.js';

@@ -1,8 +1,8 @@
 /** What is stored of one delivered job: all that its bundle is made of. */
 import { equalBytes } from '#attestation/base';
 import { type BundledProof } from '#attestation/records';
-import type { Delivery } from '#libs/messaging';
 import type { DeliveryRecord, EscrowEventRecord, Job, Receipt } from '#libs/persistence';
+import type { Delivery } from '#libs/wire';
 import type { StoredPartial } from '../dispatch/stored-partials.js';
 
 export interface StoredJob {

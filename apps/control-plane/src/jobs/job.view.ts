@@ -1,7 +1,7 @@
 /** What a job looks like from outside. */
 import { z } from 'zod';
-import { Hex32, JobRequirements } from '#libs/messaging';
 import type { Job } from '#libs/persistence';
+import { Hex32, JobRequirements } from '#libs/wire';
 import { attestedStates, jobStates } from './state-machine.js';
 
 export const ProgressView = z

@@ -2,10 +2,10 @@
 import { UseFilters } from '@nestjs/common';
 import { Args, Field, Float, ID, Int, Mutation, ObjectType, Query, Resolver, Subscription } from '@nestjs/graphql';
 import type { JobEvent } from '#libs/persistence';
-import { Hex32 } from '#libs/messaging';
+import { Hex32 } from '#libs/wire';
 import { Allow, Caller, type Principal } from '../auth/principal.js';
-import { ProblemFilter } from '../problem/problem.filter.js';
 import { refusal } from '../problem/codes.js';
+import { ProblemFilter } from '../problem/problem.filter.js';
 import { JobCommands } from './job-commands.js';
 import { eventId, JobStream } from './job-stream.js';
 import { jobView, speakerOf } from './job.view.js';

@@ -2,8 +2,8 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { DataSource, LessThan, type FindOptionsWhere } from 'typeorm';
 import { workersOf } from '#attestation/records';
-import type { JobRequirements } from '#libs/messaging';
 import { DeliveryRecord, Job } from '#libs/persistence';
+import type { JobRequirements } from '#libs/wire';
 import { isGlobal, seesTenant, type Principal } from '../auth/principal.js';
 import { Clock } from '../clock.js';
 import type { Config } from '../config.js';

@@ -8,9 +8,9 @@ import {
   type DatasetManifest,
   type JobSpec,
 } from '#attestation/records';
-import type { TermsJson } from '#libs/messaging';
 import { decideAssurance, groth16Admission, planOf } from '#libs/proof';
 import { divideSteps, type Manifest } from '#libs/step';
+import type { TermsJson } from '#libs/wire';
 import type { Config } from '../config.js';
 import { anyProvider } from '../dispatch/job-queue.js';
 import type { EvidenceAppraiser } from '../evidence/evidence-appraiser.js';

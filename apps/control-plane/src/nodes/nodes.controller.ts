@@ -1,7 +1,7 @@
 import { Controller, Get, HttpCode, Param, Post, Query } from '@nestjs/common';
 import { ApiBearerAuth, ApiHeader, ApiResponse, ApiTags } from '@nestjs/swagger';
 import { z } from 'zod';
-import { Uuid } from '#libs/messaging';
+import { Uuid } from '#libs/wire';
 import { Allow, Caller, type Principal } from '../auth/principal.js';
 import { decodeCursor, PageQuery } from '../paging.js';
 import { NodePage, Nodes, NodeView } from './nodes.service.js';

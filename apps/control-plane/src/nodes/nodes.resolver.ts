@@ -1,7 +1,7 @@
 /** The same nodes over GraphQL. */
 import { UseFilters } from '@nestjs/common';
 import { Args, Field, Float, ID, Int, Mutation, ObjectType, Query, Resolver } from '@nestjs/graphql';
-import { Uuid } from '#libs/messaging';
+import { Uuid } from '#libs/wire';
 import { Allow, Caller, type Principal } from '../auth/principal.js';
 import { decodeCursor } from '../paging.js';
 import { refusal } from '../problem/codes.js';

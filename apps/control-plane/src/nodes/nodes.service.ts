@@ -2,6 +2,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { z } from 'zod';
+import { NodeRecord, nodeStates, type NodeState } from '#libs/persistence';
 import {
   Address,
   isSpoken,
@@ -10,8 +11,7 @@ import {
   Uuid,
   type NodeRegister,
   type NodeRegistered,
-} from '#libs/messaging';
-import { NodeRecord, nodeStates, type NodeState } from '#libs/persistence';
+} from '#libs/wire';
 import { seesTenant, type Principal } from '../auth/principal.js';
 import { Clock } from '../clock.js';
 import type { Config } from '../config.js';

@@ -43,7 +43,7 @@ export class ProblemFilter implements ExceptionFilter {
 }
 
 /** Where the form of a message is written down that came this way. */
-const schemaOf = { http: 'openapi.json', graphql: 'schema.graphql', rpc: 'libs/messaging' } as const;
+const schemaOf = { http: 'openapi.json', graphql: 'schema.graphql', rpc: 'libs/wire' } as const;
 
 /** What no retry of the same message helps. */
 function isPoison({ code }: CodedError): boolean {

@@ -1,7 +1,7 @@
 /** Problem details (RFC 9457) of a coded error. */
 import type { CodedError } from '#attestation/base';
-import type { Problem } from '#libs/messaging';
 import { redactText } from '#libs/telemetry';
+import type { Problem } from '#libs/wire';
 import { statusOf } from './codes.js';
 
 /** @param schema  what a rule that names the schema of REST is to name instead */

@@ -1,6 +1,6 @@
 import { Controller, Get, Param } from '@nestjs/common';
 import { ApiBearerAuth, ApiResponse, ApiTags } from '@nestjs/swagger';
-import { Hex32 } from '#libs/messaging';
+import { Hex32 } from '#libs/wire';
 import { Allow, Caller, type Principal } from '../auth/principal.js';
 import { EscrowView } from './escrow.view.js';
 import { Escrows } from './escrows.js';

@@ -1,9 +1,9 @@
 /** What the escrow of a job looks like from outside: its state, who must prove what, and what was paid to whom. */
 import { z } from 'zod';
 import { isFormerJson, parseFormerTermsJson, parseTermsJson } from '#attestation/records';
-import { Hex32 } from '#libs/messaging';
 import type { Job } from '#libs/persistence';
 import type { ProjectedJob } from '#libs/settlement';
+import { Hex32 } from '#libs/wire';
 
 const Wei = z.string().regex(/^(0|[1-9][0-9]*)$/);
 const Address = z.string().regex(/^0x[0-9a-f]{40}$/);

@@ -2,10 +2,10 @@ import { Body, Controller, Delete, Get, HttpCode, Inject, Param, Post } from '@n
 import { ApiBearerAuth, ApiHeader, ApiResponse, ApiTags } from '@nestjs/swagger';
 import { z } from 'zod';
 import type { Webhook, WebhookDelivery } from '#libs/persistence';
+import { httpUrl } from '#libs/wire';
 import { Allow, Caller, type Principal } from '../auth/principal.js';
 import type { Config } from '../config.js';
 import { ShownOnce } from '../idempotency/idempotency.interceptor.js';
-import { httpUrl } from '#libs/messaging';
 import { jobStates } from '../jobs/state-machine.js';
 import { refusal } from '../problem/codes.js';
 import { CONFIG } from '../tokens.js';

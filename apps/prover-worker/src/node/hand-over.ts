@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Rejection } from '#attestation/base';
 import { note } from '#libs/dispatch-client';
-import { pattern } from '#libs/messaging';
+import { pattern } from '#libs/wire';
 import type { KeptJob, KeptProof } from './kept-jobs.js';
 import type { NodeParts } from './parts.js';
 

@@ -7,7 +7,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, w
 import { join } from 'node:path';
 import { fromHex, Rejection, toHex } from '#attestation/base';
 import { decodeTerms } from '#attestation/records';
-import type { LeaseDeliver, ProofRef } from '#libs/messaging';
+import type { LeaseDeliver, ProofRef } from '#libs/wire';
 import type { Proved } from '../compute/system.js';
 
 /** A run and the lease that it was made under, as the control plane is told. */

@@ -14,8 +14,8 @@ import {
   parseProofAcquired,
   parseRegistered,
 } from '#libs/dispatch-client';
-import { groth16KeysMax, pattern, protocolVersion, type LeaseGrant, type NodeRegistered } from '#libs/messaging';
 import { serveHealth, watchNode } from '#libs/telemetry';
+import { groth16KeysMax, pattern, protocolVersion, type LeaseGrant, type NodeRegistered } from '#libs/wire';
 import { plansOf } from '../proving/key-folder.js';
 import { createBench } from './bench.js';
 import { openEscrow } from './escrow.js';

@@ -27,11 +27,11 @@ import {
   type CipherStore,
   type ProverRelease,
 } from '#libs/dispatch-client';
-import type { AssignedJob } from '#libs/messaging';
 import { groth16Admission, planOf } from '#libs/proof';
 import { openDataKey, openShard } from '#libs/sealing';
 import { zkSelector } from '#libs/settlement';
 import { divideSteps, parseManifestText, trainingSeconds } from '#libs/step';
+import type { AssignedJob } from '#libs/wire';
 import { groth16SchemeId, groth16Selector } from '#libs/zk/verifier';
 import type { JobInput } from '../compute/job.js';
 import { openKeyFolder } from '../proving/key-folder.js';

@@ -4,7 +4,7 @@
  */
 import { decodeTerms } from '#attestation/records';
 import { parseProofAcquired } from '#libs/dispatch-client';
-import { pattern } from '#libs/messaging';
+import { pattern } from '#libs/wire';
 import { isSampled } from './draw.js';
 import type { NodeParts } from './parts.js';
 import type { runProof } from './proof-task.js';

@@ -2,7 +2,7 @@
 import { CodedError } from '#attestation/base';
 import { encodeTerms } from '#attestation/records';
 import { codePattern, note, parseProofHeld, plainText } from '#libs/dispatch-client';
-import { pattern, type ProofPhase, type ProofTask } from '#libs/messaging';
+import { pattern, type ProofPhase, type ProofTask } from '#libs/wire';
 import type { Proved } from '../compute/system.js';
 import { tellProof } from './hand-over.js';
 import { readOffer } from './offered-job.js';

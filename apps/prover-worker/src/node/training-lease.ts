@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { CodedError, CollateralError, Rejection, toHex } from '#attestation/base';
 import { bordersRoot, ciphertextDigest, encodeTerms, type Terms } from '#attestation/records';
 import { codePattern, note, parseProofAcquired, plainText } from '#libs/dispatch-client';
-import { pattern, type LeaseGrant } from '#libs/messaging';
+import { pattern, type LeaseGrant } from '#libs/wire';
 import type { Border, Finished, Stopped } from '../compute/train.js';
 import type { Transaction } from './escrow.js';
 import { handOver } from './hand-over.js';

@@ -1,6 +1,18 @@
 /** What control plane and nodes say to each other. */
-export { Address, Code, Hex32, StepNumber, TenantName, TermsJson, Uuid, Wei, base64, httpUrl, text } from './fields.js';
-export * as limits from './limits.js';
+export {
+  Address,
+  Code,
+  Hex32,
+  StepNumber,
+  TenantName,
+  TermsJson,
+  Uuid,
+  Wei,
+  base64,
+  httpUrl,
+  text,
+} from './dispatch/fields.js';
+export * as limits from './dispatch/limits.js';
 export {
   ApiKeyText,
   groth16KeysMax,
@@ -13,7 +25,7 @@ export {
   NodeRegistered,
   TcbStatus,
   TeeKind,
-} from './node-messages.js';
+} from './dispatch/node-messages.js';
 export {
   AssignedJob,
   Delivery,
@@ -36,7 +48,7 @@ export {
   ResumePoint,
   SignedStatement,
   type AppraisalAnswer,
-} from './lease-messages.js';
+} from './dispatch/lease-messages.js';
 export {
   ProofAcquire,
   ProofAcquired,
@@ -47,7 +59,7 @@ export {
   ProofProgress,
   ProofRef,
   ProofTask,
-} from './proof-messages.js';
+} from './dispatch/proof-messages.js';
 export {
   CompleteRound,
   SegmentAcquire,
@@ -61,10 +73,10 @@ export {
   SegmentRef,
   SegmentRenewed,
   SegmentTask,
-} from './segment-messages.js';
-export { pattern, type Acknowledged, type Pattern } from './patterns.js';
-export { isProblem, type Problem } from './problem.js';
-export { isLoopback } from './loopback.js';
+} from './dispatch/segment-messages.js';
+export { pattern, type Acknowledged, type Pattern } from './dispatch/patterns.js';
+export { isProblem, type Problem } from './dispatch/problem.js';
+export { isLoopback } from './dispatch/loopback.js';
 export {
   dispatchQueue,
   dispatchSubjects,
@@ -75,5 +87,5 @@ export {
   nkeyOf,
   subject,
   type NatsAddress,
-} from './nats.js';
-export { isSpoken, protocolVersion } from './protocol.js';
+} from './dispatch/nats.js';
+export { isSpoken, protocolVersion } from './dispatch/protocol.js';

@@ -10,7 +10,7 @@ import {
   pattern,
   TermsJson,
   Wei,
-} from './index.js';
+} from '../index.js';
 
 const auth = 'vt_test_0123456789abcdef';
 
