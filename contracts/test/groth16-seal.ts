@@ -1,6 +1,6 @@
 /** Seals of Groth16 proofs as Groth16StepVerifier takes them, for segments of a small circuit. */
 import { fromHex } from '#attestation/base';
-import { encodeTerms, jobDigest, segmentDigest, stepSpecDigest } from '#attestation/records';
+import { encodeTerms, escrowIdOf, segmentDigest, stepSpecDigest } from '#attestation/records';
 import type { Groth16SealFields } from '#libs/settlement';
 import { datasetRoot, manifestDigest, merklePath, superblockOfStep } from '#libs/step';
 import { openCircuit, openKey, proveGroth16Segment, type Circuit, type ProvingKey } from '#libs/zk/groth16';
@@ -48,7 +48,7 @@ export async function sealGroth16(shape: CircuitShape, index: number): Promise<S
   const terms = sealTerms(stepSpecDigest(spec, plan), groth16Selector);
   const segment = (before: Uint8Array, after: Uint8Array): Uint8Array =>
     segmentDigest(domain, {
-      job: jobDigest(terms),
+      job: escrowIdOf(terms),
       index,
       weightsBefore: groth16WeightsDigest(shape, before),
       weightsAfter: groth16WeightsDigest(shape, after),

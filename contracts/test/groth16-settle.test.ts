@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { getBytes } from 'ethers';
 import { afterAll, beforeAll, expect, it as itAlways } from 'vitest';
-import { toHex } from '#attestation/base';
+import { to0x } from '#attestation/base';
 import { JobMode, specDigestOf, termsJson, type Terms } from '#attestation/records';
 import { groth16Selector } from '#libs/zk/verifier';
 import {
@@ -90,14 +90,14 @@ it('optimistic: the node enters the key and proves a challenged segment from fil
   const ofJob = [
     'job',
     'prove-segment',
-    `0x${toHex(job.plan)}`,
+    to0x(job.plan),
     '--terms',
     write('terms.json', JSON.stringify(termsJson(terms))),
   ];
   const unknown = await byProvider(run, ...ofJob);
   expect(unknown).toMatchObject({ code: 1, json: { error: { code: 'STEP_PLAN' } } });
   const entered = await byProvider(run, 'contracts', 'register-key');
-  expect(entered).toMatchObject({ code: 0, json: { plan: `0x${toHex(job.plan)}` } });
+  expect(entered).toMatchObject({ code: 0, json: { plan: to0x(job.plan) } });
   expect(await byProvider(run, 'contracts', 'register-key')).toMatchObject({ code: 0, json: { transaction: null } });
   await market.as('challenger').duties.challenge(terms, 1);
   const { code, json } = await byProvider(run, ...ofJob);

@@ -2,7 +2,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { Contract, ContractFactory, getBytes, HDNodeWallet, id, type JsonRpcProvider } from 'ethers';
 import { afterAll, beforeAll, describe as describeAlways, expect, it as itAlways } from 'vitest';
-import { concatBytes, equalBytes, keccak, Rejection, toHex, word } from '#attestation/base';
+import { concatBytes, equalBytes, keccak, Rejection, to0x, toHex, word } from '#attestation/base';
 import {
   connect,
   encodeGroth16Seal,
@@ -138,7 +138,7 @@ describe('a seal', () => {
 });
 
 function numberOf(bytes: Uint8Array): bigint {
-  return BigInt(`0x${toHex(bytes)}`);
+  return BigInt(to0x(bytes));
 }
 
 /** Another canonical field element. */
@@ -195,7 +195,7 @@ describe('a changed proof gets the code that TypeScript gives', () => {
 describe('the registry', () => {
   it('names a plan as TypeScript does', async () => {
     const plan = await verifier.getFunction('planDigest')(circuitOf(), true, sealed.key.bytes);
-    expect(plan).toBe(`0x${toHex(groth16PlanDigest(shape, 'development', sealed.key.bytes))}`);
+    expect(plan).toBe(to0x(groth16PlanDigest(shape, 'development', sealed.key.bytes)));
     expect(await verifier.getFunction('isRegistered')(plan)).toBe(true);
   });
 

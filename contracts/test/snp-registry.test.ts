@@ -17,7 +17,7 @@ import {
 } from 'ethers';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { neutralPolicy } from '#attestation';
-import { fromHex, keccak, toHex } from '#attestation/base';
+import { fromHex, keccak, to0x } from '#attestation/base';
 import {
   ciphertextDigest,
   deliveryDigest,
@@ -279,7 +279,7 @@ describe.skipIf(!present)('genuine SNP reports', () => {
     await (await amd.getFunction('addCertificate').send(leaf, modulusOf(new Uint8Array(issuer.raw)))).wait();
     const policy = await policyOf(40, { allowVlek: true });
     const { binding, nonce } = await attest(fill(0x53, 20));
-    const { number: nonceBlock } = (await chain.getBlock(`0x${toHex(nonce)}`))!;
+    const { number: nonceBlock } = (await chain.getBlock(to0x(nonce)))!;
     const bound = { ...binding, settlementKey: walletOf('broker').address, provider: walletOf('provider').address };
     const named = { ...bound, nonceBlock, gpuDigest: fill(0), claimsDigest: fill(0) };
     const call = () => verdictOf(own, own.getFunction('register').staticCall(policy, named, report, publicKeyOf(leaf)));

@@ -4,12 +4,12 @@
  */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { computeAddress, getCreateAddress, keccak256, toBeHex } from 'ethers';
-import { fromHex, keccak, toHex, utf8 } from '#attestation/base';
+import { fromHex, keccak, to0x, utf8 } from '#attestation/base';
 import {
   domainSeparator,
   encodeTerms,
+  escrowIdOf,
   JobMode,
-  jobDigest,
   segmentDigest,
   teeSelector,
   type Terms,
@@ -21,7 +21,6 @@ import { testManifest, testSegment } from '../../libs/zk/src/testing/segments.js
 import { contextOf } from '../../libs/zk/src/verifier/statement.js';
 import { encodeSeal, selector, specDigestOf } from './zk-seal.js';
 
-const hex = (bytes: Uint8Array): string => `0x${toHex(bytes)}`;
 const account = (key: number): Uint8Array => fromHex(computeAddress(toBeHex(key, 32)).toLowerCase());
 
 /** Keys, policy and seed of test/Fixture.sol. */
@@ -80,7 +79,7 @@ function proveJob(name: string, job: Job) {
     const { input } = testSegment(backend, { manifest, variant, index, ...(before ? { before } : {}) });
     const weightsBefore = borders[index]!;
     const outerDigest = (weightsAfter: Uint8Array): Uint8Array =>
-      segmentDigest(domain, { job: jobDigest(terms), index, weightsBefore, weightsAfter });
+      segmentDigest(domain, { job: escrowIdOf(terms), index, weightsBefore, weightsAfter });
     const { proof, statement, after } = proveSegment(backend, first.plan, {
       ...input,
       statement: { ...input.statement, outerDigest },
@@ -103,7 +102,7 @@ function proveJob(name: string, job: Job) {
       }),
     );
   }
-  return { terms: hex(encodeTerms(terms)), borders: borders.map(hex), seals };
+  return { terms: to0x(encodeTerms(terms)), borders: borders.map(to0x), seals };
 }
 
 function termsOf(job: Job, specDigest: Uint8Array, initialWeights: Uint8Array): Terms {

@@ -1,7 +1,7 @@
 /** Seals of step proofs as ZkStepVerifier takes them, for segments made by the test prover. */
 import { AbiCoder, id, keccak256, solidityPackedKeccak256 } from 'ethers';
 import { fromHex } from '#attestation/base';
-import { encodeTerms, jobDigest, segmentDigest } from '#attestation/records';
+import { encodeTerms, escrowIdOf, segmentDigest } from '#attestation/records';
 import { manifestDigest } from '#libs/step';
 import { proveSegment, type Backend } from '#libs/zk';
 import { planBytes, weightsDigestOf, type Plan, type StepProofStatement } from '#libs/zk/verifier';
@@ -61,7 +61,7 @@ export function sealSegment(backend: Backend, choice: SegmentChoice): SealedSegm
     schedule: manifest.optimizer.m.map(([from, m]) => (BigInt(from) << 8n) | BigInt(m)),
   };
   const terms = sealTerms(fromHex(specDigestOf(specFields, encodedPlan)), fromHex(selector));
-  const job = jobDigest(terms);
+  const job = escrowIdOf(terms);
   const outer = (weightsAfter: Uint8Array): Uint8Array =>
     segmentDigest(domain, { job, index, weightsBefore: weightsDigestOf(input.statement.before, plan), weightsAfter });
   const { proof, statement } = proveSegment(backend, plan, {

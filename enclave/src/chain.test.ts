@@ -11,7 +11,7 @@ import {
 import {
   checkpointSessionsMax,
   domainSeparator,
-  jobDigest,
+  escrowIdOf,
   runDigest,
   runKeysDigest,
   runKeysOf,
@@ -80,7 +80,7 @@ describe.each(kinds)('a checkpoint of a %s job', async (kind) => {
     expect(told).toEqual(runKeysOf(keys));
     expect(run.keys).toEqual(runKeysDigest(keys));
     const digest = runDigest(domainSeparator({ chainId, verifyingContract: contract }), {
-      job: jobDigest(job.terms),
+      job: escrowIdOf(job.terms),
       ...run,
     });
     expect(recoverAddress(digest, sealed.subarray(4))).toEqual(second.parsed.binding.settlementKey);

@@ -1,7 +1,7 @@
 import { secp256k1 } from '@noble/curves/secp256k1.js';
 import { describe, expect, it } from 'vitest';
 import { addressOfPublicKey, equalBytes, recoverAddress } from '#attestation/base';
-import { domainSeparator, jobDigest, runDigest, type Release } from '#attestation/records';
+import { domainSeparator, escrowIdOf, runDigest, type Release } from '#attestation/records';
 import type { EventOf } from '#libs/wire/channel';
 import { jobOf, kinds, resealed, strangersSecret } from '#test/host-attack';
 import { chainId, contract, jobRequest, tinyJob, type TinyJob } from '#test/tiny-job';
@@ -79,8 +79,8 @@ describe('terms of the host’s own making', () => {
     const { run, seal } = (await session.ended()) as EventOf<'result'>;
     const domain = domainSeparator({ chainId, verifyingContract: contract });
     const by = (job: Uint8Array) => recoverAddress(runDigest(domain, { job, ...run }), seal.subarray(4));
-    expect(by(jobDigest(own.terms))).toEqual(parsed.binding.settlementKey);
-    expect(equalBytes(by(jobDigest(honest.terms)), parsed.binding.settlementKey)).toBe(false);
+    expect(by(escrowIdOf(own.terms))).toEqual(parsed.binding.settlementKey);
+    expect(equalBytes(by(escrowIdOf(honest.terms)), parsed.binding.settlementKey)).toBe(false);
   });
 
   it('A-C1 that name no broker are refused, whoever signs', async () => {

@@ -6,7 +6,7 @@ import { sha256 } from '@noble/hashes/sha2.js';
 import { equalBytes, recoverAddress, Rejection, toHex } from '#attestation/base';
 import {
   domainSeparator,
-  jobDigest,
+  escrowIdOf,
   keysDigest,
   releaseDigest,
   type JobSpec,
@@ -58,7 +58,7 @@ type Comparison = readonly [what: string, expected: Uint8Array, got: Uint8Array]
 
 function ofJob({ spec, terms }: GrantedJob, { job, dataset, policy }: Named): Comparison[] {
   return [
-    ['the escrow', jobDigest(terms), job],
+    ['the escrow', escrowIdOf(terms), job],
     ['the data set', spec.dataset.id, dataset],
     ['the policy', terms.policy, policy],
   ];

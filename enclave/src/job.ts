@@ -2,7 +2,7 @@
 import { checkpointWeightsBytesMax, concatBytes, equalBytes, isZero, Rejection, toHex } from '#attestation/base';
 import {
   bordersMax,
-  jobDigest,
+  escrowIdOf,
   JobMode,
   specDigestOf,
   termsFit,
@@ -110,7 +110,7 @@ export async function assembleJob(held: HeldJob): Promise<ReadyJob> {
   parts.forEach((part, index) => checkLabels(manifest, index, part));
   const examples = splitRecords(manifest, records);
   const isRevealed = (terms.mode & JobMode.reveal) !== 0;
-  return { ...job, escrowId: jobDigest(terms), verified: new Set(), examples, isRevealed };
+  return { ...job, escrowId: escrowIdOf(terms), verified: new Set(), examples, isRevealed };
 }
 
 /** Only of records that the spec's root commits to. Texts leave the guest: no value and no place in a shard is in them. */

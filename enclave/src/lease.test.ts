@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { sha256 } from '@noble/hashes/sha2.js';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { jobDigest, keysDigest } from '#attestation/records';
+import { escrowIdOf, keysDigest } from '#attestation/records';
 import type { EventOf } from '#libs/wire/channel';
 import { holdEngine } from '#test/gated-engine';
 import {
@@ -39,7 +39,7 @@ async function renewal({ session, parsed }: Pick<Attested, 'session' | 'parsed'>
   const grantedAt = tinyAt + after;
   const nonce = new Uint8Array(randomBytes(32));
   const evidence = await session.request('attest', { nonce });
-  const named = { job: jobDigest(of.terms), session: keysDigest(parsed.binding), policy: of.terms.policy };
+  const named = { job: escrowIdOf(of.terms), session: keysDigest(parsed.binding), policy: of.terms.policy };
   const lease = { ...named, evidence: sha256(evidence), nonce, grantedAt, notAfter: grantedAt + windowSeconds };
   return signedLease(lease);
 }
@@ -152,7 +152,7 @@ describe('a forged renewal', () => {
     const [elsewhere, signer] = [{ code: 'LEASE_JOB' }, { code: 'LEASE_SIGNATURE' }];
     const forgeries = [
       [foreign, elsewhere],
-      [signedLease({ ...lease, job: jobDigest(another.terms) }), elsewhere],
+      [signedLease({ ...lease, job: escrowIdOf(another.terms) }), elsewhere],
       [signedLease({ ...lease, policy: new Uint8Array(32) }), elsewhere],
       [signedLease(lease, strangerSecret), signer],
       [{ lease: { ...lease, notAfter: lease.notAfter + 1 }, signature }, signer],

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { recoverAddress, toHex, type Rejection } from '#attestation/base';
 import {
   domainSeparator,
-  jobDigest,
+  escrowIdOf,
   parseStepStatement,
   runDigest,
   teeSelector,
@@ -67,7 +67,7 @@ describe('a whole session', () => {
 
   it('seals the run with the settlement key that the evidence binds', () => {
     const domain = domainSeparator({ chainId, verifyingContract: contract });
-    const digest = runDigest(domain, { job: jobDigest(job.terms), ...result.run });
+    const digest = runDigest(domain, { job: escrowIdOf(job.terms), ...result.run });
     expect(result.seal.subarray(0, 4)).toEqual(teeSelector);
     expect(recoverAddress(digest, result.seal.subarray(4))).toEqual(whole.parsed.binding.settlementKey);
     expect(result.run).toMatchObject({ upTo: 3, outcome: 0, last: result.borders.at(-1) });
@@ -153,7 +153,7 @@ describe('a job that leaves its range', () => {
     const { run, seal, borders } = end as EventOf<'stopped'>;
     expect(run).toMatchObject({ outcome: 1, upTo: borders.length - 1 });
     const domain = domainSeparator({ chainId, verifyingContract: contract });
-    const digest = runDigest(domain, { job: jobDigest(diverging.terms), ...run });
+    const digest = runDigest(domain, { job: escrowIdOf(diverging.terms), ...run });
     expect(recoverAddress(digest, seal.subarray(4))).toEqual(parsed.binding.settlementKey);
   });
 });

@@ -3,11 +3,11 @@
  * a request out of order is refused and changes nothing. While a job is held or runs, `attest` and `renew` keep its
  * lease. Requests are taken one after the other, however they arrive.
  */
-import { equalBytes, Rejection, toHex, encodeCanonical, toCbor } from '#attestation/base';
+import { encodeCanonical, equalBytes, Rejection, toCbor, toHex } from '#attestation/base';
 import {
   decodeTerms,
   domainSeparator,
-  jobDigest,
+  escrowIdOf,
   jobIdOf,
   keyReleaseAad,
   parseJobSpec,
@@ -130,7 +130,7 @@ async function accept(state: State, request: RequestOf<'job'>): Promise<Uint8Arr
   const lease = openLease({ release, domain, broker: terms.keyBroker, answered: state.answered, now: state.now });
   const { datasetId, key: dataKey } = await openDataKey(
     sealedKey,
-    { jobId, aad: keyReleaseAad(session.binding, jobDigest(terms)) },
+    { jobId, aad: keyReleaseAad(session.binding, escrowIdOf(terms)) },
     session.transportSecret,
   );
   requireDataset(spec, datasetId);

@@ -4,7 +4,7 @@ import {
   checkPartials,
   domainSeparator,
   encodeStepStatement,
-  jobDigest,
+  escrowIdOf,
   keysDigest,
   parseRoundStatement,
   parseStepStatement,
@@ -118,7 +118,7 @@ describe('rounds of a data-parallel job', () => {
     const { run, seal } = plainly.result;
     expect(run).toMatchObject({ upTo: 3, outcome: 0, last: borders.at(-1) });
     const digest = runDigest(domainSeparator({ chainId, verifyingContract: contract }), {
-      job: jobDigest(job.terms),
+      job: escrowIdOf(job.terms),
       ...run,
     });
     expect(recoverAddress(digest, seal.subarray(4))).toEqual(members[0]!.parsed.binding.settlementKey);

@@ -29,8 +29,8 @@ describe.skipIf(samples.length === 0)('the browser bundle of the verifier', () =
   });
 
   it('judges alike where there is nothing but web globals', async () => {
-    const { crypto, TextEncoder, TextDecoder } = globalThis;
-    const context = createContext({ crypto, TextEncoder, TextDecoder });
+    const { btoa, crypto, TextEncoder, TextDecoder } = globalThis;
+    const context = createContext({ btoa, crypto, TextEncoder, TextDecoder });
     runInContext(script, context);
     const there = (await runInContext(`runPortable(${JSON.stringify(portable)})`, context)) as string;
     expect(there).toBe(await runPortable(portable));

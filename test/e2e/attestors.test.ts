@@ -1,7 +1,7 @@
 /** A quorum of attestors on real processes: three are listed, two are needed, whatever the third does. */
 import { JsonRpcProvider } from 'ethers';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { toHex } from '#attestation/base';
+import { to0x, toHex } from '#attestation/base';
 import { startAttestor, type AttestorProcess } from '#test/attestor-processes';
 import { leave, order, settle, type Ordered } from '#test/by-command';
 import { reward, setHost, startTestSystem, stateIs, type TestSystem } from '#test/embedded';
@@ -52,7 +52,7 @@ describe('S-H4 two of three attestors', () => {
     const [session] = bundle.sessions;
     const vouched = appraisedFor(job);
     expect(vouched.map((evidence) => evidence.length)).toEqual([1, 1, 0]);
-    expect(session!.appraisals.map(({ evidence }) => `0x${toHex(evidence)}`).sort()).toEqual(vouched.flat().sort());
+    expect(session!.appraisals.map(({ evidence }) => to0x(evidence)).sort()).toEqual(vouched.flat().sort());
     const shown = toHex(new Uint8Array(await crypto.subtle.digest('SHA-256', session!.evidence.slice())));
     expect(new Set([...vouched.flat(), `0x${shown}`]).size).toBe(3);
     expect(await seen(watched, 'KeyBound', job.terms)).toBe(1);

@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 import { JsonRpcProvider, Wallet } from 'ethers';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { keccak, toHex, utf8 } from '#attestation/base';
+import { keccak, to0x, toHex, utf8 } from '#attestation/base';
 import { encodeTerms, JobMode } from '#attestation/records';
 import { addressBytes, SettlementClient } from '#libs/settlement';
 import { startTestSystem, type TestSystem } from '#test/embedded';
@@ -25,7 +25,7 @@ afterAll(async () => {
   await test?.stop();
 });
 
-const walletOf = (secret: Uint8Array): Wallet => new Wallet(`0x${toHex(secret)}`, rpc);
+const walletOf = (secret: Uint8Array): Wallet => new Wallet(to0x(secret), rpc);
 
 it.each([
   ['accepted, and never started', 'Accepted', 'Aborted', 0n],

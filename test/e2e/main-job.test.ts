@@ -4,7 +4,7 @@ import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { toHex } from '#attestation/base';
+import { to0x, toHex } from '#attestation/base';
 import {
   encodeWeights,
   initialWeights,
@@ -164,7 +164,7 @@ describe('failures', () => {
     });
     const chain = openChain(test.profile);
     await expect.poll(async () => (await chain.escrow.job(terms)).state, { timeout: 20_000 }).toBe('Stopped');
-    const credit = await chain.escrow.creditOf(`0x${toHex(terms.client)}`, terms.token);
+    const credit = await chain.escrow.creditOf(to0x(terms.client), terms.token);
     expect(credit).toBe(reward);
     chain.close();
   });

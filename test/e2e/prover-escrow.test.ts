@@ -6,8 +6,8 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
-import { fromHex, toHex } from '#attestation/base';
-import { bordersRoot, encodeJobSpec, encodeTerms, jobDigest, specDigestOf, type Terms } from '#attestation/records';
+import { fromHex, to0x } from '#attestation/base';
+import { bordersRoot, encodeJobSpec, encodeTerms, escrowIdOf, specDigestOf, type Terms } from '#attestation/records';
 import { encodeProofBundle, proofStatementText } from '#libs/proof';
 import { openEscrow, type Escrow } from '../../apps/prover-worker/src/node/escrow.js';
 import { openKeptJobs, type KeptJob, type KeptJobs } from '../../apps/prover-worker/src/node/kept-jobs.js';
@@ -19,7 +19,6 @@ vi.setConfig({ testTimeout: 300_000, hookTimeout: 300_000 });
 
 const segments = 2;
 const node = '7e5c1b9e-2f0c-4a39-8c84-3f3f8a1d2b6c';
-const hex = (bytes: Uint8Array): string => `0x${toHex(bytes)}`;
 
 let folder: string;
 let market: Market;
@@ -38,7 +37,7 @@ beforeEach(async () => {
   const initialWeights = job.prepared.genesisDigest;
   terms = marketTerms({ specDigest: specDigestOf(job.spec), initialWeights, segments, windows: duties });
   run = trainRun(job);
-  jobId = hex(job.jobId);
+  jobId = to0x(job.jobId);
   await engage(market, terms);
   kept.open(jobId, encodeJobSpec(job.spec), encodeTerms(terms));
   keepRun();
@@ -56,12 +55,12 @@ function settingsOf({ anvil, deployment }: Market): ProverSettings {
 
 /** As a node does that has trained and found nobody to tell. */
 function keepRun(): void {
-  const borders = run.borders.map(hex);
+  const borders = run.borders.map(to0x);
   const none = `0x${'00'.repeat(32)}`;
   const last = borders.at(-1)!;
   kept.keepDelivery(jobId, {
     ...{ leaseId: node, fence: 1, result: { blob: last, bytes: 64, ciphertextDigest: none, keyCommit: none } },
-    run: { upTo: segments, outcome: 0, bordersRoot: hex(bordersRoot(run.borders)), last, delivery: none, keys: none },
+    run: { upTo: segments, outcome: 0, bordersRoot: to0x(bordersRoot(run.borders)), last, delivery: none, keys: none },
     ...{ seal: '', borders, receipts: [], timings: { train: 1 }, transactions: [] },
   });
 }
@@ -73,7 +72,7 @@ function keepProof(index: number): void {
   const { before, after, data, dataPath, recordCount, datasetRoot } = statement;
   const document = proofStatementText({
     ...{ backend: 'sumcheck', profile: plan.profile.name, variant: plan.variant, jobId: job.jobId, manifest },
-    ...{ recordCount, datasetRoot, firstStep: index, escrow: { domain: provider.domain, job: jobDigest(terms) } },
+    ...{ recordCount, datasetRoot, firstStep: index, escrow: { domain: provider.domain, job: escrowIdOf(terms) } },
     ...{ borders: [before, after], segments: [{ data, path: dataPath }] },
   });
   expect(datasetRoot).toEqual(prepared.root);

@@ -1,7 +1,7 @@
 /** Nodes that vanish, chains that change their mind, clients that ask twice: the same bits, paid once. */
 import { JsonRpcProvider } from 'ethers';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { toHex } from '#attestation/base';
+import { to0x } from '#attestation/base';
 import { encodeJobSpec, jobIdOf, termsJson, type Terms } from '#attestation/records';
 import type { Manifest } from '#libs/step';
 import { checkpointAt, startTestSystem, stateIs, type TestSystem } from '#test/embedded';
@@ -144,7 +144,7 @@ describe('a client that asks twice', () => {
       brokerUrl: test.profile.broker.url,
     };
     await expect(test.api.post('jobs', body)).rejects.toMatchObject({ code: 'JOB_DUPLICATE' });
-    expect(jobId).toBe(`0x${toHex(jobIdOf(spec))}`);
+    expect(jobId).toBe(to0x(jobIdOf(spec)));
     await chain.escrow.open(terms);
     await test.ended(jobId);
     await settle(jobId);

@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Contract } from 'ethers';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { toHex } from '#attestation/base';
-import { jobDigest, JobMode, specDigestOf, termsJson, type Terms } from '#attestation/records';
+import { to0x, toHex } from '#attestation/base';
+import { escrowIdOf, JobMode, specDigestOf, termsJson, type Terms } from '#attestation/records';
 import { encodeProofBundle, proofStatementText, type ProofStatement } from '#libs/proof';
 import { roleNames, zkSelector, type Deployment } from '#libs/settlement';
 import { keepTerms } from '../../apps/cli/src/job/record.js';
@@ -75,8 +75,8 @@ function termsOf(of: ProvableJob, change: Parameters<typeof marketTerms>[0]): Te
 
 /** `veritrain job <name>` by one of the parties. */
 async function byParty(role: Role, name: string, terms: Terms, ...more: string[]) {
-  const file = write(`terms-${toHex(jobDigest(terms)).slice(0, 8)}.json`, termsJson(terms));
-  return runCommand('job', name, `0x${toHex(terms.specDigest)}`, '--terms', file, ...more, ...profileOf(role));
+  const file = write(`terms-${toHex(escrowIdOf(terms)).slice(0, 8)}.json`, termsJson(terms));
+  return runCommand('job', name, to0x(terms.specDigest), '--terms', file, ...more, ...profileOf(role));
 }
 
 const errorOf = ({ json }: { json: Record<string, unknown> }) => (json['error'] as { code: string }).code;
@@ -172,7 +172,7 @@ describe('veritrain contracts', () => {
     const { json } = await runCommand('contracts', 'status', ...second);
     expect(json['guardian']).toBe(guardian.address);
     const verifiers = json['verifiers'] as { selector: string; live: boolean }[];
-    expect(verifiers.filter(({ live }) => !live).map(({ selector }) => selector)).toEqual([`0x${toHex(zkSelector)}`]);
+    expect(verifiers.filter(({ live }) => !live).map(({ selector }) => selector)).toEqual([to0x(zkSelector)]);
     const { code, json: verified } = await runCommand('contracts', 'verify', ...second, '--own-setup');
     const against = (verified['against'] as { what: string }[]).map(({ what }) => what);
     expect([code, against]).toEqual([1, ['governor, code', 'router, retired']]);
@@ -228,7 +228,7 @@ describe('veritrain job', () => {
     const wrong = write('seed.test-key', `0x${'00'.repeat(32)}`);
     expect(errorOf(await byParty('client', 'settle', terms, '--seed', wrong))).toBe('SEED');
     // As `job submit` keeps it.
-    keepTerms(loadProfile(profileOf('client')[1]), `0x${toHex(terms.specDigest)}`, terms, seedClient);
+    keepTerms(loadProfile(profileOf('client')[1]), to0x(terms.specDigest), terms, seedClient);
     expect((await byParty('client', 'settle', terms)).json).toMatchObject({ call: 'draw' });
     expect((await byParty('client', 'settle', terms)).json).toMatchObject({ call: 'wait' });
     await market.pass(3 * window);
@@ -279,7 +279,7 @@ function proofFiles(of: ProvableJob, terms: Terms, run: TrainedRun, index: numbe
     recordCount: statement.recordCount,
     ...{ datasetRoot: statement.datasetRoot, firstStep: index, borders: [statement.before, statement.after] },
     segments: [{ data: statement.data, path: statement.dataPath }],
-    escrow: { domain: provider.domain, job: jobDigest(terms) },
+    escrow: { domain: provider.domain, job: escrowIdOf(terms) },
   };
   writeFileSync(path('proof'), encodeProofBundle([proof]));
   write('proof.json', proofStatementText(document));

@@ -4,7 +4,14 @@
  */
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { keccak, utf8 } from '#attestation/base';
-import { availabilityDigest, deliveryDigest, jobDigest, JobMode, specDigestOf, type Terms } from '#attestation/records';
+import {
+  availabilityDigest,
+  deliveryDigest,
+  escrowIdOf,
+  JobMode,
+  specDigestOf,
+  type Terms,
+} from '#attestation/records';
 import { addressBytes } from '#libs/settlement';
 import {
   duties,
@@ -399,7 +406,7 @@ describe('what is withheld costs nobody their own money', () => {
     const [client, provider] = [market.as('client'), market.as('provider')];
     await client.delivery.missing(terms);
     const until = 2 ** 39;
-    const availability = availabilityDigest(provider.domain, jobDigest(terms), ciphertext, until);
+    const availability = availabilityDigest(provider.domain, escrowIdOf(terms), ciphertext, until);
     const signatures = [{ signer: terms.keyBroker, signature: sign(walletOf('broker'), availability) }];
     await provider.delivery.available(terms, ciphertext, keccak(key), { until, signatures });
     await market.pass(window + 1);

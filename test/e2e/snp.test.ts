@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { JsonRpcProvider } from 'ethers';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { fromHex, toHex } from '#attestation/base';
-import { jobDigest } from '#attestation/records';
+import { fromHex, to0x, toHex } from '#attestation/base';
+import { escrowIdOf } from '#attestation/records';
 import { settlementAbi, type ChainSnpPolicy, type Hex, type SnpPolicyPlan } from '#libs/settlement';
 import { parseSimulatedVendor, type SimulatedVendor } from '#libs/simulated-vendor';
 import { byClient, leave, order, settle, type Ordered } from '#test/by-command';
@@ -72,7 +72,7 @@ const orderUnder = (name: string, { id }: OwnPolicy): Promise<Ordered> => order(
 /** Settlement keys that were bound to a job. */
 async function boundKeys({ terms }: Ordered): Promise<readonly string[]> {
   const { settlement } = test.profile.chain.deployment;
-  const topics = [settlementAbi.getEvent('KeyBound')!.topicHash, `0x${toHex(jobDigest(terms))}`];
+  const topics = [settlementAbi.getEvent('KeyBound')!.topicHash, to0x(escrowIdOf(terms))];
   const logs = await rpc.getLogs({ address: settlement, topics, fromBlock: 0 });
   return logs.map((log) => `0x${log.topics[2]!.slice(26)}`);
 }

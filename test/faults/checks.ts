@@ -1,7 +1,7 @@
 /** What must be true at the end of every seed, whatever went wrong under it. */
 import { Contract, JsonRpcProvider } from 'ethers';
 import pg from 'pg';
-import { jobDigest, type Terms } from '#attestation/records';
+import { escrowIdOf, type Terms } from '#attestation/records';
 import { settlementAbi } from '#libs/settlement';
 import type { ServerEvent } from '../../apps/cli/src/api.js';
 import type { Profile } from '../../apps/cli/src/profile.js';
@@ -15,7 +15,7 @@ export async function checkPaidOnce(terms: Terms, { chain }: Profile): Promise<s
     const contract = new Contract(chain.deployment.settlement, settlementAbi, rpc);
     const violations: string[] = [];
     for (const event of ['JobOpened', 'JobAccepted', 'JobStarted', 'JobCommitted', 'KeyRevealed', 'JobEnded']) {
-      const seen = await contract.queryFilter(contract.getEvent(event)(jobDigest(terms)), 0);
+      const seen = await contract.queryFilter(contract.getEvent(event)(escrowIdOf(terms)), 0);
       if (seen.length !== 1) violations.push(`${seen.length} times ${event} on chain, expected once`);
     }
     return violations;

@@ -7,8 +7,8 @@ import { join } from 'node:path';
 import { equalBytes, fromHex, recoverAddress, toHex } from '#attestation/base';
 import {
   domainSeparator,
+  escrowIdOf,
   hostSecretOf,
-  jobDigest,
   keysDigest,
   releaseDigest,
   type ReleasedSession,
@@ -34,7 +34,7 @@ export async function checkGrants(
   const { chainId, settlement } = profile.chain.deployment;
   const domain = domainSeparator({ chainId, verifyingContract: fromHex(settlement.toLowerCase()) });
   const root = fromHex(readFileSync(join(site, filesOfProvider(site, 'host-secret.test-key')[0]!), 'utf8').trim());
-  const hostSecret = hostSecretOf(root, jobDigest(terms));
+  const hostSecret = hostSecretOf(root, escrowIdOf(terms));
   const id = fromHex(jobId);
   const key = await checkpointKey({ jobId: id, dataKey: dataKeyOf(profile), hostSecret });
   const violations: string[] = [];
@@ -58,7 +58,7 @@ export function strangeGrant(
   const signer = recoverAddress(releaseDigest(domain, release), signature);
   if (!equalBytes(signer, terms.keyBroker))
     return `a grant of another broker: ${toHex(signer)}, expected ${toHex(terms.keyBroker)}`;
-  if (!equalBytes(release.job, jobDigest(terms))) return `a grant for the escrow ${toHex(release.job)}`;
+  if (!equalBytes(release.job, escrowIdOf(terms))) return `a grant for the escrow ${toHex(release.job)}`;
   if (!equalBytes(release.session, keysDigest(binding))) return `a grant for the session ${toHex(release.session)}`;
   return null;
 }

@@ -1,7 +1,8 @@
 /** Where the money is after a seed: the escrow holds what it owes, and who earned a price has it. */
 import { JsonRpcProvider } from 'ethers';
-import { jobDigest, type Terms } from '#attestation/records';
-import { hex, Projection, readEvent, type EscrowEvent } from '#libs/settlement';
+import { to0x } from '#attestation/base';
+import { escrowIdOf, type Terms } from '#attestation/records';
+import { Projection, readEvent, type EscrowEvent } from '#libs/settlement';
 import type { Profile } from '../../apps/cli/src/profile.js';
 
 const receivers = ['toProvider', 'toClient', 'toChallenger', 'burnt'] as const;
@@ -15,7 +16,7 @@ export async function checkMoney(terms: Terms, isSettled: boolean, { chain }: Pr
     const blockTag = await rpc.getBlockNumber();
     const logs = await rpc.getLogs({ address: settlement, fromBlock, toBlock: blockTag });
     const events = logs.map(readEvent).filter((event) => event !== undefined);
-    return moneyOf(events, await rpc.getBalance(settlement, blockTag), hex(jobDigest(terms)), isSettled);
+    return moneyOf(events, await rpc.getBalance(settlement, blockTag), to0x(escrowIdOf(terms)), isSettled);
   } finally {
     rpc.destroy();
   }

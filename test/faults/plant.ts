@@ -1,6 +1,6 @@
 /** What may be broken in a system on purpose; in a process by plant-main.ts, in the client here. */
 import { Wallet } from 'ethers';
-import { toHex } from '#attestation/base';
+import { to0x } from '#attestation/base';
 import { connect } from '#libs/settlement';
 import { readSecret } from '../../apps/cli/src/secrets.js';
 import type { FaultClient } from './jobs.js';
@@ -31,7 +31,7 @@ export function withPlant(plant: PlantName | undefined, client: FaultClient): Fa
 async function payAgain({ profile: { chain }, provider, reward }: FaultClient): Promise<void> {
   const rpc = connect(chain.rpcUrl, chain.deployment.chainId, chain.pollingMs);
   try {
-    const wallet = new Wallet(`0x${toHex(readSecret(chain.accountKey))}`, rpc);
+    const wallet = new Wallet(to0x(readSecret(chain.accountKey)), rpc);
     await (await wallet.sendTransaction({ to: provider, value: reward })).wait();
   } finally {
     rpc.destroy();

@@ -2,14 +2,14 @@
 import { randomBytes } from 'node:crypto';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import { sha256 } from '@noble/hashes/sha2.js';
-import { equalBytes, fromHex, toHex } from '#attestation/base';
+import { equalBytes, fromHex, to0x, toBase64 } from '#attestation/base';
 import {
   chunkListDigest,
   deliveryDigest,
   encodeJobSpec,
   encodeSessionEvidence,
   encodeTerms,
-  jobDigest,
+  escrowIdOf,
   parseSessionEvidence,
 } from '#attestation/records';
 import { differences } from '#test/differences';
@@ -26,8 +26,6 @@ export interface BrokerScene {
   stop(): Promise<void>;
 }
 
-const hex = (bytes: Uint8Array): string => `0x${toHex(bytes)}`;
-const text = (bytes: Uint8Array): string => Buffer.from(bytes).toString('base64');
 const chunk = new Uint8Array(4096).fill(0x5e);
 const keyCommit = new Uint8Array(32).fill(5);
 
@@ -47,14 +45,14 @@ function asks(genuine: Asked): (body: unknown) => boolean {
 /** A chain that holds the escrow of this job, with a committed run, and no other. */
 export function escrowOf({ terms }: TinyJob): Escrows {
   const delivery = deliveryDigest(chunkListDigest(chunk.length, [sha256(chunk)]), keyCommit);
-  const own = jobDigest(terms);
+  const own = escrowIdOf(terms);
   return {
     async stateOf(asked) {
-      const state = equalBytes(jobDigest(asked), own) ? 'Open' : 'None';
+      const state = equalBytes(escrowIdOf(asked), own) ? 'Open' : 'None';
       return { latest: state, confirmed: state };
     },
     async deliveryOf(asked) {
-      if (!equalBytes(jobDigest(asked), own)) return null;
+      if (!equalBytes(escrowIdOf(asked), own)) return null;
       return { state: 'Committed', delivery, blockNumber: 1, isConfirmed: true, txHash: '0x' };
     },
     close: () => undefined,
@@ -101,11 +99,11 @@ function freshSession(): Promise<TestSession> {
 type Ask = (method: string, path: string, body: object) => Promise<Readonly<Record<string, unknown>>>;
 
 function makersOf(app: NestExpressApplication, job: TinyJob, ask: Ask): readonly RequestMaker[] {
-  const id = hex(job.jobId);
-  const ordered = { spec: text(encodeJobSpec(job.spec)), terms: text(encodeTerms(job.terms)) };
+  const id = to0x(job.jobId);
+  const ordered = { spec: toBase64(encodeJobSpec(job.spec)), terms: toBase64(encodeTerms(job.terms)) };
   const { terms } = ordered;
-  const results = `/v1/results/${hex(jobDigest(job.terms))}`;
-  const offer = { terms, length: chunk.length, hashes: [hex(sha256(chunk))], keyCommit: hex(keyCommit) };
+  const results = `/v1/results/${to0x(escrowIdOf(job.terms))}`;
+  const offer = { terms, length: chunk.length, hashes: [to0x(sha256(chunk))], keyCommit: to0x(keyCommit) };
   const offered = (): Promise<unknown> => ask('PUT', results, offer);
   const of = (method: string, path: string, body: unknown, bound: RestRequest['bound']): RestRequest => ({
     ...to(app, method, path, body instanceof Uint8Array ? 'application/octet-stream' : 'application/json'),
@@ -114,7 +112,7 @@ function makersOf(app: NestExpressApplication, job: TinyJob, ask: Ask): readonly
   const asked = async (session: TestSession) => {
     const { nonce } = await ask('POST', '/v1/challenges', { jobId: id });
     const evidence = await evidenceBy(session, fromHex(String(nonce)));
-    return { ...ordered, evidence: text(encodeSessionEvidence(evidence)) };
+    return { ...ordered, evidence: toBase64(encodeSessionEvidence(evidence)) };
   };
   return [
     maker('POST /v1/challenges', async () => of('POST', '/v1/challenges', { jobId: id }, [])),
@@ -130,7 +128,7 @@ function makersOf(app: NestExpressApplication, job: TinyJob, ask: Ask): readonly
     }),
     maker('POST /v1/prover-releases', async () => {
       const { nonce } = await ask('POST', '/v1/challenges', { jobId: id });
-      const asking = { ...ordered, nonce, transportKey: hex(keyCommit), signature: hex(new Uint8Array(65).fill(1)) };
+      const asking = { ...ordered, nonce, transportKey: to0x(keyCommit), signature: to0x(new Uint8Array(65).fill(1)) };
       return of('POST', '/v1/prover-releases', asking, Object.keys(asking));
     }),
     maker('PUT /v1/results/:job', async () => of('PUT', results, offer, Object.keys(offer))),

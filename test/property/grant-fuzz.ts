@@ -9,12 +9,13 @@ import {
   concatBytes,
   decodeCanonical,
   encodeCanonical,
+  to0x,
   toCbor,
   toHex,
   uintBe,
   type CborValue,
 } from '#attestation/base';
-import { jobDigest, keysDigest } from '#attestation/records';
+import { escrowIdOf, keysDigest } from '#attestation/records';
 import { encodeFrame, frameDecoder, parseRequest, type Request } from '#libs/wire/channel';
 import { strangersSecret } from '#test/host-attack';
 import { jobRequest, tinyAt, tinyJob, type TinyJob } from '#test/tiny-job';
@@ -71,13 +72,13 @@ async function sceneOf(): Promise<Scene> {
   const enclave: Enclave = ({ type, id: _id, ...body }) => party.session.request(type, body as never);
   await enclave(parseRequest(message));
   const lease = {
-    ...{ job: jobDigest(job.terms), session: keysDigest(party.parsed.binding), policy: job.terms.policy },
+    ...{ job: escrowIdOf(job.terms), session: keysDigest(party.parsed.binding), policy: job.terms.policy },
     ...{ evidence: sha256(party.evidence), nonce: party.parsed.nonce, grantedAt: tinyAt, notAfter: tinyAt + 7200 },
   };
   const renewal = (by?: Uint8Array, changes: Partial<typeof lease> = {}): CborMap =>
     messageOf({ type: 'renew', id: 1, ...signedLease({ ...lease, ...changes }, by) });
   const renew = renewal();
-  const leases = [renewal(strangersSecret), renewal(undefined, { job: jobDigest(dearer.terms) })];
+  const leases = [renewal(strangersSecret), renewal(undefined, { job: escrowIdOf(dearer.terms) })];
   return {
     enclave,
     genuine: [
@@ -91,7 +92,7 @@ const order = BigInt('0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8c
 
 /** The other signature of the same message by the same key: s for −s, and the other v. */
 function mirrored(signature: Uint8Array): Uint8Array {
-  const s = BigInt(`0x${toHex(signature.subarray(32, 64))}`);
+  const s = BigInt(to0x(signature.subarray(32, 64)));
   const negative = Buffer.from((order - s).toString(16).padStart(64, '0'), 'hex');
   return Uint8Array.of(...signature.subarray(0, 32), ...negative, signature[64]! ^ 7);
 }

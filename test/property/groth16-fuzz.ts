@@ -2,7 +2,7 @@
  * Mutates a chain of Groth16 proofs, its key and its statement by a seed and hands them to the verifier of libs/proof: no
  * mutant is accepted, none makes it crash, and each meets a code of the protocol.
  */
-import { equalBytes, toHex } from '#attestation/base';
+import { equalBytes, to0x, toHex } from '#attestation/base';
 import { parseGroth16Statement, verifyGroth16Bundle, type Groth16Statement } from '#libs/proof';
 import { groth16ProofBytes, keyBytes } from '#libs/zk/verifier';
 import { smallGroth16Request } from '#test/small-groth16';
@@ -87,7 +87,7 @@ const wordOf = (bundle: Uint8Array, draw: Draw): number =>
   proofOf(bundle, draw) + word * draw(groth16ProofBytes / word);
 
 function wordAt(bytes: Uint8Array, at: number): bigint {
-  return BigInt(`0x${toHex(bytes.subarray(at, at + word))}`);
+  return BigInt(to0x(bytes.subarray(at, at + word)));
 }
 
 function withWord(bytes: Uint8Array, at: number, value: bigint): Uint8Array {

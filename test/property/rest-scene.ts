@@ -1,7 +1,8 @@
 /** For every route of the control plane's REST that takes a body, a request that it takes. */
+import { to0x } from '#attestation/base';
 import { datasetManifestJson } from '#attestation/records';
 import { keys, type KeyName, type TestPlane } from '../../apps/control-plane/test/harness.js';
-import { hex, makeJob, sha256, submit, upload } from '../../apps/control-plane/test/job-fixture.js';
+import { makeJob, sha256, submit, upload } from '../../apps/control-plane/test/job-fixture.js';
 import type { HttpRequest } from './http-line.js';
 
 export interface RestRequest extends HttpRequest {
@@ -39,7 +40,7 @@ export function controlPlaneMakers(test: TestPlane): readonly RequestMaker[] {
       .as('client')
       .post('/v1/datasets', { manifest: datasetManifestJson(dataset) })
       .expect(201);
-    return [`/v1/datasets/${hex(dataset.id)}/shards/0`, shards[0]!];
+    return [`/v1/datasets/${to0x(dataset.id)}/shards/0`, shards[0]!];
   };
   return [
     maker('POST /v1/datasets', async () =>
@@ -70,7 +71,7 @@ export function controlPlaneMakers(test: TestPlane): readonly RequestMaker[] {
     ),
     maker('PUT /v1/blobs/:sha256', async () => {
       const blob = sha256('a blob');
-      return of('operator', 'PUT', `/v1/blobs/${hex(sha256(blob))}`, blob, 'bytes');
+      return of('operator', 'PUT', `/v1/blobs/${to0x(sha256(blob))}`, blob, 'bytes');
     }),
     maker('POST /graphql', async () => {
       const query = 'query Jobs($limit: Int!) { jobPage(limit: $limit) { items { id state } } }';

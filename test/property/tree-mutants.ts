@@ -2,7 +2,7 @@
  * Mutants of decoded messages, CBOR or JSON: a leaf changed, a list or map with members fewer, more, renamed or exchanged. Byte
  * strings and texts that hold a message of their own are opened, so that what reads them is reached too.
  */
-import { decodeCanonical, encodeCanonical, equalBytes, fromHex, toHex, type CborValue } from '#attestation/base';
+import { decodeCanonical, encodeCanonical, equalBytes, fromHex, to0x, type CborValue } from '#attestation/base';
 import { mutantOf } from './mutants.js';
 import type { Draw } from './random.js';
 
@@ -118,7 +118,7 @@ const decimal = /^\d{1,78}$/;
 function changedText(text: string, draw: Draw): Tree {
   if (draw(4) !== 0) {
     if (decimal.test(text)) return String(changedNumber(BigInt(text), draw));
-    if (hex.test(text)) return `0x${toHex(mutantOf(fromHex(text.slice(2)), draw))}`;
+    if (hex.test(text)) return to0x(mutantOf(fromHex(text.slice(2)), draw));
     if (base64.test(text)) return Buffer.from(changedBytes(Buffer.from(text, 'base64'), draw)).toString('base64');
   }
   const from = draw(text.length + 1);

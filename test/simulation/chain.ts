@@ -2,9 +2,9 @@
  * A simulated chain with one escrow contract: it enforces the contract's order of calls, waits for the proofs that are due,
  * pays once, and reorganises.
  */
-import { CollateralError } from '#attestation/base';
+import { CollateralError, to0x } from '#attestation/base';
 import { sampleOf, type BlockRef, type ChainReader, type EscrowEvent } from '#libs/settlement';
-import { hex, sha256 } from '#test/made-session';
+import { sha256 } from '#test/made-session';
 import type { Faults } from './faults.js';
 import type { Random } from './random.js';
 import type { Scheduler } from './scheduler.js';
@@ -75,7 +75,7 @@ export class SimulatedChain implements ChainReader {
   commit(job: SimulatedJob, delivery: string): void {
     const { escrowId, kind } = job;
     const segments = job.borders.length - 1;
-    const run = { outcome: '0', root: '0x', delivery, sealer: '0x', keys: [], borders: job.borders.map(hex) };
+    const run = { outcome: '0', root: '0x', delivery, sealer: '0x', keys: [], borders: job.borders.map(to0x) };
     if (!this.move(escrowId, 'started', 'committed', 'JobCommitted', run, proveSeconds)) return;
     const escrow = this.escrows.get(escrowId)!;
     const isWhole = kind === 'zk' || kind === 'tee+zk';
@@ -116,7 +116,7 @@ export class SimulatedChain implements ChainReader {
     await this.io();
     return this.#blocks.slice(fromBlock, toBlock + 1).flatMap(({ hash, events }, index) =>
       events.map((event, logIndex) => {
-        const txHash = hex(sha256(`${hash} ${logIndex}`));
+        const txHash = to0x(sha256(`${hash} ${logIndex}`));
         return { ...event, blockNumber: fromBlock + index, blockHash: hash, logIndex, txHash };
       }),
     );
@@ -161,7 +161,7 @@ export class SimulatedChain implements ChainReader {
   private draw(): void {
     for (const [escrowId, { state, run, until }] of this.escrows) {
       if (state !== 'committed' || run === null || run.due !== null) continue;
-      const seed = hex(this.random.bytes(32));
+      const seed = to0x(this.random.bytes(32));
       run.due = new Set(sampleOf(seed, run.job.samples, run.job.borders.length - 1));
       this.emit(escrowId, 'SampleDrawn', { seed, fromBlock: false, deadline: String(until) });
     }
@@ -177,7 +177,7 @@ export class SimulatedChain implements ChainReader {
   }
 
   private mine(): void {
-    const hash = hex(sha256(`block ${this.#fork} ${this.#blocks.length}`));
+    const hash = to0x(sha256(`block ${this.#fork} ${this.#blocks.length}`));
     this.#blocks.push({ hash, events: this.#pending });
     this.#pending = [];
   }

@@ -1,7 +1,8 @@
 /** A simulated node with a TEE: attests, keeps its attestation fresh, and works on segments of data-parallel jobs. */
+import { toBase64 } from '#attestation/base';
 import type { StepStatement } from '#attestation/records';
 import type { CompleteRound, SegmentRef, SegmentTask, SignedStatement } from '#libs/wire';
-import { base64, noEndorsements } from '#test/made-session';
+import { noEndorsements } from '#test/made-session';
 import { RenewalReports } from '../../apps/control-plane/src/dispatch/renewal-reports.js';
 import { SegmentAssignment } from '../../apps/control-plane/src/dispatch/segment-assignment.js';
 import { SegmentReports } from '../../apps/control-plane/src/dispatch/segment-reports.js';
@@ -38,7 +39,7 @@ export class EnclaveNode extends SimulatedNode {
     const ref = { auth: '', ...nameOf(run.grant) };
     const isRefused = world.faults.strikes('evidence refused', 0.02);
     const session = await sessionOf(this.provider, 1, isRefused ? refusedClaims : '');
-    const shown = { evidence: base64(session.evidence), endorsements: noEndorsements };
+    const shown = { evidence: toBase64(session.evidence), endorsements: noEndorsements };
     await this.report(life, run, (at) => at.get(SessionReports).attested(principal, { ...ref, ...shown }));
     if (isRefused) throw new Refused();
     const { escrowId } = run.job;
@@ -176,7 +177,7 @@ export class EnclaveNode extends SimulatedNode {
     this.#joined += 1;
     const session = await sessionOf(this.provider, 1, `joined ${this.#joined}`);
     const release = releaseOf(job, session, attestedUntil);
-    const shown = { evidence: base64(session.evidence), endorsements: noEndorsements };
+    const shown = { evidence: toBase64(session.evidence), endorsements: noEndorsements };
     const message = { auth: '', nodeId: this.id, jobId: job.id, ...shown, release };
     return (await this.ask(life, (at) => at.get(SegmentReports).join(this.principal, message))).workerId;
   }

@@ -3,10 +3,11 @@
  * repeats what was not acknowledged, keeps its delivery on disk, and is killed or stopped at any moment. A stopped node
  * does not notice: it goes on with the lease that it had.
  */
+import { to0x } from '#attestation/base';
 import type { StepStatement } from '#attestation/records';
 import { BlobRecord } from '#libs/persistence';
 import { protocolVersion, type LeaseGrant, type NodeCapabilities, type SignedStatement } from '#libs/wire';
-import { hex, weights } from '#test/made-session';
+import { weights } from '#test/made-session';
 import type { Principal } from '../../apps/control-plane/src/auth/principal.js';
 import { Assignment } from '../../apps/control-plane/src/dispatch/assignment.js';
 import { Heartbeats } from '../../apps/control-plane/src/dispatch/heartbeats.js';
@@ -237,7 +238,7 @@ export abstract class SimulatedNode {
 
   /** Stores a ciphertext, as an upload before a report would; its name differs from run to run. */
   protected async store(life: number, content: Uint8Array): Promise<string> {
-    const sha256 = hex(this.random.bytes(32));
+    const sha256 = to0x(this.random.bytes(32));
     this.world.blobs.set(sha256, content);
     const row = { sha256, tenant: this.principal.tenant, bytes: 64, createdAt: new Date(0) };
     await this.ask(life, () =>

@@ -1,7 +1,7 @@
 /** What simulated enclaves and provers say of the steps that they have done: real statements, receipts and signatures. */
 import { createPrivateKey, sign as signWith } from 'node:crypto';
 import { type ShownByProof } from '#attestation';
-import { fromHex } from '#attestation/base';
+import { fromBase64, fromHex, toBase64 } from '#attestation/base';
 import {
   encodeRoundStatement,
   encodeStepStatement,
@@ -15,7 +15,7 @@ import {
 } from '#attestation/records';
 import { manifestDigest } from '#libs/step';
 import type { SignedStatement } from '#libs/wire';
-import { base64, receiptKey, receiptSecret } from '#test/made-session';
+import { receiptKey, receiptSecret } from '#test/made-session';
 import { averaged, trained, type SimulatedJob } from './work.js';
 
 /** PKCS #8 around the 32 bytes of an Ed25519 key (RFC 8410). */
@@ -46,12 +46,12 @@ export function segmentOf(job: SimulatedJob, index: number, before: Uint8Array):
 
 export async function signed(statement: StepStatement): Promise<SignedStatement> {
   const receipt = await signReceipt(statement, receiptKey, sign);
-  return { statement: base64(encodeStepStatement(statement)), receipt: base64(receipt) };
+  return { statement: toBase64(encodeStepStatement(statement)), receipt: toBase64(receipt) };
 }
 
 /** What a node without a TEE says of a segment: nobody signs it, it waits for its proof. */
 export const unsigned = (statement: StepStatement): SignedStatement => ({
-  statement: base64(encodeStepStatement(statement)),
+  statement: toBase64(encodeStepStatement(statement)),
   receipt: '',
 });
 
@@ -67,16 +67,15 @@ export const packPartial = (partial: SignedStatement): Uint8Array => Buffer.from
 /** What an enclave makes of the partials that its host hands it, in their order. */
 export async function averageOf(job: SimulatedJob, before: Uint8Array, packed: readonly Uint8Array[]) {
   const partials = packed.map((bytes) => JSON.parse(Buffer.from(bytes).toString()) as SignedStatement);
-  const bytes = (text: string): Uint8Array => new Uint8Array(Buffer.from(text, 'base64'));
-  const said = partials.map(({ statement }) => parseStepStatement(bytes(statement)));
+  const said = partials.map(({ statement }) => parseStepStatement(fromBase64(statement)));
   const after = averaged(said.map(({ weightsAfter }) => weightsAfter));
   const round = Math.floor(said[0]!.stepFrom / job.steps);
   const statement = {
     ...statementOf(job, round, before, after),
-    partials: partialsDigest(partials.map(({ receipt }) => bytes(receipt))),
+    partials: partialsDigest(partials.map(({ receipt }) => fromBase64(receipt))),
   };
   const receipt = await signRoundReceipt(statement, receiptKey, sign);
-  const told: SignedStatement = { statement: base64(encodeRoundStatement(statement)), receipt: base64(receipt) };
+  const told: SignedStatement = { statement: toBase64(encodeRoundStatement(statement)), receipt: toBase64(receipt) };
   return { step: statement.stepFrom + statement.stepCount, after, told };
 }
 

@@ -1,12 +1,12 @@
 /** Simulated jobs of every kind: real specs and terms, and the weights that an undisturbed run of each goes through. */
-import { fromHex } from '#attestation/base';
+import { fromHex, to0x, toBase64 } from '#attestation/base';
 import {
   bordersRoot,
+  chunkListDigest,
   datasetManifestJson,
   deliveryDigest,
   encodeJobSpec,
-  chunkListDigest,
-  jobDigest,
+  escrowIdOf,
   jobIdOf,
   JobMode,
   runKeysDigest,
@@ -23,8 +23,6 @@ import type { SignedStatement } from '#libs/wire';
 import { teeTerms } from '#test/escrow-terms';
 import {
   addressOf,
-  base64,
-  hex,
   madeDataset,
   madeRelease,
   madeRenewal,
@@ -93,7 +91,7 @@ const datasetId = (tenant: string, isProved: boolean): Uint8Array =>
 export function datasetRows(tenant: string, at: Date) {
   return [false, true].map((isProved) => {
     const dataset = { ...(isProved ? provedDataset : plainDataset), id: datasetId(tenant, isProved) };
-    const [id, root] = [hex(dataset.id), hex(dataset.root)];
+    const [id, root] = [to0x(dataset.id), to0x(dataset.root)];
     return { id, tenant, root, records: '8', shards: 1, manifest: datasetManifestJson(dataset), createdAt: at };
   });
 }
@@ -150,7 +148,7 @@ export function makeJob(random: Random, { tenant, number, at, kind, provider }: 
   };
   const work = { spec, manifest, workers: workersOf(spec), steps: roundSteps };
   const borders = bordersOf(work.workers, rounds);
-  const [id, escrowId] = [hex(jobIdOf(spec)), hex(jobDigest(terms))];
+  const [id, escrowId] = [to0x(jobIdOf(spec)), to0x(escrowIdOf(terms))];
   return { id, escrowId, tenant, kind, input, ...work, borders, samples: terms.samples };
 }
 
@@ -192,9 +190,9 @@ function termsOf(spec: JobSpec, random: Random, { kind, segments, provider, at }
 }
 
 /** What a segment makes of the weights that it starts from. */
-export const trained = (before: Uint8Array, segment: number): Uint8Array => sha256(`${hex(before)} ${segment}`);
+export const trained = (before: Uint8Array, segment: number): Uint8Array => sha256(`${to0x(before)} ${segment}`);
 
-export const averaged = (ends: readonly Uint8Array[]): Uint8Array => sha256(ends.map(hex).join());
+export const averaged = (ends: readonly Uint8Array[]): Uint8Array => sha256(ends.map(to0x).join());
 
 function bordersOf(count: number, rounds: number): readonly Uint8Array[] {
   const borders = [weights(0)];
@@ -228,15 +226,15 @@ const isSealed = ({ kind }: SimulatedJob): boolean => kind !== 'zk' && kind !== 
 export function deliveryOf(job: SimulatedJob, blob: string, content: Uint8Array, receipts: readonly SignedStatement[]) {
   const { borders } = job;
   const ciphertextDigest = chunkListDigest(content.length, [sha256(content)]);
-  const delivery = hex(isSealed(job) ? deliveryDigest(ciphertextDigest, word(5)) : new Uint8Array(32));
-  const keys = hex(isSealed(job) ? runKeysDigest([settlementKey]) : new Uint8Array(32));
-  const last = hex(borders.at(-1)!);
+  const delivery = to0x(isSealed(job) ? deliveryDigest(ciphertextDigest, word(5)) : new Uint8Array(32));
+  const keys = to0x(isSealed(job) ? runKeysDigest([settlementKey]) : new Uint8Array(32));
+  const last = to0x(borders.at(-1)!);
   const upTo = borders.length - 1;
   return {
-    result: { blob, bytes: content.length, ciphertextDigest: hex(ciphertextDigest), keyCommit: hex(word(5)) },
-    run: { upTo, outcome: 0 as const, bordersRoot: hex(bordersRoot(borders)), last, delivery, keys },
-    seal: isSealed(job) ? base64(new Uint8Array(69)) : '',
-    borders: borders.map(hex),
+    result: { blob, bytes: content.length, ciphertextDigest: to0x(ciphertextDigest), keyCommit: to0x(word(5)) },
+    run: { upTo, outcome: 0 as const, bordersRoot: to0x(bordersRoot(borders)), last, delivery, keys },
+    seal: isSealed(job) ? toBase64(new Uint8Array(69)) : '',
+    borders: borders.map(to0x),
     receipts: [...receipts],
     timings: { train: 1 },
     transactions: [],

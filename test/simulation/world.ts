@@ -1,11 +1,12 @@
 /** Everything of one simulation: replicas, nodes, clients, chain and wire, and the faults that befall them. */
+import { to0x } from '#attestation/base';
 import { Dataset, DatasetShard } from '#libs/persistence';
+import { chainId, contract } from '#test/made-session';
 import { readConfig, type Config } from '../../apps/control-plane/src/config.js';
-import { chainId, contract, hex } from '#test/made-session';
 import { SimulatedChain } from './chain.js';
 import { SimulatedClient } from './client.js';
-import { Faults } from './faults.js';
 import { EnclaveNode } from './enclave-node.js';
+import { Faults } from './faults.js';
 import type { SimulatedNode } from './node.js';
 import { ProverNode } from './prover-node.js';
 import { Random } from './random.js';
@@ -107,7 +108,7 @@ export class World implements Surroundings {
       for (const row of datasetRows(tenant, uploadedAt)) {
         await manager.insert(Dataset, row as object);
         const { sha256, bytes } = shard!;
-        const stored = { datasetId: row.id, index: 0, sha256: hex(sha256), bytes, uploadedAt };
+        const stored = { datasetId: row.id, index: 0, sha256: to0x(sha256), bytes, uploadedAt };
         await manager.insert(DatasetShard, stored);
       }
     }
@@ -164,6 +165,6 @@ export class World implements Surroundings {
 
 function configuration(): Config {
   const rpcUrl = 'http://127.0.0.1:1';
-  const chain = { rpcUrl, contract: hex(contract), chainId, confirmations: 2, startBlock: 0, pollMilliseconds: 1000 };
+  const chain = { rpcUrl, contract: to0x(contract), chainId, confirmations: 2, startBlock: 0, pollMilliseconds: 1000 };
   return { ...readConfig({ VERITRAIN_HEARTBEAT_SECONDS: '10', VERITRAIN_LOG_LEVEL: 'silent' }), chain };
 }

@@ -7,8 +7,8 @@ import {
   encodeBundle,
   encodeStepStatement,
   encodeTerms,
+  escrowIdOf,
   parseBundle,
-  jobDigest,
   parseSessionEvidence,
   parseStepStatement,
   runDigest,
@@ -358,7 +358,7 @@ async function dishonestBundle(change: (typeof dishonest)[number][1], terms = jo
   );
   const run = { ...bundle.run, keys: runKeysDigest([keys.binding.settlementKey]) };
   const domain = domainSeparator({ chainId, verifyingContract: contract });
-  const digest = runDigest(domain, { job: jobDigest(terms), ...run });
+  const digest = runDigest(domain, { job: escrowIdOf(terms), ...run });
   return {
     ...bundle,
     terms: encodeTerms(terms),

@@ -1,7 +1,7 @@
 /** What `job submit` asks for on each kind of chain, and what hosts and provers with default settings say to it. */
 import { describe, expect, it } from 'vitest';
-import { fromHex, toHex, type Rejection } from '#attestation/base';
-import { encodeJobSpec, jobDigest, jobIdOf, type JobSpec } from '#attestation/records';
+import { fromHex, to0x, type Rejection } from '#attestation/base';
+import { encodeJobSpec, escrowIdOf, jobIdOf, type JobSpec } from '#attestation/records';
 import { chainKinds, chainSettings, type ChainKind } from '#libs/settlement';
 import { profileManifest, type Manifest } from '#libs/step';
 import { contract, chainId, provider, tinyDataset, tinyJob, tinyManifest } from '#test/tiny-job';
@@ -11,7 +11,6 @@ import { checkTerms, limitsOn, type OwnSide } from '../../apps/host-agent/src/te
 import { checkTerms as checkAsProver } from '../../apps/prover-worker/src/node/offered-job.js';
 import { ProverEscrow } from '../../apps/prover-worker/src/node/settings.js';
 
-const hex = (bytes: Uint8Array): string => `0x${toHex(bytes)}`;
 const account = (n: number): string => `0x${n.toString(16).padStart(40, '0')}`;
 const [client, broker, a, b] = [account(1), account(2), account(3), account(4)] as const;
 const publishWei = 10n ** 9n;
@@ -36,7 +35,7 @@ interface Asked {
 }
 
 function ask(kind: ChainKind, { parties, order, spec = plain.spec, manifest: m = manifest }: Asked = {}): Agreed {
-  const named = { client: fromHex(client), provider: hex(provider), keyBroker: broker };
+  const named = { client: fromHex(client), provider: to0x(provider), keyBroker: broker };
   return termsFor(spec, m, { ...named, ...parties } as EscrowParties, {
     ...{ rewardWei: 10n ** 17n, onLapse: 'tee', samples: 2, kind, publishWei },
     ...order,
@@ -54,7 +53,7 @@ function host(kind: ChainKind, escrow: object = {}, attestors: readonly string[]
 
 function answer({ terms }: Agreed, own: OwnSide, spec: JobSpec = plain.spec): Rejection | 'accepted' {
   try {
-    checkTerms({ jobId: hex(jobIdOf(spec)), escrowId: hex(jobDigest(terms)) }, terms, spec, own, publishWei);
+    checkTerms({ jobId: to0x(jobIdOf(spec)), escrowId: to0x(escrowIdOf(terms)) }, terms, spec, own, publishWei);
     return 'accepted';
   } catch (error) {
     return error as Rejection;
@@ -164,6 +163,6 @@ describe.each(chainKinds)('Z-H2 windows of a run on a chain of kind %s', (kind) 
     const inToken = { ...offer, terms: { ...terms, token } };
     const pays = (tokens: readonly string[]) => () => checkAsProver(inToken, provider, ProverEscrow.parse({ tokens }));
     expect(pays([])).toThrow(expect.objectContaining({ code: 'PROVER_JOB' }));
-    expect(pays([hex(token)])).not.toThrow();
+    expect(pays([to0x(token)])).not.toThrow();
   });
 });

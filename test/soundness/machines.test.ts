@@ -8,7 +8,7 @@ import {
   encodeJobSpec,
   encodeStepStatement,
   encodeTerms,
-  jobDigest,
+  escrowIdOf,
   noEndorsementRecord,
   parseEndorsements,
   parseStepStatement,
@@ -99,7 +99,7 @@ async function road(kind: Kind, kept: (all: EndorsementRecord) => EndorsementRec
   });
   const run = { ...trained.run, keys: runKeysDigest([keys.binding.settlementKey]) };
   const domain = domainSeparator({ chainId, verifyingContract: contract });
-  const seal = keys.signSettlement(runDigest(domain, { job: jobDigest(job.terms), ...run }));
+  const seal = keys.signSettlement(runDigest(domain, { job: escrowIdOf(job.terms), ...run }));
   const bundle: EvidenceBundle = {
     ...{ ...trained, spec: encodeJobSpec(job.spec), terms: encodeTerms(job.terms), policy: policyBytes(job), run },
     sessions: [{ ...shownSession(evidence, released), appraisedAt: released.release.grantedAt }],

@@ -1,9 +1,9 @@
 /** A local chain with the contracts on it, and the parties of its escrows. */
 import { HDNodeWallet, keccak256, parseEther, Wallet, type JsonRpcProvider } from 'ethers';
-import { concatBytes, fromHex, keccak, toHex, utf8 } from '#attestation/base';
+import { concatBytes, fromHex, keccak, to0x, utf8 } from '#attestation/base';
 import {
   bordersRoot,
-  jobDigest,
+  escrowIdOf,
   JobMode,
   releaseDigest,
   revocationDigest,
@@ -101,7 +101,7 @@ export async function openMarket(options: DeployOptions = {}): Promise<Market> {
       await new Indexer(reader, store, { startBlock: deployment.fromBlock }).catchUp();
       const projection = new Projection();
       for (const event of store.events) projection.apply(event);
-      return { holds: await chain.getBalance(deployment.settlement), owes: projection.owed(`0x${toHex(native)}`) };
+      return { holds: await chain.getBalance(deployment.settlement), owes: projection.owed(to0x(native)) };
     },
     async stop() {
       reader.close();
@@ -148,7 +148,7 @@ export function releaseOf(
   change: Partial<Release> = {},
 ): SignedRelease {
   const release: Release = {
-    ...{ job: jobDigest(terms), provider: terms.provider, dataset: zeroWord, policy: terms.policy },
+    ...{ job: escrowIdOf(terms), provider: terms.provider, dataset: zeroWord, policy: terms.policy },
     session: key === null ? zeroWord : keccak(utf8(`test session of ${key.address}`)),
     key: key === null ? native : addressBytes(key.address),
     ...{ evidence: policy, grant: zeroWord, nonce: zeroWord, grantedAt: 0, notAfter: 2 ** 39 },
@@ -187,7 +187,7 @@ export function sealedRun(
 ): CommittedRun {
   const keys = runKeysOf([key, ...others].map(({ address }) => addressBytes(address)));
   const run = {
-    ...{ job: jobDigest(terms), upTo: borders.length - 1, outcome: outcome as 0 },
+    ...{ job: escrowIdOf(terms), upTo: borders.length - 1, outcome: outcome as 0 },
     ...{ bordersRoot: bordersRoot(borders), last: borders.at(-1)!, delivery, keys: runKeysDigest(keys) },
   };
   const signature = sign(key, runDigest(market.as('provider').domain, run));
@@ -198,6 +198,6 @@ export function sealedRun(
 export async function revokeKey(market: Market, terms: Terms, enclave = enclaveKey): Promise<void> {
   const broker = market.as('broker');
   const key = addressBytes(enclave.address);
-  const signature = sign(walletOf('broker'), revocationDigest(broker.domain, jobDigest(terms), key, zeroWord));
+  const signature = sign(walletOf('broker'), revocationDigest(broker.domain, escrowIdOf(terms), key, zeroWord));
   await broker.keys.revoke(terms, key, zeroWord, [{ signer: terms.keyBroker, signature }]);
 }

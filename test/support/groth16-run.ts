@@ -1,6 +1,6 @@
 /** A tiny job that is trained and proved with Groth16 under a development key: integers of libs/step, snarkjs' proofs. */
 import { keccak, utf8 } from '#attestation/base';
-import { jobDigest, jobIdOf, segmentDigest, stepSpecOf, type JobSpec, type Terms } from '#attestation/records';
+import { escrowIdOf, jobIdOf, segmentDigest, stepSpecOf, type JobSpec, type Terms } from '#attestation/records';
 import { encodeGroth16Bundle, groth16StatementText, type Groth16SegmentData } from '#libs/proof';
 import { addressBytes, groth16SealOf, type Deployment, type SettlementClient } from '#libs/settlement';
 import { canonicalManifest, datasetRoot, initialWeights, merklePath, superblockOfStep } from '#libs/step';
@@ -89,7 +89,7 @@ export async function proveGroth16Run(job: Groth16Job, escrow: SettlementClient,
       examples: groth16Examples(shape, `block ${superblock}`),
       outerDigest: (root) =>
         segmentDigest(escrow.domain, {
-          ...{ job: jobDigest(terms), index, weightsBefore },
+          ...{ job: escrowIdOf(terms), index, weightsBefore },
           weightsAfter: groth16WeightsDigest(shape, root),
         }),
     });
@@ -113,7 +113,7 @@ export async function proveGroth16Run(job: Groth16Job, escrow: SettlementClient,
     },
     verificationKey: keyDigest(circuitDigest(shape), key.ceremony, key.bytes),
     ...{ datasetRoot: spec.dataset.root, borders: roots, segments: data },
-    escrow: { domain: escrow.domain, job: jobDigest(terms) },
+    escrow: { domain: escrow.domain, job: escrowIdOf(terms) },
   });
   return { borders, seals, bundle: encodeGroth16Bundle(key.bytes, proofs), document };
 }

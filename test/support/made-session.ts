@@ -5,7 +5,7 @@
 import { createHash } from 'node:crypto';
 import { ed25519 } from '@noble/curves/ed25519.js';
 import { secp256k1 } from '@noble/curves/secp256k1.js';
-import { addressOfPublicKey, fromHex, signRecoverable, toHex } from '#attestation/base';
+import { addressOfPublicKey, fromHex, signRecoverable, to0x, toBase64, toHex } from '#attestation/base';
 import {
   appraisalDigest,
   domainSeparator,
@@ -22,8 +22,6 @@ import {
   type Release,
 } from '#attestation/records';
 
-export const hex = (bytes: Uint8Array): string => `0x${toHex(bytes)}`;
-export const base64 = (bytes: Uint8Array): string => Buffer.from(bytes).toString('base64');
 export const sha256 = (data: Uint8Array | string): Uint8Array =>
   new Uint8Array(createHash('sha256').update(data).digest());
 export const word = (byte: number): Uint8Array => new Uint8Array(32).fill(byte);
@@ -38,8 +36,8 @@ export const receiptKey = ed25519.getPublicKey(receiptSecret);
 export const policy = Buffer.from('test policy');
 export const policyDigest = sha256(policy);
 
-/** What a key broker's verdict rested on that asked nobody, base64. */
-export const noEndorsements = base64(encodeEndorsements(noEndorsementRecord));
+/** What a key broker's verdict rested on that asked nobody, toBase64. */
+export const noEndorsements = toBase64(encodeEndorsements(noEndorsementRecord));
 
 export interface MadeSession {
   readonly evidence: Uint8Array;
@@ -94,14 +92,14 @@ const domainOf = ({ chainId: id, contract: verifyingContract }: JobSpec['settlem
   domainSeparator({ chainId: id, verifyingContract });
 
 function signed(digest: Uint8Array, secret: Uint8Array): string {
-  return hex(once(`${toHex(digest)} ${toHex(secret)}`, () => signRecoverable(digest, secret)));
+  return to0x(once(`${toHex(digest)} ${toHex(secret)}`, () => signRecoverable(digest, secret)));
 }
 
 const attestationResult = new TextEncoder().encode('test attestation result');
 
 function resultOf(evidence: Uint8Array, secret: Uint8Array) {
   const resultSignature = signed(resultDigest(evidence, attestationResult), secret);
-  return { result: base64(attestationResult), resultSignature };
+  return { result: toBase64(attestationResult), resultSignature };
 }
 
 /** Before all that tests take the time to be. */
@@ -122,7 +120,7 @@ export function madeRenewal(
     ...{ evidence, nonce, grantedAt, notAfter },
   });
   return {
-    ...{ evidence: base64(session.evidence), endorsements: noEndorsements },
+    ...{ evidence: toBase64(session.evidence), endorsements: noEndorsements },
     lease: { grantedAt, notAfter, signature: signed(digest, secret) },
     ...resultOf(evidence, secret),
   };
@@ -147,7 +145,7 @@ export function madeRelease(
   const domain = domainOf(spec.settlement);
   const { grantedAt, ...words } = release;
   const hexes = Object.entries(words).filter((entry): entry is [string, Uint8Array] => typeof entry[1] !== 'number');
-  const told = Object.fromEntries(hexes.map(([name, bytes]) => [name, hex(bytes)])) as Record<
+  const told = Object.fromEntries(hexes.map(([name, bytes]) => [name, to0x(bytes)])) as Record<
     Exclude<keyof Release, 'grantedAt' | 'notAfter'>,
     string
   >;
@@ -156,7 +154,7 @@ export function madeRelease(
     releaseSignature: signed(releaseDigest(domain, release), secret),
     ...resultOf(release.evidence, secret),
     appraisals: attestors.map((attestor) => ({
-      ...{ evidence: hex(release.evidence), notAfter },
+      ...{ evidence: to0x(release.evidence), notAfter },
       signature: signed(appraisalDigest(domain, release), attestor),
     })),
   };

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { Contract, type JsonRpcProvider } from 'ethers';
 import { expect } from 'vitest';
 import { toHex } from '#attestation/base';
-import { jobDigest, type Terms } from '#attestation/records';
+import { escrowIdOf, type Terms } from '#attestation/records';
 import { settlementAbi } from '#libs/settlement';
 import {
   averageWeights,
@@ -56,7 +56,7 @@ export interface Watched {
 /** How often the chain that is there now has seen an event of this job. */
 export async function seen({ test, rpc }: Watched, event: string, terms: Terms): Promise<number> {
   const contract = new Contract(test.profile.chain.deployment.settlement, settlementAbi, rpc);
-  return (await contract.queryFilter(contract.getEvent(event)(jobDigest(terms)), 0)).length;
+  return (await contract.queryFilter(contract.getEvent(event)(escrowIdOf(terms)), 0)).length;
 }
 
 export async function expectPaidOnce(watched: Watched, jobId: string, terms: Terms): Promise<void> {

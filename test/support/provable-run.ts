@@ -1,6 +1,6 @@
 /** A small job that is really trained, committed and proved: integers of libs/step, prover of libs/zk, 100 bits. */
 import { keccak, utf8 } from '#attestation/base';
-import { jobDigest, jobIdOf, segmentDigest, stepSpecOf, type JobSpec, type Terms } from '#attestation/records';
+import { escrowIdOf, jobIdOf, segmentDigest, stepSpecOf, type JobSpec, type Terms } from '#attestation/records';
 import { addressBytes, zkSealOf, type Deployment, type SettlementClient } from '#libs/settlement';
 import {
   canonicalManifest,
@@ -168,7 +168,7 @@ export function sealSegment(
       },
       ...{ data: prepared.data[superblock]!, dataPath: merklePath(digests, superblock), before: start.commitment },
       outerDigest: (weightsAfter) =>
-        segmentDigest(escrow.domain, { job: jobDigest(terms), index, weightsBefore, weightsAfter }),
+        segmentDigest(escrow.domain, { job: escrowIdOf(terms), index, weightsBefore, weightsAfter }),
     },
     before: start.secret,
     examples: superblockExamples(manifest, examples, index),

@@ -1,7 +1,7 @@
 /** The host's own `start` of a job, asked again of the chain as it was just before, with less than the host brought. */
 import type { JsonRpcProvider } from 'ethers';
-import { CodedError, toHex } from '#attestation/base';
-import { jobDigest, type Terms } from '#attestation/records';
+import { CodedError, to0x } from '#attestation/base';
+import { escrowIdOf, type Terms } from '#attestation/records';
 import { chainFailure, errorAbi, settlementAbi } from '#libs/settlement';
 
 export interface Change {
@@ -21,7 +21,7 @@ export async function startAgain(
   terms: Terms,
   { without, later = 0 }: Change = {},
 ): Promise<string> {
-  const topics = [settlementAbi.getEvent('JobStarted')!.topicHash, `0x${toHex(jobDigest(terms))}`];
+  const topics = [settlementAbi.getEvent('JobStarted')!.topicHash, to0x(escrowIdOf(terms))];
   const [log] = await rpc.getLogs({ address: settlement, topics, fromBlock: 0 });
   const { data, from, to } = (await rpc.getTransaction(log!.transactionHash))!;
   const given = settlementAbi.decodeFunctionData('start', data).toArray(true) as [unknown, unknown, unknown[]];

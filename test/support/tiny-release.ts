@@ -5,7 +5,7 @@ import { signRecoverable } from '#attestation/base';
 import {
   domainSeparator,
   encodeDataKey,
-  jobDigest,
+  escrowIdOf,
   keysDigest,
   leaseDigest,
   parseSessionEvidence,
@@ -65,7 +65,7 @@ export async function grantTo(
   changes: GrantChanges = {},
 ): Promise<Granted> {
   const { binding, nonce } = parsed;
-  const escrow = jobDigest(job.terms);
+  const escrow = escrowIdOf(job.terms);
   const { id } = job.dataset.manifest;
   const plaintext = encodeDataKey({ datasetId: id, key: job.dataset.key, ...changes.dataKey });
   const sealedKey = await sealBytes(changes.plaintext ?? plaintext, { jobId: job.jobId, job: escrow }, binding);

@@ -7,7 +7,7 @@ import {
   encodeRoundStatement,
   encodeStepStatement,
   encodeTerms,
-  jobDigest,
+  escrowIdOf,
   keyCommitment,
   parseEndorsements,
   parseRoundStatement,
@@ -103,7 +103,7 @@ export async function dishonestRounds(
   const named = { bordersRoot: bordersRoot(borders), last: borders.at(-1)! };
   const run = { ...bundle.run, ...named, keys: runKeysDigest([keys.binding.settlementKey]) };
   const digest = runDigest(domainSeparator({ chainId, verifyingContract: contract }), {
-    job: jobDigest(job.terms),
+    job: escrowIdOf(job.terms),
     ...run,
   });
   const seal = { session: 0, bytes: new Uint8Array([...teeSelector, ...keys.signSettlement(digest)]) };

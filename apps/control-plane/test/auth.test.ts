@@ -3,6 +3,7 @@ import { createRequire } from 'node:module';
 import { createClient } from 'graphql-ws';
 import request from 'supertest';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { to0x } from '#attestation/base';
 import { ApiKey } from '#libs/persistence';
 import { NodeRegistered, pattern } from '#libs/wire';
 import type { TestPlane, KeyName } from './harness.js';
@@ -12,7 +13,6 @@ import {
   advanceTo,
   capabilities,
   checkpoint,
-  hex,
   providers,
   refOf,
   register,
@@ -62,7 +62,7 @@ interface Row {
 }
 
 const jobPath = () => `/v1/jobs/${job.jobId}`;
-const shardPath = () => `/v1/datasets/${hex(job.dataset.id)}/shards/0`;
+const shardPath = () => `/v1/datasets/${to0x(job.dataset.id)}/shards/0`;
 const webhookPath = `/v1/webhooks/wh_${'0'.repeat(24)}`;
 const readsJobs = { client: 200, reviewer: 200, admin: 200, otherClient: 404, otherReviewer: 404 };
 
@@ -122,13 +122,13 @@ const matrix: Readonly<Record<string, Row>> = {
   },
   'DELETE /v1/datasets/:id': {
     method: 'delete',
-    path: () => `/v1/datasets/${hex(job.dataset.id)}`,
+    path: () => `/v1/datasets/${to0x(job.dataset.id)}`,
     expected: { client: 409, otherClient: 404, admin: 409 },
   },
   'POST /v1/datasets': { method: 'post', path: () => '/v1/datasets', expected: { client: 400, otherClient: 400 } },
   'GET /v1/datasets/:id': {
     method: 'get',
-    path: () => `/v1/datasets/${hex(job.dataset.id)}`,
+    path: () => `/v1/datasets/${to0x(job.dataset.id)}`,
     expected: { client: 200, otherClient: 404, operator: 200, otherOperator: 404, admin: 200 },
   },
   'PUT /v1/datasets/:id/shards/:index': { method: 'put', path: shardPath, expected: { client: 422, otherClient: 404 } },

@@ -1,7 +1,7 @@
 /** One GPU serves the sessions of one provider alone, as long as these live. */
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { documentDigest, encodeDocument } from '#attestation';
-import { fromHex } from '#attestation/base';
+import { fromHex, toBase64 } from '#attestation/base';
 import { encodeEndorsements } from '#attestation/records';
 import { pattern, type AppraisalAnswer, type LeaseGrant } from '#libs/wire';
 import { gpuMachineAt, gpuPolicy, madeGpuVendor, type GpuVendor } from '#test/made-machine';
@@ -9,7 +9,6 @@ import { PolicyAppraiser } from '../src/evidence/policy-appraiser.js';
 import { codeOf, startTestPlane, type TestPlane } from './harness.js';
 import {
   acquire,
-  base64,
   capabilities,
   keyReleaseTo,
   providers,
@@ -48,7 +47,7 @@ async function show(who: Who) {
   const job = await submitFunded(test, { policy: encodeDocument(gpuPolicy), spec, terms: { provider } });
   const grant = await acquire(test, nodeId, who);
   const { evidence, endorsements } = await vendor.session(provider, sessions);
-  const shown = { evidence: base64(evidence), endorsements: base64(encodeEndorsements(endorsements)) };
+  const shown = { evidence: toBase64(evidence), endorsements: toBase64(encodeEndorsements(endorsements)) };
   const answer = await test.send<AppraisalAnswer>(pattern.leaseAttested, { ...refOf(grant), ...shown }, who);
   return { job, grant, answer };
 }
@@ -88,7 +87,7 @@ it('A-M2 refuses a GPU that a worker of a data-parallel job has, as long as its 
   const spec = { policyDigest: fromHex(documentDigest(gpuPolicy)), parallel: 2, segmentSteps: 1 };
   const job = await submitFunded(test, { policy: encodeDocument(gpuPolicy), spec, terms: { provider } });
   const { evidence, endorsements } = await vendor.session(provider, sessions);
-  const shown = { evidence: base64(evidence), endorsements: base64(encodeEndorsements(endorsements)) };
+  const shown = { evidence: toBase64(evidence), endorsements: toBase64(encodeEndorsements(endorsements)) };
   const join = (notAfter: number) => {
     const release = keyReleaseTo(job, { evidence, notAfter });
     return codeOf(test.send(pattern.segmentJoin, { nodeId, jobId: job.jobId, ...shown, release }, 'operator'));

@@ -2,13 +2,13 @@
 import { createHash } from 'node:crypto';
 import request from 'supertest';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { to0x } from '#attestation/base';
 import { pattern } from '#libs/wire';
 import { keys, startTestPlane, type TestPlane } from './harness.js';
 import {
   acquire,
   advanceTo,
   capabilities,
-  hex,
   makeJob,
   providers,
   refOf,
@@ -106,7 +106,7 @@ describe('headers', () => {
     expect([key.headers['cache-control'], key.headers['etag']]).toEqual(['no-store', undefined]);
     const put = await test
       .as('client')
-      .put(`/v1/datasets/${hex(job.dataset.id)}/shards/0`, job.shards[0]!)
+      .put(`/v1/datasets/${to0x(job.dataset.id)}/shards/0`, job.shards[0]!)
       .expect(204);
     expect(put.headers['etag']).toBeUndefined();
   });
@@ -143,7 +143,7 @@ describe('texts', () => {
     expect(none.body).toMatchObject({ expected: 'a JSON body, with content-type application/json', got: 'none' });
     const job = makeJob(test.clock.at());
     await upload(test, job);
-    const shards = `/v1/datasets/${hex(job.dataset.id)}/shards`;
+    const shards = `/v1/datasets/${to0x(job.dataset.id)}/shards`;
     for (const index of ['0x0', '00', '1e0', '-0', '+0']) await client.get(`${shards}/${index}`).expect(400);
     const late = await client.patch(`${shards}/0`, new Uint8Array(1), { 'upload-offset': '5' }).expect(409);
     const { body: here } = await client.get(`${shards}/0/upload`).expect(200);

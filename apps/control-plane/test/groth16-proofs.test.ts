@@ -1,10 +1,11 @@
 /** A genuine Groth16 proof at the control plane: claimed under its key, refused where it is altered or another's, taken once. */
 import { afterAll, beforeAll, describe as describeAlways, expect, it } from 'vitest';
+import { to0x, toBase64 } from '#attestation/base';
 import {
   domainSeparator,
   encodeJobSpec,
   encodeStepStatement,
-  jobDigest,
+  escrowIdOf,
   jobIdOf,
   JobMode,
   specDigestOf,
@@ -18,10 +19,8 @@ import { hasGroth16Tools } from '#test/groth16-tools';
 import { codeOf, startTestPlane, type TestPlane } from './harness.js';
 import {
   acquire,
-  base64,
   capabilities,
   fund,
-  hex,
   makeJob,
   providers,
   refOf,
@@ -49,7 +48,7 @@ async function node(name: string, keys: readonly string[]): Promise<string> {
 async function orderedJob(): Promise<{ job: Fixture; run: ProvedRun; plan: string }> {
   const plain = makeJob(test.clock.at());
   const { chainId, contract } = plain.spec.settlement;
-  const made = await groth16Job({ chainId, settlement: hex(contract) } as Deployment, 1);
+  const made = await groth16Job({ chainId, settlement: to0x(contract) } as Deployment, 1);
   const shards = [new Uint8Array(22)];
   const { manifest } = made.shape;
   const dataset = {
@@ -72,10 +71,10 @@ async function orderedJob(): Promise<{ job: Fixture; run: ProvedRun; plan: strin
     mode: JobMode.full,
   };
   const escrow = { domain: domainSeparator({ chainId, verifyingContract: contract }) } as SettlementClient;
-  const body = { ...plain.body, spec: base64(encodeJobSpec(spec)), terms: termsJson(terms) };
-  const ids = { jobId: hex(jobIdOf(spec)), escrowId: hex(jobDigest(terms)) };
+  const body = { ...plain.body, spec: toBase64(encodeJobSpec(spec)), terms: termsJson(terms) };
+  const ids = { jobId: to0x(jobIdOf(spec)), escrowId: to0x(escrowIdOf(terms)) };
   const ordered: Fixture = { dataset, shards, spec, terms, ...ids, body };
-  return { job: ordered, run: await proveGroth16Run({ ...made, spec }, escrow, terms), plan: hex(made.plan) };
+  return { job: ordered, run: await proveGroth16Run({ ...made, spec }, escrow, terms), plan: to0x(made.plan) };
 }
 
 beforeAll(async () => {
@@ -99,7 +98,7 @@ beforeAll(async () => {
     ...{ datasetRoot: job.spec.dataset.root, stepFrom: 0, stepCount: 1 },
     ...{ weightsBefore: run.borders[0]!, weightsAfter: run.borders[1]! },
   });
-  const border = { step: 1, statement: base64(statement), receipt: '', blob: await storeBlob(test) };
+  const border = { step: 1, statement: toBase64(statement), receipt: '', blob: await storeBlob(test) };
   await test.send(pattern.leaseCheckpoint, { ...refOf(grant), ...border });
 }, 240_000);
 afterAll(() => test?.stop());
@@ -126,7 +125,7 @@ describe('a Groth16 proof', () => {
     expect(await deliver(changed(run.bundle.length - 1), run.document)).toBe('STEP_NONCANONICAL');
     expect(await deliver(signs, run.document)).toBe('STEP_FINAL_CHECK');
     expect(await deliver(changed(100), run.document)).toBe('PROOF_FOREIGN');
-    expect(await deliver(run.bundle, document({ jobId: hex(new Uint8Array(32)) }))).toBe('PROOF_FOREIGN');
+    expect(await deliver(run.bundle, document({ jobId: to0x(new Uint8Array(32)) }))).toBe('PROOF_FOREIGN');
     expect(await deliver(run.bundle, document({ borders: [borders[1], borders[0]] }))).toBe('STEP_FINAL_CHECK');
     expect((await claim(prover)).left).toBe(1);
     expect(await deliver(run.bundle, run.document)).toBe('ok');

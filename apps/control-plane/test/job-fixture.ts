@@ -1,15 +1,15 @@
 /** A small job with everything that belongs to it: data set, spec, terms, receipts. All keys are for tests. */
 import { randomBytes } from 'node:crypto';
 import * as ed25519 from '@noble/ed25519';
-import { ed25519Signer, fromHex } from '#attestation/base';
+import { ed25519Signer, fromHex, to0x, toBase64 } from '#attestation/base';
 import {
   bordersRoot,
+  chunkListDigest,
   datasetManifestJson,
   deliveryDigest,
   encodeJobSpec,
   encodeStepStatement,
-  chunkListDigest,
-  jobDigest,
+  escrowIdOf,
   jobIdOf,
   JobMode,
   parseJobSpec,
@@ -27,8 +27,6 @@ import { LeaseGrant, pattern } from '#libs/wire';
 import { teeTerms } from '#test/escrow-terms';
 import {
   addressOf,
-  base64,
-  hex,
   madeDataset,
   madeRelease,
   madeRenewal,
@@ -48,7 +46,7 @@ import {
 } from '#test/made-session';
 import type { TestPlane } from './harness.js';
 
-export { base64, hex, policy, receiptKey, receiptSecret, segmentSteps, sha256, weights };
+export { toBase64, to0x, policy, receiptKey, receiptSecret, segmentSteps, sha256, weights };
 
 /** The account that each operator's key is bound to. */
 export const providers = { operator: `0x${'11'.repeat(20)}`, otherOperator: `0x${'99'.repeat(20)}` };
@@ -56,12 +54,12 @@ export const provider = fromHex(providers.operator);
 const clientSecret = sha256('test client account');
 const brokerSecret = sha256('test broker account');
 const session = await madeSession(provider);
-export const evidence = base64(session.evidence);
+export const evidence = toBase64(session.evidence);
 /** What a node reports of a session that it shows. */
 export const shown = { evidence, endorsements: noEndorsements };
 /** The same of one that the test appraiser refuses. */
 export const shownInVain = {
-  evidence: base64((await madeSession(provider, { claims: 'refused' })).evidence),
+  evidence: toBase64((await madeSession(provider, { claims: 'refused' })).evidence),
   endorsements: noEndorsements,
 };
 
@@ -109,12 +107,12 @@ export function makeJob(clock: number, changes: Changes = {}): Fixture {
     shards,
     spec,
     terms,
-    jobId: hex(jobIdOf(spec)),
-    escrowId: hex(jobDigest(terms)),
+    jobId: to0x(jobIdOf(spec)),
+    escrowId: to0x(escrowIdOf(terms)),
     body: {
-      spec: base64(encodeJobSpec(spec)),
+      spec: toBase64(encodeJobSpec(spec)),
       terms: termsJson(terms),
-      policy: base64(changes.policy ?? policy),
+      policy: toBase64(changes.policy ?? policy),
       brokerUrl: 'http://127.0.0.1:9',
     },
   };
@@ -168,14 +166,14 @@ export async function segment(
     ...changes,
   };
   const receipt = await signReceipt(statement, await ed25519.getPublicKeyAsync(secret), ed25519Signer(secret));
-  return { statement: base64(encodeStepStatement(statement)), receipt: base64(receipt) };
+  return { statement: toBase64(encodeStepStatement(statement)), receipt: toBase64(receipt) };
 }
 
 export async function upload(test: TestPlane, job: Fixture): Promise<void> {
   const client = test.as('client');
   await client.post('/v1/datasets', { manifest: datasetManifestJson(job.dataset) }).expect(201);
   for (const [index, bytes] of job.shards.entries()) {
-    await client.put(`/v1/datasets/${hex(job.dataset.id)}/shards/${index}`, bytes).expect(204);
+    await client.put(`/v1/datasets/${to0x(job.dataset.id)}/shards/${index}`, bytes).expect(204);
   }
 }
 
@@ -225,7 +223,7 @@ export const refOf = ({ leaseId, fence }: LeaseGrant) => ({ leaseId, fence });
 
 /** Digest of a stored ciphertext that the operator uploaded. */
 export async function storeBlob(test: TestPlane, bytes: Uint8Array = new Uint8Array(randomBytes(64))): Promise<string> {
-  const digest = hex(sha256(bytes));
+  const digest = to0x(sha256(bytes));
   await test.as('operator').put(`/v1/blobs/${digest}`, bytes).expect(204);
   return digest;
 }
@@ -283,17 +281,20 @@ export async function deliveryOf(test: TestPlane, job: Fixture, receipts: readon
   const blob = await storeBlob(test);
   const ciphertextDigest = chunkListDigest(64, [fromHex(blob)]);
   const run = {
-    ...{ upTo: 3, outcome: 0, bordersRoot: hex(bordersRoot(borders)), last: hex(weights(6)) },
-    ...{ delivery: hex(deliveryDigest(ciphertextDigest, word(5))), keys: hex(runKeysDigest([session.settlementKey])) },
+    ...{ upTo: 3, outcome: 0, bordersRoot: to0x(bordersRoot(borders)), last: to0x(weights(6)) },
+    ...{
+      delivery: to0x(deliveryDigest(ciphertextDigest, word(5))),
+      keys: to0x(runKeysDigest([session.settlementKey])),
+    },
   };
   return {
-    result: { blob, bytes: 64, ciphertextDigest: hex(ciphertextDigest), keyCommit: hex(word(5)) },
+    result: { blob, bytes: 64, ciphertextDigest: to0x(ciphertextDigest), keyCommit: to0x(word(5)) },
     run,
-    seal: base64(new Uint8Array(69)),
-    borders: borders.map(hex),
+    seal: toBase64(new Uint8Array(69)),
+    borders: borders.map(to0x),
     receipts: signed,
     timings: { train: 1 },
-    transactions: [{ call: 'start', hash: hex(word(3)) }],
+    transactions: [{ call: 'start', hash: to0x(word(3)) }],
   };
 }
 

@@ -1,6 +1,6 @@
 /** A job's way from submission to settlement, every detour of it, and a restart in every state. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { fromHex } from '#attestation/base';
+import { fromHex, to0x, toBase64 } from '#attestation/base';
 import { deliveryDigest, parseBundle } from '#attestation/records';
 import { pattern } from '#libs/wire';
 import { codeOf, startTestPlane, type TestPlane } from './harness.js';
@@ -11,7 +11,6 @@ import {
   confirm,
   deliveryOf,
   fund,
-  hex,
   keyRelease,
   makeJob,
   provider,
@@ -23,7 +22,6 @@ import {
   submit,
   submitFunded,
   upload,
-  base64,
   providers,
   shown,
   shownInVain,
@@ -152,7 +150,7 @@ describe.each(engines.filter((engine) => engine === 'embedded' || serverUrl !== 
     it('expires when nobody accepts its escrow, and when its deadline passes', async () => {
       const unaccepted = await submit(test);
       const late = await submitFunded(test);
-      test.chain.mine({ escrowId: late.escrowId, name: 'JobAccepted', data: { provider: hex(provider) } });
+      test.chain.mine({ escrowId: late.escrowId, name: 'JobAccepted', data: { provider: to0x(provider) } });
       await confirm(test);
       test.clock.pass(3601);
       await test.sweep();
@@ -365,7 +363,7 @@ describe.each(engines.filter((engine) => engine === 'embedded' || serverUrl !== 
       for (const change of [
         { releaseSignature: good.resultSignature },
         { resultSignature: good.releaseSignature },
-        { result: base64(new Uint8Array(9)) },
+        { result: toBase64(new Uint8Array(9)) },
         { appraisals: [{ evidence: good.release.evidence, notAfter: 2, signature: good.releaseSignature }] },
       ]) {
         expect(await keyed({ ...good, ...change }), JSON.stringify(change)).toBe('RELEASE_SIGNATURE');
@@ -401,8 +399,8 @@ describe.each(engines.filter((engine) => engine === 'embedded' || serverUrl !== 
       const delivery = await deliveryOf(test, job, [1, 2]);
       const digest = new Uint8Array(32);
       const claimed = {
-        result: { ...delivery.result, ciphertextDigest: hex(digest) },
-        run: { ...delivery.run, delivery: hex(deliveryDigest(digest, fromHex(delivery.result.keyCommit))) },
+        result: { ...delivery.result, ciphertextDigest: to0x(digest) },
+        run: { ...delivery.run, delivery: to0x(deliveryDigest(digest, fromHex(delivery.result.keyCommit))) },
       };
       expect(await deliver([1, 2], claimed)).toBe('DELIVERY_CIPHERTEXT');
       expect(await codeOf(test.send(pattern.leaseDeliver, { ...ref, ...delivery }))).toBe('ok');

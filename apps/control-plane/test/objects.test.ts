@@ -7,6 +7,7 @@ import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import S3rver from 's3rver';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { to0x } from '#attestation/base';
 import { datasetManifestJson } from '#attestation/records';
 import { createLogger } from '#libs/telemetry';
 import type { Config } from '../src/config.js';
@@ -14,7 +15,7 @@ import { BlobStore } from '../src/objects/blob-store.js';
 import { cidOf } from '../src/objects/cid.js';
 import { BlobCollector, graceSeconds } from '../src/objects/collector.js';
 import { startTestPlane, type TestPlane } from './harness.js';
-import { hex, makeJob, storeBlob, submitFunded } from './job-fixture.js';
+import { makeJob, storeBlob, submitFunded } from './job-fixture.js';
 
 const sha = (bytes: Uint8Array): string => `0x${createHash('sha256').update(bytes).digest('hex')}`;
 const uploadOf = (bytes: Uint8Array) => ({ sha256: sha(bytes), bytesMax: 1 << 20, code: 'BLOB_DIGEST' as const });
@@ -169,7 +170,7 @@ describe('a control plane', () => {
     const manifest = datasetManifestJson(dataset);
     await test.as('client').post('/v1/datasets', { manifest }).expect(201);
     const [bytes] = shards;
-    const path = `/v1/datasets/${hex(dataset.id)}/shards/0`;
+    const path = `/v1/datasets/${to0x(dataset.id)}/shards/0`;
     const half = bytes!.length >> 1;
     const send = (offset: number, part: Uint8Array) =>
       test.as('client').patch(path, part, { 'upload-offset': String(offset) });
@@ -181,7 +182,7 @@ describe('a control plane', () => {
     expect((await send(0, bytes!).expect(409)).body).toMatchObject({ code: 'UPLOAD_OFFSET' });
     await test.as('otherClient').get(`${path}/upload`).expect(404);
     expect((await send(half, bytes!.subarray(half)).expect(200)).body).toMatchObject({ uploaded: true });
-    const view = (await test.as('client').get(`/v1/datasets/${hex(dataset.id)}`)).body as {
+    const view = (await test.as('client').get(`/v1/datasets/${to0x(dataset.id)}`)).body as {
       shards: { cid: string; uploaded: boolean }[];
     };
     expect(view.shards[0]).toMatchObject({ uploaded: true, cid: cidOf(sha(bytes!)) });

@@ -6,9 +6,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createClient } from 'graphql-ws';
 import { afterAll, afterEach, expect, it } from 'vitest';
+import { to0x } from '#attestation/base';
 import { datasetManifestJson } from '#attestation/records';
 import { socketsPerAddressMax } from '../src/sockets.js';
-import { hex, makeJob } from './job-fixture.js';
+import { makeJob } from './job-fixture.js';
 
 const { WebSocket } = createRequire(import.meta.url)('ws') as { WebSocket: typeof globalThis.WebSocket };
 
@@ -70,7 +71,7 @@ const call = (port: number, path: string, init: RequestInit = {}) =>
 it('keeps what it acknowledged through kill -9, shares its data with nobody, and stops cleanly', async () => {
   const first = await run({}).ready;
   const { dataset } = makeJob(0);
-  const path = `/v1/datasets/${hex(dataset.id)}`;
+  const path = `/v1/datasets/${to0x(dataset.id)}`;
   const body = JSON.stringify({ manifest: datasetManifestJson(dataset) });
   expect((await call(first.port, '/v1/datasets', { method: 'POST', body })).status).toBe(201);
 

@@ -2,13 +2,13 @@
 import { randomBytes } from 'node:crypto';
 import { In } from 'typeorm';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { fromHex } from '#attestation/base';
+import { fromHex, to0x, toBase64 } from '#attestation/base';
 import {
   bordersRoot,
   chunkListDigest,
   encodeJobSpec,
   encodeStepStatement,
-  jobDigest,
+  escrowIdOf,
   jobIdOf,
   JobMode,
   specDigestOf,
@@ -22,11 +22,9 @@ import { pattern, ProofTask, type LeaseGrant } from '#libs/wire';
 import { codeOf, startTestPlane, type TestPlane } from './harness.js';
 import {
   acquire,
-  base64,
   capabilities,
   confirm,
   fund,
-  hex,
   makeJob,
   providers,
   refOf,
@@ -57,13 +55,13 @@ function provedJob(clock: number, assurance: 'zk' | 'sampled' = 'zk'): Fixture {
   const sampling = assurance === 'sampled' ? { mode: JobMode.sample, samples: 2 } : { mode: JobMode.full };
   const terms = { ...plain.terms, specDigest: specDigestOf(spec), ...sampling, segments: 3 };
   return {
-    ...{ dataset, shards: plain.shards, spec, terms, jobId: hex(jobIdOf(spec)), escrowId: hex(jobDigest(terms)) },
-    body: { ...plain.body, spec: base64(encodeJobSpec(spec)), terms: termsJson(terms) },
+    ...{ dataset, shards: plain.shards, spec, terms, jobId: to0x(jobIdOf(spec)), escrowId: to0x(escrowIdOf(terms)) },
+    body: { ...plain.body, spec: toBase64(encodeJobSpec(spec)), terms: termsJson(terms) },
   };
 }
 
 function statementOf(job: Fixture, index: number): string {
-  return base64(
+  return toBase64(
     encodeStepStatement({
       ...{ jobId: jobIdOf(job.spec), programDigest: manifestDigest(manifest), datasetRoot: job.spec.dataset.root },
       ...{ stepFrom: index, stepCount: 1, weightsBefore: weights(index), weightsAfter: weights(index + 1) },
@@ -99,15 +97,15 @@ async function submitted(assurance?: 'sampled'): Promise<Fixture> {
 
 async function wholeDelivery() {
   const blob = await storeBlob(test);
-  const zero = hex(new Uint8Array(32));
+  const zero = to0x(new Uint8Array(32));
   const borders = [0, 1, 2, 3].map(weights);
   return {
-    result: { blob, bytes: 64, ciphertextDigest: hex(chunkListDigest(64, [fromHex(blob)])), keyCommit: zero },
+    result: { blob, bytes: 64, ciphertextDigest: to0x(chunkListDigest(64, [fromHex(blob)])), keyCommit: zero },
     run: {
-      ...{ upTo: 3, outcome: 0, bordersRoot: hex(bordersRoot(borders)), last: hex(weights(3)) },
+      ...{ upTo: 3, outcome: 0, bordersRoot: to0x(bordersRoot(borders)), last: to0x(weights(3)) },
       ...{ delivery: zero, keys: zero },
     },
-    ...{ seal: '', borders: borders.map(hex), receipts: [] },
+    ...{ seal: '', borders: borders.map(to0x), receipts: [] },
     ...{ timings: {}, transactions: [] },
   };
 }
@@ -172,7 +170,7 @@ describe('a job without a TEE', () => {
       const { manager } = test.plane.database.dataSource;
       const { seq, ...row } = await manager.findOneByOrFail(Job, { id: job.jobId });
       const idle = Array.from({ length: 50 }, () => {
-        const [id, escrowId] = [randomBytes(32), randomBytes(32)].map(hex) as [string, string];
+        const [id, escrowId] = [randomBytes(32), randomBytes(32)].map(to0x) as [string, string];
         return { ...row, id, escrowId, leaseId: null };
       });
       await manager.insert(Job, idle as object[]);
@@ -202,7 +200,7 @@ describe('a job without a TEE', () => {
       await test.as('otherOperator').get(`/v1/blobs/${second.checkpoint!}`).expect(200);
       await test
         .as('otherOperator')
-        .get(`/v1/datasets/${hex(job.dataset.id)}/shards/0`)
+        .get(`/v1/datasets/${to0x(job.dataset.id)}/shards/0`)
         .expect(200);
     });
 
@@ -234,7 +232,7 @@ describe('a job without a TEE', () => {
     });
 
     it.each<[string, string, object]>([
-      ['a blob that nobody uploaded', 'BLOB_UNKNOWN', { blob: hex(new Uint8Array(32)), document: '{}' }],
+      ['a blob that nobody uploaded', 'BLOB_UNKNOWN', { blob: to0x(new Uint8Array(32)), document: '{}' }],
       ['no document', 'PROOF_STATEMENT', { document: 'not JSON' }],
       ['another document', 'PROOF_STATEMENT', { document: '{}' }],
     ])('are not proved by %s', async (_name, code, change) => {
@@ -258,7 +256,7 @@ describe('a sampled job', () => {
   let job: Fixture;
   let grant: LeaseGrant;
   let drawn: number[];
-  const seed = hex(new Uint8Array(32).fill(3));
+  const seed = to0x(new Uint8Array(32).fill(3));
   const onChain = async (name: string, data: EscrowEvent['args']): Promise<void> => {
     test.chain.mine({ escrowId: job.escrowId, name, data });
     await confirm(test);

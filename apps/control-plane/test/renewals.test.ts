@@ -1,11 +1,11 @@
 /** A session at work is attested again and again; without a renewal in time its job goes to another. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { toBase64 } from '#attestation/base';
 import { pattern, type LeaseGrant } from '#libs/wire';
 import { codeOf, startTestPlane, type TestPlane } from './harness.js';
 import {
   acquire,
   advanceTo,
-  base64,
   checkpoint,
   deliveryOf,
   keyRelease,
@@ -115,7 +115,7 @@ describe('a renewal', () => {
     const send = (message: object) => codeOf(test.send(pattern.leaseRenewed, { ...refOf(grant), ...message }));
     expect(await send(later)).toBe('RELEASE_SIGNATURE');
     expect(await send({ ...good, fence: grant.fence + 1 })).toBe('LEASE_FENCED');
-    expect(await send({ ...good, evidence: base64(new Uint8Array(9)) })).toMatch(/^CBOR_/);
+    expect(await send({ ...good, evidence: toBase64(new Uint8Array(9)) })).toMatch(/^CBOR_/);
   });
 
   it('that the policy of the job refuses ends the lease; its node is not asked again, another goes on', async () => {

@@ -1,11 +1,12 @@
 /** Idempotency, pagination, limits, and every bad input with its code. */
 import request from 'supertest';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { to0x, toBase64 } from '#attestation/base';
 import { datasetManifestJson } from '#attestation/records';
 import { canonicalManifest, profileManifest } from '#libs/step';
 import { limits, pattern } from '#libs/wire';
 import { codeOf, keys, startTestPlane, type TestPlane } from './harness.js';
-import { base64, groth16Changes, hex, makeJob, manifest, register, sha256, submit, upload } from './job-fixture.js';
+import { groth16Changes, makeJob, manifest, register, sha256, submit, upload } from './job-fixture.js';
 
 let test: TestPlane;
 beforeAll(async () => {
@@ -139,15 +140,15 @@ describe('submissions', () => {
       seed: manifest.seed,
     });
     const cases: [string, object][] = [
-      ['400 REQUEST_MALFORMED', { ...good.body, spec: 'not base64!' }],
-      ['400 REQUEST_MALFORMED', { ...good.body, spec: base64(new Uint8Array(limits.specBytesMax + 4)) }],
+      ['400 REQUEST_MALFORMED', { ...good.body, spec: 'not toBase64!' }],
+      ['400 REQUEST_MALFORMED', { ...good.body, spec: toBase64(new Uint8Array(limits.specBytesMax + 4)) }],
       ['400 REQUEST_MALFORMED', { ...good.body, brokerUrl: 'file:///etc/passwd' }],
       ['400 REQUEST_MALFORMED', {}],
-      ['422 CBOR_TRUNCATED', { ...good.body, spec: base64(spec.subarray(0, spec.length - 1)) }],
+      ['422 CBOR_TRUNCATED', { ...good.body, spec: toBase64(spec.subarray(0, spec.length - 1)) }],
       ['422 JOB_MANIFEST_CANONICAL', specOf({ manifest: new TextEncoder().encode(JSON.stringify(manifest, null, 1)) })],
       ['422 MANIFEST_JSON', specOf({ manifest: new TextEncoder().encode('{') })],
       ['422 MANIFEST_MISSING_FIELD', specOf({ manifest: text({ fxt: 1 }) })],
-      ['422 JOB_POLICY_DIGEST', { ...good.body, policy: base64(new Uint8Array(3)) }],
+      ['422 JOB_POLICY_DIGEST', { ...good.body, policy: toBase64(new Uint8Array(3)) }],
       ['422 JOB_TERMS_SPEC', specOf({ terms: { specDigest: new Uint8Array(32) } })],
       ['422 JOB_TERMS_POLICY', specOf({ terms: { policy: new Uint8Array(32) } })],
       ['422 JOB_TERMS_SEGMENTS', specOf({ terms: { segments: 4 } })],
@@ -205,7 +206,7 @@ describe('uploads', () => {
     const job = makeJob(test.clock.at());
     const client = test.as('client');
     await client.post('/v1/datasets', { manifest: datasetManifestJson(job.dataset) }).expect(201);
-    const path = `/v1/datasets/${hex(job.dataset.id)}/shards`;
+    const path = `/v1/datasets/${to0x(job.dataset.id)}/shards`;
     const [first, second] = job.shards;
     const flipped = Uint8Array.from(first!, (byte, index) => (index === 5 ? byte ^ 1 : byte));
     expect(await problem(client.put(`${path}/0`, flipped))).toBe('422 SHARD_DIGEST');
@@ -215,8 +216,8 @@ describe('uploads', () => {
     await client.put(`${path}/0`, first!).expect(204);
     await client.put(`${path}/0`, first!).expect(204);
     const { body } = await client.get(`${path}/0`).expect(200);
-    expect(hex(sha256(body as Buffer))).toBe(hex(sha256(first!)));
-    const { body: view } = await client.get(`/v1/datasets/${hex(job.dataset.id)}`).expect(200);
+    expect(to0x(sha256(body as Buffer))).toBe(to0x(sha256(first!)));
+    const { body: view } = await client.get(`/v1/datasets/${to0x(job.dataset.id)}`).expect(200);
     expect(view.shards.map((shard: { uploaded: boolean }) => shard.uploaded)).toEqual([true, false]);
   });
 
@@ -236,7 +237,7 @@ describe('uploads', () => {
     const operator = test.as('operator');
     const bytes = new TextEncoder().encode('test ciphertext');
     expect(await problem(operator.put(`/v1/blobs/0x${'00'.repeat(32)}`, bytes))).toBe('422 BLOB_DIGEST');
-    const path = `/v1/blobs/${hex(sha256(bytes))}`;
+    const path = `/v1/blobs/${to0x(sha256(bytes))}`;
     expect(await problem(operator.get(path))).toBe('404 BLOB_UNKNOWN');
     await operator.put(path, bytes).expect(204);
     await operator.get(path).expect(200);

@@ -6,9 +6,10 @@ import { Duplex } from 'node:stream';
 import request from 'supertest';
 import type { DataSource } from 'typeorm';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { to0x } from '#attestation/base';
 import { limits, pattern, type Pattern } from '#libs/wire';
 import { codeOf, keys, startTestPlane, type TestPlane } from './harness.js';
-import { hex, register, sha256, storeBlob, submitFunded } from './job-fixture.js';
+import { register, sha256, storeBlob, submitFunded } from './job-fixture.js';
 import { createTestDatabase } from './test-database.js';
 
 describe('dispatch', () => {
@@ -175,7 +176,7 @@ describe('limits', () => {
     const test = await startTestPlane({ operatorBlobBytesMax: 100 });
     await storeBlob(test);
     const bytes = new Uint8Array(64);
-    const put = test.as('operator').put(`/v1/blobs/${hex(sha256(bytes))}`, bytes);
+    const put = test.as('operator').put(`/v1/blobs/${to0x(sha256(bytes))}`, bytes);
     expect((await put.expect(413)).body.code).toBe('BLOB_QUOTA');
     await test.stop();
   });

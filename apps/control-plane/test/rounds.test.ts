@@ -1,13 +1,13 @@
 /** Data-parallel jobs: who may work on which segment, what is taken for a partial, and what for a round. */
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { ed25519Signer } from '#attestation/base';
+import { ed25519Signer, toBase64 } from '#attestation/base';
 import {
   encodeRoundStatement,
+  jobIdOf,
   parseBundle,
   partialsDigest,
   signRoundReceipt,
-  jobIdOf,
   type RoundStatement,
   type StepStatement,
 } from '#attestation/records';
@@ -17,7 +17,6 @@ import { codeOf, startTestPlane, type TestPlane } from './harness.js';
 import {
   acquire,
   advanceTo,
-  base64,
   capabilities,
   deliveryOf,
   keyRelease,
@@ -90,7 +89,7 @@ async function round(job: Fixture, number: number, receipts: readonly string[], 
     ...changes,
   };
   const receipt = await signRoundReceipt(statement, receiptKey, ed25519Signer(receiptSecret));
-  return { statement: base64(encodeRoundStatement(statement)), receipt: base64(receipt) };
+  return { statement: toBase64(encodeRoundStatement(statement)), receipt: toBase64(receipt) };
 }
 
 async function begun(): Promise<{ job: Fixture; grant: LeaseGrant }> {
@@ -265,7 +264,7 @@ describe('a data-parallel job', () => {
     const bundle = parseBundle(new Uint8Array(body as Buffer));
     if (bundle.version !== 4) throw new Error('a bundle of the former layout');
     expect(bundle.segments.map(({ partials }) => partials.length)).toEqual([2, 2, 2]);
-    const ends = bundle.sessions.map((session) => [base64(session.evidence), session.grant.notAfter]);
+    const ends = bundle.sessions.map((session) => [toBase64(session.evidence), session.grant.notAfter]);
     expect(ends).toContainEqual([renewal.evidence, 1_900_000_000]);
   });
 });

@@ -1,5 +1,6 @@
 /** Which node gets which job, and what clients, operators and administrators may change about it. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { to0x } from '#attestation/base';
 import { AuditEntry } from '#libs/persistence';
 import { pattern } from '#libs/wire';
 import { codeOf, startTestPlane, type KeyName, type TestPlane } from './harness.js';
@@ -11,7 +12,6 @@ import {
   deliveryOf,
   fund,
   groth16Changes,
-  hex,
   makeJob,
   providers,
   refOf,
@@ -77,13 +77,13 @@ describe('a job goes only to a node that', () => {
   it('has the Groth16 key of its plan, whatever its client says of it', async () => {
     const [plan, other] = [sha256('plan'), sha256('other plan')];
     const without = await offer('without', { tee: 'none' });
-    const another = await offer('another', { tee: 'none', groth16Keys: [hex(other)] });
-    const fitting = await offer('with', { tee: 'none', groth16Keys: [hex(other), hex(plan)] });
+    const another = await offer('another', { tee: 'none', groth16Keys: [to0x(other)] });
+    const fitting = await offer('with', { tee: 'none', groth16Keys: [to0x(other), to0x(plan)] });
     const job = makeJob(test.clock.at(), groth16Changes(plan));
     await upload(test, job);
-    const body = { ...job.body, requirements: { groth16Key: hex(other) } };
+    const body = { ...job.body, requirements: { groth16Key: to0x(other) } };
     const stored = await test.as('client').post('/v1/jobs', body).expect(201);
-    expect(stored.body.requirements).toEqual({ groth16Key: hex(plan) });
+    expect(stored.body.requirements).toEqual({ groth16Key: to0x(plan) });
     await fund(test, job);
     for (const id of [nodeId, without, another]) expect(await ask(id)).toBeUndefined();
     expect(await ask(fitting)).toBe(job.jobId);

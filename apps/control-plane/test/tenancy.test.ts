@@ -1,6 +1,7 @@
 /** Keys of tenants, their data sets, and the log of who did what. */
 import request from 'supertest';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { to0x } from '#attestation/base';
 import { datasetManifestJson } from '#attestation/records';
 import { ApiKey, AuditEntry } from '#libs/persistence';
 import { pattern } from '#libs/wire';
@@ -9,7 +10,7 @@ import { ApiKeys } from '../src/auth/api-keys.js';
 import { BlobStore } from '../src/objects/blob-store.js';
 import { clientAddress, readTrustProxy } from '../src/trust-proxy.js';
 import { codeOf, keys, startTestPlane, StillClock, type KeyName, type TestPlane } from './harness.js';
-import { fund, hex, makeJob, providers, register, submitFunded, upload, type Fixture } from './job-fixture.js';
+import { fund, makeJob, providers, register, submitFunded, upload, type Fixture } from './job-fixture.js';
 
 let test: TestPlane;
 beforeAll(async () => {
@@ -52,8 +53,8 @@ describe('administrators', () => {
     }
     expect((await other.get('/v1/jobs').expect(200)).body.items).toEqual([]);
     expect((await own.get('/v1/jobs').expect(200)).body.items).toHaveLength(1);
-    await other.get(`/v1/datasets/${hex(job.dataset.id)}`).expect(404);
-    await other.remove(`/v1/datasets/${hex(job.dataset.id)}`).expect(404);
+    await other.get(`/v1/datasets/${to0x(job.dataset.id)}`).expect(404);
+    await other.remove(`/v1/datasets/${to0x(job.dataset.id)}`).expect(404);
     for (const path of ['/v1/dead-letters', '/v1/audit/verified']) await other.get(path).expect(403);
     expect((await own.post(`/v1/jobs/${job.jobId}/priority`, { priority: 0 }).expect(403)).body.code).toBe(
       'JOB_PRIORITY',
@@ -141,7 +142,7 @@ describe('keys', () => {
 });
 
 describe('data sets', () => {
-  const idOf = (job: Fixture) => hex(job.dataset.id);
+  const idOf = (job: Fixture) => to0x(job.dataset.id);
 
   it('W-M6 are listed page by page, each tenant its own', async () => {
     const jobs = [makeJob(0), makeJob(0), makeJob(0)];
@@ -186,7 +187,7 @@ describe('data sets', () => {
       const [first] = stored as [Fixture];
       await upload(tight, first);
       const blobs = tight.plane.app.get(BlobStore);
-      const names = first.dataset.shards.map(({ sha256 }) => hex(sha256));
+      const names = first.dataset.shards.map(({ sha256 }) => to0x(sha256));
       for (const name of names) expect(await blobs.has(name)).toBe(true);
       await tight
         .as('otherClient')

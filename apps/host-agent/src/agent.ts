@@ -2,7 +2,7 @@
 import { availableParallelism, totalmem } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { toHex } from '#attestation/base';
+import { to0x } from '#attestation/base';
 import { CollateralStore } from '#libs/collateral';
 import {
   beat,
@@ -83,7 +83,7 @@ export async function startAgent(settings: HostSettings): Promise<Agent> {
   const offer: NodeOffer = {
     name: settings.name,
     protocol: protocolVersion,
-    provider: `0x${toHex(provider.own.account)}`,
+    provider: to0x(provider.own.account),
     capabilities: {
       tee: teeOf[enclave.attester],
       cores: availableParallelism(),

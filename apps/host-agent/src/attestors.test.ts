@@ -1,12 +1,12 @@
 import { createServer, type Server } from 'node:http';
 import { secp256k1 } from '@noble/curves/secp256k1.js';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { addressOfPublicKey, compareBytes, fromBase64, keccak, signRecoverable, toHex } from '#attestation/base';
+import { addressOfPublicKey, compareBytes, fromBase64, keccak, signRecoverable, to0x } from '#attestation/base';
 import {
   appraisalDigest,
   domainSeparator,
   encodeJobSpec,
-  jobDigest,
+  escrowIdOf,
   keysDigest,
   parseSessionEvidence,
   type Appraisal,
@@ -19,7 +19,6 @@ import { chainId, contract, provider, registry, tinyJob, tinySession, type TinyJ
 import { askAttestors, checkAttestors, type Attestors } from './attestors.js';
 import { askForKey } from './job-session.js';
 
-const hex = (bytes: Uint8Array): string => `0x${toHex(bytes)}`;
 const sha256 = async (bytes: Uint8Array): Promise<Uint8Array> =>
   new Uint8Array(await crypto.subtle.digest('SHA-256', bytes as Uint8Array<ArrayBuffer>));
 /** Made for this test. */
@@ -63,7 +62,7 @@ async function attestor(secret: Uint8Array, fault: Fault, seen: Uint8Array[]): P
     const answer = async (body: string): Promise<void> => {
       if (isAway()) return void response.writeHead(503).end('{}');
       if (request.url === '/v1/challenges') {
-        return void response.end(JSON.stringify({ nonce: hex(keccak(new Uint8Array([...secret, asked++]))) }));
+        return void response.end(JSON.stringify({ nonce: to0x(keccak(new Uint8Array([...secret, asked++]))) }));
       }
       if (fault === 'refuses') return void response.writeHead(403).end('{"code":"BROKER_POLICY"}');
       const evidence = fromBase64((JSON.parse(body) as { evidence: string }).evidence);
@@ -71,18 +70,18 @@ async function attestor(secret: Uint8Array, fault: Fault, seen: Uint8Array[]): P
       const { binding } = parseSessionEvidence(evidence);
       const key = fault === 'signs for another key' ? new Uint8Array(20).fill(9) : binding.settlementKey;
       const appraisal: Appraisal = {
-        ...{ job: jobDigest(job.terms), provider, session: keysDigest(binding), key, policy: job.terms.policy },
+        ...{ job: escrowIdOf(job.terms), provider, session: keysDigest(binding), key, policy: job.terms.policy },
         ...{ evidence: await sha256(evidence), notAfter: notAfter() },
       };
       const domain = domainSeparator({ chainId, verifyingContract: contract });
       const signed = signRecoverable(appraisalDigest(domain, appraisal), secret);
       const struct = Object.entries(appraisal).map(([name, value]) => [
         name,
-        typeof value === 'number' ? value : hex(value as Uint8Array),
+        typeof value === 'number' ? value : to0x(value as Uint8Array),
       ]);
-      const judged = { result: 'AQ==', resultSignature: hex(new Uint8Array(65)), endorsements: 'AQ==' };
-      const account = hex(accountOf(secret));
-      const answered = { account, ...judged, appraisal: Object.fromEntries(struct), appraisalSignature: hex(signed) };
+      const judged = { result: 'AQ==', resultSignature: to0x(new Uint8Array(65)), endorsements: 'AQ==' };
+      const account = to0x(accountOf(secret));
+      const answered = { account, ...judged, appraisal: Object.fromEntries(struct), appraisalSignature: to0x(signed) };
       response.end(JSON.stringify(answered));
     };
   });
@@ -99,11 +98,11 @@ async function listed(needed: number, faults: readonly (Fault | null)[], withinM
   for (const [at, fault] of faults.entries()) {
     if (fault === null) continue;
     const signer = fault === 'is another account' ? secrets[(at + 1) % 3]! : secrets[at]!;
-    known[hex(accountOf(secrets[at]!))] = await attestor(signer, fault, seen);
+    known[to0x(accountOf(secrets[at]!))] = await attestor(signer, fault, seen);
   }
   const terms: Terms = { ...job.terms, attestors: accounts, needed };
   job = { ...job, terms };
-  const offered = { jobId: hex(job.jobId), spec: Buffer.from(encodeJobSpec(job.spec)).toString('base64') };
+  const offered = { jobId: to0x(job.jobId), spec: Buffer.from(encodeJobSpec(job.spec)).toString('base64') };
   const attestors: Attestors = known;
   checkAttestors(terms, attestors);
   return { offered, terms, asked: { attestors, patience: brokerPatience({ withinMs }) }, seen };
@@ -117,12 +116,13 @@ async function ask(needed: number, faults: readonly (Fault | null)[]) {
 /** A key broker whose release is of the form of one and lasts. @returns its address */
 async function broker(): Promise<string> {
   const words = ['job', 'dataset', 'session', 'policy', 'evidence', 'grant', 'nonce'];
-  const struct = Object.fromEntries(words.map((name) => [name, hex(new Uint8Array(32))]));
-  const release = { ...struct, provider: hex(provider), key: hex(provider), grantedAt: 0, notAfter: 4_000_000_000 };
+  const struct = Object.fromEntries(words.map((name) => [name, to0x(new Uint8Array(32))]));
+  const release = { ...struct, provider: to0x(provider), key: to0x(provider), grantedAt: 0, notAfter: 4_000_000_000 };
   const server = createServer((request, response) => {
-    if (request.url === '/v1/challenges') return void response.end(JSON.stringify({ nonce: hex(keccak(secrets[0]!)) }));
-    const signature = hex(new Uint8Array(65));
-    const judged = { result: 'AQ==', resultSignature: signature, endorsements: 'AQ==', account: hex(provider) };
+    if (request.url === '/v1/challenges')
+      return void response.end(JSON.stringify({ nonce: to0x(keccak(secrets[0]!)) }));
+    const signature = to0x(new Uint8Array(65));
+    const judged = { result: 'AQ==', resultSignature: signature, endorsements: 'AQ==', account: to0x(provider) };
     response.end(JSON.stringify({ ...judged, release, releaseSignature: signature, sealedKey: 'AQ==' }));
   });
   servers.push(server);
@@ -133,9 +133,9 @@ async function broker(): Promise<string> {
 describe('S-H4 attestors of the terms', () => {
   it('S-H4 two of three each appraise evidence over a challenge of their own', async () => {
     const { given } = await ask(2, ['none', 'none', 'none']);
-    expect(new Set(given.map(({ account }) => hex(account))).size).toBe(2);
-    expect(new Set(given.map(({ appraisal }) => hex(appraisal.evidence))).size).toBe(2);
-    expect(new Set(given.map(({ appraisal }) => hex(appraisal.key))).size).toBe(1);
+    expect(new Set(given.map(({ account }) => to0x(account))).size).toBe(2);
+    expect(new Set(given.map(({ appraisal }) => to0x(appraisal.evidence))).size).toBe(2);
+    expect(new Set(given.map(({ appraisal }) => to0x(appraisal.key))).size).toBe(1);
   });
 
   it('S-H4 none is asked where none is needed', async () => {

@@ -1,11 +1,11 @@
 /** Appraisals by attestors that the terms list: each over a challenge of its own, as many as each key needs. */
 import { createHash } from 'node:crypto';
-import { CodedError, CollateralError, equalBytes, recoverAddress, Rejection, toHex } from '#attestation/base';
+import { CodedError, CollateralError, equalBytes, recoverAddress, Rejection, to0x } from '#attestation/base';
 import {
   appraisalDigest,
   domainSeparator,
   encodeTerms,
-  jobDigest,
+  escrowIdOf,
   keysDigest,
   parseJobSpec,
   parseSessionEvidence,
@@ -32,11 +32,9 @@ export interface AttestorsAsked {
 
 type AskedJob = Pick<AssignedJob, 'jobId' | 'spec'>;
 
-const hex = (bytes: Uint8Array): string => `0x${toHex(bytes)}`;
-
 /** @throws Rejection HOST_TERMS_ATTESTOR where this host knows too few of the list */
 export function checkAttestors({ attestors: listed, needed }: Terms, known: Attestors): void {
-  const unknown = listed.map(hex).filter((account) => known[account] === undefined);
+  const unknown = listed.map(to0x).filter((account) => known[account] === undefined);
   if (listed.length - unknown.length >= needed) return;
   throw new Rejection('HOST_TERMS_ATTESTOR', {
     expected: `the addresses of ${needed} of ${listed.length} attestors in the settings`,
@@ -58,7 +56,7 @@ export async function askAttestors(
 ): Promise<readonly AttestorAppraisal[]> {
   const { needed } = terms;
   if (needed === 0) return [];
-  const known = terms.attestors.filter((account) => asked.attestors[hex(account)] !== undefined);
+  const known = terms.attestors.filter((account) => asked.attestors[to0x(account)] !== undefined);
   const given: AttestorAppraisal[] = [];
   const failures: unknown[] = [];
   return new Promise((resolve, reject) => {
@@ -70,7 +68,7 @@ export async function askAttestors(
       askOne(account, job, terms, enclave, asked)
         .then((appraisal) => void given.push(appraisal))
         .catch((error: unknown) => {
-          note(`attestor ${hex(account)}`, error);
+          note(`attestor ${to0x(account)}`, error);
           failures.push(error);
         })
         .then(decide, reject);
@@ -86,7 +84,7 @@ async function askOne(
   enclave: EnclaveClient,
   { attestors, patience }: AttestorsAsked,
 ): Promise<AttestorAppraisal> {
-  const url = attestors[hex(account)]!;
+  const url = attestors[to0x(account)]!;
   const attestor = createBrokerClient(url, [url], patience);
   const spec = new Uint8Array(Buffer.from(encoded, 'base64'));
   return patience.keep(async () => {
@@ -108,15 +106,15 @@ function checkAnswer(
   const { binding } = parseSessionEvidence(evidence);
   const { chainId, contract } = parseJobSpec(spec).settlement;
   const expected: Appraisal = {
-    ...{ job: jobDigest(terms), provider: terms.provider, session: keysDigest(binding), key: binding.settlementKey },
+    ...{ job: escrowIdOf(terms), provider: terms.provider, session: keysDigest(binding), key: binding.settlementKey },
     ...{ policy: terms.policy, evidence: sha256(evidence), notAfter },
   };
   const domain = domainSeparator({ chainId, verifyingContract: contract });
   const signer = recoverAddress(appraisalDigest(domain, expected), appraisalSignature);
   if (equalBytes(signer, account)) return;
   throw new Rejection('ATTESTOR_SIGNATURE', {
-    expected: `an Appraisal of this session signed by ${hex(account)}`,
-    got: `one by ${hex(signer)}, or of another session`,
+    expected: `an Appraisal of this session signed by ${to0x(account)}`,
+    got: `one by ${to0x(signer)}, or of another session`,
     rule: 'settlement §3',
     action: 'check the address of this attestor in the settings',
   });

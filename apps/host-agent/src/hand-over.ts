@@ -1,5 +1,5 @@
 /** From a result on disk to its money: told to the control plane, committed, revealed, taken out. */
-import { CollateralError, Rejection, toHex } from '#attestation/base';
+import { CollateralError, Rejection, to0x, toBase64, toHex } from '#attestation/base';
 import { ciphertextDigest, keyCommitment } from '#attestation/records';
 import { type CipherStore, type ControlPlane, note } from '#libs/dispatch-client';
 import { LeaseRestored, pattern } from '#libs/wire';
@@ -22,9 +22,6 @@ export interface Account {
 }
 
 const nothingToAdd: Account = { timings: {}, transactions: [] };
-
-const base64 = (bytes: Uint8Array): string => Buffer.from(bytes).toString('base64');
-const hex = (bytes: Uint8Array): string => `0x${toHex(bytes)}`;
 
 /**
  * To the control plane first, and to the chain what it has taken: the job may have been given to another machine of this
@@ -131,7 +128,7 @@ async function sendKnown(escrow: PendingResult, parts: HandOverParts, account: A
     const session = parts.pending.sessionOf(escrow);
     if (session === null || !(error instanceof Rejection && error.code === 'LEASE_UNKNOWN')) throw error;
     const { nodeId, evidence, endorsements, release } = session;
-    const run = { jobId: hex(escrow.jobId), nodeId, delivery: hex(escrow.result.run.delivery) };
+    const run = { jobId: to0x(escrow.jobId), nodeId, delivery: to0x(escrow.result.run.delivery) };
     const shown = { evidence, endorsements, release };
     const answer = await parts.controlPlane.send(pattern.leaseRestore, { ...escrow.lease, ...run, ...shown });
     const { fence } = LeaseRestored.parse(answer);
@@ -147,14 +144,24 @@ async function send(
   const { ciphertext, revealKey, run, seal, borders } = result;
   const blob = await store.putBlob(ciphertext);
   const { upTo, outcome, bordersRoot, last, delivery, keys } = run;
-  const delivered = { ciphertextDigest: hex(ciphertextDigest(ciphertext)), keyCommit: hex(keyCommitment(revealKey)) };
+  const delivered = { ciphertextDigest: to0x(ciphertextDigest(ciphertext)), keyCommit: to0x(keyCommitment(revealKey)) };
   await controlPlane.send(pattern.leaseDeliver, {
     ...lease,
     result: { blob, bytes: ciphertext.length, ...delivered },
-    run: { upTo, outcome, bordersRoot: hex(bordersRoot), last: hex(last), delivery: hex(delivery), keys: hex(keys) },
-    seal: base64(seal),
-    borders: borders.map(hex),
-    receipts: receipts.map(({ statement, receipt }) => ({ statement: base64(statement), receipt: base64(receipt) })),
+    run: {
+      upTo,
+      outcome,
+      bordersRoot: to0x(bordersRoot),
+      last: to0x(last),
+      delivery: to0x(delivery),
+      keys: to0x(keys),
+    },
+    seal: toBase64(seal),
+    borders: borders.map(to0x),
+    receipts: receipts.map(({ statement, receipt }) => ({
+      statement: toBase64(statement),
+      receipt: toBase64(receipt),
+    })),
     timings,
     transactions,
   });

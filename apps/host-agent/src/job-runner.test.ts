@@ -3,12 +3,12 @@ import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { Rejection, toHex } from '#attestation/base';
+import { Rejection, to0x, toBase64, toHex } from '#attestation/base';
 import {
   datasetManifestJson,
   encodeJobSpec,
+  escrowIdOf,
   hostSecretOf,
-  jobDigest,
   jobIdOf,
   termsJson,
   type Terms,
@@ -26,8 +26,6 @@ import { openPendingEscrows } from './pending.js';
 const until = Math.floor(Date.now() / 1000) + 86_400;
 
 const word = new Uint8Array(32).fill(1);
-const hex = (bytes: Uint8Array): string => `0x${toHex(bytes)}`;
-const base64 = (bytes: Uint8Array): string => Buffer.from(bytes).toString('base64');
 const hour = 3600;
 const result: EnclaveEvent = {
   type: 'result',
@@ -101,7 +99,7 @@ beforeEach(() => {
     patienceWithBroker: (goesOn) => brokerPatience({ withinMs: 900_000, goesOn, clock }),
     watch: watchNode([], 'host-agent', 'silent'),
     pending: openPendingEscrows(mkdtempSync(join(tmpdir(), 'veritrain-runner-'))),
-    store: { shard: async () => word, getBlob: async () => word, putBlob: async () => hex(word) },
+    store: { shard: async () => word, getBlob: async () => word, putBlob: async () => to0x(word) },
     controlPlane: {
       async send(name, payload) {
         log.push(name);
@@ -164,9 +162,9 @@ function hand(change: Partial<Terms> = {}): LeaseInHand {
     fence: 1,
     expiresAt: 1,
     job: {
-      jobId: hex(jobIdOf(job.spec)),
-      escrowId: hex(jobDigest(given)),
-      spec: base64(encodeJobSpec(job.spec)),
+      jobId: to0x(jobIdOf(job.spec)),
+      escrowId: to0x(escrowIdOf(given)),
+      spec: toBase64(encodeJobSpec(job.spec)),
       terms: termsJson(given) as LeaseGrant['job']['terms'],
       policy: '',
       brokerUrl,
@@ -202,7 +200,7 @@ describe('a lease', () => {
     await runLease(one, enclave, parts);
     expect(given).toMatchObject({ signature: new Uint8Array(65).fill(1), sealedKey: Uint8Array.of(1) });
     expect(given['release']).toMatchObject({ grantedAt: 1, notAfter: until, grant: word });
-    expect(given['hostSecret']).toEqual(hostSecretOf(word, jobDigest(terms)));
+    expect(given['hostSecret']).toEqual(hostSecretOf(word, escrowIdOf(terms)));
     const attested = sent.find(({ name }) => name === pattern.leaseAttested);
     expect(attested).toMatchObject({ endorsements: 'AQ==' });
     const keyed = sent.find(({ name }) => name === pattern.leaseKeyed);
@@ -326,7 +324,7 @@ describe('a lease', () => {
       'delivered',
       'lease-ended',
     ]);
-    const jobId = hex(jobIdOf(job.spec));
+    const jobId = to0x(jobIdOf(job.spec));
     for (const line of lines) expect(line).toMatchObject({ level: 30, service: 'host-agent', job: jobId });
     expect(lines.at(-1)).toMatchObject({ code: null, fence: 1 });
     await runLease(hand({ stake: 6n }), enclave, { ...parts, watch });

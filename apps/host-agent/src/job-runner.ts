@@ -2,7 +2,7 @@
  * One lease from evidence to delivery. The host forwards and stores; it never sees a key or a plaintext byte. Whatever
  * fails is told to the control plane with its code, and whether another attempt can help.
  */
-import { CodedError, fromHex, Rejection } from '#attestation/base';
+import { CodedError, fromBase64, fromHex, Rejection } from '#attestation/base';
 import {
   encodeTerms,
   parseJobSpec,
@@ -29,7 +29,6 @@ import {
   askForKey,
   type Attested,
   clocksApart,
-  fromBase64,
   giveJob,
   givenBack,
   judgedOf,

@@ -1,10 +1,10 @@
 /** What a lease and a worker of a data-parallel job have in common: the session of an enclave that is given a job. */
-import { CollateralError, Rejection, toHex, utf8 } from '#attestation/base';
+import { CollateralError, fromBase64, Rejection, to0x, toBase64, utf8 } from '#attestation/base';
 import {
   datasetManifestJson,
   encodeTerms,
+  escrowIdOf,
   hostSecretOf,
-  jobDigest,
   parseDatasetManifest,
   type DatasetManifest,
   type Terms,
@@ -101,7 +101,7 @@ export async function giveJob(
 ): Promise<DatasetManifest> {
   const manifest = parseDatasetManifest(job.datasetManifest);
   const dataset = utf8(JSON.stringify(datasetManifestJson(manifest)));
-  const hostSecret = hostSecretOf(root, jobDigest(terms));
+  const hostSecret = hostSecretOf(root, escrowIdOf(terms));
   const keyed = { release, signature, sealedKey, hostSecret };
   await enclave.request('job', { spec: fromBase64(job.spec), terms: encodeTerms(terms), dataset, ...keyed });
   return manifest;
@@ -109,7 +109,7 @@ export async function giveJob(
 
 /** What a verdict rested on, as messages carry it. */
 export function judgedOf({ evidence, endorsements }: Pick<Attested, 'evidence' | 'endorsements'>) {
-  return { evidence: base64(evidence), endorsements: base64(endorsements) };
+  return { evidence: toBase64(evidence), endorsements: toBase64(endorsements) };
 }
 
 /**
@@ -129,7 +129,7 @@ export function releasedOf(answer: Attested) {
 export async function sendShards(dataset: DatasetManifest, enclave: EnclaveClient, store: CipherStore): Promise<void> {
   let sent: Promise<unknown> = Promise.resolve();
   for (const index of dataset.shards.keys()) {
-    const ciphertext = await store.shard(`0x${toHex(dataset.id)}`, index);
+    const ciphertext = await store.shard(to0x(dataset.id), index);
     await sent;
     sent = enclave.request('shard', { index, ciphertext });
     sent.catch(() => undefined);
@@ -144,12 +144,4 @@ export function givenBack(): CollateralError {
     rule: 'dispatch protocol',
     action: 'offer the job again if it is still wanted',
   });
-}
-
-export function base64(bytes: Uint8Array): string {
-  return Buffer.from(bytes).toString('base64');
-}
-
-export function fromBase64(text: string): Uint8Array {
-  return new Uint8Array(Buffer.from(text, 'base64'));
 }

@@ -1,7 +1,7 @@
 import { createServer } from 'node:http';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { Rejection, toHex } from '#attestation/base';
-import { ciphertextDigest, decodeTerms, encodeTerms, jobDigest, keyCommitment } from '#attestation/records';
+import { ciphertextDigest, decodeTerms, encodeTerms, escrowIdOf, keyCommitment } from '#attestation/records';
 import type { SettlementClient } from '#libs/settlement';
 import { teeTerms } from '#test/escrow-terms';
 import { movesOf } from './moves.js';
@@ -109,7 +109,7 @@ describe('the key', () => {
 
 it('N2 commits with every key behind the borders', async () => {
   await moves.move(held, terms, 'commit');
-  expect(toHex(jobDigest(decodeTerms(held.terms)))).toBe(toHex(jobDigest(terms)));
+  expect(toHex(escrowIdOf(decodeTerms(held.terms)))).toBe(toHex(escrowIdOf(terms)));
   expect(shown).toEqual([[terms, expect.objectContaining({ keys: [address(8)], seal: word(1), outcome: 0 })]]);
 });
 

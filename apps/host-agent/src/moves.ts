@@ -1,6 +1,6 @@
 /** What the host does on chain, and at the key broker, once a next move is decided. */
 import { CodedError, isZero } from '#attestation/base';
-import { ciphertextDigest, decodeTerms, jobDigest, keyCommitment, type Terms } from '#attestation/records';
+import { ciphertextDigest, decodeTerms, escrowIdOf, keyCommitment, type Terms } from '#attestation/records';
 import { createBrokerClient, note } from '#libs/dispatch-client';
 import type { SettlementClient } from '#libs/settlement';
 import type { Move } from './next-move.js';
@@ -32,7 +32,7 @@ export function movesOf({ escrow, settings, address, withStake }: Hands): Moves 
   async function store(held: PendingResult): Promise<void> {
     const { terms, result } = held;
     const { ciphertext, revealKey } = result;
-    await brokerOf(held).store({ job: jobDigest(decodeTerms(terms)), terms, ciphertext, revealKey });
+    await brokerOf(held).store({ job: escrowIdOf(decodeTerms(terms)), terms, ciphertext, revealKey });
   }
 
   /** The client says that it cannot get the ciphertext: the broker says that it can, or everybody can. */

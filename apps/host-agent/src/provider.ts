@@ -1,6 +1,6 @@
 /** The host operator's side of the escrow: stake and start before the work, seal and reveal after it. */
 import { Wallet } from 'ethers';
-import { CollateralError, equalBytes, toHex } from '#attestation/base';
+import { CollateralError, equalBytes, to0x } from '#attestation/base';
 import { decodeTerms, parseJobSpec, type Terms } from '#attestation/records';
 import { addressBytes, connect, inTurn, publishEstimate, revealMarginOf, SettlementClient } from '#libs/settlement';
 import { engage, type Engaged } from './engage.js';
@@ -39,7 +39,7 @@ export function createProvider(settings: HostSettings): Provider {
   const own = ownSideOf(settings, escrow, addressBytes(wallet.address));
   /** A lease and the collection may come to one escrow at once. */
   const oneByOne = <T>({ jobId }: PendingEscrow, work: () => Promise<T>): Promise<T> =>
-    inTurn(`escrow of ${hex(jobId)}`, work);
+    inTurn(`escrow of ${to0x(jobId)}`, work);
   /** What is deposited for one job must not be taken out before it is locked. */
   const withStake = <T>(work: () => Promise<T>): Promise<T> => inTurn(`stake of ${wallet.address}`, work);
 
@@ -51,7 +51,7 @@ export function createProvider(settings: HostSettings): Provider {
     const mayResign = latest.state === 'Started' && held.result === null && isLastCall(terms, latest, head.timestamp);
     return nextMove({
       ...{ terms, latest, confirmed, chainTime: head.timestamp, now: Math.floor(Date.now() / 1000) },
-      delivery: held.result === null ? null : hex(held.result.run.delivery),
+      delivery: held.result === null ? null : to0x(held.result.run.delivery),
       isTold: held.told === true,
       isStored: held.stored,
       isNewest: mayResign && equalBytes((await escrow.keys.newest(terms)) ?? held.key, held.key),
@@ -71,7 +71,7 @@ export function createProvider(settings: HostSettings): Provider {
     commit: (held) => oneByOne(held, () => commit(held)),
     async hasCommitted({ terms, result }) {
       const { state, delivery } = await escrow.job(decodeTerms(terms));
-      return state === 'Committed' && delivery === hex(result.run.delivery);
+      return state === 'Committed' && delivery === to0x(result.run.delivery);
     },
     collect: (held) =>
       oneByOne(held, async () => {
@@ -87,10 +87,6 @@ function ownSideOf(settings: HostSettings, escrow: SettlementClient, account: Ui
   const { attestors, snpPolicies } = settings;
   const named = { account, chainId, settlement: addressBytes(settlement) };
   return { ...named, attestors, snpPolicies, limits: limitsOn(escrow.settings, settings.escrow) };
-}
-
-function hex(bytes: Uint8Array): string {
-  return `0x${toHex(bytes)}`;
 }
 
 function noBlock(): CollateralError {

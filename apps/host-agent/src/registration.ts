@@ -1,7 +1,7 @@
 /** A settlement key in the registry of SEV-SNP evidence, where the terms demand one: settlement §10. */
-import { equalBytes, fromHex, isZero, Rejection, toHex } from '#attestation/base';
+import { equalBytes, fromHex, isZero, Rejection, to0x } from '#attestation/base';
 import { parseSessionEvidence, type Terms } from '#attestation/records';
-import { snpPolicyId, type ChainSnpPolicy, type Hex, type SettlementClient } from '#libs/settlement';
+import { snpPolicyId, type ChainSnpPolicy, type SettlementClient } from '#libs/settlement';
 import { leafAndIssuer } from './endorsements.js';
 
 /** Policies on chain that this host registers under, by their identity. */
@@ -20,8 +20,6 @@ export interface RegisteredSession {
   attestOver(nonce: Uint8Array): Promise<Uint8Array>;
 }
 
-const hex = (bytes: Uint8Array): Hex => `0x${toHex(bytes)}`;
-
 export function snpPoliciesOf(policies: readonly ChainSnpPolicy[]): SnpPolicies {
   return new Map(policies.map((policy) => [snpPolicyId(policy), policy]));
 }
@@ -29,9 +27,9 @@ export function snpPoliciesOf(policies: readonly ChainSnpPolicy[]): SnpPolicies 
 /** @throws Rejection HOST_TERMS_SNP where the host does not know the policy, or it is that of another policy of appraisal */
 export function checkSnpPolicy({ snpPolicy, policy }: Terms, policies: SnpPolicies): void {
   if (isZero(snpPolicy)) return;
-  const known = policies.get(hex(snpPolicy));
-  if (known === undefined) throw refused('an SNP policy of the settings', hex(snpPolicy));
-  if (!equalBytes(fromHex(known.salt), policy)) throw refused(`an SNP policy for ${hex(policy)}`, known.salt);
+  const known = policies.get(to0x(snpPolicy));
+  if (known === undefined) throw refused('an SNP policy of the settings', to0x(snpPolicy));
+  if (!equalBytes(fromHex(known.salt), policy)) throw refused(`an SNP policy for ${to0x(policy)}`, known.salt);
 }
 
 /**
@@ -46,8 +44,8 @@ export async function registerSession(
   { snp, signer }: Pick<SettlementClient, 'snp' | 'signer'>,
 ): Promise<readonly Transaction[]> {
   if (isZero(snpPolicy)) return [];
-  const policy = policies.get(hex(snpPolicy));
-  if (policy === undefined) throw refused('an SNP policy of the settings', hex(snpPolicy));
+  const policy = policies.get(to0x(snpPolicy));
+  if (policy === undefined) throw refused('an SNP policy of the settings', to0x(snpPolicy));
   const { leaf, issuer } = leafAndIssuer(parseSessionEvidence(evidence).cpu.certificates);
   const added = await snp.addCertificate(leaf, issuer);
   const head = await signer.provider!.getBlock('latest');

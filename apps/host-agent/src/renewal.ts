@@ -4,12 +4,12 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
-import { CodedError, CollateralError, Rejection, toHex } from '#attestation/base';
+import { CodedError, CollateralError, Rejection, to0x, toBase64 } from '#attestation/base';
 import { type Lease } from '#attestation/records';
 import { type BrokerClient, note } from '#libs/dispatch-client';
 import type { EnclaveClient } from '#libs/enclave-channel';
 import type { RenewedSession } from '#libs/wire';
-import { base64, judgedOf } from './job-session.js';
+import { judgedOf } from './job-session.js';
 
 export interface SessionAtWork {
   readonly jobId: string;
@@ -88,8 +88,8 @@ async function renew(session: SessionAtWork): Promise<Window> {
   await enclave.request('renew', { lease, signature: leaseSignature });
   const report = {
     ...judgedOf({ evidence, endorsements }),
-    lease: { grantedAt: lease.grantedAt, notAfter: lease.notAfter, signature: `0x${toHex(leaseSignature)}` },
-    ...{ result: base64(result), resultSignature: `0x${toHex(resultSignature)}` },
+    lease: { grantedAt: lease.grantedAt, notAfter: lease.notAfter, signature: to0x(leaseSignature) },
+    ...{ result: toBase64(result), resultSignature: to0x(resultSignature) },
   };
   const answer = await session.tell(report).catch(heardNothing);
   const { tier } = Answer.catch({ tier: 'unknown' }).parse(answer);

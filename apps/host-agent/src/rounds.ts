@@ -2,12 +2,13 @@
  * A data-parallel job at the node that holds its lease: it works on segments like any worker, averages a round when all its
  * partials are there, and hands the result over.
  */
+import { fromBase64, toBase64 } from '#attestation/base';
 import { parseJobSpec, stepSpecOf } from '#attestation/records';
 import { parseSegmentAcquired } from '#libs/dispatch-client';
 import type { EnclaveClient } from '#libs/enclave-channel';
 import { pattern, type AssignedJob, type CompleteRound, type LeaseRef, type NodeRegistered } from '#libs/wire';
 import type { EventOf } from '#libs/wire/channel';
-import { type Attested, base64, fromBase64, givenBack, judgedOf, releasedOf } from './job-session.js';
+import { type Attested, givenBack, judgedOf, releasedOf } from './job-session.js';
 import type { PendingEscrow } from './pending.js';
 import type { Transaction } from './registration.js';
 import { hear, joinJob, workSegment, type Seat } from './segments.js';
@@ -93,7 +94,7 @@ async function closeRound(
     return { end, receipt: { statement, receipt } };
   }
   const blob = await shelf.put(ciphertext);
-  const signed = { statement: base64(statement), receipt: base64(receipt) };
+  const signed = { statement: toBase64(statement), receipt: toBase64(receipt) };
   await controlPlane.send(pattern.leaseCheckpoint, { ...lease, step, ...signed, blob });
   return { end: null, receipt: { statement, receipt } };
 }

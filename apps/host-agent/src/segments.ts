@@ -1,6 +1,6 @@
 /** One segment of a data-parallel job: from the claim to the partial that the control plane has. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { CodedError } from '#attestation/base';
+import { CodedError, toBase64 } from '#attestation/base';
 import {
   codePattern,
   type ControlPlane,
@@ -12,7 +12,7 @@ import {
 import type { EnclaveClient } from '#libs/enclave-channel';
 import { pattern, type NodeRegistered, type SegmentTask } from '#libs/wire';
 import type { EnclaveEvent, EventOf } from '#libs/wire/channel';
-import { base64, clocksApart } from './job-session.js';
+import { clocksApart } from './job-session.js';
 import type { Shelf } from './shelf.js';
 import { enclaveLost, failureOf } from './training.js';
 
@@ -66,7 +66,7 @@ export function hear(enclave: EnclaveClient): Hearing {
 export interface Joining {
   readonly node: NodeRegistered;
   readonly jobId: string;
-  /** Both base64. */
+  /** Both toBase64. */
   readonly evidence: string;
   readonly endorsements: string;
   readonly release: object;
@@ -96,7 +96,7 @@ export async function workSegment(task: SegmentTask, seat: Seat): Promise<EventO
       return event;
     }
     if (event.type !== 'partial') throw new Error(`${event.type} in place of a partial`);
-    const signed = { statement: base64(event.statement), receipt: base64(event.receipt) };
+    const signed = { statement: toBase64(event.statement), receipt: toBase64(event.receipt) };
     const blob = await shelf.put(event.ciphertext);
     await controlPlane.send(pattern.segmentDeliver, { ...ref, workerId: seat.workerId, ...signed, blob });
     return null;

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { fromHex, toHex } from '#attestation/base';
+import { fromHex, to0x } from '#attestation/base';
 import {
   dutySelectorOf,
-  jobDigest,
+  escrowIdOf,
   jobIdOf,
   JobMode,
   specDigestOf,
@@ -19,7 +19,6 @@ import { checkTerms, type OwnSide } from './terms.js';
 const word = (n: number) => new Uint8Array(32).fill(n);
 const address = (n: number) => new Uint8Array(20).fill(n);
 const hour = 3600;
-const hex = (bytes: Uint8Array) => `0x${toHex(bytes)}`;
 
 const manifest = tinyManifest();
 const publishWei = 5n;
@@ -47,7 +46,7 @@ const own: OwnSide = {
     answerMinWei: 10n,
     acceptProved: false,
     livenessMaxBps: 1000,
-    tokens: [hex(address(8))],
+    tokens: [to0x(address(8))],
     startMinSeconds: hour,
     computeMinSeconds: 24 * hour,
     ackMinSeconds: hour,
@@ -84,7 +83,7 @@ function offer(
 ) {
   const given = { ...spec, ...otherSpec };
   const terms = { ...good, specDigest: specDigestOf(given), ...change };
-  const job = { jobId: hex(jobIdOf(given)), escrowId: hex(jobDigest(terms)), ...otherJob };
+  const job = { jobId: to0x(jobIdOf(given)), escrowId: to0x(escrowIdOf(terms)), ...otherJob };
   return () => checkTerms(job, terms, given, side, publishWei);
 }
 const windows = (change: Partial<Terms['windows']>) => ({ windows: { ...good.windows, ...change } });
@@ -170,7 +169,7 @@ describe('what all who sign demand', () => {
 describe('S-H4 who may take a seal away', () => {
   const strict = { ...own, limits: { ...own.limits, acceptClientQuorum: false } };
   const [a, b] = [address(0x21), address(0x22)];
-  const known = { ...strict, attestors: { [hex(a)]: 'https://a.example', [hex(b)]: 'https://b.example' } };
+  const known = { ...strict, attestors: { [to0x(a)]: 'https://a.example', [to0x(b)]: 'https://b.example' } };
   const listed = (attestors: readonly Uint8Array[], needed: number, side: OwnSide) =>
     offer({ attestors, needed }, {}, {}, side);
 
@@ -180,19 +179,19 @@ describe('S-H4 who may take a seal away', () => {
     expect(offer({ attestors: [good.client, a], needed: 2 }, {}, {}, known)).toThrow(refused);
     expect(listed([a, b], 2, known)).not.toThrow();
     expect(listed([a], 0, own)).not.toThrow();
-    const independentBrokers = [hex(good.keyBroker)];
+    const independentBrokers = [to0x(good.keyBroker)];
     expect(listed([a], 1, { ...known, limits: { ...known.limits, independentBrokers } })).not.toThrow();
   });
 
   it('S-H4 refuses terms that need more attestors than it knows', () => {
-    const one = { ...own, attestors: { [hex(a)]: 'https://a.example' } };
+    const one = { ...own, attestors: { [to0x(a)]: 'https://a.example' } };
     expect(listed([a, b], 1, one)).not.toThrow();
     expect(listed([a, b], 2, one)).toThrow(expect.objectContaining({ code: 'HOST_TERMS_ATTESTOR' }));
   });
 
   it('S-H4 registers under policies on chain that it knows and that fit the policy of the job alone', () => {
     const policy: ChainSnpPolicy = {
-      ...{ owner: hex(address(1)) as `0x${string}`, salt: hex(good.policy) as `0x${string}`, validForSeconds: 1 },
+      ...{ owner: to0x(address(1)) as `0x${string}`, salt: to0x(good.policy) as `0x${string}`, validForSeconds: 1 },
       ...{ tcbFloors: ['0x0000000000000000', '0x0000000000000000', '0x0000000000000000'], nonceBlocks: 1 },
       ...{
         allowVlek: false,

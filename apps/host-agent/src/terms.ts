@@ -1,10 +1,10 @@
 /** Whether a job is one that this host works for: the control plane may hand out any, the host's account pays for it. */
-import { isZero, Rejection, toHex } from '#attestation/base';
+import { isZero, Rejection, to0x } from '#attestation/base';
 import {
   chunkBytes,
   chunksMax,
   clientQuorum,
-  jobDigest,
+  escrowIdOf,
   jobIdOf,
   JobMode,
   mayBeProvedInstead,
@@ -44,7 +44,6 @@ export function limitsOn({ actsAt }: Pick<ChainSettings, 'actsAt'>, escrow: Host
 const attestedMode = JobMode.tee | JobMode.reveal;
 /** Paid when every segment is proved besides: provers see to that. */
 const provedMode = attestedMode | JobMode.full;
-const hex = (bytes: Uint8Array): string => `0x${toHex(bytes)}`;
 
 /** Of a result: canonical weights of eight bytes, and what encryption and encoding add. */
 const weightBytes = 8;
@@ -71,15 +70,15 @@ export function checkTerms(
   publishWei: bigint,
 ): void {
   const { account, chainId, settlement, limits } = own;
-  agree('JOB', 'the digest of the job spec', hex(jobIdOf(spec)), job.jobId);
-  agree('JOB', 'terms of this job', hex(specDigestOf(spec)), hex(terms.specDigest));
-  agree('ESCROW', 'the digest of the terms', hex(jobDigest(terms)), job.escrowId);
+  agree('JOB', 'the digest of the job spec', to0x(jobIdOf(spec)), job.jobId);
+  agree('JOB', 'terms of this job', to0x(specDigestOf(spec)), to0x(terms.specDigest));
+  agree('ESCROW', 'the digest of the terms', to0x(escrowIdOf(terms)), job.escrowId);
   agree('CHAIN', 'chain', chainId, spec.settlement.chainId);
-  agree('CHAIN', 'contract', hex(settlement), hex(spec.settlement.contract));
-  agree('PROVIDER', 'provider', hex(account), hex(terms.provider));
+  agree('CHAIN', 'contract', to0x(settlement), to0x(spec.settlement.contract));
+  agree('PROVIDER', 'provider', to0x(account), to0x(terms.provider));
   const isEither = checkMode(terms, spec, own);
-  if (!isZero(terms.token) && !limits.tokens.includes(hex(terms.token))) {
-    throw refused('TOKEN', 'the native coin, or a token of the settings', hex(terms.token));
+  if (!isZero(terms.token) && !limits.tokens.includes(to0x(terms.token))) {
+    throw refused('TOKEN', 'the native coin, or a token of the settings', to0x(terms.token));
   }
   atLeast('PRICE', 'price', limits.priceMinWei, terms.price);
   atMost('STAKE', 'stake', limits.stakeMaxWei, terms.stake);

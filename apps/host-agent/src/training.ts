@@ -3,7 +3,7 @@
  * to be what the job says; from then on the run goes on whatever becomes of the lease, for a run is owed.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { CodedError, CollateralError, Rejection } from '#attestation/base';
+import { CodedError, CollateralError, Rejection, toBase64 } from '#attestation/base';
 import { type CipherStore, type ControlPlane, note } from '#libs/dispatch-client';
 import type { EnclaveClient } from '#libs/enclave-channel';
 import type { NodeWatch } from '#libs/telemetry';
@@ -31,8 +31,6 @@ export interface Trained {
 const retryPauseMs = 1000;
 /** Checkpoints that wait to be told; beyond them their receipts alone are kept, for the delivery. */
 const waitingMax = 8;
-
-const base64 = (bytes: Uint8Array): string => Buffer.from(bytes).toString('base64');
 
 /**
  * Progress and checkpoints go to the control plane in order while the enclave works on.
@@ -142,7 +140,7 @@ function reporter(lease: LeaseRef, { controlPlane, store }: TrainingParts) {
 
   async function checkpointed({ ciphertext, statement, receipt, step }: EventOf<'checkpoint'>): Promise<void> {
     const blob = await store.putBlob(ciphertext);
-    const signed = { statement: base64(statement), receipt: base64(receipt) };
+    const signed = { statement: toBase64(statement), receipt: toBase64(receipt) };
     await controlPlane.send(pattern.leaseCheckpoint, { ...lease, step, ...signed, blob });
   }
 

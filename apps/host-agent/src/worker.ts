@@ -1,11 +1,12 @@
 /** A node without a lease of its own lends a hand: it joins a data-parallel job of its provider and trains segments of it. */
+import { fromBase64 } from '#attestation/base';
 import { encodeTerms, parseJobSpec, parseTermsJson } from '#attestation/records';
 import { brokerPatience, createBrokerClient, parseSegmentAcquired } from '#libs/dispatch-client';
 import type { EnclaveClient } from '#libs/enclave-channel';
 import { traced } from '#libs/telemetry';
 import { pattern, type NodeRegistered, type RenewedSession, type SegmentTask } from '#libs/wire';
 import type { RunnerParts } from './job-runner.js';
-import { askForKey, fromBase64, giveJob, judgedOf, releasedOf, sendShards } from './job-session.js';
+import { askForKey, giveJob, judgedOf, releasedOf, sendShards } from './job-session.js';
 import { startRenewals } from './renewal.js';
 import { giveBack, hear, joinJob, refOf, workSegment } from './segments.js';
 import { createShelf } from './shelf.js';

@@ -1,6 +1,7 @@
 /** The one route that only an attestor has. */
 import { Body, Controller, HttpCode, Inject, Post } from '@nestjs/common';
-import { hex, now, statement, verdict } from './answers.js';
+import { to0x } from '#attestation/base';
+import { now, statement, verdict } from './answers.js';
 import type { Attestor } from './attestor.js';
 import { ATTESTOR, PARTS, type Parts } from './parts.js';
 import { EvidenceBody, shaped } from './request.js';
@@ -20,10 +21,10 @@ export class AttestorController {
       'appraisal',
       () => this.attestor.appraise(request, now()),
       ({ appraisal: { job, session, provider, notAfter }, result: { tier } }) => {
-        return { job: hex(job), session: hex(session), provider: hex(provider), notAfter, tier };
+        return { job: to0x(job), session: to0x(session), provider: to0x(provider), notAfter, tier };
       },
     );
-    const signed = { appraisal: statement(appraisal), appraisalSignature: hex(appraisalSignature) };
-    return { account: hex(this.attestor.account), ...signed, ...verdict(result) };
+    const signed = { appraisal: statement(appraisal), appraisalSignature: to0x(appraisalSignature) };
+    return { account: to0x(this.attestor.account), ...signed, ...verdict(result) };
   }
 }

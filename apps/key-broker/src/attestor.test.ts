@@ -2,12 +2,12 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { documentDigest } from '#attestation';
-import { fromHex, recoverAddress, toHex, utf8 } from '#attestation/base';
+import { fromHex, recoverAddress, to0x, utf8 } from '#attestation/base';
 import {
   appraisalDigest,
   domainSeparator,
   encodeSessionEvidence,
-  jobDigest,
+  escrowIdOf,
   keysDigest,
   type Appraisal,
 } from '#attestation/records';
@@ -45,7 +45,7 @@ describe('S-H4 an attestor', () => {
     const { ask } = await attestor();
     const { appraisal, appraisalSignature, evidence } = await ask();
     const expected: Appraisal = {
-      job: jobDigest(job.terms),
+      job: escrowIdOf(job.terms),
       provider: own.binding.provider,
       session: keysDigest(own.binding),
       key: own.binding.settlementKey,
@@ -93,7 +93,7 @@ describe('S-H4 an attestor', () => {
     const strict = await attestor({ ...config, restrictions: () => denied });
     await expect(strict.ask(job, 1)).rejects.toMatchObject({ code: 'APPRAISAL_REFUSED' });
     await expect(strict.ask(job, 2)).rejects.toMatchObject({ code: 'BROKER_SESSION_ENDED' });
-    expect(strict.journal.sessions.revocationsOf(`0x${toHex(jobDigest(job.terms))}`)).toHaveLength(1);
+    expect(strict.journal.sessions.revocationsOf(to0x(escrowIdOf(job.terms)))).toHaveLength(1);
     journal.check();
     await expect(ask(job, 3)).rejects.toMatchObject({ code: 'BROKER_SESSION_ENDED' });
   });
@@ -106,7 +106,7 @@ describe('S-H4 an attestor', () => {
     const { ask, journal } = await attestor({ policyFiles });
     await ask();
     await expect(ask(ordered, 1)).rejects.toMatchObject({ code: 'APPRAISAL_REFUSED' });
-    expect(journal.sessions.revocationsOf(`0x${toHex(jobDigest(job.terms))}`)).toHaveLength(0);
-    expect((await ask(job, 2)).appraisal.job).toEqual(jobDigest(job.terms));
+    expect(journal.sessions.revocationsOf(to0x(escrowIdOf(job.terms)))).toHaveLength(0);
+    expect((await ask(job, 2)).appraisal.job).toEqual(escrowIdOf(job.terms));
   });
 });

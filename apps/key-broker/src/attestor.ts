@@ -2,7 +2,7 @@
  * An attestor: appraises sessions for jobs whose terms list its account, under policies of its own list, over challenges
  * of its own, and signs what it found. It has no data keys.
  */
-import { signRecoverable, toHex } from '#attestation/base';
+import { signRecoverable, to0x, toHex } from '#attestation/base';
 import { appraisalDigest, domainSeparator, type Appraisal } from '#attestation/records';
 import { traced } from '#libs/telemetry';
 import { accountOf, checkOrdered, checkSession, refused, releasable, requireEscrow } from './authorise.js';
@@ -54,10 +54,16 @@ export function createAttestor(parts: JudgeParts): Attestor {
       throw refused('BROKER_CLIENT', 'an escrow of a client that the attestor serves', toHex(terms.client));
     }
     const { machine, tier } = result;
-    const ids = { job: hex(job), jobId: hex(jobId), session: hex(session), key: hex(key), provider: hex(provider) };
+    const ids = {
+      job: to0x(job),
+      jobId: to0x(jobId),
+      session: to0x(session),
+      key: to0x(key),
+      provider: to0x(provider),
+    };
     judgeAgain(parts, asked, judged);
-    const policy = hex(spec.policyDigest);
-    journal.append({ at, decision: 'appraised', ...ids, policy, notAfter, tier, machine, evidence: hex(digest) });
+    const policy = to0x(spec.policyDigest);
+    journal.append({ at, decision: 'appraised', ...ids, policy, notAfter, tier, machine, evidence: to0x(digest) });
     sessions.supersede({ session, provider }, machine, at);
     const appraisal = { job, provider, session, key, policy: spec.policyDigest, evidence: digest, notAfter };
     const signature = signRecoverable(appraisalDigest(domain, appraisal), config.signingSecret);
@@ -68,11 +74,7 @@ export function createAttestor(parts: JudgeParts): Attestor {
     account,
     appraise: async (request, at) =>
       decideOnEvidence(parts, request, at, (asked, issuedAt) =>
-        traced('appraisal', hex(asked.jobId), () => judge(asked, issuedAt)),
+        traced('appraisal', to0x(asked.jobId), () => judge(asked, issuedAt)),
       ),
   };
-}
-
-function hex(bytes: Uint8Array): string {
-  return `0x${toHex(bytes)}`;
 }

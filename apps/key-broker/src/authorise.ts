@@ -8,7 +8,7 @@ import type { BrokerConfig, SpeakerConfig } from './config.js';
 export interface OrderedJob {
   readonly spec: JobSpec;
   readonly terms: Terms;
-  /** `jobDigest` of the terms. */
+  /** `escrowIdOf` of the terms. */
   readonly job: Uint8Array;
   readonly jobId: Uint8Array;
 }

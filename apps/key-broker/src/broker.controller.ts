@@ -1,6 +1,7 @@
 /** The key broker's routes for hosts of enclaves. */
 import { Body, Controller, HttpCode, Inject, Post } from '@nestjs/common';
-import { base64, hex, now, statement, verdict } from './answers.js';
+import { to0x, toBase64 } from '#attestation/base';
+import { now, statement, verdict } from './answers.js';
 import { BROKER, PARTS, type Parts } from './parts.js';
 import type { Broker } from './release.js';
 import { EvidenceBody, shaped } from './request.js';
@@ -20,11 +21,11 @@ export class BrokerController {
       'release',
       () => this.broker.release(request, now()),
       ({ release: { job, session, provider, notAfter }, result: { tier } }) => {
-        return { job: hex(job), session: hex(session), provider: hex(provider), notAfter, tier };
+        return { job: to0x(job), session: to0x(session), provider: to0x(provider), notAfter, tier };
       },
     );
-    const signed = { release: statement(release), releaseSignature: hex(releaseSignature) };
-    return { account: hex(this.broker.account), sealedKey: base64(sealedKey), ...signed, ...verdict(result) };
+    const signed = { release: statement(release), releaseSignature: to0x(releaseSignature) };
+    return { account: to0x(this.broker.account), sealedKey: toBase64(sealedKey), ...signed, ...verdict(result) };
   }
 
   @Post('v1/renewals')
@@ -35,10 +36,10 @@ export class BrokerController {
       'renewal',
       () => this.broker.renew(request, now()),
       ({ lease: { job, session, notAfter }, result: { tier } }) => {
-        return { job: hex(job), session: hex(session), notAfter, tier };
+        return { job: to0x(job), session: to0x(session), notAfter, tier };
       },
     );
-    const signed = { lease: statement(lease), leaseSignature: hex(leaseSignature) };
-    return { account: hex(this.broker.account), ...signed, ...verdict(result) };
+    const signed = { lease: statement(lease), leaseSignature: to0x(leaseSignature) };
+    return { account: to0x(this.broker.account), ...signed, ...verdict(result) };
   }
 }

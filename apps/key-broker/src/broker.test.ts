@@ -3,11 +3,11 @@ import { mkdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import request from 'supertest';
 import { afterEach, describe, expect, it } from 'vitest';
-import { ConfigurationError, fromHex, recoverAddress, toHex } from '#attestation/base';
+import { ConfigurationError, fromHex, recoverAddress, to0x, toHex } from '#attestation/base';
 import {
   domainSeparator,
   encodeSessionEvidence,
-  jobDigest,
+  escrowIdOf,
   keysDigest,
   parseSessionEvidence,
   releaseDigest,
@@ -57,7 +57,7 @@ describe('a release', () => {
     const { release, releaseSignature, sealedKey } = released;
     const sha256 = (bytes: Uint8Array) => new Uint8Array(createHash('sha256').update(bytes).digest());
     const expected: Release = {
-      job: jobDigest(asked.terms),
+      job: escrowIdOf(asked.terms),
       provider,
       dataset: asked.spec.dataset.id,
       session: keysDigest(own.binding),
@@ -110,7 +110,7 @@ async function serve(changes: Partial<BrokerConfig> = {}) {
     config,
     http,
     async challenge(of: TinyJob = job): Promise<Uint8Array> {
-      const answer = await http.post('/v1/challenges').send({ jobId: `0x${toHex(of.jobId)}` });
+      const answer = await http.post('/v1/challenges').send({ jobId: to0x(of.jobId) });
       return fromHex((answer.body as { nonce: string }).nonce);
     },
     async release(evidence: SessionEvidence | Uint8Array, of: TinyJob = job) {
@@ -144,7 +144,7 @@ describe('over HTTP', () => {
     await expectRefused(await served.release(evidence), 403, 'NONCE_SPENT');
     const lines = served.journal();
     expect(lines.trim().split('\n')).toHaveLength(1);
-    expect(JSON.parse(lines)).toMatchObject({ decision: 'released', jobId: `0x${toHex(job.jobId)}` });
+    expect(JSON.parse(lines)).toMatchObject({ decision: 'released', jobId: to0x(job.jobId) });
     expect(statSync(served.config.journal).mode & 0o077).toBe(0);
     const secrets = [job.dataset.key, served.config.signingSecret, served.config.resultSecret];
     for (const secret of secrets) {

@@ -4,14 +4,14 @@ import { join } from 'node:path';
 import * as ed25519 from '@noble/ed25519';
 import { describe, expect, it } from 'vitest';
 import { signPolicy } from '#attestation';
-import { ed25519Signer, toHex } from '#attestation/base';
+import { ed25519Signer, to0x } from '#attestation/base';
 import { tinyJob } from '#test/tiny-job';
 import { createAppraiser } from './appraiser.js';
 import { loadAttestorConfig, loadBrokerConfig } from './config.js';
 
 const { policy } = await tinyJob();
 const signerTestSecret = new Uint8Array(32).fill(0x61);
-const signer = `0x${toHex(await ed25519.getPublicKeyAsync(signerTestSecret))}`;
+const signer = to0x(await ed25519.getPublicKeyAsync(signerTestSecret));
 const signed = await signPolicy(policy, fromText(signer), ed25519Signer(signerTestSecret));
 
 function fromText(text: string): Uint8Array {

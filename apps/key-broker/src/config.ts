@@ -3,7 +3,7 @@ import { readdirSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { z } from 'zod';
 import { type AppraisalPolicy } from '#attestation';
-import { fromHex, toHex } from '#attestation/base';
+import { fromHex, to0x, toHex } from '#attestation/base';
 import { noEndorsementRecord, type EndorsementRecord } from '#attestation/records';
 import { openEscrowReader } from '#libs/settlement';
 import { readCollateral } from './collateral.js';
@@ -127,7 +127,7 @@ export async function loadBrokerConfig(path: string): Promise<BrokerConfig> {
   return {
     ...(await sharedConfig(settings, path, [settings.policy])),
     attestOnly: false,
-    dataKey: (datasetId) => findDataKey(dataKeys, `0x${toHex(datasetId)}`),
+    dataKey: (datasetId) => findDataKey(dataKeys, to0x(datasetId)),
     recipients: bare(settings.recipients),
     clients: bare(settings.clients),
     provers: bare(settings.provers),

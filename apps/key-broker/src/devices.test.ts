@@ -1,6 +1,6 @@
 /** What serves one session at a time: a guest by its launch, a GPU. */
 import { describe, expect, it } from 'vitest';
-import { toHex } from '#attestation/base';
+import { to0x } from '#attestation/base';
 import { keysDigest } from '#attestation/records';
 import { evidenceBytesBy, testSession, type TestSession } from '#test/tiny-evidence';
 import { releaseRequest, tinyAt, tinyBroker, tinyJob, type TinyBroker } from '#test/tiny-job';
@@ -49,7 +49,7 @@ describe('A-M2 a guest that serves a live session', () => {
     await release(later, 1);
     await expect(renew(own, 2)).rejects.toMatchObject({ code: 'BROKER_SESSION_SUPERSEDED' });
     await renew(later, 3);
-    expect(journal.sessions.find(`0x${toHex(keysDigest(own.binding))}`)).toMatchObject({ ended: false });
+    expect(journal.sessions.find(to0x(keysDigest(own.binding)))).toMatchObject({ ended: false });
   });
 
   it('A-M2 serves the session that was let in last, also where another had taken it over', async () => {
@@ -93,8 +93,8 @@ describe('A-M2 GPUs of live sessions', () => {
     const journal = openJournal(config.journal);
     const hold = (session: number, of: Uint8Array, gpu: string, notAfter: number) =>
       journal.append({
-        ...{ at: tinyAt, decision: 'released', dataset: '0x01', jobId: `0x${toHex(bytes(session))}` },
-        ...{ session: `0x${toHex(bytes(session))}`, provider: `0x${toHex(of)}`, notAfter, machine: machine(gpu) },
+        ...{ at: tinyAt, decision: 'released', dataset: '0x01', jobId: to0x(bytes(session)) },
+        ...{ session: to0x(bytes(session)), provider: to0x(of), notAfter, machine: machine(gpu) },
       });
     return { sessions: openSessionBook(journal, () => new Uint8Array(65)), hold };
   }

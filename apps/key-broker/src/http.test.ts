@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import request from 'supertest';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { CollateralError, fromHex, toHex } from '#attestation/base';
+import { CollateralError, fromHex, to0x, toBase64 } from '#attestation/base';
 import { encodeJobSpec, encodeSessionEvidence, encodeTerms } from '#attestation/records';
 import { evidenceBy, testSession } from '#test/tiny-evidence';
 import { escrowThatIs, tinyAt, tinyBroker, tinyBrokerConfig, tinyJob } from '#test/tiny-job';
@@ -25,16 +25,15 @@ async function serve(changes: Partial<BrokerConfig> = {}) {
   running.push(app);
   await app.listen(0, '127.0.0.1');
   const http = request(app.getHttpServer());
-  const text = (bytes: Uint8Array): string => Buffer.from(bytes).toString('base64');
-  const challenge = (jobId = job.jobId) => http.post('/v1/challenges').send({ jobId: `0x${toHex(jobId)}` });
+  const challenge = (jobId = job.jobId) => http.post('/v1/challenges').send({ jobId: to0x(jobId) });
   return {
     http,
     port: (app.getHttpServer().address() as AddressInfo).port,
     challenge,
     release: async () => {
       const { nonce } = (await challenge()).body as { nonce: string };
-      const evidence = text(encodeSessionEvidence(await evidenceBy(own, fromHex(nonce))));
-      const body = { spec: text(encodeJobSpec(job.spec)), terms: text(encodeTerms(job.terms)), evidence };
+      const evidence = toBase64(encodeSessionEvidence(await evidenceBy(own, fromHex(nonce))));
+      const body = { spec: toBase64(encodeJobSpec(job.spec)), terms: toBase64(encodeTerms(job.terms)), evidence };
       const started = performance.now();
       const answer = await http.post('/v1/releases').send(body);
       return { answer, milliseconds: performance.now() - started };
@@ -146,7 +145,7 @@ describe('the broker over HTTP', () => {
     const limits = { jobsPerDataSet: 2 };
     const parties = await tinyBroker(job, limits);
     for (const [at, decision] of ['released', 'released', 'released'].entries()) {
-      const ids = { dataset: `0x${toHex(job.spec.dataset.id)}`, jobId: `0x${toHex(new Uint8Array(32).fill(at))}` };
+      const ids = { dataset: to0x(job.spec.dataset.id), jobId: to0x(new Uint8Array(32).fill(at)) };
       parties.journal.append({ at: tinyAt, decision, ...ids });
     }
     const { config } = parties;
@@ -161,7 +160,7 @@ describe('the broker over HTTP', () => {
   it('releases a key within 100 milliseconds, with a journal of many lines', async () => {
     const config = tinyBrokerConfig(job);
     const { journal } = await tinyBroker(job, config);
-    const ids = (at: number) => ({ dataset: '0x01', jobId: `0x${toHex(new Uint8Array(32).fill(at & 255))}` });
+    const ids = (at: number) => ({ dataset: '0x01', jobId: to0x(new Uint8Array(32).fill(at & 255)) });
     for (let at = 0; at < 2000; at++) journal.append({ at: tinyAt, decision: 'released', ...ids(at) });
     const { release } = await serve(config);
     const taken: number[] = [];

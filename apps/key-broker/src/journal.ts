@@ -2,7 +2,7 @@
  * The owner's own record, one JSON line per decision; it holds no secret. What cannot be recorded is not given. It is
  * also the broker's memory of what it gave, so it outlives the process: it is read once, at the start.
  */
-import { CollateralError, fromHex, Rejection, toHex, type CodedError } from '#attestation/base';
+import { CollateralError, fromHex, Rejection, to0x, type CodedError } from '#attestation/base';
 import type { JobOpenings } from '#libs/proof';
 import type { BrokerConfig } from './config.js';
 import { openJournalFile, type JournalEntry } from './journal-file.js';
@@ -63,7 +63,7 @@ type Limits = Pick<BrokerConfig, 'jobsPerDataSet'>;
 /** @throws CollateralError BROKER_JOURNAL; Rejection BROKER_JOBS when the data set's key went to enough other jobs */
 export function recordRelease(journal: Journal, { jobsPerDataSet }: Limits, at: number, released: ReleasedJob): void {
   const { datasetId, jobId, more } = released;
-  const entry = { decision: 'released', dataset: `0x${toHex(datasetId)}`, jobId: `0x${toHex(jobId)}` };
+  const entry = { decision: 'released', dataset: to0x(datasetId), jobId: to0x(jobId) };
   journal.check();
   const jobs = journal.releasesOf(entry.dataset);
   if (jobs.size >= jobsPerDataSet && !jobs.has(entry.jobId)) {
@@ -90,7 +90,7 @@ export type WrittenOpenings = Omit<JobOpenings, 'jobId' | 'context'> & { readonl
  * so each counts by itself.
  */
 export function openingsSoFar(journal: Journal, datasetId: Uint8Array): readonly JobOpenings[] {
-  return [...journal.releasesOf(`0x${toHex(datasetId)}`)].flatMap(([jobId, { openings }]) =>
+  return [...journal.releasesOf(to0x(datasetId))].flatMap(([jobId, { openings }]) =>
     openings.map(({ context, ...counts }) => {
       return { jobId: fromHex(jobId), context: context === undefined ? null : fromHex(context), ...counts };
     }),

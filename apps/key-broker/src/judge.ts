@@ -6,7 +6,7 @@ import { createHash } from 'node:crypto';
 import { Rejection, signRecoverable } from '#attestation/base';
 import {
   decodeTerms,
-  jobDigest,
+  escrowIdOf,
   jobIdOf,
   keysDigest,
   parseJobSpec,
@@ -75,7 +75,7 @@ export function decideOnEvidence<T>(
   const asked: Asked = {
     spec,
     terms,
-    job: jobDigest(terms),
+    job: escrowIdOf(terms),
     jobId,
     evidence,
     session,

@@ -3,9 +3,9 @@
  * an attestor.
  */
 import type { NestExpressApplication } from '@nestjs/platform-express';
-import { CodedError, ConfigurationError } from '#attestation/base';
+import { CodedError, ConfigurationError, to0x } from '#attestation/base';
 import { startTracing } from '#libs/telemetry';
-import { hex } from './answers.js';
+
 import { createAttestorApp, createBrokerApp } from './app.js';
 import { accountOf } from './authorise.js';
 import { loadAttestorConfig, loadBrokerConfig, type SpeakerConfig } from './config.js';
@@ -18,7 +18,7 @@ async function start(): Promise<void> {
   app.enableShutdownHooks();
   await app.listen(config.port, config.host);
   const { port } = app.getHttpServer().address() as { port: number };
-  process.stdout.write(`${JSON.stringify({ ready: true, http: port, account: hex(accountOf(config)) })}\n`);
+  process.stdout.write(`${JSON.stringify({ ready: true, http: port, account: to0x(accountOf(config)) })}\n`);
 }
 
 interface Startable {

@@ -3,8 +3,8 @@ import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { CollateralError, toHex } from '#attestation/base';
-import { jobDigest, type Terms } from '#attestation/records';
+import { CollateralError, to0x, toHex } from '#attestation/base';
+import { escrowIdOf, type Terms } from '#attestation/records';
 import { jobStates, type JobState } from '#libs/settlement';
 import { fakeAmd } from '#test/fake-amd';
 import { evidenceBytesBy, testSession } from '#test/tiny-evidence';
@@ -54,7 +54,7 @@ describe('a job that was ordered', () => {
     const escrow: Escrows = { ...escrowThatIs('Open'), stateOf: (terms) => (seen.push(terms), stateOf(terms)) };
     const { asked, release } = await ask({ terms: { price: 12_345n } }, { escrow });
     await release();
-    expect(seen.map((terms) => toHex(jobDigest(terms)))).toEqual([toHex(jobDigest(asked.terms))]);
+    expect(seen.map((terms) => toHex(escrowIdOf(terms)))).toEqual([toHex(escrowIdOf(asked.terms))]);
   });
 
   it('waits for a chain that is away, for its confirmations, and then needs no new evidence', async () => {
@@ -101,7 +101,7 @@ describe('jobs of one data set', () => {
     expect(JSON.parse(last)).toMatchObject({
       at: tinyAt,
       decision: 'released',
-      jobId: `0x${toHex((await tinyJob(salted(3))).jobId)}`,
+      jobId: to0x((await tinyJob(salted(3))).jobId),
     });
   });
 
@@ -119,7 +119,7 @@ describe('jobs of one session', () => {
     const [first, second] = [await tinyJob(), await tinyJob({ spec: { salt: new Uint8Array(32).fill(1) } })];
     const states: Record<string, JobState> = {};
     const stateOf: Escrows['stateOf'] = async (terms) => {
-      const latest = states[toHex(jobDigest(terms))] ?? 'Started';
+      const latest = states[toHex(escrowIdOf(terms))] ?? 'Started';
       return { latest, confirmed: latest };
     };
     const escrow = { ...escrowThatIs('Started'), stateOf };
@@ -131,9 +131,9 @@ describe('jobs of one session', () => {
     await release(first, 0);
     await release(first, 1);
     await expect(release(second, 2)).rejects.toMatchObject({ code: 'BROKER_SESSION_JOBS', detail: { got: '1' } });
-    states[toHex(jobDigest(first.terms))] = 'Committed';
+    states[toHex(escrowIdOf(first.terms))] = 'Committed';
     await release(second, 3);
-    states[toHex(jobDigest(first.terms))] = 'Started';
+    states[toHex(escrowIdOf(first.terms))] = 'Started';
     await expect(release(first, 4)).rejects.toMatchObject({ code: 'BROKER_SESSION_JOBS' });
     await release(first, 64);
   });

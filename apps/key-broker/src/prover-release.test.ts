@@ -7,13 +7,13 @@ import { DhkemX25519HkdfSha256 } from '@hpke/dhkem-x25519';
 import { x25519 } from '@noble/curves/ed25519.js';
 import { secp256k1 } from '@noble/curves/secp256k1.js';
 import { describe, expect, it } from 'vitest';
-import { addressOfPublicKey, recoverAddress, toHex } from '#attestation/base';
+import { addressOfPublicKey, recoverAddress, to0x, toHex } from '#attestation/base';
 import {
   domainSeparator,
   dutySelectorOf,
   encodeJobSpec,
   encodeTerms,
-  jobDigest,
+  escrowIdOf,
   jobIdOf,
   JobMode,
   keyReleaseInfo,
@@ -86,8 +86,8 @@ async function ask(change: Changes = {}) {
   const hold = (session: Uint8Array, notAfter: number): void =>
     parts.journal.append({
       decision: 'released',
-      session: `0x${toHex(session)}`,
-      jobId: `0x${toHex(jobId)}`,
+      session: to0x(session),
+      jobId: to0x(jobId),
       notAfter,
     });
   return { made, jobId, nonce, transportKey, release, hold, ...parts };
@@ -128,7 +128,7 @@ describe('a release to a prover without a TEE', () => {
     const { made, jobId, nonce, transportKey, release } = await ask();
     const { release: start, releaseSignature, sealedKey } = await release();
     expect(start).toEqual({
-      job: jobDigest(made.terms),
+      job: escrowIdOf(made.terms),
       provider: account,
       dataset: made.spec.dataset.id,
       session: new Uint8Array(32),

@@ -4,11 +4,11 @@
  * are proved, as long as its proofs keep within what the commitments hide. The key is sealed to an X25519 key that the account signed for.
  */
 import { createHash } from 'node:crypto';
-import { isZero, recoverAddress, signRecoverable, toHex } from '#attestation/base';
+import { isZero, recoverAddress, signRecoverable, to0x, toHex } from '#attestation/base';
 import {
   decodeTerms,
   domainSeparator,
-  jobDigest,
+  escrowIdOf,
   jobIdOf,
   mayBeProvedInstead,
   parseJobSpec,
@@ -83,7 +83,7 @@ export async function releaseToProver(
     await requireEscrow(config, terms, releasable);
     const openings = admit(journal, spec, jobId, terms);
     const sealedKey = await sealDataKey({ datasetId, key }, { jobId, aad: digest }, transportKey);
-    recordRelease(journal, config, at, { datasetId, jobId, more: { prover: `0x${toHex(account)}`, openings } });
+    recordRelease(journal, config, at, { datasetId, jobId, more: { prover: to0x(account), openings } });
     const times = { grantedAt: at, notAfter: issuedAt + config.validForSeconds };
     return { sealedKey, ...startOf(config, { spec, terms, account, sealedKey, nonce, evidence: digest, ...times }) };
   });
@@ -101,7 +101,7 @@ function admit(journal: Journal, spec: JobSpec, jobId: Uint8Array, terms: Terms)
   const job = openingsOfJob({ jobId, context }, manifest, spec.dataset.records);
   admitJob(openingsSoFar(journal, spec.dataset.id), job, profile);
   const { perSuperblock, perBorder } = job;
-  return { perSuperblock, perBorder, context: `0x${toHex(context)}` };
+  return { perSuperblock, perBorder, context: to0x(context) };
 }
 
 const noOpenings = { perSuperblock: 0, perBorder: 0 };
@@ -120,7 +120,7 @@ function startOf(
   const { chainId, contract } = config.settlement;
   const release: Release = {
     ...rest,
-    job: jobDigest(terms),
+    job: escrowIdOf(terms),
     provider: isZero(terms.provider) ? account : terms.provider,
     dataset: spec.dataset.id,
     session: new Uint8Array(32),

@@ -1,7 +1,8 @@
 /** The route of provers without a TEE. */
 import { Body, Controller, HttpCode, Inject, Post } from '@nestjs/common';
 import { z } from 'zod';
-import { base64, hex, now, statement } from './answers.js';
+import { to0x, toBase64 } from '#attestation/base';
+import { now, statement } from './answers.js';
 import { accountOf } from './authorise.js';
 import type { BrokerConfig } from './config.js';
 import { PARTS, type Parts } from './parts.js';
@@ -26,9 +27,9 @@ export class ProverController {
     const { sealedKey, release, releaseSignature } = await this.parts.observer.decided(
       'prover-release',
       () => releaseToProver(this.parts, request, now()),
-      ({ release: { job, provider, notAfter } }) => ({ job: hex(job), provider: hex(provider), notAfter }),
+      ({ release: { job, provider, notAfter } }) => ({ job: to0x(job), provider: to0x(provider), notAfter }),
     );
-    const signed = { release: statement(release), releaseSignature: hex(releaseSignature) };
-    return { account: hex(accountOf(this.parts.config)), sealedKey: base64(sealedKey), ...signed };
+    const signed = { release: statement(release), releaseSignature: to0x(releaseSignature) };
+    return { account: to0x(accountOf(this.parts.config)), sealedKey: toBase64(sealedKey), ...signed };
   }
 }

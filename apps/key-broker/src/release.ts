@@ -4,10 +4,10 @@
  * Release that enclave and contract demand.
  */
 import { createHash } from 'node:crypto';
-import { signRecoverable, toHex, type Digest } from '#attestation/base';
+import { signRecoverable, to0x, type Digest } from '#attestation/base';
 import {
-  keyReleaseAad,
   domainSeparator,
+  keyReleaseAad,
   leaseDigest,
   releaseDigest,
   type Lease,
@@ -65,7 +65,7 @@ export interface BrokerParts extends JudgeParts {
 export function createBroker(parts: BrokerParts): Broker {
   const told = <T>(what: string, request: EvidenceRequest, at: number, judge: Decision<T>): Promise<T> =>
     decideOnEvidence(parts, request, at, (asked, issuedAt) =>
-      traced(what, hex(asked.jobId), () => judge(asked, issuedAt)),
+      traced(what, to0x(asked.jobId), () => judge(asked, issuedAt)),
     );
   const seen: SeenTerms = new Map();
   return {
@@ -102,9 +102,9 @@ async function release(parts: BrokerParts, seen: SeenTerms, asked: Asked, issued
   };
   const { machine, tier } = judged.result;
   const { notAfter, provider } = released;
-  const ids = { job: hex(job), key: hex(released.key), session: hex(session), provider: hex(provider) };
-  const policy = hex(released.policy);
-  const more = { ...ids, policy, notAfter, tier, machine, evidence: hex(released.evidence) };
+  const ids = { job: to0x(job), key: to0x(released.key), session: to0x(session), provider: to0x(provider) };
+  const policy = to0x(released.policy);
+  const more = { ...ids, policy, notAfter, tier, machine, evidence: to0x(released.evidence) };
   judgeAgain(parts, asked, judged);
   requireRoom(parts, asked, over);
   recordRelease(journal, config, at, { datasetId: spec.dataset.id, jobId, more });
@@ -123,7 +123,7 @@ async function renew(parts: BrokerParts, asked: Asked, issuedAt: number): Promis
   const lease = leaseOf(asked, judged);
   judgeAgain(parts, asked, judged);
   sessions.checkHeld(asked, at);
-  const ids = { jobId: hex(jobId), job: hex(job), session: hex(session) };
+  const ids = { jobId: to0x(jobId), job: to0x(job), session: to0x(session) };
   journal.append({ at, decision: 'renewed', ...ids, notAfter: lease.notAfter, tier: judged.result.tier });
   return { lease, leaseSignature: signed(config, (domain) => leaseDigest(domain, lease)), result: judged.result };
 }
@@ -167,8 +167,4 @@ function leaseOf({ job, session, spec, evidence, at }: Asked, judged: Judged): L
 function signed({ settlement, signingSecret }: BrokerConfig, digestIn: (domain: Digest) => Digest): Uint8Array {
   const { chainId, contract } = settlement;
   return signRecoverable(digestIn(domainSeparator({ chainId, verifyingContract: contract })), signingSecret);
-}
-
-function hex(bytes: Uint8Array): string {
-  return `0x${toHex(bytes)}`;
 }

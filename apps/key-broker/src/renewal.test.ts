@@ -1,11 +1,11 @@
 import { appendFileSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { neutralPolicy, type AppraisalPolicy } from '#attestation';
-import { recoverAddress, keccak, toHex, utf8, fromHex } from '#attestation/base';
+import { fromHex, keccak, recoverAddress, to0x, toHex, utf8 } from '#attestation/base';
 import {
   domainSeparator,
   encodeSessionEvidence,
-  jobDigest,
+  escrowIdOf,
   keysDigest,
   leaseDigest,
   revocationDigest,
@@ -71,7 +71,7 @@ describe('a renewal', () => {
     await parties.release();
     const { lease, leaseSignature } = await parties.renew(40);
     expect(lease).toMatchObject({ grantedAt: tinyAt + 40, notAfter: tinyAt + 40 + windowSeconds });
-    expect(lease).toMatchObject({ job: jobDigest(job.terms), session: keysDigest(own.binding) });
+    expect(lease).toMatchObject({ job: escrowIdOf(job.terms), session: keysDigest(own.binding) });
     expect(lease.policy).toEqual(job.spec.policyDigest);
     const domain = domainSeparator({ chainId, verifyingContract: contract });
     expect(recoverAddress(leaseDigest(domain, lease), leaseSignature)).toEqual(parties.broker.account);
@@ -158,10 +158,10 @@ describe('the first renewal that is refused', () => {
     await expect(parties.renew(20)).rejects.toMatchObject({ code: 'APPRAISAL_REFUSED' });
     const domain = domainSeparator({ chainId, verifyingContract: contract });
     for (const terms of [job.terms, another.terms]) {
-      const escrow = jobDigest(terms);
-      const [revocation, ...more] = parties.journal.sessions.revocationsOf(`0x${toHex(escrow)}`);
+      const escrow = escrowIdOf(terms);
+      const [revocation, ...more] = parties.journal.sessions.revocationsOf(to0x(escrow));
       expect(more).toEqual([]);
-      expect(revocation).toMatchObject({ key: `0x${toHex(own.binding.settlementKey)}` });
+      expect(revocation).toMatchObject({ key: to0x(own.binding.settlementKey) });
       const reason = keccak(utf8('APPRAISAL_REFUSED'));
       const digest = revocationDigest(domain, escrow, own.binding.settlementKey, reason);
       expect(recoverAddress(digest, fromHex(revocation!.signature))).toEqual(parties.broker.account);

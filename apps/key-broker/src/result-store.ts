@@ -20,7 +20,7 @@ import { chunkBytes, chunksMax } from '#attestation/records';
 import { hexText } from './request.js';
 
 const StoredDelivery = z.strictObject({
-  /** `jobDigest` of the escrow. */
+  /** `escrowIdOf` of the escrow. */
   job: hexText(32),
   /** abi.encode(Terms). */
   terms: z.string().max(8194),

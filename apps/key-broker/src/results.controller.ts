@@ -2,9 +2,9 @@
 import { Body, Controller, Get, HttpCode, Inject, Param, Post, Put, Res } from '@nestjs/common';
 import type { Response } from 'express';
 import { z } from 'zod';
-import { Rejection } from '#attestation/base';
+import { Rejection, to0x } from '#attestation/base';
 import { chunksMax } from '#attestation/records';
-import { hex, now } from './answers.js';
+import { now } from './answers.js';
 import { PARTS, type Parts } from './parts.js';
 import { hexText, jobFields, shaped } from './request.js';
 import type { StoredDelivery } from './result-store.js';
@@ -63,7 +63,7 @@ export class ResultsController {
       () => this.parts.results.attest(terms, now()),
       (given) => ({ ciphertextDigest: given.ciphertextDigest, until: given.until }),
     );
-    return { account: hex(account), signature: hex(signature), ciphertextDigest, until };
+    return { account: to0x(account), signature: to0x(signature), ciphertextDigest, until };
   }
 
   #shown(delivery: StoredDelivery): object {

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import request from 'supertest';
 import { afterEach, describe, expect, it } from 'vitest';
-import { fromHex, recoverAddress, toHex } from '#attestation/base';
+import { fromHex, recoverAddress, to0x } from '#attestation/base';
 import {
   availabilityDigest,
   chunkBytes,
@@ -14,7 +14,7 @@ import {
   deliveryDigest,
   domainSeparator,
   encodeTerms,
-  jobDigest,
+  escrowIdOf,
   keyCommitment,
   type Terms,
 } from '#attestation/records';
@@ -28,7 +28,7 @@ import { createParts } from './parts.js';
 const attestorTestSecret = new Uint8Array(32).fill(0x5b);
 const attestor = accountOf({ signingSecret: attestorTestSecret });
 const job = await tinyJob({ terms: { attestors: [attestor], needed: 1 } });
-const escrow = `0x${toHex(jobDigest(job.terms))}`;
+const escrow = to0x(escrowIdOf(job.terms));
 const ciphertext = Uint8Array.from({ length: chunkBytes + 1000 }, (_, at) => at % 251);
 const chunks = chunksOf(ciphertext);
 const keyCommit = keyCommitment(new Uint8Array(32).fill(3));
@@ -41,7 +41,7 @@ const offerOf = (bytes = ciphertext, terms: Partial<Terms> = {}) => ({
   terms: Buffer.from(encodeTerms({ ...job.terms, ...terms })).toString('base64'),
   length: bytes.length,
   hashes: chunksOf(bytes).map(hashOf),
-  keyCommit: `0x${toHex(keyCommit)}`,
+  keyCommit: to0x(keyCommit),
 });
 
 const running: NestExpressApplication[] = [];
@@ -84,9 +84,9 @@ describe('S-H3 a result', () => {
       expect((await put(0, chunks[0]!)).body).toMatchObject({ missing: [] });
       const { body } = (await attest()) as { body: { signature: string; account: string; until: number } };
       const domain = domainSeparator({ chainId, verifyingContract: contract });
-      const digest = availabilityDigest(domain, jobDigest(job.terms), ciphertextDigest(ciphertext), body.until);
-      expect(`0x${toHex(recoverAddress(digest, fromHex(body.signature)))}`).toBe(body.account);
-      expect(body.account).toBe(`0x${toHex(kind === 'attestor' ? attestor : job.terms.keyBroker)}`);
+      const digest = availabilityDigest(domain, escrowIdOf(job.terms), ciphertextDigest(ciphertext), body.until);
+      expect(to0x(recoverAddress(digest, fromHex(body.signature)))).toBe(body.account);
+      expect(body.account).toBe(to0x(kind === 'attestor' ? attestor : job.terms.keyBroker));
       expect(body.until).toBeGreaterThanOrEqual(Date.now() / 1000 + 29 * day);
       const shown = (await http.get(`/v1/results/${escrow}`)).body as { hashes: string[]; length: number };
       const parts = await Promise.all(shown.hashes.map(async (_, index) => (await get(index)).body as Buffer));

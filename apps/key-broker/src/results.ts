@@ -2,14 +2,14 @@
  * Whoever says that an encrypted result can be had has it and serves it (settlement §12): it takes the pieces of a
  * committed run whose terms name it, signs Availability when all of them are on its disk, and keeps them.
  */
-import { CollateralError, fromHex, Rejection, signRecoverable, toHex } from '#attestation/base';
+import { CollateralError, fromHex, Rejection, signRecoverable, to0x, toHex } from '#attestation/base';
 import {
   availabilityDigest,
   chunkListDigest,
   decodeTerms,
   deliveryDigest,
   domainSeparator,
-  jobDigest,
+  escrowIdOf,
   type Terms,
 } from '#attestation/records';
 import type { JobState } from '#libs/settlement';
@@ -91,7 +91,7 @@ async function offer(
 ): Promise<StoredDelivery> {
   const terms = decodeTerms(encoded);
   checkNamed(config, terms);
-  if (`0x${toHex(jobDigest(terms))}` !== job) throw refused('BROKER_ESCROW', `terms of escrow ${job}`, 'others');
+  if (to0x(escrowIdOf(terms)) !== job) throw refused('BROKER_ESCROW', `terms of escrow ${job}`, 'others');
   const listed = chunkListDigest(length, hashes.map(fromHex));
   const run = await config.escrow.deliveryOf(terms);
   if (run?.state !== 'Committed') {
@@ -99,10 +99,10 @@ async function offer(
   }
   const given = toHex(deliveryDigest(listed, fromHex(keyCommit)));
   if (toHex(run.delivery) !== given) throw refused('BROKER_DELIVERY', `delivery ${toHex(run.delivery)}`, given);
-  const ciphertextDigest = `0x${toHex(listed)}`;
+  const ciphertextDigest = to0x(listed);
   const kept = store.find(job);
   if (kept?.ciphertextDigest === ciphertextDigest) return kept;
-  const ids = { job, terms: `0x${toHex(encoded)}`, length, hashes: [...hashes], keyCommit, ciphertextDigest };
+  const ids = { job, terms: to0x(encoded), length, hashes: [...hashes], keyCommit, ciphertextDigest };
   const made = { ...ids, until: at + keptSeconds, endedAt: null };
   store.put(made);
   return made;
@@ -112,8 +112,8 @@ async function attest({ config, store, journal }: Parts, encoded: Uint8Array, at
   const terms = decodeTerms(encoded);
   checkNamed(config, terms);
   await requireEscrow(config, terms, ['Committed']);
-  const job = jobDigest(terms);
-  const delivery = store.find(`0x${toHex(job)}`) ?? unknown(`0x${toHex(job)}`);
+  const job = escrowIdOf(terms);
+  const delivery = store.find(to0x(job)) ?? unknown(to0x(job));
   if (!store.isWhole(delivery)) throw incomplete(missingOf(store, delivery));
   const { ciphertextDigest } = delivery;
   const until = Math.max(delivery.until, at + keptSeconds);

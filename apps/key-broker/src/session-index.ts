@@ -11,7 +11,7 @@ export interface MachineIdentity {
 }
 
 export interface SignedRevocation {
-  /** `jobDigest` of the escrow, 0x-hexadecimal as all here. */
+  /** `escrowIdOf` of the escrow, 0x-hexadecimal as all here. */
   readonly job: string;
   readonly key: string;
   readonly reason: string;
@@ -20,7 +20,7 @@ export interface SignedRevocation {
 
 export interface HeldJob {
   readonly jobId: string;
-  /** `jobDigest` of the escrow; absent for releases of before. */
+  /** `escrowIdOf` of the escrow; absent for releases of before. */
   readonly job?: string;
   /** Digest of the policy that its evidence met; absent for lines of before. */
   readonly policy?: string;

@@ -1,5 +1,5 @@
 /** Which enclave sessions may have a data key, on which job and until when, and which may no more; the journal is the memory. */
-import { CollateralError, keccak, Rejection, toHex, utf8 } from '#attestation/base';
+import { CollateralError, keccak, Rejection, to0x, utf8 } from '#attestation/base';
 import type { Journal } from './journal.js';
 import type { HeldSession, MachineIdentity, SignedRevocation } from './session-index.js';
 
@@ -7,7 +7,7 @@ export interface SessionOnJob {
   /** Digest of the session's keys, 32 bytes. */
   readonly session: Uint8Array;
   readonly jobId: Uint8Array;
-  /** `jobDigest` of the escrow. */
+  /** `escrowIdOf` of the escrow. */
   readonly job: Uint8Array;
 }
 
@@ -59,16 +59,16 @@ export function openSessionBook(journal: Journal, sign: RevocationSigner): Sessi
     ...standing(journal),
     ...machines(journal),
     isUnder(session, policy) {
-      const jobs = sessions.find(hex(session))?.jobs ?? [];
-      return jobs.some((one) => (one.policy ?? hex(policy)) === hex(policy));
+      const jobs = sessions.find(to0x(session))?.jobs ?? [];
+      return jobs.some((one) => (one.policy ?? to0x(policy)) === to0x(policy));
     },
     otherJobs({ session, job }, at) {
-      const jobs = sessions.find(hex(session))?.jobs ?? [];
-      const others = jobs.filter((held) => held.job !== hex(job) && held.until >= at);
+      const jobs = sessions.find(to0x(session))?.jobs ?? [];
+      const others = jobs.filter((held) => held.job !== to0x(job) && held.until >= at);
       return others.flatMap(({ job }) => job ?? []);
     },
     end(session, at, code) {
-      const held = sessions.find(hex(session));
+      const held = sessions.find(to0x(session));
       if (held === undefined || held.ended) return;
       const revocations = revocationsOf(held, code, sign);
       append({ at, decision: 'session-ended', session: held.session, code, revocations });
@@ -79,26 +79,26 @@ export function openSessionBook(journal: Journal, sign: RevocationSigner): Sessi
 /** What a session may still do. */
 function standing({ sessions }: Journal): Pick<SessionBook, 'checkOpen' | 'checkHeld' | 'checkOver'> {
   const checkOpen = (session: Uint8Array): void => {
-    if (sessions.find(hex(session))?.ended !== true) return;
+    if (sessions.find(to0x(session))?.ended !== true) return;
     throw refused('BROKER_SESSION_ENDED', 'a session whose every renewal was accepted', 'one that was refused');
   };
   return {
     checkOpen,
     checkHeld({ session, jobId, job }, at) {
       checkOpen(session);
-      const held = sessions.find(hex(session));
+      const held = sessions.find(to0x(session));
       if (held?.superseded === true) {
         throw refused('BROKER_SESSION_SUPERSEDED', 'the newest session of its machine', 'one before it');
       }
-      const until = held?.jobs.find((one) => one.jobId === hex(jobId) && (one.job ?? hex(job)) === hex(job))?.until;
+      const until = held?.jobs.find((one) => one.jobId === to0x(jobId) && (one.job ?? to0x(job)) === to0x(job))?.until;
       if (until === undefined) throw refused('BROKER_SESSION_UNKNOWN', 'a session that has the data key', 'another');
       if (at > until) throw refused('BROKER_SESSION_LAPSED', `a renewal until ${until}`, `${at}`);
     },
     checkOver(jobId, at) {
-      const had = sessions.holdersOf(hex(jobId));
+      const had = sessions.holdersOf(to0x(jobId));
       if (had.length === 0) throw refused('BROKER_ASSURANCE', 'a job whose enclave is attested no more', 'one without');
       const jobs = had.filter(({ ended }) => !ended).flatMap((one) => one.jobs);
-      const held = jobs.find((one) => one.jobId === hex(jobId) && one.until >= at)?.until;
+      const held = jobs.find((one) => one.jobId === to0x(jobId) && one.until >= at)?.until;
       if (held === undefined) return;
       throw new CollateralError('BROKER_SESSION_HELD', {
         expected: 'no session that may still work on the job',
@@ -113,10 +113,10 @@ function standing({ sessions }: Journal): Pick<SessionBook, 'checkOpen' | 'check
 /** Which machine each session is on. */
 function machines({ sessions, append }: Journal): Pick<SessionBook, 'checkMachine' | 'devicesOfOthers' | 'supersede'> {
   const othersLive = (session: Uint8Array, at: number): readonly HeldSession[] =>
-    sessions.live(at).filter((other) => other.session !== hex(session));
+    sessions.live(at).filter((other) => other.session !== to0x(session));
   return {
     checkMachine(session, shown) {
-      const released = sessions.find(hex(session))?.machine;
+      const released = sessions.find(to0x(session))?.machine;
       if (released === undefined) return;
       for (const member of ['reportId', 'chip', 'measurement'] as const) {
         if (released[member] === shown[member]) continue;
@@ -127,15 +127,15 @@ function machines({ sessions, append }: Journal): Pick<SessionBook, 'checkMachin
       throw refused('BROKER_SESSION_MACHINE', `GPUs among ${released.devices.join(', ') || 'none'}`, more);
     },
     devicesOfOthers({ session, provider }, at) {
-      const others = othersLive(session, at).filter((other) => other.provider !== hex(provider));
+      const others = othersLive(session, at).filter((other) => other.provider !== to0x(provider));
       return new Set(others.flatMap(({ machine }) => (machine === undefined ? [] : exclusiveOf(machine))));
     },
     supersede({ session, provider }, machine, at) {
       const own = new Set(exclusiveOf(machine));
       for (const other of othersLive(session, at)) {
         const isShared = other.machine !== undefined && exclusiveOf(other.machine).some((device) => own.has(device));
-        if (!isShared || other.provider !== hex(provider)) continue;
-        append({ at, decision: 'session-superseded', session: other.session, by: hex(session) });
+        if (!isShared || other.provider !== to0x(provider)) continue;
+        append({ at, decision: 'session-superseded', session: other.session, by: to0x(session) });
       }
     },
   };
@@ -150,8 +150,8 @@ function revocationsOf({ jobs, key }: HeldSession, code: string, sign: Revocatio
   if (key === undefined) return [];
   const reason = keccak(utf8(code));
   return [...new Set(jobs.flatMap(({ job }) => job ?? []))].map((job) => ({
-    ...{ job, key, reason: hex(reason) },
-    signature: hex(sign(job, key, reason)),
+    ...{ job, key, reason: to0x(reason) },
+    signature: to0x(sign(job, key, reason)),
   }));
 }
 
@@ -162,8 +162,4 @@ function refused(code: string, expected: string, got: string): Rejection {
     rule: 'key broker, renewal',
     action: 'open a fresh session and ask for the data key with its evidence; the job goes on from its checkpoint',
   });
-}
-
-function hex(bytes: Uint8Array): string {
-  return `0x${toHex(bytes)}`;
 }

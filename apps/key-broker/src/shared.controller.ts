@@ -1,8 +1,8 @@
 /** Routes that key broker and attestor both have: challenges, revocations, and what an operator looks at. */
 import { Body, Controller, Get, Header, Inject, Param, Post } from '@nestjs/common';
 import { z } from 'zod';
-import { CollateralError, fromHex } from '#attestation/base';
-import { hex, now } from './answers.js';
+import { CollateralError, fromHex, to0x } from '#attestation/base';
+import { now } from './answers.js';
 import { accountOf } from './authorise.js';
 import { termsOfNobody } from './escrow.js';
 import { PARTS, type Parts } from './parts.js';
@@ -51,7 +51,7 @@ export class SharedController {
   challenge(@Body() body: unknown): { nonce: string; expiresAt: number } {
     const { jobId } = shaped(ChallengeBody, body);
     const { nonce, expiresAt } = this.parts.nonces.issue(fromHex(jobId), now());
-    return { nonce: hex(nonce), expiresAt };
+    return { nonce: to0x(nonce), expiresAt };
   }
 
   /** What ended sessions of this escrow; anyone may send it to the chain. */
@@ -59,6 +59,6 @@ export class SharedController {
   revocations(@Param() parameters: unknown): object {
     const { job } = shaped(JobParameter, parameters);
     const { config, journal } = this.parts;
-    return { account: hex(accountOf(config)), revocations: journal.sessions.revocationsOf(job) };
+    return { account: to0x(accountOf(config)), revocations: journal.sessions.revocationsOf(job) };
   }
 }

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import request from 'supertest';
 import { afterEach, describe, expect, it } from 'vitest';
-import { encodeCanonical, fromHex, toCbor, toHex } from '#attestation/base';
+import { encodeCanonical, fromHex, to0x, toBase64, toCbor } from '#attestation/base';
 import { encodeJobSpec, encodeSessionEvidence, encodeTerms, type SessionEvidence } from '#attestation/records';
 import { fakeAmd } from '#test/fake-amd';
 import { evidenceBy, proved, reportedBy, testSession, type EvidenceOptions } from '#test/tiny-evidence';
@@ -31,17 +31,16 @@ async function serve(kind: 'broker' | 'attestor') {
   running.push(app);
   await app.init();
   const http = request(app.getHttpServer());
-  const text = (bytes: Uint8Array): string => Buffer.from(bytes).toString('base64');
   return {
     challenge: async () => {
-      const { body } = await http.post('/v1/challenges').send({ jobId: `0x${toHex(job.jobId)}` });
+      const { body } = await http.post('/v1/challenges').send({ jobId: to0x(job.jobId) });
       return fromHex((body as { nonce: string }).nonce);
     },
     post: (route: string, evidence: Uint8Array) =>
       http.post(route).send({
-        spec: text(encodeJobSpec(job.spec)),
-        terms: text(encodeTerms(job.terms)),
-        evidence: text(evidence),
+        spec: toBase64(encodeJobSpec(job.spec)),
+        terms: toBase64(encodeTerms(job.terms)),
+        evidence: toBase64(evidence),
       }),
     journal: () => readFileSync(config.journal, 'utf8'),
   };

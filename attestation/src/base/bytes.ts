@@ -9,6 +9,11 @@ export function toHex(bytes: Uint8Array): string {
   return text;
 }
 
+/** 0x and lower-case hexadecimal digits, as the chain and JSON have it. */
+export function to0x(bytes: Uint8Array): `0x${string}` {
+  return `0x${toHex(bytes)}`;
+}
+
 /** @throws Rejection BYTES_HEX when `text` is not an even number of hexadecimal digits (an optional 0x prefix aside) */
 export function fromHex(text: string): Uint8Array {
   const digits = text.startsWith('0x') ? text.slice(2) : text;
@@ -99,6 +104,9 @@ export function uintFromBe(bytes: Uint8Array): bigint {
 
 const BASE64 = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/';
 
+/** Value of a character by its code, 255 where it is none of the alphabet. */
+const base64Values = Uint8Array.from({ length: 128 }, (_, code) => BASE64.indexOf(String.fromCharCode(code)) & 255);
+
 /**
  * Base64 (RFC 4648 §4) or base64url (§5), padding optional, white space between characters ignored.
  * @throws Rejection BYTES_BASE64 for any other character, a length of 4n+1, or set bits behind the last byte
@@ -117,9 +125,9 @@ export function fromBase64(text: string): Uint8Array {
   let window = 0;
   let bits = 0;
   let length = 0;
-  for (const digit of digits) {
-    const value = BASE64.indexOf(digit);
-    if (value < 0) refuse();
+  for (let at = 0; at < digits.length; at++) {
+    const value = base64Values[digits.charCodeAt(at)] ?? 255;
+    if (value === 255) refuse();
     window = ((window << 6) | value) & 0xffff;
     bits += 6;
     if (bits >= 8) {
@@ -133,11 +141,11 @@ export function fromBase64(text: string): Uint8Array {
 
 export function toBase64(bytes: Uint8Array): string {
   let text = '';
-  for (let i = 0; i < bytes.length; i += 3) {
-    const group = (bytes[i]! << 16) | ((bytes[i + 1] ?? 0) << 8) | (bytes[i + 2] ?? 0);
-    text += BASE64[group >> 18]! + BASE64[(group >> 12) & 63]!;
-    text += i + 1 < bytes.length ? BASE64[(group >> 6) & 63]! : '=';
-    text += i + 2 < bytes.length ? BASE64[group & 63]! : '=';
+  for (let at = 0; at < bytes.length; at += base64Stretch) {
+    text += btoa(String.fromCharCode(...bytes.subarray(at, at + base64Stretch)));
   }
   return text;
 }
+
+/** Bytes encoded at once: a multiple of three, few enough to be arguments of one call. */
+const base64Stretch = 3 * 4096;

@@ -17,6 +17,7 @@ export {
   fromUtf8,
   isZero,
   toBase64,
+  to0x,
   toHex,
   uintBe,
   utf8,

@@ -1,5 +1,5 @@
 /** ABI encoding of one tuple of static words and lists of static words, and its JSON. Terms of every layout are one. */
-import { fromHex, toHex, concatBytes, equalBytes, isZero } from './bytes.js';
+import { fromHex, concatBytes, equalBytes, isZero, to0x } from './bytes.js';
 import { word } from './digest.js';
 import { Rejection } from './errors.js';
 
@@ -82,7 +82,7 @@ export function encodedBytes({ fields, windows }: Layout): { readonly min: numbe
 /** JSON with byte strings as 0x-hex and amounts as decimal strings. */
 export function tupleJson({ fields }: Layout, values: Values): Record<string, unknown> {
   const shown = (kind: Scalar, value: unknown): unknown => {
-    if (kind.sort === 'bytes') return `0x${toHex(value as Uint8Array)}`;
+    if (kind.sort === 'bytes') return to0x(value as Uint8Array);
     return kind.sort === 'amount' ? String(value) : value;
   };
   const entries = fields.map(([name, kind]) => {
@@ -161,7 +161,7 @@ function decodeScalar(name: string, kind: Scalar, encoded: Uint8Array): unknown 
     return kind === address ? encoded.slice(32 - kind.size) : encoded.slice(0, kind.size);
   }
   if (!isZero(encoded.subarray(0, 32 - kind.size))) throw malformed(name, `${kind.size} bytes`, 'a larger integer');
-  const value = BigInt(`0x${toHex(encoded)}`);
+  const value = BigInt(to0x(encoded));
   return kind.sort === 'amount' ? value : Number(value);
 }
 

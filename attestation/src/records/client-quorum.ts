@@ -1,5 +1,5 @@
 /** Whether a client's side can take a seal away by itself, and so end a job that it need not pay for (settlement §10). */
-import { equalBytes, toHex } from '../base/bytes.js';
+import { equalBytes, to0x } from '../base/bytes.js';
 import type { Terms } from './terms.js';
 
 export interface ClientQuorum {
@@ -18,7 +18,7 @@ type Parties = Pick<Terms, 'client' | 'keyBroker' | 'attestors' | 'needed'>;
 export function clientQuorum(parties: Parties, independent: readonly string[] = []): ClientQuorum {
   const { client, keyBroker, attestors, needed } = parties;
   const isOwnBroker = equalBytes(client, keyBroker);
-  const isBrokers = isOwnBroker || !independent.includes(`0x${toHex(keyBroker)}`);
+  const isBrokers = isOwnBroker || !independent.includes(to0x(keyBroker));
   const side = (isBrokers ? 1 : 0) + attestors.filter((one) => equalBytes(one, client)).length;
   const required = Math.max(1, needed);
   return { side, required, isAlone: side >= required, isOwnBroker };
@@ -26,7 +26,7 @@ export function clientQuorum(parties: Parties, independent: readonly string[] = 
 
 /** What makes such terms acceptable, for whoever reads it: the client names others, or the host's operator says so. */
 export function quorumRemedy({ keyBroker }: Pick<Terms, 'keyBroker'>, { side, isOwnBroker }: ClientQuorum): string {
-  const broker = `0x${toHex(keyBroker)}`;
+  const broker = to0x(keyBroker);
   return [
     `let the client name at least ${side + 1} attestors that are not its own with --attestors and --needed ${side + 1}`,
     ...(isOwnBroker ? [] : [`or put ${broker} into escrow.independentBrokers of the host, whose word it then is`]),

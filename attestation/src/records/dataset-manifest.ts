@@ -1,5 +1,5 @@
 /** The public face of a sealed data set: what it commits to, and the digests of its encrypted shards. */
-import { concatBytes, fromHex, fromUtf8, toHex, uintBe, utf8 } from '../base/bytes.js';
+import { concatBytes, fromHex, fromUtf8, uintBe, utf8, to0x } from '../base/bytes.js';
 import { exactBytes, type Digest } from '../base/digest.js';
 import { Rejection } from '../base/errors.js';
 import {
@@ -101,21 +101,21 @@ export function readDatasetManifest(file: Uint8Array): DatasetManifest {
 export function datasetManifestJson(manifest: DatasetManifest): Record<string, unknown> {
   const { proving, groth16, ...rest } = manifest;
   const commitments = proving?.commitments.map(({ root, ood }) => ({
-    root: `0x${toHex(root)}`,
-    ood: `0x${toHex(ood)}`,
+    root: to0x(root),
+    ood: to0x(ood),
   }));
   return {
     ...rest,
-    id: `0x${toHex(manifest.id)}`,
-    root: `0x${toHex(manifest.root)}`,
+    id: to0x(manifest.id),
+    root: to0x(manifest.root),
     ...(proving && { proving: { profile: proving.profile, commitments } }),
     ...(groth16 && {
-      groth16: { root: `0x${toHex(groth16.root)}`, commitments: groth16.commitments.map((one) => `0x${toHex(one)}`) },
+      groth16: { root: to0x(groth16.root), commitments: groth16.commitments.map((one) => to0x(one)) },
     }),
     shards: manifest.shards.map((shard) => ({
       ...shard,
-      nonce: `0x${toHex(shard.nonce)}`,
-      sha256: `0x${toHex(shard.sha256)}`,
+      nonce: to0x(shard.nonce),
+      sha256: to0x(shard.sha256),
     })),
   };
 }

@@ -14,7 +14,7 @@ export interface ContractOnChain {
 
 /** What an enclave seals. */
 export interface Run {
-  /** The escrow's identity, `jobDigest` of its terms. */
+  /** The escrow's identity, `escrowIdOf` of its terms. */
   readonly job: Digest;
   /** Segments done. */
   readonly upTo: number;

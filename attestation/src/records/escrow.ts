@@ -3,7 +3,7 @@ import { keccak, type Digest } from '../base/digest.js';
 import { domainSeparator, type ContractOnChain } from './eip712.js';
 import { formerDomainSeparator } from './former-eip712.js';
 import { encodeFormerTerms, type FormerTerms } from './former-terms.js';
-import { jobDigest, type Terms } from './terms.js';
+import { escrowIdOf, type Terms } from './terms.js';
 
 export interface EscrowIdentity {
   readonly job: Digest;
@@ -11,6 +11,6 @@ export interface EscrowIdentity {
 }
 
 export function escrowIdentity(terms: Terms | FormerTerms, contract: ContractOnChain): EscrowIdentity {
-  if ('attestors' in terms) return { job: jobDigest(terms), domain: domainSeparator(contract) };
+  if ('attestors' in terms) return { job: escrowIdOf(terms), domain: domainSeparator(contract) };
   return { job: keccak(encodeFormerTerms(terms)), domain: formerDomainSeparator(contract) };
 }

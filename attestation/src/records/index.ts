@@ -42,7 +42,7 @@ export {
   attestorsMax,
   decodeTerms,
   encodeTerms,
-  jobDigest,
+  escrowIdOf,
   JobMode,
   parseTermsJson,
   termsJson,

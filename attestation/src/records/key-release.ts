@@ -22,7 +22,7 @@ export function keyReleaseInfo(jobId: Digest): Uint8Array {
   return concatBytes(utf8('veritrain/key-release/v2'), exactBytes('jobId', jobId));
 }
 
-/** HPKE `aad`: the release is for the session with exactly these keys, in this escrow. @param job `jobDigest` of its terms */
+/** HPKE `aad`: the release is for the session with exactly these keys, in this escrow. @param job `escrowIdOf` of its terms */
 export function keyReleaseAad(binding: KeyBinding, job: Digest): Uint8Array {
   return concatBytes(keysDigest(binding), exactBytes('job', job));
 }

@@ -1,6 +1,6 @@
 import { AbiCoder, id, keccak256, solidityPackedKeccak256 } from 'ethers';
 import { describe, expect, it } from 'vitest';
-import { toHex, utf8 } from '../base/bytes.js';
+import { toHex, utf8, to0x } from '../base/bytes.js';
 import { encodeJobSpec, jobIdOf, parseJobSpec, type JobSpec } from './job-spec.js';
 import { programDigest } from './program.js';
 import { specDigestOf } from './spec-digest.js';
@@ -33,7 +33,7 @@ describe('spec digest', () => {
     const words = [id('fxt-zk/spec/1'), jobIdOf(proved), word(3), programDigest(proved.manifest), word(2), seed];
     const types = ['bytes32', 'bytes32', 'bytes32', 'bytes32', 'bytes32', 'bytes32', 'uint256', 'uint256', 'bytes32'];
     const expected = keccak256(AbiCoder.defaultAbiCoder().encode(types, [...words, 1000, 64, schedule]));
-    expect(`0x${toHex(specDigestOf(proved))}`).toBe(expected);
+    expect(to0x(specDigestOf(proved))).toBe(expected);
   });
 
   it('changes with everything that a proof rests on', () => {

@@ -4,7 +4,7 @@ import { keccak } from '../base/digest.js';
 import { runKeysDigest, runKeysOf } from './eip712.js';
 import { escrowIdentity } from './escrow.js';
 import { decodeFormerTerms, encodeFormerTerms, type FormerTerms } from './former-terms.js';
-import { decodeTerms, encodeTerms, jobDigest, parseTermsJson, termsJson, type Terms } from './terms.js';
+import { decodeTerms, encodeTerms, escrowIdOf, parseTermsJson, termsJson, type Terms } from './terms.js';
 
 const account = (byte: number): Uint8Array => new Uint8Array(20).fill(byte);
 const digest = (byte: number): Uint8Array => new Uint8Array(32).fill(byte);
@@ -75,7 +75,7 @@ describe('terms', () => {
       const changed = encoded.map((byte, index) => (index === at ? byte ^ 1 : byte));
       let again: Uint8Array | null = null;
       try {
-        again = jobDigest(decodeTerms(changed));
+        again = escrowIdOf(decodeTerms(changed));
       } catch {
         continue;
       }

@@ -149,7 +149,7 @@ export function decodeTerms(encoded: Uint8Array): Terms {
 }
 
 /** The job's identity on chain: keccak256(abi.encode(Terms)), settlement §3. */
-export function jobDigest(terms: Terms): Digest {
+export function escrowIdOf(terms: Terms): Digest {
   return keccak(encodeTerms(terms));
 }
 

@@ -1,7 +1,7 @@
 /** The data owner's key broker, as a host asks it on behalf of an enclave, or a prover for itself. */
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
-import { CollateralError, fromHex, Rejection, toHex } from '#attestation/base';
+import { CollateralError, fromHex, Rejection, to0x, toBase64, toHex } from '#attestation/base';
 import { chunksOf, keyCommitment, type Appraisal, type Lease, type Release } from '#attestation/records';
 import { readBody, readProblem } from './body.js';
 import { BrokerBusy, brokerPatience, isAway, retryAfterMs, type BrokerPatience } from './broker-patience.js';
@@ -141,9 +141,8 @@ export function createBrokerClient(url: string, allowed?: readonly string[], pat
     return shaped(answer, await keep(() => once(method, `${base}/v1/${path}`, body), isAway));
   }
   const post = <S extends z.ZodType>(path: string, body: unknown, answer: S) => ask('POST', path, body, answer);
-  const text = (bytes: Uint8Array): string => Buffer.from(bytes).toString('base64');
   const shown = ({ spec, terms, evidence }: EvidenceRequest) => {
-    return { spec: text(spec), terms: text(terms), evidence: text(evidence) };
+    return { spec: toBase64(spec), terms: toBase64(terms), evidence: toBase64(evidence) };
   };
   return {
     challenge: async (jobId) => (await post('challenges', { jobId }, Challenge)).nonce,
@@ -153,8 +152,8 @@ export function createBrokerClient(url: string, allowed?: readonly string[], pat
       post(
         'prover-releases',
         {
-          ...{ spec: text(spec), terms: text(terms), nonce: `0x${toHex(nonce)}` },
-          ...{ transportKey: `0x${toHex(transportKey)}`, signature: `0x${toHex(signature)}` },
+          ...{ spec: toBase64(spec), terms: toBase64(terms), nonce: to0x(nonce) },
+          ...{ transportKey: to0x(transportKey), signature: to0x(signature) },
         },
         ProverAnswer,
       ),
@@ -163,12 +162,12 @@ export function createBrokerClient(url: string, allowed?: readonly string[], pat
       const chunks = chunksOf(ciphertext);
       const path = `results/0x${toHex(job)}`;
       const hashes = chunks.map((chunk) => `0x${createHash('sha256').update(chunk).digest('hex')}`);
-      const keyCommit = `0x${toHex(keyCommitment(revealKey))}`;
-      const offered = { terms: text(terms), length: ciphertext.length, hashes, keyCommit };
+      const keyCommit = to0x(keyCommitment(revealKey));
+      const offered = { terms: toBase64(terms), length: ciphertext.length, hashes, keyCommit };
       const { missing } = await ask('PUT', path, offered, StoredAnswer);
       for (const index of missing) await ask('PUT', `${path}/${index}`, chunks[index], StoredAnswer);
     },
-    availability: (terms) => post('availability', { terms: text(terms) }, AvailabilityAnswer),
+    availability: (terms) => post('availability', { terms: toBase64(terms) }, AvailabilityAnswer),
   };
 }
 
@@ -271,19 +270,15 @@ export function publicPart(answer: BrokerRelease, appraisals: readonly AttestorA
   const { release, releaseSignature, result, resultSignature } = answer;
   return {
     release: structJson(release),
-    releaseSignature: hexText(releaseSignature),
-    ...{ result: Buffer.from(result).toString('base64'), resultSignature: hexText(resultSignature) },
+    releaseSignature: to0x(releaseSignature),
+    ...{ result: Buffer.from(result).toString('base64'), resultSignature: to0x(resultSignature) },
     appraisals: appraisals.map(({ appraisal: { evidence, notAfter }, appraisalSignature }) => ({
-      ...{ evidence: hexText(evidence), notAfter, signature: hexText(appraisalSignature) },
+      ...{ evidence: to0x(evidence), notAfter, signature: to0x(appraisalSignature) },
     })),
   };
 }
 
 function structJson(struct: Release): Record<string, string | number> {
   const members = Object.entries(struct) as [string, Uint8Array | number][];
-  return Object.fromEntries(members.map(([name, value]) => [name, typeof value === 'number' ? value : hexText(value)]));
-}
-
-function hexText(bytes: Uint8Array): string {
-  return `0x${toHex(bytes)}`;
+  return Object.fromEntries(members.map(([name, value]) => [name, typeof value === 'number' ? value : to0x(value)]));
 }

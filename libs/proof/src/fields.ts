@@ -1,5 +1,5 @@
 /** Members of statement documents. */
-import { fromHex, toHex } from '#attestation/base';
+import { fromHex, to0x } from '#attestation/base';
 import { parseManifest, type CanonicalValue, type Manifest } from '#libs/step';
 import { segmentsMax } from './limits.js';
 import { refuse } from './refuse.js';
@@ -75,14 +75,14 @@ export function chainJson<C>(
   return {
     version: 1,
     backend,
-    jobId: hex(statement.jobId),
+    jobId: to0x(statement.jobId),
     manifest: manifest as unknown as CanonicalValue,
     recordCount,
-    datasetRoot: hex(statement.datasetRoot),
+    datasetRoot: to0x(statement.datasetRoot),
     firstStep,
     borders: statement.borders.map(commitment),
-    segments: statement.segments.map(({ data, path }) => ({ data: commitment(data), path: path.map(hex) })),
-    ...(escrow && { escrow: { domain: hex(escrow.domain), job: hex(escrow.job) } }),
+    segments: statement.segments.map(({ data, path }) => ({ data: commitment(data), path: path.map(to0x) })),
+    ...(escrow && { escrow: { domain: to0x(escrow.domain), job: to0x(escrow.job) } }),
   };
 }
 
@@ -101,10 +101,6 @@ function parseSegments<C>(o: Record<string, unknown>, commitment: (value: unknow
 function parseEscrow(value: unknown): ProofEscrow {
   const { domain, job } = record(value, ['domain', 'job'], 'an escrow');
   return { domain: digest(domain), job: digest(job) };
-}
-
-export function hex(bytes: Uint8Array): string {
-  return `0x${toHex(bytes)}`;
 }
 
 export function record(

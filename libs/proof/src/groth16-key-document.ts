@@ -1,8 +1,8 @@
 /** A Groth16 verification key as a document: what a client names a job's plan by, and what stands beside a node's key. */
-import { fromHex } from '#attestation/base';
+import { fromHex, to0x } from '#attestation/base';
 import { canonicalJson, type Manifest } from '#libs/step';
 import { groth16PlanDigest, parseKey, type Ceremony } from '#libs/zk/verifier';
-import { hex, record } from './fields.js';
+import { record } from './fields.js';
 import { groth16Admission } from './groth16-admission.js';
 import { refuse } from './refuse.js';
 
@@ -34,7 +34,7 @@ export function parseGroth16Key(json: unknown): Groth16Key {
 
 /** RFC 8785 text of the document. */
 export function groth16KeyText({ ceremony, bytes }: Groth16Key): string {
-  return canonicalJson({ version: 1, ceremony, key: hex(bytes) });
+  return canonicalJson({ version: 1, ceremony, key: to0x(bytes) });
 }
 
 /** The plan of jobs on this model under this key: what their spec names. @throws Rejection GROTH16_SHAPE */

@@ -2,10 +2,10 @@
  * Groth16 proofs as files: the bundle of bytes, and the document that it is checked against. The bundle carries the
  * verification key; the document names it, so that a proof under another key is another claim.
  */
-import { concatBytes, equalBytes, uintBe } from '#attestation/base';
+import { concatBytes, equalBytes, to0x, uintBe } from '#attestation/base';
 import { canonicalJson } from '#libs/step';
 import { groth16ProofBytes, groth16Selector, keyBytes, type Ceremony } from '#libs/zk/verifier';
-import { chainJson, digest, hex, parseChainStatement, type ChainStatement } from './fields.js';
+import { chainJson, digest, parseChainStatement, type ChainStatement } from './fields.js';
 import { segmentsMax } from './limits.js';
 import { refuse } from './refuse.js';
 
@@ -36,7 +36,7 @@ export function parseGroth16Statement(json: unknown): Groth16Statement {
 /** RFC 8785 text of the document. */
 export function groth16StatementText(statement: Groth16Statement): string {
   const { ceremony, verificationKey } = statement;
-  return canonicalJson({ ...chainJson(statement, hex), ceremony, verificationKey: hex(verificationKey) });
+  return canonicalJson({ ...chainJson(statement, to0x), ceremony, verificationKey: to0x(verificationKey) });
 }
 
 /** selector ‖ verification key ‖ u32be number of proofs ‖ proofs */

@@ -1,5 +1,5 @@
 /** Verifies a chain of Groth16 proofs against its statement document. */
-import { equalBytes } from '#attestation/base';
+import { equalBytes, to0x } from '#attestation/base';
 import { stepStatementDigest, type StepStatement } from '#attestation/records';
 import { checkBounds, manifestDigest } from '#libs/step';
 import {
@@ -15,7 +15,7 @@ import {
   type CircuitShape,
   type Groth16Segment,
 } from '#libs/zk/verifier';
-import { hex } from './fields.js';
+
 import { parseGroth16Bundle, type Groth16Statement } from './groth16-statement.js';
 import { refuse } from './refuse.js';
 import { segmentOuterDigest, stepsOf } from './statement.js';
@@ -67,7 +67,7 @@ export function verifyGroth16Bundle(
   const circuit = circuitDigest(shape);
   const verificationKey = keyDigest(circuit, ceremony, keyOfBundle);
   for (const expected of [statement.verificationKey, policy.verificationKey ?? verificationKey]) {
-    if (!equalBytes(expected, verificationKey)) refuse('GROTH16_KEY', hex(expected), hex(verificationKey), rule);
+    if (!equalBytes(expected, verificationKey)) refuse('GROTH16_KEY', to0x(expected), to0x(verificationKey), rule);
   }
   if (ceremony === 'development' && !policy.takesDevelopmentKeys) {
     refuse('GROTH16_DEVELOPMENT', 'a key of an external ceremony', 'a development key: its maker can forge', rule);

@@ -3,11 +3,11 @@
  * its escrow, and that it holds.
  */
 import { type BundledJob, type ProofVerifier, type ShownByProof } from '#attestation';
-import { equalBytes, toHex } from '#attestation/base';
+import { equalBytes, to0x, toHex } from '#attestation/base';
 import { escrowIdentity, jobIdOf, type BundledProof } from '#attestation/records';
 import { checkBounds, manifestDigest, parseManifestText } from '#libs/step';
 import { circuitShape, groth16PlanDigest, groth16SchemeId } from '#libs/zk/verifier';
-import { hex, type ChainStatement } from './fields.js';
+import { type ChainStatement } from './fields.js';
 import { parseGroth16Bundle, parseGroth16Statement, type Groth16Statement } from './groth16-statement.js';
 import { verifyGroth16Bundle, type KeyPolicy } from './groth16-verify.js';
 import { proofDocumentBytesMax } from './limits.js';
@@ -38,7 +38,7 @@ export function verifyJobProof(
     checkGroth16(job, index, statement, bytes);
     const { statement: shown, soundnessBits, ceremony, verificationKey } = verifyGroth16Bundle(bytes, statement, keys);
     const isReadersOwn = keys.isOwnPlan === true || keys.verificationKey !== undefined;
-    const setup = { name: `the ${ceremony} setup of Groth16 key ${hex(verificationKey)}`, isReadersOwn };
+    const setup = { name: `the ${ceremony} setup of Groth16 key ${to0x(verificationKey)}`, isReadersOwn };
     return { statement: shown, soundnessBits, setup, start: 'given' };
   }
   const statement = readProofDocument(document);

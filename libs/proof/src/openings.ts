@@ -4,7 +4,7 @@
  * seeds follow from the data key, so whoever hands that key out keeps the list of admitted jobs and asks here.
  */
 import { concatBytes, equalBytes, Rejection, taggedDigest, word } from '#attestation/base';
-import { jobDigest, type Terms } from '#attestation/records';
+import { escrowIdOf, type Terms } from '#attestation/records';
 import { orderSize, type Manifest } from '#libs/step';
 import { openingBudget, proverCodeVersion, type Profile } from '#libs/zk/verifier';
 
@@ -24,7 +24,7 @@ export interface JobOpenings {
  * the same segment has other challenges, so it opens other places of the same commitments.
  */
 export function openingContext(terms: Terms): Uint8Array {
-  return taggedDigest('veritrain/opening-context/v1', concatBytes(word(proverCodeVersion), jobDigest(terms)));
+  return taggedDigest('veritrain/opening-context/v1', concatBytes(word(proverCodeVersion), escrowIdOf(terms)));
 }
 
 /**

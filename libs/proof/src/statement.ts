@@ -2,19 +2,11 @@
  * What a proof bundle claims, as a document that goes with it: consecutive segments of one job, their borders and their
  * data. Everything else, the StepStatements included, follows from it.
  */
-import { equalBytes } from '#attestation/base';
+import { equalBytes, to0x } from '#attestation/base';
 import { segmentDigest, stepStatementDigest, type JobSpec, type StepStatement } from '#attestation/records';
 import { canonicalJson, manifestDigest, type Manifest } from '#libs/step';
 import { derivePlan, profileNamed, weightsDigestOf, type Commitment, type Plan, type Variant } from '#libs/zk/verifier';
-import {
-  chainJson,
-  digest,
-  hex,
-  parseChainStatement,
-  record,
-  type ChainStatement,
-  type ProofEscrow,
-} from './fields.js';
+import { chainJson, digest, parseChainStatement, record, type ChainStatement, type ProofEscrow } from './fields.js';
 import { refuse } from './refuse.js';
 
 export type SegmentData = ChainStatement<Commitment>['segments'][number];
@@ -42,7 +34,7 @@ export function parseProofStatement(json: unknown): ProofStatement {
 /** RFC 8785 text of the document. */
 export function proofStatementText(statement: ProofStatement): string {
   const { profile, variant } = statement;
-  const chain = chainJson(statement, ({ root, ood }) => ({ root: hex(root), ood: hex(ood) }));
+  const chain = chainJson(statement, ({ root, ood }) => ({ root: to0x(root), ood: to0x(ood) }));
   return canonicalJson({ ...chain, profile, variant });
 }
 
@@ -61,7 +53,7 @@ export function planOfJob({ proving }: Pick<JobSpec, 'proving'>, manifest: Manif
   if (proving === null) return refuse('STEP_PLAN', "a job in scheme 'fxt-zk/1'", 'another', 'step-proof §12');
   const plan = planOf({ manifest, ...proving });
   if (equalBytes(plan.digest, proving.planDigest)) return plan;
-  return refuse('STEP_PLAN', `plan ${hex(plan.digest)}`, hex(proving.planDigest), 'step-proof §4.5');
+  return refuse('STEP_PLAN', `plan ${to0x(plan.digest)}`, to0x(proving.planDigest), 'step-proof §4.5');
 }
 
 /**

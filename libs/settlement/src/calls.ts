@@ -4,10 +4,10 @@
  * or a transaction whose answer was lost, may have been faster.
  */
 import type { ContractTransaction, Interface, Provider, Signer } from 'ethers';
-import { Rejection } from '#attestation/base';
-import { jobDigest, type Terms } from '#attestation/records';
+import { Rejection, to0x } from '#attestation/base';
+import { escrowIdOf, type Terms } from '#attestation/records';
 import { chainSettings, type ChainSettings } from './chain-kinds.js';
-import { addressWord, hex } from './chain.js';
+import { addressWord } from './chain.js';
 import { deliveryAt, dutiesAt, errorAbi, keysAbi, keysAt, settlementAbi, settlementAt } from './contracts.js';
 import type { Deployment } from './deployment.js';
 import { chainFailure } from './failure.js';
@@ -91,7 +91,7 @@ export class Calls {
   /** @param atBlock  number of the block whose state is asked for; absent: the latest */
   async job(terms: Terms, atBlock?: number): Promise<JobView> {
     const at = atBlock === undefined ? {} : { blockTag: atBlock };
-    const id = jobDigest(terms);
+    const id = escrowIdOf(terms);
     const { settlement } = this.deployment;
     return this.read('jobOf', async () =>
       viewOf(...(await Promise.all([this.settlement.jobOf(id, at), this.duties.dutyOf(settlement, id, at)]))),
@@ -157,7 +157,7 @@ export class Calls {
     const found = await this.log(event, terms);
     if (found !== undefined) return found;
     throw new Rejection('CHAIN_EVENT', {
-      expected: `${event} of job ${hex(jobDigest(terms))}`,
+      expected: `${event} of job ${to0x(escrowIdOf(terms))}`,
       got: `none since block ${this.deployment.fromBlock}`,
       rule: 'settlement §16',
       action: 'check the deployment’s first block',

@@ -1,7 +1,7 @@
 /** What a client must not take for granted of a chain: short ranges of logs, senders that are contracts, reorganisations. */
 import { Interface, toBeHex, type Filter, type JsonRpcProvider, type Provider } from 'ethers';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
-import { keccak } from '#attestation/base';
+import { keccak, to0x } from '#attestation/base';
 import { ciphertextDigest as digestOf, deliveryDigest, JobMode, keyCommitment, type Terms } from '#attestation/records';
 import {
   duties,
@@ -19,7 +19,7 @@ import {
   type TermsChange,
 } from '#test/escrow-market';
 import { chainKindOf, chainSettings, revealMarginOf, windowOf, type ChainKind } from './chain-kinds.js';
-import { checksummed, hex, termsStruct } from './chain.js';
+import { checksummed, termsStruct } from './chain.js';
 import { SettlementClient } from './client.js';
 import { settlementAbi } from './contracts.js';
 import { logsOf, pageBlocks } from './logs.js';
@@ -185,7 +185,7 @@ describe('S-L13', () => {
     expect(await code(host.finalize(t, { ciphertextDigest, key }))).toBe('CHAIN_NOT_FINAL');
     await market.mine(70);
     await host.finalize(t, { ciphertextDigest, key });
-    expect(await host.delivery.revealed(t)).toMatchObject({ key: hex(key) });
+    expect(await host.delivery.revealed(t)).toMatchObject({ key: to0x(key) });
   });
 
   it('S-L13 keeps a quarter of the reveal window on chains that can be congested', () => {

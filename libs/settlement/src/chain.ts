@@ -8,16 +8,14 @@ import {
   type JsonRpcResult,
   type Provider,
 } from 'ethers';
-import { fromHex, toHex } from '#attestation/base';
+import { fromHex, to0x } from '#attestation/base';
 import { type Terms } from '#attestation/records';
 import { patiently } from './patience.js';
 import type { TermsStruct } from './types/Settlement.js';
 
 export type Hex = `0x${string}`;
 
-export const hex = (bytes: Uint8Array): Hex => `0x${toHex(bytes)}`;
-
-export const checksummed = (address: Uint8Array): string => getAddress(hex(address));
+export const checksummed = (address: Uint8Array): string => getAddress(to0x(address));
 
 /** An address as an indexed parameter of an event. */
 export const addressWord = (address: string): Hex => `0x${address.slice(2).toLowerCase().padStart(64, '0')}`;

@@ -1,9 +1,9 @@
 /** Segments that must be proved: challenges, samples, proofs, and what follows when there is none. Settlement §7, §8. */
 import { toBeHex, type JsonRpcApiProvider } from 'ethers';
-import { CollateralError, fromHex, Rejection, type Digest } from '#attestation/base';
-import { borderPath, bordersRoot, jobDigest, type Terms } from '#attestation/records';
+import { CollateralError, fromHex, Rejection, to0x, type Digest } from '#attestation/base';
+import { borderPath, bordersRoot, escrowIdOf, type Terms } from '#attestation/records';
 import type { Calls, TxReceipt } from './calls.js';
-import { addressWord, hex, termsStruct } from './chain.js';
+import { addressWord, termsStruct } from './chain.js';
 import { headerOf, noHeader } from './header.js';
 import { sampleOf } from './sample.js';
 
@@ -127,10 +127,10 @@ export class DutyClient {
     const { args, txHash } = await this.calls.requiredLog('JobCommitted', terms);
     const borders = [...(args['borders'] as readonly string[])].map((border) => fromHex(border));
     const root = String(args['root']);
-    if (borders.length > 0 && hex(bordersRoot(borders)) === root) return borders;
+    if (borders.length > 0 && to0x(bordersRoot(borders)) === root) return borders;
     throw new CollateralError('CHAIN_BORDERS', {
       expected: `the borders of ${root} in the event of ${txHash}`,
-      got: borders.length === 0 ? 'none' : hex(bordersRoot(borders)),
+      got: borders.length === 0 ? 'none' : to0x(bordersRoot(borders)),
       rule: 'settlement §3',
       action: 'ask another node',
     });
@@ -138,7 +138,7 @@ export class DutyClient {
 
   isProved(terms: Terms, segment: number): Promise<boolean> {
     const { duties, deployment } = this.calls;
-    return this.calls.read('isProved', () => duties.isProved(deployment.settlement, jobDigest(terms), segment));
+    return this.calls.read('isProved', () => duties.isProved(deployment.settlement, escrowIdOf(terms), segment));
   }
 
   /** Segments in the order of the sample, repeated where they were drawn twice; null before the draw. */
@@ -183,7 +183,7 @@ export class DutyClient {
 
   #challengeOf(terms: Terms, segment: number): Promise<{ readonly challenger: string; readonly deadline: bigint }> {
     const { duties, deployment } = this.calls;
-    return this.calls.read('challengeOf', () => duties.challengeOf(deployment.settlement, jobDigest(terms), segment));
+    return this.calls.read('challengeOf', () => duties.challengeOf(deployment.settlement, escrowIdOf(terms), segment));
   }
 
   /** @throws Rejection DRAW_NOT_FINAL */

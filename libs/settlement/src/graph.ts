@@ -1,11 +1,11 @@
 /** Where each contract of a set must stand: computed from its setup alone, without a chain. Settlement §4. */
 import { Interface } from 'ethers';
-import { toHex } from '#attestation/base';
+import { to0x } from '#attestation/base';
 import { teeSelector } from '#attestation/records';
 import { groth16Selector } from '#libs/zk/verifier';
 import issuers from '../../../contracts/snp-issuers.json' with { type: 'json' };
 import { chainSettings } from './chain-kinds.js';
-import { hex, type Hex } from './chain.js';
+import type { Hex } from './chain.js';
 import { artefacts } from './contracts.js';
 import { create2Address } from './create2.js';
 import { contractNames, extensionNames, type ContractName, type ExtensionName, type Setup } from './deployment.js';
@@ -54,7 +54,7 @@ const extensionConstructors: Readonly<
   Record<ExtensionName, (setup: Setup, at: Addresses) => readonly unknown[] | undefined>
 > = {
   proofFacts: ({ extensions }, { zkStepVerifier }) =>
-    extensions.proofFacts === true ? [zkStepVerifier, `0x${toHex(zkSelector)}`] : undefined,
+    extensions.proofFacts === true ? [zkStepVerifier, to0x(zkSelector)] : undefined,
   quorumReexecution: ({ extensions }, { snpRegistry }) => {
     const auditors = extensions.quorumReexecution;
     return auditors && [snpRegistry, auditors.snpPolicy, auditors.threshold];
@@ -87,8 +87,8 @@ function placeOf({ salt }: Setup, name: ContractName | ExtensionName, args: read
 /** What the router must answer, by selector, but for the extensions. */
 export function selectorsOf({ keys, zkStepVerifier, groth16StepVerifier }: Addresses): Record<Hex, string> {
   return {
-    [hex(teeSelector)]: keys,
-    [hex(zkSelector)]: zkStepVerifier,
-    [hex(groth16Selector)]: groth16StepVerifier,
+    [to0x(teeSelector)]: keys,
+    [to0x(zkSelector)]: zkStepVerifier,
+    [to0x(groth16Selector)]: groth16StepVerifier,
   };
 }

@@ -1,5 +1,6 @@
 /** Verification keys on chain: entered once by anyone, named by what they bind. Groth16StepVerifier of contracts/. */
 import { Contract, type Signer } from 'ethers';
+import { to0x } from '#attestation/base';
 import {
   circuitDigest,
   groth16PlanDigest,
@@ -7,7 +8,7 @@ import {
   type Ceremony,
   type CircuitShape,
 } from '#libs/zk/verifier';
-import { hex, type Hex } from './chain.js';
+import type { Hex } from './chain.js';
 import { artefacts, errorAbi } from './contracts.js';
 import type { Deployment } from './deployment.js';
 import { chainFailure } from './failure.js';
@@ -31,7 +32,7 @@ export async function registerGroth16Key(
   ceremony: Ceremony,
   key: Uint8Array,
 ): Promise<RegisteredKey> {
-  const plan = hex(groth16PlanDigest(shape, ceremony, key));
+  const plan = to0x(groth16PlanDigest(shape, ceremony, key));
   const verifier = new Contract(groth16StepVerifier, artefacts.groth16StepVerifier.abi, signer);
   const { dims, batch, superblock } = shape.manifest;
   const circuit = [circuitDigest(shape), weightLayoutDigest(shape), dims[0], dims.at(-1), batch, superblock];

@@ -2,7 +2,7 @@
 export { publishEstimate } from './publish-estimate.js';
 export { startAnvil, testMnemonic, type Anvil, type AnvilOptions } from './anvil.js';
 export { type Block, type ClientOptions, type TxReceipt } from './calls.js';
-export { addressBytes, checksummed, connect, hex, termsStruct, type Hex } from './chain.js';
+export { addressBytes, checksummed, connect, termsStruct, type Hex } from './chain.js';
 export { chainKindOf, chainKinds, chainSettings, revealMarginOf, windowOf } from './chain-kinds.js';
 export { type ChainKind, type ChainSettings } from './chain-kinds.js';
 export { SettlementClient, type CommittedEvent, type CommittedRun } from './client.js';

@@ -3,8 +3,9 @@
  * long ranges; where a job was opened follows from the time of its state (S-M16). Settlement §18a.
  */
 import type { Interface, LogDescription, Provider } from 'ethers';
-import { jobDigest, type Terms } from '#attestation/records';
-import { hex } from './chain.js';
+import { to0x } from '#attestation/base';
+import { escrowIdOf, type Terms } from '#attestation/records';
+
 import { blockAtTime, lastLog, type LogFilter } from './logs.js';
 
 export interface JobEventLog {
@@ -47,7 +48,7 @@ export class JobLog {
     const filter = this.#filter(this.settlement, 'JobOpened', terms);
     const log = await lastLog(this.provider, filter, this.#from(terms), latest, this.pageBlocks);
     if (log === undefined) return undefined;
-    this.#opened.set(hex(jobDigest(terms)), log.blockNumber);
+    this.#opened.set(to0x(escrowIdOf(terms)), log.blockNumber);
     return read(this.settlement, log);
   }
 
@@ -68,13 +69,13 @@ export class JobLog {
   }
 
   async #openBlock(terms: Terms, since: number): Promise<number | undefined> {
-    const isKnown = this.#opened.has(hex(jobDigest(terms)));
+    const isKnown = this.#opened.has(to0x(escrowIdOf(terms)));
     if (isKnown || (await this.opened(terms, since)) !== undefined) return this.#from(terms);
     return undefined;
   }
 
   #from(terms: Terms): number {
-    const known = this.#opened.get(hex(jobDigest(terms)));
+    const known = this.#opened.get(to0x(escrowIdOf(terms)));
     return known === undefined ? this.firstBlock : Math.max(this.firstBlock, known - reorganisedBlocksMax);
   }
 
@@ -84,7 +85,7 @@ export class JobLog {
     terms: Terms,
     indexed: readonly (string | null)[] = [],
   ): LogFilter {
-    return { address, topics: [abi.getEvent(event)!.topicHash, ...before, hex(jobDigest(terms)), ...indexed] };
+    return { address, topics: [abi.getEvent(event)!.topicHash, ...before, to0x(escrowIdOf(terms)), ...indexed] };
   }
 }
 

@@ -1,6 +1,6 @@
 /** Which settlement keys may seal a job: bound on a Release and Appraisals, ended by a Revocation. Settlement §10. */
 import { type Digest } from '#attestation/base';
-import { jobDigest, type Terms } from '#attestation/records';
+import { escrowIdOf, type Terms } from '#attestation/records';
 import type { Calls, TxReceipt } from './calls.js';
 import { addressBytes, addressWord, checksummed, termsStruct } from './chain.js';
 import { approvalStructs, grantStruct, quorumSignatures } from './signed.js';
@@ -33,7 +33,7 @@ export class KeysClient {
   async standing(terms: Terms, key: Uint8Array): Promise<KeyStanding> {
     const { keys, deployment } = this.calls;
     const { isBound, isSealed, isRevoked } = await this.calls.read('factsOf', () =>
-      keys.factsOf(deployment.settlement, jobDigest(terms), checksummed(key)),
+      keys.factsOf(deployment.settlement, escrowIdOf(terms), checksummed(key)),
     );
     return { isBound, isSealed, isRevoked };
   }

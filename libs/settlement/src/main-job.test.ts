@@ -2,13 +2,13 @@
 import { createServer } from 'node:net';
 import { parseEther, type JsonRpcProvider } from 'ethers';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { keccak } from '#attestation/base';
+import { keccak, to0x } from '#attestation/base';
 import {
   availabilityDigest,
   chunkBytes,
   ciphertextDigest as digestOf,
   deliveryDigest,
-  jobDigest,
+  escrowIdOf,
   JobMode,
   keyCommitment,
   type Terms,
@@ -29,7 +29,7 @@ import {
 } from '#test/escrow-market';
 import type { Anvil } from './anvil.js';
 import { openChainReader } from './chain-reader.js';
-import { addressBytes, connect, hex } from './chain.js';
+import { addressBytes, connect } from './chain.js';
 import { SettlementClient } from './client.js';
 import type { Deployment } from './deployment.js';
 import { Indexer, MemoryEventStore } from './indexer.js';
@@ -100,7 +100,7 @@ describe('the main job', () => {
     expect(await code(host.finalize(t, { ciphertextDigest, key: word(1) }))).toBe('DELIVERY_KEY');
     const paid = await host.finalize(t, { ciphertextDigest, key: revealKey });
     expect((await client.job(t)).state).toBe('Settled');
-    expect(await client.delivery.revealed(t)).toMatchObject({ key: hex(revealKey), txHash: paid.txHash });
+    expect(await client.delivery.revealed(t)).toMatchObject({ key: to0x(revealKey), txHash: paid.txHash });
     expect(await host.creditOf(hostWallet.address, native)).toBe(t.price);
     expect(await host.stakeOf(hostWallet.address, native)).toEqual({ free: t.stake, locked: 0n });
     expect(await chain.getBalance(deployment.settlement)).toBe(t.price + t.stake);
@@ -135,8 +135,8 @@ describe('the main job', () => {
     const keys = [enclaveKey, stolenKey];
     await host.commit(t, sealedRun(market, t, borders, { delivery, key: stolenKey, others: [enclaveKey] }));
     const run = await client.committed(t);
-    expect(run.keys.map(hex).sort()).toEqual(keys.map(({ address }) => address.toLowerCase()).sort());
-    expect(hex(run.sealer)).toBe(stolenKey.address.toLowerCase());
+    expect(run.keys.map(to0x).sort()).toEqual(keys.map(({ address }) => address.toLowerCase()).sort());
+    expect(to0x(run.sealer)).toBe(stolenKey.address.toLowerCase());
     expect(run.borders).toEqual(borders);
   });
 
@@ -191,7 +191,7 @@ describe('the main job', () => {
     expect((await client.job(t)).missing).toBe(true);
     expect((await client.job(t, latest - 1)).missing).toBe(false);
     const until = 4_000_000_000;
-    const signature = sign(walletOf('broker'), availabilityDigest(host.domain, jobDigest(t), digest, until));
+    const signature = sign(walletOf('broker'), availabilityDigest(host.domain, escrowIdOf(t), digest, until));
     const stranger = { until, signatures: [{ signer: addressBytes(clientWallet.address), signature }] };
     expect(await code(host.delivery.available(t, digest, keyCommit, stranger))).toBe('QUORUM_SIGNER');
     const said = { until, signatures: [{ signer: t.keyBroker, signature }] };
@@ -264,10 +264,10 @@ describe('the event projection', () => {
     await host.finalize(t, { ciphertextDigest, key: revealKey });
     await host.withdraw(native);
     await indexer.catchUp();
-    const id = hex(jobDigest(t));
+    const id = to0x(escrowIdOf(t));
     let projection = project(store);
     expect(projection.jobs.get(id)).toMatchObject({
-      ...{ state: 'Settled', revealedKey: hex(revealKey), last: hex(borders[3]!) },
+      ...{ state: 'Settled', revealedKey: to0x(revealKey), last: to0x(borders[3]!) },
       ...{ sealedBy: enclaveKey.address, sealedKeys: [enclaveKey.address] },
     });
     expect(projection.owed(nativeName)).toBe(await chain.getBalance(deployment.settlement));

@@ -1,6 +1,6 @@
 /** The escrow as a relying party reads it, which sends nothing and trusts the endpoint that it was given. */
 import { fromHex, type Digest } from '#attestation/base';
-import { jobDigest, type Terms } from '#attestation/records';
+import { escrowIdOf, type Terms } from '#attestation/records';
 import { checksummed, connect } from './chain.js';
 import { errorAbi, settlementAbi, settlementAt } from './contracts.js';
 import { chainFailure } from './failure.js';
@@ -49,7 +49,7 @@ export function openEscrowReader(options: EscrowReaderOptions): EscrowReader {
   const source = { address: checksummed(contract), abi: settlementAbi, before: [] };
   const logs = new JobLog(rpc, source, fromBlock);
   const jobAt = (terms: Terms, blockTag: number | 'latest' | 'finalized'): Promise<JobStructOutput> =>
-    escrow.jobOf(jobDigest(terms), { blockTag });
+    escrow.jobOf(escrowIdOf(terms), { blockTag });
   const stateOf = ({ state }: JobStructOutput): JobState => jobStates[Number(state)] ?? 'None';
   const both = async (terms: Terms): Promise<{ latest: JobStructOutput; confirmed: JobStructOutput }> => {
     const latest = await jobAt(terms, 'latest');

@@ -1,7 +1,7 @@
 /** Statements of the accounts that terms name, with their signatures, as the contracts take them. Settlement §3, §10. */
-import { equalBytes, Rejection } from '#attestation/base';
+import { equalBytes, Rejection, to0x } from '#attestation/base';
 import { type Appraisal, type Release, type Terms } from '#attestation/records';
-import { checksummed, hex } from './chain.js';
+import { checksummed } from './chain.js';
 import type { ApprovalStruct, GrantStruct } from './types/Settlement.js';
 
 /** By the key broker of the terms. */
@@ -54,7 +54,7 @@ function inOrder<T>(listed: readonly Uint8Array[], given: readonly T[], signerOf
   const stranger = given.find((one) => !listed.some((account) => equalBytes(account, signerOf(one))));
   if (stranger !== undefined) {
     const expected = listed.map((account) => checksummed(account)).join(', ') || 'nobody';
-    throw refused('QUORUM_SIGNER', expected, hex(signerOf(stranger)));
+    throw refused('QUORUM_SIGNER', expected, to0x(signerOf(stranger)));
   }
   return listed.flatMap((account) => given.filter((one) => equalBytes(signerOf(one), account)).slice(0, 1));
 }

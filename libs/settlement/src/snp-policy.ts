@@ -17,8 +17,8 @@ import {
   type SnpProduct,
   type TcbComponent,
 } from '#attestation';
-import { ConfigurationError, fromHex } from '#attestation/base';
-import { hex, type Hex } from './chain.js';
+import { ConfigurationError, fromHex, to0x } from '#attestation/base';
+import type { Hex } from './chain.js';
 
 /** As the contract's ABI takes it; its identity is keccak256 of its encoding. */
 export interface ChainSnpPolicy {
@@ -86,7 +86,7 @@ export function snpPolicyOf(policy: AppraisalPolicy, options: SnpPolicyOptions):
   const products = options.products ?? productsOf(snp);
   const [idKey] = snp.idKeyDigests ?? [];
   const chain: ChainSnpPolicy = {
-    ...{ owner, salt: hex(fromHex(documentDigest(policy))) },
+    ...{ owner, salt: to0x(fromHex(documentDigest(policy))) },
     tcbFloors: snpProducts.map((product) =>
       products.includes(product) ? floorBytes(snp, product, at) : refusedProduct,
     ) as [Hex, Hex, Hex],
@@ -98,7 +98,7 @@ export function snpPolicyOf(policy: AppraisalPolicy, options: SnpPolicyOptions):
       ...snp.platformInfoClear.map((name) => platformInfoBits[name]),
       ...(snp.unknownPlatformBits === 'refuse' ? unnamedPlatformBits : []),
     ]),
-    hostData: snp.hostData === undefined ? zero : hex(fromHex(snp.hostData)),
+    hostData: snp.hostData === undefined ? zero : to0x(fromHex(snp.hostData)),
     idKey: snp.idKeyDigests?.length === 1 ? (keccak256(`0x${idKey}`) as Hex) : zero,
   };
   return {
@@ -135,7 +135,7 @@ function floorBytes(snp: SnpPolicy, product: SnpProduct, at: number): Hex {
   for (const [component, offset] of offsets) {
     bytes[offset] = Math.max(0, ...floors.map(({ floor }) => floor[component] ?? 0));
   }
-  return hex(bytes);
+  return to0x(bytes);
 }
 
 const named = (what: string, values: readonly unknown[] | undefined): string[] =>

@@ -2,10 +2,10 @@
 import { X509Certificate, createHash } from 'node:crypto';
 import { getBytes, keccak256 } from 'ethers';
 import { snpProducts, type SnpProduct } from '#attestation';
-import { concatBytes, Rejection } from '#attestation/base';
+import { concatBytes, Rejection, to0x } from '#attestation/base';
 import { type SessionEvidence } from '#attestation/records';
 import type { Calls, TxReceipt } from './calls.js';
-import { checksummed, hex, type Hex } from './chain.js';
+import { checksummed, type Hex } from './chain.js';
 import { snpRegistryAt, snpVerifierAt } from './contracts.js';
 import type { Setup } from './deployment.js';
 import { snpPolicyId, type ChainSnpPolicy } from './snp-policy.js';
@@ -61,8 +61,8 @@ export class SnpClient {
   async register(policy: ChainSnpPolicy, evidence: SessionEvidence, leaf: Uint8Array): Promise<TxReceipt | undefined> {
     const { binding, cpu, gpus, claims, nonce } = evidence;
     if ((await this.registrationOf(binding.settlementKey, snpPolicyId(policy))) !== null) return undefined;
-    const block = await this.calls.read('eth_getBlockByHash', () => this.calls.provider.getBlock(hex(nonce)));
-    if (block === null) throw otherNonce(hex(nonce));
+    const block = await this.calls.read('eth_getBlockByHash', () => this.calls.provider.getBlock(to0x(nonce)));
+    if (block === null) throw otherNonce(to0x(nonce));
     const bound = {
       receiptKey: binding.receiptKey,
       settlementKey: checksummed(binding.settlementKey),

@@ -1,14 +1,14 @@
 import { readFileSync } from 'node:fs';
 import { AbiCoder, TypedDataEncoder, keccak256, type TypedDataField } from 'ethers';
 import { describe, expect, it } from 'vitest';
-import { Rejection, fromHex, toHex } from '#attestation/base';
+import { fromHex, Rejection, to0x } from '#attestation/base';
 import * as statements from '#attestation/records';
 import {
   borderPath,
   bordersRoot,
   decodeTerms,
   encodeTerms,
-  jobDigest,
+  escrowIdOf,
   parseTermsJson,
   termsJson,
   type Terms,
@@ -19,7 +19,6 @@ const vectors = JSON.parse(
   readFileSync(new URL('../../../contracts/test/vectors/statements.json', import.meta.url), 'utf8'),
 );
 
-const hex = (bytes: Uint8Array) => `0x${toHex(bytes)}`;
 const fill = (n: number, size = 32) => new Uint8Array(size).fill(n);
 const contract = { chainId: 31337, verifyingContract: fill(0xc0, 20) };
 const escrow = statements.domainSeparator(contract);
@@ -47,7 +46,7 @@ const termsType =
   'tuple(uint32 start,uint32 compute,uint32 finality,uint32 draw,uint32 challenge,uint32 prove,uint32 provePer,' +
   'uint32 hold,uint32 reveal,uint32 ack,uint32 drawBlocks) windows)';
 
-const job = jobDigest(terms);
+const job = escrowIdOf(terms);
 const keys = [fill(34, 20), fill(35, 20)];
 const run = { job, upTo: 3, outcome: 2 as const, bordersRoot: fill(31), last: fill(32), delivery: fill(33) };
 const segment = { job, index: 41, weightsBefore: fill(42), weightsAfter: fill(43) };
@@ -62,7 +61,10 @@ const appraisal = {
 /** Accounts as ethers takes them. */
 const textual = <T extends object>(value: T): Record<string, unknown> =>
   Object.fromEntries(
-    Object.entries(value).map(([name, one]) => [name, one instanceof Uint8Array && one.length === 20 ? hex(one) : one]),
+    Object.entries(value).map(([name, one]) => [
+      name,
+      one instanceof Uint8Array && one.length === 20 ? to0x(one) : one,
+    ]),
   );
 
 const messages: Record<string, { got: Uint8Array; fields: string; value: object }> = {
@@ -122,20 +124,20 @@ describe('settlement statements', () => {
       name: 'Settlement',
       version: '2',
       chainId: contract.chainId,
-      verifyingContract: hex(contract.verifyingContract),
+      verifyingContract: to0x(contract.verifyingContract),
     };
-    expect(hex(got)).toBe(TypedDataEncoder.hash(domain, { [type!]: types }, textual(value)));
-    expect(hex(got)).toBe(vectors.digests[name]);
+    expect(to0x(got)).toBe(TypedDataEncoder.hash(domain, { [type!]: types }, textual(value)));
+    expect(to0x(got)).toBe(vectors.digests[name]);
   });
 
   it('encodes terms as ethers does, and their digest is the shared vector', () => {
     const byEthers = AbiCoder.defaultAbiCoder().encode(
       [termsType],
-      [{ ...textual(terms), attestors: terms.attestors.map(hex) }],
+      [{ ...textual(terms), attestors: terms.attestors.map(to0x) }],
     );
-    expect(hex(encodeTerms(terms))).toBe(byEthers);
-    expect(hex(encodeTerms(terms))).toBe(vectors.terms);
-    expect(hex(job)).toBe(vectors.digests.job);
+    expect(to0x(encodeTerms(terms))).toBe(byEthers);
+    expect(to0x(encodeTerms(terms))).toBe(vectors.terms);
+    expect(to0x(job)).toBe(vectors.digests.job);
   });
 
   it('reads back terms from ABI and from JSON', () => {
@@ -152,7 +154,7 @@ describe('settlement statements', () => {
       changed[at]! ^= 0x80;
       const same = (() => {
         try {
-          return hex(encodeTerms(decodeTerms(changed))) === hex(changed);
+          return to0x(encodeTerms(decodeTerms(changed))) === to0x(changed);
         } catch (error) {
           expect(error).toBeInstanceOf(Rejection);
           return true;
@@ -192,23 +194,23 @@ describe('settlement statements', () => {
   });
 
   it('binds ciphertext and key in the delivery', () => {
-    expect(hex(statements.deliveryDigest(fill(1), fill(2)))).toBe(keccak256('0x' + '01'.repeat(32) + '02'.repeat(32)));
-    expect(hex(statements.deliveryDigest(fill(1), fill(2)))).toBe(vectors.digests.delivery);
+    expect(to0x(statements.deliveryDigest(fill(1), fill(2)))).toBe(keccak256('0x' + '01'.repeat(32) + '02'.repeat(32)));
+    expect(to0x(statements.deliveryDigest(fill(1), fill(2)))).toBe(vectors.digests.delivery);
   });
 });
 
 describe('the tree of borders', () => {
   it.each([1, 2, 3, 4, 5, 148])('has the root of the shared vector for %i borders', (count) => {
-    const borders = Array.from({ length: count }, (_, i) => fromHex(keccak256(hex(fill(i & 255)))));
-    expect(hex(bordersRoot(borders))).toBe(vectors.roots[count]);
+    const borders = Array.from({ length: count }, (_, i) => fromHex(keccak256(to0x(fill(i & 255)))));
+    expect(to0x(bordersRoot(borders))).toBe(vectors.roots[count]);
     const index = count >> 1;
-    let node = fromHex(keccak256(hex(Uint8Array.of(1, ...borders[index]!))));
+    let node = fromHex(keccak256(to0x(Uint8Array.of(1, ...borders[index]!))));
     let at = index;
     for (const sibling of borderPath(borders, index)) {
-      node = fromHex(keccak256(hex(at & 1 ? Uint8Array.of(...sibling, ...node) : Uint8Array.of(...node, ...sibling))));
+      node = fromHex(keccak256(to0x(at & 1 ? Uint8Array.of(...sibling, ...node) : Uint8Array.of(...node, ...sibling))));
       at >>= 1;
     }
-    expect(hex(node)).toBe(vectors.roots[count]);
+    expect(to0x(node)).toBe(vectors.roots[count]);
   });
 
   it('refuses no borders and an index outside', () => {

@@ -1,6 +1,6 @@
 import { keccak_256 } from '@noble/hashes/sha3.js';
 import { describe, expect, it } from 'vitest';
-import { toHex, utf8 } from '#attestation/base';
+import { to0x, toHex, utf8 } from '#attestation/base';
 import {
   GuardViolation,
   initialWeights,
@@ -13,7 +13,7 @@ import {
   type Weights,
 } from './index.js';
 
-const seed = `0x${toHex(keccak_256(utf8('fxt-vector-1')))}`;
+const seed = to0x(keccak_256(utf8('fxt-vector-1')));
 const tiny = { dims: [3, 4, 2], batch: 2, e: 4, steps: 3, seed };
 const batch = {
   count: 2,

@@ -1,8 +1,9 @@
 /** Jobs of the load bench: real specs and terms whose escrows count as open, and rows that wait in the queue. */
+import { to0x, toBase64 } from '#attestation/base';
 import { openDatabase, Dataset, DatasetShard, EscrowEventRecord, Job } from '#libs/persistence';
+import { sha256 } from '#test/made-session';
 import { anyProvider } from '../../../apps/control-plane/src/dispatch/job-queue.js';
 import { readTerms } from '../../../apps/control-plane/src/settlement/escrow-terms.js';
-import { base64, hex, sha256 } from '#test/made-session';
 import { Random } from '../../simulation/random.js';
 import { datasetRows, makeJob, shard, type SimulatedJob } from '../../simulation/work.js';
 
@@ -27,14 +28,14 @@ export async function seed(url: string, queued: number, coming: number): Promise
   const [row] = datasetRows(tenant, now);
   await manager.insert(Dataset, row as object);
   const { sha256: digest, bytes } = shard!;
-  await manager.insert(DatasetShard, { datasetId: row!.id, index: 0, sha256: hex(digest), bytes, uploadedAt: now });
+  await manager.insert(DatasetShard, { datasetId: row!.id, index: 0, sha256: to0x(digest), bytes, uploadedAt: now });
   const plain = (number: number) => makeJob(random, { tenant, number, at, kind: 'plain', provider: anyProvider });
   const made = Array.from({ length: coming }, (_, number) => plain(number));
   const opened = made.map(({ escrowId }, index) => ({
-    blockHash: hex(sha256('block')),
+    blockHash: to0x(sha256('block')),
     blockNumber: 1,
     logIndex: index,
-    transaction: hex(sha256(escrowId)),
+    transaction: to0x(sha256(escrowId)),
     escrowId,
     name: 'JobOpened',
     data: { price: '1000' } as object,
@@ -53,7 +54,7 @@ export async function seed(url: string, queued: number, coming: number): Promise
 
 function orderOf({ id, input }: SimulatedJob): Order {
   const { spec, terms, policy, brokerUrl, idempotencyKey: key } = input;
-  return { id, key, body: JSON.stringify({ spec: base64(spec), terms, policy: base64(policy), brokerUrl }) };
+  return { id, key, body: JSON.stringify({ spec: toBase64(spec), terms, policy: toBase64(policy), brokerUrl }) };
 }
 
 /** More cores than a node of the bench has, or an account that none of them is paid to. */

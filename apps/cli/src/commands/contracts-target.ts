@@ -1,7 +1,7 @@
 /** Which contracts on which chain a command is about, and for whom it signs. */
 import { InvalidArgumentError, type Command } from 'commander';
 import { Wallet, type JsonRpcProvider } from 'ethers';
-import { toHex } from '#attestation/base';
+import { to0x } from '#attestation/base';
 import { connect, parseDeployment, type Deployment } from '#libs/settlement';
 import { readJson } from '../files.js';
 import type { OutputOptions } from '../output.js';
@@ -61,9 +61,7 @@ export function signing<T>(
 ): Promise<T> {
   const { rpcUrl, deployment } = targetOf(options);
   const file = options.key ?? loadProfile(options.profile).chain.accountKey;
-  return withChain(rpcUrl, deployment.chainId, (rpc) =>
-    work(new Wallet(`0x${toHex(readSecret(file))}`, rpc), deployment),
-  );
+  return withChain(rpcUrl, deployment.chainId, (rpc) => work(new Wallet(to0x(readSecret(file)), rpc), deployment));
 }
 
 export function address(value: string): string {

@@ -1,7 +1,7 @@
 /** `veritrain contracts deploy|plan|status|verify|register-key`: the contracts that hold the money, and whether they are these. */
 import { InvalidArgumentError, Option, type Command } from 'commander';
 import { formatEther, Wallet } from 'ethers';
-import { ConfigurationError, toHex } from '#attestation/base';
+import { ConfigurationError, to0x } from '#attestation/base';
 import {
   parseGroth16Bundle,
   parseGroth16Statement,
@@ -137,7 +137,7 @@ function withSetup(command: Command): Command {
 async function deployAll(options: DeployCommand): Promise<void> {
   const secret = readSecret(options.key);
   await withChain(options.rpc, options.chainId, async (rpc) => {
-    const deployer = new Wallet(`0x${toHex(secret)}`, rpc);
+    const deployer = new Wallet(to0x(secret), rpc);
     log('deploying; this sends about 20 transactions, and goes on where an earlier attempt broke off');
     const deployment = await deploy(deployer, setupOptions(options));
     writeWhole(options.out, `${JSON.stringify(deployment, undefined, 2)}\n`);
@@ -201,7 +201,7 @@ async function registerKey(options: RegisterKeyCommand): Promise<void> {
   const { chain } = loadProfile(options.profile);
   const { key } = parseGroth16Bundle(bundle);
   await withChain(chain.rpcUrl, chain.deployment.chainId, async (rpc) => {
-    const signer = new Wallet(`0x${toHex(readSecret(chain.accountKey))}`, rpc);
+    const signer = new Wallet(to0x(readSecret(chain.accountKey)), rpc);
     const shape = circuitShape(statement.manifest);
     const { plan, txHash } = await registerGroth16Key(signer, chain.deployment, shape, statement.ceremony, key);
     printResult(options, { plan, transaction: txHash }, () =>

@@ -1,7 +1,7 @@
 /** `veritrain dataset seal|inspect|list|delete`. */
 import { join } from 'node:path';
 import { InvalidArgumentError, type Command } from 'commander';
-import { Rejection, toHex } from '#attestation/base';
+import { Rejection, to0x, toHex } from '#attestation/base';
 import {
   datasetManifestBytesMax,
   datasetManifestJson,
@@ -67,8 +67,8 @@ async function inspect(folder: string, options: OutputOptions): Promise<void> {
 function print(manifest: DatasetManifest, options: OutputOptions): void {
   printResult(options, datasetManifestJson(manifest), () =>
     table([
-      ['data set', `0x${toHex(manifest.id)}`],
-      ['root', `0x${toHex(manifest.root)}`],
+      ['data set', to0x(manifest.id)],
+      ['root', to0x(manifest.root)],
       ['records', `${manifest.records} of ${manifest.features} features, ${manifest.classes} classes`],
       ['blocks', `batch ${manifest.batch}, superblock ${manifest.superblock}`],
       ['shards', `${manifest.shards.length}, ${manifest.shards.reduce((sum, shard) => sum + shard.bytes, 0)} bytes`],

@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 import { InvalidArgumentError, Option, type Command } from 'commander';
 import { parseEther } from 'ethers';
-import { toHex } from '#attestation/base';
+import { to0x } from '#attestation/base';
 import { type Assurance } from '#attestation/records';
 import { decideAssurance, type BackendName } from '#libs/proof';
 import { canonicalManifest, floatOnnx, encodeWeights } from '#libs/step';
@@ -137,7 +137,7 @@ async function submit(options: SubmitOptions): Promise<void> {
   const { manifest, dataset } = readJob(options);
   const { scheme, proving, why, key } = chooseProving(manifest, dataset, options, profile);
   const backend: BackendName = key === undefined ? 'sumcheck' : 'groth16';
-  const plan = key === undefined ? null : `0x${toHex(proving!.planDigest)}`;
+  const plan = key === undefined ? null : to0x(proving!.planDigest);
   const { provider, hasTee } = await chooseNode({ ...options, trusted: profile.providers ?? [], plan }, api);
   const decision = decideAssurance(
     {

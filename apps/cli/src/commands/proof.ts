@@ -1,7 +1,7 @@
 /** `veritrain prove` and `veritrain proof verify`: step proofs as files. */
 import { rmSync } from 'node:fs';
 import { InvalidArgumentError, type Command } from 'commander';
-import { CodedError, ConfigurationError, toHex } from '#attestation/base';
+import { CodedError, ConfigurationError, to0x } from '#attestation/base';
 import {
   parseGroth16Statement,
   parseProofStatement,
@@ -56,13 +56,13 @@ export function addProofCommands(program: Command): void {
     .option('--backend <name>', 'auto, sumcheck or groth16', 'auto')
     .option('--on-chain', 'a contract is to check the proofs: let auto weigh gas')
     .option('--ptau <file>', 'powers of tau for a Groth16 key, prepared for phase 2; with --ptau-sha256')
-    .option('--ptau-sha256 <hex>', 'what that file must hash to', sha256)
+    .option('--ptau-sha256 <to0x>', 'what that file must hash to', sha256)
     .option('--zkey <file>', 'Groth16 key of a ceremony, checked against circuit and --ptau; with --zkey-sha256')
-    .option('--zkey-sha256 <hex>', 'what that file must hash to', sha256)
+    .option('--zkey-sha256 <to0x>', 'what that file must hash to', sha256)
     .option('--profile <name>', 'parameters by name; auto: the first that reaches 100 bits', 'auto')
     .option('--memory <MiB>', 'most linear memory of the prover', whole(1), 2048)
     .option('--weights <file>', 'weights at the first step; else computed from the seed')
-    .option('--state-digest <hex>', 'state digest that the weights at the first step are claimed to have')
+    .option('--state-digest <to0x>', 'state digest that the weights at the first step are claimed to have')
     .option('--json', 'print one JSON document')
     .action(prove);
   const proof = program.command('proof').description('check proofs, make keys');
@@ -72,9 +72,9 @@ export function addProofCommands(program: Command): void {
     .requiredOption('--manifest <file>', 'fxt/1 manifest; a key serves every seed and number of steps')
     .requiredOption('--out <folder>', 'folder of keys, as in a node’s groth16Keys')
     .option('--ptau <file>', 'powers of tau, prepared for phase 2; with --ptau-sha256')
-    .option('--ptau-sha256 <hex>', 'what that file must hash to', sha256)
+    .option('--ptau-sha256 <to0x>', 'what that file must hash to', sha256)
     .option('--zkey <file>', 'key of a ceremony, checked against circuit and --ptau; with --zkey-sha256')
-    .option('--zkey-sha256 <hex>', 'what that file must hash to', sha256)
+    .option('--zkey-sha256 <to0x>', 'what that file must hash to', sha256)
     .option('--memory <MiB>', 'most memory of circom and snarkjs', whole(1), 4096)
     .option('--json', 'print one JSON document')
     .action(key);
@@ -82,7 +82,7 @@ export function addProofCommands(program: Command): void {
     .command('verify')
     .argument('<file>', 'proof')
     .requiredOption('--statement <file>', 'its statement')
-    .option('--verification-key <hex>', 'digest of the only Groth16 key that is taken', digest)
+    .option('--verification-key <to0x>', 'digest of the only Groth16 key that is taken', digest)
     .option('--no-development-keys', 'refuse Groth16 keys that one machine made')
     .option('--json', 'print one JSON document')
     .action(verify);
@@ -186,7 +186,7 @@ function verify(path: string, options: VerifyOptions): void {
     return;
   }
   const { statement, statementDigest, soundnessBits } = outcome.verified;
-  const digests = { statementDigest: hex(statementDigest) };
+  const digests = { statementDigest: to0x(statementDigest) };
   const { stepFrom, stepCount } = statement;
   const found = trustOf(outcome.verified);
   printResult(
@@ -197,8 +197,8 @@ function verify(path: string, options: VerifyOptions): void {
         ['accepted', `steps ${stepFrom} to ${stepFrom + stepCount - 1}, in ${verifyMs} ms`],
         ['statement', digests.statementDigest],
         ...found.rows,
-        ['weights before', hex(statement.weightsBefore)],
-        ['weights after', hex(statement.weightsAfter)],
+        ['weights before', to0x(statement.weightsBefore)],
+        ['weights after', to0x(statement.weightsAfter)],
         ['you check', 'that the weights before are those you expect, and that the data root is the registered one'],
       ]),
   );
@@ -222,7 +222,7 @@ function trustOf(verified: VerifiedProof | VerifiedGroth16): {
     };
   }
   const { ceremony, soundnessBits } = verified;
-  const [verificationKey, circuit] = [hex(verified.verificationKey), hex(verified.circuit)];
+  const [verificationKey, circuit] = [to0x(verified.verificationKey), to0x(verified.circuit)];
   const trust =
     ceremony === 'development'
       ? 'UNSAFE: a development key; whoever made it can prove anything'
@@ -251,10 +251,6 @@ function judge(bundle: Uint8Array, json: unknown, { verificationKey, development
     if (error instanceof CodedError) return { rejection: error };
     throw error;
   }
-}
-
-function hex(bytes: Uint8Array): string {
-  return `0x${toHex(bytes)}`;
 }
 
 function sha256(text: string): string {

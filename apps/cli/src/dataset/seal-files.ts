@@ -1,6 +1,6 @@
 /** Seals IDX files into a folder: shards and dataset.json for the control plane, the data key for the key broker alone. */
 import { join } from 'node:path';
-import { Rejection, toHex } from '#attestation/base';
+import { Rejection, to0x } from '#attestation/base';
 import { datasetManifestJson, type DatasetManifest } from '#attestation/records';
 import { choosePlan } from '#libs/proof';
 import { checkLabels, parseIdxImages, parseIdxLabels, parseManifest, type Manifest } from '#libs/step';
@@ -43,7 +43,7 @@ export async function sealFiles(request: SealRequest, progress: (line: string) =
     writeWhole(shardPath(request.out, index), await shard(index));
     progress(`sealed shard ${index + 1} of ${manifest.shards.length}`);
   }
-  const key = { datasetId: `0x${toHex(manifest.id)}`, key: `0x${toHex(dataKey)}` };
+  const key = { datasetId: to0x(manifest.id), key: to0x(dataKey) };
   writeWhole(request.key, `${JSON.stringify(key)}\n`, 0o600);
   writeWhole(join(request.out, 'dataset.json'), `${JSON.stringify(datasetManifestJson(manifest), null, 2)}\n`);
   return manifest;

@@ -4,7 +4,7 @@
  */
 import { randomBytes } from 'node:crypto';
 import { join, resolve } from 'node:path';
-import { Rejection, toHex } from '#attestation/base';
+import { Rejection, to0x } from '#attestation/base';
 import { type Assurance } from '#attestation/records';
 import { decideAssurance } from '#libs/proof';
 import { canonicalManifest, floatOnnx, profileManifest, type Manifest } from '#libs/step';
@@ -61,7 +61,7 @@ const modelSegment = 4;
 
 /** Segments of four steps on 1,024 images. */
 function shortManifest(steps: number): Manifest {
-  const seed = `0x${toHex(new Uint8Array(randomBytes(32)))}`;
+  const seed = to0x(new Uint8Array(randomBytes(32)));
   return profileManifest('fx1', { dims: [784, 64, 10], batch: 64, e: 8, steps, superblock: modelSegment, seed });
 }
 

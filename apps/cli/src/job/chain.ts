@@ -1,6 +1,6 @@
 /** What a client reads from and says to the chain about its own job. */
 import { Wallet } from 'ethers';
-import { fromHex, Rejection, toHex } from '#attestation/base';
+import { fromHex, Rejection, to0x } from '#attestation/base';
 import { type Terms } from '#attestation/records';
 import { connect, SettlementClient, type JobState } from '#libs/settlement';
 import type { Profile } from '../profile.js';
@@ -39,7 +39,7 @@ const live: readonly JobState[] = ['Open', 'Accepted', 'Started', 'Committed'];
 export function openChain({ chain }: Profile): ClientChain {
   const { deployment, rpcUrl, pollingMs } = chain;
   const rpc = connect(rpcUrl, deployment.chainId, pollingMs);
-  const wallet = new Wallet(`0x${toHex(readSecret(chain.accountKey))}`, rpc);
+  const wallet = new Wallet(to0x(readSecret(chain.accountKey)), rpc);
   const escrow = new SettlementClient(deployment, wallet);
 
   const pause = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, pollingMs));

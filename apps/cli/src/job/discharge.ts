@@ -1,6 +1,6 @@
 /** Step proofs from files as seals of the segments that an escrow wants proved. */
 import { equalBytes, fromHex, Rejection, toHex } from '#attestation/base';
-import { jobDigest, type StepSpec, type Terms } from '#attestation/records';
+import { escrowIdOf, type StepSpec, type Terms } from '#attestation/records';
 import {
   parseGroth16Bundle,
   parseProofBundle,
@@ -72,7 +72,7 @@ type AnyStatement<C> = Pick<ProofStatement, 'manifest' | 'jobId' | 'datasetRoot'
 };
 
 function checkEscrow(terms: Terms, { escrow }: { readonly escrow?: ProofEscrow | undefined }): void {
-  const job = jobDigest(terms);
+  const job = escrowIdOf(terms);
   if (escrow !== undefined && equalBytes(escrow.job, job)) return;
   throw new Rejection('PROOF_ESCROW', {
     expected: `proofs for the escrow ${toHex(job)}`,

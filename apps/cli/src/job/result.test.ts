@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeEach, expect, it, vi } from 'vitest';
-import { Rejection, toHex } from '#attestation/base';
+import { Rejection, to0x } from '#attestation/base';
 import { jobIdOf } from '#attestation/records';
 import { tinyBundle } from '#test/tiny-bundle';
 import type { ControlPlaneApi } from '../api.js';
@@ -56,7 +56,7 @@ it.each([
 
 it('a result is fetched only while the chain knows of its delivery', async () => {
   const { job, bundle, encoded, ciphertext } = await tinyBundle();
-  const jobId = `0x${toHex(jobIdOf(job.spec))}`;
+  const jobId = to0x(jobIdOf(job.spec));
   const profile = { recipientKey: join(folder, 'recipient.key') } as Profile;
   keepTerms(profile, jobId, job.terms, word(9));
   const getBytes = async (path: string): Promise<Uint8Array> => (path.endsWith('/bundle') ? encoded : ciphertext);
@@ -76,7 +76,7 @@ it('a result is fetched only while the chain knows of its delivery', async () =>
 
 it('does not wait for proofs of a job whose escrow has ended', async () => {
   const { job, ciphertext } = await tinyBundle();
-  const jobId = `0x${toHex(jobIdOf(job.spec))}`;
+  const jobId = to0x(jobIdOf(job.spec));
   const profile = { recipientKey: join(folder, 'recipient.key') } as Profile;
   keepTerms(profile, jobId, job.terms, word(9));
   const pending = new Rejection('JOB_BUNDLE_PENDING', { expected: 'all proofs', got: '1 of 2', rule: 'test' });

@@ -3,7 +3,7 @@ import { verifyBundle, type AppraisalPolicy, type BundleVerdict, type ProofVerif
 import { CodedError, equalBytes, fromHex, Rejection, toHex } from '#attestation/base';
 import {
   ciphertextDigest,
-  jobDigest,
+  escrowIdOf,
   JobMode,
   parseJobSpec,
   parseSessionEvidence,
@@ -125,7 +125,7 @@ function proofsFor({ developmentKeys }: Profile): ProofVerifier {
 
 function accepted(verdict: BundleVerdict, jobId: string, terms: Terms): void {
   if (`0x${verdict.jobId}` !== jobId) throw refused('RESULT_JOB', jobId, verdict.jobId);
-  const escrowId = toHex(jobDigest(terms));
+  const escrowId = toHex(escrowIdOf(terms));
   if (verdict.escrowId !== escrowId) throw refused('RESULT_ESCROW', escrowId, verdict.escrowId);
   if (verdict.tier === 'affirming' || verdict.tier === 'warning') return;
   const open = verdict.checks.filter(({ status }) => status !== 'met' && status !== 'warned');

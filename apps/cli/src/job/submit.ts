@@ -3,12 +3,12 @@ import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { x25519 } from '@noble/curves/ed25519.js';
 import { Wallet } from 'ethers';
-import { toHex } from '#attestation/base';
+import { to0x, toBase64 } from '#attestation/base';
 import {
   datasetManifestBytesMax,
   datasetManifestJson,
   encodeJobSpec,
-  jobDigest,
+  escrowIdOf,
   jobIdOf,
   readDatasetManifest,
   termsJson,
@@ -86,7 +86,7 @@ export async function submitJob(request: SubmitRequest, profile: Profile, api: C
   await uploadDataset(request.dataset, dataset, api);
   const { onLapse = 'tee', samples = defaultSamples } = request;
   const spec = specOf(manifest, dataset, proving, request, profile, policy.digest);
-  const account = new Wallet(`0x${toHex(readSecret(profile.chain.accountKey))}`);
+  const account = new Wallet(to0x(readSecret(profile.chain.accountKey)));
   const parties = {
     client: addressBytes(account.address),
     provider: request.provider,
@@ -102,14 +102,14 @@ export async function submitJob(request: SubmitRequest, profile: Profile, api: C
   });
   await enterKey(proving, manifest, account, profile);
   await api.post('jobs', {
-    spec: base64(encodeJobSpec(spec)),
+    spec: toBase64(encodeJobSpec(spec)),
     terms: termsJson(terms),
-    policy: base64(policy.bytes),
+    policy: toBase64(policy.bytes),
     brokerUrl: profile.broker.url,
   });
-  keepTerms(profile, hex(jobIdOf(spec)), terms, seed);
+  keepTerms(profile, to0x(jobIdOf(spec)), terms, seed);
   const fundTransaction = await fund(terms, account, profile);
-  return { jobId: hex(jobIdOf(spec)), escrowId: hex(jobDigest(terms)), spec, terms, fundTransaction, run, advice };
+  return { jobId: to0x(jobIdOf(spec)), escrowId: to0x(escrowIdOf(terms)), spec, terms, fundTransaction, run, advice };
 }
 
 /** @throws Rejection MANIFEST_*, STEP_RANGE_*, DATASET_MANIFEST; ConfigurationError FILE_* */
@@ -139,7 +139,7 @@ async function uploadDataset(folder: string, dataset: DatasetManifest, api: Cont
   const { shards } = await api.post<{ shards: { uploaded: boolean }[] }>('datasets', { manifest });
   for (const [index, shard] of dataset.shards.entries()) {
     if (shards[index]?.uploaded === true) continue;
-    await api.put(`datasets/${hex(dataset.id)}/shards/${index}`, readBytes(shardPath(folder, index), shard.bytes));
+    await api.put(`datasets/${to0x(dataset.id)}/shards/${index}`, readBytes(shardPath(folder, index), shard.bytes));
   }
 }
 
@@ -191,12 +191,4 @@ async function onChain<T>(
   } finally {
     rpc.destroy();
   }
-}
-
-function hex(bytes: Uint8Array): string {
-  return `0x${toHex(bytes)}`;
-}
-
-function base64(bytes: Uint8Array): string {
-  return Buffer.from(bytes).toString('base64');
 }

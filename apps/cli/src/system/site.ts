@@ -5,7 +5,7 @@ import { x25519 } from '@noble/curves/ed25519.js';
 import { secp256k1 } from '@noble/curves/secp256k1.js';
 import { Wallet } from 'ethers';
 import { type AppraisalPolicy } from '#attestation';
-import { addressOfPublicKey, toHex } from '#attestation/base';
+import { addressOfPublicKey, to0x } from '#attestation/base';
 import { connect, deploy, simulatedIssuer, type Anvil, type Deployment } from '#libs/settlement';
 import {
   createSimulatedVendor,
@@ -251,7 +251,7 @@ async function deployContracts(
 ): Promise<Deployment> {
   const rpc = connect(anvil.url, anvil.chainId, pollingMs);
   try {
-    const deployer = new Wallet(`0x${toHex(testAccountSecret(0))}`, rpc);
+    const deployer = new Wallet(to0x(testAccountSecret(0)), rpc);
     const simulatedIssuers = vendors.map(({ ask, product }) => simulatedIssuer(ask, product));
     return await deploy(deployer, { developmentKeys, simulatedIssuers });
   } finally {
@@ -306,7 +306,7 @@ function layOutBroker(options: BrokerOptions): string {
       policy: '../policy.json',
       signingKey: 'attestor.test-key',
       resultKey: 'result.test-key',
-      recipients: [`0x${toHex(x25519.getPublicKey(recipient))}`],
+      recipients: [to0x(x25519.getPublicKey(recipient))],
       clients: [accountOf(testAccountSecret(1))],
       provers: proverAccounts.map((index) => accountOf(testAccountSecret(index))),
       ...restrictions,
@@ -330,5 +330,5 @@ function writeProfile(folder: string, profile: Profile): string {
 }
 
 function accountOf(secret: Uint8Array): string {
-  return `0x${toHex(addressOfPublicKey(secp256k1.getPublicKey(secret, false)))}`;
+  return to0x(addressOfPublicKey(secp256k1.getPublicKey(secret, false)));
 }

@@ -2,7 +2,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager, type SelectQueryBuilder } from 'typeorm';
 import { z } from 'zod';
-import { toHex } from '#attestation/base';
+import { to0x } from '#attestation/base';
 import { parseDatasetManifest } from '#attestation/records';
 import { Dataset, DatasetShard, Job, Lease, NodeRecord, SegmentProof } from '#libs/persistence';
 import { Hex32 } from '#libs/wire';
@@ -59,13 +59,13 @@ export class Datasets {
   /** Registering the same manifest again is not a fault. @throws Rejection MESSAGE_SHAPE, DATASET_MANIFEST, DATASET_DUPLICATE */
   async register(principal: Principal, json: Record<string, unknown>): Promise<DatasetView> {
     const manifest = parseDatasetManifest(json);
-    const id = `0x${toHex(manifest.id)}`;
+    const id = to0x(manifest.id);
     const createdAt = this.clock.now();
     const row = {
       id,
       tenant: principal.tenant,
       manifest: json as object,
-      root: `0x${toHex(manifest.root)}`,
+      root: to0x(manifest.root),
       records: String(manifest.records),
       shards: manifest.shards.length,
       createdAt,
@@ -73,7 +73,7 @@ export class Datasets {
     const shards = manifest.shards.map((shard, index) => ({
       datasetId: id,
       index,
-      sha256: `0x${toHex(shard.sha256)}`,
+      sha256: to0x(shard.sha256),
       bytes: shard.bytes,
       uploadedAt: null,
     }));

@@ -1,5 +1,5 @@
 /** Whether a statement with its receipt belongs to this job and was signed by an appraised session. */
-import { equalBytes, toHex } from '#attestation/base';
+import { equalBytes, to0x } from '#attestation/base';
 import {
   encodeStepStatement,
   parseJobSpec,
@@ -24,7 +24,6 @@ export interface CheckedReceipt {
 }
 
 const rule = 'control-plane README, checkpoints';
-const hex = (bytes: Uint8Array): string => `0x${toHex(bytes)}`;
 
 /**
  * @param receiptKey of the appraised session; null for a node without a TEE, whose statement waits for its proof
@@ -49,7 +48,7 @@ export async function checkReceipt(
   if (!equalBytes(encodeStepStatement(expected), encodeStepStatement(statement))) {
     throw refusal('STATEMENT_MISMATCH', {
       expected: `job ${job.id}, its program and its data set root`,
-      got: `job ${hex(statement.jobId)}, program ${hex(statement.programDigest)}, root ${hex(statement.datasetRoot)}`,
+      got: `job ${to0x(statement.jobId)}, program ${to0x(statement.programDigest)}, root ${to0x(statement.datasetRoot)}`,
       rule,
     });
   }
@@ -88,8 +87,8 @@ export function checkFollows(before: StepStatement | null, next: StepStatement):
   const sameWeights = before === null || equalBytes(before.weightsAfter, next.weightsBefore);
   if (next.stepFrom === step && sameWeights) return;
   throw refusal('CHECKPOINT_GAP', {
-    expected: `a segment from step ${step}${before === null ? '' : ` and weights ${hex(before.weightsAfter)}`}`,
-    got: `step ${next.stepFrom} and weights ${hex(next.weightsBefore)}`,
+    expected: `a segment from step ${step}${before === null ? '' : ` and weights ${to0x(before.weightsAfter)}`}`,
+    got: `step ${next.stepFrom} and weights ${to0x(next.weightsBefore)}`,
     rule,
     action: 'Report segments in order; resume from the last checkpoint.',
   });

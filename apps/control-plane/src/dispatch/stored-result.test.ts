@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
 import { describe, expect, it } from 'vitest';
-import { toHex } from '#attestation/base';
+import { to0x } from '#attestation/base';
 import { chunkBytes, chunksMax, ciphertextDigest } from '#attestation/records';
 import { checkStoredResult, readStoredResult } from './stored-result.js';
 
@@ -21,7 +21,7 @@ describe('what a seal binds of a stored result', () => {
   )('of %d bytes, however they are read (by %d), is the digest of the protocol', async (length, pieceBytes) => {
     const bytes = filled(length);
     const stored = await readStoredResult(storeOf(bytes, pieceBytes), 'any');
-    expect(stored).toEqual({ bytes: length, ciphertextDigest: `0x${toHex(ciphertextDigest(bytes))}` });
+    expect(stored).toEqual({ bytes: length, ciphertextDigest: to0x(ciphertextDigest(bytes)) });
   });
 
   it('is not read beyond the largest result', async () => {

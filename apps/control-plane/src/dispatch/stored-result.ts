@@ -1,6 +1,6 @@
 /** What a seal binds of a result, computed from the stored ciphertext: the node's word on it would reach the bundle. */
 import { createHash } from 'node:crypto';
-import { fromHex, toHex } from '#attestation/base';
+import { fromHex, to0x } from '#attestation/base';
 import { chunkBytes, chunkListDigest, chunksMax } from '#attestation/records';
 import type { LeaseDeliver } from '#libs/wire';
 import type { BlobStore } from '../objects/blob-store.js';
@@ -36,7 +36,7 @@ export async function readStoredResult(blobs: Pick<BlobStore, 'open'>, blob: str
     }
   }
   if (filled > 0) close();
-  return { bytes, ciphertextDigest: `0x${toHex(chunkListDigest(bytes, digests))}` };
+  return { bytes, ciphertextDigest: to0x(chunkListDigest(bytes, digests)) };
 }
 
 /** @throws Rejection DELIVERY_CIPHERTEXT */

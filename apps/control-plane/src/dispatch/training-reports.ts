@@ -1,7 +1,7 @@
 /** Checkpoints while a job runs, and the delivery at its end. */
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
-import { fromHex, toHex } from '#attestation/base';
+import { fromHex, to0x } from '#attestation/base';
 import {
   bordersRoot,
   deliveryDigest,
@@ -29,7 +29,6 @@ import { checkStoredPartials } from './stored-partials.js';
 import { checkStoredResult, readStoredResult } from './stored-result.js';
 
 const rule = 'control-plane README, checkpoints';
-const hex = (bytes: Uint8Array): string => `0x${toHex(bytes)}`;
 
 @Injectable()
 export class TrainingReports {
@@ -201,7 +200,7 @@ export class TrainingReports {
     }
     const spec = parseJobSpec(new Uint8Array(job.spec));
     const statements = rows.map((row) => statementOf(spec, row.statement));
-    const expected = [statements[0]!.weightsBefore, ...statements.map((s) => s.weightsAfter)].map(hex);
+    const expected = [statements[0]!.weightsBefore, ...statements.map((s) => s.weightsAfter)].map(to0x);
     const wrong = expected.findIndex((border, index) => border !== borders[index]);
     if (wrong < 0 && expected.length === borders.length) return;
     throw refusal('DELIVERY_BORDERS', {
@@ -241,11 +240,11 @@ function overtaken(expected: string, got: string) {
 }
 
 function checkRun({ run, borders, result }: LeaseDeliver, { mode }: Terms): void {
-  const root = hex(bordersRoot(borders.map(fromHex)));
+  const root = to0x(bordersRoot(borders.map(fromHex)));
   const segments = borders.length - 1;
   const isRevealed = (mode & JobMode.reveal) !== 0;
   const committed = [result.ciphertextDigest, result.keyCommit].map(fromHex) as [Uint8Array, Uint8Array];
-  const delivery = hex(isRevealed ? deliveryDigest(...committed) : new Uint8Array(32));
+  const delivery = to0x(isRevealed ? deliveryDigest(...committed) : new Uint8Array(32));
   const expected = { upTo: segments, outcome: 0, bordersRoot: root, last: borders[segments], delivery };
   const wrong = Object.entries(expected).find(([name, value]) => run[name as keyof typeof run] !== value);
   if (wrong === undefined) return;

@@ -1,9 +1,9 @@
 /** A bundle of what is stored: the same rows give the same bytes. */
-import { fromHex, toHex } from '#attestation/base';
+import { fromBase64, fromHex, toHex } from '#attestation/base';
 import {
   domainSeparator,
   encodeTerms,
-  jobDigest,
+  escrowIdOf,
   noEndorsementRecord,
   parseEndorsements,
   parseJobSpec,
@@ -16,15 +16,7 @@ import {
 } from '#attestation/records';
 import type { StoredRelease } from './release-check.js';
 import { sealingSession } from './sealing-session.js';
-import {
-  bytesOf,
-  partialsOf,
-  placeOf,
-  signedOf,
-  transactionsOf,
-  type StoredJob,
-  type StoredSession,
-} from './stored-job.js';
+import { partialsOf, placeOf, signedOf, transactionsOf, type StoredJob, type StoredSession } from './stored-job.js';
 
 /** @param endorsements  every set that a stored verdict rested on */
 export function bundleOf(stored: StoredJob, endorsements: readonly Uint8Array[]): EvidenceBundle {
@@ -32,11 +24,11 @@ export function bundleOf(stored: StoredJob, endorsements: readonly Uint8Array[])
   const run = runOf(stored);
   const { chainId, contract } = parseJobSpec(new Uint8Array(job.spec)).settlement;
   const digest = runDigest(domainSeparator({ chainId, verifyingContract: contract }), {
-    job: jobDigest(parseTermsJson(job.terms)),
+    job: escrowIdOf(parseTermsJson(job.terms)),
     ...run,
   });
   const sealing = sealingSession(stored, digest, (bytes) => parseSessionEvidence(bytes).binding.settlementKey);
-  const seal = { session: sealing ?? placeOf(stored, record.leaseId), bytes: bytesOf(delivery.seal) };
+  const seal = { session: sealing ?? placeOf(stored, record.leaseId), bytes: fromBase64(delivery.seal) };
   const { ciphertextDigest, keyCommit } = delivery.result;
   return {
     version: 4,

@@ -1,10 +1,11 @@
 /** The verdict on whole machines rests on what the key broker handed on, and on nothing else. */
 import { beforeAll, describe, expect, it, vi } from 'vitest';
 import { encodeDocument, type AppraisalPolicy } from '#attestation';
+import { to0x } from '#attestation/base';
 import { encodeEndorsements, type EndorsementRecord } from '#attestation/records';
 import type { FakeRoot } from '#test/fake-intel';
 import { gpuMachineAt, gpuPolicy, madeGpuVendor, madeTd, tdxPolicy, type MadeMachine } from '#test/made-machine';
-import { chainId, hex, receiptKey } from '#test/made-session';
+import { chainId, receiptKey } from '#test/made-session';
 import { PolicyAppraiser } from './policy-appraiser.js';
 
 const trusted = vi.hoisted(() => ({ nvidia: { device: [] as string[], rim: [] as string[] }, intel: null as unknown }));
@@ -21,7 +22,7 @@ vi.mock('../../../../attestation/src/intel/verify.js', async (original) => {
 });
 
 const provider = new Uint8Array(20).fill(4);
-const bound = { provider: hex(provider), chainId };
+const bound = { provider: to0x(provider), chainId };
 const appraiser = new PolicyAppraiser();
 
 interface Machine extends MadeMachine {

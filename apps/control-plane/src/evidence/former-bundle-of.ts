@@ -1,5 +1,5 @@
 /** Bundles of jobs that were ordered under terms of the former layout, as the release of then wrote them. */
-import { fromHex, keccak } from '#attestation/base';
+import { fromBase64, fromHex, keccak } from '#attestation/base';
 import {
   encodeFormerTerms,
   formerDomainSeparator,
@@ -10,15 +10,7 @@ import {
   type FormerBundle,
 } from '#attestation/records';
 import { sealingSession } from './sealing-session.js';
-import {
-  bytesOf,
-  partialsOf,
-  placeOf,
-  signedOf,
-  transactionsOf,
-  type StoredJob,
-  type StoredSession,
-} from './stored-job.js';
+import { partialsOf, placeOf, signedOf, transactionsOf, type StoredJob, type StoredSession } from './stored-job.js';
 
 export function formerBundleOf(stored: StoredJob): FormerBundle {
   const { job, record, delivery, receipts, proofs } = stored;
@@ -42,7 +34,7 @@ export function formerBundleOf(stored: StoredJob): FormerBundle {
   const domain = formerDomainSeparator({ chainId, verifyingContract: contract });
   const digest = formerRunDigest(domain, { job: keccak(terms), ...run });
   const sealing = sealingSession(stored, digest, (bytes) => parseFormerSessionEvidence(bytes).binding.settlementKey);
-  const seal = { session: sealing ?? placeOf(stored, record.leaseId), bytes: bytesOf(delivery.seal) };
+  const seal = { session: sealing ?? placeOf(stored, record.leaseId), bytes: fromBase64(delivery.seal) };
   const statementOf = (row: (typeof receipts)[number]) => new Uint8Array(row.statement);
   if (job.parallel > 1) {
     const segments = receipts.map((row, round) => ({

@@ -1,6 +1,6 @@
 /** That a reported key release was signed by the key broker of the terms, for this job and this session's evidence. */
 import { createHash } from 'node:crypto';
-import { fromHex, recoverAddress, Rejection, toHex } from '#attestation/base';
+import { fromHex, recoverAddress, Rejection, to0x } from '#attestation/base';
 import {
   appraisalDigest,
   clockSkewSeconds,
@@ -33,13 +33,13 @@ export function checkRelease(job: ReleasedJob, encoded: Uint8Array, released: Ke
   const { release } = released;
   const evidence = sha256(encoded);
   same('job', job.escrowId, release.job);
-  same('provider', hex(binding.provider), release.provider);
-  same('data set', hex(spec.dataset.id), release.dataset);
-  same('session', hex(keysDigest(binding)), release.session);
-  same('key', hex(binding.settlementKey), release.key);
-  same('policy', hex(terms.policy), release.policy);
-  same('evidence', hex(evidence), release.evidence);
-  same('nonce', hex(session.nonce), release.nonce);
+  same('provider', to0x(binding.provider), release.provider);
+  same('data set', to0x(spec.dataset.id), release.dataset);
+  same('session', to0x(keysDigest(binding)), release.session);
+  same('key', to0x(binding.settlementKey), release.key);
+  same('policy', to0x(terms.policy), release.policy);
+  same('evidence', to0x(evidence), release.evidence);
+  same('nonce', to0x(session.nonce), release.nonce);
   const domain = domainOf(job);
   const { provider, settlementKey: key } = binding;
   const named = { job: fromHex(job.escrowId), provider, session: keysDigest(binding), key, policy: terms.policy };
@@ -91,8 +91,8 @@ export function checkResult(
 
 /** @throws Rejection RELEASE_SIGNATURE */
 export function signedByBroker({ keyBroker }: Terms, what: string, digest: Uint8Array, signature: string): void {
-  const signer = hex(recoverAddress(digest, fromHex(signature)));
-  if (signer !== hex(keyBroker)) throw refused(`${what} signed by ${hex(keyBroker)}`, signer);
+  const signer = to0x(recoverAddress(digest, fromHex(signature)));
+  if (signer !== to0x(keyBroker)) throw refused(`${what} signed by ${to0x(keyBroker)}`, signer);
 }
 
 export function domainOf({ spec }: Pick<Job, 'spec'>): Uint8Array {
@@ -106,10 +106,10 @@ function checkAppraisals(
   appraisals: KeyReleased['appraisals'],
   digestOf: (appraised: { readonly evidence: Uint8Array; readonly notAfter: number }) => Uint8Array,
 ): void {
-  const listed = attestors.map(hex);
+  const listed = attestors.map(to0x);
   const signers = new Set<string>();
   for (const { evidence, notAfter, signature } of appraisals) {
-    const signer = hex(recoverAddress(digestOf({ evidence: fromHex(evidence), notAfter }), fromHex(signature)));
+    const signer = to0x(recoverAddress(digestOf({ evidence: fromHex(evidence), notAfter }), fromHex(signature)));
     if (!listed.includes(signer)) throw refused(`an attestor of the terms: ${listed.join(', ') || 'none'}`, signer);
     signers.add(signer);
   }
@@ -131,8 +131,4 @@ function refused(expected: string, got: string): Rejection {
 
 function sha256(bytes: Uint8Array): Uint8Array {
   return new Uint8Array(createHash('sha256').update(bytes).digest());
-}
-
-function hex(bytes: Uint8Array): string {
-  return `0x${toHex(bytes)}`;
 }

@@ -1,6 +1,6 @@
 /** That a reported renewal is the key broker's word on fresh evidence of the very session that has the job. */
 import { createHash } from 'node:crypto';
-import { equalBytes, fromHex, toHex } from '#attestation/base';
+import { equalBytes, fromHex, to0x, toHex } from '#attestation/base';
 import {
   keysDigest,
   leaseDigest,
@@ -41,7 +41,7 @@ export function checkRenewal(
     const [expected, got] = keys.map((digest) => `session ${toHex(digest)}`) as [string, string];
     throw refusal('RENEWAL_SESSION', { expected, got, rule, action: 'Renew the session that has the data key.' });
   }
-  if (equalBytes(nonce, earlier.nonce)) throw nonceUsed(`0x${toHex(nonce)}`);
+  if (equalBytes(nonce, earlier.nonce)) throw nonceUsed(to0x(nonce));
   const terms = parseTermsJson(job.terms);
   const { grantedAt, notAfter, signature } = renewed.lease;
   const digest = new Uint8Array(createHash('sha256').update(evidence).digest());
@@ -51,7 +51,7 @@ export function checkRenewal(
   });
   signedByBroker(terms, 'lease', lease, signature);
   checkResult(terms, digest, renewed);
-  return { evidence, nonce: `0x${toHex(nonce)}` };
+  return { evidence, nonce: to0x(nonce) };
 }
 
 /** As it is stored. @param at  unix time of the appraisal @param endorsements  digest of what it rested on */

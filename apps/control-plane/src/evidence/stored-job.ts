@@ -79,10 +79,6 @@ export function isSame(a: StoredSession, b: StoredSession): boolean {
   return equalBytes(a.evidence, b.evidence);
 }
 
-export function bytesOf(base64: string): Uint8Array {
-  return new Uint8Array(Buffer.from(base64, 'base64'));
-}
-
 function bytesOfHex(hex: string): Uint8Array {
   return new Uint8Array(Buffer.from(hex.slice(2), 'hex'));
 }

@@ -1,6 +1,7 @@
 /** Submission and reading of jobs. */
 import { Inject, Injectable } from '@nestjs/common';
 import { DataSource, LessThan, type FindOptionsWhere } from 'typeorm';
+import { to0x } from '#attestation/base';
 import { workersOf } from '#attestation/records';
 import { DeliveryRecord, Job } from '#libs/persistence';
 import type { JobRequirements } from '#libs/wire';
@@ -21,7 +22,6 @@ import { datasetUnknown, SubmissionDesk } from './submission-desk.js';
 import {
   checkDataset,
   checkSubmission,
-  hex,
   keyRequirement,
   type CheckedSubmission,
   type Submission,
@@ -92,7 +92,7 @@ export class Jobs {
   }
 
   private async checkStoredDataset(principal: Principal, checked: CheckedSubmission): Promise<void> {
-    const id = hex(checked.spec.dataset.id);
+    const id = to0x(checked.spec.dataset.id);
     const rule = 'control-plane README, submission';
     const dataset = await this.datasets.find(id);
     if (dataset?.tenant !== principal.tenant) throw datasetUnknown(id);
@@ -120,7 +120,7 @@ export class Jobs {
       assurance: spec.assurance,
       parallel: workersOf(spec),
       brokerUrl: input.brokerUrl,
-      datasetId: hex(spec.dataset.id),
+      datasetId: to0x(spec.dataset.id),
       steps: String(manifest.steps),
       attempt: 1,
       fence: 0,

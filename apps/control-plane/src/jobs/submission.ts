@@ -1,5 +1,5 @@
 /** Everything that can be checked about a submitted job before it is stored. Pure: the caller supplies what it reads. */
-import { toHex } from '#attestation/base';
+import { to0x } from '#attestation/base';
 import {
   jobIdOf,
   parseJobSpec,
@@ -33,7 +33,6 @@ export interface CheckedSubmission {
 
 const rule = 'control-plane README, submission';
 const groth16: JobSpec['scheme'] = 'fxt-groth16/1';
-export const hex = (bytes: Uint8Array): string => `0x${toHex(bytes)}`;
 
 /**
  * @param at  unix seconds
@@ -46,7 +45,7 @@ export function checkSubmission(
   at: number,
 ): CheckedSubmission {
   const spec = parseJobSpec(submission.spec);
-  const jobId = hex(jobIdOf(spec));
+  const jobId = to0x(jobIdOf(spec));
   demand(
     'JOB_ASSURANCE',
     spec.assurance === 'tee' || spec.proving !== null,
@@ -56,12 +55,12 @@ export function checkSubmission(
   const manifest = checkedManifest(spec.manifest);
   if (spec.proving !== null) checkProving(spec, manifest);
   const policyDigest = appraiser.policyDigest(submission.policy);
-  demandEqual('JOB_POLICY_DIGEST', hex(spec.policyDigest), hex(policyDigest));
+  demandEqual('JOB_POLICY_DIGEST', to0x(spec.policyDigest), to0x(policyDigest));
   const terms = readTerms(submission.terms);
-  demandEqual('JOB_TERMS_SPEC', hex(specDigestOf(spec)), terms.specDigest);
+  demandEqual('JOB_TERMS_SPEC', to0x(specDigestOf(spec)), terms.specDigest);
   checkValue(spec.assurance, terms.price, highValueFromWei, at);
   checkSampling(spec.assurance, terms);
-  demandEqual('JOB_TERMS_POLICY', hex(spec.policyDigest), terms.policy);
+  demandEqual('JOB_TERMS_POLICY', to0x(spec.policyDigest), terms.policy);
   const { rounds: segments, workers } = divideSteps(manifest, spec);
   if (workers > 1) {
     const provider = terms.provider === anyProvider ? 'any provider' : 'one provider';
@@ -70,7 +69,7 @@ export function checkSubmission(
   demandEqual('JOB_TERMS_SEGMENTS', `${segments} segments`, `${terms.segments} segments`);
   if (chain !== null) {
     const { chainId, contract } = spec.settlement;
-    demandEqual('JOB_SETTLEMENT_CONTRACT', `${chain.chainId}:${chain.contract}`, `${chainId}:${hex(contract)}`);
+    demandEqual('JOB_SETTLEMENT_CONTRACT', `${chain.chainId}:${chain.contract}`, `${chainId}:${to0x(contract)}`);
   }
   demand('JOB_DEADLINE_PAST', terms.acceptBy > at, `acceptBy after ${at}`, `${terms.acceptBy}`);
   return { jobId, spec, manifest, terms };
@@ -99,7 +98,7 @@ function checkProving(spec: JobSpec, manifest: Manifest): void {
   const { profile, variant, planDigest } = spec.proving!;
   if (spec.scheme === groth16) return checkGroth16(spec, manifest);
   demandEqual('JOB_PLAN', `variant separate`, `variant ${variant}`);
-  demandEqual('JOB_PLAN', hex(planOf({ manifest, profile, variant }).digest), hex(planDigest));
+  demandEqual('JOB_PLAN', to0x(planOf({ manifest, profile, variant }).digest), to0x(planDigest));
 }
 
 /**
@@ -115,12 +114,12 @@ function checkGroth16({ assurance, scheme }: JobSpec, manifest: Manifest): void 
 
 /** What a job in scheme `fxt-groth16/1` demands of a node, whatever its client asked for: the key of its plan. */
 export function keyRequirement({ scheme, proving }: JobSpec): string | undefined {
-  return scheme === groth16 ? hex(proving!.planDigest) : undefined;
+  return scheme === groth16 ? to0x(proving!.planDigest) : undefined;
 }
 
 /** @throws Rejection JOB_DATASET_MISMATCH when the data set is not the one that spec and manifest speak of */
 export function checkDataset({ spec, manifest }: CheckedSubmission, sealed: DatasetManifest): void {
-  const describe = (root: Uint8Array, ...more: readonly unknown[]): string => `${hex(root)} ${more.join(' ')}`;
+  const describe = (root: Uint8Array, ...more: readonly unknown[]): string => `${to0x(root)} ${more.join(' ')}`;
   const wanted = describe(
     spec.dataset.root,
     spec.dataset.records,

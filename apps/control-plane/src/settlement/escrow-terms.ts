@@ -1,9 +1,9 @@
 /** Terms of settlement §5 as far as the control plane acts on them. */
-import { keccak, toHex } from '#attestation/base';
+import { keccak, to0x } from '#attestation/base';
 import {
   encodeFormerTerms,
+  escrowIdOf,
   isFormerJson,
-  jobDigest,
   JobMode,
   parseFormerTermsJson,
   parseTermsJson,
@@ -31,7 +31,7 @@ export interface EscrowTerms {
 /** @throws Rejection TERMS_FIELD, TERMS_VERSION */
 export function readTerms(json: unknown): EscrowTerms {
   const terms = parseTermsJson(json);
-  return pickedFrom(terms, jobDigest(terms));
+  return pickedFrom(terms, escrowIdOf(terms));
 }
 
 /** Of a stored job, which may have been ordered under terms of the former layout. @throws Rejection TERMS_FIELD */
@@ -49,12 +49,11 @@ type Picked = Pick<
 };
 
 function pickedFrom(terms: Picked, escrowId: Uint8Array): EscrowTerms {
-  const hex = (bytes: Uint8Array): string => `0x${toHex(bytes)}`;
   return {
-    escrowId: hex(escrowId),
-    specDigest: hex(terms.specDigest),
-    policy: hex(terms.policy),
-    provider: hex(terms.provider),
+    escrowId: to0x(escrowId),
+    specDigest: to0x(terms.specDigest),
+    policy: to0x(terms.policy),
+    provider: to0x(terms.provider),
     segments: terms.segments,
     samples: (terms.mode & JobMode.sample) === 0 ? 0 : terms.samples,
     price: terms.price,

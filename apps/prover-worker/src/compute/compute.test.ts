@@ -5,7 +5,7 @@ import {
   dutySelectorOf,
   encodeJobSpec,
   encodeStepStatement,
-  jobDigest,
+  escrowIdOf,
   JobMode,
   parseStepStatement,
   type StepStatement,
@@ -36,7 +36,7 @@ const proved = {
   },
 } as const;
 const job: TinyJob = await tinyJob({ manifest, dataset, segmentSteps: 4, ...proved });
-const escrow = { domain: domainSeparator({ chainId, verifyingContract: contract }), job: jobDigest(job.terms) };
+const escrow = { domain: domainSeparator({ chainId, verifyingContract: contract }), job: escrowIdOf(job.terms) };
 
 async function opened(
   of: TinyJob = job,

@@ -4,13 +4,13 @@ import { copyFileSync, cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe as describeAlways, expect, it } from 'vitest';
-import { fromHex, toHex } from '#attestation/base';
+import { fromHex, to0x } from '#attestation/base';
 import {
   datasetManifestJson,
   domainSeparator,
   encodeJobSpec,
   encodeStepStatement,
-  jobDigest,
+  escrowIdOf,
   jobIdOf,
   JobMode,
   parseStepStatement,
@@ -59,7 +59,7 @@ async function inputOf({ spec, terms }: TinyJob): Promise<JobInput> {
   return {
     spec: encodeJobSpec(spec),
     dataset: datasetManifestJson(dataset.manifest),
-    escrow: { domain: domainSeparator({ chainId, verifyingContract: contract }), job: jobDigest(terms) },
+    escrow: { domain: domainSeparator({ chainId, verifyingContract: contract }), job: escrowIdOf(terms) },
     initialWeights: terms.initialWeights,
     dataKey: dataset.key,
     hostSecret,
@@ -114,7 +114,7 @@ describe('a job that Groth16 proves', () => {
 
   it('has proofs that serve no other plan', () => {
     const spec = { ...job.spec, proving: { ...job.spec.proving!, planDigest: new Uint8Array(32) } };
-    const document = JSON.stringify({ ...JSON.parse(proved.document), jobId: `0x${toHex(jobIdOf(spec))}` });
+    const document = JSON.stringify({ ...JSON.parse(proved.document), jobId: to0x(jobIdOf(spec)) });
     expect(() => check(1, document, true, spec)).toThrow(/plan 0000/);
   });
 
@@ -188,7 +188,7 @@ describe('an offered job', () => {
   };
   const settings = (groth16Keys?: string) =>
     ({
-      chain: { deployment: { chainId, settlement: `0x${toHex(contract)}` } },
+      chain: { deployment: { chainId, settlement: to0x(contract) } },
       escrow: { windowMaxSeconds: 86_400, computeMaxSeconds: 86_400, proofSeconds: 30 },
       groth16Keys,
     }) as Parameters<typeof readOffer>[1];
@@ -199,8 +199,8 @@ describe('an offered job', () => {
     });
     const assigned = {
       ...{
-        jobId: `0x${toHex(made.jobId)}`,
-        escrowId: `0x${toHex(jobDigest(made.terms))}`,
+        jobId: to0x(made.jobId),
+        escrowId: to0x(escrowIdOf(made.terms)),
         brokerUrl: 'http://127.0.0.1:9',
       },
       ...{ spec: Buffer.from(encodeJobSpec(made.spec)).toString('base64'), terms: termsJson(made.terms), policy: '' },

@@ -3,7 +3,7 @@ import { hmac } from '@noble/hashes/hmac.js';
 import { sha256 } from '@noble/hashes/sha2.js';
 import type { JsonRpcApiProvider } from 'ethers';
 import { concatBytes, utf8 } from '#attestation/base';
-import { jobDigest, JobMode, type Terms } from '#attestation/records';
+import { escrowIdOf, JobMode, type Terms } from '#attestation/records';
 import type { JobView, SettlementClient } from '#libs/settlement';
 
 export function isSampled({ mode }: Terms): boolean {
@@ -12,7 +12,7 @@ export function isSampled({ mode }: Terms): boolean {
 
 /** Committed to with the acceptance, shown with the run: from the account's secret, so that no node of it can lose it. */
 export function drawSeed(accountSecret: Uint8Array, terms: Terms): Uint8Array {
-  return hmac(sha256, accountSecret, concatBytes(utf8('veritrain/sample-seed/v1'), jobDigest(terms)));
+  return hmac(sha256, accountSecret, concatBytes(utf8('veritrain/sample-seed/v1'), escrowIdOf(terms)));
 }
 
 /** The client kept its seed: a block decides, once its window has passed. */

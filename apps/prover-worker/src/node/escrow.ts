@@ -1,6 +1,6 @@
 /** The prover's side of the escrow: stake and start before the work; the run, its proofs and the money after it. */
 import { Wallet, type JsonRpcApiProvider } from 'ethers';
-import { CollateralError, equalBytes, fromHex, keccak, Rejection, toHex } from '#attestation/base';
+import { CollateralError, equalBytes, fromHex, keccak, Rejection, to0x } from '#attestation/base';
 import { decodeTerms, parseJobSpec, type JobSpec, type Terms } from '#attestation/records';
 import type { ProverRelease } from '#libs/dispatch-client';
 import { groth16Admission } from '#libs/proof';
@@ -50,7 +50,7 @@ const unsealed = { delivery: none, keys: [], seal: new Uint8Array() };
 export function openEscrow({ chain, accountSecret, groth16Keys }: ProverSettings, kept: KeptJobs): Escrow {
   const { rpcUrl, deployment, pollingMs, confirmations } = chain;
   const rpc = connect(rpcUrl, deployment.chainId, pollingMs);
-  const wallet = new Wallet(`0x${toHex(accountSecret)}`, rpc);
+  const wallet = new Wallet(to0x(accountSecret), rpc);
   const client = new SettlementClient(deployment, wallet, { confirmations });
   const account = addressBytes(wallet.address);
 

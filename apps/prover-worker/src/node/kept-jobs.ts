@@ -5,7 +5,7 @@
  */
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { fromHex, Rejection, toHex } from '#attestation/base';
+import { fromHex, Rejection, to0x } from '#attestation/base';
 import { decodeTerms } from '#attestation/records';
 import type { LeaseDeliver, ProofRef } from '#libs/wire';
 import type { Proved } from '../compute/system.js';
@@ -105,7 +105,7 @@ export function openKeptJobs(folder: string): KeptJobs {
     },
     keepStopped(jobId, borders) {
       write(jobId, 'stopped', '');
-      write(jobId, 'borders', borders.map((border) => `0x${toHex(border)}`).join('\n'));
+      write(jobId, 'borders', borders.map((border) => to0x(border)).join('\n'));
     },
     keepProof({ claim, bundle, document }) {
       const { jobId, index } = claim;

@@ -2,7 +2,7 @@
 import { availableParallelism, totalmem } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { toHex } from '#attestation/base';
+import { to0x } from '#attestation/base';
 import {
   beat,
   connectControlPlane,
@@ -51,7 +51,7 @@ export async function startNode(settings: ProverSettings): Promise<ProverNode> {
   const offer: NodeOffer = {
     name: settings.name,
     protocol: protocolVersion,
-    provider: `0x${toHex(escrow.account)}`,
+    provider: to0x(escrow.account),
     capabilities: {
       tee: 'none',
       cores: Math.min(settings.threads, availableParallelism()),

@@ -1,10 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { toHex } from '#attestation/base';
-import { dutySelectorOf, encodeJobSpec, jobDigest, JobMode, termsJson, type Terms } from '#attestation/records';
+import { to0x } from '#attestation/base';
+import { dutySelectorOf, encodeJobSpec, escrowIdOf, JobMode, termsJson, type Terms } from '#attestation/records';
 import { chainId, contract, tinyDataset, tinyJob, tinyManifest } from '#test/tiny-job';
 import { readOffer } from './offered-job.js';
 
-const hex = (bytes: Uint8Array): string => `0x${toHex(bytes)}`;
 const manifest = tinyManifest({ steps: 12, superblock: 4 });
 const dataset = await tinyDataset(manifest, { proving: 'fast16' });
 const windows: Terms['windows'] = {
@@ -13,7 +12,7 @@ const windows: Terms['windows'] = {
 };
 const fair: Partial<Terms> = { mode: JobMode.full, dutySelectors: [dutySelectorOf({ scheme: 'fxt-zk/1' })], windows };
 const settings = {
-  chain: { deployment: { chainId, settlement: hex(contract) } },
+  chain: { deployment: { chainId, settlement: to0x(contract) } },
   escrow: { windowMaxSeconds: 86_400, computeMaxSeconds: 86_400, proofSeconds: 60, answerMinWei: 10n },
 } as Parameters<typeof readOffer>[1];
 
@@ -24,7 +23,7 @@ async function offer(change: Partial<Terms>, plan?: Uint8Array, assurance: 'tee'
   const proving = { ...right.proving!, ...(plan && { planDigest: plan }) };
   const made = await tinyJob({ ...own, spec: { ...own.spec, proving }, terms: { ...fair, ...change } });
   const assigned = {
-    ...{ jobId: hex(made.jobId), escrowId: hex(jobDigest(made.terms)), brokerUrl: 'http://127.0.0.1:9' },
+    ...{ jobId: to0x(made.jobId), escrowId: to0x(escrowIdOf(made.terms)), brokerUrl: 'http://127.0.0.1:9' },
     ...{ spec: Buffer.from(encodeJobSpec(made.spec)).toString('base64'), terms: termsJson(made.terms), policy: '' },
     ...{ datasetManifest: {}, resume: null },
   };

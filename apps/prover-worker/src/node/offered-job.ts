@@ -1,11 +1,11 @@
 /** A job as the control plane offers it, checked against itself and this node's settings, and its key and data. */
 import { x25519 } from '@noble/curves/ed25519.js';
-import { concatBytes, equalBytes, fromHex, isZero, Rejection, signRecoverable, toHex } from '#attestation/base';
+import { concatBytes, equalBytes, fromHex, isZero, Rejection, signRecoverable, to0x } from '#attestation/base';
 import {
   domainSeparator,
   encodeTerms,
+  escrowIdOf,
   hostSecretOf,
-  jobDigest,
   jobIdOf,
   JobMode,
   mayBeProvedInstead,
@@ -51,8 +51,6 @@ export interface EntrustedJob extends OfferedJob {
   readonly release: ProverRelease;
 }
 
-const hex = (bytes: Uint8Array): string => `0x${toHex(bytes)}`;
-
 /**
  * @throws ConfigurationError GROTH16_KEY_MISSING; Rejection PROVER_JOB when its parts do not belong together, or no proof can be
  *   made for it; TERMS_* of what all who sign demand, STEP_PLAN
@@ -64,11 +62,11 @@ export function readOffer(
   const specBytes = new Uint8Array(Buffer.from(job.spec, 'base64'));
   const spec = parseJobSpec(specBytes);
   const terms = parseTermsJson(job.terms);
-  agree('job id', job.jobId, hex(jobIdOf(spec)));
-  agree('escrow', job.escrowId, hex(jobDigest(terms)));
-  agree('spec digest of the terms', hex(specDigestOf(spec)), hex(terms.specDigest));
+  agree('job id', job.jobId, to0x(jobIdOf(spec)));
+  agree('escrow', job.escrowId, to0x(escrowIdOf(terms)));
+  agree('spec digest of the terms', to0x(specDigestOf(spec)), to0x(terms.specDigest));
   agree('chain', chain.deployment.chainId, spec.settlement.chainId);
-  agree('contract', chain.deployment.settlement.toLowerCase(), hex(spec.settlement.contract));
+  agree('contract', chain.deployment.settlement.toLowerCase(), to0x(spec.settlement.contract));
   const isGroth16 = spec.scheme === groth16SchemeId;
   if (isGroth16) {
     agree('assurance', 'zk', spec.assurance);
@@ -102,9 +100,9 @@ function planDigestOf({ manifest, proving }: JobSpec): Uint8Array {
 export function checkTerms({ spec, terms }: OfferedJob, account: Uint8Array, limits: ProverSettings['escrow']): void {
   const mode = spec.assurance === 'sampled' ? JobMode.sample : JobMode.full;
   if (!mayBeProvedInstead(spec, terms)) agree('mode', mode, terms.mode);
-  agree('provider', hex(account), hex(terms.provider));
-  if (!isZero(terms.token) && !limits.tokens.includes(hex(terms.token))) {
-    throw refused('the native coin, or a token of the settings', hex(terms.token));
+  agree('provider', to0x(account), to0x(terms.provider));
+  if (!isZero(terms.token) && !limits.tokens.includes(to0x(terms.token))) {
+    throw refused('the native coin, or a token of the settings', to0x(terms.token));
   }
   atLeast('price', limits.priceMinWei, terms.price);
   atLeast('room for the stake', terms.stake, limits.stakeMaxWei);
@@ -143,7 +141,7 @@ export async function entrust(offer: OfferedJob, settings: ProverSettings, stop?
     return { release: await broker.entrust(request), digest: asked };
   }, isOfBroker);
   const { datasetId, key } = await openDataKey(release.sealedKey, { jobId, aad: digest }, secret);
-  agree('data set of the key', hex(offer.spec.dataset.id), hex(datasetId));
+  agree('data set of the key', to0x(offer.spec.dataset.id), to0x(datasetId));
   return { ...offer, dataKey: key, release };
 }
 
@@ -156,10 +154,10 @@ export async function inputOf(
   const dataset = parseDatasetManifest(job.datasetManifest);
   const records: Uint8Array[] = [];
   for (const index of dataset.shards.keys()) {
-    records.push(await openShard(dataset, index, await store.shard(hex(dataset.id), index), dataKey));
+    records.push(await openShard(dataset, index, await store.shard(to0x(dataset.id), index), dataKey));
   }
   const { chainId, contract } = spec.settlement;
-  const escrow = jobDigest(terms);
+  const escrow = escrowIdOf(terms);
   return {
     spec: specBytes,
     dataset: job.datasetManifest,

@@ -1,6 +1,6 @@
 /** A whole job without a TEE: its key, its escrow, its steps, then its proofs by whoever proves, and the delivery. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { CodedError, CollateralError, Rejection, toHex } from '#attestation/base';
+import { CodedError, CollateralError, Rejection, to0x, toBase64 } from '#attestation/base';
 import { bordersRoot, ciphertextDigest, encodeTerms, type Terms } from '#attestation/records';
 import { codePattern, note, parseProofAcquired, plainText } from '#libs/dispatch-client';
 import { pattern, type LeaseGrant } from '#libs/wire';
@@ -13,8 +13,6 @@ import type { NodeParts } from './parts.js';
 import { runProof } from './proof-task.js';
 
 const proofPauseMs = 1000;
-const hex = (bytes: Uint8Array): string => `0x${toHex(bytes)}`;
-const base64 = (bytes: Uint8Array): string => Buffer.from(bytes).toString('base64');
 
 type LeaseRef = Pick<LeaseGrant, 'leaseId' | 'fence'>;
 
@@ -93,7 +91,13 @@ async function tellBorder(
 ): Promise<void> {
   const { step, statement, checkpoint } = border;
   const blob = await store.putBlob(checkpoint);
-  await controlPlane.send(pattern.leaseCheckpoint, { ...lease, step, statement: base64(statement), receipt: '', blob });
+  await controlPlane.send(pattern.leaseCheckpoint, {
+    ...lease,
+    step,
+    statement: toBase64(statement),
+    receipt: '',
+    blob,
+  });
   watch.event('checkpoint', { leaseId: lease.leaseId, step, of });
   await controlPlane.send(pattern.leaseProgress, { ...lease, step: Math.min(step, of), of });
 }
@@ -152,23 +156,23 @@ interface Account {
 async function deliveryOf(finished: Account, { store }: NodeParts): Promise<KeptDelivery> {
   const { lease, trained, timings, transactions } = finished;
   const { borders, result } = trained;
-  const zero = hex(new Uint8Array(32));
+  const zero = to0x(new Uint8Array(32));
   return {
     ...lease,
     result: {
       ...{ blob: await store.putBlob(result), bytes: result.length },
-      ...{ ciphertextDigest: hex(ciphertextDigest(result)), keyCommit: zero },
+      ...{ ciphertextDigest: to0x(ciphertextDigest(result)), keyCommit: zero },
     },
     run: {
       upTo: borders.length - 1,
       outcome: 0,
-      bordersRoot: hex(bordersRoot(borders)),
-      last: hex(borders.at(-1)!),
+      bordersRoot: to0x(bordersRoot(borders)),
+      last: to0x(borders.at(-1)!),
       delivery: zero,
       keys: zero,
     },
     seal: '',
-    borders: borders.map(hex),
+    borders: borders.map(to0x),
     receipts: [],
     timings: { ...timings },
     transactions: [...transactions],

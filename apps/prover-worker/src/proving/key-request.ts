@@ -1,7 +1,7 @@
 /** Makes or imports the Groth16 key of a manifest's circuit into a folder of keys: the work of key-main.ts. */
 import { join, resolve } from 'node:path';
 import { z } from 'zod';
-import { Rejection, toHex } from '#attestation/base';
+import { Rejection, to0x } from '#attestation/base';
 import { groth16Admission } from '#libs/proof';
 import { checkBounds, parseManifest } from '#libs/step';
 import { openCircuit, openKey } from '#libs/zk/groth16';
@@ -59,7 +59,7 @@ export async function makeKey({ manifest: json, folder, ptau, zkey, memoryMiB }:
   const plan = keepKey(resolve(folder), circuit, key);
   return {
     ...{ plan, folder: join(resolve(folder), plan.slice(2)), ceremony: key.ceremony },
-    verificationKey: `0x${toHex(keyDigest(circuit.digest, key.ceremony, key.bytes))}`,
+    verificationKey: to0x(keyDigest(circuit.digest, key.ceremony, key.bytes)),
     constraints: circuit.header.constraints,
   };
 }

@@ -2,7 +2,7 @@ import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { CodedError, concatBytes, toHex } from '#attestation/base';
+import { CodedError, concatBytes, to0x } from '#attestation/base';
 import { parseProofBundle, parseProofStatement, planOf, verifyProofBundle } from '#libs/proof';
 import {
   encodeWeights,
@@ -137,7 +137,7 @@ describe('two steps in two chained proofs', () => {
   it('hide a start of other weights at step 0 under a secret seed', async () => {
     const other = initialWeights({ ...good.manifest, seed: `0x${'33'.repeat(32)}` });
     const weights = weightsFile(other);
-    const claimed = `0x${toHex(stateDigest(good.manifest, other))}`;
+    const claimed = to0x(stateDigest(good.manifest, other));
     const made = await proveFiles(parseProveRequest({ ...good, weights, stateDigest: claimed }), () => undefined);
     const statement = parseProofStatement(JSON.parse(made.statement));
     expect(verifyProofBundle(made.proof, statement).start).toBe('given');

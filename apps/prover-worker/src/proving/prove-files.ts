@@ -1,6 +1,6 @@
 /** A proof of a segment from plain IDX files, start weights from the seed: the work of prove-main.ts without its process. */
 import { randomBytes } from 'node:crypto';
-import { concatBytes, equalBytes, keccak, toHex, word } from '#attestation/base';
+import { concatBytes, equalBytes, keccak, to0x, word } from '#attestation/base';
 import { chooseBackend, explainPlan, proofStatementText, verifyProofBundle } from '#libs/proof';
 import {
   checkBounds,
@@ -83,7 +83,7 @@ async function proveFilesSumcheck(
       backend: 'sumcheck' as const,
       profile: plan.profile.name,
       proofBytes: proved.bundle.length,
-      statementDigest: `0x${toHex(statementDigest)}`,
+      statementDigest: to0x(statementDigest),
       proveCpuSeconds: round((cpu.user + cpu.system) / 1e6),
       proveWallSeconds: round(proveWallSeconds),
       peakBytes: engine.memory.peakBytes,
@@ -92,8 +92,8 @@ async function proveFilesSumcheck(
       soundnessSumBits: round(soundnessSumBits),
       segments: proved.statement.segments.length,
       phases: watch.seconds(),
-      stateDigestBefore: `0x${toHex(stateDigest(manifest, weights))}`,
-      stateDigestAfter: `0x${toHex(stateDigest(manifest, proved.weights))}`,
+      stateDigestBefore: to0x(stateDigest(manifest, weights)),
+      stateDigestAfter: to0x(stateDigest(manifest, proved.weights)),
     };
     return { report, proof: proved.bundle, statement: proofStatementText(proved.statement) };
   } finally {

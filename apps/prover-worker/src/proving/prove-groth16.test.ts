@@ -1,6 +1,6 @@
 /** A chain of Groth16 proofs from files, and everything that must not pass for it. */
 import { beforeAll, describe as describeAlways, expect, it } from 'vitest';
-import { concatBytes, keccak, Rejection, toHex, utf8 } from '#attestation/base';
+import { concatBytes, keccak, Rejection, to0x, utf8 } from '#attestation/base';
 import { parseGroth16Statement, verifyGroth16Bundle, type Groth16Statement } from '#libs/proof';
 import {
   circuitDigest,
@@ -48,7 +48,7 @@ describe('a chain of two proofs', () => {
   it('is accepted, and says what it rests on', () => {
     const verified = verifyGroth16Bundle(proved.proof, statement, policy);
     expect(verified).toMatchObject({ ceremony: 'development', statement: { stepFrom: 3, stepCount: 2 } });
-    expect(`0x${toHex(verified.statementDigest)}`).toBe(proved.report.statementDigest);
+    expect(to0x(verified.statementDigest)).toBe(proved.report.statementDigest);
     expect(proved.report).toMatchObject({ backend: 'groth16', segments: 2, ceremony: 'development' });
     expect(proved.report.proofBytes).toBe(proofsAt + 2 * groth16ProofBytes);
   });

@@ -1,6 +1,6 @@
 /** Proves consecutive segments of plain IDX files with Groth16: the other way through prove-files.ts. */
 import { randomBytes } from 'node:crypto';
-import { toHex } from '#attestation/base';
+import { to0x } from '#attestation/base';
 import {
   encodeGroth16Bundle,
   groth16StatementText,
@@ -73,14 +73,14 @@ export async function proveFilesGroth16(
     profile: 'groth16',
     ceremony: key.ceremony,
     proofBytes: made.bundle.length,
-    statementDigest: hex(statementDigest),
+    statementDigest: to0x(statementDigest),
     proveCpuSeconds: round(made.proofs.reduce((sum, { cpuSeconds }) => sum + cpuSeconds, 0)),
     proveWallSeconds: round(proveWallSeconds),
     ...{ peakBytes, peakResidentBytes: peakBytes, soundnessBits, soundnessSumBits: soundnessBits },
     segments: made.proofs.length,
     phases: watch.seconds(),
-    stateDigestBefore: hex(stateDigest(manifest, weights)),
-    stateDigestAfter: hex(stateDigest(manifest, made.proofs.at(-1)!.opening.weights)),
+    stateDigestBefore: to0x(stateDigest(manifest, weights)),
+    stateDigestAfter: to0x(stateDigest(manifest, made.proofs.at(-1)!.opening.weights)),
   };
   return { report, proof: made.bundle, statement: groth16StatementText(made.statement) };
 }
@@ -167,10 +167,6 @@ function trained(m: Manifest, examples: Examples, from: number): Weights {
 
 function keySourceOf({ key: { ptau, zkey } }: ProveRequest) {
   return { ...(ptau && { ptau }), ...(zkey && { zkey }) };
-}
-
-function hex(bytes: Uint8Array): string {
-  return `0x${toHex(bytes)}`;
 }
 
 function round(value: number): number {

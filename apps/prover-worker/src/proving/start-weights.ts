@@ -1,5 +1,5 @@
 /** Weights at the first step of what is proved: given, or trained to from the seed. */
-import { equalBytes, fromHex, Rejection, toHex } from '#attestation/base';
+import { equalBytes, fromHex, Rejection, to0x, toHex } from '#attestation/base';
 import { decodeWeights, stateDigest, type Manifest, type Weights } from '#libs/step';
 import { readLimited } from './files.js';
 import type { ProveRequest } from './request.js';
@@ -17,7 +17,7 @@ export async function startWeights(
   if (equalBytes(expected, got)) return weights;
   throw new Rejection('WEIGHTS_START', {
     expected: `weights of step ${from} with state digest 0x${toHex(expected)}`,
-    got: `0x${toHex(got)}`,
+    got: to0x(got),
     rule: 'fixed-point §11',
     action: 'give the weights or the digest of the step named by --from',
   });
