@@ -148,6 +148,22 @@ it('every dependency has its line in DECISIONS.md', () => {
   expect(names.filter((name) => !stands(name))).toEqual([]);
 });
 
+describe('decisions', () => {
+  const entries = [...textOf('DECISIONS.md').matchAll(/^- .*/gm)].map(([line]) => line);
+  const numbers = entries.map((line) => /^- D(\d+), \d{4}-\d\d-\d\d\. \*\*\S/.exec(line)?.[1]);
+
+  it('have a number, a date and a title each, and no number stands twice or is left out', () => {
+    expect(entries.filter((_, index) => numbers[index] === undefined)).toEqual([]);
+    expect(numbers.map(Number).toSorted((a, b) => a - b)).toEqual(numbers.map((_, index) => index + 1));
+  });
+
+  it('that are cited stand', () => {
+    const own = [...textOf('DECISIONS.md').matchAll(/\b(?:by|replaces) D(\d+)\b/g)];
+    const others = [...pages, ...code].flatMap(({ text }) => [...text.matchAll(/DECISIONS\.md D(\d+)\b/g)]);
+    expect([...own, ...others].filter(([, number]) => !numbers.includes(number)).map(([found]) => found)).toEqual([]);
+  });
+});
+
 /** Pages that rules cite, by the words they are cited with. */
 const cited: Readonly<Record<string, string>> = {
   'attestation SPEC': 'attestation/SPEC.md',
