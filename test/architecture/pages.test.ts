@@ -148,6 +148,32 @@ it('every dependency has its line in DECISIONS.md', () => {
   expect(names.filter((name) => !stands(name))).toEqual([]);
 });
 
+describe('every library', () => {
+  const libraries = [...new Set(files.map((path) => /^libs\/[^/]+/.exec(path)?.[0]))].filter(
+    (path) => path !== undefined,
+  );
+
+  it.each(libraries)('%s has a page of at most 30 lines that names its modules and whoever imports it', (library) => {
+    const page = textOf(`${library}/README.md`);
+    expect(page.split('\n').length - 1).toBeLessThanOrEqual(30);
+    const modules = [...page.matchAll(/^\| (`.*?) *\|/gm)].flatMap(([, cell]) => cell!.match(/[\w./-]+/g) ?? []);
+    const gone = modules.filter((name) => !existsSync(join(root, library, 'src', name)));
+    const there = code
+      .map(({ path }) => path)
+      .filter((path) => path.startsWith(`${library}/src/`) && !path.endsWith('/src/index.ts'))
+      .map((path) => path.slice(`${library}/src/`.length).replace(/\/.*/, '/'));
+    expect({ gone, unnamed: [...new Set(there)].filter((name) => !modules.includes(name)) }).toEqual({
+      gone: [],
+      unnamed: [],
+    });
+    const importers = code
+      .filter(({ path, text }) => !path.startsWith(library) && text.includes(`'#${library}`))
+      .map(({ path }) => /^(?:apps|libs)\/[^/]+|^[^/]+/.exec(path)![0]);
+    const allowed = /^May be imported by: ([^.]+)\./ms.exec(page)![1]!.split(/,\s+/);
+    expect([...new Set(importers)].filter((part) => !allowed.includes(part))).toEqual([]);
+  });
+});
+
 describe('decisions', () => {
   const entries = [...textOf('DECISIONS.md').matchAll(/^- .*/gm)].map(([line]) => line);
   const numbers = entries.map((line) => /^- D(\d+), \d{4}-\d\d-\d\d\. \*\*\S/.exec(line)?.[1]);
