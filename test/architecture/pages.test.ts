@@ -174,6 +174,17 @@ describe('every library', () => {
   });
 });
 
+it.each(['README.md', 'apps/cli/README.md', ...files.filter((path) => /^libs\/[^/]+\/README\.md$/.test(path))])(
+  '%s fits on a screen: no line is wider than 120 characters',
+  (path) => {
+    expect(
+      textOf(path)
+        .split('\n')
+        .filter((line) => line.length > 120),
+    ).toEqual([]);
+  },
+);
+
 describe('decisions', () => {
   const entries = [...textOf('DECISIONS.md').matchAll(/^- .*/gm)].map(([line]) => line);
   const numbers = entries.map((line) => /^- D(\d+), \d{4}-\d\d-\d\d\. \*\*\S/.exec(line)?.[1]);
