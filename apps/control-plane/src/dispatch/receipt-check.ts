@@ -23,7 +23,7 @@ export interface CheckedReceipt {
   readonly receiptBytes: Buffer;
 }
 
-const rule = 'control-plane README, checkpoints';
+const rule = 'apps/control-plane/README.md, checkpoints';
 const hex = (bytes: Uint8Array): string => `0x${toHex(bytes)}`;
 
 /**

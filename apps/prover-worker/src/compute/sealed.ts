@@ -93,7 +93,7 @@ async function seal(key: Uint8Array, plaintext: Uint8Array, additionalData: Uint
 }
 
 function refused(code: string, expected: string, got: string): Rejection {
-  return new Rejection(code, { expected, got, rule: 'NIST SP 800-38D; enclave SPEC' });
+  return new Rejection(code, { expected, got, rule: 'NIST SP 800-38D; enclave/SPEC.md' });
 }
 
 function plain(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
