@@ -1,6 +1,6 @@
 /**
- * The mutation run of settlement §15: every check, comparison and state write of the contracts that hold or decide over
- * money is broken, one at a time, and the fast tests must notice. Not part of the gate.
+ * The mutation run of contracts/SPEC.md §15: every check, comparison and state write of the contracts that hold or
+ * decide over money is broken, one at a time, and the fast tests must notice. Not part of the gate.
  *
  *   node --conditions=source --import @oxc-node/core/register contracts/script/mutate.ts REPORT.json [--only TEXT] [--part I/N] [--minutes N] [--sample N]
  *

@@ -1,6 +1,6 @@
 /**
- * Bugs that an earlier version had or that were planted in it, and each rule of the invariants taken away (settlement §15).
- * Each is planted here again, and the tests must fail.
+ * Bugs that an earlier version had or that were planted in it, and each rule of the invariants taken away
+ * (contracts/SPEC.md §15). Each is planted here again, and the tests must fail.
  *
  *   node --conditions=source --import @oxc-node/core/register contracts/script/planted.ts [REPORT.json]
  */

@@ -5,7 +5,7 @@ import {BlockHeader} from "@openzeppelin/contracts/utils/BlockHeader.sol";
 import {Blockhash} from "@openzeppelin/contracts/utils/Blockhash.sol";
 import {DRAW_HEADER, DRAW_NUMBER} from "./Errors.sol";
 
-/// The RANDAO mix of one past block, from its header checked against the chain's own history. Settlement §8.
+/// The RANDAO mix of one past block, from its header checked against the chain's own history. contracts/SPEC.md §8.
 contract BlockRandao {
     /// One header of this chain was read: BLOCKHASH is here the hash of the header, which it is not on every chain.
     bool public isTested;

@@ -15,7 +15,7 @@ import {
 } from "./Errors.sol";
 
 /// Whether a sealed result can be had: what Availability says of a job, and which ciphertexts were published here in
-/// chunks. It holds no money. Settlement §12.
+/// chunks. It holds no money. contracts/SPEC.md §12.
 contract Delivery {
     uint256 public constant CHUNK_BYTES = 98_304;
     uint256 public constant CHUNKS_MAX = 171; // 16 MiB

@@ -17,7 +17,7 @@ import {
 import {CHALLENGE_CLOSED, JOB_STATE, KEY_LIVE, RUN_OUTCOME} from "./Errors.sol";
 import {Statements} from "./libraries/Statements.sol";
 
-/// What anyone may hold against a committed run, and the money that follows; Duties judges. Settlement §7, §8.
+/// What anyone may hold against a committed run, and the money that follows; Duties judges. contracts/SPEC.md §7, §8.
 abstract contract Disputes is JobStore {
     function challenge(Terms calldata terms, uint256 segment) external payable {
         (bytes32 id, Job storage j) = _committed(terms);

@@ -54,7 +54,7 @@ struct Duty {
 }
 
 /// Segments that must be proved: how they become due, how they are met, what follows when not. All state is kept for the
-/// caller, a Settlement; there is no money here. Settlement §7, §8.
+/// caller, a Settlement; there is no money here. contracts/SPEC.md §7, §8.
 contract Duties {
     uint256 private constant HISTORY_BLOCKS = 8191; // EIP-2935
     uint256 public constant DRAW_GRACE = 7 days;
@@ -83,7 +83,7 @@ contract Duties {
         return _proved[settlement][job][segment >> 8] & (1 << (segment & 255)) != 0;
     }
 
-    /// The set of segments that must be proved without anybody's challenge: settlement §7.
+    /// The set of segments that must be proved without anybody's challenge: contracts/SPEC.md §7.
     /// @param isSealed the clock then starts when nobody can take the seal away any more
     /// @return due 0: none, 1: a sample, 2: all
     function commit(bytes32 job, Terms calldata terms, bytes32 root, uint16 upTo, bool isSealed, bytes32 seed)

@@ -5,7 +5,7 @@ import {JobStore} from "./JobStore.sol";
 import {FLAG_AVAILABLE, FLAG_MISSING, FLAG_SHOWN, Job, Terms} from "./Types.sol";
 import {DELIVERY_CLAIMED, DELIVERY_MODE, DELIVERY_PUBLISH} from "./Errors.sol";
 
-/// Complaints that the ciphertext cannot be had, and their answers; Delivery judges. Settlement §12.
+/// Complaints that the ciphertext cannot be had, and their answers; Delivery judges. contracts/SPEC.md §12.
 abstract contract Handover is JobStore {
     /// The client cannot get the ciphertext; the deposit is publishFee. Once at first, once more after an answer by
     /// Availability.

@@ -21,7 +21,7 @@ struct Parameters {
     Delivery delivery;
 }
 
-/// State of the jobs and the one way in which a job ends. Settlement §6, §9.
+/// State of the jobs and the one way in which a job ends. contracts/SPEC.md §6, §9.
 abstract contract JobStore is Ledger {
     IVerifierRouter public immutable router;
     ITermsRules public immutable rules;

@@ -21,7 +21,7 @@ import {
 } from "./Errors.sol";
 
 /// Which settlement keys may seal which job: those that the job's own broker released to sessions of this job. What ends
-/// one is a revocation by the job's quorum or a condemnation of its machine, never time. Settlement §10.
+/// one is a revocation by the job's quorum or a condemnation of its machine, never time. contracts/SPEC.md §10.
 contract Keys is IKeys {
     bytes4 public constant SELECTOR = bytes4(keccak256("veritrain/tee/1"));
     uint256 private constant SEAL_BYTES = 69;

@@ -7,7 +7,7 @@ import {Roles} from "./Roles.sol";
 import {SettlementEvents} from "./SettlementEvents.sol";
 import {NOTHING_DUE, PULLED, STAKE_SHORT, TRANSFER, VALUE} from "./Errors.sol";
 
-/// Credits, stakes and the only two places where money moves: _pull in, withdrawTo out. Settlement §9.
+/// Credits, stakes and the only two places where money moves: _pull in, withdrawTo out. contracts/SPEC.md §9.
 abstract contract Ledger is SettlementEvents {
     using SafeERC20 for IERC20;
 

@@ -7,7 +7,7 @@ import {Approval, Grant, Job, MODE_SAMPLE, State, Terms} from "./Types.sol";
 import {JOB_EXISTS} from "./Errors.sol";
 
 /// From the client's escrow to a provider whose sessions have the data: open, cancel, accept, start, bind, abort.
-/// Settlement §5, §6.
+/// contracts/SPEC.md §5, §6.
 abstract contract Opening is JobStore {
     function open(Terms calldata terms) external payable returns (bytes32 id) {
         _only(terms.client);

@@ -5,7 +5,7 @@ import {IRoles, Role} from "./interfaces/IRoles.sol";
 import {CALLER, PAUSED, ROLE_NONE, ROLE_ZERO, TERMS_TOKEN, TOO_EARLY} from "./Errors.sol";
 
 /// Who may do what in all contracts of one deployment, and which tokens new jobs may name. No role moves money.
-/// A role passes on in two steps with DELAY between them. Settlement §4.
+/// A role passes on in two steps with DELAY between them. contracts/SPEC.md §4.
 contract Roles is IRoles {
     struct Transfer {
         address to;

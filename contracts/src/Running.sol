@@ -32,7 +32,7 @@ import {
     SEED
 } from "./Errors.sol";
 
-/// The run: commit, stop, resign, abandon, and payment by voucher meanwhile. Settlement §6, §7.
+/// The run: commit, stop, resign, abandon, and payment by voucher meanwhile. contracts/SPEC.md §6, §7.
 abstract contract Running is JobStore {
     function commit(Terms calldata terms, Run calldata run) external {
         (bytes32 id, Job storage j) = _load(terms, State.Started);

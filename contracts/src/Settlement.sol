@@ -23,7 +23,7 @@ import {
 } from "./Types.sol";
 import {DELIVERY_KEY, DELIVERY_MODE, DELIVERY_PENDING, DUTY_OPEN, TERMS_MODE, VERIFIER_LIVE} from "./Errors.sol";
 
-/// The one contract that holds money. How jobs end well, or with nobody to blame. Settlement §6, §9, §12.
+/// The one contract that holds money. How jobs end well, or with nobody to blame. contracts/SPEC.md §6, §9, §12.
 contract Settlement is Opening, Running, Disputes, Handover {
     constructor(Parameters memory p) JobStore(p) {}
 

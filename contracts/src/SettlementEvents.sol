@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 pragma solidity ^0.8.30;
 
-/// A ledger and a projection of all jobs can be built from these alone. Settlement §16.
+/// A ledger and a projection of all jobs can be built from these alone. contracts/SPEC.md §16.
 interface SettlementEvents {
     event JobOpened(
         bytes32 indexed job,

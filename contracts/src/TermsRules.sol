@@ -45,7 +45,7 @@ import {
 // 2^24 seconds, about 194 days.
 uint32 constant WINDOW_MAX = 2 ** 24 - 1;
 
-/// What `open` refuses, and which verifiers a job still has: settlement §5, §6. It holds no state.
+/// What `open` refuses, and which verifiers a job still has: contracts/SPEC.md §5, §6. It holds no state.
 contract TermsRules is ITermsRules {
     IVerifierRouter public immutable router;
     IBlockRandao public immutable randao;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 pragma solidity ^0.8.30;
 
-/// Lengths in seconds but for drawBlocks; settlement §5.
+/// Lengths in seconds but for drawBlocks; contracts/SPEC.md §5.
 struct Windows {
     uint32 start;
     uint32 compute;

@@ -7,7 +7,7 @@ import {IVerifierRouter} from "./interfaces/IVerifierRouter.sol";
 import {ROUTER_CODE, ROUTER_TAKEN, ROUTER_TOMBSTONED, ROUTER_UNKNOWN, SEAL_LENGTH} from "./Errors.sol";
 
 /// Selector → verifier, or Keys. A selector is added once by the governor, may be tombstoned for ever by the guardian, and
-/// is never used again. Settlement §4.
+/// is never used again. contracts/SPEC.md §4.
 contract VerifierRouter is IVerifierRouter {
     IRoles public immutable roles;
 

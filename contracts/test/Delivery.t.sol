@@ -7,7 +7,7 @@ import "../src/Types.sol";
 import {Fixture} from "./Fixture.sol";
 import {vm} from "./Vm.sol";
 
-/// The result against payment: settlement §12.
+/// The result against payment: contracts/SPEC.md §12.
 contract DeliveryTest is Fixture {
     uint256 private constant NONE = type(uint256).max;
     uint256 private constant CHUNK = 98_304;

@@ -9,7 +9,7 @@ import {Fixture} from "./Fixture.sol";
 import {TestStepVerifier} from "./TestStepVerifier.sol";
 import {vm} from "./Vm.sol";
 
-/// Duties in every mode: settlement §7, §8, §9, §14.
+/// Duties in every mode: contracts/SPEC.md §7, §8, §9, §14.
 contract DisputesTest is Fixture {
     uint256 private constant NONE = type(uint256).max;
 

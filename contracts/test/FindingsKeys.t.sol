@@ -10,7 +10,7 @@ import {Fixture} from "./Fixture.sol";
 import {QuorumReexecution} from "../src/verifiers/QuorumReexecution.sol";
 import {vm} from "./Vm.sol";
 
-/// Attacks on who may seal that once ran, and what ends a key: settlement §10.
+/// Attacks on who may seal that once ran, and what ends a key: contracts/SPEC.md §10.
 contract FindingsKeysTest is Fixture {
     uint256 private constant NONE = type(uint256).max;
     bytes32 private constant IMAGE = keccak256("image");

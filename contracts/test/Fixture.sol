@@ -365,7 +365,7 @@ abstract contract Fixture is BorderPaths, Expectations {
         return settlement.jobOf(idOf(t)).state;
     }
 
-    /// Segment `a` of a drawn sample: settlement §8.
+    /// Segment `a` of a drawn sample: contracts/SPEC.md §8.
     function sampleOf(Terms memory t, uint256 a) internal view returns (uint256) {
         Duty memory d = dutyOf(t);
         return uint256(keccak256(abi.encode(d.seed, a))) % d.upTo;

@@ -6,8 +6,9 @@ import "../src/Types.sol";
 import {Fixture} from "./Fixture.sol";
 import {vm} from "./Vm.sol";
 
-/// Gas of each transaction under the Osaka rules, kept exactly in contracts/snapshots; the bars of settlement §17.
-/// Run by script/check.mjs in isolation: each call is then a transaction of its own, with cold storage and calldata paid.
+/// Gas of each transaction under the Osaka rules, kept exactly in contracts/snapshots; the bars of
+/// contracts/SPEC.md §17. Run by script/check.mjs in isolation: each call is then a transaction of its own, with cold
+/// storage and calldata paid.
 contract GasTest is Fixture {
     uint256 private constant NONE = type(uint256).max;
 

@@ -11,12 +11,13 @@ import {Fixture} from "./Fixture.sol";
 import {HookToken} from "./HookToken.sol";
 import {Vm, vm} from "./Vm.sol";
 
-/// Many jobs at once under random calls and time jumps, with the actors of settlement §15: a prover that proves one
-/// segment per provePer, earliest deadline first; a watcher that acts near the end of each window; an enclave that lies;
-/// a quorum that revokes, a revoker that condemns, an owner of an SNP policy that takes its image back, registrations that
-/// end, a guardian that tombstones and pauses, a client that never draws; blocks taken back; a contract as provider; native
-/// coin, a plain token and one that calls back; offers of true transitions outside the tree and of a false border 0; two
-/// challengers of one job; refunds asked for twice. After every action money and safety are recomputed from state.
+/// Many jobs at once under random calls and time jumps, with the actors of contracts/SPEC.md §15: a prover that proves
+/// one segment per provePer, earliest deadline first; a watcher that acts near the end of each window; an enclave that
+/// lies; a quorum that revokes, a revoker that condemns, an owner of an SNP policy that takes its image back,
+/// registrations that end, a guardian that tombstones and pauses, a client that never draws; blocks taken back; a
+/// contract as provider; native coin, a plain token and one that calls back; offers of true transitions outside the
+/// tree and of a false border 0; two challengers of one job; refunds asked for twice. After every action money and
+/// safety are recomputed from state.
 contract SimulationTest is Fixture {
     struct Life {
         Terms t;

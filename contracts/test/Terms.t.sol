@@ -6,7 +6,7 @@ import "../src/Types.sol";
 import {Fixture} from "./Fixture.sol";
 import {vm} from "./Vm.sol";
 
-/// What `open` refuses, and that it refuses no more: settlement §5.
+/// What `open` refuses, and that it refuses no more: contracts/SPEC.md §5.
 contract TermsTest is Fixture {
     function _refused(Terms memory t, bytes4 code) private {
         fails(code);

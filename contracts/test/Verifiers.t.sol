@@ -33,7 +33,7 @@ contract Recorder is IValidationRegistry, IAgenticCommerce {
     }
 }
 
-/// Seals by reference and by re-execution, and what is told to contracts elsewhere: settlement §11, §18.
+/// Seals by reference and by re-execution, and what is told to contracts elsewhere: contracts/SPEC.md §11, §18.
 contract VerifiersTest is Fixture {
     uint256 private constant NONE = type(uint256).max;
     bytes32 private constant IMAGE = keccak256("image");

@@ -1,4 +1,4 @@
-/** The fallback of a draw on a real chain: RANDAO mix and hash of genuine headers. Settlement §8. */
+/** The fallback of a draw on a real chain: RANDAO mix and hash of genuine headers. contracts/SPEC.md §8. */
 import { readFileSync } from 'node:fs';
 import {
   Contract,

@@ -1,4 +1,6 @@
-/** Plans that the step verifier on chain takes, against the soundness that TypeScript computes (step-proof §12). */
+/**
+ * Plans that the step verifier on chain takes, against the soundness that TypeScript computes (libs/zk/SPEC.md §12).
+ */
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Rejection, uintBe } from '#attestation/base';

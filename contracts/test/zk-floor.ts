@@ -1,4 +1,7 @@
-/** The rows of contracts/src/verifiers/zk/ZkFloor.sol, from the soundness that TypeScript computes (step-proof §12). */
+/**
+ * The rows of contracts/src/verifiers/zk/ZkFloor.sol, from the soundness that TypeScript computes
+ * (libs/zk/SPEC.md §12).
+ */
 import { profiles, type Profile } from '../../libs/zk/src/params.js';
 import { soundness, soundnessBitsMin, type ShapeCounts } from '../../libs/zk/src/soundness.js';
 

@@ -1,4 +1,6 @@
-/** Every kind of limb with its second lookup on chain, also those that no small manifest needs (step-proof §13.3). */
+/**
+ * Every kind of limb with its second lookup on chain, also those that no small manifest needs (libs/zk/SPEC.md §13.3).
+ */
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import type { Manifest } from '#libs/step';
 import { createEngine, KernelBackend } from '#libs/zk';

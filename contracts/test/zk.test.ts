@@ -1,4 +1,4 @@
-/** The step verifier on chain against the one in TypeScript: same verdict, same code (step-proof §11). */
+/** The step verifier on chain against the one in TypeScript: same verdict, same code (libs/zk/SPEC.md §11). */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { AbiCoder, Interface, Transaction } from 'ethers';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';

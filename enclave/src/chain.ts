@@ -114,7 +114,7 @@ function refused(code: string, expected: string, got: string): Rejection {
   return new Rejection(code, {
     expected,
     got,
-    rule: 'enclave SPEC, checkpoints',
+    rule: 'enclave/SPEC.md, checkpoints',
     action: 'go on from another checkpoint, or from the start',
   });
 }

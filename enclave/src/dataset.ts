@@ -70,7 +70,7 @@ function otherRecords({ dataset }: JobSpec, what: string): Rejection {
   return new Rejection('DATASET_ROOT', {
     expected: toHex(dataset.root),
     got: `${what} of another root`,
-    rule: 'fixed-point §9',
+    rule: 'libs/step/SPEC.md §9',
     action: 'the data set was sealed wrongly: its owner must seal it again',
   });
 }

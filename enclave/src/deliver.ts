@@ -23,7 +23,7 @@ export interface ResultParties {
 }
 
 /**
- * @param weights  canonical tensor bytes (fixed-point §11)
+ * @param weights  canonical tensor bytes (libs/step/SPEC.md §11)
  * @param last     weightsDigest that the result must have
  * @throws Rejection RECIPIENT_KEY when the client's key is a point of small order
  */

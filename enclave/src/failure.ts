@@ -13,7 +13,7 @@ export function failureOf(error: unknown): Failure {
       code: 'ENCLAVE_INTERNAL',
       expected: 'the enclave to work',
       got: error instanceof Error ? error.name : 'an unknown failure',
-      rule: 'enclave SPEC, failures',
+      rule: 'enclave/SPEC.md, failures',
       action: 'read the log of the enclave',
       step: null,
       tensor: null,

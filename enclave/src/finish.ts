@@ -1,4 +1,4 @@
-/** The end of a run: encrypt the result to the client, seal what was done for the chain (settlement §3, §12). */
+/** The end of a run: encrypt the result to the client, seal what was done for the chain (contracts/SPEC.md §3, §12). */
 import { concatBytes } from '#attestation/base';
 import {
   bordersRoot,

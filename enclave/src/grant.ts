@@ -1,6 +1,7 @@
 /**
- * The key broker's word that this session may work on this job (attestation SPEC §9). Terms come from the host and name
- * the broker; the job is their digest, so a grant of the host's own making is one for an escrow of the host's own making.
+ * The key broker's word that this session may work on this job (attestation/SPEC.md §9). Terms come from the host and
+ * name the broker; the job is their digest, so a grant of the host's own making is one for an escrow of the host's own
+ * making.
  */
 import { sha256 } from '@noble/hashes/sha2.js';
 import { equalBytes, recoverAddress, Rejection, toHex } from '#attestation/base';
@@ -80,7 +81,7 @@ function refused(code: string, expected: string, got: string): Rejection {
   return new Rejection(code, {
     expected,
     got,
-    rule: 'enclave SPEC, grant',
+    rule: 'enclave/SPEC.md, grant',
     action: 'ask the key broker that the terms name for a release to this session for this job',
   });
 }

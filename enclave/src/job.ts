@@ -96,7 +96,7 @@ export async function assembleJob(held: HeldJob): Promise<ReadyJob> {
       throw new Rejection('SHARDS_MISSING', {
         expected: `all ${held.dataset.shards.length} shards`,
         got: `no shard ${index}`,
-        rule: 'enclave SPEC, shards',
+        rule: 'enclave/SPEC.md, shards',
         action: 'send every shard before training',
       });
     }
@@ -121,7 +121,7 @@ function checkLabels({ dims }: Manifest, index: number, records: Uint8Array): vo
     throw new Rejection('LABEL_RANGE', {
       expected: `labels below ${classes} in shard ${index}`,
       got: 'a label out of range',
-      rule: 'enclave SPEC, shards',
+      rule: 'enclave/SPEC.md, shards',
       action: 'the data set was sealed wrongly: its owner must seal it again',
     });
   }
@@ -133,7 +133,7 @@ function checkCanonical(manifest: Manifest, spec: JobSpec): void {
   throw new Rejection('MANIFEST_CANONICAL', {
     expected: 'the canonical JSON of the manifest',
     got: `${spec.manifest.length} other bytes of the same meaning`,
-    rule: 'fixed-point §3; RFC 8785',
+    rule: 'libs/step/SPEC.md §3; RFC 8785',
     action: 'submit the job with the canonical manifest',
   });
 }
@@ -154,7 +154,7 @@ function atMost(what: string, got: number, max: number): void {
   throw new Rejection('JOB_SIZE', {
     expected: `at most ${max} ${what}`,
     got: String(got),
-    rule: 'enclave SPEC, job',
+    rule: 'enclave/SPEC.md, job',
     action: 'submit a smaller network, or longer segments',
   });
 }
@@ -164,7 +164,7 @@ function agree(code: string, what: string, expected: string | number | boolean, 
   throw new Rejection(code, {
     expected: `${what} ${expected}`,
     got: String(got),
-    rule: 'enclave SPEC, job',
+    rule: 'enclave/SPEC.md, job',
     action: 'submit a job whose parts belong together',
   });
 }

@@ -1,6 +1,7 @@
 /**
- * For how long the key broker lets this session work on a job (enclave SPEC, lease). The guest has no clock that its host
- * cannot set, so a lease is counted in time that has passed since this session made the evidence that earned it.
+ * For how long the key broker lets this session work on a job (enclave/SPEC.md, lease). The guest has no clock that
+ * its host cannot set, so a lease is counted in time that has passed since this session made the evidence that earned
+ * it.
  */
 import { equalBytes, recoverAddress, Rejection, toHex } from '#attestation/base';
 import { leaseDigest, type Lease, type Release } from '#attestation/records';
@@ -65,7 +66,7 @@ export function openLease(context: LeaseContext): JobLease {
     throw new Rejection('ATTESTATION_LAPSED', {
       expected: 'a lease of the key broker that is not over',
       got: `one that ended ${Math.ceil(late / 1000)} s ago`,
-      rule: 'enclave SPEC, lease',
+      rule: 'enclave/SPEC.md, lease',
       action: 'open a fresh session and ask the key broker for the data key again; the job goes on from its checkpoint',
     });
   };
@@ -91,7 +92,7 @@ function refused(code: string, expected: string, got: string): Rejection {
   return new Rejection(code, {
     expected,
     got,
-    rule: 'enclave SPEC, lease',
+    rule: 'enclave/SPEC.md, lease',
     action: 'have fresh evidence appraised by the key broker, in a fresh session if this one is refused',
   });
 }

@@ -51,6 +51,6 @@ function addressOf(listen: string | undefined): { path: string } | { host: strin
   throw new ConfigurationError('ENCLAVE_LISTEN', {
     expected: '--listen unix:PATH or tcp:[HOST:]PORT',
     got: listen ?? 'nothing',
-    rule: 'enclave SPEC, start',
+    rule: 'enclave/SPEC.md, start',
   });
 }

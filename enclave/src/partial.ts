@@ -1,6 +1,6 @@
 /**
  * What a worker of a data-parallel job hands to whichever enclave averages: its weights with the signed statement that they
- * end its segment, sealed to the job's enclaves like a checkpoint, under a key of their own (enclave SPEC, rounds).
+ * end its segment, sealed to the job's enclaves like a checkpoint, under a key of their own (enclave/SPEC.md, rounds).
  */
 import {
   bytesUpTo,
@@ -34,7 +34,7 @@ const partialShape = {
   receipt: bytesUpTo(receiptBytesMax),
   /** The worker's session as the key broker released it. */
   session: record(releasedShape),
-  /** Canonical tensor bytes (fixed-point §11). */
+  /** Canonical tensor bytes (libs/step/SPEC.md §11). */
   weights: bytesUpTo(checkpointWeightsBytesMax),
 };
 
@@ -74,7 +74,7 @@ export async function openPartial(job: ReadyJob, sealed: Uint8Array): Promise<Pa
   throw new Rejection('PARTIAL_WEIGHTS', {
     expected: 'the weights that the statement ends in',
     got: 'weights of another commitment',
-    rule: 'enclave SPEC, rounds',
+    rule: 'enclave/SPEC.md, rounds',
     action: 'have the segment trained again',
   });
 }

@@ -29,6 +29,8 @@ export interface ReadyJob {
   readonly commitments: JobCommitments;
   readonly genesis: Genesis;
   readonly lease: JobLease;
-  /** The payment reveals the key of the result (settlement §12); else the result opens for the client at once. */
+  /**
+   * The payment reveals the key of the result (contracts/SPEC.md §12); else the result opens for the client at once.
+   */
   readonly isRevealed: boolean;
 }

@@ -149,7 +149,7 @@ function requireDataset({ dataset }: JobSpec, got: Uint8Array): void {
   throw new Rejection('DATA_KEY_DATASET', {
     expected: `the key of data set ${toHex(dataset.id)}`,
     got: `the key of ${toHex(got)}`,
-    rule: 'enclave SPEC, grant',
+    rule: 'enclave/SPEC.md, grant',
     action: 'release the key of the data set that the job names',
   });
 }
@@ -242,7 +242,7 @@ function requireWorkers({ spec }: HeldJob, least: 1 | 2): void {
   throw new Rejection('JOB_PARALLEL', {
     expected: least > 1 ? 'a data-parallel job' : 'a job of one worker',
     got: `one of ${workers}`,
-    rule: 'enclave SPEC, rounds',
+    rule: 'enclave/SPEC.md, rounds',
     action: 'ask for segments and averages of a data-parallel job, and train any other',
   });
 }
@@ -253,13 +253,13 @@ function required<T>(value: T | null, order: string): T {
 }
 
 function outOfOrder(expected: string, got: string): Rejection {
-  return new Rejection('REQUEST_ORDER', { expected, got, rule: 'enclave SPEC, session' });
+  return new Rejection('REQUEST_ORDER', { expected, got, rule: 'enclave/SPEC.md, session' });
 }
 
 function cancelled(): Rejection {
   return new Rejection('JOB_CANCELLED', {
     expected: 'the job to go on',
     got: 'a cancel request',
-    rule: 'enclave SPEC, session',
+    rule: 'enclave/SPEC.md, session',
   });
 }

@@ -83,7 +83,7 @@ export async function startOf(job: ReadyJob, sealingKey: Uint8Array, sealed: Uin
   throw new Rejection('CHECKPOINT_STATE', {
     expected: 'borders from the start weights to the weights of the checkpoint, one per segment',
     got: `${borders.length} borders at step ${step}`,
-    rule: 'enclave SPEC, checkpoints',
+    rule: 'enclave/SPEC.md, checkpoints',
     action: 'go on from another checkpoint, or from the start',
   });
 }

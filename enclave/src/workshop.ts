@@ -1,6 +1,6 @@
 /**
  * A data-parallel job in one session: segments as the host asks for them, and averages of whole rounds. The host says what is
- * done when; what comes out does not depend on it (step SPEC §20).
+ * done when; what comes out does not depend on it (libs/step/SPEC.md §20).
  */
 import { equalBytes, Rejection } from '#attestation/base';
 import {
@@ -195,13 +195,13 @@ function requireSegment({ workers, segmentSteps }: Division, { step }: Position,
   throw new Rejection('ROUND_SEGMENT', {
     expected: `a segment from ${first} to ${first + workers - 1}, which start at step ${step}`,
     got: `segment ${index}`,
-    rule: 'enclave SPEC, rounds',
+    rule: 'enclave/SPEC.md, rounds',
     action: 'send the checkpoint of the round that the segment is of',
   });
 }
 
 function roundPartials(expected: string, got: string): Rejection {
-  return new Rejection('ROUND_PARTIALS', { expected, got, rule: 'enclave SPEC, rounds' });
+  return new Rejection('ROUND_PARTIALS', { expected, got, rule: 'enclave/SPEC.md, rounds' });
 }
 
 function isSame(a: Uint8Array | null, b: Uint8Array | null): boolean {

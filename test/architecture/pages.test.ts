@@ -148,16 +148,58 @@ it('every dependency has its line in DECISIONS.md', () => {
   expect(names.filter((name) => !stands(name))).toEqual([]);
 });
 
-/** Pages that rules cite, by the words they are cited with. */
-const cited: Readonly<Record<string, string>> = {
-  'attestation SPEC': 'attestation/SPEC.md',
-  'enclave SPEC': 'enclave/SPEC.md',
-  'control-plane README': 'apps/control-plane/README.md',
-  'fixed-point': 'libs/step/SPEC.md',
-  'step-proof': 'libs/zk/SPEC.md',
-  'groth16 SPEC': 'libs/zk/src/groth16/SPEC.md',
-  settlement: 'contracts/SPEC.md',
-};
+describe('every library', () => {
+  const libraries = [...new Set(files.map((path) => /^libs\/[^/]+/.exec(path)?.[0]))].filter(
+    (path) => path !== undefined,
+  );
+
+  it.each(libraries)('%s has a page of at most 30 lines that names its modules and whoever imports it', (library) => {
+    const page = textOf(`${library}/README.md`);
+    expect(page.split('\n').length - 1).toBeLessThanOrEqual(30);
+    const modules = [...page.matchAll(/^\| (`.*?) *\|/gm)].flatMap(([, cell]) => cell!.match(/[\w./-]+/g) ?? []);
+    const gone = modules.filter((name) => !existsSync(join(root, library, 'src', name)));
+    const there = code
+      .map(({ path }) => path)
+      .filter((path) => path.startsWith(`${library}/src/`) && !path.endsWith('/src/index.ts'))
+      .map((path) => path.slice(`${library}/src/`.length).replace(/\/.*/, '/'));
+    expect({ gone, unnamed: [...new Set(there)].filter((name) => !modules.includes(name)) }).toEqual({
+      gone: [],
+      unnamed: [],
+    });
+    const importers = code
+      .filter(({ path, text }) => !path.startsWith(library) && text.includes(`'#${library}`))
+      .map(({ path }) => /^(?:apps|libs)\/[^/]+|^[^/]+/.exec(path)![0]);
+    const allowed = /^May be imported by: ([^.]+)\./ms.exec(page)![1]!.split(/,\s+/);
+    expect([...new Set(importers)].filter((part) => !allowed.includes(part))).toEqual([]);
+  });
+});
+
+it.each(['README.md', 'apps/cli/README.md', ...files.filter((path) => /^libs\/[^/]+\/README\.md$/.test(path))])(
+  '%s fits on a screen: no line is wider than 120 characters',
+  (path) => {
+    expect(
+      textOf(path)
+        .split('\n')
+        .filter((line) => line.length > 120),
+    ).toEqual([]);
+  },
+);
+
+describe('decisions', () => {
+  const entries = [...textOf('DECISIONS.md').matchAll(/^- .*/gm)].map(([line]) => line);
+  const numbers = entries.map((line) => /^- D(\d+), \d{4}-\d\d-\d\d\. \*\*\S/.exec(line)?.[1]);
+
+  it('have a number, a date and a title each, and no number stands twice or is left out', () => {
+    expect(entries.filter((_, index) => numbers[index] === undefined)).toEqual([]);
+    expect(numbers.map(Number).toSorted((a, b) => a - b)).toEqual(numbers.map((_, index) => index + 1));
+  });
+
+  it('that are cited stand', () => {
+    const own = [...textOf('DECISIONS.md').matchAll(/\b(?:by|replaces) D(\d+)\b/g)];
+    const others = [...pages, ...code].flatMap(({ text }) => [...text.matchAll(/DECISIONS\.md D(\d+)\b/g)]);
+    expect([...own, ...others].filter(([, number]) => !numbers.includes(number)).map(([found]) => found)).toEqual([]);
+  });
+});
 
 /** Singular words of a heading or clause. */
 function wordsOf(text: string): string[] {
@@ -167,24 +209,71 @@ function wordsOf(text: string): string[] {
 /** `5.2` and `limits` both stand in `## 5.2 Bytes and limits`. */
 function stands(clause: string, text: string): boolean {
   const headings = [...unfenced(text).matchAll(/^#{2,5} (.+)$/gm)].map(([, heading]) => heading!);
-  if (/^\d/.test(clause)) return headings.some((heading) => new RegExp(`^${clause}(?![.\\d]*\\d)`).test(heading));
+  if (/^\d/.test(clause)) return headings.some((heading) => new RegExp(`^${clause}(?![.\\d]*[\\da-z])`).test(heading));
   return headings.some((heading) => wordsOf(clause).every((word) => wordsOf(heading).includes(word)));
 }
 
-/** Clauses that the code cites of one page: `name §n`, and of a page cited by its file also `name, heading`. */
-function clausesOf(name: string): { readonly path: string; readonly clause: string }[] {
-  const heading = name.includes(' ') ? '|, ([a-z][a-z -]*[a-z])' : '';
-  const pattern = new RegExp(`\\b${name}(?: §(\\d+(?:\\.\\d+)*)${heading})(?=['\`;,.): ])`, 'g');
-  return code.flatMap(({ path, text }) =>
-    [...text.matchAll(pattern)].map(([, section, title]) => ({ path, clause: section ?? title! })),
-  );
+/** The code, its tests, the contracts and the pages. What has been said in CHANGELOG.md is not said again. */
+const citing = files
+  .filter((path) => /\.(ts|mjs|sol|md)$/.test(path) && !/^(CHANGELOG\.md|test\/architecture\/)/.test(path))
+  .map((path) => ({ path, text: textOf(path) }));
+
+interface Clause {
+  readonly page: string;
+  readonly clause: string;
 }
 
-describe.each(Object.entries(cited))('clauses of %s', (name, page) => {
-  it.skipIf(!existsSync(join(root, page)))(`stand in ${page}`, () => {
-    const text = textOf(page);
-    const missing = clausesOf(name).filter(({ clause }) => !stands(clause, text));
-    expect(missing.map(({ path, clause }) => `${path}: ${name}, ${clause}`)).toEqual([]);
+/** What a text cites: `libs/step/SPEC.md §1, §2.1` three words or two sections, `enclave/SPEC.md, start` a heading. */
+function clausesOf(text: string): Clause[] {
+  const line = text.replace(/\n *(?:\*|\/\/\/?)? */g, ' ');
+  const sections = line.matchAll(/([\w./-]+\.md)`? (§[\da-z.]+(?:(?:,| and| to) §[\da-z.]+)*)/g);
+  const headings = line.matchAll(/([\w./-]+\.md), ([a-z][a-z\d -]*?[a-z\d])(?=['`").,;:])/g);
+  return [
+    ...[...sections].flatMap(([, page, all]) =>
+      [...all!.matchAll(/§(\d+[a-z]?(?:\.\d+)*)/g)].map(([, clause]) => ({ page: page!, clause: clause! })),
+    ),
+    ...[...headings].map(([, page, clause]) => ({ page: page!, clause: clause! })),
+  ];
+}
+
+const nicknames =
+  /\b(?:tee-evidence|(?:fixed-point|step-proof|(?<!\.)settlement)(?= §)|(?:attestation|contracts|enclave|groth16|proof|step|zk) SPEC|(?<![/\w])SPEC(?= §)|control-plane README)\b/i;
+
+function unfoundedClauses(text: string): string[] {
+  return clausesOf(text)
+    .filter(({ page, clause }) => !committed.has(page) || !stands(clause, textOf(page)))
+    .map(({ page, clause }) => `${page} ${clause}`);
+}
+
+describe('clauses that code and pages cite', () => {
+  it('stand in the page that is named by its path', () => {
+    expect(citing.flatMap(({ text }) => clausesOf(text)).length).toBeGreaterThan(800);
+    const missing = citing.flatMap(({ path, text }) => unfoundedClauses(text).map((clause) => `${path}: ${clause}`));
+    expect(missing).toEqual([]);
+  });
+
+  it('are cited by no nickname of a page', () => {
+    expect(
+      citing.flatMap(({ path, text }) => (nicknames.test(text) ? [`${path}: ${nicknames.exec(text)![0]}`] : [])),
+    ).toEqual([]);
+  });
+
+  it('would be missed', () => {
+    const said =
+      "/**\n * See libs/step/SPEC.md\n * §2, §99 and enclave/SPEC.md, start, or 'enclave/SPEC.md, no such thing' (no/SPEC.md §1).\n */";
+    expect(unfoundedClauses(said)).toEqual(['libs/step/SPEC.md 99', 'no/SPEC.md 1', 'enclave/SPEC.md no such thing']);
+    const nicknamed = [
+      'as in step-proof §4',
+      'fixed-point §2.',
+      'Settlement §3',
+      'SPEC §4',
+      'tee-evidence',
+      'enclave SPEC, lease',
+    ];
+    expect(nicknamed.filter((text) => !nicknames.test(text))).toEqual([]);
+    expect(
+      ['libs/zk/SPEC.md §4', '`settlement` §', 'fixed-point arithmetic'].filter((text) => nicknames.test(text)),
+    ).toEqual([]);
   });
 });
 

@@ -35,7 +35,28 @@ function synonyms(): string[] {
     .flatMap((cells) => [...cells[2]!.matchAll(/`([^`]+)`/g)].map(([, word]) => word!));
 }
 
+/** Words of the first column, each by itself. */
+function glossaryWords(): string[] {
+  const rows = textOf('GLOSSARY.md').match(/^\| .*/gm) ?? [];
+  return rows.flatMap((row) => row.split('|')[1]!.trim().split(', ')).filter((word) => !/^(-+|word)$/.test(word));
+}
+
+/** `key binding` stands in code as `keyBinding`, `KEY_BINDING` or in prose, on one line or two. */
+function nameOf(word: string): RegExp {
+  return new RegExp(word.replace(/[ -]/g, '[\\s*_-]*'), 'i');
+}
+
 describe('words', () => {
+  it('of the glossary are names in the code', () => {
+    const code = files.filter(({ path }) => /\.(ts|sol)$/.test(path)).map(({ text }) => text);
+    expect(glossaryWords().length).toBeGreaterThan(50);
+    expect(glossaryWords().filter((word) => !code.some((text) => nameOf(word).test(text)))).toEqual([]);
+    expect(
+      ['keyBinding', 'KEY_BINDING', 'key\n * binding'].filter((text) => !nameOf('key binding').test(text)),
+    ).toEqual([]);
+    expect(nameOf('key binding').test('a key that binds')).toBe(false);
+  });
+
   it('reads the glossary', () => {
     expect(synonyms().length).toBeGreaterThan(20);
   });

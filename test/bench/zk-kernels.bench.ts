@@ -1,5 +1,5 @@
 /**
- * Speed of the compiled kernels, one thread unless the name says otherwise, against the figures of step-proof §14.
+ * Speed of the compiled kernels, one thread unless the name says otherwise, against the figures of libs/zk/SPEC.md §14.
  * Units are nanoseconds per item; each figure comes from a few short runs, and the smallest is the one to read.
  */
 import type { Engine, Offset, Task } from '../../libs/zk/src/kernels/index.js';

@@ -34,7 +34,7 @@ function proveArgs(from: number, steps: number, out: string): string[] {
   return ['prove', '--manifest', at('manifest'), ...data, ...range];
 }
 
-/** keccak256("fxt-vector-1"): the seed of the published state digests (fixed-point §14.2). */
+/** keccak256("fxt-vector-1"): the seed of the published state digests (libs/step/SPEC.md §14.2). */
 const seed = '0x2286f594e2d9d4f86cd48a448da1879709cdd33fcbcdefef2e14a88b9367a120';
 let made: Outcome;
 

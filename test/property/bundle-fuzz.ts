@@ -45,8 +45,8 @@ async function genuineBundles(): Promise<readonly [Genuine, ...Genuine[]]> {
 }
 
 /**
- * What nothing binds in the present version (attestation SPEC §9.8): the time within its bounds, transactions, and endorsements
- * that no appraisal uses; these bundles need none. A former one's are in its verdict.
+ * What nothing binds in the present version (attestation/SPEC.md §9.8): the time within its bounds, transactions, and
+ * endorsements that no appraisal uses; these bundles need none. A former one's are in its verdict.
  */
 const unbound = /^(sessions\[\d+\]\.appraisedAt|settlement(\.|$)|endorsements(\.|$))/;
 

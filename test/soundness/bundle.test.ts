@@ -108,7 +108,7 @@ function encodable(value: CborValue): boolean {
 const tree = decodeCanonical(encoded);
 const index = /\[\d+\]/g;
 
-/** What no signature covers, and why nothing is lost by it: attestation SPEC, bundle. */
+/** What no signature covers, and why nothing is lost by it: attestation/SPEC.md, bundle. */
 const notBound = [
   '.settlement.transactions[].call',
   '.settlement.transactions[].hash',

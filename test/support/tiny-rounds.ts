@@ -106,7 +106,7 @@ export async function runRounds(
   return { checkpoints, partials: all, result };
 }
 
-/** State digest after every round, by BigInt alone: fixed-point §4 to §7 for each step, §8 for the average. */
+/** State digest after every round, by BigInt alone: libs/step/SPEC.md §4 to §7 for each step, §8 for the average. */
 export async function referenceDigests({ manifest, spec, dataset }: TinyJob): Promise<string[]> {
   const { workers, segmentSteps, roundSteps, rounds } = divideSteps(manifest, spec);
   const shards = await Promise.all(

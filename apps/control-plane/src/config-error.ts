@@ -4,7 +4,7 @@ export function invalid(code: string, expected: string, got: string): Configurat
   return new ConfigurationError(code, {
     expected,
     got,
-    rule: 'control-plane README, configuration',
+    rule: 'apps/control-plane/README.md, configuration',
     action: 'Set the environment variable and start again.',
   });
 }

@@ -26,7 +26,7 @@ export function decodeCursor(cursor: string, position: z.ZodType<string> = Seque
     throw refusal('CURSOR_MALFORMED', {
       expected: 'nextCursor of an earlier page',
       got: 'another text',
-      rule: 'control-plane README, pagination',
+      rule: 'apps/control-plane/README.md, pagination',
       action: 'Start again without a cursor.',
     });
   }

@@ -179,7 +179,7 @@ describe('submissions', () => {
       .as('client')
       .post('/v1/jobs', makeJob(test.clock.at(), { manifest: wide }).body);
     expect(status).toBe(422);
-    expect(body.rule).toMatch(/fixed-point §10/);
+    expect(body.rule).toMatch(/libs\/step\/SPEC\.md §10/);
   });
 
   it('wait for every shard', async () => {

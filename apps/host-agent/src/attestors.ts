@@ -115,7 +115,7 @@ function checkAnswer(
   throw new Rejection('ATTESTOR_SIGNATURE', {
     expected: `an Appraisal of this session signed by ${to0x(account)}`,
     got: `one by ${to0x(signer)}, or of another session`,
-    rule: 'settlement §3',
+    rule: 'contracts/SPEC.md §3',
     action: 'check the address of this attestor in the settings',
   });
 }
@@ -127,7 +127,7 @@ function tooFew(needed: number, given: number, failures: readonly unknown[]): Co
   return new Family('HOST_TERMS_ATTESTOR', {
     expected: `appraisals by ${needed} attestors of the terms`,
     got: `${given}; ${said.join(', ')}`,
-    rule: 'settlement §10',
+    rule: 'contracts/SPEC.md §10',
     action: 'see what the attestors refused, or wait until they can be reached',
   });
 }

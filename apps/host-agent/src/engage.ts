@@ -49,7 +49,7 @@ function noEscrow(): CollateralError {
   return new CollateralError('HOST_ESCROW_MISSING', {
     expected: 'an escrow under the terms of the job',
     got: 'none on the chain of this host',
-    rule: 'settlement §6',
+    rule: 'contracts/SPEC.md §6',
     action: 'wait until the chain of this host has the block in which it was opened',
   });
 }
@@ -58,6 +58,6 @@ function ended(state: string): Rejection {
   return new Rejection('HOST_ESCROW_ENDED', {
     expected: 'an escrow that may still pay',
     got: `one that is ${state}`,
-    rule: 'settlement §6',
+    rule: 'contracts/SPEC.md §6',
   });
 }

@@ -67,7 +67,7 @@ function checkYoung({ release, appraisals }: Attested, began: number): void {
   throw new CollateralError(wordsOld, {
     expected: 'release and appraisals with a third of their time left when the last of them comes',
     got: `${Math.floor(left)} s of ${Math.floor(until - began)} s`,
-    rule: 'settlement §10',
+    rule: 'contracts/SPEC.md §10',
     action: 'let key broker and attestors answer sooner, or raise their validForSeconds',
   });
 }

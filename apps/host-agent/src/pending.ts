@@ -151,7 +151,7 @@ function former(aside: string): Rejection {
   return new Rejection('TERMS_VERSION', {
     expected: 'an escrow under terms of the present layout',
     got: `one of the former layout, laid aside as ${aside}`,
-    rule: 'settlement §5',
+    rule: 'contracts/SPEC.md §5',
     action: 'let the escrow end under the version that accepted it',
   });
 }

@@ -93,7 +93,7 @@ function noBlock(): CollateralError {
   return new CollateralError('CHAIN_UNREACHABLE', {
     expected: 'the latest block',
     got: 'none',
-    rule: 'settlement §18',
+    rule: 'contracts/SPEC.md §18',
     action: 'check the chain that the settings name',
   });
 }

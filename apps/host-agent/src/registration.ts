@@ -1,4 +1,4 @@
-/** A settlement key in the registry of SEV-SNP evidence, where the terms demand one: settlement §10. */
+/** A settlement key in the registry of SEV-SNP evidence, where the terms demand one: contracts/SPEC.md §10. */
 import { equalBytes, fromHex, isZero, Rejection, to0x } from '#attestation/base';
 import { parseSessionEvidence, type Terms } from '#attestation/records';
 import { snpPolicyId, type ChainSnpPolicy, type SettlementClient } from '#libs/settlement';

@@ -97,7 +97,7 @@ async function renew(session: SessionAtWork): Promise<Window> {
   throw new Rejection('ATTESTATION_REFUSED', {
     expected: 'a session that the control plane accepts under the policy of the job',
     got: tier,
-    rule: 'control-plane README, renewals',
+    rule: 'apps/control-plane/README.md, renewals',
   });
 }
 

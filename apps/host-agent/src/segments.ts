@@ -112,7 +112,7 @@ export async function workSegment(task: SegmentTask, seat: Seat): Promise<EventO
   }
 }
 
-const noRule = { rule: 'fixed-point §7', action: 'lower the learning rate or choose a wider profile' };
+const noRule = { rule: 'libs/step/SPEC.md §7', action: 'lower the learning rate or choose a wider profile' };
 
 /** Tells how far it is, which prolongs the claim; a claim that is lost ends the work on it. */
 function keepClaim(ref: object, { index }: SegmentTask, { node, controlPlane, enclave, hearing }: Seat) {

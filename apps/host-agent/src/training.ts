@@ -187,7 +187,7 @@ export function enclaveLost(): CollateralError {
   return new CollateralError('ENCLAVE_LOST', {
     expected: 'the enclave to finish',
     got: 'a closed channel',
-    rule: 'enclave SPEC, channel',
+    rule: 'enclave/SPEC.md, channel',
     action: 'the job goes on in a fresh enclave from its last checkpoint',
   });
 }

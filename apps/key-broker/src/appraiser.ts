@@ -118,7 +118,7 @@ function requireAccepted(result: AttestationResult): void {
   throw new SessionRefused(result, {
     expected: `evidence that policy ${policyId} accepts`,
     got: `${tier}: ${open.map(({ code, status }) => `${code} (${status})`).join(', ')}`,
-    rule: open[0]?.rule ?? 'attestation SPEC, appraisal',
+    rule: open[0]?.rule ?? 'attestation/SPEC.md, appraisal',
     action: open[0]?.action || "meet the data owner's policy",
   });
 }

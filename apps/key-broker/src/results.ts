@@ -1,6 +1,6 @@
 /**
- * Whoever says that an encrypted result can be had has it and serves it (settlement §12): it takes the pieces of a
- * committed run whose terms name it, signs Availability when all of them are on its disk, and keeps them.
+ * Whoever says that an encrypted result can be had has it and serves it (contracts/SPEC.md §12): it takes the pieces
+ * of a committed run whose terms name it, signs Availability when all of them are on its disk, and keeps them.
  */
 import { CollateralError, fromHex, Rejection, signRecoverable, to0x, toHex } from '#attestation/base';
 import {
@@ -176,7 +176,7 @@ function incomplete(missing: readonly number[]): Rejection {
   return new Rejection('BROKER_RESULT_INCOMPLETE', {
     expected: 'every chunk on disk',
     got: `without ${missing.slice(0, 20).join(', ')}`,
-    rule: 'settlement §12',
+    rule: 'contracts/SPEC.md §12',
     action: 'send the missing chunks, then ask again',
   });
 }

@@ -1,7 +1,7 @@
 /**
  * Advisories: who says since when that a product, a firmware, a chip or an issuer is not to be relied on, as a dated
- * document that can be signed (attestation SPEC §6.7). They are an argument of the appraisal, as the time is, so that the
- * same evidence can be judged as of before and after.
+ * document that can be signed (attestation/SPEC.md §6.7). They are an argument of the appraisal, as the time is, so
+ * that the same evidence can be judged as of before and after.
  */
 import { Rejection } from '../base/errors.js';
 import { readDocument, readDocumentText, signDocument, verifyDocument } from '../check/document.js';
@@ -106,5 +106,5 @@ function checkAdvisories(document: Advisories): Advisories {
 }
 
 function refuse(id: string, expected: string, got: string): never {
-  throw new Rejection('DOCUMENT_SHAPE', { expected: `${expected} of ${id}`, got, rule: 'attestation SPEC §6.7' });
+  throw new Rejection('DOCUMENT_SHAPE', { expected: `${expected} of ${id}`, got, rule: 'attestation/SPEC.md §6.7' });
 }

@@ -79,7 +79,7 @@ export async function appraise(request: AppraisalRequest): Promise<AttestationRe
     throw new Rejection('EVIDENCE_GPU_COUNT', {
       expected: `at most ${gpusMax}`,
       got: `${gpus.length}`,
-      rule: 'attestation SPEC §6.5',
+      rule: 'attestation/SPEC.md §6.5',
     });
   }
   const alone = request.evidence.kind === 'nvidia' || request.evidence.kind === 'nitro';

@@ -1,6 +1,6 @@
 /**
  * What ties a session together: the relying party's nonce, the session keys, the CPU's REPORT_DATA and the GPUs'
- * nonces (attestation SPEC §6.5). Reports that merely stand in one list can come from different machines.
+ * nonces (attestation/SPEC.md §6.5). Reports that merely stand in one list can come from different machines.
  */
 import { compareBytes, equalBytes, fromHex, toHex } from '../base/bytes.js';
 import { decodeCanonical } from '../base/cbor.js';
@@ -31,7 +31,7 @@ const rule = (expected: string, text: string, action: string): CheckRule => ({
   claim: 'instance-identity',
   expected,
   rule: text,
-  source: 'attestation SPEC §6.5',
+  source: 'attestation/SPEC.md §6.5',
   action,
 });
 const again = 'collect fresh evidence in one session';

@@ -1,4 +1,4 @@
-/** Whether an advisory in force condemns an authentic device (attestation SPEC §6.7). */
+/** Whether an advisory in force condemns an authentic device (attestation/SPEC.md §6.7). */
 import { fromHex } from '../base/bytes.js';
 import { Rejection } from '../base/errors.js';
 import { openChecks } from '../check/checks.js';
@@ -29,7 +29,7 @@ const rules = {
     claim: 'hardware',
     expected: 'condemned by no advisory in force',
     rule: 'No advisory in force says that this product, firmware, chip or issuer is not to be relied on.',
-    source: 'attestation SPEC §6.7',
+    source: 'attestation/SPEC.md §6.7',
     action: 'use another machine; for a product or firmware of your own, list the chip in the policy',
   },
 } satisfies Record<string, CheckRule>;

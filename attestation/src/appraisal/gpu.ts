@@ -32,7 +32,7 @@ const rule = (claim: CheckRule['claim'], text: string, action: string): CheckRul
   claim,
   expected: '',
   rule: text,
-  source: 'policy; attestation SPEC §6.4',
+  source: 'policy; attestation/SPEC.md §6.4',
   action,
 });
 const rules = {

@@ -1,7 +1,7 @@
 /**
  * Which machine and which launch made evidence: what a relying party compares when a second piece of evidence claims to
- * come from the session of a first one (attestation SPEC §6.6). REPORT_DATA alone does not tell: whoever runs a guest
- * chooses it.
+ * come from the session of a first one (attestation/SPEC.md §6.6). REPORT_DATA alone does not tell: whoever runs a
+ * guest chooses it.
  */
 import { isZero, toHex } from '../base/bytes.js';
 import type { EvidenceKind } from '../check/verified.js';

@@ -1,4 +1,4 @@
-/** Which code a policy names for each kind of CPU evidence that it accepts (attestation SPEC §6.1). */
+/** Which code a policy names for each kind of CPU evidence that it accepts (attestation/SPEC.md §6.1). */
 import type { QuotePolicy } from '../intel/policy.js';
 import type { NitroPolicy } from '../nitro/policy.js';
 import type { SnpPolicy } from '../snp/appraise.js';

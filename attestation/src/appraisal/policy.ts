@@ -1,4 +1,4 @@
-/** What a relying party accepts: the appraisal policy, as a signed document (attestation SPEC §6.1). */
+/** What a relying party accepts: the appraisal policy, as a signed document (attestation/SPEC.md §6.1). */
 import { ConfigurationError } from '../base/errors.js';
 import { gpusMax } from '../base/limits.js';
 import { readDocument, readDocumentText, signDocument, verifyDocument } from '../check/document.js';
@@ -220,7 +220,7 @@ export function checkPolicy(policy: AppraisalPolicy): AppraisalPolicy {
     throw new ConfigurationError('POLICY_SIMULATED_ROOTS', {
       expected: 'no simulated roots in a production policy',
       got: `${policy.simulatedRoots.length}`,
-      rule: 'attestation SPEC §6.1',
+      rule: 'attestation/SPEC.md §6.1',
       action: 'set environment to development, or remove the simulated roots',
     });
   }
@@ -229,7 +229,7 @@ export function checkPolicy(policy: AppraisalPolicy): AppraisalPolicy {
     throw new ConfigurationError('POLICY_NOT_PINNED', {
       expected: missing.join('; '),
       got: `nothing of that in ${policy.id}`,
-      rule: 'attestation SPEC §6.1',
+      rule: 'attestation/SPEC.md §6.1',
       action: 'name the code that may run, or take the kind out of cpuKinds',
     });
   }

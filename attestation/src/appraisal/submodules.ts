@@ -111,7 +111,7 @@ const simulatedRule: CheckRule = {
   claim: 'hardware',
   expected: 'a root that a development policy names',
   rule: 'Simulated hardware is accepted only by name, for development.',
-  source: 'attestation SPEC §6.1',
+  source: 'attestation/SPEC.md §6.1',
   action: 'rely on it for development alone',
 };
 
@@ -209,7 +209,7 @@ const platformRule = (text: string, action: string): CheckRule => ({
   claim: 'hardware',
   expected: '',
   rule: text,
-  source: 'policy; attestation SPEC §6.3',
+  source: 'policy; attestation/SPEC.md §6.3',
   action,
 });
 const platformRules = {

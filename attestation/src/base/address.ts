@@ -22,7 +22,7 @@ export function recoverAddress(digest: Uint8Array, signature: Uint8Array): Uint8
     throw new Rejection('SEAL_SIGNATURE', {
       expected: 'a recoverable secp256k1 signature of 65 bytes',
       got: `${signature.length} bytes that recover no key in this form`,
-      rule: 'settlement §3',
+      rule: 'contracts/SPEC.md §3',
     });
   }
 }

@@ -21,7 +21,7 @@ export function fromHex(text: string): Uint8Array {
     throw new Rejection('BYTES_HEX', {
       expected: 'an even number of hexadecimal digits',
       got: text.length > 40 ? `${text.slice(0, 40)}…` : text,
-      rule: 'attestation SPEC §1',
+      rule: 'attestation/SPEC.md §1',
     });
   }
   const bytes = new Uint8Array(digits.length / 2);

@@ -171,5 +171,5 @@ function readHeader(value: CborValue): Sign1Header {
 }
 
 function refuse(code: string, expected: string, got: string): never {
-  throw new Rejection(code, { expected, got, rule: 'RFC 9052 §4.2; attestation SPEC §3' });
+  throw new Rejection(code, { expected, got, rule: 'RFC 9052 §4.2; attestation/SPEC.md §3' });
 }

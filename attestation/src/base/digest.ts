@@ -28,7 +28,7 @@ export function exactBytes(name: string, bytes: Uint8Array, size = 32): Uint8Arr
     throw new Rejection('DIGEST_LENGTH', {
       expected: `${name} of ${size} bytes`,
       got: `${bytes.length} bytes`,
-      rule: 'attestation SPEC, statements',
+      rule: 'attestation/SPEC.md, statements',
     });
   }
   return bytes;

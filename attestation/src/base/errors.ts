@@ -8,7 +8,7 @@ export interface Explanation {
   readonly expected: string;
   /** What was found; never a secret. */
   readonly got: string;
-  /** Document and clause of the rule, for example "fixed-point §10 R1" or "RFC 5280 §6.1.3". */
+  /** Document and clause of the rule, for example "libs/step/SPEC.md §10 R1" or "RFC 5280 §6.1.3". */
   readonly rule: string;
   /** What the reader can do now. */
   readonly action?: string;

@@ -88,7 +88,7 @@ export function checkLength(name: string, encoded: Uint8Array, max: number): voi
     throw new Rejection('MESSAGE_SIZE', {
       expected: `a ${name} of at most ${max} bytes`,
       got: `${encoded.length} bytes`,
-      rule: 'attestation SPEC, limits',
+      rule: 'attestation/SPEC.md, limits',
     });
   }
 }
@@ -104,7 +104,7 @@ function mismatch(path: string, expected: string, value: unknown): Rejection {
   return new Rejection('MESSAGE_SHAPE', {
     expected: `${path}: ${expected}`,
     got: describe(value),
-    rule: 'attestation SPEC, messages',
+    rule: 'attestation/SPEC.md, messages',
     action: 'send the documented fields and nothing else',
   });
 }

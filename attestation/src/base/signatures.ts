@@ -41,14 +41,14 @@ export async function verifySignature(
     throw new Rejection('SIGNATURE_KEY', {
       expected: `a key for ${scheme}`,
       got: 'another key',
-      rule: 'attestation SPEC §2',
+      rule: 'attestation/SPEC.md §2',
     });
   });
   if (!(await subtle.verify(used, key, plain(signature), plain(message)))) {
     throw new Rejection('SIGNATURE_MISMATCH', {
       expected: `a signature by this key (${scheme})`,
       got: 'one that does not hold',
-      rule: 'attestation SPEC §2',
+      rule: 'attestation/SPEC.md §2',
     });
   }
 }

@@ -170,9 +170,9 @@ function describe(value: unknown): string {
 }
 
 function malformed(member: string, expected: string, got: string): Rejection {
-  return new Rejection('TERMS_FIELD', { expected: `${member}: ${expected}`, got, rule: 'settlement §5' });
+  return new Rejection('TERMS_FIELD', { expected: `${member}: ${expected}`, got, rule: 'contracts/SPEC.md §5' });
 }
 
 function malformedEncoding(expected: string, got: string): Rejection {
-  return new Rejection('TERMS_ENCODING', { expected, got, rule: 'settlement §3' });
+  return new Rejection('TERMS_ENCODING', { expected, got, rule: 'contracts/SPEC.md §3' });
 }

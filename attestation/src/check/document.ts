@@ -92,5 +92,5 @@ function countKeys(value: unknown): number {
 }
 
 function refuse(code: string, expected: string, got: string): never {
-  throw new Rejection(code, { expected, got, rule: 'attestation SPEC §6.1' });
+  throw new Rejection(code, { expected, got, rule: 'attestation/SPEC.md §6.1' });
 }

@@ -106,6 +106,6 @@ function refuse(path: string, expected: string, value: unknown): never {
   throw new Rejection('DOCUMENT_SHAPE', {
     expected: `${expected} at ${path}`,
     got: got.slice(0, 80),
-    rule: 'attestation SPEC §6.1',
+    rule: 'attestation/SPEC.md §6.1',
   });
 }

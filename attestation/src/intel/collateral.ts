@@ -1,7 +1,7 @@
 /**
  * Intel's collateral for a quote: signed TCB info and QE identity, and revocation lists. What cannot be authenticated is
  * a Rejection; what is genuine but absent, out of its dates or about another platform is a CollateralError.
- * Source: tee-evidence §5.2 rules 3 and 4.
+ * Source: attestation/EVIDENCE.md §5.2 rules 3 and 4.
  */
 import { equalBytes, fromHex, toHex, utf8 } from '../base/bytes.js';
 import { CollateralError, Rejection } from '../base/errors.js';
@@ -180,9 +180,9 @@ export async function readRevocation(
 
 function missing(code: string, expected: string, got: string): never {
   const action = 'fetch the collateral of this platform for this time';
-  throw new CollateralError(code, { expected, got, rule: 'tee-evidence §5.2', action });
+  throw new CollateralError(code, { expected, got, rule: 'attestation/EVIDENCE.md §5.2', action });
 }
 
 function reject(code: string, expected: string, got: string): never {
-  throw new Rejection(code, { expected, got, rule: 'tee-evidence §5.2' });
+  throw new Rejection(code, { expected, got, rule: 'attestation/EVIDENCE.md §5.2' });
 }

@@ -30,7 +30,7 @@ const rule = (claim: TrustClaim, text: string, action: string): CheckRule => ({
   claim,
   expected: '',
   rule: text,
-  source: 'policy; Intel TDX Module Base Architecture Specification §12; attestation SPEC §6.3',
+  source: 'policy; Intel TDX Module Base Architecture Specification §12; attestation/SPEC.md §6.3',
   action,
 });
 const image = 'run a listed image, or review this one and list its registers';

@@ -1,6 +1,7 @@
 /**
  * What a policy accepts of an authentic quote. Debug, a non-Intel TDX module and a revoked key are never accepted.
- * Source: tee-evidence §5.2 rules 3, 7 and 8; Intel TDX Module Base Architecture Specification §12 (ATTRIBUTES, XFAM).
+ * Source: attestation/EVIDENCE.md §5.2 rules 3, 7 and 8; Intel TDX Module Base Architecture Specification §12
+ * (ATTRIBUTES, XFAM).
  */
 import { isZero, toHex, uintLe } from '../base/bytes.js';
 import { openChecks, type Check, type CheckBook, type CheckRule } from '../check/checks.js';
@@ -166,5 +167,5 @@ function appraiseTd(report: TdReport, { tcb }: QuoteClaims): readonly Check[] {
 }
 
 function rule(claim: CheckRule['claim'], expected: string, text: string, action: string): CheckRule {
-  return { claim, expected, rule: text, source: 'Intel SGX and TDX DCAP; tee-evidence §5.2', action };
+  return { claim, expected, rule: text, source: 'Intel SGX and TDX DCAP; attestation/EVIDENCE.md §5.2', action };
 }

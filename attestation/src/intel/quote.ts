@@ -123,7 +123,7 @@ export interface Quote {
  *
  * @throws Rejection QUOTE_TOO_LARGE, QUOTE_TRUNCATED, QUOTE_VERSION, QUOTE_KEY_TYPE, QUOTE_TEE_TYPE, QUOTE_QE_VENDOR,
  *         QUOTE_BODY_TYPE, QUOTE_BODY_SIZE, QUOTE_SIGNATURE_LENGTH, QUOTE_CERTIFICATION_TYPE
- * @source tee-evidence §5.1
+ * @source attestation/EVIDENCE.md §5.1
  */
 export function parseQuote(bytes: Uint8Array): Quote {
   if (bytes.length > quoteBytesMax) fail('QUOTE_TOO_LARGE', `at most ${quoteBytesMax} bytes`, `${bytes.length} bytes`);
@@ -256,5 +256,5 @@ class FieldReader {
 }
 
 function fail(code: string, expected: string, got: string): never {
-  throw new Rejection(code, { expected, got, rule: 'tee-evidence §5.1' });
+  throw new Rejection(code, { expected, got, rule: 'attestation/EVIDENCE.md §5.1' });
 }

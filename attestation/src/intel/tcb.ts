@@ -1,6 +1,6 @@
 /**
  * Evaluation of a platform's security version numbers against Intel's signed levels. Pure data in, pure data out.
- * Source: tee-evidence §5.2 rules 5 and 6; Intel DCAP Quote Verification Library, TCB level selection.
+ * Source: attestation/EVIDENCE.md §5.2 rules 5 and 6; Intel DCAP Quote Verification Library, TCB level selection.
  */
 import { equalBytes } from '../base/bytes.js';
 import { integerLe, type QuoteBody, type SgxReport, type TdReport } from './quote.js';

@@ -1,7 +1,7 @@
 /**
  * Authenticity of an Intel SGX or TDX quote: signature, quoting enclave, PCK chain to a pinned root; with collateral also
  * the platform's TCB standing. What a policy accepts is decided in policy.ts from the claims.
- * Source: tee-evidence §5.2; Intel SGX DCAP, TDX DCAP.
+ * Source: attestation/EVIDENCE.md §5.2; Intel SGX DCAP, TDX DCAP.
  */
 import { sha256 } from '@noble/hashes/sha2.js';
 import { concatBytes, equalBytes, fromUtf8, isZero, toBase64, toHex } from '../base/bytes.js';
@@ -18,7 +18,7 @@ import { integerLe, parseQuote, type Quote, type QuoteBody } from './quote.js';
 import type { QeIdentity, SvnLevel, TcbInfo } from './tcb-info.js';
 import { differingQeFields, judgeTcb, selectSvnLevel, type TcbJudgement } from './tcb.js';
 
-/** SHA-256 of the SubjectPublicKeyInfo of the Intel SGX Root CA. Source: tee-evidence §1. */
+/** SHA-256 of the SubjectPublicKeyInfo of the Intel SGX Root CA. Source: attestation/EVIDENCE.md §1. */
 export const intelRootSpkiSha256 = 'a0af031289f5d5d4132f9186068a7fc13628633ba235777472e29b6b6c67a49e';
 
 export interface QuoteRequest extends Trust {
@@ -233,9 +233,15 @@ function checkQe(quote: Quote, identity: QeIdentity | undefined, book: SuppliedB
 
 function rule(expected: string, text: string): CheckRule {
   const action = 'obtain a fresh quote with its current collateral; if it fails again do not trust the machine';
-  return { claim: 'hardware', expected, rule: text, source: 'Intel SGX and TDX DCAP; tee-evidence §5.2', action };
+  return {
+    claim: 'hardware',
+    expected,
+    rule: text,
+    source: 'Intel SGX and TDX DCAP; attestation/EVIDENCE.md §5.2',
+    action,
+  };
 }
 
 function reject(code: string, expected: string, got: string): never {
-  throw new Rejection(code, { expected, got, rule: 'tee-evidence §5.2' });
+  throw new Rejection(code, { expected, got, rule: 'attestation/EVIDENCE.md §5.2' });
 }

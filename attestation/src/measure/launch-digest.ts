@@ -124,5 +124,5 @@ function kernelHashesPage(kernel: NonNullable<LaunchInput['kernel']>, ovmf: Ovmf
 }
 
 function refuse(code: string, expected: string, got: string): never {
-  throw new Rejection(code, { expected, got, rule: 'AMD 56860 §8.17; attestation SPEC §5.7' });
+  throw new Rejection(code, { expected, got, rule: 'AMD 56860 §8.17; attestation/SPEC.md §5.7' });
 }

@@ -126,6 +126,6 @@ function refuse(expected: string, got: string): never {
   throw new Rejection('SNP_MEASURE_FIRMWARE', {
     expected,
     got,
-    rule: 'EDK II OvmfPkg SEV metadata; attestation SPEC §5.7',
+    rule: 'EDK II OvmfPkg SEV metadata; attestation/SPEC.md §5.7',
   });
 }

@@ -117,7 +117,7 @@ export function cpuSignature(type: string): number {
     throw new Rejection('SNP_MEASURE_VCPU_TYPE', {
       expected: `${Object.keys(cpuModels).join(', ')}, or one of them with -vN`,
       got: type.slice(0, 40),
-      rule: 'attestation SPEC §5.7',
+      rule: 'attestation/SPEC.md §5.7',
     });
   }
   const [family, model, stepping] = found;

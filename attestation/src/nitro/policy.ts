@@ -1,4 +1,7 @@
-/** What a policy accepts of an authentic Nitro document. Debug mode is never accepted. Source: tee-evidence §7. */
+/**
+ * What a policy accepts of an authentic Nitro document. Debug mode is never accepted. Source:
+ * attestation/EVIDENCE.md §7.
+ */
 import { isZero, toHex } from '../base/bytes.js';
 import { openChecks, type Check, type CheckRule } from '../check/checks.js';
 import type { NitroClaims } from './verify.js';
@@ -59,5 +62,11 @@ export function appraiseNitro(claims: NitroClaims, policy: NitroPolicy, at: numb
 }
 
 function rule(claim: CheckRule['claim'], expected: string, sentence: string, action: string): CheckRule {
-  return { claim, expected, rule: sentence, source: 'AWS Nitro attestation process; tee-evidence §7', action };
+  return {
+    claim,
+    expected,
+    rule: sentence,
+    source: 'AWS Nitro attestation process; attestation/EVIDENCE.md §7',
+    action,
+  };
 }

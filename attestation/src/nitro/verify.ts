@@ -1,6 +1,6 @@
 /**
  * Authenticity of an AWS Nitro Enclaves attestation document: an untagged COSE_Sign1 (ES384) by a leaf that leads to the
- * pinned root. Source: tee-evidence §7; aws/aws-nitro-enclaves-nsm-api `docs/attestation_process.md`.
+ * pinned root. Source: attestation/EVIDENCE.md §7; aws/aws-nitro-enclaves-nsm-api `docs/attestation_process.md`.
  */
 import { concatBytes, equalBytes, toHex } from '../base/bytes.js';
 import { decodeForeign, encodeCanonical } from '../base/cbor.js';
@@ -13,7 +13,7 @@ import type { Verified } from '../check/verified.js';
 import { parseCertificate, type Certificate } from '../x509/certificate.js';
 import { verifyPath } from '../x509/path.js';
 
-/** SHA-256 of the SubjectPublicKeyInfo of AWS Nitro Enclaves Root-G1. Source: tee-evidence §1. */
+/** SHA-256 of the SubjectPublicKeyInfo of AWS Nitro Enclaves Root-G1. Source: attestation/EVIDENCE.md §1. */
 export const nitroRootSpkiSha256 = 'f2caf5ecc6190b4a8399b78bc58a2bbcd0382375db8a1bfd78a82743874fd225';
 
 export interface NitroRequest {
@@ -174,11 +174,11 @@ function rule(expected: string, sentence: string): CheckRule {
     claim: 'hardware',
     expected,
     rule: sentence,
-    source: 'AWS Nitro attestation process; tee-evidence §7',
+    source: 'AWS Nitro attestation process; attestation/EVIDENCE.md §7',
     action,
   };
 }
 
 function reject(code: string, expected: string, got: string): never {
-  throw new Rejection(code, { expected, got, rule: 'tee-evidence §7' });
+  throw new Rejection(code, { expected, got, rule: 'attestation/EVIDENCE.md §7' });
 }

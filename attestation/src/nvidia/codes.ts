@@ -1,4 +1,4 @@
-/** What is demanded of GPU evidence: one rule per code (tee-evidence §3, §4). */
+/** What is demanded of GPU evidence: one rule per code (attestation/EVIDENCE.md §3, §4). */
 import type { CheckRule } from '../check/checks.js';
 import type { RimAspect } from './rim.js';
 
@@ -19,14 +19,14 @@ export const authenticityRules = {
     'instance-identity',
     'one SPDM 1.1 measurement report',
     'The report is strictly encoded, with nothing before, between or after its parts.',
-    'DSP0274 1.1 §10.11; tee-evidence §3.1',
+    'DSP0274 1.1 §10.11; attestation/EVIDENCE.md §3.1',
     collectAgain,
   ),
   NVIDIA_REPORT_FIELDS: rule(
     'instance-identity',
     'driver, VBIOS and board fields',
     'The opaque data names driver, VBIOS and board in the documented form.',
-    'tee-evidence §3.2',
+    'attestation/EVIDENCE.md §3.2',
     collectAgain,
   ),
   NVIDIA_CHAIN_FORM: rule(
@@ -40,28 +40,28 @@ export const authenticityRules = {
     'instance-identity',
     'the attestation key of a Hopper or Blackwell GPU',
     'The first certificate belongs to a GPU attestation key and names device and firmware.',
-    'tee-evidence §3.3',
+    'attestation/EVIDENCE.md §3.3',
     collectAgain,
   ),
   NVIDIA_CHAIN: rule(
     'instance-identity',
     'a path to the pinned NVIDIA device root',
     'The chain, leaf first and complete, ends at a root pinned by its key.',
-    'RFC 5280 §6.1; tee-evidence §1, §3.3',
+    'RFC 5280 §6.1; attestation/EVIDENCE.md §1, §3.3',
     distrust,
   ),
   NVIDIA_REPORT_SIGNATURE: rule(
     'instance-identity',
     'a signature by the leaf key',
     'The leaf key signed request and response (ECDSA P-384, SHA-384).',
-    'DSP0274 1.1 §10.11; tee-evidence §3.1',
+    'DSP0274 1.1 §10.11; attestation/EVIDENCE.md §3.1',
     distrust,
   ),
   NVIDIA_FWID_MISMATCH: rule(
     'executables',
     'the firmware id of the certificate',
     'The report comes from the firmware that the boot ROM certified.',
-    'DICE Attestation Architecture §6; tee-evidence §3.3',
+    'DICE Attestation Architecture §6; attestation/EVIDENCE.md §3.3',
     distrust,
   ),
 } as const;
@@ -76,21 +76,21 @@ export const rimRules: Readonly<Record<RimAspect, CheckRule>> = {
     'executables',
     'a signed SWID tag',
     'The manifest is strict XML with one signature over all of it.',
-    'XML Signature §4; tee-evidence §3.5',
+    'XML Signature §4; attestation/EVIDENCE.md §3.5',
     fetchRim,
   ),
   ISSUER: rule(
     'executables',
     'a path to the pinned NVIDIA RIM root',
     'The signer of the manifest descends from the pinned RIM root.',
-    'RFC 5280 §6.1; tee-evidence §3.5',
+    'RFC 5280 §6.1; attestation/EVIDENCE.md §3.5',
     fetchRim,
   ),
   SIGNATURE: rule(
     'executables',
     'digest and signature of the signer',
     'The manifest is the document that its signer signed.',
-    'XML Signature §3.2; tee-evidence §3.5',
+    'XML Signature §3.2; attestation/EVIDENCE.md §3.5',
     fetchRim,
   ),
   NOT_YET_VALID: rule(
@@ -104,7 +104,7 @@ export const rimRules: Readonly<Record<RimAspect, CheckRule>> = {
     'executables',
     'notAfter ≥ at',
     "The signer's certificates are still valid.",
-    'RFC 5280 §6.1.3; tee-evidence §3.5',
+    'RFC 5280 §6.1.3; attestation/EVIDENCE.md §3.5',
     'fetch a manifest that NVIDIA signed again, or allow a grace period',
   ),
 };
@@ -116,13 +116,19 @@ function roleRules(role: 'DRIVER' | 'VBIOS'): Readonly<Record<string, CheckRule>
   const absent = `A reference manifest for the ${what} is at hand.`;
   const version = `The manifest is for exactly the reported ${what} version and chip.`;
   return {
-    [`${prefix}_ABSENT`]: rule('executables', `a ${what} manifest`, absent, 'tee-evidence §3.5', fetchRim),
+    [`${prefix}_ABSENT`]: rule('executables', `a ${what} manifest`, absent, 'attestation/EVIDENCE.md §3.5', fetchRim),
     ...Object.fromEntries(common),
-    [`${prefix}_VERSION`]: rule('executables', 'the reported version', version, 'tee-evidence §3.5', fetchRim),
+    [`${prefix}_VERSION`]: rule(
+      'executables',
+      'the reported version',
+      version,
+      'attestation/EVIDENCE.md §3.5',
+      fetchRim,
+    ),
   };
 }
 
-const revocationSource = 'RFC 6960 §2.2, §4.2; tee-evidence §3.4';
+const revocationSource = 'RFC 6960 §2.2, §4.2; attestation/EVIDENCE.md §3.4';
 const revocation = (expected: string, sentence: string, action: string): CheckRule =>
   rule('instance-identity', expected, sentence, revocationSource, action);
 const askAgain = 'ask the OCSP responder again';
@@ -133,14 +139,14 @@ export const appraisalRules = {
     'instance-identity',
     'the nonce of this verification',
     'The signed request carries the nonce that the verifier chose.',
-    'tee-evidence §4',
+    'attestation/EVIDENCE.md §4',
     'collect the report with the right nonce',
   ),
   NVIDIA_FWID_ABSENT: rule(
     'executables',
     'a firmware id in the report',
     'The report names the firmware that signed it.',
-    'tee-evidence §3.3',
+    'attestation/EVIDENCE.md §3.3',
     'update the GPU firmware and driver',
   ),
   ...(roleRules('DRIVER') as Record<Extract<RimCode, `NVIDIA_DRIVER_${string}`>, CheckRule>),
@@ -149,14 +155,14 @@ export const appraisalRules = {
     'executables',
     'every index active in one manifest',
     'The two manifests do not claim the same measurement.',
-    'tee-evidence §3.5',
+    'attestation/EVIDENCE.md §3.5',
     fetchRim,
   ),
   NVIDIA_MEASUREMENT_MISMATCH: rule(
     'executables',
     'all golden measurements',
     'Every active golden measurement of both manifests equals the reported one.',
-    'tee-evidence §3.5',
+    'attestation/EVIDENCE.md §3.5',
     distrust,
   ),
   NVIDIA_CERTIFICATE_REVOKED: revocation('none revoked', 'No certificate of device or manifests is revoked.', distrust),
@@ -173,14 +179,14 @@ export const appraisalRules = {
     'configuration',
     'confidential computing on, production environment',
     'The guest saw every GPU in confidential-computing mode.',
-    'tee-evidence §3.2, §6',
+    'attestation/EVIDENCE.md §3.2, §6',
     'turn on confidential computing on the host',
   ),
   NVIDIA_CC_DEVTOOLS: rule(
     'configuration',
     'developer tools off',
     'Debugging tools cannot read protected memory.',
-    'tee-evidence §6',
+    'attestation/EVIDENCE.md §6',
     'turn off DevTools mode',
   ),
 } as const;

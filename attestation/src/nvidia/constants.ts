@@ -1,4 +1,4 @@
-/** Names, addresses, pins and maxima of the NVIDIA evidence; data, not code (tee-evidence §1, §3). */
+/** Names, addresses, pins and maxima of the NVIDIA evidence; data, not code (attestation/EVIDENCE.md §1, §3). */
 
 /** NVML's report buffer is 8 KiB; the request in front adds 37 bytes. */
 export const gpuReportBytesMax = 16 * 1024;
@@ -14,7 +14,7 @@ export const ocspBytesMax = 16 * 1024;
 /** One detached EAT of the remote attestation service. */
 export const nrasBytesMax = 256 * 1024;
 
-/** SHA-256 of the SubjectPublicKeyInfo of the roots, hexadecimal (tee-evidence §1). */
+/** SHA-256 of the SubjectPublicKeyInfo of the roots, hexadecimal (attestation/EVIDENCE.md §1). */
 export const nvidiaPins = {
   /** NVIDIA Device Identity CA, serial 0x2d3670b1ca100411c1fec0e82a065b54. */
   device: ['a90c4eb5acfd3e3d03a25db6a26b84f720ad0503196c627c21ddd48dd85b06a4'],

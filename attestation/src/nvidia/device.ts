@@ -1,6 +1,6 @@
 /**
  * Who the GPU is and what it runs: identity from the leaf certificate, versions from the signed opaque data
- * (tee-evidence §3.2, §3.3). Nothing here is believed before chain and report signature hold.
+ * (attestation/EVIDENCE.md §3.2, §3.3). Nothing here is believed before chain and report signature hold.
  */
 import { fromUtf8, toHex } from '../base/bytes.js';
 import { derChildren, derExpect, derInside, derOid, derTag, readDer } from '../base/der.js';
@@ -108,14 +108,14 @@ export function readFirmware(report: SpdmReport): Firmware {
   };
 }
 
-/** Name of the driver's reference manifest at the RIM service (tee-evidence §3.5). */
+/** Name of the driver's reference manifest at the RIM service (attestation/EVIDENCE.md §3.5). */
 export function driverRimId(identity: DeviceIdentity, firmware: Firmware): string {
   return identity.architecture === 'hopper'
     ? `NV_GPU_DRIVER_GH100_${firmware.driverVersion}`
     : `NV_GPU_CC_DRIVER_${firmware.chipInfo ?? 'GB100'}_${firmware.driverVersion}`;
 }
 
-/** 009f009601000000 is 96.00.9F.00.01: bytes 3, 2, 1, 0 and then 4 (tee-evidence §3.2). */
+/** 009f009601000000 is 96.00.9F.00.01: bytes 3, 2, 1, 0 and then 4 (attestation/EVIDENCE.md §3.2). */
 export function readVbiosVersion(bytes: Uint8Array): string {
   const order = [3, 2, 1, 0, 4].map((at) => toHex(bytes.subarray(at, at + 1)));
   return order.join('.').toUpperCase();
@@ -148,5 +148,5 @@ function text(report: SpdmReport, name: string): string {
 }
 
 function bad(code: string, expected: string, got: string): Rejection {
-  return new Rejection(code, { expected, got, rule: 'tee-evidence §3.2, §3.3' });
+  return new Rejection(code, { expected, got, rule: 'attestation/EVIDENCE.md §3.2, §3.3' });
 }

@@ -1,4 +1,4 @@
-/** The JSON form in which NVIDIA's tools exchange GPU evidence (tee-evidence §6); one entry per GPU. */
+/** The JSON form in which NVIDIA's tools exchange GPU evidence (attestation/EVIDENCE.md §6); one entry per GPU. */
 import { fromBase64, fromHex, fromUtf8 } from '../base/bytes.js';
 import { Rejection } from '../base/errors.js';
 import { gpuCountMax, gpuEvidenceBytesMax } from './constants.js';
@@ -53,5 +53,5 @@ function parseJson(bytes: Uint8Array): unknown {
 }
 
 function bad(code: string, expected: string, got: string): Rejection {
-  return new Rejection(code, { expected, got: got.slice(0, 40), rule: 'tee-evidence §6' });
+  return new Rejection(code, { expected, got: got.slice(0, 40), rule: 'attestation/EVIDENCE.md §6' });
 }

@@ -1,6 +1,6 @@
 /**
  * The content of a reference integrity manifest (RIM): a SWID tag of NVIDIA with golden measurements of one driver or
- * one VBIOS version (ISO/IEC 19770-2; tee-evidence §3.5). Reading it says nothing about its authenticity.
+ * one VBIOS version (ISO/IEC 19770-2; attestation/EVIDENCE.md §3.5). Reading it says nothing about its authenticity.
  */
 import { fromHex, fromUtf8 } from '../base/bytes.js';
 import { Rejection } from '../base/errors.js';
@@ -44,7 +44,7 @@ export interface Manifest {
 export function parseManifest(rim: Uint8Array): Manifest {
   if (rim.length > rimBytesMax) {
     const expected = `at most ${rimBytesMax} bytes`;
-    throw new Rejection('NVIDIA_RIM_SIZE', { expected, got: `${rim.length}`, rule: 'attestation SPEC, limits' });
+    throw new Rejection('NVIDIA_RIM_SIZE', { expected, got: `${rim.length}`, rule: 'attestation/SPEC.md, limits' });
   }
   const document = parseXml(fromUtf8(rim));
   if (document.local !== 'SoftwareIdentity' || document.namespace !== swid)
@@ -99,5 +99,5 @@ function decimal(text: string, max: number): number {
 }
 
 function bad(expected: string, got: string): Rejection {
-  return new Rejection('NVIDIA_RIM_CONTENT', { expected, got: got.slice(0, 80), rule: 'tee-evidence §3.5' });
+  return new Rejection('NVIDIA_RIM_CONTENT', { expected, got: got.slice(0, 80), rule: 'attestation/EVIDENCE.md §3.5' });
 }

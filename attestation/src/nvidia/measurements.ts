@@ -1,4 +1,6 @@
-/** Compares a report's measurements with the golden ones of driver and VBIOS manifest (tee-evidence §3.5). */
+/**
+ * Compares a report's measurements with the golden ones of driver and VBIOS manifest (attestation/EVIDENCE.md §3.5).
+ */
 import { equalBytes } from '../base/bytes.js';
 import type { GoldenMeasurement, Manifest } from './manifest.js';
 import type { SpdmReport } from './spdm.js';

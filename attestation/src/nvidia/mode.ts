@@ -1,6 +1,7 @@
 /**
  * The confidential-computing mode of the GPUs, as the guest's NVML saw it. The report does not tell it in every
- * firmware (tee-evidence §3.2), so measured guest code states it and the CPU's evidence covers the statement.
+ * firmware (attestation/EVIDENCE.md §3.2), so measured guest code states it and the CPU's evidence covers the
+ * statement.
  */
 import type { Field } from '../base/shape.js';
 import { oneOf, record, text, uint } from '../base/shape.js';

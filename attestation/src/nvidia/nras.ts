@@ -1,6 +1,7 @@
 /**
- * Tokens of NVIDIA's remote attestation service: a detached EAT, one overall JWT and one per GPU (tee-evidence §3.6).
- * They are another verifier's opinion about evidence that need not be at hand: never merged with our own verification.
+ * Tokens of NVIDIA's remote attestation service: a detached EAT, one overall JWT and one per GPU
+ * (attestation/EVIDENCE.md §3.6). They are another verifier's opinion about evidence that need not be at hand: never
+ * merged with our own verification.
  */
 import { concatBytes, fromBase64, fromUtf8, toHex, utf8 } from '../base/bytes.js';
 import { CollateralError, Rejection } from '../base/errors.js';
@@ -50,7 +51,7 @@ export interface NrasOpinion {
   readonly claims?: NrasClaims;
 }
 
-const source = 'RFC 7515 §5.2; RFC 9711; tee-evidence §3.6';
+const source = 'RFC 7515 §5.2; RFC 9711; attestation/EVIDENCE.md §3.6';
 const rule = (expected: string, sentence: string, action: string): CheckRule => ({
   claim: 'sourced-data',
   expected,
@@ -215,11 +216,11 @@ function missingKey(kid: string): CollateralError {
   return new CollateralError('NVIDIA_NRAS_KEY', {
     expected: 'the service’s key of this kid',
     got: `none for ${kid.slice(0, 80)}`,
-    rule: 'RFC 7515 §4.1.4; tee-evidence §3.6',
+    rule: 'RFC 7515 §4.1.4; attestation/EVIDENCE.md §3.6',
     action: 'supply the key set that the service published at that time',
   });
 }
 
 function bad(expected: string, got: string, code = 'NVIDIA_NRAS_FORM'): Rejection {
-  return new Rejection(code, { expected, got, rule: 'RFC 7515 §5.2; tee-evidence §3.6' });
+  return new Rejection(code, { expected, got, rule: 'RFC 7515 §5.2; attestation/EVIDENCE.md §3.6' });
 }

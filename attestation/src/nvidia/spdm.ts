@@ -1,7 +1,7 @@
 /**
  * The GPU's attestation report: an SPDM 1.1 GET_MEASUREMENTS request followed by the signed MEASUREMENTS response
- * (DMTF DSP0274 §10.11; tee-evidence §3.1, §3.2). Parsing is strict: every length adds up, no index or field comes
- * twice, nothing follows the signature. Little-endian.
+ * (DMTF DSP0274 §10.11; attestation/EVIDENCE.md §3.1, §3.2). Parsing is strict: every length adds up, no index or
+ * field comes twice, nothing follows the signature. Little-endian.
  */
 import { toHex } from '../base/bytes.js';
 import { Rejection } from '../base/errors.js';
@@ -11,7 +11,7 @@ const requestBytes = 37;
 const signatureBytes = 96;
 const nonceBytes = 32;
 
-/** Fields of the opaque data by type number, from 1, from 32 and 255 (tee-evidence §3.2). */
+/** Fields of the opaque data by type number, from 1, from 32 and 255 (attestation/EVIDENCE.md §3.2). */
 const low =
   'CERT_ISSUER_NAME CERT_AUTHORITY_KEY_IDENTIFIER DRIVER_VERSION GPU_INFO SKU VBIOS_VERSION MANUFACTURER_ID ' +
   'TAMPER_DETECTION SMC VPR NVDEC0_STATUS MSRSCNT CPRINFO BOARD_ID CHIP_SKU CHIP_SKU_MOD PROJECT PROJECT_SKU ' +
@@ -55,7 +55,7 @@ export interface SpdmReport {
  * @param report GET_MEASUREMENTS request (37 bytes) ‖ MEASUREMENTS response; at most 16 KiB
  * @throws Rejection NVIDIA_REPORT_SIZE, NVIDIA_REPORT_TRUNCATED, NVIDIA_REPORT_TRAILING_BYTES, NVIDIA_REPORT_REQUEST,
  *   NVIDIA_REPORT_RESPONSE, NVIDIA_REPORT_MEASUREMENT_BLOCK, NVIDIA_REPORT_OPAQUE_DATA
- * @source DSP0274 1.1 §10.11.1, tables 46, 48, 52; tee-evidence §3.1
+ * @source DSP0274 1.1 §10.11.1, tables 46, 48, 52; attestation/EVIDENCE.md §3.1
  */
 export function parseReport(report: Uint8Array): SpdmReport {
   if (report.length > gpuReportBytesMax) {
@@ -143,5 +143,5 @@ class Reader {
 }
 
 function bad(code: string, expected: string, got: string): Rejection {
-  return new Rejection(code, { expected, got, rule: 'DSP0274 1.1 §10.11; tee-evidence §3.1' });
+  return new Rejection(code, { expected, got, rule: 'DSP0274 1.1 §10.11; attestation/EVIDENCE.md §3.1' });
 }

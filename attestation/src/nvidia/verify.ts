@@ -1,6 +1,6 @@
 /**
- * Verifies the evidence of one Hopper or Blackwell GPU, fully offline (tee-evidence §3): report, device chain, firmware
- * id; then, for authentic evidence, reference manifests, measurements, revocation, nonce and mode.
+ * Verifies the evidence of one Hopper or Blackwell GPU, fully offline (attestation/EVIDENCE.md §3): report, device
+ * chain, firmware id; then, for authentic evidence, reference manifests, measurements, revocation, nonce and mode.
  */
 import { equalBytes, toHex } from '../base/bytes.js';
 import { CollateralError, Rejection } from '../base/errors.js';
@@ -157,7 +157,11 @@ async function verifyDevice(evidence: NvidiaEvidence, book: CheckBook<Authentici
 function readLeaf(leaf: Certificate): DeviceIdentity {
   if (leaf.extensions.has(oidBasicConstraints) || keyUsage(leaf)?.[0] !== true) {
     const expected = 'an attestation key that signs reports and is no CA';
-    throw new Rejection('NVIDIA_LEAF_MISSING', { expected, got: leaf.subjectText, rule: 'tee-evidence §3.3' });
+    throw new Rejection('NVIDIA_LEAF_MISSING', {
+      expected,
+      got: leaf.subjectText,
+      rule: 'attestation/EVIDENCE.md §3.3',
+    });
   }
   return readIdentity(leaf);
 }
@@ -166,7 +170,11 @@ function readLeaf(leaf: Certificate): DeviceIdentity {
 async function verifyChain(chain: readonly Certificate[], evidence: NvidiaEvidence): Promise<readonly Certificate[]> {
   if (chain.length < 2) {
     const got = `${chain.length} certificate`;
-    throw new Rejection('NVIDIA_CHAIN_LENGTH', { expected: 'a leaf and its issuers', got, rule: 'tee-evidence §3.3' });
+    throw new Rejection('NVIDIA_CHAIN_LENGTH', {
+      expected: 'a leaf and its issuers',
+      got,
+      rule: 'attestation/EVIDENCE.md §3.3',
+    });
   }
   const rootSpkiSha256 = new Set((evidence.pins ?? nvidiaPins).device);
   const roots = (evidence.anchors ?? []).filter((anchor) => rootSpkiSha256.has(anchor.spkiSha256));
@@ -175,12 +183,12 @@ async function verifyChain(chain: readonly Certificate[], evidence: NvidiaEviden
   const { certificates } = await verifyPath(request).catch((error) => {
     if (!(error instanceof CollateralError)) throw error;
     // The device hands over its complete chain, so a gap is no missing collateral.
-    throw new Rejection('NVIDIA_CHAIN_INCOMPLETE', { ...error.detail, rule: 'tee-evidence §3.3' });
+    throw new Rejection('NVIDIA_CHAIN_INCOMPLETE', { ...error.detail, rule: 'attestation/EVIDENCE.md §3.3' });
   });
   const ordered = chain.every((given, at) => given === certificates[at]) && certificates.length - chain.length <= 1;
   if (!ordered) {
     const got = `${chain.length} certificates in another order`;
-    throw new Rejection('NVIDIA_CHAIN_ORDER', { expected: 'leaf to root', got, rule: 'tee-evidence §3.3' });
+    throw new Rejection('NVIDIA_CHAIN_ORDER', { expected: 'leaf to root', got, rule: 'attestation/EVIDENCE.md §3.3' });
   }
   return certificates;
 }

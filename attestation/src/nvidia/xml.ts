@@ -150,5 +150,5 @@ function order(a: string, b: string): number {
 }
 
 function bad(expected: string, got: string): Rejection {
-  return new Rejection('NVIDIA_RIM_XML', { expected, got, rule: 'XML 1.0 §2; tee-evidence §3.5' });
+  return new Rejection('NVIDIA_RIM_XML', { expected, got, rule: 'XML 1.0 §2; attestation/EVIDENCE.md §3.5' });
 }

@@ -1,6 +1,7 @@
 /**
  * The one form of XML Signature that RIM files carry: enveloped, over the whole document, ECDSA P-384 with SHA-384,
- * Canonical XML 1.1 (XML Signature 1.1 §4, §6; tee-evidence §3.5). Everything else is refused before any key is used.
+ * Canonical XML 1.1 (XML Signature 1.1 §4, §6; attestation/EVIDENCE.md §3.5). Everything else is refused before any
+ * key is used.
  */
 import { equalBytes, fromBase64 } from '../base/bytes.js';
 import { Rejection } from '../base/errors.js';
@@ -119,5 +120,9 @@ function base64Of(element: XmlElement | undefined): Uint8Array {
 }
 
 function bad(expected: string, got: string): Rejection {
-  return new Rejection('NVIDIA_RIM_SIGNATURE_FORM', { expected, got, rule: 'XML Signature §4; tee-evidence §3.5' });
+  return new Rejection('NVIDIA_RIM_SIGNATURE_FORM', {
+    expected,
+    got,
+    rule: 'XML Signature §4; attestation/EVIDENCE.md §3.5',
+  });
 }

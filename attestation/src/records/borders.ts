@@ -1,6 +1,6 @@
 /**
- * Merkle tree of a run's borders (settlement §3): leaf = keccak256(0x01 ‖ border), node = keccak256(left ‖ right),
- * padded with zero words to a power of two. Leaves hash 33 bytes and nodes 64, so the two cannot be confused.
+ * Merkle tree of a run's borders (contracts/SPEC.md §3): leaf = keccak256(0x01 ‖ border), node = keccak256(left ‖
+ * right), padded with zero words to a power of two. Leaves hash 33 bytes and nodes 64, so the two cannot be confused.
  */
 import { concatBytes } from '../base/bytes.js';
 import { exactBytes, keccak, type Digest } from '../base/digest.js';
@@ -23,7 +23,7 @@ export function borderPath(borders: readonly Digest[], index: number): readonly 
     throw new Rejection('BORDERS_INDEX', {
       expected: `a border from 0 to ${borders.length - 1}`,
       got: String(index),
-      rule: 'settlement §3',
+      rule: 'contracts/SPEC.md §3',
     });
   }
   return levelsOf(borders)
@@ -36,7 +36,7 @@ function levelsOf(borders: readonly Digest[]): Digest[][] {
     throw new Rejection('BORDERS_LENGTH', {
       expected: `1 to ${bordersMax} borders`,
       got: String(borders.length),
-      rule: 'settlement §3',
+      rule: 'contracts/SPEC.md §3',
     });
   }
   let level = borders.map((border) => keccak(concatBytes(new Uint8Array([1]), exactBytes('border', border))));

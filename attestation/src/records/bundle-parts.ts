@@ -9,7 +9,7 @@ export const segmentsMax = 4000;
 /** Which of `sessions` signed the receipt. */
 export const signedShape = { session: uint(sessionsMax), receipt: bytesUpTo(receiptBytesMax) };
 
-/** A proof bundle of one proof and the text of its statement document (libs/proof SPEC). */
+/** A proof bundle of one proof and the text of its statement document (libs/proof/SPEC.md). */
 export const proofShape = { bytes: bytesUpTo(proofBytesMax), document: text(proofDocumentCharactersMax) };
 
 export const sealShape = { session: uint(sessionsMax), bytes: bytesUpTo(1024) };

@@ -38,8 +38,8 @@ const sessionShape = {
   /** Unix seconds at which the evidence was fresh: `grantedAt`, for which the key broker signed. */
   appraisedAt: seconds,
   /**
-   * The key broker's Release (settlement §3), whose other fields follow from job and evidence; without `grant`, the
-   * SHA-256 of the sealed data key, it is the Lease of a session that has the key.
+   * The key broker's Release (contracts/SPEC.md §3), whose other fields follow from job and evidence; without `grant`,
+   * the SHA-256 of the sealed data key, it is the Lease of a session that has the key.
    */
   grant: record({ grant: nullable(bytes(32)), grantedAt: seconds, notAfter: seconds, signature: bytes(65) }),
   /** Of attestors that the terms name, each over evidence that answers its own nonce: the digest of that evidence. */
@@ -68,7 +68,7 @@ const bundleShape = {
     }),
     segmentsMax,
   ),
-  /** EIP-712 Run of settlement §3. */
+  /** EIP-712 Run of contracts/SPEC.md §3. */
   run: record({
     upTo: uint(segmentsMax),
     outcome: oneOf(0, 1, 2),
@@ -133,7 +133,7 @@ export function parseBundle(encoded: Uint8Array): AnyBundle {
   throw new Rejection('BUNDLE_VERSION', {
     expected: 'an evidence bundle of version 1 to 4',
     got: typeof version === 'number' ? `version ${version}` : 'no version',
-    rule: 'attestation SPEC, bundle',
+    rule: 'attestation/SPEC.md, bundle',
     action: 'read it with a newer release',
   });
 }

@@ -37,7 +37,7 @@ export function parseChallenge(nonce: Uint8Array): Challenge {
   throw new Rejection('CHALLENGE_TIME', {
     expected: 'a challenge with a time in unix seconds',
     got: `${time}`,
-    rule: 'attestation SPEC, key release',
+    rule: 'attestation/SPEC.md, key release',
   });
 }
 
@@ -47,7 +47,7 @@ export function checkChallenge(nonce: Uint8Array, mac: Uint8Array): void {
   throw new Rejection('CHALLENGE_MAC', {
     expected: 'a challenge of this process for this job',
     got: 'another nonce',
-    rule: 'attestation SPEC, key release',
+    rule: 'attestation/SPEC.md, key release',
     action: 'ask for a new challenge and make the evidence again',
   });
 }

@@ -49,7 +49,7 @@ const checkpointShape = {
   step: uint(),
   /** weightsDigest at every segment border so far; the first is the start's, the last this checkpoint's. */
   borders: list(bytes(32), bordersMax),
-  /** Canonical tensor bytes (fixed-point §11). */
+  /** Canonical tensor bytes (libs/step/SPEC.md §11). */
   weights: bytesUpTo(checkpointWeightsBytesMax),
   /** The receipt behind every border but the first, and which of `sessions` signed it; none where nobody signed. */
   links: list(link, bordersMax - 1),

@@ -1,4 +1,7 @@
-/** Whether a client's side can take a seal away by itself, and so end a job that it need not pay for (settlement §10). */
+/**
+ * Whether a client's side can take a seal away by itself, and so end a job that it need not pay for
+ * (contracts/SPEC.md §10).
+ */
 import { equalBytes, to0x } from '../base/bytes.js';
 import type { Terms } from './terms.js';
 

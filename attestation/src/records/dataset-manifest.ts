@@ -29,7 +29,7 @@ const hex =
 const datasetManifestShape = {
   version: oneOf(1),
   id: hex(32),
-  /** Commitment to all blocks in order (fixed-point SPEC, data commitment). */
+  /** Commitment to all blocks in order (libs/step/SPEC.md §17.2). */
   root: hex(32),
   scheme: oneOf('state-keccak', 'fxt-zk/1'),
   /** In scheme `fxt-zk/1` alone: the profile of libs/zk, and the commitment to every superblock in order. */
@@ -155,7 +155,7 @@ function inconsistent(expected: string, got: string): Rejection {
   return new Rejection('DATASET_MANIFEST', {
     expected,
     got,
-    rule: 'attestation SPEC, dataset manifest',
+    rule: 'attestation/SPEC.md, dataset manifest',
     action: 'seal the data set again',
   });
 }

@@ -1,6 +1,6 @@
 /**
- * Result against payment (settlement §12). The result is encrypted under a key that needs both the reveal key, which
- * the chain makes public when it pays, and the client's private key; neither side can walk away with both.
+ * Result against payment (contracts/SPEC.md §12). The result is encrypted under a key that needs both the reveal key,
+ * which the chain makes public when it pays, and the client's private key; neither side can walk away with both.
  */
 import { hkdf } from '@noble/hashes/hkdf.js';
 import { sha256 } from '@noble/hashes/sha2.js';
@@ -60,7 +60,7 @@ function checkDeliveryBytes(length: number): void {
 }
 
 function refused(code: string, expected: string, got: string): Rejection {
-  return new Rejection(code, { expected, got, rule: 'settlement §12' });
+  return new Rejection(code, { expected, got, rule: 'contracts/SPEC.md §12' });
 }
 
 /** Associated data of the result: this job's, ending in these weights. */

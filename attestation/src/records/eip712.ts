@@ -1,4 +1,7 @@
-/** Digests that settlement signatures are over: EIP-712 in the domain of one contract on one chain (settlement §3). */
+/**
+ * Digests that settlement signatures are over: EIP-712 in the domain of one contract on one chain
+ * (contracts/SPEC.md §3).
+ */
 import { compareBytes, concatBytes, equalBytes, utf8 } from '../base/bytes.js';
 import { exactBytes, keccak, word, type Digest } from '../base/digest.js';
 import { Rejection } from '../base/errors.js';
@@ -142,7 +145,7 @@ export function revocationDigest(domain: Digest, job: Digest, key: Uint8Array, r
   return typedDigest(domain, types.revocation, job, addressWord(key), reason);
 }
 
-/** What the seal binds about the result (settlement §12). */
+/** What the seal binds about the result (contracts/SPEC.md §12). */
 export function deliveryDigest(ciphertextDigest: Digest, keyCommit: Digest): Digest {
   return keccak(concatBytes(exactBytes('ciphertextDigest', ciphertextDigest), exactBytes('keyCommit', keyCommit)));
 }
@@ -172,7 +175,7 @@ export function uintWord(value: number | bigint, size: number): Uint8Array {
     throw new Rejection('STATEMENT_RANGE', {
       expected: `an unsigned integer of ${size} bytes`,
       got: String(value),
-      rule: 'settlement §3',
+      rule: 'contracts/SPEC.md §3',
     });
   }
   return word(value);

@@ -76,7 +76,7 @@ export function verifySessionProof(evidence: SessionEvidence): void {
   throw new Rejection('EVIDENCE_PROOF', {
     expected: 'a proof by the receipt key that the evidence names',
     got: 'one that does not hold',
-    rule: 'attestation SPEC, session evidence',
+    rule: 'attestation/SPEC.md, session evidence',
     action: 'send the evidence as the session made it',
   });
 }

@@ -28,7 +28,7 @@ export function needsTee(assurance: Assurance): boolean {
 
 const jobSpecShape = {
   version: oneOf(1),
-  /** Canonical JSON of the fxt/1 manifest (fixed-point §3). */
+  /** Canonical JSON of the fxt/1 manifest (libs/step/SPEC.md §3). */
   manifest: bytesUpTo(32 * 1024),
   dataset: record({
     id: bytes(32),
@@ -49,8 +49,8 @@ const jobSpecShape = {
       /** joint: made by provers alone; separate: the weights were committed by anyone, enclaves included. */
       variant: oneOf('joint', 'separate'),
       /**
-       * Of the plan that follows from manifest, profile and variant (libs/zk SPEC §4.5), or of the circuit with its key
-       * (groth16 SPEC §6).
+       * Of the plan that follows from manifest, profile and variant (libs/zk/SPEC.md §4.5), or of the circuit with its
+       * key (libs/zk/src/groth16/SPEC.md §6).
        */
       planDigest: bytes(32),
     }),
@@ -67,7 +67,7 @@ const jobSpecShape = {
 
 /**
  * Members that a spec has only where it uses them, so that one without has the bytes it always had. Workers of a
- * data-parallel job: step SPEC §20.
+ * data-parallel job: libs/step/SPEC.md §20.
  */
 const optionalShape = {
   parallel: uint(workersMax, 2),
@@ -109,7 +109,7 @@ function checkParallel({ parallel, assurance, scheme }: JobSpec): void {
   throw new Rejection('JOB_PARALLEL', {
     expected: "assurance 'tee' and scheme 'state-keccak' in a job with workers in parallel",
     got: `assurance '${assurance}', scheme '${scheme}'`,
-    rule: 'attestation SPEC, messages',
+    rule: 'attestation/SPEC.md, messages',
   });
 }
 
@@ -118,7 +118,7 @@ function checkProving({ scheme, proving }: JobSpec): void {
   const refuse = (expected: string): never => {
     throw new Rejection('JOB_PROVING', {
       ...{ expected, got: `${named} in scheme '${scheme}'` },
-      rule: 'attestation SPEC, messages',
+      rule: 'attestation/SPEC.md, messages',
     });
   };
   if ((scheme === 'state-keccak') !== (proving === null)) {

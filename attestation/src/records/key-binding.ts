@@ -1,6 +1,6 @@
 /**
- * How the enclave's session keys are bound into hardware evidence (tee-evidence rules: one nonce, one set of keys, CPU
- * and GPU reports tied together; settlement §10: the same bytes can be recomputed on chain).
+ * How the enclave's session keys are bound into hardware evidence (attestation/EVIDENCE.md rules: one nonce, one set
+ * of keys, CPU and GPU reports tied together; contracts/SPEC.md §10: the same bytes can be recomputed on chain).
  */
 import { sha256, sha512 } from '@noble/hashes/sha2.js';
 import { concatBytes, utf8 } from '../base/bytes.js';

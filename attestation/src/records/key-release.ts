@@ -43,6 +43,6 @@ export function parseDataKey(bytes: Uint8Array): DataKey {
   throw new Rejection('DATA_KEY_LENGTH', {
     expected: `${dataKeyBytes} bytes: data set id and key`,
     got: `${bytes.length} bytes`,
-    rule: 'attestation SPEC, key release',
+    rule: 'attestation/SPEC.md, key release',
   });
 }

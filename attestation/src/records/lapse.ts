@@ -6,8 +6,8 @@ type Shape = Pick<Terms, 'mode' | 'dutySelectors'>;
 
 /**
  * Whether client and escrow agreed that a job for an enclave may be finished by step proofs: its borders are ones that
- * proofs open, and its escrow takes a seal, or a proof of every segment where there is none (settlement §7, fallback). A
- * delivery that the payment reveals cannot be sealed by a prover, so such a job has none.
+ * proofs open, and its escrow takes a seal, or a proof of every segment where there is none (contracts/SPEC.md §7,
+ * fallback). A delivery that the payment reveals cannot be sealed by a prover, so such a job has none.
  */
 export function mayBeProvedInstead({ assurance, proving }: JobSpec, { mode, dutySelectors }: Shape): boolean {
   return assurance === 'tee' && proving !== null && mode === JobMode.tee && dutySelectors.length > 0;

@@ -1,4 +1,4 @@
-/** Identity of what is computed: the digest of the fxt/1 manifest in its canonical JSON (fixed-point §3). */
+/** Identity of what is computed: the digest of the fxt/1 manifest in its canonical JSON (libs/step/SPEC.md §3). */
 import { concatBytes, utf8 } from '../base/bytes.js';
 import { keccak, type Digest } from '../base/digest.js';
 

@@ -60,7 +60,7 @@ export async function verifySigned(
   throw new Rejection('RECEIPT_STATEMENT', {
     expected: toHex(digest),
     got: toHex(payload),
-    rule: 'attestation SPEC, receipts',
+    rule: 'attestation/SPEC.md, receipts',
     action: 'pair each receipt with the statement it was signed for',
   });
 }

@@ -1,6 +1,7 @@
 /**
- * Rounds of a data-parallel job (step SPEC §20). Every worker signs a step statement for its own segment: a partial. The
- * enclave that averages them signs a round statement: the step statement of the whole round, and by which receipts.
+ * Rounds of a data-parallel job (libs/step/SPEC.md §20). Every worker signs a step statement for its own segment: a
+ * partial. The enclave that averages them signs a round statement: the step statement of the whole round, and by which
+ * receipts.
  */
 import { concatBytes, equalBytes, toHex } from '../base/bytes.js';
 import { exactBytes, keccak, taggedDigest, type Digest } from '../base/digest.js';
@@ -10,7 +11,7 @@ import { signStatement, verifySigned } from './receipt.js';
 import { encodeStepStatement, parseStepStatement, type StepStatement } from './step-statement.js';
 
 export const roundReceiptContentType = 'application/veritrain-round-statement-digest';
-const rule = 'attestation SPEC, rounds';
+const rule = 'attestation/SPEC.md, rounds';
 const stepStatementBytes = 224;
 
 /** `weightsAfter` is the exact average of what the named partials end in. */

@@ -1,6 +1,6 @@
 /**
  * What Terms.specDigest is: the job id, or for a job in scheme `fxt-zk/1` the digest of its StepSpec, which the verifier
- * of step proofs on chain opens (settlement §3; contracts/src/verifiers/zk/StepContext.sol).
+ * of step proofs on chain opens (contracts/SPEC.md §3; contracts/src/verifiers/zk/StepContext.sol).
  */
 import { concatBytes, fromHex, fromUtf8 } from '../base/bytes.js';
 import { keccak, taggedDigest, word, type Digest } from '../base/digest.js';
@@ -84,5 +84,5 @@ function isCount(value: unknown): value is number {
 
 function refuse(expected: string, got: unknown): never {
   const found = String(got).slice(0, 60);
-  throw new Rejection('JOB_MANIFEST', { expected: `manifest, ${expected}`, got: found, rule: 'fixed-point §3' });
+  throw new Rejection('JOB_MANIFEST', { expected: `manifest, ${expected}`, got: found, rule: 'libs/step/SPEC.md §3' });
 }

@@ -39,7 +39,7 @@ export function parseStepStatement(bytes: Uint8Array): StepStatement {
     throw new Rejection('STATEMENT_LENGTH', {
       expected: `${32 * wordsOfStatement} bytes`,
       got: `${bytes.length} bytes`,
-      rule: 'attestation SPEC, step statement',
+      rule: 'attestation/SPEC.md, step statement',
     });
   }
   const at = (index: number): Uint8Array => bytes.slice(32 * index, 32 * index + 32);
@@ -64,7 +64,7 @@ function stepNumber(bytes: Uint8Array): number {
     throw new Rejection('STATEMENT_STEPS', {
       expected: 'a step number below 2^53',
       got: value.toString(),
-      rule: 'attestation SPEC, step statement',
+      rule: 'attestation/SPEC.md, step statement',
     });
   }
   return Number(value);

@@ -200,7 +200,7 @@ const changed = everything.chain((all) =>
 const bases = assurances.map((assurance) => ({ spec: specOf(assurance), terms: termsOf(specOf(assurance)) }));
 
 describe('terms that fit', () => {
-  it('N9 N10 leave no party to whom settlement §5 gives no way out, whatever else they say', () => {
+  it('N9 N10 leave no party to whom contracts/SPEC.md §5 gives no way out, whatever else they say', () => {
     const fitting = { count: 0 };
     const check = ({ spec, terms: base }: (typeof bases)[number], change: Partial<Terms>): void => {
       const terms = { ...base, ...change };

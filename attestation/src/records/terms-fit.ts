@@ -1,7 +1,7 @@
 /**
- * Whether terms are ones to work, prove or pay under: the rules of settlement §5 that need no chain, and those that the
- * chain cannot check. Client, control plane, key broker, host, prover and enclave ask this one function; what they know
- * beside spec and terms they hand in.
+ * Whether terms are ones to work, prove or pay under: the rules of contracts/SPEC.md §5 that need no chain, and those
+ * that the chain cannot check. Client, control plane, key broker, host, prover and enclave ask this one function; what
+ * they know beside spec and terms they hand in.
  */
 import { compareBytes, equalBytes, isZero, toHex, utf8 } from '../base/bytes.js';
 import { keccak, type Digest } from '../base/digest.js';
@@ -156,7 +156,7 @@ function demand(code: string, holds: boolean, expected: string, got: string | nu
   throw new Rejection(code, {
     expected,
     got: String(got),
-    rule: 'settlement §5',
+    rule: 'contracts/SPEC.md §5',
     action: 'offer terms that keep to the rules',
   });
 }

@@ -1,6 +1,6 @@
 /**
- * Escrow terms: all that client and provider agree on (settlement §5). Their ABI encoding decides the job's identity
- * on chain, so the same bytes are written here, in the contract and by any other client.
+ * Escrow terms: all that client and provider agree on (contracts/SPEC.md §5). Their ABI encoding decides the job's
+ * identity on chain, so the same bytes are written here, in the contract and by any other client.
  */
 import { keccak, type Digest } from '../base/digest.js';
 import { Rejection } from '../base/errors.js';
@@ -87,7 +87,7 @@ export interface Terms {
   readonly windows: Windows;
 }
 
-/** Bits of Terms.mode, settlement §5. */
+/** Bits of Terms.mode, contracts/SPEC.md §5. */
 export const JobMode = { tee: 1, full: 2, sample: 4, optimistic: 8, reveal: 16, early: 32 } as const;
 
 export const attestorsMax = 16;
@@ -148,7 +148,7 @@ export function decodeTerms(encoded: Uint8Array): Terms {
   return decodeTuple(layout, encoded) as unknown as Terms;
 }
 
-/** The job's identity on chain: keccak256(abi.encode(Terms)), settlement §3. */
+/** The job's identity on chain: keccak256(abi.encode(Terms)), contracts/SPEC.md §3. */
 export function escrowIdOf(terms: Terms): Digest {
   return keccak(encodeTerms(terms));
 }
@@ -171,7 +171,7 @@ function former(got: string): Rejection {
   return new Rejection('TERMS_VERSION', {
     expected: 'terms of the present layout',
     got,
-    rule: 'settlement §5',
+    rule: 'contracts/SPEC.md §5',
     action: 'let the old escrow end under the versions that opened it, and open new jobs with new terms',
   });
 }

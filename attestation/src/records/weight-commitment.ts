@@ -1,9 +1,9 @@
-/** What binds a set of weights: step-proof §2.1. */
+/** What binds a set of weights: libs/zk/SPEC.md §2.1. */
 import { concatBytes } from '../base/bytes.js';
 import { exactBytes, taggedDigest, type Digest } from '../base/digest.js';
 
 export interface WeightCommitment {
-  /** How root and ood are computed, for example `state-keccak` (fixed-point §11). */
+  /** How root and ood are computed, for example `state-keccak` (libs/step/SPEC.md §11). */
   readonly scheme: string;
   /** 32 bytes. */
   readonly root: Digest;

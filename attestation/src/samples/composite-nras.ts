@@ -16,7 +16,7 @@ const rule = (claim: CheckRule['claim'], expected: string, text: string, action:
   claim,
   expected,
   rule: text,
-  source: 'attestation SPEC §6.5, §7',
+  source: 'attestation/SPEC.md §6.5, §7',
   action,
 });
 const rules = {

@@ -41,7 +41,7 @@ export function sampleVendor({ files }: SampleEntry): SampleVendor {
   throw new Rejection('SAMPLE_UNKNOWN', {
     expected: 'files of a known kind of evidence',
     got: [...files.keys()].join(', ').slice(0, 200),
-    rule: 'attestation SPEC §7',
+    rule: 'attestation/SPEC.md §7',
   });
 }
 

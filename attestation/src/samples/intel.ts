@@ -25,7 +25,7 @@ const rules = {
     claim: 'instance-identity',
     expected: 'SHA-256 of the runtime claims',
     rule: 'The quote covers the paravisor’s runtime claims.',
-    source: 'tee-evidence §2.12',
+    source: 'attestation/EVIDENCE.md §2.12',
     action: 'collect quote and paravisor report together',
   },
 } satisfies Record<string, CheckRule>;

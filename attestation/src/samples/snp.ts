@@ -41,7 +41,7 @@ async function runReport(entry: SampleEntry): Promise<SampleVerdict> {
   return verdictOf(forged ? 'forged' : verified.authenticity, tierOf(checks), checks);
 }
 
-const source = 'attestation SPEC §7';
+const source = 'attestation/SPEC.md §7';
 const identity: CheckRule = { claim: 'instance-identity', expected: '', rule: '', source, action: 'do not use it' };
 
 const hclRules = {

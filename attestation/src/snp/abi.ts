@@ -122,7 +122,7 @@ export function snpFieldsOf(version: number): readonly SnpField[] {
 /**
  * @throws Rejection SNP_REPORT_SIZE, SNP_REPORT_VERSION, SNP_REPORT_RESERVED, SNP_REPORT_SIGNATURE_ALGO,
  *   SNP_REPORT_FLAGS, SNP_REPORT_VMPL, SNP_REPORT_SIGNATURE_PADDING
- * @source AMD 56860, ATTESTATION_REPORT; attestation SPEC §5.1
+ * @source AMD 56860, ATTESTATION_REPORT; attestation/SPEC.md §5.1
  */
 export function parseSnpReport(input: Uint8Array): SnpReport {
   if (input.length !== snpReportBytes) refuse('SNP_REPORT_SIZE', `${snpReportBytes} bytes`, `${input.length}`);
@@ -225,5 +225,5 @@ function signatureHalf(half: Uint8Array): Uint8Array {
 }
 
 function refuse(code: string, expected: string, got: string): never {
-  throw new Rejection(code, { expected, got, rule: 'AMD 56860 ATTESTATION_REPORT; attestation SPEC §5.1' });
+  throw new Rejection(code, { expected, got, rule: 'AMD 56860 ATTESTATION_REPORT; attestation/SPEC.md §5.1' });
 }

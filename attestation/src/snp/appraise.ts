@@ -1,4 +1,4 @@
-/** What a policy accepts of an authentic SNP report (attestation SPEC §6.2). */
+/** What a policy accepts of an authentic SNP report (attestation/SPEC.md §6.2). */
 import { equalBytes, fromHex, isZero, toHex } from '../base/bytes.js';
 import { openChecks } from '../check/checks.js';
 import type { Check, CheckBook, CheckStatus } from '../check/checks.js';

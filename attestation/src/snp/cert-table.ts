@@ -66,5 +66,5 @@ function derOf(data: Uint8Array): Uint8Array[] {
 }
 
 function refuse(expected: string, got: string): never {
-  throw new Rejection('SNP_CERT_TABLE', { expected, got, rule: 'AMD 56421 §4.1.8.1; attestation SPEC §5.9' });
+  throw new Rejection('SNP_CERT_TABLE', { expected, got, rule: 'AMD 56421 §4.1.8.1; attestation/SPEC.md §5.9' });
 }

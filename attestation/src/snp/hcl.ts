@@ -61,5 +61,5 @@ function readJson(bytes: Uint8Array): unknown {
 }
 
 function refuse(code: string, expected: string, got: string): never {
-  throw new Rejection(code, { expected, got, rule: 'attestation SPEC §5.10' });
+  throw new Rejection(code, { expected, got, rule: 'attestation/SPEC.md §5.10' });
 }

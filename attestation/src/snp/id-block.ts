@@ -79,5 +79,5 @@ async function checkSigned(auth: Uint8Array, at: number, key: Uint8Array, messag
 }
 
 function refuse(code: string, expected: string, got: string): never {
-  throw new Rejection(code, { expected, got, rule: 'AMD 56860 ID_BLOCK, ID_AUTH_INFO; attestation SPEC §5.8' });
+  throw new Rejection(code, { expected, got, rule: 'AMD 56860 ID_BLOCK, ID_AUTH_INFO; attestation/SPEC.md §5.8' });
 }

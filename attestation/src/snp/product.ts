@@ -1,4 +1,4 @@
-/** Product lines with their own root of trust, and how a report names its product (attestation SPEC §5.4). */
+/** Product lines with their own root of trust, and how a report names its product (attestation/SPEC.md §5.4). */
 import { isZero } from '../base/bytes.js';
 import { Rejection } from '../base/errors.js';
 import type { SnpReport } from './abi.js';
@@ -49,7 +49,7 @@ export function candidateProducts(report: SnpReport): readonly SnpProduct[] {
     throw new Rejection('SNP_PRODUCT_UNSUPPORTED', {
       expected: 'Milan, Genoa, Bergamo, Siena or Turin',
       got: `family 0x${cpuid.family.toString(16)}, model 0x${cpuid.model.toString(16)}`,
-      rule: 'AMD 57230; attestation SPEC §5.4',
+      rule: 'AMD 57230; attestation/SPEC.md §5.4',
       action: 'this verifier holds no root for that product',
     });
   }

@@ -1,6 +1,6 @@
 /**
  * Pinned AMD keys: SHA-256 of SubjectPublicKeyInfo. The certificates come with the endorsements. The same values stand
- * in several independent public verifiers; see ../../SPEC.md §5.6 for names, serial numbers and validity.
+ * in several independent public verifiers; see attestation/SPEC.md §5.6 for names, serial numbers and validity.
  */
 import type { SnpProduct } from './product.js';
 

@@ -1,11 +1,11 @@
-/** The rules that a policy can demand of an authentic SNP report: one per code (attestation SPEC §6.2). */
+/** The rules that a policy can demand of an authentic SNP report: one per code (attestation/SPEC.md §6.2). */
 import type { CheckRule } from '../check/checks.js';
 
 const rule = (claim: CheckRule['claim'], expected: string, text: string, action: string): CheckRule => ({
   claim,
   expected,
   rule: text,
-  source: 'policy; attestation SPEC §6.2',
+  source: 'policy; attestation/SPEC.md §6.2',
   action,
 });
 

@@ -26,7 +26,7 @@ export function readTcb(bytes: Uint8Array, layout: TcbLayout): Tcb {
     throw new Rejection('SNP_TCB_RESERVED', {
       expected: `zero outside bytes ${used.join(', ')}`,
       got: bytes.join(' '),
-      rule: 'AMD 56860 TCB_VERSION; attestation SPEC §5.3',
+      rule: 'AMD 56860 TCB_VERSION; attestation/SPEC.md §5.3',
     });
   }
   return Object.fromEntries(Object.entries(offsets).map(([component, offset]) => [component, bytes[offset]!]));

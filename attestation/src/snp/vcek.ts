@@ -90,6 +90,6 @@ function refuse(expected: string, got: string): never {
   throw new Rejection('SNP_LEAF_EXTENSIONS', {
     expected,
     got,
-    rule: 'AMD 57230 certificate format; attestation SPEC §5.5',
+    rule: 'AMD 57230 certificate format; attestation/SPEC.md §5.5',
   });
 }

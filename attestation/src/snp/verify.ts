@@ -82,42 +82,42 @@ export const snpRules = {
     identity,
     'the layout of versions 2 to 5',
     'The report has the exact layout of its version, reserved bytes zero.',
-    'AMD 56860 ATTESTATION_REPORT; SPEC §5.1',
+    'AMD 56860 ATTESTATION_REPORT; attestation/SPEC.md §5.1',
     suspect,
   ),
   SNP_CERTIFICATES: rule(
     identity,
     'strict DER',
     'Every certificate supplied is well-formed.',
-    'RFC 5280 §4; SPEC §4',
+    'RFC 5280 §4; attestation/SPEC.md §4',
     'supply the certificates as the vendor issued them',
   ),
   SNP_ENDORSEMENT: rule(
     identity,
     'one VCEK or VLEK as SIGNING_KEY says',
     'A leaf of the kind that the report names comes with its extensions.',
-    'AMD 57230; SPEC §5.5',
+    'AMD 57230; attestation/SPEC.md §5.5',
     'fetch the VCEK of this chip and TCB from the KDS, or the VLEK from the host',
   ),
   SNP_CHAIN: rule(
     identity,
     'leaf, intermediate, pinned root',
     'The endorsement chains to a pinned root within its validity.',
-    'RFC 5280 §6.1; SPEC §4',
+    'RFC 5280 §6.1; attestation/SPEC.md §4',
     suspect,
   ),
   SNP_ENDORSEMENT_DATE: rule(
     identity,
     '',
     'The VCEK existed by the verification time, or was issued within a day after it.',
-    'RFC 5280 §4.1.2.5; SPEC §5.2',
+    'RFC 5280 §4.1.2.5; attestation/SPEC.md §5.2',
     'a VCEK is issued anew at every request: judge at a later time, or accept that it vouches for the past',
   ),
   SNP_INTERMEDIATE: rule(
     identity,
     'a known ASK or ASVK',
     'The intermediate is one AMD uses for this product and kind of leaf.',
-    'SPEC §5.6',
+    'attestation/SPEC.md §5.6',
     'compare the intermediate with AMD’s publication and pin it',
   ),
   SNP_REPORT_SIGNATURE: rule(
@@ -131,21 +131,21 @@ export const snpRules = {
     identity,
     'one product',
     'CPUID, chain root and TCB layout name the same product.',
-    'SPEC §5.4',
+    'attestation/SPEC.md §5.4',
     suspect,
   ),
   SNP_CHIP_ID: rule(
     identity,
     'hwID equals CHIP_ID',
     'The endorsement belongs to the chip that made the report.',
-    'AMD 57230; SPEC §5.5',
+    'AMD 57230; attestation/SPEC.md §5.5',
     suspect,
   ),
   SNP_CERTIFICATE_TCB: rule(
     identity,
     'SPLs equal REPORTED_TCB',
     'The endorsed key was derived for the reported TCB.',
-    'AMD 57230; SPEC §5.3',
+    'AMD 57230; attestation/SPEC.md §5.3',
     suspect,
   ),
 } satisfies Record<string, CheckRule>;
@@ -201,7 +201,7 @@ function chooseEndorsement(report: SnpReport, pool: readonly Certificate[]): Snp
   throw new CollateralError('SNP_ENDORSEMENT_MISSING', {
     expected: `the ${report.signingKey} of this report`,
     got: 'no endorsement',
-    rule: 'attestation SPEC §5.5',
+    rule: 'attestation/SPEC.md §5.5',
   });
 }
 
@@ -341,5 +341,5 @@ async function readClaims(
 }
 
 function refuse(code: string, expected: string, got: string): never {
-  throw new Rejection(code, { expected, got, rule: 'attestation SPEC §5' });
+  throw new Rejection(code, { expected, got, rule: 'attestation/SPEC.md §5' });
 }

@@ -60,5 +60,5 @@ export function same(code: string, expected: string, got: string): string {
 }
 
 export function mismatch(code: string, expected: string, got: string): Rejection {
-  return new Rejection(code, { expected, got, rule: 'attestation SPEC, bundle' });
+  return new Rejection(code, { expected, got, rule: 'attestation/SPEC.md, bundle' });
 }

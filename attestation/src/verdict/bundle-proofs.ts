@@ -85,7 +85,7 @@ export function checkProofs(
   return { proved, bits, setups: [...setups.values()] };
 }
 
-/** From weights out of their range proofs show nothing (step-proof §2.2, A1). */
+/** From weights out of their range proofs show nothing (libs/zk/SPEC.md §2.2, A1). */
 function checkGivenStart(job: BundledJob, got: Uint8Array, startOf: StartOf | undefined): void {
   if (startOf === undefined) {
     const expected =
@@ -122,7 +122,7 @@ export function checkSample(
   else book.settle('BUNDLE_SAMPLE', isMet ? 'met' : 'forged', got, expected);
 }
 
-const rule = 'attestation SPEC, bundle';
+const rule = 'attestation/SPEC.md, bundle';
 
 function mismatch(expected: string, got: string): Rejection {
   return new Rejection('BUNDLE_PROOFS', { expected, got, rule });

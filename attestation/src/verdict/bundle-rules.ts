@@ -1,7 +1,7 @@
 /** What a bundle is checked for, by code. Sessions add the checks of their own appraisal. */
 import type { CheckRule } from '../check/checks.js';
 
-const source = 'attestation SPEC, bundle';
+const source = 'attestation/SPEC.md, bundle';
 const resubmit = 'ask whoever made the bundle for the original file';
 
 export const bundleRules = {
@@ -16,7 +16,7 @@ export const bundleRules = {
     claim: 'sourced-data',
     expected: 'escrow terms that name this job and its policy',
     rule: "The escrow's terms name the digest of the job spec and of its policy.",
-    source: 'settlement §3, §5',
+    source: 'contracts/SPEC.md §3, §5',
     action: resubmit,
   },
   BUNDLE_POLICY: {
@@ -37,14 +37,14 @@ export const bundleRules = {
     claim: 'instance-identity',
     expected: "the key broker's signed release to every session, over its very evidence",
     rule: 'The key broker that the terms name released the data key to each session for this job, on evidence that the session itself made over its nonce.',
-    source: 'settlement §3, §10',
+    source: 'contracts/SPEC.md §3, §10',
     action: 'ask the data owner whether its key broker released a key to this session',
   },
   BUNDLE_APPRAISALS: {
     claim: 'instance-identity',
     expected: 'as many appraisals of every session by attestors of the terms as the terms need',
     rule: 'As many attestors as the terms need vouch for each session’s key; in versions 1 to 3 the key broker does.',
-    source: 'settlement §3, §10',
+    source: 'contracts/SPEC.md §3, §10',
     action: 'ask the attestors that the terms name whether they appraised this session',
   },
   BUNDLE_RESULTS: {
@@ -65,63 +65,63 @@ export const bundleRules = {
     claim: 'runtime-opaque',
     expected: "in a data-parallel job one partial of every worker behind each round's average",
     rule: 'Each round names the receipts of one partial per worker: all from the round’s start, each over its own steps, in order, none missing, twice or of another round.',
-    source: 'step SPEC §20',
+    source: 'libs/step/SPEC.md §20',
     action: resubmit,
   },
   BUNDLE_PROOFS: {
     claim: 'runtime-opaque',
     expected: "a step proof of every segment's statement, where the job's assurance demands it",
     rule: 'Every segment of a job with assurance zk or tee+zk, and one or more of a job with assurance sampled, carries a step proof for this job and its escrow that shows its statement.',
-    source: 'step-proof §2.2',
+    source: 'libs/zk/SPEC.md §2.2',
     action: 'verify with a reader that has the verifier of step proofs; if it has, ask for the original file',
   },
   BUNDLE_SETUP: {
     claim: 'runtime-opaque',
     expected: 'a Groth16 key that the reader chose',
     rule: 'Proofs in scheme fxt-groth16/1 hold if nobody kept what their key was made from; the plan in the spec names the key.',
-    source: 'groth16 SPEC §6',
+    source: 'libs/zk/src/groth16/SPEC.md §6',
     action: 'compare the digest of the key with one that you trust: `veritrain bundle verify --verification-key`',
   },
   BUNDLE_SAMPLE: {
     claim: 'runtime-opaque',
     expected: 'the segments that the escrow drew, as the chain shows them',
     rule: 'In a job with assurance sampled every segment that was drawn after the run was committed is proved.',
-    source: 'settlement §8',
+    source: 'contracts/SPEC.md §8',
     action: 'compare with the sample on the chain: `veritrain job result` does; of the other segments nothing is shown',
   },
   BUNDLE_CHAIN: {
     claim: 'runtime-opaque',
     expected: 'one unbroken run of this program on this data set from the agreed start',
     rule: 'Statements follow each other without gap, from the escrow’s start weights, with the program and data set of the spec.',
-    source: 'step-proof §2.2',
+    source: 'libs/zk/SPEC.md §2.2',
     action: resubmit,
   },
   BUNDLE_RUN: {
     claim: 'runtime-opaque',
     expected: 'a complete run whose borders are those of the statements',
     rule: 'The sealed run is complete and its border root and result are those of the statements.',
-    source: 'settlement §3',
+    source: 'contracts/SPEC.md §3',
     action: resubmit,
   },
   BUNDLE_SEAL: {
     claim: 'instance-identity',
     expected: "a TeeSeal by the session's settlement key",
     rule: "The seal recovers to the settlement key that its session's evidence binds; a job with assurance zk or sampled has none, nor one that may be proved instead and is, throughout.",
-    source: 'settlement §3, §10',
+    source: 'contracts/SPEC.md §3, §10',
     action: resubmit,
   },
   BUNDLE_DELIVERY: {
     claim: 'storage-opaque',
     expected: 'the delivery that the seal is over',
     rule: 'The seal is over the digest of the delivered ciphertext and the commitment to its reveal key.',
-    source: 'settlement §12',
+    source: 'contracts/SPEC.md §12',
     action: resubmit,
   },
   BUNDLE_TRANSACTIONS: {
     claim: 'storage-opaque',
     expected: 'transactions that the chain has',
     rule: 'The transactions that the bundle names are those of the escrow on the chain; a file alone does not show it.',
-    source: 'settlement §16',
+    source: 'contracts/SPEC.md §16',
     action: 'compare with the chain: GET /v1/jobs/ID/escrow and any explorer show what it has',
   },
 } as const satisfies Record<string, CheckRule>;

@@ -12,7 +12,7 @@ interface IAgenticCommerce {
 }
 
 /// The evaluator for one job of Settlement. Whoever names this contract as evaluator of a job elsewhere agrees to the
-/// job here that it was made for. Holds no money; may be replaced. Settlement §18.
+/// job here that it was made for. Holds no money; may be replaced. contracts/SPEC.md §18.
 contract EvaluatorAdapter {
     IJobs public immutable settlement;
     IAgenticCommerce public immutable commerce;

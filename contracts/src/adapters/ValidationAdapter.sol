@@ -18,7 +18,7 @@ interface IValidationRegistry {
 }
 
 /// The validator that answers with how a job ended: 100 when it was settled, else 0. A request is named by the job's
-/// digest. Holds no money; may be replaced. Settlement §18.
+/// digest. Holds no money; may be replaced. contracts/SPEC.md §18.
 contract ValidationAdapter {
     IJobs public immutable settlement;
     IValidationRegistry public immutable registry;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 pragma solidity ^0.8.30;
 
-/// The RANDAO mix of past blocks. Settlement §8.
+/// The RANDAO mix of past blocks. contracts/SPEC.md §8.
 interface IBlockRandao {
     /// One header of this chain was read.
     function isTested() external view returns (bool);

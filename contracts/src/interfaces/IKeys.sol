@@ -10,7 +10,7 @@ enum KeyEnd {
     Condemned
 }
 
-/// Which keys may seal a job. All state is kept for the caller, a Settlement. Settlement §10.
+/// Which keys may seal a job. All state is kept for the caller, a Settlement. contracts/SPEC.md §10.
 interface IKeys {
     /// Tells it from a step verifier.
     function isKeys() external pure returns (bool);

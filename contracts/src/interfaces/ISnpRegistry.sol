@@ -40,7 +40,7 @@ struct SnpRegistration {
     bytes32 issuer;
 }
 
-/// Settlement keys by their SNP evidence. Settlement §10.
+/// Settlement keys by their SNP evidence. contracts/SPEC.md §10.
 interface ISnpRegistry {
     function policyId(SnpPolicy calldata policy) external pure returns (bytes32);
 

@@ -10,7 +10,7 @@ struct Floors {
     uint32 drawBlocks; // blocks, SAMPLE
 }
 
-/// What `open` refuses, and what is left to judge a job. Settlement §5, §6.
+/// What `open` refuses, and what is left to judge a job. contracts/SPEC.md §5, §6.
 interface ITermsRules {
     function check(Terms calldata terms) external view;
 

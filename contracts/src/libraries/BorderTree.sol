@@ -2,7 +2,7 @@
 pragma solidity ^0.8.30;
 
 /// Merkle tree of a run's borders: leaf = keccak256(0x01 ‖ border), node = keccak256(left ‖ right), padded with zero
-/// words to a power of two. Leaves hash 33 bytes and nodes 64, so the two cannot be confused. Settlement §3.
+/// words to a power of two. Leaves hash 33 bytes and nodes 64, so the two cannot be confused. contracts/SPEC.md §3.
 library BorderTree {
     /// @param borders 1 or more
     function rootOf(bytes32[] calldata borders) internal pure returns (bytes32 root) {

@@ -3,7 +3,7 @@ pragma solidity ^0.8.30;
 
 import {Approval, Grant, Terms} from "../Types.sol";
 
-/// EIP-712 structs of settlement §3 in the one domain {"Settlement", "2", chainId, Settlement}.
+/// EIP-712 structs of contracts/SPEC.md §3 in the one domain {"Settlement", "2", chainId, Settlement}.
 library Statements {
     bytes32 internal constant DOMAIN =
         keccak256("EIP712Domain(string name,string version,uint256 chainId,address verifyingContract)");
@@ -123,7 +123,7 @@ library Statements {
         return keccak256(abi.encode(REVOCATION, id, key, reason));
     }
 
-    /// What the seal binds about the result: settlement §12.
+    /// What the seal binds about the result: contracts/SPEC.md §12.
     function delivery(bytes32 ciphertextDigest, bytes32 keyCommit) internal pure returns (bytes32) {
         return keccak256(abi.encode(ciphertextDigest, keyCommit));
     }

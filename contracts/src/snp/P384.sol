@@ -4,7 +4,7 @@ pragma solidity ^0.8.30;
 import {P384Table} from "./P384Table.sol";
 
 /// ECDSA over P-384. A field element is two words, 128 + 256 bits, any value below 2^384; products fold by
-/// 2^384 = 2^128 + 2^96 − 2^32 + 1. Jacobian coordinates, joint 4-bit windows of u1·G + u2·Q. Settlement §10.
+/// 2^384 = 2^128 + 2^96 − 2^32 + 1. Jacobian coordinates, joint 4-bit windows of u1·G + u2·Q. contracts/SPEC.md §10.
 ///
 /// A contract of its own: its memory above 0x1000 is laid out by hand, far beyond Solidity's free pointer.
 contract P384 {

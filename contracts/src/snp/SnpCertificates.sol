@@ -37,7 +37,8 @@ struct SnpEndorsement {
     bytes32 issuer; // keccak256 of its modulus
 }
 
-/// Certificates of AMD's signing keys, each verified once per chip and TCB and kept by public key. Settlement §10.
+/// Certificates of AMD's signing keys, each verified once per chip and TCB and kept by public key.
+/// contracts/SPEC.md §10.
 contract SnpCertificates {
     bytes32 private constant AMD_OID = hex"2b060104019c7801"; // 1.3.6.1.4.1.3704.1
     uint256 private constant AMD_MASK = type(uint256).max << 192;

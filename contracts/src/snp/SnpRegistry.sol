@@ -29,7 +29,7 @@ import {ISnpRegistry, SnpBinding, SnpPolicy, SnpRegistration} from "../interface
 import {ISnpVerifier, SnpClaims} from "../interfaces/ISnpVerifier.sol";
 
 /// Settlement keys of enclaves by their SNP evidence, verified here and now, and kept by (key, policy): what a stranger
-/// registers under a policy of his own concerns nobody else. Settlement §10.
+/// registers under a policy of his own concerns nobody else. contracts/SPEC.md §10.
 contract SnpRegistry is ISnpRegistry {
     uint256 private constant POLICY_MIGRATE = 1 << 18;
     uint256 private constant POLICY_DEBUG = 1 << 19;

@@ -21,7 +21,7 @@ import {P384} from "./P384.sol";
 import {Sha2} from "./Sha2.sol";
 import {PRODUCT_GENOA, PRODUCT_MILAN, PRODUCT_TURIN, SnpCertificates, SnpEndorsement, SnpIssuer} from "./SnpCertificates.sol";
 
-/// SEV-SNP reports (AMD 56860, ATTESTATION_REPORT) under certificates that were added before. Settlement §10.
+/// SEV-SNP reports (AMD 56860, ATTESTATION_REPORT) under certificates that were added before. contracts/SPEC.md §10.
 contract SnpVerifier is SnpCertificates {
     uint256 private constant REPORT_BYTES = 0x4a0;
     uint256 private constant SIGNED_BYTES = 0x2a0;

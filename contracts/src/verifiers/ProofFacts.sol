@@ -5,7 +5,8 @@ import {IStepVerifier} from "../interfaces/IStepVerifier.sol";
 import {FACT_CHUNK, FACT_MISSING, SEAL_LENGTH, SEAL_SELECTOR} from "../Errors.sol";
 
 /// Seals that do not fit one transaction: kept in pieces as code, judged once by one verifier, and from then on a fact
-/// that anybody may refer to. Pieces have no owner and no order of their own, so nobody can disturb anybody. Settlement §11.
+/// that anybody may refer to. Pieces have no owner and no order of their own, so nobody can disturb anybody.
+/// contracts/SPEC.md §11.
 contract ProofFacts is IStepVerifier {
     uint256 private constant CHUNK_MAX = 24_575;
 

@@ -13,7 +13,8 @@ import {
 } from "../Errors.sol";
 
 /// A segment that SNP enclaves on m machines trained again with the same outcome: for duties when a step verifier refuses
-/// true proofs. The seal is the selector and m signatures r ‖ s ‖ v over the statement, signers ascending. Settlement §4.
+/// true proofs. The seal is the selector and m signatures r ‖ s ‖ v over the statement, signers ascending.
+/// contracts/SPEC.md §4.
 contract QuorumReexecution is IStepVerifier {
     uint256 private constant SIGNATURE_BYTES = 65;
     uint256 private constant THRESHOLD_MAX = 32;

@@ -11,7 +11,7 @@ export interface EvidenceParts {
   readonly report: Uint8Array;
   /** Certificates that came with the report, DER, leaf first where the device orders them; may be empty. */
   readonly certificates: readonly Uint8Array[];
-  /** Certificate table of an SNP extended report (tee-evidence §2.9), unparsed: the host supplies it. */
+  /** Certificate table of an SNP extended report (attestation/EVIDENCE.md §2.9), unparsed: the host supplies it. */
   readonly auxblob?: Uint8Array;
 }
 

@@ -1,7 +1,7 @@
 /**
  * The evidence of one session, collected so that its parts answer for each other: every GPU answers a nonce made of the
  * verifier's nonce and the session keys, and the CPU's REPORT_DATA covers these, the GPU reports and what the guest
- * states of the GPUs' mode (attestation SPEC §6.5).
+ * states of the GPUs' mode (attestation/SPEC.md §6.5).
  */
 import { ConfigurationError, encodeCanonical, toCbor } from '#attestation/base';
 import { encodeSessionEvidence, gpuNonce, reportData, withSessionProof } from '#attestation/records';
@@ -51,7 +51,7 @@ function cpuKind(kind: EvidenceKind): 'snp' | 'simulated-snp' | 'tdx' {
       throw new ConfigurationError('ATTESTER_CPU', {
         expected: 'an attester of the CPU',
         got: kind,
-        rule: 'enclave SPEC, attesters',
+        rule: 'enclave/SPEC.md, attesters',
       });
   }
 }

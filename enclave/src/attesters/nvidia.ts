@@ -1,6 +1,7 @@
 /**
- * Evidence of Hopper and Blackwell GPUs through NVML (nvml.h of driver 550 and newer; tee-evidence §6). Structures are
- * read by offset from buffers of our own, so that no marshalling stands between the library and the bytes.
+ * Evidence of Hopper and Blackwell GPUs through NVML (nvml.h of driver 550 and newer; attestation/EVIDENCE.md §6).
+ * Structures are read by offset from buffers of our own, so that no marshalling stands between the library and the
+ * bytes.
  */
 import { promisify } from 'node:util';
 import koffi from 'koffi';
@@ -184,7 +185,7 @@ function check(result: number, call: string): void {
   throw configuration('NVML_FAILED', `${call} to succeed`, `NVML error ${result}`, 'look at nvidia-smi conf-compute');
 }
 
-const rule = 'NVML confidential computing API; tee-evidence §6';
+const rule = 'NVML confidential computing API; attestation/EVIDENCE.md §6';
 
 function configuration(code: string, expected: string, got: string, action: string): ConfigurationError {
   return new ConfigurationError(code, { expected, got, rule, action });

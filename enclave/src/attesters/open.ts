@@ -34,5 +34,5 @@ export async function openGpus(name: string): Promise<NvidiaGpus | undefined> {
 }
 
 function unknown(expected: string, got: string): ConfigurationError {
-  return new ConfigurationError('ATTESTER_UNKNOWN', { expected, got, rule: 'enclave SPEC, attesters' });
+  return new ConfigurationError('ATTESTER_UNKNOWN', { expected, got, rule: 'enclave/SPEC.md, attesters' });
 }

@@ -67,7 +67,7 @@ function read(path: string | undefined): string {
   throw new ConfigurationError('SIMULATED_VENDOR', {
     expected: '--vendor FILE with the simulated vendor',
     got: path ?? 'nothing',
-    rule: 'enclave SPEC, attesters',
+    rule: 'enclave/SPEC.md, attesters',
     action: 'make one with `veritrain up`, or name its file',
   });
 }

@@ -1,7 +1,7 @@
 /**
  * Evidence through Linux's configfs-tsm, the same for SEV-SNP and TDX (Linux Documentation/ABI/testing/
- * configfs-tsm-report; tee-evidence §6). One directory per request; the generation counter tells whether somebody else
- * wrote to it between our write and our reads, in which case what was read answers another question.
+ * configfs-tsm-report; attestation/EVIDENCE.md §6). One directory per request; the generation counter tells whether
+ * somebody else wrote to it between our write and our reads, in which case what was read answers another question.
  */
 import { randomUUID } from 'node:crypto';
 import { mkdir, readFile, rmdir, writeFile } from 'node:fs/promises';
@@ -187,7 +187,7 @@ function text(bytes: Uint8Array): string {
   return String.fromCharCode(...bytes.subarray(0, 64));
 }
 
-const rule = 'Linux ABI configfs-tsm-report; tee-evidence §6';
+const rule = 'Linux ABI configfs-tsm-report; attestation/EVIDENCE.md §6';
 
 function configuration(code: string, expected: string, got: string, action: string): ConfigurationError {
   return new ConfigurationError(code, { expected, got, rule, action });

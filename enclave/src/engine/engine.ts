@@ -1,6 +1,6 @@
 /**
  * Runs the training graph of a manifest on onnxruntime: many steps per call, weights in exact integers outside.
- * Threads and graph optimisation cannot change a bit of the result (fixed-point §10).
+ * Threads and graph optimisation cannot change a bit of the result (libs/step/SPEC.md §10).
  */
 import { Rejection } from '#attestation/base';
 import { InferenceSession, Tensor } from '#libs/onnx';
@@ -104,7 +104,7 @@ export class Engine {
       throw new Rejection('DATASET_WIDTH', {
         expected: `${examples.count} examples of ${n0} bytes and a label`,
         got: `${examples.features.length} bytes, ${examples.labels.length} labels`,
-        rule: 'fixed-point §11',
+        rule: 'libs/step/SPEC.md §11',
       });
     }
     checkLabels(examples.labels, classes);
@@ -182,7 +182,7 @@ export class Engine {
   }
 
   /**
-   * Exact integer predictions (fixed-point §4) and how many of them are right.
+   * Exact integer predictions (libs/step/SPEC.md §4) and how many of them are right.
    *
    * @throws GuardViolation when a pre-activation leaves its range; Rejection WEIGHTS_SHAPE, WEIGHTS_RANGE, DATASET_WIDTH
    */
@@ -216,7 +216,7 @@ export class Engine {
     throw new Rejection('STEP_OUT_OF_JOB', {
       expected: `steps within 0..${steps}`,
       got: `${fromStep} to ${fromStep + stepCount}`,
-      rule: 'fixed-point §3',
+      rule: 'libs/step/SPEC.md §3',
     });
   }
 }

@@ -1,4 +1,4 @@
-/** Progress figures read off the loss gradient that the graph returns; outside the semantics (fixed-point §5). */
+/** Progress figures read off the loss gradient that the graph returns; outside the semantics (libs/step/SPEC.md §5). */
 import type { Manifest } from '#libs/step';
 
 export interface Metrics {

@@ -1,4 +1,4 @@
-/** The tiny net of fixed-point §14.1, run on this machine's runtime before any work is accepted. */
+/** The tiny net of libs/step/SPEC.md §14.1, run on this machine's runtime before any work is accepted. */
 import { Rejection, toHex } from '#attestation/base';
 import { initialWeights, profileManifest, stateDigest, type ProfileName } from '#libs/step';
 import { Engine, type EngineOptions } from './engine.js';
@@ -66,7 +66,7 @@ function demand(expected: string | undefined, got: string, step: number): void {
   throw new Rejection('ENGINE_SELF_TEST', {
     expected: `${expected} after ${step} steps`,
     got,
-    rule: 'fixed-point §14.1',
+    rule: 'libs/step/SPEC.md §14.1',
     action: 'this machine or its onnxruntime does not compute exact integers in float64; do not train on it',
   });
 }

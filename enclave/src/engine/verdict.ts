@@ -1,4 +1,4 @@
-/** What the guards of a call of the training graph say (fixed-point §7, §19). */
+/** What the guards of a call of the training graph say (libs/step/SPEC.md §7, §19). */
 import type { InferenceSession } from '#libs/onnx';
 import { countsAt, GuardViolation, type GuardOutput, type Manifest } from '#libs/step';
 import type { WeightTensors } from './tensors.js';

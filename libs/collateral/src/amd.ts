@@ -1,4 +1,4 @@
-/** AMD's Key Distribution Service (AMD 57230; tee-evidence §2.8). */
+/** AMD's Key Distribution Service (AMD 57230; attestation/EVIDENCE.md §2.8). */
 import { hwidBytes, kdsChainUrl, kdsCrlUrl, kdsVcekUrl, tcbText, type SnpProduct, type Tcb } from '#attestation';
 import { toHex } from '#attestation/base';
 import { isDer, isPem } from './check.js';

@@ -1,4 +1,4 @@
-/** NVIDIA's RIM service and OCSP responder (tee-evidence §3.4, §3.5). */
+/** NVIDIA's RIM service and OCSP responder (attestation/EVIDENCE.md §3.4, §3.5). */
 import { createHash } from 'node:crypto';
 import { isDer, misread, text } from './check.js';
 import { failure } from './failure.js';

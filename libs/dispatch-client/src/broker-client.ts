@@ -51,9 +51,9 @@ export interface BrokerClient {
   entrust(request: ProverRequest): Promise<ProverRelease>;
   /** The word of an attestor that the terms list (key broker API, attestors). */
   appraise(request: EvidenceRequest): Promise<AttestorAppraisal>;
-  /** Stores a committed result piece by piece; what is there already is not sent again (settlement §12). */
+  /** Stores a committed result piece by piece; what is there already is not sent again (contracts/SPEC.md §12). */
   store(request: StoredResult): Promise<void>;
-  /** The broker's word that the stored ciphertext can be fetched from it, for `available` (settlement §12). */
+  /** The broker's word that the stored ciphertext can be fetched from it, for `available` (contracts/SPEC.md §12). */
   availability(terms: Uint8Array): Promise<Availability>;
 }
 

@@ -122,7 +122,7 @@ function enclaveSilent(type: RequestType, withinMs: number): CollateralError {
   return new CollateralError('ENCLAVE_TIMEOUT', {
     expected: `an answer to ${type} within ${withinMs / 1000} s`,
     got: 'none',
-    rule: 'enclave SPEC, channel',
+    rule: 'enclave/SPEC.md, channel',
     action: 'start the enclave again; the job goes on from its last checkpoint',
   });
 }
@@ -131,7 +131,7 @@ function enclaveLost(): CollateralError {
   return new CollateralError('ENCLAVE_LOST', {
     expected: 'an open channel to the enclave',
     got: 'a closed one',
-    rule: 'enclave SPEC, channel',
+    rule: 'enclave/SPEC.md, channel',
     action: 'start the enclave again; the job goes on from its last checkpoint',
   });
 }

@@ -20,7 +20,7 @@ const connectAttempts = 2400;
 const connectPauseMs = 25;
 
 /**
- * @param args  arguments of the enclave's own command line (enclave SPEC), for example `--attester simulated`
+ * @param args  arguments of the enclave's own command line (enclave/SPEC.md), for example `--attester simulated`
  * @throws ConfigurationError of the enclave's own, as far as it could say one, else ENCLAVE_START with what it printed
  */
 export async function startEnclave(args: readonly string[]): Promise<RunningEnclave> {
@@ -43,7 +43,7 @@ export async function startEnclave(args: readonly string[]): Promise<RunningEncl
 
 /**
  * Connects to an enclave that already listens, in a guest of its own: `unix:PATH`, or `tcp:HOST:PORT` on the network
- * between host and guest. The channel needs no secrecy of its own (enclave SPEC, channel).
+ * between host and guest. The channel needs no secrecy of its own (enclave/SPEC.md, channel).
  *
  * @throws ConfigurationError ENCLAVE_LISTEN for another form of address; CollateralError ENCLAVE_AWAY when nothing
  *   answers there: the guest is down, or serves another connection
@@ -54,7 +54,7 @@ export async function connectEnclave(address: string): Promise<EnclaveClient> {
   throw new CollateralError('ENCLAVE_AWAY', {
     expected: 'an enclave that accepts a connection',
     got: `nobody at ${address}`,
-    rule: 'enclave SPEC, start',
+    rule: 'enclave/SPEC.md, start',
     action: 'look at the guest; its service starts the enclave again after each session',
   });
 }
@@ -67,7 +67,7 @@ function addressOf(address: string): NetConnectOpts {
   throw new ConfigurationError('ENCLAVE_LISTEN', {
     expected: 'unix:PATH or tcp:HOST:PORT',
     got: address,
-    rule: 'enclave SPEC, start',
+    rule: 'enclave/SPEC.md, start',
   });
 }
 
@@ -97,7 +97,7 @@ function notStarted(child: ChildProcess, printed: string): ConfigurationError {
   return new ConfigurationError('ENCLAVE_START', {
     expected: 'an enclave that accepts a connection',
     got: printed || `exit code ${child.exitCode}`,
-    rule: 'enclave SPEC, start',
+    rule: 'enclave/SPEC.md, start',
     action: 'read the lines above; check the attester and its files',
   });
 }

@@ -29,7 +29,7 @@ export function lockDirectory(directory: string): DirectoryLock {
       throw new ConfigurationError('DATA_DIRECTORY_IN_USE', {
         expected: 'a data directory that no other process uses',
         got: `process ${holder.split(' ')[0]}`,
-        rule: 'control-plane README, embedded database',
+        rule: 'apps/control-plane/README.md, embedded database',
         action: 'Stop that process, or choose another VERITRAIN_DATA_DIR.',
       });
     }
@@ -38,7 +38,7 @@ export function lockDirectory(directory: string): DirectoryLock {
   throw new ConfigurationError('DATA_DIRECTORY_IN_USE', {
     expected: 'a lock file that can be taken',
     got: 'another process takes it first each time',
-    rule: 'control-plane README, embedded database',
+    rule: 'apps/control-plane/README.md, embedded database',
   });
 }
 

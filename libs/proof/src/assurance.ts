@@ -24,8 +24,8 @@ export interface AssuranceDecision {
 /**
  * A node without a TEE proves. A node whose attestation has lapsed proves what is left, from its last attested border
  * on. On a node with a TEE a high-value job is proved besides. A sample is proved where one is asked for, of a job of no
- * high value: it finds a lazy node, not one poisoned segment (settlement §8). Confidentiality is no part of this: whether
- * a node without a TEE may see the data is the key broker's decision.
+ * high value: it finds a lazy node, not one poisoned segment (contracts/SPEC.md §8). Confidentiality is no part of
+ * this: whether a node without a TEE may see the data is the key broker's decision.
  *
  * @param at unix seconds
  */

@@ -7,7 +7,7 @@ import { refuse } from './refuse.js';
 /** First four bytes of a ZkSeal: which verifier it is for. */
 export const zkSelector: Uint8Array = keccak(utf8('veritrain/zk/fxt-zk/1')).slice(0, 4);
 
-const rule = 'proof SPEC, bundle';
+const rule = 'libs/proof/SPEC.md, bundle';
 
 export function encodeProofBundle(proofs: readonly Uint8Array[]): Uint8Array {
   return concatBytes(

@@ -10,7 +10,7 @@ export interface ProofEscrow {
   readonly job: Uint8Array;
 }
 
-const rule = 'proof SPEC, statement';
+const rule = 'libs/proof/SPEC.md, statement';
 
 /** What the statements of all backends say: consecutive segments of one job, in the commitments of a backend. */
 export interface ChainStatement<C> {

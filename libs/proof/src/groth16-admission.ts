@@ -1,4 +1,7 @@
-/** Which models Groth16 proves: those that have a circuit, and one small enough for a key (groth16 SPEC §2, §8). */
+/**
+ * Which models Groth16 proves: those that have a circuit, and one small enough for a key
+ * (libs/zk/src/groth16/SPEC.md §2, §8).
+ */
 import { Rejection } from '#attestation/base';
 import type { Manifest } from '#libs/step';
 import { circuitShape, estimateConstraints, type CircuitShape } from '#libs/zk/verifier';
@@ -14,7 +17,7 @@ export function groth16Admission(manifest: Manifest): { readonly shape: CircuitS
   throw new Rejection('GROTH16_SHAPE', {
     expected: `a circuit of at most ${constraintsMax} constraints`,
     got: `about ${constraints}`,
-    rule: 'groth16 SPEC §8',
+    rule: 'libs/zk/src/groth16/SPEC.md §8',
     action: 'use --backend sumcheck',
   });
 }

@@ -12,7 +12,7 @@ export interface Groth16Key {
   readonly bytes: Uint8Array;
 }
 
-const rule = 'proof SPEC, groth16 keys';
+const rule = 'libs/proof/SPEC.md, groth16';
 
 /**
  * @param json a parsed JSON value

@@ -18,7 +18,7 @@ export interface Groth16Statement extends ChainStatement<Uint8Array> {
   readonly verificationKey: Uint8Array;
 }
 
-const rule = 'proof SPEC, groth16';
+const rule = 'libs/proof/SPEC.md, groth16';
 
 /**
  * @param json a parsed JSON value

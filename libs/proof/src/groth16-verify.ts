@@ -45,7 +45,7 @@ export interface VerifiedGroth16 {
   readonly soundnessBits: number;
 }
 
-const rule = 'proof SPEC, groth16';
+const rule = 'libs/proof/SPEC.md, groth16';
 
 /**
  * @throws Rejection PROOF_BUNDLE, PROOF_SELECTOR, PROOF_SEGMENTS, PROOF_ALIGNMENT, STEP_RANGE_*, GROTH16_SHAPE,
@@ -60,7 +60,7 @@ export function verifyGroth16Bundle(
   const { manifest, firstStep, segments, ceremony } = statement;
   if (proofs.length !== segments.length) refuse('PROOF_SEGMENTS', `${segments.length} proofs`, proofs.length, rule);
   if (firstStep % manifest.superblock !== 0) {
-    refuse('PROOF_ALIGNMENT', `a multiple of ${manifest.superblock}`, firstStep, 'step-proof §2.2');
+    refuse('PROOF_ALIGNMENT', `a multiple of ${manifest.superblock}`, firstStep, 'libs/zk/SPEC.md §2.2');
   }
   checkBounds(manifest);
   const shape = circuitShape(manifest);

@@ -15,7 +15,7 @@ import { refuse } from './refuse.js';
 import { parseProofStatement, planOf, type ProofStatement } from './statement.js';
 import { verifyProofBundle } from './verify.js';
 
-const rule = 'proof SPEC, proofs of a job';
+const rule = 'libs/proof/SPEC.md, proofs of a job';
 
 /** The job's own key alone, and that of a ceremony. */
 const ceremonyKeys: KeyPolicy = { takesDevelopmentKeys: false };

@@ -1,7 +1,8 @@
 /**
- * How often the proofs of jobs open one commitment, and whether one more job fits (step-proof §13.5). Every proof shows
- * `queries0` symbols of each row that it opens; `openingBudget` proofs stay below what the row's randomness hides. The
- * seeds follow from the data key, so whoever hands that key out keeps the list of admitted jobs and asks here.
+ * How often the proofs of jobs open one commitment, and whether one more job fits (libs/zk/SPEC.md §13.5). Every proof
+ * shows `queries0` symbols of each row that it opens; `openingBudget` proofs stay below what the row's randomness
+ * hides. The seeds follow from the data key, so whoever hands that key out keeps the list of admitted jobs and asks
+ * here.
  */
 import { concatBytes, equalBytes, Rejection, taggedDigest, word } from '#attestation/base';
 import { escrowIdOf, type Terms } from '#attestation/records';
@@ -77,7 +78,7 @@ function demand(what: string, openings: number, budget: number): void {
   throw new Rejection('OPENING_BUDGET', {
     expected: `at most ${budget} openings of one ${what}`,
     got: `${openings}`,
-    rule: 'step-proof §13.5',
+    rule: 'libs/zk/SPEC.md §13.5',
     action: 'seal the data set again under a new key, or train fewer epochs',
   });
 }

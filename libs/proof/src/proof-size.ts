@@ -1,4 +1,4 @@
-/** How long a proof of a plan is, from its parts in order (step-proof §10), and what one transaction carries. */
+/** How long a proof of a plan is, from its parts in order (libs/zk/SPEC.md §10), and what one transaction carries. */
 import type { Plan } from '#libs/zk/verifier';
 
 const [element, word, nonce, digest] = [16, 8, 8, 32];

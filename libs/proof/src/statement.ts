@@ -17,7 +17,7 @@ export interface ProofStatement extends ChainStatement<Commitment> {
   readonly variant: Variant;
 }
 
-const rule = 'proof SPEC, statement';
+const rule = 'libs/proof/SPEC.md, statement';
 
 /**
  * @param json a parsed JSON value
@@ -50,10 +50,10 @@ export function planOf(statement: Pick<ProofStatement, 'manifest' | 'profile' | 
  * @throws Rejection STEP_PLAN, also when the digest in the spec is that of another plan
  */
 export function planOfJob({ proving }: Pick<JobSpec, 'proving'>, manifest: Manifest): Plan {
-  if (proving === null) return refuse('STEP_PLAN', "a job in scheme 'fxt-zk/1'", 'another', 'step-proof §12');
+  if (proving === null) return refuse('STEP_PLAN', "a job in scheme 'fxt-zk/1'", 'another', 'libs/zk/SPEC.md §12');
   const plan = planOf({ manifest, ...proving });
   if (equalBytes(plan.digest, proving.planDigest)) return plan;
-  return refuse('STEP_PLAN', `plan ${to0x(plan.digest)}`, to0x(proving.planDigest), 'step-proof §4.5');
+  return refuse('STEP_PLAN', `plan ${to0x(plan.digest)}`, to0x(proving.planDigest), 'libs/zk/SPEC.md §4.5');
 }
 
 /**
@@ -66,7 +66,7 @@ export function stepsOf(
 ): { from: number; count: number } {
   const from = firstStep + index * manifest.superblock;
   if (from >= manifest.steps) {
-    refuse('STEP_STATEMENT', `a segment that begins before step ${manifest.steps}`, from, 'step-proof §2.2');
+    refuse('STEP_STATEMENT', `a segment that begins before step ${manifest.steps}`, from, 'libs/zk/SPEC.md §2.2');
   }
   return { from, count: Math.min(manifest.superblock, manifest.steps - from) };
 }

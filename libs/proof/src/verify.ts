@@ -12,7 +12,7 @@ declare const verified: unique symbol;
 /** Made only by `verifyProofBundle`. */
 export interface VerifiedProof {
   readonly [verified]: true;
-  /** What the segments together show; assumptions A1 and A2 of step-proof §2.2 are the caller's. */
+  /** What the segments together show; assumptions A1 and A2 of libs/zk/SPEC.md §2.2 are the caller's. */
   readonly statement: StepStatement;
   readonly statementDigest: Uint8Array;
   /** −log2 of the error of the weakest round. */
@@ -31,10 +31,10 @@ export function verifyProofBundle(bundle: Uint8Array, statement: ProofStatement)
   const proofs = parseProofBundle(bundle);
   const { manifest, firstStep, segments } = statement;
   if (proofs.length !== segments.length) {
-    refuse('PROOF_SEGMENTS', `${segments.length} proofs`, proofs.length, 'proof SPEC, statement');
+    refuse('PROOF_SEGMENTS', `${segments.length} proofs`, proofs.length, 'libs/proof/SPEC.md, statement');
   }
   if (firstStep % manifest.superblock !== 0) {
-    refuse('PROOF_ALIGNMENT', `a multiple of ${manifest.superblock}`, firstStep, 'step-proof §2.2');
+    refuse('PROOF_ALIGNMENT', `a multiple of ${manifest.superblock}`, firstStep, 'libs/zk/SPEC.md §2.2');
   }
   checkBounds(manifest);
   const plan = planOf(statement);

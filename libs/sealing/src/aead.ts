@@ -23,7 +23,7 @@ export async function open(
     throw new Rejection(code, {
       expected: `${what} as it was encrypted`,
       got: 'bytes that do not authenticate',
-      rule: 'NIST SP 800-38D; enclave SPEC',
+      rule: 'NIST SP 800-38D; enclave/SPEC.md',
       action: 'check that it is the right file, unchanged, and that the key belongs to it',
     });
   }

@@ -1,7 +1,7 @@
 /**
  * Checkpoints: the weights and borders so far, with the receipt behind every border and the sessions that signed them.
  * They open with the data key and the host's secret together. A successor takes one only where every border has been
- * signed by a session that the job's own key broker released (enclave SPEC, checkpoints).
+ * signed by a session that the job's own key broker released (enclave/SPEC.md, checkpoints).
  */
 import {
   checkpointAssociatedData,

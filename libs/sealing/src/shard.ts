@@ -44,7 +44,7 @@ function refused(code: string, expected: string, got: string): Rejection {
   return new Rejection(code, {
     expected,
     got,
-    rule: 'enclave SPEC, shards',
+    rule: 'enclave/SPEC.md, shards',
     action: 'fetch the shard again from its owner, or seal the data set again',
   });
 }

@@ -65,7 +65,7 @@ function anvilBinary(): string {
     throw new ConfigurationError('ANVIL_MISSING', {
       expected: `the anvil binary for ${platform} ${arch}`,
       got: `no ${path}`,
-      rule: 'settlement §15',
+      rule: 'contracts/SPEC.md §15',
       action: 'run npm ci, or give the URL of another Ethereum node',
     });
   }
@@ -83,7 +83,7 @@ async function untilReady(child: ChildProcess, url: string, complaint: () => str
   throw new ConfigurationError('ANVIL_START', {
     expected: `an answer from ${url} within ${readyWithinMs / 1000} s`,
     got: failed?.message ?? (complaint().trim() || 'no answer'),
-    rule: 'settlement §15',
+    rule: 'contracts/SPEC.md §15',
     action: 'look for another process on this port',
   });
 }

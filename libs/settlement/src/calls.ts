@@ -159,7 +159,7 @@ export class Calls {
     throw new Rejection('CHAIN_EVENT', {
       expected: `${event} of job ${to0x(escrowIdOf(terms))}`,
       got: `none since block ${this.deployment.fromBlock}`,
-      rule: 'settlement §16',
+      rule: 'contracts/SPEC.md §16',
       action: 'check the deployment’s first block',
     });
   }

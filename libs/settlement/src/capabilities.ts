@@ -1,4 +1,4 @@
-/** Whether a chain runs what the contracts need, asked with calls that cost nothing. Settlement §17. */
+/** Whether a chain runs what the contracts need, asked with calls that cost nothing. contracts/SPEC.md §17. */
 import { toBeHex, type Provider } from 'ethers';
 import { ConfigurationError } from '#attestation/base';
 
@@ -55,7 +55,7 @@ export async function checkCapabilities(provider: Provider): Promise<void> {
     throw new ConfigurationError('CHAIN_CAPABILITY', {
       expected: name,
       got,
-      rule: 'settlement §17',
+      rule: 'contracts/SPEC.md §17',
       action: 'use a chain with the rules of Osaka',
     });
   }

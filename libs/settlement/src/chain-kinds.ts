@@ -1,4 +1,7 @@
-/** What is safe on which kind of chain: settlement §19. Terms, deployments and clients take their defaults from here alone. */
+/**
+ * What is safe on which kind of chain: contracts/SPEC.md §19. Terms, deployments and clients take their defaults from
+ * here alone.
+ */
 import { ConfigurationError } from '#attestation/base';
 
 export const chainKinds = ['local', 'opStack', 'arbitrum', 'l1'] as const;
@@ -145,7 +148,7 @@ export function chainKindOf(chainId: number, named?: ChainKind): ChainKind {
   throw new ConfigurationError('CHAIN_KIND', {
     expected: `${known ?? chainKinds.join(', ')} for chain ${chainId}`,
     got: named ?? 'nothing',
-    rule: 'settlement §19',
+    rule: 'contracts/SPEC.md §19',
     action: 'say with --chain-kind which kind of chain it is',
   });
 }

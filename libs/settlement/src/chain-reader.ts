@@ -80,7 +80,7 @@ function unanswered(expected: string): CollateralError {
   return new CollateralError('CHAIN_UNREACHABLE', {
     expected,
     got: 'none',
-    rule: 'settlement §18',
+    rule: 'contracts/SPEC.md §18',
     action: 'check the endpoint; reading goes on when it answers',
   });
 }

@@ -292,7 +292,7 @@ function notFinal({ number, timestamp }: Block, until: number): Rejection {
   return new Rejection('CHAIN_NOT_FINAL', {
     expected: `a finalised block after ${until}`,
     got: `block ${number} of ${timestamp}`,
-    rule: 'settlement §19',
+    rule: 'contracts/SPEC.md §19',
     action: 'wait: until then a reorganisation could take the payment back and leave the key public',
   });
 }

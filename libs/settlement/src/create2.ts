@@ -66,7 +66,7 @@ function refused(got: string): ConfigurationError {
   return new ConfigurationError('CHAIN_FACTORY', {
     expected: `the deterministic deployment proxy at ${factory}`,
     got,
-    rule: 'settlement §4',
+    rule: 'contracts/SPEC.md §4',
     action: 'ask the operator of the chain for it, or use a chain that has it',
   });
 }

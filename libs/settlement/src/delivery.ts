@@ -1,4 +1,7 @@
-/** The ciphertext of a sealed result: who misses it, who says that it can be had, its pieces on chain. Settlement §12. */
+/**
+ * The ciphertext of a sealed result: who misses it, who says that it can be had, its pieces on chain.
+ * contracts/SPEC.md §12.
+ */
 import { createHash } from 'node:crypto';
 import { equalBytes, type Digest } from '#attestation/base';
 import { chunksOf, ciphertextDigest, type Terms } from '#attestation/records';

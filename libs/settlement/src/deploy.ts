@@ -1,6 +1,6 @@
 /**
  * Puts one set of contracts on a chain, each at the address that follows from its setup. Whatever stands there already is
- * left as it is, so a deployment that broke off is taken up again by the same call. Settlement §4.
+ * left as it is, so a deployment that broke off is taken up again by the same call. contracts/SPEC.md §4.
  */
 import { keccak256, ZeroHash, type JsonRpcApiProvider, type Provider, type Signer } from 'ethers';
 import { ConfigurationError } from '#attestation/base';
@@ -45,7 +45,7 @@ export function setupOf(chainId: number, deployer: string, named: SetupOptions):
     throw new ConfigurationError('CONTRACTS_SIMULATED', {
       expected: 'no simulated vendor on a chain where anything is at stake',
       got: `${setup.simulatedIssuers.length} on a chain of kind ${kind}`,
-      rule: 'settlement §4',
+      rule: 'contracts/SPEC.md §4',
     });
   }
   return setup;
@@ -138,7 +138,7 @@ function otherChain(expected: number, got: number): ConfigurationError {
   return new ConfigurationError('CHAIN_OTHER', {
     expected: `an endpoint of chain ${expected}`,
     got: `one of chain ${got}`,
-    rule: 'settlement §4',
+    rule: 'contracts/SPEC.md §4',
     action: 'name the chain that is meant, or another endpoint',
   });
 }

@@ -7,7 +7,7 @@ const Address = z.string().regex(/^0x[0-9a-fA-F]{40}$/, 'an address: 0x and 40 h
 const Word = z.string().regex(/^0x[0-9a-f]{64}$/, '0x and 64 lower-case hexadecimal digits');
 const Selector = z.string().regex(/^0x[0-9a-f]{8}$/, '0x and 8 lower-case hexadecimal digits');
 
-/** In the order in which they are made: each knows only those before it. Settlement §4. */
+/** In the order in which they are made: each knows only those before it. contracts/SPEC.md §4. */
 export const contractNames = [
   ...(['roles', 'router', 'p384', 'snpVerifier', 'snpRegistry', 'keys', 'randao', 'rules', 'duties'] as const),
   ...(['delivery', 'settlement', 'zkSoftmaxRelation', 'zkSquaredErrorRelation', 'zkStepVerifier'] as const),
@@ -40,7 +40,7 @@ const setup = {
     .array(z.strictObject({ modulusHash: Word, product: z.int().min(1).max(3), vlek: z.boolean() }))
     .max(8),
   extensions: z.strictObject({
-    /** Takes step proofs in pieces: settlement §11. */
+    /** Takes step proofs in pieces: contracts/SPEC.md §11. */
     proofFacts: z.boolean().optional(),
     /** Duties that SNP enclaves on `threshold` machines, under the auditors' policy, meet by training again. */
     quorumReexecution: z.strictObject({ snpPolicy: Word, threshold: z.int().min(2).max(32) }).optional(),
@@ -104,7 +104,7 @@ function parse<T>(schema: z.ZodType<T>, json: unknown, action: string): T {
   throw new ConfigurationError('CHAIN_DEPLOYMENT', {
     expected: issue.message,
     got: issue.path.join('.') || typeof json,
-    rule: 'settlement §4',
+    rule: 'contracts/SPEC.md §4',
     action,
   });
 }

@@ -1,4 +1,7 @@
-/** Segments that must be proved: challenges, samples, proofs, and what follows when there is none. Settlement §7, §8. */
+/**
+ * Segments that must be proved: challenges, samples, proofs, and what follows when there is none.
+ * contracts/SPEC.md §7, §8.
+ */
 import { toBeHex, type JsonRpcApiProvider } from 'ethers';
 import { CollateralError, fromHex, Rejection, to0x, type Digest } from '#attestation/base';
 import { borderPath, bordersRoot, escrowIdOf, type Terms } from '#attestation/records';
@@ -131,7 +134,7 @@ export class DutyClient {
     throw new CollateralError('CHAIN_BORDERS', {
       expected: `the borders of ${root} in the event of ${txHash}`,
       got: borders.length === 0 ? 'none' : to0x(bordersRoot(borders)),
-      rule: 'settlement §3',
+      rule: 'contracts/SPEC.md §3',
       action: 'ask another node',
     });
   }
@@ -196,7 +199,7 @@ export class DutyClient {
     throw new Rejection('DRAW_NOT_FINAL', {
       expected: `this run committed in a final block, and a final block of ${now.drawFrom} or later`,
       got: `block ${block.number} of ${block.timestamp}, ${isSame ? 'too early' : then.state}`,
-      rule: 'settlement §8',
+      rule: 'contracts/SPEC.md §8',
       action: 'wait: a seed shown earlier would let the run be chosen to fit the sample',
     });
   }

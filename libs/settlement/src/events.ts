@@ -1,4 +1,4 @@
-/** The escrow's events as plain records: what a data base keeps and a projection reads. Settlement §16. */
+/** The escrow's events as plain records: what a data base keeps and a projection reads. contracts/SPEC.md §16. */
 import type { Log } from 'ethers';
 import { settlementAbi } from './contracts.js';
 

@@ -16,14 +16,14 @@ export function chainFailure(error: unknown, call: string, abi: Interface): Erro
     return new Rejection(name ?? 'CHAIN_REVERT', {
       expected: `${call} to be possible`,
       got: parsed ? `${parsed.name}(${parsed.args.map(String).join(', ')})` : error.shortMessage,
-      rule: 'settlement §6',
+      rule: 'contracts/SPEC.md §6',
     });
   }
   if (isError(error, 'INSUFFICIENT_FUNDS')) {
     return new ConfigurationError('CHAIN_FUNDS', {
       expected: `gas money and value for ${call}`,
       got: error.shortMessage,
-      rule: 'settlement §17',
+      rule: 'contracts/SPEC.md §17',
       action: 'fund the account',
     });
   }
@@ -31,7 +31,7 @@ export function chainFailure(error: unknown, call: string, abi: Interface): Erro
     return new CollateralError('CHAIN_NONCE', {
       expected: `a free nonce for ${call}`,
       got: error.shortMessage,
-      rule: 'settlement §18',
+      rule: 'contracts/SPEC.md §18',
       action: 'try again: other transactions of this account are under way',
     });
   }
@@ -39,7 +39,7 @@ export function chainFailure(error: unknown, call: string, abi: Interface): Erro
     return new CollateralError('CHAIN_UNREACHABLE', {
       expected: `an answer to ${call}`,
       got: error instanceof Error ? error.message.slice(0, 200) : String(error),
-      rule: 'settlement §18',
+      rule: 'contracts/SPEC.md §18',
       action: 'try again',
     });
   }

@@ -1,4 +1,4 @@
-/** Where each contract of a set must stand: computed from its setup alone, without a chain. Settlement §4. */
+/** Where each contract of a set must stand: computed from its setup alone, without a chain. contracts/SPEC.md §4. */
 import { Interface } from 'ethers';
 import { to0x } from '#attestation/base';
 import { teeSelector } from '#attestation/records';

@@ -22,7 +22,7 @@ export interface RegisteredKey {
 }
 
 /**
- * @param key  its bytes (groth16 SPEC §6)
+ * @param key  its bytes (libs/zk/src/groth16/SPEC.md §6)
  * @throws Rejection GROTH16_DEVELOPMENT, GROTH16_KEY, STEP_PLAN; CollateralError CHAIN_*
  */
 export async function registerGroth16Key(

@@ -1,4 +1,4 @@
-/** Headers of blocks as the chain hashes them, for what a contract reads from one. Settlement §8. */
+/** Headers of blocks as the chain hashes them, for what a contract reads from one. contracts/SPEC.md §8. */
 import { encodeRlp, getBytes, keccak256, type JsonRpcApiProvider } from 'ethers';
 import { CollateralError } from '#attestation/base';
 
@@ -43,7 +43,7 @@ export function noHeader(expected: string, got: string): CollateralError {
   return new CollateralError('CHAIN_HEADER', {
     expected,
     got,
-    rule: 'settlement §8',
+    rule: 'contracts/SPEC.md §8',
     action: 'wait for the block, or ask another node',
   });
 }

@@ -98,7 +98,7 @@ export class Indexer {
     throw new CollateralError('CHAIN_RACE', {
       expected: `blocks ${from} to ${last} to stay while they are read`,
       got: 'another branch',
-      rule: 'settlement §18',
+      rule: 'contracts/SPEC.md §18',
       action: 'nothing: they are read again',
     });
   }

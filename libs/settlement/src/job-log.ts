@@ -1,6 +1,6 @@
 /**
  * Events of single jobs. They are looked for between the block of open and the newest one, by pages, since nodes refuse
- * long ranges; where a job was opened follows from the time of its state (S-M16). Settlement §18a.
+ * long ranges; where a job was opened follows from the time of its state (S-M16). contracts/SPEC.md §18a.
  */
 import type { Interface, LogDescription, Provider } from 'ethers';
 import { to0x } from '#attestation/base';

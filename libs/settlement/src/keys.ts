@@ -1,4 +1,7 @@
-/** Which settlement keys may seal a job: bound on a Release and Appraisals, ended by a Revocation. Settlement §10. */
+/**
+ * Which settlement keys may seal a job: bound on a Release and Appraisals, ended by a Revocation.
+ * contracts/SPEC.md §10.
+ */
 import { type Digest } from '#attestation/base';
 import { escrowIdOf, type Terms } from '#attestation/records';
 import type { Calls, TxReceipt } from './calls.js';

@@ -1,4 +1,4 @@
-/** Logs of one contract by pages: public nodes refuse ranges that are longer. Settlement §18a. */
+/** Logs of one contract by pages: public nodes refuse ranges that are longer. contracts/SPEC.md §18a. */
 import type { Filter, Log, Provider } from 'ethers';
 
 export const pageBlocks = 2_000;

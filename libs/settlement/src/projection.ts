@@ -1,4 +1,4 @@
-/** All jobs and all money of the escrow, from its events alone (settlement §16, I14). */
+/** All jobs and all money of the escrow, from its events alone (contracts/SPEC.md §16, I14). */
 import { jobStates, type JobState } from './job-view.js';
 import type { EscrowEvent } from './events.js';
 
@@ -107,7 +107,7 @@ export class Projection {
     return this.#stakes.get(`${token}:${who}`) ?? { free: 0n, locked: 0n };
   }
 
-  /** What the contract must hold of one token: I1 and I2 of settlement §15. */
+  /** What the contract must hold of one token: I1 and I2 of contracts/SPEC.md §15. */
   owed(token: string): bigint {
     let sum = 0n;
     for (const [account, credit] of this.#credits) if (account.startsWith(`${token}:`)) sum += credit;

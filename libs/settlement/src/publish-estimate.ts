@@ -1,4 +1,4 @@
-/** What publishing an encrypted result on the chain costs at present: settlement §12. */
+/** What publishing an encrypted result on the chain costs at present: contracts/SPEC.md §12. */
 import type { Provider } from 'ethers';
 import { chunkBytes } from '#attestation/records';
 

@@ -1,4 +1,7 @@
-/** What governor, guardian and revoker may do, as calls that anyone can send for them or hand to a timelock. Settlement §4. */
+/**
+ * What governor, guardian and revoker may do, as calls that anyone can send for them or hand to a timelock.
+ * contracts/SPEC.md §4.
+ */
 import type { Signer } from 'ethers';
 import type { TxReceipt } from './calls.js';
 import { errorAbi, rolesAbi, routerAbi, snpVerifierAbi } from './contracts.js';

@@ -1,4 +1,4 @@
-/** Which segments a seed draws: settlement §8, contracts/src/Duties.sol `_sampleAt`. */
+/** Which segments a seed draws: contracts/SPEC.md §8, contracts/src/Duties.sol `_sampleAt`. */
 import { AbiCoder, keccak256 } from 'ethers';
 
 /**

@@ -8,7 +8,7 @@ export function checkSealSpec(terms: Terms, spec: StepSpec, plan: Uint8Array): v
   throw new Rejection('SEAL_SPEC', {
     expected: `a proof for spec digest ${toHex(terms.specDigest)}`,
     got: toHex(digest),
-    rule: 'settlement §3',
+    rule: 'contracts/SPEC.md §3',
     action: 'prove the job that these terms are of, under the plan that its spec names',
   });
 }

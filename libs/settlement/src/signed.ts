@@ -1,4 +1,7 @@
-/** Statements of the accounts that terms name, with their signatures, as the contracts take them. Settlement §3, §10. */
+/**
+ * Statements of the accounts that terms name, with their signatures, as the contracts take them. contracts/SPEC.md §3,
+ * §10.
+ */
 import { equalBytes, Rejection, to0x } from '#attestation/base';
 import { type Appraisal, type Release, type Terms } from '#attestation/records';
 import { checksummed } from './chain.js';
@@ -65,5 +68,5 @@ function enough<T>(placed: readonly T[], needed: number): readonly T[] {
 }
 
 function refused(code: string, expected: string, got: string): Rejection {
-  return new Rejection(code, { expected, got, rule: 'settlement §10' });
+  return new Rejection(code, { expected, got, rule: 'contracts/SPEC.md §10' });
 }

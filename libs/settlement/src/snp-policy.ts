@@ -1,6 +1,7 @@
 /**
- * The policy of SnpRegistry that fits an appraisal policy, and what of that one the chain cannot demand. Settlement §10.
- * The key broker appraises under the whole appraisal policy; the chain checks again what it can.
+ * The policy of SnpRegistry that fits an appraisal policy, and what of that one the chain cannot demand.
+ * contracts/SPEC.md §10. The key broker appraises under the whole appraisal policy; the chain checks again what it
+ * can.
  */
 import { AbiCoder, getBytes, keccak256 } from 'ethers';
 import { z } from 'zod';
@@ -173,7 +174,7 @@ function stricter(snp: SnpPolicy): string[] {
 }
 
 function unfit(expected: string, got: string): ConfigurationError {
-  return new ConfigurationError('POLICY_SNP', { expected, got, rule: 'settlement §10' });
+  return new ConfigurationError('POLICY_SNP', { expected, got, rule: 'contracts/SPEC.md §10' });
 }
 
 const hexOf = (bytes: number): z.ZodType<Hex> =>

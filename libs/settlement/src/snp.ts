@@ -1,4 +1,4 @@
-/** SEV-SNP evidence on chain: certificates, images, registrations of settlement keys. Settlement §10. */
+/** SEV-SNP evidence on chain: certificates, images, registrations of settlement keys. contracts/SPEC.md §10. */
 import { X509Certificate, createHash } from 'node:crypto';
 import { getBytes, keccak256 } from 'ethers';
 import { snpProducts, type SnpProduct } from '#attestation';
@@ -134,14 +134,14 @@ function modulusOf(issuer: Uint8Array): Uint8Array {
 }
 
 function badCertificate(expected: string, got: string): Rejection {
-  return new Rejection('SNP_CERTIFICATE_FORM', { expected, got, rule: 'settlement §10' });
+  return new Rejection('SNP_CERTIFICATE_FORM', { expected, got, rule: 'contracts/SPEC.md §10' });
 }
 
 function otherNonce(got: string): Rejection {
   return new Rejection('SNP_NONCE', {
     expected: 'evidence over the hash of a block of this chain',
     got,
-    rule: 'settlement §10',
+    rule: 'contracts/SPEC.md §10',
     action: 'have the session attest over the newest block’s hash',
   });
 }

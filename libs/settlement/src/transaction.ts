@@ -230,7 +230,7 @@ async function succeeded(receipt: TransactionReceipt, sent: Sent, provider: Prov
   throw new Rejection('CHAIN_REVERT', {
     expected: `transaction ${receipt.hash} to succeed`,
     got: 'one that failed where it stood in its block',
-    rule: 'settlement §6',
+    rule: 'contracts/SPEC.md §6',
   });
 }
 
@@ -240,7 +240,7 @@ function checkFee({ maxFeePerGas, gasPrice }: Transaction, most: bigint | undefi
   throw new CollateralError('CHAIN_FEES', {
     expected: `gas at ${most} wei or less`,
     got: `${fee} wei`,
-    rule: 'settlement §17',
+    rule: 'contracts/SPEC.md §17',
     action: 'wait for emptier blocks, or allow a higher fee',
   });
 }
@@ -249,7 +249,7 @@ function replaced({ from, nonce }: Pick<Sent, 'from' | 'nonce'>, got: string): C
   return new CollateralError('CHAIN_REPLACED', {
     expected: `a receipt for transaction ${nonce} of ${from}`,
     got,
-    rule: 'settlement §18a',
+    rule: 'contracts/SPEC.md §18a',
     action: 'try again: what was done is not done twice',
   });
 }
@@ -258,7 +258,7 @@ function stuck({ from, nonce, versions }: Sent): CollateralError {
   return new CollateralError('CHAIN_STUCK', {
     expected: `a receipt for transaction ${nonce} of ${from}`,
     got: `none after ${versions.length - 1} repricings`,
-    rule: 'settlement §18',
+    rule: 'contracts/SPEC.md §18',
     action: 'try again when blocks are less full',
   });
 }

@@ -1,7 +1,7 @@
 /**
  * Whether a deployment is what its reader expects. Every address is computed again from creation code, constructor
  * arguments and salt: what stands at such an address was made by that code, so its storage cannot have been planted. What
- * the roles have done since is read from the logs of Roles and router. Settlement §4.
+ * the roles have done since is read from the logs of Roles and router. contracts/SPEC.md §4.
  */
 import { keccak256, type Provider } from 'ethers';
 import { chainSettings } from './chain-kinds.js';

@@ -66,5 +66,5 @@ function littleEndian(value: bigint, size: number): Uint8Array {
 }
 
 function refuse(expected: string, got: string): never {
-  throw new Rejection('SIMULATED_REPORT_FIELD', { expected, got, rule: 'attestation SPEC §5.1' });
+  throw new Rejection('SIMULATED_REPORT_FIELD', { expected, got, rule: 'attestation/SPEC.md §5.1' });
 }

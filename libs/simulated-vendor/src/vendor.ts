@@ -156,7 +156,7 @@ export function parseSimulatedVendor(text: string): SimulatedVendor {
     throw new ConfigurationError('SIMULATED_VENDOR_FILE', {
       expected: 'the JSON text written by encodeSimulatedVendor',
       got: cause instanceof Error ? cause.message : 'something else',
-      rule: 'attestation SPEC §8',
+      rule: 'attestation/SPEC.md §8',
       action: 'make the simulated vendor anew',
     });
   }

@@ -31,7 +31,7 @@ const filled = (of: Manifest, at: (index: number) => bigint): Weights => {
 };
 const flat = (weights: Weights): bigint[] => weights.flatMap(({ values }) => [...values]);
 
-describe('the average of models, fixed-point §8', () => {
+describe('the average of models, libs/step/SPEC.md §8', () => {
   it.each([
     ['in float64', m],
     ['in integers', wide],

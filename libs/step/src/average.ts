@@ -1,11 +1,14 @@
-/** Model averaging at a border (fixed-point §8), each model with the same share: DIVR(Σ W_i, K), element by element. */
+/**
+ * Model averaging at a border (libs/step/SPEC.md §8), each model with the same share: DIVR(Σ W_i, K), element by
+ * element.
+ */
 import { workersMax } from '#attestation/base';
 import { refuse } from './errors.js';
 import { divRound } from './integers.js';
 import type { Manifest } from './manifest.js';
 import { checkWeights, tensorShapes, type Weights } from './weights.js';
 
-/** Below this |2n + d| a float64 carries DIVR exactly (fixed-point §10). */
+/** Below this |2n + d| a float64 carries DIVR exactly (libs/step/SPEC.md §10). */
 const exactBelow = 2n ** 52n;
 
 /**
@@ -16,7 +19,8 @@ const exactBelow = 2n ** 52n;
  */
 export function averageWeights(m: Manifest, models: readonly Weights[]): Weights {
   const count = models.length;
-  if (count < 1 || count > workersMax) refuse('AVERAGE_COUNT', `1 to ${workersMax} models`, count, 'fixed-point §8');
+  if (count < 1 || count > workersMax)
+    refuse('AVERAGE_COUNT', `1 to ${workersMax} models`, count, 'libs/step/SPEC.md §8');
   for (const model of models) checkWeights(m, model);
   return tensorShapes(m).map(({ name, dims, magnitudeMax }, index) => {
     const parts = models.map((model) => model[index]!.values);

@@ -15,7 +15,7 @@ const small = [784, 64, 10];
 const middle = [784, 128, 64, 10];
 const large = [784, 256, 128, 64, 10];
 
-describe('static range rules, fixed-point §10', () => {
+describe('static range rules, libs/step/SPEC.md §10', () => {
   it.each<[ProfileName, number[], number]>([
     ['fx1', small, 15],
     ['fx1', middle, 13],
@@ -39,7 +39,7 @@ describe('static range rules, fixed-point §10', () => {
   });
 });
 
-describe('provability, fixed-point §16 and step-proof §23 H1', () => {
+describe('provability, libs/step/SPEC.md §16 and libs/zk/SPEC.md §13.3', () => {
   it('finds the longest segments of the page', () => {
     expect(provability(make('fx1', small, 64, 8)).segmentStepsMax).toBe(256);
     expect(provability(make('fx1', large, 512, 11)).segmentStepsMax).toBe(16);

@@ -1,4 +1,4 @@
-/** Static range rules R1 to R4 (fixed-point §10): under them float64 carries every intermediate value exactly. */
+/** Static range rules R1 to R4 (libs/step/SPEC.md §10): under them float64 carries every intermediate value exactly. */
 import { refuse } from './errors.js';
 import type { GuardSet } from './guard-set.js';
 import type { Manifest } from './manifest.js';
@@ -55,7 +55,7 @@ function demand(ruleName: string, where: string, bound: bigint, limit: bigint): 
     `STEP_RANGE_${ruleName}`,
     `a worst case of ${where} below 2^${limit.toString(2).length - 1}`,
     `2^${bits(bound)}`,
-    `fixed-point §10 ${ruleName}`,
+    `libs/step/SPEC.md §10 ${ruleName}`,
   );
 }
 

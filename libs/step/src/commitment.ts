@@ -1,4 +1,4 @@
-/** Commitments to weights and data by scheme id (step SPEC §17). Another scheme is another row of the table. */
+/** Commitments to weights and data by scheme id (libs/step/SPEC.md §17). Another scheme is another row of the table. */
 import { keccak_256 } from '@noble/hashes/sha3.js';
 import { concatBytes, uintBe, utf8 } from '#attestation/base';
 import { type WeightCommitment } from '#attestation/records';
@@ -40,7 +40,7 @@ const schemes: Readonly<Record<string, CommitmentScheme>> = { [stateKeccak.id]: 
 /** @throws Rejection COMMITMENT_SCHEME for an id that this version does not know */
 export function commitmentScheme(id: string): CommitmentScheme {
   const scheme = Object.hasOwn(schemes, id) ? schemes[id] : undefined;
-  return scheme ?? refuse('COMMITMENT_SCHEME', Object.keys(schemes).join(' or '), id, 'step SPEC §17');
+  return scheme ?? refuse('COMMITMENT_SCHEME', Object.keys(schemes).join(' or '), id, 'libs/step/SPEC.md §17');
 }
 
 /** @param hashParts as `stateDigest` @throws Rejection COMMITMENT_SCHEME, WEIGHTS_SHAPE */

@@ -32,7 +32,7 @@ const seed = '0x2286f594e2d9d4f86cd48a448da1879709cdd33fcbcdefef2e14a88b9367a120
 const mnist = profileManifest('fx1', { dims: [784, 64, 10], batch: 64, e: 8, steps: 9370, seed });
 const tiny = profileManifest('fx1', { dims: [3, 4, 2], batch: 2, e: 4, steps: 8, seed, superblock: 2 });
 
-describe('exp tables, fixed-point §6 (the digests are checked where a table is made)', () => {
+describe('exp tables, libs/step/SPEC.md §6 (the digests are checked where a table is made)', () => {
   it.each<[number, number, number, number[]]>([
     [10, 6, 488, [1024, 1008, 992, 977, 962, 947, 932, 918]],
     [8, 4, 100, [256, 240, 226, 212, 199, 187, 176, 165]],
@@ -44,7 +44,7 @@ describe('exp tables, fixed-point §6 (the digests are checked where a table is 
   });
 });
 
-describe('order, fixed-point §9', () => {
+describe('order, libs/step/SPEC.md §9', () => {
   it('draws the coefficients and blocks of the page', () => {
     expect(epochCoefficients(seed, 0, 937)).toEqual({ alpha: 869, beta: 894 });
     expect(epochCoefficients(seed, 1, 937)).toEqual({ alpha: 519, beta: 572 });
@@ -126,7 +126,7 @@ describe('IDX files', () => {
   });
 });
 
-describe('commitments, fixed-point §17', () => {
+describe('commitments, libs/step/SPEC.md §17', () => {
   const records = new Uint8Array(4 * 2 * 2 * 5 + 4).map((_, i) => (i % 4 === 3 ? i % 2 : (i * 37) & 255));
 
   it('hashes a superblock as the page says', async () => {

@@ -1,4 +1,6 @@
-/** Dataset root: the Merkle root over the data digests of a data set's superblocks, in order (step SPEC §17.2). */
+/**
+ * Dataset root: the Merkle root over the data digests of a data set's superblocks, in order (libs/step/SPEC.md §17.2).
+ */
 import { equalBytes } from '#attestation/base';
 import { dataDigest } from './commitment.js';
 import { refuse } from './errors.js';
@@ -61,4 +63,4 @@ export async function checkSuperblocks(
   );
 }
 
-const rule = 'step SPEC §17.2';
+const rule = 'libs/step/SPEC.md §17.2';

@@ -1,4 +1,4 @@
-/** How libs/step refuses: one helper for coded rejections and the typed guard violation of fixed-point §1. */
+/** How libs/step refuses: one helper for coded rejections and the typed guard violation of libs/step/SPEC.md §1. */
 import { Rejection } from '#attestation/base';
 
 /** @throws Rejection always, with `code` */
@@ -16,12 +16,12 @@ function describe(value: unknown): string {
   return typeof value === 'object' && value !== null ? 'an object' : String(value);
 }
 
-/** A value left its declared range in training (`E_RANGE` of fixed-point §1): the job has no result. */
+/** A value left its declared range in training (`E_RANGE` of libs/step/SPEC.md §1): the job has no result. */
 export class GuardViolation extends Rejection {
   constructor(
     /** 0-based step of the job in which the value arose. */
     readonly step: number,
-    /** `Y1`, `G1`, `W1`, `b1` … as in fixed-point §4 to §7. */
+    /** `Y1`, `G1`, `W1`, `b1` … as in libs/step/SPEC.md §4 to §7. */
     readonly tensor: string,
     range: string,
     magnitude: string,
@@ -29,7 +29,7 @@ export class GuardViolation extends Rejection {
     super('GUARD_VIOLATION', {
       expected: `${tensor} within ${range} at step ${step}`,
       got: `step ${step}, tensor ${tensor}, value ${magnitude}`,
-      rule: 'fixed-point §7',
+      rule: 'libs/step/SPEC.md §7',
       action: 'lower the learning rate or choose a wider profile',
     });
   }

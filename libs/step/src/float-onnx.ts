@@ -1,4 +1,6 @@
-/** The trained model for its client: an ordinary float32 ONNX network with dequantised weights (step SPEC §18). */
+/**
+ * The trained model for its client: an ordinary float32 ONNX network with dequantised weights (libs/step/SPEC.md §18).
+ */
 import type { Manifest } from './manifest.js';
 import { encodeModel, GraphBuilder } from './onnx/graph-builder.js';
 import { layerScales } from './scale.js';

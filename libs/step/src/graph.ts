@@ -1,4 +1,4 @@
-/** The training graph and the evaluation graph in ONNX, emitted from the ops (fixed-point §10). */
+/** The training graph and the evaluation graph in ONNX, emitted from the ops (libs/step/SPEC.md §10). */
 import { checkBounds } from './bounds.js';
 import type { GuardSet } from './guard-set.js';
 import { guardTable, type TensorGuard } from './guards.js';

@@ -1,4 +1,4 @@
-/** Which of two rules a job's guards follow (fixed-point §7). */
+/** Which of two rules a job's guards follow (libs/step/SPEC.md §7). */
 
 /** `proved`: jobs in a scheme that step proofs open. `attested`: all others; an engine alone answers for them. */
 export type GuardSet = 'attested' | 'proved';

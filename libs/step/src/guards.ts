@@ -1,6 +1,7 @@
 /**
- * What a run guards, and where: the one table that reference, graph, trainers and provers read (fixed-point §7). A job
- * that can be proved guards what its proofs state and nothing else, so that a run fails exactly where no proof exists.
+ * What a run guards, and where: the one table that reference, graph, trainers and provers read (libs/step/SPEC.md §7).
+ * A job that can be proved guards what its proofs state and nothing else, so that a run fails exactly where no proof
+ * exists.
  */
 import { carriedBits } from './bounds.js';
 import type { GuardSet } from './guard-set.js';

@@ -33,7 +33,12 @@ export function parseIdxLabels(bytes: Uint8Array): Uint8Array {
 export function checkLabels(labels: Uint8Array, classes: number): void {
   const index = labels.findIndex((label) => label >= classes);
   if (index >= 0) {
-    refuse('LABEL_RANGE', `labels in 0..${classes - 1}`, `${labels[index]} at record ${index}`, 'fixed-point §11');
+    refuse(
+      'LABEL_RANGE',
+      `labels in 0..${classes - 1}`,
+      `${labels[index]} at record ${index}`,
+      'libs/step/SPEC.md §11',
+    );
   }
 }
 

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { divRound, floorDiv, isqrt, roundShift } from './index.js';
 
-describe('integer primitives, fixed-point §2', () => {
+describe('integer primitives, libs/step/SPEC.md §2', () => {
   it.each<[number, number, number]>([
     [5, 1, 3],
     [-5, 1, -2],

@@ -1,4 +1,4 @@
-/** Integer primitives of fixed-point §2 over ℤ. */
+/** Integer primitives of libs/step/SPEC.md §2 over ℤ. */
 
 /** Rounds x / 2^s half toward +∞; multiplies by 2^-s when s < 0. */
 export function roundShift(x: bigint, s: number): bigint {

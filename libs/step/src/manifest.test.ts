@@ -31,7 +31,7 @@ const good = {
 const { superblock: _one, ...withoutSuperblock } = good;
 const { seed: _seed, ...withoutSeed } = good;
 
-describe('manifest, fixed-point §3', () => {
+describe('manifest, libs/step/SPEC.md §3', () => {
   it('reads the example of the page, equal to its profile', () => {
     const parsed = parseManifest(good);
     expect(parsed).toEqual(profileManifest('fx1', { dims: [784, 64, 10], batch: 64, e: 8, steps: 9370, seed }));

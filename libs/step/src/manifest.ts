@@ -1,5 +1,5 @@
 /**
- * The job manifest `fxt/1` (fixed-point §3): everything the semantics of training depends on.
+ * The job manifest `fxt/1` (libs/step/SPEC.md §3): everything the semantics of training depends on.
  * Parsing is strict: an unknown, missing or wrong member is refused, so that equal digests mean equal semantics.
  */
 import { fromUtf8, utf8 } from '#attestation/base';
@@ -43,7 +43,7 @@ export interface Manifest {
   readonly seed: string;
 }
 
-const rule = 'fixed-point §3';
+const rule = 'libs/step/SPEC.md §3';
 const members = new Set(
   'fxt dims batch a abits ybits gbits g e wint loss optimizer steps order superblock seed'.split(' '),
 );
@@ -82,7 +82,7 @@ export function parseManifest(json: unknown): Manifest {
     loss: parseLoss(o.loss),
     optimizer: parseOptimizer(o.optimizer),
     steps: integer(o.steps, 'steps', 1, limits.stepsMax),
-    order: o.order === 'affine' ? 'affine' : refuse('MANIFEST_ORDER', 'affine', o.order, 'fixed-point §9'),
+    order: o.order === 'affine' ? 'affine' : refuse('MANIFEST_ORDER', 'affine', o.order, 'libs/step/SPEC.md §9'),
     superblock: parseSuperblock(o.superblock ?? 1),
     seed: parseSeed(o.seed),
   };
@@ -91,7 +91,7 @@ export function parseManifest(json: unknown): Manifest {
   }
   const { loss } = manifest;
   if (loss.kind === 'softmax-ce' && loss.k < manifest.g[layerCount - 1]!) {
-    refuse('MANIFEST_LOSS', `k of at least g_L = ${manifest.g[layerCount - 1]}`, loss.k, 'fixed-point §5');
+    refuse('MANIFEST_LOSS', `k of at least g_L = ${manifest.g[layerCount - 1]}`, loss.k, 'libs/step/SPEC.md §5');
   }
   return manifest;
 }
@@ -124,7 +124,7 @@ export function manifestDigest(manifest: Manifest): Uint8Array {
   return programDigest(canonicalManifest(manifest));
 }
 
-/** m_t of the schedule at a step of the job; 0 for the null steps behind its last (step-proof §2.2). */
+/** m_t of the schedule at a step of the job; 0 for the null steps behind its last (libs/zk/SPEC.md §2.2). */
 export function stepSize(manifest: Manifest, step: number): number {
   if (step >= manifest.steps) return 0;
   let m = 1;
@@ -138,14 +138,14 @@ function parseLoss(value: unknown): Loss {
     onlyMembers(o, new Set(['kind']), 'loss');
     return { kind: 'mse' };
   }
-  if (o.kind !== 'softmax-ce') refuse('MANIFEST_LOSS', 'softmax-ce or mse', o.kind, 'fixed-point §5');
+  if (o.kind !== 'softmax-ce') refuse('MANIFEST_LOSS', 'softmax-ce or mse', o.kind, 'libs/step/SPEC.md §5');
   onlyMembers(o, new Set(['kind', 'E', 'k']), 'loss');
   return { kind: 'softmax-ce', E: integer(o.E, 'loss.E', 1, 15), k: integer(o.k, 'loss.k', 1, 48) };
 }
 
 function parseOptimizer(value: unknown): Sgd {
   const o = record(value, 'optimizer');
-  if (o.kind !== 'sgd') refuse('MANIFEST_OPTIMIZER', 'sgd with exact updates', o.kind, 'fixed-point §7');
+  if (o.kind !== 'sgd') refuse('MANIFEST_OPTIMIZER', 'sgd with exact updates', o.kind, 'libs/step/SPEC.md §7');
   onlyMembers(o, new Set(['kind', 'm']), 'optimizer');
   if (!Array.isArray(o.m) || o.m.length < 1 || o.m.length > limits.scheduleEntriesMax) {
     refuse('MANIFEST_SCHEDULE', `1 to ${limits.scheduleEntriesMax} pairs [fromStep, m]`, o.m, rule);
@@ -165,7 +165,7 @@ function parseOptimizer(value: unknown): Sgd {
 
 function parseSuperblock(value: unknown): number {
   const size = integer(value, 'superblock', 1, limits.superblockMax);
-  if ((size & (size - 1)) !== 0) refuse('MANIFEST_SUPERBLOCK', 'a power of two', size, 'fixed-point §9');
+  if ((size & (size - 1)) !== 0) refuse('MANIFEST_SUPERBLOCK', 'a power of two', size, 'libs/step/SPEC.md §9');
   return size;
 }
 

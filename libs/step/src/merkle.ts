@@ -64,4 +64,4 @@ function parent(left: Uint8Array, right: Uint8Array): Uint8Array {
   return keccak_256(concatBytes(left, right));
 }
 
-const rule = 'step SPEC §17.2';
+const rule = 'libs/step/SPEC.md §17.2';

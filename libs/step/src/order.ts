@@ -1,4 +1,4 @@
-/** Which block each step trains on: the affine epoch order with superblocks (fixed-point §9). */
+/** Which block each step trains on: the affine epoch order with superblocks (libs/step/SPEC.md §9). */
 import { refuse } from './errors.js';
 import { gcd } from './integers.js';
 import type { Manifest } from './manifest.js';
@@ -18,7 +18,7 @@ export interface OrderSize {
 export function orderSize(m: Manifest, recordCount: number): OrderSize {
   const superblocks = Math.floor(Math.floor(recordCount / m.batch) / m.superblock);
   if (superblocks < 1) {
-    refuse('ORDER_TOO_FEW_RECORDS', `at least ${m.batch * m.superblock} records`, recordCount, 'fixed-point §9');
+    refuse('ORDER_TOO_FEW_RECORDS', `at least ${m.batch * m.superblock} records`, recordCount, 'libs/step/SPEC.md §9');
   }
   return { superblocks, epochSteps: superblocks * m.superblock };
 }

@@ -1,4 +1,4 @@
-/** The three profiles of fixed-point §3 as ready manifests. */
+/** The three profiles of libs/step/SPEC.md §3 as ready manifests. */
 import { parseManifest, type Loss, type Manifest } from './manifest.js';
 
 export type ProfileName = 'fx1' | 'fx1s' | 'fx1w';

@@ -1,4 +1,7 @@
-/** Can a step proof of version 1 cover this job, and in segments of how many steps (fixed-point §16, step-proof §13.3)? */
+/**
+ * Can a step proof of version 1 cover this job, and in segments of how many steps (libs/step/SPEC.md §16,
+ * libs/zk/SPEC.md §13.3)?
+ */
 import type { Manifest } from './manifest.js';
 import { layerScales, stepSizeMax, type LayerScale } from './scale.js';
 
@@ -11,7 +14,7 @@ export interface Provability {
   readonly reasons: readonly string[];
 }
 
-/** Longest segment considered: the longest that step-proof §13.3 states to hold. */
+/** Longest segment considered: the longest that libs/zk/SPEC.md §13.3 states to hold. */
 const segmentStepsCap = 256;
 
 export function provability(m: Manifest): Provability {
@@ -58,7 +61,7 @@ export interface UnscaledLimbs {
 
 /**
  * Where condition N2 (for the limbs of weights and biases, N3) fails for the manifest's superblock: by layer from 1.
- * The limit of a scaled limb of a shift s is 2^(31+s) (step-proof §13.3).
+ * The limit of a scaled limb of a shift s is 2^(31+s) (libs/zk/SPEC.md §13.3).
  */
 export function unscaledLimbs(m: Manifest): readonly UnscaledLimbs[] {
   return layerScales(m).map((scale) => {

@@ -1,4 +1,4 @@
-/** The seeded word stream of fixed-point §9: all randomness of a job. */
+/** The seeded word stream of libs/step/SPEC.md §9: all randomness of a job. */
 import { keccak_256 } from '@noble/hashes/sha3.js';
 import { concatBytes, fromHex, utf8 } from '#attestation/base';
 

@@ -1,4 +1,7 @@
-/** Records, blocks and superblocks: n_0 feature bytes, then one label byte, record after record (fixed-point §9, §11). */
+/**
+ * Records, blocks and superblocks: n_0 feature bytes, then one label byte, record after record (libs/step/SPEC.md §9,
+ * §11).
+ */
 import { refuse } from './errors.js';
 import { checkLabels, type IdxImages } from './idx.js';
 import type { Manifest } from './manifest.js';
@@ -87,4 +90,4 @@ export function orderExamples(m: Manifest, images: IdxImages, labels: Uint8Array
   return { count: indices.length, features, labels: Uint8Array.from(indices, (index) => labels[index]!) };
 }
 
-const rule = 'fixed-point §11';
+const rule = 'libs/step/SPEC.md §11';

@@ -32,7 +32,7 @@ const rows = (x: Matrix) =>
   Array.from({ length: x.rows }, (_, r) => x.data.slice(r * x.columns, (r + 1) * x.columns).map(Number));
 const tensor = (weights: Weights, name: string) => Array.from(weights.find((t) => t.name === name)!.values, Number);
 
-describe('fixed-point §14.1, the tiny net', () => {
+describe('libs/step/SPEC.md §14.1, the tiny net', () => {
   const m = profileManifest('fx1', tiny);
 
   it('draws the first words and the start weights', () => {

@@ -1,4 +1,7 @@
-/** One training step over BigInt, straight from fixed-point §4, §5 and §7: the oracle of every faster implementation. */
+/**
+ * One training step over BigInt, straight from libs/step/SPEC.md §4, §5 and §7: the oracle of every faster
+ * implementation.
+ */
 import { refuse } from './errors.js';
 import type { GuardSet } from './guard-set.js';
 import { countsAt, guardTable, type TensorGuard } from './guards.js';
@@ -69,7 +72,7 @@ export function stepReference(
   if (set === 'attested' || step % m.superblock === 0) checkWeights(m, weights);
   else checkShapes(m, weights);
   if (batch.count !== m.batch || batch.features.length !== m.batch * m.dims[0]!) {
-    refuse('BATCH_SIZE', `${m.batch} examples`, batch.count, 'fixed-point §4');
+    refuse('BATCH_SIZE', `${m.batch} examples`, batch.count, 'libs/step/SPEC.md §4');
   }
   const scales = layerScales(m);
   const own: Step = { m, guards: guardTable(m, set), step };

@@ -1,4 +1,4 @@
-/** How the steps of a data-parallel job are divided: rounds of one segment for each worker (step SPEC §20). */
+/** How the steps of a data-parallel job are divided: rounds of one segment for each worker (libs/step/SPEC.md §20). */
 import { workersMax } from '#attestation/base';
 import { refuse } from './errors.js';
 import type { Manifest } from './manifest.js';
@@ -32,4 +32,4 @@ export function divideSteps({ steps }: Pick<Manifest, 'steps'>, { segmentSteps, 
   return { workers: parallel, segmentSteps, roundSteps, rounds: Math.ceil(steps / roundSteps) };
 }
 
-const rule = 'step SPEC §20';
+const rule = 'libs/step/SPEC.md §20';

@@ -1,10 +1,13 @@
-/** How long a run may take, by the size of what it trains: windows of the escrow are measured by it (settlement §19). */
+/**
+ * How long a run may take, by the size of what it trains: windows of the escrow are measured by it
+ * (contracts/SPEC.md §19).
+ */
 import type { Manifest } from './manifest.js';
 import { tensorShapes, tensorSize } from './weights.js';
 
 /**
- * Multiply-adds a second on one slow machine. Measured were 3·10^9 to 2·10^10 on one thread (zk SPEC §14, by the engine's
- * share), so that a tenth of the slowest is left for a busy host, a guest's cost and a wide model.
+ * Multiply-adds a second on one slow machine. Measured were 3·10^9 to 2·10^10 on one thread (libs/zk/SPEC.md §14, by
+ * the engine's share), so that a tenth of the slowest is left for a busy host, a guest's cost and a wide model.
  */
 export const slowMultiplyAdds = 250e6;
 

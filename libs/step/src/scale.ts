@@ -1,4 +1,4 @@
-/** Fractions, shifts and limits that follow from a manifest (fixed-point §3, §4, §7, §10). */
+/** Fractions, shifts and limits that follow from a manifest (libs/step/SPEC.md §3, §4, §7, §10). */
 import type { Manifest } from './manifest.js';
 
 export interface LayerScale {

@@ -5,7 +5,8 @@ import { stepReference } from './reference.js';
 import type { Weights } from './weights.js';
 
 /**
- * T steps, null steps behind the job's last one included: those move nothing, and their guards count (step-proof §2.2).
+ * T steps, null steps behind the job's last one included: those move nothing, and their guards count
+ * (libs/zk/SPEC.md §2.2).
  *
  * @param examples records of the segment's superblock
  * @returns weights after the segment

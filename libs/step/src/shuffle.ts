@@ -1,4 +1,4 @@
-/** Record shuffle of the data owner (fixed-point §9), done once before committing. */
+/** Record shuffle of the data owner (libs/step/SPEC.md §9), done once before committing. */
 import { below, wordStream } from './random.js';
 
 /** @returns for each place in the shuffled order the index of the record that stands there; length n */

@@ -1,4 +1,4 @@
-/** The exp table of fixed-point §6 by integer arithmetic, checked against its published digest. */
+/** The exp table of libs/step/SPEC.md §6 by integer arithmetic, checked against its published digest. */
 import { keccak_256 } from '@noble/hashes/sha3.js';
 import { toHex } from '#attestation/base';
 import { refuse } from './errors.js';
@@ -33,7 +33,7 @@ export function expTable(E: number, a: number): Int32Array {
   }
   const digest = toHex(keccak_256(tensorBytes(BigInt64Array.from(table, BigInt))));
   if (digests[key] !== undefined && digests[key] !== digest) {
-    refuse('STEP_TABLE_DIGEST', digests[key], digest, 'fixed-point §6');
+    refuse('STEP_TABLE_DIGEST', digests[key], digest, 'libs/step/SPEC.md §6');
   }
   made.set(key, table);
   return table;

@@ -1,4 +1,4 @@
-/** Weights as named integer tensors: initial values, canonical bytes, state digest (fixed-point §9, §11). */
+/** Weights as named integer tensors: initial values, canonical bytes, state digest (libs/step/SPEC.md §9, §11). */
 import { keccak_256 } from '@noble/hashes/sha3.js';
 import { uintBe, utf8 } from '#attestation/base';
 import { refuse } from './errors.js';
@@ -58,7 +58,7 @@ export function checkWeights(m: Manifest, weights: Weights): void {
   tensorShapes(m).forEach(({ name, magnitudeMax: high }, index) => {
     for (const value of weights[index]!.values) {
       if (value > high || value < -high - 1n) {
-        refuse('WEIGHTS_RANGE', `${name} within ${-high - 1n}..${high}`, String(value), 'fixed-point §7');
+        refuse('WEIGHTS_RANGE', `${name} within ${-high - 1n}..${high}`, String(value), 'libs/step/SPEC.md §7');
       }
     }
   });
@@ -153,4 +153,4 @@ export function decodeWeights(m: Manifest, bytes: Uint8Array): Weights {
   return weights;
 }
 
-const rule = 'fixed-point §11';
+const rule = 'libs/step/SPEC.md §11';

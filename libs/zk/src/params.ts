@@ -1,6 +1,6 @@
 /**
- * Every parameter of the argument in one struct, and the profiles a verifier accepts by name (SPEC §12). The soundness
- * of a profile at a shape is computed in soundness.ts; a plan below 100 bits is refused.
+ * Every parameter of the argument in one struct, and the profiles a verifier accepts by name (libs/zk/SPEC.md §12).
+ * The soundness of a profile at a shape is computed in soundness.ts; a plan below 100 bits is refused.
  */
 import { refuse } from './relation/refuse.js';
 
@@ -49,7 +49,10 @@ export function randomPerRow(profile: Profile): number {
   return profile.randomRows * 2 ** (profile.m - profile.k1);
 }
 
-/** Proofs that may open one commitment before its owner must commit again (SPEC §13.5); strictly below t symbols. */
+/**
+ * Proofs that may open one commitment before its owner must commit again (libs/zk/SPEC.md §13.5); strictly below t
+ * symbols.
+ */
 export function openingBudget(profile: Profile): number {
   return Math.floor((randomPerRow(profile) - 1) / profile.queries0);
 }
@@ -190,7 +193,7 @@ export const profiles: ReadonlyMap<string, Profile> = new Map(table.map((profile
 export function profileNamed(name: string): Profile {
   const profile = profiles.get(name);
   if (profile === undefined) {
-    return refuse('STEP_PLAN', `one of ${[...profiles.keys()].join(', ')}`, name.slice(0, 40), 'step-proof §12');
+    return refuse('STEP_PLAN', `one of ${[...profiles.keys()].join(', ')}`, name.slice(0, 40), 'libs/zk/SPEC.md §12');
   }
   return requireImplemented(profile);
 }
@@ -199,5 +202,10 @@ export function profileNamed(name: string): Profile {
 export function requireImplemented(profile: Profile): Profile {
   const { extensionDegree, name } = profile;
   if (extensionDegree === 2) return profile;
-  return refuse('STEP_EXTENSION', 'the quadratic extension', `${name}: degree ${extensionDegree}`, 'step-proof §12');
+  return refuse(
+    'STEP_EXTENSION',
+    'the quadratic extension',
+    `${name}: degree ${extensionDegree}`,
+    'libs/zk/SPEC.md §12',
+  );
 }

@@ -26,7 +26,7 @@ const counts = (globalVars: number): ShapeCounts => ({
   ...{ batchedTerms: 20, productVars: 7 },
 });
 
-describe('the terms of soundness (SPEC §12)', () => {
+describe('the terms of soundness (libs/zk/SPEC.md §12)', () => {
   it.each(computed)('%s at 2^%i cells are those of soundcalc', (name, globalVars, bits) => {
     const found = soundness(profiles.get(name)!, counts(globalVars));
     terms.forEach((step, k) => {

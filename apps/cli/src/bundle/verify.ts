@@ -42,7 +42,7 @@ export function startBorder({ spec }: { readonly spec: JobSpec }): Uint8Array {
   return commitmentsOfJob(spec, manifest, null).border(0, initialWeights(manifest));
 }
 
-/** The escrow's start weights are those that the manifest's seed gives (fixed-point §9). */
+/** The escrow's start weights are those that the manifest's seed gives (libs/step/SPEC.md §9). */
 function checkStart({ bundle }: BundleVerdict): Check {
   const expected = toHex(startBorder({ spec: parseJobSpec(bundle.spec) }));
   const got = toHex(decodeTerms(bundle.terms).initialWeights);
@@ -54,7 +54,7 @@ function checkStart({ bundle }: BundleVerdict): Check {
     got,
     expected,
     rule: "The run starts from the weights that the manifest's seed gives.",
-    source: 'fixed-point §9',
+    source: 'libs/step/SPEC.md §9',
     action: got === expected ? '' : 'do not rely on this bundle: the start weights are not the announced ones',
   };
 }

@@ -97,7 +97,7 @@ function noLeaf(file: string): ConfigurationError {
   return new ConfigurationError('SNP_LEAF', {
     expected: 'the certificate of the key that signed the report',
     got: `none in ${file}`,
-    rule: 'settlement §10',
+    rule: 'contracts/SPEC.md §10',
     action: 'name it with --leaf',
   });
 }

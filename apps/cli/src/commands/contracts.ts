@@ -160,7 +160,7 @@ function plan(options: SetupCommand): void {
     throw new ConfigurationError('CONTRACTS_ROLE', {
       expected: `--${missing} <address>: without a deploying account every role has to be named`,
       got: 'nothing',
-      rule: 'settlement §4',
+      rule: 'contracts/SPEC.md §4',
     });
   }
   const setup = setupOf(options.chainId, options.governor!, setupOptions(options));
@@ -244,7 +244,7 @@ async function verify(options: VerifyCommand): Promise<void> {
     throw new ConfigurationError('CONTRACTS_EXPECT', {
       expected: '--expect FILE with roles, tokens and salt that you expect, or --own-setup',
       got: 'neither',
-      rule: 'settlement §4',
+      rule: 'contracts/SPEC.md §4',
       action: 'write the file with `veritrain contracts plan`, or have it from whoever runs the chain’s contracts',
     });
   }

@@ -57,7 +57,7 @@ async function inspect(folder: string, options: OutputOptions): Promise<void> {
     throw new Rejection('SHARD_DIGEST', {
       expected: `shard ${index} with SHA-256 ${toHex(shard.sha256)}`,
       got: digest,
-      rule: 'attestation SPEC, dataset manifest',
+      rule: 'attestation/SPEC.md, dataset manifest',
       action: 'copy the shard again or seal the data set again',
     });
   }

@@ -41,7 +41,10 @@ export function addTrainCommand(program: Command): void {
     });
 }
 
-/** The engine is a process of the enclave's code; it speaks JSON on its standard streams (enclave SPEC, engine alone). */
+/**
+ * The engine is a process of the enclave's code; it speaks JSON on its standard streams (enclave/SPEC.md, engine
+ * alone).
+ */
 async function runEngine(request: object): Promise<EngineReport> {
   const built = import.meta.url.endsWith('.js');
   const path = `../../../../enclave/src/engine/engine-main.${built ? 'js' : 'ts'}`;

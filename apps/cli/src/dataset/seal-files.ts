@@ -54,7 +54,7 @@ function checkWidth(m: Manifest, pixels: number): void {
   throw new Rejection('RECORDS_WIDTH', {
     expected: `${m.dims[0]} features per record`,
     got: `${pixels}`,
-    rule: 'fixed-point §3',
+    rule: 'libs/step/SPEC.md §3',
     action: "use the manifest's own data, or change dims[0]",
   });
 }

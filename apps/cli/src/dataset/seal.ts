@@ -1,4 +1,4 @@
-/** What a data owner does once: shuffle, block, commit, encrypt (fixed-point §9; enclave SPEC, shards). */
+/** What a data owner does once: shuffle, block, commit, encrypt (libs/step/SPEC.md §9; enclave/SPEC.md, shards). */
 import { randomBytes, webcrypto } from 'node:crypto';
 import { shardBytesMax, shardTagBytes, type DatasetManifest } from '#attestation/records';
 import { groth16Admission } from '#libs/proof';

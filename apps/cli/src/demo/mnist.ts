@@ -13,7 +13,7 @@ export const mnistFiles = {
   testLabels: join(folder, 't10k-labels-idx1-ubyte'),
 };
 
-/** keccak256("fxt-vector-1"): the seed of the published state digests (fixed-point §14.2). */
+/** keccak256("fxt-vector-1"): the seed of the published state digests (libs/step/SPEC.md §14.2). */
 const seed = '0x2286f594e2d9d4f86cd48a448da1879709cdd33fcbcdefef2e14a88b9367a120';
 const blocks = Math.floor(60_000 / 64);
 

@@ -145,7 +145,7 @@ async function countProved(jobId: string, profile: Profile): Promise<number> {
     const { proved } = await chain.escrow.job(terms);
     if (proved === terms.segments) return proved;
     const [expected, got] = [`${terms.segments} segments proved on chain`, `${proved}`];
-    throw new Rejection('DEMO_UNPROVED', { expected, got, rule: 'settlement §7' });
+    throw new Rejection('DEMO_UNPROVED', { expected, got, rule: 'contracts/SPEC.md §7' });
   } finally {
     chain.close();
   }
@@ -159,7 +159,7 @@ async function check({ files, policy }: Done): Promise<Pick<ProvedReport, 'verdi
     throw new Rejection('DEMO_VERDICT', {
       expected: 'a bundle that verifies offline',
       got: `${tier}: ${open.join(', ')}`,
-      rule: 'attestation SPEC, bundle',
+      rule: 'attestation/SPEC.md, bundle',
     });
   }
   return { verdict: tier, proofs: checks.find(({ code }) => code === 'BUNDLE_PROOFS')!.got };

@@ -9,7 +9,7 @@ import { readSecret } from '../secrets.js';
 export interface CommittedResult {
   /** weightsDigest of the result. */
   readonly last: Uint8Array;
-  /** Digest of the ciphertext and of the commitment to its key (settlement §12). */
+  /** Digest of the ciphertext and of the commitment to its key (contracts/SPEC.md §12). */
   readonly delivery: Uint8Array;
 }
 
@@ -90,7 +90,7 @@ export function ended(state: JobState): Rejection {
   return new Rejection('ESCROW_ENDED', {
     expected: 'an escrow that settles',
     got: state,
-    rule: 'settlement §6',
+    rule: 'contracts/SPEC.md §6',
     action: 'what is yours can be taken out: `veritrain job withdraw`; why it ended: `veritrain job status`',
   });
 }

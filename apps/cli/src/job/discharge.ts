@@ -77,7 +77,7 @@ function checkEscrow(terms: Terms, { escrow }: { readonly escrow?: ProofEscrow |
   throw new Rejection('PROOF_ESCROW', {
     expected: `proofs for the escrow ${toHex(job)}`,
     got: escrow === undefined ? 'proofs for no escrow' : `proofs for ${toHex(escrow.job)}`,
-    rule: 'proof SPEC §2',
+    rule: 'libs/proof/SPEC.md §2',
     action: 'prove the job under an order that names this escrow',
   });
 }

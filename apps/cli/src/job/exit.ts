@@ -1,4 +1,7 @@
-/** The way out of an escrow that the client can take now (settlement §6): whoever was silent, nobody's money stays. */
+/**
+ * The way out of an escrow that the client can take now (contracts/SPEC.md §6): whoever was silent, nobody's money
+ * stays.
+ */
 import { Rejection } from '#attestation/base';
 import { type Terms } from '#attestation/records';
 import { exitOf, type ExitCall, type SettlementClient, type TxReceipt } from '#libs/settlement';
@@ -30,7 +33,7 @@ function noExit(expected: string, got: string): Rejection {
   return new Rejection('ESCROW_NO_EXIT', {
     expected,
     got,
-    rule: 'settlement §6',
+    rule: 'contracts/SPEC.md §6',
     action: 'wait, or see `veritrain job settle` and `veritrain job withdraw`',
   });
 }

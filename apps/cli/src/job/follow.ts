@@ -58,7 +58,7 @@ export async function followJob(
     expected: `the job to be ${wanted.join(' or ')}`,
     got: `${job.state}${job.reason === null ? '' : `: ${claim(job.saidBy)}${JSON.stringify(job.reason)}`}`,
     rule: 'job states',
-    action: 'read the reason; money in escrow goes back as settlement §9 says',
+    action: 'read the reason; money in escrow goes back as contracts/SPEC.md §9 says',
   });
 }
 

@@ -202,7 +202,7 @@ function refused(code: string, expected: string, got: string): Rejection {
   return new Rejection(code, {
     expected,
     got,
-    rule: 'settlement §12',
+    rule: 'contracts/SPEC.md §12',
     action: 'do not pay; keep the bundle as evidence',
   });
 }

@@ -1,4 +1,4 @@
-/** How long the run of a job may take: what its windows must leave room for (settlement §19). */
+/** How long the run of a job may take: what its windows must leave room for (contracts/SPEC.md §19). */
 import type { JobSpec } from '#attestation/records';
 import { chooseBackend } from '#libs/proof';
 import { divideSteps, trainingSeconds, type Manifest } from '#libs/step';

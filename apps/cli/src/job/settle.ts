@@ -1,4 +1,4 @@
-/** What brings a committed escrow nearer to its end, whoever calls it: settlement §6, §7. */
+/** What brings a committed escrow nearer to its end, whoever calls it: contracts/SPEC.md §6, §7. */
 import { Rejection } from '#attestation/base';
 import { type Terms } from '#attestation/records';
 import {
@@ -94,7 +94,7 @@ function notCommitted(state: string): Rejection {
   return new Rejection('ESCROW_STATE', {
     expected: 'an escrow whose run is committed',
     got: state,
-    rule: 'settlement §6',
+    rule: 'contracts/SPEC.md §6',
     action: 'see `veritrain job exit`, or `veritrain job withdraw` when it has ended',
   });
 }

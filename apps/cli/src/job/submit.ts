@@ -44,7 +44,7 @@ import { keepTerms } from './record.js';
 import type { RunLength, RunWish } from './run-length.js';
 import { termsFor } from './terms.js';
 
-/** Finds a run of which one segment in ten was skipped with 97 % (settlement §8, §19). */
+/** Finds a run of which one segment in ten was skipped with 97 % (contracts/SPEC.md §8, §19). */
 export const defaultSamples = 32;
 
 export interface SubmitRequest extends ProvingRequest {

@@ -1,4 +1,4 @@
-/** The escrow that fits a job's assurance: what the contract demands before it pays (settlement §5, §7). */
+/** The escrow that fits a job's assurance: what the contract demands before it pays (contracts/SPEC.md §5, §7). */
 import { randomBytes } from 'node:crypto';
 import { compareBytes, ConfigurationError, equalBytes, fromHex, isZero, keccak } from '#attestation/base';
 import {
@@ -160,7 +160,7 @@ function requireShort({ windows }: Terms, { runSeconds, proofSeconds }: RunLengt
   throw new ConfigurationError('JOB_RUN', {
     expected: `windows of at most ${windowMax} seconds`,
     got: `${longest}, for a run of ${runSeconds} seconds and ${proofSeconds} for a proof`,
-    rule: 'settlement §19',
+    rule: 'contracts/SPEC.md §19',
     action: 'say with --run-hours and --proof-seconds how long they take, or divide the training into several jobs',
   });
 }
@@ -184,7 +184,7 @@ function requireAttestation({ client, keyBroker, needed, snpPolicy }: Terms, cha
   throw new ConfigurationError('JOB_ATTESTORS', {
     expected: `at least ${least} attestors on a chain of kind ${kind}, or an SNP policy on chain`,
     got: `${needed}`,
-    rule: 'settlement §19',
+    rule: 'contracts/SPEC.md §19',
     action: 'name them with --attestors and --needed, or a policy with --snp-policy',
   });
 }
@@ -193,7 +193,7 @@ function noSample(kind: string): ConfigurationError {
   return new ConfigurationError('JOB_SAMPLED_CHAIN', {
     expected: 'a chain whose BLOCKHASH is the hash of a header',
     got: `one of kind ${kind}`,
-    rule: 'settlement §19',
+    rule: 'contracts/SPEC.md §19',
     action: 'ask for a proof of every segment with --assurance zk',
   });
 }
@@ -202,7 +202,7 @@ function tooManySamples(segments: number, samples: number): ConfigurationError {
   return new ConfigurationError('JOB_SAMPLES', {
     expected: `at most ${samplesPerSegment * segments} samples of ${segments} segments`,
     got: String(samples),
-    rule: 'settlement §5',
+    rule: 'contracts/SPEC.md §5',
     action: 'ask for fewer with --samples, or for a proof of every segment with --assurance zk',
   });
 }

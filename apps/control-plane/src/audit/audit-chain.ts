@@ -138,7 +138,7 @@ function broken(expected: string, got: string) {
   return refusal('AUDIT_BROKEN', {
     expected,
     got,
-    rule: 'control-plane README, audit log',
+    rule: 'apps/control-plane/README.md, audit log',
     action: 'A row was changed, taken away or put in behind the back of this service: compare with a backup.',
   });
 }

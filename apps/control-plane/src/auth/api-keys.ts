@@ -14,7 +14,7 @@ import { CONFIG, LOGGER } from '../tokens.js';
 import { everyTenant, forbiddenReach, isGlobal, seesTenant, type Principal } from './principal.js';
 
 const shape = /^vt_([A-Za-z0-9]{4,32})_([A-Za-z0-9_-]{16,128})$/;
-const rule = 'control-plane README, authorisation';
+const rule = 'apps/control-plane/README.md, authorisation';
 /** A replica that did not hear of a revocation heeds it after this time. */
 const knownMilliseconds = 1000;
 const knownMax = 10_000;

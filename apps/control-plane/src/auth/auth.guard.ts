@@ -44,7 +44,7 @@ function checkCertificate(context: ExecutionContext, { keyId }: Principal): void
   throw refusal('CERTIFICATE_KEY', {
     expected: `a certificate for the common name ${keyId}, the id of the API key`,
     got: name.slice(0, 64) || 'a certificate without a name',
-    rule: 'control-plane README, authorisation',
+    rule: 'apps/control-plane/README.md, authorisation',
     action: 'Use the certificate that was made for this key.',
   });
 }
@@ -53,7 +53,7 @@ function forbidden(principal: Principal, allowed: readonly Role[]) {
   return refusal('ROLE_FORBIDDEN', {
     expected: allowed.length === 0 ? 'nobody' : `role ${allowed.join(' or ')}`,
     got: `role ${principal.role}`,
-    rule: 'control-plane README, authorisation',
+    rule: 'apps/control-plane/README.md, authorisation',
     action: 'Use a key of such a role.',
   });
 }

@@ -67,7 +67,7 @@ export function forbiddenReach(expected: string, got: string) {
   return refusal('ROLE_FORBIDDEN', {
     expected,
     got,
-    rule: 'control-plane README, authorisation',
+    rule: 'apps/control-plane/README.md, authorisation',
     action: 'Ask an administrator of every tenant.',
   });
 }

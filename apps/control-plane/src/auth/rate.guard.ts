@@ -47,7 +47,7 @@ export function rateLimited(name: 'address' | 'key', limit: number, wait: number
   return refusal('RATE_LIMITED', {
     expected: `at most ${limit} requests a minute to this route from one ${name}`,
     got: 'one more',
-    rule: 'control-plane README, limits',
+    rule: 'apps/control-plane/README.md, limits',
     action: `Wait ${wait} seconds, as Retry-After says.`,
   });
 }

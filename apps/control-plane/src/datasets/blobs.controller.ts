@@ -53,7 +53,7 @@ export class BlobsController {
       throw refusal('BLOB_UNKNOWN', {
         expected: 'a blob that this key uploaded, or a checkpoint of a job that it holds a lease on',
         got: sha256,
-        rule: 'control-plane README, blobs',
+        rule: 'apps/control-plane/README.md, blobs',
       });
     }
     return new StreamableFile(await this.blobs.open(sha256));
@@ -76,7 +76,7 @@ export class BlobsController {
     throw refusal('BLOB_QUOTA', {
       expected: `at most ${max} stored bytes of one operator`,
       got: `${used} bytes, and ${bytes} more`,
-      rule: 'control-plane README, limits',
+      rule: 'apps/control-plane/README.md, limits',
       action: 'Ask the operator of the control plane for more room.',
     });
   }
@@ -103,7 +103,7 @@ function collected(sha256: string): CollateralError {
   return new CollateralError('BLOB_COLLECTED', {
     expected: 'the ciphertext to be there after its upload',
     got: `${sha256}, removed as an old one that nothing named`,
-    rule: 'control-plane README, blobs',
+    rule: 'apps/control-plane/README.md, blobs',
     action: 'Upload it again.',
   });
 }

@@ -61,7 +61,7 @@ export class DatasetRemoval {
     throw refusal('DATASET_IN_USE', {
       expected: 'a data set that no job needs any more',
       got: `job ${live.id}, which is ${live.state}`,
-      rule: 'control-plane README, data sets',
+      rule: 'apps/control-plane/README.md, data sets',
       action: 'Cancel its jobs or wait for their end.',
     });
   }

@@ -35,7 +35,8 @@ const RegisterDataset = z
   .object({
     /** The manifest that sealing the data set wrote. */
     manifest: z.record(z.string().max(64), z.unknown()).meta({
-      description: 'dataset.json as `veritrain dataset seal` wrote it; attestation SPEC, dataset manifest, says more',
+      description:
+        'dataset.json as `veritrain dataset seal` wrote it; attestation/SPEC.md, dataset manifest, says more',
       required: ['id', 'root', 'records', 'features', 'batch', 'superblock', 'shards'],
       properties: {
         id: { type: 'string', pattern: '^0x[0-9a-f]{64}$' },

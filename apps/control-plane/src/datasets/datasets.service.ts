@@ -46,7 +46,7 @@ export const DatasetPage = z
   .meta({ id: 'DatasetPage' });
 export type DatasetPage = z.infer<typeof DatasetPage>;
 
-const rule = 'control-plane README, data sets';
+const rule = 'apps/control-plane/README.md, data sets';
 
 @Injectable()
 export class Datasets {
@@ -191,7 +191,7 @@ export class Datasets {
     throw refusal('DATASET_QUOTA', {
       expected: `data sets of at most ${max} bytes of one tenant`,
       got: `${row!.bytes} with this one`,
-      rule: 'control-plane README, limits',
+      rule: 'apps/control-plane/README.md, limits',
       action: 'Ask the operator of the control plane for more room.',
     });
   }

@@ -15,7 +15,7 @@ export function requireFresh({ attestedUntil: until }: { readonly attestedUntil:
   throw refusal('ATTESTATION_LAPSED', {
     expected: `a renewal by ${until.toISOString()}`,
     got: now.toISOString(),
-    rule: 'control-plane README, renewals',
+    rule: 'apps/control-plane/README.md, renewals',
     action: 'Report the newest renewal first; without one the job goes to another session.',
   });
 }
@@ -24,7 +24,7 @@ export function staleRenewal(present: Date | null, until: Date) {
   return refusal('RENEWAL_STALE', {
     expected: `an end after ${present?.toISOString() ?? 'now'}, and after now`,
     got: until.toISOString(),
-    rule: 'control-plane README, renewals',
+    rule: 'apps/control-plane/README.md, renewals',
     action: 'Have fresh evidence of the session appraised by the key broker.',
   });
 }

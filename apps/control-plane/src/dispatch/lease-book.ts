@@ -169,7 +169,7 @@ function unknownLease(ref: LeaseRef) {
   return refusal('LEASE_UNKNOWN', {
     expected: 'a lease of this operator',
     got: ref.leaseId,
-    rule: 'control-plane README, leases',
+    rule: 'apps/control-plane/README.md, leases',
   });
 }
 
@@ -177,7 +177,7 @@ function fenced(ref: LeaseRef, job: Job, lease: Lease) {
   return refusal('LEASE_FENCED', {
     expected: `the active lease of the job, fence ${job.fence}`,
     got: `fence ${ref.fence} of a lease that is ${lease.state}`,
-    rule: 'control-plane README, leases',
+    rule: 'apps/control-plane/README.md, leases',
     action: 'Stop working on this job; another lease has taken its place or it has ended.',
   });
 }

@@ -102,7 +102,7 @@ export class LeaseRestores {
   }
 }
 
-const rule = 'control-plane README, leases';
+const rule = 'apps/control-plane/README.md, leases';
 
 function unvouched(committed: string | null, delivery: string) {
   return refusal('LEASE_UNKNOWN', {

@@ -138,7 +138,7 @@ function fenced({ index, fence }: ProofRef, job: Job) {
   return refusal('LEASE_FENCED', {
     expected: `the newest claim on segment ${index} of a job that goes on`,
     got: `claim ${fence} of a job that is ${job.state}`,
-    rule: 'control-plane README, proofs',
+    rule: 'apps/control-plane/README.md, proofs',
     action: 'Stop working on this segment; another node has taken it or the job has ended.',
   });
 }

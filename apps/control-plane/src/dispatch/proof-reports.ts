@@ -15,7 +15,7 @@ import { refusal } from '../problem/codes.js';
 import { PROOF_VERIFIER } from '../tokens.js';
 import { ProofBook } from './proof-book.js';
 
-const rule = 'control-plane README, proofs';
+const rule = 'apps/control-plane/README.md, proofs';
 /** One proof with its head; a segment's proof is some hundred kilobytes. */
 const proofBytesMax = 16 * 1024 * 1024;
 
@@ -112,7 +112,7 @@ function unknownBlob(sha256: string) {
   return refusal('BLOB_UNKNOWN', {
     expected: 'a blob that this operator uploaded',
     got: sha256,
-    rule: 'control-plane README, blobs',
+    rule: 'apps/control-plane/README.md, blobs',
     action: 'Upload it first.',
   });
 }

@@ -23,7 +23,7 @@ export interface CheckedReceipt {
   readonly receiptBytes: Buffer;
 }
 
-const rule = 'control-plane README, checkpoints';
+const rule = 'apps/control-plane/README.md, checkpoints';
 
 /**
  * @param receiptKey of the appraised session; null for a node without a TEE, whose statement waits for its proof

@@ -17,7 +17,7 @@ import { Presences } from '../nodes/presences.js';
 import { refusal } from '../problem/codes.js';
 import { CONFIG } from '../tokens.js';
 
-const rule = 'control-plane README, rounds';
+const rule = 'apps/control-plane/README.md, rounds';
 const jobsLookedAt = 50;
 
 /** What is done of a data-parallel job, and what comes next. */

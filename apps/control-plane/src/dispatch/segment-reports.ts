@@ -35,7 +35,7 @@ import { attestedUntil, requireFresh } from './freshness.js';
 import { isOpen, requireProvider, roundOf, SegmentBook } from './segment-book.js';
 import { refusedWorker, unknownWorker } from './worker-renewals.js';
 
-const rule = 'control-plane README, rounds';
+const rule = 'apps/control-plane/README.md, rounds';
 
 @Injectable()
 export class SegmentReports {
@@ -193,5 +193,10 @@ function notParallel({ state, parallel }: Job) {
 
 function unknownBlob(got: string) {
   const expected = 'a blob that this operator uploaded';
-  return refusal('BLOB_UNKNOWN', { expected, got, rule: 'control-plane README, blobs', action: 'Upload it first.' });
+  return refusal('BLOB_UNKNOWN', {
+    expected,
+    got,
+    rule: 'apps/control-plane/README.md, blobs',
+    action: 'Upload it first.',
+  });
 }

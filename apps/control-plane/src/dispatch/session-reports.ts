@@ -79,7 +79,7 @@ export class SessionReports {
       throw refusal('JOB_ASSURANCE', {
         expected: 'a job whose steps are proved, at a node without a TEE',
         got: `assurance ${job.assurance} at a node with ${String(capabilities['tee'])}`,
-        rule: 'control-plane README, proofs',
+        rule: 'apps/control-plane/README.md, proofs',
       });
     });
   }

@@ -32,7 +32,7 @@ export async function checkStoredPartials(manager: EntityManager, job: Job, roun
   throw refusal('ROUND_PARTIALS', {
     expected: `a round over the ${receipts.length} partials that are stored`,
     got: there.length === receipts.length ? 'one over others' : `${there.length} partials stored`,
-    rule: 'control-plane README, rounds',
+    rule: 'apps/control-plane/README.md, rounds',
     action: 'Average the partials that the control plane hands out.',
   });
 }

@@ -8,12 +8,12 @@ import { refusal } from '../problem/codes.js';
 
 export interface StoredResult {
   readonly bytes: number;
-  /** Settlement §12, 0x-hexadecimal. */
+  /** contracts/SPEC.md §12, 0x-hexadecimal. */
   readonly ciphertextDigest: string;
 }
 
 const bytesMax = chunkBytes * chunksMax;
-const rule = 'settlement §12';
+const rule = 'contracts/SPEC.md §12';
 
 /** @throws Rejection BLOB_UNKNOWN, DELIVERY_CIPHERTEXT where it is larger than any result; CollateralError BLOB_CORRUPT */
 export async function readStoredResult(blobs: Pick<BlobStore, 'open'>, blob: string): Promise<StoredResult> {

@@ -28,7 +28,7 @@ import { checkFollows, checkReceipt, isRound, statementOf, type CheckedReceipt }
 import { checkStoredPartials } from './stored-partials.js';
 import { checkStoredResult, readStoredResult } from './stored-result.js';
 
-const rule = 'control-plane README, checkpoints';
+const rule = 'apps/control-plane/README.md, checkpoints';
 
 @Injectable()
 export class TrainingReports {
@@ -223,7 +223,7 @@ export class TrainingReports {
     throw refusal('BLOB_UNKNOWN', {
       expected: 'a blob that this operator uploaded',
       got: sha256,
-      rule: 'control-plane README, blobs',
+      rule: 'apps/control-plane/README.md, blobs',
       action: 'Upload it first.',
     });
   }
@@ -252,7 +252,7 @@ function checkRun({ run, borders, result }: LeaseDeliver, { mode }: Terms): void
   throw refusal('DELIVERY_RUN', {
     expected: `${name} ${value}`,
     got: String(run[name as keyof typeof run]),
-    rule: 'settlement §3, §12',
+    rule: 'contracts/SPEC.md §3, §12',
   });
 }
 

@@ -18,7 +18,7 @@ import { METRICS } from '../tokens.js';
 import { attestedUntil, staleRenewal } from './freshness.js';
 import { actor } from './lease-book.js';
 
-const rule = 'control-plane README, rounds';
+const rule = 'apps/control-plane/README.md, rounds';
 
 /** Until when a session counts that the policy has refused. */
 const never = new Date(0);

@@ -139,7 +139,7 @@ function pending(expected: string, got: string) {
   return refusal('JOB_BUNDLE_PENDING', {
     expected,
     got,
-    rule: 'control-plane README, job states',
+    rule: 'apps/control-plane/README.md, job states',
     action: 'Wait until the job is delivered, or settled.',
   });
 }

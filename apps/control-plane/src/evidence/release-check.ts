@@ -65,7 +65,7 @@ export function checkGrantTime(
   throw refusal('RELEASE_TIME', {
     expected: `a word of the key broker for ${at}, give or take ${clockSkewSeconds} seconds`,
     got: `one from ${grantedAt} to ${notAfter}`,
-    rule: 'control-plane README, key releases',
+    rule: 'apps/control-plane/README.md, key releases',
     action: 'Set the clocks of key broker and control plane; the job is tried again.',
   });
 }
@@ -124,7 +124,7 @@ function refused(expected: string, got: string): Rejection {
   return refusal('RELEASE_SIGNATURE', {
     expected,
     got,
-    rule: 'settlement §3',
+    rule: 'contracts/SPEC.md §3',
     action: 'Ask the key broker of the job for its release.',
   });
 }

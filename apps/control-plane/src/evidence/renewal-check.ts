@@ -13,7 +13,7 @@ import { refusal } from '../problem/codes.js';
 import type { EvidenceVerdict } from './evidence-appraiser.js';
 import { checkResult, domainOf, signedByBroker, type ReleasedJob } from './release-check.js';
 
-const rule = 'control-plane README, renewals';
+const rule = 'apps/control-plane/README.md, renewals';
 
 export interface RenewedEvidence {
   readonly evidence: Uint8Array;

@@ -37,7 +37,7 @@ export interface StoredSession {
 
 const transactionsMax = 64;
 
-/** Calls of settlement §6 by the event that each leaves. */
+/** Calls of contracts/SPEC.md §6 by the event that each leaves. */
 const callOfEvent: Readonly<Record<string, string>> = {
   JobOpened: 'open',
   JobAccepted: 'accept',

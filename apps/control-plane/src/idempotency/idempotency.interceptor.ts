@@ -16,7 +16,7 @@ import { refusal, statusOf } from '../problem/codes.js';
 import { explain } from '../problem/explain.js';
 import { inProgress, KEEPS_REPLY, type PendingReply, type ReplyCarrier } from './pending-reply.js';
 
-const rule = 'control-plane README, idempotency';
+const rule = 'apps/control-plane/README.md, idempotency';
 const keyShape = /^[\x21-\x7e]{1,128}$/;
 /** After this a request that never answered is taken as lost with its process. */
 const abandonedMilliseconds = 60_000;

@@ -31,7 +31,7 @@ export function inProgress() {
   return refusal('IDEMPOTENCY_IN_PROGRESS', {
     expected: 'the first request under this key to have ended',
     got: 'one that still runs',
-    rule: 'control-plane README, idempotency',
+    rule: 'apps/control-plane/README.md, idempotency',
     action: 'Retry in a moment.',
   });
 }

@@ -10,7 +10,7 @@ import { EscrowProjection } from '../settlement/escrow-projection.js';
 import { JobJournal, unknownJob, type Cause } from './journal.js';
 import { jobView, type JobView } from './job.view.js';
 
-const rule = 'control-plane README, job states';
+const rule = 'apps/control-plane/README.md, job states';
 /** A client's own order among its jobs starts here; what is ahead of it is for administrators. */
 export const clientPriorityMin = 5;
 const liveEscrows = ['none', 'open', 'accepted', 'started'];
@@ -119,7 +119,7 @@ export function checkPriority(principal: Principal, priority: number): void {
   throw refusal('JOB_PRIORITY', {
     expected: `a priority from ${clientPriorityMin} to 9`,
     got: String(priority),
-    rule: 'control-plane README, scheduling',
+    rule: 'apps/control-plane/README.md, scheduling',
     action: 'Ask the operator of the control plane for a place ahead of other clients.',
   });
 }

@@ -40,7 +40,7 @@ const SubmitJob = z
   .object({
     /** Deterministic CBOR of the job spec, base64. */
     spec: base64(limits.specBytesMax),
-    /** Escrow terms, settlement §5. */
+    /** Escrow terms, contracts/SPEC.md §5. */
     terms: TermsJson,
     /** Appraisal policy, base64 of its canonical bytes. */
     policy: base64(limits.policyBytesMax),

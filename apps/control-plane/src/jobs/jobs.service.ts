@@ -84,7 +84,7 @@ export class Jobs {
       throw refusal('JOB_RESULT_PENDING', {
         expected: 'a delivered job',
         got: job.state,
-        rule: 'control-plane README, job states',
+        rule: 'apps/control-plane/README.md, job states',
         action: 'Wait until the job is delivered.',
       });
     }
@@ -93,7 +93,7 @@ export class Jobs {
 
   private async checkStoredDataset(principal: Principal, checked: CheckedSubmission): Promise<void> {
     const id = to0x(checked.spec.dataset.id);
-    const rule = 'control-plane README, submission';
+    const rule = 'apps/control-plane/README.md, submission';
     const dataset = await this.datasets.find(id);
     if (dataset?.tenant !== principal.tenant) throw datasetUnknown(id);
     checkDataset(checked, dataset.sealed);

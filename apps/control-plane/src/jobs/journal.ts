@@ -160,7 +160,7 @@ export function unknownJob() {
   return refusal('JOB_UNKNOWN', {
     expected: 'a job of this tenant',
     got: 'no such job',
-    rule: 'control-plane README, jobs',
+    rule: 'apps/control-plane/README.md, jobs',
     action: 'List the jobs that this key can see.',
   });
 }

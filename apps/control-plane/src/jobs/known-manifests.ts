@@ -23,7 +23,7 @@ function check(bytes: Uint8Array): Manifest {
     throw refusal('JOB_MANIFEST_CANONICAL', {
       expected: 'the canonical JSON of the manifest in the spec',
       got: 'other bytes',
-      rule: 'control-plane README, submission',
+      rule: 'apps/control-plane/README.md, submission',
       action: 'Correct the submission and send it with a new key.',
     });
   }

@@ -34,7 +34,7 @@ export class Quotas {
       throw refusal('QUOTA_JOBS', {
         expected: `at most ${this.config.jobsWaitingMax} jobs of a tenant in the queue`,
         got: `${known.count} already`,
-        rule: 'control-plane README, scheduling',
+        rule: 'apps/control-plane/README.md, scheduling',
         action: 'Wait until some have started, or cancel some.',
       });
     }

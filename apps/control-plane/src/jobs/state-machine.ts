@@ -75,7 +75,7 @@ export function nextState(state: JobState, trigger: JobTrigger): JobState {
     throw refusal('JOB_STATE', {
       expected: `a job that is ${transition.from.join(' or ')}`,
       got: state,
-      rule: 'control-plane README, job states',
+      rule: 'apps/control-plane/README.md, job states',
       action: 'Read the job and act on the state it is in.',
     });
   }

@@ -235,7 +235,7 @@ export function datasetUnknown(id: string) {
   return refusal('JOB_DATASET_UNKNOWN', {
     expected: 'a data set of this tenant',
     got: id,
-    rule: 'control-plane README, submission',
+    rule: 'apps/control-plane/README.md, submission',
     action: 'Register the data set first.',
   });
 }
@@ -244,7 +244,7 @@ function duplicate(jobId: string) {
   return refusal('JOB_DUPLICATE', {
     expected: 'a job and an escrow that were not submitted before',
     got: jobId,
-    rule: 'control-plane README, submission',
+    rule: 'apps/control-plane/README.md, submission',
     action: 'Choose another salt to run the same job again.',
   });
 }

@@ -31,7 +31,7 @@ export interface CheckedSubmission {
   readonly terms: EscrowTerms;
 }
 
-const rule = 'control-plane README, submission';
+const rule = 'apps/control-plane/README.md, submission';
 const groth16: JobSpec['scheme'] = 'fxt-groth16/1';
 
 /**

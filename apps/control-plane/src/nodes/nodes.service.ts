@@ -58,7 +58,7 @@ export class Nodes {
       throw refusal('NODE_PROVIDER', {
         expected: `the account of this key, ${principal.provider ?? 'which has none'}`,
         got: provider,
-        rule: 'control-plane README, nodes',
+        rule: 'apps/control-plane/README.md, nodes',
         action: 'Register with the key that is bound to this account.',
       });
     }
@@ -66,7 +66,7 @@ export class Nodes {
       throw refusal('PROTOCOL_VERSION', {
         expected: `dispatch protocol ${protocolVersion} or a neighbour of it`,
         got: String(message.protocol),
-        rule: 'control-plane README, nodes',
+        rule: 'apps/control-plane/README.md, nodes',
         action: 'Upgrade the older side, one version at a time.',
       });
     }

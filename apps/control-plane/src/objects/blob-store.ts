@@ -16,7 +16,7 @@ import { CONFIG, LOGGER } from '../tokens.js';
 import { FileObjectStore, type ObjectStore } from './object-store.js';
 import { S3ObjectStore } from './s3-object-store.js';
 
-const rule = 'control-plane README, blobs';
+const rule = 'apps/control-plane/README.md, blobs';
 
 export interface Upload {
   readonly sha256: string;
@@ -194,6 +194,6 @@ export function oversize(bytesMax: number) {
   return refusal('BODY_OVERSIZE', {
     expected: `at most ${bytesMax} bytes`,
     got: 'more',
-    rule: 'control-plane README, limits',
+    rule: 'apps/control-plane/README.md, limits',
   });
 }

@@ -116,7 +116,7 @@ function unavailable(got: string): CollateralError {
   return new CollateralError('OBJECT_STORE_UNAVAILABLE', {
     expected: 'an answer of the object store',
     got: got.slice(0, 200),
-    rule: 'control-plane README, blobs',
+    rule: 'apps/control-plane/README.md, blobs',
     action: 'Retry; nothing was changed. The operator checks VERITRAIN_S3_URL and its credentials.',
   });
 }

@@ -14,7 +14,7 @@ export interface ConnectionLimits {
 }
 
 export const connectionLimits: ConnectionLimits = { headersMilliseconds, requestMilliseconds, stalledMilliseconds };
-const rule = 'control-plane README, overload';
+const rule = 'apps/control-plane/README.md, overload';
 
 export function guardConnections(server: Server, logger: Logger, metrics: Metrics, bounds: ConnectionLimits): void {
   server.headersTimeout = bounds.headersMilliseconds;

@@ -19,7 +19,7 @@ import { plainText } from '../problem/explain.js';
 import { LOGGER, METRICS } from '../tokens.js';
 import { deadLetterBytesMax, deadLettersMax, deadLettersPerMinuteMax } from './limits.js';
 
-const rule = 'control-plane README, dead letters';
+const rule = 'apps/control-plane/README.md, dead letters';
 /** Fits the schemas of messages and opens nothing: a replayed message has its sender in its context. */
 const replayedAuth = 'vt_replayed_no-key-at-all-0000';
 

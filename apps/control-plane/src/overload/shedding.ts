@@ -100,7 +100,7 @@ export class ShedGuard implements CanActivate {
     throw refusal('OVERLOADED', {
       expected: 'a control plane that keeps up',
       got: `one that sheds ${shedLevels[level]}`,
-      rule: 'control-plane README, overload',
+      rule: 'apps/control-plane/README.md, overload',
       action: 'Retry after the time in Retry-After, and less often.',
     });
   }

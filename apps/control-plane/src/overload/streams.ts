@@ -77,7 +77,7 @@ export class Streams {
     return refusal('STREAMS_MAX', {
       expected: `at most ${most}`,
       got: 'one more',
-      rule: 'control-plane README, overload',
+      rule: 'apps/control-plane/README.md, overload',
       action: 'End some first, or read the events of a job in pages of its stream one job after the other.',
     });
   }

@@ -4,7 +4,7 @@ import { QueryFailedError } from 'typeorm';
 import { CodedError, CollateralError, reportedError } from '#attestation/base';
 import { refusal, type ApiCode } from './codes.js';
 
-const rule = 'control-plane README, errors';
+const rule = 'apps/control-plane/README.md, errors';
 
 export function explain(error: unknown): CodedError {
   return plainly(coded(error));

@@ -1,4 +1,4 @@
-/** Terms of settlement §5 as far as the control plane acts on them. */
+/** Terms of contracts/SPEC.md §5 as far as the control plane acts on them. */
 import { keccak, to0x } from '#attestation/base';
 import {
   encodeFormerTerms,

@@ -14,6 +14,6 @@ function notConfigured(): ConfigurationError {
   return new ConfigurationError('CONFIG_CHAIN', {
     expected: 'VERITRAIN_RPC_URL and VERITRAIN_CONTRACT',
     got: 'neither',
-    rule: 'control-plane README, configuration',
+    rule: 'apps/control-plane/README.md, configuration',
   });
 }

@@ -34,7 +34,7 @@ export class WebhookBook {
         throw refusal('WEBHOOK_QUOTA', {
           expected: `at most ${webhooksMax} webhooks of a tenant`,
           got: 'one more',
-          rule: 'control-plane README, webhooks',
+          rule: 'apps/control-plane/README.md, webhooks',
           action: 'Remove one first.',
         });
       }
@@ -106,7 +106,7 @@ function unknownWebhook() {
   return refusal('WEBHOOK_UNKNOWN', {
     expected: 'a webhook of this tenant, and a delivery of it',
     got: 'no such thing',
-    rule: 'control-plane README, webhooks',
+    rule: 'apps/control-plane/README.md, webhooks',
     action: 'List the webhooks that this key can see.',
   });
 }

@@ -77,14 +77,14 @@ export class WebhooksController {
       throw refusal('WEBHOOK_TARGET', {
         expected: 'a public address, or a name that resolves to one',
         got: url.hostname.slice(0, 80),
-        rule: 'control-plane README, webhooks',
+        rule: 'apps/control-plane/README.md, webhooks',
       });
     }
     if ((protocol !== 'https:' && this.config.webhookTargets === 'public') || username !== '' || password !== '') {
       throw refusal('WEBHOOK_TARGET', {
         expected: 'an https URL without a user name',
         got: protocol === 'https:' ? 'a user name' : protocol,
-        rule: 'control-plane README, webhooks',
+        rule: 'apps/control-plane/README.md, webhooks',
       });
     }
     const webhook = await this.book.add(caller, body);

@@ -67,7 +67,7 @@ function checkStart(expected: Uint8Array, got: Uint8Array): void {
   throw new Rejection('JOB_ESCROW', {
     expected: `start weights ${toHex(expected)}`,
     got: toHex(got),
-    rule: 'settlement §3',
+    rule: 'contracts/SPEC.md §3',
     action: 'open an escrow whose terms have the start weights of the manifest',
   });
 }
@@ -78,7 +78,7 @@ function checkRoot({ dataset }: JobSpec, digests: readonly Uint8Array[]): void {
   throw new Rejection('DATASET_ROOT', {
     expected: toHex(dataset.root),
     got: toHex(got),
-    rule: 'fixed-point §9',
+    rule: 'libs/step/SPEC.md §9',
     action: 'the data set was sealed wrongly: its owner must seal it again',
   });
 }

@@ -128,7 +128,7 @@ export async function startOf(job: ComputedJob, sealed: Uint8Array | null) {
   throw new Rejection('CHECKPOINT_STATE', {
     expected: 'borders from the start weights to the weights of the checkpoint, one per segment',
     got: `${borders.length} borders at step ${step}`,
-    rule: 'enclave SPEC, checkpoints',
+    rule: 'enclave/SPEC.md, checkpoints',
     action: 'go on from another checkpoint, or from the start',
   });
 }
@@ -144,7 +144,7 @@ function checkData({ manifest, examples, system }: ComputedJob, from: number): v
     throw new Rejection('DATASET_ROOT', {
       expected: `superblock ${superblock} as the data set's root commits to it`,
       got: 'other records',
-      rule: 'fixed-point §9',
+      rule: 'libs/step/SPEC.md §9',
       action: 'the data set was sealed wrongly: its owner must seal it again',
     });
   }

@@ -1,4 +1,4 @@
-/** This node's part in the draw of a sample: settlement §8. */
+/** This node's part in the draw of a sample: contracts/SPEC.md §8. */
 import { hmac } from '@noble/hashes/hmac.js';
 import { sha256 } from '@noble/hashes/sha2.js';
 import type { JsonRpcApiProvider } from 'ethers';

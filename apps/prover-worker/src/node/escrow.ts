@@ -160,7 +160,7 @@ function noEscrow(): CollateralError {
   return new CollateralError('PROVER_ESCROW_MISSING', {
     expected: 'an escrow under the terms of the job',
     got: 'none on the chain of this node',
-    rule: 'settlement §6',
+    rule: 'contracts/SPEC.md §6',
     action: 'wait until the chain of this node has the block in which it was opened',
   });
 }
@@ -169,6 +169,6 @@ function ended(state: string): Rejection {
   return new Rejection('PROVER_ESCROW_ENDED', {
     expected: 'an escrow that may still pay',
     got: `one that is ${state}`,
-    rule: 'settlement §6',
+    rule: 'contracts/SPEC.md §6',
   });
 }

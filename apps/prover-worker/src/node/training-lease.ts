@@ -132,7 +132,7 @@ async function giveUp(offer: OfferedJob, end: Stopped, lease: LeaseRef, parts: N
   await parts.controlPlane.send(pattern.leaseFail, { ...lease, ...failure });
 }
 
-/** Without a seal the contract hears it in jobs that can be challenged alone (settlement §6). */
+/** Without a seal the contract hears it in jobs that can be challenged alone (contracts/SPEC.md §6). */
 function mayStop({ windows }: Terms): boolean {
   return windows.challenge > 0;
 }
@@ -141,7 +141,7 @@ function unsayable(detail: string): Rejection {
   return new Rejection('GUARD_VIOLATION', {
     expected: 'a run within its ranges, or terms under which its end can be said on chain',
     got: detail,
-    rule: 'settlement §6',
+    rule: 'contracts/SPEC.md §6',
     action: 'lower the learning rate, choose a wider profile, or order with a challenge window',
   });
 }

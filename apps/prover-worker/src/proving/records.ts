@@ -35,5 +35,10 @@ export function checkRange(m: Manifest, from: number, steps: number): { first: n
 }
 
 function refuse(code: string, expected: string, got: string): never {
-  throw new Rejection(code, { expected, got, rule: 'step-proof §2.2', action: 'choose another --from or --steps' });
+  throw new Rejection(code, {
+    expected,
+    got,
+    rule: 'libs/zk/SPEC.md §2.2',
+    action: 'choose another --from or --steps',
+  });
 }

@@ -18,7 +18,7 @@ export async function startWeights(
   throw new Rejection('WEIGHTS_START', {
     expected: `weights of step ${from} with state digest 0x${toHex(expected)}`,
     got: to0x(got),
-    rule: 'fixed-point §11',
+    rule: 'libs/step/SPEC.md §11',
     action: 'give the weights or the digest of the step named by --from',
   });
 }

@@ -1,6 +1,7 @@
 /**
- * Exact steps without a proof, over the prover's kernels (fixed-point §4, §5, §7): brings weights to the start of a
- * segment. Range rules R1 to R4 keep every integer below 2^53 while weights are in range; inside a segment they may stray.
+ * Exact steps without a proof, over the prover's kernels (libs/step/SPEC.md §4, §5, §7): brings weights to the start
+ * of a segment. Range rules R1 to R4 keep every integer below 2^53 while weights are in range; inside a segment they
+ * may stray.
  */
 import {
   countsAt,

@@ -6,9 +6,9 @@ import {FlowMessages} from "./FlowMessages.sol";
 import {Plan, ZkPlan, TREE_D, TREE_S, TREE_W0, TREE_WT} from "./ZkPlan.sol";
 import {Transcript} from "./Transcript.sol";
 
-/// What the flow of step-proof §7 comes to: ⟨Ω, w⟩ = target, with Ω evaluated at one point. Every constraint is known to
-/// have the weight η^k before it is read, so each hidden value receives a weight instead of being a form: a message m of
-/// weight w adds w·m to the constant and −w to the coefficient of its pad.
+/// What the flow of libs/zk/SPEC.md §7 comes to: ⟨Ω, w⟩ = target, with Ω evaluated at one point. Every constraint is
+/// known to have the weight η^k before it is read, so each hidden value receives a weight instead of being a form: a
+/// message m of weight w adds w·m to the constant and −w to the coefficient of its pad.
 struct Flow {
     uint256 point; // of Ω: `vars` words
     uint256 challenges; // next
@@ -40,7 +40,7 @@ struct Flow {
 library Claims {
     using Claims for Flow;
 
-    // Kinds of blocks (step-proof §2.1).
+    // Kinds of blocks (libs/zk/SPEC.md §2.1).
     uint256 internal constant A = 1;
     uint256 internal constant M = 2;
     uint256 internal constant L = 3;

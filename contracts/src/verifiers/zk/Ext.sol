@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 pragma solidity ^0.8.30;
 
-/// F_p[X]/(X² − 7) over Goldilocks; c0 + c1·X is the word c0 | c1 << 128, both canonical (step-proof §1, §15).
+/// F_p[X]/(X² − 7) over Goldilocks; c0 + c1·X is the word c0 | c1 << 128, both canonical (libs/zk/SPEC.md §1, §15).
 /// Vectors are pointers to memory words. The most significant bit of an index is variable 0.
 library Ext {
     uint256 internal constant P = 0xffffffff00000001;

@@ -5,8 +5,8 @@ import {Ext} from "./Ext.sol";
 import {Plan, ZkPlan} from "./ZkPlan.sol";
 import {Reader, Transcript} from "./Transcript.sol";
 
-/// F0 to F7 as the transcript sees them: which messages come before which challenge (step-proof §5, §7). Challenges are
-/// kept in one list so that the point of every sumcheck lies in consecutive words.
+/// F0 to F7 as the transcript sees them: which messages come before which challenge (libs/zk/SPEC.md §5, §7).
+/// Challenges are kept in one list so that the point of every sumcheck lies in consecutive words.
 library FlowMessages {
     using Transcript for Reader;
 

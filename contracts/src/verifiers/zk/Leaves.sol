@@ -15,7 +15,7 @@ import {
     STEP_PROOF_LENGTH
 } from "./ZkErrors.sol";
 
-/// Opened leaves, their Merkle paths and what their symbols add up to (step-proof §2.1, §4.4, §9.2, §10).
+/// Opened leaves, their Merkle paths and what their symbols add up to (libs/zk/SPEC.md §2.1, §4.4, §9.2, §10).
 library Leaves {
     using Transcript for Reader;
 

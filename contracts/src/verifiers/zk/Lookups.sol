@@ -5,7 +5,7 @@ import {Ext} from "./Ext.sol";
 import {Claims, Flow} from "./Claims.sol";
 import {Plan, ZkPlan} from "./ZkPlan.sol";
 
-/// F1 and F2 of step-proof §7: the lookups, and every looked-up column as committed data and hidden values.
+/// F1 and F2 of libs/zk/SPEC.md §7: the lookups, and every looked-up column as committed data and hidden values.
 library Lookups {
     using Claims for Flow;
 

@@ -6,7 +6,7 @@ import {FlowMessages} from "./FlowMessages.sol";
 import {Claims, Flow} from "./Claims.sol";
 import {Plan, ZkPlan} from "./ZkPlan.sol";
 
-/// F4 and F5 of step-proof §7: all matrix products of the segment, and the weights inside and after it.
+/// F4 and F5 of libs/zk/SPEC.md §7: all matrix products of the segment, and the weights inside and after it.
 library Matmuls {
     using Claims for Flow;
 

@@ -7,7 +7,7 @@ import {Claims, Flow} from "./Claims.sol";
 import {Lookups} from "./Lookups.sol";
 import {Plan} from "./ZkPlan.sol";
 
-/// What F3 of step-proof §7 is for every loss.
+/// What F3 of libs/zk/SPEC.md §7 is for every loss.
 library Products {
     using Claims for Flow;
 

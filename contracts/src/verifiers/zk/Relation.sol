@@ -5,7 +5,7 @@ import {Claims, Flow} from "./Claims.sol";
 import {Ext} from "./Ext.sol";
 import {Plan, ZkPlan, TREE_D, TREE_S, TREE_W0, TREE_WT} from "./ZkPlan.sol";
 
-/// F0, F6 and F7 of step-proof §7: how the flow begins, and the one linear claim that it comes to.
+/// F0, F6 and F7 of libs/zk/SPEC.md §7: how the flow begins, and the one linear claim that it comes to.
 library Relation {
     using Claims for Flow;
 

@@ -23,7 +23,7 @@ struct StepSpec {
     uint256[] schedule; // (first step) << 8 | m, ascending
 }
 
-/// The statement and its context (step-proof §2.2).
+/// The statement and its context (libs/zk/SPEC.md §2.2).
 library StepContext {
     bytes32 private constant SPEC = keccak256("fxt-zk/spec/1");
     bytes32 private constant STEP = keccak256("fxt-step/1");
@@ -59,7 +59,7 @@ library StepContext {
         }
     }
 
-    /// The superblock that a segment trains on: the affine order of fixed-point §9.
+    /// The superblock that a segment trains on: the affine order of libs/step/SPEC.md §9.
     /// @param records of one superblock
     function superblockOf(StepSpec calldata s, uint256 records, uint256 index) internal pure returns (uint256) {
         uint256 n = s.recordCount / records;
@@ -108,7 +108,7 @@ library StepContext {
         return keccak256(abi.encode(DATA, c.root, c.ood, layoutHash));
     }
 
-    /// Binds everything that a commitment's bytes depend on besides its cells (step-proof §2.1).
+    /// Binds everything that a commitment's bytes depend on besides its cells (libs/zk/SPEC.md §2.1).
     function layoutDigest(Plan memory p, uint256 tree) internal pure returns (bytes32 digest) {
         uint256 t = p.randomRows << (p.m - p.k1);
         bytes memory head = abi.encodePacked(

@@ -4,7 +4,7 @@ pragma solidity ^0.8.30;
 import {Ext} from "./Ext.sol";
 import {STEP_NONCANONICAL, STEP_POW, STEP_PROOF_LENGTH} from "./ZkErrors.sol";
 
-/// Fiat–Shamir over keccak-256 and the reader of the proof, which goes together with it (step-proof §5, §10).
+/// Fiat–Shamir over keccak-256 and the reader of the proof, which goes together with it (libs/zk/SPEC.md §5, §10).
 struct Reader {
     uint256 buffer; // state, then what was absorbed since
     uint256 spare; // for values of messages

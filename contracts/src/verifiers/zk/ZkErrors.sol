@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 pragma solidity ^0.8.30;
 
-// The codes of the TypeScript verifier (step-proof §11).
+// The codes of the TypeScript verifier (libs/zk/SPEC.md §11).
 
 error STEP_PLAN();
 error STEP_STATEMENT();

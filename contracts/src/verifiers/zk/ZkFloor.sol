@@ -5,8 +5,9 @@ import {Ext} from "./Ext.sol";
 import {Plan} from "./ZkPlan.sol";
 import {STEP_PLAN} from "./ZkErrors.sol";
 
-/// What a plan must at least demand of its proofs, whoever agreed to it: 100 bits in every round (step-proof §12). The
-/// rows are what TypeScript computes; test/zk-floor.test.ts holds the two against each other.
+/// What a plan must at least demand of its proofs, whoever agreed to it: 100 bits in every round
+/// (libs/zk/SPEC.md §12). The rows are what TypeScript computes; test/zk-floor.test.ts holds the two against each
+/// other.
 library ZkFloor {
     /// Per profile, a byte each: m, logBlowup, randomRows, k1, logBlowup1; least queries 0 and 1, grinding before them, before
     /// row rounds and before those of level 1; most variables of the hypercube, rows of a tree, variables of the lookups.

@@ -61,8 +61,8 @@ uint256 constant TREE_D = 1;
 uint256 constant TREE_W0 = 2;
 uint256 constant TREE_WT = 3;
 
-/// The words whose hash is the planDigest (step-proof §4.5), read once. Whoever agreed to the digest vouches for what
-/// the words say; the reader only makes sure that no value leads outside them.
+/// The words whose hash is the planDigest (libs/zk/SPEC.md §4.5), read once. Whoever agreed to the digest vouches for
+/// what the words say; the reader only makes sure that no value leads outside them.
 library ZkPlan {
     bytes32 private constant TAG = keccak256("fxt-zk/plan/1");
     uint256 internal constant KEYS = 9 * 32;

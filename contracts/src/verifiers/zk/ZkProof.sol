@@ -10,8 +10,8 @@ import {Relation} from "./Relation.sol";
 import {ZkRelation} from "./ZkRelation.sol";
 import {STEP_FINAL_CHECK, STEP_PROOF_LENGTH} from "./ZkErrors.sol";
 
-/// The argument itself over a context and three commitments (step-proof §7 to §11). All randomness is drawn and all
-/// openings are checked first, in the order of the bytes; then one value is computed for what the flow claims.
+/// The argument itself over a context and three commitments (libs/zk/SPEC.md §7 to §11). All randomness is drawn and
+/// all openings are checked first, in the order of the bytes; then one value is computed for what the flow claims.
 library ZkProof {
     using Transcript for Reader;
 

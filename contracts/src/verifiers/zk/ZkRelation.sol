@@ -8,9 +8,9 @@ import {Matmuls} from "./Matmuls.sol";
 import {Plan, ZkPlan} from "./ZkPlan.sol";
 import {Relation} from "./Relation.sol";
 
-/// The flow of step-proof §7 as a contract of its own for each loss: it does not fit in one with the rest.
+/// The flow of libs/zk/SPEC.md §7 as a contract of its own for each loss: it does not fit in one with the rest.
 abstract contract ZkRelation {
-    /// @param plan       bytes of step-proof §4.5
+    /// @param plan       bytes of libs/zk/SPEC.md §4.5
     /// @param sizes      m_t, one byte per step
     /// @param messages   those of F0 to F6, canonical
     /// @param challenges in the order of FlowMessages

@@ -9,7 +9,7 @@ import {Plan, ZkPlan} from "./ZkPlan.sol";
 import {Products} from "./Products.sol";
 import {ZkRelation} from "./ZkRelation.sol";
 
-/// Softmax cross-entropy by table (fixed-point §5).
+/// Softmax cross-entropy by table (libs/step/SPEC.md §5).
 contract ZkSoftmaxRelation is ZkRelation {
     using Claims for Flow;
 

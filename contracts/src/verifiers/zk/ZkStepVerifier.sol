@@ -27,7 +27,8 @@ struct StepSeal {
 }
 
 /// Verifies a proof of step-proof `fxt-zk/1` for a Segment of a job. The job's terms name the digest of the
-/// StepSpec, which fixes plan, manifest, data and order; A1 and A2 of step-proof §2.2 stay with whoever agreed to them.
+/// StepSpec, which fixes plan, manifest, data and order; A1 and A2 of libs/zk/SPEC.md §2.2 stay with whoever agreed to
+/// them.
 contract ZkStepVerifier is IStepVerifier {
     bytes4 public constant SELECTOR = bytes4(keccak256("veritrain/zk/fxt-zk/1"));
     /// Terms are one ABI tuple: its offset, then client, provider, keyBroker, token, specDigest.
@@ -64,7 +65,7 @@ contract ZkStepVerifier is IStepVerifier {
         ZkFloor.check(p);
     }
 
-    /// Ties the seal to the statement, and everything in it to the job (step-proof §2.2).
+    /// Ties the seal to the statement, and everything in it to the job (libs/zk/SPEC.md §2.2).
     function _context(StepSeal calldata s, Plan memory p, bytes32 statementDigest) private pure returns (bytes32) {
         bytes32 planDigest = ZkPlan.digest(s.plan);
         if (s.terms.length < SPEC_DIGEST_AT + 32) revert STEP_STATEMENT();

@@ -12,7 +12,7 @@ export class Dataset {
   @Column({ type: 'jsonb' })
   manifest: unknown;
 
-  /** Dataset root, fixed-point §9; 0x-hexadecimal. */
+  /** Dataset root, libs/step/SPEC.md §9; 0x-hexadecimal. */
   @Column({ type: 'text' })
   root: string;
 

@@ -77,7 +77,10 @@ abstract class RenewalColumns {
   @Column({ type: 'bigint', nullable: true })
   grantedAt: string | null;
 
-  /** The broker's over its Lease (settlement §3), 0x-hexadecimal; the release before has its column under that name. */
+  /**
+   * The broker's over its Lease (contracts/SPEC.md §3), 0x-hexadecimal; the release before has its column under that
+   * name.
+   */
   @Column({ type: 'text', name: 'appraisal_signature' })
   signature: string;
 

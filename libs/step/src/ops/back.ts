@@ -1,4 +1,6 @@
-/** Error handed back through a dense layer, `G_{l-1} = M ⊙ RS(G_l·W_lᵀ, g_l + w_l − g_{l-1})` (fixed-point §7). */
+/**
+ * Error handed back through a dense layer, `G_{l-1} = M ⊙ RS(G_l·W_lᵀ, g_l + w_l − g_{l-1})` (libs/step/SPEC.md §7).
+ */
 import { roundShift } from '../integers.js';
 import { contract, mapMatrix, type Matrix } from '../matrix.js';
 import type { GraphBuilder } from '../onnx/graph-builder.js';

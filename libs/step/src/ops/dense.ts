@@ -1,4 +1,7 @@
-/** Pre-activation of a dense layer, `Y = RS(A·W + 2^(2a)·b, s)` (fixed-point §4). Derivatives: back.ts, update.ts. */
+/**
+ * Pre-activation of a dense layer, `Y = RS(A·W + 2^(2a)·b, s)` (libs/step/SPEC.md §4). Derivatives: back.ts,
+ * update.ts.
+ */
 import { roundShift } from '../integers.js';
 import { contract, mapMatrix, type Matrix } from '../matrix.js';
 import type { GraphBuilder } from '../onnx/graph-builder.js';

@@ -1,4 +1,7 @@
-/** `GUARD` of fixed-point §2: exact range in the reference, largest magnitude per tensor and step in the graph (§10). */
+/**
+ * `GUARD` of libs/step/SPEC.md §2: exact range in the reference, largest magnitude per tensor and step in the graph
+ * (§10).
+ */
 import { GuardViolation } from '../errors.js';
 import { clamp } from '../integers.js';
 import type { GraphBuilder } from '../onnx/graph-builder.js';

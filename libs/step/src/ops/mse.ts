@@ -1,4 +1,6 @@
-/** Gradient of the squared loss, `G_L = RS(Y_L, a_L − g_L) − 2^g_L·[c = y]`, guarded to gbits (fixed-point §5). */
+/**
+ * Gradient of the squared loss, `G_L = RS(Y_L, a_L − g_L) − 2^g_L·[c = y]`, guarded to gbits (libs/step/SPEC.md §5).
+ */
 import { roundShift } from '../integers.js';
 import { mapMatrix, type Matrix } from '../matrix.js';
 import type { GraphBuilder } from '../onnx/graph-builder.js';

@@ -1,4 +1,4 @@
-/** Hidden activation: ReLU that clips, and the mask that is its derivative (fixed-point §4). */
+/** Hidden activation: ReLU that clips, and the mask that is its derivative (libs/step/SPEC.md §4). */
 import { clamp } from '../integers.js';
 import { mapMatrix, type Matrix } from '../matrix.js';
 import type { GraphBuilder } from '../onnx/graph-builder.js';

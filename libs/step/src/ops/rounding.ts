@@ -1,4 +1,4 @@
-/** `RS` after a matrix product (fixed-point §2, §10): Floor(x·2^-s + 1/2), exact while |x| + 2^(s-1) < 2^53. */
+/** `RS` after a matrix product (libs/step/SPEC.md §2, §10): Floor(x·2^-s + 1/2), exact while |x| + 2^(s-1) < 2^53. */
 import type { GraphBuilder } from '../onnx/graph-builder.js';
 
 /**

@@ -1,4 +1,4 @@
-/** Gradient of softmax cross-entropy by one table and one reciprocal per row (fixed-point §5, §6). */
+/** Gradient of softmax cross-entropy by one table and one reciprocal per row (libs/step/SPEC.md §5, §6). */
 import { floorDiv, roundShift } from '../integers.js';
 import { mapMatrix, matrix, type Matrix } from '../matrix.js';
 import type { Manifest } from '../manifest.js';

@@ -1,4 +1,4 @@
-/** Exact SGD update, `W' = W − m·AᵀG`, `b' = b − m·Σ_r G` (fixed-point §7). */
+/** Exact SGD update, `W' = W − m·AᵀG`, `b' = b − m·Σ_r G` (libs/step/SPEC.md §7). */
 import { contract, matrix, type Matrix } from '../matrix.js';
 import type { GraphBuilder } from '../onnx/graph-builder.js';
 import type { LayerScale } from '../scale.js';

@@ -49,7 +49,7 @@ function tooLong(length: number): Rejection {
   return new Rejection('FRAME_TOO_LONG', {
     expected: `a frame of at most ${frameBytesMax} bytes`,
     got: `${length} bytes`,
-    rule: 'enclave SPEC, channel',
+    rule: 'enclave/SPEC.md, channel',
     action: 'send large objects in parts',
   });
 }

@@ -78,7 +78,7 @@ const borders = list(bytes(32), 4001);
 /** Of the sessions behind the borders, and the sealer's. */
 const keys = list(address, checkpointSessionsMax + 1);
 
-/** EIP-712 `Run` of settlement §3 that `seal` is over. */
+/** EIP-712 `Run` of contracts/SPEC.md §3 that `seal` is over. */
 const runSummary = record({
   upTo: uint(),
   outcome: oneOf(0, 1, 2),
@@ -118,7 +118,7 @@ const eventShapes = {
   result: {
     type: oneOf('result'),
     ciphertext: blob,
-    /** Revealed on chain to be paid (settlement §12). */
+    /** Revealed on chain to be paid (contracts/SPEC.md §12). */
     revealKey: bytes(32),
     borders,
     run: runSummary,

@@ -103,7 +103,7 @@ const result = { result: base64(attestationResultBytesMax), resultSignature: Sig
 
 /** What the key broker gave a session, without the sealed key. */
 export const KeyReleased = z.object({
-  /** The struct of settlement §3 that the broker signed. */
+  /** The struct of contracts/SPEC.md §3 that the broker signed. */
   release: z.object({
     ...{ job: Hex32, provider: Address, dataset: Hex32, session: Hex32, key: Address, policy: Hex32 },
     ...{ evidence: Hex32, grant: Hex32, nonce: Hex32, grantedAt: UnixSeconds, notAfter: UnixSeconds },
@@ -121,7 +121,7 @@ export type LeaseKeyed = z.infer<typeof LeaseKeyed>;
 /** Fresh evidence of a session at work, and what the key broker signed about it. */
 export const RenewedSession = z.object({
   ...judged,
-  /** The Lease of settlement §3; its other fields follow from evidence and job. */
+  /** The Lease of contracts/SPEC.md §3; its other fields follow from evidence and job. */
   lease: z.object({ grantedAt: UnixSeconds, notAfter: UnixSeconds, signature: Signature }),
   ...result,
 });
@@ -172,12 +172,15 @@ export const LeaseCheckpoint = z.object({
 export type LeaseCheckpoint = z.infer<typeof LeaseCheckpoint>;
 
 export const Delivery = z.object({
-  /** `blob` is the ciphertext's SHA-256; `ciphertextDigest` and `keyCommit` are what the seal is over (settlement §12). */
+  /**
+   * `blob` is the ciphertext's SHA-256; `ciphertextDigest` and `keyCommit` are what the seal is over
+   * (contracts/SPEC.md §12).
+   */
   result: z.object({
     ...{ blob: Hex32, bytes: z.int().min(1).max(blobBytesMax) },
     ...{ ciphertextDigest: Hex32, keyCommit: Hex32 },
   }),
-  /** The run that the seal signs, settlement §3. */
+  /** The run that the seal signs, contracts/SPEC.md §3. */
   run: z.object({
     upTo: z.int().min(0).max(segmentsMax),
     outcome: z.union([z.literal(0), z.literal(1), z.literal(2)]),
@@ -188,7 +191,7 @@ export const Delivery = z.object({
     keys: Hex32,
   }),
   seal: base64(sealBytesMax),
-  /** Borders 0…K as weights digests, settlement §2. */
+  /** Borders 0…K as weights digests, contracts/SPEC.md §2. */
   borders: z
     .array(Hex32)
     .min(2)

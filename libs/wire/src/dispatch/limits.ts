@@ -5,7 +5,7 @@ export const policyBytesMax = 256 * 1024;
 export const evidenceBytesMax = 1024 * 1024;
 /** What a verdict rested on: certificates, revocation lists, OCSP answers, manifests, collateral, advisories. */
 export const endorsementsBytesMax = 4 * 1024 * 1024;
-/** Attestors that the terms of one job may name, settlement §5. */
+/** Attestors that the terms of one job may name, contracts/SPEC.md §5. */
 export const attestorsMax = 16;
 export const receiptBytesMax = 4096;
 /** A step statement, or the round statement of a data-parallel job. */
@@ -16,7 +16,7 @@ export const proofDocumentCharactersMax = 64 * 1024;
 export const attestationResultBytesMax = 512 * 1024;
 /** One stored ciphertext: a checkpoint, a result or a shard. */
 export const blobBytesMax = 64 * 1024 * 1024;
-/** Segments of one job, settlement §5. */
+/** Segments of one job, contracts/SPEC.md §5. */
 export const segmentsMax = 4000;
 /** Workers of a data-parallel job. */
 export const workersMax = 64;

@@ -62,7 +62,7 @@ export const ProofDeliver = z.object({
   ...task,
   /** SHA-256 of the uploaded proof bundle with this one proof. */
   blob: Hex32,
-  /** Text of its statement document (proof SPEC §2). */
+  /** Text of its statement document (libs/proof/SPEC.md §2). */
   document: z.string().max(proofDocumentCharactersMax),
 });
 export type ProofDeliver = z.infer<typeof ProofDeliver>;

@@ -32,7 +32,7 @@ export function jobCommitments(
     };
   }
   if (proving === null) {
-    throw new Rejection('JOB_PROVING', { expected: 'a profile', got: 'none', rule: 'attestation SPEC, messages' });
+    throw new Rejection('JOB_PROVING', { expected: 'a profile', got: 'none', rule: 'attestation/SPEC.md, messages' });
   }
   const format = commitmentFormat(manifest, proving.profile);
   const committer = createCommitter(format);

@@ -1,6 +1,6 @@
 /**
- * Seeds of a job's commitments (SPEC §2.1), all from the data key: whoever may read the data can open every commitment
- * of a job and comes to the same bytes. The start is public, so its seed is too.
+ * Seeds of a job's commitments (libs/zk/SPEC.md §2.1), all from the data key: whoever may read the data can open every
+ * commitment of a job and comes to the same bytes. The start is public, so its seed is too.
  */
 import { concatBytes, keccak, utf8, word } from '#attestation/base';
 import type { Manifest } from '#libs/step';

@@ -1,6 +1,6 @@
 /**
- * Arithmetic on elements of F_p, p = 2^64 − 2^32 + 1, and of its extension by X² = 7 (SPEC §1): bigints, or a
- * WebAssembly module of machine words where there is one, about ten times as fast. Operands are canonical. A test
+ * Arithmetic on elements of F_p, p = 2^64 − 2^32 + 1, and of its extension by X² = 7 (libs/zk/SPEC.md §1): bigints, or
+ * a WebAssembly module of machine words where there is one, about ten times as fast. Operands are canonical. A test
  * compares the two.
  */
 import { MODULE_BASE64 } from './scalar-module.js';

@@ -1,4 +1,4 @@
-/** Field elements as bytes: big-endian, canonical (SPEC §1). */
+/** Field elements as bytes: big-endian, canonical (libs/zk/SPEC.md §1). */
 import { Rejection } from '#attestation/base';
 import { X, mul, weigh, type Ext } from './extension.js';
 import * as base from './goldilocks.js';
@@ -45,7 +45,7 @@ function notCanonical(value: bigint): Rejection {
   return new Rejection('STEP_NONCANONICAL', {
     expected: 'a field element below 2^64 − 2^32 + 1',
     got: value.toString(),
-    rule: 'step-proof §1',
+    rule: 'libs/zk/SPEC.md §1',
   });
 }
 
@@ -76,7 +76,7 @@ function reduced(value: bigint): bigint {
 /** 2^64 mod p. */
 const twoTo64 = 0xffffffffn;
 
-/** ext(d) of SPEC §5: two 128-bit halves of a digest, each reduced (bias below 2^-64). */
+/** ext(d) of libs/zk/SPEC.md §5: two 128-bit halves of a digest, each reduced (bias below 2^-64). */
 export function extFromDigest(digest: Uint8Array): Ext {
   const view = new DataView(digest.buffer, digest.byteOffset);
   const half = (at: number): bigint =>

@@ -1,4 +1,4 @@
-/** Points of a code domain in the order in which codewords are stored (SPEC §9.1). */
+/** Points of a code domain in the order in which codewords are stored (libs/zk/SPEC.md §9.1). */
 import { GENERATOR, mul, rootOfUnity } from './goldilocks.js';
 
 /**

@@ -1,4 +1,4 @@
-/** The quadratic extension F = F_p[X]/(X² − 7) (SPEC §1), where challenges live. Element c0 + c1·X. */
+/** The quadratic extension F = F_p[X]/(X² − 7) (libs/zk/SPEC.md §1), where challenges live. Element c0 + c1·X. */
 import { arithmetic, type Ext } from './arithmetic.js';
 import * as base from './goldilocks.js';
 

@@ -17,7 +17,7 @@ import {
 
 const ext = (c0: bigint, c1: bigint): F.Ext => ({ c0, c1 });
 
-describe('field (SPEC §1 vectors)', () => {
+describe('field (libs/zk/SPEC.md §1 vectors)', () => {
   it('has the published root of unity', () => {
     expect(rootOfUnity(32)).toBe(0x185629dcda58878cn);
     expect(pow(rootOfUnity(5), 32n)).toBe(1n);

@@ -1,9 +1,9 @@
-/** The base field F_p, p = 2^64 − 2^32 + 1 (SPEC §1). Elements are bigints in [0, p). */
+/** The base field F_p, p = 2^64 − 2^32 + 1 (libs/zk/SPEC.md §1). Elements are bigints in [0, p). */
 
 import { arithmetic, P } from './arithmetic.js';
 
 export { P };
-/** Generator of the multiplicative group; also the coset shift of every code domain (SPEC §9.1). */
+/** Generator of the multiplicative group; also the coset shift of every code domain (libs/zk/SPEC.md §9.1). */
 export const GENERATOR = 7n;
 
 /** Canonical representative of any integer. */

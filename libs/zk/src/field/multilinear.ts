@@ -1,11 +1,11 @@
-/** Multilinear helpers. The most significant bit of an index is variable 0 (SPEC §1). */
+/** Multilinear helpers. The most significant bit of an index is variable 0 (libs/zk/SPEC.md §1). */
 import * as base from './goldilocks.js';
 import * as F from './extension.js';
 import type { Ext } from './extension.js';
 
 export type Point = readonly Ext[];
 
-/** The last `count` coordinates (SPEC §1, `suf`). */
+/** The last `count` coordinates (libs/zk/SPEC.md §1, `suf`). */
 export function suffix(point: Point, count: number): Point {
   return point.slice(point.length - count);
 }

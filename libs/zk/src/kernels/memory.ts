@@ -41,7 +41,7 @@ export class Memory {
       throw new ConfigurationError('ZK_MEMORY_EXCEEDED', {
         expected: `at most ${this.limitBytes} bytes of prover memory`,
         got: `a need of ${top} bytes`,
-        rule: 'step-proof §14',
+        rule: 'libs/zk/SPEC.md §14',
         action: 'raise the memory limit, or prove fewer steps in one segment',
       });
     }

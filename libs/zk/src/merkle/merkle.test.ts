@@ -23,7 +23,7 @@ function levelsOf(digestBytes: number): Uint8Array[][] {
   return levels;
 }
 
-describe('merkle (SPEC §2.1, §10)', () => {
+describe('merkle (libs/zk/SPEC.md §2.1, §10)', () => {
   it('hashes the published leaf', () => {
     expect(toHex(hashLeaves(0x5301, [words(1n, 2n, 3n)])[0]!)).toBe(
       '4ee7b382d5b4a75b702d6f152f479dc362b7e9c5c4c2dd2de4c888581b9995ee',

@@ -1,4 +1,6 @@
-/** One proof for many leaves of one tree (SPEC §10): siblings level by level from the leaves, left to right. */
+/**
+ * One proof for many leaves of one tree (libs/zk/SPEC.md §10): siblings level by level from the leaves, left to right.
+ */
 import { concatBytes } from '#attestation/base';
 import { hashNodes, nodeLength } from './hash.js';
 

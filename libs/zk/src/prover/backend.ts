@@ -15,7 +15,7 @@ export type BaseArray = BigUint64Array;
 /** Canonical extension elements, c0 and c1 interleaved. */
 export type ExtArray = BigUint64Array;
 
-/** Of a round polynomial t(X): t(1) − t(0) and the coefficient of X² (SPEC §6). */
+/** Of a round polynomial t(X): t(1) − t(0) and the coefficient of X² (libs/zk/SPEC.md §6). */
 export interface RoundValues {
   readonly d: Ext;
   readonly e: Ext;
@@ -61,8 +61,9 @@ export interface Backend {
   release(mark: number): void;
 
   /**
-   * Codewords of rows (SPEC §9.1): Σ message_j·y^j + y^{2^m}·Σ random_j·y^j on 2^{m+logBlowup} points in domain order.
-   * Matrices are row-major without gaps; random has the same number of rows, of at most 2^m elements each.
+   * Codewords of rows (libs/zk/SPEC.md §9.1): Σ message_j·y^j + y^{2^m}·Σ random_j·y^j on 2^{m+logBlowup} points in
+   * domain order. Matrices are row-major without gaps; random has the same number of rows, of at most 2^m elements
+   * each.
    */
   encodeRows(messages: BaseArray, random: BaseArray, rows: number, m: number, logBlowup: number): BaseArray;
 
@@ -78,7 +79,10 @@ export interface Backend {
   /** The same stream as big-endian words, those not below p skipped: `count` uniform elements. */
   randomElements(prefix: Uint8Array, count: number): BaseArray;
 
-  /** One layer of the fraction tree: p = p0·q1 + p1·q0, q = q0·q1 over the halves of the children (SPEC §7 F1). */
+  /**
+   * One layer of the fraction tree: p = p0·q1 + p1·q0, q = q0·q1 over the halves of the children (libs/zk/SPEC.md §7
+   * F1).
+   */
   fractionLayer(p: ExtArray, q: ExtArray): Fractions;
   /** The same for the leaves, whose numerators are in the base field. */
   leafLayer(p: BaseArray, q: ExtArray): Fractions;
@@ -136,6 +140,9 @@ export interface Backend {
     out: DoubleRows,
   ): void;
 
-  /** The smallest nonce, as a big-endian u64, whose hash with the seed has `bits` leading zero bits (SPEC §5). */
+  /**
+   * The smallest nonce, as a big-endian u64, whose hash with the seed has `bits` leading zero bits
+   * (libs/zk/SPEC.md §5).
+   */
   grind(seed: Uint8Array, bits: number): Uint8Array;
 }

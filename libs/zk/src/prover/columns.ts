@@ -1,4 +1,7 @@
-/** The integers of the long-lived trees as padded columns: weights and the records of a superblock (SPEC §4.1). */
+/**
+ * The integers of the long-lived trees as padded columns: weights and the records of a superblock
+ * (libs/zk/SPEC.md §4.1).
+ */
 import type { Examples, Weights } from '#libs/step';
 import type { Shape } from '../relation/shape.js';
 

@@ -1,4 +1,4 @@
-/** Committing to matrices: rows, codewords, Merkle tree, out-of-domain value (SPEC §2.1). */
+/** Committing to matrices: rows, codewords, Merkle tree, out-of-domain value (libs/zk/SPEC.md §2.1). */
 import * as F from '../field/extension.js';
 import type { Ext } from '../field/extension.js';
 import { LEAF_HEADER } from '../merkle/hash.js';

@@ -1,4 +1,7 @@
-/** Commitments to weights and to superblocks of data: made by enclaves, data owners and provers alike (SPEC §2.1). */
+/**
+ * Commitments to weights and to superblocks of data: made by enclaves, data owners and provers alike
+ * (libs/zk/SPEC.md §2.1).
+ */
 import type { Examples, Weights } from '#libs/step';
 import type { Format } from '../verifier/statement.js';
 import { dataLayout, weightLayout } from '../relation/tree-layout.js';

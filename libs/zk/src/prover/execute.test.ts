@@ -27,7 +27,7 @@ function run(profile: 'fx1' | 'fx1s', stepSizes: number[]): { manifest: Manifest
   return { manifest, digest: toHex(stateDigest(manifest, weightsAfter(shape, columns, start))) };
 }
 
-describe('segment execution against the published digests (fixed-point §14.1)', () => {
+describe('segment execution against the published digests (libs/step/SPEC.md §14.1)', () => {
   it.each([
     ['fx1', [1], '138641c6a1f69e44e7b1ae0e0347b634b632b4c8ab8ece457d2c547065e99c6b'],
     ['fx1', [1, 1], 'b9174bfe451a8636debb46978667d00c72689d4e80361fccd72899f29fd680c3'],

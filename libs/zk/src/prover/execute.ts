@@ -1,7 +1,7 @@
 /**
  * Runs the steps of a segment in exact float64 integers and keeps everything that a proof commits to or reasons about
- * (fixed-point §4, §5, §7; SPEC §4.1). Range rules R1 to R4 keep every value below 2^53 while weights are in range; inside
- * a segment they may stray, and their products are then summed in limbs.
+ * (libs/step/SPEC.md §4, §5, §7; libs/zk/SPEC.md §4.1). Range rules R1 to R4 keep every value below 2^53 while weights
+ * are in range; inside a segment they may stray, and their products are then summed in limbs.
  */
 import {
   countsAt,

@@ -1,4 +1,4 @@
-/** The prover's messages of F1: the tree of fractions, layer by layer (SPEC §7). */
+/** The prover's messages of F1: the tree of fractions, layer by layer (libs/zk/SPEC.md §7). */
 import * as F from '../field/extension.js';
 import type { Ext } from '../field/extension.js';
 import type { Point } from '../field/multilinear.js';

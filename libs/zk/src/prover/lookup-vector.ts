@@ -1,4 +1,7 @@
-/** Numerators and denominators of all lookups and table entries, from the verifier's own column forms (SPEC §4.3, F2). */
+/**
+ * Numerators and denominators of all lookups and table entries, from the verifier's own column forms
+ * (libs/zk/SPEC.md §4.3, F2).
+ */
 import * as F from '../field/extension.js';
 import type { Ext } from '../field/extension.js';
 import { placedBlock, type PlacedBlock } from '../relation/plan.js';

@@ -1,4 +1,4 @@
-/** The prover's own randomness: pads with their products, special rows (SPEC §4.2, §6, §13.5). */
+/** The prover's own randomness: pads with their products, special rows (libs/zk/SPEC.md §4.2, §6, §13.5). */
 import { concatBytes, taggedDigest, word } from '#attestation/base';
 import { manifestDigest } from '#libs/step';
 import * as F from '../field/extension.js';

@@ -1,6 +1,6 @@
 /**
- * Each mask by itself (SPEC §13.5): drawn anew, with everything else of two runs equal, it changes all that it is there to
- * hide; left out, it changes nothing, which is how a missing mask is caught.
+ * Each mask by itself (libs/zk/SPEC.md §13.5): drawn anew, with everything else of two runs equal, it changes all that
+ * it is there to hide; left out, it changes nothing, which is how a missing mask is caught.
  */
 import { keccak_256 } from '@noble/hashes/sha3.js';
 import { afterEach, describe, expect, it, vi } from 'vitest';

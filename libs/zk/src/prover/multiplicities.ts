@@ -1,4 +1,4 @@
-/** How often each table entry is looked up (SPEC §4.1 `mR mA mE`, §4.3). */
+/** How often each table entry is looked up (libs/zk/SPEC.md §4.1 `mR mA mE`, §4.3). */
 import type { Shape } from '../relation/shape.js';
 import type { Backend, SumTerm } from './backend.js';
 import type { Columns } from './columns.js';

@@ -1,4 +1,4 @@
-/** The combined weights Ω of SPEC §7 F7 on the whole hypercube. */
+/** The combined weights Ω of libs/zk/SPEC.md §7 F7 on the whole hypercube. */
 import * as F from '../field/extension.js';
 import type { Ext } from '../field/extension.js';
 import { powers } from '../field/multilinear.js';

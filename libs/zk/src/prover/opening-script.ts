@@ -1,4 +1,4 @@
-/** The prover's messages of the batching rounds and of the opening (SPEC §8, §9). */
+/** The prover's messages of the batching rounds and of the opening (libs/zk/SPEC.md §8, §9). */
 import { domainPoint } from '../field/domain.js';
 import * as F from '../field/extension.js';
 import type { Ext } from '../field/extension.js';
@@ -17,7 +17,7 @@ import { omegaVector } from './omega-vector.js';
 import type { RecordingTranscript } from './recording-transcript.js';
 import type { Script } from './sumcheck-script.js';
 
-/** The six special rows of S as three extension rows (SPEC §4.2). */
+/** The six special rows of S as three extension rows (libs/zk/SPEC.md §4.2). */
 export interface MaskRows {
   /** 2^m and t elements. */
   readonly H: ExtArray;

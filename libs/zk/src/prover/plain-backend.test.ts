@@ -3,7 +3,7 @@ import { domainPoint } from '../field/domain.js';
 import { P, mul, pow } from '../field/goldilocks.js';
 import { plainBackend } from './plain-backend.js';
 
-describe('row code (SPEC §9.1)', () => {
+describe('row code (libs/zk/SPEC.md §9.1)', () => {
   it('has the published domain', () => {
     const points = Array.from({ length: 8 }, (_, i) => domainPoint(i, 2, 1));
     expect(points).toEqual([

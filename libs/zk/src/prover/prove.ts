@@ -1,4 +1,4 @@
-/** Proving a segment (SPEC §3, §14): the prover runs the verifier and answers its questions. */
+/** Proving a segment (libs/zk/SPEC.md §3, §14): the prover runs the verifier and answers its questions. */
 import { concatBytes, Rejection, utf8 } from '#attestation/base';
 import type { Examples, Weights } from '#libs/step';
 import { LEAF_HEADER } from '../merkle/hash.js';
@@ -178,7 +178,7 @@ function knownAfter(
   return commitColumns(backend, trees.WT, profile, segment.after, afterSeed);
 }
 
-/** The step witness and the weights after, in one tree or in two (SPEC §4.4). */
+/** The step witness and the weights after, in one tree or in two (libs/zk/SPEC.md §4.4). */
 function commitWitness(
   backend: Backend,
   plan: Plan,
@@ -232,7 +232,7 @@ function requireSame(name: string, made: OpenableCommitment, given: Commitment):
   throw new Rejection('STEP_STATEMENT', {
     expected: `the commitment '${name}' of the given values and seed`,
     got: 'another commitment',
-    rule: 'step-proof §2.1',
+    rule: 'libs/zk/SPEC.md §2.1',
   });
 }
 

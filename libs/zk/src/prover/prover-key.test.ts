@@ -1,4 +1,4 @@
-/** What the prover's key is bound to (SPEC §13.5): no two statements share a pad. */
+/** What the prover's key is bound to (libs/zk/SPEC.md §13.5): no two statements share a pad. */
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { toHex } from '#attestation/base';
 import { initialWeights } from '#libs/step';

@@ -1,4 +1,6 @@
-/** Answers the verifier by computing, and writes down what it answered: the bytes of the proof (SPEC §10). */
+/**
+ * Answers the verifier by computing, and writes down what it answered: the bytes of the proof (libs/zk/SPEC.md §10).
+ */
 import * as F from '../field/extension.js';
 import type { Ext } from '../field/extension.js';
 import { extBytes } from '../field/bytes.js';

@@ -1,4 +1,4 @@
-/** PRF of SPEC §2.1: every random choice of a commitment or a proof, from one 32-byte seed. */
+/** PRF of libs/zk/SPEC.md §2.1: every random choice of a commitment or a proof, from one 32-byte seed. */
 import { concatBytes, uintBe, utf8 } from '#attestation/base';
 import type { Backend, BaseArray } from './backend.js';
 

@@ -1,4 +1,4 @@
-/** The prover's messages of F0 and F2 to F6 (SPEC §7). */
+/** The prover's messages of F0 and F2 to F6 (libs/zk/SPEC.md §7). */
 import * as F from '../field/extension.js';
 import type { Ext } from '../field/extension.js';
 import { eqTable, halves, suffix, type Point } from '../field/multilinear.js';

@@ -1,4 +1,4 @@
-/** The prover's side of sumchecks in mean form: plaintext messages in order (SPEC §6). */
+/** The prover's side of sumchecks in mean form: plaintext messages in order (libs/zk/SPEC.md §6). */
 import * as F from '../field/extension.js';
 import type { Ext } from '../field/extension.js';
 import type { Point } from '../field/multilinear.js';

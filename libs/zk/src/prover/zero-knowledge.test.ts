@@ -21,7 +21,7 @@ function messages(proof: Uint8Array, count: number): string[] {
   return Array.from({ length: count }, (_, i) => toHex(proof.subarray(16 * i, 16 * i + 16)));
 }
 
-describe('prover randomness (SPEC §13.5)', () => {
+describe('prover randomness (libs/zk/SPEC.md §13.5)', () => {
   const first = prove({});
 
   it('gives the same bytes again for the same secret and statement', () => {

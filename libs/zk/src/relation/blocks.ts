@@ -1,4 +1,4 @@
-/** The tensors that are committed, per tree and in list order (SPEC §4.1). */
+/** The tensors that are committed, per tree and in list order (libs/zk/SPEC.md §4.1). */
 import type { Shape } from './shape.js';
 
 /** Trees of global rows; S holds the step witness, D the data, W0 and WT the weights before and after. */

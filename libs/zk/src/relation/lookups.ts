@@ -1,4 +1,4 @@
-/** Places of the looked-up columns and of the three tables in the lookup vector (SPEC §4.3). */
+/** Places of the looked-up columns and of the three tables in the lookup vector (libs/zk/SPEC.md §4.3). */
 import { log2Ceil } from '../field/multilinear.js';
 import type { ClassPiece, Shape } from './shape.js';
 

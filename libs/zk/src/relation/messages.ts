@@ -1,4 +1,4 @@
-/** How many messages, product slots, pads and constraints one proof has (SPEC §6, §7). */
+/** How many messages, product slots, pads and constraints one proof has (libs/zk/SPEC.md §6, §7). */
 import { log2Ceil } from '../field/multilinear.js';
 import type { Profile } from '../params.js';
 import type { LookupLayout } from './lookups.js';

@@ -1,4 +1,7 @@
-/** Where a long-lived tree is evaluated outside its domain, and the word that stands for the values (SPEC §2.1). */
+/**
+ * Where a long-lived tree is evaluated outside its domain, and the word that stands for the values
+ * (libs/zk/SPEC.md §2.1).
+ */
 import { keccak_256 } from '@noble/hashes/sha3.js';
 import { concatBytes, utf8 } from '#attestation/base';
 import { extFromDigest, extWord } from '../field/bytes.js';

@@ -26,7 +26,7 @@ const reference: [string, number][] = [
   ['fast64', 64],
 ];
 
-describe('plan (SPEC §4)', () => {
+describe('plan (libs/zk/SPEC.md §4)', () => {
   it('splits class ranges into aligned pieces', () => {
     expect(alignedPieces(0, 10)).toEqual([
       { start: 0, bits: 3 },
@@ -148,7 +148,7 @@ describe('plan (SPEC §4)', () => {
     expect(digests[0]).not.toBe(digests[1]);
   });
 
-  it('has the no-wrap limits of SPEC §13.3', () => {
+  it('has the no-wrap limits of libs/zk/SPEC.md §13.3', () => {
     expect(provability(fx1([784, 64, 10], 64, 8, 1)).segmentStepsMax).toBe(256);
     expect(provability(fx1([784, 256, 128, 64, 10], 512, 11, 1)).segmentStepsMax).toBe(16);
     expect(provability(fx1([784, 1024, 1024, 10], 64, 8, 1)).segmentStepsMax).toBe(16);

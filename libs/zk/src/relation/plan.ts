@@ -1,4 +1,4 @@
-/** The verification key of a shape: a pure function of (manifest, profile, variant) (SPEC §4.5). */
+/** The verification key of a shape: a pure function of (manifest, profile, variant) (libs/zk/SPEC.md §4.5). */
 import { concatBytes, keccak, taggedDigest, uintBe, utf8 } from '#attestation/base';
 import { canonicalJson, provability, type CanonicalValue, type Manifest } from '#libs/step';
 import { log2Ceil } from '../field/multilinear.js';
@@ -46,7 +46,7 @@ export interface Plan {
   readonly digest: Uint8Array;
 }
 
-/** Special rows of S after the stored ones: H, Π, E, real and X parts (SPEC §4.2). */
+/** Special rows of S after the stored ones: H, Π, E, real and X parts (libs/zk/SPEC.md §4.2). */
 export const specialRows = 6;
 
 /** The newest plans by variant and canonical manifest: deriving one takes as long as half a verification. */
@@ -74,7 +74,7 @@ function derivePlanOnce(manifest: Manifest, profile: Profile, variant: Variant):
       'STEP_PLAN',
       `${soundnessBitsMin} bits in every round`,
       `${weakest.bits.toFixed(2)} in ${weakest.step}`,
-      'step-proof §12',
+      'libs/zk/SPEC.md §12',
     );
   }
   return plan;
@@ -85,11 +85,11 @@ function derivePlanOnce(manifest: Manifest, profile: Profile, variant: Variant):
  * @throws Rejection STEP_PLAN
  */
 export function derivePlanUnchecked(manifest: Manifest, profile: Profile, variant: Variant): Plan {
-  if (!variants.includes(variant)) refuse('STEP_PLAN', variants.join(' or '), variant, 'step-proof §4.4');
+  if (!variants.includes(variant)) refuse('STEP_PLAN', variants.join(' or '), variant, 'libs/zk/SPEC.md §4.4');
   const shape = shapeOf(manifest);
   const { provable, reasons } = provability(manifest);
   if (!provable)
-    refuse('STEP_PLAN', 'a provable manifest', reasons[0] ?? 'a segment that is too long', 'step-proof §13.3');
+    refuse('STEP_PLAN', 'a provable manifest', reasons[0] ?? 'a segment that is too long', 'libs/zk/SPEC.md §13.3');
   const lookups = lookupLayout(shape);
   const messages = countMessages(shape, lookups, profile);
   const specs: Record<DataTree, BlockSpec[]> = {
@@ -101,7 +101,7 @@ export function derivePlanUnchecked(manifest: Manifest, profile: Profile, varian
   const { trees, vars } = place(specs, profile.m);
   const rowVars = vars - profile.m;
   if (2 * rowVars + profile.queries0 > 2 ** (profile.m - profile.k1)) {
-    refuse('STEP_PLAN', 'room for the strip of row pads', rowVars, 'step-proof §13.5');
+    refuse('STEP_PLAN', 'room for the strip of row pads', rowVars, 'libs/zk/SPEC.md §13.5');
   }
   const counts: ShapeCounts = {
     lookupVars: lookups.vars,
@@ -126,7 +126,9 @@ export function placedBlock(plan: Plan, tree: DataTree, name: string): PlacedBlo
   return { ...block, tree, offset };
 }
 
-/** Global places: blocks of at least a row by size over all trees, then each tree's shared rows (SPEC §4.2). */
+/**
+ * Global places: blocks of at least a row by size over all trees, then each tree's shared rows (libs/zk/SPEC.md §4.2).
+ */
 function place(specs: Record<DataTree, BlockSpec[]>, m: number) {
   const large = dataTrees.flatMap((tree) => specs[tree].filter((block) => block.vars >= m));
   const firstRow = new Map<BlockSpec, number>();
@@ -148,7 +150,9 @@ function place(specs: Record<DataTree, BlockSpec[]>, m: number) {
   return { trees, vars: log2Ceil(nextRow) + m };
 }
 
-/** What the digest of a plan is of, after its tag: keccak256(profile name), then 32-bit words (SPEC §4.5). */
+/**
+ * What the digest of a plan is of, after its tag: keccak256(profile name), then 32-bit words (libs/zk/SPEC.md §4.5).
+ */
 export function planBytes(plan: Omit<Plan, 'digest' | 'soundness'>): Uint8Array {
   const { shape, profile, variant, lookups, messages, trees, vars } = plan;
   const words = [

@@ -1,4 +1,7 @@
-/** What the relation needs to know about a manifest: powers of two, shifts, class pieces, the exp table (SPEC §2.2, §4). */
+/**
+ * What the relation needs to know about a manifest: powers of two, shifts, class pieces, the exp table
+ * (libs/zk/SPEC.md §2.2, §4).
+ */
 import {
   expTable,
   layerScales,
@@ -50,8 +53,8 @@ export interface Shape {
   readonly stepSizeMax: number;
 }
 
-const rule = 'step-proof §2.2, §4.1';
-/** More would need a new analysis (step-proof §13.4). */
+const rule = 'libs/zk/SPEC.md §2.2, §4.1';
+/** More would need a new analysis (libs/zk/SPEC.md §13.4). */
 const layersMax = 8;
 
 /** @throws Rejection STEP_PLAN for a manifest that version 1 cannot prove */

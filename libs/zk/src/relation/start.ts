@@ -1,4 +1,7 @@
-/** The commitment to a job's initial weights: they follow from the job's seed, and so does what hides them (SPEC §2.1). */
+/**
+ * The commitment to a job's initial weights: they follow from the job's seed, and so does what hides them
+ * (libs/zk/SPEC.md §2.1).
+ */
 import { concatBytes, keccak, utf8 } from '#attestation/base';
 import { manifestDigest, type Manifest } from '#libs/step';
 

@@ -1,4 +1,4 @@
-/** How the blocks of one tree lie in its rows, and the digest that binds this (SPEC §2.1, §4.2). */
+/** How the blocks of one tree lie in its rows, and the digest that binds this (libs/zk/SPEC.md §2.1, §4.2). */
 import { taggedDigest, uintBe } from '#attestation/base';
 import { LEAF_HEADER } from '../merkle/hash.js';
 import { randomPerRow, type Profile } from '../params.js';

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { SITE } from './sites.js';
 
-/** Every draw of the verifier: file, site. A new or moved challenge must be entered here and in SPEC §5. */
+/** Every draw of the verifier: file, site. A new or moved challenge must be entered here and in libs/zk/SPEC.md §5. */
 const inventory: Readonly<Record<string, string>> = {
   oodS: 'flow/flow.ts',
   alpha: 'flow/lookups.ts',
@@ -34,7 +34,7 @@ const files = readdirSync(root, { recursive: true, encoding: 'utf8' }).filter(
 );
 const drawing = /(?:challenge|indices|#rounds)\(\s*'(\w+)'/g;
 
-describe('transcript inventory (SPEC §5)', () => {
+describe('transcript inventory (libs/zk/SPEC.md §5)', () => {
   it('names every site where the verifier draws, and no other', () => {
     const found: Record<string, string> = {};
     for (const file of files.sort()) {

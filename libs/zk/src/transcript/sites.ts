@@ -1,6 +1,7 @@
 /**
- * The transcript inventory: one tag for every place where the verifier draws randomness (SPEC §5). A challenge drawn
- * under one tag can never be replayed for another; a test compares this list with the calls in the code.
+ * The transcript inventory: one tag for every place where the verifier draws randomness (libs/zk/SPEC.md §5). A
+ * challenge drawn under one tag can never be replayed for another; a test compares this list with the calls in the
+ * code.
  */
 export const SITE = {
   oodS: 0x01,

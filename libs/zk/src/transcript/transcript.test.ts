@@ -4,7 +4,7 @@ import { utf8 } from '#attestation/base';
 import { SITE } from './sites.js';
 import { Transcript, hasLeadingZeros } from './transcript.js';
 
-describe('transcript (SPEC §5)', () => {
+describe('transcript (libs/zk/SPEC.md §5)', () => {
   it('gives the published challenges', () => {
     const transcript = new Transcript();
     transcript.absorb(utf8('abc'));

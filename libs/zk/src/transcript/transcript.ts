@@ -1,4 +1,4 @@
-/** Fiat–Shamir transcript over keccak-256 (SPEC §5). */
+/** Fiat–Shamir transcript over keccak-256 (libs/zk/SPEC.md §5). */
 import { Rejection, concatBytes, utf8 } from '#attestation/base';
 import { extFromDigest } from '../field/bytes.js';
 import type { Ext } from '../field/extension.js';
@@ -52,7 +52,7 @@ export class Transcript {
       throw new Rejection('STEP_POW', {
         expected: `a nonce with ${bits} leading zero bits`,
         got: 'a hash without them',
-        rule: 'step-proof §5',
+        rule: 'libs/zk/SPEC.md §5',
       });
     }
     this.absorb(nonce);

@@ -1,4 +1,4 @@
-/** Opened leaves and their Merkle paths, in proof order (SPEC §4.4, §10). */
+/** Opened leaves and their Merkle paths, in proof order (libs/zk/SPEC.md §4.4, §10). */
 import { Rejection, equalBytes } from '#attestation/base';
 import { LEAF_HEADER, hashLeaves, type TreeName } from '../merkle/hash.js';
 import { rootOf } from '../merkle/multiproof.js';
@@ -83,6 +83,6 @@ function checkPaths(
   throw new Rejection(code, {
     expected: 'leaves and siblings that lead to the committed root',
     got: 'another root',
-    rule: 'step-proof §11',
+    rule: 'libs/zk/SPEC.md §11',
   });
 }

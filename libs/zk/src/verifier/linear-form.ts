@@ -1,6 +1,6 @@
 /**
  * What the verifier knows about a hidden value: a linear form over the committed pads and over claims on committed data
- * (SPEC §6). Linear forms are added and scaled, nothing else.
+ * (libs/zk/SPEC.md §6). Linear forms are added and scaled, nothing else.
  */
 import * as F from '../field/extension.js';
 import type { Ext } from '../field/extension.js';

@@ -1,4 +1,4 @@
-/** Masked messages, products of hidden values and sumchecks in mean form (SPEC §6). */
+/** Masked messages, products of hidden values and sumchecks in mean form (libs/zk/SPEC.md §6). */
 import * as F from '../field/extension.js';
 import type { Ext } from '../field/extension.js';
 import type { Point } from '../field/multilinear.js';

@@ -1,4 +1,7 @@
-/** The combined weights Ω of SPEC §7 F7, evaluated at one point of the global hypercube (SPEC §9.3). */
+/**
+ * The combined weights Ω of libs/zk/SPEC.md §7 F7, evaluated at one point of the global hypercube
+ * (libs/zk/SPEC.md §9.3).
+ */
 import * as F from '../field/extension.js';
 import type { Ext } from '../field/extension.js';
 import { dot, eq, eqIndex, eqTable, powerWeight, type Point } from '../field/multilinear.js';

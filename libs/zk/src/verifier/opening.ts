@@ -1,4 +1,4 @@
-/** Batching rounds and the opening: from one linear claim to Merkle leaves (SPEC §8, §9). */
+/** Batching rounds and the opening: from one linear claim to Merkle leaves (libs/zk/SPEC.md §8, §9). */
 import { Rejection } from '#attestation/base';
 import { readExt, weighExt } from '../field/bytes.js';
 import { domainPoint } from '../field/domain.js';
@@ -92,7 +92,7 @@ class Opening {
       throw new Rejection('STEP_FINAL_CHECK', {
         expected: 'the folded vector to meet the claim',
         got: 'another value',
-        rule: 'step-proof §9.2',
+        rule: 'libs/zk/SPEC.md §9.2',
       });
     }
     source.finish();

@@ -1,6 +1,7 @@
 /**
- * What the value outside the domain is good for (SPEC §2.1): a word may be near to two polynomials, and a root alone
- * opens to either. A value at a point that follows from the root leaves one; a point known in advance leaves both.
+ * What the value outside the domain is good for (libs/zk/SPEC.md §2.1): a word may be near to two polynomials, and a
+ * root alone opens to either. A value at a point that follows from the root leaves one; a point known in advance
+ * leaves both.
  */
 import { describe, expect, it } from 'vitest';
 import { equalBytes, toHex } from '#attestation/base';

@@ -8,7 +8,7 @@ import type { Ext } from '../field/extension.js';
 import type { TreeName } from '../merkle/hash.js';
 
 export interface ProofSource {
-  /** The next message of SPEC §7; its plaintext plus the pad of this index. */
+  /** The next message of libs/zk/SPEC.md §7; its plaintext plus the pad of this index. */
   masked(pad: number): Ext;
   /** The next message in the clear. */
   clear(): Ext;
@@ -29,7 +29,7 @@ export interface ProofSource {
 /** One proof; far above the largest profile. */
 export const proofBytesMax = 4 * 1024 * 1024;
 
-/** Reads a proof front to back (SPEC §10). */
+/** Reads a proof front to back (libs/zk/SPEC.md §10). */
 export class ProofBytes implements ProofSource {
   #offset = 0;
   readonly #view: DataView;
@@ -92,5 +92,5 @@ export class ProofBytes implements ProofSource {
 }
 
 function refuseLength(expected: string, got: number): never {
-  throw new Rejection('STEP_PROOF_LENGTH', { expected, got: `${got} bytes`, rule: 'step-proof §10' });
+  throw new Rejection('STEP_PROOF_LENGTH', { expected, got: `${got} bytes`, rule: 'libs/zk/SPEC.md §10' });
 }

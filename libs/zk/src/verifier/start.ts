@@ -1,7 +1,8 @@
 /**
- * The start of a job (SPEC §2.2, A1): the first segment's weights before are those of the job's seed. Their commitment
- * has a public seed, so the committed rows are known; the leaves that an accepted proof opened and the value outside the
- * domain are compared with them. That the opened polynomials are the initial weights then has the error of the queries.
+ * The start of a job (libs/zk/SPEC.md §2.2, A1): the first segment's weights before are those of the job's seed. Their
+ * commitment has a public seed, so the committed rows are known; the leaves that an accepted proof opened and the
+ * value outside the domain are compared with them. That the opened polynomials are the initial weights then has the
+ * error of the queries.
  */
 import { concatBytes, equalBytes, uintBe, utf8 } from '#attestation/base';
 import { initialWeights } from '#libs/step';
@@ -23,7 +24,7 @@ import { ProofBytes } from './source.js';
 import type { Commitment, StepProofStatement } from './statement.js';
 import { verifyFrom, type VerifiedStepProof } from './verify.js';
 
-const rule = 'step-proof §2.2, A1';
+const rule = 'libs/zk/SPEC.md §2.2, A1';
 
 /** Rows of the weights before, by opened leaf. */
 type OpenedRows = ReadonlyMap<number, Uint8Array>;
@@ -117,7 +118,7 @@ function startCells({ shape }: Plan, seed: Uint8Array): (block: BlockSpec, index
   };
 }
 
-/** PRF of SPEC §2.1. */
+/** PRF of libs/zk/SPEC.md §2.1. */
 function elements(seed: Uint8Array, label: string, index: number, count: number): bigint[] {
   const name = utf8(label);
   const prefix = concatBytes(seed, Uint8Array.of(name.length), name, uintBe(index, 8));

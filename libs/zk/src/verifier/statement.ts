@@ -1,4 +1,4 @@
-/** The statement of a step proof and the context that the transcript starts from (SPEC §2.2). */
+/** The statement of a step proof and the context that the transcript starts from (libs/zk/SPEC.md §2.2). */
 import { concatBytes, keccak, taggedDigest, word } from '#attestation/base';
 import { weightsDigest } from '#attestation/records';
 import { checkMerklePath, manifestDigest, stepSize, superblockOfStep, type Manifest } from '#libs/step';
@@ -56,10 +56,10 @@ export function contextOf(statement: StepProofStatement, plan: Plan): Context {
   const T = manifest.superblock;
   const firstStep = T * index;
   if (!Number.isSafeInteger(index) || index < 0 || firstStep >= manifest.steps) {
-    refuse('STEP_STATEMENT', `a segment that starts before step ${manifest.steps}`, index, 'step-proof §2.2');
+    refuse('STEP_STATEMENT', `a segment that starts before step ${manifest.steps}`, index, 'libs/zk/SPEC.md §2.2');
   }
   if (!Number.isSafeInteger(recordCount) || recordCount < 1) {
-    refuse('STEP_STATEMENT', 'a positive number of records', recordCount, 'step-proof §2.2');
+    refuse('STEP_STATEMENT', 'a positive number of records', recordCount, 'libs/zk/SPEC.md §2.2');
   }
   for (const bytes of [statement.outerDigest, statement.datasetRoot, ...statement.dataPath]) requireDigest(bytes);
   const stepSizes = scheduleOf(manifest, firstStep);
@@ -132,7 +132,7 @@ export function oodValue(commitment: Commitment): Ext {
   const half = (at: number): bigint => (view.getBigUint64(at) << 64n) | view.getBigUint64(at + 8);
   const [c0, c1] = [half(0), half(16)];
   if (c0 >= P || c1 >= P)
-    refuse('STEP_STATEMENT', 'a canonical out-of-domain value', `${c0}, ${c1}`, 'step-proof §2.1');
+    refuse('STEP_STATEMENT', 'a canonical out-of-domain value', `${c0}, ${c1}`, 'libs/zk/SPEC.md §2.1');
   return { c0, c1 };
 }
 
@@ -144,5 +144,5 @@ function checkCommitment(commitment: Commitment, { oodPoints }: Profile): Commit
 }
 
 function requireDigest(bytes: Uint8Array): void {
-  if (bytes.length !== 32) refuse('STEP_STATEMENT', '32 bytes', `${bytes.length} bytes`, 'step-proof §2.2');
+  if (bytes.length !== 32) refuse('STEP_STATEMENT', '32 bytes', `${bytes.length} bytes`, 'libs/zk/SPEC.md §2.2');
 }

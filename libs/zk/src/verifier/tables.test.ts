@@ -5,7 +5,7 @@ import { activationAt, indexAt, valuesAt } from './tables.js';
 
 const point = Array.from({ length: 16 }, (_, k) => ({ c0: BigInt(3 * k + 1) ** 11n, c1: BigInt(7 * k + 2) ** 9n }));
 
-describe('table extensions agree with brute force (SPEC §7 F2)', () => {
+describe('table extensions agree with brute force (libs/zk/SPEC.md §7 F2)', () => {
   const entries = Array.from({ length: 2 ** 16 }, (_, i) => i);
 
   it('index', () => {

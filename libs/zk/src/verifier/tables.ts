@@ -1,4 +1,4 @@
-/** Multilinear extensions of the three public tables, evaluated without writing them out (SPEC §7 F2). */
+/** Multilinear extensions of the three public tables, evaluated without writing them out (libs/zk/SPEC.md §7 F2). */
 import * as F from '../field/extension.js';
 import type { Ext } from '../field/extension.js';
 import { eqTable, type Point } from '../field/multilinear.js';

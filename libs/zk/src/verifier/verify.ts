@@ -1,4 +1,4 @@
-/** The verifier of a step proof (SPEC §11). It reads nothing but its arguments. */
+/** The verifier of a step proof (libs/zk/SPEC.md §11). It reads nothing but its arguments. */
 import { equalBytes } from '#attestation/base';
 import { extBytes } from '../field/bytes.js';
 import type { Ext } from '../field/extension.js';
@@ -35,8 +35,8 @@ export interface VerifiedStepProof {
 /**
  * Checks that the segment's weights after follow from its weights before by exact training on the registered data.
  *
- * @param proof     bytes of SPEC §10
- * @param statement what the proof is claimed to show; assumptions A1 and A2 of SPEC §2.2 are the caller's
+ * @param proof     bytes of libs/zk/SPEC.md §10
+ * @param statement what the proof is claimed to show; assumptions A1 and A2 of libs/zk/SPEC.md §2.2 are the caller's
  * @throws Rejection STEP_PLAN, STEP_EXTENSION, STEP_STATEMENT, MERKLE_PATH, STEP_PROOF_LENGTH, STEP_NONCANONICAL, STEP_POW,
  *   STEP_MERKLE_W0, STEP_MERKLE_J, STEP_MERKLE_WT, STEP_MERKLE_S, STEP_MERKLE_D, STEP_MERKLE_L1, STEP_FINAL_CHECK
  */
@@ -85,7 +85,7 @@ export function runVerifier(
   return context;
 }
 
-/** Binds statement and commitments into the transcript (SPEC §5). */
+/** Binds statement and commitments into the transcript (libs/zk/SPEC.md §5). */
 export function openProtocol(
   plan: Plan,
   statement: StepProofStatement,
@@ -117,5 +117,10 @@ function oodValuesOf(plan: Plan, source: ProofSource, tree: DataTree, commitment
   if (oodPoints === 1) return [oodValue(commitment)];
   const values = source.oodValues(tree, oodPoints);
   if (equalBytes(oodWord(values), commitment.ood)) return values;
-  return refuse('STEP_STATEMENT', `out-of-domain values of ${tree} with the stated hash`, 'others', 'step-proof §2.1');
+  return refuse(
+    'STEP_STATEMENT',
+    `out-of-domain values of ${tree} with the stated hash`,
+    'others',
+    'libs/zk/SPEC.md §2.1',
+  );
 }

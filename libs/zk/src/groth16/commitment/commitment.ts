@@ -1,4 +1,7 @@
-/** Commitments of scheme `fxt-groth16/1`: blinded Poseidon over packed weights and over the bytes of records (SPEC §4). */
+/**
+ * Commitments of scheme `fxt-groth16/1`: blinded Poseidon over packed weights and over the bytes of records
+ * (libs/zk/src/groth16/SPEC.md §4).
+ */
 import { concatBytes, taggedDigest, word } from '#attestation/base';
 import { checkWeights, recordBytes, type Examples, type Weights } from '#libs/step';
 import { refuse } from '../../relation/refuse.js';
@@ -41,7 +44,12 @@ export function commitToWeights(shape: CircuitShape, weights: Weights, blind: Bl
 export function commitToData(shape: CircuitShape, examples: Examples, blind: Blind): Uint8Array {
   const { manifest, dataElements } = shape;
   if (examples.count !== manifest.superblock * manifest.batch) {
-    refuse('BATCH_SIZE', `${manifest.superblock * manifest.batch} examples`, examples.count, 'groth16 SPEC §4');
+    refuse(
+      'BATCH_SIZE',
+      `${manifest.superblock * manifest.batch} examples`,
+      examples.count,
+      'libs/zk/src/groth16/SPEC.md §4',
+    );
   }
   const width = recordBytes(manifest) - 1;
   const records = Array.from({ length: examples.count }, (_, r) =>

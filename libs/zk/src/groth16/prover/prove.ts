@@ -1,4 +1,6 @@
-/** Proves one segment: commits, computes the witness, and has snarkjs make the proof (groth16 SPEC §5). */
+/**
+ * Proves one segment: commits, computes the witness, and has snarkjs make the proof (libs/zk/src/groth16/SPEC.md §5).
+ */
 import { segmentReference, type Examples, type Weights } from '#libs/step';
 import { encodeProof } from '../toolchain/encode.js';
 import { runTool, type ToolLimits } from '../toolchain/process.js';

@@ -1,4 +1,4 @@
-/** Inputs of a circuit's witness generator: signal names to decimal strings (groth16 SPEC §3). */
+/** Inputs of a circuit's witness generator: signal names to decimal strings (libs/zk/src/groth16/SPEC.md §3). */
 import type { Examples, Weights } from '#libs/step';
 import type { CircuitShape } from '../relation/shape.js';
 import { packSizes, statementLimbs } from '../relation/signals.js';

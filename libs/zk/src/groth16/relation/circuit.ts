@@ -1,4 +1,7 @@
-/** The circuit of a manifest's segments as circom text (groth16 SPEC §3). The text's digest names the circuit. */
+/**
+ * The circuit of a manifest's segments as circom text (libs/zk/src/groth16/SPEC.md §3). The text's digest names the
+ * circuit.
+ */
 import { taggedDigest, utf8 } from '#attestation/base';
 import type { LayerScale } from '#libs/step';
 import { gadgets } from './gadgets.js';

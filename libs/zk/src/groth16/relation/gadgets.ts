@@ -158,7 +158,7 @@ template Exp(ybits, x, T) {
   out <== within[ybits - x] * sum;
 }
 
-// G = p − 2^g·hot of one row (fixed-point §5).
+// G = p − 2^g·hot of one row (libs/step/SPEC.md §5).
 template SoftmaxRow(C, E, k, g, ybits, x, T) {
   signal input Y[C];
   signal input hot[C];

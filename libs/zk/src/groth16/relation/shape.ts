@@ -1,4 +1,4 @@
-/** What a manifest fixes about its circuit, and which manifests have one (groth16 SPEC §2). */
+/** What a manifest fixes about its circuit, and which manifests have one (libs/zk/src/groth16/SPEC.md §2). */
 import { expTable, layerScales, tensorShapes, type LayerScale, type Manifest } from '#libs/step';
 import { refuse } from '../../relation/refuse.js';
 
@@ -41,7 +41,7 @@ export const bytesPerElement = 31;
 const stepsMax = 31;
 /** Packed values, and every sum of the relation, keep this far from the field's order. */
 const bitsMax = 250;
-const rule = 'groth16 SPEC §2';
+const rule = 'libs/zk/src/groth16/SPEC.md §2';
 
 /** @throws Rejection GROTH16_SHAPE for a manifest that has no circuit */
 export function circuitShape(manifest: Manifest): CircuitShape {

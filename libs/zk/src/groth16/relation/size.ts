@@ -1,4 +1,6 @@
-/** How large a circuit is, without compiling it: what the choice of a backend needs (groth16 SPEC §8). */
+/**
+ * How large a circuit is, without compiling it: what the choice of a backend needs (libs/zk/src/groth16/SPEC.md §8).
+ */
 import type { LayerScale } from '#libs/step';
 import type { CircuitShape } from './shape.js';
 

@@ -28,7 +28,7 @@ export async function compile({ folder, text, simplify }: CompileRequest): Promi
     throw new ConfigurationError('GROTH16_COMPILE', {
       expected: 'a circuit that compiles',
       got: `${stdout}${stderr}`.slice(-400) || 'no output of the compiler',
-      rule: 'groth16 SPEC §3',
+      rule: 'libs/zk/src/groth16/SPEC.md §3',
     });
   });
   await rename(join(folder, 'circuit_js', 'circuit.wasm'), join(folder, 'circuit.wasm'));

@@ -34,7 +34,7 @@ setInterval(() => {
   const error = new ConfigurationError('ZK_MEMORY_EXCEEDED', {
     expected: `at most ${most} bytes resident in circom and snarkjs`,
     got: `${held}`,
-    rule: 'groth16 SPEC §1',
+    rule: 'libs/zk/src/groth16/SPEC.md §1',
     action: 'raise --memory, or use --backend sumcheck',
   });
   writeSync(standardOutput, JSON.stringify({ error }));

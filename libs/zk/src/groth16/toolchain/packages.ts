@@ -26,7 +26,7 @@ function unavailable(name: string): never {
   throw new ConfigurationError('BACKEND_UNAVAILABLE', {
     expected: 'the optional packages snarkjs, circom2 and circomlib',
     got: `no ${name}`,
-    rule: 'groth16 SPEC §1',
+    rule: 'libs/zk/src/groth16/SPEC.md §1',
     action: 'npm install --no-save snarkjs@0.7.6 circom2@0.2.23 circomlib@2.0.5, or use --backend sumcheck',
   });
 }

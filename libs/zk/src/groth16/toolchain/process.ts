@@ -40,6 +40,6 @@ function failed(faults: string): ConfigurationError {
   return new ConfigurationError('GROTH16_TOOL', {
     expected: 'an answer of the toolchain',
     got,
-    rule: 'groth16 SPEC §1',
+    rule: 'libs/zk/src/groth16/SPEC.md §1',
   });
 }

@@ -76,7 +76,7 @@ function damaged(): never {
   const detail = {
     expected: 'a constraint system of the compiler',
     got: 'another file',
-    rule: 'groth16 SPEC §3',
+    rule: 'libs/zk/src/groth16/SPEC.md §3',
     action,
   };
   throw new ConfigurationError('GROTH16_R1CS', detail);

@@ -7,7 +7,7 @@ import { loadSnarkjs } from './packages.js';
 import type { KeyJson, ProofJson, ToolRequest } from './protocol.js';
 
 type Of<Op extends ToolRequest['op']> = Extract<ToolRequest, { op: Op }>;
-const rule = 'groth16 SPEC §6';
+const rule = 'libs/zk/src/groth16/SPEC.md §6';
 
 /**
  * Phase 2 with one contribution, by this machine. A key without a contribution has δ = γ and lets anyone forge.

@@ -133,4 +133,4 @@ async function checkHash({ path, sha256 }: PinnedFile): Promise<void> {
   throw new ConfigurationError('GROTH16_FILE_HASH', { expected: `${path} with SHA-256 ${sha256}`, got: found, rule });
 }
 
-const rule = 'groth16 SPEC §6';
+const rule = 'libs/zk/src/groth16/SPEC.md §6';

@@ -51,4 +51,4 @@ export function isPairingProductOne(pairs: readonly (readonly [G1, G2])[]): bool
   return Fp12.eql(bn254.pairingBatch(pairs.map(([g1, g2]) => ({ g1, g2 }))), Fp12.ONE);
 }
 
-const rule = 'groth16 SPEC §7';
+const rule = 'libs/zk/src/groth16/SPEC.md §7';

@@ -1,4 +1,7 @@
-/** Digests that stand for commitments of scheme `fxt-groth16/1` in statements and data roots (groth16 SPEC §4). */
+/**
+ * Digests that stand for commitments of scheme `fxt-groth16/1` in statements and data roots
+ * (libs/zk/src/groth16/SPEC.md §4).
+ */
 import { concatBytes, exactBytes, taggedDigest, uintBe, utf8 } from '#attestation/base';
 import { weightsDigest } from '#attestation/records';
 import { canonicalJson, type CanonicalValue } from '#libs/step';
@@ -33,6 +36,7 @@ export function groth16DataDigest({ manifest }: CircuitShape, root: Uint8Array):
 export function checkElement(root: Uint8Array): bigint {
   exactBytes('root', root);
   const value = root.reduce((sum, byte) => (sum << 8n) | BigInt(byte), 0n);
-  if (value >= R) refuse('STEP_STATEMENT', 'a canonical element of the scalar field', value, 'groth16 SPEC §4');
+  if (value >= R)
+    refuse('STEP_STATEMENT', 'a canonical element of the scalar field', value, 'libs/zk/src/groth16/SPEC.md §4');
   return value;
 }

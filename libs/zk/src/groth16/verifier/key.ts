@@ -1,4 +1,4 @@
-/** Verification keys as bytes, and what their digest binds (groth16 SPEC §6). */
+/** Verification keys as bytes, and what their digest binds (libs/zk/src/groth16/SPEC.md §6). */
 import { equalBytes, taggedDigest, utf8, word } from '#attestation/base';
 import { refuse } from '../../relation/refuse.js';
 import { circuitDigest, publicSignals } from '../relation/circuit.js';
@@ -63,4 +63,4 @@ export function groth16PlanDigest(shape: CircuitShape, ceremony: Ceremony, bytes
   );
 }
 
-const rule = 'groth16 SPEC §6';
+const rule = 'libs/zk/src/groth16/SPEC.md §6';

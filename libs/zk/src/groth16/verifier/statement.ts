@@ -1,4 +1,4 @@
-/** From the statement of a segment to the public signals of its proof (groth16 SPEC §5). */
+/** From the statement of a segment to the public signals of its proof (libs/zk/src/groth16/SPEC.md §5). */
 import { checkMerklePath, stepSize, superblockOfStep, type Manifest } from '#libs/step';
 import { refuse } from '../../relation/refuse.js';
 import type { CircuitShape } from '../relation/shape.js';
@@ -51,4 +51,4 @@ export function segmentStepSizes(manifest: Manifest, firstStep: number): number[
   );
 }
 
-const rule = 'groth16 SPEC §5';
+const rule = 'libs/zk/src/groth16/SPEC.md §5';

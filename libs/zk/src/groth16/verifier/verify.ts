@@ -1,4 +1,6 @@
-/** The verifier of a Groth16 proof of one segment (groth16 SPEC §7). It reads nothing but its arguments. */
+/**
+ * The verifier of a Groth16 proof of one segment (libs/zk/src/groth16/SPEC.md §7). It reads nothing but its arguments.
+ */
 import { keccak, utf8 } from '#attestation/base';
 import { refuse } from '../../relation/refuse.js';
 import { R } from '../relation/shape.js';
@@ -41,4 +43,4 @@ export function verifyGroth16(key: VerificationKey, signals: readonly bigint[], 
   }
 }
 
-const rule = 'groth16 SPEC §7';
+const rule = 'libs/zk/src/groth16/SPEC.md §7';

@@ -1,6 +1,6 @@
 /**
  * Sums of products of exact integers held in doubles, as a training step needs them. Every partial sum stays below
- * 2^53 (fixed-point R1 to R4), so the order of additions does not show in the result. Strides count doubles.
+ * 2^53 (libs/step/SPEC.md §10, R1 to R4), so the order of additions does not show in the result. Strides count doubles.
  */
 
 /**

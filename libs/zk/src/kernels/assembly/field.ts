@@ -3,7 +3,7 @@
  *
  * Vector products are kept as a pair of signed 64-bit limb sums (L, H) that stand for L + H·2^32. With
  * 2^64 = 2^32 - 1 and 2^96 = -1 the four 32x32 products collapse into these two sums without any carry, so sums of
- * products cost no reduction until `reduce`. Source: step-proof §1; the carry-free form is ours.
+ * products cost no reduction until `reduce`. Source: libs/zk/SPEC.md §1; the carry-free form is ours.
  */
 
 export const P: u64 = 0xffffffff00000001;

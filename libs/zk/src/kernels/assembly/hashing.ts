@@ -1,6 +1,6 @@
 /**
  * keccak-256 over memory, two messages of equal length at a time: arbitrary bytes, tree leaves and nodes, the
- * counter-mode generator and proof-of-work search. Source: step-proof §2.1, §5.
+ * counter-mode generator and proof-of-work search. Source: libs/zk/SPEC.md §2.1, §5.
  */
 import { P } from './field';
 import { PAIR, permute, RATE_WORDS } from './keccak';

@@ -1,7 +1,7 @@
 /**
  * keccak-f[1600] of two independent states side by side: lane i of state A and of state B share one v128 at 16·i.
- * The state stays in memory and is written plane by plane into a second buffer; 25 locals would spill (step-proof §14).
- * Source: FIPS 202 §3; keccak-256 is the original padding 0x01, as in the EVM.
+ * The state stays in memory and is written plane by plane into a second buffer; 25 locals would spill
+ * (libs/zk/SPEC.md §14). Source: FIPS 202 §3; keccak-256 is the original padding 0x01, as in the EVM.
  */
 
 /** Bytes of one pair of states. */

@@ -3,8 +3,8 @@
  *
  * Coset c is s·<w> with s = 7·w_{2^(m+R)}^c. A row of 2^m coefficients is reduced modulo Y^q - z, block by block, with
  * z running through the powers of s: what is left of block b at the end is the value at position b, in bit-reversed
- * order, without a scaling or a reordering pass (step-proof §9.1). Each pass splits every block into 2, 4 or 8. The
- * coefficients of a block are multiplied by powers of the block's root first; the butterfly behind them needs only
+ * order, without a scaling or a reordering pass (libs/zk/SPEC.md §9.1). Each pass splits every block into 2, 4 or 8.
+ * The coefficients of a block are multiplied by powers of the block's root first; the butterfly behind them needs only
  * w_8 = -2^24 and w_4 = 2^48, which are shifts of the unreduced limb sums of field.ts.
  */
 import { addV, canonical, high32, limbH, limbL, low32, mul, mulV, P, power, reduce, reduceLazy } from './field';

@@ -1,6 +1,6 @@
 /**
  * Sumcheck in mean form and the fractions of logUp-GKR. Arrays are indexed by the cube, most significant variable
- * first, so a round pairs x with x + half (step-proof §1, §6, §7 F1).
+ * first, so a round pairs x with x + half (libs/zk/SPEC.md §1, §6, §7 F1).
  *
  * A round's message is d = t(1) - t(0) and e, the coefficient of X^2, of t(X) = Σ_x weight(x)·h(X, x). The weight is
  * high[x >> logLow]·low[x mod 2^logLow]: two small tables instead of one of full length. Kernels write the sum over

@@ -1,4 +1,4 @@
-/** Reference of the hashing kernels over an independent keccak-256 (step-proof §2.1, §5). */
+/** Reference of the hashing kernels over an independent keccak-256 (libs/zk/SPEC.md §2.1, §5). */
 import { keccak_256 } from '@noble/hashes/sha3.js';
 import { P } from '../../field/goldilocks.js';
 

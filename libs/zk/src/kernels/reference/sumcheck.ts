@@ -1,4 +1,4 @@
-/** Reference of the sumcheck and fraction kernels, straight from the definitions (step-proof §6, §7 F1). */
+/** Reference of the sumcheck and fraction kernels, straight from the definitions (libs/zk/SPEC.md §6, §7 F1). */
 import * as F from '../../field/extension.js';
 import type { Ext } from '../../field/extension.js';
 

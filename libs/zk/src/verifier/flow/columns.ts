@@ -1,4 +1,7 @@
-/** F2: what every looked-up column is at the leaf point, as a form over committed data and hidden values (SPEC §7). */
+/**
+ * F2: what every looked-up column is at the leaf point, as a form over committed data and hidden values
+ * (libs/zk/SPEC.md §7).
+ */
 import * as F from '../../field/extension.js';
 import type { Ext } from '../../field/extension.js';
 import { bitPoint, suffix, type Point } from '../../field/multilinear.js';
@@ -74,7 +77,7 @@ const shifted = (form: LinearForm, bits: number): LinearForm => times(form, powe
 /** Claims on the committed blocks of a plan. */
 export type Cells = Pick<MaskedProtocol, 'plan' | 'cell'>;
 
-/** The looked-up value f of each column (SPEC §7, table of F2). */
+/** The looked-up value f of each column (libs/zk/SPEC.md §7, table of F2). */
 export function columnForms(
   protocol: Cells,
   leaf: Pick<LeafClaim, 'point' | 'beta'>,
@@ -228,7 +231,7 @@ function logitColumn(
   }
 }
 
-/** ε summed over the real classes at one row: S of fixed-point §5. */
+/** ε summed over the real classes at one row: S of libs/step/SPEC.md §5. */
 export function expSum(protocol: Cells, step: Point, sample: Point): LinearForm {
   return protocol.cell('S', 'eps', { weights: realClasses(protocol.plan.shape) }, { point: step }, { point: sample });
 }

@@ -1,4 +1,4 @@
-/** F0 to F7: from commitments to one linear claim on the committed data (SPEC §7). */
+/** F0 to F7: from commitments to one linear claim on the committed data (libs/zk/SPEC.md §7). */
 import type { Ext } from '../../field/extension.js';
 import type { DataTree } from '../../relation/blocks.js';
 import { oodPoints } from '../../relation/ood.js';

@@ -1,4 +1,4 @@
-/** F1: the lookups as one sum of fractions, reduced layer by layer to a claim on the leaves (SPEC §7). */
+/** F1: the lookups as one sum of fractions, reduced layer by layer to a claim on the leaves (libs/zk/SPEC.md §7). */
 import * as F from '../../field/extension.js';
 import type { Ext } from '../../field/extension.js';
 import { eqIndex, suffix, type Point } from '../../field/multilinear.js';
@@ -7,7 +7,7 @@ import { constant, minus, plus, times, zeroForm, type LinearForm } from '../line
 import type { MaskedProtocol } from '../masked-protocol.js';
 
 export interface LeafClaim {
-  /** ρ of SPEC §7, one coordinate less than the lookup vector has: both halves are claimed at it. */
+  /** ρ of libs/zk/SPEC.md §7, one coordinate less than the lookup vector has: both halves are claimed at it. */
   readonly point: Point;
   /** What h of the leaf layer must be at the point. */
   readonly claim: LinearForm;

@@ -1,4 +1,7 @@
-/** F4: all matrix products of the segment in one sumcheck; the weights inside a segment are virtual (SPEC §7). */
+/**
+ * F4: all matrix products of the segment in one sumcheck; the weights inside a segment are virtual
+ * (libs/zk/SPEC.md §7).
+ */
 import * as F from '../../field/extension.js';
 import type { Ext } from '../../field/extension.js';
 import { eqTable, halves, suffix, type Point } from '../../field/multilinear.js';
@@ -74,7 +77,7 @@ export function proveMatmuls(
   return claims;
 }
 
-/** F_1, F_2, B_2, F_3, B_3 … of SPEC §7. */
+/** F_1, F_2, B_2, F_3, B_3 … of libs/zk/SPEC.md §7. */
 function matmulTerms(
   protocol: MaskedProtocol,
   leafPoint: Point,

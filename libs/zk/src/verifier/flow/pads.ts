@@ -1,4 +1,4 @@
-/** F6: the committed triples really are products, and F7: all constraints as one claim (SPEC §7). */
+/** F6: the committed triples really are products, and F7: all constraints as one claim (libs/zk/SPEC.md §7). */
 import * as F from '../../field/extension.js';
 import type { Ext } from '../../field/extension.js';
 import { eqTable } from '../../field/multilinear.js';

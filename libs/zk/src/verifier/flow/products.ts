@@ -1,4 +1,6 @@
-/** F3: every elementwise product of the step in one sumcheck, and the linear facts of the softmax (SPEC §7). */
+/**
+ * F3: every elementwise product of the step in one sumcheck, and the linear facts of the softmax (libs/zk/SPEC.md §7).
+ */
 import { constant, minus, powerSum, times, zeroForm, type LinearForm } from '../linear-form.js';
 import * as F from '../../field/extension.js';
 import { suffix, type Point } from '../../field/multilinear.js';

@@ -1,4 +1,4 @@
-/** The tensors of a step by their meaning, wherever they are committed (SPEC §4.1). */
+/** The tensors of a step by their meaning, wherever they are committed (libs/zk/SPEC.md §4.1). */
 import * as F from '../../field/extension.js';
 import type { Ext } from '../../field/extension.js';
 import type { Point } from '../../field/multilinear.js';

@@ -1,4 +1,6 @@
-/** F5: the weights inside and after the segment are the weights before minus the exact gradients (SPEC §7). */
+/**
+ * F5: the weights inside and after the segment are the weights before minus the exact gradients (libs/zk/SPEC.md §7).
+ */
 import * as F from '../../field/extension.js';
 import type { Ext } from '../../field/extension.js';
 import { eqTable, halves, type Point } from '../../field/multilinear.js';
