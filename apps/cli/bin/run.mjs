@@ -10,13 +10,14 @@ import { fileURLToPath } from 'node:url';
 const root = join(dirname(fileURLToPath(import.meta.url)), '..', '..', '..');
 const sources = ['apps', 'attestation', 'contracts', 'enclave', 'libs', 'migrations', 'test'];
 const skipped = new Set(['node_modules', 'dist', 'out', 'cache', 'assembly']);
+const isWideTest = /\.wide\.test\.ts$/;
 const built = /\.(ts|tsx|json|wasm|html|css)$/;
 
 const commands = {
   demo: (args) => cli(['demo', ...args]),
   up: (args) => cli(['up', ...args]),
   build: () => 0,
-  test: (args) => checkTypes() || tool('vitest/vitest.mjs', ['run', ...args]),
+  test: (args) => checkTypes() || runTests(args),
   contracts: (args) => node(['contracts/script/check.mjs', ...args]),
   fuzz: (args) => node(['dist/test/property/main.js', ...args]),
   faults: (args) => node(['dist/test/faults/main.js', ...args]),
@@ -41,6 +42,19 @@ function cli(args) {
 /** The build leaves test files out; a type error in one of them fails the tests, not the program. */
 function checkTypes() {
   return tool('typescript/bin/tsc', ['-p', 'tsconfig.json', '--noEmit']);
+}
+
+/** Without `--wide` all tests but those of whole systems, which take minutes each; with it those alone. */
+function runTests(args) {
+  const isWide = args.includes('--wide');
+  if (isWide) process.env.VERITRAIN_WIDE = '1';
+  else {
+    const wide = sources
+      .flatMap((folder) => [...filesBelow(join(root, folder))])
+      .filter((path) => isWideTest.test(path));
+    process.stderr.write(`veritrain: SKIPPED: ${wide.length} files of wide tests; npm test -- --wide runs them\n`);
+  }
+  return tool('vitest/vitest.mjs', ['run', ...args.filter((arg) => arg !== '--wide')]);
 }
 
 /** Runs a preparation step with its output on stderr: stdout belongs to the command. */
