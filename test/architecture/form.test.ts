@@ -100,3 +100,17 @@ describe('limits on inbound bytes', () => {
     ).toEqual(['reportBytesMax']);
   });
 });
+
+/** Where the control plane may read a spec or terms: of a row once (openJob), of a submission, of former deployments. */
+const readersOfJobs =
+  /^apps\/control-plane\/src\/(jobs\/(open-job|submission|known-manifests)|settlement\/(escrow-terms|escrow\.view))\.ts$/;
+const readsJob = /\b(parseJobSpec|parseTermsJson|parseManifestText)\(/;
+
+describe('jobs in the control plane', () => {
+  it('are read in one place', () => {
+    const control = sources.filter(({ path }) => path.startsWith('apps/control-plane/src/'));
+    const strays = control.filter(({ path }) => readsJob.test(textOf(path)) && !readersOfJobs.test(path));
+    expect(strays.map(({ path }) => path)).toEqual([]);
+    expect(control.filter(({ path }) => readsJob.test(textOf(path)))).toHaveLength(5);
+  });
+});

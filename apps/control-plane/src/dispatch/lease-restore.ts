@@ -1,7 +1,6 @@
 /** Leases that the database lost: it was restored from a backup that is older than they are, and the chain has their run. */
 import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
-import { parseJobSpec } from '#attestation/records';
 import { Job, KeyRelease, Lease, NodeRecord, Verdict } from '#libs/persistence';
 import type { LeaseRestore, LeaseRestored } from '#libs/wire';
 import type { Principal } from '../auth/principal.js';
@@ -10,6 +9,7 @@ import type { EvidenceVerdict } from '../evidence/evidence-appraiser.js';
 import { checkRelease, releaseColumns } from '../evidence/release-check.js';
 import { keepEndorsements, SessionJudge } from '../evidence/session-judge.js';
 import { JobJournal } from '../jobs/journal.js';
+import { openJob } from '../jobs/open-job.js';
 import { nextState, type JobState } from '../jobs/state-machine.js';
 import { refusal } from '../problem/codes.js';
 import { EscrowProjection } from '../settlement/escrow-projection.js';
@@ -36,8 +36,8 @@ export class LeaseRestores {
   async restore(principal: Principal, message: LeaseRestore): Promise<LeaseRestored> {
     const before = await this.database.transaction((manager) => this.check(manager, principal, message));
     if (before.known !== null) return before.known;
-    const { policy, spec } = before.job;
-    const bound = { provider: before.node.provider, chainId: parseJobSpec(new Uint8Array(spec)).settlement.chainId };
+    const { policy } = before.job;
+    const bound = { provider: before.node.provider, chainId: openJob(before.job).spec.settlement.chainId };
     const evidence = Buffer.from(message.evidence, 'base64');
     // Its lease may have been over for long: what counts is that the broker's word was for this evidence.
     const at = Math.min(this.clock.at(), message.release.release.notAfter);

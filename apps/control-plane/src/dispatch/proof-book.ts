@@ -5,13 +5,13 @@
  */
 import { Inject, Injectable } from '@nestjs/common';
 import { DataSource, In, IsNull, MoreThan, Not, type EntityManager } from 'typeorm';
-import { parseJobSpec } from '#attestation/records';
 import { Checkpoint, Job, NodeRecord, Receipt, SegmentProof } from '#libs/persistence';
 import type { ProofRef } from '#libs/wire';
 import type { Principal } from '../auth/principal.js';
 import { Clock } from '../clock.js';
 import type { Config } from '../config.js';
 import { JobJournal } from '../jobs/journal.js';
+import { openJob } from '../jobs/open-job.js';
 import { leasedStates, waitingStates } from '../jobs/state-machine.js';
 import { Presences } from '../nodes/presences.js';
 import { refusal } from '../problem/codes.js';
@@ -80,7 +80,7 @@ export class ProofBook {
   /** All, or those that the escrow drew once the run was committed. */
   async due(manager: EntityManager, job: Job): Promise<ReadonlySet<number>> {
     if (job.assurance === 'sampled') return new Set(await this.projection.drawn(manager, job));
-    const { segmentSteps } = parseJobSpec(new Uint8Array(job.spec));
+    const { segmentSteps } = openJob(job).spec;
     return new Set(Array.from({ length: Math.ceil(Number(job.steps) / segmentSteps) }, (_, index) => index));
   }
 
@@ -111,7 +111,7 @@ export class ProofBook {
   private async claimOf(manager: EntityManager, jobId: string, node: NodeRecord): Promise<Claim | null> {
     const job = await this.journal.lock(manager, jobId);
     if (!provedStates.includes(job.state)) return null;
-    const { segmentSteps } = parseJobSpec(new Uint8Array(job.spec));
+    const { segmentSteps } = openJob(job).spec;
     const receipts = await manager.find(Receipt, { where: { jobId }, order: { stepFrom: 'ASC' } });
     const rows = new Map((await manager.findBy(SegmentProof, { jobId })).map((row) => [row.index, row]));
     const now = this.clock.now();

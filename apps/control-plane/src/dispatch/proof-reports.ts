@@ -3,13 +3,14 @@ import { Inject, Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
 import { type ProofVerifier } from '#attestation';
 import { CodedError, equalBytes } from '#attestation/base';
-import { encodeStepStatement, parseJobSpec, parseTermsJson } from '#attestation/records';
+import { encodeStepStatement } from '#attestation/records';
 import { BlobRecord, Receipt, SegmentProof, type Job } from '#libs/persistence';
 import type { Acknowledged, ProofDeliver, ProofFail, ProofHeld, ProofProgress } from '#libs/wire';
 import type { Principal } from '../auth/principal.js';
 import { Clock } from '../clock.js';
 import { jobTopic, Signals } from '../events/signals.js';
 import { JobJournal } from '../jobs/journal.js';
+import { openJob } from '../jobs/open-job.js';
 import { BlobStore } from '../objects/blob-store.js';
 import { refusal } from '../problem/codes.js';
 import { PROOF_VERIFIER } from '../tokens.js';
@@ -61,8 +62,7 @@ export class ProofReports {
       if (!(await manager.existsBy(BlobRecord, { sha256: blob, tenant: principal.tenant }))) throw unknownBlob(blob);
       return { job: held, claimed: await claimedStatement(manager, held, index) };
     });
-    const proved = { spec: parseJobSpec(new Uint8Array(job.spec)), terms: parseTermsJson(job.terms) };
-    const shown = this.verify(proved, index, { bytes: await this.read(blob), document }).statement;
+    const shown = this.verify(openJob(job), index, { bytes: await this.read(blob), document }).statement;
     if (!equalBytes(encodeStepStatement(shown), claimed)) {
       throw foreign('the statement that was reported for this segment', 'a proof of another statement');
     }
@@ -98,9 +98,9 @@ export class ProofReports {
   }
 }
 
-async function claimedStatement(manager: EntityManager, { id, spec }: Job, index: number): Promise<Uint8Array> {
-  const { segmentSteps } = parseJobSpec(new Uint8Array(spec));
-  const where = { jobId: id, stepFrom: String(index * segmentSteps) };
+async function claimedStatement(manager: EntityManager, job: Job, index: number): Promise<Uint8Array> {
+  const { segmentSteps } = openJob(job).spec;
+  const where = { jobId: job.id, stepFrom: String(index * segmentSteps) };
   return new Uint8Array((await manager.findOneByOrFail(Receipt, where)).statement);
 }
 

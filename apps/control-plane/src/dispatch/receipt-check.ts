@@ -2,7 +2,6 @@
 import { equalBytes, to0x } from '#attestation/base';
 import {
   encodeStepStatement,
-  parseJobSpec,
   parseRoundStatement,
   parseStepStatement,
   verifyReceipt,
@@ -13,8 +12,9 @@ import {
   type StepStatement,
 } from '#attestation/records';
 import type { Job } from '#libs/persistence';
-import { divideSteps, manifestDigest, parseManifestText } from '#libs/step';
+import { manifestDigest } from '#libs/step';
 import type { SignedStatement } from '#libs/wire';
+import { openJob } from '../jobs/open-job.js';
 import { refusal } from '../problem/codes.js';
 
 export interface CheckedReceipt {
@@ -30,15 +30,14 @@ const rule = 'apps/control-plane/README.md, checkpoints';
  * @throws Rejection STATEMENT_*, RECEIPT_*, COSE_*, CBOR_*, CHECKPOINT_GAP
  */
 export async function checkReceipt(
-  job: Pick<Job, 'id' | 'spec'>,
+  job: Pick<Job, 'id' | 'spec' | 'terms'>,
   signed: SignedStatement,
   receiptKey: Uint8Array | null,
 ): Promise<CheckedReceipt> {
   const statementBytes = Buffer.from(signed.statement, 'base64');
   const receiptBytes = Buffer.from(signed.receipt, 'base64');
-  const spec = parseJobSpec(new Uint8Array(job.spec));
+  const { spec, manifest, division } = openJob(job);
   const statement = statementOf(spec, statementBytes);
-  const manifest = parseManifestText(spec.manifest);
   const expected = {
     ...statement,
     jobId: Uint8Array.from(Buffer.from(job.id.slice(2), 'hex')),
@@ -53,7 +52,7 @@ export async function checkReceipt(
     });
   }
   const { stepFrom, stepCount } = statement;
-  const { roundSteps } = divideSteps(manifest, spec);
+  const { roundSteps } = division;
   const wanted = Math.min(roundSteps, manifest.steps - stepFrom);
   if (stepFrom % roundSteps !== 0 || stepCount !== wanted || wanted < 1) {
     throw refusal('CHECKPOINT_GAP', {

@@ -1,6 +1,5 @@
 /** Re-attestation of a session at work: appraised again here, prolonged as far as the key broker's word goes, recorded. */
 import { Inject, Injectable } from '@nestjs/common';
-import { parseJobSpec } from '#attestation/records';
 import { Job, NodeRecord, Renewal, Verdict, Worker } from '#libs/persistence';
 import type { Metrics } from '#libs/telemetry';
 import type { AppraisalAnswer, LeaseRenewed } from '#libs/wire';
@@ -12,6 +11,7 @@ import { checkGrantTime } from '../evidence/release-check.js';
 import { checkRenewal, nonceUsed, renewalColumns, type RenewedEvidence } from '../evidence/renewal-check.js';
 import { keepEndorsements, SessionJudge } from '../evidence/session-judge.js';
 import { JobJournal } from '../jobs/journal.js';
+import { openJob } from '../jobs/open-job.js';
 import { nextState, type JobState } from '../jobs/state-machine.js';
 import { METRICS } from '../tokens.js';
 import { attestedUntil, staleRenewal } from './freshness.js';
@@ -62,7 +62,7 @@ export class RenewalReports {
       row === null ? null : { tier: row.tier, checks: row.checks as AppraisalAnswer['checks'] };
     if (earlier === null) this.requireLater(held, message);
     const { provider } = await manager.findOneByOrFail(NodeRecord, { id: lease.nodeId });
-    const { chainId } = parseJobSpec(new Uint8Array(job.spec)).settlement;
+    const { chainId } = openJob(job).spec.settlement;
     return { earlier, jobId: job.id, policy: job.policy, bound: { provider, chainId }, renewal };
   }
 

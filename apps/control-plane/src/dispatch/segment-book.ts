@@ -4,14 +4,14 @@
  */
 import { Inject, Injectable } from '@nestjs/common';
 import { DataSource, MoreThan, type EntityManager } from 'typeorm';
-import { parseJobSpec, type JobSpec } from '#attestation/records';
+import { type JobSpec } from '#attestation/records';
 import { Checkpoint, Job, NodeRecord, Receipt, WorkerSegment } from '#libs/persistence';
-import { divideSteps } from '#libs/step';
 import type { SegmentRef } from '#libs/wire';
 import type { Principal } from '../auth/principal.js';
 import { Clock } from '../clock.js';
 import type { Config } from '../config.js';
 import { JobJournal } from '../jobs/journal.js';
+import { openJob } from '../jobs/open-job.js';
 import { leasedStates, waitingStates, type JobState } from '../jobs/state-machine.js';
 import { Presences } from '../nodes/presences.js';
 import { refusal } from '../problem/codes.js';
@@ -136,8 +136,8 @@ export class SegmentBook {
 }
 
 export async function roundOf(manager: EntityManager, job: Job): Promise<Round> {
-  const spec = parseJobSpec(new Uint8Array(job.spec));
-  const { workers, roundSteps } = divideSteps({ steps: Number(job.steps) }, spec);
+  const { spec, division } = openJob(job);
+  const { workers, roundSteps } = division;
   const number = await manager.countBy(Receipt, { jobId: job.id });
   const step = number * roundSteps;
   const stored = step === 0 ? null : await manager.findOneBy(Checkpoint, { jobId: job.id, step: String(step) });

@@ -3,17 +3,9 @@ import { randomUUID } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
 import { CodedError, fromHex } from '#attestation/base';
-import {
-  checkPartial,
-  parseJobSpec,
-  parseStepStatement,
-  parseTermsJson,
-  partialOf,
-  verifyReceipt,
-  type StepStatement,
-} from '#attestation/records';
+import { checkPartial, parseStepStatement, partialOf, verifyReceipt, type StepStatement } from '#attestation/records';
 import { BlobRecord, Job, Receipt, Worker, WorkerSegment } from '#libs/persistence';
-import { divideSteps, manifestDigest, parseManifestText } from '#libs/step';
+import { manifestDigest } from '#libs/step';
 import type {
   Acknowledged,
   SegmentDeliver,
@@ -29,6 +21,7 @@ import { dispatchTopic, jobTopic, Signals } from '../events/signals.js';
 import { checkGrantTime, checkRelease, releaseColumns } from '../evidence/release-check.js';
 import { keepEndorsements, SessionJudge } from '../evidence/session-judge.js';
 import { JobJournal } from '../jobs/journal.js';
+import { openJob } from '../jobs/open-job.js';
 import { Presences } from '../nodes/presences.js';
 import { refusal } from '../problem/codes.js';
 import { attestedUntil, requireFresh } from './freshness.js';
@@ -60,7 +53,7 @@ export class SegmentReports {
     const again = await joined(this.database.manager, { jobId, nodeId, evidence });
     if (again !== undefined) return { workerId: again };
     const at = this.clock.at();
-    const { chainId } = parseJobSpec(new Uint8Array(job.spec)).settlement;
+    const { chainId } = openJob(job).spec.settlement;
     const bound = { provider: node.provider, chainId };
     const endorsements = Buffer.from(message.endorsements, 'base64');
     const shown = { evidence, endorsements, policy: job.policy, bound };
@@ -156,7 +149,7 @@ async function joined(
 }
 
 function placeOf(job: Job, index: number) {
-  const { workers, segmentSteps } = divideSteps({ steps: Number(job.steps) }, parseJobSpec(new Uint8Array(job.spec)));
+  const { workers, segmentSteps } = openJob(job).division;
   return { round: Math.floor(index / workers), worker: index % workers, index, segmentSteps };
 }
 
@@ -171,10 +164,10 @@ async function expectedPartial(
   const before = await manager.findOne(Receipt, { where: { jobId: job.id }, order: { stepFrom: 'DESC' } });
   const weightsBefore =
     before === null
-      ? parseTermsJson(job.terms).initialWeights
+      ? openJob(job).terms.initialWeights
       : parseStepStatement(new Uint8Array(before.statement.subarray(0, 224))).weightsAfter;
   const round = {
-    ...{ jobId: fromHex(job.id), programDigest: manifestDigest(parseManifestText(spec.manifest)) },
+    ...{ jobId: fromHex(job.id), programDigest: manifestDigest(openJob(job).manifest) },
     ...{ datasetRoot: spec.dataset.root, stepFrom: step, stepCount: workers * spec.segmentSteps },
     ...{ weightsBefore, weightsAfter: weightsBefore },
   };

@@ -1,6 +1,5 @@
 /** What a node reports about the session of its enclave: evidence, key release, start, progress, failure. */
 import { Injectable } from '@nestjs/common';
-import { parseJobSpec } from '#attestation/records';
 import { Job, KeyRelease, NodeRecord, Verdict } from '#libs/persistence';
 import type {
   Acknowledged,
@@ -18,6 +17,7 @@ import type { EvidenceVerdict } from '../evidence/evidence-appraiser.js';
 import { checkGrantTime, checkRelease, releaseColumns } from '../evidence/release-check.js';
 import { keepEndorsements, SessionJudge } from '../evidence/session-judge.js';
 import { JobJournal } from '../jobs/journal.js';
+import { openJob } from '../jobs/open-job.js';
 import { nextState, type JobState, type JobTrigger } from '../jobs/state-machine.js';
 import { refusal } from '../problem/codes.js';
 import { attestedUntil } from './freshness.js';
@@ -43,7 +43,7 @@ export class SessionReports {
       const earlier = await this.earlierVerdict(held, evidence);
       if (earlier === null) nextState(held.job.state as JobState, 'attest');
       const { provider } = await held.manager.findOneByOrFail(NodeRecord, { id: held.lease.nodeId });
-      const { chainId } = parseJobSpec(new Uint8Array(held.job.spec)).settlement;
+      const { chainId } = openJob(held.job).spec.settlement;
       return { earlier, policy: held.job.policy, bound: { provider, chainId } };
     });
     if (before.earlier !== null) return before.earlier;

@@ -1,8 +1,9 @@
 /** The partials of a data-parallel job as they are stored: what its round statements name, and what its bundle shows. */
 import type { EntityManager } from 'typeorm';
 import { equalBytes } from '#attestation/base';
-import { partialsDigest, workersOf, parseJobSpec, type RoundStatement } from '#attestation/records';
+import { partialsDigest, workersOf, type RoundStatement } from '#attestation/records';
 import { WorkerSegment, type Job } from '#libs/persistence';
+import { openJob } from '../jobs/open-job.js';
 import { refusal } from '../problem/codes.js';
 
 export interface StoredPartial {
@@ -23,7 +24,7 @@ export async function storedPartials(manager: EntityManager, jobId: string): Pro
 
 /** A round over other receipts than those that are stored could not be shown. @throws Rejection ROUND_PARTIALS */
 export async function checkStoredPartials(manager: EntityManager, job: Job, round: RoundStatement): Promise<void> {
-  const spec = parseJobSpec(new Uint8Array(job.spec));
+  const { spec } = openJob(job);
   const stored = await storedPartials(manager, job.id);
   const first = round.stepFrom / spec.segmentSteps;
   const receipts = Array.from({ length: workersOf(spec) }, (_, worker) => stored.get(first + worker)?.receipt);

@@ -2,21 +2,14 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import { fromHex, to0x } from '#attestation/base';
-import {
-  bordersRoot,
-  deliveryDigest,
-  JobMode,
-  parseJobSpec,
-  parseTermsJson,
-  type StepStatement,
-  type Terms,
-} from '#attestation/records';
+import { bordersRoot, deliveryDigest, JobMode, type StepStatement, type Terms } from '#attestation/records';
 import { BlobRecord, Checkpoint, DeliveryRecord, NodeRecord, Receipt, Verdict, type Job } from '#libs/persistence';
 import type { Acknowledged, LeaseCheckpoint, LeaseDeliver, LeaseRef, SignedStatement } from '#libs/wire';
 import type { Principal } from '../auth/principal.js';
 import { Clock } from '../clock.js';
 import { dispatchTopic, jobTopic, Signals } from '../events/signals.js';
 import { JobJournal } from '../jobs/journal.js';
+import { openJob } from '../jobs/open-job.js';
 import { nextState, type JobState } from '../jobs/state-machine.js';
 import { BlobStore } from '../objects/blob-store.js';
 import { refusal } from '../problem/codes.js';
@@ -103,7 +96,7 @@ export class TrainingReports {
       await this.append(held, checked);
       await this.checkComplete(manager, job, message.borders);
       if (job.assurance === 'zk') await this.checkProved(manager, job);
-      checkRun(message, parseTermsJson(job.terms));
+      checkRun(message, openJob(job).terms);
       const { auth: _auth, leaseId: _leaseId, fence: _fence, ...delivery } = message;
       await manager.insert(DeliveryRecord, {
         jobId: job.id,
@@ -143,10 +136,10 @@ export class TrainingReports {
     signed: readonly SignedStatement[],
     isVouched?: (held: Held) => Promise<boolean>,
   ): Promise<CheckedReceipt[]> {
-    const read = async ({ manager, job: { id, spec, assurance }, lease }: Held) => {
+    const read = async ({ manager, job: held, lease }: Held) => {
       const verdict = await manager.findOneBy(Verdict, { leaseId: lease.id });
-      const isEntrusted = verdict === null && assurance !== 'tee';
-      return { job: { id, spec }, receiptKey: verdict?.receiptKey ?? null, isProved: isEntrusted };
+      const isEntrusted = verdict === null && held.assurance !== 'tee';
+      return { job: held, receiptKey: verdict?.receiptKey ?? null, isProved: isEntrusted };
     };
     const { job, receiptKey, isProved } = await this.leases.hold(principal, ref, read, isVouched);
     if (receiptKey === null && !isProved) {
@@ -182,9 +175,9 @@ export class TrainingReports {
     }
   }
 
-  private async lastStatement(manager: EntityManager, { id, spec }: Job): Promise<StepStatement | null> {
-    const last = await manager.findOne(Receipt, { where: { jobId: id }, order: { stepFrom: 'DESC' } });
-    return last === null ? null : statementOf(parseJobSpec(new Uint8Array(spec)), last.statement);
+  private async lastStatement(manager: EntityManager, job: Job): Promise<StepStatement | null> {
+    const last = await manager.findOne(Receipt, { where: { jobId: job.id }, order: { stepFrom: 'DESC' } });
+    return last === null ? null : statementOf(openJob(job).spec, last.statement);
   }
 
   /** @throws Rejection DELIVERY_INCOMPLETE, DELIVERY_BORDERS */
@@ -198,7 +191,7 @@ export class TrainingReports {
         rule,
       });
     }
-    const spec = parseJobSpec(new Uint8Array(job.spec));
+    const { spec } = openJob(job);
     const statements = rows.map((row) => statementOf(spec, row.statement));
     const expected = [statements[0]!.weightsBefore, ...statements.map((s) => s.weightsAfter)].map(to0x);
     const wrong = expected.findIndex((border, index) => border !== borders[index]);

@@ -1,7 +1,6 @@
 /** Re-attestation of a worker's session: as a leaseholder's (renewal-reports.ts), but what it prolongs is the session alone. */
 import { Inject, Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
-import { parseJobSpec } from '#attestation/records';
 import { Worker, WorkerRenewal, type Job } from '#libs/persistence';
 import type { Metrics } from '#libs/telemetry';
 import type { AppraisalAnswer, SegmentRenewed } from '#libs/wire';
@@ -12,6 +11,7 @@ import { checkGrantTime } from '../evidence/release-check.js';
 import { checkRenewal, nonceUsed, renewalColumns, type RenewedEvidence } from '../evidence/renewal-check.js';
 import { keepEndorsements, SessionJudge } from '../evidence/session-judge.js';
 import { JobJournal } from '../jobs/journal.js';
+import { openJob } from '../jobs/open-job.js';
 import { Presences } from '../nodes/presences.js';
 import { refusal } from '../problem/codes.js';
 import { METRICS } from '../tokens.js';
@@ -45,7 +45,7 @@ export class WorkerRenewals {
       this.database.transaction(async (manager) => work(manager, await this.journal.lock(manager, message.jobId)));
     const { earlier, job, renewal } = await locked((manager, row) => this.check(manager, row, message));
     if (earlier !== null) return earlier;
-    const { chainId } = parseJobSpec(new Uint8Array(job.spec)).settlement;
+    const { chainId } = openJob(job).spec.settlement;
     const bound = { provider: node.provider, chainId };
     const at = this.clock.at();
     checkGrantTime(message.lease, at);

@@ -2,7 +2,7 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource, In } from 'typeorm';
 import { concatBytes } from '#attestation/base';
-import { encodeBundle, isFormerJson, parseJobSpec, type BundledProof } from '#attestation/records';
+import { encodeBundle, isFormerJson, type BundledProof } from '#attestation/records';
 import {
   DeliveryRecord,
   EndorsementSet,
@@ -19,6 +19,7 @@ import {
 import type { Delivery } from '#libs/wire';
 import { ProofBook } from '../dispatch/proof-book.js';
 import { storedPartials } from '../dispatch/stored-partials.js';
+import { openJob } from '../jobs/open-job.js';
 import { BlobStore } from '../objects/blob-store.js';
 import { refusal } from '../problem/codes.js';
 import { bundleOf } from './bundle-of.js';
@@ -59,7 +60,7 @@ export class BundleAssembly {
 
   /** @throws Rejection JOB_BUNDLE_PENDING while a segment waits for its proof */
   private async proofs(job: Job): Promise<Map<number, BundledProof>> {
-    const { segmentSteps } = parseJobSpec(new Uint8Array(job.spec));
+    const { segmentSteps } = openJob(job).spec;
     const rows = await this.database.manager.findBy(SegmentProof, { jobId: job.id });
     const proved = rows.flatMap(({ index, blob, document }) =>
       blob === null || document === null ? [] : [{ index, blob, document }],

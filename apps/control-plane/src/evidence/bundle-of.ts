@@ -6,14 +6,13 @@ import {
   escrowIdOf,
   noEndorsementRecord,
   parseEndorsements,
-  parseJobSpec,
   parseSessionEvidence,
-  parseTermsJson,
   runDigest,
   type BundledSession,
   type EndorsementRecord,
   type EvidenceBundle,
 } from '#attestation/records';
+import { openJob } from '../jobs/open-job.js';
 import type { StoredRelease } from './release-check.js';
 import { sealingSession } from './sealing-session.js';
 import { partialsOf, placeOf, signedOf, transactionsOf, type StoredJob, type StoredSession } from './stored-job.js';
@@ -22,9 +21,10 @@ import { partialsOf, placeOf, signedOf, transactionsOf, type StoredJob, type Sto
 export function bundleOf(stored: StoredJob, endorsements: readonly Uint8Array[]): EvidenceBundle {
   const { job, record, delivery, receipts, proofs } = stored;
   const run = runOf(stored);
-  const { chainId, contract } = parseJobSpec(new Uint8Array(job.spec)).settlement;
+  const { spec, terms } = openJob(job);
+  const { chainId, contract } = spec.settlement;
   const digest = runDigest(domainSeparator({ chainId, verifyingContract: contract }), {
-    job: escrowIdOf(parseTermsJson(job.terms)),
+    job: escrowIdOf(terms),
     ...run,
   });
   const sealing = sealingSession(stored, digest, (bytes) => parseSessionEvidence(bytes).binding.settlementKey);
@@ -33,7 +33,7 @@ export function bundleOf(stored: StoredJob, endorsements: readonly Uint8Array[])
   return {
     version: 4,
     spec: new Uint8Array(job.spec),
-    terms: encodeTerms(parseTermsJson(job.terms)),
+    terms: encodeTerms(terms),
     policy: new Uint8Array(job.policy),
     sessions: stored.sessions.map(sessionOf),
     endorsements: merged(endorsements.map(parseEndorsements)),

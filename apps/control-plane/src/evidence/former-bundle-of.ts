@@ -6,9 +6,9 @@ import {
   formerRunDigest,
   parseFormerSessionEvidence,
   parseFormerTermsJson,
-  parseJobSpec,
   type FormerBundle,
 } from '#attestation/records';
+import { openJob } from '../jobs/open-job.js';
 import { sealingSession } from './sealing-session.js';
 import { partialsOf, placeOf, signedOf, transactionsOf, type StoredJob, type StoredSession } from './stored-job.js';
 
@@ -30,7 +30,7 @@ export function formerBundleOf(stored: StoredJob): FormerBundle {
     delivery: { ciphertextDigest: fromHex(delivery.result.blob), keyCommit: fromHex(delivery.result.keyCommit) },
     settlement: { transactions: transactionsOf(stored) },
   };
-  const { chainId, contract } = parseJobSpec(new Uint8Array(job.spec)).settlement;
+  const { chainId, contract } = openJob(job).spec.settlement;
   const domain = formerDomainSeparator({ chainId, verifyingContract: contract });
   const digest = formerRunDigest(domain, { job: keccak(terms), ...run });
   const sealing = sealingSession(stored, digest, (bytes) => parseFormerSessionEvidence(bytes).binding.settlementKey);

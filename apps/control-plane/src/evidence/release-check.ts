@@ -6,9 +6,7 @@ import {
   clockSkewSeconds,
   domainSeparator,
   keysDigest,
-  parseJobSpec,
   parseSessionEvidence,
-  parseTermsJson,
   releaseDigest,
   resultDigest,
   verifySessionProof,
@@ -16,6 +14,7 @@ import {
 } from '#attestation/records';
 import type { Job } from '#libs/persistence';
 import type { KeyReleased } from '#libs/wire';
+import { openJob, type JobRow } from '../jobs/open-job.js';
 import { refusal } from '../problem/codes.js';
 
 export type ReleasedJob = Pick<Job, 'spec' | 'terms' | 'escrowId'>;
@@ -25,8 +24,7 @@ export type ReleasedJob = Pick<Job, 'spec' | 'terms' | 'escrowId'>;
  * @throws Rejection RELEASE_SIGNATURE, EVIDENCE_PROOF; SIGNATURE_* for bytes that no key can have signed
  */
 export function checkRelease(job: ReleasedJob, encoded: Uint8Array, released: KeyReleased): void {
-  const spec = parseJobSpec(new Uint8Array(job.spec));
-  const terms = parseTermsJson(job.terms);
+  const { spec, terms } = openJob(job);
   const session = parseSessionEvidence(new Uint8Array(encoded));
   verifySessionProof(session);
   const { binding } = session;
@@ -95,8 +93,8 @@ export function signedByBroker({ keyBroker }: Terms, what: string, digest: Uint8
   if (signer !== to0x(keyBroker)) throw refused(`${what} signed by ${to0x(keyBroker)}`, signer);
 }
 
-export function domainOf({ spec }: Pick<Job, 'spec'>): Uint8Array {
-  const { chainId, contract } = parseJobSpec(new Uint8Array(spec)).settlement;
+export function domainOf(job: JobRow): Uint8Array {
+  const { chainId, contract } = openJob(job).spec.settlement;
   return domainSeparator({ chainId, verifyingContract: contract });
 }
 

@@ -1,14 +1,9 @@
 /** That a reported renewal is the key broker's word on fresh evidence of the very session that has the job. */
 import { createHash } from 'node:crypto';
 import { equalBytes, fromHex, to0x, toHex } from '#attestation/base';
-import {
-  keysDigest,
-  leaseDigest,
-  parseSessionEvidence,
-  parseTermsJson,
-  verifySessionProof,
-} from '#attestation/records';
+import { keysDigest, leaseDigest, parseSessionEvidence, verifySessionProof } from '#attestation/records';
 import type { RenewedSession } from '#libs/wire';
+import { openJob } from '../jobs/open-job.js';
 import { refusal } from '../problem/codes.js';
 import type { EvidenceVerdict } from './evidence-appraiser.js';
 import { checkResult, domainOf, signedByBroker, type ReleasedJob } from './release-check.js';
@@ -42,7 +37,7 @@ export function checkRenewal(
     throw refusal('RENEWAL_SESSION', { expected, got, rule, action: 'Renew the session that has the data key.' });
   }
   if (equalBytes(nonce, earlier.nonce)) throw nonceUsed(to0x(nonce));
-  const terms = parseTermsJson(job.terms);
+  const terms = openJob(job).terms;
   const { grantedAt, notAfter, signature } = renewed.lease;
   const digest = new Uint8Array(createHash('sha256').update(evidence).digest());
   const lease = leaseDigest(domainOf(job), {
