@@ -39,7 +39,8 @@ RUN rm -rf /usr/local/lib/node_modules /usr/local/bin/npm /usr/local/bin/npx /us
 ENV NODE_ENV=production ORT_DISABLE_TELEMETRY=1
 WORKDIR /opt/veritrain
 COPY --from=build /veritrain/package.json ./
-COPY --from=build /veritrain/dist/attestation ./dist/attestation
+COPY --from=build /veritrain/dist/attestation/src/base ./dist/attestation/src/base
+COPY --from=build /veritrain/dist/attestation/src/records ./dist/attestation/src/records
 COPY --from=build /veritrain/dist/libs/sealing ./dist/libs/sealing
 COPY --from=build /veritrain/dist/libs/step ./dist/libs/step
 COPY --from=build /veritrain/dist/libs/wire/src/channel ./dist/libs/wire/src/channel

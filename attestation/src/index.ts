@@ -18,7 +18,6 @@ export { type GuestPolicy, type PlatformInfo } from './snp/policy.js';
 export { readSnpEndorsement, snpOids, type SnpEndorsement } from './snp/vcek.js';
 export { amdIntermediates, amdRoots, type SnpRoot } from './snp/roots.js';
 export { kdsChainUrl, kdsCrlUrl, kdsVcekUrl } from './snp/kds.js';
-export { certTableEndorsements, parseCertTable, type CertTableEntry, type CertTableRole } from './snp/cert-table.js';
 export {
   parseCollateralBundle,
   readPcsResponse,

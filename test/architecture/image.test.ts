@@ -45,3 +45,14 @@ it('has no prover, verifier or other argument of libs/zk beside it', () => {
   for (const file of ['prover/prover.ts', 'verifier/verify.ts', 'groth16/index.ts'])
     expect(isCopied(`libs/zk/src/${file}`), file).toBe(false);
 });
+
+it('is small enough to be read: what the enclave loads, without kernels that a tool generates', () => {
+  const written = files.filter((file) => existsSync(file) && !file.includes('/generated/'));
+  const lines = written.reduce((sum, file) => sum + readFileSync(file, 'utf8').split('\n').length - 1, 0);
+  expect(lines).toBeLessThanOrEqual(12_150);
+});
+
+it('has no judge of evidence: who trains does not appraise', () => {
+  const isJudge = (file: string): boolean => /^attestation(?!\/src\/(base|records)(\/|$))/.test(file);
+  expect([...files, ...copied].filter(isJudge)).toEqual([]);
+});

@@ -58,6 +58,7 @@ const plants: readonly (readonly [file: string, text: string, rule: string])[] =
   ['apps/cli/src/f.ts', `import 'onnxruntime-node';`, 'cli-packages'],
   ['enclave/src/engine/a.ts', `import 'onnxruntime-node';`, 'enclave-packages'],
   ['enclave/src/g.ts', `import '@hpke/core';`, 'enclave-packages'],
+  ['enclave/src/h.ts', `import '#attestation';`, 'enclave-imports'],
   ['libs/wire/src/dispatch/a.ts', `import '../channel/index.js';`, 'wire-imports'],
   ['libs/wire/src/channel/a.ts', `import '../index.js';`, 'wire-channel-imports'],
   ['libs/wire/src/channel/b.ts', `import 'zod';`, 'wire-channel-packages'],

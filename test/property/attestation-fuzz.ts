@@ -6,7 +6,6 @@ import {
   appraise,
   neutralPolicy,
   noEndorsements,
-  parseCertTable,
   parseCrl,
   parseHclReport,
   parsePemCertificates,
@@ -15,7 +14,7 @@ import {
   type Endorsements,
   type Evidence,
 } from '#attestation';
-import { decodeCanonical, equalBytes, readSign1, toHex } from '#attestation/base';
+import { decodeCanonical, equalBytes, parseCertTable, readSign1, toHex } from '#attestation/base';
 import { loadSamples, type LoadedSample } from '#test/samples';
 import { fuzz, judged, type FuzzReport, type OnProgress, type Verdict } from './fuzz.js';
 import { mutantOf } from './mutants.js';

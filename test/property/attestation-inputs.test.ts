@@ -27,7 +27,14 @@ const family =
 /** They take text, numbers or bits alone. */
 const withoutBytes = new Set([
   ...['parseTermsJson', 'parseDatasetManifest', 'readDatasetManifest', 'parsePolicy', 'checkPolicy', 'parseAdvisories'],
-  ...['parseReferenceValues', 'parseCollateralBundle', 'readPcsResponse', 'parsePemCertificates', 'checkLength'],
+  ...[
+    'parseReferenceValues',
+    'parseCollateralBundle',
+    'readPcsResponse',
+    'parsePemCertificates',
+    'readPem',
+    'checkLength',
+  ],
   ...['readGuestPolicy', 'readPlatformInfo'],
 ]);
 

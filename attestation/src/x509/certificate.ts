@@ -1,6 +1,6 @@
 /** X.509 v3 certificates, read strictly from DER (RFC 5280 §4); every byte of the input is accounted for. */
 import { sha256 } from '@noble/hashes/sha2.js';
-import { concatBytes, copyOf, equalBytes, fromBase64, toHex } from '../base/bytes.js';
+import { concatBytes, copyOf, equalBytes, toHex } from '../base/bytes.js';
 import {
   derBitString,
   derBoolean,
@@ -16,7 +16,8 @@ import {
 } from '../base/der.js';
 import type { DerNode } from '../base/der.js';
 import { Rejection } from '../base/errors.js';
-import { certificateBytesMax, extensionsMax, pemBytesMax, poolCertificatesMax } from '../base/limits.js';
+import { certificateBytesMax, extensionsMax } from '../base/limits.js';
+import { readPem } from '../base/pem.js';
 import { ecdsaFromDer, verifySignature } from '../base/signatures.js';
 import type { SignatureScheme } from '../base/signatures.js';
 
@@ -92,24 +93,9 @@ export function parseCertificate(der: Uint8Array): Certificate {
   };
 }
 
-const pemBlock = /-----BEGIN CERTIFICATE-----\r?\n((?:[A-Za-z0-9+/=]{1,76}\r?\n)+)-----END CERTIFICATE-----/g;
-
-/**
- * The certificates of a PEM text (RFC 7468 §3, strict), in order. Nothing but line ends, spaces and closing NULs may
- * stand around the blocks: what no signature covers must have no freedom.
- * @throws Rejection X509_PEM and the codes of `parseCertificate`
- */
+/** The certificates of a PEM text, in order. @throws Rejection of `readPem` and `parseCertificate` */
 export function parsePemCertificates(pem: string): Certificate[] {
-  if (pem.length > pemBytesMax) refuse('X509_SIZE', `at most ${pemBytesMax} characters`, `${pem.length}`);
-  const blocks = [...pem.matchAll(pemBlock)].map((block) => block[1]!.replace(/\r?\n/g, ''));
-  const around = pem.replaceAll(pemBlock, '').replace(/\0+$/, '');
-  if (!/^[\r\n ]*$/.test(around) || blocks.some((block) => block.length % 4 !== 0)) {
-    refuse('X509_PEM', 'strict PEM blocks and nothing else', around.trim().slice(0, 40));
-  }
-  if (blocks.length === 0 || blocks.length > poolCertificatesMax) {
-    refuse('X509_PEM', `1 to ${poolCertificatesMax} certificates`, `${blocks.length}`);
-  }
-  return blocks.map((block) => parseCertificate(fromBase64(block)));
+  return readPem(pem).map((der) => parseCertificate(der));
 }
 
 /**

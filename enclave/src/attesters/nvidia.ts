@@ -5,7 +5,7 @@
  */
 import { promisify } from 'node:util';
 import koffi from 'koffi';
-import { type GpuMode } from '#attestation';
+import type { GpuMode } from '#attestation';
 import { CollateralError, ConfigurationError, equalBytes } from '#attestation/base';
 import type { Attester, EvidenceParts } from './attester.js';
 

@@ -5,8 +5,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import { mkdir, readFile, rmdir, writeFile } from 'node:fs/promises';
-import { certTableEndorsements } from '#attestation';
-import { CollateralError, ConfigurationError, Rejection } from '#attestation/base';
+import { certTableEndorsements, CollateralError, ConfigurationError, Rejection } from '#attestation/base';
 import type { Attester, EvidenceParts } from './attester.js';
 
 const root = '/sys/kernel/config/tsm/report';

@@ -2,10 +2,10 @@
  * Certificate table of an extended guest request (AMD 56421, MSG_REPORT_REQ; `auxblob` of configfs-tsm). The host
  * supplies it, so every offset is checked: bounds, overlap, duplicates.
  */
-import { copyOf, isZero, toHex } from '../base/bytes.js';
-import { Rejection } from '../base/errors.js';
-import { certTableBytesMax } from '../base/limits.js';
-import { parsePemCertificates } from '../x509/certificate.js';
+import { copyOf, isZero, toHex } from './bytes.js';
+import { Rejection } from './errors.js';
+import { certTableBytesMax } from './limits.js';
+import { readPem } from './pem.js';
 
 export type CertTableRole = 'vcek' | 'vlek' | 'ask' | 'ark' | 'crl' | 'other';
 
@@ -51,7 +51,7 @@ export function parseCertTable(table: Uint8Array): CertTableEntry[] {
   return found.map(({ guid, start, end }) => ({ guid, role: roles[guid] ?? 'other', data: copyOf(table, start, end) }));
 }
 
-/** DER certificates and CRLs of a table; entries are DER or PEM in the field. @throws Rejection SNP_CERT_TABLE, X509_* */
+/** DER certificates and CRLs of a table; entries are DER or PEM in the field. @throws Rejection SNP_CERT_TABLE, X509_SIZE, X509_PEM */
 export function certTableEndorsements(table: Uint8Array): { certificates: Uint8Array[]; crls: Uint8Array[] } {
   const entries = parseCertTable(table);
   const certificates = entries
@@ -62,7 +62,7 @@ export function certTableEndorsements(table: Uint8Array): { certificates: Uint8A
 
 function derOf(data: Uint8Array): Uint8Array[] {
   if (data[0] === 0x30) return [data];
-  return parsePemCertificates(new TextDecoder().decode(data)).map((certificate) => certificate.raw);
+  return readPem(new TextDecoder().decode(data));
 }
 
 function refuse(expected: string, got: string): never {
