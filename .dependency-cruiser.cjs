@@ -19,30 +19,36 @@ const parts = {
   },
   'zk-verifier': {
     testsMay: ['^libs/zk/'],
-    path: '^libs/zk/src/(field|groth16/(relation|verifier)|merkle|relation|transcript|verifier|params\\.ts|soundness\\.ts)',
+    path: '^libs/zk/src/(groth16/(relation|verifier)|merkle|relation|transcript|verifier|soundness\\.ts)',
     door: '^libs/zk/src/verifier/index\\.ts$',
-    may: ['attestation', 'step'],
+    may: ['attestation', 'step', 'zk-plain'],
     npm: ['@noble/curves', '@noble/hashes'],
   },
   'zk-kernels': {
-    path: '^libs/zk/src/kernels/(?!build\\.)',
-    may: ['attestation', 'zk-field', 'zk-backend'],
+    path: '^libs/zk/src/commit/kernels/(?!build\\.)',
+    may: ['attestation', 'zk-plain'],
     testsMay: ['^libs/zk/'],
     core: ['crypto', 'events', 'fs', 'worker_threads'],
     npm: ['@noble/hashes'],
   },
-  'zk-kernels-build': { path: '^libs/zk/src/kernels/build\\.', core: '.*', npm: ['assemblyscript'] },
-  'zk-commitment': {
-    path: '^libs/zk/src/commitment/',
-    door: '^libs/zk/src/commitment/index\\.ts$',
-    may: ['attestation', 'step', 'zk-committing', 'zk-kernels-inside'],
+  'zk-kernels-build': { path: '^libs/zk/src/commit/kernels/build\\.', core: '.*', npm: ['assemblyscript'] },
+  'zk-plain': {
+    path: '^libs/zk/src/commit/(field/|layout/|(commitment|hash|keccak|keccak-module|params)\\.ts)',
+    may: ['attestation', 'step'],
+    testsMay: ['^libs/zk/'],
+    npm: ['@noble/hashes'],
+  },
+  'zk-commit': {
+    path: '^libs/zk/src/commit/(?!kernels/|field/|layout/|(commitment|hash|keccak|keccak-module|params)\\.ts)',
+    door: '^libs/zk/src/commit/index\\.ts$',
+    may: ['attestation', 'step', 'zk-plain', 'zk-kernels-inside'],
     testsMay: ['^libs/zk/'],
   },
   'zk-prover': {
     testsMay: ['^libs/zk/'],
     path: '^libs/zk/src/(prover|index\\.ts)',
     door: '^libs/zk/src/index\\.ts$',
-    may: ['attestation', 'step', 'zk-inside', 'zk-kernels-inside'],
+    may: ['attestation', 'step', 'zk-inside', 'zk-plain', 'zk-committing', 'zk-kernels-inside'],
     npm: ['@noble/curves', '@noble/hashes'],
     core: '.*',
   },
@@ -50,21 +56,21 @@ const parts = {
     testsMay: ['^libs/zk/'],
     path: '^libs/zk/src/groth16/commitment/',
     door: '^libs/zk/src/groth16/commitment/index\\.ts$',
-    may: ['attestation', 'step', 'zk-inside', 'zk-commitment'],
+    may: ['attestation', 'step', 'zk-inside', 'zk-plain', 'zk-commit'],
     npm: ['@noble/curves'],
   },
   'zk-groth16': {
     testsMay: ['^libs/zk/'],
     path: '^libs/zk/src/groth16/(prover|toolchain|index\\.ts)',
     door: '^libs/zk/src/groth16/index\\.ts$',
-    may: ['attestation', 'step', 'zk-inside', 'zk-groth16-commitment'],
+    may: ['attestation', 'step', 'zk-inside', 'zk-plain', 'zk-groth16-commitment'],
     npm: ['@noble/curves', '@noble/hashes'],
     only: { '^libs/zk/src/groth16/toolchain/': ['snarkjs'] },
     core: '.*',
   },
   enclave: {
     path: '^enclave/',
-    may: ['attestation', 'sealing', 'step', 'wire-channel', 'zk-commitment', 'onnx'],
+    may: ['attestation', 'sealing', 'step', 'wire-channel', 'zk-commit', 'onnx'],
     npm: ['@noble/curves', '@noble/ed25519', '@noble/hashes'],
     core: ['crypto', 'fs', 'fs/promises', 'net', 'util'],
     only: {
@@ -149,7 +155,7 @@ const parts = {
   }),
   'prover-worker': app('prover-worker', {
     may: [
-      ...['attestation', 'step', 'zk-verifier', 'zk-commitment', 'zk-prover', 'zk-groth16', 'zk-groth16-commitment'],
+      ...['attestation', 'step', 'zk-verifier', 'zk-commit', 'zk-prover', 'zk-groth16', 'zk-groth16-commitment'],
       ...['proof', 'sealing'],
       ...['wire', 'dispatch-client', 'settlement', 'telemetry'],
     ],
@@ -162,7 +168,7 @@ const parts = {
       'step',
       'proof',
       'zk-verifier',
-      'zk-commitment',
+      'zk-commit',
       'zk-groth16-commitment',
       'collateral',
       'enclave-channel',
@@ -190,12 +196,10 @@ const parts = {
 /** Parts that are no folder of their own: what some parts may reach of others. */
 const doors = {
   judge: '^attestation/src/index\\.ts$',
-  'zk-field': '^libs/zk/src/field/',
-  'zk-backend': '^libs/zk/src/prover/backend\\.ts$',
+  'zk-plain': parts['zk-plain'].path,
   'zk-inside': parts['zk-verifier'].path,
-  'zk-committing':
-    '^libs/zk/src/(params\\.ts|relation/|transcript/keccak\\.ts|verifier/statement\\.ts|prover/(commit|columns|kernel-backend)\\.ts)',
-  'zk-kernels-inside': '^libs/zk/src/kernels/(index|pool)\\.ts$',
+  'zk-committing': '^libs/zk/src/commit/[a-z-]+\\.ts$',
+  'zk-kernels-inside': '^libs/zk/src/commit/kernels/(index|pool)\\.ts$',
   'contracts-abi': '^contracts/(abi/|snp-issuers\\.json$)',
 };
 
@@ -271,7 +275,7 @@ const entries = [
   '(^|/)[a-z-]*main\\.ts$',
   '\\.(test|bench|d)\\.ts$',
   '^apps/cli/bin/',
-  '^libs/zk/src/kernels/(assembly/|build\\.|worker\\.ts$)',
+  '^libs/zk/src/commit/kernels/(assembly/|build\\.|worker\\.ts$)',
   '^libs/persistence/src/build-template\\.ts$',
   '^apps/control-plane/src/write-documents\\.ts$',
   '^contracts/(script|tools)/',
@@ -298,7 +302,7 @@ module.exports = {
       name: 'installed-in-production',
       comment: 'What runs after `npm ci --omit=dev` imports no development dependency, types aside.',
       severity: 'error',
-      from: { pathNot: [tests, '^test/', '^contracts/(script|tools)/', '^libs/zk/src/kernels/build\\.'] },
+      from: { pathNot: [tests, '^test/', '^contracts/(script|tools)/', '^libs/zk/src/commit/kernels/build\\.'] },
       to: { dependencyTypes: ['npm-dev'], dependencyTypesNot: ['npm', 'type-only'] },
     },
     {
@@ -331,9 +335,9 @@ module.exports = {
       name: 'commitment-without-prover',
       comment: 'The trusted base grows by commitments, not by the protocol or whoever proves with it.',
       severity: 'error',
-      from: { path: '^libs/zk/src/commitment/', pathNot: tests },
+      from: { path: '^libs/zk/src/commit/', pathNot: tests },
       to: {
-        path: '^libs/zk/src/(transcript/transcript|verifier/(flow/|opening|verify|leaves)|prover/(prove|mask|execute|.*script))',
+        path: '^libs/zk/src/(?!commit/)',
         reachable: true,
       },
     },
@@ -341,7 +345,7 @@ module.exports = {
   ],
   options: {
     doNotFollow: { path: 'node_modules' },
-    exclude: { path: '^(dist|libs/zk/src/kernels/assembly|contracts/(cache|out))/' },
+    exclude: { path: '^(dist|libs/zk/src/commit/kernels/assembly|contracts/(cache|out))/' },
     tsPreCompilationDeps: true,
     tsConfig: { fileName: 'tsconfig.json' },
     enhancedResolveOptions: {

@@ -46,19 +46,7 @@ COPY --from=build /veritrain/dist/libs/step ./dist/libs/step
 COPY --from=build /veritrain/dist/libs/wire/src/channel ./dist/libs/wire/src/channel
 COPY --from=build /veritrain/dist/libs/onnx ./dist/libs/onnx
 # Of the step proofs what commits to weights, and no prover, transcript of proofs or verifier (test/architecture/image.test.ts).
-COPY --from=build /veritrain/dist/libs/zk/src/params.js ./dist/libs/zk/src/
-COPY --from=build /veritrain/dist/libs/zk/src/commitment ./dist/libs/zk/src/commitment
-COPY --from=build /veritrain/dist/libs/zk/src/field ./dist/libs/zk/src/field
-COPY --from=build /veritrain/dist/libs/zk/src/kernels ./dist/libs/zk/src/kernels
-COPY --from=build /veritrain/dist/libs/zk/src/merkle/hash.js ./dist/libs/zk/src/merkle/
-COPY --from=build /veritrain/dist/libs/zk/src/prover/arrays.js /veritrain/dist/libs/zk/src/prover/columns.js \
-  /veritrain/dist/libs/zk/src/prover/commit.js /veritrain/dist/libs/zk/src/prover/kernel-backend.js \
-  /veritrain/dist/libs/zk/src/prover/kernel-memory.js /veritrain/dist/libs/zk/src/prover/randomness.js \
-  ./dist/libs/zk/src/prover/
-COPY --from=build /veritrain/dist/libs/zk/src/relation ./dist/libs/zk/src/relation
-COPY --from=build /veritrain/dist/libs/zk/src/transcript/keccak.js /veritrain/dist/libs/zk/src/transcript/keccak-module.js \
-  ./dist/libs/zk/src/transcript/
-COPY --from=build /veritrain/dist/libs/zk/src/verifier/statement.js ./dist/libs/zk/src/verifier/
+COPY --from=build /veritrain/dist/libs/zk/src/commit ./dist/libs/zk/src/commit
 COPY --from=build /veritrain/dist/enclave ./dist/enclave
 COPY --from=build /veritrain/node_modules/@hpke ./node_modules/@hpke
 COPY --from=build /veritrain/node_modules/@koromix ./node_modules/@koromix

@@ -2,7 +2,7 @@
  * The rows of contracts/src/verifiers/zk/ZkFloor.sol, from the soundness that TypeScript computes
  * (libs/zk/SPEC.md §12).
  */
-import { profiles, type Profile } from '../../libs/zk/src/params.js';
+import { profiles, type Profile } from '../../libs/zk/src/commit/params.js';
 import { soundness, soundnessBitsMin, type ShapeCounts } from '../../libs/zk/src/soundness.js';
 
 /** Bits of the weakest round of a profile at a shape that is small but for what is named. */

@@ -10,7 +10,7 @@ import {
   type Examples,
   type Manifest,
 } from '#libs/step';
-import { commitmentFormat, createCommitter, dataDigestOf, dataSeed } from '#libs/zk/commitment';
+import { commitmentFormat, createCommitter, dataDigestOf, dataSeed } from '#libs/zk/commit';
 
 export interface CommittedRecords {
   readonly spec: JobSpec;

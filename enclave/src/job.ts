@@ -22,7 +22,7 @@ import {
   tensorShapes,
   type Manifest,
 } from '#libs/step';
-import { jobCommitments, type JobCommitments } from '#libs/zk/commitment';
+import { jobCommitments, type JobCommitments } from '#libs/zk/commit';
 import { checkRecords } from './dataset.js';
 import type { JobLease } from './lease.js';
 import type { Genesis, ReadyJob } from './ready-job.js';

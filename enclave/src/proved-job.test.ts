@@ -3,7 +3,7 @@ import { parseStepStatement, verifyReceipt } from '#attestation/records';
 import { checkpointKey, openCheckpoint } from '#libs/sealing';
 import { decodeWeights, encodeWeights, initialWeights } from '#libs/step';
 import type { EventOf } from '#libs/wire/channel';
-import { commitmentFormat, createCommitter, jobCommitments, weightsDigestOf } from '#libs/zk/commitment';
+import { commitmentFormat, createCommitter, jobCommitments, weightsDigestOf } from '#libs/zk/commit';
 import { hostSecret, tinyDataset, tinyJob, tinyManifest, type TinyDataset } from '#test/tiny-job';
 import { keyed, type Keyed } from '#test/tiny-release';
 

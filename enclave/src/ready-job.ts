@@ -1,7 +1,7 @@
 /** A job that is ready to be trained: spec, data, key and the broker's release have all been checked. */
 import type { DatasetManifest, JobSpec, ReleasedSession, Terms } from '#attestation/records';
 import type { Examples, Manifest, Weights } from '#libs/step';
-import type { JobCommitments } from '#libs/zk/commitment';
+import type { JobCommitments } from '#libs/zk/commit';
 import type { JobLease } from './lease.js';
 
 /** Where a job starts: drawing the weights takes longer than many steps. */

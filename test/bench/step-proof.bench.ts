@@ -8,7 +8,7 @@ import { keccak, utf8 } from '#attestation/base';
 import { choosePlan, parseProofBundle, planOf, segmentStatement, verifyProofBundle } from '#libs/proof';
 import { initialWeights, profileManifest, type Examples, type Manifest } from '#libs/step';
 import { createPool, KernelBackend } from '#libs/zk';
-import { createCommitter } from '#libs/zk/commitment';
+import { createCommitter } from '#libs/zk/commit';
 import { profileNamed, startSeed, verifyStepProof, type Plan } from '#libs/zk/verifier';
 import { proveRange, type ProvedRange } from '../../apps/prover-worker/src/proving/prove-range.js';
 import { Engine } from '../../enclave/src/engine/engine.js';

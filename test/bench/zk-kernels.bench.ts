@@ -2,8 +2,8 @@
  * Speed of the compiled kernels, one thread unless the name says otherwise, against the figures of libs/zk/SPEC.md §14.
  * Units are nanoseconds per item; each figure comes from a few short runs, and the smallest is the one to read.
  */
-import type { Engine, Offset, Task } from '../../libs/zk/src/kernels/index.js';
-import { createPool } from '../../libs/zk/src/kernels/pool.js';
+import type { Engine, Offset, Task } from '../../libs/zk/src/commit/kernels/index.js';
+import { createPool } from '../../libs/zk/src/commit/kernels/pool.js';
 import type { BenchResult } from './result.js';
 
 const RUNS = 9;

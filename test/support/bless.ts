@@ -51,7 +51,8 @@ const artefacts: Readonly<Record<string, () => void | Promise<void>>> = {
   'migrations/schema.sql': blessDatabaseSchema,
   'apps/control-plane/openapi.json, apps/control-plane/schema.graphql': () =>
     runTool(process.execPath, [...fromSource, 'apps/control-plane/src/write-documents.ts']),
-  'libs/zk/src/kernels/generated/kernels.ts': () => runTool(process.execPath, ['libs/zk/src/kernels/build.mjs']),
+  'libs/zk/src/commit/kernels/generated/kernels.ts': () =>
+    runTool(process.execPath, ['libs/zk/src/commit/kernels/build.mjs']),
   'contracts/abi, libs/settlement/src/types': () => {
     runTool(forge(), ['build', 'contracts/src']);
     runTool(process.execPath, [...fromSource, 'contracts/script/artefacts.ts']);

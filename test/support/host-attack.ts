@@ -11,7 +11,7 @@ import {
 import { checkpointKey, openCheckpoint, sealCheckpoint, openShard } from '#libs/sealing';
 import { decodeWeights, encodeWeights } from '#libs/step';
 import type { EventOf } from '#libs/wire/channel';
-import { jobCommitments } from '#libs/zk/commitment';
+import { jobCommitments } from '#libs/zk/commit';
 import { segmentStatement } from '../../enclave/src/chain.js';
 import { createSessionKeys } from '../../enclave/src/keys.js';
 import {

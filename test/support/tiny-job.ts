@@ -41,7 +41,7 @@ import {
   type ProfileParameters,
 } from '#libs/step';
 import type { EnclaveEvent, Request } from '#libs/wire/channel';
-import { commitmentFormat, createCommitter, dataDigestOf, dataSeed } from '#libs/zk/commitment';
+import { commitmentFormat, createCommitter, dataDigestOf, dataSeed } from '#libs/zk/commit';
 import { commitmentsOfJob, commitToData, dataBlind } from '#libs/zk/groth16/commitment';
 import { circuitShape, groth16DataDigest } from '#libs/zk/verifier';
 import { developmentPolicy } from '../../apps/cli/src/system/development-policy.js';

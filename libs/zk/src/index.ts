@@ -1,10 +1,10 @@
 /** Door of the prover half: commitments, kernels and proofs. The verifier half has its own door, verifier/. */
-export { createEngine, type Engine, type EngineOptions } from './kernels/index.js';
-export { createPool, type PoolOptions } from './kernels/pool.js';
+export { createEngine, type Engine, type EngineOptions } from './commit/kernels/index.js';
+export { createPool, type PoolOptions } from './commit/kernels/pool.js';
 export type { Backend } from './prover/backend.js';
 export { KernelBackend } from './prover/kernel-backend.js';
 export { plainBackend } from './prover/plain-backend.js';
-export type { OpenableCommitment } from './prover/commit.js';
+export type { OpenableCommitment } from './commit/commit.js';
 export { commitData, commitWeights } from './prover/commitments.js';
 export type { OpenStatement } from './prover/mask.js';
 export {
@@ -16,4 +16,4 @@ export {
   type WeightSecret,
 } from './prover/prove.js';
 export { joined, largest, sumInLimbs } from './prover/strayed.js';
-export { shapeOf, type Shape } from './relation/shape.js';
+export { shapeOf, type Shape } from './commit/layout/shape.js';

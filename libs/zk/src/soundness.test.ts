@@ -5,7 +5,7 @@
  */
 import { describe, expect, it } from 'vitest';
 import { profileManifest } from '#libs/step';
-import { profiles, type Profile } from './params.js';
+import { profiles, type Profile } from './commit/params.js';
 import { derivePlanUnchecked } from './relation/plan.js';
 import { soundness, soundnessBitsMin, type ShapeCounts } from './soundness.js';
 

@@ -2,7 +2,7 @@
  * Provable soundness of a profile at a shape, term by term (libs/zk/SPEC.md §12): Johnson-bound proximity gaps only.
  * Bits are −log2 of the error of one round; `sumBits` is that of the union over one whole proof.
  */
-import { randomPerRow, type Profile } from './params.js';
+import { randomPerRow, type Profile } from './commit/params.js';
 
 /** What the terms need to know about a shape; part of the plan. */
 export interface ShapeCounts {

@@ -15,7 +15,7 @@ import {
   type IdxImages,
   type Manifest,
 } from '#libs/step';
-import { commitmentFormat, createCommitter, dataDigestOf, dataSeed } from '#libs/zk/commitment';
+import { commitmentFormat, createCommitter, dataDigestOf, dataSeed } from '#libs/zk/commit';
 import { commitToData, dataBlind } from '#libs/zk/groth16/commitment';
 import { groth16DataDigest } from '#libs/zk/verifier';
 

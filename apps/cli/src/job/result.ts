@@ -14,7 +14,7 @@ import {
 import { verifyBundledProofUnder } from '#libs/proof';
 import { openResult } from '#libs/sealing';
 import { commitWeights, decodeWeights, parseManifestText, stateDigest, type Manifest, type Weights } from '#libs/step';
-import { commitmentFormat, createCommitter, weightsDigestOf } from '#libs/zk/commitment';
+import { commitmentFormat, createCommitter, weightsDigestOf } from '#libs/zk/commit';
 import { borderBlind, commitToWeights } from '#libs/zk/groth16/commitment';
 import { circuitShape, groth16SchemeId, groth16WeightsDigest } from '#libs/zk/verifier';
 import type { ControlPlaneApi } from '../api.js';

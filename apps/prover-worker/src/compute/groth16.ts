@@ -10,7 +10,7 @@ import {
   type Groth16Statement,
 } from '#libs/proof';
 import { merklePath, segmentReference, superblockOfStep } from '#libs/step';
-import { borderSeed } from '#libs/zk/commitment';
+import { borderSeed } from '#libs/zk/commit';
 import { proveGroth16Segment, type ToolLimits } from '#libs/zk/groth16';
 import { borderBlind, commitToData, commitToWeights, dataBlind } from '#libs/zk/groth16/commitment';
 import { circuitDigest, groth16DataDigest, groth16WeightsDigest, keyDigest } from '#libs/zk/verifier';

@@ -3,7 +3,7 @@ import { equalBytes, Rejection, toHex } from '#attestation/base';
 import { jobIdOf, parseDatasetManifest, parseJobSpec, type JobSpec } from '#attestation/records';
 import type { ProofEscrow } from '#libs/proof';
 import { checkBounds, datasetRoot, initialWeights, parseManifestText, splitRecords, type Examples } from '#libs/step';
-import type { JobCommitments } from '#libs/zk/commitment';
+import type { JobCommitments } from '#libs/zk/commit';
 import { commitmentsOfJob } from '#libs/zk/groth16/commitment';
 import { groth16SchemeId } from '#libs/zk/verifier';
 import { openGroth16 } from './groth16.js';

@@ -3,7 +3,7 @@ import { equalBytes } from '#attestation/base';
 import { type DatasetManifest } from '#attestation/records';
 import { encodeProofBundle, planOfJob, proofStatementText, type ProofStatement } from '#libs/proof';
 import { merklePath, superblockOfStep } from '#libs/step';
-import { borderSeed, createCommitter, dataSeed, proverSecret, weightsDigestOf } from '#libs/zk/commitment';
+import { borderSeed, createCommitter, dataSeed, proverSecret, weightsDigestOf } from '#libs/zk/commit';
 import { dataDigestOf } from '#libs/zk/verifier';
 import { blockExamples } from '../proving/records.js';
 import { proveOne, type ProvenJob } from '../proving/segment-prover.js';

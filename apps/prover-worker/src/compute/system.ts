@@ -4,7 +4,7 @@ import type { ProofEscrow } from '#libs/proof';
 import type { SealingSecrets } from '#libs/sealing';
 import type { Examples, Manifest, Weights } from '#libs/step';
 import type { Backend, ProverPhase } from '#libs/zk';
-import type { JobSecret } from '#libs/zk/commitment';
+import type { JobSecret } from '#libs/zk/commit';
 
 export interface JobFacts {
   readonly spec: JobSpec;

@@ -13,7 +13,7 @@ import {
   type ProfileParameters,
   type Weights,
 } from '#libs/step';
-import { createCommitter } from '#libs/zk/commitment';
+import { createCommitter } from '#libs/zk/commit';
 import { startSeed } from '#libs/zk/verifier';
 import { proveFiles } from './prove-files.js';
 import type { ProvedFiles } from './report.js';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { concatBytes, toHex } from '#attestation/base';
-import { be64 } from '../field/bytes.js';
-import { LEAF_HEADER, hashLeaves, hashNodes } from './hash.js';
+import { be64 } from '../commit/field/bytes.js';
+import { LEAF_HEADER, hashLeaves, hashNodes } from '../commit/hash.js';
 import { rootOf } from './multiproof.js';
 
 const leafCount = 16;

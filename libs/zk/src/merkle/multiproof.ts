@@ -2,7 +2,7 @@
  * One proof for many leaves of one tree (libs/zk/SPEC.md §10): siblings level by level from the leaves, left to right.
  */
 import { concatBytes } from '#attestation/base';
-import { hashNodes, nodeLength } from './hash.js';
+import { hashNodes, nodeLength } from '../commit/hash.js';
 
 /**
  * @param leaves      full 32-byte leaf hashes by leaf index, at least one

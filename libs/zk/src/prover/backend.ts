@@ -7,25 +7,14 @@
  * Arrays come from the backend, which may keep them in a stack of its own: what was made after a mark is gone when that
  * mark is released. Other arrays are accepted as arguments, at the price of a copy.
  */
-import type { Ext } from '../field/extension.js';
-import type { Point } from '../field/multilinear.js';
-
-/** Canonical base elements. */
-export type BaseArray = BigUint64Array;
-/** Canonical extension elements, c0 and c1 interleaved. */
-export type ExtArray = BigUint64Array;
+import type { BaseArray, CommittingBackend, DoubleRows, ExtArray } from '../commit/backend.js';
+import type { Ext } from '../commit/field/extension.js';
+import type { Point } from '../commit/field/multilinear.js';
 
 /** Of a round polynomial t(X): t(1) − t(0) and the coefficient of X² (libs/zk/SPEC.md §6). */
 export interface RoundValues {
   readonly d: Ext;
   readonly e: Ext;
-}
-
-/** Rows of doubles that hold exact integers, `stride` doubles apart from `start` on. */
-export interface DoubleRows {
-  readonly data: Float64Array;
-  readonly start: number;
-  readonly stride: number;
 }
 
 /** weights[unit·unitStride + input·inputStride]. */
@@ -52,33 +41,7 @@ export interface TensorTerm {
   readonly b: ExtArray;
 }
 
-export interface Backend {
-  /** Zeros. */
-  base(count: number): BaseArray;
-  ext(count: number): ExtArray;
-  doubles(count: number): Float64Array;
-  mark(): number;
-  release(mark: number): void;
-
-  /**
-   * Codewords of rows (libs/zk/SPEC.md §9.1): Σ message_j·y^j + y^{2^m}·Σ random_j·y^j on 2^{m+logBlowup} points in
-   * domain order. Matrices are row-major without gaps; random has the same number of rows, of at most 2^m elements
-   * each.
-   */
-  encodeRows(messages: BaseArray, random: BaseArray, rows: number, m: number, logBlowup: number): BaseArray;
-
-  /** Per column i of a row-major matrix: keccak256(be64(header) ‖ be64 of each symbol ‖ aux[32·i, 32·i + 32)). */
-  hashLeaves(header: number, symbols: BaseArray, rows: number, aux: Uint8Array | undefined): Uint8Array;
-
-  /** keccak256(digest_{2i} ‖ digest_{2i+1} ‖ 0x01) of digests that lie 32 bytes apart, cut to digestBytes. */
-  hashNodes(digests: Uint8Array, digestBytes: number): Uint8Array;
-
-  /** keccak256(prefix ‖ be64(i)) for i < count; 32 bytes each. */
-  counterHashes(prefix: Uint8Array, count: number): Uint8Array;
-
-  /** The same stream as big-endian words, those not below p skipped: `count` uniform elements. */
-  randomElements(prefix: Uint8Array, count: number): BaseArray;
-
+export interface Backend extends CommittingBackend {
   /**
    * One layer of the fraction tree: p = p0·q1 + p1·q0, q = q0·q1 over the halves of the children (libs/zk/SPEC.md §7
    * F1).
@@ -107,21 +70,15 @@ export interface Backend {
   addTensors(target: ExtArray, terms: readonly TensorTerm[]): void;
   /** target[x] += factor·y^x. */
   addPowers(target: ExtArray, y: bigint, factor: Ext): void;
-  /** z^x. */
-  powers(z: Ext, count: number): ExtArray;
   /** factor·eq(point, ·), 2^n entries. */
   eqTable(point: Point, factor: Ext): ExtArray;
   /** a[i]·b[j] at i·|b| + j. */
   outer(a: ExtArray, b: ExtArray): ExtArray;
 
-  /** out[o][i] = Σ_k base[o][k][i]·weights[k]; the middle size is that of weights. */
-  bind(base: BaseArray, weights: ExtArray, inner: number): ExtArray;
   dot(a: ExtArray, b: ExtArray): Ext;
   /** Writes constant + Σ_k coefficients_k·columns_k. */
   combine(out: ExtArray, columns: readonly BaseArray[], coefficients: readonly Ext[], constant: Ext): void;
 
-  /** target[i] = the field element of values[i], an integer of magnitude ≤ 2^53. */
-  setIntegers(target: BaseArray, values: Float64Array): void;
   /**
    * table[v] += 1 for v = Σ_k coefficient_k·column_k[i] + constant and every i, wherever v is a whole number within the
    * table.

@@ -1,9 +1,10 @@
 /** The prover's view of all committed and virtual tensors of one segment as field arrays. */
-import * as F from '../field/extension.js';
+import type { BaseArray } from '../commit/backend.js';
+import type { Columns } from '../commit/columns.js';
+import * as F from '../commit/field/extension.js';
+import type { DataTree } from '../commit/layout/blocks.js';
 import { placedBlock, type Plan } from '../relation/plan.js';
-import type { DataTree } from '../relation/blocks.js';
-import type { Backend, BaseArray } from './backend.js';
-import type { Columns } from './columns.js';
+import type { Backend } from './backend.js';
 import { highLimbs } from './strayed.js';
 
 export class Cells {

@@ -3,11 +3,11 @@
  * (libs/zk/SPEC.md §2.1).
  */
 import type { Examples, Weights } from '#libs/step';
-import type { Format } from '../verifier/statement.js';
-import { dataLayout, weightLayout } from '../relation/tree-layout.js';
+import { dataColumns, paddedWeights } from '../commit/columns.js';
+import { commitColumns, detached, type OpenableCommitment } from '../commit/commit.js';
+import type { Format } from '../commit/commitment.js';
+import { dataLayout, weightLayout } from '../commit/layout/tree-layout.js';
 import type { Backend } from './backend.js';
-import { dataColumns, paddedWeights } from './columns.js';
-import { commitColumns, detached, type OpenableCommitment } from './commit.js';
 
 /**
  * @param seed 32 secret bytes; with the weights they open the commitment, for at most `openingBudget` proofs in all

@@ -4,14 +4,14 @@
  */
 import { describe, expect, it, vi } from 'vitest';
 import { datasetRoot, merklePath, superblockOfStep } from '#libs/step';
-import { extWord } from '../field/bytes.js';
-import * as F from '../field/extension.js';
-import { createEngine } from '../kernels/index.js';
+import * as commit from '../commit/commit.js';
+import type { OpenableCommitment } from '../commit/commit.js';
+import { dataDigestOf } from '../commit/commitment.js';
+import { extWord } from '../commit/field/bytes.js';
+import * as F from '../commit/field/extension.js';
+import { createEngine } from '../commit/kernels/index.js';
 import { runFlow, verdict, withoutConstraints, type Forgery, type Lies } from '../testing/lies.js';
 import { testManifest, testProfile, testSegment } from '../testing/segments.js';
-import { dataDigestOf } from '../verifier/statement.js';
-import * as commit from './commit.js';
-import type { OpenableCommitment } from './commit.js';
 import { commitData, commitWeights } from './commitments.js';
 import { KernelBackend } from './kernel-backend.js';
 import { countLookups } from './multiplicities.js';

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { toHex } from '#attestation/base';
 import { initialWeights, profileManifest, stateDigest, type Examples, type Manifest } from '#libs/step';
-import { createEngine } from '../kernels/index.js';
-import { shapeOf } from '../relation/shape.js';
+import { createEngine } from '../commit/kernels/index.js';
+import { shapeOf } from '../commit/layout/shape.js';
 import { executeSegment, weightsAfter } from './execute.js';
 import { KernelBackend } from './kernel-backend.js';
 

@@ -12,9 +12,10 @@ import {
   type TensorGuard,
   type Weights,
 } from '#libs/step';
-import type { Shape } from '../relation/shape.js';
-import type { Backend, DoubleRows } from './backend.js';
-import { dataColumns, paddedWeights, type Columns } from './columns.js';
+import type { DoubleRows } from '../commit/backend.js';
+import { dataColumns, paddedWeights, type Columns } from '../commit/columns.js';
+import type { Shape } from '../commit/layout/shape.js';
+import type { Backend } from './backend.js';
 import { highLimbs, joined, largest, sumInLimbs } from './strayed.js';
 
 export interface SegmentWitness {

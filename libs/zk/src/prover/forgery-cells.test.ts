@@ -4,12 +4,12 @@
  */
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { initialWeights, type Manifest } from '#libs/step';
-import { add, inverse } from '../field/goldilocks.js';
-import { createEngine } from '../kernels/index.js';
+import * as commit from '../commit/commit.js';
+import { add, inverse } from '../commit/field/goldilocks.js';
+import { createEngine } from '../commit/kernels/index.js';
 import { verdict, type Forgery } from '../testing/lies.js';
 import { testManifest, testProfile, testSegment, type SegmentChoice, type TestSegment } from '../testing/segments.js';
 import type { Cells } from './cells.js';
-import * as commit from './commit.js';
 import { commitData, commitWeights } from './commitments.js';
 import { KernelBackend } from './kernel-backend.js';
 import * as mask from './mask.js';

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { Rejection } from '#attestation/base';
-import { createEngine } from '../kernels/index.js';
+import { createEngine } from '../commit/kernels/index.js';
 import { executedOtherwise, swaps } from '../testing/lies.js';
 import { testManifest, testSegment, type TestSegment } from '../testing/segments.js';
 import { Transcript } from '../transcript/transcript.js';

@@ -5,18 +5,19 @@
  */
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { toHex } from '#attestation/base';
-import { extFromDigest } from '../field/bytes.js';
-import { domainPoint } from '../field/domain.js';
-import * as F from '../field/extension.js';
-import { add, inverse, inversePowerOfTwo, mul, sub } from '../field/goldilocks.js';
-import { createEngine } from '../kernels/index.js';
+import { extAt, setExt } from '../commit/arrays.js';
+import type { ExtArray } from '../commit/backend.js';
+import { extFromDigest } from '../commit/field/bytes.js';
+import { domainPoint } from '../commit/field/domain.js';
+import * as F from '../commit/field/extension.js';
+import { add, inverse, inversePowerOfTwo, mul, sub } from '../commit/field/goldilocks.js';
+import { createEngine } from '../commit/kernels/index.js';
 import { freezeChallenges, frozenChallenge, verdict as proofVerdict, type Forgery } from '../testing/lies.js';
 import { seedOf, testSegment } from '../testing/segments.js';
 import { partsOf } from '../testing/structure.js';
 import type { Site } from '../transcript/sites.js';
 import { Transcript } from '../transcript/transcript.js';
-import { extAt, setExt } from './arrays.js';
-import type { Backend, ExtArray } from './backend.js';
+import type { Backend } from './backend.js';
 import type { SegmentWitness } from './execute.js';
 import { KernelBackend } from './kernel-backend.js';
 import * as mask from './mask.js';

@@ -4,14 +4,14 @@
  * transcript, and every other still known, it is not.
  */
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import * as F from '../field/extension.js';
-import { createEngine } from '../kernels/index.js';
-import { extFromDigest } from '../field/bytes.js';
-import { eqIndex, type Point } from '../field/multilinear.js';
+import { extAt, setExt } from '../commit/arrays.js';
+import { extFromDigest } from '../commit/field/bytes.js';
+import * as F from '../commit/field/extension.js';
+import { eqIndex, type Point } from '../commit/field/multilinear.js';
+import { createEngine } from '../commit/kernels/index.js';
 import { freezeChallenges, frozenChallenge, runFlow, verdict, type FlowEvent } from '../testing/lies.js';
 import { testManifest, testProfile, testSegment } from '../testing/segments.js';
 import { SITE, type Site } from '../transcript/sites.js';
-import { extAt, setExt } from './arrays.js';
 import type { SegmentWitness } from './execute.js';
 import { KernelBackend } from './kernel-backend.js';
 import * as mask from './mask.js';

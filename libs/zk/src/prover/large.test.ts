@@ -6,10 +6,10 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { toHex } from '#attestation/base';
 import { initialWeights, profileManifest } from '#libs/step';
-import { createEngine } from '../kernels/index.js';
-import { profileNamed } from '../params.js';
+import { createEngine } from '../commit/kernels/index.js';
+import { startSeed } from '../commit/layout/start.js';
+import { profileNamed } from '../commit/params.js';
 import { derivePlan } from '../relation/plan.js';
-import { startSeed } from '../relation/start.js';
 import { freezeChallenges } from '../testing/lies.js';
 import { testSeed, testSegment } from '../testing/segments.js';
 import { partsOf, type ProofPart } from '../testing/structure.js';

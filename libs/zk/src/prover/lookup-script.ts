@@ -1,9 +1,10 @@
 /** The prover's messages of F1: the tree of fractions, layer by layer (libs/zk/SPEC.md §7). */
-import * as F from '../field/extension.js';
-import type { Ext } from '../field/extension.js';
-import type { Point } from '../field/multilinear.js';
-import { extAt, halvesOf } from './arrays.js';
-import type { Backend, ExtArray, Fractions, RoundValues } from './backend.js';
+import { extAt, halvesOf } from '../commit/arrays.js';
+import type { ExtArray } from '../commit/backend.js';
+import * as F from '../commit/field/extension.js';
+import type { Ext } from '../commit/field/extension.js';
+import type { Point } from '../commit/field/multilinear.js';
+import type { Backend, Fractions, RoundValues } from './backend.js';
 import type { Cells } from './cells.js';
 import { lookupVector } from './lookup-vector.js';
 import type { RecordingTranscript } from './recording-transcript.js';

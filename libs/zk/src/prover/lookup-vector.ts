@@ -2,14 +2,15 @@
  * Numerators and denominators of all lookups and table entries, from the verifier's own column forms
  * (libs/zk/SPEC.md §4.3, F2).
  */
-import * as F from '../field/extension.js';
-import type { Ext } from '../field/extension.js';
-import { placedBlock, type PlacedBlock } from '../relation/plan.js';
+import { extView } from '../commit/arrays.js';
+import type { BaseArray, ExtArray } from '../commit/backend.js';
+import * as F from '../commit/field/extension.js';
+import type { Ext } from '../commit/field/extension.js';
 import type { LookupBlock } from '../relation/lookups.js';
+import { placedBlock, type PlacedBlock } from '../relation/plan.js';
 import { columnForms, type ColumnValues } from '../verifier/flow/columns.js';
 import { ofClaim, type Axis, type Claim, type LinearForm } from '../verifier/linear-form.js';
-import { extView } from './arrays.js';
-import type { Backend, BaseArray, ExtArray } from './backend.js';
+import type { Backend } from './backend.js';
 import type { Cells } from './cells.js';
 
 /** @returns base numerators and extension denominators, 2^nL each */

@@ -1,15 +1,17 @@
 /** The prover's own randomness: pads with their products, special rows (libs/zk/SPEC.md §4.2, §6, §13.5). */
 import { concatBytes, taggedDigest, word } from '#attestation/base';
 import { manifestDigest } from '#libs/step';
-import * as F from '../field/extension.js';
-import { proverCodeVersion, randomPerRow } from '../params.js';
+import { extAt, setExt } from '../commit/arrays.js';
+import type { BaseArray, ExtArray } from '../commit/backend.js';
+import { dataDigestOf, weightsDigestOf, type Commitment } from '../commit/commitment.js';
+import * as F from '../commit/field/extension.js';
+import { proverCodeVersion, randomPerRow } from '../commit/params.js';
+import { prfElements } from '../commit/randomness.js';
 import type { Plan } from '../relation/plan.js';
-import { dataDigestOf, weightsDigestOf, type Commitment, type StepProofStatement } from '../verifier/statement.js';
-import { extAt, setExt } from './arrays.js';
-import type { Backend, BaseArray, ExtArray } from './backend.js';
+import { type StepProofStatement } from '../verifier/statement.js';
+import type { Backend } from './backend.js';
 import type { Cells } from './cells.js';
 import type { MaskRows } from './opening-script.js';
-import { prfElements } from './randomness.js';
 
 /** Everything of a statement that is fixed before the weights after are committed. */
 export type OpenStatement = Omit<StepProofStatement, 'after' | 'outerDigest'> & {

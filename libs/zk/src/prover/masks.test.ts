@@ -5,18 +5,18 @@
 import { keccak_256 } from '@noble/hashes/sha3.js';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { toHex, utf8 } from '#attestation/base';
-import { domainPoint } from '../field/domain.js';
-import { inverse, mul, pow, sub } from '../field/goldilocks.js';
-import { createEngine } from '../kernels/index.js';
-import { openingBudget, randomPerRow } from '../params.js';
+import type { BaseArray, CommittingBackend } from '../commit/backend.js';
+import { domainPoint } from '../commit/field/domain.js';
+import { inverse, mul, pow, sub } from '../commit/field/goldilocks.js';
+import { createEngine } from '../commit/kernels/index.js';
+import { openingBudget, randomPerRow } from '../commit/params.js';
+import * as randomness from '../commit/randomness.js';
 import { freezeChallenges } from '../testing/lies.js';
 import { seedOf, testProfile, testSegment } from '../testing/segments.js';
 import { partsOf, type ProofPart } from '../testing/structure.js';
-import type { Backend, BaseArray } from './backend.js';
 import { KernelBackend } from './kernel-backend.js';
 import * as mask from './mask.js';
 import { proveSegment } from './prove.js';
-import * as randomness from './randomness.js';
 
 const backend = new KernelBackend(createEngine({ rowLogMax: 12 }));
 const profile = { ...testProfile, m: 9, k1: 3, queries0: 4, queries1: 3 };
@@ -49,10 +49,16 @@ function run(label: string, draw: (honest: Draw, ...given: Parameters<Draw>) => 
 
 const fresh =
   (seed: string) =>
-  (honest: Draw, engine: Backend, _seed: Uint8Array, name: string, index: number, count: number): BaseArray =>
+  (honest: Draw, engine: CommittingBackend, _seed: Uint8Array, name: string, index: number, count: number): BaseArray =>
     honest(engine, seedOf(seed), name, index, count);
-const absent = (_honest: Draw, engine: Backend, _seed: Uint8Array, _name: string, _index: number, count: number) =>
-  engine.base(count);
+const absent = (
+  _honest: Draw,
+  engine: CommittingBackend,
+  _seed: Uint8Array,
+  _name: string,
+  _index: number,
+  count: number,
+) => engine.base(count);
 
 type Pick = (run: Run) => readonly ProofPart[];
 const { plan } = testSegment(backend, { profile });

@@ -1,7 +1,7 @@
 /** How often each table entry is looked up (libs/zk/SPEC.md §4.1 `mR mA mE`, §4.3). */
-import type { Shape } from '../relation/shape.js';
+import type { Columns } from '../commit/columns.js';
+import type { Shape } from '../commit/layout/shape.js';
 import type { Backend, SumTerm } from './backend.js';
-import type { Columns } from './columns.js';
 import type { SegmentWitness } from './execute.js';
 
 const tableSize = 2 ** 16;

@@ -1,12 +1,13 @@
 /** The combined weights Ω of libs/zk/SPEC.md §7 F7 on the whole hypercube. */
-import * as F from '../field/extension.js';
-import type { Ext } from '../field/extension.js';
-import { powers } from '../field/multilinear.js';
+import { extArray, extView } from '../commit/arrays.js';
+import type { ExtArray } from '../commit/backend.js';
+import * as F from '../commit/field/extension.js';
+import type { Ext } from '../commit/field/extension.js';
+import { powers } from '../commit/field/multilinear.js';
 import { placedBlock, type PlacedBlock, type Plan } from '../relation/plan.js';
 import type { CombinedClaim } from '../verifier/flow/pads.js';
 import type { Axis, Claim } from '../verifier/linear-form.js';
-import { extArray, extView } from './arrays.js';
-import type { Backend, ExtArray, TensorTerm } from './backend.js';
+import type { Backend, TensorTerm } from './backend.js';
 
 export function omegaVector(backend: Backend, plan: Plan, combined: CombinedClaim): ExtArray {
   const omega = backend.ext(2 ** plan.vars);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { domainPoint } from '../field/domain.js';
-import { P, mul, pow } from '../field/goldilocks.js';
+import { domainPoint } from '../commit/field/domain.js';
+import { P, mul, pow } from '../commit/field/goldilocks.js';
 import { plainBackend } from './plain-backend.js';
 
 describe('row code (libs/zk/SPEC.md §9.1)', () => {

@@ -1,22 +1,13 @@
 /** The backend in bigint arithmetic, straight from the definitions: slow, and the oracle of every kernel. */
 import { keccak_256 as keccak } from '@noble/hashes/sha3.js';
-import * as F from '../field/extension.js';
-import type { Ext } from '../field/extension.js';
-import { GENERATOR, P, mul, pow, rootOfUnity } from '../field/goldilocks.js';
-import type { Point } from '../field/multilinear.js';
+import { embed, extAt, setExt, toField } from '../commit/arrays.js';
+import type { BaseArray, DoubleRows, ExtArray } from '../commit/backend.js';
+import * as F from '../commit/field/extension.js';
+import type { Ext } from '../commit/field/extension.js';
+import { GENERATOR, P, mul, pow, rootOfUnity } from '../commit/field/goldilocks.js';
+import type { Point } from '../commit/field/multilinear.js';
 import { hasLeadingZeros } from '../transcript/transcript.js';
-import { embed, extAt, setExt, toField } from './arrays.js';
-import type {
-  Backend,
-  BaseArray,
-  DoubleRows,
-  ExtArray,
-  Fractions,
-  RoundValues,
-  SumTerm,
-  TensorTerm,
-  WeightGrid,
-} from './backend.js';
+import type { Backend, Fractions, RoundValues, SumTerm, TensorTerm, WeightGrid } from './backend.js';
 
 export const plainBackend: Backend = {
   base: (count) => new BigUint64Array(count),

@@ -10,7 +10,7 @@ import {
   type Examples,
   type Manifest,
 } from '#libs/step';
-import { createEngine } from '../kernels/index.js';
+import { createEngine } from '../commit/kernels/index.js';
 import { seedOf, testManifest, testProfile, testSeed, testSegment, type SegmentChoice } from '../testing/segments.js';
 import { Transcript } from '../transcript/transcript.js';
 import { MaskedProtocol } from '../verifier/masked-protocol.js';

@@ -1,15 +1,7 @@
 /** Proving a segment (libs/zk/SPEC.md §3, §14): the prover runs the verifier and answers its questions. */
 import { concatBytes, Rejection, utf8 } from '#attestation/base';
 import type { Examples, Weights } from '#libs/step';
-import { LEAF_HEADER } from '../merkle/hash.js';
-import type { Plan } from '../relation/plan.js';
-import { keccak } from '../transcript/keccak.js';
-import { reduceToOneClaim } from '../verifier/flow/flow.js';
-import { checkOpening } from '../verifier/opening.js';
-import { scheduleOf, weightsDigestOf, type Commitment, type StepProofStatement } from '../verifier/statement.js';
-import { openProtocol } from '../verifier/verify.js';
-import type { Backend, BaseArray, ExtArray } from './backend.js';
-import { Cells } from './cells.js';
+import type { BaseArray, ExtArray } from '../commit/backend.js';
 import {
   buildTree,
   commitColumns,
@@ -18,13 +10,23 @@ import {
   rowRandomness,
   type OpenableCommitment,
   type OpenableTree,
-} from './commit.js';
+} from '../commit/commit.js';
+import { weightsDigestOf, type Commitment } from '../commit/commitment.js';
+import { LEAF_HEADER } from '../commit/hash.js';
+import { keccak } from '../commit/keccak.js';
+import { prfElements } from '../commit/randomness.js';
+import type { Plan } from '../relation/plan.js';
+import { reduceToOneClaim } from '../verifier/flow/flow.js';
+import { checkOpening } from '../verifier/opening.js';
+import { scheduleOf, type StepProofStatement } from '../verifier/statement.js';
+import { openProtocol } from '../verifier/verify.js';
+import type { Backend } from './backend.js';
+import { Cells } from './cells.js';
 import { executeSegment, weightsAfter, type SegmentWitness } from './execute.js';
 import { fillPads, maskRows, proverKey, type OpenStatement } from './mask.js';
 import { countLookups } from './multiplicities.js';
 import { openingScript, type MaskRows } from './opening-script.js';
 import { ProverSource } from './prover-source.js';
-import { prfElements } from './randomness.js';
 import { RecordingTranscript } from './recording-transcript.js';
 import { stepScript } from './step-script.js';
 

@@ -2,7 +2,7 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { toHex } from '#attestation/base';
 import { initialWeights } from '#libs/step';
-import { createEngine } from '../kernels/index.js';
+import { createEngine } from '../commit/kernels/index.js';
 import { derivePlanUnchecked, type Variant } from '../relation/plan.js';
 import { seedOf, testManifest, testProfile, testSegment } from '../testing/segments.js';
 import { leavesOf, withLeaf } from '../testing/structure.js';

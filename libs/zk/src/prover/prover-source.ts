@@ -1,14 +1,15 @@
 /**
  * Answers the verifier by computing, and writes down what it answered: the bytes of the proof (libs/zk/SPEC.md §10).
  */
-import * as F from '../field/extension.js';
-import type { Ext } from '../field/extension.js';
-import { extBytes } from '../field/bytes.js';
-import type { TreeName } from '../merkle/hash.js';
+import { extAt } from '../commit/arrays.js';
+import type { ExtArray } from '../commit/backend.js';
+import type { OpenableTree } from '../commit/commit.js';
+import { extBytes } from '../commit/field/bytes.js';
+import * as F from '../commit/field/extension.js';
+import type { Ext } from '../commit/field/extension.js';
+import type { TreeName } from '../commit/hash.js';
 import type { ProofSource } from '../verifier/source.js';
-import { extAt } from './arrays.js';
-import type { Backend, ExtArray } from './backend.js';
-import type { OpenableTree } from './commit.js';
+import type { Backend } from './backend.js';
 import type { Script } from './sumcheck-script.js';
 
 export class ProverSource implements ProofSource {

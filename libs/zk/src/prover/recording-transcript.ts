@@ -1,5 +1,5 @@
 /** A transcript that also hands every challenge to the prover's scripts, in order and under its own tag. */
-import type { Ext } from '../field/extension.js';
+import type { Ext } from '../commit/field/extension.js';
 import type { Site } from '../transcript/sites.js';
 import { Transcript } from '../transcript/transcript.js';
 

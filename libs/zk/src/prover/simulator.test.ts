@@ -3,14 +3,18 @@
  * that the verifier accepts, given what a simulator is given: the challenges in advance and a hash that it programs.
  */
 import { expect, it, vi } from 'vitest';
-import { extFromDigest, extWord } from '../field/bytes.js';
-import * as F from '../field/extension.js';
-import type { Ext } from '../field/extension.js';
-import { inversePowerOfTwo } from '../field/goldilocks.js';
-import { createEngine } from '../kernels/index.js';
+import { datasetRoot, merklePath, superblockOfStep } from '#libs/step';
+import { buildTree, encodeMatrix, type OpenableTree } from '../commit/commit.js';
+import { dataDigestOf, type Commitment } from '../commit/commitment.js';
+import { extFromDigest, extWord } from '../commit/field/bytes.js';
+import * as F from '../commit/field/extension.js';
+import type { Ext } from '../commit/field/extension.js';
+import { inversePowerOfTwo } from '../commit/field/goldilocks.js';
+import { createEngine } from '../commit/kernels/index.js';
+import { dataTrees } from '../commit/layout/blocks.js';
+import { randomPerRow } from '../commit/params.js';
+import { prfElements } from '../commit/randomness.js';
 import * as multiproof from '../merkle/multiproof.js';
-import { randomPerRow } from '../params.js';
-import { dataTrees } from '../relation/blocks.js';
 import { specialRows, type Plan } from '../relation/plan.js';
 import { claimValue, freezeChallenges, frozenChallenge } from '../testing/lies.js';
 import { seedOf, testProfile, testSegment } from '../testing/segments.js';
@@ -18,16 +22,13 @@ import { Transcript } from '../transcript/transcript.js';
 import { reduceToOneClaim } from '../verifier/flow/flow.js';
 import { checkOpening } from '../verifier/opening.js';
 import { ProofBytes } from '../verifier/source.js';
-import { dataDigestOf, type Commitment, type StepProofStatement } from '../verifier/statement.js';
+import { type StepProofStatement } from '../verifier/statement.js';
 import { openProtocol, runVerifier } from '../verifier/verify.js';
-import { datasetRoot, merklePath, superblockOfStep } from '#libs/step';
 import { Cells } from './cells.js';
-import { buildTree, encodeMatrix, type OpenableTree } from './commit.js';
 import { KernelBackend } from './kernel-backend.js';
 import { maskRows } from './mask.js';
 import { openingScript } from './opening-script.js';
 import { ProverSource } from './prover-source.js';
-import { prfElements } from './randomness.js';
 import { RecordingTranscript } from './recording-transcript.js';
 import type { Script } from './sumcheck-script.js';
 

@@ -1,14 +1,14 @@
 /** The prover's messages of F0 and F2 to F6 (libs/zk/SPEC.md §7). */
-import * as F from '../field/extension.js';
-import type { Ext } from '../field/extension.js';
-import { eqTable, halves, suffix, type Point } from '../field/multilinear.js';
+import { extView } from '../commit/arrays.js';
+import type { BaseArray, ExtArray } from '../commit/backend.js';
+import { oodOf } from '../commit/commit.js';
+import * as F from '../commit/field/extension.js';
+import type { Ext } from '../commit/field/extension.js';
+import { eqTable, halves, suffix, type Point } from '../commit/field/multilinear.js';
 import { fixedBits } from '../verifier/flow/columns.js';
 import { updateWeights } from '../verifier/flow/matmuls.js';
 import { classPoint, hiddenPoint, rowPoint, weightPoint, type TensorPoint } from '../verifier/flow/tensors.js';
-import { extView } from './arrays.js';
-import type { BaseArray, ExtArray } from './backend.js';
 import type { Cells } from './cells.js';
-import { oodOf } from './commit.js';
 import { lookupScript } from './lookup-script.js';
 import { tiled } from './lookup-vector.js';
 import type { RecordingTranscript } from './recording-transcript.js';

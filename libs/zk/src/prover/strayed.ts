@@ -2,7 +2,8 @@
  * Products of weights that have left their range inside a segment (libs/step/SPEC.md §10): in two limbs, high·2^20 +
  * low, of which float64 carries every partial sum while the product itself is below 2^62, and N1 keeps it there.
  */
-import type { Backend, DoubleRows, WeightGrid } from './backend.js';
+import type { DoubleRows } from '../commit/backend.js';
+import type { Backend, WeightGrid } from './backend.js';
 
 /** Marks the column of high limbs that goes with a column of low ones. */
 export const highLimbs = '.high';

@@ -1,9 +1,10 @@
 /** The prover's side of sumchecks in mean form: plaintext messages in order (libs/zk/SPEC.md §6). */
-import * as F from '../field/extension.js';
-import type { Ext } from '../field/extension.js';
-import type { Point } from '../field/multilinear.js';
-import { extAt, extView } from './arrays.js';
-import type { Backend, BaseArray, ExtArray } from './backend.js';
+import { extAt, extView } from '../commit/arrays.js';
+import type { BaseArray, ExtArray } from '../commit/backend.js';
+import * as F from '../commit/field/extension.js';
+import type { Ext } from '../commit/field/extension.js';
+import type { Point } from '../commit/field/multilinear.js';
+import type { Backend } from './backend.js';
 import type { RecordingTranscript } from './recording-transcript.js';
 
 /** A part of the prover: yields messages in the clear, takes challenges from the transcript. */

@@ -1,7 +1,7 @@
 /** Every kind of limb with its second lookup, also those that no small manifest needs. */
 import { expect, it, vi } from 'vitest';
 import type { Manifest } from '#libs/step';
-import { createEngine } from '../kernels/index.js';
+import { createEngine } from '../commit/kernels/index.js';
 import { testManifest, testSegment } from '../testing/segments.js';
 import { Transcript } from '../transcript/transcript.js';
 import { ProofBytes } from '../verifier/source.js';

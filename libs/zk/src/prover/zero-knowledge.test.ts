@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { toHex } from '#attestation/base';
-import { createEngine } from '../kernels/index.js';
+import { createEngine } from '../commit/kernels/index.js';
 import type { Plan } from '../relation/plan.js';
 import { seedOf, testSegment, type SegmentChoice } from '../testing/segments.js';
 import { Transcript } from '../transcript/transcript.js';

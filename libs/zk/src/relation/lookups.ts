@@ -1,6 +1,6 @@
 /** Places of the looked-up columns and of the three tables in the lookup vector (libs/zk/SPEC.md §4.3). */
-import { log2Ceil } from '../field/multilinear.js';
-import type { ClassPiece, Shape } from './shape.js';
+import { log2Ceil } from '../commit/layout/log2.js';
+import type { ClassPiece, Shape } from '../commit/layout/shape.js';
 
 const hiddenKinds = ['act', 'l', 'h', 'G', 'lp', 'hp'] as const;
 const logitKinds = ['exp', 'yr', 'lL', 'hL', 'Rp', 'pr'] as const;

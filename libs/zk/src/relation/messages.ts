@@ -1,8 +1,8 @@
 /** How many messages, product slots, pads and constraints one proof has (libs/zk/SPEC.md §6, §7). */
-import { log2Ceil } from '../field/multilinear.js';
-import type { Profile } from '../params.js';
+import { log2Ceil } from '../commit/layout/log2.js';
+import type { Shape } from '../commit/layout/shape.js';
+import type { Profile } from '../commit/params.js';
 import type { LookupLayout } from './lookups.js';
-import type { Shape } from './shape.js';
 
 export interface MessageCounts {
   readonly products: number;

@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { toHex } from '#attestation/base';
 import { provability, profileManifest, type Manifest } from '#libs/step';
-import { openingBudget, profileNamed, profiles } from '../params.js';
+import { dataTrees } from '../commit/layout/blocks.js';
+import { alignedPieces } from '../commit/layout/shape.js';
+import { layoutDigest } from '../commit/layout/tree-layout.js';
+import { openingBudget, profileNamed, profiles } from '../commit/params.js';
 import { soundnessBitsMin } from '../soundness.js';
-import { dataTrees } from './blocks.js';
 import { derivePlan, derivePlanUnchecked, placedBlock } from './plan.js';
-import { alignedPieces } from './shape.js';
-import { layoutDigest } from './tree-layout.js';
 
 const seed = `0x${'11'.repeat(32)}`;
 const fx1 = (

@@ -1,16 +1,23 @@
 /** The verification key of a shape: a pure function of (manifest, profile, variant) (libs/zk/SPEC.md §4.5). */
 import { concatBytes, keccak, taggedDigest, uintBe, utf8 } from '#attestation/base';
 import { canonicalJson, provability, type CanonicalValue, type Manifest } from '#libs/step';
-import { log2Ceil } from '../field/multilinear.js';
-import { LEAF_HEADER } from '../merkle/hash.js';
-import { randomPerRow, requireImplemented, type Profile } from '../params.js';
+import { LEAF_HEADER } from '../commit/hash.js';
+import {
+  dataBlocks,
+  dataTrees,
+  weightBlocks,
+  witnessBlocks,
+  type BlockSpec,
+  type DataTree,
+} from '../commit/layout/blocks.js';
+import { log2Ceil } from '../commit/layout/log2.js';
+import { refuse } from '../commit/layout/refuse.js';
+import { shapeOf, type Shape } from '../commit/layout/shape.js';
+import { bySize, counted, layoutWords, treeLayout, type TreeLayout } from '../commit/layout/tree-layout.js';
+import { randomPerRow, requireImplemented, type Profile } from '../commit/params.js';
 import { soundness, soundnessBitsMin, type ShapeCounts, type Soundness } from '../soundness.js';
-import { dataBlocks, dataTrees, weightBlocks, witnessBlocks, type BlockSpec, type DataTree } from './blocks.js';
 import { lookupKinds, lookupLayout, type LookupLayout } from './lookups.js';
 import { countMessages, type MessageCounts } from './messages.js';
-import { refuse } from './refuse.js';
-import { shapeOf, type Shape } from './shape.js';
-import { bySize, counted, layoutWords, treeLayout, type TreeLayout } from './tree-layout.js';
 
 /**
  * joint: the tree of the weights after carries the step witness in its leaves (chains made by provers).

@@ -5,8 +5,8 @@
 import { vi } from 'vitest';
 import { Rejection } from '#attestation/base';
 import type { Examples, Manifest } from '#libs/step';
-import * as F from '../field/extension.js';
-import type { Ext } from '../field/extension.js';
+import * as F from '../commit/field/extension.js';
+import type { Ext } from '../commit/field/extension.js';
 import type { Backend } from '../prover/backend.js';
 import type { Cells } from '../prover/cells.js';
 import { executeSegment, type SegmentWitness } from '../prover/execute.js';

@@ -12,14 +12,14 @@ import {
   type ProfileParameters,
   type Weights,
 } from '#libs/step';
-import type { Profile } from '../params.js';
+import { paddedWeights } from '../commit/columns.js';
+import { commitColumns } from '../commit/commit.js';
+import { dataDigestOf, type Commitment } from '../commit/commitment.js';
+import type { Profile } from '../commit/params.js';
 import type { Backend } from '../prover/backend.js';
-import { paddedWeights } from '../prover/columns.js';
-import { commitColumns } from '../prover/commit.js';
 import { commitData } from '../prover/commitments.js';
 import type { SegmentInput, WeightSecret } from '../prover/prove.js';
 import { derivePlanUnchecked, type Plan, type Variant } from '../relation/plan.js';
-import { dataDigestOf, type Commitment } from '../verifier/statement.js';
 
 /** Far below 100 bits: no door accepts it. */
 export const testProfile: Profile = {

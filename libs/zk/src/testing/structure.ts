@@ -1,6 +1,6 @@
 /** What a proof consists of, written down while the verifier reads it: so that a test of every part leaves none out. */
-import type { Ext } from '../field/extension.js';
-import type { TreeName } from '../merkle/hash.js';
+import type { Ext } from '../commit/field/extension.js';
+import type { TreeName } from '../commit/hash.js';
 import type { Plan } from '../relation/plan.js';
 import { Transcript } from '../transcript/transcript.js';
 import { ProofBytes } from '../verifier/source.js';

@@ -1,8 +1,8 @@
 /** Fiat–Shamir transcript over keccak-256 (libs/zk/SPEC.md §5). */
 import { Rejection, concatBytes, utf8 } from '#attestation/base';
-import { extFromDigest } from '../field/bytes.js';
-import type { Ext } from '../field/extension.js';
-import { keccak } from './keccak.js';
+import { extFromDigest } from '../commit/field/bytes.js';
+import type { Ext } from '../commit/field/extension.js';
+import { keccak } from '../commit/keccak.js';
 import { SITE, type Site } from './sites.js';
 
 export class Transcript {

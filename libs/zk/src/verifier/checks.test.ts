@@ -4,8 +4,8 @@
  */
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { Rejection, concatBytes } from '#attestation/base';
-import * as F from '../field/extension.js';
-import { createEngine } from '../kernels/index.js';
+import * as F from '../commit/field/extension.js';
+import { createEngine } from '../commit/kernels/index.js';
 import * as multiproof from '../merkle/multiproof.js';
 import { KernelBackend } from '../prover/kernel-backend.js';
 import { proveSegment } from '../prover/prove.js';

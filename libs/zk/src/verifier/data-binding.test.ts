@@ -4,15 +4,16 @@
  */
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import * as step from '#libs/step';
+import { dataDigestOf } from '../commit/commitment.js';
+import { createEngine } from '../commit/kernels/index.js';
 import { commitData } from '../prover/commitments.js';
 import { KernelBackend } from '../prover/kernel-backend.js';
-import { createEngine } from '../kernels/index.js';
 import { proveSegment } from '../prover/prove.js';
 import { verdict } from '../testing/lies.js';
 import { seedOf, testExamples, testManifest, testProfile, testSegment } from '../testing/segments.js';
 import { Transcript } from '../transcript/transcript.js';
 import { ProofBytes } from './source.js';
-import { dataDigestOf, type StepProofStatement } from './statement.js';
+import { type StepProofStatement } from './statement.js';
 import { runVerifier } from './verify.js';
 
 const backend = new KernelBackend(createEngine({ rowLogMax: 12 }));

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { equalBytes } from '#attestation/base';
 import { profileManifest } from '#libs/step';
-import { createEngine } from '../kernels/index.js';
-import { profiles } from '../params.js';
+import { createEngine } from '../commit/kernels/index.js';
+import { profiles } from '../commit/params.js';
 import { KernelBackend } from '../prover/kernel-backend.js';
 import { proveSegment } from '../prover/prove.js';
 import { testSeed, testSegment } from '../testing/segments.js';

@@ -1,11 +1,12 @@
 /** Door of the verifier half: everything an outsider needs to judge a step proof. */
 export { verifyStepProof, type VerifiedStepProof } from './verify.js';
-export { dataDigestOf, scheduleOf, weightsDigestOf, type Commitment, type StepProofStatement } from './statement.js';
+export { dataDigestOf, weightsDigestOf, type Commitment } from '../commit/commitment.js';
+export { scheduleOf, type StepProofStatement } from './statement.js';
 export { proofBytesMax } from './source.js';
 export { verifyStart } from './start.js';
-export { startSeed } from '../relation/start.js';
+export { startSeed } from '../commit/layout/start.js';
 export { derivePlan, planBytes, type Plan, type Variant } from '../relation/plan.js';
-export { openingBudget, profileNamed, profiles, proverCodeVersion, type Profile } from '../params.js';
+export { openingBudget, profileNamed, profiles, proverCodeVersion, type Profile } from '../commit/params.js';
 export { soundness, soundnessBitsMin, type Soundness, type SoundnessTerm } from '../soundness.js';
 export { circuitShape, type CircuitShape } from '../groth16/relation/shape.js';
 export { estimateConstraints } from '../groth16/relation/size.js';

@@ -1,8 +1,8 @@
 /** Opened leaves and their Merkle paths, in proof order (libs/zk/SPEC.md §4.4, §10). */
 import { Rejection, equalBytes } from '#attestation/base';
-import { LEAF_HEADER, hashLeaves, type TreeName } from '../merkle/hash.js';
+import { LEAF_HEADER, hashLeaves, type TreeName } from '../commit/hash.js';
+import type { DataTree } from '../commit/layout/blocks.js';
 import { rootOf } from '../merkle/multiproof.js';
-import type { DataTree } from '../relation/blocks.js';
 import type { Plan } from '../relation/plan.js';
 import type { ProofSource } from './source.js';
 

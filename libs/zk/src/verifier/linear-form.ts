@@ -2,10 +2,10 @@
  * What the verifier knows about a hidden value: a linear form over the committed pads and over claims on committed data
  * (libs/zk/SPEC.md §6). Linear forms are added and scaled, nothing else.
  */
-import * as F from '../field/extension.js';
-import type { Ext } from '../field/extension.js';
-import type { Point } from '../field/multilinear.js';
-import type { DataTree } from '../relation/blocks.js';
+import * as F from '../commit/field/extension.js';
+import type { Ext } from '../commit/field/extension.js';
+import type { Point } from '../commit/field/multilinear.js';
+import type { DataTree } from '../commit/layout/blocks.js';
 import type { PlacedBlock } from '../relation/plan.js';
 
 /** Weights over one dimension of a block: eq at a point, or explicit. */

@@ -1,8 +1,8 @@
 /** Masked messages, products of hidden values and sumchecks in mean form (libs/zk/SPEC.md §6). */
-import * as F from '../field/extension.js';
-import type { Ext } from '../field/extension.js';
-import type { Point } from '../field/multilinear.js';
-import type { DataTree } from '../relation/blocks.js';
+import * as F from '../commit/field/extension.js';
+import type { Ext } from '../commit/field/extension.js';
+import type { Point } from '../commit/field/multilinear.js';
+import type { DataTree } from '../commit/layout/blocks.js';
 import { placedBlock, type PlacedBlock, type Plan } from '../relation/plan.js';
 import type { Site } from '../transcript/sites.js';
 import type { Transcript } from '../transcript/transcript.js';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { Rejection, toHex } from '#attestation/base';
-import { P } from '../field/goldilocks.js';
-import { createEngine } from '../kernels/index.js';
+import { P } from '../commit/field/goldilocks.js';
+import { createEngine } from '../commit/kernels/index.js';
 import { KernelBackend } from '../prover/kernel-backend.js';
 import { proveSegment } from '../prover/prove.js';
 import { derivePlanUnchecked } from '../relation/plan.js';

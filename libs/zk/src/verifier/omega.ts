@@ -2,9 +2,9 @@
  * The combined weights Ω of libs/zk/SPEC.md §7 F7, evaluated at one point of the global hypercube
  * (libs/zk/SPEC.md §9.3).
  */
-import * as F from '../field/extension.js';
-import type { Ext } from '../field/extension.js';
-import { dot, eq, eqIndex, eqTable, powerWeight, type Point } from '../field/multilinear.js';
+import * as F from '../commit/field/extension.js';
+import type { Ext } from '../commit/field/extension.js';
+import { dot, eq, eqIndex, eqTable, powerWeight, type Point } from '../commit/field/multilinear.js';
 import { placedBlock, type PlacedBlock, type Plan } from '../relation/plan.js';
 import type { CombinedClaim } from './flow/pads.js';
 import type { Axis, Claim } from './linear-form.js';

@@ -1,10 +1,10 @@
 /** Batching rounds and the opening: from one linear claim to Merkle leaves (libs/zk/SPEC.md §8, §9). */
 import { Rejection } from '#attestation/base';
-import { readExt, weighExt } from '../field/bytes.js';
-import { domainPoint } from '../field/domain.js';
-import * as F from '../field/extension.js';
-import type { Ext } from '../field/extension.js';
-import { inversePowerOfTwo, mul } from '../field/goldilocks.js';
+import { readExt, weighExt } from '../commit/field/bytes.js';
+import { domainPoint } from '../commit/field/domain.js';
+import * as F from '../commit/field/extension.js';
+import type { Ext } from '../commit/field/extension.js';
+import { inversePowerOfTwo, mul } from '../commit/field/goldilocks.js';
 import {
   dot,
   eqIndex,
@@ -14,7 +14,7 @@ import {
   powerWeightBase,
   squarings,
   type Point,
-} from '../field/multilinear.js';
+} from '../commit/field/multilinear.js';
 import type { Plan } from '../relation/plan.js';
 import type { Site } from '../transcript/sites.js';
 import type { Transcript } from '../transcript/transcript.js';

@@ -5,13 +5,13 @@
  */
 import { describe, expect, it } from 'vitest';
 import { equalBytes, toHex } from '#attestation/base';
-import { domainPoint } from '../field/domain.js';
-import * as F from '../field/extension.js';
-import { LEAF_HEADER, hashLeaves } from '../merkle/hash.js';
+import { buildTree } from '../commit/commit.js';
+import { domainPoint } from '../commit/field/domain.js';
+import * as F from '../commit/field/extension.js';
+import { LEAF_HEADER, hashLeaves } from '../commit/hash.js';
+import { oodPoints } from '../commit/layout/ood.js';
 import { rootOf } from '../merkle/multiproof.js';
-import { buildTree } from '../prover/commit.js';
 import { plainBackend } from '../prover/plain-backend.js';
-import { oodPoints } from '../relation/ood.js';
 
 const [m, logBlowup] = [2, 2];
 const size = 2 ** (m + logBlowup);

@@ -3,9 +3,9 @@
  * by computing, so that prover and verifier share one description of the protocol.
  */
 import { Rejection } from '#attestation/base';
-import { extAt, requireCanonical } from '../field/bytes.js';
-import type { Ext } from '../field/extension.js';
-import type { TreeName } from '../merkle/hash.js';
+import { extAt, requireCanonical } from '../commit/field/bytes.js';
+import type { Ext } from '../commit/field/extension.js';
+import type { TreeName } from '../commit/hash.js';
 
 export interface ProofSource {
   /** The next message of libs/zk/SPEC.md §7; its plaintext plus the pad of this index. */

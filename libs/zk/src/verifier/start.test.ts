@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { createEngine } from '../kernels/index.js';
-import { KernelBackend } from '../prover/kernel-backend.js';
-import { commitWeights } from '../prover/commitments.js';
-import { proveSegment } from '../prover/prove.js';
 import { initialWeights, profileManifest, type Manifest } from '#libs/step';
-import { profiles } from '../params.js';
-import { startSeed } from '../relation/start.js';
+import { createEngine } from '../commit/kernels/index.js';
+import { startSeed } from '../commit/layout/start.js';
+import { profiles } from '../commit/params.js';
+import { commitWeights } from '../prover/commitments.js';
+import { KernelBackend } from '../prover/kernel-backend.js';
+import { proveSegment } from '../prover/prove.js';
 import { seedOf, testManifest, testProfile, testSeed, testSegment, type SegmentChoice } from '../testing/segments.js';
 import { Transcript } from '../transcript/transcript.js';
 import { ProofBytes } from './source.js';

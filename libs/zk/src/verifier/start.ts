@@ -6,22 +6,23 @@
  */
 import { concatBytes, equalBytes, uintBe, utf8 } from '#attestation/base';
 import { initialWeights } from '#libs/step';
-import { extFromDigest, extWord } from '../field/bytes.js';
-import { domainPoint } from '../field/domain.js';
-import * as F from '../field/extension.js';
-import type { Ext } from '../field/extension.js';
-import { P } from '../field/goldilocks.js';
-import { powers } from '../field/multilinear.js';
-import type { TreeName } from '../merkle/hash.js';
-import { profileNamed, randomPerRow } from '../params.js';
-import type { BlockSpec } from '../relation/blocks.js';
-import { oodPoints, oodWord } from '../relation/ood.js';
+import type { Commitment } from '../commit/commitment.js';
+import { extFromDigest, extWord } from '../commit/field/bytes.js';
+import { domainPoint } from '../commit/field/domain.js';
+import * as F from '../commit/field/extension.js';
+import type { Ext } from '../commit/field/extension.js';
+import { P } from '../commit/field/goldilocks.js';
+import { powers } from '../commit/field/multilinear.js';
+import type { TreeName } from '../commit/hash.js';
+import { keccak, keccakMany } from '../commit/keccak.js';
+import type { BlockSpec } from '../commit/layout/blocks.js';
+import { oodPoints, oodWord } from '../commit/layout/ood.js';
+import { refuse } from '../commit/layout/refuse.js';
+import { startSeed } from '../commit/layout/start.js';
+import { profileNamed, randomPerRow } from '../commit/params.js';
 import { derivePlan, type Plan } from '../relation/plan.js';
-import { refuse } from '../relation/refuse.js';
-import { startSeed } from '../relation/start.js';
-import { keccak, keccakMany } from '../transcript/keccak.js';
 import { ProofBytes } from './source.js';
-import type { Commitment, StepProofStatement } from './statement.js';
+import type { StepProofStatement } from './statement.js';
 import { verifyFrom, type VerifiedStepProof } from './verify.js';
 
 const rule = 'libs/zk/SPEC.md §2.2, A1';

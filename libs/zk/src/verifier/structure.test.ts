@@ -4,7 +4,7 @@
  */
 import { describe, expect, it } from 'vitest';
 import { Rejection, concatBytes } from '#attestation/base';
-import { createEngine } from '../kernels/index.js';
+import { createEngine } from '../commit/kernels/index.js';
 import { KernelBackend } from '../prover/kernel-backend.js';
 import { proveSegment } from '../prover/prove.js';
 import { derivePlanUnchecked, type Plan, type Variant } from '../relation/plan.js';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import * as F from '../field/extension.js';
-import { evaluate } from '../field/multilinear.js';
+import * as F from '../commit/field/extension.js';
+import { evaluate } from '../commit/field/multilinear.js';
 import { activationAt, indexAt, valuesAt } from './tables.js';
 
 const point = Array.from({ length: 16 }, (_, k) => ({ c0: BigInt(3 * k + 1) ** 11n, c1: BigInt(7 * k + 2) ** 9n }));

@@ -1,7 +1,7 @@
 /** Multilinear extensions of the three public tables, evaluated without writing them out (libs/zk/SPEC.md §7 F2). */
-import * as F from '../field/extension.js';
-import type { Ext } from '../field/extension.js';
-import { eqTable, type Point } from '../field/multilinear.js';
+import * as F from '../commit/field/extension.js';
+import type { Ext } from '../commit/field/extension.js';
+import { eqTable, type Point } from '../commit/field/multilinear.js';
 
 /** Σ 2^k·z_k: the MLE of the index. */
 export function indexAt(point: Point): Ext {

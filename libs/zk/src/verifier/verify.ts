@@ -1,19 +1,20 @@
 /** The verifier of a step proof (libs/zk/SPEC.md §11). It reads nothing but its arguments. */
 import { equalBytes } from '#attestation/base';
-import { extBytes } from '../field/bytes.js';
-import type { Ext } from '../field/extension.js';
-import { profileNamed } from '../params.js';
-import type { DataTree } from '../relation/blocks.js';
-import { oodWord } from '../relation/ood.js';
+import { oodValue, type Commitment } from '../commit/commitment.js';
+import { extBytes } from '../commit/field/bytes.js';
+import type { Ext } from '../commit/field/extension.js';
+import type { DataTree } from '../commit/layout/blocks.js';
+import { oodWord } from '../commit/layout/ood.js';
+import { refuse } from '../commit/layout/refuse.js';
+import { profileNamed } from '../commit/params.js';
 import { derivePlan, type Plan } from '../relation/plan.js';
-import { refuse } from '../relation/refuse.js';
 import { Transcript } from '../transcript/transcript.js';
 import { reduceToOneClaim, type KnownTree } from './flow/flow.js';
 import type { TreeRoots } from './leaves.js';
 import { MaskedProtocol } from './masked-protocol.js';
 import { checkOpening } from './opening.js';
 import { ProofBytes, type ProofSource } from './source.js';
-import { contextOf, oodValue, type Commitment, type Context, type StepProofStatement } from './statement.js';
+import { contextOf, type Context, type StepProofStatement } from './statement.js';
 
 declare const verified: unique symbol;
 

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { createEngine } from '../kernels/index.js';
+import { createEngine } from '../commit/kernels/index.js';
 import { KernelBackend } from '../prover/kernel-backend.js';
 import { proveSegment } from '../prover/prove.js';
 import { testSegment } from '../testing/segments.js';
@@ -16,8 +16,8 @@ describe('where there is no WebAssembly', () => {
   it('the references verify the same proof, and reject a changed one', async () => {
     vi.stubGlobal('WebAssembly', undefined);
     vi.resetModules();
-    const { arithmetic, bigintArithmetic } = await import('../field/arithmetic.js');
-    const { keccakMany, hashManyReference } = await import('../transcript/keccak.js');
+    const { arithmetic, bigintArithmetic } = await import('../commit/field/arithmetic.js');
+    const { keccakMany, hashManyReference } = await import('../commit/keccak.js');
     expect([arithmetic, keccakMany]).toEqual([bigintArithmetic, hashManyReference]);
     const { Transcript } = await import('../transcript/transcript.js');
     const { ProofBytes } = await import('./source.js');

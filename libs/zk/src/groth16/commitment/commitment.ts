@@ -4,7 +4,7 @@
  */
 import { concatBytes, taggedDigest, word } from '#attestation/base';
 import { checkWeights, recordBytes, type Examples, type Weights } from '#libs/step';
-import { refuse } from '../../relation/refuse.js';
+import { refuse } from '../../commit/layout/refuse.js';
 import { commitmentTags } from '../relation/circuit.js';
 import { bytesPerElement, R, type CircuitShape } from '../relation/shape.js';
 import { poseidonCommit } from './poseidon.js';

@@ -7,7 +7,7 @@ import {
   type CommittedJob,
   type JobCommitments,
   type JobSecret,
-} from '../../commitment/index.js';
+} from '../../commit/index.js';
 import { circuitShape } from '../relation/shape.js';
 import { groth16SchemeId, groth16WeightsDigest } from '../verifier/digests.js';
 import { blindFrom, commitToWeights, type Blind } from './commitment.js';

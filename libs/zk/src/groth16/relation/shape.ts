@@ -1,6 +1,6 @@
 /** What a manifest fixes about its circuit, and which manifests have one (libs/zk/src/groth16/SPEC.md §2). */
 import { expTable, layerScales, tensorShapes, type LayerScale, type Manifest } from '#libs/step';
-import { refuse } from '../../relation/refuse.js';
+import { refuse } from '../../commit/layout/refuse.js';
 
 /** Order of BN254's groups: the circuit's field. */
 export const R = 21888242871839275222246405745257275088548364400416034343698204186575808495617n;

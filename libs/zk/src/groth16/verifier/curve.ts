@@ -1,6 +1,6 @@
 /** Points of BN254 in the byte form of the EVM's precompiles (EIP-196, EIP-197): big-endian, imaginary part first. */
 import { bn254 } from '@noble/curves/bn254.js';
-import { refuse } from '../../relation/refuse.js';
+import { refuse } from '../../commit/layout/refuse.js';
 
 export type G1 = InstanceType<typeof bn254.G1.Point>;
 export type G2 = InstanceType<typeof bn254.G2.Point>;

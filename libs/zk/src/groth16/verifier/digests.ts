@@ -5,7 +5,7 @@
 import { concatBytes, exactBytes, taggedDigest, uintBe, utf8 } from '#attestation/base';
 import { weightsDigest } from '#attestation/records';
 import { canonicalJson, type CanonicalValue } from '#libs/step';
-import { refuse } from '../../relation/refuse.js';
+import { refuse } from '../../commit/layout/refuse.js';
 import { R, type CircuitShape } from '../relation/shape.js';
 
 export const groth16SchemeId = 'fxt-groth16/1';

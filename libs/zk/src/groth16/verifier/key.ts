@@ -1,6 +1,6 @@
 /** Verification keys as bytes, and what their digest binds (libs/zk/src/groth16/SPEC.md §6). */
 import { equalBytes, taggedDigest, utf8, word } from '#attestation/base';
-import { refuse } from '../../relation/refuse.js';
+import { refuse } from '../../commit/layout/refuse.js';
 import { circuitDigest, publicSignals } from '../relation/circuit.js';
 import type { CircuitShape } from '../relation/shape.js';
 import { g1Bytes, g2Bytes, parseG1, parseG2, type G1, type G2 } from './curve.js';

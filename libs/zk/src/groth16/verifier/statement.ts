@@ -1,6 +1,6 @@
 /** From the statement of a segment to the public signals of its proof (libs/zk/src/groth16/SPEC.md §5). */
 import { checkMerklePath, stepSize, superblockOfStep, type Manifest } from '#libs/step';
-import { refuse } from '../../relation/refuse.js';
+import { refuse } from '../../commit/layout/refuse.js';
 import type { CircuitShape } from '../relation/shape.js';
 import { packSizes, statementLimbs } from '../relation/signals.js';
 import { checkElement, groth16DataDigest } from './digests.js';

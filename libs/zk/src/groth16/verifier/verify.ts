@@ -2,7 +2,7 @@
  * The verifier of a Groth16 proof of one segment (libs/zk/src/groth16/SPEC.md §7). It reads nothing but its arguments.
  */
 import { keccak, utf8 } from '#attestation/base';
-import { refuse } from '../../relation/refuse.js';
+import { refuse } from '../../commit/layout/refuse.js';
 import { R } from '../relation/shape.js';
 import { g1Bytes, g2Bytes, isPairingProductOne, parseG1, parseG2 } from './curve.js';
 import type { VerificationKey } from './key.js';

@@ -2,12 +2,12 @@
  * F2: what every looked-up column is at the leaf point, as a form over committed data and hidden values
  * (libs/zk/SPEC.md §7).
  */
-import * as F from '../../field/extension.js';
-import type { Ext } from '../../field/extension.js';
-import { bitPoint, suffix, type Point } from '../../field/multilinear.js';
-import { inversePowerOfTwo } from '../../field/goldilocks.js';
+import * as F from '../../commit/field/extension.js';
+import type { Ext } from '../../commit/field/extension.js';
+import { inversePowerOfTwo } from '../../commit/field/goldilocks.js';
+import { bitPoint, suffix, type Point } from '../../commit/field/multilinear.js';
+import type { ClassPiece, Shape } from '../../commit/layout/shape.js';
 import { tableVars, type LookupBlock } from '../../relation/lookups.js';
-import type { ClassPiece, Shape } from '../../relation/shape.js';
 import { constant, minus, plus, times, type LinearForm } from '../linear-form.js';
 import type { MaskedProtocol } from '../masked-protocol.js';
 import { activationAt, indexAt, valuesAt } from '../tables.js';

@@ -1,7 +1,7 @@
 /** F0 to F7: from commitments to one linear claim on the committed data (libs/zk/SPEC.md §7). */
-import type { Ext } from '../../field/extension.js';
-import type { DataTree } from '../../relation/blocks.js';
-import { oodPoints } from '../../relation/ood.js';
+import type { Ext } from '../../commit/field/extension.js';
+import type { DataTree } from '../../commit/layout/blocks.js';
+import { oodPoints } from '../../commit/layout/ood.js';
 import { constant, minus, ofClaim } from '../linear-form.js';
 import type { MaskedProtocol } from '../masked-protocol.js';
 import { closeLookups, receiveColumns } from './columns.js';

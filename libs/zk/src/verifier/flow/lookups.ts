@@ -1,7 +1,7 @@
 /** F1: the lookups as one sum of fractions, reduced layer by layer to a claim on the leaves (libs/zk/SPEC.md §7). */
-import * as F from '../../field/extension.js';
-import type { Ext } from '../../field/extension.js';
-import { eqIndex, suffix, type Point } from '../../field/multilinear.js';
+import * as F from '../../commit/field/extension.js';
+import type { Ext } from '../../commit/field/extension.js';
+import { eqIndex, suffix, type Point } from '../../commit/field/multilinear.js';
 import type { LookupBlock } from '../../relation/lookups.js';
 import { constant, minus, plus, times, zeroForm, type LinearForm } from '../linear-form.js';
 import type { MaskedProtocol } from '../masked-protocol.js';

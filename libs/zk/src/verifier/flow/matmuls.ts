@@ -2,10 +2,10 @@
  * F4: all matrix products of the segment in one sumcheck; the weights inside a segment are virtual
  * (libs/zk/SPEC.md §7).
  */
-import * as F from '../../field/extension.js';
-import type { Ext } from '../../field/extension.js';
-import { eqTable, halves, suffix, type Point } from '../../field/multilinear.js';
-import { inversePowerOfTwo } from '../../field/goldilocks.js';
+import * as F from '../../commit/field/extension.js';
+import type { Ext } from '../../commit/field/extension.js';
+import { inversePowerOfTwo } from '../../commit/field/goldilocks.js';
+import { eqTable, halves, suffix, type Point } from '../../commit/field/multilinear.js';
 import { minus, plus, powerSum, times, type Axis, type LinearForm } from '../linear-form.js';
 import type { MaskedProtocol } from '../masked-protocol.js';
 import { fixedBits, type ColumnValues } from './columns.js';

@@ -1,7 +1,7 @@
 /** F6: the committed triples really are products, and F7: all constraints as one claim (libs/zk/SPEC.md §7). */
-import * as F from '../../field/extension.js';
-import type { Ext } from '../../field/extension.js';
-import { eqTable } from '../../field/multilinear.js';
+import * as F from '../../commit/field/extension.js';
+import type { Ext } from '../../commit/field/extension.js';
+import { eqTable } from '../../commit/field/multilinear.js';
 import { constant, minus, ofPad, plus, powerSum, times, type Claim, type LinearForm } from '../linear-form.js';
 import type { MaskedProtocol } from '../masked-protocol.js';
 

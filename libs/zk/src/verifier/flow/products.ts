@@ -1,9 +1,9 @@
 /**
  * F3: every elementwise product of the step in one sumcheck, and the linear facts of the softmax (libs/zk/SPEC.md §7).
  */
+import * as F from '../../commit/field/extension.js';
+import { suffix, type Point } from '../../commit/field/multilinear.js';
 import { constant, minus, powerSum, times, zeroForm, type LinearForm } from '../linear-form.js';
-import * as F from '../../field/extension.js';
-import { suffix, type Point } from '../../field/multilinear.js';
 import type { MaskedProtocol } from '../masked-protocol.js';
 import { expSum, fixedBits, realClasses, type ColumnValues } from './columns.js';
 import { classPoint, hiddenPoint, rowPoint, type TensorPoint } from './tensors.js';

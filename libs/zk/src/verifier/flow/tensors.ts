@@ -1,9 +1,9 @@
 /** The tensors of a step by their meaning, wherever they are committed (libs/zk/SPEC.md §4.1). */
-import * as F from '../../field/extension.js';
-import type { Ext } from '../../field/extension.js';
-import type { Point } from '../../field/multilinear.js';
-import { suffix } from '../../field/multilinear.js';
-import type { Shape } from '../../relation/shape.js';
+import * as F from '../../commit/field/extension.js';
+import type { Ext } from '../../commit/field/extension.js';
+import type { Point } from '../../commit/field/multilinear.js';
+import { suffix } from '../../commit/field/multilinear.js';
+import type { Shape } from '../../commit/layout/shape.js';
 import type { Axis, LinearForm } from '../linear-form.js';
 import type { MaskedProtocol } from '../masked-protocol.js';
 

@@ -1,10 +1,10 @@
 /**
  * F5: the weights inside and after the segment are the weights before minus the exact gradients (libs/zk/SPEC.md §7).
  */
-import * as F from '../../field/extension.js';
-import type { Ext } from '../../field/extension.js';
-import { eqTable, halves, type Point } from '../../field/multilinear.js';
-import { inversePowerOfTwo } from '../../field/goldilocks.js';
+import * as F from '../../commit/field/extension.js';
+import type { Ext } from '../../commit/field/extension.js';
+import { inversePowerOfTwo } from '../../commit/field/goldilocks.js';
+import { eqTable, halves, type Point } from '../../commit/field/multilinear.js';
 import { minus, powerSum, times, type Axis, type LinearForm } from '../linear-form.js';
 import type { MaskedProtocol } from '../masked-protocol.js';
 import { batchSum, pointwise, updateWeights, type WeightClaim } from './matmuls.js';

@@ -2,9 +2,9 @@
 import { Rejection, type Digest } from '#attestation/base';
 import { weightsDigest, type JobSpec } from '#attestation/records';
 import { commitWeights, type Manifest, type Weights } from '#libs/step';
-import { keccakParts } from '../transcript/keccak.js';
-import { commitmentSchemeId, weightsDigestOf, type Commitment } from '../verifier/statement.js';
+import { commitmentSchemeId, weightsDigestOf, type Commitment } from './commitment.js';
 import { commitmentFormat, createCommitter } from './committer.js';
+import { keccakParts } from './keccak.js';
 import { borderSeed, type JobSecret } from './seeds.js';
 
 export type CommittedJob = Pick<JobSpec, 'scheme' | 'proving'>;

@@ -1,7 +1,7 @@
 /** Multilinear helpers. The most significant bit of an index is variable 0 (libs/zk/SPEC.md §1). */
-import * as base from './goldilocks.js';
 import * as F from './extension.js';
 import type { Ext } from './extension.js';
+import * as base from './goldilocks.js';
 
 export type Point = readonly Ext[];
 
@@ -108,11 +108,4 @@ export function powers(x: Ext, count: number): Ext[] {
     power = F.mul(power, x);
   }
   return list;
-}
-
-/** Exact base-2 logarithm of the smallest power of two ≥ value. */
-export function log2Ceil(value: number): number {
-  let bits = 0;
-  while (2 ** bits < value) bits++;
-  return bits;
 }

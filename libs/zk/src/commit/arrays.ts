@@ -1,7 +1,7 @@
 /** Small helpers around the arrays of backend.ts. */
-import type { Ext } from '../field/extension.js';
-import { P } from '../field/goldilocks.js';
 import type { BaseArray, ExtArray } from './backend.js';
+import type { Ext } from './field/extension.js';
+import { P } from './field/goldilocks.js';
 
 /** Canonical field element of an exact integer in a float64. */
 export function toField(value: number): bigint {

@@ -1,6 +1,6 @@
 /** Arrays in the memory of the kernels: making them, finding them, copying in what lies elsewhere. */
-import type { Memory, Offset } from '../kernels/index.js';
 import type { BaseArray, DoubleRows } from './backend.js';
+import type { Memory, Offset } from './kernels/index.js';
 
 export class KernelMemory {
   constructor(readonly memory: Memory) {}

@@ -4,7 +4,7 @@
  */
 import { keccak_256 } from '@noble/hashes/sha3.js';
 import { hashPartsReference, type HashParts } from '#libs/step';
-import { instantiate } from '../field/wasm.js';
+import { instantiate } from './field/wasm.js';
 import { MODULE_BASE64 } from './keccak-module.js';
 
 /** Exports of kernels/assembly/verifier.ts. */

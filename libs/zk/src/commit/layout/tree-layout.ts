@@ -1,6 +1,6 @@
 /** How the blocks of one tree lie in its rows, and the digest that binds this (libs/zk/SPEC.md §2.1, §4.2). */
 import { taggedDigest, uintBe } from '#attestation/base';
-import { LEAF_HEADER } from '../merkle/hash.js';
+import { LEAF_HEADER } from '../hash.js';
 import { randomPerRow, type Profile } from '../params.js';
 import { blockCode, dataBlocks, weightBlocks, type BlockSpec, type DataTree } from './blocks.js';
 import type { Shape } from './shape.js';

@@ -1,6 +1,6 @@
 /** PRF of libs/zk/SPEC.md §2.1: every random choice of a commitment or a proof, from one 32-byte seed. */
 import { concatBytes, uintBe, utf8 } from '#attestation/base';
-import type { Backend, BaseArray } from './backend.js';
+import type { BaseArray, CommittingBackend } from './backend.js';
 
 /** seed ‖ length of the label ‖ label ‖ be64(index): what a counter is appended to. */
 export function prfPrefix(seed: Uint8Array, label: string, index: number): Uint8Array {
@@ -10,7 +10,7 @@ export function prfPrefix(seed: Uint8Array, label: string, index: number): Uint8
 
 /** `count` uniform field elements. */
 export function prfElements(
-  backend: Backend,
+  backend: CommittingBackend,
   seed: Uint8Array,
   label: string,
   index: number,

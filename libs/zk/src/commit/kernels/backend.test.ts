@@ -1,8 +1,9 @@
 import { afterAll, describe, expect, it } from 'vitest';
+import type { Backend } from '../../prover/backend.js';
+import { KernelBackend } from '../../prover/kernel-backend.js';
+import { plainBackend } from '../../prover/plain-backend.js';
+import type { BaseArray, ExtArray } from '../backend.js';
 import type { Ext } from '../field/extension.js';
-import type { Backend, BaseArray, ExtArray } from '../prover/backend.js';
-import { KernelBackend } from '../prover/kernel-backend.js';
-import { plainBackend } from '../prover/plain-backend.js';
 import { createEngine, type Engine } from './index.js';
 import { createPool } from './pool.js';
 import { sampleBase, sampleExt } from './reference/samples.js';

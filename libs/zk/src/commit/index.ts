@@ -2,4 +2,4 @@
 export { borderSeed, dataSeed, proverSecret, type JobSecret } from './seeds.js';
 export { commitmentFormat, createCommitter, type Committer } from './committer.js';
 export { jobCommitments, type CommittedJob, type JobCommitments } from './job.js';
-export { dataDigestOf, weightsDigestOf, type Commitment, type Format } from '../verifier/statement.js';
+export { dataDigestOf, weightsDigestOf, type Commitment, type Format } from './commitment.js';

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
+import { P } from '../field/goldilocks.js';
 import { createEngine } from './index.js';
 import { domainPoint, encodeRow, evaluateRow } from './reference/encode.js';
 import { sampleBase } from './reference/samples.js';
-import { P } from '../field/goldilocks.js';
 
 const { memory, kernels, roots } = createEngine({ rowLogMax: 12 });
 

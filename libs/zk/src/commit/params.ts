@@ -2,7 +2,7 @@
  * Every parameter of the argument in one struct, and the profiles a verifier accepts by name (libs/zk/SPEC.md §12).
  * The soundness of a profile at a shape is computed in soundness.ts; a plan below 100 bits is refused.
  */
-import { refuse } from './relation/refuse.js';
+import { refuse } from './layout/refuse.js';
 
 export interface Profile {
   readonly name: string;

@@ -1,5 +1,5 @@
 import { afterEach, expect, it, vi } from 'vitest';
-import { compiledHashMany } from '../transcript/keccak.js';
+import { compiledHashMany } from '../keccak.js';
 import { compiledArithmetic } from './arithmetic.js';
 import { instantiate } from './wasm.js';
 

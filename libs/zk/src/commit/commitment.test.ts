@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { initialWeights } from '#libs/step';
-import { createEngine } from '../kernels/index.js';
+import { commitData, commitWeights } from '../prover/commitments.js';
 import { KernelBackend } from '../prover/kernel-backend.js';
 import { plainBackend } from '../prover/plain-backend.js';
-import { commitData, commitWeights } from '../prover/commitments.js';
 import { derivePlanUnchecked } from '../relation/plan.js';
 import { seedOf, testExamples, testManifest, testProfile } from '../testing/segments.js';
 import { createCommitter } from './committer.js';
+import { createEngine } from './kernels/index.js';
 import { borderSeed, dataSeed, proverSecret } from './seeds.js';
 
 const manifest = testManifest({ superblock: 2 });

@@ -12,7 +12,7 @@ import {
   type Manifest,
   type UnscaledLimbs,
 } from '#libs/step';
-import { log2Ceil } from '../field/multilinear.js';
+import { log2Ceil } from './log2.js';
 import { refuse } from './refuse.js';
 
 /** Classes [start, start + 2^bits), start a multiple of 2^bits. */

@@ -1,4 +1,4 @@
-/** Arrays of bigints for the reference kernels; the arithmetic itself is libs/zk/src/field. */
+/** Arrays of bigints for the reference kernels; the arithmetic itself is libs/zk/src/commit/field. */
 import type { Ext } from '../../field/extension.js';
 
 /** c0, c1 interleaved, as in linear memory. */

@@ -1,14 +1,14 @@
 /** Committing to matrices: rows, codewords, Merkle tree, out-of-domain value (libs/zk/SPEC.md §2.1). */
-import * as F from '../field/extension.js';
-import type { Ext } from '../field/extension.js';
-import { LEAF_HEADER } from '../merkle/hash.js';
-import { randomPerRow, type Profile } from '../params.js';
-import { oodPoints, oodWord } from '../relation/ood.js';
-import type { TreeLayout } from '../relation/tree-layout.js';
-import type { Commitment } from '../verifier/statement.js';
 import { extAt } from './arrays.js';
-import type { Backend, BaseArray } from './backend.js';
+import type { BaseArray, CommittingBackend } from './backend.js';
 import type { Columns } from './columns.js';
+import type { Commitment } from './commitment.js';
+import * as F from './field/extension.js';
+import type { Ext } from './field/extension.js';
+import { LEAF_HEADER } from './hash.js';
+import { oodPoints, oodWord } from './layout/ood.js';
+import type { TreeLayout } from './layout/tree-layout.js';
+import { randomPerRow, type Profile } from './params.js';
 import { prfElements, prfPrefix } from './randomness.js';
 
 export interface MerkleTree {
@@ -47,14 +47,14 @@ export function detached(opened: OpenableCommitment): OpenableCommitment {
   return { ...copy, commitment, ...(ood ? { ood } : {}), ...(aux ? { aux: Uint8Array.from(aux) } : {}) };
 }
 
-export function buildTree(backend: Backend, leaves: Uint8Array, digestBytes: number): MerkleTree {
+export function buildTree(backend: CommittingBackend, leaves: Uint8Array, digestBytes: number): MerkleTree {
   const levels = [leaves];
   while (levels.at(-1)!.length > 32) levels.push(backend.hashNodes(levels.at(-1)!, digestBytes));
   return { levels, root: Uint8Array.from(levels.at(-1)!) };
 }
 
 /** Random coefficients of every row, from the seed of the commitment. */
-export function rowRandomness(backend: Backend, seed: Uint8Array, rows: number, profile: Profile): BaseArray {
+export function rowRandomness(backend: CommittingBackend, seed: Uint8Array, rows: number, profile: Profile): BaseArray {
   const t = randomPerRow(profile);
   const random = backend.base(rows * t);
   for (let row = 0; row < rows; row++) {
@@ -65,7 +65,12 @@ export function rowRandomness(backend: Backend, seed: Uint8Array, rows: number, 
   return random;
 }
 
-export function encodeMatrix(backend: Backend, messages: BaseArray, random: BaseArray, profile: Profile): CodedMatrix {
+export function encodeMatrix(
+  backend: CommittingBackend,
+  messages: BaseArray,
+  random: BaseArray,
+  profile: Profile,
+): CodedMatrix {
   const rows = messages.length / 2 ** profile.m;
   const codewords = backend.encodeRows(messages, random, rows, profile.m, profile.logBlowup);
   return { rows, random, codewords };
@@ -73,7 +78,7 @@ export function encodeMatrix(backend: Backend, messages: BaseArray, random: Base
 
 /** Rows of one tree from integer columns and, for the block z, the seed's blind cells. */
 export function layRows(
-  backend: Backend,
+  backend: CommittingBackend,
   layout: TreeLayout,
   columns: Columns,
   seed: Uint8Array,
@@ -93,7 +98,7 @@ export function layRows(
 
 /** Commits to weights or data: the form an enclave, a data owner and a prover share. */
 export function commitColumns(
-  backend: Backend,
+  backend: CommittingBackend,
   layout: TreeLayout,
   profile: Profile,
   columns: Columns,
@@ -112,14 +117,14 @@ export function commitColumns(
 }
 
 /** The symbols of two rows hide a leaf by themselves; those of one do not. */
-function ownAux(backend: Backend, seed: Uint8Array, rows: number, leafCount: number): Uint8Array {
+function ownAux(backend: CommittingBackend, seed: Uint8Array, rows: number, leafCount: number): Uint8Array {
   if (rows < 2) return backend.counterHashes(prfPrefix(seed, 'aux', 0), leafCount);
   const { buffer, byteOffset, byteLength } = backend.base(4 * leafCount);
   return new Uint8Array(buffer, byteOffset, byteLength);
 }
 
 /** Σ_k Σ_j row_k[j]·z^{k·2^m + j}. */
-export function oodOf(backend: Backend, messages: BaseArray, m: number, z: Ext): Ext {
+export function oodOf(backend: CommittingBackend, messages: BaseArray, m: number, z: Ext): Ext {
   const mark = backend.mark();
   const perRow = backend.bind(messages, backend.powers(z, 2 ** m), 1);
   const step = F.pow(z, 1n << BigInt(m));

@@ -2,8 +2,8 @@
  * Leaf and node hashes (libs/zk/SPEC.md §2.1). A node input ends in a domain byte, so its length never equals that of
  * a leaf.
  */
-import { be64 } from '../field/bytes.js';
-import { keccakMany } from '../transcript/keccak.js';
+import { be64 } from './field/bytes.js';
+import { keccakMany } from './keccak.js';
 
 export type TreeName = 'W0' | 'WT' | 'S' | 'D' | 'L1';
 

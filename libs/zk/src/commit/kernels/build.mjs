@@ -1,7 +1,7 @@
 /**
  * Compiles the entry points of assembly/ to generated files, each module's bytes as base64. The output is a pure function of the sources and of the pinned compiler: build.test.ts
  * compiles again and compares.
- * Usage: node libs/zk/src/kernels/build.mjs
+ * Usage: node libs/zk/src/commit/kernels/build.mjs
  */
 import { fileURLToPath } from 'node:url';
 import { writeFile } from 'node:fs/promises';
@@ -27,7 +27,7 @@ export const modules = [
   },
   {
     source: 'verifier.ts',
-    target: '../transcript/keccak-module.ts',
+    target: '../keccak-module.ts',
     what: "the verifier's hash",
     options: ['--initialMemory', '4', '--maximumMemory', '4'],
   },

@@ -1,13 +1,13 @@
 /** Commits to weights and records in scheme `fxt-zk/1` with the compiled kernels, on one thread. */
 import type { Examples, Manifest, Weights } from '#libs/step';
-import { createEngine } from '../kernels/index.js';
-import { profileNamed } from '../params.js';
-import { commitColumns } from '../prover/commit.js';
-import { dataColumns, paddedWeights, type Columns } from '../prover/columns.js';
-import { KernelBackend } from '../prover/kernel-backend.js';
-import { shapeOf } from '../relation/shape.js';
-import { dataLayout, weightLayout, type TreeLayout } from '../relation/tree-layout.js';
-import type { Commitment, Format } from '../verifier/statement.js';
+import { dataColumns, paddedWeights, type Columns } from './columns.js';
+import { commitColumns } from './commit.js';
+import type { Commitment, Format } from './commitment.js';
+import { KernelCommitter } from './kernel-committer.js';
+import { createEngine } from './kernels/index.js';
+import { shapeOf } from './layout/shape.js';
+import { dataLayout, weightLayout, type TreeLayout } from './layout/tree-layout.js';
+import { profileNamed } from './params.js';
 
 export interface Committer {
   /** @param seed 32 bytes; with the weights they open the commitment */
@@ -23,7 +23,7 @@ export function commitmentFormat(manifest: Manifest, profileName: string): Forma
 
 /** Its memory is kept between calls. @throws ConfigurationError ZK_MEMORY_EXCEEDED, of the calls too */
 export function createCommitter({ shape, profile }: Format): Committer {
-  const backend = new KernelBackend(createEngine({ rowLogMax: profile.m }));
+  const backend = new KernelCommitter(createEngine({ rowLogMax: profile.m }));
   const commit = (layout: TreeLayout, columns: Columns, seed: Uint8Array): Commitment => {
     const mark = backend.mark();
     const { commitment } = commitColumns(backend, layout, profile, columns, seed);

@@ -4,7 +4,7 @@
  */
 import { concatBytes, keccak, utf8, word } from '#attestation/base';
 import type { Manifest } from '#libs/step';
-import { startSeed } from '../relation/start.js';
+import { startSeed } from './layout/start.js';
 
 export interface JobSecret {
   readonly jobId: Uint8Array;

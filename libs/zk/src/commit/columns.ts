@@ -3,7 +3,7 @@
  * (libs/zk/SPEC.md §4.1).
  */
 import type { Examples, Weights } from '#libs/step';
-import type { Shape } from '../relation/shape.js';
+import type { Shape } from './layout/shape.js';
 
 /** Blocks by name; integers. */
 export type Columns = Map<string, Float64Array>;

@@ -1,0 +1,55 @@
+/**
+ * The inner loops of a commitment behind one interface; `prover/backend.ts` adds those of a proof. Base arrays hold canonical
+ * field elements, one u64 each; extension arrays hold c0, c1 interleaved, two u64 per element.
+ *
+ * Arrays come from the backend, which may keep them in a stack of its own: what was made after a mark is gone when that
+ * mark is released. Other arrays are accepted as arguments, at the price of a copy.
+ */
+import type { Ext } from './field/extension.js';
+
+/** Canonical base elements. */
+export type BaseArray = BigUint64Array;
+/** Canonical extension elements, c0 and c1 interleaved. */
+export type ExtArray = BigUint64Array;
+
+/** Rows of doubles that hold exact integers, `stride` doubles apart from `start` on. */
+export interface DoubleRows {
+  readonly data: Float64Array;
+  readonly start: number;
+  readonly stride: number;
+}
+
+export interface CommittingBackend {
+  /** Zeros. */
+  base(count: number): BaseArray;
+  ext(count: number): ExtArray;
+  doubles(count: number): Float64Array;
+  mark(): number;
+  release(mark: number): void;
+
+  /**
+   * Codewords of rows (libs/zk/SPEC.md §9.1): Σ message_j·y^j + y^{2^m}·Σ random_j·y^j on 2^{m+logBlowup} points in
+   * domain order. Matrices are row-major without gaps; random has the same number of rows, of at most 2^m elements
+   * each.
+   */
+  encodeRows(messages: BaseArray, random: BaseArray, rows: number, m: number, logBlowup: number): BaseArray;
+
+  /** Per column i of a row-major matrix: keccak256(be64(header) ‖ be64 of each symbol ‖ aux[32·i, 32·i + 32)). */
+  hashLeaves(header: number, symbols: BaseArray, rows: number, aux: Uint8Array | undefined): Uint8Array;
+
+  /** keccak256(digest_{2i} ‖ digest_{2i+1} ‖ 0x01) of digests that lie 32 bytes apart, cut to digestBytes. */
+  hashNodes(digests: Uint8Array, digestBytes: number): Uint8Array;
+
+  /** keccak256(prefix ‖ be64(i)) for i < count; 32 bytes each. */
+  counterHashes(prefix: Uint8Array, count: number): Uint8Array;
+
+  /** The same stream as big-endian words, those not below p skipped: `count` uniform elements. */
+  randomElements(prefix: Uint8Array, count: number): BaseArray;
+
+  /** z^x. */
+  powers(z: Ext, count: number): ExtArray;
+  /** out[o][i] = Σ_k base[o][k][i]·weights[k]; the middle size is that of weights. */
+  bind(base: BaseArray, weights: ExtArray, inner: number): ExtArray;
+  /** target[i] = the field element of values[i], an integer of magnitude ≤ 2^53. */
+  setIntegers(target: BaseArray, values: Float64Array): void;
+}

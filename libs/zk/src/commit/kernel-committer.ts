@@ -1,0 +1,136 @@
+/** What commits over the compiled kernels. Arrays it makes lie in the engine's memory and are used in place. */
+import { extArray } from './arrays.js';
+import type { BaseArray, CommittingBackend, ExtArray } from './backend.js';
+import type { Ext } from './field/extension.js';
+import { KernelMemory, requireResident } from './kernel-memory.js';
+import type { Engine, Mark, Task } from './kernels/index.js';
+
+/** Indices per task: enough that handing it over costs little. */
+export const chunk = 2 ** 13;
+/** Words per task where they are only written. */
+const clearedAtOnce = 2 ** 17;
+
+export class KernelCommitter implements CommittingBackend {
+  protected readonly memory: KernelMemory;
+
+  constructor(readonly engine: Engine) {
+    this.memory = new KernelMemory(engine.memory);
+  }
+
+  base(count: number): BaseArray {
+    const words = this.memory.words(count);
+    this.#clear(words);
+    return words;
+  }
+
+  ext(count: number): ExtArray {
+    return this.base(2 * count);
+  }
+
+  doubles(count: number): Float64Array {
+    const values = this.memory.doubles(count);
+    this.#clear(values);
+    return values;
+  }
+
+  mark(): number {
+    return this.engine.memory.mark();
+  }
+
+  release(mark: number): void {
+    this.engine.memory.release(mark as Mark);
+  }
+
+  encodeRows(messages: BaseArray, random: BaseArray, rows: number, m: number, logBlowup: number): BaseArray {
+    const out = this.memory.words(rows * 2 ** (m + logBlowup));
+    const from = this.memory.rowAddresses(messages, rows);
+    const tail = this.memory.rowAddresses(random, rows);
+    const to = this.memory.rowAddresses(out, rows);
+    const tasks: Task[] = [];
+    for (let coset = 0; coset < 2 ** logBlowup; coset += 2) {
+      const { roots } = this.engine;
+      tasks.push(['encodeRows', from, tail, random.length / rows, m, m + logBlowup, 0, rows, coset, roots, to]);
+    }
+    this.engine.run(tasks);
+    return out;
+  }
+
+  hashLeaves(header: number, symbols: BaseArray, rows: number, aux: Uint8Array | undefined): Uint8Array {
+    const count = symbols.length / rows;
+    const out = this.memory.bytes(32 * count);
+    const [from, to] = [this.memory.rowAddresses(symbols, rows), out.byteOffset];
+    const tail = aux === undefined ? 0 : this.memory.atBytes(aux);
+    this.split(count, (begin, end) => ['hashLeaves', from, rows, begin, end, header, tail, to]);
+    return out;
+  }
+
+  hashNodes(digests: Uint8Array, digestBytes: number): Uint8Array {
+    const out = this.memory.bytes(digests.length / 2);
+    const [from, to] = [this.memory.atBytes(digests), out.byteOffset];
+    this.split(out.length / 32, (begin, end) => ['hashNodes', from, begin, end, digestBytes, to]);
+    return out;
+  }
+
+  counterHashes(prefix: Uint8Array, count: number): Uint8Array {
+    const out = this.memory.bytes(32 * count);
+    this.memory.scratch(() => {
+      const at = this.memory.atBytes(prefix);
+      this.split(count, (begin, end) => ['counterHashes', at, prefix.length, begin, end, out.byteOffset]);
+    });
+    return out;
+  }
+
+  randomElements(prefix: Uint8Array, count: number): BaseArray {
+    const out = this.memory.words(count);
+    this.memory.scratch(() =>
+      this.engine.kernels.prf(this.memory.atBytes(prefix), prefix.length, count, this.memory.at(out)),
+    );
+    return out;
+  }
+
+  powers(z: Ext, count: number): ExtArray {
+    const out = this.memory.words(2 * count);
+    this.memory.scratch(() => this.engine.kernels.powersExt(this.memory.at(extArray([z])), count, this.memory.at(out)));
+    return out;
+  }
+
+  bind(base: BaseArray, weights: ExtArray, inner: number): ExtArray {
+    const middle = weights.length / 2;
+    const outerSize = base.length / (middle * inner);
+    const out = this.memory.words(2 * outerSize * inner);
+    this.memory.scratch(() => {
+      const [from, by, to] = [this.memory.at(base), this.memory.at(weights), this.memory.at(out)];
+      this.engine.run([['bindBase', from, 0, outerSize, middle, inner, 0, inner, by, to]]);
+    });
+    return out;
+  }
+
+  setIntegers(target: BaseArray, values: Float64Array): void {
+    const to = this.memory.at(requireResident(target));
+    this.memory.scratch(() => {
+      const from = this.memory.atDoubles(values);
+      this.split(values.length, (begin, end) => ['fromDoubles', from + 8 * begin, end - begin, to + 8 * begin]);
+    });
+  }
+
+  #clear({ byteOffset, length }: BigUint64Array | Float64Array): void {
+    this.parts(length, (begin, end) => ['clear', end - begin, byteOffset + 8 * begin], clearedAtOnce);
+  }
+
+  protected split(count: number, task: (begin: number, end: number) => Task): void {
+    const tasks: Task[] = [];
+    for (let begin = 0; begin < count; begin += chunk) tasks.push(task(begin, Math.min(count, begin + chunk)));
+    this.engine.run(tasks);
+  }
+
+  /** Work that is heavy per item: by default as many parts as threads. */
+  protected parts(
+    count: number,
+    task: (begin: number, end: number) => Task,
+    size = Math.ceil(count / this.engine.threads),
+  ): void {
+    const tasks: Task[] = [];
+    for (let begin = 0; begin < count; begin += size) tasks.push(task(begin, Math.min(count, begin + size)));
+    this.engine.run(tasks);
+  }
+}
