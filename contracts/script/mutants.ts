@@ -3,7 +3,7 @@
  * is switched on by its number in `block.coinbase`, so that one compilation serves every mutant.
  */
 
-export type MutantKind = 'check removed' | 'comparison' | 'operand' | 'statement removed' | 'planted';
+type MutantKind = 'check removed' | 'comparison' | 'operand' | 'statement removed' | 'planted';
 
 /** One place; offsets are in bytes of the file. */
 export interface Mutant {

@@ -7,7 +7,7 @@ import type { Mutant, PlacedMutant } from './mutants.js';
 import { copyDigest, judge, prepareCopy, rounds } from './mutation-copy.js';
 
 /** `open`: it survived the first round, and the second was not run yet. */
-export interface Result extends Mutant {
+interface Result extends Mutant {
   /** From 1, in the order of the mutants. */
   readonly number: number;
   outcome: 'killed' | 'open' | 'survived';
@@ -20,7 +20,7 @@ interface Report {
   readonly results: Result[];
 }
 
-export interface MutationRun {
+interface MutationRun {
   /** Where the report is, or goes. */
   readonly file: string;
   /** Those of one file stand together. */

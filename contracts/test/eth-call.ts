@@ -1,7 +1,7 @@
 /** Asks a contract on the test chain without a transaction, for the reason why it refuses. */
 import type { Contract } from 'ethers';
 
-export interface CallTarget {
+interface CallTarget {
   /** JSON-RPC endpoint. */
   readonly url: string;
   /** Codes by the first four bytes of what a contract reverts with, 0x-hexadecimal. */

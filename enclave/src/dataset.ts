@@ -12,7 +12,7 @@ import {
 } from '#libs/step';
 import { commitmentFormat, createCommitter, dataDigestOf, dataSeed } from '#libs/zk/commit';
 
-export interface CommittedRecords {
+interface CommittedRecords {
   readonly spec: JobSpec;
   readonly manifest: Manifest;
   readonly dataset: DatasetManifest;

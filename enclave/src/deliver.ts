@@ -7,7 +7,7 @@ import { ciphertextDigest, keyCommitment } from '#attestation/records';
 import { sealResult } from '#libs/sealing';
 import type { SessionKeys } from './keys.js';
 
-export interface Delivery {
+interface Delivery {
   readonly ciphertext: Uint8Array;
   /** Over the ciphertext's chunks. */
   readonly ciphertextDigest: Uint8Array;
@@ -15,7 +15,7 @@ export interface Delivery {
   readonly keyCommit: Uint8Array;
 }
 
-export interface ResultParties {
+interface ResultParties {
   readonly keys: Pick<SessionKeys, 'binding' | 'transportSecret'>;
   /** X25519 public key of the client. */
   readonly recipient: Uint8Array;

@@ -44,7 +44,7 @@ export interface HeldJob {
   readonly shards: Map<number, Uint8Array>;
 }
 
-export interface OfferedJob {
+interface OfferedJob {
   readonly jobId: Uint8Array;
   readonly spec: JobSpec;
   readonly dataset: DatasetManifest;

@@ -14,7 +14,7 @@ export interface SessionKeys {
   readonly transportSecret: Uint8Array;
 }
 
-export interface SessionContext {
+interface SessionContext {
   /** Account that is paid, 20 bytes. */
   readonly provider: Uint8Array;
   readonly chainId: number;

@@ -42,7 +42,7 @@ export interface JobLease {
   renew(lease: Lease, signature: Uint8Array): void;
 }
 
-export interface LeaseContext {
+interface LeaseContext {
   /** The broker's word that began it. */
   readonly release: Release;
   /** EIP-712 domain of the job's escrow. */

@@ -38,7 +38,7 @@ const partialShape = {
   weights: bytesUpTo(checkpointWeightsBytesMax),
 };
 
-export type SealedPartial = Shaped<typeof partialShape>;
+type SealedPartial = Shaped<typeof partialShape>;
 
 export interface Partial {
   readonly statement: StepStatement;

@@ -7,7 +7,7 @@ import { divideSteps, orderSize } from '#libs/step';
 import type { ReadyJob } from './ready-job.js';
 
 /** Means over some steps that follow each other. */
-export interface Figures {
+interface Figures {
   readonly loss: number;
   readonly accuracy: number;
 }

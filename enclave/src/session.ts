@@ -31,7 +31,7 @@ import { createStopwatch, type Stopwatch } from './stopwatch.js';
 import { trainJob, type Position } from './trainer.js';
 import { openWorkshop, type Workshop } from './workshop.js';
 
-export interface Session {
+interface Session {
   /** Answers one request. @throws CodedError, which becomes the request's error reply */
   handle(request: Request): Promise<Uint8Array>;
 }

@@ -22,7 +22,7 @@ export interface Trained {
   readonly chain: Chain;
 }
 
-export interface TrainContext {
+interface TrainContext {
   readonly keys: SessionKeys;
   readonly threads: number;
   readonly checkpoint: Uint8Array | null;
@@ -103,7 +103,7 @@ async function trainSegment(
   return { ...from, step: from.step + stepCount, weights, borders: [...from.borders, border] };
 }
 
-export interface Steps {
+interface Steps {
   /** Before the first of them. */
   readonly weights: Weights;
   readonly stepFrom: number;

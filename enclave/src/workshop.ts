@@ -46,7 +46,7 @@ export interface Workshop {
   close(): Promise<void>;
 }
 
-export interface Hands {
+interface Hands {
   readonly keys: SessionKeys;
   readonly watch: Stopwatch;
   progress(event: Omit<EventOf<'progress'>, 'type'>): void;

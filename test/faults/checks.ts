@@ -71,7 +71,7 @@ interface Rows {
   readonly checkpoints: readonly StoredCheckpoint[];
 }
 
-export interface StoredEvent {
+interface StoredEvent {
   readonly type: string;
   readonly data: Readonly<Record<string, unknown>>;
 }

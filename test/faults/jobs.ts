@@ -12,7 +12,7 @@ import { undisturbed } from '#test/outcome';
 import { smallManifest, writeManifest, writeSmallFiles, type SmallFiles } from '#test/small-job';
 import type { Plan } from './plan.js';
 
-export type JobShape = Pick<Plan, 'steps' | 'segmentSteps' | 'parallel'>;
+type JobShape = Pick<Plan, 'steps' | 'segmentSteps' | 'parallel'>;
 
 export interface FaultClient {
   readonly api: ControlPlaneApi;

@@ -4,7 +4,7 @@ import { natsPieces, type Piece } from './frames.js';
 import type { Random } from './random.js';
 
 /** Of messages, each between 0 and 1. */
-export interface Losses {
+interface Losses {
   readonly drop: number;
   readonly duplicate: number;
   readonly late: number;

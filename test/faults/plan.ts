@@ -24,7 +24,7 @@ export type Fault =
   | { readonly kind: 'broker-away' }
   | { readonly kind: 'challenge-flood' };
 
-export const diallingParts = ['replica-1', 'replica-2', 'key-broker', 'node-tls', 'node-nats'] as const;
+const diallingParts = ['replica-1', 'replica-2', 'key-broker', 'node-tls', 'node-nats'] as const;
 export type Dialling = (typeof diallingParts)[number];
 export const tickingParts = diallingParts;
 export type Ticking = (typeof tickingParts)[number];

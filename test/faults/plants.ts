@@ -3,7 +3,7 @@ import type { PlantName } from './plant.js';
 import { planOf, type Plan } from './plan.js';
 import { runSession } from './session.js';
 
-export interface PlantReport {
+interface PlantReport {
   readonly plant: PlantName;
   /** The first violation or leak that was reported; null: the plant was missed. */
   readonly found: string | null;

@@ -52,7 +52,7 @@ export interface SeedReport {
   readonly violations: readonly string[];
 }
 
-export interface Injected {
+interface Injected {
   readonly kind: Fault['kind'];
   readonly effect: Effect;
 }

@@ -19,14 +19,14 @@ export interface SessionReport {
   readonly partitions: { readonly nodes: 'network namespaces' | 'proxy'; readonly because: string | null };
 }
 
-export interface Session {
+interface Session {
   readonly plans: Iterable<PlanFor>;
   /** What is broken in the system on purpose. */
   readonly plant?: PlantName;
 }
 
 /** A plan, or what makes one of what the cluster can do. */
-export type PlanFor = Plan | ((cluster: FaultCluster) => Plan);
+type PlanFor = Plan | ((cluster: FaultCluster) => Plan);
 
 export const plansOf = (seeds: readonly number[]): PlanFor[] =>
   seeds.map((seed) => (cluster) => planOf(seed, cluster.kinds, cluster.parts, cluster.renews));

@@ -1,7 +1,7 @@
 /** A session in one document: ends, what was injected, what it did, what was violated. */
 import type { SessionReport } from './session.js';
 
-export type Counts = Readonly<Record<string, number>>;
+type Counts = Readonly<Record<string, number>>;
 
 export function summaryOf({ seeds, leaks, leftOut, partitions }: SessionReport) {
   const injected = seeds.flatMap((seed) => seed.injected);

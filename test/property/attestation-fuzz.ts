@@ -25,7 +25,7 @@ interface Target {
   run(input: Uint8Array): Promise<Verdict>;
 }
 
-export type Appraise = (
+type Appraise = (
   request: Parameters<typeof appraise>[0],
 ) => Promise<Pick<Awaited<ReturnType<typeof appraise>>, 'authenticity'>>;
 

@@ -43,7 +43,7 @@ function asks(genuine: Asked): (body: unknown) => boolean {
 }
 
 /** A chain that holds the escrow of this job, with a committed run, and no other. */
-export function escrowOf({ terms }: TinyJob): Escrows {
+function escrowOf({ terms }: TinyJob): Escrows {
   const delivery = deliveryDigest(chunkListDigest(chunk.length, [sha256(chunk)]), keyCommit);
   const own = escrowIdOf(terms);
   return {

@@ -14,7 +14,7 @@ import { fuzz, judged, type FuzzReport, type OnProgress, type Verdict } from './
 import { mutantOf } from './mutants.js';
 import { cborMutant } from './tree-mutants.js';
 
-export type VerifyBundle = (request: {
+type VerifyBundle = (request: {
   readonly bundle: Uint8Array;
   readonly policy: AppraisalPolicy;
 }) => Promise<Pick<BundleVerdict, 'tier'>>;

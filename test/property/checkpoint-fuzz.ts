@@ -18,7 +18,7 @@ import { fuzz, judged, type FuzzReport, type OnProgress } from './fuzz.js';
 import { mutantOf } from './mutants.js';
 import { cborMutant } from './tree-mutants.js';
 
-export interface Openers {
+interface Openers {
   checkpoint(job: ReadyJob, key: Uint8Array, sealed: Uint8Array): Promise<Position>;
   partial(job: ReadyJob, sealed: Uint8Array): Promise<Partial>;
 }

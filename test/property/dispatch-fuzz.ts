@@ -63,7 +63,7 @@ function sentIn(frame: Uint8Array): Sent | null {
   }
 }
 
-export interface DispatchOptions {
+interface DispatchOptions {
   /** Messages of this pattern alone. */
   readonly only?: Pattern;
   /** What the control plane appraises with. */

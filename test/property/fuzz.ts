@@ -8,14 +8,14 @@ import { random, type Draw } from './random.js';
  */
 export type Verdict = 'refused' | 'taken' | (string & {});
 
-export interface Trial {
+interface Trial {
   readonly target: string;
   /** To see the mutant again: hexadecimal, or how it was made. */
   input(): string;
   run(): Promise<Verdict> | Verdict;
 }
 
-export interface FuzzFailure {
+interface FuzzFailure {
   readonly target: string;
   readonly what: string;
   readonly input: string;
@@ -37,7 +37,7 @@ export interface FuzzReport {
   readonly grownBytes: number;
 }
 
-export interface Progress {
+interface Progress {
   readonly done: number;
   readonly failed: number;
   readonly residentBytes: number;

@@ -28,7 +28,7 @@ import { cborMutant } from './tree-mutants.js';
 type CborMap = ReadonlyMap<CborValue, CborValue>;
 
 /** Takes a request or throws why not. */
-export type Enclave = (request: Request) => Promise<unknown>;
+type Enclave = (request: Request) => Promise<unknown>;
 
 interface Genuine {
   readonly name: string;

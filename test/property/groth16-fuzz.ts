@@ -96,7 +96,7 @@ function withWord(bytes: Uint8Array, at: number, value: bigint): Uint8Array {
   return copy;
 }
 
-export type VerifyGroth16 = (bundle: Uint8Array, statement: Groth16Statement) => unknown;
+type VerifyGroth16 = (bundle: Uint8Array, statement: Groth16Statement) => unknown;
 
 const verifier: VerifyGroth16 = (bundle, statement) =>
   verifyGroth16Bundle(bundle, statement, { takesDevelopmentKeys: true });

@@ -3,7 +3,7 @@ import { equalBytes } from '#attestation/base';
 import type { Draw } from './random.js';
 
 /** @param other a genuine input of the same kind, to take parts from */
-export type Mutation = (bytes: Uint8Array, draw: Draw, other: Uint8Array) => Uint8Array;
+type Mutation = (bytes: Uint8Array, draw: Draw, other: Uint8Array) => Uint8Array;
 
 const special = [0, 1, 0x7f, 0x80, 0xff];
 

@@ -73,7 +73,7 @@ function verdictOn(answer: HttpAnswer, isTaken: () => boolean): Verdict {
   return isProblem && code.test(said) ? 'refused' : `refused without a code: ${status} ${type} ${text.slice(0, 200)}`;
 }
 
-export interface RestOptions {
+interface RestOptions {
   /** Requests of this route alone. */
   readonly only?: string;
   /** The chain that the key broker asks, made of the one that is. */

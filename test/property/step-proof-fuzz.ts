@@ -43,7 +43,7 @@ const restate: readonly ((statement: StepProofStatement, draw: Draw) => StepProo
   (statement) => ({ ...statement, variant: 'separate' }),
 ];
 
-export type VerifyStep = (proof: Uint8Array, statement: StepProofStatement) => unknown;
+type VerifyStep = (proof: Uint8Array, statement: StepProofStatement) => unknown;
 
 /** @param count mutants, one in sixteen of the statement; @param verify the verifier */
 export function fuzzStepProofs(

@@ -1,9 +1,9 @@
 /** What can be fuzzed: how many mutants, and why so many. Loaded when it is run: some need tools that others do not. */
 import type { FuzzReport, OnProgress } from './fuzz.js';
 
-export type Fuzz = (count: number, seed: number, onProgress: OnProgress) => Promise<FuzzReport>;
+type Fuzz = (count: number, seed: number, onProgress: OnProgress) => Promise<FuzzReport>;
 
-export interface Target {
+interface Target {
   /** Without --count. */
   readonly count: number;
   /** With --short. */

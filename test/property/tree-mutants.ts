@@ -7,7 +7,7 @@ import { mutantOf } from './mutants.js';
 import type { Draw } from './random.js';
 
 /** CBOR or JSON. Objects without a prototype of their own are JSON's. */
-export type Tree = unknown;
+type Tree = unknown;
 type Key = string | number;
 type Path = readonly unknown[];
 

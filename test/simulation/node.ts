@@ -46,7 +46,7 @@ interface KeptDelivery extends Signed {
   readonly receipts: readonly SignedStatement[];
 }
 
-export interface LeaseName {
+interface LeaseName {
   readonly leaseId: string;
   readonly fence: number;
 }

@@ -35,7 +35,7 @@ import { answerOf, type Answer } from './transport.js';
 /** Services that a planted fault replaces: class, and what stands in for it. */
 export type Plant = (container: Container) => readonly (readonly [token: unknown, value: unknown])[];
 
-export interface ReplicaParts {
+interface ReplicaParts {
   readonly scheduler: Scheduler;
   readonly random: Random;
   readonly faults: Faults;

@@ -49,8 +49,8 @@ const profile = 'fast16';
 const variant = 'separate' as const;
 
 /** `parallel`: several workers train it in rounds; the last three are proved. */
-export const jobKinds = ['plain', 'parallel', 'zk', 'tee+zk', 'sampled'] as const;
-export type JobKind = (typeof jobKinds)[number];
+const jobKinds = ['plain', 'parallel', 'zk', 'tee+zk', 'sampled'] as const;
+type JobKind = (typeof jobKinds)[number];
 
 /** Of 24 jobs. */
 export const mix: readonly JobKind[] = [
@@ -114,7 +114,7 @@ export interface SimulatedJob {
   readonly samples: number;
 }
 
-export interface Order {
+interface Order {
   readonly tenant: string;
   readonly number: number;
   /** Unix seconds; the escrow can be accepted for five minutes from then. */

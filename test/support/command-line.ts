@@ -1,7 +1,7 @@
 /** Arguments of the project's own commands: usage where it is asked for, one clear line where one is not understood. */
 import { parseArgs, type ParseArgsConfig } from 'node:util';
 
-export type CommandLine<T extends ParseArgsConfig> = ReturnType<typeof parseArgs<T>> & {
+type CommandLine<T extends ParseArgsConfig> = ReturnType<typeof parseArgs<T>> & {
   /** A whole number from `min` (0) to `max` (nine digits); ends the process where `text` is none. */
   whole(name: string, text: string, min?: number, max?: number): number;
   /** Ends the process with status 2. */

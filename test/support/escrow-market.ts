@@ -38,10 +38,10 @@ export type Role = (typeof roles)[number];
 export type Money = Record<'client' | 'provider' | 'challenger' | 'treasury', bigint>;
 
 export const native = new Uint8Array(20);
-export const zeroWord = new Uint8Array(32);
+const zeroWord = new Uint8Array(32);
 export const seedClient = keccak(utf8('test seed of the client'));
 export const seedProvider = keccak(utf8('test seed of the provider'));
-export const policy = keccak(utf8('test policy'));
+const policy = keccak(utf8('test policy'));
 /** Stand for keys of enclave sessions that the broker has released a data key to. */
 export const enclaveKey = new Wallet(keccak256('0x7465737400'));
 export const stolenKey = new Wallet(keccak256('0x7465737401'));

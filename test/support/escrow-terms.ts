@@ -13,7 +13,7 @@ type Always =
   | 'acceptBy';
 
 /** Windows that are not named are of no length. */
-export type NamedTerms = Pick<Terms, Always> &
+type NamedTerms = Pick<Terms, Always> &
   Partial<Omit<Terms, Always | 'windows'>> & { readonly windows: Partial<Terms['windows']> };
 
 export function teeTerms({ windows, ...named }: NamedTerms): Terms {

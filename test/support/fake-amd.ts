@@ -27,7 +27,7 @@ import { fixturePath } from './fixture.js';
 const pss = { name: 'RSA-PSS', hash: 'SHA-384', saltLength: 48 } as const;
 const year = 365 * 86_400;
 
-export interface LeafOptions {
+interface LeafOptions {
   readonly tcb?: Tcb;
   readonly hwid?: Uint8Array | null;
   readonly cspId?: string;
@@ -37,7 +37,7 @@ export interface LeafOptions {
   readonly extensions?: readonly x509.Extension[];
 }
 
-export interface CrlOptions {
+interface CrlOptions {
   readonly revokedSerials?: readonly string[];
   readonly thisUpdate?: number;
   readonly nextUpdate?: number | null;
@@ -71,7 +71,7 @@ export function tcbBytes(product: SnpProduct, tcb: Tcb): Uint8Array {
 
 /** Unix seconds: when the certificates of the stored test vendors begin. */
 export const fakeAmdAt = 1_772_000_000;
-export type FakeAmdName = 'milan' | 'milan-other' | 'turin';
+type FakeAmdName = 'milan' | 'milan-other' | 'turin';
 
 /** A stored vendor (RSA-4096 keys take seconds to make); `milan-other` has Milan's names and other keys. */
 export function fakeAmd(name: FakeAmdName): FakeAmd {

@@ -10,7 +10,7 @@ x509.cryptoProvider.set(globalThis.crypto);
 const curve = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' } as const;
 const notBefore = new Date('2025-01-01T00:00:00Z');
 const notAfter = new Date('2032-01-01T00:00:00Z');
-export const fakeAt = Date.parse('2025-06-19T12:00:00Z') / 1000;
+const fakeAt = Date.parse('2025-06-19T12:00:00Z') / 1000;
 
 export interface FakeOptions {
   /** Of an earlier platform; its own where absent. */

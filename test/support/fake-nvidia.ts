@@ -12,7 +12,7 @@ import { parseCertificate, type Certificate } from '../../attestation/src/x509/c
 const algorithm = { name: 'ECDSA', namedCurve: 'P-384', hash: 'SHA-384' };
 const validity = { notBefore: new Date('2026-01-01T00:00:00Z'), notAfter: new Date('2027-01-01T00:00:00Z') };
 
-export function der(tag: number, ...parts: readonly Uint8Array[]): Uint8Array {
+function der(tag: number, ...parts: readonly Uint8Array[]): Uint8Array {
   const content = concatBytes(...parts);
   const size =
     content.length > 0xff ? Uint8Array.of(0x82, ...uintBe(content.length, 2)) : Uint8Array.of(0x81, content.length);
@@ -24,7 +24,7 @@ const sha = (name: string, bytes: Uint8Array): Uint8Array => new Uint8Array(crea
 const generalized = (unix: number): Uint8Array =>
   der(0x18, utf8(new Date(unix * 1000).toISOString().replace(/[-:T]|\.\d+/g, '')));
 
-export interface FakeSigner {
+interface FakeSigner {
   readonly keys: webcrypto.CryptoKeyPair;
   readonly certificate: Certificate;
 }

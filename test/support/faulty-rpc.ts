@@ -18,7 +18,7 @@ interface Call {
   readonly params: readonly string[];
 }
 
-export interface RpcRequest {
+interface RpcRequest {
   /** Of all requests, from 0. */
   readonly count: number;
   /** It holds a transaction that was not sent before. */

@@ -25,7 +25,7 @@ export function gateEngine(pass: (step: number) => Promise<void> | void): () => 
   return () => void Object.assign(Engine.prototype, { train });
 }
 
-export interface HeldEngine {
+interface HeldEngine {
   /** Fulfilled when training has come to the step, and waits. */
   readonly reached: Promise<void>;
   open(): void;

@@ -31,7 +31,7 @@ export const strangersSecret = new Uint8Array(32).fill(0xbb);
 const strangersKey = new Uint8Array(32).fill(0xcc);
 
 export const kinds = ['plain', 'zk', 'parallel'] as const;
-export type JobKind = (typeof kinds)[number];
+type JobKind = (typeof kinds)[number];
 
 /** Three segments, or rounds, each. */
 export async function jobOf(kind: JobKind): Promise<TinyJob> {

@@ -6,7 +6,7 @@ import { createSessionKeys, type SessionKeys } from '../../enclave/src/keys.js';
 import { fakeAmd } from './fake-amd.js';
 import { chainId, provider, registry, releaseRequest, tinyAt, tinyBroker, type TinyJob } from './tiny-job.js';
 
-export interface LawfulSession {
+interface LawfulSession {
   readonly keys: SessionKeys;
   readonly evidence: Uint8Array;
   readonly released: Released;

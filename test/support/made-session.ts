@@ -34,7 +34,7 @@ export const settlementKey = new Uint8Array(20).fill(0x66);
 export const receiptSecret = sha256('test receipt key');
 export const receiptKey = ed25519.getPublicKey(receiptSecret);
 export const policy = Buffer.from('test policy');
-export const policyDigest = sha256(policy);
+const policyDigest = sha256(policy);
 
 /** What a key broker's verdict rested on that asked nobody, toBase64. */
 export const noEndorsements = toBase64(encodeEndorsements(noEndorsementRecord));

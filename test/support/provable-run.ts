@@ -28,7 +28,7 @@ import { blockExamples, superblockExamples } from '../../apps/prover-worker/src/
 import { createExactTrainer } from '../../apps/prover-worker/src/proving/trainer.js';
 import { dataSeedOf, genesisOf, prepareData, type Genesis, type PreparedData } from './prepare-job.js';
 
-export const provingBackend = new KernelBackend(createEngine({ rowLogMax: 13 }));
+const provingBackend = new KernelBackend(createEngine({ rowLogMax: 13 }));
 
 const seedOf = (name: string): Uint8Array => keccak(utf8(`settlement test ${name}`));
 const dataSecret = seedOf('data');
@@ -89,7 +89,7 @@ export interface TrainedRun {
   readonly borders: readonly Uint8Array[];
 }
 
-export function stepOnce({ manifest, examples }: ProvableJob, index: number, start: Weights): Weights {
+function stepOnce({ manifest, examples }: ProvableJob, index: number, start: Weights): Weights {
   const mark = provingBackend.mark();
   try {
     const trainer = createExactTrainer(provingBackend, manifest, start);
@@ -131,7 +131,7 @@ export function falseSegments(job: ProvableJob, { secrets }: TrainedRun): number
   );
 }
 
-export interface SealedSegment {
+interface SealedSegment {
   readonly seal: Uint8Array;
   readonly proof: Uint8Array;
   readonly statement: StepProofStatement;
@@ -145,7 +145,7 @@ export interface SealedSegment {
  * Proves the true transition from a border, for the escrow of these terms.
  * @param afterSeed  separate variant: of the commitment after the segment
  */
-export function sealSegment(
+function sealSegment(
   job: ProvableJob,
   escrow: SettlementClient,
   terms: Terms,

@@ -2,7 +2,7 @@
 import { runSample } from '#attestation';
 import { fromBase64 } from '#attestation/base';
 
-export interface PortableSample {
+interface PortableSample {
   readonly id: string;
   readonly files: Readonly<Record<string, string>>;
   readonly anchors: readonly string[];

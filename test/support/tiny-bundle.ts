@@ -25,7 +25,7 @@ import {
   type TinyJobOptions,
 } from './tiny-job.js';
 
-export interface TinyBundle {
+interface TinyBundle {
   readonly job: TinyJob;
   readonly bundle: EvidenceBundle;
   readonly encoded: Uint8Array;
@@ -34,7 +34,7 @@ export interface TinyBundle {
 }
 
 /** A session to which the key broker itself released the data key. */
-export interface ReleasedSession extends Attested {
+interface ReleasedSession extends Attested {
   readonly released: Released;
 }
 

@@ -55,13 +55,13 @@ import { teeTerms } from './escrow-terms.js';
 import { fakeAmd } from './fake-amd.js';
 import { fixturePath } from './fixture.js';
 
-export const vendorFile = fixturePath('test-vendor-milan.json');
+const vendorFile = fixturePath('test-vendor-milan.json');
 export const chainId = 31_337;
 export const contract = new Uint8Array(20).fill(0x11);
 export const registry = new Uint8Array(20).fill(0x22);
 export const provider = new Uint8Array(20).fill(0x33);
-export const client = new Uint8Array(20).fill(0x88);
-export const recipientSecret = new Uint8Array(32).fill(0x44);
+const client = new Uint8Array(20).fill(0x88);
+const recipientSecret = new Uint8Array(32).fill(0x44);
 /** Unix seconds within the life of the stored vendor's certificates. */
 export const tinyAt = 1_780_000_000;
 
@@ -82,7 +82,7 @@ export interface TinyDataset {
   readonly shards: readonly Uint8Array[];
 }
 
-export interface TinyDatasetOptions {
+interface TinyDatasetOptions {
   /** Label of the first record of the last shard; classes are 0..2. */
   readonly lastLabel?: number;
   /** Whether the root commits to the records as they are, or as they were before `lastLabel`. */

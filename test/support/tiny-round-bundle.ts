@@ -28,7 +28,7 @@ import { chainId, contract, policyBytes, tinyBroker } from './tiny-job.js';
 import type { TinyJob, TinyJobOptions } from './tiny-job.js';
 import { runRounds, tinyParallelJob } from './tiny-rounds.js';
 
-export interface RoundBundle {
+interface RoundBundle {
   readonly job: TinyJob;
   readonly bundle: EvidenceBundle;
 }

@@ -23,7 +23,7 @@ export async function tinyParallelJob(workers: number, options: TinyJobOptions =
   return tinyJob({ segmentSteps: 4, ...options, manifest, dataset, spec });
 }
 
-export type Member = Pick<Keyed, 'session'>;
+type Member = Pick<Keyed, 'session'>;
 
 export async function crew(job: TinyJob, size: number): Promise<Keyed[]> {
   return Promise.all(Array.from({ length: size }, () => keyed(job)));

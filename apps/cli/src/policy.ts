@@ -3,7 +3,7 @@ import { documentDigest, encodeDocument, parsePolicy, type AppraisalPolicy } fro
 import { fromHex } from '#attestation/base';
 import { readBytes } from './files.js';
 
-export interface PolicyFile {
+interface PolicyFile {
   readonly policy: AppraisalPolicy;
   /** Deterministic encoding; what travels with a job. */
   readonly bytes: Uint8Array;

@@ -81,7 +81,7 @@ const BootstrapKeys = z
   .max(1000);
 export type BootstrapKey = z.infer<typeof BootstrapKeys>[number];
 
-export interface ChainConfig {
+interface ChainConfig {
   readonly rpcUrl: string;
   readonly contract: string;
   readonly chainId: number;

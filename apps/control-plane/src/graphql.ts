@@ -87,7 +87,7 @@ function boundedOperation(
 }
 
 /** Refuses a query before it runs. */
-export function boundedQuery(context: ValidationContext): ASTVisitor {
+function boundedQuery(context: ValidationContext): ASTVisitor {
   return {
     Document(document) {
       for (const error of complexityErrors(document)) context.reportError(error);

@@ -13,7 +13,7 @@ export interface Page<T> {
   readonly nextCursor: string | null;
 }
 
-export function encodeCursor(position: string): string {
+function encodeCursor(position: string): string {
   return Buffer.from(position).toString('base64url');
 }
 

@@ -4,7 +4,7 @@ import { isLoopback, type NatsAddress } from '#libs/wire';
 import { invalid } from './config-error.js';
 
 /** Contents of PEM files. */
-export interface TlsFiles {
+interface TlsFiles {
   readonly key: string;
   readonly cert: string;
   /** Authority of the nodes' certificates. */

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 
 export type Row = Readonly<Record<string, unknown>>;
-export interface Said {
+interface Said {
   readonly tier: string;
   readonly checks: Readonly<Record<string, string>>;
 }

@@ -44,7 +44,7 @@ const bootstrapKeys = Object.entries(entries).map(([name, [tenant, role]]): Boot
   ...(role === 'operator' ? { provider: providers[name as keyof typeof providers] } : {}),
 }));
 
-export class TestClock extends Clock {
+class TestClock extends Clock {
   #now = Date.UTC(2026, 0, 1);
 
   override now(): Date {
@@ -74,7 +74,7 @@ const unsaid: Readonly<Record<string, object>> = {
 };
 
 /** A chain whose blocks the test writes, and takes back. */
-export class TestChain implements ChainReader {
+class TestChain implements ChainReader {
   readonly contract = 'test';
   #blocks: { hash: string; events: { escrowId: string; name: string; data: Record<string, unknown> }[] }[] = [];
   #fork = 0;
@@ -168,7 +168,7 @@ export interface TestPlane {
 
 let idempotency = 0;
 
-export interface Rest {
+interface Rest {
   get(path: string): request.Test;
   put(path: string, body: Uint8Array): request.Test;
   remove(path: string): request.Test;

@@ -46,7 +46,7 @@ import {
 } from '#test/made-session';
 import type { TestPlane } from './harness.js';
 
-export { toBase64, to0x, policy, receiptKey, receiptSecret, segmentSteps, sha256, weights };
+export { receiptKey, receiptSecret, segmentSteps, sha256, weights };
 
 /** The account that each operator's key is bound to. */
 export const providers = { operator: `0x${'11'.repeat(20)}`, otherOperator: `0x${'99'.repeat(20)}` };
@@ -54,7 +54,7 @@ export const provider = fromHex(providers.operator);
 const clientSecret = sha256('test client account');
 const brokerSecret = sha256('test broker account');
 const session = await madeSession(provider);
-export const evidence = toBase64(session.evidence);
+const evidence = toBase64(session.evidence);
 /** What a node reports of a session that it shows. */
 export const shown = { evidence, endorsements: noEndorsements };
 /** The same of one that the test appraiser refuses. */

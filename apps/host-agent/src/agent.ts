@@ -42,7 +42,7 @@ const teeOf: Readonly<Record<HostSettings['enclave']['attester'], TeeKind>> = {
   simulated: 'simulated-snp',
 };
 
-export interface Agent {
+interface Agent {
   readonly nodeId: string;
   /** Ends when `stop` was called and the lease in hand is let go. */
   readonly done: Promise<void>;

@@ -15,7 +15,7 @@ export interface HandOverParts {
   readonly pending: PendingEscrows;
 }
 
-export interface Account {
+interface Account {
   /** Seconds by phase. */
   readonly timings: Readonly<Record<string, number>>;
   readonly transactions: readonly Transaction[];

@@ -28,7 +28,7 @@ export type Attested = BrokerRelease & {
   readonly appraisals: readonly AttestorAppraisal[];
 };
 
-export interface Asked extends AttestorsAsked {
+interface Asked extends AttestorsAsked {
   /** Origins of the key brokers that are asked; absent: any over https, or on this machine. */
   readonly brokers: readonly string[] | undefined;
 }

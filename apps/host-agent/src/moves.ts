@@ -7,14 +7,14 @@ import type { Move } from './next-move.js';
 import { hasResult, type PendingEscrow, type PendingResult } from './pending.js';
 import type { HostSettings } from './settings.js';
 
-export interface Hands {
+interface Hands {
   readonly escrow: SettlementClient;
   readonly settings: Pick<HostSettings, 'brokers' | 'escrow'>;
   readonly address: string;
   withStake<T>(work: () => Promise<T>): Promise<T>;
 }
 
-export interface Moves {
+interface Moves {
   commit(held: PendingResult): Promise<void>;
   /** @returns the move that was made: 'wait' where the chain is not ready for it */
   move(held: PendingEscrow, terms: Terms, what: Move): Promise<Move>;

@@ -75,10 +75,10 @@ const Session = z.object({
   ...{ leaseId: z.string(), nodeId: z.string(), evidence: z.string(), endorsements: z.string() },
   release: z.unknown(),
 });
-export type KeptSession = z.infer<typeof Session>;
+type KeptSession = z.infer<typeof Session>;
 
 export type PendingEscrow = Shaped<typeof pendingShape>;
-export type TrainedResult = Shaped<typeof resultShape>;
+type TrainedResult = Shaped<typeof resultShape>;
 /** One that has its result. */
 export type PendingResult = PendingEscrow & { readonly result: TrainedResult };
 

@@ -11,7 +11,7 @@ import type { EnclaveClient } from '#libs/enclave-channel';
 import type { RenewedSession } from '#libs/wire';
 import { judgedOf } from './job-session.js';
 
-export interface SessionAtWork {
+interface SessionAtWork {
   readonly jobId: string;
   readonly spec: Uint8Array;
   /** abi.encode(Terms). */

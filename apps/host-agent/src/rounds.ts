@@ -17,7 +17,7 @@ import { failureOf, type Trained, type TrainingParts } from './training.js';
 
 const waitMs = 5000;
 
-export interface Leading {
+interface Leading {
   readonly job: AssignedJob;
   readonly node: NodeRegistered;
   /** Nobody waits for it under this lease any more. */

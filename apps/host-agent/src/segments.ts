@@ -30,7 +30,7 @@ export interface Seat {
 }
 
 /** What an enclave says beside its progress, one thing after the other. */
-export interface Hearing {
+interface Hearing {
   next(): Promise<EnclaveEvent>;
   /** Of the segment at hand; null before its first. */
   progress(): EventOf<'progress'> | null;
@@ -63,7 +63,7 @@ export function hear(enclave: EnclaveClient): Hearing {
   };
 }
 
-export interface Joining {
+interface Joining {
   readonly node: NodeRegistered;
   readonly jobId: string;
   /** Both toBase64. */

@@ -60,7 +60,7 @@ export class SessionRefused extends Rejection {
 /** That a device serves another session says nothing against this one. */
 const isRefusal = ({ code, status }: Check): boolean => status === 'refused' && code !== 'COMPOSITE_DEVICE_IN_USE';
 
-export interface Question {
+interface Question {
   readonly evidence: SessionEvidence;
   /** SHA-256 of the policy's deterministic encoding, as spec and terms name it. */
   readonly policyDigest: Uint8Array;

@@ -16,7 +16,7 @@ import {
   type VouchedResult,
 } from './judge.js';
 
-export interface SignedAppraisal {
+interface SignedAppraisal {
   readonly appraisal: Appraisal;
   /** By the attestor's account over the Appraisal in the escrow's domain, 65 bytes. */
   readonly appraisalSignature: Uint8Array;

@@ -92,7 +92,7 @@ export async function requireEscrow(
   });
 }
 
-export function requireSame(code: string, what: string, expected: Uint8Array, got: Uint8Array): void {
+function requireSame(code: string, what: string, expected: Uint8Array, got: Uint8Array): void {
   if (!equalBytes(expected, got)) throw refused(code, `${what} ${toHex(expected)}`, toHex(got));
 }
 

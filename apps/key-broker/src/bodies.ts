@@ -6,7 +6,7 @@ import { CollateralError, Rejection } from '#attestation/base';
 import { chunkBytes } from '#attestation/records';
 import { groupOf } from './rate-limit.js';
 
-export type Kind = 'challenges' | 'decisions' | 'results';
+type Kind = 'challenges' | 'decisions' | 'results';
 
 /** Of a JSON body. The largest decision has evidence of 1 MiB in base64; a result is offered by the digests of its chunks. */
 const jsonBytesMax: Readonly<Record<Kind, number>> = { challenges: 1024, decisions: 2_000_000, results: 128 * 1024 };

@@ -3,7 +3,7 @@ import { CodedError, CollateralError } from '#attestation/base';
 import { recordRefusal, type Journal } from './journal.js';
 import type { NonceBook } from './nonces.js';
 
-export interface Asking {
+interface Asking {
   readonly journal: Journal;
   readonly nonces: NonceBook;
   readonly nonce: Uint8Array;

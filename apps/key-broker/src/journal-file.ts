@@ -9,7 +9,7 @@ import { ConfigurationError } from '#attestation/base';
 
 export type JournalEntry = Readonly<Record<string, unknown>>;
 
-export interface JournalFile {
+interface JournalFile {
   /** Durable when it returns. @throws ConfigurationError BROKER_JOURNAL_CUT; what the file system throws */
   append(entry: JournalEntry): void;
   /** @throws as `append`, where it cannot be read or opened for writing */

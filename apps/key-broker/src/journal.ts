@@ -51,7 +51,7 @@ function withOpenings(former: readonly WrittenOpenings[], next?: WrittenOpenings
   return [...former.filter((one) => !isSame(one)), next];
 }
 
-export interface ReleasedJob {
+interface ReleasedJob {
   readonly datasetId: Uint8Array;
   readonly jobId: Uint8Array;
   /** What else is worth keeping; no secret. */

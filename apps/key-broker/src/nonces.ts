@@ -18,7 +18,7 @@ const aheadSecondsMax = 5;
 /** Decisions within one lifetime; each took a valid proof by a key, and the limits of its address. */
 const spentMax = 100_000;
 
-export interface Challenge {
+interface Challenge {
   readonly nonce: Uint8Array;
   /** Unix seconds. */
   readonly expiresAt: number;

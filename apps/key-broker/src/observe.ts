@@ -2,7 +2,7 @@
 import { CodedError } from '#attestation/base';
 import type { BrokerMetrics, Logger } from '#libs/telemetry';
 
-export type DecisionKind = 'release' | 'renewal' | 'appraisal' | 'prover-release' | 'availability';
+type DecisionKind = 'release' | 'renewal' | 'appraisal' | 'prover-release' | 'availability';
 
 export interface Observer {
   /** Runs one decision, tells how it ended, and hands on what it gave or threw. */

@@ -28,7 +28,7 @@ import { openingsSoFar, recordRelease, type Journal, type WrittenOpenings } from
 import type { NonceBook } from './nonces.js';
 import type { SessionBook } from './sessions.js';
 
-export interface ProverReleaseRequest {
+interface ProverReleaseRequest {
   readonly spec: Uint8Array;
   /** abi.encode(Terms). */
   readonly terms: Uint8Array;
@@ -39,7 +39,7 @@ export interface ProverReleaseRequest {
   readonly signature: Uint8Array;
 }
 
-export interface EntrustedKey {
+interface EntrustedKey {
   /** Encapsulated key (32 bytes) ‖ ciphertext of the data key. */
   readonly sealedKey: Uint8Array;
   /** What starts the escrow with neither key nor session of an enclave; a contract that demands a seal pays nothing for it. */
@@ -47,7 +47,7 @@ export interface EntrustedKey {
   readonly releaseSignature: Uint8Array;
 }
 
-export interface ProverReleaseParts {
+interface ProverReleaseParts {
   readonly config: BrokerConfig;
   readonly nonces: NonceBook;
   readonly sessions: SessionBook;

@@ -2,7 +2,7 @@
 import { isIPv6 } from 'node:net';
 import { CollateralError } from '#attestation/base';
 
-export interface Rate {
+interface Rate {
   /** Requests that may come at once. */
   readonly burst: number;
   readonly perSecond: number;

@@ -39,7 +39,7 @@ export interface Released {
   readonly result: VouchedResult;
 }
 
-export interface Renewed {
+interface Renewed {
   readonly lease: Lease;
   readonly leaseSignature: Uint8Array;
   readonly result: VouchedResult;

@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { fromHex, Rejection } from '#attestation/base';
 
-export const base64 = (bytesMax: number) =>
+const base64 = (bytesMax: number) =>
   z
     .base64()
     .max(Math.ceil(bytesMax / 3) * 4)

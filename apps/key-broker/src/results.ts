@@ -21,7 +21,7 @@ import { chunkLength, sha256, type ResultStore, type StoredDelivery } from './re
 
 const keptSeconds = 30 * 86_400;
 
-export interface OfferedDelivery {
+interface OfferedDelivery {
   readonly job: string;
   /** abi.encode(Terms). */
   readonly terms: Uint8Array;
@@ -30,7 +30,7 @@ export interface OfferedDelivery {
   readonly keyCommit: string;
 }
 
-export interface SignedAvailability {
+interface SignedAvailability {
   /** 65 bytes over Availability{job, ciphertextDigest, until} in the escrow's domain. */
   readonly signature: Uint8Array;
   readonly account: Uint8Array;

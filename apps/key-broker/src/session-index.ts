@@ -18,7 +18,7 @@ export interface SignedRevocation {
   readonly signature: string;
 }
 
-export interface HeldJob {
+interface HeldJob {
   readonly jobId: string;
   /** `escrowIdOf` of the escrow; absent for releases of before. */
   readonly job?: string;

@@ -3,7 +3,7 @@ import { CollateralError, keccak, Rejection, to0x, utf8 } from '#attestation/bas
 import type { Journal } from './journal.js';
 import type { HeldSession, MachineIdentity, SignedRevocation } from './session-index.js';
 
-export interface SessionOnJob {
+interface SessionOnJob {
   /** Digest of the session's keys, 32 bytes. */
   readonly session: Uint8Array;
   readonly jobId: Uint8Array;
@@ -11,7 +11,7 @@ export interface SessionOnJob {
   readonly job: Uint8Array;
 }
 
-export interface SessionOfProvider {
+interface SessionOfProvider {
   readonly session: Uint8Array;
   /** Account, 20 bytes. */
   readonly provider: Uint8Array;

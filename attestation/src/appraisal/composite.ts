@@ -15,7 +15,7 @@ import type { CompositeEvidence, CpuEvidence, SessionBinding } from './evidence.
 import type { AppraisalPolicy } from './policy.js';
 import type { JudgedCpu, JudgedGpu, Submodule } from './submodules.js';
 
-export interface SessionExpectation {
+interface SessionExpectation {
   readonly policy: AppraisalPolicy;
   /** Unix seconds. */
   readonly at: number;
@@ -35,7 +35,7 @@ const rule = (expected: string, text: string, action: string): CheckRule => ({
   action,
 });
 const again = 'collect fresh evidence in one session';
-export const sessionRules = {
+const sessionRules = {
   POLICY_NOT_IN_FORCE: {
     ...rule('within the policy’s dates', 'The policy is in force.', 'obtain the current policy'),
     claim: 'configuration',
@@ -73,7 +73,7 @@ type Book = CheckBook<keyof typeof sessionRules>;
 const claimsField = record({ gpu: gpuModeField });
 
 /** The guest's statement of its GPUs' mode. @throws Rejection CBOR_*, MESSAGE_SHAPE */
-export function readGuestClaims(session: SessionBinding | undefined): GpuMode | undefined {
+function readGuestClaims(session: SessionBinding | undefined): GpuMode | undefined {
   if (session === undefined || session.claims.length === 0) return undefined;
   return claimsField(decodeCanonical(session.claims), 'claims').gpu;
 }

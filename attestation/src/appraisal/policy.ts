@@ -136,7 +136,7 @@ const gpuPolicy: Node<GpuPolicy> = object({
   count: optional(integer(1, gpusMax)),
 });
 
-export const policyNode: Node<AppraisalPolicy> = object({
+const policyNode: Node<AppraisalPolicy> = object({
   version: oneOf(1),
   id: text(),
   environment: oneOf('production', 'development'),

@@ -27,7 +27,7 @@ const fields = {
   /** SGX. */
   quoteMrSigners: optional(measured(32)),
 };
-export const referenceValuesNode = object(fields);
+const referenceValuesNode = object(fields);
 export type ReferenceValues = Described<typeof fields>;
 
 const contentType = 'application/veritrain-reference-values+cbor';

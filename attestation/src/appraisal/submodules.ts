@@ -48,7 +48,7 @@ export interface JudgedGpu extends Submodule {
   readonly claims?: NvidiaClaims;
 }
 
-export interface Circumstances {
+interface Circumstances {
   readonly endorsements: Endorsements;
   readonly policy: AppraisalPolicy;
   readonly advisories: UsableAdvisories;

@@ -10,7 +10,7 @@ import { Rejection } from './errors.js';
 import { coseBytesMax } from './limits.js';
 import { verifySignature } from './signatures.js';
 
-export type CoseAlgorithm = 'EdDSA' | 'ES384';
+type CoseAlgorithm = 'EdDSA' | 'ES384';
 
 export interface Sign1Header {
   readonly algorithm: CoseAlgorithm;

@@ -148,7 +148,7 @@ export function derTime(node: DerNode | undefined): number {
 }
 
 /** Days from 1970-01-01 in the proleptic Gregorian calendar. */
-export function daysSinceEpoch(year: number, month: number, day: number): number {
+function daysSinceEpoch(year: number, month: number, day: number): number {
   const y = month <= 2 ? year - 1 : year;
   const era = Math.floor(y / 400);
   const yearOfEra = y - era * 400;

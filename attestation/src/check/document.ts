@@ -66,7 +66,7 @@ export function encodeDocument(document: object): Uint8Array {
 }
 
 /** JSON values only; absent fields are left out. */
-export function cborOf(value: unknown): CborValue {
+function cborOf(value: unknown): CborValue {
   if (Array.isArray(value)) return value.map(cborOf);
   if (typeof value === 'object' && value !== null) {
     const entries = Object.entries(value).filter(([, item]) => item !== undefined);

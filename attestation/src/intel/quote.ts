@@ -83,7 +83,7 @@ const TEE_TDX = 0x81;
 
 export type SgxReport = Fields<typeof SGX_REPORT>;
 export type TdReport = Fields<typeof TD10_REPORT>;
-export type TdReport15 = TdReport & Fields<typeof TD15_EXTENSION>;
+type TdReport15 = TdReport & Fields<typeof TD15_EXTENSION>;
 
 export type QuoteBody =
   | { readonly kind: 'sgx'; readonly report: SgxReport }

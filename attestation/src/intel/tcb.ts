@@ -40,7 +40,7 @@ export function selectSvnLevel(levels: readonly SvnLevel[], svn: number): SvnLev
   return levels.find(({ tcb }) => svn >= tcb.isvsvn);
 }
 
-export interface ModuleJudgement {
+interface ModuleJudgement {
   /** `TDX_01`, or `TDX` for modules of version 0. */
   readonly id: string;
   /** The document names this module, with the signer and the masked attributes of the report. */

@@ -6,9 +6,9 @@ import { fromHex, toHex, uintLe } from '../base/bytes.js';
 import { Rejection } from '../base/errors.js';
 import { firmwareBytesMax } from '../base/limits.js';
 
-export type OvmfSectionKind = 'sec-mem' | 'secrets' | 'cpuid' | 'svsm-caa' | 'kernel-hashes';
+type OvmfSectionKind = 'sec-mem' | 'secrets' | 'cpuid' | 'svsm-caa' | 'kernel-hashes';
 
-export interface OvmfSection {
+interface OvmfSection {
   readonly kind: OvmfSectionKind;
   /** Guest physical address, page-aligned. */
   readonly gpa: number;

@@ -10,7 +10,7 @@ import { judgeRevocation, readAnswers, type OcspAnswer, type Revocation } from '
 import { judgeRim, type RimFile, type RimJudgement } from './rim.js';
 import type { SpdmReport } from './spdm.js';
 
-export interface RimClaims {
+interface RimClaims {
   readonly tagId: string;
   readonly version: string;
   readonly authentic: boolean;
@@ -30,7 +30,7 @@ export interface CollateralClaims {
   readonly revocation: readonly { readonly subject: string; readonly serial: string; readonly state: Revocation }[];
 }
 
-export interface CollateralRequest {
+interface CollateralRequest {
   readonly report: SpdmReport;
   readonly firmware: Firmware;
   readonly chip: string;

@@ -13,7 +13,7 @@ const diceTcbInfo = '2.23.133.5.4.1.1';
 const deviceInfoName = '1.3.6.1.4.1.412.274.1';
 const subjectAltName = '2.5.29.17';
 
-export type Architecture = 'hopper' | 'blackwell';
+type Architecture = 'hopper' | 'blackwell';
 
 export interface DeviceIdentity {
   readonly architecture: Architecture;

@@ -10,7 +10,7 @@ const nvdec0Index = 35;
 const nvdec0Enabled = 0xaa;
 const nvdec0Disabled = 0x55;
 
-export interface Comparison {
+interface Comparison {
   /** RIM indexes, ascending. */
   readonly matched: readonly number[];
   readonly mismatched: readonly number[];

@@ -21,7 +21,7 @@ export interface NrasKey {
   readonly y: string;
 }
 
-export interface NrasRequest {
+interface NrasRequest {
   /**
    * UTF-8 of [["JWT", overall], { "GPU-0": jwt, … }], or that inside { "REMOTE_GPU_CLAIMS": … } behind the wrapper
    * token that NVIDIA's SDK puts around it. The wrapper has no key that anybody could check it with and counts for
@@ -35,7 +35,7 @@ export interface NrasRequest {
   readonly at: number;
 }
 
-export interface NrasClaims {
+interface NrasClaims {
   readonly overall: boolean;
   readonly nonce: string;
   readonly issuedAt: number;

@@ -34,7 +34,7 @@ export interface OcspAnswer {
 }
 
 /** An answer taken apart once, for all certificates that it may be about. */
-export interface ReadAnswer {
+interface ReadAnswer {
   readonly nonce?: Uint8Array;
   readonly response: OcspResponse | 'forged' | 'missing';
 }

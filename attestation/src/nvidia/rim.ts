@@ -9,13 +9,13 @@ import { verifyPath } from '../x509/path.js';
 import { parseManifest, type Manifest } from './manifest.js';
 import { verifyEnveloped } from './xmldsig.js';
 
-export interface Outcome {
+interface Outcome {
   readonly status: CheckStatus;
   readonly got: string;
   readonly expected?: string;
 }
 
-export interface RimRequest {
+interface RimRequest {
   readonly pool: readonly Certificate[];
   readonly rootSpkiSha256: ReadonlySet<string>;
   /** Unix seconds. */

@@ -30,7 +30,7 @@ export interface ReportField {
   readonly length: number;
 }
 
-export interface MeasurementBlock {
+interface MeasurementBlock {
   /** DMTFSpecMeasurementValueType: bits 6:0 what is measured, bit 7 raw instead of a digest. */
   readonly type: number;
   readonly value: Uint8Array;

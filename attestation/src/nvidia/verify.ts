@@ -18,7 +18,7 @@ import type { OcspAnswer } from './ocsp.js';
 import { readRim } from './rim.js';
 import { parseReport, type SpdmReport } from './spdm.js';
 
-export interface NvidiaPins {
+interface NvidiaPins {
   /** SHA-256 of the roots' SubjectPublicKeyInfo, hexadecimal. */
   readonly device: readonly string[];
   readonly rim: readonly string[];

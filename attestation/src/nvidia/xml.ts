@@ -9,7 +9,7 @@ import { Rejection } from '../base/errors.js';
 const depthMax = 16;
 const elementsMax = 4096;
 
-export interface XmlAttribute {
+interface XmlAttribute {
   readonly prefix: string;
   readonly local: string;
   /** Namespace name; empty without a prefix. */

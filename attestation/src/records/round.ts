@@ -10,7 +10,7 @@ import type { JobSpec } from './job-spec.js';
 import { signStatement, verifySigned } from './receipt.js';
 import { encodeStepStatement, parseStepStatement, type StepStatement } from './step-statement.js';
 
-export const roundReceiptContentType = 'application/veritrain-round-statement-digest';
+const roundReceiptContentType = 'application/veritrain-round-statement-digest';
 const rule = 'attestation/SPEC.md, rounds';
 const stepStatementBytes = 224;
 

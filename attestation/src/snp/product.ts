@@ -8,7 +8,7 @@ export type SnpProduct = 'Milan' | 'Genoa' | 'Turin';
 export const snpProducts: readonly SnpProduct[] = ['Milan', 'Genoa', 'Turin'];
 
 /** CPUID family and inclusive model range. Bergamo and Siena (0xa0..0xaf) are endorsed by the Genoa root. */
-export const productModels: readonly { family: number; from: number; to: number; product: SnpProduct }[] = [
+const productModels: readonly { family: number; from: number; to: number; product: SnpProduct }[] = [
   { family: 0x19, from: 0x00, to: 0x0f, product: 'Milan' },
   { family: 0x19, from: 0x10, to: 0x1f, product: 'Genoa' },
   { family: 0x19, from: 0xa0, to: 0xaf, product: 'Genoa' },

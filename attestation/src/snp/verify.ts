@@ -77,7 +77,7 @@ const rule = (
 const identity = 'instance-identity';
 const suspect = 'do not use this evidence: it is not what a genuine machine produced';
 
-export const snpRules = {
+const snpRules = {
   SNP_REPORT_FORMAT: rule(
     identity,
     'the layout of versions 2 to 5',

@@ -25,7 +25,7 @@ export interface ShownByProof {
   readonly setup?: ProofSetup;
 }
 
-export interface ProofSetup {
+interface ProofSetup {
   /** In words. */
   readonly name: string;
   /** Whether the reader chose it: else it is whatever the bundle's maker chose. */
@@ -43,7 +43,7 @@ export interface ProofContext extends BundledJob {
   readonly statements: readonly (StepStatement | RoundStatement)[];
 }
 
-export interface ShownByProofs {
+interface ShownByProofs {
   readonly proved: number;
   readonly bits: number;
   readonly setups: readonly ProofSetup[];

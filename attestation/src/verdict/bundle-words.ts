@@ -18,7 +18,7 @@ import { keysDigest } from '../records/key-binding.js';
 import type { Terms } from '../records/terms.js';
 import { mismatch, same, type BundleContext } from './bundle-context.js';
 
-export interface SpokenContext extends BundleContext {
+interface SpokenContext extends BundleContext {
   readonly bundle: EvidenceBundle;
   readonly terms: Terms;
 }

@@ -47,7 +47,7 @@ export interface BundleRequest {
   readonly transactions?: readonly SeenTransaction[];
 }
 
-export interface VouchedSegment {
+interface VouchedSegment {
   readonly stepFrom: number;
   readonly stepCount: number;
   /** A receipt of an attested enclave; a step proof. */

@@ -38,7 +38,7 @@ export interface VerifiedPath {
 }
 
 export const oidBasicConstraints = '2.5.29.19';
-export const oidKeyUsage = '2.5.29.15';
+const oidKeyUsage = '2.5.29.15';
 const keyUsageDigitalSignature = 0;
 const keyUsageCertSign = 5;
 export const keyUsageCrlSign = 6;

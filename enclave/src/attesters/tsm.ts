@@ -30,7 +30,7 @@ export interface TsmFiles {
   pause(ms: number): Promise<void>;
 }
 
-export const kernelFiles: TsmFiles = {
+const kernelFiles: TsmFiles = {
   mkdir: (path) => mkdir(path).then(() => undefined),
   rmdir: (path) => rmdir(path),
   read: async (path) => new Uint8Array(await readFile(path)),
@@ -39,7 +39,7 @@ export const kernelFiles: TsmFiles = {
   pause: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
 };
 
-export interface TsmOptions {
+interface TsmOptions {
   readonly files?: TsmFiles;
   /** VMPL of the report, 0 to 3; SNP only. The kernel refuses levels below its floor. */
   readonly privilegeLevel?: 0 | 1 | 2 | 3;

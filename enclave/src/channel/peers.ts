@@ -2,7 +2,7 @@
 import { BlockList, isIP, isIPv4 } from 'node:net';
 import { ConfigurationError } from '#attestation/base';
 
-export type Peers = (address: string | undefined) => boolean;
+type Peers = (address: string | undefined) => boolean;
 
 const peersMax = 64;
 

@@ -3,7 +3,7 @@ import type { Socket } from 'node:net';
 import { encodeFrame, frameDecoder, parseRequest, type EnclaveEvent, type Request } from '#libs/wire/channel';
 import { failureOf } from '../failure.js';
 
-export interface RequestHandler {
+interface RequestHandler {
   handle(request: Request): Promise<Uint8Array>;
 }
 

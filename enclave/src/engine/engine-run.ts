@@ -12,7 +12,7 @@ import {
 import { Engine, type ChunkProgress, type EngineOptions } from './engine.js';
 import { selfTest } from './self-test.js';
 
-export interface EngineRequest extends EngineOptions {
+interface EngineRequest extends EngineOptions {
   /** Parsed JSON of a manifest. */
   readonly manifest: unknown;
   /** Paths of IDX files in record order before the shuffle. */

@@ -4,7 +4,7 @@ import { countsAt, GuardViolation, type GuardOutput, type Manifest } from '#libs
 import type { WeightTensors } from './tensors.js';
 
 /** `sure`: every number of the call is exact. `strayed`: weights left what float64 is sure to carry; ask the oracle. */
-export type Verdict = 'sure' | 'strayed';
+type Verdict = 'sure' | 'strayed';
 
 /**
  * Reads the guards in the order of the steps, and stops where the numbers behind are no longer sure.

@@ -8,7 +8,7 @@ import type { Answer, CollateralStore, Item } from './store.js';
 const service = 'AMD KDS';
 const day = 86_400;
 
-export type SnpKeyKind = 'vcek' | 'vlek';
+type SnpKeyKind = 'vcek' | 'vlek';
 
 export class AmdKds {
   constructor(private readonly store: CollateralStore) {}

@@ -12,7 +12,7 @@ export interface DownloadRequest {
   readonly post?: { readonly type: string; readonly body: Uint8Array };
 }
 
-export interface Downloaded {
+interface Downloaded {
   readonly body: Uint8Array;
   readonly headers: Headers;
 }

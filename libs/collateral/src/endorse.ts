@@ -27,7 +27,7 @@ import { IntelPcs } from './intel.js';
 import { NvidiaServices } from './nvidia.js';
 import type { CollateralStore } from './store.js';
 
-export interface Collected {
+interface Collected {
   readonly endorsements: Endorsements;
   /** What could not be had; the appraisal will call it missing. */
   readonly missing: readonly CollateralError[];

@@ -11,7 +11,7 @@ export function failure(
   return new CollateralError(code, { expected, got, rule: service, action });
 }
 
-export type CollateralCode =
+type CollateralCode =
   | 'COLLATERAL_OFFLINE'
   | 'COLLATERAL_UNREACHABLE'
   | 'COLLATERAL_TIMEOUT'

@@ -12,9 +12,9 @@ const rootCrlUrl = 'https://certificates.trustedservices.intel.com/IntelSGXRootC
 const day = 86_400;
 
 /** The CA that issued the PCK certificate; its common name ends in it. */
-export type PckCa = 'platform' | 'processor';
+type PckCa = 'platform' | 'processor';
 
-export interface SignedAnswer {
+interface SignedAnswer {
   readonly document: SignedDocument;
   /** See `Answer.stale`. */
   readonly stale: boolean;

@@ -1,6 +1,6 @@
 import { CollateralError } from '#attestation/base';
 
-export interface PrefetchReport {
+interface PrefetchReport {
   readonly fetched: readonly string[];
   readonly failed: readonly { readonly name: string; readonly error: CollateralError }[];
 }

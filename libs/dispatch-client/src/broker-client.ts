@@ -9,7 +9,7 @@ import { brokerAnswerBytesMax } from './limits.js';
 import { refusalOf } from './refusal.js';
 
 /** An account's verdict on fresh evidence of a session, and what it rested on. */
-export interface SignedVerdict {
+interface SignedVerdict {
   /** Account that signed, 20 bytes. */
   readonly account: Uint8Array;
   /** Attestation result, EAR in COSE, and the account's signature over `resultDigest`. */
@@ -35,7 +35,7 @@ export interface AttestorAppraisal extends SignedVerdict {
   readonly appraisalSignature: Uint8Array;
 }
 
-export interface EvidenceRequest {
+interface EvidenceRequest {
   readonly spec: Uint8Array;
   /** abi.encode(Terms). */
   readonly terms: Uint8Array;
@@ -57,7 +57,7 @@ export interface BrokerClient {
   availability(terms: Uint8Array): Promise<Availability>;
 }
 
-export interface StoredResult {
+interface StoredResult {
   /** Escrow, 32 bytes. */
   readonly job: Uint8Array;
   /** abi.encode(Terms). */
@@ -66,7 +66,7 @@ export interface StoredResult {
   readonly revealKey: Uint8Array;
 }
 
-export interface ProverRequest {
+interface ProverRequest {
   readonly spec: Uint8Array;
   /** abi.encode(Terms). */
   readonly terms: Uint8Array;
@@ -79,7 +79,7 @@ export interface ProverRequest {
 
 export type ProverRelease = Pick<BrokerRelease, 'account' | 'sealedKey' | 'release' | 'releaseSignature'>;
 
-export interface Availability {
+interface Availability {
   /** Over availabilityDigest, 65 bytes. */
   readonly signature: Uint8Array;
   /** Account that signed, 20 bytes. */

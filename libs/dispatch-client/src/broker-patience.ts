@@ -11,7 +11,7 @@ export interface Clock {
   sleep(milliseconds: number): Promise<unknown>;
 }
 
-export interface PatienceOptions {
+interface PatienceOptions {
   readonly withinMs: number;
   /** Whether somebody still waits for the answer; looked at every second of a pause. */
   readonly goesOn?: () => boolean;

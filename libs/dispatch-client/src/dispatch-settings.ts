@@ -23,7 +23,7 @@ const Nats = z.strictObject({
 
 export const Dispatch = z.union([Tcp, z.array(Tcp).min(1).max(16), Nats]);
 
-export interface TcpAddress {
+interface TcpAddress {
   readonly host: string;
   readonly port: number;
   /** Contents of PEM files; null: plain. */
@@ -34,7 +34,7 @@ export type DispatchSettings =
   | { readonly kind: 'tcp'; readonly addresses: readonly TcpAddress[] }
   | { readonly kind: 'nats'; readonly nats: NatsAddress };
 
-export type Invalid = (expected: string, got: string, action: string) => ConfigurationError;
+type Invalid = (expected: string, got: string, action: string) => ConfigurationError;
 
 /**
  * @param read  gives the content of a file that the settings name

@@ -15,12 +15,10 @@ export {
   type BrokerClient,
   type BrokerRelease,
   type BrokerRenewal,
-  type SignedVerdict,
   type ProverRelease,
 } from './broker-client.js';
 export { brokerPatience, isOfBroker, type BrokerPatience, type Clock } from './broker-patience.js';
 export { connectControlPlane, type ControlPlane } from './control-plane.js';
-export type { DispatchSettings } from './dispatch-settings.js';
 export { beat, type NodeOffer } from './heartbeat.js';
 export { openLine } from './lines.js';
 export {

@@ -90,7 +90,7 @@ interface WithControlPlane {
   readonly controlPlane: z.infer<typeof ControlPlaneSettings>;
 }
 
-export interface NodeSettings<T> {
+interface NodeSettings<T> {
   readonly settings: T;
   readonly controlPlane: ControlPlaneAddress;
   /** Makes a path of the settings absolute. */

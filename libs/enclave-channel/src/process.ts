@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url';
 import { CollateralError, ConfigurationError, reportedError, type Report } from '#attestation/base';
 import { createEnclaveClient, type EnclaveClient } from './client.js';
 
-export interface RunningEnclave {
+interface RunningEnclave {
   readonly client: EnclaveClient;
   readonly pid: number;
   stop(): void;

@@ -8,7 +8,7 @@ import { sharedOptions } from './options.js';
 import { GuardedClient } from './pg-client.js';
 import { copyTemplate, embeddedOptions, ensureTemplate } from './template.js';
 
-export type DatabaseLocation =
+type DatabaseLocation =
   | { readonly kind: 'embedded'; readonly dataDirectory: string; readonly cacheDirectory: string }
   | { readonly kind: 'server'; readonly url: string; readonly poolSize: number };
 

@@ -6,7 +6,7 @@ import { closeSync, mkdirSync, openSync, readFileSync, renameSync, rmSync, write
 import { join } from 'node:path';
 import { ConfigurationError } from '#attestation/base';
 
-export interface DirectoryLock {
+interface DirectoryLock {
   release(): void;
 }
 

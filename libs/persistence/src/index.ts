@@ -1,7 +1,6 @@
 /** The control plane's durable truth: tables, migrations and the two engines. */
 export { defaultCacheDirectory } from './cache-directory.js';
-export { openDatabase, type Database, type DatabaseLocation } from './database.js';
-export { ensureTemplate } from './template.js';
+export { openDatabase, type Database } from './database.js';
 export { dumpSchema } from './schema-dump.js';
 export { ApiKey, roles, type Role } from './entities/api-key.js';
 export { BlobRecord } from './entities/blob.js';

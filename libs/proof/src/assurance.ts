@@ -16,7 +16,7 @@ export interface AssuringNode {
   readonly attestedUntil: number | null;
 }
 
-export interface AssuranceDecision {
+interface AssuranceDecision {
   readonly assurance: Assurance;
   readonly reason: 'NO_TEE' | 'TEE_LAPSED' | 'HIGH_VALUE' | 'REQUESTED';
 }

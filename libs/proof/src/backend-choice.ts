@@ -12,7 +12,7 @@ import { expectedProofBytes } from './proof-size.js';
 
 export type BackendName = 'sumcheck' | 'groth16';
 
-export interface BackendEstimate {
+interface BackendEstimate {
   readonly backend: BackendName;
   /** Why it cannot prove the manifest, where it cannot. */
   readonly refusal?: string;

@@ -5,7 +5,7 @@ import { proofBundleBytesMax, segmentsMax } from './limits.js';
 import { refuse } from './refuse.js';
 
 /** First four bytes of a ZkSeal: which verifier it is for. */
-export const zkSelector: Uint8Array = keccak(utf8('veritrain/zk/fxt-zk/1')).slice(0, 4);
+const zkSelector: Uint8Array = keccak(utf8('veritrain/zk/fxt-zk/1')).slice(0, 4);
 
 const rule = 'libs/proof/SPEC.md, bundle';
 

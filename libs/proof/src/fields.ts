@@ -119,7 +119,7 @@ export function record(
   return value as Record<string, unknown>;
 }
 
-export function list(value: unknown, name: string, most: number): unknown[] {
+function list(value: unknown, name: string, most: number): unknown[] {
   if (!Array.isArray(value) || value.length > most) {
     return refuse('PROOF_STATEMENT', `${name} as a list of at most ${most}`, typeof value, rule);
   }
@@ -133,7 +133,7 @@ export function digest(value: unknown): Uint8Array {
   return fromHex(value);
 }
 
-export function count(value: unknown): number {
+function count(value: unknown): number {
   if (typeof value !== 'number' || !Number.isSafeInteger(value) || value < 0) {
     return refuse('PROOF_STATEMENT', 'a whole number', value, rule);
   }

@@ -1,9 +1,9 @@
 /** libs/proof: chains of step proofs as files and seals, and their verification. Pure. */
-export { decideAssurance, type AssuranceDecision, type AssuredJob, type AssuringNode } from './assurance.js';
+export { decideAssurance } from './assurance.js';
 export { chooseBackend, type BackendChoice, type BackendName } from './backend-choice.js';
-export { encodeProofBundle, parseProofBundle, zkSelector } from './bundle.js';
+export { encodeProofBundle, parseProofBundle } from './bundle.js';
 export type { ProofEscrow } from './fields.js';
-export { proofBundleBytesMax, proofStatementBytesMax, transactionProofBytesMax } from './limits.js';
+export { proofBundleBytesMax, proofStatementBytesMax } from './limits.js';
 export { groth16Admission } from './groth16-admission.js';
 export {
   readGroth16Document,
@@ -12,8 +12,7 @@ export {
   verifyBundledProofUnder,
   verifyJobProof,
 } from './job-proof.js';
-export { choosePlan, explainPlan, type PlanChoice } from './plan-choice.js';
-export { expectedProofBytes } from './proof-size.js';
+export { choosePlan, explainPlan } from './plan-choice.js';
 export { admitJob, openingContext, openingsOfJob, type JobOpenings } from './openings.js';
 export {
   parseProofStatement,
@@ -22,7 +21,6 @@ export {
   proofStatementText,
   segmentOuterDigest,
   type ProofStatement,
-  type SegmentData,
 } from './statement.js';
 export {
   encodeGroth16Bundle,
@@ -33,5 +31,5 @@ export {
   type Groth16Statement,
 } from './groth16-statement.js';
 export { groth16KeyText, groth16PlanOf, parseGroth16Key, type Groth16Key } from './groth16-key-document.js';
-export { verifyGroth16Bundle, type KeyPolicy, type VerifiedGroth16 } from './groth16-verify.js';
+export { verifyGroth16Bundle, type VerifiedGroth16 } from './groth16-verify.js';
 export { segmentStatement, verifyProofBundle, type VerifiedProof } from './verify.js';

@@ -17,7 +17,7 @@ const preference = [
 /** Where a contract is to take each proof in one transaction: digests are cut last. */
 const forTransaction = ['chain1', 'chain16', 'chain26'];
 
-export interface PlanChoice {
+interface PlanChoice {
   readonly plan: Plan;
   /** One sentence. */
   readonly why: string;

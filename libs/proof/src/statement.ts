@@ -9,8 +9,6 @@ import { derivePlan, profileNamed, weightsDigestOf, type Commitment, type Plan, 
 import { chainJson, digest, parseChainStatement, record, type ChainStatement, type ProofEscrow } from './fields.js';
 import { refuse } from './refuse.js';
 
-export type SegmentData = ChainStatement<Commitment>['segments'][number];
-
 export interface ProofStatement extends ChainStatement<Commitment> {
   readonly backend: 'sumcheck';
   readonly profile: string;

@@ -7,7 +7,7 @@ import { encodeDataKey, keyReleaseInfo, parseDataKey, type DataKey } from '#atte
 const encapsulatedBytes = 32;
 
 /** What a release is for. */
-export interface ReleaseContext {
+interface ReleaseContext {
   readonly jobId: Uint8Array;
   /** `keyReleaseAad` of a session, or `proverRequestDigest` of a prover's request. */
   readonly aad: Uint8Array;

@@ -5,7 +5,7 @@ import { deliveryAssociatedData, deliveryKey } from '#attestation/records';
 import { openWithNonce, sealWithNonce } from './aead.js';
 
 /** One end's X25519 private key, the other end's public key, and what else the key follows from. */
-export interface ResultContext {
+interface ResultContext {
   readonly secret: Uint8Array;
   readonly peer: Uint8Array;
   /** 32 bytes; zero where payment reveals no key. */

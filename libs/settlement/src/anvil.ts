@@ -9,7 +9,7 @@ import { ConfigurationError } from '#attestation/base';
 /** Public mnemonic whose accounts anvil funds; worth nothing on any other chain. */
 export const testMnemonic = 'test test test test test test test test test test test junk';
 
-export interface AnvilOptions {
+interface AnvilOptions {
   /** 0 or absent: a free port. */
   readonly port?: number;
   readonly chainId?: number;

@@ -35,7 +35,7 @@ export interface Block {
   readonly timestamp: number;
 }
 
-export type JobEvent =
+type JobEvent =
   | 'JobOpened'
   | 'JobAccepted'
   | 'JobStarted'

@@ -8,7 +8,7 @@ export const chainKinds = ['local', 'opStack', 'arbitrum', 'l1'] as const;
 export type ChainKind = (typeof chainKinds)[number];
 
 /** A window that grows with the run that it covers. */
-export interface GrowingWindow {
+interface GrowingWindow {
   readonly leastSeconds: number;
   /** In lengths of the run; 0: it does not grow. */
   readonly runs: number;

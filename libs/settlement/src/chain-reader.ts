@@ -22,7 +22,7 @@ export interface ChainReader {
   close(): void;
 }
 
-export interface ChainReaderOptions {
+interface ChainReaderOptions {
   readonly rpcUrl: string;
   readonly chainId: number;
   /** Address of the escrow contract. */

@@ -29,7 +29,7 @@ export interface CommittedRun {
 }
 
 /** What JobCommitted says. */
-export interface CommittedEvent extends TxReceipt {
+interface CommittedEvent extends TxReceipt {
   readonly outcome: number;
   readonly root: string;
   readonly delivery: Digest;

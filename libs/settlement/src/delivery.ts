@@ -10,7 +10,7 @@ import { termsStruct } from './chain.js';
 import { quorumSignatures, type SignatureOf } from './signed.js';
 
 /** What somebody of the terms' list says of a ciphertext. */
-export interface SignedAvailability {
+interface SignedAvailability {
   /** Unix seconds until which it is kept. */
   readonly until: number;
   /** The key broker's alone, or of max(1, needed) attestors. */

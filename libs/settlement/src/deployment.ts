@@ -52,7 +52,7 @@ export const SetupJson = z.strictObject(setup);
 export type Setup = z.infer<typeof SetupJson>;
 
 /** What a reader expects of a set, by a file of his own. */
-export const ExpectationJson = z.strictObject({
+const ExpectationJson = z.strictObject({
   ...setup,
   /** The governor need not be a contract: for chains on which nothing is at stake. */
   governorMayBeAccount: z.boolean().optional(),

@@ -2,7 +2,7 @@
 import type { Log } from 'ethers';
 import { settlementAbi } from './contracts.js';
 
-export type EventValue = string | boolean | readonly string[];
+type EventValue = string | boolean | readonly string[];
 
 export interface EscrowEvent {
   readonly name: string;

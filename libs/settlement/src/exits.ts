@@ -5,7 +5,7 @@ import type { JobView } from './job-view.js';
 
 export type ExitCall = 'cancel' | 'abort' | 'abandon' | 'undelivered' | 'void' | 'finalize';
 
-export interface Exit {
+interface Exit {
   readonly call: ExitCall;
   /** Unix seconds of the chain: it is refused up to this second. The client may cancel at any time. */
   readonly after: number;

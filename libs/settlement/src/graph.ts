@@ -11,7 +11,7 @@ import { create2Address } from './create2.js';
 import { contractNames, extensionNames, type ContractName, type ExtensionName, type Setup } from './deployment.js';
 import { zkSelector } from './zk-selector.js';
 
-export interface Place {
+interface Place {
   readonly address: string;
   /** Creation code with the constructor's arguments. */
   readonly initCode: string;

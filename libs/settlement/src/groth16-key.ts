@@ -14,7 +14,7 @@ import type { Deployment } from './deployment.js';
 import { chainFailure } from './failure.js';
 import { submit } from './transaction.js';
 
-export interface RegisteredKey {
+interface RegisteredKey {
   /** groth16PlanDigest: what the terms of jobs under this key name. */
   readonly plan: Hex;
   /** Of this registration; null: the key was there already. */

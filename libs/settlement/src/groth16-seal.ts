@@ -55,6 +55,6 @@ export function groth16SealOf(
   });
 }
 
-export function wordsOf(bytes: Uint8Array): Uint8Array[] {
+function wordsOf(bytes: Uint8Array): Uint8Array[] {
   return Array.from({ length: bytes.length / 32 }, (_, i) => bytes.subarray(32 * i, 32 * i + 32));
 }

@@ -27,7 +27,7 @@ export interface EventStore {
   advance(advance: Advance): Promise<boolean>;
 }
 
-export interface IndexerOptions {
+interface IndexerOptions {
   /** First block that can hold an event. */
   readonly startBlock: number;
   /** Blocks that must lie on top of an event before it is stored; 0: none. */

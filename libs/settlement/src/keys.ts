@@ -9,7 +9,7 @@ import { addressBytes, addressWord, checksummed, termsStruct } from './chain.js'
 import { approvalStructs, grantStruct, quorumSignatures } from './signed.js';
 import type { SignatureOf, SignedAppraisal, SignedRelease } from './signed.js';
 
-export interface KeyStanding {
+interface KeyStanding {
   readonly isBound: boolean;
   /** Among the keys behind the committed run. */
   readonly isSealed: boolean;

@@ -2,7 +2,7 @@
 import { jobStates, type JobState } from './job-view.js';
 import type { EscrowEvent } from './events.js';
 
-export interface ProjectedDuty {
+interface ProjectedDuty {
   readonly segment: number;
   /** Who challenged it; null: nobody. */
   readonly challenger: string | null;
@@ -14,7 +14,7 @@ export interface ProjectedDuty {
 }
 
 /** Money that left the escrow of a job for somebody's credit. */
-export interface ProjectedPayment {
+interface ProjectedPayment {
   readonly kind: 'voucher' | 'prefix' | 'bond' | 'deposit' | 'end';
   readonly to: 'provider' | 'client' | 'challenger' | 'treasury';
   /** Of a bond that a proof has earned: the treasury's fee is taken out of it. */
@@ -69,7 +69,7 @@ export function projectJob(events: Iterable<ProjectedEvent>): ProjectedJob | nul
 }
 
 /** What a projection reads of an event. */
-export type ProjectedEvent = Pick<EscrowEvent, 'name' | 'args' | 'txHash' | 'blockNumber'>;
+type ProjectedEvent = Pick<EscrowEvent, 'name' | 'args' | 'txHash' | 'blockNumber'>;
 
 interface Stake {
   readonly free: bigint;

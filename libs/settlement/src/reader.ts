@@ -8,7 +8,7 @@ import { JobLog } from './job-log.js';
 import { jobStates, type JobState } from './job-view.js';
 import type { JobStructOutput } from './types/Settlement.js';
 
-export interface EscrowReaderOptions {
+interface EscrowReaderOptions {
   readonly rpcUrl: string;
   readonly chainId: number;
   /** 20 bytes. */
@@ -20,7 +20,7 @@ export interface EscrowReaderOptions {
 }
 
 /** A run that was committed, as the newest block has it. */
-export interface CommittedDelivery {
+interface CommittedDelivery {
   readonly state: JobState;
   /** deliveryDigest of ciphertext and key; zero: nothing is delivered through the escrow. */
   readonly delivery: Digest;

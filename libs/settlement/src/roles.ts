@@ -18,7 +18,7 @@ export type RoleAction =
   | { readonly call: 'tombstone'; readonly selector: string }
   | { readonly call: 'condemn'; readonly what: string; readonly reason: string };
 
-export interface RoleCall {
+interface RoleCall {
   readonly to: string;
   /** 0x-hexadecimal. */
   readonly data: string;

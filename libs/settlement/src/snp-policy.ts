@@ -44,7 +44,7 @@ export interface ChainSnpPolicy {
   readonly idKey: Hex;
 }
 
-export interface SnpPolicyOptions {
+interface SnpPolicyOptions {
   readonly owner: string;
   readonly validForSeconds: number;
   readonly nonceBlocks: number;

@@ -10,7 +10,7 @@ import { snpRegistryAt, snpVerifierAt } from './contracts.js';
 import type { Setup } from './deployment.js';
 import { snpPolicyId, type ChainSnpPolicy } from './snp-policy.js';
 
-export interface SnpRegistrationView {
+interface SnpRegistrationView {
   readonly provider: string;
   /** Unix seconds until which the key may be bound to jobs. */
   readonly notAfter: number;

@@ -5,7 +5,7 @@ import { routedOf } from './deploy.js';
 import { roleNames, type Deployment, type RoleName } from './deployment.js';
 import { chainFailure } from './failure.js';
 
-export interface DeploymentStatus {
+interface DeploymentStatus {
   readonly block: number;
   readonly governor: string;
   /** May refuse new jobs and retire verifiers. */

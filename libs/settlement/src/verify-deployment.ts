@@ -15,7 +15,7 @@ import { chainFailure } from './failure.js';
 import { nativeCoin, placesOf, selectorsOf, type Places } from './graph.js';
 import { logsOf } from './logs.js';
 
-export interface DeploymentFinding {
+interface DeploymentFinding {
   readonly what: string;
   readonly expected: string;
   readonly got: string;

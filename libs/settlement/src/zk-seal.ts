@@ -7,7 +7,7 @@ import { checkSealSpec } from './seal-spec.js';
 import { zkSelector } from './zk-selector.js';
 
 /** Everything that a seal says, before it is bytes. */
-export interface ZkSealFields {
+interface ZkSealFields {
   /** EIP-712 domain separator of the escrow. */
   readonly domain: Uint8Array;
   /** ABI encoding of the job's Terms. */
@@ -31,12 +31,12 @@ const sealType =
   `tuple(bytes32 domain,bytes terms,uint256 index,${stepSpec} spec,${commitment} before,${commitment} afterwards,` +
   `${commitment} data,bytes32[] dataPath,bytes sizes,bytes plan,bytes proof)`;
 
-export function encodeZkSeal(fields: ZkSealFields): Uint8Array {
+function encodeZkSeal(fields: ZkSealFields): Uint8Array {
   return concatBytes(zkSelector, getBytes(AbiCoder.defaultAbiCoder().encode([sealType], [fields])));
 }
 
 /** What one proved segment of a job is discharged with. */
-export interface ProvedSegment {
+interface ProvedSegment {
   readonly statement: Pick<StepProofStatement, 'manifest' | 'index' | 'data' | 'dataPath' | 'before' | 'after'>;
   readonly plan: Plan;
   readonly proof: Uint8Array;

@@ -2,14 +2,11 @@
 export { simulatedMeasurement } from './measurement.js';
 export { buildSnpReport, signSnpReport, type SnpReportValues } from './report.js';
 export {
-  caExtensions,
   createSimulatedVendor,
   encodeSimulatedVendor,
   parseSimulatedVendor,
   simulatedName,
-  simulatedTcb,
   snpReportSigner,
   tcbExtensions,
   type SimulatedVendor,
-  type SimulatedVendorRequest,
 } from './vendor.js';

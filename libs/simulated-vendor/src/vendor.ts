@@ -26,7 +26,7 @@ export interface SimulatedVendor {
   readonly vcekKey: Uint8Array;
 }
 
-export interface SimulatedVendorRequest {
+interface SimulatedVendorRequest {
   readonly product: SnpProduct;
   /** Unix seconds; certificates are good from an hour before. */
   readonly at: number;
@@ -38,7 +38,7 @@ const pss = { name: 'RSA-PSS', hash: 'SHA-384', saltLength: 48 } as const;
 const rsa = { name: 'RSA-PSS', hash: 'SHA-384', modulusLength: 4096, publicExponent: Uint8Array.of(1, 0, 1) } as const;
 const ecdsa = { name: 'ECDSA', namedCurve: 'P-384', hash: 'SHA-384' } as const;
 const year = 365 * 86_400;
-export const simulatedTcb: Readonly<Record<SnpProduct, Tcb>> = {
+const simulatedTcb: Readonly<Record<SnpProduct, Tcb>> = {
   Milan: { bootLoader: 4, tee: 0, snp: 24, microcode: 219 },
   Genoa: { bootLoader: 10, tee: 0, snp: 24, microcode: 84 },
   Turin: { fmc: 1, bootLoader: 1, tee: 1, snp: 4, microcode: 75 },
@@ -162,7 +162,7 @@ export function parseSimulatedVendor(text: string): SimulatedVendor {
   }
 }
 
-export function caExtensions(pathLength: number): x509.Extension[] {
+function caExtensions(pathLength: number): x509.Extension[] {
   return [
     new x509.BasicConstraintsExtension(true, pathLength, true),
     new x509.KeyUsagesExtension(x509.KeyUsageFlags.keyCertSign | x509.KeyUsageFlags.cRLSign, true),

@@ -3,7 +3,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { NodeWatch } from './node-watch.js';
 
-export interface HealthAddress {
+interface HealthAddress {
   readonly host: string;
   /** 0: a free one. */
   readonly port: number;

@@ -3,7 +3,7 @@ import { collectDefaultMetrics, Counter, Gauge, Registry } from 'prom-client';
 import { createLogger, type Logger, type LogLevel } from './logger.js';
 
 /** Steps in a node's life and in a job's. */
-export type NodeEvent =
+type NodeEvent =
   | 'registered'
   | 'enclave-ready'
   | 'enclave-lost'
@@ -21,7 +21,7 @@ export type NodeEvent =
   | 'stopping';
 
 /** Where something failed that is tried again, or that ended a lease. */
-export type NodeFailure = 'lease' | 'heartbeat' | 'broker' | 'renewal' | 'delivery' | 'escrow' | 'proof' | 'work';
+type NodeFailure = 'lease' | 'heartbeat' | 'broker' | 'renewal' | 'delivery' | 'escrow' | 'proof' | 'work';
 
 type Fields = Readonly<Record<string, unknown>>;
 

@@ -5,7 +5,7 @@ const secretNames =
 const apiKey = /vt_([A-Za-z0-9]{4,32})_[A-Za-z0-9_-]{16,128}/g;
 const bearer = /\b(bearer|basic)\s+[A-Za-z0-9._~+/=-]+/gi;
 const userInfo = /\b([a-z][a-z0-9+.-]*:\/\/)[^\s/@]+@/gi;
-export const redacted = '[redacted]';
+const redacted = '[redacted]';
 const depthMax = 6;
 const itemsMax = 50;
 const textMax = 2000;

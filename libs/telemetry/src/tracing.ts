@@ -10,7 +10,7 @@ import { ROOT_CONTEXT, SpanStatusCode, trace, TraceFlags, type Attributes, type 
 const endpoints = ['OTEL_EXPORTER_OTLP_ENDPOINT', 'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT'] as const;
 const tracerName = 'veritrain';
 
-export interface Tracing {
+interface Tracing {
   /** Sends what is left, at most for five seconds. */
   stop(): Promise<void>;
 }
@@ -70,7 +70,7 @@ export function marked(name: string, jobId: string, attributes: Attributes = {})
 }
 
 /** Parent of every span of the job. */
-export function jobContext(jobId: string | undefined): Context {
+function jobContext(jobId: string | undefined): Context {
   const hex = hexOf(jobId);
   if (hex === undefined) return ROOT_CONTEXT;
   return trace.setSpanContext(ROOT_CONTEXT, {

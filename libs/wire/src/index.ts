@@ -1,17 +1,5 @@
 /** What control plane and nodes say to each other. */
-export {
-  Address,
-  Code,
-  Hex32,
-  StepNumber,
-  TenantName,
-  TermsJson,
-  Uuid,
-  Wei,
-  base64,
-  httpUrl,
-  text,
-} from './dispatch/fields.js';
+export { Address, Hex32, TenantName, TermsJson, Uuid, Wei, base64, httpUrl, text } from './dispatch/fields.js';
 export * as limits from './dispatch/limits.js';
 export {
   ApiKeyText,
@@ -23,7 +11,6 @@ export {
   NodeHeartbeat,
   NodeRegister,
   NodeRegistered,
-  TcbStatus,
   TeeKind,
 } from './dispatch/node-messages.js';
 export {
@@ -84,7 +71,6 @@ export {
   natsOptions,
   natsPayloadBytesMin,
   newNkey,
-  nkeyOf,
   subject,
   type NatsAddress,
 } from './dispatch/nats.js';

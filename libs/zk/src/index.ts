@@ -1,19 +1,9 @@
 /** Door of the prover half: commitments, kernels and proofs. The verifier half has its own door, verifier/. */
-export { createEngine, type Engine, type EngineOptions } from './commit/kernels/index.js';
-export { createPool, type PoolOptions } from './commit/kernels/pool.js';
+export { createEngine, type Engine } from './commit/kernels/index.js';
+export { createPool } from './commit/kernels/pool.js';
 export type { Backend } from './prover/backend.js';
 export { KernelBackend } from './prover/kernel-backend.js';
-export { plainBackend } from './prover/plain-backend.js';
 export type { OpenableCommitment } from './commit/commit.js';
 export { commitData, commitWeights } from './prover/commitments.js';
-export type { OpenStatement } from './prover/mask.js';
-export {
-  proveSegment,
-  type ProveOptions,
-  type ProverPhase,
-  type SegmentInput,
-  type SegmentProof,
-  type WeightSecret,
-} from './prover/prove.js';
+export { proveSegment, type ProverPhase, type SegmentProof, type WeightSecret } from './prover/prove.js';
 export { joined, largest, sumInLimbs } from './prover/strayed.js';
-export { shapeOf, type Shape } from './commit/layout/shape.js';

@@ -14,7 +14,7 @@ export function requestOf(key: string, idempotencyKey: string, body: string): Bu
   return Buffer.from(`${head.join('\r\n')}\r\n\r\n${body}`);
 }
 
-export interface Sent {
+interface Sent {
   /** Performance time. */
   readonly at: number;
   readonly answered: number;

@@ -7,7 +7,7 @@ import { readTerms } from '../../../apps/control-plane/src/settlement/escrow-ter
 import { Random } from '../../simulation/random.js';
 import { datasetRows, makeJob, shard, type SimulatedJob } from '../../simulation/work.js';
 
-export interface Order {
+interface Order {
   readonly id: string;
   readonly key: string;
   readonly body: string;

@@ -12,7 +12,7 @@ import { peerInputs, type PeerShape } from './shape.js';
 
 const cache = peerCache('snarkjs');
 
-export interface SnarkjsPeer {
+interface SnarkjsPeer {
   readonly constraints: number;
   /** Proves once. @returns CPU seconds of witness and proof */
   prove(): Promise<number>;

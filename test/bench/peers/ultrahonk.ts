@@ -33,7 +33,7 @@ const { witness } = await new Noir(program).execute(JSON.parse(readFileSync(fold
 writeFileSync(folder + '/w.gz', witness);
 `;
 
-export interface UltraHonkPeer {
+interface UltraHonkPeer {
   readonly gates: number;
   /** Proves once. @returns CPU seconds of the proof; the witness is made before */
   prove(): Promise<number>;

@@ -4,7 +4,7 @@ import { getMetadataArgsStorage } from 'typeorm';
 export type Row = Record<string, unknown>;
 export type EntityClass<T = object> = new () => T;
 
-export interface UniqueRule {
+interface UniqueRule {
   readonly columns: readonly string[];
   /** A partial index: rows whose column has another value do not count. */
   readonly where: { readonly column: string; readonly value: string } | null;

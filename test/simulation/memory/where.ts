@@ -39,7 +39,7 @@ const bounds: Readonly<Record<string, (order: number) => boolean>> = {
 };
 
 /** NaN, which equals and orders nothing, where a side is null. */
-export function compare(schema: Schema, column: string, left: unknown, right: unknown): number {
+function compare(schema: Schema, column: string, left: unknown, right: unknown): number {
   if (left === null || left === undefined || right === null || right === undefined) return Number.NaN;
   if (schema.big.has(column)) return order(BigInt(left as string), BigInt(right as string));
   if (left instanceof Date) return order(left.getTime(), (right as Date).getTime());

@@ -8,7 +8,7 @@ import { commitmentsOfJob } from '#libs/zk/groth16/commitment';
 import { readBytes } from '../files.js';
 import { readPolicy } from '../policy.js';
 
-export interface VerifyOptions {
+interface VerifyOptions {
   /** Policy file; absent: the policy that the job was submitted under. */
   readonly policy?: string;
   /** Unix seconds; absent: as of the time at which the evidence was fresh. */

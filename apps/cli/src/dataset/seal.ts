@@ -19,7 +19,7 @@ import { commitmentFormat, createCommitter, dataDigestOf, dataSeed } from '#libs
 import { commitToData, dataBlind } from '#libs/zk/groth16/commitment';
 import { groth16DataDigest } from '#libs/zk/verifier';
 
-export interface SealedDataset {
+interface SealedDataset {
   readonly manifest: DatasetManifest;
   readonly dataKey: Uint8Array;
   /** Ciphertext of shard `index`, encrypted when asked for: only one shard is in memory at a time. */
@@ -28,7 +28,7 @@ export interface SealedDataset {
 
 const shardRecordBytesTarget = 4 * 1024 * 1024;
 
-export interface SealOptions {
+interface SealOptions {
   /** Profile of libs/zk: commits in scheme `fxt-zk/1`, so that jobs on the data set can be proved. Null: plain hashes. */
   readonly provingProfile: string | null;
   /** Commits in scheme `fxt-groth16/1` besides. */

@@ -24,7 +24,7 @@ import { startEmbedded, type EmbeddedSystem } from '../system/embedded.js';
 import { mnistFiles } from './mnist.js';
 import { createPhases, type Phases } from './phases.js';
 
-export interface ProvedOptions {
+interface ProvedOptions {
   readonly folder: string;
   /** Whether a node with (simulated) trusted hardware takes part. */
   readonly tee: boolean;

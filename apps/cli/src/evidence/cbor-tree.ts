@@ -15,7 +15,7 @@ interface Head {
 }
 
 /** How a reader names what is found. */
-export interface CborNames {
+interface CborNames {
   /** Name of an element, from its parent's name and its index or key; the root has none. */
   nameOf(parent: string, key: string): string;
   /** Whether the byte string of that name holds CBOR itself. */

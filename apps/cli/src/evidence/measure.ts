@@ -20,7 +20,7 @@ export interface GuestFiles {
   readonly report?: string;
 }
 
-export interface Measured {
+interface Measured {
   /** 48 bytes, hexadecimal. */
   readonly measurement: string;
   readonly report?: { readonly measurement: string; readonly equal: boolean };

@@ -22,7 +22,7 @@ const manifestShape = z.array(
 );
 type ManifestEntry = z.infer<typeof manifestShape>[number];
 
-export interface Expected {
+interface Expected {
   readonly authentic: boolean | null;
   /** Null where the manifest states none. */
   readonly appraisal: Tier | null;
@@ -42,7 +42,7 @@ export interface JudgedSample extends Omit<SampleReport, 'vendor'> {
   readonly failedUncompared: boolean;
 }
 
-export interface SamplesReport {
+interface SamplesReport {
   readonly ok: boolean;
   readonly counts: {
     readonly samples: number;

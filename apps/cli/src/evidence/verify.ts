@@ -16,7 +16,7 @@ import { unmetCodes } from '../checks.js';
 import type { FileKind } from './kind.js';
 import type { Piece } from './material.js';
 
-export interface AppraisalInput {
+interface AppraisalInput {
   readonly kind: FileKind;
   readonly pieces: readonly Piece[];
   readonly policy: AppraisalPolicy;

@@ -20,7 +20,7 @@ export interface NodeWish {
   readonly plan: string | null;
 }
 
-export interface NodeChoice {
+interface NodeChoice {
   readonly provider: string;
   readonly hasTee: boolean;
 }

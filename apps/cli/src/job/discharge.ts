@@ -15,7 +15,7 @@ import { groth16SealOf, zkSealOf, type SettlementClient, type TxReceipt } from '
 import { manifestDigest } from '#libs/step';
 import { circuitShape, groth16PlanDigest } from '#libs/zk/verifier';
 
-export interface Discharged {
+interface Discharged {
   readonly segment: number;
   readonly receipt: TxReceipt;
 }

@@ -6,7 +6,7 @@ import { Rejection } from '#attestation/base';
 import { type Terms } from '#attestation/records';
 import { exitOf, type ExitCall, type SettlementClient, type TxReceipt } from '#libs/settlement';
 
-export interface TakenExit {
+interface TakenExit {
   readonly call: ExitCall;
   readonly receipt: TxReceipt;
 }

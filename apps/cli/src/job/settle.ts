@@ -11,12 +11,12 @@ import {
   type TxReceipt,
 } from '#libs/settlement';
 
-export type SettleMove =
+type SettleMove =
   | { readonly call: 'draw' | 'drawFallback' | 'finalize' }
   | { readonly call: 'lapse'; readonly segment: number }
   | { readonly call: 'wait'; readonly until: number; readonly why: string };
 
-export interface SettleSituation {
+interface SettleSituation {
   readonly terms: Terms;
   readonly job: JobView;
   readonly duties: readonly DutyView[];
@@ -29,7 +29,7 @@ export interface SettleSituation {
 }
 
 /** @throws Rejection ESCROW_STATE when nothing is committed, or all is over */
-export function settleMove({ terms, job, duties, hasSeed, at, finalAt }: SettleSituation): SettleMove {
+function settleMove({ terms, job, duties, hasSeed, at, finalAt }: SettleSituation): SettleMove {
   if (job.state !== 'Committed') throw notCommitted(job.state);
   if (endsUnsealed(terms, job) && job.openDuties === 0) return { call: 'finalize' };
   if (job.sampleDue && !job.drawn) {
@@ -57,7 +57,7 @@ export function settleMove({ terms, job, duties, hasSeed, at, finalAt }: SettleS
   return { call: 'finalize' };
 }
 
-export interface Settled {
+interface Settled {
   readonly move: SettleMove;
   readonly receipt: TxReceipt | null;
 }

@@ -3,7 +3,7 @@ import type { Check } from '#attestation';
 import type { CollateralError } from '#attestation/base';
 import type { CertificateDates } from './facts.js';
 
-export const areas = [
+const areas = [
   'devices',
   'firmware and TCB',
   'guest image and settings',
@@ -15,7 +15,7 @@ export const areas = [
   'policy',
   'evidence',
 ] as const;
-export type Area = (typeof areas)[number];
+type Area = (typeof areas)[number];
 
 export interface Finding {
   readonly area: Area;

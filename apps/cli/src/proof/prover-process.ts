@@ -19,7 +19,7 @@ export interface ProveReport {
   readonly stateDigestAfter: string;
 }
 
-export interface Proved {
+interface Proved {
   readonly report: ProveReport;
   readonly proof: Uint8Array;
   /** Text of the statement document. */

@@ -25,16 +25,7 @@ export const partNames = [
 export type PartName = (typeof partNames)[number];
 
 /** What a part listens on, and others dial. */
-export const linkNames = [
-  'postgres',
-  'nats',
-  'chain',
-  'broker',
-  'http-1',
-  'http-2',
-  'dispatch-1',
-  'dispatch-2',
-] as const;
+const linkNames = ['postgres', 'nats', 'chain', 'broker', 'http-1', 'http-2', 'dispatch-1', 'dispatch-2'] as const;
 export type LinkName = (typeof linkNames)[number];
 
 export type Dialler = PartName | 'client' | 'nodes';
@@ -59,7 +50,7 @@ export interface DistributedSystem {
   stop(): Promise<void>;
 }
 
-export interface DistributedOptions {
+interface DistributedOptions {
   /** Everything the system writes, wiped first. */
   readonly folder: string;
   readonly vendorFile: string;

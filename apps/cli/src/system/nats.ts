@@ -8,11 +8,11 @@ import { findServer, startServer } from './server-process.js';
 
 const install = 'nats-server 2.9 or newer, for example `apt install nats-server`';
 
-export interface NatsServer {
+interface NatsServer {
   start(): Promise<RunningProcess>;
 }
 
-export interface NatsParty {
+interface NatsParty {
   /** File with the party's seed. */
   readonly seedFile: string;
   readonly role: 'control-plane' | 'node';

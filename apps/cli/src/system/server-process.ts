@@ -44,7 +44,7 @@ function isExecutable(path: string): boolean {
   }
 }
 
-export interface Account {
+interface Account {
   readonly uid: number;
   readonly gid: number;
 }
@@ -62,7 +62,7 @@ export function giveTo(account: Account | null, folder: string): void {
   if (account !== null) chownSync(folder, account.uid, account.gid);
 }
 
-export interface ServerCommand {
+interface ServerCommand {
   readonly name: string;
   readonly file: string;
   readonly args: readonly string[];

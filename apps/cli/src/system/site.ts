@@ -20,10 +20,10 @@ import { developmentPolicy } from './development-policy.js';
 import { newApiKey, newSecret, testAccountSecret } from './keys.js';
 
 /** How often a transaction is asked for by who waits for it, and the chain by who always looks. */
-export const pollingMs = 50;
+const pollingMs = 50;
 const watchingMs = 200;
 
-export interface SiteOptions {
+interface SiteOptions {
   /** Everything the system writes, wiped first. */
   readonly folder: string;
   readonly anvil: Anvil;
@@ -42,7 +42,7 @@ export interface SiteOptions {
 }
 
 /** For sites on which sessions are attested again, and may be refused then. */
-export interface SiteAttestation {
+interface SiteAttestation {
   /** How old an attestation may get. */
   readonly seconds: number;
   /** Whose hardware the policy accepts besides. */
@@ -67,7 +67,7 @@ export interface Site {
   readonly provers: readonly ProverOperator[];
 }
 
-export interface ProverOperator {
+interface ProverOperator {
   readonly accountSecret: Uint8Array;
   /** 0x-hexadecimal. */
   readonly account: string;

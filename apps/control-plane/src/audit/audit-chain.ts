@@ -15,7 +15,7 @@ const chainMilliseconds = 1000;
 const batchSize = 1000;
 const headId = 1;
 
-export interface VerifiedAudit {
+interface VerifiedAudit {
   /** Rows of the chain. */
   readonly rows: number;
   /** Rows from before the chain, which its first row names as a whole. */

@@ -173,9 +173,9 @@ export class ApiKeys {
   }
 }
 
-export type NewApiKey = Pick<ApiKey, 'tenant' | 'role' | 'name' | 'provider' | 'expiresAt'>;
+type NewApiKey = Pick<ApiKey, 'tenant' | 'role' | 'name' | 'provider' | 'expiresAt'>;
 
-export interface ApiKeyView extends Pick<ApiKey, 'id' | 'role' | 'name' | 'provider'> {
+interface ApiKeyView extends Pick<ApiKey, 'id' | 'role' | 'name' | 'provider'> {
   /** null: of an administrator of every tenant. */
   readonly tenant: string | null;
   readonly createdAt: string;

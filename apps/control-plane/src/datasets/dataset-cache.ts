@@ -6,7 +6,7 @@ import { Dataset, DatasetShard } from '#libs/persistence';
 
 const keptMax = 64;
 
-export interface KnownDataset {
+interface KnownDataset {
   readonly id: string;
   readonly tenant: string;
   /** As it was registered. */

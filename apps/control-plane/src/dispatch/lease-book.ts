@@ -36,7 +36,7 @@ export interface Held {
 }
 
 /** A lease that ends without a result, and whether the job may be tried again. */
-export interface Ending {
+interface Ending {
   readonly state: Exclude<LeaseState, 'active' | 'done' | 'cancelled'>;
   readonly retry: boolean;
   /** The node hands the job back without fault: no attempt is used up. */

@@ -21,7 +21,7 @@ const rule = 'apps/control-plane/README.md, rounds';
 const jobsLookedAt = 50;
 
 /** What is done of a data-parallel job, and what comes next. */
-export interface Round {
+interface Round {
   readonly spec: JobSpec;
   readonly workers: number;
   readonly number: number;

@@ -6,7 +6,7 @@ import type { LeaseDeliver } from '#libs/wire';
 import type { BlobStore } from '../objects/blob-store.js';
 import { refusal } from '../problem/codes.js';
 
-export interface StoredResult {
+interface StoredResult {
   readonly bytes: number;
   /** contracts/SPEC.md §12, 0x-hexadecimal. */
   readonly ciphertextDigest: string;

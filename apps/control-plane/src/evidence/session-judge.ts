@@ -8,7 +8,7 @@ import { Clock } from '../clock.js';
 import { EVIDENCE_APPRAISER } from '../tokens.js';
 import type { EvidenceAppraiser, EvidenceVerdict, SessionBounds } from './evidence-appraiser.js';
 
-export interface SessionShown {
+interface SessionShown {
   readonly evidence: Buffer;
   /** Canonical CBOR. */
   readonly endorsements: Buffer;

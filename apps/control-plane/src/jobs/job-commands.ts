@@ -12,7 +12,7 @@ import { jobView, type JobView } from './job.view.js';
 
 const rule = 'apps/control-plane/README.md, job states';
 /** A client's own order among its jobs starts here; what is ahead of it is for administrators. */
-export const clientPriorityMin = 5;
+const clientPriorityMin = 5;
 const liveEscrows = ['none', 'open', 'accepted', 'started'];
 
 @Injectable()

@@ -4,7 +4,7 @@ import type { Job } from '#libs/persistence';
 import { Hex32, JobRequirements } from '#libs/wire';
 import { attestedStates, jobStates } from './state-machine.js';
 
-export const ProgressView = z
+const ProgressView = z
   .object({
     step: z.int(),
     of: z.int(),
@@ -14,7 +14,7 @@ export const ProgressView = z
     at: z.iso.datetime(),
   })
   .meta({ id: 'Progress' });
-export type ProgressView = z.infer<typeof ProgressView>;
+type ProgressView = z.infer<typeof ProgressView>;
 
 const speakers = ['control-plane', 'node'] as const;
 

@@ -13,7 +13,7 @@ import { Jobs } from './jobs.service.js';
 import { jobStates, type JobState } from './state-machine.js';
 
 @ObjectType('Progress')
-export class ProgressType {
+class ProgressType {
   @Field(() => Int) step: number;
   @Field(() => Int) of: number;
   @Field(() => Float, { nullable: true }) loss: number | null;
@@ -44,13 +44,13 @@ export class JobType {
 }
 
 @ObjectType('JobPage')
-export class JobPageType {
+class JobPageType {
   @Field(() => [JobType]) items: JobType[];
   @Field(() => String, { nullable: true }) nextCursor: string | null;
 }
 
 @ObjectType('JobEvent')
-export class JobEventType {
+class JobEventType {
   @Field(() => ID) eventId: string;
   /** `state`, `progress` or `checkpoint`. */
   @Field(() => String) type: string;

@@ -34,7 +34,7 @@ export interface NewJob extends Submission {
   readonly requirements: JobRequirements;
 }
 
-export interface JobFilter {
+interface JobFilter {
   readonly cursor?: string | undefined;
   readonly limit: number;
   readonly state?: JobState | undefined;

@@ -19,7 +19,7 @@ export interface Cause {
 }
 
 /** A change of a job's state, worked out and not yet written. */
-export interface Step {
+interface Step {
   readonly job: Job;
   readonly trigger: JobTrigger;
   readonly cause: Cause;

@@ -5,7 +5,7 @@ import { divideSteps, parseManifestText, type Division, type Manifest } from '#l
 
 export type JobRow = Pick<Job, 'spec' | 'terms'>;
 
-export interface OpenJob {
+interface OpenJob {
   readonly spec: JobSpec;
   readonly terms: Terms;
   readonly manifest: Manifest;

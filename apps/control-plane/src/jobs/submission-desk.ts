@@ -19,7 +19,7 @@ import { JobJournal } from './journal.js';
 import { Quotas } from './quotas.js';
 
 /** A job whose own contents were found in order. */
-export interface Submitted {
+interface Submitted {
   readonly principal: Principal;
   /** As it is to be stored, but for its rank and what its escrow says. */
   readonly job: Job;

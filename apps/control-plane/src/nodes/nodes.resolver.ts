@@ -9,7 +9,7 @@ import { ProblemFilter } from '../problem/problem.filter.js';
 import { Nodes } from './nodes.service.js';
 
 @ObjectType('NodeCapabilities')
-export class NodeCapabilitiesType {
+class NodeCapabilitiesType {
   @Field(() => String) tee: string;
   @Field(() => Int) cores: number;
   @Field(() => Int) memoryMiB: number;
@@ -21,7 +21,7 @@ export class NodeCapabilitiesType {
 }
 
 @ObjectType('Node')
-export class NodeType {
+class NodeType {
   @Field(() => ID) id: string;
   @Field(() => String) name: string;
   @Field(() => String) provider: string;
@@ -34,7 +34,7 @@ export class NodeType {
 }
 
 @ObjectType('NodePage')
-export class NodePageType {
+class NodePageType {
   @Field(() => [NodeType]) items: NodeType[];
   @Field(() => String, { nullable: true }) nextCursor: string | null;
 }

@@ -18,7 +18,7 @@ import { S3ObjectStore } from './s3-object-store.js';
 
 const rule = 'apps/control-plane/README.md, blobs';
 
-export interface Upload {
+interface Upload {
   readonly sha256: string;
   readonly bytesMax: number;
   /** Exact length, where it is known. */

@@ -34,7 +34,7 @@ export interface Letter {
   readonly payload: unknown;
 }
 
-export interface DeadLetterView extends Omit<Letter, 'error' | 'payload'> {
+interface DeadLetterView extends Omit<Letter, 'error' | 'payload'> {
   readonly id: string;
   readonly at: string;
   readonly code: string;

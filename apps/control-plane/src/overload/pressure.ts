@@ -8,7 +8,7 @@ const quietSamples = 10;
 export const shedLevels = ['none', 'reads', 'low-priority', 'submissions'] as const;
 export type ShedLevel = 0 | 1 | 2 | 3;
 
-export interface PressureLimits {
+interface PressureLimits {
   /** Mean delay of the event loop, milliseconds, at which background reads are shed; twice and four times that for more. */
   readonly delayMilliseconds: number;
   /** The same for statements that wait. */

@@ -10,9 +10,9 @@ import { drawnSegments, unprovedSegments } from './due-segments.js';
 import { readStoredTerms, type EscrowTerms } from './escrow-terms.js';
 
 /** The contract's states, as stored. */
-export type EscrowState = Lowercase<ChainState>;
+type EscrowState = Lowercase<ChainState>;
 
-export interface EscrowSummary {
+interface EscrowSummary {
   readonly state: EscrowState;
   /** Wei that JobOpened escrowed; null before. */
   readonly price: bigint | null;

@@ -7,7 +7,7 @@ import { ProblemFilter } from '../problem/problem.filter.js';
 import { Escrows } from './escrows.js';
 
 @ObjectType('EscrowDuty')
-export class EscrowDutyType {
+class EscrowDutyType {
   @Field(() => Int) segment: number;
   @Field(() => String, { nullable: true }) challenger: string | null;
   /** Unix seconds of the chain. */
@@ -17,7 +17,7 @@ export class EscrowDutyType {
 }
 
 @ObjectType('EscrowPayment')
-export class EscrowPaymentType {
+class EscrowPaymentType {
   @Field(() => String) kind: string;
   @Field(() => String) to: string;
   @Field(() => String) amountWei: string;
@@ -26,20 +26,20 @@ export class EscrowPaymentType {
 }
 
 @ObjectType('EscrowSetDue')
-export class EscrowSetDueType {
+class EscrowSetDueType {
   @Field(() => Boolean) all: boolean;
   @Field(() => Float) deadline: number;
 }
 
 @ObjectType('EscrowSample')
-export class EscrowSampleType {
+class EscrowSampleType {
   @Field(() => String) seed: string;
   @Field(() => Boolean) fromBlock: boolean;
   @Field(() => Float) deadline: number;
 }
 
 @ObjectType('Escrow')
-export class EscrowType {
+class EscrowType {
   @Field(() => ID) escrowId: string;
   @Field(() => String) state: string;
   @Field(() => String) fundedWei: string;

@@ -8,7 +8,7 @@ import { Hex32 } from '#libs/wire';
 const Wei = z.string().regex(/^(0|[1-9][0-9]*)$/);
 const Address = z.string().regex(/^0x[0-9a-f]{40}$/);
 
-export const EscrowDuty = z
+const EscrowDuty = z
   .object({
     segment: z.int(),
     /** Account that challenged the segment; null: it was proved, or is due, without one. */
@@ -20,7 +20,7 @@ export const EscrowDuty = z
   })
   .meta({ id: 'EscrowDuty' });
 
-export const EscrowPayment = z
+const EscrowPayment = z
   .object({
     kind: z.enum(['voucher', 'prefix', 'bond', 'fee', 'deposit', 'end']),
     to: z.enum(['provider', 'client', 'challenger', 'treasury']),

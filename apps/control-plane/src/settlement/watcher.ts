@@ -9,7 +9,7 @@ import { Periodic } from '../events/periodic.js';
 import { ESCROW_READER, CONFIG, LOGGER, METRICS } from '../tokens.js';
 import { EscrowEventStore } from './event-store.js';
 
-export interface ChainStatus {
+interface ChainStatus {
   readonly state: 'off' | 'starting' | 'ok' | 'degraded';
   readonly block: number | null;
   /** Unix seconds of the last successful read. */

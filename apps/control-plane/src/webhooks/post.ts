@@ -21,7 +21,7 @@ function closedTarget(): NodeJS.ErrnoException {
   return Object.assign(new Error('not a public address'), { code: 'WEBHOOK_TARGET' });
 }
 
-export interface Post {
+interface Post {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;

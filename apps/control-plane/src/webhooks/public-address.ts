@@ -5,7 +5,7 @@
 import { BlockList, isIP } from 'node:net';
 
 /** iana-ipv4-special-registry, and multicast (224.0.0.0/4) with what is reserved above it. */
-export const specialIpv4 = [
+const specialIpv4 = [
   ['0.0.0.0', 8],
   ['10.0.0.0', 8],
   ['100.64.0.0', 10],
@@ -26,7 +26,7 @@ export const specialIpv4 = [
 ] as const;
 
 /** iana-ipv6-special-registry, as far as it lies in 2000::/3. */
-export const specialIpv6 = [
+const specialIpv6 = [
   // Protocol assignments, with Teredo, benchmarking and ORCHID.
   ['2001::', 23],
   ['2001:db8::', 32],

@@ -8,11 +8,11 @@ import { Clock } from '../clock.js';
 import { refusal } from '../problem/codes.js';
 
 /** Webhooks of one tenant. */
-export const webhooksMax = 10;
+const webhooksMax = 10;
 /** Deliveries that a listing shows, newest first. */
 const deliveriesShown = 50;
 
-export interface NewWebhook {
+interface NewWebhook {
   readonly url: string;
   /** States that are told; empty: every one. */
   readonly states: readonly string[];

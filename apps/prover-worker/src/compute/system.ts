@@ -22,7 +22,7 @@ export interface Proved {
   readonly document: string;
 }
 
-export interface ProvedSegment extends Proved {
+interface ProvedSegment extends Proved {
   /** weightsDigest of the weights after the segment. */
   readonly after: Uint8Array;
 }

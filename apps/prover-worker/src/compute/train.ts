@@ -105,7 +105,7 @@ function placeOf({ step, tensor, detail }: GuardViolation): Stopped['stopped'] {
   return { step, tensor, detail: `expected ${detail.expected}, got a value beyond it` };
 }
 
-export interface Position {
+interface Position {
   readonly step: number;
   readonly borders: readonly Uint8Array[];
   readonly weights: Weights;

@@ -28,7 +28,7 @@ export interface Transaction {
   readonly hash: string;
 }
 
-export interface OrderedJob {
+interface OrderedJob {
   readonly spec: JobSpec;
   readonly terms: Terms;
 }

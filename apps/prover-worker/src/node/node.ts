@@ -32,7 +32,7 @@ const acquireWaitMs = 1000;
 const collectPauseMs = 500;
 const retryPauseMs = 1000;
 
-export interface ProverNode {
+interface ProverNode {
   readonly nodeId: string;
   /** Ends when `stop` was called and the work in hand is done or given back. */
   readonly done: Promise<void>;

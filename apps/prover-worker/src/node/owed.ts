@@ -14,7 +14,7 @@ const askAgainMs = 1000;
 /** And one whose proof, or question, failed, after this. */
 const tryAgainMs = 30_000;
 
-export interface Owed {
+interface Owed {
   /** @returns whether there was one to prove */
   proveNext(stop: AbortSignal): Promise<boolean>;
 }

@@ -9,7 +9,7 @@ import { groth16KeyText, parseGroth16Key, type Groth16Key } from '#libs/proof';
 import type { Circuit, ProvingKey } from '#libs/zk/groth16';
 import { groth16PlanDigest, type CircuitShape } from '#libs/zk/verifier';
 
-export interface KeptKey extends Groth16Key {
+interface KeptKey extends Groth16Key {
   readonly zkey: string;
   readonly circuit: Pick<Circuit, 'shape' | 'wasm'>;
 }

@@ -21,9 +21,9 @@ const Request = z.strictObject({
   memoryMiB: z.int().min(1).max(65_536).default(4096),
 });
 
-export type KeyRequest = z.infer<typeof Request>;
+type KeyRequest = z.infer<typeof Request>;
 
-export interface MadeKey {
+interface MadeKey {
   /** What specs of jobs under the key name. */
   readonly plan: string;
   /** Where it is, with key.json for clients. */

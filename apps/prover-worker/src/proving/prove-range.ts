@@ -6,9 +6,9 @@ import { datasetRoot, merklePath, orderSize, superblockOfStep, type Examples, ty
 import { checkRange, superblockExamples } from './records.js';
 import { proveOne, type SegmentStart } from './segment-prover.js';
 
-export type Phase = 'commit data' | 'commit weights' | ProverPhase;
+type Phase = 'commit data' | 'commit weights' | ProverPhase;
 
-export interface RangeRequest {
+interface RangeRequest {
   readonly plan: Plan;
   /** All records, in the data owner's order. */
   readonly examples: Examples;

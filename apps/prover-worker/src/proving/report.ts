@@ -2,7 +2,7 @@
 import type { Ceremony } from '#libs/zk/verifier';
 import type { BackendChoice, BackendName } from '#libs/proof';
 
-export interface ProveReport {
+interface ProveReport {
   readonly backend: BackendName;
   /** Why this backend. */
   readonly choice: BackendChoice;

@@ -1,5 +1,5 @@
 /** Wall seconds by phase: entering a phase ends the one before. */
-export interface Stopwatch {
+interface Stopwatch {
   enter(phase: string): void;
   end(): void;
   seconds(): Readonly<Record<string, number>>;

@@ -40,7 +40,7 @@ interface Step {
   readonly step: number;
 }
 
-export interface ExactTrainer {
+interface ExactTrainer {
   /**
    * Trains step `step` on one block of B records; a null step behind the job's last moves nothing.
    *

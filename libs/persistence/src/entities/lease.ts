@@ -2,7 +2,7 @@ import { Column, Entity, ForeignKey, Index, PrimaryColumn } from 'typeorm';
 import { Job } from './job.js';
 import { NodeRecord } from './node.js';
 
-export const leaseStates = ['active', 'done', 'failed', 'refused', 'expired', 'cancelled'] as const;
+const leaseStates = ['active', 'done', 'failed', 'refused', 'expired', 'cancelled'] as const;
 export type LeaseState = (typeof leaseStates)[number];
 
 /** One attempt of one node at one job. At most one lease of a job is active. */

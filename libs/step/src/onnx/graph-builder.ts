@@ -13,7 +13,7 @@ export interface ValueInfo {
   readonly dims: readonly (number | string)[];
 }
 
-export type Attribute =
+type Attribute =
   | { readonly float: number }
   | { readonly int: number }
   | { readonly ints: readonly number[] }

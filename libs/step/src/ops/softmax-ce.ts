@@ -5,7 +5,7 @@ import type { Manifest } from '../manifest.js';
 import type { GraphBuilder } from '../onnx/graph-builder.js';
 import { roundingAddend } from './rounding.js';
 
-export type SoftmaxLoss = Extract<Manifest['loss'], { kind: 'softmax-ce' }>;
+type SoftmaxLoss = Extract<Manifest['loss'], { kind: 'softmax-ce' }>;
 
 export interface SoftmaxTrace {
   /** ε and p: [B, C]; S and ι: [B, 1]. */

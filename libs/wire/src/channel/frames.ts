@@ -15,7 +15,7 @@ export function encodeFrame(message: unknown): Uint8Array {
   return concatBytes(uintBe(body.length, lengthBytes), body);
 }
 
-export interface FrameDecoder {
+interface FrameDecoder {
   /** Feeds received bytes; returns the messages that are complete now. @throws Rejection FRAME_TOO_LONG or CBOR_* */
   push(chunk: Uint8Array): unknown[];
 }

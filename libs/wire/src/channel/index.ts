@@ -1,14 +1,11 @@
 /** What host and enclave say to each other: the channel's frames and messages. */
-export { encodeFrame, frameBytesMax, frameDecoder, type FrameDecoder } from './frames.js';
+export { encodeFrame, frameBytesMax, frameDecoder } from './frames.js';
 export {
   parseFromEnclave,
   parseRequest,
   type EnclaveEvent,
   type ErrorReply,
   type EventOf,
-  type EventType,
-  type FromEnclave,
-  type OkReply,
   type Request,
   type RequestOf,
   type RequestType,

@@ -150,7 +150,7 @@ const eventShapes = {
   failed: { type: oneOf('failed'), ...failure },
 } as const;
 
-export type EventType = keyof typeof eventShapes;
+type EventType = keyof typeof eventShapes;
 export type EventOf<K extends EventType> = Shaped<(typeof eventShapes)[K]>;
 export type EnclaveEvent = { [K in EventType]: EventOf<K> }[EventType];
 
@@ -159,9 +159,9 @@ const replyShapes = {
   error: { type: oneOf('error'), id: uint(), family: oneOf('configuration', 'collateral', 'rejection'), ...failure },
 } as const;
 
-export type OkReply = Shaped<typeof replyShapes.ok>;
+type OkReply = Shaped<typeof replyShapes.ok>;
 export type ErrorReply = Shaped<typeof replyShapes.error>;
-export type FromEnclave = EnclaveEvent | OkReply | ErrorReply;
+type FromEnclave = EnclaveEvent | OkReply | ErrorReply;
 
 /** @throws Rejection MESSAGE_SHAPE */
 export const parseRequest = parserOf<Request>(requestShapes, 'request');

@@ -44,7 +44,7 @@ async function inboxOf(seed: string): Promise<string> {
 }
 
 /** The public form, `U…`, of a seed. @throws Error when it is none */
-export async function nkeyOf(seed: string): Promise<string> {
+async function nkeyOf(seed: string): Promise<string> {
   const { nkeys } = await import('@nats-io/transport-node');
   return nkeys.fromSeed(new TextEncoder().encode(seed)).getPublicKey();
 }

@@ -9,7 +9,7 @@ export const ApiKeyText = z.string().regex(/^vt_[A-Za-z0-9]{4,32}_[A-Za-z0-9_-]{
 export const TeeKind = z.enum(['simulated-snp', 'snp', 'snp+nvidia', 'tdx', 'none']);
 export type TeeKind = z.infer<typeof TeeKind>;
 
-export const TcbStatus = z.enum(['current', 'outdated', 'unknown']);
+const TcbStatus = z.enum(['current', 'outdated', 'unknown']);
 
 /** What a job may demand of a node beyond its policy; the policy alone decides about evidence. */
 export const JobRequirements = z

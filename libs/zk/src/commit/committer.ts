@@ -9,7 +9,7 @@ import { shapeOf } from './layout/shape.js';
 import { dataLayout, weightLayout, type TreeLayout } from './layout/tree-layout.js';
 import { profileNamed } from './params.js';
 
-export interface Committer {
+interface Committer {
   /** @param seed 32 bytes; with the weights they open the commitment */
   weights(weights: Weights, seed: Uint8Array): Commitment;
   /** @param examples the records of one superblock */

@@ -1,5 +1,5 @@
 /** Door of the commitments alone: what an enclave, a data owner and a client compute. No transcript, no prover. */
 export { borderSeed, dataSeed, proverSecret, type JobSecret } from './seeds.js';
-export { commitmentFormat, createCommitter, type Committer } from './committer.js';
+export { commitmentFormat, createCommitter } from './committer.js';
 export { jobCommitments, type CommittedJob, type JobCommitments } from './job.js';
-export { dataDigestOf, weightsDigestOf, type Commitment, type Format } from './commitment.js';
+export { dataDigestOf, weightsDigestOf } from './commitment.js';

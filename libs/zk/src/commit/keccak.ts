@@ -23,7 +23,7 @@ const compiledModule = (): HashModule | undefined => instantiate<HashModule>(MOD
 const rate = 136;
 
 /** Hashes `count` messages of equal length, one behind the other, to 32 bytes each. */
-export type HashMany = (messages: Uint8Array, count: number) => Uint8Array;
+type HashMany = (messages: Uint8Array, count: number) => Uint8Array;
 
 export const hashManyReference: HashMany = (messages, count) => {
   const length = messages.length / count;

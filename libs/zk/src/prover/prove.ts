@@ -64,7 +64,7 @@ export interface SegmentProof {
 /** Phases in order, for progress reports. */
 export type ProverPhase = 'execute' | 'commit' | 'prove';
 
-export interface ProveOptions {
+interface ProveOptions {
   onPhase?(phase: ProverPhase): void;
 }
 

@@ -16,7 +16,7 @@ export function largest(values: Float64Array): number {
 }
 
 /** The sums of one unit after the other, `batch` each: sum = high·2^20 + low, 0 ≤ low < 2^20. */
-export interface LimbSums {
+interface LimbSums {
   readonly high: Float64Array;
   readonly low: Float64Array;
 }

@@ -11,13 +11,13 @@ import type { RecordingTranscript } from './recording-transcript.js';
 export type Script<T = void> = Generator<Ext, T, undefined>;
 
 /** coefficient·f·g; with fewer variables than the sumcheck it joins late. Folding consumes f and g. */
-export interface ProductTerm {
+interface ProductTerm {
   readonly coefficient: Ext;
   readonly f: ExtArray;
   readonly g: ExtArray;
 }
 
-export interface SumcheckEnd {
+interface SumcheckEnd {
   readonly point: Point;
   /** f and g of every term at the point. */
   readonly values: readonly (readonly [Ext, Ext])[];

@@ -22,7 +22,7 @@ export const lookupKinds = [
   ...laterKinds,
 ] as const;
 
-export type LookupKind = (typeof lookupKinds)[number];
+type LookupKind = (typeof lookupKinds)[number];
 
 export interface LookupBlock {
   readonly kind: LookupKind;

@@ -33,7 +33,7 @@ export interface PlacedBlock extends BlockSpec {
   readonly offset: number;
 }
 
-export interface PlacedTree extends TreeLayout {
+interface PlacedTree extends TreeLayout {
   /** Global row of every stored row. */
   readonly globalRows: readonly number[];
 }

@@ -11,7 +11,7 @@ export const testCache = fileURLToPath(new URL('../../../../.veritrain/cache/gro
 
 const seed = '0x2286f594e2d9d4f86cd48a448da1879709cdd33fcbcdefef2e14a88b9367a120';
 
-export function groth16Manifest(parameters: Partial<ProfileParameters> = {}): Manifest {
+function groth16Manifest(parameters: Partial<ProfileParameters> = {}): Manifest {
   return profileManifest('fx1s', { dims: [2, 2, 2], batch: 2, e: 4, loss: 'mse', steps: 64, seed, ...parameters });
 }
 

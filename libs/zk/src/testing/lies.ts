@@ -77,7 +77,7 @@ export type FlowEvent =
   | { readonly kind: 'challenge'; readonly message: number; readonly site: Site }
   | { readonly kind: 'constraint'; readonly place: number };
 
-export interface Flow {
+interface Flow {
   readonly events: readonly FlowEvent[];
   /** What each constraint asked for is on the committed data: zero where it holds. */
   readonly values: ReadonlyMap<number, Ext>;
@@ -140,7 +140,7 @@ export function claimValue(backend: Backend, cells: Cells, combined: CombinedCla
 }
 
 /** Shifts messages until undone; `atMessage` is told the number of the next one. */
-export function tellLies(lies: Lies, atMessage: (next: number) => void = () => undefined) {
+function tellLies(lies: Lies, atMessage: (next: number) => void = () => undefined) {
   const honest = steps.stepScript;
   let given: Cells | undefined;
   const spy = vi.spyOn(steps, 'stepScript').mockImplementation(function* (cells, ...rest) {

@@ -1,5 +1,5 @@
 /** Door of the verifier half: everything an outsider needs to judge a step proof. */
-export { verifyStepProof, type VerifiedStepProof } from './verify.js';
+export { verifyStepProof } from './verify.js';
 export { dataDigestOf, weightsDigestOf, type Commitment } from '../commit/commitment.js';
 export { scheduleOf, type StepProofStatement } from './statement.js';
 export { proofBytesMax } from './source.js';
@@ -7,23 +7,15 @@ export { verifyStart } from './start.js';
 export { startSeed } from '../commit/layout/start.js';
 export { derivePlan, planBytes, type Plan, type Variant } from '../relation/plan.js';
 export { openingBudget, profileNamed, profiles, proverCodeVersion, type Profile } from '../commit/params.js';
-export { soundness, soundnessBitsMin, type Soundness, type SoundnessTerm } from '../soundness.js';
 export { circuitShape, type CircuitShape } from '../groth16/relation/shape.js';
 export { estimateConstraints } from '../groth16/relation/size.js';
-export { circuitDigest, circuitText } from '../groth16/relation/circuit.js';
+export { circuitDigest } from '../groth16/relation/circuit.js';
 export {
   groth16DataDigest,
   groth16SchemeId,
   groth16WeightsDigest,
   weightLayoutDigest,
 } from '../groth16/verifier/digests.js';
-export {
-  groth16PlanDigest,
-  keyBytes,
-  keyDigest,
-  parseKey,
-  type Ceremony,
-  type VerificationKey,
-} from '../groth16/verifier/key.js';
+export { groth16PlanDigest, keyBytes, keyDigest, parseKey, type Ceremony } from '../groth16/verifier/key.js';
 export { signalsOf, type Groth16Segment } from '../groth16/verifier/statement.js';
 export { groth16ProofBytes, groth16SecurityBits, groth16Selector, verifyGroth16 } from '../groth16/verifier/verify.js';

@@ -15,7 +15,7 @@ export interface TreeRoots {
 }
 
 /** Symbols of opened leaves, big-endian words in stored order, by tree and then by query; S ends in H, Π, E. */
-export type OpenedRows = Readonly<Record<DataTree, readonly Uint8Array[]>>;
+type OpenedRows = Readonly<Record<DataTree, readonly Uint8Array[]>>;
 
 /** Base elements behind the stored rows of S: H, Π and E, two each. */
 const specialSymbols = 6;

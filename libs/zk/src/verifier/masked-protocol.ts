@@ -9,14 +9,14 @@ import type { Transcript } from '../transcript/transcript.js';
 import { constant, minus, ofClaim, ofPad, plus, times, unmasked, type Axis, type LinearForm } from './linear-form.js';
 import type { ProofSource } from './source.js';
 
-export interface Product {
+interface Product {
   readonly x: LinearForm;
   readonly y: LinearForm;
   readonly xy: LinearForm;
 }
 
 /** A sumcheck's end: the random point and the form that h must have there. */
-export interface Reduced {
+interface Reduced {
   readonly point: Point;
   readonly claim: LinearForm;
 }

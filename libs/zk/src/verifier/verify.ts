@@ -63,7 +63,7 @@ export function verifyFrom(source: ProofBytes, statement: StepProofStatement): V
 }
 
 /** The protocol after its first absorption. */
-export interface OpenedProtocol {
+interface OpenedProtocol {
   readonly context: Context;
   readonly protocol: MaskedProtocol;
   readonly known: readonly KnownTree[];

@@ -29,7 +29,7 @@ export interface Engine {
   close(): Promise<void>;
 }
 
-export interface EngineParts {
+interface EngineParts {
   readonly module: WasmModule;
   readonly memory: Memory;
   readonly kernels: Kernels;

@@ -142,7 +142,7 @@ export interface Kernels {
   start(privateMemory: Offset): void;
 }
 
-export type Bind = (
+type Bind = (
   source: Offset,
   outerBegin: number,
   outerEnd: number,
@@ -154,7 +154,7 @@ export type Bind = (
   out: Offset,
 ) => void;
 
-export type WeightedRound = (
+type WeightedRound = (
   f: Offset,
   g: Offset,
   half: number,
@@ -166,7 +166,7 @@ export type WeightedRound = (
   out: Offset,
 ) => void;
 
-export type FractionStep = (
+type FractionStep = (
   p: Offset,
   q: Offset,
   half: number,
@@ -215,7 +215,7 @@ export const TASK_NAMES = [
   'leafFactors',
 ] as const satisfies readonly (keyof Kernels)[];
 
-export type TaskName = (typeof TASK_NAMES)[number];
+type TaskName = (typeof TASK_NAMES)[number];
 
 /** One kernel call that does not depend on the others it is handed in with. */
 export type Task = readonly [name: TaskName, ...args: number[]];

@@ -7,7 +7,7 @@ import { DONE, drain, END, FAILED, handIn, RING_BYTES, SLOTS } from './ring.js';
 import { cutTask, SPREAD_BYTES, spreadKernels } from './spread.js';
 import type { WorkerStart } from './worker.js';
 
-export interface PoolOptions extends EngineOptions {
+interface PoolOptions extends EngineOptions {
   /** Threads in all, the calling one included; 1 … 16. */
   readonly threads: number;
 }

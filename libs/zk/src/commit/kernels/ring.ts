@@ -5,7 +5,7 @@
  */
 import { runTask, TASK_NAMES, type Kernels, type Task } from './kernels.js';
 
-export const TICKET = 0;
+const TICKET = 0;
 export const END = 1;
 export const DONE = 2;
 export const FAILED = 3;

@@ -12,7 +12,7 @@ const EQ_VARIABLES = 5;
 /** Bytes of memory that the spread kernels use for results of pieces. */
 export const SPREAD_BYTES = Math.max(16 * 2 ** EQ_VARIABLES, 4 * GRIND_PIECES * MAX_THREADS);
 
-export interface Spread {
+interface Spread {
   readonly kernels: Kernels;
   readonly memory: Memory;
   readonly threads: number;

@@ -15,7 +15,7 @@ const kindCodes = {
   W: 21, b: 22, z: 23, X: 24, Y: 25, YL: 26,
 } as const; // prettier-ignore
 
-export type BlockKind = keyof typeof kindCodes;
+type BlockKind = keyof typeof kindCodes;
 
 export interface BlockSpec {
   /** Kind and layer, for example `A1`, `d`, `W2`: unique within its tree. */

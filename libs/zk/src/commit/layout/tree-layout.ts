@@ -6,14 +6,14 @@ import { blockCode, dataBlocks, weightBlocks, type BlockSpec, type DataTree } fr
 import type { Shape } from './shape.js';
 
 /** Cells [blockStart, blockStart + length) of a block at [rowStart, rowStart + length) of a row. */
-export interface Segment {
+interface Segment {
   readonly block: BlockSpec;
   readonly blockStart: number;
   readonly rowStart: number;
   readonly length: number;
 }
 
-export type RowLayout = readonly Segment[];
+type RowLayout = readonly Segment[];
 
 export interface TreeLayout {
   readonly tree: DataTree;

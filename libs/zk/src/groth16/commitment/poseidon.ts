@@ -7,7 +7,7 @@ const parameters = { Fp: Field(R), t: 5, roundsFull: 8, roundsPartial: 60 };
 let permutation: PoseidonFn | undefined;
 
 /** @param inputs four field elements */
-export function poseidon4(inputs: readonly bigint[]): bigint {
+function poseidon4(inputs: readonly bigint[]): bigint {
   permutation ??= poseidon({ ...parameters, ...grainGenConstants(parameters), sboxPower: 5 });
   return permutation([0n, ...inputs])[0]!;
 }

@@ -10,7 +10,7 @@ import { commitToData, commitToWeights, type Blind } from '../commitment/index.j
 import { circuitInputs } from './witness.js';
 
 /** Weights and the field element that hides them: what opens a commitment. */
-export interface WeightOpening {
+interface WeightOpening {
   readonly weights: Weights;
   readonly blind: Blind;
 }

@@ -5,7 +5,7 @@ import { refuse } from '../../commit/layout/refuse.js';
 /** Order of BN254's groups: the circuit's field. */
 export const R = 21888242871839275222246405745257275088548364400416034343698204186575808495617n;
 
-export interface CircuitTensor {
+interface CircuitTensor {
   /** `W1`, `b1` … */
   readonly name: string;
   readonly dims: readonly number[];
@@ -14,7 +14,7 @@ export interface CircuitTensor {
 }
 
 /** Softmax cross-entropy by table; absent for mse. */
-export interface SoftmaxShape {
+interface SoftmaxShape {
   readonly E: number;
   readonly k: number;
   /** T[0 … 2^tableBits − 1]; all later entries are zero. */

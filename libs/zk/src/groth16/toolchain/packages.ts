@@ -32,7 +32,7 @@ function unavailable(name: string): never {
 }
 
 /** The part of ffjavascript that the development ceremony needs; snarkjs's types leave it out. */
-export interface Curves {
+interface Curves {
   getCurveFromName(name: 'bn128'): Promise<Curve>;
 }
 

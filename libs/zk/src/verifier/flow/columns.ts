@@ -75,7 +75,7 @@ const integer = (value: number | bigint): LinearForm => constant(F.fromInteger(v
 const shifted = (form: LinearForm, bits: number): LinearForm => times(form, power(bits));
 
 /** Claims on the committed blocks of a plan. */
-export type Cells = Pick<MaskedProtocol, 'plan' | 'cell'>;
+type Cells = Pick<MaskedProtocol, 'plan' | 'cell'>;
 
 /** The looked-up value f of each column (libs/zk/SPEC.md §7, table of F2). */
 export function columnForms(

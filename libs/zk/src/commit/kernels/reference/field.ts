@@ -5,7 +5,3 @@ import type { Ext } from '../../field/extension.js';
 export function flatten(values: readonly Ext[]): bigint[] {
   return values.flatMap(({ c0, c1 }) => [c0, c1]);
 }
-
-export function unflatten(words: ArrayLike<bigint>): Ext[] {
-  return Array.from({ length: words.length / 2 }, (_, i) => ({ c0: words[2 * i]!, c1: words[2 * i + 1]! }));
-}

@@ -2,7 +2,7 @@
 import * as F from '../../field/extension.js';
 import type { Ext } from '../../field/extension.js';
 
-export interface Round {
+interface Round {
   /** t(1) - t(0). */
   readonly d: Ext;
   /** Coefficient of X^2 of t, which has degree two. */
