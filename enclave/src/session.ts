@@ -29,7 +29,7 @@ import { createAnsweredNonces, openLease, type AnsweredNonces, type JobLease, ty
 import type { ReadyJob } from './ready-job.js';
 import { createStopwatch, type Stopwatch } from './stopwatch.js';
 import { trainJob, type Position } from './trainer.js';
-import { openWorkshop, type Workshop } from './workshop.js';
+import { openRoundWorker, type RoundWorker } from './round-worker.js';
 
 interface Session {
   /** Answers one request. @throws CodedError, which becomes the request's error reply */
@@ -47,7 +47,7 @@ interface State {
   keys: SessionKeys | null;
   held: HeldJob | null;
   /** Of a data-parallel job whose shards have been checked. */
-  workshop: Workshop | null;
+  roundWorker: RoundWorker | null;
   running: AbortController | null;
   /** Of the job that came last: it is kept until there is another. */
   lease: JobLease | null;
@@ -55,7 +55,7 @@ interface State {
 }
 
 export function createSession(machine: Machine, emit: Emit, now: Monotonic = () => performance.now()): Session {
-  const begun = { keys: null, held: null, workshop: null, running: null, lease: null, watch: createStopwatch() };
+  const begun = { keys: null, held: null, roundWorker: null, running: null, lease: null, watch: createStopwatch() };
   const state: State = { machine, emit, now, answered: createAnsweredNonces(now), ...begun };
   let last: Promise<unknown> = Promise.resolve();
   return {
@@ -80,15 +80,15 @@ async function answer(state: State, request: Request): Promise<Uint8Array> {
     case 'train':
       return train(state, request);
     case 'prepare':
-      await workshopOf(state);
+      await roundWorkerOf(state);
       return nothing;
     case 'segment':
-      return work(state, async (shop, signal) => [await shop.segment(request, signal)]);
+      return work(state, async (worker, signal) => [await worker.segment(request, signal)]);
     case 'partial':
-      await (await workshopOf(state)).take(request.ciphertext);
+      await (await roundWorkerOf(state)).take(request.ciphertext);
       return nothing;
     case 'average':
-      return work(state, (shop) => shop.average(request));
+      return work(state, (worker) => worker.average(request));
     case 'renew':
       return renew(state, request);
     case 'cancel':
@@ -139,8 +139,8 @@ async function accept(state: State, request: RequestOf<'job'>): Promise<Uint8Arr
   state.machine.gpus?.setReady();
   state.held = held;
   state.lease = lease;
-  await state.workshop?.close();
-  state.workshop = null;
+  await state.roundWorker?.close();
+  state.roundWorker = null;
   return nothing;
 }
 
@@ -208,13 +208,13 @@ async function run(
 /** Answers at once and works on; what comes of it are events. */
 async function work(
   state: State,
-  task: (shop: Workshop, signal: AbortSignal) => Promise<readonly EnclaveEvent[]>,
+  task: (worker: RoundWorker, signal: AbortSignal) => Promise<readonly EnclaveEvent[]>,
 ): Promise<Uint8Array> {
   if (state.running !== null) throw outOfOrder('one segment or average at a time', 'one is running');
-  const shop = await workshopOf(state);
+  const worker = await roundWorkerOf(state);
   const running = new AbortController();
   state.running = running;
-  void task(shop, running.signal)
+  void task(worker, running.signal)
     .catch((error: unknown) => [failedEvent(error)])
     .then(async (events) => {
       state.running = null;
@@ -223,8 +223,8 @@ async function work(
   return nothing;
 }
 
-async function workshopOf(state: State): Promise<Workshop> {
-  if (state.workshop !== null) return state.workshop;
+async function roundWorkerOf(state: State): Promise<RoundWorker> {
+  if (state.roundWorker !== null) return state.roundWorker;
   const keys = required(state.keys, 'open before segment');
   const job = required(state.held, 'job before segment');
   job.lease.check();
@@ -232,7 +232,7 @@ async function workshopOf(state: State): Promise<Workshop> {
   const ready = await state.watch.measure('check', () => assembleJob(job));
   state.held = null;
   const progress = (event: Omit<EventOf<'progress'>, 'type'>): void => void state.emit({ type: 'progress', ...event });
-  return (state.workshop = openWorkshop(ready, { keys, watch: state.watch, progress }));
+  return (state.roundWorker = openRoundWorker(ready, { keys, watch: state.watch, progress }));
 }
 
 /** A plain job is trained as a whole, a data-parallel one by its segments. @throws Rejection JOB_PARALLEL */

@@ -4,10 +4,10 @@ import { Job, Lease, SegmentProof, type WorkerSegment } from '#libs/persistence'
 import type { LeaseRef, ProofRef, SegmentRef } from '#libs/wire';
 import { segmentSteps } from '#test/made-session';
 import type { Principal } from '../../apps/control-plane/src/auth/principal.js';
-import { LeaseBook, type Held } from '../../apps/control-plane/src/dispatch/lease-book.js';
-import { ProofBook } from '../../apps/control-plane/src/dispatch/proof-book.js';
+import { LeaseStore, type Held } from '../../apps/control-plane/src/dispatch/lease-store.js';
+import { ProofStore } from '../../apps/control-plane/src/dispatch/proof-store.js';
 import { RenewalReports } from '../../apps/control-plane/src/dispatch/renewal-reports.js';
-import { SegmentBook } from '../../apps/control-plane/src/dispatch/segment-book.js';
+import { SegmentStore } from '../../apps/control-plane/src/dispatch/segment-store.js';
 import { SegmentReports } from '../../apps/control-plane/src/dispatch/segment-reports.js';
 import { Sweeper } from '../../apps/control-plane/src/dispatch/sweeper.js';
 import { TrainingReports } from '../../apps/control-plane/src/dispatch/training-reports.js';
@@ -18,30 +18,30 @@ import type { Plant } from './replica.js';
 export const noFence: Plant = (container) => {
   const database = container.get(DataSource);
   const journal = container.get(JobJournal);
-  const book = container.get(LeaseBook);
+  const book = container.get(LeaseStore);
   const hold = async <T>(_by: Principal, ref: LeaseRef, work: (held: Held) => Promise<T>): Promise<T> =>
     database.transaction(async (manager) => {
       const lease = await manager.findOneByOrFail(Lease, { id: ref.leaseId });
       return work({ manager, job: await journal.lock(manager, lease.jobId), lease });
     });
-  return [[LeaseBook, Object.assign(book, { hold })]];
+  return [[LeaseStore, Object.assign(book, { hold })]];
 };
 
 /** A lease book that reads the job before the lock and believes what it read. */
 export const staleRead: Plant = (container) => {
   const database = container.get(DataSource);
   const journal = container.get(JobJournal);
-  const book = container.get(LeaseBook);
+  const book = container.get(LeaseStore);
   const hold = async <T>(by: Principal, ref: LeaseRef, work: (held: Held) => Promise<T>): Promise<T> =>
     database.transaction(async (manager) => {
       const lease = await manager.findOneByOrFail(Lease, { id: ref.leaseId, tenant: by.tenant });
       const job = await manager.findOneByOrFail(Job, { id: lease.jobId });
       if (lease.fence !== job.fence || lease.state !== 'active')
-        return LeaseBook.prototype.hold.call(book, by, ref, work as never) as Promise<T>;
+        return LeaseStore.prototype.hold.call(book, by, ref, work as never) as Promise<T>;
       await journal.lock(manager, lease.jobId);
       return work({ manager, job, lease });
     });
-  return [[LeaseBook, Object.assign(book, { hold })]];
+  return [[LeaseStore, Object.assign(book, { hold })]];
 };
 
 /** A journal that forgets some outbox rows. */
@@ -76,14 +76,14 @@ export const lapseUnseen: Plant = (container) => {
 export const staleClaim: Plant = (container) => {
   const database = container.get(DataSource);
   const journal = container.get(JobJournal);
-  const book = container.get(ProofBook);
+  const book = container.get(ProofStore);
   type Work<T> = (manager: EntityManager, job: Job, row: SegmentProof) => Promise<T>;
   const hold = async <T>(_by: Principal, { jobId, index }: ProofRef, work: Work<T>): Promise<T> =>
     database.transaction(async (manager) => {
       const job = await journal.lock(manager, jobId);
       return work(manager, job, await manager.findOneByOrFail(SegmentProof, { jobId, index }));
     });
-  return [[ProofBook, Object.assign(book, { hold })]];
+  return [[ProofStore, Object.assign(book, { hold })]];
 };
 
 /** Reports of segments that take a partial of any session, however long its attestation is over. */
@@ -94,12 +94,12 @@ export const workerLapseUnseen: Plant = (container) => {
 
 /** A segment book that forgets what is done: a partial that comes twice counts twice. */
 export const partialTwice: Plant = (container) => {
-  const book = container.get(SegmentBook);
+  const book = container.get(SegmentStore);
   type Work<T> = (manager: EntityManager, job: Job, row: WorkerSegment) => Promise<T>;
   const hold = <T>(by: Principal, ref: SegmentRef, work: Work<T>): Promise<T> =>
-    SegmentBook.prototype.hold.call(book, by, ref, ((manager, job, row) =>
+    SegmentStore.prototype.hold.call(book, by, ref, ((manager, job, row) =>
       work(manager, job, Object.assign(row, { doneAt: null }))) satisfies Work<T>) as Promise<T>;
-  return [[SegmentBook, Object.assign(book, { hold })]];
+  return [[SegmentStore, Object.assign(book, { hold })]];
 };
 
 /** Reports of training that say yes to a later checkpoint of a first lease and forget it. */

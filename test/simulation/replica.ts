@@ -8,7 +8,7 @@ import { Clock } from '../../apps/control-plane/src/clock.js';
 import type { Config } from '../../apps/control-plane/src/config.js';
 import { JobQueue } from '../../apps/control-plane/src/dispatch/job-queue.js';
 import { Sweeper } from '../../apps/control-plane/src/dispatch/sweeper.js';
-import { Turnstile, type Look } from '../../apps/control-plane/src/dispatch/turnstile.js';
+import { WaitingNodes, type Query } from '../../apps/control-plane/src/dispatch/waiting-nodes.js';
 import { OutboxRelay } from '../../apps/control-plane/src/events/outbox-relay.js';
 import { Signals } from '../../apps/control-plane/src/events/signals.js';
 import type { EvidenceAppraiser, EvidenceVerdict } from '../../apps/control-plane/src/evidence/evidence-appraiser.js';
@@ -100,8 +100,8 @@ class SimulatedAppraiser implements EvidenceAppraiser {
 }
 
 /** Tasks of the simulation take turns at the scheduler's word: nobody waits here. */
-class OpenTurnstile extends Turnstile {
-  override async wait<A, T>(_kind: string, asker: A, _wait: number, _gone: AbortSignal, look: Look<A, T>) {
+class OpenWaitingNodes extends WaitingNodes {
+  override async wait<A, T>(_kind: string, asker: A, _wait: number, _gone: AbortSignal, look: Query<A, T>) {
     return (await look([asker]))[0]!;
   }
 }
@@ -156,7 +156,7 @@ export class Replica {
       [LOGGER, logger],
       [METRICS, metrics],
       [Clock, this.clock],
-      [Turnstile, new OpenTurnstile(new Signals())],
+      [WaitingNodes, new OpenWaitingNodes(new Signals())],
       [Batches, new SingleBatches()],
       [ESCROW_READER, chain],
       [EVIDENCE_APPRAISER, new SimulatedAppraiser()],

@@ -28,14 +28,14 @@ import { Assignment } from './dispatch/assignment.js';
 import { DispatchController } from './dispatch/dispatch.controller.js';
 import { Heartbeats } from './dispatch/heartbeats.js';
 import { JobQueue } from './dispatch/job-queue.js';
-import { LeaseBook } from './dispatch/lease-book.js';
+import { LeaseStore } from './dispatch/lease-store.js';
 import { LeaseRestores } from './dispatch/lease-restore.js';
-import { ProofBook } from './dispatch/proof-book.js';
+import { ProofStore } from './dispatch/proof-store.js';
 import { ProofController } from './dispatch/proof.controller.js';
 import { ProofReports } from './dispatch/proof-reports.js';
 import { RenewalReports } from './dispatch/renewal-reports.js';
 import { SegmentAssignment } from './dispatch/segment-assignment.js';
-import { SegmentBook } from './dispatch/segment-book.js';
+import { SegmentStore } from './dispatch/segment-store.js';
 import { SegmentController } from './dispatch/segment.controller.js';
 import { SegmentReports } from './dispatch/segment-reports.js';
 import { WorkerRenewals } from './dispatch/worker-renewals.js';
@@ -43,7 +43,7 @@ import { SessionReports } from './dispatch/session-reports.js';
 import { SessionJudge } from './evidence/session-judge.js';
 import { Sweeper } from './dispatch/sweeper.js';
 import { TrainingReports } from './dispatch/training-reports.js';
-import { Turnstile } from './dispatch/turnstile.js';
+import { WaitingNodes } from './dispatch/waiting-nodes.js';
 import { Bus } from './events/bus.js';
 import { BlobStore } from './objects/blob-store.js';
 import { BlobCollector } from './objects/collector.js';
@@ -63,7 +63,7 @@ import { JobsController } from './jobs/jobs.controller.js';
 import { JobsResolver } from './jobs/jobs.resolver.js';
 import { Jobs } from './jobs/jobs.service.js';
 import { Quotas } from './jobs/quotas.js';
-import { SubmissionDesk } from './jobs/submission-desk.js';
+import { SubmissionBatch } from './jobs/submission-batch.js';
 import { LocationInterceptor } from './location.interceptor.js';
 import { NodesController } from './nodes/nodes.controller.js';
 import { NodesResolver } from './nodes/nodes.resolver.js';
@@ -82,7 +82,7 @@ import { EscrowProjection } from './settlement/escrow-projection.js';
 import { EscrowResolver } from './settlement/escrow.resolver.js';
 import { Escrows } from './settlement/escrows.js';
 import { EscrowWatcher } from './settlement/watcher.js';
-import { WebhookBook } from './webhooks/webhook-book.js';
+import { WebhookStore } from './webhooks/webhook-store.js';
 import { WebhookDeliverer } from './webhooks/deliverer.js';
 import { WebhooksController } from './webhooks/webhooks.controller.js';
 import { ESCROW_READER, CONFIG, EVIDENCE_APPRAISER, LOGGER, METRICS, PROOF_VERIFIER } from './tokens.js';
@@ -118,25 +118,25 @@ const global = [
 const auth = [ApiKeys, Batches, Bodies, Denials, GraphqlGate, KeyWatch];
 const datasets = [BlobStore, BlobCollector, DatasetCache, DatasetRemoval, Datasets];
 const nodes = [Nodes, Presences, NodesResolver];
-const jobs = [JobCommands, JobJournal, Jobs, Quotas, JobStream, SubmissionDesk, JobsResolver];
+const jobs = [JobCommands, JobJournal, Jobs, Quotas, JobStream, SubmissionBatch, JobsResolver];
 const events = [AuditChain, Signals, Bus, OutboxRelay, EventTail];
 const overload = [DeadLetters, Shedding, Streams];
 const dispatch = [
   Assignment,
   Heartbeats,
   JobQueue,
-  LeaseBook,
+  LeaseStore,
   LeaseRestores,
   SessionReports,
   SessionJudge,
   Sweeper,
   TrainingReports,
-  Turnstile,
+  WaitingNodes,
 ];
-const proving = [ProofBook, ProofReports];
-const rounds = [SegmentAssignment, SegmentBook, SegmentReports, WorkerRenewals];
+const proving = [ProofStore, ProofReports];
+const rounds = [SegmentAssignment, SegmentStore, SegmentReports, WorkerRenewals];
 const evidence = [BundleAssembly, RenewalReports];
-const webhooks = [WebhookBook, WebhookDeliverer];
+const webhooks = [WebhookStore, WebhookDeliverer];
 const settlement = [Escrows, EscrowEventStore, EscrowProjection, EscrowResolver, EscrowWatcher];
 
 @Module({})

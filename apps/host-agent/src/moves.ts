@@ -7,7 +7,7 @@ import type { Move } from './next-move.js';
 import { hasResult, type PendingEscrow, type PendingResult } from './pending.js';
 import type { HostSettings } from './settings.js';
 
-interface Hands {
+interface MoveParts {
   readonly escrow: SettlementClient;
   readonly settings: Pick<HostSettings, 'brokers' | 'escrow'>;
   readonly address: string;
@@ -20,7 +20,7 @@ interface Moves {
   move(held: PendingEscrow, terms: Terms, what: Move): Promise<Move>;
 }
 
-export function movesOf({ escrow, settings, address, withStake }: Hands): Moves {
+export function movesOf({ escrow, settings, address, withStake }: MoveParts): Moves {
   const brokerOf = ({ brokerUrl }: PendingEscrow) => createBrokerClient(brokerUrl, settings.brokers);
 
   async function commit({ terms, result: { run, borders, keys, seal } }: PendingResult): Promise<void> {

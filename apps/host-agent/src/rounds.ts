@@ -11,8 +11,8 @@ import type { EventOf } from '#libs/wire/channel';
 import { type Attested, givenBack, judgedOf, releasedOf } from './job-session.js';
 import type { PendingEscrow } from './pending.js';
 import type { Transaction } from './registration.js';
-import { hear, joinJob, workSegment, type Seat } from './segments.js';
-import { createShelf } from './shelf.js';
+import { followEnclave, joinJob, workSegment, type JoinedWorker } from './segments.js';
+import { createBlobCache } from './blob-cache.js';
 import { failureOf, type Trained, type TrainingParts } from './training.js';
 
 const waitMs = 5000;
@@ -42,12 +42,12 @@ export async function leadRounds(leading: Leading, engage: () => Promise<readonl
   await controlPlane.send(pattern.leaseRunning, lease);
   const judged = judgedOf(answer);
   const workerId = await joinJob(controlPlane, { node, jobId, ...judged, release: releasedOf(answer) });
-  const seat = {
+  const worker = {
     node,
     workerId,
     enclave,
-    hearing: hear(enclave),
-    shelf: createShelf(parts.store),
+    events: followEnclave(enclave),
+    blobs: createBlobCache(parts.store),
     controlPlane,
     threads,
   };
@@ -56,9 +56,9 @@ export async function leadRounds(leading: Leading, engage: () => Promise<readonl
   while (!leading.isCancelled()) {
     const { task, round, over } = parseSegmentAcquired(await controlPlane.send(pattern.segmentAcquire, question));
     if (over) break;
-    const stopped = task === null ? null : await workSegment(task, seat);
+    const stopped = task === null ? null : await workSegment(task, worker);
     if (stopped !== null) return { end: stopped, transactions, receipts, told: async () => [] };
-    const closed = round === null ? null : await closeRound(round, lease, steps, seat);
+    const closed = round === null ? null : await closeRound(round, lease, steps, worker);
     if (closed === null) continue;
     receipts.push(closed.receipt);
     const { end } = closed;
@@ -78,22 +78,22 @@ async function closeRound(
   { checkpoint, partials }: CompleteRound,
   lease: LeaseRef,
   steps: number,
-  seat: Seat,
+  worker: JoinedWorker,
 ): Promise<ClosedRound> {
-  const { enclave, hearing, shelf, controlPlane } = seat;
-  for (const name of partials) await enclave.request('partial', { ciphertext: await shelf.get(name) });
-  await enclave.request('average', { checkpoint: checkpoint === null ? null : await shelf.get(checkpoint) });
-  const event = await hearing.next();
+  const { enclave, events, blobs, controlPlane } = worker;
+  for (const name of partials) await enclave.request('partial', { ciphertext: await blobs.get(name) });
+  await enclave.request('average', { checkpoint: checkpoint === null ? null : await blobs.get(checkpoint) });
+  const event = await events.next();
   if (event.type === 'failed') throw failureOf(event);
   if (event.type !== 'checkpoint') throw new Error(`${event.type} in place of a checkpoint`);
   const { step, statement, receipt, ciphertext } = event;
   if (step === steps) {
-    const end = await hearing.next();
+    const end = await events.next();
     if (end.type === 'failed') throw failureOf(end);
     if (end.type !== 'result') throw new Error(`${end.type} in place of a result`);
     return { end, receipt: { statement, receipt } };
   }
-  const blob = await shelf.put(ciphertext);
+  const blob = await blobs.put(ciphertext);
   const signed = { statement: toBase64(statement), receipt: toBase64(receipt) };
   await controlPlane.send(pattern.leaseCheckpoint, { ...lease, step, ...signed, blob });
   return { end: null, receipt: { statement, receipt } };

@@ -13,30 +13,30 @@ import type { EnclaveClient } from '#libs/enclave-channel';
 import { pattern, type NodeRegistered, type SegmentTask } from '#libs/wire';
 import type { EnclaveEvent, EventOf } from '#libs/wire/channel';
 import { clocksApart } from './job-session.js';
-import type { Shelf } from './shelf.js';
+import type { BlobCache } from './blob-cache.js';
 import { enclaveLost, failureOf } from './training.js';
 
 const prolongMsMax = 5000;
 
 /** A session of this node that has joined a job. */
-export interface Seat {
+export interface JoinedWorker {
   readonly node: NodeRegistered;
   readonly workerId: string;
   readonly enclave: EnclaveClient;
-  readonly hearing: Hearing;
-  readonly shelf: Shelf;
+  readonly events: EnclaveEvents;
+  readonly blobs: BlobCache;
   readonly controlPlane: ControlPlane;
   readonly threads: number;
 }
 
 /** What an enclave says beside its progress, one thing after the other. */
-interface Hearing {
+interface EnclaveEvents {
   next(): Promise<EnclaveEvent>;
   /** Of the segment at hand; null before its first. */
   progress(): EventOf<'progress'> | null;
 }
 
-export function hear(enclave: EnclaveClient): Hearing {
+export function followEnclave(enclave: EnclaveClient): EnclaveEvents {
   const events: EnclaveEvent[] = [];
   let isLost = false;
   let progress: EventOf<'progress'> | null = null;
@@ -82,14 +82,14 @@ export async function joinJob(controlPlane: ControlPlane, { node, ...job }: Join
  * @returns that the segment left its range, or null; a segment that somebody else has taken meanwhile is let go
  * @throws the enclave's failure, after the claim was given back
  */
-export async function workSegment(task: SegmentTask, seat: Seat): Promise<EventOf<'stopped'> | null> {
-  const { controlPlane, enclave, shelf } = seat;
-  const ref = refOf(task, seat.node);
-  const checkpoint = task.checkpoint === null ? null : await shelf.get(task.checkpoint);
-  const claim = keepClaim(ref, task, seat);
+export async function workSegment(task: SegmentTask, worker: JoinedWorker): Promise<EventOf<'stopped'> | null> {
+  const { controlPlane, enclave, blobs } = worker;
+  const ref = refOf(task, worker.node);
+  const checkpoint = task.checkpoint === null ? null : await blobs.get(task.checkpoint);
+  const claim = keepClaim(ref, task, worker);
   try {
-    await enclave.request('segment', { index: task.index, checkpoint, threads: seat.threads });
-    const event = await seat.hearing.next();
+    await enclave.request('segment', { index: task.index, checkpoint, threads: worker.threads });
+    const event = await worker.events.next();
     if (event.type === 'failed') throw failureOf(event);
     if (event.type === 'stopped') {
       await giveBack(controlPlane, ref, failureOf({ ...event, code: 'GUARD_VIOLATION', type: 'failed', ...noRule }));
@@ -97,8 +97,8 @@ export async function workSegment(task: SegmentTask, seat: Seat): Promise<EventO
     }
     if (event.type !== 'partial') throw new Error(`${event.type} in place of a partial`);
     const signed = { statement: toBase64(event.statement), receipt: toBase64(event.receipt) };
-    const blob = await shelf.put(event.ciphertext);
-    await controlPlane.send(pattern.segmentDeliver, { ...ref, workerId: seat.workerId, ...signed, blob });
+    const blob = await blobs.put(event.ciphertext);
+    await controlPlane.send(pattern.segmentDeliver, { ...ref, workerId: worker.workerId, ...signed, blob });
     return null;
   } catch (error) {
     if (claim.isLost() || (error instanceof CodedError && error.code === 'LEASE_FENCED')) {
@@ -115,7 +115,7 @@ export async function workSegment(task: SegmentTask, seat: Seat): Promise<EventO
 const noRule = { rule: 'libs/step/SPEC.md §7', action: 'lower the learning rate or choose a wider profile' };
 
 /** Tells how far it is, which prolongs the claim; a claim that is lost ends the work on it. */
-function keepClaim(ref: object, { index }: SegmentTask, { node, controlPlane, enclave, hearing }: Seat) {
+function keepClaim(ref: object, { index }: SegmentTask, { node, controlPlane, enclave, events }: JoinedWorker) {
   const stop = new AbortController();
   const everyMs = Math.min(prolongMsMax, (1000 * node.leaseSeconds) / 4);
   let isLost = false;
@@ -124,7 +124,7 @@ function keepClaim(ref: object, { index }: SegmentTask, { node, controlPlane, en
       await sleep(everyMs, null, { signal: stop.signal }).catch(() => null);
       if (stop.signal.aborted) return;
       try {
-        const said = { ...ref, ...figuresOf(hearing.progress()) };
+        const said = { ...ref, ...figuresOf(events.progress()) };
         const { held } = parseSegmentHeld(await controlPlane.send(pattern.segmentProgress, said));
         if (held || stop.signal.aborted) continue;
         isLost = true;

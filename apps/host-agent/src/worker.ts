@@ -8,8 +8,8 @@ import { pattern, type NodeRegistered, type RenewedSession, type SegmentTask } f
 import type { RunnerParts } from './job-runner.js';
 import { askForKey, giveJob, judgedOf, releasedOf, sendShards } from './job-session.js';
 import { startRenewals } from './renewal.js';
-import { giveBack, hear, joinJob, refOf, workSegment } from './segments.js';
-import { createShelf } from './shelf.js';
+import { giveBack, followEnclave, joinJob, refOf, workSegment } from './segments.js';
+import { createBlobCache } from './blob-cache.js';
 import { checkTerms } from './terms.js';
 
 const waitMs = 5000;
@@ -46,19 +46,19 @@ async function lendHand(
     throw error;
   }
   const { workerId, renewals } = joined;
-  const seat = {
+  const worker = {
     node,
     workerId,
     enclave,
-    hearing: hear(enclave),
-    shelf: createShelf(parts.store),
+    events: followEnclave(enclave),
+    blobs: createBlobCache(parts.store),
     controlPlane,
     threads,
   };
   try {
     let task: SegmentTask | null = first;
     while (!stop.aborted) {
-      if (task !== null && (await workSegment(task, seat)) !== null) return;
+      if (task !== null && (await workSegment(task, worker)) !== null) return;
       const question = { nodeId: node.nodeId, waitMs, jobId };
       const answer = parseSegmentAcquired(await controlPlane.send(pattern.segmentAcquire, question));
       if (answer.over) return;

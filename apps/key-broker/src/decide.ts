@@ -1,11 +1,11 @@
 /** One decision per nonce and keys, and none that is not recorded. */
 import { CodedError, CollateralError } from '#attestation/base';
 import { recordRefusal, type Journal } from './journal.js';
-import type { NonceBook } from './nonces.js';
+import type { NonceStore } from './nonces.js';
 
 interface Asking {
   readonly journal: Journal;
-  readonly nonces: NonceBook;
+  readonly nonces: NonceStore;
   readonly nonce: Uint8Array;
   readonly jobId: Uint8Array;
   /** Unix seconds. */

@@ -6,7 +6,7 @@ import { evidenceBytesBy, testSession, type TestSession } from '#test/tiny-evide
 import { releaseRequest, tinyAt, tinyBroker, tinyJob, type TinyBroker } from '#test/tiny-job';
 import { openJournal } from './journal.js';
 import type { MachineIdentity } from './session-index.js';
-import { openSessionBook } from './sessions.js';
+import { openSessionStore } from './sessions.js';
 
 const otherProvider = new Uint8Array(20).fill(0x34);
 const job = await tinyJob({ terms: { provider: new Uint8Array(20) } });
@@ -96,7 +96,7 @@ describe('A-M2 GPUs of live sessions', () => {
         ...{ at: tinyAt, decision: 'released', dataset: '0x01', jobId: to0x(bytes(session)) },
         ...{ session: to0x(bytes(session)), provider: to0x(of), notAfter, machine: machine(gpu) },
       });
-    return { sessions: openSessionBook(journal, () => new Uint8Array(65)), hold };
+    return { sessions: openSessionStore(journal, () => new Uint8Array(65)), hold };
   }
 
   it('A-M2 are those that a session showed at first: a renewal brings no others in', async () => {

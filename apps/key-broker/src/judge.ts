@@ -20,9 +20,9 @@ import type { OrderedJob } from './authorise.js';
 import type { SpeakerConfig } from './config.js';
 import { decide } from './decide.js';
 import type { Journal } from './journal.js';
-import type { NonceBook } from './nonces.js';
+import type { NonceStore } from './nonces.js';
 import type { MachineIdentity } from './session-index.js';
-import { exclusiveOf, type SessionBook } from './sessions.js';
+import { exclusiveOf, type SessionStore } from './sessions.js';
 
 export interface EvidenceRequest {
   readonly spec: Uint8Array;
@@ -42,9 +42,9 @@ export interface Asked extends OrderedJob {
 
 export interface JudgeParts {
   readonly config: SpeakerConfig;
-  readonly nonces: NonceBook;
+  readonly nonces: NonceStore;
   readonly appraiser: Appraiser;
-  readonly sessions: SessionBook;
+  readonly sessions: SessionStore;
   readonly journal: Journal;
 }
 
@@ -137,7 +137,7 @@ interface UnderPolicy {
 }
 
 async function ending<T>(
-  sessions: SessionBook,
+  sessions: SessionStore,
   { session, policy }: UnderPolicy,
   at: number,
   work: () => Promise<T>,

@@ -24,7 +24,7 @@ interface Challenge {
   readonly expiresAt: number;
 }
 
-export interface NonceBook {
+export interface NonceStore {
   issue(jobId: Uint8Array, at: number): Challenge;
   /**
    * @returns when it was issued, unix seconds
@@ -41,7 +41,7 @@ export interface NonceBook {
   reopen(nonce: Uint8Array, keys: Uint8Array): void;
 }
 
-export function createNonceBook(secret: Uint8Array = randomBytes(32)): NonceBook {
+export function createNonceStore(secret: Uint8Array = randomBytes(32)): NonceStore {
   const spent = new Map<string, number>();
   const macOf = (jobId: Uint8Array, parts: ChallengeParts): Uint8Array =>
     createHmac('sha256', secret).update(challengeMessage(jobId, parts)).digest();

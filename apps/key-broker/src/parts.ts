@@ -6,11 +6,11 @@ import { createAppraiser } from './appraiser.js';
 import type { SpeakerConfig } from './config.js';
 import { openJournal, type Journal } from './journal.js';
 import type { JudgeParts } from './judge.js';
-import { createNonceBook } from './nonces.js';
+import { createNonceStore } from './nonces.js';
 import { createObserver, type Observer } from './observe.js';
 import { openResultStore } from './result-store.js';
 import { createResults, type Results } from './results.js';
-import { openSessionBook, type RevocationSigner } from './sessions.js';
+import { openSessionStore, type RevocationSigner } from './sessions.js';
 
 export const PARTS = Symbol('parts');
 export const BROKER = Symbol('broker');
@@ -28,8 +28,8 @@ export async function createJudgeParts<C extends SpeakerConfig>(
   config: C,
 ): Promise<JudgeParts & { readonly config: C }> {
   const journal = openJournal(config.journal);
-  const sessions = openSessionBook(journal, revocationSigner(config));
-  return { config, journal, sessions, nonces: createNonceBook(), appraiser: await createAppraiser(config) };
+  const sessions = openSessionStore(journal, revocationSigner(config));
+  return { config, journal, sessions, nonces: createNonceStore(), appraiser: await createAppraiser(config) };
 }
 
 export async function createParts<C extends SpeakerConfig>(config: C): Promise<Parts & { readonly config: C }> {

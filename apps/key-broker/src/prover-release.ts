@@ -25,8 +25,8 @@ import { authoriseJob, releasable, refused, requireEscrow } from './authorise.js
 import type { BrokerConfig } from './config.js';
 import { decide } from './decide.js';
 import { openingsSoFar, recordRelease, type Journal, type WrittenOpenings } from './journal.js';
-import type { NonceBook } from './nonces.js';
-import type { SessionBook } from './sessions.js';
+import type { NonceStore } from './nonces.js';
+import type { SessionStore } from './sessions.js';
 
 interface ProverReleaseRequest {
   readonly spec: Uint8Array;
@@ -49,8 +49,8 @@ interface EntrustedKey {
 
 interface ProverReleaseParts {
   readonly config: BrokerConfig;
-  readonly nonces: NonceBook;
-  readonly sessions: SessionBook;
+  readonly nonces: NonceStore;
+  readonly sessions: SessionStore;
   readonly journal: Journal;
 }
 

@@ -17,7 +17,7 @@ interface SessionOfProvider {
   readonly provider: Uint8Array;
 }
 
-export interface SessionBook {
+export interface SessionStore {
   /** @throws Rejection BROKER_SESSION_ENDED */
   checkOpen(session: Uint8Array): void;
   /** @throws Rejection BROKER_SESSION_ENDED, BROKER_SESSION_SUPERSEDED, BROKER_SESSION_UNKNOWN, BROKER_SESSION_LAPSED */
@@ -53,7 +53,7 @@ export interface SessionBook {
 /** Signs the Revocation of a settlement key in one escrow. */
 export type RevocationSigner = (job: string, key: string, reason: Uint8Array) => Uint8Array;
 
-export function openSessionBook(journal: Journal, sign: RevocationSigner): SessionBook {
+export function openSessionStore(journal: Journal, sign: RevocationSigner): SessionStore {
   const { sessions, append } = journal;
   return {
     ...standing(journal),
@@ -77,7 +77,7 @@ export function openSessionBook(journal: Journal, sign: RevocationSigner): Sessi
 }
 
 /** What a session may still do. */
-function standing({ sessions }: Journal): Pick<SessionBook, 'checkOpen' | 'checkHeld' | 'checkOver'> {
+function standing({ sessions }: Journal): Pick<SessionStore, 'checkOpen' | 'checkHeld' | 'checkOver'> {
   const checkOpen = (session: Uint8Array): void => {
     if (sessions.find(to0x(session))?.ended !== true) return;
     throw refused('BROKER_SESSION_ENDED', 'a session whose every renewal was accepted', 'one that was refused');
@@ -111,7 +111,7 @@ function standing({ sessions }: Journal): Pick<SessionBook, 'checkOpen' | 'check
 }
 
 /** Which machine each session is on. */
-function machines({ sessions, append }: Journal): Pick<SessionBook, 'checkMachine' | 'devicesOfOthers' | 'supersede'> {
+function machines({ sessions, append }: Journal): Pick<SessionStore, 'checkMachine' | 'devicesOfOthers' | 'supersede'> {
   const othersLive = (session: Uint8Array, at: number): readonly HeldSession[] =>
     sessions.live(at).filter((other) => other.session !== to0x(session));
   return {

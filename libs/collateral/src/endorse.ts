@@ -39,32 +39,32 @@ interface Collected {
  * @throws ConfigurationError COLLATERAL_DIRECTORY
  */
 export async function collectEndorsements(store: CollateralStore, evidence: Evidence, at: number): Promise<Collected> {
-  const basket = new Basket();
+  const collector = new EndorsementCollector();
   switch (evidence.kind) {
     case 'composite':
-      await addCpu(store, evidence.cpu, basket);
-      for (const gpu of evidence.gpus) await addGpu(store, gpu, at, basket);
+      await addCpu(store, evidence.cpu, collector);
+      for (const gpu of evidence.gpus) await addGpu(store, gpu, at, collector);
       break;
     case 'nvidia':
-      await addGpu(store, evidence, at, basket);
+      await addGpu(store, evidence, at, collector);
       break;
     case 'snp':
     case 'simulated-snp':
     case 'tdx':
     case 'sgx':
     case 'nitro':
-      await addCpu(store, evidence, basket);
+      await addCpu(store, evidence, collector);
   }
-  return { endorsements: basket.endorsements, missing: basket.missing };
+  return { endorsements: collector.endorsements, missing: collector.missing };
 }
 
-async function addCpu(store: CollateralStore, evidence: CpuEvidence, basket: Basket): Promise<void> {
+async function addCpu(store: CollateralStore, evidence: CpuEvidence, collector: EndorsementCollector): Promise<void> {
   switch (evidence.kind) {
     case 'snp':
-      return addSnp(new AmdKds(store), evidence.report, basket);
+      return addSnp(new AmdKds(store), evidence.report, collector);
     case 'tdx':
     case 'sgx':
-      return addQuote(new IntelPcs(store), evidence.quote, basket);
+      return addQuote(new IntelPcs(store), evidence.quote, collector);
     case 'simulated-snp':
     case 'nitro':
       return undefined;
@@ -72,7 +72,7 @@ async function addCpu(store: CollateralStore, evidence: CpuEvidence, basket: Bas
 }
 
 /** A report of version 2 names no product: the first candidate whose service knows the chip is taken. */
-async function addSnp(kds: AmdKds, bytes: Uint8Array, basket: Basket): Promise<void> {
+async function addSnp(kds: AmdKds, bytes: Uint8Array, collector: EndorsementCollector): Promise<void> {
   const report = parseSnpReport(bytes);
   const [first, ...others] = candidateProducts(report) as [SnpProduct, ...SnpProduct[]];
   const kind = report.signingKey;
@@ -82,45 +82,50 @@ async function addSnp(kds: AmdKds, bytes: Uint8Array, basket: Basket): Promise<v
   if (kind === 'vcek' && !isZero(report.chipId)) {
     const unknown = (error: unknown): boolean =>
       error instanceof CollateralError && error.code === 'COLLATERAL_NOT_FOUND';
-    await basket.take(async () => {
+    await collector.take(async () => {
       const found = await vcek(first).catch((error: unknown) => {
         if (others.length === 0 || !unknown(error)) throw error;
         product = others[0]!;
         return vcek(product);
       });
-      basket.certificates.push(found.body);
+      collector.certificates.push(found.body);
     });
   }
-  await basket.take(async () => {
+  await collector.take(async () => {
     const chain = await kds.chain(product, kind);
-    basket.certificates.push(...parsePemCertificates(text(chain.body)).map(({ raw }) => raw));
+    collector.certificates.push(...parsePemCertificates(text(chain.body)).map(({ raw }) => raw));
   });
-  await basket.take(async () => {
-    basket.crls.push((await kds.crl(product, kind)).body);
+  await collector.take(async () => {
+    collector.crls.push((await kds.crl(product, kind)).body);
   });
 }
 
-async function addQuote(pcs: IntelPcs, bytes: Uint8Array, basket: Basket): Promise<void> {
+async function addQuote(pcs: IntelPcs, bytes: Uint8Array, collector: EndorsementCollector): Promise<void> {
   const quote = parseQuote(bytes);
   const leaf = parsePemCertificates(text(quote.pckChain))[0]!;
   const { fmspc } = parsePckExtension(leaf.extensions.get(pckExtensionOid)?.value ?? new Uint8Array());
   const ca = leaf.issuerText.includes('Processor') ? 'processor' : 'platform';
   const tee = quote.body.kind === 'sgx' ? 'sgx' : 'tdx';
-  await basket.take(async () => {
-    basket.collateral.tcbInfo = (await pcs.tcbInfo(tee, fmspc)).document;
+  await collector.take(async () => {
+    collector.collateral.tcbInfo = (await pcs.tcbInfo(tee, fmspc)).document;
   });
-  await basket.take(async () => {
-    basket.collateral.qeIdentity = (await pcs.qeIdentity(tee)).document;
+  await collector.take(async () => {
+    collector.collateral.qeIdentity = (await pcs.qeIdentity(tee)).document;
   });
   for (const list of [() => pcs.rootCrl(), () => pcs.pckCrl(ca)]) {
-    await basket.take(async () => {
-      basket.crls.push((await list()).body);
+    await collector.take(async () => {
+      collector.crls.push((await list()).body);
     });
   }
 }
 
 /** Both RIMs, and OCSP answers for the chains of the device (without its leaf) and of the RIM signers, but no roots. */
-async function addGpu(store: CollateralStore, gpu: GpuEvidence, at: number, basket: Basket): Promise<void> {
+async function addGpu(
+  store: CollateralStore,
+  gpu: GpuEvidence,
+  at: number,
+  collector: EndorsementCollector,
+): Promise<void> {
   const { certificateChain: chain, report } = gpu;
   const { claims } = await verifyNvidia({ report, certificateChain: chain, rims: [], ocspAnswers: [], at });
   if (claims === undefined) return;
@@ -128,9 +133,9 @@ async function addGpu(store: CollateralStore, gpu: GpuEvidence, at: number, bask
   const device = typeof chain === 'string' ? parsePemCertificates(chain) : chain.map(parseCertificate);
   const chains = [device.slice(1)];
   for (const id of [claims.driverRimId, claims.vbiosRimId]) {
-    await basket.take(async () => {
+    await collector.take(async () => {
       const rim = await services.rim(id);
-      basket.rims.push(rim);
+      collector.rims.push(rim);
       chains.push(signerChain(rim));
     });
   }
@@ -140,8 +145,8 @@ async function addGpu(store: CollateralStore, gpu: GpuEvidence, at: number, bask
     const name = `${certificate.issuerText} ${certificate.serial}`;
     if (issuer === undefined || equalBytes(certificate.issuer, certificate.subject) || asked.has(name)) continue;
     asked.add(name);
-    await basket.take(async () => {
-      basket.ocspAnswers.push({ response: (await services.ocsp(certificate, issuer)).body });
+    await collector.take(async () => {
+      collector.ocspAnswers.push({ response: (await services.ocsp(certificate, issuer)).body });
     });
   }
 }
@@ -157,7 +162,7 @@ function unreadable(error: Rejection): CollateralError {
   return failure('COLLATERAL_FORMAT', expected, got, rule, 'try again later, or use another mirror');
 }
 
-class Basket {
+class EndorsementCollector {
   readonly certificates: Uint8Array[] = [];
   readonly crls: Uint8Array[] = [];
   readonly rims: Uint8Array[] = [];

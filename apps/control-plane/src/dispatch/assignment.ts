@@ -16,23 +16,23 @@ import { DatasetCache } from '../datasets/dataset-cache.js';
 import { dispatchTopic, Signals } from '../events/signals.js';
 import { unknownJob } from '../jobs/journal.js';
 import { Presences, type Presence } from '../nodes/presences.js';
-import { LeaseBook, type Asker, type Grant } from './lease-book.js';
-import { ProofBook, type Claim } from './proof-book.js';
-import { Turnstile } from './turnstile.js';
+import { LeaseStore, type WaitingNode, type Grant } from './lease-store.js';
+import { ProofStore, type Claim } from './proof-store.js';
+import { WaitingNodes } from './waiting-nodes.js';
 
 const lookAgainMilliseconds = 1000;
 
 @Injectable()
 export class Assignment {
-  readonly #look = (askers: readonly Asker[]) => this.leases.grant(askers);
+  readonly #look = (askers: readonly WaitingNode[]) => this.leases.grant(askers);
 
   constructor(
     private readonly database: DataSource,
-    private readonly leases: LeaseBook,
-    private readonly proofs: ProofBook,
+    private readonly leases: LeaseStore,
+    private readonly proofs: ProofStore,
     private readonly presence: Presences,
     private readonly datasets: DatasetCache,
-    private readonly turnstile: Turnstile,
+    private readonly waitingNodes: WaitingNodes,
     private readonly signals: Signals,
   ) {}
 
@@ -48,8 +48,8 @@ export class Assignment {
     const { node } = presence;
     const missed = holding === undefined ? null : await this.missedGrant(presence, holding);
     if (missed !== null) return this.describe(missed);
-    const asker: Asker = { principal, node };
-    const granted = await this.turnstile.wait(kindOf(presence), asker, waitMilliseconds, gone, this.#look);
+    const asker: WaitingNode = { principal, node };
+    const granted = await this.waitingNodes.wait(kindOf(presence), asker, waitMilliseconds, gone, this.#look);
     return granted && this.describe(granted);
   }
 

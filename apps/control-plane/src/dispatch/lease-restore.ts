@@ -13,13 +13,13 @@ import { openJob } from '../jobs/open-job.js';
 import { nextState, type JobState } from '../jobs/state-machine.js';
 import { refusal } from '../problem/codes.js';
 import { EscrowProjection } from '../settlement/escrow-projection.js';
-import { actor, LeaseBook } from './lease-book.js';
+import { actor, LeaseStore } from './lease-store.js';
 
 @Injectable()
 export class LeaseRestores {
   constructor(
     private readonly database: DataSource,
-    private readonly leases: LeaseBook,
+    private readonly leases: LeaseStore,
     private readonly journal: JobJournal,
     private readonly projection: EscrowProjection,
     private readonly clock: Clock,

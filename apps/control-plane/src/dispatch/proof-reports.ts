@@ -14,7 +14,7 @@ import { openJob } from '../jobs/open-job.js';
 import { BlobStore } from '../objects/blob-store.js';
 import { refusal } from '../problem/codes.js';
 import { PROOF_VERIFIER } from '../tokens.js';
-import { ProofBook } from './proof-book.js';
+import { ProofStore } from './proof-store.js';
 
 const rule = 'apps/control-plane/README.md, proofs';
 /** One proof with its head; a segment's proof is some hundred kilobytes. */
@@ -24,7 +24,7 @@ const proofBytesMax = 16 * 1024 * 1024;
 export class ProofReports {
   constructor(
     private readonly database: DataSource,
-    private readonly book: ProofBook,
+    private readonly store: ProofStore,
     private readonly blobs: BlobStore,
     private readonly journal: JobJournal,
     private readonly signals: Signals,
@@ -35,8 +35,8 @@ export class ProofReports {
   async progress(principal: Principal, message: ProofProgress): Promise<ProofHeld> {
     const { jobId, index, phase, percent, etaSeconds } = message;
     try {
-      await this.book.hold(principal, message, async (manager, job, row) => {
-        await manager.update(SegmentProof, { jobId, index, fence: row.fence }, { expiresAt: this.book.expiry() });
+      await this.store.hold(principal, message, async (manager, job, row) => {
+        await manager.update(SegmentProof, { jobId, index, fence: row.fence }, { expiresAt: this.store.expiry() });
         await this.journal.record(manager, job.id, 'proving', {
           index,
           phase,
@@ -58,7 +58,7 @@ export class ProofReports {
     const { jobId, index, blob, document } = message;
     const earlier = await this.database.manager.findOneBy(SegmentProof, { jobId, index });
     if (earlier?.provedAt != null) return {};
-    const { job, claimed } = await this.book.hold(principal, message, async (manager, held) => {
+    const { job, claimed } = await this.store.hold(principal, message, async (manager, held) => {
       if (!(await manager.existsBy(BlobRecord, { sha256: blob, tenant: principal.tenant }))) throw unknownBlob(blob);
       return { job: held, claimed: await claimedStatement(manager, held, index) };
     });
@@ -66,7 +66,7 @@ export class ProofReports {
     if (!equalBytes(encodeStepStatement(shown), claimed)) {
       throw foreign('the statement that was reported for this segment', 'a proof of another statement');
     }
-    await this.book.hold(principal, message, async (manager, { id }, { fence, provedAt }) => {
+    await this.store.hold(principal, message, async (manager, { id }, { fence, provedAt }) => {
       if (provedAt !== null) return;
       await manager.update(SegmentProof, { jobId, index, fence }, { blob, document, provedAt: this.clock.now() });
       await this.journal.record(manager, id, 'proof', { index, blob, nodeId: message.nodeId });
@@ -77,7 +77,7 @@ export class ProofReports {
 
   async fail(principal: Principal, message: ProofFail): Promise<Acknowledged> {
     const { jobId, index, code, detail } = message;
-    await this.book.hold(principal, message, async (manager, job, row) => {
+    await this.store.hold(principal, message, async (manager, job, row) => {
       if (row.provedAt !== null) return;
       await manager.update(SegmentProof, { jobId, index, fence: row.fence }, { expiresAt: this.clock.now() });
       await this.journal.record(manager, job.id, 'proof-failed', { index, code, detail, saidBy: 'node' });

@@ -15,12 +15,12 @@ import { openJob } from '../jobs/open-job.js';
 import { nextState, type JobState } from '../jobs/state-machine.js';
 import { METRICS } from '../tokens.js';
 import { attestedUntil, staleRenewal } from './freshness.js';
-import { actor, LeaseBook, type Held } from './lease-book.js';
+import { actor, LeaseStore, type Held } from './lease-store.js';
 
 @Injectable()
 export class RenewalReports {
   constructor(
-    private readonly leases: LeaseBook,
+    private readonly leases: LeaseStore,
     private readonly journal: JobJournal,
     private readonly signals: Signals,
     private readonly clock: Clock,

@@ -6,7 +6,7 @@ import type { Principal } from '../auth/principal.js';
 import { dispatchTopic, Signals } from '../events/signals.js';
 import { Presences } from '../nodes/presences.js';
 import { Assignment } from './assignment.js';
-import { SegmentBook, type SegmentClaim } from './segment-book.js';
+import { SegmentStore, type SegmentClaim } from './segment-store.js';
 
 const lookAgainMilliseconds = 1000;
 const nothing: SegmentAcquired = { task: null, round: null, over: false };
@@ -15,7 +15,7 @@ const nothing: SegmentAcquired = { task: null, round: null, over: false };
 export class SegmentAssignment {
   constructor(
     private readonly assignment: Assignment,
-    private readonly book: SegmentBook,
+    private readonly store: SegmentStore,
     private readonly presences: Presences,
     private readonly signals: Signals,
   ) {}
@@ -35,12 +35,12 @@ export class SegmentAssignment {
   }
 
   private async look(node: NodeRecord, { jobId, leads }: SegmentAcquire): Promise<SegmentAcquired> {
-    const claim = node.state === 'ready' || leads ? await this.book.claim(node, jobId) : null;
+    const claim = node.state === 'ready' || leads ? await this.store.claim(node, jobId) : null;
     if (claim !== null) return { task: await this.describe(claim), round: null, over: false };
     if (jobId === undefined) return nothing;
-    const job = await this.book.job(jobId);
+    const job = await this.store.job(jobId);
     if (job.state !== 'running') return { task: null, round: null, over: true };
-    return { task: null, round: leads ? await this.book.complete(job) : null, over: false };
+    return { task: null, round: leads ? await this.store.complete(job) : null, over: false };
   }
 
   private async describe({ job, row, checkpoint }: SegmentClaim) {

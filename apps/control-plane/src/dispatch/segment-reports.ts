@@ -25,7 +25,7 @@ import { openJob } from '../jobs/open-job.js';
 import { Presences } from '../nodes/presences.js';
 import { refusal } from '../problem/codes.js';
 import { attestedUntil, requireFresh } from './freshness.js';
-import { isOpen, requireProvider, roundOf, SegmentBook } from './segment-book.js';
+import { isOpen, requireProvider, roundOf, SegmentStore } from './segment-store.js';
 import { refusedWorker, unknownWorker } from './worker-renewals.js';
 
 const rule = 'apps/control-plane/README.md, rounds';
@@ -34,7 +34,7 @@ const rule = 'apps/control-plane/README.md, rounds';
 export class SegmentReports {
   constructor(
     private readonly database: DataSource,
-    private readonly book: SegmentBook,
+    private readonly store: SegmentStore,
     private readonly presences: Presences,
     private readonly journal: JobJournal,
     private readonly signals: Signals,
@@ -46,7 +46,7 @@ export class SegmentReports {
   async join(principal: Principal, message: SegmentJoin): Promise<SegmentJoined> {
     const { nodeId, jobId } = message;
     const { node } = await this.presences.of(principal, nodeId);
-    const job = await this.book.job(jobId);
+    const job = await this.store.job(jobId);
     requireProvider(job, node);
     if (job.parallel < 2 || !isOpen(job)) throw notParallel(job);
     const evidence = Buffer.from(message.evidence, 'base64');
@@ -79,8 +79,8 @@ export class SegmentReports {
   async progress(principal: Principal, message: SegmentProgress): Promise<SegmentHeld> {
     const { jobId, index, step, loss = null, accuracy = null, samplesPerSecond = null } = message;
     try {
-      await this.book.hold(principal, message, async (manager, job, { fence }) => {
-        const expiresAt = this.book.expiry();
+      await this.store.hold(principal, message, async (manager, job, { fence }) => {
+        const expiresAt = this.store.expiry();
         const claim = { jobId, index, fence };
         await manager.update(WorkerSegment, claim, { expiresAt });
         const place = placeOf(job, index);
@@ -99,7 +99,7 @@ export class SegmentReports {
   async deliver(principal: Principal, message: SegmentDeliver): Promise<Acknowledged> {
     const { jobId, index, blob, workerId } = message;
     const [statement, receipt] = [message.statement, message.receipt].map((text) => Buffer.from(text, 'base64'));
-    const { expected, receiptKey } = await this.book.hold(principal, message, async (manager, job, row) => {
+    const { expected, receiptKey } = await this.store.hold(principal, message, async (manager, job, row) => {
       const worker = await manager.findOneBy(Worker, { id: workerId, jobId, nodeId: row.nodeId });
       if (worker === null) throw unknownWorker(workerId);
       requireFresh(worker, this.clock.now());
@@ -109,7 +109,7 @@ export class SegmentReports {
     const said = parseStepStatement(new Uint8Array(statement!));
     checkPartial(expected, said, `segment ${index}`);
     await verifyReceipt(new Uint8Array(receipt!), said, new Uint8Array(receiptKey));
-    await this.book.hold(principal, message, async (manager, job, row) => {
+    await this.store.hold(principal, message, async (manager, job, row) => {
       if (row.doneAt !== null) return;
       const doneAt = this.clock.now();
       const done = { workerId, statement, receipt, blob, doneAt } as const;
@@ -123,7 +123,7 @@ export class SegmentReports {
 
   async fail(principal: Principal, message: SegmentFail): Promise<Acknowledged> {
     const { jobId, index, code, detail } = message;
-    await this.book.hold(principal, message, async (manager, job, row) => {
+    await this.store.hold(principal, message, async (manager, job, row) => {
       if (row.doneAt !== null) return;
       const expiresAt = new Date(this.clock.now().getTime() - 1);
       await manager.update(WorkerSegment, { jobId, index, fence: row.fence }, { expiresAt });

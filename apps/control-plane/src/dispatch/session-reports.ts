@@ -21,7 +21,7 @@ import { openJob } from '../jobs/open-job.js';
 import { nextState, type JobState, type JobTrigger } from '../jobs/state-machine.js';
 import { refusal } from '../problem/codes.js';
 import { attestedUntil } from './freshness.js';
-import { actor, LeaseBook, type Held } from './lease-book.js';
+import { actor, LeaseStore, type Held } from './lease-store.js';
 
 /** What a node reports when its session's renewal was refused. */
 const refusedRenewal = 'ATTESTATION_REFUSED';
@@ -29,7 +29,7 @@ const refusedRenewal = 'ATTESTATION_REFUSED';
 @Injectable()
 export class SessionReports {
   constructor(
-    private readonly leases: LeaseBook,
+    private readonly leases: LeaseStore,
     private readonly journal: JobJournal,
     private readonly signals: Signals,
     private readonly clock: Clock,

@@ -11,7 +11,7 @@ import { IdempotencyInterceptor } from '../idempotency/idempotency.interceptor.j
 import { JobJournal, systemCause } from '../jobs/journal.js';
 import { attestedStates, leasedStates, waitingStates, type JobState } from '../jobs/state-machine.js';
 import { CONFIG, LOGGER, METRICS } from '../tokens.js';
-import { LeaseBook } from './lease-book.js';
+import { LeaseStore } from './lease-store.js';
 
 const sweepMilliseconds = 1000;
 const batchSize = 100;
@@ -28,7 +28,7 @@ export class Sweeper implements OnApplicationBootstrap, OnApplicationShutdown {
   constructor(
     private readonly database: DataSource,
     private readonly journal: JobJournal,
-    private readonly leases: LeaseBook,
+    private readonly leases: LeaseStore,
     private readonly idempotency: IdempotencyInterceptor,
     private readonly relay: OutboxRelay,
     private readonly clock: Clock,

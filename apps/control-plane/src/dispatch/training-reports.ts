@@ -15,8 +15,8 @@ import { BlobStore } from '../objects/blob-store.js';
 import { refusal } from '../problem/codes.js';
 import { EscrowProjection } from '../settlement/escrow-projection.js';
 import { requireFresh } from './freshness.js';
-import { actor, LeaseBook, type Held } from './lease-book.js';
-import { ProofBook } from './proof-book.js';
+import { actor, LeaseStore, type Held } from './lease-store.js';
+import { ProofStore } from './proof-store.js';
 import { checkFollows, checkReceipt, isRound, statementOf, type CheckedReceipt } from './receipt-check.js';
 import { checkStoredPartials } from './stored-partials.js';
 import { checkStoredResult, readStoredResult } from './stored-result.js';
@@ -26,8 +26,8 @@ const rule = 'apps/control-plane/README.md, checkpoints';
 @Injectable()
 export class TrainingReports {
   constructor(
-    private readonly leases: LeaseBook,
-    private readonly proofs: ProofBook,
+    private readonly leases: LeaseStore,
+    private readonly proofs: ProofStore,
     private readonly blobs: BlobStore,
     private readonly journal: JobJournal,
     private readonly projection: EscrowProjection,

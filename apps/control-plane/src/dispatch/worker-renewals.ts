@@ -16,7 +16,7 @@ import { Presences } from '../nodes/presences.js';
 import { refusal } from '../problem/codes.js';
 import { METRICS } from '../tokens.js';
 import { attestedUntil, staleRenewal } from './freshness.js';
-import { actor } from './lease-book.js';
+import { actor } from './lease-store.js';
 
 const rule = 'apps/control-plane/README.md, rounds';
 

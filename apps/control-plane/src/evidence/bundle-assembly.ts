@@ -17,7 +17,7 @@ import {
   type Job,
 } from '#libs/persistence';
 import type { Delivery } from '#libs/wire';
-import { ProofBook } from '../dispatch/proof-book.js';
+import { ProofStore } from '../dispatch/proof-store.js';
 import { storedPartials } from '../dispatch/stored-partials.js';
 import { openJob } from '../jobs/open-job.js';
 import { BlobStore } from '../objects/blob-store.js';
@@ -31,7 +31,7 @@ export class BundleAssembly {
   constructor(
     private readonly database: DataSource,
     private readonly blobs: BlobStore,
-    private readonly book: ProofBook,
+    private readonly store: ProofStore,
   ) {}
 
   /** @throws Rejection JOB_BUNDLE_PENDING before delivery */
@@ -65,7 +65,7 @@ export class BundleAssembly {
     const proved = rows.flatMap(({ index, blob, document }) =>
       blob === null || document === null ? [] : [{ index, blob, document }],
     );
-    const due = await this.book.due(this.database.manager, job);
+    const due = await this.store.due(this.database.manager, job);
     const done = proved.filter(({ index }) => due.has(index)).length;
     if (due.size === 0) throw pending('segments to be drawn, and proved', 'none drawn');
     if (done < due.size) throw pending(`proofs of ${due.size} segments`, `${done}`);

@@ -18,7 +18,7 @@ import { checkPriority } from './job-commands.js';
 import { jobView, type JobView } from './job.view.js';
 import { unknownJob } from './journal.js';
 import type { JobState } from './state-machine.js';
-import { datasetUnknown, SubmissionDesk } from './submission-desk.js';
+import { datasetUnknown, SubmissionBatch } from './submission-batch.js';
 import {
   checkDataset,
   checkSubmission,
@@ -44,7 +44,7 @@ interface JobFilter {
 export class Jobs {
   constructor(
     private readonly database: DataSource,
-    private readonly desk: SubmissionDesk,
+    private readonly submissions: SubmissionBatch,
     private readonly datasets: DatasetCache,
     private readonly clock: Clock,
     @Inject(CONFIG) private readonly config: Config,
@@ -57,7 +57,7 @@ export class Jobs {
     const checked = checkSubmission(input, this.appraiser, this.config, this.clock.at());
     await this.checkStoredDataset(principal, checked);
     const job = this.rowOf(principal, input, checked);
-    return jobView(await this.desk.store({ principal, job, price: checked.terms.price, reply }));
+    return jobView(await this.submissions.store({ principal, job, price: checked.terms.price, reply }));
   }
 
   async find(principal: Principal, id: string): Promise<Job> {

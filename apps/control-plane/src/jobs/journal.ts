@@ -6,7 +6,7 @@ import { marked, type Metrics } from '#libs/telemetry';
 import { Clock } from '../clock.js';
 import { refusal } from '../problem/codes.js';
 import { METRICS } from '../tokens.js';
-import { enqueueWebhooks } from '../webhooks/webhook-book.js';
+import { enqueueWebhooks } from '../webhooks/webhook-store.js';
 import { nextState, transitions, type JobState, type JobTrigger } from './state-machine.js';
 
 export interface Cause {

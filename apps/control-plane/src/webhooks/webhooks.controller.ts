@@ -10,7 +10,7 @@ import { jobStates } from '../jobs/state-machine.js';
 import { refusal } from '../problem/codes.js';
 import { CONFIG } from '../tokens.js';
 import { namesClosedHost } from './public-address.js';
-import { WebhookBook } from './webhook-book.js';
+import { WebhookStore } from './webhook-store.js';
 
 const CreateWebhook = z
   .object({
@@ -58,7 +58,7 @@ const DeliveryId = z.string().regex(/^[1-9][0-9]{0,17}$/);
 @Controller('v1/webhooks')
 export class WebhooksController {
   constructor(
-    private readonly book: WebhookBook,
+    private readonly store: WebhookStore,
     @Inject(CONFIG) private readonly config: Config,
   ) {}
 
@@ -87,7 +87,7 @@ export class WebhooksController {
         rule: 'apps/control-plane/README.md, webhooks',
       });
     }
-    const webhook = await this.book.add(caller, body);
+    const webhook = await this.store.add(caller, body);
     return { ...webhookView(webhook), secret: `whsec_${webhook.secret.toString('base64')}` };
   }
 
@@ -95,14 +95,14 @@ export class WebhooksController {
   @Allow('client')
   @ApiResponse({ status: 200, standardSchema: z.array(WebhookView) })
   async list(@Caller() caller: Principal): Promise<z.infer<typeof WebhookView>[]> {
-    return (await this.book.list(caller)).map(webhookView);
+    return (await this.store.list(caller)).map(webhookView);
   }
 
   @Delete(':id')
   @HttpCode(204)
   @Allow('client')
   remove(@Caller() caller: Principal, @Param('id', { schema: Id }) id: string): Promise<void> {
-    return this.book.remove(caller, id);
+    return this.store.remove(caller, id);
   }
 
   /** The newest deliveries. */
@@ -113,7 +113,7 @@ export class WebhooksController {
     @Caller() caller: Principal,
     @Param('id', { schema: Id }) id: string,
   ): Promise<z.infer<typeof DeliveryView>[]> {
-    return (await this.book.deliveries(caller, id)).map(deliveryView);
+    return (await this.store.deliveries(caller, id)).map(deliveryView);
   }
 
   /** Sends one again, under the same message id. */
@@ -126,7 +126,7 @@ export class WebhooksController {
     @Param('id', { schema: Id }) id: string,
     @Param('delivery', { schema: DeliveryId }) delivery: string,
   ): Promise<void> {
-    return this.book.retry(caller, id, delivery);
+    return this.store.retry(caller, id, delivery);
   }
 }
 

@@ -41,9 +41,9 @@ export async function handOverLeft(parts: NodeParts, stop: AbortSignal): Promise
   );
 }
 
-type Tellers = Pick<NodeParts, 'controlPlane' | 'kept' | 'store'>;
+type DeliveryParts = Pick<NodeParts, 'controlPlane' | 'kept' | 'store'>;
 
-export async function tellProof({ claim, bundle, document }: KeptProof, parts: Tellers): Promise<void> {
+export async function tellProof({ claim, bundle, document }: KeptProof, parts: DeliveryParts): Promise<void> {
   const blob = await parts.store.putBlob(bundle);
   await parts.controlPlane.send(pattern.proofDeliver, { ...claim, blob, document });
   parts.kept.markTold(claim.jobId, claim.index);
@@ -55,7 +55,7 @@ export async function tellProof({ claim, bundle, document }: KeptProof, parts: T
  * @param afterMs  so long an answer may still be on its way
  */
 export function openProofTeller(
-  parts: Tellers,
+  parts: DeliveryParts,
   afterMs = 10_000,
 ): (job: Pick<KeptJob, 'jobId' | 'proofs' | 'told'>) => Promise<void> {
   const refused = new Set<string>();

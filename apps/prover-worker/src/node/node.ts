@@ -17,11 +17,11 @@ import {
 import { serveHealth, watchNode } from '#libs/telemetry';
 import { groth16KeysMax, pattern, protocolVersion, type LeaseGrant, type NodeRegistered } from '#libs/wire';
 import { plansOf } from '../proving/key-folder.js';
-import { createBench } from './bench.js';
+import { createJobProcess } from './job-process.js';
 import { openEscrow } from './escrow.js';
 import { handOverLeft, openProofTeller } from './hand-over.js';
 import { openKeptJobs } from './kept-jobs.js';
-import { openOwed } from './owed.js';
+import { openDrawnProofs } from './drawn-proofs.js';
 import type { NodeParts } from './parts.js';
 import { runProof } from './proof-task.js';
 import type { ProverSettings } from './settings.js';
@@ -67,7 +67,7 @@ export async function startNode(settings: ProverSettings): Promise<ProverNode> {
   const parts: NodeParts = {
     ...{ settings, nodeId: node.nodeId, leaseSeconds: node.leaseSeconds, controlPlane, escrow, kept },
     store: createCipherStore(urls, apiKey),
-    bench: createBench(settings),
+    jobProcess: createJobProcess(settings),
     watch,
   };
   const held = new Map<string, Held>();
@@ -76,7 +76,7 @@ export async function startNode(settings: ProverSettings): Promise<ProverNode> {
   return {
     nodeId: node.nodeId,
     done: Promise.all(loops).then(() => {
-      parts.bench.clear();
+      parts.jobProcess.clear();
       escrow.close();
       controlPlane.close();
       health?.close();
@@ -84,7 +84,7 @@ export async function startNode(settings: ProverSettings): Promise<ProverNode> {
     stop: () => {
       watch.event('stopping', { leases: held.size });
       stop.abort();
-      parts.bench.clear();
+      parts.jobProcess.clear();
     },
   };
 }
@@ -98,10 +98,10 @@ interface Held {
 /** One thing at a time: the computing process has the machine to itself. */
 async function workLoop(parts: NodeParts, held: Map<string, Held>, stop: AbortSignal): Promise<void> {
   const { controlPlane, nodeId, settings } = parts;
-  const owed = openOwed(parts, runProof);
+  const drawnProofs = openDrawnProofs(parts, runProof);
   while (!stop.aborted) {
     try {
-      if (settings.proves && (await owed.proveNext(stop))) continue;
+      if (settings.proves && (await drawnProofs.proveNext(stop))) continue;
       if (settings.trains) {
         const question = { nodeId, waitMs: settings.proves ? 0 : acquireWaitMs, holding: [...held.keys()] };
         const grant = parseAcquired(await controlPlane.send(pattern.leaseAcquire, question));
@@ -130,7 +130,7 @@ async function workLoop(parts: NodeParts, held: Map<string, Held>, stop: AbortSi
 }
 
 async function beatLoop(
-  { controlPlane, nodeId, bench, watch }: NodeParts,
+  { controlPlane, nodeId, jobProcess, watch }: NodeParts,
   { heartbeatSeconds }: NodeRegistered,
   offer: NodeOffer,
   held: Map<string, Held>,
@@ -145,7 +145,7 @@ async function beatLoop(
       for (const leaseId of [...answer.cancel, ...answer.lost]) {
         if (!held.has(leaseId)) continue;
         held.get(leaseId)!.cancel.abort();
-        bench.clear();
+        jobProcess.clear();
       }
     } catch (error) {
       watch.depends('controlPlane', false);

@@ -1,7 +1,7 @@
 /** What a node is made of, for everything that it does. */
 import type { CipherStore, ControlPlane } from '#libs/dispatch-client';
 import type { NodeWatch } from '#libs/telemetry';
-import type { Bench } from './bench.js';
+import type { JobProcess } from './job-process.js';
 import type { Escrow } from './escrow.js';
 import type { KeptJobs } from './kept-jobs.js';
 import type { ProverSettings } from './settings.js';
@@ -15,6 +15,6 @@ export interface NodeParts {
   readonly store: CipherStore;
   readonly escrow: Escrow;
   readonly kept: KeptJobs;
-  readonly bench: Bench;
+  readonly jobProcess: JobProcess;
   readonly watch: NodeWatch;
 }

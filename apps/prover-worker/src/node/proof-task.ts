@@ -13,7 +13,7 @@ const phaseStarts: Readonly<Record<ProofPhase, number>> = { load: 0, execute: 0.
 
 /** Never throws while the node goes on: the end is told to the control plane. @returns whether it is proved */
 export async function runProof(task: ProofTask, parts: NodeParts, stop: AbortSignal): Promise<boolean> {
-  const { controlPlane, bench, nodeId, watch } = parts;
+  const { controlPlane, jobProcess, nodeId, watch } = parts;
   const { jobId, index, fence } = task;
   const ref = { nodeId, jobId, index, fence };
   const report = openReport(ref, parts);
@@ -31,7 +31,7 @@ export async function runProof(task: ProofTask, parts: NodeParts, stop: AbortSig
       error instanceof CodedError ? `expected ${error.detail.expected}, got ${error.detail.got}` : String(error);
     const failure = { code: codePattern.test(code) ? code : 'PROVER_FAILED', detail: plainText(text, 900) };
     await controlPlane.send(pattern.proofFail, { ...ref, ...failure });
-    if (code === 'PROVER_ENDED') bench.clear();
+    if (code === 'PROVER_ENDED') jobProcess.clear();
     return false;
   } finally {
     report.close();
@@ -41,14 +41,14 @@ export async function runProof(task: ProofTask, parts: NodeParts, stop: AbortSig
 type Ref = Readonly<{ nodeId: string; jobId: string; index: number; fence: number }>;
 
 async function work(task: ProofTask, ref: Ref, parts: NodeParts, enter: (phase: ProofPhase) => void): Promise<void> {
-  const { settings, store, kept, bench } = parts;
+  const { settings, store, kept, jobProcess } = parts;
   const { index, job } = task;
   const offer = readOffer(job, settings);
   const { jobId } = offer;
   enter('load');
   let proved: Proved | null = kept.proof(jobId, index);
   if (proved === null) {
-    const compute = await bench.at(offer, settings, store);
+    const compute = await jobProcess.at(offer, settings, store);
     const checkpoint = task.checkpoint === null ? null : await store.getBlob(task.checkpoint);
     const statement = new Uint8Array(Buffer.from(task.statement, 'base64'));
     proved = await compute.prove({ index, statement, checkpoint }, enter);
@@ -60,7 +60,7 @@ async function work(task: ProofTask, ref: Ref, parts: NodeParts, enter: (phase: 
 }
 
 /** Tells progress at every phase and often enough to keep the claim; ends the work when the claim is lost. */
-function openReport(ref: Ref, { controlPlane, bench, leaseSeconds }: NodeParts) {
+function openReport(ref: Ref, { controlPlane, jobProcess, leaseSeconds }: NodeParts) {
   const began = performance.now();
   let phase: ProofPhase = 'load';
   let lost = false;
@@ -72,7 +72,7 @@ function openReport(ref: Ref, { controlPlane, bench, leaseSeconds }: NodeParts) 
     const { held } = parseProofHeld(await controlPlane.send(pattern.proofProgress, progress));
     if (held) return;
     lost = true;
-    bench.clear();
+    jobProcess.clear();
   };
   const quietly = (): void => void tell().catch((error: unknown) => note('proof progress', error));
   const timer = setInterval(quietly, (1000 * leaseSeconds) / 3);

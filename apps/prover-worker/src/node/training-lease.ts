@@ -43,14 +43,14 @@ export async function runLease(grant: LeaseGrant, parts: NodeParts, stop: AbortS
 }
 
 async function work(grant: LeaseGrant, lease: LeaseRef, parts: NodeParts, stop: AbortSignal): Promise<void> {
-  const { settings, controlPlane, escrow, kept, bench, store, watch } = parts;
+  const { settings, controlPlane, escrow, kept, jobProcess, store, watch } = parts;
   const { job } = grant;
   const offer = readOffer(job, settings);
   checkTerms(offer, escrow.account, settings.escrow);
   const entrusted = await entrust(offer, settings, stop);
   await controlPlane.send(pattern.leaseEntrusted, lease);
   watch.event('keyed', { job: job.jobId });
-  const compute = await bench.at(offer, settings, store, entrusted);
+  const compute = await jobProcess.at(offer, settings, store, entrusted);
   kept.open(offer.jobId, offer.specBytes, encodeTerms(offer.terms));
   const transactions = await escrow.engage(offer, entrusted.release);
   watch.event('engaged', { job: job.jobId, escrow: job.escrowId });

@@ -31,7 +31,7 @@ interface Submitted {
 const round = { size: 64, rounds: 2, apartMilliseconds };
 
 @Injectable()
-export class SubmissionDesk {
+export class SubmissionBatch {
   readonly store: (submitted: Submitted) => Promise<Job>;
 
   constructor(

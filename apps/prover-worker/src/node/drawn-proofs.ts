@@ -14,12 +14,12 @@ const askAgainMs = 1000;
 /** And one whose proof, or question, failed, after this. */
 const tryAgainMs = 30_000;
 
-interface Owed {
+interface DrawnProofs {
   /** @returns whether there was one to prove */
   proveNext(stop: AbortSignal): Promise<boolean>;
 }
 
-export function openOwed(parts: NodeParts, prove: typeof runProof): Owed {
+export function openDrawnProofs(parts: NodeParts, prove: typeof runProof): DrawnProofs {
   const { kept, controlPlane, nodeId } = parts;
   const quietUntil = new Map<string, number>();
   const quiet = (jobId: string, ms: number): void => void quietUntil.set(jobId, performance.now() + ms);

@@ -5,14 +5,14 @@ import { openCompute, type Compute } from './compute.js';
 import { entrust, inputOf, type EntrustedJob, type OfferedJob } from './offered-job.js';
 import type { ProverSettings } from './settings.js';
 
-export interface Bench {
+export interface JobProcess {
   /** The process that holds this job with its data; asks for key and shards where there is none. */
   at(offer: OfferedJob, settings: ProverSettings, store: CipherStore, job?: EntrustedJob): Promise<Compute>;
   /** Ends the process, whatever it does. */
   clear(): void;
 }
 
-export function createBench({ threads, memoryMiB, groth16Keys }: Limits): Bench {
+export function createJobProcess({ threads, memoryMiB, groth16Keys }: Limits): JobProcess {
   const limits = { threads, memoryMiB, groth16Keys };
   let current: Compute | null = null;
   const clear = (): void => {

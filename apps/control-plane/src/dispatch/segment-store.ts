@@ -42,7 +42,7 @@ export interface SegmentClaim {
 }
 
 @Injectable()
-export class SegmentBook {
+export class SegmentStore {
   constructor(
     private readonly database: DataSource,
     private readonly journal: JobJournal,

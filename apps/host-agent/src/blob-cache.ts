@@ -3,13 +3,13 @@ import type { CipherStore } from '#libs/dispatch-client';
 
 const keptMax = 4;
 
-export interface Shelf {
+export interface BlobCache {
   /** @returns the blob's name, 0x-hex SHA-256 */
   put(bytes: Uint8Array): Promise<string>;
   get(name: string): Promise<Uint8Array>;
 }
 
-export function createShelf(store: CipherStore): Shelf {
+export function createBlobCache(store: CipherStore): BlobCache {
   const kept = new Map<string, Uint8Array>();
   const keep = (name: string, bytes: Uint8Array): void => {
     kept.set(name, bytes);

@@ -19,7 +19,7 @@ interface NewWebhook {
 }
 
 @Injectable()
-export class WebhookBook {
+export class WebhookStore {
   constructor(
     private readonly database: DataSource,
     private readonly clock: Clock,

@@ -36,7 +36,7 @@ import type { ReadyJob } from './ready-job.js';
 import type { Stopwatch } from './stopwatch.js';
 import { sealPosition, startOf, trainSteps, type Position } from './trainer.js';
 
-export interface Workshop {
+export interface RoundWorker {
   /** @returns the partial, or that the segment left its range @throws Rejection CHECKPOINT_*, ROUND_SEGMENT */
   segment(request: RequestOf<'segment'>, signal: AbortSignal): Promise<EnclaveEvent>;
   /** @throws Rejection PARTIAL_*, ROUND_PARTIALS and those of receipts and weights */
@@ -46,24 +46,24 @@ export interface Workshop {
   close(): Promise<void>;
 }
 
-interface Hands {
+interface Callbacks {
   readonly keys: SessionKeys;
   readonly watch: Stopwatch;
   progress(event: Omit<EventOf<'progress'>, 'type'>): void;
 }
 
-interface Bench {
+interface LoadedEngine {
   readonly threads: number;
   readonly engine: Engine;
   readonly dataset: LoadedDataset;
 }
 
-export function openWorkshop(job: ReadyJob, hands: Hands): Workshop {
+export function openRoundWorker(job: ReadyJob, callbacks: Callbacks): RoundWorker {
   const division = divideSteps(job.manifest, job.spec);
   const sealingKey = checkpointKey(job);
   const gate = progressGate(job);
   let partials: Partial[] = [];
-  let bench: Bench | null = null;
+  let loaded: LoadedEngine | null = null;
   /** What this session made last: it need not open its own. */
   let own: { readonly sealed: Uint8Array; readonly partial: Partial } | null = null;
   /** The start that was used last, not opened and committed to again while it is used. */
@@ -76,30 +76,30 @@ export function openWorkshop(job: ReadyJob, hands: Hands): Workshop {
     return known.position;
   }
 
-  async function benchOf(threads: number): Promise<Bench> {
-    if (bench?.threads === threads) return bench;
-    await bench?.engine.close();
+  async function engineFor(threads: number): Promise<LoadedEngine> {
+    if (loaded?.threads === threads) return loaded;
+    await loaded?.engine.close();
     const engine = await Engine.open(job.manifest, { threads, guardSet: guardSetOf(job.spec.scheme) });
-    return (bench = { threads, engine, dataset: engine.load(job.examples) });
+    return (loaded = { threads, engine, dataset: engine.load(job.examples) });
   }
 
   return {
     async segment({ index, checkpoint, threads }, signal) {
       const start = await positionOf(checkpoint);
       requireSegment(division, start, index);
-      const { engine, dataset } = await benchOf(threads);
+      const { engine, dataset } = await engineFor(threads);
       const steps = {
         weights: start.weights,
         stepFrom: index * division.segmentSteps,
         stepCount: division.segmentSteps,
       };
       try {
-        const weights = await trainSteps(job, engine, dataset, steps, { ...hands, signal, gate });
-        const { event, partial } = await signedPartial(job, hands, start, index, weights);
+        const weights = await trainSteps(job, engine, dataset, steps, { ...callbacks, signal, gate });
+        const { event, partial } = await signedPartial(job, callbacks, start, index, weights);
         own = { sealed: event.ciphertext, partial };
         return event;
       } catch (error) {
-        if (error instanceof GuardViolation) return stopAtGuard(job, error, start, hands.keys);
+        if (error instanceof GuardViolation) return stopAtGuard(job, error, start, callbacks.keys);
         throw error;
       }
     },
@@ -114,16 +114,16 @@ export function openWorkshop(job: ReadyJob, hands: Hands): Workshop {
     async average({ checkpoint }) {
       const round = partials.toSorted((a, b) => a.statement.stepFrom - b.statement.stepFrom);
       partials = [];
-      const { statement, position: unsigned } = await averaged(job, await positionOf(checkpoint), round, hands);
-      const { event, position } = await signedRound(job, hands, statement, unsigned, await sealingKey);
+      const { statement, position: unsigned } = await averaged(job, await positionOf(checkpoint), round, callbacks);
+      const { event, position } = await signedRound(job, callbacks, statement, unsigned, await sealingKey);
       known = { sealed: event.ciphertext, position };
       if (position.step < job.manifest.steps) return [event];
-      return [event, await finishJob(job, position, hands.keys, hands.watch)];
+      return [event, await finishJob(job, position, callbacks.keys, callbacks.watch)];
     },
 
     async close() {
-      await bench?.engine.close();
-      bench = null;
+      await loaded?.engine.close();
+      loaded = null;
     },
   };
 }
@@ -132,7 +132,7 @@ async function averaged(
   job: ReadyJob,
   start: Position,
   partials: readonly Partial[],
-  { watch }: Hands,
+  { watch }: Callbacks,
 ): Promise<{ readonly statement: RoundStatement; readonly position: Position }> {
   const { roundSteps } = divideSteps(job.manifest, job.spec);
   if (start.step >= job.manifest.steps) throw roundPartials('a round of the job', 'one behind its last');
@@ -148,7 +148,7 @@ async function averaged(
 
 async function signedPartial(
   job: ReadyJob,
-  { keys, watch }: Hands,
+  { keys, watch }: Callbacks,
   start: Position,
   index: number,
   weights: Weights,
@@ -173,7 +173,7 @@ async function signedPartial(
 
 async function signedRound(
   job: ReadyJob,
-  { keys, watch }: Hands,
+  { keys, watch }: Callbacks,
   statement: RoundStatement,
   unsigned: Position,
   sealingKey: Uint8Array,

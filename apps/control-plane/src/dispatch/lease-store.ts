@@ -19,7 +19,7 @@ import { assuranceOnLapse, lapseCodes } from './lapse.js';
 import { isAway, setback } from './setbacks.js';
 
 /** A node that asks for a job, and on whose behalf. */
-export interface Asker {
+export interface WaitingNode {
   readonly principal: Principal;
   readonly node: NodeRecord;
 }
@@ -46,7 +46,7 @@ interface Ending {
 }
 
 @Injectable()
-export class LeaseBook {
+export class LeaseStore {
   constructor(
     private readonly database: DataSource,
     private readonly queue: JobQueue,
@@ -60,7 +60,7 @@ export class LeaseBook {
   ) {}
 
   /** Gives each of these nodes, which are of one kind, a job from the head of the queue, as far as there are any. */
-  async grant(askers: readonly Asker[]): Promise<readonly (Grant | null)[]> {
+  async grant(askers: readonly WaitingNode[]): Promise<readonly (Grant | null)[]> {
     const { node } = askers[0]!;
     if (node.state !== 'ready') return askers.map(() => null);
     const busy = await this.quotas.busy(this.database.manager);
@@ -143,7 +143,7 @@ export class LeaseBook {
     return this.queue.hasOtherNode(manager, job, this.nodes.onlineSince());
   }
 
-  private newLease({ principal, node }: Asker, job: Job): Lease {
+  private newLease({ principal, node }: WaitingNode, job: Job): Lease {
     const now = this.clock.now();
     return Object.assign(new Lease(), {
       id: randomUUID(),

@@ -33,7 +33,7 @@ export interface Claim {
 }
 
 @Injectable()
-export class ProofBook {
+export class ProofStore {
   constructor(
     private readonly database: DataSource,
     private readonly journal: JobJournal,
