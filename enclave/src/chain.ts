@@ -1,6 +1,6 @@
 /**
- * Who stands behind the borders of a run: a receipt for each but the first, by a session that the job's key broker
- * released. Without this whoever can make a checkpoint could have borders sealed that nobody trained.
+ * Checks who signed the borders of a run: each but the first has a receipt by a session that the job's key broker
+ * released. Without this a host that makes a checkpoint could have borders sealed that nobody trained.
  */
 import { sha256 } from '@noble/hashes/sha2.js';
 import { concatBytes, equalBytes, Rejection, toHex } from '#attestation/base';

@@ -49,7 +49,7 @@ function superblocksOf(manifest: Manifest, records: number): ReadonlySet<number>
   return read;
 }
 
-/** As they are: labels are judged when the root is known to be that of the spec (job.ts). */
+/** Reads records without judging labels: these are judged once the root is known to be that of the spec (job.ts). */
 function unjudged(manifest: Manifest, records: Uint8Array): Examples {
   const size = recordBytes(manifest);
   const count = records.length / size;

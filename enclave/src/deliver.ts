@@ -36,7 +36,7 @@ export async function sealDelivery(
   const revealKey = isRevealed ? crypto.getRandomValues(new Uint8Array(32)) : new Uint8Array(32);
   const context = { secret: keys.transportSecret, peer: recipient, revealKey, jobId, last };
   const sealed = await sealResult(weights, context);
-  // As a prover does, who withholds no key: the client finds the public key in front.
+  // Without a reveal no key is withheld, as with a prover: the client finds the public key in front.
   const ciphertext = isRevealed ? sealed : concatBytes(keys.binding.transportKey, sealed);
   const digest = ciphertextDigest(ciphertext);
   return { ciphertext, ciphertextDigest: digest, revealKey, keyCommit: keyCommitment(revealKey) };

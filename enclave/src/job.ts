@@ -56,7 +56,10 @@ interface OfferedJob {
   readonly lease: JobLease;
 }
 
-/** @throws Rejection MANIFEST_*, STEP_RANGE_*, JOB_SIZE, JOB_DATASET, JOB_ESCROW naming the field that disagrees, TERMS_* */
+/**
+ * @throws Rejection MANIFEST_*, STEP_RANGE_*, JOB_SIZE, JOB_DATASET, JOB_ESCROW naming the field that disagrees,
+ * TERMS_*
+ */
 export function checkJob(offered: OfferedJob): HeldJob {
   const { spec, dataset, jobId, dataKey, terms, own } = offered;
   const session = own.binding;
@@ -113,7 +116,10 @@ export async function assembleJob(held: HeldJob): Promise<ReadyJob> {
   return { ...job, escrowId: escrowIdOf(terms), verified: new Set(), examples, isRevealed };
 }
 
-/** Only of records that the spec's root commits to. Texts leave the guest: no value and no place in a shard is in them. */
+/**
+ * Checks records that the spec's root commits to. Its errors leave the guest, so they name no value and no place in a
+ * shard.
+ */
 function checkLabels({ dims }: Manifest, index: number, records: Uint8Array): void {
   const [features, classes] = [dims[0]!, dims.at(-1)!];
   for (let at = features; at < records.length; at += features + 1) {

@@ -1,7 +1,7 @@
 /**
- * For how long the key broker lets this session work on a job (enclave/SPEC.md, lease). The guest has no clock that
- * its host cannot set, so a lease is counted in time that has passed since this session made the evidence that earned
- * it.
+ * The time for which the key broker lets this session work on a job (enclave/SPEC.md, lease). The guest has no clock
+ * that its host cannot set, so a lease is counted in time that has passed since this session made the evidence that
+ * earned it.
  */
 import { equalBytes, recoverAddress, Rejection, toHex } from '#attestation/base';
 import { leaseDigest, type Lease, type Release } from '#attestation/records';

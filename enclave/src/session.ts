@@ -46,10 +46,10 @@ interface State {
   readonly answered: AnsweredNonces;
   keys: SessionKeys | null;
   held: HeldJob | null;
-  /** Of a data-parallel job whose shards have been checked. */
+  /** Worker of a data-parallel job whose shards have been checked. */
   roundWorker: RoundWorker | null;
   running: AbortController | null;
-  /** Of the job that came last: it is kept until there is another. */
+  /** Lease of the job that came last; it is kept until another job comes. */
   lease: JobLease | null;
   watch: Stopwatch;
 }

@@ -28,7 +28,7 @@ interface TrainContext {
   readonly checkpoint: Uint8Array | null;
   readonly signal: AbortSignal;
   readonly watch: Stopwatch;
-  /** Told before anything is trained, and after every segment. */
+  /** Called before anything is trained, and after every segment. */
   reached(position: Position): void;
   progress(event: Omit<EventOf<'progress'>, 'type'>): void;
   /** Waited for: the process that trains sends nothing meanwhile. */
@@ -40,7 +40,8 @@ export interface Position extends Trained {
 }
 
 /**
- * @throws GuardViolation naming step and tensor; Rejection CHECKPOINT_*, WEIGHTS_*, ATTESTATION_LAPSED; the signal's reason when it was cancelled
+ * @throws GuardViolation naming step and tensor; Rejection CHECKPOINT_*, WEIGHTS_*, ATTESTATION_LAPSED; the signal's
+ * reason when it was cancelled
  */
 export async function trainJob(job: ReadyJob, context: TrainContext): Promise<Trained> {
   const sealingKey = await checkpointKey(job);

@@ -26,7 +26,9 @@ export interface ServerEvent {
 }
 
 const attempts = 4;
-/** For a stream that has begun: replicas restart, and whoever follows a job for hours waits for that. */
+/**
+ * Attempts to go on with a stream that has begun: a client that follows a job for hours outlives restarts of replicas.
+ */
 const attemptsOfStream = 9;
 const firstPauseMs = 100;
 /** The longest pause that an answer may ask for. */
@@ -58,7 +60,9 @@ export function createApi(urls: string | readonly string[], apiKey: string): Con
     }
   }
 
-  /** Every request may be repeated: those that change something carry an idempotency key, or what they store by name. */
+  /**
+   * Every request may be repeated: those that change something carry an idempotency key, or what they store by name.
+   */
   async function call(path: string, init: RequestInit = {}, attemptsMax = attempts): Promise<Response> {
     for (let attempt = 1; ; attempt++) {
       const signal = init.signal ?? AbortSignal.timeout(answerWithinMs);
@@ -69,7 +73,7 @@ export function createApi(urls: string | readonly string[], apiKey: string): Con
       }
       at += 1;
       if (attempt === attemptsMax || init.signal?.aborted === true) throw outcome.error;
-      // Another replica may serve what this one sheds.
+      // Another replica may serve a request that this one sheds.
       const wantedMs = attempt % bases.length === 0 ? outcome.afterMs : 0;
       const pauseMs = Math.max(firstPauseMs * 2 ** (attempt - 1), wantedMs);
       await new Promise((resolve) => setTimeout(resolve, pauseMs));
@@ -105,7 +109,7 @@ export function createApi(urls: string | readonly string[], apiKey: string): Con
           if (stop.aborted) return silence.stop();
         }
         silence.stop();
-        // Nobody to ask: the stream is asked for again, with more patience.
+        // No replica answers: the stream is asked for again, with longer pauses.
         if (await ended().catch(() => false)) return;
         await new Promise((resolve) => setTimeout(resolve, 200));
       }

@@ -1,4 +1,6 @@
-/** What a command prints: one JSON document on stdout with --json, readable lines without; everything else on stderr. */
+/**
+ * What a command prints: one JSON document on stdout with --json, readable lines without; everything else on stderr.
+ */
 import { InvalidArgumentError } from 'commander';
 import { CodedError, fromHex } from '#attestation/base';
 
@@ -21,7 +23,7 @@ export function table(rows: readonly (readonly [name: string, value: string])[])
   return rows.map(([name, value]) => `${name.padEnd(width)}  ${value}`).join('\n');
 }
 
-/** Of commands that list. */
+/** Options of commands that list. */
 export interface PageOptions {
   readonly limit: number;
   readonly cursor?: string;
@@ -61,7 +63,10 @@ export function reportFailure(error: unknown, json: boolean): void {
   log(table([['expected', expected], ['got', got], ['rule', rule], ...(action ? [['do', action] as const] : [])]));
 }
 
-/** Arguments that no command takes, or help that was asked for: commander has said so to people; this adds the document. */
+/**
+ * Arguments that no command takes, or help that was asked for: commander has said so to people; this adds the
+ * document.
+ */
 export function reportUsage({ exitCode, message }: { exitCode: number; message: string }, json: boolean): void {
   process.exitCode = exitCode;
   if (exitCode === 0 || !json) return;

@@ -22,7 +22,7 @@ const Profile = z.strictObject({
     rpcUrl: z.url(),
     pollingMs: z.int().min(10).default(1000),
     deployment: DeploymentJson,
-    /** Of a chain whose id does not tell. */
+    /** Kind of a chain whose id does not tell. */
     kind: z.enum(chainKinds).optional(),
     /** secp256k1 secret of the paying account; file with 32 bytes hex. */
     accountKey: z.string(),

@@ -42,8 +42,8 @@ export interface SignedResult {
 /** APPRAISAL_REFUSED naming every check that is not met. */
 export class SessionRefused extends Rejection {
   /**
-   * The machine is authentic, answered this nonce with these very keys, and something that it signed is not accepted. What
-   * certificates alone can bring about is none of it: anybody can put others beside a session's evidence.
+   * The machine is authentic, answered this nonce with these very keys, and something that it signed is not accepted.
+   * What certificates alone can bring about is none of it: anybody can put others beside a session's evidence.
    */
   readonly isOfSession: boolean;
 
@@ -64,14 +64,16 @@ interface Question {
   readonly evidence: SessionEvidence;
   /** SHA-256 of the policy's deterministic encoding, as spec and terms name it. */
   readonly policyDigest: Uint8Array;
-  /** Of live sessions of other providers. */
+  /** Devices of live sessions of other providers. */
   readonly devicesInUse: ReadonlySet<string>;
   /** Unix seconds. */
   readonly at: number;
 }
 
 export interface Appraiser {
-  /** @throws Rejection BROKER_POLICY for a policy that is not its own; SessionRefused; ConfigurationError BROKER_CONFIG */
+  /**
+   * @throws Rejection BROKER_POLICY for a policy that is not its own; SessionRefused; ConfigurationError BROKER_CONFIG
+   */
   appraise(question: Question): Promise<SignedResult>;
 }
 

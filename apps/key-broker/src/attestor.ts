@@ -1,6 +1,6 @@
 /**
- * An attestor: appraises sessions for jobs whose terms list its account, under policies of its own list, over challenges
- * of its own, and signs what it found. It has no data keys.
+ * An attestor: appraises sessions for jobs whose terms list its account, under policies of its own list, over
+ * challenges of its own, and signs what it found. It has no data keys.
  */
 import { signRecoverable, to0x, toHex } from '#attestation/base';
 import { appraisalDigest, domainSeparator, type Appraisal } from '#attestation/records';
@@ -18,7 +18,7 @@ import {
 
 interface SignedAppraisal {
   readonly appraisal: Appraisal;
-  /** By the attestor's account over the Appraisal in the escrow's domain, 65 bytes. */
+  /** The attestor's account signs it over the Appraisal in the escrow's domain, 65 bytes. */
   readonly appraisalSignature: Uint8Array;
   readonly result: VouchedResult;
 }

@@ -19,7 +19,7 @@ export function accountOf({ signingSecret }: Pick<SpeakerConfig, 'signingSecret'
 }
 
 /**
- * Everything that needs no look at the chain.
+ * Makes every check that does not read the chain.
  *
  * @returns the data key that is asked for
  * @throws Rejection BROKER_DATASET, BROKER_RECIPIENT, BROKER_CLIENT, BROKER_ACCOUNT, those of `checkOrdered`

@@ -1,4 +1,7 @@
-/** What of a body is read before anybody is known: no more than its route can mean, and so many bytes of an address at once. */
+/**
+ * What of a body is read before anybody is known: no more than its route can mean, and so many bytes of an address at
+ * once.
+ */
 import type { IncomingMessage } from 'node:http';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import type { NextFunction, Request, Response } from 'express';
@@ -8,11 +11,14 @@ import { groupOf } from './rate-limit.js';
 
 type Kind = 'challenges' | 'decisions' | 'results';
 
-/** Of a JSON body. The largest decision has evidence of 1 MiB in base64; a result is offered by the digests of its chunks. */
+/**
+ * Largest JSON body of a kind. The largest decision has evidence of 1 MiB in base64; a result is offered by the
+ * digests of its chunks.
+ */
 const jsonBytesMax: Readonly<Record<Kind, number>> = { challenges: 1024, decisions: 2_000_000, results: 128 * 1024 };
 /** Commas and brackets in one: a result has a thousand chunks, everything else a few members. */
 const marksMax = 4096;
-/** Of bodies whose requests are not answered yet. */
+/** Bytes that one address may have in bodies whose requests are not answered yet. */
 const heldOfAddressMax = 16 * 2 ** 20;
 const marks = new Set(Buffer.from(',[{'));
 

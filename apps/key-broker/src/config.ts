@@ -41,7 +41,7 @@ const shared = {
   journal: z.string(),
   /** Folder of encrypted results; beside the journal where absent. */
   results: z.string().optional(),
-  /** Of all results together. */
+  /** Bytes of all results together. */
   resultsBytesMax: z
     .int()
     .min(1024 * 1024)
@@ -106,7 +106,10 @@ export interface SpeakerConfig {
 
 export interface BrokerConfig extends SpeakerConfig {
   readonly attestOnly: false;
-  /** The key of a data set, or null when this broker has none. @throws ConfigurationError BROKER_CONFIG on a bad file */
+  /**
+   * The key of a data set, or null when this broker has none.
+   * @throws ConfigurationError BROKER_CONFIG on a bad file
+   */
   dataKey(datasetId: Uint8Array): Uint8Array | null;
   readonly recipients: ReadonlySet<string>;
   readonly clients: ReadonlySet<string>;

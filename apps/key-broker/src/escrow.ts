@@ -10,7 +10,7 @@ export const liveStates: readonly JobState[] = ['Open', 'Accepted', 'Started'];
 const digest = new Uint8Array(32);
 const account = new Uint8Array(20);
 
-/** Of an escrow that nobody opened: to ask whether the chain answers. */
+/** Terms of an escrow that nobody opened: a read of it shows whether the chain answers. */
 export const termsOfNobody: Terms = {
   ...{ client: account, provider: account, keyBroker: account, token: account },
   ...{ specDigest: digest, initialWeights: digest, policy: digest, snpPolicy: digest, planDigest: digest },

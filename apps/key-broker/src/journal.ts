@@ -20,7 +20,7 @@ export interface Journal {
 }
 
 interface ReleasedEntry {
-  /** Of its proofs: one for each context, and one for each line without. */
+  /** What its proofs open: one for each context, and one for each line without a context. */
   readonly openings: readonly WrittenOpenings[];
 }
 
@@ -54,7 +54,7 @@ function withOpenings(former: readonly WrittenOpenings[], next?: WrittenOpenings
 interface ReleasedJob {
   readonly datasetId: Uint8Array;
   readonly jobId: Uint8Array;
-  /** What else is worth keeping; no secret. */
+  /** Further facts of the entry; no secret. */
   readonly more: Readonly<Record<string, unknown>>;
 }
 
@@ -82,12 +82,12 @@ export function recordRefusal(journal: Journal, at: number, error: CodedError): 
   journal.append({ at, decision: 'refused', ...error.toJSON() });
 }
 
-/** As it stands in a line: without a context where an earlier version wrote it. */
+/** Openings as a line holds them: a line of an earlier version has no context. */
 export type WrittenOpenings = Omit<JobOpenings, 'jobId' | 'context'> & { readonly context?: string };
 
 /**
- * What the proofs of earlier jobs on a data set may have opened. A line that names no context may have been under any terms,
- * so each counts by itself.
+ * What the proofs of earlier jobs on a data set may have opened. A line that names no context may have been under any
+ * terms, so each counts by itself.
  */
 export function openingsSoFar(journal: Journal, datasetId: Uint8Array): readonly JobOpenings[] {
   return [...journal.releasesOf(to0x(datasetId))].flatMap(([jobId, { openings }]) =>

@@ -1,6 +1,6 @@
 /**
- * What release, renewal and appraisal demand alike: fresh evidence of a session that policies accept, made by the machine
- * that the session was on before, whose devices serve no session of another provider.
+ * What release, renewal and appraisal demand alike: fresh evidence of a session that policies accept, made by the
+ * machine that the session was on before, whose devices serve no session of another provider.
  */
 import { createHash } from 'node:crypto';
 import { Rejection, signRecoverable } from '#attestation/base';
@@ -49,7 +49,7 @@ export interface JudgeParts {
 }
 
 export interface VouchedResult extends SignedResult {
-  /** By this party's account over `resultDigest`, 65 bytes. */
+  /** This party's account signs it over `resultDigest`; 65 bytes. */
   readonly signature: Uint8Array;
 }
 
@@ -90,8 +90,8 @@ export function decideOnEvidence<T>(
 }
 
 /**
- * A session that shows evidence of its own that is refused, or of another machine, ends for good. A policy under which it
- * was never let in ends nothing: whoever orders a job chooses one of those that a party appraises under.
+ * A session that shows evidence of its own that is refused, or of another machine, ends for good. A policy under which
+ * it was never let in ends nothing: whoever orders a job chooses one of those that a party appraises under.
  *
  * @param issuedAt of the challenge, unix seconds
  * @throws Rejection BROKER_POLICY, BROKER_SESSION_ENDED, BROKER_SESSION_MACHINE, BROKER_DEVICE_IN_USE, SessionRefused

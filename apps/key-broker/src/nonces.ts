@@ -32,7 +32,7 @@ export interface NonceStore {
    */
   check(nonce: Uint8Array, jobId: Uint8Array, at: number): number;
   /**
-   * Once by whoever holds these keys: the keys of another cannot spend it.
+   * Spends the nonce for these keys; other keys still find it unspent.
    * @param keys digest of a session's keys, or whatever else the request was signed by
    * @throws Rejection NONCE_SPENT; CollateralError NONCES_SPENT while more was decided than is remembered
    */

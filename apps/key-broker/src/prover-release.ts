@@ -1,7 +1,8 @@
 /**
  * The broker's other decision: may a named prover, a machine without a TEE, have this data set's key for this job?
- * Nothing hides the data from such a machine. So only accounts that the data owner lists, and only for jobs whose steps
- * are proved, as long as its proofs keep within what the commitments hide. The key is sealed to an X25519 key that the account signed for.
+ * Such a machine reads the data. So the key goes only to accounts that the data owner lists, only for jobs whose steps
+ * are proved, and only while the proofs stay within what the commitments hide. The key is sealed to an X25519 key that
+ * the account signed for.
  */
 import { createHash } from 'node:crypto';
 import { isZero, recoverAddress, signRecoverable, to0x, toHex } from '#attestation/base';
@@ -42,7 +43,10 @@ interface ProverReleaseRequest {
 interface EntrustedKey {
   /** Encapsulated key (32 bytes) ‖ ciphertext of the data key. */
   readonly sealedKey: Uint8Array;
-  /** What starts the escrow with neither key nor session of an enclave; a contract that demands a seal pays nothing for it. */
+  /**
+   * What starts the escrow with neither key nor session of an enclave; a contract that demands a seal pays nothing for
+   * it.
+   */
   readonly release: Release;
   readonly releaseSignature: Uint8Array;
 }
@@ -90,8 +94,9 @@ export async function releaseToProver(
 }
 
 /**
- * Proofs show a little of every row that they open: the data set's rows may be opened so often and no more. Groth16 opens
- * none. Which key its plan is of the broker does not see: the prover that the owner trusts with the data checked it.
+ * Proofs show a little of every row that they open: the data set's rows may be opened so often and no more. Groth16
+ * opens none. Which key its plan is of the broker does not see: the prover that the owner trusts with the data checked
+ * it.
  */
 function admit(journal: Journal, spec: JobSpec, jobId: Uint8Array, terms: Terms): WrittenOpenings {
   const manifest = parseManifestText(spec.manifest);

@@ -34,7 +34,7 @@ import {
 export interface Released {
   readonly sealedKey: Uint8Array;
   readonly release: Release;
-  /** By the broker's account over the Release in the escrow's domain, 65 bytes. */
+  /** The broker's account signs it over the Release in the escrow's domain, 65 bytes. */
   readonly releaseSignature: Uint8Array;
   readonly result: VouchedResult;
 }
@@ -48,7 +48,10 @@ interface Renewed {
 export interface Broker {
   /** Account that signs releases and leases, 20 bytes. */
   readonly account: Uint8Array;
-  /** @throws Rejection with the failed check's code; CollateralError when material for a verdict, or the chain, is missing */
+  /**
+   * @throws Rejection with the failed check's code; CollateralError when material for a verdict, or the chain, is
+   * missing
+   */
   release(request: EvidenceRequest, at: number): Promise<Released>;
   /**
    * Prolongs what a session has.
@@ -136,8 +139,8 @@ async function authorise(config: BrokerConfig, asked: Asked): Promise<Uint8Array
 }
 
 /**
- * Jobs of the session whose runs are committed, looked up where it has as many as it may; one of before the start of this
- * process counts until the session may be relied on no more.
+ * Jobs of the session whose runs are committed, looked up where it has as many as it may; one of before the start of
+ * this process counts until the session may be relied on no more.
  */
 async function jobsOver({ config, sessions }: BrokerParts, seen: SeenTerms, on: Asked): Promise<ReadonlySet<string>> {
   const { escrow, jobsPerSession } = config;

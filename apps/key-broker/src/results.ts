@@ -1,6 +1,6 @@
 /**
- * Whoever says that an encrypted result can be had has it and serves it (contracts/SPEC.md §12): it takes the pieces
- * of a committed run whose terms name it, signs Availability when all of them are on its disk, and keeps them.
+ * The party that signs Availability of an encrypted result holds and serves it (contracts/SPEC.md §12): it takes the
+ * pieces of a committed run whose terms name it, signs Availability when all of them are on its disk, and keeps them.
  */
 import { CollateralError, fromHex, Rejection, signRecoverable, to0x, toHex } from '#attestation/base';
 import {
@@ -40,7 +40,10 @@ interface SignedAvailability {
 }
 
 export interface Results {
-  /** @throws Rejection TERMS_*, BROKER_ACCOUNT, BROKER_ESCROW, BROKER_DELIVERY; CollateralError CHAIN_UNREACHABLE, BROKER_RESULTS */
+  /**
+   * @throws Rejection TERMS_*, BROKER_ACCOUNT, BROKER_ESCROW, BROKER_DELIVERY; CollateralError CHAIN_UNREACHABLE,
+   * BROKER_RESULTS
+   */
   offer(offered: OfferedDelivery, at: number): Promise<StoredDelivery>;
   /** @throws Rejection BROKER_RESULT_UNKNOWN, BROKER_CHUNK; CollateralError BROKER_RESULTS */
   take(job: string, index: number, chunk: Uint8Array): StoredDelivery;

@@ -1,4 +1,6 @@
-/** What the journal says of sessions: who works with a data key on which jobs, on which machine, and which may no more. */
+/**
+ * What the journal says of sessions: who works with a data key on which jobs, on which machine, and which may no more.
+ */
 import type { JournalEntry } from './journal-file.js';
 
 /** What tells a machine from others, as hexadecimal; empty where its kind of evidence says nothing of it. */
@@ -35,7 +37,7 @@ export interface HeldSession {
   /** Settlement key. */
   readonly key?: string;
   readonly provider?: string;
-  /** Of the evidence that was accepted first. */
+  /** Machine of the evidence that was accepted first. */
   readonly machine?: MachineIdentity;
   readonly ended: boolean;
   /** Another session of the same provider works on its machine. */
@@ -45,10 +47,10 @@ export interface HeldSession {
 export interface SessionIndex {
   take(entry: JournalEntry): void;
   find(session: string): HeldSession | undefined;
-  /** Neither ended nor superseded, and relied on at that time for some job. */
+  /** Sessions neither ended nor superseded that hold a lease at that time. */
   live(at: number): readonly HeldSession[];
   holdersOf(jobId: string): readonly HeldSession[];
-  /** By escrow. */
+  /** Revocations that were signed for this escrow. */
   revocationsOf(job: string): readonly SignedRevocation[];
 }
 
@@ -78,7 +80,7 @@ export function createSessionIndex(): SessionIndex {
 /** Decisions by which a session may be relied on for a job. */
 const grants: ReadonlySet<unknown> = new Set(['released', 'renewed', 'appraised']);
 
-/** Whoever was let in last has the machine, also where another took it over meanwhile. */
+/** The session that was let in last has the machine, also where another took it over meanwhile. */
 function held(known: HeldSession, entry: JournalEntry): HeldSession {
   const { jobId, job, notAfter, key, provider, machine } = entry;
   if (typeof jobId !== 'string' || typeof notAfter !== 'number') return known;

@@ -1,4 +1,7 @@
-/** Which enclave sessions may have a data key, on which job and until when, and which may no more; the journal is the memory. */
+/**
+ * Which enclave sessions may have a data key, on which job and until when, and which may no more; the journal is the
+ * memory.
+ */
 import { CollateralError, keccak, Rejection, to0x, utf8 } from '#attestation/base';
 import type { Journal } from './journal.js';
 import type { HeldSession, MachineIdentity, SignedRevocation } from './session-index.js';
@@ -20,11 +23,14 @@ interface SessionOfProvider {
 export interface SessionStore {
   /** @throws Rejection BROKER_SESSION_ENDED */
   checkOpen(session: Uint8Array): void;
-  /** @throws Rejection BROKER_SESSION_ENDED, BROKER_SESSION_SUPERSEDED, BROKER_SESSION_UNKNOWN, BROKER_SESSION_LAPSED */
+  /**
+   * @throws Rejection BROKER_SESSION_ENDED, BROKER_SESSION_SUPERSEDED, BROKER_SESSION_UNKNOWN, BROKER_SESSION_LAPSED
+   */
   checkHeld(on: SessionOnJob, at: number): void;
   /**
-   * For a job that may be proved when its enclave is attested no more.
-   * @throws Rejection BROKER_ASSURANCE where no session ever had the key; CollateralError BROKER_SESSION_HELD while one may have it
+   * Checks that a prover may have the key of a job whose enclave is attested no more.
+   * @throws Rejection BROKER_ASSURANCE where no session ever had the key; CollateralError BROKER_SESSION_HELD while
+   * one may have it
    */
   checkOver(jobId: Uint8Array, at: number): void;
   /** Whether it was let in under this policy, or under one that its lines do not name. */
@@ -39,12 +45,14 @@ export interface SessionStore {
   /** Escrows that it holds besides this one, by the digests of their terms. */
   otherJobs(on: SessionOnJob, at: number): readonly string[];
   /**
-   * Ends the renewals of live sessions of the same provider on the same machine: a crash must not wait for their leases.
+   * Ends the renewals of live sessions of the same provider on the same machine: a crash must not wait for their
+   * leases.
    * @throws CollateralError BROKER_JOURNAL
    */
   supersede(by: SessionOfProvider, machine: MachineIdentity, at: number): void;
   /**
-   * For good, whatever it works on, with a Revocation of its key for every job of it; harmless for one that holds nothing.
+   * Ends the session for good and signs a Revocation of its key for each of its jobs; a session that holds nothing is
+   * left as it is.
    * @throws CollateralError BROKER_JOURNAL
    */
   end(session: Uint8Array, at: number, code: string): void;

@@ -1,4 +1,4 @@
-/** Who may connect over TCP: before there is evidence nobody can prove anything, so an address is all that there is to go by. */
+/** Addresses that may connect over TCP. A peer can prove nothing before there is evidence, so its address decides. */
 import { BlockList, isIP, isIPv4 } from 'node:net';
 import { ConfigurationError } from '#attestation/base';
 

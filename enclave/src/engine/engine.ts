@@ -31,7 +31,7 @@ export interface EngineOptions {
   readonly threads?: number;
   /** Level of graph optimisation; `all` when absent. */
   readonly optimization?: 'disabled' | 'basic' | 'extended' | 'all';
-  /** Of the job's commitment scheme; `attested` when absent. */
+  /** Guards of the job's commitment scheme; `attested` when absent. */
   readonly guardSet?: GuardSet;
 }
 
@@ -184,7 +184,8 @@ export class Engine {
   /**
    * Exact integer predictions (libs/step/SPEC.md §4) and how many of them are right.
    *
-   * @throws GuardViolation when a pre-activation leaves its range; Rejection WEIGHTS_SHAPE, WEIGHTS_RANGE, DATASET_WIDTH
+   * @throws GuardViolation when a pre-activation leaves its range; Rejection WEIGHTS_SHAPE, WEIGHTS_RANGE,
+   * DATASET_WIDTH
    */
   async evaluate(weights: Weights, examples: Examples): Promise<{ predictions: Uint8Array; right: number }> {
     checkWeights(this.manifest, weights);

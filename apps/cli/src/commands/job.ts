@@ -21,7 +21,7 @@ import { loadProfile, type Profile } from '../profile.js';
 import { addEscrowCommands } from './escrow.js';
 import { addSteeringCommands } from './steering.js';
 
-/** Of commands that need chain, broker or keys of the client besides the control plane. */
+/** Options of commands that need chain, broker or keys of the client besides the control plane. */
 interface ProfileOptions extends OutputOptions {
   readonly profile?: string;
 }

@@ -1,6 +1,6 @@
 /**
- * The main job in its shorter proved form: without trusted hardware every segment is proved and the contract verifies the
- * proofs before it pays; for high value an enclave trains and signs, and every segment is proved besides.
+ * The main job in its shorter proved form: without trusted hardware every segment is proved and the contract verifies
+ * the proofs before it pays; for high value an enclave trains and signs, and every segment is proved besides.
  */
 import { randomBytes } from 'node:crypto';
 import { join, resolve } from 'node:path';
@@ -41,7 +41,7 @@ export interface ProvedReport {
   readonly steps: number;
   readonly segments: number;
   readonly verdict: string;
-  /** Of the bundle's check of all proofs. */
+  /** Status of the bundle's check of all proofs. */
   readonly proofs: string;
   readonly simulated: boolean;
   readonly stateDigest: string;

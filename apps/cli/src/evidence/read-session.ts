@@ -1,7 +1,7 @@
 /** Session evidence of either form: sessions of former releases did not sign for it. */
 import { parseFormerSessionEvidence, parseSessionEvidence, type ReportedSession } from '#attestation/records';
 
-/** Of a CBOR map with six members. */
+/** First byte of a CBOR map with six members. */
 const formerHead = 0xa6;
 
 /** @throws Rejection MESSAGE_SIZE, CBOR_*, MESSAGE_SHAPE */

@@ -1,4 +1,6 @@
-/** Folders of real evidence: manifest.json, files, anchors/. Each entry is judged at its own time, by its own anchors. */
+/**
+ * Folders of real evidence: manifest.json, files, anchors/. Each entry is judged at its own time, by its own anchors.
+ */
 import { existsSync, readdirSync } from 'node:fs';
 import { basename, dirname, join, relative, resolve, sep } from 'node:path';
 import { z } from 'zod';
@@ -38,7 +40,7 @@ export interface JudgedSample extends Omit<SampleReport, 'vendor'> {
   /** Null where the manifest states no verdict: the entry is reported and not compared. */
   readonly expected: Expected | null;
   readonly asExpected: boolean | null;
-  /** Not compared, and not good either: it cannot be read, is not authentic, or is not accepted. */
+  /** The sample was not compared because it cannot be read, is not authentic, or is not accepted. */
   readonly failedUncompared: boolean;
 }
 

@@ -23,7 +23,7 @@ export interface ProvingRequest {
 export interface ProvingChoice extends Pick<JobSpec, 'scheme' | 'proving'> {
   /** Data root in the job's scheme. */
   readonly root: Uint8Array;
-  /** Of a Groth16 job. */
+  /** Key of a Groth16 job. */
   readonly key?: Groth16Key;
   /** One sentence each. */
   readonly why: readonly string[];

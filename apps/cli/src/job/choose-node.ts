@@ -1,6 +1,6 @@
 /**
- * Which node is to do a job. What nodes say of themselves is nobody's word but theirs, and their order can be chosen by who
- * registers them: so the client names the account, or has a list of those that it trusts.
+ * Which node is to do a job. What nodes say of themselves is nobody's word but theirs, and their order can be chosen
+ * by who registers them: so the client names the account, or has a list of those that it trusts.
  */
 import { ConfigurationError } from '#attestation/base';
 import { needsTee, type Assurance } from '#attestation/records';
@@ -16,7 +16,7 @@ export interface NodeWish {
   readonly assurance: Assurance;
   /** Accounts of the profile, the first choice first. */
   readonly trusted: readonly string[];
-  /** Of Groth16 proofs, 0x-hexadecimal. */
+  /** Plan of its Groth16 proofs, 0x-hexadecimal. */
   readonly plan: string | null;
 }
 

@@ -6,24 +6,24 @@ import { groth16SchemeId } from '#libs/zk/verifier';
 
 /** What the client knows better than an estimate by the model's size. */
 export interface RunWish {
-  /** Of training, by one machine. */
+  /** Hours that one machine trains. */
   readonly runHours?: number | undefined;
   /** In which a segment is proved. */
   readonly proofSeconds?: number | undefined;
 }
 
 export interface RunLength {
-  /** Of training alone: what somebody needs who trains the job again. */
+  /** Seconds of training alone: a node that trains the job again needs them. */
   readonly trainSeconds: number;
-  /** Of one segment's proof; 0 where nothing is proved. */
+  /** Seconds of one segment's proof; 0 where nothing is proved. */
   readonly proofSeconds: number;
   /** Until the run can be committed: nodes without a TEE prove all segments first. */
   readonly runSeconds: number;
 }
 
-/** As nodes take it of themselves unless their settings say otherwise. */
+/** The least that nodes assume of themselves unless their settings say otherwise. */
 const proofSecondsLeast = 30;
-/** Of a slow or busy machine with one thread, over the model's CPU seconds. */
+/** How many times the model's CPU seconds a slow or busy machine with one thread needs. */
 const slowness = 4;
 const hour = 3600;
 

@@ -169,7 +169,7 @@ function specOf(
   };
 }
 
-/** Of the encrypted weights, about. */
+/** Size of the encrypted weights, about. */
 function resultBytes(manifest: Manifest): number {
   return encodeWeights(initialWeights(manifest)).length + 1024;
 }

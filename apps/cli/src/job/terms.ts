@@ -32,14 +32,14 @@ export interface EscrowParties {
 }
 
 const hour = 3600;
-/** Of contracts/src/TermsRules.sol. */
+/** Limits of contracts/src/TermsRules.sol. */
 const samplesPerSegment = 8;
 const windowMax = 2 ** 24 - 1;
 const wholeBps = 10_000;
 
 /**
- * Without a TEE nothing seals a delivery, so the key cannot be revealed against payment: such a job pays for proofs, and
- * the result comes through the control plane.
+ * Without a TEE nothing seals a delivery, so the key cannot be revealed against payment: such a job pays for proofs,
+ * and the result comes through the control plane.
  */
 const modes: Readonly<Record<Assurance, number>> = {
   tee: JobMode.tee | JobMode.reveal,
@@ -174,7 +174,10 @@ function adviceOn({ assurance }: JobSpec, terms: Terms, kind: ChainKind): readon
   return [`a host with default settings refuses this job (HOST_TERMS_QUORUM): ${remedy}`];
 }
 
-/** Who vouches for the enclave beside a broker that is not the client itself. @throws ConfigurationError JOB_ATTESTORS */
+/**
+ * Requires that the terms name who appraises the enclave beside a broker that is not the client itself.
+ * @throws ConfigurationError JOB_ATTESTORS
+ */
 function requireAttestation({ client, keyBroker, needed, snpPolicy }: Terms, chain: ChainSettings, kind: string): void {
   const { needed: asked, withSnpPolicy } = chain.attestation;
   const isOwn = equalBytes(client, keyBroker);

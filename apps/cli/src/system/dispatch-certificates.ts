@@ -21,7 +21,7 @@ export interface CertificateFiles {
 
 export interface DispatchCertificates {
   readonly server: CertificateFiles;
-  /** By id of the API key that a certificate may be used with. */
+  /** Certificates by the id of the API key that each may be used with. */
   readonly nodes: Readonly<Record<string, CertificateFiles>>;
 }
 

@@ -1,6 +1,6 @@
 /**
- * A cluster on this machine, from installed servers: PostgreSQL, NATS with JetStream, a local chain, two replicas of the
- * control plane, the data owner's key broker and two nodes with simulated hardware, one that dials in over TCP with
+ * A cluster on this machine, from installed servers: PostgreSQL, NATS with JetStream, a local chain, two replicas of
+ * the control plane, the data owner's key broker and two nodes with simulated hardware, one that dials in over TCP with
  * mutual TLS and one over NATS with its nkey. Every party is a process of its own and keeps its secrets to itself.
  */
 import { chmodSync } from 'node:fs';
@@ -37,7 +37,7 @@ export interface DistributedSystem {
   readonly urls: Readonly<Record<string, string>>;
   /** Account of the nodes that is paid. */
   readonly provider: string;
-  /** Of the database, for backups. */
+  /** Address of the database, for backups. */
   readonly databaseUrl: string;
   readonly chainPid: number;
   pidOf(part: PartName): number;
@@ -115,7 +115,7 @@ async function choosePorts({ httpPort }: DistributedOptions): Promise<Ports> {
 
 type Launch = Readonly<Record<PartName, () => Promise<RunningProcess>>>;
 
-/** Everything on disk, and how each part is started. */
+/** Writes every file of the system and says how each part is started. */
 async function prepare(options: DistributedOptions, anvil: Anvil, ports: Ports) {
   const { folder, vendorFile, through = async (_dialler, _link, port) => port } = options;
   const reach = (dialler: Dialler, link: LinkName): Promise<number> => through(dialler, link, ports[link]);

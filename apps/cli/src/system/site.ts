@@ -1,4 +1,6 @@
-/** What the parties of a system on this machine keep: keys, settings and folders, each party's apart from the others'. */
+/**
+ * What the parties of a system on this machine keep: keys, settings and folders, each party's apart from the others'.
+ */
 import { existsSync, linkSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { x25519 } from '@noble/curves/ed25519.js';
@@ -28,20 +30,20 @@ interface SiteOptions {
   readonly folder: string;
   readonly anvil: Anvil;
   readonly vendor: SimulatedVendor;
-  /** As the client reaches the control plane. */
+  /** Address under which the client reaches the control plane. */
   readonly url: string;
-  /** As client and nodes reach the broker. */
+  /** Port under which client and nodes reach the broker. */
   readonly brokerPort: number;
-  /** On which the broker listens; `brokerPort` where absent. */
+  /** Port on which the broker listens; `brokerPort` where absent. */
   readonly listenPort?: number;
-  /** As client, node and broker reach the chain; the chain itself where absent. */
+  /** Address under which client, node and broker reach the chain; the chain's own where absent. */
   readonly rpcUrl?: string;
   readonly attestation?: SiteAttestation;
   /** Whether contract and client take Groth16 keys that one machine made; they do not where absent. */
   readonly developmentKeys?: boolean;
 }
 
-/** For sites on which sessions are attested again, and may be refused then. */
+/** Settings of a site whose sessions are attested again, and may be refused then. */
 interface SiteAttestation {
   /** How old an attestation may get. */
   readonly seconds: number;
@@ -61,7 +63,7 @@ export interface Site {
   readonly profileFile: string;
   /** Account of the nodes that is paid. */
   readonly provider: string;
-  /** Of that account: who trains where an enclave has trained, or proves it, opens checkpoints with it. */
+  /** Secret of that account: a node that trains or proves on opens the enclave's checkpoints with it. */
   readonly hostSecret: Uint8Array;
   /** Operators of provers, whom the data owner's broker knows. */
   readonly provers: readonly ProverOperator[];
@@ -181,7 +183,7 @@ export interface HostOptions {
   /** Its folder's name, and what clients see. */
   readonly name: string;
   readonly urls: readonly string[];
-  /** As in the host agent's settings. */
+  /** `dispatch` of the host agent's settings. */
   readonly dispatch: unknown;
   readonly answerSeconds?: number;
   readonly vendorFile: string;
