@@ -97,8 +97,8 @@ const parts = {
     door: '^libs/wire/src/channel/index\\.ts$',
     may: ['attestation'],
   },
-  'dispatch-client': lib('dispatch-client', {
-    may: ['attestation', 'wire'],
+  node: lib('node', {
+    may: ['attestation', 'wire', 'telemetry'],
     npm: ['@nestjs/microservices', 'rxjs', 'zod'],
   }),
   proof: lib('proof', { may: ['attestation', 'judge', 'step', 'zk-verifier'], core: [] }),
@@ -139,16 +139,7 @@ const parts = {
   }),
   'host-agent': app('host-agent', {
     may: [
-      ...[
-        'attestation',
-        'judge',
-        'collateral',
-        'wire-channel',
-        'enclave-channel',
-        'wire',
-        'dispatch-client',
-        'settlement',
-      ],
+      ...['attestation', 'judge', 'collateral', 'wire-channel', 'enclave-channel', 'wire', 'node', 'settlement'],
       ...['proof', 'step', 'telemetry'],
     ],
     npm: ['ethers', 'zod'],
@@ -157,7 +148,7 @@ const parts = {
     may: [
       ...['attestation', 'step', 'zk-verifier', 'zk-commit', 'zk-prover', 'zk-groth16', 'zk-groth16-commitment'],
       ...['proof', 'sealing'],
-      ...['wire', 'dispatch-client', 'settlement', 'telemetry'],
+      ...['wire', 'node', 'settlement', 'telemetry'],
     ],
     npm: ['@noble', 'ethers', 'zod'],
   }),

@@ -80,7 +80,7 @@ function keepProof(index: number): void {
 }
 
 const keptJob = (): KeptJob => kept.list()[0]!;
-const collect = (): Promise<boolean> => escrow.collect(keptJob());
+const collect = async (): Promise<boolean> => (await escrow.collect(keptJob())) !== 'end';
 const stateOf = async (): Promise<string> => (await market.as('provider').job(terms)).state;
 const proved = async (): Promise<readonly boolean[]> =>
   (await market.as('provider').duties.list(terms)).map((duty) => duty.proved);

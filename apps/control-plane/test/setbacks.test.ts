@@ -77,7 +77,7 @@ it('W-H1 a node that says its broker is away and may not be tried again ends the
 
 it('W-H1 whatever key broker, its client and the chain’s say of not now is free', () => {
   const root = new URL('../../../', import.meta.url);
-  const said = ['apps/key-broker/src/', 'libs/dispatch-client/src/', 'libs/settlement/src/'].flatMap((folder) =>
+  const said = ['apps/key-broker/src/', 'libs/node/src/', 'libs/settlement/src/'].flatMap((folder) =>
     readdirSync(new URL(folder, root))
       .filter((name) => name.endsWith('.ts') && !name.endsWith('.test.ts'))
       .map((name) => readFileSync(new URL(folder + name, root), 'utf8'))

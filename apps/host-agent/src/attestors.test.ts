@@ -12,7 +12,7 @@ import {
   type Appraisal,
   type Terms,
 } from '#attestation/records';
-import { brokerPatience } from '#libs/dispatch-client';
+import { brokerPatience } from '#libs/node';
 import type { EnclaveClient } from '#libs/enclave-channel';
 import type { AssignedJob } from '#libs/wire';
 import { chainId, contract, provider, registry, tinyJob, tinySession, type TinyJob } from '#test/tiny-job';

@@ -12,13 +12,7 @@ import {
   type Appraisal,
   type Terms,
 } from '#attestation/records';
-import {
-  type AttestorAppraisal,
-  type BrokerPatience,
-  createBrokerClient,
-  isOfBroker,
-  note,
-} from '#libs/dispatch-client';
+import { type AttestorAppraisal, type BrokerPatience, createBrokerClient, isOfBroker, note } from '#libs/node';
 import type { EnclaveClient } from '#libs/enclave-channel';
 import type { AssignedJob } from '#libs/wire';
 

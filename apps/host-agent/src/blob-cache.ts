@@ -1,5 +1,5 @@
 /** Ciphertexts that were just stored or fetched, so that a round's start and its partials travel once. */
-import type { CipherStore } from '#libs/dispatch-client';
+import type { CipherStore } from '#libs/node';
 
 const keptMax = 4;
 

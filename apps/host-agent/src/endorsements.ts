@@ -18,7 +18,7 @@ import {
 import { CodedError, CollateralError, equalBytes, Rejection } from '#attestation/base';
 import { encodeSessionEvidence, parseSessionEvidence } from '#attestation/records';
 import { AmdKds, type CollateralStore } from '#libs/collateral';
-import { note } from '#libs/dispatch-client';
+import { note } from '#libs/node';
 import type { EnclaveClient } from '#libs/enclave-channel';
 
 /** The same enclave, whose evidence is shown with its certificates. */

@@ -1,7 +1,7 @@
 /** From a result on disk to its money: told to the control plane, committed, revealed, taken out. */
 import { CollateralError, Rejection, to0x, toBase64, toHex } from '#attestation/base';
 import { ciphertextDigest, keyCommitment } from '#attestation/records';
-import { type CipherStore, type ControlPlane, note } from '#libs/dispatch-client';
+import { type CipherStore, type ControlPlane, note } from '#libs/node';
 import { LeaseRestored, pattern } from '#libs/wire';
 import type { Move } from './next-move.js';
 import { hasResult, type PendingEscrow, type PendingEscrows, type PendingResult } from './pending.js';

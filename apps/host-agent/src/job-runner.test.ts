@@ -13,7 +13,7 @@ import {
   termsJson,
   type Terms,
 } from '#attestation/records';
-import { brokerPatience, type Clock } from '#libs/dispatch-client';
+import { brokerPatience, type Clock } from '#libs/node';
 import type { EnclaveClient } from '#libs/enclave-channel';
 import { createLogger, watchNode } from '#libs/telemetry';
 import { pattern, type LeaseGrant } from '#libs/wire';

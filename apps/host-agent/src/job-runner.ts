@@ -11,14 +11,7 @@ import {
   type DatasetManifest,
   type Terms,
 } from '#attestation/records';
-import {
-  type BrokerPatience,
-  codePattern,
-  type ControlPlane,
-  createBrokerClient,
-  note,
-  plainText,
-} from '#libs/dispatch-client';
+import { type BrokerPatience, type ControlPlane, createBrokerClient, detailOf, failureOf, note } from '#libs/node';
 import type { EnclaveClient } from '#libs/enclave-channel';
 import { traced, type NodeWatch } from '#libs/telemetry';
 import { pattern, type LeaseGrant, type NodeRegistered, type RenewedSession } from '#libs/wire';
@@ -201,7 +194,7 @@ async function goOn(result: PendingResult, parts: RunnerParts, timings: Record<s
 
 function stopped(result: PendingResult, end: EventOf<'stopped'>, parts: HandOverParts): Promise<void> {
   const { step, tensor, expected, got } = end;
-  return tellStopped(result, parts, plainText(`expected ${expected}, got ${got}`, 900), { step, tensor });
+  return tellStopped(result, parts, detailOf({ expected, got }), { step, tensor });
 }
 
 /**
@@ -241,16 +234,9 @@ function secondsOf(timings: EventOf<'result'>['timings']): Record<string, number
 /** A lease that is no longer ours is somebody else's to end. */
 async function report(error: unknown, lease: Lease, controlPlane: ControlPlane): Promise<void> {
   note(`lease ${lease.leaseId}`, error);
-  const coded = error instanceof CodedError && codePattern.test(error.code) ? error : null;
-  if (coded?.code === 'LEASE_FENCED') return;
-  const detail =
-    coded === null ? 'the host agent failed' : `expected ${coded.detail.expected}, got ${coded.detail.got}`;
+  const failure = failureOf(error, 'HOST_INTERNAL');
+  if (failure.code === 'LEASE_FENCED') return;
   await controlPlane
-    .send(pattern.leaseFail, {
-      ...lease,
-      code: coded?.code ?? 'HOST_INTERNAL',
-      detail: plainText(detail, 900),
-      retry: !(error instanceof Rejection),
-    })
-    .catch((failure: unknown) => note('report', failure));
+    .send(pattern.leaseFail, { ...lease, ...failure, retry: !(error instanceof Rejection) })
+    .catch((problem: unknown) => note('report', problem));
 }

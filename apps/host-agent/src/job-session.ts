@@ -16,7 +16,7 @@ import {
   createBrokerClient,
   isOfBroker,
   publicPart,
-} from '#libs/dispatch-client';
+} from '#libs/node';
 import type { EnclaveClient } from '#libs/enclave-channel';
 import type { AssignedJob } from '#libs/wire';
 import { askAttestors, type AttestorsAsked } from './attestors.js';

@@ -1,7 +1,7 @@
 /** What the host does on chain, and at the key broker, once a next move is decided. */
 import { CodedError, isZero } from '#attestation/base';
 import { ciphertextDigest, decodeTerms, escrowIdOf, keyCommitment, type Terms } from '#attestation/records';
-import { createBrokerClient, note } from '#libs/dispatch-client';
+import { createBrokerClient, note } from '#libs/node';
 import type { SettlementClient } from '#libs/settlement';
 import type { Move } from './next-move.js';
 import { hasResult, type PendingEscrow, type PendingResult } from './pending.js';

@@ -3,7 +3,7 @@
  * as there is one. Each is on disk before it is told to anybody, so that a crash of this host loses neither the stake
  * nor the result nor the reveal key that earns the money. The ciphertext opens for the client alone.
  */
-import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
 import {
@@ -23,6 +23,7 @@ import {
   type Shaped,
 } from '#attestation/base';
 import { checkpointSessionsMax } from '#attestation/records';
+import { writeWhole } from '#libs/node';
 
 const resultShape = {
   ciphertext: bytesUpTo(12 * 1024 * 1024),
@@ -154,9 +155,4 @@ function former(aside: string): Rejection {
     rule: 'contracts/SPEC.md §5',
     action: 'let the escrow end under the version that accepted it',
   });
-}
-
-function writeWhole(path: string, content: Uint8Array | string): void {
-  writeFileSync(`${path}.partial`, content, { mode: 0o600 });
-  renameSync(`${path}.partial`, path);
 }

@@ -1,8 +1,16 @@
 /** The host operator's side of the escrow: stake and start before the work, seal and reveal after it. */
 import { Wallet } from 'ethers';
-import { CollateralError, equalBytes, to0x } from '#attestation/base';
+import { equalBytes, to0x } from '#attestation/base';
 import { decodeTerms, parseJobSpec, type Terms } from '#attestation/records';
-import { addressBytes, connect, inTurn, publishEstimate, revealMarginOf, SettlementClient } from '#libs/settlement';
+import {
+  addressBytes,
+  connect,
+  inTurn,
+  latestBlock,
+  publishEstimate,
+  revealMarginOf,
+  SettlementClient,
+} from '#libs/settlement';
 import { engage, type Engaged } from './engage.js';
 import { movesOf } from './moves.js';
 import { isEnded, isLastCall, nextMove, type Move } from './next-move.js';
@@ -44,8 +52,7 @@ export function createProvider(settings: HostSettings): Provider {
   const withStake = <T>(work: () => Promise<T>): Promise<T> => inTurn(`stake of ${wallet.address}`, work);
 
   async function decide(held: PendingEscrow, terms: Terms): Promise<Move> {
-    const head = await rpc.getBlock('latest');
-    if (head === null) throw noBlock();
+    const head = await latestBlock(rpc);
     const last = Math.max(0, head.number - confirmations + 1);
     const [latest, confirmed] = [await escrow.job(terms, head.number), await escrow.job(terms, last)];
     const mayResign = latest.state === 'Started' && held.result === null && isLastCall(terms, latest, head.timestamp);
@@ -87,13 +94,4 @@ function ownSideOf(settings: HostSettings, escrow: SettlementClient, account: Ui
   const { attestors, snpPolicies } = settings;
   const named = { account, chainId, settlement: addressBytes(settlement) };
   return { ...named, attestors, snpPolicies, limits: limitsOn(escrow.settings, settings.escrow) };
-}
-
-function noBlock(): CollateralError {
-  return new CollateralError('CHAIN_UNREACHABLE', {
-    expected: 'the latest block',
-    got: 'none',
-    rule: 'contracts/SPEC.md §18',
-    action: 'check the chain that the settings name',
-  });
 }

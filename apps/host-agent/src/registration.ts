@@ -1,7 +1,7 @@
 /** A settlement key in the registry of SEV-SNP evidence, where the terms demand one: contracts/SPEC.md §10. */
 import { equalBytes, fromHex, isZero, Rejection, to0x } from '#attestation/base';
 import { parseSessionEvidence, type Terms } from '#attestation/records';
-import { snpPolicyId, type ChainSnpPolicy, type SettlementClient } from '#libs/settlement';
+import { latestBlock, snpPolicyId, type ChainSnpPolicy, type SettlementClient } from '#libs/settlement';
 import { leafAndIssuer } from './endorsements.js';
 
 /** Policies on chain that this host registers under, by their identity. */
@@ -48,8 +48,8 @@ export async function registerSession(
   if (policy === undefined) throw refused('an SNP policy of the settings', to0x(snpPolicy));
   const { leaf, issuer } = leafAndIssuer(parseSessionEvidence(evidence).cpu.certificates);
   const added = await snp.addCertificate(leaf, issuer);
-  const head = await signer.provider!.getBlock('latest');
-  const fresh = await attestOver(fromHex(head!.hash!));
+  const head = await latestBlock(signer.provider!);
+  const fresh = await attestOver(fromHex(head.hash!));
   const registered = await snp.register(policy, parseSessionEvidence(fresh), leaf);
   const sent = { addCertificate: added, register: registered };
   return Object.entries(sent).flatMap(([call, receipt]) =>

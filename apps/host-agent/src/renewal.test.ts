@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { CollateralError, Rejection } from '#attestation/base';
-import type { BrokerClient, BrokerRenewal } from '#libs/dispatch-client';
+import type { BrokerClient, BrokerRenewal } from '#libs/node';
 import type { EnclaveClient } from '#libs/enclave-channel';
 import type { RenewedSession } from '#libs/wire';
 import { startRenewals, type Renewals } from './renewal.js';

@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
 import { CodedError, CollateralError, Rejection, to0x, toBase64 } from '#attestation/base';
 import { type Lease } from '#attestation/records';
-import { type BrokerClient, note } from '#libs/dispatch-client';
+import { type BrokerClient, note } from '#libs/node';
 import type { EnclaveClient } from '#libs/enclave-channel';
 import type { RenewedSession } from '#libs/wire';
 import { judgedOf } from './job-session.js';

@@ -4,7 +4,7 @@
  */
 import { fromBase64, toBase64 } from '#attestation/base';
 import { parseJobSpec, stepSpecOf } from '#attestation/records';
-import { parseSegmentAcquired } from '#libs/dispatch-client';
+import { parseSegmentAcquired } from '#libs/node';
 import type { EnclaveClient } from '#libs/enclave-channel';
 import { pattern, type AssignedJob, type CompleteRound, type LeaseRef, type NodeRegistered } from '#libs/wire';
 import type { EventOf } from '#libs/wire/channel';
@@ -13,7 +13,7 @@ import type { PendingEscrow } from './pending.js';
 import type { Transaction } from './registration.js';
 import { followEnclave, joinJob, workSegment, type JoinedWorker } from './segments.js';
 import { createBlobCache } from './blob-cache.js';
-import { failureOf, type Trained, type TrainingParts } from './training.js';
+import { enclaveFailure, type Trained, type TrainingParts } from './training.js';
 
 const waitMs = 5000;
 
@@ -84,12 +84,12 @@ async function closeRound(
   for (const name of partials) await enclave.request('partial', { ciphertext: await blobs.get(name) });
   await enclave.request('average', { checkpoint: checkpoint === null ? null : await blobs.get(checkpoint) });
   const event = await events.next();
-  if (event.type === 'failed') throw failureOf(event);
+  if (event.type === 'failed') throw enclaveFailure(event);
   if (event.type !== 'checkpoint') throw new Error(`${event.type} in place of a checkpoint`);
   const { step, statement, receipt, ciphertext } = event;
   if (step === steps) {
     const end = await events.next();
-    if (end.type === 'failed') throw failureOf(end);
+    if (end.type === 'failed') throw enclaveFailure(end);
     if (end.type !== 'result') throw new Error(`${end.type} in place of a result`);
     return { end, receipt: { statement, receipt } };
   }

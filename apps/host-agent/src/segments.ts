@@ -1,20 +1,13 @@
 /** One segment of a data-parallel job: from the claim to the partial that the control plane has. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { CodedError, toBase64 } from '#attestation/base';
-import {
-  codePattern,
-  type ControlPlane,
-  note,
-  parseSegmentHeld,
-  parseSegmentJoined,
-  plainText,
-} from '#libs/dispatch-client';
+import { type ControlPlane, failureOf, note, parseSegmentHeld, parseSegmentJoined } from '#libs/node';
 import type { EnclaveClient } from '#libs/enclave-channel';
 import { pattern, type NodeRegistered, type SegmentTask } from '#libs/wire';
 import type { EnclaveEvent, EventOf } from '#libs/wire/channel';
 import { clocksApart } from './job-session.js';
 import type { BlobCache } from './blob-cache.js';
-import { enclaveLost, failureOf } from './training.js';
+import { enclaveFailure, enclaveLost } from './training.js';
 
 const prolongMsMax = 5000;
 
@@ -90,9 +83,13 @@ export async function workSegment(task: SegmentTask, worker: JoinedWorker): Prom
   try {
     await enclave.request('segment', { index: task.index, checkpoint, threads: worker.threads });
     const event = await worker.events.next();
-    if (event.type === 'failed') throw failureOf(event);
+    if (event.type === 'failed') throw enclaveFailure(event);
     if (event.type === 'stopped') {
-      await giveBack(controlPlane, ref, failureOf({ ...event, code: 'GUARD_VIOLATION', type: 'failed', ...noRule }));
+      await giveBack(
+        controlPlane,
+        ref,
+        enclaveFailure({ ...event, code: 'GUARD_VIOLATION', type: 'failed', ...noRule }),
+      );
       return event;
     }
     if (event.type !== 'partial') throw new Error(`${event.type} in place of a partial`);
@@ -151,9 +148,6 @@ export function refOf({ jobId, index, fence }: SegmentTask, { nodeId }: NodeRegi
 /** The next worker need not wait until the claim is over. */
 export async function giveBack(controlPlane: ControlPlane, ref: object, error: unknown): Promise<void> {
   note('segment', error);
-  const coded = error instanceof CodedError && codePattern.test(error.code) ? error : null;
-  const detail =
-    coded === null ? 'the host agent failed' : `expected ${coded.detail.expected}, got ${coded.detail.got}`;
-  const message = { ...ref, code: coded?.code ?? 'HOST_INTERNAL', detail: plainText(detail, 900) };
+  const message = { ...ref, ...failureOf(error, 'HOST_INTERNAL') };
   await controlPlane.send(pattern.segmentFail, message).catch((failure: unknown) => note('report', failure));
 }

@@ -11,7 +11,7 @@ import {
   readSettings,
   Seconds,
   watchSettings,
-} from '#libs/dispatch-client';
+} from '#libs/node';
 import { DeploymentJson, parseChainSnpPolicy } from '#libs/settlement';
 import { snpPoliciesOf, type SnpPolicies } from './registration.js';
 

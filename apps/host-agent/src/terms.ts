@@ -15,7 +15,7 @@ import {
   type Terms,
   type TermsFacts,
 } from '#attestation/records';
-import { greatestWindows } from '#libs/dispatch-client';
+import { greatestWindows } from '#libs/node';
 import { planOf } from '#libs/proof';
 import type { ChainSettings } from '#libs/settlement';
 import { divideSteps, parseManifestText, tensorShapes, trainingSeconds } from '#libs/step';

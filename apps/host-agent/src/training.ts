@@ -4,7 +4,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { CodedError, CollateralError, Rejection, toBase64 } from '#attestation/base';
-import { type CipherStore, type ControlPlane, note } from '#libs/dispatch-client';
+import { type CipherStore, type ControlPlane, note } from '#libs/node';
 import type { EnclaveClient } from '#libs/enclave-channel';
 import type { NodeWatch } from '#libs/telemetry';
 import { pattern, type LeaseRef } from '#libs/wire';
@@ -83,7 +83,7 @@ function enclaveEvents(enclave: EnclaveClient) {
           return each(event);
         case 'failed':
           isOver = true;
-          return reject(failureOf(event));
+          return reject(enclaveFailure(event));
         case 'partial':
           return;
         case 'result':
@@ -178,7 +178,7 @@ function reporter(lease: LeaseRef, { controlPlane, store }: TrainingParts) {
 }
 
 /** A lease that is over is no fault of the job: a session that is attested anew goes on. */
-export function failureOf({ code, expected, got, rule, action }: EventOf<'failed'>): CodedError {
+export function enclaveFailure({ code, expected, got, rule, action }: EventOf<'failed'>): CodedError {
   const Family = code === 'ATTESTATION_LAPSED' ? CollateralError : Rejection;
   return new Family(code, { expected, got, rule, action });
 }

@@ -1,7 +1,7 @@
 /** A node without a lease of its own lends a hand: it joins a data-parallel job of its provider and trains segments of it. */
 import { fromBase64 } from '#attestation/base';
 import { encodeTerms, parseJobSpec, parseTermsJson } from '#attestation/records';
-import { brokerPatience, createBrokerClient, parseSegmentAcquired } from '#libs/dispatch-client';
+import { brokerPatience, createBrokerClient, parseSegmentAcquired } from '#libs/node';
 import type { EnclaveClient } from '#libs/enclave-channel';
 import { traced } from '#libs/telemetry';
 import { pattern, type NodeRegistered, type RenewedSession, type SegmentTask } from '#libs/wire';

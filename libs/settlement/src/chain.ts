@@ -3,12 +3,13 @@ import {
   FetchRequest,
   getAddress,
   JsonRpcProvider,
+  type Block,
   type JsonRpcApiProvider,
   type JsonRpcPayload,
   type JsonRpcResult,
   type Provider,
 } from 'ethers';
-import { fromHex, to0x } from '#attestation/base';
+import { CollateralError, fromHex, to0x } from '#attestation/base';
 import { type Terms } from '#attestation/records';
 import { patiently } from './patience.js';
 import type { TermsStruct } from './types/Settlement.js';
@@ -26,6 +27,18 @@ export const addressBytes = (address: string): Uint8Array => fromHex(getAddress(
 /** Which chain the endpoint is really of: a provider only repeats what it was told. */
 export async function chainIdOf(provider: Provider): Promise<number> {
   return Number(await (provider as JsonRpcApiProvider).send('eth_chainId', []));
+}
+
+/** @throws CollateralError CHAIN_UNREACHABLE where the endpoint has none */
+export async function latestBlock(provider: Provider): Promise<Block> {
+  const block = await provider.getBlock('latest');
+  if (block !== null) return block;
+  throw new CollateralError('CHAIN_UNREACHABLE', {
+    expected: 'the latest block',
+    got: 'none',
+    rule: 'contracts/SPEC.md §18',
+    action: 'check the chain that the settings name',
+  });
 }
 
 /** Terms as the contract's ABI takes them. */

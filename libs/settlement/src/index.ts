@@ -2,7 +2,7 @@
 export { publishEstimate } from './publish-estimate.js';
 export { startAnvil, testMnemonic, type Anvil } from './anvil.js';
 export { type ClientOptions, type TxReceipt } from './calls.js';
-export { addressBytes, connect, type Hex } from './chain.js';
+export { addressBytes, connect, latestBlock, type Hex } from './chain.js';
 export { chainKindOf, chainKinds, chainSettings, revealMarginOf, windowOf } from './chain-kinds.js';
 export { type ChainKind, type ChainSettings } from './chain-kinds.js';
 export { SettlementClient, type CommittedRun } from './client.js';

@@ -2,7 +2,7 @@
 import { Wallet } from 'ethers';
 import { fromHex, Rejection, to0x } from '#attestation/base';
 import { type Terms } from '#attestation/records';
-import { connect, SettlementClient, type JobState } from '#libs/settlement';
+import { connect, latestBlock, SettlementClient, type JobState } from '#libs/settlement';
 import type { Profile } from '../profile.js';
 import { readSecret } from '../secrets.js';
 
@@ -70,7 +70,7 @@ export function openChain({ chain }: Profile): ClientChain {
       }
     },
     pause,
-    now: async () => (await rpc.getBlock('latest'))!.timestamp,
+    now: async () => (await latestBlock(rpc)).timestamp,
     close: () => rpc.destroy(),
   };
 }

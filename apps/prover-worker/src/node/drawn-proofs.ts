@@ -3,7 +3,7 @@
  * before new jobs, for whoever proves late loses the stake; other nodes may prove them too.
  */
 import { decodeTerms } from '#attestation/records';
-import { parseProofAcquired } from '#libs/dispatch-client';
+import { parseProofAcquired } from '#libs/node';
 import { pattern } from '#libs/wire';
 import { isSampled } from './draw.js';
 import type { NodeParts } from './parts.js';

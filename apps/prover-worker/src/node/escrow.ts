@@ -2,7 +2,7 @@
 import { Wallet, type JsonRpcApiProvider } from 'ethers';
 import { CollateralError, equalBytes, fromHex, keccak, Rejection, to0x } from '#attestation/base';
 import { decodeTerms, parseJobSpec, type JobSpec, type Terms } from '#attestation/records';
-import type { ProverRelease } from '#libs/dispatch-client';
+import type { ProverRelease } from '#libs/node';
 import { groth16Admission } from '#libs/proof';
 import {
   addressBytes,
@@ -10,6 +10,7 @@ import {
   finalFrom,
   hasDelivery,
   jobStates,
+  latestBlock,
   registerGroth16Key,
   SettlementClient,
   type JobView,
@@ -33,13 +34,16 @@ interface OrderedJob {
   readonly terms: Terms;
 }
 
+/** 'wait': the chain is not ready for another; 'end': nothing is left to do. */
+type Step = 'commit' | 'discharge' | 'draw' | 'finalize' | 'wait' | 'end';
+
 export interface Escrow {
   /** 20 bytes. */
   readonly account: Uint8Array;
   /** Locks the stake and starts the job; before that the contract knows the key that its proofs need. Idempotent. */
   engage(job: OrderedJob, release: ProverRelease): Promise<readonly Transaction[]>;
-  /** Takes the next step of a kept job. @returns false when nothing is left to do for it */
-  collect(job: KeptJob): Promise<boolean>;
+  /** Takes the next step of a kept job. @returns which it was */
+  collect(job: KeptJob): Promise<Step>;
   close(): void;
 }
 
@@ -54,33 +58,39 @@ export function openEscrow({ chain, accountSecret, groth16Keys }: ProverSettings
   const client = new SettlementClient(deployment, wallet, { confirmations });
   const account = addressBytes(wallet.address);
 
-  /** Only of the run that the chain knows: a proof of another would be refused there. */
+  /** Only of the run that the chain knows: a proof of another would be refused there. @returns whether there was one */
   async function discharge(
     { jobId, spec }: KeptJob,
     proofs: readonly number[],
     terms: Terms,
     borders: readonly Uint8Array[],
-  ): Promise<void> {
+  ): Promise<boolean> {
+    let isAny = false;
     for (const index of proofs) {
       if (await client.duties.isProved(terms, index)) continue;
       const seal = sealOf(client.domain, terms, parseJobSpec(spec), index, kept.proof(jobId, index)!);
       await client.duties.discharge(terms, index, borders, seal);
+      isAny = true;
     }
+    return isAny;
   }
 
   /**
    * The job is over once the chain has all proofs, and its bundle lacks what the control plane was not told until then: proofs
    * that it has not taken wait for half of the window.
    */
-  async function afterCommit(job: KeptJob, terms: Terms, view: JobView): Promise<void> {
+  async function afterCommit(job: KeptJob, terms: Terms, view: JobView): Promise<Step> {
     const isUrgent = (await chainTime(rpc)) > clockOf(terms, view) + terms.windows.prove / 2;
     const proofs = isUrgent ? job.proofs : job.told;
-    if (proofs.length > 0) await discharge(job, proofs, terms, await client.duties.bordersOf(terms));
-    if (job.borders === null || hasDelivery(view)) return;
-    if (view.sampleDue && !view.drawn) return drawInstead(client, rpc, terms, view);
-    if (!(await isProved(terms, view))) return;
+    const isAny = proofs.length > 0 && (await discharge(job, proofs, terms, await client.duties.bordersOf(terms)));
+    const step = isAny ? 'discharge' : 'wait';
+    if (job.borders === null || hasDelivery(view)) return step;
+    if (view.sampleDue && !view.drawn) return (await drawInstead(client, rpc, terms, view)) ? 'draw' : step;
+    if (!(await isProved(terms, view))) return step;
     const from = finalFrom(terms, await client.job(terms));
-    if ((await chainTime(rpc)) > from) await client.finalize(terms);
+    if ((await chainTime(rpc)) <= from) return step;
+    await client.finalize(terms);
+    return 'finalize';
   }
 
   async function isProved(terms: Terms, { allDue, sampleDue }: JobView): Promise<boolean> {
@@ -89,22 +99,13 @@ export function openEscrow({ chain, accountSecret, groth16Keys }: ProverSettings
     return allDue && proved === upTo;
   }
 
-  /** Proofs under a key that the contract does not know, or does not take, earn nothing. */
-  async function enterKey({ scheme, proving, manifest }: JobSpec): Promise<readonly Transaction[]> {
-    if (scheme !== groth16SchemeId) return [];
-    const { shape } = groth16Admission(parseManifestText(manifest));
-    const { ceremony, bytes } = openKeyFolder(groth16Keys, proving!.planDigest, shape);
-    const { txHash } = await registerGroth16Key(wallet, deployment, shape, ceremony, bytes);
-    return txHash === null ? [] : [{ call: 'register', hash: txHash }];
-  }
-
   return {
     account,
     async engage({ spec, terms }, { release, releaseSignature: signature }) {
       const { state } = await client.job(terms);
       if (state === 'None') throw noEscrow();
       if (isEnded(state)) throw ended(state);
-      const entered = await enterKey(spec);
+      const entered = await enterKey(spec, { wallet, deployment, groth16Keys });
       const accepted = await client.accept(terms, isSampled(terms) ? keccak(drawSeed(accountSecret, terms)) : none);
       const started = await client.start(terms, { release, signature });
       return [...entered, named('accept', accepted), named('start', started)];
@@ -114,19 +115,35 @@ export function openEscrow({ chain, accountSecret, groth16Keys }: ProverSettings
       const view = await client.job(terms);
       if (isEnded(view.state)) {
         if (equalBytes(terms.provider, account)) await client.withdraw(terms.token);
-        return false;
+        return 'end';
       }
-      if (view.state === 'Committed') await afterCommit(job, terms, view);
+      if (view.state === 'Committed') return afterCommit(job, terms, view);
       const borders = view.state === 'Started' ? await bordersToCommit(rpc, job, terms, view) : null;
-      if (borders !== null) {
-        const seedProvider = isSampled(terms) ? drawSeed(accountSecret, terms) : none;
-        const { outcome } = job;
-        await client.commit(terms, { outcome, borders, seedProvider, ...unsealed });
-      }
-      return true;
+      if (borders === null) return 'wait';
+      const seedProvider = isSampled(terms) ? drawSeed(accountSecret, terms) : none;
+      await client.commit(terms, { outcome: job.outcome, borders, seedProvider, ...unsealed });
+      return 'commit';
     },
     close: () => rpc.destroy(),
   };
+}
+
+interface KeyRegistry {
+  readonly wallet: Wallet;
+  readonly deployment: ProverSettings['chain']['deployment'];
+  readonly groth16Keys: ProverSettings['groth16Keys'];
+}
+
+/** Proofs under a key that the contract does not know, or does not take, earn nothing. */
+async function enterKey(
+  { scheme, proving, manifest }: JobSpec,
+  { wallet, deployment, groth16Keys }: KeyRegistry,
+): Promise<readonly Transaction[]> {
+  if (scheme !== groth16SchemeId) return [];
+  const { shape } = groth16Admission(parseManifestText(manifest));
+  const { ceremony, bytes } = openKeyFolder(groth16Keys, proving!.planDigest, shape);
+  const { txHash } = await registerGroth16Key(wallet, deployment, shape, ceremony, bytes);
+  return txHash === null ? [] : [{ call: 'register', hash: txHash }];
 }
 
 const named = (call: string, { txHash }: TxReceipt): Transaction => ({ call, hash: txHash });
@@ -137,7 +154,7 @@ function clockOf({ windows }: Terms, { since, sealed }: JobView): number {
 }
 
 async function chainTime(rpc: JsonRpcApiProvider): Promise<number> {
-  return (await rpc.getBlock('latest'))!.timestamp;
+  return (await latestBlock(rpc)).timestamp;
 }
 
 /** Of a run that the control plane has taken; in the last quarter of the time of any, for then the stake counts. */

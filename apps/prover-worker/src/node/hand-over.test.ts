@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { CollateralError, Rejection } from '#attestation/base';
-import type { ControlPlane } from '#libs/dispatch-client';
+import type { ControlPlane } from '#libs/node';
 import { handOver, handOverLeft, openProofTeller } from './hand-over.js';
 import { openKeptJobs, type KeptDelivery, type KeptJobs, type KeptProof } from './kept-jobs.js';
 import type { NodeParts } from './parts.js';

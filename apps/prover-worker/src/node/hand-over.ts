@@ -1,7 +1,7 @@
 /** Runs and proofs that are on disk: to the control plane first, and to the chain what it has taken. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Rejection } from '#attestation/base';
-import { note } from '#libs/dispatch-client';
+import { note } from '#libs/node';
 import { pattern } from '#libs/wire';
 import type { KeptJob, KeptProof } from './kept-jobs.js';
 import type { NodeParts } from './parts.js';

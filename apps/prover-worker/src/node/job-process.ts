@@ -1,5 +1,5 @@
 /** The one computing process of a node: kept from segment to segment of a job, replaced when another job comes. */
-import type { CipherStore } from '#libs/dispatch-client';
+import type { CipherStore } from '#libs/node';
 import type { Limits } from '../compute/job.js';
 import { openCompute, type Compute } from './compute.js';
 import { entrust, inputOf, type EntrustedJob, type OfferedJob } from './offered-job.js';

@@ -3,10 +3,11 @@
  * on disk before it is told to anybody, and so is a run, so that a crash loses neither stake nor work. Files are written whole
  * or not at all.
  */
-import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { fromHex, Rejection, to0x } from '#attestation/base';
 import { decodeTerms } from '#attestation/records';
+import { writeWhole } from '#libs/node';
 import type { LeaseDeliver, ProofRef } from '#libs/wire';
 import type { Proved } from '../compute/system.js';
 
@@ -37,7 +38,10 @@ export interface KeptJob {
 }
 
 export interface KeptJobs {
+  ids(): string[];
   list(): readonly KeptJob[];
+  /** null: it is not here. */
+  find(jobId: string): KeptJob | null;
   open(jobId: string, spec: Uint8Array, terms: Uint8Array): void;
   keepDelivery(jobId: string, delivery: KeptDelivery): void;
   /** The control plane has taken the run: its borders are to be committed. Refused: forget it. */
@@ -60,11 +64,7 @@ const toldName = /^proof-(\d{1,4})\.told$/;
 export function openKeptJobs(folder: string): KeptJobs {
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   const path = (jobId: string, name: string): string => join(folder, jobId.replace(/^0x/, ''), name);
-  const write = (jobId: string, name: string, data: Uint8Array | string): void => {
-    const file = path(jobId, name);
-    writeFileSync(`${file}.partial`, data, { mode: 0o600 });
-    renameSync(`${file}.partial`, file);
-  };
+  const write = (jobId: string, name: string, data: Uint8Array | string): void => writeWhole(path(jobId, name), data);
   const read = (jobId: string, name: string): Uint8Array => new Uint8Array(readFileSync(path(jobId, name)));
   /** A job whose escrow has ended is not. */
   const isKept = (jobId: string): boolean => existsSync(path(jobId, 'terms'));
@@ -90,7 +90,9 @@ export function openKeptJobs(folder: string): KeptJobs {
   };
   const names = (): string[] => readdirSync(folder).filter((name) => jobName.test(name) && isKept(name));
   return {
+    ids: () => names().map((name) => `0x${name}`),
     list: () => names().map((name) => kept(`0x${name}`)),
+    find: (jobId) => (isKept(jobId) ? kept(jobId) : null),
     open(jobId, spec, terms) {
       mkdirSync(path(jobId, ''), { recursive: true, mode: 0o700 });
       write(jobId, 'spec', spec);

@@ -26,7 +26,7 @@ import {
   note,
   type CipherStore,
   type ProverRelease,
-} from '#libs/dispatch-client';
+} from '#libs/node';
 import { groth16Admission, planOf } from '#libs/proof';
 import { openDataKey, openShard } from '#libs/sealing';
 import { zkSelector } from '#libs/settlement';

@@ -1,5 +1,5 @@
 /** What a node is made of, for everything that it does. */
-import type { CipherStore, ControlPlane } from '#libs/dispatch-client';
+import type { CipherStore, ControlPlane } from '#libs/node';
 import type { NodeWatch } from '#libs/telemetry';
 import type { JobProcess } from './job-process.js';
 import type { Escrow } from './escrow.js';

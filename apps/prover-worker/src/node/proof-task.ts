@@ -1,7 +1,6 @@
 /** One segment from claim to verified proof. Whatever fails is told, and the claim given back. */
-import { CodedError } from '#attestation/base';
 import { encodeTerms } from '#attestation/records';
-import { codePattern, note, parseProofHeld, plainText } from '#libs/dispatch-client';
+import { failureOf, note, parseProofHeld } from '#libs/node';
 import { pattern, type ProofPhase, type ProofTask } from '#libs/wire';
 import type { Proved } from '../compute/system.js';
 import { tellProof } from './hand-over.js';
@@ -26,12 +25,9 @@ export async function runProof(task: ProofTask, parts: NodeParts, stop: AbortSig
     if (stop.aborted || report.isLost()) return false;
     watch.failure('proof');
     note(`prove ${index} of ${jobId}`, error);
-    const code = error instanceof CodedError ? error.code : 'PROVER_INTERNAL';
-    const text =
-      error instanceof CodedError ? `expected ${error.detail.expected}, got ${error.detail.got}` : String(error);
-    const failure = { code: codePattern.test(code) ? code : 'PROVER_FAILED', detail: plainText(text, 900) };
+    const failure = failureOf(error, 'PROVER_INTERNAL');
     await controlPlane.send(pattern.proofFail, { ...ref, ...failure });
-    if (code === 'PROVER_ENDED') jobProcess.clear();
+    if (failure.code === 'PROVER_ENDED') jobProcess.clear();
     return false;
   } finally {
     report.close();

@@ -12,7 +12,7 @@ import {
   readSettings,
   Seconds,
   watchSettings,
-} from '#libs/dispatch-client';
+} from '#libs/node';
 import { DeploymentJson } from '#libs/settlement';
 
 /** What terms this node works under; anything else is refused before it costs money. */

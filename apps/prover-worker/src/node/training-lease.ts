@@ -1,8 +1,8 @@
 /** A whole job without a TEE: its key, its escrow, its steps, then its proofs by whoever proves, and the delivery. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { CodedError, CollateralError, Rejection, to0x, toBase64 } from '#attestation/base';
+import { CollateralError, Rejection, to0x, toBase64 } from '#attestation/base';
 import { bordersRoot, ciphertextDigest, encodeTerms, type Terms } from '#attestation/records';
-import { codePattern, note, parseProofAcquired, plainText } from '#libs/dispatch-client';
+import { failureOf, note, parseProofAcquired, plainText } from '#libs/node';
 import { pattern, type LeaseGrant } from '#libs/wire';
 import type { Border, Finished, Stopped } from '../compute/train.js';
 import type { Transaction } from './escrow.js';
@@ -25,19 +25,13 @@ export async function runLease(grant: LeaseGrant, parts: NodeParts, stop: AbortS
     await work(grant, { leaseId, fence }, parts, stop);
     parts.watch.event('lease-ended', { ...about, code: null });
   } catch (error) {
+    const failure = failureOf(error, 'PROVER_INTERNAL');
     parts.watch.failure('lease');
-    parts.watch.event('lease-ended', { ...about, code: error instanceof CodedError ? error.code : 'PROVER_INTERNAL' });
+    parts.watch.event('lease-ended', { ...about, code: failure.code });
     note('lease', error);
-    if (error instanceof CodedError && error.code.startsWith('LEASE_')) return;
-    const code = error instanceof CodedError ? error.code : 'PROVER_INTERNAL';
-    const text =
-      error instanceof CodedError ? `expected ${error.detail.expected}, got ${error.detail.got}` : String(error);
-    const failure = {
-      code: codePattern.test(code) ? code : 'PROVER_FAILED',
-      detail: plainText(text, 900),
-      retry: error instanceof CollateralError || stop.aborted,
-    };
-    const send = parts.controlPlane.send(pattern.leaseFail, { leaseId, fence, ...failure });
+    if (failure.code.startsWith('LEASE_')) return;
+    const retry = error instanceof CollateralError || stop.aborted;
+    const send = parts.controlPlane.send(pattern.leaseFail, { leaseId, fence, ...failure, retry });
     await send.catch((problem: unknown) => note('lease', problem));
   }
 }

@@ -3,7 +3,7 @@ import { ClientProxyFactory, Transport, type ClientProxy } from '@nestjs/microse
 import { natsOptions } from '#libs/wire';
 import type { DispatchSettings } from './dispatch-settings.js';
 
-export interface Line {
+export interface Connection {
   /** For people. */
   readonly name: string;
   current(): ClientProxy;
@@ -12,12 +12,12 @@ export interface Line {
   close(): void;
 }
 
-export async function openLine(settings: DispatchSettings): Promise<Line> {
-  return settings.kind === 'nats' ? natsLine(settings) : tcpLine(settings);
+export async function openConnection(settings: DispatchSettings): Promise<Connection> {
+  return settings.kind === 'nats' ? natsConnection(settings) : tcpConnection(settings);
 }
 
 /** A connection that fails is replaced by one to the next address. */
-function tcpLine({ addresses }: DispatchSettings & { kind: 'tcp' }): Line {
+function tcpConnection({ addresses }: DispatchSettings & { kind: 'tcp' }): Connection {
   let at = 0;
   const dial = (): ClientProxy => {
     const { host, port, tls } = addresses[at % addresses.length]!;
@@ -42,7 +42,7 @@ function tcpLine({ addresses }: DispatchSettings & { kind: 'tcp' }): Line {
 }
 
 /** One client for good: it finds back to the server by itself. */
-async function natsLine({ nats }: DispatchSettings & { kind: 'nats' }): Promise<Line> {
+async function natsConnection({ nats }: DispatchSettings & { kind: 'nats' }): Promise<Connection> {
   const client = ClientProxyFactory.create({
     transport: Transport.NATS,
     options: await natsOptions(nats, 'veritrain node'),

@@ -1,11 +1,11 @@
 /**
- * The node's line to the control plane: it dials out, asks, and asks again what a lost message or a restart of the other
+ * The node's connection to the control plane: it dials out, asks, and asks again what a lost message or a restart of the other
  * side left unanswered. Any replica answers; every message may arrive twice.
  */
 import { firstValueFrom, timeout } from 'rxjs';
 import { CollateralError } from '#attestation/base';
 import { isProblem, type Pattern } from '#libs/wire';
-import type { Line } from './lines.js';
+import type { Connection } from './connection.js';
 import { plainText, refusalOf } from './refusal.js';
 
 export interface ControlPlane {
@@ -32,23 +32,23 @@ const unnamed = {
 const attempts = 8;
 const firstPauseMs = 100;
 
-export function connectControlPlane(line: Line, auth: string, answerWithinMs: number): ControlPlane {
+export function connectControlPlane(connection: Connection, auth: string, answerWithinMs: number): ControlPlane {
   return {
     async send(pattern: Pattern, payload: object, patience: Patience = { attempts, answerWithinMs }): Promise<unknown> {
       for (let attempt = 1; ; attempt++) {
-        const client = line.current();
+        const client = connection.current();
         try {
           const answers = client.send<unknown>(pattern, { auth, ...payload });
           return await firstValueFrom(answers.pipe(timeout({ each: patience.answerWithinMs })));
         } catch (error) {
           if (isProblem(error) && error.status < 500) throw refusalOf({ ...error }, unnamed);
-          line.gaveUp(client);
-          if (attempt >= patience.attempts) throw unreachable(line.name, error);
+          connection.gaveUp(client);
+          if (attempt >= patience.attempts) throw unreachable(connection.name, error);
           await new Promise((resolve) => setTimeout(resolve, firstPauseMs * 2 ** (attempt - 1)));
         }
       }
     },
-    close: () => line.close(),
+    close: () => connection.close(),
   };
 }
 

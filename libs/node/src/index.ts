@@ -1,9 +1,8 @@
-/** A node's end of dispatch: its line to the control plane, the store of ciphertexts, and the data owner's key broker. */
+/** What host agent and prover worker share: the node without what it computes. */
 export {
   parseAcquired,
   parseProofAcquired,
   parseProofHeld,
-  parseRegistered,
   parseSegmentAcquired,
   parseSegmentHeld,
   parseSegmentJoined,
@@ -18,9 +17,10 @@ export {
   type ProverRelease,
 } from './broker-client.js';
 export { brokerPatience, isOfBroker, type BrokerPatience, type Clock } from './broker-patience.js';
-export { connectControlPlane, type ControlPlane } from './control-plane.js';
-export { beat, type NodeOffer } from './heartbeat.js';
-export { openLine } from './lines.js';
+export { collectAll } from './collector.js';
+export { type ControlPlane } from './control-plane.js';
+export { detailOf, failureOf } from './failure.js';
+export { createHeldLeases, keepBeating, pause, type HeldLeases } from './held-leases.js';
 export {
   BrokerWaitSeconds,
   chainSettings,
@@ -35,5 +35,8 @@ export {
   type ControlPlaneAddress,
 } from './node-settings.js';
 export { note } from './note.js';
-export { codePattern, plainText } from './refusal.js';
-export { createCipherStore, type CipherStore } from './store.js';
+export { machine, offerOf, openNode, register } from './open-node.js';
+export { plainText } from './refusal.js';
+export { runNode, type RunningNode } from './run-node.js';
+export { type CipherStore } from './store.js';
+export { writeWhole } from './write-whole.js';
