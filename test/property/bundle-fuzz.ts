@@ -50,8 +50,8 @@ async function genuineBundles(): Promise<readonly [Genuine, ...Genuine[]]> {
  */
 const unbound = /^(sessions\[\d+\]\.appraisedAt|settlement(\.|$)|endorsements(\.|$))/;
 
-function onlyUnboundDiffers({ verdict }: Genuine, mutant: Uint8Array): boolean {
-  const paths = differences(verdict.bundle, parseBundle(mutant));
+function onlyUnboundDiffers({ bytes, verdict }: Genuine, mutant: Uint8Array): boolean {
+  const paths = differences(parseBundle(bytes), parseBundle(mutant));
   return paths.every((path) => unbound.test(path) || verdict.notChecked.some((part) => path.startsWith(part)));
 }
 

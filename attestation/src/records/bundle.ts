@@ -4,7 +4,7 @@ import { concatBytes, utf8 } from '../base/bytes.js';
 import { decodeCanonical, encodeCanonical } from '../base/cbor.js';
 import type { Digest } from '../base/digest.js';
 import { Rejection } from '../base/errors.js';
-import { bundleBytesMax, coseBytesMax, policyBytesMax, workersMax } from '../base/limits.js';
+import { bundleBytesMax, coseBytesMax, policyBytesMax } from '../base/limits.js';
 import {
   bytes,
   bytesUpTo,
@@ -18,15 +18,14 @@ import {
   uint,
   type Shaped,
 } from '../base/shape.js';
-import { deliveryShape, proofShape, sealShape, segmentsMax, sessionsMax, signedShape } from './bundle-parts.js';
+import { deliveryShape, sealShape, segmentShape, segmentsMax, sessionsMax } from './bundle-parts.js';
 import { bundledEndorsementLists } from './endorsement-record.js';
 import { sessionEvidenceBytesMax } from './evidence.js';
-import { attestedShape, parallelShape, provedShape, type FormerBundle } from './former-bundle.js';
+import { readFormer, type FormerBundle } from './former-bundle.js';
 import { jobSpecBytesMax } from './job-spec.js';
 import { attestorsMax } from './terms.js';
 
 const seconds = uint(2 ** 40 - 1);
-const statement = bytesUpTo(1024);
 const transactionsMax = 64;
 
 const sessionShape = {
@@ -57,17 +56,7 @@ const bundleShape = {
   sessions: list(record(sessionShape), sessionsMax),
   /** What the verdicts on `sessions` rested on, beyond the certificates that their evidence carries. */
   endorsements: record(bundledEndorsementLists),
-  segments: list(
-    record({
-      statement,
-      /** Null where its proof takes the receipt's place. */
-      signed: nullable(record(signedShape)),
-      proof: nullable(record(proofShape)),
-      /** In the order of the workers; none where the job is not data-parallel. */
-      partials: list(record({ ...signedShape, statement }), workersMax),
-    }),
-    segmentsMax,
-  ),
+  segments: list(record(segmentShape), segmentsMax),
   /** EIP-712 Run of contracts/SPEC.md §3. */
   run: record({
     upTo: uint(segmentsMax),
@@ -89,27 +78,7 @@ const bundleShape = {
 export type EvidenceBundle = Shaped<typeof bundleShape>;
 export type AnyBundle = EvidenceBundle | FormerBundle;
 
-export type BundledSegment = EvidenceBundle['segments'][number];
-export type BundledProof = NonNullable<BundledSegment['proof']>;
 export type BundledSession = EvidenceBundle['sessions'][number];
-
-/** Segments of a bundle of any version in the form of the newest. */
-export function segmentsOfBundle(bundle: AnyBundle): readonly BundledSegment[] {
-  switch (bundle.version) {
-    case 1:
-      return bundle.segments.map(({ statement: said, ...signed }) => ({ ...unproved, statement: said, signed }));
-    case 2:
-      return bundle.segments.map((segment) => ({ ...segment, partials: [] }));
-    case 3:
-      return bundle.segments.map(({ statement: said, partials, ...signed }) => {
-        return { ...unproved, statement: said, signed, partials };
-      });
-    case 4:
-      return bundle.segments;
-  }
-}
-
-const unproved = { proof: null, partials: [] };
 
 export function encodeBundle(bundle: AnyBundle): Uint8Array {
   return encodeCanonical(toCbor(bundle));
@@ -120,16 +89,9 @@ export function parseBundle(encoded: Uint8Array): AnyBundle {
   checkLength('evidence bundle', encoded, bundleBytesMax);
   const decoded = decodeCanonical(encoded);
   const version = decoded instanceof Map ? decoded.get('version') : undefined;
-  switch (version) {
-    case 1:
-      return record(attestedShape)(decoded, 'bundle');
-    case 2:
-      return record(provedShape)(decoded, 'bundle');
-    case 3:
-      return record(parallelShape)(decoded, 'bundle');
-    case 4:
-      return record(bundleShape)(decoded, 'bundle');
-  }
+  if (version === 4) return record(bundleShape)(decoded, 'bundle');
+  const former = readFormer(version, decoded);
+  if (former !== undefined) return former;
   throw new Rejection('BUNDLE_VERSION', {
     expected: 'an evidence bundle of version 1 to 4',
     got: typeof version === 'number' ? `version ${version}` : 'no version',

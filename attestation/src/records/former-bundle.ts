@@ -1,7 +1,18 @@
-/** Bundles of versions 1 to 3: read as they were written, and never written again. */
-import { coseBytesMax, crlBytesMax, policyBytesMax, workersMax } from '../base/limits.js';
+/** Bundles of versions 1 to 3, as jobs under terms of the former layout have them. */
+import type { CborValue } from '../base/cbor.js';
+import { coseBytesMax, crlBytesMax, policyBytesMax } from '../base/limits.js';
 import { bytes, bytesUpTo, list, nullable, oneOf, record, text, uint, type Shaped } from '../base/shape.js';
-import { deliveryShape, proofShape, sealShape, segmentsMax, sessionsMax, signedShape } from './bundle-parts.js';
+import {
+  deliveryShape,
+  partials,
+  proofShape,
+  sealShape,
+  segmentsMax,
+  sessionsMax,
+  signedShape,
+  statement,
+  type BundledSegment,
+} from './bundle-parts.js';
 import { sessionEvidenceBytesMax } from './evidence.js';
 import { jobSpecBytesMax } from './job-spec.js';
 
@@ -36,10 +47,8 @@ const common = {
   settlement: record({ transactions: list(record({ call: text(32), hash: bytes(32) }), 64) }),
 };
 
-const statement = bytesUpTo(1024);
-
 /** A job that an enclave alone vouches for. */
-export const attestedShape = {
+const attestedShape = {
   ...common,
   version: oneOf(1),
   segments: list(record({ ...signedShape, statement }), segmentsMax),
@@ -47,7 +56,7 @@ export const attestedShape = {
 };
 
 /** A job that is proved, by itself or beside an enclave. */
-export const provedShape = {
+const provedShape = {
   ...common,
   version: oneOf(2),
   segments: list(
@@ -58,14 +67,42 @@ export const provedShape = {
 };
 
 /** A data-parallel job: its segments are rounds, each with the partials that went into it. */
-export const parallelShape = {
+const parallelShape = {
   ...common,
   version: oneOf(3),
-  segments: list(
-    record({ ...signedShape, statement, partials: list(record({ ...signedShape, statement }), workersMax) }),
-    segmentsMax,
-  ),
+  segments: list(record({ ...signedShape, statement, partials }), segmentsMax),
   seal: record(sealShape),
 };
 
 export type FormerBundle = Shaped<typeof attestedShape> | Shaped<typeof provedShape> | Shaped<typeof parallelShape>;
+
+/** @returns undefined for another version @throws Rejection MESSAGE_SHAPE */
+export function readFormer(version: unknown, decoded: CborValue): FormerBundle | undefined {
+  switch (version) {
+    case 1:
+      return record(attestedShape)(decoded, 'bundle');
+    case 2:
+      return record(provedShape)(decoded, 'bundle');
+    case 3:
+      return record(parallelShape)(decoded, 'bundle');
+    default:
+      return undefined;
+  }
+}
+
+/** In the shape of version 4. */
+export function segmentsOf(bundle: FormerBundle): readonly BundledSegment[] {
+  switch (bundle.version) {
+    case 1:
+      return bundle.segments.map(({ statement, ...signed }) => ({ statement, signed, proof: null, partials: [] }));
+    case 2:
+      return bundle.segments.map((segment) => ({ ...segment, partials: [] }));
+    case 3:
+      return bundle.segments.map(({ statement, partials, ...signed }) => ({
+        statement,
+        signed,
+        proof: null,
+        partials,
+      }));
+  }
+}

@@ -91,17 +91,8 @@ export {
   shardTagBytes,
   type DatasetManifest,
 } from './dataset-manifest.js';
-export {
-  bundleDigest,
-  encodeBundle,
-  parseBundle,
-  segmentsOfBundle,
-  type AnyBundle,
-  type BundledProof,
-  type BundledSegment,
-  type BundledSession,
-  type EvidenceBundle,
-} from './bundle.js';
+export { bundleDigest, encodeBundle, parseBundle, type BundledSession, type EvidenceBundle } from './bundle.js';
+export type { BundledProof } from './bundle-parts.js';
 export type { FormerBundle } from './former-bundle.js';
 export { clockSkewSeconds, resultDigest } from './attestation-result.js';
 export { programDigest } from './program.js';

@@ -1,49 +1,76 @@
-/** A bundle read into its parts, whatever its version: what every check of it works on. */
+/** A bundle read into its parts, in one shape for every version: what every check of it works on. */
+import type { AttestationResult } from '../appraisal/appraise.js';
+import type { Endorsements } from '../appraisal/evidence.js';
+import type { AppraisalPolicy } from '../appraisal/policy.js';
 import { keccak, type Digest } from '../base/digest.js';
 import { Rejection } from '../base/errors.js';
-import { parseBundle, segmentsOfBundle, type AnyBundle, type BundledSegment } from '../records/bundle.js';
-import { parseSessionEvidence, type ReportedSession } from '../records/evidence.js';
-import { parseFormerSessionEvidence } from '../records/former-evidence.js';
-import { decodeFormerTerms } from '../records/former-terms.js';
+import type { CheckBook } from '../check/checks.js';
+import type { BundledSession, EvidenceBundle } from '../records/bundle.js';
+import type { ReportedSession } from '../records/evidence.js';
 import { parseJobSpec, type JobSpec } from '../records/job-spec.js';
-import { parseRoundStatement, workersOf, type RoundStatement } from '../records/round.js';
-import { parseStepStatement, type StepStatement } from '../records/step-statement.js';
-import { decodeTerms } from '../records/terms.js';
-import type { ProofContext } from './bundle-proofs.js';
+import { parseRoundStatement } from '../records/round.js';
+import { parseStepStatement } from '../records/step-statement.js';
+import type { BundledJob, ProofContext } from './bundle-proofs.js';
+import type { BundleCode } from './bundle-rules.js';
 
-export interface BundleContext extends ProofContext {
-  readonly bundle: AnyBundle;
+type EveryVersion = 'spec' | 'terms' | 'policy' | 'endorsements' | 'segments' | 'seal' | 'delivery' | 'settlement';
+
+/** What bundles of every version say, in the shape of version 4. */
+export interface JudgedBundle extends Pick<EvidenceBundle, EveryVersion> {
+  readonly sessions: readonly Pick<BundledSession, 'evidence' | 'result' | 'appraisedAt'>[];
+  readonly run: Omit<EvidenceBundle['run'], 'keys'>;
+}
+
+export interface BundleParts extends ProofContext {
+  readonly bundle: JudgedBundle;
   readonly sessions: readonly ReportedSession[];
   /** The escrow's identity on chain. */
   readonly escrowId: Digest;
+  /** Whether the segments are rounds. */
+  readonly areRounds: boolean;
+}
+
+/** The parts, and what the version decides beside the shape. */
+export interface BundleContext extends BundleParts {
+  /** What the seal is over. @throws Rejection BUNDLE_SEAL where the run names other keys than those behind it */
+  readonly sealedDigest: () => Digest;
+  /** What a session is judged with: each alone, and the best verdict counts. */
+  readonly materialsOf: (session: ReportedSession) => readonly Endorsements[];
+  /** Settles what others said of the sessions. */
+  readonly checkWords: (
+    book: CheckBook<BundleCode>,
+    policy: AppraisalPolicy,
+    results: readonly AttestationResult[],
+  ) => Promise<void>;
+  /** Parts of the sessions that nothing signed is over. */
+  readonly unbound: readonly string[];
+  /** Endorsements that no appraisal uses. */
+  readonly unused: (
+    policy: AppraisalPolicy,
+    at: number | undefined,
+    results: readonly AttestationResult[],
+  ) => Promise<readonly string[]>;
+}
+
+interface Readers<T, S> {
+  readonly decodeTerms: (encoded: Uint8Array) => T;
+  readonly parseEvidence: (encoded: Uint8Array) => S;
+  readonly areRounds: (spec: JobSpec) => boolean;
 }
 
 /** @throws Rejection where a part cannot be read at all */
-export function readBundle(encoded: Uint8Array): BundleContext {
-  const bundle = parseBundle(encoded);
-  const isFormer = bundle.version < 4;
+export function partsOf<B extends JudgedBundle, T extends BundledJob['terms'], S extends ReportedSession>(
+  bundle: B,
+  readers: Readers<T, S>,
+): BundleParts & { readonly bundle: B; readonly terms: T; readonly sessions: readonly S[] } {
+  const { segments } = bundle;
   const spec = parseJobSpec(bundle.spec);
-  const segments = segmentsOfBundle(bundle);
-  const parseEvidence = isFormer ? parseFormerSessionEvidence : parseSessionEvidence;
-  return {
-    bundle,
-    spec,
-    terms: isFormer ? decodeFormerTerms(bundle.terms) : decodeTerms(bundle.terms),
-    escrowId: keccak(bundle.terms),
-    sessions: bundle.sessions.map(({ evidence }) => parseEvidence(evidence)),
-    segments,
-    statements: statementsOf(bundle, segments, spec),
-  };
-}
-
-/** Versions 1 to 3 say themselves whether their segments are rounds; later ones are read as the job is. */
-function statementsOf(
-  { version }: AnyBundle,
-  segments: readonly BundledSegment[],
-  spec: JobSpec,
-): readonly (StepStatement | RoundStatement)[] {
-  const areRounds = version === 3 || (version === 4 && workersOf(spec) > 1);
-  return segments.map(({ statement }) => (areRounds ? parseRoundStatement : parseStepStatement)(statement));
+  const terms = readers.decodeTerms(bundle.terms);
+  const sessions = bundle.sessions.map(({ evidence }) => readers.parseEvidence(evidence));
+  const areRounds = readers.areRounds(spec);
+  const parse = areRounds ? parseRoundStatement : parseStepStatement;
+  const statements = segments.map(({ statement }) => parse(statement));
+  return { bundle, spec, terms, escrowId: keccak(bundle.terms), sessions, segments, areRounds, statements };
 }
 
 /** @throws Rejection BUNDLE_SESSION_INDEX */

@@ -2,7 +2,7 @@
 import { toHex } from '../base/bytes.js';
 import { CollateralError, Rejection } from '../base/errors.js';
 import type { CheckBook } from '../check/checks.js';
-import type { BundledProof, BundledSegment } from '../records/bundle.js';
+import type { BundledProof, BundledSegment } from '../records/bundle-parts.js';
 import type { FormerTerms } from '../records/former-terms.js';
 import type { JobSpec } from '../records/job-spec.js';
 import type { RoundStatement } from '../records/round.js';

@@ -1,12 +1,9 @@
 /** The run of a bundle: receipts, rounds, the chain of statements, the seal, and the delivery that it is over. */
 import { recoverAddress } from '../base/address.js';
 import { equalBytes, isZero, toHex } from '../base/bytes.js';
-import type { Digest } from '../base/digest.js';
 import { bordersRoot } from '../records/borders.js';
 import type { EvidenceBundle } from '../records/bundle.js';
-import { deliveryDigest, runDigest, runKeysDigest, teeSelector } from '../records/eip712.js';
-import { escrowIdentity } from '../records/escrow.js';
-import { formerRunDigest } from '../records/former-eip712.js';
+import { deliveryDigest, runKeysDigest, teeSelector } from '../records/eip712.js';
 import { needsTee } from '../records/job-spec.js';
 import { mayBeProvedInstead } from '../records/lapse.js';
 import { programDigest } from '../records/program.js';
@@ -14,10 +11,10 @@ import { verifyReceipt } from '../records/receipt.js';
 import { checkPartials, verifyRoundReceipt, workersOf, type RoundStatement } from '../records/round.js';
 import { parseStepStatement } from '../records/step-statement.js';
 import { JobMode } from '../records/terms.js';
-import { mismatch, same, sessionAt, type BundleContext } from './bundle-context.js';
+import { mismatch, same, sessionAt, type BundleContext, type BundleParts } from './bundle-context.js';
 
 /** A segment that an enclave did not sign for must be one of a job whose steps are proved: then its proof counts. */
-export async function checkReceipts({ segments, spec, terms, sessions, statements }: BundleContext): Promise<string> {
+export async function checkReceipts({ segments, spec, terms, sessions, statements }: BundleParts): Promise<string> {
   let receipts = 0;
   const isEither = mayBeProvedInstead(spec, terms);
   for (const [index, { signed, proof }] of segments.entries()) {
@@ -38,11 +35,10 @@ export async function checkReceipts({ segments, spec, terms, sessions, statement
 }
 
 /** Whether bundle and spec agree on what the job is, and every round on who worked on it. */
-export function checkRounds({ bundle, segments, spec, terms, statements }: BundleContext): string {
+export function checkRounds({ areRounds, segments, spec, terms, statements }: BundleParts): string {
   const workers = workersOf(spec);
-  const isFormerRounds = bundle.version === 3;
-  if (bundle.version < 4 && isFormerRounds !== workers > 1) {
-    throw mismatch('BUNDLE_ROUNDS', `segments of ${workers} workers`, isFormerRounds ? 'rounds' : 'segments of one');
+  if (areRounds !== workers > 1) {
+    throw mismatch('BUNDLE_ROUNDS', `segments of ${workers} workers`, areRounds ? 'rounds' : 'segments of one');
   }
   if (workers === 1) {
     const stray = segments.findIndex(({ partials }) => partials.length > 0);
@@ -80,7 +76,7 @@ export function checkChain({ spec, terms, statements }: BundleContext, jobId: Ui
   return `${statements.length} segments of ${steps} steps`;
 }
 
-export function checkRun({ bundle, terms, statements }: BundleContext): string {
+export function checkRun({ bundle, terms, statements }: BundleParts): string {
   const { run } = bundle;
   const borders = [terms.initialWeights, ...statements.map(({ weightsAfter }) => weightsAfter)];
   same('BUNDLE_RUN', 'outcome 0 (complete)', run.outcome === 0 ? 'outcome 0 (complete)' : `outcome ${run.outcome}`);
@@ -93,24 +89,17 @@ export function checkSeal(context: BundleContext): string {
   const { bundle, segments, spec, terms, sessions } = context;
   const isProved =
     !needsTee(spec.assurance) || (mayBeProvedInstead(spec, terms) && segments.every(({ proof }) => proof));
-  if (bundle.version === 4) checkRunKeys(context, bundle);
+  const digest = context.sealedDigest();
   if (bundle.seal === null && isProved) return 'none: the job is proved';
   if (bundle.seal === null) throw mismatch('BUNDLE_SEAL', 'a TeeSeal', 'none');
   const { session, bytes } = bundle.seal;
   same('BUNDLE_SEAL', toHex(teeSelector), toHex(bytes.subarray(0, 4)));
-  const signer = recoverAddress(sealedDigest(context), bytes.subarray(4));
+  const signer = recoverAddress(digest, bytes.subarray(4));
   return same('BUNDLE_SEAL', toHex(sessionAt(sessions, session).binding.settlementKey), toHex(signer));
 }
 
-function sealedDigest({ bundle, spec, terms, escrowId: job }: BundleContext): Digest {
-  const { chainId, contract } = spec.settlement;
-  const { domain } = escrowIdentity(terms, { chainId, verifyingContract: contract });
-  if (bundle.version === 4) return runDigest(domain, { job, ...bundle.run });
-  return formerRunDigest(domain, { job, ...bundle.run });
-}
-
 /** The keys that the seal names are those of the sessions behind the borders and of the one that sealed. */
-function checkRunKeys({ segments, sessions }: BundleContext, { seal, run }: EvidenceBundle): void {
+export function checkRunKeys({ segments, sessions }: BundleParts, { seal, run }: EvidenceBundle): void {
   const none = new Uint8Array(32);
   if (seal === null && equalBytes(run.keys, none)) return;
   const signers = segments.flatMap(({ signed }) => (signed === null ? [] : [signed.session]));
@@ -119,7 +108,7 @@ function checkRunKeys({ segments, sessions }: BundleContext, { seal, run }: Evid
   same('BUNDLE_SEAL', `keys ${toHex(seal === null ? none : runKeysDigest(keys))}`, `keys ${toHex(run.keys)}`);
 }
 
-export function checkDelivery({ bundle, terms }: BundleContext): string {
+export function checkDelivery({ bundle, terms }: BundleParts): string {
   const { ciphertextDigest, keyCommit } = bundle.delivery;
   if ((terms.mode & JobMode.reveal) === 0) {
     same('BUNDLE_DELIVERY', toHex(new Uint8Array(32)), toHex(bundle.run.delivery));

@@ -1,9 +1,9 @@
-/** What of a version 4 bundle could be altered without a word of the verdict changing. */
+/** What of a bundle's endorsements could be altered without a word of the verdict changing. */
 import type { AttestationResult } from '../appraisal/appraise.js';
 import type { AppraisalPolicy } from '../appraisal/policy.js';
-import type { EndorsementRecord } from '../records/endorsement-record.js';
-import type { BundleContext } from './bundle-context.js';
+import type { BundleParts } from './bundle-context.js';
 import { appraiseSessions } from './bundle-sessions.js';
+import { materialsAbout } from './endorsements-about.js';
 
 /** Verdicts made again to find them; a bundle that needs more of them has its endorsements named as a whole. */
 const verdictsMax = 1024;
@@ -13,23 +13,21 @@ const verdictsMax = 1024;
  * @param judged  the results with all of them
  */
 export async function unusedEndorsements(
-  context: BundleContext,
+  parts: BundleParts,
   policy: AppraisalPolicy,
   at: number | undefined,
   judged: readonly AttestationResult[],
 ): Promise<string[]> {
-  const { bundle } = context;
-  if (bundle.version < 4) return [];
-  const { endorsements } = bundle as { endorsements: EndorsementRecord };
+  const { endorsements, sessions } = parts.bundle;
   const pieces = Object.values(endorsements).reduce((sum, items) => sum + items.length, 0);
-  if (pieces * bundle.sessions.length > verdictsMax) return ['endorsements'];
+  if (pieces * sessions.length > verdictsMax) return ['endorsements'];
   const expected = outcomeOf(judged);
   const unused: string[] = [];
   for (const [kind, items] of Object.entries(endorsements)) {
     for (const index of items.keys()) {
       const rest = { ...endorsements, [kind]: items.filter((_, other) => other !== index) };
-      const without = { ...context, bundle: { ...bundle, endorsements: rest } } as BundleContext;
-      if (outcomeOf(await appraiseSessions(without, policy, at)) === expected) {
+      const without = await appraiseSessions(parts, (session) => materialsAbout(rest, session), policy, at);
+      if (outcomeOf(without) === expected) {
         unused.push(`endorsements.${kind}[${index}]`);
       }
     }

@@ -3,7 +3,7 @@ import { sha256 } from '@noble/hashes/sha2.js';
 import type { AttestationResult } from '../appraisal/appraise.js';
 import type { AppraisalPolicy } from '../appraisal/policy.js';
 import { recoverAddress } from '../base/address.js';
-import { equalBytes, isZero, toHex } from '../base/bytes.js';
+import { equalBytes, toHex } from '../base/bytes.js';
 import { decodeCanonical } from '../base/cbor.js';
 import { readSign1 } from '../base/cose.js';
 import type { Digest } from '../base/digest.js';
@@ -12,19 +12,14 @@ import { clockSkewSeconds, resultDigest } from '../records/attestation-result.js
 import type { EvidenceBundle } from '../records/bundle.js';
 import { appraisalDigest, domainSeparator, leaseDigest, releaseDigest } from '../records/eip712.js';
 import { verifySessionProof, type ReportedSession, type SessionEvidence } from '../records/evidence.js';
-import type { FormerBundle } from '../records/former-bundle.js';
-import { formerAppraisalDigest, formerRegistryDomainSeparator } from '../records/former-eip712.js';
 import { keysDigest } from '../records/key-binding.js';
 import type { Terms } from '../records/terms.js';
-import { mismatch, same, type BundleContext } from './bundle-context.js';
+import { mismatch, same, type BundleParts } from './bundle-context.js';
 
-interface SpokenContext extends BundleContext {
+interface SpokenParts extends BundleParts {
   readonly bundle: EvidenceBundle;
   readonly terms: Terms;
-}
-
-export function isSpoken(context: BundleContext): context is SpokenContext {
-  return context.bundle.version === 4;
+  readonly sessions: readonly SessionEvidence[];
 }
 
 /**
@@ -34,12 +29,12 @@ export function isSpoken(context: BundleContext): context is SpokenContext {
  *
  * @throws Rejection BUNDLE_GRANTS, EVIDENCE_PROOF, SIGNATURE_*
  */
-export function checkGrants(context: SpokenContext, { resultSecondsMax }: AppraisalPolicy): string {
+export function checkGrants(context: SpokenParts, { resultSecondsMax }: AppraisalPolicy): string {
   const { bundle, sessions, terms } = context;
   const released = new Set<string>();
   sessions.forEach((session, index) => {
     const { grant, appraisedAt } = bundle.sessions[index]!;
-    verifySessionProof(session as SessionEvidence);
+    verifySessionProof(session);
     same('BUNDLE_GRANTS', `appraised at ${grant.grantedAt}`, `appraised at ${appraisedAt}`);
     checkTime('BUNDLE_GRANTS', appraisedAt, grant.notAfter, resultSecondsMax);
     const signer = recoverAddress(grantDigest(context, session, index), grant.signature);
@@ -51,7 +46,7 @@ export function checkGrants(context: SpokenContext, { resultSecondsMax }: Apprai
   return `${sessions.length} by ${toHex(terms.keyBroker)}`;
 }
 
-function grantDigest(context: SpokenContext, session: ReportedSession, index: number): Digest {
+function grantDigest(context: SpokenParts, session: ReportedSession, index: number): Digest {
   const { bundle, spec, terms, escrowId: job } = context;
   const { grant, grantedAt, notAfter } = bundle.sessions[index]!.grant;
   const named = {
@@ -64,7 +59,7 @@ function grantDigest(context: SpokenContext, session: ReportedSession, index: nu
 }
 
 /** @throws Rejection BUNDLE_APPRAISALS where fewer attestors of the terms than needed vouch for a session's key */
-export function checkAppraisals(context: SpokenContext): string {
+export function checkAppraisals(context: SpokenParts): string {
   const { bundle, sessions, terms, escrowId: job } = context;
   sessions.forEach((session, index) => {
     const { provider, settlementKey: key } = session.binding;
@@ -86,7 +81,7 @@ export function checkAppraisals(context: SpokenContext): string {
  * That the result is the broker's and says what the appraisal here says: same evidence, same policy, same outcome.
  * @throws Rejection BUNDLE_RESULTS, COSE_*, CBOR_*, SIGNATURE_*
  */
-export function checkResults({ bundle, spec, terms }: SpokenContext, judged: readonly AttestationResult[]): string {
+export function checkResults({ bundle, spec, terms }: SpokenParts, judged: readonly AttestationResult[]): string {
   bundle.sessions.forEach(({ evidence, result, resultSignature }, index) => {
     const signer = recoverAddress(resultDigest(sha256(evidence), result), resultSignature);
     same('BUNDLE_RESULTS', toHex(terms.keyBroker), toHex(signer));
@@ -101,34 +96,12 @@ export function checkResults({ bundle, spec, terms }: SpokenContext, judged: rea
   return `${bundle.sessions.length} by ${toHex(terms.keyBroker)}`;
 }
 
-/** Versions 1 to 3: freshness rests on the broker's word, which is bound to these bytes. @throws Rejection BUNDLE_APPRAISALS */
-export function checkFormerAppraisals(
-  { bundle, sessions, spec, terms }: BundleContext,
-  { resultSecondsMax }: AppraisalPolicy,
-): string {
-  const broker = toHex(isZero(terms.keyBroker) ? terms.client : terms.keyBroker);
-  sessions.forEach(({ binding }, index) => {
-    const { evidence, appraisal, appraisedAt } = (bundle as FormerBundle).sessions[index]!;
-    checkTime('BUNDLE_APPRAISALS', appraisedAt, appraisal.notAfter, resultSecondsMax);
-    const { chainId, registry, settlementKey, provider } = binding;
-    const digest = formerAppraisalDigest(formerRegistryDomainSeparator({ chainId, verifyingContract: registry }), {
-      key: settlementKey,
-      policy: spec.policyDigest,
-      provider,
-      evidence: sha256(evidence),
-      notAfter: appraisal.notAfter,
-    });
-    same('BUNDLE_APPRAISALS', broker, toHex(recoverAddress(digest, appraisal.signature)));
-  });
-  return `${sessions.length} by ${broker}`;
-}
-
-function checkTime(code: string, at: number, notAfter: number, resultSecondsMax: number): void {
+export function checkTime(code: string, at: number, notAfter: number, resultSecondsMax: number): void {
   const from = notAfter - resultSecondsMax - clockSkewSeconds;
   if (at < from || at > notAfter) throw mismatch(code, `a time from ${from} to ${notAfter}`, `${at}`);
 }
 
-function domainOf({ spec: { settlement } }: BundleContext): Digest {
+function domainOf({ spec: { settlement } }: BundleParts): Digest {
   return domainSeparator({ chainId: settlement.chainId, verifyingContract: settlement.contract });
 }
 
@@ -139,7 +112,7 @@ export interface SeenTransaction {
 }
 
 /** @param seen  what the reader's own look at the chain shows of this escrow @throws Rejection BUNDLE_TRANSACTIONS */
-export function checkTransactions({ bundle }: BundleContext, seen: readonly SeenTransaction[]): string {
+export function checkTransactions({ bundle }: BundleParts, seen: readonly SeenTransaction[]): string {
   for (const { call, hash } of bundle.settlement.transactions) {
     const found = seen.some((one) => one.call === call && equalBytes(one.hash, hash));
     if (!found) throw mismatch('BUNDLE_TRANSACTIONS', `a transaction ${call} of this escrow on the chain`, toHex(hash));

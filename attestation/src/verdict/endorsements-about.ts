@@ -2,6 +2,8 @@
  * Of the material at hand what can bear on one session's evidence. Whoever keeps endorsements keeps them for many
  * machines, and a bundle holds those of all its sessions: what is about others neither counts nor crowds out.
  */
+import { endorsementsOfRecord } from '../appraisal/endorsements.js';
+import type { Endorsements } from '../appraisal/evidence.js';
 import { equalBytes, fromHex, toHex } from '../base/bytes.js';
 import { Rejection } from '../base/errors.js';
 import { poolCertificatesMax } from '../base/limits.js';
@@ -17,6 +19,13 @@ import { parseCrl } from '../x509/crl.js';
 const versionPattern = /colloquialVersion="([^"]{1,64})"/;
 const signerPattern = /X509Certificate>([A-Za-z0-9+/=\s]{1,32768})</g;
 const vbiosVersion = /^[0-9A-F]{2}(?:\.[0-9A-F]{2}){4}$/;
+
+/** One for each platform that Intel's collateral is of; sessions on other machines need none of it, or another's. */
+export function materialsAbout(material: EndorsementRecord, session: ReportedSession): readonly Endorsements[] {
+  const { intel, ...rest } = endorsementsAbout(material, session);
+  const platforms = intel.length === 0 ? [[]] : intel.map((one) => [one]);
+  return platforms.map((one) => endorsementsOfRecord({ ...rest, intel: one }));
+}
 
 /** What cannot be read stays: the verdict says so. */
 export function endorsementsAbout(material: EndorsementRecord, session: ReportedSession): EndorsementRecord {

@@ -5,10 +5,9 @@ import { toHex } from '../base/bytes.js';
 import { ConfigurationError } from '../base/errors.js';
 import { openChecks, tierOf, type Check, type CheckBook, type Tier } from '../check/checks.js';
 import { documentDigest } from '../check/document.js';
-import type { AnyBundle } from '../records/bundle.js';
 import { jobIdOf } from '../records/job-spec.js';
 import { specDigestOf } from '../records/spec-digest.js';
-import { readBundle, same, type BundleContext } from './bundle-context.js';
+import { same, type BundleContext, type JudgedBundle } from './bundle-context.js';
 import {
   checkProofs,
   checkSample,
@@ -20,16 +19,8 @@ import {
 import { bundleRules, type BundleCode } from './bundle-rules.js';
 import { checkChain, checkDelivery, checkReceipts, checkRounds, checkRun, checkSeal } from './bundle-run.js';
 import { appraiseSessions, checkSessions } from './bundle-sessions.js';
-import { unusedEndorsements } from './bundle-unused.js';
-import {
-  checkAppraisals,
-  checkFormerAppraisals,
-  checkGrants,
-  checkResults,
-  checkTransactions,
-  isSpoken,
-  type SeenTransaction,
-} from './bundle-words.js';
+import { checkTransactions, type SeenTransaction } from './bundle-words.js';
+import { readBundle } from './read-bundle.js';
 
 export interface BundleRequest {
   readonly bundle: Uint8Array;
@@ -72,7 +63,7 @@ export interface BundleVerdict {
   /** Parts of the file that could say something else under the same verdict. */
   readonly notChecked: readonly string[];
   readonly sessions: readonly AttestationResult[];
-  readonly bundle: AnyBundle;
+  readonly bundle: JudgedBundle;
 }
 
 /** @throws Rejection where the file cannot be read as a bundle at all; an unfavourable verdict is a result */
@@ -87,9 +78,9 @@ export async function verifyBundle(request: BundleRequest): Promise<BundleVerdic
   const fault = faultOf(submitted);
   checkPolicyOf(book, context, submitted, request.policy === undefined, fault);
   const policy = request.policy ?? (fault === undefined ? submitted : neutralPolicy);
-  const results = await appraiseSessions(context, policy, request.at);
+  const results = await appraiseSessions(context, context.materialsOf, policy, request.at);
   checkSessions(book, context, results);
-  await checkWords(book, context, submitted, results);
+  await context.checkWords(book, submitted, results);
   await book.attempt('BUNDLE_RECEIPTS', () => checkReceipts(context));
   await book.attempt('BUNDLE_ROUNDS', () => checkRounds(context));
   const proved = await book.derive(
@@ -105,6 +96,7 @@ export async function verifyBundle(request: BundleRequest): Promise<BundleVerdic
   await book.attempt('BUNDLE_DELIVERY', () => checkDelivery(context));
   await checkSettlement(book, context, request.transactions);
   const checks = [...book.checks(), ...results.flatMap((result) => result.checks)];
+  const open = checks.some(isLeftOpen) ? ['settlement.transactions'] : [];
   return {
     tier: tierOf(checks.filter((check) => !isLeftOpen(check))),
     simulated: context.sessions.some(({ cpu }) => cpu.kind === 'simulated-snp'),
@@ -115,7 +107,7 @@ export async function verifyBundle(request: BundleRequest): Promise<BundleVerdic
     steps: context.statements.reduce((sum, { stepCount }) => sum + stepCount, 0),
     segments: vouchedBy(context),
     checks,
-    notChecked: [...notCheckedIn(context, checks), ...(await unusedEndorsements(context, policy, request.at, results))],
+    notChecked: [...context.unbound, ...open, ...(await context.unused(policy, request.at, results))],
     sessions: results,
     bundle,
   };
@@ -159,24 +151,6 @@ function checkPolicyOf(
   else book.settle('BUNDLE_POLICY', 'warned', `${submitted.id}, the bundle's own`, "the reader's own policy");
 }
 
-/** Versions 1 to 3 carry one word of the broker, and nothing that shows whose the results are. */
-async function checkWords(
-  book: CheckBook<BundleCode>,
-  context: BundleContext,
-  policy: AppraisalPolicy,
-  results: readonly AttestationResult[],
-): Promise<void> {
-  if (isSpoken(context)) {
-    await book.attempt('BUNDLE_GRANTS', () => checkGrants(context, policy));
-    await book.attempt('BUNDLE_APPRAISALS', () => checkAppraisals(context));
-    await book.attempt('BUNDLE_RESULTS', () => checkResults(context, results));
-    return;
-  }
-  book.drop('BUNDLE_GRANTS');
-  book.drop('BUNDLE_RESULTS');
-  await book.attempt('BUNDLE_APPRAISALS', () => checkFormerAppraisals(context, policy));
-}
-
 async function checkSettlement(
   book: CheckBook<BundleCode>,
   context: BundleContext,
@@ -189,10 +163,4 @@ async function checkSettlement(
 /** What the chain alone can show stays open without touching the verdict, and is named beside it. */
 function isLeftOpen({ code, status }: Check): boolean {
   return code === 'BUNDLE_TRANSACTIONS' && status === 'not-checked';
-}
-
-function notCheckedIn(context: BundleContext, checks: readonly Check[]): string[] {
-  const open = isSpoken(context) ? [] : ['appraisedAt', 'result'];
-  const ofSessions = context.sessions.flatMap((_, index) => open.map((member) => `sessions[${index}].${member}`));
-  return [...ofSessions, ...(checks.some(isLeftOpen) ? ['settlement.transactions'] : [])];
 }

@@ -8,7 +8,7 @@ const pauseMsMax = 5000;
 const retryPauseMs = 1000;
 const retryPauseMsMax = 30_000;
 
-export interface Collection {
+interface Collection {
   /** Job ids of the escrows on disk; what a lease in hand still works on is left to that lease. */
   jobs(): readonly string[];
   isInHand(jobId: string): boolean;

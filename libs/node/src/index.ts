@@ -20,7 +20,7 @@ export { brokerPatience, isOfBroker, type BrokerPatience, type Clock } from './b
 export { collectAll } from './collector.js';
 export { type ControlPlane } from './control-plane.js';
 export { detailOf, failureOf } from './failure.js';
-export { createHeldLeases, keepBeating, pause, type HeldLeases } from './held-leases.js';
+export { createHeldLeases, keepBeating, type HeldLeases } from './held-leases.js';
 export {
   BrokerWaitSeconds,
   chainSettings,

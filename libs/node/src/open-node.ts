@@ -21,7 +21,7 @@ interface Settings {
   readonly logLevel: Parameters<typeof watchNode>[2];
 }
 
-export interface OpenNode {
+interface OpenNode {
   readonly watch: NodeWatch;
   readonly controlPlane: ControlPlane;
   readonly store: CipherStore;

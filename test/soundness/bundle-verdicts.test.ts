@@ -1,0 +1,36 @@
+/**
+ * Bundles of every version, with the verdicts that were given on them before all versions were read into one shape:
+ * simulated hardware throughout. Where a proof would be stands the statement that it would show.
+ */
+import { readFileSync } from 'node:fs';
+import { expect, it } from 'vitest';
+import { verifyBundle, type ProofVerifier } from '#attestation';
+import { parseStepStatement } from '#attestation/records';
+import { fixturePath } from '#test/fixture';
+
+const files = [
+  ...['former-bundles/version-1', 'former-bundles/version-2', 'former-bundles/version-3'],
+  ...['bundles/version-4', 'bundles/version-4-rounds', 'bundles/version-4-proved'],
+];
+const golden = JSON.parse(readFileSync(fixturePath('bundles/verdicts.json'), 'utf8')) as Record<string, unknown>;
+
+const proofs: ProofVerifier = (_job, _index, { bytes }) => ({
+  statement: parseStepStatement(bytes),
+  soundnessBits: 100,
+  start: 'seed',
+});
+
+async function documentOf(bundle: Uint8Array) {
+  const { checks, bundle: judged, ...verdict } = await verifyBundle({ bundle, proofs });
+  const { tier, simulated, jobId, escrowId, datasetRoot, result, steps, segments, notChecked } = verdict;
+  return {
+    ...{ tier, simulated, jobId, escrowId, datasetRoot, result, steps, segments, notChecked },
+    transactions: judged.settlement.transactions.map(({ call }) => call),
+    checks: checks.map(({ code, status, got }) => `${code} ${status}: ${got}`),
+  };
+}
+
+it.each(files)('the verdict on %s is the one that was given, check by check', async (name) => {
+  const bytes = new Uint8Array(readFileSync(fixturePath(`${name}.cbor`)));
+  expect(await documentOf(bytes)).toEqual(golden[name]);
+});
