@@ -18,8 +18,8 @@ import { freePort } from '../../apps/cli/src/system/free-port.js';
 import { openNats } from '../../apps/cli/src/system/nats.js';
 import type { RunningProcess } from '../../apps/cli/src/system/process.js';
 import { findServer } from '../../apps/cli/src/system/server-process.js';
-import { readConfig } from '../../apps/control-plane/src/config.js';
-import { Bus } from '../../apps/control-plane/src/events/bus.js';
+import { readConfig } from '../../apps/control-plane/src/core/config/config.js';
+import { Bus } from '../../apps/control-plane/src/core/events/bus.js';
 import { keys, startTestPlane, type TestPlane } from '../../apps/control-plane/test/harness.js';
 import { capabilities, providers } from '../../apps/control-plane/test/job-fixture.js';
 

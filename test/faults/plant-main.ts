@@ -8,8 +8,8 @@ import pg from 'pg';
 import type { DataSource, EntityManager } from 'typeorm';
 import type { Lease } from '#libs/persistence';
 import type { LeaseRef } from '#libs/wire';
-import type { Principal } from '../../apps/control-plane/src/auth/principal.js';
-import type { Held } from '../../apps/control-plane/src/dispatch/lease-store.js';
+import type { Held } from '../../apps/control-plane/src/claims/lease-store.js';
+import type { Principal } from '../../apps/control-plane/src/core/auth/principal.js';
 import type { Announcement } from '../../apps/control-plane/src/jobs/journal.js';
 import type { Alteration } from './alter-hooks.js';
 
@@ -22,7 +22,7 @@ const plants: Readonly<Record<string, Partial<Record<string, () => Promise<void>
   /** Whoever once held a lease may go on with the job. */
   'no-fence': {
     async 'control-plane'() {
-      const { LeaseStore } = await import('../../apps/control-plane/src/dispatch/lease-store.js');
+      const { LeaseStore } = await import('../../apps/control-plane/src/claims/lease-store.js');
       const { Lease: LeaseEntity } = await import('#libs/persistence');
       interface Inside {
         readonly database: DataSource;

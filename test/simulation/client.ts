@@ -1,12 +1,12 @@
 /** A simulated client: submits, funds, sometimes cancels at any moment, and waits for the end of its job. */
-import type { Principal } from '../../apps/control-plane/src/auth/principal.js';
+import type { Principal } from '../../apps/control-plane/src/core/auth/principal.js';
 import { JobCommands } from '../../apps/control-plane/src/jobs/job-commands.js';
 import { Jobs } from '../../apps/control-plane/src/jobs/jobs.service.js';
 import { endStates, type JobState } from '../../apps/control-plane/src/jobs/state-machine.js';
 import type { Container } from './container.js';
 import type { Random } from './random.js';
-import type { SimulatedJob } from './work.js';
 import type { Surroundings } from './surroundings.js';
+import type { SimulatedJob } from './work.js';
 
 const lookMilliseconds = 25_000;
 

@@ -3,15 +3,15 @@ import { DataSource, type EntityManager } from 'typeorm';
 import { Job, Lease, SegmentProof, type WorkerSegment } from '#libs/persistence';
 import type { LeaseRef, ProofRef, SegmentRef } from '#libs/wire';
 import { segmentSteps } from '#test/made-session';
-import type { Principal } from '../../apps/control-plane/src/auth/principal.js';
-import { LeaseStore, type Held } from '../../apps/control-plane/src/dispatch/lease-store.js';
-import { ProofStore } from '../../apps/control-plane/src/dispatch/proof-store.js';
-import { RenewalReports } from '../../apps/control-plane/src/dispatch/renewal-reports.js';
-import { SegmentStore } from '../../apps/control-plane/src/dispatch/segment-store.js';
-import { SegmentReports } from '../../apps/control-plane/src/dispatch/segment-reports.js';
-import { Sweeper } from '../../apps/control-plane/src/dispatch/sweeper.js';
-import { TrainingReports } from '../../apps/control-plane/src/dispatch/training-reports.js';
+import { LeaseStore, type Held } from '../../apps/control-plane/src/claims/lease-store.js';
+import { ProofStore } from '../../apps/control-plane/src/claims/proof-store.js';
+import { SegmentStore } from '../../apps/control-plane/src/claims/segment-store.js';
+import { Sweeper } from '../../apps/control-plane/src/claims/sweeper.js';
+import type { Principal } from '../../apps/control-plane/src/core/auth/principal.js';
 import { JobJournal, type Announcement } from '../../apps/control-plane/src/jobs/journal.js';
+import { RenewalReports } from '../../apps/control-plane/src/reports/renewal-reports.js';
+import { SegmentReports } from '../../apps/control-plane/src/reports/segment-reports.js';
+import { TrainingReports } from '../../apps/control-plane/src/reports/training-reports.js';
 import type { Plant } from './replica.js';
 
 /** A lease book that lets whoever once held a lease go on: two nodes execute one job. */

@@ -1,9 +1,9 @@
 /** A simulated node without a TEE: trains jobs whose steps are proved, proves segments of any, and brings proofs to the chain. */
 import type { StepStatement } from '#attestation/records';
 import type { ProofDeliver, ProofTask, SignedStatement } from '#libs/wire';
-import { Assignment } from '../../apps/control-plane/src/dispatch/assignment.js';
-import { ProofReports } from '../../apps/control-plane/src/dispatch/proof-reports.js';
-import { SessionReports } from '../../apps/control-plane/src/dispatch/session-reports.js';
+import { Assignment } from '../../apps/control-plane/src/claims/assignment.js';
+import { ProofReports } from '../../apps/control-plane/src/reports/proof-reports.js';
+import { SessionReports } from '../../apps/control-plane/src/reports/session-reports.js';
 import { forgive, nameOf, Refused, SimulatedNode, Unanswered, type Run } from './node.js';
 import { proofOf, segmentOf, unsigned } from './statements.js';
 import type { Signed } from './surroundings.js';

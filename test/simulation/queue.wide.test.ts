@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import type { DataSource } from 'typeorm';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Dataset, defaultCacheDirectory, Job, Lease, NodeRecord, openDatabase, type Database } from '#libs/persistence';
-import { JobQueue } from '../../apps/control-plane/src/dispatch/job-queue.js';
+import { JobQueue } from '../../apps/control-plane/src/jobs/job-queue.js';
 import { Random } from './random.js';
 import { openStore } from './store.js';
 

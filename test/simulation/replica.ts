@@ -3,17 +3,9 @@ import { Readable } from 'node:stream';
 import { DataSource } from 'typeorm';
 import type { ChainReader } from '#libs/settlement';
 import { createLogger, createMetrics } from '#libs/telemetry';
-import { Batches, type BatchLimits, type Round } from '../../apps/control-plane/src/batches.js';
-import { Clock } from '../../apps/control-plane/src/clock.js';
-import type { Config } from '../../apps/control-plane/src/config.js';
-import { JobQueue } from '../../apps/control-plane/src/dispatch/job-queue.js';
-import { Sweeper } from '../../apps/control-plane/src/dispatch/sweeper.js';
-import { WaitingNodes, type Query } from '../../apps/control-plane/src/dispatch/waiting-nodes.js';
-import { OutboxRelay } from '../../apps/control-plane/src/events/outbox-relay.js';
-import { Signals } from '../../apps/control-plane/src/events/signals.js';
-import type { EvidenceAppraiser, EvidenceVerdict } from '../../apps/control-plane/src/evidence/evidence-appraiser.js';
-import { BlobStore } from '../../apps/control-plane/src/objects/blob-store.js';
-import { EscrowWatcher } from '../../apps/control-plane/src/settlement/watcher.js';
+import { Sweeper } from '../../apps/control-plane/src/claims/sweeper.js';
+import { WaitingNodes, type Query } from '../../apps/control-plane/src/claims/waiting-nodes.js';
+import type { Config } from '../../apps/control-plane/src/core/config/config.js';
 import {
   CONFIG,
   ESCROW_READER,
@@ -21,7 +13,15 @@ import {
   LOGGER,
   METRICS,
   PROOF_VERIFIER,
-} from '../../apps/control-plane/src/tokens.js';
+} from '../../apps/control-plane/src/core/config/tokens.js';
+import { OutboxRelay } from '../../apps/control-plane/src/core/events/outbox-relay.js';
+import { BlobStore } from '../../apps/control-plane/src/core/objects/blob-store.js';
+import { Batches, type BatchLimits, type Round } from '../../apps/control-plane/src/core/timing/batches.js';
+import { Clock } from '../../apps/control-plane/src/core/timing/clock.js';
+import { Signals } from '../../apps/control-plane/src/core/timing/signals.js';
+import type { EvidenceAppraiser, EvidenceVerdict } from '../../apps/control-plane/src/evidence/evidence-appraiser.js';
+import { JobQueue } from '../../apps/control-plane/src/jobs/job-queue.js';
+import { EscrowWatcher } from '../../apps/control-plane/src/settlement/watcher.js';
 import { receiptKey, sha256 } from '#test/made-session';
 import { Container } from './container.js';
 import type { Faults } from './faults.js';

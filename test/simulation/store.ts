@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { DataSource, EntityManager } from 'typeorm';
 import { defaultCacheDirectory, openDatabase } from '#libs/persistence';
-import type { JobQueue } from '../../apps/control-plane/src/dispatch/job-queue.js';
+import type { JobQueue } from '../../apps/control-plane/src/jobs/job-queue.js';
 import { Engine } from './memory/engine.js';
 import { memoryDataSource } from './memory/manager.js';
 import { MemoryJobQueue } from './memory/queue.js';

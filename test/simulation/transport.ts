@@ -1,5 +1,5 @@
 /** The wire between nodes, clients and control plane: it drops, doubles, delays and so reorders messages and answers. */
-import { explain } from '../../apps/control-plane/src/problem/explain.js';
+import { explain } from '../../apps/control-plane/src/core/problem/explain.js';
 import type { Container } from './container.js';
 import type { Faults } from './faults.js';
 import type { Random } from './random.js';

@@ -2,7 +2,7 @@
 import { to0x } from '#attestation/base';
 import { Dataset, DatasetShard } from '#libs/persistence';
 import { chainId, contract } from '#test/made-session';
-import { readConfig, type Config } from '../../apps/control-plane/src/config.js';
+import { readConfig, type Config } from '../../apps/control-plane/src/core/config/config.js';
 import { SimulatedChain } from './chain.js';
 import { SimulatedClient } from './client.js';
 import { EnclaveNode } from './enclave-node.js';

@@ -3,8 +3,8 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { openDatabase } from '#libs/persistence';
 import { createLogger } from '#libs/telemetry';
-import { readConfig } from './config.js';
-import { openApiOf } from './openapi.js';
+import { openApiOf } from './api/rest/openapi.js';
+import { readConfig } from './core/config/config.js';
 import { createApplication } from './server.js';
 
 /** @param dataDirectory  scratch; nothing is kept in it */

@@ -1,7 +1,7 @@
 /** Runs the control plane; prints one line of JSON on standard output when it is ready. */
 import { CodedError } from '#attestation/base';
 import { createLogger, startTracing } from '#libs/telemetry';
-import { readConfig } from './config.js';
+import { readConfig } from './core/config/config.js';
 import { startControlPlane } from './server.js';
 
 async function main(): Promise<void> {

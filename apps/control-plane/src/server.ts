@@ -7,17 +7,17 @@ import { SwaggerModule } from '@nestjs/swagger';
 import { openDatabase, type Database } from '#libs/persistence';
 import { openChainReader } from '#libs/settlement';
 import { createMetrics, type Logger } from '#libs/telemetry';
+import { listenForNodes } from './api/dispatch/listen.js';
+import { configureHttp } from './api/rest/http.js';
+import { openApiOf } from './api/rest/openapi.js';
 import { AppModule, type Parts } from './app.module.js';
-import { ApiKeys } from './auth/api-keys.js';
-import { Clock, DatabaseClock } from './clock.js';
-import type { Config } from './config.js';
-import { listenForNodes } from './dispatch/listen.js';
+import { ApiKeys } from './core/auth/api-keys.js';
+import type { Config } from './core/config/config.js';
+import { connectionLimits } from './core/overload/connections.js';
+import { Clock, DatabaseClock } from './core/timing/clock.js';
+import { Periodic } from './core/timing/periodic.js';
 import { PolicyAppraiser } from './evidence/policy-appraiser.js';
-import { Periodic } from './events/periodic.js';
-import { configureHttp } from './http.js';
 import { nestLogger } from './nest-logger.js';
-import { openApiOf } from './openapi.js';
-import { connectionLimits } from './overload/connections.js';
 import { noChain } from './settlement/no-chain.js';
 
 export interface ControlPlane {

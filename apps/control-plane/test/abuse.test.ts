@@ -8,9 +8,9 @@ import request from 'supertest';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { ApiKey } from '#libs/persistence';
 import { pattern } from '#libs/wire';
-import { ApiKeys } from '../src/auth/api-keys.js';
-import { KeyWatch } from '../src/auth/key-watch.js';
-import { Streams } from '../src/overload/streams.js';
+import { ApiKeys } from '../src/core/auth/api-keys.js';
+import { KeyWatch } from '../src/core/auth/key-watch.js';
+import { Streams } from '../src/core/overload/streams.js';
 import { keys, startTestPlane, StillClock, type TestPlane } from './harness.js';
 import { capabilities, providers, submitFunded } from './job-fixture.js';
 

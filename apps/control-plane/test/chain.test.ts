@@ -12,8 +12,8 @@ import {
   testMnemonic,
   type Anvil,
 } from '#libs/settlement';
-import { summarise } from '../src/settlement/escrow-projection.js';
-import { readTerms } from '../src/settlement/escrow-terms.js';
+import { summarise } from '../src/jobs/escrow-projection.js';
+import { readTerms } from '../src/jobs/escrow-terms.js';
 import { codeOf } from './harness.js';
 import { makeJob } from './job-fixture.js';
 

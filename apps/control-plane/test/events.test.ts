@@ -4,9 +4,9 @@ import { expect, it } from 'vitest';
 import { IsNull } from 'typeorm';
 import { OutboxMessage } from '#libs/persistence';
 import { createLogger } from '#libs/telemetry';
-import { OutboxRelay } from '../src/events/outbox-relay.js';
-import { Periodic } from '../src/events/periodic.js';
-import { Signals } from '../src/events/signals.js';
+import { OutboxRelay } from '../src/core/events/outbox-relay.js';
+import { Periodic } from '../src/core/timing/periodic.js';
+import { Signals } from '../src/core/timing/signals.js';
 import { startTestPlane } from './harness.js';
 
 it('the outbox is emptied after a restart, in order, and wakes who waits', async () => {

@@ -6,7 +6,7 @@ import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { decodePolicy, verifyBundle, type BundleVerdict } from '#attestation';
 import { parseBundle } from '#attestation/records';
-import { readStoredTerms, readTerms } from '../src/settlement/escrow-terms.js';
+import { readStoredTerms, readTerms } from '../src/jobs/escrow-terms.js';
 import { former, insertFormer } from './former-rows.js';
 import { codeOf, startTestPlane, type TestPlane } from './harness.js';
 

@@ -10,10 +10,10 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { to0x } from '#attestation/base';
 import { datasetManifestJson } from '#attestation/records';
 import { createLogger } from '#libs/telemetry';
-import type { Config } from '../src/config.js';
-import { BlobStore } from '../src/objects/blob-store.js';
-import { cidOf } from '../src/objects/cid.js';
-import { BlobCollector, graceSeconds } from '../src/objects/collector.js';
+import type { Config } from '../src/core/config/config.js';
+import { BlobStore } from '../src/core/objects/blob-store.js';
+import { cidOf } from '../src/core/objects/cid.js';
+import { BlobCollector, graceSeconds } from '../src/core/objects/collector.js';
 import { startTestPlane, type TestPlane } from './harness.js';
 import { makeJob, storeBlob, submitFunded } from './job-fixture.js';
 

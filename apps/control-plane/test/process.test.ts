@@ -8,7 +8,7 @@ import { createClient } from 'graphql-ws';
 import { afterAll, afterEach, expect, it } from 'vitest';
 import { to0x } from '#attestation/base';
 import { datasetManifestJson } from '#attestation/records';
-import { socketsPerAddressMax } from '../src/sockets.js';
+import { socketsPerAddressMax } from '../src/core/overload/sockets.js';
 import { makeJob } from './job-fixture.js';
 
 const { WebSocket } = createRequire(import.meta.url)('ws') as { WebSocket: typeof globalThis.WebSocket };

@@ -11,10 +11,10 @@ import { IsNull } from 'typeorm';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { AuditEntry, JobEvent, Lease, OutboxMessage } from '#libs/persistence';
 import { eventStream, natsOptions, pattern, subject, type LeaseGrant, type Pattern, protocolVersion } from '#libs/wire';
-import { DatabaseClock } from '../src/clock.js';
-import { Sweeper } from '../src/dispatch/sweeper.js';
-import { Bus } from '../src/events/bus.js';
-import { jobTopic, Signals } from '../src/events/signals.js';
+import { Sweeper } from '../src/claims/sweeper.js';
+import { Bus } from '../src/core/events/bus.js';
+import { DatabaseClock } from '../src/core/timing/clock.js';
+import { jobTopic, Signals } from '../src/core/timing/signals.js';
 import { keys, startTestPlane, type TestPlane } from './harness.js';
 import {
   acquire,

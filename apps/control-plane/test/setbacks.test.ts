@@ -2,7 +2,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
 import { pattern, type LeaseAcquired } from '#libs/wire';
-import { isAway, setback } from '../src/dispatch/setbacks.js';
+import { isAway, setback } from '../src/claims/setbacks.js';
 import { startTestPlane, type TestPlane } from './harness.js';
 import { refOf, register, submitFunded, type Fixture } from './job-fixture.js';
 

@@ -2,7 +2,7 @@
 import { createRequire } from 'node:module';
 import { getIntrospectionQuery } from 'graphql';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
-import { smallBodyBytesMax } from '../src/overload/limits.js';
+import { smallBodyBytesMax } from '../src/core/overload/limits.js';
 import { keys, startTestPlane, StillClock, type TestPlane } from './harness.js';
 
 const { WebSocket } = createRequire(import.meta.url)('ws') as { WebSocket: typeof globalThis.WebSocket };

@@ -5,9 +5,9 @@ import { createClient } from 'graphql-ws';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { JobEvent } from '#libs/persistence';
 import { pattern, type LeaseGrant } from '#libs/wire';
-import { EventTail } from '../src/events/event-tail.js';
-import { jobTopic, Signals } from '../src/events/signals.js';
-import { Streams } from '../src/overload/streams.js';
+import { EventTail } from '../src/core/events/event-tail.js';
+import { Streams } from '../src/core/overload/streams.js';
+import { jobTopic, Signals } from '../src/core/timing/signals.js';
 import { keys, startTestPlane, type TestPlane } from './harness.js';
 import { acquire, advanceTo, refOf, register, submitFunded, type Fixture } from './job-fixture.js';
 

@@ -1,6 +1,6 @@
 /** A job and its escrow's event, stored at the same moment by two transactions. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { EscrowProjection } from '../src/settlement/escrow-projection.js';
+import { EscrowProjection } from '../src/jobs/escrow-projection.js';
 import { startTestPlane, type TestPlane } from './harness.js';
 import { confirm, makeJob, stateOf, upload } from './job-fixture.js';
 import { createTestDatabase, type TestDatabase } from './test-database.js';

@@ -5,10 +5,10 @@ import { to0x } from '#attestation/base';
 import { datasetManifestJson } from '#attestation/records';
 import { ApiKey, AuditEntry } from '#libs/persistence';
 import { pattern } from '#libs/wire';
-import { AuditChain } from '../src/audit/audit-chain.js';
-import { ApiKeys } from '../src/auth/api-keys.js';
-import { BlobStore } from '../src/objects/blob-store.js';
-import { clientAddress, readTrustProxy } from '../src/trust-proxy.js';
+import { AuditChain } from '../src/core/audit/audit-chain.js';
+import { ApiKeys } from '../src/core/auth/api-keys.js';
+import { clientAddress, readTrustProxy } from '../src/core/config/trust-proxy.js';
+import { BlobStore } from '../src/core/objects/blob-store.js';
 import { codeOf, keys, startTestPlane, StillClock, type KeyName, type TestPlane } from './harness.js';
 import { fund, makeJob, providers, register, submitFunded, upload, type Fixture } from './job-fixture.js';
 

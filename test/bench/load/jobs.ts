@@ -2,8 +2,8 @@
 import { to0x, toBase64 } from '#attestation/base';
 import { openDatabase, Dataset, DatasetShard, EscrowEventRecord, Job } from '#libs/persistence';
 import { sha256 } from '#test/made-session';
-import { anyProvider } from '../../../apps/control-plane/src/dispatch/job-queue.js';
-import { readTerms } from '../../../apps/control-plane/src/settlement/escrow-terms.js';
+import { readTerms } from '../../../apps/control-plane/src/jobs/escrow-terms.js';
+import { anyProvider } from '../../../apps/control-plane/src/jobs/job-queue.js';
 import { Random } from '../../simulation/random.js';
 import { datasetRows, makeJob, shard, type SimulatedJob } from '../../simulation/work.js';
 

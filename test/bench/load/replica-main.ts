@@ -3,7 +3,7 @@ import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createLogger } from '#libs/telemetry';
-import { readConfig } from '../../../apps/control-plane/src/config.js';
+import { readConfig } from '../../../apps/control-plane/src/core/config/config.js';
 import { startControlPlane } from '../../../apps/control-plane/src/server.js';
 import { createHash } from 'node:crypto';
 import { loadKeys, loadProvider } from './keys.js';

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import type { NatsAddress } from '#libs/wire';
 import { freePort } from '../../../apps/cli/src/system/free-port.js';
 import { openNats } from '../../../apps/cli/src/system/nats.js';
-import { readNats } from '../../../apps/control-plane/src/transports.js';
+import { readNats } from '../../../apps/control-plane/src/core/config/transports.js';
 
 export interface Usage {
   /** Of the largest replica. */

@@ -3,7 +3,7 @@ import { In, type EntityManager } from 'typeorm';
 import { needsTee, type Assurance } from '#attestation/records';
 import { Job, Lease, NodeRecord } from '#libs/persistence';
 import type { JobRequirements, NodeCapabilities } from '#libs/wire';
-import { anyProvider, JobQueue, refusalMilliseconds } from '../../../apps/control-plane/src/dispatch/job-queue.js';
+import { anyProvider, JobQueue, refusalMilliseconds } from '../../../apps/control-plane/src/jobs/job-queue.js';
 import { leasedStates } from '../../../apps/control-plane/src/jobs/state-machine.js';
 import type { MemoryManager } from './manager.js';
 import type { Row } from './schema.js';

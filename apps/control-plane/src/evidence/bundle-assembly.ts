@@ -17,14 +17,14 @@ import {
   type Job,
 } from '#libs/persistence';
 import type { Delivery } from '#libs/wire';
-import { ProofStore } from '../dispatch/proof-store.js';
-import { storedPartials } from '../dispatch/stored-partials.js';
+import { ProofStore } from '../claims/proof-store.js';
+import { BlobStore } from '../core/objects/blob-store.js';
+import { refusal } from '../core/problem/codes.js';
 import { openJob } from '../jobs/open-job.js';
-import { BlobStore } from '../objects/blob-store.js';
-import { refusal } from '../problem/codes.js';
 import { bundleOf } from './bundle-of.js';
 import { formerBundleOf } from './former-bundle-of.js';
 import { isSame, type StoredJob, type StoredSession } from './stored-job.js';
+import { storedPartials } from './stored-partials.js';
 
 @Injectable()
 export class BundleAssembly {

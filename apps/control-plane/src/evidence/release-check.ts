@@ -14,8 +14,8 @@ import {
 } from '#attestation/records';
 import type { Job } from '#libs/persistence';
 import type { KeyReleased } from '#libs/wire';
+import { refusal } from '../core/problem/codes.js';
 import { openJob, type JobRow } from '../jobs/open-job.js';
-import { refusal } from '../problem/codes.js';
 
 export type ReleasedJob = Pick<Job, 'spec' | 'terms' | 'escrowId'>;
 

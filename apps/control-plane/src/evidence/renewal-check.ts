@@ -3,8 +3,8 @@ import { createHash } from 'node:crypto';
 import { equalBytes, fromHex, to0x, toHex } from '#attestation/base';
 import { keysDigest, leaseDigest, parseSessionEvidence, verifySessionProof } from '#attestation/records';
 import type { RenewedSession } from '#libs/wire';
+import { refusal } from '../core/problem/codes.js';
 import { openJob } from '../jobs/open-job.js';
-import { refusal } from '../problem/codes.js';
 import type { EvidenceVerdict } from './evidence-appraiser.js';
 import { checkResult, domainOf, signedByBroker, type ReleasedJob } from './release-check.js';
 

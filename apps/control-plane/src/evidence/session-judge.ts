@@ -4,8 +4,8 @@ import { Inject, Injectable } from '@nestjs/common';
 import { DataSource, In, MoreThan, Not, type EntityManager } from 'typeorm';
 import { parseSessionEvidence } from '#attestation/records';
 import { EndorsementSet, Lease, NodeRecord, Verdict, Worker } from '#libs/persistence';
-import { Clock } from '../clock.js';
-import { EVIDENCE_APPRAISER } from '../tokens.js';
+import { EVIDENCE_APPRAISER } from '../core/config/tokens.js';
+import { Clock } from '../core/timing/clock.js';
 import type { EvidenceAppraiser, EvidenceVerdict, SessionBounds } from './evidence-appraiser.js';
 
 interface SessionShown {

@@ -3,7 +3,7 @@ import { equalBytes } from '#attestation/base';
 import { type BundledProof } from '#attestation/records';
 import type { DeliveryRecord, EscrowEventRecord, Job, Receipt } from '#libs/persistence';
 import type { Delivery } from '#libs/wire';
-import type { StoredPartial } from '../dispatch/stored-partials.js';
+import type { StoredPartial } from './stored-partials.js';
 
 export interface StoredJob {
   readonly job: Job;

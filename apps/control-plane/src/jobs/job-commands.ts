@@ -2,13 +2,13 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource, IsNull, type EntityManager } from 'typeorm';
 import { Dataset, Job, Lease } from '#libs/persistence';
-import { isGlobal, seesTenant, type Principal } from '../auth/principal.js';
-import { Clock } from '../clock.js';
-import { OutboxRelay } from '../events/outbox-relay.js';
-import { refusal } from '../problem/codes.js';
-import { EscrowProjection } from '../settlement/escrow-projection.js';
-import { JobJournal, unknownJob, type Cause } from './journal.js';
+import { isGlobal, seesTenant, type Principal } from '../core/auth/principal.js';
+import { OutboxRelay } from '../core/events/outbox-relay.js';
+import { refusal } from '../core/problem/codes.js';
+import { Clock } from '../core/timing/clock.js';
+import { EscrowProjection } from './escrow-projection.js';
 import { jobView, type JobView } from './job.view.js';
+import { JobJournal, unknownJob, type Cause } from './journal.js';
 
 const rule = 'apps/control-plane/README.md, job states';
 /** A client's own order among its jobs starts here; what is ahead of it is for administrators. */

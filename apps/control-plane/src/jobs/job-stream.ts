@@ -2,11 +2,11 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource, MoreThan } from 'typeorm';
 import { Job, JobEvent } from '#libs/persistence';
-import type { Principal } from '../auth/principal.js';
-import { Batches, type Outcome } from '../batches.js';
-import { jobTopic, Signals } from '../events/signals.js';
-import { Streams } from '../overload/streams.js';
-import { refusal } from '../problem/codes.js';
+import type { Principal } from '../core/auth/principal.js';
+import { Streams } from '../core/overload/streams.js';
+import { refusal } from '../core/problem/codes.js';
+import { Batches, type Outcome } from '../core/timing/batches.js';
+import { jobTopic, Signals } from '../core/timing/signals.js';
 import { endStates, type JobState } from './state-machine.js';
 
 const batchSize = 200;

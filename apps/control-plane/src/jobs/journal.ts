@@ -3,9 +3,9 @@ import { Inject, Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import { AuditEntry, Job, JobEvent, OutboxMessage } from '#libs/persistence';
 import { marked, type Metrics } from '#libs/telemetry';
-import { Clock } from '../clock.js';
-import { refusal } from '../problem/codes.js';
-import { METRICS } from '../tokens.js';
+import { METRICS } from '../core/config/tokens.js';
+import { refusal } from '../core/problem/codes.js';
+import { Clock } from '../core/timing/clock.js';
 import { enqueueWebhooks } from '../webhooks/webhook-store.js';
 import { nextState, transitions, type JobState, type JobTrigger } from './state-machine.js';
 

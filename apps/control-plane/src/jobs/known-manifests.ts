@@ -1,7 +1,7 @@
 /** Manifests that were found in order, by their bytes: jobs of one model differ in little else than their salt. */
 import { equalBytes } from '#attestation/base';
 import { canonicalManifest, checkBounds, parseManifestText, type Manifest } from '#libs/step';
-import { refusal } from '../problem/codes.js';
+import { refusal } from '../core/problem/codes.js';
 
 const keptMax = 64;
 /** Least recently asked for first. */

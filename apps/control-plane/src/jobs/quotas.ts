@@ -1,11 +1,11 @@
 /** How many jobs a tenant may have waiting and under way. Counts are kept for a moment: a limit may be passed by as many as came in it. */
 import { Inject, Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
-import { Clock } from '../clock.js';
-import type { Config } from '../config.js';
-import { JobQueue } from '../dispatch/job-queue.js';
-import { refusal } from '../problem/codes.js';
-import { CONFIG } from '../tokens.js';
+import type { Config } from '../core/config/config.js';
+import { CONFIG } from '../core/config/tokens.js';
+import { refusal } from '../core/problem/codes.js';
+import { Clock } from '../core/timing/clock.js';
+import { JobQueue } from './job-queue.js';
 
 const keptMilliseconds = 1000;
 const tenantsMax = 10_000;

@@ -1,5 +1,5 @@
 /** The states of a job and every way between them, in one table. */
-import { refusal } from '../problem/codes.js';
+import { refusal } from '../core/problem/codes.js';
 
 export const jobStates = [
   'submitted',

@@ -11,11 +11,11 @@ import {
 import { decideAssurance, groth16Admission, planOf } from '#libs/proof';
 import { divideSteps, type Manifest } from '#libs/step';
 import type { TermsJson } from '#libs/wire';
-import type { Config } from '../config.js';
-import { anyProvider } from '../dispatch/job-queue.js';
+import type { Config } from '../core/config/config.js';
+import { refusal } from '../core/problem/codes.js';
 import type { EvidenceAppraiser } from '../evidence/evidence-appraiser.js';
-import { refusal } from '../problem/codes.js';
-import { readTerms, type EscrowTerms } from '../settlement/escrow-terms.js';
+import { readTerms, type EscrowTerms } from './escrow-terms.js';
+import { anyProvider } from './job-queue.js';
 import { checkedManifest } from './known-manifests.js';
 
 export interface Submission {

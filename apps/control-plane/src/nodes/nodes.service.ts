@@ -12,13 +12,13 @@ import {
   type NodeRegister,
   type NodeRegistered,
 } from '#libs/wire';
-import { seesTenant, type Principal } from '../auth/principal.js';
-import { Clock } from '../clock.js';
-import type { Config } from '../config.js';
+import { seesTenant, type Principal } from '../core/auth/principal.js';
+import type { Config } from '../core/config/config.js';
+import { CONFIG } from '../core/config/tokens.js';
+import { pageOf, type Page } from '../core/paging.js';
+import { refusal } from '../core/problem/codes.js';
+import { Clock } from '../core/timing/clock.js';
 import { JobJournal } from '../jobs/journal.js';
-import { pageOf, type Page } from '../paging.js';
-import { refusal } from '../problem/codes.js';
-import { CONFIG } from '../tokens.js';
 import { nodeIdOf } from './node-id.js';
 import { unknownNode } from './unknown-node.js';
 

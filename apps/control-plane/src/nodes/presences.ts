@@ -2,10 +2,10 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource, In } from 'typeorm';
 import { Lease, NodeRecord } from '#libs/persistence';
-import type { Principal } from '../auth/principal.js';
-import { apartMilliseconds, Batches, type Outcome } from '../batches.js';
-import { Clock } from '../clock.js';
-import { JobQueue } from '../dispatch/job-queue.js';
+import type { Principal } from '../core/auth/principal.js';
+import { apartMilliseconds, Batches, type Outcome } from '../core/timing/batches.js';
+import { Clock } from '../core/timing/clock.js';
+import { JobQueue } from '../jobs/job-queue.js';
 import { unknownNode } from './unknown-node.js';
 
 /** A node heard of within this time is not marked again. */

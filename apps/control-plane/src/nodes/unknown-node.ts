@@ -1,4 +1,4 @@
-import { refusal } from '../problem/codes.js';
+import { refusal } from '../core/problem/codes.js';
 
 export function unknownNode(id: string) {
   return refusal('NODE_UNKNOWN', {

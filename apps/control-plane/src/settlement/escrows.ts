@@ -2,9 +2,9 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { EscrowEventRecord } from '#libs/persistence';
-import type { Principal } from '../auth/principal.js';
+import type { Principal } from '../core/auth/principal.js';
+import { projectStored } from '../jobs/escrow-projection.js';
 import { Jobs } from '../jobs/jobs.service.js';
-import { projectStored } from './escrow-projection.js';
 import { escrowView, type EscrowView } from './escrow.view.js';
 
 @Injectable()

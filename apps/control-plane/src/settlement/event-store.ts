@@ -7,12 +7,12 @@ import { DataSource, In, LessThanOrEqual, MoreThan, type EntityManager } from 't
 import { ChainCursor, EscrowEventRecord, Job } from '#libs/persistence';
 import type { Advance, BlockRef, ChainReader, EscrowEvent, EventStore } from '#libs/settlement';
 import type { Logger } from '#libs/telemetry';
-import { Clock } from '../clock.js';
-import { OutboxRelay } from '../events/outbox-relay.js';
+import { ESCROW_READER, LOGGER } from '../core/config/tokens.js';
+import { OutboxRelay } from '../core/events/outbox-relay.js';
+import { Clock } from '../core/timing/clock.js';
+import { lockEvents } from '../jobs/escrow-lock.js';
+import { EscrowProjection } from '../jobs/escrow-projection.js';
 import { JobJournal } from '../jobs/journal.js';
-import { ESCROW_READER, LOGGER } from '../tokens.js';
-import { lockEvents } from './escrow-lock.js';
-import { EscrowProjection } from './escrow-projection.js';
 
 @Injectable()
 export class EscrowEventStore implements EventStore {

@@ -3,10 +3,10 @@ import { Inject, Injectable, type OnApplicationBootstrap, type OnApplicationShut
 import { CollateralError } from '#attestation/base';
 import { Indexer, type ChainReader } from '#libs/settlement';
 import type { Logger, Metrics } from '#libs/telemetry';
-import { Clock } from '../clock.js';
-import type { Config } from '../config.js';
-import { Periodic } from '../events/periodic.js';
-import { ESCROW_READER, CONFIG, LOGGER, METRICS } from '../tokens.js';
+import type { Config } from '../core/config/config.js';
+import { ESCROW_READER, CONFIG, LOGGER, METRICS } from '../core/config/tokens.js';
+import { Clock } from '../core/timing/clock.js';
+import { Periodic } from '../core/timing/periodic.js';
 import { EscrowEventStore } from './event-store.js';
 
 interface ChainStatus {

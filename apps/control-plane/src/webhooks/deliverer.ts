@@ -7,10 +7,10 @@ import { Webhook as Signer } from 'standardwebhooks';
 import { DataSource, In, LessThan } from 'typeorm';
 import { Webhook, WebhookDelivery } from '#libs/persistence';
 import type { Logger } from '#libs/telemetry';
-import { Clock } from '../clock.js';
-import type { Config } from '../config.js';
-import { Periodic } from '../events/periodic.js';
-import { CONFIG, LOGGER } from '../tokens.js';
+import type { Config } from '../core/config/config.js';
+import { CONFIG, LOGGER } from '../core/config/tokens.js';
+import { Clock } from '../core/timing/clock.js';
+import { Periodic } from '../core/timing/periodic.js';
 import { post } from './post.js';
 
 /** Pauses after the first, second, … attempt, in seconds; after the last the delivery is given up. */

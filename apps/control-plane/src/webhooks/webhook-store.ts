@@ -3,9 +3,9 @@ import { randomBytes } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
 import { type Job, Webhook, WebhookDelivery } from '#libs/persistence';
-import type { Principal } from '../auth/principal.js';
-import { Clock } from '../clock.js';
-import { refusal } from '../problem/codes.js';
+import type { Principal } from '../core/auth/principal.js';
+import { refusal } from '../core/problem/codes.js';
+import { Clock } from '../core/timing/clock.js';
 
 /** Webhooks of one tenant. */
 const webhooksMax = 10;

@@ -1,0 +1,191 @@
+/** The same jobs over GraphQL, and their progress as a subscription. */
+import { UseFilters } from '@nestjs/common';
+import { Args, Field, Float, ID, Int, Mutation, ObjectType, Query, Resolver, Subscription } from '@nestjs/graphql';
+import type { JobEvent } from '#libs/persistence';
+import { Hex32 } from '#libs/wire';
+import { Allow, Caller, type Principal } from '../../core/auth/principal.js';
+import { refusal } from '../../core/problem/codes.js';
+import { JobCommands } from '../../jobs/job-commands.js';
+import { eventId, JobStream } from '../../jobs/job-stream.js';
+import { jobView, speakerOf } from '../../jobs/job.view.js';
+import { Jobs } from '../../jobs/jobs.service.js';
+import { jobStates, type JobState } from '../../jobs/state-machine.js';
+import { ProblemFilter } from '../problem.filter.js';
+
+@ObjectType('Progress')
+class ProgressType {
+  @Field(() => Int) step: number;
+  @Field(() => Int) of: number;
+  @Field(() => Float, { nullable: true }) loss: number | null;
+  @Field(() => Float, { nullable: true }) accuracy: number | null;
+  @Field(() => Float, { nullable: true }) samplesPerSecond: number | null;
+}
+
+@ObjectType('Job')
+export class JobType {
+  @Field(() => ID) id: string;
+  @Field(() => String) state: string;
+  @Field(() => String, { nullable: true }) code: string | null;
+  /** `node`: the code is what a node says; `control-plane`: what the control plane found. */
+  @Field(() => String, { nullable: true }) saidBy: string | null;
+  @Field(() => ID) escrowId: string;
+  @Field(() => String) escrowState: string;
+  @Field(() => Boolean) funded: boolean;
+  @Field(() => ID) datasetId: string;
+  @Field(() => String) assurance: string;
+  @Field(() => Int) steps: number;
+  @Field(() => Int) attempt: number;
+  @Field(() => Int) priority: number;
+  @Field(() => ProgressType, { nullable: true }) progress: ProgressType | null;
+  @Field(() => String, { nullable: true }) attestedUntil: string | null;
+  @Field(() => String, { nullable: true }) settlementTransaction: string | null;
+  @Field(() => String) createdAt: string;
+  @Field(() => String) updatedAt: string;
+}
+
+@ObjectType('JobPage')
+class JobPageType {
+  @Field(() => [JobType]) items: JobType[];
+  @Field(() => String, { nullable: true }) nextCursor: string | null;
+}
+
+@ObjectType('JobEvent')
+class JobEventType {
+  @Field(() => ID) eventId: string;
+  /** `state`, `progress` or `checkpoint`. */
+  @Field(() => String) type: string;
+  @Field(() => String) at: string;
+  @Field(() => String, { nullable: true }) state: string | null;
+  @Field(() => String, { nullable: true }) code: string | null;
+  @Field(() => String, { nullable: true }) saidBy: string | null;
+  @Field(() => ProgressType, { nullable: true }) progress: ProgressType | null;
+}
+
+@Resolver(() => JobType)
+@UseFilters(ProblemFilter)
+export class JobsResolver {
+  constructor(
+    private readonly jobs: Jobs,
+    private readonly commands: JobCommands,
+    private readonly stream: JobStream,
+  ) {}
+
+  @Query(() => JobType)
+  @Allow('client', 'reviewer', 'admin')
+  async job(@Caller() caller: Principal, @Args('id', { type: () => ID }) id: string): Promise<JobType> {
+    return jobView(await this.jobs.find(caller, jobId(id)));
+  }
+
+  @Query(() => JobPageType)
+  @Allow('client', 'reviewer', 'admin')
+  async jobPage(
+    @Caller() caller: Principal,
+    @Args('limit', { type: () => Int, defaultValue: 50 }) limit: number,
+    @Args('cursor', { type: () => String, nullable: true }) cursor: string | null,
+    @Args('state', { type: () => String, nullable: true }) state: string | null,
+  ): Promise<JobPageType> {
+    const known = state === null || state === undefined ? undefined : jobState(state);
+    return this.jobs.list(caller, {
+      limit: Math.min(Math.max(limit, 1), 200),
+      cursor: cursor ?? undefined,
+      state: known,
+    });
+  }
+
+  @Mutation(() => JobType)
+  @Allow('client', 'admin')
+  cancelJob(@Caller() caller: Principal, @Args('id', { type: () => ID }) id: string): Promise<JobType> {
+    return this.commands.cancel(caller, jobId(id));
+  }
+
+  @Mutation(() => JobType)
+  @Allow('client', 'admin')
+  pauseJob(@Caller() caller: Principal, @Args('id', { type: () => ID }) id: string): Promise<JobType> {
+    return this.commands.pause(caller, jobId(id));
+  }
+
+  @Mutation(() => JobType)
+  @Allow('client', 'admin')
+  resumeJob(@Caller() caller: Principal, @Args('id', { type: () => ID }) id: string): Promise<JobType> {
+    return this.commands.resume(caller, jobId(id));
+  }
+
+  @Mutation(() => JobType)
+  @Allow('client', 'admin')
+  retryJob(@Caller() caller: Principal, @Args('id', { type: () => ID }) id: string): Promise<JobType> {
+    return this.commands.retry(caller, jobId(id));
+  }
+
+  @Mutation(() => JobType)
+  @Allow('client', 'admin')
+  reorderJob(
+    @Caller() caller: Principal,
+    @Args('id', { type: () => ID }) id: string,
+    @Args('priority', { type: () => Int }) priority: number,
+  ): Promise<JobType> {
+    if (priority < 0 || priority > 9) throw malformed('a priority from 0 to 9', String(priority));
+    return this.commands.reorder(caller, jobId(id), priority);
+  }
+
+  /** Every event of a job after `afterEventId`, live. */
+  @Subscription(() => JobEventType, { resolve: (event: JobEvent) => eventType(event) })
+  @Allow('client', 'reviewer', 'admin')
+  async jobProgress(
+    @Caller() caller: Principal,
+    @Args('jobId', { type: () => ID }) id: string,
+    @Args('afterEventId', { type: () => ID, defaultValue: '0' }) afterEventId: string,
+  ): Promise<AsyncIterableIterator<JobEvent>> {
+    const after = eventId(afterEventId);
+    const job = await this.jobs.find(caller, jobId(id));
+    return abortable((abort) => this.stream.open(caller, job.id, after, abort));
+  }
+}
+
+/** An iterator whose return also ends a wait inside the generator. */
+function abortable(make: (abort: AbortController) => AsyncGenerator<JobEvent>): AsyncIterableIterator<JobEvent> {
+  const abort = new AbortController();
+  const inner = make(abort);
+  return {
+    next: () => inner.next(),
+    return: () => {
+      abort.abort();
+      return inner.return(undefined);
+    },
+    throw: (error: unknown) => {
+      abort.abort();
+      return inner.throw(error);
+    },
+    [Symbol.asyncIterator]() {
+      return this;
+    },
+  };
+}
+
+function eventType(event: JobEvent): JobEventType {
+  const { data } = event;
+  const code = (data['code'] as string | null | undefined) ?? null;
+  return {
+    eventId: event.id,
+    type: event.type,
+    at: event.at.toISOString(),
+    state: event.type === 'state' ? String(data['to']) : null,
+    code,
+    saidBy: data['saidBy'] === 'node' ? 'node' : speakerOf(code, data['reason']),
+    progress: event.type === 'progress' ? (data as unknown as ProgressType) : null,
+  };
+}
+
+function jobId(id: string): string {
+  if (!Hex32.safeParse(id).success) throw malformed('0x and 64 lower-case hexadecimal digits', id);
+  return id;
+}
+
+function jobState(state: string): JobState {
+  const found = jobStates.find((known) => known === state);
+  if (found === undefined) throw malformed(jobStates.join(' | '), state);
+  return found;
+}
+
+function malformed(expected: string, got: string): Error {
+  return refusal('REQUEST_MALFORMED', { expected, got: got.slice(0, 80), rule: 'schema.graphql' });
+}

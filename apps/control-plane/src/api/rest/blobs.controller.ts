@@ -1,0 +1,109 @@
+import { Controller, Get, Header, HttpCode, Inject, Param, Put, Req, StreamableFile } from '@nestjs/common';
+import { ApiBearerAuth, ApiBody, ApiConsumes, ApiProduces, ApiTags } from '@nestjs/swagger';
+import type { Request } from 'express';
+import { DataSource } from 'typeorm';
+import { CollateralError } from '#attestation/base';
+import { BlobRecord, Checkpoint, Lease, NodeRecord, SegmentProof } from '#libs/persistence';
+import { Hex32, limits } from '#libs/wire';
+import { Allow, Caller, type Principal } from '../../core/auth/principal.js';
+import type { Config } from '../../core/config/config.js';
+import { CONFIG } from '../../core/config/tokens.js';
+import { BlobStore } from '../../core/objects/blob-store.js';
+import { lockBlob } from '../../core/objects/collector.js';
+import { Essential } from '../../core/overload/shedding.js';
+import { refusal } from '../../core/problem/codes.js';
+import { Clock } from '../../core/timing/clock.js';
+import { uploadOf } from '../../data/upload.js';
+
+/** Checkpoints and results: ciphertexts that nodes upload and their successors read. */
+@ApiTags('blobs')
+@ApiBearerAuth()
+@Controller('v1/blobs')
+@Essential()
+export class BlobsController {
+  constructor(
+    private readonly blobs: BlobStore,
+    private readonly database: DataSource,
+    private readonly clock: Clock,
+    @Inject(CONFIG) private readonly config: Config,
+  ) {}
+
+  @Put(':sha256')
+  @HttpCode(204)
+  @Allow('operator')
+  @ApiConsumes('application/octet-stream')
+  @ApiBody({ schema: { type: 'string', format: 'binary' } })
+  async put(
+    @Caller() caller: Principal,
+    @Param('sha256', { schema: Hex32 }) sha256: string,
+    @Req() request: Request,
+  ): Promise<void> {
+    const bytesMax = limits.blobBytesMax;
+    await this.checkQuota(caller, Number(request.header('content-length') ?? bytesMax));
+    const bytes = await this.blobs.put(uploadOf(request, bytesMax), { sha256, bytesMax, code: 'BLOB_DIGEST' });
+    await this.makeKnown({ sha256, tenant: caller.tenant, bytes, createdAt: this.clock.now() });
+  }
+
+  @Get(':sha256')
+  @Allow('operator')
+  @Header('content-type', 'application/octet-stream')
+  @ApiProduces('application/octet-stream')
+  async get(@Caller() caller: Principal, @Param('sha256', { schema: Hex32 }) sha256: string): Promise<StreamableFile> {
+    if (!(await this.mayRead(caller, sha256))) {
+      throw refusal('BLOB_UNKNOWN', {
+        expected: 'a blob that this key uploaded, or a checkpoint of a job that it holds a lease on',
+        got: sha256,
+        rule: 'apps/control-plane/README.md, blobs',
+      });
+    }
+    return new StreamableFile(await this.blobs.open(sha256));
+  }
+
+  /** The collector may have taken an old copy of it in the meantime. @throws CollateralError BLOB_COLLECTED */
+  private makeKnown(row: BlobRecord): Promise<void> {
+    return this.database.transaction(async (manager) => {
+      await lockBlob(manager, row.sha256);
+      if (!(await this.blobs.has(row.sha256))) throw collected(row.sha256);
+      await manager.upsert(BlobRecord, row, ['sha256', 'tenant']);
+    });
+  }
+
+  /** @throws Rejection BLOB_QUOTA */
+  private async checkQuota({ tenant }: Principal, bytes: number): Promise<void> {
+    const used = (await this.database.manager.sum(BlobRecord, 'bytes', { tenant })) ?? 0;
+    const max = this.config.operatorBlobBytesMax;
+    if (Number(used) + bytes <= max) return;
+    throw refusal('BLOB_QUOTA', {
+      expected: `at most ${max} stored bytes of one operator`,
+      got: `${used} bytes, and ${bytes} more`,
+      rule: 'apps/control-plane/README.md, limits',
+      action: 'Ask the operator of the control plane for more room.',
+    });
+  }
+
+  private async mayRead(caller: Principal, sha256: string): Promise<boolean> {
+    const { manager } = this.database;
+    if (await manager.existsBy(BlobRecord, { sha256, tenant: caller.tenant })) return true;
+    const isLeased = await manager
+      .createQueryBuilder(Checkpoint, 'c')
+      .innerJoin(Lease, 'l', `l.job_id = c.job_id AND l.state = 'active'`)
+      .where('c.blob = :sha256 AND l.tenant = :tenant', { sha256, tenant: caller.tenant })
+      .getExists();
+    if (isLeased) return true;
+    return manager
+      .createQueryBuilder(Checkpoint, 'c')
+      .innerJoin(SegmentProof, 'p', 'p.job_id = c.job_id AND p.proved_at IS NULL')
+      .innerJoin(NodeRecord, 'n', 'n.id = p.node_id')
+      .where('c.blob = :sha256 AND n.tenant = :tenant', { sha256, tenant: caller.tenant })
+      .getExists();
+  }
+}
+
+function collected(sha256: string): CollateralError {
+  return new CollateralError('BLOB_COLLECTED', {
+    expected: 'the ciphertext to be there after its upload',
+    got: `${sha256}, removed as an old one that nothing named`,
+    rule: 'apps/control-plane/README.md, blobs',
+    action: 'Upload it again.',
+  });
+}

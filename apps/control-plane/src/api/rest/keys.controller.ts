@@ -1,0 +1,75 @@
+/** API keys: made here, shown once, revoked for good. */
+import { Body, Controller, Get, HttpCode, Param, Post, Query } from '@nestjs/common';
+import { ApiBearerAuth, ApiHeader, ApiResponse, ApiTags } from '@nestjs/swagger';
+import { z } from 'zod';
+import { roles } from '#libs/persistence';
+import { Address, TenantName, text } from '#libs/wire';
+import { ApiKeys } from '../../core/auth/api-keys.js';
+import { Allow, Caller, everyTenant, type Principal } from '../../core/auth/principal.js';
+import { ShownOnce } from '../../core/idempotency/idempotency.interceptor.js';
+import { decodeCursor, PageQuery } from '../../core/paging.js';
+
+const KeyId = z.string().regex(/^[A-Za-z0-9]{4,32}$/);
+const NewKey = z
+  .object({
+    /** null or absent: of every tenant; for administrators, and for them alone. */
+    tenant: TenantName.nullable().default(null),
+    role: z.enum(roles),
+    name: text(64).default(''),
+    /** Account that the operator's nodes are paid to; for operators, and for them alone. */
+    provider: Address.optional(),
+    /** From then on the key is refused; absent: never. */
+    expiresAt: z.iso.datetime({ offset: true }).optional(),
+  })
+  .refine(({ role, tenant }) => role === 'admin' || tenant !== null, 'a tenant, which administrators alone may lack')
+  .refine(({ role, provider }) => (role === 'operator') === (provider !== undefined), 'a provider for operators alone')
+  .meta({ id: 'NewKey' });
+const KeyView = z.object({
+  id: KeyId,
+  tenant: z.string().nullable(),
+  role: z.enum(roles),
+  name: z.string(),
+  provider: Address.nullable(),
+  createdAt: z.iso.datetime(),
+  revokedAt: z.iso.datetime().nullable(),
+  expiresAt: z.iso.datetime().nullable(),
+  lastUsedAt: z.iso.datetime().nullable(),
+});
+const Key = KeyView.meta({ id: 'Key' });
+/** `key` stands only in the first answer; a replay has none. */
+const CreatedKey = KeyView.extend({ key: z.string().optional() }).meta({ id: 'CreatedKey' });
+const KeyPage = z.object({ items: z.array(Key), nextCursor: z.string().nullable() }).meta({ id: 'KeyPage' });
+
+@ApiTags('keys')
+@ApiBearerAuth()
+@Controller('v1/keys')
+@Allow('admin')
+export class KeysController {
+  constructor(private readonly keys: ApiKeys) {}
+
+  @Post()
+  @ShownOnce('key')
+  @ApiHeader({ name: 'idempotency-key', required: true })
+  @ApiResponse({ status: 201, standardSchema: CreatedKey })
+  create(@Caller() caller: Principal, @Body({ schema: NewKey }) body: z.infer<typeof NewKey>) {
+    const { tenant, role, name, provider = null, expiresAt } = body;
+    const end = expiresAt === undefined ? null : new Date(expiresAt);
+    return this.keys.create(caller, { tenant: tenant ?? everyTenant, role, name, provider, expiresAt: end });
+  }
+
+  @Get()
+  @ApiResponse({ status: 200, standardSchema: KeyPage })
+  list(@Caller() caller: Principal, @Query({ schema: PageQuery }) query: z.infer<typeof PageQuery>) {
+    const after = query.cursor === undefined ? undefined : decodeCursor(query.cursor, KeyId);
+    return this.keys.list(caller, query.limit, after);
+  }
+
+  /** The key is refused from the next request on; revoking it again changes nothing. */
+  @Post(':id/revoke')
+  @HttpCode(200)
+  @ApiHeader({ name: 'idempotency-key', required: true })
+  @ApiResponse({ status: 200, standardSchema: Key })
+  revoke(@Caller() caller: Principal, @Param('id', { schema: KeyId }) id: string) {
+    return this.keys.revoke(caller, id);
+  }
+}

@@ -1,0 +1,59 @@
+import { Controller, Get, HttpCode, Param, Post, Query } from '@nestjs/common';
+import { ApiBearerAuth, ApiHeader, ApiResponse, ApiTags } from '@nestjs/swagger';
+import { z } from 'zod';
+import { Uuid } from '#libs/wire';
+import { Allow, Caller, type Principal } from '../../core/auth/principal.js';
+import { decodeCursor, PageQuery } from '../../core/paging.js';
+import { NodePage, Nodes, NodeView } from '../../nodes/nodes.service.js';
+
+@ApiTags('nodes')
+@ApiBearerAuth()
+@Controller('v1/nodes')
+export class NodesController {
+  constructor(private readonly nodes: Nodes) {}
+
+  @Get()
+  @Allow('client', 'operator', 'reviewer', 'admin')
+  @ApiResponse({ status: 200, standardSchema: NodePage })
+  list(@Caller() caller: Principal, @Query({ schema: PageQuery }) query: z.infer<typeof PageQuery>) {
+    const after = query.cursor === undefined ? undefined : decodeCursor(query.cursor, Uuid);
+    return this.nodes.list(caller, query.limit, after);
+  }
+
+  @Get(':id')
+  @Allow('client', 'operator', 'reviewer', 'admin')
+  @ApiResponse({ status: 200, standardSchema: NodeView })
+  get(@Caller() caller: Principal, @Param('id', { schema: Uuid }) id: string): Promise<NodeView> {
+    return this.nodes.find(caller, id);
+  }
+
+  /** Gives it jobs again. */
+  @Post(':id/ready')
+  @HttpCode(200)
+  @Allow('operator', 'admin')
+  @ApiHeader({ name: 'idempotency-key', required: true })
+  @ApiResponse({ status: 200, standardSchema: NodeView })
+  ready(@Caller() caller: Principal, @Param('id', { schema: Uuid }) id: string): Promise<NodeView> {
+    return this.nodes.schedule(caller, id, 'ready');
+  }
+
+  /** Gives it no new jobs; what it has goes on. */
+  @Post(':id/cordon')
+  @HttpCode(200)
+  @Allow('operator', 'admin')
+  @ApiHeader({ name: 'idempotency-key', required: true })
+  @ApiResponse({ status: 200, standardSchema: NodeView })
+  cordon(@Caller() caller: Principal, @Param('id', { schema: Uuid }) id: string): Promise<NodeView> {
+    return this.nodes.schedule(caller, id, 'cordoned');
+  }
+
+  /** Takes its jobs back, each at its next checkpoint. */
+  @Post(':id/drain')
+  @HttpCode(200)
+  @Allow('operator', 'admin')
+  @ApiHeader({ name: 'idempotency-key', required: true })
+  @ApiResponse({ status: 200, standardSchema: NodeView })
+  drain(@Caller() caller: Principal, @Param('id', { schema: Uuid }) id: string): Promise<NodeView> {
+    return this.nodes.schedule(caller, id, 'draining');
+  }
+}

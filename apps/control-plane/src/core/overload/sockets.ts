@@ -1,0 +1,27 @@
+/** How many upgraded connections (WebSockets) one address may hold. */
+import type { IncomingMessage, Server } from 'node:http';
+import type { Duplex } from 'node:stream';
+import type { Metrics } from '#libs/telemetry';
+import { clientAddress, type TrustProxy } from '../config/trust-proxy.js';
+
+export const socketsPerAddressMax = 64;
+
+/** Destroys what is too many before the WebSocket server, which listens later, looks at it. */
+export function limitSockets(server: Server, metrics: Metrics, trust: TrustProxy | null): void {
+  const held = new Map<string, number>();
+  server.prependListener('upgrade', (request: IncomingMessage, socket: Duplex) => {
+    const address = clientAddress(request, trust);
+    const count = held.get(address) ?? 0;
+    if (count >= socketsPerAddressMax) {
+      metrics.refused.inc({ reason: 'WebSockets of an address' });
+      socket.destroy();
+      return;
+    }
+    held.set(address, count + 1);
+    socket.once('close', () => {
+      const left = held.get(address)! - 1;
+      if (left === 0) held.delete(address);
+      else held.set(address, left);
+    });
+  });
+}

@@ -1,0 +1,263 @@
+/** Checkpoints while a job runs, and the delivery at its end. */
+import { Injectable } from '@nestjs/common';
+import type { EntityManager } from 'typeorm';
+import { fromHex, to0x } from '#attestation/base';
+import { bordersRoot, deliveryDigest, JobMode, type StepStatement, type Terms } from '#attestation/records';
+import { BlobRecord, Checkpoint, DeliveryRecord, NodeRecord, Receipt, Verdict, type Job } from '#libs/persistence';
+import type { Acknowledged, LeaseCheckpoint, LeaseDeliver, LeaseRef, SignedStatement } from '#libs/wire';
+import { actor, LeaseStore, type Held } from '../claims/lease-store.js';
+import { ProofStore } from '../claims/proof-store.js';
+import type { Principal } from '../core/auth/principal.js';
+import { BlobStore } from '../core/objects/blob-store.js';
+import { refusal } from '../core/problem/codes.js';
+import { Clock } from '../core/timing/clock.js';
+import { dispatchTopic, jobTopic, Signals } from '../core/timing/signals.js';
+import { checkStoredPartials } from '../evidence/stored-partials.js';
+import { EscrowProjection } from '../jobs/escrow-projection.js';
+import { JobJournal } from '../jobs/journal.js';
+import { openJob } from '../jobs/open-job.js';
+import { nextState, type JobState } from '../jobs/state-machine.js';
+import { requireFresh } from './freshness.js';
+import { checkFollows, checkReceipt, isRound, statementOf, type CheckedReceipt } from './receipt-check.js';
+import { checkStoredResult, readStoredResult } from './stored-result.js';
+
+const rule = 'apps/control-plane/README.md, checkpoints';
+
+@Injectable()
+export class TrainingReports {
+  constructor(
+    private readonly leases: LeaseStore,
+    private readonly proofs: ProofStore,
+    private readonly blobs: BlobStore,
+    private readonly journal: JobJournal,
+    private readonly projection: EscrowProjection,
+    private readonly signals: Signals,
+    private readonly clock: Clock,
+  ) {}
+
+  async checkpoint(principal: Principal, message: LeaseCheckpoint): Promise<Acknowledged> {
+    const [checked] = await this.checkAll(principal, message, [message]);
+    const { stepFrom, stepCount } = checked!.statement;
+    if (stepFrom + stepCount !== message.step)
+      throw gap(`a statement that ends at step ${message.step}`, `${stepFrom + stepCount}`);
+    const jobId = await this.leases.hold(principal, message, async (held) => {
+      const { manager, job, lease } = held;
+      nextState(job.state as JobState, 'deliver');
+      requireFresh(job, this.clock.now());
+      await this.checkBlob(manager, principal, message.blob);
+      await this.append(held, [checked!]);
+      const row = {
+        jobId: job.id,
+        step: String(message.step),
+        fence: lease.fence,
+        blob: message.blob,
+        createdAt: this.clock.now(),
+      };
+      await manager.createQueryBuilder().insert().into(Checkpoint).values(row).orIgnore().execute();
+      await this.journal.record(manager, job.id, 'checkpoint', {
+        step: message.step,
+        blob: message.blob,
+        fence: lease.fence,
+      });
+      await this.handBack(principal, held);
+      return job.id;
+    });
+    this.signals.raise(jobTopic(jobId));
+    // Workers may wait for the round that starts here.
+    if (isRound(checked!.statement)) this.signals.raise(dispatchTopic);
+    return {};
+  }
+
+  /** A node that drains keeps nothing: what it has stored is where another goes on. */
+  private async handBack(principal: Principal, held: Held): Promise<void> {
+    const { state } = await held.manager.findOneByOrFail(NodeRecord, { id: held.lease.nodeId });
+    if (state !== 'draining') return;
+    const reason = { nodeId: held.lease.nodeId };
+    const ending = { state: 'failed', retry: true, isFree: true, code: 'NODE_DRAINING', reason } as const;
+    await this.leases.end(held, ending, actor(principal));
+  }
+
+  /** Under the newest lease, or under an earlier one whose delivery the chain has committed: no other can be paid. */
+  async deliver(principal: Principal, message: LeaseDeliver): Promise<Acknowledged> {
+    const isCommitted = async ({ manager, job }: Held): Promise<boolean> =>
+      (await this.projection.committedDelivery(manager, job)) === message.run.delivery;
+    const checked = await this.checkAll(principal, message, message.receipts, isCommitted);
+    const stored = await readStoredResult(this.blobs, message.result.blob);
+    const store = async (held: Held): Promise<Acknowledged> => {
+      const { manager, job, lease } = held;
+      if (lease.state === 'done') return this.checkSame(manager, job, message);
+      const trigger = job.leaseId === lease.id ? 'deliver' : 'recover';
+      nextState(job.state as JobState, trigger);
+      const committed = await this.projection.committedDelivery(manager, job);
+      if (committed !== null && committed !== message.run.delivery) throw overtaken(committed, message.run.delivery);
+      if (trigger === 'deliver') requireFresh(job, this.clock.now());
+      await this.checkBlob(manager, principal, message.result.blob);
+      checkStoredResult(message.result, stored);
+      await this.append(held, checked);
+      await this.checkComplete(manager, job, message.borders);
+      if (job.assurance === 'zk') await this.checkProved(manager, job);
+      checkRun(message, openJob(job).terms);
+      const { auth: _auth, leaseId: _leaseId, fence: _fence, ...delivery } = message;
+      await manager.insert(DeliveryRecord, {
+        jobId: job.id,
+        leaseId: lease.id,
+        fence: lease.fence,
+        delivery: delivery as object,
+        resultBlob: message.result.blob,
+        createdAt: this.clock.now(),
+      });
+      if (trigger === 'recover') await this.leases.takeAway(manager, job, 'ESCROW_COMMITTED');
+      await this.leases.close(manager, lease, 'done', null);
+      const { timings } = message;
+      await this.journal.record(manager, job.id, 'delivery', { timings, fence: lease.fence, trigger });
+      await this.journal.apply(manager, job, trigger, actor(principal), { leaseId: null });
+      await this.projection.project(manager, job);
+      return {};
+    };
+    return this.leases.hold(principal, message, store, isCommitted);
+  }
+
+  /** Told again after a lost answer; another result would be taken for one that is stored. @throws Rejection DELIVERY_CONFLICT */
+  private async checkSame(manager: EntityManager, { id }: Job, { result }: LeaseDeliver): Promise<Acknowledged> {
+    const { resultBlob } = await manager.findOneByOrFail(DeliveryRecord, { jobId: id });
+    if (resultBlob === result.blob) return {};
+    throw refusal('DELIVERY_CONFLICT', {
+      expected: `the result that this lease delivered, ${resultBlob}`,
+      got: result.blob,
+      rule,
+      action: 'Commit the result that was delivered first, and no other.',
+    });
+  }
+
+  /** Signatures are checked outside of any transaction, under the key of this lease's appraised session. */
+  private async checkAll(
+    principal: Principal,
+    ref: LeaseRef,
+    signed: readonly SignedStatement[],
+    isVouched?: (held: Held) => Promise<boolean>,
+  ): Promise<CheckedReceipt[]> {
+    const read = async ({ manager, job: held, lease }: Held) => {
+      const verdict = await manager.findOneBy(Verdict, { leaseId: lease.id });
+      const isEntrusted = verdict === null && held.assurance !== 'tee';
+      return { job: held, receiptKey: verdict?.receiptKey ?? null, isProved: isEntrusted };
+    };
+    const { job, receiptKey, isProved } = await this.leases.hold(principal, ref, read, isVouched);
+    if (receiptKey === null && !isProved) {
+      throw refusal('RECEIPT_KEY_UNKNOWN', { expected: 'a session whose evidence was accepted', got: 'none', rule });
+    }
+    const key = receiptKey === null ? null : new Uint8Array(receiptKey);
+    const checked: CheckedReceipt[] = [];
+    for (const statement of signed) checked.push(await checkReceipt(job, statement, key));
+    return checked;
+  }
+
+  /** Adds receipts in order. One that is stored already must say the same: a step has one true result. */
+  private async append({ manager, job, lease }: Held, checked: readonly CheckedReceipt[]): Promise<void> {
+    for (const { statement, statementBytes, receiptBytes } of checked) {
+      const stepFrom = String(statement.stepFrom);
+      const earlier = await manager.findOneBy(Receipt, { jobId: job.id, stepFrom });
+      if (earlier !== null) {
+        if (!earlier.statement.equals(statementBytes)) throw conflict(statement);
+        continue;
+      }
+      checkFollows(await this.lastStatement(manager, job), statement);
+      if (isRound(statement)) await checkStoredPartials(manager, job, statement);
+      await manager.insert(Receipt, {
+        jobId: job.id,
+        stepFrom,
+        stepTo: String(statement.stepFrom + statement.stepCount),
+        leaseId: lease.id,
+        fence: lease.fence,
+        statement: statementBytes,
+        receipt: receiptBytes,
+        createdAt: this.clock.now(),
+      });
+    }
+  }
+
+  private async lastStatement(manager: EntityManager, job: Job): Promise<StepStatement | null> {
+    const last = await manager.findOne(Receipt, { where: { jobId: job.id }, order: { stepFrom: 'DESC' } });
+    return last === null ? null : statementOf(openJob(job).spec, last.statement);
+  }
+
+  /** @throws Rejection DELIVERY_INCOMPLETE, DELIVERY_BORDERS */
+  private async checkComplete(manager: EntityManager, job: Job, borders: readonly string[]): Promise<void> {
+    const rows = await manager.find(Receipt, { where: { jobId: job.id }, order: { stepFrom: 'ASC' } });
+    const done = rows.at(-1)?.stepTo ?? '0';
+    if (done !== job.steps) {
+      throw refusal('DELIVERY_INCOMPLETE', {
+        expected: `receipts for all ${job.steps} steps`,
+        got: `receipts up to step ${done}`,
+        rule,
+      });
+    }
+    const { spec } = openJob(job);
+    const statements = rows.map((row) => statementOf(spec, row.statement));
+    const expected = [statements[0]!.weightsBefore, ...statements.map((s) => s.weightsAfter)].map(to0x);
+    const wrong = expected.findIndex((border, index) => border !== borders[index]);
+    if (wrong < 0 && expected.length === borders.length) return;
+    throw refusal('DELIVERY_BORDERS', {
+      expected: `${expected.length} borders, as in the receipts`,
+      got: wrong < 0 ? `${borders.length} borders` : `another border ${wrong}`,
+      rule,
+    });
+  }
+
+  /** @throws Rejection DELIVERY_INCOMPLETE */
+  private async checkProved(manager: EntityManager, job: Job): Promise<void> {
+    const left = await this.proofs.left(manager, job);
+    if (left === 0) return;
+    const [expected, got] = ['a proof of every segment', `${left} segments without one`];
+    throw refusal('DELIVERY_INCOMPLETE', { expected, got, rule, action: 'Prove them first.' });
+  }
+
+  private async checkBlob(manager: EntityManager, principal: Principal, sha256: string): Promise<void> {
+    if (await manager.existsBy(BlobRecord, { sha256, tenant: principal.tenant })) return;
+    throw refusal('BLOB_UNKNOWN', {
+      expected: 'a blob that this operator uploaded',
+      got: sha256,
+      rule: 'apps/control-plane/README.md, blobs',
+      action: 'Upload it first.',
+    });
+  }
+}
+
+/** @throws Rejection DELIVERY_RUN when the run that the seal covers is not the run of these borders and this result */
+function overtaken(expected: string, got: string) {
+  return refusal('DELIVERY_CONFLICT', {
+    expected: `the delivery that the escrow has committed, ${expected}`,
+    got,
+    rule,
+    action: 'Give the job up: another machine has committed its run, and only that one can be paid.',
+  });
+}
+
+function checkRun({ run, borders, result }: LeaseDeliver, { mode }: Terms): void {
+  const root = to0x(bordersRoot(borders.map(fromHex)));
+  const segments = borders.length - 1;
+  const isRevealed = (mode & JobMode.reveal) !== 0;
+  const committed = [result.ciphertextDigest, result.keyCommit].map(fromHex) as [Uint8Array, Uint8Array];
+  const delivery = to0x(isRevealed ? deliveryDigest(...committed) : new Uint8Array(32));
+  const expected = { upTo: segments, outcome: 0, bordersRoot: root, last: borders[segments], delivery };
+  const wrong = Object.entries(expected).find(([name, value]) => run[name as keyof typeof run] !== value);
+  if (wrong === undefined) return;
+  const [name, value] = wrong;
+  throw refusal('DELIVERY_RUN', {
+    expected: `${name} ${value}`,
+    got: String(run[name as keyof typeof run]),
+    rule: 'contracts/SPEC.md §3, §12',
+  });
+}
+
+function gap(expected: string, got: string) {
+  return refusal('CHECKPOINT_GAP', { expected, got, rule });
+}
+
+function conflict({ stepFrom, stepCount }: StepStatement) {
+  return refusal('CHECKPOINT_CONFLICT', {
+    expected: `the statement that is stored for steps ${stepFrom} to ${stepFrom + stepCount}`,
+    got: 'another statement for the same steps',
+    rule,
+    action: 'Stop: exact training has one result.',
+  });
+}
