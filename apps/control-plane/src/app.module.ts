@@ -35,6 +35,7 @@ import { SegmentStore } from './claims/segment-store.js';
 import { Sweeper } from './claims/sweeper.js';
 import { WaitingNodes } from './claims/waiting-nodes.js';
 import { AuditChain } from './core/audit/audit-chain.js';
+import { AuditLog } from './core/audit/audit-log.js';
 import { ApiKeys } from './core/auth/api-keys.js';
 import { AuthGuard } from './core/auth/auth.guard.js';
 import { Denials } from './core/auth/denials.js';
@@ -119,7 +120,7 @@ const auth = [ApiKeys, Batches, Bodies, Denials, GraphqlGate, KeyWatch];
 const datasets = [BlobStore, BlobCollector, DatasetCache, DatasetRemoval, Datasets];
 const nodes = [Nodes, Presences, NodesResolver];
 const jobs = [JobCommands, JobJournal, Jobs, Quotas, JobStream, SubmissionBatch, JobsResolver];
-const events = [AuditChain, Signals, Bus, OutboxRelay, EventTail];
+const events = [AuditChain, AuditLog, Signals, Bus, OutboxRelay, EventTail];
 const overload = [DeadLetters, Shedding, Streams];
 const dispatch = [
   Assignment,

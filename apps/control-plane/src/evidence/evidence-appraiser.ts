@@ -1,5 +1,6 @@
 /** Judges the evidence of a session under the policy of its job. */
 import type { AppraisalAnswer } from '#libs/wire';
+import type { PolicyReader } from '../jobs/submission.js';
 
 export interface EvidenceVerdict {
   readonly tier: 'none' | 'affirming' | 'warning' | 'contraindicated';
@@ -17,9 +18,7 @@ export interface SessionBounds {
   readonly chainId: number;
 }
 
-export interface EvidenceAppraiser {
-  /** Digest that the job spec must carry, 32 bytes. @throws Rejection when the policy is malformed */
-  policyDigest(policy: Uint8Array): Uint8Array;
+export interface EvidenceAppraiser extends PolicyReader {
   /**
    * @param at  unix seconds
    * @throws Rejection when evidence or policy cannot be read at all; an unfavourable verdict is an answer

@@ -3,6 +3,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { DataSource, In, Not, type EntityManager } from 'typeorm';
 import { Dataset, DatasetShard, Job } from '#libs/persistence';
 import type { Logger } from '#libs/telemetry';
+import { AuditLog } from '../core/audit/audit-log.js';
 import { seesTenant, type Principal } from '../core/auth/principal.js';
 import { LOGGER } from '../core/config/tokens.js';
 import { BlobStore } from '../core/objects/blob-store.js';
@@ -12,14 +13,13 @@ import { Clock } from '../core/timing/clock.js';
 import { DatasetCache } from '../data/dataset-cache.js';
 import { unknownDataset } from '../data/datasets.service.js';
 import { draftOf } from '../data/upload.js';
-import { JobJournal } from './journal.js';
 import { endStates } from './state-machine.js';
 
 @Injectable()
 export class DatasetRemoval {
   constructor(
     private readonly database: DataSource,
-    private readonly journal: JobJournal,
+    private readonly auditLog: AuditLog,
     private readonly cache: DatasetCache,
     private readonly collector: BlobCollector,
     private readonly blobs: BlobStore,
@@ -42,7 +42,7 @@ export class DatasetRemoval {
         await manager.update(Dataset, { id }, { deletedAt: this.clock.now() });
       } else await manager.delete(Dataset, { id });
       const cause = { actor: principal.keyId, tenant: principal.tenant };
-      await this.journal.audit(manager, cause, 'dataset.delete', id);
+      await this.auditLog.audit(manager, cause, 'dataset.delete', id);
       return { tenant: dataset.tenant, shards: rows.map(({ sha256 }) => sha256) };
     });
     this.cache.forget(id);

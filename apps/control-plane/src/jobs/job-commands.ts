@@ -2,13 +2,14 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource, IsNull, type EntityManager } from 'typeorm';
 import { Dataset, Job, Lease } from '#libs/persistence';
+import type { Cause } from '../core/audit/audit-log.js';
 import { isGlobal, seesTenant, type Principal } from '../core/auth/principal.js';
 import { OutboxRelay } from '../core/events/outbox-relay.js';
 import { refusal } from '../core/problem/codes.js';
 import { Clock } from '../core/timing/clock.js';
 import { EscrowProjection } from './escrow-projection.js';
 import { jobView, type JobView } from './job.view.js';
-import { JobJournal, unknownJob, type Cause } from './journal.js';
+import { JobJournal, unknownJob } from './journal.js';
 
 const rule = 'apps/control-plane/README.md, job states';
 /** A client's own order among its jobs starts here; what is ahead of it is for administrators. */

@@ -13,7 +13,6 @@ import { decodeCursor, pageOf, type Page } from '../core/paging.js';
 import { refusal } from '../core/problem/codes.js';
 import { Clock } from '../core/timing/clock.js';
 import { DatasetCache } from '../data/dataset-cache.js';
-import type { EvidenceAppraiser } from '../evidence/evidence-appraiser.js';
 import { checkPriority } from './job-commands.js';
 import { jobView, type JobView } from './job.view.js';
 import { unknownJob } from './journal.js';
@@ -24,6 +23,7 @@ import {
   checkSubmission,
   keyRequirement,
   type CheckedSubmission,
+  type PolicyReader,
   type Submission,
 } from './submission.js';
 
@@ -48,13 +48,13 @@ export class Jobs {
     private readonly datasets: DatasetCache,
     private readonly clock: Clock,
     @Inject(CONFIG) private readonly config: Config,
-    @Inject(EVIDENCE_APPRAISER) private readonly appraiser: EvidenceAppraiser,
+    @Inject(EVIDENCE_APPRAISER) private readonly policies: PolicyReader,
   ) {}
 
   /** @throws Rejection of `checkSubmission`, JOB_DATASET_*, JOB_DUPLICATE, JOB_PRIORITY, QUOTA_JOBS */
   async submit(principal: Principal, input: NewJob, reply: PendingReply | null = null): Promise<JobView> {
     checkPriority(principal, input.priority);
-    const checked = checkSubmission(input, this.appraiser, this.config, this.clock.at());
+    const checked = checkSubmission(input, this.policies, this.config, this.clock.at());
     await this.checkStoredDataset(principal, checked);
     const job = this.rowOf(principal, input, checked);
     return jobView(await this.submissions.store({ principal, job, price: checked.terms.price, reply }));

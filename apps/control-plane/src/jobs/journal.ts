@@ -1,22 +1,14 @@
 /** Changes a job's state: row, event, outbox message and audit entry in the caller's transaction. */
 import { Inject, Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
-import { AuditEntry, Job, JobEvent, OutboxMessage } from '#libs/persistence';
+import { Job, JobEvent, OutboxMessage } from '#libs/persistence';
 import { marked, type Metrics } from '#libs/telemetry';
+import { AuditLog, type Cause } from '../core/audit/audit-log.js';
 import { METRICS } from '../core/config/tokens.js';
 import { refusal } from '../core/problem/codes.js';
 import { Clock } from '../core/timing/clock.js';
 import { enqueueWebhooks } from '../webhooks/webhook-store.js';
 import { nextState, transitions, type JobState, type JobTrigger } from './state-machine.js';
-
-export interface Cause {
-  /** API key id or `system`, and its tenant. */
-  readonly actor: string;
-  readonly tenant: string;
-  /** Stable code; required for exits. */
-  readonly code?: string;
-  readonly reason?: Record<string, unknown>;
-}
 
 /** A change of a job's state, worked out and not yet written. */
 interface Step {
@@ -35,12 +27,6 @@ export interface Announcement {
   readonly data: Record<string, unknown>;
 }
 
-interface Audited {
-  readonly cause: Cause;
-  readonly action: string;
-  readonly subject: string;
-}
-
 export const systemCause = (code?: string, reason?: Record<string, unknown>): Cause => ({
   actor: 'system',
   tenant: 'system',
@@ -49,11 +35,13 @@ export const systemCause = (code?: string, reason?: Record<string, unknown>): Ca
 });
 
 @Injectable()
-export class JobJournal {
+export class JobJournal extends AuditLog {
   constructor(
-    private readonly clock: Clock,
+    clock: Clock,
     @Inject(METRICS) private readonly metrics: Metrics,
-  ) {}
+  ) {
+    super(clock);
+  }
 
   /** @throws Rejection JOB_UNKNOWN */
   async lock(manager: EntityManager, jobId: string): Promise<Job> {
@@ -138,20 +126,6 @@ export class JobJournal {
     await manager.insert(
       OutboxMessage,
       rows.map((row) => ({ ...row, createdAt, publishedAt: null })),
-    );
-  }
-
-  audit(manager: EntityManager, cause: Cause, action: string, subject: string): Promise<void> {
-    return this.auditAll(manager, [{ cause, action, subject }]);
-  }
-
-  async auditAll(manager: EntityManager, entries: readonly Audited[]): Promise<void> {
-    const at = this.clock.now();
-    await manager.insert(
-      AuditEntry,
-      entries.map(({ cause: { actor, tenant, code = null }, action, subject }) => ({
-        ...{ at, tenant, actor, action, subject, code },
-      })),
     );
   }
 }

@@ -13,10 +13,14 @@ import { divideSteps, type Manifest } from '#libs/step';
 import type { TermsJson } from '#libs/wire';
 import type { Config } from '../core/config/config.js';
 import { refusal } from '../core/problem/codes.js';
-import type { EvidenceAppraiser } from '../evidence/evidence-appraiser.js';
 import { readTerms, type EscrowTerms } from './escrow-terms.js';
 import { anyProvider } from './job-queue.js';
 import { checkedManifest } from './known-manifests.js';
+
+export interface PolicyReader {
+  /** Digest that the job spec must carry, 32 bytes. @throws Rejection when the policy is malformed */
+  policyDigest(policy: Uint8Array): Uint8Array;
+}
 
 export interface Submission {
   readonly spec: Uint8Array;
@@ -40,7 +44,7 @@ const groth16: JobSpec['scheme'] = 'fxt-groth16/1';
  */
 export function checkSubmission(
   submission: Submission,
-  appraiser: Pick<EvidenceAppraiser, 'policyDigest'>,
+  policies: PolicyReader,
   { chain, highValueFromWei }: Pick<Config, 'chain' | 'highValueFromWei'>,
   at: number,
 ): CheckedSubmission {
@@ -54,7 +58,7 @@ export function checkSubmission(
   );
   const manifest = checkedManifest(spec.manifest);
   if (spec.proving !== null) checkProving(spec, manifest);
-  const policyDigest = appraiser.policyDigest(submission.policy);
+  const policyDigest = policies.policyDigest(submission.policy);
   demandEqual('JOB_POLICY_DIGEST', to0x(spec.policyDigest), to0x(policyDigest));
   const terms = readTerms(submission.terms);
   demandEqual('JOB_TERMS_SPEC', to0x(specDigestOf(spec)), terms.specDigest);

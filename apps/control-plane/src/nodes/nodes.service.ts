@@ -12,13 +12,13 @@ import {
   type NodeRegister,
   type NodeRegistered,
 } from '#libs/wire';
+import { AuditLog } from '../core/audit/audit-log.js';
 import { seesTenant, type Principal } from '../core/auth/principal.js';
 import type { Config } from '../core/config/config.js';
 import { CONFIG } from '../core/config/tokens.js';
 import { pageOf, type Page } from '../core/paging.js';
 import { refusal } from '../core/problem/codes.js';
 import { Clock } from '../core/timing/clock.js';
-import { JobJournal } from '../jobs/journal.js';
 import { nodeIdOf } from './node-id.js';
 import { unknownNode } from './unknown-node.js';
 
@@ -45,7 +45,7 @@ export const NodePage = z
 export class Nodes {
   constructor(
     private readonly database: DataSource,
-    private readonly journal: JobJournal,
+    private readonly auditLog: AuditLog,
     private readonly clock: Clock,
     @Inject(CONFIG) private readonly config: Config,
   ) {}
@@ -115,7 +115,7 @@ export class Nodes {
       if (node === null || !seesTenant(principal, node.tenant)) throw unknownNode(id);
       if (node.state !== state) {
         await manager.update(NodeRecord, { id }, { state });
-        await this.journal.audit(manager, { actor: principal.keyId, tenant: principal.tenant }, `node.${state}`, id);
+        await this.auditLog.audit(manager, { actor: principal.keyId, tenant: principal.tenant }, `node.${state}`, id);
       }
       return this.view(Object.assign(node, { state }));
     });

@@ -1,9 +1,10 @@
 /** What the escrow of a job looks like from outside: its state, who must prove what, and what was paid to whom. */
 import { z } from 'zod';
-import { isFormerJson, parseFormerTermsJson, parseTermsJson } from '#attestation/records';
+import { isFormerJson, parseFormerTermsJson } from '#attestation/records';
 import type { Job } from '#libs/persistence';
 import type { ProjectedJob } from '#libs/settlement';
 import { Hex32 } from '#libs/wire';
+import { openJob } from '../jobs/open-job.js';
 
 const Wei = z.string().regex(/^(0|[1-9][0-9]*)$/);
 const Address = z.string().regex(/^0x[0-9a-f]{40}$/);
@@ -58,7 +59,7 @@ export type EscrowView = z.infer<typeof EscrowView>;
 
 /** @param projected  of the stored events; null: the chain has none of this escrow */
 export function escrowView(job: Job, projected: ProjectedJob | null): EscrowView {
-  const terms = isFormerJson(job.terms) ? parseFormerTermsJson(job.terms) : parseTermsJson(job.terms);
+  const terms = isFormerJson(job.terms) ? parseFormerTermsJson(job.terms) : openJob(job).terms;
   const { client, provider } = job.terms as { client: string; provider: string };
   const known = { escrowId: job.escrowId, client, segments: terms.segments };
   if (projected === null) {

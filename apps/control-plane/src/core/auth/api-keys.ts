@@ -4,7 +4,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { DataSource, In, IsNull, LessThanOrEqual, MoreThan, Not } from 'typeorm';
 import { ApiKey } from '#libs/persistence';
 import type { Logger } from '#libs/telemetry';
-import { JobJournal } from '../../jobs/journal.js';
+import { AuditLog } from '../audit/audit-log.js';
 import type { BootstrapKey, Config } from '../config/config.js';
 import { CONFIG, LOGGER } from '../config/tokens.js';
 import { pageOf, type Page } from '../paging.js';
@@ -29,7 +29,7 @@ export class ApiKeys {
 
   constructor(
     private readonly database: DataSource,
-    private readonly journal: JobJournal,
+    private readonly auditLog: AuditLog,
     private readonly signals: Signals,
     private readonly clock: Clock,
     @Inject(CONFIG) private readonly config: Config,
@@ -90,7 +90,7 @@ export class ApiKeys {
     const row: ApiKey = { ...wanted, ...made };
     await this.database.transaction(async (manager) => {
       await manager.insert(ApiKey, row);
-      await this.journal.audit(manager, { actor: principal.keyId, tenant: principal.tenant }, 'key.create', id);
+      await this.auditLog.audit(manager, { actor: principal.keyId, tenant: principal.tenant }, 'key.create', id);
     });
     return { ...viewOf(row), key: `vt_${id}_${secret}` };
   }
@@ -115,7 +115,7 @@ export class ApiKeys {
       const { affected } = await manager.update(ApiKey, { id, revokedAt: IsNull() }, { revokedAt: this.clock.now() });
       const row = await manager.findOneByOrFail(ApiKey, { id });
       const by = { actor: principal.keyId, tenant: principal.tenant };
-      if (affected === 1) await this.journal.audit(manager, by, 'key.revoke', id);
+      if (affected === 1) await this.auditLog.audit(manager, by, 'key.revoke', id);
       return viewOf(row);
     });
     this.signals.raise(keysTopic);

@@ -4,7 +4,7 @@ import type { BaseRpcContext } from '@nestjs/microservices';
 import type { Request } from 'express';
 import { DataSource } from 'typeorm';
 import type { Logger, Metrics } from '#libs/telemetry';
-import { JobJournal } from '../../jobs/journal.js';
+import { AuditLog } from '../audit/audit-log.js';
 import { LOGGER, METRICS } from '../config/tokens.js';
 import { Clock } from '../timing/clock.js';
 import { addressOf } from './address.js';
@@ -33,7 +33,7 @@ export class Denials {
 
   constructor(
     private readonly database: DataSource,
-    private readonly journal: JobJournal,
+    private readonly auditLog: AuditLog,
     private readonly clock: Clock,
     @Inject(METRICS) private readonly metrics: Metrics,
     @Inject(LOGGER) private readonly logger: Logger,
@@ -57,7 +57,7 @@ export class Denials {
     this.#unsaid = 0;
     const cause = { actor, tenant: principal?.tenant ?? 'system', code };
     const subject = address === '' ? place : `${place} from ${address}`;
-    this.journal
+    this.auditLog
       .audit(this.database.manager, cause, `${kind}.refused`, subject.slice(0, 200))
       .catch((error: unknown) => this.logger.error('a refusal was not audited', { error }));
   }

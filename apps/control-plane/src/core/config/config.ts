@@ -4,7 +4,6 @@ import { resolve } from 'node:path';
 import { z } from 'zod';
 import { defaultCacheDirectory, roles } from '#libs/persistence';
 import { Address, ApiKeyText, text, type NatsAddress } from '#libs/wire';
-import type { S3Location } from '../objects/s3-object-store.js';
 import { invalid } from './config-error.js';
 import { readDispatch, readNats, type DispatchConfig } from './transports.js';
 import { readTrustProxy, type TrustProxy } from './trust-proxy.js';
@@ -88,6 +87,14 @@ interface ChainConfig {
   readonly confirmations: number;
   readonly startBlock: number;
   readonly pollMilliseconds: number;
+}
+
+export interface S3Location {
+  /** `https://HOST/BUCKET` or `https://HOST/BUCKET/PREFIX`. */
+  readonly url: string;
+  readonly region: string;
+  readonly accessKeyId: string;
+  readonly secretAccessKey: string;
 }
 
 export interface Config {

@@ -9,7 +9,7 @@ import { DataSource, LessThan, LessThanOrEqual } from 'typeorm';
 import type { CodedError } from '#attestation/base';
 import { ApiKey, DeadLetter } from '#libs/persistence';
 import type { Logger, Metrics } from '#libs/telemetry';
-import { JobJournal } from '../../jobs/journal.js';
+import { AuditLog } from '../audit/audit-log.js';
 import type { Principal } from '../auth/principal.js';
 import { RateLimit } from '../auth/rate-limit.js';
 import { LOGGER, METRICS } from '../config/tokens.js';
@@ -68,7 +68,7 @@ export class DeadLetters {
 
   constructor(
     private readonly database: DataSource,
-    private readonly journal: JobJournal,
+    private readonly auditLog: AuditLog,
     private readonly clock: Clock,
     @Inject(METRICS) private readonly metrics: Metrics,
     @Inject(LOGGER) private readonly logger: Logger,
@@ -115,7 +115,7 @@ export class DeadLetters {
     const failure = await this.handle(handler, message, context);
     const replayed = { replayedAt: this.clock.now(), replayCode: failure === null ? 'ok' : codeOf(failure) };
     await manager.update(DeadLetter, { id }, replayed);
-    await this.journal.audit(
+    await this.auditLog.audit(
       manager,
       { actor: principal.keyId, tenant: principal.tenant, ...(failure !== null && { code: replayed.replayCode }) },
       'dead-letter.replay',

@@ -8,15 +8,8 @@ import { Readable } from 'node:stream';
 import type { ReadableStream } from 'node:stream/web';
 import { AwsClient } from 'aws4fetch';
 import { CollateralError } from '#attestation/base';
+import type { S3Location } from '../config/config.js';
 import type { ObjectStore, StoredObject } from './object-store.js';
-
-export interface S3Location {
-  /** `https://HOST/BUCKET` or `https://HOST/BUCKET/PREFIX`. */
-  readonly url: string;
-  readonly region: string;
-  readonly accessKeyId: string;
-  readonly secretAccessKey: string;
-}
 
 const answerWithinMs = 60_000;
 const listingBytesMax = 4 * 1024 * 1024;
