@@ -1,5 +1,5 @@
 /** The plan of the folders: records below, the judge above them, and no folder that needs whoever needs it. */
-import { dirname, join, normalize } from 'node:path';
+import { basename, dirname, join, normalize } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { filesBelow, textOf } from './tree.js';
 
@@ -28,6 +28,15 @@ function twoWayPairs(arrows: ReadonlyMap<string, ReadonlySet<string>>): string[]
   return [...arrows].flatMap(([from, out]) =>
     [...out].filter((to) => from < to && arrows.get(to)?.has(from)).map((to) => `${from} ↔ ${to}`),
   );
+}
+
+/** Each folder with all that it needs, at whatever remove. */
+function reached(arrows: ReadonlyMap<string, ReadonlySet<string>>): Map<string, Set<string>> {
+  const below = (room: string, seen: Set<string>): Set<string> => {
+    for (const to of arrows.get(room) ?? []) if (!seen.has(to)) below(to, seen.add(to));
+    return seen;
+  };
+  return new Map([...arrows.keys()].map((room) => [room, below(room, new Set())]));
 }
 
 /** The longest way down, counted in folders; a cycle counts once. */
@@ -62,6 +71,44 @@ describe('attestation', () => {
   });
 });
 
+/** Folders with sources and without the one file `<folder>.module.ts`. */
+function foldersWithoutModule(paths: readonly string[]): string[] {
+  const found = [...new Set(paths.map(dirname))];
+  return found.filter((folder) => {
+    const modules = paths.filter((path) => dirname(path) === folder && path.endsWith('.module.ts'));
+    return modules.length !== 1 || modules[0] !== `${folder}/${basename(folder)}.module.ts`;
+  });
+}
+
+describe('the control plane', () => {
+  const base = 'apps/control-plane/src';
+  const modules = sourcesOf(base).filter((path) => path.endsWith('.module.ts'));
+
+  it.each(['', '/core', '/api'])('has no folders of src%s that need each other, at whatever remove', (below) => {
+    const arrows = folderArrows(`${base}${below}`);
+    expect(arrows.size).toBeGreaterThan(2);
+    expect(twoWayPairs(reached(arrows))).toEqual([]);
+  });
+
+  it('is made of folders that are modules', () => {
+    const inFolders = sourcesOf(base).filter((path) => dirname(path) !== base);
+    expect(foldersWithoutModule(inFolders)).toEqual([]);
+    const folders = modules.map((path) => dirname(path).slice(base.length + 1));
+    const core = ['audit', 'auth', 'config', 'events', 'idempotency', 'objects', 'overload', 'problem', 'timing'];
+    expect(folders.filter((folder) => folder !== '').toSorted()).toEqual([
+      ...['api', 'api/dispatch', 'api/graphql', 'api/rest', 'claims'],
+      ...['core', ...core.map((folder) => `core/${folder}`)],
+      ...['data', 'evidence', 'jobs', 'nodes', 'reports', 'settlement', 'webhooks'],
+    ]);
+  });
+
+  it('is put together where nothing is provided but what the start hands in', () => {
+    expect(textOf(`${base}/app.module.ts`)).not.toMatch(/\b(controllers|providers):/);
+    const controllers = modules.filter((path) => /\bcontrollers:/.test(textOf(path)));
+    expect(controllers.every((path) => path.startsWith(`${base}/api/`))).toBe(true);
+  });
+});
+
 describe('planted arrows', () => {
   const planted = new Map([
     ['x/a/one.ts', `import { two } from '../b/two.js';`],
@@ -72,5 +119,16 @@ describe('planted arrows', () => {
   it('are found, types too', () => {
     expect(twoWayPairs(arrowsBelow('x', planted))).toEqual(['b ↔ c']);
     expect(floors(arrowsBelow('x', planted))).toBe(3);
+  });
+
+  it('are found at a remove', () => {
+    const round = new Map([...planted, ['x/c/three.ts', `import { one } from '../a/one.js';`] as const]);
+    expect(twoWayPairs(arrowsBelow('x', round))).toEqual([]);
+    expect(twoWayPairs(reached(arrowsBelow('x', round)))).toEqual(['a ↔ b', 'a ↔ c', 'b ↔ c']);
+  });
+
+  it('are found where a folder is no module, or two', () => {
+    const files = ['x/a/one.ts', 'x/a/a.module.ts', 'x/b/two.ts', 'x/c/c.module.ts', 'x/c/d.module.ts'];
+    expect(foldersWithoutModule(files)).toEqual(['x/b', 'x/c']);
   });
 });

@@ -3,17 +3,20 @@ import { randomUUID } from 'node:crypto';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import type { NextFunction, Request, Response } from 'express';
 import type { Logger, Metrics } from '#libs/telemetry';
-import type { Parts } from '../../app.module.js';
 import type { Addressed } from '../../core/auth/address.js';
 import { clientAddress, type TrustProxy } from '../../core/config/trust-proxy.js';
-import { guardConnections } from '../../core/overload/connections.js';
+import { guardConnections, type ConnectionLimits } from '../../core/overload/connections.js';
 import { limitSockets } from '../../core/overload/sockets.js';
 import { GraphqlGate } from '../graphql/graphql-gate.js';
 
-export function configureHttp(
-  app: NestExpressApplication,
-  { logger, metrics, connections, config }: Pick<Parts, 'logger' | 'metrics' | 'connections' | 'config'>,
-): void {
+interface HttpParts {
+  readonly logger: Logger;
+  readonly metrics: Metrics;
+  readonly connections: ConnectionLimits;
+  readonly config: { readonly trustProxy: TrustProxy | null };
+}
+
+export function configureHttp(app: NestExpressApplication, { logger, metrics, connections, config }: HttpParts): void {
   app.disable('x-powered-by');
   app.use(observe(logger, metrics, config.trustProxy));
   app.use(shieldPages);

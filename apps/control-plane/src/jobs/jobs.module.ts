@@ -1,0 +1,29 @@
+/** Jobs: submitted, queued, steered and followed; their states in one table, their escrow as the chain has it. */
+import { Module } from '@nestjs/common';
+import { DataModule } from '../data/data.module.js';
+import { DatasetRemoval } from './dataset-removal.js';
+import { EscrowProjection } from './escrow-projection.js';
+import { JobCommands } from './job-commands.js';
+import { JobQueue } from './job-queue.js';
+import { JobStream } from './job-stream.js';
+import { Jobs } from './jobs.service.js';
+import { JobJournal } from './journal.js';
+import { Quotas } from './quotas.js';
+import { SubmissionBatch } from './submission-batch.js';
+
+@Module({
+  imports: [DataModule],
+  providers: [
+    DatasetRemoval,
+    EscrowProjection,
+    JobCommands,
+    JobJournal,
+    JobQueue,
+    JobStream,
+    Jobs,
+    Quotas,
+    SubmissionBatch,
+  ],
+  exports: [DatasetRemoval, EscrowProjection, JobCommands, JobJournal, JobQueue, JobStream, Jobs, Quotas],
+})
+export class JobsModule {}

@@ -1,0 +1,12 @@
+/** Machines that offer to run jobs, and whether they are there. */
+import { Module } from '@nestjs/common';
+import { JobsModule } from '../jobs/jobs.module.js';
+import { Nodes } from './nodes.service.js';
+import { Presences } from './presences.js';
+
+@Module({
+  imports: [JobsModule],
+  providers: [Nodes, Presences],
+  exports: [Nodes, Presences],
+})
+export class NodesModule {}
