@@ -36,3 +36,14 @@ it('every reference in openapi.json has its target, and every path parameter its
     }
   }
 });
+
+it('GraphQL says of a thing whatever REST says of it', () => {
+  const { components } = JSON.parse(documents.openapi) as {
+    components: { schemas: Record<string, { properties: Record<string, unknown> }> };
+  };
+  const types = [...documents.graphql.matchAll(/^type (\w+) \{\n([^}]*)\}/gm)];
+  const fields = new Map(types.map(([, name, body]) => [name!, [...body!.matchAll(/^ {2}(\w+)/gm)].map(([, m]) => m)]));
+  for (const name of ['Job', 'JobPage', 'Progress', 'JobRequirements', 'Node', 'NodePage', 'Escrow', 'EscrowDuty']) {
+    expect(fields.get(name), name).toEqual(expect.arrayContaining(Object.keys(components.schemas[name]!.properties)));
+  }
+});

@@ -38,10 +38,11 @@ describe('what a node says', () => {
     const { body } = await test.as('client').get(`/v1/jobs/${job.jobId}`).expect(200);
     expect(body).toMatchObject({ state: 'refused', code: 'HOST_TERMS_EVIL', saidBy: 'node' });
     expect(body.reason).toMatchObject({ detail, saidBy: 'node', nodeId });
-    const query = `{ job(id: "${job.jobId}") { code saidBy } }`;
+    const query = `{ job(id: "${job.jobId}") { code saidBy reason } }`;
     expect((await test.as('client').post('/graphql', { query })).body.data.job).toEqual({
       code: 'HOST_TERMS_EVIL',
       saidBy: 'node',
+      reason: body.reason,
     });
     const { dataSource } = test.plane.database;
     const events = await dataSource.query(`SELECT data FROM job_event WHERE job_id = $1 AND type = 'state'`, [

@@ -31,6 +31,10 @@ const EscrowPayment = z
   })
   .meta({ id: 'EscrowPayment' });
 
+/** All segments are due, or a sample of them: deadline of the proofs, or of the draw. */
+export const EscrowSetDue = z.object({ all: z.boolean(), deadline: z.int() });
+export const EscrowSample = z.object({ seed: z.string(), fromBlock: z.boolean(), deadline: z.int() });
+
 export const EscrowView = z
   .object({
     escrowId: Hex32,
@@ -47,9 +51,8 @@ export const EscrowView = z
     root: z.string().nullable(),
     sealedBy: Address.nullable(),
     escalated: z.boolean(),
-    /** All segments are due, or a sample of them: deadline of the proofs, or of the draw. */
-    setDue: z.object({ all: z.boolean(), deadline: z.int() }).nullable(),
-    sample: z.object({ seed: z.string(), fromBlock: z.boolean(), deadline: z.int() }).nullable(),
+    setDue: EscrowSetDue.nullable(),
+    sample: EscrowSample.nullable(),
     duties: z.array(EscrowDuty),
     payments: z.array(EscrowPayment),
     transaction: z.string().nullable(),

@@ -1,65 +1,37 @@
 /** The same jobs over GraphQL, and their progress as a subscription. */
 import { UseFilters } from '@nestjs/common';
-import { Args, Field, Float, ID, Int, Mutation, ObjectType, Query, Resolver, Subscription } from '@nestjs/graphql';
+import { Args, ID, Int, Mutation, Query, Resolver, Subscription } from '@nestjs/graphql';
+import { z } from 'zod';
 import type { JobEvent } from '#libs/persistence';
-import { Hex32 } from '#libs/wire';
+import { Hex32, JobRequirements } from '#libs/wire';
 import { Allow, Caller, type Principal } from '../../core/auth/principal.js';
+import type { Page } from '../../core/paging.js';
 import { refusal } from '../../core/problem/codes.js';
 import { JobCommands } from '../../jobs/job-commands.js';
 import { eventId, JobStream } from '../../jobs/job-stream.js';
-import { jobView, speakerOf } from '../../jobs/job.view.js';
+import { JobPage, jobView, JobView, ProgressView, speakerOf } from '../../jobs/job.view.js';
 import { Jobs } from '../../jobs/jobs.service.js';
 import { jobStates, type JobState } from '../../jobs/state-machine.js';
 import { ProblemFilter } from '../problem.filter.js';
+import { objectType } from './object-type.js';
 
-@ObjectType('Progress')
-class ProgressType {
-  @Field(() => Int) step: number;
-  @Field(() => Int) of: number;
-  @Field(() => Float, { nullable: true }) loss: number | null;
-  @Field(() => Float, { nullable: true }) accuracy: number | null;
-  @Field(() => Float, { nullable: true }) samplesPerSecond: number | null;
-}
+const JobEventView = z.object({
+  eventId: z.string(),
+  /** `state`, `progress`, `checkpoint` and others. */
+  type: z.string(),
+  at: z.iso.datetime(),
+  state: z.string().nullable(),
+  code: z.string().nullable(),
+  saidBy: z.string().nullable(),
+  progress: ProgressView.nullable(),
+});
+type JobEventView = z.infer<typeof JobEventView>;
 
-@ObjectType('Job')
-export class JobType {
-  @Field(() => ID) id: string;
-  @Field(() => String) state: string;
-  @Field(() => String, { nullable: true }) code: string | null;
-  /** `node`: the code is what a node says; `control-plane`: what the control plane found. */
-  @Field(() => String, { nullable: true }) saidBy: string | null;
-  @Field(() => ID) escrowId: string;
-  @Field(() => String) escrowState: string;
-  @Field(() => Boolean) funded: boolean;
-  @Field(() => ID) datasetId: string;
-  @Field(() => String) assurance: string;
-  @Field(() => Int) steps: number;
-  @Field(() => Int) attempt: number;
-  @Field(() => Int) priority: number;
-  @Field(() => ProgressType, { nullable: true }) progress: ProgressType | null;
-  @Field(() => String, { nullable: true }) attestedUntil: string | null;
-  @Field(() => String, { nullable: true }) settlementTransaction: string | null;
-  @Field(() => String) createdAt: string;
-  @Field(() => String) updatedAt: string;
-}
-
-@ObjectType('JobPage')
-class JobPageType {
-  @Field(() => [JobType]) items: JobType[];
-  @Field(() => String, { nullable: true }) nextCursor: string | null;
-}
-
-@ObjectType('JobEvent')
-class JobEventType {
-  @Field(() => ID) eventId: string;
-  /** `state`, `progress` or `checkpoint`. */
-  @Field(() => String) type: string;
-  @Field(() => String) at: string;
-  @Field(() => String, { nullable: true }) state: string | null;
-  @Field(() => String, { nullable: true }) code: string | null;
-  @Field(() => String, { nullable: true }) saidBy: string | null;
-  @Field(() => ProgressType, { nullable: true }) progress: ProgressType | null;
-}
+objectType('Progress', ProgressView);
+objectType('JobRequirements', JobRequirements);
+export const JobType = objectType('Job', JobView, { id: ID, escrowId: ID, datasetId: ID });
+const JobPageType = objectType('JobPage', JobPage);
+const JobEventType = objectType('JobEvent', JobEventView, { eventId: ID });
 
 @Resolver(() => JobType)
 @UseFilters(ProblemFilter)
@@ -72,7 +44,7 @@ export class JobsResolver {
 
   @Query(() => JobType)
   @Allow('client', 'reviewer', 'admin')
-  async job(@Caller() caller: Principal, @Args('id', { type: () => ID }) id: string): Promise<JobType> {
+  async job(@Caller() caller: Principal, @Args('id', { type: () => ID }) id: string): Promise<JobView> {
     return jobView(await this.jobs.find(caller, jobId(id)));
   }
 
@@ -83,7 +55,7 @@ export class JobsResolver {
     @Args('limit', { type: () => Int, defaultValue: 50 }) limit: number,
     @Args('cursor', { type: () => String, nullable: true }) cursor: string | null,
     @Args('state', { type: () => String, nullable: true }) state: string | null,
-  ): Promise<JobPageType> {
+  ): Promise<Page<JobView>> {
     const known = state === null || state === undefined ? undefined : jobState(state);
     return this.jobs.list(caller, {
       limit: Math.min(Math.max(limit, 1), 200),
@@ -94,25 +66,25 @@ export class JobsResolver {
 
   @Mutation(() => JobType)
   @Allow('client', 'admin')
-  cancelJob(@Caller() caller: Principal, @Args('id', { type: () => ID }) id: string): Promise<JobType> {
+  cancelJob(@Caller() caller: Principal, @Args('id', { type: () => ID }) id: string): Promise<JobView> {
     return this.commands.cancel(caller, jobId(id));
   }
 
   @Mutation(() => JobType)
   @Allow('client', 'admin')
-  pauseJob(@Caller() caller: Principal, @Args('id', { type: () => ID }) id: string): Promise<JobType> {
+  pauseJob(@Caller() caller: Principal, @Args('id', { type: () => ID }) id: string): Promise<JobView> {
     return this.commands.pause(caller, jobId(id));
   }
 
   @Mutation(() => JobType)
   @Allow('client', 'admin')
-  resumeJob(@Caller() caller: Principal, @Args('id', { type: () => ID }) id: string): Promise<JobType> {
+  resumeJob(@Caller() caller: Principal, @Args('id', { type: () => ID }) id: string): Promise<JobView> {
     return this.commands.resume(caller, jobId(id));
   }
 
   @Mutation(() => JobType)
   @Allow('client', 'admin')
-  retryJob(@Caller() caller: Principal, @Args('id', { type: () => ID }) id: string): Promise<JobType> {
+  retryJob(@Caller() caller: Principal, @Args('id', { type: () => ID }) id: string): Promise<JobView> {
     return this.commands.retry(caller, jobId(id));
   }
 
@@ -122,7 +94,7 @@ export class JobsResolver {
     @Caller() caller: Principal,
     @Args('id', { type: () => ID }) id: string,
     @Args('priority', { type: () => Int }) priority: number,
-  ): Promise<JobType> {
+  ): Promise<JobView> {
     if (priority < 0 || priority > 9) throw malformed('a priority from 0 to 9', String(priority));
     return this.commands.reorder(caller, jobId(id), priority);
   }
@@ -161,7 +133,7 @@ function abortable(make: (abort: AbortController) => AsyncGenerator<JobEvent>): 
   };
 }
 
-function eventType(event: JobEvent): JobEventType {
+function eventType(event: JobEvent): JobEventView {
   const { data } = event;
   const code = (data['code'] as string | null | undefined) ?? null;
   return {
@@ -171,7 +143,7 @@ function eventType(event: JobEvent): JobEventType {
     state: event.type === 'state' ? String(data['to']) : null,
     code,
     saidBy: data['saidBy'] === 'node' ? 'node' : speakerOf(code, data['reason']),
-    progress: event.type === 'progress' ? (data as unknown as ProgressType) : null,
+    progress: event.type === 'progress' ? (data as unknown as ProgressView) : null,
   };
 }
 
