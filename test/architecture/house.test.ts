@@ -102,6 +102,16 @@ describe('the control plane', () => {
     ]);
   });
 
+  it('imports what the table of its page says', () => {
+    const rows = textOf(`${base}/README.md`).matchAll(/^\| `(\w+)\/` +\|[^|]+\| ([^|]+?) +\|$/gm);
+    const told = new Map([...rows].map(([, folder, imports]) => [folder!, imports!]));
+    const found = [...folderArrows(base)].map(([folder, needs]) => {
+      const isAll = needs.size === told.size - 1;
+      return [folder, isAll ? 'all of them' : [...needs].toSorted().join(', ') || 'nothing'] as const;
+    });
+    expect(told).toEqual(new Map(found));
+  });
+
   it('is put together where nothing is provided but what the start hands in', () => {
     expect(textOf(`${base}/app.module.ts`)).not.toMatch(/\b(controllers|providers):/);
     const controllers = modules.filter((path) => /\bcontrollers:/.test(textOf(path)));
