@@ -4,7 +4,7 @@ import type { Job } from '#libs/persistence';
 import { Hex32, JobRequirements } from '#libs/wire';
 import { attestedStates, jobStates } from './state-machine.js';
 
-const ProgressView = z
+export const ProgressView = z
   .object({
     step: z.int(),
     of: z.int(),
@@ -14,7 +14,7 @@ const ProgressView = z
     at: z.iso.datetime(),
   })
   .meta({ id: 'Progress' });
-type ProgressView = z.infer<typeof ProgressView>;
+export type ProgressView = z.infer<typeof ProgressView>;
 
 const speakers = ['control-plane', 'node'] as const;
 

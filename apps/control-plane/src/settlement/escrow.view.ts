@@ -9,7 +9,7 @@ import { openJob } from '../jobs/open-job.js';
 const Wei = z.string().regex(/^(0|[1-9][0-9]*)$/);
 const Address = z.string().regex(/^0x[0-9a-f]{40}$/);
 
-const EscrowDuty = z
+export const EscrowDuty = z
   .object({
     segment: z.int(),
     /** Account that challenged the segment; null: it was proved, or is due, without one. */
@@ -21,7 +21,7 @@ const EscrowDuty = z
   })
   .meta({ id: 'EscrowDuty' });
 
-const EscrowPayment = z
+export const EscrowPayment = z
   .object({
     kind: z.enum(['voucher', 'prefix', 'bond', 'fee', 'deposit', 'end']),
     to: z.enum(['provider', 'client', 'challenger', 'treasury']),

@@ -41,6 +41,7 @@ function typeOf(schema: z.core.$ZodType): ReturnTypeFuncValue {
   if (schema instanceof z.ZodString || schema instanceof z.ZodStringFormat || schema instanceof z.ZodEnum)
     return String;
   const known = typeOfView.get(schema);
-  if (known === undefined) throw new Error('no type of GraphQL for this member: an object within a view needs an object type first');
+  if (known === undefined)
+    throw new Error('no type of GraphQL for this member: an object within a view needs an object type first');
   return known;
 }

@@ -13,7 +13,7 @@ export interface Cause {
   readonly reason?: Record<string, unknown>;
 }
 
-export interface Audited {
+interface Audited {
   readonly cause: Cause;
   readonly action: string;
   readonly subject: string;
