@@ -56,3 +56,29 @@ export function constantsOf(source: ts.SourceFile): string[] {
     .filter((statement) => ts.isVariableStatement(statement))
     .flatMap(({ declarationList }) => declarationList.declarations.map(({ name }) => name.getText(source)));
 }
+
+/** What a module loads when it runs: its imports that are not erased, `named` in `import('…')` too. */
+interface Loaded {
+  readonly always: readonly string[];
+  readonly named: readonly string[];
+  /** Text of each `import(…)` whose module no reader can tell. */
+  readonly computed: readonly string[];
+}
+
+export function loadedBy(source: ts.SourceFile): Loaded {
+  const [always, named, computed] = [[] as string[], [] as string[], [] as string[]];
+  const visit = (node: ts.Node): void => {
+    if (ts.isImportDeclaration(node) && node.importClause?.phaseModifier !== ts.SyntaxKind.TypeKeyword) {
+      always.push((node.moduleSpecifier as ts.StringLiteral).text);
+    } else if (ts.isExportDeclaration(node) && !node.isTypeOnly && node.moduleSpecifier !== undefined) {
+      always.push((node.moduleSpecifier as ts.StringLiteral).text);
+    } else if (ts.isCallExpression(node) && node.expression.kind === ts.SyntaxKind.ImportKeyword) {
+      const [specifier] = node.arguments;
+      if (specifier !== undefined && ts.isStringLiteralLike(specifier)) named.push(specifier.text);
+      else computed.push(node.getText(source));
+    }
+    ts.forEachChild(node, visit);
+  };
+  visit(source);
+  return { always, named, computed };
+}
