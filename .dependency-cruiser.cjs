@@ -323,6 +323,13 @@ module.exports = {
       to: { path: '^enclave/src/attesters/simulated\\.ts$', dynamic: false },
     },
     {
+      name: 'former-bundles-at-the-door',
+      comment: 'Versions 1 to 3 are read into the shape of version 4, and no check asks which version it is.',
+      severity: 'error',
+      from: { pathNot: ['^attestation/src/(records/(bundle|index)|verdict/(former|read)-bundle)\\.ts$', tests] },
+      to: { path: '^attestation/src/(records|verdict)/former-bundle\\.ts$' },
+    },
+    {
       name: 'commitment-without-prover',
       comment: 'The trusted base grows by commitments, not by the protocol or whoever proves with it.',
       severity: 'error',

@@ -40,6 +40,7 @@ const plants: readonly (readonly [file: string, text: string, rule: string])[] =
   ['attestation/src/f.ts', `export const alone = 1;`, 'no-orphans'],
   ['attestation/src/g.ts', `import './base/bytes.js';`, 'reached'],
   ['attestation/src/h.ts', `import './i.js'; export const h = 1;`, 'no-cycles'],
+  ['attestation/src/verdict/a.ts', `import '../records/former-bundle.js';`, 'former-bundles-at-the-door'],
   ['libs/step/src/a.ts', `import '../../../attestation/src/base/bytes.js';`, 'step-imports'],
   ['libs/step/src/d.ts', `import '#attestation';`, 'step-imports'],
   ['libs/step/src/b.ts', `import '#libs/zk/verifier';`, 'step-imports'],
@@ -82,7 +83,8 @@ const otherHalf = ['attestation/src/i.ts', `import './h.js'; export const i = 1;
 const sound: Readonly<Record<string, string>> = {
   'attestation/src/index.ts': `import './base/bytes.js';`,
   'attestation/src/base/index.ts': `export * from './bytes.js';`,
-  'attestation/src/records/index.ts': `import '../base/bytes.js';`,
+  'attestation/src/records/index.ts': `import '../base/bytes.js'; import './former-bundle.js';`,
+  'attestation/src/records/former-bundle.ts': `export const former = 1;`,
   'attestation/src/base/bytes.ts': `import '@noble/hashes/sha2.js'; export const bytes = 1;`,
   'attestation/src/base/bytes.test.ts': `import 'vitest'; import 'node:fs'; import './bytes.js'; import '#test/samples';`,
   'libs/step/src/index.ts': `import '#attestation/records';`,
