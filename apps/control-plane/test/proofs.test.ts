@@ -14,7 +14,7 @@ import {
   specDigestOf,
   termsJson,
 } from '#attestation/records';
-import { Job } from '#libs/persistence';
+import { Job, SegmentProof } from '#libs/persistence';
 import { planOf } from '#libs/proof';
 import { sampleOf, type EscrowEvent } from '#libs/settlement';
 import { canonicalManifest, manifestDigest, profileManifest } from '#libs/step';
@@ -239,6 +239,22 @@ describe('a job without a TEE', () => {
       const delivery = { ...refOfTask(prover, first), blob: await storeBlob(test), ...change };
       expect(await codeOf(test.send(pattern.proofDeliver, delivery))).toBe(code);
       expect((await claim(prover, job.jobId)).left).toBe(3);
+    });
+
+    it('are taken again of the claim that brought the same proof, and of no other', async () => {
+      const proof = { blob: await storeBlob(test), document: '{}' };
+      const { manager } = test.plane.database.dataSource;
+      const { jobId, index } = first;
+      await manager.update(SegmentProof, { jobId, index }, { ...proof, provedAt: test.clock.now() });
+      const deliver = async (change: object, who: 'operator' | 'otherOperator' = 'operator') =>
+        codeOf(test.send(pattern.proofDeliver, { ...refOfTask(prover, first), ...proof, ...change }, who));
+      expect(await deliver({})).toBe('ok');
+      expect(await deliver({}, 'otherOperator')).toBe('NODE_UNKNOWN');
+      expect(await deliver({ nodeId: other }, 'otherOperator')).toBe('LEASE_FENCED');
+      expect(await deliver({ nodeId: trainer })).toBe('LEASE_FENCED');
+      expect(await deliver({ fence: first.fence - 1 })).toBe('LEASE_FENCED');
+      expect(await deliver({ blob: to0x(new Uint8Array(32)) })).toBe('BLOB_UNKNOWN');
+      expect(await deliver({ document: 'not JSON' })).toBe('PROOF_STATEMENT');
     });
 
     it('are nobody’s when the job has ended', async () => {

@@ -103,6 +103,13 @@ export class ProofStore {
     });
   }
 
+  /** Whether this claim brought this proof already: its node may not have heard so, and the job may be over since. */
+  async isTold(principal: Principal, ref: ProofRef, proof: Pick<SegmentProof, 'blob' | 'document'>): Promise<boolean> {
+    await this.presences.of(principal, ref.nodeId);
+    const { jobId, index, nodeId, fence } = ref;
+    return this.database.manager.existsBy(SegmentProof, { jobId, index, nodeId, fence, ...proof } as object);
+  }
+
   /** Until when a claim made or prolonged now holds. */
   expiry(): Date {
     return new Date(this.clock.now().getTime() + 1000 * this.config.leaseSeconds);

@@ -1,6 +1,6 @@
 /** What provers report: progress, a proof, that they give up. A proof is verified here before anybody relies on it. */
 import { Inject, Injectable } from '@nestjs/common';
-import { DataSource, type EntityManager } from 'typeorm';
+import type { EntityManager } from 'typeorm';
 import { type ProofVerifier } from '#attestation';
 import { CodedError, equalBytes } from '#attestation/base';
 import { encodeStepStatement } from '#attestation/records';
@@ -23,7 +23,6 @@ const proofBytesMax = 16 * 1024 * 1024;
 @Injectable()
 export class ProofReports {
   constructor(
-    private readonly database: DataSource,
     private readonly store: ProofStore,
     private readonly blobs: BlobStore,
     private readonly journal: JobJournal,
@@ -53,11 +52,10 @@ export class ProofReports {
     return { held: true };
   }
 
-  /** @throws Rejection LEASE_FENCED, BLOB_UNKNOWN, PROOF_FOREIGN and those of the verifier */
+  /** @throws Rejection NODE_UNKNOWN, LEASE_FENCED, BLOB_UNKNOWN, PROOF_FOREIGN and those of the verifier */
   async deliver(principal: Principal, message: ProofDeliver): Promise<Acknowledged> {
     const { jobId, index, blob, document } = message;
-    const earlier = await this.database.manager.findOneBy(SegmentProof, { jobId, index });
-    if (earlier?.provedAt != null) return {};
+    if (await this.store.isTold(principal, message, { blob, document })) return {};
     const { job, claimed } = await this.store.hold(principal, message, async (manager, held) => {
       if (!(await manager.existsBy(BlobRecord, { sha256: blob, tenant: principal.tenant }))) throw unknownBlob(blob);
       return { job: held, claimed: await claimedStatement(manager, held, index) };
