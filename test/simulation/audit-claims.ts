@@ -60,10 +60,10 @@ export function checkProofs(job: Job, events: readonly JobEvent[], tables: Table
   const told = events.flatMap(({ type, data }) =>
     type === 'proof' ? [data as unknown as { index: number; blob: string; nodeId: string }] : [],
   );
-  for (const { index, nodeId, blob, provedAt } of rows) {
+  for (const { index, nodeId, blob, doneAt } of rows) {
     const own = told.filter((one) => one.index === index);
     const isStored = own[0]?.nodeId === nodeId && own[0].blob === blob;
-    const holds = provedAt === null ? own.length === 0 : own.length === 1 && isStored;
+    const holds = doneAt === null ? own.length === 0 : own.length === 1 && isStored;
     demand(
       'a proof counts once, from its newest claim',
       holds,
@@ -71,7 +71,7 @@ export function checkProofs(job: Job, events: readonly JobEvent[], tables: Table
     );
   }
   const segments = (tables.receipts.get(job.id) ?? []).length;
-  const proved = rows.filter(({ provedAt }) => provedAt !== null).length;
+  const proved = rows.filter(({ doneAt }) => doneAt !== null).length;
   const isDelivered = (tables.deliveries.get(job.id) ?? []).length > 0;
   // Of a sample nobody here knows which; the chain paid for all that it drew.
   const needed = job.assurance === 'sampled' ? Math.min(1, segments) : segments;

@@ -199,7 +199,7 @@ export class Audit {
     }
     for (const { jobId, index } of acknowledged.proofs) {
       const stored = proofs.get(jobId)?.find((row) => row.index === index);
-      this.demand(name, jobId, stored?.provedAt != null, () => `the proof of segment ${index}`);
+      this.demand(name, jobId, stored?.doneAt != null, () => `the proof of segment ${index}`);
     }
     for (const { jobId, blob } of acknowledged.deliveries) {
       const stored = deliveries.get(jobId)?.[0]?.resultBlob;

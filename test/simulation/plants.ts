@@ -1,17 +1,17 @@
 /** Faults planted on purpose, to see that the simulation finds them. */
 import { DataSource, type EntityManager } from 'typeorm';
-import { Job, Lease, SegmentProof, type WorkerSegment } from '#libs/persistence';
-import type { LeaseRef, ProofRef, SegmentRef } from '#libs/wire';
+import { Job, Lease, SegmentProof } from '#libs/persistence';
+import type { LeaseRef } from '#libs/wire';
 import { segmentSteps } from '#test/made-session';
-import { LeaseStore, type Held } from '../../apps/control-plane/src/claims/lease-store.js';
-import { ProofStore } from '../../apps/control-plane/src/claims/proof-store.js';
-import { SegmentStore } from '../../apps/control-plane/src/claims/segment-store.js';
+import { type Held, LeaseStore } from '../../apps/control-plane/src/claims/lease-store.js';
 import { Sweeper } from '../../apps/control-plane/src/claims/sweeper.js';
 import type { Principal } from '../../apps/control-plane/src/core/auth/principal.js';
-import { JobJournal, type Announcement } from '../../apps/control-plane/src/jobs/journal.js';
+import { proofClaims } from '../../apps/control-plane/src/claims/claim-kinds.js';
+import { ClaimStore } from '../../apps/control-plane/src/claims/claim-store.js';
 import { RenewalReports } from '../../apps/control-plane/src/reports/renewal-reports.js';
 import { SegmentReports } from '../../apps/control-plane/src/reports/segment-reports.js';
 import { TrainingReports } from '../../apps/control-plane/src/reports/training-reports.js';
+import { type Announcement, JobJournal } from '../../apps/control-plane/src/jobs/journal.js';
 import type { Plant } from './replica.js';
 
 /** A lease book that lets whoever once held a lease go on: two nodes execute one job. */
@@ -72,18 +72,22 @@ export const lapseUnseen: Plant = (container) => {
   ];
 };
 
-/** A proof book that takes what any claim brings, however many came after it. */
+type Hold = ClaimStore['hold'];
+
+/** Claims of proofs that take what any claim brings, however many came after it. */
 export const staleClaim: Plant = (container) => {
   const database = container.get(DataSource);
   const journal = container.get(JobJournal);
-  const book = container.get(ProofStore);
-  type Work<T> = (manager: EntityManager, job: Job, row: SegmentProof) => Promise<T>;
-  const hold = async <T>(_by: Principal, { jobId, index }: ProofRef, work: Work<T>): Promise<T> =>
-    database.transaction(async (manager) => {
+  const claims = container.get(ClaimStore);
+  const hold = ((kind, by, ref, work) => {
+    if ((kind as object) !== proofClaims) return ClaimStore.prototype.hold.call(claims, kind, by, ref, work as never);
+    const { jobId, index } = ref;
+    return database.transaction(async (manager) => {
       const job = await journal.lock(manager, jobId);
-      return work(manager, job, await manager.findOneByOrFail(SegmentProof, { jobId, index }));
+      return work(manager, job, (await manager.findOneByOrFail(SegmentProof, { jobId, index })) as never);
     });
-  return [[ProofStore, Object.assign(book, { hold })]];
+  }) as Hold;
+  return [[ClaimStore, Object.assign(claims, { hold })]];
 };
 
 /** Reports of segments that take a partial of any session, however long its attestation is over. */
@@ -92,14 +96,13 @@ export const workerLapseUnseen: Plant = (container) => {
   return [[SegmentReports, Object.assign(reports, { clock: { now: () => new Date(0), at: () => 0 } })]];
 };
 
-/** A segment book that forgets what is done: a partial that comes twice counts twice. */
+/** Claims that forget what is done: a partial that comes twice counts twice. */
 export const partialTwice: Plant = (container) => {
-  const book = container.get(SegmentStore);
-  type Work<T> = (manager: EntityManager, job: Job, row: WorkerSegment) => Promise<T>;
-  const hold = <T>(by: Principal, ref: SegmentRef, work: Work<T>): Promise<T> =>
-    SegmentStore.prototype.hold.call(book, by, ref, ((manager, job, row) =>
-      work(manager, job, Object.assign(row, { doneAt: null }))) satisfies Work<T>) as Promise<T>;
-  return [[SegmentStore, Object.assign(book, { hold })]];
+  const claims = container.get(ClaimStore);
+  const hold = ((kind, by, ref, work) =>
+    ClaimStore.prototype.hold.call(claims, kind, by, ref, ((manager, job, row) =>
+      work(manager, job, Object.assign(row, { doneAt: null }) as never)) satisfies Parameters<Hold>[3])) as Hold;
+  return [[ClaimStore, Object.assign(claims, { hold })]];
 };
 
 /** Reports of training that say yes to a later checkpoint of a first lease and forget it. */

@@ -245,7 +245,7 @@ describe('a job without a TEE', () => {
       const proof = { blob: await storeBlob(test), document: '{}' };
       const { manager } = test.plane.database.dataSource;
       const { jobId, index } = first;
-      await manager.update(SegmentProof, { jobId, index }, { ...proof, provedAt: test.clock.now() });
+      await manager.update(SegmentProof, { jobId, index }, { ...proof, doneAt: test.clock.now() });
       const deliver = async (change: object, who: 'operator' | 'otherOperator' = 'operator') =>
         codeOf(test.send(pattern.proofDeliver, { ...refOfTask(prover, first), ...proof, ...change }, who));
       expect(await deliver({})).toBe('ok');

@@ -14,6 +14,7 @@ export { AuditEntry, AuditHead, JobEvent, OutboxMessage } from './entities/journ
 export { Lease, type LeaseState } from './entities/lease.js';
 export { NodeRecord, nodeStates, type NodeState } from './entities/node.js';
 export { Checkpoint, DeliveryRecord, Receipt } from './entities/receipt.js';
+export type { SegmentClaim } from './entities/segment-claim.js';
 export { SegmentProof } from './entities/segment-proof.js';
 export { Worker, WorkerSegment } from './entities/segment.js';
 export { Webhook, WebhookDelivery } from './entities/webhook.js';

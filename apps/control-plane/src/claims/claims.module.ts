@@ -4,6 +4,7 @@ import { DataModule } from '../data/data.module.js';
 import { JobsModule } from '../jobs/jobs.module.js';
 import { NodesModule } from '../nodes/nodes.module.js';
 import { Assignment } from './assignment.js';
+import { ClaimStore } from './claim-store.js';
 import { Heartbeats } from './heartbeats.js';
 import { LeaseStore } from './lease-store.js';
 import { ProofStore } from './proof-store.js';
@@ -14,7 +15,17 @@ import { WaitingNodes } from './waiting-nodes.js';
 
 @Module({
   imports: [DataModule, JobsModule, NodesModule],
-  providers: [Assignment, Heartbeats, LeaseStore, ProofStore, SegmentAssignment, SegmentStore, Sweeper, WaitingNodes],
-  exports: [Assignment, Heartbeats, LeaseStore, ProofStore, SegmentAssignment, SegmentStore],
+  providers: [
+    Assignment,
+    ClaimStore,
+    Heartbeats,
+    LeaseStore,
+    ProofStore,
+    SegmentAssignment,
+    SegmentStore,
+    Sweeper,
+    WaitingNodes,
+  ],
+  exports: [Assignment, ClaimStore, Heartbeats, LeaseStore, ProofStore, SegmentAssignment, SegmentStore],
 })
 export class ClaimsModule {}

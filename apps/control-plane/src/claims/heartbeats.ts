@@ -6,6 +6,7 @@ import type { HeartbeatAnswer, LeaseRef } from '#libs/wire';
 import type { Config } from '../core/config/config.js';
 import { CONFIG } from '../core/config/tokens.js';
 import { Clock } from '../core/timing/clock.js';
+import { expiryFrom } from './expiry.js';
 
 @Injectable()
 export class Heartbeats {
@@ -32,7 +33,7 @@ export class Heartbeats {
       else if (lease.state !== 'done') lost.push(ref.leaseId);
     }
     if (alive.length > 0) {
-      const expiresAt = new Date(this.clock.now().getTime() + 1000 * this.config.leaseSeconds);
+      const expiresAt = expiryFrom(this.clock.now(), this.config);
       await manager.update(Lease, { id: In(alive), state: 'active' }, { expiresAt });
     }
     return { cancel, lost };

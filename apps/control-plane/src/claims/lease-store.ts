@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { Inject, Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
-import { Job, Lease, NodeRecord, type LeaseState } from '#libs/persistence';
+import { Job, Lease, type LeaseState, NodeRecord } from '#libs/persistence';
 import type { LeaseRef } from '#libs/wire';
 import type { Cause } from '../core/audit/audit-log.js';
 import type { Principal } from '../core/auth/principal.js';
@@ -14,6 +14,7 @@ import { Clock } from '../core/timing/clock.js';
 import { EscrowProjection } from '../jobs/escrow-projection.js';
 import { JobQueue } from '../jobs/job-queue.js';
 import { JobJournal } from '../jobs/journal.js';
+import { expiryFrom } from './expiry.js';
 import { Quotas } from '../jobs/quotas.js';
 import { Nodes } from '../nodes/nodes.service.js';
 import { assuranceOnLapse, lapseCodes } from './lapse.js';
@@ -155,7 +156,7 @@ export class LeaseStore {
       fence: job.fence + 1,
       state: 'active',
       acquiredAt: now,
-      expiresAt: new Date(now.getTime() + 1000 * this.config.leaseSeconds),
+      expiresAt: expiryFrom(now, this.config),
       endedAt: null,
       endCode: null,
     });

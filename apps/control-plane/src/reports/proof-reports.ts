@@ -1,87 +1,54 @@
 /** What provers report: progress, a proof, that they give up. A proof is verified here before anybody relies on it. */
 import { Inject, Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
-import { type ProofVerifier } from '#attestation';
-import { CodedError, equalBytes } from '#attestation/base';
+import type { ProofVerifier } from '#attestation';
+import { equalBytes } from '#attestation/base';
 import { encodeStepStatement } from '#attestation/records';
-import { BlobRecord, Receipt, SegmentProof, type Job } from '#libs/persistence';
+import { type Job, Receipt } from '#libs/persistence';
 import type { Acknowledged, ProofDeliver, ProofFail, ProofHeld, ProofProgress } from '#libs/wire';
-import { ProofStore } from '../claims/proof-store.js';
 import type { Principal } from '../core/auth/principal.js';
 import { PROOF_VERIFIER } from '../core/config/tokens.js';
 import { BlobStore } from '../core/objects/blob-store.js';
 import { refusal } from '../core/problem/codes.js';
-import { Clock } from '../core/timing/clock.js';
-import { jobTopic, Signals } from '../core/timing/signals.js';
-import { JobJournal } from '../jobs/journal.js';
 import { openJob } from '../jobs/open-job.js';
+import { proofClaims } from '../claims/claim-kinds.js';
+import { ClaimStore } from '../claims/claim-store.js';
+import { requireBlob } from '../data/own-blob.js';
 
-const rule = 'apps/control-plane/README.md, proofs';
+const { rule } = proofClaims;
 /** One proof with its head; a segment's proof is some hundred kilobytes. */
 const proofBytesMax = 16 * 1024 * 1024;
 
 @Injectable()
 export class ProofReports {
   constructor(
-    private readonly store: ProofStore,
+    private readonly claims: ClaimStore,
     private readonly blobs: BlobStore,
-    private readonly journal: JobJournal,
-    private readonly signals: Signals,
-    private readonly clock: Clock,
     @Inject(PROOF_VERIFIER) private readonly verify: ProofVerifier,
   ) {}
 
-  async progress(principal: Principal, message: ProofProgress): Promise<ProofHeld> {
-    const { jobId, index, phase, percent, etaSeconds } = message;
-    try {
-      await this.store.hold(principal, message, async (manager, job, row) => {
-        await manager.update(SegmentProof, { jobId, index, fence: row.fence }, { expiresAt: this.store.expiry() });
-        await this.journal.record(manager, job.id, 'proving', {
-          index,
-          phase,
-          percent,
-          etaSeconds,
-          nodeId: message.nodeId,
-        });
-      });
-    } catch (error) {
-      if (error instanceof CodedError && error.code === 'LEASE_FENCED') return { held: false };
-      throw error;
-    }
-    this.signals.raise(jobTopic(jobId));
-    return { held: true };
+  progress(principal: Principal, message: ProofProgress): Promise<ProofHeld> {
+    const { phase, percent, etaSeconds } = message;
+    return this.claims.progress(proofClaims, principal, message, () => ({ phase, percent, etaSeconds }));
   }
 
   /** @throws Rejection NODE_UNKNOWN, LEASE_FENCED, BLOB_UNKNOWN, PROOF_FOREIGN and those of the verifier */
   async deliver(principal: Principal, message: ProofDeliver): Promise<Acknowledged> {
-    const { jobId, index, blob, document } = message;
-    if (await this.store.isTold(principal, message, { blob, document })) return {};
-    const { job, claimed } = await this.store.hold(principal, message, async (manager, held) => {
-      if (!(await manager.existsBy(BlobRecord, { sha256: blob, tenant: principal.tenant }))) throw unknownBlob(blob);
+    const { index, blob, document } = message;
+    if (await this.claims.isTold(proofClaims, principal, message, { blob, document })) return {};
+    const { job, claimed } = await this.claims.hold(proofClaims, principal, message, async (manager, held) => {
+      await requireBlob(manager, principal, blob);
       return { job: held, claimed: await claimedStatement(manager, held, index) };
     });
     const shown = this.verify(openJob(job), index, { bytes: await this.read(blob), document }).statement;
     if (!equalBytes(encodeStepStatement(shown), claimed)) {
       throw foreign('the statement that was reported for this segment', 'a proof of another statement');
     }
-    await this.store.hold(principal, message, async (manager, { id }, { fence, provedAt }) => {
-      if (provedAt !== null) return;
-      await manager.update(SegmentProof, { jobId, index, fence }, { blob, document, provedAt: this.clock.now() });
-      await this.journal.record(manager, id, 'proof', { index, blob, nodeId: message.nodeId });
-    });
-    this.signals.raise(jobTopic(jobId));
-    return {};
+    return this.claims.finish(proofClaims, principal, message, { blob, document }, { blob });
   }
 
-  async fail(principal: Principal, message: ProofFail): Promise<Acknowledged> {
-    const { jobId, index, code, detail } = message;
-    await this.store.hold(principal, message, async (manager, job, row) => {
-      if (row.provedAt !== null) return;
-      await manager.update(SegmentProof, { jobId, index, fence: row.fence }, { expiresAt: this.clock.now() });
-      await this.journal.record(manager, job.id, 'proof-failed', { index, code, detail, saidBy: 'node' });
-    });
-    this.signals.raise(jobTopic(jobId));
-    return {};
+  fail(principal: Principal, message: ProofFail): Promise<Acknowledged> {
+    return this.claims.fail(proofClaims, principal, message);
   }
 
   private async read(blob: string): Promise<Uint8Array> {
@@ -104,13 +71,4 @@ async function claimedStatement(manager: EntityManager, job: Job, index: number)
 
 function foreign(expected: string, got: string) {
   return refusal('PROOF_FOREIGN', { expected, got: got.slice(0, 120), rule });
-}
-
-function unknownBlob(sha256: string) {
-  return refusal('BLOB_UNKNOWN', {
-    expected: 'a blob that this operator uploaded',
-    got: sha256,
-    rule: 'apps/control-plane/README.md, blobs',
-    action: 'Upload it first.',
-  });
 }

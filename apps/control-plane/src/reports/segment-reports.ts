@@ -2,9 +2,9 @@
 import { randomUUID } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
-import { CodedError, fromHex } from '#attestation/base';
-import { checkPartial, parseStepStatement, partialOf, verifyReceipt, type StepStatement } from '#attestation/records';
-import { BlobRecord, Job, Receipt, Worker, WorkerSegment } from '#libs/persistence';
+import { fromHex } from '#attestation/base';
+import { checkPartial, parseStepStatement, partialOf, type StepStatement, verifyReceipt } from '#attestation/records';
+import { Job, Receipt, Worker } from '#libs/persistence';
 import { manifestDigest } from '#libs/step';
 import type {
   Acknowledged,
@@ -15,11 +15,13 @@ import type {
   SegmentJoined,
   SegmentProgress,
 } from '#libs/wire';
-import { isOpen, requireProvider, roundOf, SegmentStore } from '../claims/segment-store.js';
+import { requireProvider, roundOf, SegmentStore } from '../claims/segment-store.js';
 import type { Principal } from '../core/auth/principal.js';
 import { refusal } from '../core/problem/codes.js';
 import { Clock } from '../core/timing/clock.js';
-import { dispatchTopic, jobTopic, Signals } from '../core/timing/signals.js';
+import { trainingClaims } from '../claims/claim-kinds.js';
+import { ClaimStore } from '../claims/claim-store.js';
+import { requireBlob } from '../data/own-blob.js';
 import { checkGrantTime, checkRelease, releaseColumns } from '../evidence/release-check.js';
 import { keepEndorsements, SessionJudge } from '../evidence/session-judge.js';
 import { JobJournal } from '../jobs/journal.js';
@@ -28,16 +30,16 @@ import { Presences } from '../nodes/presences.js';
 import { attestedUntil, requireFresh } from './freshness.js';
 import { refusedWorker, unknownWorker } from './worker-renewals.js';
 
-const rule = 'apps/control-plane/README.md, rounds';
+const { rule } = trainingClaims;
 
 @Injectable()
 export class SegmentReports {
   constructor(
     private readonly database: DataSource,
+    private readonly claims: ClaimStore,
     private readonly store: SegmentStore,
     private readonly presences: Presences,
     private readonly journal: JobJournal,
-    private readonly signals: Signals,
     private readonly clock: Clock,
     private readonly judge: SessionJudge,
   ) {}
@@ -48,7 +50,7 @@ export class SegmentReports {
     const { node } = await this.presences.of(principal, nodeId);
     const job = await this.store.job(jobId);
     requireProvider(job, node);
-    if (job.parallel < 2 || !isOpen(job)) throw notParallel(job);
+    if (job.parallel < 2 || !trainingClaims.states.includes(job.state)) throw notParallel(job);
     const evidence = Buffer.from(message.evidence, 'base64');
     const again = await joined(this.database.manager, { jobId, nodeId, evidence });
     if (again !== undefined) return { workerId: again };
@@ -76,66 +78,39 @@ export class SegmentReports {
     });
   }
 
-  async progress(principal: Principal, message: SegmentProgress): Promise<SegmentHeld> {
-    const { jobId, index, step, loss = null, accuracy = null, samplesPerSecond = null } = message;
-    try {
-      await this.store.hold(principal, message, async (manager, job, { fence }) => {
-        const expiresAt = this.store.expiry();
-        const claim = { jobId, index, fence };
-        await manager.update(WorkerSegment, claim, { expiresAt });
-        const place = placeOf(job, index);
-        const figures = { step, of: place.segmentSteps, loss, accuracy, samplesPerSecond };
-        await this.journal.record(manager, jobId, 'training', { ...place, ...figures, nodeId: message.nodeId });
-      });
-    } catch (error) {
-      if (error instanceof CodedError && error.code === 'LEASE_FENCED') return { held: false };
-      throw error;
-    }
-    this.signals.raise(jobTopic(jobId));
-    return { held: true };
+  progress(principal: Principal, message: SegmentProgress): Promise<SegmentHeld> {
+    const { step, loss = null, accuracy = null, samplesPerSecond = null } = message;
+    return this.claims.progress(trainingClaims, principal, message, (job) => {
+      return { step, of: openJob(job).division.segmentSteps, loss, accuracy, samplesPerSecond };
+    });
   }
 
   /** @throws Rejection LEASE_FENCED, WORKER_UNKNOWN, ATTESTATION_LAPSED, BLOB_UNKNOWN, ROUND_PARTIALS, STATEMENT_*, RECEIPT_*, COSE_* */
   async deliver(principal: Principal, message: SegmentDeliver): Promise<Acknowledged> {
     const { jobId, index, blob, workerId } = message;
-    const [statement, receipt] = [message.statement, message.receipt].map((text) => Buffer.from(text, 'base64'));
-    const { expected, receiptKey } = await this.store.hold(principal, message, async (manager, job, row) => {
-      const worker = await manager.findOneBy(Worker, { id: workerId, jobId, nodeId: row.nodeId });
-      if (worker === null) throw unknownWorker(workerId);
-      requireFresh(worker, this.clock.now());
-      if (!(await manager.existsBy(BlobRecord, { sha256: blob, tenant: principal.tenant }))) throw unknownBlob(blob);
-      return { expected: await expectedPartial(manager, job, index), receiptKey: worker.receiptKey };
-    });
-    const said = parseStepStatement(new Uint8Array(statement!));
+    const statement = Buffer.from(message.statement, 'base64');
+    const receipt = Buffer.from(message.receipt, 'base64');
+    const { expected, receiptKey } = await this.claims.hold(
+      trainingClaims,
+      principal,
+      message,
+      async (manager, job) => {
+        const worker = await manager.findOneBy(Worker, { id: workerId, jobId, nodeId: message.nodeId });
+        if (worker === null) throw unknownWorker(workerId);
+        requireFresh(worker, this.clock.now());
+        await requireBlob(manager, principal, blob);
+        return { expected: await expectedPartial(manager, job, index), receiptKey: worker.receiptKey };
+      },
+    );
+    const said = parseStepStatement(new Uint8Array(statement));
     checkPartial(expected, said, `segment ${index}`);
-    await verifyReceipt(new Uint8Array(receipt!), said, new Uint8Array(receiptKey));
-    await this.store.hold(principal, message, async (manager, job, row) => {
-      if (row.doneAt !== null) return;
-      const doneAt = this.clock.now();
-      const done = { workerId, statement, receipt, blob, doneAt } as const;
-      await manager.update(WorkerSegment, { jobId, index, fence: row.fence }, done as object);
-      const { nodeId } = message;
-      await this.journal.record(manager, jobId, 'segment', { ...placeOf(job, index), nodeId, done: true });
-    });
-    for (const topic of [jobTopic(jobId), dispatchTopic]) this.signals.raise(topic);
-    return {};
+    await verifyReceipt(new Uint8Array(receipt), said, new Uint8Array(receiptKey));
+    const result = { workerId, statement, receipt, blob };
+    return this.claims.finish(trainingClaims, principal, message, result, { done: true });
   }
 
-  async fail(principal: Principal, message: SegmentFail): Promise<Acknowledged> {
-    const { jobId, index, code, detail } = message;
-    await this.store.hold(principal, message, async (manager, job, row) => {
-      if (row.doneAt !== null) return;
-      const expiresAt = new Date(this.clock.now().getTime() - 1);
-      await manager.update(WorkerSegment, { jobId, index, fence: row.fence }, { expiresAt });
-      await this.journal.record(manager, jobId, 'segment-failed', {
-        ...placeOf(job, index),
-        code,
-        detail,
-        saidBy: 'node',
-      });
-    });
-    for (const topic of [jobTopic(jobId), dispatchTopic]) this.signals.raise(topic);
-    return {};
+  fail(principal: Principal, message: SegmentFail): Promise<Acknowledged> {
+    return this.claims.fail(trainingClaims, principal, message);
   }
 }
 
@@ -146,11 +121,6 @@ async function joined(
 ): Promise<string | undefined> {
   const earlier = await manager.findBy(Worker, { jobId, nodeId });
   return earlier.find((row) => row.evidence.equals(evidence))?.id;
-}
-
-function placeOf(job: Job, index: number) {
-  const { workers, segmentSteps } = openJob(job).division;
-  return { round: Math.floor(index / workers), worker: index % workers, index, segmentSteps };
 }
 
 /** From the end of the round before, which its receipt names. @throws Rejection LEASE_FENCED */
@@ -182,14 +152,4 @@ function otherRound(number: number, index: number) {
 function notParallel({ state, parallel }: Job) {
   const [expected, got] = ['a data-parallel job that goes on', `${parallel} workers, ${state}`];
   return refusal('JOB_STATE', { expected, got, rule });
-}
-
-function unknownBlob(got: string) {
-  const expected = 'a blob that this operator uploaded';
-  return refusal('BLOB_UNKNOWN', {
-    expected,
-    got,
-    rule: 'apps/control-plane/README.md, blobs',
-    action: 'Upload it first.',
-  });
 }

@@ -3,9 +3,9 @@ import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import { fromHex, to0x } from '#attestation/base';
 import { bordersRoot, deliveryDigest, JobMode, type StepStatement, type Terms } from '#attestation/records';
-import { BlobRecord, Checkpoint, DeliveryRecord, NodeRecord, Receipt, Verdict, type Job } from '#libs/persistence';
+import { Checkpoint, DeliveryRecord, type Job, NodeRecord, Receipt, Verdict } from '#libs/persistence';
 import type { Acknowledged, LeaseCheckpoint, LeaseDeliver, LeaseRef, SignedStatement } from '#libs/wire';
-import { actor, LeaseStore, type Held } from '../claims/lease-store.js';
+import { actor, type Held, LeaseStore } from '../claims/lease-store.js';
 import { ProofStore } from '../claims/proof-store.js';
 import type { Principal } from '../core/auth/principal.js';
 import { BlobStore } from '../core/objects/blob-store.js';
@@ -14,11 +14,12 @@ import { Clock } from '../core/timing/clock.js';
 import { dispatchTopic, jobTopic, Signals } from '../core/timing/signals.js';
 import { checkStoredPartials } from '../evidence/stored-partials.js';
 import { EscrowProjection } from '../jobs/escrow-projection.js';
+import { requireBlob } from '../data/own-blob.js';
 import { JobJournal } from '../jobs/journal.js';
 import { openJob } from '../jobs/open-job.js';
-import { nextState, type JobState } from '../jobs/state-machine.js';
+import { type JobState, nextState } from '../jobs/state-machine.js';
 import { requireFresh } from './freshness.js';
-import { checkFollows, checkReceipt, isRound, statementOf, type CheckedReceipt } from './receipt-check.js';
+import { type CheckedReceipt, checkFollows, checkReceipt, isRound, statementOf } from './receipt-check.js';
 import { checkStoredResult, readStoredResult } from './stored-result.js';
 
 const rule = 'apps/control-plane/README.md, checkpoints';
@@ -44,7 +45,7 @@ export class TrainingReports {
       const { manager, job, lease } = held;
       nextState(job.state as JobState, 'deliver');
       requireFresh(job, this.clock.now());
-      await this.checkBlob(manager, principal, message.blob);
+      await requireBlob(manager, principal, message.blob);
       await this.append(held, [checked!]);
       const row = {
         jobId: job.id,
@@ -91,7 +92,7 @@ export class TrainingReports {
       const committed = await this.projection.committedDelivery(manager, job);
       if (committed !== null && committed !== message.run.delivery) throw overtaken(committed, message.run.delivery);
       if (trigger === 'deliver') requireFresh(job, this.clock.now());
-      await this.checkBlob(manager, principal, message.result.blob);
+      await requireBlob(manager, principal, message.result.blob);
       checkStoredResult(message.result, stored);
       await this.append(held, checked);
       await this.checkComplete(manager, job, message.borders);
@@ -209,16 +210,6 @@ export class TrainingReports {
     if (left === 0) return;
     const [expected, got] = ['a proof of every segment', `${left} segments without one`];
     throw refusal('DELIVERY_INCOMPLETE', { expected, got, rule, action: 'Prove them first.' });
-  }
-
-  private async checkBlob(manager: EntityManager, principal: Principal, sha256: string): Promise<void> {
-    if (await manager.existsBy(BlobRecord, { sha256, tenant: principal.tenant })) return;
-    throw refusal('BLOB_UNKNOWN', {
-      expected: 'a blob that this operator uploaded',
-      got: sha256,
-      rule: 'apps/control-plane/README.md, blobs',
-      action: 'Upload it first.',
-    });
   }
 }
 

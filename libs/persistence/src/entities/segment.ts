@@ -1,6 +1,7 @@
 import { Column, Entity, ForeignKey, Index, PrimaryColumn } from 'typeorm';
 import { Job } from './job.js';
 import { NodeRecord } from './node.js';
+import { SegmentClaim } from './segment-claim.js';
 
 /** An enclave session that may train segments of a data-parallel job: its evidence, accepted, and the key broker's release. */
 @Entity('worker')
@@ -54,29 +55,10 @@ export class Worker {
   attestedUntil: Date | null;
 }
 
-/** A segment of a data-parallel job that is being trained, or was. */
+/** A segment of a data-parallel job that is being trained, or was; its blob is the sealed partial. */
 @Entity('worker_segment')
-export class WorkerSegment {
-  @PrimaryColumn({ type: 'text' })
-  @ForeignKey(() => Job)
-  jobId: string;
-
-  @PrimaryColumn({ type: 'int' })
-  index: number;
-
-  /** Who claimed it last. */
-  @Column({ type: 'uuid' })
-  @ForeignKey(() => NodeRecord)
-  nodeId: string;
-
-  /** Number of that claim. */
-  @Column({ type: 'int' })
-  fence: number;
-
-  @Column({ type: 'timestamptz' })
-  expiresAt: Date;
-
-  /** Whose session signed; null until it is done, like all that follows. */
+export class WorkerSegment extends SegmentClaim {
+  /** Whose session signed. */
   @Column({ type: 'uuid', nullable: true })
   @ForeignKey(() => Worker)
   workerId: string | null;
@@ -86,10 +68,6 @@ export class WorkerSegment {
 
   @Column({ type: 'bytea', nullable: true })
   receipt: Buffer | null;
-
-  /** SHA-256 of the sealed partial. */
-  @Column({ type: 'text', nullable: true })
-  blob: string | null;
 
   @Column({ type: 'timestamptz', nullable: true })
   doneAt: Date | null;
