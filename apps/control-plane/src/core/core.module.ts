@@ -1,4 +1,4 @@
-/** What every capability stands on. */
+/** The modules that every capability uses. */
 import { Global, Module } from '@nestjs/common';
 import { AuditModule } from './audit/audit.module.js';
 import { AuthModule } from './auth/auth.module.js';

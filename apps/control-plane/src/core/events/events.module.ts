@@ -1,4 +1,4 @@
-/** What happened, told on: outbox, NATS, other replicas, and messages that could not be taken. */
+/** Events on their way out: outbox, NATS, other replicas; and messages that could not be taken. */
 import { Module } from '@nestjs/common';
 import { AuditModule } from '../audit/audit.module.js';
 import { OverloadModule } from '../overload/overload.module.js';
