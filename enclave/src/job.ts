@@ -14,12 +14,14 @@ import {
 import {
   canonicalManifest,
   checkBounds,
+  classCount,
   divideSteps,
+  featureCount,
   guardSetOf,
   initialWeights,
+  parameterCount,
   parseManifestText,
   splitRecords,
-  tensorShapes,
   type Manifest,
 } from '#libs/step';
 import { jobCommitments, type JobCommitments } from '#libs/zk/commit';
@@ -72,8 +74,8 @@ export function checkJob(offered: OfferedJob): HeldJob {
   agree('JOB_DATASET', 'scheme', schemeOf(spec), schemeOf(dataset));
   agree('JOB_DATASET', 'records', spec.dataset.records, dataset.records);
   agree('JOB_DATASET', 'shards', spec.dataset.shards, dataset.shards.length);
-  agree('JOB_DATASET', 'features', manifest.dims[0]!, dataset.features);
-  agree('JOB_DATASET', 'classes', manifest.dims.at(-1)!, dataset.classes);
+  agree('JOB_DATASET', 'features', featureCount(manifest), dataset.features);
+  agree('JOB_DATASET', 'classes', classCount(manifest), dataset.classes);
   agree('JOB_DATASET', 'batch', manifest.batch, dataset.batch);
   agree('JOB_DATASET', 'superblock', manifest.superblock, dataset.superblock);
   agree('JOB_ESCROW', 'spec digest', toHex(specDigestOf(spec)), toHex(terms.specDigest));
@@ -120,8 +122,8 @@ export async function assembleJob(held: HeldJob): Promise<ReadyJob> {
  * Checks records that the spec's root commits to. Its errors leave the guest, so they name no value and no place in a
  * shard.
  */
-function checkLabels({ dims }: Manifest, index: number, records: Uint8Array): void {
-  const [features, classes] = [dims[0]!, dims.at(-1)!];
+function checkLabels(m: Manifest, index: number, records: Uint8Array): void {
+  const [features, classes] = [featureCount(m), classCount(m)];
   for (let at = features; at < records.length; at += features + 1) {
     if (records[at]! < classes) continue;
     throw new Rejection('LABEL_RANGE', {
@@ -146,8 +148,7 @@ function checkCanonical(manifest: Manifest, spec: JobSpec): void {
 
 /** What cannot be carried to its end is refused before its start: checkpoints and border lists have a greatest size. */
 function checkSize(manifest: Manifest, spec: JobSpec): void {
-  const elements = tensorShapes(manifest).reduce((sum, { dims }) => sum + dims.reduce((a, b) => a * b, 1), 0);
-  atMost('bytes of weights', 8 * elements, checkpointWeightsBytesMax);
+  atMost('bytes of weights', 8 * parameterCount(manifest), checkpointWeightsBytesMax);
   atMost('segments', divideSteps(manifest, spec).rounds, bordersMax - 1);
 }
 

@@ -18,7 +18,7 @@ import {
 import { greatestWindows } from '#libs/node';
 import { planOf } from '#libs/proof';
 import type { ChainSettings } from '#libs/settlement';
-import { divideSteps, parseManifestText, tensorShapes, trainingSeconds } from '#libs/step';
+import { divideSteps, parseManifestText, parameterCount, trainingSeconds } from '#libs/step';
 import type { AssignedJob } from '#libs/wire';
 import { checkAttestors, type Attestors } from './attestors.js';
 import { checkSnpPolicy, type SnpPolicies } from './registration.js';
@@ -51,9 +51,7 @@ const envelopeBytes = 1024;
 
 /** @throws Rejection MANIFEST_* */
 export function resultBytesOf({ manifest }: Pick<JobSpec, 'manifest'>): number {
-  const shapes = tensorShapes(parseManifestText(manifest));
-  const weights = shapes.reduce((sum, { dims }) => sum + dims.reduce((a, b) => a * b, 1), 0);
-  return weightBytes * weights + envelopeBytes;
+  return weightBytes * parameterCount(parseManifestText(manifest)) + envelopeBytes;
 }
 
 /**

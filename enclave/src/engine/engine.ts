@@ -11,6 +11,8 @@ import {
   checkLabels,
   checkShapes,
   checkWeights,
+  classCount,
+  featureCount,
   guardedSteps,
   orderSize,
   stepSize,
@@ -97,8 +99,8 @@ export class Engine {
    * @throws Rejection ORDER_TOO_FEW_RECORDS, DATASET_WIDTH, LABEL_RANGE
    */
   load(examples: Examples): LoadedDataset {
-    const { dims, batch } = this.manifest;
-    const [n0, classes] = [dims[0]!, dims.at(-1)!];
+    const { batch } = this.manifest;
+    const [n0, classes] = [featureCount(this.manifest), classCount(this.manifest)];
     const blocks = orderSize(this.manifest, examples.count).epochSteps;
     if (examples.features.length !== examples.count * n0 || examples.labels.length !== examples.count) {
       throw new Rejection('DATASET_WIDTH', {
@@ -189,7 +191,7 @@ export class Engine {
    */
   async evaluate(weights: Weights, examples: Examples): Promise<{ predictions: Uint8Array; right: number }> {
     checkWeights(this.manifest, weights);
-    const n0 = this.manifest.dims[0]!;
+    const n0 = featureCount(this.manifest);
     const tensors = toTensors(weights);
     const predictions = new Uint8Array(examples.count);
     const rowsMax = 1_000;

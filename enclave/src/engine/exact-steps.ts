@@ -1,5 +1,5 @@
 /** Steps over bigints: for a call in which weights strayed so far inside a segment that float64 need not carry them. */
-import { stepReference, type Examples, type Manifest, type Weights } from '#libs/step';
+import { featureCount, stepReference, type Examples, type Manifest, type Weights } from '#libs/step';
 import type { LoadedDataset } from './loaded-dataset.js';
 
 export interface ExactSteps {
@@ -30,8 +30,9 @@ export async function stepsExactly(
   return { weights, error: Float64Array.from(errors) };
 }
 
-function blockOf({ batch, dims }: Manifest, { feeds, labels }: LoadedDataset, block: number): Examples {
-  const width = dims[0]! * batch;
+function blockOf(m: Manifest, { feeds, labels }: LoadedDataset, block: number): Examples {
+  const { batch } = m;
+  const width = featureCount(m) * batch;
   const features = (feeds.features.data as Uint8Array).subarray(block * width, (block + 1) * width);
   return { count: batch, features, labels: Uint8Array.from(labels.subarray(block * batch, (block + 1) * batch)) };
 }

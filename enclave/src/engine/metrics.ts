@@ -1,8 +1,8 @@
 /** Progress figures read off the loss gradient that the graph returns; outside the semantics (libs/step/SPEC.md §5). */
-import type { Manifest } from '#libs/step';
+import { classCount, lossOf, type Manifest } from '#libs/step';
 
 export interface Metrics {
-  /** Mean over the examples: −ln p of the label (softmax-ce) or the squared error (mse). */
+  /** Mean over the examples of what the loss reports. */
   readonly loss: number;
   /** Share of examples whose label has the largest output. */
   readonly accuracy: number;
@@ -13,7 +13,8 @@ export interface Metrics {
  * @param labels labels of all blocks, [blocks, B]
  */
 export function chunkMetrics(m: Manifest, error: Float64Array, labels: Int32Array, blocks: Int32Array): Metrics {
-  const [B, C, one] = [m.batch, m.dims.at(-1)!, 2 ** m.g.at(-1)!];
+  const [B, C, one] = [m.batch, classCount(m), 2 ** m.g.at(-1)!];
+  const { figure } = lossOf(m);
   let loss = 0;
   let right = 0;
   for (let row = 0; row < blocks.length * B; row++) {
@@ -28,7 +29,7 @@ export function chunkMetrics(m: Manifest, error: Float64Array, labels: Int32Arra
       if (c > 0 && output > (largest === label ? ofLabel : error[row * C + largest]!)) largest = c;
     }
     if (largest === label) right++;
-    loss += m.loss.kind === 'mse' ? squares / (one * one) : -Math.log(Math.max(ofLabel, 0.5) / one);
+    loss += figure(ofLabel, squares);
   }
   const rows = blocks.length * B;
   return { loss: loss / rows, accuracy: right / rows };

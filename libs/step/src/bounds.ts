@@ -1,14 +1,11 @@
 /** Static range rules R1 to R4 (libs/step/SPEC.md §10): under them float64 carries every intermediate value exactly. */
 import { refuse } from './errors.js';
 import type { GuardSet } from './guard-set.js';
+import { lossOf } from './losses/index.js';
+import type { Bound } from './losses/loss.js';
 import type { Manifest } from './manifest.js';
-import { forwardBound } from './ops/dense.js';
-import { errorBound } from './ops/back.js';
-import { updateBound } from './ops/update.js';
-import { softmaxBounds } from './ops/softmax-ce.js';
+import { linear } from './ops/index.js';
 import { layerScales, stepSizeMax, type LayerScale } from './scale.js';
-
-const exactMax = 1n << 53n;
 
 /**
  * Refuses a manifest whose worst case leaves the integers that float64 carries exactly. Of a job that is proved R3 must
@@ -18,16 +15,8 @@ const exactMax = 1n << 53n;
  */
 export function checkBounds(m: Manifest, set: GuardSet = 'attested'): void {
   const steps = set === 'proved' ? m.superblock : 1;
-  for (const scale of layerScales(m)) {
-    demand('R1', `layer ${scale.layer}`, forwardBound(scale), exactMax);
-    if (scale.layer > 1) demand('R2', `layer ${scale.layer}`, errorBound(scale), exactMax);
-    demand('R3', `layer ${scale.layer}`, updateBound(scale, m.batch, steps * stepSizeMax(m)), exactMax);
-  }
-  if (m.loss.kind === 'softmax-ce') {
-    const { reciprocal, sum } = softmaxBounds(m.loss, m.g.at(-1)!, m.dims.at(-1)!);
-    demand('R4', 'the reciprocal', reciprocal, exactMax);
-    demand('R4', 'the sum of exponentials', sum, 1n << 16n);
-  }
+  const layers = layerScales(m).flatMap((scale) => linear.bounds(scale, m.batch, steps * stepSizeMax(m)));
+  [...layers, ...lossOf(m).bounds].forEach(demand);
 }
 
 /**
@@ -45,17 +34,16 @@ function wider({ weightBits, biasBits }: LayerScale, more: number): Pick<LayerSc
 }
 
 function isCarried(m: Manifest, scale: LayerScale): boolean {
-  const back = scale.backwardShift === undefined ? 0n : errorBound(scale);
-  return [forwardBound(scale), back, updateBound(scale, m.batch, stepSizeMax(m))].every((bound) => bound < exactMax);
+  return linear.bounds(scale, m.batch, stepSizeMax(m)).every(({ value, limit }) => value < limit);
 }
 
-function demand(ruleName: string, where: string, bound: bigint, limit: bigint): void {
-  if (bound < limit) return;
+function demand({ rule, where, value, limit }: Bound): void {
+  if (value < limit) return;
   refuse(
-    `STEP_RANGE_${ruleName}`,
+    `STEP_RANGE_${rule}`,
     `a worst case of ${where} below 2^${limit.toString(2).length - 1}`,
-    `2^${bits(bound)}`,
-    `libs/step/SPEC.md §10 ${ruleName}`,
+    `2^${bits(value)}`,
+    `libs/step/SPEC.md §10 ${rule}`,
   );
 }
 

@@ -2,18 +2,13 @@
 import { checkBounds } from './bounds.js';
 import type { GuardSet } from './guard-set.js';
 import { guardTable, type TensorGuard } from './guards.js';
-import type { Manifest } from './manifest.js';
+import { lossOf } from './losses/index.js';
+import { classCount, featureCount, type Manifest } from './manifest.js';
 import { encodeModel, GraphBuilder, type ValueInfo } from './onnx/graph-builder.js';
-import { emitBackError } from './ops/back.js';
-import { emitDense } from './ops/dense.js';
 import { emitGuard, emitSignedClip } from './ops/guard.js';
-import { emitMseGradient } from './ops/mse.js';
-import { emitClippedRelu, emitMasked } from './ops/relu.js';
-import { emitSoftmaxGradient } from './ops/softmax-ce.js';
-import { emitUpdate } from './ops/update.js';
+import { activation, linear, type ByKind } from './ops/index.js';
 import { layerScales, type LayerScale } from './scale.js';
-import { expTable } from './table.js';
-import { tensorShapes } from './weights.js';
+import { byLayer, tensorShapes } from './weights.js';
 
 export interface GuardOutput {
   /** Output of the graph: max |tensor − centre|, one float64 per step. */
@@ -45,6 +40,7 @@ export interface EvaluateGraph {
 
 interface Pass {
   readonly scale: LayerScale;
+  readonly parameters: ByKind<string>;
   readonly A: string;
   readonly Y: string;
 }
@@ -54,7 +50,7 @@ export function buildTrainGraph(m: Manifest, set: GuardSet = 'attested'): TrainG
   checkBounds(m, set);
   const states = tensorShapes(m).map(({ name, dims }): ValueInfo => ({ name, type: 'float64', dims }));
   const { body, guards } = trainBody(m, set, states);
-  const [n0, C] = [m.dims[0]!, m.dims.at(-1)!];
+  const [n0, C] = [featureCount(m), classCount(m)];
   const inputs: ValueInfo[] = [
     ...states,
     { name: 'blocks', type: 'int32', dims: ['steps'] },
@@ -91,7 +87,7 @@ export function buildEvaluateGraph(m: Manifest, set: GuardSet = 'attested'): Eva
   const weights = tensorShapes(m).map(({ name, dims }): ValueInfo => ({ name, type: 'float64', dims }));
   const model = graph.encode(
     'fxt_evaluate',
-    [{ name: 'features', type: 'uint8', dims: ['rows', m.dims[0]!] }, ...weights],
+    [{ name: 'features', type: 'uint8', dims: ['rows', featureCount(m)] }, ...weights],
     [
       { name: 'prediction', type: 'int64', dims: ['rows'] },
       ...guards.map(({ output }): ValueInfo => ({ name: output, type: 'float64', dims: [] })),
@@ -116,16 +112,15 @@ function trainBody(
   let G = emitLossError(graph, m, passes.at(-1)!.Y, labels, watch);
   graph.node('Identity', [G], {}, 'step.error');
   const updates: string[] = [];
-  for (const { scale, A } of [...passes].reverse()) {
-    const [W, b] = [`step.W${scale.layer}`, `step.b${scale.layer}`];
-    const next = emitUpdate(graph, A, G, 'step.m', W, b);
-    updates.unshift(next.W, next.b);
+  for (const { scale, parameters, A } of [...passes].reverse()) {
+    const next = linear.emitUpdate(graph, A, G, 'step.m', parameters);
+    updates.unshift(...linear.parameters(scale).map(({ kind }) => next[kind]));
     if (scale.layer === 1) break;
-    const raw = emitBackError(graph, scale, G, W);
+    const raw = linear.emitBackward(graph, scale, G, parameters);
     const tensor = `G${scale.layer - 1}`;
     G = table.get(tensor)!.isMasked
-      ? watch.clipped(emitMasked(graph, A, raw, m.abits), tensor)
-      : emitMasked(graph, A, watch.clipped(raw, tensor), m.abits);
+      ? watch.clipped(activation.emitMasked(graph, A, raw, m.abits), tensor)
+      : activation.emitMasked(graph, A, watch.clipped(raw, tensor), m.abits);
   }
   tensorShapes(m).forEach(({ name }, index) => watch.guard(updates[index]!, name));
   const bodyInputs: ValueInfo[] = [
@@ -136,31 +131,30 @@ function trainBody(
   const bodyOutputs: ValueInfo[] = [
     ...states.map((state, index) => ({ ...state, name: updates[index]! })),
     ...guards.map(({ output }): ValueInfo => ({ name: `step.${output}`, type: 'float64', dims: [] })),
-    { name: 'step.error', type: 'float64', dims: [m.batch, m.dims.at(-1)!] },
+    { name: 'step.error', type: 'float64', dims: [m.batch, classCount(m)] },
   ];
   return { body: graph.encode('fxt_step', bodyInputs, bodyOutputs), guards };
 }
 
 function emitForward(graph: GraphBuilder, m: Manifest, input: string, watch: Watch): Pass[] {
-  const { prefix } = watch;
+  const names = tensorShapes(m).map(({ name }) => `${watch.prefix}${name}`);
+  const parametersOf = byLayer(m, names);
   let A = input;
   return layerScales(m).map((scale) => {
-    const raw = emitDense(graph, scale, A, `${prefix}W${scale.layer}`, `${prefix}b${scale.layer}`);
-    const pass = { scale, A };
+    const parameters = parametersOf[scale.layer - 1]!;
+    const raw = linear.emitForward(graph, scale, A, parameters);
+    const pass = { scale, parameters, A };
     if (scale.isLast) return { ...pass, Y: watch.clipped(raw, `Y${scale.layer}`) };
     watch.guard(raw, `Y${scale.layer}`);
-    A = emitClippedRelu(graph, raw, m.abits);
+    A = activation.emitForward(graph, raw, m.abits);
     return { ...pass, Y: raw };
   });
 }
 
 function emitLossError(graph: GraphBuilder, m: Manifest, Y: string, labels: string, watch: Watch): string {
-  const [a, g, C] = [m.a.at(-1)!, m.g.at(-1)!, m.dims.at(-1)!];
-  if (m.loss.kind === 'softmax-ce') {
-    return emitSoftmaxGradient(graph, m.loss, g, C, expTable(m.loss.E, a), Y, labels);
-  }
-  const raw = emitMseGradient(graph, a, g, C, Y, labels);
-  return watch.clipped(raw, `G${m.dims.length - 1}`);
+  const loss = lossOf(m);
+  const raw = loss.emit(graph, Y, labels);
+  return loss.isGuarded ? watch.clipped(raw, `G${m.dims.length - 1}`) : raw;
 }
 
 /** Emits the guards of a table, and keeps a list of what was emitted. */

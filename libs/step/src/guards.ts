@@ -5,8 +5,10 @@
  */
 import { carriedBits } from './bounds.js';
 import type { GuardSet } from './guard-set.js';
+import { lossOf } from './losses/index.js';
 import type { Manifest } from './manifest.js';
 import { layerScales } from './scale.js';
+import { tensorShapes } from './weights.js';
 
 export interface TensorGuard {
   /** `Y1`, `G1`, `W1`, `b1` … */
@@ -32,15 +34,12 @@ export function guardTable(m: Manifest, set: GuardSet): ReadonlyMap<string, Tens
   };
   const outputs = scales.map(({ layer }) => guard(`Y${layer}`, m.ybits - 1));
   const errors = scales
-    .filter(({ isLast }) => !isLast || m.loss.kind === 'mse')
+    .filter(({ isLast }) => !isLast || lossOf(m).isGuarded)
     .map(({ layer, isLast }) => guard(`G${layer}`, m.gbits - 1, { isMasked: isProved && !isLast }))
     .reverse();
-  const weights = scales.flatMap((scale) => {
-    const more = carriedBits(m, scale);
-    return [
-      guard(`W${scale.layer}`, scale.weightBits, { isAtBorder: isProved, carriedMax: 2 ** (scale.weightBits + more) }),
-      guard(`b${scale.layer}`, scale.biasBits, { isAtBorder: isProved, carriedMax: 2 ** (scale.biasBits + more) }),
-    ];
+  const weights = tensorShapes(m).map(({ name, bits, role: { layer } }) => {
+    const carriedMax = 2 ** (bits + carriedBits(m, scales[layer - 1]!));
+    return guard(name, bits, { isAtBorder: isProved, carriedMax });
   });
   return new Map([...outputs, ...errors, ...weights].map((entry) => [entry.tensor, entry]));
 }

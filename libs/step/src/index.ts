@@ -2,11 +2,12 @@
 export { canonicalJson, type CanonicalValue } from './canonical-json.js';
 export {
   canonicalManifest,
+  classCount,
+  featureCount,
   manifestDigest,
   parseManifest,
   parseManifestText,
   stepSize,
-  type Loss,
   type Manifest,
   type Sgd,
 } from './manifest.js';
@@ -15,16 +16,18 @@ export { layerScales, stepSizeMax, type LayerScale } from './scale.js';
 export { checkBounds } from './bounds.js';
 export { provability, unscaledLimbs, type Provability, type UnscaledLimbs } from './provability.js';
 export { clamp, divRound, floorDiv, isqrt, roundShift } from './integers.js';
+export { tensorBytes } from './int64.js';
 export { below, wordStream } from './random.js';
 export {
+  byLayer,
   checkShapes,
   checkWeights,
   decodeWeights,
   encodeWeights,
   hashPartsReference,
   initialWeights,
+  parameterCount,
   stateDigest,
-  tensorBytes,
   tensorShapes,
   type HashParts,
   type Tensor,
@@ -53,9 +56,9 @@ export { checkSuperblocks, commitDataset, datasetRoot, type DatasetCommitment } 
 export { guardSetOf, type GuardSet } from './guard-set.js';
 export { countsAt, guardedSteps, guardTable, type TensorGuard } from './guards.js';
 export { segmentReference } from './segment.js';
-export { stepReference, type LayerTrace, type StepTrace } from './reference.js';
+export { stepReference } from './reference.js';
 export { type Matrix } from './matrix.js';
-export { type SoftmaxTrace } from './ops/softmax-ce.js';
+export { lossOf, type Loss } from './losses/index.js';
 export { buildEvaluateGraph, buildTrainGraph, type EvaluateGraph, type GuardOutput, type TrainGraph } from './graph.js';
 export { floatOnnx } from './float-onnx.js';
 export { encodeModel, GraphBuilder, type ElementType, type ValueInfo } from './onnx/graph-builder.js';

@@ -7,8 +7,8 @@ import { programDigest } from '#attestation/records';
 import { canonicalJson, type CanonicalValue } from './canonical-json.js';
 import { refuse } from './errors.js';
 import * as limits from './limits.js';
-
-export type Loss = { readonly kind: 'softmax-ce'; readonly E: number; readonly k: number } | { readonly kind: 'mse' };
+import { checkLoss, parseLoss, type Loss } from './losses/index.js';
+import { integer, integers, onlyMembers, record } from './members.js';
 
 export interface Sgd {
   readonly kind: 'sgd';
@@ -89,10 +89,7 @@ export function parseManifest(json: unknown): Manifest {
   if (manifest.dims[layerCount]! < 2 || manifest.dims[layerCount]! > 256) {
     refuse('MANIFEST_RANGE', '2 to 256 classes (a label is one byte)', manifest.dims[layerCount], rule);
   }
-  const { loss } = manifest;
-  if (loss.kind === 'softmax-ce' && loss.k < manifest.g[layerCount - 1]!) {
-    refuse('MANIFEST_LOSS', `k of at least g_L = ${manifest.g[layerCount - 1]}`, loss.k, 'libs/step/SPEC.md §5');
-  }
+  checkLoss(manifest.loss, manifest.g[layerCount - 1]!);
   return manifest;
 }
 
@@ -124,23 +121,22 @@ export function manifestDigest(manifest: Manifest): Uint8Array {
   return programDigest(canonicalManifest(manifest));
 }
 
+/** n_0: feature bytes of a record. */
+export function featureCount({ dims }: Manifest): number {
+  return dims[0]!;
+}
+
+/** C: values of a label, and outputs of the last layer. */
+export function classCount({ dims }: Manifest): number {
+  return dims.at(-1)!;
+}
+
 /** m_t of the schedule at a step of the job; 0 for the null steps behind its last (libs/zk/SPEC.md §2.2). */
 export function stepSize(manifest: Manifest, step: number): number {
   if (step >= manifest.steps) return 0;
   let m = 1;
   for (const [fromStep, value] of manifest.optimizer.m) if (fromStep <= step) m = value;
   return m;
-}
-
-function parseLoss(value: unknown): Loss {
-  const o = record(value, 'loss');
-  if (o.kind === 'mse') {
-    onlyMembers(o, new Set(['kind']), 'loss');
-    return { kind: 'mse' };
-  }
-  if (o.kind !== 'softmax-ce') refuse('MANIFEST_LOSS', 'softmax-ce or mse', o.kind, 'libs/step/SPEC.md §5');
-  onlyMembers(o, new Set(['kind', 'E', 'k']), 'loss');
-  return { kind: 'softmax-ce', E: integer(o.E, 'loss.E', 1, 15), k: integer(o.k, 'loss.k', 1, 48) };
 }
 
 function parseOptimizer(value: unknown): Sgd {
@@ -180,34 +176,4 @@ function checkSize(dims: readonly number[]): void {
   if (parameters > limits.parametersMax) {
     refuse('MANIFEST_SIZE', `at most ${limits.parametersMax} weights and biases`, parameters, rule);
   }
-}
-
-function record(value: unknown, name: string): Record<string, unknown> {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    refuse('MANIFEST_TYPE', `${name} as an object`, value, rule);
-  }
-  return value as Record<string, unknown>;
-}
-
-function onlyMembers(o: Record<string, unknown>, known: ReadonlySet<string>, name: string): void {
-  for (const key of Object.keys(o)) {
-    if (!known.has(key)) refuse('MANIFEST_UNKNOWN_FIELD', `${name} with ${[...known].join(', ')}`, key, rule);
-  }
-}
-
-function integer(value: unknown, name: string, low: number, high: number): number {
-  if (typeof value !== 'number' || !Number.isSafeInteger(value)) {
-    refuse('MANIFEST_TYPE', `${name} as an integer`, value, rule);
-  }
-  if (value < low || value > high) refuse('MANIFEST_RANGE', `${name} in ${low}..${high}`, value, rule);
-  return value === 0 ? 0 : value;
-}
-
-function integers(value: unknown, name: string, low: number, high: number, length?: number): number[] {
-  if (!Array.isArray(value)) refuse('MANIFEST_TYPE', `${name} as a list`, value, rule);
-  if (length !== undefined && value.length !== length) {
-    refuse('MANIFEST_LENGTH', `${length} entries in ${name}`, value.length, rule);
-  }
-  if (value.length > limits.layersMax + 1) refuse('MANIFEST_LENGTH', `a short list in ${name}`, value.length, rule);
-  return value.map((entry) => integer(entry, name, low, high));
 }

@@ -1,5 +1,6 @@
 /** The three profiles of libs/step/SPEC.md §3 as ready manifests. */
-import { parseManifest, type Loss, type Manifest } from './manifest.js';
+import { profileLoss, type Loss } from './losses/index.js';
+import { parseManifest, type Manifest } from './manifest.js';
 
 export type ProfileName = 'fx1' | 'fx1s' | 'fx1w';
 
@@ -41,7 +42,7 @@ export function profileManifest(name: ProfileName, parameters: ProfileParameters
     g: perLayer(g),
     e: typeof e === 'number' ? perLayer(e) : e,
     wint: parameters.wint ?? 2,
-    loss: parameters.loss === 'mse' ? { kind: 'mse' } : { kind: 'softmax-ce', E, k },
+    loss: profileLoss(parameters.loss, { E, k }),
     optimizer: { kind: 'sgd', m: parameters.m ?? [[0, 1]] },
     steps,
     order: 'affine',

@@ -2,6 +2,7 @@
  * Can a step proof of version 1 cover this job, and in segments of how many steps (libs/step/SPEC.md §16,
  * libs/zk/SPEC.md §13.3)?
  */
+import { lossOf } from './losses/index.js';
 import type { Manifest } from './manifest.js';
 import { layerScales, stepSizeMax, type LayerScale } from './scale.js';
 
@@ -32,14 +33,9 @@ function shapeReasons(m: Manifest): string[] {
   const demand = (holds: boolean, reason: string) => {
     if (!holds) reasons.push(reason);
   };
-  const { loss } = m;
-  const [classes, g] = [m.dims.at(-1)!, m.g.at(-1)!];
   demand(m.ybits === 16, `ybits is ${m.ybits}, not 16`);
   demand(m.gbits <= 16, `gbits is ${m.gbits}, more than 16`);
-  if (loss.kind === 'softmax-ce') {
-    demand(loss.E === g && loss.k === g + 16, `softmax needs E = g_L = ${g} and k = g_L + 16`);
-    demand(loss.k < 32 && classes * 2 ** loss.E < 2 ** 16, `N4: 2^k < 2^32 and C·2^E < 2^16 fail for C = ${classes}`);
-  }
+  reasons.push(...lossOf(m).unprovable);
   for (const scale of layerScales(m)) {
     const l = scale.layer;
     const inRange = (s: number | undefined) => s === undefined || (s >= 17 && s <= 32);

@@ -4,7 +4,7 @@
  */
 import { refuse } from './errors.js';
 import { checkLabels, type IdxImages } from './idx.js';
-import type { Manifest } from './manifest.js';
+import { classCount, featureCount, type Manifest } from './manifest.js';
 
 /** Features and labels of whole blocks, apart, as the engine reads them. */
 export interface Examples {
@@ -16,7 +16,7 @@ export interface Examples {
 }
 
 export function recordBytes(m: Manifest): number {
-  return m.dims[0]! + 1;
+  return featureCount(m) + 1;
 }
 
 /** Bytes of one superblock's records: S·B records. */
@@ -67,7 +67,7 @@ export function splitRecords(m: Manifest, records: Uint8Array): Examples {
     features.set(records.subarray(i * size, (i + 1) * size - 1), i * (size - 1));
     labels[i] = records[(i + 1) * size - 1]!;
   }
-  checkLabels(labels, m.dims.at(-1)!);
+  checkLabels(labels, classCount(m));
   return { count, features, labels };
 }
 
@@ -77,11 +77,12 @@ export function splitRecords(m: Manifest, records: Uint8Array): Examples {
  * @throws Rejection RECORDS_COUNT, RECORDS_WIDTH, LABEL_RANGE
  */
 export function orderExamples(m: Manifest, images: IdxImages, labels: Uint8Array, indices: Uint32Array): Examples {
-  if (images.pixels !== m.dims[0]) refuse('RECORDS_WIDTH', `${m.dims[0]} bytes per image`, images.pixels, rule);
+  if (images.pixels !== featureCount(m))
+    refuse('RECORDS_WIDTH', `${featureCount(m)} bytes per image`, images.pixels, rule);
   if (images.count !== labels.length || indices.length !== labels.length) {
     refuse('RECORDS_COUNT', `${images.count} labels and indices`, `${labels.length}, ${indices.length}`, rule);
   }
-  checkLabels(labels, m.dims.at(-1)!);
+  checkLabels(labels, classCount(m));
   const { pixels, data } = images;
   const features = new Uint8Array(indices.length * pixels);
   indices.forEach((index, place) => {

@@ -54,7 +54,7 @@ describe('libs/step/SPEC.md §14.1, the tiny net', () => {
   });
 
   it('gives every number of step 0', () => {
-    const { layers, softmax, weights } = stepReference(m, initialWeights(m), batch, 0);
+    const { layers, loss: softmax, weights } = stepReference(m, initialWeights(m), batch, 0);
     const [one, two] = [layers[0]!, layers[1]!];
     expect(rows(one.Z)).toEqual([
       [477714576, 219607653, 1969872013, 445147527],
@@ -80,13 +80,13 @@ describe('libs/step/SPEC.md §14.1, the tiny net', () => {
       [-40, -1],
       [-41, 2],
     ]);
-    expect(rows(softmax!.epsilon)).toEqual([
+    expect(rows(softmax.epsilon!)).toEqual([
       [557, 1024],
       [523, 1024],
     ]);
-    expect(rows(softmax!.S)).toEqual([[1581], [1547]]);
-    expect(rows(softmax!.iota)).toEqual([[42447], [43380]]);
-    expect(rows(softmax!.p)).toEqual([
+    expect(rows(softmax.S!)).toEqual([[1581], [1547]]);
+    expect(rows(softmax.iota!)).toEqual([[42447], [43380]]);
+    expect(rows(softmax.p!)).toEqual([
       [361, 663],
       [346, 678],
     ]);

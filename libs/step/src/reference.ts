@@ -5,20 +5,15 @@
 import { refuse } from './errors.js';
 import type { GuardSet } from './guard-set.js';
 import { countsAt, guardTable, type TensorGuard } from './guards.js';
-import type { Manifest } from './manifest.js';
-import { stepSize } from './manifest.js';
+import { lossOf } from './losses/index.js';
+import type { LossTrace } from './losses/loss.js';
+import { featureCount, stepSize, type Manifest } from './manifest.js';
 import { mapMatrix, matrix, type Matrix } from './matrix.js';
-import { backError } from './ops/back.js';
-import { dense } from './ops/dense.js';
 import { guard } from './ops/guard.js';
-import { mseGradient } from './ops/mse.js';
-import { clippedRelu } from './ops/relu.js';
-import { softmaxGradient, type SoftmaxTrace } from './ops/softmax-ce.js';
-import { descend, gradients } from './ops/update.js';
+import { activation, linear, type ByKind } from './ops/index.js';
 import type { Examples } from './records.js';
 import { layerScales, type LayerScale } from './scale.js';
-import { expTable } from './table.js';
-import { checkShapes, checkWeights, type Weights } from './weights.js';
+import { byLayer, checkShapes, checkWeights, tensorShapes, type Weights } from './weights.js';
 
 export interface LayerTrace {
   /** Input of the layer, [B, n_{l-1}]. */
@@ -40,15 +35,10 @@ export interface StepTrace {
   readonly weights: Weights;
   /** Layers 1..L. */
   readonly layers: readonly LayerTrace[];
-  readonly softmax?: SoftmaxTrace;
+  readonly loss: LossTrace;
 }
 
-interface Forward {
-  readonly A: Matrix;
-  readonly Z: Matrix;
-  readonly Y: Matrix;
-  readonly M?: Matrix;
-}
+type Forward = Pick<LayerTrace, 'A' | 'Z' | 'Y' | 'M'>;
 
 /** A manifest with its guards and the step of the job: what every part of a step reads. */
 interface Step {
@@ -71,19 +61,22 @@ export function stepReference(
 ): StepTrace {
   if (set === 'attested' || step % m.superblock === 0) checkWeights(m, weights);
   else checkShapes(m, weights);
-  if (batch.count !== m.batch || batch.features.length !== m.batch * m.dims[0]!) {
+  if (batch.count !== m.batch || batch.features.length !== m.batch * featureCount(m)) {
     refuse('BATCH_SIZE', `${m.batch} examples`, batch.count, 'libs/step/SPEC.md §4');
   }
   const scales = layerScales(m);
   const own: Step = { m, guards: guardTable(m, set), step };
-  const passes = forward(own, scales, weights, batch);
-  const { G: lossGradient, softmax } = lossError(own, passes.at(-1)!.Y, batch.labels);
+  const values = weights.map((tensor) => tensor.values);
+  const parameters = byLayer(m, values);
+  const passes = forward(own, scales, parameters, batch);
   const layers: LayerTrace[] = [];
-  let G = lossGradient;
+  const loss = lossError(own, passes.at(-1)!.Y, batch.labels);
+  let { G } = loss;
   for (let i = scales.length - 1; i >= 0; i--) {
     const [scale, pass] = [scales[i]!, passes[i]!];
-    const back = i > 0 ? backError(scale, G, weights[2 * i]!.values) : undefined;
-    layers.unshift({ ...pass, G, ...(back ? { H: back.H } : {}), ...gradients(scale, pass.A, G) });
+    const back = i > 0 ? linear.backward(scale, G, parameters[i]!) : undefined;
+    const { weight: D, bias: delta } = linear.gradients(scale, pass.A, G);
+    layers.unshift({ ...pass, G, ...(back ? { H: back.H } : {}), D, delta });
     if (back) {
       const mask = passes[i - 1]!.M!;
       const tensor = `G${scale.layer - 1}`;
@@ -91,43 +84,44 @@ export function stepReference(
       check(own, tensor, own.guards.get(tensor)!.isMasked ? G.data : back.R.data);
     }
   }
-  return { weights: updated(own, weights, layers), layers, ...(softmax ? { softmax } : {}) };
+  return { weights: updated(own, weights, layers), layers, loss };
 }
 
-function forward(own: Step, scales: readonly LayerScale[], weights: Weights, batch: Examples) {
+function forward(
+  own: Step,
+  scales: readonly LayerScale[],
+  parameters: readonly ByKind<BigInt64Array>[],
+  batch: Examples,
+): readonly Forward[] {
   const { m } = own;
-  const n0 = m.dims[0]!;
+  const n0 = featureCount(m);
   let A = matrix(m.batch, n0, (r, c) => BigInt(batch.features[r * n0 + c]!));
   return scales.map((scale, i): Forward => {
     const input = A;
-    const { Z, Y } = dense(scale, input, weights[2 * i]!.values, weights[2 * i + 1]!.values);
+    const { Z, Y } = linear.forward(scale, input, parameters[i]!);
     check(own, `Y${scale.layer}`, Y.data);
     if (scale.isLast) return { A: input, Z, Y };
-    const activation = clippedRelu(Y, m.abits);
-    A = activation.A;
-    return { A: input, Z, Y, M: activation.M };
+    const { A: output, M } = activation.forward(Y, m.abits);
+    A = output;
+    return { A: input, Z, Y, M };
   });
 }
 
-function lossError(own: Step, Y: Matrix, labels: Uint8Array): { G: Matrix; softmax?: SoftmaxTrace } {
-  const { m } = own;
-  const [a, g] = [m.a.at(-1)!, m.g.at(-1)!];
-  if (m.loss.kind === 'softmax-ce') {
-    const softmax = softmaxGradient(m.loss, g, expTable(m.loss.E, a), Y, labels);
-    return { G: softmax.G, softmax };
-  }
-  const G = mseGradient(a, g, Y, labels);
-  check(own, `G${m.dims.length - 1}`, G.data);
-  return { G };
+function lossError(own: Step, Y: Matrix, labels: Uint8Array): LossTrace {
+  const loss = lossOf(own.m);
+  const trace = loss.gradient(Y, labels);
+  if (loss.isGuarded) check(own, `G${own.m.dims.length - 1}`, trace.G.data);
+  return trace;
 }
 
 function updated(own: Step, weights: Weights, layers: readonly LayerTrace[]): Weights {
-  const size = stepSize(own.m, own.step);
-  return weights.map((tensor, index) => {
-    const layer = layers[index >> 1]!;
-    const values = descend(tensor.values, index % 2 === 0 ? layer.D : layer.delta, size);
-    check(own, tensor.name, values);
-    return { ...tensor, values };
+  const size = BigInt(stepSize(own.m, own.step));
+  return tensorShapes(own.m).map(({ name, dims, role: { layer, kind } }, index) => {
+    const { D: weight, delta: bias } = layers[layer - 1]!;
+    const gradient = { weight, bias }[kind];
+    const values = weights[index]!.values.map((value, i) => value - size * gradient.data[i]!);
+    check(own, name, values);
+    return { name, dims, values };
   });
 }
 

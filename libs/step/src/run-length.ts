@@ -3,7 +3,7 @@
  * (contracts/SPEC.md §19).
  */
 import type { Manifest } from './manifest.js';
-import { tensorShapes, tensorSize } from './weights.js';
+import { parameterCount } from './weights.js';
 
 /**
  * Multiply-adds a second on one slow machine. Measured were 3·10^9 to 2·10^10 on one thread (libs/zk/SPEC.md §14, by
@@ -22,7 +22,7 @@ const commitMultiplyAdds = 1000;
  * @returns seconds in which one machine trains the whole job, data-parallel or not
  */
 export function trainingSeconds(m: Manifest, segments: number, multiplyAdds: number = slowMultiplyAdds): number {
-  const weights = tensorShapes(m).reduce((sum, { dims }) => sum + tensorSize(dims), 0);
+  const weights = parameterCount(m);
   const training = m.steps * m.batch * passes * weights;
   return Math.ceil((training + segments * commitMultiplyAdds * weights) / multiplyAdds);
 }

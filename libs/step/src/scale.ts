@@ -1,4 +1,5 @@
 /** Fractions, shifts and limits that follow from a manifest (libs/step/SPEC.md §3, §4, §7, §10). */
+import { lossOf } from './losses/index.js';
 import type { Manifest } from './manifest.js';
 
 export interface LayerScale {
@@ -50,7 +51,7 @@ export function layerScales(m: Manifest): readonly LayerScale[] {
       weightBits: w + wint,
       biasBits: g + e + wint,
       inputMax: i === 0 ? 255 : 2 ** m.abits - 1,
-      errorMax: isLast && m.loss.kind === 'softmax-ce' ? 2 ** g : 2 ** (m.gbits - 1),
+      errorMax: isLast ? lossOf(m).errorMax : 2 ** (m.gbits - 1),
     };
   });
 }

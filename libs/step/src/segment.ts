@@ -1,5 +1,5 @@
 /** One segment of a job that can be proved, by the oracle: it fails exactly where the segment has no witness. */
-import type { Manifest } from './manifest.js';
+import { featureCount, type Manifest } from './manifest.js';
 import type { Examples } from './records.js';
 import { stepReference } from './reference.js';
 import type { Weights } from './weights.js';
@@ -14,7 +14,7 @@ import type { Weights } from './weights.js';
  */
 export function segmentReference(m: Manifest, start: Weights, examples: Examples, index: number): Weights {
   const { batch, superblock } = m;
-  const width = m.dims[0]!;
+  const width = featureCount(m);
   let weights = start;
   for (let t = 0; t < superblock; t++) {
     const features = examples.features.subarray(t * batch * width, (t + 1) * batch * width);

@@ -2,7 +2,7 @@
 import { keccak_256 } from '@noble/hashes/sha3.js';
 import { toHex } from '#attestation/base';
 import { refuse } from './errors.js';
-import { tensorBytes } from './weights.js';
+import { tensorBytes } from './int64.js';
 
 const precision = 192n;
 const digests: Readonly<Record<string, string>> = {

@@ -2,8 +2,9 @@
 import { keccak_256 } from '@noble/hashes/sha3.js';
 import { uintBe, utf8 } from '#attestation/base';
 import { refuse } from './errors.js';
-import { isqrt } from './integers.js';
+import { tensorBytes, tensorValues } from './int64.js';
 import type { Manifest } from './manifest.js';
+import { linear, type ByKind, type Parameter, type ParameterKind } from './ops/index.js';
 import { below, wordStream, type HashMany } from './random.js';
 import { layerScales } from './scale.js';
 
@@ -19,18 +20,40 @@ export interface Tensor {
 /** W1, b1, W2, b2 … in this order. */
 export type Weights = readonly Tensor[];
 
-export interface TensorShape {
-  readonly name: string;
-  readonly dims: readonly number[];
-  /** Largest value at a border: 2^(w + wint) − 1 or 2^(β + wint) − 1. The least is −magnitudeMax − 1. */
+export interface TensorShape extends Parameter {
+  readonly role: TensorRole;
+  /** Largest value at a border: 2^bits − 1. The least is −magnitudeMax − 1. */
   readonly magnitudeMax: bigint;
 }
 
+/** Whose parameter a tensor is, and which. */
+export interface TensorRole {
+  readonly layer: number;
+  readonly kind: ParameterKind;
+}
+
 export function tensorShapes(m: Manifest): readonly TensorShape[] {
-  return layerScales(m).flatMap(({ layer, inputs, outputs, weightBits, biasBits }) => [
-    { name: `W${layer}`, dims: [inputs, outputs], magnitudeMax: (1n << BigInt(weightBits)) - 1n },
-    { name: `b${layer}`, dims: [outputs], magnitudeMax: (1n << BigInt(biasBits)) - 1n },
-  ]);
+  return layerScales(m).flatMap((scale) =>
+    linear.parameters(scale).map((parameter) => ({
+      ...parameter,
+      role: { layer: scale.layer, kind: parameter.kind },
+      magnitudeMax: (1n << BigInt(parameter.bits)) - 1n,
+    })),
+  );
+}
+
+/** Weights and biases together. */
+export function parameterCount(m: Manifest): number {
+  return tensorShapes(m).reduce((sum, { dims }) => sum + tensorSize(dims), 0);
+}
+
+/** A list in tensor order by layer and kind, layer 1 first. */
+export function byLayer<T>(m: Manifest, list: readonly T[]): readonly ByKind<T>[] {
+  const layers: Partial<Record<ParameterKind, T>>[] = [];
+  tensorShapes(m).forEach(({ role: { layer, kind } }, i) => {
+    (layers[layer - 1] ??= {})[kind] = list[i]!;
+  });
+  return layers as ByKind<T>[];
 }
 
 export function tensorSize(dims: readonly number[]): number {
@@ -41,14 +64,10 @@ export function tensorSize(dims: readonly number[]): number {
 export function initialWeights(m: Manifest, hashMany?: HashMany): Weights {
   const word = wordStream('fxt/init/v1', m.seed, hashMany);
   let i = 0;
-  return layerScales(m).flatMap(({ layer, inputs, outputs, w }) => {
-    const limit = isqrt((6n * 4n ** BigInt(w)) / BigInt(inputs));
-    const values = new BigInt64Array(inputs * outputs);
-    for (let j = 0; j < values.length; j++) values[j] = below(word(i++), 2n * limit + 1n) - limit;
-    return [
-      { name: `W${layer}`, dims: [inputs, outputs], values },
-      { name: `b${layer}`, dims: [outputs], values: new BigInt64Array(outputs) },
-    ];
+  return tensorShapes(m).map(({ name, dims, startLimit: limit }) => {
+    const values = new BigInt64Array(tensorSize(dims));
+    if (limit > 0n) for (let j = 0; j < values.length; j++) values[j] = below(word(i++), 2n * limit + 1n) - limit;
+    return { name, dims, values };
   });
 }
 
@@ -103,26 +122,6 @@ export function stateDigest(m: Manifest, weights: Weights, hashParts: HashParts 
   return hashParts([utf8('fxt-state-v1'), ...parts]);
 }
 
-const littleEndian = new Uint8Array(Uint16Array.of(1).buffer)[0] === 1;
-
-/** Elements as int64 two's complement little-endian. */
-export function tensorBytes(values: BigInt64Array): Uint8Array {
-  if (littleEndian) return new Uint8Array(values.buffer, values.byteOffset, values.byteLength).slice();
-  const bytes = new Uint8Array(8 * values.length);
-  const view = new DataView(bytes.buffer);
-  for (let i = 0; i < values.length; i++) view.setBigInt64(8 * i, values[i]!, true);
-  return bytes;
-}
-
-/** Inverse of `tensorBytes`. */
-function tensorValues(bytes: Uint8Array): BigInt64Array {
-  const { buffer } = new Uint8Array(bytes);
-  const values = new BigInt64Array(buffer);
-  if (littleEndian) return values;
-  const view = new DataView(buffer);
-  return values.map((_, i) => view.getBigInt64(8 * i, true));
-}
-
 /** Canonical bytes of all elements in tensor order, without names or sizes; the manifest fixes those. */
 export function encodeWeights(weights: Weights): Uint8Array {
   const bytes = new Uint8Array(weights.reduce((sum, { values }) => sum + 8 * values.length, 0));
@@ -141,7 +140,7 @@ export function encodeWeights(weights: Weights): Uint8Array {
  */
 export function decodeWeights(m: Manifest, bytes: Uint8Array): Weights {
   const shapes = tensorShapes(m);
-  const expected = shapes.reduce((sum, { dims }) => sum + 8 * tensorSize(dims), 0);
+  const expected = 8 * parameterCount(m);
   if (bytes.length !== expected) refuse('WEIGHTS_LENGTH', `${expected} bytes`, bytes.length, rule);
   let offset = 0;
   const weights = shapes.map(({ name, dims }) => {

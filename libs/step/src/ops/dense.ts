@@ -1,38 +1,93 @@
 /**
- * Pre-activation of a dense layer, `Y = RS(A·W + 2^(2a)·b, s)` (libs/step/SPEC.md §4). Derivatives: back.ts,
- * update.ts.
+ * A dense layer (libs/step/SPEC.md §4, §7): `Y = RS(A·W + 2^(2a)·b, s)`, the error that it hands back,
+ * `RS(G_l·W_lᵀ, g_l + w_l − g_{l-1})`, and its exact update, `W' = W − m·AᵀG`, `b' = b − m·Σ_r G`.
  */
-import { roundShift } from '../integers.js';
-import { contract, mapMatrix, type Matrix } from '../matrix.js';
-import type { GraphBuilder } from '../onnx/graph-builder.js';
-import type { LayerScale } from '../scale.js';
+import { isqrt, roundShift } from '../integers.js';
+import { contract, mapMatrix, matrix } from '../matrix.js';
+import type { LinearOp } from './op.js';
 import { emitRoundedProduct, roundingAddend } from './rounding.js';
 
-/** @returns Z and the unguarded Y, both [B, n_l] */
-export function dense(scale: LayerScale, A: Matrix, W: BigInt64Array, b: BigInt64Array): { Z: Matrix; Y: Matrix } {
-  const { inputs, outputs, aIn, forwardShift } = scale;
-  const product = contract(
-    A.rows,
-    outputs,
-    inputs,
-    (r, i) => A.data[r * inputs + i]!,
-    (i, c) => W[i * outputs + c]!,
-  );
-  const Z = mapMatrix(product, (value, index) => value + (b[index % outputs]! << BigInt(2 * aIn)));
-  return { Z, Y: mapMatrix(Z, (value) => roundShift(value, forwardShift)) };
-}
+const limit = 1n << 53n;
+const power = (bits: number): bigint => 1n << BigInt(bits);
+const halfOf = (s: number): bigint => (s > 0 ? power(s - 1) : 0n);
 
-/** Left side of R1. */
-export function forwardBound(scale: LayerScale): bigint {
-  const { inputs, inputMax, weightBits, biasBits, aIn, forwardShift: s } = scale;
-  const products = BigInt(inputs) * BigInt(inputMax) * (1n << BigInt(weightBits));
-  return products + (1n << BigInt(2 * aIn + biasBits)) + (s > 0 ? 1n << BigInt(s - 1) : 0n);
-}
-
-/** @returns name of the unguarded Y, float64 [B, n_l] */
-export function emitDense(graph: GraphBuilder, scale: LayerScale, A: string, W: string, b: string): string {
-  const s = scale.forwardShift;
-  const scaledBias = graph.node('Mul', [b, graph.scalar(2 ** (2 * scale.aIn - s))]);
-  const addend = graph.node('Add', [scaledBias, graph.scalar(roundingAddend(s))]);
-  return emitRoundedProduct(graph, A, W, addend, s, 0);
-}
+export const dense: LinearOp = {
+  parameters: ({ layer, inputs, outputs, w, beta, weightBits, biasBits }) => [
+    {
+      ...{ name: `W${layer}`, kind: 'weight', dims: [inputs, outputs], bits: weightBits, fraction: w },
+      startLimit: isqrt((6n * 4n ** BigInt(w)) / BigInt(inputs)),
+    },
+    { name: `b${layer}`, kind: 'bias', dims: [outputs], bits: biasBits, fraction: beta, startLimit: 0n },
+  ],
+  bounds(scale, batch, move) {
+    const { layer, inputs, outputs, inputMax, errorMax, weightBits, biasBits, aIn } = scale;
+    const { forwardShift, backwardShift } = scale;
+    const where = `layer ${layer}`;
+    const weight = power(weightBits);
+    const forward = BigInt(inputs) * BigInt(inputMax) * weight + power(2 * aIn + biasBits) + halfOf(forwardShift);
+    const change = BigInt(move) * BigInt(batch) * BigInt(inputMax) * BigInt(errorMax);
+    const backward = BigInt(outputs) * BigInt(errorMax) * weight;
+    return [
+      { rule: 'R1', where, value: forward, limit },
+      ...(backwardShift === undefined
+        ? []
+        : [{ rule: 'R2' as const, where, value: backward + halfOf(backwardShift), limit }]),
+      { rule: 'R3', where, value: weight + change, limit },
+    ];
+  },
+  forward({ inputs, outputs, aIn, forwardShift }, A, { weight: W, bias: b }) {
+    const product = contract(
+      A.rows,
+      outputs,
+      inputs,
+      (r, i) => A.data[r * inputs + i]!,
+      (i, c) => W[i * outputs + c]!,
+    );
+    const Z = mapMatrix(product, (value, index) => value + (b[index % outputs]! << BigInt(2 * aIn)));
+    return { Z, Y: mapMatrix(Z, (value) => roundShift(value, forwardShift)) };
+  },
+  backward({ inputs, outputs, backwardShift }, G, { weight: W }) {
+    const H = contract(
+      G.rows,
+      inputs,
+      outputs,
+      (r, i) => G.data[r * outputs + i]!,
+      (i, c) => W[c * outputs + i]!,
+    );
+    return { H, R: mapMatrix(H, (value) => roundShift(value, backwardShift!)) };
+  },
+  gradients({ inputs, outputs }, A, G) {
+    const weight = contract(
+      inputs,
+      outputs,
+      A.rows,
+      (i, r) => A.data[r * inputs + i]!,
+      (r, c) => G.data[r * outputs + c]!,
+    );
+    const bias = matrix(1, outputs, (_, c) => {
+      let sum = 0n;
+      for (let r = 0; r < G.rows; r++) sum += G.data[r * outputs + c]!;
+      return sum;
+    });
+    return { weight, bias };
+  },
+  emitForward(graph, { aIn, forwardShift: s }, A, { weight, bias }) {
+    const scaledBias = graph.node('Mul', [bias, graph.scalar(2 ** (2 * aIn - s))]);
+    const addend = graph.node('Add', [scaledBias, graph.scalar(roundingAddend(s))]);
+    return emitRoundedProduct(graph, A, weight, addend, s, 0);
+  },
+  emitBackward(graph, { backwardShift }, G, { weight }) {
+    const s = backwardShift!;
+    return emitRoundedProduct(graph, G, weight, graph.scalar(roundingAddend(s)), s, 1);
+  },
+  /** m scales G rather than the gradient: batch·width products instead of one per weight. */
+  emitUpdate(graph, A, G, m, { weight, bias }) {
+    const scaled = graph.node('Mul', [G, m]);
+    const sum = graph.node('ReduceSum', [scaled, graph.axes(0)], { keepdims: { int: 0 } });
+    return {
+      weight: graph.node('Gemm', [A, scaled, weight], { alpha: { float: -1 }, transA: { int: 1 } }),
+      bias: graph.node('Sub', [bias, sum]),
+    };
+  },
+  emitFloat: (graph, x, { weight, bias }, output) => graph.node('Gemm', [x, weight, bias], {}, output),
+};

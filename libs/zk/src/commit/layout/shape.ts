@@ -59,8 +59,9 @@ const layersMax = 8;
 
 /** @throws Rejection STEP_PLAN for a manifest that version 1 cannot prove */
 export function shapeOf(manifest: Manifest): Shape {
-  const layers = layerScales(manifest);
   const { batch, superblock, loss, dims } = manifest;
+  if (!['softmax-ce', 'mse'].includes(loss.kind)) refuse('STEP_PLAN', 'softmax-ce or mse', loss.kind, rule);
+  const layers = layerScales(manifest);
   if (layers.length > layersMax) refuse('STEP_PLAN', `1 to ${layersMax} layers`, layers.length, rule);
   if (!Number.isInteger(Math.log2(superblock)))
     refuse('STEP_PLAN', 'a superblock that is a power of two', superblock, rule);
@@ -91,7 +92,6 @@ export function shapeOf(manifest: Manifest): Shape {
 
 function softmaxTable(loss: Loss, last: LayerScale): Pick<Shape, 'reciprocalBits' | 'expVars' | 'expValues'> {
   if (loss.kind === 'mse') return { reciprocalBits: 0, expVars: 0, expValues: [] };
-  if (loss.kind !== 'softmax-ce') refuse('STEP_PLAN', 'softmax-ce or mse', (loss as { kind: unknown }).kind, rule);
   if (loss.E !== last.g || loss.k !== last.g + 16)
     refuse('STEP_PLAN', 'E = g_L and k = g_L + 16', `${loss.E}, ${loss.k}`, rule);
   const table = expTable(loss.E, last.aOut);

@@ -1,0 +1,20 @@
+/** Integers of 64 bits as bytes. */
+const littleEndian = new Uint8Array(Uint16Array.of(1).buffer)[0] === 1;
+
+/** Elements as int64 two's complement little-endian. */
+export function tensorBytes(values: BigInt64Array): Uint8Array {
+  if (littleEndian) return new Uint8Array(values.buffer, values.byteOffset, values.byteLength).slice();
+  const bytes = new Uint8Array(8 * values.length);
+  const view = new DataView(bytes.buffer);
+  for (let i = 0; i < values.length; i++) view.setBigInt64(8 * i, values[i]!, true);
+  return bytes;
+}
+
+/** Inverse of `tensorBytes`. */
+export function tensorValues(bytes: Uint8Array): BigInt64Array {
+  const { buffer } = new Uint8Array(bytes);
+  const values = new BigInt64Array(buffer);
+  if (littleEndian) return values;
+  const view = new DataView(buffer);
+  return values.map((_, i) => view.getBigInt64(8 * i, true));
+}
