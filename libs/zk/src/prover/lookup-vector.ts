@@ -7,6 +7,7 @@ import type { BaseArray, ExtArray } from '../commit/backend.js';
 import * as F from '../commit/field/extension.js';
 import type { Ext } from '../commit/field/extension.js';
 import type { LookupBlock } from '../relation/lookups.js';
+import { relatedLosses } from '../relation/losses/index.js';
 import { placedBlock, type PlacedBlock } from '../relation/plan.js';
 import { columnForms, type ColumnValues } from '../verifier/flow/columns.js';
 import { ofClaim, type Axis, type Claim, type LinearForm } from '../verifier/linear-form.js';
@@ -52,19 +53,19 @@ function symbols(cells: Cells): Parameters<typeof columnForms>[0] {
 const virtualMark = '@';
 
 function virtualValues(cells: Cells): ColumnValues {
-  const { layers, pieces } = cells.plan.shape;
+  const { layers, pieces, loss } = cells.plan.shape;
+  const { hidden } = relatedLosses[loss];
   const template = placedBlock(cells.plan, 'S', 'hL');
   const symbol = (name: string): LinearForm => {
     const block: PlacedBlock = { ...template, name: virtualMark + name };
     return ofClaim({ kind: 'block', block, axes: [] });
   };
-  const hidden = layers.slice(0, -1);
+  const below = layers.slice(0, -1);
   return {
-    hiddenZ: hidden.map(({ layer }) => symbol(`Z${layer}`)),
-    maskedH: hidden.map(({ layer }) => symbol(`MH${layer}`)),
+    hiddenZ: below.map(({ layer }) => symbol(`Z${layer}`)),
+    maskedH: below.map(({ layer }) => symbol(`MH${layer}`)),
     logitZ: pieces.map(() => symbol('ZL')),
-    scaledExp: pieces.map(() => symbol('E')),
-    quotient: symbol('Q'),
+    loss: { pieces: pieces.map(() => hidden.pieces.map(symbol)), rows: hidden.rows.map(symbol) },
   };
 }
 

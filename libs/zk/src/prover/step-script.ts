@@ -5,7 +5,7 @@ import { oodOf } from '../commit/commit.js';
 import * as F from '../commit/field/extension.js';
 import type { Ext } from '../commit/field/extension.js';
 import { eqTable, halves, suffix, type Point } from '../commit/field/multilinear.js';
-import { fixedBits } from '../verifier/flow/columns.js';
+import { relatedLosses } from '../relation/losses/index.js';
 import { updateWeights } from '../verifier/flow/matmuls.js';
 import { classPoint, hiddenPoint, rowPoint, weightPoint, type TensorPoint } from '../verifier/flow/tensors.js';
 import type { Cells } from './cells.js';
@@ -74,13 +74,12 @@ class StepScript {
       yield at(cells.virtual(`Z${layer}`), [...step, ...unit, ...sample]);
       yield at(cells.virtual(`MH${layer}`), [...step, ...unit, ...sample]);
     }
-    const isSoftmax = shape.loss === 'softmax-ce';
+    const { hidden } = relatedLosses[shape.loss];
     for (const piece of shape.pieces) {
-      const { step, unit, sample } = classPoint(shape, piece, point, fixedBits(shape, piece));
-      yield at(cells.virtual('ZL'), [...unit, ...step, ...sample]);
-      if (isSoftmax) yield at(cells.virtual('E'), [...unit, ...step, ...sample]);
+      const { step, unit, sample } = classPoint(shape, piece, point);
+      for (const name of ['ZL', ...hidden.pieces]) yield at(cells.virtual(name), [...unit, ...step, ...sample]);
     }
-    if (isSoftmax) yield at(cells.virtual('Q'), suffix(point, shape.stepVars + shape.batchVars));
+    for (const name of hidden.rows) yield at(cells.virtual(name), suffix(point, shape.stepVars + shape.batchVars));
   }
 
   /** F3. @returns the points of the backward claims */
@@ -195,7 +194,7 @@ class StepScript {
     const weights = backend.ext(2 ** shape.widthVars.at(-1)!);
     let power = F.ONE;
     for (const piece of shape.pieces) {
-      const { unit } = classPoint(shape, piece, leafPoint, fixedBits(shape, piece));
+      const { unit } = classPoint(shape, piece, leafPoint);
       backend.addScaled(weights, backend.eqTable(unit, F.ONE), power);
       power = F.mul(power, gammaClass);
     }

@@ -1,28 +1,8 @@
 /** Places of the looked-up columns and of the three tables in the lookup vector (libs/zk/SPEC.md §4.3). */
 import { log2Ceil } from '../commit/layout/log2.js';
 import type { ClassPiece, Shape } from '../commit/layout/shape.js';
-
-const hiddenKinds = ['act', 'l', 'h', 'G', 'lp', 'hp'] as const;
-const logitKinds = ['exp', 'yr', 'lL', 'hL', 'Rp', 'pr'] as const;
-const rowKinds = ['iota', 'r', 'sr'] as const;
-const weightKinds = ['lW', 'hW'] as const;
-const biasKinds = ['lb', 'hb'] as const;
-const tableKinds = ['TR', 'TA', 'TE'] as const;
-/** Second lookups of limbs, unscaled, and of errors of less than 16 bits, scaled; the columns of mse. */
-const laterKinds = ['lu', 'Gs', 'lpu', 'lLu', 'lWu', 'lbu', 'gL', 'gLs', 'rm'] as const;
-
-/** Every column, in the order that digests number them. */
-export const lookupKinds = [
-  ...hiddenKinds,
-  ...logitKinds,
-  ...rowKinds,
-  ...weightKinds,
-  ...biasKinds,
-  ...tableKinds,
-  ...laterKinds,
-] as const;
-
-type LookupKind = (typeof lookupKinds)[number];
+import { biasKinds, hiddenKinds, tableKinds, weightKinds, type LookupKind } from './kinds.js';
+import { relatedLosses } from './losses/index.js';
 
 export interface LookupBlock {
   readonly kind: LookupKind;
@@ -48,7 +28,8 @@ export interface LookupLayout {
 export const tableVars = 16;
 
 export function lookupLayout(shape: Shape): LookupLayout {
-  const { stepVars, batchVars, widthVars, layers, pieces, expVars, unscaled, loss } = shape;
+  const { stepVars, batchVars, widthVars, layers, pieces, expVars, unscaled } = shape;
+  const { rowColumns, hasTable } = relatedLosses[shape.loss];
   const entry = (kind: LookupKind, layer: number, vars: number, piece = 0) => ({
     kind,
     layer,
@@ -66,7 +47,7 @@ export function lookupLayout(shape: Shape): LookupLayout {
     ...pieces.flatMap(({ bits }: ClassPiece, index) =>
       logitColumns(shape).map((kind) => entry(kind, 0, bits + rowVars, index)),
     ),
-    ...(loss === 'softmax-ce' ? rowKinds : []).map((kind) => entry(kind, 0, rowVars)),
+    ...rowColumns.map((kind) => entry(kind, 0, rowVars)),
     ...layers.flatMap(({ layer }) => [
       ...after(weightKinds, 'lW', unscaled[layer - 1]!.weight && 'lWu').map((kind) =>
         entry(kind, layer, widthVars[layer - 1]! + widthVars[layer]!),
@@ -76,7 +57,7 @@ export function lookupLayout(shape: Shape): LookupLayout {
       ),
     ]),
     ...tableKinds
-      .filter((kind) => kind !== 'TE' || loss === 'softmax-ce')
+      .filter((kind) => kind !== 'TE' || hasTable)
       .map((kind) => ({ ...entry(kind, 0, kind === 'TE' ? expVars : tableVars), isTable: true })),
   ];
   list.sort((a, b) => b.vars - a.vars || Number(a.isTable) - Number(b.isTable));
@@ -97,11 +78,9 @@ function hiddenColumns({ unscaled, errorBits }: Shape, layer: number): readonly 
   return after(narrow, 'lp', unscaled[layer]!.backward && 'lpu');
 }
 
-function logitColumns({ unscaled, errorBits, loss, roundingShift }: Shape): readonly LookupKind[] {
-  const second = unscaled.at(-1)!.forward && 'lLu';
-  if (loss === 'softmax-ce') return after(logitKinds, 'lL', second);
-  const kinds = after<LookupKind>(['yr', 'lL', 'hL', 'gL'], 'lL', second);
-  return [...kinds, ...(errorBits < 16 ? (['gLs'] as const) : []), ...(roundingShift > 0 ? (['rm'] as const) : [])];
+function logitColumns(shape: Shape): readonly LookupKind[] {
+  const { first, last } = relatedLosses[shape.loss].pieceColumns(shape);
+  return [...first, 'lL', ...(shape.unscaled.at(-1)!.forward ? (['lLu'] as const) : []), ...last];
 }
 
 /** The list with `kind` put in after `place`, where there is one. */

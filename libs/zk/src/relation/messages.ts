@@ -3,6 +3,7 @@ import { log2Ceil } from '../commit/layout/log2.js';
 import type { Shape } from '../commit/layout/shape.js';
 import type { Profile } from '../commit/params.js';
 import type { LookupLayout } from './lookups.js';
+import { relatedLosses } from './losses/index.js';
 
 export interface MessageCounts {
   readonly products: number;
@@ -55,30 +56,17 @@ interface ElementwiseCounts {
   readonly constraints: number;
 }
 
-function elementwiseCounts({
-  layers,
-  pieces,
-  stepVars,
-  batchVars,
-  widthVars,
-  loss,
-  roundingShift,
-}: Shape): ElementwiseCounts {
-  const hidden = layers.length - 1;
-  const hiddenVars = layers.slice(0, -1).map(({ layer }) => widthVars[layer]!);
-  const rowVars = stepVars + batchVars;
-  if (loss === 'mse') {
-    return {
-      terms: hidden,
-      rounds: hidden === 0 ? 0 : rowVars + Math.max(...hiddenVars),
-      columns: 2 * hidden + pieces.length,
-      constraints: (hidden === 0 ? 0 : hidden + 1) + (roundingShift > 0 ? 0 : pieces.length),
-    };
-  }
+function elementwiseCounts(shape: Shape): ElementwiseCounts {
+  const { layers, pieces, stepVars, batchVars, widthVars } = shape;
+  const loss = relatedLosses[shape.loss];
+  const hidden = layers.slice(0, -1).map(({ layer }) => widthVars[layer]!);
+  const ofLoss = loss.products(shape);
+  const terms = hidden.length + ofLoss.length;
+  const sent = pieces.length * (1 + loss.hidden.pieces.length) + loss.hidden.rows.length;
   return {
-    terms: hidden + 2 * pieces.length + 1,
-    rounds: rowVars + Math.max(...hiddenVars, ...pieces.map((piece) => piece.bits)),
-    columns: 2 * hidden + 2 * pieces.length + 1,
-    constraints: hidden + 4 * pieces.length + 4,
+    terms,
+    rounds: terms === 0 ? 0 : stepVars + batchVars + Math.max(...hidden, ...ofLoss),
+    columns: 2 * hidden.length + sent,
+    constraints: hidden.length + 2 * ofLoss.length + (terms === 0 ? 0 : 1) + loss.facts(shape),
   };
 }

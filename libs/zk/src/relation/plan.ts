@@ -11,12 +11,14 @@ import {
   type DataTree,
 } from '../commit/layout/blocks.js';
 import { log2Ceil } from '../commit/layout/log2.js';
+import { committedLoss } from '../commit/layout/losses/index.js';
 import { refuse } from '../commit/layout/refuse.js';
 import { shapeOf, type Shape } from '../commit/layout/shape.js';
 import { bySize, counted, layoutWords, treeLayout, type TreeLayout } from '../commit/layout/tree-layout.js';
 import { randomPerRow, requireImplemented, type Profile } from '../commit/params.js';
 import { soundness, soundnessBitsMin, type ShapeCounts, type Soundness } from '../soundness.js';
-import { lookupKinds, lookupLayout, type LookupLayout } from './lookups.js';
+import { lookupKinds } from './kinds.js';
+import { lookupLayout, type LookupLayout } from './lookups.js';
 import { countMessages, type MessageCounts } from './messages.js';
 
 /**
@@ -195,10 +197,11 @@ export function planBytes(plan: Omit<Plan, 'digest' | 'soundness'>): Uint8Array 
   return concatBytes(keccak(utf8(profile.name)), ...words.map((word) => uintBe(word, 4)));
 }
 
-/** What the words before do not tell: of mse, errors of less than 16 bits, two out-of-domain points. Else nothing. */
+/** What the words before do not tell: of a loss but the first, errors of less than 16 bits, two out-of-domain points. Else nothing. */
 function laterWords({ loss, errorBits, layers }: Shape, { oodPoints }: Profile): number[] {
-  if (loss === 'softmax-ce' && errorBits === 16 && oodPoints === 1) return [];
-  return counted([loss === 'softmax-ce' ? 1 : 2, errorBits, layers.at(-1)!.aOut, oodPoints]);
+  const { code } = committedLoss(loss);
+  if (code === 1 && errorBits === 16 && oodPoints === 1) return [];
+  return counted([code, errorBits, layers.at(-1)!.aOut, oodPoints]);
 }
 
 function lookupWords(block: LookupLayout['blocks'][number]): number[] {

@@ -68,6 +68,15 @@ export function minus(a: LinearForm, b: LinearForm): LinearForm {
   return plus(a, negated(b));
 }
 
+export const power = (bits: number): Ext => F.fromInteger(1n << BigInt(bits));
+export const integer = (value: number | bigint): LinearForm => constant(F.fromInteger(value));
+export const shifted = (form: LinearForm, bits: number): LinearForm => times(form, power(bits));
+
+/** An error as a 16-bit entry, and as one of `bits` bits where it is known to be an integer. */
+export const asError = (error: LinearForm): LinearForm => plus(error, integer(2 ** 15));
+export const asNarrowError = (error: LinearForm, bits: number): LinearForm =>
+  shifted(plus(error, integer(2 ** (bits - 1))), 16 - bits);
+
 function negated({ constant: value, pads, claims }: LinearForm): LinearForm {
   return {
     constant: F.neg(value),

@@ -1,4 +1,6 @@
 /** The tensors that are committed, per tree and in list order (libs/zk/SPEC.md §4.1). */
+import { kindCodes, type BlockKind } from './kinds.js';
+import { committedLoss } from './losses/index.js';
 import type { Shape } from './shape.js';
 
 /** Trees of global rows; S holds the step witness, D the data, W0 and WT the weights before and after. */
@@ -6,16 +8,6 @@ export type DataTree = 'S' | 'D' | 'W0' | 'WT';
 
 /** Order of the trees in the global hypercube. */
 export const dataTrees: readonly DataTree[] = ['S', 'D', 'W0', 'WT'];
-
-/** Kinds with the number that stands for them in digests. */
-const kindCodes = {
-  A: 1, M: 2, l: 3, h: 4, G: 5, hp: 6,
-  d: 7, hL: 8, eps: 9, sel: 10, GL: 11, w: 12, mu: 13, iota: 14,
-  hW: 15, hb: 16, mR: 17, mA: 18, mE: 19, pad: 20,
-  W: 21, b: 22, z: 23, X: 24, Y: 25, YL: 26,
-} as const; // prettier-ignore
-
-type BlockKind = keyof typeof kindCodes;
 
 export interface BlockSpec {
   /** Kind and layer, for example `A1`, `d`, `W2`: unique within its tree. */
@@ -44,18 +36,18 @@ function block(kind: BlockKind, layer: number, dims: readonly number[], zeroFrom
 const blindVars = 2;
 
 export function weightBlocks(shape: Shape): BlockSpec[] {
-  const { widthVars, manifest } = shape;
-  const perLayer = shape.layers.flatMap(({ layer }) => [
-    block('W', layer, [widthVars[layer - 1]!, widthVars[layer]!], { dimension: 0, bound: manifest.dims[layer - 1]! }),
+  const { widthVars } = shape;
+  const perLayer = shape.layers.flatMap(({ layer, inputs }) => [
+    block('W', layer, [widthVars[layer - 1]!, widthVars[layer]!], { dimension: 0, bound: inputs }),
     block('b', layer, [widthVars[layer]!]),
   ]);
   return [...perLayer, block('z', 0, [blindVars])];
 }
 
 export function dataBlocks(shape: Shape): BlockSpec[] {
-  const { stepVars, batchVars, widthVars, manifest, classes } = shape;
+  const { stepVars, batchVars, widthVars, layers, classes } = shape;
   return [
-    block('X', 0, [stepVars, widthVars[0]!, batchVars], { dimension: 1, bound: manifest.dims[0]! }),
+    block('X', 0, [stepVars, widthVars[0]!, batchVars], { dimension: 1, bound: layers[0]!.inputs }),
     block('Y', 0, [widthVars.at(-1)!, stepVars, batchVars], { dimension: 0, bound: classes }),
     block('z', 0, [blindVars]),
   ];
@@ -63,25 +55,19 @@ export function dataBlocks(shape: Shape): BlockSpec[] {
 
 /** @param padVars lg of the number of pads */
 export function witnessBlocks(shape: Shape, padVars: number): BlockSpec[] {
-  const { stepVars, batchVars, widthVars, layers, manifest, classes, expVars, loss } = shape;
-  const isSoftmax = loss === 'softmax-ce';
+  const { stepVars, batchVars, widthVars, layers, classes, expVars } = shape;
+  const loss = committedLoss(shape.loss);
   const hidden = layers.slice(0, -1).flatMap(({ layer }) => {
     const dims = [stepVars, widthVars[layer]!, batchVars];
     return (['A', 'M', 'l', 'h', 'G', 'hp'] as const).map((kind) => block(kind, layer, dims));
   });
   const logitDims = [widthVars.at(-1)!, stepVars, batchVars];
-  const logitKinds: readonly BlockKind[] = isSoftmax ? ['d', 'hL', 'eps', 'sel', 'GL', 'w'] : ['YL', 'hL', 'GL'];
-  const logits = logitKinds.map((kind) => block(kind, 0, logitDims, { dimension: 0, bound: classes }));
-  const rowKinds: readonly BlockKind[] = isSoftmax ? ['mu', 'iota'] : [];
-  const rows = rowKinds.map((kind) => block(kind, 0, [stepVars, batchVars]));
-  const limbs = layers.flatMap(({ layer }) => [
-    block('hW', layer, [widthVars[layer - 1]!, widthVars[layer]!], { dimension: 0, bound: manifest.dims[layer - 1]! }),
+  const logits = loss.logits.map((kind) => block(kind, 0, logitDims, { dimension: 0, bound: classes }));
+  const rows = loss.rows.map((kind) => block(kind, 0, [stepVars, batchVars]));
+  const limbs = layers.flatMap(({ layer, inputs }) => [
+    block('hW', layer, [widthVars[layer - 1]!, widthVars[layer]!], { dimension: 0, bound: inputs }),
     block('hb', layer, [widthVars[layer]!]),
   ]);
-  const multiplicities = [
-    block('mR', 0, [16]),
-    block('mA', 0, [16]),
-    ...(isSoftmax ? [block('mE', 0, [expVars])] : []),
-  ];
-  return [...hidden, ...logits, ...rows, ...limbs, ...multiplicities, block('pad', 0, [1, padVars])];
+  const tables = [block('mR', 0, [16]), block('mA', 0, [16]), ...(expVars > 0 ? [block('mE', 0, [expVars])] : [])];
+  return [...hidden, ...logits, ...rows, ...limbs, ...tables, block('pad', 0, [1, padVars])];
 }

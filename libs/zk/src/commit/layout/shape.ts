@@ -3,7 +3,7 @@
  * (libs/zk/SPEC.md §2.2, §4).
  */
 import {
-  expTable,
+  classCount,
   layerScales,
   stepSizeMax,
   unscaledLimbs,
@@ -12,6 +12,7 @@ import {
   type Manifest,
   type UnscaledLimbs,
 } from '#libs/step';
+import { committedLoss, type LossTable } from './losses/index.js';
 import { log2Ceil } from './log2.js';
 import { refuse } from './refuse.js';
 
@@ -21,7 +22,7 @@ export interface ClassPiece {
   readonly bits: number;
 }
 
-export interface Shape {
+export interface Shape extends LossTable {
   readonly manifest: Manifest;
   /** Layers 1..L at positions 0..L−1. */
   readonly layers: readonly LayerScale[];
@@ -39,15 +40,10 @@ export interface Shape {
   readonly pieces: readonly ClassPiece[];
   readonly gaps: readonly ClassPiece[];
   readonly loss: Loss['kind'];
-  /** g_L, which is E of the softmax; k of the softmax, 0 for mse. */
+  /** g_L. */
   readonly lossFraction: number;
-  readonly reciprocalBits: number;
-  /** mse: a_L − g_L, the shift that rounds logits to errors; exact where it is not positive. */
+  /** a_L − g_L: what rounds logits to errors of the same fraction; exact where it is not positive. */
   readonly roundingShift: number;
-  /** x: the exp table is zero from 2^x on; 0 and no values for mse. */
-  readonly expVars: number;
-  /** T_exp[0 … 2^x). */
-  readonly expValues: readonly number[];
   /** Back-propagated errors are signed and have so many bits, at most 16. */
   readonly errorBits: number;
   readonly stepSizeMax: number;
@@ -60,7 +56,7 @@ const layersMax = 8;
 /** @throws Rejection STEP_PLAN for a manifest that version 1 cannot prove */
 export function shapeOf(manifest: Manifest): Shape {
   const { batch, superblock, loss, dims } = manifest;
-  if (!['softmax-ce', 'mse'].includes(loss.kind)) refuse('STEP_PLAN', 'softmax-ce or mse', loss.kind, rule);
+  const { check, table } = committedLoss(loss.kind);
   const layers = layerScales(manifest);
   if (layers.length > layersMax) refuse('STEP_PLAN', `1 to ${layersMax} layers`, layers.length, rule);
   if (!Number.isInteger(Math.log2(superblock)))
@@ -69,7 +65,8 @@ export function shapeOf(manifest: Manifest): Shape {
   if (manifest.gbits > 16) refuse('STEP_PLAN', 'errors of at most 16 bits', `${manifest.gbits} bits`, rule);
   for (const layer of layers) checkShifts(layer);
   const last = layers[layers.length - 1]!;
-  const classes = dims[dims.length - 1]!;
+  check(loss, last);
+  const classes = classCount(manifest);
   return {
     manifest,
     layers,
@@ -84,19 +81,10 @@ export function shapeOf(manifest: Manifest): Shape {
     loss: loss.kind,
     lossFraction: last.g,
     roundingShift: last.aOut - last.g,
-    ...softmaxTable(loss, last),
+    ...table(loss, last),
     errorBits: manifest.gbits,
     stepSizeMax: stepSizeMax(manifest),
   };
-}
-
-function softmaxTable(loss: Loss, last: LayerScale): Pick<Shape, 'reciprocalBits' | 'expVars' | 'expValues'> {
-  if (loss.kind === 'mse') return { reciprocalBits: 0, expVars: 0, expValues: [] };
-  if (loss.E !== last.g || loss.k !== last.g + 16)
-    refuse('STEP_PLAN', 'E = g_L and k = g_L + 16', `${loss.E}, ${loss.k}`, rule);
-  const table = expTable(loss.E, last.aOut);
-  const expVars = log2Ceil(table.findLastIndex((value) => value !== 0) + 1);
-  return { reciprocalBits: loss.k, expVars, expValues: Array.from(table.slice(0, 2 ** expVars)) };
 }
 
 /** Greedy split of [from, to) into aligned powers of two, ascending. */

@@ -5,14 +5,28 @@
 import * as F from '../../commit/field/extension.js';
 import type { Ext } from '../../commit/field/extension.js';
 import { inversePowerOfTwo } from '../../commit/field/goldilocks.js';
-import { bitPoint, suffix, type Point } from '../../commit/field/multilinear.js';
-import type { ClassPiece, Shape } from '../../commit/layout/shape.js';
+import { suffix, type Point } from '../../commit/field/multilinear.js';
+import type { Shape } from '../../commit/layout/shape.js';
 import { tableVars, type LookupBlock } from '../../relation/lookups.js';
-import { constant, minus, plus, times, type LinearForm } from '../linear-form.js';
+import { relatedLosses } from '../../relation/losses/index.js';
+import {
+  asError,
+  asNarrowError,
+  constant,
+  integer,
+  minus,
+  plus,
+  power,
+  shifted,
+  times,
+  type LinearForm,
+} from '../linear-form.js';
+import { pieceAt, rowAt } from '../losses/loss.js';
+import { verifiedLosses, type Cells, type LossValues } from '../losses/index.js';
 import type { MaskedProtocol } from '../masked-protocol.js';
-import { activationAt, indexAt, valuesAt } from '../tables.js';
+import { activationAt, indexAt } from '../tables.js';
 import { columnsOf, numerators, type Half, type LeafClaim } from './lookups.js';
-import { classPoint, hiddenPoint, rowPoint, weightPoint } from './tensors.js';
+import { hiddenPoint, weightPoint } from './tensors.js';
 
 /** Hidden values at the leaf point: products and matrix products that later parts of the flow prove. */
 export interface ColumnValues {
@@ -21,32 +35,21 @@ export interface ColumnValues {
   readonly maskedH: readonly LinearForm[];
   /** Z_L per class piece. */
   readonly logitZ: readonly LinearForm[];
-  /** Softmax: ε ⊙ ι per class piece, and ι ⊙ S. */
-  readonly scaledExp: readonly LinearForm[];
-  readonly quotient?: LinearForm;
-}
-
-/** The fixed class bits of a piece. */
-export function fixedBits(shape: Shape, piece: ClassPiece): Point {
-  return bitPoint(piece.start / 2 ** piece.bits, shape.widthVars.at(-1)! - piece.bits);
+  readonly loss: LossValues;
 }
 
 export function receiveColumns(protocol: MaskedProtocol): ColumnValues {
   const { layers, pieces, loss } = protocol.plan.shape;
-  const isSoftmax = loss === 'softmax-ce';
+  const { hidden } = relatedLosses[loss];
   const hiddenZ: LinearForm[] = [];
   const maskedH: LinearForm[] = [];
   for (let l = 1; l < layers.length; l++) {
     hiddenZ.push(protocol.receive());
     maskedH.push(protocol.receive());
   }
-  const logitZ: LinearForm[] = [];
-  const scaledExp: LinearForm[] = [];
-  for (let k = 0; k < pieces.length; k++) {
-    logitZ.push(protocol.receive());
-    if (isSoftmax) scaledExp.push(protocol.receive());
-  }
-  return { hiddenZ, maskedH, logitZ, scaledExp, ...(isSoftmax ? { quotient: protocol.receive() } : {}) };
+  const logits = pieces.map(() => [protocol.receive(), ...hidden.pieces.map(() => protocol.receive())]);
+  const ofLoss = { pieces: logits.map((values) => values.slice(1)), rows: hidden.rows.map(() => protocol.receive()) };
+  return { hiddenZ, maskedH, logitZ: logits.map(([Z]) => Z!), loss: ofLoss };
 }
 
 /** Ties the leaf claim to the columns. */
@@ -70,13 +73,6 @@ export function closeLookups(protocol: MaskedProtocol, leaf: LeafClaim, values: 
   protocol.require(plus(minus(claim, a.xy), times(n.xy, F.square(lambda))));
 }
 
-const power = (bits: number): Ext => F.fromInteger(1n << BigInt(bits));
-const integer = (value: number | bigint): LinearForm => constant(F.fromInteger(value));
-const shifted = (form: LinearForm, bits: number): LinearForm => times(form, power(bits));
-
-/** Claims on the committed blocks of a plan. */
-type Cells = Pick<MaskedProtocol, 'plan' | 'cell'>;
-
 /** The looked-up value f of each column (libs/zk/SPEC.md §7, table of F2). */
 export function columnForms(
   protocol: Cells,
@@ -96,21 +92,11 @@ export function columnForms(
       case 'lpu':
       case 'hp':
         return hiddenColumn(protocol, block, block.kind, point, beta, values);
-      case 'exp':
       case 'yr':
       case 'lL':
       case 'lLu':
       case 'hL':
-      case 'Rp':
-      case 'pr':
-      case 'gL':
-      case 'gLs':
-      case 'rm':
-        return logitColumn(protocol, block, block.kind, point, beta, values);
-      case 'iota':
-      case 'r':
-      case 'sr':
-        return rowColumn(protocol, block.kind, point, values);
+        return logitColumn(protocol, block, block.kind, point, values);
       case 'lW':
       case 'lWu':
       case 'hW':
@@ -120,16 +106,21 @@ export function columnForms(
         return borderColumn(protocol, block, block.kind, point);
       case 'TR':
       case 'TA':
-      case 'TE':
         return constant(tableColumn(protocol.plan.shape, block.kind, suffix(point, block.vars), beta));
+      case 'exp':
+      case 'Rp':
+      case 'pr':
+      case 'gL':
+      case 'gLs':
+      case 'rm':
+      case 'iota':
+      case 'r':
+      case 'sr':
+      case 'TE':
+        return lossColumn(protocol, block, point, beta, values);
     }
   };
 }
-
-/** G as a 16-bit entry, and as one of `bits` bits where it is known to be an integer. */
-const asError = (error: LinearForm): LinearForm => plus(error, integer(2 ** 15));
-const asNarrowError = (error: LinearForm, bits: number): LinearForm =>
-  shifted(plus(error, integer(2 ** (bits - 1))), 16 - bits);
 
 function hiddenColumn(
   protocol: Cells,
@@ -179,80 +170,46 @@ function activationTail(A: LinearForm, M: LinearForm, beta: Ext): LinearForm {
   return plus(times(A, beta), times(M, square), constant(F.mul(square, beta)));
 }
 
+/** Rounding of the logits. */
 function logitColumn(
   protocol: Cells,
   block: LookupBlock,
-  kind: 'exp' | 'yr' | 'lL' | 'lLu' | 'hL' | 'Rp' | 'pr' | 'gL' | 'gLs' | 'rm',
+  kind: 'yr' | 'lL' | 'lLu' | 'hL',
   point: Point,
-  beta: Ext,
   values: ColumnValues,
 ): LinearForm {
   const { shape } = protocol.plan;
-  const piece = shape.pieces[block.piece]!;
-  const { step, unit, sample } = classPoint(shape, piece, point, fixedBits(shape, piece));
-  const cell = (name: string): LinearForm =>
-    protocol.cell('S', name, { point: unit }, { point: step }, { point: sample });
-  const logit = (): LinearForm =>
-    shape.loss === 'mse' ? cell('YL') : minus(protocol.cell('S', 'mu', { point: step }, { point: sample }), cell('d'));
-  const probability = (): LinearForm => {
-    const label = protocol.cell('D', 'Y', { point: unit }, { point: step }, { point: sample });
-    return plus(cell('GL'), shifted(label, shape.lossFraction));
-  };
+  const at = pieceAt(protocol, shape.pieces[block.piece]!, point);
+  const logit = (): LinearForm => verifiedLosses[shape.loss].logit(at);
   const shift = shape.layers.at(-1)!.forwardShift;
   switch (kind) {
-    case 'exp': {
-      const isSmall = cell('w');
-      const index = plus(cell('d'), integer(-(2 ** shape.expVars)), shifted(isSmall, shape.expVars));
-      return plus(index, times(cell('eps'), beta), times(isSmall, F.square(F.square(beta))));
-    }
     case 'yr':
       return plus(logit(), integer(2 ** 15));
     case 'lL':
     case 'lLu': {
       const rounded = plus(values.logitZ[block.piece]!, constant(power(shift - 1)));
-      const rest = plus(shifted(logit(), shift), shifted(cell('hL'), shift - 16));
+      const rest = plus(shifted(logit(), shift), shifted(at.cell('hL'), shift - 16));
       return shifted(minus(rounded, rest), kind === 'lL' ? 32 - shift : 0);
     }
     case 'hL':
-      return cell('hL');
-    case 'Rp':
-      return plus(values.scaledExp[block.piece]!, integer(2 ** 15), times(probability(), F.fromInteger(-(2 ** 16))));
-    case 'pr':
-      return probability();
-    case 'gL':
-      return asError(cell('GL'));
-    case 'gLs':
-      return asNarrowError(cell('GL'), shape.errorBits);
-    case 'rm': {
-      const drop = shape.roundingShift;
-      const rounded = plus(logit(), integer(2 ** (drop - 1)));
-      return shifted(minus(rounded, shifted(probability(), drop)), 16 - drop);
-    }
+      return at.cell('hL');
   }
 }
 
-/** ε summed over the real classes at one row: S of libs/step/SPEC.md §5. */
-export function expSum(protocol: Cells, step: Point, sample: Point): LinearForm {
-  return protocol.cell('S', 'eps', { weights: realClasses(protocol.plan.shape) }, { point: step }, { point: sample });
-}
-
-/** 1 for every class below C, 0 for padding. */
-export function realClasses(shape: Shape): Ext[] {
-  return Array.from({ length: 2 ** shape.widthVars.at(-1)! }, (_, c) => (c < shape.classes ? F.ONE : F.ZERO));
-}
-
-function rowColumn(protocol: Cells, kind: 'iota' | 'r' | 'sr', point: Point, values: ColumnValues): LinearForm {
+function lossColumn(
+  protocol: Cells,
+  { kind, piece, vars }: LookupBlock,
+  point: Point,
+  beta: Ext,
+  values: ColumnValues,
+): LinearForm {
   const { shape } = protocol.plan;
-  const { step, sample } = rowPoint(shape, point);
-  const remainder = minus(constant(power(shape.reciprocalBits)), values.quotient!);
-  switch (kind) {
-    case 'iota':
-      return plus(protocol.cell('S', 'iota', { point: step }, { point: sample }), integer(-1));
-    case 'r':
-      return remainder;
-    case 'sr':
-      return minus(plus(expSum(protocol, step, sample), integer(-1)), remainder);
-  }
+  const { pieceColumns, rowColumns, tables } = verifiedLosses[shape.loss];
+  const [ofPiece, ofRow, table] = [pieceColumns[kind], rowColumns[kind], tables[kind]];
+  if (ofPiece) return ofPiece(pieceAt(protocol, shape.pieces[piece]!, point, values.loss.pieces[piece]), beta);
+  if (ofRow) return ofRow(rowAt(protocol, point, values.loss.rows));
+  if (table) return constant(table(shape, suffix(point, vars), beta));
+  throw new RangeError(`${shape.loss} has no column ${kind}`);
 }
 
 /** Limbs of the weights after the segment. */
@@ -290,7 +247,7 @@ function borderColumn(
   }
 }
 
-function tableColumn(shape: Shape, kind: 'TR' | 'TA' | 'TE', point: Point, beta: Ext): Ext {
+function tableColumn(shape: Shape, kind: 'TR' | 'TA', point: Point, beta: Ext): Ext {
   const index = indexAt(point);
   switch (kind) {
     case 'TR':
@@ -301,7 +258,5 @@ function tableColumn(shape: Shape, kind: 'TR' | 'TA' | 'TE', point: Point, beta:
       const square = F.square(beta);
       return F.sum([index, F.mul(beta, A), F.mul(square, M), F.mul(square, beta)]);
     }
-    case 'TE':
-      return F.sum([index, F.mul(beta, valuesAt(shape.expValues, point)), F.square(F.square(beta))]);
   }
 }

@@ -8,7 +8,7 @@ import { inversePowerOfTwo } from '../../commit/field/goldilocks.js';
 import { eqTable, halves, suffix, type Point } from '../../commit/field/multilinear.js';
 import { minus, plus, powerSum, times, type Axis, type LinearForm } from '../linear-form.js';
 import type { MaskedProtocol } from '../masked-protocol.js';
-import { fixedBits, type ColumnValues } from './columns.js';
+import type { ColumnValues } from './columns.js';
 import type { BackClaim } from './products.js';
 import { activation, classPoint, errorOf, hiddenPoint, realSamples, rowPoint } from './tensors.js';
 
@@ -118,7 +118,7 @@ function logitTerm(
   let classWeights = new Array<Ext>(2 ** shape.widthVars.at(-1)!).fill(F.ZERO);
   let power = F.ONE;
   for (const piece of shape.pieces) {
-    const { unit } = classPoint(shape, piece, leafPoint, fixedBits(shape, piece));
+    const { unit } = classPoint(shape, piece, leafPoint);
     const table = eqTable(unit);
     const factor = power;
     classWeights = classWeights.map((weight, c) => F.add(weight, F.mul(factor, table[c]!)));

@@ -1,24 +1,18 @@
 /**
- * F3: every elementwise product of the step in one sumcheck, and the linear facts of the softmax (libs/zk/SPEC.md §7).
+ * F3: every elementwise product of the step in one sumcheck, and the linear facts of the loss (libs/zk/SPEC.md §7).
  */
-import * as F from '../../commit/field/extension.js';
 import { suffix, type Point } from '../../commit/field/multilinear.js';
-import { constant, minus, powerSum, times, zeroForm, type LinearForm } from '../linear-form.js';
+import { minus, powerSum, type LinearForm } from '../linear-form.js';
 import type { MaskedProtocol } from '../masked-protocol.js';
-import { expSum, fixedBits, realClasses, type ColumnValues } from './columns.js';
-import { classPoint, hiddenPoint, rowPoint, type TensorPoint } from './tensors.js';
+import { verifiedLosses, type ProductTerm } from '../losses/index.js';
+import { pieceAt } from '../losses/loss.js';
+import type { ColumnValues } from './columns.js';
+import { hiddenPoint, type TensorPoint } from './tensors.js';
 
 /** H_l at a random point, for l = 1 … L−1: the claims that the backward matrix products must meet. */
 export interface BackClaim {
   readonly point: TensorPoint;
   readonly value: LinearForm;
-}
-
-interface Term {
-  readonly vars: number;
-  readonly claim: LinearForm;
-  /** The two factors at the final point; undefined where a factor is a hidden value. */
-  factors(point: Point): [LinearForm, LinearForm | undefined];
 }
 
 export function proveProducts(protocol: MaskedProtocol, leafPoint: Point, values: ColumnValues): BackClaim[] {
@@ -52,10 +46,10 @@ export function proveProducts(protocol: MaskedProtocol, leafPoint: Point, values
   }));
 }
 
-function productTerms(protocol: MaskedProtocol, values: ColumnValues): Term[] {
+function productTerms(protocol: MaskedProtocol, values: ColumnValues): ProductTerm[] {
   const { shape } = protocol.plan;
   const rowVars = shape.stepVars + shape.batchVars;
-  const hidden = values.maskedH.map((claim, index): Term => {
+  const hidden = values.maskedH.map((claim, index): ProductTerm => {
     const layer = index + 1;
     return {
       vars: rowVars + shape.widthVars[layer]!,
@@ -66,63 +60,12 @@ function productTerms(protocol: MaskedProtocol, values: ColumnValues): Term[] {
       },
     };
   });
-  if (values.quotient === undefined) return hidden;
-  const logits = shape.pieces.flatMap((piece, index): Term[] => {
-    const vars = rowVars + piece.bits;
-    const cellAt = (name: string, point: Point): LinearForm => {
-      const { step, unit, sample } = classPoint(shape, piece, point, fixedBits(shape, piece));
-      return protocol.cell('S', name, { point: unit }, { point: step }, { point: sample });
-    };
-    return [
-      {
-        vars,
-        claim: values.scaledExp[index]!,
-        factors: (point) => [cellAt('eps', point), iotaAt(protocol, point)],
-      },
-      { vars, claim: zeroForm, factors: (point) => [cellAt('sel', point), cellAt('d', point)] },
-    ];
-  });
-  const quotient: Term = {
-    vars: rowVars,
-    claim: values.quotient,
-    factors: (point) => {
-      const { step, sample } = rowPoint(shape, point);
-      return [iotaAt(protocol, point), expSum(protocol, step, sample)];
-    },
-  };
-  return [...hidden, ...logits, quotient];
+  return [...hidden, ...verifiedLosses[shape.loss].products(protocol, values.loss)];
 }
 
-function iotaAt(protocol: MaskedProtocol, point: Point): LinearForm {
-  const { step, sample } = rowPoint(protocol.plan.shape, point);
-  return protocol.cell('S', 'iota', { point: step }, { point: sample });
-}
-
-/** Softmax: selectors sum to one in every row; mse: errors from logits; errors of padded classes are zero. */
+/** Those of the loss; errors of padded classes are zero. */
 function requireLinearFacts(protocol: MaskedProtocol, leafPoint: Point): void {
   const { shape } = protocol.plan;
-  if (shape.loss === 'mse') requireExactErrors(protocol, leafPoint);
-  else {
-    const { step, sample } = rowPoint(shape, leafPoint);
-    const selected = protocol.cell('S', 'sel', { weights: realClasses(shape) }, { point: step }, { point: sample });
-    protocol.require(minus(selected, constant(F.ONE)));
-  }
-  for (const gap of shape.gaps) {
-    const at = classPoint(shape, gap, leafPoint, fixedBits(shape, gap));
-    protocol.require(protocol.cell('S', 'GL', { point: at.unit }, { point: at.step }, { point: at.sample }));
-  }
-}
-
-/** mse without rounding: G_L = 2^(g_L − a_L)·Y_L − 2^g_L·label. With rounding it is a lookup instead. */
-function requireExactErrors(protocol: MaskedProtocol, leafPoint: Point): void {
-  const { shape } = protocol.plan;
-  if (shape.roundingShift > 0) return;
-  for (const piece of shape.pieces) {
-    const { step, unit, sample } = classPoint(shape, piece, leafPoint, fixedBits(shape, piece));
-    const at = (tree: 'S' | 'D', name: string): LinearForm =>
-      protocol.cell(tree, name, { point: unit }, { point: step }, { point: sample });
-    const logit = times(at('S', 'YL'), F.fromInteger(2 ** -shape.roundingShift));
-    const label = times(at('D', 'Y'), F.fromInteger(2 ** shape.lossFraction));
-    protocol.require(minus(at('S', 'GL'), minus(logit, label)));
-  }
+  verifiedLosses[shape.loss].facts(protocol, leafPoint).forEach((form) => protocol.require(form));
+  for (const gap of shape.gaps) protocol.require(pieceAt(protocol, gap, leafPoint).cell('GL'));
 }

@@ -2,8 +2,8 @@
 import * as F from '../../commit/field/extension.js';
 import type { Ext } from '../../commit/field/extension.js';
 import type { Point } from '../../commit/field/multilinear.js';
-import { suffix } from '../../commit/field/multilinear.js';
-import type { Shape } from '../../commit/layout/shape.js';
+import { bitPoint, suffix } from '../../commit/field/multilinear.js';
+import type { ClassPiece, Shape } from '../../commit/layout/shape.js';
 import type { Axis, LinearForm } from '../linear-form.js';
 import type { MaskedProtocol } from '../masked-protocol.js';
 
@@ -47,14 +47,10 @@ export function hiddenPoint(shape: Shape, layer: number, point: Point): TensorPo
 }
 
 /** The last coordinates of a point as those of one piece of the classes: its fixed bits, then (class bits, step, sample). */
-export function classPoint(
-  shape: Shape,
-  piece: { start: number; bits: number },
-  point: Point,
-  fixed: Point,
-): TensorPoint {
-  const { stepVars, batchVars } = shape;
+export function classPoint(shape: Shape, piece: ClassPiece, point: Point): TensorPoint {
+  const { stepVars, batchVars, widthVars } = shape;
   const own = suffix(point, piece.bits + stepVars + batchVars);
+  const fixed = bitPoint(piece.start / 2 ** piece.bits, widthVars.at(-1)! - piece.bits);
   return {
     unit: [...fixed, ...own.slice(0, piece.bits)],
     step: own.slice(piece.bits, piece.bits + stepVars),
