@@ -22,9 +22,8 @@ import {
   type Manifest,
   type Weights,
 } from '#libs/step';
-import { createEngine, KernelBackend } from '#libs/zk';
+import { createEngine, createExactTrainer, KernelBackend } from '#libs/zk';
 import { dataDigestOf } from '#libs/zk/verifier';
-import { createExactTrainer } from '../../apps/prover-worker/src/proving/trainer.js';
 import { Engine } from '../../enclave/src/engine/engine.js';
 import * as exact from '../../enclave/src/engine/exact-steps.js';
 import { commitData, commitWeights } from '../../libs/zk/src/prover/commitments.js';

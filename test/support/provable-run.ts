@@ -12,7 +12,14 @@ import {
   merklePath,
   superblockOfStep,
 } from '#libs/step';
-import { commitWeights, createEngine, KernelBackend, proveSegment, type WeightSecret } from '#libs/zk';
+import {
+  commitWeights,
+  createEngine,
+  createExactTrainer,
+  KernelBackend,
+  proveSegment,
+  type WeightSecret,
+} from '#libs/zk';
 import {
   dataDigestOf,
   derivePlan,
@@ -25,7 +32,6 @@ import {
   type Variant,
 } from '#libs/zk/verifier';
 import { blockExamples, superblockExamples } from '../../apps/prover-worker/src/proving/records.js';
-import { createExactTrainer } from '../../apps/prover-worker/src/proving/trainer.js';
 import { dataSeedOf, genesisOf, prepareData, type Genesis, type PreparedData } from './prepare-job.js';
 
 const provingBackend = new KernelBackend(createEngine({ rowLogMax: 13 }));

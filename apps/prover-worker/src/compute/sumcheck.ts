@@ -3,11 +3,11 @@ import { equalBytes } from '#attestation/base';
 import { type DatasetManifest } from '#attestation/records';
 import { encodeProofBundle, planOfJob, proofStatementText, type ProofStatement } from '#libs/proof';
 import { merklePath, superblockOfStep } from '#libs/step';
+import { createExactTrainer } from '#libs/zk';
 import { borderSeed, createCommitter, dataSeed, proverSecret, weightsDigestOf } from '#libs/zk/commit';
 import { dataDigestOf } from '#libs/zk/verifier';
 import { blockExamples } from '../proving/records.js';
 import { proveOne, type ProvenJob } from '../proving/segment-prover.js';
-import { createExactTrainer } from '../proving/trainer.js';
 import type { JobFacts, ProofSystem } from './system.js';
 
 /** @throws Rejection STEP_PLAN */

@@ -11,7 +11,7 @@ import {
   type Manifest,
   type Weights,
 } from '#libs/step';
-import { createPool, KernelBackend } from '#libs/zk';
+import { createExactTrainer, createPool, KernelBackend } from '#libs/zk';
 import { startSeed } from '#libs/zk/verifier';
 import { loadExamples } from './files.js';
 import { proveFilesGroth16 } from './prove-groth16.js';
@@ -21,7 +21,6 @@ import type { Progress, ProvedFiles, ProvedSegments } from './report.js';
 import type { ProveRequest } from './request.js';
 import { startWeights } from './start-weights.js';
 import { createStopwatch } from './stopwatch.js';
-import { createExactTrainer } from './trainer.js';
 
 /** @throws Rejection, ConfigurationError; BACKEND_UNAVAILABLE where the packages of a backend are not installed */
 export async function proveFiles(

@@ -1,9 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { toHex } from '#attestation/base';
 import { initialWeights, profileManifest, stateDigest, stepReference, type Examples, type Manifest } from '#libs/step';
-import { createEngine, KernelBackend } from '#libs/zk';
+import { createEngine, createExactTrainer, KernelBackend } from '#libs/zk';
 import { blockExamples, checkRange } from './records.js';
-import { createExactTrainer } from './trainer.js';
 
 const seed = `0x${'5a'.repeat(32)}`;
 const backend = new KernelBackend(createEngine({ rowLogMax: 12 }));

@@ -2,8 +2,8 @@
  * The integers of the long-lived trees as padded columns: weights and the records of a superblock
  * (libs/zk/SPEC.md §4.1).
  */
-import type { Examples, Weights } from '#libs/step';
-import type { Shape } from './layout/shape.js';
+import { featureCount, tensorShapes, type Examples, type Weights } from '#libs/step';
+import type { StepShape } from './layout/shape.js';
 
 /** Blocks by name; integers. */
 export type Columns = Map<string, Float64Array>;
@@ -12,39 +12,55 @@ export type Columns = Map<string, Float64Array>;
 type Doubles = (count: number) => Float64Array;
 const ofTheirOwn: Doubles = (count) => new Float64Array(count);
 
-/** Samples beyond the batch repeat its first ones: then they meet every guard that the batch meets. */
-export function dataColumns(shape: Shape, examples: Examples, doubles = ofTheirOwn): Columns {
-  const { manifest, widthVars, classes } = shape;
-  const [T, n0, D0] = [manifest.superblock, manifest.dims[0]!, 2 ** widthVars[0]!];
-  const B = 2 ** shape.batchVars;
-  const X = doubles(T * D0 * B);
-  const Y = doubles(2 ** widthVars.at(-1)! * T * B);
-  for (let t = 0; t < T; t++) {
-    for (let b = 0; b < B; b++) {
-      const record = t * shape.batch + (b % shape.batch);
-      for (let i = 0; i < n0; i++) X[(t * D0 + i) * B + b] = examples.features[record * n0 + i]!;
-      const label = examples.labels[record]!;
-      if (label < classes) Y[(label * T + t) * B + b] = 1;
-    }
-  }
+/** The records of the segment's steps. */
+export function dataColumns(shape: StepShape, examples: Examples, doubles = ofTheirOwn): Columns {
+  const columns = recordColumns(shape, doubles);
+  writeRecords(shape, columns, examples);
+  return columns;
+}
+
+/** Room for records. */
+export function recordColumns({ steps, widths, samples }: StepShape, doubles: Doubles): Columns {
   return new Map([
-    ['X', X],
-    ['Y', Y],
+    ['X', doubles(steps * widths[0]! * samples)],
+    ['Y', doubles(widths.at(-1)! * steps * samples)],
   ]);
 }
 
-export function paddedWeights(shape: Shape, weights: Weights, doubles = ofTheirOwn): Columns {
+/** Samples beyond the batch repeat its first ones: then they meet every guard that the batch meets. */
+export function writeRecords(shape: StepShape, columns: Columns, examples: Examples): void {
+  const { steps, widths, samples, batch, classes } = shape;
+  const [X, Y, n0] = [columns.get('X')!, columns.get('Y')!, featureCount(shape.manifest)];
+  Y.fill(0);
+  for (let t = 0; t < steps; t++) {
+    for (let b = 0; b < samples; b++) {
+      const record = t * batch + (b % batch);
+      for (let i = 0; i < n0; i++) X[(t * widths[0]! + i) * samples + b] = examples.features[record * n0 + i]!;
+      const label = examples.labels[record]!;
+      if (label < classes) Y[(label * steps + t) * samples + b] = 1;
+    }
+  }
+}
+
+export function paddedWeights({ manifest, widths }: StepShape, weights: Weights, doubles = ofTheirOwn): Columns {
   return new Map(
-    weights.map(({ name, dims, values }) => {
-      const layer = Number(name.slice(1));
-      const width = 2 ** shape.widthVars[layer]!;
-      const rows = dims.length === 2 ? 2 ** shape.widthVars[layer - 1]! : 1;
-      const columns = dims.at(-1)!;
-      const out = doubles(rows * width);
-      for (let k = 0; k < values.length; k++) {
-        out[Math.floor(k / columns) * width + (k % columns)] = Number(values[k]!);
-      }
+    tensorShapes(manifest).map(({ name, dims, role: { layer, kind } }, k) => {
+      const [width, columns] = [widths[layer]!, dims.at(-1)!];
+      const out = doubles((kind === 'weight' ? widths[layer - 1]! : 1) * width);
+      weights[k]!.values.forEach((value, i) => {
+        out[Math.floor(i / columns) * width + (i % columns)] = Number(value);
+      });
       return [name, out];
     }),
   );
+}
+
+/** Inverse of `paddedWeights`. */
+export function unpaddedWeights({ manifest, widths }: StepShape, columns: Columns): Weights {
+  return tensorShapes(manifest).map(({ name, dims, role: { layer } }) => {
+    const [padded, width, count] = [columns.get(name)!, widths[layer]!, dims.at(-1)!];
+    const values = new BigInt64Array(dims.reduce((product, size) => product * size, 1));
+    for (let i = 0; i < values.length; i++) values[i] = BigInt(padded[Math.floor(i / count) * width + (i % count)]!);
+    return { name, dims, values };
+  });
 }

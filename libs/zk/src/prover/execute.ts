@@ -3,44 +3,16 @@
  * (libs/step/SPEC.md §4, §5, §7; libs/zk/SPEC.md §4.1). Range rules R1 to R4 keep every value below 2^53 while weights
  * are in range; inside a segment they may stray, and their products are then summed in limbs.
  */
-import {
-  countsAt,
-  guardTable,
-  GuardViolation,
-  type Examples,
-  type LayerScale,
-  type TensorGuard,
-  type Weights,
-} from '#libs/step';
+import { countsAt, guardTable, type Examples, type LayerScale, type Weights } from '#libs/step';
 import type { DoubleRows } from '../commit/backend.js';
-import { dataColumns, paddedWeights, type Columns } from '../commit/columns.js';
-import type { Shape } from '../commit/layout/shape.js';
+import { dataColumns, paddedWeights, unpaddedWeights, type Columns } from '../commit/columns.js';
+import type { Shape, StepShape } from '../commit/layout/shape.js';
 import type { Backend } from './backend.js';
+import { executedLosses } from './losses/index.js';
+import { guardOf, slice, type SegmentWitness, type StepState } from './step-state.js';
 import { highLimbs, joined, largest, sumInLimbs } from './strayed.js';
 
-export interface SegmentWitness {
-  /** Blocks of S that are known before the multiplicities, by name; integers. */
-  readonly witness: Columns;
-  /** X and Y. */
-  readonly data: Columns;
-  /** W_l and b_l before and after, padded. */
-  readonly before: Columns;
-  readonly after: Columns;
-  /** Products that are never committed: Z1 …, ZL, MH1 …, E (ε·ι), Q (ι·S), S. H may have a column of high limbs besides. */
-  readonly virtual: Columns;
-}
-
-/** Everything one step reads and writes. */
-interface StepState {
-  readonly backend: Backend;
-  readonly shape: Shape;
-  readonly columns: SegmentWitness;
-  readonly guards: ReadonlyMap<string, TensorGuard>;
-  /** Position t of the step in the segment, its number in the job and its m_t. */
-  readonly t: number;
-  readonly step: number;
-  readonly size: number;
-}
+export type { SegmentWitness } from './step-state.js';
 
 /**
  * @param weights   before the segment
@@ -66,86 +38,41 @@ export function executeSegment(
     after: paddedWeights(shape, weights, resident),
     virtual: new Map(),
   };
-  stepSizes.forEach((size, t) => runStep({ backend, shape, columns, guards, t, step: firstStep + t, size }));
+  stepSizes.forEach((size, t) => {
+    const at = { t, step: firstStep + t, size, isAtBorder: t === 0 };
+    runStep({ backend, shape, columns, guards, ...at, isWitness: true });
+  });
   borderLimbs(shape, columns);
   return columns;
 }
 
 /** Weights after the segment, without padding. */
-export function weightsAfter(shape: Shape, columns: SegmentWitness, like: Weights): Weights {
-  return like.map((tensor) => {
-    const padded = columns.after.get(tensor.name)!;
-    const width = 2 ** shape.widthVars[Number(tensor.name.slice(1))]!;
-    const [rows, columnsCount] = tensor.dims.length === 2 ? [tensor.dims[0]!, tensor.dims[1]!] : [1, tensor.dims[0]!];
-    const values = new BigInt64Array(rows * columnsCount);
-    for (let i = 0; i < rows; i++) {
-      for (let o = 0; o < columnsCount; o++) values[i * columnsCount + o] = BigInt(padded[i * width + o]!);
-    }
-    return { ...tensor, values };
-  });
+export function weightsAfter(shape: StepShape, columns: Pick<SegmentWitness, 'after'>): Weights {
+  return unpaddedWeights(shape, columns.after);
 }
 
-function runStep(state: StepState): void {
+export function runStep(state: StepState): void {
   const { shape, columns } = state;
-  const L = shape.layers.length;
   for (const scale of shape.layers) forward(state, scale);
-  if (shape.loss === 'mse') squaredError(state);
-  else softmax(state);
-  for (let l = L - 1; l >= 1; l--) backward(state, shape.layers[l]!);
+  executedLosses[shape.loss].run(state);
+  for (const scale of shape.layers.slice(1).reverse()) backward(state, scale);
   for (const scale of shape.layers) update(state, scale, columns.after);
-}
-
-/** The slice of one step of a block [t, unit, b], or [unit, t, b] for the last layer: rows over b, one per unit. */
-interface Slice extends DoubleRows {
-  at(unit: number): number;
-}
-
-function slice(state: StepState, columns: Columns, name: string, layer: number): Slice {
-  const { shape, t } = state;
-  const [T, B, D] = [shape.manifest.superblock, 2 ** shape.batchVars, 2 ** shape.widthVars[layer]!];
-  const data = column(state, columns, name, T * D * B);
-  const isLast = layer === shape.layers.length;
-  const [start, stride] = isLast ? [t * B, T * B] : [t * D * B, B];
-  return { data, start, stride, at: (unit) => start + unit * stride };
-}
-
-function rowSlice(state: StepState, columns: Columns, name: string): Float64Array {
-  const { manifest, batchVars } = state.shape;
-  const B = 2 ** batchVars;
-  return column(state, columns, name, manifest.superblock * B).subarray(state.t * B, (state.t + 1) * B);
-}
-
-function column(state: StepState, columns: Columns, name: string, size: number): Float64Array {
-  const known = columns.get(name);
-  if (known !== undefined) return known;
-  const made = state.backend.doubles(size);
-  columns.set(name, made);
-  return made;
 }
 
 function weightRows(data: Float64Array, stride: number): DoubleRows {
   return { data, start: 0, stride };
 }
 
-/** Refuses values out of range. */
-function guardOf({ guards, step }: StepState, tensor: string): (value: number) => void {
-  const { low, high } = guards.get(tensor)!;
-  const [least, most] = [Number(low), Number(high)];
-  return (value) => {
-    if (value < least || value > most) throw new GuardViolation(step, tensor, `${low}..${high}`, String(value));
-  };
-}
-
 /** Whether float64 carries the products of a layer's weights as they are. */
-function isCarried({ guards, columns, t }: StepState, layer: number): boolean {
-  if (t === 0) return true;
+function isCarried({ guards, columns, isAtBorder }: StepState, layer: number): boolean {
+  if (isAtBorder) return true;
   return [`W${layer}`, `b${layer}`].every((name) => largest(columns.after.get(name)!) <= guards.get(name)!.carriedMax);
 }
 
 function forward(state: StepState, scale: LayerScale): void {
   const { shape, columns } = state;
-  const { layer, forwardShift: s, isLast, outputs } = scale;
-  const [B, inputs, width] = [2 ** shape.batchVars, shape.manifest.dims[layer - 1]!, 2 ** shape.widthVars[layer]!];
+  const { layer, forwardShift: s, isLast, inputs, outputs } = scale;
+  const [B, width] = [shape.samples, shape.widths[layer]!];
   const input =
     layer === 1 ? slice(state, columns.data, 'X', 0) : slice(state, columns.witness, `A${layer - 1}`, layer - 1);
   const W = columns.after.get(`W${layer}`)!;
@@ -162,8 +89,10 @@ function forward(state: StepState, scale: LayerScale): void {
     for (let o = 0; o < units; o++) Z.data.fill(scaledBias(o), Z.at(o), Z.at(o) + B);
     state.backend.sumProducts(grid, input, B, Z);
   } else {
+    const mark = state.backend.mark();
     const sums = sumInLimbs(state.backend, grid, input, B, scaledBias);
     for (let i = 0; i < units * B; i++) Z.data[Z.at(Math.floor(i / B)) + (i % B)] = joined(sums, i);
+    state.backend.release(mark);
   }
   const [unit, limbUnit, guard] = [2 ** s, 2 ** (s - 16), guardOf(state, `Y${layer}`)];
   for (let o = 0; o < units; o++) {
@@ -183,87 +112,36 @@ function forward(state: StepState, scale: LayerScale): void {
   }
 }
 
-function softmax(state: StepState): void {
-  const { shape, columns } = state;
-  const { classes, expVars, expValues } = shape;
-  const [whole, reciprocal, tableEnd] = [2 ** shape.lossFraction, 2 ** shape.reciprocalBits, 2 ** expVars];
-  const [B, last] = [2 ** shape.batchVars, shape.layers.length];
-  const Y = slice(state, columns.virtual, `Y${last}`, last);
-  const labels = slice(state, columns.data, 'Y', last);
-  const [d, eps, sel, G, w] = (['d', 'eps', 'sel', 'GL', 'w'] as const).map((name) =>
-    slice(state, columns.witness, name, last),
-  ) as [Slice, Slice, Slice, Slice, Slice];
-  const E = slice(state, columns.virtual, 'E', last);
-  const [mu, iota] = [rowSlice(state, columns.witness, 'mu'), rowSlice(state, columns.witness, 'iota')];
-  const [S, Q] = [rowSlice(state, columns.virtual, 'S'), rowSlice(state, columns.virtual, 'Q')];
-  for (let b = 0; b < B; b++) {
-    let best = 0;
-    for (let c = 1; c < classes; c++) if (Y.data[Y.at(c) + b]! > Y.data[Y.at(best) + b]!) best = c;
-    mu[b] = Y.data[Y.at(best) + b]!;
-    sel.data[sel.at(best) + b] = 1;
-    S[b] = 0;
-    for (let c = 0; c < classes; c++) {
-      const distance = mu[b]! - Y.data[Y.at(c) + b]!;
-      d.data[d.at(c) + b] = distance;
-      w.data[w.at(c) + b] = distance < tableEnd ? 1 : 0;
-      eps.data[eps.at(c) + b] = expValues[distance] ?? 0;
-      S[b]! += eps.data[eps.at(c) + b]!;
-    }
-    iota[b] = Math.floor(reciprocal / S[b]!);
-    Q[b] = iota[b]! * S[b]!;
-    for (let c = 0; c < classes; c++) {
-      const product = eps.data[eps.at(c) + b]! * iota[b]!;
-      E.data[E.at(c) + b] = product;
-      const p = Math.floor((product + 2 ** 15) / 2 ** 16);
-      G.data[G.at(c) + b] = p - whole * labels.data[labels.at(c) + b]!;
-    }
-  }
-}
-
-function squaredError(state: StepState): void {
-  const { shape, columns } = state;
-  const { classes, lossFraction: g, roundingShift } = shape;
-  const last = shape.layers.length;
-  const B = 2 ** shape.batchVars;
-  const [Y, labels] = [slice(state, columns.virtual, `Y${last}`, last), slice(state, columns.data, 'Y', last)];
-  const [YL, G] = [slice(state, columns.witness, 'YL', last), slice(state, columns.witness, 'GL', last)];
-  const guard = guardOf(state, `G${last}`);
-  for (let c = 0; c < classes; c++) {
-    for (let b = 0; b < B; b++) {
-      const y = Y.data[Y.at(c) + b]!;
-      const rounded = Math.floor(y / 2 ** roundingShift + (roundingShift > 0 ? 0.5 : 0));
-      const error = rounded - 2 ** g * labels.data[labels.at(c) + b]!;
-      guard(error);
-      YL.data[YL.at(c) + b] = y;
-      G.data[G.at(c) + b] = error;
-    }
-  }
-}
-
 /** From the errors of layer l to those of layer l − 1. */
 function backward(state: StepState, scale: LayerScale): void {
   const { shape, columns } = state;
   const { layer, outputs } = scale;
   const s = scale.backwardShift!;
-  const [B, width] = [2 ** shape.batchVars, 2 ** shape.widthVars[layer]!];
+  const [B, width] = [shape.samples, shape.widths[layer]!];
   const isLast = layer === shape.layers.length;
   const G = slice(state, columns.witness, isLast ? 'GL' : `G${layer}`, layer);
   const W = columns.after.get(`W${layer}`)!;
   const below = layer - 1;
-  const named = (from: Columns, name: string) => slice(state, from, `${name}${below}`, below);
+  const named = (from: Columns, name: string, mark = '') => slice(state, from, `${name}${below}${mark}`, below);
   const [M, out, high] = [named(columns.witness, 'M'), named(columns.witness, 'G'), named(columns.witness, 'hp')];
   const [H, masked] = [named(columns.virtual, 'H'), named(columns.virtual, 'MH')];
-  const units = 2 ** shape.widthVars[below]!;
+  const units = shape.widths[below]!;
   const grid = { data: W, unitStride: width, inputStride: 1, units, inputs: outputs };
+  const isExact = isCarried(state, layer);
+  const highProducts = isExact || !state.isWitness ? undefined : named(columns.virtual, 'H', highLimbs);
+  const mark = state.backend.mark();
   let product = (i: number): number => H.data[i]!;
-  if (isCarried(state, layer)) state.backend.sumProducts(grid, G, B, H);
-  else {
-    // Where the mask is 0 no range holds H: the limbs stay apart.
+  if (isExact) {
+    H.data.fill(0, H.start, H.start + units * B);
+    state.backend.sumProducts(grid, G, B, H);
+  } else {
     const sums = sumInLimbs(state.backend, grid, G, B, () => 0);
-    const high = slice(state, columns.virtual, `H${below}${highLimbs}`, below);
-    H.data.set(sums.low, H.start);
-    high.data.set(sums.high, H.start);
     product = (i) => joined(sums, i - H.start);
+    // Where the mask is 0 no range holds H: a proof needs the limbs apart.
+    if (highProducts !== undefined) {
+      H.data.set(sums.low, H.start);
+      highProducts.data.set(sums.high, highProducts.start);
+    }
   }
   const [unit, limbUnit, guard] = [2 ** s, 2 ** (s - 16), guardOf(state, `G${below}`)];
   for (let o = 0; o < units; o++) {
@@ -276,12 +154,13 @@ function backward(state: StepState, scale: LayerScale): void {
       high.data[i] = Math.floor((rounded - value * unit) / limbUnit);
     }
   }
+  state.backend.release(mark);
 }
 
 function update(state: StepState, scale: LayerScale, weights: Columns): void {
   const { shape, columns, size } = state;
   const { layer, isLast, outputs, inputs } = scale;
-  const [B, width] = [shape.batch, 2 ** shape.widthVars[layer]!];
+  const [B, width] = [shape.batch, shape.widths[layer]!];
   const A =
     layer === 1 ? slice(state, columns.data, 'X', 0) : slice(state, columns.witness, `A${layer - 1}`, layer - 1);
   const G = slice(state, columns.witness, isLast ? 'GL' : `G${layer}`, layer);

@@ -120,7 +120,7 @@ export function proveWitness(
     const { proof, rejection } = answerVerifier(backend, plan, committed);
     const { WT } = committed.trees;
     const after = {
-      weights: weightsAfter(plan.shape, segment, input.before.weights),
+      weights: weightsAfter(plan.shape, segment),
       seed: committed.afterSeed,
       ...(plan.variant === 'joint' ? { aux: Uint8Array.from(WT.aux!) } : {}),
       opened: detached({ ...WT, commitment: committed.statement.after }),

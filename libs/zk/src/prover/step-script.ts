@@ -10,7 +10,7 @@ import { updateWeights } from '../verifier/flow/matmuls.js';
 import { classPoint, hiddenPoint, rowPoint, weightPoint, type TensorPoint } from '../verifier/flow/tensors.js';
 import type { Cells } from './cells.js';
 import { lookupScript } from './lookup-script.js';
-import { tiled } from './lookup-vector.js';
+import { executedLosses } from './losses/index.js';
 import type { RecordingTranscript } from './recording-transcript.js';
 import { batched, evaluateBase, lifted, productSumcheck, scaledSegments, type Script } from './sumcheck-script.js';
 
@@ -93,33 +93,13 @@ class StepScript {
       f: lift(cells.block('S', `M${layer}`)),
       g: lift(cells.virtual(`H${layer}`)),
     }));
-    const terms = [...backward, ...(shape.loss === 'mse' ? [] : this.#softmaxProducts())];
+    const terms = [...backward, ...executedLosses[shape.loss].products(cells)];
     if (terms.length === 0) return [];
     const gamma = transcript.take('gammaProducts');
     const vars = Math.max(...terms.map(({ f }) => Math.log2(f.length / 2)));
     const end = yield* productSumcheck(backend, transcript, suffix(leafPoint, vars), batched(terms, gamma));
     yield* end.values.flat();
     return hidden.map(({ layer }) => hiddenPoint(shape, layer, end.point));
-  }
-
-  #softmaxProducts(): { f: ExtArray; g: ExtArray }[] {
-    const { cells } = this;
-    const { backend, plan } = cells;
-    const { shape } = plan;
-    const rowSize = 2 ** (shape.stepVars + shape.batchVars);
-    const lift = (values: BaseArray): ExtArray => lifted(backend, values);
-    const iota = cells.block('S', 'iota');
-    return [
-      ...shape.pieces.flatMap(({ start, bits }) => {
-        const slice = (name: string): ExtArray =>
-          lift(cells.block('S', name).subarray(start * rowSize, (start + 2 ** bits) * rowSize));
-        return [
-          { f: slice('eps'), g: lift(tiled(backend, iota, rowSize * 2 ** bits)) },
-          { f: slice('sel'), g: slice('d') },
-        ];
-      }),
-      { f: lift(iota), g: lift(cells.virtual('S')) },
-    ];
   }
 
   /** F4. */

@@ -113,9 +113,8 @@ function startCells({ shape }: Plan, seed: Uint8Array): (block: BlockSpec, index
     if (block.kind === 'z') return blind[index]!;
     const width = 2 ** block.dims.at(-1)!;
     const { dims, values } = weights.get(block.name)!;
-    const [inputs, outputs] = dims.length === 2 ? [dims[0]!, dims[1]!] : [1, dims[0]!];
-    const [input, output] = [Math.floor(index / width), index % width];
-    return input < inputs && output < outputs ? values[input * outputs + output]! : 0n;
+    const [outputs, output] = [dims.at(-1)!, index % width];
+    return output < outputs ? (values[Math.floor(index / width) * outputs + output] ?? 0n) : 0n;
   };
 }
 

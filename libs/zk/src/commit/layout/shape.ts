@@ -22,10 +22,38 @@ export interface ClassPiece {
   readonly bits: number;
 }
 
-export interface Shape extends LossTable {
+/** What steps are computed with. */
+export interface StepShape extends LossTable {
   readonly manifest: Manifest;
   /** Layers 1..L at positions 0..L−1. */
   readonly layers: readonly LayerScale[];
+  readonly batch: number;
+  readonly classes: number;
+  readonly loss: Loss['kind'];
+  /** g_L. */
+  readonly lossFraction: number;
+  /** a_L − g_L: what rounds logits to errors of the same fraction; exact where it is not positive. */
+  readonly roundingShift: number;
+  /** Room of a column: for steps, for the units of layer l = 0..L, and for samples. */
+  readonly steps: number;
+  readonly widths: readonly number[];
+  readonly samples: number;
+}
+
+/** Of a step by itself, without padding; of manifests without a proof too. */
+export function stepShape(manifest: Manifest): StepShape {
+  const { batch, loss, dims } = manifest;
+  const layers = layerScales(manifest);
+  const last = layers.at(-1)!;
+  return {
+    ...{ manifest, layers, batch, classes: classCount(manifest), loss: loss.kind },
+    ...{ lossFraction: last.g, roundingShift: last.aOut - last.g, ...committedLoss(loss.kind).table(loss, last) },
+    ...{ steps: 1, widths: dims, samples: batch },
+  };
+}
+
+/** Of a segment that can be proved: `batch` samples are real, the others padding, of which nothing reaches the weights. */
+export interface Shape extends StepShape {
   /** lg of the padded width D_l, l = 0..L. */
   readonly widthVars: readonly number[];
   /** Which limbs have a second, unscaled lookup, by layer from 1. */
@@ -33,17 +61,9 @@ export interface Shape extends LossTable {
   /** lg T, and lg of the batch rounded up to a power of two: the samples of a committed tensor. */
   readonly stepVars: number;
   readonly batchVars: number;
-  /** B: samples from here on are padding, of which nothing reaches the weights. */
-  readonly batch: number;
-  readonly classes: number;
   /** Aligned pieces of [0, C) and of [C, D_L). */
   readonly pieces: readonly ClassPiece[];
   readonly gaps: readonly ClassPiece[];
-  readonly loss: Loss['kind'];
-  /** g_L. */
-  readonly lossFraction: number;
-  /** a_L − g_L: what rounds logits to errors of the same fraction; exact where it is not positive. */
-  readonly roundingShift: number;
   /** Back-propagated errors are signed and have so many bits, at most 16. */
   readonly errorBits: number;
   readonly stepSizeMax: number;
@@ -55,33 +75,26 @@ const layersMax = 8;
 
 /** @throws Rejection STEP_PLAN for a manifest that version 1 cannot prove */
 export function shapeOf(manifest: Manifest): Shape {
-  const { batch, superblock, loss, dims } = manifest;
-  const { check, table } = committedLoss(loss.kind);
-  const layers = layerScales(manifest);
+  const { superblock, loss } = manifest;
+  const { check } = committedLoss(loss.kind);
+  const step = stepShape(manifest);
+  const { layers, classes } = step;
   if (layers.length > layersMax) refuse('STEP_PLAN', `1 to ${layersMax} layers`, layers.length, rule);
   if (!Number.isInteger(Math.log2(superblock)))
     refuse('STEP_PLAN', 'a superblock that is a power of two', superblock, rule);
   if (manifest.ybits !== 16) refuse('STEP_PLAN', '16-bit values', `${manifest.ybits} bits`, rule);
   if (manifest.gbits > 16) refuse('STEP_PLAN', 'errors of at most 16 bits', `${manifest.gbits} bits`, rule);
   for (const layer of layers) checkShifts(layer);
-  const last = layers[layers.length - 1]!;
-  check(loss, last);
-  const classes = classCount(manifest);
+  check(loss, layers.at(-1)!);
+  const widthVars = step.widths.map(log2Ceil);
+  const batchVars = log2Ceil(step.batch);
   return {
-    manifest,
-    layers,
-    widthVars: dims.map(log2Ceil),
+    ...step,
+    ...{ steps: superblock, widths: widthVars.map((vars) => 2 ** vars), samples: 2 ** batchVars },
+    ...{ widthVars, stepVars: log2Ceil(superblock), batchVars },
     unscaled: unscaledLimbs(manifest),
-    stepVars: log2Ceil(superblock),
-    batchVars: log2Ceil(batch),
-    batch,
-    classes,
     pieces: alignedPieces(0, classes),
     gaps: alignedPieces(classes, 2 ** log2Ceil(classes)),
-    loss: loss.kind,
-    lossFraction: last.g,
-    roundingShift: last.aOut - last.g,
-    ...table(loss, last),
     errorBits: manifest.gbits,
     stepSizeMax: stepSizeMax(manifest),
   };
