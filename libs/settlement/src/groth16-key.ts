@@ -4,6 +4,7 @@ import { to0x } from '#attestation/base';
 import {
   circuitDigest,
   groth16PlanDigest,
+  recordSizes,
   weightLayoutDigest,
   type Ceremony,
   type CircuitShape,
@@ -34,8 +35,7 @@ export async function registerGroth16Key(
 ): Promise<RegisteredKey> {
   const plan = to0x(groth16PlanDigest(shape, ceremony, key));
   const verifier = new Contract(groth16StepVerifier, artefacts.groth16StepVerifier.abi, signer);
-  const { dims, batch, superblock } = shape.manifest;
-  const circuit = [circuitDigest(shape), weightLayoutDigest(shape), dims[0], dims.at(-1), batch, superblock];
+  const circuit = [circuitDigest(shape), weightLayoutDigest(shape), ...recordSizes(shape)];
   try {
     if ((await verifier.getFunction('isRegistered')(plan)) === true) return { plan, txHash: null };
     const call = verifier.getFunction('register');

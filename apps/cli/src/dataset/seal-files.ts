@@ -3,7 +3,15 @@ import { join } from 'node:path';
 import { Rejection, to0x } from '#attestation/base';
 import { datasetManifestJson, type DatasetManifest } from '#attestation/records';
 import { choosePlan } from '#libs/proof';
-import { checkLabels, parseIdxImages, parseIdxLabels, parseManifest, type Manifest } from '#libs/step';
+import {
+  checkLabels,
+  classCount,
+  featureCount,
+  parseIdxImages,
+  parseIdxLabels,
+  parseManifest,
+  type Manifest,
+} from '#libs/step';
 import { readBytes, readJson, writeWhole } from '../files.js';
 import { shardPath } from './files.js';
 import { sealDataset } from './seal.js';
@@ -31,7 +39,7 @@ export async function sealFiles(request: SealRequest, progress: (line: string) =
   const m = parseManifest(readJson(request.manifest));
   const images = parseIdxImages(readBytes(request.images, idxBytesMax));
   const labels = parseIdxLabels(readBytes(request.labels, idxBytesMax));
-  checkLabels(labels, m.dims.at(-1)!);
+  checkLabels(labels, classCount(m));
   checkWidth(m, images.pixels);
   const { manifest, dataKey, shard } = await sealDataset(m, images, labels, {
     provingProfile: request.provable === true ? choosePlan(m, 'auto', 'separate').profile.name : null,
@@ -50,9 +58,9 @@ export async function sealFiles(request: SealRequest, progress: (line: string) =
 }
 
 function checkWidth(m: Manifest, pixels: number): void {
-  if (pixels === m.dims[0]) return;
+  if (pixels === featureCount(m)) return;
   throw new Rejection('RECORDS_WIDTH', {
-    expected: `${m.dims[0]} features per record`,
+    expected: `${featureCount(m)} features per record`,
     got: `${pixels}`,
     rule: 'libs/step/SPEC.md §3',
     action: "use the manifest's own data, or change dims[0]",

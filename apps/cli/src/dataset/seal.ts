@@ -4,8 +4,10 @@ import { shardBytesMax, shardTagBytes, type DatasetManifest } from '#attestation
 import { groth16Admission } from '#libs/proof';
 import { sealShard } from '#libs/sealing';
 import {
+  classCount,
   commitDataset,
   datasetRoot,
+  featureCount,
   makeRecords,
   orderSize,
   recordBytes,
@@ -81,8 +83,8 @@ export async function sealDataset(
     proving,
     ...(groth16 && { groth16 }),
     records: used,
-    features: m.dims[0]!,
-    classes: m.dims.at(-1)!,
+    features: featureCount(m),
+    classes: classCount(m),
     batch: m.batch,
     superblock: m.superblock,
     shards,

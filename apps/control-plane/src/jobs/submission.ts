@@ -9,7 +9,7 @@ import {
   type JobSpec,
 } from '#attestation/records';
 import { decideAssurance, groth16Admission, planOf } from '#libs/proof';
-import { divideSteps, type Manifest } from '#libs/step';
+import { classCount, divideSteps, featureCount, type Manifest } from '#libs/step';
 import type { TermsJson } from '#libs/wire';
 import type { Config } from '../core/config/config.js';
 import { refusal } from '../core/problem/codes.js';
@@ -128,8 +128,8 @@ export function checkDataset({ spec, manifest }: CheckedSubmission, sealed: Data
     spec.dataset.root,
     spec.dataset.records,
     spec.dataset.shards,
-    manifest.dims[0]!,
-    manifest.dims.at(-1)!,
+    featureCount(manifest),
+    classCount(manifest),
     manifest.batch,
     manifest.superblock,
     spec.proving?.profile,

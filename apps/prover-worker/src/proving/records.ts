@@ -1,6 +1,6 @@
 /** Training records in the data owner's order, and the blocks that steps read. */
 import { Rejection } from '#attestation/base';
-import { blockOfStep, superblockOfStep, type Examples, type Manifest } from '#libs/step';
+import { blockOfStep, featureCount, superblockOfStep, type Examples, type Manifest } from '#libs/step';
 
 /** @throws Rejection ORDER_TOO_FEW_RECORDS */
 export function superblockExamples(m: Manifest, examples: Examples, firstStep: number): Examples {
@@ -14,7 +14,7 @@ export function blockExamples(m: Manifest, examples: Examples, step: number): Ex
 }
 
 export function slice(m: Manifest, { features, labels }: Examples, first: number, count: number): Examples {
-  const width = m.dims[0]!;
+  const width = featureCount(m);
   return {
     count,
     features: features.subarray(first * width, (first + count) * width),

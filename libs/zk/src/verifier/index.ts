@@ -14,6 +14,7 @@ export {
   groth16DataDigest,
   groth16SchemeId,
   groth16WeightsDigest,
+  recordSizes,
   weightLayoutDigest,
 } from '../groth16/verifier/digests.js';
 export { groth16PlanDigest, keyBytes, keyDigest, parseKey, type Ceremony } from '../groth16/verifier/key.js';

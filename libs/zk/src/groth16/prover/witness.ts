@@ -1,5 +1,5 @@
 /** Inputs of a circuit's witness generator: signal names to decimal strings (libs/zk/src/groth16/SPEC.md §3). */
-import type { Examples, Weights } from '#libs/step';
+import { classCount, type Examples, type Weights } from '#libs/step';
 import type { CircuitShape } from '../relation/shape.js';
 import { packSizes, statementLimbs } from '../relation/signals.js';
 import type { Blind } from '../commitment/index.js';
@@ -20,7 +20,7 @@ export type CircuitInputs = Readonly<Record<string, string | readonly string[]>>
 
 export function circuitInputs({ manifest, tensors }: CircuitShape, witness: Witness): CircuitInputs {
   const { statement, stepSizes, weights, examples, blinds } = witness;
-  const classes = manifest.dims.at(-1)!;
+  const classes = classCount(manifest);
   const hot = [...examples.labels].flatMap((label) =>
     Array.from({ length: classes }, (_, c) => (c === label ? '1' : '0')),
   );

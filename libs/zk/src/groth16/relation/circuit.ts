@@ -3,8 +3,9 @@
  * circuit.
  */
 import { taggedDigest, utf8 } from '#attestation/base';
-import type { LayerScale } from '#libs/step';
+import { classCount, featureCount, type LayerScale } from '#libs/step';
 import { gadgets } from './gadgets.js';
+import { activation, linear } from './ops/index.js';
 import { bytesPerElement, type CircuitShape } from './shape.js';
 
 /** First inputs of the commitments' hash chains: at most 31 bytes of ASCII as a number. */
@@ -52,46 +53,20 @@ function brackets(dims: readonly number[]): string {
 
 function stepTemplate(shape: CircuitShape): string {
   const { manifest, layers } = shape;
-  const { batch: B, abits, ybits } = manifest;
-  const [n0, C] = [manifest.dims[0]!, manifest.dims.at(-1)!];
-  const input = ({ layer }: LayerScale): string => (layer === 1 ? 'x' : `act${layer - 1}.A`);
-  const error = ({ isLast, layer }: LayerScale): string => (isLast ? 'loss.G' : `back${layer}.G`);
-  const forward = layers.flatMap((scale) => {
-    const { layer: l, inputs, outputs, forwardShift, aIn, isLast } = scale;
-    return [
-      `  component dense${l} = Dense(${B}, ${inputs}, ${outputs}, ${forwardShift}, ${aIn}, ${ybits});`,
-      `  dense${l}.A <== ${input(scale)};`,
-      `  dense${l}.W <== W${l};`,
-      `  dense${l}.b <== b${l};`,
-      ...(isLast
-        ? []
-        : [
-            `  component act${l} = Activation(${B}, ${outputs}, ${ybits}, ${abits});`,
-            `  act${l}.bit <== dense${l}.bit;`,
-          ]),
-    ];
-  });
-  const backward = [...layers].reverse().flatMap((scale) => {
-    const { layer: l, inputs, outputs, backwardShift } = scale;
-    return [
-      ...(backwardShift === undefined
-        ? []
-        : [
-            `  component back${l - 1} = Backward(${B}, ${inputs}, ${outputs}, ${backwardShift}, ${manifest.gbits});`,
-            `  back${l - 1}.E <== ${error(scale)};`,
-            `  back${l - 1}.W <== W${l};`,
-            `  back${l - 1}.M <== act${l - 1}.M;`,
-          ]),
-      `  component update${l} = Update(${B}, ${inputs}, ${outputs});`,
-      `  update${l}.A <== ${input(scale)};`,
-      `  update${l}.G <== ${error(scale)};`,
-      `  update${l}.W <== W${l};`,
-      `  update${l}.b <== b${l};`,
-      `  update${l}.size <== size;`,
-      `  next_W${l} <== update${l}.V;`,
-      `  next_b${l} <== update${l}.c;`,
-    ];
-  });
+  const { batch: B } = manifest;
+  const [n0, C] = [featureCount(manifest), classCount(manifest)];
+  const input = ({ layer }: LayerScale): string => (layer === 1 ? 'x' : activation.outputOf(layer - 1));
+  const error = ({ isLast, layer }: LayerScale): string => (isLast ? 'loss.G' : linear.errorOf(layer));
+  const forward = layers.flatMap((scale) => [
+    ...linear.forwardLines(manifest, scale, input(scale)),
+    ...activation.lines(manifest, scale, linear.bitsOf(scale.layer)),
+  ]);
+  const backward = [...layers]
+    .reverse()
+    .flatMap((scale) => [
+      ...linear.backwardLines(manifest, scale, error(scale), activation.maskOf(scale.layer - 1)),
+      ...linear.updateLines(manifest, scale, input(scale), error(scale)),
+    ]);
   return [
     'template Step() {',
     ...inputsOfWeights(shape, 'input'),
@@ -101,29 +76,24 @@ function stepTemplate(shape: CircuitShape): string {
     ...inputsOfWeights(shape, 'output', 'next_'),
     ...forward,
     '  component loss = Loss();',
-    `  loss.Y <== dense${layers.length}.Y;`,
+    `  loss.Y <== ${linear.outputOf(layers.length)};`,
     '  loss.hot <== hot;',
     ...backward,
     '}',
   ].join('\n');
 }
 
-function lossTemplate({ manifest, layers, softmax }: CircuitShape): string {
-  const { batch: B, ybits, gbits } = manifest;
-  const { outputs: C, g, aOut } = layers.at(-1)!;
-  const row =
-    softmax === undefined
-      ? `SquaredErrorRow(${C}, ${aOut - g}, ${g}, ${ybits}, ${gbits})`
-      : `SoftmaxRow(${C}, ${softmax.E}, ${softmax.k}, ${g}, ${ybits}, ${softmax.tableBits}, T)`;
+function lossTemplate({ manifest, loss }: CircuitShape): string {
+  const [B, C] = [manifest.batch, classCount(manifest)];
   return [
     'template Loss() {',
     `  signal input Y[${B}][${C}];`,
     `  signal input hot[${B}][${C}];`,
     `  signal output G[${B}][${C}];`,
-    ...(softmax ? [`  var T[${softmax.table.length}] = [${softmax.table.join(', ')}];`] : []),
+    ...loss.lines,
     `  component row[${B}];`,
     `  for (var r = 0; r < ${B}; r++) {`,
-    `    row[r] = ${row};`,
+    `    row[r] = ${loss.row};`,
     '    row[r].Y <== Y[r];',
     '    row[r].hot <== hot[r];',
     '    G[r] <== row[r].G;',
@@ -162,8 +132,8 @@ function weightsTemplate(shape: CircuitShape): string {
 
 /** Checks that records are bytes and labels classes, and commits to them. */
 function dataTemplate({ manifest, dataElements }: CircuitShape): string {
-  const { superblock: T, batch: B, dims } = manifest;
-  const [n0, C] = [dims[0]!, dims.at(-1)!];
+  const { superblock: T, batch: B } = manifest;
+  const [n0, C] = [featureCount(manifest), classCount(manifest)];
   return [
     'template Data() {',
     `  signal input x[${T}][${B}][${n0}];`,
@@ -209,15 +179,15 @@ function commitLines(first: bigint, count: number): string[] {
 }
 
 function segmentTemplate(shape: CircuitShape): string {
-  const { superblock: T, batch: B, dims } = shape.manifest;
+  const { superblock: T, batch: B } = shape.manifest;
   const names = shape.tensors.map(({ name }) => name);
   return [
     'template Segment() {',
     '  signal input statement[2];',
     '  signal input sizes;',
     ...inputsOfWeights(shape, 'input'),
-    `  signal input x[${T}][${B}][${dims[0]}];`,
-    `  signal input hot[${T}][${B}][${dims.at(-1)}];`,
+    `  signal input x[${T}][${B}][${featureCount(shape.manifest)}];`,
+    `  signal input hot[${T}][${B}][${classCount(shape.manifest)}];`,
     '  signal input blind[3];',
     '  signal output before;',
     '  signal output after;',

@@ -1,32 +1,27 @@
 /** What a manifest fixes about its circuit, and which manifests have one (libs/zk/src/groth16/SPEC.md §2). */
-import { expTable, layerScales, tensorShapes, type LayerScale, type Manifest } from '#libs/step';
+import {
+  layerScales,
+  parameterCount,
+  recordBytes,
+  tensorShapes,
+  type LayerScale,
+  type Manifest,
+  type TensorShape,
+} from '#libs/step';
 import { refuse } from '../../commit/layout/refuse.js';
+import { lossCircuit, type LossCircuit } from './losses/index.js';
 
 /** Order of BN254's groups: the circuit's field. */
 export const R = 21888242871839275222246405745257275088548364400416034343698204186575808495617n;
 
-interface CircuitTensor {
-  /** `W1`, `b1` … */
-  readonly name: string;
-  readonly dims: readonly number[];
-  /** Values are in −2^bits … 2^bits − 1 at the segment's borders. */
-  readonly bits: number;
-}
-
-/** Softmax cross-entropy by table; absent for mse. */
-interface SoftmaxShape {
-  readonly E: number;
-  readonly k: number;
-  /** T[0 … 2^tableBits − 1]; all later entries are zero. */
-  readonly table: readonly number[];
-  readonly tableBits: number;
-}
+/** What the layout of a weight commitment names; values are in −2^bits … 2^bits − 1 at the segment's borders. */
+export type CircuitTensor = Pick<TensorShape, 'name' | 'dims' | 'bits'>;
 
 export interface CircuitShape {
   readonly manifest: Manifest;
   readonly layers: readonly LayerScale[];
   readonly tensors: readonly CircuitTensor[];
-  readonly softmax: SoftmaxShape | undefined;
+  readonly loss: LossCircuit;
   /** Bits of a packed weight, and weights in one field element. */
   readonly slotBits: number;
   readonly slots: number;
@@ -49,18 +44,14 @@ export function circuitShape(manifest: Manifest): CircuitShape {
   if (manifest.superblock > stepsMax) {
     refuse('GROTH16_SHAPE', `segments of at most ${stepsMax} steps`, manifest.superblock, rule);
   }
-  const tensors = tensorShapes(manifest).map(({ name, dims }, i): CircuitTensor => {
-    const { weightBits, biasBits } = layers[i >> 1]!;
-    return { name, dims, bits: i % 2 === 0 ? weightBits : biasBits };
-  });
+  const tensors = tensorShapes(manifest).map(({ name, dims, bits }): CircuitTensor => ({ name, dims, bits }));
   for (const layer of layers) checkNoWrap(manifest, layer);
   const slotBits = Math.max(...tensors.map(({ bits }) => bits)) + 1;
   const slots = Math.floor(bitsMax / slotBits);
-  const weights = tensors.reduce((sum, { dims }) => sum + dims.reduce((product, size) => product * size, 1), 0);
-  const bytes = manifest.superblock * manifest.batch * (manifest.dims[0]! + 1);
+  const bytes = manifest.superblock * manifest.batch * recordBytes(manifest);
   return {
-    ...{ manifest, layers, tensors, slotBits, slots, softmax: softmaxShape(manifest) },
-    weightElements: Math.ceil(weights / slots),
+    ...{ manifest, layers, tensors, slotBits, slots, loss: lossCircuit(manifest, layers.at(-1)!) },
+    weightElements: Math.ceil(parameterCount(manifest) / slots),
     dataElements: Math.ceil(bytes / bytesPerElement),
   };
 }
@@ -92,12 +83,4 @@ function checkNoWrap(m: Manifest, scale: LayerScale): void {
   if (largest.some((value) => value >= power(bitsMax))) {
     refuse('GROTH16_SHAPE', `integers of layer ${scale.layer} below 2^${bitsMax}`, 'larger ones', rule);
   }
-}
-
-function softmaxShape({ loss, a }: Manifest): SoftmaxShape | undefined {
-  if (loss.kind === 'mse') return undefined;
-  const table = expTable(loss.E, a.at(-1)!);
-  const used = table.indexOf(0);
-  const tableBits = Math.ceil(Math.log2(used === -1 ? table.length : used));
-  return { E: loss.E, k: loss.k, table: [...table.subarray(0, 2 ** tableBits)], tableBits };
 }

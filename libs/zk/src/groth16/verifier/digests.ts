@@ -4,7 +4,7 @@
  */
 import { concatBytes, exactBytes, taggedDigest, uintBe, utf8 } from '#attestation/base';
 import { weightsDigest } from '#attestation/records';
-import { canonicalJson, type CanonicalValue } from '#libs/step';
+import { canonicalJson, classCount, featureCount, type CanonicalValue } from '#libs/step';
 import { refuse } from '../../commit/layout/refuse.js';
 import { R, type CircuitShape } from '../relation/shape.js';
 
@@ -24,11 +24,15 @@ export function weightLayoutDigest({ tensors, slotBits, slots }: CircuitShape): 
   return taggedDigest('fxt-groth16/layout/1', utf8(canonicalJson(layout)));
 }
 
+/** Features, classes, records of a batch and batches of a segment: what a plan and a commitment to data name. */
+export function recordSizes({ manifest }: CircuitShape): readonly number[] {
+  return [featureCount(manifest), classCount(manifest), manifest.batch, manifest.superblock];
+}
+
 /** The 32 bytes that stand for the commitment to a superblock in the data set's tree. */
-export function groth16DataDigest({ manifest }: CircuitShape, root: Uint8Array): Uint8Array {
+export function groth16DataDigest(shape: CircuitShape, root: Uint8Array): Uint8Array {
   checkElement(root);
-  const { dims, batch, superblock } = manifest;
-  const layout = [dims[0]!, dims.at(-1)!, batch, superblock].map((size) => uintBe(size, 4));
+  const layout = recordSizes(shape).map((size) => uintBe(size, 4));
   return taggedDigest('fxt-groth16/data/1', root, concatBytes(...layout));
 }
 

@@ -4,7 +4,7 @@ import { refuse } from '../../commit/layout/refuse.js';
 import { circuitDigest, publicSignals } from '../relation/circuit.js';
 import type { CircuitShape } from '../relation/shape.js';
 import { g1Bytes, g2Bytes, parseG1, parseG2, type G1, type G2 } from './curve.js';
-import { weightLayoutDigest } from './digests.js';
+import { recordSizes, weightLayoutDigest } from './digests.js';
 
 /**
  * How a key was made. `development`: phase 2 by one machine, which could have kept what forges proofs. `external`: by a
@@ -54,12 +54,11 @@ export function keyDigest(circuit: Uint8Array, ceremony: Ceremony, bytes: Uint8A
  * `fxt-zk/1` hold their planDigest.
  */
 export function groth16PlanDigest(shape: CircuitShape, ceremony: Ceremony, bytes: Uint8Array): Uint8Array {
-  const { dims, batch, superblock } = shape.manifest;
   return taggedDigest(
     'fxt-groth16/plan/1',
     keyDigest(circuitDigest(shape), ceremony, bytes),
     weightLayoutDigest(shape),
-    ...[dims[0]!, dims.at(-1)!, batch, superblock].map(word),
+    ...recordSizes(shape).map(word),
   );
 }
 
