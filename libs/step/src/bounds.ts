@@ -16,7 +16,7 @@ import { layerScales, stepSizeMax, type LayerScale } from './scale.js';
 export function checkBounds(m: Manifest, set: GuardSet = 'attested'): void {
   const steps = set === 'proved' ? m.superblock : 1;
   const layers = layerScales(m).flatMap((scale) => linear.bounds(scale, m.batch, steps * stepSizeMax(m)));
-  [...layers, ...lossOf(m).bounds].forEach(demand);
+  [...layers, ...lossOf(m).bounds()].forEach(demand);
 }
 
 /**

@@ -35,7 +35,7 @@ function shapeReasons(m: Manifest): string[] {
   };
   demand(m.ybits === 16, `ybits is ${m.ybits}, not 16`);
   demand(m.gbits <= 16, `gbits is ${m.gbits}, more than 16`);
-  reasons.push(...lossOf(m).unprovable);
+  reasons.push(...lossOf(m).unprovable());
   for (const scale of layerScales(m)) {
     const l = scale.layer;
     const inRange = (s: number | undefined) => s === undefined || (s >= 17 && s <= 32);

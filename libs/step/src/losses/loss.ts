@@ -26,7 +26,7 @@ export interface LossFaces {
   readonly errorMax: number;
   /** Whether its error can leave its range, so that a run guards it. */
   readonly isGuarded: boolean;
-  readonly bounds: readonly Bound[];
+  bounds(): readonly Bound[];
   gradient(Y: Matrix, labels: ArrayLike<number>): LossTrace;
   /**
    * @param labels name of the int32 labels [B]
@@ -34,7 +34,7 @@ export interface LossFaces {
    */
   emit(graph: GraphBuilder, Y: string, labels: string): string;
   /** Why no step proof covers it, one sentence each. */
-  readonly unprovable: readonly string[];
+  unprovable(): readonly string[];
   /** One example's figure for progress, from what G_L is with the label's 1 added, and from the sum of its squares. */
   figure(ofLabel: number, squares: number): number;
 }

@@ -21,7 +21,7 @@ export const mse: LossKind<Mse> = {
     return {
       errorMax: 2 ** (gbits - 1),
       isGuarded: true,
-      bounds: [],
+      bounds: () => [],
       gradient(Y, labels) {
         const one = 1n << BigInt(g);
         const G = mapMatrix(
@@ -35,7 +35,7 @@ export const mse: LossKind<Mse> = {
         const sum = graph.node('Add', [scaled, emitOneHot(graph, classes, -(2 ** g), roundingAddend(s), labels)]);
         return s > 0 ? graph.node('Floor', [sum]) : sum;
       },
-      unprovable: [],
+      unprovable: () => [],
       figure: (_ofLabel, squares) => squares / 4 ** g,
     };
   },

@@ -23,14 +23,16 @@ export const softmaxCe: LossKind<SoftmaxCe> = {
   faces({ E, k }, m) {
     const [a, g, classes] = [m.a.at(-1)!, m.g.at(-1)!, m.dims.at(-1)!];
     const shift = k - g;
-    const reciprocal = (1n << BigInt(k)) + (shift > 0 ? 1n << BigInt(shift - 1) : 0n);
     return {
       errorMax: 2 ** g,
       isGuarded: false,
-      bounds: [
-        { rule: 'R4', where: 'the reciprocal', value: reciprocal, limit: 1n << 53n },
-        { rule: 'R4', where: 'the sum of exponentials', value: BigInt(classes) << BigInt(E), limit: 1n << 16n },
-      ],
+      bounds() {
+        const reciprocal = (1n << BigInt(k)) + (shift > 0 ? 1n << BigInt(shift - 1) : 0n);
+        return [
+          { rule: 'R4', where: 'the reciprocal', value: reciprocal, limit: 1n << 53n },
+          { rule: 'R4', where: 'the sum of exponentials', value: BigInt(classes) << BigInt(E), limit: 1n << 16n },
+        ];
+      },
       gradient(Y, labels) {
         const table = expTable(E, a);
         const C = Y.columns;
@@ -57,7 +59,7 @@ export const softmaxCe: LossKind<SoftmaxCe> = {
         const sum = graph.node('Add', [p, emitOneHot(graph, classes, -(2 ** g), roundingAddend(shift), labels)]);
         return shift > 0 ? graph.node('Floor', [sum]) : sum;
       },
-      unprovable: [
+      unprovable: () => [
         ...(E === g && k === g + 16 ? [] : [`softmax needs E = g_L = ${g} and k = g_L + 16`]),
         ...(k < 32 && classes * 2 ** E < 2 ** 16 ? [] : [`N4: 2^k < 2^32 and C·2^E < 2^16 fail for C = ${classes}`]),
       ],

@@ -43,6 +43,13 @@ describe('plan (libs/zk/SPEC.md §4)', () => {
     expect(alignedPieces(16, 16)).toEqual([]);
   });
 
+  it.each([2 ** 31, 0.5, -1])('refuses a loss of exponent %d before it computes with it', (E) => {
+    const manifest = fx1([3, 4, 2], 2, 5, 1);
+    const loss = { ...manifest.loss, E, k: E } as Manifest['loss'];
+    const refusal = expect.objectContaining({ code: 'STEP_PLAN' }) as Error;
+    expect(() => derivePlanUnchecked({ ...manifest, loss }, profiles.get('chain1')!, 'joint')).toThrow(refusal);
+  });
+
   it.each(reference)('%s reaches 100 bits at 784-64-10, T = %i', (name, superblock) => {
     const plan = derivePlan(fx1([784, 64, 10], 64, 8, superblock), profiles.get(name)!, 'joint');
     expect(plan.soundness.minBits).toBeGreaterThanOrEqual(soundnessBitsMin);

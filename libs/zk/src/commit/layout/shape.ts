@@ -77,8 +77,7 @@ const layersMax = 8;
 export function shapeOf(manifest: Manifest): Shape {
   const { superblock, loss } = manifest;
   const { check } = committedLoss(loss.kind);
-  const step = stepShape(manifest);
-  const { layers, classes } = step;
+  const layers = layerScales(manifest);
   if (layers.length > layersMax) refuse('STEP_PLAN', `1 to ${layersMax} layers`, layers.length, rule);
   if (!Number.isInteger(Math.log2(superblock)))
     refuse('STEP_PLAN', 'a superblock that is a power of two', superblock, rule);
@@ -86,6 +85,7 @@ export function shapeOf(manifest: Manifest): Shape {
   if (manifest.gbits > 16) refuse('STEP_PLAN', 'errors of at most 16 bits', `${manifest.gbits} bits`, rule);
   for (const layer of layers) checkShifts(layer);
   check(loss, layers.at(-1)!);
+  const step = stepShape(manifest);
   const widthVars = step.widths.map(log2Ceil);
   const batchVars = log2Ceil(step.batch);
   return {
@@ -93,8 +93,8 @@ export function shapeOf(manifest: Manifest): Shape {
     ...{ steps: superblock, widths: widthVars.map((vars) => 2 ** vars), samples: 2 ** batchVars },
     ...{ widthVars, stepVars: log2Ceil(superblock), batchVars },
     unscaled: unscaledLimbs(manifest),
-    pieces: alignedPieces(0, classes),
-    gaps: alignedPieces(classes, 2 ** log2Ceil(classes)),
+    pieces: alignedPieces(0, step.classes),
+    gaps: alignedPieces(step.classes, 2 ** log2Ceil(step.classes)),
     errorBits: manifest.gbits,
     stepSizeMax: stepSizeMax(manifest),
   };
