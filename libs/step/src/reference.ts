@@ -15,7 +15,7 @@ import type { Examples } from './records.js';
 import { layerScales, type LayerScale } from './scale.js';
 import { byLayer, checkShapes, checkWeights, tensorShapes, type Weights } from './weights.js';
 
-export interface LayerTrace {
+interface LayerTrace {
   /** Input of the layer, [B, n_{l-1}]. */
   readonly A: Matrix;
   readonly Z: Matrix;
@@ -30,7 +30,7 @@ export interface LayerTrace {
   readonly delta: Matrix;
 }
 
-export interface StepTrace {
+interface StepTrace {
   /** Weights after the step. */
   readonly weights: Weights;
   /** Layers 1..L. */

@@ -27,7 +27,7 @@ export interface TensorShape extends Parameter {
 }
 
 /** Whose parameter a tensor is, and which. */
-export interface TensorRole {
+interface TensorRole {
   readonly layer: number;
   readonly kind: ParameterKind;
 }
@@ -56,7 +56,7 @@ export function byLayer<T>(m: Manifest, list: readonly T[]): readonly ByKind<T>[
   return layers as ByKind<T>[];
 }
 
-export function tensorSize(dims: readonly number[]): number {
+function tensorSize(dims: readonly number[]): number {
   return dims.reduce((product, size) => product * size, 1);
 }
 

@@ -5,14 +5,5 @@ export type { Backend } from './prover/backend.js';
 export { KernelBackend } from './prover/kernel-backend.js';
 export type { OpenableCommitment } from './commit/commit.js';
 export { commitData, commitWeights } from './prover/commitments.js';
-export type { OpenStatement } from './prover/mask.js';
-export {
-  proveSegment,
-  type ProveOptions,
-  type ProverPhase,
-  type SegmentInput,
-  type SegmentProof,
-  type WeightSecret,
-} from './prover/prove.js';
-export { createExactTrainer, type ExactTrainer } from './prover/trainer.js';
-export { shapeOf, type Shape } from './commit/layout/shape.js';
+export { proveSegment, type ProverPhase, type SegmentProof, type WeightSecret } from './prover/prove.js';
+export { createExactTrainer } from './prover/trainer.js';

@@ -9,7 +9,7 @@ import type { Backend } from './backend.js';
 import { runStep, weightsAfter } from './execute.js';
 import type { SegmentWitness } from './step-state.js';
 
-export interface ExactTrainer {
+interface ExactTrainer {
   /**
    * Trains step `step` on one block of B records; a null step behind the job's last moves nothing.
    *

@@ -15,7 +15,7 @@ import { lossCircuit, type LossCircuit } from './losses/index.js';
 export const R = 21888242871839275222246405745257275088548364400416034343698204186575808495617n;
 
 /** What the layout of a weight commitment names; values are in −2^bits … 2^bits − 1 at the segment's borders. */
-export type CircuitTensor = Pick<TensorShape, 'name' | 'dims' | 'bits'>;
+type CircuitTensor = Pick<TensorShape, 'name' | 'dims' | 'bits'>;
 
 export interface CircuitShape {
   readonly manifest: Manifest;
