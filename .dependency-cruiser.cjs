@@ -63,7 +63,7 @@ const parts = {
     testsMay: ['^libs/zk/'],
     path: '^libs/zk/src/groth16/(prover|toolchain|index\\.ts)',
     door: '^libs/zk/src/groth16/index\\.ts$',
-    may: ['attestation', 'step', 'zk-inside', 'zk-plain', 'zk-groth16-commitment'],
+    may: ['attestation', 'process', 'step', 'zk-inside', 'zk-plain', 'zk-groth16-commitment'],
     npm: ['@noble/curves', '@noble/hashes'],
     only: { '^libs/zk/src/groth16/toolchain/': ['snarkjs'] },
     core: '.*',
@@ -85,7 +85,8 @@ const parts = {
     core: [],
   }),
   collateral: lib('collateral', { may: ['attestation', 'judge'] }),
-  'enclave-channel': lib('enclave-channel', { may: ['attestation', 'wire-channel'] }),
+  'enclave-channel': lib('enclave-channel', { may: ['attestation', 'process', 'wire-channel'] }),
+  process: lib('process', {}),
   onnx: lib('onnx', { npm: ['onnxruntime-node'], core: ['worker_threads'] }),
   wire: {
     path: '^libs/wire/src/(?!channel/)',
@@ -98,7 +99,7 @@ const parts = {
     may: ['attestation'],
   },
   node: lib('node', {
-    may: ['attestation', 'wire', 'telemetry'],
+    may: ['attestation', 'process', 'telemetry', 'wire'],
     npm: ['@nestjs/microservices', 'rxjs', 'zod'],
   }),
   proof: lib('proof', { may: ['attestation', 'judge', 'step', 'zk-verifier'], core: [] }),
@@ -107,7 +108,7 @@ const parts = {
     npm: ['@electric-sql/pglite', 'pg', 'reflect-metadata', 'typeorm'],
   }),
   settlement: lib('settlement', {
-    may: ['attestation', 'judge', 'zk-verifier', 'contracts-abi'],
+    may: ['attestation', 'judge', 'process', 'zk-verifier', 'contracts-abi'],
     testsMay: ['^libs/step/src/index\\.ts$'],
     npm: ['@noble/curves', 'ethers', 'zod'],
   }),
@@ -115,9 +116,13 @@ const parts = {
     may: ['attestation', 'judge'],
     npm: ['@noble/hashes', '@peculiar/x509', 'reflect-metadata'],
   }),
-  telemetry: lib('telemetry', { npm: ['@opentelemetry', 'pino', 'prom-client'], core: ['http', 'net'] }),
+  telemetry: lib('telemetry', {
+    npm: ['@opentelemetry', 'pino', 'prom-client'],
+    core: ['http', 'net', 'timers/promises'],
+  }),
   'control-plane': app('control-plane', {
     may: ['attestation', 'judge', 'step', 'proof', 'collateral', 'wire', 'persistence', 'settlement', 'telemetry'],
+    testsMay: ['^libs/process/src/index\\.ts$'],
     npm: [
       ...['@apollo/server', '@as-integrations/express5', '@nats-io', '@nestjs', 'graphql', 'graphql-ws'],
       ...[
@@ -147,7 +152,7 @@ const parts = {
   'prover-worker': app('prover-worker', {
     may: [
       ...['attestation', 'step', 'zk-verifier', 'zk-commit', 'zk-prover', 'zk-groth16', 'zk-groth16-commitment'],
-      ...['proof', 'sealing'],
+      ...['process', 'proof', 'sealing'],
       ...['wire', 'node', 'settlement', 'telemetry'],
     ],
     npm: ['@noble', 'ethers', 'zod'],
@@ -157,6 +162,7 @@ const parts = {
       'attestation',
       'judge',
       'step',
+      'process',
       'proof',
       'zk-verifier',
       'zk-commit',

@@ -124,3 +124,57 @@ describe('jobs in the control plane', () => {
     expect(strayReaders(planted)).toEqual(planted.slice(1).map(([path]) => path));
   });
 });
+
+/** Where processes are started beside libs/process, and why. */
+const otherStarters: Readonly<Record<string, string>> = {
+  'libs/zk/src/groth16/toolchain/compile.ts': 'runs a compiler to its end and keeps all that it prints',
+  'test/bench/peers/ultrahonk.ts': 'runs tools of a peer to their end and keeps all that they print',
+  'contracts/script/mutation-copy.ts': 'a time limit of its own on forge',
+};
+const startsProcess = (text: string): boolean =>
+  [...text.matchAll(/import (?:type )?\{([^}]*)\} from 'node:child_process'/g)].some(([, names]) =>
+    /\b(spawn|fork|exec|execFile)\b/.test(names!),
+  ) || /import (\w|\*)[^;{]* from 'node:child_process'|(import|require)\('node:child_process'\)/.test(text);
+/** A pause by hand; `node:timers/promises` has one. */
+const pausesByHand = (text: string): boolean =>
+  /new Promise(<\w+>)?\(\((\w+)\) => (void )?setTimeout\((\2\b|\(\) => \2\()/.test(text);
+/** In the enclave, which loads no module of Node for a pause. */
+const otherPauses = ['enclave/src/attesters/tsm.ts'];
+
+describe('processes and pauses', () => {
+  it('are started in libs/process', () => {
+    const strays = sources.filter(
+      ({ path, source }) => startsProcess(source.text) && !path.startsWith('libs/process/'),
+    );
+    expect(strays.map(({ path }) => path).sort()).toEqual(Object.keys(otherStarters).sort());
+  });
+
+  it('are paused by the timers of Node', () => {
+    const files = folders
+      .flatMap((folder) => filesBelow(folder, /\.ts$/))
+      .filter((path) => !path.endsWith('form.test.ts'));
+    expect(files.filter((path) => pausesByHand(textOf(path)))).toEqual(otherPauses);
+  });
+
+  it.each([
+    "import { spawn } from 'node:child_process';",
+    "import { spawnSync, fork as split, type ChildProcess } from 'node:child_process';",
+    "import * as processes from 'node:child_process';",
+    "const { exec } = await import('node:child_process');",
+  ])('catches %s', (text) => {
+    expect(startsProcess(text)).toBe(true);
+  });
+
+  it('leaves tools that are waited for, and types, alone', () => {
+    expect(startsProcess("import { spawnSync, type ChildProcess } from 'node:child_process';")).toBe(false);
+    expect(startsProcess("import type { ChildProcess } from 'node:child_process';")).toBe(false);
+  });
+
+  it.each([
+    'await new Promise((resolve) => setTimeout(resolve, 5));',
+    'new Promise<void>((done) => void setTimeout(done, 5).unref())',
+    'new Promise<boolean>((resolve) => setTimeout(() => resolve(false), 5))',
+  ])('catches %s', (text) => {
+    expect(pausesByHand(text)).toBe(true);
+  });
+});

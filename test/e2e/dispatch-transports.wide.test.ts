@@ -14,7 +14,7 @@ import {
   makeDispatchCertificates,
   type DispatchCertificates,
 } from '../../apps/cli/src/system/dispatch-certificates.js';
-import { freePort } from '../../apps/cli/src/system/free-port.js';
+import { freePort } from '#libs/process';
 import { openNats } from '../../apps/cli/src/system/nats.js';
 import type { RunningProcess } from '../../apps/cli/src/system/process.js';
 import { findServer } from '../../apps/cli/src/system/server-process.js';

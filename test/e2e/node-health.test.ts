@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startEmbedded, type EmbeddedSystem } from '../../apps/cli/src/system/embedded.js';
-import { freePort } from '../../apps/cli/src/system/free-port.js';
+import { freePort } from '#libs/process';
 
 const folder = mkdtempSync(join(tmpdir(), 'veritrain-health-'));
 const nodes = [

@@ -1,6 +1,7 @@
 /** Does a fault, undoes it, and says what it did. */
 import { closeSync, existsSync, openSync, rmSync, statfsSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { FaultCluster } from './cluster.js';
 import { floodChallenges } from './flood.js';
 import type { Done, Link } from './link.js';
@@ -174,7 +175,7 @@ function signal(pids: readonly number[], name: NodeJS.Signals): void {
 }
 
 async function ended(pid: number): Promise<void> {
-  while (isAlive(pid)) await new Promise((resolve) => setTimeout(resolve, 20));
+  while (isAlive(pid)) await sleep(20);
 }
 
 /** Until not one more byte fits. */

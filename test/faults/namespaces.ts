@@ -3,9 +3,9 @@
  * but itself can be reached, and each node in another one behind a veth pair whose end can be taken down.
  * @source network_namespaces(7), veth(4), ip-link(8)
  */
-import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
+import { spawnSync, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { fileURLToPath } from 'node:url';
+import { nodeCommand, startProcess } from '#libs/process';
 
 /** Of the hub, as nodes reach it. */
 const hubAddress = '10.77.0.1';
@@ -92,11 +92,9 @@ export async function openNamespace(number: number): Promise<NodeNamespace> {
 
 /** The process that keeps the namespace: it lasts as long as anything is in it. */
 async function startRelay(): Promise<ChildProcess> {
-  const isBuilt = import.meta.url.endsWith('.js');
-  const file = fileURLToPath(new URL(`./relay-main.${isBuilt ? 'js' : 'ts'}`, import.meta.url));
-  const loader = isBuilt ? [] : ['--conditions=source', '--import', '@oxc-node/core/register'];
-  const args = [...loader, file, hubAddress];
-  const relay = spawn('unshare', ['--net', '--', process.execPath, ...args], { stdio: ['pipe', 'pipe', 'inherit'] });
+  const command = nodeCommand('./relay-main', import.meta.url, [hubAddress]);
+  const stdio = ['pipe', 'pipe', 'inherit'] as const;
+  const { child: relay } = startProcess(['unshare', '--net', '--', ...command], { stdio: [...stdio] });
   await Promise.race([
     once(relay.stdout!, 'data'),
     once(relay, 'exit').then(() => Promise.reject(new Error('the relay of a network namespace did not start'))),

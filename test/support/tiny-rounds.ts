@@ -1,4 +1,5 @@
 /** A tiny data-parallel job over real sessions, and what it must end in by integers alone. */
+import { setTimeout as sleep } from 'node:timers/promises';
 import { toHex } from '#attestation/base';
 import { openShard } from '#libs/sealing';
 import {
@@ -34,7 +35,7 @@ export async function heard({ session }: Member, after: number): Promise<Enclave
   for (;;) {
     const event = session.events.slice(after).find(({ type }) => type !== 'progress');
     if (event !== undefined) return event;
-    await new Promise((resolve) => setTimeout(resolve, 2));
+    await sleep(2);
   }
 }
 

@@ -1,6 +1,8 @@
 /** The control plane's REST interface as a client uses it. */
 import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { CollateralError, Rejection } from '#attestation/base';
+import { retry } from '#libs/process';
 
 export interface ControlPlaneApi {
   get<T>(path: string): Promise<T>;
@@ -37,47 +39,36 @@ const answerWithinMs = 30_000;
 /** A stream that says nothing for so long is asked for again: its server may be gone without a word. */
 const silentWithinMs = 30_000;
 
-interface Failure {
-  readonly error: CollateralError;
-  readonly afterMs: number;
-}
-
 /** @param urls  of one replica or more: one that does not answer is left for the next */
 export function createApi(urls: string | readonly string[], apiKey: string): ControlPlaneApi {
   const authorization = { authorization: `Bearer ${apiKey}` };
   const bases = typeof urls === 'string' ? [urls] : urls;
   let at = 0;
 
-  async function once(path: string, init: RequestInit): Promise<Response | Failure> {
-    const url = bases[at % bases.length]!;
-    try {
-      const response = await fetch(`${url}/v1/${path}`, { ...init, headers: { ...authorization, ...init.headers } });
-      if (!isPassing(response.status)) return response;
-      await response.body?.cancel();
-      return { error: unreachable(url, `status ${response.status}`), afterMs: wantedPauseMs(response) };
-    } catch (error) {
-      return { error: unreachable(url, error instanceof Error ? error.message : String(error)), afterMs: 0 };
-    }
-  }
-
-  /**
-   * Every request may be repeated: those that change something carry an idempotency key, or what they store by name.
-   */
-  async function call(path: string, init: RequestInit = {}, attemptsMax = attempts): Promise<Response> {
-    for (let attempt = 1; ; attempt++) {
+  /** Every request may be repeated: those that change something carry an idempotency key, or what they store by name. */
+  function call(path: string, init: RequestInit = {}, attemptsMax = attempts): Promise<Response> {
+    let wantedMs = 0;
+    const once = async (): Promise<Response> => {
+      const url = bases[at % bases.length]!;
       const signal = init.signal ?? AbortSignal.timeout(answerWithinMs);
-      const outcome = await once(path, { ...init, signal });
-      if (outcome instanceof Response) {
-        if (outcome.ok) return outcome;
-        throw await problemOf(outcome);
-      }
-      at += 1;
-      if (attempt === attemptsMax || init.signal?.aborted === true) throw outcome.error;
+      const headers = { ...authorization, ...init.headers };
+      const response = await fetch(`${url}/v1/${path}`, { ...init, signal, headers }).catch((error: unknown) => {
+        wantedMs = 0;
+        throw unreachable(url, error instanceof Error ? error.message : String(error));
+      });
+      if (response.ok) return response;
+      if (!isPassing(response.status)) throw await problemOf(response);
+      await response.body?.cancel().catch(() => undefined);
+      wantedMs = wantedPauseMs(response);
+      throw unreachable(url, `status ${response.status}`);
+    };
+    return retry(once, {
+      ...{ attempts: attemptsMax, firstPauseMs, signal: init.signal },
+      isWorthAgain: (error) => error instanceof CollateralError,
+      beforePause: () => void (at += 1),
       // Another replica may serve a request that this one sheds.
-      const wantedMs = attempt % bases.length === 0 ? outcome.afterMs : 0;
-      const pauseMs = Math.max(firstPauseMs * 2 ** (attempt - 1), wantedMs);
-      await new Promise((resolve) => setTimeout(resolve, pauseMs));
-    }
+      leastPauseMs: (attempt) => (attempt % bases.length === 0 ? wantedMs : 0),
+    });
   }
 
   return {
@@ -111,7 +102,7 @@ export function createApi(urls: string | readonly string[], apiKey: string): Con
         silence.stop();
         // No replica answers: the stream is asked for again, with longer pauses.
         if (await ended().catch(() => false)) return;
-        await new Promise((resolve) => setTimeout(resolve, 200));
+        await sleep(200);
       }
     },
   };

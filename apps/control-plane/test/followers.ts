@@ -1,5 +1,6 @@
 /** Starts the followers of followers-main.ts. */
-import { fork, type ChildProcess } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
+import { nodeCommand, startProcess } from '#libs/process';
 
 export const operationsPerSocket = 32;
 export const socketsPerAddress = 64;
@@ -17,9 +18,8 @@ export interface Followers {
 
 /** @param from  last byte of the first loopback address that they dial from */
 export function startFollowers(port: number, key: string, jobId: string, count: number, from = 2): Followers {
-  const file = new URL('./followers-main.ts', import.meta.url);
-  const execArgv = ['--conditions=source', '--import', '@oxc-node/core/register'];
-  const child = fork(file, [port, key, jobId, count, from].map(String), { execArgv });
+  const command = nodeCommand('./followers-main', import.meta.url, [port, key, jobId, count, from].map(String));
+  const { child } = startProcess(command, { stdio: ['inherit', 'inherit', 'inherit', 'ipc'] });
   const [opened, heard] = (['opened', 'heard'] as const).map((what) => said(child, what));
   return { opened: opened!, heard: heard!, leave: () => void (child.connected && child.disconnect()) };
 }

@@ -2,6 +2,7 @@
  * Escrows on a chain that takes blocks back, through an endpoint that loses, repeats and withholds: the control plane
  * ends in the state that it has without all that, and nobody pays twice.
  */
+import { setTimeout as sleep } from 'node:timers/promises';
 import { parseEther, type JsonRpcProvider } from 'ethers';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { keccak } from '#attestation/base';
@@ -183,7 +184,7 @@ describe('the control plane ends in the same state', () => {
     let isOver = false;
     const blocks = (async () => {
       for (let n = 0; !isOver; n++) {
-        await new Promise((resolve) => setTimeout(resolve, 60));
+        await sleep(60);
         // Dearer than what was offered after the block before; then cheaper by an eighth from block to block.
         if (n % 8 === 0) await send('anvil_setNextBlockBaseFeePerGas', `0x${(3n * 10n ** 9n).toString(16)}`);
         await send('evm_mine');
@@ -210,7 +211,7 @@ describe('the control plane ends in the same state', () => {
           reorganisations++;
           await codeOf(test.poll());
         }
-        await new Promise((resolve) => setTimeout(resolve, 25));
+        await sleep(25);
       }
     })();
     try {

@@ -1,4 +1,5 @@
 /** A job and its escrow's event, stored at the same moment by two transactions. */
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { EscrowProjection } from '../src/jobs/escrow-projection.js';
 import { startTestPlane, type TestPlane } from './harness.js';
@@ -28,7 +29,7 @@ describe.runIf(databaseUrl !== undefined)('a job stored while its escrow opens',
       const found = await summaries(manager, escrowIds);
       if (polls.length === 0) {
         polls.push(confirm(test));
-        await Promise.race([...polls, new Promise((resolve) => setTimeout(resolve, 1500))]);
+        await Promise.race([...polls, sleep(1500)]);
       }
       return found;
     };

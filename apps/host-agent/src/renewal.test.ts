@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from 'vitest';
 import { CollateralError, Rejection } from '#attestation/base';
 import type { BrokerClient, BrokerRenewal } from '#libs/node';
@@ -110,7 +111,7 @@ describe('renewals', () => {
   it('touch nothing any more when they are stopped', async () => {
     const { renewals, log, isClosed } = bench(() => new Rejection('BROKER_REFUSED', why));
     renewals.stop();
-    await new Promise((resolve) => setTimeout(resolve, 500));
+    await sleep(500);
     expect([log, isClosed(), renewals.refusal()]).toEqual([[], false, null]);
   });
 });

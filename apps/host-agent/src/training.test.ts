@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { CollateralError, Rejection } from '#attestation/base';
 import type { EnclaveClient } from '#libs/enclave-channel';
@@ -107,7 +108,7 @@ describe('a run', () => {
     const ended = train(lease, enclave, parts, null, () => Promise.reject(new Rejection('JOB_STATE', why)));
     await expect(ended).rejects.toMatchObject({ code: 'JOB_STATE' });
     expect(isClosed()).toBe(true);
-    await new Promise((resolve) => setTimeout(resolve, 10));
+    await sleep(10);
     expect(told).toEqual(['train']);
   });
 

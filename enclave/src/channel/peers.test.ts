@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { connect, createServer } from 'node:net';
 import { networkInterfaces, tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { afterAll, describe, expect, it } from 'vitest';
 import { readPeers } from './peers.js';
@@ -29,10 +30,7 @@ async function stays(host: string, port: number): Promise<boolean | null> {
     once(socket, 'error').then(() => false),
   ]).catch(() => false);
   if (!isOpen) return null;
-  const closed = await Promise.race([
-    once(socket, 'close').then(() => true),
-    new Promise<boolean>((resolve) => setTimeout(() => resolve(false), 1500)),
-  ]).catch(() => true);
+  const closed = await Promise.race([once(socket, 'close').then(() => true), sleep(1500, false)]).catch(() => true);
   socket.destroy();
   return !closed;
 }

@@ -1,24 +1,21 @@
 /** An enclave that was started by somebody else, as a guest's service manager would. */
-import { spawn, type ChildProcess } from 'node:child_process';
-import { connect, createServer, type AddressInfo } from 'node:net';
+import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { afterEach, expect, it } from 'vitest';
+import { freePort, nodeCommand, startProcess, type StartedProcess } from '#libs/process';
 import { connectEnclave } from './index.js';
 import { createEnclaveClient, type EnclaveClient } from './client.js';
 
-const main = fileURLToPath(new URL('../../../enclave/src/main.ts', import.meta.url));
 const vendor = fileURLToPath(new URL('../../../test/support/fixtures/test-vendor-milan.json', import.meta.url));
-const fromSource = ['--conditions=source', '--import', '@oxc-node/core/register'];
-const started: ChildProcess[] = [];
-afterEach(() => started.splice(0).forEach((child) => child.kill('SIGKILL')));
+const started: StartedProcess[] = [];
+afterEach(() => Promise.all(started.splice(0).map(({ kill }) => kill())));
 
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
+function startEnclave(args: readonly string[]): StartedProcess {
+  const command = nodeCommand('../../../enclave/src/main', import.meta.url, args);
+  const enclave = startProcess(command, { stdio: ['ignore', 'inherit', 'inherit'] });
+  started.push(enclave);
+  return enclave;
 }
 
 async function reached(address: string): Promise<EnclaveClient> {
@@ -35,9 +32,7 @@ async function reached(address: string): Promise<EnclaveClient> {
 it('serves one session over TCP and ends with it', async () => {
   const address = `tcp:127.0.0.1:${await freePort()}`;
   const args = ['--listen', address, '--attester', 'simulated', '--vendor', vendor];
-  const child = spawn(process.execPath, [...fromSource, main, ...args], { stdio: ['ignore', 'inherit', 'inherit'] });
-  started.push(child);
-  const exited = new Promise((resolve) => child.once('exit', resolve));
+  const { exited } = startEnclave(args);
   const client = await reached(address);
   const body = { provider: new Uint8Array(20).fill(1), chainId: 1, registry: new Uint8Array(20).fill(2) };
   expect((await client.request('open', body)).length).toBeGreaterThan(100);
@@ -58,8 +53,7 @@ it('A-L7 with --peer serves that address alone, whoever connects first', async (
     '--vendor',
     vendor,
   ];
-  const child = spawn(process.execPath, [...fromSource, main, ...args], { stdio: ['ignore', 'inherit', 'inherit'] });
-  started.push(child);
+  startEnclave(args);
   const stranger = await reached(`tcp:127.0.0.1:${port}`);
   const body = { provider: new Uint8Array(20).fill(1), chainId: 1, registry: new Uint8Array(20).fill(2) };
   await expect(stranger.request('open', body)).rejects.toMatchObject({ code: 'ENCLAVE_LOST' });

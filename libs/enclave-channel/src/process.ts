@@ -1,12 +1,10 @@
 /** The two ways to an enclave: a process of this host, which is started here, or a guest, which its service manager starts. */
-import { spawn, type ChildProcess } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { connect, type NetConnectOpts, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
 import { CollateralError, ConfigurationError, reportedError, type Report } from '#attestation/base';
+import { nodeCommand, poll, startProcess, tailOf } from '#libs/process';
 import { createEnclaveClient, type EnclaveClient } from './client.js';
 
 interface RunningEnclave {
@@ -16,7 +14,7 @@ interface RunningEnclave {
 }
 
 /** A minute: a machine that is busy loads the engine slowly. */
-const connectAttempts = 2400;
+const connectWithinMs = 60_000;
 const connectPauseMs = 25;
 
 /**
@@ -26,19 +24,19 @@ const connectPauseMs = 25;
 export async function startEnclave(args: readonly string[]): Promise<RunningEnclave> {
   const folder = mkdtempSync(join(tmpdir(), 'veritrain-enclave-'));
   const path = join(folder, 'channel.sock');
-  const [entry, flags] = enclaveEntry();
-  const child = spawn(process.execPath, [...flags, entry, '--listen', `unix:${path}`, ...args], {
-    stdio: ['ignore', 'inherit', 'pipe'],
-  });
-  let printed = '';
-  child.stderr.on('data', (chunk: Buffer) => {
-    printed = (printed + chunk.toString('utf8')).slice(-2000);
-    process.stderr.write(chunk);
-  });
-  const cleanUp = (): void => rmSync(folder, { recursive: true, force: true });
-  child.once('exit', cleanUp);
-  const socket = await connected(child, path, () => printed);
-  return { client: createEnclaveClient(socket), pid: child.pid!, stop: () => child.kill('SIGTERM') };
+  const command = nodeCommand('../../../enclave/src/main', import.meta.url, ['--listen', `unix:${path}`, ...args]);
+  const { child, exited, isRunning, kill } = startProcess(command, { stdio: ['ignore', 'inherit', 'pipe'] });
+  const printed = tailOf(
+    child.stderr!.on('data', (chunk: Buffer) => process.stderr.write(chunk)),
+    2000,
+  );
+  void exited.then(() => rmSync(folder, { recursive: true, force: true }));
+  const limits = { everyMs: connectPauseMs, withinMs: connectWithinMs, goesOn: isRunning };
+  const socket = await poll(() => tryConnect({ path }), limits);
+  if (socket !== null)
+    return { client: createEnclaveClient(socket), pid: child.pid!, stop: () => child.kill('SIGTERM') };
+  await kill();
+  throw ownFailure(printed()) ?? notStarted(child.exitCode, printed());
 }
 
 /**
@@ -71,17 +69,6 @@ function addressOf(address: string): NetConnectOpts {
   });
 }
 
-async function connected(child: ChildProcess, path: string, printed: () => string): Promise<Socket> {
-  for (let attempt = 0; attempt < connectAttempts; attempt++) {
-    if (child.exitCode !== null) break;
-    const socket = await tryConnect({ path });
-    if (socket !== null) return socket;
-    await sleep(connectPauseMs);
-  }
-  child.kill('SIGKILL');
-  throw ownFailure(printed()) ?? notStarted(child, printed());
-}
-
 /** The enclave's last words are its failure as one line of JSON. */
 function ownFailure(printed: string): Error | undefined {
   const line = printed.trim().split('\n').at(-1) ?? '';
@@ -93,10 +80,10 @@ function ownFailure(printed: string): Error | undefined {
   }
 }
 
-function notStarted(child: ChildProcess, printed: string): ConfigurationError {
+function notStarted(exitCode: number | null, printed: string): ConfigurationError {
   return new ConfigurationError('ENCLAVE_START', {
     expected: 'an enclave that accepts a connection',
-    got: printed || `exit code ${child.exitCode}`,
+    got: printed || `exit code ${exitCode}`,
     rule: 'enclave/SPEC.md, start',
     action: 'read the lines above; check the attester and its files',
   });
@@ -108,11 +95,4 @@ function tryConnect(to: NetConnectOpts): Promise<Socket | null> {
     socket.once('connect', () => resolve(socket));
     socket.once('error', () => resolve(null));
   });
-}
-
-/** Built code runs as it is; from source (tests) the enclave needs the same loader. */
-function enclaveEntry(): readonly [entry: string, flags: readonly string[]] {
-  const built = import.meta.url.endsWith('.js');
-  const entry = fileURLToPath(new URL(`../../../enclave/src/main.${built ? 'js' : 'ts'}`, import.meta.url));
-  return [entry, built ? [] : ['--conditions=source', '--import', '@oxc-node/core/register']];
 }

@@ -4,6 +4,7 @@
  */
 import { firstValueFrom, timeout } from 'rxjs';
 import { CollateralError } from '#attestation/base';
+import { retry } from '#libs/process';
 import { isProblem, type Pattern } from '#libs/wire';
 import type { Connection } from './connection.js';
 import { plainText, refusalOf } from './refusal.js';
@@ -34,8 +35,8 @@ const firstPauseMs = 100;
 
 export function connectControlPlane(connection: Connection, auth: string, answerWithinMs: number): ControlPlane {
   return {
-    async send(pattern: Pattern, payload: object, patience: Patience = { attempts, answerWithinMs }): Promise<unknown> {
-      for (let attempt = 1; ; attempt++) {
+    send(pattern: Pattern, payload: object, patience: Patience = { attempts, answerWithinMs }): Promise<unknown> {
+      const ask = async (): Promise<unknown> => {
         const client = connection.current();
         try {
           const answers = client.send<unknown>(pattern, { auth, ...payload });
@@ -43,10 +44,11 @@ export function connectControlPlane(connection: Connection, auth: string, answer
         } catch (error) {
           if (isProblem(error) && error.status < 500) throw refusalOf({ ...error }, unnamed);
           connection.gaveUp(client);
-          if (attempt >= patience.attempts) throw unreachable(connection.name, error);
-          await new Promise((resolve) => setTimeout(resolve, firstPauseMs * 2 ** (attempt - 1)));
+          throw unreachable(connection.name, error);
         }
-      }
+      };
+      const isWorthAgain = (error: unknown): boolean => error instanceof CollateralError;
+      return retry(ask, { attempts: patience.attempts, firstPauseMs, isWorthAgain });
     },
     close: () => connection.close(),
   };

@@ -1,5 +1,6 @@
 /** Ciphertexts from and to the control plane's store, over HTTP. */
 import { CollateralError, Rejection } from '#attestation/base';
+import { retry } from '#libs/process';
 import { readBody, readProblem } from './body.js';
 import { storeBodyBytesMax } from './limits.js';
 import { refusalOf } from './refusal.js';
@@ -18,15 +19,12 @@ const firstPauseMs = 100;
 /** @param baseUrls  of one replica or more: one that does not answer is left for the next */
 export function createCipherStore(baseUrls: readonly string[], apiKey: string): CipherStore {
   let at = 0;
-  async function call(path: string, init: { method: string; body?: Uint8Array }): Promise<Uint8Array> {
-    for (let attempt = 1; ; attempt++) {
-      const outcome = await once(`${baseUrls[at % baseUrls.length]}/v1/${path}`, apiKey, init);
-      if (outcome instanceof Uint8Array) return outcome;
-      if (attempt === attempts) throw outcome;
-      at += 1;
-      await new Promise((resolve) => setTimeout(resolve, firstPauseMs * 2 ** (attempt - 1)));
-    }
-  }
+  const isWorthAgain = (error: unknown): boolean => error instanceof CollateralError;
+  const beforePause = (): void => void (at += 1);
+  const call = (path: string, init: { method: string; body?: Uint8Array }): Promise<Uint8Array> =>
+    retry(() => once(`${baseUrls[at % baseUrls.length]}/v1/${path}`, apiKey, init), {
+      ...{ attempts, firstPauseMs, isWorthAgain, beforePause },
+    });
   return {
     shard: (datasetId, index) => call(`datasets/${datasetId}/shards/${index}`, { method: 'GET' }),
     getBlob: (sha256) => call(`blobs/${sha256}`, { method: 'GET' }),
@@ -39,12 +37,12 @@ export function createCipherStore(baseUrls: readonly string[], apiKey: string): 
   };
 }
 
-/** The body; or the failure when another try may help. @throws Rejection with the server's code when it will not */
+/** @throws CollateralError where another try may help; Rejection with the server's code where it will not */
 async function once(
   url: string,
   apiKey: string,
   { method, body }: { method: string; body?: Uint8Array },
-): Promise<Uint8Array | CollateralError> {
+): Promise<Uint8Array> {
   let response: Response;
   try {
     response = await fetch(url, {
@@ -56,9 +54,9 @@ async function once(
     if (response.ok) return await readBody(response, storeBodyBytesMax);
   } catch (error) {
     if (error instanceof Rejection) throw error;
-    return unreachable(url, error instanceof Error ? error.message : String(error));
+    throw unreachable(url, error instanceof Error ? error.message : String(error));
   }
-  if (response.status >= 500 || response.status === 429) return unreachable(url, `status ${response.status}`);
+  if (response.status >= 500 || response.status === 429) throw unreachable(url, `status ${response.status}`);
   throw refusalOf(await readProblem(response), {
     code: 'STORE_REFUSED',
     expected: `${method} ${new URL(url).pathname} to succeed`,

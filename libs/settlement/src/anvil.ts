@@ -1,10 +1,7 @@
 /** A local chain for the demonstration and the tests: the anvil binary from npm, started without its wrapper. */
-import { spawn, type ChildProcess } from 'node:child_process';
-import { once } from 'node:events';
 import { createRequire } from 'node:module';
-import { createServer } from 'node:net';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { ConfigurationError } from '#attestation/base';
+import { freePort, poll, startProcess, tailOf, type StartedProcess } from '#libs/process';
 
 /** Public mnemonic whose accounts anvil funds; worth nothing on any other chain. */
 export const testMnemonic = 'test test test test test test test test test test test junk';
@@ -31,6 +28,7 @@ export interface Anvil {
 }
 
 const readyWithinMs = 20_000;
+const stopWithinMs = 3000;
 
 /**
  * Starts anvil on the loopback interface and waits until it answers.
@@ -45,12 +43,10 @@ export async function startAnvil(options: AnvilOptions = {}): Promise<Anvil> {
   if (options.blockSeconds !== undefined) args.push('--block-time', `${options.blockSeconds}`);
   if (options.ticks === true) args.push('--block-time', '1', '--mixed-mining');
   if (options.genesisTime !== undefined) args.push('--timestamp', `${options.genesisTime}`);
-  const child = spawn(anvilBinary(), args, { stdio: ['ignore', 'ignore', 'pipe'] });
-  let complaint = '';
-  child.stderr!.setEncoding('utf8').on('data', (text: string) => (complaint = (complaint + text).slice(-2000)));
+  const started = startProcess([anvilBinary(), ...args], { stdio: ['ignore', 'ignore', 'pipe'] });
   const url = `http://127.0.0.1:${port}`;
-  await untilReady(child, url, () => complaint);
-  return { url, port, chainId, pid: child.pid!, stop: () => stop(child) };
+  await untilReady(started, url);
+  return { url, port, chainId, pid: started.child.pid!, stop: () => started.stop(stopWithinMs) };
 }
 
 /** @throws ConfigurationError ANVIL_MISSING */
@@ -71,15 +67,13 @@ function anvilBinary(): string {
   }
 }
 
-async function untilReady(child: ChildProcess, url: string, complaint: () => string): Promise<void> {
-  const deadline = performance.now() + readyWithinMs;
+async function untilReady({ child, isRunning, stop }: StartedProcess, url: string): Promise<void> {
+  const complaint = tailOf(child.stderr!, 2000);
   let failed: Error | undefined;
   child.once('error', (error) => (failed = error));
-  while (performance.now() < deadline && failed === undefined && child.exitCode === null) {
-    if (await answers(url)) return;
-    await sleep(20);
-  }
-  await stop(child);
+  const look = async (): Promise<true | null> => (await answers(url)) || null;
+  if ((await poll(look, { everyMs: 20, withinMs: readyWithinMs, goesOn: isRunning })) !== null) return;
+  await stop(stopWithinMs);
   throw new ConfigurationError('ANVIL_START', {
     expected: `an answer from ${url} within ${readyWithinMs / 1000} s`,
     got: failed?.message ?? (complaint().trim() || 'no answer'),
@@ -99,25 +93,4 @@ async function answers(url: string): Promise<boolean> {
   } catch {
     return false;
   }
-}
-
-async function stop(child: ChildProcess): Promise<void> {
-  if (child.exitCode !== null || child.signalCode !== null || child.pid === undefined) return;
-  const gone = once(child, 'exit');
-  child.kill('SIGTERM');
-  await Promise.race([gone, sleep(3000)]);
-  if (child.exitCode === null && child.signalCode === null) {
-    child.kill('SIGKILL');
-    await gone;
-  }
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  server.close();
-  await once(server, 'close');
-  if (address === null || typeof address === 'string') throw new TypeError('no TCP port');
-  return address.port;
 }

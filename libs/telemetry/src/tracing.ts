@@ -5,6 +5,7 @@
  * both sides of every message know the job. Off unless OTEL_EXPORTER_OTLP_ENDPOINT or OTEL_EXPORTER_OTLP_TRACES_ENDPOINT
  * is set; then the exporter reads the rest of the standard variables itself.
  */
+import { setTimeout as sleep } from 'node:timers/promises';
 import { ROOT_CONTEXT, SpanStatusCode, trace, TraceFlags, type Attributes, type Context } from '@opentelemetry/api';
 
 const endpoints = ['OTEL_EXPORTER_OTLP_ENDPOINT', 'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT'] as const;
@@ -91,5 +92,5 @@ function codeOf(error: unknown): string {
 }
 
 function fiveSeconds(): Promise<void> {
-  return new Promise((resolve) => void setTimeout(resolve, 5000).unref());
+  return sleep(5000, undefined, { ref: false });
 }

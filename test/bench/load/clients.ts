@@ -1,5 +1,6 @@
 /** Clients that cost little: one kept connection each, requests made beforehand, of an answer no more read than its end. */
 import { connect, type Socket } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 
 /** A request as bytes, ready to be sent. */
 export function requestOf(key: string, idempotencyKey: string, body: string): Buffer {
@@ -41,7 +42,7 @@ export async function submitAll(
       next += 1;
       const turn = perSecond === null ? 0 : began + (1000 * mine) / perSecond;
       const early = turn - performance.now();
-      if (early > 0) await new Promise((resolve) => setTimeout(resolve, early));
+      if (early > 0) await sleep(early);
       const at = perSecond === null ? performance.now() : turn;
       const status = await line.ask(requests[mine]!);
       if (status !== 201) throw new Error(`a submission was answered with ${status}`);

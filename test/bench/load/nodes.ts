@@ -1,4 +1,5 @@
 /** Simulated nodes: each holds a connection of its own and asks for jobs in long polls. */
+import { setTimeout as sleep } from 'node:timers/promises';
 import { pattern, type LeaseAcquired, type NatsAddress, protocolVersion } from '#libs/wire';
 import { loadKeys, loadProvider } from './keys.js';
 import { dialNats, dialTcp, type Line } from './lines.js';
@@ -26,7 +27,7 @@ export class SimulatedNodes {
 
   /** Until so many jobs were granted. */
   async granted(count: number): Promise<void> {
-    while (this.#granted.size < count) await new Promise((resolve) => setTimeout(resolve, 5));
+    while (this.#granted.size < count) await sleep(5);
   }
 
   /** When a job was granted. @throws Error when it was not */

@@ -1,11 +1,11 @@
 /** The control plane under load: replicas in processes of their own on one database, with a NATS server where they need one. */
-import { fork, type ChildProcess } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { NatsAddress } from '#libs/wire';
-import { freePort } from '../../../apps/cli/src/system/free-port.js';
+import { freePort, nodeCommand, startProcess } from '#libs/process';
 import { openNats } from '../../../apps/cli/src/system/nats.js';
 import { readNats } from '../../../apps/control-plane/src/core/config/transports.js';
 
@@ -77,19 +77,15 @@ async function startNats() {
   };
 }
 
-const isSource = import.meta.url.endsWith('.ts');
 /** As the image starts it, unless told otherwise. */
 const flags = (process.env['VERITRAIN_LOAD_FLAGS'] ?? '--max-semi-space-size=4')
   .split(' ')
   .filter((flag) => flag !== '');
 
 async function startReplica(url: string, environment: Readonly<Record<string, string>>): Promise<Replica> {
-  const file = new URL(`./replica-main.${isSource ? 'ts' : 'js'}`, import.meta.url);
   const profiled = process.env['VERITRAIN_LOAD_PROFILE'];
-  const source = isSource ? ['--conditions=source', '--import', '@oxc-node/core/register'] : [];
   const profile = profiled === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${profiled}`];
-  const child = fork(file, [url], {
-    execArgv: [...flags, ...source, ...profile],
+  const { child } = startProcess(nodeCommand('./replica-main', import.meta.url, [url], [...flags, ...profile]), {
     env: { ...process.env, ...environment },
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
   });

@@ -1,15 +1,10 @@
 /** Engines in processes of their own, with nothing beside them: what a machine gives to several at once. */
-import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { fileURLToPath } from 'node:url';
+import { nodeCommand, startProcess } from '#libs/process';
 import type { Manifest } from '#libs/step';
 import { mnistFiles } from '../../../apps/cli/src/demo/mnist.js';
 
-const isSource = import.meta.url.endsWith('.ts');
-const flags = isSource ? ['--conditions=source', '--import', '@oxc-node/core/register'] : [];
-const entry = fileURLToPath(
-  new URL(`../../../enclave/src/engine/engine-main.${isSource ? 'ts' : 'js'}`, import.meta.url),
-);
+const command = nodeCommand('../../../enclave/src/engine/engine-main', import.meta.url);
 
 /** Samples a second of `count` engines at once, one thread each, together. */
 export async function enginesAtOnce(manifest: Manifest, steps: number, count: number): Promise<number> {
@@ -18,11 +13,11 @@ export async function enginesAtOnce(manifest: Manifest, steps: number, count: nu
 }
 
 async function engine(manifest: Manifest, steps: number): Promise<number> {
-  const child = spawn(process.execPath, [...flags, entry], { stdio: ['pipe', 'pipe', 'ignore'] });
+  const { child } = startProcess(command, { stdio: ['pipe', 'pipe', 'ignore'] });
   const { trainImages: images, trainLabels: labels } = mnistFiles;
-  child.stdin.end(JSON.stringify({ manifest, images, labels, digestAt: [steps], threads: 1 }));
+  child.stdin!.end(JSON.stringify({ manifest, images, labels, digestAt: [steps], threads: 1 }));
   let printed = '';
-  child.stdout.on('data', (chunk) => (printed += String(chunk)));
+  child.stdout!.on('data', (chunk) => (printed += String(chunk)));
   const [status] = (await once(child, 'close')) as [number];
   if (status !== 0) throw new Error(`an engine ended with ${status}: ${printed}`);
   return (JSON.parse(printed) as { samplesPerSecond: number }).samplesPerSecond;

@@ -1,8 +1,7 @@
 /** `veritrain train`: the engine alone on plaintext IDX files, for digests and speed. */
-import { spawn } from 'node:child_process';
-import { fileURLToPath } from 'node:url';
 import { InvalidArgumentError, type Command } from 'commander';
 import { reportedError } from '#attestation/base';
+import { nodeCommand, startProcess } from '#libs/process';
 import { readJson } from '../files.js';
 import { printResult, table, type OutputOptions } from '../output.js';
 
@@ -46,16 +45,11 @@ export function addTrainCommand(program: Command): void {
  * alone).
  */
 async function runEngine(request: object): Promise<EngineReport> {
-  const built = import.meta.url.endsWith('.js');
-  const path = `../../../../enclave/src/engine/engine-main.${built ? 'js' : 'ts'}`;
-  const flags = built ? [] : ['--conditions=source', '--import', '@oxc-node/core/register'];
-  const child = spawn(process.execPath, [...flags, fileURLToPath(new URL(path, import.meta.url))], {
-    stdio: ['pipe', 'pipe', 'inherit'],
-  });
-  child.stdin.on('error', () => undefined);
-  child.stdin.end(JSON.stringify(request));
+  const command = nodeCommand('../../../../enclave/src/engine/engine-main', import.meta.url);
+  const { child } = startProcess(command, { stdio: ['pipe', 'pipe', 'inherit'] });
+  child.stdin!.on('error', () => undefined).end(JSON.stringify(request));
   let printed = '';
-  for await (const chunk of child.stdout) printed += String(chunk);
+  for await (const chunk of child.stdout!) printed += String(chunk);
   const answer = JSON.parse(printed || '{}') as EngineReport & { error?: Record<string, string> };
   if (answer.error === undefined && answer.digests !== undefined) return answer;
   throw reportedError({ code: 'ENGINE_FAILED', expected: 'a report', got: 'nothing', ...answer.error });

@@ -1,4 +1,5 @@
 /** What a client reads from and says to the chain about its own job. */
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Wallet } from 'ethers';
 import { fromHex, Rejection, to0x } from '#attestation/base';
 import { type Terms } from '#attestation/records';
@@ -42,7 +43,7 @@ export function openChain({ chain }: Profile): ClientChain {
   const wallet = new Wallet(to0x(readSecret(chain.accountKey)), rpc);
   const escrow = new SettlementClient(deployment, wallet);
 
-  const pause = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, pollingMs));
+  const pause = (): Promise<void> => sleep(pollingMs);
 
   return {
     escrow,

@@ -1,4 +1,5 @@
 /** From a delivered job to weights the client has checked: fetch, verify, acknowledge, decrypt, compare. */
+import { setTimeout as sleep } from 'node:timers/promises';
 import { verifyBundle, type AppraisalPolicy, type BundleVerdict, type ProofVerifier } from '#attestation';
 import { CodedError, equalBytes, fromHex, Rejection, toHex } from '#attestation/base';
 import {
@@ -189,7 +190,7 @@ async function wholeBundle(jobId: string, api: ControlPlaneApi, requireOpen: () 
     } catch (error) {
       if (!(error instanceof CodedError) || error.code !== 'JOB_BUNDLE_PENDING') throw error;
       await requireOpen();
-      await new Promise((resolve) => setTimeout(resolve, bundlePauseMs));
+      await sleep(bundlePauseMs);
     }
   }
 }

@@ -5,9 +5,9 @@
  */
 import { chmodSync } from 'node:fs';
 import { join } from 'node:path';
+import { freePort } from '#libs/process';
 import { startAnvil, type Anvil } from '#libs/settlement';
 import { makeDispatchCertificates, type CertificateFiles } from './dispatch-certificates.js';
-import { freePort } from './free-port.js';
 import { openNats } from './nats.js';
 import { openPostgres, type PostgresCluster } from './postgres.js';
 import { startApp, type RunningProcess } from './process.js';

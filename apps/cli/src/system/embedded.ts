@@ -2,8 +2,8 @@
  * The whole system on this machine: a local chain, a control plane on its embedded database, the data owner's key
  * broker and one node with simulated hardware. Every party is a process of its own and keeps its secrets to itself.
  */
+import { freePort } from '#libs/process';
 import { startAnvil } from '#libs/settlement';
-import { freePort } from './free-port.js';
 import { startApp, type RunningProcess } from './process.js';
 import {
   controlPlaneEnvironment,

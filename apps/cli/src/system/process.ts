@@ -1,10 +1,10 @@
 /** Child processes of the embedded system: started, waited for, stopped together. */
-import { spawn, type ChildProcess } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
 import { createWriteStream } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { fileURLToPath } from 'node:url';
 import { ConfigurationError } from '#attestation/base';
+import { nodeCommand, startProcess, tailOf, within } from '#libs/process';
 
 export interface RunningProcess {
   readonly name: string;
@@ -35,17 +35,16 @@ export async function startApp(
   called = name,
   under: readonly string[] = [],
 ): Promise<RunningProcess> {
-  const [entry, flags] = appEntry(name);
-  const [file, ...words] = [...under, process.execPath, ...flags, entry, ...args];
-  const child = spawn(file!, words, {
+  const command = nodeCommand(`../../../${name}/src/main`, import.meta.url, args);
+  const started = startProcess([...under, ...command] as [string, ...string[]], {
     stdio: ['ignore', 'pipe', 'pipe'],
     env: { ...process.env, ...env },
   });
+  const { child, exited, kill } = started;
   const tail = keepLog(child, join(folder, `${called}.log`));
-  const exited = new Promise<number | null>((resolve) => child.once('exit', (code) => resolve(code)));
-  const ready = await Promise.race([readyLine(child), exited.then(() => null), delay(readyWithinMs)]);
-  if (ready === null) {
-    child.kill('SIGKILL');
+  const ready = await within(readyWithinMs, Promise.race([readyLine(child), exited.then(() => undefined)]));
+  if (ready === undefined) {
+    await kill();
     throw new ConfigurationError('PROCESS_START', {
       expected: `${called} to start`,
       got: tail().trim().split('\n').slice(-5).join(' | ') || 'no output',
@@ -53,28 +52,13 @@ export async function startApp(
       action: `read ${join(folder, `${called}.log`)}`,
     });
   }
-  const kill = async (): Promise<void> => {
-    child.kill('SIGKILL');
-    await exited;
-  };
-  return { name: called, pid: child.pid!, ready, exited, stop: () => stopChild(child, exited), kill };
-}
-
-async function stopChild(child: ChildProcess, exited: Promise<unknown>): Promise<void> {
-  if (child.exitCode !== null || child.signalCode !== null) return;
-  child.kill('SIGTERM');
-  if ((await Promise.race([exited.then(() => true), delay(stopWithinMs)])) === null) child.kill('SIGKILL');
+  return { name: called, pid: child.pid!, ready, exited, stop: () => started.stop(stopWithinMs), kill };
 }
 
 function keepLog(child: ChildProcess, path: string): () => string {
   const file = createWriteStream(path, { flags: 'a', mode: 0o600 });
-  let tail = '';
-  child.stderr!.on('data', (chunk: Buffer) => {
-    tail = (tail + chunk.toString('utf8')).slice(-4000);
-    file.write(chunk);
-  });
-  child.once('close', () => file.end());
-  return () => tail;
+  child.stderr!.pipe(file);
+  return tailOf(child.stderr!, 4000);
 }
 
 function readyLine(child: ChildProcess): Promise<Record<string, unknown>> {
@@ -84,15 +68,4 @@ function readyLine(child: ChildProcess): Promise<Record<string, unknown>> {
       resolve(JSON.parse(line) as Record<string, unknown>);
     });
   });
-}
-
-function delay(ms: number): Promise<null> {
-  return new Promise((resolve) => setTimeout(() => resolve(null), ms).unref());
-}
-
-/** Built code runs as it is; from source (tests) an app needs the same loader. */
-function appEntry(name: string): readonly [entry: string, flags: readonly string[]] {
-  const built = import.meta.url.endsWith('.js');
-  const entry = fileURLToPath(new URL(`../../../${name}/src/main.${built ? 'js' : 'ts'}`, import.meta.url));
-  return [entry, built ? [] : ['--conditions=source', '--import', '@oxc-node/core/register']];
 }

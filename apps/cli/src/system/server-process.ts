@@ -1,10 +1,8 @@
 /** Servers that this machine has installed: found, started under an account that may run them, waited for, ended. */
-import { spawn } from 'node:child_process';
 import { accessSync, chownSync, constants, createWriteStream, readdirSync, readFileSync } from 'node:fs';
-import { connect } from 'node:net';
 import { delimiter, join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { ConfigurationError } from '#attestation/base';
+import { isListening, poll, startProcess } from '#libs/process';
 import type { RunningProcess } from './process.js';
 
 /** Where Debian, Fedora, Homebrew and others put what is not in the path. */
@@ -75,25 +73,13 @@ interface ServerCommand {
 /** Starts a server and waits until its port takes connections. @throws ConfigurationError PROCESS_START */
 export async function startServer(command: ServerCommand): Promise<RunningProcess> {
   const { name, file, args, port, log, account = null, stopSignal = 'SIGTERM' } = command;
-  const child = spawn(file, [...args], { stdio: ['ignore', 'pipe', 'pipe'], cwd: '/', ...account });
+  const started = startProcess([file, ...args], { stdio: ['ignore', 'pipe', 'pipe'], cwd: '/', ...account });
+  const { child, exited, isRunning, kill } = started;
   const out = createWriteStream(log, { flags: 'a', mode: 0o600 });
-  child.stdout.pipe(out, { end: false });
-  child.stderr.pipe(out, { end: false });
-  const exited = new Promise<number | null>((resolve) => {
-    child.once('exit', (code) => resolve(code));
-    child.once('error', () => resolve(null));
-  });
-  const isRunning = (): boolean => child.exitCode === null && child.signalCode === null;
-  const kill = async (): Promise<void> => {
-    child.kill('SIGKILL');
-    await exited;
-  };
-  const deadline = performance.now() + readyWithinMs;
-  while (!(await answers(port))) {
-    if (isRunning() && child.pid !== undefined && performance.now() < deadline) {
-      await sleep(20);
-      continue;
-    }
+  child.stdout!.pipe(out, { end: false });
+  child.stderr!.pipe(out, { end: false });
+  const look = async (): Promise<true | null> => (await isListening(port)) || null;
+  if ((await poll(look, { everyMs: 20, withinMs: readyWithinMs, goesOn: isRunning })) === null) {
     await kill();
     throw new ConfigurationError('PROCESS_START', {
       expected: `${name} to listen on port ${port}`,
@@ -102,25 +88,5 @@ export async function startServer(command: ServerCommand): Promise<RunningProces
       action: `read ${log}`,
     });
   }
-  const stop = async (): Promise<void> => {
-    if (!isRunning()) return;
-    child.kill(stopSignal);
-    const late = new AbortController();
-    await Promise.race([exited, sleep(stopWithinMs, null, late).catch(() => null)]);
-    late.abort();
-    if (isRunning()) await kill();
-  };
-  return { name, pid: child.pid!, ready: {}, exited, stop, kill };
-}
-
-function answers(port: number): Promise<boolean> {
-  return new Promise((resolve) => {
-    const socket = connect(port, '127.0.0.1');
-    const end = (result: boolean) => () => {
-      socket.destroy();
-      resolve(result);
-    };
-    socket.once('connect', end(true));
-    socket.once('error', end(false));
-  });
+  return { name, pid: child.pid!, ready: {}, exited, stop: () => started.stop(stopWithinMs, stopSignal), kill };
 }

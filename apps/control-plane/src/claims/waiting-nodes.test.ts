@@ -1,4 +1,5 @@
 import { setMaxListeners } from 'node:events';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import { dispatchTopic, Signals } from '../core/timing/signals.js';
 import { WaitingNodes } from './waiting-nodes.js';
@@ -42,7 +43,7 @@ it('lets few lines look at a time, and fails those alone whose look fails', asyn
   let most = 0;
   const look = async (askers: readonly number[]) => {
     most = Math.max(most, (inside += 1));
-    await new Promise((resolve) => setTimeout(resolve, 5));
+    await sleep(5);
     inside -= 1;
     if (askers[0] === 4) throw new Error('no');
     return askers;

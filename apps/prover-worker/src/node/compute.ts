@@ -1,7 +1,7 @@
 /** The node's hold on its computing process: one for each job, ended when the job changes or nobody wants it any more. */
-import { fork, type ChildProcess } from 'node:child_process';
-import { fileURLToPath } from 'node:url';
+import type { ChildProcess } from 'node:child_process';
 import { CollateralError, reportedError } from '#attestation/base';
+import { nodeCommand, startProcess, type StartedProcess } from '#libs/process';
 import type { ProverPhase } from '#libs/zk';
 import type { JobInput, Limits } from '../compute/job.js';
 import type { ComputeEvent, ComputeRequest } from '../compute/messages.js';
@@ -23,7 +23,7 @@ type EventOf<K extends ComputeEvent['type']> = Extract<ComputeEvent, { type: K }
 
 /** @throws Rejection and ConfigurationError as the process reports them; CollateralError PROVER_ENDED */
 export async function openCompute(jobId: string, job: JobInput, limits: Limits): Promise<Compute> {
-  const child = startChild();
+  const { child, isRunning } = startChild();
   try {
     const { segments } = await ask(child, { type: 'open', job, limits }, 'opened');
     return {
@@ -42,7 +42,7 @@ export async function openCompute(jobId: string, job: JobInput, limits: Limits):
         });
         return proved;
       },
-      isAlive: () => child.exitCode === null && child.signalCode === null,
+      isAlive: isRunning,
       kill: () => void child.kill('SIGKILL'),
     };
   } catch (error) {
@@ -51,15 +51,10 @@ export async function openCompute(jobId: string, job: JobInput, limits: Limits):
   }
 }
 
-function startChild(): ChildProcess {
-  const isBuilt = import.meta.url.endsWith('.js');
-  const file = fileURLToPath(new URL(`../compute-main.${isBuilt ? 'js' : 'ts'}`, import.meta.url));
-  const execArgv = isBuilt ? [] : ['--conditions=source', '--import', '@oxc-node/core/register'];
-  const child = fork(file, [], { execArgv, serialization: 'advanced', stdio: ['ignore', 'ignore', 'inherit', 'ipc'] });
-  const end = (): void => void child.kill('SIGKILL');
-  process.once('exit', end);
-  child.once('exit', () => process.removeListener('exit', end));
-  return child;
+function startChild(): StartedProcess {
+  const stdio = ['ignore', 'ignore', 'inherit', 'ipc'] as const;
+  const command = nodeCommand('../compute-main', import.meta.url);
+  return startProcess(command, { stdio: [...stdio], serialization: 'advanced', endsWithUs: true });
 }
 
 function ask<K extends ComputeEvent['type']>(

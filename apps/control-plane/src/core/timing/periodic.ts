@@ -1,4 +1,5 @@
 /** Work that repeats until shutdown, never twice at once; a failure is logged and retried with growing pauses. */
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from '#libs/telemetry';
 
 const pauseMillisecondsMax = 10_000;
@@ -48,7 +49,7 @@ export class Periodic {
       }
       await woken;
       const early = this.leastMilliseconds - (performance.now() - began);
-      if (early > 1 && !this.#abort.signal.aborted) await new Promise((resolve) => setTimeout(resolve, early));
+      if (early > 1 && !this.#abort.signal.aborted) await sleep(early);
     }
   }
 

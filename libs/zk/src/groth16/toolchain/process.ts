@@ -1,8 +1,7 @@
 /** Starts the toolchain's process and takes its answer. */
-import { spawn } from 'node:child_process';
 import { json, text } from 'node:stream/consumers';
-import { fileURLToPath } from 'node:url';
 import { ConfigurationError, reportedError } from '#attestation/base';
+import { nodeCommand, startProcess } from '#libs/process';
 import type { ToolAnswer, ToolRequest } from './protocol.js';
 
 export interface ToolLimits {
@@ -15,13 +14,9 @@ export interface ToolLimits {
  *   Rejection GROTH16_WITNESS
  */
 export async function runTool(request: ToolRequest, { memoryBytesMax }: ToolLimits = {}): Promise<ToolAnswer> {
-  const built = import.meta.url.endsWith('.js');
-  const file = fileURLToPath(new URL(`./tool-main.${built ? 'js' : 'ts'}`, import.meta.url));
-  const flags = built ? [] : ['--conditions=source', '--import', '@oxc-node/core/register'];
   const limits = memoryBytesMax === undefined ? [] : [String(memoryBytesMax)];
-  const child = spawn(process.execPath, [...flags, file, ...limits], { stdio: ['pipe', 'pipe', 'pipe', 'ipc'] });
-  const stop = (): void => void child.kill('SIGKILL');
-  process.once('exit', stop);
+  const command = nodeCommand('./tool-main', import.meta.url, limits);
+  const { child } = startProcess(command, { stdio: ['pipe', 'pipe', 'pipe', 'ipc'], endsWithUs: true });
   try {
     child.stdin!.on('error', () => undefined).end(JSON.stringify(request));
     const faults = text(child.stderr!);
@@ -30,7 +25,6 @@ export async function runTool(request: ToolRequest, { memoryBytesMax }: ToolLimi
     if (answer.cpuSeconds === undefined) throw failed(await faults);
     return answer;
   } finally {
-    process.removeListener('exit', stop);
     child.kill();
   }
 }
