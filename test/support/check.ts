@@ -1,26 +1,19 @@
 /** `npm run check`: all that must hold before a commit. */
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { readCommandLine } from './command-line.js';
+import { firstError, runTests } from './run-tests.js';
 
-interface TestReport {
-  readonly numPassedTests: number;
-  readonly numFailedTests: number;
-  readonly numPendingTests: number;
-  readonly numFailedTestSuites: number;
-}
-
-readCommandLine(
+const { values, positionals, whole, refuse } = readCommandLine(
   `npm run check
   Types, lint, form, and every test. Each tool runs to its end, so that one run shows everything that is wrong; the last
-  line counts the tools and the tests that passed and failed.`,
-  {},
+  line counts the tools and the tests that passed and failed.
+npm run check -- --repeat N FILE…
+  Runs each test file N times, a wide one too, and nothing else. Says how often each failed and the first error of each
+  failure; the last line counts the runs. Exit status 1 when one failed.`,
+  { allowPositionals: true, options: { repeat: { type: 'string' } } },
 );
 
-const work = mkdtempSync(join(tmpdir(), 'veritrain-check-'));
-const report = join(work, 'tests.json');
 const bin = (path: string): string => join('node_modules', path);
 
 const tools: readonly (readonly [name: string, file: string, ...args: string[]])[] = [
@@ -29,39 +22,53 @@ const tools: readonly (readonly [name: string, file: string, ...args: string[]])
   ['form', bin('prettier/bin/prettier.cjs'), '--check', '--log-level', 'warn', '.'],
 ];
 
-function succeeds(name: string, file: string, ...args: readonly string[]): boolean {
+interface Count {
+  readonly passed: number;
+  readonly failed: number;
+}
+
+function timed<T extends { readonly passed: boolean }>(name: string, run: () => T): T {
   process.stderr.write(`check: ${name} …\n`);
   const began = Date.now();
-  const { status } = spawnSync(process.execPath, [file, ...args], { stdio: 'inherit' });
-  process.stderr.write(`check: ${name} ${status === 0 ? 'passed' : 'FAILED'} in ${Date.now() - began} ms\n`);
-  return status === 0;
+  const outcome = run();
+  process.stderr.write(`check: ${name} ${outcome.passed ? 'passed' : 'FAILED'} in ${Date.now() - began} ms\n`);
+  return outcome;
 }
 
-function runTests(): TestReport {
-  const passed = succeeds(
-    'tests',
-    bin('vitest/vitest.mjs'),
-    'run',
-    '--reporter=default',
-    '--reporter=json',
-    `--outputFile.json=${report}`,
-    ...process.argv.slice(2),
+function checkAll(): Count {
+  const outcomes = tools.map(([name, file, ...args]) =>
+    timed(name, () => ({ passed: spawnSync(process.execPath, [file, ...args], { stdio: 'inherit' }).status === 0 })),
   );
-  try {
-    return JSON.parse(readFileSync(report, 'utf8')) as TestReport;
-  } catch {
-    const failed = passed ? 0 : 1;
-    return { numPassedTests: 0, numFailedTests: failed, numPendingTests: 0, numFailedTestSuites: failed };
-  }
+  const tests = timed('tests', () => runTests([], process.env, 'default'));
+  const { numPassedTests, numFailedTests, numPendingTests, numFailedTestSuites } = tests.report ?? {
+    ...{ numPassedTests: 0, numFailedTests: 0, numPendingTests: 0, numFailedTestSuites: tests.passed ? 0 : 1 },
+  };
+  if (numPendingTests > 0) process.stdout.write(`${numPendingTests} skipped\n`);
+  const passed = outcomes.filter((outcome) => outcome.passed).length;
+  /** A file that does not load counts as failed although none of its tests ran. */
+  const failedTests = Math.max(numFailedTests, numFailedTestSuites > 0 ? 1 : 0);
+  return { passed: passed + numPassedTests, failed: outcomes.length - passed + failedTests };
 }
 
-const outcomes = tools.map((tool) => succeeds(...tool));
-const tests = runTests();
-rmSync(work, { recursive: true, force: true });
-const passed = outcomes.filter((outcome) => outcome).length + tests.numPassedTests;
-/** A file that does not load counts as failed although none of its tests ran. */
-const failedTests = Math.max(tests.numFailedTests, tests.numFailedTestSuites > 0 ? 1 : 0);
-const failed = outcomes.filter((outcome) => !outcome).length + failedTests;
-if (tests.numPendingTests > 0) process.stdout.write(`${tests.numPendingTests} skipped\n`);
+/** Runs every file so many times and says how often it failed. */
+function checkRepeatedly(files: readonly string[], times: number): Count {
+  let failed = 0;
+  for (const file of files) {
+    const env = { ...process.env, VERITRAIN_WIDE: file.endsWith('.wide.test.ts') ? '1' : '' };
+    const runs = Array.from({ length: times }, () => runTests([file], env));
+    const errors = runs.flatMap((run, at) => (run.passed ? [] : [`  run ${at + 1}: ${firstError(run)}\n`]));
+    process.stdout.write(`${file}: failed ${errors.length} of ${times}\n${errors.join('')}`);
+    failed += errors.length;
+  }
+  return { passed: files.length * times - failed, failed };
+}
+
+function check(): Count {
+  if (values.repeat === undefined) return positionals.length === 0 ? checkAll() : refuse('FILE: only with --repeat');
+  if (positionals.length === 0) refuse('--repeat: expected files of tests');
+  return checkRepeatedly(positionals, whole('repeat', values.repeat, 1));
+}
+
+const { passed, failed } = check();
 process.stdout.write(`${passed} passed, ${failed} failed\n`);
 process.exitCode = failed === 0 ? 0 : 1;

@@ -1,4 +1,6 @@
 import { spawnSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { join, relative } from 'node:path';
 import { expect, it } from 'vitest';
 
 const mains = ['test/simulation/main.ts', 'test/faults/main.ts', 'test/property/main.ts', 'test/bench/main.ts'];
@@ -23,6 +25,7 @@ it.each([
   ['test/simulation/main.ts', '--jobs', '0', '--jobs: expected a whole number from 1'],
   ['test/simulation/main.ts', '--engine', 'none', '--engine: expected memory or pglite; got none'],
   ['test/faults/main.ts', '--seed', 'x', '--seed: expected a whole number from 0'],
+  ['test/support/check.ts', '--repeat', '0', '--repeat: expected files of tests'],
   [
     'test/property/main.ts',
     '--target',
@@ -33,4 +36,37 @@ it.each([
   const { status, stdout, stderr } = run(main, name, value);
   expect({ status, stdout }).toEqual({ status: 2, stdout: '' });
   expect(stderr.startsWith(message), stderr).toBe(true);
+});
+
+it('test/support/check.ts --repeat counts how often a file fails, a wide one too', () => {
+  const kept = join(process.cwd(), '.veritrain');
+  mkdirSync(kept, { recursive: true });
+  const folder = mkdtempSync(join(kept, 'repeat-'));
+  try {
+    const [unsteady, wide] = ['unsteady.test.ts', 'steady.wide.test.ts'].map((name) =>
+      relative('', join(folder, name)),
+    );
+    const counter = JSON.stringify(join(folder, 'runs'));
+    writeFileSync(
+      unsteady!,
+      `import { appendFileSync, readFileSync } from 'node:fs';
+      import { expect, it } from 'vitest';
+      it('holds every other time', () => {
+        appendFileSync(${counter}, 'x');
+        expect(readFileSync(${counter}, 'utf8').length % 2, 'the second time').toBe(1);
+      });`,
+    );
+    writeFileSync(wide!, `import { it } from 'vitest';\nit('holds', () => undefined);`);
+    const { status, stdout } = run('test/support/check.ts', '--repeat', '2', unsteady!, wide!);
+    expect(stdout.split('\n')).toEqual([
+      `${unsteady}: failed 1 of 2`,
+      expect.stringMatching(/^ {2}run 2: holds every other time: AssertionError: the second time/),
+      `${wide}: failed 0 of 2`,
+      '3 passed, 1 failed',
+      '',
+    ]);
+    expect(status).toBe(1);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
 });
