@@ -276,7 +276,7 @@ const entries = [
   '^libs/persistence/src/build-template\\.ts$',
   '^apps/control-plane/src/write-documents\\.ts$',
   '^contracts/(script|tools)/',
-  '^test/(bench/main|support/(check|bless))\\.ts$',
+  '^test/(bench/main|support/(check|bless|dev))\\.ts$',
 ];
 
 /** @type {import('dependency-cruiser').IConfiguration} */

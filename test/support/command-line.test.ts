@@ -4,7 +4,7 @@ import { join, relative } from 'node:path';
 import { expect, it } from 'vitest';
 
 const mains = ['test/simulation/main.ts', 'test/faults/main.ts', 'test/property/main.ts', 'test/bench/main.ts'];
-const own = ['test/support/check.ts', 'test/support/bless.ts'];
+const own = ['test/support/check.ts', 'test/support/bless.ts', 'test/support/dev.ts'];
 
 function run(main: string, ...args: string[]) {
   const node = ['--conditions=source', '--import', '@oxc-node/core/register', main, ...args];

@@ -16,6 +16,7 @@ const built = /\.(ts|tsx|json|wasm|html|css)$/;
 const commands = {
   demo: (args) => cli(['demo', ...args]),
   up: (args) => cli(['up', ...args]),
+  dev: (args) => node(['--conditions=source', '--import', '@oxc-node/core/register', 'test/support/dev.ts', ...args]),
   build: () => 0,
   test: (args) => checkTypes() || runTests(args),
   contracts: (args) => node(['contracts/script/check.mjs', ...args]),
