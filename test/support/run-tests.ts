@@ -4,7 +4,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-export interface TestReport {
+interface TestReport {
   readonly numPassedTests: number;
   readonly numFailedTests: number;
   readonly numPendingTests: number;
@@ -19,7 +19,7 @@ export interface TestReport {
   }[];
 }
 
-export interface TestRun {
+interface TestRun {
   readonly passed: boolean;
   /** Null where Vitest wrote none. */
   readonly report: TestReport | null;

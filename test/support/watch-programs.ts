@@ -3,13 +3,13 @@ import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { context } from 'esbuild';
 
-export interface WatchedProgram {
+interface WatchedProgram {
   readonly name: string;
   /** Its main module, and those of the processes that it starts. */
   readonly mains: readonly string[];
 }
 
-export interface Watch {
+interface Watch {
   stop(): Promise<void>;
 }
 

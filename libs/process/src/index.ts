@@ -1,4 +1,4 @@
-export { nodeCommand, sourceFlags } from './node-command.js';
+export { nodeCommand } from './node-command.js';
 export { freePort, isListening } from './port.js';
 export { startProcess, tailOf, type StartedProcess } from './start-process.js';
 export { poll, retry, within } from './wait.js';

@@ -2,7 +2,7 @@
 import { fileURLToPath } from 'node:url';
 
 /** Flags of Node for programs that run from source. */
-export const sourceFlags: readonly string[] = ['--conditions=source', '--import', '@oxc-node/core/register'];
+const sourceFlags: readonly string[] = ['--conditions=source', '--import', '@oxc-node/core/register'];
 
 /**
  * @param program  path of its module from that of `caller`, without an ending

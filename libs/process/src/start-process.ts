@@ -3,7 +3,7 @@ import { spawn, type ChildProcess, type SpawnOptions } from 'node:child_process'
 import type { Readable } from 'node:stream';
 import { within } from './wait.js';
 
-export interface ProcessOptions extends Pick<SpawnOptions, 'cwd' | 'env' | 'gid' | 'serialization' | 'stdio' | 'uid'> {
+interface ProcessOptions extends Pick<SpawnOptions, 'cwd' | 'env' | 'gid' | 'serialization' | 'stdio' | 'uid'> {
   /** Killed when this process exits; left alone where absent. */
   readonly endsWithUs?: boolean;
 }

@@ -11,7 +11,7 @@ export async function within<T>(milliseconds: number, promise: Promise<T>): Prom
   }
 }
 
-export interface PollOptions {
+interface PollOptions {
   readonly everyMs: number;
   readonly withinMs: number;
   /** Whether it is still of use; asked before each look. Absent: always. */
@@ -32,7 +32,7 @@ export async function poll<T>(
   return null;
 }
 
-export interface RetryOptions {
+interface RetryOptions {
   readonly attempts: number;
   /** Doubled after each attempt. */
   readonly firstPauseMs: number;
