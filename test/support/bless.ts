@@ -6,6 +6,8 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { policyJsonSchema } from '#attestation';
 import { defaultCacheDirectory, dumpSchema, openDatabase } from '#libs/persistence';
+import { createProgram } from '../../apps/cli/src/program.js';
+import { renderReference } from '../../apps/cli/src/reference.js';
 import { readCommandLine } from './command-line.js';
 
 readCommandLine(
@@ -46,6 +48,7 @@ async function blessDatabaseSchema(): Promise<void> {
 }
 
 const artefacts: Readonly<Record<string, () => void | Promise<void>>> = {
+  'apps/cli/COMMANDS.md': () => writeFileSync('apps/cli/COMMANDS.md', renderReference(createProgram())),
   'attestation/src/appraisal/policy.schema.json': () =>
     writeFileSync('attestation/src/appraisal/policy.schema.json', `${JSON.stringify(policyJsonSchema(), null, 2)}\n`),
   'migrations/schema.sql': blessDatabaseSchema,
