@@ -174,6 +174,27 @@ describe('every library', () => {
   });
 });
 
+describe('every folder of attestation, the enclave, migrations and test', () => {
+  const judge = [...new Set(files.map((path) => /^attestation\/src\/[^/]+(?=\/)/.exec(path)?.[0]))];
+  const rooms = [...judge, 'enclave', 'migrations', 'test'].filter((path) => path !== undefined);
+
+  it.each(rooms)('%s has a page of at most 30 lines that names its modules', (room) => {
+    const page = textOf(`${room}/README.md`);
+    expect(page.split('\n').length - 1).toBeLessThanOrEqual(30);
+    expect(page).toMatch(/\bimport(ed|s)?\b/);
+    const within = room === 'enclave' ? 'enclave/src/' : `${room}/`;
+    const modules = [...page.matchAll(/^\| (`.*?) *\|/gm)].flatMap(([, cell]) => cell!.match(/(?<=`)[\w./-]+/g) ?? []);
+    const there = files
+      .filter((path) => path.startsWith(within))
+      .map((path) => path.slice(within.length).replace(/\/.*/, '/'))
+      .filter((name) => !/(\.test\.ts|\.md)$|^\d/.test(name));
+    expect({
+      gone: modules.filter((name) => !there.includes(name)),
+      unnamed: [...new Set(there)].filter((name) => !modules.includes(name) && name !== 'index.ts'),
+    }).toEqual({ gone: [], unnamed: [] });
+  });
+});
+
 /** The first page, one a reader, and what a folder holds. */
 const screens = files.filter((path) =>
   /^(README|CONTRIBUTING)\.md$|^contracts\/(AUDITOR|README)\.md$|^apps\/cli\/\w+\.md$|^apps\/[\w-]+\/(DATA-OWNER|OPERATOR)\.md$|^(attestation|enclave|libs|migrations|test)\/.*README\.md$/.test(
