@@ -3,7 +3,7 @@
 // unchanged is neither installed nor built again.
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -86,6 +86,12 @@ function install() {
   const digest = createHash('sha256').update(lock).digest('hex');
   const stamp = join(root, 'node_modules', '.veritrain-lock');
   if (!stale(stamp, digest)) return;
+  if (lstatSync(dirname(stamp), { throwIfNoEntry: false })?.isSymbolicLink()) {
+    process.stderr.write(
+      'veritrain: node_modules is a symbolic link, and installing would empty the folder that it names: remove the link.\n',
+    );
+    process.exit(1);
+  }
   const npm = process.platform === 'win32' ? 'npm.cmd' : 'npm';
   prepare('installing the locked packages', npm, [
     'ci',
