@@ -53,7 +53,7 @@ export function nitroInstance({ module_id: launch, pcrs }: NitroClaims): Machine
   };
 }
 
-/** In what two pieces of evidence differ; nothing where the same launch of the same code on the same chip made both. */
+/** Names where two pieces of evidence differ: in nothing, if one launch of the same code on one chip made both. */
 export function instanceDifferences(
   first: MachineInstance,
   second: MachineInstance,

@@ -61,7 +61,7 @@ function readResponse(response: Uint8Array): ReadAnswer['response'] {
  */
 export type Revocation = 'good' | 'revoked' | 'on-hold' | 'unknown' | 'stale' | 'forged' | 'missing';
 
-/** Of several answers the gravest authentic one counts, so that a `good` cannot hide a revocation, older or newer. */
+/** The gravest authentic answer of several counts, so that a `good`, older or newer, cannot hide a revocation. */
 const byGravity: readonly Revocation[] = ['revoked', 'on-hold', 'unknown', 'good', 'stale', 'forged', 'missing'];
 
 /** @param at Unix seconds */

@@ -65,7 +65,7 @@ function checkSpec(spec: JobSpec, terms: Terms, { plan = spec.proving?.planDiges
   same('TERMS_PLAN', 'the plan of the spec', plan!, terms.planDigest);
 }
 
-/** Whoever provides is none of those who may speak for the client's side. */
+/** The provider's account is not the client's, the key broker's or an attestor's. */
 function checkParties({ client, provider, keyBroker, attestors, needed }: Terms): void {
   demand('TERMS_PARTY', !isZero(keyBroker), 'a key broker', 'none');
   for (const other of [client, keyBroker, ...attestors]) {

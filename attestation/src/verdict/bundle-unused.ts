@@ -1,15 +1,15 @@
-/** What of a bundle's endorsements could be altered without a word of the verdict changing. */
+/** Finds the parts of a version 4 bundle that could be altered without any change of the verdict. */
 import type { AttestationResult } from '../appraisal/appraise.js';
 import type { AppraisalPolicy } from '../appraisal/policy.js';
 import type { BundleParts } from './bundle-context.js';
 import { appraiseSessions } from './bundle-sessions.js';
 import { materialsAbout } from './endorsements-about.js';
 
-/** Verdicts made again to find them; a bundle that needs more of them has its endorsements named as a whole. */
+/** At most so many verdicts are computed again to find them; beyond that the list names the endorsements as a whole. */
 const verdictsMax = 1024;
 
 /**
- * Endorsements without which every session would pass and fail the same checks, each left out alone: `endorsements.crls[0]`.
+ * Names endorsements (`endorsements.crls[0]`) that change no check of any session when each is left out alone.
  * @param judged  the results with all of them
  */
 export async function unusedEndorsements(

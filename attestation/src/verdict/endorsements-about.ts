@@ -1,6 +1,6 @@
 /**
- * Of the material at hand what can bear on one session's evidence. Whoever keeps endorsements keeps them for many
- * machines, and a bundle holds those of all its sessions: what is about others neither counts nor crowds out.
+ * Selects the endorsements that can bear on one session's evidence. A store of endorsements serves many machines, and a
+ * bundle holds those of all its sessions: endorsements of other machines must neither count nor use up the limits.
  */
 import { endorsementsOfRecord } from '../appraisal/endorsements.js';
 import type { Endorsements } from '../appraisal/evidence.js';

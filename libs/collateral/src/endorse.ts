@@ -151,7 +151,7 @@ async function addGpu(
   }
 }
 
-/** Only to know whom to ask about: verification reads the manifest on its own. */
+/** Tells which certificates to ask the responder about. Verification reads the manifest again by itself. */
 function signerChain(rim: Uint8Array): Certificate[] {
   const blocks = [...text(rim).matchAll(/<(?:\w+:)?X509Certificate>([A-Za-z0-9+/=\s]+)</g)];
   return blocks.slice(0, 8).map((block) => parseCertificate(fromBase64(block[1]!)));

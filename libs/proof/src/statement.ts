@@ -42,8 +42,8 @@ export function planOf(statement: Pick<ProofStatement, 'manifest' | 'profile' | 
 }
 
 /**
- * The plan that a job in scheme `fxt-zk/1` is proved under. Nobody signs terms or proves before this passed: the chain
- * knows the plan by its digest alone.
+ * The plan that a job in scheme `fxt-zk/1` is proved under. Terms are signed and segments proved only after this check:
+ * the chain knows the plan by its digest alone.
  *
  * @throws Rejection STEP_PLAN, also when the digest in the spec is that of another plan
  */

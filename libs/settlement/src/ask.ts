@@ -1,8 +1,8 @@
-/** Getters of contracts that may not be what they are taken for. */
+/** Calls getters at addresses where the expected contract may not stand. */
 import { Contract, type Provider } from 'ethers';
 import type { Artefact } from './contracts.js';
 
-/** @returns the answer as text; what is no contract of this kind answers `nothing` */
+/** @returns the answer as text; `nothing` where no contract of this kind stands */
 export async function ask(
   provider: Provider,
   { abi }: Artefact,

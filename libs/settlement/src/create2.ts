@@ -1,6 +1,6 @@
 /**
  * Contracts at addresses that follow from their creation code and a salt alone: the public deterministic deployment
- * proxy makes them. Whoever stands at such an address was made by that code, its storage included.
+ * proxy makes them. That code made the contract at such an address, its storage included.
  */
 import { getCreate2Address, keccak256, Transaction, type Provider, type Signer } from 'ethers';
 import { ConfigurationError } from '#attestation/base';

@@ -154,7 +154,7 @@ async function receiptOf(provider: Provider, { from, nonce, versions }: Sent): P
   throw replaced({ from, nonce }, 'another transaction with its nonce');
 }
 
-/** Nothing brings back an earlier transaction that was done and that the chain has forgotten. @throws CollateralError */
+/** Checks that the chain still has the account's earlier transactions. @throws CollateralError where it dropped one */
 async function checkStanding(provider: Provider, sent: Sent): Promise<void> {
   const next = await provider.getTransactionCount(sent.from, 'pending');
   if (next < sent.nonce && !isWaiting(sent.account, next)) throw replaced(sent, `a branch without transaction ${next}`);
@@ -197,7 +197,7 @@ async function signVersion(signer: Signer, transaction: Transaction): Promise<Se
   return { hash: whole.hash!, signed, transaction: whole };
 }
 
-/** Nothing is lost when the answer is: the same bytes are the same transaction. */
+/** A lost answer does no harm: the same bytes, sent again, are the same transaction. */
 async function broadcast(provider: Provider, signed: string): Promise<void> {
   try {
     await provider.broadcastTransaction(signed);

@@ -1,4 +1,4 @@
-/** One transaction of an account at a time: two that ask for their nonce together would be given the same one. */
+/** An account sends one transaction at a time: two that ask for a nonce together would get the same nonce. */
 const tails = new Map<string, Promise<unknown>>();
 
 /** Runs `work` after everything that was queued for `account` before it, whether that succeeded or not. */

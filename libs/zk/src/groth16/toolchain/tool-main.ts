@@ -45,7 +45,7 @@ function guardMemory(memoryBytesMax: number): void {
 
 // snarkjs prints why it refuses a key; standard output holds the answer alone.
 console.log = console.error;
-// Whoever asked is gone: nobody reads the answer.
+// The caller has ended, so no process reads the answer.
 process.once('disconnect', () => process.exit(1));
 
 const [memoryBytesMax] = process.argv.slice(2);
