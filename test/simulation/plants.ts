@@ -80,11 +80,11 @@ export const staleClaim: Plant = (container) => {
   const journal = container.get(JobJournal);
   const claims = container.get(ClaimStore);
   const hold = ((kind, by, ref, work) => {
-    if ((kind as object) !== proofClaims) return ClaimStore.prototype.hold.call(claims, kind, by, ref, work as never);
+    if (kind !== proofClaims) return ClaimStore.prototype.hold.call(claims, kind, by, ref, work);
     const { jobId, index } = ref;
     return database.transaction(async (manager) => {
       const job = await journal.lock(manager, jobId);
-      return work(manager, job, (await manager.findOneByOrFail(SegmentProof, { jobId, index })) as never);
+      return work(manager, job, await manager.findOneByOrFail(SegmentProof, { jobId, index }));
     });
   }) as Hold;
   return [[ClaimStore, Object.assign(claims, { hold })]];
@@ -101,7 +101,7 @@ export const partialTwice: Plant = (container) => {
   const claims = container.get(ClaimStore);
   const hold = ((kind, by, ref, work) =>
     ClaimStore.prototype.hold.call(claims, kind, by, ref, ((manager, job, row) =>
-      work(manager, job, Object.assign(row, { doneAt: null }) as never)) satisfies Parameters<Hold>[3])) as Hold;
+      work(manager, job, Object.assign(row, { doneAt: null }))) satisfies Parameters<Hold>[3])) as Hold;
   return [[ClaimStore, Object.assign(claims, { hold })]];
 };
 

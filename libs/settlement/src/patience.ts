@@ -1,5 +1,5 @@
 /** Repeats a call while the chain does not answer. The call changes nothing, or may safely arrive twice. */
-import { setTimeout as sleep } from 'node:timers/promises';
+import { retry } from '#libs/process';
 import { isTransient } from './failure.js';
 
 /** Waits 0.1, 0.2, 0.4 s between attempts. */

@@ -17,7 +17,7 @@ import { DatasetCache } from '../data/dataset-cache.js';
 import { unknownJob } from '../jobs/journal.js';
 import { Presences, type Presence } from '../nodes/presences.js';
 import { LeaseStore, type WaitingNode, type Grant } from './lease-store.js';
-import { ProofStore, type Claim } from './proof-store.js';
+import { ProofStore, type ClaimedProof } from './proof-store.js';
 import { WaitingNodes } from './waiting-nodes.js';
 
 const lookAgainMilliseconds = 1000;
@@ -84,10 +84,8 @@ export class Assignment {
     return this.proofs.left(manager, job);
   }
 
-  private async describeTask({ job, row, statement, checkpoint }: Claim): Promise<ProofTask> {
-    const { jobId, index, fence } = row;
-    const expiresAt = Math.floor(row.expiresAt.getTime() / 1000);
-    const place = { jobId, index, fence, expiresAt, checkpoint, statement: statement.toString('base64') };
+  private async describeTask({ job, claim, statement, checkpoint }: ClaimedProof): Promise<ProofTask> {
+    const place = { ...claim, checkpoint, statement: statement.toString('base64') };
     return { ...place, job: await this.describeJob(job, null) };
   }
 

@@ -1,6 +1,7 @@
 /**
  * Who may work on which segment of a job until when, for every kind of work. A claim that is not prolonged goes to the
- * next node, under a higher fence; what the one before it still reports is refused.
+ * next node, under a higher fence; what the one before it still reports is refused. A lease is kept apart (LeaseStore): its
+ * end moves the job, and each attempt has a row.
  */
 import { Inject, Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
@@ -21,8 +22,11 @@ import { expiryFrom } from './expiry.js';
 /** A claim as its holder names it. */
 type ClaimRef = Pick<SegmentClaim, 'jobId' | 'index' | 'nodeId' | 'fence'>;
 
-/** Those of a job, by segment. */
-type ClaimRows<R extends SegmentClaim> = ReadonlyMap<number, R>;
+/** A claim as its node is told of it; it expires at unix seconds. */
+export interface Claimed {
+  readonly job: Job;
+  readonly claim: Pick<SegmentClaim, 'jobId' | 'index' | 'fence'> & { readonly expiresAt: number };
+}
 
 @Injectable()
 export class ClaimStore {
@@ -35,47 +39,43 @@ export class ClaimStore {
     @Inject(CONFIG) private readonly config: Config,
   ) {}
 
-  async rows<R extends SegmentClaim>(
-    manager: EntityManager,
-    { entity }: ClaimKind<R>,
+  /** Claims for a node the segment that `choose` names of a job's free ones; null where it names none. */
+  take<C extends { readonly index: number }>(
+    { entity }: ClaimKind<SegmentClaim>,
     jobId: string,
-  ): Promise<ClaimRows<R>> {
-    const rows = await manager.findBy<SegmentClaim>(entity, { jobId });
-    return new Map(rows.map((row) => [row.index, row as R]));
-  }
-
-  isFree(row: SegmentClaim | undefined): boolean {
-    return row === undefined || (row.doneAt === null && row.expiresAt < this.clock.now());
-  }
-
-  /** Claims a segment that is free, while the job's row is locked. */
-  async take<R extends SegmentClaim>(
-    manager: EntityManager,
-    { entity }: ClaimKind<R>,
-    claim: Omit<ClaimRef, 'fence'>,
-    rows: ClaimRows<R>,
-  ): Promise<SegmentClaim> {
-    const fence = (rows.get(claim.index)?.fence ?? 0) + 1;
-    const expiresAt = expiryFrom(this.clock.now(), this.config);
-    const row: SegmentClaim = Object.assign(new entity(), { ...claim, fence, expiresAt });
-    await manager.save(entity, row as object);
-    return row;
+    nodeId: string,
+    choose: (manager: EntityManager, job: Job, isFree: (index: number) => boolean) => Promise<C | null>,
+  ): Promise<(C & Claimed) | null> {
+    return this.database.transaction(async (manager) => {
+      const job = await this.journal.lock(manager, jobId);
+      const rows = new Map((await manager.findBy(entity, { jobId })).map((row) => [row.index, row]));
+      const now = this.clock.now();
+      const isFree = (row: SegmentClaim | undefined): boolean =>
+        row === undefined || (row.doneAt === null && row.expiresAt < now);
+      const chosen = await choose(manager, job, (index) => isFree(rows.get(index)));
+      if (chosen === null) return null;
+      const { index } = chosen;
+      const claim = { jobId, index, fence: (rows.get(index)?.fence ?? 0) + 1 };
+      const expiresAt = expiryFrom(now, this.config);
+      await manager.save(entity, { ...claim, nodeId, expiresAt });
+      return { ...chosen, job, claim: { ...claim, expiresAt: Math.floor(expiresAt.getTime() / 1000) } };
+    });
   }
 
   /**
    * Runs `work` while the job's row is locked and the claim is its segment's newest.
    * @throws Rejection NODE_UNKNOWN, LEASE_FENCED
    */
-  async hold<R extends SegmentClaim, T>(
-    { entity, states, rule }: ClaimKind<R>,
+  async hold<T>(
+    { entity, states, rule }: ClaimKind<SegmentClaim>,
     principal: Principal,
     { jobId, index, nodeId, fence }: ClaimRef,
-    work: (manager: EntityManager, job: Job, row: R) => Promise<T>,
+    work: (manager: EntityManager, job: Job, row: SegmentClaim) => Promise<T>,
   ): Promise<T> {
     await this.presences.of(principal, nodeId);
     return this.database.transaction(async (manager) => {
       const job = await this.journal.lock(manager, jobId);
-      const row = await manager.findOneBy<SegmentClaim>(entity, { jobId, index, nodeId, fence });
+      const row = await manager.findOneBy(entity, { jobId, index, nodeId, fence });
       if (row === null || !states.includes(job.state)) {
         throw refusal('LEASE_FENCED', {
           expected: `the newest claim on segment ${index} of a job that goes on`,
@@ -84,7 +84,7 @@ export class ClaimStore {
           action: 'Stop working on this segment; another node has taken it or the job has ended.',
         });
       }
-      return work(manager, job, row as R);
+      return work(manager, job, row);
     });
   }
 
@@ -158,7 +158,7 @@ export class ClaimStore {
     { jobId, index, fence }: ClaimRef,
     changes: object,
   ): Promise<void> {
-    await manager.update<SegmentClaim>(entity, { jobId, index, fence }, changes);
+    await manager.update(entity, { jobId, index, fence }, changes);
   }
 
   private ended({ topics }: ClaimKind<SegmentClaim>, { jobId }: ClaimRef): Acknowledged {

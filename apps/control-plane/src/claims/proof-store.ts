@@ -4,21 +4,18 @@
  */
 import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager, In, IsNull, MoreThan, Not } from 'typeorm';
-import { Checkpoint, Job, NodeRecord, Receipt, type SegmentClaim, SegmentProof } from '#libs/persistence';
+import { Checkpoint, Job, NodeRecord, Receipt, SegmentProof } from '#libs/persistence';
 import { EscrowProjection } from '../jobs/escrow-projection.js';
 import { keysOf } from '../jobs/job-queue.js';
-import { JobJournal } from '../jobs/journal.js';
 import { openJob } from '../jobs/open-job.js';
 import { proofClaims } from './claim-kinds.js';
-import { ClaimStore } from './claim-store.js';
+import { ClaimStore, type Claimed } from './claim-store.js';
 
 /** States in which a job's segments are given out. An enclave may have delivered before the last proof is there. */
 const provedStates = ['running', 'delivered'];
 const jobsAtOnce = 50;
 
-export interface Claim {
-  readonly job: Job;
-  readonly row: SegmentClaim;
+export interface ClaimedProof extends Claimed {
   readonly statement: Buffer;
   readonly checkpoint: string | null;
 }
@@ -27,7 +24,6 @@ export interface Claim {
 export class ProofStore {
   constructor(
     private readonly database: DataSource,
-    private readonly journal: JobJournal,
     private readonly claims: ClaimStore,
     private readonly projection: EscrowProjection,
   ) {}
@@ -36,7 +32,7 @@ export class ProofStore {
    * The first segment that is free, claimed for this node; null where there is none. Who may have the data key is the key
    * broker's decision, and nobody's proof is believed unverified: a node that can do neither gives its claim back.
    */
-  async claim(node: NodeRecord, jobId: string | undefined): Promise<Claim | null> {
+  async claim(node: NodeRecord, jobId: string | undefined): Promise<ClaimedProof | null> {
     if (node.capabilities['tee'] !== 'none') return null;
     const where = {
       assurance: In(['zk', 'tee+zk', 'sampled']),
@@ -50,7 +46,7 @@ export class ProofStore {
       for (const { id, requirements } of jobs) {
         const key = requirements['groth16Key'];
         if (key !== undefined && !keysOf(node.capabilities).includes(String(key))) continue;
-        const claim = await this.database.transaction((manager) => this.claimOf(manager, id, node));
+        const claim = await this.claims.take(proofClaims, id, node.id, (...held) => this.first(...held));
         if (claim !== null) return claim;
       }
       if (jobs.length < jobsAtOnce) return null;
@@ -73,20 +69,17 @@ export class ProofStore {
     return new Set(Array.from({ length: Math.ceil(Number(job.steps) / segmentSteps) }, (_, index) => index));
   }
 
-  private async claimOf(manager: EntityManager, jobId: string, node: NodeRecord): Promise<Claim | null> {
-    const job = await this.journal.lock(manager, jobId);
+  private async first(manager: EntityManager, job: Job, isFree: (index: number) => boolean) {
     if (!provedStates.includes(job.state)) return null;
     const { segmentSteps } = openJob(job).spec;
-    const receipts = await manager.find(Receipt, { where: { jobId }, order: { stepFrom: 'ASC' } });
-    const rows = await this.claims.rows(manager, proofClaims, jobId);
+    const receipts = await manager.find(Receipt, { where: { jobId: job.id }, order: { stepFrom: 'ASC' } });
     const due = await this.due(manager, job);
-    const isFree = (index: number): boolean => due.has(index) && this.claims.isFree(rows.get(index));
-    const receipt = receipts.find(({ stepFrom }) => isFree(Number(stepFrom) / segmentSteps));
+    const indexOf = ({ stepFrom }: Receipt): number => Number(stepFrom) / segmentSteps;
+    const receipt = receipts.find((one) => due.has(indexOf(one)) && isFree(indexOf(one)));
     if (receipt === undefined) return null;
-    const index = Number(receipt.stepFrom) / segmentSteps;
-    const checkpoint = await manager.findOneBy(Checkpoint, { jobId, step: receipt.stepFrom });
-    if (index > 0 && checkpoint === null) return null;
-    const row = await this.claims.take(manager, proofClaims, { jobId, index, nodeId: node.id }, rows);
-    return { job, row, statement: receipt.statement, checkpoint: checkpoint?.blob ?? null };
+    const { statement, stepFrom } = receipt;
+    const checkpoint = await manager.findOneBy(Checkpoint, { jobId: job.id, step: stepFrom });
+    if (stepFrom !== '0' && checkpoint === null) return null;
+    return { index: indexOf(receipt), statement, checkpoint: checkpoint?.blob ?? null };
   }
 }

@@ -6,7 +6,7 @@ import type { Principal } from '../core/auth/principal.js';
 import { dispatchTopic, Signals } from '../core/timing/signals.js';
 import { Presences } from '../nodes/presences.js';
 import { Assignment } from './assignment.js';
-import { SegmentStore, type Claim } from './segment-store.js';
+import { SegmentStore, type ClaimedSegment } from './segment-store.js';
 
 const lookAgainMilliseconds = 1000;
 const nothing: SegmentAcquired = { task: null, round: null, over: false };
@@ -43,9 +43,7 @@ export class SegmentAssignment {
     return { task: null, round: leads ? await this.store.complete(job) : null, over: false };
   }
 
-  private async describe({ job, row, checkpoint }: Claim) {
-    const { jobId, index, fence } = row;
-    const expiresAt = Math.floor(row.expiresAt.getTime() / 1000);
-    return { jobId, index, fence, expiresAt, checkpoint, job: await this.assignment.describeJob(job, null) };
+  private async describe({ job, claim, checkpoint }: ClaimedSegment) {
+    return { ...claim, checkpoint, job: await this.assignment.describeJob(job, null) };
   }
 }

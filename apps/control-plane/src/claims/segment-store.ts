@@ -5,12 +5,12 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager, MoreThan } from 'typeorm';
 import type { JobSpec } from '#attestation/records';
-import { Checkpoint, Job, NodeRecord, Receipt, type SegmentClaim } from '#libs/persistence';
+import { Checkpoint, Job, NodeRecord, Receipt, WorkerSegment } from '#libs/persistence';
 import { refusal } from '../core/problem/codes.js';
 import { JobJournal } from '../jobs/journal.js';
 import { openJob } from '../jobs/open-job.js';
 import { trainingClaims } from './claim-kinds.js';
-import { ClaimStore } from './claim-store.js';
+import { ClaimStore, type Claimed } from './claim-store.js';
 
 const { rule } = trainingClaims;
 const jobsLookedAt = 50;
@@ -28,9 +28,7 @@ interface Round {
   readonly checkpoint: string | null;
 }
 
-export interface Claim {
-  readonly job: Job;
-  readonly row: SegmentClaim;
+export interface ClaimedSegment extends Claimed {
   readonly checkpoint: string | null;
 }
 
@@ -46,14 +44,14 @@ export class SegmentStore {
    * The first segment that is free, claimed for this node; null where there is none.
    * @throws Rejection JOB_UNKNOWN, PARALLEL_PROVIDER
    */
-  async claim(node: NodeRecord, jobId: string | undefined): Promise<Claim | null> {
+  async claim(node: NodeRecord, jobId: string | undefined): Promise<ClaimedSegment | null> {
     if (node.capabilities['tee'] === 'none') return null;
     if (jobId !== undefined) requireProvider(await this.job(jobId), node);
     const { provider } = node;
     const where = { parallel: MoreThan(1), state: 'running', provider, ...(jobId !== undefined && { id: jobId }) };
     const jobs = await this.database.manager.find(Job, { where, order: { seq: 'ASC' }, take: jobsLookedAt });
     for (const { id } of jobs) {
-      const claim = await this.database.transaction((manager) => this.claimOf(manager, id, node));
+      const claim = await this.claims.take(trainingClaims, id, node.id, (...held) => this.first(node, ...held));
       if (claim !== null) return claim;
     }
     return null;
@@ -63,9 +61,9 @@ export class SegmentStore {
   async complete(job: Job): Promise<{ checkpoint: string | null; partials: string[] } | null> {
     const { manager } = this.database;
     const { workers, first, checkpoint } = await roundOf(manager, job);
-    const rows = await this.claims.rows(manager, trainingClaims, job.id);
-    const blobs = Array.from({ length: workers }, (_, worker) => rows.get(first + worker)?.blob ?? null);
-    const partials = blobs.filter((blob) => blob !== null);
+    const rows = await manager.findBy(WorkerSegment, { jobId: job.id });
+    const blobs = new Map(rows.map(({ index, blob }) => [index, blob]));
+    const partials = range(first, workers).flatMap((index) => blobs.get(index) ?? []);
     return partials.length === workers ? { checkpoint, partials } : null;
   }
 
@@ -77,19 +75,19 @@ export class SegmentStore {
     throw refusal('JOB_UNKNOWN', { expected, got, rule });
   }
 
-  private async claimOf(manager: EntityManager, jobId: string, node: NodeRecord): Promise<Claim | null> {
-    const job = await this.journal.lock(manager, jobId);
+  private async first(node: NodeRecord, manager: EntityManager, job: Job, isFree: (index: number) => boolean) {
     const { workers, number, step, first, checkpoint } = await roundOf(manager, job);
     if (job.state !== 'running' || step >= Number(job.steps)) return null;
-    const rows = await this.claims.rows(manager, trainingClaims, jobId);
-    const isFree = (worker: number): boolean => this.claims.isFree(rows.get(first + worker));
-    const worker = Array.from({ length: workers }, (_, at) => at).find(isFree);
-    if (worker === undefined) return null;
-    const place = { index: first + worker, nodeId: node.id };
-    const row = await this.claims.take(manager, trainingClaims, { jobId, ...place }, rows);
-    await this.journal.record(manager, jobId, 'segment', { round: number, worker, ...place, done: false });
-    return { job, row, checkpoint };
+    const index = range(first, workers).find(isFree);
+    if (index === undefined) return null;
+    const claimed = { round: number, worker: index - first, index, nodeId: node.id, done: false };
+    await this.journal.record(manager, job.id, 'segment', claimed);
+    return { index, checkpoint };
   }
+}
+
+function range(first: number, count: number): number[] {
+  return Array.from({ length: count }, (_, at) => first + at);
 }
 
 export async function roundOf(manager: EntityManager, job: Job): Promise<Round> {
