@@ -142,3 +142,22 @@ describe('planted arrows', () => {
     expect(foldersWithoutModule(files)).toEqual(['x/b', 'x/c']);
   });
 });
+
+/** File names that stand in both folders: two of a name are the same thing written twice. */
+const twice = (here: readonly string[], there: readonly string[]): string[] => {
+  const names = new Set(there.map((path) => basename(path)));
+  return here.filter((path) => names.has(basename(path)) && !/^(main|settings)\.ts$/.test(basename(path)));
+};
+
+describe('the two kinds of node', () => {
+  it('share libs/node, and have no file of the same name', () => {
+    const [host, prover] = [sourcesOf('apps/host-agent/src'), sourcesOf('apps/prover-worker/src')];
+    expect([host.length, prover.length].every((count) => count > 10)).toBe(true);
+    expect(twice(host, prover)).toEqual([]);
+    expect(twice([...host, ...prover], sourcesOf('libs/node/src'))).toEqual([]);
+  });
+
+  it('would be found with one', () => {
+    expect(twice(['a/main.ts', 'a/heartbeat.ts'], ['b/x/main.ts', 'b/x/heartbeat.ts'])).toEqual(['a/heartbeat.ts']);
+  });
+});

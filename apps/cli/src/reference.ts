@@ -8,7 +8,7 @@ interface NamedCommand {
 }
 
 /** Every command below one, a group before its members. */
-export function commandsBelow(command: Command, above = command.name()): NamedCommand[] {
+function commandsBelow(command: Command, above = command.name()): NamedCommand[] {
   return command.commands.flatMap((child) => {
     const name = `${above} ${child.name()}`;
     return [{ name, command: child }, ...commandsBelow(child, name)];

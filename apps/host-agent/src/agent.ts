@@ -71,7 +71,7 @@ export async function startAgent(settings: HostSettings): Promise<RunningNode> {
   const offer = offerOf(settings.name, provider.own.account, capabilities);
   const node = await register(opened, offer);
   const held = createHeldLeases(watch);
-  const stopping = new AbortController();
+  const [stopping, ended] = [new AbortController(), new AbortController()];
   const stop = stopping.signal;
   const collection = {
     jobs: () => parts.pending.jobs(),
@@ -80,8 +80,8 @@ export async function startAgent(settings: HostSettings): Promise<RunningNode> {
     watch,
   };
   const loops = [
-    leaseLoop(node, sessions, parts, held, stop),
-    keepBeating(node, offer, held, parts, stop),
+    leaseLoop(node, sessions, parts, held, stop).finally(() => ended.abort()),
+    keepBeating(node, offer, held, parts, ended.signal),
     collectAll(collection, stop),
   ];
   return {

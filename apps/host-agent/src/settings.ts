@@ -1,29 +1,23 @@
 /** The host operator's settings: where to work, for whose account, with which enclave. */
 import { z } from 'zod';
 import {
-  BrokerWaitSeconds,
+  AccountText,
   chainSettings,
-  type ControlPlaneAddress,
-  ControlPlaneSettings,
   escrowLimits,
-  hostRoot,
   HttpUrl,
-  readSettings,
+  loadNode,
+  nodeSettings,
   Seconds,
-  watchSettings,
+  type Loaded,
 } from '#libs/node';
 import { DeploymentJson, parseChainSnpPolicy } from '#libs/settlement';
 import { snpPoliciesOf, type SnpPolicies } from './registration.js';
-
-const AccountText = z.string().regex(/^0x[0-9a-f]{40}$/);
 
 /** What terms this host works under; anything else is refused before it costs money (checkTerms). */
 export const EscrowSettings = z.strictObject({
   ...escrowLimits,
   /** Most of the stake that a run that never comes may cost, in hundredths of a percent. */
   livenessMaxBps: z.int().min(0).max(10_000).default(2000),
-  /** Tokens beside the native coin, 0x-hexadecimal; amounts count in their smallest unit. */
-  tokens: z.array(AccountText).default([]),
   /** Jobs that are paid when their steps are proved besides: where provers are at hand that the data owners name. */
   acceptProved: z.boolean().default(false),
   startMinSeconds: Seconds.default(600),
@@ -39,26 +33,17 @@ export const EscrowSettings = z.strictObject({
 });
 
 const Settings = z.strictObject({
-  name: z.string().min(1).max(64),
-  controlPlane: ControlPlaneSettings,
+  ...nodeSettings,
   chain: z.strictObject({
     ...chainSettings(DeploymentJson),
     /** secp256k1 secret of the account that is paid; file with 32 bytes hex. */
     providerKey: z.string(),
   }),
   escrow: EscrowSettings.prefault({}),
-  /** Origins of the key brokers that this host asks; absent: any over https, or on this machine. */
-  brokers: z.array(HttpUrl).optional(),
-  brokerWaitSeconds: BrokerWaitSeconds,
   /** Where attestors that terms may list answer, by account. */
   attestors: z.record(AccountText, HttpUrl).default({}),
   /** Files of policies of SEV-SNP registrations on chain, as `veritrain policy snp` prints them. */
   snpPolicies: z.array(z.string()).default([]),
-  /**
-   * File with 32 bytes as 0x-hexadecimal, the same on every machine of the provider: its half of the keys of checkpoints.
-   * Absent: derived from that of `chain.providerKey`.
-   */
-  hostSecret: z.string().optional(),
   enclave: z.strictObject({
     /** Where the guest's enclave listens, `tcp:HOST:PORT` or `unix:PATH`; absent: it is started as a process of this host. */
     address: z
@@ -81,35 +66,26 @@ const Settings = z.strictObject({
       mirrors: z.record(HttpUrl, HttpUrl).default({}),
     })
     .prefault({}),
-  ...watchSettings,
-  /** Results on their way to being paid. */
-  dataDirectory: z.string(),
 });
 
 type Read = z.infer<typeof Settings>;
 
-export type HostSettings = Omit<Read, 'controlPlane' | 'snpPolicies' | 'hostSecret'> & {
+export type HostSettings = Omit<Loaded<Read>, 'snpPolicies'> & {
   readonly providerSecret: string;
-  /** What the host's halves of the keys of checkpoints follow from. */
-  readonly hostRoot: Uint8Array;
   readonly snpPolicies: SnpPolicies;
-  readonly controlPlane: ControlPlaneAddress;
 };
+
+const named = { code: 'HOST_SETTINGS', rule: 'host agent settings' };
 
 /** @throws ConfigurationError HOST_SETTINGS naming the field, or the file that cannot be read */
 export function loadSettings(path: string): HostSettings {
-  const named = { code: 'HOST_SETTINGS', rule: 'host agent settings' };
-  const { settings, controlPlane, near, json, secret } = readSettings<Read>(path, Settings, named);
-  const { snpPolicies, hostSecret, ...others } = settings;
-  const { vendor } = settings.enclave;
-  const providerSecret = secret(settings.chain.providerKey);
+  const node = loadNode<Read>(path, Settings, named, ({ chain }) => chain.providerKey);
+  const { loaded, accountSecret, near, json } = node;
+  const { enclave, snpPolicies } = loaded;
   return {
-    ...others,
-    controlPlane,
-    enclave: { ...settings.enclave, ...(vendor !== undefined && { vendor: near(vendor) }) },
-    dataDirectory: near(settings.dataDirectory),
-    providerSecret,
-    hostRoot: hostRoot(providerSecret, hostSecret === undefined ? undefined : secret(hostSecret)),
+    ...loaded,
+    enclave: { ...enclave, ...(enclave.vendor !== undefined && { vendor: near(enclave.vendor) }) },
+    providerSecret: accountSecret,
     snpPolicies: snpPoliciesOf(snpPolicies.map((file) => parseChainSnpPolicy(json(file)))),
   };
 }

@@ -106,6 +106,13 @@ it('S-H3 stores a result piece by piece, sends what is missing alone, and asks f
   expect([answer.signature, answer.until]).toEqual([new Uint8Array(65).fill(1), 7]);
 });
 
+it('BROKER_ANSWER: a broker that misses a piece that there is not', async () => {
+  const client = createBrokerClient(await broker(200, '{"missing":[1]}'));
+  const [job, terms, ciphertext] = [new Uint8Array(32), Uint8Array.of(1), Uint8Array.of(2)];
+  const stored = client.store({ job, terms, ciphertext, revealKey: new Uint8Array(32) });
+  await expect(stored).rejects.toMatchObject({ code: 'BROKER_ANSWER' });
+});
+
 it('BROKER_UNREACHABLE: an answer that sends the host elsewhere, or is no JSON, after every attempt', async () => {
   const elsewhere = await broker(307, '', { location: 'http://127.0.0.1:1/' });
   const attempts = [elsewhere, await broker(200, 'hello'), await broker(500, '')].map((url) =>

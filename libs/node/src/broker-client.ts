@@ -119,7 +119,13 @@ const ProverAnswer = z.object({ account, sealedKey: base64, release: releaseStru
 const ReleaseAnswer = ProverAnswer.extend(verdictFields);
 const RenewalAnswer = z.object({ ...verdictFields, lease: leaseStruct, leaseSignature: hex(65) });
 const AppraisalAnswer = z.object({ ...verdictFields, appraisal: appraisalStruct, appraisalSignature: hex(65) });
-const StoredAnswer = z.object({ missing: z.array(z.int().min(0)).max(1000) });
+const storedAnswer = (chunks: number) => {
+  const index = z
+    .int()
+    .min(0)
+    .max(chunks - 1);
+  return z.object({ missing: z.array(index).max(1000) });
+};
 const AvailabilityAnswer = z.object({ signature: hex(65), account, until: seconds });
 
 type Method = 'POST' | 'PUT';
@@ -164,8 +170,9 @@ export function createBrokerClient(url: string, allowed?: readonly string[], pat
       const hashes = chunks.map((chunk) => `0x${createHash('sha256').update(chunk).digest('hex')}`);
       const keyCommit = to0x(keyCommitment(revealKey));
       const offered = { terms: toBase64(terms), length: ciphertext.length, hashes, keyCommit };
-      const { missing } = await ask('PUT', path, offered, StoredAnswer);
-      for (const index of missing) await ask('PUT', `${path}/${index}`, chunks[index], StoredAnswer);
+      const stored = storedAnswer(chunks.length);
+      const { missing } = await ask('PUT', path, offered, stored);
+      for (const index of missing) await ask('PUT', `${path}/${index}`, chunks[index], stored);
     },
     availability: (terms) => post('availability', { terms: toBase64(terms) }, AvailabilityAnswer),
   };

@@ -53,18 +53,23 @@ interface BeatParts {
   readonly watch: Pick<NodeWatch, 'depends' | 'failure'>;
 }
 
-/** Sends a heartbeat every `heartbeatSeconds` until `stop`, and cancels the leases that the answer names. */
+/**
+ * Sends a heartbeat every `heartbeatSeconds`, and cancels the leases that the answer names.
+ *
+ * @param ended  aborted when no lease is in hand any more: a node that is to stop keeps those that it works on
+ */
 export async function keepBeating(
   { nodeId, heartbeatSeconds }: Pick<NodeRegistered, 'nodeId' | 'heartbeatSeconds'>,
   offer: NodeOffer,
   held: HeldLeases,
   { controlPlane, watch }: BeatParts,
-  stop: AbortSignal,
+  ended: AbortSignal,
 ): Promise<void> {
   // A heartbeat that gets lost is not sent again: the next one follows.
   const patience = { attempts: 1, answerWithinMs: Math.max(1000 * heartbeatSeconds, beatWithinMsMin) };
-  while (!stop.aborted) {
-    await pause(1000 * heartbeatSeconds, stop);
+  for (;;) {
+    await pause(1000 * heartbeatSeconds, ended);
+    if (ended.aborted) return;
     try {
       const answer = await beat(controlPlane, offer, { nodeId, leases: held.refs() }, patience);
       watch.depends('controlPlane', true);

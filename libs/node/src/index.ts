@@ -22,17 +22,15 @@ export { type ControlPlane } from './control-plane.js';
 export { detailOf, failureOf } from './failure.js';
 export { createHeldLeases, keepBeating, type HeldLeases } from './held-leases.js';
 export {
-  BrokerWaitSeconds,
+  AccountText,
   chainSettings,
-  ControlPlaneSettings,
   escrowLimits,
   greatestWindows,
-  hostRoot,
   HttpUrl,
-  readSettings,
+  loadNode,
+  nodeSettings,
   Seconds,
-  watchSettings,
-  type ControlPlaneAddress,
+  type Loaded,
 } from './node-settings.js';
 export { note } from './note.js';
 export { machine, offerOf, openNode, register } from './open-node.js';

@@ -13,13 +13,15 @@ const Wei = z
   .regex(/^(0|[1-9][0-9]{0,38})$/)
   .transform(BigInt);
 export const HttpUrl = z.url({ protocol: /^https?$/ });
+/** 0x-hexadecimal. */
+export const AccountText = z.string().regex(/^0x[0-9a-f]{40}$/);
 export const Seconds = z
   .int()
   .min(1)
   .max(2 ** 32 - 1);
 
 /** What the operator sees: lines of this level and above, and where metrics and health are answered; absent: nowhere. */
-export const watchSettings = {
+const watchSettings = {
   logLevel: z.enum(['debug', 'info', 'warn', 'error', 'silent']).default('info'),
   health: z
     .strictObject({ host: z.string().min(1).max(253).default('127.0.0.1'), port: z.int().min(0).max(65_535) })
@@ -27,7 +29,7 @@ export const watchSettings = {
 };
 
 /** How long a key broker that is away or busy is waited for while a lease is held. */
-export const BrokerWaitSeconds = z.int().min(1).max(86_400).default(900);
+const BrokerWaitSeconds = z.int().min(1).max(86_400).default(900);
 
 export const ControlPlaneSettings = z.strictObject({
   /** One, or one for every replica. */
@@ -37,6 +39,24 @@ export const ControlPlaneSettings = z.strictObject({
   /** How long one attempt waits for an answer. */
   answerSeconds: z.int().min(1).max(600).default(30),
 });
+
+/** Members of every node's settings, beside `chain` and `escrow`. */
+export const nodeSettings = {
+  name: z.string().min(1).max(64),
+  controlPlane: ControlPlaneSettings,
+  /** Origins of the key brokers that this node asks; absent: any over https, or on this machine. */
+  brokers: z.array(HttpUrl).optional(),
+  brokerWaitSeconds: BrokerWaitSeconds,
+  /**
+   * File with 32 bytes as 0x-hexadecimal, the same on every machine of the provider: its half of the keys of checkpoints. A
+   * prover that has a host's goes on and proves where that host's enclave has trained. Absent: derived from the secret of the
+   * account that is paid.
+   */
+  hostSecret: z.string().optional(),
+  ...watchSettings,
+  /** Jobs on their way to being paid. */
+  dataDirectory: z.string(),
+};
 
 /** Members of `chain` in every node's settings. @param deployment  schema of the deployment file (libs/settlement) */
 export function chainSettings<D extends z.ZodType>(deployment: D) {
@@ -75,6 +95,8 @@ export const escrowLimits = {
   computeMaxSeconds: Seconds.default(30 * 86_400),
   /** In which the provers at hand prove one segment: windows for proofs must leave room for two. */
   proofSeconds: Seconds.default(30),
+  /** Tokens beside the native coin; amounts count in their smallest unit. */
+  tokens: z.array(AccountText).default([]),
   /** At which this node trains; windows to compute must leave room for two runs. Absent: as a slow machine. */
   multiplyAddsPerSecond: z.number().min(1).optional(),
 };
@@ -164,4 +186,36 @@ export function readSettings<T extends WithControlPlane>(
       throw invalid(`${path}: a readable JSON document`, error instanceof Error ? error.message : 'an error');
     }
   }
+}
+
+interface WithCommon extends WithControlPlane {
+  readonly hostSecret?: string | undefined;
+  readonly dataDirectory: string;
+}
+
+export type Loaded<T> = Omit<T, 'controlPlane' | 'dataDirectory' | 'hostSecret'> & {
+  readonly controlPlane: ControlPlaneAddress;
+  readonly dataDirectory: string;
+  /** What the host's halves of the keys of checkpoints follow from. */
+  readonly hostRoot: Uint8Array;
+};
+
+/**
+ * The settings of a node, with what their files hold in place of paths.
+ *
+ * @param accountKey  names the file with the secret of the account that is paid
+ * @throws as readSettings
+ */
+export function loadNode<T extends WithCommon>(
+  path: string,
+  schema: z.ZodType<T>,
+  named: { readonly code: string; readonly rule: string },
+  accountKey: (settings: T) => string,
+): Pick<NodeSettings<T>, 'near' | 'json'> & { readonly loaded: Loaded<T>; readonly accountSecret: string } {
+  const { settings, controlPlane, near, json, secret } = readSettings(path, schema, named);
+  const { controlPlane: _, dataDirectory, hostSecret, ...others } = settings;
+  const accountSecret = secret(accountKey(settings));
+  const root = hostRoot(accountSecret, hostSecret === undefined ? undefined : secret(hostSecret));
+  const loaded = { ...others, controlPlane, dataDirectory: near(dataDirectory), hostRoot: root };
+  return { loaded, accountSecret, near, json };
 }

@@ -2,7 +2,7 @@
  * Puts one set of contracts on a chain, each at the address that follows from its setup. Whatever stands there already is
  * left as it is, so a deployment that broke off is taken up again by the same call. contracts/SPEC.md §4.
  */
-import { keccak256, ZeroHash, type JsonRpcApiProvider, type Provider, type Signer } from 'ethers';
+import { getAddress, keccak256, ZeroHash, type JsonRpcApiProvider, type Provider, type Signer } from 'ethers';
 import { ConfigurationError } from '#attestation/base';
 import { checkCapabilities } from './capabilities.js';
 import { chainKindOf, chainSettings } from './chain-kinds.js';
@@ -72,7 +72,7 @@ export async function deploy(signer: Signer, { fromBlock, ...options }: DeployOp
     await ensureFactory(signer, chainId);
     for (const { initCode } of Object.values(places)) await create2(signer, chainId, setup.salt, initCode);
     const deployment = await describe(provider, setup, places, firstBlock);
-    if (setup.governor === me) await enter(signer, deployment);
+    if (getAddress(setup.governor) === me) await enter(signer, deployment);
     if (chainSettings[setup.kind].sample !== null) await testRandao(signer, deployment);
     return deployment;
   } catch (error) {

@@ -48,6 +48,12 @@ describe('S-H5', () => {
     ]);
   });
 
+  it('enters the verifiers where the governor is the deployer, however its address is written', async () => {
+    const governor = deployer.address.toLowerCase();
+    const made = await deploy(deployer, { governor, salt: keccak256('0x01') });
+    expect(await against(made, { ...made.setup, governorMayBeAccount: true })).toEqual([]);
+  });
+
   it('S-H5 finds a contract whose creation code planted storage beside the genuine code', async () => {
     const mallory = walletOf('challenger').address;
     const args = new Interface(artefacts.settlement.abi).encodeDeploy([settlementArguments()]);

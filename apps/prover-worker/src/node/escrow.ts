@@ -67,8 +67,9 @@ export function openEscrow({ chain, accountSecret, groth16Keys }: ProverSettings
   ): Promise<boolean> {
     let isAny = false;
     for (const index of proofs) {
-      if (await client.duties.isProved(terms, index)) continue;
-      const seal = sealOf(client.domain, terms, parseJobSpec(spec), index, kept.proof(jobId, index)!);
+      const proof = kept.proof(jobId, index);
+      if (proof === null || (await client.duties.isProved(terms, index))) continue;
+      const seal = sealOf(client.domain, terms, parseJobSpec(spec), index, proof);
       await client.duties.discharge(terms, index, borders, seal);
       isAny = true;
     }

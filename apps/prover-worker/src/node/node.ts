@@ -19,7 +19,7 @@ import { groth16KeysMax, pattern } from '#libs/wire';
 import { plansOf } from '../proving/key-folder.js';
 import { openDrawnProofs } from './drawn-proofs.js';
 import { openEscrow } from './escrow.js';
-import { handOverLeft, openProofTeller } from './hand-over.js';
+import { handOverLeft, openProofTeller } from './deliveries.js';
 import { createJobProcess } from './job-process.js';
 import { openKeptJobs } from './kept-jobs.js';
 import type { NodeParts } from './parts.js';
@@ -28,6 +28,7 @@ import type { ProverSettings } from './settings.js';
 import { runLease } from './training-lease.js';
 
 const acquireWaitMs = 1000;
+const acquirePatience = { attempts: 1, answerWithinMs: acquireWaitMs + 5000 };
 const retryPauseMs = 1000;
 
 export async function startNode(settings: ProverSettings): Promise<RunningNode> {
@@ -45,14 +46,14 @@ export async function startNode(settings: ProverSettings): Promise<RunningNode> 
   });
   const node = await register(opened, offer);
   const { nodeId, leaseSeconds } = node;
-  const stopping = new AbortController();
+  const [stopping, ended] = [new AbortController(), new AbortController()];
   const stop = stopping.signal;
   const jobProcess = createJobProcess(settings);
   const parts: NodeParts = { settings, nodeId, leaseSeconds, controlPlane, escrow, kept, store, jobProcess, watch };
   const held = createHeldLeases(watch);
   const loops = [
-    workLoop(parts, held, stop),
-    keepBeating(node, offer, held, parts, stop),
+    workLoop(parts, held, stop).finally(() => ended.abort()),
+    keepBeating(node, offer, held, parts, ended.signal),
     handOverLeft(parts, stop),
     collectAll(collectionOf(parts), stop),
   ];
@@ -80,7 +81,7 @@ async function workLoop(parts: NodeParts, held: HeldLeases, stop: AbortSignal): 
       if (settings.proves && (await drawnProofs.proveNext(stop))) continue;
       if (settings.trains) {
         const question = { nodeId, waitMs: settings.proves ? 0 : acquireWaitMs, holding: held.ids() };
-        const grant = parseAcquired(await controlPlane.send(pattern.leaseAcquire, question));
+        const grant = parseAcquired(await controlPlane.send(pattern.leaseAcquire, question, acquirePatience));
         if (grant !== null) {
           const cancelled = new AbortController();
           const cancel = (): void => {

@@ -3,7 +3,7 @@ import { encodeTerms } from '#attestation/records';
 import { failureOf, note, parseProofHeld } from '#libs/node';
 import { pattern, type ProofPhase, type ProofTask } from '#libs/wire';
 import type { Proved } from '../compute/system.js';
-import { tellProof } from './hand-over.js';
+import { tellProof } from './deliveries.js';
 import { readOffer } from './offered-job.js';
 import type { NodeParts } from './parts.js';
 

@@ -6,7 +6,7 @@ import { failureOf, note, parseProofAcquired, plainText } from '#libs/node';
 import { pattern, type LeaseGrant } from '#libs/wire';
 import type { Border, Finished, Stopped } from '../compute/train.js';
 import type { Transaction } from './escrow.js';
-import { handOver } from './hand-over.js';
+import { handOver } from './deliveries.js';
 import type { KeptDelivery } from './kept-jobs.js';
 import { checkTerms, entrust, readOffer, type OfferedJob } from './offered-job.js';
 import type { NodeParts } from './parts.js';

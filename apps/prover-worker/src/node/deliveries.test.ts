@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { CollateralError, Rejection } from '#attestation/base';
 import type { ControlPlane } from '#libs/node';
-import { handOver, handOverLeft, openProofTeller } from './hand-over.js';
+import { handOver, handOverLeft, openProofTeller } from './deliveries.js';
 import { openKeptJobs, type KeptDelivery, type KeptJobs, type KeptProof } from './kept-jobs.js';
 import type { NodeParts } from './parts.js';
 
