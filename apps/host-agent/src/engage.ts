@@ -1,9 +1,8 @@
 /** From terms to a job that this host owes a run of, whose settlement keys the chain knows. */
 import { CollateralError, Rejection } from '#attestation/base';
 import { type Terms } from '#attestation/records';
-import type { SettlementClient, TxReceipt } from '#libs/settlement';
+import { isEnded, type SettlementClient, type TxReceipt } from '#libs/settlement';
 import type { Attested } from './job-session.js';
-import { isEnded } from './next-move.js';
 import { registerSession, type RegisteredSession, type SnpPolicies, type Transaction } from './registration.js';
 
 /** What the chain is shown of a session: the broker's release, and the appraisals of attestors. */

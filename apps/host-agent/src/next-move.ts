@@ -1,6 +1,6 @@
 /** What to do next about one escrow: a pure decision over what the chain says now and what it has confirmed. */
 import { JobMode, type Terms } from '#attestation/records';
-import { endsUnsealed, exitOf, finalFrom, hasDelivery, jobStates, type JobState, type JobView } from '#libs/settlement';
+import { endsUnsealed, exitOf, finalFrom, hasDelivery, isEnded, isLastCall, type JobView } from '#libs/settlement';
 
 /**
  * `resign`: nobody works on it any more; `store`: give the ciphertext to the key broker; `answer` and `publish`: show the
@@ -47,6 +47,7 @@ export function nextMove(situation: Situation): Move {
   if (isEnded(confirmed.state)) return 'end';
   const { windows, acceptBy } = terms;
   const isLate = chainTime > (exitOf(terms, latest)?.after ?? Infinity);
+  if (isEnded(latest.state)) return 'wait';
   switch (latest.state) {
     case 'Accepted':
       return isLate ? 'abort' : 'wait';
@@ -60,22 +61,7 @@ export function nextMove(situation: Situation): Move {
       return delivery === null && confirmed.state === latest.state && chainTime > acceptBy + windows.start
         ? 'end'
         : 'wait';
-    case 'Settled':
-    case 'Stopped':
-    case 'Aborted':
-    case 'Abandoned':
-    case 'Undelivered':
-    case 'Slashed':
-    case 'Voided':
-    case 'Unsealed':
-    case 'Resigned':
-      return 'wait';
   }
-}
-
-/** Whoever else may have the job has had three quarters of the time; from now on the stake counts. */
-export function isLastCall({ windows }: Terms, { since }: JobView, chainTime: number): boolean {
-  return chainTime > since + (3 * windows.compute) / 4;
 }
 
 /** Without a run silence would cost liveness, and giving the job back costs nothing. */
@@ -113,8 +99,4 @@ function withDelivery(situation: Situation, until: number): Move {
 
 function isMet({ openDuties, allDue, proved, upTo }: JobView): boolean {
   return openDuties === 0 && (!allDue || proved === upTo);
-}
-
-export function isEnded(state: JobState): boolean {
-  return jobStates.indexOf(state) > jobStates.indexOf('Committed');
 }

@@ -6,6 +6,8 @@ import {
   addressBytes,
   connect,
   inTurn,
+  isEnded,
+  isLastCall,
   latestBlock,
   publishEstimate,
   revealMarginOf,
@@ -13,7 +15,7 @@ import {
 } from '#libs/settlement';
 import { engage, type Engaged } from './engage.js';
 import { movesOf } from './moves.js';
-import { isEnded, isLastCall, nextMove, type Move } from './next-move.js';
+import { nextMove, type Move } from './next-move.js';
 import type { PendingEscrow, PendingResult } from './pending.js';
 import type { Transaction } from './registration.js';
 import type { HostSettings } from './settings.js';

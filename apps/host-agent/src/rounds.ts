@@ -11,8 +11,7 @@ import type { EventOf } from '#libs/wire/channel';
 import { type Attested, givenBack, judgedOf, releasedOf } from './job-session.js';
 import type { PendingEscrow } from './pending.js';
 import type { Transaction } from './registration.js';
-import { followEnclave, joinJob, workSegment, type JoinedWorker } from './segments.js';
-import { createBlobCache } from './blob-cache.js';
+import { workerOf, joinJob, workSegment, type JoinedWorker } from './segments.js';
 import { enclaveFailure, type Trained, type TrainingParts } from './training.js';
 
 const waitMs = 5000;
@@ -34,7 +33,7 @@ interface Leading {
  */
 export async function leadRounds(leading: Leading, engage: () => Promise<readonly Transaction[]>): Promise<Trained> {
   const { job, node, lease, answer, enclave, parts } = leading;
-  const { controlPlane, threads } = parts;
+  const { controlPlane } = parts;
   const { jobId } = job;
   const { steps } = stepSpecOf(parseJobSpec(fromBase64(job.spec)));
   await enclave.request('prepare', {});
@@ -42,15 +41,7 @@ export async function leadRounds(leading: Leading, engage: () => Promise<readonl
   await controlPlane.send(pattern.leaseRunning, lease);
   const judged = judgedOf(answer);
   const workerId = await joinJob(controlPlane, { node, jobId, ...judged, release: releasedOf(answer) });
-  const worker = {
-    node,
-    workerId,
-    enclave,
-    events: followEnclave(enclave),
-    blobs: createBlobCache(parts.store),
-    controlPlane,
-    threads,
-  };
+  const worker = workerOf(node, workerId, enclave, parts);
   const question = { nodeId: node.nodeId, jobId, waitMs, leads: true };
   const receipts: PendingEscrow['receipts'][number][] = [];
   while (!leading.isCancelled()) {

@@ -6,8 +6,8 @@ import type { EnclaveClient } from '#libs/enclave-channel';
 import { pattern, type NodeRegistered, type SegmentTask } from '#libs/wire';
 import type { EnclaveEvent, EventOf } from '#libs/wire/channel';
 import { clocksApart } from './job-session.js';
-import type { BlobCache } from './blob-cache.js';
-import { enclaveFailure, enclaveLost } from './training.js';
+import { createBlobCache, type BlobCache } from './blob-cache.js';
+import { enclaveFailure, enclaveLost, type TrainingParts } from './training.js';
 
 const prolongMsMax = 5000;
 
@@ -22,6 +22,16 @@ export interface JoinedWorker {
   readonly threads: number;
 }
 
+export function workerOf(
+  node: NodeRegistered,
+  workerId: string,
+  enclave: EnclaveClient,
+  { store, controlPlane, threads }: Pick<TrainingParts, 'store' | 'controlPlane' | 'threads'>,
+): JoinedWorker {
+  const events = followEnclave(enclave);
+  return { node, workerId, enclave, events, blobs: createBlobCache(store), controlPlane, threads };
+}
+
 /** What an enclave says beside its progress, one thing after the other. */
 interface EnclaveEvents {
   next(): Promise<EnclaveEvent>;
@@ -29,7 +39,7 @@ interface EnclaveEvents {
   progress(): EventOf<'progress'> | null;
 }
 
-export function followEnclave(enclave: EnclaveClient): EnclaveEvents {
+function followEnclave(enclave: EnclaveClient): EnclaveEvents {
   const events: EnclaveEvent[] = [];
   let isLost = false;
   let progress: EventOf<'progress'> | null = null;

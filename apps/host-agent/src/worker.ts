@@ -8,8 +8,7 @@ import { pattern, type NodeRegistered, type RenewedSession, type SegmentTask } f
 import type { RunnerParts } from './job-runner.js';
 import { askForKey, giveJob, judgedOf, releasedOf, sendShards } from './job-session.js';
 import { startRenewals } from './renewal.js';
-import { giveBack, followEnclave, joinJob, refOf, workSegment } from './segments.js';
-import { createBlobCache } from './blob-cache.js';
+import { giveBack, workerOf, joinJob, refOf, workSegment } from './segments.js';
 import { checkTerms } from './terms.js';
 
 const waitMs = 5000;
@@ -35,7 +34,7 @@ async function lendHand(
   parts: RunnerParts,
   stop: AbortSignal,
 ): Promise<void> {
-  const { controlPlane, threads } = parts;
+  const { controlPlane } = parts;
   const { jobId } = first;
   const ref = refOf(first, node);
   let joined;
@@ -46,15 +45,7 @@ async function lendHand(
     throw error;
   }
   const { workerId, renewals } = joined;
-  const worker = {
-    node,
-    workerId,
-    enclave,
-    events: followEnclave(enclave),
-    blobs: createBlobCache(parts.store),
-    controlPlane,
-    threads,
-  };
+  const worker = workerOf(node, workerId, enclave, parts);
   try {
     let task: SegmentTask | null = first;
     while (!stop.aborted) {

@@ -48,6 +48,15 @@ export interface ChainSettings {
 const minute = 60;
 const hour = 60 * minute;
 
+/** The same on every chain on which something is at stake. */
+const valuable = {
+  actsAt: 'finalized',
+  proofsPerSegment: 4,
+  livenessBps: 500,
+  hold: 24 * hour,
+  revealMargin: { leastSeconds: minute, divisor: 4 },
+} as const;
+
 export const chainSettings: Readonly<Record<ChainKind, ChainSettings>> = {
   local: {
     actsAt: 'latest',
@@ -67,54 +76,42 @@ export const chainSettings: Readonly<Record<ChainKind, ChainSettings>> = {
     floors: { window: 1, finality: 0, drawBlocks: 1 },
   },
   opStack: {
-    actsAt: 'finalized',
+    ...valuable,
     finality: hour,
     answer: 24 * hour,
     compute: { leastSeconds: 24 * hour, runs: 3 },
     challengeSealed: 12 * hour,
     challengeUnsealed: { leastSeconds: 24 * hour, runs: 2 },
     prove: 24 * hour,
-    proofsPerSegment: 4,
     sample: { draw: 12 * hour, drawBlocks: 23_400 },
     attestation: { needed: 1, withSnpPolicy: 'instead' },
     stakeBps: 10_000,
-    livenessBps: 500,
-    hold: 24 * hour,
-    revealMargin: { leastSeconds: minute, divisor: 4 },
     floors: { window: hour, finality: hour, drawBlocks: 2_700 },
   },
   arbitrum: {
-    actsAt: 'finalized',
+    ...valuable,
     finality: hour,
     answer: 36 * hour,
     compute: { leastSeconds: 24 * hour, runs: 3 },
     challengeSealed: 24 * hour,
     challengeUnsealed: { leastSeconds: 24 * hour, runs: 2 },
     prove: 36 * hour,
-    proofsPerSegment: 4,
     sample: null,
     attestation: { needed: 1, withSnpPolicy: 'instead' },
     stakeBps: 10_000,
-    livenessBps: 500,
-    hold: 24 * hour,
-    revealMargin: { leastSeconds: minute, divisor: 4 },
     floors: { window: hour, finality: hour, drawBlocks: 1 },
   },
   l1: {
-    actsAt: 'finalized',
+    ...valuable,
     finality: 20 * minute,
     answer: 24 * hour,
     compute: { leastSeconds: 24 * hour, runs: 3 },
     challengeSealed: 24 * hour,
     challengeUnsealed: { leastSeconds: 72 * hour, runs: 2 },
     prove: 24 * hour,
-    proofsPerSegment: 4,
     sample: { draw: 24 * hour, drawBlocks: 7_300 },
     attestation: { needed: 2, withSnpPolicy: 'oneLess' },
     stakeBps: 20_000,
-    livenessBps: 500,
-    hold: 24 * hour,
-    revealMargin: { leastSeconds: minute, divisor: 4 },
     floors: { window: 6 * hour, finality: 20 * minute, drawBlocks: 64 },
   },
 };

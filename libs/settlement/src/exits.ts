@@ -1,7 +1,7 @@
 /** From when on a job can end, as the contracts count it: contracts/src/Settlement.sol, Opening.sol, Running.sol, Duties.sol. */
 import { fromHex, isZero } from '#attestation/base';
 import { JobMode, type Terms } from '#attestation/records';
-import type { JobView } from './job-view.js';
+import { isEnded, type JobView } from './job-view.js';
 
 export type ExitCall = 'cancel' | 'abort' | 'abandon' | 'undelivered' | 'void' | 'finalize';
 
@@ -19,6 +19,7 @@ const drawGrace = 7 * 24 * 3600;
 /** The way out when the other side stays silent; null: there is none, the job has ended or is to be paid. */
 export function exitOf(terms: Terms, job: JobView): Exit | null {
   const { windows, acceptBy } = terms;
+  if (isEnded(job.state)) return null;
   switch (job.state) {
     case 'Open':
       return { call: 'cancel', after: acceptBy };
@@ -29,15 +30,6 @@ export function exitOf(terms: Terms, job: JobView): Exit | null {
     case 'Committed':
       return exitOfCommitted(terms, job);
     case 'None':
-    case 'Settled':
-    case 'Stopped':
-    case 'Aborted':
-    case 'Abandoned':
-    case 'Undelivered':
-    case 'Slashed':
-    case 'Voided':
-    case 'Unsealed':
-    case 'Resigned':
       return null;
   }
 }
@@ -64,4 +56,9 @@ export function finalFrom({ windows }: Terms, job: JobView): number {
 /** Whether the run seals a ciphertext whose key is revealed for the payment. */
 export function hasDelivery({ delivery }: JobView): boolean {
   return !isZero(fromHex(delivery));
+}
+
+/** Three quarters of the time to compute are over: whoever else may have the job has had them, and now the stake counts. */
+export function isLastCall({ windows }: Terms, { since }: JobView, chainTime: number): boolean {
+  return chainTime > since + (3 * windows.compute) / 4;
 }

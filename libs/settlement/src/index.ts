@@ -11,7 +11,7 @@ export { deploy, setupOf, type DeployOptions } from './deploy.js';
 export { contractNames, DeploymentJson, parseDeployment, parseExpectation, roleNames } from './deployment.js';
 export { type Deployment, type RoleName, type Setup } from './deployment.js';
 export { type DutyView } from './duties.js';
-export { endsUnsealed, exitOf, finalFrom, hasDelivery, type ExitCall } from './exits.js';
+export { endsUnsealed, exitOf, finalFrom, hasDelivery, isLastCall, type ExitCall } from './exits.js';
 export { placesOf } from './graph.js';
 export { roleCall, sendRoleCall, type RoleAction } from './roles.js';
 export { type SignedRelease } from './signed.js';
@@ -25,7 +25,7 @@ export {
 } from './snp-policy.js';
 export { chainFailure } from './failure.js';
 export { readEvent, type EscrowEvent } from './events.js';
-export { jobStates, type JobState, type JobView } from './job-view.js';
+export { isEnded, jobStates, type JobState, type JobView } from './job-view.js';
 export { openEscrowReader, type EscrowReader } from './reader.js';
 export { openChainReader, type BlockRef, type ChainReader } from './chain-reader.js';
 export { Indexer, MemoryEventStore, type Advance, type EventStore } from './indexer.js';

@@ -2,24 +2,18 @@
 import type { DutyStructOutput } from './types/Duties.js';
 import type { JobStructOutput } from './types/Settlement.js';
 
-/** In the contract's order. */
-export const jobStates = [
-  'None',
-  'Open',
-  'Accepted',
-  'Started',
-  'Committed',
-  'Settled',
-  'Stopped',
-  'Aborted',
-  'Abandoned',
-  'Undelivered',
-  'Slashed',
-  'Voided',
-  'Unsealed',
-  'Resigned',
+const liveStates = ['None', 'Open', 'Accepted', 'Started', 'Committed'] as const;
+const endStates = [
+  ...(['Settled', 'Stopped', 'Aborted', 'Abandoned', 'Undelivered'] as const),
+  ...(['Slashed', 'Voided', 'Unsealed', 'Resigned'] as const),
 ] as const;
+/** In the contract's order. */
+export const jobStates = [...liveStates, ...endStates] as const;
 export type JobState = (typeof jobStates)[number];
+
+export function isEnded(state: JobState): state is (typeof endStates)[number] {
+  return (endStates as readonly string[]).includes(state);
+}
 
 export interface JobView {
   readonly state: JobState;

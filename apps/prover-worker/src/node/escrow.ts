@@ -9,7 +9,8 @@ import {
   connect,
   finalFrom,
   hasDelivery,
-  jobStates,
+  isEnded,
+  isLastCall,
   latestBlock,
   registerGroth16Key,
   SettlementClient,
@@ -162,16 +163,11 @@ async function chainTime(rpc: JsonRpcApiProvider): Promise<number> {
 async function bordersToCommit(
   rpc: JsonRpcApiProvider,
   { borders, delivery }: KeptJob,
-  { windows }: Terms,
-  { since }: JobView,
+  terms: Terms,
+  view: JobView,
 ): Promise<readonly Uint8Array[] | null> {
   if (borders !== null || delivery === null) return borders;
-  const isLate = (await chainTime(rpc)) > since + (3 * windows.compute) / 4;
-  return isLate ? delivery.borders.map(fromHex) : null;
-}
-
-function isEnded(state: JobView['state']): boolean {
-  return jobStates.indexOf(state) > jobStates.indexOf('Committed');
+  return isLastCall(terms, view, await chainTime(rpc)) ? delivery.borders.map(fromHex) : null;
 }
 
 function noEscrow(): CollateralError {
