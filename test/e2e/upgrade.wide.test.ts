@@ -50,7 +50,12 @@ const underWay: readonly (readonly [table: string, row: Row])[] = [
 ];
 const keyRow: Row = {
   ...{ id: 'formerhost', tenant: 'host', role: 'operator', name: 'former', provider: settled['provider'] },
-  ...{ secret_hash: createHash('sha256').update(operatorKey.replace(/^vt_[^_]+_/, '')).digest(), revoked_at: null },
+  ...{
+    secret_hash: createHash('sha256')
+      .update(operatorKey.replace(/^vt_[^_]+_/, ''))
+      .digest(),
+    revoked_at: null,
+  },
   created_at: settled['created_at'],
 };
 
