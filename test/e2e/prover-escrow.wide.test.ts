@@ -79,7 +79,7 @@ function keepProof(index: number): void {
   kept.keepProof({ claim: { nodeId: node, jobId, index, fence: 1 }, bundle: encodeProofBundle([proof]), document });
 }
 
-const keptJob = (): KeptJob => kept.list()[0]!;
+const keptJob = (): KeptJob => kept.find(kept.ids()[0]!)!;
 const collect = async (): Promise<boolean> => (await escrow.collect(keptJob())) !== 'end';
 const stateOf = async (): Promise<string> => (await market.as('provider').job(terms)).state;
 const proved = async (): Promise<readonly boolean[]> =>

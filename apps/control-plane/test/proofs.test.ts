@@ -255,6 +255,7 @@ describe('a job without a TEE', () => {
       expect(await deliver({ fence: first.fence - 1 })).toBe('LEASE_FENCED');
       expect(await deliver({ blob: to0x(new Uint8Array(32)) })).toBe('BLOB_UNKNOWN');
       expect(await deliver({ document: 'not JSON' })).toBe('PROOF_STATEMENT');
+      expect(await deliver({ document: '{}\u0000' })).toBe('PROOF_STATEMENT');
     });
 
     it('are nobody’s when the job has ended', async () => {

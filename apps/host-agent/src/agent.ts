@@ -14,6 +14,7 @@ import {
   openNode,
   parseAcquired,
   register,
+  untilEnded,
   type HeldLeases,
   type RunningNode,
 } from '#libs/node';
@@ -86,7 +87,7 @@ export async function startAgent(settings: HostSettings): Promise<RunningNode> {
   ];
   return {
     nodeId: node.nodeId,
-    done: Promise.all(loops).then(() => {
+    done: untilEnded(loops, stopping, () => {
       sessions.close();
       provider.close();
       opened.close();

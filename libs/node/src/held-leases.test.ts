@@ -4,6 +4,7 @@ import { CollateralError } from '#attestation/base';
 import type { LeaseGrant } from '#libs/wire';
 import { collectAll } from './collector.js';
 import { createHeldLeases, keepBeating } from './held-leases.js';
+import { untilEnded } from './run-node.js';
 
 const leaseId = '00000000-0000-4000-8000-000000000001';
 const grant = { leaseId, fence: 7, job: { jobId: '0x01' } } as LeaseGrant;
@@ -107,4 +108,13 @@ describe('the collection', () => {
     await collectAll({ jobs: () => ['a', 'b'], isInHand: (id) => id === 'a', collect, watch }, stop.signal);
     expect(collected).toEqual(['b']);
   });
+});
+
+it('a loop that fails ends the others, and the node with them', async () => {
+  const stopping = new AbortController();
+  const other = new Promise<void>((resolve) => stopping.signal.addEventListener('abort', () => resolve()));
+  let isClosed = false;
+  const failed = Promise.reject(new Error('no folder'));
+  await expect(untilEnded([failed, other], stopping, () => (isClosed = true))).rejects.toThrow('no folder');
+  expect(isClosed).toBe(true);
 });

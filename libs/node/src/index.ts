@@ -35,6 +35,6 @@ export {
 export { note } from './note.js';
 export { machine, offerOf, openNode, register } from './open-node.js';
 export { plainText } from './refusal.js';
-export { runNode, type RunningNode } from './run-node.js';
+export { runNode, untilEnded, type RunningNode } from './run-node.js';
 export { type CipherStore } from './store.js';
 export { writeWhole } from './write-whole.js';

@@ -9,6 +9,23 @@ export interface RunningNode {
   stop(): void;
 }
 
+/** Waits for every loop of a node; where one fails the others are ended, and its error is thrown. */
+export async function untilEnded(
+  loops: readonly Promise<void>[],
+  stopping: AbortController,
+  close: () => void,
+): Promise<void> {
+  try {
+    await Promise.all(loops);
+  } catch (error) {
+    stopping.abort();
+    await Promise.allSettled(loops);
+    throw error;
+  } finally {
+    close();
+  }
+}
+
 interface Program {
   readonly name: string;
   /** The environment variable with the path of the settings. */

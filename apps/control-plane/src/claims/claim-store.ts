@@ -134,7 +134,9 @@ export class ClaimStore {
     result: Partial<R>,
   ): Promise<boolean> {
     await this.presences.of(principal, nodeId);
-    return this.database.manager.existsBy<SegmentClaim>(entity, { jobId, index, nodeId, fence, ...result } as object);
+    // What a node says is compared here: the database refuses texts with NUL.
+    const row = await this.database.manager.findOneBy<SegmentClaim>(entity, { jobId, index, nodeId, fence });
+    return row !== null && Object.entries(result).every(([name, value]) => row[name as keyof SegmentClaim] === value);
   }
 
   /** Gives a claim back: its segment is free at once. @throws Rejection NODE_UNKNOWN, LEASE_FENCED */

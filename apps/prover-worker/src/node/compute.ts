@@ -65,7 +65,7 @@ function ask<K extends ComputeEvent['type']>(
 ): Promise<EventOf<K>> {
   return new Promise((resolve, reject) => {
     const settle = (act: () => void): void => {
-      child.off('message', hear).off('exit', gone);
+      child.off('message', hear).off('exit', gone).off('error', broken);
       act();
     };
     const hear = (event: ComputeEvent): void => {
@@ -74,17 +74,20 @@ function ask<K extends ComputeEvent['type']>(
         settle(() => reject(reportedError({ code: 'PROVER_FAILED', ...event.failure })));
       else onOther(event);
     };
-    const gone = (code: number | null, signal: string | null): void => settle(() => reject(ended(code, signal)));
-    child.on('message', hear).once('exit', gone);
+    const gone = (code: number | null, signal: string | null): void =>
+      settle(() => reject(ended(signal ?? `exit status ${code}`)));
+    // A process that could not be started has no exit.
+    const broken = ({ message }: Error): void => settle(() => reject(ended(message)));
+    child.on('message', hear).once('exit', gone).once('error', broken);
     if (child.exitCode !== null || child.signalCode !== null) gone(child.exitCode, child.signalCode);
     else child.send(request);
   });
 }
 
-function ended(code: number | null, signal: string | null): CollateralError {
+function ended(got: string): CollateralError {
   return new CollateralError('PROVER_ENDED', {
     expected: 'the computing process to answer',
-    got: signal ?? `exit status ${code}`,
+    got,
     rule: 'prover worker, processes',
     action: 'the work is taken up again from the last proved segment; give the node more memory if it ends again',
   });

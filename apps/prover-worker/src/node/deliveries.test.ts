@@ -1,5 +1,5 @@
 /** Nothing of a run is committed on chain that the control plane has not taken, whenever the node is killed. */
-import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
@@ -46,59 +46,69 @@ function partsOf(...answers: readonly (Error | object)[]): NodeParts {
 
 it('commits what was taken, and asks until it knows', async () => {
   kept.keepDelivery(jobId, delivery);
-  expect(kept.list()[0]).toMatchObject({ borders: null, delivery });
+  expect(kept.find(jobId)).toMatchObject({ borders: null, delivery });
   await handOver({ jobId, delivery }, partsOf(new CollateralError('CONTROL_PLANE_UNREACHABLE', detail), {}), never);
-  expect(kept.list()[0]).toMatchObject({ delivery: null, outcome: 0, borders: [{ length: 32 }, { length: 32 }] });
+  expect(kept.find(jobId)).toMatchObject({ delivery: null, outcome: 0, borders: [{ length: 32 }, { length: 32 }] });
 });
 
 it('Z-L3 commits the end of a run that cannot go on as such, after a restart too', () => {
   kept.keepStopped(jobId, [new Uint8Array(32).fill(3)]);
-  expect(kept.list()[0]).toMatchObject({ delivery: null, outcome: 1, borders: [new Uint8Array(32).fill(3)] });
-  expect(openKeptJobs(folder).list()[0]).toMatchObject({ outcome: 1, borders: [new Uint8Array(32).fill(3)] });
+  expect(kept.find(jobId)).toMatchObject({ delivery: null, outcome: 1, borders: [new Uint8Array(32).fill(3)] });
+  expect(openKeptJobs(folder).find(jobId)).toMatchObject({ outcome: 1, borders: [new Uint8Array(32).fill(3)] });
 });
 
 it('commits nothing that was refused', async () => {
   kept.keepDelivery(jobId, delivery);
   const refused = handOver({ jobId, delivery }, partsOf(new Rejection('LEASE_FENCED', detail)), never);
   await expect(refused).rejects.toThrow('LEASE_FENCED');
-  expect(kept.list()[0]).toMatchObject({ delivery: null, borders: null });
+  expect(kept.find(jobId)).toMatchObject({ delivery: null, borders: null });
 });
 
 it('tells after a start what was left, and what it cannot tell stays', async () => {
   kept.keepDelivery(jobId, delivery);
   await handOverLeft(partsOf(new CollateralError('CONTROL_PLANE_UNREACHABLE', detail)), AbortSignal.abort());
   kept = openKeptJobs(folder);
-  expect(kept.list()[0]).toMatchObject({ delivery, borders: null });
+  expect(kept.find(jobId)).toMatchObject({ delivery, borders: null });
   await handOverLeft(partsOf({}), never);
-  expect(kept.list()[0]!.borders).toHaveLength(2);
+  expect(kept.find(jobId)!.borders).toHaveLength(2);
+});
+
+it('hands over what is whole where another job on the disk is damaged', async () => {
+  const damaged = `0x${'11'.repeat(32)}`;
+  kept.open(damaged, Uint8Array.of(1), Uint8Array.of(2));
+  writeFileSync(join(folder, damaged.slice(2), 'delivery'), '{');
+  kept.keepDelivery(jobId, delivery);
+  await handOverLeft(partsOf({}), never);
+  expect(kept.find(jobId)!.borders).toHaveLength(2);
+  expect(() => kept.find(damaged)).toThrow(SyntaxError);
 });
 
 it('tells proofs apart that the control plane has taken', () => {
   for (const index of [0, 1]) kept.keepProof(proofOf(index));
   kept.markTold(jobId, 1);
-  expect(kept.list()[0]).toMatchObject({ proofs: [0, 1], told: [1] });
+  expect(kept.find(jobId)).toMatchObject({ proofs: [0, 1], told: [1] });
   expect([kept.proof(jobId, 1), kept.proof(jobId, 2)]).toEqual([proofOf(1), null]);
 });
 
 it('tells a proof again whose answer never came, and a refused one no more', async () => {
   for (const index of [0, 1]) kept.keepProof(proofOf(index));
   const tell = openProofTeller(partsOf(new Rejection('LEASE_FENCED', detail), {}), 0);
-  await tell(kept.list()[0]!);
-  await tell(kept.list()[0]!);
-  expect(kept.list()[0]).toMatchObject({ proofs: [0, 1], told: [1] });
+  await tell(kept.find(jobId)!);
+  await tell(kept.find(jobId)!);
+  expect(kept.find(jobId)).toMatchObject({ proofs: [0, 1], told: [1] });
 });
 
 it('gives the answer to a proof time to come', async () => {
   kept.keepProof(proofOf(0));
-  await openProofTeller(partsOf({}))(kept.list()[0]!);
-  expect(kept.list()[0]).toMatchObject({ proofs: [0], told: [] });
+  await openProofTeller(partsOf({}))(kept.find(jobId)!);
+  expect(kept.find(jobId)).toMatchObject({ proofs: [0], told: [] });
 });
 
 it('keeps nothing of a job whose escrow has ended meanwhile', () => {
   kept.remove(jobId);
   kept.markTold(jobId, 0);
   kept.closeDelivery(jobId, 'taken');
-  expect(kept.list()).toEqual([]);
+  expect(kept.ids()).toEqual([]);
 });
 
 it('lays a job of a former version aside with TERMS_VERSION, its files kept, and damaged ones not', () => {
@@ -107,6 +117,6 @@ it('lays a job of a former version aside with TERMS_VERSION, its files kept, and
   kept.open(former, Uint8Array.of(1), new Uint8Array(32 * formerWords));
   kept.open(other, Uint8Array.of(1), Uint8Array.of(2));
   expect(kept.layAside()).toEqual([expect.objectContaining({ code: 'TERMS_VERSION' })]);
-  expect(kept.list().map((job) => job.jobId)).toEqual([jobId, other]);
+  expect(kept.ids()).toEqual([jobId, other]);
   expect(existsSync(join(folder, `${former.slice(2)}.former`, 'spec'))).toBe(true);
 });

@@ -35,10 +35,15 @@ export async function handOver(
 
 /** What a process before this one had not yet handed over, or not heard the answer to. */
 export async function handOverLeft(parts: NodeParts, stop: AbortSignal): Promise<void> {
-  const left = parts.kept.list().filter(({ delivery }) => delivery !== null);
-  await Promise.all(
-    left.map((job) => handOver(job, parts, stop).catch((error: unknown) => note(`deliver ${job.jobId}`, error))),
-  );
+  const handOverOne = async (jobId: string): Promise<void> => {
+    try {
+      const job = parts.kept.find(jobId);
+      if (job !== null) await handOver(job, parts, stop);
+    } catch (error) {
+      note(`deliver ${jobId}`, error);
+    }
+  };
+  await Promise.all(parts.kept.ids().map(handOverOne));
 }
 
 type DeliveryParts = Pick<NodeParts, 'controlPlane' | 'kept' | 'store'>;

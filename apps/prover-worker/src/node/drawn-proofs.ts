@@ -3,7 +3,7 @@
  * before new jobs, for whoever proves late loses the stake; other nodes may prove them too.
  */
 import { decodeTerms } from '#attestation/records';
-import { parseProofAcquired } from '#libs/node';
+import { note, parseProofAcquired } from '#libs/node';
 import { pattern } from '#libs/wire';
 import { isSampled } from './draw.js';
 import type { NodeParts } from './parts.js';
@@ -23,11 +23,20 @@ export function openDrawnProofs(parts: NodeParts, prove: typeof runProof): Drawn
   const { kept, controlPlane, nodeId } = parts;
   const quietUntil = new Map<string, number>();
   const quiet = (jobId: string, ms: number): void => void quietUntil.set(jobId, performance.now() + ms);
+  const isOwn = (jobId: string): boolean => {
+    try {
+      const job = kept.find(jobId);
+      return job !== null && job.borders !== null && isSampled(decodeTerms(job.terms));
+    } catch (error) {
+      note(`kept job ${jobId}`, error);
+      quiet(jobId, tryAgainMs);
+      return false;
+    }
+  };
   return {
     async proveNext(stop) {
-      for (const { jobId, terms, borders } of kept.list()) {
-        const isOwn = borders !== null && isSampled(decodeTerms(terms));
-        if (!isOwn || (quietUntil.get(jobId) ?? 0) > performance.now()) continue;
+      for (const jobId of kept.ids()) {
+        if ((quietUntil.get(jobId) ?? 0) > performance.now() || !isOwn(jobId)) continue;
         quiet(jobId, tryAgainMs);
         const { task } = parseProofAcquired(
           await controlPlane.send(pattern.proofAcquire, { nodeId, waitMs: 0, jobId }),

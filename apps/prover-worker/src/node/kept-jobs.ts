@@ -39,7 +39,6 @@ export interface KeptJob {
 
 export interface KeptJobs {
   ids(): string[];
-  list(): readonly KeptJob[];
   /** null: it is not here. */
   find(jobId: string): KeptJob | null;
   open(jobId: string, spec: Uint8Array, terms: Uint8Array): void;
@@ -91,7 +90,6 @@ export function openKeptJobs(folder: string): KeptJobs {
   const names = (): string[] => readdirSync(folder).filter((name) => jobName.test(name) && isKept(name));
   return {
     ids: () => names().map((name) => `0x${name}`),
-    list: () => names().map((name) => kept(`0x${name}`)),
     find: (jobId) => (isKept(jobId) ? kept(jobId) : null),
     open(jobId, spec, terms) {
       mkdirSync(path(jobId, ''), { recursive: true, mode: 0o700 });

@@ -12,6 +12,7 @@ import {
   parseAcquired,
   parseProofAcquired,
   register,
+  untilEnded,
   type HeldLeases,
   type RunningNode,
 } from '#libs/node';
@@ -59,7 +60,7 @@ export async function startNode(settings: ProverSettings): Promise<RunningNode> 
   ];
   return {
     nodeId,
-    done: Promise.all(loops).then(() => {
+    done: untilEnded(loops, stopping, () => {
       jobProcess.clear();
       escrow.close();
       opened.close();
@@ -116,8 +117,10 @@ function collectionOf(parts: NodeParts) {
     async collect(jobId: string) {
       const job = kept.find(jobId);
       if (job === null) return 'end';
-      const told = tellProofs(job);
-      told.catch(() => undefined);
+      const told = tellProofs(job).catch((error: unknown) => {
+        watch.failure('escrow');
+        note(`tell ${jobId}`, error);
+      });
       const step = await escrow.collect(job);
       if (step === 'end') kept.remove(jobId);
       await told;
