@@ -174,9 +174,9 @@ describe('every library', () => {
   });
 });
 
-describe('every folder of attestation, the enclave, migrations and test', () => {
+describe('every folder of attestation, the enclave, what the demo starts, migrations and test', () => {
   const judge = [...new Set(files.map((path) => /^attestation\/src\/[^/]+(?=\/)/.exec(path)?.[0]))];
-  const rooms = [...judge, 'enclave', 'migrations', 'test'].filter((path) => path !== undefined);
+  const rooms = [...judge, 'apps/cli/src/system', 'enclave', 'migrations', 'test'].filter((path) => path !== undefined);
 
   it.each(rooms)('%s has a page of at most 30 lines that names its modules', (room) => {
     const page = textOf(`${room}/README.md`);
