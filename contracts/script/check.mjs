@@ -26,8 +26,7 @@ run(['test', '--no-match-contract', 'GasTest']);
 const isBlessing = process.argv.includes('--bless');
 const check = isBlessing ? {} : { FORGE_SNAPSHOT_CHECK: 'true' };
 run(['test', '--match-contract', 'GasTest'], { FOUNDRY_ISOLATE: 'true', GAS_ISOLATED: '1', ...check });
-run(
-  ['node_modules/vitest/vitest.mjs', 'run', 'contracts/test'],
-  isBlessing ? { VERITRAIN_BLESS: '1' } : {},
-  process.execPath,
-);
+for (const width of [{}, { VERITRAIN_WIDE: '1' }]) {
+  const env = isBlessing ? { ...width, VERITRAIN_BLESS: '1' } : width;
+  run(['node_modules/vitest/vitest.mjs', 'run', 'contracts/test'], env, process.execPath);
+}

@@ -40,9 +40,12 @@ function cli(args) {
   return node(['dist/apps/cli/src/main.js', ...args]);
 }
 
-/** The build leaves test files out; a type error in one of them fails the tests, not the program. */
+/**
+ * The build leaves test files out; a type error in one of them fails the tests, not the program. The linter's compiler
+ * checks them three times as fast as tsc, which `npm run check` runs.
+ */
 function checkTypes() {
-  return tool('typescript/bin/tsc', ['-p', 'tsconfig.json', '--noEmit']);
+  return tool('oxlint/bin/oxlint', ['--type-aware', '--type-check']);
 }
 
 /** Without `--wide` all tests but those of whole systems, which take minutes each; with it those alone. */
