@@ -62,5 +62,17 @@ export { lossOf, type Loss } from './losses/index.js';
 export { buildEvaluateGraph, buildTrainGraph, type EvaluateGraph, type GuardOutput, type TrainGraph } from './graph.js';
 export { floatOnnx } from './float-onnx.js';
 export { encodeModel, GraphBuilder, type ElementType, type ValueInfo } from './onnx/graph-builder.js';
+export {
+  canonicalHeader,
+  layoutDigest,
+  parseDataHeader,
+  parseHeaderText,
+  recordLayout,
+  type DataHeader,
+  type Features,
+  type Label,
+  type RecordLayout,
+} from './net/header.js';
+export { columnWidth, type CategoryColumn, type Column, type NumberColumn } from './net/columns.js';
 export { GuardViolation } from './errors.js';
 export { idxBytesMax, manifestBytesMax } from './limits.js';

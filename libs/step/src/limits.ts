@@ -20,3 +20,21 @@ export const scheduleEntriesMax = 1_024;
 export const idxBytesMax = 1024 * 1024 * 1024;
 /** Records of a data set. */
 export const recordsMax = 1 << 24;
+/** One data header as JSON text. */
+export const headerBytesMax = 4 * 1024 * 1024;
+/** Axes of a record's features. */
+export const featureAxesMax = 4;
+/** Features of a record: the product of its shape. */
+export const featuresMax = 1 << 20;
+/** Columns of a table, labels included. */
+export const columnsMax = 65_536;
+/** Targets of a record with several of them. */
+export const targetsMax = 65_536;
+/** Classes of a label; two bytes hold them. */
+export const classesMax = 65_536;
+/** Entries of a tokenizer's vocabulary. */
+export const vocabularyMax = 1 << 24;
+/** Largest fraction of features and targets. */
+export const fractionMax = 30;
+/** Code units of a column's name or a category's value. */
+export const nameLengthMax = 256;
