@@ -103,6 +103,13 @@ const parts = {
     npm: ['@nestjs/microservices', 'rxjs', 'zod'],
   }),
   proof: lib('proof', { may: ['attestation', 'judge', 'step', 'zk-verifier'], core: [] }),
+  client: lib('client', {
+    may: [
+      ...['attestation', 'judge', 'step', 'process', 'proof', 'zk-verifier', 'zk-commit', 'zk-groth16-commitment'],
+      ...['sealing', 'settlement'],
+    ],
+    npm: ['@noble/curves', 'ethers', 'zod'],
+  }),
   persistence: lib('persistence', {
     may: ['attestation', 'migrations'],
     npm: ['@electric-sql/pglite', 'pg', 'reflect-metadata', 'typeorm'],
@@ -159,21 +166,8 @@ const parts = {
   }),
   cli: app('cli', {
     may: [
-      'attestation',
-      'judge',
-      'step',
-      'process',
-      'proof',
-      'zk-verifier',
-      'zk-commit',
-      'zk-groth16-commitment',
-      'collateral',
-      'enclave-channel',
-      'wire',
-      'onnx',
-      'sealing',
-      'settlement',
-      'simulated-vendor',
+      ...['attestation', 'judge', 'client', 'step', 'process', 'proof', 'zk-verifier', 'collateral'],
+      ...['enclave-channel', 'wire', 'onnx', 'settlement', 'simulated-vendor'],
     ],
     npm: ['@noble', '@peculiar/x509', 'commander', 'ethers', 'reflect-metadata', 'zod'],
   }),

@@ -7,14 +7,19 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import {
+  createApi,
+  followJob,
+  loadProfile,
+  sealFiles,
+  submitJob,
+  writeWhole,
+  type Profile,
+  type ServerEvent,
+  type SubmitRequest,
+} from '#libs/client';
 import { canonicalManifest, profileManifest } from '#libs/step';
-import { createApi, type ServerEvent } from '../../apps/cli/src/api.js';
-import { sealFiles } from '../../apps/cli/src/dataset/seal-files.js';
 import { mnistFiles } from '../../apps/cli/src/demo/mnist.js';
-import { writeWhole } from '../../apps/cli/src/files.js';
-import { followJob } from '../../apps/cli/src/job/follow.js';
-import { submitJob, type SubmitRequest } from '../../apps/cli/src/job/submit.js';
-import { loadProfile, type Profile } from '../../apps/cli/src/profile.js';
 import { startEmbedded } from '../../apps/cli/src/system/embedded.js';
 import { enginesAtOnce } from './parallel/engines.js';
 import { phasesOf, type Phases } from './parallel/phases.js';

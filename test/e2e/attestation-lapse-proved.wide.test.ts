@@ -2,11 +2,8 @@
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { sealFiles } from '../../apps/cli/src/dataset/seal-files.js';
-import { fetchResult } from '../../apps/cli/src/job/result.js';
-import { submitJob } from '../../apps/cli/src/job/submit.js';
-import { readPolicy } from '../../apps/cli/src/policy.js';
 import { verifyBundle } from '#attestation';
+import { fetchResult, readPolicy, sealFiles, submitJob } from '#libs/client';
 import { verifyBundledProof } from '#libs/proof';
 import { checkpointAt, startTestSystem, stateIs, type TestSystem } from '#test/embedded';
 import { undisturbed } from '#test/outcome';

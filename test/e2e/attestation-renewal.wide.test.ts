@@ -7,16 +7,13 @@ import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
 import { type AppraisalPolicy } from '#attestation';
 import { toHex } from '#attestation/base';
 import { keysDigest, parseSessionEvidence, type Terms } from '#attestation/records';
+import { fetchBundle, fetchResult, openChain, readPolicy, type ClientChain, type JobView } from '#libs/client';
 import { parseSimulatedVendor } from '#libs/simulated-vendor';
 import type { Manifest } from '#libs/step';
 import { checkpointAt, startTestSystem, stateIs, type TestSystem } from '#test/embedded';
 import { expectPaidOnce, undisturbed } from '#test/outcome';
 import { smallManifest } from '#test/small-job';
 import { whileStopped } from '#test/stopped';
-import { openChain, type ClientChain } from '../../apps/cli/src/job/chain.js';
-import type { JobView } from '../../apps/cli/src/job/follow.js';
-import { fetchBundle, fetchResult } from '../../apps/cli/src/job/result.js';
-import { readPolicy } from '../../apps/cli/src/policy.js';
 
 /** Room for a renewal on a machine that does much else. */
 const windowSeconds = 30;

@@ -2,12 +2,12 @@
 import { JsonRpcProvider } from 'ethers';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { to0x, toHex } from '#attestation/base';
+import { openChain, type ClientChain } from '#libs/client';
 import { startAttestor, type AttestorProcess } from '#test/attestor-processes';
 import { leave, order, settle, type Ordered } from '#test/by-command';
 import { reward, setHost, startTestSystem, stateIs, type TestSystem } from '#test/embedded';
 import { seen, type Watched } from '#test/outcome';
 import { startAgain, type Change } from '#test/start-again';
-import { openChain, type ClientChain } from '../../apps/cli/src/job/chain.js';
 
 /** How long the host waits for who is away, seconds. */
 const brokerWaitSeconds = 5;

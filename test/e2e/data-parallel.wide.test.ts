@@ -4,15 +4,19 @@ import { join } from 'node:path';
 import { JsonRpcProvider } from 'ethers';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { parseBundle } from '#attestation/records';
+import {
+  fetchBundle,
+  fetchResult,
+  openChain,
+  readPolicy,
+  verifyBundleFile,
+  type ClientChain,
+  type ServerEvent,
+} from '#libs/client';
 import { startTestSystem, type TestSystem } from '#test/embedded';
 import { expectPaidOnce, undisturbed } from '#test/outcome';
 import { smallManifest } from '#test/small-job';
-import type { ServerEvent } from '../../apps/cli/src/api.js';
-import { verifyBundleFile } from '../../apps/cli/src/bundle/verify.js';
-import { openChain, type ClientChain } from '../../apps/cli/src/job/chain.js';
 import { eventLine } from '../../apps/cli/src/job/event-line.js';
-import { fetchBundle, fetchResult } from '../../apps/cli/src/job/result.js';
-import { readPolicy } from '../../apps/cli/src/policy.js';
 
 let test: TestSystem;
 let chain: ClientChain;

@@ -6,21 +6,26 @@ import { afterAll, beforeAll, describe as describeAlways, expect, it } from 'vit
 import { verifyBundle } from '#attestation';
 import { fromHex } from '#attestation/base';
 import { encodeBundle, parseBundle, type EvidenceBundle } from '#attestation/records';
+import {
+  createApi,
+  fetchBundle,
+  fetchResult,
+  followJob,
+  loadProfile,
+  openChain,
+  ownTerms,
+  readPolicy,
+  startBorder,
+  verifyBundleFile,
+  writeWhole,
+  type CheckedResult,
+} from '#libs/client';
 import { verifyBundledProof, verifyBundledProofUnder } from '#libs/proof';
 import { initialWeights, stateDigest } from '#libs/step';
 import { hasGroth16Tools } from '#test/groth16-tools';
 import { runCommand } from '#test/run-command';
 import { groth16Manifest, smallGroth16Request } from '#test/small-groth16';
 import { writeManifest } from '#test/small-job';
-import { createApi } from '../../apps/cli/src/api.js';
-import { startBorder, verifyBundleFile } from '../../apps/cli/src/bundle/verify.js';
-import { writeWhole } from '../../apps/cli/src/files.js';
-import { openChain } from '../../apps/cli/src/job/chain.js';
-import { followJob } from '../../apps/cli/src/job/follow.js';
-import { ownTerms } from '../../apps/cli/src/job/record.js';
-import { fetchBundle, fetchResult, type CheckedResult } from '../../apps/cli/src/job/result.js';
-import { readPolicy } from '../../apps/cli/src/policy.js';
-import { loadProfile } from '../../apps/cli/src/profile.js';
 import type { MadeKey } from '../../apps/cli/src/proof/key-process.js';
 import { startEmbedded, type EmbeddedSystem } from '../../apps/cli/src/system/embedded.js';
 

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { to0x, toHex } from '#attestation/base';
+import { fetchBundle, fetchResult, openChain, readPolicy, type CheckedResult } from '#libs/client';
 import {
   encodeWeights,
   initialWeights,
@@ -18,9 +19,6 @@ import {
 import { checkpointAt, reward, startTestSystem, stateIs, type TestSystem } from '#test/embedded';
 import { smallManifest } from '#test/small-job';
 import { whileStopped } from '#test/stopped';
-import { openChain } from '../../apps/cli/src/job/chain.js';
-import { fetchBundle, fetchResult, type CheckedResult } from '../../apps/cli/src/job/result.js';
-import { readPolicy } from '../../apps/cli/src/policy.js';
 import { Engine } from '../../enclave/src/engine/engine.js';
 
 let test: TestSystem;

@@ -3,13 +3,16 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { createApi, type ServerEvent } from '../../apps/cli/src/api.js';
-import { sealFiles } from '../../apps/cli/src/dataset/seal-files.js';
-import { followJob } from '../../apps/cli/src/job/follow.js';
-import { fetchResult } from '../../apps/cli/src/job/result.js';
-import { submitJob } from '../../apps/cli/src/job/submit.js';
-import { readPolicy } from '../../apps/cli/src/policy.js';
-import { loadProfile } from '../../apps/cli/src/profile.js';
+import {
+  createApi,
+  fetchResult,
+  followJob,
+  loadProfile,
+  readPolicy,
+  sealFiles,
+  submitJob,
+  type ServerEvent,
+} from '#libs/client';
 import { startEmbedded, type EmbeddedSystem } from '../../apps/cli/src/system/embedded.js';
 import { smallManifest, writeManifest, writeSmallFiles } from '../support/small-job.js';
 

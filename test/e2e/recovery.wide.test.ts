@@ -3,15 +3,20 @@ import { JsonRpcProvider } from 'ethers';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { to0x } from '#attestation/base';
 import { encodeJobSpec, jobIdOf, termsJson, type Terms } from '#attestation/records';
+import {
+  fetchBundle,
+  fetchResult,
+  openChain,
+  readPolicy,
+  type CheckedResult,
+  type ClientChain,
+  type JobView,
+} from '#libs/client';
 import type { Manifest } from '#libs/step';
 import { checkpointAt, startTestSystem, stateIs, type TestSystem } from '#test/embedded';
 import { expectPaidOnce as paidOnce, seen, undisturbed as undisturbedBy } from '#test/outcome';
 import { smallManifest } from '#test/small-job';
 import { whileStopped } from '#test/stopped';
-import { openChain, type ClientChain } from '../../apps/cli/src/job/chain.js';
-import type { JobView } from '../../apps/cli/src/job/follow.js';
-import { fetchBundle, fetchResult, type CheckedResult } from '../../apps/cli/src/job/result.js';
-import { readPolicy } from '../../apps/cli/src/policy.js';
 import { withDescendants } from '../faults/processes.js';
 
 let test: TestSystem;

@@ -7,17 +7,25 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { JsonRpcProvider } from 'ethers';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { verifyBundleFile } from '../../apps/cli/src/bundle/verify.js';
-import { createApi, type ControlPlaneApi, type ServerEvent } from '../../apps/cli/src/api.js';
-import { sealFiles } from '../../apps/cli/src/dataset/seal-files.js';
-import { openChain, type ClientChain } from '../../apps/cli/src/job/chain.js';
-import { followJob } from '../../apps/cli/src/job/follow.js';
-import { ownSeed } from '../../apps/cli/src/job/record.js';
-import { fetchBundle, fetchResult, type CheckedResult } from '../../apps/cli/src/job/result.js';
-import { settleEscrow } from '../../apps/cli/src/job/settle.js';
-import { submitJob } from '../../apps/cli/src/job/submit.js';
-import { readPolicy } from '../../apps/cli/src/policy.js';
-import { loadProfile, type Profile } from '../../apps/cli/src/profile.js';
+import {
+  createApi,
+  fetchBundle,
+  fetchResult,
+  followJob,
+  loadProfile,
+  openChain,
+  ownSeed,
+  readPolicy,
+  sealFiles,
+  settleEscrow,
+  submitJob,
+  verifyBundleFile,
+  type CheckedResult,
+  type ClientChain,
+  type ControlPlaneApi,
+  type Profile,
+  type ServerEvent,
+} from '#libs/client';
 import { startEmbedded, type EmbeddedSystem } from '../../apps/cli/src/system/embedded.js';
 import { smallManifest, writeManifest, writeSmallFiles } from '../support/small-job.js';
 

@@ -6,10 +6,9 @@ import { Contract } from 'ethers';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { to0x, toHex } from '#attestation/base';
 import { escrowIdOf, JobMode, specDigestOf, termsJson, type Terms } from '#attestation/records';
+import { keepTerms, loadProfile } from '#libs/client';
 import { encodeProofBundle, proofStatementText, type ProofStatement } from '#libs/proof';
 import { roleNames, zkSelector, type Deployment } from '#libs/settlement';
-import { keepTerms } from '../../apps/cli/src/job/record.js';
-import { loadProfile } from '../../apps/cli/src/profile.js';
 import {
   duties,
   engage,

@@ -6,6 +6,7 @@ import { JsonRpcProvider } from 'ethers';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { fromHex, to0x, toHex } from '#attestation/base';
 import { escrowIdOf } from '#attestation/records';
+import { openChain, type ClientChain } from '#libs/client';
 import { settlementAbi, type ChainSnpPolicy, type Hex, type SnpPolicyPlan } from '#libs/settlement';
 import { parseSimulatedVendor, type SimulatedVendor } from '#libs/simulated-vendor';
 import { byClient, leave, order, settle, type Ordered } from '#test/by-command';
@@ -13,7 +14,6 @@ import { reward, setHost, startTestSystem, vendorFile, type TestSystem } from '#
 import { seen, type Watched } from '#test/outcome';
 import { runCommand } from '#test/run-command';
 import { startAgain } from '#test/start-again';
-import { openChain, type ClientChain } from '../../apps/cli/src/job/chain.js';
 import { openVendor } from '../../apps/cli/src/system/site.js';
 
 interface OwnPolicy {

@@ -6,15 +6,9 @@
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { createApi } from '../../apps/cli/src/api.js';
-import { sealFiles } from '../../apps/cli/src/dataset/seal-files.js';
 import { accuracyOf } from '../../apps/cli/src/demo/score.js';
-import { followJob } from '../../apps/cli/src/job/follow.js';
-import { fetchResult } from '../../apps/cli/src/job/result.js';
-import { submitJob } from '../../apps/cli/src/job/submit.js';
-import { readPolicy } from '../../apps/cli/src/policy.js';
-import { loadProfile } from '../../apps/cli/src/profile.js';
 import { startEmbedded } from '../../apps/cli/src/system/embedded.js';
+import { createApi, fetchResult, followJob, loadProfile, readPolicy, sealFiles, submitJob } from '#libs/client';
 import { canonicalManifest, floatOnnx } from '#libs/step';
 import { smallManifest, writeManifest, writeSmallFiles } from '../support/small-job.js';
 

@@ -2,9 +2,8 @@
 import { Contract, JsonRpcProvider } from 'ethers';
 import pg from 'pg';
 import { escrowIdOf, type Terms } from '#attestation/records';
+import type { Profile, ServerEvent } from '#libs/client';
 import { settlementAbi } from '#libs/settlement';
-import type { ServerEvent } from '../../apps/cli/src/api.js';
-import type { Profile } from '../../apps/cli/src/profile.js';
 import type { StoredCheckpoint } from './grants.js';
 import type { Plan } from './plan.js';
 

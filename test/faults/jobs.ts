@@ -1,13 +1,21 @@
 /** What a client of the fault runs does: one small data set, one job after the other, its result checked and paid. */
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { createApi, type ControlPlaneApi } from '../../apps/cli/src/api.js';
-import { sealFiles } from '../../apps/cli/src/dataset/seal-files.js';
-import { openChain, type ClientChain } from '../../apps/cli/src/job/chain.js';
-import { fetchBundle, fetchResult, type CheckedResult } from '../../apps/cli/src/job/result.js';
-import { submitJob, type Submitted } from '../../apps/cli/src/job/submit.js';
-import { readPolicy } from '../../apps/cli/src/policy.js';
-import { loadProfile, type Profile } from '../../apps/cli/src/profile.js';
+import {
+  createApi,
+  fetchBundle,
+  fetchResult,
+  loadProfile,
+  openChain,
+  readPolicy,
+  sealFiles,
+  submitJob,
+  type CheckedResult,
+  type ClientChain,
+  type ControlPlaneApi,
+  type Profile,
+  type Submitted,
+} from '#libs/client';
 import { undisturbed } from '#test/outcome';
 import { smallManifest, writeManifest, writeSmallFiles, type SmallFiles } from '#test/small-job';
 import type { Plan } from './plan.js';

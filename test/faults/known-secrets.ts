@@ -2,8 +2,8 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fromHex } from '#attestation/base';
+import type { Profile } from '#libs/client';
 import { parseIdxImages } from '#libs/step';
-import type { Profile } from '../../apps/cli/src/profile.js';
 import type { FaultClient } from './jobs.js';
 import type { Secret } from './secrets.js';
 

@@ -2,8 +2,8 @@
 import { JsonRpcProvider } from 'ethers';
 import { to0x } from '#attestation/base';
 import { escrowIdOf, type Terms } from '#attestation/records';
+import type { Profile } from '#libs/client';
 import { Projection, readEvent, type EscrowEvent } from '#libs/settlement';
-import type { Profile } from '../../apps/cli/src/profile.js';
 
 const receivers = ['toProvider', 'toClient', 'toChallenger', 'burnt'] as const;
 const coin = '0x0000000000000000000000000000000000000000';

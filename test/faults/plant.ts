@@ -1,8 +1,8 @@
 /** What may be broken in a system on purpose; in a process by plant-main.ts, in the client here. */
 import { Wallet } from 'ethers';
 import { to0x } from '#attestation/base';
+import { readSecret } from '#libs/client';
 import { connect } from '#libs/settlement';
-import { readSecret } from '../../apps/cli/src/secrets.js';
 import type { FaultClient } from './jobs.js';
 
 export const plantNames = [

@@ -1,5 +1,5 @@
 /** Whether an end is the true one: settled, or for a reason that a fault of the seed explains. */
-import type { JobView } from '../../apps/cli/src/job/follow.js';
+import type { JobView } from '#libs/client';
 import type { Plan, PlannedFault } from './plan.js';
 
 type End = Pick<JobView, 'state' | 'code' | 'reason' | 'attempt'>;

@@ -2,8 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { CodedError } from '#attestation/base';
 import { type Terms } from '#attestation/records';
-import type { ServerEvent } from '../../apps/cli/src/api.js';
-import type { JobView } from '../../apps/cli/src/job/follow.js';
+import type { JobView, ServerEvent } from '#libs/client';
 import {
   checkDatabase,
   checkNobodyPaidBeside,

@@ -2,10 +2,10 @@
 import { describe, expect, it } from 'vitest';
 import { fromHex, to0x, type Rejection } from '#attestation/base';
 import { encodeJobSpec, escrowIdOf, jobIdOf, type JobSpec } from '#attestation/records';
+import { termsFor, type Agreed, type EscrowParties, type Order } from '#libs/client';
 import { chainKinds, chainSettings, type ChainKind } from '#libs/settlement';
 import { profileManifest, type Manifest } from '#libs/step';
 import { contract, chainId, provider, tinyDataset, tinyJob, tinyManifest } from '#test/tiny-job';
-import { termsFor, type Agreed, type EscrowParties, type Order } from '../../apps/cli/src/job/terms.js';
 import { EscrowSettings } from '../../apps/host-agent/src/settings.js';
 import { checkTerms, limitsOn, type OwnSide } from '../../apps/host-agent/src/terms.js';
 import { checkTerms as checkAsProver } from '../../apps/prover-worker/src/node/offered-job.js';

@@ -1,10 +1,10 @@
 /** Attestors beside an embedded system: the key broker's program with `--attest-only`, each a process with settings of its own. */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { writeSecret } from '#libs/client';
 import { freePort } from '#libs/process';
 import { newSecret } from '../../apps/cli/src/system/keys.js';
 import { startApp, type RunningProcess } from '../../apps/cli/src/system/process.js';
-import { writeSecret } from '../../apps/cli/src/secrets.js';
 import type { TestSystem } from './embedded.js';
 
 export interface AttestorProcess {

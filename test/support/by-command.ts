@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'vitest';
 import { parseBundle, type EvidenceBundle, type Terms } from '#attestation/records';
-import { ownTerms } from '../../apps/cli/src/job/record.js';
+import { ownTerms } from '#libs/client';
 import type { TestSystem } from './embedded.js';
 import { expectPaidOnce, type Watched } from './outcome.js';
 import { runCommand, type Ran } from './run-command.js';

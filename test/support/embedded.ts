@@ -2,12 +2,19 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createApi, type ControlPlaneApi, type ServerEvent } from '../../apps/cli/src/api.js';
-import { sealFiles } from '../../apps/cli/src/dataset/seal-files.js';
-import { followJob, type JobView } from '../../apps/cli/src/job/follow.js';
-import { submitJob, type Submitted } from '../../apps/cli/src/job/submit.js';
-import { loadProfile, type Profile } from '../../apps/cli/src/profile.js';
 import { startEmbedded, type EmbeddedOptions, type EmbeddedSystem } from '../../apps/cli/src/system/embedded.js';
+import {
+  createApi,
+  followJob,
+  loadProfile,
+  sealFiles,
+  submitJob,
+  type ControlPlaneApi,
+  type JobView,
+  type Profile,
+  type ServerEvent,
+  type Submitted,
+} from '#libs/client';
 import type { Manifest } from '#libs/step';
 import { openGate, type Gate } from './gate.js';
 import { writeManifest, writeSmallFiles, type SmallFiles } from './small-job.js';

@@ -4,6 +4,7 @@ import { Contract, type JsonRpcProvider } from 'ethers';
 import { expect } from 'vitest';
 import { toHex } from '#attestation/base';
 import { escrowIdOf, type Terms } from '#attestation/records';
+import type { ClientChain } from '#libs/client';
 import { settlementAbi } from '#libs/settlement';
 import {
   averageWeights,
@@ -18,7 +19,6 @@ import {
   type Manifest,
   type Weights,
 } from '#libs/step';
-import type { ClientChain } from '../../apps/cli/src/job/chain.js';
 import { Engine } from '../../enclave/src/engine/engine.js';
 import type { TestSystem } from './embedded.js';
 

@@ -1,10 +1,8 @@
 /** How a command reaches a control plane: the client's profile, or an address and an API key of their own. */
 import type { Command } from 'commander';
 import { ConfigurationError } from '#attestation/base';
-import { createApi, type ControlPlaneApi } from './api.js';
-import { readBytes } from './files.js';
+import { createApi, loadProfile, readBytes, type ControlPlaneApi } from '#libs/client';
 import type { OutputOptions } from './output.js';
-import { loadProfile } from './profile.js';
 
 export interface ConnectionOptions extends OutputOptions {
   readonly profile?: string;

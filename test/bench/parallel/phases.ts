@@ -1,5 +1,5 @@
 /** Where the time of a data-parallel job's rounds goes, from what its control plane recorded. */
-import type { ServerEvent } from '../../../apps/cli/src/api.js';
+import type { ServerEvent } from '#libs/client';
 
 /** Milliseconds, one of each for every round but the first, during which the workers join. */
 export interface Phases {

@@ -3,9 +3,8 @@ import * as ed25519 from '@noble/ed25519';
 import type { Command } from 'commander';
 import { documentDigest, parseAdvisories, signAdvisories, verifyAdvisories, type Advisories } from '#attestation';
 import { ed25519Signer, fromUtf8, toHex } from '#attestation/base';
-import { readBytes, writeWhole } from '../files.js';
+import { readBytes, readSecret, writeWhole } from '#libs/client';
 import { printResult, table, type OutputOptions } from '../output.js';
-import { readSecret } from '../secrets.js';
 import { publicKey } from './policy.js';
 
 const fileBytesMax = 1024 * 1024;

@@ -1,7 +1,7 @@
 /** `veritrain bundle verify`. */
 import { InvalidArgumentError, type Command } from 'commander';
 import type { BundleVerdict } from '#attestation';
-import { verifyBundleFile } from '../bundle/verify.js';
+import { verifyBundleFile } from '#libs/client';
 import { checkLines } from '../checks.js';
 import { digest, printResult, table, type OutputOptions } from '../output.js';
 import { reliance, simulatedRefused } from '../reliance.js';

@@ -2,8 +2,8 @@
 import type { Command } from 'commander';
 import { ConfigurationError } from '#attestation/base';
 import { parseSessionEvidence, sessionEvidenceBytesMax } from '#attestation/records';
+import { readBytes, readJson } from '#libs/client';
 import { parseChainSnpPolicy, SettlementClient, snpPolicyId, type ChainSnpPolicy } from '#libs/settlement';
-import { readBytes, readJson } from '../files.js';
 import { printResult, table } from '../output.js';
 import { digest, signing, withSigner, type SigningOptions } from './contracts-target.js';
 

@@ -2,11 +2,9 @@
 import { InvalidArgumentError, type Command } from 'commander';
 import { Wallet, type JsonRpcProvider } from 'ethers';
 import { to0x } from '#attestation/base';
+import { loadProfile, readJson, readSecret } from '#libs/client';
 import { connect, parseDeployment, type Deployment } from '#libs/settlement';
-import { readJson } from '../files.js';
 import type { OutputOptions } from '../output.js';
-import { loadProfile } from '../profile.js';
-import { readSecret } from '../secrets.js';
 
 export interface TargetOptions extends OutputOptions {
   readonly profile?: string;

@@ -2,6 +2,7 @@
 import { InvalidArgumentError, Option, type Command } from 'commander';
 import { formatEther, Wallet } from 'ethers';
 import { ConfigurationError, to0x } from '#attestation/base';
+import { loadProfile, readBytes, readJson, readSecret, writeWhole } from '#libs/client';
 import {
   parseGroth16Bundle,
   parseGroth16Statement,
@@ -26,10 +27,7 @@ import {
 } from '#libs/settlement';
 import { parseSimulatedVendor } from '#libs/simulated-vendor';
 import { circuitShape } from '#libs/zk/verifier';
-import { readBytes, readJson, writeWhole } from '../files.js';
 import { log, printResult, table, type OutputOptions } from '../output.js';
-import { loadProfile } from '../profile.js';
-import { readSecret } from '../secrets.js';
 import { addRoleCommands } from './contracts-roles.js';
 import { addSnpCommands } from './contracts-snp.js';
 import { address, digest, targetOf, withChain, withTarget, type TargetOptions } from './contracts-target.js';

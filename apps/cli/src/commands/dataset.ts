@@ -8,10 +8,8 @@ import {
   readDatasetManifest,
   type DatasetManifest,
 } from '#attestation/records';
-import { shardPath } from '../dataset/files.js';
+import { readBytes, sealFiles, shardPath, type SealRequest } from '#libs/client';
 import { addRegisteredCommands } from '../dataset/registered.js';
-import { sealFiles, type SealRequest } from '../dataset/seal-files.js';
-import { readBytes } from '../files.js';
 import { log, printResult, table, type OutputOptions } from '../output.js';
 
 type SealOptions = SealRequest & OutputOptions;

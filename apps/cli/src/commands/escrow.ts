@@ -2,17 +2,24 @@
 import { InvalidArgumentError, type Command } from 'commander';
 import { formatEther } from 'ethers';
 import { parseTermsJson, type Terms } from '#attestation/records';
+import {
+  dischargeGroth16Segments,
+  dischargeSegments,
+  exitEscrow,
+  loadProfile,
+  openChain,
+  ownSeed,
+  ownTerms,
+  readBytes,
+  readJson,
+  readSecret,
+  settleEscrow,
+  type ClientChain,
+  type Profile,
+} from '#libs/client';
 import { parseGroth16Statement, parseProofStatement, proofBundleBytesMax, proofStatementBytesMax } from '#libs/proof';
 import { addressBytes, type SettlementClient } from '#libs/settlement';
-import { readBytes, readJson } from '../files.js';
-import { openChain, type ClientChain } from '../job/chain.js';
-import { dischargeGroth16Segments, dischargeSegments } from '../job/discharge.js';
-import { exitEscrow } from '../job/exit.js';
-import { ownSeed, ownTerms } from '../job/record.js';
-import { settleEscrow } from '../job/settle.js';
 import { printResult, table, type OutputOptions } from '../output.js';
-import { loadProfile, type Profile } from '../profile.js';
-import { readSecret } from '../secrets.js';
 import { address } from './contracts-target.js';
 
 interface EscrowOptions extends OutputOptions {

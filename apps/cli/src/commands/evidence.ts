@@ -2,6 +2,7 @@
 import { InvalidArgumentError, Option, type Command } from 'commander';
 import { neutralPolicy, type AppraisalComparison } from '#attestation';
 import { CodedError, ConfigurationError, fromHex } from '#attestation/base';
+import { readBytes, readPolicy } from '#libs/client';
 import { checkLines } from '../checks.js';
 import type { FieldRow, Section } from '../evidence/fields.js';
 import { evidenceBytesMax, evidenceKinds, kindOf, type FileKind } from '../evidence/kind.js';
@@ -10,9 +11,7 @@ import { measureGuest, type GuestFiles } from '../evidence/measure.js';
 import { verifySamples, type JudgedSample } from '../evidence/samples.js';
 import { showEvidence } from '../evidence/show.js';
 import { appraiseFiles, type EvidenceVerdict } from '../evidence/verify.js';
-import { readBytes } from '../files.js';
 import { printResult, table, type OutputOptions } from '../output.js';
-import { readPolicy } from '../policy.js';
 import { reliance, simulatedRefused } from '../reliance.js';
 import { unixSeconds } from './bundle.js';
 

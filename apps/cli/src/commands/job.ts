@@ -4,20 +4,28 @@ import { InvalidArgumentError, Option, type Command } from 'commander';
 import { parseEther } from 'ethers';
 import { to0x } from '#attestation/base';
 import { type Assurance } from '#attestation/records';
+import {
+  chooseNode,
+  chooseProving,
+  createApi,
+  defaultSamples,
+  fetchBundle,
+  fetchResult,
+  followJob,
+  loadProfile,
+  readJob,
+  readPolicy,
+  submitJob,
+  writeWhole,
+  type BackendWish,
+  type ControlPlaneApi,
+  type OnLapse,
+  type Profile,
+} from '#libs/client';
 import { decideAssurance, type BackendName } from '#libs/proof';
 import { canonicalManifest, floatOnnx, encodeWeights } from '#libs/step';
-import { createApi, type ControlPlaneApi } from '../api.js';
-import { writeWhole } from '../files.js';
-import { chooseProving, type BackendWish } from '../job/backend.js';
-import { chooseNode } from '../job/choose-node.js';
 import { eventLine } from '../job/event-line.js';
-import { followJob } from '../job/follow.js';
-import { fetchBundle, fetchResult } from '../job/result.js';
-import { defaultSamples, readJob, submitJob } from '../job/submit.js';
-import type { OnLapse } from '../job/terms.js';
 import { log, printResult, table, wholeNumber, type OutputOptions } from '../output.js';
-import { readPolicy } from '../policy.js';
-import { loadProfile, type Profile } from '../profile.js';
 import { addEscrowCommands } from './escrow.js';
 import { addSteeringCommands } from './steering.js';
 

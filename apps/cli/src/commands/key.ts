@@ -1,8 +1,8 @@
 /** `veritrain key create|list|revoke`: API keys of the control plane, for its administrators. */
 import { InvalidArgumentError, Option, type Command } from 'commander';
 import { Rejection } from '#attestation/base';
+import { writeWhole } from '#libs/client';
 import { addConnectionOptions, openApi, type ConnectionOptions } from '../connection.js';
-import { writeWhole } from '../files.js';
 import { moreOf, printResult, table, wholeNumber, type PageOptions } from '../output.js';
 
 interface KeyView {

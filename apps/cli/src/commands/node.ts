@@ -1,9 +1,9 @@
 /** `veritrain node list|cordon|drain|uncordon|preflight`. */
 import { Option, type Command } from 'commander';
+import { readPolicy } from '#libs/client';
 import { CollateralStore } from '#libs/collateral';
 import { addConnectionOptions, openApi, type ConnectionOptions } from '../connection.js';
 import { moreOf, printResult, table, wholeNumber, type OutputOptions, type PageOptions } from '../output.js';
-import { readPolicy } from '../policy.js';
 import type { MachineOptions } from '../preflight/collect.js';
 import { preflight, type PreflightReport } from '../preflight/preflight.js';
 

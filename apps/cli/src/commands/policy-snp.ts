@@ -1,10 +1,9 @@
 /** `veritrain policy snp`: the policy of SnpRegistry that fits an appraisal policy, and what it cannot demand. */
 import { Option, type Command } from 'commander';
 import { snpProducts, type SnpProduct } from '#attestation';
+import { readPolicy, writeWhole } from '#libs/client';
 import { snpPolicyOf } from '#libs/settlement';
-import { writeWhole } from '../files.js';
 import { printResult, table, wholeNumber, type OutputOptions } from '../output.js';
-import { readPolicy } from '../policy.js';
 import { address } from './contracts-target.js';
 
 interface SnpOptions extends OutputOptions {

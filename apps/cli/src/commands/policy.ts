@@ -10,10 +10,8 @@ import {
   type AppraisalPolicy,
 } from '#attestation';
 import { ed25519Signer, fromHex, toHex } from '#attestation/base';
-import { readBytes, writeWhole } from '../files.js';
+import { readBytes, readPolicy, readSecret, writeWhole } from '#libs/client';
 import { printResult, table, type OutputOptions } from '../output.js';
-import { readPolicy } from '../policy.js';
-import { readSecret } from '../secrets.js';
 import { addSnpPolicyCommand } from './policy-snp.js';
 
 const signedBytesMax = 1024 * 1024;

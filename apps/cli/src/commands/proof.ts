@@ -2,6 +2,7 @@
 import { rmSync } from 'node:fs';
 import { InvalidArgumentError, type Command } from 'commander';
 import { CodedError, ConfigurationError, to0x } from '#attestation/base';
+import { readBytes, readJson, writeWhole } from '#libs/client';
 import {
   parseGroth16Statement,
   parseProofStatement,
@@ -12,7 +13,6 @@ import {
   type VerifiedGroth16,
   type VerifiedProof,
 } from '#libs/proof';
-import { readBytes, readJson, writeWhole } from '../files.js';
 import { digest, log, printResult, table, type OutputOptions } from '../output.js';
 import { makeKey } from '../proof/key-process.js';
 import { runProver, type ProveReport } from '../proof/prover-process.js';

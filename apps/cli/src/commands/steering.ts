@@ -1,8 +1,8 @@
 /** `veritrain job watch|status|list|cancel|pause|resume|retry`: what needs the control plane alone. */
 import type { Command } from 'commander';
+import { followJob, type JobView } from '#libs/client';
 import { addConnectionOptions, openApi, type ConnectionOptions } from '../connection.js';
 import { eventLine } from '../job/event-line.js';
-import { followJob, type JobView } from '../job/follow.js';
 import { printJob, progressOf } from '../job/print-job.js';
 import { log, moreOf, printResult, table, wholeNumber, type PageOptions } from '../output.js';
 

@@ -1,8 +1,8 @@
 /** `veritrain train`: the engine alone on plaintext IDX files, for digests and speed. */
 import { InvalidArgumentError, type Command } from 'commander';
 import { reportedError } from '#attestation/base';
+import { readJson } from '#libs/client';
 import { nodeCommand, startProcess } from '#libs/process';
-import { readJson } from '../files.js';
 import { printResult, table, type OutputOptions } from '../output.js';
 
 interface TrainOptions extends OutputOptions {

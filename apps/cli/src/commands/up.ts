@@ -2,7 +2,7 @@
 import { join, resolve } from 'node:path';
 import { InvalidArgumentError, Option, type Command } from 'commander';
 import { log, printResult, table, type OutputOptions } from '../output.js';
-import { writeWhole } from '../files.js';
+import { writeWhole } from '#libs/client';
 import { canonicalManifest } from '#libs/step';
 import { mnistManifest } from '../demo/mnist.js';
 import { startDistributed } from '../system/distributed.js';

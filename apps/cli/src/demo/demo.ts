@@ -5,17 +5,24 @@
 import { join, resolve } from 'node:path';
 import { type Check } from '#attestation';
 import { Rejection } from '#attestation/base';
+import {
+  createApi,
+  fetchBundle,
+  fetchResult,
+  followJob,
+  loadProfile,
+  readBytes,
+  readPolicy,
+  sealFiles,
+  submitJob,
+  verifyBundleFile,
+  writeWhole,
+  type CheckedResult,
+  type Profile,
+  type ServerEvent,
+} from '#libs/client';
 import { canonicalManifest, floatOnnx } from '#libs/step';
-import { createApi, type ServerEvent } from '../api.js';
-import { verifyBundleFile } from '../bundle/verify.js';
-import { sealFiles } from '../dataset/seal-files.js';
-import { readBytes, writeWhole } from '../files.js';
 import { eventLine } from '../job/event-line.js';
-import { followJob } from '../job/follow.js';
-import { fetchBundle, fetchResult, type CheckedResult } from '../job/result.js';
-import { submitJob } from '../job/submit.js';
-import { readPolicy } from '../policy.js';
-import { loadProfile, type Profile } from '../profile.js';
 import { startEmbedded, type EmbeddedSystem } from '../system/embedded.js';
 import { mnistFiles, mnistManifest, stepsPerEpoch, testSet } from './mnist.js';
 import { createPhases, type Phases } from './phases.js';

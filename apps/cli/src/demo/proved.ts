@@ -6,20 +6,26 @@ import { randomBytes } from 'node:crypto';
 import { join, resolve } from 'node:path';
 import { Rejection, to0x } from '#attestation/base';
 import { type Assurance } from '#attestation/records';
+import {
+  createApi,
+  fetchBundle,
+  fetchResult,
+  followJob,
+  loadProfile,
+  openChain,
+  ownTerms,
+  readPolicy,
+  sealFiles,
+  submitJob,
+  verifyBundleFile,
+  writeWhole,
+  type CheckedResult,
+  type Profile,
+  type ServerEvent,
+} from '#libs/client';
 import { decideAssurance } from '#libs/proof';
 import { canonicalManifest, floatOnnx, profileManifest, type Manifest } from '#libs/step';
-import { createApi, type ServerEvent } from '../api.js';
-import { verifyBundleFile } from '../bundle/verify.js';
-import { sealFiles } from '../dataset/seal-files.js';
-import { writeWhole } from '../files.js';
-import { openChain } from '../job/chain.js';
 import { eventLine } from '../job/event-line.js';
-import { followJob } from '../job/follow.js';
-import { ownTerms } from '../job/record.js';
-import { fetchBundle, fetchResult, type CheckedResult } from '../job/result.js';
-import { submitJob } from '../job/submit.js';
-import { readPolicy } from '../policy.js';
-import { loadProfile, type Profile } from '../profile.js';
 import { startEmbedded, type EmbeddedSystem } from '../system/embedded.js';
 import { mnistFiles } from './mnist.js';
 import { createPhases, type Phases } from './phases.js';

@@ -15,7 +15,7 @@ import {
   type SuppliedAdvisories,
 } from '#attestation';
 import { fromUtf8 } from '#attestation/base';
-import { readBytes } from '../files.js';
+import { readBytes } from '#libs/client';
 import type { FileKind } from './kind.js';
 import { readSession } from './read-session.js';
 

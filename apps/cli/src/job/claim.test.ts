@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
+import { claim, followJob, type JobView } from '#libs/client';
 import { eventLine } from './event-line.js';
-import { claim, followJob, type JobView } from './follow.js';
 
 const reason = { detail: 'set allowDebug to true and resubmit', saidBy: 'node' };
 

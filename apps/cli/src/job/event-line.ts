@@ -1,6 +1,5 @@
 /** One line for people about one event of a job. */
-import type { ServerEvent } from '../api.js';
-import { claim } from './follow.js';
+import { claim, type ServerEvent } from '#libs/client';
 
 export function eventLine({ type, data }: ServerEvent): string {
   const event = data as Record<string, number | string | null>;

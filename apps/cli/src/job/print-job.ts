@@ -1,6 +1,6 @@
 /** A job as people read it. */
+import { claim, type JobView } from '#libs/client';
 import { printResult, table, type OutputOptions } from '../output.js';
-import { claim, type JobView } from './follow.js';
 
 export function printJob(view: JobView, options: OutputOptions): void {
   printResult(options, view, () =>

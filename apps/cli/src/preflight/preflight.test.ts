@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { neutralPolicy, noEndorsements, parsePemCertificates, type AppraisalPolicy } from '#attestation';
 import { toHex } from '#attestation/base';
 import { type SessionEvidence } from '#attestation/records';
+import { writeWhole } from '#libs/client';
 import { CollateralStore } from '#libs/collateral';
 import {
   createSimulatedVendor,
@@ -13,7 +14,6 @@ import {
   type SimulatedVendor,
 } from '#libs/simulated-vendor';
 import { samplesRoot } from '#test/samples';
-import { writeWhole } from '../files.js';
 import { readFacts } from './facts.js';
 import { areaOf, findingsOfDates } from './findings.js';
 import { judgeMachine, preflight } from './preflight.js';

@@ -1,8 +1,8 @@
 /** A NATS server of its own, from the installed binary, on the loopback interface, with JetStream and one nkey for each party. */
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { writeWhole } from '#libs/client';
 import { dispatchSubjects, natsPayloadBytesMin, newNkey, subject } from '#libs/wire';
-import { writeWhole } from '../files.js';
 import type { RunningProcess } from './process.js';
 import { findServer, startServer } from './server-process.js';
 

@@ -8,6 +8,7 @@ import { secp256k1 } from '@noble/curves/secp256k1.js';
 import { Wallet } from 'ethers';
 import { type AppraisalPolicy } from '#attestation';
 import { addressOfPublicKey, to0x } from '#attestation/base';
+import { writeSecret, writeWhole, type Profile } from '#libs/client';
 import { connect, deploy, simulatedIssuer, type Anvil, type Deployment } from '#libs/settlement';
 import {
   createSimulatedVendor,
@@ -15,9 +16,6 @@ import {
   parseSimulatedVendor,
   type SimulatedVendor,
 } from '#libs/simulated-vendor';
-import { writeWhole } from '../files.js';
-import type { Profile } from '../profile.js';
-import { writeSecret } from '../secrets.js';
 import { developmentPolicy } from './development-policy.js';
 import { newApiKey, newSecret, testAccountSecret } from './keys.js';
 

@@ -6,6 +6,7 @@ import { verifyBundledProofUnder } from '#libs/proof';
 import { initialWeights, parseManifestText } from '#libs/step';
 import { commitmentsOfJob } from '#libs/zk/groth16/commitment';
 import { readBytes } from '../files.js';
+import { bundleBytesMax } from '../limits.js';
 import { readPolicy } from '../policy.js';
 
 interface VerifyOptions {
@@ -18,8 +19,6 @@ interface VerifyOptions {
   /** Digest of the only Groth16 key that is taken. */
   readonly verificationKey?: Uint8Array;
 }
-
-const bundleBytesMax = 16 * 1024 * 1024;
 
 /** @throws ConfigurationError FILE_*; Rejection where the file is no bundle at all */
 export async function verifyBundleFile(file: string, options: VerifyOptions): Promise<BundleVerdict> {

@@ -13,6 +13,7 @@ import {
   type Manifest,
 } from '#libs/step';
 import { readBytes, readJson, writeWhole } from '../files.js';
+import { idxBytesMax } from '../limits.js';
 import { shardPath } from './files.js';
 import { sealDataset } from './seal.js';
 
@@ -31,8 +32,6 @@ export interface SealRequest {
   readonly groth16?: boolean | undefined;
   readonly recordsMax?: number | undefined;
 }
-
-const idxBytesMax = 2 ** 31;
 
 /** @throws Rejection IDX_*, LABEL_RANGE, RECORDS_*, MANIFEST_*, STEP_PLAN, GROTH16_SHAPE; ConfigurationError FILE_* */
 export async function sealFiles(request: SealRequest, progress: (line: string) => void): Promise<DatasetManifest> {

@@ -2,6 +2,7 @@
 import { documentDigest, encodeDocument, parsePolicy, type AppraisalPolicy } from '#attestation';
 import { fromHex } from '#attestation/base';
 import { readBytes } from './files.js';
+import { policyBytesMax } from './limits.js';
 
 interface PolicyFile {
   readonly policy: AppraisalPolicy;
@@ -13,6 +14,6 @@ interface PolicyFile {
 
 /** @throws ConfigurationError FILE_*, POLICY_*; Rejection DOCUMENT_* */
 export function readPolicy(path: string): PolicyFile {
-  const policy = parsePolicy(new TextDecoder().decode(readBytes(path, 256 * 1024)));
+  const policy = parsePolicy(new TextDecoder().decode(readBytes(path, policyBytesMax)));
   return { policy, bytes: encodeDocument(policy), digest: fromHex(documentDigest(policy)) };
 }

@@ -1,0 +1,20 @@
+/** The door of libs/client. */
+export { createApi, type ControlPlaneApi, type ServerEvent } from './api.js';
+export { startBorder, verifyBundleFile } from './bundle/verify.js';
+export { shardPath } from './dataset/files.js';
+export { sealFiles, type SealRequest } from './dataset/seal-files.js';
+export { readBytes, readJson, writeWhole } from './files.js';
+export { chooseProving, type BackendWish } from './job/backend.js';
+export { openChain, type ClientChain } from './job/chain.js';
+export { chooseNode } from './job/choose-node.js';
+export { dischargeGroth16Segments, dischargeSegments } from './job/discharge.js';
+export { exitEscrow } from './job/exit.js';
+export { claim, followJob, type JobView } from './job/follow.js';
+export { keepTerms, ownSeed, ownTerms } from './job/record.js';
+export { fetchBundle, fetchResult, type CheckedResult } from './job/result.js';
+export { settleEscrow } from './job/settle.js';
+export { defaultSamples, readJob, submitJob, type SubmitRequest, type Submitted } from './job/submit.js';
+export { termsFor, type Agreed, type EscrowParties, type OnLapse, type Order } from './job/terms.js';
+export { readPolicy } from './policy.js';
+export { loadProfile, type Profile } from './profile.js';
+export { readSecret, writeSecret } from './secrets.js';

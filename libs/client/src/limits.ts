@@ -1,0 +1,5 @@
+/** Most bytes of each file that a client reads. */
+
+export const bundleBytesMax = 16 * 1024 * 1024;
+export const idxBytesMax = 2 ** 31;
+export const policyBytesMax = 256 * 1024;
