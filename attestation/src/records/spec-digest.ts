@@ -2,10 +2,10 @@
  * What Terms.specDigest is: the job id, or for a job in scheme `fxt-zk/1` the digest of its StepSpec, which the verifier
  * of step proofs on chain opens (contracts/SPEC.md §3; contracts/src/verifiers/zk/StepContext.sol).
  */
-import { concatBytes, fromHex, fromUtf8 } from '../base/bytes.js';
+import { concatBytes, fromHex } from '../base/bytes.js';
 import { keccak, taggedDigest, word, type Digest } from '../base/digest.js';
-import { Rejection } from '../base/errors.js';
 import { jobIdOf, type JobSpec } from './job-spec.js';
+import { isCount, manifestMembers, refuseManifest } from './manifest-text.js';
 import { programDigest } from './program.js';
 
 /** What a job fixes for all its step proofs, beside the digest of their plan. */
@@ -51,38 +51,16 @@ export function stepSpecOf(spec: JobSpec): StepSpec {
 
 /** The members of an fxt/1 manifest that order its steps; libs/step judges the rest. */
 function orderOf(manifest: Uint8Array): Pick<StepSpec, 'seed' | 'steps' | 'schedule'> {
-  const { seed, steps, optimizer } = readObject(manifest);
-  if (typeof seed !== 'string' || !/^0x[0-9a-f]{64}$/.test(seed)) refuse('seed: 32 bytes', seed);
-  if (!isCount(steps)) refuse('steps: a whole number', steps);
+  const { seed, steps, optimizer } =
+    manifestMembers(manifest) ?? refuseManifest('canonical JSON', `${manifest.length} bytes`);
+  if (typeof seed !== 'string' || !/^0x[0-9a-f]{64}$/.test(seed)) refuseManifest('seed: 32 bytes', seed);
+  if (!isCount(steps)) refuseManifest('steps: a whole number', steps);
   const sizes: unknown = (optimizer as { m?: unknown } | null | undefined)?.m;
-  if (!Array.isArray(sizes)) refuse('optimizer.m: a list', sizes);
+  if (!Array.isArray(sizes)) refuseManifest('optimizer.m: a list', sizes);
   const schedule = sizes.map((entry: unknown) => {
     const [from, m] = Array.isArray(entry) && entry.length === 2 ? (entry as unknown[]) : [];
-    if (!isCount(from) || !isCount(m) || m > 255) return refuse('optimizer.m: pairs of step and size', entry);
+    if (!isCount(from) || !isCount(m) || m > 255) return refuseManifest('optimizer.m: pairs of step and size', entry);
     return from * 256 + m;
   });
   return { seed: fromHex(seed), steps, schedule };
-}
-
-/** One text, one meaning: no key twice, no spaces. */
-function readObject(manifest: Uint8Array): Record<string, unknown> {
-  const text = fromUtf8(manifest);
-  try {
-    const value: unknown = JSON.parse(text);
-    if (typeof value === 'object' && value !== null && JSON.stringify(value) === text) {
-      return value as Record<string, unknown>;
-    }
-  } catch {
-    // Not JSON, or nested too deeply: refused below.
-  }
-  return refuse('canonical JSON', text);
-}
-
-function isCount(value: unknown): value is number {
-  return typeof value === 'number' && Number.isInteger(value) && value >= 0 && value < 2 ** 40;
-}
-
-function refuse(expected: string, got: unknown): never {
-  const found = String(got).slice(0, 60);
-  throw new Rejection('JOB_MANIFEST', { expected: `manifest, ${expected}`, got: found, rule: 'libs/step/SPEC.md §3' });
 }
