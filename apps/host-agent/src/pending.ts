@@ -31,7 +31,7 @@ const resultShape = {
   borders: list(bytes(32), 4001),
   run: record({
     upTo: uint(),
-    outcome: oneOf(0, 1, 2),
+    outcome: oneOf(0, 1, 2, 3),
     bordersRoot: bytes(32),
     last: bytes(32),
     delivery: bytes(32),

@@ -46,6 +46,11 @@ export const checkpointWeightsBytesMax = 12 * 1024 * 1024 - 1280 * 1024;
 export const proofBytesMax = 4 * 1024 * 1024;
 export const proofDocumentCharactersMax = 64 * 1024;
 
+/** One evaluation statement. */
+export const evaluationBytesMax = 2048;
+/** Evaluations of one job. */
+export const evaluationsMax = 4096;
+
 /** What a verdict rested on, as it travels. */
 export const endorsementRecordBytesMax = 8 * 1024 * 1024;
 /** One OCSP response. */

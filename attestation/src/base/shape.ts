@@ -7,6 +7,7 @@ import { Rejection } from './errors.js';
 
 export type Field<T> = (value: unknown, path: string) => T;
 type Shape = Readonly<Record<string, Field<unknown>>>;
+export type Partially<T> = { readonly [K in keyof T]?: T[K] | undefined };
 export type Shaped<S extends Shape> = { readonly [K in keyof S]: S[K] extends Field<infer T> ? T : never };
 
 export const uint =
@@ -64,6 +65,14 @@ export const list =
     return value.map((entry, index) => item(entry, `${path}[${index}]`));
   };
 
+/** The members of `optional` that a map has; a map without them keeps the bytes it had before there were such. */
+export const recordWith =
+  <S extends Shape, O extends Shape>(shape: S, optional: O): Field<Shaped<S> & Partially<Shaped<O>>> =>
+  (value, path) => {
+    const used = Object.entries(optional).filter(([name]) => value instanceof Map && value.has(name));
+    return record({ ...shape, ...Object.fromEntries(used) })(value, path) as Shaped<S> & Partially<Shaped<O>>;
+  };
+
 /** A map with exactly these text keys. */
 export const record =
   <S extends Shape>(shape: S): Field<Shaped<S>> =>
@@ -93,11 +102,15 @@ export function checkLength(name: string, encoded: Uint8Array, max: number): voi
   }
 }
 
-/** The CBOR form of what `record` reads: objects become maps, everything else stays. */
+/** The CBOR form of what `record` reads: objects become maps, without members that are undefined; everything else stays. */
 export function toCbor(value: unknown): CborValue {
   if (value instanceof Uint8Array || value === null || typeof value !== 'object') return value as CborValue;
   if (Array.isArray(value)) return value.map(toCbor);
-  return new Map(Object.entries(value).map(([key, entry]) => [key, toCbor(entry)]));
+  return new Map(
+    Object.entries(value)
+      .filter(([, entry]) => entry !== undefined)
+      .map(([key, entry]) => [key, toCbor(entry)]),
+  );
 }
 
 function mismatch(path: string, expected: string, value: unknown): Rejection {

@@ -1,10 +1,13 @@
 /** Parts that bundles of every version are made of, and their bounds; and the one shape that their segments are read into. */
 import { proofBytesMax, proofDocumentCharactersMax, workersMax } from '../base/limits.js';
-import { bytes, bytesUpTo, list, nullable, record, text, uint, type Shaped } from '../base/shape.js';
+import { bytes, bytesUpTo, list, nullable, oneOf, record, text, uint, type Shaped } from '../base/shape.js';
 import { receiptBytesMax } from './receipt.js';
 
 export const sessionsMax = 64;
 export const segmentsMax = 4000;
+
+/** Of a run, contracts/SPEC.md §3. */
+export const outcome = oneOf(0, 1, 2, 3);
 
 export const statement = bytesUpTo(1024);
 

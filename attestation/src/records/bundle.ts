@@ -18,7 +18,7 @@ import {
   uint,
   type Shaped,
 } from '../base/shape.js';
-import { deliveryShape, sealShape, segmentShape, segmentsMax, sessionsMax } from './bundle-parts.js';
+import { deliveryShape, outcome, sealShape, segmentShape, segmentsMax, sessionsMax } from './bundle-parts.js';
 import { bundledEndorsementLists } from './endorsement-record.js';
 import { sessionEvidenceBytesMax } from './evidence.js';
 import { readFormer, type FormerBundle } from './former-bundle.js';
@@ -60,7 +60,7 @@ const bundleShape = {
   /** EIP-712 Run of contracts/SPEC.md §3. */
   run: record({
     upTo: uint(segmentsMax),
-    outcome: oneOf(0, 1, 2),
+    outcome,
     bordersRoot: bytes(32),
     last: bytes(32),
     delivery: bytes(32),

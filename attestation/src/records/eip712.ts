@@ -21,8 +21,8 @@ export interface Run {
   readonly job: Digest;
   /** Segments done. */
   readonly upTo: number;
-  /** 0 complete; 1 segment `upTo` leaves its declared range; 2 stopped on request. */
-  readonly outcome: 0 | 1 | 2;
+  /** 0 complete; 1 segment `upTo` leaves its declared range; 2 stopped on request; 3 stopped by the manifest's rule. */
+  readonly outcome: 0 | 1 | 2 | 3;
   readonly bordersRoot: Digest;
   readonly last: Digest;
   /** `deliveryDigest`, or zero when the client fetches the result itself. */

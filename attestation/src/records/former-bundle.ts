@@ -12,6 +12,7 @@ import {
   signedShape,
   statement,
   type BundledSegment,
+  outcome,
 } from './bundle-parts.js';
 import { sessionEvidenceBytesMax } from './evidence.js';
 import { jobSpecBytesMax } from './job-spec.js';
@@ -37,7 +38,7 @@ const common = {
   endorsements: record({ crls: list(bytesUpTo(crlBytesMax), 16), rims: list(bytesUpTo(1024 * 1024), 8) }),
   run: record({
     upTo: uint(segmentsMax),
-    outcome: oneOf(0, 1, 2),
+    outcome,
     bordersRoot: bytes(32),
     last: bytes(32),
     delivery: bytes(32),

@@ -95,7 +95,7 @@ export { bundleDigest, encodeBundle, parseBundle, type BundledSession, type Evid
 export type { BundledProof } from './bundle-parts.js';
 export type { FormerBundle } from './former-bundle.js';
 export { clockSkewSeconds, resultDigest } from './attestation-result.js';
-export { programDigest } from './program.js';
+export { programDigest, semanticsOf } from './program.js';
 export { gpuNonce, keysDigest, reportData, type KeyBinding } from './key-binding.js';
 export {
   encodeSessionEvidence,
@@ -145,6 +145,17 @@ export {
   workersOf,
   type RoundStatement,
 } from './round.js';
+export {
+  encodeEvaluation,
+  metricKinds,
+  parseEvaluation,
+  signEvaluation,
+  verifyEvaluation,
+  type EvaluationStatement,
+  type Metric,
+} from './evaluation.js';
+export { evaluatedSteps, evaluationPlanOf, type EvaluationPlan } from './evaluation-plan.js';
+export { standingsOf, type StopRule } from './early-stop.js';
 export { receiptBytesMax, receiptContentType, signReceipt, verifyReceipt, type VerifiedReceipt } from './receipt.js';
 export {
   encodeEndorsements,

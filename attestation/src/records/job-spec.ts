@@ -10,11 +10,14 @@ import {
   nullable,
   oneOf,
   record,
+  recordWith,
   text,
   toCbor,
   uint,
+  type Partially,
   type Shaped,
 } from '../base/shape.js';
+import { evaluationPlanOf } from './evaluation-plan.js';
 
 export const jobSpecBytesMax = 64 * 1024;
 
@@ -28,7 +31,7 @@ export function needsTee(assurance: Assurance): boolean {
 
 const jobSpecShape = {
   version: oneOf(1),
-  /** Canonical JSON of the fxt/1 manifest (libs/step/SPEC.md §3). */
+  /** Canonical JSON of the manifest, fxt/1 or fxt/2 (libs/step/SPEC.md §3). */
   manifest: bytesUpTo(32 * 1024),
   dataset: record({
     id: bytes(32),
@@ -76,25 +79,26 @@ const optionalShape = {
    * epoch. Absent: of every epoch.
    */
   progress: record({ every: oneOf('step', 'segment', 'epoch', 'none') }),
+  /** The validation set, where the manifest declares evaluations: dataset root, and records. */
+  validation: record({ root: bytes(32), records: uint(2 ** 32, 1) }),
 };
 
 type Optional = Shaped<typeof optionalShape>;
 export type ProgressGrain = Optional['progress']['every'];
 
-export type JobSpec = Shaped<typeof jobSpecShape> & { readonly [K in keyof Optional]?: Optional[K] | undefined };
+export type JobSpec = Shaped<typeof jobSpecShape> & Partially<Optional>;
 
 export function encodeJobSpec(spec: JobSpec): Uint8Array {
-  return encodeCanonical(toCbor(Object.fromEntries(Object.entries(spec).filter(([, value]) => value !== undefined))));
+  return encodeCanonical(toCbor(spec));
 }
 
-/** @throws Rejection CBOR_*, MESSAGE_SHAPE with the path of the field, JOB_PROVING, JOB_PARALLEL */
+/** @throws Rejection CBOR_*, MESSAGE_SHAPE with the path of the field, JOB_PROVING, JOB_PARALLEL, JOB_VALIDATION, JOB_MANIFEST */
 export function parseJobSpec(encoded: Uint8Array): JobSpec {
   checkLength('job spec', encoded, jobSpecBytesMax);
-  const decoded = decodeCanonical(encoded);
-  const used = Object.entries(optionalShape).filter(([name]) => decoded instanceof Map && decoded.has(name));
-  const spec: JobSpec = record({ ...jobSpecShape, ...Object.fromEntries(used) })(decoded, 'job');
+  const spec: JobSpec = recordWith(jobSpecShape, optionalShape)(decodeCanonical(encoded), 'job');
   checkProving(spec);
   checkParallel(spec);
+  evaluationPlanOf(spec);
   return spec;
 }
 

@@ -130,6 +130,23 @@ describe('terms fit', () => {
     expect(codeOf(both, { ...revealed, ...change })).toBe(code);
   });
 
+  it('allow an early stop exactly where the manifest has a rule to stop by', () => {
+    const [evaluate, stop] = [
+      { batch: 1, every: 4, metrics: ['loss'] },
+      { metric: 'loss', minimum: 1, patience: 1 },
+    ];
+    const specWith = (rule: object | null): JobSpec => ({
+      ...specOf('tee'),
+      manifest: utf8(JSON.stringify({ ...manifest, evaluate, fxt: 2, stop: rule })),
+      validation: { root: digest(8), records: 10 },
+    });
+    const [open, stopped] = [specWith(null), specWith(stop)];
+    const allowing = (spec: JobSpec): Terms => ({ ...termsOf(spec), mode: modes.tee | JobMode.early });
+    expect([codeOf(stopped, allowing(stopped)), codeOf(open, termsOf(open))]).toEqual(['fits', 'fits']);
+    expect([codeOf(stopped, termsOf(stopped)), codeOf(open, allowing(open))]).toEqual(['TERMS_MODE', 'TERMS_MODE']);
+    expect(codeOf({ ...stopped, validation: undefined }, allowing(stopped))).not.toBe('fits');
+  });
+
   it('Z-H2 is refused where whoever asks derives another plan, also where spec and terms agree on theirs', () => {
     expect(codeOf(both, revealed, { plan: digest(9) })).toBe('fits');
     expect(codeOf(both, revealed, { plan: digest(8) })).toBe('TERMS_PLAN');

@@ -8,6 +8,7 @@ import { keccak, type Digest } from '../base/digest.js';
 import { Rejection } from '../base/errors.js';
 import { bordersMax } from './borders.js';
 import { teeSelector } from './eip712.js';
+import { evaluationPlanOf } from './evaluation-plan.js';
 import { needsTee, type JobSpec } from './job-spec.js';
 import { specDigestOf } from './spec-digest.js';
 import { attestorsMax, JobMode, type Terms, type Windows } from './terms.js';
@@ -45,7 +46,7 @@ export function dutySelectorOf({ scheme }: Pick<JobSpec, 'scheme'>): Uint8Array 
 /**
  * @throws Rejection TERMS_SPEC, TERMS_POLICY, TERMS_PLAN, TERMS_PARTY, TERMS_ATTESTORS, TERMS_MODE, TERMS_SELECTORS,
  *   TERMS_LIVENESS, TERMS_BOND, TERMS_PUBLISH, TERMS_SHARE, TERMS_SEGMENTS, TERMS_SAMPLES, TERMS_UNIT, TERMS_WINDOW,
- *   TERMS_COMPUTE, TERMS_PROVE
+ *   TERMS_COMPUTE, TERMS_PROVE; JOB_VALIDATION
  */
 export function termsFit(spec: JobSpec, terms: Terms, facts: TermsFacts = {}): void {
   checkSpec(spec, terms, facts);
@@ -80,7 +81,9 @@ function checkParties({ client, provider, keyBroker, attestors, needed }: Terms)
   });
 }
 
-function checkMode({ assurance }: JobSpec, { mode, dutySelectors }: Terms): void {
+function checkMode(spec: JobSpec, { mode, dutySelectors }: Terms): void {
+  const { assurance } = spec;
+  const stop = evaluationPlanOf(spec)?.stop ?? null;
   const has = (bit: number): boolean => (mode & bit) !== 0;
   const proofs = dutySelectors.length > 0;
   const rule = (holds: boolean, expected: string): void => demand('TERMS_MODE', holds, expected, mode);
@@ -90,6 +93,7 @@ function checkMode({ assurance }: JobSpec, { mode, dutySelectors }: Terms): void
   rule(has(sample) === (assurance === 'sampled'), `a sample exactly as assurance ${assurance}`);
   rule(!has(reveal) || has(tee), 'a seal where a key is revealed');
   rule(!has(early) || (has(tee) && !proofs), 'a seal and no proofs where a run may stop by rule');
+  rule(has(early) === (stop !== null), 'early stops allowed exactly where the manifest has a rule to stop by');
   rule(!has(tee) || has(reveal) || proofs, 'another way to be paid where the seal is taken away');
 }
 

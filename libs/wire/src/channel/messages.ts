@@ -81,7 +81,7 @@ const keys = list(address, checkpointSessionsMax + 1);
 /** EIP-712 `Run` of contracts/SPEC.md §3 that `seal` is over. */
 const runSummary = record({
   upTo: uint(),
-  outcome: oneOf(0, 1, 2),
+  outcome: oneOf(0, 1, 2, 3),
   bordersRoot: bytes(32),
   last: bytes(32),
   delivery: bytes(32),

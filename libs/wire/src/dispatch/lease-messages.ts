@@ -183,7 +183,7 @@ export const Delivery = z.object({
   /** The run that the seal signs, contracts/SPEC.md §3. */
   run: z.object({
     upTo: z.int().min(0).max(segmentsMax),
-    outcome: z.union([z.literal(0), z.literal(1), z.literal(2)]),
+    outcome: z.union([z.literal(0), z.literal(1), z.literal(2), z.literal(3)]),
     bordersRoot: Hex32,
     last: Hex32,
     delivery: Hex32,
