@@ -8,9 +8,9 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import {
-  createApi,
   followJob,
   loadProfile,
+  openApi,
   sealFiles,
   submitJob,
   writeWhole,
@@ -99,7 +99,7 @@ async function ceiling(): Promise<number> {
 
 /** The job's events until it is delivered. */
 async function trained(request: SubmitRequest, profile: Profile): Promise<ServerEvent[]> {
-  const api = createApi(profile.controlPlane.url, profile.controlPlane.apiKey);
+  const api = openApi(profile);
   const { jobId } = await submitJob(request, profile, api);
   const events: ServerEvent[] = [];
   await followJob(jobId, api, (event) => events.push(event), ['delivered', 'settled']);

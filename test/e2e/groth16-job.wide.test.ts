@@ -7,11 +7,11 @@ import { verifyBundle } from '#attestation';
 import { fromHex } from '#attestation/base';
 import { encodeBundle, parseBundle, type EvidenceBundle } from '#attestation/records';
 import {
-  createApi,
   fetchBundle,
   fetchResult,
   followJob,
   loadProfile,
+  openApi,
   openChain,
   ownTerms,
   readPolicy,
@@ -58,7 +58,7 @@ beforeAll(async () => {
     ...{ enclave: false, provers: [{ threads: 1 }], groth16Keys: keys },
   });
   const profile = loadProfile(system.profileFile);
-  const api = createApi(profile.controlPlane.url, profile.controlPlane.apiKey);
+  const api = openApi(profile);
   const { images, labels } = smallGroth16Request() as { images: string; labels: string };
   const data = join(folder, 'data');
   const dataKey = join(profile.broker.keysFolder, 'data.json');

@@ -4,10 +4,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import {
-  createApi,
   fetchResult,
   followJob,
   loadProfile,
+  openApi,
   readPolicy,
   sealFiles,
   submitJob,
@@ -35,7 +35,7 @@ afterAll(async () => {
 
 it('a trainer that is killed while its segments are proved takes the job up again and delivers it', async () => {
   const profile = loadProfile(system.profileFile);
-  const api = createApi(profile.controlPlane.url, profile.controlPlane.apiKey);
+  const api = openApi(profile);
   const file = writeManifest(join(folder, 'manifest.json'), smallManifest({ steps: 4 * segments, superblock: 4 }));
   const sealing = { manifest: file, ...writeSmallFiles(join(folder, 'idx'), 512), out: join(folder, 'data') };
   const key = join(profile.broker.keysFolder, 'data.json');

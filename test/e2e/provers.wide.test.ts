@@ -4,10 +4,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import {
-  createApi,
   fetchResult,
   followJob,
   loadProfile,
+  openApi,
   readPolicy,
   sealFiles,
   submitJob,
@@ -37,7 +37,7 @@ beforeAll(async () => {
     ],
   });
   profile = loadProfile(system.profileFile);
-  api = createApi(profile.controlPlane.url, profile.controlPlane.apiKey);
+  api = openApi(profile);
 }, 600_000);
 afterAll(async () => {
   await system?.stop();

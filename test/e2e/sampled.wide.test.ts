@@ -8,11 +8,11 @@ import { join } from 'node:path';
 import { JsonRpcProvider } from 'ethers';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import {
-  createApi,
   fetchBundle,
   fetchResult,
   followJob,
   loadProfile,
+  openApi,
   openChain,
   ownSeed,
   readPolicy,
@@ -47,7 +47,7 @@ beforeAll(async () => {
     provers: [{ threads: 1 }],
   });
   profile = loadProfile(system.profileFile);
-  api = createApi(profile.controlPlane.url, profile.controlPlane.apiKey);
+  api = openApi(profile);
   chain = openChain(profile);
   const manifest = writeManifest(join(folder, 'manifest.json'), smallManifest({ steps, superblock: 4 }));
   const dataset = join(folder, 'data');

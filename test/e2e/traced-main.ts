@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { accuracyOf } from '../../apps/cli/src/demo/score.js';
 import { startEmbedded } from '../../apps/cli/src/system/embedded.js';
-import { createApi, fetchResult, followJob, loadProfile, readPolicy, sealFiles, submitJob } from '#libs/client';
+import { fetchResult, followJob, loadProfile, openApi, readPolicy, sealFiles, submitJob } from '#libs/client';
 import { canonicalManifest, floatOnnx } from '#libs/step';
 import { smallManifest, writeManifest, writeSmallFiles } from '../support/small-job.js';
 
@@ -24,7 +24,7 @@ const system = await startEmbedded({
 });
 try {
   const profile = loadProfile(system.profileFile);
-  const api = createApi(profile.controlPlane.url, profile.controlPlane.apiKey);
+  const api = openApi(profile);
   const sealing = { manifest: file, ...files, out: join(folder, 'data'), provable: true };
   await sealFiles({ ...sealing, key: join(profile.broker.keysFolder, 'data.json') }, () => undefined);
   const request = { manifest: file, dataset: sealing.out, segmentSteps: 4, provider: system.provider };

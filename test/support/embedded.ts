@@ -4,9 +4,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startEmbedded, type EmbeddedOptions, type EmbeddedSystem } from '../../apps/cli/src/system/embedded.js';
 import {
-  createApi,
   followJob,
   loadProfile,
+  openApi,
   sealFiles,
   submitJob,
   type ControlPlaneApi,
@@ -110,7 +110,7 @@ export async function startTestSystem(
     ...more,
   });
   const profile = loadProfile(system.profileFile);
-  const api = createApi(profile.controlPlane.url, profile.controlPlane.apiKey);
+  const api = openApi(profile);
   const files = writeSmallFiles(join(folder, 'idx'));
   const sealed = async (name: string, manifest: Manifest): Promise<string> => {
     const out = join(folder, name);

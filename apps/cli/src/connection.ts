@@ -19,7 +19,7 @@ export function addConnectionOptions(command: Command): Command {
 }
 
 /** The profile is read only for what the options and the environment leave out. @throws ConfigurationError */
-export function openApi(options: ConnectionOptions): ControlPlaneApi {
+export function apiOf(options: ConnectionOptions): ControlPlaneApi {
   const apiKey = options.apiKey === undefined ? process.env.VERITRAIN_API_KEY : readApiKey(options.apiKey);
   if (options.url !== undefined && apiKey !== undefined) return createApi(checkedUrl(options.url), apiKey);
   const { controlPlane } = loadProfile(options.profile);

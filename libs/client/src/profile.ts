@@ -3,6 +3,7 @@ import { dirname, resolve } from 'node:path';
 import { z } from 'zod';
 import { ConfigurationError } from '#attestation/base';
 import { chainKinds, DeploymentJson } from '#libs/settlement';
+import { createApi, type ControlPlaneApi } from './api.js';
 import { readJson } from './files.js';
 
 const defaultProfile = '.veritrain/up/client.json';
@@ -70,4 +71,9 @@ export function loadProfile(path?: string): Profile {
     policy: near(policy),
     recipientKey: near(recipientKey),
   };
+}
+
+/** The control plane as this client. */
+export function openApi({ controlPlane }: Pick<Profile, 'controlPlane'>): ControlPlaneApi {
+  return createApi(controlPlane.url, controlPlane.apiKey);
 }

@@ -1,6 +1,6 @@
 /** `veritrain audit verify`: whether the control plane's audit log is what it was. */
 import type { Command } from 'commander';
-import { addConnectionOptions, openApi, type ConnectionOptions } from '../connection.js';
+import { addConnectionOptions, apiOf, type ConnectionOptions } from '../connection.js';
 import { printResult, table } from '../output.js';
 
 interface AuditFound {
@@ -14,7 +14,7 @@ export function addAuditCommands(program: Command): void {
   addConnectionOptions(
     audit.command('verify').description('recompute the chain of the log; a changed or missing row is AUDIT_BROKEN'),
   ).action(async (options: ConnectionOptions) => {
-    const found = await openApi(options).get<AuditFound>('audit/verified');
+    const found = await apiOf(options).get<AuditFound>('audit/verified');
     printResult(options, found, () =>
       table([
         ['rows', String(found.rows)],

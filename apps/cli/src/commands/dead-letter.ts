@@ -1,6 +1,6 @@
 /** `veritrain dead-letter list|replay`: messages that the control plane could not take. */
 import type { Command } from 'commander';
-import { addConnectionOptions, openApi, type ConnectionOptions } from '../connection.js';
+import { addConnectionOptions, apiOf, type ConnectionOptions } from '../connection.js';
 import { moreOf, printResult, table, wholeNumber, type PageOptions } from '../output.js';
 
 interface DeadLetter {
@@ -22,7 +22,7 @@ export function addDeadLetterCommands(program: Command): void {
     .action(async (options: ConnectionOptions & PageOptions) => {
       const { limit, cursor } = options;
       const query = new URLSearchParams({ limit: String(limit), ...(cursor && { cursor }) });
-      const page = await openApi(options).get<{ items: DeadLetter[]; nextCursor: string | null }>(
+      const page = await apiOf(options).get<{ items: DeadLetter[]; nextCursor: string | null }>(
         `dead-letters?${query.toString()}`,
       );
       printResult(options, page, () =>
@@ -32,7 +32,7 @@ export function addDeadLetterCommands(program: Command): void {
   addConnectionOptions(group.command('replay').description('have one handled again, as from its sender'))
     .argument('<id>', 'its id, as in dead-letter list')
     .action(async (id: string, options: ConnectionOptions) => {
-      const letter = await openApi(options).post<DeadLetter>(`dead-letters/${encodeURIComponent(id)}/replay`, {});
+      const letter = await apiOf(options).post<DeadLetter>(`dead-letters/${encodeURIComponent(id)}/replay`, {});
       printResult(options, letter, () => table([rowOf(letter)]));
     });
 }

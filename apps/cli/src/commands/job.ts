@@ -1,29 +1,19 @@
 /** `veritrain job submit|result`; what steers a job is in steering.ts. */
-import { join } from 'node:path';
 import { InvalidArgumentError, Option, type Command } from 'commander';
 import { parseEther } from 'ethers';
-import { to0x } from '#attestation/base';
 import { type Assurance } from '#attestation/records';
 import {
-  chooseNode,
-  chooseProving,
-  createApi,
   defaultSamples,
-  fetchBundle,
-  fetchResult,
-  followJob,
   loadProfile,
-  readJob,
-  readPolicy,
-  submitJob,
-  writeWhole,
+  openApi,
+  orderJob,
+  resultFiles,
+  takeResult,
   type BackendWish,
   type ControlPlaneApi,
   type OnLapse,
   type Profile,
 } from '#libs/client';
-import { decideAssurance, type BackendName } from '#libs/proof';
-import { canonicalManifest, floatOnnx, encodeWeights } from '#libs/step';
 import { eventLine } from '../job/event-line.js';
 import { log, printResult, table, wholeNumber, type OutputOptions } from '../output.js';
 import { addEscrowCommands } from './escrow.js';
@@ -137,38 +127,21 @@ function addTermOptions(submitting: Command): void {
 
 function open(options: ProfileOptions): { profile: Profile; api: ControlPlaneApi } {
   const profile = loadProfile(options.profile);
-  return { profile, api: createApi(profile.controlPlane.url, profile.controlPlane.apiKey) };
+  return { profile, api: openApi(profile) };
 }
 
 async function submit(options: SubmitOptions): Promise<void> {
   const { profile, api } = open(options);
-  const { manifest, dataset } = readJob(options);
-  const { scheme, proving, why, key } = chooseProving(manifest, dataset, options, profile);
-  const backend: BackendName = key === undefined ? 'sumcheck' : 'groth16';
-  const plan = key === undefined ? null : to0x(proving!.planDigest);
-  const { provider, hasTee } = await chooseNode({ ...options, trusted: profile.providers ?? [], plan }, api);
-  const decision = decideAssurance(
-    {
-      ...{ requested: options.assurance, priceWei: options.reward, isHighValue: options.highValue ?? false },
-      highValueFromWei: profile.highValueFromWei === undefined ? null : BigInt(profile.highValueFromWei),
-    },
-    { hasTee, attestedUntil: null },
-    Math.floor(Date.now() / 1000),
-  );
-  const { assurance } = decision;
-  const submitted = await submitJob(
-    { ...options, backend, assurance, provider, rewardWei: options.reward, run: options },
-    profile,
-    api,
-  );
-  const { jobId, escrowId, fundTransaction, run, advice, terms } = submitted;
+  const ordered = await orderJob({ ...options, rewardWei: options.reward, run: options }, profile, api);
+  const { jobId, escrowId, fundTransaction, run, advice, terms, spec, provider, decision, why } = ordered;
+  const { scheme, proving } = spec;
   const { compute, provePer } = terms.windows;
   for (const sentence of advice) log(sentence);
   const document = { jobId, escrowId, fundTransaction, provider, ...decision, scheme, why, run, advice };
   printResult(options, document, () =>
     table([
       ['job', jobId],
-      ['assurance', `${assurance} (${decision.reason})`],
+      ['assurance', `${decision.assurance} (${decision.reason})`],
       ['scheme', proving === null ? scheme : `${scheme} (${why.join('; ')})`],
       ['escrow', escrowId],
       ['funded', fundTransaction],
@@ -181,14 +154,7 @@ async function submit(options: SubmitOptions): Promise<void> {
 
 async function result(id: string, options: ProfileOptions & { out: string }): Promise<void> {
   const { profile, api } = open(options);
-  await followJob(id, api, (event) => log(eventLine(event)), ['delivered', 'settled']);
-  const { policy } = readPolicy(profile.policy);
-  const checked = await fetchResult(id, profile, policy, api);
-  const path = (name: string): string => join(options.out, name);
-  writeWhole(path('model.onnx'), floatOnnx(checked.manifest, checked.weights));
-  writeWhole(path('weights.bin'), encodeWeights(checked.weights));
-  writeWhole(path('manifest.json'), canonicalManifest(checked.manifest));
-  writeWhole(path('job.vtb'), await fetchBundle(id, profile, policy, api));
+  const checked = await takeResult(id, options.out, profile, api, (event) => log(eventLine(event)));
   const { stateDigest, weightsDigest, settledBy, verdict } = checked;
   const report = { stateDigest, weightsDigest, settledBy, verdict: verdict.tier, simulated: verdict.simulated };
   printResult(options, { ...report, out: options.out }, () =>
@@ -196,7 +162,7 @@ async function result(id: string, options: ProfileOptions & { out: string }): Pr
       ['verdict', `${verdict.tier}${verdict.simulated ? ' (SIMULATED hardware)' : ''}`],
       ['state digest', stateDigest],
       ['settled', settledBy],
-      ['written', `${options.out}: model.onnx weights.bin manifest.json job.vtb`],
+      ['written', `${options.out}: ${resultFiles.join(' ')}`],
     ]),
   );
 }

@@ -2,7 +2,7 @@
 import { InvalidArgumentError, Option, type Command } from 'commander';
 import { Rejection } from '#attestation/base';
 import { writeWhole } from '#libs/client';
-import { addConnectionOptions, openApi, type ConnectionOptions } from '../connection.js';
+import { addConnectionOptions, apiOf, type ConnectionOptions } from '../connection.js';
 import { moreOf, printResult, table, wholeNumber, type PageOptions } from '../output.js';
 
 interface KeyView {
@@ -46,7 +46,7 @@ export function addKeyCommands(program: Command): void {
   addConnectionOptions(key.command('revoke').description('refuse an API key from the next request on, for good'))
     .argument('<id>', 'id of the key: what stands between the first two _')
     .action(async (id: string, options: ConnectionOptions) => {
-      const view = await openApi(options).post<KeyView>(`keys/${encodeURIComponent(id)}/revoke`, {});
+      const view = await apiOf(options).post<KeyView>(`keys/${encodeURIComponent(id)}/revoke`, {});
       printResult(options, view, () => textOf(view));
     });
 }
@@ -58,7 +58,7 @@ async function create(options: CreateOptions): Promise<void> {
     ...{ role, ...(tenant !== undefined && { tenant }), ...(name !== undefined && { name }) },
     ...{ ...(provider && { provider }), ...(expires && { expiresAt: expires }) },
   };
-  const { key, ...view } = await openApi(options).post<KeyView & { readonly key?: string }>('keys', wanted);
+  const { key, ...view } = await apiOf(options).post<KeyView & { readonly key?: string }>('keys', wanted);
   if (key === undefined) {
     throw new Rejection('KEY_NOT_SHOWN', {
       expected: 'the new key in the answer',
@@ -78,7 +78,7 @@ async function create(options: CreateOptions): Promise<void> {
 async function list(options: ConnectionOptions & PageOptions): Promise<void> {
   const { limit, cursor } = options;
   const query = new URLSearchParams({ limit: String(limit), ...(cursor && { cursor }) });
-  const page = await openApi(options).get<{ items: KeyView[]; nextCursor: string | null }>(`keys?${query.toString()}`);
+  const page = await apiOf(options).get<{ items: KeyView[]; nextCursor: string | null }>(`keys?${query.toString()}`);
   printResult(options, page, () =>
     page.items.length === 0
       ? 'no keys'

@@ -2,7 +2,7 @@
 import { Option, type Command } from 'commander';
 import { readPolicy } from '#libs/client';
 import { CollateralStore } from '#libs/collateral';
-import { addConnectionOptions, openApi, type ConnectionOptions } from '../connection.js';
+import { addConnectionOptions, apiOf, type ConnectionOptions } from '../connection.js';
 import { moreOf, printResult, table, wholeNumber, type OutputOptions, type PageOptions } from '../output.js';
 import type { MachineOptions } from '../preflight/collect.js';
 import { preflight, type PreflightReport } from '../preflight/preflight.js';
@@ -35,7 +35,7 @@ export function addNodeCommands(program: Command): Command {
     addConnectionOptions(node.command(name).description(`${description}; for its operator and for administrators`))
       .argument('<id>', 'node id, as in node list')
       .action(async (id: string, options: ConnectionOptions) => {
-        const view = await openApi(options).post<NodeView>(`nodes/${encodeURIComponent(id)}/${path}`, {});
+        const view = await apiOf(options).post<NodeView>(`nodes/${encodeURIComponent(id)}/${path}`, {});
         printResult(options, view, () => table([rowOf(view)]));
       });
   }
@@ -46,9 +46,7 @@ export function addNodeCommands(program: Command): Command {
 async function list(options: ConnectionOptions & PageOptions): Promise<void> {
   const { limit, cursor } = options;
   const query = new URLSearchParams({ limit: String(limit), ...(cursor && { cursor }) });
-  const page = await openApi(options).get<{ items: NodeView[]; nextCursor: string | null }>(
-    `nodes?${query.toString()}`,
-  );
+  const page = await apiOf(options).get<{ items: NodeView[]; nextCursor: string | null }>(`nodes?${query.toString()}`);
   printResult(options, page, () =>
     page.items.length === 0 ? 'no nodes' : table([...page.items.map(rowOf), ...moreOf(page)]),
   );

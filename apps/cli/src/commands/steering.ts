@@ -1,7 +1,7 @@
 /** `veritrain job watch|status|list|cancel|pause|resume|retry`: what needs the control plane alone. */
 import type { Command } from 'commander';
 import { followJob, type JobView } from '#libs/client';
-import { addConnectionOptions, openApi, type ConnectionOptions } from '../connection.js';
+import { addConnectionOptions, apiOf, type ConnectionOptions } from '../connection.js';
 import { eventLine } from '../job/event-line.js';
 import { printJob, progressOf } from '../job/print-job.js';
 import { log, moreOf, printResult, table, wholeNumber, type PageOptions } from '../output.js';
@@ -18,16 +18,16 @@ export function addSteeringCommands(job: Command): void {
     addConnectionOptions(job.command(name).description(description));
   const withJob = (name: string, description: string): Command => command(name, description).argument('<id>', 'job id');
   withJob('watch', 'show a job until it ends').action(async (id: string, options: ConnectionOptions) => {
-    const view = await followJob(id, openApi(options), (event) => log(eventLine(event)));
+    const view = await followJob(id, apiOf(options), (event) => log(eventLine(event)));
     printJob(view, options);
     if (view.state !== 'settled') process.exitCode = 1;
   });
   withJob('status', 'show a job once').action(async (id: string, options: ConnectionOptions) => {
-    printJob(await openApi(options).get<JobView>(`jobs/${encodeURIComponent(id)}`), options);
+    printJob(await apiOf(options).get<JobView>(`jobs/${encodeURIComponent(id)}`), options);
   });
   for (const [name, description] of Object.entries(steering)) {
     withJob(name, description).action(async (id: string, options: ConnectionOptions) => {
-      printJob(await openApi(options).post<JobView>(`jobs/${encodeURIComponent(id)}/${name}`, {}), options);
+      printJob(await apiOf(options).post<JobView>(`jobs/${encodeURIComponent(id)}/${name}`, {}), options);
     });
   }
   command('list', 'list jobs, newest first')
@@ -40,7 +40,7 @@ export function addSteeringCommands(job: Command): void {
 async function list(options: ConnectionOptions & PageOptions & { readonly state?: string }): Promise<void> {
   const { limit, state, cursor } = options;
   const query = new URLSearchParams({ limit: String(limit), ...(state && { state }), ...(cursor && { cursor }) });
-  const page = await openApi(options).get<{ items: JobView[]; nextCursor: string | null }>(`jobs?${query.toString()}`);
+  const page = await apiOf(options).get<{ items: JobView[]; nextCursor: string | null }>(`jobs?${query.toString()}`);
   printResult(options, page, () =>
     page.items.length === 0
       ? 'no jobs'

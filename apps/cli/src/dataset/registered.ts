@@ -1,6 +1,6 @@
 /** `veritrain dataset list|delete`: data sets that a control plane has. */
 import type { Command } from 'commander';
-import { addConnectionOptions, openApi, type ConnectionOptions } from '../connection.js';
+import { addConnectionOptions, apiOf, type ConnectionOptions } from '../connection.js';
 import { moreOf, printResult, table, wholeNumber, type PageOptions } from '../output.js';
 
 interface Listed {
@@ -19,7 +19,7 @@ export function addRegisteredCommands(dataset: Command): void {
     .action(async (options: ConnectionOptions & PageOptions) => {
       const { limit, cursor } = options;
       const query = new URLSearchParams({ limit: String(limit), ...(cursor && { cursor }) });
-      const page = await openApi(options).get<{ items: Listed[]; nextCursor: string | null }>(
+      const page = await apiOf(options).get<{ items: Listed[]; nextCursor: string | null }>(
         `datasets?${query.toString()}`,
       );
       printResult(options, page, () =>
@@ -31,7 +31,7 @@ export function addRegisteredCommands(dataset: Command): void {
   )
     .argument('<id>', 'its id, as in dataset list')
     .action(async (id: string, options: ConnectionOptions) => {
-      await openApi(options).remove(`datasets/${encodeURIComponent(id)}`);
+      await apiOf(options).remove(`datasets/${encodeURIComponent(id)}`);
       printResult(options, { id, deleted: true }, () => table([['deleted', id]]));
     });
 }

@@ -6,11 +6,11 @@ import { join, resolve } from 'node:path';
 import { type Check } from '#attestation';
 import { Rejection } from '#attestation/base';
 import {
-  createApi,
   fetchBundle,
   fetchResult,
   followJob,
   loadProfile,
+  openApi,
   readBytes,
   readPolicy,
   sealFiles,
@@ -95,7 +95,7 @@ interface TrainedModel {
 /** The client's way from a data set to a paid model. */
 async function train(system: EmbeddedSystem, home: string, epochs: number, phases: Phases): Promise<TrainedModel> {
   const profile = loadProfile(system.profileFile);
-  const api = createApi(profile.controlPlane.url, profile.controlPlane.apiKey);
+  const api = openApi(profile);
   const manifest = join(home, 'manifest.json');
   const dataset = join(home, 'dataset');
   writeWhole(manifest, canonicalManifest(mnistManifest(epochs)));

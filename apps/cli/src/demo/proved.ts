@@ -7,11 +7,11 @@ import { join, resolve } from 'node:path';
 import { Rejection, to0x } from '#attestation/base';
 import { type Assurance } from '#attestation/records';
 import {
-  createApi,
   fetchBundle,
   fetchResult,
   followJob,
   loadProfile,
+  openApi,
   openChain,
   ownTerms,
   readPolicy,
@@ -122,7 +122,7 @@ async function train(
   phases: Phases,
 ): Promise<Done> {
   const profile = loadProfile(system.profileFile);
-  const api = createApi(profile.controlPlane.url, profile.controlPlane.apiKey);
+  const api = openApi(profile);
   const [manifest, dataset] = [join(home, 'manifest.json'), join(home, 'dataset')];
   writeWhole(manifest, canonicalManifest(shortManifest(steps)));
   const key = join(profile.broker.keysFolder, 'mnist.json');
