@@ -6,7 +6,8 @@ import { workersMax } from '#attestation/base';
 import { refuse } from './errors.js';
 import { divRound } from './integers.js';
 import type { Manifest } from './manifest.js';
-import { checkWeights, tensorShapes, type Weights } from './weights.js';
+import type { Weights } from './tensors.js';
+import { checkWeights, tensorShapes } from './weights.js';
 
 /** Below this |2n + d| a float64 carries DIVR exactly (libs/step/SPEC.md §10). */
 const exactBelow = 2n ** 52n;

@@ -4,12 +4,13 @@ import { concatBytes, uintBe, utf8 } from '#attestation/base';
 import { type WeightCommitment } from '#attestation/records';
 import { canonicalJson } from './canonical-json.js';
 import { refuse } from './errors.js';
-import type { Manifest } from './manifest.js';
-import { stateDigest, tensorShapes, type HashParts, type Weights } from './weights.js';
+import type { JobManifest } from './job-manifest.js';
+import type { HashParts, Weights } from './tensors.js';
+import { borderShapes, stateDigest } from './weights.js';
 
 export interface CommitmentScheme {
   readonly id: string;
-  commitWeights(m: Manifest, weights: Weights, hashParts?: HashParts): WeightCommitment;
+  commitWeights(m: JobManifest, weights: Weights, hashParts?: HashParts): WeightCommitment;
   /** Digest of the records of superblock `index`; 32 bytes. */
   dataDigest(index: number, records: Uint8Array): Promise<Uint8Array>;
 }
@@ -24,7 +25,7 @@ export const stateKeccak: CommitmentScheme = {
     layoutDigest: keccak_256(
       concatBytes(
         utf8('veritrain/layout/state-keccak/v1'),
-        utf8(canonicalJson(tensorShapes(m).map(({ name, dims }) => ({ name, dims })))),
+        utf8(canonicalJson(borderShapes(m).map(({ name, dims }) => ({ name, dims })))),
       ),
     ),
   }),
@@ -44,7 +45,12 @@ export function commitmentScheme(id: string): CommitmentScheme {
 }
 
 /** @param hashParts as `stateDigest` @throws Rejection COMMITMENT_SCHEME, WEIGHTS_SHAPE */
-export function commitWeights(scheme: string, m: Manifest, weights: Weights, hashParts?: HashParts): WeightCommitment {
+export function commitWeights(
+  scheme: string,
+  m: JobManifest,
+  weights: Weights,
+  hashParts?: HashParts,
+): WeightCommitment {
   return commitmentScheme(scheme).commitWeights(m, weights, hashParts);
 }
 

@@ -5,7 +5,8 @@ import { classCount, featureCount, type Manifest } from './manifest.js';
 import { encodeModel, GraphBuilder } from './onnx/graph-builder.js';
 import { activation, linear } from './ops/index.js';
 import { layerScales } from './scale.js';
-import { byLayer, checkWeights, tensorShapes, type Tensor, type TensorShape, type Weights } from './weights.js';
+import type { Tensor, Weights } from './tensors.js';
+import { byLayer, checkWeights, tensorShapes, type TensorShape } from './weights.js';
 
 /**
  * Input `image`: uint8 [rows, n_0]; output `logits`: float32 [rows, C]. The graph scales bytes by 2^-a_0 (1/256 in all

@@ -1,16 +1,22 @@
 /** libs/step: what one training step means, in exact integers. SPEC.md is normative. */
 export { canonicalJson, type CanonicalValue } from './canonical-json.js';
 export {
-  canonicalManifest,
   classCount,
   featureCount,
-  manifestDigest,
   parseManifest,
   parseManifestText,
   stepSize,
   type Manifest,
   type Sgd,
 } from './manifest.js';
+export {
+  canonicalManifest,
+  isNet,
+  manifestDigest,
+  parseJobManifest,
+  parseJobManifestText,
+  type JobManifest,
+} from './job-manifest.js';
 export { profileManifest, type ProfileName, type ProfileParameters } from './profile.js';
 export { layerScales, stepSizeMax, type LayerScale } from './scale.js';
 export { checkBounds } from './bounds.js';
@@ -19,21 +25,19 @@ export { clamp, divRound, floorDiv, isqrt, roundShift } from './integers.js';
 export { tensorBytes } from './int64.js';
 export { below, wordStream } from './random.js';
 export {
+  borderShapes,
   byLayer,
   checkShapes,
   checkWeights,
   decodeWeights,
   encodeWeights,
-  hashPartsReference,
   initialWeights,
   parameterCount,
   stateDigest,
   tensorShapes,
-  type HashParts,
-  type Tensor,
   type TensorShape,
-  type Weights,
 } from './weights.js';
+export { hashPartsReference, type HashParts, type Tensor, type Weights } from './tensors.js';
 export { averageWeights } from './average.js';
 export { divideSteps, type Divided, type Division } from './rounds.js';
 export { slowMultiplyAdds, trainingSeconds } from './run-length.js';
@@ -76,3 +80,22 @@ export {
 export { columnWidth, type CategoryColumn, type Column, type NumberColumn } from './net/columns.js';
 export { GuardViolation } from './errors.js';
 export { idxBytesMax, manifestBytesMax } from './limits.js';
+export {
+  netOf,
+  parseNetManifest,
+  type Net,
+  type NetManifest,
+  type NetExamples,
+  netForwardReference,
+  netStepReference,
+  buildNetForwardGraph,
+  buildNetTrainGraph,
+  checkParameters,
+  drawnParameters,
+  frozenOf,
+  parameterShapes,
+  parametersOf,
+  startRoot,
+  startState,
+  stateShapes,
+} from './net/index.js';

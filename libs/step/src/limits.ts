@@ -38,3 +38,7 @@ export const vocabularyMax = 1 << 24;
 export const fractionMax = 30;
 /** Code units of a column's name or a category's value. */
 export const nameLengthMax = 256;
+/** Elements of one edge of a net in a batch. */
+export const edgeElementsMax = 1 << 27;
+/** Layers of a net of fxt 2. */
+export const netLayersMax = 512;

@@ -2,9 +2,7 @@
  * The job manifest `fxt/1` (libs/step/SPEC.md §3): everything the semantics of training depends on.
  * Parsing is strict: an unknown, missing or wrong member is refused, so that equal digests mean equal semantics.
  */
-import { fromUtf8, utf8 } from '#attestation/base';
-import { programDigest } from '#attestation/records';
-import { canonicalJson, type CanonicalValue } from './canonical-json.js';
+import { fromUtf8 } from '#attestation/base';
 import { refuse } from './errors.js';
 import * as limits from './limits.js';
 import { checkLoss, parseLoss, type Loss } from './losses/index.js';
@@ -98,27 +96,20 @@ export function parseManifest(json: unknown): Manifest {
  * @throws Rejection MANIFEST_OVERSIZE, MANIFEST_JSON, BYTES_UTF8 and those of `parseManifest`
  */
 export function parseManifestText(bytes: Uint8Array): Manifest {
+  return parseManifest(manifestJson(bytes));
+}
+
+/** @throws Rejection MANIFEST_OVERSIZE, MANIFEST_JSON, BYTES_UTF8 */
+export function manifestJson(bytes: Uint8Array): unknown {
   if (bytes.length > limits.manifestBytesMax) {
     refuse('MANIFEST_OVERSIZE', `at most ${limits.manifestBytesMax} bytes`, bytes.length, rule);
   }
   const text = fromUtf8(bytes);
-  let json: unknown;
   try {
-    json = JSON.parse(text);
+    return JSON.parse(text);
   } catch {
-    refuse('MANIFEST_JSON', 'JSON text', text, 'RFC 8259');
+    return refuse('MANIFEST_JSON', 'JSON text', text, 'RFC 8259');
   }
-  return parseManifest(json);
-}
-
-/** Canonical bytes: RFC 8785 of the manifest with `superblock` written out. */
-export function canonicalManifest(manifest: Manifest): Uint8Array {
-  return utf8(canonicalJson(manifest as unknown as CanonicalValue));
-}
-
-/** keccak-256 of `veritrain/manifest/v1` and the canonical bytes; 32 bytes. */
-export function manifestDigest(manifest: Manifest): Uint8Array {
-  return programDigest(canonicalManifest(manifest));
 }
 
 /** n_0: feature bytes of a record. */

@@ -1,8 +1,15 @@
 /** Which block each step trains on: the affine epoch order with superblocks (libs/step/SPEC.md §9). */
 import { refuse } from './errors.js';
 import { gcd } from './integers.js';
-import type { Manifest } from './manifest.js';
+
 import { below, wordStream } from './random.js';
+
+/** What the order of a job's steps depends on. */
+export interface OrderedJob {
+  readonly batch: number;
+  readonly superblock: number;
+  readonly seed: string;
+}
 
 export interface OrderSize {
   /** Superblocks N_S that one epoch visits. */
@@ -15,7 +22,7 @@ export interface OrderSize {
  * @param recordCount records of the data set; those beyond the last whole superblock are not used
  * @throws Rejection ORDER_TOO_FEW_RECORDS when there is not one whole superblock
  */
-export function orderSize(m: Manifest, recordCount: number): OrderSize {
+export function orderSize(m: OrderedJob, recordCount: number): OrderSize {
   const superblocks = Math.floor(Math.floor(recordCount / m.batch) / m.superblock);
   if (superblocks < 1) {
     refuse('ORDER_TOO_FEW_RECORDS', `at least ${m.batch * m.superblock} records`, recordCount, 'libs/step/SPEC.md §9');
@@ -32,7 +39,7 @@ export function epochCoefficients(seed: string, epoch: number, n: number): { alp
 }
 
 /** Superblock index that the group of steps containing `step` reads. */
-export function superblockOfStep(m: Manifest, step: number, recordCount: number): number {
+export function superblockOfStep(m: OrderedJob, step: number, recordCount: number): number {
   const { superblocks, epochSteps } = orderSize(m, recordCount);
   const { alpha, beta } = epochCoefficients(m.seed, Math.floor(step / epochSteps), superblocks);
   const group = Math.floor((step % epochSteps) / m.superblock);
@@ -40,12 +47,12 @@ export function superblockOfStep(m: Manifest, step: number, recordCount: number)
 }
 
 /** Index of the block of B records that step `step` of the job trains on. */
-export function blockOfStep(m: Manifest, step: number, recordCount: number): number {
+export function blockOfStep(m: OrderedJob, step: number, recordCount: number): number {
   return m.superblock * superblockOfStep(m, step, recordCount) + (step % m.superblock);
 }
 
 /** `blockOfStep` of `count` steps from `fromStep` on, the coefficients drawn once per epoch. */
-export function blocksOfSteps(m: Manifest, fromStep: number, count: number, recordCount: number): Int32Array {
+export function blocksOfSteps(m: OrderedJob, fromStep: number, count: number, recordCount: number): Int32Array {
   const { superblocks, epochSteps } = orderSize(m, recordCount);
   const blocks = new Int32Array(count);
   let epoch = -1;

@@ -13,7 +13,8 @@ import { guard } from './ops/guard.js';
 import { activation, linear, type ByKind } from './ops/index.js';
 import type { Examples } from './records.js';
 import { layerScales, type LayerScale } from './scale.js';
-import { byLayer, checkShapes, checkWeights, tensorShapes, type Weights } from './weights.js';
+import type { Weights } from './tensors.js';
+import { byLayer, checkShapes, checkWeights, tensorShapes } from './weights.js';
 
 interface LayerTrace {
   /** Input of the layer, [B, n_{l-1}]. */

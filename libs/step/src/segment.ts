@@ -2,7 +2,7 @@
 import { featureCount, type Manifest } from './manifest.js';
 import type { Examples } from './records.js';
 import { stepReference } from './reference.js';
-import type { Weights } from './weights.js';
+import type { Weights } from './tensors.js';
 
 /**
  * T steps, null steps behind the job's last one included: those move nothing, and their guards count

@@ -1,24 +1,13 @@
 /** Weights as named integer tensors: initial values, canonical bytes, state digest (libs/step/SPEC.md §9, §11). */
-import { keccak_256 } from '@noble/hashes/sha3.js';
-import { uintBe, utf8 } from '#attestation/base';
 import { refuse } from './errors.js';
 import { tensorBytes, tensorValues } from './int64.js';
+import { isNet, type JobManifest } from './job-manifest.js';
 import type { Manifest } from './manifest.js';
+import { drawnParameters, startState, stateShapes, type StateShape } from './net/state.js';
 import { linear, type ByKind, type Parameter, type ParameterKind } from './ops/index.js';
 import { below, wordStream, type HashMany } from './random.js';
 import { layerScales } from './scale.js';
-
-export interface Tensor {
-  /** `W1`, `b1`, `W2` … */
-  readonly name: string;
-  /** [n_{l-1}, n_l] for weights, [n_l] for biases. */
-  readonly dims: readonly number[];
-  /** Row-major. */
-  readonly values: BigInt64Array;
-}
-
-/** W1, b1, W2, b2 … in this order. */
-export type Weights = readonly Tensor[];
+import { hashPartsReference, stateParts, type HashParts, type Weights } from './tensors.js';
 
 export interface TensorShape extends Parameter {
   readonly role: TensorRole;
@@ -42,9 +31,17 @@ export function tensorShapes(m: Manifest): readonly TensorShape[] {
   );
 }
 
-/** Weights and biases together. */
-export function parameterCount(m: Manifest): number {
-  return tensorShapes(m).reduce((sum, { dims }) => sum + tensorSize(dims), 0);
+/** Tensors at a border, in the order of the state digest: of a net what its optimizer keeps, too. */
+export function borderShapes(m: JobManifest): readonly StateShape[] {
+  if (isNet(m)) return stateShapes(m);
+  return tensorShapes(m).map(({ name, dims, magnitudeMax }) => ({
+    ...{ name, dims, range: { low: -magnitudeMax - 1n, high: magnitudeMax } },
+  }));
+}
+
+/** Numbers at a border: weights and biases, of a net what its optimizer keeps, too. */
+export function parameterCount(m: JobManifest): number {
+  return borderShapes(m).reduce((sum, { dims }) => sum + tensorSize(dims), 0);
 }
 
 /** A list in tensor order by layer and kind, layer 1 first. */
@@ -60,8 +57,13 @@ function tensorSize(dims: readonly number[]): number {
   return dims.reduce((product, size) => product * size, 1);
 }
 
-/** Start weights drawn from the manifest's seed; biases are 0. @param hashMany as `wordStream` */
-export function initialWeights(m: Manifest, hashMany?: HashMany): Weights {
+/**
+ * Start weights drawn from the manifest's seed; biases are 0. Of a net the state before step 0, from its seed.
+ *
+ * @param hashMany as `wordStream`
+ */
+export function initialWeights(m: JobManifest, hashMany?: HashMany): Weights {
+  if (isNet(m)) return startState(m, drawnParameters(m, hashMany));
   const word = wordStream('fxt/init/v1', m.seed, hashMany);
   let i = 0;
   return tensorShapes(m).map(({ name, dims, startLimit: limit }) => {
@@ -72,20 +74,21 @@ export function initialWeights(m: Manifest, hashMany?: HashMany): Weights {
 }
 
 /** @throws Rejection WEIGHTS_SHAPE or WEIGHTS_RANGE when the tensors are not weights of this manifest at a border */
-export function checkWeights(m: Manifest, weights: Weights): void {
+export function checkWeights(m: JobManifest, weights: Weights): void {
   checkShapes(m, weights);
-  tensorShapes(m).forEach(({ name, magnitudeMax: high }, index) => {
+  borderShapes(m).forEach(({ name, range }, index) => {
+    if (range === undefined) return;
     for (const value of weights[index]!.values) {
-      if (value > high || value < -high - 1n) {
-        refuse('WEIGHTS_RANGE', `${name} within ${-high - 1n}..${high}`, String(value), 'libs/step/SPEC.md §7');
+      if (value > range.high || value < range.low) {
+        refuse('WEIGHTS_RANGE', `${name} within ${range.low}..${range.high}`, String(value), 'libs/step/SPEC.md §7');
       }
     }
   });
 }
 
 /** @throws Rejection WEIGHTS_SHAPE */
-export function checkShapes(m: Manifest, weights: Weights): void {
-  const shapes = tensorShapes(m);
+export function checkShapes(m: JobManifest, weights: Weights): void {
+  const shapes = borderShapes(m);
   if (weights.length !== shapes.length) refuse('WEIGHTS_SHAPE', `${shapes.length} tensors`, weights.length, rule);
   shapes.forEach((shape, index) => {
     const { name, dims, values } = weights[index]!;
@@ -95,31 +98,15 @@ export function checkShapes(m: Manifest, weights: Weights): void {
   });
 }
 
-/** keccak-256 of one message in parts, to 32 bytes. */
-export type HashParts = (parts: readonly Uint8Array[]) => Uint8Array;
-
-export const hashPartsReference: HashParts = (parts) => {
-  const hash = keccak_256.create();
-  for (const part of parts) hash.update(part);
-  return hash.digest();
-};
-
 /**
  * keccak-256 of `fxt-state-v1` and, per tensor, u32be rank, u32be dims, int64 little-endian elements; 32 bytes.
  *
  * @param hashParts for whoever has a faster hash
  * @throws Rejection WEIGHTS_SHAPE
  */
-export function stateDigest(m: Manifest, weights: Weights, hashParts: HashParts = hashPartsReference): Uint8Array {
-  const parts = tensorShapes(m).flatMap((shape, index) => {
-    const tensor = weights[index];
-    if (tensor?.name !== shape.name || tensor.values.length !== tensorSize(shape.dims)) {
-      refuse('WEIGHTS_SHAPE', `${shape.name} [${shape.dims.join()}]`, tensor?.name ?? 'nothing', rule);
-    }
-    const sizes = shape.dims.map((size) => uintBe(size, 4));
-    return [uintBe(shape.dims.length, 4), ...sizes, tensorBytes(tensor.values)];
-  });
-  return hashParts([utf8('fxt-state-v1'), ...parts]);
+export function stateDigest(m: JobManifest, weights: Weights, hashParts: HashParts = hashPartsReference): Uint8Array {
+  checkShapes(m, weights);
+  return hashParts(stateParts(weights));
 }
 
 /** Canonical bytes of all elements in tensor order, without names or sizes; the manifest fixes those. */
@@ -138,8 +125,8 @@ export function encodeWeights(weights: Weights): Uint8Array {
  *
  * @throws Rejection WEIGHTS_LENGTH, WEIGHTS_RANGE
  */
-export function decodeWeights(m: Manifest, bytes: Uint8Array): Weights {
-  const shapes = tensorShapes(m);
+export function decodeWeights(m: JobManifest, bytes: Uint8Array): Weights {
+  const shapes = borderShapes(m);
   const expected = 8 * parameterCount(m);
   if (bytes.length !== expected) refuse('WEIGHTS_LENGTH', `${expected} bytes`, bytes.length, rule);
   let offset = 0;

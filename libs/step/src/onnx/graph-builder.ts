@@ -2,9 +2,12 @@
 import { concatBytes } from '#attestation/base';
 import { bytesField, floatField, messageField, stringField, varintField } from './protobuf.js';
 
-export type ElementType = 'float32' | 'uint8' | 'int32' | 'int64' | 'float64';
+export type ElementType = 'float32' | 'uint8' | 'int16' | 'int32' | 'int64' | 'bool' | 'float64';
 
-const elementCode: Record<ElementType, number> = { float32: 1, uint8: 2, int32: 6, int64: 7, float64: 11 };
+/** TensorProto.DataType of ONNX. */
+export const elementCode: Readonly<Record<ElementType, number>> = {
+  ...{ float32: 1, uint8: 2, int16: 5, int32: 6, int64: 7, bool: 9, float64: 11 },
+};
 
 export interface ValueInfo {
   readonly name: string;
@@ -17,6 +20,7 @@ type Attribute =
   | { readonly float: number }
   | { readonly int: number }
   | { readonly ints: readonly number[] }
+  | { readonly string: string }
   | { readonly graph: Uint8Array };
 
 export class GraphBuilder {
@@ -75,11 +79,22 @@ export class GraphBuilder {
     return this.#initializer('float32', dims, 4, values.length, (view, i) => view.setFloat32(4 * i, values[i]!, true));
   }
 
-  /** The int64 vector of axes that ReduceSum and Squeeze take. */
+  /** An int64 vector, as axes, shapes and places are given; equal vectors are shared. */
   axes(...axes: readonly number[]): string {
-    return this.#initializer('int64', [axes.length], 8, axes.length, (view, i) =>
-      view.setBigInt64(8 * i, BigInt(axes[i]!), true),
-    );
+    const key = `int64 ${axes.join()}`;
+    let name = this.#scalars.get(key);
+    if (name === undefined) {
+      name = this.#initializer('int64', [axes.length], 8, axes.length, (view, i) =>
+        view.setBigInt64(8 * i, BigInt(axes[i]!), true),
+      );
+      this.#scalars.set(key, name);
+    }
+    return name;
+  }
+
+  /** A name that no node of this graph has yet. */
+  fresh(): string {
+    return this.#fresh();
   }
 
   /** @returns a GraphProto */
@@ -137,6 +152,9 @@ function encodeInfo(info: ValueInfo): Uint8Array[] {
 function encodeAttribute(name: string, value: Attribute): Uint8Array {
   if ('float' in value) return messageField(5, stringField(1, name), floatField(2, value.float), varintField(20, 1));
   if ('int' in value) return messageField(5, stringField(1, name), varintField(3, value.int), varintField(20, 2));
+  if ('string' in value) {
+    return messageField(5, stringField(1, name), stringField(4, value.string), varintField(20, 3));
+  }
   if ('graph' in value) return messageField(5, stringField(1, name), bytesField(6, value.graph), varintField(20, 5));
   return messageField(5, stringField(1, name), ...value.ints.map((entry) => varintField(8, entry)), varintField(20, 7));
 }

@@ -1,0 +1,195 @@
+/**
+ * Writes the rules of `fxt/2` as nodes of a float64 graph (libs/step/SPEC.md §26): every number is an integer below
+ * 2^53, so no node but a division or a root rounds, and those are taken down to the integer that the rule asks for.
+ */
+import { elementCode, type ElementType, type GraphBuilder } from '../onnx/graph-builder.js';
+import type { NetLayer } from './edge.js';
+
+/** A range that a graph watches: the largest magnitude of each step leaves it as an output. */
+export interface Watched {
+  /** Output of the graph: max |x|, one float64 per step. */
+  readonly output: string;
+  /** Layer or parameter whose range it is. */
+  readonly tensor: string;
+  readonly high: number;
+  readonly low: number;
+}
+
+export interface EmitterOptions {
+  /** Training graph: names of step inputs and watches carry a prefix. */
+  readonly isTraining: boolean;
+  readonly overflow: 'saturate' | 'fail';
+  /** Of watch outputs and step inputs. */
+  readonly prefix: string;
+  /** Called for every edge or error that is cut to its range: for counts of saturated elements. */
+  readonly onSaturate?: (x: string, cut: string, tensor: string) => void;
+}
+
+export class NetEmitter {
+  readonly watched: Watched[] = [];
+  readonly #seen = new Map<string, number>();
+
+  constructor(
+    readonly graph: GraphBuilder,
+    readonly options: EmitterOptions,
+  ) {}
+
+  get isTraining(): boolean {
+    return this.options.isTraining;
+  }
+
+  node(op: string, inputs: readonly string[], attributes: Parameters<GraphBuilder['node']>[2] = {}): string {
+    return this.graph.node(op, inputs, attributes);
+  }
+
+  scalar(value: number): string {
+    return this.graph.scalar(value);
+  }
+
+  add(x: string, y: string): string {
+    return this.node('Add', [x, y]);
+  }
+
+  sub(x: string, y: string): string {
+    return this.node('Sub', [x, y]);
+  }
+
+  mul(x: string, y: string): string {
+    return this.node('Mul', [x, y]);
+  }
+
+  /** x·2^bits; x itself where bits is 0. */
+  scale(x: string, bits: number): string {
+    return bits === 0 ? x : this.mul(x, this.scalar(2 ** bits));
+  }
+
+  /** `RS(x, s)`. */
+  round(x: string, s: number): string {
+    if (s <= 0) return this.scale(x, -s);
+    return this.node('Floor', [this.add(this.scale(x, -s), this.scalar(0.5))]);
+  }
+
+  /**
+   * `RS(left·right, s)` of [n, k] and [k, m] (or [m, k]): one Gemm and one Floor.
+   *
+   * @param addend name of a whole number per column at the product's fraction, added before rounding
+   */
+  roundedProduct(left: string, right: string, s: number, { addend, transposeRight = 0 }: Product = {}): string {
+    const half = s > 0 ? 0.5 : 0;
+    const moved = addend === undefined ? this.scalar(half) : this.#moved(this.scale(addend, -s), half);
+    const attributes = { alpha: { float: 2 ** -s }, transB: { int: transposeRight } };
+    const product = this.node('Gemm', [left, right, moved], attributes);
+    return s > 0 ? this.node('Floor', [product]) : product;
+  }
+
+  /** `SAT_bits`, or under `overflow: "fail"` the guard, whose largest magnitude leaves the graph. */
+  sat(x: string, layer: Pick<NetLayer, 'id'>, bits = 16): string {
+    const high = 2 ** (bits - 1) - 1;
+    if (this.options.overflow === 'fail') this.watch(x, layer.id, high, -high - 1);
+    const cut = this.clamp(x, -high - 1, high);
+    this.options.onSaturate?.(x, cut, layer.id);
+    return cut;
+  }
+
+  clamp(x: string, low: number, high: number): string {
+    return this.node('Clip', [x, this.scalar(low), this.scalar(high)]);
+  }
+
+  /** Hands out how far |x + 1/2| reaches, so that one number tells both ends of low..high = −high − 1. */
+  watch(x: string, tensor: string, high: number, low = -high): void {
+    const count = this.#seen.get(tensor) ?? 0;
+    this.#seen.set(tensor, count + 1);
+    const output = `max.${tensor}.${count}`;
+    const moved = low === -high ? x : this.add(x, this.scalar(0.5));
+    this.graph.node(
+      'ReduceMax',
+      [this.node('Abs', [moved])],
+      { keepdims: { int: 0 } },
+      `${this.options.prefix}${output}`,
+    );
+    this.watched.push({ output, tensor, high, low });
+  }
+
+  /** `FDIV(n, d)`: exact while |n| < 2^53, for a quotient that falls short of a whole number does so by more than a float64 rounds. */
+  floorDiv(n: string, d: string): string {
+    return this.node('Floor', [this.node('Div', [n, d])]);
+  }
+
+  /** `DIVR(n, d)`: exact while |2n + d| < 2^53. */
+  divRound(n: string, d: string): string {
+    return this.floorDiv(this.add(this.scale(n, 1), d), this.scale(d, 1));
+  }
+
+  /** `DIVR(n, d)` by a whole number that is known. */
+  divRoundBy(n: string, d: number): string {
+    if (Number.isInteger(Math.log2(d))) return this.round(n, Math.log2(d));
+    return this.floorDiv(this.add(this.scale(n, 1), this.scalar(d)), this.scalar(2 * d));
+  }
+
+  /** `ISQRT(n)`: exact while n < 2^52. */
+  isqrt(n: string): string {
+    return this.node('Floor', [this.node('Sqrt', [n])]);
+  }
+
+  /** Sum over an axis, which stays with size 1 unless said otherwise. */
+  sum(x: string, axis: number | readonly number[], keep: 0 | 1 = 1): string {
+    const axes = typeof axis === 'number' ? [axis] : axis;
+    return this.node('ReduceSum', [x, this.graph.axes(...axes)], { keepdims: { int: keep } });
+  }
+
+  /** −1 for a size that follows from the others. */
+  reshape(x: string, dims: readonly number[]): string {
+    return this.node('Reshape', [x, this.graph.axes(...dims)]);
+  }
+
+  /** As [rows, width]. */
+  rows(x: string, width: number): string {
+    return this.reshape(x, [-1, width]);
+  }
+
+  /** An edge's tensor from rows: [batch, …shape]. */
+  unrows(x: string, shape: readonly number[]): string {
+    return this.reshape(x, [-1, ...shape]);
+  }
+
+  transpose(x: string, perm: readonly number[]): string {
+    return this.node('Transpose', [x], { perm: { ints: perm } });
+  }
+
+  concat(parts: readonly string[], axis: number): string {
+    return parts.length === 1 ? parts[0]! : this.node('Concat', parts, { axis: { int: axis } });
+  }
+
+  /** Elements from..to (to left out) of an axis, every `step`-th. */
+  slice(x: string, axis: number, from: number, to: number, step = 1): string {
+    const { graph } = this;
+    return this.node('Slice', [x, graph.axes(from), graph.axes(to), graph.axes(axis), graph.axes(step)]);
+  }
+
+  cast(x: string, to: ElementType): string {
+    return this.node('Cast', [x], { to: { int: elementCode[to] } });
+  }
+
+  /** Elements of a table at whole numbers x, which must lie inside it. */
+  lookUp(table: Float64Array, x: string): string {
+    return this.node('Gather', [this.graph.float64([table.length], table), this.cast(x, 'int32')]);
+  }
+
+  where(condition: string, x: string, y: string): string {
+    return this.node('Where', [condition, x, y]);
+  }
+
+  /** Numbers of this step for a layer whose op asks for some: float64 [size]. */
+  stepInput(layer: Pick<NetLayer, 'id'>): string {
+    return `${this.options.prefix}input.${layer.id}`;
+  }
+
+  #moved(x: string, half: number): string {
+    return half === 0 ? x : this.add(x, this.scalar(half));
+  }
+}
+
+interface Product {
+  readonly addend?: string;
+  readonly transposeRight?: 0 | 1;
+}

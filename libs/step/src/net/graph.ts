@@ -1,0 +1,113 @@
+/** The training graph and the forward graph of a net in ONNX, emitted from its ops (libs/step/SPEC.md §26). */
+import { encodeModel, GraphBuilder, type ElementType, type ValueInfo } from '../onnx/graph-builder.js';
+import type { NetLayer } from './edge.js';
+import { NetEmitter, type Watched } from './emitter.js';
+import { netOf } from './manifest.js';
+import type { Net, NetManifest } from './net.js';
+import { emitFlow, type Flow } from './graph-flow.js';
+import { computeCopies, emitForward } from './graph-parts.js';
+import { stateShapes } from './state.js';
+
+/**
+ * Inputs: `features` [blocks, B, …input shape], `labels` int32 [blocks, B, …label shape], `blocks` int32 [T], `scalars`
+ * float64 [T, n] (the optimizer's numbers of each step), `input.<layer>` float64 [T, size] of layers that ask for numbers,
+ * and the float64 state and frozen parameters by name. Outputs: the state as `<name>.next`; of every step, [T]: `loss`,
+ * `right`, and the watched magnitudes.
+ */
+export interface NetTrainGraph {
+  readonly model: Uint8Array;
+  readonly watched: readonly Watched[];
+  /** Layers that ask for numbers of each step, and how many. */
+  readonly perStep: readonly { readonly layer: NetLayer; readonly size: number }[];
+  readonly scalarCount: number;
+  /** Of a graph that counts: outputs `cut.<edge>` and `zero.<edge>`, each [T]. */
+  readonly counted: readonly string[];
+}
+
+/** Inputs: `features` [rows, …] and all parameters by name. Output: `output`, whole numbers in float64 [rows, …]. */
+export interface NetForwardGraph {
+  readonly model: Uint8Array;
+  readonly watched: readonly Watched[];
+}
+
+const elementTypes: Readonly<Record<string, ElementType>> = {
+  ...{ uint8: 'uint8', int16: 'int16', int32: 'int32', token: 'int32' },
+};
+
+/** @param counts whether the graph counts saturated elements and errors that are 0, for a look at one step */
+export function buildNetTrainGraph(m: NetManifest, counts = false): NetTrainGraph {
+  const net = netOf(m);
+  const outer = new GraphBuilder('o');
+  const frozen = net.parameters.filter(({ isFrozen }) => isFrozen);
+  const names = computeCopies(
+    new NetEmitter(outer, { isTraining: true, overflow: m.overflow, prefix: '' }),
+    frozen,
+    '',
+  );
+  const states = stateShapes(m).map(({ name, dims }): ValueInfo => ({ name, type: 'float64', dims }));
+  const flow = emitFlow(net, names, counts);
+  const { scalarCount, perStep } = flow;
+  const scanned: ValueInfo[] = [
+    { name: 'blocks', type: 'int32', dims: ['steps'] },
+    { name: 'scalars', type: 'float64', dims: ['steps', scalarCount] },
+    ...perStep.map(({ layer, size }): ValueInfo => ({
+      name: `input.${layer.id}`,
+      type: 'float64',
+      dims: ['steps', size],
+    })),
+  ];
+  const figures = ['loss', 'right', ...flow.watched.map(({ output }) => output), ...flow.counted];
+  const outputs: ValueInfo[] = [
+    ...states.map((state) => ({ ...state, name: `${state.name}.next` })),
+    ...figures.map((name): ValueInfo => ({ name, type: 'float64', dims: ['steps'] })),
+  ];
+  const inputs = [...states, ...scanned];
+  outer.nodes(
+    'Scan',
+    inputs.map(({ name }) => name),
+    { body: { graph: stepBody(flow, states, scanned, figures) }, num_scan_inputs: { int: scanned.length } },
+    outputs.map(({ name }) => name),
+  );
+  const fixed = frozen.map(({ name, dims }): ValueInfo => ({ name, type: 'float64', dims }));
+  const graph = outer.encode('fxt2_train', [...dataInfos(net, ['block_count', m.batch]), ...fixed, ...inputs], outputs);
+  return { model: encodeModel(graph), watched: flow.watched, perStep, scalarCount, counted: flow.counted };
+}
+
+function stepBody(flow: Flow, states: readonly ValueInfo[], scanned: readonly ValueInfo[], figures: readonly string[]) {
+  const inputs = [
+    ...states.map((state) => ({ ...state, name: `step.${state.name}` })),
+    ...scanned.map((info) => ({ ...info, name: `step.${info.name}`, dims: info.dims.slice(1) })),
+  ];
+  const outputs = [
+    ...states.map((state, index) => ({ ...state, name: flow.next[index]! })),
+    ...figures.map((name): ValueInfo => ({ name: `step.${name}`, type: 'float64', dims: [] })),
+  ];
+  return flow.graph.encode('fxt2_step', inputs, outputs);
+}
+
+export function buildNetForwardGraph(m: NetManifest): NetForwardGraph {
+  const net = netOf(m);
+  const graph = new GraphBuilder('e');
+  const e = new NetEmitter(graph, { isTraining: false, overflow: m.overflow, prefix: '' });
+  const names = computeCopies(e, net.parameters, '');
+  const passes = emitForward(e, net, 'features', names);
+  graph.node('Identity', [passes.get(net.output.id)!.output], {}, 'output');
+  const parameters = net.parameters.map(({ name, dims }): ValueInfo => ({ name, type: 'float64', dims }));
+  const model = graph.encode(
+    'fxt2_forward',
+    [dataInfos(net, ['rows'])[0]!, ...parameters],
+    [
+      { name: 'output', type: 'float64', dims: ['rows', ...net.output.shape] },
+      ...e.watched.map(({ output }): ValueInfo => ({ name: output, type: 'float64', dims: [] })),
+    ],
+  );
+  return { model: encodeModel(model), watched: e.watched };
+}
+
+/** `features` and `labels` as the graphs take them. */
+function dataInfos({ input, labels }: Net, leading: readonly (number | string)[]): ValueInfo[] {
+  return [
+    { name: 'features', type: elementTypes[input.element]!, dims: [...leading, ...input.shape] },
+    { name: 'labels', type: 'int32', dims: [...leading, ...labels.shape] },
+  ];
+}

@@ -1,0 +1,170 @@
+/** A dense layer on the last axis (libs/step/SPEC.md §22): `y = SAT(RS(x·Wc + RS(b, w_b − (a_i+c)), a_i + c − a_o − scale))`. */
+import { roundShift } from '../../integers.js';
+import { refuse } from '../../errors.js';
+import {
+  bound,
+  computeMax,
+  edgeMax,
+  roundingValue,
+  type Edge,
+  type NetBound,
+  type NetLayer,
+  type ParameterDraft,
+} from '../edge.js';
+import { columnSums, product, rowsOf, transposed } from '../tensor.js';
+import type { NetOp } from './op.js';
+
+export interface Dense {
+  readonly out: number;
+  readonly bias: boolean;
+  /** Multiplies the output by 2^scale. */
+  readonly scale: number;
+}
+
+export const dense: NetOp<Dense> = {
+  members: ['out', 'bias', 'scale'],
+  arity: 1,
+  reads: ['uint8', 'int16', 'int32'],
+  drawN: 6,
+  parse(read) {
+    const scale = read.integer('scale', -32, 32, 0);
+    const bias = read.boolean('bias', true);
+    if (bias && scale !== 0) refuse('OP_MEMBER', 'no bias where scale is not 0', scale, 'libs/step/SPEC.md §22');
+    return { out: read.integer('out', 1, 1 << 20), bias, scale };
+  },
+  shape({ out, bias, scale }, [input], { g }, { batch }) {
+    const fan = input!.shape.at(-1)!;
+    const shape = [...input!.shape.slice(0, -1), out];
+    return {
+      shape,
+      parameters: productParameters(input!, [fan, out], { fan, rows: rowsIn(batch, shape), g, scale, bias }),
+    };
+  },
+  bounds: (layer) => {
+    const [{ out }, fan] = [layer.members, layer.inputs[0]!.shape.at(-1)!];
+    return productBounds(layer, fan, out);
+  },
+  forward(layer, [x], { Wc, b }, run) {
+    const { rows, width } = rowsOf(x!);
+    const { out } = layer.members;
+    const Z = product(x!.data, Wc!, [rows, width, out]);
+    const addend = biasAddend(layer, b);
+    const s = forwardShift(layer);
+    const data = Z.map((value, i) => run.sat(roundShift(value + (addend?.[i % out] ?? 0n), s), layer.id));
+    return { output: { dims: [...x!.dims.slice(0, -1), out], data }, saved: {} };
+  },
+  backward(layer, G, { inputs: [x] }, { Wc }, [wanted], run) {
+    const { rows, width } = rowsOf(x!);
+    const { out } = layer.members;
+    const gradients = {
+      ...(isTrained(layer, 'W') && { W: product(transposed(x!.data, rows, width), G.data, [width, rows, out]) }),
+      ...(isTrained(layer, 'b') && { b: columnSums(G.data, out) }),
+    };
+    if (wanted !== true) return { inputs: [undefined], gradients };
+    const H = product(G.data, transposed(Wc!, width, out), [rows, out, width]);
+    const data = H.map((value) => run.sat(roundShift(value, backwardShift(layer)), layer.inputs[0]!.id));
+    return { inputs: [{ dims: x!.dims, data }], gradients };
+  },
+  emitForward(e, layer, [x], { Wc, b }) {
+    const input = layer.inputs[0]!;
+    const rows = e.rows(x!, input.shape.at(-1)!);
+    const addend = emitBiasAddend(e, layer, b);
+    const y = e.roundedProduct(rows, Wc!, forwardShift(layer), { ...(addend !== undefined && { addend }) });
+    return { output: e.unrows(e.sat(y, layer.output), layer.output.shape), saved: { rows } };
+  },
+  emitBackward(e, layer, G, { saved }, { Wc }, [wanted]) {
+    const g = e.rows(G, layer.members.out);
+    const gradients = {
+      ...(isTrained(layer, 'W') && { W: e.node('Gemm', [saved.rows!, g], { transA: { int: 1 } }) }),
+      ...(isTrained(layer, 'b') && { b: e.sum(g, 0, 0) }),
+    };
+    if (wanted !== true) return { inputs: [undefined], gradients };
+    const R = e.roundedProduct(g, Wc!, backwardShift(layer), { transposeRight: 1 });
+    return { inputs: [e.unrows(e.sat(R, layer.inputs[0]!), layer.inputs[0]!.shape)], gradients };
+  },
+  emitFloat(f, layer, [x]) {
+    const { bias, scale } = layer.members;
+    const y = f.node('MatMul', [x!, f.parameter(layer, 'W')]);
+    const scaled = scale === 0 ? y : f.node('Mul', [y, f.scalar(2 ** scale)]);
+    return bias ? f.node('Add', [scaled, f.parameter(layer, 'b')]) : scaled;
+  },
+  unprovable: () => ['a dense layer of fxt 2 has no step proof: write the net as an fxt 1 manifest'],
+};
+
+type Linear = NetLayer<{ readonly scale?: number }>;
+
+export function forwardShift({ inputs, output, parameters, members }: Linear): number {
+  return inputs[0]!.a + parameters.W!.compute - output.a - (members.scale ?? 0);
+}
+
+export function backwardShift({ inputs, output, parameters, members }: Linear): number {
+  return output.g + parameters.W!.compute - inputs[0]!.g - (members.scale ?? 0);
+}
+
+export function isTrained({ parameters }: NetLayer, role: 'W' | 'b'): boolean {
+  return parameters[role]?.isFrozen === false;
+}
+
+/** `RS(b, w_b − (a_i + c))`: the bias at the product's fraction. */
+export function biasAddend(layer: Linear, b: readonly bigint[] | undefined): readonly bigint[] | undefined {
+  return b?.map((value) => roundShift(value, biasShift(layer)));
+}
+
+export function emitBiasAddend(
+  e: Parameters<NetOp<Dense>['emitForward']>[0],
+  layer: Linear,
+  b: string | undefined,
+): string | undefined {
+  return b === undefined ? undefined : e.round(b, biasShift(layer));
+}
+
+function biasShift({ inputs, parameters }: Linear): number {
+  return parameters.b!.fraction - (inputs[0]!.a + parameters.b!.compute);
+}
+
+/** Rules product and error. @param spread products that meet in one element of the error of a convolution's input */
+export function productBounds(layer: Linear, fan: number, out: number, spread = 1): readonly NetBound[] {
+  const { id, inputs, parameters } = layer;
+  const { W, b } = parameters;
+  const Wc = computeMax(W!);
+  const sum = BigInt(fan) * inputs[0]!.max * Wc;
+  const bits = b === undefined ? 0 : b.fraction + b.wint + Math.max(0, -biasShift(layer));
+  const ofBias = b === undefined ? 0n : 1n << BigInt(bits);
+  const error = BigInt(out * spread) * edgeMax * Wc;
+  return [
+    bound('PRODUCT', id, roundingValue(sum + ofBias, forwardShift(layer))),
+    ...(b === undefined
+      ? []
+      : [bound('PRODUCT', id, roundingValue(1n << BigInt(b.fraction + b.wint), biasShift(layer)))]),
+    ...(inputs[0]!.hasError ? [bound('ERROR', id, roundingValue(error, backwardShift(layer)))] : []),
+  ];
+}
+
+interface Linked {
+  readonly fan: number;
+  /** Rows of the layer in a batch. */
+  readonly rows: bigint;
+  readonly g: number;
+  readonly scale: number;
+  readonly bias: boolean;
+}
+
+/** `W` of a product and the bias of its columns. @param dims of `W`, the outputs last */
+export function productParameters(
+  { a, max }: Edge,
+  dims: readonly number[],
+  { fan, rows, g, scale, bias }: Linked,
+): readonly ParameterDraft[] {
+  const weight: ParameterDraft = {
+    ...{ role: 'W', dims, gradientFraction: a + g - scale, gradientMax: rows * max * edgeMax },
+    ...{ draw: { n: 6, fan }, clipRows: fan, decays: true },
+  };
+  if (!bias) return [weight];
+  const ofBias = { dims: [dims.at(-1)!], gradientFraction: g, gradientMax: rows * edgeMax };
+  return [weight, { ...ofBias, role: 'b', start: 'zero', clipRows: 1, decays: false }];
+}
+
+/** Rows of a layer in a batch: all axes of its output but the last. */
+export function rowsIn(batch: number, shape: readonly number[]): bigint {
+  return BigInt(shape.slice(0, -1).reduce((rows, size) => rows * size, batch));
+}

@@ -1,0 +1,54 @@
+/** Clipped ReLU (libs/step/SPEC.md §22): `y = CLAMP(x, 0, 2^abits − 1)`, `dx = SAT(RS(mask·G, g_o − g_i))`. */
+import { clamp, roundShift } from '../../integers.js';
+import { edgeMax, bound, roundingValue, type NetLayer } from '../edge.js';
+import { mapTensor } from '../tensor.js';
+import type { NetOp } from './op.js';
+
+export interface Relu {
+  readonly abits: number;
+}
+
+export const relu: NetOp<Relu> = {
+  members: ['abits'],
+  arity: 1,
+  inherits: 'a',
+  parse: (read) => ({ abits: read.integer('abits', 1, 15, 15) }),
+  shape: ({ abits }, [input]) => ({ shape: input!.shape, max: (1n << BigInt(abits)) - 1n }),
+  bounds: (layer) => [bound('ERROR', layer.id, roundingValue(edgeMax, errorShift(layer)))],
+  forward({ members }, [x]) {
+    const top = topOf(members);
+    return { output: mapTensor(x!, (value) => clamp(value, 0n, top)), saved: {} };
+  },
+  backward(layer, G, { inputs: [x] }, _p, [wanted], run) {
+    if (wanted !== true) return { inputs: [undefined], gradients: {} };
+    const top = topOf(layer.members);
+    const s = errorShift(layer);
+    const dx = mapTensor(G, (value, i) => {
+      const isOpen = x!.data[i]! > 0n && x!.data[i]! < top;
+      return run.sat(isOpen ? roundShift(value, s) : 0n, layer.inputs[0]!.id);
+    });
+    return { inputs: [dx], gradients: {} };
+  },
+  emitForward: (e, { members }, [x]) => ({ output: e.clamp(x!, 0, Number(topOf(members))), saved: {} }),
+  /** The mask is read off y: 0 < y < top exactly when 0 < x < top. */
+  emitBackward(e, layer, G, { output }, _p, [wanted]) {
+    if (wanted !== true) return { inputs: [undefined], gradients: {} };
+    const positive = e.node('Greater', [output, e.scalar(0)]);
+    const unclipped = e.node('Less', [output, e.scalar(Number(topOf(layer.members)))]);
+    const open = e.where(e.node('And', [positive, unclipped]), G, e.scalar(0));
+    return { inputs: [e.sat(e.round(open, errorShift(layer)), layer.inputs[0]!)], gradients: {} };
+  },
+  emitFloat(f, { members, output }, [x]) {
+    return f.node('Clip', [x!, f.scalar(0), f.scalar(Number(topOf(members)) * 2 ** -output.a)]);
+  },
+  unprovable: () => ['an activation of fxt 2 has no step proof: write the net as an fxt 1 manifest'],
+};
+
+function topOf({ abits }: Relu): bigint {
+  return (1n << BigInt(abits)) - 1n;
+}
+
+/** `g_o − g_i`: how an error is rounded that passes through. */
+export function errorShift({ inputs, output }: NetLayer, input = 0): number {
+  return output.g - inputs[input]!.g;
+}

@@ -1,0 +1,60 @@
+/** The published vectors of `fxt/2` by the reference over BigInt (libs/step/SPEC.md §30). */
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { toHex } from '#attestation/base';
+import {
+  blocksOfSteps,
+  drawnParameters,
+  frozenOf,
+  netStepReference,
+  parseNetManifest,
+  startState,
+  stateDigest,
+  type NetExamples,
+  type NetManifest,
+} from '#libs/step';
+import { mnistTraining, vectorFolder } from '#test/fxt2';
+import { vectorExamples, type VectorData } from '../../apps/cli/src/train/vector-data.js';
+
+const folder = vectorFolder();
+const names = ['v1-cnn-adamw', 'v2-mlp-adamw', 'v3-transformer', 'v4-resnet-momentum', 'v5-lora-exact'].concat([
+  'v6-table-mse',
+  'v7-rowformer',
+  'v8-edges',
+  'v9-bce-exact',
+  'v10-maps',
+]);
+
+describe.skipIf(folder === undefined)('published vectors of fxt 2', () => {
+  it.each(names)('%s: the reference reaches every digest', (name) => {
+    const { data, ...json } = JSON.parse(readFileSync(join(folder!, `${name}.json`), 'utf8')) as { data: VectorData };
+    const m = parseNetManifest(json);
+    const examples = vectorExamples(m, data, mnistTraining);
+    const expected = readFileSync(join(folder!, `${name}.digests`), 'utf8').match(/[0-9a-f]{64}/g)!;
+    expect(digests(m, examples, [0, 1, m.steps])).toEqual(expected);
+  });
+});
+
+function digests(m: NetManifest, examples: NetExamples, at: readonly number[]): string[] {
+  const start = drawnParameters(m);
+  const frozen = frozenOf(m, start);
+  let state = startState(m, start);
+  const found: string[] = [];
+  for (let step = 0; ; step++) {
+    if (at.includes(step)) found.push(toHex(stateDigest(m, state)));
+    if (step >= at.at(-1)!) return found;
+    const block = blocksOfSteps(m, step, 1, examples.count)[0]!;
+    state = netStepReference(m, state, frozen, blockOf(m, examples, block), step).state;
+  }
+}
+
+function blockOf(m: NetManifest, { count, features, labels }: NetExamples, block: number): NetExamples {
+  const [width, own] = [features.length / count, labels.length / count];
+  const [from, to] = [block * m.batch, (block + 1) * m.batch];
+  return {
+    count: m.batch,
+    features: features.subarray(from * width, to * width),
+    labels: labels.subarray(from * own, to * own),
+  };
+}
