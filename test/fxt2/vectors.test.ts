@@ -1,5 +1,5 @@
 /** The published vectors of `fxt/2` by the reference over BigInt (libs/step/SPEC.md §30). */
-import { existsSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { toHex } from '#attestation/base';
@@ -15,6 +15,7 @@ import {
   type NetManifest,
 } from '#libs/step';
 import { mnistTraining, vectorFolder } from '#test/fxt2';
+import { engineDigests } from '#test/net-training';
 import { vectorExamples, type VectorData } from '../../apps/cli/src/train/vector-data.js';
 
 const folder = vectorFolder();
@@ -28,13 +29,22 @@ const names = ['v1-cnn-adamw', 'v2-mlp-adamw', 'v3-transformer', 'v4-resnet-mome
 
 describe.skipIf(folder === undefined)('published vectors of fxt 2', () => {
   it.each(names)('%s: the reference reaches every digest', (name) => {
-    const { data, ...json } = JSON.parse(readFileSync(join(folder!, `${name}.json`), 'utf8')) as { data: VectorData };
-    const m = parseNetManifest(json);
-    const examples = vectorExamples(m, data, mnistTraining);
-    const expected = readFileSync(join(folder!, `${name}.digests`), 'utf8').match(/[0-9a-f]{64}/g)!;
+    const { m, examples, expected } = vector(name);
     expect(digests(m, examples, [0, 1, m.steps])).toEqual(expected);
   });
+
+  it.each(names)('%s: the engine reaches every digest', async (name) => {
+    const { m, examples, expected } = vector(name);
+    expect(await engineDigests(m, examples, [0, 1, m.steps])).toEqual(expected);
+  });
 });
+
+function vector(name: string): { m: NetManifest; examples: NetExamples; expected: readonly string[] } {
+  const { data, ...json } = JSON.parse(readFileSync(join(folder!, `${name}.json`), 'utf8')) as { data: VectorData };
+  const m = parseNetManifest(json);
+  const expected = readFileSync(join(folder!, `${name}.digests`), 'utf8').match(/[0-9a-f]{64}/g)!;
+  return { m, examples: vectorExamples(m, data, mnistTraining), expected };
+}
 
 function digests(m: NetManifest, examples: NetExamples, at: readonly number[]): string[] {
   const start = drawnParameters(m);

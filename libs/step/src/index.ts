@@ -97,5 +97,8 @@ export {
   parametersOf,
   startRoot,
   startState,
+  stepInputs,
+  stepScalars,
+  type NetTrainGraph,
   stateShapes,
 } from './net/index.js';

@@ -14,3 +14,4 @@ export {
   startState,
   stateShapes,
 } from './state.js';
+export { stepInputs, stepScalars } from './step-inputs.js';

@@ -1,0 +1,170 @@
+/**
+ * Runs the training graph of a net of `fxt/2` on onnxruntime: many steps per call, exact integers outside. Threads and
+ * graph optimisation cannot change a bit of the result (libs/step/SPEC.md §10, §26).
+ */
+import { Rejection } from '#attestation/base';
+import { elementTypeOf, float64Tensors, InferenceSession, sessionOptions, Tensor, type NamedTensors } from '#libs/onnx';
+import {
+  blocksOfSteps,
+  borderShapes,
+  buildNetTrainGraph,
+  checkWeights,
+  GuardViolation,
+  netOf,
+  orderSize,
+  stepInputs,
+  stepScalars,
+  type NetExamples,
+  type NetManifest,
+  type NetTrainGraph,
+  type Weights,
+} from '#libs/step';
+import type { EngineOptions, TrainRequest } from './engine.js';
+import type { LoadedDataset } from './loaded-dataset.js';
+
+export class NetEngine {
+  readonly #frozen: NamedTensors;
+
+  private constructor(
+    readonly manifest: NetManifest,
+    private readonly graph: NetTrainGraph,
+    private readonly session: InferenceSession,
+    frozen: Weights,
+  ) {
+    this.#frozen = float64Tensors(frozen);
+  }
+
+  /** @param frozen parameters that the job does not train */
+  static async open(manifest: NetManifest, frozen: Weights, options: EngineOptions = {}): Promise<NetEngine> {
+    const graph = buildNetTrainGraph(manifest);
+    const { threads = 1, optimization = 'all' } = options;
+    const session = await InferenceSession.create(graph.model, sessionOptions(threads, optimization));
+    return new NetEngine(manifest, graph, session, frozen);
+  }
+
+  /**
+   * @param examples shuffled records, whole; those beyond the last superblock are not used
+   * @throws Rejection ORDER_TOO_FEW_RECORDS, DATASET_WIDTH
+   */
+  load({ count, features, labels }: NetExamples): LoadedDataset {
+    const { batch, input } = this.manifest;
+    const blocks = orderSize(this.manifest, count).epochSteps;
+    const { shape } = netOf(this.manifest).labels;
+    const sizes = [input.shape, shape].map((dims) => dims.reduce((product, size) => product * size, 1));
+    if (features.length !== count * sizes[0]! || labels.length !== count * sizes[1]!) {
+      throw new Rejection('DATASET_WIDTH', {
+        expected: `${count} examples of ${sizes[0]} features and ${sizes[1]} labels`,
+        got: `${features.length} features, ${labels.length} labels`,
+        rule: 'libs/step/SPEC.md §25',
+      });
+    }
+    const used = labels.subarray(0, blocks * batch * sizes[1]!);
+    return {
+      recordCount: count,
+      labels: used,
+      feeds: {
+        features: new Tensor(elementTypeOf(this.manifest), features.subarray(0, blocks * batch * sizes[0]!), [
+          blocks,
+          batch,
+          ...input.shape,
+        ]),
+        labels: new Tensor('int32', used, [blocks, batch, ...shape]),
+      },
+    };
+  }
+
+  /**
+   * Trains steps fromStep … fromStep + stepCount − 1 of the job.
+   *
+   * @returns state after the last step
+   * @throws  GuardViolation GUARD_VIOLATION; Rejection WEIGHTS_SHAPE, WEIGHTS_RANGE, STEP_OUT_OF_JOB
+   */
+  async train(request: TrainRequest): Promise<Weights> {
+    const { dataset, fromStep, stepCount, chunkSteps = 100, window = Infinity, onChunk } = request;
+    const { manifest } = this;
+    this.#checkSteps(fromStep, stepCount);
+    checkWeights(manifest, request.weights);
+    const names = borderShapes(manifest).map(({ name }) => name);
+    let tensors = float64Tensors(request.weights);
+    for (let first = fromStep; first < fromStep + stepCount;) {
+      const inWindow = Number.isFinite(window) ? window - (first % window) : Infinity;
+      const count = Math.min(chunkSteps, fromStep + stepCount - first, inWindow);
+      const result = await this.#chunk(dataset, tensors, first, count);
+      tensors = Object.fromEntries(names.map((name) => [name, result[`${name}.next`]!]));
+      first += count;
+      const current = tensors;
+      await onChunk?.({
+        step: first,
+        ...this.#figures(result, count),
+        weights: () => this.#weights(current),
+      });
+    }
+    return this.#weights(tensors);
+  }
+
+  async close(): Promise<void> {
+    await this.session.release();
+  }
+
+  async #chunk(
+    dataset: LoadedDataset,
+    tensors: NamedTensors,
+    first: number,
+    count: number,
+  ): Promise<InferenceSession.ReturnType> {
+    const { manifest, graph } = this;
+    const perStep = graph.perStep.map(({ layer, size }) => {
+      const values = Float64Array.from({ length: count * size }, () => 0);
+      for (let i = 0; i < count; i++) values.set(stepInputs(layer, first + i), i * size);
+      return [`input.${layer.id}`, new Tensor('float64', values, [count, size])] as const;
+    });
+    const scalars = Float64Array.from(Array.from({ length: count }, (_, i) => stepScalars(manifest, first + i)).flat());
+    const result = await this.session.run({
+      ...{ ...dataset.feeds, ...this.#frozen, ...tensors, ...Object.fromEntries(perStep) },
+      blocks: new Tensor('int32', blocksOfSteps(manifest, first, count, dataset.recordCount), [count]),
+      scalars: new Tensor('float64', scalars, [count, graph.scalarCount]),
+    });
+    this.#checkWatched(result, first, count);
+    return result;
+  }
+
+  /** @throws GuardViolation for the first value out of its range */
+  #checkWatched(result: InferenceSession.ReturnType, first: number, count: number): void {
+    for (let i = 0; i < count; i++) {
+      for (const { output, tensor, low, high } of this.graph.watched) {
+        const magnitude = (result[output]!.data as Float64Array)[i]!;
+        // |x + 1/2| where the range has one value more below 0 than above.
+        const most = low === -high ? high : high + 0.5;
+        if (magnitude <= most) continue;
+        throw new GuardViolation(first + i, tensor, `${low}..${high}`, `of magnitude ${Math.floor(magnitude)}`);
+      }
+    }
+  }
+
+  #figures(result: InferenceSession.ReturnType, count: number): { readonly loss: number; readonly accuracy: number } {
+    const labels = netOf(this.manifest).labels.shape.reduce((product, size) => product * size, 1);
+    const all = count * this.manifest.batch * labels;
+    const sum = (name: string): number =>
+      (result[name]!.data as Float64Array).reduce((total, value) => total + value, 0);
+    return { loss: sum('loss') / all, accuracy: sum('right') / all };
+  }
+
+  #weights(tensors: NamedTensors): Weights {
+    return borderShapes(this.manifest).map(({ name, dims }) => {
+      const carrier = tensors[name]!.data as Float64Array;
+      const values = new BigInt64Array(carrier.length);
+      for (let i = 0; i < values.length; i++) values[i] = BigInt(carrier[i]!);
+      return { name, dims, values };
+    });
+  }
+
+  #checkSteps(fromStep: number, stepCount: number): void {
+    const { steps } = this.manifest;
+    if (fromStep >= 0 && stepCount >= 0 && fromStep + stepCount <= steps) return;
+    throw new Rejection('STEP_OUT_OF_JOB', {
+      expected: `steps within 0..${steps}`,
+      got: `${fromStep} to ${fromStep + stepCount}`,
+      rule: 'libs/step/SPEC.md §21',
+    });
+  }
+}

@@ -1,0 +1,37 @@
+/** Tensors of a net between exact integers and the runtime. */
+import type { NetManifest, Weights } from '#libs/step';
+import { Tensor, type InferenceSession } from 'onnxruntime-node';
+
+/** float64 tensors by name. */
+export type NamedTensors = Readonly<Record<string, Tensor>>;
+
+/** @param weights whole numbers below 2^53 */
+export function float64Tensors(weights: Weights): NamedTensors {
+  return Object.fromEntries(
+    weights.map(({ name, dims, values }) => {
+      const carrier = new Float64Array(values.length);
+      for (let i = 0; i < carrier.length; i++) carrier[i] = Number(values[i]!);
+      return [name, new Tensor('float64', carrier, dims)];
+    }),
+  );
+}
+
+/** Of a net's features, as its graphs take them. */
+export function elementTypeOf({ input }: NetManifest): 'uint8' | 'int16' | 'int32' {
+  return 'tokens' in input ? 'int32' : input.dtype;
+}
+
+/** @param threads of one operator; neither it nor the level of optimisation changes a bit (libs/step/SPEC.md §10) */
+export function sessionOptions(
+  threads: number,
+  optimization: InferenceSession.SessionOptions['graphOptimizationLevel'] = 'all',
+): InferenceSession.SessionOptions {
+  return {
+    executionProviders: ['cpu'],
+    executionMode: 'sequential',
+    intraOpNumThreads: threads,
+    interOpNumThreads: 1,
+    graphOptimizationLevel: optimization,
+    logSeverityLevel: 3,
+  };
+}

@@ -1,0 +1,24 @@
+/** Trains a net on the engine and takes its state digests. */
+import { toHex } from '#attestation/base';
+import { drawnParameters, frozenOf, startState, stateDigest, type NetExamples, type NetManifest } from '#libs/step';
+import { NetEngine } from '../../enclave/src/engine/net-engine.js';
+
+/** @param at numbers of finished steps, rising */
+export async function engineDigests(m: NetManifest, examples: NetExamples, at: readonly number[]): Promise<string[]> {
+  const start = drawnParameters(m);
+  const engine = await NetEngine.open(m, frozenOf(m, start));
+  try {
+    const dataset = engine.load(examples);
+    let state = startState(m, start);
+    let done = 0;
+    const digests: string[] = [];
+    for (const next of at) {
+      state = await engine.train({ dataset, weights: state, fromStep: done, stepCount: next - done });
+      done = next;
+      digests.push(toHex(stateDigest(m, state)));
+    }
+    return digests;
+  } finally {
+    await engine.close();
+  }
+}
