@@ -14,4 +14,5 @@ export {
   startState,
   stateShapes,
 } from './state.js';
+export { NetMeasurement, type Measured } from './metrics/evaluate.js';
 export { stepInputs, stepScalars } from './step-inputs.js';
