@@ -84,7 +84,8 @@ export interface AttentionPlace {
   };
 }
 
-function placeOf(layer: NetLayer<Attention>): AttentionPlace {
+/** @throws nothing: the shape was checked */
+export function placeOf(layer: NetLayer<Attention>): AttentionPlace {
   const { inputs, output, members } = layer;
   const [T, C] = inputs[0]!.shape as readonly [number, number];
   const d = C / members.heads;
