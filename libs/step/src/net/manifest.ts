@@ -70,7 +70,7 @@ function makeNet(json: unknown): Net {
     overflow: read.word('overflow', ['saturate', 'fail'], 'saturate'),
     layers: resolved.json,
     loss: { kind: loss.name, ...(loss.members as Record<string, CanonicalValue>) },
-    optimizer: { kind: optimizer.name, ...optimizer.kind.canonical(optimizer.members) },
+    optimizer: { kind: optimizer.name, ...(optimizer.members as Record<string, CanonicalValue>) },
     start: parseStart(read),
     evaluate,
     stop: parseStop(read, evaluate),

@@ -46,11 +46,7 @@ export const position: NetOp<object> = {
     inputs: [wanted === true ? e.sat(e.round(G, errorShift(layer)), layer.inputs[0]!) : undefined],
     gradients: isTrained(layer, 'W') ? { W: e.sum(G, 0, 0) } : {},
   }),
-  emitFloat(f, layer, [x]) {
-    const bits = layer.inputs[0]!.a - layer.output.a;
-    const moved = bits === 0 ? x! : f.node('Mul', [x!, f.scalar(2 ** bits)]);
-    return f.node('Add', [moved, f.parameter(layer, 'W')]);
-  },
+  emitFloat: (f, layer, [x]) => f.node('Add', [x!, f.parameter(layer, 'W')]),
   unprovable: () => ['learned positions have no step proof'],
 };
 

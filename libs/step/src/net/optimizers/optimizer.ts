@@ -1,5 +1,4 @@
 /** What an optimizer of `fxt/2` knows and does (libs/step/SPEC.md §24). */
-import type { CanonicalValue } from '../../canonical-json.js';
 import type { NetBound, NetParameter, ParameterDraft } from '../edge.js';
 import type { NetEmitter } from '../emitter.js';
 import type { JsonReader } from '../reader.js';
@@ -15,12 +14,11 @@ export interface Moved<T> {
 
 export type Updated<T> = Pick<Moved<T>, 'W' | 'state'>;
 
-/** @typeParam M its members with every default written out */
+/** @typeParam M its members with every default written out, as canonical JSON has them */
 export interface NetOptimizer<M extends object> {
   readonly members: readonly string[];
   /** @throws Rejection MANIFEST_* */
   parse(read: JsonReader): M;
-  canonical(optimizer: M): Readonly<Record<string, CanonicalValue>>;
   /** Whether `w` and `c` are the manifest's; else they follow from fractions of gradients. */
   readonly hasMasters: boolean;
   /** Fraction of a master that follows from its gradient's; for those without `hasMasters`. */

@@ -27,7 +27,6 @@ export const sgdExact: NetOptimizer<SgdExact> = {
     const q = read.optionalInteger('q', 1, 16);
     return { e: read.integer('e', 0, 40), m, ...(q !== undefined && { q }) };
   },
-  canonical: ({ e, m, q }) => ({ e, m, ...(q !== undefined && { q }) }),
   hasMasters: false,
   fraction: ({ e }, { gradientFraction }) => gradientFraction + e,
   states: ({ q }) => (q === undefined ? [] : ['V']),

@@ -1,0 +1,183 @@
+/**
+ * What `sgd` and `adamw` share (libs/step/SPEC.md §24): the quantised gradient
+ * `h = CLAMP(RS(D, f_D − gq), ±(2^(hbits−1) − 1))`, its clipping by the norm of the whole, the step `RS(λ_t·s, ·)` and
+ * decoupled weight decay.
+ */
+import { clamp, floorDiv, isqrt, roundShift } from '../../integers.js';
+import { bound, roundingValue, type NetBound, type NetParameter } from '../edge.js';
+import type { NetEmitter } from '../emitter.js';
+import type { JsonReader } from '../reader.js';
+import { columnSums } from '../tensor.js';
+import type { Moved, NetOptimizer } from './optimizer.js';
+import { largestRate, parseSchedule, rateAt, scheduleBounds, type Schedule } from './schedule.js';
+
+export interface Quantised {
+  /** Fraction of `h`. */
+  readonly gq: number;
+  readonly hbits: number;
+  /** Largest norm of the whole gradient, at fraction `gq − 6`. */
+  readonly clip?: number;
+  /** Real weight decay · 2^16. */
+  readonly decay?: number;
+  readonly lr: Schedule;
+}
+
+type Integers = readonly bigint[];
+
+export const quantisedMembers = ['gq', 'hbits', 'clip', 'decay', 'lr'];
+
+/** What every optimizer with a quantised gradient is. */
+export const quantisedFaces = {
+  hasMasters: true,
+  scalars: (optimizer: Quantised, step: number): readonly number[] => {
+    const rate = rateAt(optimizer.lr, step);
+    return [rate, ...(optimizer.decay === undefined ? [] : [decayAt(optimizer, rate)])].map(Number);
+  },
+} satisfies Partial<NetOptimizer<Quantised>>;
+
+/** @throws Rejection MANIFEST_* */
+export function parseQuantised(read: JsonReader): Quantised {
+  const clip = read.optionalInteger('clip', 1, 2 ** 36);
+  const decay = read.optionalInteger('decay', 0, 2 ** 32);
+  return {
+    gq: read.integer('gq', 0, 40, 12),
+    hbits: read.integer('hbits', 2, 40, 21),
+    ...(clip !== undefined && { clip }),
+    ...(decay !== undefined && { decay }),
+    lr: parseSchedule(read.json('lr')),
+  };
+}
+
+/** Largest magnitude of an element of `h`. */
+export function gradientTop({ hbits }: Quantised): bigint {
+  return (1n << BigInt(hbits - 1)) - 1n;
+}
+
+/** `ω_t = RS(λ_t·decay, ℓ + 16 − 30)`, fraction 30. */
+function decayAt({ decay = 0, lr }: Quantised, rate: bigint): bigint {
+  return roundShift(rate * BigInt(decay), lr.frac - 14);
+}
+
+/**
+ * Rules of `h`, clip, schedule, decay, and of the step by λ_t.
+ *
+ * @param rule    that the step's bound is named by
+ * @param largest magnitude of `λ_t·s`
+ * @param shift   fraction of `s`
+ */
+export function quantisedBounds(
+  optimizer: Quantised,
+  parameters: readonly NetParameter[],
+  { rule, largest, shift }: { readonly rule: string; readonly largest: bigint; readonly shift: number },
+): readonly NetBound[] {
+  const { gq, lr } = optimizer;
+  return [
+    ...parameters.flatMap(({ name, gradientMax, gradientFraction, fraction }) => [
+      bound('GRADIENT', name, roundingValue(gradientMax, gradientFraction - gq)),
+      bound(rule, name, roundingValue(largest, shift + lr.frac - fraction)),
+    ]),
+    ...clipBounds(optimizer, parameters),
+    ...decayBounds(optimizer, parameters),
+    ...scheduleBounds(lr),
+  ];
+}
+
+/** Squares summed down a column, their total under the root, and `h·κ` with κ ≤ 2^16. */
+function clipBounds(optimizer: Quantised, parameters: readonly NetParameter[]): readonly NetBound[] {
+  if (optimizer.clip === undefined) return [];
+  const top = gradientTop(optimizer);
+  const columns = parameters.map((parameter) => ({ parameter, sum: BigInt(columnRows(parameter)) * top * top }));
+  const total = columns.reduce(
+    (sum, { parameter, sum: column }) => sum + BigInt(parameter.dims.at(-1)!) * roundShift(column, 12),
+    0n,
+  );
+  return [
+    ...columns.map(({ parameter, sum }) => bound('CLIP', parameter.name, roundingValue(sum, 12))),
+    bound('CLIP', 'optimizer.clip', total, 1n << 52n),
+    bound('CLIP', 'optimizer.hbits', roundingValue(top << 16n, 16)),
+  ];
+}
+
+function decayBounds(optimizer: Quantised, parameters: readonly NetParameter[]): readonly NetBound[] {
+  const { decay, lr } = optimizer;
+  if (decay === undefined) return [];
+  const rate = largestRate(lr);
+  const omega = decayAt(optimizer, rate);
+  return [
+    bound('DECAY', 'optimizer.decay', roundingValue(rate * BigInt(decay), lr.frac - 14)),
+    ...parameters
+      .filter(({ decays }) => decays)
+      .map(({ name, fraction, wint }) => bound('DECAY', name, roundingValue(omega << BigInt(fraction + wint), 30))),
+  ];
+}
+
+/** Elements of a column: all axes but the last; 1 of a vector. */
+function columnRows({ dims }: NetParameter): number {
+  return dims.slice(0, -1).reduce((rows, size) => rows * size, 1);
+}
+
+/** `h` of every parameter, clipped. */
+export function quantisedGradients(optimizer: Quantised, moved: readonly Moved<Integers>[]): readonly Integers[] {
+  const top = gradientTop(optimizer);
+  const all = moved.map(({ D, parameter }) =>
+    D.map((value) => clamp(roundShift(value, parameter.gradientFraction - optimizer.gq), -top, top)),
+  );
+  if (optimizer.clip === undefined) return all;
+  const norm = isqrt(all.reduce((sum, h, i) => sum + squares(h, moved[i]!.parameter), 0n));
+  const clip = BigInt(optimizer.clip);
+  if (norm <= clip) return all;
+  const kappa = floorDiv(clip << 16n, norm);
+  return all.map((h) => h.map((value) => roundShift(value * kappa, 16)));
+}
+
+/** `Σ_j RS(Σ_i h_ij², 12)`, j along the last axis. */
+function squares(h: Integers, { dims }: NetParameter): bigint {
+  const columns = columnSums(
+    h.map((value) => value * value),
+    dims.at(-1)!,
+  );
+  return columns.reduce((sum, column) => sum + roundShift(column, 12), 0n);
+}
+
+/** @param shift fraction of the step `s` @returns `W − RS(λ_t·s, shift + ℓ − w) − wd` */
+export function stepped(
+  optimizer: Quantised,
+  { W, parameter }: Pick<Moved<Integers>, 'W' | 'parameter'>,
+  s: Integers,
+  { step, shift }: { readonly step: number; readonly shift: number },
+): bigint[] {
+  const rate = rateAt(optimizer.lr, step);
+  const omega = parameter.decays ? decayAt(optimizer, rate) : 0n;
+  const by = shift + optimizer.lr.frac - parameter.fraction;
+  return W.map((value, i) => value - roundShift(rate * s[i]!, by) - roundShift(omega * value, 30));
+}
+
+/** Names of `h` of every parameter. Where the norm is not above `clip`, κ is 2^16 and `RS(h·κ, 16)` is h. */
+export function emitGradients(e: NetEmitter, optimizer: Quantised, moved: readonly Moved<string>[]): readonly string[] {
+  const top = Number(gradientTop(optimizer));
+  const all = moved.map(({ D, parameter }) =>
+    e.clamp(e.round(D, parameter.gradientFraction - optimizer.gq), -top, top),
+  );
+  if (optimizer.clip === undefined) return all;
+  const sums = all.map((h, i) => {
+    const square = e.mul(h, h);
+    const column = moved[i]!.parameter.dims.length === 1 ? square : e.sum(square, 0, 0);
+    return e.sum(e.round(column, 12), 0, 0);
+  });
+  const norm = e.isqrt(e.node('Sum', sums));
+  const kappa = e.floorDiv(e.scalar(optimizer.clip * 2 ** 16), e.node('Max', [norm, e.scalar(1)]));
+  const cut = e.node('Min', [kappa, e.scalar(2 ** 16)]);
+  return all.map((h) => e.round(e.mul(h, cut), 16));
+}
+
+/** @param scalars λ_t, and ω_t where there is a decay */
+export function emitStepped(
+  e: NetEmitter,
+  { lr }: Quantised,
+  { W, parameter }: Pick<Moved<string>, 'W' | 'parameter'>,
+  s: string,
+  { scalars: [rate, omega], shift }: { readonly scalars: readonly string[]; readonly shift: number },
+): string {
+  const next = e.sub(W, e.round(e.mul(s, rate!), shift + lr.frac - parameter.fraction));
+  return omega === undefined || !parameter.decays ? next : e.sub(next, e.round(e.mul(W, omega), 30));
+}

@@ -1,0 +1,69 @@
+/**
+ * Stochastic gradient descent on quantised gradients (libs/step/SPEC.md §24): `W' = W − RS(λ_t·s, gq + ℓ − w) − wd`, with
+ * s = h, or with momentum `1 − b·2^-q` s = `m1' = m1 − RS(b·m1, q) + h`.
+ */
+import { floorDiv, roundShift } from '../../integers.js';
+import { bound, roundingValue } from '../edge.js';
+import { parseFactor, type Factor } from './factor.js';
+import type { NetOptimizer } from './optimizer.js';
+import {
+  emitGradients,
+  emitStepped,
+  parseQuantised,
+  quantisedBounds,
+  quantisedFaces,
+  quantisedGradients,
+  quantisedMembers,
+  stepped,
+  type Quantised,
+} from './quantised.js';
+import { largestRate } from './schedule.js';
+
+export interface Sgd extends Quantised {
+  readonly momentum?: Factor;
+}
+
+export const sgd: NetOptimizer<Sgd> = {
+  ...quantisedFaces,
+  members: ['momentum', ...quantisedMembers],
+  parse: (read) => ({
+    ...(read.has('momentum') && { momentum: parseFactor(read, 'momentum') }),
+    ...parseQuantised(read),
+  }),
+  states: ({ momentum }) => (momentum === undefined ? [] : ['m1']),
+  /** `|m1| ≤ 2^(hbits−1)·2^q/b`, of which m1 is a fixed point. */
+  bounds(optimizer, parameters) {
+    const { momentum: [b, q] = [1, 0], hbits, gq, lr } = optimizer;
+    const top = 1n << BigInt(hbits - 1 + q);
+    const largest = floorDiv(largestRate(lr) * top, BigInt(b));
+    return [
+      ...quantisedBounds(optimizer, parameters, { rule: 'SGD', largest, shift: gq }),
+      bound('SGD', 'optimizer.momentum', roundingValue(top, q)),
+    ];
+  },
+  update(optimizer, moved, step) {
+    const { momentum, gq } = optimizer;
+    const gradients = quantisedGradients(optimizer, moved);
+    return moved.map((one, at) => {
+      const h = gradients[at]!;
+      if (momentum === undefined) return { W: stepped(optimizer, one, h, { step, shift: gq }), state: [] };
+      const [b, q] = momentum;
+      const m1 = one.state[0]!.map((m, i) => m - roundShift(BigInt(b) * m, q) + h[i]!);
+      return { W: stepped(optimizer, one, m1, { step, shift: gq }), state: [m1] };
+    });
+  },
+  emit(e, optimizer, moved, scalars) {
+    const { momentum, gq } = optimizer;
+    const gradients = emitGradients(e, optimizer, moved);
+    return moved.map((one, at) => {
+      const h = gradients[at]!;
+      const to = { scalars, shift: gq };
+      if (momentum === undefined) return { W: emitStepped(e, optimizer, one, h, to), state: [] };
+      const [b, q] = momentum;
+      const m = one.state[0]!;
+      const m1 = e.add(e.sub(m, e.round(b === 1 ? m : e.mul(m, e.scalar(b)), q)), h);
+      return { W: emitStepped(e, optimizer, one, m1, to), state: [m1] };
+    });
+  },
+  unprovable: () => ['a quantised gradient has no step proof; sgd-exact has'],
+};
