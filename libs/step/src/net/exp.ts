@@ -2,11 +2,16 @@
 import { expTable } from '../table.js';
 import type { NetEmitter } from './emitter.js';
 
-/** @param x whole numbers 0 … 65535 @returns T[x]; the table is cut behind its last entry that is not 0 */
-export function emitExp(e: NetEmitter, x: string, E: number, a: number): string {
+/**
+ * @param x        whole numbers from 0 on
+ * @param isOpen   whether some x exceed 65535, whose exponential is then 0
+ * @returns T[x]; the table is cut behind its last entry that is not 0
+ */
+export function emitExp(e: NetEmitter, x: string, E: number, a: number, isOpen = false): string {
   const table = expTable(E, a);
-  const end = table.findIndex((entry) => entry === 0);
-  if (end < 0) return e.lookUp(Float64Array.from(table), x);
-  const cut = Float64Array.from(table.subarray(0, end + 1));
+  const zero = table.indexOf(0);
+  if (zero < 0 && !isOpen) return e.lookUp(Float64Array.from(table), x);
+  const end = zero < 0 ? table.length : zero;
+  const cut = Float64Array.from({ length: end + 1 }, (_, i) => (i < end ? table[i]! : 0));
   return e.lookUp(cut, e.node('Min', [x, e.scalar(end)]));
 }

@@ -44,6 +44,17 @@ export class FloatEmitter {
     return this.node('Transpose', [x], { perm: { ints: perm } });
   }
 
+  /** A node that reads and writes [batch, channels, height, width], between maps with the channels last. */
+  overChannelsFirst(
+    x: string,
+    op: string,
+    others: readonly string[],
+    attributes: Parameters<GraphBuilder['node']>[2],
+  ): string {
+    const y = this.node(op, [this.transpose(x, [0, 3, 1, 2]), ...others], attributes);
+    return this.transpose(y, [0, 2, 3, 1]);
+  }
+
   toFloat(x: string): string {
     return this.node('Cast', [x], { to: { int: elementCode.float32 } });
   }

@@ -76,11 +76,14 @@ function resolveLayer(
   const first = inputs[0]!;
   const a = read.integer('a', 0, 24, op.inherits === undefined ? defaults.a : first.a);
   const g = read.integer('g', 1, 20, op.inherits === 'both' ? gOf(first, defaults) : defaults.g);
-  if (op.inherits === 'both' && (a !== first.a || (first.id !== 'input' && g !== first.g))) {
-    refuse('OP_MEMBER', `${id} with the fractions of its input`, `a ${a}, g ${g}`, rule);
+  if (op.inherits !== undefined && a !== first.a) {
+    refuse('OP_MEMBER', `${id} with the fraction a ${first.a} of its input`, a, rule);
+  }
+  if (op.inherits === 'both' && first.id !== 'input' && g !== first.g) {
+    refuse('OP_MEMBER', `${id} with the fraction g ${first.g} of its input`, g, rule);
   }
   const members = op.parse(read, inputs);
-  const place = { id, batch: defaults.batch };
+  const place = { id, index, batch: defaults.batch };
   const { shape, max = edgeMax, parameters: drafts = [] } = op.shape(members, inputs, { a, g }, place);
   if (drafts.length === 0) refuseParameterMembers(read, id);
   const isFrozen = drafts.length > 0 && read.boolean('frozen', false);

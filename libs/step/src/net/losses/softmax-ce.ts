@@ -92,14 +92,19 @@ export function softmaxRow(Y: readonly bigint[], { E, k, a, out }: Softmax): big
   return epsilon.map((x) => roundShift(x * iota, k - out));
 }
 
-/** The same over the last axis of a tensor whose logits are whole numbers. */
+/**
+ * The same over the last axis of a tensor whose logits are whole numbers.
+ *
+ * @param isMasked whether some logits lie more than 65535 below the largest, whose shares are then 0
+ */
 export function emitSoftmax(
   e: Parameters<NetLoss<SoftmaxCe>['emit']>[0],
   Y: string,
   { E, k, a, out }: Softmax,
+  isMasked = false,
 ): string {
   const largest = e.node('ReduceMax', [Y], { axes: { ints: [-1] }, keepdims: { int: 1 } });
-  const epsilon = emitExp(e, e.sub(largest, Y), E, a);
+  const epsilon = emitExp(e, e.sub(largest, Y), E, a, isMasked);
   const iota = e.floorDiv(e.scalar(2 ** k), e.sum(epsilon, -1));
   return e.round(e.mul(epsilon, iota), k - out);
 }

@@ -91,14 +91,21 @@ export const dense: NetOp<Dense> = {
   unprovable: () => ['a dense layer of fxt 2 has no step proof: write the net as an fxt 1 manifest'],
 };
 
-type Linear = NetLayer<{ readonly scale?: number }>;
+/** A layer of a product, with or without a `scale`. */
+type Linear = NetLayer;
 
-export function forwardShift({ inputs, output, parameters, members }: Linear): number {
-  return inputs[0]!.a + parameters.W!.compute - output.a - (members.scale ?? 0);
+function scaleOf({ members }: Linear): number {
+  return (members as Partial<Dense>).scale ?? 0;
 }
 
-export function backwardShift({ inputs, output, parameters, members }: Linear): number {
-  return output.g + parameters.W!.compute - inputs[0]!.g - (members.scale ?? 0);
+export function forwardShift(layer: Linear): number {
+  const { inputs, output, parameters } = layer;
+  return inputs[0]!.a + parameters.W!.compute - output.a - scaleOf(layer);
+}
+
+export function backwardShift(layer: Linear): number {
+  const { inputs, output, parameters } = layer;
+  return output.g + parameters.W!.compute - inputs[0]!.g - scaleOf(layer);
 }
 
 export function isTrained({ parameters }: NetLayer, role: 'W' | 'b'): boolean {

@@ -79,6 +79,8 @@ export interface Fractions {
 export interface Place {
   /** Id of the layer. */
   readonly id: string;
+  /** From 0, in the manifest's order. */
+  readonly index: number;
   readonly batch: number;
 }
 
