@@ -15,3 +15,5 @@ export {
   stateShapes,
 } from './state.js';
 export { stepInputs, stepScalars } from './step-inputs.js';
+export { checkHeaderFits, netRecordLayout, splitNetRecords } from './records.js';
+export { netMultiplyAdds } from './work.js';
