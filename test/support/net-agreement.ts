@@ -53,7 +53,7 @@ export function randomExamples(m: NetManifest, next: () => number, size: number,
   const below = labels.below ?? 2;
   return {
     count: m.batch,
-    features: Values.from({ length: count(input.shape) }, draw),
+    features: Values.from(Array.from({ length: count(input.shape) }, draw)),
     labels: Int32Array.from({ length: count(labels.shape) }, () => Math.floor(next() * below)),
   };
 }
