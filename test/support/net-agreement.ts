@@ -53,8 +53,8 @@ export function randomExamples(m: NetManifest, next: () => number, size: number,
   const below = labels.below ?? 2;
   return {
     count: m.batch,
-    features: Values.from(Array.from({ length: count(input.shape) }, draw)),
-    labels: Int32Array.from({ length: count(labels.shape) }, () => Math.floor(next() * below)),
+    features: new Values(count(input.shape)).map(draw),
+    labels: new Int32Array(count(labels.shape)).map(() => Math.floor(next() * below)),
   };
 }
 

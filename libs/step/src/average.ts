@@ -5,9 +5,9 @@
 import { workersMax } from '#attestation/base';
 import { refuse } from './errors.js';
 import { divRound } from './integers.js';
-import type { Manifest } from './manifest.js';
+import type { JobManifest } from './job-manifest.js';
 import type { Weights } from './tensors.js';
-import { checkWeights, tensorShapes } from './weights.js';
+import { borderShapes, checkWeights } from './weights.js';
 
 /** Below this |2n + d| a float64 carries DIVR exactly (libs/step/SPEC.md §10). */
 const exactBelow = 2n ** 52n;
@@ -18,14 +18,14 @@ const exactBelow = 2n ** 52n;
  * @param models 1 to workersMax sets of weights of this manifest
  * @throws Rejection AVERAGE_COUNT, WEIGHTS_SHAPE, WEIGHTS_RANGE
  */
-export function averageWeights(m: Manifest, models: readonly Weights[]): Weights {
+export function averageWeights(m: JobManifest, models: readonly Weights[]): Weights {
   const count = models.length;
   if (count < 1 || count > workersMax)
     refuse('AVERAGE_COUNT', `1 to ${workersMax} models`, count, 'libs/step/SPEC.md §8');
   for (const model of models) checkWeights(m, model);
-  return tensorShapes(m).map(({ name, dims, magnitudeMax }, index) => {
+  return borderShapes(m).map(({ name, dims, range }, index) => {
     const parts = models.map((model) => model[index]!.values);
-    const isExact = BigInt(2 * count) * (magnitudeMax + 1n) + BigInt(count) < exactBelow;
+    const isExact = range !== undefined && BigInt(2 * count) * (range.high + 1n) + BigInt(count) < exactBelow;
     return { name, dims, values: isExact ? averageInFloat64(parts) : averageInIntegers(parts) };
   });
 }

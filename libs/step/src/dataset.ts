@@ -4,7 +4,7 @@
 import { equalBytes } from '#attestation/base';
 import { dataDigest } from './commitment.js';
 import { refuse } from './errors.js';
-import type { Manifest } from './manifest.js';
+import type { JobManifest } from './job-manifest.js';
 import { merkleRoot } from './merkle.js';
 import { orderSize } from './order.js';
 import { recordBytes, superblockBytes, superblockRecords } from './records.js';
@@ -20,7 +20,7 @@ export interface DatasetCommitment {
  *
  * @throws Rejection RECORDS_LENGTH, ORDER_TOO_FEW_RECORDS, COMMITMENT_SCHEME
  */
-export async function commitDataset(scheme: string, m: Manifest, records: Uint8Array): Promise<DatasetCommitment> {
+export async function commitDataset(scheme: string, m: JobManifest, records: Uint8Array): Promise<DatasetCommitment> {
   const size = recordBytes(m);
   if (records.length % size !== 0) refuse('RECORDS_LENGTH', `whole records of ${size} bytes`, records.length, rule);
   const { superblocks } = orderSize(m, records.length / size);
@@ -42,7 +42,7 @@ export function datasetRoot(dataDigests: readonly Uint8Array[]): Uint8Array {
  */
 export async function checkSuperblocks(
   scheme: string,
-  m: Manifest,
+  m: JobManifest,
   records: Uint8Array,
   firstIndex: number,
   dataDigests: readonly Uint8Array[],

@@ -4,7 +4,9 @@
  */
 import { refuse } from './errors.js';
 import { checkLabels, type IdxImages } from './idx.js';
+import { isNet, type JobManifest } from './job-manifest.js';
 import { classCount, featureCount, type Manifest } from './manifest.js';
+import { netRecordLayout } from './net/records.js';
 
 /** Features and labels of whole blocks, apart, as the engine reads them. */
 export interface Examples {
@@ -15,12 +17,12 @@ export interface Examples {
   readonly labels: Uint8Array;
 }
 
-export function recordBytes(m: Manifest): number {
-  return featureCount(m) + 1;
+export function recordBytes(m: JobManifest): number {
+  return isNet(m) ? netRecordLayout(m).recordBytes : featureCount(m) + 1;
 }
 
 /** Bytes of one superblock's records: S·B records. */
-export function superblockBytes(m: Manifest): number {
+export function superblockBytes(m: JobManifest): number {
   return m.superblock * m.batch * recordBytes(m);
 }
 
@@ -44,7 +46,7 @@ export function makeRecords(images: IdxImages, labels: Uint8Array, indices: Uint
 }
 
 /** The records of superblock `index`; a view. */
-export function superblockRecords(m: Manifest, records: Uint8Array, index: number): Uint8Array {
+export function superblockRecords(m: JobManifest, records: Uint8Array, index: number): Uint8Array {
   const size = superblockBytes(m);
   if ((index + 1) * size > records.length) refuse('RECORDS_LENGTH', `superblock ${index}`, records.length, rule);
   return records.subarray(index * size, (index + 1) * size);

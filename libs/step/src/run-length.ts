@@ -2,7 +2,8 @@
  * How long a run may take, by the size of what it trains: windows of the escrow are measured by it
  * (contracts/SPEC.md §19).
  */
-import type { Manifest } from './manifest.js';
+import { isNet, type JobManifest } from './job-manifest.js';
+import { netMultiplyAdds } from './net/work.js';
 import { parameterCount } from './weights.js';
 
 /**
@@ -13,6 +14,8 @@ export const slowMultiplyAdds = 250e6;
 
 /** Forward, error back, gradient. */
 const passes = 3;
+/** What a net of fxt 2 computes beside its products: tables, roundings, its optimizer. Measured were 2 to 4. */
+const netShare = 4;
 /** What committing to one weight costs at a border: some microseconds at that speed. */
 const commitMultiplyAdds = 1000;
 
@@ -21,8 +24,9 @@ const commitMultiplyAdds = 1000;
  * @param multiplyAdds  a second
  * @returns seconds in which one machine trains the whole job, data-parallel or not
  */
-export function trainingSeconds(m: Manifest, segments: number, multiplyAdds: number = slowMultiplyAdds): number {
+export function trainingSeconds(m: JobManifest, segments: number, multiplyAdds: number = slowMultiplyAdds): number {
   const weights = parameterCount(m);
-  const training = m.steps * m.batch * passes * weights;
+  const ofRecord = isNet(m) ? netShare * netMultiplyAdds(m) + weights / m.batch : weights;
+  const training = m.steps * m.batch * passes * ofRecord;
   return Math.ceil((training + segments * commitMultiplyAdds * weights) / multiplyAdds);
 }
