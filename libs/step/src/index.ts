@@ -97,5 +97,6 @@ export {
   startState,
   stateShapes,
 } from './net/state.js';
+export { NetMeasurement } from './net/metrics/evaluate.js';
 export { stepInputs, stepScalars } from './net/step-inputs.js';
 export { netMultiplyAdds } from './net/work.js';
