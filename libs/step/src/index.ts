@@ -85,6 +85,7 @@ export type { Net, NetManifest } from './net/net.js';
 export type { NetExamples } from './net/examples.js';
 export { netForwardReference, netStepReference } from './net/reference.js';
 export { buildNetForwardGraph, buildNetTrainGraph, type NetTrainGraph } from './net/graph.js';
+export { NetMeasurement } from './net/metrics/evaluate.js';
 export { checkHeaderFits, netRecordLayout, splitNetRecords } from './net/records.js';
 export {
   checkParameters,
@@ -96,5 +97,6 @@ export {
   startState,
   stateShapes,
 } from './net/state.js';
+export { NetMeasurement } from './net/metrics/evaluate.js';
 export { stepInputs, stepScalars } from './net/step-inputs.js';
 export { netMultiplyAdds } from './net/work.js';
