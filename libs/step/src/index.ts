@@ -75,4 +75,4 @@ export {
 } from './net/header.js';
 export { columnWidth, type CategoryColumn, type Column, type NumberColumn } from './net/columns.js';
 export { GuardViolation } from './errors.js';
-export { idxBytesMax, manifestBytesMax } from './limits.js';
+export { idxBytesMax, manifestBytesMax, nameLengthMax } from './limits.js';
