@@ -84,9 +84,16 @@ const parts = {
     npm: ['@hpke/core', '@hpke/dhkem-x25519', '@noble/curves'],
     core: [],
   }),
+  data: lib('data', {
+    may: ['attestation', 'step'],
+    npm: [
+      ...['@huggingface/tokenizers', 'csv-parse', 'fflate', 'hyparquet', 'hyparquet-compressors', 'jpeg-js', 'pngjs'],
+    ],
+  }),
   collateral: lib('collateral', { may: ['attestation', 'judge'] }),
   'enclave-channel': lib('enclave-channel', { may: ['attestation', 'process', 'wire-channel'] }),
   process: lib('process', {}),
+  models: lib('models', { may: ['attestation', 'step'], testsMay: ['^libs/onnx/src/index\\.ts$'], core: [] }),
   onnx: lib('onnx', { may: ['attestation', 'step'], npm: ['onnxruntime-node'], core: ['worker_threads'] }),
   wire: {
     path: '^libs/wire/src/(?!channel/)',

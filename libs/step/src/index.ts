@@ -22,7 +22,7 @@ export { layerScales, stepSizeMax, type LayerScale } from './scale.js';
 export { checkBounds } from './bounds.js';
 export { provability, unscaledLimbs, type Provability, type UnscaledLimbs } from './provability.js';
 export { clamp, divRound, floorDiv, isqrt, roundShift } from './integers.js';
-export { tensorBytes } from './int64.js';
+export { tensorBytes, tensorNumbers, tensorValues } from './int64.js';
 export { below, wordStream } from './random.js';
 export {
   borderShapes,
@@ -64,6 +64,8 @@ export { stepReference } from './reference.js';
 export { type Matrix } from './matrix.js';
 export { lossOf, type Loss } from './losses/index.js';
 export { buildEvaluateGraph, buildTrainGraph, type EvaluateGraph, type GuardOutput, type TrainGraph } from './graph.js';
+export { boundedTensors, buildQuickGraph } from './quick-graph.js';
+export { quickVerdict, type QuickCall } from './quick-verdict.js';
 export { floatOnnx } from './float-onnx.js';
 export { encodeModel, GraphBuilder, type ElementType, type ValueInfo } from './onnx/graph-builder.js';
 export {
@@ -79,10 +81,11 @@ export {
 } from './net/header.js';
 export { columnWidth, type CategoryColumn, type Column, type NumberColumn } from './net/columns.js';
 export { GuardViolation } from './errors.js';
-export { idxBytesMax, manifestBytesMax } from './limits.js';
+export { idxBytesMax, manifestBytesMax, nameLengthMax } from './limits.js';
 export { netOf, parseNetManifest } from './net/manifest.js';
 export type { Net, NetManifest } from './net/net.js';
 export type { NetExamples } from './net/examples.js';
+export { netDatasetRoot } from './net/dataset-root.js';
 export { netForwardReference, netStepReference } from './net/reference.js';
 export { buildNetForwardGraph, buildNetTrainGraph, type NetTrainGraph } from './net/graph.js';
 export { checkHeaderFits, netRecordLayout, splitNetRecords } from './net/records.js';
