@@ -51,6 +51,7 @@ export const embedding: NetOp<Embedding> = {
     inputs: [undefined],
     gradients: isTrained(layer, 'W') ? { W: emitSumsByToken(e, layer.members, G, tokens!) } : {},
   }),
+  work: () => 0,
   emitFloat: (f, layer, [tokens]) => f.node('Gather', [f.parameter(layer, 'W'), tokens!]),
   unprovable: () => ['an embedding has no step proof'],
 };
