@@ -15,7 +15,7 @@ import {
   type NetManifest,
 } from '#libs/step';
 import { mnistTraining, vectorFolder } from '#test/fxt2';
-import { engineDigests } from '#test/net-training';
+import { blockOf, engineDigests } from '#test/net-training';
 import { vectorExamples, type VectorData } from '../../apps/cli/src/train/vector-data.js';
 
 const folder = vectorFolder();
@@ -57,14 +57,4 @@ function digests(m: NetManifest, examples: NetExamples, at: readonly number[]): 
     const block = blocksOfSteps(m, step, 1, examples.count)[0]!;
     state = netStepReference(m, state, frozen, blockOf(m, examples, block), step).state;
   }
-}
-
-function blockOf(m: NetManifest, { count, features, labels }: NetExamples, block: number): NetExamples {
-  const [width, own] = [features.length / count, labels.length / count];
-  const [from, to] = [block * m.batch, (block + 1) * m.batch];
-  return {
-    count: m.batch,
-    features: features.subarray(from * width, to * width),
-    labels: labels.subarray(from * own, to * own),
-  };
 }

@@ -22,3 +22,14 @@ export async function engineDigests(m: NetManifest, examples: NetExamples, at: r
     await engine.close();
   }
 }
+
+/** Records of one block. */
+export function blockOf(m: NetManifest, { count, features, labels }: NetExamples, block: number): NetExamples {
+  const [width, own] = [features.length / count, labels.length / count];
+  const [from, to] = [block * m.batch, (block + 1) * m.batch];
+  return {
+    count: m.batch,
+    features: features.subarray(from * width, to * width),
+    labels: labels.subarray(from * own, to * own),
+  };
+}

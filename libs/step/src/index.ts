@@ -86,6 +86,7 @@ export {
   type Net,
   type NetManifest,
   type NetExamples,
+  NetMeasurement,
   netForwardReference,
   netStepReference,
   buildNetForwardGraph,

@@ -14,6 +14,7 @@ export {
   startState,
   stateShapes,
 } from './state.js';
+export { NetMeasurement, type Measured } from './metrics/evaluate.js';
 export { stepInputs, stepScalars } from './step-inputs.js';
 export { checkHeaderFits, netRecordLayout, splitNetRecords } from './records.js';
 export { netMultiplyAdds } from './work.js';

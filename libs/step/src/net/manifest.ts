@@ -61,7 +61,7 @@ function makeNet(json: unknown): Net {
   const output = resolved.layers.at(-1)!.output;
   const place: LossPlace = { edge: output, labelShape, isTokens: 'tokens' in input };
   const labels = loss.kind.label(loss.members, place);
-  const evaluate = parseEvaluation(read, batch, loss.kind.metrics);
+  const evaluate = parseEvaluation(read, batch, Object.keys(loss.kind.metrics(loss.members, place)));
   const manifest: NetManifest = {
     ...{ fxt: 2, seed, batch, steps: read.integer('steps', 1, limits.stepsMax) },
     order: read.word('order', ['affine'], 'affine'),

@@ -1,6 +1,7 @@
 /** What a loss of `fxt/2` knows and does (libs/step/SPEC.md §23). */
 import type { Edge, NetBound } from '../edge.js';
 import type { NetEmitter } from '../emitter.js';
+import type { Metrics } from '../metrics/meter.js';
 import type { MemberReader, ReferenceRun } from '../ops/op.js';
 import type { IntTensor } from '../tensor.js';
 
@@ -43,6 +44,6 @@ export interface NetLoss<M extends object> {
   /** @param G as `emit` returned it */
   emitFigures(e: NetEmitter, loss: M, at: LossPlace, Y: string, G: string, labels: string): EmittedFigures;
   /** Metrics that a manifest may ask for. */
-  readonly metrics: readonly string[];
+  metrics(loss: M, at: LossPlace): Metrics;
   unprovable(): readonly string[];
 }

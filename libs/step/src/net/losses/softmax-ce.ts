@@ -4,6 +4,7 @@ import { floorDiv, roundShift } from '../../integers.js';
 import { expTable } from '../../table.js';
 import { bound } from '../edge.js';
 import { emitExp } from '../exp.js';
+import { classMetrics } from '../metrics/class-metrics.js';
 import type { IntTensor } from '../tensor.js';
 import type { NetLoss } from './loss.js';
 
@@ -66,7 +67,7 @@ export const softmaxCe: NetLoss<SoftmaxCe> = {
       right: e.sum(isRight, [0, 1], 0),
     };
   },
-  metrics: ['accuracy', 'loss'],
+  metrics: ({ E }, { edge }) => classMetrics({ classes: edge.shape.at(-1)!, a: edge.a, E }),
   unprovable: () => [],
 };
 

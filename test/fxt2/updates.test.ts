@@ -1,0 +1,164 @@
+/** Optimizers and losses of `fxt/2`: the engine's graph against the reference over BigInt, on small nets of any members. */
+import fc from 'fast-check';
+import { expect, it } from 'vitest';
+import {
+  blocksOfSteps,
+  drawnParameters,
+  frozenOf,
+  netStepReference,
+  parseNetManifest,
+  startState,
+  type NetExamples,
+  type NetManifest,
+  type Weights,
+} from '#libs/step';
+import { blockOf } from '#test/net-training';
+import { NetEngine } from '../../enclave/src/engine/net-engine.js';
+
+const range = (min: number, max: number): fc.Arbitrary<number> => fc.integer({ min, max });
+const factor = range(0, 10).chain((q) => fc.tuple(range(1, 2 ** q), fc.constant(q)));
+const points = fc.array(fc.tuple(range(0, 3), range(0, 2 ** 20)), { minLength: 1, maxLength: 5 }).map((parts) => {
+  let step = 0;
+  return parts.map(([wait, value], i) => [(step += i === 0 ? 0 : wait), value]);
+});
+const quantised = {
+  gq: range(8, 14),
+  hbits: range(4, 21),
+  clip: range(1, 3000),
+  decay: range(0, 1 << 16),
+  lr: fc.record({ frac: range(16, 28), points }),
+};
+const optimizer = fc.oneof(
+  fc.record(
+    {
+      ...{
+        kind: fc.constant('adamw'),
+        beta1: factor,
+        beta2: factor,
+        c1: range(2, 9),
+        c2: range(2, 5).map((n) => 2 * n),
+      },
+      ...{ u: range(8, 13), eps: range(1, 100), ...quantised },
+    },
+    { requiredKeys: ['kind', 'beta1', 'beta2', 'lr'] },
+  ),
+  fc.record({ kind: fc.constant('sgd'), momentum: factor, ...quantised }, { requiredKeys: ['kind', 'lr'] }),
+  fc.record(
+    {
+      kind: fc.constant('sgd-exact'),
+      e: range(4, 10),
+      m: fc.constant([
+        [0, 1],
+        [2, 5],
+      ]),
+      q: range(1, 6),
+    },
+    { requiredKeys: ['kind', 'e', 'm'] },
+  ),
+);
+
+interface Loss {
+  readonly json: { readonly kind: string };
+  readonly labelShape: readonly number[];
+  readonly label: fc.Arbitrary<number>;
+}
+
+const outputs = 3;
+const loss: fc.Arbitrary<Loss> = fc.oneof(
+  fc.constant({ json: { kind: 'softmax-ce', E: 12, k: 28 }, labelShape: [], label: range(-1, outputs - 1) }),
+  fc.constant({ json: { kind: 'sigmoid-bce' }, labelShape: [outputs], label: range(0, 1) }),
+  fc.record({ kind: fc.constant('mse'), huber: range(1, 40_000) }, { requiredKeys: ['kind'] }).map((json) => ({
+    json,
+    labelShape: [outputs],
+    label: fc.oneof(range(-2000, 2000), range(-(2 ** 31), 2 ** 31 - 1)),
+  })),
+);
+
+const job = fc
+  .record({ optimizer, loss, a: range(6, 12), g: range(8, 15), seed: fc.uint8Array({ minLength: 32, maxLength: 32 }) })
+  .chain(({ loss: { json, labelShape, label }, seed, ...rest }) => {
+    const batch = 4;
+    const count = 2 * batch;
+    const labels = labelShape.reduce((product, size) => product * size, count);
+    const manifest = {
+      ...{ fxt: 2, ...rest, seed: `0x${Buffer.from(seed).toString('hex')}`, batch, steps: 4, labelShape, loss: json },
+      ...{ wint: 3, input: { shape: [5], dtype: 'int16', frac: 12 } },
+      layers: [
+        { op: 'dense', out: 6 },
+        { op: 'relu', abits: 13 },
+        { op: 'dense', out: outputs },
+      ],
+    };
+    return fc.record({
+      manifest: fc.constant(manifest),
+      features: fc.array(range(-(2 ** 15), 2 ** 15 - 1), { minLength: 5 * count, maxLength: 5 * count }),
+      labels: fc.array(label, { minLength: labels, maxLength: labels }),
+      overflow: fc.constantFrom('saturate', 'fail'),
+      count: fc.constant(count),
+    });
+  });
+
+it('the engine and the reference come to the same states, or leave the same range at the same step', async () => {
+  const seen = { states: 0, violations: 0, kinds: new Set<string>() };
+  await fc.assert(
+    fc.asyncProperty(job, async ({ manifest, overflow, features, labels, count }) => {
+      const m = manifestOf({ ...manifest, overflow });
+      fc.pre(m !== undefined);
+      const examples = { count, features: Int16Array.from(features), labels: Int32Array.from(labels) };
+      const expected = await byReference(m, examples);
+      expect(await byEngine(m, examples)).toEqual(expected);
+      seen[typeof expected === 'string' ? 'violations' : 'states']++;
+      seen.kinds.add(`${manifest.optimizer.kind} ${manifest.loss.kind}`);
+    }),
+    { numRuns: 60 },
+  );
+  expect(seen.kinds.size).toBeGreaterThan(6);
+  expect(seen.states).toBeGreaterThan(15);
+  expect(seen.violations).toBeGreaterThan(0);
+});
+
+function manifestOf(json: object): NetManifest | undefined {
+  try {
+    return parseNetManifest(json);
+  } catch (error) {
+    expect(String(error)).toMatch(/STEP_RANGE_(ADAMW|SGD|GRADIENT|CLIP|DECAY|PRODUCT)/);
+    return undefined;
+  }
+}
+
+type Outcome = Weights | string;
+
+/** The state after the last step, or which range was left when. */
+async function outcome(train: () => Promise<Weights>): Promise<Outcome> {
+  try {
+    return await train();
+  } catch (error) {
+    if (error instanceof Error && 'step' in error && 'tensor' in error) return `${error.step} ${error.tensor}`;
+    throw error;
+  }
+}
+
+function byReference(m: NetManifest, examples: NetExamples): Promise<Outcome> {
+  return outcome(() => {
+    const start = drawnParameters(m);
+    let state = startState(m, start);
+    for (let step = 0; step < m.steps; step++) {
+      const block = blocksOfSteps(m, step, 1, examples.count)[0]!;
+      state = netStepReference(m, state, frozenOf(m, start), blockOf(m, examples, block), step).state;
+    }
+    return Promise.resolve(state);
+  });
+}
+
+async function byEngine(m: NetManifest, examples: NetExamples): Promise<Outcome> {
+  const start = drawnParameters(m);
+  const engine = await NetEngine.open(m, frozenOf(m, start));
+  try {
+    const dataset = engine.load(examples);
+    return await outcome(() =>
+      engine.train({ dataset, weights: startState(m, start), fromStep: 0, stepCount: m.steps }),
+    );
+  } finally {
+    await engine.close();
+  }
+}
