@@ -87,7 +87,7 @@ const parts = {
   collateral: lib('collateral', { may: ['attestation', 'judge'] }),
   'enclave-channel': lib('enclave-channel', { may: ['attestation', 'process', 'wire-channel'] }),
   process: lib('process', {}),
-  onnx: lib('onnx', { npm: ['onnxruntime-node'], core: ['worker_threads'] }),
+  onnx: lib('onnx', { may: ['attestation', 'step'], npm: ['onnxruntime-node'], core: ['worker_threads'] }),
   wire: {
     path: '^libs/wire/src/(?!channel/)',
     door: '^libs/wire/src/index\\.ts$',

@@ -26,7 +26,16 @@ const family =
 
 /** They take text, numbers or bits alone. */
 const withoutBytes = new Set([
-  ...['parseTermsJson', 'parseDatasetManifest', 'readDatasetManifest', 'parsePolicy', 'checkPolicy', 'parseAdvisories'],
+  ...[
+    'parseTermsJson',
+    'parseDatasetManifest',
+    'readDatasetManifest',
+    'parseSealedDataset',
+    'readSealedDataset',
+    'parsePolicy',
+    'checkPolicy',
+    'parseAdvisories',
+  ],
   ...[
     'parseReferenceValues',
     'parseCollateralBundle',

@@ -53,8 +53,8 @@ export function randomExamples(m: NetManifest, next: () => number, size: number,
   const below = labels.below ?? 2;
   return {
     count: m.batch,
-    features: Values.from({ length: count(input.shape) }, draw),
-    labels: Int32Array.from({ length: count(labels.shape) }, () => Math.floor(next() * below)),
+    features: new Values(count(input.shape)).map(draw),
+    labels: new Int32Array(count(labels.shape)).map(() => Math.floor(next() * below)),
   };
 }
 
@@ -67,7 +67,7 @@ export function randomParameters(m: NetManifest, next: () => number, size: numbe
   });
 }
 
-export interface Outcome {
+interface Outcome {
   /** Values by tensor after the step; absent where a guard refused. */
   readonly state?: Readonly<Record<string, readonly bigint[]>>;
   readonly isRefused: boolean;

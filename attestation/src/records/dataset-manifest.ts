@@ -20,11 +20,21 @@ export const shardBytesMax = 8 * 1024 * 1024;
 /** Nonce and tag that AES-256-GCM adds to a shard's records; the nonce stands in the manifest, the tag at the end. */
 export const shardTagBytes = 16;
 const superblocksMax = 65_536;
+export const shardsMax = 65_536;
 
-const hex =
+export const hex =
   (size: number): Field<Uint8Array> =>
   (value, path) =>
     bytes(size)(typeof value === 'string' && /^0x[0-9a-f]*$/.test(value) ? fromHex(value) : value, path);
+
+export const shardField = record({
+  records: uint(2 ** 32, 1),
+  /** Ciphertext length, tag included. */
+  bytes: uint(shardBytesMax, 1),
+  nonce: hex(12),
+  /** SHA-256 of the ciphertext. */
+  sha256: hex(32),
+});
 
 const datasetManifestShape = {
   version: oneOf(1),
@@ -48,17 +58,7 @@ const datasetManifestShape = {
   classes: uint(256, 2),
   batch: uint(65_536, 1),
   superblock: uint(65_536, 1),
-  shards: list(
-    record({
-      records: uint(2 ** 32, 1),
-      /** Ciphertext length, tag included. */
-      bytes: uint(shardBytesMax, 1),
-      nonce: hex(12),
-      /** SHA-256 of the ciphertext. */
-      sha256: hex(32),
-    }),
-    65_536,
-  ),
+  shards: list(shardField, shardsMax),
 };
 
 type Parsed = Shaped<typeof datasetManifestShape>;
@@ -74,28 +74,38 @@ export function parseDatasetManifest(json: unknown): DatasetManifest {
   const { groth16, ...rest } = record(datasetManifestShape)(members, 'dataset');
   const manifest = { ...rest, ...(groth16 && { groth16 }) };
   checkProving(manifest);
-  const sum = manifest.shards.reduce((total, shard) => total + shard.records, 0);
-  if (sum !== manifest.records) throw inconsistent(`${manifest.records} records in the shards`, `${sum}`);
-  if (manifest.records % (manifest.batch * manifest.superblock) !== 0) {
-    throw inconsistent(`a multiple of ${manifest.batch * manifest.superblock} records`, `${manifest.records}`);
-  }
-  manifest.shards.forEach((shard, index) => {
-    const expected = shard.records * (manifest.features + 1) + shardTagBytes;
+  checkShards(manifest, manifest.batch * manifest.superblock, manifest.features + 1);
+  return manifest;
+}
+
+/** @param unit records that go together @throws Rejection DATASET_MANIFEST */
+export function checkShards(
+  { records, shards }: Pick<DatasetManifest, 'records' | 'shards'>,
+  unit: number,
+  recordBytes: number,
+): void {
+  const sum = shards.reduce((total, shard) => total + shard.records, 0);
+  if (sum !== records) throw inconsistent(`${records} records in the shards`, `${sum}`);
+  if (records % unit !== 0) throw inconsistent(`a multiple of ${unit} records`, `${records}`);
+  shards.forEach((shard, index) => {
+    const expected = shard.records * recordBytes + shardTagBytes;
     if (shard.bytes !== expected) throw inconsistent(`shard ${index} of ${expected} bytes`, `${shard.bytes}`);
   });
-  return manifest;
 }
 
 /** @throws Rejection MESSAGE_SIZE, DATASET_MANIFEST, MESSAGE_SHAPE */
 export function readDatasetManifest(file: Uint8Array): DatasetManifest {
+  return parseDatasetManifest(readDatasetJson(file));
+}
+
+/** @throws Rejection MESSAGE_SIZE, DATASET_MANIFEST */
+export function readDatasetJson(file: Uint8Array): unknown {
   checkLength('dataset manifest', file, datasetManifestBytesMax);
-  let json: unknown;
   try {
-    json = JSON.parse(fromUtf8(file));
+    return JSON.parse(fromUtf8(file));
   } catch {
     throw inconsistent('a JSON document', 'something else');
   }
-  return parseDatasetManifest(json);
 }
 
 export function datasetManifestJson(manifest: DatasetManifest): Record<string, unknown> {
@@ -112,12 +122,12 @@ export function datasetManifestJson(manifest: DatasetManifest): Record<string, u
     ...(groth16 && {
       groth16: { root: to0x(groth16.root), commitments: groth16.commitments.map((one) => to0x(one)) },
     }),
-    shards: manifest.shards.map((shard) => ({
-      ...shard,
-      nonce: to0x(shard.nonce),
-      sha256: to0x(shard.sha256),
-    })),
+    shards: shardsJson(manifest),
   };
+}
+
+export function shardsJson({ shards }: Pick<DatasetManifest, 'shards'>): Record<string, unknown>[] {
+  return shards.map((shard) => ({ ...shard, nonce: to0x(shard.nonce), sha256: to0x(shard.sha256) }));
 }
 
 function checkProving({ scheme, proving, groth16, records, batch, superblock }: DatasetManifest): void {
@@ -144,14 +154,14 @@ export function shardAssociatedData(
 }
 
 /** @param depth  levels that may still be below: a manifest has an object with a list of objects */
-function mapsOfObjects(json: unknown, depth = 4): unknown {
+export function mapsOfObjects(json: unknown, depth = 4): unknown {
   if (typeof json !== 'object' || json === null) return json;
   if (depth === 0) throw inconsistent('an object with an object with a list of objects', 'deeper nesting');
   if (Array.isArray(json)) return json.map((item) => mapsOfObjects(item, depth - 1));
   return new Map(Object.entries(json).map(([key, value]) => [key, mapsOfObjects(value, depth - 1)]));
 }
 
-function inconsistent(expected: string, got: string): Rejection {
+export function inconsistent(expected: string, got: string): Rejection {
   return new Rejection('DATASET_MANIFEST', {
     expected,
     got,

@@ -82,6 +82,18 @@ export { clientQuorum, quorumRemedy, type ClientQuorum } from './client-quorum.j
 export { dutySelectorOf, termsFit, type TermsFacts } from './terms-fit.js';
 export { specDigestOf, stepSpecDigest, stepSpecOf, type StepSpec } from './spec-digest.js';
 export {
+  isNetDataset,
+  netShardAssociatedData,
+  parseSealedDataset,
+  readSealedDataset,
+  sealedDatasetJson,
+  shardAt,
+  shardCount,
+  type NetDatasetManifest,
+  type SealedDataset,
+  type ShardSet,
+} from './net-dataset.js';
+export {
   datasetManifestBytesMax,
   datasetManifestJson,
   parseDatasetManifest,

@@ -7,11 +7,11 @@ import {
   type NetManifest,
   type Weights,
 } from '#libs/step';
-import { InferenceSession, Tensor } from 'onnxruntime-node';
+import { InferenceSession, Tensor } from './runtime.js';
 import { elementTypeOf, float64Tensors, sessionOptions } from './net-tensors.js';
 
 /** Whole numbers of the output edge, row-major [count, …shape]. */
-export type NetOutput = Float64Array;
+type NetOutput = Float64Array;
 
 export class NetForward {
   private constructor(

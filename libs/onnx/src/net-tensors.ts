@@ -1,6 +1,6 @@
 /** Tensors of a net between exact integers and the runtime. */
 import type { NetManifest, Weights } from '#libs/step';
-import { Tensor, type InferenceSession } from 'onnxruntime-node';
+import { Tensor, type InferenceSession } from './runtime.js';
 
 /** float64 tensors by name. */
 export type NamedTensors = Readonly<Record<string, Tensor>>;

@@ -79,18 +79,14 @@ export {
 } from './net/header.js';
 export { columnWidth, type CategoryColumn, type Column, type NumberColumn } from './net/columns.js';
 export { GuardViolation } from './errors.js';
-export { idxBytesMax, manifestBytesMax } from './limits.js';
+export { idxBytesMax, manifestBytesMax, nameLengthMax } from './limits.js';
+export { netOf, parseNetManifest } from './net/manifest.js';
+export type { Net, NetManifest } from './net/net.js';
+export type { NetExamples } from './net/examples.js';
+export { netForwardReference, netStepReference } from './net/reference.js';
+export { buildNetForwardGraph, buildNetTrainGraph, type NetTrainGraph } from './net/graph.js';
+export { checkHeaderFits, netRecordLayout, splitNetRecords } from './net/records.js';
 export {
-  netOf,
-  parseNetManifest,
-  type Net,
-  type NetManifest,
-  type NetExamples,
-  NetMeasurement,
-  netForwardReference,
-  netStepReference,
-  buildNetForwardGraph,
-  buildNetTrainGraph,
   checkParameters,
   drawnParameters,
   frozenOf,
@@ -98,8 +94,8 @@ export {
   parametersOf,
   startRoot,
   startState,
-  stepInputs,
-  stepScalars,
-  type NetTrainGraph,
   stateShapes,
-} from './net/index.js';
+} from './net/state.js';
+export { NetMeasurement } from './net/metrics/evaluate.js';
+export { stepInputs, stepScalars } from './net/step-inputs.js';
+export { netMultiplyAdds } from './net/work.js';

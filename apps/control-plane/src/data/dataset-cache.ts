@@ -1,7 +1,7 @@
 /** Registered data sets, which never change while they are there: the ones last asked for, and what was read out of their manifests. */
 import { Injectable } from '@nestjs/common';
 import { DataSource, IsNull } from 'typeorm';
-import { parseDatasetManifest, type DatasetManifest } from '#attestation/records';
+import { parseSealedDataset, type SealedDataset } from '#attestation/records';
 import { Dataset, DatasetShard } from '#libs/persistence';
 
 const keptMax = 64;
@@ -11,7 +11,7 @@ interface KnownDataset {
   readonly tenant: string;
   /** As it was registered. */
   readonly manifest: unknown;
-  readonly sealed: DatasetManifest;
+  readonly sealed: SealedDataset;
 }
 
 interface Kept extends KnownDataset {
@@ -39,7 +39,7 @@ export class DatasetCache {
       const row = await this.database.manager.findOneBy(Dataset, { id });
       if (row === null) return null;
       const { tenant, manifest } = row;
-      known = { id, tenant, manifest, sealed: parseDatasetManifest(manifest), isComplete: false };
+      known = { id, tenant, manifest, sealed: parseSealedDataset(manifest), isComplete: false };
     }
     this.#kept.delete(id);
     this.#kept.set(id, known);

@@ -3,7 +3,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager, type SelectQueryBuilder } from 'typeorm';
 import { z } from 'zod';
 import { to0x } from '#attestation/base';
-import { parseDatasetManifest } from '#attestation/records';
+import { parseSealedDataset, shardAt, shardCount } from '#attestation/records';
 import { Dataset, DatasetShard, Job, Lease, NodeRecord, SegmentProof } from '#libs/persistence';
 import { Hex32 } from '#libs/wire';
 import { isGlobal, seesTenant, type Principal } from '../core/auth/principal.js';
@@ -58,7 +58,7 @@ export class Datasets {
 
   /** Registering the same manifest again is not a fault. @throws Rejection MESSAGE_SHAPE, DATASET_MANIFEST, DATASET_DUPLICATE */
   async register(principal: Principal, json: Record<string, unknown>): Promise<DatasetView> {
-    const manifest = parseDatasetManifest(json);
+    const manifest = parseSealedDataset(json);
     const id = to0x(manifest.id);
     const createdAt = this.clock.now();
     const row = {
@@ -67,16 +67,13 @@ export class Datasets {
       manifest: json as object,
       root: to0x(manifest.root),
       records: String(manifest.records),
-      shards: manifest.shards.length,
+      shards: shardCount(manifest),
       createdAt,
     };
-    const shards = manifest.shards.map((shard, index) => ({
-      datasetId: id,
-      index,
-      sha256: to0x(shard.sha256),
-      bytes: shard.bytes,
-      uploadedAt: null,
-    }));
+    const shards = Array.from({ length: row.shards }, (_, index) => {
+      const { sha256, bytes } = shardAt(manifest, index)!;
+      return { datasetId: id, index, sha256: to0x(sha256), bytes, uploadedAt: null };
+    });
     await this.database.transaction(async (manager) => {
       const insert = manager.createQueryBuilder().insert().into(Dataset).values(row).orIgnore().returning('id');
       const isNew = ((await insert.execute()).raw as unknown[]).length > 0;

@@ -1,11 +1,12 @@
 /** Everything that can be checked about a submitted job before it is stored. Pure: the caller supplies what it reads. */
 import { to0x } from '#attestation/base';
 import {
+  isNetDataset,
   jobIdOf,
   parseJobSpec,
   specDigestOf,
   type Assurance,
-  type DatasetManifest,
+  type SealedDataset,
   type JobSpec,
 } from '#attestation/records';
 import { decideAssurance, groth16Admission, planOf } from '#libs/proof';
@@ -122,7 +123,8 @@ export function keyRequirement({ scheme, proving }: JobSpec): string | undefined
 }
 
 /** @throws Rejection JOB_DATASET_MISMATCH when the data set is not the one that spec and manifest speak of */
-export function checkDataset({ spec, manifest }: CheckedSubmission, sealed: DatasetManifest): void {
+export function checkDataset({ spec, manifest }: CheckedSubmission, sealed: SealedDataset): void {
+  if (isNetDataset(sealed)) return demandEqual('JOB_DATASET_MISMATCH', 'a data set of layout 1', 'one of layout 2');
   const describe = (root: Uint8Array, ...more: readonly unknown[]): string => `${to0x(root)} ${more.join(' ')}`;
   const wanted = describe(
     spec.dataset.root,

@@ -1,6 +1,6 @@
 /** What a data owner does once: shuffle, block, commit, encrypt (libs/step/SPEC.md §9; enclave/SPEC.md, shards). */
 import { randomBytes, webcrypto } from 'node:crypto';
-import { shardBytesMax, shardTagBytes, type DatasetManifest } from '#attestation/records';
+import { shardAssociatedData, shardBytesMax, shardTagBytes, type DatasetManifest } from '#attestation/records';
 import { groth16Admission } from '#libs/proof';
 import { sealShard } from '#libs/sealing';
 import {
@@ -66,7 +66,7 @@ export async function sealDataset(
       Math.min((index + 1) * perShard, used) * recordBytes(m),
     );
     const dataset = { id, root, shards: { length: nonces.length } };
-    return sealShard(dataset, index, plaintext, { key: dataKey, nonce: nonces[index]! });
+    return sealShard(shardAssociatedData(dataset, index), plaintext, { key: dataKey, nonce: nonces[index]! });
   };
   const shards: DatasetManifest['shards'][number][] = [];
   for (const [index, nonce] of nonces.entries()) {
