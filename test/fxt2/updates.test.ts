@@ -5,6 +5,7 @@ import {
   blocksOfSteps,
   drawnParameters,
   frozenOf,
+  GuardViolation,
   netStepReference,
   parseNetManifest,
   startState,
@@ -133,7 +134,7 @@ async function outcome(train: () => Promise<Weights>): Promise<Outcome> {
   try {
     return await train();
   } catch (error) {
-    if (error instanceof Error && 'step' in error && 'tensor' in error) return `${error.step} ${error.tensor}`;
+    if (error instanceof GuardViolation) return `${error.step} ${error.tensor}`;
     throw error;
   }
 }

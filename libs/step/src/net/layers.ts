@@ -176,7 +176,11 @@ function parametersOf(
   { id, isFrozen, wint, init }: OwnParameters,
   { w, c, optimizer }: Defaults,
 ): NetLayer['parameters'] {
-  const fractionOf = (draft: ParameterDraft): number => w ?? optimizer.kind.fraction!(optimizer.members, draft);
+  const fractionOf = (draft: ParameterDraft): number => {
+    const fraction = w ?? optimizer.kind.fraction!(optimizer.members, draft);
+    if (fraction < 0) refuse('STEP_RANGE_START', `${id}.${draft.role} of a fraction w from 0`, fraction, rule);
+    return fraction;
+  };
   const weight = drafts.find(({ role }) => role === 'W');
   const parameters: Partial<Record<ParameterRole, NetParameter>> = {};
   for (const draft of drafts) {
