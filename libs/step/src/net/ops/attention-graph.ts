@@ -1,7 +1,7 @@
 /** Attention as nodes of a float64 graph (libs/step/SPEC.md §22), all heads of a batch at once. */
 import type { NetEmitter } from '../emitter.js';
 import { emitSoftmax } from '../losses/softmax-ce.js';
-import type { AttentionPlace } from './attention.js';
+import type { AttentionPlace } from './attention-place.js';
 import type { EmittedPass } from './op.js';
 
 /** Below every score that exists by more than an exponential's table is long. */

@@ -2,7 +2,7 @@
 import { roundShift } from '../../integers.js';
 import { softmaxRow } from '../losses/softmax-ce.js';
 import { product, transposed, type IntTensor } from '../tensor.js';
-import type { AttentionPlace } from './attention.js';
+import type { AttentionPlace } from './attention-place.js';
 import type { Passed, ReferenceRun } from './op.js';
 
 /** Shares `P` are kept as [batch, heads, T, T]; those of places that do not exist are 0. */

@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { parseNetManifest } from '../manifest.js';
 import { attend, attendBack } from './attention-reference.js';
-import { attention, placeOf, type Attention } from './attention.js';
+import { placeOf, type Attention } from './attention-place.js';
+import { attention } from './attention.js';
 import type { Edge, NetLayer } from '../edge.js';
 import { clamp } from '../../integers.js';
 import type { IntTensor } from '../tensor.js';

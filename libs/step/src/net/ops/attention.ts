@@ -3,21 +3,12 @@
  * width `d = C/heads`, `S = SAT(RS((Q·Kᵀ)·σ, a_i + 12))`, `P` the shares of its rows at fraction 12,
  * `y = SAT(RS(P·V, 12 + a_i − a_o))`. Projections are dense layers around it.
  */
-import { floorDiv, isqrt } from '../../integers.js';
 import { refuse } from '../../errors.js';
-import { bound, edgeMax, roundingValue, type Edge, type NetBound, type NetLayer } from '../edge.js';
+import { bound, edgeMax, roundingValue, type NetBound, type NetLayer } from '../edge.js';
+import { errorEdge, placeOf, type Attention } from './attention-place.js';
 import { emitAttention, emitAttentionErrors } from './attention-graph.js';
 import { attend, attendBack } from './attention-reference.js';
 import type { NetOp } from './op.js';
-
-export interface Attention {
-  readonly heads: number;
-  /** Place i reads places 0 … i only. */
-  readonly causal: boolean;
-  /** Fractions of the exponentials, and of the reciprocal of their sum. */
-  readonly E: number;
-  readonly k: number;
-}
 
 export const attention: NetOp<Attention> = {
   members: ['heads', 'causal', 'E', 'k'],
@@ -49,6 +40,10 @@ export const attention: NetOp<Attention> = {
     inputs: emitAttentionErrors(e, placeOf(layer), G, saved, wanted),
     gradients: {},
   }),
+  work({ inputs: [q] }) {
+    const [T, C] = q!.shape as readonly [number, number];
+    return 2 * T * T * C;
+  },
   emitFloat(f, layer, inputs) {
     const { T, d, sigma, layer: at } = placeOf(layer);
     const { heads, causal } = at.members;
@@ -64,46 +59,6 @@ export const attention: NetOp<Attention> = {
   },
   unprovable: () => ['attention has no step proof'],
 };
-
-/** An attention layer with what follows from it. */
-export interface AttentionPlace {
-  readonly layer: NetLayer<Attention>;
-  readonly T: number;
-  /** Width of a head. */
-  readonly d: number;
-  /** `1/√d` at fraction 12. */
-  readonly sigma: bigint;
-  /** Shifts, by what they round. */
-  readonly shifts: {
-    readonly S: number;
-    readonly y: number;
-    readonly dV: number;
-    readonly dP: number;
-    /** Of the errors of queries and of keys. */
-    readonly dQK: number;
-  };
-}
-
-/** @throws nothing: the shape was checked */
-export function placeOf(layer: NetLayer<Attention>): AttentionPlace {
-  const { inputs, output, members } = layer;
-  const [T, C] = inputs[0]!.shape as readonly [number, number];
-  const d = C / members.heads;
-  const g = errorEdge(inputs)?.g ?? 0;
-  const { a } = inputs[0]!;
-  return {
-    ...{ layer, T, d, sigma: isqrt(floorDiv(1n << 24n, BigInt(d))) },
-    shifts: {
-      ...{ S: a + 12, y: 12 + a - output.a },
-      ...{ dV: 12 + output.g - g, dP: a - 4, dQK: a + 16 + output.g - g },
-    },
-  };
-}
-
-/** All inputs that an error flows into have one g. */
-function errorEdge(inputs: readonly Edge[]): Edge | undefined {
-  return inputs.find((edge) => edge.hasError);
-}
 
 function attentionBounds(layer: NetLayer<Attention>): readonly NetBound[] {
   const { T: places, d: width, sigma, shifts } = placeOf(layer);
