@@ -49,6 +49,10 @@ export const attention: NetOp<Attention> = {
     inputs: emitAttentionErrors(e, placeOf(layer), G, saved, wanted),
     gradients: {},
   }),
+  work({ inputs: [q] }) {
+    const [T, C] = q!.shape as readonly [number, number];
+    return 2 * T * T * C;
+  },
   emitFloat(f, layer, inputs) {
     const { T, d, sigma, layer: at } = placeOf(layer);
     const { heads, causal } = at.members;

@@ -12,9 +12,6 @@ export interface Embedding {
   readonly out: number;
 }
 
-/** Largest vocabulary whose gradient is a product with one-hot rows: it is the quicker way as long as the rows are short. */
-const oneHotMax = 256;
-
 export const embedding: NetOp<Embedding> = {
   members: ['vocab', 'out'],
   arity: 1,
@@ -51,6 +48,7 @@ export const embedding: NetOp<Embedding> = {
     inputs: [undefined],
     gradients: isTrained(layer, 'W') ? { W: emitSumsByToken(e, layer.members, G, tokens!) } : {},
   }),
+  work: () => 0,
   emitFloat: (f, layer, [tokens]) => f.node('Gather', [f.parameter(layer, 'W'), tokens!]),
   unprovable: () => ['an embedding has no step proof'],
 };
@@ -74,14 +72,6 @@ function sumsByToken({ vocab, out }: Embedding, G: IntTensor, tokens: IntTensor)
 function emitSumsByToken(e: NetEmitter, { vocab, out }: Embedding, G: string, tokens: string): string {
   const g = e.rows(G, out);
   const places = e.reshape(tokens, [-1, 1]);
-  if (vocab <= oneHotMax) {
-    const numbers = e.graph.float64(
-      [1, vocab],
-      Float64Array.from({ length: vocab }, (_, i) => i),
-    );
-    const oneHot = e.cast(e.node('Equal', [e.cast(places, 'float64'), numbers]), 'float64');
-    return e.node('Gemm', [oneHot, g], { transA: { int: 1 } });
-  }
   const zero = e.node('Expand', [e.scalar(0), e.graph.axes(vocab, out)]);
   const wide = e.node('Expand', [places, e.node('Shape', [g])]);
   return e.node('ScatterElements', [zero, wide, g], { axis: { int: 0 }, reduction: { string: 'add' } });

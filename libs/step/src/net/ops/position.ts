@@ -46,6 +46,7 @@ export const position: NetOp<object> = {
     inputs: [wanted === true ? e.sat(e.round(G, errorShift(layer)), layer.inputs[0]!) : undefined],
     gradients: isTrained(layer, 'W') ? { W: e.sum(G, 0, 0) } : {},
   }),
+  work: ({ output }) => sizeOf(output.shape),
   emitFloat: (f, layer, [x]) => f.node('Add', [x!, f.parameter(layer, 'W')]),
   unprovable: () => ['learned positions have no step proof'],
 };
