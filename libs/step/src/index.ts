@@ -85,7 +85,6 @@ export type { Net, NetManifest } from './net/net.js';
 export type { NetExamples } from './net/examples.js';
 export { netForwardReference, netStepReference } from './net/reference.js';
 export { buildNetForwardGraph, buildNetTrainGraph, type NetTrainGraph } from './net/graph.js';
-export { NetMeasurement } from './net/metrics/evaluate.js';
 export { checkHeaderFits, netRecordLayout, splitNetRecords } from './net/records.js';
 export {
   checkParameters,
