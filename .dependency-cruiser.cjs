@@ -84,6 +84,12 @@ const parts = {
     npm: ['@hpke/core', '@hpke/dhkem-x25519', '@noble/curves'],
     core: [],
   }),
+  data: lib('data', {
+    may: ['attestation', 'step'],
+    npm: [
+      ...['@huggingface/tokenizers', 'csv-parse', 'fflate', 'hyparquet', 'hyparquet-compressors', 'jpeg-js', 'pngjs'],
+    ],
+  }),
   collateral: lib('collateral', { may: ['attestation', 'judge'] }),
   'enclave-channel': lib('enclave-channel', { may: ['attestation', 'process', 'wire-channel'] }),
   process: lib('process', {}),

@@ -9,7 +9,9 @@ import {
   encodeRoundStatement,
   encodeStepStatement,
   keysDigest,
+  parseEvaluation,
   runKeysOf,
+  verifyEvaluation,
   verifyReceipt,
   verifyRoundReceipt,
   workersOf,
@@ -19,6 +21,7 @@ import {
   type StepStatement,
 } from '#attestation/records';
 import { divideSteps, manifestDigest } from '#libs/step';
+import type { EventOf } from '#libs/wire/channel';
 import { checkReleased } from './grant.js';
 import type { ReadyJob } from './ready-job.js';
 
@@ -26,9 +29,18 @@ import type { ReadyJob } from './ready-job.js';
 export interface Chain {
   readonly links: readonly Link[];
   readonly sessions: readonly ReleasedSession[];
+  /** In the order of their steps. */
+  readonly evaluations: readonly SignedEvaluation[];
 }
 
-export const noChain: Chain = { links: [], sessions: [] };
+/** An evaluation behind a run, and which of the chain's sessions signed it. */
+export interface SignedEvaluation {
+  readonly session: number;
+  readonly statement: Uint8Array;
+  readonly receipt: Uint8Array;
+}
+
+export const noChain: Chain = { links: [], sessions: [], evaluations: [] };
 
 type ChainedJob = Pick<ReadyJob, 'jobId' | 'spec' | 'manifest' | 'terms' | 'own' | 'verified'>;
 
@@ -53,7 +65,7 @@ export function segmentStatement(
 
 /** @throws Rejection CHECKPOINT_SESSION, CHECKPOINT_RECEIPT */
 export async function checkChain(job: ChainedJob, checkpoint: Checkpoint): Promise<Chain> {
-  const { borders, links, sessions } = checkpoint;
+  const { borders, links, sessions, evaluations = [] } = checkpoint;
   for (const session of sessions) checkReleased(job, session, job.own.binding);
   if (links.length !== borders.length - 1) {
     throw refused('CHECKPOINT_RECEIPT', `${borders.length - 1} receipts`, `${links.length}`);
@@ -65,7 +77,28 @@ export async function checkChain(job: ChainedJob, checkpoint: Checkpoint): Promi
     }
     await checkLink(job, borders, index, link, session.binding.receiptKey);
   }
-  return { links, sessions };
+  for (const one of evaluations) await checkEvaluation(job, sessions, one);
+  return { links, sessions, evaluations };
+}
+
+async function checkEvaluation(
+  job: ChainedJob,
+  sessions: readonly ReleasedSession[],
+  { session: at, statement, receipt }: SignedEvaluation,
+): Promise<void> {
+  const session = sessions[at];
+  if (session === undefined) throw refused('CHECKPOINT_SESSION', `a session below ${sessions.length}`, `${at}`);
+  const said = parseEvaluation(statement);
+  const known = toHex(sha256(concatBytes(session.binding.receiptKey, sha256(statement), receipt)));
+  if (job.verified.has(known)) return;
+  try {
+    if (!equalBytes(said.jobId, job.jobId)) throw refused('CHECKPOINT_RECEIPT', 'an evaluation of this job', 'another');
+    await verifyEvaluation(receipt, said, session.binding.receiptKey);
+  } catch (error) {
+    const got = error instanceof Rejection ? error.message.slice(0, 400) : 'bytes that are none';
+    throw refused('CHECKPOINT_RECEIPT', `a receipt over the evaluation at step ${said.step}`, got);
+  }
+  job.verified.add(known);
 }
 
 async function checkLink(
@@ -94,14 +127,30 @@ async function checkLink(
 }
 
 /** The chain with one border more, which this session signed. @throws Rejection CHECKPOINT_SESSION */
-export function linked({ links, sessions }: Chain, own: ReleasedSession, signed: Omit<Link, 'session'>): Chain {
-  const session = keysDigest(own.binding);
-  const at = sessions.findIndex(({ binding }) => equalBytes(keysDigest(binding), session));
-  if (at >= 0) return { links: [...links, { session: at, ...signed }], sessions };
+export function linked(chain: Chain, own: ReleasedSession, signed: Omit<Link, 'session'>): Chain {
+  const { session, sessions } = sessionOf(chain, own);
+  return { ...chain, links: [...chain.links, { session, ...signed }], sessions };
+}
+
+/** Where a session stands among those of the chain, added where it is new. @throws Rejection CHECKPOINT_SESSION */
+export function sessionOf(
+  { sessions }: Chain,
+  own: ReleasedSession,
+): { readonly session: number; readonly sessions: readonly ReleasedSession[] } {
+  const digest = keysDigest(own.binding);
+  const at = sessions.findIndex(({ binding }) => equalBytes(keysDigest(binding), digest));
+  if (at >= 0) return { session: at, sessions };
   if (sessions.length >= checkpointSessionsMax) {
     throw refused('CHECKPOINT_SESSION', `at most ${checkpointSessionsMax} sessions in one job`, 'one more');
   }
-  return { links: [...links, { session: sessions.length, ...signed }], sessions: [...sessions, own] };
+  return { session: sessions.length, sessions: [...sessions, own] };
+}
+
+/** Evaluations as they leave the enclave: each with the receipt key of its session. */
+export function toldEvaluations({ evaluations, sessions }: Chain): EventOf<'result'>['evaluations'] {
+  return evaluations.map(({ session, statement, receipt }) => ({
+    ...{ key: sessions[session]!.binding.receiptKey, statement, receipt },
+  }));
 }
 
 /** Settlement keys behind the borders, and the sealer's: what `Run.keys` is the digest of. */

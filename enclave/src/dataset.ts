@@ -1,21 +1,26 @@
 /** Decrypted records against the dataset root of the job's spec, before anything is trained on them. */
 import { equalBytes, Rejection, toHex } from '#attestation/base';
-import { type DatasetManifest, type JobSpec } from '#attestation/records';
+import { isNetDataset, type JobSpec, type SealedDataset } from '#attestation/records';
 import {
   commitDataset,
+  dataDigest,
   datasetRoot,
+  isNet,
+  netDatasetRoot,
+  parseDataHeader,
   recordBytes,
   superblockOfStep,
   superblockRecords,
   type Examples,
+  type JobManifest,
   type Manifest,
 } from '#libs/step';
 import { commitmentFormat, createCommitter, dataDigestOf, dataSeed } from '#libs/zk/commit';
 
 interface CommittedRecords {
   readonly spec: JobSpec;
-  readonly manifest: Manifest;
-  readonly dataset: DatasetManifest;
+  readonly manifest: JobManifest;
+  readonly dataset: SealedDataset;
   readonly dataKey: Uint8Array;
 }
 
@@ -25,6 +30,11 @@ interface CommittedRecords {
  */
 export async function checkRecords(job: CommittedRecords, records: Uint8Array): Promise<void> {
   const { spec, manifest, dataset } = job;
+  if (isNetDataset(dataset)) {
+    const { dataDigests } = await commitDataset('state-keccak', manifest, records);
+    return requireRoot(spec, netDatasetRoot(parseDataHeader(dataset.header), dataDigests));
+  }
+  if (isNet(manifest)) throw otherRecords(spec, 'records of layout 1');
   if (dataset.proving === null) {
     return requireRoot(spec, (await commitDataset(dataset.scheme, manifest, records)).root);
   }
@@ -37,6 +47,30 @@ export async function checkRecords(job: CommittedRecords, records: Uint8Array): 
     const made = committer.data(examples, dataSeed(job.dataKey, index));
     const { root, ood } = commitments[index]!;
     if (!equalBytes(made.root, root) || !equalBytes(made.ood, ood)) throw otherRecords(spec, `superblock ${index}`);
+  }
+}
+
+/**
+ * @param records of the validation set, in block order; none where the job does not evaluate
+ * @throws Rejection VALIDATION_ROOT
+ */
+export async function checkValidation(job: CommittedRecords, records: Uint8Array): Promise<void> {
+  const { spec, manifest, dataset } = job;
+  if (spec.validation === undefined || !isNetDataset(dataset) || !isNet(manifest)) return;
+  const block = manifest.evaluate!.batch * recordBytes(manifest);
+  const digests = await Promise.all(
+    Array.from({ length: Math.ceil(records.length / block) }, (_, index) =>
+      dataDigest('state-keccak', index, records.subarray(index * block, (index + 1) * block)),
+    ),
+  );
+  const root = netDatasetRoot(parseDataHeader(dataset.header), digests);
+  if (!equalBytes(root, spec.validation.root)) {
+    throw new Rejection('VALIDATION_ROOT', {
+      expected: toHex(spec.validation.root),
+      got: 'a validation set of another root',
+      rule: 'libs/step/SPEC.md §25',
+      action: 'the data set was sealed wrongly: its owner must seal it again',
+    });
   }
 }
 

@@ -12,7 +12,7 @@ import {
 } from '#attestation/records';
 import { encodeWeights, type GuardViolation } from '#libs/step';
 import type { EventOf } from '#libs/wire/channel';
-import { keysBehind } from './chain.js';
+import { keysBehind, toldEvaluations } from './chain.js';
 import { sealDelivery } from './deliver.js';
 import type { SessionKeys } from './keys.js';
 import type { ReadyJob } from './ready-job.js';
@@ -21,25 +21,27 @@ import type { Position, Trained } from './trainer.js';
 
 const complete = 0;
 const leftItsRange = 1;
+const stoppedByRule = 3;
 
 export async function finishJob(
   job: ReadyJob,
-  trained: Trained,
+  trained: Position,
   keys: SessionKeys,
   watch: Stopwatch,
 ): Promise<EventOf<'result'>> {
-  const last = trained.borders.at(-1)!;
+  const { weights, digest } = trained.best ?? { weights: trained.weights, digest: trained.borders.at(-1)! };
   const delivery = await watch.measure('seal', () =>
     sealDelivery(
-      concatBytes(encodeWeights(trained.weights), job.commitments.seed(trained.borders.length - 1)),
+      concatBytes(encodeWeights(weights), job.commitments.seed(trained.borders.length - 1)),
       { keys, recipient: job.spec.recipient, isRevealed: job.isRevealed },
       job.jobId,
-      last,
+      digest,
     ),
   );
   const { ciphertextDigest, keyCommit } = delivery;
   const sealed = job.isRevealed ? deliveryDigest(ciphertextDigest, keyCommit) : new Uint8Array(32);
-  const { run, accounts } = runOf(job, trained, complete, sealed, keys);
+  const outcome = trained.step < job.manifest.steps ? stoppedByRule : complete;
+  const { run, accounts } = runOf(job, trained, outcome, sealed, keys);
   const seal = await watch.measure('sign', () => sealRun(job, run, keys));
   return {
     type: 'result',
@@ -49,6 +51,7 @@ export async function finishJob(
     run: summaryOf(run),
     keys: accounts,
     seal,
+    evaluations: toldEvaluations(trained.chain),
     timings: timingsOf(watch),
   };
 }
@@ -69,6 +72,7 @@ export function stopAtGuard(
     run: summaryOf(run),
     keys: accounts,
     seal: sealRun(job, run, keys),
+    evaluations: toldEvaluations(reached.chain),
   };
 }
 

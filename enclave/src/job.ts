@@ -4,11 +4,12 @@ import {
   bordersMax,
   escrowIdOf,
   JobMode,
+  shardCount,
   specDigestOf,
   termsFit,
-  type DatasetManifest,
   type JobSpec,
   type ReleasedSession,
+  type SealedDataset,
   type Terms,
 } from '#attestation/records';
 import {
@@ -18,14 +19,18 @@ import {
   divideSteps,
   featureCount,
   guardSetOf,
-  initialWeights,
+  isNet,
   parameterCount,
-  parseManifestText,
+  parseJobManifestText,
+  splitNetRecords,
   splitRecords,
+  type JobManifest,
   type Manifest,
 } from '#libs/step';
 import { jobCommitments, type JobCommitments } from '#libs/zk/commit';
-import { checkRecords } from './dataset.js';
+import { checkRecords, checkValidation } from './dataset.js';
+import { checkDataset } from './job-dataset.js';
+import { startKindOf, startOfJob } from './start.js';
 import type { JobLease } from './lease.js';
 import type { Genesis, ReadyJob } from './ready-job.js';
 
@@ -33,23 +38,26 @@ import type { Genesis, ReadyJob } from './ready-job.js';
 export interface HeldJob {
   readonly jobId: Uint8Array;
   readonly spec: JobSpec;
-  readonly manifest: Manifest;
-  readonly dataset: DatasetManifest;
+  readonly manifest: JobManifest;
+  readonly dataset: SealedDataset;
   readonly dataKey: Uint8Array;
   readonly hostSecret: Uint8Array;
   readonly terms: Terms;
   readonly own: ReleasedSession;
   readonly commitments: JobCommitments;
-  readonly genesis: Genesis;
+  /** Null where the start weights come from outside. */
+  readonly drawn: Genesis | null;
   readonly lease: JobLease;
-  /** Decrypted records by shard index. */
+  /** Decrypted records by shard index, through both sets of a data set of layout 2. */
   readonly shards: Map<number, Uint8Array>;
+  /** Canonical bytes of the start weights, part by part, where the manifest names weights. */
+  readonly startParts: Uint8Array[];
 }
 
 interface OfferedJob {
   readonly jobId: Uint8Array;
   readonly spec: JobSpec;
-  readonly dataset: DatasetManifest;
+  readonly dataset: SealedDataset;
   readonly dataKey: Uint8Array;
   readonly hostSecret: Uint8Array;
   readonly terms: Terms;
@@ -65,19 +73,11 @@ interface OfferedJob {
 export function checkJob(offered: OfferedJob): HeldJob {
   const { spec, dataset, jobId, dataKey, terms, own } = offered;
   const session = own.binding;
-  const manifest = parseManifestText(spec.manifest);
-  checkBounds(manifest, guardSetOf(spec.scheme));
+  const manifest = parseJobManifestText(spec.manifest);
+  if (!isNet(manifest)) checkBounds(manifest, guardSetOf(spec.scheme));
   checkCanonical(manifest, spec);
   checkSize(manifest, spec);
-  agree('JOB_DATASET', 'data set id', toHex(spec.dataset.id), toHex(dataset.id));
-  agree('JOB_DATASET', 'dataset root', toHex(spec.dataset.root), toHex(dataset.root));
-  agree('JOB_DATASET', 'scheme', schemeOf(spec), schemeOf(dataset));
-  agree('JOB_DATASET', 'records', spec.dataset.records, dataset.records);
-  agree('JOB_DATASET', 'shards', spec.dataset.shards, dataset.shards.length);
-  agree('JOB_DATASET', 'features', featureCount(manifest), dataset.features);
-  agree('JOB_DATASET', 'classes', classCount(manifest), dataset.classes);
-  agree('JOB_DATASET', 'batch', manifest.batch, dataset.batch);
-  agree('JOB_DATASET', 'superblock', manifest.superblock, dataset.superblock);
+  checkDataset(spec, manifest, dataset);
   agree('JOB_ESCROW', 'spec digest', toHex(specDigestOf(spec)), toHex(terms.specDigest));
   const { rounds, workers } = divideSteps(manifest, spec);
   agree('JOB_ESCROW', 'segments', rounds, terms.segments);
@@ -85,21 +85,20 @@ export function checkJob(offered: OfferedJob): HeldJob {
   agree('JOB_ESCROW', 'policy', toHex(spec.policyDigest), toHex(terms.policy));
   termsFit(spec, terms);
   const commitments = jobCommitments(spec, manifest, { jobId, dataKey });
-  const start = initialWeights(manifest);
-  const genesis = { weights: start, border: commitments.border(0, start) };
-  agree('JOB_ESCROW', 'start weights', toHex(genesis.border), toHex(terms.initialWeights));
   agree('JOB_ESCROW', 'chain', spec.settlement.chainId, session.chainId);
   if (!isZero(terms.provider)) agree('JOB_ESCROW', 'provider', toHex(terms.provider), toHex(session.provider));
-  return { ...offered, manifest, commitments, genesis, shards: new Map() };
+  const held = { ...offered, manifest, commitments, shards: new Map(), startParts: [] };
+  // Before shards are sent where nothing else has to come: a start that is not the escrow's is refused at once.
+  return { ...held, drawn: startKindOf(manifest) === 'seed' ? genesisOf(held, []) : null };
 }
 
-/** @throws Rejection SHARDS_MISSING, DATASET_ROOT, LABEL_RANGE */
+/** @throws Rejection SHARDS_MISSING, DATASET_ROOT, LABEL_RANGE, TOKEN_RANGE, START_*, JOB_ESCROW */
 export async function assembleJob(held: HeldJob): Promise<ReadyJob> {
-  const parts = held.dataset.shards.map((_, index) => {
+  const parts = Array.from({ length: shardCount(held.dataset) }, (_, index) => {
     const records = held.shards.get(index);
     if (records === undefined) {
       throw new Rejection('SHARDS_MISSING', {
-        expected: `all ${held.dataset.shards.length} shards`,
+        expected: `all ${shardCount(held.dataset)} shards`,
         got: `no shard ${index}`,
         rule: 'enclave/SPEC.md, shards',
         action: 'send every shard before training',
@@ -107,15 +106,31 @@ export async function assembleJob(held: HeldJob): Promise<ReadyJob> {
     }
     return records;
   });
-  const records = concatBytes(...parts);
+  const genesis = held.drawn ?? genesisOf(held, held.startParts);
+  const training = parts.slice(0, held.dataset.shards.length);
+  const records = concatBytes(...training);
+  const rest = concatBytes(...parts.slice(training.length));
   held.shards.clear();
   await checkRecords(held, records);
-  const { shards: _shards, ...job } = held;
+  await checkValidation(held, rest);
+  const { shards: _shards, drawn: _drawn, startParts: _parts, ...job } = held;
   const { manifest, terms } = job;
-  parts.forEach((part, index) => checkLabels(manifest, index, part));
-  const examples = splitRecords(manifest, records);
   const isRevealed = (terms.mode & JobMode.reveal) !== 0;
-  return { ...job, escrowId: escrowIdOf(terms), verified: new Set(), examples, isRevealed };
+  const common = { escrowId: escrowIdOf(terms), verified: new Set<string>(), isRevealed, genesis };
+  if (isNet(manifest)) {
+    const validation = rest.length === 0 ? null : splitNetRecords(manifest, rest);
+    return { ...job, ...common, examples: splitNetRecords(manifest, records), validation };
+  }
+  training.forEach((part, index) => checkLabels(manifest, index, part));
+  return { ...job, ...common, examples: splitRecords(manifest, records), validation: null };
+}
+
+/** @throws Rejection START_*, WEIGHTS_*, JOB_ESCROW unless it is the start that the escrow names */
+function genesisOf({ manifest, commitments, terms }: Omit<HeldJob, 'drawn'>, parts: readonly Uint8Array[]): Genesis {
+  const { state, frozen } = startOfJob(manifest, parts);
+  const border = commitments.border(0, state);
+  agree('JOB_ESCROW', 'start weights', toHex(border), toHex(terms.initialWeights));
+  return { weights: state, frozen, border };
 }
 
 /**
@@ -136,7 +151,7 @@ function checkLabels(m: Manifest, index: number, records: Uint8Array): void {
 }
 
 /** The program digest of statements is over the canonical bytes: a spec with others could never be shown to be met. */
-function checkCanonical(manifest: Manifest, spec: JobSpec): void {
+function checkCanonical(manifest: JobManifest, spec: JobSpec): void {
   if (equalBytes(canonicalManifest(manifest), spec.manifest)) return;
   throw new Rejection('MANIFEST_CANONICAL', {
     expected: 'the canonical JSON of the manifest',
@@ -147,13 +162,9 @@ function checkCanonical(manifest: Manifest, spec: JobSpec): void {
 }
 
 /** What cannot be carried to its end is refused before its start: checkpoints and border lists have a greatest size. */
-function checkSize(manifest: Manifest, spec: JobSpec): void {
+function checkSize(manifest: JobManifest, spec: JobSpec): void {
   atMost('bytes of weights', 8 * parameterCount(manifest), checkpointWeightsBytesMax);
   atMost('segments', divideSteps(manifest, spec).rounds, bordersMax - 1);
-}
-
-function schemeOf({ scheme, proving }: Pick<JobSpec, 'scheme'> & { proving: { profile: string } | null }): string {
-  return proving === null ? scheme : `${scheme} under ${proving.profile}`;
 }
 
 function atMost(what: string, got: number, max: number): void {

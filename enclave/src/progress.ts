@@ -2,8 +2,10 @@
  * What leaves the enclave of a run while it goes on, as the data owner signed (enclave/SPEC.md, progress). Figures are
  * of whole windows at fixed places, so starting again elsewhere tells nothing that the windows do not.
  */
-import { progressOf } from '#attestation/records';
+import { parseEvaluation, progressOf } from '#attestation/records';
 import { divideSteps, orderSize } from '#libs/step';
+import type { EventOf } from '#libs/wire/channel';
+import { toldEvaluations, type Chain } from './chain.js';
 import type { ReadyJob } from './ready-job.js';
 
 /** Means over some steps that follow each other. */
@@ -50,6 +52,43 @@ function windowed(window: number, end: number): ProgressGate {
       sum = { loss: sum.loss + loss * count, accuracy: sum.accuracy + accuracy * count };
       const isWhole = to % window === 0 || to === end;
       return isWhole && seen > 0 ? { loss: sum.loss / seen, accuracy: sum.accuracy / seen } : null;
+    },
+  };
+}
+
+/** Tells evaluations while the job goes on, as its `progress` allows; all of them leave with the result. */
+export interface EvaluationTeller {
+  /** @param step done by now */
+  tell(chain: Chain, step: number): void;
+}
+
+/**
+ * With `none` nothing is told; else an evaluation is told once the steps up to it are whole windows of progress.
+ *
+ * @param known evaluations of the checkpoint that the job goes on from, which have been told
+ */
+export function evaluationTeller(
+  { spec, manifest, examples }: Pick<ReadyJob, 'spec' | 'manifest' | 'examples'>,
+  known: Chain,
+  send: (event: Omit<EventOf<'evaluation'>, 'type'>) => void,
+): EvaluationTeller {
+  const every = progressOf(spec);
+  const epoch = (): number => orderSize(manifest, examples.count).epochSteps;
+  const window = {
+    step: () => 1,
+    segment: () => divideSteps(manifest, spec).segmentSteps,
+    epoch,
+    none: () => Infinity,
+  }[every]();
+  let told = known.evaluations.length;
+  return {
+    tell(chain, step) {
+      const isWhole = step % window === 0 || (every !== 'none' && step === manifest.steps);
+      if (!isWhole) return;
+      for (const evaluated of toldEvaluations(chain).slice(told)) {
+        send({ step: parseEvaluation(evaluated.statement).step, evaluated });
+      }
+      told = chain.evaluations.length;
     },
   };
 }

@@ -19,15 +19,14 @@ import {
   divideSteps,
   encodeWeights,
   GuardViolation,
-  guardSetOf,
   manifestDigest,
   type Division,
   type Weights,
 } from '#libs/step';
 import type { EnclaveEvent, EventOf, RequestOf } from '#libs/wire/channel';
 import { linked, segmentStatement } from './chain.js';
-import { Engine } from './engine/engine.js';
-import type { LoadedDataset } from './engine/loaded-dataset.js';
+import { loadEngine, type LoadedEngine } from './engine/load-engine.js';
+import { openEvaluator, type Evaluator } from './evaluate.js';
 import { finishJob, stopAtGuard } from './finish.js';
 import type { SessionKeys } from './keys.js';
 import { openPartial, sealPartial, type Partial } from './partial.js';
@@ -52,10 +51,9 @@ interface Callbacks {
   progress(event: Omit<EventOf<'progress'>, 'type'>): void;
 }
 
-interface LoadedEngine {
+interface Threaded {
   readonly threads: number;
-  readonly engine: Engine;
-  readonly dataset: LoadedDataset;
+  readonly engine: LoadedEngine;
 }
 
 export function openRoundWorker(job: ReadyJob, callbacks: Callbacks): RoundWorker {
@@ -63,7 +61,8 @@ export function openRoundWorker(job: ReadyJob, callbacks: Callbacks): RoundWorke
   const sealingKey = checkpointKey(job);
   const gate = progressGate(job);
   let partials: Partial[] = [];
-  let loaded: LoadedEngine | null = null;
+  let loaded: Threaded | null = null;
+  let evaluator: Evaluator | null | undefined;
   /** What this session made last: it need not open its own. */
   let own: { readonly sealed: Uint8Array; readonly partial: Partial } | null = null;
   /** The start that was used last, not opened and committed to again while it is used. */
@@ -76,25 +75,24 @@ export function openRoundWorker(job: ReadyJob, callbacks: Callbacks): RoundWorke
     return known.position;
   }
 
-  async function engineFor(threads: number): Promise<LoadedEngine> {
+  async function engineFor(threads: number): Promise<Threaded> {
     if (loaded?.threads === threads) return loaded;
     await loaded?.engine.close();
-    const engine = await Engine.open(job.manifest, { threads, guardSet: guardSetOf(job.spec.scheme) });
-    return (loaded = { threads, engine, dataset: engine.load(job.examples) });
+    return (loaded = { threads, engine: await loadEngine(job, threads) });
   }
 
   return {
     async segment({ index, checkpoint, threads }, signal) {
       const start = await positionOf(checkpoint);
       requireSegment(division, start, index);
-      const { engine, dataset } = await engineFor(threads);
+      const { engine } = await engineFor(threads);
       const steps = {
         weights: start.weights,
         stepFrom: index * division.segmentSteps,
         stepCount: division.segmentSteps,
       };
       try {
-        const weights = await trainSteps(job, engine, dataset, steps, { ...callbacks, signal, gate });
+        const weights = await trainSteps(job, engine, steps, { ...callbacks, signal, gate });
         const { event, partial } = await signedPartial(job, callbacks, start, index, weights);
         own = { sealed: event.ciphertext, partial };
         return event;
@@ -115,15 +113,20 @@ export function openRoundWorker(job: ReadyJob, callbacks: Callbacks): RoundWorke
       const round = partials.toSorted((a, b) => a.statement.stepFrom - b.statement.stepFrom);
       partials = [];
       const { statement, position: unsigned } = await averaged(job, await positionOf(checkpoint), round, callbacks);
-      const { event, position } = await signedRound(job, callbacks, statement, unsigned, await sealingKey);
+      evaluator ??= await openEvaluator(job, loaded?.threads ?? 1);
+      const measured = await evaluatedRound(unsigned, evaluator, callbacks);
+      const { event, position } = await signedRound(job, callbacks, statement, measured, await sealingKey);
       known = { sealed: event.ciphertext, position };
-      if (position.step < job.manifest.steps) return [event];
+      const isOver = position.step >= job.manifest.steps || evaluator?.isOver(position.chain) === true;
+      if (!isOver) return [event];
       return [event, await finishJob(job, position, callbacks.keys, callbacks.watch)];
     },
 
     async close() {
       await loaded?.engine.close();
+      await evaluator?.close();
       loaded = null;
+      evaluator = null;
     },
   };
 }
@@ -144,6 +147,18 @@ async function averaged(
   const border = await watch.measure('commit', () => job.commitments.border(start.borders.length, weights));
   const position = { ...start, step: start.step + roundSteps, weights, borders: [...start.borders, border] };
   return { statement: { ...expected, weightsAfter: border, partials: named }, position };
+}
+
+/** The end of a round with its evaluation, where one is due. */
+async function evaluatedRound(
+  position: Position,
+  evaluator: Evaluator | null,
+  { keys, watch }: Callbacks,
+): Promise<Position> {
+  const { step, weights, borders } = position;
+  if (evaluator?.isDue(step) !== true) return position;
+  const measured = { step, weights, digest: borders.at(-1)! };
+  return { ...position, ...(await watch.measure('train', () => evaluator.evaluate(position, measured, keys))) };
 }
 
 async function signedPartial(

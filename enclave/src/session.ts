@@ -11,7 +11,7 @@ import {
   jobIdOf,
   keyReleaseAad,
   parseJobSpec,
-  readDatasetManifest,
+  readSealedDataset,
   workersOf,
   type JobSpec,
 } from '#attestation/records';
@@ -27,6 +27,7 @@ import { assembleJob, checkJob, type HeldJob } from './job.js';
 import { createSessionKeys, type SessionKeys } from './keys.js';
 import { createAnsweredNonces, openLease, type AnsweredNonces, type JobLease, type Monotonic } from './lease.js';
 import type { ReadyJob } from './ready-job.js';
+import { startBytesOf, startKindOf } from './start.js';
 import { createStopwatch, type Stopwatch } from './stopwatch.js';
 import { trainJob, type Position } from './trainer.js';
 import { openRoundWorker, type RoundWorker } from './round-worker.js';
@@ -77,6 +78,8 @@ async function answer(state: State, request: Request): Promise<Uint8Array> {
       return accept(state, request);
     case 'shard':
       return shard(state, request);
+    case 'start':
+      return start(state, request);
     case 'train':
       return train(state, request);
     case 'prepare':
@@ -120,7 +123,7 @@ async function accept(state: State, request: RequestOf<'job'>): Promise<Uint8Arr
   state.watch = createStopwatch();
   const spec = parseJobSpec(request.spec);
   const jobId = jobIdOf(spec);
-  const dataset = readDatasetManifest(request.dataset);
+  const dataset = readSealedDataset(request.dataset);
   const terms = decodeTerms(request.terms);
   const { release, signature, sealedKey, hostSecret } = request;
   const own = { binding: session.binding, release, signature };
@@ -162,6 +165,19 @@ async function shard({ held, watch }: State, { index, ciphertext }: RequestOf<'s
   return nothing;
 }
 
+async function start({ held }: State, { index, weights }: RequestOf<'start'>): Promise<Uint8Array> {
+  const job = required(held, 'job before start');
+  job.lease.check();
+  if (startKindOf(job.manifest) !== 'weights') throw outOfOrder('weights of a job that starts from some', 'others');
+  if (index !== 0 && index !== job.startParts.length) {
+    throw outOfOrder(`part 0 or ${job.startParts.length} of the start weights`, `part ${index}`);
+  }
+  const size = job.startParts.slice(0, index).reduce((sum, part) => sum + part.length, weights.length);
+  if (size > startBytesOf(job.manifest)) throw outOfOrder('no more than the start weights', `${size} bytes`);
+  job.startParts.splice(index, job.startParts.length, weights);
+  return nothing;
+}
+
 async function train(state: State, request: RequestOf<'train'>): Promise<Uint8Array> {
   const session = required(state.keys, 'open before train');
   const job = required(state.held, 'job before train');
@@ -196,6 +212,7 @@ async function run(
       watch,
       reached: (reached) => (position = reached),
       progress: (event) => void emit({ type: 'progress', ...event }),
+      evaluated: (event) => void emit({ type: 'evaluation', ...event }),
       checkpointed: (event) => emit({ type: 'checkpoint', ...event }),
     });
     return await finishJob(job, trained, session, watch);

@@ -5,13 +5,14 @@
 import { equalBytes, Rejection } from '#attestation/base';
 import { encodeStepStatement, signReceipt } from '#attestation/records';
 import { checkpointKey, openCheckpoint, sealCheckpoint } from '#libs/sealing';
-import { decodeWeights, divideSteps, encodeWeights, guardSetOf, type Weights } from '#libs/step';
+import { decodeWeights, divideSteps, encodeWeights, type Weights } from '#libs/step';
 import type { EventOf } from '#libs/wire/channel';
+import { bestOf } from './best.js';
 import { checkChain, linked, noChain, segmentStatement, type Chain } from './chain.js';
-import { Engine } from './engine/engine.js';
-import type { LoadedDataset } from './engine/loaded-dataset.js';
+import { loadEngine, type LoadedEngine } from './engine/load-engine.js';
+import { openEvaluator, type Evaluator, type Measured } from './evaluate.js';
 import type { SessionKeys } from './keys.js';
-import { progressGate, type ProgressGate } from './progress.js';
+import { evaluationTeller, progressGate, type EvaluationTeller, type ProgressGate } from './progress.js';
 import type { ReadyJob } from './ready-job.js';
 import type { Stopwatch } from './stopwatch.js';
 
@@ -20,6 +21,8 @@ export interface Trained {
   /** weightsDigest at every segment border; K + 1 of them. */
   readonly borders: readonly Uint8Array[];
   readonly chain: Chain;
+  /** In a job with a rule to stop by: what is delivered. Null: the last weights are. */
+  readonly best: Measured | null;
 }
 
 interface TrainContext {
@@ -31,6 +34,7 @@ interface TrainContext {
   /** Called before anything is trained, and after every segment. */
   reached(position: Position): void;
   progress(event: Omit<EventOf<'progress'>, 'type'>): void;
+  evaluated(event: Omit<EventOf<'evaluation'>, 'type'>): void;
   /** Waited for: the process that trains sends nothing meanwhile. */
   checkpointed(event: Omit<EventOf<'checkpoint'>, 'type'>): Promise<void>;
 }
@@ -43,22 +47,24 @@ export interface Position extends Trained {
  * @throws GuardViolation naming step and tensor; Rejection CHECKPOINT_*, WEIGHTS_*, ATTESTATION_LAPSED; the signal's
  * reason when it was cancelled
  */
-export async function trainJob(job: ReadyJob, context: TrainContext): Promise<Trained> {
+export async function trainJob(job: ReadyJob, context: TrainContext): Promise<Position> {
   const sealingKey = await checkpointKey(job);
   let position: Position = await startOf(job, sealingKey, context.checkpoint);
   context.reached(position);
   const gate = progressGate(job);
-  const engine = await Engine.open(job.manifest, { threads: context.threads, guardSet: guardSetOf(job.spec.scheme) });
+  const engine = await loadEngine(job, context.threads);
+  const evaluator = await openEvaluator(job, context.threads);
+  const teller = evaluationTeller(job, position.chain, (event) => context.evaluated(event));
   try {
-    const dataset = engine.load(job.examples);
-    while (position.step < job.manifest.steps) {
-      const trained = await trainSegment(job, engine, dataset, position, { ...context, gate });
+    while (position.step < job.manifest.steps && evaluator?.isOver(position.chain) !== true) {
+      const trained = await trainSegment(job, { engine, evaluator }, position, { ...context, gate, teller });
       const signed = await sign(job, trained, context);
       position = signed;
       context.reached(position);
       await tell(job, signed, sealingKey, context);
     }
   } finally {
+    await evaluator?.close();
     await engine.close();
   }
   return position;
@@ -67,7 +73,7 @@ export async function trainJob(job: ReadyJob, context: TrainContext): Promise<Tr
 /** @throws Rejection CHECKPOINT_AUTHENTICATION, CHECKPOINT_STATE, CHECKPOINT_SESSION, CHECKPOINT_RECEIPT, WEIGHTS_* */
 export async function startOf(job: ReadyJob, sealingKey: Uint8Array, sealed: Uint8Array | null): Promise<Position> {
   const { weights: start, border: first } = job.genesis;
-  if (sealed === null) return { step: 0, weights: start, borders: [first], chain: noChain };
+  if (sealed === null) return { step: 0, weights: start, borders: [first], chain: noChain, best: null };
   const checkpoint = await openCheckpoint(sealingKey, job.jobId, sealed);
   const { step, borders, weights: encoded } = checkpoint;
   const weights = decodeWeights(job.manifest, encoded);
@@ -80,7 +86,11 @@ export async function startOf(job: ReadyJob, sealingKey: Uint8Array, sealed: Uin
     step === stepOfBorders &&
     equalBytes(borders[0]!, first) &&
     equalBytes(borders.at(-1)!, job.commitments.border(borders.length - 1, weights));
-  if (agrees) return { step, borders, weights, chain: await checkChain(job, checkpoint) };
+  if (agrees) {
+    const chain = await checkChain(job, checkpoint);
+    const own = { step, weights, digest: borders.at(-1)! };
+    return { step, borders, weights, chain, best: bestOf(job, chain, own, checkpoint.best) };
+  }
   throw new Rejection('CHECKPOINT_STATE', {
     expected: 'borders from the start weights to the weights of the checkpoint, one per segment',
     got: `${borders.length} borders at step ${step}`,
@@ -89,19 +99,39 @@ export async function startOf(job: ReadyJob, sealingKey: Uint8Array, sealed: Uin
   });
 }
 
+interface Running {
+  readonly engine: LoadedEngine;
+  readonly evaluator: Evaluator | null;
+}
+
+type SegmentContext = TrainContext & { readonly gate: ProgressGate; readonly teller: EvaluationTeller };
+
+/** Up to the next border, with the evaluations on the way. */
 async function trainSegment(
   job: ReadyJob,
-  engine: Engine,
-  dataset: LoadedDataset,
+  { engine, evaluator }: Running,
   from: Position,
-  context: TrainContext & { readonly gate: ProgressGate },
+  context: SegmentContext,
 ): Promise<Position> {
-  const stepCount = Math.min(job.spec.segmentSteps, job.manifest.steps - from.step);
-  const steps = { weights: from.weights, stepFrom: from.step, stepCount };
-  const weights = await trainSteps(job, engine, dataset, steps, context);
+  const end = Math.min(from.step + job.spec.segmentSteps, job.manifest.steps);
   const index = from.borders.length;
-  const border = await context.watch.measure('commit', () => job.commitments.border(index, weights));
-  return { ...from, step: from.step + stepCount, weights, borders: [...from.borders, border] };
+  let { weights, chain, best } = from;
+  let border: Uint8Array | null = null;
+  for (let step = from.step; step < end;) {
+    const next = evaluator?.next(step, end) ?? end;
+    weights = await trainSteps(job, engine, { weights, stepFrom: step, stepCount: next - step }, context);
+    step = next;
+    if (step < end && evaluator?.isDue(step) !== true) continue;
+    border = await context.watch.measure('commit', () => job.commitments.border(index, weights));
+    if (evaluator?.isDue(step) !== true) continue;
+    const measured = { step, weights, digest: border };
+    const after = await context.watch.measure('train', () =>
+      evaluator.evaluate({ chain, best }, measured, context.keys),
+    );
+    ({ chain, best } = after);
+    context.teller.tell(chain, step);
+  }
+  return { ...from, step: end, weights, borders: [...from.borders, border!], chain, best };
 }
 
 interface Steps {
@@ -114,8 +144,7 @@ interface Steps {
 /** @throws GuardViolation; Rejection ATTESTATION_LAPSED; the signal's reason when it was cancelled */
 export function trainSteps(
   job: ReadyJob,
-  engine: Engine,
-  dataset: LoadedDataset,
+  engine: LoadedEngine,
   { weights, stepFrom, stepCount }: Steps,
   {
     watch,
@@ -128,7 +157,6 @@ export function trainSteps(
   let began = performance.now();
   return watch.measure('train', () =>
     engine.train({
-      dataset,
       weights,
       fromStep: stepFrom,
       stepCount,
@@ -177,8 +205,13 @@ async function tell(job: ReadyJob, signed: Signed, sealingKey: Uint8Array, conte
 
 export function sealPosition(
   { jobId }: Pick<ReadyJob, 'jobId'>,
-  { step, borders, weights, chain }: Position,
+  { step, borders, weights, chain, best }: Position,
   sealingKey: Uint8Array,
 ): Promise<Uint8Array> {
-  return sealCheckpoint(sealingKey, jobId, { version: 2, step, borders, weights: encodeWeights(weights), ...chain });
+  const { evaluations, ...links } = chain;
+  return sealCheckpoint(sealingKey, jobId, {
+    ...{ version: 2, step, borders, weights: encodeWeights(weights), ...links },
+    ...(evaluations.length > 0 && { evaluations }),
+    ...(best !== null && best.step !== step && { best: encodeWeights(best.weights) }),
+  });
 }

@@ -74,8 +74,8 @@ it('has no prover, verifier or other argument of libs/zk beside it', () => {
 it('is small enough to be read: what the enclave loads, without kernels that a tool generates', () => {
   const written = files.filter((file) => !file.includes('/generated/'));
   const lines = written.reduce((sum, file) => sum + readFileSync(file, 'utf8').split('\n').length - 1, 0);
-  // 12,000 for fxt/1 alone; the header of a user's data set, evaluations and data sets of layout 2 came on top.
-  expect(lines).toBeLessThanOrEqual(13_050);
+  // 12,000 for fxt/1 alone; a user's data sets, evaluations and the ops, losses and optimizers of fxt/2 came on top.
+  expect(lines).toBeLessThanOrEqual(18_600);
 });
 
 it('has no judge of evidence: who trains does not appraise', () => {

@@ -65,6 +65,8 @@ const plants: readonly (readonly [file: string, text: string, rule: string])[] =
   ['libs/wire/src/channel/a.ts', `import '../index.js';`, 'wire-channel-imports'],
   ['libs/wire/src/channel/b.ts', `import 'zod';`, 'wire-channel-packages'],
   ['libs/wire/src/dispatch/b.ts', `import '../../../../apps/cli/src/main.js';`, 'wire-imports'],
+  ['libs/data/src/a.ts', `import '#libs/settlement';`, 'data-imports'],
+  ['libs/data/src/b.ts', `import 'zod';`, 'data-packages'],
   ['libs/stray/src/a.ts', `import '#attestation';`, 'row-for-every-folder'],
   ['libs/settlement/src/a.ts', `import '@nestjs/common';`, 'settlement-packages'],
   ['apps/cli/src/a.ts', `import '../../host-agent/src/main.js';`, 'apps-apart'],

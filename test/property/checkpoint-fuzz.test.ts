@@ -19,8 +19,9 @@ it('finds an enclave that opens a checkpoint and believes it', async () => {
   const report = await fuzzCheckpoints(300, seed, undefined, {
     partial: openPartial,
     async checkpoint(job, key, sealed) {
-      const { step, borders, weights, ...chain } = await openCheckpoint(key, job.jobId, sealed);
-      return { step, borders, weights: decodeWeights(job.manifest, weights), chain };
+      const { step, borders, weights, links, sessions } = await openCheckpoint(key, job.jobId, sealed);
+      const chain = { links, sessions, evaluations: [] };
+      return { step, borders, weights: decodeWeights(job.manifest, weights), chain, best: null };
     },
   });
   expect(report.accepted).toBeGreaterThan(0);

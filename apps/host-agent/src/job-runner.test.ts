@@ -35,6 +35,7 @@ const result: EnclaveEvent = {
   run: { upTo: 1, outcome: 0, bordersRoot: word, last: word, delivery: word, keys: word },
   keys: [word.slice(0, 20)],
   seal: word,
+  evaluations: [],
   timings: { decryptMicros: 1, checkMicros: 1, trainMicros: 1, commitMicros: 1, signMicros: 1, sealMicros: 1 },
 };
 

@@ -35,6 +35,7 @@ const result: EnclaveEvent = {
   run: { upTo: 1, outcome: 0, bordersRoot: word, last: word, delivery: word, keys: word },
   keys: [],
   seal: word,
+  evaluations: [],
   timings: times,
 };
 

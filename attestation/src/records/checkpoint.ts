@@ -7,8 +7,20 @@ import { sha256 } from '@noble/hashes/sha2.js';
 import { concatBytes, utf8 } from '../base/bytes.js';
 import { decodeCanonical, encodeCanonical } from '../base/cbor.js';
 import { exactBytes, type Digest } from '../base/digest.js';
-import { checkpointWeightsBytesMax } from '../base/limits.js';
-import { bytes, bytesUpTo, list, oneOf, record, toCbor, uint, type Field, type Shaped } from '../base/shape.js';
+import { checkpointWeightsBytesMax, evaluationBytesMax, evaluationsMax } from '../base/limits.js';
+import {
+  bytes,
+  bytesUpTo,
+  list,
+  oneOf,
+  record,
+  recordWith,
+  toCbor,
+  uint,
+  type Field,
+  type Partially,
+  type Shaped,
+} from '../base/shape.js';
 import { bordersMax } from './borders.js';
 import { bindingShape } from './evidence.js';
 import { receiptBytesMax } from './receipt.js';
@@ -56,7 +68,21 @@ const checkpointShape = {
   sessions: list(record(releasedShape), checkpointSessionsMax),
 };
 
-export type Checkpoint = Shaped<typeof checkpointShape>;
+/** Members that a checkpoint has only where its job evaluates. */
+const evaluatedShape = {
+  /** Evaluations so far, in the order of their steps, each by which of `sessions`. */
+  evaluations: list(
+    record({
+      ...{ session: uint(checkpointSessionsMax - 1), statement: bytesUpTo(evaluationBytesMax) },
+      receipt: bytesUpTo(receiptBytesMax),
+    }),
+    evaluationsMax,
+  ),
+  /** In a job with the rule `stop`: weights of the best evaluation where they are not those above. */
+  best: bytesUpTo(checkpointWeightsBytesMax),
+};
+
+export type Checkpoint = Shaped<typeof checkpointShape> & Partially<Shaped<typeof evaluatedShape>>;
 
 const tag = utf8('veritrain/checkpoint/v2');
 
@@ -90,5 +116,5 @@ export function encodeCheckpoint(checkpoint: Checkpoint): Uint8Array {
 
 /** @throws Rejection CBOR_*, MESSAGE_SHAPE */
 export function parseCheckpoint(opened: Uint8Array): Checkpoint {
-  return record(checkpointShape)(decodeCanonical(opened), 'checkpoint');
+  return recordWith(checkpointShape, evaluatedShape)(decodeCanonical(opened), 'checkpoint');
 }

@@ -14,6 +14,7 @@ const withinMs = {
   attest: 60,
   job: 60,
   shard: 60,
+  start: 60,
   train: 60,
   renew: 60,
   prepare: 60,

@@ -22,6 +22,7 @@ const answerWithinMs: Readonly<Record<RequestType, number>> = {
   attest: 1_800_000,
   job: 120_000,
   shard: 120_000,
+  start: 120_000,
   train: 1_800_000,
   prepare: 1_800_000,
   segment: 1_800_000,

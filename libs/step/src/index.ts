@@ -22,7 +22,7 @@ export { layerScales, stepSizeMax, type LayerScale } from './scale.js';
 export { checkBounds } from './bounds.js';
 export { provability, unscaledLimbs, type Provability, type UnscaledLimbs } from './provability.js';
 export { clamp, divRound, floorDiv, isqrt, roundShift } from './integers.js';
-export { tensorBytes } from './int64.js';
+export { tensorBytes, tensorValues } from './int64.js';
 export { below, wordStream } from './random.js';
 export {
   borderShapes,
@@ -79,10 +79,11 @@ export {
 } from './net/header.js';
 export { columnWidth, type CategoryColumn, type Column, type NumberColumn } from './net/columns.js';
 export { GuardViolation } from './errors.js';
-export { idxBytesMax, manifestBytesMax } from './limits.js';
+export { idxBytesMax, manifestBytesMax, nameLengthMax } from './limits.js';
 export { netOf, parseNetManifest } from './net/manifest.js';
 export type { Net, NetManifest } from './net/net.js';
 export type { NetExamples } from './net/examples.js';
+export { netDatasetRoot } from './net/dataset-root.js';
 export { netForwardReference, netStepReference } from './net/reference.js';
 export { buildNetForwardGraph, buildNetTrainGraph, type NetTrainGraph } from './net/graph.js';
 export { checkHeaderFits, netRecordLayout, splitNetRecords } from './net/records.js';

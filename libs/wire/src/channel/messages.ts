@@ -8,6 +8,8 @@
 import {
   bytes,
   bytesUpTo,
+  evaluationBytesMax,
+  evaluationsMax,
   list,
   nullable,
   oneOf,
@@ -44,6 +46,8 @@ const requestShapes = {
     hostSecret: bytes(32),
   },
   shard: { type: oneOf('shard'), id: uint(), index: uint(65_535), ciphertext: blob },
+  /** One part of the start weights that the manifest names, in order; the first begins anew. */
+  start: { type: oneOf('start'), id: uint(), index: uint(1023), weights: blob },
   /** Starts training, from the first step or from a checkpoint of this job that any of its enclaves made. */
   train: { type: oneOf('train'), id: uint(), checkpoint: nullable(blob), threads: uint(256, 1) },
   /** The broker's signed word that it accepted evidence of this session again. */
@@ -88,6 +92,12 @@ const runSummary = record({
   keys: bytes(32),
 });
 
+/** An evaluation statement, its receipt, and the receipt key of the session that signed it. */
+const evaluated = record({
+  ...{ key: bytes(32), statement: bytesUpTo(evaluationBytesMax), receipt: bytesUpTo(4096) },
+});
+const evaluations = list(evaluated, evaluationsMax);
+
 const eventShapes = {
   progress: {
     type: oneOf('progress'),
@@ -99,6 +109,8 @@ const eventShapes = {
     accuracyPpm: uint(1_000_000),
     samplesPerSecond: uint(),
   },
+  /** Metrics on the validation set, told when the job's `progress` allows it. */
+  evaluation: { type: oneOf('evaluation'), step: uint(), evaluated },
   checkpoint: {
     type: oneOf('checkpoint'),
     step: uint(),
@@ -125,6 +137,8 @@ const eventShapes = {
     /** Accounts that `run.keys` is the digest of, ascending. */
     keys,
     seal: bytesUpTo(1024),
+    /** All of the job, in the order of their steps. */
+    evaluations,
     /** Microseconds by phase, for the summary. */
     timings: record({
       decryptMicros: uint(),
@@ -146,6 +160,7 @@ const eventShapes = {
     run: runSummary,
     keys,
     seal: bytesUpTo(1024),
+    evaluations,
   },
   failed: { type: oneOf('failed'), ...failure },
 } as const;

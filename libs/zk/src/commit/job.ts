@@ -1,7 +1,7 @@
 /** How one job's borders are committed to, in whichever scheme its spec names. */
 import { Rejection, type Digest } from '#attestation/base';
 import { weightsDigest, type JobSpec } from '#attestation/records';
-import { commitWeights, type Manifest, type Weights } from '#libs/step';
+import { commitWeights, isNet, type JobManifest, type Weights } from '#libs/step';
 import { commitmentSchemeId, weightsDigestOf, type Commitment } from './commitment.js';
 import { commitmentFormat, createCommitter } from './committer.js';
 import { keccakParts } from './keccak.js';
@@ -22,7 +22,7 @@ export interface JobCommitments {
  */
 export function jobCommitments(
   { scheme, proving }: CommittedJob,
-  manifest: Manifest,
+  manifest: JobManifest,
   secret: JobSecret | null,
 ): JobCommitments {
   if (scheme !== commitmentSchemeId) {
@@ -31,8 +31,9 @@ export function jobCommitments(
       seed: () => new Uint8Array(),
     };
   }
-  if (proving === null) {
-    throw new Rejection('JOB_PROVING', { expected: 'a profile', got: 'none', rule: 'attestation/SPEC.md, messages' });
+  if (proving === null || isNet(manifest)) {
+    const got = proving === null ? 'no profile' : 'a manifest of fxt 2, whose steps have no proof';
+    throw new Rejection('JOB_PROVING', { expected: 'a profile', got, rule: 'attestation/SPEC.md, messages' });
   }
   const format = commitmentFormat(manifest, proving.profile);
   const committer = createCommitter(format);

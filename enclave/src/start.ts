@@ -1,0 +1,73 @@
+/** The weights that a job starts from: drawn from its seed, or those whose root its manifest names (enclave/SPEC.md, start). */
+import { concatBytes, Rejection, to0x } from '#attestation/base';
+import {
+  drawnParameters,
+  frozenOf,
+  initialWeights,
+  isNet,
+  parameterShapes,
+  startRoot,
+  startState,
+  tensorValues,
+  type JobManifest,
+  type NetManifest,
+  type Weights,
+} from '#libs/step';
+import { keccakParts } from '#libs/zk/commit';
+
+interface Start {
+  /** What is trained, and what the optimizer keeps. */
+  readonly state: Weights;
+  /** Parameters that stay as they are. */
+  readonly frozen: Weights;
+}
+
+export function startKindOf(manifest: JobManifest): 'seed' | 'weights' {
+  return isNet(manifest) ? manifest.start.kind : 'seed';
+}
+
+/**
+ * @param parts canonical bytes of all parameters in layer order, in parts; none where the seed draws them
+ * @throws Rejection START_LENGTH, START_ROOT, WEIGHTS_RANGE
+ */
+export function startOfJob(manifest: JobManifest, parts: readonly Uint8Array[]): Start {
+  if (!isNet(manifest)) return { state: initialWeights(manifest), frozen: [] };
+  const { start } = manifest;
+  const parameters =
+    start.kind === 'seed' ? drawnParameters(manifest) : readParameters(manifest, concatBytes(...parts));
+  if (start.kind === 'weights') checkRoot(manifest, parameters, start.root);
+  return { state: startState(manifest, parameters), frozen: frozenOf(manifest, parameters) };
+}
+
+/** Canonical bytes of all parameters. */
+export function startBytesOf(manifest: JobManifest): number {
+  if (!isNet(manifest)) return 0;
+  return 8 * parameterShapes(manifest).reduce((sum, { dims }) => sum + dims.reduce((size, side) => size * side, 1), 0);
+}
+
+function readParameters(manifest: NetManifest, bytes: Uint8Array): Weights {
+  const shapes = parameterShapes(manifest).map(({ name, dims }) => {
+    return { name, dims, count: dims.reduce((product, size) => product * size, 1) };
+  });
+  const expected = startBytesOf(manifest);
+  if (bytes.length !== expected) throw refused('START_LENGTH', `${expected} bytes of start weights`, `${bytes.length}`);
+  let offset = 0;
+  return shapes.map(({ name, dims, count }) => {
+    const from = offset;
+    offset += 8 * count;
+    return { name, dims, values: tensorValues(bytes.subarray(from, offset)) };
+  });
+}
+
+function checkRoot(manifest: NetManifest, parameters: Weights, root: string): void {
+  const found = startRoot(manifest, parameters, keccakParts);
+  if (to0x(found) === root) return;
+  throw refused('START_ROOT', `start weights with root ${root}`, to0x(found));
+}
+
+function refused(code: string, expected: string, got: string): Rejection {
+  return new Rejection(code, {
+    ...{ expected, got, rule: 'libs/step/SPEC.md §25' },
+    action: 'send the start weights that the manifest names',
+  });
+}

@@ -1,0 +1,274 @@
+/**
+ * Makes a data set of layout 2 from a source: rows are read once to disk, measured over the training rows alone,
+ * encoded by the header that follows, and written in shuffled order. Memory does not grow with the source, four bytes a
+ * row aside (eight while the order is drawn).
+ */
+import { createHash } from 'node:crypto';
+import { mkdir, open, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { canonicalHeader, parseDataHeader, shuffledIndices, type DataHeader } from '#libs/step';
+import { choose, type Choices, type Chosen } from './choose.js';
+import { RowEncoder } from './encode.js';
+import type { ColumnReport } from './encode-cell.js';
+import { refuseChoice } from './errors.js';
+import { headerOf } from './header-of.js';
+import { look, type Look } from './look.js';
+import { recordSet, type RecordSet } from './record-set.js';
+import { ShuffledWriter } from './shuffled.js';
+import type { DataSource, Watch } from './source.js';
+import { stage, writeAll, type Staged } from './stage.js';
+import { ColumnStatistics } from './statistics.js';
+
+interface ImportRequest {
+  readonly source: DataSource;
+  /** Rows of the validation set, the first of the shuffled ones; or a source of its own. */
+  readonly validation: number | DataSource;
+  /** Of the shuffle, libs/step/SPEC.md §9: 0x and 64 digits. */
+  readonly seed: string;
+  readonly choices?: Choices;
+  /** What `look` found in the source; absent: it is read once more for that. */
+  readonly seen?: Look;
+  /** Working folder; records and header stay in it, and an import that was interrupted goes on from it. */
+  readonly folder: string;
+}
+
+interface ImportReport {
+  readonly rows: number;
+  readonly train: number;
+  readonly validation: number;
+  /** Rows left out because their label is missing. */
+  readonly dropped: number;
+  readonly droppedColumns: readonly string[];
+  readonly columns: readonly ColumnReport[];
+  /** All else that a reader should know, in words with counts. */
+  readonly notes: readonly string[];
+}
+
+export interface ImportedData {
+  readonly header: DataHeader;
+  readonly train: RecordSet;
+  /** null: no row was asked for. */
+  readonly validation: RecordSet | null;
+  readonly report: ImportReport;
+}
+
+/** @throws DataError DATA_* naming file, row and column; ConfigurationError DATA_*; Rejection HEADER_* */
+export async function importData(request: ImportRequest, watch: Watch = {}): Promise<ImportedData> {
+  const { source, validation, folder } = request;
+  await mkdir(folder, { recursive: true });
+  const sources = typeof validation === 'number' ? [source] : [validation, source];
+  const fingerprints = sources.map((one) => one.fingerprint);
+  const asked = JSON.stringify([
+    fingerprints,
+    request.choices ?? {},
+    request.seed,
+    typeof validation === 'number' && validation,
+  ]);
+  const key = createHash('sha256').update(asked).digest('hex');
+  const done = await readDone(folder, key);
+  if (done !== null) return done;
+  const chosen = choose(request.seen ?? (await look(source, watch)), request.choices);
+  if (typeof validation !== 'number') checkSameColumns(source, validation, chosen);
+  const staged = await stage(folder, key, sources, chosen, watch);
+  const places = placesOf(staged, validation, request.seed, source.file);
+  const { header, notes } = await measure(staged, chosen, source, places, watch);
+  const encoder = new RowEncoder(header, inputsOf(header, chosen), true);
+  const sets = await write(folder, staged, encoder, places, watch);
+  const report: ImportReport = {
+    rows: places.place.length,
+    ...{ train: sets.train.count, validation: sets.validation?.count ?? 0 },
+    ...{ dropped: staged.dropped, droppedColumns: chosen.dropped, columns: encoder.reports },
+    notes: [...staged.notes, ...notes],
+  };
+  await writeDone(folder, key, header, report);
+  return { header, ...sets, report };
+}
+
+interface Places {
+  /** For each staged row its place: validation rows first. */
+  readonly place: Uint32Array;
+  readonly validation: number;
+  readonly isGiven: boolean;
+}
+
+function placesOf({ rows }: Staged, validation: number | DataSource, seed: string, file: string): Places {
+  const isGiven = typeof validation !== 'number';
+  const before = isGiven ? rows[0]! : 0;
+  const count = rows.at(-1)!;
+  const held = isGiven ? before : validation;
+  if (!Number.isSafeInteger(held) || held < 0 || held >= before + count || count === 0) {
+    refuseChoice(
+      'DATA_CHOICE',
+      `0 to ${Math.max(0, count - 1)} validation rows of ${count} in ${file}`,
+      held,
+      'choose fewer',
+    );
+  }
+  const order = shuffledIndices(seed, count);
+  const place = new Uint32Array(before + count);
+  for (let index = 0; index < before; index++) place[index] = index;
+  order.forEach((row, index) => (place[before + row] = before + index));
+  return { place, validation: held, isGiven };
+}
+
+async function measure(
+  staged: Staged,
+  chosen: Chosen,
+  source: DataSource,
+  { place, validation, isGiven }: Places,
+  watch: Watch,
+): Promise<{ header: DataHeader; notes: string[] }> {
+  const columns = [...chosen.features, ...chosen.labels];
+  const training = columns.map((column) => new ColumnStatistics(column));
+  // The classes of a label, and the type that holds integers, are those of all rows.
+  const all = columns.map((column) => new ColumnStatistics(column));
+  const isOfAll = columns.map(({ kind }, index) => kind === 'integer' || index >= chosen.features.length);
+  for await (const { first, count, bytes } of staged.read()) {
+    watch.signal?.throwIfAborted();
+    for (let row = 0; row < count; row++) {
+      const cells = staged.raw.read(bytes, row * staged.raw.rowBytes);
+      const isTraining = place[first + row]! >= validation;
+      for (let c = 0; c < cells.length; c++) {
+        if (isTraining) training[c]!.add(cells[c]!);
+        if (isOfAll[c]) all[c]!.add(cells[c]!);
+      }
+    }
+    watch.onProgress?.({ stage: 'measure', done: first + count, of: place.length, unit: 'rows' });
+  }
+  const found = training.map((one) => one.result());
+  const ofAll = all.map((one) => one.result());
+  const header = headerOf({
+    ...{ chosen, source },
+    statistics: found.map((one, index) => (columns[index]!.kind === 'integer' ? ofAll[index]! : one)),
+    labelValues: ofAll.slice(chosen.features.length).map(({ values }) => values),
+    split: isGiven ? 'given' : { train: place.length - validation, validation },
+  });
+  const constant = columns.filter((_, index) => found[index]!.isConstant && columns[index]!.kind === 'number');
+  const unseen = chosen.labels.flatMap(({ name }, index) => {
+    const known = found[chosen.features.length + index]!.values;
+    const values = ofAll[chosen.features.length + index]!.values.filter((value) => !known.includes(value));
+    return values.map((value) => `no training row has the label "${value}" of column "${name}"`);
+  });
+  return {
+    header,
+    notes: [...constant.map(({ name }) => `column "${name}" is the same in all training rows`), ...unseen],
+  };
+}
+
+/** For each column of the header, then of its label, where its cell stands among the staged ones. */
+function inputsOf(header: DataHeader, chosen: Chosen): number[] {
+  const names = [...chosen.features, ...chosen.labels].map(({ name }) => name);
+  const labels = header.label.kind === 'tokens' ? [] : header.label.columns;
+  let last = -1;
+  const features = header.columns.map(({ name, kind }) => (kind === 'missing' ? last : (last = names.indexOf(name))));
+  return [...features, ...labels.map((_, index) => chosen.features.length + index)];
+}
+
+async function write(
+  folder: string,
+  staged: Staged,
+  encoder: RowEncoder,
+  { place, validation }: Places,
+  watch: Watch,
+): Promise<Pick<ImportedData, 'train' | 'validation'>> {
+  const record = new Uint8Array(encoder.bytes);
+  const writer = await ShuffledWriter.open(join(folder, 'buckets.bin'), record.length, place.length);
+  try {
+    for await (const { first, count, bytes } of staged.read()) {
+      watch.signal?.throwIfAborted();
+      for (let row = 0; row < count; row++) {
+        const cells = staged.raw.read(bytes, row * staged.raw.rowBytes);
+        encoder.encode(cells, record, 0, { file: 'the rows read', row: first + row + 1 });
+        const flushed = writer.add(record, place[first + row]!);
+        if (flushed !== null) await flushed;
+      }
+      watch.onProgress?.({ stage: 'encode', done: first + count, of: place.length, unit: 'rows' });
+    }
+    await writeOrdered(folder, writer, record.length, validation, place.length, watch);
+  } finally {
+    await writer.close();
+  }
+  return setsOf(folder, record.length, validation, place.length);
+}
+
+async function writeOrdered(
+  folder: string,
+  writer: ShuffledWriter,
+  recordBytes: number,
+  validation: number,
+  count: number,
+  watch: Watch,
+): Promise<void> {
+  const held = await open(join(folder, 'validation.records'), 'w');
+  const train = await open(join(folder, 'train.records'), 'w');
+  try {
+    for await (const { first, bytes } of writer.inOrder()) {
+      watch.signal?.throwIfAborted();
+      const cut = Math.min(Math.max((validation - first) * recordBytes, 0), bytes.length);
+      await writeAll(held, bytes.subarray(0, cut), first * recordBytes);
+      if (cut < bytes.length) await writeAll(train, bytes.subarray(cut), Math.max(first - validation, 0) * recordBytes);
+      watch.onProgress?.({ stage: 'shuffle', done: first + bytes.length / recordBytes, of: count, unit: 'rows' });
+    }
+  } finally {
+    await held.close();
+    await train.close();
+  }
+}
+
+function setsOf(
+  folder: string,
+  recordBytes: number,
+  validation: number,
+  count: number,
+): Pick<ImportedData, 'train' | 'validation'> {
+  return {
+    train: recordSet(join(folder, 'train.records'), count - validation, recordBytes),
+    validation: validation === 0 ? null : recordSet(join(folder, 'validation.records'), validation, recordBytes),
+  };
+}
+
+async function writeDone(folder: string, key: string, header: DataHeader, report: ImportReport): Promise<void> {
+  await writeFile(join(folder, 'header.json'), canonicalHeader(header));
+  const path = join(folder, 'import.json');
+  await writeFile(`${path}.new`, JSON.stringify({ key, header, report }));
+  await rename(`${path}.new`, path);
+  await rm(join(folder, 'raw.bin'), { force: true });
+  await rm(join(folder, 'reading.json'), { force: true });
+}
+
+/** An import of the same sources and choices that this folder holds already. */
+async function readDone(folder: string, key: string): Promise<ImportedData | null> {
+  let done: { key: string; header: unknown; report: ImportReport };
+  try {
+    done = JSON.parse(await readFile(join(folder, 'import.json'), 'utf8')) as typeof done;
+  } catch {
+    return null;
+  }
+  if (done.key !== key) return null;
+  const header = parseDataHeader(done.header);
+  const { bytes } = new RowEncoder(header, [], true);
+  const sets = setsOf(folder, bytes, done.report.validation, done.report.rows);
+  for (const set of [sets.train, sets.validation]) {
+    if (set === null) continue;
+    const size = await stat(set.path).then(
+      (found) => found.size,
+      () => -1,
+    );
+    if (size !== set.count * set.recordBytes) return null;
+  }
+  return { header, ...sets, report: done.report };
+}
+
+function checkSameColumns(source: DataSource, validation: DataSource, { features, labels }: Chosen): void {
+  for (const { name, index } of [...features, ...labels]) {
+    const [one, other] = [source.columns[index]!, validation.columns[index]];
+    const isSame = other?.name === name && JSON.stringify(one.tensor) === JSON.stringify(other.tensor);
+    if (!isSame)
+      refuseChoice(
+        'DATA_COLUMN_MISSING',
+        `column ${index + 1} of ${validation.file} to be "${name}"`,
+        other?.name,
+        'give both files the same columns',
+      );
+  }
+}
