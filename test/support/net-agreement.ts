@@ -67,7 +67,7 @@ export function randomParameters(m: NetManifest, next: () => number, size: numbe
   });
 }
 
-export interface Outcome {
+interface Outcome {
   /** Values by tensor after the step; absent where a guard refused. */
   readonly state?: Readonly<Record<string, readonly bigint[]>>;
   readonly isRefused: boolean;

@@ -19,7 +19,7 @@ import { kernelMax } from './maxpool.js';
 import type { NetOp } from './op.js';
 import { mapsOf } from './window.js';
 
-export interface Conv2d {
+interface Conv2d {
   readonly k: readonly number[];
   readonly out: number;
   readonly stride: readonly number[];

@@ -14,7 +14,7 @@ export interface Between {
   readonly high: bigint;
 }
 
-export interface CurvePoint {
+interface CurvePoint {
   readonly value: Between;
   readonly slope: Between;
 }

@@ -8,7 +8,7 @@ import { mapTensor, sizeOf, tensorOf } from '../tensor.js';
 import type { NetOp } from './op.js';
 import { errorShift } from './relu.js';
 
-export interface Dropout {
+interface Dropout {
   /** Probability p16/65536 of an element to be dropped. */
   readonly p16: number;
 }

@@ -7,7 +7,7 @@ import { rowsOf, type IntTensor } from '../tensor.js';
 import { isTrained, rowsIn } from './dense.js';
 import type { NetOp } from './op.js';
 
-export interface Embedding {
+interface Embedding {
   readonly vocab: number;
   readonly out: number;
 }
