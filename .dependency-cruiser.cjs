@@ -93,6 +93,7 @@ const parts = {
   collateral: lib('collateral', { may: ['attestation', 'judge'] }),
   'enclave-channel': lib('enclave-channel', { may: ['attestation', 'process', 'wire-channel'] }),
   process: lib('process', {}),
+  models: lib('models', { may: ['attestation', 'step'], testsMay: ['^libs/onnx/src/index\\.ts$'], core: [] }),
   onnx: lib('onnx', { may: ['attestation', 'step'], npm: ['onnxruntime-node'], core: ['worker_threads'] }),
   wire: {
     path: '^libs/wire/src/(?!channel/)',

@@ -82,7 +82,7 @@ describe('a job', () => {
   it.each([
     ['with the key of another data set', 'DATA_KEY_DATASET', { sealedTo: 'another' }],
     ['that breaks a range rule', 'STEP_RANGE_R1', { spec: { manifest: program({ e: [40, 40] }) } }],
-    ['of an unknown program', 'MANIFEST_VERSION', { spec: { manifest: program({ fxt: 2 }) } }],
+    ['of an unknown program', 'MANIFEST_VERSION', { spec: { manifest: program({ fxt: 3 }) } }],
     ['with an unknown member in its program', 'MANIFEST_UNKNOWN_FIELD', { spec: { manifest: program({ x: 1 }) } }],
     ['whose program is not JSON', 'MANIFEST_JSON', { spec: { manifest: utf8('{') } }],
     ['whose program is not canonical', 'MANIFEST_CANONICAL', { spec: { manifest: spaced() } }],

@@ -75,7 +75,7 @@ it('is small enough to be read: what the enclave loads, without kernels that a t
   const written = files.filter((file) => !file.includes('/generated/'));
   const lines = written.reduce((sum, file) => sum + readFileSync(file, 'utf8').split('\n').length - 1, 0);
   // 12,000 for fxt/1 alone; a user's data sets, evaluations and the ops, losses and optimizers of fxt/2 came on top.
-  expect(lines).toBeLessThanOrEqual(18_600);
+  expect(lines).toBeLessThanOrEqual(19_600);
 });
 
 it('has no judge of evidence: who trains does not appraise', () => {

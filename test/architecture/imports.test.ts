@@ -77,6 +77,8 @@ const plants: readonly (readonly [file: string, text: string, rule: string])[] =
   ['apps/cli/src/g.ts', `import '#libs/sealing';`, 'cli-imports'],
   ['apps/cli/src/h.ts', `import '../../../libs/client/src/job.js';`, 'cli-imports'],
   ['libs/client/src/a.ts', `import '../../../apps/cli/src/main.js';`, 'client-imports'],
+  ['libs/models/src/a.ts', `import 'node:fs';`, 'models-node'],
+  ['libs/models/src/b.ts', `import '#libs/onnx';`, 'models-imports'],
   ['libs/client/src/b.ts', `import 'commander';`, 'client-packages'],
   ['apps/host-agent/src/a.ts', `import '../../../enclave/src/session.js';`, 'host-agent-imports'],
   ['enclave/src/a.test.ts', `import '#libs/settlement';`, 'enclave-imports-in-tests'],

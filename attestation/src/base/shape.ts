@@ -65,6 +65,15 @@ export const list =
     return value.map((entry, index) => item(entry, `${path}[${index}]`));
   };
 
+/** One item or more: where there is none the member is left out. */
+export const listOfSome =
+  <T>(item: Field<T>, maxLength: number): Field<readonly T[]> =>
+  (value, path) => {
+    const items = list(item, maxLength)(value, path);
+    if (items.length === 0) throw mismatch(path, 'one item or more', value);
+    return items;
+  };
+
 /** The members of `optional` that a map has; a map without them keeps the bytes it had before there were such. */
 export const recordWith =
   <S extends Shape, O extends Shape>(shape: S, optional: O): Field<Shaped<S> & Partially<Shaped<O>>> =>

@@ -4,21 +4,32 @@ import { concatBytes, utf8 } from '../base/bytes.js';
 import { decodeCanonical, encodeCanonical } from '../base/cbor.js';
 import type { Digest } from '../base/digest.js';
 import { Rejection } from '../base/errors.js';
-import { bundleBytesMax, coseBytesMax, policyBytesMax } from '../base/limits.js';
+import { bundleBytesMax, coseBytesMax, evaluationBytesMax, evaluationsMax, policyBytesMax } from '../base/limits.js';
 import {
   bytes,
   bytesUpTo,
   checkLength,
   list,
+  listOfSome,
   nullable,
   oneOf,
   record,
+  recordWith,
   text,
   toCbor,
   uint,
+  type Partially,
   type Shaped,
 } from '../base/shape.js';
-import { deliveryShape, outcome, sealShape, segmentShape, segmentsMax, sessionsMax } from './bundle-parts.js';
+import {
+  deliveryShape,
+  outcome,
+  sealShape,
+  segmentShape,
+  segmentsMax,
+  sessionsMax,
+  signedShape,
+} from './bundle-parts.js';
 import { bundledEndorsementLists } from './endorsement-record.js';
 import { sessionEvidenceBytesMax } from './evidence.js';
 import { readFormer, type FormerBundle } from './former-bundle.js';
@@ -74,8 +85,14 @@ const bundleShape = {
   settlement: record({ transactions: list(record({ call: text(32), hash: bytes(32) }), transactionsMax) }),
 };
 
+/** Members that a bundle has only where they say something. */
+const optionalShape = {
+  /** One for every evaluation that the manifest declares, in the order of their steps. */
+  evaluations: listOfSome(record({ ...signedShape, statement: bytesUpTo(evaluationBytesMax) }), evaluationsMax),
+};
+
 /** A bundle as it is written. */
-export type EvidenceBundle = Shaped<typeof bundleShape>;
+export type EvidenceBundle = Shaped<typeof bundleShape> & Partially<Shaped<typeof optionalShape>>;
 export type AnyBundle = EvidenceBundle | FormerBundle;
 
 export type BundledSession = EvidenceBundle['sessions'][number];
@@ -89,7 +106,7 @@ export function parseBundle(encoded: Uint8Array): AnyBundle {
   checkLength('evidence bundle', encoded, bundleBytesMax);
   const decoded = decodeCanonical(encoded);
   const version = decoded instanceof Map ? decoded.get('version') : undefined;
-  if (version === 4) return record(bundleShape)(decoded, 'bundle');
+  if (version === 4) return recordWith(bundleShape, optionalShape)(decoded, 'bundle');
   const former = readFormer(version, decoded);
   if (former !== undefined) return former;
   throw new Rejection('BUNDLE_VERSION', {

@@ -6,6 +6,7 @@ import { keccak, type Digest } from '../base/digest.js';
 import { Rejection } from '../base/errors.js';
 import type { CheckBook } from '../check/checks.js';
 import type { BundledSession, EvidenceBundle } from '../records/bundle.js';
+import { evaluationPlanOf, type EvaluationPlan } from '../records/evaluation-plan.js';
 import type { ReportedSession } from '../records/evidence.js';
 import { parseJobSpec, type JobSpec } from '../records/job-spec.js';
 import { parseRoundStatement } from '../records/round.js';
@@ -13,12 +14,14 @@ import { parseStepStatement } from '../records/step-statement.js';
 import type { BundledJob, ProofContext } from './bundle-proofs.js';
 import type { BundleCode } from './bundle-rules.js';
 
+/** What bundles of every version have. */
 type EveryVersion = 'spec' | 'terms' | 'policy' | 'endorsements' | 'segments' | 'seal' | 'delivery' | 'settlement';
 
 /** What bundles of every version say, in the shape of version 4. */
 export interface JudgedBundle extends Pick<EvidenceBundle, EveryVersion> {
   readonly sessions: readonly Pick<BundledSession, 'evidence' | 'result' | 'appraisedAt'>[];
   readonly run: Omit<EvidenceBundle['run'], 'keys'>;
+  readonly evaluations?: EvidenceBundle['evaluations'];
 }
 
 export interface BundleParts extends ProofContext {
@@ -28,6 +31,8 @@ export interface BundleParts extends ProofContext {
   readonly escrowId: Digest;
   /** Whether the segments are rounds. */
   readonly areRounds: boolean;
+  /** Null where the manifest declares no evaluations. */
+  readonly plan: EvaluationPlan | null;
 }
 
 /** The parts, and what the version decides beside the shape. */
@@ -70,7 +75,8 @@ export function partsOf<B extends JudgedBundle, T extends BundledJob['terms'], S
   const areRounds = readers.areRounds(spec);
   const parse = areRounds ? parseRoundStatement : parseStepStatement;
   const statements = segments.map(({ statement }) => parse(statement));
-  return { bundle, spec, terms, escrowId: keccak(bundle.terms), sessions, segments, areRounds, statements };
+  const plan = evaluationPlanOf(spec);
+  return { bundle, spec, terms, escrowId: keccak(bundle.terms), sessions, segments, areRounds, plan, statements };
 }
 
 /** @throws Rejection BUNDLE_SESSION_INDEX */

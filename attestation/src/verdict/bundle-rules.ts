@@ -2,6 +2,7 @@
 import type { CheckRule } from '../check/checks.js';
 
 const source = 'attestation/SPEC.md, bundle';
+const evaluations = 'attestation/SPEC.md, evaluations';
 const resubmit = 'ask whoever made the bundle for the original file';
 
 export const bundleRules = {
@@ -99,8 +100,29 @@ export const bundleRules = {
   BUNDLE_RUN: {
     claim: 'runtime-opaque',
     expected: 'a complete run whose borders are those of the statements',
-    rule: 'The sealed run is complete and its border root and result are those of the statements.',
+    rule: 'The sealed run is complete, or stopped where manifest and terms have a rule to stop by, and its border root and result are those of the statements.',
     source: 'contracts/SPEC.md §3',
+    action: resubmit,
+  },
+  BUNDLE_EVALUATIONS: {
+    claim: 'runtime-opaque',
+    expected: 'every evaluation that the manifest declares, once, signed for this job by a session of the bundle',
+    rule: 'After every step that the manifest names one evaluation of this job and program stands in the bundle, in order, of the weights that stand at its step, with a receipt by the receipt key of a session.',
+    source: evaluations,
+    action: resubmit,
+  },
+  BUNDLE_VALIDATION: {
+    claim: 'sourced-data',
+    expected: 'evaluations over the whole validation set that the job spec names',
+    rule: 'Every evaluation names the validation root of the spec and the metrics of the manifest, with figures that this validation set can give.',
+    source: evaluations,
+    action: resubmit,
+  },
+  BUNDLE_STOP: {
+    claim: 'runtime-opaque',
+    expected: 'the end and the delivered border that follow from the signed evaluations by the rule of the manifest',
+    rule: 'The job ends at the first evaluation at which the rule stops it, else after its last step, and what is delivered are the weights of its best evaluation.',
+    source: evaluations,
     action: resubmit,
   },
   BUNDLE_SEAL: {

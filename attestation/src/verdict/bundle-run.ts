@@ -53,13 +53,14 @@ export function checkRounds({ areRounds, segments, spec, terms, statements }: Bu
   return `${statements.length} rounds of ${workers} workers`;
 }
 
-export function checkChain({ spec, terms, statements }: BundleContext, jobId: Uint8Array): string {
+export function checkChain({ bundle, spec, terms, statements }: BundleContext, jobId: Uint8Array): string {
   const program = programDigest(spec.manifest);
   const steps = spec.segmentSteps * workersOf(spec);
-  same('BUNDLE_CHAIN', `${terms.segments} segments`, `${statements.length} segments`);
+  const count = bundle.run.outcome === stoppedByRule ? bundle.run.upTo : terms.segments;
+  same('BUNDLE_CHAIN', `${count} segments`, `${statements.length} segments`);
   statements.forEach((statement, index) => {
     const before = index === 0 ? terms.initialWeights : statements[index - 1]!.weightsAfter;
-    const last = index === statements.length - 1;
+    const last = index === terms.segments - 1;
     same('BUNDLE_CHAIN', `job ${toHex(jobId)}`, `job ${toHex(statement.jobId)}`);
     same('BUNDLE_CHAIN', `program ${toHex(program)}`, `program ${toHex(statement.programDigest)}`);
     same('BUNDLE_CHAIN', `data ${toHex(spec.dataset.root)}`, `data ${toHex(statement.datasetRoot)}`);
@@ -76,11 +77,25 @@ export function checkChain({ spec, terms, statements }: BundleContext, jobId: Ui
   return `${statements.length} segments of ${steps} steps`;
 }
 
-export function checkRun({ bundle, terms, statements }: BundleParts): string {
+/** Outcome of a run that the manifest's rule stopped: contracts/SPEC.md §3. */
+const stoppedByRule = 3;
+
+export function checkRun({ bundle, plan, terms, statements }: BundleParts): string {
   const { run } = bundle;
   const borders = [terms.initialWeights, ...statements.map(({ weightsAfter }) => weightsAfter)];
-  same('BUNDLE_RUN', 'outcome 0 (complete)', run.outcome === 0 ? 'outcome 0 (complete)' : `outcome ${run.outcome}`);
-  same('BUNDLE_RUN', `${terms.segments} segments`, `${run.upTo} segments`);
+  const mayStop = plan !== null && plan.stop !== null && (terms.mode & JobMode.early) !== 0;
+  if (mayStop && run.outcome === stoppedByRule) {
+    const isPart = run.upTo >= 1 && run.upTo < terms.segments;
+    same(
+      'BUNDLE_RUN',
+      `1 to ${terms.segments - 1} segments`,
+      isPart ? `1 to ${terms.segments - 1} segments` : `${run.upTo}`,
+    );
+    same('BUNDLE_RUN', `${statements.length} segments`, `${run.upTo} segments`);
+  } else {
+    same('BUNDLE_RUN', 'outcome 0 (complete)', run.outcome === 0 ? 'outcome 0 (complete)' : `outcome ${run.outcome}`);
+    same('BUNDLE_RUN', `${terms.segments} segments`, `${run.upTo} segments`);
+  }
   same('BUNDLE_RUN', toHex(bordersRoot(borders)), toHex(run.bordersRoot));
   return same('BUNDLE_RUN', toHex(borders.at(-1)!), toHex(run.last));
 }

@@ -8,6 +8,7 @@ import { documentDigest } from '../check/document.js';
 import { jobIdOf } from '../records/job-spec.js';
 import { specDigestOf } from '../records/spec-digest.js';
 import { same, type BundleContext, type JudgedBundle } from './bundle-context.js';
+import { checkEvaluations, deliveredWeights, type ShownEvaluations } from './bundle-evaluations.js';
 import {
   checkProofs,
   checkSample,
@@ -59,6 +60,8 @@ export interface BundleVerdict {
   readonly steps: number;
   /** By whom each segment is vouched for, in order. */
   readonly segments: readonly VouchedSegment[];
+  /** What was measured on the validation set; null where nothing was, or nothing is shown. */
+  readonly evaluations: ShownEvaluations | null;
   readonly checks: readonly Check[];
   /** Parts of the file that could say something else under the same verdict. */
   readonly notChecked: readonly string[];
@@ -92,6 +95,7 @@ export async function verifyBundle(request: BundleRequest): Promise<BundleVerdic
   checkSample(book, context, request.drawn);
   await book.attempt('BUNDLE_CHAIN', () => checkChain(context, jobId));
   await book.attempt('BUNDLE_RUN', () => checkRun(context));
+  const evaluations = await checkEvaluations(book, context, jobId);
   await book.attempt('BUNDLE_SEAL', () => checkSeal(context));
   await book.attempt('BUNDLE_DELIVERY', () => checkDelivery(context));
   await checkSettlement(book, context, request.transactions);
@@ -103,9 +107,10 @@ export async function verifyBundle(request: BundleRequest): Promise<BundleVerdic
     jobId: toHex(jobId),
     escrowId: toHex(context.escrowId),
     datasetRoot: toHex(context.spec.dataset.root),
-    result: toHex(bundle.run.last),
+    result: toHex(deliveredWeights(context)),
     steps: context.statements.reduce((sum, { stepCount }) => sum + stepCount, 0),
     segments: vouchedBy(context),
+    evaluations,
     checks,
     notChecked: [...context.unbound, ...open, ...(await context.unused(policy, request.at, results))],
     sessions: results,

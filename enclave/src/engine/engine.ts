@@ -7,7 +7,6 @@ import { InferenceSession, Tensor } from '#libs/onnx';
 import {
   blocksOfSteps,
   buildEvaluateGraph,
-  buildTrainGraph,
   checkLabels,
   checkShapes,
   checkWeights,
@@ -15,18 +14,17 @@ import {
   featureCount,
   guardedSteps,
   orderSize,
-  stepSize,
   type Examples,
   type GuardOutput,
   type GuardSet,
   type Manifest,
   type Weights,
 } from '#libs/step';
-import { stepsExactly } from './exact-steps.js';
 import type { LoadedDataset } from './loaded-dataset.js';
 import { chunkMetrics, type Metrics } from './metrics.js';
-import { toTensors, toWeights, type WeightTensors } from './tensors.js';
-import { isCarried, readGuards } from './verdict.js';
+import { toTensors, toWeights } from './tensors.js';
+import { TrainSessions } from './train-sessions.js';
+import { readGuards } from './verdict.js';
 
 export interface EngineOptions {
   /** Threads of one operator; 1 when absent. */
@@ -35,6 +33,8 @@ export interface EngineOptions {
   readonly optimization?: 'disabled' | 'basic' | 'extended' | 'all';
   /** Guards of the job's commitment scheme; `attested` when absent. */
   readonly guardSet?: GuardSet;
+  /** Whether training may take the quick graph (libs/step/SPEC.md §10.1); true when absent. */
+  readonly hasQuick?: boolean;
 }
 
 export interface ChunkProgress extends Metrics {
@@ -59,24 +59,18 @@ export interface TrainRequest {
 }
 
 export class Engine {
-  readonly #guards: readonly GuardOutput[];
-  readonly #evaluateGuards: readonly GuardOutput[];
-
   private constructor(
     readonly manifest: Manifest,
     readonly guardSet: GuardSet,
-    private readonly trainSession: InferenceSession,
+    private readonly trainSessions: TrainSessions,
     private readonly evaluateSession: InferenceSession,
-    guards: { train: readonly GuardOutput[]; evaluate: readonly GuardOutput[] },
-  ) {
-    this.#guards = guards.train;
-    this.#evaluateGuards = guards.evaluate;
-  }
+    private readonly evaluateGuards: readonly GuardOutput[],
+  ) {}
 
   /** @throws Rejection STEP_RANGE_R1 … STEP_RANGE_R4 */
   static async open(manifest: Manifest, options: EngineOptions = {}): Promise<Engine> {
-    const { guardSet = 'attested' } = options;
-    const [train, evaluate] = [buildTrainGraph(manifest, guardSet), buildEvaluateGraph(manifest, guardSet)];
+    const { guardSet = 'attested', hasQuick = true } = options;
+    const evaluate = buildEvaluateGraph(manifest, guardSet);
     const sessionOptions: InferenceSession.SessionOptions = {
       executionProviders: ['cpu'],
       executionMode: 'sequential',
@@ -88,9 +82,9 @@ export class Engine {
     return new Engine(
       manifest,
       guardSet,
-      await InferenceSession.create(train.model, sessionOptions),
+      await TrainSessions.open(manifest, guardSet, hasQuick, sessionOptions),
       await InferenceSession.create(evaluate.model, sessionOptions),
-      { train: train.guards, evaluate: evaluate.guards },
+      evaluate.guards,
     );
   }
 
@@ -142,7 +136,7 @@ export class Engine {
       const inWindow = Number.isFinite(window) ? window - (first % window) : Infinity;
       const count = Math.min(chunkSteps, end - first, inWindow);
       const blocks = blocksOfSteps(manifest, first, count, dataset.recordCount);
-      const { next, error } = await this.#chunk(dataset, tensors, first, blocks);
+      const { next, error } = await this.trainSessions.run({ dataset, tensors, first, blocks });
       tensors = next;
       first += count;
       if (onChunk) {
@@ -155,32 +149,6 @@ export class Engine {
       }
     }
     return toWeights(manifest, tensors);
-  }
-
-  async #chunk(
-    dataset: LoadedDataset,
-    tensors: WeightTensors,
-    first: number,
-    blocks: Int32Array,
-  ): Promise<{ next: WeightTensors; error: Float64Array }> {
-    const { manifest } = this;
-    if (isCarried(this.#guards, tensors)) {
-      const result = await this.trainSession.run({
-        ...dataset.feeds,
-        ...tensors,
-        blocks: new Tensor('int32', blocks, [blocks.length]),
-        m: new Tensor(
-          'float64',
-          Float64Array.from(blocks, (_, i) => stepSize(manifest, first + i)),
-          [blocks.length],
-        ),
-      });
-      if (readGuards(manifest, this.#guards, result, first, blocks.length) === 'sure') {
-        return { next: nextTensors(tensors, result), error: result.error!.data as Float64Array };
-      }
-    }
-    const { weights, error } = await stepsExactly(manifest, dataset, toWeights(manifest, tensors), first, blocks);
-    return { next: toTensors(weights), error };
   }
 
   /**
@@ -202,14 +170,14 @@ export class Engine {
         features: new Tensor('uint8', features, [rows, n0]),
         ...tensors,
       });
-      readGuards(this.manifest, this.#evaluateGuards, result, this.manifest.steps, 1);
+      readGuards(this.manifest, this.evaluateGuards, result, this.manifest.steps, 1);
       predictions.set(Uint8Array.from(result.prediction!.data as BigInt64Array, Number), first);
     }
     return { predictions, right: predictions.reduce((sum, p, i) => sum + (p === examples.labels[i] ? 1 : 0), 0) };
   }
 
   async close(): Promise<void> {
-    await this.trainSession.release();
+    await this.trainSessions.close();
     await this.evaluateSession.release();
   }
 
@@ -222,8 +190,4 @@ export class Engine {
       rule: 'libs/step/SPEC.md §3',
     });
   }
-}
-
-function nextTensors(tensors: WeightTensors, result: InferenceSession.ReturnType): WeightTensors {
-  return Object.fromEntries(Object.keys(tensors).map((name) => [name, result[`${name}.next`] as Tensor]));
 }

@@ -41,8 +41,16 @@ const examples = {
   labels: Uint8Array.of(1, 0),
 };
 
-/** @throws Rejection ENGINE_SELF_TEST when the runtime does not reproduce a vector */
+/**
+ * Runs every vector on the quick graph and on the one whose guards tell.
+ *
+ * @throws Rejection ENGINE_SELF_TEST when the runtime does not reproduce a vector
+ */
 export async function selfTest(options: EngineOptions = {}): Promise<void> {
+  for (const hasQuick of [true, false]) await runVectors({ ...options, hasQuick });
+}
+
+async function runVectors(options: EngineOptions): Promise<void> {
   for (const { profile, m, digests } of vectors) {
     const manifest = profileManifest(profile, { dims: [3, 4, 2], batch: 2, e: 4, m, steps: 3, seed });
     const engine = await Engine.open(manifest, options);

@@ -1,17 +1,13 @@
 /** Weights between exact integers and the float64 tensors of the runtime. */
 import { Tensor } from '#libs/onnx';
-import { tensorShapes, type Manifest, type Weights } from '#libs/step';
+import { tensorNumbers, tensorShapes, type Manifest, type Weights } from '#libs/step';
 
 /** float64 tensors by name, as the graphs take them. */
 export type WeightTensors = Readonly<Record<string, Tensor>>;
 
 export function toTensors(weights: Weights): WeightTensors {
   return Object.fromEntries(
-    weights.map(({ name, dims, values }) => {
-      const carrier = new Float64Array(values.length);
-      for (let i = 0; i < carrier.length; i++) carrier[i] = Number(values[i]!);
-      return [name, new Tensor('float64', carrier, dims)];
-    }),
+    weights.map(({ name, dims, values }) => [name, new Tensor('float64', tensorNumbers(values), dims)]),
   );
 }
 
@@ -22,4 +18,15 @@ export function toWeights(m: Manifest, tensors: WeightTensors): Weights {
     for (let i = 0; i < values.length; i++) values[i] = BigInt(carrier[i]!);
     return { name, dims, values };
   });
+}
+
+/** Largest magnitude of each tensor named. */
+export function magnitudes(tensors: WeightTensors, names: readonly string[]): Readonly<Record<string, number>> {
+  return Object.fromEntries(
+    names.map((name) => {
+      let most = 0;
+      for (const value of tensors[name]!.data as Float64Array) most = Math.max(most, Math.abs(value));
+      return [name, most];
+    }),
+  );
 }

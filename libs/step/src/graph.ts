@@ -110,7 +110,7 @@ function trainBody(
   const input = graph.node('Cast', [bytes], { to: { int: 11 } });
   const passes = emitForward(graph, m, input, watch);
   let G = emitLossError(graph, m, passes.at(-1)!.Y, labels, watch);
-  graph.node('Identity', [G], {}, 'step.error');
+  const error = G;
   const updates: string[] = [];
   for (const { scale, parameters, A } of [...passes].reverse()) {
     const next = linear.emitUpdate(graph, A, G, 'step.m', parameters);
@@ -131,7 +131,7 @@ function trainBody(
   const bodyOutputs: ValueInfo[] = [
     ...states.map((state, index) => ({ ...state, name: updates[index]! })),
     ...guards.map(({ output }): ValueInfo => ({ name: `step.${output}`, type: 'float64', dims: [] })),
-    { name: 'step.error', type: 'float64', dims: [m.batch, classCount(m)] },
+    { name: error, type: 'float64', dims: [m.batch, classCount(m)] },
   ];
   return { body: graph.encode('fxt_step', bodyInputs, bodyOutputs), guards };
 }
@@ -142,7 +142,8 @@ function emitForward(graph: GraphBuilder, m: Manifest, input: string, watch: Wat
   let A = input;
   return layerScales(m).map((scale) => {
     const parameters = parametersOf[scale.layer - 1]!;
-    const raw = linear.emitForward(graph, scale, A, parameters);
+    const addend = linear.emitAddend(graph, scale, parameters.bias);
+    const raw = linear.emitForward(graph, scale, A, parameters.weight, addend);
     const pass = { scale, parameters, A };
     if (scale.isLast) return { ...pass, Y: watch.clipped(raw, `Y${scale.layer}`) };
     watch.guard(raw, `Y${scale.layer}`);

@@ -22,7 +22,7 @@ export { layerScales, stepSizeMax, type LayerScale } from './scale.js';
 export { checkBounds } from './bounds.js';
 export { provability, unscaledLimbs, type Provability, type UnscaledLimbs } from './provability.js';
 export { clamp, divRound, floorDiv, isqrt, roundShift } from './integers.js';
-export { tensorBytes, tensorValues } from './int64.js';
+export { tensorBytes, tensorNumbers, tensorValues } from './int64.js';
 export { below, wordStream } from './random.js';
 export {
   borderShapes,
@@ -64,6 +64,8 @@ export { stepReference } from './reference.js';
 export { type Matrix } from './matrix.js';
 export { lossOf, type Loss } from './losses/index.js';
 export { buildEvaluateGraph, buildTrainGraph, type EvaluateGraph, type GuardOutput, type TrainGraph } from './graph.js';
+export { boundedTensors, buildQuickGraph } from './quick-graph.js';
+export { quickVerdict, type QuickCall } from './quick-verdict.js';
 export { floatOnnx } from './float-onnx.js';
 export { encodeModel, GraphBuilder, type ElementType, type ValueInfo } from './onnx/graph-builder.js';
 export {

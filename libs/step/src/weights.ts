@@ -1,6 +1,6 @@
 /** Weights as named integer tensors: initial values, canonical bytes, state digest (libs/step/SPEC.md §9, §11). */
 import { refuse } from './errors.js';
-import { tensorBytes, tensorValues } from './int64.js';
+import { tensorBytes, tensorNumbers, tensorValues } from './int64.js';
 import { isNet, type JobManifest } from './job-manifest.js';
 import type { Manifest } from './manifest.js';
 import { drawnParameters, startState, stateShapes, type StateShape } from './net/state.js';
@@ -78,11 +78,18 @@ export function checkWeights(m: JobManifest, weights: Weights): void {
   checkShapes(m, weights);
   borderShapes(m).forEach(({ name, range }, index) => {
     if (range === undefined) return;
-    for (const value of weights[index]!.values) {
-      if (value > range.high || value < range.low) {
-        refuse('WEIGHTS_RANGE', `${name} within ${range.low}..${range.high}`, String(value), 'libs/step/SPEC.md §7');
-      }
-    }
+    const { values } = weights[index]!;
+    const [low, high] = [Number(range.low), Number(range.high)];
+    const outside = [low, high].every(Number.isSafeInteger)
+      ? tensorNumbers(values).findIndex((value) => value > high || value < low)
+      : values.findIndex((value) => value > range.high || value < range.low);
+    if (outside < 0) return;
+    refuse(
+      'WEIGHTS_RANGE',
+      `${name} within ${range.low}..${range.high}`,
+      String(values[outside]),
+      'libs/step/SPEC.md §7',
+    );
   });
 }
 

@@ -57,7 +57,9 @@ function verdictJson(verdict: BundleVerdict): Record<string, unknown> {
     call,
     hash: `0x${Buffer.from(hash).toString('hex')}`,
   }));
-  return { tier, simulated, jobId, escrowId, datasetRoot, result, steps, segments, checks, notChecked, transactions };
+  const measured = verdict.evaluations && { evaluations: verdict.evaluations };
+  const shown = { tier, simulated, jobId, escrowId, datasetRoot, result, steps, segments, ...measured };
+  return { ...shown, checks, notChecked, transactions };
 }
 
 /** Ranges of steps with the same evidence. */
@@ -72,6 +74,17 @@ function vouchedSteps({ segments }: BundleVerdict): [string, string][] {
   return ranges.map(({ from, to, by }) => [`steps ${from} to ${to}`, by]);
 }
 
+/** The curve over the validation set. */
+function measuredSteps({ evaluations }: BundleVerdict): [string, string][] {
+  if (evaluations === null) return [];
+  const { validationRoot, records, curve, deliveredStep } = evaluations;
+  const rows = curve.map(({ step, metrics }): [string, string] => [
+    `after step ${step}`,
+    `${metrics.map(({ figure }) => figure).join(', ')}${step === deliveredStep ? ', delivered' : ''}`,
+  ]);
+  return [['validation set', `${records} rows, root ${validationRoot}`], ...rows];
+}
+
 function readable(verdict: BundleVerdict, refusedFor: string | null): string {
   const head = table([
     ['verdict', verdict.tier],
@@ -81,6 +94,7 @@ function readable(verdict: BundleVerdict, refusedFor: string | null): string {
     ['result', verdict.result],
     ['steps', String(verdict.steps)],
     ...vouchedSteps(verdict),
+    ...measuredSteps(verdict),
     ['not checked', verdict.notChecked.join(', ') || 'nothing'],
     ['rely on it', reliance(refusedFor)],
   ]);

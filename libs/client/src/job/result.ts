@@ -65,7 +65,7 @@ export async function fetchResult(
     const settledBy = await chain.untilSettled(terms);
     const box = await boxOf(verdict, ciphertext, terms, chain);
     const opened = await decrypt(verdict, box, readSecret(profile.recipientKey));
-    return { ...readWeights(verdict, opened, committed.last), verdict, settledBy };
+    return { ...readWeights(verdict, opened), verdict, settledBy };
   } finally {
     chain.close();
   }
@@ -80,15 +80,15 @@ export function agreeWithChain(run: CommittedResult, committed: CommittedResult)
   agree('RESULT_DELIVERY', run.delivery, committed.delivery);
 }
 
+/** The weights are those that the verdict names: the last border's, or the best evaluation's where a rule may stop the job. */
 function readWeights(
-  { bundle }: BundleVerdict,
+  { bundle, result }: BundleVerdict,
   plaintext: Uint8Array,
-  committed: Uint8Array,
 ): Pick<CheckedResult, 'manifest' | 'weights' | 'stateDigest' | 'weightsDigest'> {
   const spec = parseJobSpec(bundle.spec);
   const manifest = parseManifestText(spec.manifest);
   const { weights, digest } = readResult(spec, manifest, plaintext);
-  agree('RESULT_WEIGHTS', committed, digest);
+  agree('RESULT_WEIGHTS', fromHex(result), digest);
   return { manifest, weights, stateDigest: toHex(stateDigest(manifest, weights)), weightsDigest: toHex(digest) };
 }
 
@@ -158,12 +158,12 @@ async function boxOf(
 }
 
 function decrypt(
-  { bundle, jobId }: BundleVerdict,
+  { result, jobId }: BundleVerdict,
   { transportKey, revealKey, sealed }: Box,
   recipientSecret: Uint8Array,
 ): Promise<Uint8Array> {
   const parties = { secret: recipientSecret, peer: transportKey, revealKey };
-  return openResult(sealed, { ...parties, jobId: fromHex(jobId), last: bundle.run.last });
+  return openResult(sealed, { ...parties, jobId: fromHex(jobId), last: fromHex(result) });
 }
 
 /** The weights, behind them the seed of their commitment where the scheme has one; and what both commit to. */

@@ -5,6 +5,7 @@ import { mapMatrix, matrix, type Matrix } from '../matrix.js';
 import { integer } from '../members.js';
 import { roundingAddend } from '../ops/rounding.js';
 import { expTable } from '../table.js';
+import type { GraphBuilder } from '../onnx/graph-builder.js';
 import type { LossKind } from './loss.js';
 import { emitOneHot } from './one-hot.js';
 
@@ -12,6 +13,18 @@ export interface SoftmaxCe {
   readonly kind: 'softmax-ce';
   readonly E: number;
   readonly k: number;
+}
+
+/** Emits FDIV(2^k, S)·scale as one Gather: by R4 there are fewer than 2^16 sums, each at least the 2^E of its largest. */
+function emitReciprocal(
+  graph: GraphBuilder,
+  { E, k, classes }: { E: number; k: number; classes: number },
+  scale: number,
+  S: string,
+): string {
+  const table = new Float64Array(classes * 2 ** E + 1);
+  for (let sum = 2 ** E; sum < table.length; sum++) table[sum] = Math.floor(2 ** k / sum) * scale;
+  return graph.node('Gather', [graph.float64([table.length], table), graph.node('Cast', [S], { to: { int: 6 } })]);
 }
 
 export const softmaxCe: LossKind<SoftmaxCe> = {
@@ -54,8 +67,8 @@ export const softmaxCe: LossKind<SoftmaxCe> = {
         const index = graph.node('Cast', [graph.node('Sub', [largest, Y])], { to: { int: 6 } });
         const epsilon = graph.node('Gather', [graph.float64([table.length], Float64Array.from(table)), index]);
         const S = graph.node('ReduceSum', [epsilon, graph.axes(1)], { keepdims: { int: 1 } });
-        const iota = graph.node('Floor', [graph.node('Div', [graph.scalar(2 ** k), S])]);
-        const p = graph.node('Mul', [epsilon, graph.node('Mul', [iota, graph.scalar(2 ** -shift)])]);
+        const iota = emitReciprocal(graph, { E, k, classes }, 2 ** -shift, S);
+        const p = graph.node('Mul', [epsilon, iota]);
         const sum = graph.node('Add', [p, emitOneHot(graph, classes, -(2 ** g), roundingAddend(shift), labels)]);
         return shift > 0 ? graph.node('Floor', [sum]) : sum;
       },

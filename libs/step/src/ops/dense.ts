@@ -4,12 +4,23 @@
  */
 import { isqrt, roundShift } from '../integers.js';
 import { contract, mapMatrix, matrix } from '../matrix.js';
+import type { GraphBuilder } from '../onnx/graph-builder.js';
+import type { LayerScale } from '../scale.js';
 import type { LinearOp } from './op.js';
 import { emitRoundedProduct, roundingAddend } from './rounding.js';
 
 const limit = 1n << 53n;
 const power = (bits: number): bigint => 1n << BigInt(bits);
 const halfOf = (s: number): bigint => (s > 0 ? power(s - 1) : 0n);
+
+/** 2^(2a)·2^-s, by which a bias is multiplied where products are scaled by 2^-s. */
+const addendScale = ({ aIn, forwardShift }: LayerScale): number => 2 ** (2 * aIn - forwardShift);
+
+/** Emits A^T·G in float32, half the work of float64, and back in float64. */
+function emitSingleGradient(graph: GraphBuilder, A: string, G: string): string {
+  const single = graph.node('Cast', [G], { to: { int: 1 } });
+  return graph.node('Cast', [graph.node('Gemm', [A, single], { transA: { int: 1 } })], { to: { int: 11 } });
+}
 
 export const dense: LinearOp = {
   parameters: ({ layer, inputs, outputs, w, beta, weightBits, biasBits }) => [
@@ -71,11 +82,16 @@ export const dense: LinearOp = {
     });
     return { weight, bias };
   },
-  emitForward(graph, { aIn, forwardShift: s }, A, { weight, bias }) {
-    const scaledBias = graph.node('Mul', [bias, graph.scalar(2 ** (2 * aIn - s))]);
-    const addend = graph.node('Add', [scaledBias, graph.scalar(roundingAddend(s))]);
-    return emitRoundedProduct(graph, A, weight, addend, s, 0);
+  emitAddend(graph, scale, bias) {
+    const scaled = graph.node('Mul', [bias, graph.scalar(addendScale(scale))]);
+    return graph.node('Add', [scaled, graph.scalar(roundingAddend(scale.forwardShift))]);
   },
+  emitBias(graph, scale, addend, output) {
+    const scaled = graph.node('Sub', [addend, graph.scalar(roundingAddend(scale.forwardShift))]);
+    return graph.node('Mul', [scaled, graph.scalar(1 / addendScale(scale))], {}, output);
+  },
+  emitForward: (graph, { forwardShift }, A, weight, addend) =>
+    emitRoundedProduct(graph, A, weight, addend, forwardShift, 0),
   emitBackward(graph, { backwardShift }, G, { weight }) {
     const s = backwardShift!;
     return emitRoundedProduct(graph, G, weight, graph.scalar(roundingAddend(s)), s, 1);
@@ -87,6 +103,16 @@ export const dense: LinearOp = {
     return {
       weight: graph.node('Gemm', [A, scaled, weight], { alpha: { float: -1 }, transA: { int: 1 } }),
       bias: graph.node('Sub', [bias, sum]),
+    };
+  },
+  emitQuickUpdate(graph, scale, A, { name: G, rows }, { weight, bias: addend }) {
+    const ones = graph.float64([1, rows], new Float64Array(rows).fill(1));
+    return {
+      weight:
+        A.single === undefined
+          ? graph.node('Gemm', [A.exact, G, weight], { alpha: { float: -1 }, transA: { int: 1 } })
+          : graph.node('Sub', [weight, emitSingleGradient(graph, A.single, G)]),
+      bias: graph.node('Gemm', [ones, G, addend], { alpha: { float: -addendScale(scale) } }),
     };
   },
   emitFloat: (graph, x, { weight, bias }, output) => graph.node('Gemm', [x, weight, bias], {}, output),

@@ -31,12 +31,29 @@ export interface LinearOp {
   /** @returns H and its rounding R before guard and mask, both [B, n_{l-1}]; for l ≥ 2 */
   backward(scale: LayerScale, G: Matrix, parameters: ByKind<BigInt64Array>): { readonly H: Matrix; readonly R: Matrix };
   gradients(scale: LayerScale, A: Matrix, G: Matrix): ByKind<Matrix>;
+  /** @returns name of what `emitForward` adds to its product: the bias with the half of the rounding, times 2^-s */
+  emitAddend(graph: GraphBuilder, scale: LayerScale, bias: string): string;
+  /** Inverse of `emitAddend`. @returns `output` */
+  emitBias(graph: GraphBuilder, scale: LayerScale, addend: string, output: string): string;
   /** @returns name of Y before guard, float64 [B, n_l] */
-  emitForward(graph: GraphBuilder, scale: LayerScale, A: string, parameters: ByKind<string>): string;
+  emitForward(graph: GraphBuilder, scale: LayerScale, A: string, weight: string, addend: string): string;
   /** @returns name of R before guard and mask, float64 [B, n_{l-1}] */
   emitBackward(graph: GraphBuilder, scale: LayerScale, G: string, parameters: ByKind<string>): string;
   /** @returns names of the parameters after a step of size m */
   emitUpdate(graph: GraphBuilder, A: string, G: string, m: string, parameters: ByKind<string>): ByKind<string>;
+  /**
+   * `emitUpdate` with the addend in the place of the bias, of shape [1, n_l].
+   *
+   * @param A the input's name; with its copy in float32 where float32 is sure to carry A^T·G
+   * @param G m·G, the error times the step size
+   */
+  emitQuickUpdate(
+    graph: GraphBuilder,
+    scale: LayerScale,
+    A: { readonly exact: string; readonly single?: string },
+    G: { readonly name: string; readonly rows: number },
+    parameters: ByKind<string>,
+  ): ByKind<string>;
   /** Its form in the client's model. @returns name of the output */
   emitFloat(graph: GraphBuilder, x: string, parameters: ByKind<string>, output?: string): string;
 }
@@ -49,6 +66,12 @@ export interface Activation {
   emitForward(graph: GraphBuilder, Y: string, abits: number): string;
   /** @returns name of M ⊙ x */
   emitMasked(graph: GraphBuilder, A: string, x: string, abits: number): string;
+  /** Where every Y is at most this, the two quick forms are the same function. */
+  quickMax(abits: number): number;
+  /** @returns name of A */
+  emitQuickForward(graph: GraphBuilder, Y: string): string;
+  /** @returns name of M ⊙ x, for integers Y */
+  emitQuickMasked(graph: GraphBuilder, Y: string, x: string): string;
   /** Its form in the client's model, for activations of fraction a. @returns name of the output */
   emitFloat(graph: GraphBuilder, x: string, abits: number, a: number): string;
 }

@@ -18,6 +18,9 @@ export const relu: Activation = {
     const unclipped = graph.node('Less', [A, graph.scalar(2 ** abits - 1)]);
     return graph.node('Where', [graph.node('And', [positive, unclipped]), x, graph.scalar(0)]);
   },
+  quickMax: (abits) => 2 ** abits - 2,
+  emitQuickForward: (graph, Y) => graph.node('Relu', [Y]),
+  emitQuickMasked: (graph, Y, x) => graph.node('Mul', [x, graph.node('Clip', [Y, graph.scalar(0), graph.scalar(1)])]),
   emitFloat(graph, x, abits, a) {
     const top = (2 ** abits - 1) * 2 ** -a;
     return graph.node('Clip', [x, graph.scalar(0, 'float32'), graph.scalar(top, 'float32')]);

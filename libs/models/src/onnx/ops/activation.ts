@@ -1,0 +1,102 @@
+/** Pointwise layers without parameters, the sum of two edges, and what stands at the end for the loss. */
+import { cannot } from '../../errors.js';
+import { floatOf, intOf, textOf } from '../attributes.js';
+import { axisOf, isConstant, scalarOf } from '../constant.js';
+import type { Members, NetDraft, Value } from '../draft.js';
+import { edgeInput, optionalConstant, type Rule } from '../rule.js';
+import { dimsOf } from '../view.js';
+import { probabilities } from './attention.js';
+import type { End } from './end.js';
+
+/** One pointwise layer on a value. */
+export function activationOf(draft: NetDraft, op: string, given: Value, members: Members = {}): Value {
+  const { edge, view } = draft.whole(draft.settled(given));
+  return { edge: draft.layer({ op, members }, edge.shape, edge), view };
+}
+
+const simple =
+  (op: string): Rule =>
+  (_node, inputs, { draft }) => [activationOf(draft, op, edgeInput(inputs, 0))];
+
+const clip: Rule = (node, inputs, { draft, a }) => {
+  const x = edgeInput(inputs, 0);
+  const [low, high] = [optionalConstant(inputs, 1, 'minimum'), optionalConstant(inputs, 2, 'maximum')];
+  if (low === undefined || scalarOf(low, 'the minimum') !== 0)
+    cannot('a minimum other than 0', 'Relu, or a Clip from 0');
+  const max = high === undefined ? Infinity : scalarOf(high, 'the maximum');
+  if (max >= 2 ** (15 - a)) return [activationOf(draft, 'relu', x)];
+  const abits = Math.round(Math.log2(max)) + a;
+  const isPower = abits >= 1 && abits <= 15 && Math.abs(2 ** (abits - a) - max) <= 2 ** -a;
+  return isPower
+    ? [activationOf(draft, 'relu', x, { abits })]
+    : cannot(`a maximum of ${max}`, `Relu, or a maximum of 2^j up to ${2 ** (14 - a)}`);
+};
+
+const gelu: Rule = (node, inputs, { draft }) => {
+  if (textOf(node, 'approximate', 'none') !== 'none') cannot('the tanh form', 'the erf form (approximate="none")');
+  return [activationOf(draft, 'gelu', edgeInput(inputs, 0))];
+};
+
+/** In evaluation a dropout changes nothing; as a layer it is there again in training. */
+const dropout: Rule = (node, inputs, { draft }) => {
+  const x = edgeInput(inputs, 0);
+  if (x.edge.scores !== undefined || x.edge.isTokens) return [x];
+  const training = optionalConstant(inputs, 2, 'training mode');
+  if (training !== undefined && training.values[0] !== 0)
+    cannot('a dropout in training mode', 'an export in evaluation mode');
+  const given = optionalConstant(inputs, 1, 'ratio');
+  const p16 = Math.round((given === undefined ? floatOf(node, 'ratio', 0.5) : scalarOf(given, 'the ratio')) * 65_536);
+  if (!(p16 >= 0 && p16 < 65_536)) cannot(`a ratio of ${p16 / 65_536}`, 'a ratio from 0 to below 1');
+  return [p16 === 0 ? x : activationOf(draft, 'dropout', x, { p16 })];
+};
+
+/** The sum of two edges of one shape, seen in the same way. */
+const sum: Rule = (_node, inputs, { draft }) => {
+  const [a, b] = [0, 1].map((k) => draft.whole(draft.settled(edgeInput(inputs, k)))) as [Value, Value];
+  if (
+    String(dimsOf(a.view)) !== String(dimsOf(b.view)) ||
+    JSON.stringify(a.view) !== JSON.stringify(b.view) ||
+    String(a.edge.shape) !== String(b.edge.shape)
+  ) {
+    return cannot(
+      `a sum of [${dimsOf(a.view).join()}] and [${dimsOf(b.view).join()}] that lie differently`,
+      'two tensors of one shape',
+    );
+  }
+  return [{ edge: draft.layer({ op: 'add', members: {} }, a.edge.shape, a.edge, b.edge), view: a.view }];
+};
+
+/** A softmax is part of attention, or stands at the end, where the loss has it. */
+const softmax: Rule = (node, inputs, scene) => {
+  const x = edgeInput(inputs, 0);
+  if (node.op === 'Softmax' && x.edge.scores !== undefined) return [probabilities(node, x)];
+  if (!scene.isOutput(node.outputs[0]!)) cannot('a softmax within the model', 'attention, or a softmax at the end');
+  if (axisOf(intOf(node, 'axis', -1), x.view.dims.length) !== x.view.dims.length - 1)
+    cannot('a softmax over another axis', 'a softmax over the classes, which come last');
+  scene.leaveOut(node.op as End, node.name);
+  return [x];
+};
+
+const sigmoid: Rule = (node, inputs, scene) => {
+  const x = edgeInput(inputs, 0);
+  if (!scene.isOutput(node.outputs[0]!)) return [activationOf(scene.draft, 'sigmoid', x)];
+  scene.leaveOut('Sigmoid', node.name);
+  return [x];
+};
+
+const add: Rule = (node, inputs, scene) =>
+  inputs.some((input) => input !== undefined && isConstant(input))
+    ? cannot('a sum with constants', 'a bias')
+    : sum(node, inputs, scene);
+
+export const activationRules: Readonly<Record<string, Rule>> = {
+  Add: add,
+  Clip: clip,
+  Dropout: dropout,
+  Gelu: gelu,
+  LogSoftmax: softmax,
+  Relu: simple('relu'),
+  Sigmoid: sigmoid,
+  Softmax: softmax,
+  Tanh: simple('tanh'),
+};

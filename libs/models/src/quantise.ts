@@ -1,0 +1,59 @@
+/** Real parameters as the integers of fxt/2 (libs/models/README.md): `W = floor(v·2^w + 1/2)`. */
+import { refuse } from './errors.js';
+import { wintMax } from './limits.js';
+import type { RealParameter } from './onnx/import.js';
+
+interface MasterTensor {
+  readonly name: string;
+  readonly dims: readonly number[];
+  readonly values: BigInt64Array;
+}
+
+interface Quantised {
+  readonly tensors: readonly MasterTensor[];
+  /** Integer bits by layer, where a weight needs more than the manifest's `wint`. */
+  readonly wint: ReadonlyMap<string, number>;
+}
+
+interface QuantiseOptions {
+  /** Fraction of a parameter's master. */
+  fractionOf(name: string): number;
+  /** Integer bits of the manifest. */
+  readonly wint: number;
+}
+
+/** @throws Rejection MODEL_WEIGHT_NUMBER for what is no finite number, MODEL_WEIGHT_RANGE for what needs more than 8 integer bits */
+export function quantise(parameters: readonly RealParameter[], { fractionOf, wint }: QuantiseOptions): Quantised {
+  const raised = new Map<string, number>();
+  const tensors = parameters.map(({ name, layer, dims, values }): MasterTensor => {
+    const fraction = fractionOf(name);
+    const integers = new BigInt64Array(values.length);
+    let largest = 0;
+    values.forEach((value, i) => {
+      if (!Number.isFinite(value)) refuse('MODEL_WEIGHT_NUMBER', `finite numbers in ${name}`, `${value} at place ${i}`);
+      const scaled = Math.floor(value * 2 ** fraction + 0.5);
+      largest = Math.max(largest, Math.abs(scaled));
+      if (Math.abs(scaled) < 2 ** 62) integers[i] = BigInt(scaled);
+    });
+    const bits = bitsFor(largest, fraction);
+    if (bits > wintMax) {
+      const got = `${largest / 2 ** fraction}`;
+      refuse(
+        'MODEL_WEIGHT_RANGE',
+        `values of ${name} below 2^${wintMax}`,
+        got,
+        'scale the layer down, and the one after it up',
+      );
+    }
+    if (bits > (raised.get(layer) ?? wint)) raised.set(layer, bits);
+    return { name, dims, values: integers };
+  });
+  return { tensors, wint: raised };
+}
+
+/** The least `wint` with `magnitude ≤ 2^(fraction + wint) − 1`, or more than may be asked for. */
+function bitsFor(magnitude: number, fraction: number): number {
+  let bits = 0;
+  while (bits <= wintMax && magnitude > 2 ** (fraction + bits) - 1) bits++;
+  return bits;
+}

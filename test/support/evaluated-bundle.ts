@@ -1,0 +1,163 @@
+/**
+ * A bundle of a job that was measured on a validation set: spec, escrow, evidence, release and signatures by every
+ * party's real code; what the session signs, weights and figures, is the test's.
+ */
+import { keccak, utf8 } from '#attestation/base';
+import {
+  bordersRoot,
+  deliveryDigest,
+  domainSeparator,
+  encodeEvaluation,
+  encodeJobSpec,
+  encodeStepStatement,
+  encodeTerms,
+  escrowIdOf,
+  evaluatedSteps,
+  evaluationPlanOf,
+  JobMode,
+  parseEndorsements,
+  programDigest,
+  runDigest,
+  runKeysDigest,
+  signEvaluation,
+  signReceipt,
+  standingsOf,
+  teeSelector,
+  type EvaluationStatement,
+  type EvidenceBundle,
+  type StopRule,
+} from '#attestation/records';
+import type { SessionKeys } from '../../enclave/src/keys.js';
+import { lawfulSession } from './lawful-session.js';
+import { shownSession } from './tiny-bundle.js';
+import { chainId, contract, policyBytes, tinyJob, type TinyJob } from './tiny-job.js';
+
+const segmentSteps = 4;
+const steps = 20;
+export const validationRecords = 1000;
+export const validationRoot = keccak(utf8('validation set'));
+
+interface EvaluatedOptions {
+  readonly every: number;
+  readonly stop?: StopRule;
+  /** Of `validationRecords` rows, evaluation by evaluation; the loss follows. */
+  readonly accuracies: readonly number[];
+  readonly salt?: number;
+  /** What a session that is not honest signs instead. */
+  readonly change?: (statement: EvaluationStatement, index: number) => EvaluationStatement;
+  /** What it seals instead. */
+  readonly run?: Partial<EvidenceBundle['run']>;
+  /** Segments trained, where not as many as the rule has. */
+  readonly trained?: number;
+}
+
+export interface EvaluatedBundle {
+  readonly job: TinyJob;
+  readonly bundle: EvidenceBundle;
+}
+
+const weightsAt = (step: number): Uint8Array => keccak(utf8(`weights after ${step} steps`));
+
+export async function evaluatedBundle(options: EvaluatedOptions): Promise<EvaluatedBundle> {
+  const job = await measuredJob(options);
+  const { keys, evidence, released } = await lawfulSession(job);
+  const course = courseOf(job, options);
+  const borders = Array.from({ length: course.trained + 1 }, (_, at) =>
+    at === 0 ? job.terms.initialWeights : weightsAt(at * segmentSteps),
+  );
+  const delivery = { ciphertextDigest: new Uint8Array(32).fill(1), keyCommit: new Uint8Array(32).fill(2) };
+  const run: EvidenceBundle['run'] = {
+    ...{ upTo: course.trained, outcome: course.outcome, bordersRoot: bordersRoot(borders), last: borders.at(-1)! },
+    delivery: deliveryDigest(delivery.ciphertextDigest, delivery.keyCommit),
+    keys: runKeysDigest([keys.binding.settlementKey]),
+    ...options.run,
+  };
+  const domain = domainSeparator({ chainId, verifyingContract: contract });
+  const digest = runDigest(domain, { job: escrowIdOf(job.terms), ...run });
+  const bundle: EvidenceBundle = {
+    version: 4,
+    spec: encodeJobSpec(job.spec),
+    terms: encodeTerms(job.terms),
+    policy: policyBytes(job),
+    sessions: [shownSession(evidence, released)],
+    endorsements: parseEndorsements(released.result.endorsements),
+    segments: await signedSegments(job, keys, borders),
+    evaluations: await signedEvaluations(course.statements, keys),
+    ...{ run, delivery },
+    seal: { session: 0, bytes: new Uint8Array([...teeSelector, ...keys.signSettlement(digest)]) },
+    settlement: { transactions: [] },
+  };
+  return { job, bundle };
+}
+
+function measuredJob({ every, stop, salt = 1 }: EvaluatedOptions): Promise<TinyJob> {
+  const evaluate = { batch: 4, every, metrics: ['accuracy', 'loss'] };
+  const manifest = utf8(JSON.stringify({ batch: 4, evaluate, fxt: 2, labelShape: [], steps, stop: stop ?? null }));
+  const validation = { root: validationRoot, records: validationRecords };
+  return tinyJob({
+    segmentSteps,
+    spec: { manifest, validation, salt: new Uint8Array(32).fill(salt) },
+    terms: { segments: steps / segmentSteps, mode: JobMode.tee | JobMode.reveal | (stop ? JobMode.early : 0) },
+  });
+}
+
+interface Course {
+  readonly outcome: 0 | 3;
+  /** Segments. */
+  readonly trained: number;
+  readonly statements: readonly EvaluationStatement[];
+}
+
+/** What happens where the rule is kept to; `options` say what is signed otherwise. */
+function courseOf({ spec, jobId }: TinyJob, options: EvaluatedOptions): Course {
+  const { stop, accuracies, change = (statement: EvaluationStatement) => statement } = options;
+  const declared = evaluatedSteps(evaluationPlanOf(spec)!);
+  const numerators = accuracies.map(BigInt);
+  const standings = stop === undefined ? [] : standingsOf(stop, numerators);
+  const early = standings.findIndex(({ isOver }, index) => isOver && index < declared.length - 1);
+  const measured = early < 0 ? declared : declared.slice(0, early + 1);
+  const best = standings[measured.length - 1]?.best;
+  const reason = early < 0 ? ('completed' as const) : ('stopped' as const);
+  const denominator = BigInt(validationRecords);
+  const statements = measured.map((step, index): EvaluationStatement => {
+    const numerator = numerators[index]!;
+    const isEnd = best !== undefined && index === measured.length - 1;
+    const honest: EvaluationStatement = {
+      ...{ version: 1, jobId, programDigest: programDigest(spec.manifest) },
+      ...{ validationRoot, step, weights: weightsAt(step) },
+      metrics: [
+        { metric: 'accuracy', numerator, denominator },
+        { metric: 'loss', numerator: 65_536n * (1000n - numerator), denominator },
+      ],
+      end: isEnd ? { reason, step: measured[best]!, weights: weightsAt(measured[best]!) } : null,
+    };
+    return change(honest, index);
+  });
+  const trained = options.trained ?? (early < 0 ? steps : measured.at(-1)!) / segmentSteps;
+  return { outcome: early < 0 ? 0 : 3, trained, statements };
+}
+
+function signedSegments(
+  { spec, jobId }: TinyJob,
+  keys: SessionKeys,
+  borders: readonly Uint8Array[],
+): Promise<EvidenceBundle['segments']> {
+  const common = { jobId, programDigest: programDigest(spec.manifest), datasetRoot: spec.dataset.root };
+  return Promise.all(
+    borders.slice(1).map(async (weightsAfter, at) => {
+      const place = { stepFrom: at * segmentSteps, stepCount: segmentSteps, weightsBefore: borders[at]! };
+      const statement = { ...common, ...place, weightsAfter };
+      const signed = { session: 0, receipt: await signReceipt(statement, keys.binding.receiptKey, keys.signReceipt) };
+      return { statement: encodeStepStatement(statement), signed, proof: null, partials: [] };
+    }),
+  );
+}
+
+function signedEvaluations(statements: readonly EvaluationStatement[], keys: SessionKeys) {
+  return Promise.all(
+    statements.map(async (statement) => {
+      const receipt = await signEvaluation(statement, keys.binding.receiptKey, keys.signReceipt);
+      return { session: 0, statement: encodeEvaluation(statement), receipt };
+    }),
+  );
+}
