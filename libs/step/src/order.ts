@@ -5,7 +5,7 @@ import { gcd } from './integers.js';
 import { below, wordStream } from './random.js';
 
 /** What the order of a job's steps depends on. */
-export interface OrderedJob {
+interface OrderedJob {
   readonly batch: number;
   readonly superblock: number;
   readonly seed: string;

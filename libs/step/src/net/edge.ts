@@ -78,7 +78,7 @@ export interface NetBound {
 /** Largest magnitude of a 16-bit value or error. */
 export const edgeMax = 1n << 15n;
 /** What float64 carries. */
-export const carrierLimit = 1n << 53n;
+const carrierLimit = 1n << 53n;
 
 /** Largest magnitude of a compute copy: 2^(c + wint). */
 export function computeMax({ compute, wint }: NetParameter): bigint {

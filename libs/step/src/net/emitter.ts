@@ -15,7 +15,7 @@ export interface Watched {
   readonly low: number;
 }
 
-export interface EmitterOptions {
+interface EmitterOptions {
   /** Training graph: names of step inputs and watches carry a prefix. */
   readonly isTraining: boolean;
   readonly overflow: 'saturate' | 'fail';

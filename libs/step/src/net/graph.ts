@@ -25,7 +25,7 @@ export interface NetTrainGraph {
 }
 
 /** Inputs: `features` [rows, …] and all parameters by name. Output: `output`, whole numbers in float64 [rows, …]. */
-export interface NetForwardGraph {
+interface NetForwardGraph {
   readonly model: Uint8Array;
   readonly watched: readonly Watched[];
 }

@@ -11,7 +11,7 @@ import type { ParameterValues, Passed, ReferenceRun } from './ops/op.js';
 import { guardMax, trainedShapes } from './state.js';
 import { sizeOf, tensorOf, type IntTensor } from './tensor.js';
 
-export interface NetStep {
+interface NetStep {
   /** State after the step. */
   readonly state: Weights;
   /** Output edge before the loss, [B, …]. */

@@ -22,7 +22,7 @@ export interface LossPlace {
 }
 
 /** Progress figures of one step, outside the semantics: names of float64 scalars. */
-export interface EmittedFigures {
+interface EmittedFigures {
   /** Sum over the labels of the loss in nats, or of squares. */
   readonly loss: string;
   /** Labels that are met. */

@@ -9,7 +9,7 @@ import { squareMetrics } from '../metrics/square-metrics.js';
 import { mapTensor } from '../tensor.js';
 import type { NetLoss } from './loss.js';
 
-export interface Mse {
+interface Mse {
   /** Largest error, at the fraction of errors. */
   readonly huber?: number;
 }

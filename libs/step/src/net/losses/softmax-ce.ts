@@ -8,7 +8,7 @@ import { classMetrics } from '../metrics/class-metrics.js';
 import type { IntTensor } from '../tensor.js';
 import type { NetLoss } from './loss.js';
 
-export interface SoftmaxCe {
+interface SoftmaxCe {
   readonly E: number;
   readonly k: number;
 }

@@ -4,7 +4,7 @@ import { aucMetric } from './auc.js';
 import { logarithm } from './logarithm.js';
 import { summing, type Metrics } from './meter.js';
 
-export interface ClassScores {
+interface ClassScores {
   /** Scores of a row. */
   readonly classes: number;
   /** Fraction of the scores, 0 … 24. */

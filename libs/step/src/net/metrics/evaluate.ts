@@ -5,7 +5,7 @@ import type { NetManifest } from '../net.js';
 import { sizeOf } from '../tensor.js';
 import type { Fraction, Meter } from './meter.js';
 
-export interface Measured extends Fraction {
+interface Measured extends Fraction {
   readonly metric: string;
 }
 

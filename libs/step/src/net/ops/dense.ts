@@ -14,7 +14,7 @@ import {
 import { columnSums, product, rowsOf, transposed } from '../tensor.js';
 import type { NetOp } from './op.js';
 
-export interface Dense {
+interface Dense {
   readonly out: number;
   readonly bias: boolean;
   /** Multiplies the output by 2^scale. */

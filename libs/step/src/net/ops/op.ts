@@ -29,7 +29,7 @@ export interface Passed {
   readonly saved: Readonly<Record<string, IntTensor>>;
 }
 
-export interface Flowed {
+interface Flowed {
   /** By input; undefined where `wanted` is false. */
   readonly inputs: readonly (IntTensor | undefined)[];
   /** Exact gradient sums `D`, of the parameters that are trained. */
@@ -49,12 +49,12 @@ export interface EmittedPass {
   readonly saved: Readonly<Record<string, string>>;
 }
 
-export interface EmittedFlow {
+interface EmittedFlow {
   readonly inputs: readonly (string | undefined)[];
   readonly gradients: Readonly<Partial<Record<ParameterRole, string>>>;
 }
 
-export interface OpShape {
+interface OpShape {
   readonly shape: readonly number[];
   /** 2^15 where absent. */
   readonly max?: bigint;
@@ -71,12 +71,12 @@ export interface MemberReader {
   has(name: string): boolean;
 }
 
-export interface Fractions {
+interface Fractions {
   readonly a: number;
   readonly g: number;
 }
 
-export interface Place {
+interface Place {
   /** Id of the layer. */
   readonly id: string;
   /** From 0, in the manifest's order. */

@@ -4,7 +4,7 @@ import { edgeMax, bound, roundingValue, type NetLayer } from '../edge.js';
 import { mapTensor } from '../tensor.js';
 import type { NetOp } from './op.js';
 
-export interface Relu {
+interface Relu {
   readonly abits: number;
 }
 

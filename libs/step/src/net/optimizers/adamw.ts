@@ -22,7 +22,7 @@ import {
 } from './quantised.js';
 import { largestRate } from './schedule.js';
 
-export interface AdamW extends Quantised {
+interface AdamW extends Quantised {
   readonly beta1: Factor;
   readonly beta2: Factor;
   /** Bits that `m1` and `m2` have more than `h` and `h²`; c2 is even. */

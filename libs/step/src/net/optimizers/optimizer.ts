@@ -12,7 +12,7 @@ export interface Moved<T> {
   readonly state: readonly T[];
 }
 
-export type Updated<T> = Pick<Moved<T>, 'W' | 'state'>;
+type Updated<T> = Pick<Moved<T>, 'W' | 'state'>;
 
 /** @typeParam M its members with every default written out, as canonical JSON has them */
 export interface NetOptimizer<M extends object> {

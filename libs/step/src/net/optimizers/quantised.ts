@@ -49,7 +49,7 @@ export function parseQuantised(read: JsonReader): Quantised {
 }
 
 /** Largest magnitude of an element of `h`. */
-export function gradientTop({ hbits }: Quantised): bigint {
+function gradientTop({ hbits }: Quantised): bigint {
   return (1n << BigInt(hbits - 1)) - 1n;
 }
 

@@ -7,7 +7,7 @@ import { roundShift } from '../../integers.js';
 import { bound } from '../edge.js';
 import type { NetOptimizer } from './optimizer.js';
 
-export interface SgdExact {
+interface SgdExact {
   readonly e: number;
   /** [fromStep, m], fromStep rising from 0. */
   readonly m: readonly (readonly [number, number])[];

@@ -19,7 +19,7 @@ import {
 } from './quantised.js';
 import { largestRate } from './schedule.js';
 
-export interface Sgd extends Quantised {
+interface Sgd extends Quantised {
   readonly momentum?: Factor;
 }
 
