@@ -35,3 +35,7 @@ export const windowMax = 65_536;
 /** Rows of a row group of Parquet, and columns of the file. */
 export const rowGroupRowsMax = 1 << 22;
 export const parquetColumnsMax = 4_096;
+/** Bytes of the header of an .npy; of a ZIP's directory, and of the comment behind it (APPNOTE 6.3, 4.3.16). */
+export const npyHeaderBytesMax = 64 * 1024;
+export const zipDirectoryBytesMax = 1024 * 1024;
+export const zipCommentBytesMax = 65_535;

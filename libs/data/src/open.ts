@@ -11,7 +11,7 @@ import { openNpy, openNpz } from './sources/npy.js';
 import { openParquet } from './sources/parquet.js';
 import { openText, type TextOptions } from './sources/text.js';
 
-export interface SourceOptions extends CsvOptions, ImageOptions, TextOptions {
+interface SourceOptions extends CsvOptions, ImageOptions, TextOptions {
   /** Folder of pictures: a table; NPY and IDX: the file of labels. */
   readonly labels?: string;
 }

@@ -3,7 +3,7 @@ import { createReadStream } from 'node:fs';
 import { refuseData } from '../errors.js';
 import * as limits from '../limits.js';
 
-export interface Lines {
+interface Lines {
   readonly lines: readonly string[];
   /** Behind the last of them. */
   readonly byte: number;

@@ -1,6 +1,6 @@
 /** Reader of NumPy's .npy and .npz (numpy/lib/format.py, versions 1 to 3; ZIP, stored or deflated). */
 import { createReadStream } from 'node:fs';
-import { open, stat, type FileHandle } from 'node:fs/promises';
+import { open, stat } from 'node:fs/promises';
 import { basename } from 'node:path';
 import { createInflateRaw } from 'node:zlib';
 import { refuseData } from '../errors.js';
@@ -9,7 +9,6 @@ import type { DataSource } from '../source.js';
 import { arraySource, sizeOf, type ElementType, type StoredArray } from './arrays.js';
 import { zipEntries, type ZipEntry } from './zip.js';
 
-const headerBytesMax = 64 * 1024;
 const types: Readonly<Record<string, ElementType>> = {
   ...Object.fromEntries((['u1', 'i1', 'b1'] as const).map((type) => [`|${type}`, type])),
   ...Object.fromEntries(
@@ -29,7 +28,7 @@ export async function openNpy(path: string, labels?: string): Promise<DataSource
     bytes += size;
     const file = basename(one);
     const head = await headOf(async function* () {
-      yield* createReadStream(one, { end: headerBytesMax - 1 });
+      yield* createReadStream(one, { end: limits.npyHeaderBytesMax - 1 });
     }, file);
     const needed = head.dataStart + rowBytesOf(head) * head.shape[0]!;
     if (size !== needed) {
@@ -133,7 +132,7 @@ async function headOf(content: () => AsyncIterable<Uint8Array>, file: string): P
   let bytes = Buffer.alloc(0);
   for await (const chunk of content()) {
     bytes = Buffer.concat([bytes, chunk]);
-    if (bytes.length >= headerBytesMax) break;
+    if (bytes.length >= limits.npyHeaderBytesMax) break;
   }
   const refuse = (expected: string, got: unknown): never =>
     refuseData('DATA_NPY', { file }, { expected, got, action: 'save it again with numpy.save' });
@@ -143,8 +142,8 @@ async function headOf(content: () => AsyncIterable<Uint8Array>, file: string): P
   const lengthBytes = version === 1 ? 2 : 4;
   const length = version === 1 ? bytes.readUInt16LE(8) : bytes.readUInt32LE(8);
   const dataStart = 8 + lengthBytes + length;
-  if (dataStart > bytes.length || dataStart > headerBytesMax)
-    refuse(`a header of at most ${headerBytesMax} bytes`, length);
+  if (dataStart > bytes.length || dataStart > limits.npyHeaderBytesMax)
+    refuse(`a header of at most ${limits.npyHeaderBytesMax} bytes`, length);
   const text = bytes.toString('utf8', 8 + lengthBytes, dataStart);
   const descr = /'descr':\s*'([^']*)'/.exec(text)?.[1];
   const type = descr === undefined || !Object.hasOwn(types, descr) ? undefined : types[descr];

@@ -8,7 +8,6 @@ import * as limits from '../limits.js';
 import { start, type Cell, type DataSource } from '../source.js';
 
 const perBatch = 4_096;
-const metadataBytesMax = 64 * 1024 * 1024;
 
 /** @throws DataError DATA_PARQUET, DATA_LIMIT, DATA_EMPTY, DATA_COLUMN_TWICE, DATA_CELL */
 export async function openParquet(path: string): Promise<DataSource> {
@@ -165,19 +164,10 @@ function cursor(runs: readonly Run[] = []): (row: number) => unknown {
 }
 
 function cellOf(value: unknown, place: Place): Cell {
-  if (value === null) return null;
-  switch (typeof value) {
-    case 'string':
-    case 'number':
-      return value;
-    case 'boolean':
-      return String(value);
-    case 'bigint':
-      if (BigInt(Number(value)) === value) return Number(value);
-      break;
-    default:
-      if (value instanceof Date && !Number.isNaN(value.getTime())) return value.toISOString();
-  }
+  if (value === null || typeof value === 'string' || typeof value === 'number') return value;
+  if (typeof value === 'boolean') return String(value);
+  if (typeof value === 'bigint' && BigInt(Number(value)) === value) return Number(value);
+  if (value instanceof Date && !Number.isNaN(value.getTime())) return value.toISOString();
   return refuseData('DATA_CELL', place, {
     expected: 'a number, text, boolean or time',
     got: value === undefined ? 'nothing' : typeof value === 'bigint' ? `${value}` : typeof value,
@@ -195,7 +185,7 @@ async function withFile<T>(
   const slice = async (from: number, to = size): Promise<ArrayBuffer> => {
     const [begin, end] = [from < 0 ? size + from : from, to < 0 ? size + to : to];
     const length = end - begin;
-    if (!(begin >= 0 && length >= 0 && end <= size) || length > Math.max(metadataBytesMax, limits.rowGroupBytesMax)) {
+    if (!(begin >= 0 && length >= 0 && end <= size) || length > limits.rowGroupBytesMax) {
       throw new RangeError(`bytes ${begin} to ${end} of a file of ${size}`);
     }
     const bytes = Buffer.alloc(length);

@@ -1,6 +1,7 @@
 /** The directory of a ZIP file (APPNOTE 6.3, sections 4.3.7, 4.3.12, 4.3.16, 4.5.3), for reading entries as streams. */
 import type { FileHandle } from 'node:fs/promises';
 import { refuseData } from '../errors.js';
+import * as limits from '../limits.js';
 
 export interface ZipEntry {
   readonly name: string;
@@ -13,9 +14,7 @@ export interface ZipEntry {
 }
 
 const entriesMax = 1_024;
-const directoryBytesMax = 1024 * 1024;
 const endBytes = 22;
-const commentBytesMax = 65_535;
 const full = 0xffffffff;
 
 /** @throws DataError DATA_ZIP */
@@ -29,14 +28,17 @@ export async function zipEntries(file: FileHandle, size: number, name: string): 
     if (bytesRead !== length) refuse(`${length} bytes`, bytesRead);
     return bytes;
   };
-  const tailLength = Math.min(size, endBytes + commentBytesMax);
+  const tailLength = Math.min(size, endBytes + limits.zipCommentBytesMax);
   const tail = await read(size - tailLength, tailLength);
   const at = tail.lastIndexOf(Buffer.from([0x50, 0x4b, 5, 6]));
   if (at < 0 || at + endBytes > tail.length) refuse('a ZIP directory', 'none');
   const count = tail.readUInt16LE(at + 10);
   const [length, from] = [tail.readUInt32LE(at + 12), tail.readUInt32LE(at + 16)];
-  if (count > entriesMax || length > directoryBytesMax || from === full) {
-    refuse(`at most ${entriesMax} entries in a directory of ${directoryBytesMax} bytes`, `${count}, ${length}`);
+  if (count > entriesMax || length > limits.zipDirectoryBytesMax || from === full) {
+    refuse(
+      `at most ${entriesMax} entries in a directory of ${limits.zipDirectoryBytesMax} bytes`,
+      `${count}, ${length}`,
+    );
   }
   const directory = await read(from, length);
   const entries: ZipEntry[] = [];
