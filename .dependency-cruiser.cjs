@@ -86,9 +86,7 @@ const parts = {
   }),
   data: lib('data', {
     may: ['attestation', 'step'],
-    npm: [
-      ...['@huggingface/tokenizers', 'csv-parse', 'fflate', 'hyparquet', 'hyparquet-compressors', 'jpeg-js', 'pngjs'],
-    ],
+    npm: [...['@huggingface/tokenizers', 'csv-parse', 'hyparquet', 'hyparquet-compressors', 'jpeg-js', 'pngjs']],
   }),
   collateral: lib('collateral', { may: ['attestation', 'judge'] }),
   'enclave-channel': lib('enclave-channel', { may: ['attestation', 'process', 'wire-channel'] }),

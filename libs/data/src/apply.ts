@@ -34,6 +34,17 @@ export function encodeWith(
   want: 'features' | 'records',
   watch: Watch = {},
 ): Encoding {
+  if (header.tokenizer !== null && header.tokenizer.sha256 !== source.tokenizer?.sha256) {
+    refuseData(
+      'DATA_TOKENIZER',
+      { file: source.file },
+      {
+        expected: `the tokenizer ${header.tokenizer.name} with SHA-256 ${header.tokenizer.sha256} for the text`,
+        got: source.tokenizer?.sha256 ?? 'none',
+        action: "open the text with the model's own tokenizer file",
+      },
+    );
+  }
   const labels = want === 'features' || header.label.kind === 'tokens' ? [] : header.label.columns;
   const names = header.columns.filter(({ kind }) => kind !== 'missing').map(({ name }) => name);
   const wanted = [...names, ...labels.map(({ name }) => name)];

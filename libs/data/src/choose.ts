@@ -5,7 +5,7 @@ import type { ColumnLook, Look } from './look.js';
 type ColumnKind = 'number' | 'category' | 'flag' | 'integer' | 'image' | 'tokens';
 
 export interface Choices {
-  /** Columns of the label. Default: a column named label, class, target or y, of a label of pictures or arrays; tokens have none. */
+  /** Columns of the label. Default: the column named label, class, target or y; text has none. */
   readonly label?: readonly string[];
   /** Default: class for a category and for at most 20 different whole numbers, else real. */
   readonly task?: 'class' | 'real' | 'vector' | 'tokens';

@@ -159,7 +159,8 @@ function tokenEncoder(name: string, { target, width, vocabulary }: Output): Enco
     if (typeof cell !== 'object' || cell === null) {
       refuseData('DATA_SHAPE', place, { expected: 'tokens', got: textOf(cell), action: 'open the file as text' });
     }
-    checkLength(cell, width, place);
+    // Where features alone are asked for, the token that follows them is left.
+    if (cell.length !== width + 1) checkLength(cell, width, place);
     for (let i = 0; i < width; i++) {
       const token = cell[i]!;
       if (token >= vocabulary) {

@@ -19,3 +19,23 @@ export const batchBytes = 1024 * 1024;
 /** Memory of one bucket of the shuffle, bytes, unless that makes more buckets than `bucketsMax`. */
 export const bucketBytes = 16 * 1024 * 1024;
 export const bucketsMax = 512;
+/** Bytes of one row of an array. */
+export const recordBytesMax = 64 * 1024 * 1024;
+/** Pixels of a picture as it is stored, and bytes of its file. */
+export const pixelsMax = 32 * 1024 * 1024;
+export const pictureBytesMax = 64 * 1024 * 1024;
+/** Pictures of a folder, and classes. */
+export const picturesMax = 1 << 22;
+/** Bytes of a row group of Parquet, unpacked. */
+export const rowGroupBytesMax = 512 * 1024 * 1024;
+/** Bytes of a tokenizer's file. */
+export const tokenizerBytesMax = 64 * 1024 * 1024;
+/** Tokens of a record. */
+export const windowMax = 65_536;
+/** Rows of a row group of Parquet, and columns of the file. */
+export const rowGroupRowsMax = 1 << 22;
+export const parquetColumnsMax = 4_096;
+/** Bytes of the header of an .npy; of a ZIP's directory, and of the comment behind it (APPNOTE 6.3, 4.3.16). */
+export const npyHeaderBytesMax = 64 * 1024;
+export const zipDirectoryBytesMax = 1024 * 1024;
+export const zipCommentBytesMax = 65_535;

@@ -1,5 +1,7 @@
 /** What every reader of a file offers: named columns and a stream of rows that can begin anywhere it was left. */
 
+import type { TextTokenizer } from './text/tokenizer.js';
+
 /** Integers or floats of one cell: pixels, token ids, a row of a matrix. */
 export type Numbers =
   Uint8Array | Int8Array | Uint16Array | Int16Array | Uint32Array | Int32Array | Float32Array | Float64Array;
@@ -51,7 +53,7 @@ export interface DataSource {
   /** false: the names of the columns are made up. */
   readonly hasNames?: boolean;
   /** The tokenizer that cut the text, for the header. */
-  readonly tokenizer?: { readonly name: string; readonly sha256: string; readonly vocab: number };
+  readonly tokenizer?: TextTokenizer;
   /** What was left out or changed while reading, in words with counts; complete when the rows have been read. */
   notes(): readonly string[];
   /** @throws DataError DATA_* naming file, row and column */

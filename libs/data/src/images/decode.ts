@@ -1,0 +1,86 @@
+/** PNG and JPEG to pixels, by decoders without native code; sizes are read and bounded before they run. */
+import jpeg from 'jpeg-js';
+import { PNG } from 'pngjs';
+import { refuseData, type Place } from '../errors.js';
+import * as limits from '../limits.js';
+
+export interface Picture {
+  readonly width: number;
+  readonly height: number;
+  /** Red, green, blue, alpha of each pixel, row by row. */
+  readonly rgba: Uint8Array;
+  /** Stored as shades of grey. */
+  readonly isGrey: boolean;
+}
+
+const jpegMemoryMegabytes = 512;
+
+/** @throws DataError DATA_IMAGE, DATA_LIMIT */
+export function decodePicture(bytes: Uint8Array, place: Place): Picture {
+  const view = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
+  const kind = kindOf(view);
+  const size = kind === 'png' ? pngSize(view) : kind === 'jpeg' ? jpegSize(view) : null;
+  if (kind === null || size === null) return refusePicture(place, 'other bytes');
+  if (size.width < 1 || size.height < 1 || size.width * size.height > limits.pixelsMax) {
+    refuseData('DATA_LIMIT', place, {
+      expected: `1 to ${limits.pixelsMax} pixels`,
+      got: `${size.width}×${size.height}`,
+      action: 'make the picture smaller',
+    });
+  }
+  let decoded: { width: number; height: number; data: Uint8Array };
+  try {
+    decoded =
+      kind === 'png'
+        ? PNG.sync.read(view)
+        : jpeg.decode(view, {
+            ...{ useTArray: true, formatAsRGBA: true },
+            ...{ maxResolutionInMP: limits.pixelsMax / 1e6, maxMemoryUsageInMB: jpegMemoryMegabytes },
+          });
+  } catch (error) {
+    return refusePicture(place, error instanceof Error ? error.message : String(error));
+  }
+  const { width, height, data } = decoded;
+  if (width !== size.width || height !== size.height || data.length !== 4 * width * height) {
+    return refusePicture(place, `${data.length} bytes for ${width}×${height}`);
+  }
+  return { width, height, rgba: new Uint8Array(data.buffer, data.byteOffset, data.length), isGrey: size.isGrey };
+}
+
+interface Size {
+  readonly width: number;
+  readonly height: number;
+  readonly isGrey: boolean;
+}
+
+function kindOf(bytes: Buffer): 'png' | 'jpeg' | null {
+  if (bytes.length > 33 && bytes.readUInt32BE(0) === 0x89504e47 && bytes.readUInt32BE(4) === 0x0d0a1a0a) return 'png';
+  return bytes.length > 4 && bytes.readUInt16BE(0) === 0xffd8 ? 'jpeg' : null;
+}
+
+/** IHDR, which comes first (PNG, third edition, §11.2.1); colour types 0 and 4 are grey. */
+function pngSize(bytes: Buffer): Size | null {
+  if (bytes.toString('latin1', 12, 16) !== 'IHDR') return null;
+  return { width: bytes.readUInt32BE(16), height: bytes.readUInt32BE(20), isGrey: (bytes[25]! & 2) === 0 };
+}
+
+/** The first frame header (ITU-T T.81, B.2.2). */
+function jpegSize(bytes: Buffer): Size | null {
+  for (let at = 2; at + 10 <= bytes.length;) {
+    if (bytes[at] !== 0xff) return null;
+    const marker = bytes[at + 1]!;
+    if (marker === 0xff) at += 1;
+    else if (marker >= 0xc0 && marker <= 0xcf && ![0xc4, 0xc8, 0xcc].includes(marker)) {
+      return { height: bytes.readUInt16BE(at + 5), width: bytes.readUInt16BE(at + 7), isGrey: bytes[at + 9] === 1 };
+    } else at += 2 + bytes.readUInt16BE(at + 2);
+  }
+  return null;
+}
+
+function refusePicture(place: Place, got: string): never {
+  return refuseData('DATA_IMAGE', place, {
+    expected: 'a whole PNG or JPEG',
+    got,
+    action: 'save the picture again, or take it out of the folder',
+  });
+}

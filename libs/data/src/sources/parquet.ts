@@ -1,0 +1,223 @@
+/** Reader of Parquet, a row group at a time: flat columns of numbers, texts, booleans and times. */
+import { open, stat } from 'node:fs/promises';
+import { basename } from 'node:path';
+import { parquetMetadataAsync, parquetRead, parquetSchema, type AsyncBuffer, type FileMetaData } from 'hyparquet';
+import { compressors } from 'hyparquet-compressors';
+import { refuseData, type Place } from '../errors.js';
+import * as limits from '../limits.js';
+import { start, type Cell, type DataSource } from '../source.js';
+
+const perBatch = 4_096;
+
+/** @throws DataError DATA_PARQUET, DATA_LIMIT, DATA_EMPTY, DATA_COLUMN_TWICE, DATA_CELL */
+export async function openParquet(path: string): Promise<DataSource> {
+  const { size, mtimeMs } = await stat(path);
+  const file = basename(path);
+  const metadata = await withFile(path, file, size, (buffer) => parquetMetadataAsync(buffer));
+  const groups = groupsOf(metadata, size, file);
+  const names = columnsOf(metadata, file);
+  return {
+    ...{ kind: 'parquet', file, bytes: size, columns: names.map((name) => ({ name, tensor: null })) },
+    fingerprint: `${path} ${size} ${mtimeMs}`,
+    notes: () => [],
+    async *rows(from = start) {
+      for (const { first, count, end } of groups) {
+        if (first + count <= from.row) continue;
+        const columns = await withFile(path, file, size, (buffer) => readGroup(buffer, metadata, first, count));
+        const values = names.map((name) => cursor(columns.get(name)));
+        for (let at = Math.max(first, from.row); at < first + count; at += perBatch) {
+          const length = Math.min(perBatch, first + count - at);
+          const rows = Array.from({ length }, (_, index) =>
+            values.map((value, column) =>
+              cellOf(value(at - first + index), { file, row: at + index + 1, column: names[column]! }),
+            ),
+          );
+          yield { rows, first: at + 1, next: { row: at + length, byte: at + length === first + count ? end : 0 } };
+        }
+      }
+    },
+  };
+}
+
+interface Group {
+  /** Rows before it, and in it. */
+  readonly first: number;
+  readonly count: number;
+  /** Bytes of the file up to its end, about. */
+  readonly end: number;
+}
+
+function groupsOf({ row_groups: given, num_rows: all }: FileMetaData, size: number, file: string): readonly Group[] {
+  let first = 0;
+  const groups = given.map(({ num_rows: rows, total_byte_size: bytes, columns }, index) => {
+    const count = Number(rows);
+    const unpacked = columns.reduce(
+      (sum, { meta_data: meta }) => sum + Number(meta?.total_uncompressed_size ?? 0n),
+      Number(bytes),
+    );
+    if (!(count >= 0) || first + count > limits.rowsMax || unpacked > 2 * limits.rowGroupBytesMax) {
+      refuseData(
+        'DATA_LIMIT',
+        { file },
+        {
+          expected: `row groups of at most ${limits.rowGroupBytesMax} bytes, and ${limits.rowsMax} rows in all`,
+          got: `${count} rows, ${unpacked} bytes in group ${index + 1}`,
+          action: 'write the file with smaller row groups',
+        },
+      );
+    }
+    // Runs pack many rows into few bytes, but not without bound.
+    if (count > 0 && (columns.length === 0 || count > limits.rowGroupRowsMax)) {
+      refuseData(
+        'DATA_LIMIT',
+        { file },
+        {
+          expected: `row groups of at most ${limits.rowGroupRowsMax} rows`,
+          got: count,
+          action: 'write the file with smaller row groups',
+        },
+      );
+    }
+    first += count;
+    return { first: first - count, count, end: Math.floor((size * (index + 1)) / given.length) };
+  });
+  if (first === 0 || BigInt(first) !== all) {
+    refuseData(
+      'DATA_EMPTY',
+      { file },
+      { expected: `${all} rows, 1 at least`, got: first, action: 'write the file again' },
+    );
+  }
+  return groups;
+}
+
+function columnsOf(metadata: FileMetaData, file: string): readonly string[] {
+  const { children } = parsed(file, () => parquetSchema(metadata));
+  const names = children.map(({ element, children: inner }) => {
+    if (inner.length > 0 || element.repetition_type === 'REPEATED') {
+      refuseData(
+        'DATA_CELL',
+        { file, column: element.name },
+        {
+          expected: 'one value a row',
+          got: 'a list or a structure',
+          action: 'write the column as columns of single values, or leave it out',
+        },
+      );
+    }
+    return element.name;
+  });
+  const twice = names.find((name, index) => names.indexOf(name) !== index);
+  if (twice !== undefined) {
+    refuseData(
+      'DATA_COLUMN_TWICE',
+      { file, column: twice },
+      { expected: 'every name once', got: twice, action: 'rename it' },
+    );
+  }
+  if (names.length < 1 || names.length > limits.parquetColumnsMax) {
+    refuseData(
+      'DATA_LIMIT',
+      { file },
+      {
+        expected: `1 to ${limits.parquetColumnsMax} columns`,
+        got: names.length,
+        action: 'write fewer columns',
+      },
+    );
+  }
+  return names;
+}
+
+interface Run {
+  readonly from: number;
+  readonly values: ArrayLike<unknown>;
+}
+
+async function readGroup(
+  file: AsyncBuffer,
+  metadata: FileMetaData,
+  first: number,
+  count: number,
+): Promise<ReadonlyMap<string, readonly Run[]>> {
+  const columns = new Map<string, Run[]>();
+  await parquetRead({
+    ...{ file, metadata, compressors, rowStart: first, rowEnd: first + count },
+    onChunk({ columnName, columnData, rowStart }) {
+      const runs = columns.get(columnName) ?? [];
+      columns.set(columnName, runs);
+      runs.push({ from: rowStart - first, values: columnData });
+    },
+  });
+  for (const runs of columns.values()) runs.sort((a, b) => a.from - b.from);
+  return columns;
+}
+
+/** Values of a column by rising row; undefined where the file says there is one and holds none. */
+function cursor(runs: readonly Run[] = []): (row: number) => unknown {
+  let at = 0;
+  return (row) => {
+    while (at < runs.length && row >= runs[at]!.from + runs[at]!.values.length) at += 1;
+    const run = runs[at];
+    return run === undefined || row < run.from ? undefined : run.values[row - run.from];
+  };
+}
+
+function cellOf(value: unknown, place: Place): Cell {
+  if (value === null || typeof value === 'string' || typeof value === 'number') return value;
+  if (typeof value === 'boolean') return String(value);
+  if (typeof value === 'bigint' && BigInt(Number(value)) === value) return Number(value);
+  if (value instanceof Date && !Number.isNaN(value.getTime())) return value.toISOString();
+  return refuseData('DATA_CELL', place, {
+    expected: 'a number, text, boolean or time',
+    got: value === undefined ? 'nothing' : typeof value === 'bigint' ? `${value}` : typeof value,
+    action: 'write the column as one of these, or leave it out',
+  });
+}
+
+async function withFile<T>(
+  path: string,
+  file: string,
+  size: number,
+  act: (buffer: AsyncBuffer) => Promise<T>,
+): Promise<T> {
+  const handle = await open(path);
+  const slice = async (from: number, to = size): Promise<ArrayBuffer> => {
+    const [begin, end] = [from < 0 ? size + from : from, to < 0 ? size + to : to];
+    const length = end - begin;
+    if (!(begin >= 0 && length >= 0 && end <= size) || length > limits.rowGroupBytesMax) {
+      throw new RangeError(`bytes ${begin} to ${end} of a file of ${size}`);
+    }
+    const bytes = Buffer.alloc(length);
+    await handle.read(bytes, 0, length, begin);
+    return bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + length) as ArrayBuffer;
+  };
+  try {
+    return await act({ byteLength: size, slice });
+  } catch (error) {
+    return refuseParquet(file, error);
+  } finally {
+    await handle.close();
+  }
+}
+
+function parsed<T>(file: string, act: () => T): T {
+  try {
+    return act();
+  } catch (error) {
+    return refuseParquet(file, error);
+  }
+}
+
+/** Whatever the library stumbles over is a file that it cannot read. */
+function refuseParquet(file: string, error: unknown): never {
+  return refuseData(
+    'DATA_PARQUET',
+    { file },
+    {
+      expected: 'a Parquet file',
+      got: error instanceof Error ? error.message : String(error),
+      action: 'write the file again; encrypted files are not read',
+    },
+  );
+}
