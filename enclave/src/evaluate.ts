@@ -27,7 +27,7 @@ export interface Measured {
 }
 
 /** What a job has measured so far. */
-export interface Evaluations {
+interface Evaluations {
   readonly chain: Chain;
   /** Of the best evaluation; null where the job has no rule, or has not evaluated yet. */
   readonly best: Measured | null;

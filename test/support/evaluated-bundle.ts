@@ -35,7 +35,7 @@ import { chainId, contract, policyBytes, tinyJob, type TinyJob } from './tiny-jo
 const segmentSteps = 4;
 const steps = 20;
 export const validationRecords = 1000;
-export const validationRoot = keccak(utf8('validation set'));
+const validationRoot = keccak(utf8('validation set'));
 
 interface EvaluatedOptions {
   readonly every: number;
