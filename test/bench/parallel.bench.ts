@@ -86,7 +86,7 @@ async function prepared(folder: string, { broker }: Profile, provider: string): 
   writeWhole(file, canonicalManifest(manifest));
   const idx = { images: mnistFiles.trainImages, labels: mnistFiles.trainLabels };
   const key = join(broker.keysFolder, 'mnist.json');
-  await sealFiles({ manifest: file, ...idx, out: dataset, key }, () => undefined);
+  await sealFiles({ manifest: file, ...idx, out: dataset, key });
   return { manifest: file, dataset, segmentSteps, provider, rewardWei: 10n ** 15n };
 }
 

@@ -4,11 +4,11 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { resultFiles } from '#libs/client';
+import { to0x, toHex } from '#attestation/base';
+import { orderJob, resultFiles, sealFiles, type ControlPlaneApi, type Watch } from '#libs/client';
 import { decodeWeights, stateDigest } from '#libs/step';
-import { toHex } from '#attestation/base';
-import { startTestSystem, type TestSystem } from '../support/embedded.js';
-import { smallManifest, writeManifest } from '../support/small-job.js';
+import { reward, startTestSystem, type TestSystem } from '../support/embedded.js';
+import { smallManifest, writeManifest, writeSmallFiles } from '../support/small-job.js';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const manifest = smallManifest({ steps: 16 });
@@ -44,3 +44,38 @@ it('ends with a model that the client has checked', async () => {
   expect(stdout).toContain('checkpoint');
   expect(stdout.trim().split('\n').at(-1)).toBe(`${digest} warning`);
 }, 300_000);
+
+it('goes on with an upload that was interrupted: shards that are there are not sent again', async () => {
+  const { folder, profile, api, system } = test;
+  const file = writeManifest(join(folder, 'upload.json'), manifest);
+  const dataset = join(folder, 'upload');
+  const key = join(profile.broker.keysFolder, 'upload.json');
+  const { id } = await sealFiles({
+    manifest: file,
+    ...writeSmallFiles(join(folder, 'more'), 12_000),
+    out: dataset,
+    key,
+  });
+  const sent: string[] = [];
+  const counting: ControlPlaneApi = {
+    ...api,
+    put: (path, body) => (sent.push(path.split('/').at(-1)!), api.put(path, body)),
+  };
+  const order = { manifest: file, dataset, segmentSteps: 8, rewardWei: reward, provider: system.provider };
+  const stop = new AbortController();
+  const once: Watch = { onProgress: () => stop.abort(new Error('interrupted')), signal: stop.signal };
+  await expect(orderJob(order, profile, counting, once)).rejects.toThrow('interrupted');
+  const there = async (): Promise<boolean[]> => {
+    const { shards } = await api.get<{ shards: { uploaded: boolean }[] }>(`datasets/${to0x(id)}`);
+    return shards.map(({ uploaded }) => uploaded);
+  };
+  expect([sent, await there()]).toEqual([['0'], [true, false, false]]);
+  const told: number[] = [];
+  await orderJob(order, profile, counting, { onProgress: ({ done, of }) => told.push(done / of) });
+  expect([sent, await there()]).toEqual([
+    ['0', '1', '2'],
+    [true, true, true],
+  ]);
+  expect(told).toHaveLength(3);
+  expect(told.at(-1)).toBe(1);
+}, 120_000);

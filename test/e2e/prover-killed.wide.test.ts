@@ -39,7 +39,7 @@ it('a trainer that is killed while its segments are proved takes the job up agai
   const file = writeManifest(join(folder, 'manifest.json'), smallManifest({ steps: 4 * segments, superblock: 4 }));
   const sealing = { manifest: file, ...writeSmallFiles(join(folder, 'idx'), 512), out: join(folder, 'data') };
   const key = join(profile.broker.keysFolder, 'data.json');
-  await sealFiles({ ...sealing, provable: true, key }, () => undefined);
+  await sealFiles({ ...sealing, provable: true, key });
   const request = { manifest: file, dataset: sealing.out, segmentSteps: 4, provider: system.prover };
   const { jobId } = await submitJob({ ...request, rewardWei: 10n ** 18n, assurance: 'zk' }, profile, api);
   const events: ServerEvent[] = [];

@@ -57,7 +57,7 @@ describe('a job that several nodes prove', () => {
     const file = writeManifest(join(folder, 'manifest.json'), manifest);
     const files = writeSmallFiles(join(folder, 'idx'), 512);
     const sealing = { manifest: file, ...files, out: join(folder, 'data'), provable: true };
-    await sealFiles({ ...sealing, key: join(profile.broker.keysFolder, 'data.json') }, () => undefined);
+    await sealFiles({ ...sealing, key: join(profile.broker.keysFolder, 'data.json') });
     const request = { manifest: file, dataset: sealing.out, segmentSteps: 4, provider: system.prover };
     const { jobId } = await submitJob({ ...request, rewardWei: 10n ** 18n, assurance: 'zk' }, profile, api);
     const { items } = await api.get<{ items: { id: string; name: string }[] }>('nodes?limit=10');

@@ -53,7 +53,7 @@ beforeAll(async () => {
   const dataset = join(folder, 'data');
   const key = join(profile.broker.keysFolder, 'data.json');
   const sealing = { manifest, ...writeSmallFiles(join(folder, 'idx'), 512), out: dataset, key, provable: true };
-  await sealFiles(sealing, () => undefined);
+  await sealFiles(sealing);
   const request = { manifest, dataset, segmentSteps: 4, provider: system.prover, rewardWei: reward };
   submit = (samples) => submitJob({ ...request, assurance: 'sampled', samples }, profile, api);
 }, 600_000);

@@ -26,7 +26,7 @@ try {
   const profile = loadProfile(system.profileFile);
   const api = openApi(profile);
   const sealing = { manifest: file, ...files, out: join(folder, 'data'), provable: true };
-  await sealFiles({ ...sealing, key: join(profile.broker.keysFolder, 'data.json') }, () => undefined);
+  await sealFiles({ ...sealing, key: join(profile.broker.keysFolder, 'data.json') });
   const request = { manifest: file, dataset: sealing.out, segmentSteps: 4, provider: system.provider };
   const { jobId } = await submitJob({ ...request, rewardWei: 10n ** 18n, assurance: 'tee+zk' }, profile, api);
   await followJob(jobId, api, () => undefined, ['delivered', 'settled']);

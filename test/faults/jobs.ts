@@ -54,7 +54,7 @@ export async function openClient(
   const manifestOf = (steps: number): string => writeManifest(join(folder, `${steps}.json`), smallManifest({ steps }));
   const dataset = join(folder, 'sealed');
   const key = join(profile.broker.keysFolder, 'fault-runs.json');
-  await sealFiles({ manifest: manifestOf(100), ...files, out: dataset, key }, () => undefined);
+  await sealFiles({ manifest: manifestOf(100), ...files, out: dataset, key });
   const { policy } = readPolicy(profile.policy);
   const digests = new Map<string, Promise<string>>();
   const chain = openChain(profile);

@@ -116,7 +116,7 @@ export async function startTestSystem(
     const out = join(folder, name);
     const manifestFile = writeManifest(join(folder, `${name}.json`), manifest);
     const key = join(profile.broker.keysFolder, `${name}.json`);
-    await sealFiles({ manifest: manifestFile, ...files, out, key }, () => undefined);
+    await sealFiles({ manifest: manifestFile, ...files, out, key });
     return out;
   };
   const followed: TestSystem['followed'] = (jobId, onEvent) => followJob(jobId, api, onEvent, ends);

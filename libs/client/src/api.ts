@@ -36,6 +36,8 @@ const firstPauseMs = 100;
 /** The longest pause that an answer may ask for. */
 const retryAfterMaxMs = 10_000;
 const answerWithinMs = 30_000;
+/** The slowest line that an upload is waited for: a shard of 4 MiB may take four minutes and a half. */
+const uploadBytesPerMs = 16;
 /** A stream that says nothing for so long is asked for again: its server may be gone without a word. */
 const silentWithinMs = 30_000;
 
@@ -46,11 +48,16 @@ export function createApi(urls: string | readonly string[], apiKey: string): Con
   let at = 0;
 
   /** Every request may be repeated: those that change something carry an idempotency key, or what they store by name. */
-  function call(path: string, init: RequestInit = {}, attemptsMax = attempts): Promise<Response> {
+  function call(
+    path: string,
+    init: RequestInit = {},
+    attemptsMax = attempts,
+    withinMs = answerWithinMs,
+  ): Promise<Response> {
     let wantedMs = 0;
     const once = async (): Promise<Response> => {
       const url = bases[at % bases.length]!;
-      const signal = init.signal ?? AbortSignal.timeout(answerWithinMs);
+      const signal = init.signal ?? AbortSignal.timeout(withinMs);
       const headers = { ...authorization, ...init.headers };
       const response = await fetch(`${url}/v1/${path}`, { ...init, signal, headers }).catch((error: unknown) => {
         wantedMs = 0;
@@ -80,7 +87,8 @@ export function createApi(urls: string | readonly string[], apiKey: string): Con
     },
     async put(path, body) {
       const headers = { 'content-type': 'application/octet-stream' };
-      await call(path, { method: 'PUT', headers, body: body as Uint8Array<ArrayBuffer> });
+      const withinMs = answerWithinMs + body.length / uploadBytesPerMs;
+      await call(path, { method: 'PUT', headers, body: body as Uint8Array<ArrayBuffer> }, attempts, withinMs);
     },
     async remove(path) {
       await call(path, { method: 'DELETE' });

@@ -3,3 +3,5 @@
 export const bundleBytesMax = 16 * 1024 * 1024;
 export const idxBytesMax = 2 ** 31;
 export const policyBytesMax = 256 * 1024;
+export const journalBytesMax = 2 ** 29;
+export const keyFileBytesMax = 4096;

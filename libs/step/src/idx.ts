@@ -10,13 +10,31 @@ export interface IdxImages {
   readonly data: Uint8Array;
 }
 
+/** Where the images of a file are: image i is the `pixels` bytes from `offset + i·pixels` on. */
+interface IdxImagesHead extends Pick<IdxImages, 'count' | 'pixels'> {
+  readonly offset: number;
+}
+
+/** Bytes from the start of a file of images that `parseIdxImagesHead` needs. */
+export const idxImagesHeadBytes = 16;
+
 /** @throws Rejection IDX_OVERSIZE, IDX_TRUNCATED, IDX_MAGIC, IDX_SIZE, IDX_LENGTH */
 export function parseIdxImages(bytes: Uint8Array): IdxImages {
-  const { sizes, data } = parseIdx(bytes, 3);
+  const { count, pixels, offset } = parseIdxImagesHead(bytes, bytes.length);
+  return { count, pixels, data: bytes.subarray(offset) };
+}
+
+/**
+ * @param head       the file's first bytes, at least `idxImagesHeadBytes`
+ * @param fileBytes  length of the whole file
+ * @throws Rejection IDX_OVERSIZE, IDX_TRUNCATED, IDX_MAGIC, IDX_SIZE, IDX_LENGTH
+ */
+export function parseIdxImagesHead(head: Uint8Array, fileBytes: number): IdxImagesHead {
+  const { sizes, offset } = parseIdx(head, 3, fileBytes);
   const pixels = sizes[1]! * sizes[2]!;
   if (pixels < 1 || pixels > limits.widthMax) refuse('IDX_SIZE', `1 to ${limits.widthMax} pixels`, pixels, rule);
-  checkLength(data, sizes[0]! * pixels);
-  return { count: sizes[0]!, pixels, data };
+  checkLength(fileBytes - offset, sizes[0]! * pixels);
+  return { count: sizes[0]!, pixels, offset };
 }
 
 /**
@@ -24,9 +42,9 @@ export function parseIdxImages(bytes: Uint8Array): IdxImages {
  * @throws  Rejection IDX_OVERSIZE, IDX_TRUNCATED, IDX_MAGIC, IDX_SIZE, IDX_LENGTH
  */
 export function parseIdxLabels(bytes: Uint8Array): Uint8Array {
-  const { sizes, data } = parseIdx(bytes, 1);
-  checkLength(data, sizes[0]!);
-  return data;
+  const { sizes, offset } = parseIdx(bytes, 1, bytes.length);
+  checkLength(bytes.length - offset, sizes[0]!);
+  return bytes.subarray(offset);
 }
 
 /** @throws Rejection LABEL_RANGE naming the first record whose label is not a class */
@@ -42,9 +60,9 @@ export function checkLabels(labels: Uint8Array, classes: number): void {
   }
 }
 
-function parseIdx(bytes: Uint8Array, rank: number): { sizes: number[]; data: Uint8Array } {
-  if (bytes.length > limits.idxBytesMax) {
-    refuse('IDX_OVERSIZE', `at most ${limits.idxBytesMax} bytes`, bytes.length, rule);
+function parseIdx(bytes: Uint8Array, rank: number, fileBytes: number): { sizes: number[]; offset: number } {
+  if (fileBytes > limits.idxBytesMax) {
+    refuse('IDX_OVERSIZE', `at most ${limits.idxBytesMax} bytes`, fileBytes, rule);
   }
   const headerBytes = 4 + 4 * rank;
   if (bytes.length < headerBytes) refuse('IDX_TRUNCATED', `a header of ${headerBytes} bytes`, bytes.length, rule);
@@ -55,11 +73,11 @@ function parseIdx(bytes: Uint8Array, rank: number): { sizes: number[]; data: Uin
   if (sizes[0]! < 1 || sizes[0]! > limits.recordsMax) {
     refuse('IDX_SIZE', `1 to ${limits.recordsMax} records`, sizes[0], rule);
   }
-  return { sizes, data: bytes.subarray(headerBytes) };
+  return { sizes, offset: headerBytes };
 }
 
-function checkLength(data: Uint8Array, expected: number): void {
-  if (data.length !== expected) refuse('IDX_LENGTH', `${expected} bytes after the header`, data.length, rule);
+function checkLength(length: number, expected: number): void {
+  if (length !== expected) refuse('IDX_LENGTH', `${expected} bytes after the header`, length, rule);
 }
 
 const rule = 'IDX file format';

@@ -44,7 +44,14 @@ export { slowMultiplyAdds, trainingSeconds } from './run-length.js';
 export { expTable } from './table.js';
 export { blockOfStep, blocksOfSteps, epochCoefficients, orderSize, superblockOfStep, type OrderSize } from './order.js';
 export { shuffledIndices } from './shuffle.js';
-export { checkLabels, parseIdxImages, parseIdxLabels, type IdxImages } from './idx.js';
+export {
+  checkLabels,
+  idxImagesHeadBytes,
+  parseIdxImages,
+  parseIdxImagesHead,
+  parseIdxLabels,
+  type IdxImages,
+} from './idx.js';
 export {
   makeRecords,
   orderExamples,
@@ -79,13 +86,13 @@ export {
   type Label,
   type RecordLayout,
 } from './net/header.js';
+export { netDatasetRoot } from './net/dataset-root.js';
 export { columnWidth, type CategoryColumn, type Column, type NumberColumn } from './net/columns.js';
 export { GuardViolation } from './errors.js';
 export { idxBytesMax, manifestBytesMax, nameLengthMax } from './limits.js';
 export { netOf, parseNetManifest } from './net/manifest.js';
 export type { Net, NetManifest } from './net/net.js';
 export type { NetExamples } from './net/examples.js';
-export { netDatasetRoot } from './net/dataset-root.js';
 export { netForwardReference, netStepReference } from './net/reference.js';
 export { buildNetForwardGraph, buildNetTrainGraph, type NetTrainGraph } from './net/graph.js';
 export { checkHeaderFits, netRecordLayout, splitNetRecords } from './net/records.js';

@@ -10,7 +10,8 @@ import {
 } from '#attestation/records';
 import { readBytes, sealFiles, shardPath, type SealRequest } from '#libs/client';
 import { addRegisteredCommands } from '../dataset/registered.js';
-import { log, printResult, table, type OutputOptions } from '../output.js';
+import { printResult, table, type OutputOptions } from '../output.js';
+import { showProgress } from '../progress.js';
 
 type SealOptions = SealRequest & OutputOptions;
 
@@ -31,7 +32,7 @@ export function addDatasetCommands(program: Command): void {
     .option('--groth16', 'commit besides in the form that Groth16 proofs open; small models alone')
     .option('--records-max <n>', 'seal at most so many records, taken after the shuffle', wholeNumber)
     .option('--json', 'print one JSON document')
-    .action(async (options: SealOptions) => print(await sealFiles(options, log), options));
+    .action(async (options: SealOptions) => print(await sealFiles(options, showProgress(options)), options));
   dataset
     .command('inspect')
     .argument('<folder>', 'a sealed data set')

@@ -16,6 +16,7 @@ import {
 } from '#libs/client';
 import { eventLine } from '../job/event-line.js';
 import { log, printResult, table, wholeNumber, type OutputOptions } from '../output.js';
+import { showProgress } from '../progress.js';
 import { addEscrowCommands } from './escrow.js';
 import { addSteeringCommands } from './steering.js';
 
@@ -132,7 +133,8 @@ function open(options: ProfileOptions): { profile: Profile; api: ControlPlaneApi
 
 async function submit(options: SubmitOptions): Promise<void> {
   const { profile, api } = open(options);
-  const ordered = await orderJob({ ...options, rewardWei: options.reward, run: options }, profile, api);
+  const watch = showProgress(options);
+  const ordered = await orderJob({ ...options, rewardWei: options.reward, run: options }, profile, api, watch);
   const { jobId, escrowId, fundTransaction, run, advice, terms, spec, provider, decision, why } = ordered;
   const { scheme, proving } = spec;
   const { compute, provePer } = terms.windows;

@@ -25,6 +25,7 @@ import { canonicalManifest, floatOnnx } from '#libs/step';
 import { eventLine } from '../job/event-line.js';
 import { startEmbedded, type EmbeddedSystem } from '../system/embedded.js';
 import { mnistFiles, mnistManifest, stepsPerEpoch, testSet } from './mnist.js';
+import { showProgress } from '../progress.js';
 import { createPhases, type Phases } from './phases.js';
 import { accuracyOf } from './score.js';
 import { enclaveTimings, type EnclaveTimings } from './timings.js';
@@ -101,7 +102,7 @@ async function train(system: EmbeddedSystem, home: string, epochs: number, phase
   writeWhole(manifest, canonicalManifest(mnistManifest(epochs)));
   const key = join(profile.broker.keysFolder, 'mnist.json');
   const idx = { images: mnistFiles.trainImages, labels: mnistFiles.trainLabels };
-  await phases.run('seal', () => sealFiles({ manifest, ...idx, out: dataset, key }, phases.show));
+  await phases.run('seal', () => sealFiles({ manifest, ...idx, out: dataset, key }, showProgress({}, phases.show)));
   const segmentSteps = checkpointEpochs * stepsPerEpoch;
   const request = { manifest, dataset, segmentSteps, provider: system.provider, rewardWei };
   const { jobId } = await phases.run('submit', () => submitJob(request, profile, api));

@@ -28,6 +28,7 @@ import { canonicalManifest, floatOnnx, profileManifest, type Manifest } from '#l
 import { eventLine } from '../job/event-line.js';
 import { startEmbedded, type EmbeddedSystem } from '../system/embedded.js';
 import { mnistFiles } from './mnist.js';
+import { showProgress } from '../progress.js';
 import { createPhases, type Phases } from './phases.js';
 
 interface ProvedOptions {
@@ -128,7 +129,7 @@ async function train(
   const key = join(profile.broker.keysFolder, 'mnist.json');
   const idx = { images: mnistFiles.trainImages, labels: mnistFiles.trainLabels };
   const sealing = { manifest, ...idx, out: dataset, key, provable: true, recordsMax: records };
-  await phases.run('seal', () => sealFiles(sealing, phases.show));
+  await phases.run('seal', () => sealFiles(sealing, showProgress({}, phases.show)));
   const provider = assurance === 'zk' ? system.prover : system.provider;
   const request = { manifest, dataset, segmentSteps: modelSegment, provider, rewardWei, assurance };
   const { jobId } = await phases.run('submit', () => submitJob(request, profile, api));

@@ -1,21 +1,15 @@
 /** Seals IDX files into a folder: shards and dataset.json for the control plane, the data key for the key broker alone. */
 import { join } from 'node:path';
-import { Rejection, to0x } from '#attestation/base';
-import { datasetManifestJson, type DatasetManifest } from '#attestation/records';
+import { Rejection, toHex } from '#attestation/base';
+import { datasetManifestJson, shardAssociatedData, type DatasetManifest } from '#attestation/records';
 import { choosePlan } from '#libs/proof';
-import {
-  checkLabels,
-  classCount,
-  featureCount,
-  parseIdxImages,
-  parseIdxLabels,
-  parseManifest,
-  type Manifest,
-} from '#libs/step';
-import { readBytes, readJson, writeWhole } from '../files.js';
-import { idxBytesMax } from '../limits.js';
-import { shardPath } from './files.js';
-import { sealDataset } from './seal.js';
+import { classCount, featureCount, manifestDigest, orderSize, parseManifest, type Manifest } from '#libs/step';
+import { readJson, writeWhole } from '../files.js';
+import { datasetCommitter } from './commit.js';
+import { openJournal } from './journal.js';
+import { idxRecords, type IdxRecords } from './records.js';
+import { sealSets } from './seal-sets.js';
+import type { Watch } from './watch.js';
 
 export interface SealRequest {
   /** fxt/1 manifest, JSON file: gives batch, superblock, widths and the shuffle's seed. */
@@ -33,26 +27,57 @@ export interface SealRequest {
   readonly recordsMax?: number | undefined;
 }
 
-/** @throws Rejection IDX_*, LABEL_RANGE, RECORDS_*, MANIFEST_*, STEP_PLAN, GROTH16_SHAPE; ConfigurationError FILE_* */
-export async function sealFiles(request: SealRequest, progress: (line: string) => void): Promise<DatasetManifest> {
+/**
+ * Shuffles, blocks, commits and encrypts (libs/step/SPEC.md §9; enclave/SPEC.md, shards). A call that was interrupted is
+ * made again: it goes on where it was.
+ *
+ * @throws Rejection IDX_*, LABEL_RANGE, RECORDS_*, ORDER_TOO_FEW_RECORDS, MANIFEST_*, STEP_PLAN, GROTH16_SHAPE,
+ *   SEAL_SOURCE_CHANGED; ConfigurationError FILE_*
+ */
+export async function sealFiles(request: SealRequest, watch: Watch = {}): Promise<DatasetManifest> {
   const m = parseManifest(readJson(request.manifest));
-  const images = parseIdxImages(readBytes(request.images, idxBytesMax));
-  const labels = parseIdxLabels(readBytes(request.labels, idxBytesMax));
-  checkLabels(labels, classCount(m));
-  checkWidth(m, images.pixels);
-  const { manifest, dataKey, shard } = await sealDataset(m, images, labels, {
-    provingProfile: request.provable === true ? choosePlan(m, 'auto', 'separate').profile.name : null,
-    groth16: request.groth16 === true,
-    ...(request.recordsMax !== undefined && { recordsMax: request.recordsMax }),
-    onSuperblock: (done, of) => progress(`committing to superblock ${done + 1} of ${of}`),
-  });
-  for (const index of manifest.shards.keys()) {
-    writeWhole(shardPath(request.out, index), await shard(index));
-    progress(`sealed shard ${index + 1} of ${manifest.shards.length}`);
+  const source = idxRecords(request.images, request.labels, m.seed, classCount(m));
+  try {
+    checkWidth(m, source.pixels);
+    return await sealRecords(m, source, request, watch);
+  } finally {
+    source.close();
   }
-  const key = { datasetId: to0x(manifest.id), key: to0x(dataKey) };
-  writeWhole(request.key, `${JSON.stringify(key)}\n`, 0o600);
-  writeWhole(join(request.out, 'dataset.json'), `${JSON.stringify(datasetManifestJson(manifest), null, 2)}\n`);
+}
+
+async function sealRecords(
+  m: Manifest,
+  source: IdxRecords,
+  { out, key, provable, groth16, recordsMax = Infinity }: SealRequest,
+  watch: Watch,
+): Promise<DatasetManifest> {
+  const unit = m.batch * m.superblock;
+  const used = orderSize(m, Math.min(source.count, recordsMax)).superblocks * unit;
+  const provingProfile = provable === true ? choosePlan(m, 'auto', 'separate').profile.name : null;
+  const options = { provingProfile, groth16: groth16 === true };
+  const journal = openJournal(out, key, JSON.stringify([toHex(manifestDigest(m)), options, used, source.fingerprint]));
+  const committer = datasetCommitter(m, journal.dataKey, options);
+  const [sealed] = await sealSets(
+    [
+      {
+        ...{ set: 'training', source, used, unit, commit: committer.commit, rootOf: committer.rootOf },
+        associatedData: (id, root, place, length) => shardAssociatedData({ id, root, shards: { length } }, place),
+      },
+    ],
+    journal,
+    out,
+    watch,
+  );
+  const { root, commitments, shards } = sealed!;
+  const { scheme, proving, groth16: inGroth16 } = committer.publicOf(commitments);
+  const manifest: DatasetManifest = {
+    ...{ version: 1, id: journal.id, root, scheme, proving },
+    ...(inGroth16 && { groth16: inGroth16 }),
+    ...{ records: used, features: featureCount(m), classes: classCount(m), batch: m.batch, superblock: m.superblock },
+    shards,
+  };
+  writeWhole(join(out, 'dataset.json'), `${JSON.stringify(datasetManifestJson(manifest), null, 2)}\n`);
+  journal.remove();
   return manifest;
 }
 

@@ -2,6 +2,7 @@
 import { to0x } from '#attestation/base';
 import { decideAssurance } from '#libs/proof';
 import type { ControlPlaneApi } from '../api.js';
+import type { Watch } from '../dataset/watch.js';
 import type { Profile } from '../profile.js';
 import { chooseProving, type BackendWish } from './backend.js';
 import { chooseNode, type NodeWish } from './choose-node.js';
@@ -28,7 +29,12 @@ interface OrderedJob extends Submitted {
  * @throws ConfigurationError those of `chooseNode` and `chooseProving`, FILE_*, JOB_*; Rejection STEP_*, DATASET_MANIFEST,
  *   and what the control plane or the contract refuses
  */
-export async function orderJob(order: JobOrder, profile: Profile, api: ControlPlaneApi): Promise<OrderedJob> {
+export async function orderJob(
+  order: JobOrder,
+  profile: Profile,
+  api: ControlPlaneApi,
+  watch: Watch = {},
+): Promise<OrderedJob> {
   const { manifest, dataset } = readJob(order);
   const { why, key, proving } = chooseProving(manifest, dataset, order, profile);
   const plan = key === undefined ? null : to0x(proving!.planDigest);
@@ -46,6 +52,6 @@ export async function orderJob(order: JobOrder, profile: Profile, api: ControlPl
   );
   const { assurance } = decision;
   const backend = key === undefined ? 'sumcheck' : 'groth16';
-  const submitted = await submitJob({ ...order, backend, assurance, provider }, profile, api);
+  const submitted = await submitJob({ ...order, backend, assurance, provider }, profile, api, watch);
   return { ...submitted, provider, decision, why };
 }

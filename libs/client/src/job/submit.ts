@@ -6,7 +6,6 @@ import { Wallet } from 'ethers';
 import { to0x, toBase64 } from '#attestation/base';
 import {
   datasetManifestBytesMax,
-  datasetManifestJson,
   encodeJobSpec,
   escrowIdOf,
   jobIdOf,
@@ -34,7 +33,8 @@ import {
 } from '#libs/step';
 import { circuitShape } from '#libs/zk/verifier';
 import type { ControlPlaneApi } from '../api.js';
-import { shardPath } from '../dataset/files.js';
+import { uploadDataset } from '../dataset/upload.js';
+import type { Watch } from '../dataset/watch.js';
 import { readBytes, readJson } from '../files.js';
 import { readPolicy } from '../policy.js';
 import type { Profile } from '../profile.js';
@@ -79,11 +79,17 @@ export interface Submitted {
   readonly advice: readonly string[];
 }
 
-export async function submitJob(request: SubmitRequest, profile: Profile, api: ControlPlaneApi): Promise<Submitted> {
+/** @param watch  of the upload */
+export async function submitJob(
+  request: SubmitRequest,
+  profile: Profile,
+  api: ControlPlaneApi,
+  watch: Watch = {},
+): Promise<Submitted> {
   const { manifest, dataset } = readJob(request);
   const proving = chooseProving(manifest, dataset, request, profile);
   const policy = readPolicy(profile.policy);
-  await uploadDataset(request.dataset, dataset, api);
+  await uploadDataset(request.dataset, dataset, api, watch);
   const { onLapse = 'tee', samples = defaultSamples } = request;
   const spec = specOf(manifest, dataset, proving, request, profile, policy.digest);
   const account = new Wallet(to0x(readSecret(profile.chain.accountKey)));
@@ -131,16 +137,6 @@ async function enterKey(
   await onChain(chain, async (rpc) => {
     await registerGroth16Key(account.connect(rpc), chain.deployment, circuitShape(manifest), key.ceremony, key.bytes);
   });
-}
-
-/** Shards that are there from an earlier, broken upload are not sent again. */
-async function uploadDataset(folder: string, dataset: DatasetManifest, api: ControlPlaneApi): Promise<void> {
-  const manifest = datasetManifestJson(dataset);
-  const { shards } = await api.post<{ shards: { uploaded: boolean }[] }>('datasets', { manifest });
-  for (const [index, shard] of dataset.shards.entries()) {
-    if (shards[index]?.uploaded === true) continue;
-    await api.put(`datasets/${to0x(dataset.id)}/shards/${index}`, readBytes(shardPath(folder, index), shard.bytes));
-  }
 }
 
 function specOf(

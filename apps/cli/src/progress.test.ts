@@ -1,0 +1,52 @@
+/** Lines about long work: not more than one a second, with an estimate by the speed of the last ones. */
+import { expect, it } from 'vitest';
+import { showProgress } from './progress.js';
+
+function shown(json: boolean): { lines: string[]; tell(at: number, done: number, stage?: 'seal' | 'upload'): void } {
+  const lines: string[] = [];
+  let clock = 0;
+  const { onProgress } = showProgress(
+    { json },
+    (line) => void lines.push(line),
+    () => clock,
+  );
+  return {
+    lines,
+    tell: (at, done, stage = 'seal') => ((clock = at), onProgress({ stage, done, of: 100e6, unit: 'bytes' })),
+  };
+}
+
+it('tells stage, share, amount and what is left', () => {
+  const { lines, tell } = shown(false);
+  for (const [at, done] of [
+    [0, 10e6],
+    [500, 12e6],
+    [1000, 20e6],
+    [5000, 100e6],
+  ] as const)
+    tell(at, done);
+  expect(lines).toEqual([
+    'seal   10 %  10.0 of 100.0 MB',
+    'seal   20 %  20.0 of 100.0 MB, 8 s left',
+    'seal   100 %  100.0 of 100.0 MB',
+  ]);
+});
+
+it('says the same as documents, and begins anew with every stage', () => {
+  const { lines, tell } = shown(true);
+  tell(0, 100e6);
+  tell(100, 50e6, 'upload');
+  tell(1100, 60e6, 'upload');
+  expect(lines.map((line) => (JSON.parse(line) as { progress: unknown }).progress)).toEqual([
+    { stage: 'seal', done: 100e6, of: 100e6, unit: 'bytes', percent: 100, etaSeconds: 0 },
+    { stage: 'upload', done: 50e6, of: 100e6, unit: 'bytes', percent: 50, etaSeconds: null },
+    { stage: 'upload', done: 60e6, of: 100e6, unit: 'bytes', percent: 60, etaSeconds: 4 },
+  ]);
+});
+
+it('does not count what an earlier call has done as speed', () => {
+  const { lines, tell } = shown(true);
+  tell(0, 80e6);
+  tell(1000, 81e6);
+  expect(lines.at(-1)).toContain('"etaSeconds":19');
+});

@@ -1,0 +1,55 @@
+/** How far long work is, on standard error: a line for people, or with --json one JSON document a line. */
+import type { Progress, Watch } from '#libs/client';
+import { log, type OutputOptions } from './output.js';
+
+const pauseMs = 1000;
+/** Speed is that of the last lines: what an earlier call has left is passed over at once. */
+const linesKept = 10;
+
+interface Said {
+  readonly at: number;
+  readonly done: number;
+}
+
+/** At most one line a second, and one at the end of every stage. @param now milliseconds */
+export function showProgress(
+  { json = false }: OutputOptions,
+  say: (line: string) => void = log,
+  now: () => number = () => performance.now(),
+): Required<Pick<Watch, 'onProgress'>> {
+  let stage = '';
+  let said: Said[] = [];
+  return {
+    onProgress(progress) {
+      const { done, of } = progress;
+      const at = now();
+      if (progress.stage !== stage) [stage, said] = [progress.stage, []];
+      if (done < of && said.length > 0 && at - said.at(-1)!.at < pauseMs) return;
+      const etaSeconds = secondsLeft(said[0], { at, done }, of);
+      said = [...said, { at, done }].slice(-linesKept);
+      const percent = Math.floor((100 * done) / of);
+      say(
+        json
+          ? JSON.stringify({ progress: { ...progress, percent, etaSeconds } })
+          : lineOf(progress, percent, etaSeconds),
+      );
+    },
+  };
+}
+
+/** Null where nobody can know yet. */
+function secondsLeft(from: Said | undefined, to: Said, of: number): number | null {
+  if (to.done === of) return 0;
+  if (from === undefined || to.done <= from.done) return null;
+  return Math.ceil(((to.at - from.at) * (of - to.done)) / (to.done - from.done) / 1000);
+}
+
+function lineOf({ stage, done, of }: Progress, percent: number, etaSeconds: number | null): string {
+  const amount = `${megabytes(done)} of ${megabytes(of)} MB`;
+  const left = etaSeconds === null || done === of ? '' : `, ${etaSeconds} s left`;
+  return `${stage.padEnd(6)} ${percent} %  ${amount}${left}`;
+}
+
+function megabytes(bytes: number): string {
+  return (bytes / 1e6).toFixed(1);
+}
