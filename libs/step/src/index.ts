@@ -86,7 +86,6 @@ export {
   type Label,
   type RecordLayout,
 } from './net/header.js';
-export { netDatasetRoot } from './net/dataset-root.js';
 export { columnWidth, type CategoryColumn, type Column, type NumberColumn } from './net/columns.js';
 export { GuardViolation } from './errors.js';
 export { idxBytesMax, manifestBytesMax, nameLengthMax } from './limits.js';
