@@ -32,6 +32,7 @@ export const rounds: readonly Round[] = [
         ['Disputes'],
         ['Guards'],
         ['Edges'],
+        ['EarlyStop'],
         ['Vectors'],
         ['Verifiers'],
         ['Der'],

@@ -259,6 +259,24 @@ const bugs: readonly Planted[] = [
     to: '',
   },
   {
+    name: 'a run stops early where the terms have no rule',
+    contract: 'Running',
+    from: 'outcome == OUTCOME_EARLY && terms.mode & MODE_EARLY != 0',
+    to: 'outcome == OUTCOME_EARLY',
+  },
+  {
+    name: 'an early stop is paid like a whole run',
+    contract: 'Settlement',
+    from: 'due = due * j.upTo / terms.segments;',
+    to: '',
+  },
+  {
+    name: 'terms allow an early stop beside proofs',
+    contract: 'TermsRules',
+    from: '(mode & MODE_EARLY != 0 && (!tee || proofs))',
+    to: '(mode & MODE_EARLY != 0 && !tee)',
+  },
+  {
     name: 'a token that keeps a fee is taken',
     contract: 'Ledger',
     from: 'if (got != expected) revert PULLED(expected, got);',

@@ -87,6 +87,17 @@ contract GasTest is Fixture {
         _record("finalize, 16 of 256 samples", 200_000);
     }
 
+    /// The end by the rule of the spec: part of the price goes back.
+    function test_early_stop() public isolated {
+        Terms memory t = baseTerms(MODE_TEE | MODE_REVEAL | MODE_EARLY);
+        started(t);
+        commit(t, sealedRun(t, borders(t, 2, NONE), OUTCOME_EARLY));
+        _record("commit, early stop, two of four segments", 140_000);
+        later(201);
+        settlement.finalize(t, CIPHERTEXT, REVEAL_KEY);
+        _record("finalize, early stop", 130_000);
+    }
+
     function test_commit_grows_by_at_most_1600_gas_for_each_border() public isolated {
         uint256[4] memory sizes = [uint256(16), 147, 1024, 4000];
         for (uint256 i = 0; i < sizes.length; ++i) {
