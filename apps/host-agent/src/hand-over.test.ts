@@ -182,6 +182,13 @@ describe('a result that is handed over', () => {
     expect(pending.find(jobId)).toEqual(next);
   });
 
+  it('that the rule of its manifest stopped is delivered like a whole one', async () => {
+    const early = { ...escrow, result: { ...escrow.result, run: { ...escrow.result.run, outcome: 3 as const } } };
+    pending.save(early);
+    await handOver(early, Promise.resolve(early), parts, account);
+    expect(calls).toContain(pattern.leaseDeliver);
+  });
+
   it('without a result at all is committed as such and not delivered', async () => {
     const stopped = { ...escrow, result: { ...escrow.result, run: { ...escrow.result.run, outcome: 1 as const } } };
     await tellStopped(stopped, parts, 'detail', { step: 1, tensor: 'Y1' });

@@ -1,6 +1,6 @@
 /** From a result on disk to its money: told to the control plane, committed, revealed, taken out. */
 import { CollateralError, Rejection, to0x, toBase64, toHex } from '#attestation/base';
-import { ciphertextDigest, keyCommitment } from '#attestation/records';
+import { bringsResult, ciphertextDigest, keyCommitment } from '#attestation/records';
 import { type CipherStore, type ControlPlane, note } from '#libs/node';
 import { LeaseRestored, pattern } from '#libs/wire';
 import type { Move } from './next-move.js';
@@ -97,7 +97,7 @@ export function tellAgain(pending: PendingEscrows): void {
 
 /** @throws CollateralError when another try may help; a refusal is noted and stands until the next lease, or the commit */
 async function deliver(escrow: PendingResult, parts: HandOverParts, account: Account): Promise<void> {
-  const isWorth = escrow.result.run.outcome === 0;
+  const isWorth = bringsResult(escrow.result.run);
   let told: true | 'refused' = true;
   try {
     if (isWorth) await sendKnown(escrow, parts, account);

@@ -4,6 +4,7 @@
  */
 import { CodedError, fromBase64, fromHex, Rejection } from '#attestation/base';
 import {
+  bringsResult,
   encodeTerms,
   parseJobSpec,
   parseTermsJson,
@@ -188,7 +189,7 @@ async function run(keyed: KeyedLease, enclave: EnclaveClient, parts: RunnerParts
 async function goOn(result: PendingResult, parts: RunnerParts, timings: Record<string, number>): Promise<void> {
   parts.pending.save(result);
   await parts.controlPlane.send(pattern.leaseRunning, result.lease);
-  if (result.result.run.outcome !== 0) return tellStopped(result, parts, 'sealed before this lease');
+  if (!bringsResult(result.result.run)) return tellStopped(result, parts, 'sealed before this lease');
   await handOver(result, Promise.resolve(result), parts, { timings, transactions: [] });
 }
 

@@ -31,6 +31,11 @@ export interface Run {
   readonly keys: Digest;
 }
 
+/** Whether a run brings a result: it is complete, or the manifest's rule stopped it. */
+export function bringsResult({ outcome }: Pick<Run, 'outcome'>): boolean {
+  return outcome === 0 || outcome === 3;
+}
+
 export interface Segment {
   readonly job: Digest;
   readonly index: number;

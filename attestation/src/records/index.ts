@@ -4,6 +4,7 @@ export {
   appraisalDigest,
   availabilityDigest,
   awardDigest,
+  bringsResult,
   deliveryDigest,
   domainSeparator,
   leaseDigest,

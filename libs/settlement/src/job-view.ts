@@ -15,6 +15,13 @@ export function isEnded(state: JobState): state is (typeof endStates)[number] {
   return (endStates as readonly string[]).includes(state);
 }
 
+const outcomeEarly = 3;
+
+/** Whether the run was paid for: all of it, or as much as the manifest's rule let it train (contracts/SPEC.md §3). */
+export function isPaidFor({ state, outcome }: { readonly state: JobState; readonly outcome: number | null }): boolean {
+  return state === 'Settled' || (state === 'Stopped' && outcome === outcomeEarly);
+}
+
 export interface JobView {
   readonly state: JobState;
   readonly outcome: number;

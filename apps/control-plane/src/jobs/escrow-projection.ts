@@ -2,14 +2,20 @@
 import { Injectable } from '@nestjs/common';
 import { In, type EntityManager } from 'typeorm';
 import { EscrowEventRecord, Job, Lease } from '#libs/persistence';
-import { projectJob, type EscrowEvent, type JobState as ChainState, type ProjectedJob } from '#libs/settlement';
+import {
+  isPaidFor,
+  projectJob,
+  type EscrowEvent,
+  type JobState as ChainState,
+  type ProjectedJob,
+} from '#libs/settlement';
 import { Clock } from '../core/timing/clock.js';
 import { drawnSegments, unprovedSegments } from './due-segments.js';
 import { readStoredTerms, type EscrowTerms } from './escrow-terms.js';
 import { JobJournal, systemCause } from './journal.js';
 import { leasedStates, waitingStates, type JobState, type JobTrigger } from './state-machine.js';
 
-/** The contract's states, as stored. */
+/** The contract's states, as stored; an early stop by rule is `settled` too: it paid for the delivery. */
 type EscrowState = Lowercase<ChainState>;
 
 interface EscrowSummary {
@@ -52,7 +58,7 @@ export function summarise(events: readonly StoredEvent[]): EscrowSummary {
   const job = projectStored(events);
   if (job === null) return { state: 'none', price: null, provider: null, transaction: null };
   const { price, transaction } = job;
-  const state = job.state.toLowerCase() as EscrowState;
+  const state = isPaidFor(job) ? 'settled' : (job.state.toLowerCase() as EscrowState);
   return { state, price, provider: state === 'open' ? null : job.provider, transaction };
 }
 

@@ -1,8 +1,8 @@
 /** Checkpoints while a job runs, and the delivery at its end. */
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
-import { fromHex, to0x } from '#attestation/base';
-import { bordersRoot, deliveryDigest, JobMode, type StepStatement, type Terms } from '#attestation/records';
+import { to0x } from '#attestation/base';
+import type { StepStatement } from '#attestation/records';
 import { Checkpoint, DeliveryRecord, type Job, NodeRecord, Receipt, Verdict } from '#libs/persistence';
 import type { Acknowledged, LeaseCheckpoint, LeaseDeliver, LeaseRef, SignedStatement } from '#libs/wire';
 import { actor, type Held, LeaseStore } from '../claims/lease-store.js';
@@ -18,6 +18,7 @@ import { requireBlob } from '../data/own-blob.js';
 import { JobJournal } from '../jobs/journal.js';
 import { openJob } from '../jobs/open-job.js';
 import { type JobState, nextState } from '../jobs/state-machine.js';
+import { checkDeliveredRun, deliveredSteps } from './delivered-run.js';
 import { requireFresh } from './freshness.js';
 import { type CheckedReceipt, checkFollows, checkReceipt, isRound, statementOf } from './receipt-check.js';
 import { checkStoredResult, readStoredResult } from './stored-result.js';
@@ -95,9 +96,9 @@ export class TrainingReports {
       await requireBlob(manager, principal, message.result.blob);
       checkStoredResult(message.result, stored);
       await this.append(held, checked);
-      await this.checkComplete(manager, job, message.borders);
+      await this.checkComplete(manager, job, message);
       if (job.assurance === 'zk') await this.checkProved(manager, job);
-      checkRun(message, openJob(job).terms);
+      checkDeliveredRun(message, openJob(job).terms);
       const { auth: _auth, leaseId: _leaseId, fence: _fence, ...delivery } = message;
       await manager.insert(DeliveryRecord, {
         jobId: job.id,
@@ -182,17 +183,18 @@ export class TrainingReports {
   }
 
   /** @throws Rejection DELIVERY_INCOMPLETE, DELIVERY_BORDERS */
-  private async checkComplete(manager: EntityManager, job: Job, borders: readonly string[]): Promise<void> {
+  private async checkComplete(manager: EntityManager, job: Job, { borders, run }: LeaseDeliver): Promise<void> {
     const rows = await manager.find(Receipt, { where: { jobId: job.id }, order: { stepFrom: 'ASC' } });
     const done = rows.at(-1)?.stepTo ?? '0';
-    if (done !== job.steps) {
+    const { spec } = openJob(job);
+    const steps = deliveredSteps(spec, Number(job.steps), run);
+    if (done !== String(steps)) {
       throw refusal('DELIVERY_INCOMPLETE', {
-        expected: `receipts for all ${job.steps} steps`,
+        expected: `receipts for all ${steps} steps`,
         got: `receipts up to step ${done}`,
         rule,
       });
     }
-    const { spec } = openJob(job);
     const statements = rows.map((row) => statementOf(spec, row.statement));
     const expected = [statements[0]!.weightsBefore, ...statements.map((s) => s.weightsAfter)].map(to0x);
     const wrong = expected.findIndex((border, index) => border !== borders[index]);
@@ -213,30 +215,12 @@ export class TrainingReports {
   }
 }
 
-/** @throws Rejection DELIVERY_RUN when the run that the seal covers is not the run of these borders and this result */
 function overtaken(expected: string, got: string) {
   return refusal('DELIVERY_CONFLICT', {
     expected: `the delivery that the escrow has committed, ${expected}`,
     got,
     rule,
     action: 'Give the job up: another machine has committed its run, and only that one can be paid.',
-  });
-}
-
-function checkRun({ run, borders, result }: LeaseDeliver, { mode }: Terms): void {
-  const root = to0x(bordersRoot(borders.map(fromHex)));
-  const segments = borders.length - 1;
-  const isRevealed = (mode & JobMode.reveal) !== 0;
-  const committed = [result.ciphertextDigest, result.keyCommit].map(fromHex) as [Uint8Array, Uint8Array];
-  const delivery = to0x(isRevealed ? deliveryDigest(...committed) : new Uint8Array(32));
-  const expected = { upTo: segments, outcome: 0, bordersRoot: root, last: borders[segments], delivery };
-  const wrong = Object.entries(expected).find(([name, value]) => run[name as keyof typeof run] !== value);
-  if (wrong === undefined) return;
-  const [name, value] = wrong;
-  throw refusal('DELIVERY_RUN', {
-    expected: `${name} ${value}`,
-    got: String(run[name as keyof typeof run]),
-    rule: 'contracts/SPEC.md §3, §12',
   });
 }
 

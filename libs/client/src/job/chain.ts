@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Wallet } from 'ethers';
 import { fromHex, Rejection, to0x } from '#attestation/base';
 import { type Terms } from '#attestation/records';
-import { connect, latestBlock, SettlementClient, type JobState } from '#libs/settlement';
+import { connect, isPaidFor, latestBlock, SettlementClient, type JobState } from '#libs/settlement';
 import type { Profile } from '../profile.js';
 import { readSecret } from '../secrets.js';
 
@@ -24,7 +24,7 @@ export interface ClientChain {
   revealed(terms: Terms): Promise<{ key: Uint8Array; transaction: string } | null>;
   /**
    * Polls until the escrow has left the states before its end.
-   * @returns the transaction that settled it @throws Rejection ESCROW_ENDED on any end but Settled
+   * @returns the transaction that settled it @throws Rejection ESCROW_ENDED on any end that does not pay for the run
    */
   untilSettled(terms: Terms): Promise<string>;
   /** Unix seconds of the latest block. */
@@ -55,8 +55,8 @@ export function openChain({ chain }: Profile): ClientChain {
       }
     },
     async requireOpen(terms) {
-      const { state } = await escrow.job(terms);
-      if (state !== 'Settled' && !live.includes(state)) throw ended(state);
+      const job = await escrow.job(terms);
+      if (!isPaidFor(job) && !live.includes(job.state)) throw ended(job.state);
     },
     async revealed(terms) {
       const shown = await escrow.delivery.revealed(terms);
@@ -64,9 +64,9 @@ export function openChain({ chain }: Profile): ClientChain {
     },
     async untilSettled(terms) {
       for (;;) {
-        const { state } = await escrow.job(terms);
-        if (state === 'Settled') return (await escrow.ended(terms))!.txHash;
-        if (!live.includes(state)) throw ended(state);
+        const job = await escrow.job(terms);
+        if (isPaidFor(job)) return (await escrow.ended(terms))!.txHash;
+        if (!live.includes(job.state)) throw ended(job.state);
         await pause();
       }
     },
