@@ -1,11 +1,12 @@
 /**
  * The engine alone as a process. One JSON request on stdin (EngineRequest in engine-run.ts), for example
  *   {"manifest":{…},"images":"train-images","labels":"train-labels","digestAt":[0,1,4],"threads":1}
+ * or, for nets of fxt 2, {"manifest":{…},"records":"records","digestAt":[0,1,4],"out":"state"}.
  * One JSON document on stdout: {"digests":{"0":"…"},"samplesPerSecond":n} and exit status 0, or
  *   {"error":{"code","family","expected","got","rule"}} and exit status 1.
  * Progress on stderr, one JSON object per line: {"step","loss","accuracy"}.
  */
-import { readFile, stat } from 'node:fs/promises';
+import { readFile, stat, writeFile } from 'node:fs/promises';
 import { CodedError, ConfigurationError, Rejection } from '#attestation/base';
 import { idxBytesMax, manifestBytesMax } from '#libs/step';
 import { parseEngineRequest, runEngine, type EngineReport } from './engine-run.js';
@@ -59,7 +60,7 @@ async function main(): Promise<EngineReport> {
   const request = parseEngineRequest(await readStdin());
   return runEngine(
     request,
-    readLimited,
+    { read: readLimited, write: (path, bytes) => writeFile(path, bytes, { mode: 0o600 }) },
     () => performance.now(),
     (progress) => process.stderr.write(`${JSON.stringify(progress)}\n`),
   );

@@ -1,36 +1,37 @@
 /** `veritrain train`: the engine alone on plaintext IDX files, for digests and speed. */
-import { InvalidArgumentError, type Command } from 'commander';
+import { ConfigurationError } from '#attestation/base';
+import { InvalidArgumentError, Option, type Command } from 'commander';
 import { reportedError } from '#attestation/base';
 import { readJson } from '#libs/client';
 import { nodeCommand, startProcess } from '#libs/process';
 import { printResult, table, type OutputOptions } from '../output.js';
+import { runEngine, type EngineReport } from '../train/engine-process.js';
+import { runVector } from '../train/vector.js';
 
 interface TrainOptions extends OutputOptions {
-  readonly manifest: string;
-  readonly images: string;
-  readonly labels: string;
+  readonly manifest?: string;
+  readonly vector?: string;
+  readonly images?: string;
+  readonly labels?: string;
+  readonly carrier: 'float64' | 'auto';
   readonly digestAt: readonly number[];
   readonly threads: number;
-}
-
-interface EngineReport {
-  readonly digests: Readonly<Record<string, string>>;
-  readonly samplesPerSecond: number;
 }
 
 export function addTrainCommand(program: Command): void {
   program
     .command('train')
-    .description('run the training engine alone on IDX files and print state digests')
-    .requiredOption('--manifest <file>', 'fxt/1 manifest')
-    .requiredOption('--images <file>', 'IDX file of unsigned bytes')
-    .requiredOption('--labels <file>', 'IDX file of labels')
+    .description('run the training engine alone and print state digests')
+    .option('--manifest <file>', 'fxt/1 manifest, with --images and --labels')
+    .option('--images <file>', 'IDX file of unsigned bytes')
+    .option('--labels <file>', 'IDX file of labels')
+    .option('--vector <file>', 'fxt/2 manifest with a member data that names its records, in place of the others')
+    .addOption(new Option('--carrier <name>', 'what carries the integers').choices(['float64', 'auto']).default('auto'))
     .requiredOption('--digest-at <steps>', 'comma-separated numbers of finished steps', steps)
     .option('--threads <n>', 'threads of one operator', whole, 1)
     .option('--json', 'print one JSON document')
     .action(async (options: TrainOptions) => {
-      const { images, labels, digestAt, threads } = options;
-      const report = await runEngine({ manifest: readJson(options.manifest), images, labels, digestAt, threads });
+      const report = await reportOf(options);
       printResult(options, report, () =>
         table([
           ...Object.entries(report.digests).map(([step, digest]) => [`step ${step}`, digest] as const),
@@ -40,19 +41,16 @@ export function addTrainCommand(program: Command): void {
     });
 }
 
-/**
- * The engine is a process of the enclave's code; it speaks JSON on its standard streams (enclave/SPEC.md, engine
- * alone).
- */
-async function runEngine(request: object): Promise<EngineReport> {
-  const command = nodeCommand('../../../../enclave/src/engine/engine-main', import.meta.url);
-  const { child } = startProcess(command, { stdio: ['pipe', 'pipe', 'inherit'] });
-  child.stdin!.on('error', () => undefined).end(JSON.stringify(request));
-  let printed = '';
-  for await (const chunk of child.stdout!) printed += String(chunk);
-  const answer = JSON.parse(printed || '{}') as EngineReport & { error?: Record<string, string> };
-  if (answer.error === undefined && answer.digests !== undefined) return answer;
-  throw reportedError({ code: 'ENGINE_FAILED', expected: 'a report', got: 'nothing', ...answer.error });
+async function reportOf({ vector, manifest, images, labels, digestAt, threads }: TrainOptions): Promise<EngineReport> {
+  if (vector !== undefined) return runVector(readJson(vector), digestAt, threads);
+  if (manifest === undefined || images === undefined || labels === undefined) {
+    throw new ConfigurationError('USAGE', {
+      expected: '--vector, or --manifest with --images and --labels',
+      got: 'neither',
+      rule: 'apps/cli/COMMANDS.md, train',
+    });
+  }
+  return runEngine({ manifest: readJson(manifest), images, labels, digestAt, threads });
 }
 
 function steps(text: string): readonly number[] {
