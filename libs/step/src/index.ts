@@ -86,6 +86,7 @@ export {
   type Label,
   type RecordLayout,
 } from './net/header.js';
+export { netDatasetRoot } from './net/dataset-root.js';
 export { columnWidth, type CategoryColumn, type Column, type NumberColumn } from './net/columns.js';
 export { GuardViolation } from './errors.js';
 export { idxBytesMax, manifestBytesMax, nameLengthMax } from './limits.js';
