@@ -31,6 +31,11 @@ export const targets = {
     ...{ ...middling, why: 'each is verified up to its last check, 4 ms; 8 minutes' },
     load: async () => (await import('./step-proof-fuzz.js')).fuzzStepProofs,
   },
+  onnx: {
+    ...{ ...costly, short: 300, why: 'each that is taken is run by onnxruntime and by definition; 10 minutes' },
+    load: async () => (await import('./onnx-fuzz.js')).fuzzOnnx,
+  },
+  safetensors: { ...cheap, load: async () => (await import('./safetensors-fuzz.js')).fuzzSafetensors },
   groth16: {
     ...{ ...costly, short: 200, why: 'each takes pairings, 35 ms; 100,000 take an hour' },
     load: async () => (await import('./groth16-fuzz.js')).fuzzGroth16,

@@ -1,6 +1,7 @@
 /** Door of libs/models: models that users bring, as nets of fxt/2 and back. Bytes in, bytes out; no files, no processes. */
 export { importCheck } from './check.js';
 export { UnsupportedModel } from './errors.js';
+export { exactParameters, exportOnnx, exportSafetensors } from './export.js';
 export { mappedParameters } from './mapping.js';
 export { importOnnx, type ImportedModel } from './onnx/import.js';
 export { quantise } from './quantise.js';

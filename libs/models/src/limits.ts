@@ -23,7 +23,7 @@ export const elementsMax = 1 << 24;
 /** Elements of all constants that a file has or that follow from it. */
 export const constantElementsMax = 1 << 26;
 /** Elements of one record on an edge. */
-export const recordElementsMax = 1 << 22;
+export const recordElementsMax = 1 << 20;
 /** Nodes that are read as one function, as GELU and layer normalisation are when an exporter spells them out. */
 export const functionNodesMax = 32;
 /** Elements computed to read functions from samples, for one file. */

@@ -7,7 +7,7 @@ import type { NamedTensor } from './safetensors.js';
 interface WantedParameter {
   readonly name: string;
   readonly layer: string;
-  readonly kind: 'W' | 'b';
+  readonly role: 'W' | 'b';
   readonly dims: readonly number[];
 }
 
@@ -40,7 +40,7 @@ export function mappedParameters(
     const there = tensors.map(({ name }) => name).join(', ');
     refuse('SAFETENSORS_MISSING', `tensors for ${missing.join(', ')}`, there, 'name them in the map');
   }
-  return wanted.map(({ name, layer, kind, dims }) => ({ name, layer, kind, dims, values: found.get(name)! }));
+  return wanted.map(({ name, layer, role, dims }) => ({ name, layer, kind: role, dims, values: found.get(name)! }));
 }
 
 interface Target {

@@ -91,10 +91,10 @@ describe('a safetensors file', () => {
 describe('a map', () => {
   const tensors = readSafetensors(exportedFile('torch-small.safetensors'));
   const wanted = [
-    { name: 'n0.W', layer: 'n0', kind: 'W', dims: [4, 3] },
-    { name: 'n0.b', layer: 'n0', kind: 'b', dims: [3] },
-    { name: 'n2.W', layer: 'n2', kind: 'W', dims: [3, 2] },
-    { name: 'n2.b', layer: 'n2', kind: 'b', dims: [2] },
+    { name: 'n0.W', layer: 'n0', role: 'W', dims: [4, 3] },
+    { name: 'n0.b', layer: 'n0', role: 'b', dims: [3] },
+    { name: 'n2.W', layer: 'n2', role: 'W', dims: [3, 2] },
+    { name: 'n2.b', layer: 'n2', role: 'b', dims: [2] },
   ] as const;
   const map = { '0.weight': 'n0.W^T', '0.bias': 'n0.b', '2.weight': 'n2.W^T', '2.bias': 'n2.b' };
 
@@ -108,7 +108,7 @@ describe('a map', () => {
 
   it('turns kernels [out, in, k0, k1] into rows (k0, k1, in)', () => {
     const kernel = { name: 'k', dims: [2, 3, 2, 2], values: Float64Array.from({ length: 24 }, (_, i) => i) };
-    const [parameter] = mappedParameters([kernel], [{ name: 'n0.W', layer: 'n0', kind: 'W', dims: [12, 2] }], {
+    const [parameter] = mappedParameters([kernel], [{ name: 'n0.W', layer: 'n0', role: 'W', dims: [12, 2] }], {
       map: { k: 'n0.W^T' },
     });
     expect(Array.from(parameter!.values.subarray(0, 8))).toEqual([0, 12, 4, 16, 8, 20, 1, 13]);

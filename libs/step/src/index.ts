@@ -93,6 +93,7 @@ export { idxBytesMax, manifestBytesMax, nameLengthMax } from './limits.js';
 export { netOf, parseNetManifest } from './net/manifest.js';
 export type { Net, NetManifest } from './net/net.js';
 export type { NetExamples } from './net/examples.js';
+export { netFloatOnnx, type RealColumns } from './net/float-onnx.js';
 export { netForwardReference, netStepReference } from './net/reference.js';
 export { buildNetForwardGraph, buildNetTrainGraph, type NetTrainGraph } from './net/graph.js';
 export { checkHeaderFits, netRecordLayout, splitNetRecords } from './net/records.js';

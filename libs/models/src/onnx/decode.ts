@@ -140,7 +140,7 @@ function readAttribute(bytes: Uint8Array, bounds: Bounds): readonly [string, Att
   const floats: number[] = [];
   const ints: number[] = [];
   const found: { float?: number; int?: number; text?: string; tensor?: Constant } = {};
-  let [name, isOther] = ['', false];
+  let [name, isOther, type] = ['', false, 0];
   for (const { number, value, bytes: part } of wireFields(bytes, bounds.fields)) {
     if (number === 1) name = nameOf(part);
     else if (number === 2) found.float = value;
@@ -150,10 +150,18 @@ function readAttribute(bytes: Uint8Array, bounds: Bounds): readonly [string, Att
     else if (number === 7) for (const one of packedFloats(part, value)) floats.push(one);
     else if (number === 8)
       for (const one of part.length > 0 ? packedVarints(part, bounds.fields) : [value]) ints.push(one);
-    else if ((number >= 6 && number <= 15) || number >= 21) isOther = true;
+    else if (number === 20) type = value;
+    else if ((number >= 6 && number <= 15) || number > 20) isOther = true;
     if (floats.length + ints.length > elementsMax) refuse('ONNX_LIMIT', `at most ${elementsMax} numbers`, 'more');
   }
-  return [name, { ...found, floats, ints, isOther }];
+  return [name, { ...absentOf(type), ...found, floats, ints, isOther }];
+}
+
+/** Some writers leave a zero or an empty text out; the type says that it is one. */
+function absentOf(type: number): Pick<Attribute, 'float' | 'int' | 'text'> {
+  if (type === 1) return { float: 0 };
+  if (type === 2) return { int: 0 };
+  return type === 3 ? { text: '' } : {};
 }
 
 /** A repeated float: four bytes of one, or many after each other. */

@@ -34,7 +34,7 @@ const dot = (place: readonly number[], strides: readonly number[]): number =>
 /** `perm` of a Transpose: by default the axes in reverse. */
 export function permutationOf(node: OnnxNode, rank: number): readonly number[] {
   const perm = intsOf(node, 'perm') ?? Array.from({ length: rank }, (_, k) => rank - 1 - k);
-  const isWhole = perm.length === rank && new Set(perm.map((axis) => axisOf(axis, rank))).size === rank;
+  const isWhole = perm.length === rank && perm.every((axis) => axis >= 0 && axis < rank) && new Set(perm).size === rank;
   return isWhole ? perm : cannot(`a permutation ${perm.join()} of ${rank} axes`, 'each axis once');
 }
 

@@ -1,0 +1,98 @@
+/** Trained nets for other runtimes: ONNX float32, and safetensors that keep the exact integers too (libs/models/README.md). */
+import {
+  checkParameters,
+  netFloatOnnx,
+  parameterShapes,
+  type DataHeader,
+  type NetManifest,
+  type RealColumns,
+  type Tensor,
+  type Weights,
+} from '#libs/step';
+import { refuse } from './errors.js';
+import { mergeLora, type RealValues } from './ops/merge-lora.js';
+import { writeSafetensors, type NamedTensor } from './safetensors.js';
+
+interface ExportOptions {
+  /** Of a table: the model then takes the user's numbers, and centers and scales them itself. */
+  readonly header?: DataHeader;
+  /** LoRA made part of the layers that it is on. */
+  readonly mergesLora?: boolean;
+}
+
+/**
+ * @param parameters all of them, frozen ones too
+ * @returns bytes of an ONNX model of opset 17; its input and output are those of `netFloatOnnx`
+ * @throws  Rejection WEIGHTS_SHAPE, WEIGHTS_RANGE, EXPORT_HEADER
+ */
+export function exportOnnx(
+  m: NetManifest,
+  parameters: Weights,
+  { header, mergesLora = false }: ExportOptions = {},
+): Uint8Array {
+  checkParameters(m, parameters);
+  const values = realValues(m, parameters);
+  const net = mergesLora ? mergeLora(m, values) : { manifest: m, values };
+  const columns = header && columnsOf(m, header);
+  return netFloatOnnx(net.manifest, (name) => Float32Array.from(net.values.get(name)!), columns);
+}
+
+function realValues(m: NetManifest, parameters: Weights): RealValues {
+  return new Map(
+    parameterShapes(m).map(({ name, fraction }, i) => [
+      name,
+      Float64Array.from(parameters[i]!.values, (value) => Number(value) * 2 ** -fraction),
+    ]),
+  );
+}
+
+/** Center and scale by feature; undefined where the integers of the source are taken as they are. */
+function columnsOf({ input }: NetManifest, { columns }: DataHeader): RealColumns | undefined {
+  if ('tokens' in input || !columns.some(({ kind }) => kind === 'number')) return undefined;
+  const size = input.shape.reduce((product, side) => product * side, 1);
+  const [center, scale] = [new Float32Array(size), new Float32Array(size).fill(1)];
+  let at = 0;
+  for (const column of columns) {
+    const width = column.kind === 'category' ? column.values.length : 'count' in column ? (column.count ?? 1) : 1;
+    if (column.kind === 'integer') scale.fill(2 ** input.frac, at, at + width);
+    if (column.kind === 'number') {
+      center.fill(column.center, at, at + width);
+      scale.fill(column.scale, at, at + width);
+    }
+    at += width;
+  }
+  return at === size ? { center, scale } : refuse('EXPORT_HEADER', `columns of ${size} features`, at);
+}
+
+const exactName = 'veritrain.exact';
+
+/** Real tensors by name as float32, and all masters in the order of the parameters as one of int64. */
+export function exportSafetensors(m: NetManifest, parameters: Weights): Uint8Array {
+  checkParameters(m, parameters);
+  const values = realValues(m, parameters);
+  const all = new BigInt64Array(parameters.reduce((sum, tensor) => sum + tensor.values.length, 0));
+  let at = 0;
+  for (const tensor of parameters) {
+    all.set(tensor.values, at);
+    at += tensor.values.length;
+  }
+  return writeSafetensors([
+    ...parameters.map(({ name, dims }) => ({ name, dims, values: Float32Array.from(values.get(name)!) })),
+    { name: exactName, dims: [all.length], values: all },
+  ]);
+}
+
+/** The masters that `exportSafetensors` put beside the real tensors; undefined where there are none. @throws Rejection SAFETENSORS_SHAPE, WEIGHTS_RANGE */
+export function exactParameters(m: NetManifest, tensors: readonly NamedTensor[]): Weights | undefined {
+  const exact = tensors.find(({ name }) => name === exactName)?.values;
+  if (!(exact instanceof BigInt64Array)) return undefined;
+  let at = 0;
+  const parameters = parameterShapes(m).map(({ name, dims }): Tensor => {
+    const size = dims.reduce((product, side) => product * side, 1);
+    at += size;
+    return { name, dims, values: exact.slice(at - size, at) };
+  });
+  if (at !== exact.length) refuse('SAFETENSORS_SHAPE', `${at} integers in ${exactName}`, exact.length);
+  checkParameters(m, parameters);
+  return parameters;
+}
