@@ -26,9 +26,9 @@ it('tells stage, share, amount and what is left', () => {
   ] as const)
     tell(at, done);
   expect(lines).toEqual([
-    'seal   10 %  10.0 of 100.0 MB',
-    'seal   20 %  20.0 of 100.0 MB, 8 s left',
-    'seal   100 %  100.0 of 100.0 MB',
+    'seal    10 %  10.0 of 100.0 MB',
+    'seal    20 %  20.0 of 100.0 MB, 8 s left',
+    'seal    100 %  100.0 of 100.0 MB',
   ]);
 });
 
@@ -42,6 +42,14 @@ it('says the same as documents, and begins anew with every stage', () => {
     { stage: 'upload', done: 50e6, of: 100e6, unit: 'bytes', percent: 50, etaSeconds: null },
     { stage: 'upload', done: 60e6, of: 100e6, unit: 'bytes', percent: 60, etaSeconds: 4 },
   ]);
+});
+
+it('counts rows, and tells what is done where nobody knows how much there is', () => {
+  const lines: string[] = [];
+  const { onProgress } = showProgress({}, (line) => void lines.push(line));
+  onProgress({ stage: 'look', done: 5e6, of: 0, unit: 'bytes' });
+  onProgress({ stage: 'encode', done: 50, of: 200, unit: 'rows' });
+  expect(lines).toEqual(['look    5.0 MB', 'encode  25 %  50 of 200 rows']);
 });
 
 it('does not count what an earlier call has done as speed', () => {

@@ -24,10 +24,10 @@ export function showProgress(
       const { done, of } = progress;
       const at = now();
       if (progress.stage !== stage) [stage, said] = [progress.stage, []];
-      if (done < of && said.length > 0 && at - said.at(-1)!.at < pauseMs) return;
+      if (done !== of && said.length > 0 && at - said.at(-1)!.at < pauseMs) return;
       const etaSeconds = secondsLeft(said[0], { at, done }, of);
       said = [...said, { at, done }].slice(-linesKept);
-      const percent = Math.floor((100 * done) / of);
+      const percent = of === 0 ? null : Math.floor((100 * done) / of);
       say(
         json
           ? JSON.stringify({ progress: { ...progress, percent, etaSeconds } })
@@ -40,16 +40,14 @@ export function showProgress(
 /** Null where nobody can know yet. */
 function secondsLeft(from: Said | undefined, to: Said, of: number): number | null {
   if (to.done === of) return 0;
-  if (from === undefined || to.done <= from.done) return null;
+  if (from === undefined || to.done <= from.done || of === 0) return null;
   return Math.ceil(((to.at - from.at) * (of - to.done)) / (to.done - from.done) / 1000);
 }
 
-function lineOf({ stage, done, of }: Progress, percent: number, etaSeconds: number | null): string {
-  const amount = `${megabytes(done)} of ${megabytes(of)} MB`;
+function lineOf({ stage, done, of, unit }: Progress, percent: number | null, etaSeconds: number | null): string {
+  const amount = (count: number): string => (unit === 'bytes' ? (count / 1e6).toFixed(1) : String(count));
+  const name = unit === 'bytes' ? 'MB' : unit;
+  if (percent === null) return `${stage.padEnd(7)} ${amount(done)} ${name}`;
   const left = etaSeconds === null || done === of ? '' : `, ${etaSeconds} s left`;
-  return `${stage.padEnd(6)} ${percent} %  ${amount}${left}`;
-}
-
-function megabytes(bytes: number): string {
-  return (bytes / 1e6).toFixed(1);
+  return `${stage.padEnd(7)} ${percent} %  ${amount(done)} of ${amount(of)} ${name}${left}`;
 }

@@ -29,7 +29,11 @@ const both = parseSealedDataset(json) as NetDatasetManifest;
 
 describe('a data set of layout 2', () => {
   it('comes back from its JSON, with a validation set and without', () => {
-    for (const one of [json, { ...json, validation: null }]) {
+    for (const one of [
+      json,
+      { ...json, validation: null },
+      { ...json, validation: { ...json.validation, batch: 16 } },
+    ]) {
       const parsed = parseSealedDataset(one);
       expect(isNetDataset(parsed)).toBe(true);
       expect(sealedDatasetJson(parsed)).toEqual(one);
@@ -83,7 +87,6 @@ describe('a data set of layout 2', () => {
   it.each<[string, string, unknown]>([
     ['DATASET_MANIFEST', 'other records than its shards', { ...json, records: 96 }],
     ['DATASET_MANIFEST', 'half a superblock', { ...json, superblock: 8 }],
-    ['DATASET_MANIFEST', 'half a block of validation', { ...json, validation: { ...set, batch: 16 } }],
     ['DATASET_MANIFEST', 'validation records that no shard holds', { ...json, validation: { ...set, records: 32 } }],
     ['DATASET_MANIFEST', 'records of another length', { ...json, recordBytes: 6 }],
     ['DATASET_MANIFEST', 'no header', { ...json, header: null }],
@@ -102,7 +105,7 @@ describe('a data set of layout 2', () => {
   it('is refused with a code, whatever a member is', () => {
     const paths = ['id', 'root', 'header', 'records', 'recordBytes', 'batch', 'superblock', 'shards', 'validation'];
     fc.assert(
-      fc.property(fc.constantFrom(...paths), fc.jsonValue({ maxDepth: 12 }), (name, value) => {
+      fc.property(fc.constantFrom(...paths), fc.jsonValue({ maxDepth: 4 }), (name, value) => {
         try {
           sealedDatasetJson(parseSealedDataset({ ...json, [name]: value }));
         } catch (error) {

@@ -25,7 +25,7 @@ const headerDepthMax = 8;
 const setShape = {
   /** Binds header and blocks. */
   root: hex(32),
-  /** Whole superblocks of `batch` records; a superblock of the validation set is one block. */
+  /** Of the training set whole superblocks of `batch` records; the last block of a validation set may have fewer. */
   records: uint(2 ** 32, 1),
   batch: uint(65_536, 1),
   shards: list(shardField, shardsMax),
@@ -61,7 +61,7 @@ export function parseSealedDataset(json: unknown): SealedDataset {
   const manifest = { ...record(netDatasetShape)(mapsOfObjects(rest), 'dataset'), header: checkedHeader(header) };
   const { batch, superblock, recordBytes, validation } = manifest;
   checkShards(manifest, batch * superblock, recordBytes);
-  if (validation !== null) checkShards(validation, validation.batch, recordBytes);
+  if (validation !== null) checkShards(validation, 1, recordBytes);
   return manifest;
 }
 

@@ -3,6 +3,7 @@ export { createApi, type ControlPlaneApi, type ServerEvent } from './api.js';
 export { startBorder, verifyBundleFile } from './bundle/verify.js';
 export { shardPath } from './dataset/files.js';
 export { sealFiles, type SealRequest } from './dataset/seal-files.js';
+export { sealData, type SealDataRequest } from './dataset/seal-data.js';
 export { type Progress, type Watch } from './dataset/watch.js';
 export { readBytes, readJson, writeWhole } from './files.js';
 export { type BackendWish } from './job/backend.js';

@@ -1,38 +1,60 @@
 /** `veritrain dataset seal|inspect|list|delete`. */
 import { join } from 'node:path';
-import { InvalidArgumentError, type Command } from 'commander';
-import { Rejection, to0x, toHex } from '#attestation/base';
+import { InvalidArgumentError, Option, type Command } from 'commander';
+import { ConfigurationError, Rejection, to0x, toHex } from '#attestation/base';
 import {
   datasetManifestBytesMax,
-  datasetManifestJson,
-  readDatasetManifest,
-  type DatasetManifest,
+  isNetDataset,
+  readSealedDataset,
+  sealedDatasetJson,
+  shardAt,
+  shardCount,
+  type SealedDataset,
 } from '#attestation/records';
-import { readBytes, sealFiles, shardPath, type SealRequest } from '#libs/client';
+import { readBytes, sealData, sealFiles, shardPath, type SealDataRequest, type SealRequest } from '#libs/client';
 import { addRegisteredCommands } from '../dataset/registered.js';
 import { printResult, table, type OutputOptions } from '../output.js';
 import { showProgress } from '../progress.js';
 
-type SealOptions = SealRequest & OutputOptions;
+interface DataOptions extends Pick<SealDataRequest, 'validation'> {
+  readonly data?: string;
+  readonly label?: readonly string[];
+  readonly task?: 'class' | 'real' | 'vector' | 'tokens';
+  readonly drop?: readonly string[];
+  readonly dropUnlabelled?: boolean;
+  readonly tokenizer?: string;
+  readonly textField?: string;
+}
+
+type SealOptions = Omit<SealRequest, 'images' | 'labels'> &
+  Partial<Pick<SealRequest, 'images' | 'labels'>> &
+  DataOptions &
+  OutputOptions;
 
 export function addDatasetCommands(program: Command): void {
   const dataset = program.command('dataset').description('seal a data set for training, look at a sealed one');
-  dataset
+  const sealing = dataset
     .command('seal')
-    .description('shuffle, block, commit and encrypt a data set into shards; writes dataset.json and the data key')
-    .requiredOption('--manifest <file>', 'fxt/1 manifest: batch, superblock, widths and the shuffle seed')
-    .requiredOption('--images <file>', 'IDX file of unsigned bytes')
-    .requiredOption('--labels <file>', 'IDX file of labels')
+    .description(
+      'shuffle, block, commit and encrypt a data set into shards; writes dataset.json and the data key. ' +
+        'Called again after an interruption it goes on where it was',
+    )
+    .requiredOption(
+      '--manifest <file>',
+      'fxt/1 or fxt/2 manifest: batch, superblock, what a record holds, shuffle seed',
+    )
+    .option('--images <file>', 'for fxt/1: IDX file of unsigned bytes')
+    .option('--labels <file>', 'file of labels: IDX for fxt/1; with --data that of an .npy or IDX file or a folder')
     .requiredOption('--out <folder>', 'where shards and dataset.json go; give this to the control plane')
     .requiredOption('--key <file>', 'where the data key goes (mode 600); give this to your key broker alone')
     .option(
       '--provable',
-      'commit in the form that step proofs open; takes about half a second for every 10,000 records',
+      'for fxt/1: commit in the form that step proofs open; takes about half a second for every 10,000 records',
     )
-    .option('--groth16', 'commit besides in the form that Groth16 proofs open; small models alone')
-    .option('--records-max <n>', 'seal at most so many records, taken after the shuffle', wholeNumber)
-    .option('--json', 'print one JSON document')
-    .action(async (options: SealOptions) => print(await sealFiles(options, showProgress(options)), options));
+    .option('--groth16', 'for fxt/1: commit besides in the form that Groth16 proofs open; small models alone')
+    .option('--records-max <n>', 'for fxt/1: seal at most so many records, taken after the shuffle', wholeNumber)
+    .option('--json', 'print one JSON document; progress is one document a line on standard error');
+  addDataOptions(sealing).action((options: SealOptions) => seal(options));
   dataset
     .command('inspect')
     .argument('<folder>', 'a sealed data set')
@@ -42,14 +64,66 @@ export function addDatasetCommands(program: Command): void {
   addRegisteredCommands(dataset);
 }
 
+/** What libs/data is asked for. */
+function addDataOptions(sealing: Command): Command {
+  return sealing
+    .option('--data <path>', 'for fxt/2: CSV, TSV, Parquet, JSON lines, text, .npy, .npz, IDX, or a folder of pictures')
+    .option('--validation <path|share>', 'for manifests that evaluate: a file of its own, or a share such as 10%')
+    .option('--label <columns>', 'columns of the label, with commas; else the column label, class, target or y', names)
+    .addOption(
+      new Option('--task <kind>', 'what the label is; else by its values').choices([
+        'class',
+        'real',
+        'vector',
+        'tokens',
+      ]),
+    )
+    .option('--drop <columns>', 'columns that are not read, with commas', names)
+    .option('--drop-unlabelled', 'leave out rows without a label, which are refused otherwise')
+    .option('--tokenizer <file>', 'tokenizer.json of a text; else its characters')
+    .option('--text-field <name>', 'member of JSON lines that holds the text');
+}
+
+function names(text: string): readonly string[] {
+  return text.split(',').map((one) => one.trim());
+}
+
+async function seal(options: SealOptions): Promise<void> {
+  const watch = showProgress(options);
+  const { manifest, data, validation, images, labels, out, key } = options;
+  if (data === undefined) {
+    if (images === undefined || labels === undefined) throw noSource();
+    return print(await sealFiles({ ...options, images, labels }, watch), options);
+  }
+  const { label, task, drop, tokenizer, textField } = options;
+  const choices = {
+    ...(label && { label }),
+    ...(task && { task }),
+    ...(drop && { drop }),
+    ...(options.dropUnlabelled === true && { missingLabel: 'drop' as const }),
+  };
+  const source = { ...(labels && { labels }), ...(tokenizer && { tokenizer }), ...(textField && { textField }) };
+  const { dataset, report } = await sealData({ manifest, data, validation, choices, source, out, key }, watch);
+  print(dataset, options, report);
+}
+
+function noSource(): ConfigurationError {
+  return new ConfigurationError('SEAL_SOURCE', {
+    expected: '--data for an fxt/2 manifest, --images and --labels for fxt/1',
+    got: 'neither',
+    rule: 'dataset seal',
+  });
+}
+
 function wholeNumber(text: string): number {
   if (!/^[1-9]\d{0,8}$/.test(text)) throw new InvalidArgumentError('a whole number of at least 1');
   return Number(text);
 }
 
 async function inspect(folder: string, options: OutputOptions): Promise<void> {
-  const manifest = readDatasetManifest(readBytes(join(folder, 'dataset.json'), datasetManifestBytesMax));
-  for (const [index, shard] of manifest.shards.entries()) {
+  const dataset = readSealedDataset(readBytes(join(folder, 'dataset.json'), datasetManifestBytesMax));
+  for (let index = 0; index < shardCount(dataset); index++) {
+    const shard = shardAt(dataset, index)!;
     const ciphertext = readBytes(shardPath(folder, index), shard.bytes);
     const digest = toHex(new Uint8Array(await crypto.subtle.digest('SHA-256', ciphertext as Uint8Array<ArrayBuffer>)));
     if (ciphertext.length === shard.bytes && digest === toHex(shard.sha256)) continue;
@@ -60,17 +134,35 @@ async function inspect(folder: string, options: OutputOptions): Promise<void> {
       action: 'copy the shard again or seal the data set again',
     });
   }
-  print(manifest, options);
+  print(dataset, options);
 }
 
-function print(manifest: DatasetManifest, options: OutputOptions): void {
-  printResult(options, datasetManifestJson(manifest), () =>
-    table([
-      ['data set', to0x(manifest.id)],
-      ['root', to0x(manifest.root)],
-      ['records', `${manifest.records} of ${manifest.features} features, ${manifest.classes} classes`],
-      ['blocks', `batch ${manifest.batch}, superblock ${manifest.superblock}`],
-      ['shards', `${manifest.shards.length}, ${manifest.shards.reduce((sum, shard) => sum + shard.bytes, 0)} bytes`],
-    ]),
-  );
+interface Report {
+  readonly dropped: number;
+  readonly droppedColumns: readonly string[];
+  readonly notes: readonly string[];
+}
+
+function print(dataset: SealedDataset, options: OutputOptions, report?: Report): void {
+  const { records, batch, superblock } = dataset;
+  const validation = isNetDataset(dataset) ? dataset.validation : null;
+  const shards = Array.from({ length: shardCount(dataset) }, (_, index) => shardAt(dataset, index)!);
+  const rows: (readonly [string, string])[] = [
+    ['data set', to0x(dataset.id)],
+    ['root', to0x(dataset.root)],
+    [
+      'records',
+      isNetDataset(dataset)
+        ? `${records} of ${dataset.recordBytes} bytes`
+        : `${records} of ${dataset.features} features, ${dataset.classes} classes`,
+    ],
+    ['blocks', `batch ${batch}, superblock ${superblock}`],
+    ...(validation === null
+      ? []
+      : [['validation', `${validation.records} records, batch ${validation.batch}`] as const]),
+    ['shards', `${shards.length}, ${shards.reduce((sum, { bytes }) => sum + bytes, 0)} bytes`],
+    ...(report?.notes ?? []).map((note) => ['note', note] as const),
+    ...(report && report.dropped > 0 ? [['left out', `${report.dropped} rows without a label`] as const] : []),
+  ];
+  printResult(options, { ...sealedDatasetJson(dataset), ...(report && { report }) }, () => table(rows));
 }

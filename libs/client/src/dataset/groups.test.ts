@@ -11,12 +11,13 @@ describe('groups', () => {
         fc.integer({ min: 1, max: 12 }),
         fc.integer({ min: 1, max: 40 }),
         fc.integer({ min: 1, max: 4_500_000 }),
-        (superblocks, unit, recordBytes) => {
-          const used = superblocks * unit;
+        fc.nat(39),
+        (superblocks, unit, recordBytes, fewer) => {
+          const used = superblocks * unit - (fewer % unit);
           const groups = groupsOf(used, unit, recordBytes);
           let [next, nextShard] = [0, 0];
           for (const { first, records, superblocks: whole, shards } of groups) {
-            expect([first, records]).toEqual([next, whole * unit]);
+            expect([first, records]).toEqual([next, Math.min(whole * unit, used - next)]);
             let within = 0;
             for (const shard of shards) {
               expect([shard.index, shard.first]).toEqual([nextShard, within]);

@@ -25,7 +25,7 @@ const plaintextLimit = shardBytesMax - shardTagBytes;
 /**
  * Shards of whole superblocks, about 4 MiB each; a superblock that no shard can hold is cut into several.
  *
- * @param used  records, whole superblocks
+ * @param used  records; the last superblock may have fewer than `unit`
  * @param unit  records of a superblock
  */
 export function groupsOf(used: number, unit: number, recordBytes: number): readonly Group[] {
@@ -41,7 +41,7 @@ export function groupsOf(used: number, unit: number, recordBytes: number): reado
       first: i * perShard,
       records: Math.min(perShard, records - i * perShard),
     }));
-    groups.push({ index: groups.length, first, records, superblocks: records / unit, shards });
+    groups.push({ index: groups.length, first, records, superblocks: Math.ceil(records / unit), shards });
     shardsBefore += shards.length;
   }
   return groups;

@@ -18,7 +18,7 @@ import type { Progress, Watch } from './watch.js';
 interface SetToSeal {
   readonly set: ShardSet;
   readonly source: RecordSource;
-  /** Records that are sealed: whole superblocks, the first of the source. */
+  /** Records that are sealed, the first of the source. */
   readonly used: number;
   /** Records of a superblock. */
   readonly unit: number;

@@ -1,9 +1,11 @@
 /** How long work tells where it is. */
 export interface Progress {
-  readonly stage: 'commit' | 'seal' | 'upload';
+  /** Of reading a source: look, read, measure, encode, shuffle; then commit and seal; at last upload. */
+  readonly stage: string;
   readonly done: number;
+  /** 0 where nobody knows. */
   readonly of: number;
-  readonly unit: 'bytes';
+  readonly unit: 'bytes' | 'rows';
 }
 
 export interface Watch {

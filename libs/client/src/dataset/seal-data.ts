@@ -1,0 +1,149 @@
+/** Seals what a data owner has, a table, text, pictures or arrays, as records of layout 2 for a manifest of fxt 2. */
+import { mkdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { ConfigurationError, toHex } from '#attestation/base';
+import {
+  netShardAssociatedData,
+  sealedDatasetJson,
+  type NetDatasetManifest,
+  type ShardSet,
+} from '#attestation/records';
+import { importData, look, openSource, type Choices, type ImportedData } from '#libs/data';
+import {
+  checkHeaderFits,
+  dataDigest,
+  isNet,
+  layoutDigest,
+  manifestDigest,
+  netDatasetRoot,
+  orderSize,
+  parseJobManifest,
+  splitNetRecords,
+  type NetManifest,
+} from '#libs/step';
+import { readJson, writeWhole } from '../files.js';
+import { openJournal } from './journal.js';
+import { fileRecords, type RecordSource } from './records.js';
+import { sealSets } from './seal-sets.js';
+import type { Watch } from './watch.js';
+
+type OpenOptions = NonNullable<Parameters<typeof openSource>[1]>;
+
+export interface SealDataRequest {
+  /** fxt/2 manifest, JSON file. */
+  readonly manifest: string;
+  /** File or folder. */
+  readonly data: string;
+  /** Share of the rows such as `10%`, or a file of its own; for manifests that evaluate. */
+  readonly validation?: string | undefined;
+  /** Which columns are read, and how. */
+  readonly choices?: Choices | undefined;
+  /** How the source is opened, where manifest and file do not say: tokenizer, field of a text, file of labels. */
+  readonly source?: OpenOptions | undefined;
+  /** Folder of the sealed data set; the records in the clear are kept beside it, in `<out>.work`, until all is sealed. */
+  readonly out: string;
+  /** Where the data key goes. */
+  readonly key: string;
+}
+
+interface SealedData {
+  readonly dataset: NetDatasetManifest;
+  /** What was read, left out and clamped. */
+  readonly report: ImportedData['report'];
+}
+
+/**
+ * A call that was interrupted is made again: reading and sealing go on where they were.
+ *
+ * @throws ConfigurationError SEAL_MANIFEST, SEAL_VALIDATION, FILE_*, DATA_*; DataError DATA_* naming file, row and
+ *   column; Rejection MANIFEST_*, STEP_RANGE_*, HEADER_FIT, LABEL_RANGE, TOKEN_RANGE, ORDER_TOO_FEW_RECORDS
+ */
+export async function sealData(request: SealDataRequest, watch: Watch = {}): Promise<SealedData> {
+  const m = parseJobManifest(readJson(request.manifest));
+  if (!isNet(m)) throw refused('SEAL_MANIFEST', 'an fxt/2 manifest for --data', 'fxt/1', 'seal IDX files for it');
+  const { evaluate } = m;
+  if ((evaluate === null) !== (request.validation === undefined)) {
+    const [expected, got] = evaluate === null ? ['none', 'one'] : ['one, as the manifest evaluates', 'none'];
+    throw refused('SEAL_VALIDATION', `a validation set: ${expected}`, got, 'change --validation or `evaluate`');
+  }
+  const work = `${request.out}.work`;
+  mkdirSync(work, { recursive: true, mode: 0o700 });
+  const imported = await read(m, request, work, watch);
+  checkHeaderFits(m, imported.header);
+  const dataset = await seal(m, imported, request, watch);
+  rmSync(work, { recursive: true, force: true });
+  return { dataset, report: imported.report };
+}
+
+async function read(m: NetManifest, request: SealDataRequest, folder: string, watch: Watch): Promise<ImportedData> {
+  const { data, choices = {}, validation = '0%' } = request;
+  const options = { ...shapeOptions(m), ...request.source };
+  const source = await openSource(data, options);
+  const common = { source, seed: m.seed, choices, folder };
+  const share = /^(\d{1,2}(?:\.\d{1,3})?)%$/.exec(validation);
+  if (share === null) return importData({ ...common, validation: await openSource(validation, options) }, watch);
+  const seen = await look(source, watch);
+  const rows = m.evaluate === null ? 0 : Math.max(1, Math.round((seen.rows * Number(share[1])) / 100));
+  return importData({ ...common, seen, validation: rows }, watch);
+}
+
+/** What the manifest says of the form of texts and pictures. */
+function shapeOptions({ input: { shape, ...input } }: NetManifest): OpenOptions {
+  if ('tokens' in input) return { tokens: shape[0]! };
+  const [channels, height, width] = shape;
+  if (shape.length !== 3 || (channels !== 1 && channels !== 3)) return {};
+  return { size: [height!, width!], channels };
+}
+
+async function seal(
+  m: NetManifest,
+  { header, train, validation }: ImportedData,
+  { out, key }: SealDataRequest,
+  watch: Watch,
+): Promise<NetDatasetManifest> {
+  const files = [train, ...(validation === null ? [] : [validation])];
+  const sources = files.map(({ path, count, recordBytes }) => fileRecords(path, count, recordBytes));
+  try {
+    const asked = [manifestDigest(m), layoutDigest(header)].map(toHex);
+    const journal = openJournal(out, key, JSON.stringify([...asked, ...sources.map((one) => one.fingerprint)]));
+    const planned = sources.map((source, index) => setOf(m, header, source, index === 0 ? 'training' : 'validation'));
+    const [training, held] = await sealSets(planned, journal, out, watch);
+    const dataset: NetDatasetManifest = {
+      ...{ version: 2, id: journal.id, root: training!.root, header, records: planned[0]!.used },
+      ...{ recordBytes: train.recordBytes, batch: m.batch, superblock: m.superblock, shards: training!.shards },
+      validation: held
+        ? { root: held.root, records: planned[1]!.used, batch: planned[1]!.unit, shards: held.shards }
+        : null,
+    };
+    writeWhole(join(out, 'dataset.json'), `${JSON.stringify(sealedDatasetJson(dataset), null, 2)}\n`);
+    journal.remove();
+    return dataset;
+  } finally {
+    for (const source of sources) source.close();
+  }
+}
+
+/** Records of the training set beyond the last whole superblock are not used; a validation set is used whole. */
+function setOf(m: NetManifest, header: ImportedData['header'], source: RecordSource, set: ShardSet) {
+  const isTraining = set === 'training';
+  const unit = isTraining ? m.batch * m.superblock : m.evaluate!.batch;
+  const used = isTraining ? orderSize(m, source.count).superblocks * unit : source.count;
+  return {
+    ...{ set, source, used, unit },
+    async commit(superblock: number, records: Uint8Array) {
+      splitNetRecords(m, records);
+      return [await dataDigest('state-keccak', superblock, records)];
+    },
+    rootOf: (commitments: readonly (readonly Uint8Array[])[]) =>
+      netDatasetRoot(
+        header,
+        commitments.map(([digest]) => digest!),
+      ),
+    associatedData: (id: Uint8Array, root: Uint8Array, place: number, count: number) =>
+      netShardAssociatedData({ id, root, set, count }, place),
+  };
+}
+
+function refused(code: string, expected: string, got: string, action: string): ConfigurationError {
+  return new ConfigurationError(code, { expected, got, rule: 'dataset seal', action });
+}
