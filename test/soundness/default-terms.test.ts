@@ -1,7 +1,7 @@
 /** What `job submit` asks for on each kind of chain, and what hosts and provers with default settings say to it. */
 import { describe, expect, it } from 'vitest';
-import { fromHex, to0x, type Rejection } from '#attestation/base';
-import { encodeJobSpec, escrowIdOf, jobIdOf, type JobSpec } from '#attestation/records';
+import { fromHex, to0x, utf8, type Rejection } from '#attestation/base';
+import { encodeJobSpec, escrowIdOf, jobIdOf, JobMode, termsFit, type JobSpec } from '#attestation/records';
 import { termsFor, type Agreed, type EscrowParties, type Order } from '#libs/client';
 import { chainKinds, chainSettings, type ChainKind } from '#libs/settlement';
 import { profileManifest, type Manifest } from '#libs/step';
@@ -166,3 +166,24 @@ describe.each(chainKinds)('Z-H2 windows of a run on a chain of kind %s', (kind) 
     expect(pays([to0x(token)])).not.toThrow();
   });
 });
+
+it.each(chainKinds)(
+  'allow an early stop on a chain of kind %s exactly where the manifest has a rule for one',
+  (kind) => {
+    const [evaluate, stop] = [
+      { batch: 4, every: 4, metrics: ['loss'] },
+      { metric: 'loss', minimum: 1, patience: 1 },
+    ];
+    const parties = { attestors: [a, b] };
+    const measured = (rule: object | null): JobSpec => ({
+      ...plain.spec,
+      manifest: utf8(JSON.stringify({ evaluate, fxt: 2, labelShape: [], steps: 12, stop: rule })),
+      validation: { root: new Uint8Array(32), records: 10 },
+    });
+    const [open, early] = [null, stop].map((rule) => ask(kind, { spec: measured(rule), parties }).terms);
+    expect(early!.mode).toBe(open!.mode | JobMode.early);
+    expect(open!.mode).toBe(ask(kind, { parties }).terms.mode);
+    expect(early!.windows).toEqual(open!.windows);
+    termsFit(measured(stop), early!);
+  },
+);

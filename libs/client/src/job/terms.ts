@@ -4,6 +4,7 @@ import { compareBytes, ConfigurationError, equalBytes, fromHex, isZero, keccak }
 import {
   clientQuorum,
   dutySelectorOf,
+  evaluationPlanOf,
   JobMode,
   needsTee,
   quorumRemedy,
@@ -95,7 +96,8 @@ function termsUnder(
   { rewardWei, onLapse, samples, kind, publishWei, run }: Omit<Order, 'run'> & { readonly run: RunLength },
 ): Terms {
   const isProved = isProvedUnder(spec, { onLapse });
-  const mode = spec.assurance === 'tee' && isProved ? JobMode.tee : modes[spec.assurance];
+  const ending = spec.assurance === 'tee' && isProved ? JobMode.tee : modes[spec.assurance];
+  const mode = ending | (evaluationPlanOf(spec)?.stop ? JobMode.early : 0);
   const isSampled = spec.assurance === 'sampled';
   const { rounds: segments } = divideSteps(manifest, spec);
   if (isSampled && samples > samplesPerSegment * segments) throw tooManySamples(segments, samples);
@@ -139,7 +141,7 @@ function termsUnder(
       finality: isSampled ? chain.finality : 0,
       draw: isSampled ? chain.sample!.draw : 0,
       challenge:
-        mode === (JobMode.tee | JobMode.reveal)
+        ending === (JobMode.tee | JobMode.reveal)
           ? chain.challengeSealed
           : windowOf(chain.challengeUnsealed, run.trainSeconds),
       // The first proof may be late by as much as each further one.
