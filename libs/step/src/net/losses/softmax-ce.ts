@@ -106,7 +106,7 @@ export function emitSoftmax(
   const largest = e.node('ReduceMax', [Y], { axes: { ints: [-1] }, keepdims: { int: 1 } });
   const epsilon = emitExp(e, e.sub(largest, Y), E, a, isMasked);
   const iota = e.floorDiv(e.scalar(2 ** k), e.sum(epsilon, -1));
-  return e.round(e.mul(epsilon, iota), k - out);
+  return e.roundedBy(epsilon, iota, k - out);
 }
 
 const rule = 'libs/step/SPEC.md §23';

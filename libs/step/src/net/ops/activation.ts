@@ -51,8 +51,15 @@ function activation(curve: Curve, emitFloat: Float): NetOp<object> {
     },
     emitBackward(e, layer, G, { inputs: [x] }, _p, [wanted]) {
       if (wanted !== true) return { inputs: [undefined], gradients: {} };
-      const slopes = emitTable(e, table(layer).slopes, x!);
-      const dx = e.round(e.mul(G, slopes), slopeShift(layer));
+      // The table takes the scale.
+      const s = Math.max(0, slopeShift(layer));
+      const slopes = emitTable(
+        e,
+        table(layer).slopes.map((slope) => slope * 2 ** -s),
+        x!,
+      );
+      const product = e.mul(G, slopes);
+      const dx = s > 0 ? e.node('Floor', [e.add(product, e.scalar(0.5))]) : e.scale(product, -slopeShift(layer));
       return { inputs: [e.sat(dx, layer.inputs[0]!)], gradients: {} };
     },
     emitFloat: (f, _, [x]) => emitFloat(f, x!),

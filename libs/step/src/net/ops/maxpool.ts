@@ -1,9 +1,10 @@
 /** Maximum of windows side by side (libs/step/SPEC.md §22); the error goes to the first maximum, row by row. */
 import { roundShift } from '../../integers.js';
 import { bound, edgeMax, roundingValue } from '../edge.js';
-import type { NetOp } from './op.js';
+import type { EmittedPass, NetOp } from './op.js';
 import { errorShift } from './relu.js';
-import { elementOf, emitFromTiles, emitTiles, overWindows, tilingOf } from './window.js';
+import type { NetEmitter } from '../emitter.js';
+import { elementOf, emitFromTiles, emitTiles, overWindows, tilingOf, type Tiling } from './window.js';
 
 export interface Pool {
   /** Height and width of a window, and of its step. */
@@ -37,24 +38,25 @@ export const maxpool: NetOp<Pool> = {
     });
     return { inputs: [{ dims: x!.dims, data }], gradients: {} };
   },
-  emitForward(e, { members: { k }, inputs: [input], output, id }, [x]) {
+  emitForward(e, { members: { k }, inputs: [input], output, id }, [x]): Pick<EmittedPass, 'output' | 'saved'> {
     const tiling = tilingOf(input!, k, id);
-    const tiles = e.transpose(emitTiles(e, x!, tiling), [0, 1, 3, 2, 4, 5]);
-    const windows = e.reshape(tiles, [-1, ...tiling.out, k[0]! * k[1]!, tiling.C]);
+    if (isSmall(k)) {
+      const parts = emitParts(e, x!, tiling);
+      return { output: e.node('Max', parts), saved: { x: x! } };
+    }
+    const windows = emitWindows(e, x!, tiling);
     const y = e.node('ReduceMax', [windows], { axes: { ints: [3] }, keepdims: { int: 1 } });
     return { output: e.unrows(y, output.shape), saved: { windows } };
   },
-  emitBackward(e, layer, G, { saved }, _p, [wanted]) {
+  emitBackward(e, layer, G, { saved, output }, _p, [wanted]) {
     if (wanted !== true) return { inputs: [undefined], gradients: {} };
     const { k } = layer.members;
     const tiling = tilingOf(layer.inputs[0]!, k, layer.id);
     const dx = e.sat(e.round(G, errorShift(layer)), layer.inputs[0]!);
-    const error = e.reshape(dx, [-1, ...tiling.out, 1, tiling.C]);
-    const first = e.node('ArgMax', [saved.windows!], { axis: { int: 3 }, keepdims: { int: 1 } });
-    const places = e.reshape(e.graph.axes(...Array(k[0]! * k[1]!).keys()), [-1, 1]);
-    const spread = e.where(e.node('Equal', [first, places]), error, e.scalar(0));
-    const tiles = e.reshape(spread, [-1, ...tiling.out, ...k, tiling.C]);
-    return { inputs: [emitFromTiles(e, e.transpose(tiles, [0, 1, 3, 2, 4, 5]), tiling)], gradients: {} };
+    const tiles = isSmall(k)
+      ? emitSpread(e, dx, emitParts(e, saved.x!, tiling), output, tiling)
+      : emitSpreadOver(e, dx, saved.windows!, tiling);
+    return { inputs: [emitFromTiles(e, tiles, tiling)], gradients: {} };
   },
   emitFloat: (f, { members: { k } }, [x]) => f.overChannelsFirst(x!, 'MaxPool', [], windowAttributes(k)),
   unprovable: () => ['a maximum of windows has no step proof'],
@@ -63,4 +65,49 @@ export const maxpool: NetOp<Pool> = {
 /** Attributes of a pooling node of ONNX. */
 export function windowAttributes(k: readonly number[]): Record<string, { readonly ints: readonly number[] }> {
   return { kernel_shape: { ints: k }, strides: { ints: k } };
+}
+
+/** Windows of so few places are taken apart: a tensor a place is three times as fast as a reduction over windows. */
+function isSmall([height, width]: readonly number[]): boolean {
+  return height! * width! <= 16;
+}
+
+/** The elements of all windows at each place, row by row: [batch, rows, columns, C] each. */
+function emitParts(e: NetEmitter, x: string, { k, out }: Tiling): string[] {
+  return Array.from({ length: k[0] * k[1] }, (_, j) => {
+    const [y, at] = [Math.floor(j / k[1]), j % k[1]];
+    const row = k[0] === 1 ? x : e.slice(x, 1, y, y + (out[0] - 1) * k[0] + 1, k[0]);
+    return e.slice(row, 2, at, at + (out[1] - 1) * k[1] + 1, k[1]);
+  });
+}
+
+/** The error at the first place that holds the maximum, 0 elsewhere. */
+function emitSpread(e: NetEmitter, error: string, parts: readonly string[], y: string, { k, out, C }: Tiling): string {
+  let rest = error;
+  const shares = parts.map((part, j) => {
+    if (j === parts.length - 1) return rest;
+    const share = e.mul(rest, e.cast(e.node('Equal', [part, y]), 'float64'));
+    rest = e.sub(rest, share);
+    return share;
+  });
+  const rows = Array.from({ length: k[0] }, (_, row) => {
+    const beside = e.concat(shares.slice(row * k[1], (row + 1) * k[1]), 3);
+    return e.reshape(beside, [-1, out[0], out[1] * k[1] * C]);
+  });
+  return e.concat(rows, 2);
+}
+
+/** [batch, rows, columns, places of a window, C]. */
+function emitWindows(e: NetEmitter, x: string, tiling: Tiling): string {
+  const tiles = e.transpose(emitTiles(e, x, tiling), [0, 1, 3, 2, 4, 5]);
+  return e.reshape(tiles, [-1, ...tiling.out, tiling.k[0] * tiling.k[1], tiling.C]);
+}
+
+/** The error at the first maximum of each window, as tiles. */
+function emitSpreadOver(e: NetEmitter, dx: string, windows: string, { k, out, C }: Tiling): string {
+  const error = e.reshape(dx, [-1, ...out, 1, C]);
+  const first = e.node('ArgMax', [windows], { axis: { int: 3 }, keepdims: { int: 1 } });
+  const places = e.reshape(e.graph.axes(...Array(k[0] * k[1]).keys()), [-1, 1]);
+  const spread = e.where(e.node('Equal', [first, places]), error, e.scalar(0));
+  return e.transpose(e.reshape(spread, [-1, ...out, ...k, C]), [0, 1, 3, 2, 4, 5]);
 }

@@ -210,10 +210,10 @@ function emitForward(
   const mean = e.floorDiv(e.sum(e.mul(xs, xs), -1), e.scalar(D));
   const r = e.isqrt(e.add(mean, e.scalar(layer.members.eps)));
   const inv = e.floorDiv(e.scalar(2 ** 34), r);
-  const n = e.sat(e.round(e.mul(xs, inv), 24), layer);
-  const scaled = e.mul(n, Wc!);
-  const moved = b === undefined ? scaled : e.add(scaled, e.round(b, biasShift(layer)));
-  return { output: e.sat(e.round(moved, outputShift(layer)), layer.output), saved: { n, inv } };
+  const n = e.sat(e.roundedBy(xs, inv, 24), layer);
+  const s = outputShift(layer);
+  const y = b === undefined ? e.roundedBy(n, Wc!, s) : e.round(e.add(e.mul(n, Wc!), e.round(b, biasShift(layer))), s);
+  return { output: e.sat(y, layer.output), saved: { n, inv } };
 }
 
 function emitInputError(
@@ -225,10 +225,10 @@ function emitInputError(
   isCentred: boolean,
 ): string {
   const D = layer.output.shape.at(-1)!;
-  const dn = e.sat(e.round(e.mul(G, Wc!), layer.parameters.W!.compute), layer);
+  const dn = e.sat(e.roundedBy(G, Wc!, layer.parameters.W!.compute), layer);
   const u = e.divRoundBy(e.sum(e.mul(dn, n!), -1), D);
-  const along = e.sub(e.scale(dn, 10), e.round(e.mul(n!, u), normFraction));
+  const along = e.sub(e.scale(dn, 10), e.roundedBy(n!, u, normFraction));
   const exact = isCentred ? e.sub(along, e.divRoundBy(e.scale(e.sum(dn, -1), 10), D)) : along;
   const t = e.sat(e.round(exact, 6), layer, 21);
-  return e.sat(e.round(e.mul(t, inv!), errorShift(layer)), layer.inputs[0]!);
+  return e.sat(e.roundedBy(t, inv!, errorShift(layer)), layer.inputs[0]!);
 }

@@ -30,12 +30,11 @@ export const relu: NetOp<Relu> = {
     return { inputs: [dx], gradients: {} };
   },
   emitForward: (e, { members }, [x]) => ({ output: e.clamp(x!, 0, Number(topOf(members))), saved: {} }),
-  /** The mask is read off y: 0 < y < top exactly when 0 < x < top. */
+  /** The mask is read off y, of whole numbers: y·(top − y) is at least 1 exactly when 0 < x < top. */
   emitBackward(e, layer, G, { output }, _p, [wanted]) {
     if (wanted !== true) return { inputs: [undefined], gradients: {} };
-    const positive = e.node('Greater', [output, e.scalar(0)]);
-    const unclipped = e.node('Less', [output, e.scalar(Number(topOf(layer.members)))]);
-    const open = e.where(e.node('And', [positive, unclipped]), G, e.scalar(0));
+    const below = e.sub(e.scalar(Number(topOf(layer.members))), output);
+    const open = e.mul(G, e.clamp(e.mul(output, below), 0, 1));
     return { inputs: [e.sat(e.round(open, errorShift(layer)), layer.inputs[0]!)], gradients: {} };
   },
   emitFloat(f, { members, output }, [x]) {

@@ -72,16 +72,16 @@ export const adamw: NetOptimizer<AdamW> = {
     });
   },
   emit(e, optimizer, moved, scalars) {
-    const { beta1, beta2, c1, c2, u, eps } = optimizer;
+    const { u, eps } = optimizer;
     const gradients = emitGradients(e, optimizer, moved);
     const top = 2 ** (u + 3);
     return moved.map((one, at) => {
       const h = gradients[at]!;
       const [before1, before2] = one.state;
-      const m1 = emitNearer(e, before1!, e.scale(h, c1), beta1);
-      const m2 = emitNearer(e, before2!, e.scale(e.mul(h, h), c2), beta2);
+      const m1 = emitFirst(e, optimizer, before1!, h);
+      const m2 = emitSecond(e, optimizer, before2!, h);
       const root = e.add(e.isqrt(m2), e.scalar(eps));
-      const U = e.clamp(e.divRound(e.scale(m1, rootShift(optimizer)), root), -top, top);
+      const U = e.clamp(emitQuotient(e, optimizer, m1, root), -top, top);
       return { W: emitStepped(e, optimizer, one, U, { scalars, shift: u }), state: [m1, m2] };
     });
   },
@@ -98,9 +98,33 @@ function nearer(m: bigint, x: bigint, b: number, q: number): bigint {
   return m + roundShift((x - m) * BigInt(b), q);
 }
 
-function emitNearer(e: NetEmitter, m: string, x: string, [b, q]: Factor): string {
-  const far = e.sub(x, m);
-  return e.add(m, e.round(b === 1 ? far : e.mul(far, e.scalar(b)), q));
+/** `m1 + RS((h·2^c1 − m1)·b, q)`; in one sum, where float64 carries m1 with q more bits. */
+function emitFirst(e: NetEmitter, { beta1: [b, q], c1, hbits }: AdamW, m: string, h: string): string {
+  if (hbits - 1 + c1 + q >= 52) {
+    const far = e.sub(e.scale(h, c1), m);
+    return e.add(m, e.round(b === 1 ? far : e.mul(far, e.scalar(b)), q));
+  }
+  const moved = e.add(e.mul(m, e.scalar(1 - b * 2 ** -q)), e.mul(h, e.scalar(b * 2 ** (c1 - q))));
+  return q === 0 ? moved : e.node('Floor', [e.add(moved, e.scalar(0.5))]);
+}
+
+/** `m2 + RS((h²·2^c2 − m2)·b, q)`: rule adamw keeps b times either within float64. */
+function emitSecond(e: NetEmitter, { beta2: [b, q], c2 }: AdamW, m: string, h: string): string {
+  const factor = b * 2 ** (c2 - q);
+  const square = factor === 1 ? e.mul(h, h) : e.mul(e.mul(h, h), e.scalar(factor));
+  const far = e.sub(square, e.mul(m, e.scalar(b * 2 ** -q)));
+  return e.add(m, q === 0 ? far : e.node('Floor', [e.add(far, e.scalar(0.5))]));
+}
+
+/**
+ * `DIVR(m1·2^r, root)`, or what the clamp makes the same. A quotient within it errs by 2^(u + 5 − 53) at most with its
+ * half; where it is not a whole number then, it is further than 1/(2·root) from one.
+ */
+function emitQuotient(e: NetEmitter, optimizer: AdamW, m1: string, root: string): string {
+  const { hbits, u, c2 } = optimizer;
+  const scaled = e.scale(m1, rootShift(optimizer));
+  if (hbits + u + c2 / 2 > 44) return e.divRound(scaled, root);
+  return e.node('Floor', [e.add(e.node('Div', [scaled, root]), e.scalar(0.5))]);
 }
 
 /** Rule adamw without its part on λ. */

@@ -167,7 +167,7 @@ export function emitGradients(e: NetEmitter, optimizer: Quantised, moved: readon
   const norm = e.isqrt(e.node('Sum', sums));
   const kappa = e.floorDiv(e.scalar(optimizer.clip * 2 ** 16), e.node('Max', [norm, e.scalar(1)]));
   const cut = e.node('Min', [kappa, e.scalar(2 ** 16)]);
-  return all.map((h) => e.round(e.mul(h, cut), 16));
+  return all.map((h) => e.roundedBy(h, cut, 16));
 }
 
 /** @param scalars λ_t, and ω_t where there is a decay */
@@ -178,6 +178,6 @@ export function emitStepped(
   s: string,
   { scalars: [rate, omega], shift }: { readonly scalars: readonly string[]; readonly shift: number },
 ): string {
-  const next = e.sub(W, e.round(e.mul(s, rate!), shift + lr.frac - parameter.fraction));
-  return omega === undefined || !parameter.decays ? next : e.sub(next, e.round(e.mul(W, omega), 30));
+  const next = e.sub(W, e.roundedBy(s, rate!, shift + lr.frac - parameter.fraction));
+  return omega === undefined || !parameter.decays ? next : e.sub(next, e.roundedBy(W, omega, 30));
 }
