@@ -17,7 +17,7 @@ export function mapsOf({ shape }: Edge, id: string): Maps {
 }
 
 /** Windows that lie side by side: the rest of a map is dropped. */
-interface Tiling extends Maps {
+export interface Tiling extends Maps {
   /** Height and width of a window. */
   readonly k: readonly [number, number];
   /** Rows and columns of windows. */
