@@ -1,5 +1,5 @@
 /** Layers in ordinary float32, forward and backward, as nodes: what a trainer without rounding computes. */
-import { GraphBuilder, type NetManifest } from '#libs/step';
+import type { GraphBuilder } from '#libs/step';
 import { emitColumns, emitFromColumns, type Convolution } from './float-columns.js';
 
 type Attributes = Parameters<GraphBuilder['node']>[2];
@@ -53,8 +53,6 @@ export class FloatGraph {
     return parts.length === 1 ? parts[0]! : this.node('Concat', parts, { axis: { int: axis } });
   }
 }
-
-export type NetLayer = NetManifest['layers'][number];
 
 /** A layer in a net: sizes of its edges without the batch, names of its parameters. */
 export interface Place {
