@@ -20,24 +20,28 @@ afterEach(() => void (process.exitCode = 0));
 interface Ran {
   readonly code: number;
   readonly out: string;
+  readonly err: string;
 }
 
 /** Runs a command as its process would, without one. */
 async function veritrain(...args: string[]): Promise<Ran> {
-  let out = '';
+  let [out, err] = ['', ''];
   process.exitCode = 0;
   const stdout = vi.spyOn(process.stdout, 'write').mockImplementation((text) => {
     out += String(text);
     return true;
   });
-  const stderr = vi.spyOn(process.stderr, 'write').mockImplementation(() => true);
+  const stderr = vi.spyOn(process.stderr, 'write').mockImplementation((text) => {
+    err += String(text);
+    return true;
+  });
   try {
     await run(['node', 'veritrain', ...args]);
   } finally {
     stdout.mockRestore();
     stderr.mockRestore();
   }
-  return { code: Number(process.exitCode ?? 0), out };
+  return { code: Number(process.exitCode ?? 0), out, err };
 }
 
 function write(name: string, content: string | Uint8Array): string {
@@ -131,6 +135,8 @@ describe('bad input prints one document with its code and exits with 1', () => {
     ['FILE_UNREADABLE', ['train', '--manifest', nowhere, ...data.slice(2), '--digest-at', '0']],
     ['FILE_NOT_JSON', ['train', '--manifest', text, ...data.slice(2), '--digest-at', '0']],
     ['MANIFEST_UNKNOWN_FIELD', ['dataset', 'seal', '--manifest', unknownField, ...data.slice(2), ...sealing]],
+    ['SEAL_SOURCE', ['dataset', 'seal', '--manifest', manifest, ...sealing]],
+    ['SEAL_MANIFEST', ['dataset', 'seal', '--manifest', manifest, '--data', nowhere, ...sealing]],
     ['RECORDS_WIDTH', ['dataset', 'seal', '--manifest', wide, ...data.slice(2), ...sealing]],
     ['LABEL_RANGE', ['dataset', 'seal', '--manifest', fewer, ...data.slice(2), ...sealing]],
     [
@@ -224,6 +230,32 @@ describe('dataset', () => {
     expect(sealed.out).not.toContain(secret.slice(2));
     const pixels = readFileSync(files.images).subarray(16 + 784 + 200, 16 + 784 + 240);
     expect(readFileSync(join(out, 'shard-00000.bin')).includes(pixels)).toBe(false);
+  });
+
+  it('of a table is sealed for a net, with a part of it to measure on; progress is documents on standard error', async () => {
+    const net = write(
+      'net.json',
+      JSON.stringify({
+        ...{ fxt: 2, seed: `0x${'5a'.repeat(32)}`, batch: 4, steps: 8, a: 12, g: 12, wint: 3, labelShape: [1] },
+        ...{ input: { shape: [2], dtype: 'int16', frac: 12 }, optimizer: { kind: 'sgd-exact', e: 8, m: [[0, 1]] } },
+        ...{ loss: { kind: 'mse' }, layers: [{ op: 'dense', out: 1, a: 12 }] },
+        evaluate: { every: 4, metrics: ['sse'], batch: 8 },
+      }),
+    );
+    const lines = Array.from({ length: 50 }, (_, i) => `${i},${i % 7},${i * 0.5},note ${i}`);
+    const table = write('rooms.csv', ['rooms,age,price,remark', ...lines, ''].join('\n'));
+    const [folderOf, keyFile] = [path('sealed-table'), path('table-key.json')];
+    const sealed = await veritrain(
+      ...['dataset', 'seal', '--manifest', net, '--data', table, '--label', 'price', '--drop', 'remark'],
+      ...['--validation', '10%', '--out', folderOf, '--key', keyFile, '--json'],
+    );
+    expect(sealed.code, sealed.out).toBe(0);
+    const { report, ...document } = JSON.parse(sealed.out) as Record<string, unknown>;
+    expect(document).toMatchObject({ version: 2, records: 44, batch: 4, validation: { records: 5, batch: 8 } });
+    expect(report).toMatchObject({ rows: 50, train: 45, validation: 5, droppedColumns: ['remark'] });
+    const inspected = await veritrain('dataset', 'inspect', folderOf, '--json');
+    expect(JSON.parse(inspected.out)).toEqual(document);
+    expect(sealed.err).toContain('"stage":"seal"');
   });
 
   it('whose shard was changed, cut or exchanged is named', async () => {
