@@ -110,3 +110,4 @@ export {
 export { NetMeasurement } from './net/metrics/evaluate.js';
 export { stepInputs, stepScalars } from './net/step-inputs.js';
 export { netMultiplyAdds } from './net/work.js';
+export { netProvability } from './net/provability.js';
