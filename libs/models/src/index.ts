@@ -6,3 +6,7 @@ export { mappedParameters } from './mapping.js';
 export { importOnnx, type ImportedModel } from './onnx/import.js';
 export { quantise } from './quantise.js';
 export { readSafetensors, writeSafetensors } from './safetensors.js';
+export { estimate } from './plan/estimate.js';
+export { planModel, type PlanWish } from './plan/plan.js';
+export { metricsOf, type Measured } from './losses/readings.js';
+export { answers } from './losses/answers.js';

@@ -1,0 +1,201 @@
+/** Chooses a manifest for data that was looked at: nobody writes a fraction or an integer bit by hand. */
+import { Rejection } from '#attestation/base';
+import { parseNetManifest, type DataHeader, type NetManifest } from '#libs/step';
+import { refuse } from '../errors.js';
+import { objectiveOf, type Task } from '../losses/objective.js';
+import { sketches, type Architecture, type Sketch } from '../ops/architectures.js';
+import { optimizerOf, type OptimizerName } from './optimizer.js';
+import { warmupOf } from './schedule.js';
+
+/** What the user asks for; what is absent is chosen. */
+export interface PlanWish {
+  readonly arch?: Architecture;
+  /** Peak of the learning rate, on the mean over the batch. */
+  readonly lr?: number;
+  readonly epochs?: number;
+  readonly batch?: number;
+  readonly optimizer?: OptimizerName;
+}
+
+interface PlanRequest extends PlanWish {
+  readonly header: DataHeader;
+  readonly rows: { readonly train: number; readonly validation: number };
+  /** 0x and 64 digits. */
+  readonly seed: string;
+  /** Layers of a model that was brought, and the root of its weights, in place of an architecture. */
+  readonly brought?: { readonly layers: readonly unknown[]; readonly wint?: number; readonly root?: string };
+}
+
+/** The choices in plain numbers. */
+interface PlainPlan {
+  readonly task: Task;
+  readonly architecture: string;
+  readonly optimizer: OptimizerName;
+  readonly learningRate: number;
+  readonly warmupSteps: number;
+  readonly batch: number;
+  readonly epochs: number;
+  readonly steps: number;
+  readonly trainRows: number;
+  readonly validationRows: number;
+}
+
+interface Plan {
+  readonly manifest: NetManifest;
+  readonly plain: PlainPlan;
+  /** Why, a sentence each. */
+  readonly why: readonly string[];
+}
+
+interface Draft {
+  readonly batch: number;
+  readonly hasClip: boolean;
+  /** Bits taken off the fraction of the weights. */
+  readonly coarser: number;
+}
+
+const triesMax = 16;
+
+/** @throws Rejection PLAN_ARCHITECTURE, PLAN_ROWS, and the manifest's own where no change helps */
+export function planModel(request: PlanRequest): Plan {
+  const { header, rows } = request;
+  if (rows.train < 1) refuse('PLAN_ROWS', 'at least one row to train on', rows.train);
+  const arch = request.arch ?? usual(header);
+  const why: string[] = [];
+  const optimizer = request.optimizer ?? 'adamw';
+  const sketch = sketchOf(request, arch, optimizer);
+  const asked = request.batch ?? usualBatch(header, rows.train);
+  let draft: Draft = { batch: Math.min(asked, rows.train), hasClip: arch === 'transformer', coarser: 0 };
+  if (draft.batch < asked) why.push(`The batch is ${draft.batch}, for there are no more rows to train on.`);
+  for (let tries = 0; ; tries++) {
+    const { plain, json } = written(request, { arch, optimizer, sketch, draft });
+    try {
+      return { manifest: parseNetManifest(json), plain, why: [...reasons(request, arch, sketch, plain), ...why] };
+    } catch (error) {
+      const next = tries < triesMax && error instanceof Rejection ? adjusted(draft, optimizer, error) : null;
+      if (next === null) throw error;
+      why.push(next.word);
+      draft = next.draft;
+    }
+  }
+}
+
+function usual({ features }: DataHeader): Architecture {
+  if (features.dtype === 'tokens') return 'transformer';
+  return features.shape.length === 3 && Math.min(features.shape[0]!, features.shape[1]!) >= 4 ? 'cnn' : 'mlp';
+}
+
+function sketchOf({ header, brought }: PlanRequest, arch: Architecture, optimizer: OptimizerName): Sketch {
+  const { features } = header;
+  const { outputs, last } = objectiveOf(header);
+  if (brought !== undefined) {
+    const layers = brought.layers.map((layer, i) => ({
+      ...(layer as object),
+      ...(i === brought.layers.length - 1 && last),
+    }));
+    return { layers, words: 'the model that was brought' };
+  }
+  const isText = features.dtype === 'tokens';
+  const fits = { transformer: isText, cnn: features.shape.length === 3, mlp: !isText, linear: !isText }[arch];
+  if (!fits) {
+    const action = `choose ${usual(header)}`;
+    refuse('PLAN_ARCHITECTURE', `an architecture for ${features.dtype} [${features.shape.join()}]`, arch, action);
+  }
+  const vocab = isText ? features.vocab : 0;
+  return sketches[arch]({ shape: features.shape, outputs, last, vocab, isProved: optimizer === 'sgd-exact' });
+}
+
+function usualBatch({ features }: DataHeader, train: number): number {
+  if (features.dtype === 'tokens') return 16;
+  if (features.shape.length > 1 || train >= 20_000) return 64;
+  return train < 2_000 ? 16 : 32;
+}
+
+/** Passes over the data: few rows are seen often, about a thousand steps in all. */
+function usualEpochs(epochSteps: number): number {
+  return Math.min(60, Math.max(3, Math.ceil(1_000 / epochSteps)));
+}
+
+interface Chosen {
+  readonly arch: Architecture;
+  readonly optimizer: OptimizerName;
+  readonly sketch: Sketch;
+  readonly draft: Draft;
+}
+
+function written(
+  { header, rows, seed, epochs, lr, brought }: PlanRequest,
+  { arch, optimizer, sketch, draft }: Chosen,
+): { readonly plain: PlainPlan; readonly json: Readonly<Record<string, unknown>> } {
+  const { batch, hasClip, coarser } = draft;
+  const { features } = header;
+  const objective = objectiveOf(header);
+  const epochSteps = Math.floor(rows.train / batch);
+  const passes = epochs ?? (brought === undefined ? usualEpochs(epochSteps) : 3);
+  const steps = epochSteps * passes;
+  const isText = features.dtype === 'tokens';
+  const isProved = optimizer === 'sgd-exact';
+  const made = optimizerOf(optimizer, {
+    ...{ lr, steps, batch: batch * (isText ? features.shape[0] : 1), coarser },
+    ...{ isSequence: isText, hasClip, isFineTuning: brought?.root !== undefined, isPicture: arch === 'cnn' },
+  });
+  const plain: PlainPlan = {
+    ...{ task: objective.task, architecture: sketch.words, optimizer, learningRate: made.rate },
+    ...{ warmupSteps: isProved ? 0 : warmupOf(steps), batch, epochs: passes, steps },
+    ...{ trainRows: rows.train, validationRows: rows.validation },
+  };
+  const fractions = isProved ? { a: 6, g: 10 } : { a: features.shape.length === 1 && !isText ? 10 : 8, g: 12 };
+  const json = {
+    ...{ fxt: 2, seed, batch, steps, labelShape: objective.labelShape, ...fractions, wint: brought?.wint ?? 3 },
+    input: isText
+      ? { shape: features.shape, tokens: true }
+      : { shape: features.shape, dtype: features.dtype, frac: features.frac },
+    ...{ layers: sketch.layers, loss: objective.loss, optimizer: made.json },
+    ...(isProved && { overflow: 'fail' }),
+    ...(brought?.root !== undefined && { start: { kind: 'weights', root: brought.root } }),
+    ...(rows.validation > 0 && { evaluate: { every: epochSteps, metrics: objective.metrics } }),
+  };
+  return { plain, json };
+}
+
+/** What helps against a refusal of the manifest; null where nothing does. */
+function adjusted(
+  draft: Draft,
+  optimizer: OptimizerName,
+  { code, detail }: Rejection,
+): { readonly draft: Draft; readonly word: string } | null {
+  const cause = `${code}: ${detail.expected}`;
+  if (code === 'STEP_RANGE_CLIP' && draft.hasClip) {
+    return {
+      draft: { ...draft, hasClip: false },
+      word: `Gradients are not clipped, for the net is too wide (${cause}).`,
+    };
+  }
+  if (optimizer === 'sgd-exact' && /^STEP_RANGE_(PRODUCT|GRADIENT|ERROR|START)$/.test(code) && draft.coarser < 8) {
+    return { draft: { ...draft, coarser: draft.coarser + 1 }, word: `Weights have a bit less (${cause}).` };
+  }
+  const helps = /^(STEP_RANGE_(GRADIENT|SCHEDULE|CLIP)|MANIFEST_SIZE)$/.test(code) && draft.batch > 1;
+  if (!helps) return null;
+  const batch = Math.floor(draft.batch / 2);
+  return { draft: { ...draft, batch }, word: `The batch is ${batch}, for a larger one was refused (${cause}).` };
+}
+
+function reasons(
+  { header: { features, label }, brought }: PlanRequest,
+  arch: Architecture,
+  { words }: Sketch,
+  plain: PlainPlan,
+): readonly string[] {
+  const what = {
+    ...{ class: () => ('classes' in label ? `one of ${label.classes} classes` : ''), tokens: () => 'the next token' },
+    ...{ vector: () => ('count' in label ? `${label.count} labels that are each true or not` : '') },
+    real: () => ('count' in label ? `${label.count} number${label.count === 1 ? '' : 's'}` : ''),
+  }[label.kind]();
+  return [
+    `A record has ${features.dtype} [${features.shape.join()}], and the model answers with ${what}: the task is ${plain.task}.`,
+    `The model is ${words}${brought === undefined ? ` (${arch})` : ''}.`,
+    `${plain.trainRows} rows in batches of ${plain.batch} make ${plain.steps} steps in ${plain.epochs} passes.`,
+    `The optimizer is ${plain.optimizer}; its rate peaks at ${plain.learningRate}` +
+      (plain.warmupSteps > 0 ? ` after ${plain.warmupSteps} steps and falls as a cosine.` : '.'),
+  ];
+}
