@@ -172,7 +172,7 @@ const parts = {
   cli: app('cli', {
     may: [
       ...['attestation', 'judge', 'client', 'step', 'process', 'proof', 'zk-verifier', 'collateral'],
-      ...['enclave-channel', 'wire', 'onnx', 'settlement', 'simulated-vendor'],
+      ...['enclave-channel', 'wire', 'onnx', 'data', 'models', 'settlement', 'simulated-vendor'],
     ],
     npm: ['@noble', '@peculiar/x509', 'commander', 'ethers', 'reflect-metadata', 'zod'],
   }),

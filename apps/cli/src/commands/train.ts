@@ -1,36 +1,43 @@
-/** `veritrain train`: the engine alone on plaintext IDX files, for digests and speed. */
-import { ConfigurationError } from '#attestation/base';
+/** `veritrain train`: the engine alone: a net on a file of data, or plaintext IDX files for digests and speed. */
 import { InvalidArgumentError, Option, type Command } from 'commander';
-import { reportedError } from '#attestation/base';
 import { readJson } from '#libs/client';
-import { nodeCommand, startProcess } from '#libs/process';
-import { printResult, table, type OutputOptions } from '../output.js';
+import { addDataOptions, usage, type DataOptions } from '../model/data.js';
+import { trainModel, type TrainedReport } from '../model/train.js';
+import { log, printResult, table, type OutputOptions } from '../output.js';
 import { runEngine, type EngineReport } from '../train/engine-process.js';
 import { runVector } from '../train/vector.js';
 
-interface TrainOptions extends OutputOptions {
+interface TrainOptions extends OutputOptions, DataOptions {
   readonly manifest?: string;
   readonly vector?: string;
   readonly images?: string;
-  readonly labels?: string;
+  readonly data?: string;
+  readonly out?: string;
   readonly carrier: 'float64' | 'auto';
-  readonly digestAt: readonly number[];
+  readonly digestAt?: readonly number[];
   readonly threads: number;
 }
 
 export function addTrainCommand(program: Command): void {
-  program
+  const train = program
     .command('train')
-    .description('run the training engine alone and print state digests')
-    .option('--manifest <file>', 'fxt/1 manifest, with --images and --labels')
+    .description('train on this machine: a net on your data into a model folder, or the engine alone for state digests')
+    .option('--manifest <file>', 'fxt/2 manifest, with --data and --out; fxt/1 with --images and --labels')
+    .option('--data <file>', 'csv, tsv, parquet, npy, npz, idx, jsonl, txt, or a folder of pictures')
+    .option('--out <folder>', 'where the trained model goes')
     .option('--images <file>', 'IDX file of unsigned bytes')
-    .option('--labels <file>', 'IDX file of labels')
     .option('--vector <file>', 'fxt/2 manifest with a member data that names its records, in place of the others')
     .addOption(new Option('--carrier <name>', 'what carries the integers').choices(['float64', 'auto']).default('auto'))
-    .requiredOption('--digest-at <steps>', 'comma-separated numbers of finished steps', steps)
-    .option('--threads <n>', 'threads of one operator', whole, 1)
+    .option('--digest-at <steps>', 'comma-separated numbers of finished steps; not with --data', steps)
+    .option('--threads <n>', 'threads of one operator', whole, 1);
+  addDataOptions(train)
     .option('--json', 'print one JSON document')
     .action(async (options: TrainOptions) => {
+      const { data, manifest, out } = options;
+      if (data !== undefined) {
+        if (manifest === undefined || out === undefined) throw usage('--manifest and --out beside --data', 'neither');
+        return printTrained(options, await trainModel({ ...options, data, manifest, out }, sayProgress));
+      }
       const report = await reportOf(options);
       printResult(options, report, () =>
         table([
@@ -41,14 +48,33 @@ export function addTrainCommand(program: Command): void {
     });
 }
 
-async function reportOf({ vector, manifest, images, labels, digestAt, threads }: TrainOptions): Promise<EngineReport> {
+function sayProgress({ step, loss, accuracy }: { step: number; loss: number; accuracy: number }, of: number): void {
+  log(`step ${step} of ${of}  loss ${loss.toFixed(4)}  met ${(100 * accuracy).toFixed(1)} %`);
+}
+
+function printTrained(options: OutputOptions, report: TrainedReport): void {
+  const { model, digest, steps: done, samplesPerSecond, rows, metrics, where } = report;
+  printResult(options, report, () =>
+    table([
+      ['model', model],
+      ['state', `${digest} after ${done} steps`],
+      ['rows', `${rows.train} trained on, ${rows.validation} kept apart`],
+      ...(metrics?.metrics ?? []).map(
+        ({ name, value, numerator, denominator }) =>
+          [name, `${value.toPrecision(5)}  (${numerator}/${denominator})`] as const,
+      ),
+      ['samples/s', Math.round(samplesPerSecond).toLocaleString('en')],
+      ['', where],
+    ]),
+  );
+}
+
+async function reportOf(options: TrainOptions): Promise<EngineReport> {
+  const { vector, manifest, images, labels, digestAt, threads } = options;
+  if (digestAt === undefined) throw usage('--digest-at, or --manifest with --data and --out', 'neither');
   if (vector !== undefined) return runVector(readJson(vector), digestAt, threads);
   if (manifest === undefined || images === undefined || labels === undefined) {
-    throw new ConfigurationError('USAGE', {
-      expected: '--vector, or --manifest with --images and --labels',
-      got: 'neither',
-      rule: 'apps/cli/COMMANDS.md, train',
-    });
+    throw usage('--vector, --data, or --manifest with --images and --labels', 'none');
   }
   return runEngine({ manifest: readJson(manifest), images, labels, digestAt, threads });
 }

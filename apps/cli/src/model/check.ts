@@ -1,0 +1,56 @@
+/** `veritrain model check`: is a manifest sound, what does it cost, and can its steps be proved? */
+import { dirname, join } from 'node:path';
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { to0x } from '#attestation/base';
+import { readJson } from '#libs/client';
+import { estimate } from '#libs/models';
+import { checkHeaderFits, manifestDigest, netProvability, parseNetManifest } from '#libs/step';
+import { openData, recordsOf, type DataOptions } from './data.js';
+import { dataBeside, tokenizerName } from './folder.js';
+
+export interface CheckOptions extends DataOptions {
+  readonly data?: string;
+  readonly pricePerHour?: string;
+}
+
+export async function checkModel(path: string, options: CheckOptions): Promise<CheckedModel> {
+  const m = parseNetManifest(readJson(path));
+  const costs = estimate(m);
+  const reasons = netProvability(m);
+  const rows = options.data === undefined ? null : await rowsOf(path, options.data, options);
+  const price = options.pricePerHour === undefined ? null : (Number(options.pricePerHour) * costs.seconds) / 3600;
+  return {
+    ...{ digest: to0x(manifestDigest(m)), steps: m.steps, batch: m.batch, ...costs, price, rows },
+    evidence: reasons.length === 0 ? 'a step proof may cover it' : 'attested only',
+    ...{ reasons },
+  };
+
+  async function rowsOf(manifest: string, data: string, own: DataOptions): Promise<CheckedModel['rows']> {
+    const beside = join(dirname(manifest), tokenizerName);
+    const reading = { ...dataBeside(manifest), ...(existsSync(beside) && { tokenizer: beside }), ...own };
+    const work = mkdtempSync(join(tmpdir(), 'veritrain-check-'));
+    try {
+      const { header, train, validation } = await recordsOf(await openData(data, reading), reading, m.seed, work);
+      checkHeaderFits(m, header);
+      return { train: train.count, validation: validation?.count ?? 0 };
+    } finally {
+      rmSync(work, { recursive: true, force: true });
+    }
+  }
+}
+
+export interface CheckedModel {
+  readonly digest: string;
+  readonly steps: number;
+  readonly batch: number;
+  readonly parameters: number;
+  readonly memoryBytes: number;
+  readonly seconds: number;
+  readonly slowSeconds: number;
+  /** In the unit of the price an hour; null where none was named. */
+  readonly price: number | null;
+  readonly rows: { readonly train: number; readonly validation: number } | null;
+  readonly evidence: string;
+  readonly reasons: readonly string[];
+}

@@ -1,0 +1,99 @@
+/** The commands around a model, from a file to predictions. */
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, afterEach, expect, it, vi } from 'vitest';
+import { run } from '../program.js';
+
+const folder = mkdtempSync(join(tmpdir(), 'veritrain-model-'));
+const at = (name: string): string => join(folder, name);
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+afterEach(() => void (process.exitCode = 0));
+
+interface Answer {
+  readonly [member: string]: unknown;
+  readonly error?: { readonly code: string };
+}
+
+async function veritrain(...args: string[]): Promise<Answer> {
+  let out = '';
+  process.exitCode = 0;
+  const stdout = vi.spyOn(process.stdout, 'write').mockImplementation((text) => {
+    out += String(text);
+    return true;
+  });
+  const stderr = vi.spyOn(process.stderr, 'write').mockImplementation(() => true);
+  try {
+    await run(['node', 'veritrain', ...args, '--json']);
+  } finally {
+    stdout.mockRestore();
+    stderr.mockRestore();
+  }
+  return JSON.parse(out) as Answer;
+}
+
+/** Colour and weight say the kind, length the weight. */
+const rows = Array.from({ length: 120 }, (_, i) => {
+  const isRed = i % 2 === 0;
+  const length = 10 + ((i * 7) % 23) / 10 + (isRed ? 4 : 0);
+  return `${isRed ? 'red' : 'blue'},${length.toFixed(2)},${(3 * length + 1).toFixed(2)},${isRed ? 'apple' : 'plum'}`;
+});
+writeFileSync(at('fruit.csv'), `color,length,weight,kind\n${rows.join('\n')}\n`);
+const seed = `0x${'5a'.repeat(32)}`;
+const init = (out: string, ...args: string[]): Promise<Answer> =>
+  veritrain('model', 'init', '--from', at('fruit.csv'), '--out', at(out), '--seed', seed, ...args);
+
+it('leads from a file to predictions with the names of classes', { timeout: 120_000 }, async () => {
+  const plan = await init('plan', '--target', 'kind', '--epochs', '12');
+  expect(plan).toMatchObject({ plan: { task: 'classify', epochs: 12, trainRows: 108, validationRows: 12 } });
+  const manifest = join(at('plan'), 'manifest.json');
+  const data = at('fruit.csv');
+  expect(await veritrain('model', 'check', manifest, '--data', data)).toMatchObject({
+    ...{ evidence: 'attested only', rows: { train: 108, validation: 12 } },
+    reasons: expect.arrayContaining(['optimizer: adamw has no step proof; sgd-exact has']) as unknown,
+  });
+  const trained = await veritrain('train', '--manifest', manifest, '--data', data, '--out', at('model'));
+  expect(trained).toMatchObject({
+    metrics: { rows: 12, metrics: [{ metric: 'accuracy', numerator: '12', denominator: '12', value: 1 }, {}] },
+    where: 'trained on this machine; attested by none',
+  });
+  const measures = await veritrain('evaluate', '--model', at('model'), '--data', data);
+  expect(measures).toMatchObject({ rows: 120, metrics: [{ numerator: '120', denominator: '120' }, {}] });
+  // New data: no label, columns in another order, a value that was never seen.
+  writeFileSync(at('new.csv'), 'length,weight,color,smell\n10.5,32.5,blue,x\n15,46,red,y\n15,46,green,z\n');
+  const made = await veritrain('predict', '--model', at('model'), '--data', at('new.csv'), '--out', at('out.csv'));
+  expect(made).toMatchObject({ rows: 3, ignored: ['smell'], unseen: { color: 1 }, columns: ['kind', 'probability'] });
+  expect(Number(made.floatDifference)).toBeLessThan(0.05);
+  const lines = readFileSync(at('out.csv'), 'utf8').trim().split('\n');
+  expect(lines.map((line) => line.split(',')[1])).toEqual(['kind', 'plum', 'apple', expect.any(String)]);
+});
+
+it('predicts numbers in their own unit', { timeout: 120_000 }, async () => {
+  await init('plan2', '--target', 'weight', '--drop', 'kind', '--epochs', '40', '--validation', '20');
+  const data = at('fruit.csv');
+  const manifest = join(at('plan2'), 'manifest.json');
+  const trained = await veritrain('train', '--manifest', manifest, '--data', data, '--out', at('model2'));
+  const [rmse] = (trained.metrics as { metrics: { name: string; value: number }[] }).metrics;
+  expect(rmse!.name).toBe('rmse');
+  // The weights lie between 31 and 50.
+  expect(rmse!.value).toBeLessThan(2);
+  await veritrain('predict', '--model', at('model2'), '--data', data, '--out', at('weights.csv'));
+  const [, first] = readFileSync(at('weights.csv'), 'utf8').split('\n');
+  expect(Math.abs(Number(first!.split(',')[1]) - 43)).toBeLessThan(4);
+});
+
+it('says with a code what it cannot do', async () => {
+  expect(await init('no', '--target', 'colour')).toMatchObject({ error: { code: 'DATA_COLUMN_MISSING' } });
+  expect(await init('no', '--target', 'kind', '--arch', 'cnn')).toMatchObject({ error: { code: 'PLAN_ARCHITECTURE' } });
+  expect(await init('no', '--target', 'kind', '--lr', 'fast')).toMatchObject({ error: { code: 'USAGE' } });
+  expect(await veritrain('evaluate', '--model', at('nowhere'), '--data', at('fruit.csv'))).toMatchObject({
+    error: { code: 'FILE_UNREADABLE' },
+  });
+});
+
+it('leaves only layers in the way of a proof where sgd-exact is asked for', async () => {
+  const made = await init('exact', '--target', 'kind', '--optimizer', 'sgd-exact');
+  expect(made).toMatchObject({ plan: { optimizer: 'sgd-exact' } });
+  const { reasons } = await veritrain('model', 'check', join(at('exact'), 'manifest.json'));
+  expect((reasons as readonly string[]).filter((reason) => !/^n\d+: /.test(reason))).toEqual([]);
+});

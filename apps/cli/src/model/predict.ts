@@ -1,0 +1,141 @@
+/** `veritrain predict` and `evaluate`: exact outputs of a model on a user's file, in the user's own words. */
+import { createWriteStream } from 'node:fs';
+import { finished } from 'node:stream/promises';
+import { join } from 'node:path';
+import { once } from 'node:events';
+import { NetForward } from '#libs/onnx';
+import { encodeWith } from '#libs/data';
+import { answers } from '#libs/models';
+import { netOf, netRecordLayout, splitNetRecords, type NetManifest } from '#libs/step';
+import { openData, type DataOptions, type Source } from './data.js';
+import { FloatModel, Meter, type Measures } from './exact.js';
+import { readModel, tokenizerName, type ModelFolder } from './folder.js';
+
+export interface PredictOptions extends DataOptions {
+  readonly model: string;
+  readonly data: string;
+}
+
+interface Predicted {
+  readonly rows: number;
+  readonly out: string;
+  /** Columns of the table that was written. */
+  readonly columns: readonly string[];
+  /** Columns of the data that the model does not know. */
+  readonly ignored: readonly string[];
+  /** Between the exact outputs and the float model that any runtime can run. */
+  readonly floatDifference: number;
+  /** Values that the model has never seen, by column. */
+  readonly unseen: Readonly<Record<string, number>>;
+}
+
+/** Rows whose outputs the float model is compared on. */
+const comparedRows = 256;
+
+export async function predict(options: PredictOptions & { readonly out: string }): Promise<Predicted> {
+  const model = readModel(options.model);
+  const { manifest, header, parameters } = model;
+  const encoding = encodeWith(header, await opened(model, options), 'features');
+  const forward = await NetForward.open(manifest);
+  const float = await FloatModel.open(manifest, parameters);
+  const file = createWriteStream(options.out, { mode: 0o600 });
+  const wording = answers(header, netOf(manifest).output);
+  file.write(`${csvLine(['row', ...wording.columns])}\n`);
+  let [count, floatDifference] = [0, 0];
+  try {
+    for await (const { count: rows, first, bytes } of encoding.batches()) {
+      const { features } = splitNetRecords(manifest, withoutLabels(manifest, bytes, rows));
+      for await (const part of forward.outputs(parameters, { count: rows, features })) {
+        const width = part.output.length / part.rows;
+        const lines = Array.from({ length: part.rows }, (_, i) => {
+          const own = part.output.subarray(i * width, (i + 1) * width);
+          return csvLine([String(first + part.first + i), ...wording.of(own)]);
+        });
+        if (!file.write(`${lines.join('\n')}\n`)) await once(file, 'drain');
+        const compared = Math.min(part.rows, comparedRows - count);
+        if (compared > 0) {
+          const from = (part.first * features.length) / rows;
+          const some = features.subarray(from, from + (compared * features.length) / rows);
+          const exact = part.output.subarray(0, compared * width);
+          floatDifference = Math.max(floatDifference, await float.difference(some, compared, exact));
+        }
+        count += part.rows;
+      }
+    }
+  } finally {
+    await Promise.all([forward.close(), float.close()]);
+    file.end();
+    await finished(file);
+  }
+  const unseen = Object.fromEntries(encoding.report().flatMap(({ name, unseen: n }) => (n > 0 ? [[name, n]] : [])));
+  return {
+    rows: count,
+    out: options.out,
+    columns: wording.columns,
+    ignored: encoding.ignored,
+    floatDifference,
+    unseen,
+  };
+}
+
+export async function evaluate(options: PredictOptions): Promise<Measures & { readonly floatDifference: number }> {
+  const model = readModel(options.model);
+  const { manifest, header, parameters } = model;
+  const encoding = encodeWith(header, await opened(model, options), 'records');
+  const forward = await NetForward.open(manifest);
+  const float = await FloatModel.open(manifest, parameters);
+  const meter = new Meter(manifest, header);
+  let [count, floatDifference] = [0, 0];
+  try {
+    for await (const { count: rows, bytes } of encoding.batches()) {
+      const examples = splitNetRecords(manifest, bytes);
+      await meter.add(forward, parameters, examples);
+      if (count < comparedRows) {
+        const compared = Math.min(rows, comparedRows);
+        const features = examples.features.subarray(0, (compared * examples.features.length) / rows);
+        for await (const { output, first, rows: own } of forward.outputs(parameters, { count: compared, features })) {
+          const width = features.length / compared;
+          const some = features.subarray(first * width, (first + own) * width);
+          floatDifference = Math.max(floatDifference, await float.difference(some, own, output));
+        }
+      }
+      count += rows;
+    }
+  } finally {
+    await Promise.all([forward.close(), float.close()]);
+  }
+  return { rows: count, metrics: meter.results(), floatDifference };
+}
+
+/** The file, cut by the model's own tokenizer where it is text. */
+async function opened({ header, tokenizer }: ModelFolder, { model, data, ...own }: PredictOptions): Promise<Source> {
+  const isText = header.features.dtype === 'tokens';
+  const side =
+    header.columns[0]?.kind === 'image' && header.columns[0].fit === 'stretch' ? header.features.shape[0] : undefined;
+  return openData(data, {
+    ...(isText && { tokens: String(header.features.shape[0]), task: 'language' as const }),
+    ...(tokenizer !== undefined && { tokenizer: join(model, tokenizerName) }),
+    ...(side !== undefined && { size: String(side) }),
+    ...own,
+  });
+}
+
+/** Features with labels of zero behind them, as whole records. */
+function withoutLabels(m: NetManifest, features: Uint8Array, rows: number): Uint8Array {
+  const { featureBytes, recordBytes } = netRecordLayout(m);
+  const records = new Uint8Array(rows * recordBytes);
+  for (let row = 0; row < rows; row++) {
+    records.set(features.subarray(row * featureBytes, (row + 1) * featureBytes), row * recordBytes);
+  }
+  return records;
+}
+
+/** RFC 4180; a cell that a spreadsheet would run gets a quote mark before it. */
+function csvLine(cells: readonly string[]): string {
+  return cells
+    .map((cell) => {
+      const safe = /^[=+@\t\r]|^-(?![\d.])/.test(cell) ? `'${cell}` : cell;
+      return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
+    })
+    .join(',');
+}
