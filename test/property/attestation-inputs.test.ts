@@ -120,6 +120,11 @@ async function cases(): Promise<Readonly<Record<string, readonly Args[]>>> {
   const signer = attestation.ed25519Signer(secret);
   const header = { algorithm: 'EdDSA', contentType: 'application/test', keyId: noise(4) } as const;
   const sign1 = await attestation.signSign1(header, noise(20), signer);
+  const evaluation: records.EvaluationStatement = {
+    ...{ version: 1, jobId: noise(32), programDigest: noise(32), validationRoot: noise(32), step: 8 },
+    ...{ weights: noise(32), metrics: [{ metric: 'accuracy', numerator: 1n, denominator: 2n }], end: null },
+  };
+  const evaluated = await attestation.signEvaluation(evaluation, noise(32), signer);
   const policy = attestation.encodeDocument(attestation.neutralPolicy);
   const advisories = { version: 1, id: 'test', issued: 0, advisories: [] } as const;
   const values: judge.ReferenceValues = {
@@ -163,6 +168,8 @@ async function cases(): Promise<Readonly<Record<string, readonly Args[]>>> {
     parseStepStatement: [[segment.statement]],
     parseJobSpec: [[bundle.spec], [rounds.spec]],
     parseCheckpoint: [[noise(300)]],
+    parseEvaluation: [[attestation.encodeEvaluation(evaluation)], [noise(300)]],
+    verifyEvaluation: [[evaluated, evaluation, noise(32)]],
     parseBundle: [[encoded], [attestation.encodeBundle(rounds)]],
     verifyBundle: [[{ bundle: encoded, at: tinyAt + 60 }], [{ bundle: attestation.encodeBundle(rounds), at: tinyAt }]],
     expectedGpuNonce: [[session]],
