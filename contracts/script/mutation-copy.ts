@@ -142,7 +142,7 @@ export async function judge(
       tell(mutant!, failed === 0);
     }
     left = left.slice(lines.length);
-    if (passed) continue;
+    if (passed || left.length === 0) continue;
     // It left something behind, or never ended.
     const [alone] = left;
     const names = round.suites.map(([name]) => `${name}Test`).join('|');

@@ -1,12 +1,13 @@
 /**
- * Mutates a bundle of two sessions, one of a data-parallel job and those of former versions by a seed, as bytes and leaf by
- * leaf, and hands them to the verifier: none affirms unless it differs only in what nothing binds, and none makes it crash.
+ * Mutates a bundle of two sessions, one of a data-parallel job, one of a job that stopped early and those of former versions
+ * by a seed, as bytes and leaf by leaf, and hands them to the verifier: none affirms unless it differs only in what nothing binds, and none makes it crash.
  */
 import { readFileSync } from 'node:fs';
 import { decodePolicy, verifyBundle, type AppraisalPolicy, type BundleVerdict } from '#attestation';
 import { decodeCanonical, toHex } from '#attestation/base';
 import { encodeBundle, parseBundle } from '#attestation/records';
 import { differences } from '#test/differences';
+import { evaluatedBundle } from '#test/evaluated-bundle';
 import { fixturePath } from '#test/fixture';
 import { tinyBundle } from '#test/tiny-bundle';
 import { tinyRoundBundle } from '#test/tiny-round-bundle';
@@ -34,11 +35,14 @@ async function genuine(name: string, bytes: Uint8Array, policy = decodePolicy(pa
 
 async function genuineBundles(): Promise<readonly [Genuine, ...Genuine[]]> {
   const [two, rounds] = [await tinyBundle(), await tinyRoundBundle()];
+  const stop = { metric: 'accuracy', patience: 1, minimum: 10 } as const;
+  const stopped = await evaluatedBundle({ every: 4, stop, accuracies: [700, 795, 790, 999, 999] });
   const former = (version: number): Uint8Array =>
     new Uint8Array(readFileSync(fixturePath(`former-bundles/version-${version}.cbor`)));
   return [
     await genuine('bundle', two.encoded, two.job.policy),
     await genuine('bundle of rounds', encodeBundle(rounds.bundle), rounds.job.policy),
+    await genuine('bundle of an early stop', encodeBundle(stopped.bundle), stopped.job.policy),
     await genuine('bundle of version 1', former(1)),
     await genuine('bundle of version 3', former(3)),
   ];
