@@ -1,5 +1,5 @@
 /** A convolution's columns in float32: a row for each output place, gathered over kx and then over ky, and the way back. */
-import type { FloatGraph } from './float-ops.js';
+import type { FloatGraph } from './float-graph.js';
 
 export interface Convolution {
   readonly H: number;

@@ -1,6 +1,7 @@
 /** A net of `fxt/2` trained in ordinary float32 by the same runtime: the yardstick of the exact engine's speed. */
 import { encodeModel, GraphBuilder, netOf, type Net, type NetManifest, type ValueInfo } from '#libs/step';
-import { FloatGraph, floatOps, type Passed, type Place } from './float-ops.js';
+import { FloatGraph } from './float-graph.js';
+import { floatOps, type Passed, type Place } from './float-ops.js';
 
 /** What of an optimizer's members a float trainer reads. */
 interface Optimizer {

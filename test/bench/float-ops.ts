@@ -1,58 +1,6 @@
 /** Layers in ordinary float32, forward and backward, as nodes: what a trainer without rounding computes. */
-import type { GraphBuilder } from '#libs/step';
 import { emitColumns, emitFromColumns, type Convolution } from './float-columns.js';
-
-type Attributes = Parameters<GraphBuilder['node']>[2];
-
-/** A graph in float32 with names for the usual nodes. */
-export class FloatGraph {
-  constructor(readonly graph: GraphBuilder) {}
-
-  node(op: string, inputs: readonly string[], attributes: Attributes = {}): string {
-    return this.graph.node(op, inputs, attributes);
-  }
-
-  scalar(value: number): string {
-    return this.graph.scalar(value, 'float32');
-  }
-
-  mul(x: string, y: string): string {
-    return this.node('Mul', [x, y]);
-  }
-
-  add(x: string, y: string): string {
-    return this.node('Add', [x, y]);
-  }
-
-  sub(x: string, y: string): string {
-    return this.node('Sub', [x, y]);
-  }
-
-  sum(x: string, axis: number, keep: 0 | 1): string {
-    return this.node('ReduceSum', [x, this.graph.axes(axis)], { keepdims: { int: keep } });
-  }
-
-  reshape(x: string, dims: readonly number[]): string {
-    return this.node('Reshape', [x, this.graph.axes(...dims)]);
-  }
-
-  rows(x: string, width: number): string {
-    return this.reshape(x, [-1, width]);
-  }
-
-  transpose(x: string, perm: readonly number[]): string {
-    return this.node('Transpose', [x], { perm: { ints: perm } });
-  }
-
-  slice(x: string, axis: number, from: number, to: number, step = 1): string {
-    const { graph } = this;
-    return this.node('Slice', [x, graph.axes(from), graph.axes(to), graph.axes(axis), graph.axes(step)]);
-  }
-
-  concat(parts: readonly string[], axis: number): string {
-    return parts.length === 1 ? parts[0]! : this.node('Concat', parts, { axis: { int: axis } });
-  }
-}
+import type { FloatGraph } from './float-graph.js';
 
 /** A layer in a net: sizes of its edges without the batch, names of its parameters. */
 export interface Place {

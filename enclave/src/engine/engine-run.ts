@@ -43,7 +43,7 @@ export interface EngineReport {
 }
 
 /** Bytes of files by path, with their limit enforced. */
-export interface EngineFiles {
+interface EngineFiles {
   read(path: string): Promise<Uint8Array>;
   write(path: string, bytes: Uint8Array): Promise<void>;
 }
