@@ -91,6 +91,7 @@ export { columnWidth, type CategoryColumn, type Column, type NumberColumn } from
 export { GuardViolation } from './errors.js';
 export { idxBytesMax, manifestBytesMax, nameLengthMax } from './limits.js';
 export { netOf, parseNetManifest } from './net/manifest.js';
+export { netOpNames, netProvability, opsOf } from './net/provability.js';
 export type { Net, NetManifest } from './net/net.js';
 export type { NetExamples } from './net/examples.js';
 export { netFloatOnnx, type RealColumns } from './net/float-onnx.js';
@@ -110,4 +111,3 @@ export {
 export { NetMeasurement } from './net/metrics/evaluate.js';
 export { stepInputs, stepScalars } from './net/step-inputs.js';
 export { netMultiplyAdds } from './net/work.js';
-export { netProvability } from './net/provability.js';

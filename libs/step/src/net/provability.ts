@@ -1,7 +1,15 @@
-/** Why the steps of a net have no step proof (libs/step/SPEC.md §21, §22). */
+/** Why the steps of a net have no step proof, and what a node must know to train it (libs/step/SPEC.md §21, §22). */
 import { netOf } from './manifest.js';
 import type { NetManifest } from './net.js';
 import { netOps } from './ops/index.js';
+
+/** Ops that this release trains, in the order of their names. */
+export const netOpNames: readonly string[] = Object.keys(netOps).sort();
+
+/** Ops of the net's layers, each once, in the order of their names. */
+export function opsOf(m: NetManifest): readonly string[] {
+  return [...new Set(netOf(m).layers.map(({ op }) => op))].sort();
+}
 
 /** Why no step proof covers the net, one line each: `<layer>: <reason>`, and what of the whole manifest stands in the way. */
 export function netProvability(m: NetManifest): readonly string[] {
