@@ -4,6 +4,7 @@ import { to0x } from '#attestation/base';
 import { AuditEntry } from '#libs/persistence';
 import { pattern } from '#libs/wire';
 import { codeOf, startTestPlane, type KeyName, type TestPlane } from './harness.js';
+import { netFixture } from './net-fixture.js';
 import {
   acquire,
   advanceTo,
@@ -86,6 +87,19 @@ describe('a job goes only to a node that', () => {
     expect(stored.body.requirements).toEqual({ groth16Key: to0x(plan) });
     await fund(test, job);
     for (const id of [nodeId, without, another]) expect(await ask(id)).toBeUndefined();
+    expect(await ask(fitting)).toBe(job.jobId);
+  });
+
+  it('knows the semantics and every op of its net, whatever its client says of them', async () => {
+    const job = await netFixture(test);
+    const body = { ...job.body, requirements: { fxt: 1, ops: [] } };
+    const stored = await test.as('client').post('/v1/jobs', body).expect(201);
+    expect(stored.body.requirements).toEqual({ fxt: 2, ops: ['dense', 'relu'] });
+    await fund(test, job);
+    const former = await offer('former', { fxt: [1], ops: ['dense', 'relu'] });
+    const without = await offer('without', { fxt: [1, 2], ops: ['dense'] });
+    const fitting = await offer('fitting', { fxt: [1, 2], ops: ['conv2d', 'dense', 'relu'] });
+    for (const id of [nodeId, former, without]) expect(await ask(id)).toBeUndefined();
     expect(await ask(fitting)).toBe(job.jobId);
   });
 

@@ -32,10 +32,12 @@ export {
   nullable,
   oneOf,
   record,
+  recordWith,
   text,
   toCbor,
   uint,
   type Field,
+  type Partially,
   type Shaped,
 } from './shape.js';
 export { addressOfPublicKey, recoverAddress, signRecoverable } from './address.js';

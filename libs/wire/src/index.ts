@@ -23,6 +23,7 @@ export {
   LeaseCheckpoint,
   LeaseDeliver,
   LeaseEntrusted,
+  LeaseEvaluation,
   LeaseFail,
   LeaseGrant,
   LeaseKeyed,

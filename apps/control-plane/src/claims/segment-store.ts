@@ -9,6 +9,7 @@ import { Checkpoint, Job, NodeRecord, Receipt, WorkerSegment } from '#libs/persi
 import { refusal } from '../core/problem/codes.js';
 import { JobJournal } from '../jobs/journal.js';
 import { openJob } from '../jobs/open-job.js';
+import { canTrain } from '../nodes/semantics.js';
 import { trainingClaims } from './claim-kinds.js';
 import { ClaimStore, type Claimed } from './claim-store.js';
 
@@ -50,7 +51,7 @@ export class SegmentStore {
     const { provider } = node;
     const where = { parallel: MoreThan(1), state: 'running', provider, ...(jobId !== undefined && { id: jobId }) };
     const jobs = await this.database.manager.find(Job, { where, order: { seq: 'ASC' }, take: jobsLookedAt });
-    for (const { id } of jobs) {
+    for (const { id } of jobs.filter(({ requirements }) => canTrain(node, requirements))) {
       const claim = await this.claims.take(trainingClaims, id, node.id, (...held) => this.first(node, ...held));
       if (claim !== null) return claim;
     }

@@ -1,5 +1,5 @@
 /** A bundle of what is stored: the same rows give the same bytes. */
-import { fromBase64, fromHex, toHex } from '#attestation/base';
+import { fromBase64, fromHex, to0x, toHex } from '#attestation/base';
 import {
   domainSeparator,
   encodeTerms,
@@ -47,6 +47,7 @@ export function bundleOf(stored: StoredJob, endorsements: readonly Uint8Array[])
     seal: delivery.seal === '' ? null : seal,
     delivery: { ciphertextDigest: fromHex(ciphertextDigest), keyCommit: fromHex(keyCommit) },
     settlement: { transactions: transactionsOf(stored) },
+    ...evaluationsOf(stored),
   };
 }
 
@@ -55,6 +56,18 @@ function runOf({ delivery }: StoredJob): EvidenceBundle['run'] {
   return {
     ...{ upTo, outcome },
     ...{ bordersRoot: fromHex(bordersRoot), last: fromHex(last), delivery: fromHex(delivered), keys: fromHex(keys) },
+  };
+}
+
+/** A job that does not evaluate has no such member. */
+function evaluationsOf({ delivery, sessions }: StoredJob): Pick<EvidenceBundle, 'evaluations'> {
+  const { evaluations = [] } = delivery;
+  if (evaluations.length === 0) return {};
+  const keys: string[] = sessions.map(({ evidence }) => to0x(parseSessionEvidence(evidence).binding.receiptKey));
+  return {
+    evaluations: evaluations.map(({ key, statement, receipt }) => {
+      return { session: keys.indexOf(key), statement: fromBase64(statement), receipt: fromBase64(receipt) };
+    }),
   };
 }
 

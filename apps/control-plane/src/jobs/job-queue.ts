@@ -3,6 +3,8 @@ import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import { needsTee, type Assurance } from '#attestation/records';
 import { Job, NodeRecord } from '#libs/persistence';
+import type { JobRequirements } from '#libs/wire';
+import { semanticsOf } from '../nodes/semantics.js';
 import { leasedStates } from './state-machine.js';
 
 export const anyProvider = `0x${'00'.repeat(20)}`;
@@ -71,6 +73,11 @@ export class JobQueue {
       );
     if (job.provider !== anyProvider) query.andWhere('n.provider = :provider', { provider: job.provider });
     query.andWhere(`n.capabilities ->> 'tee' ${needsTee(job.assurance as Assurance) ? '<>' : '='} 'none'`);
+    const { fxt, ops } = job.requirements as JobRequirements;
+    if (fxt !== undefined) {
+      query.andWhere(`n.capabilities -> 'fxt' @> CAST(:fxt AS jsonb)`, { fxt: JSON.stringify([fxt]) });
+      query.andWhere(`n.capabilities -> 'ops' @> CAST(:ops AS jsonb)`, { ops: JSON.stringify(ops ?? []) });
+    }
     return query.getExists();
   }
 
@@ -138,6 +145,8 @@ function picked({ capabilities }: NodeRecord, busy: readonly string[]): string {
     WHERE c.assurance ${capabilities['tee'] === 'none' ? '' : 'NOT '}IN ('zk', 'sampled')
       AND (c.requirements -> 'tee' IS NULL OR c.requirements -> 'tee' ? :tee)
       AND ${keysOf(capabilities).length === 0 ? `c.requirements -> 'groth16Key' IS NULL` : `COALESCE(c.requirements ->> 'groth16Key' IN (:...keys), true)`}
+      AND COALESCE((c.requirements ->> 'fxt')::int IN (:...fxt), true)
+      AND COALESCE(c.requirements -> 'ops' <@ CAST(:ops AS jsonb), true)
       AND COALESCE(c.requirements ->> 'tcb', :tcb) = :tcb
       AND COALESCE((c.requirements ->> 'cores')::numeric, 0) <= :cores
       AND COALESCE((c.requirements ->> 'memoryMiB')::numeric, 0) <= :memoryMiB
@@ -149,7 +158,9 @@ function picked({ capabilities }: NodeRecord, busy: readonly string[]): string {
 function offered({ capabilities }: NodeRecord): Record<string, unknown> {
   const { tee, tcb, cores, memoryMiB, samplesPerSecond, priceMin } = capabilities;
   const keys = keysOf(capabilities);
-  return { tee, tcb: tcb ?? 'unknown', cores, memoryMiB, speed: samplesPerSecond ?? 0, priceMin, keys };
+  const { fxt, ops } = semanticsOf(capabilities);
+  const semantics = { fxt, ops: JSON.stringify(ops) };
+  return { tee, tcb: tcb ?? 'unknown', cores, memoryMiB, speed: samplesPerSecond ?? 0, priceMin, keys, ...semantics };
 }
 
 /** Plans of the Groth16 keys that the node has. */

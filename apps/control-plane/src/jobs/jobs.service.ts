@@ -21,7 +21,7 @@ import { datasetUnknown, SubmissionBatch } from './submission-batch.js';
 import {
   checkDataset,
   checkSubmission,
-  keyRequirement,
+  ownRequirements,
   type CheckedSubmission,
   type PolicyReader,
   type Submission,
@@ -130,7 +130,7 @@ export class Jobs {
       escrowState: 'none',
       funded: false,
       priority: input.priority,
-      requirements: { ...input.requirements, groth16Key: keyRequirement(spec) },
+      requirements: { ...input.requirements, ...ownRequirements({ spec, manifest }) },
       price: String(terms.price),
       progress: null,
       settlementTransaction: null,

@@ -1,14 +1,14 @@
 /** What a job's row says, parsed once: spec, terms, program and division into segments. */
 import { parseJobSpec, parseTermsJson, type JobSpec, type Terms } from '#attestation/records';
 import type { Job } from '#libs/persistence';
-import { divideSteps, parseManifestText, type Division, type Manifest } from '#libs/step';
+import { divideSteps, parseJobManifestText, type Division, type JobManifest } from '#libs/step';
 
 export type JobRow = Pick<Job, 'spec' | 'terms'>;
 
 interface OpenJob {
   readonly spec: JobSpec;
   readonly terms: Terms;
-  readonly manifest: Manifest;
+  readonly manifest: JobManifest;
   readonly division: Division;
 }
 
@@ -37,8 +37,8 @@ class LazyJob implements OpenJob {
     return this.once('terms', () => parseTermsJson(this.row.terms));
   }
 
-  get manifest(): Manifest {
-    return this.once('manifest', () => parseManifestText(this.spec.manifest));
+  get manifest(): JobManifest {
+    return this.once('manifest', () => parseJobManifestText(this.spec.manifest));
   }
 
   get division(): Division {

@@ -6,17 +6,27 @@ import {
   parseJobSpec,
   specDigestOf,
   type Assurance,
+  type DatasetManifest,
   type SealedDataset,
   type JobSpec,
 } from '#attestation/records';
 import { decideAssurance, groth16Admission, planOf } from '#libs/proof';
-import { classCount, divideSteps, featureCount, type Manifest } from '#libs/step';
-import type { TermsJson } from '#libs/wire';
+import {
+  classCount,
+  divideSteps,
+  featureCount,
+  isNet,
+  type JobManifest,
+  type Manifest,
+  type NetManifest,
+} from '#libs/step';
+import type { JobRequirements, TermsJson } from '#libs/wire';
 import type { Config } from '../core/config/config.js';
-import { refusal } from '../core/problem/codes.js';
 import { readTerms, type EscrowTerms } from './escrow-terms.js';
 import { anyProvider } from './job-queue.js';
 import { checkedManifest } from './known-manifests.js';
+import { checkNet, checkNetDataset, netRequirements } from './net-submission.js';
+import { demand, demandEqual } from './demand.js';
 
 export interface PolicyReader {
   /** Digest that the job spec must carry, 32 bytes. @throws Rejection when the policy is malformed */
@@ -32,11 +42,10 @@ export interface Submission {
 export interface CheckedSubmission {
   readonly jobId: string;
   readonly spec: JobSpec;
-  readonly manifest: Manifest;
+  readonly manifest: JobManifest;
   readonly terms: EscrowTerms;
 }
 
-const rule = 'apps/control-plane/README.md, submission';
 const groth16: JobSpec['scheme'] = 'fxt-groth16/1';
 
 /**
@@ -51,14 +60,9 @@ export function checkSubmission(
 ): CheckedSubmission {
   const spec = parseJobSpec(submission.spec);
   const jobId = to0x(jobIdOf(spec));
-  demand(
-    'JOB_ASSURANCE',
-    spec.assurance === 'tee' || spec.proving !== null,
-    'scheme fxt-zk/1 or fxt-groth16/1 in a job whose steps are proved',
-    `assurance ${spec.assurance}, scheme ${spec.scheme}`,
-  );
   const manifest = checkedManifest(spec.manifest);
-  if (spec.proving !== null) checkProving(spec, manifest);
+  if (isNet(manifest)) checkNet(spec, manifest);
+  else checkProved(spec, manifest);
   const policyDigest = policies.policyDigest(submission.policy);
   demandEqual('JOB_POLICY_DIGEST', to0x(spec.policyDigest), to0x(policyDigest));
   const terms = readTerms(submission.terms);
@@ -78,6 +82,17 @@ export function checkSubmission(
   }
   demand('JOB_DEADLINE_PAST', terms.acceptBy > at, `acceptBy after ${at}`, `${terms.acceptBy}`);
   return { jobId, spec, manifest, terms };
+}
+
+/** @throws Rejection JOB_ASSURANCE, and those of `checkProving` */
+function checkProved(spec: JobSpec, manifest: Manifest): void {
+  demand(
+    'JOB_ASSURANCE',
+    spec.assurance === 'tee' || spec.proving !== null,
+    'scheme fxt-zk/1 or fxt-groth16/1 in a job whose steps are proved',
+    `assurance ${spec.assurance}, scheme ${spec.scheme}`,
+  );
+  if (spec.proving !== null) checkProving(spec, manifest);
 }
 
 /** What a node with a TEE does not give alone: jobs of high value are proved too, or proved without one. */
@@ -117,14 +132,27 @@ function checkGroth16({ assurance, scheme }: JobSpec, manifest: Manifest): void 
   groth16Admission(manifest);
 }
 
-/** What a job in scheme `fxt-groth16/1` demands of a node, whatever its client asked for: the key of its plan. */
-export function keyRequirement({ scheme, proving }: JobSpec): string | undefined {
-  return scheme === groth16 ? to0x(proving!.planDigest) : undefined;
+/**
+ * What a job demands of a node, whatever its client asked for: in scheme `fxt-groth16/1` the key of its plan, of `fxt/2`
+ * its semantics and its ops.
+ */
+export function ownRequirements({
+  spec,
+  manifest,
+}: Pick<CheckedSubmission, 'spec' | 'manifest'>): Pick<JobRequirements, 'groth16Key' | 'fxt' | 'ops'> {
+  const groth16Key = spec.scheme === groth16 ? to0x(spec.proving!.planDigest) : undefined;
+  return { groth16Key, fxt: undefined, ops: undefined, ...(isNet(manifest) && netRequirements(manifest)) };
 }
 
 /** @throws Rejection JOB_DATASET_MISMATCH when the data set is not the one that spec and manifest speak of */
 export function checkDataset({ spec, manifest }: CheckedSubmission, sealed: SealedDataset): void {
-  if (isNetDataset(sealed)) return demandEqual('JOB_DATASET_MISMATCH', 'a data set of layout 1', 'one of layout 2');
+  const [needed, given] = [isNet(manifest) ? 2 : 1, isNetDataset(sealed) ? 2 : 1];
+  demandEqual('JOB_DATASET_MISMATCH', `a data set of layout ${needed}`, `a data set of layout ${given}`);
+  if (isNetDataset(sealed)) return checkNetDataset(spec, manifest as NetManifest, sealed);
+  checkPlainDataset(spec, manifest as Manifest, sealed);
+}
+
+function checkPlainDataset(spec: JobSpec, manifest: Manifest, sealed: DatasetManifest): void {
   const describe = (root: Uint8Array, ...more: readonly unknown[]): string => `${to0x(root)} ${more.join(' ')}`;
   const wanted = describe(
     spec.dataset.root,
@@ -152,15 +180,4 @@ export function checkDataset({ spec, manifest }: CheckedSubmission, sealed: Seal
     `root, records, shards, features, classes, batch, superblock, profile ${wanted}`,
     `root, records, shards, features, classes, batch, superblock, profile ${found}`,
   );
-}
-
-type SubmissionCode = Parameters<typeof refusal>[0];
-
-function demandEqual(code: SubmissionCode, expected: string, got: string): void {
-  demand(code, expected === got, expected, got);
-}
-
-function demand(code: SubmissionCode, holds: boolean, expected: string, got: string): void {
-  if (!holds)
-    throw refusal(code, { expected, got, rule, action: 'Correct the submission and send it with a new key.' });
 }

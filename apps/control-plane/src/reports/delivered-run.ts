@@ -5,7 +5,8 @@ import type { LeaseDeliver } from '#libs/wire';
 import { refusal } from '../core/problem/codes.js';
 
 type DeliveredRun = LeaseDeliver['run'];
-const stoppedByRule = 3;
+/** `Run.outcome` of a job that the manifest's rule has ended, contracts/SPEC.md §3. */
+export const stoppedByRule = 3;
 
 /** Steps that must be signed for: all of the job's, or those of the segments that were trained before the rule stopped it. */
 export function deliveredSteps(

@@ -5,6 +5,7 @@ import type {
   Acknowledged,
   AppraisalAnswer,
   LeaseAttested,
+  LeaseEvaluation,
   LeaseFail,
   LeaseKeyed,
   LeaseProgress,
@@ -95,6 +96,17 @@ export class SessionReports {
       const progress = { step, of, loss, accuracy, samplesPerSecond, at: this.clock.now().toISOString() };
       await manager.update(Job, { id: job.id }, { progress: progress as object, updatedAt: this.clock.now() });
       await this.journal.record(manager, job.id, 'progress', progress);
+      return job.id;
+    });
+    this.signals.raise(jobTopic(jobId));
+    return {};
+  }
+
+  /** The node's word, for whoever watches; what shows it comes with the delivery. */
+  async evaluation(principal: Principal, { step, metrics, ...ref }: LeaseEvaluation): Promise<Acknowledged> {
+    const jobId = await this.leases.hold(principal, ref, async ({ manager, job }) => {
+      nextState(job.state as JobState, 'deliver');
+      await this.journal.record(manager, job.id, 'evaluation', { step, metrics });
       return job.id;
     });
     this.signals.raise(jobTopic(jobId));

@@ -19,6 +19,7 @@ import { JobJournal } from '../jobs/journal.js';
 import { openJob } from '../jobs/open-job.js';
 import { type JobState, nextState } from '../jobs/state-machine.js';
 import { checkDeliveredRun, deliveredSteps } from './delivered-run.js';
+import { checkEvaluations, checkMeasured } from './evaluation-check.js';
 import { requireFresh } from './freshness.js';
 import { type CheckedReceipt, checkFollows, checkReceipt, isRound, statementOf } from './receipt-check.js';
 import { checkStoredResult, readStoredResult } from './stored-result.js';
@@ -84,6 +85,7 @@ export class TrainingReports {
     const isCommitted = async ({ manager, job }: Held): Promise<boolean> =>
       (await this.projection.committedDelivery(manager, job)) === message.run.delivery;
     const checked = await this.checkAll(principal, message, message.receipts, isCommitted);
+    await this.checkEvaluations(principal, message, isCommitted);
     const stored = await readStoredResult(this.blobs, message.result.blob);
     const store = async (held: Held): Promise<Acknowledged> => {
       const { manager, job, lease } = held;
@@ -153,6 +155,21 @@ export class TrainingReports {
     return checked;
   }
 
+  /** As `checkAll`: outside of any transaction, under the keys of all sessions that were given the job. */
+  private async checkEvaluations(
+    principal: Principal,
+    message: LeaseDeliver,
+    isVouched: (held: Held) => Promise<boolean>,
+  ): Promise<void> {
+    const read = async ({ manager, job: held }: Held) => {
+      const verdicts = await manager.findBy(Verdict, { jobId: held.id });
+      const keys = verdicts.flatMap(({ receiptKey }) => (receiptKey === null ? [] : [to0x(receiptKey)]));
+      return { job: held, keys: new Set(keys) };
+    };
+    const { job, keys } = await this.leases.hold(principal, message, read, isVouched);
+    await checkEvaluations(job, message, keys);
+  }
+
   /** Adds receipts in order. One that is stored already must say the same: a step has one true result. */
   private async append({ manager, job, lease }: Held, checked: readonly CheckedReceipt[]): Promise<void> {
     for (const { statement, statementBytes, receiptBytes } of checked) {
@@ -182,8 +199,9 @@ export class TrainingReports {
     return last === null ? null : statementOf(openJob(job).spec, last.statement);
   }
 
-  /** @throws Rejection DELIVERY_INCOMPLETE, DELIVERY_BORDERS */
-  private async checkComplete(manager: EntityManager, job: Job, { borders, run }: LeaseDeliver): Promise<void> {
+  /** @throws Rejection DELIVERY_INCOMPLETE, DELIVERY_BORDERS, DELIVERY_EVALUATIONS */
+  private async checkComplete(manager: EntityManager, job: Job, message: LeaseDeliver): Promise<void> {
+    const { borders, run } = message;
     const rows = await manager.find(Receipt, { where: { jobId: job.id }, order: { stepFrom: 'ASC' } });
     const done = rows.at(-1)?.stepTo ?? '0';
     const { spec } = openJob(job);
@@ -198,7 +216,8 @@ export class TrainingReports {
     const statements = rows.map((row) => statementOf(spec, row.statement));
     const expected = [statements[0]!.weightsBefore, ...statements.map((s) => s.weightsAfter)].map(to0x);
     const wrong = expected.findIndex((border, index) => border !== borders[index]);
-    if (wrong < 0 && expected.length === borders.length) return;
+    const ends = new Map(statements.map((one) => [one.stepFrom + one.stepCount, one.weightsAfter]));
+    if (wrong < 0 && expected.length === borders.length) return checkMeasured(message, ends);
     throw refusal('DELIVERY_BORDERS', {
       expected: `${expected.length} borders, as in the receipts`,
       got: wrong < 0 ? `${borders.length} borders` : `another border ${wrong}`,

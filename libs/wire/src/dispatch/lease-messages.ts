@@ -18,6 +18,8 @@ import {
   attestorsMax,
   blobBytesMax,
   endorsementsBytesMax,
+  evaluationBytesMax,
+  evaluationsMax,
   evidenceBytesMax,
   longPollMillisecondsMax,
   policyBytesMax,
@@ -162,6 +164,18 @@ export const LeaseProgress = z.object({
 });
 export type LeaseProgress = z.infer<typeof LeaseProgress>;
 
+/** From 0 to 2^128 − 1, decimal. */
+const Measure = z.string().regex(/^(0|[1-9][0-9]{0,38})$/);
+
+/** Metrics on the validation set, as the enclave measured them while it trains; the delivery brings what shows them. */
+export const LeaseEvaluation = z.object({
+  ...lease,
+  /** Steps done. */
+  step: StepNumber,
+  metrics: z.array(z.object({ metric: text(32), numerator: Measure, denominator: Measure })).max(16),
+});
+export type LeaseEvaluation = z.infer<typeof LeaseEvaluation>;
+
 export const LeaseCheckpoint = z.object({
   ...lease,
   /** Steps done when the checkpoint was taken. */
@@ -198,6 +212,11 @@ export const Delivery = z.object({
     .max(segmentsMax + 1),
   /** Statements with receipts that the control plane has not been given yet. */
   receipts: z.array(SignedStatement).max(segmentsMax),
+  /** Of a job that evaluates: its statements in the order of their steps, each with the receipt key of who signed it. */
+  evaluations: z
+    .array(z.object({ key: Hex32, statement: base64(evaluationBytesMax), receipt: base64(receiptBytesMax) }))
+    .max(evaluationsMax)
+    .optional(),
   /** Seconds by phase. */
   timings: z.record(text(64), z.number().min(0)),
   transactions: z.array(z.object({ call: text(32), hash: Hex32 })).max(64),

@@ -9,6 +9,11 @@ export const ApiKeyText = z.string().regex(/^vt_[A-Za-z0-9]{4,32}_[A-Za-z0-9_-]{
 export const TeeKind = z.enum(['simulated-snp', 'snp', 'snp+nvidia', 'tdx', 'none']);
 export type TeeKind = z.infer<typeof TeeKind>;
 
+/** Number of the training semantics: `fxt/1`, `fxt/2`. */
+const Semantics = z.int().min(1).max(255);
+/** Names of ops of `fxt/2`. */
+const Ops = z.array(text(32).min(1)).max(128);
+
 const TcbStatus = z.enum(['current', 'outdated', 'unknown']);
 
 /** What a job may demand of a node beyond its policy; the policy alone decides about evidence. */
@@ -25,6 +30,9 @@ export const JobRequirements = z
     samplesPerSecond: z.number().min(0).optional(),
     /** Of a job in scheme `fxt-groth16/1`: its plan, as its spec names it. Set by the control plane. */
     groth16Key: Hex32.optional(),
+    /** Of a job of `fxt/2`: its semantics, and the ops of its layers. Set by the control plane. */
+    fxt: Semantics.optional(),
+    ops: Ops.optional(),
   })
   .meta({ id: 'JobRequirements' });
 export type JobRequirements = z.infer<typeof JobRequirements>;
@@ -47,6 +55,10 @@ export const NodeCapabilities = z.object({
   parallel: z.boolean().optional(),
   /** Plans of the Groth16 keys that the node proves with: circuit and key by their digest. */
   groth16Keys: z.array(Hex32).max(groth16KeysMax).optional(),
+  /** Semantics that the node trains; `fxt/1` alone where it does not say. */
+  fxt: z.array(Semantics).max(8).optional(),
+  /** Ops of `fxt/2` that the node trains. */
+  ops: Ops.optional(),
   version: text(32),
 });
 export type NodeCapabilities = z.infer<typeof NodeCapabilities>;

@@ -10,6 +10,7 @@ export const pattern = {
   leaseRestore: 'lease.restore.v1',
   leaseRunning: 'lease.running.v1',
   leaseProgress: 'lease.progress.v1',
+  leaseEvaluation: 'lease.evaluation.v1',
   leaseCheckpoint: 'lease.checkpoint.v1',
   leaseDeliver: 'lease.deliver.v1',
   leaseFail: 'lease.fail.v1',

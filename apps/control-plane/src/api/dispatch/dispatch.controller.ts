@@ -7,6 +7,7 @@ import {
   LeaseCheckpoint,
   LeaseDeliver,
   LeaseEntrusted,
+  LeaseEvaluation,
   LeaseFail,
   LeaseKeyed,
   LeaseProgress,
@@ -102,6 +103,11 @@ export class DispatchController {
   @MessagePattern(pattern.leaseProgress)
   progress(@Caller() caller: Principal, @Payload({ schema: LeaseProgress }) message: LeaseProgress) {
     return this.session.progress(caller, message);
+  }
+
+  @MessagePattern(pattern.leaseEvaluation)
+  evaluation(@Caller() caller: Principal, @Payload({ schema: LeaseEvaluation }) message: LeaseEvaluation) {
+    return this.session.evaluation(caller, message);
   }
 
   @MessagePattern(pattern.leaseCheckpoint)

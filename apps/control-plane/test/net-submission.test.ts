@@ -1,0 +1,49 @@
+/** What is refused of a submitted job of `fxt/2`. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { JobSpec } from '#attestation/records';
+import { tableNet } from '#test/net-job';
+import { checkNet } from '../src/jobs/net-submission.js';
+import { startTestPlane, type TestPlane } from './harness.js';
+import { netFixture } from './net-fixture.js';
+
+let test: TestPlane;
+beforeAll(async () => {
+  test = await startTestPlane({});
+});
+afterAll(async () => test.stop());
+
+const word = new Uint8Array(32).fill(7);
+
+async function answer(...changes: [Partial<JobSpec>?, Parameters<typeof netFixture>[2]?]) {
+  const { body } = await netFixture(test, ...changes);
+  const { status, body: said } = await test.as('client').post('/v1/jobs', body);
+  return { status, ...(said as { code?: string; expected?: string; got?: string }) };
+}
+
+describe('a job of fxt 2', () => {
+  it('is taken with its data set of layout 2', async () => {
+    expect(await answer()).toMatchObject({ status: 201 });
+  });
+
+  it('whose steps are to be proved is refused with what has no proof: JOB_SCHEME', async () => {
+    const proving = { profile: 'fast16', variant: 'separate' as const, planDigest: word };
+    const { spec } = await netFixture(test);
+    const proved = { ...spec, assurance: 'tee+zk' as const, scheme: 'fxt-zk/1' as const, proving };
+    expect(() => checkNet(proved, tableNet())).toThrow(/JOB_SCHEME.*l0: a dense layer/);
+  });
+
+  const validation = { root: word, records: 16 };
+  it.each<[string, Parameters<typeof answer>]>([
+    ['another validation set', [{ validation }]],
+    ['fewer records to validate on', [{}, (m) => ({ ...m, validation: { ...m.validation!, batch: 2 } })]],
+    ['no validation set', [{}, (m) => ({ ...m, validation: null })]],
+    [
+      'another header',
+      [{}, (m) => ({ ...m, header: { ...m.header, label: { kind: 'class', classes: 3, columns: [] } } })],
+    ],
+    ['a header that is none', [{}, (m) => ({ ...m, header: {} })]],
+    ['another batch', [{}, (m) => ({ ...m, batch: 2, superblock: 4 })]],
+  ])('with %s in its data set is refused: JOB_DATASET_MISMATCH', async (_, changes) => {
+    expect(await answer(...changes)).toMatchObject({ status: 422, code: 'JOB_DATASET_MISMATCH' });
+  });
+});
