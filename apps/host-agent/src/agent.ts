@@ -19,6 +19,7 @@ import {
   type RunningNode,
 } from '#libs/node';
 import { addressBytes } from '#libs/settlement';
+import { netOpNames } from '#libs/step';
 import type { NodeWatch } from '#libs/telemetry';
 import { pattern, type NodeRegistered, type TeeKind } from '#libs/wire';
 import { withEndorsements } from './endorsements.js';
@@ -68,7 +69,8 @@ export async function startAgent(settings: HostSettings): Promise<RunningNode> {
   tellAgain(parts.pending);
   const sessions = createSessions(settings, provider.own.account, watch);
   await sessions.current();
-  const capabilities = { tee: teeOf[enclave.attester], ...machine, parallel: true };
+  const semantics = { fxt: [1, 2], ops: [...netOpNames] };
+  const capabilities = { tee: teeOf[enclave.attester], ...machine, parallel: true, ...semantics };
   const offer = offerOf(settings.name, provider.own.account, capabilities);
   const node = await register(opened, offer);
   const held = createHeldLeases(watch);

@@ -137,7 +137,7 @@ async function sendKnown(escrow: PendingResult, parts: HandOverParts, account: A
 }
 
 async function send(
-  { lease, result, receipts }: PendingResult,
+  { lease, result, receipts, evaluations = [] }: PendingResult,
   { store, controlPlane }: HandOverParts,
   { timings, transactions }: Account,
 ): Promise<void> {
@@ -162,6 +162,11 @@ async function send(
       statement: toBase64(statement),
       receipt: toBase64(receipt),
     })),
+    ...(evaluations.length > 0 && {
+      evaluations: evaluations.map(({ key, statement, receipt }) => ({
+        ...{ key: to0x(key), statement: toBase64(statement), receipt: toBase64(receipt) },
+      })),
+    }),
     timings,
     transactions,
   });

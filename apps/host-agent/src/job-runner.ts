@@ -9,7 +9,7 @@ import {
   parseJobSpec,
   parseTermsJson,
   workersOf,
-  type DatasetManifest,
+  type SealedDataset,
   type Terms,
 } from '#attestation/records';
 import { type BrokerPatience, type ControlPlane, createBrokerClient, detailOf, failureOf, note } from '#libs/node';
@@ -124,7 +124,7 @@ interface KeyedLease {
   readonly hand: LeaseInHand;
   readonly lease: Lease;
   readonly terms: Terms;
-  readonly dataset: DatasetManifest;
+  readonly dataset: SealedDataset;
   readonly answer: Attested;
   /** Seconds that the attestation took. */
   readonly attest: number;
@@ -176,7 +176,8 @@ async function run(keyed: KeyedLease, enclave: EnclaveClient, parts: RunnerParts
       : train(lease, enclave, parts, checkpoint, engage),
   );
   parts.watch.event('trained', { job: job.jobId, end: end.type, checkpoints: receipts.length });
-  const result = { ...escrow, result: resultOf(end), receipts };
+  const evaluated = end.evaluations.length > 0 && { evaluations: end.evaluations };
+  const result = { ...escrow, result: resultOf(end), receipts, ...evaluated };
   pending.save(result);
   if (end.type === 'stopped') return stopped(result, end, parts);
   const complete = told().then((untold) => ({ ...result, receipts: untold }));

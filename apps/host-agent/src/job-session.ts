@@ -1,12 +1,13 @@
 /** What a lease and a worker of a data-parallel job have in common: the session of an enclave that is given a job. */
 import { CollateralError, fromBase64, Rejection, to0x, toBase64, utf8 } from '#attestation/base';
 import {
-  datasetManifestJson,
   encodeTerms,
   escrowIdOf,
   hostSecretOf,
-  parseDatasetManifest,
-  type DatasetManifest,
+  parseSealedDataset,
+  sealedDatasetJson,
+  shardCount,
+  type SealedDataset,
   type Terms,
 } from '#attestation/records';
 import {
@@ -98,9 +99,9 @@ export async function giveJob(
   { sealedKey, release, releaseSignature: signature }: Attested,
   enclave: EnclaveClient,
   root: Uint8Array,
-): Promise<DatasetManifest> {
-  const manifest = parseDatasetManifest(job.datasetManifest);
-  const dataset = utf8(JSON.stringify(datasetManifestJson(manifest)));
+): Promise<SealedDataset> {
+  const manifest = parseSealedDataset(job.datasetManifest);
+  const dataset = utf8(JSON.stringify(sealedDatasetJson(manifest)));
   const hostSecret = hostSecretOf(root, escrowIdOf(terms));
   const keyed = { release, signature, sealedKey, hostSecret };
   await enclave.request('job', { spec: fromBase64(job.spec), terms: encodeTerms(terms), dataset, ...keyed });
@@ -126,9 +127,10 @@ export function releasedOf(answer: Attested) {
   return publicPart(answer, answer.appraisals);
 }
 
-export async function sendShards(dataset: DatasetManifest, enclave: EnclaveClient, store: CipherStore): Promise<void> {
+/** Of both sets, where there are two. */
+export async function sendShards(dataset: SealedDataset, enclave: EnclaveClient, store: CipherStore): Promise<void> {
   let sent: Promise<unknown> = Promise.resolve();
-  for (const index of dataset.shards.keys()) {
+  for (let index = 0; index < shardCount(dataset); index++) {
     const ciphertext = await store.shard(to0x(dataset.id), index);
     await sent;
     sent = enclave.request('shard', { index, ciphertext });

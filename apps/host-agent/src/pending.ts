@@ -9,17 +9,21 @@ import { z } from 'zod';
 import {
   bytes,
   bytesUpTo,
+  evaluationBytesMax,
+  evaluationsMax,
   decodeCanonical,
   encodeCanonical,
   list,
   nullable,
   oneOf,
   record,
+  recordWith,
   Rejection,
   text,
   toCbor,
   toHex,
   uint,
+  type Partially,
   type Shaped,
 } from '#attestation/base';
 import { checkpointSessionsMax } from '#attestation/records';
@@ -63,6 +67,14 @@ const pendingShape = {
   receipts: list(record({ statement: bytesUpTo(1024), receipt: bytesUpTo(4096) }), 4000),
 };
 
+/** Of a job that evaluates; what a former version wrote has none. */
+const optionalShape = {
+  evaluations: list(
+    record({ key: bytes(32), statement: bytesUpTo(evaluationBytesMax), receipt: bytesUpTo(4096) }),
+    evaluationsMax,
+  ),
+};
+
 const suffix = '.pending';
 /** Of the former layout, under terms that this version cannot act on. */
 const formerSuffix = '.former';
@@ -78,7 +90,7 @@ const Session = z.object({
 });
 type KeptSession = z.infer<typeof Session>;
 
-export type PendingEscrow = Shaped<typeof pendingShape>;
+export type PendingEscrow = Shaped<typeof pendingShape> & Partially<Shaped<typeof optionalShape>>;
 type TrainedResult = Shaped<typeof resultShape>;
 /** One that has its result. */
 export type PendingResult = PendingEscrow & { readonly result: TrainedResult };
@@ -110,7 +122,8 @@ export function openPendingEscrows(folder: string): PendingEscrows {
   const pathOf = (jobId: string): string => join(folder, `${jobId}${suffix}`);
   const sessionPathOf = (jobId: string): string => join(folder, `${jobId}${sessionSuffix}`);
   const decoded = (path: string): unknown => decodeCanonical(new Uint8Array(readFileSync(path)));
-  const read = (path: string): PendingEscrow => record(pendingShape)(decoded(path), 'pending escrow');
+  const read = (path: string): PendingEscrow =>
+    recordWith(pendingShape, optionalShape)(decoded(path), 'pending escrow');
   const names = (): string[] => readdirSync(folder).filter((name) => name.endsWith(suffix));
   return {
     save: (escrow) => writeWhole(pathOf(toHex(escrow.jobId)), encodeCanonical(toCbor(escrow))),

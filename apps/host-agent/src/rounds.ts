@@ -58,6 +58,12 @@ export async function leadRounds(leading: Leading, engage: () => Promise<readonl
   throw givenBack();
 }
 
+/** Whether an end follows the checkpoint: it was said before anything that is asked afterwards is answered. */
+async function hasEnded({ enclave, events }: JoinedWorker): Promise<boolean> {
+  await enclave.request('prepare', {});
+  return events.has();
+}
+
 interface ClosedRound {
   /** The job's, behind its last round. */
   readonly end: EventOf<'result'> | null;
@@ -78,7 +84,7 @@ async function closeRound(
   if (event.type === 'failed') throw enclaveFailure(event);
   if (event.type !== 'checkpoint') throw new Error(`${event.type} in place of a checkpoint`);
   const { step, statement, receipt, ciphertext } = event;
-  if (step === steps) {
+  if (step === steps || (await hasEnded(worker))) {
     const end = await events.next();
     if (end.type === 'failed') throw enclaveFailure(end);
     if (end.type !== 'result') throw new Error(`${end.type} in place of a result`);

@@ -35,6 +35,8 @@ export function workerOf(
 /** What an enclave says beside its progress, one thing after the other. */
 interface EnclaveEvents {
   next(): Promise<EnclaveEvent>;
+  /** Whether something was said that nobody has taken yet. */
+  has(): boolean;
   /** Of the segment at hand; null before its first. */
   progress(): EventOf<'progress'> | null;
 }
@@ -62,6 +64,7 @@ function followEnclave(enclave: EnclaveClient): EnclaveEvents {
         await new Promise<void>((resolve) => (wake = resolve));
       }
     },
+    has: () => events.length > 0,
     progress: () => progress,
   };
 }

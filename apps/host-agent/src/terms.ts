@@ -18,7 +18,7 @@ import {
 import { greatestWindows } from '#libs/node';
 import { planOf } from '#libs/proof';
 import type { ChainSettings } from '#libs/settlement';
-import { divideSteps, parseManifestText, parameterCount, trainingSeconds } from '#libs/step';
+import { divideSteps, isNet, parameterCount, parseJobManifestText, trainingSeconds } from '#libs/step';
 import type { AssignedJob } from '#libs/wire';
 import { checkAttestors, type Attestors } from './attestors.js';
 import { checkSnpPolicy, type SnpPolicies } from './registration.js';
@@ -51,7 +51,7 @@ const envelopeBytes = 1024;
 
 /** @throws Rejection MANIFEST_* */
 export function resultBytesOf({ manifest }: Pick<JobSpec, 'manifest'>): number {
-  return weightBytes * parameterCount(parseManifestText(manifest)) + envelopeBytes;
+  return weightBytes * parameterCount(parseJobManifestText(manifest)) + envelopeBytes;
 }
 
 /**
@@ -94,7 +94,8 @@ function checkMode(terms: Terms, spec: JobSpec, { limits }: OwnSide): boolean {
   const isProved = limits.acceptProved && spec.assurance === 'tee+zk';
   const isEither = limits.acceptProved && mayBeProvedInstead(spec, terms);
   const mode = isEither ? JobMode.tee : isProved ? provedMode : attestedMode;
-  agree('MODE', 'mode of tee and reveal', mode, terms.mode);
+  // Whether a rule may end the job is the manifest's to say: `termsFit` compares.
+  agree('MODE', 'mode of tee and reveal', mode | (terms.mode & JobMode.early), terms.mode);
   agree('MODE', 'number of duty selectors', isProved || isEither ? 1 : 0, terms.dutySelectors.length);
   if (spec.proving !== null) agree('MODE', 'scheme', 'fxt-zk/1', spec.scheme);
   return isEither;
@@ -128,9 +129,9 @@ function checkQuorum(terms: Terms, { limits }: OwnSide): void {
 /** What the host knows beside spec and terms. @throws Rejection STEP_PLAN, MANIFEST_* */
 function factsOf(spec: JobSpec, { token }: Terms, { limits }: OwnSide, publishWei: bigint): TermsFacts {
   const { proving } = spec;
-  const manifest = parseManifestText(spec.manifest);
+  const manifest = parseJobManifestText(spec.manifest);
   return {
-    ...(proving !== null && { plan: planOf({ manifest, ...proving }).digest }),
+    ...(proving !== null && !isNet(manifest) && { plan: planOf({ manifest, ...proving }).digest }),
     greatest: greatestWindows(limits),
     runSeconds: trainingSeconds(manifest, divideSteps(manifest, spec).rounds, limits.multiplyAddsPerSecond),
     benchSeconds: limits.proofSeconds,

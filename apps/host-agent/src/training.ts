@@ -4,6 +4,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { CodedError, CollateralError, Rejection, toBase64 } from '#attestation/base';
+import { parseEvaluation } from '#attestation/records';
 import { type CipherStore, type ControlPlane, note } from '#libs/node';
 import type { EnclaveClient } from '#libs/enclave-channel';
 import type { NodeWatch } from '#libs/telemetry';
@@ -70,16 +71,20 @@ export async function train(
   }
 }
 
+/** What is told of a run while it goes on. */
+type Told = EventOf<'progress'> | EventOf<'checkpoint'> | EventOf<'evaluation'>;
+
 /** The run's events as they come, and its end. */
 function enclaveEvents(enclave: EnclaveClient) {
   let isOver = false;
-  let each: (event: EventOf<'progress'> | EventOf<'checkpoint'>) => void = () => undefined;
+  let each: (event: Told) => void = () => undefined;
   const end = new Promise<EventOf<'result'> | EventOf<'stopped'>>((resolve, reject) => {
     enclave.onLost(() => reject(enclaveLost()));
     enclave.onEvent((event: EnclaveEvent) => {
       switch (event.type) {
         case 'progress':
         case 'checkpoint':
+        case 'evaluation':
           return each(event);
         case 'failed':
           isOver = true;
@@ -144,11 +149,20 @@ function reporter(lease: LeaseRef, { controlPlane, store }: TrainingParts) {
     await controlPlane.send(pattern.leaseCheckpoint, { ...lease, step, ...signed, blob });
   }
 
-  async function report(event: EventOf<'progress'> | EventOf<'checkpoint'>): Promise<void> {
+  async function evaluated({ evaluated: { statement } }: EventOf<'evaluation'>): Promise<void> {
+    const { step, metrics } = parseEvaluation(statement);
+    const figures = metrics.map(({ metric, numerator, denominator }) => {
+      return { metric, numerator: String(numerator), denominator: String(denominator) };
+    });
+    await controlPlane.send(pattern.leaseEvaluation, { ...lease, step, metrics: figures });
+  }
+
+  async function report(event: Told): Promise<void> {
     try {
       // Receipts have an order: after one that was not taken, none is.
       if (!isVain && untold.length === 0) {
         if (event.type === 'checkpoint') return await heard(() => checkpointed(event));
+        if (event.type === 'evaluation') return await evaluated(event);
         if (event === newest) return await progress(event);
       }
     } catch (error) {
@@ -159,9 +173,9 @@ function reporter(lease: LeaseRef, { controlPlane, store }: TrainingParts) {
 
   return {
     begin,
-    tell(event: EventOf<'progress'> | EventOf<'checkpoint'>): void {
+    tell(event: Told): void {
       if (event.type === 'progress') newest = event;
-      else waiting += 1;
+      if (event.type === 'checkpoint') waiting += 1;
       last = last
         .then(() => report(event))
         .then(() => {

@@ -1,5 +1,5 @@
 /** Commitments of a job, whichever scheme its spec names: those of libs/zk/commitment, and beside them `fxt-groth16/1`. */
-import type { Manifest } from '#libs/step';
+import { isNet, type JobManifest } from '#libs/step';
 import {
   borderSeed,
   dataSeed,
@@ -16,8 +16,8 @@ import { blindFrom, commitToWeights, type Blind } from './commitment.js';
  * @param secret null for whoever looks at the start alone
  * @throws Rejection GROTH16_SHAPE, and those of `jobCommitments`
  */
-export function commitmentsOfJob(job: CommittedJob, manifest: Manifest, secret: JobSecret | null): JobCommitments {
-  if (job.scheme !== groth16SchemeId) return jobCommitments(job, manifest, secret);
+export function commitmentsOfJob(job: CommittedJob, manifest: JobManifest, secret: JobSecret | null): JobCommitments {
+  if (job.scheme !== groth16SchemeId || isNet(manifest)) return jobCommitments(job, manifest, secret);
   const shape = circuitShape(manifest);
   const seed = (index: number): Uint8Array => borderSeed(manifest, secret, index);
   return {
