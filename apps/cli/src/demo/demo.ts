@@ -99,7 +99,8 @@ async function train(system: EmbeddedSystem, home: string, epochs: number, phase
   const api = openApi(profile);
   const manifest = join(home, 'manifest.json');
   const dataset = join(home, 'dataset');
-  writeWhole(manifest, canonicalManifest(mnistManifest(epochs)));
+  const program = mnistManifest(epochs);
+  writeWhole(manifest, canonicalManifest(program));
   const key = join(profile.broker.keysFolder, 'mnist.json');
   const idx = { images: mnistFiles.trainImages, labels: mnistFiles.trainLabels };
   await phases.run('seal', () => sealFiles({ manifest, ...idx, out: dataset, key }, showProgress({}, phases.show)));
@@ -116,7 +117,7 @@ async function train(system: EmbeddedSystem, home: string, epochs: number, phase
   const files = { bundle: join(home, 'job.vtb'), model: join(home, 'model.onnx') };
   const result = await phases.run('settle', async () => {
     const paid = await fetchResult(jobId, profile, policy, api);
-    writeWhole(files.model, floatOnnx(paid.manifest, paid.weights));
+    writeWhole(files.model, floatOnnx(program, paid.weights));
     writeWhole(files.bundle, await fetchBundle(jobId, profile, policy, api));
     return paid;
   });

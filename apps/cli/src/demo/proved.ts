@@ -125,7 +125,8 @@ async function train(
   const profile = loadProfile(system.profileFile);
   const api = openApi(profile);
   const [manifest, dataset] = [join(home, 'manifest.json'), join(home, 'dataset')];
-  writeWhole(manifest, canonicalManifest(shortManifest(steps)));
+  const program = shortManifest(steps);
+  writeWhole(manifest, canonicalManifest(program));
   const key = join(profile.broker.keysFolder, 'mnist.json');
   const idx = { images: mnistFiles.trainImages, labels: mnistFiles.trainLabels };
   const sealing = { manifest, ...idx, out: dataset, key, provable: true, recordsMax: records };
@@ -139,7 +140,7 @@ async function train(
   const result = await phases.run('settle', () => fetchResult(jobId, profile, policy, api));
   const [bundle, model] = [join(home, 'job.vtb'), join(home, 'model.onnx')];
   writeWhole(bundle, await fetchBundle(jobId, profile, policy, api));
-  writeWhole(model, floatOnnx(result.manifest, result.weights));
+  writeWhole(model, floatOnnx(program, result.weights));
   const provedOnChain = await countProved(jobId, profile);
   return { jobId, policy: profile.policy, result, provedOnChain, files: { bundle, model } };
 }

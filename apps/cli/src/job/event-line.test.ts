@@ -12,6 +12,11 @@ it('tells the figures of a step that there are', () => {
   );
 });
 
+it('tells what was measured on the validation set, exactly', () => {
+  const metrics = [{ metric: 'accuracy', numerator: '9', denominator: '12' }];
+  expect(lineOf('evaluation', { step: 8, metrics })).toBe('validation at step 8  accuracy 9/12');
+});
+
 it('names an event that it has no words for', () => {
   expect(lineOf('delivery', {})).toBe('delivery');
 });

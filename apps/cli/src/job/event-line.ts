@@ -11,6 +11,8 @@ export function eventLine({ type, data }: ServerEvent): string {
       return `${type} (${claim(event.saidBy)}${event.code})`;
     case 'progress':
       return progressLine(event);
+    case 'evaluation':
+      return evaluationLine(data as Evaluation);
     case 'checkpoint':
       return `checkpoint at step ${event.step}`;
     case 'renewed':
@@ -26,6 +28,18 @@ export function eventLine({ type, data }: ServerEvent): string {
     default:
       return type;
   }
+}
+
+interface Evaluation {
+  readonly step: number;
+  /** Exact, decimal. */
+  readonly metrics: readonly { readonly metric: string; readonly numerator: string; readonly denominator: string }[];
+}
+
+/** What the node says it measured on the validation set. */
+function evaluationLine({ step, metrics }: Evaluation): string {
+  const figures = metrics.map(({ metric, numerator, denominator }) => `${metric} ${numerator}/${denominator}`);
+  return [`validation at step ${step}`, ...figures].join('  ');
 }
 
 function speakerOf(data: unknown): unknown {

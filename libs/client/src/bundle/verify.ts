@@ -3,7 +3,7 @@ import { verifyBundle, type BundleVerdict, type Check } from '#attestation';
 import { toHex } from '#attestation/base';
 import { decodeTerms, parseJobSpec, type JobSpec } from '#attestation/records';
 import { verifyBundledProofUnder } from '#libs/proof';
-import { initialWeights, parseManifestText } from '#libs/step';
+import { initialWeights, parseJobManifestText } from '#libs/step';
 import { commitmentsOfJob } from '#libs/zk/groth16/commitment';
 import { readBytes } from '../files.js';
 import { bundleBytesMax } from '../limits.js';
@@ -37,7 +37,7 @@ export async function verifyBundleFile(file: string, options: VerifyOptions): Pr
 
 /** weightsDigest of the weights that the manifest's seed gives, computed anew. */
 export function startBorder({ spec }: { readonly spec: JobSpec }): Uint8Array {
-  const manifest = parseManifestText(spec.manifest);
+  const manifest = parseJobManifestText(spec.manifest);
   return commitmentsOfJob(spec, manifest, null).border(0, initialWeights(manifest));
 }
 

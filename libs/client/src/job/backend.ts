@@ -1,8 +1,14 @@
 /** Which argument system proves a job, and why: what the client named, or by the cost model of libs/proof. */
 import { ConfigurationError, Rejection } from '#attestation/base';
-import { type Assurance, type DatasetManifest, type JobSpec } from '#attestation/records';
+import {
+  isNetDataset,
+  type Assurance,
+  type DatasetManifest,
+  type JobSpec,
+  type SealedDataset,
+} from '#attestation/records';
 import { chooseBackend, groth16PlanOf, parseGroth16Key, planOf, type BackendName, type Groth16Key } from '#libs/proof';
-import type { Manifest } from '#libs/step';
+import { isNet, netProvability, type JobManifest, type Manifest, type NetManifest } from '#libs/step';
 import { groth16SchemeId } from '#libs/zk/verifier';
 import { readJson } from '../files.js';
 import type { Profile } from '../profile.js';
@@ -30,10 +36,46 @@ export interface ProvingChoice extends Pick<JobSpec, 'scheme' | 'proving'> {
 }
 
 /**
+ * @throws Rejection JOB_DATASET where manifest and data set have different layouts, and what `chooseProof` throws
+ */
+export function chooseProving(
+  manifest: JobManifest,
+  dataset: SealedDataset,
+  request: ProvingRequest,
+  profile: Pick<Profile, 'developmentKeys'>,
+): ProvingChoice {
+  const layout = isNet(manifest) ? 2 : 1;
+  if (isNet(manifest) && isNetDataset(dataset)) return inEnclaveAlone(manifest, dataset.root, request);
+  if (!isNet(manifest) && !isNetDataset(dataset)) return chooseProof(manifest, dataset, request, profile);
+  throw refused(
+    'JOB_DATASET',
+    `a data set of record layout ${layout}, which a manifest of fxt ${manifest.fxt} reads`,
+    `one of layout ${dataset.version}`,
+    'seal the data again for this manifest with `veritrain dataset seal`',
+  );
+}
+
+/** @throws ConfigurationError JOB_NOT_PROVABLE naming what of the net has no proof */
+function inEnclaveAlone(
+  manifest: NetManifest,
+  root: Uint8Array,
+  { assurance = 'tee', onLapse, backend, groth16Key }: ProvingRequest,
+): ProvingChoice {
+  const isProved = assurance !== 'tee' || onLapse === 'zk' || backend === 'groth16' || groth16Key !== undefined;
+  if (!isProved) return { scheme: 'state-keccak', root, proving: null, why: ['an enclave attests nets of fxt 2'] };
+  throw new ConfigurationError('JOB_NOT_PROVABLE', {
+    expected: 'a network whose every layer has a step proof',
+    got: netProvability(manifest).join('; '),
+    rule: 'libs/step/SPEC.md §22',
+    action: 'submit it with --assurance tee and no other option of proofs, or write it as a manifest of fxt 1',
+  });
+}
+
+/**
  * @throws ConfigurationError JOB_NOT_PROVABLE, GROTH16_KEY_MISSING, FILE_*; Rejection STEP_PLAN, JOB_SCHEME,
  *   GROTH16_DEVELOPMENT, GROTH16_KEY, GROTH16_SHAPE
  */
-export function chooseProving(
+function chooseProof(
   manifest: Manifest,
   dataset: DatasetManifest,
   request: ProvingRequest,

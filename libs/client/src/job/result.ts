@@ -14,7 +14,15 @@ import {
 } from '#attestation/records';
 import { verifyBundledProofUnder } from '#libs/proof';
 import { openResult } from '#libs/sealing';
-import { commitWeights, decodeWeights, parseManifestText, stateDigest, type Manifest, type Weights } from '#libs/step';
+import {
+  commitWeights,
+  decodeWeights,
+  isNet,
+  parseJobManifestText,
+  stateDigest,
+  type JobManifest,
+  type Weights,
+} from '#libs/step';
 import { commitmentFormat, createCommitter, weightsDigestOf } from '#libs/zk/commit';
 import { borderBlind, commitToWeights } from '#libs/zk/groth16/commitment';
 import { circuitShape, groth16SchemeId, groth16WeightsDigest } from '#libs/zk/verifier';
@@ -30,7 +38,7 @@ import { untilSampleProved } from './sample.js';
 const bundlePauseMs = 500;
 
 export interface CheckedResult {
-  readonly manifest: Manifest;
+  readonly manifest: JobManifest;
   readonly weights: Weights;
   readonly stateDigest: string;
   readonly weightsDigest: string;
@@ -86,7 +94,7 @@ function readWeights(
   plaintext: Uint8Array,
 ): Pick<CheckedResult, 'manifest' | 'weights' | 'stateDigest' | 'weightsDigest'> {
   const spec = parseJobSpec(bundle.spec);
-  const manifest = parseManifestText(spec.manifest);
+  const manifest = parseJobManifestText(spec.manifest);
   const { weights, digest } = readResult(spec, manifest, plaintext);
   agree('RESULT_WEIGHTS', fromHex(result), digest);
   return { manifest, weights, stateDigest: toHex(stateDigest(manifest, weights)), weightsDigest: toHex(digest) };
@@ -167,8 +175,8 @@ function decrypt(
 }
 
 /** The weights, behind them the seed of their commitment where the scheme has one; and what both commit to. */
-function readResult({ scheme, proving }: JobSpec, manifest: Manifest, plaintext: Uint8Array) {
-  if (proving === null) {
+function readResult({ scheme, proving }: JobSpec, manifest: JobManifest, plaintext: Uint8Array) {
+  if (proving === null || isNet(manifest)) {
     const weights = decodeWeights(manifest, plaintext);
     return { weights, digest: weightsDigest(commitWeights(scheme, manifest, weights)) };
   }

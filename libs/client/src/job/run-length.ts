@@ -1,7 +1,7 @@
 /** How long the run of a job may take: what its windows must leave room for (contracts/SPEC.md §19). */
 import type { JobSpec } from '#attestation/records';
 import { chooseBackend } from '#libs/proof';
-import { divideSteps, trainingSeconds, type Manifest } from '#libs/step';
+import { divideSteps, isNet, trainingSeconds, type JobManifest } from '#libs/step';
 import { groth16SchemeId } from '#libs/zk/verifier';
 
 /** What the client knows better than an estimate by the model's size. */
@@ -32,7 +32,7 @@ const hour = 3600;
  *
  * @throws Rejection JOB_PARALLEL
  */
-export function runLength(spec: JobSpec, manifest: Manifest, isProved: boolean, wish: RunWish = {}): RunLength {
+export function runLength(spec: JobSpec, manifest: JobManifest, isProved: boolean, wish: RunWish = {}): RunLength {
   const { rounds } = divideSteps(manifest, spec);
   const { runHours } = wish;
   const trainSeconds = runHours === undefined ? trainingSeconds(manifest, rounds) : Math.ceil(runHours * hour);
@@ -40,7 +40,8 @@ export function runLength(spec: JobSpec, manifest: Manifest, isProved: boolean, 
   return { trainSeconds, proofSeconds, runSeconds: trainSeconds + rounds * proofSeconds };
 }
 
-function proofEstimate({ scheme, proving }: JobSpec, manifest: Manifest): number {
+function proofEstimate({ scheme, proving }: JobSpec, manifest: JobManifest): number {
+  if (isNet(manifest)) return 0;
   const isGroth16 = scheme === groth16SchemeId;
   const backend = isGroth16 ? 'groth16' : 'sumcheck';
   const profile = isGroth16 ? 'auto' : (proving?.profile ?? 'auto');

@@ -3,16 +3,17 @@ import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { x25519 } from '@noble/curves/ed25519.js';
 import { Wallet } from 'ethers';
-import { to0x, toBase64 } from '#attestation/base';
+import { ConfigurationError, to0x, toBase64 } from '#attestation/base';
 import {
   datasetManifestBytesMax,
   encodeJobSpec,
   escrowIdOf,
+  isNetDataset,
   jobIdOf,
-  readDatasetManifest,
+  readSealedDataset,
   termsJson,
-  type DatasetManifest,
   type JobSpec,
+  type SealedDataset,
   type Terms,
 } from '#attestation/records';
 import {
@@ -23,14 +24,7 @@ import {
   registerGroth16Key,
   SettlementClient,
 } from '#libs/settlement';
-import {
-  canonicalManifest,
-  checkBounds,
-  encodeWeights,
-  initialWeights,
-  parseManifest,
-  type Manifest,
-} from '#libs/step';
+import { canonicalManifest, checkBounds, isNet, parameterCount, parseJobManifest, type JobManifest } from '#libs/step';
 import { circuitShape } from '#libs/zk/verifier';
 import type { ControlPlaneApi } from '../api.js';
 import { uploadDataset } from '../dataset/upload.js';
@@ -48,7 +42,7 @@ import { termsFor } from './terms.js';
 export const defaultSamples = 32;
 
 export interface SubmitRequest extends ProvingRequest {
-  /** fxt/1 manifest, JSON file. */
+  /** Manifest of fxt/1 or fxt/2, JSON file. */
   readonly manifest: string;
   /** Folder of the sealed data set. */
   readonly dataset: string;
@@ -120,28 +114,28 @@ export async function submitJob(
 
 /** @throws Rejection MANIFEST_*, STEP_RANGE_*, DATASET_MANIFEST; ConfigurationError FILE_* */
 export function readJob(request: Pick<SubmitRequest, 'manifest' | 'dataset'>) {
-  const manifest = parseManifest(readJson(request.manifest));
-  checkBounds(manifest);
+  const manifest = parseJobManifest(readJson(request.manifest));
+  if (!isNet(manifest)) checkBounds(manifest);
   const file = readBytes(join(request.dataset, 'dataset.json'), datasetManifestBytesMax);
-  return { manifest, dataset: readDatasetManifest(file) };
+  return { manifest, dataset: readSealedDataset(file) };
 }
 
 /** Before money moves: the contract may refuse the key. @throws Rejection GROTH16_DEVELOPMENT, GROTH16_KEY */
 async function enterKey(
   { key }: ProvingChoice,
-  manifest: Manifest,
+  manifest: JobManifest,
   account: Wallet,
   { chain }: Profile,
 ): Promise<void> {
-  if (key === undefined) return;
+  if (key === undefined || isNet(manifest)) return;
   await onChain(chain, async (rpc) => {
     await registerGroth16Key(account.connect(rpc), chain.deployment, circuitShape(manifest), key.ceremony, key.bytes);
   });
 }
 
 function specOf(
-  manifest: Manifest,
-  dataset: DatasetManifest,
+  manifest: JobManifest,
+  dataset: SealedDataset,
   { scheme, root, proving }: ProvingChoice,
   request: SubmitRequest,
   { chain, recipientKey }: Profile,
@@ -162,12 +156,29 @@ function specOf(
     settlement: { chainId: deployment.chainId, contract: addressBytes(deployment.settlement) },
     salt: new Uint8Array(randomBytes(32)),
     ...(parallel > 1 && { parallel }),
+    ...validationOf(manifest, dataset),
   };
 }
 
+/**
+ * Of a job that evaluates: the validation set that was sealed beside the training set.
+ * @throws ConfigurationError JOB_VALIDATION where it was not
+ */
+function validationOf(manifest: JobManifest, dataset: SealedDataset): Pick<JobSpec, 'validation'> {
+  if (!isNet(manifest) || manifest.evaluate === null) return {};
+  const validation = isNetDataset(dataset) ? dataset.validation : null;
+  if (validation !== null) return { validation: { root: validation.root, records: validation.records } };
+  throw new ConfigurationError('JOB_VALIDATION', {
+    expected: 'a data set with a validation set, on which the manifest evaluates',
+    got: 'one without',
+    rule: 'attestation/SPEC.md §9.10',
+    action: 'seal the data again with a validation share, or leave `evaluate` and `stop` out of the manifest',
+  });
+}
+
 /** Size of the encrypted weights, about. */
-function resultBytes(manifest: Manifest): number {
-  return encodeWeights(initialWeights(manifest)).length + 1024;
+function resultBytes(manifest: JobManifest): number {
+  return 8 * parameterCount(manifest) + 1024;
 }
 
 async function fund(terms: Terms, account: Wallet, { chain }: Profile): Promise<string> {

@@ -1,6 +1,6 @@
 /** A result as files: the model, its integers, the manifest and the evidence. */
 import { join } from 'node:path';
-import { canonicalManifest, encodeWeights, floatOnnx } from '#libs/step';
+import { canonicalManifest, encodeWeights, floatOnnx, isNet } from '#libs/step';
 import type { ControlPlaneApi, ServerEvent } from '../api.js';
 import { writeWhole } from '../files.js';
 import { readPolicy } from '../policy.js';
@@ -12,7 +12,8 @@ import { fetchBundle, fetchResult, type CheckedResult } from './result.js';
 export const resultFiles = ['model.onnx', 'weights.bin', 'manifest.json', 'job.vtb'] as const;
 
 /**
- * Follows the job, verifies its evidence under the profile's policy, acknowledges, decrypts, and writes `resultFiles`.
+ * Follows the job, verifies its evidence under the profile's policy, acknowledges, decrypts, and writes `resultFiles`; of a
+ * net without `model.onnx`.
  *
  * @param out folder
  * @throws Rejection RESULT_* naming what does not agree; ESCROW_ENDED; the job's own code where it ended otherwise
@@ -28,7 +29,7 @@ export async function takeResult(
   const { policy } = readPolicy(profile.policy);
   const checked = await fetchResult(jobId, profile, policy, api);
   const write = (name: (typeof resultFiles)[number], bytes: Uint8Array): void => writeWhole(join(out, name), bytes);
-  write('model.onnx', floatOnnx(checked.manifest, checked.weights));
+  if (!isNet(checked.manifest)) write('model.onnx', floatOnnx(checked.manifest, checked.weights));
   write('weights.bin', encodeWeights(checked.weights));
   write('manifest.json', canonicalManifest(checked.manifest));
   write('job.vtb', await fetchBundle(jobId, profile, policy, api));

@@ -16,7 +16,7 @@ import {
   type Terms,
 } from '#attestation/records';
 import { chainSettings, windowOf, type ChainKind, type ChainSettings } from '#libs/settlement';
-import { divideSteps, initialWeights, type Manifest } from '#libs/step';
+import { divideSteps, initialWeights, type JobManifest } from '#libs/step';
 import { commitmentsOfJob } from '#libs/zk/groth16/commitment';
 import { runLength, type RunLength, type RunWish } from './run-length.js';
 
@@ -74,7 +74,7 @@ export interface Order {
 }
 
 /** @throws ConfigurationError JOB_SAMPLES, JOB_SAMPLED_CHAIN, JOB_ATTESTORS, JOB_RUN */
-export function termsFor(spec: JobSpec, manifest: Manifest, parties: EscrowParties, order: Order): Agreed {
+export function termsFor(spec: JobSpec, manifest: JobManifest, parties: EscrowParties, order: Order): Agreed {
   const seed = new Uint8Array(randomBytes(32));
   const run = runLength(spec, manifest, isProvedUnder(spec, order), order.run);
   const terms = termsUnder(keccak(seed), spec, manifest, parties, { ...order, run });
@@ -91,7 +91,7 @@ function isProvedUnder({ assurance }: JobSpec, { onLapse }: Pick<Order, 'onLapse
 function termsUnder(
   seedCommitClient: Uint8Array,
   spec: JobSpec,
-  manifest: Manifest,
+  manifest: JobManifest,
   parties: EscrowParties,
   { rewardWei, onLapse, samples, kind, publishWei, run }: Omit<Order, 'run'> & { readonly run: RunLength },
 ): Terms {
