@@ -29,7 +29,7 @@ describe('a job of fxt 2', () => {
     const proving = { profile: 'fast16', variant: 'separate' as const, planDigest: word };
     const { spec } = await netFixture(test);
     const proved = { ...spec, assurance: 'tee+zk' as const, scheme: 'fxt-zk/1' as const, proving };
-    expect(() => checkNet(proved, tableNet())).toThrow(/JOB_SCHEME.*l0: a dense layer/);
+    expect(() => checkNet(proved, tableNet())).toThrow(/JOB_SCHEME.*: a dense layer of fxt 2/s);
   });
 
   const validation = { root: word, records: 16 };
