@@ -9,7 +9,7 @@ import { Checkpoint, Job, NodeRecord, Receipt, WorkerSegment } from '#libs/persi
 import { refusal } from '../core/problem/codes.js';
 import { JobJournal } from '../jobs/journal.js';
 import { openJob } from '../jobs/open-job.js';
-import { canTrain } from '../nodes/semantics.js';
+import { canTrain } from '../jobs/semantics.js';
 import { trainingClaims } from './claim-kinds.js';
 import { ClaimStore, type Claimed } from './claim-store.js';
 

@@ -4,7 +4,7 @@ import type { EntityManager } from 'typeorm';
 import { needsTee, type Assurance } from '#attestation/records';
 import { Job, NodeRecord } from '#libs/persistence';
 import type { JobRequirements } from '#libs/wire';
-import { semanticsOf } from '../nodes/semantics.js';
+import { semanticsOf } from './semantics.js';
 import { leasedStates } from './state-machine.js';
 
 export const anyProvider = `0x${'00'.repeat(20)}`;
