@@ -28,6 +28,7 @@ interface EmitterOptions {
 export class NetEmitter {
   readonly watched: Watched[] = [];
   readonly #seen = new Map<string, number>();
+  readonly #rowSums = new Map<string, readonly [string, string]>();
 
   constructor(
     readonly graph: GraphBuilder,
@@ -86,6 +87,39 @@ export class NetEmitter {
     const attributes = { alpha: { float: 2 ** -s }, transB: { int: transposeRight } };
     const product = this.node('Gemm', [left, right, moved], attributes);
     return s > 0 ? this.node('Floor', [product]) : product;
+  }
+
+  /**
+   * An exact gradient sum `leftᵀ·right` over rows, by a name that `gradient`, `roundedGradient` and `descended` read: each
+   * of them is one product then, with what comes next inside.
+   */
+  rowSum(left: string, right: string): string {
+    const name = `rows.${this.#rowSums.size}`;
+    this.#rowSums.set(name, [left, right]);
+    return name;
+  }
+
+  /** D. */
+  gradient(D: string): string {
+    const factors = this.#rowSums.get(D);
+    return factors === undefined ? D : this.node('Gemm', factors, { transA: { int: 1 } });
+  }
+
+  /** `RS(D, s)`. */
+  roundedGradient(D: string, s: number): string {
+    const factors = this.#rowSums.get(D);
+    if (factors === undefined) return this.round(D, s);
+    const attributes = { alpha: { float: 2 ** -s }, transA: { int: 1 } };
+    if (s <= 0) return this.node('Gemm', factors, attributes);
+    return this.node('Floor', [this.node('Gemm', [...factors, this.scalar(0.5)], attributes)]);
+  }
+
+  /** `W − m·D`: the step size takes the error, which has fewer elements than D. */
+  descended(W: string, D: string, m: string): string {
+    const factors = this.#rowSums.get(D);
+    if (factors === undefined) return this.sub(W, this.mul(D, m));
+    const [left, right] = factors;
+    return this.node('Gemm', [left, this.mul(right, m), W], { alpha: { float: -1 }, transA: { int: 1 } });
   }
 
   /** `SAT_bits`, or under `overflow: "fail"` the guard, whose largest magnitude leaves the graph. */
