@@ -21,6 +21,8 @@ interface EmitterOptions {
   readonly overflow: 'saturate' | 'fail';
   /** Of watch outputs and step inputs. */
   readonly prefix: string;
+  /** Whether cut elements are told, so that none may be cut that the rules leave out. */
+  readonly counts?: boolean;
   /** Called for every edge or error that is cut to its range: for counts of saturated elements. */
   readonly onSaturate?: (x: string, cut: string, tensor: string) => void;
 }
@@ -28,6 +30,7 @@ interface EmitterOptions {
 export class NetEmitter {
   readonly watched: Watched[] = [];
   readonly #seen = new Map<string, number>();
+  readonly #tables = new Map<Float64Array, string>();
   readonly #rowSums = new Map<string, readonly [string, string]>();
 
   constructor(
@@ -210,11 +213,24 @@ export class NetEmitter {
     return this.node('Cast', [x], { to: { int: elementCode[to] } });
   }
 
-  /** Elements of a table at whole numbers x, which must lie inside it. GatherElements takes a fifth of Gather's time. */
+  /** Elements of a table at whole numbers x, which must lie inside it. */
   lookUp(table: Float64Array, x: string): string {
-    const places = this.reshape(this.cast(x, 'int32'), [-1]);
-    const entries = this.node('GatherElements', [this.graph.float64([table.length], table), places]);
-    return this.node('Reshape', [entries, this.node('Shape', [x])]);
+    return this.entries(table, this.places(x), x);
+  }
+
+  /** Whole numbers as places of a table, in a row. */
+  places(x: string): string {
+    return this.reshape(this.cast(x, 'int32'), [-1]);
+  }
+
+  /**
+   * Elements of a table at places, those below 0 counted from its end, in the shape of a tensor. GatherElements takes a
+   * fifth of Gather's time. A graph holds each table once.
+   */
+  entries(table: Float64Array, places: string, like: string): string {
+    const name = this.#tables.get(table) ?? this.graph.float64([table.length], table);
+    this.#tables.set(table, name);
+    return this.node('Reshape', [this.node('GatherElements', [name, places]), this.node('Shape', [like])]);
   }
 
   where(condition: string, x: string, y: string): string {
