@@ -79,7 +79,7 @@ export function emitAttentionErrors(
 
 /** `dS` [batch, heads, T, T]; 0 at places that do not exist, for their shares are. */
 function emitScoreErrors(e: NetEmitter, place: AttentionPlace, G: string, v: string, P: string): string {
-  const { layer, shifts } = place;
+  const { layer } = place;
   const dP = emitShareErrors(e, place, G, split(e, place, v, byHeadTransposed));
   const rho = e.round(e.sum(e.mul(dP, P), -1), 12);
   return e.sat(e.round(e.mul(P, e.sub(dP, rho)), 12), layer, 18);
