@@ -104,7 +104,7 @@ describe('limits on inbound bytes', () => {
 
 /** Where the control plane may read a spec or terms: of a row once (openJob), of a submission, of former deployments. */
 const readersOfJobs = /^apps\/control-plane\/src\/jobs\/(open-job|submission|known-manifests|escrow-terms)\.ts$/;
-const readsJob = /\b(parseJobSpec|parseTermsJson|parseManifestText)\(/;
+const readsJob = /\b(parseJobSpec|parseTermsJson|parseManifestText|parseJobManifestText)\(/;
 const strayReaders = (texts: readonly (readonly [path: string, text: string])[]): string[] =>
   texts.filter(([path, text]) => readsJob.test(text) && !readersOfJobs.test(path)).map(([path]) => path);
 

@@ -3,9 +3,10 @@
  * partials are there, and hands the result over.
  */
 import { fromBase64, toBase64 } from '#attestation/base';
-import { parseJobSpec, stepSpecOf } from '#attestation/records';
+import { parseJobSpec } from '#attestation/records';
 import { parseSegmentAcquired } from '#libs/node';
 import type { EnclaveClient } from '#libs/enclave-channel';
+import { parseJobManifestText } from '#libs/step';
 import { pattern, type AssignedJob, type CompleteRound, type LeaseRef, type NodeRegistered } from '#libs/wire';
 import type { EventOf } from '#libs/wire/channel';
 import { type Attested, givenBack, judgedOf, releasedOf } from './job-session.js';
@@ -35,7 +36,7 @@ export async function leadRounds(leading: Leading, engage: () => Promise<readonl
   const { job, node, lease, answer, enclave, parts } = leading;
   const { controlPlane } = parts;
   const { jobId } = job;
-  const { steps } = stepSpecOf(parseJobSpec(fromBase64(job.spec)));
+  const { steps } = parseJobManifestText(parseJobSpec(fromBase64(job.spec)).manifest);
   await enclave.request('prepare', {});
   const transactions = await engage();
   await controlPlane.send(pattern.leaseRunning, lease);

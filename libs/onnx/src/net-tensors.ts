@@ -1,5 +1,5 @@
 /** Tensors of a net between exact integers and the runtime. */
-import type { NetManifest, Weights } from '#libs/step';
+import { tensorNumbers, type NetManifest, type Weights } from '#libs/step';
 import { Tensor, type InferenceSession } from './runtime.js';
 
 /** float64 tensors by name. */
@@ -8,11 +8,7 @@ export type NamedTensors = Readonly<Record<string, Tensor>>;
 /** @param weights whole numbers below 2^53 */
 export function float64Tensors(weights: Weights): NamedTensors {
   return Object.fromEntries(
-    weights.map(({ name, dims, values }) => {
-      const carrier = new Float64Array(values.length);
-      for (let i = 0; i < carrier.length; i++) carrier[i] = Number(values[i]!);
-      return [name, new Tensor('float64', carrier, dims)];
-    }),
+    weights.map(({ name, dims, values }) => [name, new Tensor('float64', tensorNumbers(values), dims)]),
   );
 }
 

@@ -21,6 +21,8 @@ interface EmitterOptions {
   readonly overflow: 'saturate' | 'fail';
   /** Of watch outputs and step inputs. */
   readonly prefix: string;
+  /** Whether cut elements are told, so that none may be cut that the rules leave out. */
+  readonly counts?: boolean;
   /** Called for every edge or error that is cut to its range: for counts of saturated elements. */
   readonly onSaturate?: (x: string, cut: string, tensor: string) => void;
 }
@@ -28,6 +30,8 @@ interface EmitterOptions {
 export class NetEmitter {
   readonly watched: Watched[] = [];
   readonly #seen = new Map<string, number>();
+  readonly #tables = new Map<Float64Array, string>();
+  readonly #rowSums = new Map<string, readonly [string, string]>();
 
   constructor(
     readonly graph: GraphBuilder,
@@ -86,6 +90,39 @@ export class NetEmitter {
     const attributes = { alpha: { float: 2 ** -s }, transB: { int: transposeRight } };
     const product = this.node('Gemm', [left, right, moved], attributes);
     return s > 0 ? this.node('Floor', [product]) : product;
+  }
+
+  /**
+   * An exact gradient sum `leftᵀ·right` over rows, by a name that `gradient`, `roundedGradient` and `descended` read: each
+   * of them is one product then, with what comes next inside.
+   */
+  rowSum(left: string, right: string): string {
+    const name = `rows.${this.#rowSums.size}`;
+    this.#rowSums.set(name, [left, right]);
+    return name;
+  }
+
+  /** D. */
+  gradient(D: string): string {
+    const factors = this.#rowSums.get(D);
+    return factors === undefined ? D : this.node('Gemm', factors, { transA: { int: 1 } });
+  }
+
+  /** `RS(D, s)`. */
+  roundedGradient(D: string, s: number): string {
+    const factors = this.#rowSums.get(D);
+    if (factors === undefined) return this.round(D, s);
+    const attributes = { alpha: { float: 2 ** -s }, transA: { int: 1 } };
+    if (s <= 0) return this.node('Gemm', factors, attributes);
+    return this.node('Floor', [this.node('Gemm', [...factors, this.scalar(0.5)], attributes)]);
+  }
+
+  /** `W − m·D`: the step size takes the error, which has fewer elements than D. */
+  descended(W: string, D: string, m: string): string {
+    const factors = this.#rowSums.get(D);
+    if (factors === undefined) return this.sub(W, this.mul(D, m));
+    const [left, right] = factors;
+    return this.node('Gemm', [left, this.mul(right, m), W], { alpha: { float: -1 }, transA: { int: 1 } });
   }
 
   /** `SAT_bits`, or under `overflow: "fail"` the guard, whose largest magnitude leaves the graph. */
@@ -176,11 +213,24 @@ export class NetEmitter {
     return this.node('Cast', [x], { to: { int: elementCode[to] } });
   }
 
-  /** Elements of a table at whole numbers x, which must lie inside it. GatherElements takes a fifth of Gather's time. */
+  /** Elements of a table at whole numbers x, which must lie inside it. */
   lookUp(table: Float64Array, x: string): string {
-    const places = this.reshape(this.cast(x, 'int32'), [-1]);
-    const entries = this.node('GatherElements', [this.graph.float64([table.length], table), places]);
-    return this.node('Reshape', [entries, this.node('Shape', [x])]);
+    return this.entries(table, this.places(x), x);
+  }
+
+  /** Whole numbers as places of a table, in a row. */
+  places(x: string): string {
+    return this.reshape(this.cast(x, 'int32'), [-1]);
+  }
+
+  /**
+   * Elements of a table at places, those below 0 counted from its end, in the shape of a tensor. GatherElements takes a
+   * fifth of Gather's time. A graph holds each table once.
+   */
+  entries(table: Float64Array, places: string, like: string): string {
+    const name = this.#tables.get(table) ?? this.graph.float64([table.length], table);
+    this.#tables.set(table, name);
+    return this.node('Reshape', [this.node('GatherElements', [name, places]), this.node('Shape', [like])]);
   }
 
   where(condition: string, x: string, y: string): string {

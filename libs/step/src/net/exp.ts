@@ -13,5 +13,6 @@ export function emitExp(e: NetEmitter, x: string, E: number, a: number, isOpen =
   if (zero < 0 && !isOpen) return e.lookUp(Float64Array.from(table), x);
   const end = zero < 0 ? table.length : zero;
   const cut = Float64Array.from({ length: end + 1 }, (_, i) => (i < end ? table[i]! : 0));
-  return e.lookUp(cut, e.node('Min', [x, e.scalar(end)]));
+  const last = e.cast(e.scalar(end), 'int32');
+  return e.entries(cut, e.node('Min', [e.places(x), last]), x);
 }

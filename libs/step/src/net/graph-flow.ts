@@ -27,7 +27,7 @@ export function emitFlow(net: Net, frozen: ReadonlyMap<string, ParameterNames>, 
   const graph = new GraphBuilder('s');
   const counter = new Counter(graph, counts);
   const e = new NetEmitter(graph, {
-    ...{ isTraining: true, overflow: manifest.overflow, prefix: 'step.' },
+    ...{ isTraining: true, overflow: manifest.overflow, prefix: 'step.', counts },
     onSaturate: (x, cut, tensor) => counter.cut(x, cut, tensor),
   });
   const trained = trainedShapes(manifest);

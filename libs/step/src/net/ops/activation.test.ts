@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { roundShift } from '../../integers.js';
 import { activationTable, checkTable } from './activation-table.js';
-import { cutTable, type CutTable } from './table-lookup.js';
+import { byValue } from './table-lookup.js';
 import type { Curve } from './curves.js';
 
 const curves: readonly Curve[] = ['gelu', 'silu', 'tanh', 'sigmoid'];
@@ -88,40 +87,12 @@ describe('tables of activations', () => {
   });
 });
 
-describe('a table cut to its middle', () => {
-  it.each(curves)('%s: says of every x what the table says', (curve) => {
-    for (const [fraction, out] of [
-      [8, 8],
-      [8, 7],
-      [10, 7],
-      [6, 3],
-      [12, 12],
-      [16, 14],
-    ] as const) {
-      const { values, slopes } = activationTable(curve, fraction, out);
-      const shift = curve === 'gelu' || curve === 'silu' ? fraction - out : undefined;
-      expect(difference(values, cutTable(values, shift), shift)).toBe(-1);
-      expect(difference(slopes, cutTable(slopes))).toBe(-1);
-    }
-  });
-
-  it('leaves little of a table that ends early', () => {
-    expect(cutTable(activationTable('gelu', 8, 8).values, 0).middle.length).toBeLessThan(2_048);
-    expect(cutTable(activationTable('tanh', 8, 8).slopes).middle.length).toBeLessThan(4_096);
-  });
-
-  it('keeps a table whole that bends to its ends', () => {
-    const bent = Float64Array.from({ length: 65_536 }, (_, i) => (i * i) % 7);
-    expect(difference(bent, cutTable(bent))).toBe(-1);
-    expect(difference(bent, cutTable(bent, 3), 3)).toBe(-1);
+describe('a table by value', () => {
+  it.each(curves)('%s: has at every x, below 0 from its end, what the table has', (curve) => {
+    const { values } = activationTable(curve, 8, 8);
+    const turned = byValue(values);
+    expect(values.findIndex((value, i) => turned.at(i - 32_768) !== value)).toBe(-1);
+    expect(byValue(values)).toBe(turned);
+    expect(byValue(values, 3).at(-1)).toBe(values[32_767]! / 8);
   });
 });
-
-/** Index of the first entry that the cut table has otherwise. */
-function difference(table: Float64Array, { low, high, middle }: CutTable, shift?: number): number {
-  return table.findIndex((entry, i) => {
-    const x = i - 32_768;
-    const rise = shift === undefined ? 0n : -roundShift(BigInt(Math.min(0, high - x)), shift);
-    return middle[Math.max(low, Math.min(high, x)) - low]! + Number(rise) !== entry;
-  });
-}

@@ -7,7 +7,7 @@ import { activationTable, checkTable, slopeFraction, type ActivationTable } from
 import { indexMax, type Curve } from './curves.js';
 import type { NetOp } from './op.js';
 import { errorShift } from './relu.js';
-import { emitTable } from './table-lookup.js';
+import { byValue } from './table-lookup.js';
 
 type Float = (f: FloatEmitter, x: string) => string;
 
@@ -45,21 +45,16 @@ function activation(curve: Curve, emitFloat: Float): NetOp<object> {
       return { inputs: [dx], gradients: {} };
     },
     emitForward(e, layer, [x]) {
-      const isGate = curve === 'gelu' || curve === 'silu';
-      const rise = isGate ? layer.inputs[0]!.a - layer.output.a : undefined;
-      return { output: emitTable(e, table(layer).values, x!, rise), saved: {} };
+      const places = e.places(x!);
+      return { output: e.entries(byValue(table(layer).values), places, x!), saved: { places } };
     },
-    emitBackward(e, layer, G, { inputs: [x] }, _p, [wanted]) {
+    /** The table of slopes takes the scale of the rounding. */
+    emitBackward(e, layer, G, { inputs: [x], saved }, _p, [wanted]) {
       if (wanted !== true) return { inputs: [undefined], gradients: {} };
-      // The table takes the scale.
-      const s = Math.max(0, slopeShift(layer));
-      const slopes = emitTable(
-        e,
-        table(layer).slopes.map((slope) => slope * 2 ** -s),
-        x!,
-      );
+      const s = slopeShift(layer);
+      const slopes = e.entries(byValue(table(layer).slopes, s), saved.places!, x!);
       const product = e.mul(G, slopes);
-      const dx = s > 0 ? e.node('Floor', [e.add(product, e.scalar(0.5))]) : e.scale(product, -slopeShift(layer));
+      const dx = s > 0 ? e.node('Floor', [e.add(product, e.scalar(0.5))]) : product;
       return { inputs: [e.sat(dx, layer.inputs[0]!)], gradients: {} };
     },
     emitFloat: (f, _, [x]) => emitFloat(f, x!),

@@ -14,16 +14,36 @@ export function emitAttention(
 ): Pick<EmittedPass, 'output' | 'saved'> {
   const { layer, T, d, sigma, shifts } = place;
   const { heads, causal, E, k: iotaBits } = layer.members;
-  const Q = split(e, place, q!, byHead);
   const keys = split(e, place, k!, byHeadTransposed);
   const values = split(e, place, v!, byHead);
-  const products = e.node('MatMul', [Q, keys]);
-  const S = e.sat(roundScaled(e, products, overPlaces(e, place, Number(sigma), shifts.S), shifts.S), layer);
-  const masked = causal ? e.add(S, e.graph.float64([T, T], triangle(T, 0, hidden))) : S;
+  const masked = emitScores(e, place, q!, keys, Number(sigma));
   const P = emitSoftmax(e, masked, { E, k: iotaBits, a: layer.inputs[0]!.a, out: 12 }, causal);
   const Y = e.sat(e.round(e.node('MatMul', [P, values]), shifts.y), layer.output);
   const y = e.reshape(e.transpose(Y, [0, 2, 1, 3]), [-1, T, heads * d]);
   return { output: y, saved: { q: q!, k: k!, v: v!, P } };
+}
+
+/**
+ * `S`, and far below it at places that do not exist. Where nobody is told what is cut, queries take the scale, and one sum
+ * has both the half of the rounding and the mask: cut first, a score rounds to the same.
+ */
+function emitScores(e: NetEmitter, place: AttentionPlace, q: string, keys: string, sigma: number): string {
+  const { layer, T, shifts } = place;
+  const { causal } = layer.members;
+  if (isTold(e)) {
+    const products = e.node('MatMul', [split(e, place, q, byHead), keys]);
+    const S = e.sat(roundScaled(e, products, overPlaces(e, place, sigma, shifts.S), shifts.S), layer);
+    return causal ? e.add(S, e.graph.float64([T, T], triangle(T, 0, hidden))) : S;
+  }
+  const scaled = split(e, place, e.mul(q, e.scalar(sigma * 2 ** -shifts.S)), byHead);
+  const cut = e.clamp(e.node('MatMul', [scaled, keys]), -(2 ** 15), 2 ** 15 - 1);
+  const half = causal ? e.graph.float64([T, T], triangle(T, 0.5, 0.5 + hidden)) : e.scalar(0.5);
+  return e.node('Floor', [e.add(cut, half)]);
+}
+
+/** Whether a guard or a count tells of elements that are cut. */
+function isTold({ options }: NetEmitter): boolean {
+  return options.overflow === 'fail' || options.counts === true;
 }
 
 /** @returns contributions to queries, keys and values, where wanted */
@@ -59,11 +79,21 @@ export function emitAttentionErrors(
 
 /** `dS` [batch, heads, T, T]; 0 at places that do not exist, for their shares are. */
 function emitScoreErrors(e: NetEmitter, place: AttentionPlace, G: string, v: string, P: string): string {
-  const { layer, shifts } = place;
-  const product = e.node('MatMul', [split(e, place, G, byHead), split(e, place, v, byHeadTransposed)]);
-  const dP = e.sat(roundScaled(e, product, overPlaces(e, place, 1, shifts.dP), shifts.dP), layer, 20);
+  const { layer } = place;
+  const dP = emitShareErrors(e, place, G, split(e, place, v, byHeadTransposed));
   const rho = e.round(e.sum(e.mul(dP, P), -1), 12);
   return e.sat(e.round(e.mul(P, e.sub(dP, rho)), 12), layer, 18);
+}
+
+/** `dP`; what stands at places that do not exist meets shares of 0. */
+function emitShareErrors(e: NetEmitter, place: AttentionPlace, G: string, v: string): string {
+  const { layer, shifts } = place;
+  if (isTold(e) || shifts.dP <= 0) {
+    const product = e.node('MatMul', [split(e, place, G, byHead), v]);
+    return e.sat(roundScaled(e, product, overPlaces(e, place, 1, shifts.dP), shifts.dP), layer, 20);
+  }
+  const product = e.node('MatMul', [split(e, place, e.scale(G, -shifts.dP), byHead), v]);
+  return e.sat(e.node('Floor', [e.add(product, e.scalar(0.5))]), layer, 20);
 }
 
 const byHead = [0, 2, 1, 3];

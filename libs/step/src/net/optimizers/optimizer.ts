@@ -7,6 +7,7 @@ import type { JsonReader } from '../reader.js';
 export interface Moved<T> {
   readonly parameter: NetParameter;
   readonly W: T;
+  /** In a graph what `rowSum` of the emitter handed out, or a tensor. */
   readonly D: T;
   /** In the order of `states`. */
   readonly state: readonly T[];

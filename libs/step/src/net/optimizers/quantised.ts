@@ -156,7 +156,7 @@ export function stepped(
 export function emitGradients(e: NetEmitter, optimizer: Quantised, moved: readonly Moved<string>[]): readonly string[] {
   const top = Number(gradientTop(optimizer));
   const all = moved.map(({ D, parameter }) =>
-    e.clamp(e.round(D, parameter.gradientFraction - optimizer.gq), -top, top),
+    e.clamp(e.roundedGradient(D, parameter.gradientFraction - optimizer.gq), -top, top),
   );
   if (optimizer.clip === undefined) return all;
   const sums = all.map((h, i) => {

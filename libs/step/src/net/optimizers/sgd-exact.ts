@@ -48,8 +48,9 @@ export const sgdExact: NetOptimizer<SgdExact> = {
   },
   emit: (e, { q }, moved, [size]) =>
     moved.map(({ W, D, state: [V] }) => {
-      const next = q === undefined ? D : e.add(e.sub(V!, e.round(V!, q)), D);
-      return { W: e.sub(W, e.mul(next, size!)), state: q === undefined ? [] : [next] };
+      if (q === undefined) return { W: e.descended(W, D, size!), state: [] };
+      const next = e.add(e.sub(V!, e.round(V!, q)), e.gradient(D));
+      return { W: e.sub(W, e.mul(next, size!)), state: [next] };
     }),
   unprovable: ({ q }) => (q === undefined ? [] : ['momentum has no step proof']),
 };
