@@ -17,7 +17,9 @@ vi.mock('./grant.js', async (original) => {
 vi.mock('./chain.js', async (original) => {
   const real = await original<typeof import('./chain.js')>();
   const checkChain: typeof real.checkChain = (job, checkpoint) =>
-    planted.fault === 'borders without receipts' ? Promise.resolve({ evaluations: [], ...checkpoint }) : real.checkChain(job, checkpoint);
+    planted.fault === 'borders without receipts'
+      ? Promise.resolve({ evaluations: [], ...checkpoint })
+      : real.checkChain(job, checkpoint);
   return { ...real, checkChain };
 });
 vi.mock('#attestation/records', async (original) => {
