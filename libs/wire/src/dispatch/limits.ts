@@ -8,7 +8,8 @@ export const endorsementsBytesMax = 4 * 1024 * 1024;
 /** Attestors that the terms of one job may name, contracts/SPEC.md §5. */
 export const attestorsMax = 16;
 /** An evaluation statement, and those of one job. */
-export { evaluationBytesMax, evaluationsMax } from '#attestation/base';
+export const evaluationBytesMax = 2048;
+export const evaluationsMax = 4096;
 export const receiptBytesMax = 4096;
 /** A step statement, or the round statement of a data-parallel job. */
 export const statementBytesMax = 256;
