@@ -1,8 +1,10 @@
 /** Files of exporters beside the tests, and ONNX files written by hand, field by field. */
 import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { concatBytes, utf8 } from '#attestation/base';
+import { fixturePath } from './fixture.js';
 
-const folder = new URL('fixtures/onnx/', import.meta.url);
+const folder = fixturePath('onnx');
 
 /** Names of the files that PyTorch and Keras exported. */
 export const exportedFiles: readonly string[] = readdirSync(folder)
@@ -10,7 +12,7 @@ export const exportedFiles: readonly string[] = readdirSync(folder)
   .toSorted();
 
 export function exportedFile(name: string): Uint8Array {
-  return new Uint8Array(readFileSync(new URL(name, folder)));
+  return new Uint8Array(readFileSync(join(folder, name)));
 }
 
 function varint(value: number): Uint8Array {

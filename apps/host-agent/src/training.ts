@@ -102,11 +102,37 @@ function enclaveEvents(enclave: EnclaveClient) {
   return { end, isOver: () => isOver, each: (listener: typeof each) => void (each = listener) };
 }
 
+/** Messages about a lease to the control plane. */
+function leaseTeller(lease: LeaseRef, { controlPlane, store }: TrainingParts) {
+  return {
+    async progress({ step, of, lossMicro, accuracyPpm, samplesPerSecond }: EventOf<'progress'>): Promise<void> {
+      const figures = { loss: lossMicro / 1e6, accuracy: accuracyPpm / 1e6, samplesPerSecond };
+      await controlPlane.send(pattern.leaseProgress, { ...lease, step, of, ...figures });
+    },
+
+    async checkpoint({ ciphertext, statement, receipt, step }: EventOf<'checkpoint'>): Promise<void> {
+      const blob = await store.putBlob(ciphertext);
+      const signed = { statement: toBase64(statement), receipt: toBase64(receipt) };
+      await controlPlane.send(pattern.leaseCheckpoint, { ...lease, step, ...signed, blob });
+    },
+
+    async evaluation({ evaluated: { statement } }: EventOf<'evaluation'>): Promise<void> {
+      const { step, metrics } = parseEvaluation(statement);
+      const figures = metrics.map(({ metric, numerator, denominator }) => {
+        return { metric, numerator: String(numerator), denominator: String(denominator) };
+      });
+      await controlPlane.send(pattern.leaseEvaluation, { ...lease, step, metrics: figures });
+    },
+  };
+}
+
 /**
  * Tells what happens, one after the other. What the control plane refuses does not stop the run, and while nobody answers
  * checkpoints wait for whoever comes back.
  */
-function reporter(lease: LeaseRef, { controlPlane, store }: TrainingParts) {
+function reporter(lease: LeaseRef, parts: TrainingParts) {
+  const { controlPlane } = parts;
+  const teller = leaseTeller(lease, parts);
   const untold: { statement: Uint8Array; receipt: Uint8Array }[] = [];
   const ending = new AbortController();
   /** Nobody takes anything under this lease any more, or nobody answered to the end. */
@@ -138,32 +164,13 @@ function reporter(lease: LeaseRef, { controlPlane, store }: TrainingParts) {
     }
   }
 
-  async function progress({ step, of, lossMicro, accuracyPpm, samplesPerSecond }: EventOf<'progress'>): Promise<void> {
-    const figures = { loss: lossMicro / 1e6, accuracy: accuracyPpm / 1e6, samplesPerSecond };
-    await controlPlane.send(pattern.leaseProgress, { ...lease, step, of, ...figures });
-  }
-
-  async function checkpointed({ ciphertext, statement, receipt, step }: EventOf<'checkpoint'>): Promise<void> {
-    const blob = await store.putBlob(ciphertext);
-    const signed = { statement: toBase64(statement), receipt: toBase64(receipt) };
-    await controlPlane.send(pattern.leaseCheckpoint, { ...lease, step, ...signed, blob });
-  }
-
-  async function evaluated({ evaluated: { statement } }: EventOf<'evaluation'>): Promise<void> {
-    const { step, metrics } = parseEvaluation(statement);
-    const figures = metrics.map(({ metric, numerator, denominator }) => {
-      return { metric, numerator: String(numerator), denominator: String(denominator) };
-    });
-    await controlPlane.send(pattern.leaseEvaluation, { ...lease, step, metrics: figures });
-  }
-
   async function report(event: Told): Promise<void> {
     try {
       // Receipts have an order: after one that was not taken, none is.
       if (!isVain && untold.length === 0) {
-        if (event.type === 'checkpoint') return await heard(() => checkpointed(event));
-        if (event.type === 'evaluation') return await evaluated(event);
-        if (event === newest) return await progress(event);
+        if (event.type === 'checkpoint') return await heard(() => teller.checkpoint(event));
+        if (event.type === 'evaluation') return await teller.evaluation(event);
+        if (event === newest) return await teller.progress(event);
       }
     } catch (error) {
       refusedFor(error);

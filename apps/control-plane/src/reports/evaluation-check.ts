@@ -33,14 +33,14 @@ export async function checkEvaluations(
   const last = statements.at(-1)?.step ?? 0;
   const isStopped = run.outcome === stoppedByRule;
   agree('last evaluation after step', deliveredSteps(spec, plan.steps, run), last);
-  agree('steps', `${declared.filter((step) => step <= last)}`, `${statements.map(({ step }) => step)}`);
+  agree('steps', declared.filter((step) => step <= last).join(), statements.map(({ step }) => step).join());
   const program = programDigest(spec.manifest);
   for (const [index, statement] of statements.entries()) {
     const { key, receipt } = evaluations[index]!;
     agree('job', job.id, to0x(statement.jobId));
     agree('program', to0x(program), to0x(statement.programDigest));
     agree('validation root', to0x(spec.validation!.root), to0x(statement.validationRoot));
-    agree('metrics', `${plan.metrics}`, `${statement.metrics.map(({ metric }) => metric)}`);
+    agree('metrics', plan.metrics.join(), statement.metrics.map(({ metric }) => metric).join());
     agree('key of', 'a session of this job', keys.has(key) ? 'a session of this job' : key);
     await verifyEvaluation(fromBase64(receipt), statement, fromHex(key));
     const hasEnd = plan.stop !== null && index === statements.length - 1;
