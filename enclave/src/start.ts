@@ -1,14 +1,15 @@
 /** The weights that a job starts from: drawn from its seed, or those whose root its manifest names (enclave/SPEC.md, start). */
 import { concatBytes, Rejection, to0x } from '#attestation/base';
 import {
+  decodeTensors,
   drawnParameters,
   frozenOf,
   initialWeights,
   isNet,
   parameterShapes,
+  sizeOf,
   startRoot,
   startState,
-  tensorValues,
   type JobManifest,
   type NetManifest,
   type Weights,
@@ -42,21 +43,13 @@ export function startOfJob(manifest: JobManifest, parts: readonly Uint8Array[]):
 /** Canonical bytes of all parameters. */
 export function startBytesOf(manifest: JobManifest): number {
   if (!isNet(manifest)) return 0;
-  return 8 * parameterShapes(manifest).reduce((sum, { dims }) => sum + dims.reduce((size, side) => size * side, 1), 0);
+  return 8 * parameterShapes(manifest).reduce((sum, { dims }) => sum + sizeOf(dims), 0);
 }
 
 function readParameters(manifest: NetManifest, bytes: Uint8Array): Weights {
-  const shapes = parameterShapes(manifest).map(({ name, dims }) => {
-    return { name, dims, count: dims.reduce((product, size) => product * size, 1) };
-  });
   const expected = startBytesOf(manifest);
   if (bytes.length !== expected) throw refused('START_LENGTH', `${expected} bytes of start weights`, `${bytes.length}`);
-  let offset = 0;
-  return shapes.map(({ name, dims, count }) => {
-    const from = offset;
-    offset += 8 * count;
-    return { name, dims, values: tensorValues(bytes.subarray(from, offset)) };
-  });
+  return decodeTensors(parameterShapes(manifest), bytes);
 }
 
 function checkRoot(manifest: NetManifest, parameters: Weights, root: string): void {

@@ -3,7 +3,7 @@
  * Threads and graph optimisation cannot change a bit of the result (libs/step/SPEC.md §10).
  */
 import { Rejection } from '#attestation/base';
-import { InferenceSession, Tensor } from '#libs/onnx';
+import { float64Tensors, InferenceSession, sessionOptions, Tensor } from '#libs/onnx';
 import {
   blocksOfSteps,
   buildEvaluateGraph,
@@ -20,9 +20,10 @@ import {
   type Manifest,
   type Weights,
 } from '#libs/step';
+import { checkSteps } from './check-steps.js';
 import type { LoadedDataset } from './loaded-dataset.js';
 import { chunkMetrics, type Metrics } from './metrics.js';
-import { toTensors, toWeights } from './tensors.js';
+import { toWeights } from './tensors.js';
 import { TrainSessions } from './train-sessions.js';
 import { readGuards } from './verdict.js';
 
@@ -71,19 +72,12 @@ export class Engine {
   static async open(manifest: Manifest, options: EngineOptions = {}): Promise<Engine> {
     const { guardSet = 'attested', hasQuick = true } = options;
     const evaluate = buildEvaluateGraph(manifest, guardSet);
-    const sessionOptions: InferenceSession.SessionOptions = {
-      executionProviders: ['cpu'],
-      executionMode: 'sequential',
-      intraOpNumThreads: options.threads ?? 1,
-      interOpNumThreads: 1,
-      graphOptimizationLevel: options.optimization ?? 'all',
-      logSeverityLevel: 3,
-    };
+    const sessions = sessionOptions(options.threads ?? 1, options.optimization);
     return new Engine(
       manifest,
       guardSet,
-      await TrainSessions.open(manifest, guardSet, hasQuick, sessionOptions),
-      await InferenceSession.create(evaluate.model, sessionOptions),
+      await TrainSessions.open(manifest, guardSet, hasQuick, sessions),
+      await InferenceSession.create(evaluate.model, sessions),
       evaluate.guards,
     );
   }
@@ -126,10 +120,10 @@ export class Engine {
   async train(request: TrainRequest): Promise<Weights> {
     const { dataset, fromStep, stepCount, chunkSteps = 100, window = Infinity, onChunk } = request;
     const { manifest, guardSet } = this;
-    this.#checkSteps(fromStep, stepCount);
+    checkSteps(manifest, fromStep, stepCount);
     const isBorder = guardSet === 'attested' || fromStep % manifest.superblock === 0;
     (isBorder ? checkWeights : checkShapes)(manifest, request.weights);
-    let tensors = toTensors(request.weights);
+    let tensors = float64Tensors(request.weights);
     const isEnd = stepCount > 0 && fromStep + stepCount === manifest.steps;
     const end = isEnd ? guardedSteps(manifest, guardSet) : fromStep + stepCount;
     for (let first = fromStep; first < end;) {
@@ -160,7 +154,7 @@ export class Engine {
   async evaluate(weights: Weights, examples: Examples): Promise<{ predictions: Uint8Array; right: number }> {
     checkWeights(this.manifest, weights);
     const n0 = featureCount(this.manifest);
-    const tensors = toTensors(weights);
+    const tensors = float64Tensors(weights);
     const predictions = new Uint8Array(examples.count);
     const rowsMax = 1_000;
     for (let first = 0; first < examples.count; first += rowsMax) {
@@ -179,15 +173,5 @@ export class Engine {
   async close(): Promise<void> {
     await this.trainSessions.close();
     await this.evaluateSession.release();
-  }
-
-  #checkSteps(fromStep: number, stepCount: number): void {
-    const { steps } = this.manifest;
-    if (fromStep >= 0 && stepCount >= 0 && fromStep + stepCount <= steps) return;
-    throw new Rejection('STEP_OUT_OF_JOB', {
-      expected: `steps within 0..${steps}`,
-      got: `${fromStep} to ${fromStep + stepCount}`,
-      rule: 'libs/step/SPEC.md §3',
-    });
   }
 }

@@ -18,9 +18,12 @@ import {
   type NetManifest,
   type NetTrainGraph,
   type Weights,
+  sizeOf,
 } from '#libs/step';
 import type { EngineOptions, TrainRequest } from './engine.js';
+import { checkSteps } from './check-steps.js';
 import type { LoadedDataset } from './loaded-dataset.js';
+import { toWeights } from './tensors.js';
 
 export class NetEngine {
   readonly #frozen: NamedTensors;
@@ -50,7 +53,7 @@ export class NetEngine {
     const { batch, input } = this.manifest;
     const blocks = orderSize(this.manifest, count).epochSteps;
     const { shape } = netOf(this.manifest).labels;
-    const sizes = [input.shape, shape].map((dims) => dims.reduce((product, size) => product * size, 1));
+    const sizes = [input.shape, shape].map((dims) => sizeOf(dims));
     if (features.length !== count * sizes[0]! || labels.length !== count * sizes[1]!) {
       throw new Rejection('DATASET_WIDTH', {
         expected: `${count} examples of ${sizes[0]} features and ${sizes[1]} labels`,
@@ -82,7 +85,7 @@ export class NetEngine {
   async train(request: TrainRequest): Promise<Weights> {
     const { dataset, fromStep, stepCount, chunkSteps = 100, window = Infinity, onChunk } = request;
     const { manifest } = this;
-    this.#checkSteps(fromStep, stepCount);
+    checkSteps(manifest, fromStep, stepCount);
     checkWeights(manifest, request.weights);
     const names = borderShapes(manifest).map(({ name }) => name);
     let tensors = float64Tensors(request.weights);
@@ -96,10 +99,10 @@ export class NetEngine {
       await onChunk?.({
         step: first,
         ...this.#figures(result, count),
-        weights: () => this.#weights(current),
+        weights: () => toWeights(manifest, current),
       });
     }
-    return this.#weights(tensors);
+    return toWeights(manifest, tensors);
   }
 
   async close(): Promise<void> {
@@ -142,29 +145,10 @@ export class NetEngine {
   }
 
   #figures(result: InferenceSession.ReturnType, count: number): { readonly loss: number; readonly accuracy: number } {
-    const labels = netOf(this.manifest).labels.shape.reduce((product, size) => product * size, 1);
+    const labels = sizeOf(netOf(this.manifest).labels.shape);
     const all = count * this.manifest.batch * labels;
     const sum = (name: string): number =>
       (result[name]!.data as Float64Array).reduce((total, value) => total + value, 0);
     return { loss: sum('loss') / all, accuracy: sum('right') / all };
-  }
-
-  #weights(tensors: NamedTensors): Weights {
-    return borderShapes(this.manifest).map(({ name, dims }) => {
-      const carrier = tensors[name]!.data as Float64Array;
-      const values = new BigInt64Array(carrier.length);
-      for (let i = 0; i < values.length; i++) values[i] = BigInt(carrier[i]!);
-      return { name, dims, values };
-    });
-  }
-
-  #checkSteps(fromStep: number, stepCount: number): void {
-    const { steps } = this.manifest;
-    if (fromStep >= 0 && stepCount >= 0 && fromStep + stepCount <= steps) return;
-    throw new Rejection('STEP_OUT_OF_JOB', {
-      expected: `steps within 0..${steps}`,
-      got: `${fromStep} to ${fromStep + stepCount}`,
-      rule: 'libs/step/SPEC.md §21',
-    });
   }
 }

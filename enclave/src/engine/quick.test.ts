@@ -1,5 +1,5 @@
 import { describe, expect, it, vi } from 'vitest';
-import { InferenceSession, Tensor } from '#libs/onnx';
+import { float64Tensors, InferenceSession, Tensor } from '#libs/onnx';
 import {
   blockOfStep,
   buildQuickGraph,
@@ -13,7 +13,7 @@ import {
   type Weights,
 } from '#libs/step';
 import { Engine } from './engine.js';
-import { toTensors, toWeights } from './tensors.js';
+import { toWeights } from './tensors.js';
 
 const seed = '0x2286f594e2d9d4f86cd48a448da1879709cdd33fcbcdefef2e14a88b9367a120';
 
@@ -91,7 +91,7 @@ describe('the quick graph', () => {
     const features = new Uint8Array(64 * 16).fill(255);
     features[0] = 254;
     const result = await session.run({
-      ...toTensors(weights),
+      ...float64Tensors(weights),
       features: new Tensor('uint8', features, [1, 64, 16]),
       labels: new Tensor('int32', new Int32Array(64), [1, 64]),
       blocks: new Tensor('int32', Int32Array.of(0), [1]),

@@ -1,18 +1,9 @@
-/** Weights between exact integers and the float64 tensors of the runtime. */
-import { Tensor } from '#libs/onnx';
-import { tensorNumbers, tensorShapes, type Manifest, type Weights } from '#libs/step';
+/** Weights out of the float64 tensors of the runtime. */
+import type { NamedTensors } from '#libs/onnx';
+import { borderShapes, type JobManifest, type Weights } from '#libs/step';
 
-/** float64 tensors by name, as the graphs take them. */
-export type WeightTensors = Readonly<Record<string, Tensor>>;
-
-export function toTensors(weights: Weights): WeightTensors {
-  return Object.fromEntries(
-    weights.map(({ name, dims, values }) => [name, new Tensor('float64', tensorNumbers(values), dims)]),
-  );
-}
-
-export function toWeights(m: Manifest, tensors: WeightTensors): Weights {
-  return tensorShapes(m).map(({ name, dims }) => {
+export function toWeights(m: JobManifest, tensors: NamedTensors): Weights {
+  return borderShapes(m).map(({ name, dims }) => {
     const carrier = tensors[name]!.data as Float64Array;
     const values = new BigInt64Array(carrier.length);
     for (let i = 0; i < values.length; i++) values[i] = BigInt(carrier[i]!);
@@ -21,7 +12,7 @@ export function toWeights(m: Manifest, tensors: WeightTensors): Weights {
 }
 
 /** Largest magnitude of each tensor named. */
-export function magnitudes(tensors: WeightTensors, names: readonly string[]): Readonly<Record<string, number>> {
+export function magnitudes(tensors: NamedTensors, names: readonly string[]): Readonly<Record<string, number>> {
   return Object.fromEntries(
     names.map((name) => {
       let most = 0;

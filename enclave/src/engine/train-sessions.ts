@@ -2,7 +2,7 @@
  * Trains steps of a job on onnxruntime: by the quick graph, where that is not sure by the graph whose guards tell, and
  * where weights strayed beyond what float64 carries by the integers of the reference.
  */
-import { InferenceSession, Tensor } from '#libs/onnx';
+import { float64Tensors, InferenceSession, Tensor, type NamedTensors } from '#libs/onnx';
 import {
   boundedTensors,
   buildQuickGraph,
@@ -16,7 +16,7 @@ import {
 } from '#libs/step';
 import { stepsExactly } from './exact-steps.js';
 import type { LoadedDataset } from './loaded-dataset.js';
-import { magnitudes, toTensors, toWeights, type WeightTensors } from './tensors.js';
+import { magnitudes, toWeights } from './tensors.js';
 import { isCarried, readGuards } from './verdict.js';
 
 /** Steps of one call of the quick graph: its bounds add up over the steps, and a call has a cost of its own. */
@@ -25,14 +25,14 @@ const quickSteps = { least: 8, most: 128 };
 const pauseSteps = 1_000;
 
 interface Trained {
-  readonly next: WeightTensors;
+  readonly next: NamedTensors;
   /** G_L of every step, [T, B, C]. */
   readonly error: Float64Array;
 }
 
 interface Steps {
   readonly dataset: LoadedDataset;
-  readonly tensors: WeightTensors;
+  readonly tensors: NamedTensors;
   readonly first: number;
   /** Block of every step. */
   readonly blocks: Int32Array;
@@ -40,7 +40,7 @@ interface Steps {
 
 export class TrainSessions {
   readonly #isSure: (call: QuickCall) => boolean;
-  #known: { readonly tensors: WeightTensors; readonly most: Readonly<Record<string, number>> } | undefined;
+  #known: { readonly tensors: NamedTensors; readonly most: Readonly<Record<string, number>> } | undefined;
   #quickSteps = quickSteps.most;
   #pauseUntil = -1;
 
@@ -118,10 +118,10 @@ export class TrainSessions {
       }
     }
     const { weights, error } = await stepsExactly(manifest, dataset, toWeights(manifest, tensors), first, blocks);
-    return { next: toTensors(weights), error };
+    return { next: float64Tensors(weights), error };
   }
 
-  #feeds(dataset: LoadedDataset, tensors: WeightTensors, first: number, blocks: Int32Array) {
+  #feeds(dataset: LoadedDataset, tensors: NamedTensors, first: number, blocks: Int32Array) {
     const sizes = Float64Array.from(blocks, (_, i) => stepSize(this.manifest, first + i));
     return {
       ...dataset.feeds,
@@ -132,7 +132,7 @@ export class TrainSessions {
   }
 }
 
-function nextTensors(tensors: WeightTensors, result: InferenceSession.ReturnType): WeightTensors {
+function nextTensors(tensors: NamedTensors, result: InferenceSession.ReturnType): NamedTensors {
   return Object.fromEntries(Object.keys(tensors).map((name) => [name, result[`${name}.next`] as Tensor]));
 }
 

@@ -1,7 +1,6 @@
 /** What the guards of a call of the training graph say (libs/step/SPEC.md §7, §19). */
-import type { InferenceSession } from '#libs/onnx';
+import type { InferenceSession, NamedTensors } from '#libs/onnx';
 import { countsAt, GuardViolation, type GuardOutput, type Manifest } from '#libs/step';
-import type { WeightTensors } from './tensors.js';
 
 /** `sure`: every number of the call is exact. `strayed`: weights left what float64 is sure to carry; ask the oracle. */
 type Verdict = 'sure' | 'strayed';
@@ -38,7 +37,7 @@ export function readGuards(
 }
 
 /** Whether float64 carries a step from these weights exactly. */
-export function isCarried(guards: readonly GuardOutput[], weights: WeightTensors): boolean {
+export function isCarried(guards: readonly GuardOutput[], weights: NamedTensors): boolean {
   return guards.every(({ guard: { tensor, isAtBorder, carriedMax } }) => {
     if (!isAtBorder) return true;
     const values = weights[tensor]!.data as Float64Array;

@@ -8,6 +8,7 @@ import {
   type RealColumns,
   type Tensor,
   type Weights,
+  sizeOf,
 } from '#libs/step';
 import { refuse } from './errors.js';
 import { mergeLora, type RealValues } from './ops/merge-lora.js';
@@ -49,7 +50,7 @@ function realValues(m: NetManifest, parameters: Weights): RealValues {
 /** Center and scale by feature; undefined where the integers of the source are taken as they are. */
 function columnsOf({ input }: NetManifest, { columns }: DataHeader): RealColumns | undefined {
   if ('tokens' in input || !columns.some(({ kind }) => kind === 'number')) return undefined;
-  const size = input.shape.reduce((product, side) => product * side, 1);
+  const size = sizeOf(input.shape);
   const [center, scale] = [new Float32Array(size), new Float32Array(size).fill(1)];
   let at = 0;
   for (const column of columns) {
@@ -88,7 +89,7 @@ export function exactParameters(m: NetManifest, tensors: readonly NamedTensor[])
   if (!(exact instanceof BigInt64Array)) return undefined;
   let at = 0;
   const parameters = parameterShapes(m).map(({ name, dims }): Tensor => {
-    const size = dims.reduce((product, side) => product * side, 1);
+    const size = sizeOf(dims);
     at += size;
     return { name, dims, values: exact.slice(at - size, at) };
   });

@@ -6,6 +6,7 @@ import {
   type NetExamples,
   type NetManifest,
   type Weights,
+  sizeOf,
 } from '#libs/step';
 import { InferenceSession, Tensor } from './runtime.js';
 import { elementTypeOf, float64Tensors, sessionOptions } from './net-tensors.js';
@@ -56,6 +57,6 @@ const elementsOfCall = 1 << 22;
 /** Records of one call, so that its largest edge has a bounded size. */
 function rowsOf(m: NetManifest): number {
   const { layers } = netOf(m);
-  const widest = Math.max(...layers.map(({ output }) => output.shape.reduce((product, size) => product * size, 1)));
+  const widest = Math.max(...layers.map(({ output }) => sizeOf(output.shape)));
   return Math.max(1, Math.min(1_000, Math.floor(elementsOfCall / widest)));
 }

@@ -37,7 +37,7 @@ export {
   tensorShapes,
   type TensorShape,
 } from './weights.js';
-export { hashPartsReference, type HashParts, type Tensor, type Weights } from './tensors.js';
+export { decodeTensors, hashPartsReference, sizeOf, type HashParts, type Tensor, type Weights } from './tensors.js';
 export { averageWeights } from './average.js';
 export { divideSteps, type Divided, type Division } from './rounds.js';
 export { slowMultiplyAdds, trainingSeconds } from './run-length.js';

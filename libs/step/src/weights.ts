@@ -1,13 +1,13 @@
 /** Weights as named integer tensors: initial values, canonical bytes, state digest (libs/step/SPEC.md §9, §11). */
 import { refuse } from './errors.js';
-import { tensorBytes, tensorNumbers, tensorValues } from './int64.js';
+import { tensorBytes, tensorNumbers } from './int64.js';
 import { isNet, type JobManifest } from './job-manifest.js';
 import type { Manifest } from './manifest.js';
 import { drawnParameters, startState, stateShapes, type StateShape } from './net/state.js';
 import { linear, type ByKind, type Parameter, type ParameterKind } from './ops/index.js';
 import { below, wordStream, type HashMany } from './random.js';
 import { layerScales } from './scale.js';
-import { hashPartsReference, stateParts, type HashParts, type Weights } from './tensors.js';
+import { decodeTensors, hashPartsReference, sizeOf, stateParts, type HashParts, type Weights } from './tensors.js';
 
 export interface TensorShape extends Parameter {
   readonly role: TensorRole;
@@ -41,7 +41,7 @@ export function borderShapes(m: JobManifest): readonly StateShape[] {
 
 /** Numbers at a border: weights and biases, of a net what its optimizer keeps, too. */
 export function parameterCount(m: JobManifest): number {
-  return borderShapes(m).reduce((sum, { dims }) => sum + tensorSize(dims), 0);
+  return borderShapes(m).reduce((sum, { dims }) => sum + sizeOf(dims), 0);
 }
 
 /** A list in tensor order by layer and kind, layer 1 first. */
@@ -51,10 +51,6 @@ export function byLayer<T>(m: Manifest, list: readonly T[]): readonly ByKind<T>[
     (layers[layer - 1] ??= {})[kind] = list[i]!;
   });
   return layers as ByKind<T>[];
-}
-
-function tensorSize(dims: readonly number[]): number {
-  return dims.reduce((product, size) => product * size, 1);
 }
 
 /**
@@ -67,7 +63,7 @@ export function initialWeights(m: JobManifest, hashMany?: HashMany): Weights {
   const word = wordStream('fxt/init/v1', m.seed, hashMany);
   let i = 0;
   return tensorShapes(m).map(({ name, dims, startLimit: limit }) => {
-    const values = new BigInt64Array(tensorSize(dims));
+    const values = new BigInt64Array(sizeOf(dims));
     if (limit > 0n) for (let j = 0; j < values.length; j++) values[j] = below(word(i++), 2n * limit + 1n) - limit;
     return { name, dims, values };
   });
@@ -99,7 +95,7 @@ export function checkShapes(m: JobManifest, weights: Weights): void {
   if (weights.length !== shapes.length) refuse('WEIGHTS_SHAPE', `${shapes.length} tensors`, weights.length, rule);
   shapes.forEach((shape, index) => {
     const { name, dims, values } = weights[index]!;
-    if (name !== shape.name || String(dims) !== String(shape.dims) || values.length !== tensorSize(shape.dims)) {
+    if (name !== shape.name || String(dims) !== String(shape.dims) || values.length !== sizeOf(shape.dims)) {
       refuse('WEIGHTS_SHAPE', `${shape.name} [${shape.dims.join()}]`, `${name} [${dims.join()}]`, rule);
     }
   });
@@ -133,15 +129,7 @@ export function encodeWeights(weights: Weights): Uint8Array {
  * @throws Rejection WEIGHTS_LENGTH, WEIGHTS_RANGE
  */
 export function decodeWeights(m: JobManifest, bytes: Uint8Array): Weights {
-  const shapes = borderShapes(m);
-  const expected = 8 * parameterCount(m);
-  if (bytes.length !== expected) refuse('WEIGHTS_LENGTH', `${expected} bytes`, bytes.length, rule);
-  let offset = 0;
-  const weights = shapes.map(({ name, dims }) => {
-    const from = offset;
-    offset += 8 * tensorSize(dims);
-    return { name, dims, values: tensorValues(bytes.subarray(from, offset)) };
-  });
+  const weights = decodeTensors(borderShapes(m), bytes);
   checkWeights(m, weights);
   return weights;
 }

@@ -7,11 +7,11 @@ import {
   canonicalHeader,
   canonicalManifest,
   checkParameters,
+  decodeTensors,
   encodeWeights,
   parameterShapes,
   parseDataHeader,
   parseNetManifest,
-  tensorValues,
   type DataHeader,
   type NetManifest,
   type Weights,
@@ -68,15 +68,9 @@ export function readModel(folder: string): ModelFolder {
   return { manifest, header, parameters, ...(existsSync(path) && { tokenizer: readFileSync(path) }) };
 }
 
-/** Canonical bytes of all parameters in layer order. @throws Rejection WEIGHTS_SHAPE, WEIGHTS_RANGE, BYTES_LENGTH */
+/** Canonical bytes of all parameters in layer order. @throws Rejection WEIGHTS_LENGTH, WEIGHTS_RANGE */
 export function parametersFrom(m: NetManifest, bytes: Uint8Array): Weights {
-  let at = 0;
-  const all = concatBytes(bytes);
-  const parameters = parameterShapes(m).map(({ name, dims }) => {
-    const from = at;
-    at += 8 * dims.reduce((product, side) => product * side, 1);
-    return { name, dims, values: tensorValues(all.subarray(from, at)) };
-  });
+  const parameters = decodeTensors(parameterShapes(m), concatBytes(bytes));
   checkParameters(m, parameters);
   return parameters;
 }

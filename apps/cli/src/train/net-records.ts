@@ -1,11 +1,11 @@
 /** Examples as records of layout 2, as the engine reads them from a file (libs/step/DATA.md §2). */
-import { netOf, netRecordLayout, type NetExamples, type NetManifest } from '#libs/step';
+import { netOf, netRecordLayout, type NetExamples, type NetManifest, sizeOf } from '#libs/step';
 
 /** Inverse of `splitNetRecords`. */
 export function joinNetRecords(m: NetManifest, { count, features, labels }: NetExamples): Uint8Array {
   const { recordBytes, features: width, featureSize, featureBytes } = netRecordLayout(m);
   const { kind, shape, below = 0 } = netOf(m).labels;
-  const own = shape.reduce((product, size) => product * size, 1);
+  const own = sizeOf(shape);
   const records = new Uint8Array(count * recordBytes);
   const view = new DataView(records.buffer);
   const put = (at: number, value: number, size: number): void => {

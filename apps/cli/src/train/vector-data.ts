@@ -3,7 +3,7 @@
  * seed; in shuffled order, as a data owner commits to them.
  */
 import { Rejection } from '#attestation/base';
-import { below, netOf, shuffledIndices, wordStream, type NetExamples, type NetManifest } from '#libs/step';
+import { below, netOf, shuffledIndices, wordStream, type NetExamples, type NetManifest, sizeOf } from '#libs/step';
 
 /** Features and labels in file order. */
 interface Drawn {
@@ -51,7 +51,7 @@ function draw(
     const { data, labels } = images();
     return { count: labels.length, features: new Uint8Array(data), labels: Int32Array.from(labels) };
   }
-  const size = m.input.shape.reduce((product, side) => product * side, 1);
+  const size = sizeOf(m.input.shape);
   if (!Number.isSafeInteger(n) || n < 1 || n * (size + out + 1) > recordsMax) throw unknown(`n ${n}`);
   const word = wordStream('fxt/test/v1', m.seed);
   if (kind === 'tokens') {

@@ -32,8 +32,6 @@ export interface ParameterDraft {
   readonly draw?: { readonly n: number; readonly fan: number };
   /** Every start value where it is not drawn: 0, or 2^w of a norm's gain. */
   readonly start?: 'zero' | 'one';
-  /** Rows whose products are summed into one element of its gradient: what `clip` bounds (fan-in, vocabulary, places). */
-  readonly clipRows: number;
   /** Whether weight decay moves it. */
   readonly decays: boolean;
 }

@@ -21,10 +21,6 @@ interface EmitterOptions {
   readonly overflow: 'saturate' | 'fail';
   /** Of watch outputs and step inputs. */
   readonly prefix: string;
-  /** Whether cut elements are told, so that none may be cut that the rules leave out. */
-  readonly counts?: boolean;
-  /** Called for every edge or error that is cut to its range: for counts of saturated elements. */
-  readonly onSaturate?: (x: string, cut: string, tensor: string) => void;
 }
 
 export class NetEmitter {
@@ -129,9 +125,7 @@ export class NetEmitter {
   sat(x: string, layer: Pick<NetLayer, 'id'>, bits = 16): string {
     const high = 2 ** (bits - 1) - 1;
     if (this.options.overflow === 'fail') this.watch(x, layer.id, high, -high - 1);
-    const cut = this.clamp(x, -high - 1, high);
-    this.options.onSaturate?.(x, cut, layer.id);
-    return cut;
+    return this.clamp(x, -high - 1, high);
   }
 
   clamp(x: string, low: number, high: number): string {

@@ -1,7 +1,7 @@
 /** Writes a trained net as an ordinary float32 graph (libs/step/SPEC.md §27). */
 import { elementCode, type GraphBuilder } from '../onnx/graph-builder.js';
 import type { NetLayer, ParameterRole } from './edge.js';
-import { sizeOf } from './tensor.js';
+import { sizeOf } from '../tensors.js';
 
 export class FloatEmitter {
   /**

@@ -20,8 +20,6 @@ export interface NetTrainGraph {
   /** Layers that ask for numbers of each step, and how many. */
   readonly perStep: readonly { readonly layer: NetLayer; readonly size: number }[];
   readonly scalarCount: number;
-  /** Of a graph that counts: outputs `cut.<edge>` and `zero.<edge>`, each [T]. */
-  readonly counted: readonly string[];
 }
 
 /** Inputs: `features` [rows, …] and all parameters by name. Output: `output`, whole numbers in float64 [rows, …]. */
@@ -34,8 +32,7 @@ const elementTypes: Readonly<Record<string, ElementType>> = {
   ...{ uint8: 'uint8', int16: 'int16', int32: 'int32', token: 'int32' },
 };
 
-/** @param counts whether the graph counts saturated elements and errors that are 0, for a look at one step */
-export function buildNetTrainGraph(m: NetManifest, counts = false): NetTrainGraph {
+export function buildNetTrainGraph(m: NetManifest): NetTrainGraph {
   const net = netOf(m);
   const outer = new GraphBuilder('o');
   const frozen = net.parameters.filter(({ isFrozen }) => isFrozen);
@@ -45,7 +42,7 @@ export function buildNetTrainGraph(m: NetManifest, counts = false): NetTrainGrap
     '',
   );
   const states = stateShapes(m).map(({ name, dims }): ValueInfo => ({ name, type: 'float64', dims }));
-  const flow = emitFlow(net, names, counts);
+  const flow = emitFlow(net, names);
   const { scalarCount, perStep } = flow;
   const scanned: ValueInfo[] = [
     { name: 'blocks', type: 'int32', dims: ['steps'] },
@@ -56,7 +53,7 @@ export function buildNetTrainGraph(m: NetManifest, counts = false): NetTrainGrap
       dims: ['steps', size],
     })),
   ];
-  const figures = ['loss', 'right', ...flow.watched.map(({ output }) => output), ...flow.counted];
+  const figures = ['loss', 'right', ...flow.watched.map(({ output }) => output)];
   const outputs: ValueInfo[] = [
     ...states.map((state) => ({ ...state, name: `${state.name}.next` })),
     ...figures.map((name): ValueInfo => ({ name, type: 'float64', dims: ['steps'] })),
@@ -70,7 +67,7 @@ export function buildNetTrainGraph(m: NetManifest, counts = false): NetTrainGrap
   );
   const fixed = frozen.map(({ name, dims }): ValueInfo => ({ name, type: 'float64', dims }));
   const graph = outer.encode('fxt2_train', [...dataInfos(net, ['block_count', m.batch]), ...fixed, ...inputs], outputs);
-  return { model: encodeModel(graph), watched: flow.watched, perStep, scalarCount, counted: flow.counted };
+  return { model: encodeModel(graph), watched: flow.watched, perStep, scalarCount };
 }
 
 function stepBody(flow: Flow, states: readonly ValueInfo[], scanned: readonly ValueInfo[], figures: readonly string[]) {

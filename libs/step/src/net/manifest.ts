@@ -16,7 +16,7 @@ import { netOptimizers } from './optimizers/index.js';
 import type { NetOptimizer } from './optimizers/optimizer.js';
 import type { Net, NetInput, NetManifest } from './net.js';
 import { JsonReader } from './reader.js';
-import { sizeOf } from './tensor.js';
+import { sizeOf } from '../tensors.js';
 
 const rule = 'libs/step/SPEC.md §21';
 const members = (

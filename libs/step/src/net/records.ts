@@ -6,6 +6,7 @@ import type { NetLayer } from './edge.js';
 import type { LabelLayout } from './losses/loss.js';
 import { netOf } from './manifest.js';
 import type { NetManifest } from './net.js';
+import { sizeOf } from '../tensors.js';
 
 const rule = 'libs/step/SPEC.md §25';
 
@@ -35,7 +36,7 @@ export function splitNetRecords(m: NetManifest, records: Uint8Array): NetExample
   const { labels: layout } = netOf(m);
   const count = records.length / recordBytes;
   const features = emptyFeatures(m, count * width);
-  const own = layout.shape.reduce((product, size) => product * size, 1);
+  const own = sizeOf(layout.shape);
   const labels = new Int32Array(count * own);
   const view = new DataView(records.buffer, records.byteOffset, records.length);
   const feature = featureReader(view, m, featureSize);
@@ -100,7 +101,7 @@ function heldBy(m: NetManifest): Held {
 }
 
 function labelOf(m: NetManifest, { kind, shape, below = 2 }: LabelLayout): Held['label'] {
-  const count = shape.reduce((product, size) => product * size, 1);
+  const count = sizeOf(shape);
   if (kind === 'tokens') return { kind };
   if (kind === 'class') return { kind, classes: below, columns: [] };
   if (kind === 'vector') return { kind, count, columns: [] };

@@ -9,7 +9,8 @@ import type { Net, NetManifest } from './net.js';
 import { netOps } from './ops/index.js';
 import type { ParameterValues, Passed, ReferenceRun } from './ops/op.js';
 import { guardMax, trainedShapes } from './state.js';
-import { sizeOf, tensorOf, type IntTensor } from './tensor.js';
+import { tensorOf, type IntTensor } from './tensor.js';
+import { sizeOf } from '../tensors.js';
 
 interface NetStep {
   /** State after the step. */

@@ -2,14 +2,13 @@
  * The tensors of a net (libs/step/SPEC.md §24, §25): its parameters, and the state of training, which is the trainable
  * ones and what the optimizer keeps for them.
  */
-import { hashPartsReference, stateParts, type HashParts, type Tensor, type Weights } from '../tensors.js';
+import { hashPartsReference, sizeOf, stateParts, type HashParts, type Tensor, type Weights } from '../tensors.js';
 import { below, wordStream, type HashMany } from '../random.js';
 import { refuse } from '../errors.js';
 import type { NetParameter } from './edge.js';
 import { startMax } from './bounds.js';
 import { netOf } from './manifest.js';
 import type { NetManifest } from './net.js';
-import { sizeOf } from './tensor.js';
 
 export interface StateShape {
   /** `<layer>.W`, `<layer>.b`; of the optimizer's tensors `<state>.<layer>.W`. */

@@ -1,14 +1,11 @@
 /** Tensors of mathematical integers: what the reference of `fxt/2` computes with (libs/step/SPEC.md §2). */
 import { roundShift } from '../integers.js';
+import { sizeOf } from '../tensors.js';
 
 export interface IntTensor {
   readonly dims: readonly number[];
   /** Row-major. */
   readonly data: readonly bigint[];
-}
-
-export function sizeOf(dims: readonly number[]): number {
-  return dims.reduce((product, size) => product * size, 1);
 }
 
 export function mapTensor(x: IntTensor, f: (value: bigint, index: number) => bigint): IntTensor {

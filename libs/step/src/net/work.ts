@@ -3,7 +3,7 @@ import type { NetLayer } from './edge.js';
 import { netOf } from './manifest.js';
 import type { NetManifest } from './net.js';
 import { netOps } from './ops/index.js';
-import { sizeOf } from './tensor.js';
+import { sizeOf } from '../tensors.js';
 
 /** Multiply-adds of one record's forward pass. */
 export function netMultiplyAdds(m: NetManifest): number {

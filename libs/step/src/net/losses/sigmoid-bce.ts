@@ -6,7 +6,8 @@ import { refuse } from '../../errors.js';
 import { bound } from '../edge.js';
 import { signMetrics } from '../metrics/sign-metrics.js';
 import { activationTable } from '../ops/activation-table.js';
-import { mapTensor, sizeOf } from '../tensor.js';
+import { mapTensor } from '../tensor.js';
+import { sizeOf } from '../../tensors.js';
 import { aucMetric } from '../metrics/auc.js';
 import type { LossPlace, NetLoss } from './loss.js';
 

@@ -2,8 +2,8 @@
 import { refuse } from '../../errors.js';
 import { netOf } from '../manifest.js';
 import type { NetManifest } from '../net.js';
-import { sizeOf } from '../tensor.js';
 import type { Fraction, Meter } from './meter.js';
+import { sizeOf } from '../../tensors.js';
 
 interface Measured extends Fraction {
   readonly metric: string;

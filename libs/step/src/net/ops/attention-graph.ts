@@ -30,7 +30,7 @@ export function emitAttention(
 function emitScores(e: NetEmitter, place: AttentionPlace, q: string, keys: string, sigma: number): string {
   const { layer, T, shifts } = place;
   const { causal } = layer.members;
-  if (isTold(e)) {
+  if (e.options.overflow === 'fail') {
     const products = e.node('MatMul', [split(e, place, q, byHead), keys]);
     const S = e.sat(roundScaled(e, products, overPlaces(e, place, sigma, shifts.S), shifts.S), layer);
     return causal ? e.add(S, e.graph.float64([T, T], triangle(T, 0, hidden))) : S;
@@ -39,11 +39,6 @@ function emitScores(e: NetEmitter, place: AttentionPlace, q: string, keys: strin
   const cut = e.clamp(e.node('MatMul', [scaled, keys]), -(2 ** 15), 2 ** 15 - 1);
   const half = causal ? e.graph.float64([T, T], triangle(T, 0.5, 0.5 + hidden)) : e.scalar(0.5);
   return e.node('Floor', [e.add(cut, half)]);
-}
-
-/** Whether a guard or a count tells of elements that are cut. */
-function isTold({ options }: NetEmitter): boolean {
-  return options.overflow === 'fail' || options.counts === true;
 }
 
 /** @returns contributions to queries, keys and values, where wanted */
@@ -88,7 +83,7 @@ function emitScoreErrors(e: NetEmitter, place: AttentionPlace, G: string, v: str
 /** `dP`; what stands at places that do not exist meets shares of 0. */
 function emitShareErrors(e: NetEmitter, place: AttentionPlace, G: string, v: string): string {
   const { layer, shifts } = place;
-  if (isTold(e) || shifts.dP <= 0) {
+  if (e.options.overflow === 'fail' || shifts.dP <= 0) {
     const product = e.node('MatMul', [split(e, place, G, byHead), v]);
     return e.sat(roundScaled(e, product, overPlaces(e, place, 1, shifts.dP), shifts.dP), layer, 20);
   }

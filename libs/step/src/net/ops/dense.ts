@@ -164,11 +164,11 @@ export function productParameters(
 ): readonly ParameterDraft[] {
   const weight: ParameterDraft = {
     ...{ role: 'W', dims, gradientFraction: a + g - scale, gradientMax: rows * max * edgeMax },
-    ...{ draw: { n: 6, fan }, clipRows: fan, decays: true },
+    ...{ draw: { n: 6, fan }, decays: true },
   };
   if (!bias) return [weight];
   const ofBias = { dims: [dims.at(-1)!], gradientFraction: g, gradientMax: rows * edgeMax };
-  return [weight, { ...ofBias, role: 'b', start: 'zero', clipRows: 1, decays: false }];
+  return [weight, { ...ofBias, role: 'b', start: 'zero', decays: false }];
 }
 
 /** Rows of a layer in a batch: all axes of its output but the last. */

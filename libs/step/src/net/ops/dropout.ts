@@ -4,7 +4,8 @@ import { divRound, roundShift } from '../../integers.js';
 import { below, wordStream } from '../../random.js';
 import { bound, edgeMax, roundingValue, type NetLayer } from '../edge.js';
 import type { NetEmitter } from '../emitter.js';
-import { mapTensor, sizeOf, tensorOf } from '../tensor.js';
+import { mapTensor, tensorOf } from '../tensor.js';
+import { sizeOf } from '../../tensors.js';
 import type { NetOp } from './op.js';
 import { errorShift } from './relu.js';
 

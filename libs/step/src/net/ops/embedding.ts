@@ -20,7 +20,7 @@ export const embedding: NetOp<Embedding> = {
   parse: (read) => ({ vocab: read.integer('vocab', 1, 1 << 24), out: read.integer('out', 1, 65_536) }),
   shape({ vocab, out }, [input], { g }, { batch }) {
     const shape = [...input!.shape, out];
-    const table = { role: 'W', dims: [vocab, out], draw: { n: 3, fan: out }, clipRows: vocab, decays: true } as const;
+    const table = { role: 'W', dims: [vocab, out], draw: { n: 3, fan: out }, decays: true } as const;
     const gradient = { gradientFraction: g, gradientMax: rowsIn(batch, shape) * edgeMax };
     return { shape, parameters: [{ ...table, ...gradient }] };
   },

@@ -1,7 +1,7 @@
 /** One axis from many (libs/step/SPEC.md §22); fractions stay. */
 import { edgeMax } from '../edge.js';
-import { sizeOf } from '../tensor.js';
 import type { NetOp } from './op.js';
+import { sizeOf } from '../../tensors.js';
 
 export const flatten: NetOp<object> = {
   members: [],

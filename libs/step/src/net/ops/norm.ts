@@ -95,7 +95,7 @@ function defaultEps(a: number): number {
 }
 
 function gains(shape: readonly number[], g: number, rows: bigint, isCentred: boolean): readonly ParameterDraft[] {
-  const common = { dims: [shape.at(-1)!], clipRows: 1, decays: false };
+  const common = { dims: [shape.at(-1)!], decays: false };
   const gain: ParameterDraft = {
     ...{ ...common, role: 'W', start: 'one' },
     ...{ gradientFraction: normFraction + g, gradientMax: rows * edgeMax * edgeMax },

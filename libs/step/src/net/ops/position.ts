@@ -2,7 +2,8 @@
 import { roundShift } from '../../integers.js';
 import { refuse } from '../../errors.js';
 import { bound, computeMax, edgeMax, roundingValue, type NetLayer } from '../edge.js';
-import { columnSums, mapTensor, sizeOf } from '../tensor.js';
+import { columnSums, mapTensor } from '../tensor.js';
+import { sizeOf } from '../../tensors.js';
 import { isTrained } from './dense.js';
 import type { NetOp } from './op.js';
 import { errorShift } from './relu.js';
@@ -16,7 +17,7 @@ export const position: NetOp<object> = {
   shape(_, [input], { g }, { id, batch }) {
     const { shape: dims } = input!;
     if (dims.length !== 2) refuse('OP_SHAPE', `${id}: an input [T, C]`, `[${dims.join()}]`, rule);
-    const table = { role: 'W', dims, draw: { n: 3, fan: dims[1]! }, clipRows: dims[0]!, decays: false } as const;
+    const table = { role: 'W', dims, draw: { n: 3, fan: dims[1]! }, decays: false } as const;
     return {
       shape: dims,
       parameters: [{ ...table, gradientFraction: g, gradientMax: BigInt(batch) * edgeMax }],

@@ -21,7 +21,7 @@ function moved(dims: readonly number[], D: readonly bigint[], extra: Partial<Mov
   const parameter: NetParameter = {
     ...{ name: 'n0.W', layer: 'n0', role: dims.length === 1 ? 'b' : 'W', dims, isFrozen: false },
     ...{ fraction: 28, compute: 14, wint: 3, gradientFraction: f, gradientMax: 1n << 40n },
-    ...{ clipRows: 1, decays: dims.length > 1 },
+    ...{ decays: dims.length > 1 },
   };
   const zeros = D.map(() => 0n);
   return { parameter, W: zeros, D, state: [zeros, zeros], ...extra };
