@@ -1,6 +1,7 @@
 /**
  * What a command prints: one JSON document on stdout with --json, readable lines without; everything else on stderr.
  */
+import { AsyncLocalStorage } from 'node:async_hooks';
 import { InvalidArgumentError } from 'commander';
 import { CodedError, fromHex } from '#attestation/base';
 
@@ -8,8 +9,27 @@ export interface OutputOptions {
   readonly json?: boolean;
 }
 
+/** What a command would print. */
+interface Printed {
+  readonly result: unknown;
+  readonly text: string;
+}
+
+const takers = new AsyncLocalStorage<(printed: Printed) => void>();
+
+/** Runs commands whose results go to whoever runs them instead of standard output. */
+export function taken(act: () => Promise<unknown>): Promise<readonly Printed[]> {
+  const all: Printed[] = [];
+  return takers.run(
+    (printed) => void all.push(printed),
+    () => act().then(() => all),
+  );
+}
+
 /** Prints the result of a command. */
 export function printResult(options: OutputOptions, result: unknown, readable: () => string): void {
+  const take = takers.getStore();
+  if (take !== undefined) return take({ result, text: readable() });
   process.stdout.write(options.json === true ? `${JSON.stringify(result)}\n` : `${readable()}\n`);
 }
 

@@ -8,6 +8,7 @@ import { addDeadLetterCommands } from './commands/dead-letter.js';
 import { addDemoCommand } from './commands/demo.js';
 import { addAdvisoryCommands } from './commands/advisories.js';
 import { addEvidenceCommands } from './commands/evidence.js';
+import { addExampleCommands } from './commands/example.js';
 import { addJobCommands } from './commands/job.js';
 import { addKeyCommands } from './commands/key.js';
 import { addModelCommands } from './commands/model.js';
@@ -38,6 +39,7 @@ export function createProgram(): Command {
     .configureOutput({ writeOut: (text) => void process.stdout.write(text) });
   addDemoCommand(program);
   addUpCommand(program);
+  addExampleCommands(program, createProgram);
   addDatasetCommands(program);
   addJobCommands(program);
   addContractsCommands(program);

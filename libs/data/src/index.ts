@@ -5,3 +5,4 @@ export { type Choices } from './choose.js';
 export { importData, type ImportedData } from './import.js';
 export { type RecordSet } from './record-set.js';
 export { encodeWith, type Encoding } from './apply.js';
+export { readTokenizer } from './text/tokenizer.js';

@@ -4,6 +4,9 @@ import { runDemo, type DemoReport } from '../demo/demo.js';
 import { runProvedDemo, type ProvedReport } from '../demo/proved.js';
 import { printResult, table, type OutputOptions } from '../output.js';
 
+/** Where to go from here. */
+const more = ['examples', 'npx veritrain example list: tables, pictures, text'] as const;
+
 interface DemoOptions extends OutputOptions {
   readonly folder: string;
   readonly epochs: number;
@@ -63,6 +66,7 @@ function summary(report: DemoReport): string {
           .map(([name, s]) => `${name} ${s.toFixed(1)}`)
           .join(', '),
       ],
+      more,
     ]),
   ].join('\n');
 }
@@ -91,6 +95,7 @@ function provedSummary(report: ProvedReport): string {
           .map(([name, s]) => `${name} ${s.toFixed(1)}`)
           .join(', '),
       ],
+      more,
     ]),
   ].join('\n');
 }

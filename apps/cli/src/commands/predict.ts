@@ -1,25 +1,33 @@
 /** `veritrain predict` and `veritrain evaluate`. */
 import type { Command } from 'commander';
+import { usage } from '../model/data.js';
 import { evaluate, predict, type PredictOptions } from '../model/predict.js';
+import { continueText, type PromptOptions } from '../model/prompt.js';
 import { printResult, table, type OutputOptions } from '../output.js';
 
+type Asked = OutputOptions &
+  Partial<PromptOptions> &
+  Partial<PredictOptions> & { readonly model: string } & {
+    readonly out?: string;
+  };
+
 export function addPredictCommands(program: Command): void {
-  modelCommand(program, 'predict', 'run a trained model on new data, exactly as it was trained; writes a table')
-    .requiredOption('--out <file>', 'where predictions go, csv')
+  modelCommand(program, 'predict', 'run a trained model, exactly as it was trained: on new data, or on from a text')
+    .option('--data <file>', 'a file as the model was trained on')
+    .option('--out <file>', 'where predictions go, csv')
+    .option('--prompt <text>', 'language models: text to go on from, in place of --data and --out')
+    .option('--length <n>', 'with --prompt: tokens to add; 200 without it')
+    .option('--temperature <t>', 'with --prompt: 0 takes the likeliest token, more is bolder; 0.8 without it')
+    .option('--seed <text>', 'with --prompt: another one gives other text; 0 without it')
     .option('--json', 'print one JSON document')
-    .action(async (options: PredictOptions & OutputOptions & { readonly out: string }) => {
-      const made = await predict(options);
-      const more = Object.entries(made.unseen).map(([name, count]) => `${count} in column ${name}`);
-      printResult(options, made, () =>
-        table([
-          ['predictions', `${made.rows} rows in ${made.out}: ${made.columns.join(', ')}`],
-          ...(made.ignored.length > 0 ? [['not read', made.ignored.join(', ')] as const] : []),
-          ...(more.length > 0 ? [['never seen', more.join(', ')] as const] : []),
-          ['float model', `differs by at most ${made.floatDifference.toPrecision(3)}`],
-        ]),
-      );
+    .action(async (options: Asked) => {
+      const { model, data, out, prompt } = options;
+      if (prompt !== undefined) return printText(options, await continueText({ ...options, model, prompt }));
+      if (data === undefined || out === undefined) throw usage('--data and --out, or --prompt', 'neither');
+      return printPredicted(options, await predict({ ...options, model, data, out }));
     });
   modelCommand(program, 'evaluate', 'measure a trained model on data with labels; exact counts')
+    .requiredOption('--data <file>', 'a file as the model was trained on')
     .option('--json', 'print one JSON document')
     .action(async (options: PredictOptions & OutputOptions) => {
       const measures = await evaluate(options);
@@ -36,11 +44,26 @@ export function addPredictCommands(program: Command): void {
     });
 }
 
+function printText(options: OutputOptions, made: Awaited<ReturnType<typeof continueText>>): void {
+  printResult(options, made, () => `${made.prompt}${made.text}`);
+}
+
+function printPredicted(options: OutputOptions, made: Awaited<ReturnType<typeof predict>>): void {
+  const more = Object.entries(made.unseen).map(([name, count]) => `${count} in column ${name}`);
+  printResult(options, made, () =>
+    table([
+      ['predictions', `${made.rows} rows in ${made.out}: ${made.columns.join(', ')}`],
+      ...(made.ignored.length > 0 ? [['not read', made.ignored.join(', ')] as const] : []),
+      ...(more.length > 0 ? [['never seen', more.join(', ')] as const] : []),
+      ['float model', `differs by at most ${made.floatDifference.toPrecision(3)}`],
+    ]),
+  );
+}
+
 function modelCommand(program: Command, name: string, description: string): Command {
   return program
     .command(name)
     .description(description)
     .requiredOption('--model <folder>', 'a trained model: manifest.json, header.json, weights.bin')
-    .requiredOption('--data <file>', 'a file as the model was trained on')
     .option('--labels <file>', 'pictures and arrays: the file of their labels');
 }

@@ -50,7 +50,7 @@ it('leads from a file to predictions with the names of classes', { timeout: 120_
   const data = at('fruit.csv');
   expect(await veritrain('model', 'check', manifest, '--data', data)).toMatchObject({
     ...{ evidence: 'attested only', rows: { train: 108, validation: 12 } },
-    reasons: expect.arrayContaining(['optimizer: adamw has no step proof; sgd-exact has']) as unknown,
+    reasons: expect.arrayContaining([expect.stringMatching(/^optimizer: adamw has no step proof/)]) as unknown,
   });
   const trained = await veritrain('train', '--manifest', manifest, '--data', data, '--out', at('model'));
   expect(trained).toMatchObject({

@@ -18,7 +18,7 @@ export function netProvability(m: NetManifest): readonly string[] {
     ...layers.flatMap((layer) => netOps[layer.op]!.unprovable(layer).map((reason) => `${layer.id}: ${reason}`)),
     ...loss.kind.unprovable().map((reason) => `loss: ${reason}`),
     ...optimizer.kind.unprovable(optimizer.members).map((reason) => `optimizer: ${reason}`),
-    ...(m.overflow === 'fail' ? [] : [`overflow: ${m.overflow} has no step proof; fail has`]),
+    ...(m.overflow === 'fail' ? [] : [`overflow: ${m.overflow} has no step proof`]),
     ...(m.stop === null ? [] : ['stop: a job that a rule may end has no step proof']),
   ];
 }

@@ -85,7 +85,7 @@ export const adamw: NetOptimizer<AdamW> = {
       return { W: emitStepped(e, optimizer, one, U, { scalars, shift: u }), state: [m1, m2] };
     });
   },
-  unprovable: () => ['adamw has no step proof; sgd-exact has'],
+  unprovable: () => ['adamw has no step proof; the gradient step of an fxt 1 manifest has'],
 };
 
 /** Bits that bring `m1` to the fraction of the root of `m2` and then to u. */

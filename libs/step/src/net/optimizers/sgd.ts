@@ -65,5 +65,5 @@ export const sgd: NetOptimizer<Sgd> = {
       return { W: emitStepped(e, optimizer, one, m1, to), state: [m1] };
     });
   },
-  unprovable: () => ['a quantised gradient has no step proof; sgd-exact has'],
+  unprovable: () => ['a quantised gradient has no step proof; the gradient step of an fxt 1 manifest has'],
 };

@@ -1,0 +1,56 @@
+/** `veritrain example list|run`. */
+import { join } from 'node:path';
+import type { Command } from 'commander';
+import { exampleNamed, listExamples } from '../example/description.js';
+import { runExample, type ExampleReport } from '../example/run.js';
+import { log, printResult, table, type OutputOptions } from '../output.js';
+
+interface RunOptions extends OutputOptions {
+  readonly short?: boolean;
+  readonly out?: string;
+}
+
+/** @param fresh makes the program anew: a program that is running parses nothing else */
+export function addExampleCommands(program: Command, fresh: () => Command): void {
+  const group = program.command('example').description('small jobs from data to prediction, each with one command');
+  group
+    .command('list')
+    .description('examples, what they show, and about how long they take')
+    .option('--json', 'print one JSON document')
+    .action((options: OutputOptions) => {
+      const all = listExamples().map(({ name, shows, seconds, folder }) => ({ name, shows, seconds, folder }));
+      printResult(options, { examples: all }, () =>
+        [
+          table(all.map(({ name, shows, seconds }) => [name, `${shows} (about ${seconds} s)`] as const)),
+          `\nrun one: npx veritrain example run ${all[0]!.name}`,
+        ].join('\n'),
+      );
+    });
+  group
+    .command('run')
+    .argument('<name>', 'an example of the list')
+    .description('run an example: every command that it runs is printed as you would type it')
+    .option('--short', 'a form of seconds on less data; its model is not good')
+    .option('--out <folder>', 'where everything goes, emptied first; else .veritrain/examples/<name>')
+    .option('--json', 'end with one JSON document')
+    .action(async (name: string, options: RunOptions) => {
+      const { short = false, out = join('.veritrain', 'examples', name) } = options;
+      const example = exampleNamed(name);
+      const report = await runExample(example, {
+        ...{ isShort: short, out, say: log },
+        execute: (args) => fresh().parseAsync(['node', 'veritrain', ...args]),
+      });
+      printResult(options, report, () => summary(report));
+    });
+}
+
+function summary({ example, commands, metrics, out, short }: ExampleReport): string {
+  const seconds = commands.reduce((sum, one) => sum + one.seconds, 0);
+  const measured = Object.entries(metrics).map(([name, value]) => `${name} ${value.toPrecision(4)}`);
+  return `\n${table([
+    ['example', `${example}${short ? ', short: less data, so the model is not good' : ''}`],
+    ...(measured.length > 0 ? [['measured', measured.join(', ')] as const] : []),
+    ['seconds', seconds.toFixed(1)],
+    ['in', out],
+  ])}`;
+}
