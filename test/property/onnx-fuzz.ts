@@ -65,10 +65,13 @@ async function agreed(bytes: Uint8Array, model: ImportedModel): Promise<Verdict>
   let isRefused = false;
   const result = await importCheck(model, {
     fraction,
-    record: (k) =>
-      Int32Array.from({ length: size }, (_, i) =>
+    answer: 'numbers',
+    batches: Array.from({ length: 16 }, (_, k) => ({
+      count: 1,
+      features: Int32Array.from({ length: size }, (__, i) =>
         model.isTokens ? (i * 5 + k) % vocabulary : ((i * 37 + k * 11) % 200) - 100,
       ),
+    })),
     async file(input, dims) {
       try {
         return await outputOf(session, model, input, dims);
@@ -77,10 +80,10 @@ async function agreed(bytes: Uint8Array, model: ImportedModel): Promise<Verdict>
         return [];
       }
     },
-    net: async (record) =>
+    net: async ({ features }) =>
       floatNet(
         model,
-        Float64Array.from(record, (value) => value * 2 ** -fraction),
+        Float64Array.from(features, (value) => value * 2 ** -fraction),
       ),
   });
   await session.release();

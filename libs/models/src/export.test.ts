@@ -204,10 +204,13 @@ describe('the exported ONNX', () => {
 
   it('refuses a header of other features', () => {
     const m = manifestOf({ shape: [4], dtype: 'int16', frac: 12 }, [layer('dense', { out: 3 })]);
-    const header = { columns: [{ kind: 'number', name: 'x', center: 0, scale: 1 }] } as unknown as ReturnType<
-      typeof parseDataHeader
-    >;
-    expect(() => exportOnnx(m, lively(m), { header })).toThrow(/^EXPORT_HEADER.*4 features, got 1/);
+    const header = parseDataHeader({
+      ...{ layout: 2, features: { dtype: 'int16', shape: [1], frac: 12 } },
+      label: { kind: 'class', classes: 3, columns: [] },
+      columns: [{ kind: 'number', name: 'x', center: 0, scale: 1 }],
+      ...{ split: { train: 8, validation: 2 }, tokenizer: null },
+    });
+    expect(() => exportOnnx(m, lively(m), { header })).toThrow(/^EXPORT_HEADER.*4 features, got 1 columns/);
   });
 });
 
@@ -255,7 +258,11 @@ describe('an imported file in integers', () => {
     const size = model.input.shape.reduce((product, side) => product * side, 1);
     const Integers = model.isTokens ? Int32Array : Int16Array;
     const result = await importCheck(model, {
-      record: () => Int32Array.from({ length: size }, () => (model.isTokens ? draw(12) : draw(512) - 256)),
+      batches: Array.from({ length: 16 }, () => ({
+        count: 1,
+        features: Int32Array.from({ length: size }, () => (model.isTokens ? draw(12) : draw(512) - 256)),
+      })),
+      answer: 'numbers',
       fraction: model.isTokens ? 0 : 8,
       async file(input, dims) {
         const integers = () =>
@@ -265,7 +272,7 @@ describe('an imported file in integers', () => {
         const fed = model.isTokens ? integers() : new Tensor('float32', Float32Array.from(input), dims);
         return (await session.run({ [model.input.name]: fed }))[model.output.name]!.data as Float32Array;
       },
-      net: (record) => exactOutputs(m, tensors, Integers.from(record), 1),
+      net: ({ features: record }) => exactOutputs(m, tensors, Integers.from(record), 1),
     });
     await session.release();
     expect(result.records).toBe(16);

@@ -11,6 +11,7 @@ import {
   sizeOf,
 } from '#libs/step';
 import { refuse } from './errors.js';
+import { realInputs } from './inputs.js';
 import { mergeLora, type RealValues } from './ops/merge-lora.js';
 import { writeSafetensors, type NamedTensor } from './safetensors.js';
 
@@ -48,21 +49,14 @@ function realValues(m: NetManifest, parameters: Weights): RealValues {
 }
 
 /** Center and scale by feature; undefined where the integers of the source are taken as they are. */
-function columnsOf({ input }: NetManifest, { columns }: DataHeader): RealColumns | undefined {
-  if ('tokens' in input || !columns.some(({ kind }) => kind === 'number')) return undefined;
+function columnsOf({ input }: NetManifest, header: DataHeader): RealColumns | undefined {
+  if ('tokens' in input || !header.columns.some(({ kind }) => kind === 'number')) return undefined;
   const size = sizeOf(input.shape);
-  const [center, scale] = [new Float32Array(size), new Float32Array(size).fill(1)];
-  let at = 0;
-  for (const column of columns) {
-    const width = column.kind === 'category' ? column.values.length : 'count' in column ? (column.count ?? 1) : 1;
-    if (column.kind === 'integer') scale.fill(2 ** input.frac, at, at + width);
-    if (column.kind === 'number') {
-      center.fill(column.center, at, at + width);
-      scale.fill(column.scale, at, at + width);
-    }
-    at += width;
+  const found = realInputs(header);
+  if (found === undefined || found.scale.length !== size) {
+    return refuse('EXPORT_HEADER', `columns of ${size} features`, `${header.columns.length} columns of others`);
   }
-  return at === size ? { center, scale } : refuse('EXPORT_HEADER', `columns of ${size} features`, at);
+  return { center: Float32Array.from(found.center), scale: Float32Array.from(found.scale) };
 }
 
 const exactName = 'veritrain.exact';

@@ -33,13 +33,17 @@ async function difference(bytes: Uint8Array, model: ImportedModel): Promise<numb
   const size = model.input.shape.reduce((product, side) => product * side, 1);
   const isInt32 = model.producer === 'tf2onnx';
   const { largestDifference, largestOutput } = await importCheck(model, {
-    record: () => Int32Array.from({ length: size }, () => (model.isTokens ? draw(12) : draw(512) - 256)),
+    batches: Array.from({ length: 16 }, () => ({
+      count: 1,
+      features: Int32Array.from({ length: size }, () => (model.isTokens ? draw(12) : draw(512) - 256)),
+    })),
+    answer: 'numbers',
     fraction: model.isTokens ? 0 : 8,
     file: fileRun(session, model, isInt32),
-    net: async (record) =>
+    net: async ({ features }) =>
       floatNet(
         model,
-        Float64Array.from(record, (value) => (model.isTokens ? value : value / 256)),
+        Float64Array.from(features, (value) => (model.isTokens ? value : value / 256)),
       ),
   });
   expect(largestOutput).toBeGreaterThan(0.01);

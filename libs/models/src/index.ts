@@ -1,12 +1,15 @@
 /** Door of libs/models: models that users bring, as nets of fxt/2 and back. Bytes in, bytes out; no files, no processes. */
-export { importCheck } from './check.js';
+export { Comparison, importCheck, type Agreement, type AnswerKind } from './check.js';
 export { UnsupportedModel } from './errors.js';
 export { exactParameters, exportOnnx, exportSafetensors } from './export.js';
+export { realInputs } from './inputs.js';
+export { onnxBytesMax, safetensorsBytesMax } from './limits.js';
 export { mappedParameters } from './mapping.js';
-export { importOnnx, type ImportedModel } from './onnx/import.js';
+export { importOnnx, type ImportedModel, type RealParameter } from './onnx/import.js';
 export { quantise } from './quantise.js';
 export { readSafetensors, writeSafetensors } from './safetensors.js';
 export { estimate } from './plan/estimate.js';
-export { planModel, type PlanWish } from './plan/plan.js';
+export { planBrought, type Adapting } from './plan/bring.js';
+export { fractionsOf, planModel, type PlanWish } from './plan/plan.js';
 export { metricsOf, type Measured } from './losses/readings.js';
 export { answers } from './losses/answers.js';

@@ -20,10 +20,15 @@ interface QuantiseOptions {
   fractionOf(name: string): number;
   /** Integer bits of the manifest. */
   readonly wint: number;
+  /** Factor by which a weight may grow in training; 1 by default. Where 8 integer bits are too few for it, it is less. */
+  readonly room?: number;
 }
 
 /** @throws Rejection MODEL_WEIGHT_NUMBER for what is no finite number, MODEL_WEIGHT_RANGE for what needs more than 8 integer bits */
-export function quantise(parameters: readonly RealParameter[], { fractionOf, wint }: QuantiseOptions): Quantised {
+export function quantise(
+  parameters: readonly RealParameter[],
+  { fractionOf, wint, room = 1 }: QuantiseOptions,
+): Quantised {
   const raised = new Map<string, number>();
   const tensors = parameters.map(({ name, layer, dims, values }): MasterTensor => {
     const fraction = fractionOf(name);
@@ -35,8 +40,7 @@ export function quantise(parameters: readonly RealParameter[], { fractionOf, win
       largest = Math.max(largest, Math.abs(scaled));
       if (Math.abs(scaled) < 2 ** 62) integers[i] = BigInt(scaled);
     });
-    const bits = bitsFor(largest, fraction);
-    if (bits > wintMax) {
+    if (bitsFor(largest, fraction) > wintMax) {
       const got = `${largest / 2 ** fraction}`;
       refuse(
         'MODEL_WEIGHT_RANGE',
@@ -45,6 +49,7 @@ export function quantise(parameters: readonly RealParameter[], { fractionOf, win
         'scale the layer down, and the one after it up',
       );
     }
+    const bits = Math.min(wintMax, bitsFor(largest * room, fraction));
     if (bits > (raised.get(layer) ?? wint)) raised.set(layer, bits);
     return { name, dims, values: integers };
   });

@@ -1,29 +1,20 @@
-/** `veritrain model init|check`. */
+/** `veritrain model init|check|import|export`. */
 import { Option, type Command } from 'commander';
 import { checkModel, type CheckedModel, type CheckOptions } from '../model/check.js';
-import { addDataOptions, taskKinds } from '../model/data.js';
+import { addDataOptions } from '../model/data.js';
+import { exportModel, type ExportOptions } from '../model/export.js';
+import { importModel, type ImportedReport, type ImportOptions } from '../model/import.js';
 import { initModel, type InitOptions } from '../model/init.js';
+import { addWishOptions } from '../model/wish.js';
+import type { Agreement } from '#libs/models';
 import { printResult, table, type OutputOptions } from '../output.js';
 
 export function addModelCommands(program: Command): void {
-  const model = program.command('model').description('make a manifest from data, and look at one');
+  const model = program.command('model').description('make a manifest from data or a model file, and look at one');
   const init = model
     .command('init')
-    .description('look at data, choose a model with all its settings, and say why; writes manifest.json and plan.json')
-    .requiredOption('--from <file>', 'csv, tsv, parquet, npy, npz, idx, jsonl, txt, or a folder of pictures')
-    .requiredOption('--out <folder>', 'where the manifest goes')
-    .addOption(new Option('--task <name>', 'guessed from the label without it').choices(Object.keys(taskKinds)))
-    .addOption(new Option('--arch <name>', 'kind of model').choices(['mlp', 'cnn', 'transformer', 'linear']))
-    .addOption(
-      new Option('--optimizer <name>', 'adamw without it; steps of sgd-exact can be proved').choices([
-        ...['adamw', 'sgd', 'sgd-exact'],
-      ]),
-    )
-    .option('--lr <rate>', 'peak of the learning rate')
-    .option('--epochs <n>', 'passes over the data')
-    .option('--batch <n>', 'rows of one step')
-    .option('--seed <hex>', '0x and 64 digits; drawn without it');
-  addDataOptions(init)
+    .description('look at data, choose a model with all its settings, and say why; writes manifest.json and plan.json');
+  addDataOptions(addWishOptions(init))
     .option('--json', 'print one JSON document')
     .action(async (options: InitOptions & OutputOptions) => {
       const made = await initModel(options);
@@ -31,6 +22,12 @@ export function addModelCommands(program: Command): void {
         [...made.why, ...made.notes, `${options.out}/manifest.json has it, plan.json in plain numbers.`].join('\n'),
       );
     });
+  addCheck(model);
+  addImport(model);
+  addExport(model);
+}
+
+function addCheck(model: Command): void {
   const check = model
     .command('check')
     .argument('<manifest>', 'fxt/2 manifest')
@@ -43,6 +40,75 @@ export function addModelCommands(program: Command): void {
       const checked = await checkModel(manifest, options);
       printResult(options, checked, () => checkedText(checked));
     });
+}
+
+function addImport(model: Command): void {
+  const command = model
+    .command('import')
+    .argument('<file>', 'model.onnx as PyTorch or Keras export it, or weights.safetensors')
+    .description(
+      'make a manifest around a model that exists, with its weights as start.bin, for data that it shall be trained on',
+    );
+  addDataOptions(addWishOptions(command))
+    .addOption(
+      new Option('--inputs <kind>', 'what the file takes: features as the data set scales them, or your own numbers')
+        .choices(['scaled', 'raw'])
+        .default('scaled'),
+    )
+    .option('--axis <name=size...>', 'onnx: sizes of free axes')
+    .option('--layers <file>', 'safetensors: a manifest, or the list of its layers; the planner chooses without it')
+    .option('--map <file>', 'safetensors: JSON {"map": {"fc1.weight": "n0.W^T"}}; without it, names of parameters')
+    .option('--freeze <layer...>', 'layers that are not trained; but-last for all but the last one')
+    .option('--lora <rank>', 'train adapters of this rank on all linear layers, and nothing else')
+    .option('--json', 'print one JSON document')
+    .action(async (file: string, options: ImportOptions & OutputOptions) => {
+      const made = await importModel(file, options);
+      printResult(options, made, () => importedText(made));
+    });
+}
+
+function addExport(model: Command): void {
+  model
+    .command('export')
+    .description('write a trained model as model.onnx (float32) and model.safetensors, and compare it on data')
+    .requiredOption('--model <folder>', 'a trained model: manifest.json, header.json, weights.bin')
+    .requiredOption('--out <folder>', 'where the files go')
+    .option('--data <file>', 'a file as the model was trained on: all of it is compared')
+    .option('--labels <file>', 'pictures and arrays: the file of their labels')
+    .option('--merge-lora', 'make adapters part of the layers that they are on')
+    .option('--integers', 'tables: the ONNX model takes the integers of the data set, not your own numbers')
+    .option('--json', 'print one JSON document')
+    .action(async (options: ExportOptions & OutputOptions) => {
+      const made = await exportModel(options);
+      printResult(options, made, () =>
+        table([
+          ['onnx', made.onnx],
+          ['safetensors', made.safetensors],
+          ['takes', made.input],
+          ['check', made.check === null ? 'none: no --data was given' : agreementWords(made.check)],
+        ]),
+      );
+    });
+}
+
+function importedText({ why, notes, check, before, out, ...rest }: ImportedReport): string {
+  return [
+    ...[...why, ...notes],
+    table([
+      ['layers', rest.layers.join(', ')],
+      ['parameters', `${rest.parameters} of which ${rest.trainedParameters} are trained`],
+      ['start', `${out}/start.bin, root ${rest.root}`],
+      ['check', `on the ${check.set} set against ${check.against}: ${agreementWords(check)}`],
+      ...before.metrics.map(({ name, value }) => [name, `${value.toPrecision(5)} before training`] as const),
+    ]),
+    `${out}/manifest.json has it, plan.json in plain numbers.`,
+  ].join('\n');
+}
+
+function agreementWords({ records, largestDifference, largestOutput, sameAnswers }: Agreement): string {
+  const answers = sameAnswers && `, the same answer in ${sameAnswers.same} of ${sameAnswers.of}`;
+  const [most, of] = [largestDifference, largestOutput].map((value) => value.toPrecision(3));
+  return `float32 and integers differ by at most ${most} where outputs reach ${of}, on ${records} records${answers ?? ''}`;
 }
 
 function checkedText({ digest, parameters, memoryBytes, seconds, slowSeconds, price, rows, ...rest }: CheckedModel) {

@@ -29,7 +29,8 @@ interface PlanFile {
 const names = { manifest: 'manifest.json', plan: 'plan.json', header: 'header.json', weights: 'weights.bin' };
 export const tokenizerName = 'tokenizer.json';
 export const startName = 'start.bin';
-const weightsBytesMax = 2 ** 31;
+/** Of all parameters of a model. */
+export const weightsBytesMax = 2 ** 31;
 
 export function writePlan(folder: string, manifest: NetManifest, header: DataHeader, plan: PlanFile): void {
   writeWhole(join(folder, names.manifest), canonicalManifest(manifest));

@@ -4,21 +4,16 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { to0x } from '#attestation/base';
-import { estimate, planModel, type PlanWish } from '#libs/models';
+import { estimate, planModel } from '#libs/models';
 import { manifestDigest } from '#libs/step';
-import { openData, recordsOf, usage, type DataOptions } from './data.js';
+import { openData, recordsOf, type DataOptions } from './data.js';
 import { tokenizerName, writePlan } from './folder.js';
+import { readingOf, wishOf, type WishOptions } from './wish.js';
 import { writeWhole } from '#libs/client';
 
-export interface InitOptions extends DataOptions {
+export interface InitOptions extends DataOptions, WishOptions {
   readonly from: string;
   readonly out: string;
-  readonly arch?: NonNullable<PlanWish['arch']>;
-  readonly optimizer?: NonNullable<PlanWish['optimizer']>;
-  readonly lr?: string;
-  readonly epochs?: string;
-  readonly batch?: string;
-  readonly seed?: string;
 }
 
 interface InitReport {
@@ -54,39 +49,4 @@ export async function initModel(options: InitOptions): Promise<InitReport> {
   } finally {
     rmSync(work, { recursive: true, force: true });
   }
-}
-
-function wishOf({ arch, optimizer, lr, epochs, batch }: Omit<InitOptions, 'from' | 'out'>): PlanWish {
-  return {
-    ...(arch !== undefined && { arch }),
-    ...(optimizer !== undefined && { optimizer }),
-    ...(lr !== undefined && { lr: rate(lr) }),
-    ...(epochs !== undefined && { epochs: whole('--epochs', epochs) }),
-    ...(batch !== undefined && { batch: whole('--batch', batch) }),
-  };
-}
-
-/** What `train` needs to read the data the same way; the validation rows as a number. */
-function readingOf(options: DataOptions, validation: number): DataOptions {
-  const { target, task, drop, size, tokens, textField } = options;
-  return {
-    ...(target !== undefined && { target }),
-    ...(task !== undefined && { task }),
-    ...(drop !== undefined && { drop }),
-    ...(size !== undefined && { size }),
-    ...(tokens !== undefined && { tokens }),
-    ...(textField !== undefined && { textField }),
-    validation: String(validation),
-  };
-}
-
-function rate(text: string): number {
-  const value = Number(text);
-  if (Number.isFinite(value) && value > 0 && value < 100) return value;
-  throw usage('--lr as a number above 0', text);
-}
-
-function whole(name: string, text: string): number {
-  if (!/^[1-9]\d{0,6}$/.test(text)) throw usage(`${name} as a whole number above 0`, text);
-  return Number(text);
 }

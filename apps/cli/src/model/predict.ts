@@ -1,15 +1,15 @@
 /** `veritrain predict` and `evaluate`: exact outputs of a model on a user's file, in the user's own words. */
 import { createWriteStream } from 'node:fs';
 import { finished } from 'node:stream/promises';
-import { join } from 'node:path';
 import { once } from 'node:events';
 import { NetForward } from '#libs/onnx';
 import { encodeWith } from '#libs/data';
 import { answers } from '#libs/models';
-import { netOf, netRecordLayout, splitNetRecords, type NetManifest } from '#libs/step';
-import { openData, type DataOptions, type Source } from './data.js';
+import { netOf, splitNetRecords } from '#libs/step';
+import type { DataOptions } from './data.js';
 import { FloatModel, Meter, type Measures } from './exact.js';
-import { readModel, tokenizerName, type ModelFolder } from './folder.js';
+import { readModel } from './folder.js';
+import { featuresFrom, openedFor } from './new-data.js';
 
 export interface PredictOptions extends DataOptions {
   readonly model: string;
@@ -35,7 +35,7 @@ const comparedRows = 256;
 export async function predict(options: PredictOptions & { readonly out: string }): Promise<Predicted> {
   const model = readModel(options.model);
   const { manifest, header, parameters } = model;
-  const encoding = encodeWith(header, await opened(model, options), 'features');
+  const encoding = encodeWith(header, await openedFor(model, options), 'features');
   const forward = await NetForward.open(manifest);
   const float = await FloatModel.open(manifest, parameters);
   const file = createWriteStream(options.out, { mode: 0o600 });
@@ -44,7 +44,7 @@ export async function predict(options: PredictOptions & { readonly out: string }
   let [count, floatDifference] = [0, 0];
   try {
     for await (const { count: rows, first, bytes } of encoding.batches()) {
-      const { features } = splitNetRecords(manifest, withoutLabels(manifest, bytes, rows));
+      const features = featuresFrom(manifest, bytes, rows);
       for await (const part of forward.outputs(parameters, { count: rows, features })) {
         const width = part.output.length / part.rows;
         const lines = Array.from({ length: part.rows }, (_, i) => {
@@ -81,7 +81,7 @@ export async function predict(options: PredictOptions & { readonly out: string }
 export async function evaluate(options: PredictOptions): Promise<Measures & { readonly floatDifference: number }> {
   const model = readModel(options.model);
   const { manifest, header, parameters } = model;
-  const encoding = encodeWith(header, await opened(model, options), 'records');
+  const encoding = encodeWith(header, await openedFor(model, options), 'records');
   const forward = await NetForward.open(manifest);
   const float = await FloatModel.open(manifest, parameters);
   const meter = new Meter(manifest, header);
@@ -105,29 +105,6 @@ export async function evaluate(options: PredictOptions): Promise<Measures & { re
     await Promise.all([forward.close(), float.close()]);
   }
   return { rows: count, metrics: meter.results(), floatDifference };
-}
-
-/** The file, cut by the model's own tokenizer where it is text. */
-async function opened({ header, tokenizer }: ModelFolder, { model, data, ...own }: PredictOptions): Promise<Source> {
-  const isText = header.features.dtype === 'tokens';
-  const side =
-    header.columns[0]?.kind === 'image' && header.columns[0].fit === 'stretch' ? header.features.shape[0] : undefined;
-  return openData(data, {
-    ...(isText && { tokens: String(header.features.shape[0]), task: 'language' as const }),
-    ...(tokenizer !== undefined && { tokenizer: join(model, tokenizerName) }),
-    ...(side !== undefined && { size: String(side) }),
-    ...own,
-  });
-}
-
-/** Features with labels of zero behind them, as whole records. */
-function withoutLabels(m: NetManifest, features: Uint8Array, rows: number): Uint8Array {
-  const { featureBytes, recordBytes } = netRecordLayout(m);
-  const records = new Uint8Array(rows * recordBytes);
-  for (let row = 0; row < rows; row++) {
-    records.set(features.subarray(row * featureBytes, (row + 1) * featureBytes), row * recordBytes);
-  }
-  return records;
 }
 
 /** RFC 4180; a cell that a spreadsheet would run gets a quote mark before it. */

@@ -3,21 +3,12 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { Rejection } from '#attestation/base';
-import { readJson } from '#libs/client';
-import {
-  checkHeaderFits,
-  decodeWeights,
-  drawnParameters,
-  frozenOf,
-  parametersOf,
-  parseNetManifest,
-  type NetManifest,
-  type Weights,
-} from '#libs/step';
+import { readBytes, readJson } from '#libs/client';
+import { checkHeaderFits, decodeWeights, drawnParameters, frozenOf, parametersOf, parseNetManifest } from '#libs/step';
 import { runEngine, type EngineProgress } from '../train/engine-process.js';
 import { openData, recordsOf, type DataOptions } from './data.js';
 import { measured, type Measures } from './exact.js';
-import { dataBeside, parametersFrom, startName, tokenizerName, writeModel } from './folder.js';
+import { dataBeside, parametersFrom, startName, tokenizerName, weightsBytesMax, writeModel } from './folder.js';
 
 export interface TrainedReport {
   readonly model: string;
@@ -56,6 +47,7 @@ export async function trainModel(
     checkHeaderFits(m, header);
     const out = join(work, 'state');
     const start = m.start.kind === 'weights' ? join(dirname(request.manifest), startName) : undefined;
+    const brought = start === undefined ? drawnParameters(m) : parametersFrom(m, readBytes(start, weightsBytesMax));
     const engine = {
       ...{ manifest: m, records: train.path, digestAt: [m.steps], out, threads: request.threads },
       ...(start !== undefined && { start }),
@@ -63,7 +55,7 @@ export async function trainModel(
     const report = await runEngine(engine, (progress) => onProgress(progress, m.steps)).catch((error: unknown) => {
       throw withAdvice(error);
     });
-    const parameters = parametersOf(m, decodeWeights(m, readFileSync(out)), frozenAtStart(m, start));
+    const parameters = parametersOf(m, decodeWeights(m, readFileSync(out)), frozenOf(m, brought));
     const tokenizer = source.tokenizer?.bytes;
     writeModel(request.out, { manifest: m, header, parameters, ...(tokenizer !== undefined && { tokenizer }) });
     const rows = { train: train.count, validation: validation?.count ?? 0 };
@@ -80,10 +72,6 @@ export async function trainModel(
   } finally {
     rmSync(work, { recursive: true, force: true });
   }
-}
-
-function frozenAtStart(m: NetManifest, start: string | undefined): Weights {
-  return frozenOf(m, start === undefined ? drawnParameters(m) : parametersFrom(m, readFileSync(start)));
 }
 
 /** A guard that stops a run names the parameter and the step; this adds what to change. */

@@ -1,7 +1,9 @@
 /** An ONNX file as a net of fxt/2: layers of its manifest and real parameters (libs/models/README.md). */
 import { cannot, NodeRefusal, refuse } from '../errors.js';
 import { decodeModel, type OnnxModel, type OnnxValue } from './decode.js';
-import type { Edge, LayerDraft, NetDraft, Value } from './draft.js';
+import type { RealInputs } from '../inputs.js';
+import { sizeOf } from './constant.js';
+import type { Affine, Edge, LayerDraft, NetDraft, Value } from './draft.js';
 import { Importer, indexOf } from './importer.js';
 import { isNchw } from './layout.js';
 import type { End } from './ops/end.js';
@@ -34,11 +36,18 @@ interface Port {
   readonly order?: Int32Array;
 }
 
+interface InputPort extends Port {
+  /** TensorProto.DataType of the file. */
+  readonly type: number;
+  /** What the file takes where it is not the features' own real numbers. */
+  readonly real?: RealInputs;
+}
+
 export interface ImportedModel {
   readonly producer: string;
   readonly opset: number;
   readonly isTokens: boolean;
-  readonly input: Port;
+  readonly input: InputPort;
   readonly output: Port;
   /** What the file does beyond the layers, which the loss does in training. */
   readonly end?: End;
@@ -53,6 +62,10 @@ interface ImportOptions {
   readonly a?: number;
   /** Sizes of free axes by name, the batch's aside, for example `{ "sequence": 64 }`. */
   readonly sizes?: Readonly<Record<string, number>>;
+  /** Size of the one free axis that `sizes` does not name: the length of a sequence. */
+  readonly freeSize?: number;
+  /** The file takes these numbers in place of the features': what lies between becomes part of its first layer. */
+  readonly real?: RealInputs;
 }
 
 /** A size for the batch that no rule takes for another. */
@@ -62,7 +75,7 @@ const freeBatch = 2;
  * @throws Rejection ONNX_MALFORMED, ONNX_LIMIT, ONNX_OPSET, ONNX_EXTERNAL_DATA, ONNX_TYPE, ONNX_SHAPE, ONNX_INPUT,
  *         ONNX_OUTPUT; UnsupportedModel (ONNX_OP_UNSUPPORTED) with every node that has no layer
  */
-export function importOnnx(bytes: Uint8Array, { a = 8, sizes = {} }: ImportOptions = {}): ImportedModel {
+export function importOnnx(bytes: Uint8Array, options: ImportOptions = {}): ImportedModel {
   const model = decodeModel(bytes);
   const [input, ...others] = model.inputs;
   if (input === undefined || others.length > 0)
@@ -81,8 +94,8 @@ export function importOnnx(bytes: Uint8Array, { a = 8, sizes = {} }: ImportOptio
       'export a model of one output',
     );
   const graph = indexOf(model);
-  const importer = new Importer(graph, model, a);
-  const entry = entryOf(model, input, sizes, importer.draft);
+  const importer = new Importer(graph, model, options.a ?? 8);
+  const entry = entryOf(model, input, options, importer.draft);
   const end = importer.run(input.name, entry.value, output.name);
   if (end.view.dims.slice(1).flat().some(isBatch))
     refuse('ONNX_OUTPUT', 'an output with the batch first', 'the batch elsewhere');
@@ -91,7 +104,10 @@ export function importOnnx(bytes: Uint8Array, { a = 8, sizes = {} }: ImportOptio
   return {
     ...{ producer: model.producer, opset: model.opset, isTokens: entry.value.edge.isTokens },
     ...{
-      input: portOf(input.name, entry.dims, entry.value),
+      input: {
+        ...portOf(input.name, entry.dims, entry.value),
+        ...{ type: input.type, ...(options.real !== undefined && { real: options.real }) },
+      },
       output: portOf(
         output.name,
         end.view.dims.map((axes) => axes.reduce((n, axis) => (axis.stride < 0 ? -n : n * axis.size), 1)),
@@ -107,7 +123,7 @@ export function importOnnx(bytes: Uint8Array, { a = 8, sizes = {} }: ImportOptio
 function entryOf(
   model: OnnxModel,
   input: OnnxValue,
-  sizes: Readonly<Record<string, number>>,
+  options: ImportOptions,
   draft: NetDraft,
 ): { readonly value: Value; readonly dims: readonly number[] } {
   const { name, type } = input;
@@ -118,7 +134,7 @@ function entryOf(
     input.dims ?? refuse('ONNX_INPUT', `input "${name}" with a shape`, 'none', 'export with example inputs');
   if (first === undefined) refuse('ONNX_INPUT', `input "${name}" with a batch axis`, 'a scalar');
   const dims = rest.map((size, k) => {
-    const known = typeof size === 'number' ? size : Object.hasOwn(sizes, size) ? sizes[size] : undefined;
+    const known = typeof size === 'number' ? size : freeSizeOf(size, rest, options);
     if (known === undefined || !Number.isSafeInteger(known) || known < 1) {
       refuse(
         'ONNX_INPUT',
@@ -140,11 +156,30 @@ function entryOf(
       dims.length === 0
         ? { dims: [recordView(batch, [1]).dims[0]!], offset: 0 }
         : recordView(batch, shape, isTurned ? [2, 0, 1] : undefined);
-    return { value: { edge, view }, dims: [typeof first === 'number' ? first : -1, ...dims] };
+    const affine = options.real && affineFrom(options.real, sizeOf(shape));
+    return {
+      value: { edge, view, ...(affine !== undefined && { affine }) },
+      dims: [typeof first === 'number' ? first : -1, ...dims],
+    };
   } catch (error) {
     if (!(error instanceof NodeRefusal)) throw error;
     return refuse('ONNX_INPUT', error.instead, error.reason);
   }
+}
+
+function freeSizeOf(
+  name: string,
+  dims: readonly (number | string)[],
+  { sizes = {}, freeSize }: ImportOptions,
+): number | undefined {
+  if (Object.hasOwn(sizes, name)) return sizes[name];
+  return dims.filter((size) => typeof size === 'string').length === 1 ? freeSize : undefined;
+}
+
+/** @throws NodeRefusal where there are more or fewer of them than features */
+function affineFrom({ center, scale }: RealInputs, size: number): Affine {
+  if (center.length !== size) cannot(`a record of ${size} numbers`, `records of ${center.length}, as the data has`);
+  return { scale, shift: center };
 }
 
 function portOf(name: string, dims: readonly number[], { edge, view }: Value): Port {

@@ -49,6 +49,11 @@ function adapterOf(layer: Layer, byId: ReadonlyMap<string, Layer>): readonly Ada
   return isSum && isSide ? [{ id, base, up, parts: [id, `${id}.A`, `${id}.B`] }] : [];
 }
 
+/** Whether `lora` of a manifest may name the layer. */
+export function takesAdapter({ op, scale = 0 }: Readonly<Record<string, unknown>>): boolean {
+  return op === 'dense' && scale === 0;
+}
+
 function sumOf(W: Float64Array, A: Float64Array, B: Float64Array, out: number, factor: number): Float64Array {
   const r = B.length / out;
   return W.map((value, at) => {

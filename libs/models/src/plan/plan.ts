@@ -17,13 +17,19 @@ export interface PlanWish {
   readonly optimizer?: OptimizerName;
 }
 
-interface PlanRequest extends PlanWish {
+export interface PlanRequest extends PlanWish {
   readonly header: DataHeader;
   readonly rows: { readonly train: number; readonly validation: number };
   /** 0x and 64 digits. */
   readonly seed: string;
   /** Layers of a model that was brought, and the root of its weights, in place of an architecture. */
-  readonly brought?: { readonly layers: readonly unknown[]; readonly wint?: number; readonly root?: string };
+  readonly brought?: {
+    readonly layers: readonly object[];
+    readonly wint?: number;
+    readonly root?: string;
+    /** The manifest's shorthand. */
+    readonly lora?: object;
+  };
 }
 
 /** The choices in plain numbers. */
@@ -40,7 +46,7 @@ interface PlainPlan {
   readonly validationRows: number;
 }
 
-interface Plan {
+export interface Plan {
   readonly manifest: NetManifest;
   readonly plain: PlainPlan;
   /** Why, a sentence each. */
@@ -55,6 +61,7 @@ interface Draft {
 }
 
 const triesMax = 16;
+const usualOptimizer: OptimizerName = 'adamw';
 
 /** @throws Rejection PLAN_ARCHITECTURE, PLAN_ROWS, and the manifest's own where no change helps */
 export function planModel(request: PlanRequest): Plan {
@@ -62,7 +69,7 @@ export function planModel(request: PlanRequest): Plan {
   if (rows.train < 1) refuse('PLAN_ROWS', 'at least one row to train on', rows.train);
   const arch = request.arch ?? usual(header);
   const why: string[] = [];
-  const optimizer = request.optimizer ?? 'adamw';
+  const optimizer = request.optimizer ?? usualOptimizer;
   const sketch = sketchOf(request, arch, optimizer);
   const asked = request.batch ?? usualBatch(header, rows.train);
   let draft: Draft = { batch: Math.min(asked, rows.train), hasClip: arch === 'transformer', coarser: 0 };
@@ -90,7 +97,7 @@ function sketchOf({ header, brought }: PlanRequest, arch: Architecture, optimize
   const { outputs, last } = objectiveOf(header);
   if (brought !== undefined) {
     const layers = brought.layers.map((layer, i) => ({
-      ...(layer as object),
+      ...layer,
       ...(i === brought.layers.length - 1 && last),
     }));
     return { layers, words: 'the model that was brought' };
@@ -144,18 +151,35 @@ function written(
     ...{ warmupSteps: isProved ? 0 : warmupOf(steps), batch, epochs: passes, steps },
     ...{ trainRows: rows.train, validationRows: rows.validation },
   };
-  const fractions = isProved ? { a: 6, g: 10 } : { a: features.shape.length === 1 && !isText ? 10 : 8, g: 12 };
   const json = {
-    ...{ fxt: 2, seed, batch, steps, labelShape: objective.labelShape, ...fractions, wint: brought?.wint ?? 3 },
+    ...{
+      fxt: 2,
+      seed,
+      batch,
+      steps,
+      labelShape: objective.labelShape,
+      ...fractionsOf(header, optimizer),
+      wint: brought?.wint ?? 3,
+    },
     input: isText
       ? { shape: features.shape, tokens: true }
       : { shape: features.shape, dtype: features.dtype, frac: features.frac },
     ...{ layers: sketch.layers, loss: objective.loss, optimizer: made.json },
     ...(isProved && { overflow: 'fail' }),
+    ...(brought?.lora !== undefined && { lora: brought.lora }),
     ...(brought?.root !== undefined && { start: { kind: 'weights', root: brought.root } }),
     ...(rows.validation > 0 && { evaluate: { every: epochSteps, metrics: objective.metrics } }),
   };
   return { plain, json };
+}
+
+/** Fractions of edges and of their errors. */
+export function fractionsOf(
+  { features }: DataHeader,
+  optimizer: OptimizerName = usualOptimizer,
+): { readonly a: number; readonly g: number } {
+  if (optimizer === 'sgd-exact') return { a: 6, g: 10 };
+  return { a: features.shape.length === 1 && features.dtype !== 'tokens' ? 10 : 8, g: 12 };
 }
 
 /** What helps against a refusal of the manifest; null where nothing does. */
@@ -193,7 +217,7 @@ function reasons(
   }[label.kind]();
   return [
     `A record has ${features.dtype} [${features.shape.join()}], and the model answers with ${what}: the task is ${plain.task}.`,
-    `The model is ${words}${brought === undefined ? ` (${arch})` : ''}.`,
+    brought === undefined ? `The model is ${words} (${arch}).` : `The layers are those of ${words}.`,
     `${plain.trainRows} rows in batches of ${plain.batch} make ${plain.steps} steps in ${plain.epochs} passes.`,
     `The optimizer is ${plain.optimizer}; its rate peaks at ${plain.learningRate}` +
       (plain.warmupSteps > 0 ? ` after ${plain.warmupSteps} steps and falls as a cosine.` : '.'),

@@ -10,6 +10,11 @@ export const lossOf: Readonly<Record<End, string>> = {
   Softmax: 'softmax-ce',
 };
 
+/** A flag is set above it. */
+export function flagFrom(end: End): number {
+  return end === 'Sigmoid' ? 0.5 : 0;
+}
+
 /** What stands at the end of a file, on one row of outputs. */
 export function ended(end: End, row: readonly number[]): readonly number[] {
   if (end === 'Sigmoid') return row.map(logistic);

@@ -8,7 +8,7 @@ import { linearRules } from './linear.js';
 import { normRules } from './normalization.js';
 import { poolRules, reduceRule } from './pooling.js';
 
-export { ended, lossOf } from './end.js';
+export { ended, flagFrom, lossOf } from './end.js';
 
 const rules: Readonly<Record<string, Rule>> = {
   ...activationRules,

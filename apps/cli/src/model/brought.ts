@@ -1,0 +1,120 @@
+/** A model file as layers and weights for data that was looked at. */
+import { readBytes, readJson } from '#libs/client';
+import {
+  exactParameters,
+  fractionsOf,
+  importOnnx,
+  mappedParameters,
+  onnxBytesMax,
+  planModel,
+  readSafetensors,
+  realInputs,
+  safetensorsBytesMax,
+  type ImportedModel,
+  type PlanWish,
+  type RealParameter,
+} from '#libs/models';
+import { Rejection } from '#attestation/base';
+import { parameterShapes, parseNetManifest, sizeOf, type DataHeader, type NetManifest } from '#libs/step';
+import { usage } from './data.js';
+import { whole } from './wish.js';
+
+export interface BroughtOptions {
+  readonly inputs?: 'scaled' | 'raw';
+  readonly axis?: readonly string[];
+  readonly layers?: string;
+  readonly map?: string;
+}
+
+interface Looked {
+  readonly header: DataHeader;
+  readonly rows: { readonly train: number; readonly validation: number };
+  readonly seed: string;
+  readonly wish: PlanWish;
+}
+
+interface Brought {
+  readonly layers: readonly { readonly op: string; readonly id?: string }[];
+  readonly parameters: readonly (RealParameter & { readonly exact?: { fraction: number; values: BigInt64Array } })[];
+  readonly messages: readonly string[];
+  /** Of an ONNX file, to run it. */
+  readonly onnx?: { readonly bytes: Uint8Array; readonly model: ImportedModel };
+}
+
+const scaledWords =
+  'The file is taken to expect features as the data set scales them: pixels from 0 to 1, columns of numbers centered and scaled. Where it expects your own numbers, say --inputs raw.';
+const rawWords = 'The file is taken to expect your own numbers; what the data set scales is undone in its first layer.';
+
+/** @throws ConfigurationError FILE_*, USAGE; Rejection ONNX_*, SAFETENSORS_*, MODEL_INPUT; UnsupportedModel */
+export function readBrought(file: string, options: BroughtOptions, looked: Looked): Brought {
+  if (/\.onnx$/i.test(file)) return onnxModel(readBytes(file, onnxBytesMax), options, looked);
+  if (/\.safetensors$/i.test(file)) return tensorsOf(readBytes(file, safetensorsBytesMax), options, looked);
+  throw usage('a file that ends in .onnx or .safetensors', file);
+}
+
+function onnxModel(bytes: Uint8Array, { inputs, axis = [] }: BroughtOptions, { header, wish }: Looked): Brought {
+  const { features } = header;
+  const real = inputs === 'raw' ? realInputs(header) : undefined;
+  if (inputs === 'raw' && real === undefined) throw usage('--inputs raw for features that are numbers', features.dtype);
+  const model = importOnnx(bytes, {
+    ...{ a: fractionsOf(header, wish.optimizer).a, sizes: Object.fromEntries(axis.map(sizeOfAxis)) },
+    ...(features.dtype === 'tokens' && { freeSize: features.shape[0] }),
+    ...(real !== undefined && { real }),
+  });
+  checkInput(model, header);
+  const taken = real === undefined ? scaledWords : rawWords;
+  const messages = [...(model.isTokens ? [] : [taken]), ...model.messages];
+  return { layers: model.layers, parameters: model.parameters, messages, onnx: { bytes, model } };
+}
+
+function sizeOfAxis(text: string): readonly [string, number] {
+  const [, name, size] = /^(.{1,200})=(\d+)$/.exec(text) ?? [];
+  if (name === undefined || size === undefined) throw usage('--axis as name=size', text);
+  return [name, whole('--axis', size)];
+}
+
+/** A net that begins with flatten takes the same numbers in any shape; axes of one element do not matter to it. */
+function checkInput({ input, layers, isTokens }: ImportedModel, { features }: DataHeader): void {
+  const wide = (shape: readonly number[]): string => shape.filter((side) => side !== 1).join();
+  const isSame = String(input.shape) === String(features.shape);
+  const isFlat = layers[0]?.op === 'flatten' && wide(input.shape) === wide(features.shape);
+  const isRow = features.shape.length === 1 && layers[0]?.op === 'flatten' && sizeOf(input.shape) === features.shape[0];
+  if (isTokens === (features.dtype === 'tokens') && (isSame || isFlat || isRow)) return;
+  const kind = (tokens: boolean): string => (tokens ? 'tokens' : 'numbers');
+  throw new Rejection('MODEL_INPUT', {
+    expected: `records of ${kind(isTokens)} [${input.shape.join()}], as the file takes them`,
+    got: `${kind(features.dtype === 'tokens')} [${features.shape.join()}] in the data`,
+    rule: 'libs/models/README.md',
+    action: 'give data of that shape, pictures and arrays with channels last (--size resizes pictures)',
+  });
+}
+
+/** Tensors are weights alone: the layers come from a file, or from the planner. */
+function tensorsOf(bytes: Uint8Array, { layers: path, map }: BroughtOptions, looked: Looked): Brought {
+  const m = netFrom(path, looked);
+  const tensors = readSafetensors(bytes);
+  const shapes = parameterShapes(m);
+  const parameters = mappedParameters(tensors, shapes, map === undefined ? undefined : readJson(map));
+  const exact = map === undefined ? exactParameters(m, tensors) : undefined;
+  return {
+    layers: m.layers.map((layer) => ({ ...layer, op: String(layer.op), id: String(layer.id) })),
+    parameters: parameters.map((one, i) => ({
+      ...one,
+      ...(exact !== undefined && { exact: { fraction: shapes[i]!.fraction, values: exact[i]!.values } }),
+    })),
+    messages: [
+      `Tensors are weights alone; the layers are those of ${path ?? 'the planner, for no --layers were given'}.`,
+      ...(exact === undefined ? [] : ['The file has the exact integers of a former run, and they are taken.']),
+    ],
+  };
+}
+
+/** @throws ConfigurationError USAGE where the file is neither a manifest nor a list */
+function netFrom(path: string | undefined, { wish, ...data }: Looked): NetManifest {
+  if (path === undefined) return planModel({ ...data, ...wish }).manifest;
+  const json = readJson(path);
+  if (!Array.isArray(json)) return parseNetManifest(json);
+  const layers = json.filter((layer): layer is object => typeof layer === 'object' && layer !== null);
+  if (layers.length !== json.length) throw usage('--layers as a manifest, or as a list of its layers', path);
+  return planModel({ ...data, ...wish, brought: { layers } }).manifest;
+}

@@ -1,0 +1,91 @@
+/** `veritrain model import`: a manifest for a model that was brought, and the weights that it starts from. */
+import { randomBytes } from 'node:crypto';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { to0x } from '#attestation/base';
+import { writeWhole } from '#libs/client';
+import { estimate, planBrought, type Adapting, type Agreement } from '#libs/models';
+import { encodeWeights, manifestDigest } from '#libs/step';
+import { compareExported, compareFile } from './agreement.js';
+import { readBrought, type BroughtOptions } from './brought.js';
+import { openData, recordsOf, usage, type DataOptions } from './data.js';
+import { measured, type Measures } from './exact.js';
+import { startName, tokenizerName, writePlan } from './folder.js';
+import { readingOf, whole, wishOf, type WishOptions } from './wish.js';
+
+export interface ImportOptions extends DataOptions, WishOptions, BroughtOptions {
+  readonly from: string;
+  readonly out: string;
+  readonly freeze?: readonly string[];
+  readonly lora?: string;
+}
+
+export interface ImportedReport {
+  readonly out: string;
+  readonly digest: string;
+  /** What the manifest says of the start weights. */
+  readonly root: string;
+  readonly plan: object;
+  readonly layers: readonly string[];
+  readonly why: readonly string[];
+  readonly notes: readonly string[];
+  readonly dropped: number;
+  readonly parameters: number;
+  readonly trainedParameters: number;
+  readonly seconds: number;
+  /** The file in float32 by onnxruntime beside the integers, on the whole set that is named. */
+  readonly check: Agreement & { readonly set: 'validation' | 'train'; readonly against: string };
+  /** Before any training, on the same set. */
+  readonly before: Measures;
+}
+
+export async function importModel(file: string, options: ImportOptions): Promise<ImportedReport> {
+  const seed = options.seed ?? to0x(randomBytes(32));
+  const adapting = adaptingOf(options);
+  const work = mkdtempSync(join(tmpdir(), 'veritrain-import-'));
+  try {
+    const source = await openData(options.from, options);
+    const { header, train, validation, report } = await recordsOf(source, options, seed, work);
+    const rows = { train: train.count, validation: validation?.count ?? 0 };
+    const wish = wishOf(options);
+    const brought = readBrought(file, options, { header, rows, seed, wish });
+    const { manifest, plain, why, start } = planBrought({ header, rows, seed, ...wish }, brought, adapting);
+    const set = validation ?? train;
+    const compared =
+      brought.onnx === undefined
+        ? await compareExported(manifest, header, start, set)
+        : await compareFile(brought.onnx, manifest, header, start, set);
+    const before = await measured(manifest, header, start, set);
+    const notes = [...brought.messages, ...report.notes];
+    const data = readingOf(options, rows.validation);
+    writeWhole(join(options.out, startName), encodeWeights(start));
+    writePlan(options.out, manifest, header, { plan: plain, why: [...why, ...notes], data });
+    if (source.tokenizer !== undefined) writeWhole(join(options.out, tokenizerName), source.tokenizer.bytes);
+    const { parameters, trainedParameters, seconds } = estimate(manifest);
+    return {
+      ...{ out: options.out, digest: to0x(manifestDigest(manifest)) },
+      root: manifest.start.kind === 'weights' ? manifest.start.root : '',
+      ...{ plan: plain, layers: manifest.layers.map(({ id, op }) => `${String(id)} ${String(op)}`), why, notes },
+      ...{ dropped: report.dropped, parameters, trainedParameters, seconds },
+      check: {
+        ...{ set: validation === null ? 'train' : 'validation' },
+        against: brought.onnx === undefined ? 'the same weights as an ONNX model' : file,
+        ...compared,
+      },
+      before,
+    };
+  } finally {
+    rmSync(work, { recursive: true, force: true });
+  }
+}
+
+/** @throws ConfigurationError USAGE */
+function adaptingOf({ freeze, lora }: ImportOptions): Adapting {
+  if (lora !== undefined && freeze !== undefined) {
+    throw usage('--lora, which leaves all other weights as they are, or --freeze', 'both');
+  }
+  if (lora !== undefined) return { lora: whole('--lora', lora) };
+  if (freeze === undefined) return {};
+  return { frozen: freeze.length === 1 && freeze[0] === 'but-last' ? 'but-last' : freeze };
+}

@@ -1,0 +1,67 @@
+/** Options of commands that plan, as the planner takes them. */
+import { Option, type Command } from 'commander';
+import type { PlanWish } from '#libs/models';
+import { taskKinds, usage, type DataOptions } from './data.js';
+
+export interface WishOptions {
+  readonly arch?: NonNullable<PlanWish['arch']>;
+  readonly optimizer?: NonNullable<PlanWish['optimizer']>;
+  readonly lr?: string;
+  readonly epochs?: string;
+  readonly batch?: string;
+  readonly seed?: string;
+}
+
+export function addWishOptions(command: Command): Command {
+  return command
+    .requiredOption('--from <file>', 'csv, tsv, parquet, npy, npz, idx, jsonl, txt, or a folder of pictures')
+    .requiredOption('--out <folder>', 'where the manifest goes')
+    .addOption(new Option('--task <name>', 'guessed from the label without it').choices(Object.keys(taskKinds)))
+    .addOption(new Option('--arch <name>', 'kind of model').choices(['mlp', 'cnn', 'transformer', 'linear']))
+    .addOption(
+      new Option('--optimizer <name>', 'adamw without it; steps of sgd-exact can be proved').choices([
+        ...['adamw', 'sgd', 'sgd-exact'],
+      ]),
+    )
+    .option('--lr <rate>', 'peak of the learning rate')
+    .option('--epochs <n>', 'passes over the data')
+    .option('--batch <n>', 'rows of one step')
+    .option('--seed <hex>', '0x and 64 digits; drawn without it');
+}
+
+/** @throws ConfigurationError USAGE */
+export function wishOf({ arch, optimizer, lr, epochs, batch }: WishOptions): PlanWish {
+  return {
+    ...(arch !== undefined && { arch }),
+    ...(optimizer !== undefined && { optimizer }),
+    ...(lr !== undefined && { lr: rate(lr) }),
+    ...(epochs !== undefined && { epochs: whole('--epochs', epochs) }),
+    ...(batch !== undefined && { batch: whole('--batch', batch) }),
+  };
+}
+
+/** What `train` needs to read the data the same way; the validation rows as a number. */
+export function readingOf(options: DataOptions, validation: number): DataOptions {
+  const { target, task, drop, size, tokens, textField } = options;
+  return {
+    ...(target !== undefined && { target }),
+    ...(task !== undefined && { task }),
+    ...(drop !== undefined && { drop }),
+    ...(size !== undefined && { size }),
+    ...(tokens !== undefined && { tokens }),
+    ...(textField !== undefined && { textField }),
+    validation: String(validation),
+  };
+}
+
+function rate(text: string): number {
+  const value = Number(text);
+  if (Number.isFinite(value) && value > 0 && value < 100) return value;
+  throw usage('--lr as a number above 0', text);
+}
+
+/** @throws ConfigurationError USAGE for anything but a whole number above 0 */
+export function whole(name: string, text: string): number {
+  if (!/^[1-9]\d{0,6}$/.test(text)) throw usage(`${name} as a whole number above 0`, text);
+  return Number(text);
+}
