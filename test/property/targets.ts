@@ -1,4 +1,5 @@
 /** What can be fuzzed: how many mutants, and why so many. Loaded when it is run: some need tools that others do not. */
+import type { DataFormat } from './data-files.js';
 import type { FuzzReport, OnProgress } from './fuzz.js';
 
 type Fuzz = (count: number, seed: number, onProgress: OnProgress) => Promise<FuzzReport>;
@@ -16,6 +17,12 @@ const cheap = { count: 100_000, short: 2000, why: 'a few minutes' };
 const middling = { count: 100_000, short: 1000 };
 const costly = { count: 10_000, short: 1000 };
 const served = { ...middling, why: 'each is answered by a server with a database; 20 minutes' };
+
+/** A file is written, opened, and read to its end or imported. */
+const dataTarget = (kind: DataFormat, short: number): Target => ({
+  ...{ count: 10_000, short, why: 'files that users bring; a few minutes' },
+  load: async () => (await import('./data-fuzz.js')).fuzzData(kind),
+});
 
 export const targets = {
   evidence: { ...cheap, load: async () => (await import('./attestation-fuzz.js')).fuzzAttestation },
@@ -36,6 +43,14 @@ export const targets = {
     load: async () => (await import('./onnx-fuzz.js')).fuzzOnnx,
   },
   safetensors: { ...cheap, load: async () => (await import('./safetensors-fuzz.js')).fuzzSafetensors },
+  'data-csv': dataTarget('csv', 500),
+  'data-jsonl': dataTarget('jsonl', 500),
+  'data-parquet': dataTarget('parquet', 200),
+  'data-npy': dataTarget('npy', 500),
+  'data-idx': dataTarget('idx', 500),
+  'data-png': dataTarget('png', 500),
+  'data-jpeg': dataTarget('jpeg', 500),
+  'data-tokenizer': dataTarget('tokenizer', 200),
   groth16: {
     ...{ ...costly, short: 200, why: 'each takes pairings, 35 ms; 100,000 take an hour' },
     load: async () => (await import('./groth16-fuzz.js')).fuzzGroth16,

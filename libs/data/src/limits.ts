@@ -39,3 +39,12 @@ export const parquetColumnsMax = 4_096;
 export const npyHeaderBytesMax = 64 * 1024;
 export const zipDirectoryBytesMax = 1024 * 1024;
 export const zipCommentBytesMax = 65_535;
+/** Time that a file of Parquet may take to open, and beside it what unpacked bytes of a row group are given. */
+export const parquetMilliseconds = 20_000;
+export const parquetBytesPerMillisecond = 4_096;
+/** Heap of the process that reads Parquet, MiB. */
+export const parquetHeapMebibytes = 2_048;
+/** Time that a tokenizer may take for one piece of text. */
+export const tokenizerMilliseconds = 10_000;
+/** Deflate makes at most so many bytes of one (zlib's technical details). */
+export const deflateRatioMax = 1_032;

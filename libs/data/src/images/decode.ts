@@ -28,6 +28,7 @@ export function decodePicture(bytes: Uint8Array, place: Place): Picture {
       action: 'make the picture smaller',
     });
   }
+  if (size.bytes > bytes.length * limits.deflateRatioMax) return refusePicture(place, `${bytes.length} bytes`);
   let decoded: { width: number; height: number; data: Uint8Array };
   try {
     decoded =
@@ -51,6 +52,8 @@ interface Size {
   readonly width: number;
   readonly height: number;
   readonly isGrey: boolean;
+  /** That the pixels take once inflated, at least. */
+  readonly bytes: number;
 }
 
 function kindOf(bytes: Buffer): 'png' | 'jpeg' | null {
@@ -61,7 +64,14 @@ function kindOf(bytes: Buffer): 'png' | 'jpeg' | null {
 /** IHDR, which comes first (PNG, third edition, §11.2.1); colour types 0 and 4 are grey. */
 function pngSize(bytes: Buffer): Size | null {
   if (bytes.toString('latin1', 12, 16) !== 'IHDR') return null;
-  return { width: bytes.readUInt32BE(16), height: bytes.readUInt32BE(20), isGrey: (bytes[25]! & 2) === 0 };
+  const [width, height, type] = [bytes.readUInt32BE(16), bytes.readUInt32BE(20), bytes[25]!];
+  const samples =
+    new Map([
+      [2, 3],
+      [4, 2],
+      [6, 4],
+    ]).get(type) ?? 1;
+  return { width, height, isGrey: (type & 2) === 0, bytes: (width * height * samples * bytes[24]!) / 8 };
 }
 
 /** The first frame header (ITU-T T.81, B.2.2). */
@@ -71,7 +81,8 @@ function jpegSize(bytes: Buffer): Size | null {
     const marker = bytes[at + 1]!;
     if (marker === 0xff) at += 1;
     else if (marker >= 0xc0 && marker <= 0xcf && ![0xc4, 0xc8, 0xcc].includes(marker)) {
-      return { height: bytes.readUInt16BE(at + 5), width: bytes.readUInt16BE(at + 7), isGrey: bytes[at + 9] === 1 };
+      const [height, width] = [bytes.readUInt16BE(at + 5), bytes.readUInt16BE(at + 7)];
+      return { height, width, isGrey: bytes[at + 9] === 1, bytes: 0 };
     } else at += 2 + bytes.readUInt16BE(at + 2);
   }
   return null;

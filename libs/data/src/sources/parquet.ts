@@ -1,10 +1,11 @@
 /** Reader of Parquet, a row group at a time: flat columns of numbers, texts, booleans and times. */
-import { open, stat } from 'node:fs/promises';
+import { stat } from 'node:fs/promises';
 import { basename } from 'node:path';
-import { parquetMetadataAsync, parquetRead, parquetSchema, type AsyncBuffer, type FileMetaData } from 'hyparquet';
-import { compressors } from 'hyparquet-compressors';
+import { parquetSchema, type FileMetaData } from 'hyparquet';
 import { refuseData, type Place } from '../errors.js';
 import * as limits from '../limits.js';
+import { askParquet } from '../parquet/reader.js';
+import type { Run } from '../parquet/read.js';
 import { start, type Cell, type DataSource } from '../source.js';
 
 const perBatch = 4_096;
@@ -13,7 +14,7 @@ const perBatch = 4_096;
 export async function openParquet(path: string): Promise<DataSource> {
   const { size, mtimeMs } = await stat(path);
   const file = basename(path);
-  const metadata = await withFile(path, file, size, (buffer) => parquetMetadataAsync(buffer));
+  const metadata = await asked(file, () => askParquet({ what: 'metadata', path, size }, limits.parquetMilliseconds));
   const groups = groupsOf(metadata, size, file);
   const names = columnsOf(metadata, file);
   return {
@@ -21,9 +22,10 @@ export async function openParquet(path: string): Promise<DataSource> {
     fingerprint: `${path} ${size} ${mtimeMs}`,
     notes: () => [],
     async *rows(from = start) {
-      for (const { first, count, end } of groups) {
+      for (const { first, count, end, milliseconds } of groups) {
         if (first + count <= from.row) continue;
-        const columns = await withFile(path, file, size, (buffer) => readGroup(buffer, metadata, first, count));
+        const group = { what: 'group', path, size, metadata, first, count } as const;
+        const columns = await asked(file, () => askParquet(group, milliseconds));
         const values = names.map((name) => cursor(columns.get(name)));
         for (let at = Math.max(first, from.row); at < first + count; at += perBatch) {
           const length = Math.min(perBatch, first + count - at);
@@ -45,6 +47,8 @@ interface Group {
   readonly count: number;
   /** Bytes of the file up to its end, about. */
   readonly end: number;
+  /** That reading it may take. */
+  readonly milliseconds: number;
 }
 
 function groupsOf({ row_groups: given, num_rows: all }: FileMetaData, size: number, file: string): readonly Group[] {
@@ -79,7 +83,8 @@ function groupsOf({ row_groups: given, num_rows: all }: FileMetaData, size: numb
       );
     }
     first += count;
-    return { first: first - count, count, end: Math.floor((size * (index + 1)) / given.length) };
+    const milliseconds = limits.parquetMilliseconds + unpacked / limits.parquetBytesPerMillisecond;
+    return { first: first - count, count, end: Math.floor((size * (index + 1)) / given.length), milliseconds };
   });
   if (first === 0 || BigInt(first) !== all) {
     refuseData(
@@ -129,30 +134,6 @@ function columnsOf(metadata: FileMetaData, file: string): readonly string[] {
   return names;
 }
 
-interface Run {
-  readonly from: number;
-  readonly values: ArrayLike<unknown>;
-}
-
-async function readGroup(
-  file: AsyncBuffer,
-  metadata: FileMetaData,
-  first: number,
-  count: number,
-): Promise<ReadonlyMap<string, readonly Run[]>> {
-  const columns = new Map<string, Run[]>();
-  await parquetRead({
-    ...{ file, metadata, compressors, rowStart: first, rowEnd: first + count },
-    onChunk({ columnName, columnData, rowStart }) {
-      const runs = columns.get(columnName) ?? [];
-      columns.set(columnName, runs);
-      runs.push({ from: rowStart - first, values: columnData });
-    },
-  });
-  for (const runs of columns.values()) runs.sort((a, b) => a.from - b.from);
-  return columns;
-}
-
 /** Values of a column by rising row; undefined where the file says there is one and holds none. */
 function cursor(runs: readonly Run[] = []): (row: number) => unknown {
   let at = 0;
@@ -175,29 +156,11 @@ function cellOf(value: unknown, place: Place): Cell {
   });
 }
 
-async function withFile<T>(
-  path: string,
-  file: string,
-  size: number,
-  act: (buffer: AsyncBuffer) => Promise<T>,
-): Promise<T> {
-  const handle = await open(path);
-  const slice = async (from: number, to = size): Promise<ArrayBuffer> => {
-    const [begin, end] = [from < 0 ? size + from : from, to < 0 ? size + to : to];
-    const length = end - begin;
-    if (!(begin >= 0 && length >= 0 && end <= size) || length > limits.rowGroupBytesMax) {
-      throw new RangeError(`bytes ${begin} to ${end} of a file of ${size}`);
-    }
-    const bytes = Buffer.alloc(length);
-    await handle.read(bytes, 0, length, begin);
-    return bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + length) as ArrayBuffer;
-  };
+async function asked<T>(file: string, act: () => Promise<T>): Promise<T> {
   try {
-    return await act({ byteLength: size, slice });
+    return await act();
   } catch (error) {
     return refuseParquet(file, error);
-  } finally {
-    await handle.close();
   }
 }
 

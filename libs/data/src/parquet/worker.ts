@@ -1,0 +1,10 @@
+/** Entry of the process that reads Parquet: one request, one answer. It ends with the one that asks. */
+import { readParquet, type GroupRequest, type MetadataRequest } from './read.js';
+
+process.on('disconnect', () => process.exit());
+process.on('message', (request: MetadataRequest | GroupRequest) => {
+  readParquet(request).then(
+    (value) => process.send!({ value }),
+    (error: unknown) => process.send!({ error: error instanceof Error ? error.message : String(error) }),
+  );
+});
