@@ -85,7 +85,7 @@ const parts = {
     core: [],
   }),
   data: lib('data', {
-    may: ['attestation', 'step'],
+    may: ['attestation', 'process', 'step'],
     npm: [...['@huggingface/tokenizers', 'csv-parse', 'hyparquet', 'hyparquet-compressors', 'jpeg-js', 'pngjs']],
   }),
   collateral: lib('collateral', { may: ['attestation', 'judge'] }),

@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { expect, it } from 'vitest';
+import { targets } from '../property/targets.js';
 
 const mains = ['test/simulation/main.ts', 'test/faults/main.ts', 'test/property/main.ts', 'test/bench/main.ts'];
 const own = ['test/support/check.ts', 'test/support/bless.ts', 'test/support/dev.ts'];
@@ -30,7 +31,7 @@ it.each([
     'test/property/main.ts',
     '--target',
     'toString',
-    '--target: expected evidence or bundle or grant or checkpoint or dispatch or rest or step-proof or groth16; got toString',
+    `--target: expected ${Object.keys(targets).join(' or ')}; got toString`,
   ],
 ])('%s %s %s', (main, name, value, message) => {
   const { status, stdout, stderr } = run(main, name, value);

@@ -1,5 +1,4 @@
 /** A job of `fxt/2` at the control plane: its data set is registered and uploaded. */
-import { randomBytes } from 'node:crypto';
 import { to0x } from '#attestation/base';
 import { sealedDatasetJson, shardCount, type JobSpec } from '#attestation/records';
 import { canonicalManifest } from '#libs/step';
@@ -8,6 +7,8 @@ import { makeJob, segmentSteps, type Fixture } from './job-fixture.js';
 import type { TestPlane } from './harness.js';
 
 const net = tableNet();
+/** Data sets made so far: no two are the same. */
+let made = 0;
 
 /** @param changes of the spec */
 export async function netFixture(
@@ -15,7 +16,7 @@ export async function netFixture(
   changes: Partial<JobSpec> = {},
   change: (data: TableData['manifest']) => TableData['manifest'] = (manifest) => manifest,
 ): Promise<Fixture> {
-  const data = await tableData(net, { salt: randomBytes(1)[0]! });
+  const data = await tableData(net, { salt: made++ });
   const { id, root, records, shards, validation } = data.manifest;
   const client = test.as('client');
   const registered = change(data.manifest);

@@ -3,7 +3,10 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { JobSpec } from '#attestation/records';
 import { tableNet } from '#test/net-job';
 import { checkNet } from '../src/jobs/net-submission.js';
+import { netOpNames } from '#libs/step';
+import { pattern } from '#libs/wire';
 import { startTestPlane, type TestPlane } from './harness.js';
+import { capabilities, providers, register } from './job-fixture.js';
 import { netFixture } from './net-fixture.js';
 
 let test: TestPlane;
@@ -23,6 +26,28 @@ async function answer(...changes: [Partial<JobSpec>?, Parameters<typeof netFixtu
 describe('a job of fxt 2', () => {
   it('is taken with its data set of layout 2', async () => {
     expect(await answer()).toMatchObject({ status: 201 });
+  });
+
+  it('says why no node fits, when it is submitted and while it waits', async () => {
+    const submitted = async () => {
+      const { body } = await netFixture(test);
+      return (await test.as('client').post('/v1/jobs', body).expect(201)).body as {
+        id: string;
+        unplaced: string | null;
+      };
+    };
+    expect(await submitted()).toMatchObject({ unplaced: 'no node is online' });
+    await register(test);
+    const waiting = await submitted();
+    expect(waiting.unplaced).toBe('of 1 nodes online none trains fxt 2');
+    const nets = { ...capabilities, fxt: [1, 2], ops: [...netOpNames] };
+    await test.send(
+      pattern.nodeRegister,
+      { name: 'net', provider: providers.operator, capabilities: nets },
+      'operator',
+    );
+    const { body } = await test.as('client').get(`/v1/jobs/${waiting.id}`).expect(200);
+    expect(body).toMatchObject({ state: 'submitted', unplaced: null });
   });
 
   it('whose steps are to be proved is refused with what has no proof: JOB_SCHEME', async () => {

@@ -38,6 +38,11 @@ export const JobView = z
     attempt: z.int(),
     priority: z.int(),
     requirements: JobRequirements,
+    /**
+     * Why no node that is online can take the job; null: one can, as far as it says of itself. Told when a job is submitted,
+     * and while it waits when it is read by its id.
+     */
+    unplaced: z.string().nullable().optional(),
     progress: ProgressView.nullable(),
     /** Until when the attestation of the session at work counts; null where none is at work. */
     attestedUntil: z.iso.datetime().nullable(),

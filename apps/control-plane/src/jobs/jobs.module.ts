@@ -8,6 +8,7 @@ import { JobQueue } from './job-queue.js';
 import { JobStream } from './job-stream.js';
 import { Jobs } from './jobs.service.js';
 import { JobJournal } from './journal.js';
+import { Placement } from './placement.js';
 import { Quotas } from './quotas.js';
 import { SubmissionBatch } from './submission-batch.js';
 
@@ -21,9 +22,10 @@ import { SubmissionBatch } from './submission-batch.js';
     JobQueue,
     JobStream,
     Jobs,
+    Placement,
     Quotas,
     SubmissionBatch,
   ],
-  exports: [DatasetRemoval, EscrowProjection, JobCommands, JobJournal, JobQueue, JobStream, Jobs, Quotas],
+  exports: [DatasetRemoval, EscrowProjection, JobCommands, JobJournal, JobQueue, JobStream, Jobs, Placement, Quotas],
 })
 export class JobsModule {}

@@ -16,6 +16,7 @@ import { DatasetCache } from '../data/dataset-cache.js';
 import { checkPriority } from './job-commands.js';
 import { jobView, type JobView } from './job.view.js';
 import { unknownJob } from './journal.js';
+import { Placement } from './placement.js';
 import type { JobState } from './state-machine.js';
 import { datasetUnknown, SubmissionBatch } from './submission-batch.js';
 import {
@@ -47,6 +48,7 @@ export class Jobs {
     private readonly submissions: SubmissionBatch,
     private readonly datasets: DatasetCache,
     private readonly clock: Clock,
+    private readonly placement: Placement,
     @Inject(CONFIG) private readonly config: Config,
     @Inject(EVIDENCE_APPRAISER) private readonly policies: PolicyReader,
   ) {}
@@ -57,7 +59,15 @@ export class Jobs {
     const checked = checkSubmission(input, this.policies, this.config, this.clock.at());
     await this.checkStoredDataset(principal, checked);
     const job = this.rowOf(principal, input, checked);
-    return jobView(await this.submissions.store({ principal, job, price: checked.terms.price, reply }));
+    const stored = await this.submissions.store({ principal, job, price: checked.terms.price, reply });
+    return { ...jobView(stored), unplaced: await this.placement.unplaced(stored) };
+  }
+
+  /** One job, and where it waits, why no node takes it. */
+  async view(principal: Principal, id: string): Promise<JobView> {
+    const job = await this.find(principal, id);
+    if (job.state !== 'submitted') return jobView(job);
+    return { ...jobView(job), unplaced: await this.placement.unplaced(job) };
   }
 
   async find(principal: Principal, id: string): Promise<Job> {

@@ -19,6 +19,7 @@ import { CONFIG } from '../core/config/tokens.js';
 import { pageOf, type Page } from '../core/paging.js';
 import { refusal } from '../core/problem/codes.js';
 import { Clock } from '../core/timing/clock.js';
+import { onlineSince } from '../core/timing/online.js';
 import { nodeIdOf } from './node-id.js';
 import { unknownNode } from './unknown-node.js';
 
@@ -123,7 +124,7 @@ export class Nodes {
 
   /** Nodes not heard of since then are taken as gone. */
   onlineSince(): Date {
-    return new Date(this.clock.now().getTime() - 3000 * this.config.heartbeatSeconds);
+    return onlineSince(this.clock, this.config);
   }
 
   private view(node: NodeRecord): NodeView {

@@ -14,6 +14,8 @@ export interface JobView {
   readonly funded: boolean;
   readonly steps: number;
   readonly attempt: number;
+  /** Why no node that is online can take it; null: one can; absent where nobody looked. */
+  readonly unplaced?: string | null;
   readonly progress: {
     readonly step: number;
     readonly of: number;

@@ -2,14 +2,13 @@
  * Reads Parquet in a process of its own, one request after the other: a file can keep its reader busy without end, and can
  * make the runtime give up over an array that grows too long, which ends a process with all its threads.
  */
-import { fork, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { fileURLToPath } from 'node:url';
 import type { FileMetaData } from 'hyparquet';
+import { nodeCommand, startProcess, type StartedProcess } from '#libs/process';
 import * as limits from '../limits.js';
 import type { Columns, GroupRequest, MetadataRequest } from './read.js';
 
-let reader: ChildProcess | null = null;
+let reader: StartedProcess | null = null;
 let last: Promise<unknown> = Promise.resolve();
 
 /**
@@ -25,22 +24,21 @@ export function askParquet(request: MetadataRequest | GroupRequest, milliseconds
 }
 
 async function ask(request: MetadataRequest | GroupRequest, milliseconds: number): Promise<unknown> {
-  reader ??= started();
+  if (reader?.isRunning() !== true) reader = started();
   const asked = reader;
-  hold(asked, true);
+  hold(asked, 'ref');
   try {
-    asked.send(request);
+    asked.child.send(request);
     const { error, value } = await answerOf(asked, milliseconds);
     if (error !== undefined) throw new Error(error);
     return value;
   } finally {
-    hold(asked, false);
+    hold(asked, 'unref');
   }
 }
 
 /** A reader that nobody waits for keeps no program from ending. */
-function hold(child: ChildProcess, isHeld: boolean): void {
-  const act = isHeld ? 'ref' : 'unref';
+function hold({ child }: StartedProcess, act: 'ref' | 'unref'): void {
   child[act]();
   child.channel?.[act]();
 }
@@ -50,34 +48,31 @@ interface Answer {
   readonly error?: string;
 }
 
-async function answerOf(asked: ChildProcess, milliseconds: number): Promise<Answer> {
+async function answerOf(asked: StartedProcess, milliseconds: number): Promise<Answer> {
   const over = new AbortController();
   const timer = setTimeout(() => over.abort(), milliseconds);
-  const { signal } = over;
-  const ended = once(asked, 'exit', { signal }).then(([code, killed]) => {
-    throw new Error(`its reader ended with ${code ?? killed}`);
+  const ended = asked.exited.then((status) => {
+    throw new Error(`its reader ended with ${status ?? 'a signal'}`);
   });
   try {
-    const [answer] = await Promise.race([once(asked, 'message', { signal }), ended]);
+    const [answer] = await Promise.race([once(asked.child, 'message', { signal: over.signal }), ended]);
     return answer as Answer;
   } catch (error) {
-    reader = null;
-    asked.kill('SIGKILL');
-    throw signal.aborted ? new Error(`nothing after ${milliseconds / 1000} s`, { cause: error }) : error;
+    await asked.kill();
+    throw over.signal.aborted ? new Error(`nothing after ${milliseconds / 1000} s`, { cause: error }) : error;
   } finally {
     clearTimeout(timer);
     over.abort();
   }
 }
 
-function started(): ChildProcess {
-  const fromSource = import.meta.url.endsWith('.ts');
-  const path = fileURLToPath(new URL(fromSource ? './worker.ts' : './worker.js', import.meta.url));
-  const source = fromSource ? ['--conditions=source', '--import', '@oxc-node/core/register'] : [];
-  const execArgv = [...source, `--max-old-space-size=${limits.parquetHeapMebibytes}`];
-  const child = fork(path, { execArgv, serialization: 'advanced', stdio: ['ignore', 'ignore', 'ignore', 'ipc'] });
-  child.once('exit', () => {
-    if (reader === child) reader = null;
-  });
-  return child;
+function started(): StartedProcess {
+  const command = nodeCommand(
+    './reader-main',
+    import.meta.url,
+    [],
+    [`--max-old-space-size=${limits.parquetHeapMebibytes}`],
+  );
+  const stdio: ['ignore', 'ignore', 'ignore', 'ipc'] = ['ignore', 'ignore', 'ignore', 'ipc'];
+  return startProcess(command, { stdio, serialization: 'advanced', endsWithUs: true });
 }

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { Tokenizer } from '@huggingface/tokenizers';
 import { refuseData } from '../errors.js';
 import * as limits from '../limits.js';
-import { within } from './within.js';
+import { withTimeLimit } from './time-limit.js';
 
 export interface TextTokenizer {
   readonly name: string;
@@ -67,7 +67,7 @@ function charactersOf(value: unknown, file: string): Coder {
 function pieces(json: Record<string, unknown>, file: string): Coder {
   const guarded = <T>(act: () => T): T => {
     try {
-      return within(limits.tokenizerMilliseconds, act);
+      return withTimeLimit(limits.tokenizerMilliseconds, act);
     } catch (error) {
       return refuseTokenizer(file, 'a tokenizer.json that can be run', error instanceof Error ? error.message : error);
     }

@@ -9,7 +9,7 @@ import type { Page } from '../../core/paging.js';
 import { refusal } from '../../core/problem/codes.js';
 import { JobCommands } from '../../jobs/job-commands.js';
 import { eventId, JobStream } from '../../jobs/job-stream.js';
-import { JobPage, jobView, JobView, ProgressView, speakerOf } from '../../jobs/job.view.js';
+import { JobPage, JobView, ProgressView, speakerOf } from '../../jobs/job.view.js';
 import { Jobs } from '../../jobs/jobs.service.js';
 import { jobStates, type JobState } from '../../jobs/state-machine.js';
 import { ProblemFilter } from '../problem.filter.js';
@@ -44,8 +44,8 @@ export class JobsResolver {
 
   @Query(() => JobType)
   @Allow('client', 'reviewer', 'admin')
-  async job(@Caller() caller: Principal, @Args('id', { type: () => ID }) id: string): Promise<JobView> {
-    return jobView(await this.jobs.find(caller, jobId(id)));
+  job(@Caller() caller: Principal, @Args('id', { type: () => ID }) id: string): Promise<JobView> {
+    return this.jobs.view(caller, jobId(id));
   }
 
   @Query(() => JobPageType)

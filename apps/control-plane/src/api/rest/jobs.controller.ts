@@ -29,7 +29,7 @@ import { PageQuery } from '../../core/paging.js';
 import { BundleAssembly } from '../../evidence/bundle-assembly.js';
 import { JobCommands } from '../../jobs/job-commands.js';
 import { eventId, JobStream } from '../../jobs/job-stream.js';
-import { jobView, JobPage, JobView } from '../../jobs/job.view.js';
+import { JobPage, JobView } from '../../jobs/job.view.js';
 import { Jobs } from '../../jobs/jobs.service.js';
 import { jobStates } from '../../jobs/state-machine.js';
 import { MadeAt } from './location.interceptor.js';
@@ -101,8 +101,8 @@ export class JobsController {
   @Get(':id')
   @Allow('client', 'reviewer', 'admin')
   @ApiResponse({ status: 200, standardSchema: JobView })
-  async get(@Caller() caller: Principal, @Param('id', { schema: Hex32 }) id: string): Promise<JobView> {
-    return jobView(await this.jobs.find(caller, id));
+  get(@Caller() caller: Principal, @Param('id', { schema: Hex32 }) id: string): Promise<JobView> {
+    return this.jobs.view(caller, id);
   }
 
   @Post(':id/cancel')

@@ -4,6 +4,6 @@ import { createContext, Script } from 'node:vm';
 const script = new Script('act()');
 
 /** @throws what `act` throws; Error ERR_SCRIPT_EXECUTION_TIMEOUT after `milliseconds`, even inside a pattern's match */
-export function within<T>(milliseconds: number, act: () => T): T {
+export function withTimeLimit<T>(milliseconds: number, act: () => T): T {
   return script.runInContext(createContext({ act }), { timeout: milliseconds }) as T;
 }
