@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest';
+import type { JobRequirements } from '#libs/wire';
 import { anyProvider } from './job-queue.js';
 import { misfit } from './placement.js';
 
@@ -6,7 +7,7 @@ const provider = `0x${'11'.repeat(20)}`;
 const node = (changes: object = {}, of = provider) => ({
   provider: of,
   capabilities: {
-    tee: 'sev-snp',
+    tee: 'snp',
     cores: 4,
     memoryMiB: 1024,
     fxt: [1, 2],
@@ -15,8 +16,9 @@ const node = (changes: object = {}, of = provider) => ({
     ...changes,
   },
 });
-const job = (requirements: object = {}, changes: object = {}) => ({
-  ...{ provider: anyProvider, assurance: 'tee', parallel: 1, price: '100', requirements },
+const job = (requirements: JobRequirements = {}, changes: object = {}) => ({
+  ...{ provider: anyProvider, assurance: 'tee', parallel: 1, price: '100' },
+  requirements: requirements as Record<string, unknown>,
   ...changes,
 });
 
@@ -49,6 +51,6 @@ it.each<[string, ReturnType<typeof job>, readonly ReturnType<typeof node>[]]>([
 });
 
 it('says nothing where one of several nodes can take it', () => {
-  const asked = job({ tee: ['sev-snp'], fxt: 2, ops: ['dense'], cores: 4 }, { provider });
+  const asked = job({ tee: ['snp'], fxt: 2, ops: ['dense'], cores: 4 }, { provider });
   expect(misfit(asked, [node({ tee: 'none' }), node({}, '0x22'), node()])).toBeNull();
 });
