@@ -12,6 +12,7 @@ import { DeadLetters1763800000000 } from './1763800000000-dead-letters.js';
 import { WorkerRenewals1763805000000 } from './1763805000000-worker-renewals.js';
 import { Abuse1763810000000 } from './1763810000000-abuse.js';
 import { Endorsements1763815000000 } from './1763815000000-endorsements.js';
+import { StartWeights1763820000000 } from './1763820000000-start-weights.js';
 
 export const migrations: (new () => MigrationInterface)[] = [
   Initial1763722800000,
@@ -26,4 +27,5 @@ export const migrations: (new () => MigrationInterface)[] = [
   WorkerRenewals1763805000000,
   Abuse1763810000000,
   Endorsements1763815000000,
+  StartWeights1763820000000,
 ];

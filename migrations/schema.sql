@@ -150,6 +150,7 @@ CREATE TABLE "job" (
   "setbacks" integer NOT NULL DEFAULT 0,
   "settlement_transaction" text,
   "spec" bytea NOT NULL,
+  "start_blobs" text[],
   "state" text NOT NULL,
   "steps" bigint NOT NULL,
   "tenant" text NOT NULL,
@@ -386,6 +387,7 @@ CREATE INDEX "IDX_1a3294bbe9213eec93d40f83f0" ON public.job USING btree (state, 
 CREATE UNIQUE INDEX "IDX_3d976051b25cc9a7016e17e307" ON public.job USING btree (escrow_id);
 CREATE INDEX "IDX_a4087494c09a7c339eab77f85b" ON public.job USING btree (tenant, seq);
 CREATE INDEX "IDX_job_attested" ON public.job USING btree (attested_until) WHERE ((state = 'keyed'::text) OR (state = 'running'::text));
+CREATE INDEX "IDX_job_start" ON public.job USING btree (id) WHERE (start_blobs IS NOT NULL);
 CREATE INDEX "IDX_job_waiting" ON public.job USING btree (priority, rank, seq) WHERE ((state = 'submitted'::text) AND funded);
 CREATE INDEX "IDX_job_waiting_class" ON public.job USING btree (provider, assurance, requirements, priority, rank, seq) WHERE ((state = 'submitted'::text) AND funded);
 CREATE INDEX "IDX_job_waiting_tenant" ON public.job USING btree (tenant, rank) WHERE (state = 'submitted'::text);

@@ -24,8 +24,9 @@ async function sent(job: NetJob, data?: TableData) {
   return session;
 }
 
-async function trained(job: NetJob, checkpoint: Uint8Array | null = null) {
+async function trained(job: NetJob, checkpoint: Uint8Array | null = null, start?: Uint8Array) {
   const session = await sent(job);
+  if (start !== undefined) await session.request('start', { index: 0, weights: start });
   const ended = new Promise<EventOf<'result'>>((resolve, reject) => {
     session.onEvent((event) => {
       if (event.type === 'result') resolve(event);
@@ -115,6 +116,17 @@ describe('start weights that a file brings', async () => {
     const commitments = jobCommitments({ scheme: 'state-keccak', proving: null }, net, null);
     expect(toHex(job.terms.initialWeights)).toBe(toHex(commitments.border(0, initialWeights(seeded))));
     expect(canonicalManifest(net)).not.toEqual(canonicalManifest(seeded));
+  });
+
+  it('are sent again to a session that goes on, for a checkpoint has no frozen parameters', async () => {
+    const layers = [{ op: 'dense', out: 8, frozen: true }, { op: 'relu' }, { op: 'dense', out: 2 }];
+    const root = to0x(startRoot(tableNet({ layers }), parameters));
+    const adapted = await netJob({ net: tableNet({ layers, start: { kind: 'weights', root } }) });
+    const whole = await trained(adapted, null, bytes);
+    const { ciphertext } = whole.checkpoints[0]!;
+    const rest = await trained(adapted, ciphertext, bytes);
+    expect(borders(rest.result)).toEqual(borders(whole.result));
+    await expect(trained(adapted, ciphertext)).rejects.toMatchObject({ code: 'START_LENGTH' });
   });
 
   it.each<[string, string, (given: Uint8Array) => Uint8Array[]]>([

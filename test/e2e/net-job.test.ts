@@ -1,8 +1,10 @@
 /** A job of `fxt/2` through public interfaces: a table, evaluations on a validation set, an early stop, payment, evidence. */
-import { writeFileSync } from 'node:fs';
+import { createHash } from 'node:crypto';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { verifyBundle } from '#attestation';
+import { to0x } from '#attestation/base';
 import {
   encodeBundle,
   encodeEvaluation,
@@ -10,8 +12,17 @@ import {
   parseEvaluation,
   type EvidenceBundle,
 } from '#attestation/records';
-import { fetchBundle, fetchResult, openChain, readPolicy, submitJob, type ServerEvent } from '#libs/client';
-import { canonicalManifest, type NetManifest } from '#libs/step';
+import {
+  fetchBundle,
+  fetchResult,
+  openChain,
+  readPolicy,
+  submitJob,
+  verifyBundleFile,
+  type ControlPlaneApi,
+  type ServerEvent,
+} from '#libs/client';
+import { canonicalManifest, drawnParameters, encodeWeights, startRoot, type NetManifest } from '#libs/step';
 import { reward, startTestSystem, type TestSystem } from '#test/embedded';
 import { tableData, tableNet, writeTable } from '#test/net-job';
 
@@ -73,6 +84,86 @@ it('ends at the evaluation at which its rule stops it, is paid for what was trai
   chain.close();
   expect(paid).toBeLessThan(reward);
   expect((await test.api.get<{ state: string }>(`jobs/${jobId}`)).state).toBe('settled');
+});
+
+describe('a job that starts from weights', () => {
+  const layers = [{ op: 'dense', out: 8, frozen: true }, { op: 'relu' }, { op: 'dense', out: 2 }];
+  const seeded = tableNet({ layers });
+  const broughtFrom = (byte: string) => {
+    const parameters = drawnParameters(tableNet({ layers, seed: `0x${byte.repeat(32)}` }));
+    const root = to0x(startRoot(seeded, parameters));
+    return {
+      parameters,
+      bytes: encodeWeights(parameters),
+      net: tableNet({ layers, start: { kind: 'weights', root } }),
+    };
+  };
+  const { parameters, bytes, net: own } = broughtFrom('77');
+
+  /** As `model import` leaves them: start.bin beside the manifest. */
+  async function ordered(name: string, salt: number, start: Uint8Array, api: ControlPlaneApi = test.api, net = own) {
+    const folder = join(test.folder, name);
+    mkdirSync(folder);
+    writeFileSync(join(folder, 'manifest.json'), canonicalManifest(net));
+    writeFileSync(join(folder, 'start.bin'), start);
+    const key = join(test.profile.broker.keysFolder, `${name}.json`);
+    const dataset = writeTable(await tableData(net, { salt }), join(folder, 'data'), key);
+    const { provider } = test.system;
+    const request = { manifest: join(folder, 'manifest.json'), dataset, segmentSteps: 8, provider, rewardWei: reward };
+    return submitJob(request, test.profile, api);
+  }
+
+  it('trains on from them, leaves the frozen ones, and shows in its bundle where it began', async () => {
+    const { jobId, advice } = await ordered('brought', 11, bytes);
+    expect(advice).toContainEqual(expect.stringMatching(/^Start weights are readable by the operators/));
+    await test.followed(jobId, () => undefined);
+    const { result, bundle } = await settle(jobId);
+    expect(result.verdict).toMatchObject({ tier: 'warning', steps: 24 });
+    expect(result.weights.map(({ name }) => name)).toEqual(['n2.W', 'n2.b', 'm1.n2.W', 'm1.n2.b']);
+    expect(result.weights[0]!.values).not.toEqual(parameters[2]!.values);
+    const file = join(test.folder, 'brought', 'job.vtb');
+    writeFileSync(file, bundle);
+    const startOf = async (start?: string) => {
+      const { tier, checks } = await verifyBundleFile(file, start === undefined ? {} : { start });
+      return [tier, checks.find(({ code }) => code === 'BUNDLE_START')!.status];
+    };
+    expect(await startOf()).toEqual(['warning', 'not-checked']);
+    expect(await startOf(join(test.folder, 'brought', 'start.bin'))).toEqual(['warning', 'met']);
+    writeFileSync(join(test.folder, 'other.bin'), encodeWeights(drawnParameters(seeded)));
+    await expect(startOf(join(test.folder, 'other.bin'))).rejects.toThrow(/^START_ROOT/);
+  });
+
+  it('is refused by its client where the file is another one', async () => {
+    const other = encodeWeights(drawnParameters(seeded));
+    await expect(ordered('unlike', 12, other)).rejects.toThrow(/^START_ROOT/);
+    await expect(ordered('short', 13, bytes.subarray(8))).rejects.toThrow(/^WEIGHTS_LENGTH/);
+  });
+
+  it('is refused by the control plane while a part is not uploaded', async () => {
+    const api = {
+      ...test.api,
+      put: async (path: string, body: Uint8Array) =>
+        void (path.startsWith('blobs/') || (await test.api.put(path, body))),
+    };
+    const { bytes: unseen, net } = broughtFrom('78');
+    await expect(ordered('missing', 14, unseen, api, net)).rejects.toThrow(/^JOB_START/);
+  });
+
+  it('is refused by the enclave where other weights were uploaded, before anybody pays', async () => {
+    const other = encodeWeights(drawnParameters(seeded));
+    const name = `0x${createHash('sha256').update(other).digest('hex')}`;
+    const api: ControlPlaneApi = {
+      ...test.api,
+      put: (path, body) =>
+        path.startsWith('blobs/') ? test.api.put(`blobs/${name}`, other) : test.api.put(path, body),
+      post: (path, body) => test.api.post(path, path === 'jobs' ? { ...(body as object), start: [name] } : body),
+    };
+    const { jobId, terms } = await ordered('wrong', 15, bytes, api);
+    expect(await test.followed(jobId, () => undefined)).toMatchObject({ state: 'failed', code: 'START_ROOT' });
+    const chain = openChain(test.profile);
+    expect((await chain.escrow.job(terms)).state).toBe('Open');
+    chain.close();
+  });
 });
 
 type Evaluations = NonNullable<EvidenceBundle['evaluations']>;

@@ -112,6 +112,7 @@ function jobOf(random: Random, index: number, providers: readonly string[]): Job
     deadlineAt: new Date(now + random.pick([-1, 60]) * 1000),
     idempotencyKey: null,
     parallel: random.pick([1, 1, 2]),
+    startBlobs: null,
     attestedUntil: null,
     ...times,
   };

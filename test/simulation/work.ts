@@ -145,6 +145,7 @@ export function makeJob(random: Random, { tenant, number, at, kind, provider }: 
     idempotencyKey: `order-${number}`,
     priority: random.pick([5, 5, 5, 6, 9]),
     requirements: random.chance(0.2) ? { cores: random.pick([1, 2, 4]) } : {},
+    start: [],
   };
   const work = { spec, manifest, workers: workersOf(spec), steps: roundSteps };
   const borders = bordersOf(work.workers, rounds);

@@ -6,7 +6,6 @@ import { tableData, tableNet, type TableData } from '#test/net-job';
 import { makeJob, segmentSteps, type Fixture } from './job-fixture.js';
 import type { TestPlane } from './harness.js';
 
-const net = tableNet();
 /** Data sets made so far: no two are the same. */
 let made = 0;
 
@@ -15,6 +14,7 @@ export async function netFixture(
   test: TestPlane,
   changes: Partial<JobSpec> = {},
   change: (data: TableData['manifest']) => TableData['manifest'] = (manifest) => manifest,
+  net = tableNet(),
 ): Promise<Fixture> {
   const data = await tableData(net, { salt: made++ });
   const { id, root, records, shards, validation } = data.manifest;

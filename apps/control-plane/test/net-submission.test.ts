@@ -1,12 +1,14 @@
 /** What is refused of a submitted job of `fxt/2`. */
+import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { to0x } from '#attestation/base';
 import type { JobSpec } from '#attestation/records';
 import { tableNet } from '#test/net-job';
 import { checkNet } from '../src/jobs/net-submission.js';
 import { netOpNames } from '#libs/step';
 import { pattern } from '#libs/wire';
 import { startTestPlane, type TestPlane } from './harness.js';
-import { capabilities, providers, register } from './job-fixture.js';
+import { acquire, capabilities, fund, providers, register, sha256 } from './job-fixture.js';
 import { netFixture } from './net-fixture.js';
 
 let test: TestPlane;
@@ -70,5 +72,59 @@ describe('a job of fxt 2', () => {
     ['another batch', [{}, (m) => ({ ...m, batch: 2, superblock: 4 })]],
   ])('with %s in its data set is refused: JOB_DATASET_MISMATCH', async (_, changes) => {
     expect(await answer(...changes)).toMatchObject({ status: 422, code: 'JOB_DATASET_MISMATCH' });
+  });
+});
+
+describe('a job of fxt 2 that starts from weights', () => {
+  /** 4 × 8 + 8 + 8 × 2 + 2 parameters of 8 bytes. */
+  const size = 8 * 58;
+  const net = tableNet({ start: { kind: 'weights', root: `0x${'07'.repeat(32)}` } });
+
+  async function uploaded(bytes: number): Promise<string> {
+    const part = new Uint8Array(randomBytes(bytes));
+    const name = to0x(sha256(part));
+    await test.as('client').put(`/v1/blobs/${name}`, part).expect(204);
+    return name;
+  }
+
+  async function submitted(start: readonly string[] | undefined, of = net) {
+    const job = await netFixture(test, {}, undefined, of);
+    const body = { ...job.body, ...(start !== undefined && { start }) };
+    const { status, body: said } = await test.as('client').post('/v1/jobs', body);
+    return { job, answer: { status, ...(said as { code?: string; expected?: string; got?: string }) } };
+  }
+
+  it('names its parts in order to whoever has the lease, who alone may read them', async () => {
+    const start = [await uploaded(size - 100), await uploaded(100)];
+    const { job, answer: taken } = await submitted(start);
+    expect(taken).toMatchObject({ status: 201 });
+    await fund(test, job);
+    const read = (who: 'operator' | 'otherOperator') => test.as(who).get(`/v1/blobs/${start[0]!}`);
+    await read('operator').expect(404);
+    const able = { ...capabilities, fxt: [1, 2], ops: ['dense', 'relu'] };
+    const node = { name: 'starts', provider: providers.operator, capabilities: able };
+    const { nodeId } = await test.send<{ nodeId: string }>(pattern.nodeRegister, node, 'operator');
+    const grant = await acquire(test, nodeId);
+    expect(grant.job).toMatchObject({ jobId: job.jobId, start });
+    await read('operator').expect(200);
+    await read('otherOperator').expect(404);
+  });
+
+  it.each<[string, () => Promise<readonly string[] | undefined>]>([
+    ['no parts', () => Promise.resolve(undefined)],
+    ['a part that nobody uploaded', async () => [await uploaded(size - 100), to0x(word)]],
+    ['too few bytes', async () => [await uploaded(size - 8)]],
+    ['too many bytes', async () => [await uploaded(size), await uploaded(8)]],
+  ])('is refused with %s: JOB_START', async (_, parts) => {
+    expect((await submitted(await parts())).answer).toMatchObject({ status: 422, code: 'JOB_START' });
+  });
+
+  it('is refused with parts where its seed draws them: JOB_START', async () => {
+    const { answer: refused } = await submitted([await uploaded(size)], tableNet());
+    expect(refused).toMatchObject({
+      status: 422,
+      code: 'JOB_START',
+      expected: expect.stringContaining('seed') as unknown,
+    });
   });
 });

@@ -28,6 +28,7 @@ import {
   judgedOf,
   releasedOf,
   sendShards,
+  sendStart,
 } from './job-session.js';
 import { hasResult, type PendingEscrow, type PendingResult } from './pending.js';
 import { startRenewals } from './renewal.js';
@@ -136,7 +137,10 @@ async function run(keyed: KeyedLease, enclave: EnclaveClient, parts: RunnerParts
   const { job } = hand.grant;
   const { provider, pending } = parts;
   const shardsBegan = performance.now();
-  await traced('shards', job.jobId, () => sendShards(dataset, enclave, parts.store));
+  await traced('shards', job.jobId, async () => {
+    await sendStart(job, enclave, parts.store);
+    await sendShards(dataset, enclave, parts.store);
+  });
   const shards = (performance.now() - shardsBegan) / 1000;
   const checkpoint = job.resume === null ? null : await parts.store.getBlob(job.resume.blob);
   const escrow: PendingEscrow = {

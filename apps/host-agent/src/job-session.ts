@@ -139,6 +139,17 @@ export async function sendShards(dataset: SealedDataset, enclave: EnclaveClient,
   await sent;
 }
 
+/** Of a job that starts from weights: their parts, in order. */
+export async function sendStart(
+  { start = [] }: AssignedJob,
+  enclave: EnclaveClient,
+  store: CipherStore,
+): Promise<void> {
+  for (const [index, name] of start.entries()) {
+    await enclave.request('start', { index, weights: await store.getBlob(name) });
+  }
+}
+
 export function givenBack(): CollateralError {
   return new CollateralError('LEASE_GIVEN_BACK', {
     expected: 'a lease that somebody waits for, at a host that goes on',

@@ -6,7 +6,7 @@ import type { EnclaveClient } from '#libs/enclave-channel';
 import { traced } from '#libs/telemetry';
 import { pattern, type NodeRegistered, type RenewedSession, type SegmentTask } from '#libs/wire';
 import type { RunnerParts } from './job-runner.js';
-import { askForKey, giveJob, judgedOf, releasedOf, sendShards } from './job-session.js';
+import { askForKey, giveJob, judgedOf, releasedOf, sendShards, sendStart } from './job-session.js';
 import { startRenewals } from './renewal.js';
 import { giveBack, workerOf, joinJob, refOf, workSegment } from './segments.js';
 import { checkTerms } from './terms.js';
@@ -81,6 +81,7 @@ async function join({ job, jobId }: SegmentTask, node: NodeRegistered, enclave: 
   const session = { jobId, spec, terms: encodeTerms(terms), enclave, broker, tell };
   const renewals = startRenewals(session, answer.release);
   try {
+    await sendStart(job, enclave, store);
     await sendShards(dataset, enclave, store);
   } catch (error) {
     renewals.stop();

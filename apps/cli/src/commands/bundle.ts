@@ -13,6 +13,7 @@ interface VerifyCommandOptions extends OutputOptions {
   readonly at?: number;
   readonly developmentKeys?: boolean;
   readonly verificationKey?: Uint8Array;
+  readonly start?: string;
 }
 
 export function addBundleCommands(program: Command): void {
@@ -26,6 +27,7 @@ export function addBundleCommands(program: Command): void {
     .option('--allow-simulated', 'be content with simulated hardware, which shows the software alone')
     .option('--at <unix>', 'judge as of this time; else as of when the evidence was fresh', unixSeconds)
     .option('--verification-key <hex>', 'digest of the only Groth16 key that is taken', digest)
+    .option('--start <file>', 'start weights of a job whose manifest names some: start.bin of `model import`')
     .option('--development-keys', 'take Groth16 keys that one machine made, which could forge')
     .option('--json', 'print one JSON document')
     .action(async (file: string, options: VerifyCommandOptions) => {

@@ -58,7 +58,7 @@ export function addJobCommands(program: Command): void {
   addSteeringCommands(job);
 
   const submitting = command('submit', 'upload a sealed data set, submit a job and fund its escrow')
-    .requiredOption('--manifest <file>', 'fxt/1 manifest')
+    .requiredOption('--manifest <file>', 'fxt/1 or fxt/2 manifest; start.bin beside it where it starts from weights')
     .requiredOption('--dataset <folder>', 'sealed data set')
     .requiredOption('--segment-steps <n>', 'steps per checkpoint', wholeNumber)
     .option('--parallel <n>', 'workers that train a segment each between two averages', wholeNumber, 1)

@@ -107,6 +107,7 @@ export class Assignment {
       brokerUrl: job.brokerUrl,
       datasetManifest: manifest,
       resume,
+      ...(job.startBlobs !== null && { start: job.startBlobs }),
     };
   }
 

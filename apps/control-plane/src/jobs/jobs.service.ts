@@ -1,14 +1,15 @@
 /** Submission and reading of jobs. */
 import { Inject, Injectable } from '@nestjs/common';
-import { DataSource, LessThan, type FindOptionsWhere } from 'typeorm';
+import { DataSource, In, LessThan, MoreThan, type FindOptionsWhere } from 'typeorm';
 import { to0x } from '#attestation/base';
 import { workersOf } from '#attestation/records';
-import { DeliveryRecord, Job } from '#libs/persistence';
+import { BlobRecord, DeliveryRecord, Job } from '#libs/persistence';
 import type { JobRequirements } from '#libs/wire';
 import { isGlobal, seesTenant, type Principal } from '../core/auth/principal.js';
 import type { Config } from '../core/config/config.js';
 import { CONFIG, EVIDENCE_APPRAISER } from '../core/config/tokens.js';
 import type { PendingReply } from '../core/idempotency/pending-reply.js';
+import { graceSeconds } from '../core/objects/collector.js';
 import { decodeCursor, pageOf, type Page } from '../core/paging.js';
 import { refusal } from '../core/problem/codes.js';
 import { Clock } from '../core/timing/clock.js';
@@ -17,6 +18,7 @@ import { checkPriority } from './job-commands.js';
 import { jobView, type JobView } from './job.view.js';
 import { unknownJob } from './journal.js';
 import { Placement } from './placement.js';
+import { checkStart, type StoredPart } from './start-weights.js';
 import type { JobState } from './state-machine.js';
 import { datasetUnknown, SubmissionBatch } from './submission-batch.js';
 import {
@@ -33,6 +35,8 @@ export interface NewJob extends Submission {
   readonly idempotencyKey: string;
   readonly priority: number;
   readonly requirements: JobRequirements;
+  /** Blobs of the weights that it starts from, in order. */
+  readonly start: readonly string[];
 }
 
 interface JobFilter {
@@ -53,11 +57,12 @@ export class Jobs {
     @Inject(EVIDENCE_APPRAISER) private readonly policies: PolicyReader,
   ) {}
 
-  /** @throws Rejection of `checkSubmission`, JOB_DATASET_*, JOB_DUPLICATE, JOB_PRIORITY, QUOTA_JOBS */
+  /** @throws Rejection of `checkSubmission`, JOB_DATASET_*, JOB_START, JOB_DUPLICATE, JOB_PRIORITY, QUOTA_JOBS */
   async submit(principal: Principal, input: NewJob, reply: PendingReply | null = null): Promise<JobView> {
     checkPriority(principal, input.priority);
     const checked = checkSubmission(input, this.policies, this.config, this.clock.at());
     await this.checkStoredDataset(principal, checked);
+    checkStart(checked.manifest, await this.startParts(principal, input.start));
     const job = this.rowOf(principal, input, checked);
     const stored = await this.submissions.store({ principal, job, price: checked.terms.price, reply });
     return { ...jobView(stored), unplaced: await this.placement.unplaced(stored) };
@@ -114,6 +119,17 @@ export class Jobs {
     }
   }
 
+  /** What is here of the named blobs; one that the collector may take before the job names it counts as not here. */
+  private async startParts({ tenant }: Principal, names: readonly string[]): Promise<readonly StoredPart[]> {
+    if (names.length === 0) return [];
+    const since = new Date(this.clock.now().getTime() - (graceSeconds / 2) * 1000);
+    const rows = await this.database.manager.findBy(BlobRecord, {
+      ...{ tenant, sha256: In([...names]), createdAt: MoreThan(since) },
+    });
+    const bytes = new Map(rows.map((row) => [row.sha256, Number(row.bytes)]));
+    return names.map((name) => ({ name, bytes: bytes.get(name) ?? null }));
+  }
+
   private rowOf(principal: Principal, input: NewJob, { jobId, spec, manifest, terms }: CheckedSubmission): Job {
     const at = this.clock.now();
     return Object.assign(new Job(), {
@@ -132,6 +148,7 @@ export class Jobs {
       brokerUrl: input.brokerUrl,
       datasetId: to0x(spec.dataset.id),
       steps: String(manifest.steps),
+      startBlobs: input.start.length === 0 ? null : [...input.start],
       attempt: 1,
       fence: 0,
       setbacks: 0,

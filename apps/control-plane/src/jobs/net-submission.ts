@@ -20,10 +20,9 @@ const namedMax = 8;
 
 /**
  * Nobody proves a step of a net: an enclave attests them.
- * @throws Rejection JOB_START, JOB_SCHEME naming what has no proof
+ * @throws Rejection JOB_SCHEME naming what has no proof
  */
 export function checkNet({ scheme, proving, assurance }: JobSpec, manifest: NetManifest): void {
-  checkSeedStart(manifest);
   if (scheme === stateKeccak.id && proving === null && assurance === 'tee') return;
   const reasons = netProvability(manifest);
   const more = reasons.length > namedMax ? [`and ${reasons.length - namedMax} more`] : [];
@@ -33,15 +32,6 @@ export function checkNet({ scheme, proving, assurance }: JobSpec, manifest: NetM
     rule,
     action: 'Submit the job with assurance tee, or write the network as a manifest of fxt 1.',
   });
-}
-
-/** @throws Rejection JOB_START where the start weights come from elsewhere than the manifest's seed */
-function checkSeedStart({ start }: NetManifest): void {
-  demandEqual(
-    'JOB_START',
-    'start weights that the seed draws',
-    `start weights that ${start.kind === 'seed' ? 'the seed draws' : 'a file brings'}`,
-  );
 }
 
 /** What a node must know to train it. */

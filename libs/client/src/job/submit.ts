@@ -35,6 +35,7 @@ import type { Profile } from '../profile.js';
 import { readSecret } from '../secrets.js';
 import { chooseProving, type ProvingChoice, type ProvingRequest } from './backend.js';
 import { keepTerms } from './record.js';
+import { readStart, startWeights, uploadStart } from './start.js';
 import type { RunLength, RunWish } from './run-length.js';
 import { termsFor } from './terms.js';
 
@@ -69,9 +70,13 @@ export interface Submitted {
   readonly terms: Terms;
   readonly fundTransaction: string;
   readonly run: RunLength;
-  /** What may keep hosts from taking it; one sentence each. */
+  /** What may keep hosts from taking it, and who reads what; one sentence each. */
   readonly advice: readonly string[];
 }
+
+/** They are no secret of the data owner's, and nothing but the data key opens what is sealed to an enclave. */
+const startNotice =
+  'Start weights are readable by the operators of control plane and node: they are uploaded as they are, and only checked in the enclave.';
 
 /** @param watch  of the upload */
 export async function submitJob(
@@ -85,6 +90,8 @@ export async function submitJob(
   const policy = readPolicy(profile.policy);
   await uploadDataset(request.dataset, dataset, api, watch);
   const { onLapse = 'tee', samples = defaultSamples } = request;
+  const startBytes = readStart(request.manifest, manifest);
+  const startBlobs = startBytes === null ? [] : await uploadStart(startBytes, api, watch);
   const spec = specOf(manifest, dataset, proving, request, profile, policy.digest);
   const account = new Wallet(to0x(readSecret(profile.chain.accountKey)));
   const parties = {
@@ -99,6 +106,7 @@ export async function submitJob(
   const kind = chainKindOf(profile.chain.deployment.chainId, profile.chain.kind);
   const { terms, seed, run, advice } = termsFor(spec, manifest, parties, {
     ...{ rewardWei: request.rewardWei, onLapse, samples, kind, publishWei, run: request.run },
+    start: startWeights(manifest, startBytes),
   });
   await enterKey(proving, manifest, account, profile);
   await api.post('jobs', {
@@ -106,10 +114,15 @@ export async function submitJob(
     terms: termsJson(terms),
     policy: toBase64(policy.bytes),
     brokerUrl: profile.broker.url,
+    ...(startBlobs.length > 0 && { start: startBlobs }),
   });
   keepTerms(profile, to0x(jobIdOf(spec)), terms, seed);
   const fundTransaction = await fund(terms, account, profile);
-  return { jobId: to0x(jobIdOf(spec)), escrowId: to0x(escrowIdOf(terms)), spec, terms, fundTransaction, run, advice };
+  const told = startBytes === null ? advice : [...advice, startNotice];
+  return {
+    ...{ jobId: to0x(jobIdOf(spec)), escrowId: to0x(escrowIdOf(terms)), spec, terms, fundTransaction, run },
+    advice: told,
+  };
 }
 
 /** @throws Rejection MANIFEST_*, STEP_RANGE_*, DATASET_MANIFEST; ConfigurationError FILE_* */

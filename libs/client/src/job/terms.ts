@@ -16,7 +16,7 @@ import {
   type Terms,
 } from '#attestation/records';
 import { chainSettings, windowOf, type ChainKind, type ChainSettings } from '#libs/settlement';
-import { divideSteps, initialWeights, type JobManifest } from '#libs/step';
+import { divideSteps, initialWeights, type JobManifest, type Weights } from '#libs/step';
 import { commitmentsOfJob } from '#libs/zk/groth16/commitment';
 import { runLength, type RunLength, type RunWish } from './run-length.js';
 
@@ -71,6 +71,8 @@ export interface Order {
   /** What publishing the result on the chain costs at present, in wei. */
   readonly publishWei: bigint;
   readonly run?: RunWish | undefined;
+  /** Absent: what the manifest's seed draws. */
+  readonly start?: Weights | undefined;
 }
 
 /** @throws ConfigurationError JOB_SAMPLES, JOB_SAMPLED_CHAIN, JOB_ATTESTORS, JOB_RUN */
@@ -93,8 +95,9 @@ function termsUnder(
   spec: JobSpec,
   manifest: JobManifest,
   parties: EscrowParties,
-  { rewardWei, onLapse, samples, kind, publishWei, run }: Omit<Order, 'run'> & { readonly run: RunLength },
+  order: Omit<Order, 'run'> & { readonly run: RunLength },
 ): Terms {
+  const { rewardWei, onLapse, samples, kind, publishWei, run, start = initialWeights(manifest) } = order;
   const isProved = isProvedUnder(spec, { onLapse });
   const ending = spec.assurance === 'tee' && isProved ? JobMode.tee : modes[spec.assurance];
   const mode = ending | (evaluationPlanOf(spec)?.stop ? JobMode.early : 0);
@@ -113,7 +116,7 @@ function termsUnder(
     keyBroker: fromHex(parties.keyBroker),
     token: new Uint8Array(20),
     specDigest: specDigestOf(spec),
-    initialWeights: commitmentsOfJob(spec, manifest, null).border(0, initialWeights(manifest)),
+    initialWeights: commitmentsOfJob(spec, manifest, null).border(0, start),
     policy: spec.policyDigest,
     snpPolicy: parties.snpPolicy === undefined ? new Uint8Array(32) : fromHex(parties.snpPolicy),
     planDigest: spec.proving?.planDigest ?? new Uint8Array(32),

@@ -10,6 +10,7 @@ import { Dataset } from './dataset.js';
 @Index('IDX_job_waiting_class', ['provider', 'assurance', 'requirements', 'priority', 'rank', 'seq'], {
   where: `"state" = 'submitted' AND "funded"`,
 })
+@Index('IDX_job_start', ['id'], { where: `"start_blobs" IS NOT NULL` })
 @Index('IDX_job_waiting_tenant', ['tenant', 'rank'], { where: `"state" = 'submitted'` })
 export class Job {
   /** Digest of the job spec, 0x-hexadecimal. */
@@ -66,6 +67,10 @@ export class Job {
   /** Steps that the manifest demands. */
   @Column({ type: 'bigint' })
   steps: string;
+
+  /** Parts of the weights that it starts from, by SHA-256; null where its manifest's seed draws them. */
+  @Column({ type: 'text', array: true, nullable: true })
+  startBlobs: string[] | null;
 
   /** Workers that train a round of it; 1: a plain job. */
   @Column({ type: 'int', default: 1 })

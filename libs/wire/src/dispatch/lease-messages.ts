@@ -27,6 +27,7 @@ import {
   sealBytesMax,
   segmentsMax,
   specBytesMax,
+  startPartsMax,
   statementBytesMax,
 } from './limits.js';
 import { ApiKeyText } from './node-messages.js';
@@ -70,6 +71,8 @@ export const AssignedJob = z.object({
   /** attestation's parseDatasetManifest decides what it means. */
   datasetManifest: z.unknown(),
   resume: ResumePoint.nullable(),
+  /** SHA-256 of the parts of the weights that it starts from, in order; absent where the manifest's seed draws them. */
+  start: z.array(Hex32).max(startPartsMax).optional(),
 });
 export type AssignedJob = z.infer<typeof AssignedJob>;
 

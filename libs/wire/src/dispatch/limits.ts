@@ -19,6 +19,9 @@ export const proofDocumentCharactersMax = 64 * 1024;
 export const attestationResultBytesMax = 512 * 1024;
 /** One stored ciphertext: a checkpoint, a result or a shard. */
 export const blobBytesMax = 64 * 1024 * 1024;
+/** One part of the weights that a job starts from; a frame of the enclave's channel has room for it. */
+export const startPartBytesMax = 12 * 1024 * 1024;
+export const startPartsMax = 64;
 /** Segments of one job, contracts/SPEC.md §5. */
 export const segmentsMax = 4000;
 /** Workers of a data-parallel job. */

@@ -3,7 +3,7 @@ import { ApiBearerAuth, ApiBody, ApiConsumes, ApiProduces, ApiTags } from '@nest
 import type { Request } from 'express';
 import { DataSource } from 'typeorm';
 import { CollateralError } from '#attestation/base';
-import { BlobRecord, Checkpoint, Lease, NodeRecord, SegmentProof } from '#libs/persistence';
+import { BlobRecord, Checkpoint, Job, Lease, NodeRecord, SegmentProof } from '#libs/persistence';
 import { Hex32, limits } from '#libs/wire';
 import { Allow, Caller, type Principal } from '../../core/auth/principal.js';
 import type { Config } from '../../core/config/config.js';
@@ -15,7 +15,10 @@ import { refusal } from '../../core/problem/codes.js';
 import { Clock } from '../../core/timing/clock.js';
 import { uploadOf } from '../../data/upload.js';
 
-/** Checkpoints and results: ciphertexts that nodes upload and their successors read. */
+/**
+ * Checkpoints and results: ciphertexts that nodes upload and their successors read; and weights that jobs start from, which
+ * clients upload and the nodes that hold a lease read.
+ */
 @ApiTags('blobs')
 @ApiBearerAuth()
 @Controller('v1/blobs')
@@ -30,7 +33,7 @@ export class BlobsController {
 
   @Put(':sha256')
   @HttpCode(204)
-  @Allow('operator')
+  @Allow('operator', 'client')
   @ApiConsumes('application/octet-stream')
   @ApiBody({ schema: { type: 'string', format: 'binary' } })
   async put(
@@ -51,7 +54,7 @@ export class BlobsController {
   async get(@Caller() caller: Principal, @Param('sha256', { schema: Hex32 }) sha256: string): Promise<StreamableFile> {
     if (!(await this.mayRead(caller, sha256))) {
       throw refusal('BLOB_UNKNOWN', {
-        expected: 'a blob that this key uploaded, or a checkpoint of a job that it holds a lease on',
+        expected: 'a blob that this key uploaded, or a checkpoint or start weights of a job that it holds a lease on',
         got: sha256,
         rule: 'apps/control-plane/README.md, blobs',
       });
@@ -74,7 +77,7 @@ export class BlobsController {
     const max = this.config.operatorBlobBytesMax;
     if (Number(used) + bytes <= max) return;
     throw refusal('BLOB_QUOTA', {
-      expected: `at most ${max} stored bytes of one operator`,
+      expected: `at most ${max} stored bytes of one tenant`,
       got: `${used} bytes, and ${bytes} more`,
       rule: 'apps/control-plane/README.md, limits',
       action: 'Ask the operator of the control plane for more room.',
@@ -89,12 +92,21 @@ export class BlobsController {
       .innerJoin(Lease, 'l', `l.job_id = c.job_id AND l.state = 'active'`)
       .where('c.blob = :sha256 AND l.tenant = :tenant', { sha256, tenant: caller.tenant })
       .getExists();
-    if (isLeased) return true;
+    if (isLeased || (await this.startsLeased(caller, sha256))) return true;
     return manager
       .createQueryBuilder(Checkpoint, 'c')
       .innerJoin(SegmentProof, 'p', 'p.job_id = c.job_id AND p.proved_at IS NULL')
       .innerJoin(NodeRecord, 'n', 'n.id = p.node_id')
       .where('c.blob = :sha256 AND n.tenant = :tenant', { sha256, tenant: caller.tenant })
+      .getExists();
+  }
+
+  /** Whether a job that the caller holds a lease on starts from it. */
+  private startsLeased({ tenant }: Principal, sha256: string): Promise<boolean> {
+    return this.database.manager
+      .createQueryBuilder(Job, 'j')
+      .innerJoin(Lease, 'l', `l.job_id = j.id AND l.state = 'active'`)
+      .where('j.start_blobs IS NOT NULL AND :sha256 = ANY(j.start_blobs) AND l.tenant = :tenant', { sha256, tenant })
       .getExists();
   }
 }

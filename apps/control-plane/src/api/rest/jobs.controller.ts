@@ -50,6 +50,8 @@ const SubmitJob = z
     priority: Priority.default(5),
     /** What a node must offer, beyond what the policy says. */
     requirements: JobRequirements.default({}),
+    /** SHA-256 of the uploaded parts of the weights that it starts from, in order, where its manifest names some. */
+    start: z.array(Hex32).max(limits.startPartsMax).default([]),
   })
   .meta({ id: 'SubmitJob' });
 const ListJobs = PageQuery.extend({ state: z.enum(jobStates).optional() });
@@ -87,6 +89,7 @@ export class JobsController {
       idempotencyKey: reply.entry.key,
       priority: body.priority,
       requirements: body.requirements,
+      start: body.start,
     };
     return this.jobs.submit(caller, input, reply);
   }

@@ -1,6 +1,6 @@
 /**
  * Removes ciphertexts that nothing names any more: never a shard of a registered data set, a checkpoint that a receipt
- * ends in, a partial, a result, or a proof; and never anything younger than a day, for a message that names it may be on its way.
+ * ends in, a partial, a result, a proof, or weights that a job starts from; and never anything younger than a day, for a message that names it may be on its way.
  */
 import { readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -23,6 +23,7 @@ const references = `
   UNION ALL SELECT 1 FROM delivery WHERE result_blob = $1
   UNION ALL SELECT 1 FROM segment_proof WHERE blob = $1
   UNION ALL SELECT 1 FROM worker_segment WHERE blob = $1
+  UNION ALL SELECT 1 FROM job WHERE start_blobs IS NOT NULL AND $1 = ANY(start_blobs)
   LIMIT 1`;
 
 /** Held by whoever makes a ciphertext known or unknown, to the end of the transaction. */
