@@ -111,7 +111,7 @@ const parts = {
   client: lib('client', {
     may: [
       ...['attestation', 'judge', 'step', 'process', 'proof', 'zk-verifier', 'zk-commit', 'zk-groth16-commitment'],
-      ...['sealing', 'settlement', 'data'],
+      ...['sealing', 'settlement', 'data', 'models'],
     ],
     npm: ['@noble/curves', 'ethers', 'zod'],
   }),

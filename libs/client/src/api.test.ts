@@ -41,3 +41,8 @@ it('asks the other replica at once', async () => {
   expect(await createApi([away.url, here.url], 'test key').get('jobs/1')).toEqual({ state: 'ready' });
   expect(performance.now() - began).toBeLessThan(5000);
 });
+
+it('uploads shards of any length', async () => {
+  const { url } = await shedding(0, '0');
+  await expect(createApi(url, 'test key').put('datasets/1/shards/0', new Uint8Array(586))).resolves.toBeUndefined();
+});

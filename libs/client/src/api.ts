@@ -87,7 +87,7 @@ export function createApi(urls: string | readonly string[], apiKey: string): Con
     },
     async put(path, body) {
       const headers = { 'content-type': 'application/octet-stream' };
-      const withinMs = answerWithinMs + body.length / uploadBytesPerMs;
+      const withinMs = answerWithinMs + Math.ceil(body.length / uploadBytesPerMs);
       await call(path, { method: 'PUT', headers, body: body as Uint8Array<ArrayBuffer> }, attempts, withinMs);
     },
     async remove(path) {

@@ -9,7 +9,7 @@ export { readBytes, readJson, writeWhole } from './files.js';
 export { type BackendWish } from './job/backend.js';
 export { openChain, type ClientChain } from './job/chain.js';
 export { orderJob } from './job/order.js';
-export { resultFiles, takeResult } from './job/take-result.js';
+export { takeResult } from './job/take-result.js';
 export { dischargeGroth16Segments, dischargeSegments } from './job/discharge.js';
 export { exitEscrow } from './job/exit.js';
 export { claim, followJob, type JobView } from './job/follow.js';

@@ -4,6 +4,7 @@ export const bundleBytesMax = 16 * 1024 * 1024;
 export const idxBytesMax = 2 ** 31;
 export const policyBytesMax = 256 * 1024;
 export const journalBytesMax = 2 ** 29;
+export const tokenizerBytesMax = 64 * 1024 * 1024;
 export const keyFileBytesMax = 4096;
 /** Weights that a job starts from, and one part of them as it is uploaded. */
 export const startPartBytes = 8 * 1024 * 1024;

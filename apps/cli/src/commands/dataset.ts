@@ -1,5 +1,6 @@
 /** `veritrain dataset seal|inspect|list|delete`. */
-import { join } from 'node:path';
+import { existsSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { InvalidArgumentError, Option, type Command } from 'commander';
 import { ConfigurationError, Rejection, to0x, toHex } from '#attestation/base';
 import {
@@ -13,6 +14,8 @@ import {
 } from '#attestation/records';
 import { readBytes, sealData, sealFiles, shardPath, type SealDataRequest, type SealRequest } from '#libs/client';
 import { addRegisteredCommands } from '../dataset/registered.js';
+import { taskKinds } from '../model/data.js';
+import { dataBeside, tokenizerName } from '../model/folder.js';
 import { printResult, table, type OutputOptions } from '../output.js';
 import { showProgress } from '../progress.js';
 
@@ -68,8 +71,8 @@ export function addDatasetCommands(program: Command): void {
 function addDataOptions(sealing: Command): Command {
   return sealing
     .option('--data <path>', 'for fxt/2: CSV, TSV, Parquet, JSON lines, text, .npy, .npz, IDX, or a folder of pictures')
-    .option('--validation <path|share>', 'for manifests that evaluate: a file of its own, or a share such as 10%')
-    .option('--label <columns>', 'columns of the label, with commas; else the column label, class, target or y', names)
+    .option('--validation <path|share>', 'for manifests that evaluate: a file of its own, a share such as 10%, or rows')
+    .option('--label <columns>', 'columns of the label, with commas; else as `model init` read the data', names)
     .addOption(
       new Option('--task <kind>', 'what the label is; else by its values').choices([
         'class',
@@ -95,16 +98,43 @@ async function seal(options: SealOptions): Promise<void> {
     if (images === undefined || labels === undefined) throw noSource();
     return print(await sealFiles({ ...options, images, labels }, watch), options);
   }
-  const { label, task, drop, tokenizer, textField } = options;
-  const choices = {
-    ...(label && { label }),
-    ...(task && { task }),
-    ...(drop && { drop }),
-    ...(options.dropUnlabelled === true && { missingLabel: 'drop' as const }),
-  };
-  const source = { ...(labels && { labels }), ...(tokenizer && { tokenizer }), ...(textField && { textField }) };
-  const { dataset, report } = await sealData({ manifest, data, validation, choices, source, out, key }, watch);
+  const source = { ...(labels && { labels }), ...sourceOf(options) };
+  const asked = { choices: choicesOf(options), source, validation: validation ?? planned(manifest).validation };
+  const { dataset, report } = await sealData({ manifest, data, ...asked, out, key }, watch);
   print(dataset, options, report);
+}
+
+/** How the plan beside the manifest reads data; nothing where the manifest was written by hand. */
+function planned(manifest: string): ReturnType<typeof dataBeside> {
+  const { validation, ...plan } = dataBeside(manifest);
+  return { ...plan, ...(validation !== undefined && validation !== '0' && { validation }) };
+}
+
+/** As asked for, else as the plan says: `model init` leaves rows without a label out, too. */
+function choicesOf({ manifest, label, task, drop, dropUnlabelled }: SealOptions): SealDataRequest['choices'] {
+  const plan = planned(manifest);
+  const [labels, kind] = [label ?? plan.target, task ?? (plan.task && taskKinds[plan.task])];
+  const dropped = drop ?? plan.drop;
+  const isPlanned = label === undefined && Object.keys(plan).length > 0;
+  return {
+    ...(labels && { label: labels }),
+    ...(kind && { task: kind }),
+    ...(dropped && { drop: dropped }),
+    ...((dropUnlabelled === true || isPlanned) && { missingLabel: 'drop' }),
+  };
+}
+
+function sourceOf({ manifest, data, ...asked }: SealOptions): SealDataRequest['source'] {
+  const { size, textField, task } = planned(manifest);
+  const beside = join(dirname(manifest), tokenizerName);
+  const tokenizer = asked.tokenizer ?? (existsSync(beside) ? beside : undefined);
+  const isText = task === 'language' && /\.(jsonl|ndjson)$/i.test(data ?? '');
+  const field = asked.textField ?? textField ?? (isText ? 'text' : undefined);
+  return {
+    ...(tokenizer && { tokenizer }),
+    ...(field && { textField: field }),
+    ...(size && { size: [Number(size), Number(size)] }),
+  };
 }
 
 function noSource(): ConfigurationError {

@@ -7,7 +7,6 @@ import {
   loadProfile,
   openApi,
   orderJob,
-  resultFiles,
   takeResult,
   type BackendWish,
   type ControlPlaneApi,
@@ -28,7 +27,7 @@ interface ProfileOptions extends OutputOptions {
 interface SubmitOptions extends ProfileOptions {
   readonly manifest: string;
   readonly dataset: string;
-  readonly segmentSteps: number;
+  readonly segmentSteps?: number;
   readonly parallel: number;
   readonly provider?: string;
   readonly absentProvider?: boolean;
@@ -60,7 +59,7 @@ export function addJobCommands(program: Command): void {
   const submitting = command('submit', 'upload a sealed data set, submit a job and fund its escrow')
     .requiredOption('--manifest <file>', 'fxt/1 or fxt/2 manifest; start.bin beside it where it starts from weights')
     .requiredOption('--dataset <folder>', 'sealed data set')
-    .requiredOption('--segment-steps <n>', 'steps per checkpoint', wholeNumber)
+    .option('--segment-steps <n>', 'steps per checkpoint; a tenth of the job without it', wholeNumber)
     .option('--parallel <n>', 'workers that train a segment each between two averages', wholeNumber, 1)
     .option('--provider <address>', 'account of the node that is to do it; else the first of the profile’s `providers`')
     .option('--absent-provider', 'with --provider: also one that no node of the control plane has')
@@ -99,7 +98,10 @@ export function addJobCommands(program: Command): void {
   addTermOptions(submitting);
   command('result', 'check the evidence, pay, decrypt and export the model')
     .argument('<id>', 'job id')
-    .requiredOption('--out <folder>', 'where model.onnx, weights.bin, manifest.json and job.vtb go')
+    .requiredOption(
+      '--out <folder>',
+      'where model.onnx, weights.bin, manifest.json and job.vtb go; of a net all that predict needs',
+    )
     .action(result);
   addEscrowCommands(command);
 }
@@ -149,7 +151,7 @@ async function submit(options: SubmitOptions): Promise<void> {
       ['funded', fundTransaction],
       ['provider', provider],
       ['run', `reckoned at ${run.runSeconds} s; ${compute} s to compute, ${provePer} s for each proof`],
-      ['next', `veritrain job watch ${jobId}`],
+      ['next', `veritrain job result ${jobId} --out <folder>`],
     ]),
   );
 }
@@ -164,7 +166,7 @@ async function result(id: string, options: ProfileOptions & { out: string }): Pr
       ['verdict', `${verdict.tier}${verdict.simulated ? ' (SIMULATED hardware)' : ''}`],
       ['state digest', stateDigest],
       ['settled', settledBy],
-      ['written', `${options.out}: ${resultFiles.join(' ')}`],
+      ['written', `${options.out}: ${checked.files.join(' ')}`],
     ]),
   );
 }

@@ -34,7 +34,7 @@ export interface SealDataRequest {
   readonly manifest: string;
   /** File or folder. */
   readonly data: string;
-  /** Share of the rows such as `10%`, or a file of its own; for manifests that evaluate. */
+  /** Share of the rows such as `10%`, a number of rows, or a file of its own; for manifests that evaluate. */
   readonly validation?: string | undefined;
   /** Which columns are read, and how. */
   readonly choices?: Choices | undefined;
@@ -80,17 +80,18 @@ async function read(m: NetManifest, request: SealDataRequest, folder: string, wa
   const options = { ...shapeOptions(m), ...request.source };
   const source = await openSource(data, options);
   const common = { source, seed: m.seed, choices, folder };
-  const share = /^(\d{1,2}(?:\.\d{1,3})?)%$/.exec(validation);
+  const share = /^(\d{1,9}(?:\.\d{1,3})?)(%?)$/.exec(validation);
   if (share === null) return importData({ ...common, validation: await openSource(validation, options) }, watch);
   const seen = await look(source, watch);
-  const rows = m.evaluate === null ? 0 : Math.max(1, Math.round((seen.rows * Number(share[1])) / 100));
+  const asked = share[2] === '' ? Number(share[1]) : Math.round((seen.rows * Number(share[1])) / 100);
+  const rows = m.evaluate === null ? 0 : Math.max(1, asked);
   return importData({ ...common, seen, validation: rows }, watch);
 }
 
 /** What the manifest says of the form of texts and pictures. */
 function shapeOptions({ input: { shape, ...input } }: NetManifest): OpenOptions {
   if ('tokens' in input) return { tokens: shape[0]! };
-  const [channels, height, width] = shape;
+  const [height, width, channels] = shape;
   if (shape.length !== 3 || (channels !== 1 && channels !== 3)) return {};
   return { size: [height!, width!], channels };
 }

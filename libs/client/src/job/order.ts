@@ -6,13 +6,16 @@ import type { Watch } from '../dataset/watch.js';
 import type { Profile } from '../profile.js';
 import { chooseProving, type BackendWish } from './backend.js';
 import { chooseNode, type NodeWish } from './choose-node.js';
+import { usualSegment } from './segments.js';
 import { readJob, submitJob, type Submitted, type SubmitRequest } from './submit.js';
 
 interface JobOrder
   extends
-    Omit<SubmitRequest, 'provider' | 'backend'>,
+    Omit<SubmitRequest, 'provider' | 'backend' | 'segmentSteps'>,
     Partial<Pick<NodeWish, 'provider' | 'absentProvider' | 'anyProvider'>> {
   readonly backend?: BackendWish | undefined;
+  /** Steps per checkpoint; where absent, what `usualSegment` says. */
+  readonly segmentSteps?: number | undefined;
   /** By an enclave and by proofs, whatever it pays. */
   readonly highValue?: boolean | undefined;
 }
@@ -52,6 +55,7 @@ export async function orderJob(
   );
   const { assurance } = decision;
   const backend = key === undefined ? 'sumcheck' : 'groth16';
-  const submitted = await submitJob({ ...order, backend, assurance, provider }, profile, api, watch);
+  const segmentSteps = order.segmentSteps ?? usualSegment(manifest, order.parallel);
+  const submitted = await submitJob({ ...order, segmentSteps, backend, assurance, provider }, profile, api, watch);
   return { ...submitted, provider, decision, why };
 }

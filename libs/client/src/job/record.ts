@@ -33,7 +33,12 @@ export function ownTerms(profile: Profile, jobId: string): Terms {
   });
 }
 
-function pathOf(profile: Profile, jobId: string, kind: 'json' | 'seed'): string {
+/** A file of a job in the profile's own folder. */
+export function pathOf(
+  profile: Profile,
+  jobId: string,
+  kind: 'json' | 'seed' | 'header.json' | 'tokenizer.json' | 'start.bin',
+): string {
   const name = /^0x[0-9a-f]{64}$/.test(jobId) ? jobId : 'not-a-job-id';
   return join(dirname(profile.recipientKey), 'jobs', `${name}.${kind}`);
 }

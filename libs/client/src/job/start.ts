@@ -2,7 +2,15 @@
 import { createHash } from 'node:crypto';
 import { dirname, join } from 'node:path';
 import { Rejection, to0x } from '#attestation/base';
-import { decodeTensors, initialWeights, isNet, parameterShapes, startRoot, startState } from '#libs/step';
+import {
+  decodeTensors,
+  drawnParameters,
+  initialWeights,
+  isNet,
+  parameterShapes,
+  startRoot,
+  startState,
+} from '#libs/step';
 import type { JobManifest, NetManifest, Weights } from '#libs/step';
 import { keccakParts } from '#libs/zk/commit';
 import type { ControlPlaneApi } from '../api.js';
@@ -33,12 +41,14 @@ export function readStart(manifestPath: string, manifest: JobManifest): Uint8Arr
  */
 export function startWeights(manifest: JobManifest, start: Uint8Array | null): Weights {
   if (!isNet(manifest) || manifest.start.kind === 'seed') return initialWeights(manifest);
-  const { root } = manifest.start;
-  if (start === null) throw refused('START_MISSING', `start weights with root ${root}`, 'none');
-  return startState(manifest, checkedParameters(manifest, root, start));
+  return startState(manifest, startParameters(manifest, start));
 }
 
-function checkedParameters(manifest: NetManifest, root: string, start: Uint8Array): Weights {
+/** All parameters before step 0, frozen ones too. @param start as of `startWeights` @throws as `startWeights` */
+export function startParameters(manifest: NetManifest, start: Uint8Array | null): Weights {
+  if (manifest.start.kind === 'seed') return drawnParameters(manifest);
+  const { root } = manifest.start;
+  if (start === null) throw refused('START_MISSING', `start weights with root ${root}`, 'none');
   const parameters = decodeTensors(parameterShapes(manifest), start);
   const found = to0x(startRoot(manifest, parameters, keccakParts));
   if (found !== root) throw refused('START_ROOT', `start weights with root ${root}`, found);

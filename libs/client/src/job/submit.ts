@@ -34,6 +34,7 @@ import { readPolicy } from '../policy.js';
 import type { Profile } from '../profile.js';
 import { readSecret } from '../secrets.js';
 import { chooseProving, type ProvingChoice, type ProvingRequest } from './backend.js';
+import { keepReading } from './reading.js';
 import { keepTerms } from './record.js';
 import { readStart, startWeights, uploadStart } from './start.js';
 import type { RunLength, RunWish } from './run-length.js';
@@ -117,6 +118,7 @@ export async function submitJob(
     ...(startBlobs.length > 0 && { start: startBlobs }),
   });
   keepTerms(profile, to0x(jobIdOf(spec)), terms, seed);
+  if (isNetDataset(dataset)) keepReading(profile, to0x(jobIdOf(spec)), dataset.header, request.manifest, startBytes);
   const fundTransaction = await fund(terms, account, profile);
   const told = startBytes === null ? advice : [...advice, startNotice];
   return {

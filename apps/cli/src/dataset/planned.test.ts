@@ -1,0 +1,44 @@
+/** A plan says how its data is read: sealing it needs nothing else. */
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, expect, it } from 'vitest';
+import { taken } from '../output.js';
+import { createProgram } from '../program.js';
+
+const folder = mkdtempSync(join(tmpdir(), 'veritrain-planned-'));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const at = (name: string): string => join(folder, name);
+
+async function veritrain(...args: string[]): Promise<unknown> {
+  const [printed] = await taken(() => createProgram().parseAsync(['node', 'veritrain', ...args]));
+  return printed!.result;
+}
+
+/** Every tenth row has no kind. */
+const rows = Array.from(
+  { length: 60 },
+  (_, i) => `${i},${(i * 7) % 5},${i % 10 === 9 ? '' : i % 2 ? 'odd' : 'even'},x`,
+);
+writeFileSync(at('data.csv'), `size,left,kind,note\n${rows.join('\n')}\n`);
+
+it('reads the label, what is dropped and the split from the plan', async () => {
+  const asked = ['--target', 'kind', '--drop', 'note', '--validation', '20%', '--epochs', '1'];
+  await veritrain('model', 'init', '--from', at('data.csv'), '--out', at('plan'), ...asked);
+  const manifest = join(at('plan'), 'manifest.json');
+  const sealing = ['dataset', 'seal', '--manifest', manifest, '--data', at('data.csv'), '--key', at('key.json')];
+  const sealed = (await veritrain(...sealing, '--out', at('sealed'))) as {
+    header: { columns: { name: string }[] };
+    validation: { records: number };
+    report: { dropped: number };
+  };
+  expect(sealed.header.columns.map(({ name }) => name)).toEqual(['size', 'left']);
+  const { plan } = JSON.parse(readFileSync(join(at('plan'), 'plan.json'), 'utf8')) as {
+    plan: { validationRows: number };
+  };
+  expect(sealed).toMatchObject({ validation: { records: plan.validationRows }, report: { dropped: 6 } });
+  // What is asked for goes before the plan.
+  await expect(veritrain(...sealing, '--out', at('other'), '--label', 'no')).rejects.toMatchObject({
+    code: 'DATA_COLUMN_MISSING',
+  });
+});
