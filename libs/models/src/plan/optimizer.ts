@@ -34,7 +34,8 @@ export function optimizerOf(name: OptimizerName, setting: Setting): Made {
     const betas = { beta1: [13, 7], beta2: isSequence ? [3, 8] : [1, 10] };
     return { json: { kind: name, ...betas, decay, ...clip, lr: cosineRate(rate, steps) }, rate };
   }
-  const rate = lr ?? (isFineTuning ? 0.01 : 0.05);
+  // Without momentum a step has to go as far as several with it.
+  const rate = lr ?? (isFineTuning ? 0.01 : name === 'sgd' ? 0.05 : 0.25);
   // Sums over the batch are not divided by it: the rate of a sum is.
   if (name === 'sgd') return { json: { kind: name, momentum: [13, 7], lr: cosineRate(rate / batch, steps) }, rate };
   const e = exactStep - setting.coarser;

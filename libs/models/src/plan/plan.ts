@@ -118,9 +118,10 @@ function usualBatch({ features }: DataHeader, train: number): number {
   return train < 2_000 ? 16 : 32;
 }
 
-/** Passes over the data: few rows are seen often, about a thousand steps in all. */
-function usualEpochs(epochSteps: number): number {
-  return Math.min(60, Math.max(3, Math.ceil(1_000 / epochSteps)));
+/** Passes over the data: few rows are seen often, about so many steps in all; those of a table take little time. */
+function usualEpochs({ features }: DataHeader, epochSteps: number): number {
+  const isTable = features.dtype !== 'tokens' && features.shape.length === 1;
+  return Math.min(60, Math.max(3, Math.ceil((isTable ? 4_000 : 1_000) / epochSteps)));
 }
 
 interface Chosen {
@@ -138,7 +139,7 @@ function written(
   const { features } = header;
   const objective = objectiveOf(header);
   const epochSteps = Math.floor(rows.train / batch);
-  const passes = epochs ?? (brought === undefined ? usualEpochs(epochSteps) : 3);
+  const passes = epochs ?? (brought === undefined ? usualEpochs(header, epochSteps) : 3);
   const steps = epochSteps * passes;
   const isText = features.dtype === 'tokens';
   const isProved = optimizer === 'sgd-exact';
