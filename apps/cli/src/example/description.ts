@@ -34,7 +34,7 @@ const Example = z.strictObject({
   /** Processes that the commands talk to, as `veritrain up` starts them; none where absent. */
   system: z.strictObject({ nodes: z.int().min(1).max(3) }).optional(),
   settings: Settings,
-  /** Arguments of `veritrain`, with {data}, {out}, {profile}, {keys}, {job} and the settings' names for what is put there. */
+  /** Arguments of `veritrain`, with {data}, {here}, {out}, {profile}, {keys}, {job} and the settings' names for what is put there. */
   commands: z.array(z.string()).min(1),
   expect: z.array(Expectation),
   /** What takes seconds instead, for continuous integration. */

@@ -97,18 +97,24 @@ it('empties no folder that it did not make', async () => {
   expect(existsSync(mine)).toBe(true);
 });
 
-it.each(['faults', 'flats', 'mnist', 'shapes'] as const)('makes the same %s each time', (name) => {
-  const files = { faults: 'train.csv', flats: 'test.csv', mnist: 't10k-images-idx3-ubyte', shapes: 'train' }[name];
+it.each(['digits', 'faults', 'flats', 'mnist', 'shapes'] as const)('makes the same %s each time', (name) => {
+  const files = {
+    digits: 'train',
+    faults: 'train.csv',
+    flats: 'test.csv',
+    mnist: 't10k-images-idx3-ubyte',
+    shapes: 'train',
+  }[name];
   const made = ['a', 'b'].map((one) => {
     const at = join(folder, `${name}-${one}`);
     makers[name](at, 10);
-    return name === 'shapes' ? pictures(join(at, files)) : readFileSync(join(at, files));
+    return files === 'train' ? pictures(join(at, files)) : readFileSync(join(at, files));
   });
   expect(made[0]).toEqual(made[1]);
 });
 
 function pictures(at: string): readonly Buffer[] {
-  const paths = ['cross', 'disk', 'square', 'triangle'].flatMap((kind) =>
+  const paths = [...'0123456789', 'cross', 'disk', 'square', 'triangle'].flatMap((kind) =>
     Array.from({ length: 10 }, (_, index) => join(at, kind, `0000${index}.png`)),
   );
   return paths.filter((path) => existsSync(path)).map((path) => readFileSync(path));

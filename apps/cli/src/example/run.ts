@@ -41,7 +41,12 @@ export async function runExample(example: Example, request: Request): Promise<Ex
   const data = dataFolder((isShort ? short.data : undefined) ?? example.data, example, request);
   const system = example.system && (await startSystem(join(out, 'system'), example.system.nodes, say));
   try {
-    const places = { seed, ...example.settings, ...(isShort && short.settings), data, out, ...placesOf(system) };
+    const places = {
+      seed,
+      ...example.settings,
+      ...(isShort && short.settings),
+      ...placesOf(example, data, out, system),
+    };
     const { commands, metrics } = await runAll(example.commands, places, request);
     for (const one of isShort ? short.expect : example.expect) demand(one, metrics, example.name);
     return { example: example.name, short: isShort, out, commands, metrics };
@@ -77,10 +82,11 @@ async function startSystem(folder: string, nodes: number, say: (line: string) =>
   return startEmbedded({ folder, vendorFile: join(folder, '..', 'simulated-vendor.json'), nodes, onPhase: say });
 }
 
-function placesOf(system: EmbeddedSystem | undefined): Readonly<Record<string, string>> {
-  if (system === undefined) return {};
+function placesOf({ folder }: Example, data: string, out: string, system: EmbeddedSystem | undefined) {
+  const places = { data, out, here: relative('.', folder) };
+  if (system === undefined) return places;
   const profile = system.profileFile;
-  return { profile, keys: loadProfile(profile).broker.keysFolder };
+  return { ...places, profile, keys: loadProfile(profile).broker.keysFolder };
 }
 
 async function runAll(lines: readonly string[], given: Readonly<Record<string, string | number>>, request: Request) {

@@ -19,7 +19,7 @@ export function addWishOptions(command: Command): Command {
     .addOption(new Option('--task <name>', 'guessed from the label without it').choices(Object.keys(taskKinds)))
     .addOption(new Option('--arch <name>', 'kind of model').choices(['mlp', 'cnn', 'transformer', 'linear']))
     .addOption(
-      new Option('--optimizer <name>', 'adamw without it; steps of sgd-exact can be proved').choices([
+      new Option('--optimizer <name>', 'adamw without it; sgd-exact takes gradients whole').choices([
         ...['adamw', 'sgd', 'sgd-exact'],
       ]),
     )

@@ -1,4 +1,5 @@
 /** Scripts that make the data of examples: the same bytes every time, on every machine. */
+import { makeDigits } from './digits.js';
 import { makeFaults } from './faults.js';
 import { makeFlats } from './flats.js';
 import { cutMnist } from './mnist.js';
@@ -8,6 +9,7 @@ import { makeShapes } from './shapes.js';
 type Maker = (folder: string, rows: number) => void;
 
 export const makers = {
+  digits: makeDigits,
   faults: makeFaults,
   flats: makeFlats,
   mnist: cutMnist,

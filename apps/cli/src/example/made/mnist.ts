@@ -3,7 +3,7 @@ import { basename, join } from 'node:path';
 import { readBytes, writeWhole } from '#libs/client';
 import { mnistFiles } from '../../demo/mnist.js';
 
-const idxBytesMax = 64 * 1024 * 1024;
+export const idxBytesMax = 64 * 1024 * 1024;
 const testShare = 5;
 
 export function cutMnist(folder: string, rows: number): void {
