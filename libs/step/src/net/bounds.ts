@@ -24,6 +24,11 @@ export function netBounds({ layers, parameters, loss, optimizer }: Net): readonl
   ];
 }
 
+/** Whether every worst case lies below 2^52, so that float64 has a bit behind whatever a step rounds (§26). */
+export function hasRoom(net: Net): boolean {
+  return netBounds(net).every(({ value }) => value < 1n << 52n);
+}
+
 /** Start values lie in the guarded range, and a master with its compute copy in what float64 carries. */
 function startBounds(parameter: NetParameter): readonly NetBound[] {
   const { name, fraction, compute, wint } = parameter;

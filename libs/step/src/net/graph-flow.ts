@@ -1,5 +1,6 @@
 /** One training step as nodes: forward, loss, errors back, update (libs/step/SPEC.md §21 to §24). */
 import { GraphBuilder } from '../onnx/graph-builder.js';
+import { hasRoom } from './bounds.js';
 import type { NetLayer } from './edge.js';
 import { NetEmitter, type Watched } from './emitter.js';
 import { computeCopies, emitForward, watchParameter } from './graph-parts.js';
@@ -21,7 +22,12 @@ export interface Flow {
 export function emitFlow(net: Net, frozen: ReadonlyMap<string, ParameterNames>): Flow {
   const { manifest, loss, optimizer } = net;
   const graph = new GraphBuilder('s');
-  const e = new NetEmitter(graph, { isTraining: true, overflow: manifest.overflow, prefix: 'step.' });
+  const e = new NetEmitter(graph, {
+    isTraining: true,
+    overflow: manifest.overflow,
+    hasRoom: hasRoom(net),
+    prefix: 'step.',
+  });
   const trained = trainedShapes(manifest);
   const parameters = new Map([...frozen, ...computeCopies(e, trained, 'step.')]);
   const [features, labels] = ['features', 'labels'].map((name) => graph.node('Gather', [name, 'step.blocks']));

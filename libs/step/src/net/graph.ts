@@ -1,5 +1,6 @@
 /** The training graph and the forward graph of a net in ONNX, emitted from its ops (libs/step/SPEC.md §26). */
 import { encodeModel, GraphBuilder, type ElementType, type ValueInfo } from '../onnx/graph-builder.js';
+import { hasRoom } from './bounds.js';
 import type { NetLayer } from './edge.js';
 import { NetEmitter, type Watched } from './emitter.js';
 import { netOf } from './manifest.js';
@@ -37,7 +38,7 @@ export function buildNetTrainGraph(m: NetManifest): NetTrainGraph {
   const outer = new GraphBuilder('o');
   const frozen = net.parameters.filter(({ isFrozen }) => isFrozen);
   const names = computeCopies(
-    new NetEmitter(outer, { isTraining: true, overflow: m.overflow, prefix: '' }),
+    new NetEmitter(outer, { isTraining: true, overflow: m.overflow, hasRoom: hasRoom(net), prefix: '' }),
     frozen,
     '',
   );
@@ -85,7 +86,7 @@ function stepBody(flow: Flow, states: readonly ValueInfo[], scanned: readonly Va
 export function buildNetForwardGraph(m: NetManifest): NetForwardGraph {
   const net = netOf(m);
   const graph = new GraphBuilder('e');
-  const e = new NetEmitter(graph, { isTraining: false, overflow: m.overflow, prefix: '' });
+  const e = new NetEmitter(graph, { isTraining: false, overflow: m.overflow, hasRoom: hasRoom(net), prefix: '' });
   const names = computeCopies(e, net.parameters, '');
   const passes = emitForward(e, net, 'features', names);
   graph.node('Identity', [passes.get(net.output.id)!.output], {}, 'output');

@@ -54,8 +54,7 @@ function activation(curve: Curve, emitFloat: Float): NetOp<object> {
       const s = slopeShift(layer);
       const slopes = e.entries(byValue(table(layer).slopes, s), saved.places!, x!);
       const product = e.mul(G, slopes);
-      const dx = s > 0 ? e.node('Floor', [e.add(product, e.scalar(0.5))]) : product;
-      return { inputs: [e.sat(dx, layer.inputs[0]!)], gradients: {} };
+      return { inputs: [e.sat(e.nearest(product, s), layer.inputs[0]!)], gradients: {} };
     },
     emitFloat: (f, _, [x]) => emitFloat(f, x!),
     unprovable: () => ['an activation by table has no step proof'],

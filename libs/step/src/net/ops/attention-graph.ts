@@ -37,8 +37,9 @@ function emitScores(e: NetEmitter, place: AttentionPlace, q: string, keys: strin
   }
   const scaled = split(e, place, e.mul(q, e.scalar(sigma * 2 ** -shifts.S)), byHead);
   const cut = e.clamp(e.node('MatMul', [scaled, keys]), -(2 ** 15), 2 ** 15 - 1);
-  const half = causal ? e.graph.float64([T, T], triangle(T, 0.5, 0.5 + hidden)) : e.scalar(0.5);
-  return e.node('Floor', [e.add(cut, half)]);
+  const half = shifts.S > 0 ? e.half(shifts.S) : 0;
+  const moved = e.add(cut, causal ? e.graph.float64([T, T], triangle(T, half, half + hidden)) : e.scalar(half));
+  return shifts.S > 0 ? e.whole(moved) : moved;
 }
 
 /** @returns contributions to queries, keys and values, where wanted */
@@ -88,7 +89,7 @@ function emitShareErrors(e: NetEmitter, place: AttentionPlace, G: string, v: str
     return e.sat(roundScaled(e, product, overPlaces(e, place, 1, shifts.dP), shifts.dP), layer, 20);
   }
   const product = e.node('MatMul', [split(e, place, e.scale(G, -shifts.dP), byHead), v]);
-  return e.sat(e.node('Floor', [e.add(product, e.scalar(0.5))]), layer, 20);
+  return e.sat(e.nearest(product, shifts.dP), layer, 20);
 }
 
 const byHead = [0, 2, 1, 3];
@@ -112,5 +113,5 @@ function triangle(T: number, seen: number, other: number): Float64Array {
 /** `RS(x·factor, s)` by `scaled` = factor·2^-max(0, s): one product for two, as exact as they. */
 function roundScaled(e: NetEmitter, x: string, scaled: string, s: number): string {
   const moved = e.mul(x, scaled);
-  return s > 0 ? e.node('Floor', [e.add(moved, e.scalar(0.5))]) : e.scale(moved, -s);
+  return s > 0 ? e.nearest(moved, s) : e.scale(moved, -s);
 }

@@ -10,8 +10,8 @@ import type { NetEmitter } from '../emitter.js';
 import { parseFactor, type Factor } from './factor.js';
 import type { NetOptimizer } from './optimizer.js';
 import {
-  emitGradients,
   emitStepped,
+  emitUpdates,
   parseQuantised,
   quantisedBounds,
   quantisedFaces,
@@ -73,10 +73,8 @@ export const adamw: NetOptimizer<AdamW> = {
   },
   emit(e, optimizer, moved, scalars) {
     const { u, eps } = optimizer;
-    const gradients = emitGradients(e, optimizer, moved);
     const top = 2 ** (u + 3);
-    return moved.map((one, at) => {
-      const h = gradients[at]!;
+    return emitUpdates(e, optimizer, moved, (one, h) => {
       const [before1, before2] = one.state;
       const m1 = emitFirst(e, optimizer, before1!, h);
       const m2 = emitSecond(e, optimizer, before2!, h);
@@ -105,7 +103,7 @@ function emitFirst(e: NetEmitter, { beta1: [b, q], c1, hbits }: AdamW, m: string
     return e.add(m, e.round(b === 1 ? far : e.mul(far, e.scalar(b)), q));
   }
   const moved = e.add(e.mul(m, e.scalar(1 - b * 2 ** -q)), e.mul(h, e.scalar(b * 2 ** (c1 - q))));
-  return q === 0 ? moved : e.node('Floor', [e.add(moved, e.scalar(0.5))]);
+  return e.nearest(moved, q);
 }
 
 /** `m2 + RS((h²·2^c2 − m2)·b, q)`: rule adamw keeps b times either within float64. */
@@ -113,7 +111,7 @@ function emitSecond(e: NetEmitter, { beta2: [b, q], c2 }: AdamW, m: string, h: s
   const factor = b * 2 ** (c2 - q);
   const square = factor === 1 ? e.mul(h, h) : e.mul(e.mul(h, h), e.scalar(factor));
   const far = e.sub(square, e.mul(m, e.scalar(b * 2 ** -q)));
-  return e.add(m, q === 0 ? far : e.node('Floor', [e.add(far, e.scalar(0.5))]));
+  return e.add(m, e.nearest(far, q));
 }
 
 /**

@@ -13,7 +13,7 @@ export interface Moved<T> {
   readonly state: readonly T[];
 }
 
-type Updated<T> = Pick<Moved<T>, 'W' | 'state'>;
+export type Updated<T> = Pick<Moved<T>, 'W' | 'state'>;
 
 /** @typeParam M its members with every default written out, as canonical JSON has them */
 export interface NetOptimizer<M extends object> {

@@ -8,8 +8,9 @@ import { bound, roundingValue, type NetBound, type NetParameter } from '../edge.
 import type { NetEmitter } from '../emitter.js';
 import type { JsonReader } from '../reader.js';
 import { columnSums } from '../tensor.js';
-import type { Moved, NetOptimizer } from './optimizer.js';
+import type { Moved, NetOptimizer, Updated } from './optimizer.js';
 import { largestRate, parseSchedule, rateAt, scheduleBounds, type Schedule } from './schedule.js';
+import { emitTogether } from './together.js';
 
 export interface Quantised {
   /** Fraction of `h`. */
@@ -152,13 +153,22 @@ export function stepped(
   return W.map((value, i) => value - roundShift(rate * s[i]!, by) - roundShift(omega * value, 30));
 }
 
-/** Names of `h` of every parameter. Where the norm is not above `clip`, κ is 2^16 and `RS(h·κ, 16)` is h. */
-export function emitGradients(e: NetEmitter, optimizer: Quantised, moved: readonly Moved<string>[]): readonly string[] {
+/**
+ * Element by element by `h`, clipped. Where the norm is not above `clip`, κ is 2^16 and `RS(h·κ, 16)` is h.
+ *
+ * @param update of one parameter, or of small ones together
+ */
+export function emitUpdates(
+  e: NetEmitter,
+  optimizer: Quantised,
+  moved: readonly Moved<string>[],
+  update: (one: Moved<string>, h: string) => Updated<string>,
+): readonly Updated<string>[] {
   const top = Number(gradientTop(optimizer));
   const all = moved.map(({ D, parameter }) =>
     e.clamp(e.roundedGradient(D, parameter.gradientFraction - optimizer.gq), -top, top),
   );
-  if (optimizer.clip === undefined) return all;
+  if (optimizer.clip === undefined) return emitTogether(e, moved, all, update);
   const sums = all.map((h, i) => {
     const square = e.mul(h, h);
     const column = moved[i]!.parameter.dims.length === 1 ? square : e.sum(square, 0, 0);
@@ -167,7 +177,7 @@ export function emitGradients(e: NetEmitter, optimizer: Quantised, moved: readon
   const norm = e.isqrt(e.node('Sum', sums));
   const kappa = e.floorDiv(e.scalar(optimizer.clip * 2 ** 16), e.node('Max', [norm, e.scalar(1)]));
   const cut = e.node('Min', [kappa, e.scalar(2 ** 16)]);
-  return all.map((h) => e.roundedBy(h, cut, 16));
+  return emitTogether(e, moved, all, (one, h) => update(one, e.roundedBy(h, cut, 16)));
 }
 
 /** @param scalars λ_t, and ω_t where there is a decay */

@@ -7,8 +7,8 @@ import { bound, roundingValue } from '../edge.js';
 import { parseFactor, type Factor } from './factor.js';
 import type { NetOptimizer } from './optimizer.js';
 import {
-  emitGradients,
   emitStepped,
+  emitUpdates,
   parseQuantised,
   quantisedBounds,
   quantisedFaces,
@@ -54,10 +54,8 @@ export const sgd: NetOptimizer<Sgd> = {
   },
   emit(e, optimizer, moved, scalars) {
     const { momentum, gq } = optimizer;
-    const gradients = emitGradients(e, optimizer, moved);
-    return moved.map((one, at) => {
-      const h = gradients[at]!;
-      const to = { scalars, shift: gq };
+    const to = { scalars, shift: gq };
+    return emitUpdates(e, optimizer, moved, (one, h) => {
       if (momentum === undefined) return { W: emitStepped(e, optimizer, one, h, to), state: [] };
       const [b, q] = momentum;
       const m = one.state[0]!;
