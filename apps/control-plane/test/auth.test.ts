@@ -151,7 +151,7 @@ const matrix: Readonly<Record<string, Row>> = {
   'PUT /v1/blobs/:sha256': {
     method: 'put',
     path: () => `/v1/blobs/0x${'00'.repeat(32)}`,
-    expected: { operator: 422, otherOperator: 422 },
+    expected: { client: 422, otherClient: 422, operator: 422, otherOperator: 422 },
   },
   'GET /v1/blobs/:sha256': {
     method: 'get',

@@ -64,8 +64,9 @@ export class Jobs {
     await this.checkStoredDataset(principal, checked);
     checkStart(checked.manifest, await this.startParts(principal, input.start));
     const job = this.rowOf(principal, input, checked);
-    const stored = await this.submissions.store({ principal, job, price: checked.terms.price, reply });
-    return { ...jobView(stored), unplaced: await this.placement.unplaced(stored) };
+    const unplaced = await this.placement.unplaced(job);
+    const stored = await this.submissions.store({ principal, job, price: checked.terms.price, unplaced, reply });
+    return { ...jobView(stored), unplaced };
   }
 
   /** One job, and where it waits, why no node takes it. */

@@ -25,6 +25,8 @@ interface Submitted {
   readonly job: Job;
   /** Price that the terms promise. */
   readonly price: bigint;
+  /** Why no node that is online can take it. */
+  readonly unplaced: string | null;
   readonly reply: PendingReply | null;
 }
 
@@ -178,7 +180,9 @@ export class SubmissionBatch {
   }
 
   private async keepReplies(manager: EntityManager, stored: readonly Submitted[]): Promise<void> {
-    const replies = stored.flatMap(({ reply, job }) => (reply === null ? [] : [{ reply, answer: jobView(job) }]));
+    const replies = stored.flatMap(({ reply, job, unplaced }) =>
+      reply === null ? [] : [{ reply, answer: { ...jobView(job), unplaced } }],
+    );
     if (replies.length === 0) return;
     const rows = replies.map(({ reply, answer }) => ({ ...reply.entry, status: reply.status, answer }) as object);
     const insert = manager.createQueryBuilder().insert().into(Idempotency).values(rows).orIgnore().returning('key');
