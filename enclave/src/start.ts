@@ -6,8 +6,8 @@ import {
   frozenOf,
   initialWeights,
   isNet,
+  parameterBytes,
   parameterShapes,
-  sizeOf,
   startRoot,
   startState,
   type JobManifest,
@@ -42,12 +42,11 @@ export function startOfJob(manifest: JobManifest, parts: readonly Uint8Array[]):
 
 /** Canonical bytes of all parameters. */
 export function startBytesOf(manifest: JobManifest): number {
-  if (!isNet(manifest)) return 0;
-  return 8 * parameterShapes(manifest).reduce((sum, { dims }) => sum + sizeOf(dims), 0);
+  return isNet(manifest) ? parameterBytes(manifest) : 0;
 }
 
 function readParameters(manifest: NetManifest, bytes: Uint8Array): Weights {
-  const expected = startBytesOf(manifest);
+  const expected = parameterBytes(manifest);
   if (bytes.length !== expected) throw refused('START_LENGTH', `${expected} bytes of start weights`, `${bytes.length}`);
   return decodeTensors(parameterShapes(manifest), bytes);
 }

@@ -102,6 +102,7 @@ export {
   checkParameters,
   drawnParameters,
   frozenOf,
+  parameterBytes,
   parameterShapes,
   parametersOf,
   startRoot,

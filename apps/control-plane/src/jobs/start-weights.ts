@@ -1,5 +1,5 @@
 /** Weights that a job starts from: its client uploads them, and the enclave compares their root with the manifest's. */
-import { isNet, parameterShapes, sizeOf, type JobManifest } from '#libs/step';
+import { isNet, parameterBytes, type JobManifest } from '#libs/step';
 import { limits } from '#libs/wire';
 import { refusal } from '../core/problem/codes.js';
 
@@ -29,8 +29,7 @@ export function checkStart(manifest: JobManifest, parts: readonly StoredPart[]):
 
 /** Bytes of all parameters; null where the manifest names no weights. */
 function startBytesOf(manifest: JobManifest): number | null {
-  if (!isNet(manifest) || manifest.start.kind === 'seed') return null;
-  return 8 * parameterShapes(manifest).reduce((sum, { dims }) => sum + sizeOf(dims), 0);
+  return isNet(manifest) && manifest.start.kind === 'weights' ? parameterBytes(manifest) : null;
 }
 
 function refuse(expected: string, got: string): never {

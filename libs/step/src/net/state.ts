@@ -23,6 +23,11 @@ export function parameterShapes(m: NetManifest): readonly NetParameter[] {
   return netOf(m).parameters;
 }
 
+/** Bytes of all parameters in canonical form: what a file of start weights holds. */
+export function parameterBytes(m: NetManifest): number {
+  return 8 * parameterShapes(m).reduce((sum, { dims }) => sum + sizeOf(dims), 0);
+}
+
 export function trainedShapes(m: NetManifest): readonly NetParameter[] {
   return netOf(m).parameters.filter(({ isFrozen }) => !isFrozen);
 }
