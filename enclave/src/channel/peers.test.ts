@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { afterAll, describe, expect, it } from 'vitest';
+import { fixturePath } from '#test/fixture';
 import { readPeers } from './peers.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'veritrain-peers-'));
@@ -74,7 +75,7 @@ describe('an enclave in a guest', () => {
     const outer = Object.values(networkInterfaces())
       .flat()
       .find((one) => one !== undefined && !one.internal && one.family === 'IPv4')?.address;
-    const vendorFile = join(tmpdir(), 'veritrain-test-simulated-vendor.json');
+    const vendorFile = fixturePath('test-vendor-milan.json');
     const port = await freePort();
     const listen = ['--listen', `tcp:0.0.0.0:${port}`, '--peer', outer ?? '127.0.0.2'];
     const child = spawn(
