@@ -5,7 +5,7 @@ import { shown } from '../../apps/control-plane/test/job-fixture.js';
 import { fuzzDispatch } from './dispatch-fuzz.js';
 
 /** VERITRAIN_FUZZ sets the number of mutants, VERITRAIN_SEED the seed; the long run takes 100,000. */
-const count = Number(process.env['VERITRAIN_FUZZ'] ?? 400);
+const count = Number(process.env['VERITRAIN_FUZZ'] ?? 300);
 const seed = Number(process.env['VERITRAIN_SEED'] ?? 20_261_121);
 
 it(`answers ${count} mutants of dispatch frames of seed ${seed} with codes, and takes none that is not genuine`, async () => {
@@ -15,7 +15,7 @@ it(`answers ${count} mutants of dispatch frames of seed ${seed} with codes, and 
 }, 7_200_000);
 
 it('finds a control plane that takes any evidence', async () => {
-  const report = await fuzzDispatch(400, seed, undefined, {
+  const report = await fuzzDispatch(100, seed, undefined, {
     only: pattern.leaseAttested,
     appraiser: new TestAppraiser(),
   });
@@ -29,6 +29,6 @@ it('finds a control plane in which something fails that nobody foresaw', async (
       return super.appraise(request);
     }
   }
-  const report = await fuzzDispatch(400, seed, undefined, { only: pattern.leaseAttested, appraiser: new Broken() });
+  const report = await fuzzDispatch(100, seed, undefined, { only: pattern.leaseAttested, appraiser: new Broken() });
   expect(report.failures.map(({ what }) => what)).toContain('refused with INTERNAL');
 }, 600_000);
