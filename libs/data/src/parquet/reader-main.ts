@@ -1,6 +1,8 @@
 /** Entry of the process that reads Parquet: one request, one answer. It ends with the one that asks. */
+import { endWithParent } from './end-with-parent.js';
 import { readParquet, type GroupRequest, type MetadataRequest } from './read.js';
 
+endWithParent();
 process.on('disconnect', () => process.exit());
 process.on('message', (request: MetadataRequest | GroupRequest) => {
   readParquet(request).then(
