@@ -21,14 +21,13 @@ export interface VectorData {
   readonly binary?: boolean;
 }
 
+/** A training set of images: all pixels, and a label each. */
+export type ImageSet = (kind: 'mnist' | 'fashion') => { readonly data: Uint8Array; readonly labels: Uint8Array };
+
 const recordsMax = 1 << 20;
 
-/** @param images the package's images and labels, asked for where the vector trains on them */
-export function vectorExamples(
-  m: NetManifest,
-  data: VectorData,
-  images: () => { readonly data: Uint8Array; readonly labels: Uint8Array },
-): NetExamples {
+/** @param images asked for where the vector trains on them */
+export function vectorExamples(m: NetManifest, data: VectorData, images: ImageSet): NetExamples {
   const drawn = draw(m, data, images);
   const order = shuffledIndices(m.seed, drawn.count);
   const { features, labels } = drawn;
@@ -45,10 +44,10 @@ export function vectorExamples(
 function draw(
   m: NetManifest,
   { kind, n = 0, vocab = 2, out = 0, binary = false }: VectorData,
-  images: () => { readonly data: Uint8Array; readonly labels: Uint8Array },
+  images: ImageSet,
 ): Drawn {
-  if (kind === 'mnist') {
-    const { data, labels } = images();
+  if (kind === 'mnist' || kind === 'fashion') {
+    const { data, labels } = images(kind);
     return { count: labels.length, features: new Uint8Array(data), labels: Int32Array.from(labels) };
   }
   const size = sizeOf(m.input.shape);
@@ -81,7 +80,7 @@ function draw(
 
 function unknown(got: string): Rejection {
   return new Rejection('VECTOR_DATA', {
-    expected: 'data of kind mnist, tokens or table, with n records of moderate size',
+    expected: 'data of kind mnist, fashion, tokens or table, with n records of moderate size',
     got,
     rule: 'libs/step/SPEC.md §30',
   });

@@ -4,15 +4,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Rejection } from '#attestation/base';
 import { parseIdxImages, parseIdxLabels, parseNetManifest } from '#libs/step';
+import { fashionFiles } from '../demo/fashion.js';
 import { mnistFiles } from '../demo/mnist.js';
-import { readBytes } from '#libs/client';
+import { readIdx } from '../demo/idx.js';
 import { runEngine, type EngineReport } from './engine-process.js';
 import { joinNetRecords } from './net-records.js';
-import { vectorExamples, type VectorData } from './vector-data.js';
+import { vectorExamples, type ImageSet, type VectorData } from './vector-data.js';
 
-const imagesMax = 64 * 1024 * 1024;
-
-/** @param json parsed JSON of a vector file @throws Rejection MANIFEST_*, VECTOR_DATA */
+/** @param json parsed JSON of a vector file @throws Rejection MANIFEST_*, VECTOR_DATA; ConfigurationError FASHION_MISSING */
 export async function runVector(json: unknown, digestAt: readonly number[], threads: number): Promise<EngineReport> {
   const { data, ...manifest } = (typeof json === 'object' && json !== null ? json : {}) as { data?: VectorData };
   if (typeof data !== 'object' || data === null) {
@@ -23,16 +22,20 @@ export async function runVector(json: unknown, digestAt: readonly number[], thre
   const folder = mkdtempSync(join(tmpdir(), 'veritrain-vector-'));
   try {
     const records = join(folder, 'records');
-    writeFileSync(records, joinNetRecords(m, vectorExamples(m, data, mnistImages)), { mode: 0o600 });
+    writeFileSync(
+      records,
+      joinNetRecords(
+        m,
+        vectorExamples(m, data, (kind) => imagesOf(kind === 'mnist' ? mnistFiles : fashionFiles())),
+      ),
+      { mode: 0o600 },
+    );
     return await runEngine({ manifest, records, digestAt, threads });
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
 }
 
-function mnistImages(): { readonly data: Uint8Array; readonly labels: Uint8Array } {
-  return {
-    data: parseIdxImages(readBytes(mnistFiles.trainImages, imagesMax)).data,
-    labels: parseIdxLabels(readBytes(mnistFiles.trainLabels, imagesMax)),
-  };
+function imagesOf({ trainImages, trainLabels }: typeof mnistFiles): ReturnType<ImageSet> {
+  return { data: parseIdxImages(readIdx(trainImages)).data, labels: parseIdxLabels(readIdx(trainLabels)) };
 }
