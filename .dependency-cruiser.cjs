@@ -174,7 +174,7 @@ const parts = {
       ...['attestation', 'judge', 'client', 'step', 'process', 'proof', 'zk-verifier', 'collateral'],
       ...['enclave-channel', 'wire', 'onnx', 'data', 'models', 'settlement', 'simulated-vendor'],
     ],
-    npm: ['@noble', '@peculiar/x509', 'commander', 'ethers', 'reflect-metadata', 'zod'],
+    npm: ['@noble', '@peculiar/x509', 'commander', 'ethers', 'pngjs', 'reflect-metadata', 'zod'],
   }),
   migrations: { path: '^migrations/', door: '^migrations/index\\.ts$', npm: ['typeorm'] },
   contracts: {
