@@ -1,10 +1,9 @@
 /** Digits of MNIST as PNG files, a folder for each class: what a user's own pictures look like. */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { readBytes } from '#libs/client';
 import { parseIdxImages, parseIdxLabels } from '#libs/step';
+import { readIdx } from '../../demo/idx.js';
 import { mnistFiles } from '../../demo/mnist.js';
-import { idxBytesMax } from './mnist.js';
 import { greyPng } from './png.js';
 
 const side = 28;
@@ -17,8 +16,8 @@ export function makeDigits(folder: string, rows: number): void {
 }
 
 function write(folder: string, imagesPath: string, labelsPath: string, count: number): void {
-  const { data, pixels } = parseIdxImages(readBytes(imagesPath, idxBytesMax));
-  const labels = parseIdxLabels(readBytes(labelsPath, idxBytesMax)).subarray(0, count);
+  const { data, pixels } = parseIdxImages(readIdx(imagesPath));
+  const labels = parseIdxLabels(readIdx(labelsPath)).subarray(0, count);
   for (const label of new Set(labels)) mkdirSync(join(folder, String(label)), { recursive: true });
   labels.forEach((label, index) => {
     const name = `${String(index).padStart(5, '0')}.png`;

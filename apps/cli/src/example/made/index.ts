@@ -2,7 +2,7 @@
 import { makeDigits } from './digits.js';
 import { makeFaults } from './faults.js';
 import { makeFlats } from './flats.js';
-import { cutMnist } from './mnist.js';
+import { cutFashion, cutMnist } from './idx.js';
 import { makeShapes } from './shapes.js';
 
 /** @param folder gets the files; those to test on have a fifth as many rows */
@@ -10,6 +10,7 @@ type Maker = (folder: string, rows: number) => void;
 
 export const makers = {
   digits: makeDigits,
+  fashion: cutFashion,
   faults: makeFaults,
   flats: makeFlats,
   mnist: cutMnist,
