@@ -44,12 +44,13 @@ export function addExampleCommands(program: Command, fresh: () => Command): void
     });
 }
 
-function summary({ example, commands, metrics, out, short }: ExampleReport): string {
+function summary({ example, commands, metrics, held, out, short }: ExampleReport): string {
   const seconds = commands.reduce((sum, one) => sum + one.seconds, 0);
   const measured = Object.entries(metrics).map(([name, value]) => `${name} ${value.toPrecision(4)}`);
   return `\n${table([
     ['example', `${example}${short ? ', short: less data, so the model is not good' : ''}`],
     ...(measured.length > 0 ? [['measured', measured.join(', ')] as const] : []),
+    ...(held.length > 0 ? [['expected', held.join(', ')] as const] : []),
     ['seconds', seconds.toFixed(1)],
     ['in', out],
   ])}`;

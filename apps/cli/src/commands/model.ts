@@ -121,6 +121,18 @@ function checkedText({ digest, parameters, memoryBytes, seconds, slowSeconds, pr
     ...(price === null ? [] : [['price', `about ${price.toPrecision(3)}`] as const]),
     ...(rows === null ? [] : [['data', `${rows.train} rows to train on, ${rows.validation} apart`] as const]),
     ['evidence', rest.evidence],
-    ...rest.reasons.map((reason) => ['', reason] as const),
+    ...byReason(rest.reasons).map((reason) => ['', reason] as const),
   ]);
+}
+
+/** `n0: why`, `n2: why` as one line `n0, n2: why`. */
+function byReason(reasons: readonly string[]): readonly string[] {
+  const names = new Map<string, string[]>();
+  for (const reason of reasons) {
+    const [name, ...why] = reason.split(': ');
+    const same = names.get(why.join(': '));
+    if (same === undefined) names.set(why.join(': '), [name!]);
+    else same.push(name!);
+  }
+  return [...names].map(([why, all]) => `${all.join(', ')}: ${why}`);
 }

@@ -1,6 +1,7 @@
 /** `veritrain predict` and `veritrain evaluate`. */
 import type { Command } from 'commander';
 import { usage } from '../model/data.js';
+import { metricLine } from '../model/metric-line.js';
 import { evaluate, predict, type PredictOptions } from '../model/predict.js';
 import { continueText, type PromptOptions } from '../model/prompt.js';
 import { printResult, table, type OutputOptions } from '../output.js';
@@ -32,16 +33,14 @@ export function addPredictCommands(program: Command): void {
     .action(async (options: PredictOptions & OutputOptions) => {
       const measures = await evaluate(options);
       printResult(options, measures, () =>
-        table([
-          ['rows', String(measures.rows)],
-          ...measures.metrics.map(
-            ({ name, value, numerator, denominator }) =>
-              [name, `${value.toPrecision(5)}  (${numerator}/${denominator})`] as const,
-          ),
-          ['float model', `differs by at most ${measures.floatDifference.toPrecision(3)}`],
-        ]),
+        table([['rows', String(measures.rows)], ...measures.metrics.map(metricLine), floatLine(measures)]),
       );
     });
+}
+
+/** The float32 form of the model runs beside the exact one, as other programs would run it. */
+function floatLine({ floatDifference }: { readonly floatDifference: number }): readonly [string, string] {
+  return ['in float32', `answers differ by at most ${floatDifference.toPrecision(3)}`];
 }
 
 function printText(options: OutputOptions, made: Awaited<ReturnType<typeof continueText>>): void {
@@ -53,9 +52,9 @@ function printPredicted(options: OutputOptions, made: Awaited<ReturnType<typeof 
   printResult(options, made, () =>
     table([
       ['predictions', `${made.rows} rows in ${made.out}: ${made.columns.join(', ')}`],
-      ...(made.ignored.length > 0 ? [['not read', made.ignored.join(', ')] as const] : []),
+      ...(made.ignored.length > 0 ? [['not used', `columns ${made.ignored.join(', ')} of the data`] as const] : []),
       ...(more.length > 0 ? [['never seen', more.join(', ')] as const] : []),
-      ['float model', `differs by at most ${made.floatDifference.toPrecision(3)}`],
+      floatLine(made),
     ]),
   );
 }

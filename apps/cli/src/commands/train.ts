@@ -2,6 +2,7 @@
 import { InvalidArgumentError, Option, type Command } from 'commander';
 import { readJson } from '#libs/client';
 import { addDataOptions, usage, type DataOptions } from '../model/data.js';
+import { metricLine } from '../model/metric-line.js';
 import { trainModel, type TrainedReport } from '../model/train.js';
 import { log, printResult, table, type OutputOptions } from '../output.js';
 import { runEngine, type EngineReport } from '../train/engine-process.js';
@@ -59,10 +60,7 @@ function printTrained(options: OutputOptions, report: TrainedReport): void {
       ['model', model],
       ['state', `${digest} after ${done} steps`],
       ['rows', `${rows.train} trained on, ${rows.validation} kept apart`],
-      ...(metrics?.metrics ?? []).map(
-        ({ name, value, numerator, denominator }) =>
-          [name, `${value.toPrecision(5)}  (${numerator}/${denominator})`] as const,
-      ),
+      ...(metrics?.metrics ?? []).map(metricLine),
       ['samples/s', Math.round(samplesPerSecond).toLocaleString('en')],
       ['', where],
     ]),

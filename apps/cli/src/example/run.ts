@@ -17,6 +17,8 @@ export interface ExampleReport {
   readonly commands: readonly { readonly command: string; readonly seconds: number; readonly result: unknown }[];
   /** What the last command that measured has measured, by the names of metrics. */
   readonly metrics: Readonly<Record<string, number>>;
+  /** Bounds that the metrics hold, in words. */
+  readonly held: readonly string[];
 }
 
 interface Request {
@@ -37,6 +39,7 @@ const markName = '.example';
 export async function runExample(example: Example, request: Request): Promise<ExampleReport> {
   const { isShort, out, say } = request;
   const { short } = example;
+  say(`${example.name}: ${example.shows}\nits page: ${join(relative('.', example.folder), 'README.md')}`);
   emptyFolder(out, example.name);
   const data = dataFolder((isShort ? short.data : undefined) ?? example.data, example, request);
   const system = example.system && (await startSystem(join(out, 'system'), example.system.nodes, say));
@@ -48,8 +51,8 @@ export async function runExample(example: Example, request: Request): Promise<Ex
       ...placesOf(example, data, out, system),
     };
     const { commands, metrics } = await runAll(example.commands, places, request);
-    for (const one of isShort ? short.expect : example.expect) demand(one, metrics, example.name);
-    return { example: example.name, short: isShort, out, commands, metrics };
+    const held = (isShort ? short.expect : example.expect).map((one) => demand(one, metrics, example.name));
+    return { example: example.name, short: isShort, out, commands, metrics, held };
   } finally {
     await system?.stop();
   }
@@ -130,16 +133,17 @@ function metricsOf(result: unknown): Readonly<Record<string, number>> | undefine
   return Object.fromEntries((list as { name: string; value: number }[]).map(({ name, value }) => [name, value]));
 }
 
+/** @returns what is demanded, in words @throws Rejection EXAMPLE_METRIC */
 function demand(
   { metric, atLeast = -Infinity, atMost = Infinity }: Expectation,
   metrics: Readonly<Record<string, number>>,
   name: string,
-): void {
+): string {
   const value = metrics[metric];
-  if (value !== undefined && value >= atLeast && value <= atMost) return;
-  const bound = atLeast === -Infinity ? `at most ${atMost}` : `at least ${atLeast}`;
+  const expected = `${metric} of ${atLeast === -Infinity ? `at most ${atMost}` : `at least ${atLeast}`}`;
+  if (value !== undefined && value >= atLeast && value <= atMost) return expected;
   throw new Rejection('EXAMPLE_METRIC', {
-    expected: `${metric} of ${bound}`,
+    expected,
     got: value === undefined ? 'none' : String(value),
     rule: `the page of example ${name}`,
     action: 'read what the commands printed',

@@ -217,10 +217,12 @@ function reasons(
     real: () => ('count' in label ? `${label.count} number${label.count === 1 ? '' : 's'}` : ''),
   }[label.kind]();
   return [
-    `A record has ${features.dtype} [${features.shape.join()}], and the model answers with ${what}: the task is ${plain.task}.`,
+    `A record is ${features.shape.join(' × ')} ${features.dtype === 'tokens' ? 'tokens' : `values (${features.dtype})`}, and the model answers with ${what}: the task is ${plain.task}.`,
     brought === undefined ? `The model is ${words} (${arch}).` : `The layers are those of ${words}.`,
-    `${plain.trainRows} rows in batches of ${plain.batch} make ${plain.steps} steps in ${plain.epochs} passes.`,
+    `${plain.trainRows} rows in batches of ${plain.batch} make ${plain.steps} steps in ${plain.epochs} pass${plain.epochs === 1 ? '' : 'es'}.`,
     `The optimizer is ${plain.optimizer}; its rate peaks at ${plain.learningRate}` +
-      (plain.warmupSteps > 0 ? ` after ${plain.warmupSteps} steps and falls as a cosine.` : '.'),
+      (plain.warmupSteps > 0
+        ? ` after ${plain.warmupSteps} step${plain.warmupSteps === 1 ? '' : 's'} and falls as a cosine.`
+        : '.'),
   ];
 }
