@@ -26,6 +26,11 @@ export class FloatGraph {
     return this.node('Sub', [x, y]);
   }
 
+  /** Whole numbers of a fraction as the real numbers that they stand for. */
+  scaled(x: string, fraction: number): string {
+    return this.mul(this.node('Cast', [x], { to: { int: 1 } }), this.scalar(2 ** -fraction));
+  }
+
   sum(x: string, axis: number, keep: 0 | 1): string {
     return this.node('ReduceSum', [x, this.graph.axes(axis)], { keepdims: { int: keep } });
   }

@@ -43,11 +43,13 @@ function product(
 
 const dense: FloatOp = (f, place, [x]) => {
   const [fan, out] = [place.inputs[0]!.at(-1)!, place.output.at(-1)!];
+  const { scale } = place.members as { scale: number };
+  const stretched = (values: string) => (scale === 0 ? values : f.mul(values, f.scalar(2 ** scale)));
   const { y, back } = product(f, place, f.rows(x!, fan));
   return {
-    output: f.reshape(y, [-1, ...place.output]),
+    output: f.reshape(stretched(y), [-1, ...place.output]),
     back(G) {
-      const { x: error, ...gradients } = back(f.rows(G, out));
+      const { x: error, ...gradients } = back(stretched(f.rows(G, out)));
       return { inputs: [f.reshape(error, [-1, ...place.inputs[0]!])], ...gradients };
     },
   };
@@ -114,6 +116,21 @@ const maxpool: FloatOp = (f, { members, inputs, output: [h, w, C] }, [x]) => {
   return { output, back };
 };
 
+/** Windows that fill the map. */
+const avgpool: FloatOp = (f, { members, inputs, output: [h, w, C] }, [x]) => {
+  const [k0, k1] = members.k as [number, number];
+  const share = f.scalar(1 / (k0 * k1));
+  const tiles = f.reshape(x!, [-1, h!, k0, w!, k1, C!]);
+  const back = (G: string) => {
+    const spread = f.node('Expand', [
+      f.reshape(f.mul(G, share), [-1, h!, 1, w!, 1, C!]),
+      f.graph.axes(1, 1, k0, 1, k1, 1),
+    ]);
+    return { inputs: [f.reshape(spread, [-1, ...inputs[0]!])] };
+  };
+  return { output: f.mul(f.sum(f.sum(tiles, 4, 0), 2, 0), share), back };
+};
+
 const flatten: FloatOp = (f, { inputs, output }, [x]) => ({
   output: f.reshape(x!, [-1, ...output]),
   back: (G) => ({ inputs: [f.reshape(G, [-1, ...inputs[0]!])] }),
@@ -175,5 +192,5 @@ const attention: FloatOp = (f, { members, output: [T, C] }, [q, k, v]) => {
 };
 
 export const floatOps: Readonly<Record<string, FloatOp>> = {
-  ...{ dense, conv2d, relu, gelu, maxpool, flatten, add, embedding, position, rmsnorm, attention },
+  ...{ dense, conv2d, relu, gelu, maxpool, avgpool, flatten, add, embedding, position, rmsnorm, attention },
 };

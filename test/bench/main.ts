@@ -2,7 +2,7 @@
 import { readdirSync } from 'node:fs';
 import { availableParallelism, cpus, totalmem } from 'node:os';
 import { readCommandLine } from '#test/command-line';
-import type { BenchResult } from './result.js';
+import type { BenchOptions, BenchResult } from './result.js';
 
 interface Bench {
   readonly name: string;
@@ -22,25 +22,38 @@ const machine = {
   node: process.versions.node,
 };
 
-async function runBench({ name, file }: (typeof known)[number]): Promise<Bench> {
+interface BenchModule {
+  /** Of a bench of which single rows can be asked for. */
+  readonly rows?: readonly string[];
+  run(options: BenchOptions): Promise<BenchResult[]>;
+}
+
+async function runBench({ name, file }: (typeof known)[number], rows: readonly string[]): Promise<Bench> {
+  const bench = (await import(new URL(file, import.meta.url).href)) as BenchModule;
+  const unknown = rows.filter((row) => bench.rows?.includes(row) !== true);
+  if (unknown.length > 0)
+    refuse(`no bench ${unknown.join(', ')}, and ${name} has ${bench.rows?.join(', ') ?? 'no rows'}`);
   process.stderr.write(`bench ${name} …\n`);
-  const { run } = (await import(new URL(file, import.meta.url).href)) as {
-    run: (options: { readonly peers: boolean }) => Promise<BenchResult[]>;
-  };
-  return { name, results: await run({ peers: values.peers }) };
+  return { name, results: await bench.run({ peers: values.peers, isShort: values.short, rows }) };
 }
 
 function tableOf(benches: readonly Bench[]): string {
   const rows = benches.flatMap(({ name, results }) =>
     results.length === 0
-      ? [[name, 'not run: its inputs are not at hand', '', '', '', '', '']]
-      : results.map((r) => [name, r.name, r.unit, ...[r.n, r.min, r.median, r.max].map(figure)]),
+      ? [[name, 'not run: its inputs are not at hand', '', '', '', '', '', '']]
+      : results.map((r) => [name, r.name, r.unit, ...[r.n, r.min, r.median, r.max].map(figure), barOf(r)]),
   );
-  const head = ['bench', 'figure', 'unit', 'n', 'min', 'median', 'max'];
+  const head = ['bench', 'figure', 'unit', 'n', 'min', 'median', 'max', 'bar'];
   const widths = head.map((title, column) => Math.max(...[head, ...rows].map((row) => (row[column] ?? title).length)));
   const line = (row: readonly string[]): string =>
     row.map((cell, column) => (column < 3 ? cell.padEnd(widths[column]!) : cell.padStart(widths[column]!))).join('  ');
   return [head, ...rows].map(line).join('\n');
+}
+
+function barOf({ atLeast, atMost, holds, skipped }: BenchResult): string {
+  if (skipped !== undefined) return 'skipped';
+  if (holds === undefined) return '';
+  return `${atLeast === undefined ? `≤ ${atMost}` : `≥ ${atLeast}`} ${holds ? 'holds' : 'MISSED'}`;
 }
 
 function figure(value: number): string {
@@ -48,23 +61,30 @@ function figure(value: number): string {
 }
 
 const names = known.map(({ name }) => name).join(', ');
-const usage = `npm run bench -- [name…] [--json] [--peers]
-  A table, or one JSON document {machine, benches: [{name, results: [{name, unit, n, min, median, max}]}]}.
-  A bench whose inputs are not at hand gives no results and says so.
+const usage = `npm run bench -- [name…] [row…] [--short] [--json] [--peers]
+  A table, or one JSON document {machine, benches: [{name, results: [{name, unit, n, min, median, max}]}]}; a figure
+  with a bar has atLeast or atMost, and holds. Exit status 1 where a bar is missed.
+  A bench or row whose inputs are not at hand gives no figures and says so.
+  --short  a form of seconds, of benches that have one: accuracy
+  row      of accuracy: mnist-cnn, penguins … (test/bench/accuracy/README.md)
   There are ${names}.`;
 const { values, positionals, refuse } = readCommandLine(usage, {
-  options: { json: { type: 'boolean', default: false }, peers: { type: 'boolean', default: false } },
+  options: {
+    json: { type: 'boolean', default: false },
+    peers: { type: 'boolean', default: false },
+    short: { type: 'boolean', default: false },
+  },
   allowPositionals: true,
 });
-const unknown = positionals.filter((name) => !known.some((bench) => bench.name === name));
-if (unknown.length > 0) refuse(`no bench ${unknown.join(', ')}`);
+const asked = known.filter(({ name }) => positionals.includes(name));
+const rows = positionals.filter((name) => !known.some((bench) => bench.name === name));
+if (rows.length > 0 && asked.length !== 1) refuse(`no bench ${rows.join(', ')}`);
 
 const benches: Bench[] = [];
-for (const bench of known) {
-  if (positionals.length === 0 || positionals.includes(bench.name)) benches.push(await runBench(bench));
-}
+for (const bench of positionals.length === 0 ? known : asked) benches.push(await runBench(bench, rows));
 process.stdout.write(
   values.json
     ? `${JSON.stringify({ machine, benches })}\n`
     : `${tableOf(benches)}\n\n${machine.cpu}, ${machine.threads} threads, ${machine.memoryGiB} GiB, ${machine.platform}, Node ${machine.node}\n`,
 );
+if (benches.some(({ results }) => results.some(({ holds }) => holds === false))) process.exitCode = 1;

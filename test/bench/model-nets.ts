@@ -43,6 +43,15 @@ function block(at: number, width: number, heads: number): readonly object[] {
   ];
 }
 
+/** Layers of a causal language model of 69 characters, C 64, 4 heads. @param blocks how many */
+export const transformer = (blocks: number): readonly object[] => [
+  { id: 'emb', op: 'embedding', vocab: 69, out: 64 },
+  { id: 'pos', op: 'position' },
+  ...Array.from({ length: blocks }, (_, at) => block(at, 64, 4)).flat(),
+  { op: 'rmsnorm' },
+  { op: 'dense', out: 69, bias: false },
+];
+
 const manifests: readonly (readonly [string, number, unknown])[] = [
   [
     'MLP 784-128-64-10, batch 128, sgd-exact',
@@ -80,14 +89,7 @@ const manifests: readonly (readonly [string, number, unknown])[] = [
     0.001,
     {
       ...{ ...fine, batch: 16, input: { shape: [64], tokens: true }, labelShape: [64] },
-      layers: [
-        ...[
-          { id: 'emb', op: 'embedding', vocab: 69, out: 64 },
-          { id: 'pos', op: 'position' },
-        ],
-        ...[...block(0, 64, 4), ...block(1, 64, 4)],
-        ...[{ op: 'rmsnorm' }, { op: 'dense', out: 69, bias: false }],
-      ],
+      layers: transformer(2),
       loss: { kind: 'softmax-ce', E: 12, k: 36 },
       optimizer: { ...adamw, decay: 3277, clip: 7500 },
     },

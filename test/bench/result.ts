@@ -6,4 +6,18 @@ export interface BenchResult {
   readonly min: number;
   readonly median: number;
   readonly max: number;
+  /** Bars of the median, and whether it holds them. */
+  readonly atLeast?: number;
+  readonly atMost?: number;
+  readonly holds?: boolean;
+  /** Why there is no figure; n is 0. */
+  readonly skipped?: string;
+}
+
+export interface BenchOptions {
+  readonly peers: boolean;
+  /** Fewer or smaller runs, for continuous integration. */
+  readonly isShort: boolean;
+  /** Rows of a bench that has some; all where none is named. */
+  readonly rows: readonly string[];
 }

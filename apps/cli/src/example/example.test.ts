@@ -1,7 +1,8 @@
 /** Two examples from data to prediction, and what is said of others. */
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
 import { afterAll, afterEach, describe, expect, it, vi } from 'vitest';
 import { chosen } from '../model/prompt.js';
 import { run } from '../program.js';
@@ -10,7 +11,10 @@ import { makers } from './made/index.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'veritrain-examples-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
-afterEach(() => void (process.exitCode = 0));
+afterEach(() => {
+  process.exitCode = 0;
+  vi.unstubAllEnvs();
+});
 
 interface Said {
   readonly document: Readonly<Record<string, unknown>>;
@@ -111,6 +115,25 @@ it.each(['digits', 'faults', 'flats', 'mnist', 'shapes'] as const)('makes the sa
     return files === 'train' ? pictures(join(at, files)) : readFileSync(join(at, files));
   });
   expect(made[0]).toEqual(made[1]);
+});
+
+it('reads Fashion-MNIST from the folder that is named, compressed or not, and says what to install where there is none', async () => {
+  const named = join(folder, 'named');
+  makers.mnist(named, 10);
+  for (const name of readdirSync(named).slice(0, 2)) {
+    writeFileSync(join(named, `${name}.gz`), gzipSync(readFileSync(join(named, name))));
+    rmSync(join(named, name));
+  }
+  vi.stubEnv('VERITRAIN_FASHION_MNIST', named);
+  makers.fashion(join(folder, 'fashion'), 5);
+  makers.mnist(join(folder, 'five'), 5);
+  for (const name of readdirSync(join(folder, 'five'))) {
+    expect(readFileSync(join(folder, 'fashion', name))).toEqual(readFileSync(join(folder, 'five', name)));
+  }
+  vi.stubEnv('VERITRAIN_FASHION_MNIST', '/nowhere');
+  const { document } = await veritrain('example', 'run', 'fashion', '--short', '--out', join(folder, 'none'));
+  expect(document.error).toMatchObject({ code: 'FASHION_MISSING' });
+  expect((document.error as { action: string }).action).toContain('dataset-fashion-mnist');
 });
 
 function pictures(at: string): readonly Buffer[] {
