@@ -12,15 +12,24 @@ import type { BenchOptions, BenchResult } from './result.js';
 export const rows: readonly string[] = tasks.map(({ name }) => name);
 
 /** Parts of the steps of the rows that the short form runs. */
-const short: Readonly<Record<string, number>> = {
+const shares: Readonly<Record<string, number>> = {
   ...{ 'mnist-cnn': 0.05, 'mnist-mlp': 0.4, 'transformer-2': 0.05, penguins: 1, 'penguin-facts': 1 },
 };
 const [pointsMost, percentMost] = [0.3, 1];
 
-export async function run({ rows: asked, isShort }: BenchOptions): Promise<BenchResult[]> {
-  const wanted = tasks.filter(({ name }) => (asked.length === 0 ? !isShort || name in short : asked.includes(name)));
+export const run = ({ rows: asked }: BenchOptions): Promise<BenchResult[]> =>
+  all(tasks.filter(({ name }) => asked.length === 0 || asked.includes(name)));
+
+/** Rows that are asked for and have no short form run whole. */
+export const short = ({ rows: asked }: BenchOptions): Promise<BenchResult[]> =>
+  all(
+    tasks.filter(({ name }) => (asked.length === 0 ? name in shares : asked.includes(name))),
+    shares,
+  );
+
+async function all(wanted: readonly Task[], sharesOf: Readonly<Record<string, number>> = {}): Promise<BenchResult[]> {
   const results: BenchResult[] = [];
-  for (const task of wanted) results.push(...(await measuredOrSkipped(task, isShort ? (short[task.name] ?? 1) : 1)));
+  for (const task of wanted) results.push(...(await measuredOrSkipped(task, sharesOf[task.name] ?? 1)));
   return results;
 }
 

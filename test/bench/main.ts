@@ -26,15 +26,21 @@ interface BenchModule {
   /** Of a bench of which single rows can be asked for. */
   readonly rows?: readonly string[];
   run(options: BenchOptions): Promise<BenchResult[]>;
+  /** A form of seconds, for continuous integration. */
+  short?(options: BenchOptions): Promise<BenchResult[]>;
 }
 
-async function runBench({ name, file }: (typeof known)[number], rows: readonly string[]): Promise<Bench> {
+/** @returns undefined where a short form is asked for and there is none */
+async function runBench({ name, file }: (typeof known)[number], rows: readonly string[]): Promise<Bench | undefined> {
   const bench = (await import(new URL(file, import.meta.url).href)) as BenchModule;
   const unknown = rows.filter((row) => bench.rows?.includes(row) !== true);
-  if (unknown.length > 0)
+  if (unknown.length > 0) {
     refuse(`no bench ${unknown.join(', ')}, and ${name} has ${bench.rows?.join(', ') ?? 'no rows'}`);
+  }
+  const form = values.short ? bench.short : bench.run;
+  if (form === undefined) return undefined;
   process.stderr.write(`bench ${name} …\n`);
-  return { name, results: await bench.run({ peers: values.peers, isShort: values.short, rows }) };
+  return { name, results: await form({ peers: values.peers, rows }) };
 }
 
 function tableOf(benches: readonly Bench[]): string {
@@ -65,7 +71,7 @@ const usage = `npm run bench -- [name…] [row…] [--short] [--json] [--peers]
   A table, or one JSON document {machine, benches: [{name, results: [{name, unit, n, min, median, max}]}]}; a figure
   with a bar has atLeast or atMost, and holds. Exit status 1 where a bar is missed.
   A bench or row whose inputs are not at hand gives no figures and says so.
-  --short  a form of seconds, of benches that have one: accuracy
+  --short  a form of seconds, of benches that have one
   row      of accuracy: mnist-cnn, penguins … (test/bench/accuracy/README.md)
   There are ${names}.`;
 const { values, positionals, refuse } = readCommandLine(usage, {
@@ -81,7 +87,10 @@ const rows = positionals.filter((name) => !known.some((bench) => bench.name === 
 if (rows.length > 0 && asked.length !== 1) refuse(`no bench ${rows.join(', ')}`);
 
 const benches: Bench[] = [];
-for (const bench of positionals.length === 0 ? known : asked) benches.push(await runBench(bench, rows));
+for (const bench of positionals.length === 0 ? known : asked) {
+  const done = await runBench(bench, rows);
+  if (done !== undefined) benches.push(done);
+}
 process.stdout.write(
   values.json
     ? `${JSON.stringify({ machine, benches })}\n`

@@ -16,8 +16,6 @@ export interface BenchResult {
 
 export interface BenchOptions {
   readonly peers: boolean;
-  /** Fewer or smaller runs, for continuous integration. */
-  readonly isShort: boolean;
   /** Rows of a bench that has some; all where none is named. */
   readonly rows: readonly string[];
 }

@@ -9,7 +9,7 @@ import { floatCount, shown } from './measures.js';
 import type { Part } from './task.js';
 import { tasks } from './tasks.js';
 
-const options = { peers: false, isShort: false };
+const options = { peers: false };
 
 it('trains a row twice, and holds its bar', async () => {
   const results = await run({ ...options, rows: ['penguins'] });
