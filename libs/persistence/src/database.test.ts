@@ -9,7 +9,7 @@ import { runInNewContext } from 'node:vm';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { DataSource, type QueryRunner } from 'typeorm';
 import { ApiKey, defaultCacheDirectory, dumpSchema, openDatabase, OutboxMessage, type Database } from './index.js';
-import { lockDirectory } from './directory-lock.js';
+import { lockDirectory } from '#libs/process';
 
 const golden = new URL('../../../migrations/schema.sql', import.meta.url);
 const serverUrl = process.env['VERITRAIN_TEST_DATABASE_URL'];

@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { PGlite } from '@electric-sql/pglite';
 import { DataSource } from 'typeorm';
-import { lockDirectory } from './directory-lock.js';
+import { lockDirectory } from '#libs/process';
 import { sharedOptions } from './options.js';
 import { GuardedClient } from './pg-client.js';
 import { copyTemplate, embeddedOptions, ensureTemplate } from './template.js';

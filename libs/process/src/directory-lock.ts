@@ -1,5 +1,5 @@
 /**
- * Keeps a second process out of a data directory: PGlite does not. The lock file names the holder by process id and
+ * Keeps a second process out of a data directory, as PGlite and a witness's state need it. The lock file names the holder by process id and
  * start time, so a lock left by a killed process is recognised even when its id was given to another.
  */
 import { closeSync, mkdirSync, openSync, readFileSync, renameSync, rmSync, writeSync } from 'node:fs';
@@ -29,8 +29,8 @@ export function lockDirectory(directory: string): DirectoryLock {
       throw new ConfigurationError('DATA_DIRECTORY_IN_USE', {
         expected: 'a data directory that no other process uses',
         got: `process ${holder.split(' ')[0]}`,
-        rule: 'apps/control-plane/README.md, embedded database',
-        action: 'Stop that process, or choose another VERITRAIN_DATA_DIR.',
+        rule: 'libs/process/README.md',
+        action: 'Stop that process, or choose another directory.',
       });
     }
     removeStale(path, holder);
@@ -38,7 +38,7 @@ export function lockDirectory(directory: string): DirectoryLock {
   throw new ConfigurationError('DATA_DIRECTORY_IN_USE', {
     expected: 'a lock file that can be taken',
     got: 'another process takes it first each time',
-    rule: 'apps/control-plane/README.md, embedded database',
+    rule: 'libs/process/README.md',
   });
 }
 
