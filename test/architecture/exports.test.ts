@@ -12,7 +12,7 @@ const isOther = (path: string): boolean => /^libs\/settlement\/src\/types\/|\/ke
 /** The doors of attestation are for others too; benchmarks are found by their names, alter-hooks.ts by its path. */
 const isEntry = (path: string): boolean =>
   isOther(path) ||
-  /^attestation\/src\/((base|records)\/)?index\.ts$|\.bench\.ts$|^test\/faults\/alter-hooks\.ts$/.test(path);
+  /^attestation\/src\/((base|log|records)\/)?index\.ts$|\.bench\.ts$|^test\/faults\/alter-hooks\.ts$/.test(path);
 
 it('holds over the repository', () => {
   const paths = folders.flatMap((folder) => filesBelow(folder, /(?<!\.d)\.m?ts$/));

@@ -18,6 +18,8 @@ export interface Sign1Header {
   readonly keyId?: Uint8Array;
   /** What the payload is, for example `application/veritrain-policy+cbor`; authenticated. */
   readonly contentType?: string;
+  /** CWT claims (RFC 9597): who says it and about what; only in messages that are read with claims. */
+  readonly claims?: { readonly issuer: string; readonly subject: string };
 }
 
 /** A message whose shape is right and whose signature nobody has looked at yet. */
@@ -40,6 +42,8 @@ export interface Sign1Expectation {
 const algorithmIds: Readonly<Record<CoseAlgorithm, number>> = { EdDSA: -8, ES384: -35 };
 const signatureBytes: Readonly<Record<CoseAlgorithm, number>> = { EdDSA: 64, ES384: 96 };
 const sign1Tag = 18;
+const claimsLabel = 15;
+const claimsCharactersMost = 128;
 
 /**
  * Signs a payload into tagged, deterministic CBOR.
@@ -68,9 +72,14 @@ export function ed25519Signer(secretKey: Uint8Array): (toBeSigned: Uint8Array) =
 /**
  * Reads the shape without judging the signature.
  * @param form  `tagged`: ours: tag 18, deterministic; `untagged`: a bare array of another party's encoding (AWS Nitro)
+ * @param labels  `with-claims`: CWT claims must stand in the header
  * @throws Rejection COSE_MALFORMED, COSE_ALGORITHM, COSE_HEADER, COSE_SIZE and the codes of cbor.ts
  */
-export function readSign1(bytes: Uint8Array, form: 'tagged' | 'untagged'): UncheckedSign1 {
+export function readSign1(
+  bytes: Uint8Array,
+  form: 'tagged' | 'untagged',
+  labels: 'plain' | 'with-claims' = 'plain',
+): UncheckedSign1 {
   if (bytes.length > coseBytesMax) refuse('COSE_SIZE', `at most ${coseBytesMax} bytes`, `${bytes.length}`);
   const parts = sign1Parts(form === 'tagged' ? decodeCanonical(bytes) : decodeForeign(bytes), form);
   const [protectedBytes, unprotected, payload, signature] = parts;
@@ -85,7 +94,8 @@ export function readSign1(bytes: Uint8Array, form: 'tagged' | 'untagged'): Unche
     return refuse('COSE_MALFORMED', '[bytes, map, bytes, bytes]', 'another shape');
   }
   if (unprotected.size !== 0) refuse('COSE_HEADER', 'an empty unprotected header', `${unprotected.size} entries`);
-  const header = readHeader(form === 'tagged' ? decodeCanonical(protectedBytes) : decodeForeign(protectedBytes));
+  const written = form === 'tagged' ? decodeCanonical(protectedBytes) : decodeForeign(protectedBytes);
+  const header = readHeader(written, labels === 'with-claims' ? [1, 3, 4, claimsLabel] : [1, 3, 4]);
   if (signature.length !== signatureBytes[header.algorithm]) {
     refuse('COSE_SIGNATURE_LENGTH', `${signatureBytes[header.algorithm]} bytes`, `${signature.length}`);
   }
@@ -117,7 +127,7 @@ export async function verifySign1(message: UncheckedSign1, expected: Sign1Expect
 }
 
 /** RFC 8032 §5.1.7 with the strict (not ZIP-215) point decoding, so that no second signature of a message passes. */
-function edwardsHolds(signature: Uint8Array, message: Uint8Array, publicKey: Uint8Array): boolean {
+export function edwardsHolds(signature: Uint8Array, message: Uint8Array, publicKey: Uint8Array): boolean {
   if (publicKey.length !== 32) refuse('COSE_KEY', '32 bytes', `${publicKey.length}`);
   try {
     return ed25519.verify(signature, message, publicKey, { zip215: false });
@@ -147,14 +157,25 @@ function headerMap(header: Sign1Header): CborMap {
   const map = new Map<CborValue, CborValue>([[1, algorithmIds[header.algorithm]]]);
   if (header.contentType !== undefined) map.set(3, header.contentType);
   if (header.keyId !== undefined) map.set(4, header.keyId);
+  if (header.claims !== undefined) {
+    map.set(
+      claimsLabel,
+      new Map<CborValue, CborValue>([
+        [1, header.claims.issuer],
+        [2, header.claims.subject],
+      ]),
+    );
+  }
   return map;
 }
 
-/** Labels 1 alg, 3 content type, 4 kid; `crit` and every other label are refused rather than ignored. */
-function readHeader(value: CborValue): Sign1Header {
+/** Labels 1 alg, 3 content type, 4 kid, 15 CWT claims; `crit` and every other label are refused rather than ignored. */
+function readHeader(value: CborValue, labels: readonly number[]): Sign1Header {
   if (!isCborMap(value)) return refuse('COSE_MALFORMED', 'a protected header map', 'another item');
   for (const label of value.keys()) {
-    if (label !== 1 && label !== 3 && label !== 4) refuse('COSE_HEADER', 'labels 1, 3, 4', String(label));
+    if (typeof label !== 'number' || !labels.includes(label)) {
+      refuse('COSE_HEADER', `labels ${labels.join(', ')}`, String(label));
+    }
   }
   const found = (['EdDSA', 'ES384'] as const).find((name) => algorithmIds[name] === value.get(1));
   if (found === undefined) return refuse('COSE_ALGORITHM', 'EdDSA or ES384', String(value.get(1)));
@@ -167,7 +188,17 @@ function readHeader(value: CborValue): Sign1Header {
     algorithm: found,
     ...(typeof contentType === 'string' && { contentType }),
     ...(keyId instanceof Uint8Array && { keyId }),
+    ...(labels.includes(claimsLabel) && { claims: readClaims(value.get(claimsLabel)) }),
   };
+}
+
+function readClaims(value: CborValue | undefined): { readonly issuer: string; readonly subject: string } {
+  const [issuer, subject] =
+    value !== undefined && isCborMap(value) && value.size === 2 ? [value.get(1), value.get(2)] : [];
+  const isName = (name: CborValue | undefined): name is string =>
+    typeof name === 'string' && name.length > 0 && name.length <= claimsCharactersMost;
+  if (isName(issuer) && isName(subject)) return { issuer, subject };
+  return refuse('COSE_HEADER', 'CWT claims 1 and 2 as text', 'another item');
 }
 
 function refuse(code: string, expected: string, got: string): never {
