@@ -11,6 +11,7 @@ import { addEvidenceCommands } from './commands/evidence.js';
 import { addExampleCommands } from './commands/example.js';
 import { addJobCommands } from './commands/job.js';
 import { addKeyCommands } from './commands/key.js';
+import { addLogCommands } from './commands/log.js';
 import { addModelCommands } from './commands/model.js';
 import { addNodeCommands } from './commands/node.js';
 import { addPolicyCommands } from './commands/policy.js';
@@ -55,5 +56,6 @@ export function createProgram(): Command {
   addEvidenceCommands(program);
   addPolicyCommands(program);
   addAdvisoryCommands(program);
+  addLogCommands(program);
   return program;
 }

@@ -1,0 +1,93 @@
+/** `veritrain log verify`. */
+import type { Command } from 'commander';
+import { fromUtf8, toHex } from '#attestation/base';
+import {
+  entryBytesMax,
+  leafHash,
+  parseEntry,
+  parseLogProof,
+  parseTrustPolicy,
+  proofCharactersMax,
+  trustPolicyCharactersMax,
+  verifyEntry,
+  verifyLogProof,
+  type LogEntry,
+  type TrustedCheckpoint,
+  type TrustPolicy,
+} from '#attestation/log';
+import { readBytes } from '#libs/client';
+import { printResult, table, type OutputOptions } from '../output.js';
+import { publicKey } from './policy.js';
+
+interface VerifyOptions extends OutputOptions {
+  readonly entry: string;
+  readonly logPolicy: string;
+  readonly issuerKey?: Uint8Array;
+}
+
+export function addLogCommands(program: Command): void {
+  const log = program.command('log').description('the transparency log: what was logged, and who saw it');
+  log
+    .command('verify')
+    .argument('<proof>', 'a proof (tlog-proof)')
+    .description('verify from files alone that an entry stands in a log that you trust, and who saw it there')
+    .requiredOption('--entry <file>', 'the entry')
+    .requiredOption('--log-policy <file>', 'the logs and witnesses that you trust (tlog-policy)')
+    .option(
+      '--issuer-key <hex>',
+      'Ed25519 public key that must have signed the entry; else the one it names',
+      publicKey,
+    )
+    .option('--json', 'print one JSON document')
+    .action(async (file: string, options: VerifyOptions) => {
+      const verified = await judgeFiles(file, options);
+      printResult(options, verified, () => readable(verified));
+      if (!verified.ok) process.exitCode = 1;
+    });
+}
+
+/** @throws ConfigurationError FILE_*; Rejection LOG_*, COSE_*, CBOR_*, MESSAGE_* */
+async function judgeFiles(file: string, { entry: entryFile, logPolicy, issuerKey }: VerifyOptions) {
+  const policy = readTrustPolicy(logPolicy);
+  const entry = readBytes(entryFile, entryBytesMax);
+  const read = await verifyEntry(entry, issuerKey ?? parseEntry(entry).kid);
+  const proof = parseLogProof(fromUtf8(readBytes(file, proofCharactersMax)));
+  const trusted = verifyLogProof(proof, leafHash(entry), policy);
+  const ok = policy.quorum === null || trusted.witnessedAt !== null;
+  return {
+    ok,
+    index: proof.index,
+    leaf: toHex(leafHash(entry)),
+    ...entryJson(read),
+    ...checkpointJson(trusted, policy),
+  };
+}
+
+/** @throws ConfigurationError FILE_*; Rejection LOG_TRUST_POLICY, LOG_KEY */
+function readTrustPolicy(file: string): TrustPolicy {
+  return parseTrustPolicy(fromUtf8(readBytes(file, trustPolicyCharactersMax)));
+}
+
+function entryJson({ kind, issuer, kid, at, class: shown }: LogEntry) {
+  return { kind, class: shown, issuer, kid: toHex(kid), at };
+}
+
+function checkpointJson({ checkpoint, sightings, witnessedAt, independent }: TrustedCheckpoint, policy: TrustPolicy) {
+  const { origin, size, root } = checkpoint;
+  return { origin, size, root: toHex(root), sightings, witnessedAt, independent, quorum: policy.quorum };
+}
+
+function readable(verified: Awaited<ReturnType<typeof judgeFiles>>): string {
+  const { origin, index, size, kind, issuer, kid, at, sightings, witnessedAt, independent, quorum } = verified;
+  const time = (seconds: number): string => new Date(seconds * 1000).toISOString();
+  const seen = sightings.map((sighting) => `${sighting.witness} at ${time(sighting.at)}`).join(', ');
+  const standing =
+    quorum === null ? 'your policy asks for no witness: the log’s word alone' : `not by the quorum ${quorum}`;
+  return table([
+    ['log', `${origin}, entry ${index} of ${size}`],
+    ['entry', `${kind}, ${time(at)} by its issuer ${issuer}, key ${kid}`],
+    ['seen by', seen || 'no witness that you trust'],
+    ['witnessed', witnessedAt === null ? standing : time(witnessedAt)],
+    ['independent', `${independent.length}${independent.length > 0 ? `: ${independent.join(', ')}` : ''}`],
+  ]);
+}
