@@ -90,7 +90,7 @@ const parts = {
   }),
   collateral: lib('collateral', { may: ['attestation', 'judge'] }),
   'enclave-channel': lib('enclave-channel', { may: ['attestation', 'process', 'wire-channel'] }),
-  process: lib('process', {}),
+  process: lib('process', { may: ['attestation'] }),
   models: lib('models', { may: ['attestation', 'step'], testsMay: ['^libs/onnx/src/index\\.ts$'], core: [] }),
   onnx: lib('onnx', { may: ['attestation', 'step'], npm: ['onnxruntime-node'], core: ['worker_threads'] }),
   wire: {
@@ -115,8 +115,12 @@ const parts = {
     ],
     npm: ['@noble/curves', 'ethers', 'zod'],
   }),
+  log: lib('log', {
+    may: ['attestation', 'transparency', 'process'],
+    npm: ['@electric-sql/pglite', '@noble/hashes', 'pg'],
+  }),
   persistence: lib('persistence', {
-    may: ['attestation', 'migrations'],
+    may: ['attestation', 'migrations', 'process'],
     npm: ['@electric-sql/pglite', 'pg', 'reflect-metadata', 'typeorm'],
   }),
   settlement: lib('settlement', {
@@ -154,6 +158,14 @@ const parts = {
     may: ['attestation', 'judge', 'sealing', 'step', 'proof', 'collateral', 'settlement', 'telemetry'],
     npm: ['@nestjs', '@noble', 'ethers', 'express', 'reflect-metadata', 'zod'],
   }),
+  'log-server': app('log', {
+    may: ['attestation', 'transparency', 'log', 'process', 'telemetry'],
+    npm: ['@nestjs', '@noble/curves', 'express', 'reflect-metadata', 'zod'],
+  }),
+  witness: app('witness', {
+    may: ['attestation', 'transparency', 'process', 'telemetry'],
+    npm: ['@noble/curves', '@noble/hashes', 'zod'],
+  }),
   'host-agent': app('host-agent', {
     may: [
       ...['attestation', 'judge', 'collateral', 'wire-channel', 'enclave-channel', 'wire', 'node', 'settlement'],
@@ -171,8 +183,8 @@ const parts = {
   }),
   cli: app('cli', {
     may: [
-      ...['attestation', 'judge', 'client', 'step', 'process', 'proof', 'zk-verifier', 'collateral'],
-      ...['enclave-channel', 'wire', 'onnx', 'data', 'models', 'settlement', 'simulated-vendor'],
+      ...['attestation', 'judge', 'transparency', 'client', 'step', 'process', 'proof', 'zk-verifier', 'collateral'],
+      ...['enclave-channel', 'log', 'wire', 'onnx', 'data', 'models', 'settlement', 'simulated-vendor'],
     ],
     npm: ['@noble', '@peculiar/x509', 'commander', 'ethers', 'pngjs', 'reflect-metadata', 'zod'],
   }),
@@ -192,6 +204,7 @@ const parts = {
 /** Parts that are no folder of their own: what some parts may reach of others. */
 const doors = {
   judge: '^attestation/src/index\\.ts$',
+  transparency: '^attestation/src/log/index\\.ts$',
   'zk-plain': parts['zk-plain'].path,
   'zk-inside': parts['zk-verifier'].path,
   'zk-committing': '^libs/zk/src/commit/[a-z-]+\\.ts$',
