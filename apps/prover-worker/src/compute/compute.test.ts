@@ -183,6 +183,17 @@ describe('training without a TEE', () => {
       expect(again.document).toBe(made.document);
     });
 
+    it('is the same bytes from the commitments that the segments before it left', async () => {
+      const warm = await opened();
+      const first = { index: 0, statement: enclave.checkpoints[0]!.statement, checkpoint: null };
+      await prove(backend, warm, first, () => undefined);
+      for (const _ of [1, 2]) {
+        const again = await prove(backend, warm, request(), () => undefined);
+        expect(Buffer.from(again.bundle).equals(made.bundle)).toBe(true);
+        expect(again.document).toBe(made.document);
+      }
+    });
+
     it.each<[string, Parameters<typeof request>[0]]>([
       ['of the start instead', { checkpoint: null }],
       ['for another segment', { index: 2 }],

@@ -1,8 +1,16 @@
 /** A job in the computing process: its records, its commitments, and the argument system that proves it. */
-import { equalBytes, Rejection, toHex } from '#attestation/base';
+import { equalBytes, Rejection, toHex, type Digest } from '#attestation/base';
 import { jobIdOf, parseDatasetManifest, parseJobSpec, type JobSpec } from '#attestation/records';
 import type { ProofEscrow } from '#libs/proof';
-import { checkBounds, datasetRoot, initialWeights, parseManifestText, splitRecords, type Examples } from '#libs/step';
+import {
+  checkBounds,
+  datasetRoot,
+  initialWeights,
+  parseManifestText,
+  splitRecords,
+  type Examples,
+  type Weights,
+} from '#libs/step';
 import type { JobCommitments } from '#libs/zk/commit';
 import { commitmentsOfJob } from '#libs/zk/groth16/commitment';
 import { groth16SchemeId } from '#libs/zk/verifier';
@@ -27,6 +35,7 @@ export interface JobInput {
 
 export interface Limits {
   readonly threads: number;
+  /** Of the linear memory. Half as much again holds commitments that later proofs of the job open. */
   readonly memoryMiB: number;
   /** Folder of the Groth16 keys that this node proves with. */
   readonly groth16Keys?: string | undefined;
@@ -36,6 +45,9 @@ export interface ComputedJob extends JobFacts {
   readonly examples: Examples;
   readonly commitments: JobCommitments;
   readonly system: ProofSystem;
+  readonly start: Weights;
+  /** weightsDigest of `start`. */
+  readonly startBorder: Digest;
 }
 
 /**
@@ -53,12 +65,14 @@ export function openJob(input: JobInput, limits: Limits): ComputedJob {
   const system =
     spec.scheme === groth16SchemeId
       ? openGroth16(facts, dataset, limits.groth16Keys, { memoryBytesMax: limits.memoryMiB * 2 ** 20 })
-      : openSumcheck(facts, dataset);
+      : openSumcheck(facts, dataset, limits.memoryMiB * 2 ** 19);
   checkRoot(spec, system.digests);
   const examples = splitRecords(manifest, records);
   const commitments = commitmentsOfJob(spec, manifest, facts.secret);
-  checkStart(commitments.border(0, initialWeights(manifest)), input.initialWeights);
-  return { ...facts, examples, commitments, system };
+  const start = initialWeights(manifest);
+  const startBorder = commitments.border(0, start);
+  checkStart(startBorder, input.initialWeights);
+  return { ...facts, examples, commitments, system, start, startBorder };
 }
 
 /** The contract takes no run that starts elsewhere. */

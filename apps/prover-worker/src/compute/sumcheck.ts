@@ -3,20 +3,29 @@ import { equalBytes } from '#attestation/base';
 import { type DatasetManifest } from '#attestation/records';
 import { encodeProofBundle, planOfJob, proofStatementText, type ProofStatement } from '#libs/proof';
 import { merklePath, superblockOfStep } from '#libs/step';
-import { createExactTrainer } from '#libs/zk';
+import { commitData, commitWeights, createExactTrainer } from '#libs/zk';
 import { borderSeed, createCommitter, dataSeed, proverSecret, weightsDigestOf } from '#libs/zk/commit';
 import { dataDigestOf } from '#libs/zk/verifier';
-import { blockExamples } from '../proving/records.js';
+import { blockExamples, superblockExamples } from '../proving/records.js';
 import { proveOne, type ProvenJob } from '../proving/segment-prover.js';
+import { keepCommitments } from './kept-commitments.js';
 import type { JobFacts, ProofSystem } from './system.js';
 
-/** @throws Rejection STEP_PLAN */
-export function openSumcheck({ spec, manifest, secret, escrow }: JobFacts, dataset: DatasetManifest): ProofSystem {
+/**
+ * @param keptBytesMax of commitments to superblocks that stay ready to be opened
+ * @throws Rejection STEP_PLAN
+ */
+export function openSumcheck(
+  { spec, manifest, secret, escrow }: JobFacts,
+  dataset: DatasetManifest,
+  keptBytesMax: number,
+): ProofSystem {
   const plan = planOfJob(spec, manifest);
   const isProfile = dataset.proving?.profile === spec.proving?.profile;
   const data = isProfile ? (dataset.proving?.commitments ?? []) : [];
   const digests = data.map((commitment) => dataDigestOf(commitment, plan));
   const committer = createCommitter(plan);
+  const kept = keepCommitments(keptBytesMax);
   return {
     rowLogMax: plan.profile.m,
     digests,
@@ -39,17 +48,24 @@ export function openSumcheck({ spec, manifest, secret, escrow }: JobFacts, datas
     },
     prove(backend, examples, index, weights, onPhase) {
       const seed = borderSeed(manifest, secret, index);
-      const before = createCommitter(plan).weights(weights, seed);
+      const opened = kept.border(index, weights, () => commitWeights(backend, plan, weights, seed));
+      const firstStep = index * manifest.superblock;
       const proven: ProvenJob = {
         ...{ plan, jobId: secret.jobId, escrow, examples, datasetRoot: spec.dataset.root, digests },
         dataCommitment: (superblock) => data[superblock]!,
         dataSeed: (superblock) => dataSeed(secret.dataKey, superblock),
+        openedData: (superblock) =>
+          kept.data(superblock, () => {
+            const records = superblockExamples(manifest, examples, firstStep);
+            return commitData(backend, plan, records, dataSeed(secret.dataKey, superblock));
+          }),
         afterSeed: borderSeed(manifest, secret, index + 1),
         secret: proverSecret(secret),
       };
-      const start = { weights: { weights, seed }, commitment: before };
-      const { proof, statement: shown } = proveOne(backend, proven, index, start, onPhase);
-      const firstStep = index * manifest.superblock;
+      const before = opened.commitment;
+      const start = { weights: { weights, seed, opened }, commitment: before };
+      const { proof, statement: shown, after } = proveOne(backend, proven, index, start, onPhase);
+      if (after.opened) kept.keepBorder({ index: index + 1, weights: after.weights, opened: after.opened });
       const superblock = superblockOfStep(manifest, firstStep, examples.count);
       const document: ProofStatement = {
         ...{ backend: 'sumcheck', profile: plan.profile.name, variant: plan.variant, jobId: secret.jobId, manifest },
@@ -57,8 +73,10 @@ export function openSumcheck({ spec, manifest, secret, escrow }: JobFacts, datas
         borders: [before, shown.after],
         segments: [{ data: data[superblock]!, path: merklePath(digests, superblock) }],
       };
-      const after = weightsDigestOf(shown.after, plan);
-      return Promise.resolve({ bundle: encodeProofBundle([proof]), document: proofStatementText(document), after });
+      const bundle = encodeProofBundle([proof]);
+      return Promise.resolve({
+        ...{ bundle, document: proofStatementText(document), after: weightsDigestOf(shown.after, plan) },
+      });
     },
   };
 }

@@ -7,7 +7,6 @@ import {
   decodeWeights,
   encodeWeights,
   GuardViolation,
-  initialWeights,
   manifestDigest,
   superblockOfStep,
   type Weights,
@@ -113,10 +112,8 @@ interface Position {
 
 /** @throws Rejection CHECKPOINT_AUTHENTICATION, CHECKPOINT_STATE, WEIGHTS_*, CBOR_*, MESSAGE_SHAPE */
 export async function startOf(job: ComputedJob, sealed: Uint8Array | null) {
-  const { manifest, spec, commitments, secret, sealing } = job;
-  const genesis = initialWeights(manifest);
-  const first = commitments.border(0, genesis);
-  if (sealed === null) return { step: 0, borders: [first], weights: genesis } satisfies Position;
+  const { manifest, spec, commitments, secret, sealing, start, startBorder: first } = job;
+  if (sealed === null) return { step: 0, borders: [first], weights: start } satisfies Position;
   const { step, borders, weights: encoded } = await openCheckpoint(await checkpointKey(sealing), secret.jobId, sealed);
   const weights = decodeWeights(manifest, encoded);
   const agrees =
