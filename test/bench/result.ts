@@ -18,4 +18,12 @@ export interface BenchOptions {
   readonly peers: boolean;
   /** Rows of a bench that has some; all where none is named. */
   readonly rows: readonly string[];
+  /** Steps of a whole job. */
+  readonly steps?: number | undefined;
+}
+
+/** Results, and members of the JSON document that others read by name. */
+export interface BenchOutcome {
+  readonly results: readonly BenchResult[];
+  readonly members: Readonly<Record<string, unknown>>;
 }

@@ -1,0 +1,163 @@
+/** A job of 784-64-10 on made-up records, proved from its start to its last step in today's largest unit. */
+import { keccak, to0x, utf8 } from '#attestation/base';
+import { escrowIdOf, JobMode, specDigestOf, stepSpecOf, type JobSpec, type Terms } from '#attestation/records';
+import { planOf, segmentOuterDigest } from '#libs/proof';
+import { addressBytes, zkSealOf, type Deployment } from '#libs/settlement';
+import {
+  canonicalManifest,
+  datasetRoot,
+  initialWeights,
+  merklePath,
+  profileManifest,
+  superblockOfStep,
+  type Examples,
+  type Manifest,
+} from '#libs/step';
+import { commitWeights, createPool, KernelBackend, proveSegment, type SegmentProof, type WeightSecret } from '#libs/zk';
+import { createCommitter, dataSeed, proverSecret } from '#libs/zk/commit';
+import { dataDigestOf, startSeed, weightsDigestOf, type Commitment, type Plan } from '#libs/zk/verifier';
+import { duties, marketTerms } from '#test/escrow-market';
+import { superblockExamples } from '../../../apps/prover-worker/src/proving/records.js';
+
+/** Steps that one transaction's proof covers, and under which profile. */
+interface Unit {
+  readonly steps: number;
+  readonly profile: string;
+}
+
+/** The longest segment that one transaction carries is one of sixteen steps. */
+function unitFor(steps: number): Unit {
+  const T = Math.min(2 ** Math.ceil(Math.log2(steps)), 16);
+  return { steps: T, profile: T <= 4 ? 'chain1' : 'chain26' };
+}
+
+/** Of MNIST's training records. */
+const recordsMax = 60_000;
+const dataKey = keccak(utf8('bench test key'));
+
+export interface BenchJob {
+  readonly manifest: Manifest;
+  readonly plan: Plan;
+  readonly spec: JobSpec;
+  readonly terms: Terms;
+  readonly jobId: Uint8Array;
+  readonly examples: Examples;
+  readonly data: readonly Commitment[];
+}
+
+/** What the client and the data owner do: records, their commitments, spec and terms. */
+export function orderJob(steps: number, deployment: Deployment): BenchJob {
+  const unit = unitFor(steps);
+  const seed = to0x(keccak(utf8('bench start')));
+  const shape = { dims: [784, 64, 10], batch: 64, e: 8 };
+  const manifest = profileManifest('fx1', { ...shape, steps, seed, superblock: unit.steps });
+  const plan = planOf({ manifest, profile: unit.profile, variant: 'joint' });
+  const segments = Math.ceil(steps / unit.steps);
+  const perBlock = unit.steps * manifest.batch;
+  const examples = madeUp(manifest, perBlock * Math.min(segments, Math.floor(recordsMax / perBlock)));
+  const committer = createCommitter(plan);
+  const data = blockStarts(manifest, examples).map((step, superblock) =>
+    committer.data(superblockExamples(manifest, examples, step), dataSeed(dataKey, superblock)),
+  );
+  const start = committer.weights(initialWeights(manifest), startSeed(manifest));
+  const spec: JobSpec = {
+    version: 1,
+    manifest: canonicalManifest(manifest),
+    dataset: { id: keccak(utf8('bench data')), root: rootOf(data, plan), records: examples.count, shards: 1 },
+    ...{ segmentSteps: unit.steps, scheme: 'fxt-zk/1', assurance: 'zk' },
+    proving: { profile: unit.profile, variant: 'joint', planDigest: plan.digest },
+    ...{ policyDigest: new Uint8Array(32), recipient: new Uint8Array(32), salt: keccak(utf8('bench salt')) },
+    settlement: { chainId: deployment.chainId, contract: addressBytes(deployment.settlement) },
+  };
+  const terms = marketTerms({
+    ...{ specDigest: specDigestOf(spec), initialWeights: weightsDigestOf(start, plan), segments },
+    ...{ mode: JobMode.full, windows: duties, planDigest: plan.digest },
+  });
+  return { manifest, plan, spec, terms, jobId: keccak(utf8('bench job')), examples, data };
+}
+
+type Segment = Pick<SegmentProof, 'proof' | 'statement'>;
+
+export interface ProvedJob {
+  readonly segments: readonly Segment[];
+  readonly borders: readonly Uint8Array[];
+  readonly seals: readonly Uint8Array[];
+  /** All WebAssembly memories of the prover together. */
+  readonly peakBytes: number;
+  readonly wallSeconds: number;
+  readonly cpuSeconds: number;
+}
+
+/** Threads: two. @param domain EIP-712 domain separator of the escrow */
+export async function proveJob(job: BenchJob, domain: Uint8Array): Promise<ProvedJob> {
+  const { manifest, plan, spec, terms, jobId, examples, data } = job;
+  const engine = await createPool({ threads: 2, rowLogMax: plan.profile.m, memoryBytesMax: 4 * 2 ** 30 });
+  const backend = new KernelBackend(engine);
+  const escrow = { domain, job: escrowIdOf(terms) };
+  const root = rootOf(data, plan);
+  const digests = data.map((commitment) => dataDigestOf(commitment, plan));
+  const segments: Segment[] = [];
+  const began = { at: performance.now(), cpu: process.cpuUsage() };
+  const weights = initialWeights(manifest);
+  const opened = commitWeights(backend, plan, weights, startSeed(manifest));
+  const secret: WeightSecret = { weights, seed: startSeed(manifest), opened };
+  let start = { secret, commitment: opened.commitment };
+  for (let index = 0; index < terms.segments; index++) {
+    const from = index * manifest.superblock;
+    const steps = { from, count: Math.min(manifest.superblock, manifest.steps - from) };
+    const superblock = superblockOfStep(manifest, from, examples.count);
+    const before = weightsDigestOf(start.commitment, plan);
+    const made = proveSegment(backend, plan, {
+      statement: {
+        ...{ manifest, profile: plan.profile.name, variant: plan.variant, index, recordCount: examples.count },
+        ...{ datasetRoot: root, data: data[superblock]!, dataPath: merklePath(digests, superblock) },
+        before: start.commitment,
+        outerDigest: (after) =>
+          segmentOuterDigest({ jobId, manifest, datasetRoot: root, escrow }, steps, before, after),
+      },
+      before: start.secret,
+      examples: superblockExamples(manifest, examples, from),
+      ...{ dataSeed: dataSeed(dataKey, superblock), secret: proverSecret({ dataKey, jobId }) },
+    });
+    start = { secret: made.after, commitment: made.statement.after };
+    segments.push({ proof: made.proof, statement: made.statement });
+  }
+  const cpu = process.cpuUsage(began.cpu);
+  const wallSeconds = (performance.now() - began.at) / 1000;
+  await engine.close();
+  const commitments = [segments[0]!.statement.before, ...segments.map(({ statement }) => statement.after)];
+  return {
+    ...{ segments, wallSeconds, cpuSeconds: (cpu.user + cpu.system) / 1e6, peakBytes: engine.memory.peakBytes },
+    borders: commitments.map((commitment) => weightsDigestOf(commitment, plan)),
+    seals: segments.map(({ proof, statement }) =>
+      zkSealOf(domain, terms, stepSpecOf(spec), { statement, plan, proof }),
+    ),
+  };
+}
+
+const rootOf = (data: readonly Commitment[], plan: Plan): Uint8Array =>
+  datasetRoot(data.map((commitment) => dataDigestOf(commitment, plan)));
+
+/** A step that reads each superblock, by its number. */
+function blockStarts(manifest: Manifest, examples: Examples): readonly number[] {
+  const count = examples.count / (manifest.superblock * manifest.batch);
+  const starts = new Map<number, number>();
+  for (let step = 0; starts.size < count; step += manifest.superblock) {
+    starts.set(superblockOfStep(manifest, step, examples.count), step);
+  }
+  return Array.from({ length: count }, (_, superblock) => starts.get(superblock)!);
+}
+
+/** A fifth of the bytes are not zero: what records say does not change the work. */
+function madeUp({ dims }: Manifest, count: number): Examples {
+  let state = 1;
+  const byte = (): number => {
+    state = (Math.imul(state, 1_103_515_245) + 12_345) & 0x7fffffff;
+    return state % 5 === 0 ? (state >> 8) & 255 : 0;
+  };
+  return {
+    count,
+    features: Uint8Array.from({ length: count * dims[0]! }, byte),
+    labels: Uint8Array.from({ length: count }, (_, i) => i % dims.at(-1)!),
+  };
+}
