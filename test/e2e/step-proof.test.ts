@@ -56,6 +56,9 @@ describe('a proof of one step', () => {
       stateDigestAfter: '0x1d90c399ea798a778975d1a3fbf1b487285cddf9061329d7d7fd268e56606438',
     });
     expect(made.json.soundnessBits).toBeGreaterThanOrEqual(100);
+    const rounds = made.json.soundnessRounds as { step: string; bits: number; count: number }[];
+    expect(rounds.map(({ step }) => step)).toContain('queries 0');
+    expect(Math.min(...rounds.map(({ bits }) => bits))).toBe(made.json.soundnessBits);
     expect(Object.keys(made.json.phases as object)).toEqual(expect.arrayContaining(['execute', 'commit', 'prove']));
     for (const name of ['proveCpuSeconds', 'proveWallSeconds', 'peakBytes']) {
       expect(made.json[name]).toBeGreaterThan(0);

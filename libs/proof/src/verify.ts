@@ -2,7 +2,14 @@
 import { Rejection } from '#attestation/base';
 import { stepStatementDigest, type StepStatement } from '#attestation/records';
 import { checkBounds } from '#libs/step';
-import { verifyStart, verifyStepProof, weightsDigestOf, type Plan, type StepProofStatement } from '#libs/zk/verifier';
+import {
+  verifyStart,
+  verifyStepProof,
+  weightsDigestOf,
+  type Plan,
+  type SoundnessTerm,
+  type StepProofStatement,
+} from '#libs/zk/verifier';
 import { parseProofBundle } from './bundle.js';
 import { refuse } from './refuse.js';
 import { planOf, segmentOuterDigest, stepsOf, wholeStatement, type ProofStatement } from './statement.js';
@@ -19,6 +26,8 @@ export interface VerifiedProof {
   readonly soundnessBits: number;
   /** −log2 of the error of the whole chain, at most. */
   readonly soundnessSumBits: number;
+  /** Of one segment's proof, round by round. */
+  readonly soundnessRounds: readonly SoundnessTerm[];
   /** `seed`: it starts at step 0 from the weights of the manifest's seed (A1). `given`: the caller knows the first border. */
   readonly start: 'seed' | 'given';
 }
@@ -48,6 +57,7 @@ export function verifyProofBundle(bundle: Uint8Array, statement: ProofStatement)
     statementDigest: stepStatementDigest(whole),
     soundnessBits: plan.soundness.minBits,
     soundnessSumBits: plan.soundness.sumBits - Math.log2(proofs.length),
+    soundnessRounds: plan.soundness.terms,
     start,
   } as VerifiedProof;
 }

@@ -19,7 +19,7 @@ export interface ShapeCounts {
   readonly productVars: number;
 }
 
-interface SoundnessTerm {
+export interface SoundnessTerm {
   readonly step: string;
   readonly bits: number;
   /** How many times the error occurs in one proof. */

@@ -210,11 +210,11 @@ function trustOf(verified: VerifiedProof | VerifiedGroth16): {
   rows: [string, string][];
 } {
   if (!('ceremony' in verified)) {
-    const { soundnessBits, soundnessSumBits, start } = verified;
+    const { soundnessBits, soundnessSumBits, soundnessRounds, start } = verified;
     const bits = `${soundnessBits.toFixed(1)} bits per round, ${soundnessSumBits.toFixed(1)} in all`;
     const from = start === 'seed' ? 'from the initial weights of the manifest’s seed' : 'from the given weights before';
     return {
-      json: { backend: 'sumcheck', soundnessSumBits, start },
+      json: { backend: 'sumcheck', soundnessSumBits, soundnessRounds, start },
       rows: [
         ['soundness', bits],
         ['start', from],

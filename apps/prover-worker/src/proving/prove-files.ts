@@ -77,18 +77,19 @@ async function proveFilesSumcheck(
     const cpu = process.cpuUsage(began.cpu);
     const proveWallSeconds = (performance.now() - began.at) / 1000;
     onProgress({ phase: 'verify', percent: 99 });
-    const { statementDigest, soundnessBits, soundnessSumBits } = verifyProofBundle(proved.bundle, proved.statement);
+    const verified = verifyProofBundle(proved.bundle, proved.statement);
     const report = {
       backend: 'sumcheck' as const,
       profile: plan.profile.name,
       proofBytes: proved.bundle.length,
-      statementDigest: to0x(statementDigest),
+      statementDigest: to0x(verified.statementDigest),
       proveCpuSeconds: round((cpu.user + cpu.system) / 1e6),
       proveWallSeconds: round(proveWallSeconds),
       peakBytes: engine.memory.peakBytes,
       peakResidentBytes: process.resourceUsage().maxRSS * 1024,
-      soundnessBits: round(soundnessBits),
-      soundnessSumBits: round(soundnessSumBits),
+      soundnessBits: round(verified.soundnessBits),
+      soundnessSumBits: round(verified.soundnessSumBits),
+      soundnessRounds: verified.soundnessRounds.map((term) => ({ ...term, bits: round(term.bits) })),
       segments: proved.statement.segments.length,
       phases: watch.seconds(),
       stateDigestBefore: to0x(stateDigest(manifest, weights)),

@@ -1,5 +1,5 @@
 /** What proving files gives and tells on the way. */
-import type { Ceremony } from '#libs/zk/verifier';
+import type { Ceremony, SoundnessTerm } from '#libs/zk/verifier';
 import type { BackendChoice, BackendName } from '#libs/proof';
 
 interface ProveReport {
@@ -19,6 +19,8 @@ interface ProveReport {
   readonly peakResidentBytes: number;
   readonly soundnessBits: number;
   readonly soundnessSumBits: number;
+  /** Of one segment's proof, round by round; of a Groth16 proof there are none. */
+  readonly soundnessRounds?: readonly SoundnessTerm[];
   readonly segments: number;
   /** Wall seconds by phase. */
   readonly phases: Readonly<Record<string, number>>;

@@ -5,6 +5,7 @@ export { scheduleOf, type StepProofStatement } from './statement.js';
 export { proofBytesMax } from './source.js';
 export { verifyStart } from './start.js';
 export { startSeed } from '../commit/layout/start.js';
+export type { SoundnessTerm } from '../soundness.js';
 export { derivePlan, planBytes, type Plan, type Variant } from '../relation/plan.js';
 export { openingBudget, profileNamed, profiles, proverCodeVersion, type Profile } from '../commit/params.js';
 export { circuitShape, type CircuitShape } from '../groth16/relation/shape.js';
