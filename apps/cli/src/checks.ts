@@ -13,9 +13,11 @@ const marks: Readonly<Record<Check['status'], string>> = {
 export function checkLines(checks: readonly Check[]): string {
   return checks
     .map(
-      ({ status, code, rule, got, expected, action }) =>
+      ({ status, code, rule, means, got, expected, action }) =>
         `${marks[status]} ${code}: ${rule}` +
-        (status === 'met' ? '' : `\n    ${status}; expected ${expected}, got ${got}${action && `\n    ${action}`}`),
+        (status === 'met'
+          ? ''
+          : `\n    at stake: ${means}\n    ${status}; expected ${expected}, got ${got}${action && `\n    ${action}`}`),
     )
     .join('\n');
 }

@@ -266,7 +266,16 @@ describe('the result', () => {
   });
 
   it('values a claim by the worst check about it', () => {
-    const check = { id: 'X', code: 'X', got: '', expected: '', rule: '', source: '', action: '' };
+    const check = {
+      id: 'SNP_CHAIN',
+      code: 'X',
+      got: '',
+      expected: '',
+      rule: '',
+      means: '',
+      source: '',
+      action: '',
+    } as const;
     const vector = trustVector([
       { ...check, claim: 'hardware', status: 'met' },
       { ...check, claim: 'hardware', status: 'refused' },

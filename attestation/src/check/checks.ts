@@ -3,6 +3,7 @@
  * check can never affirm. The four ways not to pass are different facts and are never merged.
  */
 import { CollateralError, Rejection } from '../base/errors.js';
+import { meaningOf, type CheckId } from './meanings.js';
 
 /**
  * - `met`: the rule holds.
@@ -30,7 +31,7 @@ export type CheckSubject = 'bundle' | { readonly session: number } | { readonly 
 
 export interface Check {
   /** The rule's key: stays the same where a failure brings a code of its own. */
-  readonly id: string;
+  readonly id: CheckId;
   /** Stable code, for example `SNP_POLICY_DEBUG_SET`; names the failure, also while the check is met. */
   readonly code: string;
   readonly claim: TrustClaim;
@@ -40,6 +41,8 @@ export interface Check {
   readonly expected: string;
   /** What is demanded, in one sentence. */
   readonly rule: string;
+  /** The same for a reader without the vocabulary, at most 120 characters. */
+  readonly means: string;
   /** Document and clause the rule comes from. */
   readonly source: string;
   /** What the reader can do when it is not met; empty when met. */
@@ -49,7 +52,7 @@ export interface Check {
 }
 
 /** The unchanging half of a check: what is demanded and why, in a table keyed by code. */
-export type CheckRule = Omit<Check, 'id' | 'code' | 'status' | 'got' | 'subject'>;
+export type CheckRule = Omit<Check, 'id' | 'code' | 'status' | 'got' | 'means' | 'subject'>;
 
 /** The list being filled. Codes that nobody settles stay `not-checked`. */
 export interface CheckBook<Code extends string> {
@@ -71,10 +74,10 @@ export interface CheckBook<Code extends string> {
 /** An endorsement out of its dates is no forgery, but at that time it endorses nothing. */
 const outOfDates: ReadonlySet<string> = new Set(['X509_PATH_EXPIRED', 'X509_PATH_NOT_YET']);
 
-export function openChecks<Code extends string>(rules: Readonly<Record<Code, CheckRule>>): CheckBook<Code> {
+export function openChecks<Code extends CheckId>(rules: Readonly<Record<Code, CheckRule>>): CheckBook<Code> {
   const open = new Map<Code, Check>();
   for (const [code, rule] of Object.entries(rules) as [Code, CheckRule][]) {
-    open.set(code, { id: code, code, status: 'not-checked', got: 'not checked', ...rule });
+    open.set(code, { id: code, code, status: 'not-checked', got: 'not checked', means: meaningOf(code), ...rule });
   }
   const put = (code: Code, change: Partial<Check> & { status: CheckStatus }): void => {
     const check = open.get(code);

@@ -1,6 +1,7 @@
 /** Which runner judges an entry: decided by the files it has, so that a new folder needs no code. */
 import { Rejection } from '../base/errors.js';
 import type { Check, Tier } from '../check/checks.js';
+import { meaningOf } from '../check/meanings.js';
 import { snpReportBytes } from '../snp/abi.js';
 import { runCompositeNrasSample } from './composite-nras.js';
 import { runCompositeSample } from './composite.js';
@@ -67,11 +68,12 @@ function unreadable(error: unknown): SampleVerdict {
   const check: Check = {
     code: error.code,
     claim: 'instance-identity',
-    id: error.code,
+    id: 'SAMPLE_FILES',
     status: 'forged',
     got,
     expected,
     rule: 'Every file of the sample can be read.',
+    means: meaningOf('SAMPLE_FILES'),
     source: rule,
     action: 'compare the folder with its source',
   };

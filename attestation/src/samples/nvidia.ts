@@ -7,7 +7,7 @@ import { rimRules } from '../nvidia/codes.js';
 import { nvidiaPins } from '../nvidia/constants.js';
 import { parseGpuEvidence } from '../nvidia/evidence.js';
 import { verifyNras } from '../nvidia/nras.js';
-import { judgeRim, readRim, rimAspects } from '../nvidia/rim.js';
+import { judgeRim, readRim, rimAspects, type RimAspect } from '../nvidia/rim.js';
 import { verifyNvidia } from '../nvidia/verify.js';
 import { parsePemCertificates, type Certificate } from '../x509/certificate.js';
 import { pinOf, serviceKeys, verdictOf } from './types.js';
@@ -44,7 +44,7 @@ function pinned(anchors: readonly Certificate[], root: 'device' | 'rim'): string
 
 async function runRim(entry: SampleEntry, anchors: readonly Certificate[]): Promise<SampleVerdict> {
   const rules = Object.fromEntries(rimAspects.map((aspect) => [`NVIDIA_RIM_${aspect}`, rimRules[aspect]]));
-  const book = openChecks<string>(rules as Record<string, CheckRule>);
+  const book = openChecks<`NVIDIA_RIM_${RimAspect}`>(rules as Record<`NVIDIA_RIM_${RimAspect}`, CheckRule>);
   const rim = [...entry.files.values()][0];
   if (rim === undefined)
     throw new Rejection('SAMPLE_FILES', { expected: 'a file', got: 'none', rule: 'sample manifest' });

@@ -115,7 +115,7 @@ async function runLaunchDigests(entry: SampleEntry): Promise<SampleVerdict> {
     `SNP_LAUNCH_DIGEST ${name}`,
     { ...identity, rule: 'The launch digest is the published one.' },
   ]);
-  const book = openChecks(Object.fromEntries(rules) as Record<string, CheckRule>);
+  const book = openChecks(Object.fromEntries(rules) as Record<`SNP_LAUNCH_DIGEST ${string}`, CheckRule>);
   for (const vector of vectors) {
     await book.attempt(`SNP_LAUNCH_DIGEST ${vector.name}`, () => {
       const got = toHex(launchDigest(launchInput(entry, vector)));
