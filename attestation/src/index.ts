@@ -40,7 +40,16 @@ export { checkHclBinding, parseHclReport, type HclReport } from './snp/hcl.js';
 export { parseCertificate, parsePemCertificates, type Certificate } from './x509/certificate.js';
 export { verifyPath, type PathRequest, type VerifiedPath } from './x509/path.js';
 export { parseCrl, revocationOf, verifyCrl, type Crl, type RevocationState } from './x509/crl.js';
-export { tierOf, type Check, type CheckStatus, type CheckSubject, type Tier, type TrustClaim } from './check/checks.js';
+export {
+  openChecks,
+  tierOf,
+  type Check,
+  type CheckRule,
+  type CheckStatus,
+  type CheckSubject,
+  type Tier,
+  type TrustClaim,
+} from './check/checks.js';
 export { type Authenticity, type EvidenceKind, type Verified } from './check/verified.js';
 export { endorsementsOfSession, evidenceOfSession, noEndorsements } from './appraisal/evidence.js';
 export {
@@ -95,5 +104,10 @@ export { verifyNvidia, type NvidiaClaims, type NvidiaEvidence } from './nvidia/v
 export { type GpuMode } from './nvidia/mode.js';
 export { type OcspAnswer } from './nvidia/ocsp.js';
 export { parseReport as parseGpuReport, type ReportField, type SpdmReport } from './nvidia/spdm.js';
+export { evidenceBytesMax, evidenceKinds, kindOf, type FileKind } from './show/kind.js';
+export type { FieldRow, Section } from './show/fields.js';
+export { partsOfBundle, type BundlePart } from './show/bundle.js';
+export { readSession } from './show/read-session.js';
+export { showEvidence } from './show/show.js';
 export { parseGpuEvidence, type GpuEvidenceEntry } from './nvidia/evidence.js';
 export { endorsementsOfRecord } from './appraisal/endorsements.js';

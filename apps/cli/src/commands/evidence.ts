@@ -1,15 +1,22 @@
 /** `veritrain evidence verify-samples | verify | show | measure`. */
 import { InvalidArgumentError, Option, type Command } from 'commander';
-import { neutralPolicy, type AppraisalComparison } from '#attestation';
+import {
+  evidenceBytesMax,
+  evidenceKinds,
+  kindOf,
+  neutralPolicy,
+  showEvidence,
+  type AppraisalComparison,
+  type FieldRow,
+  type FileKind,
+  type Section,
+} from '#attestation';
 import { CodedError, ConfigurationError, fromHex } from '#attestation/base';
 import { readBytes, readPolicy } from '#libs/client';
 import { checkLines } from '../checks.js';
-import type { FieldRow, Section } from '../evidence/fields.js';
-import { evidenceBytesMax, evidenceKinds, kindOf, type FileKind } from '../evidence/kind.js';
 import { readEndorsements, readPieces, type MaterialFiles } from '../evidence/material.js';
 import { measureGuest, type GuestFiles } from '../evidence/measure.js';
 import { verifySamples, type JudgedSample } from '../evidence/samples.js';
-import { showEvidence } from '../evidence/show.js';
 import { appraiseFiles, type EvidenceVerdict } from '../evidence/verify.js';
 import { printResult, table, type OutputOptions } from '../output.js';
 import { reliance, simulatedRefused } from '../reliance.js';

@@ -3,14 +3,12 @@ import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, write
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
-import { neutralPolicy, noEndorsements, parsePemCertificates, parsePolicy } from '#attestation';
+import { kindOf, neutralPolicy, noEndorsements, parsePemCertificates, parsePolicy, showEvidence } from '#attestation';
 import { CodedError } from '#attestation/base';
 import { encodeSessionEvidence } from '#attestation/records';
 import { loadSamples, samplesRoot } from '#test/samples';
-import { kindOf } from './kind.js';
 import { readPieces } from './material.js';
 import { verifySamples } from './samples.js';
-import { showEvidence } from './show.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'veritrain-evidence-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));

@@ -9,15 +9,15 @@ import {
   parseHclReport,
   parsePemCertificates,
   parseSnpReport,
+  readSession,
   snpReportBytes,
   type Endorsements,
   type Evidence,
+  type FileKind,
   type SuppliedAdvisories,
 } from '#attestation';
 import { fromUtf8 } from '#attestation/base';
 import { readBytes } from '#libs/client';
-import type { FileKind } from './kind.js';
-import { readSession } from './read-session.js';
 
 export interface MaterialFiles {
   readonly cert: readonly string[];

@@ -1,8 +1,7 @@
 /** The launch digest of a guest from its published parts. */
-import { cpuSignature, launchDigest, parseSnpReport, type Vmm } from '#attestation';
+import { cpuSignature, evidenceBytesMax, launchDigest, parseSnpReport, type Vmm } from '#attestation';
 import { toHex } from '#attestation/base';
 import { readBytes } from '#libs/client';
-import { evidenceBytesMax } from './kind.js';
 
 export interface GuestFiles {
   readonly ovmf: string;

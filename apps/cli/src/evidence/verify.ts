@@ -9,11 +9,11 @@ import {
   type AppraisalPolicy,
   type AttestationResult,
   type Check,
+  type FileKind,
   type Tier,
 } from '#attestation';
 import { ConfigurationError } from '#attestation/base';
 import { unmetCodes } from '../checks.js';
-import type { FileKind } from './kind.js';
 import type { Piece } from './material.js';
 
 interface AppraisalInput {

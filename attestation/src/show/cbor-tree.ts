@@ -1,5 +1,6 @@
 /** CBOR as a tree of rows with offsets, for people: shows what is there in whatever encoding, and judges nothing. */
-import { fromUtf8, Rejection, toHex } from '#attestation/base';
+import { fromUtf8, toHex } from '../base/bytes.js';
+import { Rejection } from '../base/errors.js';
 import type { FieldRow } from './fields.js';
 
 const depthMax = 16;

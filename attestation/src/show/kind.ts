@@ -1,12 +1,9 @@
 /** What a file of evidence is, told by its own bytes. */
-import { snpReportBytes } from '#attestation';
-import { ConfigurationError } from '#attestation/base';
+import { ConfigurationError } from '../base/errors.js';
+import { snpReportBytes } from '../snp/abi.js';
 
 export const evidenceKinds = ['snp', 'hcl', 'tdx', 'sgx', 'nvidia', 'nvidia-json', 'nitro', 'session'] as const;
 export type FileKind = (typeof evidenceKinds)[number];
-
-/** The most any kind may have; the readers of attestation/ hold each to its own. */
-export const evidenceBytesMax = 1024 * 1024;
 
 /**
  * `hcl`: an SNP report inside the runtime data of an Azure paravisor; `nvidia-json`: what NVIDIA's tools exchange;

@@ -1,5 +1,6 @@
 /** Session evidence of either form: sessions of former releases did not sign for it. */
-import { parseFormerSessionEvidence, parseSessionEvidence, type ReportedSession } from '#attestation/records';
+import { parseSessionEvidence, type ReportedSession } from '../records/evidence.js';
+import { parseFormerSessionEvidence } from '../records/former-evidence.js';
 
 /** First byte of a CBOR map with six members. */
 const formerHead = 0xa6;
