@@ -66,7 +66,7 @@ const policyFields = {
 export const advisoryPolicyNode = object(policyFields);
 export type AdvisoryPolicy = Described<typeof policyFields>;
 
-const contentType = 'application/veritrain-advisories+cbor';
+export const advisoriesContentType = 'application/veritrain-advisories+cbor';
 
 /** @throws Rejection DOCUMENT_* */
 export function parseAdvisories(json: string): Advisories {
@@ -83,12 +83,12 @@ export function signAdvisories(
   keyId: Uint8Array,
   sign: (toBeSigned: Uint8Array) => Uint8Array | Promise<Uint8Array>,
 ): Promise<Uint8Array> {
-  return signDocument(checkAdvisories(advisories), contentType, keyId, sign);
+  return signDocument(checkAdvisories(advisories), advisoriesContentType, keyId, sign);
 }
 
 /** @param publicKey  Ed25519, 32 bytes @throws Rejection COSE_*, CBOR_*, DOCUMENT_* */
 export async function verifyAdvisories(bytes: Uint8Array, publicKey: Uint8Array): Promise<Advisories> {
-  return checkAdvisories(await verifyDocument(advisoriesNode, bytes, contentType, publicKey));
+  return checkAdvisories(await verifyDocument(advisoriesNode, bytes, advisoriesContentType, publicKey));
 }
 
 /** A selector that names nothing would condemn everything; component numbers mean nothing without their product. */

@@ -13,6 +13,8 @@ import { parseRoundStatement } from '../records/round.js';
 import { parseStepStatement } from '../records/step-statement.js';
 import type { BundledJob, ProofContext } from './bundle-proofs.js';
 import type { BundleCode } from './bundle-rules.js';
+import type { ExtraMaterial } from './material.js';
+import type { Tick } from './progress.js';
 
 /** What bundles of every version have. */
 type EveryVersion = 'spec' | 'terms' | 'policy' | 'endorsements' | 'segments' | 'seal' | 'delivery' | 'settlement';
@@ -35,12 +37,21 @@ export interface BundleParts extends ProofContext {
   readonly plan: EvaluationPlan | null;
 }
 
+/** By what sessions are judged. */
+export interface Judgement {
+  readonly policy: AppraisalPolicy;
+  /** Unix seconds; absent: each session as of the time at which its evidence was fresh. */
+  readonly at: number | undefined;
+  readonly extra: ExtraMaterial;
+  readonly tick: Tick;
+}
+
 /** The parts, and what the version decides beside the shape. */
 export interface BundleContext extends BundleParts {
   /** What the seal is over. @throws Rejection BUNDLE_SEAL where the run names other keys than those behind it */
   readonly sealedDigest: () => Digest;
   /** What a session is judged with: each alone, and the best verdict counts. */
-  readonly materialsOf: (session: ReportedSession) => readonly Endorsements[];
+  readonly materialsOf: (session: ReportedSession, extra: ExtraMaterial) => readonly Endorsements[];
   /** Settles what others said of the sessions. */
   readonly checkWords: (
     book: CheckBook<BundleCode>,
@@ -50,11 +61,7 @@ export interface BundleContext extends BundleParts {
   /** Parts of the sessions that nothing signed is over. */
   readonly unbound: readonly string[];
   /** Endorsements that no appraisal uses. */
-  readonly unused: (
-    policy: AppraisalPolicy,
-    at: number | undefined,
-    results: readonly AttestationResult[],
-  ) => Promise<readonly string[]>;
+  readonly unused: (judgement: Judgement, results: readonly AttestationResult[]) => Promise<readonly string[]>;
 }
 
 interface Readers<T, S> {

@@ -9,6 +9,7 @@ import type { RoundStatement } from '../records/round.js';
 import { encodeStepStatement, type StepStatement } from '../records/step-statement.js';
 import type { Terms } from '../records/terms.js';
 import type { BundleCode } from './bundle-rules.js';
+import type { Tick } from './progress.js';
 
 export interface BundledJob {
   readonly spec: JobSpec;
@@ -54,11 +55,12 @@ interface ShownByProofs {
  * @throws CollateralError BUNDLE_PROOFS without a verifier, or where nobody knows the start; Rejection BUNDLE_PROOFS and those
  *   of the verifier
  */
-export function checkProofs(
+export async function checkProofs(
   { segments, spec, terms, statements }: ProofContext,
   verify: ProofVerifier | undefined,
-  startOf?: StartOf,
-): ShownByProofs {
+  startOf: StartOf | undefined,
+  tick: Tick,
+): Promise<ShownByProofs> {
   const setups = new Map<string, ProofSetup>();
   let bits = Infinity;
   let proved = 0;
@@ -79,6 +81,7 @@ export function checkProofs(
     bits = Math.min(bits, soundnessBits);
     if (setup !== undefined) setups.set(setup.name, setup);
     proved++;
+    await tick();
   }
   if (proved === 0) throw mismatch('a proof of every segment that was drawn', 'none');
   if (start === 'given') checkGivenStart({ spec, terms }, statements[0]!.weightsBefore, startOf);

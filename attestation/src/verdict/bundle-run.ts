@@ -12,9 +12,13 @@ import { checkPartials, verifyRoundReceipt, workersOf, type RoundStatement } fro
 import { parseStepStatement } from '../records/step-statement.js';
 import { JobMode } from '../records/terms.js';
 import { mismatch, same, sessionAt, type BundleContext, type BundleParts } from './bundle-context.js';
+import type { Tick } from './progress.js';
 
 /** A segment that an enclave did not sign for must be one of a job whose steps are proved: then its proof counts. */
-export async function checkReceipts({ segments, spec, terms, sessions, statements }: BundleParts): Promise<string> {
+export async function checkReceipts(
+  { segments, spec, terms, sessions, statements }: BundleParts,
+  tick: Tick,
+): Promise<string> {
   let receipts = 0;
   const isEither = mayBeProvedInstead(spec, terms);
   for (const [index, { signed, proof }] of segments.entries()) {
@@ -25,6 +29,7 @@ export async function checkReceipts({ segments, spec, terms, sessions, statement
     if ('partials' in statement) await verifyRoundReceipt(signed.receipt, statement, receiptKey);
     else await verifyReceipt(signed.receipt, statement, receiptKey);
     receipts++;
+    await tick();
   }
   for (const partial of segments.flatMap(({ partials }) => partials)) {
     const { receiptKey } = sessionAt(sessions, partial.session).binding;

@@ -1,35 +1,39 @@
 /** The sessions of a bundle: their evidence appraised again, with the endorsements that came with it. */
 import { appraise, tierOrder, type AttestationResult } from '../appraisal/appraise.js';
-import { endorsementsOfSession, evidenceOfSession } from '../appraisal/evidence.js';
-import type { AppraisalPolicy } from '../appraisal/policy.js';
+import { endorsementsOfSession, evidenceOfSession, type Endorsements } from '../appraisal/evidence.js';
 import { equalBytes, isZero, toHex } from '../base/bytes.js';
 import type { CheckBook } from '../check/checks.js';
+import type { ReportedSession } from '../records/evidence.js';
 import { needsTee } from '../records/job-spec.js';
-import type { BundleContext, BundleParts } from './bundle-context.js';
+import type { BundleParts, Judgement } from './bundle-context.js';
 import type { BundleCode } from './bundle-rules.js';
 
-/** @param at  unix seconds; absent: each session as of the time at which its evidence was fresh */
 export async function appraiseSessions(
   { bundle, sessions }: BundleParts,
-  materialsOf: BundleContext['materialsOf'],
-  policy: AppraisalPolicy,
-  at: number | undefined,
+  materialsOf: (session: ReportedSession) => readonly Endorsements[],
+  { policy, at, tick }: Judgement,
 ): Promise<AttestationResult[]> {
-  return Promise.all(
-    sessions.map(async (session, index) => {
-      const judged = materialsOf(session).map((material) =>
-        appraise({
-          evidence: evidenceOfSession(session),
-          endorsements: endorsementsOfSession(session, material),
-          policy,
-          nonce: session.nonce,
-          session: index,
-          at: at ?? bundle.sessions[index]!.appraisedAt,
-        }),
-      );
-      return (await Promise.all(judged)).reduce(better);
-    }),
-  );
+  const results: AttestationResult[] = [];
+  for (const [index, session] of sessions.entries()) {
+    const judged = materialsOf(session).map((material) =>
+      appraise({
+        evidence: evidenceOfSession(session),
+        endorsements: endorsementsOfSession(session, material),
+        policy,
+        nonce: session.nonce,
+        session: index,
+        at: at ?? bundle.sessions[index]!.appraisedAt,
+      }),
+    );
+    results.push((await Promise.all(judged)).reduce(better));
+    await tick();
+  }
+  return results;
+}
+
+/** What two judgements can differ in. */
+export function outcomeOf(results: readonly AttestationResult[]): string {
+  return JSON.stringify(results.map(({ checks }) => checks.map(({ code, status }) => [code, status])));
 }
 
 function better(a: AttestationResult, b: AttestationResult): AttestationResult {

@@ -1,9 +1,8 @@
 /** Finds the parts of a version 4 bundle that could be altered without any change of the verdict. */
 import type { AttestationResult } from '../appraisal/appraise.js';
-import type { AppraisalPolicy } from '../appraisal/policy.js';
-import type { BundleParts } from './bundle-context.js';
-import { appraiseSessions } from './bundle-sessions.js';
-import { materialsAbout } from './endorsements-about.js';
+import type { BundleParts, Judgement } from './bundle-context.js';
+import { appraiseSessions, outcomeOf } from './bundle-sessions.js';
+import { materialsWith } from './endorsements-about.js';
 
 /** At most so many verdicts are computed again to find them; beyond that the list names the endorsements as a whole. */
 const verdictsMax = 1024;
@@ -14,8 +13,7 @@ const verdictsMax = 1024;
  */
 export async function unusedEndorsements(
   parts: BundleParts,
-  policy: AppraisalPolicy,
-  at: number | undefined,
+  judgement: Judgement,
   judged: readonly AttestationResult[],
 ): Promise<string[]> {
   const { endorsements, sessions } = parts.bundle;
@@ -26,15 +24,15 @@ export async function unusedEndorsements(
   for (const [kind, items] of Object.entries(endorsements)) {
     for (const index of items.keys()) {
       const rest = { ...endorsements, [kind]: items.filter((_, other) => other !== index) };
-      const without = await appraiseSessions(parts, (session) => materialsAbout(rest, session), policy, at);
+      const without = await appraiseSessions(
+        parts,
+        (session) => materialsWith(rest, session, judgement.extra),
+        judgement,
+      );
       if (outcomeOf(without) === expected) {
         unused.push(`endorsements.${kind}[${index}]`);
       }
     }
   }
   return unused;
-}
-
-function outcomeOf(results: readonly AttestationResult[]): string {
-  return JSON.stringify(results.map(({ checks }) => checks.map(({ code, status }) => [code, status])));
 }

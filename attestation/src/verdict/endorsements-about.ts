@@ -14,6 +14,7 @@ import { endorses } from '../snp/endorses.js';
 import { isSnpLeaf, readSnpEndorsement } from '../snp/vcek.js';
 import { parseCertificate, type Certificate } from '../x509/certificate.js';
 import { parseCrl } from '../x509/crl.js';
+import { merged, type ExtraMaterial } from './material.js';
 
 /** A manifest's file names the version that it is about; a report says its driver's in plain text. */
 const versionPattern = /colloquialVersion="([^"]{1,64})"/;
@@ -21,10 +22,22 @@ const signerPattern = /X509Certificate>([A-Za-z0-9+/=\s]{1,32768})</g;
 const vbiosVersion = /^[0-9A-F]{2}(?:\.[0-9A-F]{2}){4}$/;
 
 /** One for each platform that Intel's collateral is of; sessions on other machines need none of it, or another's. */
-export function materialsAbout(material: EndorsementRecord, session: ReportedSession): readonly Endorsements[] {
+function materialsAbout(material: EndorsementRecord, session: ReportedSession): readonly Endorsements[] {
   const { intel, ...rest } = endorsementsAbout(material, session);
   const platforms = intel.length === 0 ? [[]] : intel.map((one) => [one]);
   return platforms.map((one) => endorsementsOfRecord({ ...rest, intel: one }));
+}
+
+/** The same with what a reader lays beside the bundle. */
+export function materialsWith(
+  material: EndorsementRecord,
+  session: ReportedSession,
+  { endorsements, advisories }: ExtraMaterial,
+): readonly Endorsements[] {
+  return materialsAbout(merged(material, endorsements), session).map((one) => ({
+    ...one,
+    advisories: [...(one.advisories ?? []), ...advisories],
+  }));
 }
 
 /** What cannot be read stays: the verdict says so. */

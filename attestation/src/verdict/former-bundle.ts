@@ -3,7 +3,7 @@
  * nothing shows whose the results are.
  */
 import { sha256 } from '@noble/hashes/sha2.js';
-import { noEndorsements } from '../appraisal/evidence.js';
+import { endorsementsOfRecord } from '../appraisal/endorsements.js';
 import type { AppraisalPolicy } from '../appraisal/policy.js';
 import { recoverAddress } from '../base/address.js';
 import { isZero, toHex } from '../base/bytes.js';
@@ -19,6 +19,7 @@ import { parseFormerSessionEvidence } from '../records/former-evidence.js';
 import { decodeFormerTerms } from '../records/former-terms.js';
 import { partsOf, same, type BundleContext, type BundleParts } from './bundle-context.js';
 import { checkTime } from './bundle-words.js';
+import { merged } from './material.js';
 
 /** @throws Rejection where a part cannot be read at all */
 export function readFormerBundle(former: FormerBundle): BundleContext {
@@ -40,7 +41,10 @@ export function readFormerBundle(former: FormerBundle): BundleContext {
   return {
     ...parts,
     sealedDigest: () => formerRunDigest(domain, { job: escrowId, ...bundle.run }),
-    materialsOf: () => [{ ...noEndorsements, crls, rims }],
+    materialsOf: (_session, extra) => {
+      const endorsements = endorsementsOfRecord(merged({ ...noEndorsementRecord, crls, rims }, extra.endorsements));
+      return [{ ...endorsements, advisories: [...(endorsements.advisories ?? []), ...extra.advisories] }];
+    },
     checkWords: async (book, policy) => {
       book.drop('BUNDLE_GRANTS');
       book.drop('BUNDLE_RESULTS');

@@ -9,7 +9,7 @@ import { partsOf, type BundleContext } from './bundle-context.js';
 import { checkRunKeys } from './bundle-run.js';
 import { unusedEndorsements } from './bundle-unused.js';
 import { checkAppraisals, checkGrants, checkResults } from './bundle-words.js';
-import { materialsAbout } from './endorsements-about.js';
+import { materialsWith } from './endorsements-about.js';
 import { readFormerBundle } from './former-bundle.js';
 
 /** @throws Rejection where a part cannot be read at all */
@@ -33,13 +33,13 @@ function readPresentBundle(bundle: EvidenceBundle): BundleContext {
   return {
     ...parts,
     sealedDigest,
-    materialsOf: (session) => materialsAbout(bundle.endorsements, session),
+    materialsOf: (session, extra) => materialsWith(bundle.endorsements, session, extra),
     checkWords: async (book, policy, results) => {
       await book.attempt('BUNDLE_GRANTS', () => checkGrants(parts, policy));
       await book.attempt('BUNDLE_APPRAISALS', () => checkAppraisals(parts));
       await book.attempt('BUNDLE_RESULTS', () => checkResults(parts, results));
     },
     unbound: [],
-    unused: (policy, at, results) => unusedEndorsements(parts, policy, at, results),
+    unused: (judgement, results) => unusedEndorsements(parts, judgement, results),
   };
 }

@@ -7,7 +7,7 @@ import { openChecks, tierOf, type Check, type CheckBook, type Tier } from '../ch
 import { documentDigest } from '../check/document.js';
 import { jobIdOf } from '../records/job-spec.js';
 import { specDigestOf } from '../records/spec-digest.js';
-import { same, type BundleContext, type JudgedBundle } from './bundle-context.js';
+import { mismatch, same, type BundleContext, type JudgedBundle, type Judgement } from './bundle-context.js';
 import { checkEvaluations, deliveredWeights, type ShownEvaluations } from './bundle-evaluations.js';
 import {
   checkProofs,
@@ -19,8 +19,17 @@ import {
 } from './bundle-proofs.js';
 import { bundleRules, type BundleCode } from './bundle-rules.js';
 import { checkChain, checkDelivery, checkReceipts, checkRounds, checkRun, checkSeal } from './bundle-run.js';
-import { appraiseSessions, checkSessions } from './bundle-sessions.js';
+import { appraiseSessions, checkSessions, outcomeOf } from './bundle-sessions.js';
 import { checkTransactions, type SeenTransaction } from './bundle-words.js';
+import {
+  gathered,
+  materialPiecesMax,
+  readMaterial,
+  shownMaterial,
+  type ReadMaterial,
+  type ShownMaterial,
+} from './material.js';
+import { ticker, type Progress } from './progress.js';
 import { readBundle } from './read-bundle.js';
 
 export interface BundleRequest {
@@ -37,6 +46,10 @@ export interface BundleRequest {
   readonly drawn?: readonly number[];
   /** Transactions of the escrow, as the reader saw on the chain; absent: those in the bundle are not checked. */
   readonly transactions?: readonly SeenTransaction[];
+  /** Files beside the bundle, recognised by content: certificates, CRLs, OCSP, manifests, collateral, advisories, a policy. */
+  readonly material?: readonly Uint8Array[];
+  /** Awaited between segments and sessions. What it throws ends the judgement. */
+  readonly progress?: Progress;
 }
 
 interface VouchedSegment {
@@ -65,11 +78,16 @@ export interface BundleVerdict {
   readonly checks: readonly Check[];
   /** Parts of the file that could say something else under the same verdict. */
   readonly notChecked: readonly string[];
+  /** What became of each piece of material, in the order in which it was given. */
+  readonly material: readonly ShownMaterial[];
   readonly sessions: readonly AttestationResult[];
   readonly bundle: JudgedBundle;
 }
 
-/** @throws Rejection where the file cannot be read as a bundle at all; an unfavourable verdict is a result */
+/**
+ * @throws Rejection where the file cannot be read as a bundle at all, BUNDLE_MATERIAL for too many pieces beside it; an
+ *   unfavourable verdict is a result
+ */
 export async function verifyBundle(request: BundleRequest): Promise<BundleVerdict> {
   const context = readBundle(request.bundle);
   const { bundle } = context;
@@ -79,16 +97,21 @@ export async function verifyBundle(request: BundleRequest): Promise<BundleVerdic
   await book.attempt('BUNDLE_TERMS', () => checkTerms(context));
   const submitted = readFormerPolicy(bundle.policy);
   const fault = faultOf(submitted);
-  checkPolicyOf(book, context, submitted, request.policy === undefined, fault);
-  const policy = request.policy ?? (fault === undefined ? submitted : neutralPolicy);
-  const results = await appraiseSessions(context, context.materialsOf, policy, request.at);
+  const material = readAll(request.material ?? []);
+  const own = request.policy ?? material.findLast(({ read }) => read?.policy !== undefined)?.read?.policy;
+  checkPolicyOf(book, context, submitted, own === undefined, fault);
+  const policy = own ?? (fault === undefined ? submitted : neutralPolicy);
+  const tick = ticker(workOf(context), request.progress);
+  const extra = gathered(material.map(({ read }) => read));
+  const judgement: Judgement = { policy, at: request.at, extra, tick };
+  const results = await appraiseSessions(context, (session) => context.materialsOf(session, extra), judgement);
   checkSessions(book, context, results);
   await context.checkWords(book, submitted, results);
-  await book.attempt('BUNDLE_RECEIPTS', () => checkReceipts(context));
+  await book.attempt('BUNDLE_RECEIPTS', () => checkReceipts(context, tick));
   await book.attempt('BUNDLE_ROUNDS', () => checkRounds(context));
   const proved = await book.derive(
     'BUNDLE_PROOFS',
-    () => checkProofs(context, request.proofs, request.startOf),
+    () => checkProofs(context, request.proofs, request.startOf, tick),
     shownByProofs,
   );
   checkSetup(book, proved?.setups ?? []);
@@ -99,7 +122,8 @@ export async function verifyBundle(request: BundleRequest): Promise<BundleVerdic
   await book.attempt('BUNDLE_SEAL', () => checkSeal(context));
   await book.attempt('BUNDLE_DELIVERY', () => checkDelivery(context));
   await checkSettlement(book, context, request.transactions);
-  const checks = [...book.checks(), ...results.flatMap((result) => result.checks)];
+  const ofBundle = book.checks().map((check): Check => ({ ...check, subject: 'bundle' }));
+  const checks = [...ofBundle, ...results.flatMap((result) => result.checks)];
   const open = checks.some(isLeftOpen) ? ['settlement.transactions'] : [];
   return {
     tier: tierOf(checks.filter((check) => !isLeftOpen(check))),
@@ -112,10 +136,50 @@ export async function verifyBundle(request: BundleRequest): Promise<BundleVerdic
     segments: vouchedBy(context),
     evaluations,
     checks,
-    notChecked: [...context.unbound, ...open, ...(await context.unused(policy, request.at, results))],
+    notChecked: [...context.unbound, ...open, ...(await context.unused(judgement, results))],
+    material: await statesOf(context, judgement, results, material, own),
     sessions: results,
     bundle,
   };
+}
+
+interface GivenMaterial {
+  readonly bytes: Uint8Array;
+  readonly read: ReadMaterial | undefined;
+}
+
+function readAll(pieces: readonly Uint8Array[]): GivenMaterial[] {
+  if (pieces.length > materialPiecesMax) {
+    throw mismatch('BUNDLE_MATERIAL', `at most ${materialPiecesMax} pieces of material`, `${pieces.length}`);
+  }
+  return pieces.map((bytes) => ({ bytes, read: readMaterial(bytes) }));
+}
+
+/** Each piece is left out alone: it counts where some check then comes out otherwise. */
+async function statesOf(
+  context: BundleContext,
+  judgement: Judgement,
+  results: readonly AttestationResult[],
+  material: readonly GivenMaterial[],
+  policy: AppraisalPolicy | undefined,
+): Promise<ShownMaterial[]> {
+  const expected = outcomeOf(results);
+  const states: ShownMaterial[] = [];
+  for (const { bytes, read } of material) {
+    const rest = gathered(material.flatMap((one) => (one.bytes === bytes ? [] : [one.read])));
+    const isEndorsement = read !== undefined && read.policy === undefined;
+    const counts = isEndorsement
+      ? outcomeOf(await appraiseSessions(context, (one) => context.materialsOf(one, rest), judgement)) !== expected
+      : read !== undefined && read.policy === policy;
+    states.push(shownMaterial(bytes, read, counts));
+  }
+  return states;
+}
+
+/** Sessions once, segments by receipt and by proof. */
+function workOf({ sessions, segments }: BundleContext): number {
+  const looks = segments.map(({ signed, proof }) => (signed === null ? 0 : 1) + (proof === null ? 0 : 1));
+  return looks.reduce((sum, one) => sum + one, sessions.length);
 }
 
 function vouchedBy({ segments, statements }: BundleContext): VouchedSegment[] {
