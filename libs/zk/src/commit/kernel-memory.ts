@@ -67,7 +67,8 @@ export class KernelMemory {
 
 /** Only the engine's memory is shared. */
 export function isResident(array: { readonly buffer: ArrayBufferLike }): boolean {
-  return array.buffer instanceof SharedArrayBuffer;
+  // A page from a file has such memory without a name for its class.
+  return !(array.buffer instanceof ArrayBuffer);
 }
 
 export function requireResident(array: BigUint64Array): BigUint64Array {
