@@ -51,6 +51,7 @@ export {
   type Tier,
   type TrustClaim,
 } from './check/checks.js';
+export { meanings, type CheckId } from './check/meanings.js';
 export { type Authenticity, type EvidenceKind, type Verified } from './check/verified.js';
 export { endorsementsOfSession, evidenceOfSession, noEndorsements } from './appraisal/evidence.js';
 export {
@@ -105,7 +106,8 @@ export { verifyNvidia, type NvidiaClaims, type NvidiaEvidence } from './nvidia/v
 export { type GpuMode } from './nvidia/mode.js';
 export { type OcspAnswer } from './nvidia/ocsp.js';
 export { parseReport as parseGpuReport, type ReportField, type SpdmReport } from './nvidia/spdm.js';
-export { evidenceBytesMax, evidenceKinds, kindOf, type FileKind } from './show/kind.js';
+export { evidenceKinds, kindOf, type FileKind } from './show/kind.js';
+export { evidenceBytesMax } from './show/limits.js';
 export type { FieldRow, Section } from './show/fields.js';
 export { partsOfBundle, type BundlePart } from './show/bundle.js';
 export { readSession } from './show/read-session.js';

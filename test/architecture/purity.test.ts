@@ -9,7 +9,15 @@ import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { root } from './tree.js';
 
-const restrictedFolders = ['attestation', 'libs/client', 'libs/models', 'libs/proof', 'libs/step', 'libs/zk'];
+const restrictedFolders = [
+  'attestation',
+  'libs/client',
+  'libs/models',
+  'libs/proof',
+  'libs/review',
+  'libs/step',
+  'libs/zk',
+];
 const restricted = /no-restricted-(globals|properties)/;
 
 /** Findings as `file: message`. */

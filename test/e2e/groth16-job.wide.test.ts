@@ -15,12 +15,12 @@ import {
   openChain,
   ownTerms,
   readPolicy,
-  startBorder,
   verifyBundleFile,
   writeWhole,
   type CheckedResult,
 } from '#libs/client';
 import { verifyBundledProof, verifyBundledProofUnder } from '#libs/proof';
+import { startBorder } from '#libs/review';
 import { initialWeights, stateDigest } from '#libs/step';
 import { hasGroth16Tools } from '#test/groth16-tools';
 import { runCommand } from '#test/run-command';

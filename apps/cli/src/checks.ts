@@ -1,5 +1,5 @@
 /** How checks are shown to people: one line each, and what to do where one is not met. */
-import type { Check } from '#attestation';
+import type { Check } from '#libs/review';
 
 const marks: Readonly<Record<Check['status'], string>> = {
   met: '✓',

@@ -1,6 +1,7 @@
 /** The command line `veritrain` as a function of its arguments. */
 import { Command, CommanderError } from 'commander';
 import { addAuditCommands } from './commands/audit.js';
+import { releaseVersion } from '#libs/review';
 import { addBundleCommands } from './commands/bundle.js';
 import { addContractsCommands } from './commands/contracts.js';
 import { addDatasetCommands } from './commands/dataset.js';
@@ -17,6 +18,7 @@ import { addNodeCommands } from './commands/node.js';
 import { addPolicyCommands } from './commands/policy.js';
 import { addPredictCommands } from './commands/predict.js';
 import { addProofCommands } from './commands/proof.js';
+import { addReportCommands } from './commands/report.js';
 import { addTrainCommand } from './commands/train.js';
 import { addUpCommand } from './commands/up.js';
 import { reportFailure, reportUsage } from './output.js';
@@ -35,7 +37,7 @@ export async function run(argv: readonly string[]): Promise<void> {
 export function createProgram(): Command {
   const program = new Command('veritrain')
     .description('training you can prove: seal data, submit jobs, verify evidence')
-    .version('0.1.0')
+    .version(releaseVersion)
     .exitOverride()
     .configureOutput({ writeOut: (text) => void process.stdout.write(text) });
   addDemoCommand(program);
@@ -53,6 +55,7 @@ export function createProgram(): Command {
   addPredictCommands(program);
   addProofCommands(program);
   addBundleCommands(program);
+  addReportCommands(program);
   addEvidenceCommands(program);
   addPolicyCommands(program);
   addAdvisoryCommands(program);

@@ -1,6 +1,6 @@
 /** The door of libs/client. */
 export { createApi, type ControlPlaneApi, type ServerEvent } from './api.js';
-export { startBorder, verifyBundleFile } from './bundle/verify.js';
+export { verifyBundleFile } from './bundle/verify.js';
 export { shardPath } from './dataset/files.js';
 export { sealFiles, type SealRequest } from './dataset/seal-files.js';
 export { sealData, type SealDataRequest } from './dataset/seal-data.js';

@@ -1,7 +1,7 @@
 /** `veritrain bundle verify`. */
 import { InvalidArgumentError, type Command } from 'commander';
-import type { BundleVerdict } from '#attestation';
 import { verifyBundleFile } from '#libs/client';
+import type { BundleVerdict } from '#libs/review';
 import { checkLines } from '../checks.js';
 import { digest, printResult, table, type OutputOptions } from '../output.js';
 import { reliance, simulatedRefused } from '../reliance.js';
@@ -14,6 +14,7 @@ interface VerifyCommandOptions extends OutputOptions {
   readonly developmentKeys?: boolean;
   readonly verificationKey?: Uint8Array;
   readonly start?: string;
+  readonly material: readonly string[];
 }
 
 export function addBundleCommands(program: Command): void {
@@ -28,6 +29,7 @@ export function addBundleCommands(program: Command): void {
     .option('--at <unix>', 'judge as of this time; else as of when the evidence was fresh', unixSeconds)
     .option('--verification-key <hex>', 'digest of the only Groth16 key that is taken', digest)
     .option('--start <file>', 'start weights of a job whose manifest names some: start.bin of `model import`')
+    .option('--material <file>', materialText, collect, [])
     .option('--development-keys', 'take Groth16 keys that one machine made, which could forge')
     .option('--json', 'print one JSON document')
     .action(async (file: string, options: VerifyCommandOptions) => {
@@ -40,13 +42,18 @@ export function addBundleCommands(program: Command): void {
 }
 
 /** Why a reader who trusts nobody may not rely on the bundle; null: it may. */
-function refusal({ tier, simulated }: BundleVerdict, options: VerifyCommandOptions): string | null {
+function refusal({ tier, simulated, material }: BundleVerdict, options: VerifyCommandOptions): string | null {
   if (tier !== 'affirming' && tier !== 'warning') return 'the bundle does not show what it claims';
-  if (options.policy === undefined && options.ownPolicy !== true) {
+  const hasOwn = options.policy !== undefined || material.some(({ counts, kind }) => counts && kind === 'policy');
+  if (!hasOwn && options.ownPolicy !== true) {
     return 'judged by the policy in the bundle alone, which its maker chose: name yours with --policy, or say --own-policy';
   }
   return simulated && options.allowSimulated !== true ? simulatedRefused : null;
 }
+
+export const materialText = 'a CRL, OCSP answer, manifest, collateral, advisories or policy of yours; repeat';
+
+export const collect = (file: string, before: readonly string[]): readonly string[] => [...before, file];
 
 export function unixSeconds(text: string): number {
   if (!/^\d{1,12}$/.test(text)) throw new InvalidArgumentError('unix seconds, a whole number');
@@ -61,7 +68,7 @@ function verdictJson(verdict: BundleVerdict): Record<string, unknown> {
   }));
   const measured = verdict.evaluations && { evaluations: verdict.evaluations };
   const shown = { tier, simulated, jobId, escrowId, datasetRoot, result, steps, segments, ...measured };
-  return { ...shown, checks, notChecked, transactions };
+  return { ...shown, checks, notChecked, material: verdict.material, transactions };
 }
 
 /** Ranges of steps with the same evidence. */
@@ -87,6 +94,11 @@ function measuredSteps({ evaluations }: BundleVerdict): [string, string][] {
   return [['validation set', `${records} rows, root ${validationRoot}`], ...rows];
 }
 
+function shownPiece({ kind, counts, sha256 }: BundleVerdict['material'][number]): [string, string] {
+  const state = kind === 'unknown' ? 'not recognised' : counts ? 'counts' : 'changes no check';
+  return [`material, ${kind}`, `${sha256.slice(0, 12)}…: ${state}`];
+}
+
 function readable(verdict: BundleVerdict, refusedFor: string | null): string {
   const head = table([
     ['verdict', verdict.tier],
@@ -97,6 +109,7 @@ function readable(verdict: BundleVerdict, refusedFor: string | null): string {
     ['steps', String(verdict.steps)],
     ...vouchedSteps(verdict),
     ...measuredSteps(verdict),
+    ...verdict.material.map(shownPiece),
     ['not checked', verdict.notChecked.join(', ') || 'nothing'],
     ['rely on it', reliance(refusedFor)],
   ]);

@@ -13,6 +13,7 @@ import {
   type Terms,
 } from '#attestation/records';
 import { verifyBundledProofUnder } from '#libs/proof';
+import { startBorder } from '#libs/review';
 import { openResult } from '#libs/sealing';
 import {
   commitWeights,
@@ -27,7 +28,6 @@ import { commitmentFormat, createCommitter, weightsDigestOf } from '#libs/zk/com
 import { borderBlind, commitToWeights } from '#libs/zk/groth16/commitment';
 import { circuitShape, groth16SchemeId, groth16WeightsDigest } from '#libs/zk/verifier';
 import type { ControlPlaneApi } from '../api.js';
-import { startBorder } from '../bundle/verify.js';
 import type { Profile } from '../profile.js';
 import { readSecret } from '../secrets.js';
 import { openChain, type ClientChain, type CommittedResult } from './chain.js';

@@ -24,6 +24,7 @@ import {
   registerGroth16Key,
   SettlementClient,
 } from '#libs/settlement';
+import { startWeights } from '#libs/review';
 import { canonicalManifest, checkBounds, isNet, parameterCount, parseJobManifest, type JobManifest } from '#libs/step';
 import { circuitShape } from '#libs/zk/verifier';
 import type { ControlPlaneApi } from '../api.js';
@@ -36,7 +37,7 @@ import { readSecret } from '../secrets.js';
 import { chooseProving, type ProvingChoice, type ProvingRequest } from './backend.js';
 import { keepReading } from './reading.js';
 import { keepTerms } from './record.js';
-import { readStart, startWeights, uploadStart } from './start.js';
+import { readStart, uploadStart } from './start.js';
 import type { RunLength, RunWish } from './run-length.js';
 import { termsFor } from './terms.js';
 

@@ -1,6 +1,7 @@
 /** A result as files: the model, its integers, the manifest and the evidence. */
 import { join } from 'node:path';
 import { exportOnnx } from '#libs/models';
+import { startParameters } from '#libs/review';
 import {
   canonicalHeader,
   canonicalManifest,
@@ -17,7 +18,6 @@ import type { Profile } from '../profile.js';
 import { followJob } from './follow.js';
 import { ownReading, tokenizerName, type Reading } from './reading.js';
 import { fetchBundle, fetchResult, type CheckedResult } from './result.js';
-import { startParameters } from './start.js';
 
 interface TakenResult extends CheckedResult {
   /** Names of what was written. */

@@ -1,0 +1,134 @@
+/** `veritrain report make | sign | verify`. */
+import type { Command } from 'commander';
+import { toHex } from '#attestation/base';
+import { readBytes, verifyBundleFile, writeWhole } from '#libs/client';
+import {
+  differencesOf,
+  encodeReport,
+  makeReport,
+  openReport,
+  parseReport,
+  readSigningKey,
+  releaseVersion,
+  signReport,
+  type Report,
+  type Reviewer,
+} from '#libs/review';
+import { digest, printResult, table, type OutputOptions } from '../output.js';
+import { collect, materialText, unixSeconds } from './bundle.js';
+
+const bundleBytesMax = 16 * 1024 * 1024;
+const reportBytesMax = 2 * 1024 * 1024;
+const keyBytesMax = 4096;
+
+const reviewer: Reviewer = { name: 'veritrain', version: releaseVersion, scriptSha256: null };
+
+interface MakeOptions extends OutputOptions {
+  readonly policy?: string;
+  readonly at?: number;
+  readonly material: readonly string[];
+  readonly out: string;
+}
+
+interface VerifyOptions extends OutputOptions {
+  readonly policy?: string;
+  readonly material: readonly string[];
+  readonly signer?: Uint8Array;
+}
+
+export function addReportCommands(program: Command): void {
+  const report = program.command('report').description('verdicts to keep: make, sign, verify');
+  report
+    .command('make')
+    .argument('<bundle>', 'an evidence bundle')
+    .requiredOption('--out <file>', 'the report, JSON')
+    .description('judge a bundle and write what was judged, by what, and every check')
+    .option('--policy <file>', 'your own appraisal policy')
+    .option('--at <unix>', 'judge as of this time too, beside when the evidence was fresh', unixSeconds)
+    .option('--material <file>', `${materialText}; counts for --at alone`, collect, [])
+    .option('--json', 'print one JSON document')
+    .action(async (file: string, options: MakeOptions) => {
+      const made = await reportOn(file, options.at === undefined ? [null] : [null, options.at], options);
+      writeWhole(options.out, encodeReport(made));
+      printResult(options, { ok: true, out: options.out, ...headOf(made) }, () => table(linesOf(made)));
+    });
+  report
+    .command('sign')
+    .argument('<report>', 'a report of `report make` or of the page')
+    .requiredOption('--key <file>', 'PKCS #8 of an Ed25519 key')
+    .requiredOption('--out <file>', 'the signed report, .vtr')
+    .description('sign a report, as the page does')
+    .option('--json', 'print one JSON document')
+    .action(async (file: string, options: OutputOptions & { readonly key: string; readonly out: string }) => {
+      const bytes = readBytes(file, reportBytesMax);
+      parseReport(bytes);
+      const signed = await signReport(bytes, readSigningKey(readBytes(options.key, keyBytesMax)));
+      writeWhole(options.out, signed);
+      const signer = toHex((await openReport(signed)).signer);
+      printResult(options, { ok: true, out: options.out, signer }, () => table([['signed by', signer]]));
+    });
+  addVerify(report);
+}
+
+function addVerify(report: Command): void {
+  report
+    .command('verify')
+    .argument('<report>', 'a signed report, .vtr')
+    .argument('<bundle>', 'the bundle that it is about')
+    .description('check the signature of a report, judge its bundle anew, and compare')
+    .option('--signer <hex>', 'the only key that may have signed', digest)
+    .option('--policy <file>', 'the policy that it was judged by, where that is not the bundle’s own')
+    .option('--material <file>', materialText, collect, [])
+    .option('--json', 'print one JSON document')
+    .action(async (file: string, bundle: string, options: VerifyOptions) => {
+      const opened = await openReport(readBytes(file, reportBytesMax));
+      const times = opened.report.judgements.map(({ at }) => at);
+      const again = await reportOn(bundle, times, options);
+      const signer = toHex(opened.signer);
+      const isExpected = options.signer === undefined || toHex(options.signer) === signer;
+      const differences = [...(isExpected ? [] : ['signer']), ...differencesOf(opened.report, again)];
+      const ok = differences.length === 0;
+      printResult(options, { ok, signer, differences, ...headOf(opened.report) }, () =>
+        table([
+          ['signed by', `${signer}${options.signer === undefined ? ' (compare it with one that you know)' : ''}`],
+          ...linesOf(opened.report),
+          ['judged anew', ok ? 'the same, check for check' : `differs in ${differences.join(', ')}`],
+        ]),
+      );
+      if (!ok) process.exitCode = 1;
+    });
+}
+
+/** Material counts as of a time that somebody names: what came later says nothing about when the evidence was fresh. */
+async function reportOn(
+  file: string,
+  times: readonly (number | null)[],
+  { policy, material }: Pick<MakeOptions, 'policy' | 'material'>,
+): Promise<Report> {
+  const judged = [];
+  for (const at of times) {
+    const verdict = await verifyBundleFile(file, {
+      ...(policy !== undefined && { policy }),
+      ...(at !== null && { at, material }),
+    });
+    judged.push({ at, verdict });
+  }
+  const [first, ...others] = judged;
+  return makeReport(readBytes(file, bundleBytesMax), [first!, ...others], reviewer);
+}
+
+function headOf({ bundle, jobId, judgements }: Report): Record<string, unknown> {
+  return {
+    bundle: bundle.sha256,
+    jobId,
+    judgements: judgements.map(({ at, heading, tier }) => ({ at, heading, tier })),
+  };
+}
+
+function linesOf({ bundle, jobId, judgements }: Report): [string, string][] {
+  return [
+    ['bundle', `${bundle.sha256}, ${bundle.bytes} bytes`],
+    ['job', jobId],
+    ...judgements.map(({ at, heading }): [string, string] => [at === null ? 'when fresh' : `as of ${at}`, heading]),
+  ];
+}

@@ -1,0 +1,60 @@
+/** What a verified bundle says in plain facts, for whoever shows it: who, when, for how much. */
+import type { BundleVerdict } from '#attestation';
+import { to0x } from '#attestation/base';
+import { decodeFormerTerms, decodeTerms, parseJobSpec, workersOf, type JobSpec } from '#attestation/records';
+import { termsVersion } from './judge.js';
+
+/** How long a session might work, as its key service signed. Unix seconds. */
+interface ShownLease {
+  readonly session: number;
+  readonly from: number;
+  readonly until: number;
+  readonly isRenewal: boolean;
+}
+
+export interface BundleFacts {
+  readonly assurance: JobSpec['assurance'];
+  /** Trained side by side by so many workers; 1: not data-parallel. */
+  readonly workers: number;
+  readonly leases: readonly ShownLease[];
+  /** Addresses with 0x; the price in the token's smallest unit. */
+  readonly client: string;
+  readonly provider: string;
+  readonly price: string;
+  /** Null: the chain's own coin. */
+  readonly token: string | null;
+  readonly chainId: number;
+  readonly contract: string;
+  readonly transactions: readonly { readonly call: string; readonly hash: string }[];
+}
+
+export function factsOf({ bundle }: BundleVerdict): BundleFacts {
+  const spec = parseJobSpec(bundle.spec);
+  const terms = termsVersion(bundle.terms) === 'present' ? decodeTerms(bundle.terms) : decodeFormerTerms(bundle.terms);
+  const leases = bundle.sessions.map((session, index): ShownLease => {
+    const { until, isRenewal } = endOf(session);
+    return { session: index, from: session.appraisedAt, until: until ?? session.appraisedAt, isRenewal };
+  });
+  return {
+    assurance: spec.assurance,
+    workers: workersOf(spec),
+    leases,
+    client: to0x(terms.client),
+    provider: to0x(terms.provider),
+    price: `${terms.price}`,
+    token: terms.token.every((byte) => byte === 0) ? null : to0x(terms.token),
+    chainId: spec.settlement.chainId,
+    contract: to0x(spec.settlement.contract),
+    transactions: bundle.settlement.transactions.map(({ call, hash }) => ({ call, hash: to0x(hash) })),
+  };
+}
+
+/** Of version 4 by its grant, of former ones by the appraisal that stood for it. */
+function endOf(session: object): { readonly until?: number; readonly isRenewal: boolean } {
+  const { grant, appraisal } = session as {
+    grant?: { readonly grant: Uint8Array | null; readonly notAfter: number };
+    appraisal?: { readonly notAfter: number };
+  };
+  if (grant !== undefined) return { until: grant.notAfter, isRenewal: grant.grant === null };
+  return { ...(appraisal && { until: appraisal.notAfter }), isRenewal: false };
+}

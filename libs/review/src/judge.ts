@@ -1,0 +1,98 @@
+/**
+ * The whole verdict on a bundle, the same for a page and the command line: what `verifyBundle` says with step proofs, and
+ * whether the run starts where its manifest says.
+ */
+import {
+  openChecks,
+  verifyBundle,
+  type BundleRequest,
+  type BundleVerdict,
+  type Check,
+  type CheckRule,
+} from '#attestation';
+import { CodedError, Rejection, toHex } from '#attestation/base';
+import { decodeFormerTerms, decodeTerms, parseJobSpec, type JobSpec } from '#attestation/records';
+import { verifyBundledProofUnder } from '#libs/proof';
+import { isNet, parseJobManifestText } from '#libs/step';
+import { startBorder } from './start.js';
+
+interface ReviewRequest extends Pick<BundleRequest, 'at' | 'bundle' | 'material' | 'policy' | 'progress'> {
+  /** Weights that the job starts from, where its manifest names some. */
+  readonly start?: Uint8Array;
+  /** Whether Groth16 keys that one machine made are good enough; they are not where absent. */
+  readonly takesDevelopmentKeys?: boolean;
+  /** Digest of the only Groth16 key that is taken. */
+  readonly verificationKey?: Uint8Array;
+}
+
+/** @throws Rejection where the file is no bundle at all; an unfavourable verdict is a result */
+export async function reviewBundle(request: ReviewRequest): Promise<BundleVerdict> {
+  const { start: given = null, takesDevelopmentKeys = false, verificationKey, ...rest } = request;
+  const verdict = await verifyBundle({
+    ...rest,
+    proofs: verifyBundledProofUnder({ takesDevelopmentKeys, verificationKey }),
+    startOf: (job) => startBorder(job, given),
+  });
+  const start = await checkStart(verdict, given);
+  const tier = start.status === 'forged' ? 'contraindicated' : verdict.tier;
+  return { ...verdict, tier, checks: [start, ...verdict.checks] };
+}
+
+const seeded: CheckRule = {
+  claim: 'executables',
+  expected: '',
+  rule: "The run starts from the weights that the manifest's seed gives, or that it names.",
+  source: 'libs/step/SPEC.md §9',
+  action: 'do not rely on this bundle: the start weights are not the announced ones',
+};
+
+const named: CheckRule = {
+  ...seeded,
+  rule: 'The run starts from the weights that the manifest names; the enclave compared their root before it trained.',
+  source: 'libs/step/SPEC.md §25',
+  action: 'give the file of the start weights (--start) to compare them here too',
+};
+
+/** The escrow's start weights are those that the manifest's seed gives, or that it names (libs/step/SPEC.md §9, §25). */
+async function checkStart({ bundle }: BundleVerdict, start: Uint8Array | null): Promise<Check> {
+  const spec = parseJobSpec(bundle.spec);
+  const root = start === null ? namedRoot(spec) : null;
+  const got = toHex(initialWeightsOf(bundle.terms));
+  const book = openChecks({ BUNDLE_START: root === null ? seeded : named });
+  if (root !== null) book.settle('BUNDLE_START', 'not-checked', got, `the weights with root ${root}`);
+  else await book.attempt('BUNDLE_START', () => agreed(toHex(startBorder({ spec }, start)), got));
+  return { ...book.checks()[0]!, subject: 'bundle' };
+}
+
+/** Null where the manifest's seed draws the weights, or nobody can read it. */
+function namedRoot({ manifest }: JobSpec): string | null {
+  try {
+    const read = parseJobManifestText(manifest);
+    return isNet(read) && read.start.kind === 'weights' ? read.start.root : null;
+  } catch (error) {
+    if (error instanceof CodedError) return null;
+    throw error;
+  }
+}
+
+/** @throws Rejection BUNDLE_START */
+function agreed(expected: string, got: string): string {
+  if (got === expected) return got;
+  throw new Rejection('BUNDLE_START', { expected, got, rule: seeded.source });
+}
+
+function initialWeightsOf(terms: Uint8Array): Uint8Array {
+  const decoded = termsVersion(terms) === 'present' ? decodeTerms(terms) : decodeFormerTerms(terms);
+  return decoded.initialWeights;
+}
+
+/** @throws Rejection TERMS_* for what is neither */
+export function termsVersion(terms: Uint8Array): 'present' | 'former' {
+  try {
+    decodeTerms(terms);
+    return 'present';
+  } catch (error) {
+    if (error instanceof Rejection && error.code === 'TERMS_VERSION') return 'former';
+    throw error;
+  }
+}

@@ -1,0 +1,3 @@
+/** Most bytes of what a reviewer opens. */
+export const bundleBytesMax = 16 * 1024 * 1024;
+export const reportBytesMax = 1024 * 1024;
