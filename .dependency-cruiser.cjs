@@ -108,10 +108,15 @@ const parts = {
     npm: ['@nestjs/microservices', 'rxjs', 'zod'],
   }),
   proof: lib('proof', { may: ['attestation', 'judge', 'step', 'zk-verifier'], core: [] }),
+  review: lib('review', {
+    may: ['attestation', 'judge', 'step', 'proof', 'zk-commit', 'zk-groth16-commitment'],
+    npm: ['@noble/curves', '@noble/hashes'],
+    core: [],
+  }),
   client: lib('client', {
     may: [
       ...['attestation', 'judge', 'step', 'process', 'proof', 'zk-verifier', 'zk-commit', 'zk-groth16-commitment'],
-      ...['sealing', 'settlement', 'data', 'models'],
+      ...['review', 'sealing', 'settlement', 'data', 'models'],
     ],
     npm: ['@noble/curves', 'ethers', 'zod'],
   }),
@@ -183,11 +188,24 @@ const parts = {
   }),
   cli: app('cli', {
     may: [
-      ...['attestation', 'judge', 'transparency', 'client', 'step', 'process', 'proof', 'zk-verifier', 'collateral'],
+      ...[
+        'attestation',
+        'judge',
+        'transparency',
+        'client',
+        'review',
+        'step',
+        'process',
+        'proof',
+        'zk-verifier',
+        'collateral',
+      ],
       ...['enclave-channel', 'log', 'wire', 'onnx', 'data', 'models', 'settlement', 'simulated-vendor'],
     ],
     npm: ['@noble', '@peculiar/x509', 'commander', 'ethers', 'pngjs', 'reflect-metadata', 'zod'],
   }),
+  console: { path: '^apps/console/(src|test)/', may: ['attestation', 'review'], npm: ['preact'] },
+  'console-build': { path: '^apps/console/vite\\.config\\.ts$', npm: ['vite'], core: ['crypto'] },
   migrations: { path: '^migrations/', door: '^migrations/index\\.ts$', npm: ['typeorm'] },
   contracts: {
     path: '^contracts/',
@@ -288,6 +306,7 @@ const entries = [
   '^libs/persistence/src/build-template\\.ts$',
   '^apps/control-plane/src/write-documents\\.ts$',
   '^contracts/(script|tools)/',
+  '^apps/console/(vite\\.config\\.ts|src/[a-z]+/main\\.tsx)$',
   '^test/(bench/main|support/(check|bless|dev))\\.ts$',
 ];
 
@@ -311,7 +330,15 @@ module.exports = {
       name: 'installed-in-production',
       comment: 'What runs after `npm ci --omit=dev` imports no development dependency, types aside.',
       severity: 'error',
-      from: { pathNot: [tests, '^test/', '^contracts/(script|tools)/', '^libs/zk/src/commit/kernels/build\\.'] },
+      from: {
+        pathNot: [
+          tests,
+          '^test/',
+          '^apps/console/',
+          '^contracts/(script|tools)/',
+          '^libs/zk/src/commit/kernels/build\\.',
+        ],
+      },
       to: { dependencyTypes: ['npm-dev'], dependencyTypesNot: ['npm', 'type-only'] },
     },
     {
@@ -367,7 +394,7 @@ module.exports = {
     enhancedResolveOptions: {
       conditionNames: ['source', 'import', 'node', 'default'],
       exportsFields: ['exports'],
-      extensions: ['.ts', '.mjs', '.cjs', '.js', '.json', '.d.ts'],
+      extensions: ['.ts', '.tsx', '.mjs', '.cjs', '.js', '.json', '.d.ts'],
     },
   },
 };

@@ -15,7 +15,7 @@ const isEntry = (path: string): boolean =>
   /^attestation\/src\/((base|log|records)\/)?index\.ts$|\.bench\.ts$|^test\/faults\/alter-hooks\.ts$/.test(path);
 
 it('holds over the repository', () => {
-  const paths = folders.flatMap((folder) => filesBelow(folder, /(?<!\.d)\.m?ts$/));
+  const paths = folders.flatMap((folder) => filesBelow(folder, /(?<!\.d)\.m?tsx?$/));
   const sources = new Map(paths.map((path) => [path, textOf(path)]));
   expect(unusedExports(sources, doors, isEntry)).toEqual([]);
 });

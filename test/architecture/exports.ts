@@ -56,7 +56,7 @@ function resolver(sources: ReadonlyMap<string, string>, doors: Readonly<Record<s
   return (from, specifier) => {
     if (specifier.startsWith('.')) {
       const path = normalize(join(dirname(from), specifier)).replace(/\.js$/, '.ts');
-      return sources.has(path) ? path : undefined;
+      return [path, `${path}x`].find((one) => sources.has(one));
     }
     const door = exact.get(specifier);
     if (door !== undefined) return door;

@@ -138,8 +138,8 @@ const startsProcess = (text: string): boolean =>
 /** A pause by hand; `node:timers/promises` has one. */
 const pausesByHand = (text: string): boolean =>
   /new Promise(<\w+>)?\(\((\w+)\) => (void )?setTimeout\((\2\b|\(\) => \2\()/.test(text);
-/** In the enclave, which loads no module of Node for a pause. */
-const otherPauses = ['enclave/src/attesters/tsm.ts'];
+/** In a page, and in the enclave, which load no module of Node for a pause. */
+const otherPauses = ['apps/console/src/reviewer/judge.ts', 'enclave/src/attesters/tsm.ts'];
 
 describe('processes and pauses', () => {
   it('are started in libs/process', () => {

@@ -4,12 +4,14 @@ import { createServer } from 'node:http';
 import { buildSync } from 'esbuild';
 import { chromium } from 'playwright-core';
 
-const executablePath = process.env['CHROMIUM'] ?? '/usr/bin/chromium';
+export const executablePath = process.env['CHROMIUM'] ?? '/usr/bin/chromium';
 
 export const hasBrowser = existsSync(executablePath);
 if (!hasBrowser) console.warn(`SKIPPED: no browser at ${executablePath}; set CHROMIUM`);
 
 const quietly = ['--disable-background-networking', '--disable-component-update', '--disable-sync', '--no-first-run'];
+
+export const launchFlags: readonly string[] = ['--no-sandbox', '--disable-gpu', '--disable-quic', ...quietly];
 
 /** @param entry path below the root of the repository @returns one script, minified */
 export function browserBundle(entry: string): string {
@@ -31,7 +33,7 @@ export async function callInBrowser(script: string, name: string, argument: stri
   await new Promise<void>((ready) => server.listen(0, '127.0.0.1', ready));
   const { port } = server.address() as { port: number };
   try {
-    const browser = await chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-gpu', ...quietly] });
+    const browser = await chromium.launch({ executablePath, args: [...launchFlags] });
     try {
       const page = await browser.newPage();
       await page.goto(`http://127.0.0.1:${port}/`);

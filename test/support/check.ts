@@ -18,6 +18,7 @@ const bin = (path: string): string => join('node_modules', path);
 
 const tools: readonly (readonly [name: string, file: string, ...args: string[]])[] = [
   ['types', bin('typescript/bin/tsc'), '-p', '.', '--noEmit', '--tsBuildInfoFile', 'dist/.check.tsbuildinfo'],
+  ['types of pages', bin('typescript/bin/tsc'), '-p', 'apps/console'],
   ['lint', bin('oxlint/bin/oxlint'), '--type-aware'],
   ['form', bin('prettier/bin/prettier.cjs'), '--check', '--log-level', 'warn', '.'],
 ];

@@ -130,6 +130,9 @@ function build() {
   const stamp = join(root, 'dist', '.veritrain-build');
   if (!stale(stamp, digest)) return;
   prepare('building', process.execPath, ['node_modules/typescript/bin/tsc', '-p', 'tsconfig.build.json']);
+  prepare('building the reviewer’s page', process.execPath, [
+    ...['node_modules/vite/bin/vite.js', 'build', '--config', 'apps/console/vite.config.ts'],
+  ]);
   prepare('preparing the embedded database', process.execPath, ['dist/libs/persistence/src/build-template.js']);
   mkdirSync(dirname(stamp), { recursive: true });
   writeFileSync(stamp, digest);

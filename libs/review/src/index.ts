@@ -22,7 +22,6 @@ export {
   type BundlePart,
   type BundleVerdict,
   type Check,
-  type CheckId,
   type FieldRow,
 } from '#attestation';
 export { fromBase64, toHex } from '#attestation/base';

@@ -1,4 +1,6 @@
 /** `veritrain demo`, what `npm start` runs. */
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { InvalidArgumentError, type Command } from 'commander';
 import { runDemo, type DemoReport } from '../demo/demo.js';
 import { runProvedDemo, type ProvedReport } from '../demo/proved.js';
@@ -51,6 +53,7 @@ function summary(report: DemoReport): string {
       ['hardware', report.simulated ? 'SIMULATED: this run shows the software, not a machine' : 'as attested'],
       ['settled', `${report.transactionHash}`],
       ['bundle', report.bundle],
+      ['reviewer', `${reviewerPage()}: open it in a browser and drop the bundle into it`],
       ['model', report.model],
       ['training', `${report.samplesPerSecond.toLocaleString('en')} samples/s, ${enclave.trainSeconds.toFixed(2)} s`],
       ['TEE path', `${enclave.fixedSeconds.toFixed(2)} s fixed, ${percent(enclave.perTraining)} of training beyond it`],
@@ -71,6 +74,13 @@ function summary(report: DemoReport): string {
   ].join('\n');
 }
 
+/** Where the build leaves it, from source as from dist. */
+function reviewerPage(): string {
+  const file = fileURLToPath(import.meta.url);
+  const root = file.slice(0, file.search(/(\/dist)?\/apps\/cli\/src\/commands\//));
+  return join(root, 'dist/apps/console/reviewer.html');
+}
+
 function provedSummary(report: ProvedReport): string {
   const { assurance, reason, steps, segments, proofs, verdict, simulated, seconds } = report;
   const hardware = simulated ? 'SIMULATED: this run shows the software, not a machine' : 'none took part';
@@ -85,6 +95,7 @@ function provedSummary(report: ProvedReport): string {
       ['job', report.jobId],
       ['proved', `${steps} steps in ${segments} segments: ${proofs}`],
       ['bundle', `${verdict}, checked offline: ${report.bundle}`],
+      ['reviewer', `${reviewerPage()}: open it in a browser and drop the bundle into it`],
       ['state digest', report.stateDigest],
       ['settled', `${report.transactionHash}; the contract verified ${report.provedOnChain} proofs`],
       ['data', data],

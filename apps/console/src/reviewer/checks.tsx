@@ -1,0 +1,209 @@
+/** All checks, a group for each link of the chain: then, today, what it means, what was expected and what came. */
+import { useState } from 'preact/hooks';
+import type { Check } from '#libs/review';
+import { State } from '../ui/state.js';
+import { compared, fallen, isSame, keyOf, simplyHolds, sorted, type ComparedCheck } from './compare.js';
+import type { Judgement } from './judge.js';
+import type { Link } from './links.js';
+import { placeOf, type Place } from './places.js';
+import { plain, utc } from './text.js';
+import { linkWords, statusWords, words } from './words.js';
+
+interface Props {
+  readonly judgement: Judgement;
+  /** Of then, with the checks that stand today alone. */
+  readonly links: readonly Link[];
+  readonly onTime: (at: number) => void;
+  readonly onPlace: (place: Place) => void;
+}
+
+export function Checks({ judgement, links, onTime, onPlace }: Props) {
+  const [onlyOpen, setOnlyOpen] = useState(false);
+  const { was, today, at } = judgement;
+  const all = compared(was.checks, today.checks);
+  const since = fallen(all);
+  return (
+    <section aria-labelledby="checks">
+      <h2 id="checks">{words.checks}</h2>
+      <div class="controls">
+        <p>
+          <strong>Then</strong>: {words.whenFresh}. <strong>Other time</strong>: {utc(at)} UTC.
+        </p>
+        <label class="no-print">
+          judge also as of (UTC)
+          <input
+            type="datetime-local"
+            value={new Date(1000 * at).toISOString().slice(0, 16)}
+            onChange={({ currentTarget }) => {
+              const chosen = Date.parse(`${currentTarget.value}Z`);
+              if (!Number.isNaN(chosen)) onTime(Math.floor(chosen / 1000));
+            }}
+          />
+        </label>
+        <label class="no-print tick">
+          <input
+            type="checkbox"
+            checked={onlyOpen}
+            onChange={({ currentTarget }) => setOnlyOpen(currentTarget.checked)}
+          />
+          only what does not simply hold
+        </label>
+        <p class="tally">{tallyOf(was.checks)}</p>
+      </div>
+      {since.length > 0 && <Since all={since} />}
+      {links.map((link) => (
+        <Group key={link.id} link={link} all={all} onlyOpen={onlyOpen} onPlace={onPlace} />
+      ))}
+    </section>
+  );
+}
+
+function Since({ all }: { readonly all: readonly ComparedCheck[] }) {
+  const first = all.toSorted((a, b) => (a.today!.status < b.today!.status ? -1 : 1)).slice(0, 3);
+  return (
+    <div class="since">
+      <strong>Since then:</strong>
+      <ul>
+        {first.map(({ check, today }) => (
+          <li key={JSON.stringify([check.id, check.subject])}>
+            no longer: “{check.means}” <code>{today!.code}</code>, {plain(today!.got)}
+          </li>
+        ))}
+        {all.length > 3 && <li>and {all.length - 3} more</li>}
+      </ul>
+    </div>
+  );
+}
+
+interface GroupProps extends Pick<Props, 'onPlace'> {
+  readonly link: Link;
+  readonly all: readonly ComparedCheck[];
+  readonly onlyOpen: boolean;
+}
+
+function Group({ link, all, onlyOpen, onPlace }: GroupProps) {
+  const keys = new Set(link.checks.map(keyOf));
+  const own = sorted(all.filter(({ check }) => keys.has(keyOf(check))));
+  const shown = onlyOpen ? own.filter((one) => !simplyHolds(one)) : own;
+  if (own.length === 0) return null;
+  const holding = own.filter(({ was }) => was?.status === 'met').length;
+  return (
+    <details id={`checks-${link.id}`} class="group" open={own.some((one) => !simplyHolds(one))}>
+      <summary>
+        <span class="name">{linkWords[link.id].name}</span>
+        <span class="about">{linkWords[link.id].about}</span>
+        <span class="count">
+          {holding} of {own.length} hold
+        </span>
+      </summary>
+      {shown.length === 0 ? (
+        <p class="note">All hold, then and at the other time.</p>
+      ) : (
+        <ul class="rows">
+          {shown.map((one) => (
+            <Row key={keyOf(one.check)} one={one} onPlace={onPlace} />
+          ))}
+        </ul>
+      )}
+    </details>
+  );
+}
+
+function Row({ one, onPlace }: { readonly one: ComparedCheck; readonly onPlace: Props['onPlace'] }) {
+  const { check, was, today } = one;
+  const shown = was ?? today!;
+  const place = placeOf(check);
+  return (
+    <li class={`row ${shown.status}`}>
+      <div class="states">
+        <Column title="then" check={was} />
+        {isSame(one) ? <span class="same">other time: same</span> : <Column title="other time" check={today} />}
+      </div>
+      <div class="what">
+        <p class="means">
+          {check.means} {subjectOf(check)}
+        </p>
+        <p class="rule">
+          <code>{shown.code}</code> {check.rule} <span class="source">{check.source}</span>
+        </p>
+        <Values check={shown} isFolded={simplyHolds(one)} />
+        {!isSame(one) && today !== undefined && was !== undefined && <Values check={today} title="at the other time" />}
+        {place !== undefined && (
+          <button type="button" class="quiet no-print" onClick={() => onPlace(place)}>
+            show the bytes<span class="unseen"> of {shown.code}</span>
+          </button>
+        )}
+      </div>
+    </li>
+  );
+}
+
+function Column({ title, check }: { readonly title: string; readonly check: Check | undefined }) {
+  if (check === undefined) return <span class="same">{title}: no such check</span>;
+  return (
+    <span class="column">
+      <span class="when">{title}</span> <State kind={check.status} {...statusWords[check.status]} />
+    </span>
+  );
+}
+
+interface ValuesProps {
+  readonly check: Check;
+  readonly title?: string;
+  readonly isFolded?: boolean;
+}
+
+function Values({ check, title, isFolded = false }: ValuesProps) {
+  if (isFolded) {
+    return (
+      <details class="fold">
+        <summary>
+          expected and got<span class="unseen"> for {check.code}</span>
+        </summary>
+        <Values check={check} />
+      </details>
+    );
+  }
+  return (
+    <dl class="values">
+      {title !== undefined && <div class="title">{title}</div>}
+      {check.expected !== '' && (
+        <div>
+          <dt>expected</dt>
+          <dd>{plain(check.expected)}</dd>
+        </div>
+      )}
+      <div>
+        <dt>got</dt>
+        <dd>{plain(check.got)}</dd>
+      </div>
+      {check.action !== '' && (
+        <div>
+          <dt>what to do</dt>
+          <dd>{check.action}</dd>
+        </div>
+      )}
+    </dl>
+  );
+}
+
+function subjectOf({ subject }: Check) {
+  if (typeof subject !== 'object') return null;
+  const gpu = 'gpu' in subject ? `, GPU ${subject.gpu}` : '';
+  return <span class="subject">{`session ${subject.session}${gpu}`}</span>;
+}
+
+function tallyOf(checks: readonly Check[]): string {
+  const count = (...statuses: readonly Check['status'][]): number =>
+    checks.filter(({ status }) => statuses.includes(status)).length;
+  const parts = [
+    [count('met'), '✓ hold'],
+    [count('warned'), '! remarks'],
+    [count('missing', 'not-checked'), '? not decided'],
+    [count('refused', 'forged'), '✕ broken'],
+  ] as const;
+  return `${checks.length} checks: ${parts
+    .filter(([some]) => some > 0)
+    .map(([some, what]) => `${some} ${what}`)
+    .join(', ')}`;
+}

@@ -1,0 +1,51 @@
+/** Judges what was opened as of two times, in slices that leave the page alive. */
+import { faultOf, reviewBundle, type BundleVerdict, type Fault } from '#libs/review';
+import type { MaterialFile, NamedFile, Opened } from './open.js';
+
+export interface Judgement {
+  readonly bundle: NamedFile;
+  /** As of when the evidence was fresh; what was dropped since says nothing of then, a policy aside. */
+  readonly was: BundleVerdict;
+  readonly today: BundleVerdict;
+  /** Unix seconds of `today`. */
+  readonly at: number;
+}
+
+type Progressed = (share: number) => void;
+
+const sliceMs = 30;
+
+/** @throws Rejection where the file is no bundle */
+export async function judge(
+  bundle: NamedFile,
+  { policy, material }: Pick<Opened, 'policy' | 'material'>,
+  at: number,
+  onProgress: Progressed,
+): Promise<Judgement> {
+  let last = performance.now();
+  let half = 0;
+  const progress = async (done: number, of: number): Promise<void> => {
+    if (performance.now() - last < sliceMs) return;
+    onProgress((half + done / of) / 2);
+    await new Promise((resolve) => setTimeout(resolve));
+    last = performance.now();
+  };
+  const common = { bundle: bundle.bytes, progress, ...(policy && { policy: policy.policy }) };
+  const was = await reviewBundle(common);
+  half = 1;
+  const today = await reviewBundle({ ...common, at, material: material.map(bytesOf) });
+  return { bundle, was, today, at };
+}
+
+const bytesOf = ({ bytes }: MaterialFile): Uint8Array => bytes;
+
+export function shownFault(error: unknown): Fault {
+  const got = error instanceof Error ? error.message : 'something else';
+  const own = {
+    code: 'PAGE_FAULT',
+    expected: 'a judgement',
+    got,
+    action: 'tell whoever made this page, with the file',
+  };
+  return faultOf(error) ?? own;
+}

@@ -1,0 +1,95 @@
+/** Files that somebody drops: which one is the bundle, which a report, which material, told by their bytes. */
+import { bundleBytesMax, fromBase64, readMaterial, sha256Hex, type AppraisalPolicy } from '#libs/review';
+
+export interface NamedFile {
+  readonly name: string;
+  readonly bytes: Uint8Array;
+}
+
+export interface MaterialFile extends NamedFile {
+  readonly sha256: string;
+  readonly kind: string;
+}
+
+export interface Opened {
+  readonly bundle?: NamedFile;
+  readonly report?: NamedFile;
+  readonly curve?: LossCurve;
+  readonly policy?: { readonly file: NamedFile; readonly policy: AppraisalPolicy };
+  readonly material: readonly MaterialFile[];
+  readonly unknown: readonly string[];
+}
+
+/** Points as a node reported them: nothing here proves them. */
+export interface LossCurve {
+  readonly name: string;
+  readonly points: readonly { readonly step: number; readonly loss: number }[];
+}
+
+export function sortOut(files: readonly NamedFile[]): Opened {
+  let opened: Opened = { material: [], unknown: [] };
+  for (const file of files) opened = { ...opened, ...placeOf(file, opened) };
+  return opened;
+}
+
+function placeOf(file: NamedFile, so: Opened): Partial<Opened> {
+  const read = readMaterial(file.bytes);
+  if (read?.policy !== undefined) return { policy: { file, policy: read.policy } };
+  if (read !== undefined) {
+    return { material: [...so.material, { ...file, sha256: sha256Hex(file.bytes), kind: read.kind }] };
+  }
+  if (file.bytes[0] === 0xd2) return { report: file };
+  const curve = curveOf(file);
+  if (curve !== undefined) return { curve };
+  if (so.bundle === undefined && !isText(file.bytes)) return { bundle: file };
+  const pasted = so.bundle === undefined ? bytesOfText(file.bytes) : undefined;
+  if (pasted !== undefined) return { bundle: { ...file, bytes: pasted } };
+  if (so.bundle === undefined && file.bytes.length > 0) return { bundle: file };
+  return { unknown: [...so.unknown, file.name] };
+}
+
+/** Base64 of a bundle, as mail and forms carry it. */
+export function bytesOfText(text: Uint8Array): Uint8Array | undefined {
+  if (text.length > 2 * bundleBytesMax) return undefined;
+  const letters = new TextDecoder('latin1').decode(text).replaceAll(/\s/g, '');
+  if (letters.length < 64 || !/^[A-Za-z0-9+/]+={0,2}$/.test(letters)) return undefined;
+  try {
+    return fromBase64(letters);
+  } catch {
+    return undefined;
+  }
+}
+
+function isText(bytes: Uint8Array): boolean {
+  return bytes.subarray(0, 256).every((byte) => byte === 9 || byte === 10 || byte === 13 || (byte > 31 && byte < 127));
+}
+
+const eventsBytesMax = 16 * 1024 * 1024;
+const pointsMax = 200_000;
+
+/** Events of a job, as `job watch --json` prints them one a line, or as a list. */
+function curveOf({ name, bytes }: NamedFile): LossCurve | undefined {
+  const first = bytes[0];
+  if ((first !== 0x5b && first !== 0x7b) || bytes.length > eventsBytesMax) return undefined;
+  const text = new TextDecoder().decode(bytes);
+  const events = first === 0x5b ? parsed(text) : text.split('\n').flatMap((line) => parsed(line) ?? []);
+  if (!Array.isArray(events)) return undefined;
+  const points = (events as unknown[]).flatMap(pointOf).slice(0, pointsMax);
+  return points.length < 2 ? undefined : { name, points: points.toSorted((a, b) => a.step - b.step) };
+}
+
+function pointOf(event: unknown): LossCurve['points'] {
+  const outer = event as { data?: unknown } | null;
+  const inner = (outer?.data ?? outer) as { step?: unknown; loss?: unknown } | null;
+  if (typeof inner !== 'object' || inner === null) return [];
+  const [step, loss] = [Number(inner.step), Number(inner.loss)];
+  return inner.loss !== null && Number.isFinite(step) && Number.isFinite(loss) ? [{ step, loss }] : [];
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

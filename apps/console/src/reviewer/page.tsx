@@ -1,0 +1,292 @@
+/** The whole page: files in, a verdict and its reasons out. It keeps nothing and asks nobody. */
+import { useEffect, useRef, useState } from 'preact/hooks';
+import {
+  bundleBytesMax,
+  factsOf,
+  makeReport,
+  partsOfBundle,
+  releaseVersion,
+  reviewBundle,
+  sha256Hex,
+  type Fault,
+} from '#libs/review';
+import { Bytes } from './bytes.js';
+import { Chain } from './chain.js';
+import { Checks } from './checks.js';
+import { keyOf } from './compare.js';
+import { judge, shownFault, type Judgement } from './judge.js';
+import { chainOf } from './links.js';
+import { sortOut, type NamedFile, type Opened } from './open.js';
+import { scriptSha256 } from './own-script.js';
+import { Payment } from './payment.js';
+import type { Place } from './places.js';
+import { Quality } from './quality.js';
+import { compareReport, FaultLine, Reports, ReportVerdict, type ComparedReport } from './report.js';
+import { plain } from './text.js';
+import { Timeline } from './timeline.js';
+import { NoBundle, Verdict } from './verdict.js';
+import { words } from './words.js';
+
+interface Shown {
+  readonly judgement?: Judgement;
+  readonly fault?: Fault;
+  readonly report?: ComparedReport;
+  readonly reportFault?: Fault;
+}
+
+const nothing: Opened = { material: [], unknown: [] };
+
+export function Page() {
+  const [files, setFiles] = useState<readonly NamedFile[]>([]);
+  const [opened, setOpened] = useState<Opened>(nothing);
+  const [at, setAt] = useState(() => Math.floor(Date.now() / 1000));
+  const [shown, setShown] = useState<Shown>({});
+  const [share, setShare] = useState<number>();
+  const [tooLong, setTooLong] = useState<string>();
+  const turn = useRef(0);
+  const [judged, setJudged] = useState(0);
+
+  useEffect(() => {
+    const mine = ++turn.current;
+    const isMine = (): boolean => turn.current === mine;
+    void look(opened, at, (value) => isMine() && setShare(value)).then((result) => {
+      if (!isMine()) return;
+      setShare(undefined);
+      setShown(result);
+      setJudged(mine);
+    });
+  }, [opened, at]);
+
+  const take = async (dropped: readonly File[]): Promise<void> => {
+    const long = dropped.find(({ size }) => size > bundleBytesMax);
+    setTooLong(long?.name);
+    const short = dropped.filter((file) => file !== long && file.size <= bundleBytesMax);
+    const read = await Promise.all(
+      short.map(async (file) => ({ name: file.name, bytes: new Uint8Array(await file.arrayBuffer()) })),
+    );
+    add(read);
+  };
+  const add = (more: readonly NamedFile[]): void => {
+    if (more.length === 0) return;
+    const isNew = sortOut(more).bundle !== undefined;
+    const all = isNew
+      ? [...more, ...files.filter((file) => sortOut([file]).bundle === undefined)]
+      : [...files, ...more];
+    setFiles(all);
+    setOpened(sortOut(all));
+  };
+  useDropAndPaste(take, add);
+
+  const { judgement, fault } = shown;
+  const isDone = judgement !== undefined || fault !== undefined;
+  useEffect(() => {
+    if (isDone) document.getElementById('verdict')?.focus();
+  }, [isDone, judgement?.bundle, fault]);
+
+  return (
+    <>
+      <Header isOpen={opened.bundle !== undefined} onFiles={take} />
+      <main data-judged={judged} aria-busy={judged !== turn.current}>
+        {share !== undefined && <progress max={1} value={share} aria-label="judging" />}
+        {tooLong !== undefined && (
+          <p class="fault" role="alert">
+            {plain(tooLong)}: {words.tooLong}
+          </p>
+        )}
+        {opened.bundle === undefined && <Welcome />}
+        {fault !== undefined && opened.bundle !== undefined && <NoBundle fault={fault} name={opened.bundle.name} />}
+        <Beside opened={opened} judgement={judgement} />
+        {judgement !== undefined && <Judged judgement={judgement} opened={opened} shown={shown} onTime={setAt} />}
+      </main>
+      <Footer />
+    </>
+  );
+}
+
+async function look(opened: Opened, at: number, onProgress: (share: number) => void): Promise<Shown> {
+  const { bundle, report } = opened;
+  if (bundle === undefined) return {};
+  try {
+    const judgement = await judge(bundle, opened, at, onProgress);
+    if (report === undefined) return { judgement };
+    try {
+      return { judgement, report: await compareReport(report.bytes, (times) => reportAt(bundle, opened, times)) };
+    } catch (error) {
+      return { judgement, reportFault: shownFault(error) };
+    }
+  } catch (error) {
+    return { fault: shownFault(error) };
+  }
+}
+
+async function reportAt(bundle: NamedFile, { policy, material }: Opened, times: readonly (number | null)[]) {
+  const judged = [];
+  for (const at of times) {
+    const later = at !== null && { at, material: material.map(({ bytes }) => bytes) };
+    const verdict = await reviewBundle({ bundle: bundle.bytes, ...(policy && { policy: policy.policy }), ...later });
+    judged.push({ at, verdict });
+  }
+  const [first, ...others] = judged;
+  return makeReport(bundle.bytes, [first!, ...others], {
+    ...{ name: 'veritrain reviewer', version: releaseVersion, scriptSha256: scriptSha256() },
+  });
+}
+
+interface JudgedProps {
+  readonly judgement: Judgement;
+  readonly opened: Opened;
+  readonly shown: Shown;
+  readonly onTime: (at: number) => void;
+}
+
+function Judged({ judgement, opened, shown, onTime }: JudgedProps) {
+  const { bundle, was, today, at } = judgement;
+  const [place, setPlace] = useState<Place>({ part: 'session-0/cpu', field: 'MEASUREMENT' });
+  const facts = factsOf(was);
+  const isProvedAlone = was.sessions.length === 0;
+  const known = new Set(was.checks.map(keyOf));
+  const onlyToday = today.checks.filter((check) => !known.has(keyOf(check)));
+  const links = chainOf(was.checks, was.simulated, isProvedAlone);
+  const withToday = chainOf([...was.checks, ...onlyToday], was.simulated, isProvedAlone);
+  const holdsAt = (link: string): boolean =>
+    links.some(({ id, state }) => id === link && /^(holds|remark)$/.test(state));
+  const goTo = (chosen: Place): void => {
+    setPlace(chosen);
+    document.getElementById('bytes')?.scrollIntoView({ block: 'start' });
+  };
+  return (
+    <>
+      {was.simulated && <p class="banner">{words.simulated}</p>}
+      <Verdict verdict={was} opened={opened} sha256={sha256Hex(bundle.bytes)} facts={facts} />
+      {shown.report !== undefined && <ReportVerdict compared={shown.report} />}
+      {shown.reportFault !== undefined && <FaultLine fault={shown.reportFault} />}
+      <Chain links={links} verdict={was} />
+      <Timeline verdict={was} facts={facts} at={at} holds={holdsAt('receipts')} />
+      <Quality verdict={was} loss={opened.curve} holds={holdsAt('receipts')} />
+      <Payment facts={facts} />
+      <Checks judgement={judgement} links={withToday} onTime={onTime} onPlace={goTo} />
+      <section aria-labelledby="open">
+        <h2 id="open">{words.notChecked}</h2>
+        <p class="wrap">
+          {was.notChecked.length === 0
+            ? 'Nothing: every byte of this file is covered.'
+            : was.notChecked.map(plain).join(', ')}
+        </p>
+      </section>
+      <Bytes parts={partsOfBundle(was.bundle)} place={place} onPlace={setPlace} />
+      <Reports judgement={judgement} />
+    </>
+  );
+}
+
+function Header({
+  isOpen,
+  onFiles,
+}: {
+  readonly isOpen: boolean;
+  readonly onFiles: (files: readonly File[]) => Promise<void>;
+}) {
+  return (
+    <header class="top">
+      <p class="brand">
+        <strong>{words.title}</strong> <span class="note">{words.offline}</span>
+      </p>
+      <label class="button primary no-print">
+        {isOpen ? words.add : words.open}
+        <input
+          type="file"
+          multiple
+          class="unseen"
+          aria-label={isOpen ? 'Add files' : 'Open a bundle'}
+          onChange={({ currentTarget }) => {
+            void onFiles([...(currentTarget.files ?? [])]);
+            currentTarget.value = '';
+          }}
+        />
+      </label>
+    </header>
+  );
+}
+
+function Welcome() {
+  return (
+    <section class="welcome" aria-labelledby="welcome">
+      <h1 id="welcome">{words.welcome}</h1>
+      <p>{words.welcomeText}</p>
+      <p class="note">{words.welcomeWhat}</p>
+    </section>
+  );
+}
+
+/** Everything that was dropped beside the bundle, and what became of it: nothing is passed over in silence. */
+function Beside({ opened, judgement }: { readonly opened: Opened; readonly judgement: Judgement | undefined }) {
+  const { material, unknown, policy, curve, report, bundle } = opened;
+  const states = new Map(judgement?.today.material.map((one) => [one.sha256, one.counts]));
+  const stateOf = (digest: string): string => {
+    if (bundle === undefined) return 'waits for a bundle';
+    return states.get(digest) === true ? 'counts at the other time' : 'changes no check';
+  };
+  const lines: (readonly [string, string])[] = [
+    ...(policy === undefined ? [] : [[policy.file.name, 'policy: judged by it'] as const]),
+    ...material.map(({ name, kind, sha256 }) => [name, `${kind}: ${stateOf(sha256)}`] as const),
+    ...(curve === undefined ? [] : [[curve.name, `events: ${curve.points.length} points of loss, reported`] as const]),
+    ...(report === undefined || bundle !== undefined
+      ? []
+      : [[report.name, 'a signed report: drop its bundle too'] as const]),
+    ...unknown.map((name) => [name, 'not recognised: it changes nothing'] as const),
+  ];
+  if (lines.length === 0) return null;
+  return (
+    <section class="beside" aria-labelledby="beside">
+      <h2 id="beside">{words.material}</h2>
+      <ul class="plainlist">
+        {lines.map(([name, state], index) => (
+          <li key={index}>
+            <strong>{plain(name)}</strong>: {state}
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+function Footer() {
+  const digest = scriptSha256();
+  return (
+    <footer>
+      <p>
+        Veritrain reviewer {releaseVersion}. {words.compareFirst}
+      </p>
+      {digest !== null && <p class="wrap">SHA-256 of its script: {digest}</p>}
+    </footer>
+  );
+}
+
+function useDropAndPaste(
+  take: (files: readonly File[]) => Promise<void>,
+  add: (files: readonly NamedFile[]) => void,
+): void {
+  const latest = useRef({ take, add });
+  latest.current = { take, add };
+  useEffect(() => {
+    const over = (event: DragEvent): void => event.preventDefault();
+    const drop = (event: DragEvent): void => {
+      event.preventDefault();
+      void latest.current.take([...(event.dataTransfer?.files ?? [])]);
+    };
+    const paste = (event: ClipboardEvent): void => {
+      const files = [...(event.clipboardData?.files ?? [])];
+      if (files.length > 0) return void latest.current.take(files);
+      const text = event.clipboardData?.getData('text') ?? '';
+      if (text.length >= 64) latest.current.add([{ name: 'pasted text', bytes: new TextEncoder().encode(text) }]);
+    };
+    addEventListener('dragover', over);
+    addEventListener('drop', drop);
+    addEventListener('paste', paste);
+    return () => {
+      removeEventListener('dragover', over);
+      removeEventListener('drop', drop);
+      removeEventListener('paste', paste);
+    };
+  }, []);
+}

@@ -1,0 +1,122 @@
+/** What was measured and signed, and what a node merely reported. */
+import type { BundleVerdict } from '#libs/review';
+import { Curve } from '../ui/curve.js';
+import type { LossCurve } from './open.js';
+import { grouped, plain } from './text.js';
+import { words } from './words.js';
+
+interface Props {
+  readonly verdict: BundleVerdict;
+  readonly loss: LossCurve | undefined;
+  /** Whether what the measurements hang on holds. */
+  readonly holds: boolean;
+}
+
+export function Quality({ verdict, loss, holds }: Props) {
+  const { evaluations } = verdict;
+  return (
+    <section aria-labelledby="quality">
+      <h2 id="quality">{words.quality}</h2>
+      {evaluations === null ? (
+        <p class="note">{words.noCurve}</p>
+      ) : (
+        <Attested evaluations={evaluations} holds={holds} />
+      )}
+      {loss !== undefined && <Reported loss={loss} />}
+    </section>
+  );
+}
+
+interface AttestedProps {
+  readonly evaluations: NonNullable<BundleVerdict['evaluations']>;
+  readonly holds: boolean;
+}
+
+function Attested({ evaluations, holds }: AttestedProps) {
+  const { curve, records, deliveredStep, reason } = evaluations;
+  const names = curve[0]?.metrics.map(({ metric }) => metric) ?? [];
+  return (
+    <>
+      <p class="note">
+        {holds ? words.qualityText : words.qualityBroken} {grouped(records)} rows; the state after step{' '}
+        {grouped(deliveredStep)} was delivered
+        {reason === 'stopped' ? ', and the announced rule ended the training there' : ''}.
+      </p>
+      {names.map((name, index) => {
+        const points = curve.map(({ step, metrics }) => ({ x: step, y: numberOf(metrics[index]!) }));
+        return points.length < 2 ? null : (
+          <figure key={name}>
+            <figcaption>
+              <strong>{plain(name)}</strong>{' '}
+              <span class={holds ? 'tag' : 'tag reported'}>{holds ? 'attested' : 'not accepted'}</span>
+            </figcaption>
+            <Curve
+              points={points}
+              dots
+              label={`${name} after each evaluation, from ${curve[0]!.metrics[index]!.figure} to ${curve.at(-1)!.metrics[index]!.figure}`}
+            />
+          </figure>
+        );
+      })}
+      <details>
+        <summary>as a table</summary>
+        <div class="scroll" role="region" aria-label="evaluations" tabIndex={0}>
+          <table>
+            <thead>
+              <tr>
+                <th scope="col">after step</th>
+                {names.map((name) => (
+                  <th key={name} scope="col">
+                    {plain(name)}
+                  </th>
+                ))}
+              </tr>
+            </thead>
+            <tbody>
+              {curve.map(({ step, metrics }) => (
+                <tr key={step}>
+                  <th scope="row">
+                    {grouped(step)}
+                    {step === deliveredStep ? ', delivered' : ''}
+                  </th>
+                  {metrics.map(({ metric, figure }) => (
+                    <td key={metric}>{plain(figure)}</td>
+                  ))}
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </div>
+      </details>
+    </>
+  );
+}
+
+function Reported({ loss }: { readonly loss: LossCurve }) {
+  const points = loss.points.map(({ step, loss: y }) => ({ x: step, y }));
+  const [first, last] = [loss.points[0]!, loss.points.at(-1)!];
+  return (
+    <figure>
+      <figcaption>
+        <strong>{words.loss}</strong> <span class="tag reported">reported</span>
+      </figcaption>
+      <p class="note">{words.lossText}</p>
+      <Curve
+        points={points}
+        label={`loss from ${first.loss} at step ${first.step} to ${last.loss} at step ${last.step}`}
+      />
+      <p class="note">
+        {grouped(loss.points.length)} points, from {first.loss} to {last.loss}.
+      </p>
+    </figure>
+  );
+}
+
+interface Figure {
+  readonly metric: string;
+  readonly figure: string;
+}
+
+/** The number that a person reads: `accuracy 95.00 %` is 95. */
+const numberOf = ({ metric, figure }: Figure): number =>
+  Number(/-?\d+(?:\.\d+)?/.exec(figure.replace(metric, ''))?.[0] ?? 0);

@@ -1,0 +1,30 @@
+/** Strings out of a file, made harmless to read: nothing invisible, nothing that turns the line around, nothing endless. */
+const lengthMax = 256;
+
+/** Control characters, and those that change the direction of writing or stand there unseen. */
+const unseen =
+  /[\u0000-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]/g;
+
+export function plain(text: string): string {
+  const cut = text.length > lengthMax ? text.slice(0, lengthMax) : text;
+  const shown = cut.replace(
+    unseen,
+    (sign) => `⟨U+${sign.codePointAt(0)!.toString(16).toUpperCase().padStart(4, '0')}⟩`,
+  );
+  return cut === text ? shown : `${shown}… (${text.length} characters)`;
+}
+
+/** Unix seconds as a date in UTC, `2026-11-22 16:41:50`. */
+export function utc(seconds: number): string {
+  const date = new Date(1000 * seconds);
+  return Number.isNaN(date.getTime()) ? `${seconds} s` : date.toISOString().slice(0, 19).replace('T', ' ');
+}
+
+export function duration(seconds: number): string {
+  if (seconds < 60) return `${seconds} s`;
+  if (seconds < 7200) return `${Math.round(seconds / 60)} min`;
+  if (seconds < 172_800) return `${Math.round(seconds / 3600)} h`;
+  return `${Math.round(seconds / 86_400)} d`;
+}
+
+export const grouped = (value: number): string => value.toLocaleString('en-US');

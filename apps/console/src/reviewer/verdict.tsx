@@ -1,0 +1,108 @@
+/** The verdict: the sentence first, then why, then what it is about. */
+import { headingOf, headings, reasonsOf, type BundleFacts, type BundleVerdict, type Fault } from '#libs/review';
+import { Digest } from '../ui/copy.js';
+import { State } from '../ui/state.js';
+import type { Opened } from './open.js';
+import { grouped, plain } from './text.js';
+import { assuranceWords, headingMarks, reasonWords, statusWords, words } from './words.js';
+
+const reasonsMax = 5;
+
+interface Props {
+  readonly verdict: BundleVerdict;
+  readonly opened: Opened;
+  readonly sha256: string;
+  readonly facts: BundleFacts;
+}
+
+export function Verdict({ verdict, opened, sha256, facts }: Props) {
+  const heading = headingOf(verdict);
+  const reasons = reasonsOf(verdict.checks.filter(({ id }) => id !== 'BUNDLE_TRANSACTIONS'));
+  const { policy } = opened;
+  return (
+    <section class={`verdict ${heading}`} aria-labelledby="verdict">
+      <h1 id="verdict" tabIndex={-1}>
+        <span class="mark" aria-hidden="true">
+          {headingMarks[heading]}
+        </span>
+        {headings[heading]}
+      </h1>
+      <p class="how">
+        As of {words.whenFresh},{' '}
+        {policy === undefined ? words.byOwnPolicy : `${words.byYourPolicy}, ${plain(policy.policy.id)}`}.
+      </p>
+      {reasons.length > 0 && (
+        <ul class="reasons">
+          {reasons.slice(0, reasonsMax).map((check) => (
+            <li key={`${check.id} ${check.got}`}>
+              <State kind={check.status} {...statusWords[check.status]} />
+              <span class="why">
+                <span class="stake">{reasonWords[check.status]}</span> {check.means} <code>{check.code}</code>
+                <span class="action">
+                  Found: {plain(check.got) || 'nothing'}.{check.action !== '' && ` What to do: ${check.action}.`}
+                </span>
+              </span>
+            </li>
+          ))}
+          {reasons.length > reasonsMax && (
+            <li class="more">
+              <a href="#checks">and {reasons.length - reasonsMax} more</a>
+            </li>
+          )}
+        </ul>
+      )}
+      <dl class="facts">
+        {linesOf(verdict, facts, sha256).map(([name, value]) => (
+          <div key={name}>
+            <dt>{name}</dt>
+            <dd>{/^[0-9a-f]{40,}$/.test(value) ? <Digest value={value} label={name} /> : value}</dd>
+          </div>
+        ))}
+      </dl>
+    </section>
+  );
+}
+
+function linesOf(verdict: BundleVerdict, { workers, assurance }: BundleFacts, sha256: string): [string, string][] {
+  const { jobId, datasetRoot, result, steps, segments } = verdict;
+  const unit = workers > 1 ? `rounds of ${workers} workers` : 'segments';
+  const proved = segments.filter(({ isProved }) => isProved).length;
+  const signed = segments.filter(({ isSigned }) => isSigned).length;
+  const by = [
+    signed > 0 ? `${grouped(signed)} with a receipt` : '',
+    proved > 0 ? `${grouped(proved)} with a proof` : '',
+  ].filter(Boolean);
+  return [
+    ['Job', jobId],
+    ['Data', datasetRoot],
+    ['Result', result],
+    [
+      'Training',
+      `${grouped(steps)} steps in ${grouped(segments.length)} ${unit}, ${by.join(', ') || 'none with either'}`,
+    ],
+    ['Agreed assurance', assuranceWords[assurance]],
+    ['This file', sha256],
+  ];
+}
+
+export function NoBundle({ fault, name }: { readonly fault: Fault; readonly name: string }) {
+  return (
+    <section class="verdict not-a-bundle" aria-labelledby="verdict">
+      <h1 id="verdict" tabIndex={-1}>
+        <span class="mark" aria-hidden="true">
+          ✕
+        </span>
+        {headings['not-a-bundle']}
+      </h1>
+      <p class="how">{plain(name)}</p>
+      <dl class="facts fault">
+        {(['code', 'expected', 'got', 'action'] as const).map((part) => (
+          <div key={part}>
+            <dt>{part === 'action' ? 'what to do' : part}</dt>
+            <dd>{plain(fault[part])}</dd>
+          </div>
+        ))}
+      </dl>
+    </section>
+  );
+}

@@ -1,0 +1,95 @@
+/** Every sentence of the page, so that another language is another file. Verdicts and checks bring their own. */
+import type { BundleFacts, Check, HeadingId } from '#libs/review';
+import type { LinkState, ShownLink } from './links.js';
+
+export const linkWords: Readonly<Record<ShownLink, { readonly name: string; readonly about: string }>> = {
+  root: { name: 'Vendor root', about: 'The maker of the processor vouches for the chip.' },
+  chip: { name: 'Chip', about: 'The chip itself made this evidence.' },
+  firmware: { name: 'Firmware', about: 'What protects the program is new enough and not condemned.' },
+  code: { name: 'Measured code', about: 'The program that ran is the one that was agreed on.' },
+  session: { name: 'Session keys', about: 'The keys that signed the training belong to that program.' },
+  receipts: { name: 'Receipts', about: 'Every stretch of the training is signed or proved, on the agreed data.' },
+  seal: { name: 'Seal', about: 'The whole run and what was delivered are signed.' },
+  payment: { name: 'Payment', about: 'What the chain did with the money.' },
+  proof: { name: 'Proof', about: 'No machine needs to be believed: mathematics shows the steps.' },
+};
+
+export const stateWords: Readonly<Record<LinkState, { readonly mark: string; readonly word: string }>> = {
+  holds: { mark: '✓', word: 'holds' },
+  remark: { mark: '!', word: 'with a remark' },
+  unknown: { mark: '?', word: 'not decided' },
+  broken: { mark: '✕', word: 'broken' },
+  unsupported: { mark: '◌', word: 'unsupported' },
+  absent: { mark: '–', word: 'not in this file' },
+};
+
+export const statusWords: Readonly<Record<Check['status'], { readonly mark: string; readonly word: string }>> = {
+  met: { mark: '✓', word: 'holds' },
+  warned: { mark: '!', word: 'remark' },
+  missing: { mark: '?', word: 'missing' },
+  'not-checked': { mark: '–', word: 'not checked' },
+  refused: { mark: '✕', word: 'refused' },
+  forged: { mark: '✕', word: 'forged' },
+};
+
+export const assuranceWords = {
+  tee: 'an attested machine signs',
+  zk: 'every step is proved; no machine needs to be believed',
+  'tee+zk': 'an attested machine signs, and every step is proved',
+  sampled: 'stretches that the chain draws are proved',
+} as const satisfies Readonly<Record<BundleFacts['assurance'], string>>;
+
+/** Before the sentence that a check stands for. */
+export const reasonWords: Readonly<Record<Check['status'], string>> = {
+  met: 'Holds:',
+  warned: 'Look at this yourself:',
+  missing: 'Not known whether this holds:',
+  'not-checked': 'Not looked at:',
+  refused: 'Does not hold:',
+  forged: 'Does not hold:',
+};
+
+export const headingMarks: Readonly<Record<HeadingId, string>> = {
+  verified: '✓',
+  'verified-with-remarks': '!',
+  simulated: '!',
+  'not-decided': '?',
+  'do-not-rely': '✕',
+  'not-a-bundle': '✕',
+};
+
+export const words = {
+  title: 'Veritrain reviewer',
+  offline: 'Offline. Nothing leaves this page.',
+  open: 'Open a bundle…',
+  add: 'Add files…',
+  welcome: 'Judge an evidence bundle',
+  welcomeText:
+    'Drop a bundle (.vtb) anywhere on this page, choose it, or paste it as base64. Lay your own policy, revocation lists, advisories, an event log or a signed report beside it.',
+  welcomeWhat:
+    'This page reads the file, judges it by the same code as the command line, and shows why. It asks no network, keeps nothing and decides nothing by itself.',
+  drop: 'Drop files here',
+  simulated: 'SIMULATED HARDWARE. This shows that the software works, not that a machine did anything.',
+  compareFirst: 'Compare this file with the published digest first: a page cannot vouch for itself.',
+  byOwnPolicy: 'judged by the bundle’s own policy, which its maker chose. Drop yours here to judge by it',
+  byYourPolicy: 'judged by your policy',
+  whenFresh: 'when the evidence was fresh',
+  chain: 'Chain of trust',
+  notLogged: 'Log: not logged. This file has no proof of a transparency log.',
+  time: 'Time',
+  timeText: 'All times UTC. Witnessed: a key service signed for the time; this file has no other clock.',
+  checks: 'Checks',
+  bytes: 'Evidence, byte by byte',
+  quality: 'Quality',
+  qualityBroken: 'What these figures hang on does not hold: do not rely on them.',
+  qualityText: 'Signed by the machine that trained, over the agreed test data.',
+  loss: 'Loss, as the node reported it',
+  lossText: 'Reported, not proved: from the file of events that you dropped.',
+  noCurve:
+    'This file has no signed measurements of quality. Drop a file of the job’s events to see the loss that the node reported.',
+  material: 'What you laid beside it',
+  notChecked: 'Not covered by any check',
+  reported: 'Reported, not proved',
+  report: 'Keep this verdict',
+  tooLong: 'This file is longer than 16 MiB, the most that a bundle may have.',
+} as const;

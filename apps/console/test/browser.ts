@@ -1,0 +1,92 @@
+/** The built page in headless Chromium, with the network off: anything it asks for or complains about fails the test. */
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, readFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { AxeBuilder } from '@axe-core/playwright';
+import { chromium, type Browser, type BrowserContextOptions, type Page } from 'playwright-core';
+import { executablePath, launchFlags } from '#test/browser';
+
+export interface Built {
+  readonly file: string;
+  readonly html: string;
+  readonly sha256: string;
+}
+
+/** @param env beside that of the test @throws Error where the build fails */
+export function buildReviewer(env: Readonly<Record<string, string>> = {}): Built {
+  const folder = mkdtempSync(join(tmpdir(), 'veritrain-console-'));
+  const args = ['build', '--config', 'apps/console/vite.config.ts', '--outDir', folder];
+  const { status, stderr } = spawnSync(process.execPath, ['node_modules/vite/bin/vite.js', ...args], {
+    env: { ...process.env, NODE_ENV: 'production', ...env },
+    encoding: 'utf8',
+  });
+  if (status !== 0) throw new Error(stderr);
+  const file = join(folder, 'reviewer.html');
+  const sha256 = readFileSync(`${file}.sha256`, 'utf8').slice(0, 64);
+  return { file, html: readFileSync(file, 'utf8'), sha256 };
+}
+
+export const openBrowser = (): Promise<Browser> => chromium.launch({ executablePath, args: [...launchFlags] });
+
+export interface Tab {
+  readonly page: Page;
+  /** Requests beyond the file itself, messages of the console, errors of the page. */
+  readonly complaints: readonly string[];
+  close(): Promise<void>;
+}
+
+export async function openTab(browser: Browser, file: string, options: BrowserContextOptions = {}): Promise<Tab> {
+  const context = await browser.newContext({ offline: true, timezoneId: 'Asia/Kolkata', ...options });
+  const page = await context.newPage();
+  const complaints: string[] = [];
+  page.on('console', (message) => complaints.push(`console: ${message.text()}`));
+  page.on('pageerror', (error) => complaints.push(`error: ${error.message}`));
+  page.on('request', (request) => {
+    if (request.url() !== `file://${file}` && !request.url().startsWith('blob:')) complaints.push(request.url());
+  });
+  await page.goto(`file://${file}`);
+  return { page, complaints, close: () => context.close() };
+}
+
+interface Dropped {
+  readonly name: string;
+  readonly bytes: Uint8Array;
+}
+
+/** Gives files to the page and waits for its judgement. */
+export async function give(page: Page, ...files: readonly Dropped[]): Promise<void> {
+  const judged = (): number => Number(document.querySelector('main')!.dataset['judged']);
+  const before = await page.evaluate(judged);
+  await page.setInputFiles(
+    'header input[type=file]',
+    files.map(({ name, bytes }) => ({ name, mimeType: 'application/octet-stream', buffer: Buffer.from(bytes) })),
+  );
+  await page.waitForFunction((last) => Number(document.querySelector('main')!.dataset['judged']) > last, before, {
+    timeout: 30_000,
+  });
+  await page.waitForSelector('#verdict', { timeout: 5_000 });
+}
+
+export async function saved(page: Page, button: string): Promise<Buffer> {
+  const [download] = await Promise.all([page.waitForEvent('download'), page.getByText(button).first().click()]);
+  return readFileSync(await download.path());
+}
+
+const axeTags = ['wcag2a', 'wcag2aa', 'wcag21aa', 'wcag22aa', 'best-practice'];
+
+/** What axe finds, by rule and the first place of each. */
+export async function faultsOf(page: Page): Promise<string[]> {
+  const { violations } = await new AxeBuilder({ page }).withTags(axeTags).analyze();
+  return violations.map(({ id, nodes }) => `${id}: ${nodes[0]?.html}`);
+}
+
+/** Pixels that the page needs across, and how many things to press are smaller than 24 of them. */
+export async function geometryOf(page: Page): Promise<{ readonly width: number; readonly small: number }> {
+  const width = await page.evaluate(() => document.documentElement.scrollWidth);
+  const small = await page.$$eval('button, .button, select, summary, input:not(.unseen)', (all) => {
+    const sizes = all.map((one) => one.getBoundingClientRect()).filter((box) => box.width > 0);
+    return sizes.filter((box) => box.width < 24 || box.height < 24).length;
+  });
+  return { width, small };
+}

@@ -1,0 +1,48 @@
+/** The file itself: one script and one style that its policy names, the same bytes from every build, and small. */
+import { createHash } from 'node:crypto';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
+import { expect, it } from 'vitest';
+import { buildReviewer } from './browser.js';
+
+const sha256 = (text: string, form: 'base64' | 'hex'): string => createHash('sha256').update(text).digest(form);
+const built = buildReviewer();
+
+it('is the same in two builds, whatever zone, language and folder', () => {
+  const again = buildReviewer({ TZ: 'Pacific/Auckland', LANG: 'tr_TR.UTF-8', LC_ALL: 'tr_TR.UTF-8' });
+  expect(again.file).not.toBe(built.file);
+  expect([again.sha256, sha256(again.html, 'hex')]).toEqual([built.sha256, built.sha256]);
+});
+
+it('names its one script and its one style, and allows nothing else', () => {
+  const { html } = built;
+  const policy = /http-equiv="Content-Security-Policy" content="([^"]+)"/.exec(html)![1]!;
+  const script = /<script type="module">([\s\S]*?)<\/script>/.exec(html)![1]!;
+  const style = /<style>([\s\S]*?)<\/style>/.exec(html)![1]!;
+  expect([...html.matchAll(/<script\b/g)].length).toBe(1);
+  expect(html).not.toMatch(/<(link|img|iframe)\b/);
+  expect(html).not.toContain('/work');
+  expect(policy.split('; ')).toEqual([
+    "default-src 'none'",
+    `script-src 'sha256-${sha256(script, 'base64')}' 'wasm-unsafe-eval'`,
+    `style-src 'sha256-${sha256(style, 'base64')}'`,
+    ...['img-src data:', "base-uri 'none'", "form-action 'none'"],
+    ...["require-trusted-types-for 'script'", "trusted-types 'none'"],
+  ]);
+  expect(html).not.toMatch(/new Function\(|[^.\w]eval\(/);
+});
+
+it('stays below 235 kB gzipped', () => {
+  expect(gzipSync(built.html, { level: 9 }).length).toBeLessThan(235_000);
+});
+
+it('has no word in its sources that makes markup of text, keeps anything or asks the network', () => {
+  const forbidden =
+    /dangerouslySetInnerHTML|\.(innerHTML|srcdoc)\b|insertAdjacentHTML|document\.write|\bstyle=|localStorage|sessionStorage|indexedDB|\bfetch\(|XMLHttpRequest|WebSocket|EventSource|new Worker|import\(|unsafe-inline/;
+  const folder = 'apps/console/src';
+  const files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((name) => /\.tsx?$/.test(name));
+  expect(files.length).toBeGreaterThan(15);
+  expect(files.filter((name) => forbidden.test(readFileSync(join(folder, name), 'utf8')))).toEqual([]);
+  expect(forbidden.test('element.innerHTML = text')).toBe(true);
+});

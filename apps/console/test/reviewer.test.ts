@@ -1,0 +1,186 @@
+/**
+ * The page in Chromium: it says of the corpus what the command line says, check for check and to the byte; asks no
+ * network; holds under axe, a keyboard, a narrow window and paper. Skipped loudly where there is no browser.
+ */
+import { generateKeyPairSync } from 'node:crypto';
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { encodeReport, headings, makeReport, openReport, parseReport, reviewBundle } from '#libs/review';
+import { hasBrowser } from '#test/browser';
+import {
+  buildReviewer,
+  faultsOf,
+  geometryOf,
+  give,
+  openBrowser,
+  openTab,
+  saved,
+  type Built,
+  type Tab,
+} from './browser.js';
+import { corpus, htmlInText, type Sample } from './corpus.js';
+
+describe.skipIf(!hasBrowser)('the reviewer in Chromium', () => {
+  let browser: Browser;
+  let built: Built;
+  let samples: ReadonlyMap<string, Sample>;
+  let tab: Tab;
+  beforeAll(async () => {
+    built = buildReviewer();
+    samples = new Map((await corpus()).map((sample) => [sample.name, sample]));
+    browser = await openBrowser();
+    tab = await openTab(browser, built.file);
+  });
+  afterAll(async () => {
+    await browser?.close();
+  });
+  const sample = (name: string): Sample => samples.get(name)!;
+  const statesOn = (page: Page): Promise<string[]> =>
+    page.$$eval('ol.chain li', (links) => links.map(({ className }) => className));
+
+  it('says of every file what the command line says, to the byte', async () => {
+    const { page, complaints } = tab;
+    for (const { name, bytes, heading, shows, code } of samples.values()) {
+      await give(page, { name: `${name}.vtb`, bytes });
+      expect([name, await page.textContent('#verdict')]).toEqual([name, expect.stringContaining(headings[heading])]);
+      expect(await page.evaluate(() => document.activeElement?.id)).toBe('verdict');
+      if (shows !== undefined) expect(await page.textContent('main'), name).toContain(shows);
+      if (heading === 'not-a-bundle') {
+        expect(await page.textContent('.fault'), name).toContain(code);
+        continue;
+      }
+      const saved_ = parseReport(new Uint8Array(await saved(page, 'Save report.json')));
+      const at = saved_.judgements[1]!.at!;
+      const [was, today] = [await reviewBundle({ bundle: bytes }), await reviewBundle({ bundle: bytes, at })];
+      const own = makeReport(
+        bytes,
+        [
+          { at: null, verdict: was },
+          { at, verdict: today },
+        ],
+        saved_.reviewer,
+      );
+      expect(Buffer.from(encodeReport(saved_)).toString(), name).toBe(Buffer.from(encodeReport(own)).toString());
+      expect(await page.locator('li.row').count(), name).toBeGreaterThanOrEqual(was.checks.length);
+      expect(await page.locator('.banner').count(), name).toBe(was.simulated ? 1 : 0);
+    }
+    expect(complaints).toEqual([]);
+  });
+
+  it('shows the chain as it is, and text of the file letter by letter', async () => {
+    const { page } = tab;
+    await give(page, { name: 'x.vtb', bytes: sample('receipt-altered').bytes });
+    expect(await statesOn(page)).toEqual([
+      ...['remark', 'remark', 'remark', 'remark', 'holds', 'broken', 'unsupported', 'absent'],
+    ]);
+    await give(page, { name: 'x.vtb', bytes: sample('html-in-text').bytes });
+    expect(await page.locator('img').count()).toBe(0);
+    expect(await page.textContent('main')).toContain(htmlInText);
+  });
+
+  it('is left alone by script, markup and network that somebody tries', async () => {
+    const { page, close } = await openTab(browser, built.file);
+    const attempts = [
+      () => fetch('https://example.org'),
+      () => void (document.body.innerHTML = '<b>x</b>'),
+      () => document.body.setAttribute('onclick', 'document.title = "run"'),
+      () => document.body.insertAdjacentHTML('beforeend', '<img src=x onerror=alert(1)>'),
+    ];
+    for (const attempt of attempts) await expect(page.evaluate(attempt)).rejects.toThrow();
+    await close();
+  });
+
+  it('has no fault of accessibility', async () => {
+    const { page } = tab;
+    await give(page, { name: 'x.vtb', bytes: sample('receipt-altered').bytes });
+    expect(await faultsOf(page)).toEqual([]);
+  });
+
+  it('fits a window of 320 pixels, with targets large enough', async () => {
+    const { page, close } = await openTab(browser, built.file, { viewport: { width: 320, height: 800 } });
+    await give(page, { name: 'x.vtb', bytes: sample('good').bytes });
+    expect(await geometryOf(page)).toEqual({ width: 320, small: 0 });
+    await close();
+  });
+
+  it('is walked by the keyboard alone', async () => {
+    const { page } = tab;
+    await give(page, { name: 'x.vtb', bytes: sample('good').bytes });
+    const focused = (): Promise<string> =>
+      page.evaluate(
+        () => document.activeElement?.getAttribute('aria-label') ?? document.activeElement?.textContent ?? '',
+      );
+    const until = async (text: string): Promise<void> => {
+      for (let presses = 0; presses < 120; presses++) {
+        if ((await focused()).includes(text)) return;
+        await page.keyboard.press('Tab');
+      }
+      throw new Error(`no way by keyboard to ${text}`);
+    };
+    await until('Seal, holds');
+    await page.keyboard.press('Enter');
+    expect(await page.locator('#checks-seal').getAttribute('open')).not.toBeNull();
+    expect(await focused()).toContain('Seal');
+    await page.focus('[role=listbox]');
+    await page.keyboard.press('Home');
+    for (let presses = 0; presses < 60; presses++) {
+      if ((await page.textContent('.spoken'))!.startsWith('MEASUREMENT')) break;
+      await page.keyboard.press('ArrowDown');
+    }
+    expect(await page.textContent('.spoken')).toBe('MEASUREMENT, bytes 144 to 191');
+    const marked = (await page.locator('mark').allTextContents()).join(' ').split(' ');
+    expect(marked.length).toBe(48);
+  });
+
+  it('signs a report that it and the command line judge anew', async () => {
+    const { page, complaints } = tab;
+    const { bytes } = sample('good');
+    await give(page, { name: 'x.vtb', bytes });
+    const pem = generateKeyPairSync('ed25519').privateKey.export({ type: 'pkcs8', format: 'pem' }) as string;
+    const [download] = await Promise.all([
+      page.waitForEvent('download'),
+      page.setInputFiles('.reports input', { name: 'key.pem', mimeType: 'text/plain', buffer: Buffer.from(pem) }),
+    ]);
+    const chunks: Buffer[] = [];
+    for await (const chunk of await download.createReadStream()) chunks.push(chunk as Buffer);
+    const vtr = new Uint8Array(Buffer.concat(chunks));
+    expect((await openReport(vtr)).report.judgements.length).toBe(2);
+    await give(page, { name: 'r.vtr', bytes: vtr });
+    expect(await page.textContent('#given')).toContain('says the same, check for check');
+    await give(page, { name: 'other.vtb', bytes: sample('seal-altered').bytes });
+    expect(await page.textContent('#given')).toContain('does not say');
+    expect(complaints).toEqual([]);
+  });
+
+  it('prints verdict and digests as text, everything open and nothing to press', async () => {
+    const { page, close } = await openTab(browser, built.file);
+    await give(page, { name: 'x.vtb', bytes: sample('good').bytes });
+    await page.emulateMedia({ media: 'print' });
+    const { jobId } = await reviewBundle({ bundle: sample('good').bytes });
+    expect(await page.locator('.digest .whole').first().innerText()).toBe(jobId);
+    expect(
+      await page
+        .locator('button:visible, .button:visible, input:visible')
+        .evaluateAll((all) => all.filter((one) => one.closest('ol.chain') === null).length),
+    ).toBe(0);
+    const pdf = await page.pdf({ format: 'A4' });
+    expect(pdf.subarray(0, 5).toString()).toBe('%PDF-');
+    const open = (event: string): Promise<number> =>
+      page.evaluate((type) => {
+        dispatchEvent(new Event(type));
+        return document.querySelectorAll('details:not([open])').length;
+      }, event);
+    const closed = await page.locator('details:not([open])').count();
+    expect([closed > 0, await open('beforeprint'), await open('afterprint')]).toEqual([true, 0, closed]);
+    const frozen = (await saved(await reopened(page), 'Save this page')).toString();
+    expect(frozen).toContain(jobId);
+    expect(frozen).not.toContain('<script');
+    expect(frozen).toContain("default-src 'none'");
+    await close();
+  });
+});
+
+async function reopened(page: Page): Promise<Page> {
+  await page.emulateMedia({ media: 'screen' });
+  return page;
+}

@@ -1,0 +1,99 @@
+/** The long form: axe and geometry of every file in both themes, flipped bits, 4,000 segments, the longest file. */
+import { mkdirSync } from 'node:fs';
+import type { Browser } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { CodedError } from '#attestation/base';
+import { encodeBundle, parseBundle, type EvidenceBundle } from '#attestation/records';
+import { bundleBytesMax, headings, reasonsOf, reviewBundle } from '#libs/review';
+import { hasBrowser } from '#test/browser';
+import { buildReviewer, faultsOf, geometryOf, give, openBrowser, openTab, type Built } from './browser.js';
+import { corpus, type Sample } from './corpus.js';
+
+/** Pictures for people to look at. */
+const pictures = 'dist/test-pictures';
+
+describe.skipIf(!hasBrowser)('every file of the corpus', () => {
+  let browser: Browser;
+  let built: Built;
+  let samples: readonly Sample[];
+  beforeAll(async () => {
+    built = buildReviewer();
+    samples = await corpus();
+    browser = await openBrowser();
+    mkdirSync(pictures, { recursive: true });
+  });
+  afterAll(async () => {
+    await browser?.close();
+  });
+
+  it.each([
+    ['light', 1280],
+    ['light', 768],
+    ['dark', 1280],
+    ['dark', 320],
+  ] as const)('has no fault of accessibility and fits, %s at %i px', async (colorScheme, width) => {
+    const { page, complaints, close } = await openTab(browser, built.file, {
+      ...{ colorScheme, viewport: { width, height: 900 } },
+    });
+    expect(await faultsOf(page)).toEqual([]);
+    for (const { name, bytes } of samples) {
+      await give(page, { name: `${name}.vtb`, bytes });
+      expect([name, await faultsOf(page), await geometryOf(page)]).toEqual([name, [], { width, small: 0 }]);
+      await page.screenshot({ path: `${pictures}/reviewer-${name}-${colorScheme}-${width}.png`, fullPage: true });
+    }
+    expect(complaints).toEqual([]);
+    await close();
+  });
+
+  it('shows 4,000 segments within 10 s and stays alive, and refuses a file that is too long', async () => {
+    const { page, close } = await openTab(browser, built.file);
+    const began = performance.now();
+    const bundle = parseBundle(samples[0]!.bytes) as EvidenceBundle;
+    const segments = Array.from({ length: 4000 }, () => bundle.segments[1]!);
+    await give(page, { name: 'long.vtb', bytes: encodeBundle({ ...bundle, segments }) });
+    expect(performance.now() - began).toBeLessThan(10_000);
+    expect(await page.textContent('#verdict')).toContain(headings['do-not-rely']);
+    await page.setInputFiles('header input[type=file]', {
+      name: 'longest.vtb',
+      mimeType: 'application/octet-stream',
+      buffer: Buffer.alloc(bundleBytesMax + 1),
+    });
+    await page.waitForSelector('[role=alert]');
+    expect(await page.textContent('[role=alert]')).toContain('16 MiB');
+    await close();
+  });
+});
+
+it('one flipped bit at 500 places never leaves the verdict as it was, but where the verdict says so, and gives a reason', async () => {
+  const { bytes } = (await corpus())[0]!;
+  const untouched = await reviewBundle({ bundle: bytes });
+  expect(untouched.notChecked).toEqual(['settlement.transactions']);
+  const { settlement } = untouched.bundle;
+  const hash = Buffer.from(bytes).indexOf(Buffer.from(settlement.transactions[0]!.hash));
+  const call = Buffer.from(bytes).indexOf(settlement.transactions[0]!.call);
+  const isNamed = (place: number): boolean =>
+    (place >= hash && place < hash + 32) || (place >= call && place < call + 8);
+  let [unreadable, refused, same] = [0, 0, 0];
+  for (let turn = 0; turn < 500; turn++) {
+    const place = Math.floor((turn * bytes.length) / 500);
+    const changed = bytes.slice();
+    changed[place]! ^= 1 << (turn % 8);
+    try {
+      const verdict = await reviewBundle({ bundle: changed });
+      if (verdict.tier === untouched.tier) {
+        same++;
+        expect([place, isNamed(place)]).toEqual([place, true]);
+      } else {
+        refused++;
+        expect(reasonsOf(verdict.checks).length).toBeGreaterThan(0);
+      }
+    } catch (error) {
+      if (!(error instanceof CodedError)) throw error;
+      unreadable++;
+    }
+  }
+  console.warn(
+    `flipped bits: ${unreadable} unreadable, ${refused} refused or open, ${same} in bytes that the verdict names`,
+  );
+  expect(unreadable + refused + same).toBe(500);
+});
