@@ -63,6 +63,8 @@ export const mutated: readonly [string, SegmentChoice, number][] = [
   ['mse, rounded errors', { manifest: roundedErrors() }, 0.2],
 ];
 
+const prime = 2n ** 64n - 2n ** 32n + 1n;
+
 function mutate(proof: Uint8Array, k: number): Uint8Array {
   const random = new DataView(seedOf(`zk mutation ${k}`).buffer);
   const place = random.getUint32(0) % proof.length;
@@ -72,6 +74,25 @@ function mutate(proof: Uint8Array, k: number): Uint8Array {
   if (k % 7 === 0) copy.fill(0xff, place & ~7, (place & ~7) + 8);
   else copy[place]! ^= 1 << (random.getUint8(4) % 8);
   return copy;
+}
+
+/** Eight bytes of the proof, at `count` places, as the least number that is no symbol and as the greatest that is one. */
+export async function judgesBordersAlike(judge: StepVerifierOnChain['judge'], count: number): Promise<void> {
+  const { plan, statement, fields, digest } = sealSegment(backend, {});
+  const seen = new Set<string>();
+  for (let k = 0; k < count; k++) {
+    const place = 8 * Math.floor((k * fields.proof.length) / (8 * count));
+    for (const symbol of [prime, prime - 1n]) {
+      const proof = Uint8Array.from(fields.proof);
+      new DataView(proof.buffer).setBigUint64(place, symbol);
+      const expected = inTypeScript(plan, statement, proof);
+      expect(await judge({ ...fields, proof }, digest), `${symbol} at byte ${place}`).toBe(expected);
+      seen.add(expected);
+    }
+  }
+  expect(seen).not.toContain('accepted');
+  expect(seen).toContain('STEP_NONCANONICAL');
+  expect(seen.size).toBeGreaterThan(2);
 }
 
 /** Of `count` mutants of a shape's proof the chain says what TypeScript says, and accepts none. */

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { concatBytes, uintBe } from '#attestation/base';
 import { seedOf } from '../../libs/zk/src/testing/segments.js';
-import { backend, choices, judgesAlike, mutated } from './zk-cases.js';
+import { backend, choices, judgesAlike, judgesBordersAlike, mutated } from './zk-cases.js';
 import { openStepVerifier, type StepVerifierOnChain } from './zk-chain.js';
 import { encodeSeal, sealSegment, selector, type SealFields } from './zk-seal.js';
 
@@ -35,6 +35,8 @@ describe('changed proofs get the code that TypeScript gives', () => {
   it.each(mutated.slice(0, 4))('%s', (name, choice, share) =>
     judgesAlike(onChain, name, choice, Math.ceil(100 * share)),
   );
+
+  it('at the border of the field', () => judgesBordersAlike(onChain, 40));
 });
 
 describe('changed statements are refused', () => {

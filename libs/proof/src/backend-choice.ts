@@ -48,8 +48,8 @@ export interface BackendWish {
 
 /** What a contract's gas costs, in CPU-seconds: 1 gwei and 3,000 $ for the coin, 0.05 $ for a core's hour. */
 const cpuSecondsPerGas = 0.2;
-/** What a contract spends on a proof that fits one transaction: 6.3 M gas for 94 kB, 8.0 M for 117 kB. */
-const verifyGasPerByte = 68;
+/** What a contract spends on a proof that fits one transaction: 5.3 M gas for 92 kB, 6.7 M for 116 kB. */
+const verifyGasPerByte = 58;
 
 /**
  * `auto` never takes a development key: its maker could forge, and nobody asked for that.

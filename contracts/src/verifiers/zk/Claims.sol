@@ -2,6 +2,7 @@
 pragma solidity ^0.8.30;
 
 import {Ext} from "./Ext.sol";
+import {LOW, P, PP, SYMBOL} from "./Lanes.sol";
 import {FlowMessages} from "./FlowMessages.sol";
 import {Plan, ZkPlan, TREE_D, TREE_S, TREE_W0, TREE_WT} from "./ZkPlan.sol";
 import {Transcript} from "./Transcript.sol";
@@ -197,22 +198,52 @@ library Claims {
         }
     }
 
-    /// The rounds of a sumcheck whose final claim has this weight; its first claim then has it too.
+    /// The rounds of a sumcheck whose final claim has this weight; its first claim then has it too. Whoever gives the
+    /// messages has found them canonical.
     /// @return point of the final claim
     function sumcheck(Flow memory f, uint256 pos, uint256 count, uint256 weight) internal pure returns (uint256 point) {
         unchecked {
             point = f.challenges;
-            uint256 sum;
-            for (uint256 k; k < count; ++k) {
-                uint256 rho = Ext.get(point, k);
-                uint256 r = pos == 0 ? Ext.HALF : Ext.get(pos, k);
-                uint256 ofD = Ext.sub(rho, r);
-                uint256 ofE = Ext.sub(Ext.mul(rho, rho), rho);
-                sum = Ext.add(sum, Ext.add(Ext.mul(ofD, f.clear()), Ext.mul(ofE, f.clear())));
-                Ext.put(f.pads, f.pad, Ext.neg(Ext.mul(weight, ofD)));
-                Ext.put(f.pads, f.pad + 1, Ext.neg(Ext.mul(weight, ofE)));
-                f.pad += 2;
+            (uint256 sum, uint256 negative, uint256 half) = (0, Ext.neg(weight), Ext.HALF);
+            (uint256 messages, uint256 pads) = (f.messages, f.pads + 32 * f.pad);
+            assembly ("memory-safe") {
+                function times(a, b0, b1) -> c {
+                    let l := mul(a, b0)
+                    let h := mul(a, b1)
+                    c := or(
+                        mod(add(and(l, LOW), mul(7, shr(128, h))), P),
+                        shl(128, mod(add(shr(128, l), and(h, LOW)), P))
+                    )
+                }
+                let re := 0
+                let im := 0
+                let r := half
+                for { let k := 0 } lt(k, count) { k := add(k, 1) } {
+                    let rho := mload(add(point, shl(5, k)))
+                    if pos { r := mload(add(pos, shl(5, k))) }
+                    let de := calldataload(messages)
+                    messages := add(messages, 32)
+                    // d, by ρ − r
+                    let x := sub(add(rho, PP), r)
+                    x := or(mod(and(x, LOW), P), shl(128, mod(shr(128, x), P)))
+                    let l := mul(x, shr(192, de))
+                    let h := mul(x, and(shr(128, de), SYMBOL))
+                    re := add(re, add(and(l, LOW), mul(7, shr(128, h))))
+                    im := add(im, add(shr(128, l), and(h, LOW)))
+                    mstore(pads, times(negative, and(x, LOW), shr(128, x)))
+                    // e, by ρ² − ρ = ρ·(ρ − 1)
+                    x := times(rho, mod(add(and(rho, LOW), sub(P, 1)), P), shr(128, rho))
+                    l := mul(x, and(shr(64, de), SYMBOL))
+                    h := mul(x, and(de, SYMBOL))
+                    re := add(re, add(and(l, LOW), mul(7, shr(128, h))))
+                    im := add(im, add(shr(128, l), and(h, LOW)))
+                    mstore(add(pads, 32), times(negative, and(x, LOW), shr(128, x)))
+                    pads := add(pads, 64)
+                }
+                sum := or(mod(re, P), shl(128, mod(im, P)))
             }
+            f.messages = messages;
+            f.pad += 2 * count;
             f.addConstant(Ext.mul(weight, sum));
             f.challenges += 32 * count;
         }

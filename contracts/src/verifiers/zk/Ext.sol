@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 pragma solidity ^0.8.30;
 
+import {LOW, PP} from "./Lanes.sol";
+
 /// F_p[X]/(X² − 7) over Goldilocks; c0 + c1·X is the word c0 | c1 << 128, both canonical (libs/zk/SPEC.md §1, §15).
 /// Vectors are pointers to memory words. The most significant bit of an index is variable 0.
 library Ext {
@@ -8,8 +10,6 @@ library Ext {
     uint256 internal constant ONE = 1;
     uint256 internal constant X = 1 << 128;
     uint256 internal constant HALF = 0x7fffffff80000001;
-    uint256 private constant LOW = 0xffffffffffffffffffffffffffffffff;
-    uint256 private constant PP = 0xffffffff000000010000000000000000ffffffff00000001;
 
     function add(uint256 a, uint256 b) internal pure returns (uint256 c) {
         assembly ("memory-safe") {
@@ -97,99 +97,137 @@ library Ext {
 
     /// Π (1 − a_k − b_k + 2·a_k·b_k).
     function eq(uint256 a, uint256 b, uint256 n) internal pure returns (uint256 result) {
-        unchecked {
-            result = ONE;
-            for (uint256 k; k < n; ++k) {
-                (uint256 x, uint256 y) = (get(a, k), get(b, k));
-                uint256 factor;
-                assembly ("memory-safe") {
-                    let l := mul(x, and(y, LOW))
-                    let h := mul(x, shr(128, y))
-                    // 1 + 2p − x − y, both halves positive.
-                    let rest := sub(sub(add(1, shl(1, PP)), x), y)
-                    factor := or(
-                        mod(add(and(rest, LOW), shl(1, add(and(l, LOW), mul(7, shr(128, h))))), P),
-                        shl(128, mod(add(shr(128, rest), shl(1, add(shr(128, l), and(h, LOW)))), P))
-                    )
-                }
-                result = mul(result, factor);
-            }
-        }
-    }
-
-    /// eq(point, bits of index).
-    function eqIndex(uint256 point, uint256 n, uint256 index) internal pure returns (uint256 result) {
-        unchecked {
-            result = ONE;
-            for (uint256 k; k < n; ++k) {
-                uint256 x = get(point, k);
-                result = mul(result, (index >> (n - 1 - k)) & 1 == 1 ? x : sub(ONE, x));
-            }
-        }
-    }
-
-    /// eq(point, ·) on all corners in index order.
-    function eqTable(uint256 point, uint256 n) internal pure returns (uint256 table) {
-        unchecked {
-            table = allocate(1 << n);
-            put(table, 0, ONE);
-            for (uint256 k; k < n; ++k) {
-                uint256 x = get(point, k);
-                for (uint256 i = 1 << k; i > 0;) {
-                    --i;
-                    uint256 own = get(table, i);
-                    uint256 high = mul(own, x);
-                    put(table, 2 * i, sub(own, high));
-                    put(table, 2 * i + 1, high);
-                }
-            }
-        }
-    }
-
-    function dot(uint256 a, uint256 b, uint256 n) internal pure returns (uint256 c) {
         assembly ("memory-safe") {
-            let re := 0
-            let im := 0
+            result := 1
             for { let end := add(a, shl(5, n)) } lt(a, end) { a := add(a, 32) } {
                 let x := mload(a)
                 let y := mload(b)
                 b := add(b, 32)
                 let l := mul(x, and(y, LOW))
                 let h := mul(x, shr(128, y))
-                re := add(re, add(and(l, LOW), mul(7, shr(128, h))))
-                im := add(im, add(shr(128, l), and(h, LOW)))
+                // 1 + 2p − x − y, both halves positive.
+                x := sub(sub(add(1, shl(1, PP)), x), y)
+                y := mod(add(shr(128, x), shl(1, add(shr(128, l), and(h, LOW)))), P)
+                x := mod(add(and(x, LOW), shl(1, add(and(l, LOW), mul(7, shr(128, h))))), P)
+                l := mul(result, x)
+                h := mul(result, y)
+                result := or(
+                    mod(add(and(l, LOW), mul(7, shr(128, h))), P),
+                    shl(128, mod(add(shr(128, l), and(h, LOW)), P))
+                )
             }
-            c := or(mod(re, P), shl(128, mod(im, P)))
         }
     }
 
-    /// The multilinear extension of 2^n values at a point; overwrites the values.
-    function evaluate(uint256 values, uint256 point, uint256 n) internal pure returns (uint256) {
-        unchecked {
-            for (uint256 k; k < n; ++k) {
-                uint256 x = get(point, k);
-                assembly ("memory-safe") {
-                    let x0 := and(x, LOW)
-                    let x1 := shr(128, x)
-                    let size := shl(5, shl(sub(sub(n, k), 1), 1))
-                    for { let i := 0 } lt(i, size) { i := add(i, 32) } {
-                        let place := add(values, i)
-                        let a := mload(place)
-                        let d := sub(add(mload(add(place, size)), PP), a)
-                        d := or(mod(and(d, LOW), P), shl(128, mod(shr(128, d), P)))
-                        let l := mul(d, x0)
-                        let h := mul(d, x1)
-                        mstore(
-                            place,
-                            or(
-                                mod(add(and(a, LOW), add(and(l, LOW), mul(7, shr(128, h)))), P),
-                                shl(128, mod(add(shr(128, a), add(shr(128, l), and(h, LOW))), P))
-                            )
-                        )
-                    }
+    /// eq(point, bits of index).
+    function eqIndex(uint256 point, uint256 n, uint256 index) internal pure returns (uint256 result) {
+        assembly ("memory-safe") {
+            result := 1
+            for { let k := n } k {} {
+                k := sub(k, 1)
+                let x := mload(point)
+                point := add(point, 32)
+                let x0 := and(x, LOW)
+                let x1 := shr(128, x)
+                if iszero(and(shr(k, index), 1)) {
+                    x0 := mod(sub(add(P, 1), x0), P)
+                    x1 := mod(sub(P, x1), P)
                 }
+                let l := mul(result, x0)
+                let h := mul(result, x1)
+                result := or(
+                    mod(add(and(l, LOW), mul(7, shr(128, h))), P),
+                    shl(128, mod(add(shr(128, l), and(h, LOW)), P))
+                )
             }
-            return get(values, 0);
+        }
+    }
+
+    /// eq(point, ·) on all corners in index order.
+    function eqTable(uint256 point, uint256 n) internal pure returns (uint256 table) {
+        table = allocate(1 << n);
+        put(table, 0, ONE);
+        assembly ("memory-safe") {
+            for { let size := 32 } n { n := sub(n, 1) } {
+                let x0 := mload(point)
+                point := add(point, 32)
+                let x1 := shr(128, x0)
+                x0 := and(x0, LOW)
+                for { let i := size } i {} {
+                    i := sub(i, 32)
+                    let own := mload(add(table, i))
+                    let l := mul(own, x0)
+                    let h := mul(own, x1)
+                    h := or(
+                        mod(add(and(l, LOW), mul(7, shr(128, h))), P),
+                        shl(128, mod(add(shr(128, l), and(h, LOW)), P))
+                    )
+                    own := sub(add(own, PP), h)
+                    let place := add(table, shl(1, i))
+                    mstore(place, or(mod(and(own, LOW), P), shl(128, mod(shr(128, own), P))))
+                    mstore(add(place, 32), h)
+                }
+                size := shl(1, size)
+            }
+        }
+    }
+
+    /// Σ a_i·b_i. Of each product whole words and high halves are summed; the low halves are what is left.
+    function dot(uint256 a, uint256 b, uint256 n) internal pure returns (uint256 c) {
+        assembly ("memory-safe") {
+            let byRe := 0
+            let byIm := 0
+            let re := 0
+            let im := 0
+            for { let end := add(a, shl(5, n)) } lt(a, end) { a := add(a, 32) } {
+                let y := mload(b)
+                b := add(b, 32)
+                let x := mload(a)
+                let h := mul(x, shr(128, y))
+                x := mul(x, and(y, LOW))
+                byRe := add(byRe, x)
+                byIm := add(byIm, h)
+                im := add(im, shr(128, x))
+                re := add(re, shr(128, h))
+            }
+            c := or(
+                mod(add(sub(byRe, shl(128, im)), mul(7, re)), P),
+                shl(128, mod(add(im, sub(byIm, shl(128, re))), P))
+            )
+        }
+    }
+
+    /// The multilinear extension of 2^n values at a point: rows of the low half of the variables, then their sums.
+    function evaluate(uint256 values, uint256 point, uint256 n) internal pure returns (uint256 result) {
+        unchecked {
+            uint256 low = n / 2;
+            uint256 columns = eqTable(point + 32 * (n - low), low);
+            uint256 rows = eqTable(point, n - low);
+            for (uint256 i; i < 1 << (n - low); ++i) {
+                result = add(result, mul(get(rows, i), dot(values + (32 << low) * i, columns, 1 << low)));
+            }
+        }
+    }
+
+    /// As `evaluate`, of 2^n unsigned 32-bit integers in the calldata.
+    function evaluateWords(uint256 pos, uint256 point, uint256 n) internal pure returns (uint256 result) {
+        unchecked {
+            uint256 low = n / 2;
+            uint256 columns = eqTable(point + 32 * (n - low), low);
+            uint256 rows = eqTable(point, n - low);
+            for (uint256 i; i < 1 << (n - low); ++i) {
+                uint256 own;
+                assembly ("memory-safe") {
+                    // Neither half overflows: at most 2^32 products of 96 bits.
+                    let at := columns
+                    for { let end := add(pos, shl(add(low, 2), 1)) } lt(pos, end) { pos := add(pos, 4) } {
+                        own := add(own, mul(mload(at), shr(224, calldataload(pos))))
+                        at := add(at, 32)
+                    }
+                    own := or(mod(and(own, LOW), P), shl(128, mod(shr(128, own), P)))
+                }
+                result = add(result, mul(get(rows, i), own));
+            }
         }
     }
 

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 pragma solidity ^0.8.30;
 
+import {CARRIES, LOW, P, ROOM, SYMBOLS} from "./Lanes.sol";
 import {Ext} from "./Ext.sol";
 import {Plan, ZkPlan} from "./ZkPlan.sol";
 import {Reader, Transcript} from "./Transcript.sol";
+import {STEP_NONCANONICAL} from "./ZkErrors.sol";
 
 /// F0 to F7 as the transcript sees them: which messages come before which challenge (libs/zk/SPEC.md §5, §7).
 /// Challenges are kept in one list so that the point of every sumcheck lies in consecutive words.
@@ -94,7 +96,34 @@ library FlowMessages {
         }
     }
 
+    /// A round is two messages and a challenge. Where the proof has all of them, one buffer is hashed again and again.
     function _rounds(Reader memory r, uint256 to, uint256 count) private pure returns (uint256) {
+        unchecked {
+            (uint256 buffer, uint256 pos) = (r.buffer, r.cursor);
+            if (r.pending != 0 || pos + 32 * count > r.end) return _roundsOneByOne(r, to, count);
+            bool good;
+            assembly ("memory-safe") {
+                let carry := 0
+                let state := mload(buffer)
+                mstore8(add(buffer, 64), MASKED_ROUND)
+                for { let end := add(pos, shl(5, count)) } lt(pos, end) { pos := add(pos, 32) } {
+                    let odd := calldataload(pos)
+                    mstore(add(buffer, 32), odd)
+                    carry := or(carry, or(add(and(shr(64, odd), SYMBOLS), ROOM), add(and(odd, SYMBOLS), ROOM)))
+                    state := keccak256(buffer, 65)
+                    mstore(buffer, state)
+                    mstore(to, or(mod(shr(128, state), P), shl(128, mod(and(state, LOW), P))))
+                    to := add(to, 32)
+                }
+                good := iszero(and(carry, CARRIES))
+            }
+            if (!good) revert STEP_NONCANONICAL();
+            r.cursor = pos;
+            return to;
+        }
+    }
+
+    function _roundsOneByOne(Reader memory r, uint256 to, uint256 count) private pure returns (uint256) {
         unchecked {
             for (uint256 k; k < count; ++k) {
                 _skip(r, 2);

@@ -2,6 +2,7 @@
 pragma solidity ^0.8.30;
 
 import {Ext} from "./Ext.sol";
+import {CARRIES, LOW, P, ROOM, SYMBOL, SYMBOLS} from "./Lanes.sol";
 import {Plan, ZkPlan, TREE_D, TREE_S, TREE_W0, TREE_WT} from "./ZkPlan.sol";
 import {Reader, Transcript} from "./Transcript.sol";
 import {
@@ -21,7 +22,6 @@ library Leaves {
 
     uint256 private constant SPECIAL = 6;
     uint256 private constant LEVEL1_HEADER = 0x4c01;
-    uint256 private constant LOW = 0xffffffffffffffffffffffffffffffff;
 
     struct Roots {
         bytes32 w0;
@@ -88,12 +88,12 @@ library Leaves {
             uint256 count = (1 << p.k1) + p.randomRows + 1;
             uint256 hashes = Ext.allocate(q.size);
             uint256 scratch = Ext.allocate(4 + count);
-            uint256 values = Ext.allocate(count);
             q.rows = Ext.allocate(q.size);
             for (uint256 k; k < q.size; ++k) {
                 uint256 pos = _takeSymbols(r, 2 * count);
-                Transcript.elements(pos, count, values);
-                Ext.put(q.rows, k, Ext.dot(values, rowTable, count));
+                (bool canonical, uint256 sum) = _foldElements(pos, count, rowTable);
+                if (!canonical) revert STEP_NONCANONICAL();
+                Ext.put(q.rows, k, sum);
                 Ext.put(hashes, k, _hash(LEVEL1_HEADER, pos, 16 * count, scratch));
             }
             if (_root(r, p, q, hashes, p.m - p.k1 + p.logBlowup1, scratch) != uint256(root)) revert STEP_MERKLE_L1();
@@ -159,29 +159,72 @@ library Leaves {
         }
     }
 
-    /// Σ weight_i·symbol_i, and whether every symbol is below p.
+    /// Σ weight_i·symbol_i, and whether every symbol is below p. Four symbols are read at once, two to a word, 128 bits
+    /// apart: one that is not below p carries out of its 64 bits when 2^64 − p is added.
     function _fold(uint256 pos, uint256 count, uint256 weights) private pure returns (bool canonical, uint256 sum) {
-        uint256 prime = Ext.P;
         assembly ("memory-safe") {
-            let re := 0
+            let carry := 0
+            let products := 0
             let im := 0
-            canonical := 1
-            for { let end := add(pos, shl(3, count)) } lt(pos, end) { pos := add(pos, 8) } {
+            let end := add(pos, shl(3, count))
+            for { let last := add(pos, shl(5, shr(2, count))) } lt(pos, last) { pos := add(pos, 32) } {
+                let odd := calldataload(pos)
+                let even := and(shr(64, odd), SYMBOLS)
+                odd := and(odd, SYMBOLS)
+                carry := or(carry, or(add(even, ROOM), add(odd, ROOM)))
+                let a := mul(mload(weights), shr(128, even))
+                let b := mul(mload(add(weights, 32)), shr(128, odd))
+                let c := mul(mload(add(weights, 64)), and(even, LOW))
+                let d := mul(mload(add(weights, 96)), and(odd, LOW))
+                weights := add(weights, 128)
+                products := add(products, add(add(a, b), add(c, d)))
+                im := add(im, add(add(shr(128, a), shr(128, b)), add(shr(128, c), shr(128, d))))
+            }
+            for {} lt(pos, end) { pos := add(pos, 8) } {
                 let s := shr(192, calldataload(pos))
-                canonical := and(canonical, lt(s, prime))
+                carry := or(carry, add(s, ROOM))
                 let v := mul(mload(weights), s)
                 weights := add(weights, 32)
-                re := add(re, and(v, LOW))
+                products := add(products, v)
                 im := add(im, shr(128, v))
             }
-            sum := or(mod(re, prime), shl(128, mod(im, prime)))
+            canonical := iszero(and(carry, CARRIES))
+            // The low halves alone: what the high ones added to the sum is taken out again.
+            sum := or(mod(sub(products, shl(128, im)), P), shl(128, mod(im, P)))
+        }
+    }
+
+    /// Σ weight_i·element_i of `count` extension elements, and whether all are canonical.
+    function _foldElements(uint256 pos, uint256 count, uint256 weights)
+        private
+        pure
+        returns (bool canonical, uint256 sum)
+    {
+        assembly ("memory-safe") {
+            let carry := 0
+            let re := 0
+            let im := 0
+            for { let end := add(pos, shl(4, count)) } lt(pos, end) { pos := add(pos, 16) } {
+                let c1 := shr(128, calldataload(pos))
+                let c0 := shr(64, c1)
+                c1 := and(c1, SYMBOL)
+                carry := or(carry, or(add(c0, ROOM), add(c1, ROOM)))
+                let x := mload(weights)
+                weights := add(weights, 32)
+                let h := mul(x, c1)
+                x := mul(x, c0)
+                re := add(re, add(and(x, LOW), mul(7, shr(128, h))))
+                im := add(im, add(shr(128, x), and(h, LOW)))
+            }
+            canonical := iszero(and(carry, CARRIES))
+            sum := or(mod(re, P), shl(128, mod(im, P)))
         }
     }
 
     function _pair(uint256 pos) private pure returns (uint256 v) {
         assembly ("memory-safe") {
             let w := shr(128, calldataload(pos))
-            v := or(shr(64, w), shl(128, and(w, 0xffffffffffffffff)))
+            v := or(shr(64, w), shl(128, and(w, SYMBOL)))
         }
     }
 
@@ -221,16 +264,19 @@ library Leaves {
         return Ext.get(nodes, 1);
     }
 
-    /// Pairs of place and hash.
+    /// Pairs of place and hash, and room for one more place.
     function _nodes(Queries memory q, uint256 hashes) private pure returns (uint256 nodes) {
-        nodes = Ext.allocate(2 * q.size);
-        for (uint256 k; k < q.size; ++k) {
-            Ext.put(nodes, 2 * k, Ext.get(q.indices, k));
-            Ext.put(nodes, 2 * k + 1, Ext.get(hashes, k));
+        unchecked {
+            nodes = Ext.allocate(2 * q.size + 1);
+            for (uint256 k; k < q.size; ++k) {
+                Ext.put(nodes, 2 * k, Ext.get(q.indices, k));
+                Ext.put(nodes, 2 * k + 1, Ext.get(hashes, k));
+            }
         }
     }
 
-    /// One level of a multiproof, in place: the parents of the nodes up to `end`.
+    /// One level of a multiproof, in place: the parents of the nodes up to `end`. Words are written whole, left before
+    /// right before the domain byte, so that of each only `cut` bytes stay.
     /// @return to   end of the parents
     /// @return next calldata position after the siblings
     function _level(uint256 nodes, uint256 end, uint256 pos, uint256 cut, uint256 scratch)
@@ -241,31 +287,36 @@ library Leaves {
         assembly ("memory-safe") {
             to := nodes
             next := pos
-            mstore8(add(scratch, shl(1, cut)), 1)
-            for {} lt(nodes, end) { nodes := add(nodes, 64) } {
+            let right := add(scratch, cut)
+            let domain := add(right, cut)
+            let size := add(shl(1, cut), 1)
+            // No node has this place: the last one has no neighbour.
+            mstore(end, not(0))
+            for {} lt(nodes, end) {} {
                 let place := mload(nodes)
                 let own := mload(add(nodes, 32))
+                nodes := add(nodes, 64)
                 switch and(place, 1)
                 case 0 {
                     mstore(scratch, own)
-                    let right := add(nodes, 64)
-                    switch and(lt(right, end), eq(mload(right), add(place, 1)))
+                    switch eq(mload(nodes), add(place, 1))
                     case 1 {
-                        mcopy(add(scratch, cut), add(right, 32), cut)
-                        nodes := right
+                        mstore(right, mload(add(nodes, 32)))
+                        nodes := add(nodes, 64)
                     }
                     default {
-                        calldatacopy(add(scratch, cut), next, cut)
+                        mstore(right, calldataload(next))
                         next := add(next, cut)
                     }
                 }
                 default {
-                    calldatacopy(scratch, next, cut)
+                    mstore(scratch, calldataload(next))
+                    mstore(right, own)
                     next := add(next, cut)
-                    mcopy(add(scratch, cut), add(nodes, 32), cut)
                 }
+                mstore8(domain, 1)
                 mstore(to, shr(1, place))
-                mstore(add(to, 32), keccak256(scratch, add(shl(1, cut), 1)))
+                mstore(add(to, 32), keccak256(scratch, size))
                 to := add(to, 64)
             }
         }

@@ -2,6 +2,7 @@
 pragma solidity ^0.8.30;
 
 import {Ext} from "./Ext.sol";
+import {LOW, P} from "./Lanes.sol";
 import {FlowMessages} from "./FlowMessages.sol";
 import {Leaves} from "./Leaves.sol";
 import {Plan, ZkPlan} from "./ZkPlan.sol";
@@ -257,18 +258,22 @@ library ZkProof {
     {
         unchecked {
             uint256 level1 = o.point + 32 * (p.vars - p.m);
-            uint256 columnVars = p.m - p.k1;
-            uint256 strip = Ext.eqIndex(level1, p.k1 + 1, (1 << p.k1) + p.randomRows);
+            uint256 rowVars = p.k1 + 1;
+            uint256 special = Ext.allocate(p.randomRows + 1); // eq of each random row, then of the strip
+            for (uint256 i; i <= p.randomRows; ++i) {
+                Ext.put(special, i, Ext.eqIndex(level1, rowVars, (1 << p.k1) + i));
+            }
+            uint256 strip = Ext.get(special, p.randomRows);
             uint256 isData = Ext.sub(Ext.ONE, Ext.get(level1, 0));
-            uint256 powers = _roots(p.m + p.logBlowup);
+            uint256 roots = _rootsByBit(p.m, p.logBlowup);
             uint256 weight = Ext.mul(o.beta1, o.beta1);
             for (uint256 k; k < q.size; ++k) {
-                uint256 y = _domainPoint(Ext.get(q.indices, k), p.m, p.logBlowup, powers);
-                (uint256 onColumns, uint256 step) = _basePower(y, level1 + 32 * (p.k1 + 1), columnVars);
+                uint256 y = _domainPoint(Ext.get(q.indices, k), roots);
+                (uint256 onColumns, uint256 step) = _basePower(y, level1 + 32 * rowVars, p.m - p.k1);
                 (uint256 row, uint256 power) = _basePower(step, level1 + 32, p.k1);
                 row = Ext.mul(isData, row);
                 for (uint256 i; i < p.randomRows; ++i) {
-                    row = Ext.add(row, Ext.scale(Ext.eqIndex(level1, p.k1 + 1, (1 << p.k1) + i), power));
+                    row = Ext.add(row, Ext.scale(Ext.get(special, i), power));
                     power = mulmod(power, step, Ext.P);
                 }
                 claim = Ext.add(claim, Ext.mul(weight, Ext.get(q.rows, k)));
@@ -289,11 +294,10 @@ library ZkProof {
     {
         unchecked {
             uint256 columnVars = p.m - p.k1;
-            uint256 powers = _roots(columnVars + p.logBlowup1);
+            uint256 roots = _rootsByBit(columnVars, p.logBlowup1);
             uint256 weight = o.beta2;
             for (uint256 k; k < q.size; ++k) {
-                uint256 y = _domainPoint(Ext.get(q.indices, k), columnVars, p.logBlowup1, powers);
-                (uint256 own,) = _basePower(y, columns, columnVars);
+                (uint256 own,) = _basePower(_domainPoint(Ext.get(q.indices, k), roots), columns, columnVars);
                 claim = Ext.add(claim, Ext.mul(weight, Ext.get(q.rows, k)));
                 weights = Ext.add(weights, Ext.mul(weight, own));
                 weight = Ext.mul(weight, o.beta2);
@@ -301,56 +305,52 @@ library ZkProof {
         }
     }
 
-    /// Π_k (1 + ρ_k·(y^{2^{n−1−k}} − 1)) for y in the base field, and y^{2^n}.
+    /// Π_k (1 + ρ_k·(y^{2^{n−1−k}} − 1)) for y ≠ 0 in the base field, and y^{2^n}.
     function _basePower(uint256 y, uint256 point, uint256 n) private pure returns (uint256 result, uint256 power) {
-        unchecked {
-            result = Ext.ONE;
-            for (uint256 k = n; k > 0;) {
-                --k;
-                uint256 rho = Ext.get(point, k);
-                uint256 factor;
-                assembly ("memory-safe") {
-                    let v := mul(rho, addmod(y, 0xffffffff00000000, 0xffffffff00000001))
-                    factor := or(
-                        mod(add(and(v, 0xffffffffffffffffffffffffffffffff), 1), 0xffffffff00000001),
-                        shl(128, mod(shr(128, v), 0xffffffff00000001))
-                    )
-                }
-                result = Ext.mul(result, factor);
-                y = mulmod(y, y, Ext.P);
+        assembly ("memory-safe") {
+            result := 1
+            for { let at := add(point, shl(5, n)) } gt(at, point) {} {
+                at := sub(at, 32)
+                let v := mul(mload(at), sub(y, 1))
+                let h := mul(result, mod(shr(128, v), P))
+                let l := mul(result, mod(add(and(v, LOW), 1), P))
+                result := or(
+                    mod(add(and(l, LOW), mul(7, shr(128, h))), P),
+                    shl(128, mod(add(shr(128, l), and(h, LOW)), P))
+                )
+                y := mulmod(y, y, P)
             }
-            return (result, y);
+            power := y
         }
     }
 
-    /// ω_{2^k}, ω_{2^k}² … of the domain of 2^k points.
-    function _roots(uint256 k) private pure returns (uint256 list) {
+    /// What each bit of an index multiplies a point of the domain by (§9.1), bit 0 first: ω_{2^{m+R}}^{2^i} for bit m + i
+    /// and, since positions are in reversed order of bits, ω_{2^m}^{2^{m−1−i}} for bit i.
+    function _rootsByBit(uint256 m, uint256 logBlowup) private pure returns (uint256 list) {
         unchecked {
             uint256 root = 0x185629dcda58878c;
-            for (uint256 i = 32; i > k; --i) {
+            for (uint256 i = 32; i > m + logBlowup; --i) {
                 root = mulmod(root, root, Ext.P);
             }
-            list = Ext.allocate(k);
-            for (uint256 i; i < k; ++i) {
-                Ext.put(list, i, root);
+            list = Ext.allocate(m + logBlowup);
+            for (uint256 i; i < logBlowup; ++i) {
+                Ext.put(list, m + i, root);
+                root = mulmod(root, root, Ext.P);
+            }
+            for (uint256 i = m; i > 0; --i) {
+                Ext.put(list, i - 1, root);
                 root = mulmod(root, root, Ext.P);
             }
         }
     }
 
     /// 7·ω_{2^{m+R}}^{i >> m}·ω_{2^m}^{bitrev_m(i mod 2^m)} (§9.1).
-    function _domainPoint(uint256 index, uint256 m, uint256 logBlowup, uint256 powers)
-        private
-        pure
-        returns (uint256 y)
-    {
-        unchecked {
-            y = 7;
-            for (uint256 i; i < logBlowup; ++i) {
-                if ((index >> (m + i)) & 1 == 1) y = mulmod(y, Ext.get(powers, i), Ext.P);
-            }
-            for (uint256 i; i < m; ++i) {
-                if ((index >> i) & 1 == 1) y = mulmod(y, Ext.get(powers, logBlowup + m - 1 - i), Ext.P);
+    function _domainPoint(uint256 index, uint256 roots) private pure returns (uint256 y) {
+        assembly ("memory-safe") {
+            y := 7
+            for {} index { index := shr(1, index) } {
+                if and(index, 1) { y := mulmod(y, mload(roots), P) }
+                roots := add(roots, 32)
             }
         }
     }

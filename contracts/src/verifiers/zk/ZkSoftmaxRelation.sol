@@ -61,13 +61,8 @@ contract ZkSoftmaxRelation is ZkRelation {
     function _expEntry(Flow memory f, Plan memory p) private pure returns (uint256 entry) {
         unchecked {
             uint256 point = f.leaf + 32 * (p.lookupVars - 1 - p.expVars);
-            uint256 size = 1 << p.expVars;
-            uint256 values = Ext.allocate(size);
-            for (uint256 i; i < size; ++i) {
-                Ext.put(values, i, ZkPlan.word(p.expAt, i));
-            }
             uint256 square = Ext.mul(f.beta, f.beta);
-            entry = Ext.mul(f.beta, Ext.evaluate(values, point, p.expVars));
+            entry = Ext.mul(f.beta, Ext.evaluateWords(p.expAt, point, p.expVars));
             return Ext.add(Ext.add(Ext.indexAt(point, p.expVars), entry), Ext.mul(square, square));
         }
     }
