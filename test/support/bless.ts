@@ -9,6 +9,7 @@ import { defaultCacheDirectory, dumpSchema, openDatabase } from '#libs/persisten
 import { createProgram } from '../../apps/cli/src/program.js';
 import { renderReference } from '../../apps/cli/src/reference.js';
 import { readCommandLine } from './command-line.js';
+import { renderComparison } from './comparison.js';
 
 readCommandLine(
   `npm run bless
@@ -49,6 +50,7 @@ async function blessDatabaseSchema(): Promise<void> {
 
 const artefacts: Readonly<Record<string, () => void | Promise<void>>> = {
   'apps/cli/COMMANDS.md': () => writeFileSync('apps/cli/COMMANDS.md', renderReference(createProgram())),
+  'libs/zk/COMPARISON.md': () => writeFileSync('libs/zk/COMPARISON.md', renderComparison()),
   'attestation/src/appraisal/policy.schema.json': () =>
     writeFileSync('attestation/src/appraisal/policy.schema.json', `${JSON.stringify(policyJsonSchema(), null, 2)}\n`),
   'migrations/schema.sql': blessDatabaseSchema,
