@@ -37,10 +37,10 @@ export function readPlain(path: string): Buffer {
   return existsSync(path) ? readFileSync(path) : gunzipSync(readFileSync(`${path}.gz`));
 }
 
-/** Member `text` of all JSON files of a folder, by their names. */
-export function textsOf(folder: string): string {
+/** Member `text` of the JSON files of a folder whose names begin so, in the order of their names. */
+export function textsOf(folder: string, beginning = ''): string {
   const collator = new Intl.Collator('en', { numeric: true });
-  const names = readdirSync(folder).filter((name) => name.endsWith('.json'));
+  const names = readdirSync(folder).filter((name) => name.startsWith(beginning) && name.endsWith('.json'));
   const textOf = (name: string) => (JSON.parse(readFileSync(join(folder, name), 'utf8')) as { text: string }).text;
   return names
     .sort((a, b) => collator.compare(a, b))

@@ -86,7 +86,7 @@ const own = (train: string, test: string): Text => ({
 
 function mobyDick(): Text {
   const folder = fetchedPathIfAny('moby-dick');
-  return folder === undefined ? own('text/moby-dick.txt', 'text/moby-dick-16.txt') : ended(textsOf(folder));
+  return folder === undefined ? own('text/moby-dick.txt', 'text/moby-dick-16.txt') : ended(textsOf(folder, 'chapter_'));
 }
 
 function speeches(): Text {
