@@ -3,7 +3,7 @@
  * start time, so a lock left by a killed process is recognised even when its id was given to another.
  */
 import { closeSync, mkdirSync, openSync, readFileSync, renameSync, rmSync, writeSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { ConfigurationError } from '#attestation/base';
 
 interface DirectoryLock {
@@ -12,15 +12,19 @@ interface DirectoryLock {
 
 /** @throws ConfigurationError DATA_DIRECTORY_IN_USE */
 export function lockDirectory(directory: string): DirectoryLock {
-  mkdirSync(directory, { recursive: true });
-  const path = join(directory, 'veritrain.lock');
+  return lockFile(join(directory, 'veritrain.lock'));
+}
+
+/** The same for work that has no directory of its own. @param path of the lock file @throws ConfigurationError DATA_DIRECTORY_IN_USE */
+export function lockFile(path: string): DirectoryLock {
+  mkdirSync(dirname(path), { recursive: true });
   const mine = `${process.pid} ${startTimeOf(process.pid)}\n`;
   for (let tries = 0; tries < 3; tries += 1) {
     try {
       const file = openSync(path, 'wx', 0o600);
       writeSync(file, mine);
       closeSync(file);
-      return { release: () => rmSync(path, { force: true }) };
+      return { release: () => void (read(path) === mine && rmSync(path, { force: true })) };
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
     }

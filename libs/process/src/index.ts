@@ -1,4 +1,4 @@
-export { lockDirectory } from './directory-lock.js';
+export { lockDirectory, lockFile } from './directory-lock.js';
 export { nodeCommand } from './node-command.js';
 export { freePort, isListening } from './port.js';
 export { startProcess, tailOf, type StartedProcess } from './start-process.js';

@@ -66,6 +66,14 @@ async function opened(): Promise<{ sealed: NetDatasetManifest; training: Uint8Ar
 }
 
 describe('a table', () => {
+  it('is sealed by one process at a time', async () => {
+    const both = await Promise.allSettled([sealData(request()), sealData(request())]);
+    expect(both.map(({ status }) => status)).toEqual(['fulfilled', 'rejected']);
+    expect(both[1]).toMatchObject({ reason: { code: 'SEAL_BUSY' } });
+    expect(existsSync(`${out}.lock`)).toBe(false);
+    await sealData(request());
+  });
+
   it('is split, encoded and committed to, and opens set by set', async () => {
     const { dataset, report } = await sealData(request());
     const { sealed, training, validation } = await opened();

@@ -22,6 +22,7 @@ import {
   type NetManifest,
 } from '#libs/step';
 import { readJson, writeWhole } from '../files.js';
+import { alone } from './alone.js';
 import { openJournal } from './journal.js';
 import { fileRecords, type RecordSource } from './records.js';
 import { sealSets } from './seal-sets.js';
@@ -55,7 +56,7 @@ interface SealedData {
 /**
  * A call that was interrupted is made again: reading and sealing go on where they were.
  *
- * @throws ConfigurationError SEAL_MANIFEST, SEAL_VALIDATION, FILE_*, DATA_*; DataError DATA_* naming file, row and
+ * @throws ConfigurationError SEAL_MANIFEST, SEAL_VALIDATION, SEAL_BUSY, FILE_*, DATA_*; DataError DATA_* naming file, row and
  *   column; Rejection MANIFEST_*, STEP_RANGE_*, HEADER_FIT, LABEL_RANGE, TOKEN_RANGE, ORDER_TOO_FEW_RECORDS
  */
 export async function sealData(request: SealDataRequest, watch: Watch = {}): Promise<SealedData> {
@@ -66,13 +67,15 @@ export async function sealData(request: SealDataRequest, watch: Watch = {}): Pro
     const [expected, got] = evaluate === null ? ['none', 'one'] : ['one, as the manifest evaluates', 'none'];
     throw refused('SEAL_VALIDATION', `a validation set: ${expected}`, got, 'change --validation or `evaluate`');
   }
-  const work = `${request.out}.work`;
-  mkdirSync(work, { recursive: true, mode: 0o700 });
-  const imported = await read(m, request, work, watch);
-  checkHeaderFits(m, imported.header);
-  const dataset = await seal(m, imported, request, watch);
-  rmSync(work, { recursive: true, force: true });
-  return { dataset, report: imported.report };
+  return alone(request.out, async () => {
+    const work = `${request.out}.work`;
+    mkdirSync(work, { recursive: true, mode: 0o700 });
+    const imported = await read(m, request, work, watch);
+    checkHeaderFits(m, imported.header);
+    const dataset = await seal(m, imported, request, watch);
+    rmSync(work, { recursive: true, force: true });
+    return { dataset, report: imported.report };
+  });
 }
 
 async function read(m: NetManifest, request: SealDataRequest, folder: string, watch: Watch): Promise<ImportedData> {

@@ -6,6 +6,7 @@ import { choosePlan } from '#libs/proof';
 import { classCount, featureCount, manifestDigest, orderSize, parseManifest, type Manifest } from '#libs/step';
 import { readJson, writeWhole } from '../files.js';
 import { datasetCommitter } from './commit.js';
+import { alone } from './alone.js';
 import { openJournal } from './journal.js';
 import { idxRecords, type IdxRecords } from './records.js';
 import { sealSets } from './seal-sets.js';
@@ -32,14 +33,14 @@ export interface SealRequest {
  * made again: it goes on where it was.
  *
  * @throws Rejection IDX_*, LABEL_RANGE, RECORDS_*, ORDER_TOO_FEW_RECORDS, MANIFEST_*, STEP_PLAN, GROTH16_SHAPE,
- *   SEAL_SOURCE_CHANGED; ConfigurationError FILE_*
+ *   SEAL_SOURCE_CHANGED; ConfigurationError FILE_*, SEAL_BUSY
  */
 export async function sealFiles(request: SealRequest, watch: Watch = {}): Promise<DatasetManifest> {
   const m = parseManifest(readJson(request.manifest));
   const source = idxRecords(request.images, request.labels, m.seed, classCount(m));
   try {
     checkWidth(m, source.pixels);
-    return await sealRecords(m, source, request, watch);
+    return await alone(request.out, () => sealRecords(m, source, request, watch));
   } finally {
     source.close();
   }
