@@ -14,7 +14,7 @@ import {
   type NetManifest,
   type Weights,
 } from '#libs/step';
-import { keccakParts } from '#libs/zk/commit';
+import { keccakMany, keccakParts } from '#libs/zk/commit';
 
 interface Start {
   /** What is trained, and what the optimizer keeps. */
@@ -32,10 +32,10 @@ export function startKindOf(manifest: JobManifest): 'seed' | 'weights' {
  * @throws Rejection START_LENGTH, START_ROOT, WEIGHTS_RANGE
  */
 export function startOfJob(manifest: JobManifest, parts: readonly Uint8Array[]): Start {
-  if (!isNet(manifest)) return { state: initialWeights(manifest), frozen: [] };
+  if (!isNet(manifest)) return { state: initialWeights(manifest, keccakMany), frozen: [] };
   const { start } = manifest;
   const parameters =
-    start.kind === 'seed' ? drawnParameters(manifest) : readParameters(manifest, concatBytes(...parts));
+    start.kind === 'seed' ? drawnParameters(manifest, keccakMany) : readParameters(manifest, concatBytes(...parts));
   if (start.kind === 'weights') checkRoot(manifest, parameters, start.root);
   return { state: startState(manifest, parameters), frozen: frozenOf(manifest, parameters) };
 }

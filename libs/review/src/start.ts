@@ -12,7 +12,7 @@ import {
   startState,
 } from '#libs/step';
 import type { JobManifest, NetManifest, Weights } from '#libs/step';
-import { keccakParts } from '#libs/zk/commit';
+import { keccakMany, keccakParts } from '#libs/zk/commit';
 import { commitmentsOfJob } from '#libs/zk/groth16/commitment';
 
 /**
@@ -33,13 +33,13 @@ export function startBorder({ spec }: { readonly spec: JobSpec }, start: Uint8Ar
  * @throws Rejection WEIGHTS_LENGTH, WEIGHTS_RANGE, START_ROOT; START_MISSING where the manifest names weights and there are none
  */
 export function startWeights(manifest: JobManifest, start: Uint8Array | null): Weights {
-  if (!isNet(manifest) || manifest.start.kind === 'seed') return initialWeights(manifest);
+  if (!isNet(manifest) || manifest.start.kind === 'seed') return initialWeights(manifest, keccakMany);
   return startState(manifest, startParameters(manifest, start));
 }
 
 /** All parameters before step 0, frozen ones too. @param start as of `startWeights` @throws as `startWeights` */
 export function startParameters(manifest: NetManifest, start: Uint8Array | null): Weights {
-  if (manifest.start.kind === 'seed') return drawnParameters(manifest);
+  if (manifest.start.kind === 'seed') return drawnParameters(manifest, keccakMany);
   const { root } = manifest.start;
   if (start === null) throw refused('START_MISSING', `start weights with root ${root}`, 'none');
   const parameters = decodeTensors(parameterShapes(manifest), start);

@@ -24,7 +24,7 @@ import {
   type JobManifest,
   type Weights,
 } from '#libs/step';
-import { commitmentFormat, createCommitter, weightsDigestOf } from '#libs/zk/commit';
+import { commitmentFormat, createCommitter, keccakParts, weightsDigestOf } from '#libs/zk/commit';
 import { borderBlind, commitToWeights } from '#libs/zk/groth16/commitment';
 import { circuitShape, groth16SchemeId, groth16WeightsDigest } from '#libs/zk/verifier';
 import type { ControlPlaneApi } from '../api.js';
@@ -97,7 +97,12 @@ function readWeights(
   const manifest = parseJobManifestText(spec.manifest);
   const { weights, digest } = readResult(spec, manifest, plaintext);
   agree('RESULT_WEIGHTS', fromHex(result), digest);
-  return { manifest, weights, stateDigest: toHex(stateDigest(manifest, weights)), weightsDigest: toHex(digest) };
+  return {
+    manifest,
+    weights,
+    stateDigest: toHex(stateDigest(manifest, weights, keccakParts)),
+    weightsDigest: toHex(digest),
+  };
 }
 
 /**
@@ -178,7 +183,7 @@ function decrypt(
 function readResult({ scheme, proving }: JobSpec, manifest: JobManifest, plaintext: Uint8Array) {
   if (proving === null || isNet(manifest)) {
     const weights = decodeWeights(manifest, plaintext);
-    return { weights, digest: weightsDigest(commitWeights(scheme, manifest, weights)) };
+    return { weights, digest: weightsDigest(commitWeights(scheme, manifest, weights, keccakParts)) };
   }
   const [weights, seed] = [decodeWeights(manifest, plaintext.slice(0, -32)), plaintext.slice(-32)];
   if (scheme === groth16SchemeId) {

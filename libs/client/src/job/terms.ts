@@ -17,6 +17,7 @@ import {
 } from '#attestation/records';
 import { chainSettings, windowOf, type ChainKind, type ChainSettings } from '#libs/settlement';
 import { divideSteps, initialWeights, type JobManifest, type Weights } from '#libs/step';
+import { keccakMany } from '#libs/zk/commit';
 import { commitmentsOfJob } from '#libs/zk/groth16/commitment';
 import { runLength, type RunLength, type RunWish } from './run-length.js';
 
@@ -97,7 +98,7 @@ function termsUnder(
   parties: EscrowParties,
   order: Omit<Order, 'run'> & { readonly run: RunLength },
 ): Terms {
-  const { rewardWei, onLapse, samples, kind, publishWei, run, start = initialWeights(manifest) } = order;
+  const { rewardWei, onLapse, samples, kind, publishWei, run, start = initialWeights(manifest, keccakMany) } = order;
   const isProved = isProvedUnder(spec, { onLapse });
   const ending = spec.assurance === 'tee' && isProved ? JobMode.tee : modes[spec.assurance];
   const mode = ending | (evaluationPlanOf(spec)?.stop ? JobMode.early : 0);

@@ -3,4 +3,4 @@ export { borderSeed, dataSeed, proverSecret, type JobSecret } from './seeds.js';
 export { commitmentFormat, createCommitter } from './committer.js';
 export { jobCommitments, type CommittedJob, type JobCommitments } from './job.js';
 export { dataDigestOf, weightsDigestOf } from './commitment.js';
-export { keccakParts } from './keccak.js';
+export { keccakMany, keccakParts } from './keccak.js';
