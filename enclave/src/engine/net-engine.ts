@@ -41,7 +41,7 @@ export class NetEngine {
   static async open(manifest: NetManifest, frozen: Weights, options: EngineOptions = {}): Promise<NetEngine> {
     const graph = buildNetTrainGraph(manifest);
     const { threads = 1, optimization = 'all' } = options;
-    const session = await InferenceSession.create(graph.model, sessionOptions(threads, optimization));
+    const session = await InferenceSession.create(graph.model, sessionOptions(threads, optimization, manifest));
     return new NetEngine(manifest, graph, session, frozen);
   }
 
@@ -82,13 +82,18 @@ export class NetEngine {
    * @returns state after the last step
    * @throws  GuardViolation GUARD_VIOLATION; Rejection WEIGHTS_SHAPE, WEIGHTS_RANGE, STEP_OUT_OF_JOB
    */
-  async train(request: TrainRequest): Promise<Weights> {
+  async train({ weights, ...request }: TrainRequest): Promise<Weights> {
+    checkSteps(this.manifest, request.fromStep, request.stepCount);
+    checkWeights(this.manifest, weights);
+    // No frame that waits for the steps holds the weights: a large state is there in doubles alone.
+    return this.#steps(float64Tensors(weights), request);
+  }
+
+  async #steps(from: NamedTensors, request: Omit<TrainRequest, 'weights'>): Promise<Weights> {
     const { dataset, fromStep, stepCount, chunkSteps = 100, window = Infinity, onChunk } = request;
     const { manifest } = this;
-    checkSteps(manifest, fromStep, stepCount);
-    checkWeights(manifest, request.weights);
     const names = borderShapes(manifest).map(({ name }) => name);
-    let tensors = float64Tensors(request.weights);
+    let tensors = from;
     for (let first = fromStep; first < fromStep + stepCount;) {
       const inWindow = Number.isFinite(window) ? window - (first % window) : Infinity;
       const count = Math.min(chunkSteps, fromStep + stepCount - first, inWindow);

@@ -23,7 +23,7 @@ export class NetForward {
   /** @param threads of one operator */
   static async open(manifest: NetManifest, threads = 1): Promise<NetForward> {
     const { model } = buildNetForwardGraph(manifest);
-    return new NetForward(manifest, await InferenceSession.create(model, sessionOptions(threads)));
+    return new NetForward(manifest, await InferenceSession.create(model, sessionOptions(threads, 'all', manifest)));
   }
 
   /**
