@@ -25,7 +25,8 @@ const mlp = (relu: object) => [
   { op: 'dense', out: 10 },
 ];
 
-function block(at: number, width: number, heads: number): readonly object[] {
+/** Layers of a causal transformer between its positions and its last norm. */
+export function block(at: number, width: number, heads: number): readonly object[] {
   const own = (name: string) => `l${at}.${name}`;
   const from = at === 0 ? 'pos' : `l${at - 1}.r2`;
   const projection = (name: string) => ({ id: own(name), op: 'dense', in: own('n1'), out: width, bias: false });

@@ -6,7 +6,8 @@
  *   {"error":{"code","family","expected","got","rule"}} and exit status 1.
  * Progress on stderr, one JSON object per line: {"step","loss","accuracy"}.
  */
-import { readFile, stat, writeFile } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { open, readFile, rename, stat } from 'node:fs/promises';
 import { CodedError, ConfigurationError, Rejection } from '#attestation/base';
 import { idxBytesMax, manifestBytesMax } from '#libs/step';
 import { parseEngineRequest, runEngine, type EngineReport } from './engine-run.js';
@@ -56,11 +57,27 @@ async function readLimited(path: string): Promise<Uint8Array> {
   return readFile(path);
 }
 
+async function writeParts(path: string, parts: Iterable<Uint8Array>): Promise<void> {
+  const partial = `${path}.partial`;
+  const file = await open(partial, 'w', 0o600);
+  try {
+    for (const part of parts) await file.writeFile(part);
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+  await rename(partial, path);
+}
+
 async function main(): Promise<EngineReport> {
   const request = parseEngineRequest(await readStdin());
   return runEngine(
     request,
-    { read: readLimited, write: (path, bytes) => writeFile(path, bytes, { mode: 0o600 }) },
+    {
+      read: readLimited,
+      find: (path) => (existsSync(path) ? readLimited(path) : Promise.resolve(null)),
+      write: writeParts,
+    },
     () => performance.now(),
     (progress) => process.stderr.write(`${JSON.stringify(progress)}\n`),
   );

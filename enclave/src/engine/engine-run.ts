@@ -1,7 +1,6 @@
 /** Trains on files in memory and reports state digests: the work of engine-main.ts without its process. */
 import { Rejection, toHex } from '#attestation/base';
 import {
-  encodeWeights,
   initialWeights,
   isNet,
   orderExamples,
@@ -11,9 +10,12 @@ import {
   shuffledIndices,
   splitNetRecords,
   stateDigest,
+  weightParts,
   type JobManifest,
   type Weights,
 } from '#libs/step';
+import { keccakParts } from '#libs/zk/commit';
+import { checkpointParts, readCheckpoint, runOf, type CheckpointedRun } from './checkpoint-file.js';
 import { Engine, type ChunkProgress, type EngineOptions, type TrainRequest } from './engine.js';
 import { NetEngine } from './net-engine.js';
 import { selfTest } from './self-test.js';
@@ -33,6 +35,11 @@ interface EngineRequest extends EngineOptions {
   readonly digestAt: readonly number[];
   /** Path for the canonical bytes of the state at the end. */
   readonly out?: string;
+  /**
+   * Of `fxt/2`: path of a file that is written after every so many steps and at the end. Where it exists, the run goes on
+   * from it.
+   */
+  readonly checkpoint?: { readonly path: string; readonly everySteps: number };
 }
 
 export interface EngineReport {
@@ -40,18 +47,23 @@ export interface EngineReport {
   readonly digests: Readonly<Record<string, string>>;
   /** Over the training steps alone, data loading and digests aside; 0 when no step was trained. */
   readonly samplesPerSecond: number;
+  /** Of a run with a checkpoint: steps that it had done before. */
+  readonly resumedFrom?: number;
 }
 
 /** Bytes of files by path, with their limit enforced. */
 interface EngineFiles {
   read(path: string): Promise<Uint8Array>;
-  write(path: string, bytes: Uint8Array): Promise<void>;
+  /** Null where there is no such file. */
+  find(path: string): Promise<Uint8Array | null>;
+  /** Whole or not at all, and on disk when it is done. */
+  write(path: string, parts: Iterable<Uint8Array>): Promise<void>;
 }
 
 const common = ['manifest', 'digestAt', 'threads', 'optimization', 'out'];
 const sources = [
   ['images', 'labels'],
-  ['records', 'start'],
+  ['records', 'start', 'checkpoint'],
 ] as const;
 const levels = ['disabled', 'basic', 'extended', 'all'];
 const digestsMax = 1_000;
@@ -74,15 +86,21 @@ export function parseEngineRequest(json: unknown): EngineRequest {
   const own = sources['records' in o ? 1 : 0];
   const members = [...common, ...own];
   for (const key of Object.keys(o)) demand(members.includes(key), `members ${members.join(', ')}`, key);
-  const paths = [...own, 'out'].filter((name) => name in o || name === 'images' || name === 'labels');
+  const files = [...own, 'out'].filter((name) => name !== 'checkpoint');
+  const paths = files.filter((name) => name in o || name === 'images' || name === 'labels');
   for (const name of paths) demand(typeof o[name] === 'string', `path ${name}`, o[name]);
-  const { digestAt, threads = 1, optimization = 'all' } = o;
+  const { digestAt, threads = 1, optimization = 'all', checkpoint } = o;
   demand(
     Array.isArray(digestAt) && digestAt.length >= 1 && digestAt.length <= digestsMax && digestAt.every(isCount),
     `digestAt as a list of 1 to ${digestsMax} step counts`,
     digestAt,
   );
   demand(isCount(threads) && Number(threads) >= 1 && Number(threads) <= 64, 'threads in 1..64', threads);
+  demand(
+    checkpoint === undefined || isCheckpoint(checkpoint),
+    'checkpoint as {path, everySteps} with at least one step',
+    checkpoint,
+  );
   demand(levels.includes(String(optimization)), `optimization as one of ${levels.join(', ')}`, optimization);
   return { ...o, threads, optimization } as unknown as EngineRequest;
 }
@@ -99,30 +117,47 @@ export async function runEngine(
 ): Promise<EngineReport> {
   const manifest = parseJobManifest(request.manifest);
   await selfTest(request);
-  const { engine, start } = await loaded(manifest, request, files);
+  const { engine, held, run } = await loaded(manifest, request, files);
   try {
-    let weights = start;
+    const resumedFrom = held.step;
     const digests: Record<string, string> = {};
-    let step = 0;
     let milliseconds = 0;
-    for (const next of [...new Set(request.digestAt)].sort((a, b) => a - b)) {
+    for (const next of stopsOf(request, resumedFrom)) {
       const began = clock();
-      weights = await engine.train({
+      const { step, weights } = held;
+      const training = engine.train({
         weights,
         fromStep: step,
         stepCount: next - step,
         onChunk: ({ step: done, loss, accuracy }) => onProgress({ step: done, loss, accuracy }),
       });
+      // While the steps run, the state that they begin with is the engine's alone.
+      held.weights = [];
+      held.weights = await training;
+      held.step = next;
       milliseconds += clock() - began;
-      step = next;
-      digests[next] = toHex(stateDigest(manifest, weights));
+      if (request.digestAt.includes(next)) digests[next] = toHex(stateDigest(manifest, held.weights, keccakParts));
+      const { checkpoint } = request;
+      if (run !== null && next > step) await files.write(checkpoint!.path, checkpointParts(run, held));
     }
-    if (request.out !== undefined) await files.write(request.out, encodeWeights(weights));
-    const samplesPerSecond = step === 0 ? 0 : Math.round((step * manifest.batch * 1000) / milliseconds);
-    return { digests, samplesPerSecond };
+    if (request.out !== undefined) await files.write(request.out, weightParts(held.weights));
+    const done = held.step - resumedFrom;
+    const samplesPerSecond = done === 0 ? 0 : Math.round((done * manifest.batch * 1000) / milliseconds);
+    return { digests, samplesPerSecond, ...(run !== null && { resumedFrom }) };
   } finally {
     await engine.close();
   }
+}
+
+/** Numbers of finished steps at which something is to be done, in order. @throws Rejection ENGINE_REQUEST */
+function stopsOf({ digestAt, checkpoint }: EngineRequest, resumedFrom: number): readonly number[] {
+  const [first, last] = [Math.min(...digestAt), Math.max(...digestAt)];
+  if (first < resumedFrom)
+    throw wrongSource(`digests from step ${resumedFrom} on, as the checkpoint has it`, `${first}`);
+  const stops = new Set(digestAt);
+  const every = checkpoint?.everySteps ?? Infinity;
+  for (let step = every * (Math.floor(resumedFrom / every) + 1); step < last; step += every) stops.add(step);
+  return [...stops].sort((a, b) => a - b);
 }
 
 interface Loaded {
@@ -130,7 +165,10 @@ interface Loaded {
     train(request: Omit<TrainRequest, 'dataset'>): Promise<Weights>;
     close(): Promise<void>;
   };
-  readonly start: Weights;
+  /** Where the run is. */
+  readonly held: { step: number; weights: Weights };
+  /** Null where no checkpoint is asked for. */
+  readonly run: CheckpointedRun | null;
 }
 
 async function loaded(manifest: JobManifest, request: EngineRequest, files: EngineFiles): Promise<Loaded> {
@@ -138,9 +176,13 @@ async function loaded(manifest: JobManifest, request: EngineRequest, files: Engi
     if (request.records === undefined) throw wrongSource('records of layout 2', 'IDX files');
     const parts = request.start === undefined ? [] : [await files.read(request.start)];
     const { state, frozen } = startOfJob(manifest, parts);
+    const records = await files.read(request.records);
+    const run = request.checkpoint === undefined ? null : await runOf(manifest, records);
+    const kept = run === null ? null : await files.find(request.checkpoint!.path);
+    const held = kept === null ? { step: 0, weights: state } : readCheckpoint(run!, kept);
     const engine = await NetEngine.open(manifest, frozen, request);
-    const dataset = engine.load(splitNetRecords(manifest, await files.read(request.records)));
-    return { engine: { train: (one) => engine.train({ ...one, dataset }), close: () => engine.close() }, start: state };
+    const dataset = engine.load(splitNetRecords(manifest, records));
+    return { engine: { train: (one) => engine.train({ ...one, dataset }), close: () => engine.close() }, held, run };
   }
   if (request.images === undefined || request.labels === undefined) throw wrongSource('IDX files', 'records');
   const engine = await Engine.open(manifest, request);
@@ -148,8 +190,17 @@ async function loaded(manifest: JobManifest, request: EngineRequest, files: Engi
   const labels = parseIdxLabels(await files.read(request.labels));
   const order = shuffledIndices(manifest.seed, labels.length);
   const dataset = engine.load(orderExamples(manifest, images, labels, order));
-  const start = initialWeights(manifest);
-  return { engine: { train: (one) => engine.train({ ...one, dataset }), close: () => engine.close() }, start };
+  return {
+    engine: { train: (one) => engine.train({ ...one, dataset }), close: () => engine.close() },
+    ...{ held: { step: 0, weights: initialWeights(manifest) }, run: null },
+  };
+}
+
+function isCheckpoint(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  const { path, everySteps, ...others } = value as Record<string, unknown>;
+  const isSteps = typeof everySteps === 'number' && Number.isSafeInteger(everySteps) && everySteps >= 1;
+  return typeof path === 'string' && isSteps && Object.keys(others).length === 0;
 }
 
 function wrongSource(expected: string, got: string): Rejection {

@@ -35,6 +35,7 @@ export {
   parameterCount,
   stateDigest,
   tensorShapes,
+  weightParts,
   type TensorShape,
 } from './weights.js';
 export { decodeTensors, hashPartsReference, sizeOf, type HashParts, type Tensor, type Weights } from './tensors.js';

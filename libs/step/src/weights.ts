@@ -123,6 +123,11 @@ export function encodeWeights(weights: Weights): Uint8Array {
   return bytes;
 }
 
+/** The same bytes tensor by tensor, for whoever does not want a large state twice. */
+export function* weightParts(weights: Weights): Iterable<Uint8Array> {
+  for (const { values } of weights) yield tensorBytes(values);
+}
+
 /**
  * Inverse of `encodeWeights`.
  *

@@ -17,6 +17,8 @@ interface TrainOptions extends OutputOptions, DataOptions {
   readonly carrier: 'float64' | 'auto';
   readonly digestAt?: readonly number[];
   readonly threads: number;
+  readonly checkpoint?: string;
+  readonly checkpointEvery: number;
 }
 
 export function addTrainCommand(program: Command): void {
@@ -30,7 +32,9 @@ export function addTrainCommand(program: Command): void {
     .option('--vector <file>', 'fxt/2 manifest with a member data that names its records, in place of the others')
     .addOption(new Option('--carrier <name>', 'what carries the integers').choices(['float64', 'auto']).default('auto'))
     .option('--digest-at <steps>', 'comma-separated numbers of finished steps; not with --data', steps)
-    .option('--threads <n>', 'threads of one operator', whole, 1);
+    .option('--threads <n>', 'threads of one operator', whole, 1)
+    .option('--checkpoint <file>', 'with --data: keep the state here; where the file exists, go on from it')
+    .option('--checkpoint-every <steps>', 'steps between two checkpoints', whole, 100);
   addDataOptions(train)
     .option('--json', 'print one JSON document')
     .action(async (options: TrainOptions) => {
@@ -39,6 +43,7 @@ export function addTrainCommand(program: Command): void {
         if (manifest === undefined || out === undefined) throw usage('--manifest and --out beside --data', 'neither');
         return printTrained(options, await trainModel({ ...options, data, manifest, out }, sayProgress));
       }
+      if (options.checkpoint !== undefined) throw usage('--data beside --checkpoint', 'none');
       const report = await reportOf(options);
       printResult(options, report, () =>
         table([
@@ -54,11 +59,14 @@ function sayProgress({ step, loss, accuracy }: { step: number; loss: number; acc
 }
 
 function printTrained(options: OutputOptions, report: TrainedReport): void {
-  const { model, digest, steps: done, samplesPerSecond, rows, metrics, where } = report;
+  const { model, digest, steps: done, resumedFrom, samplesPerSecond, rows, metrics, where } = report;
   printResult(options, report, () =>
     table([
       ['model', model],
-      ['state', `${digest} after ${done} steps`],
+      [
+        'state',
+        `${digest} after ${done} steps${resumedFrom === 0 ? '' : `, of which a checkpoint had ${resumedFrom}`}`,
+      ],
       ['rows', `${rows.train} trained on, ${rows.validation} kept apart`],
       ...(metrics?.metrics ?? []).map(metricLine),
       ['samples/s', Math.round(samplesPerSecond).toLocaleString('en')],
@@ -83,6 +91,6 @@ function steps(text: string): readonly number[] {
 }
 
 function whole(text: string): number {
-  if (!/^[1-9]\d{0,2}$/.test(text)) throw new InvalidArgumentError('a whole number from 1 to 999');
+  if (!/^[1-9]\d{0,5}$/.test(text)) throw new InvalidArgumentError('a whole number from 1 to 999999');
   return Number(text);
 }

@@ -52,7 +52,12 @@ it('leads from a file to predictions with the names of classes', { timeout: 120_
     ...{ evidence: 'attested only', rows: { train: 108, validation: 12 } },
     reasons: expect.arrayContaining([expect.stringMatching(/^optimizer: adamw has no step proof/)]) as unknown,
   });
-  const trained = await veritrain('train', '--manifest', manifest, '--data', data, '--out', at('model'));
+  const train = ['train', '--manifest', manifest, '--data', data, '--out', at('model')];
+  const kept = [...train, '--checkpoint', at('checkpoint'), '--checkpoint-every', '10'];
+  const trained = await veritrain(...train);
+  const { digest } = await veritrain(...kept);
+  expect(digest).toBe(trained['digest']);
+  expect(await veritrain(...kept)).toMatchObject({ digest, resumedFrom: trained['steps'] });
   expect(trained).toMatchObject({
     metrics: { rows: 12, metrics: [{ metric: 'accuracy', numerator: '12', denominator: '12', value: 1 }, {}] },
     where: 'trained on this machine; attested by none',

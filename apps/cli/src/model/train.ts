@@ -2,9 +2,20 @@
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { Rejection } from '#attestation/base';
+import { ConfigurationError, Rejection } from '#attestation/base';
 import { readBytes, readJson } from '#libs/client';
-import { checkHeaderFits, decodeWeights, drawnParameters, frozenOf, parametersOf, parseNetManifest } from '#libs/step';
+import { lockFile } from '#libs/process';
+import {
+  checkHeaderFits,
+  decodeWeights,
+  drawnParameters,
+  frozenOf,
+  parametersOf,
+  parameterShapes,
+  parseNetManifest,
+  type NetManifest,
+  type Weights,
+} from '#libs/step';
 import { runEngine, type EngineProgress } from '../train/engine-process.js';
 import { openData, recordsOf, type DataOptions } from './data.js';
 import { measured, type Measures } from './exact.js';
@@ -15,6 +26,8 @@ export interface TrainedReport {
   /** State digest after the last step. */
   readonly digest: string;
   readonly steps: number;
+  /** Of them those that a checkpoint had done before. */
+  readonly resumedFrom: number;
   readonly samplesPerSecond: number;
   readonly rows: { readonly train: number; readonly validation: number };
   readonly metrics: Measures | null;
@@ -27,9 +40,39 @@ interface Request extends DataOptions {
   readonly data: string;
   readonly out: string;
   readonly threads: number;
+  /** Written after every so many steps and at the end; where it exists, training goes on from it. */
+  readonly checkpoint?: string;
+  readonly checkpointEvery: number;
 }
 
 export async function trainModel(
+  request: Request,
+  onProgress: (progress: EngineProgress, steps: number) => void,
+): Promise<TrainedReport> {
+  const release = request.checkpoint === undefined ? null : lockOf(request.checkpoint);
+  try {
+    return await train(request, onProgress);
+  } finally {
+    release?.();
+  }
+}
+
+/** @throws ConfigurationError CHECKPOINT_BUSY where another run keeps its state in the file */
+function lockOf(checkpoint: string): () => void {
+  try {
+    return lockFile(`${checkpoint}.lock`).release;
+  } catch (error) {
+    if (!(error instanceof ConfigurationError)) throw error;
+    throw new ConfigurationError('CHECKPOINT_BUSY', {
+      expected: 'no other process that keeps its state in the file',
+      got: error.detail.got,
+      rule: 'train',
+      action: 'wait for it, or name another file with --checkpoint',
+    });
+  }
+}
+
+async function train(
   request: Request,
   onProgress: (progress: EngineProgress, steps: number) => void,
 ): Promise<TrainedReport> {
@@ -47,21 +90,23 @@ export async function trainModel(
     checkHeaderFits(m, header);
     const out = join(work, 'state');
     const start = m.start.kind === 'weights' ? join(dirname(request.manifest), startName) : undefined;
-    const brought = start === undefined ? drawnParameters(m) : parametersFrom(m, readBytes(start, weightsBytesMax));
+    const { checkpoint, checkpointEvery } = request;
     const engine = {
       ...{ manifest: m, records: train.path, digestAt: [m.steps], out, threads: request.threads },
       ...(start !== undefined && { start }),
+      ...(checkpoint !== undefined && { checkpoint: { path: checkpoint, everySteps: checkpointEvery } }),
     };
     const report = await runEngine(engine, (progress) => onProgress(progress, m.steps)).catch((error: unknown) => {
       throw withAdvice(error);
     });
-    const parameters = parametersOf(m, decodeWeights(m, readFileSync(out)), frozenOf(m, brought));
+    const parameters = parametersOf(m, decodeWeights(m, readFileSync(out)), frozenParameters(m, start));
     const tokenizer = source.tokenizer?.bytes;
     writeModel(request.out, { manifest: m, header, parameters, ...(tokenizer !== undefined && { tokenizer }) });
     const rows = { train: train.count, validation: validation?.count ?? 0 };
     const metrics = validation === null ? null : await measured(m, header, parameters, validation);
     return {
       ...{ model: request.out, digest: `0x${report.digests[m.steps]!}`, steps: m.steps },
+      resumedFrom: report.resumedFrom ?? 0,
       ...{
         samplesPerSecond: report.samplesPerSecond,
         rows,
@@ -72,6 +117,12 @@ export async function trainModel(
   } finally {
     rmSync(work, { recursive: true, force: true });
   }
+}
+
+/** @param start path of the weights that the manifest starts from */
+function frozenParameters(m: NetManifest, start: string | undefined): Weights {
+  if (!parameterShapes(m).some(({ isFrozen }) => isFrozen)) return [];
+  return frozenOf(m, start === undefined ? drawnParameters(m) : parametersFrom(m, readBytes(start, weightsBytesMax)));
 }
 
 /** A guard that stops a run names the parameter and the step; this adds what to change. */

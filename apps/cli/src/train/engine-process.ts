@@ -8,6 +8,8 @@ import { nodeCommand, startProcess } from '#libs/process';
 export interface EngineReport {
   readonly digests: Readonly<Record<string, string>>;
   readonly samplesPerSecond: number;
+  /** Of a run with a checkpoint: steps that it had done before. */
+  readonly resumedFrom?: number;
 }
 
 /** Figures of the steps since the last ones. */
