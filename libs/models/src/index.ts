@@ -10,6 +10,7 @@ export { quantise } from './quantise.js';
 export { readSafetensors, writeSafetensors } from './safetensors.js';
 export { estimate } from './plan/estimate.js';
 export { planBrought, type Adapting } from './plan/bring.js';
+export { headOf, withNewHead, type NewHead } from './ops/new-head.js';
 export { fractionsOf, planModel, type PlanWish } from './plan/plan.js';
 export { metricsOf, type Measured } from './losses/readings.js';
 export { answers } from './losses/answers.js';

@@ -58,6 +58,7 @@ function addImport(model: Command): void {
     .option('--axis <name=size...>', 'onnx: sizes of free axes')
     .option('--layers <file>', 'safetensors: a manifest, or the list of its layers; the planner chooses without it')
     .option('--map <file>', 'safetensors: JSON {"map": {"fc1.weight": "n0.W^T"}}; without it, names of parameters')
+    .option('--classes <n>', 'give the model a new last layer of so many outputs; all other weights stay')
     .option('--freeze <layer...>', 'layers that are not trained; but-last for all but the last one')
     .option('--lora <rank>', 'train adapters of this rank on all linear layers, and nothing else')
     .option('--json', 'print one JSON document')

@@ -108,6 +108,46 @@ async function predictedBy(path: string, bytes: Uint8Array, dims: readonly numbe
   });
 }
 
+describe('a new head', () => {
+  const bars = writeBars('few', 90, 16, 3);
+  const from = ['model', 'import', exported('torch-cnn-ts17.onnx'), '--from', ...bars, ...seed, '--classes', '3'];
+  const start = (name: string): Buffer => readFileSync(at(name, 'start.bin'));
+  /** W [8, 3] and b [3] of the last layer, 8 bytes each. */
+  const headBytes = 8 * (8 * 3 + 3);
+
+  it('replaces the last layer of an ONNX model, and all other weights stay', timeout, async () => {
+    const imported = await veritrain(...from, '--out', at('head'), '--epochs', '40', '--batch', '10', '--lr', '0.003');
+    expect(imported).toMatchObject({
+      head: { layer: 'n8', outputs: 3, before: 10 },
+      why: expect.arrayContaining([
+        expect.stringMatching(/^The last layer, n8, is new: 3 outputs in place of 10/),
+      ]) as unknown,
+      check: { against: 'the same weights as an ONNX model' },
+    });
+    const old = ['model', 'import', exported('torch-cnn-ts17.onnx'), '--from', ...large, ...seed, '--out', at('whole')];
+    expect(await veritrain(...old)).toMatchObject({ head: null });
+    const kept = start('head').length - headBytes;
+    expect(start('head').subarray(0, kept)).toEqual(start('whole').subarray(0, kept));
+    const data = ['--data', ...bars, '--out', at('head-model')];
+    const trained = await veritrain('train', '--manifest', at('head', 'manifest.json'), ...data);
+    expect(valueOf(trained.metrics, 'loss')).toBeLessThan(valueOf(imported.before, 'loss') * 0.8);
+  });
+
+  it('is drawn from the seed, biases 0, and is trained whatever stays as it is', timeout, async () => {
+    await veritrain(...from.map((word) => word.replace('5a5a', '5b5a')), '--out', at('other-seed'));
+    const [own, other] = [start('head'), start('other-seed')];
+    expect(other.subarray(0, -headBytes)).toEqual(own.subarray(0, -headBytes));
+    expect(other.subarray(-headBytes)).not.toEqual(own.subarray(-headBytes));
+    expect(own.subarray(-8 * 3).every((byte) => byte === 0)).toBe(true);
+    const frozen = await veritrain(...from, '--out', at('head-only'), '--freeze', 'but-last');
+    expect(frozen).toMatchObject({ trainedParameters: headBytes / 8 });
+    await veritrain(...from, '--out', at('head-lora'), '--lora', '2');
+    const { layers } = JSON.parse(readFileSync(at('head-lora', 'manifest.json'), 'utf8')) as { layers: object[] };
+    expect(layers.at(-1)).toMatchObject({ id: 'n8', op: 'dense', out: 3, frozen: false });
+    expect(layers).toContainEqual(expect.objectContaining({ id: 'n6.A' }));
+  });
+});
+
 describe('what the file takes', () => {
   const from = ['model', 'import', exported('keras-mlp-13.onnx'), '--from', ...small, ...seed];
 
@@ -124,7 +164,9 @@ describe('what the file takes', () => {
     const other = ['model', 'import', exported('torch-cnn-ts17.onnx'), '--from', ...small, '--out', at('no')];
     expect(await veritrain(...other)).toMatchObject({ error: { code: 'MODEL_INPUT' } });
     const classes = ['model', 'import', exported('torch-cnn-ts17.onnx'), '--from', ...writeBars('few', 40, 16, 3)];
-    expect(await veritrain(...classes, '--out', at('no'))).toMatchObject({ error: { code: 'HEADER_FIT' } });
+    expect(await veritrain(...classes, '--out', at('no'))).toMatchObject({
+      error: { code: 'HEADER_FIT', action: '--classes 3 gives the model a new last layer' },
+    });
   });
 });
 
@@ -205,6 +247,26 @@ describe('weights alone', () => {
     const numbers = ['model', 'import', at('one-out', 'model.onnx'), ...data, '--out', at('three')];
     expect(await veritrain(...numbers, '--inputs', 'raw', '--optimizer', 'sgd-exact')).toMatchObject({
       check: { sameAnswers: { same: 6, of: 6 } },
+    });
+  });
+
+  it('may have a new head, whatever theirs was', timeout, async () => {
+    const kinds = table.map((row, i) => row.replace(/[xy]$/, 'xyz'[(i % 7) % 3]!));
+    writeFileSync(at('kinds.csv'), `a,b,c,d,kind\n${kinds.join('\n')}\n`);
+    const own = ['--from', at('kinds.csv'), '--target', 'kind', ...seed, '--map', at('map.json')];
+    const head = ['model', 'import', exported('torch-small.safetensors'), ...own, '--layers', at('layers.json')];
+    expect(await veritrain(...head, '--out', at('no'))).toMatchObject({ error: { code: 'HEADER_FIT' } });
+    const imported = await veritrain(...head, '--classes', '3', '--out', at('kinds'), '--epochs', '3');
+    expect(imported).toMatchObject({ head: { layer: 'n2', outputs: 3, before: 2 } });
+    const kept = 8 * (4 * 3 + 3);
+    const weightsOf = (name: string): Buffer => readFileSync(at(name, 'start.bin')).subarray(0, kept);
+    expect(weightsOf('kinds')).toEqual(weightsOf('one'));
+    const manifest = ['--manifest', at('kinds', 'manifest.json'), '--data', at('kinds.csv')];
+    expect(await veritrain('train', ...manifest, '--out', at('kinds-model'))).toMatchObject({
+      steps: (imported.plan as { steps: number }).steps,
+    });
+    expect(await veritrain(...head, '--classes', '3', '--freeze', 'n2', '--out', at('no'))).toMatchObject({
+      error: { code: 'MODEL_LAYER', got: 'n2' },
     });
   });
 

@@ -3,6 +3,7 @@ import { readBytes, readJson } from '#libs/client';
 import {
   exactParameters,
   fractionsOf,
+  headOf,
   importOnnx,
   mappedParameters,
   onnxBytesMax,
@@ -10,7 +11,9 @@ import {
   readSafetensors,
   realInputs,
   safetensorsBytesMax,
+  withNewHead,
   type ImportedModel,
+  type NewHead,
   type PlanWish,
   type RealParameter,
 } from '#libs/models';
@@ -24,6 +27,8 @@ export interface BroughtOptions {
   readonly axis?: readonly string[];
   readonly layers?: string;
   readonly map?: string;
+  /** Of a new last layer. */
+  readonly classes?: string;
 }
 
 interface Looked {
@@ -39,6 +44,7 @@ interface Brought {
   readonly messages: readonly string[];
   /** Of an ONNX file, to run it. */
   readonly onnx?: { readonly bytes: Uint8Array; readonly model: ImportedModel };
+  readonly head?: NewHead;
 }
 
 const scaledWords =
@@ -47,6 +53,11 @@ const rawWords = 'The file is taken to expect your own numbers; what the data se
 
 /** @throws ConfigurationError FILE_*, USAGE; Rejection ONNX_*, SAFETENSORS_*, MODEL_INPUT; UnsupportedModel */
 export function readBrought(file: string, options: BroughtOptions, looked: Looked): Brought {
+  const brought = readFile(file, options, looked);
+  return options.classes === undefined ? brought : withNewHead(brought, whole('--classes', options.classes));
+}
+
+function readFile(file: string, options: BroughtOptions, looked: Looked): Brought {
   if (/\.onnx$/i.test(file)) return onnxModel(readBytes(file, onnxBytesMax), options, looked);
   if (/\.safetensors$/i.test(file)) return tensorsOf(readBytes(file, safetensorsBytesMax), options, looked);
   throw usage('a file that ends in .onnx or .safetensors', file);
@@ -90,14 +101,22 @@ function checkInput({ input, layers, isTokens }: ImportedModel, { features }: Da
 }
 
 /** Tensors are weights alone: the layers come from a file, or from the planner. */
-function tensorsOf(bytes: Uint8Array, { layers: path, map }: BroughtOptions, looked: Looked): Brought {
+function tensorsOf(bytes: Uint8Array, { layers: path, map, classes }: BroughtOptions, looked: Looked): Brought {
   const m = netFrom(path, looked);
   const tensors = readSafetensors(bytes);
-  const shapes = parameterShapes(m);
-  const parameters = mappedParameters(tensors, shapes, map === undefined ? undefined : readJson(map));
-  const exact = map === undefined ? exactParameters(m, tensors) : undefined;
+  const layers = m.layers.map((layer) => ({ ...layer, op: String(layer.op), id: String(layer.id) }));
+  const head = classes === undefined ? undefined : headOf({ layers });
+  // Tensors of a head that is to be new are left where they are, whatever their shape.
+  const shapes = parameterShapes(m).filter(({ layer }) => layer !== head);
+  const parameters = mappedParameters(
+    tensors,
+    shapes,
+    map === undefined ? undefined : withoutHead(readJson(map), head),
+  );
+  const exact =
+    map === undefined && !(head !== undefined && path === undefined) ? exactParameters(m, tensors) : undefined;
   return {
-    layers: m.layers.map((layer) => ({ ...layer, op: String(layer.op), id: String(layer.id) })),
+    layers,
     parameters: parameters.map((one, i) => ({
       ...one,
       ...(exact !== undefined && { exact: { fraction: shapes[i]!.fraction, values: exact[i]!.values } }),
@@ -107,6 +126,14 @@ function tensorsOf(bytes: Uint8Array, { layers: path, map }: BroughtOptions, loo
       ...(exact === undefined ? [] : ['The file has the exact integers of a former run, and they are taken.']),
     ],
   };
+}
+
+/** A map without what it says of the head's tensors. */
+function withoutHead(json: unknown, head: string | undefined): unknown {
+  const map = typeof json === 'object' && json !== null ? (json as { map?: unknown }).map : undefined;
+  if (head === undefined || typeof map !== 'object' || map === null) return json;
+  const isOfHead = (to: unknown): boolean => typeof to === 'string' && to.startsWith(`${head}.`);
+  return { ...(json as object), map: Object.fromEntries(Object.entries(map).filter(([, to]) => !isOfHead(to))) };
 }
 
 /** @throws ConfigurationError USAGE where the file is neither a manifest nor a list */

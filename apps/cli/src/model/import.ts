@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { to0x } from '#attestation/base';
 import { writeWhole } from '#libs/client';
-import { estimate, planBrought, type Adapting, type Agreement } from '#libs/models';
+import { estimate, planBrought, type Adapting, type Agreement, type NewHead } from '#libs/models';
 import { encodeWeights, manifestDigest } from '#libs/step';
 import { compareExported, compareFile } from './agreement.js';
 import { readBrought, type BroughtOptions } from './brought.js';
@@ -31,6 +31,8 @@ export interface ImportedReport {
   readonly why: readonly string[];
   readonly notes: readonly string[];
   readonly dropped: number;
+  /** The last layer, where it is new. */
+  readonly head: NewHead | null;
   readonly parameters: number;
   readonly trainedParameters: number;
   readonly seconds: number;
@@ -52,10 +54,10 @@ export async function importModel(file: string, options: ImportOptions): Promise
     const brought = readBrought(file, options, { header, rows, seed, wish });
     const { manifest, plain, why, start } = planBrought({ header, rows, seed, ...wish }, brought, adapting);
     const set = validation ?? train;
-    const compared =
-      brought.onnx === undefined
-        ? await compareExported(manifest, header, start, set)
-        : await compareFile(brought.onnx, manifest, header, start, set);
+    const isAlone = brought.onnx === undefined || brought.head !== undefined;
+    const compared = isAlone
+      ? await compareExported(manifest, header, start, set)
+      : await compareFile(brought.onnx!, manifest, header, start, set);
     const before = await measured(manifest, header, start, set);
     const notes = [...brought.messages, ...report.notes];
     const data = readingOf(options, rows.validation);
@@ -67,10 +69,10 @@ export async function importModel(file: string, options: ImportOptions): Promise
       ...{ out: options.out, digest: to0x(manifestDigest(manifest)) },
       root: manifest.start.kind === 'weights' ? manifest.start.root : '',
       ...{ plan: plain, layers: manifest.layers.map(({ id, op }) => `${String(id)} ${String(op)}`), why, notes },
-      ...{ dropped: report.dropped, parameters, trainedParameters, seconds },
+      ...{ dropped: report.dropped, head: brought.head ?? null, parameters, trainedParameters, seconds },
       check: {
         ...{ set: validation === null ? 'train' : 'validation' },
-        against: brought.onnx === undefined ? 'the same weights as an ONNX model' : file,
+        against: isAlone ? 'the same weights as an ONNX model' : file,
         ...compared,
       },
       before,

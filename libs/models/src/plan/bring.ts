@@ -1,18 +1,21 @@
 /** A manifest around a model that was brought, and the integers that it starts from (libs/step/SPEC.md §25). */
-import { to0x } from '#attestation/base';
+import { Rejection, to0x } from '#attestation/base';
 import {
   checkHeaderFits,
   drawnParameters,
   parameterShapes,
   sizeOf,
   startRoot,
+  type DataHeader,
   type NetManifest,
   type Tensor,
   type Weights,
 } from '#libs/step';
 import { refuse } from '../errors.js';
 import { takesAdapter } from '../ops/merge-lora.js';
+import { headOutputs, type NewHead } from '../ops/new-head.js';
 import type { RealParameter } from '../onnx/import.js';
+import { objectiveOf } from '../losses/objective.js';
 import { quantise } from '../quantise.js';
 import { planModel, type Plan, type PlanRequest } from './plan.js';
 
@@ -20,6 +23,8 @@ interface BroughtModel {
   readonly layers: readonly Layer[];
   /** Of every layer that has some, in order; `exact` ones are taken as they are where the fraction is the same. */
   readonly parameters: readonly (RealParameter & { readonly exact?: Exact })[];
+  /** A last layer that is new: no weights are given for it. */
+  readonly head?: NewHead;
 }
 
 interface Layer {
@@ -69,7 +74,7 @@ export function planBrought(
       ...(raised.has(layer.id) && { wint: Math.max(Number(layer.wint ?? wint), raised.get(layer.id)!) }),
     }));
     const plan = planModel({ ...request, brought: { ...adapted, layers, wint, root } });
-    checkHeaderFits(plan.manifest, request.header);
+    checkFits(plan.manifest, request.header, headOutputs(model));
     const made = startOf(plan.manifest, model.parameters);
     const settled = [...made.wint].every(([layer, bits]) => (raised.get(layer) ?? wint) >= bits);
     if (!settled) {
@@ -77,31 +82,56 @@ export function planBrought(
       continue;
     }
     const next = to0x(startRoot(plan.manifest, made.start));
-    if (next === root) return { ...plan, start: made.start };
+    if (next === root) return { ...plan, why: [...plan.why, ...headInWords(model)], start: made.start };
     root = next;
   }
   return refuse('MODEL_WEIGHT_RANGE', 'settings under which the weights keep their fractions', 'none', 'choose adamw');
+}
+
+/** @throws Rejection HEADER_FIT, which says how to get another last layer where its size is what does not fit */
+function checkFits(m: NetManifest, header: DataHeader, given: number | undefined): void {
+  try {
+    checkHeaderFits(m, header);
+  } catch (error) {
+    const { outputs } = objectiveOf(header);
+    const isOfHead = error instanceof Rejection && given !== undefined && given !== outputs;
+    if (!isOfHead) throw error;
+    throw new Rejection(error.code, {
+      ...error.detail,
+      action: `--classes ${outputs} gives the model a new last layer`,
+    });
+  }
+}
+
+function headInWords({ head }: BroughtModel): readonly string[] {
+  if (head === undefined) return [];
+  const { layer, outputs, before } = head;
+  return [
+    `The last layer, ${layer}, is new: ${outputs} outputs in place of ${before}, drawn from the seed. All other weights are those of the file.`,
+  ];
 }
 
 type NamedLayer = Layer & { readonly id: string };
 
 /** @throws Rejection MODEL_LAYER for names of layers that are not there, or have no weights */
 function adaptedLayers(
-  { layers, parameters }: BroughtModel,
+  { layers, parameters, head }: BroughtModel,
   { frozen = [], lora }: Adapting,
 ): { readonly layers: readonly NamedLayer[]; readonly lora?: object } {
   const named = layers.map((layer, i): NamedLayer => ({ ...layer, id: layer.id ?? `n${i}` }));
-  const weighted = [...new Set(parameters.map(({ layer }) => layer))];
+  // A new head has to be trained, whatever stays as it is.
+  const given = [...new Set(parameters.map(({ layer }) => layer))];
+  const weighted = head === undefined ? given : [...given, head.layer];
   if (lora !== undefined) {
-    const on = named.filter(takesAdapter).map(({ id }) => id);
+    const on = named.filter((layer) => takesAdapter(layer) && layer.id !== head?.layer).map(({ id }) => id);
     if (on.length === 0) refuse('MODEL_LAYER', 'a linear layer that adapters can be put on', 'none');
-    const still = new Set(weighted.filter((id) => !on.includes(id)));
+    const still = new Set(given.filter((id) => !on.includes(id)));
     return { layers: withFrozen(named, still), lora: { r: lora, on } };
   }
   const still = frozen === 'but-last' ? weighted.slice(0, -1) : frozen;
-  const unknown = still.filter((id) => !weighted.includes(id));
+  const unknown = still.filter((id) => !given.includes(id));
   if (unknown.length > 0) {
-    refuse('MODEL_LAYER', `layers with weights: ${weighted.join(', ')}`, unknown.join(', '));
+    refuse('MODEL_LAYER', `layers with weights: ${given.join(', ')}`, unknown.join(', '));
   }
   return { layers: withFrozen(named, new Set(still)) };
 }
