@@ -103,7 +103,15 @@ describe('a job of fxt 2 that starts from weights', () => {
     await read('operator').expect(404);
     const able = { ...capabilities, fxt: [1, 2], ops: ['dense', 'relu'] };
     const node = { name: 'starts', provider: providers.operator, capabilities: able };
-    const { nodeId } = await test.send<{ nodeId: string }>(pattern.nodeRegister, node, 'operator');
+    const registered = async (of: object) =>
+      (await test.send<{ nodeId: string }>(pattern.nodeRegister, of, 'operator')).nodeId;
+    // A node of a release before there were start weights would train from others.
+    const former = await registered(node);
+    expect(await test.send(pattern.leaseAcquire, { nodeId: former, waitMs: 0 }, 'operator')).toBeNull();
+    const { body } = await test.as('client').get(`/v1/jobs/${job.jobId}`).expect(200);
+    expect(body.requirements).toEqual({ fxt: 2, ops: ['dense', 'relu'], start: true });
+    expect(body.unplaced).toMatch(/^of \d nodes online none starts a job from uploaded weights$/);
+    const nodeId = await registered({ ...node, name: 'starts too', capabilities: { ...able, start: true } });
     const grant = await acquire(test, nodeId);
     expect(grant.job).toMatchObject({ jobId: job.jobId, start });
     await read('operator').expect(200);

@@ -69,7 +69,7 @@ export async function startAgent(settings: HostSettings): Promise<RunningNode> {
   tellAgain(parts.pending);
   const sessions = createSessions(settings, provider.own.account, watch);
   await sessions.current();
-  const semantics = { fxt: [1, 2], ops: [...netOpNames] };
+  const semantics = { fxt: [1, 2], ops: [...netOpNames], start: true };
   const capabilities = { tee: teeOf[enclave.attester], ...machine, parallel: true, ...semantics };
   const offer = offerOf(settings.name, provider.own.account, capabilities);
   const node = await register(opened, offer);

@@ -73,11 +73,12 @@ export class JobQueue {
       );
     if (job.provider !== anyProvider) query.andWhere('n.provider = :provider', { provider: job.provider });
     query.andWhere(`n.capabilities ->> 'tee' ${needsTee(job.assurance as Assurance) ? '<>' : '='} 'none'`);
-    const { fxt, ops } = job.requirements as JobRequirements;
+    const { fxt, ops, start } = job.requirements as JobRequirements;
     if (fxt !== undefined) {
       query.andWhere(`n.capabilities -> 'fxt' @> CAST(:fxt AS jsonb)`, { fxt: JSON.stringify([fxt]) });
       query.andWhere(`n.capabilities -> 'ops' @> CAST(:ops AS jsonb)`, { ops: JSON.stringify(ops ?? []) });
     }
+    if (start === true) query.andWhere(`n.capabilities -> 'start' = 'true'::jsonb`);
     return query.getExists();
   }
 
@@ -147,6 +148,7 @@ function picked({ capabilities }: NodeRecord, busy: readonly string[]): string {
       AND ${keysOf(capabilities).length === 0 ? `c.requirements -> 'groth16Key' IS NULL` : `COALESCE(c.requirements ->> 'groth16Key' IN (:...keys), true)`}
       AND COALESCE((c.requirements ->> 'fxt')::int IN (:...fxt), true)
       AND COALESCE(c.requirements -> 'ops' <@ CAST(:ops AS jsonb), true)
+      AND (c.requirements -> 'start' IS NULL OR :start)
       AND COALESCE(c.requirements ->> 'tcb', :tcb) = :tcb
       AND COALESCE((c.requirements ->> 'cores')::numeric, 0) <= :cores
       AND COALESCE((c.requirements ->> 'memoryMiB')::numeric, 0) <= :memoryMiB
@@ -158,8 +160,8 @@ function picked({ capabilities }: NodeRecord, busy: readonly string[]): string {
 function offered({ capabilities }: NodeRecord): Record<string, unknown> {
   const { tee, tcb, cores, memoryMiB, samplesPerSecond, priceMin } = capabilities;
   const keys = keysOf(capabilities);
-  const { fxt, ops } = semanticsOf(capabilities);
-  const semantics = { fxt, ops: JSON.stringify(ops) };
+  const { fxt, ops, start } = semanticsOf(capabilities);
+  const semantics = { fxt, ops: JSON.stringify(ops), start };
   return { tee, tcb: tcb ?? 'unknown', cores, memoryMiB, speed: samplesPerSecond ?? 0, priceMin, keys, ...semantics };
 }
 

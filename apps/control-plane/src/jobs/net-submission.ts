@@ -35,8 +35,8 @@ export function checkNet({ scheme, proving, assurance }: JobSpec, manifest: NetM
 }
 
 /** What a node must know to train it. */
-export function netRequirements(manifest: NetManifest): Pick<JobRequirements, 'fxt' | 'ops'> {
-  return { fxt: 2, ops: [...opsOf(manifest)] };
+export function netRequirements(manifest: NetManifest): Pick<JobRequirements, 'fxt' | 'ops' | 'start'> {
+  return { fxt: 2, ops: [...opsOf(manifest)], ...(manifest.start.kind === 'weights' && { start: true }) };
 }
 
 /** @throws Rejection JOB_DATASET_MISMATCH with what differs */

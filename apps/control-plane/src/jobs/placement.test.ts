@@ -40,6 +40,7 @@ it.each<[string, ReturnType<typeof job>, readonly ReturnType<typeof node>[]]>([
     [node({ ops: ['dense'] }), node({ fxt: [1] })],
   ],
   ['of 1 nodes online none has the Groth16 key 0xab', job({ groth16Key: '0xab' }), [node()]],
+  ['of 1 nodes online none starts a job from uploaded weights', job({ fxt: 2, ops: ['dense'], start: true }), [node()]],
   ['of 1 nodes online none trains in data parallel', job({}, { parallel: 2 }), [node()]],
   ['of 1 nodes online none takes 100 wei', job(), [node({ priceMin: '101' })]],
   ['of 1 nodes online none has firmware that is current', job({ tcb: 'current' }), [node()]],
@@ -53,4 +54,5 @@ it.each<[string, ReturnType<typeof job>, readonly ReturnType<typeof node>[]]>([
 it('says nothing where one of several nodes can take it', () => {
   const asked = job({ tee: ['snp'], fxt: 2, ops: ['dense'], cores: 4 }, { provider });
   expect(misfit(asked, [node({ tee: 'none' }), node({}, '0x22'), node()])).toBeNull();
+  expect(misfit(job({ fxt: 2, start: true }), [node(), node({ start: true })])).toBeNull();
 });

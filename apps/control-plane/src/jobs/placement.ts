@@ -57,7 +57,7 @@ export function misfit(job: Asked, nodes: readonly Node[]): string | null {
 
 function demandsOf({ provider, assurance, parallel, price, requirements }: Asked): readonly Demand[] {
   const { tee, tcb, cores = 0, memoryMiB = 0, samplesPerSecond = 0, ...more } = requirements as JobRequirements;
-  const { groth16Key, fxt, ops = [] } = more;
+  const { groth16Key, fxt, ops = [], start = false } = more;
   const isAttested = needsTee(assurance as Assurance);
   const demands: readonly (Demand | null)[] = [
     provider === anyProvider
@@ -83,6 +83,12 @@ function demandsOf({ provider, assurance, parallel, price, requirements }: Asked
       words: `trains the op ${op}${ops.length > 1 ? ' beside the others' : ''}`,
       holds: ({ capabilities }: Node) => semanticsOf(capabilities).ops.includes(op),
     })),
+    start
+      ? {
+          words: 'starts a job from uploaded weights',
+          holds: ({ capabilities }) => semanticsOf(capabilities).start,
+        }
+      : null,
     parallel === 1 ? null : { words: 'trains in data parallel', holds: (node) => has(node).parallel === true },
     { words: `takes ${price} wei`, holds: (node) => BigInt(has(node).priceMin ?? 0) <= BigInt(price) },
     tcb === undefined

@@ -134,14 +134,15 @@ function checkGroth16({ assurance, scheme }: JobSpec, manifest: Manifest): void 
 
 /**
  * What a job demands of a node, whatever its client asked for: in scheme `fxt-groth16/1` the key of its plan, of `fxt/2`
- * its semantics and its ops.
+ * its semantics, its ops, and that it takes start weights.
  */
 export function ownRequirements({
   spec,
   manifest,
-}: Pick<CheckedSubmission, 'spec' | 'manifest'>): Pick<JobRequirements, 'groth16Key' | 'fxt' | 'ops'> {
+}: Pick<CheckedSubmission, 'spec' | 'manifest'>): Pick<JobRequirements, 'groth16Key' | 'fxt' | 'ops' | 'start'> {
   const groth16Key = spec.scheme === groth16 ? to0x(spec.proving!.planDigest) : undefined;
-  return { groth16Key, fxt: undefined, ops: undefined, ...(isNet(manifest) && netRequirements(manifest)) };
+  const none = { fxt: undefined, ops: undefined, start: undefined };
+  return { groth16Key, ...none, ...(isNet(manifest) && netRequirements(manifest)) };
 }
 
 /** @throws Rejection JOB_DATASET_MISMATCH when the data set is not the one that spec and manifest speak of */

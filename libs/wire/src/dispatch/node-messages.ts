@@ -33,6 +33,8 @@ export const JobRequirements = z
     /** Of a job of `fxt/2`: its semantics, and the ops of its layers. Set by the control plane. */
     fxt: Semantics.optional(),
     ops: Ops.optional(),
+    /** Of a job that starts from weights that its client uploaded. Set by the control plane. */
+    start: z.boolean().optional(),
   })
   .meta({ id: 'JobRequirements' });
 export type JobRequirements = z.infer<typeof JobRequirements>;
@@ -59,6 +61,8 @@ export const NodeCapabilities = z.object({
   fxt: z.array(Semantics).max(8).optional(),
   /** Ops of `fxt/2` that the node trains. */
   ops: Ops.optional(),
+  /** Hands an enclave the weights that a job starts from. */
+  start: z.boolean().optional(),
   version: text(32),
 });
 export type NodeCapabilities = z.infer<typeof NodeCapabilities>;
