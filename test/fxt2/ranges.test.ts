@@ -122,6 +122,97 @@ it('finds numbers beyond it as soon as the rules are off', () => {
   }
 }, 240_000);
 
+interface End {
+  readonly rule: string;
+  within: Json;
+  beyond: Json;
+  /** Steps at which the rule is nearest to its end. */
+  readonly steps: readonly number[];
+  /** Whether numbers can come as near as the rule assumes; else it is safe by what sums of shares cannot reach. */
+  readonly isTight: boolean;
+}
+
+const slow = { kind: 'adamw', beta1: [13, 7], beta2: [1, 10], lr: { frac: 24, points: [[0, 1]] } };
+const netOf1 = (input: readonly number[], layers: readonly Json[], more: Json = {}): Json => ({
+  ...{ fxt: 2, seed: `0x${'5a'.repeat(32)}`, batch: 1, steps: 8, a: 8, g: 10, wint: 3, optimizer: slow },
+  ...{ input: { shape: input, dtype: 'int16', frac: 0 }, labelShape: [], loss: { kind: 'softmax-ce', E: 12, k: 28 } },
+  ...{ layers: [...layers, { op: 'dense', out: 2, a: 10 }], ...more },
+});
+const pooled = (rows: number): Json =>
+  netOf1(
+    [rows, 64, 1],
+    [
+      ...[
+        { op: 'conv2d', k: [1, 1], out: 1, a: 0 },
+        { op: 'avgpool', k: [rows, 64], a: 24 },
+      ],
+      { op: 'flatten' },
+    ],
+  );
+const attended = (places: number): Json =>
+  netOf1(
+    [places, 1],
+    [
+      { id: 'x', op: 'dense', out: 1 },
+      { op: 'attention', in: ['x', 'x', 'x'], heads: 1, causal: false },
+      { op: 'meanpool' },
+    ],
+  );
+const scheduled = (length: number): Json =>
+  netOf1([2], [], {
+    optimizer: {
+      ...slow,
+      u: 0,
+      c1: 4,
+      lr: {
+        frac: 48,
+        points: [
+          [0, 0],
+          [length, 2 ** 49 - 1],
+        ],
+      },
+    },
+  });
+
+it.each<[string, End]>([
+  ['AVGPOOL', { rule: 'AVGPOOL', within: pooled(63), beyond: pooled(64), steps: [0], isTight: true }],
+  ['SCHEDULE', { rule: 'SCHEDULE', within: scheduled(4), beyond: scheduled(5), steps: [2, 3], isTight: true }],
+  ['ATTENTION', { rule: 'ATTENTION', within: attended(511), beyond: attended(512), steps: [0], isTight: false }],
+])(
+  'at the end of the rule %s numbers stay within what float64 carries',
+  (_, { rule, within, beyond, steps, isTight }) => {
+    expect(() => parseNetManifest(beyond)).toThrow(`STEP_RANGE_${rule}`);
+    const m = parseNetManifest(within);
+    const next = seeded(1);
+    Object.assign(watch, { isOn: true, largest: 0n, beyond: [] });
+    try {
+      run(m, () => 1n, next, steps);
+    } finally {
+      watch.isOn = false;
+    }
+    expect(watch.beyond).toEqual([]);
+    expect(watch.largest > 1n << (isTight ? 51n : 40n)).toBe(true);
+  },
+);
+
+it('at steps and sizes beyond those ends numbers leave it', () => {
+  watch.hasRules = false;
+  try {
+    for (const [json, steps] of [
+      [pooled(66), [0]],
+      [scheduled(64), [63]],
+    ] as const) {
+      const m = parseNetManifest(json);
+      Object.assign(watch, { isOn: true, largest: 0n, beyond: [] });
+      run(m, () => 1n, seeded(1), steps);
+      watch.isOn = false;
+      expect(watch.beyond.length).toBeGreaterThan(0);
+    }
+  } finally {
+    Object.assign(watch, { isOn: false, hasRules: true });
+  }
+});
+
 /** A net that every proposal of other members changed, as far as it was let through. */
 function wildManifest(seed: number, proposals: number): NetManifest {
   const next = seeded(seed);
@@ -157,7 +248,7 @@ function attack(m: NetManifest, seed: number): void {
   }
 }
 
-function run(m: NetManifest, sign: () => bigint, next: () => number): void {
+function run(m: NetManifest, sign: () => bigint, next: () => number, steps: readonly number[] = [0, 1, 2]): void {
   const { parameters, input, labels, output } = netOf(m);
   const extremes = parameters.map((one) => tensor(one.name, one.dims, () => sign() * guardOf(one)));
   const frozen = frozenOf(m, extremes);
@@ -173,7 +264,7 @@ function run(m: NetManifest, sign: () => bigint, next: () => number): void {
     return sign() > 0n ? 2 ** 31 - 1 : -(2 ** 31);
   };
   expect(output.hasError).toBe(true);
-  for (let step = 0; step < 3; step++) {
+  for (const step of steps) {
     const examples = {
       count: m.batch,
       features: Int32Array.from({ length: size(input.shape) }, feature),

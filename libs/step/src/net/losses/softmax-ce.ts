@@ -38,7 +38,7 @@ export const softmaxCe: NetLoss<SoftmaxCe> = {
     for (let row = 0; row < Y.data.length / C; row++) {
       const label = labels[row]!;
       const p = softmaxRow(Y.data.slice(row * C, row * C + C), { E, k, a: edge.a, out: edge.g });
-      data.push(...p.map((x, c) => (label < 0 ? 0n : x - (c === label ? one : 0n))));
+      p.forEach((x, c) => data.push(label < 0 ? 0n : x - (c === label ? one : 0n)));
     }
     return { dims: Y.dims, data } satisfies IntTensor;
   },

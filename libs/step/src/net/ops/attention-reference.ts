@@ -23,12 +23,12 @@ export function attend(
     for (let i = 0; i < T; i++) {
       const seen = causal ? i + 1 : T;
       const S = products.slice(i * T, i * T + seen).map((x) => run.sat(roundShift(x * sigma, shifts.S), layer.id));
-      P.push(...softmaxRow(S, { E, k: iotaBits, a: layer.inputs[0]!.a, out: 12 }));
+      for (const share of softmaxRow(S, { E, k: iotaBits, a: layer.inputs[0]!.a, out: 12 })) P.push(share);
       for (let j = seen; j < T; j++) P.push(0n);
     }
     const Y = product(P, V, [T, T, d]).map((x) => run.sat(roundShift(x, shifts.y), layer.id));
     putHead(place, y, head, Y);
-    shares.push(...P);
+    for (const share of P) shares.push(share);
   }
   return {
     output: { dims: q!.dims, data: y },
