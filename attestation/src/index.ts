@@ -36,7 +36,25 @@ export { appraiseSnp, neutralSnpPolicy, type SnpPolicy, type TcbFloor } from './
 export { type SnpRevocation } from './snp/revocation.js';
 export { launchDigest, type LaunchInput } from './measure/launch-digest.js';
 export { cpuSignature, type Vmm } from './measure/vmsa.js';
-export { verifyIdBlock, type IdBlock } from './snp/id-block.js';
+export { enforcingFirmware, enforcingFirmwareName } from './measure/firmware.js';
+export {
+  measurementOf,
+  readGuestManifest,
+  signGuestManifest,
+  verifyGuestManifest,
+  verifyLaunches,
+  type GuestManifest,
+  type LaunchShape,
+  type MeasuredImage,
+} from './measure/manifest.js';
+export {
+  launchKeyDigest,
+  makeIdBlock,
+  verifyIdBlock,
+  type IdBlock,
+  type IdBlockValues,
+  type LaunchKey,
+} from './snp/id-block.js';
 export { checkHclBinding, parseHclReport, type HclReport } from './snp/hcl.js';
 export { parseCertificate, parsePemCertificates, type Certificate } from './x509/certificate.js';
 export { verifyPath, type PathRequest, type VerifiedPath } from './x509/path.js';

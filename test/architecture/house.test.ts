@@ -67,7 +67,8 @@ describe('attestation', () => {
     const users = ['apps', 'enclave', 'libs', 'contracts'].flatMap(sourcesOf);
     const judges = users.filter((path) => /from '#attestation'/.test(textOf(path)));
     expect(judges.length).toBeGreaterThan(0);
-    expect(judges.length).toBeLessThanOrEqual(40);
+    // 40 before manifests of guests: who makes, verifies, pins and launches by them judges too.
+    expect(judges.length).toBeLessThanOrEqual(48);
   });
 });
 

@@ -17,13 +17,26 @@ export interface LaunchInput {
   /** LD after the firmware pages, 48 bytes, when the firmware at hand is only the end of the image that was loaded. */
   readonly firmwareDigest?: Uint8Array;
   /** Absent when the guest boots from its disk and the firmware holds no kernel hashes. */
-  readonly kernel?: { readonly image: Uint8Array; readonly initrd: Uint8Array; readonly commandLine: string };
+  readonly kernel?: KernelFiles | KernelHashes;
   readonly vcpus: number;
   /** CPUID Fn0000_0001_EAX; see `cpuSignature`. */
   readonly cpuSignature: number;
   /** SEV_FEATURES: bit 0 SNP active, bit 5 debug swap, and so on. */
   readonly guestFeatures: bigint;
   readonly vmm: Vmm;
+}
+
+interface KernelFiles {
+  readonly image: Uint8Array;
+  readonly initrd: Uint8Array;
+  readonly commandLine: string;
+}
+
+/** The same by SHA-256 of kernel and initrd, as a manifest states them. */
+interface KernelHashes {
+  readonly imageSha256: Uint8Array;
+  readonly initrdSha256: Uint8Array;
+  readonly commandLine: string;
 }
 
 const pageTypes = { normal: 1, vmsa: 2, zero: 3, unmeasured: 4, secrets: 5, cpuid: 6 } as const;
@@ -42,10 +55,11 @@ export function launchDigest(input: LaunchInput): Uint8Array {
   let digest = input.firmwareDigest ?? normalPages(zeroDigest, ovmf.gpa, input.firmware);
   if (digest.length !== 48) refuse('SNP_MEASURE_FIRMWARE', '48 bytes of firmware digest', `${digest.length}`);
   digest = metadataPages(digest, ovmf, input);
-  for (let cpu = 0; cpu < input.vcpus; cpu++) {
-    const page = buildVmsa(cpu === 0 ? bspResetEip : ovmf.resetEip, input.cpuSignature, input.guestFeatures, input.vmm);
-    digest = extend(digest, pageTypes.vmsa, vmsaGpa, sha384(page));
-  }
+  const saveArea = (eip: number): Uint8Array =>
+    sha384(buildVmsa(eip, input.cpuSignature, input.guestFeatures, input.vmm));
+  digest = extend(digest, pageTypes.vmsa, vmsaGpa, saveArea(bspResetEip));
+  const further = input.vcpus > 1 ? saveArea(ovmf.resetEip) : zeroDigest;
+  for (let cpu = 1; cpu < input.vcpus; cpu++) digest = extend(digest, pageTypes.vmsa, vmsaGpa, further);
   return digest;
 }
 
@@ -106,12 +120,17 @@ const commandLineGuid = guidBytes('97d02dd8-bd20-4c94-aa78-e7714d36ab2a');
 
 /** One page with the table of SHA-256 hashes at the place the firmware names (QEMU, target/i386/sev.c). */
 function kernelHashesPage(kernel: NonNullable<LaunchInput['kernel']>, ovmf: Ovmf, size: number): Uint8Array {
-  const entry = (guid: Uint8Array, data: Uint8Array): Uint8Array =>
-    concatBytes(guid, Uint8Array.of(50, 0), sha256(data));
+  const entry = (guid: Uint8Array, hash: Uint8Array): Uint8Array => concatBytes(guid, Uint8Array.of(50, 0), hash);
+  const hashes =
+    'image' in kernel
+      ? { initrd: sha256(kernel.initrd), image: sha256(kernel.image) }
+      : { initrd: kernel.initrdSha256, image: kernel.imageSha256 };
+  if (hashes.initrd.length !== 32 || hashes.image.length !== 32)
+    refuse('SNP_MEASURE_KERNEL', 'SHA-256 of 32 bytes', 'another length');
   const entries = [
-    entry(commandLineGuid, utf8(`${kernel.commandLine}\0`)),
-    entry(initrdGuid, kernel.initrd),
-    entry(kernelGuid, kernel.image),
+    entry(commandLineGuid, sha256(utf8(`${kernel.commandLine}\0`))),
+    entry(initrdGuid, hashes.initrd),
+    entry(kernelGuid, hashes.image),
   ];
   const table = concatBytes(hashTableGuid, Uint8Array.of(168, 0), ...entries);
   const offset = (ovmf.hashTableGpa ?? 0) % guestPageBytes;

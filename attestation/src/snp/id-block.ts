@@ -3,7 +3,7 @@
  * describes and the ID key signed, so a pinned ID key digest with a minimum GUEST_SVN can stand for a list of images.
  */
 import { sha384 } from '@noble/hashes/sha2.js';
-import { concatBytes, copyOf, isZero, toHex, uintLe } from '../base/bytes.js';
+import { concatBytes, copyOf, fromHex, isZero, toHex, uintBe, uintLe } from '../base/bytes.js';
 import { Rejection } from '../base/errors.js';
 import { spkiOfPoint, verifySignature } from '../base/signatures.js';
 
@@ -76,6 +76,67 @@ async function checkSigned(auth: Uint8Array, at: number, key: Uint8Array, messag
     if (!(error instanceof Rejection)) throw error;
     refuse('SNP_ID_BLOCK_SIGNATURE', 'a signature by the key of the page', error.code);
   }
+}
+
+/** A P-384 key of whoever signs launches: its public point, and how it signs. */
+export interface LaunchKey {
+  /** x and y, 48 bytes each, big-endian. */
+  readonly point: Uint8Array;
+  /** ECDSA with SHA-384: r and s, 48 bytes each, big-endian. */
+  sign(message: Uint8Array): Promise<Uint8Array> | Uint8Array;
+}
+
+export type IdBlockValues = Pick<IdBlock, 'measurement' | 'familyId' | 'imageId' | 'guestSvn' | 'policy'>;
+
+/**
+ * The pages that a hypervisor hands to the firmware with a launch.
+ * @param authorKey  signs the ID key, so that ID keys can be replaced under one author
+ * @returns block 96 bytes, auth 4096 bytes
+ * @throws Rejection SNP_ID_BLOCK for values of another size
+ */
+export async function makeIdBlock(
+  values: IdBlockValues,
+  idKey: LaunchKey,
+  authorKey?: LaunchKey,
+): Promise<{ block: Uint8Array; auth: Uint8Array }> {
+  const { measurement, familyId, imageId, guestSvn, policy } = values;
+  const parts = [fromHex(measurement), fromHex(familyId), fromHex(imageId)];
+  const le = (value: bigint | number, bytes: number): Uint8Array => uintBe(value, bytes).reverse();
+  const block = concatBytes(...parts, le(1, 4), le(guestSvn, 4), le(policy, 8));
+  if (block.length !== idBlockBytes || parts[0]!.length !== 48 || parts[1]!.length !== 16)
+    refuse('SNP_ID_BLOCK', 'a digest of 48 bytes, ids of 16', `${parts.map(({ length }) => length).join(', ')} bytes`);
+  const auth = new Uint8Array(idAuthBytes);
+  const idKeyPage = keyPage(idKey.point);
+  auth[offsets.idAlgorithm] = 1;
+  auth.set(idKeyPage, offsets.idKey);
+  auth.set(fieldsOf(await idKey.sign(block)), offsets.blockSignature);
+  if (authorKey !== undefined) {
+    auth[offsets.authorAlgorithm] = 1;
+    auth.set(keyPage(authorKey.point), offsets.authorKey);
+    auth.set(fieldsOf(await authorKey.sign(idKeyPage)), offsets.keySignature);
+  }
+  return { block, auth };
+}
+
+/** SHA-384 of a key as the report shows it. */
+export function launchKeyDigest(point: Uint8Array): string {
+  return toHex(sha384(keyPage(point)));
+}
+
+function keyPage(point: Uint8Array): Uint8Array {
+  const page = new Uint8Array(keyBytes);
+  page[0] = 2;
+  page.set(fieldsOf(point), 4);
+  return page;
+}
+
+/** Two numbers of 48 bytes, little-endian in fields of 72. */
+function fieldsOf(pair: Uint8Array): Uint8Array {
+  if (pair.length !== 96) refuse('SNP_ID_BLOCK', 'two numbers of 48 bytes', `${pair.length} bytes`);
+  const fields = new Uint8Array(144);
+  fields.set(copyOf(pair, 0, 48).reverse(), 0);
+  fields.set(copyOf(pair, 48, 96).reverse(), 72);
+  return fields;
 }
 
 function refuse(code: string, expected: string, got: string): never {
