@@ -1,5 +1,5 @@
 /** An enclave that was started by somebody else, as a guest's service manager would. */
-import { connect } from 'node:net';
+import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { afterEach, expect, it } from 'vitest';
@@ -60,6 +60,18 @@ it('A-L7 with --peer serves that address alone, whoever connects first', async (
   const host = createEnclaveClient(connect({ host: '127.0.0.1', port, localAddress: '127.0.0.2' }));
   expect((await host.request('open', body)).length).toBeGreaterThan(100);
   host.close();
+});
+
+it('serves a connection that is already open, as a guest’s first process hands it on, and ends with it', async () => {
+  const args = ['--listen', 'fd:3', '--attester', 'simulated', '--vendor', vendor];
+  const command = nodeCommand('../../../enclave/src/main', import.meta.url, args);
+  const enclave = startProcess(command, { stdio: ['ignore', 'ignore', 'inherit', 'pipe'] });
+  started.push(enclave);
+  const client = createEnclaveClient(enclave.child.stdio[3] as Socket);
+  const body = { provider: new Uint8Array(20).fill(1), chainId: 1, registry: new Uint8Array(20).fill(2) };
+  expect((await client.request('open', body)).length).toBeGreaterThan(100);
+  client.close();
+  expect(await enclave.exited).toBe(0);
 });
 
 it('ENCLAVE_LISTEN: an address of another form', async () => {
