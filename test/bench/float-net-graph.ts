@@ -132,7 +132,8 @@ function backward(f: FloatGraph, { layers, parameters }: Net, passes: ReadonlyMa
   for (const layer of layers.toReversed()) {
     const error = errors.get(layer.id);
     if (error === undefined) continue;
-    const { inputs, W, b } = passes.get(layer.id)!.back(error);
+    const wanted = layer.inputs.map(({ hasError }) => hasError);
+    const { inputs, W, b } = passes.get(layer.id)!.back(error, wanted);
     if (W !== undefined) gradients.set(`${layer.id}.W`, W);
     if (b !== undefined) gradients.set(`${layer.id}.b`, b);
     inputs.forEach((part, i) => {

@@ -13,8 +13,11 @@ export interface Place {
 
 export interface Passed {
   readonly output: string;
-  /** @returns errors of the inputs, and gradients of W and b */
-  readonly back: (G: string) => {
+  /** @param wanted whether anybody reads the error of each input @returns those errors, and gradients of W and b */
+  readonly back: (
+    G: string,
+    wanted: readonly boolean[],
+  ) => {
     readonly inputs: readonly (string | undefined)[];
     readonly W?: string;
     readonly b?: string;
@@ -31,12 +34,12 @@ function product(
   f: FloatGraph,
   { W, b }: Place,
   x: string,
-): { y: string; back: (g: string) => { W: string; b?: string; x: string } } {
+): { y: string; back: (g: string, wanted: readonly boolean[]) => { W: string; b?: string; x?: string } } {
   const y = f.node('Gemm', [x, W!, ...(b === undefined ? [] : [b])]);
-  const back = (g: string) => ({
+  const back = (g: string, [isWanted]: readonly boolean[]) => ({
     W: f.node('Gemm', [x, g], transA),
     ...(b !== undefined && { b: f.sum(g, 0, 0) }),
-    x: f.node('Gemm', [g, W!], transB),
+    ...(isWanted === true && { x: f.node('Gemm', [g, W!], transB) }),
   });
   return { y, back };
 }
@@ -48,9 +51,9 @@ const dense: FloatOp = (f, place, [x]) => {
   const { y, back } = product(f, place, f.rows(x!, fan));
   return {
     output: f.reshape(stretched(y), [-1, ...place.output]),
-    back(G) {
-      const { x: error, ...gradients } = back(stretched(f.rows(G, out)));
-      return { inputs: [f.reshape(error, [-1, ...place.inputs[0]!])], ...gradients };
+    back(G, wanted) {
+      const { x: error, ...gradients } = back(stretched(f.rows(G, out)), wanted);
+      return { inputs: [error && f.reshape(error, [-1, ...place.inputs[0]!])], ...gradients };
     },
   };
 };
@@ -62,9 +65,9 @@ const conv2d: FloatOp = (f, place, [x]) => {
   const { y, back } = product(f, place, f.rows(emitColumns(f, x!, convolution), k[0]! * k[1]! * C));
   return {
     output: f.reshape(y, [-1, ...place.output]),
-    back(G) {
-      const { x: columns, ...gradients } = back(f.rows(G, place.output[2]!));
-      return { inputs: [emitFromColumns(f, columns, convolution)], ...gradients };
+    back(G, wanted) {
+      const { x: columns, ...gradients } = back(f.rows(G, place.output[2]!), wanted);
+      return { inputs: [columns && emitFromColumns(f, columns, convolution)], ...gradients };
     },
   };
 };
