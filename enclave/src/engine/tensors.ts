@@ -1,13 +1,10 @@
 /** Weights out of the float64 tensors of the runtime. */
 import type { NamedTensors } from '#libs/onnx';
-import { borderShapes, type JobManifest, type Weights } from '#libs/step';
+import { borderShapes, tensorIntegers, type JobManifest, type Weights } from '#libs/step';
 
 export function toWeights(m: JobManifest, tensors: NamedTensors): Weights {
   return borderShapes(m).map(({ name, dims }) => {
-    const carrier = tensors[name]!.data as Float64Array;
-    const values = new BigInt64Array(carrier.length);
-    for (let i = 0; i < values.length; i++) values[i] = BigInt(carrier[i]!);
-    return { name, dims, values };
+    return { name, dims, values: tensorIntegers(tensors[name]!.data as Float64Array) };
   });
 }
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { divRound, floorDiv, isqrt, roundShift } from './index.js';
+import { divRound, floorDiv, isqrt, roundShift, tensorIntegers, tensorNumbers } from './index.js';
 
 describe('integer primitives, libs/step/SPEC.md §2', () => {
   it.each<[number, number, number]>([
@@ -39,6 +39,20 @@ describe('integer primitives, libs/step/SPEC.md §2', () => {
         expect(-(1n << BigInt(s)) <= twice && twice < 1n << BigInt(s)).toBe(true);
         const root = isqrt(x < 0n ? -x : x);
         expect(root * root <= (x < 0n ? -x : x) && (x < 0n ? -x : x) < (root + 1n) ** 2n).toBe(true);
+      }),
+    );
+  });
+});
+
+describe('integers in float64', () => {
+  it('come and go unchanged within ±2^53', () => {
+    const edges = [0, -0, 1, -1, 2 ** 31, -(2 ** 31), 2 ** 32 - 1, -(2 ** 32) - 1, 2 ** 53, -(2 ** 53)];
+    expect(Array.from(tensorIntegers(Float64Array.from(edges)))).toEqual(edges.map(BigInt));
+    fc.assert(
+      fc.property(fc.array(fc.maxSafeInteger()), (numbers) => {
+        const integers = tensorIntegers(Float64Array.from(numbers));
+        expect(Array.from(integers)).toEqual(numbers.map(BigInt));
+        expect(tensorNumbers(integers)).toEqual(Float64Array.from(integers, Number));
       }),
     );
   });
