@@ -3,11 +3,17 @@
  * graph optimisation cannot change a bit of the result (libs/step/SPEC.md §10, §26).
  */
 import { Rejection } from '#attestation/base';
-import { elementTypeOf, float64Tensors, InferenceSession, sessionOptions, Tensor, type NamedTensors } from '#libs/onnx';
+import {
+  elementTypeOf,
+  float64Tensors,
+  type InferenceSession,
+  sessionOptions,
+  Tensor,
+  type NamedTensors,
+} from '#libs/onnx';
 import {
   blocksOfSteps,
   borderShapes,
-  buildNetTrainGraph,
   checkWeights,
   GuardViolation,
   netOf,
@@ -23,6 +29,7 @@ import {
 import type { EngineOptions, TrainRequest } from './engine.js';
 import { checkSteps } from './check-steps.js';
 import type { LoadedDataset } from './loaded-dataset.js';
+import { NetSessions } from './net-sessions.js';
 import { toWeights } from './tensors.js';
 
 export class NetEngine {
@@ -30,8 +37,7 @@ export class NetEngine {
 
   private constructor(
     readonly manifest: NetManifest,
-    private readonly graph: NetTrainGraph,
-    private readonly session: InferenceSession,
+    private readonly sessions: NetSessions,
     frozen: Weights,
   ) {
     this.#frozen = float64Tensors(frozen);
@@ -39,10 +45,9 @@ export class NetEngine {
 
   /** @param frozen parameters that the job does not train */
   static async open(manifest: NetManifest, frozen: Weights, options: EngineOptions = {}): Promise<NetEngine> {
-    const graph = buildNetTrainGraph(manifest);
     const { threads = 1, optimization = 'all' } = options;
-    const session = await InferenceSession.create(graph.model, sessionOptions(threads, optimization, manifest));
-    return new NetEngine(manifest, graph, session, frozen);
+    const sessions = await NetSessions.open(manifest, sessionOptions(threads, optimization, manifest));
+    return new NetEngine(manifest, sessions, frozen);
   }
 
   /**
@@ -111,7 +116,7 @@ export class NetEngine {
   }
 
   async close(): Promise<void> {
-    await this.session.release();
+    await this.sessions.close();
   }
 
   async #chunk(
@@ -120,33 +125,21 @@ export class NetEngine {
     first: number,
     count: number,
   ): Promise<InferenceSession.ReturnType> {
-    const { manifest, graph } = this;
+    const { manifest } = this;
+    const { graph, session } = await this.sessions.for({ tensors, first, count });
     const perStep = graph.perStep.map(({ layer, size }) => {
       const values = Float64Array.from({ length: count * size }, () => 0);
       for (let i = 0; i < count; i++) values.set(stepInputs(layer, first + i), i * size);
       return [`input.${layer.id}`, new Tensor('float64', values, [count, size])] as const;
     });
     const scalars = Float64Array.from(Array.from({ length: count }, (_, i) => stepScalars(manifest, first + i)).flat());
-    const result = await this.session.run({
+    const result = await session.run({
       ...{ ...dataset.feeds, ...this.#frozen, ...tensors, ...Object.fromEntries(perStep) },
       blocks: new Tensor('int32', blocksOfSteps(manifest, first, count, dataset.recordCount), [count]),
       scalars: new Tensor('float64', scalars, [count, graph.scalarCount]),
     });
-    this.#checkWatched(result, first, count);
+    checkWatched(graph, result, first, count);
     return result;
-  }
-
-  /** @throws GuardViolation for the first value out of its range */
-  #checkWatched(result: InferenceSession.ReturnType, first: number, count: number): void {
-    for (let i = 0; i < count; i++) {
-      for (const { output, tensor, low, high } of this.graph.watched) {
-        const magnitude = (result[output]!.data as Float64Array)[i]!;
-        // |x + 1/2| where the range has one value more below 0 than above.
-        const most = low === -high ? high : high + 0.5;
-        if (magnitude <= most) continue;
-        throw new GuardViolation(first + i, tensor, `${low}..${high}`, `of magnitude ${Math.floor(magnitude)}`);
-      }
-    }
   }
 
   #figures(result: InferenceSession.ReturnType, count: number): { readonly loss: number; readonly accuracy: number } {
@@ -155,5 +148,23 @@ export class NetEngine {
     const sum = (name: string): number =>
       (result[name]!.data as Float64Array).reduce((total, value) => total + value, 0);
     return { loss: sum('loss') / all, accuracy: sum('right') / all };
+  }
+}
+
+/** @throws GuardViolation for the first value out of its range */
+function checkWatched(
+  { watched }: NetTrainGraph,
+  result: InferenceSession.ReturnType,
+  first: number,
+  count: number,
+): void {
+  for (let i = 0; i < count; i++) {
+    for (const { output, tensor, low, high } of watched) {
+      const magnitude = (result[output]!.data as Float64Array)[i]!;
+      // |x + 1/2| where the range has one value more below 0 than above.
+      const most = low === -high ? high : high + 0.5;
+      if (magnitude <= most) continue;
+      throw new GuardViolation(first + i, tensor, `${low}..${high}`, `of magnitude ${Math.floor(magnitude)}`);
+    }
   }
 }

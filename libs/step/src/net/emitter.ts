@@ -3,6 +3,7 @@
  * 2^53, so no node but a division or a root rounds, and those are taken down to the integer that the rule asks for.
  */
 import { elementCode, type ElementType, type GraphBuilder } from '../onnx/graph-builder.js';
+import { sizeOf } from '../tensors.js';
 import type { NetLayer } from './edge.js';
 
 /** A range that a graph watches: the largest magnitude of each step leaves it as an output. */
@@ -33,6 +34,7 @@ export class NetEmitter {
   readonly #seen = new Map<string, number>();
   readonly #tables = new Map<Float64Array, string>();
   readonly #rowSums = new Map<string, readonly [string, string]>();
+  readonly #vectors = new Map<number, string>();
 
   constructor(
     readonly graph: GraphBuilder,
@@ -65,7 +67,12 @@ export class NetEmitter {
 
   /** x·2^bits; x itself where bits is 0. */
   scale(x: string, bits: number): string {
-    return bits === 0 ? x : this.mul(x, this.scalar(2 ** bits));
+    return this.scaled(x, 2 ** bits);
+  }
+
+  /** x·factor; x itself where it is 1. */
+  scaled(x: string, factor: number): string {
+    return factor === 1 ? x : this.mul(x, this.scalar(factor));
   }
 
   /** `RS(x, s)`. */
@@ -96,6 +103,49 @@ export class NetEmitter {
   }
 
   /**
+   * `RS(x·factor, s)` of a joined tensor by factor·2^-s, a number or the name of a float64 [1].
+   *
+   * @param factor its products with x are whole numbers times 2^-s that float64 carries
+   */
+  roundedScaled(x: string, factor: string | number, s: number): string {
+    return s <= 0 ? this.affine(x, factor, 0) : this.whole(this.affine(x, factor, this.half(s)));
+  }
+
+  /** x·factor + addend of a joined tensor in one pass; both of [1]. */
+  affine(x: string, factor: string | number, addend: string | number): string {
+    const [scale, moved] = [factor, addend].map((one) => (typeof one === 'string' ? one : this.vector(one)));
+    const inputs = [x, scale!, moved!, this.vector(0), this.vector(1)];
+    return this.node('BatchNormalization', inputs, { epsilon: { float: 0 } });
+  }
+
+  /** A constant of shape [1]. */
+  vector(value: number): string {
+    const name = this.#vectors.get(value) ?? this.graph.float64([1], Float64Array.of(value));
+    this.#vectors.set(value, name);
+    return name;
+  }
+
+  /** Whole numbers below 2^51 as they are carried: with room, moved to where adding rounds to whole numbers. */
+  carry(x: string): string {
+    return this.options.hasRoom ? this.add(x, this.scalar(wholeFrom)) : x;
+  }
+
+  /** Whole numbers x·factor below 2^51 of a joined tensor, as they are carried. */
+  carryScaled(x: string, factor: number): string {
+    return this.affine(x, factor, this.options.hasRoom ? wholeFrom : 0);
+  }
+
+  /** The whole numbers that are carried. */
+  carriedValue(V: string): string {
+    return this.options.hasRoom ? this.sub(V, this.scalar(wholeFrom)) : V;
+  }
+
+  /** V + floor(moved), for numbers that are moved as `whole` takes them. */
+  carryOn(V: string, moved: string): string {
+    return this.add(V, this.options.hasRoom ? moved : this.node('Floor', [moved]));
+  }
+
+  /**
    * `RS(left·right, s)` of [n, k] and [k, m] (or [m, k]): one Gemm, which adds the half, and what makes it whole.
    *
    * @param addend name of a whole number per column at the product's fraction, added before rounding
@@ -109,7 +159,7 @@ export class NetEmitter {
   }
 
   /**
-   * An exact gradient sum `leftᵀ·right` over rows, by a name that `gradient`, `roundedGradient` and `descended` read: each
+   * An exact gradient sum `leftᵀ·right` over rows, by a name that `gradient`, `movedGradient` and `descended` read: each
    * of them is one product then, with what comes next inside.
    */
   rowSum(left: string, right: string): string {
@@ -124,13 +174,13 @@ export class NetEmitter {
     return factors === undefined ? D : this.node('Gemm', factors, { transA: { int: 1 } });
   }
 
-  /** `RS(D, s)`. */
-  roundedGradient(D: string, s: number): string {
+  /** What `whole` makes `RS(D, s)`. */
+  movedGradient(D: string, s: number): string {
     const factors = this.#rowSums.get(D);
-    if (factors === undefined) return this.round(D, s);
+    const half = s > 0 ? this.half(s) : 0;
+    if (factors === undefined) return this.#moved(this.scale(D, -s), half);
     const attributes = { alpha: { float: 2 ** -s }, transA: { int: 1 } };
-    if (s <= 0) return this.node('Gemm', factors, attributes);
-    return this.whole(this.node('Gemm', [...factors, this.scalar(this.half(s))], attributes));
+    return this.node('Gemm', [...factors, ...(half === 0 ? [] : [this.scalar(half)])], attributes);
   }
 
   /** `W − m·D`: the step size takes the error, which has fewer elements than D. */
@@ -217,11 +267,21 @@ export class NetEmitter {
     return parts.length === 1 ? parts[0]! : this.node('Concat', parts, { axis: { int: axis } });
   }
 
-  /** Parts of these sizes along the first axis. */
-  split(x: string, sizes: readonly number[]): readonly string[] {
+  /** Tensors one behind the other, [1, 1, elements]. */
+  joined(names: readonly string[]): string {
+    return this.concat(
+      names.map((name) => this.reshape(name, [1, 1, -1])),
+      2,
+    );
+  }
+
+  /** A joined tensor's parts in their shapes. @param rest elements behind them that nobody reads */
+  parts(x: string, shapes: readonly (readonly number[])[], rest = 0): readonly string[] {
+    const sizes = [...shapes.map(sizeOf), ...(rest === 0 ? [] : [rest])];
+    if (sizes.length === 1) return [this.reshape(x, shapes[0]!)];
     const parts = sizes.map(() => this.graph.fresh());
-    this.graph.nodes('Split', [x, this.graph.axes(...sizes)], { axis: { int: 0 } }, parts);
-    return parts;
+    this.graph.nodes('Split', [x, this.graph.axes(...sizes)], { axis: { int: 2 } }, parts);
+    return shapes.map((dims, i) => this.reshape(parts[i]!, dims));
   }
 
   /** Elements from..to (to left out) of an axis, every `step`-th. */

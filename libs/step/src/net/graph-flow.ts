@@ -3,11 +3,11 @@ import { GraphBuilder } from '../onnx/graph-builder.js';
 import { hasRoom } from './bounds.js';
 import type { NetLayer } from './edge.js';
 import { NetEmitter, type Watched } from './emitter.js';
-import { computeCopies, emitForward, watchParameter } from './graph-parts.js';
+import { carriedGroups, carriedTensors, emitParameters, watchGroup, type CarriedGroup } from './carried.js';
+import { emitForward } from './graph-parts.js';
 import type { Net } from './net.js';
 import { netOps } from './ops/index.js';
 import type { EmittedPass, ParameterNames } from './ops/op.js';
-import { trainedShapes } from './state.js';
 
 export interface Flow {
   readonly graph: GraphBuilder;
@@ -18,8 +18,11 @@ export interface Flow {
   readonly scalarCount: number;
 }
 
-/** @param frozen parameters of the outer graph that the step reads, by layer */
-export function emitFlow(net: Net, frozen: ReadonlyMap<string, ParameterNames>): Flow {
+/**
+ * @param frozen    parameters of the outer graph that the step reads, by layer
+ * @param isWatched whether parameters are watched after the update
+ */
+export function emitFlow(net: Net, frozen: ReadonlyMap<string, ParameterNames>, isWatched: boolean): Flow {
   const { manifest, loss, optimizer } = net;
   const graph = new GraphBuilder('s');
   const e = new NetEmitter(graph, {
@@ -28,8 +31,11 @@ export function emitFlow(net: Net, frozen: ReadonlyMap<string, ParameterNames>):
     hasRoom: hasRoom(net),
     prefix: 'step.',
   });
-  const trained = trainedShapes(manifest);
-  const parameters = new Map([...frozen, ...computeCopies(e, trained, 'step.')]);
+  const groups = carriedGroups(net).map((group) => emittedGroup(e, net, group));
+  const parameters = new Map(frozen);
+  for (const { group, W } of groups) {
+    for (const [layer, own] of emitParameters(e, group, W)) parameters.set(layer, { ...parameters.get(layer), ...own });
+  }
   const [features, labels] = ['features', 'labels'].map((name) => graph.node('Gather', [name, 'step.blocks']));
   const passes = emitForward(e, net, features!, parameters);
   const Y = passes.get(net.output.id)!.output;
@@ -38,23 +44,31 @@ export function emitFlow(net: Net, frozen: ReadonlyMap<string, ParameterNames>):
   graph.node('Identity', [figures.loss], {}, 'step.loss');
   graph.node('Identity', [figures.right], {}, 'step.right');
   const gradients = emitErrors(e, net, passes, parameters, G);
-  const kinds = optimizer.kind.states(optimizer.members);
   const scalarCount = optimizer.kind.scalars(optimizer.members, 0).length;
-  const moved = trained.map((parameter) => ({
-    ...{ parameter, W: `step.${parameter.name}`, D: gradients.get(parameter.name)! },
-    state: kinds.map((kind) => `step.${kind}.${parameter.name}`),
+  const scalars = Array.from({ length: scalarCount }, (_, i) => e.slice('step.scalars', 0, i, i + 1));
+  const moved = groups.map(({ group: { parameters: own }, W, carried }) => ({
+    ...{ parameters: own, W, carried },
+    D: own.map(({ name }) => gradients.get(name)!),
   }));
-  const scalars = Array.from({ length: scalarCount }, (_, i) => e.reshape(e.slice('step.scalars', 0, i, i + 1), []));
-  const updated = optimizer.kind.emit(e, optimizer.members, moved, scalars);
-  updated.forEach(({ W }, i) => watchParameter(e, trained[i]!, W));
+  const next = optimizer.kind.emit(e, optimizer.members, moved, scalars);
+  if (isWatched) groups.forEach(({ group }, i) => watchGroup(e, net, group, next[i]!.W));
   return {
     ...{ graph, watched: e.watched, scalarCount },
-    next: [...updated.map(({ W }) => W), ...kinds.flatMap((_, at) => updated.map(({ state }) => state[at]!))],
+    next: carriedTensors(net).map(({ kind, group }) => {
+      const { W, state } = next[groups.findIndex((one) => one.group.name === group.name)]!;
+      return kind === '' ? W : state[optimizer.kind.states(optimizer.members).indexOf(kind)]!;
+    }),
     perStep: net.layers.flatMap((layer) => {
       const size = netOps[layer.op]!.perStep?.size;
       return size === undefined ? [] : [{ layer, size }];
     }),
   };
+}
+
+function emittedGroup(e: NetEmitter, net: Net, group: CarriedGroup) {
+  const own = carriedTensors(net).filter((one) => one.group.name === group.name);
+  const [carried, ...state] = own.map(({ name }) => `step.${name}`);
+  return { group, W: own[0]!.isMoved ? e.carriedValue(carried!) : carried!, carried: { W: carried!, state } };
 }
 
 /** Exact gradient sums by parameter, in the order of libs/step/SPEC.md §21. */

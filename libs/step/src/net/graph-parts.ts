@@ -4,7 +4,6 @@ import type { NetEmitter } from './emitter.js';
 import type { Net } from './net.js';
 import { netOps } from './ops/index.js';
 import type { EmittedPass, ParameterNames } from './ops/op.js';
-import { guardMax } from './state.js';
 
 /** Masters by name to what the ops read: `RS(W, w − c)` of weights, biases as they are. By layer. */
 export function computeCopies(
@@ -36,9 +35,4 @@ export function emitForward(
     passes.set(layer.id, { inputs, ...made });
   }
   return passes;
-}
-
-/** The guard of a parameter after an update. */
-export function watchParameter(e: NetEmitter, parameter: NetParameter, next: string): void {
-  e.watch(next, parameter.name, Number(guardMax(parameter)));
 }

@@ -1,6 +1,7 @@
 /** The training graph and the forward graph of a net in ONNX, emitted from its ops (libs/step/SPEC.md §26). */
 import { encodeModel, GraphBuilder, type ElementType, type ValueInfo } from '../onnx/graph-builder.js';
 import { hasRoom } from './bounds.js';
+import { carriedTensors, emitCarried, emitHandedOut, type Carried } from './carried.js';
 import type { NetLayer } from './edge.js';
 import { NetEmitter, type Watched } from './emitter.js';
 import { netOf } from './manifest.js';
@@ -33,17 +34,15 @@ const elementTypes: Readonly<Record<string, ElementType>> = {
   ...{ uint8: 'uint8', int16: 'int16', int32: 'int32', token: 'int32' },
 };
 
-export function buildNetTrainGraph(m: NetManifest): NetTrainGraph {
+/** @param isWatched whether parameters are watched; unless a caller knows that they stay within their guards */
+export function buildNetTrainGraph(m: NetManifest, isWatched = true): NetTrainGraph {
   const net = netOf(m);
   const outer = new GraphBuilder('o');
   const frozen = net.parameters.filter(({ isFrozen }) => isFrozen);
-  const names = computeCopies(
-    new NetEmitter(outer, { isTraining: true, overflow: m.overflow, hasRoom: hasRoom(net), prefix: '' }),
-    frozen,
-    '',
-  );
+  const e = new NetEmitter(outer, { isTraining: true, overflow: m.overflow, hasRoom: hasRoom(net), prefix: '' });
+  const names = computeCopies(e, frozen, '');
   const states = stateShapes(m).map(({ name, dims }): ValueInfo => ({ name, type: 'float64', dims }));
-  const flow = emitFlow(net, names);
+  const flow = emitFlow(net, names, isWatched);
   const { scalarCount, perStep } = flow;
   const scanned: ValueInfo[] = [
     { name: 'blocks', type: 'int32', dims: ['steps'] },
@@ -59,21 +58,27 @@ export function buildNetTrainGraph(m: NetManifest): NetTrainGraph {
     ...states.map((state) => ({ ...state, name: `${state.name}.next` })),
     ...figures.map((name): ValueInfo => ({ name, type: 'float64', dims: ['steps'] })),
   ];
-  const inputs = [...states, ...scanned];
+  const carried = carriedTensors(net);
+  const last = carried.map(({ group, name }) => (group.isJoined ? outer.fresh() : `${name}.next`));
   outer.nodes(
     'Scan',
-    inputs.map(({ name }) => name),
-    { body: { graph: stepBody(flow, states, scanned, figures) }, num_scan_inputs: { int: scanned.length } },
-    outputs.map(({ name }) => name),
+    [...carried.map((one) => emitCarried(e, one)), ...scanned.map(({ name }) => name)],
+    { body: { graph: stepBody(flow, carried, scanned, figures) }, num_scan_inputs: { int: scanned.length } },
+    [...last, ...figures],
   );
+  carried.forEach((one, i) => {
+    if (one.group.isJoined) emitHandedOut(e, one, last[i]!);
+  });
+  const inputs = [...states, ...scanned];
   const fixed = frozen.map(({ name, dims }): ValueInfo => ({ name, type: 'float64', dims }));
   const graph = outer.encode('fxt2_train', [...dataInfos(net, ['block_count', m.batch]), ...fixed, ...inputs], outputs);
   return { model: encodeModel(graph), watched: flow.watched, perStep, scalarCount };
 }
 
-function stepBody(flow: Flow, states: readonly ValueInfo[], scanned: readonly ValueInfo[], figures: readonly string[]) {
+function stepBody(flow: Flow, carried: readonly Carried[], scanned: readonly ValueInfo[], figures: readonly string[]) {
+  const states = carried.map(({ name, dims }): ValueInfo => ({ name: `step.${name}`, type: 'float64', dims }));
   const inputs = [
-    ...states.map((state) => ({ ...state, name: `step.${state.name}` })),
+    ...states,
     ...scanned.map((info) => ({ ...info, name: `step.${info.name}`, dims: info.dims.slice(1) })),
   ];
   const outputs = [

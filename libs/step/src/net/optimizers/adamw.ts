@@ -10,13 +10,14 @@ import type { NetEmitter } from '../emitter.js';
 import { parseFactor, type Factor } from './factor.js';
 import type { NetOptimizer } from './optimizer.js';
 import {
+  emitGradients,
   emitStepped,
-  emitUpdates,
   parseQuantised,
   quantisedBounds,
   quantisedFaces,
   quantisedGradients,
   quantisedMembers,
+  stepMax,
   stepped,
   type Quantised,
 } from './quantised.js';
@@ -71,16 +72,18 @@ export const adamw: NetOptimizer<AdamW> = {
       return { W: stepped(optimizer, one, U, { step, shift: u }), state: [m1, m2] };
     });
   },
-  emit(e, optimizer, moved, scalars) {
-    const { u, eps } = optimizer;
-    const top = 2 ** (u + 3);
-    return emitUpdates(e, optimizer, moved, (one, h) => {
-      const [before1, before2] = one.state;
+  moveMax: (optimizer, parameter, step) =>
+    stepMax(optimizer, parameter, step, 1n << BigInt(optimizer.u + 3), optimizer.u),
+  moved: (optimizer) => ['', ...(isMoved(optimizer) ? ['m2'] : [])],
+  emit(e, optimizer, groups, scalars) {
+    const gradients = emitGradients(e, optimizer, groups);
+    return groups.map((group, at) => {
+      const h = gradients[at]!;
+      const [before1, before2] = group.carried.state;
       const m1 = emitFirst(e, optimizer, before1!, h);
       const m2 = emitSecond(e, optimizer, before2!, h);
-      const root = e.add(e.isqrt(m2), e.scalar(eps));
-      const U = e.clamp(emitQuotient(e, optimizer, m1, root), -top, top);
-      return { W: emitStepped(e, optimizer, one, U, { scalars, shift: u }), state: [m1, m2] };
+      const U = emitQuotient(e, optimizer, m1, e.isqrt(m2.value));
+      return { W: emitStepped(e, optimizer, group, U, { scalars, shift: optimizer.u }), state: [m1, m2.carried] };
     });
   },
   unprovable: () => ['adamw has no step proof; the gradient step of an fxt 1 manifest has'],
@@ -98,31 +101,43 @@ function nearer(m: bigint, x: bigint, b: number, q: number): bigint {
 
 /** `m1 + RS((h·2^c1 − m1)·b, q)`; in one sum, where float64 carries m1 with q more bits. */
 function emitFirst(e: NetEmitter, { beta1: [b, q], c1, hbits }: AdamW, m: string, h: string): string {
-  if (hbits - 1 + c1 + q >= 52) {
-    const far = e.sub(e.scale(h, c1), m);
-    return e.add(m, e.round(b === 1 ? far : e.mul(far, e.scalar(b)), q));
-  }
-  const moved = e.add(e.mul(m, e.scalar(1 - b * 2 ** -q)), e.mul(h, e.scalar(b * 2 ** (c1 - q))));
-  return e.nearest(moved, q);
+  if (hbits - 1 + c1 + q >= 51) return e.add(m, e.roundedScaled(e.sub(e.scale(h, c1), m), b * 2 ** -q, q));
+  const kept = e.affine(m, 1 - b * 2 ** -q, q > 0 ? e.half(q) : 0);
+  const factor = b * 2 ** (c1 - q);
+  if (c1 >= q) return e.carriedValue(e.carryOn(e.carryScaled(h, factor), kept));
+  return e.whole(e.add(kept, e.affine(h, factor, 0)));
 }
 
-/** `m2 + RS((h²·2^c2 − m2)·b, q)`: rule adamw keeps b times either within float64. */
-function emitSecond(e: NetEmitter, { beta2: [b, q], c2 }: AdamW, m: string, h: string): string {
-  const factor = b * 2 ** (c2 - q);
-  const square = factor === 1 ? e.mul(h, h) : e.mul(e.mul(h, h), e.scalar(factor));
-  const far = e.sub(square, e.mul(m, e.scalar(b * 2 ** -q)));
-  return e.add(m, e.nearest(far, q));
+/** `m2 + RS((h²·2^c2 − m2)·b2, q2)`: rule adamw keeps b times either within float64. */
+function emitSecond(e: NetEmitter, optimizer: AdamW, before: string, h: string): { value: string; carried: string } {
+  const [b, q] = optimizer.beta2;
+  const m = isMoved(optimizer) ? e.carriedValue(before) : before;
+  const left = e.affine(m, -b * 2 ** -q, q > 0 ? e.half(q) : 0);
+  const far = e.add(left, e.scaled(e.mul(h, h), b * 2 ** (optimizer.c2 - q)));
+  if (!isMoved(optimizer)) {
+    const value = e.add(m, e.whole(far));
+    return { value, carried: value };
+  }
+  const carried = e.carryOn(before, far);
+  return { value: e.carriedValue(carried), carried };
+}
+
+/** Whether m2 stays below 2^51. */
+function isMoved({ hbits, c2 }: AdamW): boolean {
+  return 2 * hbits - 2 + c2 <= 50;
 }
 
 /**
- * `DIVR(m1·2^r, root)`, or what the clamp makes the same. A quotient within it errs by 2^(u + 5 − 53) at most with its
- * half; where it is not a whole number then, it is further than 1/(2·root) from one.
+ * `CLAMP(DIVR(m1·2^r, isqrt + eps), ±2^(u+3))`. A quotient within the clamp errs by 2^(u + 4 − 53) at most; where it is no
+ * whole number and a half, it is further than 1/(2·root) from one, and a half is moved up by less than that.
  */
-function emitQuotient(e: NetEmitter, optimizer: AdamW, m1: string, root: string): string {
-  const { hbits, u, c2 } = optimizer;
-  const scaled = e.scale(m1, rootShift(optimizer));
-  if (hbits + u + c2 / 2 > 44) return e.divRound(scaled, root);
-  return e.node('Floor', [e.add(e.node('Div', [scaled, root]), e.scalar(0.5))]);
+function emitQuotient(e: NetEmitter, optimizer: AdamW, m1: string, isqrt: string): string {
+  const { hbits, u, c2, eps } = optimizer;
+  const r = rootShift(optimizer);
+  const top = 2 ** (u + 3);
+  if (hbits + u + c2 / 2 > 44) return e.clamp(e.divRound(e.scale(m1, r), e.add(isqrt, e.scalar(eps))), -top, top);
+  const quotient = e.clamp(e.node('Div', [m1, e.affine(isqrt, 2 ** -r, eps * 2 ** -r)]), -top, top);
+  return e.whole(e.add(quotient, e.scalar(e.half(hbits + c2 / 2 + 1))));
 }
 
 /** Rule adamw without its part on λ. */

@@ -3,17 +3,35 @@ import type { NetBound, NetParameter, ParameterDraft } from '../edge.js';
 import type { NetEmitter } from '../emitter.js';
 import type { JsonReader } from '../reader.js';
 
-/** A parameter in a step: its values, its exact gradient sum and its state tensors. @typeParam T bigints, or a name */
-export interface Moved<T> {
+type Integers = readonly bigint[];
+
+/** A parameter in a step: its values, its exact gradient sum and its state tensors. */
+export interface Moved {
   readonly parameter: NetParameter;
-  readonly W: T;
-  /** In a graph what `rowSum` of the emitter handed out, or a tensor. */
-  readonly D: T;
+  readonly W: Integers;
+  readonly D: Integers;
   /** In the order of `states`. */
-  readonly state: readonly T[];
+  readonly state: readonly Integers[];
 }
 
-export type Updated<T> = Pick<Moved<T>, 'W' | 'state'>;
+type Updated = Pick<Moved, 'W' | 'state'>;
+
+/** A parameter in a graph, or several that are joined, in one shape. */
+export interface EmittedGroup {
+  readonly parameters: readonly NetParameter[];
+  /** Values, whole numbers. */
+  readonly W: string;
+  /** As they are carried: of those that `moved` names as the emitter's `carry` has them. */
+  readonly carried: Carried;
+  /** By parameter, what `rowSum` of the emitter handed out, or a tensor. */
+  readonly D: readonly string[];
+}
+
+interface Carried {
+  readonly W: string;
+  /** In the order of `states`. */
+  readonly state: readonly string[];
+}
 
 /** @typeParam M its members with every default written out, as canonical JSON has them */
 export interface NetOptimizer<M extends object> {
@@ -29,14 +47,18 @@ export interface NetOptimizer<M extends object> {
   bounds(optimizer: M, parameters: readonly NetParameter[]): readonly NetBound[];
   /** Numbers that a step is taken with, as many at every step. */
   scalars(optimizer: M, step: number): readonly number[];
-  update(optimizer: M, moved: readonly Moved<readonly bigint[]>[], step: number): readonly Updated<readonly bigint[]>[];
-  /** @param scalars names of float64 scalars, one for each of `scalars` */
-  emit(
-    e: NetEmitter,
-    optimizer: M,
-    moved: readonly Moved<string>[],
-    scalars: readonly string[],
-  ): readonly Updated<string>[];
+  update(optimizer: M, moved: readonly Moved[], step: number): readonly Updated[];
+  /**
+   * Kinds of tensors, '' for parameters, that are whole numbers below 2^51 and carried as the emitter's `carry` has them.
+   * Where it stands, the update goes element by element, and a graph joins parameters alike.
+   */
+  moved?(optimizer: M): readonly string[];
+  /** Whether parameters that decay are moved otherwise than the others. */
+  decays?(optimizer: M): boolean;
+  /** The most that a step moves an element of the parameter away from 0; absent: nobody says. */
+  moveMax?(optimizer: M, parameter: NetParameter, step: number): bigint;
+  /** @param scalars names of float64 [1], one for each of `scalars` @returns what the next step is handed */
+  emit(e: NetEmitter, optimizer: M, groups: readonly EmittedGroup[], scalars: readonly string[]): readonly Carried[];
   /** Why no step proof covers it. */
   unprovable(optimizer: M): readonly string[];
 }

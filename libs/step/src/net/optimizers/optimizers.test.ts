@@ -11,13 +11,13 @@ type Json = Record<string, unknown>;
 const flat = { frac: 24, points: [[0, 0]] };
 
 /** One step of the parameters with these start values, gradients and state. */
-function update(json: Json, moved: readonly Moved<readonly bigint[]>[], step = 0) {
+function update(json: Json, moved: readonly Moved[], step = 0) {
   const { kind: name, ...members } = json;
   const kind = netOptimizers[String(name)]!;
   return kind.update(kind.parse(new JsonReader(members, 'optimizer', kind.members)), moved, step);
 }
 
-function moved(dims: readonly number[], D: readonly bigint[], extra: Partial<Moved<readonly bigint[]>> = {}, f = 20) {
+function moved(dims: readonly number[], D: readonly bigint[], extra: Partial<Moved> = {}, f = 20) {
   const parameter: NetParameter = {
     ...{ name: 'n0.W', layer: 'n0', role: dims.length === 1 ? 'b' : 'W', dims, isFrozen: false },
     ...{ fraction: 28, compute: 14, wint: 3, gradientFraction: f, gradientMax: 1n << 40n },
@@ -244,5 +244,26 @@ describe('members', () => {
     ['hbits of 1', 'MANIFEST_RANGE', { kind: 'sgd', lr: flat, hbits: 1 }],
   ])('%s: refused', (_, code, json) => {
     expect(() => parse(json)).toThrow(code);
+  });
+});
+
+describe('the most that a step moves', () => {
+  it('is not passed by any element of adamw', () => {
+    const kind = netOptimizers.adamw!;
+    const value = fc.bigInt({ min: -(2n ** 31n), max: 2n ** 31n });
+    const gradient = fc.bigInt({ min: -(2n ** 40n), max: 2n ** 40n });
+    const rate = fc.integer({ min: 0, max: 2 ** 20 });
+    const decay = fc.integer({ min: 0, max: 2 ** 20 });
+    fc.assert(
+      fc.property(value, gradient, rate, decay, fc.nat(2 ** 20), (W, D, step, by, m2) => {
+        const json = { beta1: [13, 7], beta2: [1, 10], decay: by, lr: { frac: 24, points: [[0, step]] } };
+        const optimizer = kind.parse(new JsonReader(json, 'optimizer', kind.members));
+        const one = moved([1, 1], [D], { W: [W], state: [[0n], [BigInt(m2)]] });
+        const next = kind.update(optimizer, [one], 0)[0]!.W[0]!;
+        const size = (x: bigint): bigint => (x < 0n ? -x : x);
+        const most = kind.moveMax!(optimizer, one.parameter, 0);
+        expect(size(next) <= size(W) + most || most >= 2n ** 31n).toBe(true);
+      }),
+    );
   });
 });

@@ -8,9 +8,8 @@ import { bound, roundingValue, type NetBound, type NetParameter } from '../edge.
 import type { NetEmitter } from '../emitter.js';
 import type { JsonReader } from '../reader.js';
 import { columnSums } from '../tensor.js';
-import type { Moved, NetOptimizer, Updated } from './optimizer.js';
+import type { EmittedGroup, Moved, NetOptimizer } from './optimizer.js';
 import { largestRate, parseSchedule, rateAt, scheduleBounds, type Schedule } from './schedule.js';
-import { emitTogether } from './together.js';
 
 export interface Quantised {
   /** Fraction of `h`. */
@@ -30,6 +29,7 @@ export const quantisedMembers = ['gq', 'hbits', 'clip', 'decay', 'lr'];
 /** What every optimizer with a quantised gradient is. */
 export const quantisedFaces = {
   hasMasters: true,
+  decays: ({ decay }: Quantised): boolean => decay !== undefined,
   scalars: (optimizer: Quantised, step: number): readonly number[] => {
     const rate = rateAt(optimizer.lr, step);
     return [rate, ...(optimizer.decay === undefined ? [] : [decayAt(optimizer, rate)])].map(Number);
@@ -118,7 +118,7 @@ function columnRows({ dims }: NetParameter): number {
 }
 
 /** `h` of every parameter, clipped. */
-export function quantisedGradients(optimizer: Quantised, moved: readonly Moved<Integers>[]): readonly Integers[] {
+export function quantisedGradients(optimizer: Quantised, moved: readonly Moved[]): readonly Integers[] {
   const top = gradientTop(optimizer);
   const all = moved.map(({ D, parameter }) =>
     D.map((value) => clamp(roundShift(value, parameter.gradientFraction - optimizer.gq), -top, top)),
@@ -143,7 +143,7 @@ function squares(h: Integers, { dims }: NetParameter): bigint {
 /** @param shift fraction of the step `s` @returns `W − RS(λ_t·s, shift + ℓ − w) − wd` */
 export function stepped(
   optimizer: Quantised,
-  { W, parameter }: Pick<Moved<Integers>, 'W' | 'parameter'>,
+  { W, parameter }: Pick<Moved, 'W' | 'parameter'>,
   s: Integers,
   { step, shift }: { readonly step: number; readonly shift: number },
 ): bigint[] {
@@ -154,40 +154,63 @@ export function stepped(
 }
 
 /**
- * Element by element by `h`, clipped. Where the norm is not above `clip`, κ is 2^16 and `RS(h·κ, 16)` is h.
- *
- * @param update of one parameter, or of small ones together
+ * The most by which a step takes an element away from 0, for |s| ≤ most. Decay brings it nearer to 0 while ω is at most 1:
+ * |W − RS(ω·W, 30)| ≤ |W|; beyond that there is no such number, and any guard is passed.
  */
-export function emitUpdates(
-  e: NetEmitter,
+export function stepMax(
   optimizer: Quantised,
-  moved: readonly Moved<string>[],
-  update: (one: Moved<string>, h: string) => Updated<string>,
-): readonly Updated<string>[] {
-  const top = Number(gradientTop(optimizer));
-  const all = moved.map(({ D, parameter }) =>
-    e.clamp(e.roundedGradient(D, parameter.gradientFraction - optimizer.gq), -top, top),
-  );
-  if (optimizer.clip === undefined) return emitTogether(e, moved, all, update);
-  const sums = all.map((h, i) => {
-    const square = e.mul(h, h);
-    const column = moved[i]!.parameter.dims.length === 1 ? square : e.sum(square, 0, 0);
-    return e.sum(e.round(column, 12), 0, 0);
-  });
-  const norm = e.isqrt(e.node('Sum', sums));
-  const kappa = e.floorDiv(e.scalar(optimizer.clip * 2 ** 16), e.node('Max', [norm, e.scalar(1)]));
-  const cut = e.node('Min', [kappa, e.scalar(2 ** 16)]);
-  return emitTogether(e, moved, all, (one, h) => update(one, e.roundedBy(h, cut, 16)));
+  { fraction, wint }: NetParameter,
+  step: number,
+  most: bigint,
+  shift: number,
+): bigint {
+  const rate = rateAt(optimizer.lr, step);
+  if (decayAt(optimizer, rate) > 1n << 30n) return 1n << BigInt(fraction + wint);
+  return roundShift(rate * most, shift + optimizer.lr.frac - fraction);
 }
 
-/** @param scalars λ_t, and ω_t where there is a decay */
+/** `h` of each group, clipped. Where the norm is not above `clip`, κ is 2^16 and `RS(h·κ, 16)` is h. */
+export function emitGradients(e: NetEmitter, optimizer: Quantised, groups: readonly EmittedGroup[]): readonly string[] {
+  const all = groups.map((group) => emitQuantised(e, optimizer, group));
+  if (optimizer.clip === undefined) return all;
+  const columns = groups.flatMap(({ parameters }, i) => emitSquares(e, parameters, all[i]!));
+  const n2 = e.sum(e.round(e.concat(columns, 0), 12), 0);
+  const kappa = e.floorDiv(e.scalar(optimizer.clip * 2 ** 16), e.node('Max', [e.isqrt(n2), e.scalar(1)]));
+  const cut = e.scale(e.node('Min', [kappa, e.scalar(2 ** 16)]), -16);
+  return all.map((h) => e.roundedScaled(h, cut, 16));
+}
+
+function emitQuantised(e: NetEmitter, optimizer: Quantised, { parameters, D }: EmittedGroup): string {
+  const top = Number(gradientTop(optimizer));
+  const shifts = parameters.map(({ gradientFraction }) => gradientFraction - optimizer.gq);
+  const moved = e.joined(D.map((name, i) => e.movedGradient(name, shifts[i]!)));
+  return e.clamp(shifts.some((s) => s > 0) ? e.whole(moved) : moved, -top, top);
+}
+
+/** `Σ_i h_ij²` by parameter, j along the last axis. */
+function emitSquares(e: NetEmitter, parameters: readonly NetParameter[], h: string): readonly string[] {
+  const parts = e.parts(
+    e.mul(h, h),
+    parameters.map(({ dims }) => dims),
+  );
+  return parameters.map(({ dims }, i) => (dims.length === 1 ? parts[i]! : e.sum(parts[i]!, 0, 0)));
+}
+
+/** @param scalars λ_t, and ω_t where there is a decay @returns W after the step, as it is carried */
 export function emitStepped(
   e: NetEmitter,
   { lr }: Quantised,
-  { W, parameter }: Pick<Moved<string>, 'W' | 'parameter'>,
+  { W, carried, parameters: [parameter] }: EmittedGroup,
   s: string,
   { scalars: [rate, omega], shift }: { readonly scalars: readonly string[]; readonly shift: number },
 ): string {
-  const next = e.sub(W, e.roundedBy(s, rate!, shift + lr.frac - parameter.fraction));
-  return omega === undefined || !parameter.decays ? next : e.sub(next, e.roundedBy(W, omega, 30));
+  const by = shift + lr.frac - parameter!.fraction;
+  const next = e.sub(carried.W, emitRounded(e, s, rate!, by));
+  return omega === undefined || !parameter!.decays ? next : e.sub(next, emitRounded(e, W, omega, 30));
+}
+
+/** `RS(x·factor, s)`, or with room what a carried number less it is rounded to. */
+function emitRounded(e: NetEmitter, x: string, factor: string, s: number): string {
+  const moved = e.affine(x, e.scale(factor, -s), s > 0 ? e.half(s) : 0);
+  return s > 0 && !e.options.hasRoom ? e.whole(moved) : moved;
 }

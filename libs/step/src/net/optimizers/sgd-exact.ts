@@ -46,11 +46,19 @@ export const sgdExact: NetOptimizer<SgdExact> = {
       return { W: W.map((value, i) => value - size * next[i]!), state: q === undefined ? [] : [next] };
     });
   },
-  emit: (e, { q }, moved, [size]) =>
-    moved.map(({ W, D, state: [V] }) => {
-      if (q === undefined) return { W: e.descended(W, D, size!), state: [] };
-      const next = e.add(e.sub(V!, e.round(V!, q)), e.gradient(D));
-      return { W: e.sub(W, e.mul(next, size!)), state: [next] };
-    }),
+  emit: (e, { q }, groups, [size]) =>
+    groups.map(
+      ({
+        W,
+        D: [D],
+        carried: {
+          state: [V],
+        },
+      }) => {
+        if (q === undefined) return { W: e.descended(W, D!, size!), state: [] };
+        const next = e.add(e.sub(V!, e.round(V!, q)), e.gradient(D!));
+        return { W: e.sub(W, e.mul(next, size!)), state: [next] };
+      },
+    ),
   unprovable: ({ q }) => (q === undefined ? [] : ['momentum has no step proof']),
 };

@@ -7,8 +7,8 @@ import { bound, roundingValue } from '../edge.js';
 import { parseFactor, type Factor } from './factor.js';
 import type { NetOptimizer } from './optimizer.js';
 import {
+  emitGradients,
   emitStepped,
-  emitUpdates,
   parseQuantised,
   quantisedBounds,
   quantisedFaces,
@@ -52,14 +52,17 @@ export const sgd: NetOptimizer<Sgd> = {
       return { W: stepped(optimizer, one, m1, { step, shift: gq }), state: [m1] };
     });
   },
-  emit(e, optimizer, moved, scalars) {
+  moved: () => [''],
+  emit(e, optimizer, groups, scalars) {
     const { momentum, gq } = optimizer;
     const to = { scalars, shift: gq };
-    return emitUpdates(e, optimizer, moved, (one, h) => {
+    const gradients = emitGradients(e, optimizer, groups);
+    return groups.map((one, at) => {
+      const h = gradients[at]!;
       if (momentum === undefined) return { W: emitStepped(e, optimizer, one, h, to), state: [] };
       const [b, q] = momentum;
-      const m = one.state[0]!;
-      const m1 = e.add(e.sub(m, e.round(b === 1 ? m : e.mul(m, e.scalar(b)), q)), h);
+      const m = one.carried.state[0]!;
+      const m1 = e.add(e.sub(m, e.roundedScaled(m, b * 2 ** -q, q)), h);
       return { W: emitStepped(e, optimizer, one, m1, to), state: [m1] };
     });
   },
