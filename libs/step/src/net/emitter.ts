@@ -33,7 +33,7 @@ export class NetEmitter {
   readonly watched: Watched[] = [];
   readonly #seen = new Map<string, number>();
   readonly #tables = new Map<Float64Array, string>();
-  readonly #rowSums = new Map<string, readonly [string, string]>();
+  readonly #rowSums = new Map<string, readonly Factors[]>();
   readonly #vectors = new Map<number, string>();
 
   constructor(
@@ -159,19 +159,28 @@ export class NetEmitter {
   }
 
   /**
-   * An exact gradient sum `leftᵀ·right` over rows, by a name that `gradient`, `movedGradient` and `descended` read: each
-   * of them is one product then, with what comes next inside.
+   * An exact gradient sum `leftᵀ·right` over rows, by a name that `sumOf`, `gradient`, `movedGradient` and `descended` read:
+   * each of them is one product then, with what comes next inside.
    */
   rowSum(left: string, right: string): string {
-    const name = `rows.${this.#rowSums.size}`;
-    this.#rowSums.set(name, [left, right]);
-    return name;
+    return this.#named([[left, right]]);
+  }
+
+  /** Sum of gradient sums over parts of a batch. */
+  sumOf(parts: readonly string[]): string {
+    if (parts.length === 1) return parts[0]!;
+    const factors = parts.map((name) => this.#rowSums.get(name));
+    if (factors.every((own) => own !== undefined)) return this.#named(factors.flat());
+    return this.node(
+      'Sum',
+      parts.map((name) => this.gradient(name)),
+    );
   }
 
   /** D. */
   gradient(D: string): string {
     const factors = this.#rowSums.get(D);
-    return factors === undefined ? D : this.node('Gemm', factors, { transA: { int: 1 } });
+    return factors === undefined ? D : this.#products(factors, 1)!;
   }
 
   /** What `whole` makes `RS(D, s)`. */
@@ -179,16 +188,33 @@ export class NetEmitter {
     const factors = this.#rowSums.get(D);
     const half = s > 0 ? this.half(s) : 0;
     if (factors === undefined) return this.#moved(this.scale(D, -s), half);
-    const attributes = { alpha: { float: 2 ** -s }, transA: { int: 1 } };
-    return this.node('Gemm', [...factors, ...(half === 0 ? [] : [this.scalar(half)])], attributes);
+    return this.#products(factors, 2 ** -s, half === 0 ? undefined : this.scalar(half))!;
   }
 
   /** `W − m·D`: the step size takes the error, which has fewer elements than D. */
   descended(W: string, D: string, m: string): string {
     const factors = this.#rowSums.get(D);
     if (factors === undefined) return this.sub(W, this.mul(D, m));
-    const [left, right] = factors;
-    return this.node('Gemm', [left, this.mul(right, m), W], { alpha: { float: -1 }, transA: { int: 1 } });
+    return this.#products(
+      factors.map(([left, right]) => [left, this.mul(right, m)]),
+      -1,
+      W,
+    )!;
+  }
+
+  /** addend + alpha·Σ leftᵀ·right. */
+  #products(factors: readonly Factors[], alpha: number, addend?: string): string | undefined {
+    const attributes = { alpha: { float: alpha }, transA: { int: 1 } };
+    return factors.reduce<string | undefined>(
+      (sum, own) => this.node('Gemm', [...own, ...(sum === undefined ? [] : [sum])], attributes),
+      addend,
+    );
+  }
+
+  #named(factors: readonly Factors[]): string {
+    const name = `rows.${this.#rowSums.size}`;
+    this.#rowSums.set(name, factors);
+    return name;
   }
 
   /** `SAT_bits`, or under `overflow: "fail"` the guard, whose largest magnitude leaves the graph. */
@@ -267,6 +293,15 @@ export class NetEmitter {
     return parts.length === 1 ? parts[0]! : this.node('Concat', parts, { axis: { int: axis } });
   }
 
+  /** As many parts of the first axis, one behind the other. */
+  rowParts(x: string, rows: number, count: number): readonly string[] {
+    if (count === 1) return [x];
+    const parts = Array.from({ length: count }, () => this.graph.fresh());
+    const sizes = parts.map(() => rows / count);
+    this.graph.nodes('Split', [x, this.graph.axes(...sizes)], { axis: { int: 0 } }, parts);
+    return parts;
+  }
+
   /** Tensors one behind the other, [1, 1, elements]. */
   joined(names: readonly string[]): string {
     return this.concat(
@@ -327,6 +362,9 @@ export class NetEmitter {
     return half === 0 ? x : this.add(x, this.scalar(half));
   }
 }
+
+/** Left and right of a product over rows. */
+type Factors = readonly [string, string];
 
 interface Product {
   readonly addend?: string;

@@ -1,5 +1,6 @@
 /** One training step as nodes: forward, loss, errors back, update (libs/step/SPEC.md §21 to §24). */
 import { GraphBuilder } from '../onnx/graph-builder.js';
+import { batchParts } from './batch-parts.js';
 import { hasRoom } from './bounds.js';
 import type { NetLayer } from './edge.js';
 import { NetEmitter, type Watched } from './emitter.js';
@@ -23,7 +24,7 @@ export interface Flow {
  * @param isWatched whether parameters are watched after the update
  */
 export function emitFlow(net: Net, frozen: ReadonlyMap<string, ParameterNames>, isWatched: boolean): Flow {
-  const { manifest, loss, optimizer } = net;
+  const { manifest, optimizer } = net;
   const graph = new GraphBuilder('s');
   const e = new NetEmitter(graph, {
     isTraining: true,
@@ -36,19 +37,20 @@ export function emitFlow(net: Net, frozen: ReadonlyMap<string, ParameterNames>, 
   for (const { group, W } of groups) {
     for (const [layer, own] of emitParameters(e, group, W)) parameters.set(layer, { ...parameters.get(layer), ...own });
   }
-  const [features, labels] = ['features', 'labels'].map((name) => graph.node('Gather', [name, 'step.blocks']));
-  const passes = emitForward(e, net, features!, parameters);
-  const Y = passes.get(net.output.id)!.output;
-  const G = loss.kind.emit(e, loss.members, loss.place, Y, labels!);
-  const figures = loss.kind.emitFigures(e, loss.members, loss.place, Y, G, labels!);
-  graph.node('Identity', [figures.loss], {}, 'step.loss');
-  graph.node('Identity', [figures.right], {}, 'step.right');
-  const gradients = emitErrors(e, net, passes, parameters, G);
+  const parts = emitParts(e, net, parameters);
+  for (const name of ['loss', 'right'] as const) {
+    graph.node(
+      'Sum',
+      parts.map(({ figures }) => figures[name]),
+      {},
+      `step.${name}`,
+    );
+  }
   const scalarCount = optimizer.kind.scalars(optimizer.members, 0).length;
   const scalars = Array.from({ length: scalarCount }, (_, i) => e.slice('step.scalars', 0, i, i + 1));
   const moved = groups.map(({ group: { parameters: own }, W, carried }) => ({
     ...{ parameters: own, W, carried },
-    D: own.map(({ name }) => gradients.get(name)!),
+    D: own.map(({ name }) => e.sumOf(parts.map(({ gradients }) => gradients.get(name)!))),
   }));
   const next = optimizer.kind.emit(e, optimizer.members, moved, scalars);
   if (isWatched) groups.forEach(({ group }, i) => watchGroup(e, net, group, next[i]!.W));
@@ -63,6 +65,22 @@ export function emitFlow(net: Net, frozen: ReadonlyMap<string, ParameterNames>, 
       return size === undefined ? [] : [{ layer, size }];
     }),
   };
+}
+
+/** Figures and gradient sums of each part of the batch. */
+function emitParts(e: NetEmitter, net: Net, parameters: ReadonlyMap<string, ParameterNames>) {
+  const { loss, manifest } = net;
+  const count = batchParts(net);
+  const [features, labels] = ['features', 'labels'].map((name) =>
+    e.rowParts(e.node('Gather', [name, 'step.blocks']), manifest.batch, count),
+  );
+  return features!.map((part, i) => {
+    const passes = emitForward(e, net, part, parameters);
+    const Y = passes.get(net.output.id)!.output;
+    const G = loss.kind.emit(e, loss.members, loss.place, Y, labels![i]!);
+    const figures = loss.kind.emitFigures(e, loss.members, loss.place, Y, G, labels![i]!);
+    return { figures, gradients: emitErrors(e, net, passes, parameters, G) };
+  });
 }
 
 function emittedGroup(e: NetEmitter, net: Net, group: CarriedGroup) {

@@ -44,6 +44,7 @@ export const attention: NetOp<Attention> = {
     const [T, C] = q!.shape as readonly [number, number];
     return 2 * T * T * C;
   },
+  widest: ({ inputs: [q], members: { heads } }) => heads * q!.shape[0]! ** 2,
   emitFloat(f, layer, inputs) {
     const { T, d, sigma, layer: at } = placeOf(layer);
     const { heads, causal } = at.members;

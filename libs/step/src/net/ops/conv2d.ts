@@ -111,6 +111,7 @@ export const conv2d: NetOp<Conv2d> = {
     const sums = emitFromColumns(e, dcol, convolutionOf(layer));
     return { inputs: [e.sat(e.round(sums, backwardShift(layer)), layer.inputs[0]!)], gradients };
   },
+  widest: (layer) => layer.output.shape[0]! * layer.output.shape[1]! * fanOf(layer),
   emitFloat(f, layer, [x]) {
     const { k, out, stride, pad, bias } = layer.members;
     const { C } = convolutionOf(layer);

@@ -131,6 +131,8 @@ export interface NetOp<M extends object> {
   ): EmittedFlow;
   /** Numbers that a step hands to the graph, as `e.stepInput(layer)` [perStep.size]; absent: none. */
   readonly perStep?: { readonly size: number; values(layer: NetLayer<M>, step: number): readonly number[] };
+  /** Elements of the largest tensor that a graph makes of one record, where it is not the output. */
+  widest?(layer: NetLayer<M>): number;
   /** Multiply-adds of a record's forward pass, where they are not one for each weight at each place of the output. */
   work?(layer: NetLayer<M>): number;
   /** Its form in the client's model, float32. @returns name of the output */

@@ -1,0 +1,20 @@
+/**
+ * How many parts a training graph takes a batch in (libs/step/SPEC.md §26): sums over a batch are exact, so no bit depends
+ * on it, and tensors that fit the processor's cache are read faster than those that do not.
+ */
+import { sizeOf } from '../tensors.js';
+import type { Net } from './net.js';
+import { netOps } from './ops/index.js';
+
+/** Bytes of the largest tensor of a part. */
+const partBytes = 2 ** 21;
+const partsMax = 8;
+
+/** @returns a divisor of the batch; 1 where an op counts elements within the whole batch */
+export function batchParts({ manifest: { batch }, layers }: Net): number {
+  if (layers.some(({ op }) => netOps[op]!.perStep !== undefined)) return 1;
+  const widest = layers.map((layer) => netOps[layer.op]!.widest?.(layer) ?? sizeOf(layer.output.shape));
+  const bytes = 8 * batch * Math.max(...widest);
+  const divisors = Array.from({ length: partsMax }, (_, i) => i + 1).filter((parts) => batch % parts === 0);
+  return divisors.find((parts) => bytes / parts <= partBytes) ?? divisors.at(-1)!;
+}
