@@ -38,3 +38,5 @@ export async function run(): Promise<BenchResult[]> {
   }
   return results;
 }
+
+export const short = run;

@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
+import { toHex } from '#attestation/base';
 import { InferenceSession, Tensor } from '#libs/onnx';
 import {
   blocksOfSteps,
@@ -12,6 +13,7 @@ import {
   parseIdxLabels,
   profileManifest,
   shuffledIndices,
+  stateDigest,
   type Examples,
   type Manifest,
 } from '#libs/step';
@@ -21,10 +23,28 @@ import type { BenchResult } from './result.js';
 
 const seed = '0x2286f594e2d9d4f86cd48a448da1879709cdd33fcbcdefef2e14a88b9367a120';
 const rounds = 7;
+const shortSteps = 100;
+const shortDigest = '997a4a4d57dc14b0167d5c2daa07cda686489e5987c1bc33893b70f42982a557';
+
+const manifest = () => profileManifest('fx1', { dims: [784, 64, 10], batch: 64, e: 8, steps: 937, seed });
+
+/** @throws Error where the state after 100 steps is not that of libs/step/SPEC.md §14.2 */
+export async function short(): Promise<BenchResult[]> {
+  const m = manifest();
+  const engine = await Engine.open(m, { threads: 1 });
+  const weights = initialWeights(m);
+  const request = { dataset: engine.load(mnist(m)), weights, fromStep: 0, stepCount: shortSteps };
+  let state = weights;
+  const { cpu } = await speed({ ...m, steps: shortSteps }, async () => (state = await engine.train(request)));
+  await engine.close();
+  const digest = toHex(stateDigest(m, state));
+  if (digest !== shortDigest) throw new Error(`state ${shortDigest} after ${shortSteps} steps, not ${digest}`);
+  return [summary(`engine fx1, ${shortSteps} steps`, 'samples/CPU s', [cpu])];
+}
 
 /** Rounds of both carriers alternate, so that neighbours on the machine burden both alike. */
 export async function run(): Promise<BenchResult[]> {
-  const m = profileManifest('fx1', { dims: [784, 64, 10], batch: 64, e: 8, steps: 937, seed });
+  const m = manifest();
   const examples = mnist(m);
   const engine = await Engine.open(m, { threads: 1 });
   const dataset = engine.load(examples);

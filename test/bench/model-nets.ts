@@ -4,6 +4,8 @@ import { parseNetManifest, type NetManifest } from '#libs/step';
 export interface MeasuredNet {
   readonly name: string;
   readonly manifest: NetManifest;
+  /** Of the state after three steps on the bench's examples. */
+  readonly digest: string;
   /** Real rate of a float32 trainer, on the gradient sum. */
   readonly rate: number;
 }
@@ -53,10 +55,11 @@ export const transformer = (blocks: number): readonly object[] => [
   { op: 'dense', out: 69, bias: false },
 ];
 
-const manifests: readonly (readonly [string, number, unknown])[] = [
+const manifests: readonly (readonly [string, number, string, unknown])[] = [
   [
     'MLP 784-128-64-10, batch 128, sgd-exact',
     2 ** -9,
+    '4a5b08b484c9214f951805da1a08dfb234b8afa9b82ed4017aa36bfc3fd12a23',
     {
       ...{ fxt: 2, seed, a: 6, g: 10, wint: 2, steps: 1404, batch: 128, input: image([784]) },
       ...{ layers: mlp({ op: 'relu', abits: 12 }), loss: { kind: 'softmax-ce', E: 10, k: 26 } },
@@ -66,6 +69,7 @@ const manifests: readonly (readonly [string, number, unknown])[] = [
   [
     'MLP 784-128-64-10, batch 128, AdamW',
     0.001,
+    '528e4967fe1fdcf318d4fe17517d34a57897210b91c63852cafe89f6b70e1614',
     {
       ...{ ...fine, batch: 128, input: image([784]), layers: mlp({ op: 'relu' }) },
       ...{ loss: { kind: 'softmax-ce', E: 12, k: 28 }, optimizer: adamw },
@@ -74,6 +78,7 @@ const manifests: readonly (readonly [string, number, unknown])[] = [
   [
     'CNN 5×5×8, 5×5×16, 64, 10, batch 64, AdamW',
     0.001,
+    '77ce92d12d6766026c4ba3864a6a85e4e7fd6c797aa2ec3ae91804cad53e6eea',
     {
       ...{ ...fine, batch: 64, input: image([28, 28, 1]) },
       layers: [
@@ -88,6 +93,7 @@ const manifests: readonly (readonly [string, number, unknown])[] = [
   [
     'transformer 2 layers, C 64, 4 heads, T 64, batch 16, AdamW',
     0.001,
+    'ad584d5f991488c3bf003f6ef5a1b368f1d53dd11b3e3f644fba337caa45695e',
     {
       ...{ ...fine, batch: 16, input: { shape: [64], tokens: true }, labelShape: [64] },
       layers: transformer(2),
@@ -98,4 +104,4 @@ const manifests: readonly (readonly [string, number, unknown])[] = [
 ];
 
 export const measuredNets = (): readonly MeasuredNet[] =>
-  manifests.map(([name, rate, json]) => ({ name, rate, manifest: parseNetManifest(json) }));
+  manifests.map(([name, rate, digest, json]) => ({ name, rate, digest, manifest: parseNetManifest(json) }));

@@ -17,6 +17,7 @@ import {
   type NetExamples,
   type NetManifest,
 } from '#libs/step';
+import { engineDigests } from '#test/net-training';
 import { NetEngine } from '../../enclave/src/engine/net-engine.js';
 import { buildFloatNetGraph } from './float-net-graph.js';
 import { measuredNets, type MeasuredNet } from './model-nets.js';
@@ -24,6 +25,8 @@ import type { BenchResult } from './result.js';
 
 const rounds = Number(process.env.VERITRAIN_BENCH_ROUNDS ?? 9);
 const blocks = 20;
+/** Steps after which the short form looks at the state. */
+const shortSteps = 3;
 /** Steps of one call: as an engine makes them, fewer where a step takes long. */
 const stepsOf = (m: NetManifest): number => (m.layers.every(({ op }) => op === 'dense' || op === 'relu') ? 100 : 20);
 
@@ -33,8 +36,25 @@ export async function run(): Promise<BenchResult[]> {
   return results;
 }
 
+/** A few steps of each net. @throws Error where the state is not the one that it always was */
+export async function short(): Promise<BenchResult[]> {
+  const results: BenchResult[] = [];
+  for (const { name, manifest: m, digest } of measuredNets()) {
+    const examples = examplesOf(m);
+    let found = '';
+    const time = await cpu(async () => ([found] = (await engineDigests(m, examples, [shortSteps])) as [string]));
+    if (found !== digest) throw new Error(`${name}: state ${digest} after ${shortSteps} steps, not ${found}`);
+    results.push(summary(`${name}: ${shortSteps} steps with all around them`, 'CPU ms', [time / 1000]));
+  }
+  return results;
+}
+
+function examplesOf(m: NetManifest): NetExamples {
+  return m.labelShape.length > 0 ? sequences(m) : images(m);
+}
+
 async function measure({ name, manifest: m, rate }: MeasuredNet): Promise<BenchResult[]> {
-  const examples = m.labelShape.length > 0 ? sequences(m) : images(m);
+  const examples = examplesOf(m);
   const start = drawnParameters(m);
   const engine = await NetEngine.open(m, frozenOf(m, start));
   const dataset = engine.load(examples);

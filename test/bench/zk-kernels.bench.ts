@@ -169,3 +169,5 @@ function commitBenches(engine: Engine): BenchResult[] {
   memory.release(mark);
   return results;
 }
+
+export const short = run;
