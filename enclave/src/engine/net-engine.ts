@@ -19,6 +19,7 @@ import {
   netOf,
   orderSize,
   stepInputs,
+  stepInputSizes,
   stepScalars,
   type NetExamples,
   type NetManifest,
@@ -126,18 +127,18 @@ export class NetEngine {
     count: number,
   ): Promise<InferenceSession.ReturnType> {
     const { manifest } = this;
-    const { graph, session } = await this.sessions.for({ tensors, first, count });
-    const perStep = graph.perStep.map(({ layer, size }) => {
+    const perStep = stepInputSizes(manifest).map(({ layer, size }) => {
       const values = Float64Array.from({ length: count * size }, () => 0);
       for (let i = 0; i < count; i++) values.set(stepInputs(layer, first + i), i * size);
       return [`input.${layer.id}`, new Tensor('float64', values, [count, size])] as const;
     });
     const scalars = Float64Array.from(Array.from({ length: count }, (_, i) => stepScalars(manifest, first + i)).flat());
-    const result = await session.run({
+    const feeds = {
       ...{ ...dataset.feeds, ...this.#frozen, ...tensors, ...Object.fromEntries(perStep) },
       blocks: new Tensor('int32', blocksOfSteps(manifest, first, count, dataset.recordCount), [count]),
-      scalars: new Tensor('float64', scalars, [count, graph.scalarCount]),
-    });
+      scalars: new Tensor('float64', scalars, [count, scalars.length / count]),
+    };
+    const { graph, result } = await this.sessions.run(feeds, { tensors, first, count });
     checkWatched(graph, result, first, count);
     return result;
   }

@@ -1,6 +1,6 @@
 /**
- * Runs steps of a net on onnxruntime: by the graph that leaves its parameters unwatched where bounds show that they stay
- * within their guards, else by the one that tells which of them left it (libs/step/SPEC.md §26).
+ * Runs steps of a net on onnxruntime. The quick graph comes first, whose checks say whether it was exact; and parameters
+ * are watched only where no bound shows that they stay within their guards (libs/step/SPEC.md §26).
  */
 import { InferenceSession, type NamedTensors } from '#libs/onnx';
 import {
@@ -12,6 +12,13 @@ import {
   type NetTrainGraph,
 } from '#libs/step';
 import { magnitudes } from './tensors.js';
+
+/** Steps without the quick graph once a call of it was not sure. */
+const pauseSteps = 500;
+/** Whole numbers below this are carried by float32. */
+const singleMax = 2 ** 24;
+
+type Way = NonNullable<Parameters<typeof buildNetTrainGraph>[1]>;
 
 interface Opened {
   readonly graph: NetTrainGraph;
@@ -25,8 +32,14 @@ interface Steps {
   readonly count: number;
 }
 
+interface Run {
+  readonly graph: NetTrainGraph;
+  readonly result: InferenceSession.ReturnType;
+}
+
 export class NetSessions {
-  readonly #opened = new Map<boolean, Promise<Opened>>();
+  readonly #opened = new Map<string, Promise<Opened>>();
+  #pauseUntil = -1;
 
   private constructor(
     readonly manifest: NetManifest,
@@ -35,16 +48,19 @@ export class NetSessions {
 
   static async open(manifest: NetManifest, options: InferenceSession.SessionOptions): Promise<NetSessions> {
     const sessions = new NetSessions(manifest, options);
-    await sessions.#open(!hasMoves(manifest));
+    await sessions.#open({ isQuick: true, isWatched: !hasMoves(manifest) });
     return sessions;
   }
 
-  /** @returns the graph for these steps and its session, opened when first needed */
-  async for({ tensors, first, count }: Steps): Promise<Opened> {
-    if (!hasMoves(this.manifest)) return this.#open(true);
-    const names = parameterShapes(this.manifest).flatMap(({ name, isFrozen }) => (isFrozen ? [] : [name]));
-    const most = magnitudes(tensors, names);
-    return this.#open(!staysGuarded(this.manifest, first, count, (name) => most[name]!));
+  /** @param feeds of these steps @returns the outputs, and the graph that they are of */
+  async run(feeds: InferenceSession.FeedsType, steps: Steps): Promise<Run> {
+    const isWatched = !this.#isGuarded(steps);
+    if (steps.first >= this.#pauseUntil) {
+      const quick = await this.#run(feeds, { isQuick: true, isWatched });
+      if (isSure(quick)) return quick;
+      this.#pauseUntil = steps.first + pauseSteps;
+    }
+    return this.#run(feeds, { isQuick: false, isWatched });
   }
 
   async close(): Promise<void> {
@@ -52,14 +68,35 @@ export class NetSessions {
     await Promise.all(opened.map(({ session }) => session.release()));
   }
 
-  #open(isWatched: boolean): Promise<Opened> {
-    const opened = this.#opened.get(isWatched) ?? this.#create(isWatched);
-    this.#opened.set(isWatched, opened);
+  #isGuarded({ tensors, first, count }: Steps): boolean {
+    if (!hasMoves(this.manifest)) return false;
+    const names = parameterShapes(this.manifest).flatMap(({ name, isFrozen }) => (isFrozen ? [] : [name]));
+    const most = magnitudes(tensors, names);
+    return staysGuarded(this.manifest, first, count, (name) => most[name]!);
+  }
+
+  async #run(feeds: InferenceSession.FeedsType, way: Way): Promise<Run> {
+    const { graph, session } = await this.#open(way);
+    return { graph, result: await session.run(feeds) };
+  }
+
+  /** Opens a session when it is first needed. */
+  #open(way: Way): Promise<Opened> {
+    const key = `${way.isQuick} ${way.isWatched}`;
+    const opened = this.#opened.get(key) ?? this.#create(way);
+    this.#opened.set(key, opened);
     return opened;
   }
 
-  async #create(isWatched: boolean): Promise<Opened> {
-    const graph = buildNetTrainGraph(this.manifest, isWatched);
+  async #create(way: Way): Promise<Opened> {
+    const graph = buildNetTrainGraph(this.manifest, way);
     return { graph, session: await InferenceSession.create(graph.model, this.options) };
   }
+}
+
+/** Whether float32 carried every number that it had to. */
+function isSure({ graph, result }: Run): boolean {
+  return graph.checks.every(({ output }) =>
+    (result[output]!.data as Float64Array).every((magnitude) => magnitude < singleMax),
+  );
 }

@@ -112,5 +112,5 @@ export {
   stateShapes,
 } from './net/state.js';
 export { NetMeasurement } from './net/metrics/evaluate.js';
-export { stepInputs, stepScalars } from './net/step-inputs.js';
+export { stepInputs, stepInputSizes, stepScalars } from './net/step-inputs.js';
 export { netMultiplyAdds } from './net/work.js';

@@ -16,10 +16,17 @@ export interface Watched {
   readonly low: number;
 }
 
+/** A number of each step that leaves the graph, and must stay below 2^24 for the call to count. */
+export interface Check {
+  readonly output: string;
+}
+
 interface EmitterOptions {
   /** Training graph: names of step inputs and watches carry a prefix. */
   readonly isTraining: boolean;
   readonly overflow: 'saturate' | 'fail';
+  /** Whether products may run in float32 where a check can show that it carries them. */
+  readonly isQuick?: boolean;
   /** Whether what is rounded stays below 2^52 (`hasRoom` of the range rules). */
   readonly hasRoom: boolean;
   /** Of watch outputs and step inputs. */
@@ -29,8 +36,12 @@ interface EmitterOptions {
 /** Float64 from here to 2^53 are whole numbers: what is added to it and taken off again is rounded to nearest. */
 const wholeFrom = 1.5 * 2 ** 52;
 
+/** A product of bytes in float32 is worth its check. */
+const byteMax = 255;
+
 export class NetEmitter {
   readonly watched: Watched[] = [];
+  readonly checks: Check[] = [];
   readonly #seen = new Map<string, number>();
   readonly #tables = new Map<Float64Array, string>();
   readonly #rowSums = new Map<string, readonly Factors[]>();
@@ -161,9 +172,11 @@ export class NetEmitter {
   /**
    * An exact gradient sum `leftᵀ·right` over rows, by a name that `sumOf`, `gradient`, `movedGradient` and `descended` read:
    * each of them is one product then, with what comes next inside.
+   *
+   * @param leftMax largest magnitude on the left, where few bits are sure
    */
-  rowSum(left: string, right: string): string {
-    return this.#named([[left, right]]);
+  rowSum(left: string, right: string, leftMax = Infinity): string {
+    return this.#named([{ left, right, leftMax }]);
   }
 
   /** Sum of gradient sums over parts of a batch. */
@@ -196,7 +209,7 @@ export class NetEmitter {
     const factors = this.#rowSums.get(D);
     if (factors === undefined) return this.sub(W, this.mul(D, m));
     return this.#products(
-      factors.map(([left, right]) => [left, this.mul(right, m)]),
+      factors.map(({ right, ...own }) => ({ ...own, right: this.mul(right, m) })),
       -1,
       W,
     )!;
@@ -205,10 +218,27 @@ export class NetEmitter {
   /** addend + alpha·Σ leftᵀ·right. */
   #products(factors: readonly Factors[], alpha: number, addend?: string): string | undefined {
     const attributes = { alpha: { float: alpha }, transA: { int: 1 } };
-    return factors.reduce<string | undefined>(
-      (sum, own) => this.node('Gemm', [...own, ...(sum === undefined ? [] : [sum])], attributes),
-      addend,
-    );
+    return factors.reduce<string | undefined>((sum, { left, right, leftMax }) => {
+      if (this.options.isQuick === true && leftMax <= byteMax) {
+        const product = this.#single(left, right, leftMax, attributes);
+        return sum === undefined ? product : this.add(product, sum);
+      }
+      return this.node('Gemm', [left, right, ...(sum === undefined ? [] : [sum])], attributes);
+    }, addend);
+  }
+
+  /**
+   * alpha·leftᵀ·right in float32. Every partial sum is at most leftMax times the sum of a column's magnitudes on the right;
+   * while that is below 2^24, float32 carries it.
+   */
+  #single(left: string, right: string, leftMax: number, attributes: Parameters<GraphBuilder['node']>[2]): string {
+    const output = `check.${this.checks.length}`;
+    const columns = this.sum(this.node('Abs', [right]), 0);
+    const most = this.node('ReduceMax', [columns], { keepdims: { int: 0 } });
+    this.graph.node('Mul', [most, this.scalar(leftMax)], {}, `${this.options.prefix}${output}`);
+    this.checks.push({ output });
+    const product = this.node('Gemm', [this.cast(left, 'float32'), this.cast(right, 'float32')], attributes);
+    return this.cast(product, 'float64');
   }
 
   #named(factors: readonly Factors[]): string {
@@ -364,7 +394,11 @@ export class NetEmitter {
 }
 
 /** Left and right of a product over rows. */
-type Factors = readonly [string, string];
+interface Factors {
+  readonly left: string;
+  readonly right: string;
+  readonly leftMax: number;
+}
 
 interface Product {
   readonly addend?: string;

@@ -3,33 +3,39 @@ import { GraphBuilder } from '../onnx/graph-builder.js';
 import { batchParts } from './batch-parts.js';
 import { hasRoom } from './bounds.js';
 import type { NetLayer } from './edge.js';
-import { NetEmitter, type Watched } from './emitter.js';
+import { NetEmitter, type Check, type Watched } from './emitter.js';
 import { carriedGroups, carriedTensors, emitParameters, watchGroup, type CarriedGroup } from './carried.js';
 import { emitForward } from './graph-parts.js';
 import type { Net } from './net.js';
 import { netOps } from './ops/index.js';
 import type { EmittedPass, ParameterNames } from './ops/op.js';
 
+export interface FlowWay {
+  readonly isWatched: boolean;
+  readonly isQuick: boolean;
+}
+
 export interface Flow {
   readonly graph: GraphBuilder;
   /** Names of the state after the step, in the order of the state. */
   readonly next: readonly string[];
   readonly watched: readonly Watched[];
-  readonly perStep: readonly { readonly layer: NetLayer; readonly size: number }[];
+  readonly checks: readonly Check[];
   readonly scalarCount: number;
 }
 
 /**
- * @param frozen    parameters of the outer graph that the step reads, by layer
- * @param isWatched whether parameters are watched after the update
+ * @param frozen parameters of the outer graph that the step reads, by layer
+ * @param way    whether parameters are watched after the update, and products may run in float32
  */
-export function emitFlow(net: Net, frozen: ReadonlyMap<string, ParameterNames>, isWatched: boolean): Flow {
+export function emitFlow(net: Net, frozen: ReadonlyMap<string, ParameterNames>, way: FlowWay): Flow {
   const { manifest, optimizer } = net;
   const graph = new GraphBuilder('s');
   const e = new NetEmitter(graph, {
     isTraining: true,
     overflow: manifest.overflow,
     hasRoom: hasRoom(net),
+    isQuick: way.isQuick,
     prefix: 'step.',
   });
   const groups = carriedGroups(net).map((group) => emittedGroup(e, net, group));
@@ -53,16 +59,12 @@ export function emitFlow(net: Net, frozen: ReadonlyMap<string, ParameterNames>, 
     D: own.map(({ name }) => e.sumOf(parts.map(({ gradients }) => gradients.get(name)!))),
   }));
   const next = optimizer.kind.emit(e, optimizer.members, moved, scalars);
-  if (isWatched) groups.forEach(({ group }, i) => watchGroup(e, net, group, next[i]!.W));
+  if (way.isWatched) groups.forEach(({ group }, i) => watchGroup(e, net, group, next[i]!.W));
   return {
-    ...{ graph, watched: e.watched, scalarCount },
+    ...{ graph, watched: e.watched, checks: e.checks, scalarCount },
     next: carriedTensors(net).map(({ kind, group }) => {
       const { W, state } = next[groups.findIndex((one) => one.group.name === group.name)]!;
       return kind === '' ? W : state[optimizer.kind.states(optimizer.members).indexOf(kind)]!;
-    }),
-    perStep: net.layers.flatMap((layer) => {
-      const size = netOps[layer.op]!.perStep?.size;
-      return size === undefined ? [] : [{ layer, size }];
     }),
   };
 }

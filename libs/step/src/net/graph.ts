@@ -3,25 +3,24 @@ import { encodeModel, GraphBuilder, type ElementType, type ValueInfo } from '../
 import { hasRoom } from './bounds.js';
 import { carriedTensors, emitCarried, emitHandedOut, type Carried } from './carried.js';
 import type { NetLayer } from './edge.js';
-import { NetEmitter, type Watched } from './emitter.js';
+import { NetEmitter, type Check, type Watched } from './emitter.js';
 import { netOf } from './manifest.js';
 import type { Net, NetManifest } from './net.js';
-import { emitFlow, type Flow } from './graph-flow.js';
+import { emitFlow, type Flow, type FlowWay } from './graph-flow.js';
 import { computeCopies, emitForward } from './graph-parts.js';
 import { stateShapes } from './state.js';
+import { stepInputSizes } from './step-inputs.js';
 
 /**
  * Inputs: `features` [blocks, B, …input shape], `labels` int32 [blocks, B, …label shape], `blocks` int32 [T], `scalars`
  * float64 [T, n] (the optimizer's numbers of each step), `input.<layer>` float64 [T, size] of layers that ask for numbers,
  * and the float64 state and frozen parameters by name. Outputs: the state as `<name>.next`; of every step, [T]: `loss`,
- * `right`, and the watched magnitudes.
+ * `right`, the watched magnitudes, and the checks.
  */
 export interface NetTrainGraph {
   readonly model: Uint8Array;
   readonly watched: readonly Watched[];
-  /** Layers that ask for numbers of each step, and how many. */
-  readonly perStep: readonly { readonly layer: NetLayer; readonly size: number }[];
-  readonly scalarCount: number;
+  readonly checks: readonly Check[];
 }
 
 /** Inputs: `features` [rows, …] and all parameters by name. Output: `output`, whole numbers in float64 [rows, …]. */
@@ -34,26 +33,31 @@ const elementTypes: Readonly<Record<string, ElementType>> = {
   ...{ uint8: 'uint8', int16: 'int16', int32: 'int32', token: 'int32' },
 };
 
-/** @param isWatched whether parameters are watched; unless a caller knows that they stay within their guards */
-export function buildNetTrainGraph(m: NetManifest, isWatched = true): NetTrainGraph {
+const telling: FlowWay = { isWatched: true, isQuick: false };
+
+/**
+ * @param way without parameters watched for callers who know that they stay within their guards, quick for those who look
+ *            at the checks
+ */
+export function buildNetTrainGraph(m: NetManifest, way: FlowWay = telling): NetTrainGraph {
   const net = netOf(m);
   const outer = new GraphBuilder('o');
   const frozen = net.parameters.filter(({ isFrozen }) => isFrozen);
   const e = new NetEmitter(outer, { isTraining: true, overflow: m.overflow, hasRoom: hasRoom(net), prefix: '' });
   const names = computeCopies(e, frozen, '');
   const states = stateShapes(m).map(({ name, dims }): ValueInfo => ({ name, type: 'float64', dims }));
-  const flow = emitFlow(net, names, isWatched);
-  const { scalarCount, perStep } = flow;
+  const flow = emitFlow(net, names, way);
+  const { watched, checks, scalarCount } = flow;
   const scanned: ValueInfo[] = [
     { name: 'blocks', type: 'int32', dims: ['steps'] },
     { name: 'scalars', type: 'float64', dims: ['steps', scalarCount] },
-    ...perStep.map(({ layer, size }): ValueInfo => ({
+    ...stepInputSizes(m).map(({ layer, size }): ValueInfo => ({
       name: `input.${layer.id}`,
       type: 'float64',
       dims: ['steps', size],
     })),
   ];
-  const figures = ['loss', 'right', ...flow.watched.map(({ output }) => output)];
+  const figures = ['loss', 'right', ...[...watched, ...checks].map(({ output }) => output)];
   const outputs: ValueInfo[] = [
     ...states.map((state) => ({ ...state, name: `${state.name}.next` })),
     ...figures.map((name): ValueInfo => ({ name, type: 'float64', dims: ['steps'] })),
@@ -72,7 +76,7 @@ export function buildNetTrainGraph(m: NetManifest, isWatched = true): NetTrainGr
   const inputs = [...states, ...scanned];
   const fixed = frozen.map(({ name, dims }): ValueInfo => ({ name, type: 'float64', dims }));
   const graph = outer.encode('fxt2_train', [...dataInfos(net, ['block_count', m.batch]), ...fixed, ...inputs], outputs);
-  return { model: encodeModel(graph), watched: flow.watched, perStep, scalarCount };
+  return { model: encodeModel(graph), watched, checks };
 }
 
 function stepBody(flow: Flow, carried: readonly Carried[], scanned: readonly ValueInfo[], figures: readonly string[]) {

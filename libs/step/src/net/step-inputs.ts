@@ -14,3 +14,11 @@ export function stepScalars(m: NetManifest, step: number): readonly number[] {
 export function stepInputs(layer: NetLayer, step: number): readonly number[] {
   return netOps[layer.op]!.perStep!.values(layer, step);
 }
+
+/** Layers that ask for numbers of each step, and how many. */
+export function stepInputSizes(m: NetManifest): readonly { readonly layer: NetLayer; readonly size: number }[] {
+  return netOf(m).layers.flatMap((layer) => {
+    const size = netOps[layer.op]!.perStep?.size;
+    return size === undefined ? [] : [{ layer, size }];
+  });
+}
