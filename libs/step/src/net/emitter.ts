@@ -5,6 +5,7 @@
 import { elementCode, type ElementType, type GraphBuilder } from '../onnx/graph-builder.js';
 import { sizeOf } from '../tensors.js';
 import type { NetLayer } from './edge.js';
+import { RowSums } from './row-sums.js';
 
 /** A range that a graph watches: the largest magnitude of each step leaves it as an output. */
 export interface Watched {
@@ -14,11 +15,6 @@ export interface Watched {
   readonly tensor: string;
   readonly high: number;
   readonly low: number;
-}
-
-/** A number of each step that leaves the graph, and must stay below 2^24 for the call to count. */
-export interface Check {
-  readonly output: string;
 }
 
 interface EmitterOptions {
@@ -36,15 +32,11 @@ interface EmitterOptions {
 /** Float64 from here to 2^53 are whole numbers: what is added to it and taken off again is rounded to nearest. */
 const wholeFrom = 1.5 * 2 ** 52;
 
-/** A product of bytes in float32 is worth its check. */
-const byteMax = 255;
-
 export class NetEmitter {
   readonly watched: Watched[] = [];
-  readonly checks: Check[] = [];
+  readonly rowSums = new RowSums(this);
   readonly #seen = new Map<string, number>();
   readonly #tables = new Map<Float64Array, string>();
-  readonly #rowSums = new Map<string, readonly Factors[]>();
   readonly #vectors = new Map<number, string>();
 
   constructor(
@@ -129,6 +121,11 @@ export class NetEmitter {
     return this.node('BatchNormalization', inputs, { epsilon: { float: 0 } });
   }
 
+  /** x + half; x itself where half is 0. */
+  moved(x: string, half: number): string {
+    return half === 0 ? x : this.add(x, this.scalar(half));
+  }
+
   /** A constant of shape [1]. */
   vector(value: number): string {
     const name = this.#vectors.get(value) ?? this.graph.float64([1], Float64Array.of(value));
@@ -163,88 +160,10 @@ export class NetEmitter {
    */
   roundedProduct(left: string, right: string, s: number, { addend, transposeRight = 0 }: Product = {}): string {
     const half = s > 0 ? this.half(s) : 0;
-    const moved = addend === undefined ? this.scalar(half) : this.#moved(this.scale(addend, -s), half);
+    const moved = addend === undefined ? this.scalar(half) : this.moved(this.scale(addend, -s), half);
     const attributes = { alpha: { float: 2 ** -s }, transB: { int: transposeRight } };
     const product = this.node('Gemm', [left, right, moved], attributes);
     return s > 0 ? this.whole(product) : product;
-  }
-
-  /**
-   * An exact gradient sum `leftᵀ·right` over rows, by a name that `sumOf`, `gradient`, `movedGradient` and `descended` read:
-   * each of them is one product then, with what comes next inside.
-   *
-   * @param leftMax largest magnitude on the left, where few bits are sure
-   */
-  rowSum(left: string, right: string, leftMax = Infinity): string {
-    return this.#named([{ left, right, leftMax }]);
-  }
-
-  /** Sum of gradient sums over parts of a batch. */
-  sumOf(parts: readonly string[]): string {
-    if (parts.length === 1) return parts[0]!;
-    const factors = parts.map((name) => this.#rowSums.get(name));
-    if (factors.every((own) => own !== undefined)) return this.#named(factors.flat());
-    return this.node(
-      'Sum',
-      parts.map((name) => this.gradient(name)),
-    );
-  }
-
-  /** D. */
-  gradient(D: string): string {
-    const factors = this.#rowSums.get(D);
-    return factors === undefined ? D : this.#products(factors, 1)!;
-  }
-
-  /** What `whole` makes `RS(D, s)`. */
-  movedGradient(D: string, s: number): string {
-    const factors = this.#rowSums.get(D);
-    const half = s > 0 ? this.half(s) : 0;
-    if (factors === undefined) return this.#moved(this.scale(D, -s), half);
-    return this.#products(factors, 2 ** -s, half === 0 ? undefined : this.scalar(half))!;
-  }
-
-  /** `W − m·D`: the step size takes the error, which has fewer elements than D. */
-  descended(W: string, D: string, m: string): string {
-    const factors = this.#rowSums.get(D);
-    if (factors === undefined) return this.sub(W, this.mul(D, m));
-    return this.#products(
-      factors.map(({ right, ...own }) => ({ ...own, right: this.mul(right, m) })),
-      -1,
-      W,
-    )!;
-  }
-
-  /** addend + alpha·Σ leftᵀ·right. */
-  #products(factors: readonly Factors[], alpha: number, addend?: string): string | undefined {
-    const attributes = { alpha: { float: alpha }, transA: { int: 1 } };
-    return factors.reduce<string | undefined>((sum, { left, right, leftMax }) => {
-      if (this.options.isQuick === true && leftMax <= byteMax) {
-        const product = this.#single(left, right, leftMax, attributes);
-        return sum === undefined ? product : this.add(product, sum);
-      }
-      return this.node('Gemm', [left, right, ...(sum === undefined ? [] : [sum])], attributes);
-    }, addend);
-  }
-
-  /**
-   * alpha·leftᵀ·right in float32. Every partial sum is at most leftMax times the sum of a column's magnitudes on the right;
-   * while that is below 2^24, float32 carries it.
-   */
-  #single(left: string, right: string, leftMax: number, attributes: Parameters<GraphBuilder['node']>[2]): string {
-    const output = `check.${this.checks.length}`;
-    const columns = this.sum(this.node('Abs', [right]), 0);
-    const most = this.node('ReduceMax', [columns], { keepdims: { int: 0 } });
-    this.graph.node('Mul', [most, this.scalar(leftMax)], {}, `${this.options.prefix}${output}`);
-    this.checks.push({ output });
-    const product = this.node('Gemm', [this.cast(left, 'float32'), this.cast(right, 'float32')], attributes);
-    return this.cast(product, 'float64');
-  }
-
-  #named(factors: readonly Factors[]): string {
-    const name = `rows.${this.#rowSums.size}`;
-    this.#rowSums.set(name, factors);
-    return name;
   }
 
   /** `SAT_bits`, or under `overflow: "fail"` the guard, whose largest magnitude leaves the graph. */
@@ -387,17 +306,6 @@ export class NetEmitter {
   stepInput(layer: Pick<NetLayer, 'id'>): string {
     return `${this.options.prefix}input.${layer.id}`;
   }
-
-  #moved(x: string, half: number): string {
-    return half === 0 ? x : this.add(x, this.scalar(half));
-  }
-}
-
-/** Left and right of a product over rows. */
-interface Factors {
-  readonly left: string;
-  readonly right: string;
-  readonly leftMax: number;
 }
 
 interface Product {

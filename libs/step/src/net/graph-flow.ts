@@ -2,13 +2,13 @@
 import { GraphBuilder } from '../onnx/graph-builder.js';
 import { batchParts } from './batch-parts.js';
 import { hasRoom } from './bounds.js';
-import type { NetLayer } from './edge.js';
-import { NetEmitter, type Check, type Watched } from './emitter.js';
+import { NetEmitter, type Watched } from './emitter.js';
 import { carriedGroups, carriedTensors, emitParameters, watchGroup, type CarriedGroup } from './carried.js';
 import { emitForward } from './graph-parts.js';
 import type { Net } from './net.js';
 import { netOps } from './ops/index.js';
 import type { EmittedPass, ParameterNames } from './ops/op.js';
+import type { Check } from './row-sums.js';
 
 export interface FlowWay {
   readonly isWatched: boolean;
@@ -56,12 +56,12 @@ export function emitFlow(net: Net, frozen: ReadonlyMap<string, ParameterNames>, 
   const scalars = Array.from({ length: scalarCount }, (_, i) => e.slice('step.scalars', 0, i, i + 1));
   const moved = groups.map(({ group: { parameters: own }, W, carried }) => ({
     ...{ parameters: own, W, carried },
-    D: own.map(({ name }) => e.sumOf(parts.map(({ gradients }) => gradients.get(name)!))),
+    D: own.map(({ name }) => e.rowSums.total(parts.map(({ gradients }) => gradients.get(name)!))),
   }));
   const next = optimizer.kind.emit(e, optimizer.members, moved, scalars);
   if (way.isWatched) groups.forEach(({ group }, i) => watchGroup(e, net, group, next[i]!.W));
   return {
-    ...{ graph, watched: e.watched, checks: e.checks, scalarCount },
+    ...{ graph, watched: e.watched, checks: e.rowSums.checks, scalarCount },
     next: carriedTensors(net).map(({ kind, group }) => {
       const { W, state } = next[groups.findIndex((one) => one.group.name === group.name)]!;
       return kind === '' ? W : state[optimizer.kind.states(optimizer.members).indexOf(kind)]!;

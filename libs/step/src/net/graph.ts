@@ -2,12 +2,12 @@
 import { encodeModel, GraphBuilder, type ElementType, type ValueInfo } from '../onnx/graph-builder.js';
 import { hasRoom } from './bounds.js';
 import { carriedTensors, emitCarried, emitHandedOut, type Carried } from './carried.js';
-import type { NetLayer } from './edge.js';
-import { NetEmitter, type Check, type Watched } from './emitter.js';
+import { NetEmitter, type Watched } from './emitter.js';
 import { netOf } from './manifest.js';
 import type { Net, NetManifest } from './net.js';
 import { emitFlow, type Flow, type FlowWay } from './graph-flow.js';
 import { computeCopies, emitForward } from './graph-parts.js';
+import type { Check } from './row-sums.js';
 import { stateShapes } from './state.js';
 import { stepInputSizes } from './step-inputs.js';
 

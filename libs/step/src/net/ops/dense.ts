@@ -75,7 +75,7 @@ export const dense: NetOp<Dense> = {
   emitBackward(e, layer, G, { saved }, { Wc }, [wanted]) {
     const g = e.rows(G, layer.members.out);
     const gradients = {
-      ...(isTrained(layer, 'W') && { W: e.rowSum(saved.rows!, g, Number(layer.inputs[0]!.max)) }),
+      ...(isTrained(layer, 'W') && { W: e.rowSums.add(saved.rows!, g, Number(layer.inputs[0]!.max)) }),
       ...(isTrained(layer, 'b') && { b: e.sum(g, 0, 0) }),
     };
     if (wanted !== true) return { inputs: [undefined], gradients };

@@ -77,7 +77,7 @@ function emitSumsByToken(e: NetEmitter, { vocab, out }: Embedding, G: string, to
   const places = e.reshape(tokens, [-1, 1]);
   if (vocab <= productVocab) {
     const all = e.cast(e.graph.axes(...Array.from({ length: vocab }, (_, token) => token)), 'int32');
-    return e.rowSum(e.cast(e.node('Equal', [places, all]), 'float64'), g);
+    return e.rowSums.add(e.cast(e.node('Equal', [places, all]), 'float64'), g);
   }
   const zero = e.node('Expand', [e.scalar(0), e.graph.axes(vocab, out)]);
   const wide = e.node('Expand', [places, e.node('Shape', [g])]);

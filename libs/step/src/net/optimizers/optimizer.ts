@@ -23,7 +23,7 @@ export interface EmittedGroup {
   readonly W: string;
   /** As they are carried: of those that `moved` names as the emitter's `carry` has them. */
   readonly carried: Carried;
-  /** By parameter, what `rowSum` of the emitter handed out, or a tensor. */
+  /** By parameter, a name of the emitter's row sums, or a tensor. */
   readonly D: readonly string[];
 }
 

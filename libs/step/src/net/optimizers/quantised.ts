@@ -183,7 +183,7 @@ export function emitGradients(e: NetEmitter, optimizer: Quantised, groups: reado
 function emitQuantised(e: NetEmitter, optimizer: Quantised, { parameters, D }: EmittedGroup): string {
   const top = Number(gradientTop(optimizer));
   const shifts = parameters.map(({ gradientFraction }) => gradientFraction - optimizer.gq);
-  const moved = e.joined(D.map((name, i) => e.movedGradient(name, shifts[i]!)));
+  const moved = e.joined(D.map((name, i) => e.rowSums.moved(name, shifts[i]!)));
   return e.clamp(shifts.some((s) => s > 0) ? e.whole(moved) : moved, -top, top);
 }
 

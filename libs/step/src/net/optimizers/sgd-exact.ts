@@ -55,8 +55,8 @@ export const sgdExact: NetOptimizer<SgdExact> = {
           state: [V],
         },
       }) => {
-        if (q === undefined) return { W: e.descended(W, D!, size!), state: [] };
-        const next = e.add(e.sub(V!, e.round(V!, q)), e.gradient(D!));
+        if (q === undefined) return { W: e.rowSums.descended(W, D!, size!), state: [] };
+        const next = e.add(e.sub(V!, e.round(V!, q)), e.rowSums.value(D!));
         return { W: e.sub(W, e.mul(next, size!)), state: [next] };
       },
     ),

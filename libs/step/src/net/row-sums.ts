@@ -1,0 +1,107 @@
+/**
+ * Exact gradient sums `leftᵀ·right` over rows, which a graph takes as one product with what comes next inside
+ * (libs/step/SPEC.md §26).
+ */
+import type { GraphBuilder } from '../onnx/graph-builder.js';
+import type { NetEmitter } from './emitter.js';
+
+/** A number of each step that leaves the graph, and must stay below 2^24 for the call to count. */
+export interface Check {
+  readonly output: string;
+}
+
+interface Factors {
+  readonly left: string;
+  readonly right: string;
+  readonly leftMax: number;
+}
+
+type Attributes = Parameters<GraphBuilder['node']>[2];
+
+/** A product of bytes in float32 is worth its check. */
+const byteMax = 255;
+
+export class RowSums {
+  readonly checks: Check[] = [];
+  readonly #factors = new Map<string, readonly Factors[]>();
+
+  constructor(private readonly e: NetEmitter) {}
+
+  /**
+   * @param leftMax largest magnitude on the left, where few bits are sure
+   * @returns a name that the methods below read
+   */
+  add(left: string, right: string, leftMax = Infinity): string {
+    return this.#named([{ left, right, leftMax }]);
+  }
+
+  /** Sum of gradient sums over parts of a batch; each a name of `add`, or a tensor. */
+  total(parts: readonly string[]): string {
+    if (parts.length === 1) return parts[0]!;
+    const factors = parts.map((name) => this.#factors.get(name));
+    if (factors.every((own) => own !== undefined)) return this.#named(factors.flat());
+    return this.e.node(
+      'Sum',
+      parts.map((name) => this.value(name)),
+    );
+  }
+
+  /** D. */
+  value(D: string): string {
+    const factors = this.#factors.get(D);
+    return factors === undefined ? D : this.#products(factors, 1)!;
+  }
+
+  /** What `whole` makes `RS(D, s)`. */
+  moved(D: string, s: number): string {
+    const { e } = this;
+    const factors = this.#factors.get(D);
+    const half = s > 0 ? e.half(s) : 0;
+    if (factors === undefined) return e.moved(e.scale(D, -s), half);
+    return this.#products(factors, 2 ** -s, half === 0 ? undefined : e.scalar(half))!;
+  }
+
+  /** `W − m·D`: the step size takes the error, which has fewer elements than D. */
+  descended(W: string, D: string, m: string): string {
+    const { e } = this;
+    const factors = this.#factors.get(D);
+    if (factors === undefined) return e.sub(W, e.mul(D, m));
+    return this.#products(
+      factors.map(({ right, ...own }) => ({ ...own, right: e.mul(right, m) })),
+      -1,
+      W,
+    )!;
+  }
+
+  /** addend + alpha·Σ leftᵀ·right. */
+  #products(factors: readonly Factors[], alpha: number, addend?: string): string | undefined {
+    const attributes = { alpha: { float: alpha }, transA: { int: 1 } };
+    return factors.reduce<string | undefined>((sum, { left, right, leftMax }) => {
+      if (this.e.options.isQuick !== true || leftMax > byteMax) {
+        return this.e.node('Gemm', [left, right, ...(sum === undefined ? [] : [sum])], attributes);
+      }
+      const product = this.#single({ left, right, leftMax }, attributes);
+      return sum === undefined ? product : this.e.add(product, sum);
+    }, addend);
+  }
+
+  /**
+   * alpha·leftᵀ·right in float32. Every partial sum is at most leftMax times the sum of a column's magnitudes on the right;
+   * while that is below 2^24, float32 carries it.
+   */
+  #single({ left, right, leftMax }: Factors, attributes: Attributes): string {
+    const { e } = this;
+    const output = `check.${this.checks.length}`;
+    const columns = e.sum(e.node('Abs', [right]), 0);
+    const most = e.node('ReduceMax', [columns], { keepdims: { int: 0 } });
+    e.graph.node('Mul', [most, e.scalar(leftMax)], {}, `${e.options.prefix}${output}`);
+    this.checks.push({ output });
+    return e.cast(e.node('Gemm', [e.cast(left, 'float32'), e.cast(right, 'float32')], attributes), 'float64');
+  }
+
+  #named(factors: readonly Factors[]): string {
+    const name = `rows.${this.#factors.size}`;
+    this.#factors.set(name, factors);
+    return name;
+  }
+}
