@@ -74,8 +74,9 @@ it('has no prover, verifier or other argument of libs/zk beside it', () => {
 it('is small enough to be read: what the enclave loads, without kernels that a tool generates', () => {
   const written = files.filter((file) => !file.includes('/generated/'));
   const lines = written.reduce((sum, file) => sum + readFileSync(file, 'utf8').split('\n').length - 1, 0);
-  // 12,000 for fxt/1 alone; a user's data sets, evaluations and the ops, losses and optimizers of fxt/2 came on top.
-  expect(lines).toBeLessThanOrEqual(19_600);
+  // 12,000 for fxt/1 alone; a user's data sets, evaluations and the ops, losses and optimizers of fxt/2 came on top, and
+  // 350 for what makes their training faster: joined parameters, parts of a batch, products in float32 with their checks.
+  expect(lines).toBeLessThanOrEqual(20_000);
 });
 
 it('has no judge of evidence: who trains does not appraise', () => {

@@ -60,7 +60,7 @@ export function carriedTensors(net: Net): readonly Carried[] {
 }
 
 /** Of the graph's inputs, and of what it carries. */
-export function stateName(kind: string, name: string): string {
+function stateName(kind: string, name: string): string {
   return kind === '' ? name : `${kind}.${name}`;
 }
 
