@@ -2,8 +2,7 @@
  * Exact gradient sums `leftᵀ·right` over rows, which a graph takes as one product with what comes next inside
  * (libs/step/SPEC.md §26).
  */
-import type { GraphBuilder } from '../onnx/graph-builder.js';
-import type { NetEmitter } from './emitter.js';
+import type { ElementType, GraphBuilder } from '../onnx/graph-builder.js';
 
 /** A number of each step that leaves the graph, and must stay below 2^24 for the call to count. */
 export interface Check {
@@ -18,6 +17,22 @@ interface Factors {
 
 type Attributes = Parameters<GraphBuilder['node']>[2];
 
+/** What of an emitter the sums are written with. */
+interface Writer {
+  readonly graph: GraphBuilder;
+  readonly options: { readonly isQuick?: boolean; readonly prefix: string };
+  node(op: string, inputs: readonly string[], attributes?: Attributes): string;
+  scalar(value: number): string;
+  half(s: number): number;
+  moved(x: string, half: number): string;
+  scale(x: string, bits: number): string;
+  add(x: string, y: string): string;
+  sub(x: string, y: string): string;
+  mul(x: string, y: string): string;
+  sum(x: string, axis: number): string;
+  cast(x: string, to: ElementType): string;
+}
+
 /** A product of bytes in float32 is worth its check. */
 const byteMax = 255;
 
@@ -25,7 +40,7 @@ export class RowSums {
   readonly checks: Check[] = [];
   readonly #factors = new Map<string, readonly Factors[]>();
 
-  constructor(private readonly e: NetEmitter) {}
+  constructor(private readonly e: Writer) {}
 
   /**
    * @param leftMax largest magnitude on the left, where few bits are sure
