@@ -28,14 +28,17 @@ export async function createLogApp(settings: LogSettings): Promise<NestExpressAp
     ...{ intervalMs: settings.intervalMs, now: () => Math.floor(Date.now() / 1000) },
     onFailure: (code, why) => logger.warn(code, { why }),
   });
-  const end = {
-    onModuleDestroy: async (): Promise<void> => {
-      await log.stop();
-      await database.close();
-      lock?.release();
-    },
+  const close = async (): Promise<void> => {
+    await log.stop();
+    await database.close();
+    lock?.release();
   };
-  await log.start();
+  try {
+    await log.start();
+  } catch (error) {
+    await close();
+    throw error;
+  }
   const app = await NestFactory.create<NestExpressApplication>(
     {
       module: LogModule,
@@ -43,7 +46,7 @@ export async function createLogApp(settings: LogSettings): Promise<NestExpressAp
       providers: [
         { provide: LOG, useValue: log },
         { provide: STORE, useValue: store },
-        { provide: Symbol('end'), useValue: end },
+        { provide: Symbol('end'), useValue: { onModuleDestroy: close } },
       ],
     },
     { logger: ['error', 'warn'], bodyParser: false },
