@@ -1,27 +1,45 @@
 /** RFC 6962 by its own recursion, and what a forger makes of its proofs. */
 import { fromHex, uintBe } from '#attestation/base';
-import { checkConsistency, checkInclusion, leafHash, splitOf, treeRoot } from '#attestation/log';
+import { checkConsistency, checkInclusion, leafHash, nodeHash, splitOf } from '#attestation/log';
 
 type Hash = Uint8Array;
 
+type RootOf = (from: number, to: number) => Hash;
+
+/** Roots of ranges of leaves, each computed once: trees of many sizes share most of them. */
+function rootsOf(leaves: readonly Hash[]): RootOf {
+  const known = new Map<number, Hash>();
+  const rootOf: RootOf = (from, to) => {
+    if (to - from === 1) return leaves[from]!;
+    const key = from * (leaves.length + 1) + to;
+    const split = from + splitOf(to - from);
+    const root = known.get(key) ?? nodeHash(rootOf(from, split), rootOf(split, to));
+    known.set(key, root);
+    return root;
+  };
+  return rootOf;
+}
+
 /** PATH of RFC 6962 §2.1.1, from the leaf up. */
-function inclusionPathOf(leaves: readonly Hash[], index: number): Hash[] {
-  if (leaves.length === 1) return [];
-  const split = splitOf(leaves.length);
-  const [left, right] = [leaves.slice(0, split), leaves.slice(split)];
+function inclusionPathOf(rootOf: RootOf, index: number, from: number, to: number): Hash[] {
+  if (to - from === 1) return [];
+  const split = from + splitOf(to - from);
   return index < split
-    ? [...inclusionPathOf(left, index), treeRoot(right)]
-    : [...inclusionPathOf(right, index - split), treeRoot(left)];
+    ? [...inclusionPathOf(rootOf, index, from, split), rootOf(split, to)]
+    : [...inclusionPathOf(rootOf, index, split, to), rootOf(from, split)];
 }
 
 /** PROOF of RFC 6962 §2.1.2 between the first `size` leaves, at least one, and all of them. */
-export function consistencyPathOf(leaves: readonly Hash[], size: number, isWhole = true): Hash[] {
-  if (size === leaves.length) return isWhole ? [] : [treeRoot(leaves)];
-  const split = splitOf(leaves.length);
-  const [left, right] = [leaves.slice(0, split), leaves.slice(split)];
+export function consistencyPathOf(leaves: readonly Hash[], size: number): Hash[] {
+  return consistencyPath(rootsOf(leaves), size, 0, leaves.length);
+}
+
+function consistencyPath(rootOf: RootOf, size: number, from: number, to: number): Hash[] {
+  if (size === to) return from === 0 ? [] : [rootOf(from, to)];
+  const split = from + splitOf(to - from);
   return size <= split
-    ? [...consistencyPathOf(left, size, isWhole), treeRoot(right)]
-    : [...consistencyPathOf(right, size - split, false), treeRoot(left)];
+    ? [...consistencyPath(rootOf, size, from, split), rootOf(split, to)]
+    : [...consistencyPath(rootOf, size, split, to), rootOf(from, split)];
 }
 
 /** One bit changed, one hash more, fewer, or two in the other order. */
@@ -48,6 +66,7 @@ function flipped(hash: Hash, seed: number): Hash {
 export function everyProof(least: number, most: number, every = 1) {
   const counts = { proofs: 0, accepted: 0, refused: 0 };
   const leaves = Array.from({ length: most }, (_, index) => leafHash(uintBe(index, 4)));
+  const rootOf = rootsOf(leaves);
   const stranger = fromHex('5a'.repeat(32));
   const forge = (act: () => void): void => {
     try {
@@ -58,12 +77,12 @@ export function everyProof(least: number, most: number, every = 1) {
     }
   };
   for (let size = least; size <= most; size++) {
-    const tree = { size, root: treeRoot(leaves.slice(0, size)) };
+    const tree = { size, root: rootOf(0, size) };
     for (let index = 0; index < size; index++) {
-      const [leaf, path] = [leaves[index]!, inclusionPathOf(leaves.slice(0, size), index)];
+      const [leaf, path] = [leaves[index]!, inclusionPathOf(rootOf, index, 0, size)];
       checkInclusion(leaf, index, tree, path);
-      const earlier = { size: index + 1, root: treeRoot(leaves.slice(0, index + 1)) };
-      const between = consistencyPathOf(leaves.slice(0, size), index + 1);
+      const earlier = { size: index + 1, root: rootOf(0, index + 1) };
+      const between = consistencyPath(rootOf, index + 1, 0, size);
       checkConsistency(earlier, tree, between);
       counts.proofs += 2;
       if (counts.proofs % (2 * every) !== 0) continue;
