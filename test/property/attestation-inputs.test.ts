@@ -3,6 +3,7 @@
  * called with Buffers that are views of larger arrays, as a server gets them: `slice` of a Buffer shares its memory, so
  * what works on a copy of a Uint8Array can corrupt the caller's bytes here.
  */
+import { createHash, generateKeyPairSync, sign as signBytes } from 'node:crypto';
 import { beforeAll, describe, expect, it } from 'vitest';
 import * as judge from '#attestation';
 import { signAdvisories } from '#attestation';
@@ -44,7 +45,7 @@ const withoutBytes = new Set([
     'readPem',
     'checkLength',
   ],
-  ...['readGuestPolicy', 'readPlatformInfo'],
+  ...['readGuestPolicy', 'readGuestManifest', 'readPlatformInfo'],
 ]);
 
 const below = random(20_261_122);
@@ -132,6 +133,20 @@ async function cases(): Promise<Readonly<Record<string, readonly Args[]>>> {
     version: 1,
   };
   const signedPolicy = await attestation.signPolicy(attestation.neutralPolicy, noise(4), signer);
+  const firmware = noise(4096);
+  const file = { sha256: '00'.repeat(32), bytes: 1 };
+  const guest: judge.GuestManifest = {
+    ...{ version: 1, name: 'test', flavour: 'dev', tag: 'test', commit: '00'.repeat(20), inputs: [], guestSvn: 0 },
+    ...{ lockSha256: file.sha256, listSha256: file.sha256, sbomSha256: file.sha256 },
+    files: { kernel: file, initrd: file, cmdline: 'test' },
+    firmware: { name: 'test', sha256: createHash('sha256').update(firmware).digest('hex'), enforcesHashes: true },
+    launch: [],
+  };
+  const testKey = generateKeyPairSync('ed25519');
+  const { x } = testKey.publicKey.export({ format: 'jwk' });
+  const publisher = new Uint8Array(Buffer.from(x!, 'base64url'));
+  const sign = (toBeSigned: Uint8Array): Uint8Array => new Uint8Array(signBytes(null, toBeSigned, testKey.privateKey));
+  const signedGuest = await attestation.signGuestManifest(guest, publisher, sign);
   const evidence = attestation.evidenceOfSession(session);
   const endorsements = attestation.endorsementsOfSession(session);
   const request = { evidence, endorsements, policy: attestation.neutralPolicy, nonce: session.nonce, at };
@@ -196,6 +211,10 @@ async function cases(): Promise<Readonly<Record<string, readonly Args[]>>> {
     verifyNitro: [[nitro]],
     verifySnp: [[snpRequest]],
     appraiseSnp: [[snpClaims, attestation.neutralSnpPolicy, at]],
+    verifyGuestManifest: [[signedGuest, publisher]],
+    verifyLaunches: [[guest, firmware]],
+    readMaterial: [[crl], [report], [der.raw], [noise(400)]],
+    readSession: [[bundle.sessions[0]!.evidence]],
     launchDigest: [[{ firmware: ovmf, vcpus: 2, cpuSignature: 0, guestFeatures: 1n, vmm: 'QEMU' }]],
     verifyIdBlock: [idBlock()],
     parseHclReport: [[hclReport]],

@@ -285,7 +285,7 @@ describe('weights alone', () => {
     writeFileSync(at('four', 'start.bin'), bytes);
     expect(await veritrain(...train)).toMatchObject({ error: { code: 'START_ROOT' } });
     writeFileSync(at('four', 'start.bin'), bytes.subarray(8));
-    expect(await veritrain(...train)).toMatchObject({ error: { code: 'WEIGHTS_LENGTH' } });
+    expect(await veritrain(...train)).toMatchObject({ error: { code: 'START_LENGTH' } });
     rmSync(at('four', 'start.bin'));
     expect(await veritrain(...train)).toMatchObject({ error: { code: 'FILE_UNREADABLE' } });
   });
