@@ -28,6 +28,14 @@ it('says which data a row lacks', async () => {
   expect(said).toHaveBeenCalledWith(expect.stringContaining('accuracy boston: SKIPPED'));
 });
 
+it.each(['transformer-2', 'transformer-6', 'lora'])('trains %s with the `beta2` that is planned for text', (row) => {
+  const parts = tasks.find(({ name }) => name === row)!.parts(1 / 50);
+  for (const { manifest, base } of parts) {
+    expect(manifest.optimizer).toMatchObject({ beta2: [3, 8] });
+    if (base !== undefined) expect(base.manifest.optimizer).toMatchObject({ beta2: [3, 8] });
+  }
+});
+
 describe.skipIf(vectorFolder() === undefined)('the CNN of the bench', () => {
   it('is the one whose final digest is published', () => {
     const { data: _, ...json } = JSON.parse(

@@ -64,12 +64,14 @@ const images =
     return [{ manifest, examples: trainImages(folder(), seed), test: testImages(folder()) }];
   };
 
+/** `beta2` as libs/models chooses it for text. */
+const ofText = { beta2: [3, 8], decay: 3277, clip: 7500 };
 const length = 64;
 const language = { batch: 16, input: { shape: [length], tokens: true }, labelShape: [length] };
 const speech = (blocks: number, steps: number): NetManifest =>
   net('loss', steps, {
     ...{ ...language, layers: transformer(blocks), loss: { kind: 'softmax-ce', E: 12, k: 36 } },
-    optimizer: adamw(0.004, steps, { decay: 3277, clip: 7500 }),
+    optimizer: adamw(0.004, steps, ofText),
   });
 
 interface Text {
@@ -117,7 +119,7 @@ function adapted(share: number): readonly Part[] {
   const manifest = net('loss', steps, {
     ...{ ...language, layers, loss: { kind: 'softmax-ce', E: 12, k: 36 } },
     lora: { r: 8, scale: 1, on: adaptedLayers },
-    optimizer: adamw(0.004, steps, { decay: 3277, clip: 7500 }),
+    optimizer: adamw(0.004, steps, ofText),
   });
   const examples = windows(known.tokens(text.train), length, seed);
   const { manifest: base, examples: read } = story(2, 450)(share)[0]!;
