@@ -90,6 +90,8 @@ async function train(
     checkHeaderFits(m, header);
     const out = join(work, 'state');
     const start = m.start.kind === 'weights' ? join(dirname(request.manifest), startName) : undefined;
+    // A file that cannot be read is named before anything is trained; the engine reads it for itself.
+    if (start !== undefined) readBytes(start, weightsBytesMax);
     const { checkpoint, checkpointEvery } = request;
     const engine = {
       ...{ manifest: m, records: train.path, digestAt: [m.steps], out, threads: request.threads },
