@@ -13,6 +13,7 @@ import { profileNamed, startSeed, verifyStepProof, type Plan } from '#libs/zk/ve
 import { proveRange, type ProvedRange } from '../../apps/prover-worker/src/proving/prove-range.js';
 import { Engine } from '../../enclave/src/engine/engine.js';
 import { benchPeers } from './peers/peers.js';
+import { madeUp } from './made-up.js';
 import type { BenchResult } from './result.js';
 
 interface Shape {
@@ -68,7 +69,7 @@ interface Proved {
 async function proveShape({ T, profile, ...parameters }: Shape): Promise<Proved> {
   const manifest = profileManifest('fx1', { ...parameters, steps: T, seed, superblock: T });
   const plan = choosePlan(manifest, profile, 'joint');
-  const examples = madeUp(manifest);
+  const examples = madeUp(manifest, manifest.superblock * manifest.batch);
   const engine = await createPool({ threads, rowLogMax: plan.profile.m, memoryBytesMax: 4 * 2 ** 30 });
   const backend = new KernelBackend(engine);
   const weights = initialWeights(manifest);
@@ -224,21 +225,6 @@ function timesOf(count: number, work: () => unknown): number[] {
     work();
     return since(began).wall * 1000;
   }).slice(count);
-}
-
-/** One superblock of records, a fifth of their bytes not zero: what they say does not change the work. */
-function madeUp({ superblock, batch, dims }: Manifest): Examples {
-  const count = superblock * batch;
-  let state = 1;
-  const byte = (): number => {
-    state = (Math.imul(state, 1_103_515_245) + 12_345) & 0x7fffffff;
-    return state % 5 === 0 ? (state >> 8) & 255 : 0;
-  };
-  return {
-    count,
-    features: Uint8Array.from({ length: count * dims[0]! }, byte),
-    labels: Uint8Array.from({ length: count }, (_, i) => i % dims.at(-1)!),
-  };
 }
 
 interface Start {

@@ -17,6 +17,7 @@ import { commitWeights, createPool, KernelBackend, proveSegment, type SegmentPro
 import { createCommitter, dataSeed, proverSecret } from '#libs/zk/commit';
 import { dataDigestOf, startSeed, weightsDigestOf, type Commitment, type Plan } from '#libs/zk/verifier';
 import { duties, marketTerms } from '#test/escrow-market';
+import { madeUp } from '../made-up.js';
 import { superblockExamples } from '../../../apps/prover-worker/src/proving/records.js';
 
 /** Steps that one transaction's proof covers, and under which profile. */
@@ -146,18 +147,4 @@ function blockStarts(manifest: Manifest, examples: Examples): readonly number[] 
     starts.set(superblockOfStep(manifest, step, examples.count), step);
   }
   return Array.from({ length: count }, (_, superblock) => starts.get(superblock)!);
-}
-
-/** A fifth of the bytes are not zero: what records say does not change the work. */
-function madeUp({ dims }: Manifest, count: number): Examples {
-  let state = 1;
-  const byte = (): number => {
-    state = (Math.imul(state, 1_103_515_245) + 12_345) & 0x7fffffff;
-    return state % 5 === 0 ? (state >> 8) & 255 : 0;
-  };
-  return {
-    count,
-    features: Uint8Array.from({ length: count * dims[0]! }, byte),
-    labels: Uint8Array.from({ length: count }, (_, i) => i % dims.at(-1)!),
-  };
 }
