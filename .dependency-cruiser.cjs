@@ -117,7 +117,7 @@ const parts = {
   client: lib('client', {
     may: [
       ...['attestation', 'judge', 'step', 'process', 'proof', 'zk-verifier', 'zk-commit', 'zk-groth16-commitment'],
-      ...['review', 'sealing', 'settlement', 'data', 'models'],
+      ...['review', 'sealing', 'settlement', 'data', 'models', 'transparency'],
     ],
     npm: ['@noble/curves', 'ethers', 'zod'],
   }),

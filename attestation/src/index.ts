@@ -1,6 +1,8 @@
 /** The judge: whoever must believe evidence comes through this door, and nobody else. */
 export { type SeenTransaction } from './verdict/bundle-words.js';
 export type { BundledJob, ProofVerifier, ShownByProof, StartOf } from './verdict/bundle-proofs.js';
+export { resultsTier } from './verdict/bundle-log.js';
+export type { ShownLog } from './verdict/shown-log.js';
 export { readMaterial, type MaterialKind, type ShownMaterial } from './verdict/material.js';
 export { verifyBundle, type BundleRequest, type BundleVerdict } from './verdict/verify-bundle.js';
 export {

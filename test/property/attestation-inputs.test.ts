@@ -8,18 +8,21 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import * as judge from '#attestation';
 import { signAdvisories } from '#attestation';
 import * as base from '#attestation/base';
+import * as log from '#attestation/log';
 import * as records from '#attestation/records';
 import { fakeAmd, fakeAmdAt } from '#test/fake-amd';
 import { fakeIntel } from '#test/fake-intel';
 import { fakeNitro } from '#test/fake-nitro';
 import { createFakeNvidia } from '#test/fake-nvidia';
+import { honestEntries, logOf, trustText } from '#test/logged-bundle';
 import { loadSamples } from '#test/samples';
 import { tinyBundle } from '#test/tiny-bundle';
 import { tinyAt } from '#test/tiny-job';
 import { tinyRoundBundle } from '#test/tiny-round-bundle';
 import { random } from './random.js';
 
-const attestation = { ...judge, ...base, ...records };
+/** `parseCheckpoint` of the log takes text. */
+const attestation = { ...judge, ...base, ...log, ...records };
 
 type Args = readonly unknown[];
 const family =
@@ -44,6 +47,15 @@ const withoutBytes = new Set([
     'parsePemCertificates',
     'readPem',
     'checkLength',
+  ],
+  ...[
+    'parseHashes',
+    'parseLogProof',
+    'parseNote',
+    'parseNoteKey',
+    'parseSignatureLine',
+    'parseSize',
+    'parseTrustPolicy',
   ],
   ...['readGuestPolicy', 'readGuestManifest', 'readPlatformInfo'],
 ]);
@@ -104,7 +116,9 @@ async function cases(): Promise<Readonly<Record<string, readonly Args[]>>> {
   const measurements = new Map([[1, noise(48)]]);
   const gpu = await nvidia.report({ nonce, measurements, driver: '550.90.07', vbios: '009f009601000000' });
   const certificateChain = nvidia.device.map(({ certificate }) => certificate.raw);
-  const { bundle, encoded } = await tinyBundle();
+  const { bundle, encoded, job } = await tinyBundle();
+  const logged = logOf(await honestEntries(job, bundle));
+  const [first] = logged.entries as [records.BundledEntry];
   const { bundle: rounds } = await tinyRoundBundle();
   const session = attestation.parseSessionEvidence(bundle.sessions[0]!.evidence);
   const segment = bundle.segments[0]!;
@@ -186,7 +200,21 @@ async function cases(): Promise<Readonly<Record<string, readonly Args[]>>> {
     parseEvaluation: [[attestation.encodeEvaluation(evaluation)], [noise(300)]],
     verifyEvaluation: [[evaluated, evaluation, noise(32)]],
     parseBundle: [[encoded], [attestation.encodeBundle(rounds)]],
-    verifyBundle: [[{ bundle: encoded, at: tinyAt + 60 }], [{ bundle: attestation.encodeBundle(rounds), at: tinyAt }]],
+    verifyBundle: [
+      [{ bundle: encoded, at: tinyAt + 60 }],
+      [{ bundle: attestation.encodeBundle(rounds), at: tinyAt }],
+      [
+        {
+          bundle: attestation.encodeBundle({ ...bundle, log: logged }),
+          logPolicy: attestation.parseTrustPolicy(trustText),
+        },
+      ],
+    ],
+    parseEntry: [[first.entry], [noise(300)]],
+    verifyEntry: [[first.entry, noise(32)]],
+    checkInclusion: [[noise(32), 0, { size: 2, root: noise(32) }, [noise(32)]]],
+    checkConsistency: [[{ size: 1, root: noise(32) }, { size: 2, root: noise(32) }, [noise(32)]]],
+    verifyLogProof: [[attestation.parseLogProof(first.proof), noise(32), attestation.parseTrustPolicy(trustText)]],
     expectedGpuNonce: [[session]],
     expectedReportData: [[session]],
     parseSessionEvidence: [[bundle.sessions[0]!.evidence]],

@@ -87,7 +87,7 @@ describe('progress', () => {
 it('says of every check what it is about and what it means', async () => {
   const { checks } = await judge([]);
   expect(checks.every(({ means, subject }) => means !== '' && subject !== undefined)).toBe(true);
-  expect(checks.filter(({ subject }) => subject === 'bundle').every(({ id }) => id.startsWith('BUNDLE_'))).toBe(true);
+  expect(checks.filter(({ subject }) => subject === 'bundle').every(({ id }) => /^(BUNDLE|LOG)_/.test(id))).toBe(true);
   const sessions = checks.flatMap(({ subject }) => (typeof subject === 'object' ? subject.session : []));
   expect([...new Set(sessions)]).toEqual([0, 1]);
 });

@@ -34,6 +34,11 @@ export function consistencyPathOf(leaves: readonly Hash[], size: number): Hash[]
   return consistencyPath(rootsOf(leaves), size, 0, leaves.length);
 }
 
+/** PATH of RFC 6962 §2.1.1 of the leaf at `index` among all of them. */
+export function pathOf(leaves: readonly Hash[], index: number): Hash[] {
+  return inclusionPathOf(rootsOf(leaves), index, 0, leaves.length);
+}
+
 function consistencyPath(rootOf: RootOf, size: number, from: number, to: number): Hash[] {
   if (size === to) return from === 0 ? [] : [rootOf(from, to)];
   const split = from + splitOf(to - from);

@@ -71,7 +71,8 @@ describe('the chain', () => {
     const all = (status: Check['status']): Check[] =>
       [
         ...(['SNP_CHAIN', 'SNP_CHIP_ID', 'SNP_TCB_ORDER', 'SNP_MEASUREMENT', 'BUNDLE_SESSIONS'] as const),
-        ...(['BUNDLE_RECEIPTS', 'BUNDLE_SEAL', 'BUNDLE_TRANSACTIONS'] as const),
+        ...(['BUNDLE_RECEIPTS', 'BUNDLE_SEAL', 'LOG_BUNDLE', 'LOG_ENTRIES'] as const),
+        ...(['BUNDLE_TRANSACTIONS'] as const),
       ].map((id) => check(id, status));
     const states = (chain: readonly Link[]): string[] => [...new Set(chain.map(({ state }) => state))];
     expect(states(chainOf(all('met'), false, false))).toEqual(['holds']);
@@ -85,7 +86,7 @@ describe('the chain', () => {
     }
     const proved = chainOf([check('BUNDLE_PROOFS', 'met'), check('BUNDLE_SESSIONS', 'met')], false, true);
     expect(proved.map(({ id, state }) => `${id} ${state}`)).toEqual([
-      ...['proof holds', 'receipts absent', 'seal absent', 'payment absent'],
+      ...['proof holds', 'receipts absent', 'seal absent', 'log absent', 'payment absent'],
     ]);
   });
 });

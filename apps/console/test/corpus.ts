@@ -5,7 +5,9 @@ import { encodeBundle, encodeSessionEvidence, parseSessionEvidence, type Evidenc
 import type { HeadingId } from '#libs/review';
 import { evaluatedBundle } from '#test/evaluated-bundle';
 import { fixturePath } from '#test/fixture';
+import { honestEntries, logOf } from '#test/logged-bundle';
 import { tinyBundle } from '#test/tiny-bundle';
+import type { TinyJob } from '#test/tiny-job';
 import type { LinkId, LinkState } from '../src/reviewer/links.js';
 
 export interface Sample {
@@ -57,11 +59,26 @@ const good = {
   session: 'holds',
   receipts: 'holds',
   seal: 'holds',
+  log: 'absent',
   payment: 'absent',
 } as const;
 
+async function loggedSamples(job: TinyJob, bundle: EvidenceBundle): Promise<Sample[]> {
+  const foreign = await tinyBundle({ spec: { salt: new Uint8Array(32) } });
+  const withLog = async (...of: Parameters<typeof honestEntries>): Promise<Uint8Array> =>
+    encodeBundle({ ...bundle, log: logOf(await honestEntries(...of)) });
+  return [
+    { name: 'logged', bytes: await withLog(job, bundle), heading: 'simulated', states: { ...good, log: 'remark' } },
+    {
+      name: 'log-of-another-job',
+      bytes: await withLog(foreign.job, foreign.bundle),
+      ...{ heading: 'do-not-rely', broken: ['log'], states: { seal: 'holds' } },
+    },
+  ];
+}
+
 export async function corpus(): Promise<readonly Sample[]> {
-  const { bundle, encoded } = await tinyBundle();
+  const { bundle, encoded, job } = await tinyBundle();
   // Its manifest declares evaluations and no net: where such a job starts nobody can compute.
   const { bundle: evaluated } = await evaluatedBundle({ every: 4, accuracies: [700, 800, 900, 950, 940] });
   const [first, second, ...rest] = bundle.segments;
@@ -77,6 +94,7 @@ export async function corpus(): Promise<readonly Sample[]> {
   const broken = 'do-not-rely';
   return [
     { name: 'good', bytes: encoded, heading: 'simulated', states: good },
+    ...(await loggedSamples(job, bundle)),
     {
       name: 'seal-altered',
       bytes: encodeBundle({ ...bundle, seal: { ...bundle.seal!, bytes: flipped(bundle.seal!.bytes, 20) } }),

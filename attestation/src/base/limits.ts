@@ -61,3 +61,11 @@ export const advisoryBytesMax = 256 * 1024;
 export const rimBytesMax = 256 * 1024;
 /** Intel's collateral of one platform, as one JSON file. */
 export const collateralBundleMax = 4 * 1024 * 1024;
+/** One entry of a transparency log. tlog-tiles allows 65,535. */
+export const entryBytesMax = 4096;
+/** The body of a sealed entry, in the opening that its owner keeps. */
+export const openingBytesMax = 2048;
+/** One tlog-proof, characters. */
+export const proofCharactersMax = 16 * 1024;
+/** Hashes of one inclusion or consistency proof: trees stay below 2^63 leaves. */
+export const pathHashesMax = 63;

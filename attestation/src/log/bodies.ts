@@ -14,7 +14,7 @@ import {
   uint,
   type Field,
 } from '../base/shape.js';
-import { openingBytesMax } from './limits.js';
+import { openingBytesMax } from '../base/limits.js';
 
 const seconds = uint(2 ** 40 - 1);
 const digest = bytes(32);

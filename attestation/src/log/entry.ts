@@ -21,7 +21,7 @@ import {
   type PublicKind,
   type SealedKind,
 } from './bodies.js';
-import { entryBytesMax } from './limits.js';
+import { entryBytesMax } from '../base/limits.js';
 
 const contentType = 'application/veritrain-log-entry+cbor';
 const tagBytes = 16;

@@ -33,14 +33,8 @@ export {
   type PublicEntry,
   type SealedEntry,
 } from './entry.js';
-export {
-  entryBytesMax,
-  noteCharactersMax,
-  openingBytesMax,
-  pathHashesMax,
-  proofCharactersMax,
-  trustPolicyCharactersMax,
-} from './limits.js';
+export { entryBytesMax, openingBytesMax, pathHashesMax, proofCharactersMax } from '../base/limits.js';
+export { noteCharactersMax, trustPolicyCharactersMax } from './limits.js';
 export {
   isSignedBy,
   noteKeyText,

@@ -3,7 +3,7 @@ import { toBase64 } from '../base/bytes.js';
 import type { Digest } from '../base/digest.js';
 import { Rejection } from '../base/errors.js';
 import { parseCheckpoint, parseSize, type SignedCheckpoint } from './checkpoint.js';
-import { pathHashesMax, proofCharactersMax } from './limits.js';
+import { pathHashesMax, proofCharactersMax } from '../base/limits.js';
 import { strictBase64 } from './note.js';
 import { checkInclusion } from './tree.js';
 import { trustCheckpoint, type TrustedCheckpoint, type TrustPolicy } from './trust-policy.js';

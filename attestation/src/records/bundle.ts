@@ -21,6 +21,7 @@ import {
   type Partially,
   type Shaped,
 } from '../base/shape.js';
+import { bundledLog } from './bundle-log.js';
 import {
   deliveryShape,
   outcome,
@@ -89,6 +90,8 @@ const bundleShape = {
 const optionalShape = {
   /** One for every evaluation that the manifest declares, in the order of their steps. */
   evaluations: listOfSome(record({ ...signedShape, statement: bytesUpTo(evaluationBytesMax) }), evaluationsMax),
+  /** What was logged of the job. */
+  log: bundledLog,
 };
 
 /** A bundle as it is written. */
@@ -117,8 +120,8 @@ export function parseBundle(encoded: Uint8Array): AnyBundle {
   });
 }
 
-/** Names what a bundle shows; its settlement may grow and leaves the digest as it is. */
+/** Names what a bundle shows; its settlement may grow, and the log that names it joins: both leave the digest as it is. */
 export function bundleDigest(bundle: EvidenceBundle): Digest {
-  const { settlement: _settlement, ...shown } = bundle;
+  const { settlement: _settlement, log: _log, ...shown } = bundle;
   return sha256(concatBytes(utf8('veritrain-bundle/1'), encodeCanonical(toCbor(shown))));
 }

@@ -1,6 +1,7 @@
 /** The parts of a bundle as bytes with named fields: what a reader is shown byte by byte. Read, not judged. */
-import { toHex } from '../base/bytes.js';
+import { toHex, utf8 } from '../base/bytes.js';
 import { CodedError } from '../base/errors.js';
+import type { BundledEntry } from '../records/bundle-log.js';
 import type { BundledSegment } from '../records/bundle-parts.js';
 import { parseCertificate } from '../x509/certificate.js';
 import { cborRows } from './cbor-tree.js';
@@ -25,6 +26,7 @@ interface ShownBundle {
   readonly sessions: readonly { readonly evidence: Uint8Array; readonly result: Uint8Array }[];
   readonly segments: readonly BundledSegment[];
   readonly seal: { readonly bytes: Uint8Array } | null;
+  readonly log?: { readonly entries: readonly BundledEntry[] } | undefined;
 }
 
 export function partsOfBundle(bundle: ShownBundle): readonly BundlePart[] {
@@ -35,6 +37,7 @@ export function partsOfBundle(bundle: ShownBundle): readonly BundlePart[] {
     cbor('policy', 'Policy in the bundle', bundle.policy),
     ...bundle.segments.flatMap(partsOfSegment),
     ...(bundle.seal === null ? [] : [opaque('seal', 'Seal', bundle.seal.bytes)]),
+    ...(bundle.log?.entries ?? []).flatMap(partsOfEntry),
   ];
 }
 
@@ -68,6 +71,15 @@ function partsOfSegment({ statement, signed, partials }: BundledSegment, index: 
       cbor(`segment-${index}/partial-${worker}`, `${of}: statement of worker ${worker}`, partial.statement),
       cbor(`segment-${index}/partial-${worker}/receipt`, `${of}: receipt of worker ${worker}`, partial.receipt),
     ]),
+  ];
+}
+
+function partsOfEntry({ entry, opening, proof }: BundledEntry, index: number): BundlePart[] {
+  const [id, of] = [`log-${index}`, `Log entry ${index}`];
+  return [
+    cbor(`${id}/entry`, of, entry),
+    ...(opening === null ? [] : [cbor(`${id}/opening`, `${of}: what it commits to`, opening.body)]),
+    opaque(`${id}/proof`, `${of}: proof and checkpoint`, utf8(proof)),
   ];
 }
 

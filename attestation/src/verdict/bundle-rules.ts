@@ -1,5 +1,6 @@
 /** What a bundle is checked for, by code. Sessions add the checks of their own appraisal. */
 import type { CheckRule } from '../check/checks.js';
+import { logRules } from './log-rules.js';
 
 const source = 'attestation/SPEC.md, bundle';
 const evaluations = 'attestation/SPEC.md, evaluations';
@@ -146,6 +147,7 @@ export const bundleRules = {
     source: 'contracts/SPEC.md §16',
     action: 'compare with the chain: GET /v1/jobs/ID/escrow and any explorer show what it has',
   },
+  ...logRules,
 } as const satisfies Record<string, CheckRule>;
 
 export type BundleCode = keyof typeof bundleRules;

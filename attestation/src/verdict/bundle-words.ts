@@ -16,7 +16,7 @@ import { keysDigest } from '../records/key-binding.js';
 import type { Terms } from '../records/terms.js';
 import { mismatch, same, type BundleParts } from './bundle-context.js';
 
-interface SpokenParts extends BundleParts {
+export interface SpokenParts extends BundleParts {
   readonly bundle: EvidenceBundle;
   readonly terms: Terms;
   readonly sessions: readonly SessionEvidence[];
@@ -85,15 +85,24 @@ export function checkResults({ bundle, spec, terms }: SpokenParts, judged: reado
   bundle.sessions.forEach(({ evidence, result, resultSignature }, index) => {
     const signer = recoverAddress(resultDigest(sha256(evidence), result), resultSignature);
     same('BUNDLE_RESULTS', toHex(terms.keyBroker), toHex(signer));
-    const said = jsonOf(decodeCanonical(readSign1(result, 'tagged').payload)) as Record<string, unknown>;
+    const said = saidIn(result);
     same('BUNDLE_RESULTS', judged[index]!.evidenceDigest, String(said['veritrain.evidence-digest']));
     same('BUNDLE_RESULTS', toHex(spec.policyDigest), String(said['veritrain.policy-digest']));
-    const status = String(said['veritrain.status']);
+    const status = statusOfResult(result);
     if (status !== 'affirming' && status !== 'warning') {
       throw mismatch('BUNDLE_RESULTS', 'a result that accepts the session', status);
     }
   });
   return `${bundle.sessions.length} by ${toHex(terms.keyBroker)}`;
+}
+
+function saidIn(result: Uint8Array): Record<string, unknown> {
+  return jsonOf(decodeCanonical(readSign1(result, 'tagged').payload)) as Record<string, unknown>;
+}
+
+/** @throws Rejection COSE_*, CBOR_*, DOCUMENT_SHAPE */
+export function statusOfResult(result: Uint8Array): string {
+  return String(saidIn(result)['veritrain.status']);
 }
 
 export function checkTime(code: string, at: number, notAfter: number, resultSecondsMax: number): void {

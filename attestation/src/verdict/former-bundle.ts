@@ -18,6 +18,7 @@ import {
 import { parseFormerSessionEvidence } from '../records/former-evidence.js';
 import { decodeFormerTerms } from '../records/former-terms.js';
 import { partsOf, same, type BundleContext, type BundleParts } from './bundle-context.js';
+import { dropLog } from './bundle-log.js';
 import { checkTime } from './bundle-words.js';
 import { merged } from './material.js';
 
@@ -49,6 +50,10 @@ export function readFormerBundle(former: FormerBundle): BundleContext {
       book.drop('BUNDLE_GRANTS');
       book.drop('BUNDLE_RESULTS');
       await book.attempt('BUNDLE_APPRAISALS', () => checkFormerAppraisals(former, parts, policy));
+    },
+    checkLog: (book) => {
+      dropLog(book);
+      return Promise.resolve(null);
     },
     unbound,
     unused: () => Promise.resolve([]),

@@ -8,11 +8,12 @@ import { CodedError } from '../base/errors.js';
 import { collateralBundleMax } from '../base/limits.js';
 import { parseCollateralBundle } from '../intel/collateral.js';
 import { parseOcspResponse } from '../nvidia/ocsp-response.js';
+import { parseTrustPolicy, type TrustPolicy } from '../log/index.js';
 import { noEndorsementRecord, type EndorsementRecord } from '../records/endorsement-record.js';
 import { parseCertificate, parsePemCertificates } from '../x509/certificate.js';
 import { parseCrl } from '../x509/crl.js';
 
-export type MaterialKind = 'advisories' | 'certificates' | 'crl' | 'intel' | 'ocsp' | 'policy' | 'rim';
+export type MaterialKind = 'advisories' | 'certificates' | 'crl' | 'intel' | 'log-policy' | 'ocsp' | 'policy' | 'rim';
 
 /** Material in the form in which it counts. */
 export interface ReadMaterial {
@@ -21,6 +22,7 @@ export interface ReadMaterial {
   /** Not signed: whoever lays it there vouches for it. */
   readonly advisories?: Advisories;
   readonly policy?: AppraisalPolicy;
+  readonly trust?: TrustPolicy;
 }
 
 /** A piece of material, and what became of it. */
@@ -46,6 +48,7 @@ export function readMaterial(bytes: Uint8Array): ReadMaterial | undefined {
   const first = bytes.find((byte) => byte > 0x20);
   if (first === 0x2d) return firstOf(bytes, readers.pem);
   if (first === 0x7b) return firstOf(bytes, readers.json);
+  if (first !== undefined && trustPolicyStarts.includes(first)) return firstOf(bytes, [trustPolicy]);
   return first === 0x3c || first === 0xef ? firstOf(bytes, [manifest]) : undefined;
 }
 
@@ -108,6 +111,13 @@ function signedAdvisories(bytes: Uint8Array): ReadMaterial | undefined {
 function manifest(bytes: Uint8Array): ReadMaterial | undefined {
   if (!/<(?:[\w-]+:)?SoftwareIdentity[\s>]/.test(fromUtf8(bytes))) return undefined;
   return { kind: 'rim', endorsements: { rims: [bytes] } };
+}
+
+/** Of a comment, `log`, `witness`, `group` and `quorum`. */
+const trustPolicyStarts: readonly number[] = [0x23, 0x6c, 0x77, 0x67, 0x71];
+
+function trustPolicy(bytes: Uint8Array): ReadMaterial {
+  return { kind: 'log-policy', trust: parseTrustPolicy(fromUtf8(bytes)) };
 }
 
 /** What counts beside the endorsements of a bundle. */

@@ -6,6 +6,7 @@ import { parseSessionEvidence } from '../records/evidence.js';
 import { workersOf } from '../records/round.js';
 import { decodeTerms } from '../records/terms.js';
 import { partsOf, type BundleContext } from './bundle-context.js';
+import { checkLog } from './bundle-log.js';
 import { checkRunKeys } from './bundle-run.js';
 import { unusedEndorsements } from './bundle-unused.js';
 import { checkAppraisals, checkGrants, checkResults } from './bundle-words.js';
@@ -39,6 +40,7 @@ function readPresentBundle(bundle: EvidenceBundle): BundleContext {
       await book.attempt('BUNDLE_APPRAISALS', () => checkAppraisals(parts));
       await book.attempt('BUNDLE_RESULTS', () => checkResults(parts, results));
     },
+    checkLog: (book, trust) => checkLog(book, { ...parts, log: bundle.log }, trust),
     unbound: [],
     unused: (judgement, results) => unusedEndorsements(parts, judgement, results),
   };

@@ -5,6 +5,7 @@ import { toHex } from '../base/bytes.js';
 import { ConfigurationError } from '../base/errors.js';
 import { openChecks, tierOf, type Check, type CheckBook, type Tier } from '../check/checks.js';
 import { documentDigest } from '../check/document.js';
+import type { TrustPolicy } from '../log/index.js';
 import { jobIdOf } from '../records/job-spec.js';
 import { specDigestOf } from '../records/spec-digest.js';
 import { mismatch, same, type BundleContext, type JudgedBundle, type Judgement } from './bundle-context.js';
@@ -31,6 +32,7 @@ import {
 } from './material.js';
 import { ticker, type Progress } from './progress.js';
 import { readBundle } from './read-bundle.js';
+import type { ShownLog } from './shown-log.js';
 
 export interface BundleRequest {
   readonly bundle: Uint8Array;
@@ -46,7 +48,15 @@ export interface BundleRequest {
   readonly drawn?: readonly number[];
   /** Transactions of the escrow, as the reader saw on the chain; absent: those in the bundle are not checked. */
   readonly transactions?: readonly SeenTransaction[];
-  /** Files beside the bundle, recognised by content: certificates, CRLs, OCSP, manifests, collateral, advisories, a policy. */
+  /**
+   * Logs and witnesses that the reader trusts; with them it demands that the job is logged. Absent: what a log shows is
+   * told, and leaves the tier as it is unless it is false.
+   */
+  readonly logPolicy?: TrustPolicy;
+  /**
+   * Files beside the bundle, recognised by content: certificates, CRLs, OCSP, manifests, collateral, advisories, a policy, a
+   * trust policy of logs.
+   */
   readonly material?: readonly Uint8Array[];
   /** Awaited between segments and sessions. What it throws ends the judgement. */
   readonly progress?: Progress;
@@ -75,6 +85,8 @@ export interface BundleVerdict {
   readonly segments: readonly VouchedSegment[];
   /** What was measured on the validation set; null where nothing was, or nothing is shown. */
   readonly evaluations: ShownEvaluations | null;
+  /** What was logged of the job; null where nothing was, or nothing of it is shown. */
+  readonly log: ShownLog | null;
   readonly checks: readonly Check[];
   /** Parts of the file that could say something else under the same verdict. */
   readonly notChecked: readonly string[];
@@ -100,6 +112,8 @@ export async function verifyBundle(request: BundleRequest): Promise<BundleVerdic
   const material = readAll(request.material ?? []);
   const own = request.policy ?? material.findLast(({ read }) => read?.policy !== undefined)?.read?.policy;
   checkPolicyOf(book, context, submitted, own === undefined, fault);
+  const named = material.findLast(({ read }) => read?.trust !== undefined)?.read?.trust;
+  const trust = request.logPolicy ?? named;
   const policy = own ?? (fault === undefined ? submitted : neutralPolicy);
   const tick = ticker(workOf(context), request.progress);
   const extra = gathered(material.map(({ read }) => read));
@@ -122,11 +136,13 @@ export async function verifyBundle(request: BundleRequest): Promise<BundleVerdic
   await book.attempt('BUNDLE_SEAL', () => checkSeal(context));
   await book.attempt('BUNDLE_DELIVERY', () => checkDelivery(context));
   await checkSettlement(book, context, request.transactions);
+  const log = await context.checkLog(book, trust);
+  const isAside = (check: Check): boolean => isLeftOpen(check) || (trust === undefined && isRemarkOfLog(check));
   const ofBundle = book.checks().map((check): Check => ({ ...check, subject: 'bundle' }));
   const checks = [...ofBundle, ...results.flatMap((result) => result.checks)];
   const open = checks.some(isLeftOpen) ? ['settlement.transactions'] : [];
   return {
-    tier: tierOf(checks.filter((check) => !isLeftOpen(check))),
+    tier: tierOf(checks.filter((check) => !isAside(check))),
     simulated: context.sessions.some(({ cpu }) => cpu.kind === 'simulated-snp'),
     jobId: toHex(jobId),
     escrowId: toHex(context.escrowId),
@@ -135,9 +151,10 @@ export async function verifyBundle(request: BundleRequest): Promise<BundleVerdic
     steps: context.statements.reduce((sum, { stepCount }) => sum + stepCount, 0),
     segments: vouchedBy(context),
     evaluations,
+    log,
     checks,
     notChecked: [...context.unbound, ...open, ...(await context.unused(judgement, results))],
-    material: await statesOf(context, judgement, results, material, own),
+    material: await statesOf(context, judgement, results, material, [own, trust]),
     sessions: results,
     bundle,
   };
@@ -161,16 +178,17 @@ async function statesOf(
   judgement: Judgement,
   results: readonly AttestationResult[],
   material: readonly GivenMaterial[],
-  policy: AppraisalPolicy | undefined,
+  chosen: readonly unknown[],
 ): Promise<ShownMaterial[]> {
   const expected = outcomeOf(results);
   const states: ShownMaterial[] = [];
   for (const { bytes, read } of material) {
     const rest = gathered(material.flatMap((one) => (one.bytes === bytes ? [] : [one.read])));
-    const isEndorsement = read !== undefined && read.policy === undefined;
+    const choice = read?.policy ?? read?.trust;
+    const isEndorsement = read !== undefined && choice === undefined;
     const counts = isEndorsement
       ? outcomeOf(await appraiseSessions(context, (one) => context.materialsOf(one, rest), judgement)) !== expected
-      : read !== undefined && read.policy === policy;
+      : choice !== undefined && chosen.includes(choice);
     states.push(shownMaterial(bytes, read, counts));
   }
   return states;
@@ -232,4 +250,9 @@ async function checkSettlement(
 /** What the chain alone can show stays open without touching the verdict, and is named beside it. */
 function isLeftOpen({ code, status }: Check): boolean {
   return code === 'BUNDLE_TRANSACTIONS' && status === 'not-checked';
+}
+
+/** Who trusts no log learns from one and judges by the rest. */
+function isRemarkOfLog({ code, status }: Check): boolean {
+  return code.startsWith('LOG_') && status === 'warned';
 }

@@ -18,6 +18,6 @@ export { fetchBundle, fetchResult, type CheckedResult } from './job/result.js';
 export { settleEscrow } from './job/settle.js';
 export { defaultSamples, submitJob, type SubmitRequest, type Submitted } from './job/submit.js';
 export { termsFor, type Agreed, type EscrowParties, type OnLapse, type Order } from './job/terms.js';
-export { readPolicy } from './policy.js';
+export { readPolicy, readTrustPolicy } from './policy.js';
 export { loadProfile, openApi, type Profile } from './profile.js';
 export { readSecret, writeSecret } from './secrets.js';

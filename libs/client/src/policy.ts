@@ -1,6 +1,7 @@
 /** Appraisal policies as files. */
 import { documentDigest, encodeDocument, parsePolicy, type AppraisalPolicy } from '#attestation';
 import { fromHex } from '#attestation/base';
+import { parseTrustPolicy, trustPolicyCharactersMax, type TrustPolicy } from '#attestation/log';
 import { readBytes } from './files.js';
 import { policyBytesMax } from './limits.js';
 
@@ -16,4 +17,9 @@ interface PolicyFile {
 export function readPolicy(path: string): PolicyFile {
   const policy = parsePolicy(new TextDecoder().decode(readBytes(path, policyBytesMax)));
   return { policy, bytes: encodeDocument(policy), digest: fromHex(documentDigest(policy)) };
+}
+
+/** @throws ConfigurationError FILE_*; Rejection LOG_TRUST_POLICY, LOG_KEY */
+export function readTrustPolicy(path: string): TrustPolicy {
+  return parseTrustPolicy(new TextDecoder().decode(readBytes(path, trustPolicyCharactersMax)));
 }

@@ -16,7 +16,10 @@ import { verifyBundledProofUnder } from '#libs/proof';
 import { isNet, parseJobManifestText } from '#libs/step';
 import { startBorder } from './start.js';
 
-interface ReviewRequest extends Pick<BundleRequest, 'at' | 'bundle' | 'material' | 'policy' | 'progress'> {
+interface ReviewRequest extends Pick<
+  BundleRequest,
+  'at' | 'bundle' | 'logPolicy' | 'material' | 'policy' | 'progress'
+> {
   /** Weights that the job starts from, where its manifest names some. */
   readonly start?: Uint8Array;
   /** Whether Groth16 keys that one machine made are good enough; they are not where absent. */

@@ -14,6 +14,7 @@ interface VerifyCommandOptions extends OutputOptions {
   readonly developmentKeys?: boolean;
   readonly verificationKey?: Uint8Array;
   readonly start?: string;
+  readonly logPolicy?: string;
   readonly material: readonly string[];
 }
 
@@ -29,6 +30,7 @@ export function addBundleCommands(program: Command): void {
     .option('--at <unix>', 'judge as of this time; else as of when the evidence was fresh', unixSeconds)
     .option('--verification-key <hex>', 'digest of the only Groth16 key that is taken', digest)
     .option('--start <file>', 'start weights of a job whose manifest names some: start.bin of `model import`')
+    .option('--log-policy <file>', 'demand that the job is logged: logs and witnesses that you trust (tlog-policy)')
     .option('--material <file>', materialText, collect, [])
     .option('--development-keys', 'take Groth16 keys that one machine made, which could forge')
     .option('--json', 'print one JSON document')
@@ -51,7 +53,8 @@ function refusal({ tier, simulated, material }: BundleVerdict, options: VerifyCo
   return simulated && options.allowSimulated !== true ? simulatedRefused : null;
 }
 
-export const materialText = 'a CRL, OCSP answer, manifest, collateral, advisories or policy of yours; repeat';
+export const materialText =
+  'a CRL, OCSP answer, manifest, collateral, advisories, policy or log policy of yours; repeat';
 
 export const collect = (file: string, before: readonly string[]): readonly string[] => [...before, file];
 
@@ -67,7 +70,8 @@ function verdictJson(verdict: BundleVerdict): Record<string, unknown> {
     hash: `0x${Buffer.from(hash).toString('hex')}`,
   }));
   const measured = verdict.evaluations && { evaluations: verdict.evaluations };
-  const shown = { tier, simulated, jobId, escrowId, datasetRoot, result, steps, segments, ...measured };
+  const logged = { log: verdict.log };
+  const shown = { tier, simulated, jobId, escrowId, datasetRoot, result, steps, segments, ...measured, ...logged };
   return { ...shown, checks, notChecked, material: verdict.material, transactions };
 }
 
@@ -94,6 +98,18 @@ function measuredSteps({ evaluations }: BundleVerdict): [string, string][] {
   return [['validation set', `${records} rows, root ${validationRoot}`], ...rows];
 }
 
+function shownLog({ log, checks }: BundleVerdict): string {
+  if (log === null) return checks.some(({ id }) => id === 'LOG_BUNDLE') ? 'nothing is shown' : 'none in this version';
+  const { entries, origins, independent } = log;
+  const seen = entries.every(({ witnessedAt }) => witnessedAt !== null);
+  const last = entries.at(-1)!.witnessedAt;
+  const witnessed = seen
+    ? `witnessed by ${new Date(last! * 1000).toISOString()}`
+    : 'witnessed by nobody that you named';
+  const others = seen ? `, ${independent.length} independent of the log` : '';
+  return `${entries.length} entries in ${origins.join(', ')}, ${witnessed}${others}`;
+}
+
 function shownPiece({ kind, counts, sha256 }: BundleVerdict['material'][number]): [string, string] {
   const state = kind === 'unknown' ? 'not recognised' : counts ? 'counts' : 'changes no check';
   return [`material, ${kind}`, `${sha256.slice(0, 12)}…: ${state}`];
@@ -109,6 +125,7 @@ function readable(verdict: BundleVerdict, refusedFor: string | null): string {
     ['steps', String(verdict.steps)],
     ...vouchedSteps(verdict),
     ...measuredSteps(verdict),
+    ['log', shownLog(verdict)],
     ...verdict.material.map(shownPiece),
     ['not checked', verdict.notChecked.join(', ') || 'nothing'],
     ['rely on it', reliance(refusedFor)],

@@ -6,16 +6,14 @@ import {
   leafHash,
   parseEntry,
   parseLogProof,
-  parseTrustPolicy,
   proofCharactersMax,
-  trustPolicyCharactersMax,
   verifyEntry,
   verifyLogProof,
   type LogEntry,
   type TrustedCheckpoint,
   type TrustPolicy,
 } from '#attestation/log';
-import { readBytes } from '#libs/client';
+import { readBytes, readTrustPolicy } from '#libs/client';
 import { printResult, table, type OutputOptions } from '../output.js';
 import { publicKey } from './policy.js';
 
@@ -61,11 +59,6 @@ async function judgeFiles(file: string, { entry: entryFile, logPolicy, issuerKey
     ...entryJson(read),
     ...checkpointJson(trusted, policy),
   };
-}
-
-/** @throws ConfigurationError FILE_*; Rejection LOG_TRUST_POLICY, LOG_KEY */
-function readTrustPolicy(file: string): TrustPolicy {
-  return parseTrustPolicy(fromUtf8(readBytes(file, trustPolicyCharactersMax)));
 }
 
 function entryJson({ kind, issuer, kid, at, class: shown }: LogEntry) {

@@ -1,7 +1,7 @@
 /** The chain of trust: which check belongs to which of its links, and what a link's state is. */
 import { statusOrder, type Check } from '#libs/review';
 
-export const linkIds = ['root', 'chip', 'firmware', 'code', 'session', 'receipts', 'seal', 'payment'] as const;
+export const linkIds = ['root', 'chip', 'firmware', 'code', 'session', 'receipts', 'seal', 'log', 'payment'] as const;
 export type LinkId = (typeof linkIds)[number];
 /** Where steps are proved and nobody attested anything, the first five links are one. */
 export type ShownLink = LinkId | 'proof';
@@ -45,6 +45,7 @@ const table: Readonly<Record<LinkId, readonly string[]>> = {
     ...['BUNDLE_SETUP', 'BUNDLE_SAMPLE', 'BUNDLE_CHAIN', 'BUNDLE_EVALUATIONS', 'BUNDLE_VALIDATION', 'BUNDLE_STOP'],
   ],
   seal: ['BUNDLE_RUN', 'BUNDLE_SEAL', 'BUNDLE_DELIVERY'],
+  log: ['LOG_'],
   payment: ['BUNDLE_TRANSACTIONS'],
 };
 
@@ -91,7 +92,7 @@ export function chainOf(checks: readonly Check[], simulated: boolean, isProvedAl
     if (/^BUNDLE_(PROOFS|SETUP|SAMPLE)$/.test(id)) return 'proof';
     return linkIds.indexOf(link) < linkIds.indexOf('receipts') ? 'proof' : link;
   };
-  const shown: readonly ShownLink[] = isProvedAlone ? ['proof', 'receipts', 'seal', 'payment'] : linkIds;
+  const shown: readonly ShownLink[] = isProvedAlone ? ['proof', 'receipts', 'seal', 'log', 'payment'] : linkIds;
   let broken: ShownLink | undefined;
   return shown.map((id): Link => {
     const own = checks.filter((check) => placeOf(check) === id);
@@ -109,6 +110,8 @@ function ownState(id: ShownLink, checks: readonly Check[], simulated: boolean): 
   const gravest = statusOrder.find((status) => checks.some((check) => check.status === status));
   if (gravest === undefined) return 'absent';
   if (id === 'payment' && gravest === 'not-checked') return 'absent';
+  // A bundle without log has one check of it.
+  if (id === 'log' && gravest === 'warned' && checks.length === 1) return 'absent';
   const state = stateByStatus[gravest];
   return simulated && ofHardware.has(id) && state === 'holds' ? 'remark' : state;
 }

@@ -30,6 +30,9 @@ const ofBundle: Readonly<Record<string, string>> = {
   BUNDLE_RECEIPTS: 'segment-0/receipt',
   BUNDLE_RESULTS: 'session-0/result',
   BUNDLE_SEAL: 'seal',
+  LOG_ENTRIES: 'log-0/entry',
+  LOG_CHECKPOINT: 'log-0/proof',
+  LOG_WITNESSES: 'log-0/proof',
 };
 
 export function placeOf({ id, subject }: Pick<Check, 'id' | 'subject'>): Place | undefined {

@@ -10,6 +10,7 @@ export const linkWords: Readonly<Record<ShownLink, { readonly name: string; read
   session: { name: 'Session keys', about: 'The keys that signed the training belong to that program.' },
   receipts: { name: 'Receipts', about: 'Every stretch of the training is signed or proved, on the agreed data.' },
   seal: { name: 'Seal', about: 'The whole run and what was delivered are signed.' },
+  log: { name: 'Public log', about: 'A log that nobody can change has it, and others saw that it has.' },
   payment: { name: 'Payment', about: 'What the chain did with the money.' },
   proof: { name: 'Proof', about: 'No machine needs to be believed: mathematics shows the steps.' },
 };

@@ -2,7 +2,7 @@
 import { reviewBundle, type BundleVerdict } from '#libs/review';
 import { readBytes } from '../files.js';
 import { bundleBytesMax, materialBytesMax, startBytesMax } from '../limits.js';
-import { readPolicy } from '../policy.js';
+import { readPolicy, readTrustPolicy } from '../policy.js';
 
 interface VerifyOptions {
   /** Policy file; absent: the policy that the job was submitted under. */
@@ -15,17 +15,20 @@ interface VerifyOptions {
   readonly start?: string;
   /** Digest of the only Groth16 key that is taken. */
   readonly verificationKey?: Uint8Array;
+  /** Trust policy of logs; with it the job must be logged. */
+  readonly logPolicy?: string;
   /** Files beside the bundle, recognised by content. */
   readonly material?: readonly string[];
 }
 
 /** @throws ConfigurationError FILE_*; Rejection where the file is no bundle at all */
 export async function verifyBundleFile(file: string, options: VerifyOptions): Promise<BundleVerdict> {
-  const { at, developmentKeys, material = [], policy, start, verificationKey } = options;
+  const { at, developmentKeys, logPolicy, material = [], policy, start, verificationKey } = options;
   return reviewBundle({
     bundle: readBytes(file, bundleBytesMax),
     material: material.map((path) => readBytes(path, materialBytesMax)),
     ...(policy !== undefined && { policy: readPolicy(policy).policy }),
+    ...(logPolicy !== undefined && { logPolicy: readTrustPolicy(logPolicy) }),
     ...(at !== undefined && { at }),
     ...(start !== undefined && { start: readBytes(start, startBytesMax) }),
     ...(developmentKeys !== undefined && { takesDevelopmentKeys: developmentKeys }),

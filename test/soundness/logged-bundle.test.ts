@@ -1,0 +1,231 @@
+/** What a bundle shows of a log holds to the byte: entries, proofs, checkpoints and witnesses of others turn the verdict. */
+import { sha256 } from '@noble/hashes/sha2.js';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { verifyBundle, type BundleRequest } from '#attestation';
+import { CodedError, utf8 } from '#attestation/base';
+import { parseTrustPolicy } from '#attestation/log';
+import { encodeBundle, parseBundle, type BundledLog, type EvidenceBundle } from '#attestation/records';
+import { logKeyOf } from '#test/log-keys';
+import {
+  bundleEntry,
+  honestEntries,
+  issuerEntry,
+  issuerOf,
+  logOf,
+  policyEntry,
+  releaseEntry,
+  trustText,
+  type Made,
+} from '#test/logged-bundle';
+import { tinyBundle } from '#test/tiny-bundle';
+import { tinyAt } from '#test/tiny-job';
+
+const { bundle, job } = await tinyBundle();
+const foreign = await tinyBundle({ spec: { salt: new Uint8Array(32) } });
+const trust = parseTrustPolicy(trustText);
+let honest: Made[];
+let log: BundledLog;
+beforeAll(async () => {
+  honest = await honestEntries(job, bundle);
+  log = logOf(honest);
+});
+
+const judge = (shown: EvidenceBundle, more: Partial<BundleRequest> = { logPolicy: trust }) =>
+  verifyBundle({ bundle: encodeBundle(shown), policy: job.policy, ...more });
+const withLog = (changed: BundledLog): EvidenceBundle => ({ ...bundle, log: changed });
+const ofLog = ({ checks }: Awaited<ReturnType<typeof judge>>) =>
+  Object.fromEntries(checks.filter(({ id }) => id.startsWith('LOG_')).map(({ id, status }) => [id, status]));
+const codesOf = ({ checks }: Awaited<ReturnType<typeof judge>>) =>
+  checks.filter(({ id, status }) => id.startsWith('LOG_') && status !== 'met').map(({ code }) => code);
+
+const allMet = {
+  ...{ LOG_BUNDLE: 'met', LOG_ENTRIES: 'met', LOG_CHECKPOINT: 'met', LOG_WITNESSES: 'met', LOG_TIME: 'met' },
+  ...{ LOG_RELEASES: 'met', LOG_POLICY: 'met' },
+};
+
+describe('a bundle with a log', () => {
+  it('is shown as logged and witnessed to who trusts the log', async () => {
+    const verdict = await judge(withLog(log));
+    expect(ofLog(verdict)).toEqual(allMet);
+    expect(verdict.tier).toBe('warning');
+    expect(verdict.log).toMatchObject({ origins: ['log.example/test/2026'], independent: ['witness.example'] });
+    expect(verdict.log!.entries.map(({ kind, witnessedAt }) => [kind, witnessedAt])).toEqual([
+      ...[['issuer', tinyAt + 5] as const, ['policy', tinyAt + 5] as const],
+      ...[
+        ['key-release', tinyAt + 5] as const,
+        ['key-release', tinyAt + 5] as const,
+        ['job-bundle', tinyAt + 5] as const,
+      ],
+    ]);
+    expect(encodeBundle(parseBundle(encodeBundle(withLog(log))))).toEqual(encodeBundle(withLog(log)));
+  });
+
+  it('keeps its tier for who trusts none, and says so', async () => {
+    const verdict = await judge(withLog(log), {});
+    expect(ofLog(verdict)).toEqual({
+      ...{ LOG_BUNDLE: 'met', LOG_ENTRIES: 'met', LOG_CHECKPOINT: 'warned', LOG_RELEASES: 'met', LOG_POLICY: 'met' },
+    });
+    expect(verdict.tier).toBe((await judge(bundle, {})).tier);
+  });
+
+  it('takes a trust policy that lies beside it', async () => {
+    const { log: shown, material } = await judge(withLog(log), { material: [utf8(trustText)] });
+    expect(material).toMatchObject([{ kind: 'log-policy', counts: true }]);
+    expect(shown!.entries.every(({ witnessedAt }) => witnessedAt === tinyAt + 5)).toBe(true);
+  });
+
+  it('without one is valid and said not to be logged, unless the reader demands it', async () => {
+    const free = await judge(bundle, {});
+    expect([free.tier, free.log, ofLog(free)]).toEqual(['warning', null, { LOG_BUNDLE: 'warned' }]);
+    const demanded = await judge(bundle);
+    expect([demanded.tier, ofLog(demanded)]).toEqual(['none', { LOG_BUNDLE: 'missing' }]);
+  });
+
+  it('may show that it was logged before, and a release to a session that signed nothing', async () => {
+    const entries = [...honest.slice(0, -1), await bundleEntry(job, bundle, { bundle: sha256(utf8('before')) })];
+    expect(codesOf(await judge(withLog(logOf([...entries, honest.at(-1)!]))))).toEqual([]);
+    const idle = await releaseEntry(job, { ...bundle.sessions[0]!, evidence: bundle.sessions[1]!.evidence });
+    expect(codesOf(await judge(withLog(logOf([...honest.slice(0, 3), idle, ...honest.slice(3)]))))).toEqual([]);
+  });
+});
+
+type Attack = (shown: BundledLog) => BundledLog | Promise<BundledLog>;
+type Entry = BundledLog['entries'][number];
+
+const at = (index: number, change: (one: Entry, all: BundledLog) => Partial<Entry>): Attack => {
+  return (shown) => ({
+    ...shown,
+    entries: shown.entries.map((one, place) => (place === index ? { ...one, ...change(one, shown) } : one)),
+  });
+};
+const flip = (bytes: Uint8Array): Uint8Array => bytes.with(bytes.length - 20, bytes.at(-20)! ^ 1);
+const remade = (change: (entries: Made[]) => Made[] | Promise<Made[]>): Attack => {
+  return async () => logOf(await change(honest));
+};
+const foreignLog = () => honestEntries(foreign.job, foreign.bundle);
+const fork = logKeyOf('log.example/test/2026', 'log', 'another key of the log');
+
+const attacks: readonly (readonly [what: string, code: string, attack: Attack])[] = [
+  ['an entry with one bit changed', 'LOG_INCLUSION', at(4, ({ entry }) => ({ entry: flip(entry) }))],
+  [
+    'an opening with one bit changed',
+    'LOG_OPENING',
+    at(4, ({ opening }) => ({ opening: { ...opening!, body: flip(opening!.body) } })),
+  ],
+  ['an entry that nobody opens', 'LOG_OPENING', at(4, () => ({ opening: null }))],
+  ['a proof of another entry', 'LOG_INCLUSION', at(3, (_, { entries }) => ({ proof: entries[2]!.proof }))],
+  [
+    'a proof of another tree',
+    'LOG_CONSISTENCY',
+    async (shown) => {
+      const other = logOf([...(await foreignLog()).slice(0, 4), honest[4]!]);
+      return { ...shown, entries: [...shown.entries.slice(0, 4), other.entries[4]!] };
+    },
+  ],
+  ['a path of another tree', 'LOG_CONSISTENCY', (shown) => ({ ...shown, consistency: shown.consistency.toReversed() })],
+  ['a path too few', 'LOG_CONSISTENCY', (shown) => ({ ...shown, consistency: shown.consistency.slice(1) })],
+  ['a path too many', 'LOG_CONSISTENCY', (shown) => ({ ...shown, consistency: [...shown.consistency, []] })],
+  ['entries in another order', 'LOG_ORDER', (shown) => ({ ...shown, entries: shown.entries.toReversed() })],
+  ['an entry twice', 'LOG_ORDER', (shown) => ({ ...shown, entries: [shown.entries[0]!, ...shown.entries] })],
+  [
+    'the bundle entry of another job',
+    'LOG_FOREIGN',
+    remade(async (entries) => [...entries.slice(0, 4), (await foreignLog()).at(-1)!]),
+  ],
+  [
+    'the release of another job',
+    'LOG_FOREIGN',
+    remade(async (entries) => [...entries.slice(0, 2), (await foreignLog())[2]!, ...entries.slice(3)]),
+  ],
+  [
+    'the policy of another job',
+    'LOG_FOREIGN',
+    remade(async (entries) => [
+      entries[0]!,
+      await policyEntry({ ...job, spec: { ...job.spec, policyDigest: new Uint8Array(32) } }),
+      ...entries.slice(2),
+    ]),
+  ],
+  ['no entry of the bundle', 'LOG_BUNDLE', remade((entries) => entries.slice(0, -1))],
+  [
+    'an entry of another bundle of this job',
+    'LOG_BUNDLE',
+    remade(async (entries) => [...entries, await bundleEntry(job, bundle, { bundle: new Uint8Array(32) })]),
+  ],
+  [
+    'a milder outcome',
+    'LOG_BUNDLE',
+    remade(async (entries) => [...entries.slice(0, -1), await bundleEntry(job, bundle, { tier: 'affirming' })]),
+  ],
+  ['another watch key', 'LOG_BUNDLE', (shown) => ({ ...shown, watchKey: new Uint8Array(32) })],
+  ['a release left out', 'LOG_RELEASES', remade((entries) => entries.toSpliced(3, 1))],
+  ['a release logged after the bundle', 'LOG_RELEASES', remade((entries) => [...entries.toSpliced(3, 1), entries[3]!])],
+  [
+    'a release by a stranger',
+    'LOG_RELEASES',
+    remade(async (entries) =>
+      entries.with(3, await releaseEntry(job, bundle.sessions[1]!, issuerOf('stranger.example'))),
+    ),
+  ],
+  [
+    'an issuer for whom another account signed',
+    'LOG_RELEASES',
+    remade(async (entries) => entries.with(0, await issuerEntry(undefined, new Uint8Array(32).fill(7)))),
+  ],
+  ['no policy', 'LOG_POLICY', remade((entries) => entries.toSpliced(1, 1))],
+  [
+    'a policy logged after the first release',
+    'LOG_POLICY',
+    remade((entries) => [entries[0]!, entries[2]!, entries[1]!, ...entries.slice(3)]),
+  ],
+  [
+    'a log that the reader does not trust',
+    'LOG_CHECKPOINT',
+    () => logOf(honest, { log: logKeyOf('other.example/log') }),
+  ],
+  ['a checkpoint by another key of that name', 'LOG_CHECKPOINT', () => logOf(honest, { log: fork })],
+  ['checkpoints that nobody cosigned', 'LOG_WITNESSES', () => logOf(honest, { isCosigned: false })],
+  ['checkpoints that a stranger cosigned', 'LOG_WITNESSES', () => logOf(honest, { byStranger: true })],
+  ['witnesses that saw it before it was', 'LOG_TIME', () => logOf(honest, { after: -2000 })],
+  ['entries of which the witnesses saw nothing for hours', 'LOG_TIME', () => logOf(honest, { after: 7300 })],
+];
+
+describe('a bundle with the log of an attacker', () => {
+  it.each(attacks)('%s is told as %s', async (_, code, attack) => {
+    const verdict = await judge(withLog(await attack(log)));
+    const told = verdict.checks.find((check) => check.code === code && check.status !== 'met');
+    expect(told).toMatchObject({ code, subject: 'bundle' });
+    expect(told!.means).not.toBe('');
+    expect(verdict.tier === 'warning').toBe(told!.status === 'warned');
+  });
+
+  it('is refused with any byte of an entry, an opening or a proof changed', async () => {
+    const survivors: string[] = [];
+    for (const [index, { entry, opening, proof }] of log.entries.entries()) {
+      for (let byte = 0; byte < entry.length; byte += 97) {
+        const bent = at(index, () => ({ entry: entry.with(byte, entry[byte]! ^ (1 << (byte % 8))) }));
+        if (await stands(bent)) survivors.push(`entry ${index}, byte ${byte}`);
+      }
+      for (let byte = 0; byte < proof.length; byte += 131) {
+        const letter = proof[byte] === 'A' ? 'B' : 'A';
+        const bent = at(index, () => ({ proof: proof.slice(0, byte) + letter + proof.slice(byte + 1) }));
+        if (await stands(bent)) survivors.push(`proof ${index}, letter ${byte}`);
+      }
+      const { salt = new Uint8Array(), body = new Uint8Array() } = opening ?? {};
+      for (let byte = 0; byte < body.length; byte += 61) {
+        const bent = at(index, () => ({ opening: { salt, body: body.with(byte, body[byte]! ^ 1) } }));
+        if (await stands(bent)) survivors.push(`opening ${index}, byte ${byte}`);
+      }
+    }
+    expect(survivors).toEqual([]);
+  });
+});
+
+async function stands(attack: Attack): Promise<boolean> {
+  try {
+    return codesOf(await judge(withLog(await attack(log)))).length === 0;
+  } catch (error) {
+    if (error instanceof CodedError) return false;
+    throw error;
+  }
+}
