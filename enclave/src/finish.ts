@@ -10,7 +10,7 @@ import {
   teeSelector,
   type Run,
 } from '#attestation/records';
-import { encodeWeights, type GuardViolation } from '#libs/step';
+import { coarseGrowth, encodeWeights, explained, growthWords, type GuardViolation } from '#libs/step';
 import type { EventOf } from '#libs/wire/channel';
 import { keysBehind, toldEvaluations } from './chain.js';
 import { sealDelivery } from './deliver.js';
@@ -67,7 +67,6 @@ export function stopAtGuard(
   return {
     type: 'stopped',
     ...whereOf(job, violation, reached),
-    got: 'a value beyond it',
     borders: reached.borders,
     run: summaryOf(run),
     keys: accounts,
@@ -76,14 +75,24 @@ export function stopAtGuard(
   };
 }
 
-/** The seal names the segment in any case; of more than that the data owner decides. */
+/**
+ * The seal names the segment in any case; of more than that the data owner decides. Growth is a figure of single steps:
+ * where those may not leave, it is told to the next power of two, and so is the advice that follows from it.
+ */
 function whereOf(
-  { spec }: ReadyJob,
-  { step, tensor, detail }: GuardViolation,
+  { spec, manifest }: ReadyJob,
+  violation: GuardViolation,
   reached: Position,
-): Pick<EventOf<'stopped'>, 'step' | 'tensor' | 'expected'> {
-  if (progressOf(spec) !== 'none') return { step, tensor, expected: detail.expected };
-  return { step: reached.step, tensor: 'not told', expected: 'every value in its declared range' };
+): Pick<EventOf<'stopped'>, 'step' | 'tensor' | 'expected' | 'got' | 'action'> {
+  const every = progressOf(spec);
+  const got = 'a value beyond it';
+  if (every === 'none') {
+    const expected = 'every value in its declared range';
+    return { step: reached.step, tensor: 'not told', expected, got, action: 'lower the learning rate' };
+  }
+  const growth = every === 'step' ? violation.growth : coarseGrowth(violation.growth);
+  const { step, tensor, detail } = explained(violation, manifest, growth);
+  return { step, tensor, expected: detail.expected, got: `${got}${growthWords(growth)}`, action: detail.action ?? '' };
 }
 
 function runOf(

@@ -66,15 +66,29 @@ describe('what leaves the enclave while it trains', () => {
   });
 
   it('A-M5 under `none` a stop names no tensor, and no step but that of its segment', async () => {
-    const manifest = tinyManifest({ e: 0, steps: 4000 });
-    const stop = async (every: ProgressGrain) =>
-      (await told(await tinyJob({ manifest, segmentSteps: 1000, spec: { progress: { every } } }))).end;
-    const [open, closed] = [await stop('epoch'), await stop('none')] as EventOf<'stopped'>[];
+    const [open, closed] = [await stopped('epoch'), await stopped('none')];
     expect(open).toMatchObject({ type: 'stopped', tensor: expect.stringMatching(/^[YGWb]\d$/) as string });
-    expect(closed).toMatchObject({ type: 'stopped', tensor: 'not told', step: 1000 * closed!.run.upTo });
-    expect([closed!.run.upTo, closed!.run.last]).toEqual([open!.run.upTo, open!.run.last]);
+    expect(closed).toMatchObject({ type: 'stopped', tensor: 'not told', step: 1000 * closed.run.upTo });
+    expect(closed).toMatchObject({ got: 'a value beyond it', action: 'lower the learning rate' });
+    expect([closed.run.upTo, closed.run.last]).toEqual([open.run.upTo, open.run.last]);
+  });
+
+  it('A-M5 how fast a tensor grew is told to the next power of two, unless figures of steps may leave', async () => {
+    const [fine, coarse] = [await stopped('step'), await stopped('epoch')];
+    const factorOf = ({ got }: typeof fine) => /, ([\d.]+) times as large as/.exec(got)?.[1];
+    const [exact, told] = [Number(factorOf(fine)), Number(factorOf(coarse))];
+    expect(Number.isInteger(Math.log2(told))).toBe(true);
+    expect(exact).toBeLessThanOrEqual(told);
+    expect(2 * exact).toBeGreaterThan(told);
+    for (const { action } of [fine, coarse]) expect(action).toContain('lower the learning rate to');
   });
 });
+
+async function stopped(every: ProgressGrain): Promise<EventOf<'stopped'>> {
+  const manifest = tinyManifest({ e: 0, steps: 4000 });
+  const { end } = await told(await tinyJob({ manifest, segmentSteps: 1000, spec: { progress: { every } } }));
+  return end as EventOf<'stopped'>;
+}
 
 describe('windows', () => {
   it('take the mean over their own steps, in chunks of any size', async () => {

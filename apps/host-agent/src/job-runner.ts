@@ -199,8 +199,8 @@ async function goOn(result: PendingResult, parts: RunnerParts, timings: Record<s
 }
 
 function stopped(result: PendingResult, end: EventOf<'stopped'>, parts: HandOverParts): Promise<void> {
-  const { step, tensor, expected, got } = end;
-  return tellStopped(result, parts, detailOf({ expected, got }), { step, tensor });
+  const { step, tensor, expected, got, action } = end;
+  return tellStopped(result, parts, detailOf({ expected, got, action }), { step, tensor });
 }
 
 /**

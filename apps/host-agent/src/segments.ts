@@ -101,7 +101,7 @@ export async function workSegment(task: SegmentTask, worker: JoinedWorker): Prom
       await giveBack(
         controlPlane,
         ref,
-        enclaveFailure({ ...event, code: 'GUARD_VIOLATION', type: 'failed', ...noRule }),
+        enclaveFailure({ ...event, code: 'GUARD_VIOLATION', type: 'failed', rule: 'libs/step/SPEC.md §7' }),
       );
       return event;
     }
@@ -121,8 +121,6 @@ export async function workSegment(task: SegmentTask, worker: JoinedWorker): Prom
     claim.stop();
   }
 }
-
-const noRule = { rule: 'libs/step/SPEC.md §7', action: 'lower the learning rate or choose a wider profile' };
 
 /** Tells how far it is, which prolongs the claim; a claim that is lost ends the work on it. */
 function keepClaim(ref: object, { index }: SegmentTask, { node, controlPlane, enclave, events }: JoinedWorker) {

@@ -1,5 +1,13 @@
 /** Steps over bigints: for a call in which weights strayed so far inside a segment that float64 need not carry them. */
-import { featureCount, stepReference, type Examples, type Manifest, type Weights } from '#libs/step';
+import {
+  explained,
+  featureCount,
+  GuardViolation,
+  stepReference,
+  type Examples,
+  type Manifest,
+  type Weights,
+} from '#libs/step';
 import type { LoadedDataset } from './loaded-dataset.js';
 
 export interface ExactSteps {
@@ -22,12 +30,20 @@ export async function stepsExactly(
   const errors: number[] = [];
   let weights = start;
   for (const [i, block] of blocks.entries()) {
-    const trace = stepReference(manifest, weights, blockOf(manifest, dataset, block), firstStep + i, 'proved');
+    const trace = exactStep(manifest, weights, blockOf(manifest, dataset, block), firstStep + i);
     weights = trace.weights;
     errors.push(...trace.layers.at(-1)!.G.data.map(Number));
     await new Promise<void>((resolve) => setImmediate(resolve));
   }
   return { weights, error: Float64Array.from(errors) };
+}
+
+function exactStep(manifest: Manifest, weights: Weights, examples: Examples, step: number) {
+  try {
+    return stepReference(manifest, weights, examples, step, 'proved');
+  } catch (error) {
+    throw error instanceof GuardViolation ? explained(error, manifest, null) : error;
+  }
 }
 
 function blockOf(m: Manifest, { feeds, labels }: LoadedDataset, block: number): Examples {

@@ -15,6 +15,7 @@ import {
   blocksOfSteps,
   borderShapes,
   checkWeights,
+  explained,
   GuardViolation,
   netOf,
   orderSize,
@@ -32,9 +33,11 @@ import { checkSteps } from './check-steps.js';
 import type { LoadedDataset } from './loaded-dataset.js';
 import { NetSessions } from './net-sessions.js';
 import { toWeights } from './tensors.js';
+import { Trail } from './trail.js';
 
 export class NetEngine {
   readonly #frozen: NamedTensors;
+  readonly #trail = new Trail();
 
   private constructor(
     readonly manifest: NetManifest,
@@ -139,7 +142,7 @@ export class NetEngine {
       scalars: new Tensor('float64', scalars, [count, scalars.length / count]),
     };
     const { graph, result } = await this.sessions.run(feeds, { tensors, first, count });
-    checkWatched(graph, result, first, count);
+    this.#check(graph, result, first, count);
     return result;
   }
 
@@ -150,22 +153,22 @@ export class NetEngine {
       (result[name]!.data as Float64Array).reduce((total, value) => total + value, 0);
     return { loss: sum('loss') / all, accuracy: sum('right') / all };
   }
-}
 
-/** @throws GuardViolation for the first value out of its range */
-function checkWatched(
-  { watched }: NetTrainGraph,
-  result: InferenceSession.ReturnType,
-  first: number,
-  count: number,
-): void {
-  for (let i = 0; i < count; i++) {
-    for (const { output, tensor, low, high } of watched) {
-      const magnitude = (result[output]!.data as Float64Array)[i]!;
-      // |x + 1/2| where the range has one value more below 0 than above.
-      const most = low === -high ? high : high + 0.5;
-      if (magnitude <= most) continue;
-      throw new GuardViolation(first + i, tensor, `${low}..${high}`, `of magnitude ${Math.floor(magnitude)}`);
+  /** @throws GuardViolation for the first value out of its range */
+  #check({ watched }: NetTrainGraph, result: InferenceSession.ReturnType, first: number, count: number): void {
+    const magnitudes = (output: string): Float64Array => result[output]!.data as Float64Array;
+    for (let i = 0; i < count; i++) {
+      for (const { output, tensor, low, high, side } of watched) {
+        const magnitude = magnitudes(output)[i]!;
+        // |x + 1/2| where the range has one value more below 0 than above.
+        const most = low === -high ? high : high + 0.5;
+        if (magnitude <= most) continue;
+        const range = `${low}..${high}${side === 'errors' ? ' for its errors' : ''}`;
+        const found = new GuardViolation(first + i, tensor, range, `of magnitude ${Math.floor(magnitude)}`);
+        throw explained(found, this.manifest, this.#trail.growth(output, magnitudes, first, i));
+      }
     }
+    const outputs = watched.map(({ output }) => output);
+    this.#trail.follow(outputs, magnitudes, first, count);
   }
 }

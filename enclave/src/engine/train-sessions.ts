@@ -17,6 +17,7 @@ import {
 import { stepsExactly } from './exact-steps.js';
 import type { LoadedDataset } from './loaded-dataset.js';
 import { magnitudes, toWeights } from './tensors.js';
+import { Trail } from './trail.js';
 import { isCarried, readGuards } from './verdict.js';
 
 /** Steps of one call of the quick graph: its bounds add up over the steps, and a call has a cost of its own. */
@@ -43,6 +44,7 @@ export class TrainSessions {
   #known: { readonly tensors: NamedTensors; readonly most: Readonly<Record<string, number>> } | undefined;
   #quickSteps = quickSteps.most;
   #pauseUntil = -1;
+  readonly #trail = new Trail();
 
   private constructor(
     readonly manifest: Manifest,
@@ -113,7 +115,7 @@ export class TrainSessions {
     const { manifest, guards } = this;
     if (isCarried(guards, tensors)) {
       const result = await this.telling.run(this.#feeds(dataset, tensors, first, blocks));
-      if (readGuards(manifest, guards, result, first, blocks.length) === 'sure') {
+      if (readGuards(manifest, guards, result, first, blocks.length, this.#trail) === 'sure') {
         return { next: nextTensors(tensors, result), error: result.error!.data as Float64Array };
       }
     }

@@ -1,6 +1,7 @@
 /** What the guards of a call of the training graph say (libs/step/SPEC.md §7, §19). */
 import type { InferenceSession, NamedTensors } from '#libs/onnx';
-import { countsAt, GuardViolation, type GuardOutput, type Manifest } from '#libs/step';
+import { countsAt, explained, GuardViolation, type GuardOutput, type Manifest } from '#libs/step';
+import { Trail } from './trail.js';
 
 /** `sure`: every number of the call is exact. `strayed`: weights left what float64 is sure to carry; ask the oracle. */
 type Verdict = 'sure' | 'strayed';
@@ -8,6 +9,7 @@ type Verdict = 'sure' | 'strayed';
 /**
  * Reads the guards in the order of the steps, and stops where the numbers behind are no longer sure.
  *
+ * @param trail of the calls before
  * @throws GuardViolation GUARD_VIOLATION for the first value out of range
  */
 export function readGuards(
@@ -16,23 +18,33 @@ export function readGuards(
   result: InferenceSession.ReturnType,
   firstStep: number,
   count: number,
+  trail: Trail = new Trail(),
 ): Verdict {
+  const magnitudes = (output: string): Float64Array => result[output]!.data as Float64Array;
+  const violation = (i: number, { output, guard: { tensor, low, high } }: GuardOutput): GuardViolation => {
+    const most = `of magnitude ${Math.floor(magnitudes(output)[i]!)}`;
+    const found = new GuardViolation(firstStep + i, tensor, `${low}..${high}`, most);
+    return explained(found, manifest, trail.growth(output, magnitudes, firstStep, i));
+  };
   for (let i = 0; i < count; i++) {
     let hasStrayed = false;
-    for (const { output, magnitudeMax, guard } of guards) {
-      const magnitude = (result[output]!.data as Float64Array)[i]!;
+    for (const one of guards) {
+      const { output, magnitudeMax, guard } = one;
+      const magnitude = magnitudes(output)[i]!;
       if (!guard.isAtBorder) {
-        if (!(magnitude <= magnitudeMax)) throw violation(firstStep + i, guard, magnitude);
+        if (!(magnitude <= magnitudeMax)) throw violation(i, one);
         continue;
       }
       const counts = countsAt(manifest, guard, firstStep + i);
-      if (counts && !(magnitude <= -Number(guard.low))) throw violation(firstStep + i, guard, magnitude);
+      if (counts && !(magnitude <= -Number(guard.low))) throw violation(i, one);
       // The least value of the range and one above its largest have the same magnitude. Behind the last step nothing is computed.
       const isLast = i === count - 1;
       hasStrayed ||= counts ? magnitude > magnitudeMax : !isLast && !(magnitude <= guard.carriedMax);
     }
     if (hasStrayed) return 'strayed';
   }
+  const outputs = guards.map(({ output }) => output);
+  trail.follow(outputs, magnitudes, firstStep, count);
   return 'sure';
 }
 
@@ -43,8 +55,4 @@ export function isCarried(guards: readonly GuardOutput[], weights: NamedTensors)
     const values = weights[tensor]!.data as Float64Array;
     return values.every((value) => Math.abs(value) <= carriedMax);
   });
-}
-
-function violation(step: number, { tensor, low, high }: GuardOutput['guard'], magnitude: number): GuardViolation {
-  return new GuardViolation(step, tensor, `${low}..${high}`, `of magnitude ${Math.floor(magnitude)}`);
 }

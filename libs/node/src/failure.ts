@@ -1,5 +1,5 @@
 /** How a node tells the control plane why it failed. */
-import { CodedError } from '#attestation/base';
+import { CodedError, type Explanation } from '#attestation/base';
 import { codePattern, plainText } from './refusal.js';
 
 const detailMax = 900;
@@ -12,6 +12,7 @@ export function failureOf(error: unknown, internal: string): { code: string; det
   return { code: error.code, detail: detailOf(error.detail) };
 }
 
-export function detailOf({ expected, got }: { readonly expected: string; readonly got: string }): string {
-  return plainText(`expected ${expected}, got ${got}`, detailMax);
+/** @param detail  what was expected, what came and, where it is known, what to do */
+export function detailOf({ expected, got, action }: Omit<Explanation, 'rule'>): string {
+  return plainText(`expected ${expected}, got ${got}${action ? `; ${action}` : ''}`, detailMax);
 }

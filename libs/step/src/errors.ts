@@ -16,25 +16,55 @@ function describe(value: unknown): string {
   return typeof value === 'object' && value !== null ? 'an object' : String(value);
 }
 
+/** How much larger a tensor was than some steps before. */
+export interface Growth {
+  readonly factor: number;
+  readonly steps: number;
+}
+
 /** A value left its declared range in training (`E_RANGE` of libs/step/SPEC.md §1): the job has no result. */
 export class GuardViolation extends Rejection {
+  /** null: nobody saw it grow. */
+  readonly growth: Growth | null;
+
   constructor(
     /** 0-based step of the job in which the value arose. */
     readonly step: number,
     /** `Y1`, `G1`, `W1`, `b1` … as in libs/step/SPEC.md §4 to §7. */
     readonly tensor: string,
-    range: string,
-    magnitude: string,
+    readonly range: string,
+    readonly magnitude: string,
+    /** Where somebody watched the steps before (divergence.ts). */
+    { growth = null, action = 'lower the learning rate or choose a wider profile' }: Explained = {},
   ) {
     super('GUARD_VIOLATION', {
       expected: `${tensor} within ${range} at step ${step}`,
-      got: `step ${step}, tensor ${tensor}, value ${magnitude}`,
+      got: `step ${step}, tensor ${tensor}, value ${magnitude}${growthWords(growth)}`,
       rule: 'libs/step/SPEC.md §7',
-      action: 'lower the learning rate or choose a wider profile',
+      action,
     });
+    this.growth = growth;
   }
 
   override toJSON(): Record<string, unknown> {
-    return { ...super.toJSON(), step: this.step, tensor: this.tensor };
+    const { step, tensor, growth } = this;
+    return { ...super.toJSON(), step, tensor, ...(growth !== null && { growth }) };
   }
+}
+
+interface Explained {
+  readonly growth?: Growth | null;
+  readonly action?: string;
+}
+
+/** `, 4 times as large as 8 steps before`. */
+export function growthWords(growth: Growth | null): string {
+  if (growth === null) return '';
+  const { factor, steps } = growth;
+  return `, ${short(factor)} times as large as ${steps === 1 ? 'one step' : `${steps} steps`} before`;
+}
+
+/** Two digits of it. */
+export function short(factor: number): string {
+  return String(Number(factor.toPrecision(2)));
 }

@@ -89,7 +89,8 @@ export {
 } from './net/header.js';
 export { netDatasetRoot } from './net/dataset-root.js';
 export { columnWidth, type CategoryColumn, type Column, type NumberColumn } from './net/columns.js';
-export { GuardViolation } from './errors.js';
+export { coarseGrowth, explained, growthOf, growthSteps } from './divergence.js';
+export { GuardViolation, growthWords, type Growth } from './errors.js';
 export { idxBytesMax, manifestBytesMax, nameLengthMax } from './limits.js';
 export { netOf, parseNetManifest } from './net/manifest.js';
 export { netOpNames, netProvability, opsOf } from './net/provability.js';

@@ -2,7 +2,7 @@
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { ConfigurationError, Rejection } from '#attestation/base';
+import { ConfigurationError } from '#attestation/base';
 import { readBytes, readJson } from '#libs/client';
 import { lockFile } from '#libs/process';
 import {
@@ -98,9 +98,7 @@ async function train(
       ...(start !== undefined && { start }),
       ...(checkpoint !== undefined && { checkpoint: { path: checkpoint, everySteps: checkpointEvery } }),
     };
-    const report = await runEngine(engine, (progress) => onProgress(progress, m.steps)).catch((error: unknown) => {
-      throw withAdvice(error);
-    });
+    const report = await runEngine(engine, (progress) => onProgress(progress, m.steps));
     const parameters = parametersOf(m, decodeWeights(m, readFileSync(out)), frozenParameters(m, start));
     const tokenizer = source.tokenizer?.bytes;
     writeModel(request.out, { manifest: m, header, parameters, ...(tokenizer !== undefined && { tokenizer }) });
@@ -125,11 +123,4 @@ async function train(
 function frozenParameters(m: NetManifest, start: string | undefined): Weights {
   if (!parameterShapes(m).some(({ isFrozen }) => isFrozen)) return [];
   return frozenOf(m, start === undefined ? drawnParameters(m) : parametersFrom(m, readBytes(start, weightsBytesMax)));
-}
-
-/** A guard that stops a run names the parameter and the step; this adds what to change. */
-function withAdvice(error: unknown): unknown {
-  if (!(error instanceof Rejection) || !/GUARD/.test(error.code)) return error;
-  const action = 'lower --lr of model init to a third, or give weights more room (wint) and edges fewer bits (a)';
-  return new Rejection(error.code, { ...error.detail, action });
 }

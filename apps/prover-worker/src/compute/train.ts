@@ -6,6 +6,7 @@ import { checkpointKey, openCheckpoint, sealCheckpoint, sealResult } from '#libs
 import {
   decodeWeights,
   encodeWeights,
+  explained,
   GuardViolation,
   manifestDigest,
   superblockOfStep,
@@ -63,7 +64,7 @@ export async function train(
     const segment = attempt(() => trainer.segment(borders.length - 1));
     if (segment instanceof GuardViolation) {
       backend.release(mark);
-      return { borders, stopped: placeOf(segment) };
+      return { borders, stopped: placeOf(explained(segment, manifest, segment.growth)) };
     }
     weights = segment;
     borders.push(commitments.border(borders.length, weights));
@@ -101,7 +102,7 @@ function attempt<T>(work: () => T): T | GuardViolation {
 }
 
 function placeOf({ step, tensor, detail }: GuardViolation): Stopped['stopped'] {
-  return { step, tensor, detail: `expected ${detail.expected}, got a value beyond it` };
+  return { step, tensor, detail: `expected ${detail.expected}, got a value beyond it; ${detail.action}` };
 }
 
 interface Position {

@@ -15,7 +15,11 @@ export interface Watched {
   readonly tensor: string;
   readonly high: number;
   readonly low: number;
+  /** Of what flows forward, or of the errors that flow back. */
+  readonly side: Side;
 }
+
+type Side = 'values' | 'errors';
 
 interface EmitterOptions {
   /** Training graph: names of step inputs and watches carry a prefix. */
@@ -34,6 +38,8 @@ const wholeFrom = 1.5 * 2 ** 52;
 
 export class NetEmitter {
   readonly watched: Watched[] = [];
+  /** What is written now. */
+  side: Side = 'values';
   readonly rowSums = new RowSums(this);
   readonly #seen = new Map<string, number>();
   readonly #tables = new Map<Float64Array, string>();
@@ -189,7 +195,7 @@ export class NetEmitter {
       { keepdims: { int: 0 } },
       `${this.options.prefix}${output}`,
     );
-    this.watched.push({ output, tensor, high, low });
+    this.watched.push({ output, tensor, high, low, side: this.side });
   }
 
   /** `FDIV(n, d)`: exact while |n| < 2^53, for a quotient that falls short of a whole number does so by more than a float64 rounds. */

@@ -58,6 +58,7 @@ export function emitFlow(net: Net, frozen: ReadonlyMap<string, ParameterNames>, 
     ...{ parameters: own, W, carried },
     D: own.map(({ name }) => e.rowSums.total(parts.map(({ gradients }) => gradients.get(name)!))),
   }));
+  e.side = 'values';
   const next = optimizer.kind.emit(e, optimizer.members, moved, scalars);
   if (way.isWatched) groups.forEach(({ group }, i) => watchGroup(e, net, group, next[i]!.W));
   return {
@@ -77,7 +78,9 @@ function emitParts(e: NetEmitter, net: Net, parameters: ReadonlyMap<string, Para
     e.rowParts(e.node('Gather', [name, 'step.blocks']), manifest.batch, count),
   );
   return features!.map((part, i) => {
+    e.side = 'values';
     const passes = emitForward(e, net, part, parameters);
+    e.side = 'errors';
     const Y = passes.get(net.output.id)!.output;
     const G = loss.kind.emit(e, loss.members, loss.place, Y, labels![i]!);
     const figures = loss.kind.emitFigures(e, loss.members, loss.place, Y, G, labels![i]!);

@@ -156,6 +156,8 @@ const eventShapes = {
     tensor: text(80),
     expected: text(2000),
     got: text(2000),
+    /** What to set instead. */
+    action: text(2000),
     borders,
     run: runSummary,
     keys,
