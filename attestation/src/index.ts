@@ -38,6 +38,7 @@ export { appraiseSnp, neutralSnpPolicy, type SnpPolicy, type TcbFloor } from './
 export { type SnpRevocation } from './snp/revocation.js';
 export { launchDigest, type LaunchInput } from './measure/launch-digest.js';
 export { cpuSignature, type Vmm } from './measure/vmsa.js';
+export { explainMeasurement, type LaunchCandidates, type LaunchDifference } from './measure/explain.js';
 export { enforcingFirmware, enforcingFirmwareName } from './measure/firmware.js';
 export {
   measurementOf,
@@ -92,6 +93,7 @@ export {
   verifyPolicy,
   type AppraisalPolicy,
 } from './appraisal/policy.js';
+export { missingPin } from './appraisal/pins.js';
 export { openDemands, type OpenDemand } from './appraisal/demands.js';
 export {
   decodeAdvisories,

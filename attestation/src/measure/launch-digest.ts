@@ -52,7 +52,7 @@ export function launchDigest(input: LaunchInput): Uint8Array {
     refuse('SNP_MEASURE_VCPUS', `1 to ${vcpusMax}`, `${input.vcpus}`);
   }
   const ovmf = parseOvmf(input.firmware);
-  let digest = input.firmwareDigest ?? normalPages(zeroDigest, ovmf.gpa, input.firmware);
+  let digest = input.firmwareDigest ?? firmwareDigest(ovmf);
   if (digest.length !== 48) refuse('SNP_MEASURE_FIRMWARE', '48 bytes of firmware digest', `${digest.length}`);
   digest = metadataPages(digest, ovmf, input);
   const saveArea = (eip: number): Uint8Array =>
@@ -61,6 +61,11 @@ export function launchDigest(input: LaunchInput): Uint8Array {
   const further = input.vcpus > 1 ? saveArea(ovmf.resetEip) : zeroDigest;
   for (let cpu = 1; cpu < input.vcpus; cpu++) digest = extend(digest, pageTypes.vmsa, vmsaGpa, further);
   return digest;
+}
+
+/** LD after the firmware's pages, 48 bytes: the long part of a launch digest. */
+export function firmwareDigest({ gpa, image }: Ovmf): Uint8Array {
+  return normalPages(zeroDigest, gpa, image);
 }
 
 function metadataPages(start: Uint8Array, ovmf: Ovmf, { kernel, vmm }: LaunchInput): Uint8Array {

@@ -110,12 +110,15 @@ const cpuModels: Readonly<Record<string, readonly [number, number, number]>> = {
   'EPYC-Turin': [26, 0, 0],
 };
 
+/** Of which each launches as another. */
+export const cpuModelNames: readonly string[] = Object.keys(cpuModels);
+
 /** CPUID Fn0000_0001_EAX (AMD 25481) of a QEMU CPU model. @throws Rejection SNP_MEASURE_VCPU_TYPE */
 export function cpuSignature(type: string): number {
   const found = cpuModels[type.replace(/-v\d$/, '')];
   if (found === undefined) {
     throw new Rejection('SNP_MEASURE_VCPU_TYPE', {
-      expected: `${Object.keys(cpuModels).join(', ')}, or one of them with -vN`,
+      expected: `${cpuModelNames.join(', ')}, or one of them with -vN`,
       got: type.slice(0, 40),
       rule: 'attestation/SPEC.md §5.7',
     });
