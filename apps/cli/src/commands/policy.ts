@@ -1,4 +1,4 @@
-/** `veritrain policy check | sign | verify | snp | schema`. */
+/** `veritrain policy check | add-image | sign | verify | snp | schema`. */
 import * as ed25519 from '@noble/ed25519';
 import { InvalidArgumentError, type Command } from 'commander';
 import {
@@ -12,6 +12,7 @@ import {
 import { ed25519Signer, fromHex, toHex } from '#attestation/base';
 import { readBytes, readPolicy, readSecret, writeWhole } from '#libs/client';
 import { printResult, table, type OutputOptions } from '../output.js';
+import { addImageCommand } from './policy-image.js';
 import { addSnpPolicyCommand } from './policy-snp.js';
 
 const signedBytesMax = 1024 * 1024;
@@ -32,6 +33,7 @@ export function addPolicyCommands(program: Command): void {
         return `${table(Object.entries(summary))}\n\nNot demanded:\n${open === '' ? 'nothing is left open' : open}`;
       });
     });
+  addImageCommand(policy, publicKey);
   addSign(policy);
   addSnpPolicyCommand(policy);
   policy

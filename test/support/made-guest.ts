@@ -1,0 +1,89 @@
+/** A guest's image that is made here, with the manifest of its launches: it starts nothing, and its keys are of tests. */
+import { createPrivateKey, generateKeyPairSync, sign } from 'node:crypto';
+import { sha256 } from '@noble/hashes/sha2.js';
+import {
+  enforcingFirmware,
+  launchKeyDigest,
+  makeIdBlock,
+  measurementOf,
+  signGuestManifest,
+  type GuestManifest,
+  type LaunchKey,
+} from '#attestation';
+import { concatBytes, toBase64, toHex, utf8 } from '#attestation/base';
+import { madeFirmware } from './made-firmware.js';
+
+interface Builder {
+  readonly publicKey: Uint8Array;
+  sign(manifest: GuestManifest): Promise<Uint8Array>;
+}
+
+export interface MadeGuest {
+  readonly firmware: Uint8Array;
+  readonly manifest: GuestManifest;
+  /** Two that publish the same. */
+  readonly builders: readonly [Builder, Builder];
+}
+
+const policy = 0x130000n;
+const sha = (text: string): string => toHex(sha256(utf8(text)));
+const madeKernel = 'kernel of a test';
+const madeInitrd = 'initrd of a test';
+const madeCommandLine = 'console=ttyS0 rdinit=/init';
+
+export async function madeGuest(change: Partial<GuestManifest> = {}): Promise<MadeGuest> {
+  const firmware = madeFirmware();
+  const [idKey, authorKey] = [testLaunchKey(), testLaunchKey()];
+  const files: GuestManifest['files'] = {
+    kernel: { sha256: sha(madeKernel), bytes: madeKernel.length },
+    initrd: { sha256: sha(madeInitrd), bytes: madeInitrd.length },
+    cmdline: madeCommandLine,
+  };
+  const launch = [];
+  for (const vcpus of [1, 4]) {
+    const shape = { vcpus, cpu: 'EPYC-Milan-v2', features: '0x1' };
+    const measurement = measurementOf({ files }, firmware, shape);
+    const ids = { familyId: '11'.repeat(16), imageId: '22'.repeat(16), guestSvn: 7, policy };
+    const { block, auth } = await makeIdBlock({ measurement, ...ids }, idKey, authorKey);
+    const pages = { idBlock: toBase64(block), idAuth: toBase64(auth) };
+    launch.push({ vmm: 'QEMU', qemu: '>=10.0', ...shape, policy: '0x130000', measurement, ...pages } as const);
+  }
+  const manifest: GuestManifest = {
+    ...{ version: 1, name: 'veritrain-guest', flavour: 'cpu', tag: 'v0.0.0-test', commit: '0'.repeat(40) },
+    ...{ lockSha256: sha('lock'), inputs: [], files, listSha256: sha('list'), sbomSha256: sha('sbom'), guestSvn: 7 },
+    firmware: { name: 'made for a test', sha256: toHex(sha256(firmware)), enforcesHashes: true },
+    ...{ idKeyDigest: launchKeyDigest(idKey.point), authorKeyDigest: launchKeyDigest(authorKey.point), launch },
+    ...change,
+  };
+  return { firmware, manifest, builders: [builder(), builder()] };
+}
+
+/** Runs with this firmware on the list of those that enforce hashes. */
+export async function withListed(firmware: Uint8Array, act: () => Promise<unknown>): Promise<void> {
+  const listed = enforcingFirmware as unknown as { name: string; sha256: string; seen: string }[];
+  listed.push({ name: 'made for a test', sha256: toHex(sha256(firmware)), seen: '2026-11-24' });
+  try {
+    await act();
+  } finally {
+    listed.pop();
+  }
+}
+
+function builder(): Builder {
+  const { privateKey, publicKey } = generateKeyPairSync('ed25519');
+  const raw = new Uint8Array(Buffer.from(publicKey.export({ format: 'jwk' }).x!, 'base64url'));
+  return {
+    publicKey: raw,
+    sign: (manifest) => signGuestManifest(manifest, raw, (message) => new Uint8Array(sign(null, message, privateKey))),
+  };
+}
+
+function testLaunchKey(): LaunchKey {
+  const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-384' });
+  const { x, y } = privateKey.export({ format: 'jwk' });
+  const key = createPrivateKey(privateKey.export({ type: 'pkcs8', format: 'pem' }));
+  return {
+    point: concatBytes(Buffer.from(x!, 'base64url'), Buffer.from(y!, 'base64url')),
+    sign: (message) => sign('sha384', message, { key, dsaEncoding: 'ieee-p1363' }),
+  };
+}
