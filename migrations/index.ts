@@ -13,6 +13,7 @@ import { WorkerRenewals1763805000000 } from './1763805000000-worker-renewals.js'
 import { Abuse1763810000000 } from './1763810000000-abuse.js';
 import { Endorsements1763815000000 } from './1763815000000-endorsements.js';
 import { StartWeights1763820000000 } from './1763820000000-start-weights.js';
+import { ConsoleSessions1763825000000 } from './1763825000000-console-sessions.js';
 
 export const migrations: (new () => MigrationInterface)[] = [
   Initial1763722800000,
@@ -28,4 +29,5 @@ export const migrations: (new () => MigrationInterface)[] = [
   Abuse1763810000000,
   Endorsements1763815000000,
   StartWeights1763820000000,
+  ConsoleSessions1763825000000,
 ];

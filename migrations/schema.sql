@@ -52,6 +52,13 @@ CREATE TABLE "checkpoint" (
   "step" bigint NOT NULL
 );
 
+CREATE TABLE "console_session" (
+  "created_at" timestamp with time zone NOT NULL,
+  "digest" text NOT NULL,
+  "key_id" text NOT NULL,
+  "used_at" timestamp with time zone NOT NULL
+);
+
 CREATE TABLE "dataset" (
   "created_at" timestamp with time zone NOT NULL,
   "deleted_at" timestamp with time zone,
@@ -337,6 +344,8 @@ ALTER TABLE blob ADD CONSTRAINT "PK_329b29010957e79c1c3fca5de36" PRIMARY KEY (sh
 ALTER TABLE chain_cursor ADD CONSTRAINT "PK_8408f73c8b9caffafb73fb60606" PRIMARY KEY (contract);
 ALTER TABLE checkpoint ADD CONSTRAINT "FK_060526ab80bf21c8b9a98065d23" FOREIGN KEY (job_id) REFERENCES job(id);
 ALTER TABLE checkpoint ADD CONSTRAINT "PK_bdbfd013aa9088c3f8ba28a525d" PRIMARY KEY (job_id, step);
+ALTER TABLE console_session ADD CONSTRAINT "FK_7e1b6ea14c1168a1b65d0800257" FOREIGN KEY (key_id) REFERENCES api_key(id);
+ALTER TABLE console_session ADD CONSTRAINT "PK_console_session" PRIMARY KEY (digest);
 ALTER TABLE dataset ADD CONSTRAINT "PK_36c1c67adb3d1dd69ae57f18913" PRIMARY KEY (id);
 ALTER TABLE dataset_shard ADD CONSTRAINT "FK_1b57fb8c567059eb28d30485dd8" FOREIGN KEY (dataset_id) REFERENCES dataset(id);
 ALTER TABLE dataset_shard ADD CONSTRAINT "PK_e33b9ca37e853e37d836b665b87" PRIMARY KEY (dataset_id, index);
@@ -380,6 +389,8 @@ ALTER TABLE worker_segment ADD CONSTRAINT "PK_e592b5c9aca45751feb274f4668" PRIMA
 CREATE INDEX "IDX_audit_n" ON public.audit_log USING btree (n);
 CREATE INDEX "IDX_audit_unchained" ON public.audit_log USING btree (id) WHERE (n IS NULL);
 CREATE INDEX "IDX_ba27cef5b8b2b1a756e06ebcc5" ON public.audit_log USING btree (at);
+CREATE INDEX "IDX_console_session_created" ON public.console_session USING btree (created_at);
+CREATE INDEX "IDX_console_session_key" ON public.console_session USING btree (key_id);
 CREATE INDEX "IDX_be33ded9bdbf016b70afbbab65" ON public.escrow_event USING btree (escrow_id, block_number, log_index);
 CREATE INDEX "IDX_81524f01413c42b4e3b9fc2cca" ON public.idempotency USING btree (created_at);
 CREATE UNIQUE INDEX "IDX_10f59c35e846b4f803511cb497" ON public.job USING btree (seq);

@@ -1,6 +1,7 @@
 /** Every table, in the order in which foreign keys allow them to be made. */
 import { ApiKey } from './entities/api-key.js';
 import { BlobRecord } from './entities/blob.js';
+import { ConsoleSession } from './entities/console-session.js';
 import { ChainCursor, EscrowEventRecord } from './entities/chain.js';
 import { Dataset, DatasetShard } from './entities/dataset.js';
 import { DeadLetter } from './entities/dead-letter.js';
@@ -17,6 +18,7 @@ import { Webhook, WebhookDelivery } from './entities/webhook.js';
 
 export const entities = [
   ApiKey,
+  ConsoleSession,
   Idempotency,
   Dataset,
   DatasetShard,

@@ -4,6 +4,7 @@ export { openDatabase, type Database } from './database.js';
 export { dumpSchema } from './schema-dump.js';
 export { ApiKey, roles, type Role } from './entities/api-key.js';
 export { BlobRecord } from './entities/blob.js';
+export { ConsoleSession } from './entities/console-session.js';
 export { ChainCursor, EscrowEventRecord } from './entities/chain.js';
 export { Dataset, DatasetShard } from './entities/dataset.js';
 export { DeadLetter } from './entities/dead-letter.js';

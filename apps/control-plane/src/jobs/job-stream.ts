@@ -42,8 +42,13 @@ export class JobStream {
    * `follow`, counted among the streams of the caller until it ends, is aborted, or the caller's key is refused.
    * @throws Rejection STREAMS_MAX
    */
-  open({ keyId }: Principal, jobId: string, afterId: string, abort: AbortController): AsyncGenerator<JobEvent> {
-    const leave = this.streams.enter(keyId, () => abort.abort());
+  open(
+    { keyId, session }: Principal,
+    jobId: string,
+    afterId: string,
+    abort: AbortController,
+  ): AsyncGenerator<JobEvent> {
+    const leave = this.streams.enter(keyId, () => abort.abort(), session);
     abort.signal.addEventListener('abort', leave, { once: true });
     return this.counted(this.follow(jobId, afterId, abort.signal), leave);
   }

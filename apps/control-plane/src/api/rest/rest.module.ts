@@ -14,6 +14,7 @@ import { EscrowController } from './escrow.controller.js';
 import { HealthController } from './health.controller.js';
 import { JobsController } from './jobs.controller.js';
 import { KeysController } from './keys.controller.js';
+import { MeController } from './me.controller.js';
 import { NodesController } from './nodes.controller.js';
 import { WebhooksController } from './webhooks.controller.js';
 
@@ -28,6 +29,7 @@ import { WebhooksController } from './webhooks.controller.js';
     HealthController,
     JobsController,
     KeysController,
+    MeController,
     NodesController,
     WebhooksController,
   ],

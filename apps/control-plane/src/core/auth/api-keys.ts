@@ -61,7 +61,20 @@ export class ApiKeys {
     const row = await this.find(id);
     if (row === null || !timingSafeEqual(row.secretHash, digest(secret)) || !this.isGood(row)) throw unknown();
     this.noteUse(row.id);
-    return { keyId: row.id, tenant: row.tenant, role: row.role, provider: row.provider };
+    return principalOf(row);
+  }
+
+  /** Who the key stands for, as long as it is good; null: it is refused from now on. */
+  async standing(id: string): Promise<Principal | null> {
+    const row = await this.find(id);
+    return row === null || !this.isGood(row) ? null : principalOf(row);
+  }
+
+  /** @throws Rejection KEY_UNKNOWN */
+  async view(id: string): Promise<ApiKeyView> {
+    const row = await this.database.manager.findOneBy(ApiKey, { id });
+    if (row === null) throw refusal('KEY_UNKNOWN', { expected: 'the id of an API key', got: id, rule });
+    return viewOf(row);
   }
 
   /** Of these keys, those that are refused from now on. */
@@ -183,6 +196,10 @@ interface ApiKeyView extends Pick<ApiKey, 'id' | 'role' | 'name' | 'provider'> {
   readonly expiresAt: string | null;
   /** To a minute. */
   readonly lastUsedAt: string | null;
+}
+
+function principalOf({ id, tenant, role, provider }: ApiKey): Principal {
+  return { keyId: id, tenant, role, provider };
 }
 
 function viewOf(row: ApiKey): ApiKeyView {

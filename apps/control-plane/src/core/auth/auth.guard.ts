@@ -2,28 +2,43 @@
 import { Injectable, type CanActivate, type ExecutionContext } from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
 import type { BaseRpcContext } from '@nestjs/microservices';
+import type { Response } from 'express';
 import type { Role } from '#libs/persistence';
 import { refusal } from '../problem/codes.js';
 import { ApiKeys } from './api-keys.js';
 import { certificateName } from './connection.js';
+import { checkOwnOrigin, type OwnRequest } from './own-origin.js';
 import { ALLOWED, carrierOf, PUBLIC, type Principal } from './principal.js';
+import { cookieOf, Sessions } from './sessions.js';
 
 @Injectable()
 export class AuthGuard implements CanActivate {
   constructor(
     private readonly reflector: Reflector,
     private readonly keys: ApiKeys,
+    private readonly sessions: Sessions,
   ) {}
 
   async canActivate(context: ExecutionContext): Promise<boolean> {
     const targets = [context.getHandler(), context.getClass()];
     if (this.reflector.getAllAndOverride<boolean | undefined>(PUBLIC, targets) === true) return true;
     const carrier = carrierOf(context);
-    carrier.principal ??= await this.keys.authenticate(keyOf(context, carrier.headers));
+    carrier.principal ??= await this.recognise(context, carrier.headers);
     if (context.getType() === 'rpc') checkCertificate(context, carrier.principal);
     const allowed = this.reflector.getAllAndOverride<readonly Role[] | undefined>(ALLOWED, targets) ?? [];
     if (!allowed.includes(carrier.principal.role)) throw forbidden(carrier.principal, allowed);
     return true;
+  }
+
+  /** A key counts everywhere, and before a cookie; the cookie of the console for REST alone, and from its own pages. */
+  private async recognise(context: ExecutionContext, headers?: Record<string, unknown>): Promise<Principal> {
+    const key = keyOf(context, headers);
+    const cookie = key === undefined && context.getType() === 'http' ? cookieOf(headers ?? {}) : undefined;
+    if (cookie === undefined) return this.keys.authenticate(key);
+    const http = context.switchToHttp();
+    checkOwnOrigin(http.getRequest<OwnRequest>());
+    http.getResponse<Response>().setHeader('cache-control', 'no-store');
+    return this.sessions.authenticate(cookie);
   }
 }
 

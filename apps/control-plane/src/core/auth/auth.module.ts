@@ -6,10 +6,11 @@ import { TimingModule } from '../timing/timing.module.js';
 import { ApiKeys } from './api-keys.js';
 import { Denials } from './denials.js';
 import { KeyWatch } from './key-watch.js';
+import { Sessions } from './sessions.js';
 
 @Module({
   imports: [AuditModule, OverloadModule, TimingModule],
-  providers: [ApiKeys, Denials, KeyWatch],
-  exports: [ApiKeys, Denials],
+  providers: [ApiKeys, Denials, KeyWatch, Sessions],
+  exports: [ApiKeys, Denials, Sessions],
 })
 export class AuthModule {}

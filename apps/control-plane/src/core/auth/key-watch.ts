@@ -1,4 +1,4 @@
-/** Ends the streams of keys that were revoked or have expired: a key is looked at when a stream opens, and this looks again. */
+/** Ends the streams of keys and sessions that have ended: they are looked at when a stream opens, and this looks again. */
 import { Inject, Injectable, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
 import type { Logger } from '#libs/telemetry';
 import { LOGGER } from '../config/tokens.js';
@@ -6,6 +6,7 @@ import { Streams } from '../overload/streams.js';
 import { Periodic } from '../timing/periodic.js';
 import { keysTopic, Signals } from '../timing/signals.js';
 import { ApiKeys } from './api-keys.js';
+import { Sessions } from './sessions.js';
 
 /** Of a revocation at a replica that this one does not hear. */
 const lookMilliseconds = 500;
@@ -16,6 +17,7 @@ export class KeyWatch implements OnApplicationBootstrap, OnApplicationShutdown {
 
   constructor(
     private readonly keys: ApiKeys,
+    private readonly sessions: Sessions,
     private readonly streams: Streams,
     signals: Signals,
     @Inject(LOGGER) logger: Logger,
@@ -36,5 +38,8 @@ export class KeyWatch implements OnApplicationBootstrap, OnApplicationShutdown {
     const ids = this.streams.keyIds;
     if (ids.length === 0) return;
     for (const id of await this.keys.ended(ids)) this.streams.end(id);
+    const { sessions } = this.streams;
+    if (sessions.length === 0) return;
+    for (const digest of await this.sessions.ended(sessions)) this.streams.endSession(digest);
   }
 }

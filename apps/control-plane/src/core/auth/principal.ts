@@ -10,6 +10,8 @@ export interface Principal {
   readonly role: Role;
   /** The one account that an operator's nodes may be paid to, 0x-hexadecimal; null for other roles. */
   readonly provider: string | null;
+  /** Of somebody who signed in to the console: digest of the cookie. */
+  readonly session?: string;
 }
 
 export const ALLOWED = 'veritrain:allowed';

@@ -39,7 +39,8 @@ export class IdempotencyInterceptor implements NestInterceptor {
   intercept(context: ExecutionContext, next: CallHandler): Observable<unknown> {
     if (context.getType() !== 'http') return next.handle();
     const request = context.switchToHttp().getRequest<BodyRequest>();
-    if (request.method !== 'POST') return next.handle();
+    // What anybody may call is nobody's to repeat.
+    if (request.method !== 'POST' || carrierOf(context).principal === undefined) return next.handle();
     return from(this.run(request, context, next));
   }
 

@@ -10,6 +10,8 @@ import { streamsMax } from './limits.js';
 export class Streams {
   /** How to end each stream of a key. */
   readonly #byKey = new Map<string, Set<() => void>>();
+  /** The same of those whose followers signed in to the console. */
+  readonly #bySession = new Map<string, Set<() => void>>();
   /** How to end each wait of a key; they are short, and bounded where they come in. */
   readonly #waits = new Map<string, Set<() => void>>();
   #all = 0;
@@ -26,6 +28,15 @@ export class Streams {
   /** Keys that follow something, or wait for it. */
   get keyIds(): readonly string[] {
     return [...new Set([...this.#byKey.keys(), ...this.#waits.keys()])];
+  }
+
+  /** Sessions of the console that follow something. */
+  get sessions(): readonly string[] {
+    return [...this.#bySession.keys()];
+  }
+
+  endSession(digest: string): void {
+    for (const end of [...(this.#bySession.get(digest) ?? [])]) end();
   }
 
   /** Ends what the key follows and waits for. */
@@ -52,15 +63,17 @@ export class Streams {
 
   /**
    * Counts one more until what it returns is called.
-   * @param end  called when the key is refused from now on
+   * @param end  called when the key is refused from now on, or the session has ended
+   * @param session  of whoever signed in to the console
    * @throws Rejection STREAMS_MAX
    */
-  enter(keyId: string, end: () => void = () => undefined): () => void {
+  enter(keyId: string, end: () => void = () => undefined, session?: string): () => void {
     const own = this.#byKey.get(keyId) ?? new Set();
     if (own.size >= this.config.streamsPerKeyMax) throw this.full(`${this.config.streamsPerKeyMax} streams of one key`);
     if (this.#all >= streamsMax) throw this.full(`${streamsMax} streams of this replica`);
     const entry = (): void => end();
     this.#byKey.set(keyId, own.add(entry));
+    if (session !== undefined) this.#bySession.set(session, (this.#bySession.get(session) ?? new Set()).add(entry));
     this.metrics.streams.set((this.#all += 1));
     let isOpen = true;
     return () => {
@@ -69,6 +82,10 @@ export class Streams {
       this.metrics.streams.set((this.#all -= 1));
       own.delete(entry);
       if (own.size === 0 && this.#byKey.get(keyId) === own) this.#byKey.delete(keyId);
+      if (session === undefined) return;
+      const ofSession = this.#bySession.get(session);
+      ofSession?.delete(entry);
+      if (ofSession?.size === 0) this.#bySession.delete(session);
     };
   }
 

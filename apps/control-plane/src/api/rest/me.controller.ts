@@ -1,0 +1,42 @@
+/** Whose key or session this is. */
+import { Controller, Get } from '@nestjs/common';
+import { ApiBearerAuth, ApiResponse, ApiTags } from '@nestjs/swagger';
+import { z } from 'zod';
+import { roles } from '#libs/persistence';
+import { Address } from '#libs/wire';
+import { ApiKeys } from '../../core/auth/api-keys.js';
+import { Allow, Caller, type Principal } from '../../core/auth/principal.js';
+import { Sessions } from '../../core/auth/sessions.js';
+
+const Me = z
+  .object({
+    keyId: z.string(),
+    name: z.string(),
+    /** null: of every tenant. */
+    tenant: z.string().nullable(),
+    role: z.enum(roles),
+    provider: Address.nullable(),
+    expiresAt: z.iso.datetime().nullable(),
+    /** When the session of the console ends, however much it is used; null: the key itself asks. */
+    sessionEndsAt: z.iso.datetime().nullable(),
+  })
+  .meta({ id: 'Me' });
+
+@ApiTags('keys')
+@ApiBearerAuth()
+@Controller('v1/me')
+export class MeController {
+  constructor(
+    private readonly keys: ApiKeys,
+    private readonly sessions: Sessions,
+  ) {}
+
+  @Get()
+  @Allow('client', 'operator', 'reviewer', 'admin')
+  @ApiResponse({ status: 200, standardSchema: Me })
+  async get(@Caller() { keyId, session }: Principal): Promise<z.infer<typeof Me>> {
+    const { name, tenant, role, provider, expiresAt } = await this.keys.view(keyId);
+    const ends = session === undefined ? null : await this.sessions.endOf(session);
+    return { keyId, name, tenant, role, provider, expiresAt, sessionEndsAt: ends?.toISOString() ?? null };
+  }
+}
