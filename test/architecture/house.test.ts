@@ -97,7 +97,7 @@ describe('the control plane', () => {
     const folders = modules.map((path) => dirname(path).slice(base.length + 1));
     const core = ['audit', 'auth', 'config', 'events', 'idempotency', 'objects', 'overload', 'problem', 'timing'];
     expect(folders.filter((folder) => folder !== '').toSorted()).toEqual([
-      ...['api', 'api/dispatch', 'api/graphql', 'api/rest', 'claims'],
+      ...['api', 'api/console', 'api/dispatch', 'api/graphql', 'api/rest', 'claims'],
       ...['core', ...core.map((folder) => `core/${folder}`)],
       ...['data', 'evidence', 'jobs', 'nodes', 'reports', 'settlement', 'webhooks'],
     ]);

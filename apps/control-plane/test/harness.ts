@@ -221,6 +221,7 @@ export async function startTestPlane(changes: Partial<Config> = {}, replaced: Re
     },
     ...limits,
     webhookTargets: 'any',
+    consoleDirectory: join(dataDirectory, 'no-console'),
     logLevel: 'debug',
     ...changes,
   };

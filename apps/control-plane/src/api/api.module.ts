@@ -7,6 +7,7 @@ import type { TrustProxy } from '../core/config/trust-proxy.js';
 import { IdempotencyInterceptor } from '../core/idempotency/idempotency.interceptor.js';
 import { BodyGuard } from '../core/overload/body.guard.js';
 import { ShedGuard } from '../core/overload/shedding.js';
+import { ConsoleModule } from './console/console.module.js';
 import { DispatchModule } from './dispatch/dispatch.module.js';
 import { GraphqlModule } from './graphql/graphql.module.js';
 import { ProblemFilter } from './problem.filter.js';
@@ -14,7 +15,7 @@ import { LocationInterceptor } from './rest/location.interceptor.js';
 import { RestModule } from './rest/rest.module.js';
 
 @Module({
-  imports: [DispatchModule, RestModule],
+  imports: [ConsoleModule, DispatchModule, RestModule],
   providers: [
     { provide: APP_GUARD, useClass: ShedGuard },
     { provide: APP_GUARD, useClass: AddressRateGuard },

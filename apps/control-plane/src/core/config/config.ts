@@ -1,6 +1,7 @@
 /** Settings from the environment; README.md holds the table. */
 import { readFileSync } from 'node:fs';
-import { resolve } from 'node:path';
+import { join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
 import { defaultCacheDirectory, roles } from '#libs/persistence';
 import { Address, ApiKeyText, text, type NatsAddress } from '#libs/wire';
@@ -56,6 +57,7 @@ const Environment = z.object({
   VERITRAIN_CLIENT_DATASET_MIB: whole(1, 2 ** 30).default(1_048_576),
   VERITRAIN_OPERATOR_BLOB_MIB: whole(1, 2 ** 30).default(262_144),
   VERITRAIN_WEBHOOK_TARGETS: z.enum(['public', 'any']).default('public'),
+  VERITRAIN_CONSOLE_DIR: z.string().default(builtConsole()),
   VERITRAIN_LOG_LEVEL: z.enum(['debug', 'info', 'warn', 'error', 'silent']).default('info'),
 });
 
@@ -138,6 +140,8 @@ export interface Config {
   readonly operatorBlobBytesMax: number;
   /** `any`: webhooks may name addresses of this network, and plain http. */
   readonly webhookTargets: 'public' | 'any';
+  /** Where the build left the console. */
+  readonly consoleDirectory: string;
   readonly logLevel: 'debug' | 'info' | 'warn' | 'error' | 'silent';
 }
 
@@ -189,8 +193,16 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     clientDatasetBytesMax: env.VERITRAIN_CLIENT_DATASET_MIB * 2 ** 20,
     operatorBlobBytesMax: env.VERITRAIN_OPERATOR_BLOB_MIB * 2 ** 20,
     webhookTargets: env.VERITRAIN_WEBHOOK_TARGETS,
+    consoleDirectory: resolve(env.VERITRAIN_CONSOLE_DIR),
     logLevel: env.VERITRAIN_LOG_LEVEL,
   };
+}
+
+/** The same from source as from dist. */
+function builtConsole(): string {
+  const file = fileURLToPath(import.meta.url);
+  const root = file.slice(0, file.search(/([\\/]dist)?[\\/]apps[\\/]control-plane[\\/]/));
+  return join(root, 'dist/apps/console');
 }
 
 function s3Of(env: z.infer<typeof Environment>): S3Location | null {
