@@ -195,8 +195,8 @@ const parts = {
     ],
     npm: ['@noble', '@peculiar/x509', 'commander', 'ethers', 'pngjs', 'reflect-metadata', 'zod'],
   }),
-  console: { path: '^apps/console/(src|test)/', may: ['attestation', 'review'], npm: ['preact'] },
-  'console-build': { path: '^apps/console/vite\\.config\\.ts$', npm: ['vite'], core: ['crypto'] },
+  console: { path: '^apps/console/(src|test)/', may: ['attestation', 'review', 'step', 'models'], npm: ['preact'] },
+  'console-build': { path: '^apps/console/vite\\.(console\\.)?config\\.ts$', npm: ['vite'], core: ['crypto'] },
   migrations: { path: '^migrations/', door: '^migrations/index\\.ts$', npm: ['typeorm'] },
   contracts: {
     path: '^contracts/',
@@ -297,7 +297,7 @@ const entries = [
   '^libs/persistence/src/build-template\\.ts$',
   '^apps/control-plane/src/write-documents\\.ts$',
   '^contracts/(script|tools)/',
-  '^apps/console/(vite\\.config\\.ts|src/[a-z]+/main\\.tsx)$',
+  '^apps/console/(vite\\.(console\\.)?config\\.ts|src/[a-z]+/main\\.tsx)$',
   '^test/(bench/main|support/(check|bless|dev))\\.ts$',
 ];
 

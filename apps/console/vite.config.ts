@@ -1,6 +1,6 @@
 /** Builds reviewer.html: one file with one script and one style, whose own policy names them by digest. */
 import { createHash } from 'node:crypto';
-import { defineConfig, type Plugin } from 'vite';
+import { defineConfig, type Plugin, type UserConfig } from 'vite';
 
 const sha256 = (text: string, form: 'base64' | 'hex'): string => createHash('sha256').update(text).digest(form);
 
@@ -56,9 +56,9 @@ function oneFile(): Plugin {
   };
 }
 
-export default defineConfig({
+/** What both builds share. */
+export const forBrowsers = {
   root: import.meta.dirname,
-  base: './',
   logLevel: 'warn',
   // Its other door compiles code while it loads, which no policy here allows; the same bytes come out of both.
   resolve: {
@@ -66,13 +66,16 @@ export default defineConfig({
     conditions: ['source', 'browser', 'module', 'import', 'default'],
   },
   oxc: { jsx: { runtime: 'automatic', importSource: 'preact' } },
+  build: { target: 'es2023', modulePreload: false, assetsInlineLimit: 0, reportCompressedSize: false },
+} as const satisfies UserConfig;
+
+export default defineConfig({
+  ...forBrowsers,
+  base: './',
   build: {
-    target: 'es2023',
+    ...forBrowsers.build,
     outDir: '../../dist/apps/console',
     emptyOutDir: true,
-    modulePreload: false,
-    assetsInlineLimit: 0,
-    reportCompressedSize: false,
     rolldownOptions: { input: `${import.meta.dirname}/reviewer.html` },
   },
   plugins: [oneFile()],

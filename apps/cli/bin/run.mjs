@@ -133,6 +133,9 @@ function build() {
   prepare('building the reviewer’s page', process.execPath, [
     ...['node_modules/vite/bin/vite.js', 'build', '--config', 'apps/console/vite.config.ts'],
   ]);
+  prepare('building the console', process.execPath, [
+    ...['node_modules/vite/bin/vite.js', 'build', '--config', 'apps/console/vite.console.config.ts'],
+  ]);
   prepare('preparing the embedded database', process.execPath, ['dist/libs/persistence/src/build-template.js']);
   mkdirSync(dirname(stamp), { recursive: true });
   writeFileSync(stamp, digest);

@@ -3,7 +3,6 @@ import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { AxeBuilder } from '@axe-core/playwright';
 import { chromium, type Browser, type BrowserContextOptions, type Page } from 'playwright-core';
 import { executablePath, launchFlags } from '#test/browser';
 
@@ -71,22 +70,4 @@ export async function give(page: Page, ...files: readonly Dropped[]): Promise<vo
 export async function saved(page: Page, button: string): Promise<Buffer> {
   const [download] = await Promise.all([page.waitForEvent('download'), page.getByText(button).first().click()]);
   return readFileSync(await download.path());
-}
-
-const axeTags = ['wcag2a', 'wcag2aa', 'wcag21aa', 'wcag22aa', 'best-practice'];
-
-/** What axe finds, by rule and the first place of each. */
-export async function faultsOf(page: Page): Promise<string[]> {
-  const { violations } = await new AxeBuilder({ page }).withTags(axeTags).analyze();
-  return violations.map(({ id, nodes }) => `${id}: ${nodes[0]?.html}`);
-}
-
-/** Pixels that the page needs across, and how many things to press are smaller than 24 of them. */
-export async function geometryOf(page: Page): Promise<{ readonly width: number; readonly small: number }> {
-  const width = await page.evaluate(() => document.documentElement.scrollWidth);
-  const small = await page.$$eval('button, .button, select, summary, input:not(.unseen)', (all) => {
-    const sizes = all.map((one) => one.getBoundingClientRect()).filter((box) => box.width > 0);
-    return sizes.filter((box) => box.width < 24 || box.height < 24).length;
-  });
-  return { width, small };
 }

@@ -7,17 +7,8 @@ import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { encodeReport, headings, makeReport, openReport, parseReport, reviewBundle } from '#libs/review';
 import { hasBrowser } from '#test/browser';
-import {
-  buildReviewer,
-  faultsOf,
-  geometryOf,
-  give,
-  openBrowser,
-  openTab,
-  saved,
-  type Built,
-  type Tab,
-} from './browser.js';
+import { faultsOf, geometryOf } from '#test/page-faults';
+import { buildReviewer, give, openBrowser, openTab, saved, type Built, type Tab } from './browser.js';
 import { corpus, htmlInText, type Sample } from './corpus.js';
 
 describe.skipIf(!hasBrowser)('the reviewer in Chromium', () => {

@@ -6,7 +6,8 @@ import { CodedError } from '#attestation/base';
 import { encodeBundle, parseBundle, type EvidenceBundle } from '#attestation/records';
 import { bundleBytesMax, headings, reasonsOf, reviewBundle } from '#libs/review';
 import { hasBrowser } from '#test/browser';
-import { buildReviewer, faultsOf, geometryOf, give, openBrowser, openTab, type Built } from './browser.js';
+import { faultsOf, geometryOf } from '#test/page-faults';
+import { buildReviewer, give, openBrowser, openTab, type Built } from './browser.js';
 import { corpus, type Sample } from './corpus.js';
 
 /** Pictures for people to look at. */

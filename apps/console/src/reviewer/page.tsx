@@ -1,4 +1,5 @@
-/** The whole page: files in, a verdict and its reasons out. It keeps nothing and asks nobody. */
+/** The whole page: files in, a verdict and its reasons out. It keeps nothing and asks nobody, within the console too. */
+import type { ComponentChildren } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import {
   bundleBytesMax,
@@ -36,9 +37,16 @@ interface Shown {
 
 const nothing: Opened = { material: [], unknown: [] };
 
-export function Page() {
-  const [files, setFiles] = useState<readonly NamedFile[]>([]);
-  const [opened, setOpened] = useState<Opened>(nothing);
+interface PageProps {
+  /** Within another page, which has a heading, a main part and an end of its own. */
+  readonly inside?: boolean;
+  /** Judged at once. */
+  readonly given?: NamedFile;
+}
+
+export function Page({ inside = false, given }: PageProps) {
+  const [files, setFiles] = useState<readonly NamedFile[]>(given === undefined ? [] : [given]);
+  const [opened, setOpened] = useState<Opened>(() => (given === undefined ? nothing : sortOut([given])));
   const [at, setAt] = useState(() => Math.floor(Date.now() / 1000));
   const [shown, setShown] = useState<Shown>({});
   const [share, setShare] = useState<number>();
@@ -85,8 +93,8 @@ export function Page() {
 
   return (
     <>
-      <Header isOpen={opened.bundle !== undefined} onFiles={take} />
-      <main data-judged={judged} aria-busy={judged !== turn.current}>
+      <Header isOpen={opened.bundle !== undefined} onFiles={take} inside={inside} />
+      <Judging inside={inside} judged={judged} isBusy={judged !== turn.current}>
         {share !== undefined && <progress max={1} value={share} aria-label="judging" />}
         {tooLong !== undefined && (
           <p class="fault" role="alert">
@@ -97,9 +105,25 @@ export function Page() {
         {fault !== undefined && opened.bundle !== undefined && <NoBundle fault={fault} name={opened.bundle.name} />}
         <Beside opened={opened} judgement={judgement} />
         {judgement !== undefined && <Judged judgement={judgement} opened={opened} shown={shown} onTime={setAt} />}
-      </main>
-      <Footer />
+      </Judging>
+      {!inside && <Footer />}
     </>
+  );
+}
+
+interface JudgingProps {
+  readonly inside: boolean;
+  readonly judged: number;
+  readonly isBusy: boolean;
+  readonly children: ComponentChildren;
+}
+
+function Judging({ inside, judged, isBusy, children }: JudgingProps) {
+  const Part = inside ? 'div' : 'main';
+  return (
+    <Part data-judged={judged} aria-busy={isBusy}>
+      {children}
+    </Part>
   );
 }
 
@@ -179,18 +203,23 @@ function Judged({ judgement, opened, shown, onTime }: JudgedProps) {
   );
 }
 
-function Header({
-  isOpen,
-  onFiles,
-}: {
+interface HeaderProps {
   readonly isOpen: boolean;
   readonly onFiles: (files: readonly File[]) => Promise<void>;
-}) {
+  readonly inside: boolean;
+}
+
+function Header({ isOpen, onFiles, inside }: HeaderProps) {
+  const Part = inside ? 'div' : 'header';
   return (
-    <header class="top">
-      <p class="brand">
-        <strong>{words.title}</strong> <span class="note">{words.offline}</span>
-      </p>
+    <Part class={inside ? 'tools-above' : 'top'}>
+      {inside ? (
+        <p class="note">{words.inside}</p>
+      ) : (
+        <p class="brand">
+          <strong>{words.title}</strong> <span class="note">{words.offline}</span>
+        </p>
+      )}
       <label class="button primary no-print">
         {isOpen ? words.add : words.open}
         <input
@@ -204,7 +233,7 @@ function Header({
           }}
         />
       </label>
-    </header>
+    </Part>
   );
 }
 

@@ -62,6 +62,7 @@ export const headingMarks: Readonly<Record<HeadingId, string>> = {
 export const words = {
   title: 'Veritrain reviewer',
   offline: 'Offline. Nothing leaves this page.',
+  inside: 'Judged in this browser, by the same code as the command line: no answer of the control plane decides.',
   open: 'Open a bundle…',
   add: 'Add files…',
   welcome: 'Judge an evidence bundle',

@@ -1,0 +1,168 @@
+/** Who is here, where they may go, and the page that they are on. */
+import { useEffect, useState } from 'preact/hooks';
+import { ask, onSignedOut, problemOf, tell, type Problem } from './api.js';
+import { Fault } from './parts.js';
+import { Audit } from './pages/audit.js';
+import { Datasets } from './pages/datasets.js';
+import { Earnings } from './pages/earnings.js';
+import { JobPage } from './pages/job.js';
+import { Jobs } from './pages/jobs.js';
+import { Keys } from './pages/keys.js';
+import { NodePage } from './pages/node.js';
+import { Nodes } from './pages/nodes.js';
+import { NewJob, Review } from './pages/later.js';
+import { Link, useRoute, type Route } from './router.js';
+import { SignIn } from './sign-in.js';
+import type { Me, Role } from './types.js';
+import { words } from './words.js';
+
+const places: Readonly<Record<string, string>> = {
+  jobs: 'Jobs',
+  new: 'New job',
+  data: 'Data',
+  nodes: 'Nodes',
+  earnings: 'Earnings',
+  review: 'Review',
+  keys: 'Keys',
+  audit: 'Audit',
+};
+const placesOf: Readonly<Record<Role, readonly string[]>> = {
+  client: ['jobs', 'new', 'data', 'nodes', 'review'],
+  operator: ['nodes', 'earnings', 'review'],
+  reviewer: ['jobs', 'nodes', 'review'],
+  admin: ['jobs', 'data', 'nodes', 'keys', 'audit', 'review'],
+};
+
+type Standing = { readonly me: Me } | { readonly out: Problem | null } | { readonly down: Problem } | null;
+
+export function App() {
+  const [standing, setStanding] = useState<Standing>(null);
+  const look = (): void => {
+    ask<Me>('/v1/me').then(
+      (me) => setStanding({ me }),
+      (error: unknown) => {
+        const problem = problemOf(error);
+        setStanding(problem.status === 401 ? { out: null } : { down: problem });
+      },
+    );
+  };
+  useEffect(() => {
+    onSignedOut((problem) => setStanding((was) => (was !== null && 'me' in was ? { out: problem } : was)));
+    look();
+  }, []);
+  if (standing === null) return <Bare>{<p class="note waiting">Loading…</p>}</Bare>;
+  if ('down' in standing) {
+    return (
+      <Bare>
+        <h1>The control plane does not answer</h1>
+        <Fault problem={standing.down} />
+        <button type="button" onClick={look}>
+          Try again
+        </button>
+      </Bare>
+    );
+  }
+  if ('out' in standing) {
+    return (
+      <Bare>
+        <SignIn ended={standing.out} onIn={look} />
+      </Bare>
+    );
+  }
+  return <Console me={standing.me} onOut={() => setStanding({ out: null })} />;
+}
+
+function Bare({ children }: { readonly children: preact.ComponentChildren }) {
+  return (
+    <>
+      <header class="top">
+        <p class="brand">
+          <strong>Veritrain</strong> <span class="note">console</span>
+        </p>
+      </header>
+      <main class="narrow">{children}</main>
+    </>
+  );
+}
+
+function Console({ me, onOut }: { readonly me: Me; readonly onOut: () => void }) {
+  const route = useRoute();
+  const own = placesOf[me.role];
+  const place = route.path[0] ?? own[0]!;
+  useEffect(() => {
+    document.title = `${places[place] ?? 'Not found'} · Veritrain console`;
+  }, [place]);
+  const leave = (): void => void tell('DELETE', '/console/session').finally(onOut);
+  return (
+    <>
+      <a class="skip" href="#content">
+        {words.skip}
+      </a>
+      <header class="top">
+        <p class="brand">
+          <strong>Veritrain</strong> <span class="note">console</span>
+        </p>
+        <p class="who">
+          <span class="note">
+            {me.role} of {me.tenant ?? 'every tenant'}
+          </span>
+          <button type="button" onClick={leave}>
+            Sign out
+          </button>
+        </p>
+      </header>
+      <div class="frame">
+        <nav aria-label="Pages">
+          <ul>
+            {own.map((name) => (
+              <li key={name}>
+                <Link to={`/${name}`} current={name === place}>
+                  {places[name]}
+                </Link>
+              </li>
+            ))}
+          </ul>
+        </nav>
+        <main id="content" tabIndex={-1}>
+          <Place me={me} place={own.includes(place) ? place : ''} route={route} />
+        </main>
+      </div>
+    </>
+  );
+}
+
+interface PlaceProps {
+  readonly me: Me;
+  /** Empty: not for this role, or nowhere. */
+  readonly place: string;
+  readonly route: Route;
+}
+
+function Place({ me, place, route: { path, query } }: PlaceProps) {
+  const id = path[1];
+  switch (place) {
+    case 'jobs':
+      return id === undefined ? <Jobs query={query} me={me} /> : <JobPage key={id} id={id} part={path[2]} me={me} />;
+    case 'new':
+      return <NewJob />;
+    case 'data':
+      return <Datasets query={query} />;
+    case 'nodes':
+      return id === undefined ? <Nodes query={query} me={me} /> : <NodePage key={id} id={id} me={me} />;
+    case 'earnings':
+      return <Earnings query={query} me={me} />;
+    case 'review':
+      return <Review />;
+    case 'keys':
+      return <Keys query={query} me={me} />;
+    case 'audit':
+      return <Audit query={query} />;
+    default:
+      return (
+        <>
+          <h1 tabIndex={-1}>{words.nowhere}</h1>
+          <p>{words.nowhereText}</p>
+        </>
+      );
+  }
+}

@@ -1,0 +1,126 @@
+/** Follows one job's events: from the first on, again after a break from the last one seen, and no further than its end. */
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { ask } from './api.js';
+import { isEnd } from './job-state.js';
+import type { Progress } from './types.js';
+
+export interface Moment {
+  readonly id: string;
+  readonly type: string;
+  readonly at: string;
+  readonly data: Readonly<Record<string, unknown>>;
+}
+
+export interface Story {
+  readonly progress: readonly Progress[];
+  /** What was measured on the validation set, as the node says. */
+  readonly evaluations: readonly Evaluation[];
+  /** Steps after which a checkpoint is kept. */
+  readonly checkpoints: readonly number[];
+  /** Segments with a proof that was verified. */
+  readonly proofs: ReadonlySet<number>;
+  /** Everything but progress, oldest first. */
+  readonly moments: readonly Moment[];
+  readonly isLive: boolean;
+}
+
+export interface Evaluation {
+  readonly step: number;
+  readonly metrics: readonly { readonly metric: string; readonly numerator: string; readonly denominator: string }[];
+}
+
+const types = [
+  ...['state', 'progress', 'evaluation', 'checkpoint', 'renewed', 'escrow', 'delivery'],
+  ...['segment', 'training', 'segment-failed', 'proof', 'proving', 'proof-failed'],
+] as const;
+/** Points and moments of one job that a page keeps. */
+const kept = { points: 50_000, moments: 2000 };
+/** So often the page is drawn anew, whatever comes. */
+const drawMs = 200;
+
+const noStory: Story = {
+  ...{ progress: [], evaluations: [], checkpoints: [], proofs: new Set<number>(), moments: [], isLive: false },
+};
+
+/** @param onState called when the job's state changes */
+export function useStory(jobId: string, onState: () => void): Story {
+  const [story, setStory] = useState<Story>(noStory);
+  const latest = useRef(onState);
+  latest.current = onState;
+  useEffect(() => {
+    const draft: Draft = {
+      progress: [],
+      evaluations: [],
+      checkpoints: [],
+      proofs: new Set(),
+      moments: [],
+      isLive: true,
+    };
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const draw = (): void => {
+      timer ??= setTimeout(() => {
+        timer = undefined;
+        setStory({ ...draft });
+      }, drawMs);
+    };
+    const source = new EventSource(`/v1/jobs/${jobId}/events`);
+    const stop = (): void => {
+      source.close();
+      draft.isLive = false;
+      draw();
+    };
+    const take = (event: MessageEvent<string>): void => {
+      const moment = momentOf(event);
+      if (moment === null) return;
+      grow(draft, moment);
+      draw();
+      if (moment.type !== 'state' && moment.type !== 'escrow') return;
+      latest.current();
+      if (isEnd(String(moment.data['to']))) stop();
+    };
+    for (const type of types) source.addEventListener(type, take);
+    source.addEventListener('error', () => {
+      // A browser tries again by itself, but for an answer that was no stream: then somebody asks whether it is signed in.
+      if (source.readyState === EventSource.CLOSED) void ask('/v1/me').catch(() => undefined);
+    });
+    return () => {
+      source.close();
+      clearTimeout(timer);
+    };
+  }, [jobId]);
+  return story;
+}
+
+function momentOf({ type, data, lastEventId }: MessageEvent<string>): Moment | null {
+  try {
+    const said = JSON.parse(data) as Record<string, unknown>;
+    return { id: lastEventId, type, at: String(said['at']), data: said };
+  } catch {
+    return null;
+  }
+}
+
+/** The same lists all along: a long job has a hundred thousand points, and a copy for each would take minutes. */
+interface Draft {
+  readonly progress: Progress[];
+  readonly evaluations: Evaluation[];
+  readonly checkpoints: number[];
+  readonly proofs: Set<number>;
+  readonly moments: Moment[];
+  isLive: boolean;
+}
+
+function grow(story: Draft, moment: Moment): void {
+  const { type, data } = moment;
+  if (type === 'progress') return keep(story.progress, data as unknown as Progress, kept.points);
+  if (type === 'evaluation') return keep(story.evaluations, data as unknown as Evaluation, kept.points);
+  if (type === 'training' || type === 'proving') return;
+  if (type === 'checkpoint') keep(story.checkpoints, Number(data['step']), kept.points);
+  if (type === 'proof') story.proofs.add(Number(data['index']));
+  keep(story.moments, moment, kept.moments);
+}
+
+function keep<T>(list: T[], one: T, max: number): void {
+  list.push(one);
+  if (list.length > max) list.splice(0, list.length - max);
+}

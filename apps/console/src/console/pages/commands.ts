@@ -1,0 +1,52 @@
+/** The commands that do what the form says: nothing in them comes from anybody but whoever reads them. */
+import type { DataWish } from '../plan.js';
+
+export interface Order {
+  readonly data: string;
+  readonly assurance: 'tee' | 'zk' | 'tee+zk';
+  readonly onLapse: boolean;
+  /** Ether, decimal. */
+  readonly reward: string;
+  /** Account; empty: as the profile says. */
+  readonly provider: string;
+}
+
+interface Line {
+  readonly label: string;
+  readonly text: string;
+}
+
+/** Within single quotes a shell takes everything as it stands. */
+const quoted = (text: string): string => (/^[\w./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`);
+
+export function commandsOf(wish: DataWish, order: Order, hasManifest: boolean): readonly Line[] {
+  const data = quoted(order.data.trim() === '' ? 'data.csv' : order.data.trim());
+  const reward = /^\d+(\.\d{1,18})?$/.test(order.reward) ? order.reward : '1';
+  const provider = /^0x[0-9a-f]{40}$/.test(order.provider) ? [`--provider ${order.provider}`] : [];
+  const init = [
+    `npx veritrain model init --from ${data} --out model`,
+    `--epochs ${wish.epochs}`,
+    ...(wish.arch === '' ? [] : [`--arch ${wish.arch}`]),
+  ];
+  const seal = [
+    'npx veritrain dataset seal --manifest model/manifest.json',
+    `--data ${data} --out sealed`,
+    '--key data.key',
+  ];
+  const submit = [
+    'npx veritrain job submit --manifest model/manifest.json',
+    '--dataset sealed',
+    `--assurance ${order.assurance}`,
+    ...(order.assurance === 'tee' && order.onLapse ? ['--on-lapse zk'] : []),
+    `--reward ${reward}`,
+    ...provider,
+  ];
+  return [
+    ...(hasManifest ? [] : [{ label: 'Look at your data and plan the model', text: inLines(init) }]),
+    { label: 'Check what was planned', text: 'npx veritrain model check model/manifest.json' },
+    { label: 'Seal the data', text: inLines(seal) },
+    { label: 'Submit the job and fund its escrow', text: inLines(submit) },
+  ];
+}
+
+const inLines = (parts: readonly string[]): string => parts.join(' \\\n  ');

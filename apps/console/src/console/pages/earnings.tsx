@@ -1,0 +1,104 @@
+/** What an operator's account was paid, job by job, as the control plane reads the chain. */
+import { Digest } from '../../ui/copy.js';
+import { plain } from '../../reviewer/text.js';
+import { ago, ether, short } from '../figures.js';
+import { useLoad } from '../load.js';
+import { Pager, pageQuery } from '../pager.js';
+import { Empty, Facts, Head, Scroll, Shown } from '../parts.js';
+import type { Earning, Me, Page } from '../types.js';
+import { words } from '../words.js';
+
+interface Props {
+  readonly query: URLSearchParams;
+  readonly me: Me;
+}
+
+export function Earnings({ query, me }: Props) {
+  const earnings = useLoad<Page<Earning>>(`/v1/earnings?${pageQuery(query)}`, 10_000);
+  return (
+    <>
+      <Head title="Earnings" />
+      <p class="lead">{words.escrow}</p>
+      <Shown of={earnings}>
+        {({ items, nextCursor }) =>
+          items.length === 0 ? (
+            <Empty title="Nothing yet">
+              <p>A job stands here when it names your account, or one of your nodes has it.</p>
+            </Empty>
+          ) : (
+            <>
+              <Sums items={items} me={me} isAll={nextCursor === null && !query.has('cursor')} />
+              <section>
+                <Table items={items} />
+                <Pager to="/earnings" query={query} next={nextCursor} />
+              </section>
+            </>
+          )
+        }
+      </Shown>
+    </>
+  );
+}
+
+function Sums({ items, me, isAll }: { readonly items: readonly Earning[]; readonly me: Me; readonly isAll: boolean }) {
+  const sum = (member: 'earnedWei' | 'priceWei', of: readonly Earning[]): string =>
+    String(of.reduce((total, one) => total + BigInt(one[member]), 0n));
+  const open = items.filter(({ escrowState }) => openStates.includes(escrowState));
+  return (
+    <section aria-labelledby="sums">
+      <h2 id="sums">{isAll ? 'All jobs' : 'Jobs on this page'}</h2>
+      <Facts
+        rows={[
+          ['Earned', ether(sum('earnedWei', items))],
+          ['Held in escrows that are open', ether(sum('priceWei', open))],
+          ...(me.provider === null
+            ? []
+            : [['Your account', <Digest value={me.provider} label="your account" />] as const]),
+        ]}
+      />
+    </section>
+  );
+}
+
+const openStates: readonly string[] = ['open', 'accepted', 'started', 'committed'];
+
+function Table({ items }: { readonly items: readonly Earning[] }) {
+  return (
+    <Scroll label="earnings">
+      <table class="list">
+        <thead>
+          <tr>
+            <th scope="col">Job</th>
+            <th scope="col">Escrow</th>
+            <th scope="col">Price</th>
+            <th scope="col">Earned</th>
+            <th scope="col">Transaction</th>
+            <th scope="col">Changed</th>
+          </tr>
+        </thead>
+        <tbody>
+          {items.map(({ jobId, escrowState, priceWei, earnedWei, payments, updatedAt }) => (
+            <tr key={jobId}>
+              <th scope="row">
+                <code title={jobId}>{short(jobId)}</code>
+              </th>
+              <td>{plain(escrowState)}</td>
+              <td class="number">{ether(priceWei)}</td>
+              <td class="number">{ether(earnedWei)}</td>
+              <td>
+                {payments.length === 0 ? (
+                  '–'
+                ) : (
+                  <Digest value={payments.at(-1)!.transaction} label={`payment for ${short(jobId)}`} />
+                )}
+              </td>
+              <td>
+                <time dateTime={updatedAt}>{ago(updatedAt)}</time>
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </Scroll>
+  );
+}

@@ -1,0 +1,196 @@
+/** Keys: made here and shown once, revoked for good. */
+import { useRef, useState } from 'preact/hooks';
+import { plain } from '../../reviewer/text.js';
+import { State } from '../../ui/state.js';
+import { problemOf, tell, type Problem } from '../api.js';
+import { ago, utcOf } from '../figures.js';
+import { useLoad } from '../load.js';
+import { Pager, pageQuery } from '../pager.js';
+import { Act, Command, Fault, Head, Scroll, Shown } from '../parts.js';
+import type { Key, Me, Page, Role } from '../types.js';
+
+interface Props {
+  readonly query: URLSearchParams;
+  readonly me: Me;
+}
+
+export function Keys({ query, me }: Props) {
+  const keys = useLoad<Page<Key>>(`/v1/keys?${pageQuery(query)}`);
+  const [made, setMade] = useState<string>();
+  return (
+    <>
+      <Head title="Keys" />
+      {made === undefined ? (
+        <NewKey
+          me={me}
+          onMade={(key) => {
+            setMade(key);
+            keys.reload();
+          }}
+        />
+      ) : (
+        <section class="made" aria-labelledby="made">
+          <h2 id="made">Your new key</h2>
+          <p>It is shown now and never again: nobody stores it. Keep it where only its owner reads.</p>
+          <Command label="the new key" text={made} />
+          <button type="button" onClick={() => setMade(undefined)}>
+            I have stored it
+          </button>
+        </section>
+      )}
+      <Shown of={keys}>
+        {({ items, nextCursor }) => (
+          <section>
+            <Table items={items} me={me} reload={keys.reload} />
+            <Pager to="/keys" query={query} next={nextCursor} />
+          </section>
+        )}
+      </Shown>
+    </>
+  );
+}
+
+const purposes: Readonly<Record<Role, string>> = {
+  client: 'client: data sets, jobs, results',
+  reviewer: 'reviewer: reads jobs and bundles',
+  operator: 'operator: runs nodes',
+  admin: 'administrator: keys and log',
+};
+
+function NewKey({ me, onMade }: { readonly me: Me; readonly onMade: (key: string) => void }) {
+  const form = useRef<HTMLFormElement>(null);
+  const [role, setRole] = useState<Role>('client');
+  const [problem, setProblem] = useState<Problem>();
+  const roles = (Object.keys(purposes) as Role[]).filter((one) => one !== 'operator' || me.tenant === null);
+  const make = (event: SubmitEvent): void => {
+    event.preventDefault();
+    const field = (name: string): string => String(new FormData(form.current!).get(name) ?? '').trim();
+    const days = Number(field('days'));
+    const tenant = me.tenant ?? field('tenant');
+    const wanted = {
+      ...{ role, name: field('name'), tenant: tenant === '' ? null : tenant },
+      ...(role === 'operator' && { provider: field('provider').toLowerCase() }),
+      ...(days > 0 && { expiresAt: new Date(Date.now() + 86_400_000 * days).toISOString() }),
+    };
+    tell<{ key: string }>('POST', '/v1/keys', wanted).then(
+      ({ key }) => {
+        setProblem(undefined);
+        onMade(key);
+      },
+      (error: unknown) => setProblem(problemOf(error)),
+    );
+  };
+  return (
+    <section aria-labelledby="new-key">
+      <h2 id="new-key">Make a key</h2>
+      <form ref={form} class="fields-in-a-row" onSubmit={make}>
+        <label>
+          For
+          <select value={role} onChange={({ currentTarget: { value } }) => setRole(value as Role)}>
+            {roles.map((one) => (
+              <option key={one} value={one}>
+                {purposes[one]}
+              </option>
+            ))}
+          </select>
+        </label>
+        {me.tenant === null && (
+          <label>
+            Tenant
+            <input name="tenant" maxLength={64} required={role !== 'admin'} autocomplete="off" />
+          </label>
+        )}
+        <label>
+          Name
+          <input name="name" maxLength={64} autocomplete="off" />
+        </label>
+        {role === 'operator' && (
+          <label>
+            Account that is paid
+            <input name="provider" placeholder="0x…" pattern="0x[0-9a-fA-F]{40}" required autocomplete="off" />
+          </label>
+        )}
+        <label>
+          Ends
+          <select name="days">
+            <option value="30">in 30 days</option>
+            <option value="90">in 90 days</option>
+            <option value="365">in a year</option>
+            <option value="0">never</option>
+          </select>
+        </label>
+        <button type="submit" class="primary">
+          Make the key
+        </button>
+      </form>
+      {problem !== undefined && <Fault problem={problem} />}
+    </section>
+  );
+}
+
+interface TableProps {
+  readonly items: readonly Key[];
+  readonly me: Me;
+  readonly reload: () => void;
+}
+
+function Table({ items, me, reload }: TableProps) {
+  return (
+    <Scroll label="keys">
+      <table class="list">
+        <thead>
+          <tr>
+            <th scope="col">State</th>
+            <th scope="col">Key</th>
+            <th scope="col">Name</th>
+            <th scope="col">For</th>
+            <th scope="col">Tenant</th>
+            <th scope="col">Last used</th>
+            <th scope="col">Ends</th>
+            <th scope="col">Change</th>
+          </tr>
+        </thead>
+        <tbody>
+          {items.map((key) => (
+            <tr key={key.id}>
+              <td>
+                <KeyState of={key} />
+              </td>
+              <th scope="row">
+                <code>{plain(key.id)}</code>
+              </th>
+              <td>{plain(key.name) || '–'}</td>
+              <td>{key.role}</td>
+              <td>{key.tenant === null ? 'every tenant' : plain(key.tenant)}</td>
+              <td>{key.lastUsedAt === null ? 'never' : ago(key.lastUsedAt)}</td>
+              <td>{key.expiresAt === null ? 'never' : utcOf(key.expiresAt)}</td>
+              <td>
+                {key.revokedAt === null && (
+                  <Act
+                    label="Revoke"
+                    question={
+                      key.id === me.keyId
+                        ? 'This is your own key: you are signed out at once.'
+                        : 'It is refused at once, and its sessions and streams end.'
+                    }
+                    yes="Revoke it"
+                    act={async () => {
+                      await tell('POST', `/v1/keys/${key.id}/revoke`);
+                      reload();
+                    }}
+                  />
+                )}
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </Scroll>
+  );
+}
+
+function KeyState({ of: { revokedAt, expiresAt } }: { readonly of: Key }) {
+  if (revokedAt !== null) return <State kind="open" mark="–" word="revoked" />;
+  if (expiresAt !== null && Date.parse(expiresAt) < Date.now()) return <State kind="open" mark="–" word="expired" />;
+  return <State kind="live" mark="●" word="good" />;
+}

@@ -1,0 +1,77 @@
+/** What happened to a job, newest first, a sentence each. */
+import { grouped, plain } from '../../reviewer/text.js';
+import { utcOf } from '../figures.js';
+import { wordOf } from '../job-state.js';
+import type { Moment } from '../live.js';
+
+const shownMax = 100;
+
+export function Moments({ moments, isLive }: { readonly moments: readonly Moment[]; readonly isLive: boolean }) {
+  const shown = moments.slice(-shownMax).toReversed();
+  return (
+    <section aria-labelledby="happened">
+      <h2 id="happened">What happened</h2>
+      {shown.length === 0 ? (
+        <p class="note">{isLive ? 'Waiting for the first event.' : 'Nothing yet.'}</p>
+      ) : (
+        <ol class="moments">
+          {shown.map((moment) => (
+            <li key={moment.id}>
+              <time dateTime={moment.at}>{utcOf(moment.at)}</time>
+              <span class="what">{plain(sentence(moment))}</span>
+            </li>
+          ))}
+        </ol>
+      )}
+      {moments.length > shownMax && (
+        <p class="note">
+          The newest {shownMax} of {grouped(moments.length)}; the command line prints them all.
+        </p>
+      )}
+    </section>
+  );
+}
+
+function sentence({ type, data }: Moment): string {
+  const text = (name: string): string => (data[name] === null || data[name] === undefined ? '' : String(data[name]));
+  switch (type) {
+    case 'state':
+      return changeOf(text('from'), text('to'), text('code'));
+    case 'checkpoint':
+      return `A checkpoint is kept after step ${grouped(Number(data['step']))}`;
+    case 'renewed':
+      return `Attested again (${text('tier')}), until ${text('attestedUntil')}`;
+    case 'escrow':
+      return `The escrow is ${text('escrowState') || 'changed'}`;
+    case 'delivery':
+      return 'The result was delivered';
+    case 'segment':
+      return data['done'] === true || data['nodeId'] !== undefined
+        ? `Round ${text('round')}: worker ${text('worker')} at node ${text('nodeId').slice(0, 8)}`
+        : `Round ${text('round')}: worker ${text('worker')} is done`;
+    case 'proof':
+      return `Segment ${text('index')} is proved`;
+    case 'segment-failed':
+    case 'proof-failed':
+      return `Segment ${text('index')} failed: ${text('code')}, as the node says`;
+    default:
+      return type;
+  }
+}
+
+const changes: Readonly<Record<string, string>> = {
+  assigned: 'A node took the job',
+  attested: 'The policy of the job accepted the evidence of the node',
+  keyed: 'The key broker released the data key to it',
+  running: 'The training began',
+  delivered: 'The result was delivered',
+  settled: 'The chain paid for it',
+  paused: 'It was paused',
+};
+
+function changeOf(from: string, to: string, code: string): string {
+  if (from === '') return 'It was submitted';
+  const why = code === '' ? '' : ` (${code})`;
+  if (to === 'submitted') return `It waits for a node again${why}`;
+  return `${changes[to] ?? `It is ${wordOf(to)}`}${why}`;
+}

@@ -1,0 +1,129 @@
+/** How far the training is, and what the node reports of it. */
+import { grouped, plain } from '../../reviewer/text.js';
+import { Curve } from '../../ui/curve.js';
+import { isAtWork } from '../job-state.js';
+import type { Evaluation, Story } from '../live.js';
+import type { Job, Progress } from '../types.js';
+import { words } from '../words.js';
+
+interface Props {
+  readonly job: Job;
+  readonly story: Story;
+  /** Of the escrow's terms. */
+  readonly segments: number | undefined;
+}
+
+const boxesMax = 200;
+
+export function Training({ job, story, segments }: Props) {
+  const last = story.progress.at(-1) ?? job.progress;
+  const isDone = job.state === 'delivered' || job.state === 'settled';
+  const step = isDone ? job.steps : Math.max(last?.step ?? 0, story.checkpoints.at(-1) ?? 0);
+  const loss = story.progress.filter((one) => one.loss !== null).map((one) => ({ x: one.step, y: one.loss! }));
+  const accuracy = story.progress
+    .filter((one) => one.accuracy !== null)
+    .map((one) => ({ x: one.step, y: 100 * one.accuracy! }));
+  const measured = measuredOf(story.evaluations);
+  return (
+    <section aria-labelledby="training">
+      <h2 id="training">Training {story.isLive && isAtWork(job.state) && <span class="tag live">live</span>}</h2>
+      <progress max={job.steps} value={step} aria-label="progress" />
+      <p class="said-step">{sentence(job, step, last)}</p>
+      {segments !== undefined && <Segments job={job} story={story} segments={segments} step={step} />}
+      {loss.length > 1 && <Figure title={words.loss} points={loss} unit="" />}
+      {accuracy.length > 1 && <Figure title={words.accuracy} points={accuracy} unit=" %" />}
+      {measured.map(({ metric, points }) => (
+        <Figure key={metric} title={`${plain(metric)} on the validation set`} points={points} unit="" dots />
+      ))}
+      <p class="note">{loss.length > 1 || measured.length > 0 ? words.reported : words.noCurve}</p>
+    </section>
+  );
+}
+
+function sentence(job: Job, step: number, last: Progress | null): string {
+  const of = `Step ${grouped(step)} of ${grouped(job.steps)}`;
+  if (!isAtWork(job.state) || last === null || last.samplesPerSecond === null) return `${of}.`;
+  return `${of}, ${grouped(Math.round(last.samplesPerSecond))} rows a second.`;
+}
+
+interface FigureProps {
+  readonly title: string;
+  readonly points: readonly { readonly x: number; readonly y: number }[];
+  readonly unit: string;
+  readonly dots?: boolean;
+}
+
+function Figure({ title, points, unit, dots = false }: FigureProps) {
+  const ordered = points.toSorted((a, b) => a.x - b.x);
+  const [first, last] = [ordered[0]!, ordered.at(-1)!];
+  const said = (y: number): string => `${Number(y.toPrecision(4))}${unit}`;
+  return (
+    <figure>
+      <figcaption>
+        <strong>{title}</strong> <span class="tag reported">reported</span> <span class="now">{said(last.y)}</span>
+      </figcaption>
+      <Curve
+        points={ordered}
+        dots={dots}
+        label={`${title}: from ${said(first.y)} at step ${first.x} to ${said(last.y)} at step ${last.x}`}
+      />
+    </figure>
+  );
+}
+
+/** Exact fractions as the number that a curve needs. */
+function measuredOf(evaluations: readonly Evaluation[]): { metric: string; points: { x: number; y: number }[] }[] {
+  const names = [...new Set(evaluations.flatMap(({ metrics }) => metrics.map(({ metric }) => metric)))];
+  return names
+    .map((metric) => ({
+      metric,
+      points: evaluations.flatMap(({ step, metrics }) => {
+        const one = metrics.find((own) => own.metric === metric);
+        const y = one === undefined ? NaN : Number(one.numerator) / Number(one.denominator);
+        return Number.isFinite(y) ? [{ x: step, y }] : [];
+      }),
+    }))
+    .filter(({ points }) => points.length > 1);
+}
+
+interface SegmentsProps {
+  readonly job: Job;
+  readonly story: Story;
+  readonly segments: number;
+  readonly step: number;
+}
+
+/** A box for each segment: signed, proved, both, at work or to do. */
+function Segments({ job, story, segments, step }: SegmentsProps) {
+  const steps = Math.ceil(job.steps / segments);
+  const hasReceipts = job.assurance === 'tee' || job.assurance === 'tee+zk';
+  const done = Math.min(
+    segments,
+    job.state === 'settled' || job.state === 'delivered' ? segments : Math.floor(step / steps),
+  );
+  const proved = story.proofs.size;
+  const said = [
+    `${grouped(done)} of ${grouped(segments)} segments ${hasReceipts ? 'trained and signed' : 'trained'}`,
+    proved > 0 ? `${grouped(proved)} proved` : '',
+  ].filter(Boolean);
+  return (
+    <div class="segments">
+      <p>
+        {said.join(', ')}; each is {grouped(steps)} {steps === 1 ? 'step' : 'steps'}.
+      </p>
+      {segments <= boxesMax && (
+        <ol class="boxes" aria-hidden="true">
+          {Array.from({ length: segments }, (_, index) => (
+            <li key={index} class={kindOf(index, done, story.proofs, isAtWork(job.state))} />
+          ))}
+        </ol>
+      )}
+    </div>
+  );
+}
+
+function kindOf(index: number, done: number, proofs: ReadonlySet<number>, works: boolean): string {
+  if (proofs.has(index)) return 'proved';
+  if (index < done) return 'trained';
+  return index === done && works ? 'now' : 'open';
+}

@@ -1,0 +1,159 @@
+/** What every page is made of: heading, fault, empty list, facts, a question in place. */
+import type { ComponentChildren } from 'preact';
+import { useState } from 'preact/hooks';
+import { plain } from '../reviewer/text.js';
+import { problemOf, type Problem } from './api.js';
+import type { Loaded } from './load.js';
+
+export function Head({
+  title,
+  children,
+}: {
+  readonly title: ComponentChildren;
+  readonly children?: ComponentChildren;
+}) {
+  return (
+    <div class="head">
+      <h1 tabIndex={-1}>{title}</h1>
+      {children !== undefined && <div class="tools">{children}</div>}
+    </div>
+  );
+}
+
+/** What was refused, in place: code, what was expected, what came, what to do. */
+export function Fault({ problem }: { readonly problem: Problem }) {
+  const { code, expected, got, action } = problem;
+  return (
+    <div class="fault" role="alert">
+      <p>
+        <strong>{code}</strong>
+        {expected !== '' && ` Expected ${plain(expected)}; got ${plain(got) || 'nothing'}.`}
+      </p>
+      {action !== '' && <p class="action">What to do: {plain(action)}</p>}
+    </div>
+  );
+}
+
+export function Empty({ title, children }: { readonly title: string; readonly children: ComponentChildren }) {
+  return (
+    <section class="empty">
+      <h2>{title}</h2>
+      {children}
+    </section>
+  );
+}
+
+interface ShownProps<T> {
+  readonly of: Loaded<T>;
+  readonly children: (data: T) => ComponentChildren;
+}
+
+/** Waits, says why not, or shows. What was there stays while something goes wrong. */
+export function Shown<T>({ of, children }: ShownProps<T>) {
+  return (
+    <>
+      {of.problem !== undefined && of.problem.status !== 401 && <Fault problem={of.problem} />}
+      {of.data !== undefined ? children(of.data) : of.problem === undefined && <p class="note waiting">Loading…</p>}
+    </>
+  );
+}
+
+export function Facts({ rows }: { readonly rows: readonly (readonly [string, ComponentChildren])[] }) {
+  return (
+    <dl class="facts plain">
+      {rows.map(([name, value]) => (
+        <div key={name}>
+          <dt>{name}</dt>
+          <dd>{value}</dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
+
+interface ActProps {
+  readonly label: string;
+  /** Asked in place before anything ends; absent: done at once. */
+  readonly question?: string;
+  readonly yes?: string;
+  readonly act: () => Promise<unknown>;
+}
+
+/** A button for a change. It shows what was refused beside it, and is quiet while it waits. */
+export function Act({ label, question, yes = label, act }: ActProps) {
+  const [state, setState] = useState<'idle' | 'asks' | 'busy'>('idle');
+  const [problem, setProblem] = useState<Problem>();
+  const run = (): void => {
+    setState('busy');
+    setProblem(undefined);
+    act().then(
+      () => setState('idle'),
+      (error: unknown) => {
+        setProblem(problemOf(error));
+        setState('idle');
+      },
+    );
+  };
+  return (
+    <span class="act">
+      {state === 'asks' ? (
+        <span class="asks" role="group" aria-label={question}>
+          <span>{question}</span>
+          <button type="button" class="danger" onClick={run}>
+            {yes}
+          </button>
+          <button type="button" onClick={() => setState('idle')}>
+            Keep it
+          </button>
+        </span>
+      ) : (
+        <button
+          type="button"
+          disabled={state === 'busy'}
+          onClick={() => (question === undefined ? run() : setState('asks'))}
+        >
+          {question === undefined ? label : `${label}…`}
+        </button>
+      )}
+      {problem !== undefined && <Fault problem={problem} />}
+    </span>
+  );
+}
+
+interface ScrollProps {
+  readonly label: string;
+  readonly children: ComponentChildren;
+}
+
+/** A table that is wider than the window moves by itself, by keyboard too. */
+export function Scroll({ label, children }: ScrollProps) {
+  return (
+    <div class="scroll" role="region" aria-label={label} tabIndex={0}>
+      {children}
+    </div>
+  );
+}
+
+/** A command for a terminal: to read, and to copy whole. */
+export function Command({ text, label }: { readonly text: string; readonly label: string }) {
+  const [said, setSaid] = useState('');
+  const copy = (): void => {
+    navigator.clipboard?.writeText(text).then(
+      () => setSaid('copied'),
+      () => setSaid('select and copy'),
+    );
+  };
+  return (
+    <div class="command">
+      <pre tabIndex={0} role="region" aria-label={label}>
+        <code>{text}</code>
+      </pre>
+      <button type="button" class="quiet" aria-label={`copy: ${label}`} onClick={copy}>
+        copy
+      </button>
+      <span class="said" role="status">
+        {said}
+      </span>
+    </div>
+  );
+}

@@ -1,0 +1,144 @@
+/** What the API answers, as far as these pages show it (apps/control-plane/openapi.json). */
+
+export type Role = 'client' | 'operator' | 'reviewer' | 'admin';
+
+export interface Me {
+  readonly keyId: string;
+  readonly name: string;
+  readonly tenant: string | null;
+  readonly role: Role;
+  readonly provider: string | null;
+  readonly sessionEndsAt: string | null;
+}
+
+export interface Page<T> {
+  readonly items: readonly T[];
+  readonly nextCursor: string | null;
+}
+
+export interface Progress {
+  readonly step: number;
+  readonly of: number;
+  readonly loss: number | null;
+  readonly accuracy: number | null;
+  readonly samplesPerSecond: number | null;
+  readonly at: string;
+}
+
+export interface Job {
+  readonly id: string;
+  readonly state: string;
+  readonly code: string | null;
+  readonly reason: Readonly<Record<string, unknown>> | null;
+  readonly saidBy: 'control-plane' | 'node' | null;
+  readonly escrowState: string;
+  readonly funded: boolean;
+  readonly datasetId: string;
+  readonly assurance: string;
+  readonly steps: number;
+  readonly attempt: number;
+  readonly priority: number;
+  readonly unplaced?: string | null;
+  readonly progress: Progress | null;
+  readonly attestedUntil: string | null;
+  readonly settlementTransaction: string | null;
+  readonly acceptBy: string;
+  readonly deadline: string;
+  readonly createdAt: string;
+  readonly updatedAt: string;
+}
+
+interface Payment {
+  readonly kind: string;
+  readonly to: string;
+  readonly amountWei: string;
+  readonly transaction: string;
+  readonly blockNumber: number;
+}
+
+export interface Escrow {
+  readonly state: string;
+  readonly fundedWei: string;
+  readonly paidWei: string;
+  readonly client: string;
+  readonly provider: string;
+  readonly segments: number;
+  readonly payments: readonly Payment[];
+}
+
+export interface Dataset {
+  readonly id: string;
+  readonly records: number;
+  readonly shards: number;
+  readonly uploaded: number;
+  readonly bytes: number;
+  readonly createdAt: string;
+}
+
+export interface Node {
+  readonly id: string;
+  readonly name: string;
+  readonly provider: string;
+  readonly capabilities: {
+    readonly tee: string;
+    readonly cores: number;
+    readonly memoryMiB: number;
+    readonly tcb?: string;
+    readonly priceMin?: string;
+    readonly version: string;
+  };
+  readonly state: 'ready' | 'cordoned' | 'draining';
+  readonly online: boolean;
+  readonly lastSeenAt: string;
+  readonly createdAt: string;
+}
+
+export interface Key {
+  readonly id: string;
+  readonly tenant: string | null;
+  readonly role: Role;
+  readonly name: string;
+  readonly provider: string | null;
+  readonly createdAt: string;
+  readonly revokedAt: string | null;
+  readonly expiresAt: string | null;
+  readonly lastUsedAt: string | null;
+}
+
+export interface AuditRow {
+  readonly id: string;
+  readonly at: string;
+  readonly tenant: string;
+  readonly actor: string;
+  readonly action: string;
+  readonly subject: string;
+  readonly code: string | null;
+}
+
+export interface AppraisalCheck {
+  readonly code: string;
+  readonly status: string;
+  readonly got: string;
+  readonly rule: string;
+}
+
+export interface Appraisal {
+  readonly leaseId: string;
+  readonly jobId: string;
+  readonly at: string;
+  readonly tier: string;
+  readonly renewal: boolean;
+  readonly lease: string;
+  readonly leaseCode: string | null;
+  readonly checks: readonly AppraisalCheck[];
+}
+
+export interface Earning {
+  readonly jobId: string;
+  readonly state: string;
+  readonly escrowState: string;
+  readonly priceWei: string;
+  readonly earnedWei: string;
+  readonly payments: readonly Payment[];
+  readonly updatedAt: string;
+}

@@ -1,0 +1,20 @@
+/** The longer sentences of the console, so that another language is another file. */
+export const words = {
+  skip: 'Skip to the page',
+  nowhere: 'There is no such page for you',
+  nowhereText: 'The address is wrong, or your key has another role. Choose a page from the list.',
+  signIn: 'Sign in',
+  signInText: 'With an API key of this control plane. It is exchanged for a session and not kept.',
+  insecure: 'This page came over plain http from another machine: nobody may sign in here.',
+  insecureDo: 'Open it under https, or through a tunnel to 127.0.0.1.',
+  wrongKey: 'This key is not known here, or was revoked, or has expired. Ask whoever runs the control plane for one.',
+  ended: 'Your session has ended. Sign in again.',
+  loss: 'Loss, as the node reports it',
+  accuracy: 'Accuracy on the training data, as the node reports it',
+  reported: 'Reported while it trains, not proved. What was measured and signed stands with the evidence.',
+  noCurve: 'No figures yet. Some jobs let nothing out while they train: then the evidence shows what was measured.',
+  escrow: 'As the control plane reads the chain. Your own node of the chain is the better witness.',
+  noEvidence: 'There is no bundle yet. It is made when the job is delivered.',
+  simulated: 'SIMULATED hardware: it shows that the software works, not that a machine did anything.',
+  noNodes: 'Jobs wait until then.',
+} as const;

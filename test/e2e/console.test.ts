@@ -1,0 +1,85 @@
+/** The console as people use it, in Chromium, against a control plane: quickly. All pages: console.wide.test.ts. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { pattern, type LeaseGrant } from '#libs/wire';
+import { hasBrowser } from '#test/browser';
+import { startConsoleSite, type ConsoleSite } from '#test/console-site';
+import { faultsOf, geometryOf } from '#test/page-faults';
+import {
+  acquire,
+  advanceTo,
+  checkpoint,
+  refOf,
+  register,
+  submitFunded,
+} from '../../apps/control-plane/test/job-fixture.js';
+import { keys } from '../../apps/control-plane/test/harness.js';
+
+describe.skipIf(!hasBrowser)('the console in Chromium', () => {
+  let site: ConsoleSite;
+  beforeAll(async () => {
+    site = await startConsoleSite();
+  });
+  afterAll(async () => site?.stop());
+
+  const progress = (grant: LeaseGrant, step: number) =>
+    site.test.send(pattern.leaseProgress, { ...refOf(grant), step, of: 6, loss: 2 / (step + 1) });
+
+  it('shows a job live: curve, segments, events, and what the escrow says', async () => {
+    const { test } = site;
+    const nodeId = await register(test);
+    const job = await submitFunded(test);
+    const grant = await acquire(test, nodeId);
+    await advanceTo(test, grant, 'running');
+    const { page, complaints, goTo, close } = await site.open('client');
+    await page.getByRole('link', { name: `job ${job.jobId}` }).click();
+    await page.getByRole('heading', { name: 'Training', exact: true }).waitFor();
+    await progress(grant, 1);
+    await progress(grant, 2);
+    await page.getByRole('img', { name: /Loss, .* from 1 at step 1 to 0.6667 at step 2/ }).waitFor();
+    await checkpoint(test, grant, job, 0);
+    await page.getByText('1 of 3 segments trained and signed').waitFor();
+    await page.getByText('A checkpoint is kept after step 2').waitFor();
+    await progress(grant, 4);
+    await page.getByRole('img', { name: /to 0.4 at step 4/ }).waitFor();
+    expect(await faultsOf(page)).toEqual([]);
+    await page.setViewportSize({ width: 320, height: 800 });
+    expect(await geometryOf(page)).toEqual({ width: 320, small: 0 });
+    await page.getByRole('button', { name: 'Cancel…' }).click();
+    await page.getByRole('button', { name: 'Cancel the job' }).click();
+    await page.getByText('CANCELLED_BY_CLIENT').first().waitFor();
+    await goTo(`/jobs/${job.jobId}/evidence`);
+    expect(await page.textContent('main')).toContain('JOB_BUNDLE_PENDING');
+    // The browser writes down that the bundle is not to be had.
+    expect(complaints.filter((text) => !text.includes('409'))).toEqual([]);
+    await close();
+  });
+
+  it('signs in and out by keyboard alone, and says why not', async () => {
+    const { page, close } = await site.open(null);
+    await page.keyboard.type('vt_wrong_0123456789abcdef');
+    await page.keyboard.press('Enter');
+    await page.getByRole('alert').waitFor();
+    expect(await page.textContent('main')).toContain('not known here');
+    expect(await page.inputValue('#key')).toBe('');
+    await page.keyboard.type(keys.operator);
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { name: 'Nodes' }).waitFor();
+    expect(await page.evaluate('document.cookie')).toBe('');
+    await page.getByRole('button', { name: 'Sign out' }).focus();
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { name: 'Sign in' }).waitFor();
+    await close();
+  });
+
+  it('shows who is revoked the door within five seconds', async () => {
+    const made = await site.test.as('admin').post('/v1/keys', { tenant: 'acme', role: 'reviewer' }).expect(201);
+    const { id, key } = made.body as { id: string; key: string };
+    const { page, close } = await site.open(null);
+    await page.fill('#key', key);
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { name: 'Jobs' }).waitFor();
+    await site.test.as('admin').post(`/v1/keys/${id}/revoke`, {}).expect(200);
+    await page.getByText('Your session has ended').waitFor({ timeout: 5000 });
+    await close();
+  });
+});
