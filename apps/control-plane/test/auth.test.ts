@@ -184,6 +184,12 @@ const matrix: Readonly<Record<string, Row>> = {
       admin: 200,
     },
   },
+  'GET /v1/nodes/:id/appraisals': {
+    method: 'get',
+    path: () => `/v1/nodes/${nodeId}/appraisals`,
+    expected: { operator: 200, otherOperator: 404, admin: 200 },
+  },
+  'GET /v1/earnings': { method: 'get', path: () => '/v1/earnings', expected: { operator: 200, otherOperator: 200 } },
   'POST /v1/nodes/:id/cordon': {
     method: 'post',
     path: () => `/v1/nodes/${nodeId}/cordon`,
@@ -200,6 +206,19 @@ const matrix: Readonly<Record<string, Row>> = {
     expected: { operator: 200, otherOperator: 404, admin: 200 },
   },
   'POST /v1/keys': { method: 'post', path: () => '/v1/keys', expected: { admin: 400 } },
+  'GET /v1/me': {
+    method: 'get',
+    path: () => '/v1/me',
+    expected: {
+      client: 200,
+      otherClient: 200,
+      operator: 200,
+      otherOperator: 200,
+      reviewer: 200,
+      otherReviewer: 200,
+      admin: 200,
+    },
+  },
   'GET /v1/keys': { method: 'get', path: () => '/v1/keys', expected: { admin: 200 } },
   'POST /v1/keys/:id/revoke': { method: 'post', path: () => '/v1/keys/0000/revoke', expected: { admin: 404 } },
   'POST /v1/webhooks': { method: 'post', path: () => '/v1/webhooks', expected: { client: 400, otherClient: 400 } },
@@ -347,6 +366,18 @@ const rootFields: Readonly<Record<string, { ask: () => string; expected: Partial
       },
     ]),
   ),
+  'Query.datasetPage': {
+    ask: () => 'query { datasetPage { items { id } } }',
+    expected: { client: 'ok', otherClient: 'ok', admin: 'ok' },
+  },
+  'Mutation.removeDataset': {
+    ask: () => `mutation { removeDataset(id: "0x${'00'.repeat(32)}") }`,
+    expected: { client: 'DATASET_UNKNOWN', otherClient: 'DATASET_UNKNOWN', admin: 'DATASET_UNKNOWN' },
+  },
+  'Query.earningPage': {
+    ask: () => 'query { earningPage { items { jobId } } }',
+    expected: { operator: 'ok', otherOperator: 'ok' },
+  },
   'Subscription.jobProgress': {
     ask: () => `subscription { jobProgress(jobId: "${spare.jobId}") { eventId } }`,
     expected: sees('ok'),

@@ -27,22 +27,18 @@ export const DatasetView = z
   })
   .meta({ id: 'Dataset' });
 export type DatasetView = z.infer<typeof DatasetView>;
+export const DatasetSummary = z.object({
+  id: Hex32,
+  root: Hex32,
+  records: z.int(),
+  shards: z.int(),
+  uploaded: z.int(),
+  /** Of ciphertext, uploaded or not: what counts against the quota. */
+  bytes: z.int(),
+  createdAt: z.iso.datetime(),
+});
 export const DatasetPage = z
-  .object({
-    items: z.array(
-      z.object({
-        id: Hex32,
-        root: Hex32,
-        records: z.int(),
-        shards: z.int(),
-        uploaded: z.int(),
-        /** Of ciphertext, uploaded or not: what counts against the quota. */
-        bytes: z.int(),
-        createdAt: z.iso.datetime(),
-      }),
-    ),
-    nextCursor: z.string().nullable(),
-  })
+  .object({ items: z.array(DatasetSummary), nextCursor: z.string().nullable() })
   .meta({ id: 'DatasetPage' });
 export type DatasetPage = z.infer<typeof DatasetPage>;
 

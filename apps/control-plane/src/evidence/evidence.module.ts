@@ -1,12 +1,13 @@
 /** Evidence of sessions under the policy of their job, and the bundle that a verifier reads. */
 import { Module } from '@nestjs/common';
 import { ClaimsModule } from '../claims/claims.module.js';
+import { Appraisals } from './appraisals.js';
 import { BundleAssembly } from './bundle-assembly.js';
 import { SessionJudge } from './session-judge.js';
 
 @Module({
   imports: [ClaimsModule],
-  providers: [BundleAssembly, SessionJudge],
-  exports: [BundleAssembly, SessionJudge],
+  providers: [Appraisals, BundleAssembly, SessionJudge],
+  exports: [Appraisals, BundleAssembly, SessionJudge],
 })
 export class EvidenceModule {}

@@ -1,19 +1,23 @@
-/** GraphQL: the same jobs, escrows and nodes, and the progress of jobs as a subscription. */
+/** GraphQL: the same jobs, escrows, data sets, nodes and earnings, and the progress of jobs as a subscription. */
 import { Module, type DynamicModule } from '@nestjs/common';
 import { GraphQLModule } from '@nestjs/graphql';
 import type { TrustProxy } from '../../core/config/trust-proxy.js';
+import { DataModule } from '../../data/data.module.js';
+import { EvidenceModule } from '../../evidence/evidence.module.js';
 import { JobsModule } from '../../jobs/jobs.module.js';
 import { NodesModule } from '../../nodes/nodes.module.js';
 import { SettlementModule } from '../../settlement/settlement.module.js';
+import { DatasetsResolver } from './datasets.resolver.js';
 import { EscrowResolver } from './escrow.resolver.js';
 import { GraphqlGate } from './graphql-gate.js';
 import { graphqlOptions } from './graphql.js';
 import { JobsResolver } from './jobs.resolver.js';
 import { NodesResolver } from './nodes.resolver.js';
+import { OperatorResolver } from './operator.resolver.js';
 
 @Module({
-  imports: [JobsModule, NodesModule, SettlementModule],
-  providers: [EscrowResolver, GraphqlGate, JobsResolver, NodesResolver],
+  imports: [DataModule, EvidenceModule, JobsModule, NodesModule, SettlementModule],
+  providers: [DatasetsResolver, EscrowResolver, GraphqlGate, JobsResolver, NodesResolver, OperatorResolver],
 })
 export class GraphqlModule {
   /** @param schemaFile  where to write the schema; true: nowhere */

@@ -45,7 +45,7 @@ export class JobsResolver {
   @Query(() => JobType)
   @Allow('client', 'reviewer', 'admin')
   job(@Caller() caller: Principal, @Args('id', { type: () => ID }) id: string): Promise<JobView> {
-    return this.jobs.view(caller, jobId(id));
+    return this.jobs.view(caller, hexId(id));
   }
 
   @Query(() => JobPageType)
@@ -67,25 +67,25 @@ export class JobsResolver {
   @Mutation(() => JobType)
   @Allow('client', 'admin')
   cancelJob(@Caller() caller: Principal, @Args('id', { type: () => ID }) id: string): Promise<JobView> {
-    return this.commands.cancel(caller, jobId(id));
+    return this.commands.cancel(caller, hexId(id));
   }
 
   @Mutation(() => JobType)
   @Allow('client', 'admin')
   pauseJob(@Caller() caller: Principal, @Args('id', { type: () => ID }) id: string): Promise<JobView> {
-    return this.commands.pause(caller, jobId(id));
+    return this.commands.pause(caller, hexId(id));
   }
 
   @Mutation(() => JobType)
   @Allow('client', 'admin')
   resumeJob(@Caller() caller: Principal, @Args('id', { type: () => ID }) id: string): Promise<JobView> {
-    return this.commands.resume(caller, jobId(id));
+    return this.commands.resume(caller, hexId(id));
   }
 
   @Mutation(() => JobType)
   @Allow('client', 'admin')
   retryJob(@Caller() caller: Principal, @Args('id', { type: () => ID }) id: string): Promise<JobView> {
-    return this.commands.retry(caller, jobId(id));
+    return this.commands.retry(caller, hexId(id));
   }
 
   @Mutation(() => JobType)
@@ -96,7 +96,7 @@ export class JobsResolver {
     @Args('priority', { type: () => Int }) priority: number,
   ): Promise<JobView> {
     if (priority < 0 || priority > 9) throw malformed('a priority from 0 to 9', String(priority));
-    return this.commands.reorder(caller, jobId(id), priority);
+    return this.commands.reorder(caller, hexId(id), priority);
   }
 
   /** Every event of a job after `afterEventId`, live. */
@@ -108,7 +108,7 @@ export class JobsResolver {
     @Args('afterEventId', { type: () => ID, defaultValue: '0' }) afterEventId: string,
   ): Promise<AsyncIterableIterator<JobEvent>> {
     const after = eventId(afterEventId);
-    const job = await this.jobs.find(caller, jobId(id));
+    const job = await this.jobs.find(caller, hexId(id));
     return abortable((abort) => this.stream.open(caller, job.id, after, abort));
   }
 }
@@ -147,7 +147,7 @@ function eventType(event: JobEvent): JobEventView {
   };
 }
 
-function jobId(id: string): string {
+export function hexId(id: string): string {
   if (!Hex32.safeParse(id).success) throw malformed('0x and 64 lower-case hexadecimal digits', id);
   return id;
 }

@@ -10,7 +10,7 @@ import { ProblemFilter } from '../problem.filter.js';
 import { objectType } from './object-type.js';
 
 objectType('NodeCapabilities', NodeCapabilities);
-const NodeType = objectType('Node', NodeView, { id: ID });
+export const NodeType = objectType('Node', NodeView, { id: ID });
 const NodePageType = objectType('NodePage', NodePage);
 
 @Resolver(() => NodeType)

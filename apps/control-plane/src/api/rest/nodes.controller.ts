@@ -4,13 +4,17 @@ import { z } from 'zod';
 import { Uuid } from '#libs/wire';
 import { Allow, Caller, type Principal } from '../../core/auth/principal.js';
 import { decodeCursor, PageQuery } from '../../core/paging.js';
+import { Appraisals, AppraisalView } from '../../evidence/appraisals.js';
 import { NodePage, Nodes, NodeView } from '../../nodes/nodes.service.js';
 
 @ApiTags('nodes')
 @ApiBearerAuth()
 @Controller('v1/nodes')
 export class NodesController {
-  constructor(private readonly nodes: Nodes) {}
+  constructor(
+    private readonly nodes: Nodes,
+    private readonly appraisalsOf: Appraisals,
+  ) {}
 
   @Get()
   @Allow('client', 'operator', 'reviewer', 'admin')
@@ -25,6 +29,14 @@ export class NodesController {
   @ApiResponse({ status: 200, standardSchema: NodeView })
   get(@Caller() caller: Principal, @Param('id', { schema: Uuid }) id: string): Promise<NodeView> {
     return this.nodes.find(caller, id);
+  }
+
+  /** What policies of jobs said of its evidence, newest first: 50 of them. */
+  @Get(':id/appraisals')
+  @Allow('operator', 'admin')
+  @ApiResponse({ status: 200, standardSchema: z.array(AppraisalView) })
+  appraisals(@Caller() caller: Principal, @Param('id', { schema: Uuid }) id: string): Promise<AppraisalView[]> {
+    return this.appraisalsOf.of(caller, id);
   }
 
   /** Gives it jobs again. */

@@ -10,6 +10,7 @@ import { AuditController } from './audit.controller.js';
 import { BlobsController } from './blobs.controller.js';
 import { DatasetsController } from './datasets.controller.js';
 import { DeadLettersController } from './dead-letters.controller.js';
+import { EarningsController } from './earnings.controller.js';
 import { EscrowController } from './escrow.controller.js';
 import { HealthController } from './health.controller.js';
 import { JobsController } from './jobs.controller.js';
@@ -25,6 +26,7 @@ import { WebhooksController } from './webhooks.controller.js';
     BlobsController,
     DatasetsController,
     DeadLettersController,
+    EarningsController,
     EscrowController,
     HealthController,
     JobsController,
