@@ -7,7 +7,10 @@ import { runProvedDemo, type ProvedReport } from '../demo/proved.js';
 import { printResult, table, type OutputOptions } from '../output.js';
 
 /** Where to go from here. */
-const more = ['examples', 'npx veritrain example list: tables, pictures, text'] as const;
+const more = [
+  ['console', 'npm run serve: pages that stay, with a job’s curve while it trains'],
+  ['examples', 'npx veritrain example list: tables, pictures, text'],
+] as const;
 
 interface DemoOptions extends OutputOptions {
   readonly folder: string;
@@ -69,7 +72,7 @@ function summary(report: DemoReport): string {
           .map(([name, s]) => `${name} ${s.toFixed(1)}`)
           .join(', '),
       ],
-      more,
+      ...more,
     ]),
   ].join('\n');
 }
@@ -106,7 +109,7 @@ function provedSummary(report: ProvedReport): string {
           .map(([name, s]) => `${name} ${s.toFixed(1)}`)
           .join(', '),
       ],
-      more,
+      ...more,
     ]),
   ].join('\n');
 }

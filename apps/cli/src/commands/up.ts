@@ -2,7 +2,7 @@
 import { join, resolve } from 'node:path';
 import { InvalidArgumentError, Option, type Command } from 'commander';
 import { log, printResult, table, type OutputOptions } from '../output.js';
-import { writeWhole } from '#libs/client';
+import { loadProfile, writeWhole } from '#libs/client';
 import { canonicalManifest } from '#libs/step';
 import { mnistManifest } from '../demo/mnist.js';
 import { startDistributed } from '../system/distributed.js';
@@ -56,6 +56,8 @@ async function up(options: UpOptions): Promise<void> {
     printResult(options, ready, () =>
       table([
         ...Object.entries(system.urls),
+        ['sign in', `with the client’s test key ${loadProfile(system.profileFile).controlPlane.apiKey}`],
+        ['other keys', join(folder, 'up', 'api-keys.test.json')],
         ['profile', system.profileFile],
         ['hardware', 'SIMULATED'],
         ['use it', `VERITRAIN_PROFILE=${system.profileFile} npx veritrain node list`],

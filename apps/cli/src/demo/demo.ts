@@ -24,6 +24,7 @@ import {
 import { canonicalManifest, floatOnnx } from '#libs/step';
 import { eventLine } from '../job/event-line.js';
 import { startEmbedded, type EmbeddedSystem } from '../system/embedded.js';
+import { consoleLine } from './console-line.js';
 import { mnistFiles, mnistManifest, stepsPerEpoch, testSet } from './mnist.js';
 import { showProgress } from '../progress.js';
 import { createPhases, type Phases } from './phases.js';
@@ -63,6 +64,7 @@ export async function runDemo(options: { readonly folder: string; readonly epoch
     startEmbedded({ folder: home, vendorFile: join(folder, 'simulated-vendor.json'), onPhase: phases.show }),
   );
   try {
+    phases.say(consoleLine(system));
     const trained = await train(system, home, options.epochs, phases);
     const checked = await phases.run('check', () => check(trained, options.epochs));
     const { result, timings, files, jobId } = trained;

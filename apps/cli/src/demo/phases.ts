@@ -3,6 +3,8 @@ export interface Phases {
   run<T>(name: string, work: () => Promise<T>): Promise<T>;
   /** Shows the state of the running phase; on a terminal it overwrites the last one. */
   show(line: string): void;
+  /** A line that stays. */
+  say(line: string): void;
   /** Seconds by phase, in order. */
   readonly seconds: Readonly<Record<string, number>>;
 }
@@ -26,6 +28,10 @@ export function createPhases(out: NodeJS.WriteStream = process.stderr): Phases {
         seconds[name] = Math.round(performance.now() - began) / 1000;
         endLive();
       }
+    },
+    say(line) {
+      endLive();
+      out.write(`${line}\n`);
     },
     show(line) {
       if (!out.isTTY) return void out.write(`  ${line}\n`);

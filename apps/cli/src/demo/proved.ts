@@ -27,6 +27,7 @@ import { decideAssurance } from '#libs/proof';
 import { canonicalManifest, floatOnnx, profileManifest, type Manifest } from '#libs/step';
 import { eventLine } from '../job/event-line.js';
 import { startEmbedded, type EmbeddedSystem } from '../system/embedded.js';
+import { consoleLine } from './console-line.js';
 import { mnistFiles } from './mnist.js';
 import { showProgress } from '../progress.js';
 import { createPhases, type Phases } from './phases.js';
@@ -90,6 +91,7 @@ export async function runProvedDemo(options: ProvedOptions): Promise<ProvedRepor
     }),
   );
   try {
+    phases.say(consoleLine(system));
     const done = await train(system, home, options.steps, decision.assurance, phases);
     const checked = await phases.run('check', () => check(done));
     return {

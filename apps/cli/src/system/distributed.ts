@@ -156,6 +156,7 @@ async function prepare(options: DistributedOptions, anvil: Anvil, ports: Ports) 
     urls: {
       controlPlane: urls[0]!,
       secondReplica: urls[1]!,
+      console: `${urls[0]}/console`,
       documentation: `${urls[0]}/docs`,
       graphql: `${urls[0]}/graphql`,
       broker: `http://127.0.0.1:${brokerPort}`,

@@ -117,6 +117,7 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedS
       pidOf: (app) => apps.get(app)!.pid,
       urls: {
         controlPlane: url,
+        console: `${url}/console`,
         documentation: `${url}/docs`,
         graphql: `${url}/graphql`,
         broker: `http://127.0.0.1:${brokerPort}`,
