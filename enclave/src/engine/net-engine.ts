@@ -13,12 +13,12 @@ import {
 } from '#libs/onnx';
 import {
   blocksOfSteps,
-  borderShapes,
   checkWeights,
   explained,
   GuardViolation,
   netOf,
   orderSize,
+  packedTensors,
   stepInputs,
   stepInputSizes,
   stepScalars,
@@ -32,7 +32,7 @@ import type { EngineOptions, TrainRequest } from './engine.js';
 import { checkSteps } from './check-steps.js';
 import type { LoadedDataset } from './loaded-dataset.js';
 import { NetSessions } from './net-sessions.js';
-import { toWeights } from './tensors.js';
+import { packedState, unpackedState } from './net-state.js';
 import { Trail } from './trail.js';
 
 export class NetEngine {
@@ -95,13 +95,13 @@ export class NetEngine {
     checkSteps(this.manifest, request.fromStep, request.stepCount);
     checkWeights(this.manifest, weights);
     // No frame that waits for the steps holds the weights: a large state is there in doubles alone.
-    return this.#steps(float64Tensors(weights), request);
+    return this.#steps(packedState(this.manifest, weights), request);
   }
 
   async #steps(from: NamedTensors, request: Omit<TrainRequest, 'weights'>): Promise<Weights> {
     const { dataset, fromStep, stepCount, chunkSteps = 100, window = Infinity, onChunk } = request;
     const { manifest } = this;
-    const names = borderShapes(manifest).map(({ name }) => name);
+    const names = packedTensors(manifest).map(({ name }) => name);
     let tensors = from;
     for (let first = fromStep; first < fromStep + stepCount;) {
       const inWindow = Number.isFinite(window) ? window - (first % window) : Infinity;
@@ -113,10 +113,10 @@ export class NetEngine {
       await onChunk?.({
         step: first,
         ...this.#figures(result, count),
-        weights: () => toWeights(manifest, current),
+        weights: () => unpackedState(manifest, current),
       });
     }
-    return toWeights(manifest, tensors);
+    return unpackedState(manifest, tensors);
   }
 
   async close(): Promise<void> {

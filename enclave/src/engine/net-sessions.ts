@@ -11,7 +11,7 @@ import {
   type NetManifest,
   type NetTrainGraph,
 } from '#libs/step';
-import { magnitudes } from './tensors.js';
+import { stateMagnitudes } from './net-state.js';
 
 /** Steps without the quick graph once a call of it was not sure. */
 const pauseSteps = 500;
@@ -26,7 +26,7 @@ interface Opened {
 }
 
 interface Steps {
-  /** The state, by name. */
+  /** The state, packed. */
   readonly tensors: NamedTensors;
   readonly first: number;
   readonly count: number;
@@ -71,8 +71,8 @@ export class NetSessions {
   #isGuarded({ tensors, first, count }: Steps): boolean {
     if (!hasMoves(this.manifest)) return false;
     const names = parameterShapes(this.manifest).flatMap(({ name, isFrozen }) => (isFrozen ? [] : [name]));
-    const most = magnitudes(tensors, names);
-    return staysGuarded(this.manifest, first, count, (name) => most[name]!);
+    const most = stateMagnitudes(this.manifest, tensors, names);
+    return staysGuarded(this.manifest, first, count, (name) => most.get(name)!);
   }
 
   async #run(feeds: InferenceSession.FeedsType, way: Way): Promise<Run> {

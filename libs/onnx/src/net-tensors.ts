@@ -1,5 +1,5 @@
 /** Tensors of a net between exact integers and the runtime. */
-import { parameterBytes, tensorNumbers, type NetManifest, type Weights } from '#libs/step';
+import { isLarge, tensorNumbers, type NetManifest, type Weights } from '#libs/step';
 import { Tensor, type InferenceSession } from './runtime.js';
 
 /** float64 tensors by name. */
@@ -17,9 +17,6 @@ export function elementTypeOf({ input }: NetManifest): 'uint8' | 'int16' | 'int3
   return 'tokens' in input ? 'int32' : input.dtype;
 }
 
-/** Parameters from which a net's memory goes back to the system after each call: 2^20 of them. */
-const largeBytes = 8 << 20;
-
 /**
  * @param threads of one operator; nothing here changes a bit (libs/step/SPEC.md §10)
  * @param net     whose session it is: the arena of a large one keeps half as much again as its tensors take
@@ -29,7 +26,7 @@ export function sessionOptions(
   optimization: InferenceSession.SessionOptions['graphOptimizationLevel'] = 'all',
   net?: NetManifest,
 ): InferenceSession.SessionOptions {
-  const keeps = net === undefined || parameterBytes(net) < largeBytes;
+  const keeps = net === undefined || !isLarge(net);
   return {
     executionProviders: ['cpu'],
     executionMode: 'sequential',

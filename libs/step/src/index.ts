@@ -99,12 +99,14 @@ export type { NetExamples } from './net/examples.js';
 export { netFloatOnnx, type RealColumns } from './net/float-onnx.js';
 export { netForwardReference, netStepReference } from './net/reference.js';
 export { buildNetForwardGraph, buildNetTrainGraph, type NetTrainGraph } from './net/graph.js';
+export { packedTensors } from './net/carried.js';
 export { hasMoves, staysGuarded } from './net/moves.js';
 export { checkHeaderFits, netRecordLayout, splitNetRecords } from './net/records.js';
 export {
   checkParameters,
   drawnParameters,
   frozenOf,
+  isLarge,
   parameterBytes,
   parameterShapes,
   parametersOf,

@@ -1,7 +1,4 @@
-/**
- * Nets of ten million parameters with AdamW: trained in bounded memory of all processes together, killed, and gone on with.
- * The transformer took 1.9 GB before its graph carried the state as one tensor, and takes 2.9 GB since.
- */
+/** Nets of ten million parameters with AdamW: trained in 2 GB by all processes together, killed, and gone on with. */
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -13,13 +10,12 @@ const folder = mkdtempSync(join(tmpdir(), 'veritrain-large-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 const steps = 2;
 
-it.each([
-  { ...denseRun(folder, steps), bytesMax: 2e9 },
-  { ...transformerRun(folder, steps), bytesMax: 3.2e9 },
-])(
+const bytesMax = 2e9;
+
+it.each([denseRun(folder, steps), transformerRun(folder, steps)])(
   '$name: killed behind its first step, it ends in the same state as without that',
   { timeout: 3_600_000 },
-  async ({ args, bytesMax }) => {
+  async ({ args }) => {
     const out = join(folder, 'model');
     const whole = await runCli([...args, '--out', out]);
     expect(whole).toMatchObject({ code: 0, json: { steps, resumedFrom: 0 } });

@@ -1,5 +1,13 @@
 /** What a job will ask of a machine, from its manifest alone: rough, and said to be. */
-import { netMultiplyAdds, netOf, parameterShapes, stateShapes, trainingSeconds, type NetManifest } from '#libs/step';
+import {
+  isLarge,
+  netMultiplyAdds,
+  netOf,
+  parameterShapes,
+  stateShapes,
+  trainingSeconds,
+  type NetManifest,
+} from '#libs/step';
 
 interface Estimate {
   readonly parameters: number;
@@ -26,10 +34,9 @@ interface Copies {
 const ofSmall: Copies = { edges: 6, state: 4, baseBytes: 200e6 };
 /**
  * A large net has no arena, and its state outweighs its edges. Measured of all processes of `veritrain train`
- * (`npm run bench -- ten-million`): 1,386 MB where this says 1,312, and 1,942 MB where it says 2,080.
+ * (`npm run bench -- ten-million`): 1,460 MB where this says 1,408, and 1,656 MB where it says 1,692.
  */
-const ofLarge: Copies = { edges: 1, state: 4.2, baseBytes: 300e6 };
-const largeParameters = 1 << 20;
+const ofLarge: Copies = { edges: 0.3, state: 4.6, baseBytes: 300e6 };
 
 export function estimate(m: NetManifest): Estimate {
   const size = (dims: readonly number[]): number => dims.reduce((product, side) => product * side, 1);
@@ -37,10 +44,9 @@ export function estimate(m: NetManifest): Estimate {
   const parameters = shapes.reduce((sum, { dims }) => sum + size(dims), 0);
   const state = stateShapes(m).reduce((sum, { dims }) => sum + size(dims), 0);
   const edges = netOf(m).layers.reduce((sum, { output }) => sum + size(output.shape), 0);
-  const isLarge = parameters >= largeParameters;
-  const copies = isLarge ? ofLarge : ofSmall;
+  const copies = isLarge(m) ? ofLarge : ofSmall;
   // Of a large net what is not trained lies in the runtime once, which the base has room for.
-  const held = isLarge ? state : state + parameters;
+  const held = isLarge(m) ? state : state + parameters;
   return {
     parameters,
     trainedParameters: shapes.reduce((sum, { dims, isFrozen }) => sum + (isFrozen ? 0 : size(dims)), 0),

@@ -1,18 +1,21 @@
 /**
  * How a training graph carries the state from step to step (libs/step/SPEC.md §26): a tensor each, or joined, where the
- * optimizer moves element by element: a node takes as long as some thousand elements.
+ * optimizer moves element by element: a node takes as long as some thousand elements. Tensors of a large net are not
+ * joined: taken apart, such a vector is in memory twice.
  */
 import { sizeOf } from '../tensors.js';
+import { hasRoom } from './bounds.js';
 import type { NetParameter } from './edge.js';
-import type { NetEmitter } from './emitter.js';
-import type { Net } from './net.js';
+import { wholeFrom, type NetEmitter } from './emitter.js';
+import { netOf } from './manifest.js';
+import type { Net, NetManifest } from './net.js';
 import type { ParameterNames } from './ops/op.js';
-import { guardMax } from './state.js';
+import { guardMax, isLarge } from './state.js';
 
 /** Trainable parameters that a graph moves as one. */
 export interface CarriedGroup {
   readonly name: string;
-  /** One, in its own shape, unless they are joined: then [1, 1, elements], first those that `isRounded` names. */
+  /** One, in its own shape, unless they go as a vector: then [1, 1, elements], first those that `isRounded` names. */
   readonly parameters: readonly NetParameter[];
   readonly isJoined: boolean;
 }
@@ -28,7 +31,7 @@ export interface Carried {
   readonly isMoved: boolean;
 }
 
-export function carriedGroups({ parameters, optimizer }: Net): readonly CarriedGroup[] {
+export function carriedGroups({ manifest, parameters, optimizer }: Net): readonly CarriedGroup[] {
   const trained = parameters.filter(({ isFrozen }) => !isFrozen);
   const { kind, members } = optimizer;
   if (kind.moved === undefined) {
@@ -36,8 +39,9 @@ export function carriedGroups({ parameters, optimizer }: Net): readonly CarriedG
   }
   const groups = new Map<string, NetParameter[]>();
   for (const parameter of trained) {
-    const { fraction, compute, decays } = parameter;
-    const key = [fraction, compute, decays && kind.decays?.(members) === true].join();
+    const { name, fraction, compute, decays } = parameter;
+    const alike = [fraction, compute, decays && kind.decays?.(members) === true].join();
+    const key = isLarge(manifest) ? name : alike;
     groups.set(key, [...(groups.get(key) ?? []), parameter]);
   }
   return Array.from(groups.values(), (own, i) => ({
@@ -59,22 +63,27 @@ export function carriedTensors(net: Net): readonly Carried[] {
   );
 }
 
-/** Of the graph's inputs, and of what it carries. */
+/** A tensor as training graphs take the state and hand it on, and what of the state lies in it. */
+interface PackedTensor {
+  readonly name: string;
+  readonly dims: readonly number[];
+  /** One behind the other. */
+  readonly parts: readonly { readonly name: string; readonly size: number }[];
+  /** What is added to every element. */
+  readonly offset: number;
+}
+
+export function packedTensors(m: NetManifest): readonly PackedTensor[] {
+  const net = netOf(m);
+  const offset = hasRoom(net) ? wholeFrom : 0;
+  return carriedTensors(net).map(({ name, dims, group, kind, isMoved }) => ({
+    ...{ name, dims, offset: isMoved ? offset : 0 },
+    parts: group.parameters.map((one) => ({ name: stateName(kind, one.name), size: sizeOf(one.dims) })),
+  }));
+}
+
 function stateName(kind: string, name: string): string {
   return kind === '' ? name : `${kind}.${name}`;
-}
-
-/** Tensors of the state by name as the first step reads them. */
-export function emitCarried(e: NetEmitter, { group, kind, isMoved, name }: Carried): string {
-  if (!group.isJoined) return name;
-  const all = e.joined(group.parameters.map((parameter) => stateName(kind, parameter.name)));
-  return isMoved ? e.carry(all) : all;
-}
-
-/** Hands out `<tensor>.next` of the state from what the last step left. */
-export function emitHandedOut(e: NetEmitter, { group, kind, isMoved }: Carried, last: string): void {
-  const parts = e.parts(isMoved ? e.carriedValue(last) : last, dimsOf(group.parameters));
-  group.parameters.forEach(({ name }, i) => e.graph.node('Identity', [parts[i]!], {}, `${stateName(kind, name)}.next`));
 }
 
 /** Whether the ops read a compute copy, and not the master. */

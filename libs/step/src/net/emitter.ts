@@ -34,7 +34,7 @@ interface EmitterOptions {
 }
 
 /** Float64 from here to 2^53 are whole numbers: what is added to it and taken off again is rounded to nearest. */
-const wholeFrom = 1.5 * 2 ** 52;
+export const wholeFrom = 1.5 * 2 ** 52;
 
 export class NetEmitter {
   readonly watched: Watched[] = [];
@@ -139,12 +139,10 @@ export class NetEmitter {
     return name;
   }
 
-  /** Whole numbers below 2^51 as they are carried: with room, moved to where adding rounds to whole numbers. */
-  carry(x: string): string {
-    return this.options.hasRoom ? this.add(x, this.scalar(wholeFrom)) : x;
-  }
-
-  /** Whole numbers x·factor below 2^51 of a joined tensor, as they are carried. */
+  /**
+   * Whole numbers x·factor below 2^51 of a joined tensor, as they are carried: with room, moved to where adding rounds to
+   * whole numbers.
+   */
   carryScaled(x: string, factor: number): string {
     return this.affine(x, factor, this.options.hasRoom ? wholeFrom : 0);
   }
@@ -255,6 +253,16 @@ export class NetEmitter {
     const sizes = parts.map(() => rows / count);
     this.graph.nodes('Split', [x, this.graph.axes(...sizes)], { axis: { int: 0 } }, parts);
     return parts;
+  }
+
+  /** One of `count` such parts, taken when all tensors of whole numbers in `after` are there. */
+  rowPartAfter(x: string, rows: number, [at, count]: readonly [number, number], after: readonly string[]): string {
+    const size = rows / count;
+    const places = this.graph.axes(...Array.from({ length: size }, (_, i) => at * size + i));
+    if (after.length === 0) return this.node('Gather', [x, places]);
+    const first = after.map((name) => this.node('Gather', [this.reshape(name, [-1]), this.graph.axes(0)]));
+    const zero = this.cast(this.scaled(this.node('Sum', first), 0), 'int64');
+    return this.node('Gather', [x, this.add(places, zero)]);
   }
 
   /** Tensors one behind the other, [1, 1, elements]. */

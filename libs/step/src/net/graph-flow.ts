@@ -9,6 +9,7 @@ import type { Net } from './net.js';
 import { netOps } from './ops/index.js';
 import type { EmittedPass, ParameterNames } from './ops/op.js';
 import type { Check } from './row-sums.js';
+import { isLarge } from './state.js';
 
 export interface FlowWay {
   readonly isWatched: boolean;
@@ -47,7 +48,7 @@ export function emitFlow(net: Net, frozen: ReadonlyMap<string, ParameterNames>, 
   for (const name of ['loss', 'right'] as const) {
     graph.node(
       'Sum',
-      parts.map(({ figures }) => figures[name]),
+      parts.figures.map((figures) => figures[name]),
       {},
       `step.${name}`,
     );
@@ -56,7 +57,7 @@ export function emitFlow(net: Net, frozen: ReadonlyMap<string, ParameterNames>, 
   const scalars = Array.from({ length: scalarCount }, (_, i) => e.slice('step.scalars', 0, i, i + 1));
   const moved = groups.map(({ group: { parameters: own }, W, carried }) => ({
     ...{ parameters: own, W, carried },
-    D: own.map(({ name }) => e.rowSums.total(parts.map(({ gradients }) => gradients.get(name)!))),
+    D: own.map(({ name }) => parts.gradients.get(name)!),
   }));
   e.side = 'values';
   const next = optimizer.kind.emit(e, optimizer.members, moved, scalars);
@@ -70,22 +71,34 @@ export function emitFlow(net: Net, frozen: ReadonlyMap<string, ParameterNames>, 
   };
 }
 
-/** Figures and gradient sums of each part of the batch. */
+/**
+ * Figures of each part of the batch, and gradient sums over all. Of a large net a part starts only when the sums of the
+ * one before are there, so that one part's edges are in memory at a time.
+ */
 function emitParts(e: NetEmitter, net: Net, parameters: ReadonlyMap<string, ParameterNames>) {
   const { loss, manifest } = net;
   const count = batchParts(net);
-  const [features, labels] = ['features', 'labels'].map((name) =>
-    e.rowParts(e.node('Gather', [name, 'step.blocks']), manifest.batch, count),
-  );
-  return features!.map((part, i) => {
+  const isInTurn = count > 1 && isLarge(manifest);
+  const [features, labels] = ['features', 'labels'].map((name) => e.node('Gather', [name, 'step.blocks']));
+  const parts = isInTurn ? undefined : e.rowParts(features!, manifest.batch, count);
+  let sums: ReadonlyMap<string, string> = new Map();
+  const figures = e.rowParts(labels!, manifest.batch, count).map((own, i) => {
     e.side = 'values';
+    const part = parts?.[i] ?? e.rowPartAfter(features!, manifest.batch, [i, count], Array.from(sums.values()));
     const passes = emitForward(e, net, part, parameters);
     e.side = 'errors';
     const Y = passes.get(net.output.id)!.output;
-    const G = loss.kind.emit(e, loss.members, loss.place, Y, labels![i]!);
-    const figures = loss.kind.emitFigures(e, loss.members, loss.place, Y, G, labels![i]!);
-    return { figures, gradients: emitErrors(e, net, passes, parameters, G) };
+    const G = loss.kind.emit(e, loss.members, loss.place, Y, own);
+    const gradients = emitErrors(e, net, passes, parameters, G);
+    const added = Array.from(gradients, ([name, D]) => {
+      const before = sums.get(name);
+      const sum = before === undefined ? D : e.rowSums.sum(before, D);
+      return [name, isInTurn ? e.rowSums.value(sum) : sum] as const;
+    });
+    sums = new Map(added);
+    return loss.kind.emitFigures(e, loss.members, loss.place, Y, G, own);
   });
+  return { figures, gradients: sums };
 }
 
 function emittedGroup(e: NetEmitter, net: Net, group: CarriedGroup) {

@@ -1,21 +1,20 @@
 /** The training graph and the forward graph of a net in ONNX, emitted from its ops (libs/step/SPEC.md §26). */
 import { encodeModel, GraphBuilder, type ElementType, type ValueInfo } from '../onnx/graph-builder.js';
 import { hasRoom } from './bounds.js';
-import { carriedTensors, emitCarried, emitHandedOut, type Carried } from './carried.js';
+import { carriedTensors, type Carried } from './carried.js';
 import { NetEmitter, type Watched } from './emitter.js';
 import { netOf } from './manifest.js';
 import type { Net, NetManifest } from './net.js';
 import { emitFlow, type Flow, type FlowWay } from './graph-flow.js';
 import { computeCopies, emitForward } from './graph-parts.js';
 import type { Check } from './row-sums.js';
-import { stateShapes } from './state.js';
 import { stepInputSizes } from './step-inputs.js';
 
 /**
  * Inputs: `features` [blocks, B, …input shape], `labels` int32 [blocks, B, …label shape], `blocks` int32 [T], `scalars`
  * float64 [T, n] (the optimizer's numbers of each step), `input.<layer>` float64 [T, size] of layers that ask for numbers,
- * and the float64 state and frozen parameters by name. Outputs: the state as `<name>.next`; of every step, [T]: `loss`,
- * `right`, the watched magnitudes, and the checks.
+ * the float64 state as `packedTensors` has it, and frozen parameters by name. Outputs: the state as `<name>.next`; of
+ * every step, [T]: `loss`, `right`, the watched magnitudes, and the checks.
  */
 export interface NetTrainGraph {
   readonly model: Uint8Array;
@@ -45,7 +44,8 @@ export function buildNetTrainGraph(m: NetManifest, way: FlowWay = telling): NetT
   const frozen = net.parameters.filter(({ isFrozen }) => isFrozen);
   const e = new NetEmitter(outer, { isTraining: true, overflow: m.overflow, hasRoom: hasRoom(net), prefix: '' });
   const names = computeCopies(e, frozen, '');
-  const states = stateShapes(m).map(({ name, dims }): ValueInfo => ({ name, type: 'float64', dims }));
+  const carried = carriedTensors(net);
+  const states = carried.map(({ name, dims }): ValueInfo => ({ name, type: 'float64', dims }));
   const flow = emitFlow(net, names, way);
   const { watched, checks, scalarCount } = flow;
   const scanned: ValueInfo[] = [
@@ -62,17 +62,12 @@ export function buildNetTrainGraph(m: NetManifest, way: FlowWay = telling): NetT
     ...states.map((state) => ({ ...state, name: `${state.name}.next` })),
     ...figures.map((name): ValueInfo => ({ name, type: 'float64', dims: ['steps'] })),
   ];
-  const carried = carriedTensors(net);
-  const last = carried.map(({ group, name }) => (group.isJoined ? outer.fresh() : `${name}.next`));
   outer.nodes(
     'Scan',
-    [...carried.map((one) => emitCarried(e, one)), ...scanned.map(({ name }) => name)],
+    [...states, ...scanned].map(({ name }) => name),
     { body: { graph: stepBody(flow, carried, scanned, figures) }, num_scan_inputs: { int: scanned.length } },
-    [...last, ...figures],
+    outputs.map(({ name }) => name),
   );
-  carried.forEach((one, i) => {
-    if (one.group.isJoined) emitHandedOut(e, one, last[i]!);
-  });
   const inputs = [...states, ...scanned];
   const fixed = frozen.map(({ name, dims }): ValueInfo => ({ name, type: 'float64', dims }));
   const graph = outer.encode('fxt2_train', [...dataInfos(net, ['block_count', m.batch]), ...fixed, ...inputs], outputs);

@@ -50,15 +50,11 @@ export class RowSums {
     return this.#named([{ left, right, leftMax }]);
   }
 
-  /** Sum of gradient sums over parts of a batch; each a name of `add`, or a tensor. */
-  total(parts: readonly string[]): string {
-    if (parts.length === 1) return parts[0]!;
-    const factors = parts.map((name) => this.#factors.get(name));
-    if (factors.every((own) => own !== undefined)) return this.#named(factors.flat());
-    return this.e.node(
-      'Sum',
-      parts.map((name) => this.value(name)),
-    );
+  /** Of gradient sums of parts of a batch; each a name of `add`, of this, or a tensor. */
+  sum(left: string, right: string): string {
+    const [ofLeft, ofRight] = [left, right].map((name) => this.#factors.get(name));
+    if (ofRight === undefined) return this.e.add(this.value(left), right);
+    return ofLeft === undefined ? this.#products(ofRight, 1, left)! : this.#named([...ofLeft, ...ofRight]);
   }
 
   /** D. */

@@ -28,6 +28,13 @@ export function parameterBytes(m: NetManifest): number {
   return 8 * parameterShapes(m).reduce((sum, { dims }) => sum + sizeOf(dims), 0);
 }
 
+/** Bytes of parameters from which a copy more or less of the state is what a net's memory depends on: 2^20 of them. */
+const largeBytes = 8 << 20;
+
+export function isLarge(m: NetManifest): boolean {
+  return parameterBytes(m) >= largeBytes;
+}
+
 export function trainedShapes(m: NetManifest): readonly NetParameter[] {
   return netOf(m).parameters.filter(({ isFrozen }) => !isFrozen);
 }
