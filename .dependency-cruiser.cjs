@@ -89,7 +89,7 @@ const parts = {
     npm: [...['@huggingface/tokenizers', 'csv-parse', 'hyparquet', 'hyparquet-compressors', 'jpeg-js', 'pngjs']],
   }),
   collateral: lib('collateral', { may: ['attestation', 'judge'] }),
-  guest: lib('guest', { may: ['attestation', 'process'] }),
+  guest: lib('guest', { may: ['attestation', 'process'], npm: ['zod'] }),
   'enclave-channel': lib('enclave-channel', { may: ['attestation', 'process', 'wire-channel'] }),
   process: lib('process', { may: ['attestation'] }),
   models: lib('models', { may: ['attestation', 'step'], testsMay: ['^libs/onnx/src/index\\.ts$'], core: [] }),

@@ -1,3 +1,5 @@
-/** Door of libs/guest: guests as QEMU machines. */
+/** Door of libs/guest: images of guests from their locked inputs, and guests as QEMU machines. */
+export { buildGuest, fetchGuest, inputsCache, lockedInputs, refuseOpen } from './image/build.js';
+export { type InputSources } from './image/inputs.js';
 export { qemuCommand, type GuestMachine, type SnpPlatform } from './qemu-command.js';
 export { qemuVersion, startGuest } from './qemu-process.js';

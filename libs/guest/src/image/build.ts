@@ -1,0 +1,170 @@
+/** Builds a guest's image: equal inputs give equal bytes, whoever builds, where and when. */
+import { createHash } from 'node:crypto';
+import {
+  closeSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  statfsSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { ConfigurationError } from '#attestation/base';
+import { imageContents, inputsOf, recipeOf, type ImageContents } from './contents.js';
+import { cpioArchive, withFolders, type ImageEntry } from './cpio.js';
+import { inputDigest, inputFile, obtainInputs, type GuestInput, type InputSources } from './inputs.js';
+import { guestFolder, readImageList, readLock, repository, type Flavour } from './lock.js';
+
+interface BuiltFile {
+  /** Its name in the folder. */
+  readonly file: string;
+  readonly sha256: string;
+  readonly bytes: number;
+}
+
+interface BuiltGuest {
+  readonly flavour: Flavour;
+  readonly kernel: BuiltFile;
+  readonly initrd: BuiltFile;
+  readonly cmdline: BuiltFile & { readonly text: string };
+  /** The list of the image's files: SHA-256, mode, bytes and path of each. */
+  readonly files: BuiltFile & { readonly count: number };
+  readonly firmware: BuiltFile;
+  readonly lockSha256: string;
+  readonly inputs: readonly { readonly name: string; readonly version: string; readonly digest: string }[];
+}
+
+/** Where inputs are kept between builds. */
+export const inputsCache = join(repository, '.veritrain/cache/guest');
+
+/** Free bytes that a build wants: the image, and inputs that are not there yet. */
+const roomBytes = 600 * 1024 * 1024;
+
+/** @throws ConfigurationError GUEST_INPUT_OPEN */
+export function refuseOpen(flavour: string): asserts flavour is Flavour {
+  const { open } = lockedInputs(flavour);
+  if (open.length === 0) return;
+  throw new ConfigurationError('GUEST_INPUT_OPEN', {
+    expected: `locked inputs for the flavour ${flavour}`,
+    got: `open: ${open.join('; ')}`,
+    rule: 'enclave/guest/README.md, flavours',
+    action: 'build cpu or dev',
+  });
+}
+
+interface FetchedInputs {
+  readonly flavour: Flavour;
+  readonly inputs: readonly { readonly name: string; readonly digest: string; readonly path: string }[];
+}
+
+/** @throws ConfigurationError GUEST_LOCK, GUEST_INPUT_DIGEST, GUEST_INPUT_GONE, GUEST_TOOL; CollateralError GUEST_INPUT_UNREACHABLE */
+export async function fetchGuest(flavour: Flavour, sources: InputSources): Promise<FetchedInputs> {
+  const paths = await obtainInputs(inputsOf(recipeOf(flavour, readLock(), readImageList())), sources);
+  const inputs = [...paths].map(([input, path]) => ({
+    name: `${input.name} ${input.version}`,
+    digest: inputDigest(input),
+    path,
+  }));
+  return { flavour, inputs };
+}
+
+interface LockedInputs {
+  readonly flavour: string;
+  readonly inputs: BuiltGuest['inputs'];
+  /** Names of what the flavour needs and the lock does not have. */
+  readonly open: readonly string[];
+}
+
+/** @throws ConfigurationError GUEST_LOCK */
+export function lockedInputs(flavour: string): LockedInputs {
+  const lock = readLock();
+  const open = lock.open.filter((input) => input.flavour === flavour).map(({ name }) => name);
+  const inputs = inputsOf(recipeOf(flavour === 'dev' ? 'dev' : 'cpu', lock, readImageList()));
+  return { flavour, inputs: inputs.map(describe), open };
+}
+
+function describe(input: GuestInput): BuiltGuest['inputs'][number] {
+  return { name: input.name, version: input.version, digest: inputDigest(input) };
+}
+
+/**
+ * @param out  folder for kernel, initrd, cmdline, files.txt and firmware
+ * @throws ConfigurationError GUEST_*; CollateralError GUEST_INPUT_UNREACHABLE
+ */
+export async function buildGuest(flavour: Flavour, out: string, sources: InputSources): Promise<BuiltGuest> {
+  const recipe = recipeOf(flavour, readLock(), readImageList());
+  mkdirSync(out, { recursive: true });
+  const free = statfsSync(out);
+  if (free.bavail * free.bsize < roomBytes) throw noSpace(out, free.bavail * free.bsize);
+  const inputs = inputsOf(recipe);
+  const paths = await obtainInputs(inputs, sources);
+  const step = (done: number): void => sources.onProgress?.({ stage: 'build', done, of: 3, unit: 'steps' });
+  step(0);
+  const contents = imageContents(recipe, new Map([...paths].map(([input, path]) => [inputFile(input), path])));
+  step(1);
+  const built: BuiltGuest = {
+    flavour,
+    ...writeImage(out, contents, readFileSync(join(guestFolder, `cmdline.${flavour}`), 'utf8')),
+    lockSha256: sha256([readFileSync(join(guestFolder, 'guest.lock.json'))]),
+    inputs: inputs.map(describe),
+  };
+  step(2);
+  writeFileSync(join(out, 'image.json'), `${JSON.stringify(built, null, 2)}\n`);
+  step(3);
+  return built;
+}
+
+/** @throws ConfigurationError GUEST_NO_SPACE */
+export function writeImage(
+  out: string,
+  { kernel, firmware, entries: files }: ImageContents,
+  text: string,
+): Pick<BuiltGuest, 'kernel' | 'initrd' | 'cmdline' | 'files' | 'firmware'> {
+  const entries = withFolders(files);
+  try {
+    return {
+      kernel: write(out, 'vmlinuz', [kernel]),
+      initrd: write(out, 'initrd.img', cpioArchive(entries)),
+      cmdline: { ...write(out, 'cmdline', [Buffer.from(text)]), text },
+      files: { ...write(out, 'files.txt', [Buffer.from(listOf(entries))]), count: entries.length },
+      firmware: write(out, 'firmware.fd', [firmware]),
+    };
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOSPC') throw noSpace(out, 0);
+    throw error;
+  }
+}
+
+/** One line a file, in the order of the archive: an auditor compares two releases with `diff`. */
+function listOf(entries: readonly ImageEntry[]): string {
+  const line = ({ path, mode, bytes }: ImageEntry): string =>
+    `${sha256([bytes])} ${mode.toString(8).padStart(6, '0')} ${bytes.length} ${path}\n`;
+  return entries.map(line).join('');
+}
+
+function write(folder: string, name: string, contents: readonly Uint8Array[]): BuiltFile {
+  const path = join(folder, name);
+  const file = openSync(`${path}.partial`, 'w', 0o644);
+  try {
+    for (const part of contents) for (let at = 0; at < part.length; at += writeSync(file, part, at));
+  } finally {
+    closeSync(file);
+  }
+  renameSync(`${path}.partial`, path);
+  return { file: name, sha256: sha256(contents), bytes: contents.reduce((sum, { length }) => sum + length, 0) };
+}
+
+function sha256(contents: readonly Uint8Array[]): string {
+  return contents.reduce((hash, part) => hash.update(part), createHash('sha256')).digest('hex');
+}
+
+function noSpace(out: string, free: number): ConfigurationError {
+  return new ConfigurationError('GUEST_NO_SPACE', {
+    expected: `${roomBytes} free bytes at ${out}`,
+    got: `${free}`,
+    rule: 'enclave/guest/README.md, image',
+    action: 'free some, or name another folder',
+  });
+}
