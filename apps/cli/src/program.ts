@@ -10,6 +10,7 @@ import { addDemoCommand } from './commands/demo.js';
 import { addAdvisoryCommands } from './commands/advisories.js';
 import { addEvidenceCommands } from './commands/evidence.js';
 import { addExampleCommands } from './commands/example.js';
+import { addGuestCommands } from './commands/guest.js';
 import { addJobCommands } from './commands/job.js';
 import { addKeyCommands } from './commands/key.js';
 import { addLogCommands } from './commands/log.js';
@@ -60,5 +61,6 @@ export function createProgram(): Command {
   addPolicyCommands(program);
   addAdvisoryCommands(program);
   addLogCommands(program);
+  addGuestCommands(program);
   return program;
 }

@@ -1,0 +1,78 @@
+/** `veritrain guest lock | fetch | build`: the measured guest's image from its locked inputs. */
+import { Option, type Command } from 'commander';
+import { buildGuest, fetchGuest, inputsCache, lockedInputs, refuseOpen, type InputSources } from '#libs/guest';
+import { log, printResult, table, type OutputOptions } from '../output.js';
+
+interface SourceOptions extends OutputOptions {
+  readonly flavour: string;
+  readonly cache?: string;
+  readonly inputs?: string;
+  readonly mirror?: readonly string[];
+}
+
+export function addGuestCommands(program: Command): void {
+  const guest = program.command('guest').description('the measured guest: its locked inputs and its image');
+  guest
+    .command('lock')
+    .description('show what an image is made of: every input by version and digest, and what is open')
+    .addOption(flavourOption())
+    .option('--json', 'print one JSON document')
+    .action((options: OutputOptions & { flavour: string }) => {
+      const locked = lockedInputs(options.flavour);
+      printResult(options, locked, () =>
+        table([
+          ...locked.inputs.map(({ name, version, digest }) => [`${name} ${version}`, digest] as const),
+          ...locked.open.map((name) => [name, 'open: the flavour is not built'] as const),
+        ]),
+      );
+    });
+  withSources(guest.command('fetch').description('fetch the locked inputs of an image; what has come is kept')).action(
+    async (options: SourceOptions) => {
+      refuseOpen(options.flavour);
+      const fetched = await fetchGuest(options.flavour, sourcesOf(options));
+      printResult(options, fetched, () => table(fetched.inputs.map(({ name, path }) => [name, path] as const)));
+    },
+  );
+  withSources(guest.command('build').description('build the image; equal inputs give equal bytes'))
+    .requiredOption('--out <folder>', 'where kernel, initrd, command line and the list of files go')
+    .action(async (options: SourceOptions & { out: string }) => {
+      refuseOpen(options.flavour);
+      const built = await buildGuest(options.flavour, options.out, sourcesOf(options));
+      printResult(options, built, () =>
+        table([
+          ['folder', options.out],
+          ...(['kernel', 'initrd', 'cmdline', 'files', 'firmware'] as const).map(
+            (name) => [name, `${built[name].sha256}  ${built[name].bytes} bytes  ${built[name].file}`] as const,
+          ),
+        ]),
+      );
+    });
+}
+
+function flavourOption(): Option {
+  return new Option('--flavour <name>', 'cpu for SEV-SNP, dev with simulated evidence, gpu')
+    .choices(['cpu', 'dev', 'gpu'])
+    .makeOptionMandatory();
+}
+
+function withSources(command: Command): Command {
+  return command
+    .addOption(flavourOption())
+    .option('--inputs <folder>', 'a folder that has inputs, by the names of their packages')
+    .option(
+      '--mirror <url...>',
+      'where pool/ of the archive lies, for example a snapshot; else the machine’s own sources',
+    )
+    .option('--cache <folder>', 'where inputs are kept; else .veritrain/cache/guest')
+    .option('--json', 'print one JSON document');
+}
+
+function sourcesOf({ cache, inputs, mirror, json }: SourceOptions): InputSources {
+  const onProgress: InputSources['onProgress'] = (progress) =>
+    log(
+      json === true
+        ? JSON.stringify({ progress })
+        : `${progress.stage} ${progress.done} of ${progress.of}${progress.name ? ` ${progress.name}` : ''}`,
+    );
+  return { cache: cache ?? inputsCache, folder: inputs, mirrors: mirror, onProgress };
+}
