@@ -41,7 +41,7 @@ export {
 export { decodeTensors, hashPartsReference, sizeOf, type HashParts, type Tensor, type Weights } from './tensors.js';
 export { averageWeights } from './average.js';
 export { divideSteps, type Divided, type Division } from './rounds.js';
-export { slowMultiplyAdds, trainingSeconds } from './run-length.js';
+export { forwardMultiplyAdds, slowMultiplyAdds, trainingSeconds } from './run-length.js';
 export { expTable } from './table.js';
 export { blockOfStep, blocksOfSteps, epochCoefficients, orderSize, superblockOfStep, type OrderSize } from './order.js';
 export { shuffledIndices } from './shuffle.js';
@@ -75,6 +75,7 @@ export { buildEvaluateGraph, buildTrainGraph, type EvaluateGraph, type GuardOutp
 export { boundedTensors, buildQuickGraph } from './quick-graph.js';
 export { quickVerdict, type QuickCall } from './quick-verdict.js';
 export { floatOnnx } from './float-onnx.js';
+export { withMetadata } from './onnx/graph-builder.js';
 export { encodeModel, GraphBuilder, type ElementType, type ValueInfo } from './onnx/graph-builder.js';
 export {
   canonicalHeader,

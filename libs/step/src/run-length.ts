@@ -4,7 +4,8 @@
  */
 import { isNet, type JobManifest } from './job-manifest.js';
 import { netMultiplyAdds } from './net/work.js';
-import { parameterCount } from './weights.js';
+import { sizeOf } from './tensors.js';
+import { parameterCount, tensorShapes } from './weights.js';
 
 /**
  * Multiply-adds a second on one slow machine. Measured were 3·10^9 to 2·10^10 on one thread (libs/zk/SPEC.md §14, by
@@ -29,4 +30,11 @@ export function trainingSeconds(m: JobManifest, segments: number, multiplyAdds: 
   const ofRecord = isNet(m) ? netShare * netMultiplyAdds(m) + weights / m.batch : weights;
   const training = m.steps * m.batch * passes * ofRecord;
   return Math.ceil((training + segments * commitMultiplyAdds * weights) / multiplyAdds);
+}
+
+/** Multiply-adds of one record's forward pass, which follow from the shapes alone. */
+export function forwardMultiplyAdds(m: JobManifest): number {
+  if (isNet(m)) return netMultiplyAdds(m);
+  const matrices = tensorShapes(m).filter(({ dims }) => dims.length === 2);
+  return matrices.reduce((sum, { dims }) => sum + sizeOf(dims), 0);
 }

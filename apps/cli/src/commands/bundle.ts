@@ -1,7 +1,7 @@
 /** `veritrain bundle verify`. */
 import { InvalidArgumentError, type Command } from 'commander';
 import { verifyBundleFile } from '#libs/client';
-import type { BundleVerdict } from '#libs/review';
+import { workOf, type BundleVerdict } from '#libs/review';
 import { checkLines } from '../checks.js';
 import { digest, printResult, table, type OutputOptions } from '../output.js';
 import { reliance, simulatedRefused } from '../reliance.js';
@@ -70,9 +70,9 @@ function verdictJson(verdict: BundleVerdict): Record<string, unknown> {
     hash: `0x${Buffer.from(hash).toString('hex')}`,
   }));
   const measured = verdict.evaluations && { evaluations: verdict.evaluations };
-  const logged = { log: verdict.log };
-  const shown = { tier, simulated, jobId, escrowId, datasetRoot, result, steps, segments, ...measured, ...logged };
-  return { ...shown, checks, notChecked, material: verdict.material, transactions };
+  const shown = { tier, simulated, jobId, escrowId, datasetRoot, result, steps, segments, ...measured };
+  const facts = { log: verdict.log, work: workOf(verdict) };
+  return { ...shown, ...facts, checks, notChecked, material: verdict.material, transactions };
 }
 
 /** Ranges of steps with the same evidence. */
@@ -85,6 +85,16 @@ function vouchedSteps({ segments }: BundleVerdict): [string, string][] {
     else ranges.push({ from: stepFrom, to: stepFrom + stepCount, by });
   }
   return ranges.map(({ from, to, by }) => [`steps ${from} to ${to}`, by]);
+}
+
+function workLines(verdict: BundleVerdict): [string, string][] {
+  const work = workOf(verdict);
+  if (work === null) return [];
+  const { rowsUsed, rows, epochs, forwardMultiplyAdds } = work;
+  return [
+    ['rows used', `${rowsUsed} of a data set of ${rows}: ${epochs} epochs`],
+    ['multiply-adds', `${forwardMultiplyAdds} of forward passes`],
+  ];
 }
 
 /** The curve over the validation set. */
@@ -123,6 +133,7 @@ function readable(verdict: BundleVerdict, refusedFor: string | null): string {
     ['data set root', verdict.datasetRoot],
     ['result', verdict.result],
     ['steps', String(verdict.steps)],
+    ...workLines(verdict),
     ...vouchedSteps(verdict),
     ...measuredSteps(verdict),
     ['log', shownLog(verdict)],

@@ -27,4 +27,4 @@ export function duration(seconds: number): string {
   return `${Math.round(seconds / 86_400)} d`;
 }
 
-export const grouped = (value: number): string => value.toLocaleString('en-US');
+export const grouped = (value: number | bigint): string => value.toLocaleString('en-US');

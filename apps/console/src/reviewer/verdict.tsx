@@ -1,5 +1,5 @@
 /** The verdict: the sentence first, then why, then what it is about. */
-import { headingOf, headings, reasonsOf, type BundleFacts, type BundleVerdict, type Fault } from '#libs/review';
+import { headingOf, headings, reasonsOf, workOf, type BundleFacts, type BundleVerdict, type Fault } from '#libs/review';
 import { Digest } from '../ui/copy.js';
 import { State } from '../ui/state.js';
 import type { Opened } from './open.js';
@@ -80,8 +80,19 @@ function linesOf(verdict: BundleVerdict, { workers, assurance }: BundleFacts, sh
       'Training',
       `${grouped(steps)} steps in ${grouped(segments.length)} ${unit}, ${by.join(', ') || 'none with either'}`,
     ],
+    ...workLines(verdict),
     ['Agreed assurance', assuranceWords[assurance]],
     ['This file', sha256],
+  ];
+}
+
+function workLines(verdict: BundleVerdict): [string, string][] {
+  const work = workOf(verdict);
+  if (work === null) return [];
+  const { rowsUsed, rows, epochs, forwardMultiplyAdds } = work;
+  return [
+    ['Rows used', `${grouped(rowsUsed)} of a data set of ${grouped(rows)}: ${epochs} epochs`],
+    ['Multiply-adds', `${grouped(BigInt(forwardMultiplyAdds))} in forward passes`],
   ];
 }
 

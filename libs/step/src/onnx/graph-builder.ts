@@ -141,6 +141,14 @@ export function encodeModel(graph: Uint8Array): Uint8Array {
   );
 }
 
+/** @returns the ModelProto with `metadata_props` behind it: pairs of text that runtimes keep and never compute with */
+export function withMetadata(model: Uint8Array, entries: Readonly<Record<string, string>>): Uint8Array {
+  const pairs = Object.entries(entries).map(([key, value]) =>
+    messageField(14, stringField(1, key), stringField(2, value)),
+  );
+  return concatBytes(model, ...pairs);
+}
+
 function encodeInfo(info: ValueInfo): Uint8Array[] {
   const dims = info.dims.map((size) =>
     messageField(1, typeof size === 'number' ? varintField(1, size) : stringField(2, size)),
