@@ -6,6 +6,7 @@ export { realInputs } from './inputs.js';
 export { onnxBytesMax, safetensorsBytesMax } from './limits.js';
 export { mappedParameters } from './mapping.js';
 export { importOnnx, type ImportedModel, type RealParameter } from './onnx/import.js';
+export { originOf, withOrigin, type Origin } from './origin.js';
 export { quantise } from './quantise.js';
 export { readSafetensors, writeSafetensors } from './safetensors.js';
 export { estimate } from './plan/estimate.js';

@@ -1,8 +1,17 @@
 /** `veritrain model export`: a trained model as files of other runtimes, compared with the exact one. */
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { encodeWith } from '#libs/data';
-import { writeWhole } from '#libs/client';
-import { exportOnnx, exportSafetensors, type Agreement } from '#libs/models';
+import { readBytes, writeWhole } from '#libs/client';
+import {
+  exportOnnx,
+  exportSafetensors,
+  onnxBytesMax,
+  originOf,
+  withOrigin,
+  type Agreement,
+  type Origin,
+} from '#libs/models';
 import { compareOnnx, featureParts } from './agreement.js';
 import type { DataOptions } from './data.js';
 import { readModel, type ModelFolder } from './folder.js';
@@ -21,6 +30,8 @@ interface ExportedReport {
   readonly safetensors: string;
   /** What a runtime gives the ONNX model. */
   readonly input: string;
+  /** Where the evidence of the training is; null: this folder is no job's result. */
+  readonly origin: Origin | null;
   /** onnxruntime in float32 beside the integers, on every record of the data; null without data. */
   readonly check: Agreement | null;
 }
@@ -45,9 +56,16 @@ export async function exportModel(options: ExportOptions): Promise<ExportedRepor
           newRecords(model, { ...options, data }),
           takesReal,
         );
-  writeWhole(onnx, bytes);
+  const origin = originBeside(options.model);
+  writeWhole(onnx, origin === null ? bytes : withOrigin(bytes, origin));
   writeWhole(safetensors, exportSafetensors(manifest, parameters));
-  return { onnx, safetensors, input: inputWords(model, takesReal), check };
+  return { onnx, safetensors, input: inputWords(model, takesReal), origin, check };
+}
+
+/** What the delivered file beside the weights says. */
+function originBeside(folder: string): Origin | null {
+  const delivered = join(folder, 'model.onnx');
+  return existsSync(delivered) ? originOf(readBytes(delivered, onnxBytesMax)) : null;
 }
 
 async function* newRecords(model: ModelFolder, options: ExportOptions & { readonly data: string }) {

@@ -1,6 +1,6 @@
 /** A result as files: the model, its integers, the manifest and the evidence. */
 import { join } from 'node:path';
-import { exportOnnx } from '#libs/models';
+import { exportOnnx, withOrigin } from '#libs/models';
 import { startParameters } from '#libs/review';
 import {
   canonicalHeader,
@@ -43,8 +43,10 @@ export async function takeResult(
   const { policy } = readPolicy(profile.policy);
   const checked = await fetchResult(jobId, profile, policy, api);
   const bundle = await fetchBundle(jobId, profile, policy, api);
+  const { 'model.onnx': onnx, ...others } = modelFiles(checked, ownReading(profile, jobId));
   const files: Readonly<Record<string, Uint8Array | string>> = {
-    ...modelFiles(checked, ownReading(profile, jobId)),
+    'model.onnx': withOrigin(onnx, { jobId: checked.verdict.jobId, weights: checked.weightsDigest }),
+    ...others,
     'manifest.json': canonicalManifest(checked.manifest),
     'job.vtb': bundle,
   };
@@ -56,7 +58,7 @@ export async function takeResult(
 function modelFiles(
   { manifest: m, weights }: CheckedResult,
   reading: Reading | null,
-): Record<string, Uint8Array | string> {
+): Record<string, Uint8Array | string> & { readonly 'model.onnx': Uint8Array } {
   if (!isNet(m)) return { 'model.onnx': floatOnnx(m, weights), 'weights.bin': encodeWeights(weights) };
   const { header, tokenizer, start = null } = reading ?? {};
   const parameters = parametersOf(m, weights, frozenOf(m, startParameters(m, start)));
