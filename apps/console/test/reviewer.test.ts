@@ -5,7 +5,16 @@
 import { generateKeyPairSync } from 'node:crypto';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { encodeReport, headings, makeReport, openReport, parseReport, reviewBundle } from '#libs/review';
+import {
+  documentFormats,
+  encodeReport,
+  headings,
+  makeDocument,
+  makeReport,
+  openReport,
+  parseReport,
+  reviewBundle,
+} from '#libs/review';
 import { hasBrowser } from '#test/browser';
 import { faultsOf, geometryOf } from '#test/page-faults';
 import { buildReviewer, give, openBrowser, openTab, saved, type Built, type Tab } from './browser.js';
@@ -56,6 +65,18 @@ describe.skipIf(!hasBrowser)('the reviewer in Chromium', () => {
       expect(await page.locator('.banner').count(), name).toBe(was.simulated ? 1 : 0);
     }
     expect(complaints).toEqual([]);
+  });
+
+  it('saves the documents that the command line makes, and none of what shows nothing', async () => {
+    const { page } = tab;
+    const { bytes } = sample('good');
+    await give(page, { name: 'x.vtb', bytes });
+    const verdict = await reviewBundle({ bundle: bytes });
+    const own = makeDocument('in-toto', { bundle: bytes, verdict, files: [], declared: {}, modelName: '', at: 0 });
+    expect((await saved(page, documentFormats['in-toto'].title)).toString()).toBe(Buffer.from(own).toString());
+    await give(page, { name: 'x.vtb', bytes: sample('seal-altered').bytes });
+    await page.getByRole('button', { name: documentFormats.cyclonedx.title }).click();
+    expect(await page.textContent('[role=alert]')).toContain('REPORT_VERDICT');
   });
 
   it('shows the chain as it is, and text of the file letter by letter', async () => {

@@ -47,7 +47,7 @@ export function writeWhole(path: string, data: Uint8Array | string, mode = 0o644
   renameSync(partial, path);
 }
 
-function unreadable(path: string, error: unknown): ConfigurationError {
+export function unreadable(path: string, error: unknown): ConfigurationError {
   return new ConfigurationError('FILE_UNREADABLE', {
     expected: `a readable file at ${path}`,
     got: (error as NodeJS.ErrnoException).code ?? 'an error',

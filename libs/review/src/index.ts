@@ -1,4 +1,8 @@
 /** Door of libs/review: what a page and the command line say of a bundle in one voice. Pure. */
+export { documentFormats, makeDocument, type DocumentFormat, type DocumentInput } from './documents/index.js';
+export { readDeclared } from './documents/declared.js';
+export { readEcdsaKey } from './documents/dsse.js';
+export type { ModelFile } from './documents/model-files.js';
 export { factsOf, type BundleFacts } from './facts.js';
 export { faultOf, type Fault } from './fault.js';
 export { headingOf, headings, reasonsOf, statusOrder, type HeadingId } from './heading.js';
@@ -28,4 +32,5 @@ export { fromBase64, toHex } from '#attestation/base';
 export { sha256Hex } from './bytes.js';
 export { bundleBytesMax } from './limits.js';
 export { reviewBundle } from './judge.js';
+export { workOf } from './work.js';
 export { startBorder, startParameters, startWeights } from './start.js';

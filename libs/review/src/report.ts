@@ -9,7 +9,6 @@ import {
   ConfigurationError,
   ed25519Signer,
   equalBytes,
-  fromBase64,
   fromUtf8,
   readSign1,
   Rejection,
@@ -19,6 +18,7 @@ import {
   verifySign1,
 } from '#attestation/base';
 import { headingOf, headings } from './heading.js';
+import { derOf } from './key-file.js';
 import { reportBytesMax } from './limits.js';
 
 const reportContentType = 'application/veritrain-report+json';
@@ -102,7 +102,7 @@ const pkcs8Ed25519 = Uint8Array.of(0x30, 0x2e, 2, 1, 0, 0x30, 5, 6, 3, 0x2b, 0x6
 
 /** @param file PKCS #8 of an Ed25519 key, DER or PEM @returns 32 bytes @throws ConfigurationError REPORT_KEY */
 export function readSigningKey(file: Uint8Array): Uint8Array {
-  const der = file[0] === 0x30 ? file : unarmoured(file);
+  const der = derOf(file);
   if (der.length === 48 && equalBytes(der.subarray(0, 16), pkcs8Ed25519)) return der.slice(16);
   throw new ConfigurationError('REPORT_KEY', {
     expected: 'a PKCS #8 file of an Ed25519 key, DER or PEM, without password',
@@ -110,17 +110,6 @@ export function readSigningKey(file: Uint8Array): Uint8Array {
     rule: 'RFC 8410 §7',
     action: 'make one: openssl genpkey -algorithm ed25519 -out report-key.pem',
   });
-}
-
-function unarmoured(file: Uint8Array): Uint8Array {
-  if (file.length > 4096) return new Uint8Array();
-  const text = new TextDecoder('latin1').decode(file);
-  const [, body] = /-----BEGIN [P]RIVATE KEY-----([A-Za-z0-9+/=\s]+)-----END PRIVATE KEY-----/.exec(text) ?? [];
-  try {
-    return body === undefined ? new Uint8Array() : fromBase64(body.replaceAll(/\s/g, ''));
-  } catch {
-    return new Uint8Array();
-  }
 }
 
 /** @param report the bytes of `report.json` @param key Ed25519, 32 bytes; its public half names the signer */

@@ -1,25 +1,36 @@
 /** `veritrain report make | sign | verify`. */
-import type { Command } from 'commander';
+import { basename, resolve } from 'node:path';
+import { Option, type Command } from 'commander';
 import { toHex } from '#attestation/base';
 import { readBytes, verifyBundleFile, writeWhole } from '#libs/client';
 import {
   differencesOf,
+  documentFormats,
   encodeReport,
+  headingOf,
+  headings,
+  makeDocument,
   makeReport,
   openReport,
   parseReport,
+  readDeclared,
+  readEcdsaKey,
   readSigningKey,
   releaseVersion,
   signReport,
+  type BundleVerdict,
+  type DocumentFormat,
   type Report,
   type Reviewer,
 } from '#libs/review';
 import { digest, printResult, table, type OutputOptions } from '../output.js';
+import { agreeOnOrigin, modelFiles } from '../report/model-files.js';
 import { collect, materialText, unixSeconds } from './bundle.js';
 
 const bundleBytesMax = 16 * 1024 * 1024;
 const reportBytesMax = 2 * 1024 * 1024;
 const keyBytesMax = 4096;
+const declaredBytesMax = 128 * 1024;
 
 const reviewer: Reviewer = { name: 'veritrain', version: releaseVersion, scriptSha256: null };
 
@@ -28,6 +39,10 @@ interface MakeOptions extends OutputOptions {
   readonly at?: number;
   readonly material: readonly string[];
   readonly out: string;
+  readonly format: 'verdict' | DocumentFormat;
+  readonly model: readonly string[];
+  readonly declared?: string;
+  readonly key?: string;
 }
 
 interface VerifyOptions extends OutputOptions {
@@ -41,13 +56,22 @@ export function addReportCommands(program: Command): void {
   report
     .command('make')
     .argument('<bundle>', 'an evidence bundle')
-    .requiredOption('--out <file>', 'the report, JSON')
-    .description('judge a bundle and write what was judged, by what, and every check')
+    .requiredOption('--out <file>', 'the document')
+    .description('judge a bundle and write what was judged, by what, and every check; or a document made of it')
+    .addOption(
+      new Option('--format <name>', `verdict, or ${formatWords}`)
+        .choices(['verdict', ...Object.keys(documentFormats)])
+        .default('verdict'),
+    )
+    .option('--model <path>', 'an exported file that the document is about, or a folder of them; repeat', collect, [])
+    .option('--declared <file>', 'JSON of what the evidence cannot know: names, licences, purpose, provenance')
+    .option('--key <file>', 'PKCS #8 of an ECDSA P-256 key, for model-signature')
     .option('--policy <file>', 'your own appraisal policy')
     .option('--at <unix>', 'judge as of this time too, beside when the evidence was fresh', unixSeconds)
     .option('--material <file>', `${materialText}; counts for --at alone`, collect, [])
     .option('--json', 'print one JSON document')
     .action(async (file: string, options: MakeOptions) => {
+      if (options.format !== 'verdict') return makeOther(file, options.format, options);
       const made = await reportOn(file, options.at === undefined ? [null] : [null, options.at], options);
       writeWhole(options.out, encodeReport(made));
       printResult(options, { ok: true, out: options.out, ...headOf(made) }, () => table(linesOf(made)));
@@ -99,22 +123,55 @@ function addVerify(report: Command): void {
     });
 }
 
+const formatWords = Object.entries(documentFormats)
+  .map(([name, { title }]) => `${name} (${title})`)
+  .join(', ');
+
+async function makeOther(file: string, format: DocumentFormat, options: MakeOptions): Promise<void> {
+  const { at, declared, key, material, model, out, policy } = options;
+  const verdict = await judged(file, at ?? null, { policy, material });
+  const files = await modelFiles(model);
+  agreeOnOrigin(files, verdict);
+  const bytes = makeDocument(format, {
+    ...{ bundle: readBytes(file, bundleBytesMax), verdict, files },
+    modelName: basename(resolve(model[0] ?? 'model')),
+    declared: declared === undefined ? {} : readDeclared(readBytes(declared, declaredBytesMax)),
+    ...(key !== undefined && { key: readEcdsaKey(readBytes(key, keyBytesMax)) }),
+    at: Math.floor(Date.now() / 1000),
+  });
+  writeWhole(out, bytes);
+  const { tier, simulated } = verdict;
+  printResult(options, { ok: true, out, format, tier, simulated, files: files.map(({ name }) => name) }, () =>
+    table([
+      ['written', out],
+      ['format', documentFormats[format].title],
+      ['verdict', headings[headingOf(verdict)]],
+      ['about', files.map(({ name }) => name).join(', ') || 'the commitment to the weights: name files with --model'],
+    ]),
+  );
+}
+
 /** Material counts as of a time that somebody names: what came later says nothing about when the evidence was fresh. */
 async function reportOn(
   file: string,
   times: readonly (number | null)[],
-  { policy, material }: Pick<MakeOptions, 'policy' | 'material'>,
+  { policy, material }: { readonly policy?: string | undefined; readonly material: readonly string[] },
 ): Promise<Report> {
-  const judged = [];
-  for (const at of times) {
-    const verdict = await verifyBundleFile(file, {
-      ...(policy !== undefined && { policy }),
-      ...(at !== null && { at, material }),
-    });
-    judged.push({ at, verdict });
-  }
-  const [first, ...others] = judged;
+  const all = [];
+  for (const at of times) all.push({ at, verdict: await judged(file, at, { policy, material }) });
+  const [first, ...others] = all;
   return makeReport(readBytes(file, bundleBytesMax), [first!, ...others], reviewer);
+}
+
+function judged(
+  file: string,
+  at: number | null,
+  { policy, material }: { readonly policy: string | undefined; readonly material: readonly string[] },
+): Promise<BundleVerdict> {
+  return verifyBundleFile(file, {
+    ...(policy !== undefined && { policy }),
+    ...(at !== null && { at, material }),
+  });
 }
 
 function headOf({ bundle, jobId, judgements }: Report): Record<string, unknown> {

@@ -2,13 +2,16 @@
 import { useState } from 'preact/hooks';
 import {
   differencesOf,
+  documentFormats,
   encodeReport,
+  makeDocument,
   makeReport,
   openReport,
   readSigningKey,
   releaseVersion,
   signReport,
   toHex,
+  type DocumentFormat,
   type Fault,
   type Report,
 } from '#libs/review';
@@ -80,6 +83,7 @@ export function Reports({ judgement }: { readonly judgement: Judgement }) {
           />
         </label>
       </div>
+      <Documents judgement={judgement} onFault={setFault} />
       <p class="note no-print">
         Signing takes a PKCS #8 file of an Ed25519 key, saves report.vtr and forgets the key. Whoever gets report.vtr
         and the bundle judges anew: drop both here, or <code>veritrain report verify</code>.
@@ -100,6 +104,40 @@ export function Reports({ judgement }: { readonly judgement: Judgement }) {
       )}
       {fault !== undefined && <FaultLine fault={fault} />}
     </section>
+  );
+}
+
+/** Those that need no file beside the bundle. */
+const savedHere = ['cyclonedx', 'in-toto', 'vsa', 'annex-iv', 'training-data'] as const satisfies DocumentFormat[];
+
+interface DocumentsProps {
+  readonly judgement: Judgement;
+  readonly onFault: (fault: Fault | undefined) => void;
+}
+
+function Documents({ judgement: { bundle, was }, onFault }: DocumentsProps) {
+  const save = (format: DocumentFormat): void => {
+    const { file, mediaType } = documentFormats[format];
+    try {
+      const input = { bundle: bundle.bytes, verdict: was, files: [], declared: {}, modelName: 'model' };
+      download(file, makeDocument(format, { ...input, at: Math.floor(Date.now() / 1000) }), mediaType);
+      onFault(undefined);
+    } catch (error) {
+      onFault(shownFault(error));
+    }
+  };
+  return (
+    <>
+      <h3 class="no-print">{words.documents}</h3>
+      <div class="controls no-print">
+        {savedHere.map((format) => (
+          <button key={format} type="button" onClick={() => save(format)}>
+            {documentFormats[format].title}
+          </button>
+        ))}
+      </div>
+      <p class="note no-print">{words.documentsText}</p>
+    </>
   );
 }
 
