@@ -31,7 +31,7 @@ interface Comparison {
   readonly published: readonly Published[];
 }
 
-const read = (path: string): unknown => JSON.parse(readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8'));
+const read = (path: string): unknown => JSON.parse(readFileSync(path, 'utf8'));
 
 /** Ten epochs of MNIST in batches of 64. */
 const mnistSteps = 9370;
