@@ -143,25 +143,30 @@ const parts = {
     core: ['http', 'net', 'timers/promises'],
   }),
   'control-plane': app('control-plane', {
-    may: ['attestation', 'judge', 'step', 'proof', 'collateral', 'wire', 'persistence', 'settlement', 'telemetry'],
+    may: [
+      ...['attestation', 'judge', 'transparency', 'step', 'proof', 'collateral', 'log', 'wire', 'persistence'],
+      ...['settlement', 'telemetry'],
+    ],
     testsMay: ['^libs/process/src/index\\.ts$'],
     npm: [
       ...['@apollo/server', '@as-integrations/express5', '@nats-io', '@nestjs', 'graphql', 'graphql-ws'],
-      ...[
-        'aws4fetch',
-        'ethers',
-        'express',
-        'prom-client',
-        'reflect-metadata',
-        'rxjs',
-        'standardwebhooks',
-        'typeorm',
-        'zod',
-      ],
+      ...['@noble/curves', 'aws4fetch', 'ethers', 'express', 'prom-client', 'reflect-metadata', 'rxjs'],
+      ...['standardwebhooks', 'typeorm', 'zod'],
     ],
   }),
   'key-broker': app('key-broker', {
-    may: ['attestation', 'judge', 'sealing', 'step', 'proof', 'collateral', 'settlement', 'telemetry'],
+    may: [
+      'attestation',
+      'judge',
+      'transparency',
+      'sealing',
+      'step',
+      'proof',
+      'collateral',
+      'log',
+      'settlement',
+      'telemetry',
+    ],
     npm: ['@nestjs', '@noble', 'ethers', 'express', 'reflect-metadata', 'zod'],
   }),
   'log-server': app('log', {

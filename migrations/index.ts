@@ -14,6 +14,7 @@ import { Abuse1763810000000 } from './1763810000000-abuse.js';
 import { Endorsements1763815000000 } from './1763815000000-endorsements.js';
 import { StartWeights1763820000000 } from './1763820000000-start-weights.js';
 import { ConsoleSessions1763825000000 } from './1763825000000-console-sessions.js';
+import { LogOutbox1763830000000 } from './1763830000000-log-outbox.js';
 
 export const migrations: (new () => MigrationInterface)[] = [
   Initial1763722800000,
@@ -30,4 +31,5 @@ export const migrations: (new () => MigrationInterface)[] = [
   Endorsements1763815000000,
   StartWeights1763820000000,
   ConsoleSessions1763825000000,
+  LogOutbox1763830000000,
 ];

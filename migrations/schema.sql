@@ -196,6 +196,24 @@ CREATE TABLE "lease" (
   "tenant" text NOT NULL
 );
 
+CREATE TABLE "log_outbox" (
+  "attempts" integer NOT NULL,
+  "body" bytea,
+  "bundle" text,
+  "code" text,
+  "created_at" timestamp with time zone NOT NULL,
+  "data" jsonb NOT NULL,
+  "ended_at" timestamp with time zone,
+  "entry" bytea,
+  "id" bigint NOT NULL DEFAULT nextval('log_outbox_id_seq'::regclass),
+  "kind" text NOT NULL,
+  "member" bytea,
+  "next_at" timestamp with time zone NOT NULL,
+  "proof" text,
+  "salt" bytea,
+  "subject" text NOT NULL
+);
+
 CREATE TABLE "migrations" (
   "id" integer NOT NULL DEFAULT nextval('migrations_id_seq'::regclass),
   "name" character varying NOT NULL,
@@ -363,6 +381,7 @@ ALTER TABLE key_release ADD CONSTRAINT "PK_81da955a7b623969413f1c0879e" PRIMARY 
 ALTER TABLE lease ADD CONSTRAINT "FK_549b6f492e06c5844d3247c1540" FOREIGN KEY (job_id) REFERENCES job(id);
 ALTER TABLE lease ADD CONSTRAINT "FK_fb18370f78514bdc0eddabe3f27" FOREIGN KEY (node_id) REFERENCES node(id);
 ALTER TABLE lease ADD CONSTRAINT "PK_954811694773f24986695203663" PRIMARY KEY (id);
+ALTER TABLE log_outbox ADD CONSTRAINT "PK_log_outbox" PRIMARY KEY (id);
 ALTER TABLE migrations ADD CONSTRAINT "PK_8c82d7f526340ab734260ea46be" PRIMARY KEY (id);
 ALTER TABLE node ADD CONSTRAINT "PK_8c8caf5f29d25264abe9eaf94dd" PRIMARY KEY (id);
 ALTER TABLE outbox ADD CONSTRAINT "PK_340ab539f309f03bdaa14aa7649" PRIMARY KEY (id);
@@ -408,6 +427,9 @@ CREATE INDEX "IDX_4d5041261e854f16784f923abd" ON public.lease USING btree (expir
 CREATE UNIQUE INDEX "IDX_a9d9dd0dc75b33fbfe50f09e9a" ON public.lease USING btree (job_id) WHERE (state = 'active'::text);
 CREATE INDEX "IDX_lease_node_active" ON public.lease USING btree (node_id) WHERE (state = 'active'::text);
 CREATE INDEX "IDX_lease_refused" ON public.lease USING btree (node_id) WHERE (state = 'refused'::text);
+CREATE INDEX "IDX_log_outbox_due" ON public.log_outbox USING btree (next_at) WHERE (ended_at IS NULL);
+CREATE UNIQUE INDEX "IDX_log_outbox_policy" ON public.log_outbox USING btree (subject) WHERE (kind = 'policy'::text);
+CREATE INDEX "IDX_log_outbox_subject" ON public.log_outbox USING btree (kind, subject);
 CREATE UNIQUE INDEX "IDX_ffbea3f80fd26b7f0c29ecc4ae" ON public.node USING btree (tenant, name);
 CREATE INDEX "IDX_1c12a831dfa353aa6a9f1bbe67" ON public.outbox USING btree (id) WHERE (published_at IS NULL);
 CREATE INDEX "IDX_renewal_job" ON public.renewal USING btree (job_id);

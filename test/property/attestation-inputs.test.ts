@@ -210,6 +210,7 @@ async function cases(): Promise<Readonly<Record<string, readonly Args[]>>> {
         },
       ],
     ],
+    parseBundledLog: [[attestation.encodeBundledLog(logged)], [noise(300)]],
     parseEntry: [[first.entry], [noise(300)]],
     verifyEntry: [[first.entry, noise(32)]],
     checkInclusion: [[noise(32), 0, { size: 2, root: noise(32) }, [noise(32)]]],

@@ -10,10 +10,11 @@ import { issuerOf, layOutLog } from '#test/log-site';
 
 type App = 'log' | 'witness';
 
-export async function startLogSite() {
+/** @param issuers  by name, as `issuerOf` makes them */
+export async function startLogSite(issuers: readonly string[] = ['broker.example']) {
   const folder = mkdtempSync(join(tmpdir(), 'veritrain-log-'));
   const [port, witnessPort] = [await freePort(), await freePort()];
-  const site = layOutLog({ folder, port, witnessPort });
+  const site = layOutLog({ folder, port, witnessPort, issuers });
   const url = `http://127.0.0.1:${port}`;
   const running = new Map<App, StartedProcess>();
 

@@ -192,6 +192,7 @@ const limits = {
   // A loaded machine that runs tests is no reason to refuse them.
   shedDelayMilliseconds: null,
   s3: null,
+  log: null,
   clientDatasetBytesMax: 2 ** 40,
   operatorBlobBytesMax: 2 ** 30,
 };

@@ -1,6 +1,7 @@
 /** What a bundle shows of the transparency log: attestation/LOG.md §4. */
+import { decodeCanonical, encodeCanonical } from '../base/cbor.js';
 import { entryBytesMax, openingBytesMax, pathHashesMax, proofCharactersMax } from '../base/limits.js';
-import { bytes, bytesUpTo, list, listOfSome, nullable, record, text, type Field } from '../base/shape.js';
+import { bytes, bytesUpTo, list, listOfSome, nullable, record, text, toCbor, type Field } from '../base/shape.js';
 
 /** One job-bundle, a policy, issuers, and the releases to its sessions. */
 const loggedEntriesMax = 80;
@@ -23,3 +24,12 @@ export const bundledLog = record(logShape);
 
 export type BundledLog = typeof bundledLog extends Field<infer T> ? T : never;
 export type BundledEntry = BundledLog['entries'][number];
+
+export function encodeBundledLog(log: BundledLog): Uint8Array {
+  return encodeCanonical(toCbor(log));
+}
+
+/** @throws Rejection CBOR_*, MESSAGE_SHAPE */
+export function parseBundledLog(encoded: Uint8Array): BundledLog {
+  return bundledLog(decodeCanonical(encoded), 'log');
+}

@@ -104,7 +104,7 @@ export {
   shardTagBytes,
   type DatasetManifest,
 } from './dataset-manifest.js';
-export type { BundledEntry, BundledLog } from './bundle-log.js';
+export { encodeBundledLog, parseBundledLog, type BundledEntry, type BundledLog } from './bundle-log.js';
 export { bundleDigest, encodeBundle, parseBundle, type BundledSession, type EvidenceBundle } from './bundle.js';
 export type { BundledProof } from './bundle-parts.js';
 export type { FormerBundle } from './former-bundle.js';

@@ -99,8 +99,18 @@ export function dropLog(book: CheckBook<BundleCode>, but?: LogCode): void {
 /** The outcome that the key broker's signed results give a bundle, which its entry repeats. */
 export function resultsTier(sessions: readonly { readonly result: Uint8Array }[]): Tier {
   const known: readonly string[] = ['affirming', 'warning', 'contraindicated'];
-  const said = sessions.map(({ result }) => statusOfResult(result));
+  const said = sessions.map(({ result }) => readStatus(result));
   return weakestTier(said.map((status) => (known.includes(status) ? (status as Tier) : 'none')));
+}
+
+/** A result that cannot be read gives none; whose it is, and that it can be read, is another check. */
+function readStatus(result: Uint8Array): string {
+  try {
+    return statusOfResult(result);
+  } catch (error) {
+    if (error instanceof Rejection) return 'none';
+    throw error;
+  }
 }
 
 async function readEntries(log: BundledLog, context: LogContext): Promise<ReadEntry[]> {

@@ -4,6 +4,7 @@ import { CollateralError, reportedError, type Report } from '#attestation/base';
 import {
   leafHash,
   parseCheckpoint,
+  parseHashes,
   parseLogProof,
   trustCheckpoint,
   verifyLogProof,
@@ -59,6 +60,14 @@ export async function submitEntry(
 function post(url: string, body: Uint8Array<ArrayBuffer>): Promise<Answer> {
   const headers = { 'content-type': 'application/cose' };
   return ask(url, { withinMs: waitMs, bytesMax: answerBytesMax }, { method: 'POST', body, headers });
+}
+
+/** Between two trees of a log; nobody has looked at it. @throws CollateralError LOG_UNREACHABLE, LOG_PENDING; Rejection LOG_* */
+export async function fetchConsistency(url: string, from: number, to: number): Promise<Uint8Array[]> {
+  const path = `v1/consistency?from=${from}&to=${to}`;
+  const answer = await ask(`${url}/${path}`, { withinMs: waitMs, bytesMax: answerBytesMax });
+  if (answer.status !== 200) throw reported(answer);
+  return parseHashes(textOf(answer.body).split('\n').filter(Boolean));
 }
 
 /** The newest checkpoint of a log, signed by a key of the policy. @throws CollateralError, Rejection LOG_* */

@@ -1,6 +1,6 @@
 /** What a log needs of a database, by PostgreSQL or by the embedded one. */
-import { PGlite } from '@electric-sql/pglite';
-import pg from 'pg';
+import type { PGlite } from '@electric-sql/pglite';
+import type pg from 'pg';
 
 export interface Sql {
   query<T>(text: string, values?: readonly unknown[]): Promise<T[]>;
@@ -32,7 +32,7 @@ const idleInTransactionMs = 1000;
 
 /** @param url  of PostgreSQL 15 or newer, or the directory of an embedded database */
 export async function openLogDatabase(location: { readonly url: string } | { readonly directory: string }) {
-  const database = 'url' in location ? openServer(location.url) : openEmbedded(await PGlite.create(location.directory));
+  const database = 'url' in location ? await openServer(location.url) : await openEmbedded(location.directory);
   await database.transaction(async (sql) => {
     if ('url' in location) await sql.query('SELECT pg_advisory_xact_lock($1)', [0x746c6f67]);
     for (const statement of schema.split(';')) if (statement.trim() !== '') await sql.query(statement);
@@ -40,8 +40,10 @@ export async function openLogDatabase(location: { readonly url: string } | { rea
   return database;
 }
 
-function openServer(url: string): LogDatabase {
-  const pool = new pg.Pool({
+/** Drivers are loaded by whoever keeps a log, and by nobody who asks one. */
+async function openServer(url: string): Promise<LogDatabase> {
+  const { Pool } = (await import('pg')).default;
+  const pool = new Pool({
     connectionString: url,
     max: 6,
     connectionTimeoutMillis: 5000,
@@ -77,7 +79,9 @@ function openServer(url: string): LogDatabase {
   };
 }
 
-function openEmbedded(db: PGlite): LogDatabase {
+async function openEmbedded(directory: string): Promise<LogDatabase> {
+  const { PGlite: Embedded } = await import('@electric-sql/pglite');
+  const db: PGlite = await Embedded.create(directory);
   return {
     query: async <T>(text: string, values: readonly unknown[] = []) => (await db.query<T>(text, [...values])).rows,
     transaction: (act) =>

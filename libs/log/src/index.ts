@@ -1,5 +1,5 @@
 /** A transparency log: tiles, store, sequencer, its service, and what others ask it. */
-export { fetchCheckpoint, submitEntry, tilesOf } from './client.js';
+export { fetchCheckpoint, fetchConsistency, submitEntry, tilesOf } from './client.js';
 export { openLogDatabase } from './database.js';
 export { recoverLog } from './sequencer.js';
 export { LogService, type LogIssuer, type Wait } from './service.js';

@@ -23,7 +23,11 @@ export interface BrokerRelease extends SignedVerdict {
   readonly sealedKey: Uint8Array;
   readonly release: Release;
   readonly releaseSignature: Uint8Array;
+  /** What the broker logged before it released the key, as it goes into the bundle; absent where it logs nothing. */
+  readonly logged?: BrokerLogged | undefined;
 }
+
+type BrokerLogged = z.infer<typeof logged>;
 
 export interface BrokerRenewal extends SignedVerdict {
   readonly lease: Lease;
@@ -103,6 +107,16 @@ const endorsements = z
   .max(12 * 1024 * 1024)
   .transform((text) => new Uint8Array(Buffer.from(text, 'base64')));
 
+const logged = z
+  .array(
+    z.object({
+      entry: z.base64().max(8 * 1024),
+      opening: z.object({ salt: z.string().regex(/^0x[0-9a-f]{64}$/), body: z.base64().max(4 * 1024) }).nullable(),
+      proof: z.string().max(16 * 1024),
+    }),
+  )
+  .max(4);
+
 const Challenge = z.object({ nonce: hex(32) });
 const seconds = z
   .int()
@@ -116,7 +130,7 @@ const releaseStruct = leaseStruct.extend({ provider: hex(20), dataset: hex(32), 
 const appraisalStruct = z.object({ ...named, provider: hex(20), key: hex(20) });
 
 const ProverAnswer = z.object({ account, sealedKey: base64, release: releaseStruct, releaseSignature: hex(65) });
-const ReleaseAnswer = ProverAnswer.extend(verdictFields);
+const ReleaseAnswer = ProverAnswer.extend({ ...verdictFields, logged: logged.optional() });
 const RenewalAnswer = z.object({ ...verdictFields, lease: leaseStruct, leaseSignature: hex(65) });
 const AppraisalAnswer = z.object({ ...verdictFields, appraisal: appraisalStruct, appraisalSignature: hex(65) });
 const storedAnswer = (chunks: number) => {
@@ -274,7 +288,7 @@ function unreachable(url: string, got: string): CollateralError {
 
 /** What the control plane is told of a release: everything but the key. */
 export function publicPart(answer: BrokerRelease, appraisals: readonly AttestorAppraisal[] = []) {
-  const { release, releaseSignature, result, resultSignature } = answer;
+  const { release, releaseSignature, result, resultSignature, logged: shown } = answer;
   return {
     release: structJson(release),
     releaseSignature: to0x(releaseSignature),
@@ -282,6 +296,7 @@ export function publicPart(answer: BrokerRelease, appraisals: readonly AttestorA
     appraisals: appraisals.map(({ appraisal: { evidence, notAfter }, appraisalSignature }) => ({
       ...{ evidence: to0x(evidence), notAfter, signature: to0x(appraisalSignature) },
     })),
+    ...(shown !== undefined && { logged: shown }),
   };
 }
 

@@ -10,6 +10,7 @@ import { Idempotency } from './entities/idempotency.js';
 import { Job } from './entities/job.js';
 import { AuditEntry, AuditHead, JobEvent, OutboxMessage } from './entities/journal.js';
 import { Lease } from './entities/lease.js';
+import { LogOutboxEntry } from './entities/log-outbox.js';
 import { NodeRecord } from './entities/node.js';
 import { Checkpoint, DeliveryRecord, Receipt } from './entities/receipt.js';
 import { Worker, WorkerSegment } from './entities/segment.js';
@@ -39,6 +40,7 @@ export const entities = [
   WorkerSegment,
   JobEvent,
   OutboxMessage,
+  LogOutboxEntry,
   AuditEntry,
   AuditHead,
   EscrowEventRecord,

@@ -13,6 +13,7 @@ export { Idempotency } from './entities/idempotency.js';
 export { Job } from './entities/job.js';
 export { AuditEntry, AuditHead, JobEvent, OutboxMessage } from './entities/journal.js';
 export { Lease, type LeaseState } from './entities/lease.js';
+export { LogOutboxEntry } from './entities/log-outbox.js';
 export { NodeRecord, nodeStates, type NodeState } from './entities/node.js';
 export { Checkpoint, DeliveryRecord, Receipt } from './entities/receipt.js';
 export type { SegmentClaim } from './entities/segment-claim.js';

@@ -10,6 +10,7 @@ export interface ClaimKind<R extends SegmentClaim> {
   readonly states: readonly string[];
   /** Types of the job's events. */
   readonly events: { readonly progress: string; readonly done: string; readonly failed: string };
+  readonly isProof: boolean;
   /** Who hears that a claim has ended, besides those who follow the job. */
   readonly topics: readonly string[];
   readonly rule: string;
@@ -21,6 +22,7 @@ export const trainingClaims: ClaimKind<WorkerSegment> = {
   entity: WorkerSegment,
   states: [...waitingStates, ...leasedStates],
   events: { progress: 'training', done: 'segment', failed: 'segment-failed' },
+  isProof: false,
   topics: [dispatchTopic],
   rule: 'apps/control-plane/README.md, rounds',
   place(job, index) {
@@ -33,6 +35,7 @@ export const proofClaims: ClaimKind<SegmentProof> = {
   entity: SegmentProof,
   states: [...waitingStates, ...leasedStates, 'delivered', 'settled'],
   events: { progress: 'proving', done: 'proof', failed: 'proof-failed' },
+  isProof: true,
   topics: [],
   rule: 'apps/control-plane/README.md, proofs',
   place: (_job, index) => ({ index }),

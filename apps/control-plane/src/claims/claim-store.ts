@@ -122,6 +122,7 @@ export class ClaimStore {
       await this.change(manager, kind, row, { ...result, doneAt: this.clock.now() });
       const data = { ...kind.place(job, row.index), ...told, nodeId: ref.nodeId };
       await this.journal.record(manager, job.id, kind.events.done, data);
+      if (kind.isProof) await this.journal.proved(manager, job);
     });
     return this.ended(kind, ref);
   }

@@ -1,13 +1,22 @@
 /** Puts together what shows a job, from what is stored. */
 import { Injectable } from '@nestjs/common';
-import { DataSource, In } from 'typeorm';
-import { concatBytes } from '#attestation/base';
-import { encodeBundle, isFormerJson, type BundledProof } from '#attestation/records';
+import { DataSource, In, IsNull, Not } from 'typeorm';
+import { concatBytes, to0x } from '#attestation/base';
+import {
+  bundleDigest,
+  encodeBundle,
+  isFormerJson,
+  parseBundledLog,
+  type BundledLog,
+  type BundledProof,
+  type EvidenceBundle,
+} from '#attestation/records';
 import {
   DeliveryRecord,
   EndorsementSet,
   EscrowEventRecord,
   KeyRelease,
+  LogOutboxEntry,
   Receipt,
   Renewal,
   SegmentProof,
@@ -36,9 +45,25 @@ export class BundleAssembly {
 
   /** @throws Rejection JOB_BUNDLE_PENDING before delivery */
   async assemble(job: Job): Promise<Uint8Array> {
+    const bundle = await this.present(job);
+    if (bundle === null) return encodeBundle(formerBundleOf(await this.read(job)));
+    const log = await this.logOf(job.id, bundle);
+    return encodeBundle({ ...bundle, ...(log !== null && { log }) });
+  }
+
+  /** Without its log; null for a job under former terms, whose bundles have none. @throws Rejection JOB_BUNDLE_PENDING */
+  async present(job: Job): Promise<EvidenceBundle | null> {
+    if (isFormerJson(job.terms)) return null;
     const stored = await this.read(job);
-    if (isFormerJson(job.terms)) return encodeBundle(formerBundleOf(stored));
-    return encodeBundle(bundleOf(stored, await this.endorsements(stored.sessions)));
+    return bundleOf(stored, await this.endorsements(stored.sessions));
+  }
+
+  /** Of this very bundle: while a changed one is not logged yet, there is none. */
+  private async logOf(jobId: string, bundle: EvidenceBundle): Promise<BundledLog | null> {
+    const where = { kind: 'job-bundle', subject: jobId, member: Not(IsNull()) };
+    const row = await this.database.manager.findOne(LogOutboxEntry, { where, order: { id: 'DESC' } });
+    if (row === null || row.bundle !== to0x(bundleDigest(bundle))) return null;
+    return parseBundledLog(new Uint8Array(row.member!));
   }
 
   private async read(job: Job): Promise<StoredJob> {

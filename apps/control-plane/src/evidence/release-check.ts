@@ -69,13 +69,14 @@ export function checkGrantTime(
 }
 
 /** As it is stored. */
-export function releaseColumns({ release, releaseSignature, appraisals, result, resultSignature }: KeyReleased) {
-  const signed: StoredRelease = { ...release, releaseSignature, appraisals };
+export function releaseColumns(released: KeyReleased) {
+  const { release, releaseSignature, appraisals, logged, result, resultSignature } = released;
+  const signed: StoredRelease = { ...release, releaseSignature, appraisals, ...(logged !== undefined && { logged }) };
   return { release: signed as object, result: Buffer.from(result, 'base64'), resultSignature };
 }
 
 /** What a row of a key release holds beside the result. */
-export type StoredRelease = KeyReleased['release'] & Pick<KeyReleased, 'releaseSignature' | 'appraisals'>;
+export type StoredRelease = KeyReleased['release'] & Pick<KeyReleased, 'releaseSignature' | 'appraisals' | 'logged'>;
 
 /** @throws Rejection RELEASE_SIGNATURE */
 export function checkResult(

@@ -5,6 +5,7 @@ import { Job, JobEvent, OutboxMessage } from '#libs/persistence';
 import { marked, type Metrics } from '#libs/telemetry';
 import { AuditLog, type Cause } from '../core/audit/audit-log.js';
 import { METRICS } from '../core/config/tokens.js';
+import { LogOutbox } from '../core/events/log-outbox.js';
 import { refusal } from '../core/problem/codes.js';
 import { Clock } from '../core/timing/clock.js';
 import { enqueueWebhooks } from '../webhooks/webhook-store.js';
@@ -39,6 +40,7 @@ export class JobJournal extends AuditLog {
   constructor(
     clock: Clock,
     @Inject(METRICS) private readonly metrics: Metrics,
+    private readonly log: LogOutbox,
   ) {
     super(clock);
   }
@@ -93,6 +95,11 @@ export class JobJournal extends AuditLog {
       steps.map(({ job, to, data }) => ({ topic: `job.${to}.v1`, subject: job.id, data })),
     );
     await enqueueWebhooks(manager, steps);
+    const delivered = steps.filter(({ to }) => to === 'delivered');
+    await this.log.bundles(
+      manager,
+      delivered.map(({ job }) => job.id),
+    );
     await this.auditAll(
       manager,
       steps.map(({ job, trigger, cause }) => ({ cause, action: `job.${trigger}`, subject: job.id })),
@@ -101,6 +108,11 @@ export class JobJournal extends AuditLog {
       this.metrics.transitions.inc({ trigger, to });
       marked(`job ${to}`, job.id, { trigger, attempt: job.attempt, ...(job.code !== null && { code: job.code }) });
     }
+  }
+
+  /** A proof of a job came: its bundle, where it has one, is another. */
+  async proved(manager: EntityManager, { id, state }: Job): Promise<void> {
+    if (state === 'delivered' || state === 'settled') await this.log.bundles(manager, [id]);
   }
 
   /** Adds to the job's stream; the job's row must be locked so that ids follow commits. */

@@ -4,9 +4,10 @@
  */
 import { Injectable } from '@nestjs/common';
 import { DataSource, In, IsNull, Not, QueryFailedError, type EntityManager } from 'typeorm';
-import { Rejection } from '#attestation/base';
+import { Rejection, to0x } from '#attestation/base';
 import { Dataset, Idempotency, Job } from '#libs/persistence';
 import type { Principal } from '../core/auth/principal.js';
+import { LogOutbox, type DuePolicy } from '../core/events/log-outbox.js';
 import { OutboxRelay } from '../core/events/outbox-relay.js';
 import { inProgress, type PendingReply } from '../core/idempotency/pending-reply.js';
 import { refusal } from '../core/problem/codes.js';
@@ -16,6 +17,7 @@ import { EscrowProjection, noteOf, triggerOf } from './escrow-projection.js';
 import { JobQueue } from './job-queue.js';
 import { jobView } from './job.view.js';
 import { JobJournal } from './journal.js';
+import { openJob } from './open-job.js';
 import { Quotas } from './quotas.js';
 
 /** A job whose own contents were found in order. */
@@ -43,6 +45,7 @@ export class SubmissionBatch {
     private readonly journal: JobJournal,
     private readonly projection: EscrowProjection,
     private readonly relay: OutboxRelay,
+    private readonly log: LogOutbox,
     batches: Batches,
   ) {
     /** @throws Rejection JOB_DUPLICATE, QUOTA_JOBS, IDEMPOTENCY_IN_PROGRESS */
@@ -177,6 +180,10 @@ export class SubmissionBatch {
         : [],
     );
     if (messages.length > 0) await this.journal.announceAll(manager, messages);
+    await this.log.policies(
+      manager,
+      stored.map(({ job }) => policyOf(job)),
+    );
   }
 
   private async keepReplies(manager: EntityManager, stored: readonly Submitted[]): Promise<void> {
@@ -251,4 +258,8 @@ function duplicate(jobId: string) {
     rule: 'apps/control-plane/README.md, submission',
     action: 'Choose another salt to run the same job again.',
   });
+}
+
+function policyOf(job: Job): DuePolicy {
+  return { digest: to0x(openJob(job).spec.policyDigest), job: job.id };
 }

@@ -21,6 +21,10 @@ import {
   evaluationBytesMax,
   evaluationsMax,
   evidenceBytesMax,
+  logEntryBytesMax,
+  loggedEntriesMax,
+  logOpeningBytesMax,
+  logProofCharactersMax,
   longPollMillisecondsMax,
   policyBytesMax,
   receiptBytesMax,
@@ -106,6 +110,13 @@ const UnixSeconds = z
 /** The broker's attestation result, EAR in COSE, base64; and its account's signature over `resultDigest`. */
 const result = { result: base64(attestationResultBytesMax), resultSignature: Signature };
 
+const LoggedEntry = z.object({
+  entry: base64(logEntryBytesMax),
+  opening: z.object({ salt: Hex32, body: base64(logOpeningBytesMax) }).nullable(),
+  /** tlog-proof. */
+  proof: z.string().max(logProofCharactersMax),
+});
+
 /** What the key broker gave a session, without the sealed key. */
 export const KeyReleased = z.object({
   /** The struct of contracts/SPEC.md §3 that the broker signed. */
@@ -117,6 +128,8 @@ export const KeyReleased = z.object({
   ...result,
   /** By attestors that the terms name: digest of the evidence that each appraised, end, and signature. */
   appraisals: z.array(z.object({ evidence: Hex32, notAfter: UnixSeconds, signature: Signature })).max(attestorsMax),
+  /** What the broker logged before it released the key, and what says that it may: attestation/LOG.md §4. */
+  logged: z.array(LoggedEntry).max(loggedEntriesMax).optional(),
 });
 export type KeyReleased = z.infer<typeof KeyReleased>;
 

@@ -22,6 +22,11 @@ export const blobBytesMax = 64 * 1024 * 1024;
 /** One part of the weights that a job starts from; a frame of the enclave's channel has room for it. */
 export const startPartBytesMax = 12 * 1024 * 1024;
 export const startPartsMax = 64;
+/** What a key broker logs of one release: its entries, their openings, their proofs (characters), and how many. */
+export const logEntryBytesMax = 4096;
+export const logOpeningBytesMax = 2048;
+export const logProofCharactersMax = 16 * 1024;
+export const loggedEntriesMax = 4;
 /** Segments of one job, contracts/SPEC.md §5. */
 export const segmentsMax = 4000;
 /** Workers of a data-parallel job. */

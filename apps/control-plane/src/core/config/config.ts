@@ -6,6 +6,7 @@ import { z } from 'zod';
 import { defaultCacheDirectory, roles } from '#libs/persistence';
 import { Address, ApiKeyText, text, type NatsAddress } from '#libs/wire';
 import { invalid } from './config-error.js';
+import { readLog, type LogConfig } from './log.js';
 import { readDispatch, readNats, type DispatchConfig } from './transports.js';
 import { readTrustProxy, type TrustProxy } from './trust-proxy.js';
 
@@ -54,6 +55,10 @@ const Environment = z.object({
   VERITRAIN_S3_REGION: z.string().default('us-east-1'),
   AWS_ACCESS_KEY_ID: z.string().optional(),
   AWS_SECRET_ACCESS_KEY: z.string().optional(),
+  VERITRAIN_LOG_URL: z.url({ protocol: /^https?$/ }).optional(),
+  VERITRAIN_LOG_POLICY: z.string().optional(),
+  VERITRAIN_LOG_KEY: z.string().optional(),
+  VERITRAIN_LOG_ISSUER: z.string().min(1).max(128).optional(),
   VERITRAIN_CLIENT_DATASET_MIB: whole(1, 2 ** 30).default(1_048_576),
   VERITRAIN_OPERATOR_BLOB_MIB: whole(1, 2 ** 30).default(262_144),
   VERITRAIN_WEBHOOK_TARGETS: z.enum(['public', 'any']).default('public'),
@@ -134,6 +139,8 @@ export interface Config {
   readonly shedDelayMilliseconds: number | null;
   /** null: ciphertexts lie in the data directory. */
   readonly s3: S3Location | null;
+  /** null: nothing is logged. */
+  readonly log: LogConfig | null;
   /** Ciphertext of the data sets that one client's tenant has registered. */
   readonly clientDatasetBytesMax: number;
   /** Stored blobs of one operator's tenant. */
@@ -147,7 +154,7 @@ export interface Config {
 
 /**
  * @throws ConfigurationError CONFIG_INVALID, CONFIG_CHAIN, CONFIG_LEASE, CONFIG_TRUST_PROXY, CONFIG_BOOTSTRAP_KEYS, CONFIG_PLAIN,
- *   CONFIG_TLS, CONFIG_NATS
+ *   CONFIG_TLS, CONFIG_NATS, CONFIG_LOG
  */
 export function readConfig(environment: Readonly<Record<string, string | undefined>>): Config {
   const set = Object.fromEntries(
@@ -190,6 +197,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     streamsPerKeyMax: env.VERITRAIN_STREAMS_PER_KEY_MAX,
     shedDelayMilliseconds: env.VERITRAIN_SHED_DELAY_MS === 0 ? null : env.VERITRAIN_SHED_DELAY_MS,
     s3: s3Of(env),
+    log: readLog(env),
     clientDatasetBytesMax: env.VERITRAIN_CLIENT_DATASET_MIB * 2 ** 20,
     operatorBlobBytesMax: env.VERITRAIN_OPERATOR_BLOB_MIB * 2 ** 20,
     webhookTargets: env.VERITRAIN_WEBHOOK_TARGETS,

@@ -6,11 +6,12 @@ import { TimingModule } from '../timing/timing.module.js';
 import { Bus } from './bus.js';
 import { DeadLetters } from './dead-letters.js';
 import { EventTail } from './event-tail.js';
+import { LogOutbox } from './log-outbox.js';
 import { OutboxRelay } from './outbox-relay.js';
 
 @Module({
   imports: [AuditModule, OverloadModule, TimingModule],
-  providers: [Bus, DeadLetters, EventTail, OutboxRelay],
-  exports: [DeadLetters, OutboxRelay],
+  providers: [Bus, DeadLetters, EventTail, LogOutbox, OutboxRelay],
+  exports: [DeadLetters, LogOutbox, OutboxRelay],
 })
 export class EventsModule {}

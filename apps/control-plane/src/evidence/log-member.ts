@@ -1,0 +1,82 @@
+/** Member `log` of a bundle: what was logged of a job, in the order of the log, and the paths between its checkpoints. */
+import { fromBase64, fromHex, Rejection } from '#attestation/base';
+import {
+  checkConsistency,
+  leafHash,
+  parseEntry,
+  parseLogProof,
+  verifyEntry,
+  verifyLogProof,
+  type LogProof,
+  type SignedCheckpoint,
+  type TrustPolicy,
+} from '#attestation/log';
+import type { BundledEntry, BundledLog } from '#attestation/records';
+import type { LogOutboxEntry } from '#libs/persistence';
+import type { KeyReleased } from '#libs/wire';
+
+interface Placed {
+  readonly shown: BundledEntry;
+  readonly proof: LogProof;
+  readonly kind: string;
+}
+
+/** Paths from one size of a log to another. */
+type ConsistencyOf = (from: number, to: number) => Promise<readonly Uint8Array[]>;
+
+export function ownEntry({ entry, salt, body, proof }: LogOutboxEntry): BundledEntry | null {
+  if (entry === null || proof === null) return null;
+  const isSealed = salt !== null && body !== null;
+  const opening = isSealed ? { salt: new Uint8Array(salt), body: new Uint8Array(body) } : null;
+  return { entry: new Uint8Array(entry), opening, proof };
+}
+
+export function reportedEntry({ entry, opening, proof }: NonNullable<KeyReleased['logged']>[number]): BundledEntry {
+  const opened = opening && { salt: fromHex(opening.salt), body: fromBase64(opening.body) };
+  return { entry: fromBase64(entry), opening: opened, proof };
+}
+
+/**
+ * Entries that do not hold are left out: they came with a node's report, and would turn the bundle's verdict. So is a
+ * policy that was logged after the first release, which shows nothing.
+ * @throws CollateralError LOG_*; Rejection LOG_CONSISTENCY where the log gives another path
+ */
+export async function memberOf(
+  entries: readonly BundledEntry[],
+  watchKey: Uint8Array,
+  policy: TrustPolicy,
+  consistencyOf: ConsistencyOf,
+): Promise<BundledLog> {
+  const placed = new Map<number, Placed>();
+  for (const shown of entries) {
+    const one = await place(shown, policy);
+    if (one !== null) placed.set(one.proof.index, one);
+  }
+  const sorted = [...placed.values()].toSorted((a, b) => a.proof.index - b.proof.index);
+  const released = sorted.find(({ kind }) => kind === 'key-release')?.proof.index ?? Infinity;
+  const kept = sorted.filter(({ kind, proof }) => kind !== 'policy' || proof.index < released);
+  const consistency: Uint8Array[][] = [];
+  let last: SignedCheckpoint | null = null;
+  for (const { checkpoint } of kept.map(({ proof }) => proof)) {
+    if (last !== null && last.size !== checkpoint.size) {
+      const path = [...(await consistencyOf(last.size, checkpoint.size))];
+      checkConsistency(last, checkpoint, path);
+      consistency.push(path);
+    }
+    last = checkpoint;
+  }
+  return { watchKey, entries: kept.map(({ shown }) => shown), consistency };
+}
+
+async function place(shown: BundledEntry, policy: TrustPolicy): Promise<Placed | null> {
+  try {
+    const { kind, kid } = parseEntry(shown.entry);
+    await verifyEntry(shown.entry, kid);
+    const proof = parseLogProof(shown.proof);
+    const { witnessedAt } = verifyLogProof(proof, leafHash(shown.entry), policy);
+    return policy.quorum === null || witnessedAt !== null ? { shown, proof, kind } : null;
+  } catch (error) {
+    if (error instanceof Rejection) return null;
+    throw error;
+  }
+}

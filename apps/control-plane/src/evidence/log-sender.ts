@@ -1,0 +1,196 @@
+/**
+ * Brings to the transparency log what is due there, and keeps the proofs. An entry is made once and stored before it is
+ * submitted; the log gives the same entry the same leaf, so that a process that dies anywhere loses nothing and logs
+ * nothing twice. Any number of replicas does so at once.
+ */
+import { Inject, Injectable, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
+import { randomBytes } from 'node:crypto';
+import { DataSource, In, IsNull, Not, type EntityManager } from 'typeorm';
+import { decodePolicy, resultsTier } from '#attestation';
+import { CodedError, fromHex, to0x } from '#attestation/base';
+import { makePublicEntry, makeSealedEntry } from '#attestation/log';
+import { bundleDigest, encodeBundledLog } from '#attestation/records';
+import { fetchConsistency, submitEntry } from '#libs/log';
+import { Job, KeyRelease, LogOutboxEntry, Worker } from '#libs/persistence';
+import type { Logger } from '#libs/telemetry';
+import type { Config } from '../core/config/config.js';
+import type { LogConfig } from '../core/config/log.js';
+import { CONFIG, LOGGER } from '../core/config/tokens.js';
+import { Clock } from '../core/timing/clock.js';
+import { Periodic } from '../core/timing/periodic.js';
+import { openJob } from '../jobs/open-job.js';
+import { BundleAssembly } from './bundle-assembly.js';
+import { memberOf, ownEntry, reportedEntry } from './log-member.js';
+import type { StoredRelease } from './release-check.js';
+
+const pollMilliseconds = 500;
+const batchSize = 16;
+/** Nobody else tries what is being tried; a replica that dies meanwhile is waited for this long. */
+const claimSeconds = 60;
+/** For the log's answer; what takes longer is asked for again. */
+const withinMs = 15_000;
+const pauseSecondsMost = 60;
+const verifierName = 'veritrain';
+
+type Made = Pick<LogOutboxEntry, 'entry' | 'salt' | 'body' | 'bundle'>;
+
+@Injectable()
+export class LogSender implements OnApplicationBootstrap, OnApplicationShutdown {
+  readonly #loop: Periodic;
+  readonly #log: LogConfig | null;
+
+  constructor(
+    private readonly database: DataSource,
+    private readonly assembly: BundleAssembly,
+    private readonly clock: Clock,
+    @Inject(CONFIG) config: Config,
+    @Inject(LOGGER) private readonly logger: Logger,
+  ) {
+    this.#log = config.log;
+    this.#loop = new Periodic('log sender', pollMilliseconds, () => this.send(), logger);
+  }
+
+  onApplicationBootstrap(): void {
+    if (this.#log !== null) this.#loop.start();
+  }
+
+  async onApplicationShutdown(): Promise<void> {
+    if (this.#log !== null) await this.#loop.stop();
+  }
+
+  /** Tries everything that is due. */
+  async send(): Promise<void> {
+    const log = this.#log;
+    if (log === null) return;
+    for (let count = batchSize; count === batchSize;) {
+      const due = await this.claim();
+      await Promise.all(due.map((row) => this.attempt(log, row)));
+      count = due.length;
+    }
+  }
+
+  private claim(): Promise<LogOutboxEntry[]> {
+    const now = this.clock.now();
+    return this.database.transaction(async (manager) => {
+      const due = await manager
+        .createQueryBuilder(LogOutboxEntry, 'l')
+        .where('l.ended_at IS NULL AND l.next_at <= :now', { now })
+        .orderBy('l.id')
+        .limit(batchSize)
+        .setLock('pessimistic_write')
+        .setOnLocked('skip_locked')
+        .getMany();
+      const nextAt = new Date(now.getTime() + claimSeconds * 1000);
+      if (due.length > 0) await manager.update(LogOutboxEntry, { id: In(due.map(({ id }) => id)) }, { nextAt });
+      return due;
+    });
+  }
+
+  private async attempt(log: LogConfig, row: LogOutboxEntry): Promise<void> {
+    try {
+      const made = row.entry === null ? await this.make(log, row) : row;
+      if (made.entry === null) return await this.end(row, { code: 'LOG_NOTHING' });
+      const proof = row.proof ?? (await this.submit(log, row, made.entry));
+      const member = row.kind === 'job-bundle' ? await this.member(log, row.subject) : null;
+      await this.end(row, { proof, member, code: null });
+    } catch (error) {
+      const code = error instanceof CodedError ? error.code : 'LOG_FAILED';
+      if (code === 'JOB_BUNDLE_PENDING') return this.end(row, { code });
+      this.logger.warn('not logged yet', { kind: row.kind, subject: row.subject, attempts: row.attempts, error });
+      const pause = Math.min(pauseSecondsMost, 2 ** Math.min(row.attempts, 10));
+      const nextAt = new Date(this.clock.now().getTime() + pause * 1000);
+      const again = { attempts: row.attempts + 1, nextAt, code };
+      await this.database.manager.update(LogOutboxEntry, { id: row.id, endedAt: IsNull() }, again);
+    }
+  }
+
+  private async submit({ url, policy }: LogConfig, { id }: LogOutboxEntry, entry: Buffer): Promise<string> {
+    const { text } = await submitEntry(url, new Uint8Array(entry), policy, { wait: 'witnessed', withinMs });
+    await this.database.manager.update(LogOutboxEntry, { id }, { proof: text });
+    return text;
+  }
+
+  /** What is stored counts: another replica may have made the entry meanwhile. An entry is null where none is due. */
+  private async make(log: LogConfig, row: LogOutboxEntry): Promise<Made> {
+    const made = row.kind === 'policy' ? await this.policyEntry(log, row) : await this.bundleEntry(log, row);
+    return this.database.transaction(async (manager) => {
+      const where = { kind: row.kind, subject: row.subject };
+      const rows = await manager.find(LogOutboxEntry, {
+        where,
+        order: { id: 'ASC' },
+        lock: { mode: 'pessimistic_write' },
+      });
+      const stored = rows.find(({ id }) => id === row.id)!;
+      if (stored.entry !== null) return stored;
+      const isSame = rows.some(({ bundle }) => bundle !== null && bundle === made.bundle);
+      if (isSame) return { ...made, entry: null };
+      await manager.update(LogOutboxEntry, { id: row.id }, made);
+      return made;
+    });
+  }
+
+  private async policyEntry({ issuer }: LogConfig, { subject, data }: LogOutboxEntry): Promise<Made> {
+    const { policy } = await this.database.manager.findOneByOrFail(Job, { id: String(data['job']) });
+    const { id, validFrom } = namedIn(new Uint8Array(policy));
+    const body = { id, digest: fromHex(subject), document: null, signers: [], validFrom };
+    const entry = await makePublicEntry(issuer, 'policy', body, this.clock.at());
+    return { entry: Buffer.from(entry), salt: null, body: null, bundle: null };
+  }
+
+  private async bundleEntry({ issuer, watchKeyOf }: LogConfig, { subject }: LogOutboxEntry): Promise<Made> {
+    const { manager } = this.database;
+    const job = await manager.findOneByOrFail(Job, { id: subject });
+    const bundle = await this.assembly.present(job);
+    if (bundle === null) return { entry: null, salt: null, body: null, bundle: null };
+    const digest = bundleDigest(bundle);
+    const body = {
+      ...{ bundle: digest, escrow: fromHex(job.escrowId), policy: openJob(job).spec.policyDigest },
+      ...{ tier: resultsTier(bundle.sessions), verifier: verifierName, outcome: bundle.run.outcome },
+    };
+    const about = { at: this.clock.at(), watchKeys: [watchKeyOf(subject)], random };
+    const { entry, opening } = await makeSealedEntry(issuer, 'job-bundle', body, about);
+    const [salt, opened] = [Buffer.from(opening.salt), Buffer.from(opening.body)];
+    return { entry: Buffer.from(entry), salt, body: opened, bundle: to0x(digest) };
+  }
+
+  private async member({ url, policy, watchKeyOf }: LogConfig, jobId: string): Promise<Buffer> {
+    const { manager } = this.database;
+    const job = await manager.findOneByOrFail(Job, { id: jobId });
+    const subject = to0x(openJob(job).spec.policyDigest);
+    const proved = Not(IsNull());
+    const own = await manager.findBy(LogOutboxEntry, [
+      { kind: 'policy', subject, proof: proved },
+      { kind: 'job-bundle', subject: jobId, proof: proved },
+    ]);
+    const reported = await releasesOf(manager, jobId);
+    const entries = [...own.flatMap((row) => ownEntry(row) ?? []), ...reported.map(reportedEntry)];
+    const consistencyOf = (from: number, to: number): Promise<Uint8Array[]> => fetchConsistency(url, from, to);
+    return Buffer.from(encodeBundledLog(await memberOf(entries, watchKeyOf(jobId), policy, consistencyOf)));
+  }
+
+  private async end(
+    { id }: LogOutboxEntry,
+    outcome: Partial<Pick<LogOutboxEntry, 'proof' | 'member' | 'code'>>,
+  ): Promise<void> {
+    await this.database.manager.update(LogOutboxEntry, { id }, { ...outcome, endedAt: this.clock.now() });
+  }
+}
+
+/** What key brokers logged of the job's releases. */
+async function releasesOf(manager: EntityManager, jobId: string) {
+  const rows = [...(await manager.findBy(KeyRelease, { jobId })), ...(await manager.findBy(Worker, { jobId }))];
+  return rows.flatMap(({ release }) => (release as unknown as StoredRelease | null)?.logged ?? []);
+}
+
+/** A policy that nobody can read is logged by its digest. */
+function namedIn(policy: Uint8Array): { id: string; validFrom: number } {
+  try {
+    const { id, notBefore } = decodePolicy(policy);
+    return { id: id.slice(0, 128), validFrom: notBefore };
+  } catch (error) {
+    if (error instanceof CodedError) return { id: '', validFrom: 0 };
+    throw error;
+  }
+}
+
+const random = (size: number): Uint8Array => new Uint8Array(randomBytes(size));
