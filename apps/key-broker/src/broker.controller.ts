@@ -3,6 +3,7 @@ import { Body, Controller, HttpCode, Inject, Post } from '@nestjs/common';
 import { to0x, toBase64 } from '#attestation/base';
 import { now, statement, verdict } from './answers.js';
 import { BROKER, PARTS, type Parts } from './parts.js';
+import { loggedJson } from './release-log.js';
 import type { Broker } from './release.js';
 import { EvidenceBody, shaped } from './request.js';
 
@@ -17,7 +18,7 @@ export class BrokerController {
   @HttpCode(200)
   async release(@Body() body: unknown): Promise<object> {
     const request = shaped(EvidenceBody, body);
-    const { release, releaseSignature, sealedKey, result } = await this.parts.observer.decided(
+    const { release, releaseSignature, sealedKey, result, logged } = await this.parts.observer.decided(
       'release',
       () => this.broker.release(request, now()),
       ({ release: { job, session, provider, notAfter }, result: { tier } }) => {
@@ -25,7 +26,8 @@ export class BrokerController {
       },
     );
     const signed = { release: statement(release), releaseSignature: to0x(releaseSignature) };
-    return { account: to0x(this.broker.account), sealedKey: toBase64(sealedKey), ...signed, ...verdict(result) };
+    const shown = { ...verdict(result), ...(logged && { logged: loggedJson(logged) }) };
+    return { account: to0x(this.broker.account), sealedKey: toBase64(sealedKey), ...signed, ...shown };
   }
 
   @Post('v1/renewals')

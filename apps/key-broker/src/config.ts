@@ -1,14 +1,17 @@
 /** The settings of a key broker, and of an attestor, which is one without data keys. */
 import { readdirSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
+import { ed25519 } from '@noble/curves/ed25519.js';
 import { z } from 'zod';
 import { type AppraisalPolicy } from '#attestation';
-import { fromHex, to0x, toHex } from '#attestation/base';
+import { CodedError, ed25519Signer, fromHex, fromUtf8, to0x, toHex } from '#attestation/base';
+import { parseTrustPolicy, type TrustPolicy } from '#attestation/log';
 import { noEndorsementRecord, type EndorsementRecord } from '#attestation/records';
 import { openEscrowReader } from '#libs/settlement';
 import { readCollateral } from './collateral.js';
 import type { Escrows } from './escrow.js';
 import { readPolicy } from './policy-file.js';
+import { openReleaseLog, type ReleaseLog } from './release-log.js';
 import { invalid, parseFile, read, secretOf } from './settings-file.js';
 
 const hex = (size: number) => z.string().regex(new RegExp(`^0x[0-9a-f]{${2 * size}}$`));
@@ -66,6 +69,21 @@ const BrokerSettings = z.strictObject({
   jobsPerDataSet: z.int().min(1).max(1_000_000).default(100),
   /** Jobs under way that one session may hold at a time. */
   jobsPerSession: z.int().min(1).max(1000).default(16),
+  /** A transparency log that must have every release before the key leaves. */
+  log: z
+    .strictObject({
+      url: z.url({ protocol: /^https?$/ }),
+      /** tlog-policy: the log, and the witnesses of which a quorum must have seen the release. */
+      policy: z.string(),
+      /** Ed25519 secret that signs entries; file with 32 bytes hex. */
+      key: z.string(),
+      /** The name under which the log knows that key. */
+      issuer: z.string().min(1).max(128),
+      /** `issuer` entry that binds the key to the account of `signingKey`, and its tlog-proof: files. */
+      issuerEntry: z.string().optional(),
+      issuerProof: z.string().optional(),
+    })
+    .optional(),
 });
 
 const AttestorSettings = z.strictObject({
@@ -117,6 +135,8 @@ export interface BrokerConfig extends SpeakerConfig {
   readonly provers?: ReadonlySet<string>;
   readonly jobsPerDataSet: number;
   readonly jobsPerSession: number;
+  /** Where the data owner demands that releases are logged; absent: none is. */
+  readonly log?: ReleaseLog;
 }
 
 export interface AttestorConfig extends SpeakerConfig {
@@ -136,6 +156,7 @@ export async function loadBrokerConfig(path: string): Promise<BrokerConfig> {
     provers: bare(settings.provers),
     jobsPerDataSet: settings.jobsPerDataSet,
     jobsPerSession: settings.jobsPerSession,
+    ...(settings.log && { log: logOf(settings.log, path) }),
   };
 }
 
@@ -148,6 +169,37 @@ export async function loadAttestorConfig(path: string): Promise<AttestorConfig> 
     attestOnly: true,
     ...(clients !== undefined && { clients: bare(clients) }),
   };
+}
+
+/** @throws ConfigurationError BROKER_CONFIG */
+function logOf(settings: NonNullable<z.infer<typeof BrokerSettings>['log']>, path: string): ReleaseLog {
+  const near = (file: string): string => resolve(dirname(path), file);
+  const secret = secretOf(near(settings.key));
+  const policyFile = near(settings.policy);
+  const { issuerEntry, issuerProof } = settings;
+  if ((issuerEntry === undefined) !== (issuerProof === undefined)) {
+    throw invalid(path, 'log.issuerEntry and log.issuerProof, both or neither', 'one of them');
+  }
+  const text = (file: string): string => fromUtf8(new Uint8Array(read(near(file))));
+  const shown = () =>
+    issuerEntry === undefined || issuerProof === undefined
+      ? []
+      : [{ entry: new Uint8Array(read(near(issuerEntry))), opening: null, proof: text(issuerProof) }];
+  return openReleaseLog({
+    url: settings.url.replace(/\/$/, ''),
+    policy: trustPolicyOf(policyFile, text(settings.policy)),
+    issuer: { name: settings.issuer, publicKey: ed25519.getPublicKey(secret), sign: ed25519Signer(secret) },
+    shown,
+  });
+}
+
+function trustPolicyOf(path: string, text: string): TrustPolicy {
+  try {
+    return parseTrustPolicy(text);
+  } catch (error) {
+    if (error instanceof CodedError) throw invalid(path, error.detail.expected, error.detail.got);
+    throw error;
+  }
 }
 
 type SharedSettings = z.infer<z.ZodObject<typeof shared>>;

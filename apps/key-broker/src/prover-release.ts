@@ -61,7 +61,7 @@ interface ProverReleaseParts {
 /**
  * @param at unix seconds
  * @throws Rejection NONCE_*, BROKER_ASSURANCE, BROKER_PROVER, SEAL_SIGNATURE, those of authorise.ts,
- *   BROKER_JOBS, OPENING_BUDGET, STEP_PLAN; CollateralError of authorise.ts, BROKER_JOURNAL, BROKER_SESSION_HELD
+ *   BROKER_JOBS, OPENING_BUDGET, STEP_PLAN; CollateralError of authorise.ts, BROKER_JOURNAL, BROKER_SESSION_HELD, BROKER_LOG
  */
 export async function releaseToProver(
   { config, nonces, sessions, journal }: ProverReleaseParts,
@@ -85,11 +85,15 @@ export async function releaseToProver(
       throw refused('BROKER_PROVER', 'a prover that the data owner named', toHex(account));
     }
     await requireEscrow(config, terms, releasable);
-    const openings = admit(journal, spec, jobId, terms);
+    admit(journal, spec, jobId, terms);
     const sealedKey = await sealDataKey({ datasetId, key }, { jobId, aad: digest }, transportKey);
-    recordRelease(journal, config, at, { datasetId, jobId, more: { prover: to0x(account), openings } });
     const times = { grantedAt: at, notAfter: issuedAt + config.validForSeconds };
-    return { sealedKey, ...startOf(config, { spec, terms, account, sealedKey, nonce, evidence: digest, ...times }) };
+    const start = startOf(config, { spec, terms, account, sealedKey, nonce, evidence: digest, ...times });
+    await config.log?.enter(start.release, key, at);
+    // Others may have been given rows meanwhile.
+    const openings = admit(journal, spec, jobId, terms);
+    recordRelease(journal, config, at, { datasetId, jobId, more: { prover: to0x(account), openings } });
+    return { sealedKey, ...start };
   });
 }
 

@@ -10,6 +10,7 @@ import {
   keyReleaseAad,
   leaseDigest,
   releaseDigest,
+  type BundledEntry,
   type Lease,
   type Release,
   type Terms,
@@ -37,6 +38,8 @@ export interface Released {
   /** The broker's account signs it over the Release in the escrow's domain, 65 bytes. */
   readonly releaseSignature: Uint8Array;
   readonly result: VouchedResult;
+  /** What the log has of it, where the data owner demands a log. */
+  readonly logged?: readonly BundledEntry[];
 }
 
 interface Renewed {
@@ -49,8 +52,8 @@ export interface Broker {
   /** Account that signs releases and leases, 20 bytes. */
   readonly account: Uint8Array;
   /**
-   * @throws Rejection with the failed check's code; CollateralError when material for a verdict, or the chain, is
-   * missing
+   * @throws Rejection with the failed check's code; CollateralError when material for a verdict, the chain, or a log that
+   *   the owner demands is missing
    */
   release(request: EvidenceRequest, at: number): Promise<Released>;
   /**
@@ -108,13 +111,14 @@ async function release(parts: BrokerParts, seen: SeenTerms, asked: Asked, issued
   const ids = { job: to0x(job), key: to0x(released.key), session: to0x(session), provider: to0x(provider) };
   const policy = to0x(released.policy);
   const more = { ...ids, policy, notAfter, tier, machine, evidence: to0x(released.evidence) };
+  const logged = await config.log?.enter(released, key, at);
   judgeAgain(parts, asked, judged);
   requireRoom(parts, asked, over);
   recordRelease(journal, config, at, { datasetId: spec.dataset.id, jobId, more });
   sessions.supersede({ session, provider }, machine, at);
   seen.set(ids.job, asked.terms);
   const releaseSignature = signed(config, (domain) => releaseDigest(domain, released));
-  return { sealedKey, release: released, releaseSignature, result: judged.result };
+  return { sealedKey, release: released, releaseSignature, result: judged.result, ...(logged && { logged }) };
 }
 
 async function renew(parts: BrokerParts, asked: Asked, issuedAt: number): Promise<Renewed> {
