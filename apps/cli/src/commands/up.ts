@@ -46,6 +46,7 @@ async function up(options: UpOptions): Promise<void> {
     folder: join(folder, 'up'),
     vendorFile: join(folder, 'simulated-vendor.json'),
     httpPort: options.port,
+    log: true,
     onPhase: log,
     groth16Keys: options.groth16Keys && resolve(options.groth16Keys),
     provers: Array.from({ length: options.provers }, () => ({ threads: 1 })),
@@ -60,6 +61,9 @@ async function up(options: UpOptions): Promise<void> {
         ['other keys', join(folder, 'up', 'api-keys.test.json')],
         ['profile', system.profileFile],
         ['hardware', 'SIMULATED'],
+        ...('logPolicy' in system && system.logPolicy !== null
+          ? [['log policy', `${system.logPolicy}: log and witness are this system’s own, 0 independent`] as const]
+          : []),
         ['use it', `VERITRAIN_PROFILE=${system.profileFile} npx veritrain node list`],
         ['stop it', 'Ctrl-C'],
       ]),

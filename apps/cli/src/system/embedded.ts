@@ -2,10 +2,13 @@
  * The whole system on this machine: a local chain, a control plane on its embedded database, the data owner's key
  * broker and one node with simulated hardware. Every party is a process of its own and keeps its secrets to itself.
  */
+import { join } from 'node:path';
 import { freePort } from '#libs/process';
 import { startAnvil } from '#libs/settlement';
+import { layOutOwnLog, type OwnLog } from './own-log.js';
 import { startApp, type RunningProcess } from './process.js';
 import {
+  accountBytes,
   controlPlaneEnvironment,
   layOut,
   layOutHost,
@@ -21,6 +24,8 @@ export interface EmbeddedSystem {
   /** What a client needs, for `--profile`. */
   readonly profileFile: string;
   readonly urls: Readonly<Record<string, string>>;
+  /** Trust policy of the system's own log; null: it has none. */
+  readonly logPolicy: string | null;
   /** Account of the node that is paid. */
   readonly provider: string;
   /** Account of the first prover. */
@@ -39,7 +44,14 @@ export interface EmbeddedSystem {
 }
 
 export type AppName =
-  'control-plane' | 'key-broker' | 'host-agent' | `host-agent-${number}` | Successor | `prover-${number}`;
+  | 'control-plane'
+  | 'key-broker'
+  | 'log'
+  | 'witness'
+  | 'host-agent'
+  | `host-agent-${number}`
+  | Successor
+  | `prover-${number}`;
 
 export interface EmbeddedOptions {
   /** Everything the system writes, wiped first. */
@@ -49,6 +61,8 @@ export interface EmbeddedOptions {
   /** Port of the control plane; 0 or absent: a free one. */
   readonly httpPort?: number;
   readonly onPhase?: (phase: string) => void;
+  /** Whether a log and a witness of the system's own take part; they do not where absent. */
+  readonly log?: boolean;
   /** Whether a node with simulated hardware takes part; true where absent. */
   readonly enclave?: boolean;
   /** Nodes with simulated hardware of one provider: `host-agent`, `host-agent-2` and so on; 1 where absent. */
@@ -74,8 +88,10 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedS
   onPhase('local chain and contracts');
   const [anvil, vendor] = await Promise.all([startAnvil({ ticks: true }), openVendor(vendorFile)]);
   const apps = new Map<AppName, RunningProcess>();
+  let logging: ReturnType<OwnLog['start']> | undefined;
   const stop = async (): Promise<void> => {
     for (const app of [...apps.values()].reverse()) await app.stop();
+    for (const app of (await logging?.catch(() => [])) ?? []) await app.stop();
     await anvil.stop();
   };
   try {
@@ -88,7 +104,10 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedS
     };
     const { groth16Keys } = options;
     const developmentKeys = groth16Keys !== undefined;
-    const site = await layOut({ folder, anvil, vendor, url, brokerPort, developmentKeys, ...renewed });
+    const ownLog = options.log === true ? await layOutOwnLog(folder, join(folder, 'logs')) : null;
+    const log = ownLog?.brokerSettings;
+    const site = await layOut({ folder, anvil, vendor, url, brokerPort, developmentKeys, log, ...renewed });
+    logging = ownLog?.start(site.brokerSecret, accountBytes(site.brokerSecret));
     const dispatch = { host: '127.0.0.1', port: ports.dispatch };
     const { hostEnvironment: environment } = options;
     const host = { urls: [url], dispatch, vendorFile, environment };
@@ -96,16 +115,10 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedS
     const others = otherHosts(site, options.nodes ?? 1, host);
     onPhase('control plane, key broker, node with simulated hardware');
     const provers = proversOf(site, options.provers ?? [], { urls: [url], dispatch, groth16Keys });
-    const launch: Readonly<Partial<Record<AppName, () => Promise<RunningProcess>>>> = {
-      'control-plane': () =>
-        startApp('control-plane', site.logs, { ...controlPlaneEnvironment(site, ports), ...options.controlPlane }),
-      'key-broker': () => startApp('key-broker', site.logs, { VERITRAIN_BROKER_CONFIG: site.brokerConfig }),
-      'host-agent': () => startApp('host-agent', site.logs, { VERITRAIN_HOST_SETTINGS: hostSettings, ...environment }),
-      ...(attestation && successors(site, { ...host, vendorFile: attestation.secondVendorFile })),
-      ...Object.fromEntries([...others, ...provers]),
-    };
+    const launch = launchers(site, options, { ports, host, hostSettings, others: [...others, ...provers], ownLog });
+    const logged = logging?.then((running) => running.forEach((app, index) => apps.set(logApps[index]!, app)));
     const start = async (app: AppName): Promise<void> => void apps.set(app, await launch[app]!());
-    await Promise.all([start('control-plane'), start('key-broker')]);
+    await Promise.all([start('control-plane'), start('key-broker'), logged]);
     if (options.enclave !== false) await start('host-agent');
     for (const [name] of others) await start(name);
     for (const [name] of provers) await start(name);
@@ -122,7 +135,9 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedS
         graphql: `${url}/graphql`,
         broker: `http://127.0.0.1:${brokerPort}`,
         chain: anvil.url,
+        ...(ownLog && { log: ownLog.url }),
       },
+      logPolicy: ownLog?.policyFile ?? null,
       ended: Promise.race([...apps].map(([name, { exited }]) => exited.then(() => name))),
       kill: (app) => apps.get(app)!.kill(),
       start,
@@ -136,6 +151,35 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedS
     await stop();
     throw error;
   }
+}
+
+/** In the order in which `OwnLog.start` gives them. */
+const logApps = ['witness', 'log'] as const;
+
+type Launcher = () => Promise<RunningProcess>;
+
+interface LaunchParts {
+  readonly ports: { readonly http: number; readonly dispatch: number };
+  readonly host: HostParts;
+  readonly hostSettings: string;
+  readonly others: readonly (readonly [name: AppName, launch: Launcher])[];
+  readonly ownLog: OwnLog | null;
+}
+
+function launchers(
+  site: Site,
+  { attestation, controlPlane, hostEnvironment }: EmbeddedOptions,
+  { ports, host, hostSettings, others, ownLog }: LaunchParts,
+): Readonly<Partial<Record<AppName, Launcher>>> {
+  const ofControlPlane = { ...controlPlaneEnvironment(site, ports), ...ownLog?.controlPlane, ...controlPlane };
+  const ofHost = { VERITRAIN_HOST_SETTINGS: hostSettings, ...hostEnvironment };
+  return {
+    'control-plane': () => startApp('control-plane', site.logs, ofControlPlane),
+    'key-broker': () => startApp('key-broker', site.logs, { VERITRAIN_BROKER_CONFIG: site.brokerConfig }),
+    'host-agent': () => startApp('host-agent', site.logs, ofHost),
+    ...(attestation && successors(site, { ...host, vendorFile: attestation.secondVendorFile })),
+    ...Object.fromEntries(others),
+  };
 }
 
 /** Nodes beside the first, by the name of their app. */

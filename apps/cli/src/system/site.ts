@@ -37,6 +37,8 @@ interface SiteOptions {
   /** Address under which client, node and broker reach the chain; the chain's own where absent. */
   readonly rpcUrl?: string;
   readonly attestation?: SiteAttestation;
+  /** `log` of the broker's settings; absent: it logs nothing. */
+  readonly log?: Readonly<Record<string, string>> | undefined;
   /** Whether contract and client take Groth16 keys that one machine made; they do not where absent. */
   readonly developmentKeys?: boolean;
 }
@@ -61,6 +63,8 @@ export interface Site {
   readonly profileFile: string;
   /** Account of the nodes that is paid. */
   readonly provider: string;
+  /** Secret of the key broker's account. */
+  readonly brokerSecret: Uint8Array;
   /** Secret of that account: a node that trains or proves on opens the enclave's checkpoints with it. */
   readonly hostSecret: Uint8Array;
   /** Operators of provers, whom the data owner's broker knows. */
@@ -94,8 +98,10 @@ export async function layOut(options: SiteOptions): Promise<Site> {
   const named = proverAccounts.map((index) => accountOf(testAccountSecret(index)));
   const policy = policyOf(vendor, options.attestation);
   writeWhole(join(folder, 'policy.json'), `${JSON.stringify(policy, null, 2)}\n`);
-  const restrictions =
-    options.attestation === undefined ? {} : { restrictions: 'restrictions.json', provers: [provider, ...named] };
+  const restrictions = {
+    ...(options.attestation && { restrictions: 'restrictions.json', provers: [provider, ...named] }),
+    ...(options.log && { log: options.log }),
+  };
   if (options.attestation !== undefined)
     writeWhole(join(folder, 'broker', 'restrictions.json'), JSON.stringify(policy));
   writeSecret(join(folder, 'client-account.test-key'), testAccountSecret(1));
@@ -106,6 +112,7 @@ export async function layOut(options: SiteOptions): Promise<Site> {
     rpcUrl,
     deployment,
     provider,
+    brokerSecret: attestorSecret,
     hostSecret: newSecret(),
     provers,
     bootstrapKeys: writeApiKeys(folder, apiKeys, provider, provers),
@@ -290,7 +297,7 @@ interface BrokerOptions {
   readonly attestorSecret: Uint8Array;
   readonly recipient: Uint8Array;
   /** Settings beyond the usual ones. */
-  readonly restrictions: { readonly restrictions?: string; readonly provers?: readonly string[] };
+  readonly restrictions: Readonly<Record<string, unknown>>;
 }
 
 function layOutBroker(options: BrokerOptions): string {
@@ -330,5 +337,10 @@ function writeProfile(folder: string, profile: Profile): string {
 }
 
 function accountOf(secret: Uint8Array): string {
-  return to0x(addressOfPublicKey(secp256k1.getPublicKey(secret, false)));
+  return to0x(accountBytes(secret));
+}
+
+/** 20 bytes. */
+export function accountBytes(secret: Uint8Array): Uint8Array {
+  return addressOfPublicKey(secp256k1.getPublicKey(secret, false));
 }
