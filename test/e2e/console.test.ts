@@ -32,7 +32,7 @@ describe.skipIf(!hasBrowser)('the console in Chromium', () => {
     await advanceTo(test, grant, 'running');
     const { page, complaints, goTo, close } = await site.open('client');
     await page.getByRole('link', { name: `job ${job.jobId}` }).click();
-    await page.getByRole('heading', { name: 'Training', exact: true }).waitFor();
+    await page.getByRole('heading', { name: /^Training/ }).waitFor();
     await progress(grant, 1);
     await progress(grant, 2);
     await page.getByRole('img', { name: /Loss, .* from 1 at step 1 to 0.6667 at step 2/ }).waitFor();

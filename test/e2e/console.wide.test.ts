@@ -104,9 +104,10 @@ async function furnish({ test }: ConsoleSite): Promise<Partial<Record<KeyName, [
   await test.send(pattern.leaseFail, { ...refOf(first), code: 'HOST_SAYS', detail: script, retry: false });
   const refused = await submitFunded(test);
   await test.send(pattern.leaseAttested, { ...refOf(await acquire(test, nodeId)), ...shownInVain });
-  test.clock.pass(40);
+  // Whom a policy has refused gets no further job under it for a while.
+  const another = await register(test, 'milan-2');
   const job = await submitFunded(test);
-  const grant = await acquire(test, nodeId);
+  const grant = await acquire(test, another);
   await advanceTo(test, grant, 'running');
   for (let step = 0; step < 5; step += 1) {
     test.clock.pass(2);
@@ -143,6 +144,7 @@ async function furnish({ test }: ConsoleSite): Promise<Partial<Record<KeyName, [
       ['earnings', '/earnings'],
     ],
     admin: [
+      ['tenants', '/tenants'],
       ['keys', '/keys'],
       ['audit', '/audit'],
       ['nowhere', '/nowhere'],

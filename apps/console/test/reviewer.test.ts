@@ -83,7 +83,7 @@ describe.skipIf(!hasBrowser)('the reviewer in Chromium', () => {
     const { page } = tab;
     await give(page, { name: 'x.vtb', bytes: sample('receipt-altered').bytes });
     expect(await statesOn(page)).toEqual([
-      ...['remark', 'remark', 'remark', 'remark', 'holds', 'broken', 'unsupported', 'absent'],
+      ...['remark', 'remark', 'remark', 'remark', 'holds', 'broken', 'unsupported', 'absent', 'absent'],
     ]);
     await give(page, { name: 'x.vtb', bytes: sample('html-in-text').bytes });
     expect(await page.locator('img').count()).toBe(0);

@@ -165,25 +165,27 @@ function Values({ check, title, isFolded = false }: ValuesProps) {
     );
   }
   return (
-    <dl class="values">
-      {title !== undefined && <div class="title">{title}</div>}
-      {check.expected !== '' && (
+    <>
+      {title !== undefined && <p class="when">{title}</p>}
+      <dl class="values">
+        {check.expected !== '' && (
+          <div>
+            <dt>expected</dt>
+            <dd>{plain(check.expected)}</dd>
+          </div>
+        )}
         <div>
-          <dt>expected</dt>
-          <dd>{plain(check.expected)}</dd>
+          <dt>got</dt>
+          <dd>{plain(check.got)}</dd>
         </div>
-      )}
-      <div>
-        <dt>got</dt>
-        <dd>{plain(check.got)}</dd>
-      </div>
-      {check.action !== '' && (
-        <div>
-          <dt>what to do</dt>
-          <dd>{check.action}</dd>
-        </div>
-      )}
-    </dl>
+        {check.action !== '' && (
+          <div>
+            <dt>what to do</dt>
+            <dd>{check.action}</dd>
+          </div>
+        )}
+      </dl>
+    </>
   );
 }
 

@@ -39,13 +39,15 @@ function Newest({ appraisal }: { readonly appraisal: Appraisal }) {
       <h2 id="newest">
         Newest evidence, {ago(at)} <Tier of={appraisal} />
       </h2>
-      <p class="note">Judged by the policy of job {short(jobId)}. Another job may demand more or less.</p>
+      <p class="note">
+        Judged by the policy of one job, <code title={jobId}>{short(jobId)}</code>: another may demand more or less.
+      </p>
       <h3>Firmware against the floors of that policy</h3>
       <Checks checks={checks.filter(isFirmware)} none="This policy looked at no firmware." />
       <h3>What does not simply hold, and why</h3>
       <Checks checks={open.filter((check) => !isFirmware(check))} none="Nothing: everything else holds." />
       <details>
-        <summary>All {checks.length} checks</summary>
+        <summary>Every check of it: {checks.length}</summary>
         <Checks checks={checks} none="" />
       </details>
     </section>

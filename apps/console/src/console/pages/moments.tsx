@@ -4,7 +4,7 @@ import { utcOf } from '../figures.js';
 import { wordOf } from '../job-state.js';
 import type { Moment } from '../live.js';
 
-const shownMax = 100;
+const shownMax = 40;
 
 export function Moments({ moments, isLive }: { readonly moments: readonly Moment[]; readonly isLive: boolean }) {
   const shown = moments.slice(-shownMax).toReversed();
@@ -73,5 +73,5 @@ function changeOf(from: string, to: string, code: string): string {
   if (from === '') return 'It was submitted';
   const why = code === '' ? '' : ` (${code})`;
   if (to === 'submitted') return `It waits for a node again${why}`;
-  return `${changes[to] ?? `It is ${wordOf(to)}`}${why}`;
+  return `${changes[to] ?? `It ended: ${wordOf(to)}`}${why}`;
 }
