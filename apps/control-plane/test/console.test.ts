@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import request from 'supertest';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ConsoleSession } from '#libs/persistence';
+import { readCorsOrigins } from '../src/core/config/cors.js';
 import { Streams } from '../src/core/overload/streams.js';
 import { keys, startTestPlane, type KeyName, type TestPlane } from './harness.js';
 import { submitFunded } from './job-fixture.js';
@@ -263,4 +264,32 @@ it('tries of one address and of one key are so many a minute', async () => {
   const tries = await Promise.all(Array.from({ length: 40 }, () => enter('vt_guess_wrong-secret-0123456789')));
   expect(new Set(tries.map(({ status }) => status))).toEqual(new Set([401, 429]));
   expect(tries.find(({ status }) => status === 429)!.headers['retry-after']).toMatch(/^\d+$/);
+});
+
+describe('pages of others', () => {
+  const preflight = (plane: TestPlane, origin: string) =>
+    request(plane.plane.app.getHttpServer())
+      .options('/v1/jobs')
+      .set({ origin, 'access-control-request-method': 'GET', 'access-control-request-headers': 'authorization' });
+
+  it('may ask with a key where the settings name their origin, and never with the cookie', async () => {
+    const open = await startTestPlane({ corsOrigins: ['https://app.test'] });
+    const { headers } = await preflight(open, 'https://app.test');
+    expect(headers['access-control-allow-origin']).toBe('https://app.test');
+    expect(headers['access-control-allow-credentials']).toBeUndefined();
+    expect((await preflight(open, 'https://evil.test')).headers['access-control-allow-origin']).toBeUndefined();
+    expect((await preflight(test, 'https://app.test')).headers['access-control-allow-origin']).toBeUndefined();
+    await open.stop();
+  });
+
+  it('are named as origins, or the settings are refused', () => {
+    expect(readCorsOrigins('https://a.test, http://127.0.0.1:8080')).toEqual([
+      'https://a.test',
+      'http://127.0.0.1:8080',
+    ]);
+    expect(readCorsOrigins(undefined)).toEqual([]);
+    for (const wrong of ['*', 'https://a.test/', 'a.test', 'https://a.test,', 'null']) {
+      expect(() => readCorsOrigins(wrong)).toThrow('CONFIG_CORS');
+    }
+  });
 });

@@ -193,6 +193,7 @@ const limits = {
   shedDelayMilliseconds: null,
   s3: null,
   log: null,
+  corsOrigins: [],
   clientDatasetBytesMax: 2 ** 40,
   operatorBlobBytesMax: 2 ** 30,
 };

@@ -13,16 +13,27 @@ interface HttpParts {
   readonly logger: Logger;
   readonly metrics: Metrics;
   readonly connections: ConnectionLimits;
-  readonly config: { readonly trustProxy: TrustProxy | null };
+  readonly config: { readonly trustProxy: TrustProxy | null; readonly corsOrigins: readonly string[] };
 }
 
 export function configureHttp(app: NestExpressApplication, { logger, metrics, connections, config }: HttpParts): void {
   app.disable('x-powered-by');
   app.use(observe(logger, metrics, config.trustProxy));
   app.use(shieldPages);
+  if (config.corsOrigins.length > 0) app.enableCors(corsOf(config.corsOrigins));
   app.use('/graphql', app.get(GraphqlGate).handler);
   guardConnections(app.getHttpServer(), logger, metrics, connections);
   limitSockets(app.getHttpServer(), metrics, config.trustProxy);
+}
+
+/** With a key that the page has of its own: no browser sends a cookie along. */
+function corsOf(origins: readonly string[]) {
+  return {
+    ...{ origin: [...origins], credentials: false, maxAge: 600 },
+    methods: ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'],
+    allowedHeaders: ['authorization', 'content-type', 'idempotency-key', 'last-event-id', 'upload-offset'],
+    exposedHeaders: ['location', 'retry-after', 'x-request-id'],
+  };
 }
 
 type Observed = Request & Addressed & { id?: string };

@@ -6,6 +6,7 @@ import { z } from 'zod';
 import { defaultCacheDirectory, roles } from '#libs/persistence';
 import { Address, ApiKeyText, text, type NatsAddress } from '#libs/wire';
 import { invalid } from './config-error.js';
+import { readCorsOrigins } from './cors.js';
 import { readLog, type LogConfig } from './log.js';
 import { readDispatch, readNats, type DispatchConfig } from './transports.js';
 import { readTrustProxy, type TrustProxy } from './trust-proxy.js';
@@ -62,6 +63,7 @@ const Environment = z.object({
   VERITRAIN_CLIENT_DATASET_MIB: whole(1, 2 ** 30).default(1_048_576),
   VERITRAIN_OPERATOR_BLOB_MIB: whole(1, 2 ** 30).default(262_144),
   VERITRAIN_WEBHOOK_TARGETS: z.enum(['public', 'any']).default('public'),
+  VERITRAIN_CORS_ORIGINS: z.string().max(8192).optional(),
   VERITRAIN_CONSOLE_DIR: z.string().default(builtConsole()),
   VERITRAIN_LOG_LEVEL: z.enum(['debug', 'info', 'warn', 'error', 'silent']).default('info'),
 });
@@ -147,14 +149,16 @@ export interface Config {
   readonly operatorBlobBytesMax: number;
   /** `any`: webhooks may name addresses of this network, and plain http. */
   readonly webhookTargets: 'public' | 'any';
+  /** Whose pages may ask with a key of their own; none where it is empty. */
+  readonly corsOrigins: readonly string[];
   /** Where the build left the console. */
   readonly consoleDirectory: string;
   readonly logLevel: 'debug' | 'info' | 'warn' | 'error' | 'silent';
 }
 
 /**
- * @throws ConfigurationError CONFIG_INVALID, CONFIG_CHAIN, CONFIG_LEASE, CONFIG_TRUST_PROXY, CONFIG_BOOTSTRAP_KEYS, CONFIG_PLAIN,
- *   CONFIG_TLS, CONFIG_NATS, CONFIG_LOG
+ * @throws ConfigurationError CONFIG_INVALID, CONFIG_CHAIN, CONFIG_LEASE, CONFIG_TRUST_PROXY, CONFIG_BOOTSTRAP_KEYS, CONFIG_CORS,
+ *   CONFIG_PLAIN, CONFIG_TLS, CONFIG_NATS, CONFIG_LOG
  */
 export function readConfig(environment: Readonly<Record<string, string | undefined>>): Config {
   const set = Object.fromEntries(
@@ -201,6 +205,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     clientDatasetBytesMax: env.VERITRAIN_CLIENT_DATASET_MIB * 2 ** 20,
     operatorBlobBytesMax: env.VERITRAIN_OPERATOR_BLOB_MIB * 2 ** 20,
     webhookTargets: env.VERITRAIN_WEBHOOK_TARGETS,
+    corsOrigins: readCorsOrigins(env.VERITRAIN_CORS_ORIGINS),
     consoleDirectory: resolve(env.VERITRAIN_CONSOLE_DIR),
     logLevel: env.VERITRAIN_LOG_LEVEL,
   };
