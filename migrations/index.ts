@@ -15,6 +15,8 @@ import { Endorsements1763815000000 } from './1763815000000-endorsements.js';
 import { StartWeights1763820000000 } from './1763820000000-start-weights.js';
 import { ConsoleSessions1763825000000 } from './1763825000000-console-sessions.js';
 import { LogOutbox1763830000000 } from './1763830000000-log-outbox.js';
+import { TenantLimits1763840000000 } from './1763840000000-tenant-limits.js';
+import { KeyScopes1763845000000 } from './1763845000000-key-scopes.js';
 
 export const migrations: (new () => MigrationInterface)[] = [
   Initial1763722800000,
@@ -32,4 +34,6 @@ export const migrations: (new () => MigrationInterface)[] = [
   StartWeights1763820000000,
   ConsoleSessions1763825000000,
   LogOutbox1763830000000,
+  TenantLimits1763840000000,
+  KeyScopes1763845000000,
 ];

@@ -7,6 +7,7 @@ CREATE TABLE "api_key" (
   "provider" text,
   "revoked_at" timestamp with time zone,
   "role" text NOT NULL,
+  "scopes" text[],
   "secret_hash" bytea NOT NULL,
   "tenant" text NOT NULL
 );
@@ -278,6 +279,13 @@ CREATE TABLE "segment_proof" (
   "proved_at" timestamp with time zone
 );
 
+CREATE TABLE "tenant_limit" (
+  "dataset_bytes_max" bigint,
+  "jobs_under_way_max" integer,
+  "jobs_waiting_max" integer,
+  "tenant" text NOT NULL
+);
+
 CREATE TABLE "verdict" (
   "at" bigint NOT NULL,
   "checks" jsonb NOT NULL,
@@ -392,6 +400,7 @@ ALTER TABLE renewal ADD CONSTRAINT "PK_renewal" PRIMARY KEY (lease_id, nonce);
 ALTER TABLE segment_proof ADD CONSTRAINT "FK_1a75e8f2dda743bf5d4e009fb97" FOREIGN KEY (node_id) REFERENCES node(id);
 ALTER TABLE segment_proof ADD CONSTRAINT "FK_26123666ea535c87477638eb6f8" FOREIGN KEY (job_id) REFERENCES job(id);
 ALTER TABLE segment_proof ADD CONSTRAINT "PK_6ea8d9a52fe014aee2a5504b3eb" PRIMARY KEY (job_id, index);
+ALTER TABLE tenant_limit ADD CONSTRAINT "PK_tenant_limit" PRIMARY KEY (tenant);
 ALTER TABLE verdict ADD CONSTRAINT "FK_6078abfa885492952fdf29e0d73" FOREIGN KEY (lease_id) REFERENCES lease(id);
 ALTER TABLE verdict ADD CONSTRAINT "PK_6078abfa885492952fdf29e0d73" PRIMARY KEY (lease_id);
 ALTER TABLE webhook ADD CONSTRAINT "PK_e6765510c2d078db49632b59020" PRIMARY KEY (id);

@@ -19,7 +19,7 @@ export class SimulatedClient {
     readonly tenant: string,
   ) {
     this.#random = world.random.fork();
-    this.#principal = { keyId: `key-${tenant}`, tenant, role: 'client', provider: null };
+    this.#principal = { keyId: `key-${tenant}`, tenant, role: 'client', provider: null, scopes: null };
   }
 
   async order(job: SimulatedJob): Promise<void> {

@@ -76,7 +76,7 @@ export abstract class SimulatedNode {
   ) {
     this.random = world.random.fork();
     const host = provider.slice(2, 6);
-    this.principal = { keyId: `key-${host}`, tenant: `host-${host}`, role: 'operator', provider };
+    this.principal = { keyId: `key-${host}`, tenant: `host-${host}`, role: 'operator', provider, scopes: null };
   }
 
   start(): void {

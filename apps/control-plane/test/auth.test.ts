@@ -189,6 +189,12 @@ const matrix: Readonly<Record<string, Row>> = {
     path: () => `/v1/nodes/${nodeId}/appraisals`,
     expected: { operator: 200, otherOperator: 404, admin: 200 },
   },
+  'GET /v1/tenants': { method: 'get', path: () => '/v1/tenants', expected: { admin: 200 } },
+  'POST /v1/tenants/:tenant/limits': {
+    method: 'post',
+    path: () => '/v1/tenants/nobody/limits',
+    expected: { admin: 404, tenantAdmin: 403, otherAdmin: 403 },
+  },
   'GET /v1/earnings': { method: 'get', path: () => '/v1/earnings', expected: { operator: 200, otherOperator: 200 } },
   'POST /v1/nodes/:id/cordon': {
     method: 'post',
@@ -373,6 +379,15 @@ const rootFields: Readonly<Record<string, { ask: () => string; expected: Partial
   'Mutation.removeDataset': {
     ask: () => `mutation { removeDataset(id: "0x${'00'.repeat(32)}") }`,
     expected: { client: 'DATASET_UNKNOWN', otherClient: 'DATASET_UNKNOWN', admin: 'DATASET_UNKNOWN' },
+  },
+  'Query.tenantPage': { ask: () => 'query { tenantPage { items { tenant } } }', expected: { admin: 'ok' } },
+  'Mutation.limitTenant': {
+    ask: () => 'mutation { limitTenant(tenant: "acme", jobsWaitingMax: -1) { tenant } }',
+    expected: { admin: 'REQUEST_MALFORMED' },
+  },
+  'Query.nodeAppraisals': {
+    ask: () => `query { nodeAppraisals(id: "${nodeId}") { tier } }`,
+    expected: { operator: 'ok', otherOperator: 'NODE_UNKNOWN', admin: 'ok' },
   },
   'Query.earningPage': {
     ask: () => 'query { earningPage { items { jobId } } }',

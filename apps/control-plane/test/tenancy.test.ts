@@ -10,7 +10,7 @@ import { ApiKeys } from '../src/core/auth/api-keys.js';
 import { clientAddress, readTrustProxy } from '../src/core/config/trust-proxy.js';
 import { BlobStore } from '../src/core/objects/blob-store.js';
 import { codeOf, keys, startTestPlane, StillClock, type KeyName, type TestPlane } from './harness.js';
-import { fund, makeJob, providers, register, submitFunded, upload, type Fixture } from './job-fixture.js';
+import { capabilities, fund, makeJob, providers, register, submitFunded, upload, type Fixture } from './job-fixture.js';
 
 let test: TestPlane;
 beforeAll(async () => {
@@ -376,4 +376,100 @@ describe('reverse proxies', () => {
 
 it('W-M7 no key stands anywhere in what the tests of this file had logged', () => {
   for (const key of Object.values(keys)) expect(test.logs.join()).not.toContain(key.replace(/^vt_[^_]+_/, ''));
+});
+
+describe('limits of a tenant', () => {
+  const limit = (who: KeyName, tenant: string, wanted: object) =>
+    test.as(who).post(`/v1/tenants/${tenant}/limits`, wanted);
+
+  it('are set by an administrator of every tenant, and hold from the next job and data set on', async () => {
+    await limit('admin', 'globex', { jobsWaitingMax: 0, datasetBytesMax: 1 }).expect(200);
+    const job = makeJob(test.clock.at());
+    const { body } = await test
+      .as('otherClient')
+      .post('/v1/datasets', { manifest: datasetManifestJson(job.dataset) })
+      .expect(413);
+    expect(body).toMatchObject({ code: 'DATASET_QUOTA', expected: 'data sets of at most 1 bytes of one tenant' });
+    const seen = (await test.as('otherAdmin').get('/v1/tenants').expect(200)).body.items;
+    expect(seen).toMatchObject([{ tenant: 'globex', jobsWaitingMax: 0, datasetBytesMax: 1, ownLimits: true }]);
+    const reset = (await limit('admin', 'globex', {}).expect(200)).body;
+    expect(reset).toMatchObject({ jobsWaitingMax: 20_000, jobsUnderWayMax: 2000, ownLimits: false });
+  });
+
+  it('are nobody else’s to set, and of no tenant that is not there', async () => {
+    expect((await limit('tenantAdmin', 'acme', { jobsWaitingMax: 9 }).expect(403)).body.code).toBe('ROLE_FORBIDDEN');
+    await limit('client', 'acme', {}).expect(403);
+    expect((await limit('admin', 'nobody', {}).expect(404)).body.code).toBe('TENANT_UNKNOWN');
+    expect((await limit('admin', 'acme', { jobsWaitingMax: -1 }).expect(400)).body.code).toBe('REQUEST_MALFORMED');
+    const all = (await test.as('admin').get('/v1/tenants').expect(200)).body.items as { tenant: string }[];
+    expect(all.map(({ tenant }) => tenant)).toEqual(expect.arrayContaining(['acme', 'globex', 'host', 'rival']));
+    expect(all.map(({ tenant }) => tenant)).not.toContain('');
+  });
+
+  it('bound jobs that wait and jobs under way', async () => {
+    const nodeId = await register(test, 'limited');
+    const job = makeJob(test.clock.at());
+    await upload(test, job);
+    await limit('admin', 'acme', { jobsWaitingMax: 0 }).expect(200);
+    test.clock.pass(2);
+    expect((await test.as('client').post('/v1/jobs', job.body).expect(429)).body.code).toBe('QUOTA_JOBS');
+    await limit('admin', 'acme', { jobsUnderWayMax: 1 }).expect(200);
+    test.clock.pass(2);
+    await test.as('client').post('/v1/jobs', job.body).expect(201);
+    await fund(test, job);
+    const another = await submitFunded(test);
+    const ask = () => test.send<{ jobId?: string } | null>(pattern.leaseAcquire, { nodeId, waitMs: 0 });
+    expect(await ask()).not.toBeNull();
+    test.clock.pass(2);
+    expect(await ask()).toBeNull();
+    await limit('admin', 'acme', {}).expect(200);
+    test.clock.pass(2);
+    expect(await ask()).not.toBeNull();
+    for (const { jobId } of [job, another]) await test.as('client').post(`/v1/jobs/${jobId}/cancel`, {}).expect(200);
+  });
+});
+
+describe('scopes of a key', () => {
+  const with_ = (key: string) => (path: string, body: object) =>
+    request(test.plane.app.getHttpServer())
+      .post(path)
+      .set({ authorization: `Bearer ${key}`, 'idempotency-key': `scope-${path}-${Math.random()}` })
+      .send(body);
+
+  it('bound what it does to a part of what its role may, over REST, GraphQL and dispatch', async () => {
+    const reads = await make('admin', { tenant: 'acme', role: 'client', scopes: ['read'] });
+    await by(reads.key).get('/v1/jobs').expect(200);
+    const body = { url: 'https://hooks.test/x' };
+    expect((await with_(reads.key)('/v1/webhooks', body).expect(403)).body.code).toBe('SCOPE_FORBIDDEN');
+    const ask = async (query: string) => JSON.stringify((await with_(reads.key)('/graphql', { query })).body);
+    expect(await ask('{ jobPage { nextCursor } }')).not.toContain('errors');
+    expect(await ask(`mutation { removeDataset(id: "0x${'00'.repeat(32)}") }`)).toContain('SCOPE_FORBIDDEN');
+    const writes = await make('admin', { tenant: 'acme', role: 'client', scopes: ['write'] });
+    await by(writes.key).get('/v1/jobs').expect(403);
+    await with_(writes.key)('/v1/webhooks', body).expect(201);
+    const host = { tenant: 'host', role: 'operator', provider: providers.operator, scopes: ['read'] };
+    const node = await make('admin', host);
+    const call = test.send(pattern.nodeRegister, {
+      auth: node.key,
+      name: 'x',
+      provider: providers.operator,
+      capabilities,
+    });
+    expect(await codeOf(call)).toBe('SCOPE_FORBIDDEN');
+  });
+
+  it('are never widened by a key that makes another', async () => {
+    const { key } = await make('admin', { tenant: 'acme', role: 'admin', scopes: ['keys', 'read'] });
+    const wanted = { tenant: 'acme', role: 'client' };
+    for (const scopes of [undefined, ['write'], ['read', 'write']]) {
+      expect((await with_(key)('/v1/keys', { ...wanted, scopes }).expect(403)).body.code).toBe('SCOPE_FORBIDDEN');
+    }
+    const made = await with_(key)('/v1/keys', { ...wanted, scopes: ['read'] }).expect(201);
+    expect(made.body).toMatchObject({ scopes: ['read'] });
+    const reads = await make('admin', { tenant: 'acme', role: 'admin', scopes: ['read'] });
+    expect((await with_(reads.key)('/v1/keys', { ...wanted, scopes: ['read'] }).expect(403)).body.code).toBe(
+      'SCOPE_FORBIDDEN',
+    );
+    expect((await by(reads.key).get('/v1/me').expect(200)).body.scopes).toEqual(['read']);
+  });
 });

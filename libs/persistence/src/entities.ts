@@ -15,6 +15,7 @@ import { NodeRecord } from './entities/node.js';
 import { Checkpoint, DeliveryRecord, Receipt } from './entities/receipt.js';
 import { Worker, WorkerSegment } from './entities/segment.js';
 import { SegmentProof } from './entities/segment-proof.js';
+import { TenantLimit } from './entities/tenant-limit.js';
 import { Webhook, WebhookDelivery } from './entities/webhook.js';
 
 export const entities = [
@@ -48,4 +49,5 @@ export const entities = [
   Webhook,
   WebhookDelivery,
   DeadLetter,
+  TenantLimit,
 ];

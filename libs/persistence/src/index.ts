@@ -2,7 +2,7 @@
 export { defaultCacheDirectory } from './cache-directory.js';
 export { openDatabase, type Database } from './database.js';
 export { dumpSchema } from './schema-dump.js';
-export { ApiKey, roles, type Role } from './entities/api-key.js';
+export { ApiKey, roles, scopes, type Role, type Scope } from './entities/api-key.js';
 export { BlobRecord } from './entities/blob.js';
 export { ConsoleSession } from './entities/console-session.js';
 export { ChainCursor, EscrowEventRecord } from './entities/chain.js';
@@ -19,4 +19,5 @@ export { Checkpoint, DeliveryRecord, Receipt } from './entities/receipt.js';
 export type { SegmentClaim } from './entities/segment-claim.js';
 export { SegmentProof } from './entities/segment-proof.js';
 export { Worker, WorkerSegment } from './entities/segment.js';
+export { TenantLimit } from './entities/tenant-limit.js';
 export { Webhook, WebhookDelivery } from './entities/webhook.js';

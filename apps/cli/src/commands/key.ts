@@ -16,6 +16,8 @@ interface KeyView {
   readonly revokedAt: string | null;
   readonly expiresAt: string | null;
   readonly lastUsedAt: string | null;
+  /** null: all that its role may. */
+  readonly scopes: readonly string[] | null;
 }
 
 interface CreateOptions extends ConnectionOptions {
@@ -24,6 +26,7 @@ interface CreateOptions extends ConnectionOptions {
   readonly name?: string;
   readonly provider?: string;
   readonly expires?: string;
+  readonly scopes?: readonly string[];
   readonly out?: string;
 }
 
@@ -37,6 +40,7 @@ export function addKeyCommands(program: Command): void {
     .option('--name <text>', 'what lists and the audit log call it')
     .option('--provider <address>', 'account that the nodes are paid to; for operators, and for them alone')
     .option('--expires <time>', 'refuse it from then on: 30d, 12h, or a time like 2027-01-31T00:00:00Z', expiry)
+    .option('--scopes <list>', 'read, write, keys, with commas; absent: all that its role may', listed)
     .option('--out <file>', 'write the key to this file, mode 600, and do not print it')
     .action(create);
   addConnectionOptions(key.command('list').description('list API keys, revoked ones too; never their secrets'))
@@ -53,10 +57,10 @@ export function addKeyCommands(program: Command): void {
 
 /** @throws Rejection KEY_NOT_SHOWN when the first answer, which alone has the key, was lost on its way */
 async function create(options: CreateOptions): Promise<void> {
-  const { tenant, role, name, provider, expires, out } = options;
+  const { tenant, role, name, provider, expires, scopes, out } = options;
   const wanted = {
     ...{ role, ...(tenant !== undefined && { tenant }), ...(name !== undefined && { name }) },
-    ...{ ...(provider && { provider }), ...(expires && { expiresAt: expires }) },
+    ...{ ...(provider && { provider }), ...(expires && { expiresAt: expires }), ...(scopes && { scopes }) },
   };
   const { key, ...view } = await apiOf(options).post<KeyView & { readonly key?: string }>('keys', wanted);
   if (key === undefined) {
@@ -86,11 +90,22 @@ async function list(options: ConnectionOptions & PageOptions): Promise<void> {
           ...page.items.map((view) => {
             const used = view.lastUsedAt === null ? 'never used' : `used ${view.lastUsedAt}`;
             const whose = view.tenant ?? '(every tenant)';
-            return [view.id, `${view.role.padEnd(8)} ${whose}  ${stateOf(view)}  ${used}  ${view.name}`] as const;
+            return [
+              view.id,
+              `${view.role.padEnd(8)} ${whose}  ${stateOf(view)}  ${used}  ${scopesOf(view)}${view.name}`,
+            ] as const;
           }),
           ...moreOf(page),
         ]),
   );
+}
+
+function scopesOf({ scopes }: KeyView): string {
+  return scopes === null ? '' : `may ${scopes.join(', ')}  `;
+}
+
+function listed(text: string): readonly string[] {
+  return text.split(',').map((one) => one.trim());
 }
 
 function stateOf({ revokedAt, expiresAt }: KeyView): string {

@@ -10,6 +10,7 @@ import { Jobs } from './pages/jobs.js';
 import { Keys } from './pages/keys.js';
 import { NodePage } from './pages/node.js';
 import { Nodes } from './pages/nodes.js';
+import { Tenants } from './pages/tenants.js';
 import { NewJob, Review } from './pages/later.js';
 import { Link, useRoute, type Route } from './router.js';
 import { SignIn } from './sign-in.js';
@@ -23,6 +24,7 @@ const places: Readonly<Record<string, string>> = {
   nodes: 'Nodes',
   earnings: 'Earnings',
   review: 'Review',
+  tenants: 'Tenants',
   keys: 'Keys',
   audit: 'Audit',
 };
@@ -30,7 +32,7 @@ const placesOf: Readonly<Record<Role, readonly string[]>> = {
   client: ['jobs', 'new', 'data', 'nodes', 'review'],
   operator: ['nodes', 'earnings', 'review'],
   reviewer: ['jobs', 'nodes', 'review'],
-  admin: ['jobs', 'data', 'nodes', 'keys', 'audit', 'review'],
+  admin: ['jobs', 'data', 'nodes', 'tenants', 'keys', 'audit', 'review'],
 };
 
 type Standing = { readonly me: Me } | { readonly out: Problem | null } | { readonly down: Problem } | null;
@@ -87,7 +89,7 @@ function Bare({ children }: { readonly children: preact.ComponentChildren }) {
 
 function Console({ me, onOut }: { readonly me: Me; readonly onOut: () => void }) {
   const route = useRoute();
-  const own = placesOf[me.role];
+  const own = placesOf[me.role].filter((name) => name !== 'tenants' || me.tenant === null);
   const place = route.path[0] ?? own[0]!;
   useEffect(() => {
     document.title = `${places[place] ?? 'Not found'} · Veritrain console`;
@@ -153,6 +155,8 @@ function Place({ me, place, route: { path, query } }: PlaceProps) {
       return <Earnings query={query} me={me} />;
     case 'review':
       return <Review />;
+    case 'tenants':
+      return <Tenants query={query} />;
     case 'keys':
       return <Keys query={query} me={me} />;
     case 'audit':

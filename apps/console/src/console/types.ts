@@ -103,6 +103,7 @@ export interface Key {
   readonly revokedAt: string | null;
   readonly expiresAt: string | null;
   readonly lastUsedAt: string | null;
+  readonly scopes: readonly string[] | null;
 }
 
 export interface AuditRow {
@@ -141,4 +142,16 @@ export interface Earning {
   readonly earnedWei: string;
   readonly payments: readonly Payment[];
   readonly updatedAt: string;
+}
+
+export interface Tenant {
+  readonly tenant: string;
+  readonly keys: number;
+  readonly jobsWaiting: number;
+  readonly jobsWaitingMax: number;
+  readonly jobsUnderWay: number;
+  readonly jobsUnderWayMax: number;
+  readonly datasetBytes: number;
+  readonly datasetBytesMax: number;
+  readonly ownLimits: boolean;
 }

@@ -4,7 +4,7 @@ import { DataSource, type EntityManager, type SelectQueryBuilder } from 'typeorm
 import { z } from 'zod';
 import { to0x } from '#attestation/base';
 import { parseSealedDataset, shardAt, shardCount } from '#attestation/records';
-import { Dataset, DatasetShard, Job, Lease, NodeRecord, SegmentProof } from '#libs/persistence';
+import { Dataset, DatasetShard, Job, Lease, NodeRecord, SegmentProof, TenantLimit } from '#libs/persistence';
 import { Hex32 } from '#libs/wire';
 import { isGlobal, seesTenant, type Principal } from '../core/auth/principal.js';
 import type { Config } from '../core/config/config.js';
@@ -179,7 +179,8 @@ export class Datasets {
        WHERE d.tenant = $1`,
       [tenant],
     );
-    const max = this.config.clientDatasetBytesMax;
+    const own = await manager.findOneBy(TenantLimit, { tenant });
+    const max = Number(own?.datasetBytesMax ?? this.config.clientDatasetBytesMax);
     if (Number(row!.bytes) <= max) return;
     throw refusal('DATASET_QUOTA', {
       expected: `data sets of at most ${max} bytes of one tenant`,

@@ -103,10 +103,11 @@ export class JobQueue {
     return manager.countBy(Job, { tenant, state: 'submitted' });
   }
 
-  /** Tenants with at least `max` jobs under way. */
+  /** Tenants with at least `max` jobs under way, or what limit they have of their own. */
   async busy(manager: EntityManager, max: number): Promise<string[]> {
     const rows = await manager.query<{ tenant: string }[]>(
-      `SELECT tenant FROM job WHERE state = ANY($1) GROUP BY tenant HAVING count(*) >= $2`,
+      `SELECT j.tenant FROM job j LEFT JOIN tenant_limit l ON l.tenant = j.tenant WHERE j.state = ANY($1)
+       GROUP BY j.tenant, l.jobs_under_way_max HAVING count(*) >= coalesce(l.jobs_under_way_max, $2)`,
       [leasedStates, max],
     );
     return rows.map(({ tenant }) => tenant);

@@ -11,6 +11,7 @@ import { JobJournal } from './journal.js';
 import { Placement } from './placement.js';
 import { Quotas } from './quotas.js';
 import { SubmissionBatch } from './submission-batch.js';
+import { Tenants } from './tenants.service.js';
 
 @Module({
   imports: [DataModule],
@@ -25,7 +26,19 @@ import { SubmissionBatch } from './submission-batch.js';
     Placement,
     Quotas,
     SubmissionBatch,
+    Tenants,
   ],
-  exports: [DatasetRemoval, EscrowProjection, JobCommands, JobJournal, JobQueue, JobStream, Jobs, Placement, Quotas],
+  exports: [
+    DatasetRemoval,
+    EscrowProjection,
+    JobCommands,
+    JobJournal,
+    JobQueue,
+    JobStream,
+    Jobs,
+    Placement,
+    Quotas,
+    Tenants,
+  ],
 })
 export class JobsModule {}

@@ -1,6 +1,7 @@
 /** How many jobs a tenant may have waiting and under way. Counts are kept for a moment: a limit may be passed by as many as came in it. */
 import { Inject, Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
+import { TenantLimit } from '#libs/persistence';
 import type { Config } from '../core/config/config.js';
 import { CONFIG } from '../core/config/tokens.js';
 import { refusal } from '../core/problem/codes.js';
@@ -12,7 +13,7 @@ const tenantsMax = 10_000;
 
 @Injectable()
 export class Quotas {
-  readonly #waiting = new Map<string, { count: number; at: number }>();
+  readonly #waiting = new Map<string, { count: number; max: number; at: number }>();
   #busy: { tenants: readonly string[]; at: number } | null = null;
 
   constructor(
@@ -26,13 +27,15 @@ export class Quotas {
     const at = this.clock.now().getTime();
     let known = this.#waiting.get(tenant);
     if (known === undefined || at - known.at > keptMilliseconds) {
-      known = { count: await this.queue.waiting(manager, tenant), at };
+      const own = await manager.findOneBy(TenantLimit, { tenant });
+      const max = own?.jobsWaitingMax ?? this.config.jobsWaitingMax;
+      known = { count: await this.queue.waiting(manager, tenant), max, at };
       if (this.#waiting.size >= tenantsMax) this.#waiting.clear();
       this.#waiting.set(tenant, known);
     }
-    if (known.count >= this.config.jobsWaitingMax) {
+    if (known.count >= known.max) {
       throw refusal('QUOTA_JOBS', {
-        expected: `at most ${this.config.jobsWaitingMax} jobs of a tenant in the queue`,
+        expected: `at most ${known.max} jobs of a tenant in the queue`,
         got: `${known.count} already`,
         rule: 'apps/control-plane/README.md, scheduling',
         action: 'Wait until some have started, or cancel some.',

@@ -3,6 +3,10 @@ import { Column, Entity, PrimaryColumn } from 'typeorm';
 export const roles = ['client', 'operator', 'reviewer', 'admin'] as const;
 export type Role = (typeof roles)[number];
 
+/** `read` asks, `write` changes what is no key, `keys` makes and revokes keys and sets limits. */
+export const scopes = ['read', 'write', 'keys'] as const;
+export type Scope = (typeof scopes)[number];
+
 /** One API key `vt_<id>_<secret>`; the secret itself is never stored. */
 @Entity('api_key')
 export class ApiKey {
@@ -39,4 +43,8 @@ export class ApiKey {
 
   @Column({ type: 'timestamptz', nullable: true })
   lastUsedAt: Date | null;
+
+  /** What it may do of what its role may; null: all of it. */
+  @Column({ type: 'text', array: true, nullable: true })
+  scopes: Scope[] | null;
 }

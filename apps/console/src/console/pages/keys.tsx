@@ -51,10 +51,10 @@ export function Keys({ query, me }: Props) {
 }
 
 const purposes: Readonly<Record<Role, string>> = {
-  client: 'client: data sets, jobs, results',
-  reviewer: 'reviewer: reads jobs and bundles',
-  operator: 'operator: runs nodes',
-  admin: 'administrator: keys and log',
+  client: 'a client',
+  reviewer: 'a reviewer',
+  operator: 'an operator',
+  admin: 'an administrator',
 };
 
 function NewKey({ me, onMade }: { readonly me: Me; readonly onMade: (key: string) => void }) {
@@ -70,6 +70,7 @@ function NewKey({ me, onMade }: { readonly me: Me; readonly onMade: (key: string
     const wanted = {
       ...{ role, name: field('name'), tenant: tenant === '' ? null : tenant },
       ...(role === 'operator' && { provider: field('provider').toLowerCase() }),
+      ...(field('scopes') !== '' && { scopes: field('scopes').split(' ') }),
       ...(days > 0 && { expiresAt: new Date(Date.now() + 86_400_000 * days).toISOString() }),
     };
     tell<{ key: string }>('POST', '/v1/keys', wanted).then(
@@ -110,21 +111,42 @@ function NewKey({ me, onMade }: { readonly me: Me; readonly onMade: (key: string
             <input name="provider" placeholder="0x…" pattern="0x[0-9a-fA-F]{40}" required autocomplete="off" />
           </label>
         )}
-        <label>
-          Ends
-          <select name="days">
-            <option value="30">in 30 days</option>
-            <option value="90">in 90 days</option>
-            <option value="365">in a year</option>
-            <option value="0">never</option>
-          </select>
-        </label>
+        <Bounds />
         <button type="submit" class="primary">
           Make the key
         </button>
       </form>
+      <p class="note">
+        A client has data sets, jobs and results; a reviewer reads jobs and bundles; an operator runs nodes; an
+        administrator makes keys and reads the log.
+      </p>
       {problem !== undefined && <Fault problem={problem} />}
     </section>
+  );
+}
+
+/** What a key may of what its role may, and for how long. */
+function Bounds() {
+  return (
+    <>
+      <label>
+        May
+        <select name="scopes">
+          <option value="">all that its role may</option>
+          <option value="read">read, and nothing else</option>
+          <option value="read write">read and change, but no keys</option>
+        </select>
+      </label>
+      <label>
+        Ends
+        <select name="days">
+          <option value="30">in 30 days</option>
+          <option value="90">in 90 days</option>
+          <option value="365">in a year</option>
+          <option value="0">never</option>
+        </select>
+      </label>
+    </>
   );
 }
 
@@ -160,7 +182,10 @@ function Table({ items, me, reload }: TableProps) {
                 <code>{plain(key.id)}</code>
               </th>
               <td>{plain(key.name) || '–'}</td>
-              <td>{key.role}</td>
+              <td>
+                {key.role}
+                {key.scopes !== null && <span class="note"> ({key.scopes.join(', ')})</span>}
+              </td>
               <td>{key.tenant === null ? 'every tenant' : plain(key.tenant)}</td>
               <td>{key.lastUsedAt === null ? 'never' : ago(key.lastUsedAt)}</td>
               <td>{key.expiresAt === null ? 'never' : utcOf(key.expiresAt)}</td>

@@ -14,10 +14,19 @@ import { graphqlOptions } from './graphql.js';
 import { JobsResolver } from './jobs.resolver.js';
 import { NodesResolver } from './nodes.resolver.js';
 import { OperatorResolver } from './operator.resolver.js';
+import { TenantsResolver } from './tenants.resolver.js';
 
 @Module({
   imports: [DataModule, EvidenceModule, JobsModule, NodesModule, SettlementModule],
-  providers: [DatasetsResolver, EscrowResolver, GraphqlGate, JobsResolver, NodesResolver, OperatorResolver],
+  providers: [
+    DatasetsResolver,
+    EscrowResolver,
+    GraphqlGate,
+    JobsResolver,
+    NodesResolver,
+    OperatorResolver,
+    TenantsResolver,
+  ],
 })
 export class GraphqlModule {
   /** @param schemaFile  where to write the schema; true: nowhere */

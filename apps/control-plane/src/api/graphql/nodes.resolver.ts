@@ -10,7 +10,7 @@ import { ProblemFilter } from '../problem.filter.js';
 import { objectType } from './object-type.js';
 
 objectType('NodeCapabilities', NodeCapabilities);
-export const NodeType = objectType('Node', NodeView, { id: ID });
+const NodeType = objectType('Node', NodeView, { id: ID });
 const NodePageType = objectType('NodePage', NodePage);
 
 @Resolver(() => NodeType)
@@ -57,7 +57,7 @@ export class NodesResolver {
   }
 }
 
-function nodeId(id: string): string {
+export function nodeId(id: string): string {
   if (Uuid.safeParse(id).success) return id;
   throw refusal('REQUEST_MALFORMED', { expected: 'a UUID', got: id.slice(0, 80), rule: 'schema.graphql' });
 }

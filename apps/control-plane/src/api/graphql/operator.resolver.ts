@@ -1,13 +1,12 @@
 /** What operators look at, over GraphQL: appraisals of their nodes, and earnings. */
 import { UseFilters } from '@nestjs/common';
-import { Args, ID, Int, Parent, Query, ResolveField, Resolver } from '@nestjs/graphql';
+import { Args, ID, Int, Query, Resolver } from '@nestjs/graphql';
 import { Allow, Caller, type Principal } from '../../core/auth/principal.js';
-import type { NodeView } from '../../nodes/nodes.service.js';
 import { AppraisalCheck, Appraisals, AppraisalView } from '../../evidence/appraisals.js';
 import { EarningPage, Earnings, EarningView } from '../../settlement/earnings.js';
 import { ProblemFilter } from '../problem.filter.js';
 import './escrow.resolver.js';
-import { NodeType } from './nodes.resolver.js';
+import { nodeId } from './nodes.resolver.js';
 import { objectType } from './object-type.js';
 
 objectType('AppraisalCheck', AppraisalCheck);
@@ -15,19 +14,19 @@ const AppraisalType = objectType('Appraisal', AppraisalView, { leaseId: ID, jobI
 objectType('Earning', EarningView, { jobId: ID });
 const EarningPageType = objectType('EarningPage', EarningPage);
 
-@Resolver(() => NodeType)
+@Resolver()
 @UseFilters(ProblemFilter)
 export class OperatorResolver {
   constructor(
-    private readonly appraisalsOf: Appraisals,
+    private readonly appraisals: Appraisals,
     private readonly earnings: Earnings,
   ) {}
 
-  /** What policies of jobs said of its evidence, newest first. */
-  @ResolveField(() => [AppraisalType])
+  /** What policies of jobs said of a node's evidence, newest first. */
+  @Query(() => [AppraisalType])
   @Allow('operator', 'admin')
-  appraisals(@Caller() caller: Principal, @Parent() node: NodeView): Promise<AppraisalView[]> {
-    return this.appraisalsOf.of(caller, node.id);
+  nodeAppraisals(@Caller() caller: Principal, @Args('id', { type: () => ID }) id: string): Promise<AppraisalView[]> {
+    return this.appraisals.of(caller, nodeId(id));
   }
 
   /** What the account of the key was paid, job by job. */

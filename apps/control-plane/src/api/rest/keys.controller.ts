@@ -2,7 +2,7 @@
 import { Body, Controller, Get, HttpCode, Param, Post, Query } from '@nestjs/common';
 import { ApiBearerAuth, ApiHeader, ApiResponse, ApiTags } from '@nestjs/swagger';
 import { z } from 'zod';
-import { roles } from '#libs/persistence';
+import { roles, scopes } from '#libs/persistence';
 import { Address, TenantName, text } from '#libs/wire';
 import { ApiKeys } from '../../core/auth/api-keys.js';
 import { Allow, Caller, everyTenant, type Principal } from '../../core/auth/principal.js';
@@ -20,6 +20,8 @@ const NewKey = z
     provider: Address.optional(),
     /** From then on the key is refused; absent: never. */
     expiresAt: z.iso.datetime({ offset: true }).optional(),
+    /** What it may do of what its role may; absent: all of it. */
+    scopes: z.array(z.enum(scopes)).min(1).max(scopes.length).optional(),
   })
   .refine(({ role, tenant }) => role === 'admin' || tenant !== null, 'a tenant, which administrators alone may lack')
   .refine(({ role, provider }) => (role === 'operator') === (provider !== undefined), 'a provider for operators alone')
@@ -34,6 +36,8 @@ const KeyView = z.object({
   revokedAt: z.iso.datetime().nullable(),
   expiresAt: z.iso.datetime().nullable(),
   lastUsedAt: z.iso.datetime().nullable(),
+  /** null: all that its role may. */
+  scopes: z.array(z.enum(scopes)).nullable(),
 });
 const Key = KeyView.meta({ id: 'Key' });
 /** `key` stands only in the first answer; a replay has none. */
@@ -52,9 +56,16 @@ export class KeysController {
   @ApiHeader({ name: 'idempotency-key', required: true })
   @ApiResponse({ status: 201, standardSchema: CreatedKey })
   create(@Caller() caller: Principal, @Body({ schema: NewKey }) body: z.infer<typeof NewKey>) {
-    const { tenant, role, name, provider = null, expiresAt } = body;
+    const { tenant, role, name, provider = null, expiresAt, scopes: own = null } = body;
     const end = expiresAt === undefined ? null : new Date(expiresAt);
-    return this.keys.create(caller, { tenant: tenant ?? everyTenant, role, name, provider, expiresAt: end });
+    return this.keys.create(caller, {
+      tenant: tenant ?? everyTenant,
+      role,
+      name,
+      provider,
+      expiresAt: end,
+      scopes: own,
+    });
   }
 
   @Get()

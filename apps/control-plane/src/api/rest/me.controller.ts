@@ -2,7 +2,7 @@
 import { Controller, Get } from '@nestjs/common';
 import { ApiBearerAuth, ApiResponse, ApiTags } from '@nestjs/swagger';
 import { z } from 'zod';
-import { roles } from '#libs/persistence';
+import { roles, scopes } from '#libs/persistence';
 import { Address } from '#libs/wire';
 import { ApiKeys } from '../../core/auth/api-keys.js';
 import { Allow, Caller, type Principal } from '../../core/auth/principal.js';
@@ -17,6 +17,8 @@ const Me = z
     role: z.enum(roles),
     provider: Address.nullable(),
     expiresAt: z.iso.datetime().nullable(),
+    /** null: all that the role may. */
+    scopes: z.array(z.enum(scopes)).nullable(),
     /** When the session of the console ends, however much it is used; null: the key itself asks. */
     sessionEndsAt: z.iso.datetime().nullable(),
   })
@@ -35,8 +37,8 @@ export class MeController {
   @Allow('client', 'operator', 'reviewer', 'admin')
   @ApiResponse({ status: 200, standardSchema: Me })
   async get(@Caller() { keyId, session }: Principal): Promise<z.infer<typeof Me>> {
-    const { name, tenant, role, provider, expiresAt } = await this.keys.view(keyId);
+    const { name, tenant, role, provider, expiresAt, scopes: own } = await this.keys.view(keyId);
     const ends = session === undefined ? null : await this.sessions.endOf(session);
-    return { keyId, name, tenant, role, provider, expiresAt, sessionEndsAt: ends?.toISOString() ?? null };
+    return { keyId, name, tenant, role, provider, expiresAt, scopes: own, sessionEndsAt: ends?.toISOString() ?? null };
   }
 }

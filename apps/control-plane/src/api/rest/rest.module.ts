@@ -17,6 +17,7 @@ import { JobsController } from './jobs.controller.js';
 import { KeysController } from './keys.controller.js';
 import { MeController } from './me.controller.js';
 import { NodesController } from './nodes.controller.js';
+import { TenantsController } from './tenants.controller.js';
 import { WebhooksController } from './webhooks.controller.js';
 
 @Module({
@@ -33,6 +34,7 @@ import { WebhooksController } from './webhooks.controller.js';
     KeysController,
     MeController,
     NodesController,
+    TenantsController,
     WebhooksController,
   ],
 })

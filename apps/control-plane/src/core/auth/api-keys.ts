@@ -11,6 +11,7 @@ import { pageOf, type Page } from '../paging.js';
 import { refusal } from '../problem/codes.js';
 import { Clock } from '../timing/clock.js';
 import { keysTopic, Signals } from '../timing/signals.js';
+import { checkHandedOn } from './scopes.js';
 import { everyTenant, forbiddenReach, isGlobal, seesTenant, type Principal } from './principal.js';
 
 const shape = /^vt_([A-Za-z0-9]{4,32})_([A-Za-z0-9_-]{16,128})$/;
@@ -93,10 +94,11 @@ export class ApiKeys {
 
   /**
    * @returns the key itself, which is nowhere stored
-   * @throws Rejection ROLE_FORBIDDEN, KEY_EXPIRY
+   * @throws Rejection ROLE_FORBIDDEN, SCOPE_FORBIDDEN, KEY_EXPIRY
    */
   async create(principal: Principal, wanted: NewApiKey): Promise<ApiKeyView & { readonly key: string }> {
     this.checkWanted(principal, wanted);
+    checkHandedOn(principal, wanted.scopes);
     const id = randomBytes(8).toString('hex');
     const secret = randomBytes(32).toString('base64url');
     const made = { id, secretHash: digest(secret), createdAt: this.clock.now(), revokedAt: null, lastUsedAt: null };
@@ -179,16 +181,16 @@ export class ApiKeys {
     const { manager } = this.database;
     const insert = manager.createQueryBuilder().insert().into(ApiKey);
     await insert
-      .values({ ...row, revokedAt: null, expiresAt: null, lastUsedAt: null })
+      .values({ ...row, revokedAt: null, expiresAt: null, lastUsedAt: null, scopes: null })
       .orIgnore()
       .execute();
     if (tenant === everyTenant) await manager.update(ApiKey, { id: id!, role: 'admin', secretHash }, { tenant });
   }
 }
 
-type NewApiKey = Pick<ApiKey, 'tenant' | 'role' | 'name' | 'provider' | 'expiresAt'>;
+type NewApiKey = Pick<ApiKey, 'tenant' | 'role' | 'name' | 'provider' | 'expiresAt' | 'scopes'>;
 
-interface ApiKeyView extends Pick<ApiKey, 'id' | 'role' | 'name' | 'provider'> {
+interface ApiKeyView extends Pick<ApiKey, 'id' | 'role' | 'name' | 'provider' | 'scopes'> {
   /** null: of an administrator of every tenant. */
   readonly tenant: string | null;
   readonly createdAt: string;
@@ -198,13 +200,13 @@ interface ApiKeyView extends Pick<ApiKey, 'id' | 'role' | 'name' | 'provider'> {
   readonly lastUsedAt: string | null;
 }
 
-function principalOf({ id, tenant, role, provider }: ApiKey): Principal {
-  return { keyId: id, tenant, role, provider };
+function principalOf({ id, tenant, role, provider, scopes }: ApiKey): Principal {
+  return { keyId: id, tenant, role, provider, scopes };
 }
 
 function viewOf(row: ApiKey): ApiKeyView {
-  const { id, tenant, role, name, provider, createdAt, revokedAt, expiresAt, lastUsedAt } = row;
-  const who = { id, tenant: tenant === everyTenant ? null : tenant, role, name, provider };
+  const { id, tenant, role, name, provider, scopes, createdAt, revokedAt, expiresAt, lastUsedAt } = row;
+  const who = { id, tenant: tenant === everyTenant ? null : tenant, role, name, provider, scopes };
   const text = (time: Date | null): string | null => time?.toISOString() ?? null;
   const times = { createdAt: createdAt.toISOString(), revokedAt: text(revokedAt) };
   return { ...who, ...times, expiresAt: text(expiresAt), lastUsedAt: text(lastUsedAt) };

@@ -9,6 +9,7 @@ import { ApiKeys } from './api-keys.js';
 import { certificateName } from './connection.js';
 import { checkOwnOrigin, type OwnRequest } from './own-origin.js';
 import { ALLOWED, carrierOf, PUBLIC, type Principal } from './principal.js';
+import { checkScope } from './scopes.js';
 import { cookieOf, Sessions } from './sessions.js';
 
 @Injectable()
@@ -27,6 +28,7 @@ export class AuthGuard implements CanActivate {
     if (context.getType() === 'rpc') checkCertificate(context, carrier.principal);
     const allowed = this.reflector.getAllAndOverride<readonly Role[] | undefined>(ALLOWED, targets) ?? [];
     if (!allowed.includes(carrier.principal.role)) throw forbidden(carrier.principal, allowed);
+    checkScope(carrier.principal, context);
     return true;
   }
 

@@ -1,6 +1,6 @@
 /** Who is asking. */
 import { createParamDecorator, SetMetadata, type ArgumentsHost, type ExecutionContext } from '@nestjs/common';
-import type { Role } from '#libs/persistence';
+import type { Role, Scope } from '#libs/persistence';
 import { refusal } from '../problem/codes.js';
 
 export interface Principal {
@@ -10,6 +10,8 @@ export interface Principal {
   readonly role: Role;
   /** The one account that an operator's nodes may be paid to, 0x-hexadecimal; null for other roles. */
   readonly provider: string | null;
+  /** What the key may do of what its role may; null: all of it. */
+  readonly scopes: readonly Scope[] | null;
   /** Of somebody who signed in to the console: digest of the cookie. */
   readonly session?: string;
 }

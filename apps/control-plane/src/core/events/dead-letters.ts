@@ -109,8 +109,8 @@ export class DeadLetters {
     const handler = this.handlerOf(letter.pattern);
     const sender = letter.actor === null ? null : await manager.findOneBy(ApiKey, { id: letter.actor });
     if (!isReplayable(letter) || handler === null || sender === null || sender.revokedAt !== null) throw lost(letter);
-    const { id: keyId, tenant, role, provider } = sender;
-    const context = new ReplayContext(letter.pattern, { keyId, tenant, role, provider });
+    const { id: keyId, tenant, role, provider, scopes } = sender;
+    const context = new ReplayContext(letter.pattern, { keyId, tenant, role, provider, scopes });
     const message = { ...(JSON.parse(letter.payload.toString()) as object), auth: replayedAuth };
     const failure = await this.handle(handler, message, context);
     const replayed = { replayedAt: this.clock.now(), replayCode: failure === null ? 'ok' : codeOf(failure) };
