@@ -22,8 +22,9 @@ interface Props {
 }
 
 export function JobPage({ id, part, me }: Props) {
-  const job = useLoad<Job>(`/v1/jobs/${encodeURIComponent(id)}`, 5000);
-  if (part === 'evidence') {
+  const isEvidence = part === 'evidence';
+  const job = useLoad<Job>(isEvidence ? null : `/v1/jobs/${encodeURIComponent(id)}`, 5000);
+  if (isEvidence) {
     return (
       <>
         <p class="crumbs">

@@ -29,7 +29,7 @@ export function Training({ job, story, segments }: Props) {
       <h2 id="training">Training {story.isLive && isAtWork(job.state) && <span class="tag live">live</span>}</h2>
       <progress max={job.steps} value={step} aria-label="progress" />
       <p class="said-step">{sentence(job, step, last)}</p>
-      {segments !== undefined && <Segments job={job} story={story} segments={segments} step={step} />}
+      {segments !== undefined && <Segments job={job} story={story} segments={segments} />}
       {loss.length > 1 && <Figure title={words.loss} points={loss} unit="" />}
       {accuracy.length > 1 && <Figure title={words.accuracy} points={accuracy} unit=" %" />}
       {measured.map(({ metric, points }) => (
@@ -90,17 +90,15 @@ interface SegmentsProps {
   readonly job: Job;
   readonly story: Story;
   readonly segments: number;
-  readonly step: number;
 }
 
 /** A box for each segment: signed, proved, both, at work or to do. */
-function Segments({ job, story, segments, step }: SegmentsProps) {
+function Segments({ job, story, segments }: SegmentsProps) {
   const steps = Math.ceil(job.steps / segments);
   const hasReceipts = job.assurance === 'tee' || job.assurance === 'tee+zk';
-  const done = Math.min(
-    segments,
-    job.state === 'settled' || job.state === 'delivered' ? segments : Math.floor(step / steps),
-  );
+  const isWhole = job.state === 'settled' || job.state === 'delivered';
+  // A segment counts when its checkpoint is kept: what is at work is neither signed nor safe.
+  const done = isWhole ? segments : Math.min(segments, Math.floor((story.checkpoints.at(-1) ?? 0) / steps));
   const proved = story.proofs.size;
   const said = [
     `${grouped(done)} of ${grouped(segments)} segments ${hasReceipts ? 'trained and signed' : 'trained'}`,
