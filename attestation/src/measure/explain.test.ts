@@ -15,7 +15,10 @@ const image: MeasuredImage = {
 };
 const shape: LaunchShape = { vcpus: 4, cpu: 'EPYC-Milan', features: '0x1' };
 const candidates: LaunchCandidates = {
-  firmware: [{ name: '/usr/share/ovmf/OVMF.fd', image: otherFirmware }],
+  firmware: [
+    { name: 'not for SEV', image: new Uint8Array(4096) },
+    { name: '/usr/share/ovmf/OVMF.fd', image: otherFirmware },
+  ],
   kernels: [sha('c')],
   initrds: [sha('d')],
   cmdlines: ['rdinit=/bin/sh'],

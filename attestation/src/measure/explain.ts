@@ -3,6 +3,7 @@
  * been instead, until the digest is the one that was reported. A digest that nothing here gives stays unexplained.
  */
 import { fromHex, toHex } from '../base/bytes.js';
+import { Rejection } from '../base/errors.js';
 import { firmwareDigest, launchDigest, type LaunchInput } from './launch-digest.js';
 import type { LaunchShape, MeasuredImage } from './manifest.js';
 import { parseOvmf } from './ovmf.js';
@@ -72,8 +73,8 @@ export function explainMeasurement(
   candidates: LaunchCandidates = {},
 ): readonly LaunchDifference[] | null {
   const meant = inputOf(image, firmware, shape);
-  const gives = (input: LaunchInput): boolean => toHex(launchDigest(input)) === measured;
-  if (gives(meant)) return [];
+  if (toHex(launchDigest(meant)) === measured) return [];
+  const gives = (input: LaunchInput): boolean => digestOf(input) === measured;
   const dimensions = dimensionsOf(image, shape, candidates);
   for (const dimension of dimensions) {
     const variant = dimension.variants.find(({ change }) => gives(change(meant)));
@@ -89,6 +90,16 @@ export function explainMeasurement(
     }
   }
   return null;
+}
+
+/** Null where firmware that was tried measures no kernel. */
+function digestOf(input: LaunchInput): string | null {
+  try {
+    return toHex(launchDigest(input));
+  } catch (error) {
+    if (error instanceof Rejection) return null;
+    throw error;
+  }
 }
 
 function difference({ input, expected }: Dimension, { found }: Variant): LaunchDifference {
@@ -113,6 +124,17 @@ function withFirmware(firmware: Uint8Array): Pick<LaunchInput, 'firmware' | 'fir
   return { firmware, firmwareDigest: firmwareDigest(parseOvmf(firmware)) };
 }
 
+/** None of an image that is no OVMF for SEV. */
+function firmwareVariant({ name, image }: { readonly name: string; readonly image: Uint8Array }): Variant[] {
+  try {
+    const other = withFirmware(image);
+    return [{ found: name, change: (input) => ({ ...input, ...other }) }];
+  } catch (error) {
+    if (error instanceof Rejection) return [];
+    throw error;
+  }
+}
+
 function withoutKernel(input: LaunchInput): LaunchInput {
   const { kernel: _, ...others } = input;
   return others;
@@ -131,14 +153,7 @@ function dimensionsOf({ files }: MeasuredImage, shape: LaunchShape, candidates: 
   });
   const features = BigInt(shape.features);
   return [
-    of(
-      'firmware',
-      'that of the manifest',
-      firmware.map(({ name, image }) => {
-        const other = withFirmware(image);
-        return { found: name, change: (input) => ({ ...input, ...other }) };
-      }),
-    ),
+    of('firmware', 'that of the manifest', firmware.flatMap(firmwareVariant)),
     of(
       'kernel',
       files.kernel.sha256,

@@ -3,3 +3,6 @@ export { buildGuest, fetchGuest, inputsCache, lockedInputs, refuseOpen } from '.
 export { type InputSources } from './image/inputs.js';
 export { qemuCommand, type GuestMachine, type SnpPlatform } from './qemu-command.js';
 export { qemuVersion, startGuest } from './qemu-process.js';
+export { checkGuestSettings, machineOf, readGuestSettings, type GuestSettings } from './host/guest-settings.js';
+export { readHostFacts } from './host/host-facts.js';
+export { checkHost, type HostCheck } from './host/preflight.js';
