@@ -1,5 +1,6 @@
 # Two images from one source. `services`: control plane, key broker, host agent and prover worker, one process per
-# container. `enclave`: what goes into the measured guest, and nothing else.
+# container. `enclave`: the enclave's process in a container, for development: nothing measures a container, and production
+# starts the guest's image with `veritrain host`.
 #
 #   docker build --target services -t veritrain/services .
 #   docker build --target enclave  -t veritrain/enclave  .

@@ -146,13 +146,81 @@ it('A-L5 the enclave’s image has no package manager', () => {
   expect(enclave).not.toMatch(/\b(npm|yarn|apt-get)\b (run|install|ci|prune)/);
 });
 
-it('A-L7 an enclave that listens beyond its pod or guest names its peers', () => {
-  const lines = [...manifests, ...units, 'Dockerfile'].flatMap((path) =>
-    textOf(path)
-      .split('\n')
-      .filter((line) => /--listen/.test(line) && /tcp:/.test(line))
-      .map((line) => ({ path, line })),
+it('A-L7 no manifest or unit opens a port for the enclave, or shows the host’s configfs', () => {
+  const open = [...manifests, ...units].filter((path) =>
+    /--listen|tcp:|\/sys\/kernel\/config/.test(textOf(path).replace(/^\s*#.*$/gm, '')),
   );
-  expect(lines.length).toBeGreaterThan(2);
-  expect(lines.filter(({ line }) => !/tcp:127\.0\.0\.1:/.test(line) && !/--peer\b/.test(line))).toEqual([]);
+  expect(open).toEqual([]);
+  const lines = textOf('Dockerfile').split('\n');
+  const listens = lines.filter((line) => /--listen/.test(line) && /tcp:/.test(line));
+  expect(listens.length).toBeGreaterThan(0);
+  expect(listens.filter((line) => !/tcp:127\.0\.0\.1:/.test(line) && !/--peer\b/.test(line))).toEqual([]);
+});
+
+it('manifests run as nobody in particular, take no rights and write nothing of their root', () => {
+  const pods = workloads.map(({ path, pod }) => ({ path, pod: pod as unknown as SecurePod }));
+  expect(pods.length).toBeGreaterThan(2);
+  for (const { path, pod } of pods) {
+    expect(pod.securityContext?.runAsNonRoot, path).toBe(true);
+    expect(pod.automountServiceAccountToken, path).toBe(false);
+    for (const { securityContext: own } of pod.containers) {
+      expect(own?.allowPrivilegeEscalation, path).toBe(false);
+      expect(own?.readOnlyRootFilesystem, path).toBe(true);
+      expect(own?.capabilities?.drop, path).toEqual(['ALL']);
+    }
+  }
+});
+
+interface SecurePod {
+  readonly automountServiceAccountToken?: boolean;
+  readonly securityContext?: { readonly runAsNonRoot?: boolean };
+  readonly containers: readonly {
+    readonly securityContext?: {
+      readonly allowPrivilegeEscalation?: boolean;
+      readonly readOnlyRootFilesystem?: boolean;
+      readonly capabilities?: { readonly drop?: readonly string[] };
+    };
+  }[];
+}
+
+interface Service {
+  readonly image: string;
+  readonly command?: readonly string[];
+  readonly environment?: Readonly<Record<string, string>>;
+  readonly ports?: readonly string[];
+  readonly volumes?: readonly string[];
+  readonly privileged?: boolean;
+  readonly devices?: readonly string[];
+  readonly read_only?: boolean;
+  readonly networks: readonly string[];
+}
+
+it('compose starts services alone: no guest, no device, ports of this machine only, settings that the code reads', () => {
+  const [document] = loadAll(textOf('apps/control-plane/deploy/compose.yml')) as [
+    { services: Record<string, Service>; volumes: object; networks: object },
+  ];
+  expect(Object.keys(document.services)).toEqual(['postgres', 'nats', 'control-plane', 'key-broker']);
+  for (const [name, service] of Object.entries(document.services)) {
+    expect([service.privileged, service.devices], name).toEqual([undefined, undefined]);
+    expect(
+      (service.ports ?? []).filter((port) => !port.startsWith('127.0.0.1:')),
+      name,
+    ).toEqual([]);
+    const mounts = (service.volumes ?? []).map((volume) => volume.split(':')[0]!);
+    expect(
+      mounts.filter((from) => !from.startsWith('./') && !(from in document.volumes)),
+      name,
+    ).toEqual([]);
+    expect(
+      service.networks.filter((network) => !(network in document.networks)),
+      name,
+    ).toEqual([]);
+    if (service.image !== 'veritrain/services') continue;
+    expect(service.read_only, name).toBe(true);
+    expect(
+      Object.keys(service.environment!).filter((key) => !settingsRead.has(key) && !textOf('Dockerfile').includes(key)),
+    ).toEqual([]);
+    for (const program of programs((service.command ?? []).join(' ')))
+      expect(existsSync(join(root, sourceOf(program)))).toBe(true);
+  }
 });
