@@ -1,5 +1,7 @@
 /** A guest's image that is made here, with the manifest of its launches: it starts nothing, and its keys are of tests. */
 import { createPrivateKey, generateKeyPairSync, sign } from 'node:crypto';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { sha256 } from '@noble/hashes/sha2.js';
 import {
   enforcingFirmware,
@@ -56,6 +58,13 @@ export async function madeGuest(change: Partial<GuestManifest> = {}): Promise<Ma
     ...change,
   };
   return { firmware, manifest, builders: [builder(), builder()] };
+}
+
+/** What a folder of a built image holds. */
+export function writeMadeGuest(folder: string, { firmware, manifest }: MadeGuest): void {
+  mkdirSync(folder, { recursive: true });
+  const files = { 'OVMF.fd': firmware, vmlinuz: madeKernel, 'initrd.img': madeInitrd, cmdline: manifest.files.cmdline };
+  for (const [name, content] of Object.entries(files)) writeFileSync(join(folder, name), content);
 }
 
 /** Runs with this firmware on the list of those that enforce hashes. */

@@ -11,6 +11,7 @@ import { addAdvisoryCommands } from './commands/advisories.js';
 import { addEvidenceCommands } from './commands/evidence.js';
 import { addExampleCommands } from './commands/example.js';
 import { addGuestCommands } from './commands/guest.js';
+import { addHostCommands } from './commands/host.js';
 import { addJobCommands } from './commands/job.js';
 import { addKeyCommands } from './commands/key.js';
 import { addLogCommands } from './commands/log.js';
@@ -49,6 +50,7 @@ export function createProgram(): Command {
   addContractsCommands(program);
   addKeyCommands(program);
   addNodeCommands(program);
+  addHostCommands(program);
   addDeadLetterCommands(program);
   addAuditCommands(program);
   addModelCommands(program);
