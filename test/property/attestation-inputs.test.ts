@@ -28,7 +28,7 @@ type Args = readonly unknown[];
 const family =
   /^(verify|appraise|parse|decode|read|check(?!point)|describe|runSample|recover|certTable|launchDigest|evidenceOf|endorsementsOf|expected)/;
 
-/** They take text, numbers or bits alone. */
+/** They take text, numbers, bits or a reader alone. */
 const withoutBytes = new Set([
   ...[
     'parseTermsJson',
@@ -57,7 +57,7 @@ const withoutBytes = new Set([
     'parseSize',
     'parseTrustPolicy',
   ],
-  ...['readGuestPolicy', 'readGuestManifest', 'readPlatformInfo'],
+  ...['readGuestPolicy', 'readGuestManifest', 'readPlatformInfo', 'readCheckpointHead'],
 ]);
 
 const below = random(20_261_122);
@@ -197,6 +197,7 @@ async function cases(): Promise<Readonly<Record<string, readonly Args[]>>> {
     parseStepStatement: [[segment.statement]],
     parseJobSpec: [[bundle.spec], [rounds.spec]],
     parseCheckpoint: [[noise(300)]],
+    parsePiecesHead: [[noise(300)], [noise(8)]],
     parseEvaluation: [[attestation.encodeEvaluation(evaluation)], [noise(300)]],
     verifyEvaluation: [[evaluated, evaluation, noise(32)]],
     parseBundle: [[encoded], [attestation.encodeBundle(rounds)]],

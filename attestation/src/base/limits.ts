@@ -42,6 +42,8 @@ export const gpusMax = 64;
 export const policyListMax = 10_000;
 /** Weights in a checkpoint. Leaves room for borders and receipts, so that a whole one fits one frame of the enclave's channel. */
 export const checkpointWeightsBytesMax = 12 * 1024 * 1024 - 1280 * 1024;
+/** State of a job whose checkpoints and result travel in sealed pieces: 22 million parameters with AdamW. */
+export const stateBytesMax = 512 * 1024 * 1024;
 /** Proof bundle of one segment, and its statement document, in a bundle. */
 export const proofBytesMax = 4 * 1024 * 1024;
 export const proofDocumentCharactersMax = 64 * 1024;

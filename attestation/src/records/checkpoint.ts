@@ -4,10 +4,10 @@
  */
 import { hmac } from '@noble/hashes/hmac.js';
 import { sha256 } from '@noble/hashes/sha2.js';
-import { concatBytes, utf8 } from '../base/bytes.js';
+import { concatBytes, toHex, uintBe, utf8 } from '../base/bytes.js';
 import { decodeCanonical, encodeCanonical } from '../base/cbor.js';
 import { exactBytes, type Digest } from '../base/digest.js';
-import { checkpointWeightsBytesMax, evaluationBytesMax, evaluationsMax } from '../base/limits.js';
+import { checkpointWeightsBytesMax, evaluationBytesMax, evaluationsMax, stateBytesMax } from '../base/limits.js';
 import {
   bytes,
   bytesUpTo,
@@ -55,32 +55,46 @@ export type Link = Shaped<typeof linkShape> & {
 const link: Field<Link> = (value, path) =>
   value instanceof Map && value.has('partials') ? record(roundLinkShape)(value, path) : record(linkShape)(value, path);
 
-const checkpointShape = {
-  version: oneOf(2),
+const chainShape = {
   /** Steps done. */
   step: uint(),
   /** weightsDigest at every segment border so far; the first is the start's, the last this checkpoint's. */
   borders: list(bytes(32), bordersMax),
-  /** Canonical tensor bytes (libs/step/SPEC.md §11). */
-  weights: bytesUpTo(checkpointWeightsBytesMax),
   /** The receipt behind every border but the first, and which of `sessions` signed it; none where nobody signed. */
   links: list(link, bordersMax - 1),
   sessions: list(record(releasedShape), checkpointSessionsMax),
 };
 
+const checkpointShape = {
+  ...chainShape,
+  version: oneOf(2),
+  /** Canonical tensor bytes (libs/step/SPEC.md §11). */
+  weights: bytesUpTo(checkpointWeightsBytesMax),
+};
+
+/** Of a checkpoint in pieces: the bytes themselves follow behind the head. */
+const headShape = { ...chainShape, version: oneOf(3), weights: uint(stateBytesMax) };
+
+/** Evaluations so far, in the order of their steps, each by which of `sessions`. */
+const evaluations = list(
+  record({
+    ...{ session: uint(checkpointSessionsMax - 1), statement: bytesUpTo(evaluationBytesMax) },
+    receipt: bytesUpTo(receiptBytesMax),
+  }),
+  evaluationsMax,
+);
+
 /** Members that a checkpoint has only where its job evaluates. */
 const evaluatedShape = {
-  /** Evaluations so far, in the order of their steps, each by which of `sessions`. */
-  evaluations: list(
-    record({
-      ...{ session: uint(checkpointSessionsMax - 1), statement: bytesUpTo(evaluationBytesMax) },
-      receipt: bytesUpTo(receiptBytesMax),
-    }),
-    evaluationsMax,
-  ),
+  evaluations,
   /** In a job with the rule `stop`: weights of the best evaluation where they are not those above. */
   best: bytesUpTo(checkpointWeightsBytesMax),
 };
+
+const evaluatedHeadShape = { evaluations, best: uint(stateBytesMax) };
+
+/** A checkpoint in pieces, but for its weights: how many bytes of them, and of the best ones, follow. */
+export type CheckpointHead = Shaped<typeof headShape> & Partially<Shaped<typeof evaluatedHeadShape>>;
 
 export type Checkpoint = Shaped<typeof checkpointShape> & Partially<Shaped<typeof evaluatedShape>>;
 
@@ -117,4 +131,21 @@ export function encodeCheckpoint(checkpoint: Checkpoint): Uint8Array {
 /** @throws Rejection CBOR_*, MESSAGE_SHAPE */
 export function parseCheckpoint(opened: Uint8Array): Checkpoint {
   return recordWith(checkpointShape, evaluatedShape)(decodeCanonical(opened), 'checkpoint');
+}
+
+/** u32 length ‖ CBOR: what the plaintext of a checkpoint in pieces begins with; its weights follow, then the best ones. */
+export function encodeCheckpointHead(head: CheckpointHead): Uint8Array {
+  const encoded = encodeCanonical(toCbor(head));
+  return concatBytes(uintBe(encoded.length, 4), encoded);
+}
+
+/** @param take the next bytes of the plaintext @throws Rejection CBOR_*, MESSAGE_SHAPE, and what `take` throws */
+export function readCheckpointHead(take: (bytes: number) => Uint8Array): CheckpointHead {
+  const length = Number(BigInt(`0x${toHex(take(4))}`));
+  return recordWith(headShape, evaluatedHeadShape)(decodeCanonical(take(length)), 'checkpoint');
+}
+
+/** Associated data of each piece of a checkpoint. */
+export function checkpointPiecesContext(jobId: Digest): Uint8Array {
+  return concatBytes(utf8('veritrain/checkpoint/v3'), exactBytes('jobId', jobId));
 }

@@ -3,7 +3,15 @@ import { describe, expect, it } from 'vitest';
 import { toHex, utf8 } from '../base/bytes.js';
 import { challengeMessage, checkChallenge, encodeChallenge, parseChallenge } from './challenge.js';
 import { checkpointSecret, hostSecretOf } from './checkpoint.js';
-import { chunkBytes, chunkListDigest, chunksMax, chunksOf, ciphertextDigest } from './delivery.js';
+import {
+  chunkBytes,
+  chunkListDigest,
+  chunksMax,
+  chunksOf,
+  ciphertextDigest,
+  deliveryHasher,
+  resultChunksMax,
+} from './delivery.js';
 
 const sha = (...parts: readonly (string | Uint8Array)[]): Uint8Array =>
   new Uint8Array(parts.reduce((hash, part) => hash.update(part), createHash('sha256')).digest());
@@ -32,6 +40,21 @@ describe('the digest of a delivery', () => {
       ).toBe(length);
     },
   );
+
+  it('is the same of a ciphertext that comes in parts of any size', () => {
+    const bytes = filled(3 * chunkBytes + 5);
+    for (const size of [1000, chunkBytes, chunkBytes + 1, bytes.length]) {
+      const hasher = deliveryHasher();
+      for (let at = 0; at < bytes.length; at += size) hasher.update(bytes.subarray(at, at + size));
+      expect(hasher.end()).toMatchObject({ bytes: bytes.length, digest: ciphertextDigest(bytes) });
+    }
+  });
+
+  it('of more than 171 chunks is told as a list alone, for no chain takes them', () => {
+    const hashes = Array.from({ length: chunksMax + 1 }, () => job);
+    expect(chunkListDigest(hashes.length * chunkBytes, hashes)).toHaveLength(32);
+    expect(() => chunkListDigest((resultChunksMax + 1) * chunkBytes, [])).toThrow(/DELIVERY_SIZE/);
+  });
 
   it('S-H3 is of no more than 171 chunks, and of as many as the length has', () => {
     const most = chunksMax * chunkBytes;

@@ -27,15 +27,17 @@ export function keyCommitment(revealKey: Uint8Array): Digest {
 export const chunkBytes = 98_304;
 /** Pieces of the largest result that can be published, 16 MiB. */
 export const chunksMax = 171;
+/** Pieces of the largest result: a state of `stateBytesMax`, and what encryption adds. */
+export const resultChunksMax = 5472;
 
 /** @throws Rejection DELIVERY_SIZE when it is too large to be published piece by piece */
 export function chunksOf(ciphertext: Uint8Array): Uint8Array[] {
-  checkDeliveryBytes(ciphertext.length);
+  checkDeliveryBytes(ciphertext.length, chunksMax);
   const count = Math.ceil(ciphertext.length / chunkBytes);
   return Array.from({ length: count }, (_, i) => ciphertext.subarray(i * chunkBytes, (i + 1) * chunkBytes));
 }
 
-/** What the seal binds of the ciphertext. @throws Rejection DELIVERY_SIZE */
+/** What the seal binds of the ciphertext. @throws Rejection DELIVERY_SIZE beyond what can be published */
 export function ciphertextDigest(ciphertext: Uint8Array): Digest {
   return chunkListDigest(ciphertext.length, chunksOf(ciphertext).map(sha256));
 }
@@ -45,7 +47,7 @@ export function ciphertextDigest(ciphertext: Uint8Array): Digest {
  * @throws Rejection DELIVERY_SIZE, DELIVERY_CHUNKS when there are not as many as the length has
  */
 export function chunkListDigest(length: number, hashes: readonly Digest[]): Digest {
-  checkDeliveryBytes(length);
+  checkDeliveryBytes(length, resultChunksMax);
   const count = Math.ceil(length / chunkBytes);
   if (hashes.length !== count)
     throw refused('DELIVERY_CHUNKS', `${count} chunks of ${length} bytes`, `${hashes.length}`);
@@ -53,8 +55,50 @@ export function chunkListDigest(length: number, hashes: readonly Digest[]): Dige
   return sha256(concatBytes(utf8('veritrain/chunks/1'), uintBe(length, 8), ...listed));
 }
 
-function checkDeliveryBytes(length: number): void {
-  const max = chunkBytes * chunksMax;
+/** The hash of one chunk as it is read. */
+interface ChunkHash {
+  update(bytes: Uint8Array): unknown;
+  digest(): Uint8Array;
+}
+
+export interface DeliveryHasher {
+  /** @throws Rejection DELIVERY_SIZE */
+  update(bytes: Uint8Array): void;
+  end(): { readonly bytes: number; readonly digest: Digest; readonly hashes: readonly Digest[] };
+}
+
+/**
+ * `ciphertextDigest` of a ciphertext that is never in memory as a whole.
+ * @param makeHash of SHA-256, for whoever has a faster one
+ */
+export function deliveryHasher(makeHash: () => ChunkHash = () => sha256.create()): DeliveryHasher {
+  const hashes: Digest[] = [];
+  let [hash, filled, bytes] = [makeHash(), 0, 0];
+  const close = (): void => {
+    hashes.push(Uint8Array.from(hash.digest()));
+    [hash, filled] = [makeHash(), 0];
+  };
+  return {
+    update(given) {
+      bytes += given.length;
+      checkDeliveryBytes(bytes, resultChunksMax);
+      for (let rest = given; rest.length > 0;) {
+        const part = rest.subarray(0, chunkBytes - filled);
+        hash.update(part);
+        filled += part.length;
+        rest = rest.subarray(part.length);
+        if (filled === chunkBytes) close();
+      }
+    },
+    end() {
+      if (filled > 0) close();
+      return { bytes, digest: chunkListDigest(bytes, hashes), hashes };
+    },
+  };
+}
+
+function checkDeliveryBytes(length: number, chunks: number): void {
+  const max = chunkBytes * chunks;
   if (length <= max) return;
   throw refused('DELIVERY_SIZE', `an encrypted result of at most ${max} bytes`, `${length} bytes`);
 }
@@ -66,4 +110,9 @@ function refused(code: string, expected: string, got: string): Rejection {
 /** Associated data of the result: this job's, ending in these weights. */
 export function deliveryAssociatedData(jobId: Digest, last: Digest): Uint8Array {
   return concatBytes(utf8('veritrain/result/v1'), exactBytes('jobId', jobId), exactBytes('last', last));
+}
+
+/** The same of each piece of a result in pieces. */
+export function deliveryPiecesContext(jobId: Digest, last: Digest): Uint8Array {
+  return concatBytes(utf8('veritrain/result/v2'), exactBytes('jobId', jobId), exactBytes('last', last));
 }

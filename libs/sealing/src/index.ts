@@ -2,5 +2,7 @@
 export { deriveKey, openWithNonce, sealWithNonce } from './aead.js';
 export { checkpointKey, openCheckpoint, partialKey, sealCheckpoint, type SealingSecrets } from './checkpoint.js';
 export { openDataKey, sealDataKey } from './data-key.js';
-export { openResult, sealResult } from './result.js';
+export { openedBytes, type OpenedBytes } from './opened.js';
+export { openPieces, sealPieces, type PieceOpener } from './pieces.js';
+export { openResult, openResultPieces, sealResult, sealResultPieces } from './result.js';
 export { openShard, sealShard } from './shard.js';

@@ -30,6 +30,8 @@ export {
   checkShapes,
   checkWeights,
   decodeWeights,
+  isInPieces,
+  readWeights,
   encodeWeights,
   initialWeights,
   parameterCount,

@@ -1,4 +1,5 @@
 /** Weights as named integer tensors: initial values, canonical bytes, state digest (libs/step/SPEC.md §9, §11). */
+import { checkpointWeightsBytesMax } from '#attestation/base';
 import { refuse } from './errors.js';
 import { tensorBytes, tensorNumbers } from './int64.js';
 import { isNet, type JobManifest } from './job-manifest.js';
@@ -42,6 +43,11 @@ export function borderShapes(m: JobManifest): readonly StateShape[] {
 /** Numbers at a border: weights and biases, of a net what its optimizer keeps, too. */
 export function parameterCount(m: JobManifest): number {
   return borderShapes(m).reduce((sum, { dims }) => sum + sizeOf(dims), 0);
+}
+
+/** Whether a state at a border is too large for one message: its checkpoints and its result travel in pieces. */
+export function isInPieces(m: JobManifest): boolean {
+  return 8 * parameterCount(m) > checkpointWeightsBytesMax;
 }
 
 /** A list in tensor order by layer and kind, layer 1 first. */
@@ -135,6 +141,18 @@ export function* weightParts(weights: Weights): Iterable<Uint8Array> {
  */
 export function decodeWeights(m: JobManifest, bytes: Uint8Array): Weights {
   const weights = decodeTensors(borderShapes(m), bytes);
+  checkWeights(m, weights);
+  return weights;
+}
+
+/**
+ * The same from bytes that are never in memory as a whole.
+ *
+ * @param take the next bytes
+ * @throws Rejection WEIGHTS_RANGE, and what `take` throws
+ */
+export function readWeights(m: JobManifest, take: (bytes: number) => Uint8Array): Weights {
+  const weights = borderShapes(m).flatMap((shape) => decodeTensors([shape], take(8 * sizeOf(shape.dims))));
   checkWeights(m, weights);
   return weights;
 }
