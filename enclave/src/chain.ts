@@ -64,7 +64,10 @@ export function segmentStatement(
 }
 
 /** @throws Rejection CHECKPOINT_SESSION, CHECKPOINT_RECEIPT */
-export async function checkChain(job: ChainedJob, checkpoint: Checkpoint): Promise<Chain> {
+export async function checkChain(
+  job: ChainedJob,
+  checkpoint: Pick<Checkpoint, 'borders' | 'links' | 'sessions' | 'evaluations'>,
+): Promise<Chain> {
   const { borders, links, sessions, evaluations = [] } = checkpoint;
   for (const session of sessions) checkReleased(job, session, job.own.binding);
   if (links.length !== borders.length - 1) {

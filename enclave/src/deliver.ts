@@ -2,10 +2,12 @@
  * Encrypts the result so that it opens for the client alone, and only after payment where that reveals its key
  * (attestation/src/records/delivery.ts).
  */
+import { createHash } from 'node:crypto';
 import { concatBytes } from '#attestation/base';
-import { ciphertextDigest, keyCommitment } from '#attestation/records';
-import { sealResult } from '#libs/sealing';
+import { ciphertextDigest, deliveryHasher, keyCommitment } from '#attestation/records';
+import { sealResult, sealResultPieces } from '#libs/sealing';
 import type { SessionKeys } from './keys.js';
+import { sendPieces, type SendPiece } from './pieces.js';
 
 interface Delivery {
   readonly ciphertext: Uint8Array;
@@ -33,11 +35,46 @@ export async function sealDelivery(
   jobId: Uint8Array,
   last: Uint8Array,
 ): Promise<Delivery> {
-  const revealKey = isRevealed ? crypto.getRandomValues(new Uint8Array(32)) : new Uint8Array(32);
+  const revealKey = revealKeyOf(isRevealed);
   const context = { secret: keys.transportSecret, peer: recipient, revealKey, jobId, last };
   const sealed = await sealResult(weights, context);
   // Without a reveal no key is withheld, as with a prover: the client finds the public key in front.
   const ciphertext = isRevealed ? sealed : concatBytes(keys.binding.transportKey, sealed);
   const digest = ciphertextDigest(ciphertext);
   return { ciphertext, ciphertextDigest: digest, revealKey, keyCommit: keyCommitment(revealKey) };
+}
+
+/**
+ * The same in pieces, which leave as they are sealed.
+ * @param parts canonical tensor bytes, `length` together
+ * @returns a delivery whose `ciphertext` is the last piece
+ * @throws Rejection RECIPIENT_KEY
+ */
+export async function sendDelivery(
+  { parts, length }: { readonly parts: Iterable<Uint8Array>; readonly length: number },
+  { keys, recipient, isRevealed }: ResultParties,
+  { jobId, last }: { readonly jobId: Uint8Array; readonly last: Uint8Array },
+  send: SendPiece,
+): Promise<Delivery> {
+  const revealKey = revealKeyOf(isRevealed);
+  const hasher = deliveryHasher(() => createHash('sha256'));
+  const sealed = sealResultPieces(parts, length, {
+    ...{ secret: keys.transportSecret, peer: recipient, revealKey, jobId, last },
+  });
+  const ciphertext = await sendPieces(hashed(), send);
+  return { ciphertext, ciphertextDigest: hasher.end().digest, revealKey, keyCommit: keyCommitment(revealKey) };
+
+  async function* hashed(): AsyncIterable<Uint8Array> {
+    let front = isRevealed ? new Uint8Array() : keys.binding.transportKey;
+    for await (const piece of sealed) {
+      const told = concatBytes(front, piece);
+      hasher.update(told);
+      yield told;
+      front = new Uint8Array();
+    }
+  }
+}
+
+function revealKeyOf(isRevealed: boolean): Uint8Array {
+  return isRevealed ? crypto.getRandomValues(new Uint8Array(32)) : new Uint8Array(32);
 }

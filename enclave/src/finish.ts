@@ -10,11 +10,20 @@ import {
   teeSelector,
   type Run,
 } from '#attestation/records';
-import { coarseGrowth, encodeWeights, explained, growthWords, type GuardViolation } from '#libs/step';
+import {
+  coarseGrowth,
+  encodeWeights,
+  explained,
+  growthWords,
+  weightParts,
+  type GuardViolation,
+  type Weights,
+} from '#libs/step';
 import type { EventOf } from '#libs/wire/channel';
 import { keysBehind, toldEvaluations } from './chain.js';
-import { sealDelivery } from './deliver.js';
+import { sealDelivery, sendDelivery } from './deliver.js';
 import type { SessionKeys } from './keys.js';
+import { isLarge, stateBytes, type SendPiece } from './pieces.js';
 import type { ReadyJob } from './ready-job.js';
 import type { Phase, Stopwatch } from './stopwatch.js';
 import type { Position, Trained } from './trainer.js';
@@ -28,16 +37,11 @@ export async function finishJob(
   trained: Position,
   keys: SessionKeys,
   watch: Stopwatch,
+  send: SendPiece,
 ): Promise<EventOf<'result'>> {
-  const { weights, digest } = trained.best ?? { weights: trained.weights, digest: trained.borders.at(-1)! };
-  const delivery = await watch.measure('seal', () =>
-    sealDelivery(
-      concatBytes(encodeWeights(weights), job.commitments.seed(trained.borders.length - 1)),
-      { keys, recipient: job.spec.recipient, isRevealed: job.isRevealed },
-      job.jobId,
-      digest,
-    ),
-  );
+  const result = trained.best ?? { weights: trained.weights, digest: trained.borders.at(-1)! };
+  const seed = job.commitments.seed(trained.borders.length - 1);
+  const delivery = await watch.measure('seal', () => deliver(job, result, { seed, keys, send }));
   const { ciphertextDigest, keyCommit } = delivery;
   const sealed = job.isRevealed ? deliveryDigest(ciphertextDigest, keyCommit) : new Uint8Array(32);
   const outcome = trained.step < job.manifest.steps ? stoppedByRule : complete;
@@ -54,6 +58,23 @@ export async function finishJob(
     evaluations: toldEvaluations(trained.chain),
     timings: timingsOf(watch),
   };
+}
+
+/** A large result leaves in pieces before its event, which has the last one. */
+function deliver(
+  { jobId, spec, isRevealed }: ReadyJob,
+  { weights, digest: last }: { readonly weights: Weights; readonly digest: Uint8Array },
+  { seed, keys, send }: { readonly seed: Uint8Array; readonly keys: SessionKeys; readonly send: SendPiece },
+): ReturnType<typeof sealDelivery> {
+  const parties = { keys, recipient: spec.recipient, isRevealed };
+  if (!isLarge(weights)) return sealDelivery(concatBytes(encodeWeights(weights), seed), parties, jobId, last);
+  const length = stateBytes(weights) + seed.length;
+  return sendDelivery({ parts: plaintext(), length }, parties, { jobId, last }, send);
+
+  function* plaintext(): Iterable<Uint8Array> {
+    yield* weightParts(weights);
+    yield seed;
+  }
 }
 
 /** A segment that leaves its declared range ends the job: the chain is told so under seal, and the client is refunded. */

@@ -1,5 +1,13 @@
 /** From a job as the host hands it over to one whose every part has been checked against every other. */
-import { checkpointWeightsBytesMax, concatBytes, equalBytes, isZero, Rejection, toHex } from '#attestation/base';
+import {
+  checkpointWeightsBytesMax,
+  concatBytes,
+  equalBytes,
+  isZero,
+  Rejection,
+  stateBytesMax,
+  toHex,
+} from '#attestation/base';
 import {
   bordersMax,
   escrowIdOf,
@@ -7,6 +15,7 @@ import {
   shardCount,
   specDigestOf,
   termsFit,
+  workersOf,
   type JobSpec,
   type ReleasedSession,
   type SealedDataset,
@@ -33,6 +42,7 @@ import { checkDataset } from './job-dataset.js';
 import { startKindOf, startOfJob } from './start.js';
 import type { JobLease } from './lease.js';
 import type { Genesis, ReadyJob } from './ready-job.js';
+import { incomingPieces, type IncomingPieces } from './resume.js';
 
 /** A job that lacks only its shards. */
 export interface HeldJob {
@@ -52,6 +62,7 @@ export interface HeldJob {
   readonly shards: Map<number, Uint8Array>;
   /** Canonical bytes of the start weights, part by part, where the manifest names weights. */
   readonly startParts: Uint8Array[];
+  readonly incoming: IncomingPieces;
 }
 
 interface OfferedJob {
@@ -87,7 +98,14 @@ export function checkJob(offered: OfferedJob): HeldJob {
   const commitments = jobCommitments(spec, manifest, { jobId, dataKey });
   agree('JOB_ESCROW', 'chain', spec.settlement.chainId, session.chainId);
   if (!isZero(terms.provider)) agree('JOB_ESCROW', 'provider', toHex(terms.provider), toHex(session.provider));
-  const held = { ...offered, manifest, commitments, shards: new Map(), startParts: [] };
+  const held = {
+    ...offered,
+    manifest,
+    commitments,
+    shards: new Map(),
+    startParts: [],
+    incoming: incomingPieces(offered),
+  };
   // Before shards are sent where nothing else has to come: a start that is not the escrow's is refused at once.
   return { ...held, drawn: startKindOf(manifest) === 'seed' ? genesisOf(held, []) : null };
 }
@@ -113,7 +131,7 @@ export async function assembleJob(held: HeldJob): Promise<ReadyJob> {
   held.shards.clear();
   await checkRecords(held, records);
   await checkValidation(held, rest);
-  const { shards: _shards, drawn: _drawn, startParts: _parts, ...job } = held;
+  const { shards: _shards, drawn: _drawn, startParts: _parts, incoming: _incoming, ...job } = held;
   const { manifest, terms } = job;
   const isRevealed = (terms.mode & JobMode.reveal) !== 0;
   const common = { escrowId: escrowIdOf(terms), verified: new Set<string>(), isRevealed, genesis };
@@ -161,9 +179,14 @@ function checkCanonical(manifest: JobManifest, spec: JobSpec): void {
   });
 }
 
-/** What cannot be carried to its end is refused before its start: checkpoints and border lists have a greatest size. */
+/**
+ * What cannot be carried to its end is refused before its start: checkpoints and border lists have a greatest size, and
+ * partials, and checkpoints that provers go on from, travel whole.
+ */
 function checkSize(manifest: JobManifest, spec: JobSpec): void {
-  atMost('bytes of weights', 8 * parameterCount(manifest), checkpointWeightsBytesMax);
+  const isWhole = workersOf(spec) > 1 || spec.proving !== null;
+  const max = isWhole ? checkpointWeightsBytesMax : stateBytesMax;
+  atMost('bytes of weights', 8 * parameterCount(manifest), max);
   atMost('segments', divideSteps(manifest, spec).rounds, bordersMax - 1);
 }
 

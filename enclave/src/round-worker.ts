@@ -31,6 +31,7 @@ import { finishJob, stopAtGuard } from './finish.js';
 import type { SessionKeys } from './keys.js';
 import { openPartial, sealPartial, type Partial } from './partial.js';
 import { progressGate } from './progress.js';
+import type { SendPiece } from './pieces.js';
 import type { ReadyJob } from './ready-job.js';
 import type { Stopwatch } from './stopwatch.js';
 import { sealPosition, startOf, trainSteps, type Position } from './trainer.js';
@@ -49,6 +50,8 @@ interface Callbacks {
   readonly keys: SessionKeys;
   readonly watch: Stopwatch;
   progress(event: Omit<EventOf<'progress'>, 'type'>): void;
+  /** Of a result. */
+  readonly piece: SendPiece;
 }
 
 interface Threaded {
@@ -119,7 +122,7 @@ export function openRoundWorker(job: ReadyJob, callbacks: Callbacks): RoundWorke
       known = { sealed: event.ciphertext, position };
       const isOver = position.step >= job.manifest.steps || evaluator?.isOver(position.chain) === true;
       if (!isOver) return [event];
-      return [event, await finishJob(job, position, callbacks.keys, callbacks.watch)];
+      return [event, await finishJob(job, position, callbacks.keys, callbacks.watch, callbacks.piece)];
     },
 
     async close() {

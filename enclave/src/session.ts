@@ -26,9 +26,11 @@ import { checkGrant } from './grant.js';
 import { assembleJob, checkJob, type HeldJob } from './job.js';
 import { createSessionKeys, type SessionKeys } from './keys.js';
 import { createAnsweredNonces, openLease, type AnsweredNonces, type JobLease, type Monotonic } from './lease.js';
+import type { SendPiece } from './pieces.js';
 import type { ReadyJob } from './ready-job.js';
 import { startBytesOf, startKindOf } from './start.js';
 import { createStopwatch, type Stopwatch } from './stopwatch.js';
+import type { GivenCheckpoint } from './resume.js';
 import { trainJob, type Position } from './trainer.js';
 import { openRoundWorker, type RoundWorker } from './round-worker.js';
 
@@ -80,6 +82,8 @@ async function answer(state: State, request: Request): Promise<Uint8Array> {
       return shard(state, request);
     case 'start':
       return start(state, request);
+    case 'piece':
+      return piece(state, request);
     case 'train':
       return train(state, request);
     case 'prepare':
@@ -178,17 +182,25 @@ async function start({ held }: State, { index, weights }: RequestOf<'start'>): P
   return nothing;
 }
 
+async function piece({ held }: State, { index, ciphertext }: RequestOf<'piece'>): Promise<Uint8Array> {
+  const job = required(held, 'job before piece');
+  job.lease.check();
+  await job.incoming.take(index, ciphertext);
+  return nothing;
+}
+
 async function train(state: State, request: RequestOf<'train'>): Promise<Uint8Array> {
   const session = required(state.keys, 'open before train');
   const job = required(state.held, 'job before train');
   if (state.running !== null) throw outOfOrder('one job at a time', 'a job is running');
   job.lease.check();
   requireWorkers(job, 1);
+  const checkpoint = await job.incoming.end(request.checkpoint);
   const ready = await state.watch.measure('check', () => assembleJob(job));
   state.held = null;
   const running = new AbortController();
   state.running = running;
-  void run(ready, session, request, state, running.signal)
+  void run(ready, session, { checkpoint, threads: request.threads }, state, running.signal)
     .catch(failedEvent)
     .then((event) => void state.emit(event))
     .finally(() => (state.running = null));
@@ -198,11 +210,12 @@ async function train(state: State, request: RequestOf<'train'>): Promise<Uint8Ar
 async function run(
   job: ReadyJob,
   session: SessionKeys,
-  { checkpoint, threads }: RequestOf<'train'>,
+  { checkpoint, threads }: { readonly checkpoint: GivenCheckpoint | null; readonly threads: number },
   { emit, watch }: State,
   signal: AbortSignal,
 ): Promise<EnclaveEvent> {
   let position: Position | null = null;
+  const send = pieceSender(emit);
   try {
     const trained = await trainJob(job, {
       keys: session,
@@ -213,9 +226,10 @@ async function run(
       reached: (reached) => (position = reached),
       progress: (event) => void emit({ type: 'progress', ...event }),
       evaluated: (event) => void emit({ type: 'evaluation', ...event }),
+      piece: send,
       checkpointed: (event) => emit({ type: 'checkpoint', ...event }),
     });
-    return await finishJob(job, trained, session, watch);
+    return await finishJob(job, trained, session, watch, send);
   } catch (error) {
     if (error instanceof GuardViolation && position !== null) return stopAtGuard(job, error, position, session);
     throw error;
@@ -249,7 +263,12 @@ async function roundWorkerOf(state: State): Promise<RoundWorker> {
   const ready = await state.watch.measure('check', () => assembleJob(job));
   state.held = null;
   const progress = (event: Omit<EventOf<'progress'>, 'type'>): void => void state.emit({ type: 'progress', ...event });
-  return (state.roundWorker = openRoundWorker(ready, { keys, watch: state.watch, progress }));
+  const callbacks = { keys, watch: state.watch, progress, piece: pieceSender(state.emit) };
+  return (state.roundWorker = openRoundWorker(ready, callbacks));
+}
+
+function pieceSender(emit: Emit): SendPiece {
+  return (index, ciphertext) => emit({ type: 'piece', index, ciphertext });
 }
 
 /** A plain job is trained as a whole, a data-parallel one by its segments. @throws Rejection JOB_PARALLEL */

@@ -3,17 +3,19 @@
  * the checkpoint, tell the host.
  */
 import { equalBytes, Rejection } from '#attestation/base';
-import { encodeStepStatement, signReceipt } from '#attestation/records';
-import { checkpointKey, openCheckpoint, sealCheckpoint } from '#libs/sealing';
-import { decodeWeights, divideSteps, encodeWeights, type Weights } from '#libs/step';
+import { checkpointPiecesContext, encodeCheckpointHead, encodeStepStatement, signReceipt } from '#attestation/records';
+import { checkpointKey, sealCheckpoint, sealPieces } from '#libs/sealing';
+import { divideSteps, encodeWeights, weightParts, type Weights } from '#libs/step';
 import type { EventOf } from '#libs/wire/channel';
 import { bestOf } from './best.js';
 import { checkChain, linked, noChain, segmentStatement, type Chain } from './chain.js';
 import { loadEngine, type LoadedEngine } from './engine/load-engine.js';
 import { openEvaluator, type Evaluator, type Measured } from './evaluate.js';
 import type { SessionKeys } from './keys.js';
+import { isLarge, sendPieces, stateBytes, type SendPiece } from './pieces.js';
 import { evaluationTeller, progressGate, type EvaluationTeller, type ProgressGate } from './progress.js';
 import type { ReadyJob } from './ready-job.js';
+import { readResumed, type GivenCheckpoint } from './resume.js';
 import type { Stopwatch } from './stopwatch.js';
 
 export interface Trained {
@@ -28,13 +30,15 @@ export interface Trained {
 interface TrainContext {
   readonly keys: SessionKeys;
   readonly threads: number;
-  readonly checkpoint: Uint8Array | null;
+  readonly checkpoint: GivenCheckpoint | null;
   readonly signal: AbortSignal;
   readonly watch: Stopwatch;
   /** Called before anything is trained, and after every segment. */
   reached(position: Position): void;
   progress(event: Omit<EventOf<'progress'>, 'type'>): void;
   evaluated(event: Omit<EventOf<'evaluation'>, 'type'>): void;
+  /** Of the checkpoint that is told next. */
+  piece: SendPiece;
   /** Waited for: the process that trains sends nothing meanwhile. */
   checkpointed(event: Omit<EventOf<'checkpoint'>, 'type'>): Promise<void>;
 }
@@ -71,12 +75,11 @@ export async function trainJob(job: ReadyJob, context: TrainContext): Promise<Po
 }
 
 /** @throws Rejection CHECKPOINT_AUTHENTICATION, CHECKPOINT_STATE, CHECKPOINT_SESSION, CHECKPOINT_RECEIPT, WEIGHTS_* */
-export async function startOf(job: ReadyJob, sealingKey: Uint8Array, sealed: Uint8Array | null): Promise<Position> {
+export async function startOf(job: ReadyJob, sealingKey: Uint8Array, given: GivenCheckpoint | null): Promise<Position> {
   const { weights: start, border: first } = job.genesis;
-  if (sealed === null) return { step: 0, weights: start, borders: [first], chain: noChain, best: null };
-  const checkpoint = await openCheckpoint(sealingKey, job.jobId, sealed);
-  const { step, borders, weights: encoded } = checkpoint;
-  const weights = decodeWeights(job.manifest, encoded);
+  if (given === null) return { step: 0, weights: start, borders: [first], chain: noChain, best: null };
+  const checkpoint = await readResumed(job, sealingKey, given);
+  const { step, borders, weights } = checkpoint;
   const stepOfBorders = Math.min(
     (borders.length - 1) * divideSteps(job.manifest, job.spec).roundSteps,
     job.manifest.steps,
@@ -199,8 +202,34 @@ interface Signed extends Position {
 
 async function tell(job: ReadyJob, signed: Signed, sealingKey: Uint8Array, context: TrainContext): Promise<void> {
   const { step, statement, receipt } = signed;
-  const ciphertext = await context.watch.measure('sign', () => sealPosition(job, signed, sealingKey));
+  const ciphertext = isLarge(signed.weights)
+    ? await sendPieces(sealInPieces(job, signed, sealingKey), context.piece)
+    : await context.watch.measure('sign', () => sealPosition(job, signed, sealingKey));
   await context.checkpointed({ step, statement, receipt, ciphertext });
+}
+
+/** Sealed as it is sent: one piece is in memory at a time. */
+function sealInPieces(
+  { jobId }: Pick<ReadyJob, 'jobId'>,
+  { step, borders, weights, chain, best }: Position,
+  key: Uint8Array,
+): AsyncIterable<Uint8Array> {
+  const { evaluations, ...links } = chain;
+  const states = best !== null && best.step !== step ? [weights, best.weights] : [weights];
+  const sizes = states.map(stateBytes);
+  const head = encodeCheckpointHead({
+    ...{ version: 3, step, borders, weights: sizes[0]!, ...links },
+    ...(evaluations.length > 0 && { evaluations }),
+    ...(states.length > 1 && { best: sizes[1]! }),
+  });
+  const length = sizes.reduce((sum, size) => sum + size, head.length);
+  const associatedData = checkpointPiecesContext(jobId);
+  return sealPieces(plaintext(), length, { key, associatedData });
+
+  function* plaintext(): Iterable<Uint8Array> {
+    yield head;
+    for (const state of states) yield* weightParts(state);
+  }
 }
 
 export function sealPosition(

@@ -61,7 +61,7 @@ export const contract = new Uint8Array(20).fill(0x11);
 export const registry = new Uint8Array(20).fill(0x22);
 export const provider = new Uint8Array(20).fill(0x33);
 const client = new Uint8Array(20).fill(0x88);
-const recipientSecret = new Uint8Array(32).fill(0x44);
+export const recipientSecret = new Uint8Array(32).fill(0x44);
 /** Unix seconds within the life of the stored vendor's certificates. */
 export const tinyAt = 1_780_000_000;
 
@@ -252,7 +252,7 @@ export function tinySession(now?: () => number): TinySession {
   const emit = async (event: EnclaveEvent): Promise<void> => {
     events.push(event);
     const sent = heard(event);
-    if (event.type !== 'progress' && event.type !== 'checkpoint') told(event);
+    if (!['progress', 'checkpoint', 'piece'].includes(event.type)) told(event);
     await sent;
   };
   const session = createSession({ cpu: openSimulated(vendorFile) }, emit, now);

@@ -25,6 +25,7 @@ const requests: readonly Record<string, unknown>[] = [
   },
   { type: 'renew', id: 7, lease, signature: new Uint8Array(65) },
   { type: 'shard', id: 4, index: 0, ciphertext: Uint8Array.of(1, 2, 3) },
+  { type: 'piece', id: 8, index: 0, ciphertext: Uint8Array.of(1, 2, 3) },
   { type: 'train', id: 5, checkpoint: null, threads: 1 },
   { type: 'cancel', id: 6 },
 ];

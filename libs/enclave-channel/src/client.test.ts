@@ -15,6 +15,7 @@ const withinMs = {
   job: 60,
   shard: 60,
   start: 60,
+  piece: 60,
   train: 60,
   renew: 60,
   prepare: 60,

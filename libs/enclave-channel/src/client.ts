@@ -24,6 +24,7 @@ const answerWithinMs: Readonly<Record<RequestType, number>> = {
   job: 120_000,
   shard: 120_000,
   start: 120_000,
+  piece: 120_000,
   train: 1_800_000,
   prepare: 1_800_000,
   segment: 1_800_000,

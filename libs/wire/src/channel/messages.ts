@@ -24,6 +24,8 @@ import { checkpointSessionsMax, leaseShape, releasedShape } from '#attestation/r
 const address = bytes(20);
 const blob = bytesUpTo(12 * 1024 * 1024);
 const small = bytesUpTo(256 * 1024);
+/** Index of a piece; the largest checkpoint, two states and what stands in front of them, has 131. */
+const piecesMax = 255;
 
 const requestShapes = {
   /** Makes the session keys and binds them to who is paid where. Once per process. */
@@ -48,7 +50,12 @@ const requestShapes = {
   shard: { type: oneOf('shard'), id: uint(), index: uint(65_535), ciphertext: blob },
   /** One part of the start weights that the manifest names, in order; the first begins anew. */
   start: { type: oneOf('start'), id: uint(), index: uint(1023), weights: blob },
-  /** Starts training, from the first step or from a checkpoint of this job that any of its enclaves made. */
+  /** One piece of a checkpoint but its last, which comes with `train`; the first begins anew. */
+  piece: { type: oneOf('piece'), id: uint(), index: uint(piecesMax), ciphertext: blob },
+  /**
+   * Starts training, from the first step or from a checkpoint of this job that any of its enclaves made. Behind pieces
+   * `checkpoint` is the last one.
+   */
   train: { type: oneOf('train'), id: uint(), checkpoint: nullable(blob), threads: uint(256, 1) },
   /** The broker's signed word that it accepted evidence of this session again. */
   renew: { type: oneOf('renew'), id: uint(), lease: record(leaseShape), signature: bytes(65) },
@@ -111,6 +118,8 @@ const eventShapes = {
   },
   /** Metrics on the validation set, told when the job's `progress` allows it. */
   evaluation: { type: oneOf('evaluation'), step: uint(), evaluated },
+  /** One piece of the checkpoint or result that is told next, but its last, which comes with that event. */
+  piece: { type: oneOf('piece'), index: uint(piecesMax), ciphertext: blob },
   checkpoint: {
     type: oneOf('checkpoint'),
     step: uint(),
