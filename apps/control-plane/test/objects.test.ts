@@ -66,6 +66,18 @@ describe.each(['folder', 'S3'] as const)('%s', (kind) => {
     expect(await blobs.has(sha(bytes))).toBe(false);
   });
 
+  it('gives a range, and the length', async () => {
+    const bytes = randomBytes(1000);
+    await put(bytes);
+    expect(await blobs.size(sha(bytes))).toBe(1000);
+    expect(await buffer(await blobs.openPart(sha(bytes), { from: 10, to: 19 }))).toEqual(bytes.subarray(10, 20));
+    await expect(blobs.size(sha(randomBytes(8)))).rejects.toMatchObject({ code: 'BLOB_UNKNOWN' });
+    await expect(blobs.openPart(sha(randomBytes(8)), { from: 0, to: 1 })).rejects.toMatchObject({
+      code: 'BLOB_UNKNOWN',
+    });
+    await blobs.objects.remove(sha(bytes));
+  });
+
   it('keeps nothing of another digest, of too many bytes, or of a broken connection', async () => {
     const bytes = randomBytes(100);
     const wrong = blobs.put(Readable.from([randomBytes(100)]), uploadOf(bytes));

@@ -36,5 +36,5 @@ export { note } from './note.js';
 export { machine, offerOf, openNode, register } from './open-node.js';
 export { plainText } from './refusal.js';
 export { runNode, untilEnded, type RunningNode } from './run-node.js';
-export { type CipherStore } from './store.js';
+export { type BlobSource, type CipherStore } from './store.js';
 export { writeWhole } from './write-whole.js';

@@ -57,7 +57,7 @@ export function misfit(job: Asked, nodes: readonly Node[]): string | null {
 
 function demandsOf({ provider, assurance, parallel, price, requirements }: Asked): readonly Demand[] {
   const { tee, tcb, cores = 0, memoryMiB = 0, samplesPerSecond = 0, ...more } = requirements as JobRequirements;
-  const { groth16Key, fxt, ops = [], start = false } = more;
+  const { groth16Key, fxt, ops = [], start = false, pieces = false } = more;
   const isAttested = needsTee(assurance as Assurance);
   const demands: readonly (Demand | null)[] = [
     provider === anyProvider
@@ -87,6 +87,12 @@ function demandsOf({ provider, assurance, parallel, price, requirements }: Asked
       ? {
           words: 'starts a job from uploaded weights',
           holds: ({ capabilities }) => semanticsOf(capabilities).start,
+        }
+      : null,
+    pieces
+      ? {
+          words: 'carries a state beyond one message, in pieces',
+          holds: ({ capabilities }) => semanticsOf(capabilities).pieces,
         }
       : null,
     parallel === 1 ? null : { words: 'trains in data parallel', holds: (node) => has(node).parallel === true },

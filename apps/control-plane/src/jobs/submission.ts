@@ -15,6 +15,7 @@ import {
   classCount,
   divideSteps,
   featureCount,
+  isInPieces,
   isNet,
   type JobManifest,
   type Manifest,
@@ -134,15 +135,19 @@ function checkGroth16({ assurance, scheme }: JobSpec, manifest: Manifest): void 
 
 /**
  * What a job demands of a node, whatever its client asked for: in scheme `fxt-groth16/1` the key of its plan, of `fxt/2`
- * its semantics, its ops, and that it takes start weights.
+ * its semantics, its ops, and that it takes start weights; and of a large state that it carries one in pieces.
  */
 export function ownRequirements({
   spec,
   manifest,
-}: Pick<CheckedSubmission, 'spec' | 'manifest'>): Pick<JobRequirements, 'groth16Key' | 'fxt' | 'ops' | 'start'> {
+}: Pick<CheckedSubmission, 'spec' | 'manifest'>): Pick<
+  JobRequirements,
+  'groth16Key' | 'fxt' | 'ops' | 'start' | 'pieces'
+> {
   const groth16Key = spec.scheme === groth16 ? to0x(spec.proving!.planDigest) : undefined;
   const none = { fxt: undefined, ops: undefined, start: undefined };
-  return { groth16Key, ...none, ...(isNet(manifest) && netRequirements(manifest)) };
+  const pieces = spec.proving === null && isInPieces(manifest) ? true : undefined;
+  return { groth16Key, pieces, ...none, ...(isNet(manifest) && netRequirements(manifest)) };
 }
 
 /** @throws Rejection JOB_DATASET_MISMATCH when the data set is not the one that spec and manifest speak of */

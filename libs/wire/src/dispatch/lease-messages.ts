@@ -16,7 +16,6 @@ import {
 import {
   attestationResultBytesMax,
   attestorsMax,
-  blobBytesMax,
   endorsementsBytesMax,
   evaluationBytesMax,
   evaluationsMax,
@@ -25,6 +24,7 @@ import {
   loggedEntriesMax,
   logOpeningBytesMax,
   logProofCharactersMax,
+  largeBlobBytesMax,
   longPollMillisecondsMax,
   policyBytesMax,
   receiptBytesMax,
@@ -207,7 +207,7 @@ export const Delivery = z.object({
    * (contracts/SPEC.md §12).
    */
   result: z.object({
-    ...{ blob: Hex32, bytes: z.int().min(1).max(blobBytesMax) },
+    ...{ blob: Hex32, bytes: z.int().min(1).max(largeBlobBytesMax) },
     ...{ ciphertextDigest: Hex32, keyCommit: Hex32 },
   }),
   /** The run that the seal signs, contracts/SPEC.md §3. */

@@ -19,6 +19,8 @@ export const proofDocumentCharactersMax = 64 * 1024;
 export const attestationResultBytesMax = 512 * 1024;
 /** One stored ciphertext: a checkpoint, a result or a shard. */
 export const blobBytesMax = 64 * 1024 * 1024;
+/** A checkpoint or a result in sealed pieces, which is uploaded in parts: two states, and what stands around them. */
+export const largeBlobBytesMax = 1056 * 1024 * 1024;
 /** One part of the weights that a job starts from; a frame of the enclave's channel has room for it. */
 export const startPartBytesMax = 12 * 1024 * 1024;
 export const startPartsMax = 64;

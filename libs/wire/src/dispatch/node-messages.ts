@@ -35,6 +35,8 @@ export const JobRequirements = z
     ops: Ops.optional(),
     /** Of a job that starts from weights that its client uploaded. Set by the control plane. */
     start: z.boolean().optional(),
+    /** Of a job whose state is beyond one message. Set by the control plane. */
+    pieces: z.boolean().optional(),
   })
   .meta({ id: 'JobRequirements' });
 export type JobRequirements = z.infer<typeof JobRequirements>;
@@ -63,6 +65,8 @@ export const NodeCapabilities = z.object({
   ops: Ops.optional(),
   /** Hands an enclave the weights that a job starts from. */
   start: z.boolean().optional(),
+  /** Carries checkpoints and results in pieces. */
+  pieces: z.boolean().optional(),
   version: text(32),
 });
 export type NodeCapabilities = z.infer<typeof NodeCapabilities>;

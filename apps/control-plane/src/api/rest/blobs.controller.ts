@@ -1,6 +1,19 @@
-import { Controller, Get, Header, HttpCode, Inject, Param, Put, Req, StreamableFile } from '@nestjs/common';
-import { ApiBearerAuth, ApiBody, ApiConsumes, ApiProduces, ApiTags } from '@nestjs/swagger';
-import type { Request } from 'express';
+import {
+  Controller,
+  Get,
+  Header,
+  Headers,
+  HttpCode,
+  Inject,
+  Param,
+  Patch,
+  Put,
+  Req,
+  Res,
+  type StreamableFile,
+} from '@nestjs/common';
+import { ApiBearerAuth, ApiBody, ApiConsumes, ApiHeader, ApiProduces, ApiResponse, ApiTags } from '@nestjs/swagger';
+import type { Request, Response } from 'express';
 import { DataSource } from 'typeorm';
 import { CollateralError } from '#attestation/base';
 import { BlobRecord, Checkpoint, Job, Lease, NodeRecord, SegmentProof } from '#libs/persistence';
@@ -8,12 +21,13 @@ import { Hex32, limits } from '#libs/wire';
 import { Allow, Caller, type Principal } from '../../core/auth/principal.js';
 import type { Config } from '../../core/config/config.js';
 import { CONFIG } from '../../core/config/tokens.js';
-import { BlobStore } from '../../core/objects/blob-store.js';
+import { BlobStore, oversize } from '../../core/objects/blob-store.js';
 import { lockBlob } from '../../core/objects/collector.js';
 import { Essential } from '../../core/overload/shedding.js';
 import { refusal } from '../../core/problem/codes.js';
 import { Clock } from '../../core/timing/clock.js';
-import { uploadOf } from '../../data/upload.js';
+import { bytesOf, streamOf, UploadView } from '../../data/parts.js';
+import { draftOf, uploadOf } from '../../data/upload.js';
 
 /**
  * Checkpoints and results: ciphertexts that nodes upload and their successors read; and weights that jobs start from, which
@@ -47,11 +61,56 @@ export class BlobsController {
     await this.makeKnown({ sha256, tenant: caller.tenant, bytes, createdAt: this.clock.now() });
   }
 
+  /** How much of an upload in parts is here. */
+  @Get(':sha256/upload')
+  @Allow('operator')
+  @ApiResponse({ status: 200, standardSchema: UploadView })
+  async upload(@Caller() caller: Principal, @Param('sha256', { schema: Hex32 }) sha256: string): Promise<UploadView> {
+    const known = await this.database.manager.findOneBy(BlobRecord, { sha256, tenant: caller.tenant });
+    if (known !== null && (await this.blobs.has(sha256))) {
+      return { offset: known.bytes, bytes: known.bytes, uploaded: true };
+    }
+    const offset = await this.blobs.partBytes(draftOf(caller.tenant, sha256));
+    return { offset, bytes: 0, uploaded: false };
+  }
+
+  /** The next part of a large ciphertext, from byte `upload-offset` on; the last one is answered with all of it here. */
+  @Patch(':sha256')
+  @Allow('operator')
+  @ApiConsumes('application/octet-stream')
+  @ApiBody({ schema: { type: 'string', format: 'binary' } })
+  @ApiHeader({ name: 'upload-offset', required: true })
+  @ApiHeader({ name: 'upload-length', required: true })
+  @ApiResponse({ status: 200, standardSchema: UploadView })
+  async putPart(
+    @Caller() caller: Principal,
+    @Param('sha256', { schema: Hex32 }) sha256: string,
+    @Headers('upload-offset') uploadOffset: string | undefined,
+    @Headers('upload-length') uploadLength: string | undefined,
+    @Req() request: Request,
+  ): Promise<UploadView> {
+    const at = bytesOf('upload-offset', uploadOffset);
+    const bytes = bytesOf('upload-length', uploadLength);
+    if (bytes > limits.largeBlobBytesMax) throw oversize(limits.largeBlobBytesMax);
+    await this.checkQuota(caller, bytes);
+    const upload = { sha256, bytes, bytesMax: bytes, code: 'BLOB_DIGEST' as const };
+    const offset = await this.blobs.putPart(draftOf(caller.tenant, sha256), at, uploadOf(request, bytes), upload);
+    const uploaded = offset === bytes;
+    if (uploaded) await this.makeKnown({ sha256, tenant: caller.tenant, bytes, createdAt: this.clock.now() });
+    return { offset, bytes, uploaded };
+  }
+
   @Get(':sha256')
   @Allow('operator')
   @Header('content-type', 'application/octet-stream')
   @ApiProduces('application/octet-stream')
-  async get(@Caller() caller: Principal, @Param('sha256', { schema: Hex32 }) sha256: string): Promise<StreamableFile> {
+  @ApiHeader({ name: 'range', required: false })
+  async get(
+    @Caller() caller: Principal,
+    @Param('sha256', { schema: Hex32 }) sha256: string,
+    @Headers('range') range: string | undefined,
+    @Res({ passthrough: true }) response: Response,
+  ): Promise<StreamableFile> {
     if (!(await this.mayRead(caller, sha256))) {
       throw refusal('BLOB_UNKNOWN', {
         expected: 'a blob that this key uploaded, or a checkpoint or start weights of a job that it holds a lease on',
@@ -59,7 +118,7 @@ export class BlobsController {
         rule: 'apps/control-plane/README.md, blobs',
       });
     }
-    return new StreamableFile(await this.blobs.open(sha256));
+    return streamOf(this.blobs, sha256, range, response);
   }
 
   /** The collector may have taken an old copy of it in the meantime. @throws CollateralError BLOB_COLLECTED */

@@ -25,8 +25,8 @@ import { BodyOfAtMost } from '../../core/overload/body.guard.js';
 import { largeBodyBytesMax } from '../../core/overload/limits.js';
 import { Essential } from '../../core/overload/shedding.js';
 import { decodeCursor, PageQuery } from '../../core/paging.js';
-import { refusal } from '../../core/problem/codes.js';
 import { DatasetPage, Datasets, DatasetView } from '../../data/datasets.service.js';
+import { bytesOf, UploadView } from '../../data/parts.js';
 import { draftOf, uploadOf } from '../../data/upload.js';
 import { DatasetRemoval } from '../../jobs/dataset-removal.js';
 import { MadeAt } from './location.interceptor.js';
@@ -61,7 +61,6 @@ const RegisterDataset = z
     }),
   })
   .meta({ id: 'RegisterDataset' });
-const UploadView = z.object({ offset: z.int(), bytes: z.int(), uploaded: z.boolean() }).meta({ id: 'Upload' });
 const ShardIndex = z
   .string()
   .regex(/^(0|[1-9][0-9]{0,4})$/)
@@ -147,7 +146,7 @@ export class DatasetsController {
     @Caller() caller: Principal,
     @Param('id', { schema: Hex32 }) id: string,
     @Param('index', { schema: ShardIndex }) index: number,
-  ): Promise<z.infer<typeof UploadView>> {
+  ): Promise<UploadView> {
     const { sha256, bytes, uploadedAt } = await this.datasets.shard(caller, id, index);
     const offset = uploadedAt === null ? await this.blobs.partBytes(draftOf(caller.tenant, sha256)) : bytes;
     return { offset, bytes, uploaded: uploadedAt !== null };
@@ -166,8 +165,8 @@ export class DatasetsController {
     @Param('index', { schema: ShardIndex }) index: number,
     @Headers('upload-offset') uploadOffset: string | undefined,
     @Req() request: Request,
-  ): Promise<z.infer<typeof UploadView>> {
-    const at = offsetOf(uploadOffset);
+  ): Promise<UploadView> {
+    const at = bytesOf('upload-offset', uploadOffset);
     const shard = await this.datasets.shard(caller, id, index);
     const { sha256, bytes } = shard;
     // From the start it may come again, and changes nothing.
@@ -191,13 +190,4 @@ export class DatasetsController {
     const shard = await this.datasets.shard(caller, id, index);
     return new StreamableFile(await this.blobs.open(shard.sha256), { length: shard.bytes });
   }
-}
-
-function offsetOf(text = ''): number {
-  if (/^(0|[1-9][0-9]{0,11})$/.test(text)) return Number(text);
-  throw refusal('REQUEST_MALFORMED', {
-    expected: 'the header upload-offset with a number of bytes',
-    got: text.slice(0, 40) || 'none',
-    rule: 'openapi.json',
-  });
 }

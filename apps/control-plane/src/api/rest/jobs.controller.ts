@@ -27,6 +27,7 @@ import { largeBodyBytesMax } from '../../core/overload/limits.js';
 import { NewJobs } from '../../core/overload/shedding.js';
 import { PageQuery } from '../../core/paging.js';
 import { BundleAssembly } from '../../evidence/bundle-assembly.js';
+import { streamOf } from '../../data/parts.js';
 import { JobCommands } from '../../jobs/job-commands.js';
 import { eventId, JobStream } from '../../jobs/job-stream.js';
 import { JobPage, JobView } from '../../jobs/job.view.js';
@@ -193,8 +194,14 @@ export class JobsController {
   @Allow('client')
   @Header('content-type', 'application/octet-stream')
   @ApiProduces('application/octet-stream')
-  async result(@Caller() caller: Principal, @Param('id', { schema: Hex32 }) id: string): Promise<StreamableFile> {
-    return new StreamableFile(await this.blobs.open(await this.jobs.resultBlob(caller, id)));
+  @ApiHeader({ name: 'range', required: false })
+  async result(
+    @Caller() caller: Principal,
+    @Param('id', { schema: Hex32 }) id: string,
+    @Headers('range') range: string | undefined,
+    @Res({ passthrough: true }) response: Response,
+  ): Promise<StreamableFile> {
+    return streamOf(this.blobs, await this.jobs.resultBlob(caller, id), range, response);
   }
 
   /** The evidence bundle, verifiable offline. */

@@ -13,7 +13,7 @@ import type { Logger } from '#libs/telemetry';
 import type { Config } from '../config/config.js';
 import { CONFIG, LOGGER } from '../config/tokens.js';
 import { refusal, type ApiCode } from '../problem/codes.js';
-import { FileObjectStore, type ObjectStore } from './object-store.js';
+import { FileObjectStore, type ByteRange, type ObjectStore } from './object-store.js';
 import { S3ObjectStore } from './s3-object-store.js';
 
 const rule = 'apps/control-plane/README.md, blobs';
@@ -49,7 +49,7 @@ export class BlobStore {
   /** A stream that breaks off when what it gave is not what the name says. @throws Rejection BLOB_UNKNOWN */
   async open(sha256: string): Promise<Readable> {
     const source = await this.objects.open(sha256);
-    if (source === null) throw refusal('BLOB_UNKNOWN', { expected: 'a stored ciphertext', got: sha256, rule });
+    if (source === null) return missing(sha256);
     const hash = createHash('sha256');
     const logger = this.logger;
     const check = new Transform({
@@ -65,6 +65,16 @@ export class BlobStore {
       },
     });
     return pipeline(source, check, () => undefined);
+  }
+
+  /** @throws Rejection BLOB_UNKNOWN */
+  async size(sha256: string): Promise<number> {
+    return (await this.objects.size(sha256)) ?? missing(sha256);
+  }
+
+  /** A part, which no digest speaks for: whoever opens what it is of checks it. @throws Rejection BLOB_UNKNOWN */
+  async openPart(sha256: string, range: ByteRange): Promise<Readable> {
+    return (await this.objects.open(sha256, range)) ?? missing(sha256);
   }
 
   /** @returns length. @throws Rejection BODY_OVERSIZE and the code of the upload */
@@ -179,6 +189,10 @@ export function wrongOffset(expected: number, got: number) {
     rule,
     action: 'Ask GET …/upload how much is here, and go on from there.',
   });
+}
+
+function missing(sha256: string): never {
+  throw refusal('BLOB_UNKNOWN', { expected: 'a stored ciphertext', got: sha256, rule });
 }
 
 function corrupt(sha256: string, got: string): CollateralError {

@@ -10,10 +10,18 @@ export interface StoredObject {
   readonly storedAt: Date;
 }
 
+/** Both ends belong to it. */
+export interface ByteRange {
+  readonly from: number;
+  readonly to: number;
+}
+
 export interface ObjectStore {
   has(sha256: string): Promise<boolean>;
+  /** Length of an object; null where there is none. */
+  size(sha256: string): Promise<number | null>;
   /** @returns null where there is none */
-  open(sha256: string): Promise<Readable | null>;
+  open(sha256: string, range?: ByteRange): Promise<Readable | null>;
   /** Takes a file that has this digest; it appears under its name whole or not at all. The file may be gone after. */
   adopt(file: string, sha256: string): Promise<void>;
   remove(sha256: string): Promise<void>;
@@ -24,15 +32,20 @@ export interface ObjectStore {
 export class FileObjectStore implements ObjectStore {
   constructor(private readonly directory: string) {}
 
-  has(sha256: string): Promise<boolean> {
+  async has(sha256: string): Promise<boolean> {
+    return (await this.size(sha256)) !== null;
+  }
+
+  size(sha256: string): Promise<number | null> {
     return stat(this.path(sha256)).then(
-      () => true,
-      () => false,
+      ({ size }) => size,
+      () => null,
     );
   }
 
-  async open(sha256: string): Promise<Readable | null> {
-    return (await this.has(sha256)) ? createReadStream(this.path(sha256)) : null;
+  async open(sha256: string, range?: ByteRange): Promise<Readable | null> {
+    if (!(await this.has(sha256))) return null;
+    return createReadStream(this.path(sha256), range && { start: range.from, end: range.to });
   }
 
   async adopt(file: string, sha256: string): Promise<void> {

@@ -9,7 +9,7 @@ import type { ReadableStream } from 'node:stream/web';
 import { AwsClient } from 'aws4fetch';
 import { CollateralError } from '#attestation/base';
 import type { S3Location } from '../config/config.js';
-import type { ObjectStore, StoredObject } from './object-store.js';
+import type { ByteRange, ObjectStore, StoredObject } from './object-store.js';
 
 const answerWithinMs = 60_000;
 const listingBytesMax = 4 * 1024 * 1024;
@@ -32,9 +32,15 @@ export class S3ObjectStore implements ObjectStore {
     return (await this.call('HEAD', this.key(sha256), [200, 404])).status === 200;
   }
 
-  async open(sha256: string): Promise<Readable | null> {
-    const { status, body } = await this.call('GET', this.key(sha256), [200, 404]);
-    if (status === 200 && body !== null) return Readable.fromWeb(body as ReadableStream);
+  async size(sha256: string): Promise<number | null> {
+    const { status, headers } = await this.call('HEAD', this.key(sha256), [200, 404]);
+    return status === 200 ? Number(headers.get('content-length')) : null;
+  }
+
+  async open(sha256: string, range?: ByteRange): Promise<Readable | null> {
+    const headers = { ...(range && { range: `bytes=${range.from}-${range.to}` }) };
+    const { status, body } = await this.call('GET', this.key(sha256), [range ? 206 : 200, 404], { headers });
+    if (status !== 404 && body !== null) return Readable.fromWeb(body as ReadableStream);
     await body?.cancel();
     return null;
   }
