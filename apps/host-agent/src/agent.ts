@@ -44,12 +44,13 @@ export async function startAgent(settings: HostSettings): Promise<RunningNode> {
   const { enclave } = settings;
   const opened = await openNode(settings, 'host-agent', ['controlPlane', 'enclave']);
   const { watch, controlPlane, store } = opened;
-  const provider = createProvider(settings);
+  const pending = openPendingEscrows(join(settings.dataDirectory, 'pending'));
+  const provider = createProvider(settings, pending.ciphertexts);
   const parts: RunnerParts = {
     controlPlane,
     provider,
     store,
-    pending: openPendingEscrows(join(settings.dataDirectory, 'pending')),
+    pending,
     threads: enclave.threads,
     brokers: settings.brokers,
     attestors: settings.attestors,
@@ -66,10 +67,11 @@ export async function startAgent(settings: HostSettings): Promise<RunningNode> {
     watch,
   };
   for (const former of parts.pending.layAside()) note('pending', former);
+  parts.pending.tidy();
   tellAgain(parts.pending);
   const sessions = createSessions(settings, provider.own.account, watch);
   await sessions.current();
-  const semantics = { fxt: [1, 2], ops: [...netOpNames], start: true };
+  const semantics = { fxt: [1, 2], ops: [...netOpNames], start: true, pieces: true };
   const capabilities = { tee: teeOf[enclave.attester], ...machine, parallel: true, ...semantics };
   const offer = offerOf(settings.name, provider.own.account, capabilities);
   const node = await register(opened, offer);

@@ -9,6 +9,8 @@ import type { Move } from './next-move.js';
 import { openPendingEscrows, type PendingResult } from './pending.js';
 import type { OwnSide } from './terms.js';
 
+const noParts = { getPart: () => Promise.reject(new Error()), putParts: () => Promise.reject(new Error()) };
+
 const jobId = '0a'.repeat(32);
 const word = new Uint8Array(32).fill(2);
 const why = { expected: 'a', got: 'b', rule: 'test' };
@@ -50,7 +52,12 @@ beforeEach(() => {
 
 const parts: HandOverParts = {
   pending,
-  store: { shard: async () => word, getBlob: async () => word, putBlob: async () => `0x${'01'.repeat(32)}` },
+  store: {
+    ...noParts,
+    shard: async () => word,
+    getBlob: async () => word,
+    putBlob: async () => `0x${'01'.repeat(32)}`,
+  },
   controlPlane: {
     async send(name, payload) {
       calls.push(name);

@@ -1,10 +1,11 @@
 /** From a result on disk to its money: told to the control plane, committed, revealed, taken out. */
 import { CollateralError, Rejection, to0x, toBase64, toHex } from '#attestation/base';
-import { bringsResult, ciphertextDigest, keyCommitment } from '#attestation/records';
+import { bringsResult, keyCommitment } from '#attestation/records';
 import { type CipherStore, type ControlPlane, note } from '#libs/node';
 import { LeaseRestored, pattern } from '#libs/wire';
+import { bytesOf, digestOf } from './ciphertexts.js';
 import type { Move } from './next-move.js';
-import { hasResult, type PendingEscrow, type PendingEscrows, type PendingResult } from './pending.js';
+import { ciphertextOf, hasResult, type PendingEscrow, type PendingEscrows, type PendingResult } from './pending.js';
 import type { Provider } from './provider.js';
 import type { Transaction } from './registration.js';
 
@@ -137,17 +138,19 @@ async function sendKnown(escrow: PendingResult, parts: HandOverParts, account: A
 }
 
 async function send(
-  { lease, result, receipts, evaluations = [] }: PendingResult,
-  { store, controlPlane }: HandOverParts,
+  escrow: PendingResult,
+  { store, controlPlane, pending }: HandOverParts,
   { timings, transactions }: Account,
 ): Promise<void> {
-  const { ciphertext, revealKey, run, seal, borders } = result;
-  const blob = await store.putBlob(ciphertext);
+  const { lease, result, receipts, evaluations = [] } = escrow;
+  const { revealKey, run, seal, borders } = result;
+  const ciphertext = ciphertextOf(escrow);
+  const blob = await pending.ciphertexts.put(ciphertext, store);
   const { upTo, outcome, bordersRoot, last, delivery, keys } = run;
-  const delivered = { ciphertextDigest: to0x(ciphertextDigest(ciphertext)), keyCommit: to0x(keyCommitment(revealKey)) };
+  const delivered = { ciphertextDigest: to0x(digestOf(ciphertext)), keyCommit: to0x(keyCommitment(revealKey)) };
   await controlPlane.send(pattern.leaseDeliver, {
     ...lease,
-    result: { blob, bytes: ciphertext.length, ...delivered },
+    result: { blob, bytes: bytesOf(ciphertext), ...delivered },
     run: {
       upTo,
       outcome,

@@ -22,6 +22,8 @@ import { chainId, contract, provider as account, tinyJob, type TinyJob } from '#
 import { cancelLease, runLease, type LeaseInHand, type RunnerParts } from './job-runner.js';
 import { openPendingEscrows } from './pending.js';
 
+const noParts = { getPart: () => Promise.reject(new Error()), putParts: () => Promise.reject(new Error()) };
+
 /** Unix seconds to which the broker's words hold. */
 const until = Math.floor(Date.now() / 1000) + 86_400;
 
@@ -100,7 +102,7 @@ beforeEach(() => {
     patienceWithBroker: (goesOn) => brokerPatience({ withinMs: 900_000, goesOn, clock }),
     watch: watchNode([], 'host-agent', 'silent'),
     pending: openPendingEscrows(mkdtempSync(join(tmpdir(), 'veritrain-runner-'))),
-    store: { shard: async () => word, getBlob: async () => word, putBlob: async () => to0x(word) },
+    store: { ...noParts, shard: async () => word, getBlob: async () => word, putBlob: async () => to0x(word) },
     controlPlane: {
       async send(name, payload) {
         log.push(name);

@@ -15,6 +15,7 @@ import {
 import { type BrokerPatience, type ControlPlane, createBrokerClient, detailOf, failureOf, note } from '#libs/node';
 import type { EnclaveClient } from '#libs/enclave-channel';
 import { traced, type NodeWatch } from '#libs/telemetry';
+import { isInPieces, parseJobManifestText } from '#libs/step';
 import { pattern, type LeaseGrant, type NodeRegistered, type RenewedSession } from '#libs/wire';
 import type { EventOf } from '#libs/wire/channel';
 import type { Attestors } from './attestors.js';
@@ -27,6 +28,7 @@ import {
   givenBack,
   judgedOf,
   releasedOf,
+  sendCheckpoint,
   sendShards,
   sendStart,
 } from './job-session.js';
@@ -34,9 +36,9 @@ import { hasResult, type PendingEscrow, type PendingResult } from './pending.js'
 import { startRenewals } from './renewal.js';
 import { leadRounds } from './rounds.js';
 import { checkTerms } from './terms.js';
-import { train, type TrainingParts } from './training.js';
+import { train, type Ended, type TrainingParts } from './training.js';
 
-export interface RunnerParts extends HandOverParts, TrainingParts {
+export interface RunnerParts extends HandOverParts, Omit<TrainingParts, 'ciphertexts'> {
   /** Origins of the key brokers that are asked; absent: any over https, or on this machine. */
   readonly brokers: readonly string[] | undefined;
   readonly attestors: Attestors;
@@ -142,7 +144,8 @@ async function run(keyed: KeyedLease, enclave: EnclaveClient, parts: RunnerParts
     await sendShards(dataset, enclave, parts.store);
   });
   const shards = (performance.now() - shardsBegan) / 1000;
-  const checkpoint = job.resume === null ? null : await parts.store.getBlob(job.resume.blob);
+  const isLarge = isInPieces(parseJobManifestText(parseJobSpec(fromBase64(job.spec)).manifest));
+  const checkpoint = await sendCheckpoint(job, isLarge, enclave, parts.store);
   const escrow: PendingEscrow = {
     version: 2,
     jobId: fromHex(job.jobId),
@@ -173,15 +176,19 @@ async function run(keyed: KeyedLease, enclave: EnclaveClient, parts: RunnerParts
   // A session after the first is lost work until the chain knows its key; the first trains while its stake is locked.
   const bound = (await provider.hasStarted(terms)) ? await sign() : null;
   const engage = async () => bound ?? sign();
+  const running = { ...parts, ciphertexts: pending.ciphertexts };
   const isParallel = workersOf(parseJobSpec(fromBase64(job.spec))) > 1;
   const { end, transactions, receipts, told } = await traced('train', job.jobId, () =>
     isParallel
-      ? leadRounds({ job, node: hand.node, isCancelled: () => hand.isCancelled, lease, answer, enclave, parts }, engage)
-      : train(lease, enclave, parts, checkpoint, engage),
+      ? leadRounds(
+          { ...{ job, node: hand.node, lease, answer, enclave, parts: running }, isCancelled: () => hand.isCancelled },
+          engage,
+        )
+      : train(lease, enclave, running, checkpoint, engage),
   );
   parts.watch.event('trained', { job: job.jobId, end: end.type, checkpoints: receipts.length });
   const evaluated = end.evaluations.length > 0 && { evaluations: end.evaluations };
-  const result = { ...escrow, result: resultOf(end), receipts, ...evaluated };
+  const result = { ...escrow, ...resultOf(end), receipts, ...evaluated };
   pending.save(result);
   if (end.type === 'stopped') return stopped(result, end, parts);
   const complete = told().then((untold) => ({ ...result, receipts: untold }));
@@ -224,11 +231,14 @@ async function attestAndAsk(
   return answer;
 }
 
-function resultOf(end: EventOf<'result'> | EventOf<'stopped'>): PendingResult['result'] {
+function resultOf(end: Ended): Pick<PendingResult, 'result' | 'file'> {
   const { borders, run, keys, seal } = end;
-  const delivered = end.type === 'result' ? end : { ciphertext: new Uint8Array(), revealKey: new Uint8Array(32) };
+  const nothing = new Uint8Array();
+  const delivered = end.type === 'result' ? end : { ciphertext: nothing, revealKey: new Uint8Array(32) };
   const { ciphertext, revealKey } = delivered;
-  return { ciphertext, revealKey, borders, run, keys, seal };
+  const sealed = { revealKey, borders, run, keys, seal };
+  if (ciphertext instanceof Uint8Array) return { result: { ciphertext, ...sealed } };
+  return { result: { ciphertext: nothing, ...sealed }, file: ciphertext };
 }
 
 function secondsOf(timings: EventOf<'result'>['timings']): Record<string, number> {

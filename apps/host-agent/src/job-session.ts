@@ -5,6 +5,8 @@ import {
   escrowIdOf,
   hostSecretOf,
   parseSealedDataset,
+  pieceRanges,
+  piecesHeadBytes,
   sealedDatasetJson,
   shardCount,
   type SealedDataset,
@@ -148,6 +150,39 @@ export async function sendStart(
   for (const [index, name] of start.entries()) {
     await enclave.request('start', { index, weights: await store.getBlob(name) });
   }
+}
+
+/**
+ * What a successor goes on from; of a large one all pieces but the last are sent at once, one in memory at a time.
+ * @returns the checkpoint, or its last piece; null: the job starts at its first step
+ * @throws CollateralError CHECKPOINT_BROKEN
+ */
+export async function sendCheckpoint(
+  { resume }: Pick<AssignedJob, 'resume'>,
+  isLarge: boolean,
+  enclave: EnclaveClient,
+  store: CipherStore,
+): Promise<Uint8Array | null> {
+  if (resume === null) return null;
+  if (!isLarge) return store.getBlob(resume.blob);
+  const head = await store.getPart(resume.blob, 0, piecesHeadBytes);
+  const ranges = pieceRanges(head.total);
+  for (const [index, { from, to }] of ranges.entries()) {
+    const { bytes } = await store.getPart(resume.blob, from, to - from);
+    if (bytes.length !== to - from) throw broken(`${to - from} bytes from ${from} on`, `${bytes.length}`);
+    if (index === ranges.length - 1) return bytes;
+    await enclave.request('piece', { index, ciphertext: bytes });
+  }
+  throw broken('a checkpoint in pieces', `${head.total} bytes`);
+}
+
+function broken(expected: string, got: string): CollateralError {
+  return new CollateralError('CHECKPOINT_BROKEN', {
+    expected,
+    got,
+    rule: 'attestation/SPEC.md, pieces',
+    action: 'look at the store of the control plane',
+  });
 }
 
 export function givenBack(): CollateralError {

@@ -57,6 +57,7 @@ const escrow = {
 } as unknown as SettlementClient;
 const moves = movesOf({
   ...{ escrow, address: '0x', withStake: (work) => work() },
+  ciphertexts: { whole: (given) => given as Uint8Array },
   settings: { brokers: undefined, escrow: {} as never },
 });
 const ofDelivery = [terms, ciphertextDigest(ciphertext), keyCommitment(word(10))];

@@ -3,14 +3,16 @@ import { CodedError, isZero } from '#attestation/base';
 import { ciphertextDigest, decodeTerms, escrowIdOf, keyCommitment, type Terms } from '#attestation/records';
 import { createBrokerClient, note } from '#libs/node';
 import type { SettlementClient } from '#libs/settlement';
+import { digestOf, isPublishable, type Ciphertexts } from './ciphertexts.js';
 import type { Move } from './next-move.js';
-import { hasResult, type PendingEscrow, type PendingResult } from './pending.js';
+import { ciphertextOf, hasResult, type PendingEscrow, type PendingResult } from './pending.js';
 import type { HostSettings } from './settings.js';
 
 interface MoveParts {
   readonly escrow: SettlementClient;
   readonly settings: Pick<HostSettings, 'brokers' | 'escrow'>;
   readonly address: string;
+  readonly ciphertexts: Pick<Ciphertexts, 'whole'>;
   withStake<T>(work: () => Promise<T>): Promise<T>;
 }
 
@@ -20,7 +22,7 @@ interface Moves {
   move(held: PendingEscrow, terms: Terms, what: Move): Promise<Move>;
 }
 
-export function movesOf({ escrow, settings, address, withStake }: MoveParts): Moves {
+export function movesOf({ escrow, settings, address, ciphertexts, withStake }: MoveParts): Moves {
   const brokerOf = ({ brokerUrl }: PendingEscrow) => createBrokerClient(brokerUrl, settings.brokers);
 
   async function commit({ terms, result: { run, borders, keys, seal } }: PendingResult): Promise<void> {
@@ -31,27 +33,32 @@ export function movesOf({ escrow, settings, address, withStake }: MoveParts): Mo
 
   async function store(held: PendingResult): Promise<void> {
     const { terms, result } = held;
-    const { ciphertext, revealKey } = result;
+    const { revealKey } = result;
+    // Nobody but the control plane keeps a larger one.
+    if (!isPublishable(ciphertextOf(held))) return;
+    const ciphertext = ciphertexts.whole(ciphertextOf(held));
     await brokerOf(held).store({ job: escrowIdOf(decodeTerms(terms)), terms, ciphertext, revealKey });
   }
 
   /** The client says that it cannot get the ciphertext: the broker says that it can, or everybody can. */
   async function answer(held: PendingResult, terms: Terms): Promise<void> {
-    const { ciphertext, revealKey } = held.result;
+    const { revealKey } = held.result;
     try {
       await store(held);
       const { signature, account: signer, until } = await brokerOf(held).availability(held.terms);
       const said = { until, signatures: [{ signer, signature }] };
-      await escrow.delivery.available(terms, ciphertextDigest(ciphertext), keyCommitment(revealKey), said);
+      await escrow.delivery.available(terms, digestOf(ciphertextOf(held)), keyCommitment(revealKey), said);
     } catch (error) {
       note('availability', error);
       await publish(held, terms);
     }
   }
 
-  async function publish({ result: { ciphertext, revealKey } }: PendingResult, terms: Terms): Promise<void> {
+  /** @throws Rejection DELIVERY_SIZE */
+  async function publish(held: PendingResult, terms: Terms): Promise<void> {
+    const ciphertext = ciphertexts.whole(ciphertextOf(held));
     await escrow.delivery.publish(ciphertext);
-    await escrow.delivery.published(terms, ciphertextDigest(ciphertext), keyCommitment(revealKey));
+    await escrow.delivery.published(terms, ciphertextDigest(ciphertext), keyCommitment(held.result.revealKey));
   }
 
   /** Earnings, and the free stake that no other job may need. */
@@ -97,6 +104,7 @@ export function movesOf({ escrow, settings, address, withStake }: MoveParts): Mo
   };
 }
 
-function revealed({ result: { ciphertext, revealKey, run } }: PendingResult) {
-  return isZero(run.delivery) ? undefined : { ciphertextDigest: ciphertextDigest(ciphertext), key: revealKey };
+function revealed(held: PendingResult) {
+  const { revealKey, run } = held.result;
+  return isZero(run.delivery) ? undefined : { ciphertextDigest: digestOf(ciphertextOf(held)), key: revealKey };
 }

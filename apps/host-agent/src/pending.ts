@@ -28,6 +28,7 @@ import {
 } from '#attestation/base';
 import { checkpointSessionsMax } from '#attestation/records';
 import { writeWhole } from '#libs/node';
+import { openCiphertexts, type Ciphertext, type Ciphertexts } from './ciphertexts.js';
 
 const resultShape = {
   ciphertext: bytesUpTo(12 * 1024 * 1024),
@@ -67,8 +68,10 @@ const pendingShape = {
   receipts: list(record({ statement: bytesUpTo(1024), receipt: bytesUpTo(4096) }), 4000),
 };
 
-/** Of a job that evaluates; what a former version wrote has none. */
+/** Of a job that evaluates, or whose result came in pieces; what a former version wrote has none. */
 const optionalShape = {
+  /** Where the ciphertext lies that `result` has none of. */
+  file: record({ name: text(64), bytes: uint(), sha256: bytes(32), digest: bytes(32) }),
   evaluations: list(
     record({ key: bytes(32), statement: bytesUpTo(evaluationBytesMax), receipt: bytesUpTo(4096) }),
     evaluationsMax,
@@ -96,12 +99,16 @@ type TrainedResult = Shaped<typeof resultShape>;
 export type PendingResult = PendingEscrow & { readonly result: TrainedResult };
 
 export interface PendingEscrows {
+  /** Files of results that came in pieces, and of checkpoints on their way. */
+  readonly ciphertexts: Ciphertexts;
   save(escrow: PendingEscrow): void;
   saveSession(jobId: string, session: KeptSession): void;
   /** Null where the lease has none on this disk. */
   sessionOf(escrow: PendingEscrow): KeptSession | null;
   /** @throws Rejection CBOR_*, MESSAGE_SHAPE when the file was damaged */
   find(jobId: string): PendingEscrow | null;
+  /** Removes files of ciphertexts that no escrow names. */
+  tidy(): void;
   /** Job ids, hexadecimal. */
   jobs(): string[];
   /** The escrow has ended and its money is taken out. */
@@ -111,6 +118,11 @@ export interface PendingEscrows {
    * @returns a Rejection TERMS_VERSION for each
    */
   layAside(): readonly Rejection[];
+}
+
+/** The result's ciphertext, wherever it lies. */
+export function ciphertextOf({ file, result }: PendingResult): Ciphertext {
+  return file ?? result.ciphertext;
 }
 
 export function hasResult(escrow: PendingEscrow): escrow is PendingResult {
@@ -125,7 +137,20 @@ export function openPendingEscrows(folder: string): PendingEscrows {
   const read = (path: string): PendingEscrow =>
     recordWith(pendingShape, optionalShape)(decoded(path), 'pending escrow');
   const names = (): string[] => readdirSync(folder).filter((name) => name.endsWith(suffix));
+  const find = (jobId: string): PendingEscrow | null =>
+    names().includes(`${jobId}${suffix}`) ? read(pathOf(jobId)) : null;
+  const ciphertexts = openCiphertexts(join(folder, 'ciphertexts'));
+  /** Undefined where the file was damaged. */
+  const fileOf = (jobId: string): PendingEscrow['file'] => {
+    try {
+      return find(jobId)?.file;
+    } catch (error) {
+      if (error instanceof Rejection) return undefined;
+      throw error;
+    }
+  };
   return {
+    ciphertexts,
     save: (escrow) => writeWhole(pathOf(toHex(escrow.jobId)), encodeCanonical(toCbor(escrow))),
     saveSession: (jobId, session) => writeWhole(sessionPathOf(jobId), JSON.stringify(session)),
     sessionOf({ jobId, lease }) {
@@ -134,9 +159,15 @@ export function openPendingEscrows(folder: string): PendingEscrows {
       const session = Session.parse(JSON.parse(readFileSync(path, 'utf8')));
       return session.leaseId === lease.leaseId ? session : null;
     },
-    find: (jobId) => (names().includes(`${jobId}${suffix}`) ? read(pathOf(jobId)) : null),
+    find,
+    tidy() {
+      const jobs = names().map((name) => name.slice(0, -suffix.length));
+      ciphertexts.keepOnly(new Set(jobs.flatMap((jobId) => fileOf(jobId)?.name ?? [])));
+    },
     jobs: () => names().map((name) => name.slice(0, -suffix.length)),
     remove(jobId) {
+      const file = fileOf(jobId);
+      if (file !== undefined) ciphertexts.drop(file);
       rmSync(sessionPathOf(jobId), { force: true });
       rmSync(pathOf(jobId), { force: true });
     },

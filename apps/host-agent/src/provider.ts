@@ -13,6 +13,7 @@ import {
   revealMarginOf,
   SettlementClient,
 } from '#libs/settlement';
+import type { Ciphertexts } from './ciphertexts.js';
 import { engage, type Engaged } from './engage.js';
 import { movesOf } from './moves.js';
 import { nextMove, type Move } from './next-move.js';
@@ -41,7 +42,8 @@ export interface Provider {
   close(): void;
 }
 
-export function createProvider(settings: HostSettings): Provider {
+/** @param ciphertexts of results */
+export function createProvider(settings: HostSettings, ciphertexts: Pick<Ciphertexts, 'whole'>): Provider {
   const { rpcUrl, deployment, pollingMs, confirmations } = settings.chain;
   const rpc = connect(rpcUrl, deployment.chainId, pollingMs);
   const wallet = new Wallet(settings.providerSecret, rpc);
@@ -68,7 +70,7 @@ export function createProvider(settings: HostSettings): Provider {
     });
   }
 
-  const { commit, move } = movesOf({ escrow, settings, address: wallet.address, withStake });
+  const { commit, move } = movesOf({ escrow, settings, address: wallet.address, ciphertexts, withStake });
   const engagement = { escrow, policies: settings.snpPolicies, withStake };
 
   return {

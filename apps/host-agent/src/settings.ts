@@ -28,6 +28,11 @@ export const EscrowSettings = z.strictObject({
    * chain alone.
    */
   acceptClientQuorum: z.boolean().optional(),
+  /**
+   * Whether jobs are taken whose result is larger than 16 MiB, which neither key broker nor chain takes: a client that says it
+   * is missing need not pay. Absent: on a local chain alone.
+   */
+  acceptUnpublishable: z.boolean().optional(),
   /** Accounts of key brokers that this host holds not to be of the client's side. */
   independentBrokers: z.array(AccountText).default([]),
 });

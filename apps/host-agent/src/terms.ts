@@ -3,6 +3,7 @@ import { isZero, Rejection, to0x } from '#attestation/base';
 import {
   chunkBytes,
   chunksMax,
+  resultChunksMax,
   clientQuorum,
   escrowIdOf,
   jobIdOf,
@@ -37,8 +38,8 @@ export interface OwnSide {
 
 /** What the settings leave open follows from the kind of chain: a local one has one person on both sides. */
 export function limitsOn({ actsAt }: Pick<ChainSettings, 'actsAt'>, escrow: HostSettings['escrow']): OwnSide['limits'] {
-  const { acceptClientQuorum = actsAt === 'latest', ...limits } = escrow;
-  return { ...limits, acceptClientQuorum };
+  const isLocal = actsAt === 'latest';
+  return { acceptClientQuorum: isLocal, acceptUnpublishable: isLocal, ...escrow };
 }
 
 const attestedMode = JobMode.tee | JobMode.reveal;
@@ -48,6 +49,9 @@ const provedMode = attestedMode | JobMode.full;
 /** Of a result: canonical weights of eight bytes, and what encryption and encoding add. */
 const weightBytes = 8;
 const envelopeBytes = 1024;
+/** Beyond it neither key broker nor chain takes a result. */
+const publishMax = chunkBytes * chunksMax;
+const resultMax = chunkBytes * resultChunksMax;
 
 /** @throws Rejection MANIFEST_* */
 export function resultBytesOf({ manifest }: Pick<JobSpec, 'manifest'>): number {
@@ -82,7 +86,7 @@ export function checkTerms(
   atMost('STAKE', 'stake', limits.stakeMaxWei, terms.stake);
   atMost('LIVENESS', 'liveness', (terms.stake * BigInt(limits.livenessMaxBps)) / 10_000n, terms.liveness);
   checkWindows(terms, own, isEither);
-  atMost('RESULT', 'bytes of result', chunkBytes * chunksMax, resultBytesOf(spec));
+  atMost('RESULT', 'bytes of result', limits.acceptUnpublishable ? resultMax : publishMax, resultBytesOf(spec));
   checkQuorum(terms, own);
   checkAttestors(terms, own.attestors);
   checkSnpPolicy(terms, own.snpPolicies);
@@ -136,8 +140,8 @@ function factsOf(spec: JobSpec, { token }: Terms, { limits }: OwnSide, publishWe
     runSeconds: trainingSeconds(manifest, divideSteps(manifest, spec).rounds, limits.multiplyAddsPerSecond),
     benchSeconds: limits.proofSeconds,
     answerMin: limits.answerMinWei,
-    // What gas costs in a token nobody here knows.
-    publishEstimate: isZero(token) ? publishWei : 0n,
+    // What gas costs in a token nobody here knows; what cannot be published costs nothing.
+    publishEstimate: isZero(token) && resultBytesOf(spec) <= publishMax ? publishWei : 0n,
   };
 }
 

@@ -1,10 +1,19 @@
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { describe, expect, it } from 'vitest';
-import { CollateralError, Rejection } from '#attestation/base';
+import { afterAll, describe, expect, it } from 'vitest';
+import { CollateralError, concatBytes, Rejection } from '#attestation/base';
+import { ciphertextDigest } from '#attestation/records';
+import type { BlobSource } from '#libs/node';
 import type { EnclaveClient } from '#libs/enclave-channel';
 import { pattern } from '#libs/wire';
 import type { EnclaveEvent } from '#libs/wire/channel';
+import { openCiphertexts, type CipherFile } from './ciphertexts.js';
 import { train } from './training.js';
+
+const folder = mkdtempSync(join(tmpdir(), 'veritrain-training-'));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 const word = new Uint8Array(32).fill(1);
 const lease = { leaseId: 'lease', fence: 1 };
@@ -68,8 +77,16 @@ function bench(
     },
     close: () => undefined,
   };
-  const store = { shard: async () => word, getBlob: async () => word, putBlob: async () => '0x' };
-  return { enclave, told, isClosed: () => isClosed, parts: { controlPlane, store, threads: 1 } };
+  const uploaded: string[] = [];
+  const store = {
+    ...{ shard: async () => word, getBlob: async () => word, putBlob: async () => '0x' },
+    getPart: async () => ({ bytes: word, total: word.length }),
+    async putParts({ bytes, read }: BlobSource) {
+      uploaded.push(Buffer.from(read(0, bytes)).toString('hex'));
+    },
+  };
+  const ciphertexts = openCiphertexts(folder);
+  return { enclave, told, uploaded, isClosed: () => isClosed, parts: { controlPlane, store, ciphertexts, threads: 1 } };
 }
 
 const engage = async () => {
@@ -77,6 +94,29 @@ const engage = async () => {
 };
 
 describe('a run', () => {
+  it('keeps what comes in pieces on disk until it is told, and the result until it is handed over', async () => {
+    const piece = (index: number, byte: number): EnclaveEvent => ({
+      ...{ type: 'piece', index, ciphertext: Uint8Array.of(byte, byte) },
+    });
+    const events = [piece(0, 1), piece(1, 2), checkpoint(3), checkpoint(4), piece(0, 5), result];
+    const { enclave, parts, uploaded } = bench(events, () => null);
+    const { end, told: rest } = await train(lease, enclave, parts, null, engage);
+    expect(await rest()).toEqual([]);
+    expect(uploaded).toEqual(['0101020203']);
+    const { ciphertext } = end as { ciphertext: CipherFile };
+    const whole = concatBytes(Uint8Array.of(5, 5), word);
+    expect(ciphertext).toMatchObject({ bytes: whole.length, digest: ciphertextDigest(whole) });
+    expect(readdirSync(folder)).toEqual([ciphertext.name]);
+    expect(parts.ciphertexts.whole(ciphertext)).toEqual(whole);
+    parts.ciphertexts.keepOnly(new Set());
+    expect(readdirSync(folder)).toEqual([]);
+  });
+
+  it('ends where pieces come out of order', async () => {
+    const { enclave, parts } = bench([{ type: 'piece', index: 1, ciphertext: word }], () => null);
+    await expect(train(lease, enclave, parts, null, engage)).rejects.toMatchObject({ code: 'PIECES_ORDER' });
+  });
+
   it('engages the escrow after the enclave has accepted the data, and then tells what happens in order', async () => {
     const { enclave, parts, told } = bench([progress(1), checkpoint(1), result], () => null);
     const {

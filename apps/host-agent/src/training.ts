@@ -10,6 +10,7 @@ import type { EnclaveClient } from '#libs/enclave-channel';
 import type { NodeWatch } from '#libs/telemetry';
 import { pattern, type LeaseRef } from '#libs/wire';
 import type { EnclaveEvent, EventOf } from '#libs/wire/channel';
+import type { Ciphertext, Ciphertexts } from './ciphertexts.js';
 import type { PendingEscrow } from './pending.js';
 import type { Transaction } from './registration.js';
 
@@ -17,11 +18,17 @@ export interface TrainingParts {
   readonly controlPlane: ControlPlane;
   readonly store: CipherStore;
   readonly threads: number;
+  /** Where what comes in pieces is kept. */
+  readonly ciphertexts: Ciphertexts;
   readonly watch?: Pick<NodeWatch, 'event'>;
 }
 
+/** The end of a run, with the ciphertext of its result wherever it lies. */
+export type Ended = Kept<EventOf<'result'>> | EventOf<'stopped'>;
+type Kept<E> = Omit<E, 'ciphertext'> & { readonly ciphertext: Ciphertext };
+
 export interface Trained {
-  readonly end: EventOf<'result'> | EventOf<'stopped'>;
+  readonly end: Ended;
   readonly transactions: readonly Transaction[];
   /** Of every checkpoint of this run. */
   readonly receipts: PendingEscrow['receipts'];
@@ -46,7 +53,7 @@ export async function train(
   checkpoint: Uint8Array | null,
   engage: () => Promise<readonly Transaction[]>,
 ): Promise<Trained> {
-  const started = enclaveEvents(enclave);
+  const started = enclaveEvents(enclave, parts.ciphertexts);
   const engaged = enclave.request('train', { checkpoint, threads: parts.threads }).then(engage);
   const reports = reporter(lease, parts);
   const receipts: { statement: Uint8Array; receipt: Uint8Array }[] = [];
@@ -72,18 +79,21 @@ export async function train(
 }
 
 /** What is told of a run while it goes on. */
-type Told = EventOf<'progress'> | EventOf<'checkpoint'> | EventOf<'evaluation'>;
+type Told = EventOf<'progress'> | Kept<EventOf<'checkpoint'>> | EventOf<'evaluation'>;
 
 /** The run's events as they come, and its end. */
-function enclaveEvents(enclave: EnclaveClient) {
+function enclaveEvents(enclave: EnclaveClient, ciphertexts: Ciphertexts) {
+  const incoming = ciphertexts.incoming();
   let isOver = false;
   let each: (event: Told) => void = () => undefined;
-  const end = new Promise<EventOf<'result'> | EventOf<'stopped'>>((resolve, reject) => {
-    enclave.onLost(() => reject(enclaveLost()));
-    enclave.onEvent((event: EnclaveEvent) => {
+  const end = new Promise<Ended>((resolve, reject) => {
+    const hear = (event: EnclaveEvent): void => {
       switch (event.type) {
-        case 'progress':
+        case 'piece':
+          return incoming.add(event.index, event.ciphertext);
         case 'checkpoint':
+          return each({ ...event, ciphertext: incoming.end(event.ciphertext) });
+        case 'progress':
         case 'evaluation':
           return each(event);
         case 'failed':
@@ -92,26 +102,36 @@ function enclaveEvents(enclave: EnclaveClient) {
         case 'partial':
           return;
         case 'result':
+          isOver = true;
+          return resolve({ ...event, ciphertext: incoming.end(event.ciphertext) });
         case 'stopped':
           isOver = true;
           return resolve(event);
       }
+    };
+    enclave.onLost(() => reject(enclaveLost()));
+    enclave.onEvent((event) => {
+      try {
+        hear(event);
+      } catch (error) {
+        reject(error as Error);
+      }
     });
   });
-  end.catch(() => undefined);
+  end.catch(() => incoming.close());
   return { end, isOver: () => isOver, each: (listener: typeof each) => void (each = listener) };
 }
 
 /** Messages about a lease to the control plane. */
-function leaseTeller(lease: LeaseRef, { controlPlane, store }: TrainingParts) {
+function leaseTeller(lease: LeaseRef, { controlPlane, store, ciphertexts }: TrainingParts) {
   return {
     async progress({ step, of, lossMicro, accuracyPpm, samplesPerSecond }: EventOf<'progress'>): Promise<void> {
       const figures = { loss: lossMicro / 1e6, accuracy: accuracyPpm / 1e6, samplesPerSecond };
       await controlPlane.send(pattern.leaseProgress, { ...lease, step, of, ...figures });
     },
 
-    async checkpoint({ ciphertext, statement, receipt, step }: EventOf<'checkpoint'>): Promise<void> {
-      const blob = await store.putBlob(ciphertext);
+    async checkpoint({ ciphertext, statement, receipt, step }: Kept<EventOf<'checkpoint'>>): Promise<void> {
+      const blob = await ciphertexts.put(ciphertext, store);
       const signed = { statement: toBase64(statement), receipt: toBase64(receipt) };
       await controlPlane.send(pattern.leaseCheckpoint, { ...lease, step, ...signed, blob });
     },
@@ -186,7 +206,9 @@ function reporter(lease: LeaseRef, parts: TrainingParts) {
       last = last
         .then(() => report(event))
         .then(() => {
-          if (event.type === 'checkpoint') waiting -= 1;
+          if (event.type !== 'checkpoint') return;
+          waiting -= 1;
+          parts.ciphertexts.drop(event.ciphertext);
         });
     },
     giveUp: () => ending.abort(),
