@@ -7,6 +7,8 @@ import { retry } from '#libs/process';
 export interface ControlPlaneApi {
   get<T>(path: string): Promise<T>;
   getBytes(path: string): Promise<Uint8Array>;
+  /** The same part by part, one in memory at a time; a server that knows no ranges gives all of it at once. */
+  getParts(path: string): AsyncIterable<Uint8Array>;
   post<T>(path: string, body: unknown): Promise<T>;
   put(path: string, body: Uint8Array): Promise<void>;
   remove(path: string): Promise<void>;
@@ -38,6 +40,8 @@ const retryAfterMaxMs = 10_000;
 const answerWithinMs = 30_000;
 /** The slowest line that an upload is waited for: a shard of 4 MiB may take four minutes and a half. */
 const uploadBytesPerMs = 16;
+/** What is asked for at once of a large answer. */
+const partBytes = 8 * 1024 * 1024;
 /** A stream that says nothing for so long is asked for again: its server may be gone without a word. */
 const silentWithinMs = 30_000;
 
@@ -81,6 +85,20 @@ export function createApi(urls: string | readonly string[], apiKey: string): Con
   return {
     get: async <T>(path: string) => (await (await call(path)).json()) as T,
     getBytes: async (path) => new Uint8Array(await (await call(path)).arrayBuffer()),
+    async *getParts(path) {
+      for (let [from, total] = [0, 1]; from < total;) {
+        const range = `bytes=${from}-${from + partBytes - 1}`;
+        const response = await call(path, { headers: { range } });
+        const part = new Uint8Array(await response.arrayBuffer());
+        if (response.status !== 206 && from > 0) throw unreachable(path, 'all of it in place of a part');
+        if (part.length === 0) return;
+        yield part;
+        from += part.length;
+        total = Number(
+          /^bytes [0-9]+-[0-9]+\/([0-9]+)$/.exec(response.headers.get('content-range') ?? '')?.[1] ?? from,
+        );
+      }
+    },
     post: async <T>(path: string, body: unknown) => {
       const headers = { 'content-type': 'application/json', 'idempotency-key': randomUUID() };
       return (await (await call(path, { method: 'POST', headers, body: JSON.stringify(body) })).json()) as T;

@@ -54,13 +54,22 @@ it.each([
   expect(codeOf(onChain)).toBe(code);
 });
 
+/** A control plane that gives the result in two parts. */
+function apiOf(ciphertext: Uint8Array, getBytes: ControlPlaneApi['getBytes']): ControlPlaneApi {
+  async function* getParts() {
+    yield ciphertext.subarray(0, 100);
+    yield ciphertext.subarray(100);
+  }
+  return { getBytes, getParts: (): AsyncIterable<Uint8Array> => getParts() } as unknown as ControlPlaneApi;
+}
+
 it('a result is fetched only while the chain knows of its delivery', async () => {
   const { job, bundle, encoded, ciphertext } = await tinyBundle();
   const jobId = to0x(jobIdOf(job.spec));
   const profile = { recipientKey: join(folder, 'recipient.key') } as Profile;
   keepTerms(profile, jobId, job.terms, word(9));
-  const getBytes = async (path: string): Promise<Uint8Array> => (path.endsWith('/bundle') ? encoded : ciphertext);
-  const fetched = () => fetchResult(jobId, profile, job.policy, { getBytes } as ControlPlaneApi);
+  const api = apiOf(ciphertext, async () => encoded);
+  const fetched = () => fetchResult(jobId, profile, job.policy, api);
   untilSettled.mockRejectedValue(new Rejection('ESCROW_ENDED', { expected: 'Settled', got: 'Voided', rule: 'test' }));
 
   committed = { last: bundle.run.last, delivery: word(3) };
@@ -80,13 +89,10 @@ it('does not wait for proofs of a job whose escrow has ended', async () => {
   const profile = { recipientKey: join(folder, 'recipient.key') } as Profile;
   keepTerms(profile, jobId, job.terms, word(9));
   const pending = new Rejection('JOB_BUNDLE_PENDING', { expected: 'all proofs', got: '1 of 2', rule: 'test' });
-  const getBytes = async (path: string): Promise<Uint8Array> => {
-    if (path.endsWith('/bundle')) throw pending;
-    return ciphertext;
-  };
+  const api = apiOf(ciphertext, () => Promise.reject(pending));
   const ended = new Rejection('ESCROW_ENDED', { expected: 'Settled', got: 'Voided', rule: 'test' });
   requireOpen.mockResolvedValueOnce(undefined).mockRejectedValueOnce(ended);
-  const fetched = fetchResult(jobId, profile, job.policy, { getBytes } as ControlPlaneApi);
+  const fetched = fetchResult(jobId, profile, job.policy, api);
   await expect(fetched).rejects.toMatchObject({ code: 'ESCROW_ENDED' });
   expect(requireOpen).toHaveBeenCalledTimes(2);
 });

@@ -3,23 +3,25 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { verifyBundle, type AppraisalPolicy, type BundleVerdict, type ProofVerifier } from '#attestation';
 import { CodedError, equalBytes, fromHex, Rejection, toHex } from '#attestation/base';
 import {
-  ciphertextDigest,
   escrowIdOf,
   JobMode,
   parseJobSpec,
   parseSessionEvidence,
+  pieceRanges,
   weightsDigest,
   type JobSpec,
   type Terms,
 } from '#attestation/records';
 import { verifyBundledProofUnder } from '#libs/proof';
 import { startBorder } from '#libs/review';
-import { openResult } from '#libs/sealing';
+import { openedBytes, openResult, openResultPieces, type OpenedBytes } from '#libs/sealing';
 import {
   commitWeights,
   decodeWeights,
+  isInPieces,
   isNet,
   parseJobManifestText,
+  readWeights,
   stateDigest,
   type JobManifest,
   type Weights,
@@ -31,6 +33,7 @@ import type { ControlPlaneApi } from '../api.js';
 import type { Profile } from '../profile.js';
 import { readSecret } from '../secrets.js';
 import { openChain, type ClientChain, type CommittedResult } from './chain.js';
+import { download, type Downloaded } from './downloaded.js';
 import { followJob } from './follow.js';
 import { ownSeed, ownTerms } from './record.js';
 import { untilSampleProved } from './sample.js';
@@ -58,7 +61,7 @@ export async function fetchResult(
   api: ControlPlaneApi,
 ): Promise<CheckedResult> {
   const terms = ownTerms(profile, jobId);
-  const ciphertext = await api.getBytes(`jobs/${jobId}/result`);
+  const ciphertext = await download(api.getParts(`jobs/${jobId}/result`));
   const chain = openChain(profile);
   try {
     const isSampled = (terms.mode & JobMode.sample) !== 0;
@@ -66,15 +69,15 @@ export async function fetchResult(
     const bundle = await wholeBundle(jobId, api, () => chain.requireOpen(terms));
     const verdict = await verifyBundle({ bundle, policy, proofs: proofsFor(profile), startOf: startBorder, drawn });
     accepted(verdict, jobId, terms);
-    agree('RESULT_CIPHERTEXT', verdict.bundle.delivery.ciphertextDigest, ciphertextDigest(ciphertext));
+    agree('RESULT_CIPHERTEXT', verdict.bundle.delivery.ciphertextDigest, ciphertext.digest);
     const committed = await chain.untilCommitted(terms);
     agreeWithChain(verdict.bundle.run, committed);
     if ((terms.mode & JobMode.reveal) !== 0) await chain.escrow.delivery.acknowledge(terms);
     const settledBy = await chain.untilSettled(terms);
     const box = await boxOf(verdict, ciphertext, terms, chain);
-    const opened = await decrypt(verdict, box, readSecret(profile.recipientKey));
-    return { ...readWeights(verdict, opened), verdict, settledBy };
+    return { ...(await openWeights(verdict, box, readSecret(profile.recipientKey))), verdict, settledBy };
   } finally {
+    ciphertext.remove();
     chain.close();
   }
 }
@@ -89,14 +92,23 @@ export function agreeWithChain(run: CommittedResult, committed: CommittedResult)
 }
 
 /** The weights are those that the verdict names: the last border's, or the best evaluation's where a rule may stop the job. */
-function readWeights(
-  { bundle, result }: BundleVerdict,
-  plaintext: Uint8Array,
-): Pick<CheckedResult, 'manifest' | 'weights' | 'stateDigest' | 'weightsDigest'> {
-  const spec = parseJobSpec(bundle.spec);
+async function openWeights(
+  verdict: BundleVerdict,
+  box: Box,
+  recipientSecret: Uint8Array,
+): Promise<Pick<CheckedResult, 'manifest' | 'weights' | 'stateDigest' | 'weightsDigest'>> {
+  const spec = parseJobSpec(verdict.bundle.spec);
   const manifest = parseJobManifestText(spec.manifest);
-  const { weights, digest } = readResult(spec, manifest, plaintext);
-  agree('RESULT_WEIGHTS', fromHex(result), digest);
+  const context = contextOf(verdict, box, recipientSecret);
+  const { weights, digest } =
+    isInPieces(manifest) && spec.proving === null
+      ? readLarge(spec, manifest, await openLarge(box, context))
+      : readResult(
+          spec,
+          manifest,
+          await openResult(await box.ciphertext.read(box.from, box.ciphertext.bytes), context),
+        );
+  agree('RESULT_WEIGHTS', fromHex(verdict.result), digest);
   return {
     manifest,
     weights,
@@ -150,33 +162,49 @@ function accepted(verdict: BundleVerdict, jobId: string, terms: Terms): void {
 interface Box {
   readonly transportKey: Uint8Array;
   readonly revealKey: Uint8Array;
-  /** 12-byte nonce ‖ AES-256-GCM. */
-  readonly sealed: Uint8Array;
+  readonly ciphertext: Downloaded;
+  /** Where in it what is sealed begins. */
+  readonly from: number;
 }
 
 /** Where the payment reveals no key, none is withheld: whoever made the result says its own key in front. */
 async function boxOf(
   { bundle }: BundleVerdict,
-  ciphertext: Uint8Array,
+  ciphertext: Downloaded,
   terms: Terms,
   chain: ClientChain,
 ): Promise<Box> {
   if (bundle.seal === null || (terms.mode & JobMode.reveal) === 0) {
-    return { transportKey: ciphertext.slice(0, 32), revealKey: new Uint8Array(32), sealed: ciphertext.slice(32) };
+    const from = Math.min(32, ciphertext.bytes);
+    return { transportKey: await ciphertext.read(0, from), revealKey: new Uint8Array(32), ciphertext, from };
   }
   const revealed = await chain.revealed(terms);
   if (revealed === null) throw refused('RESULT_KEY', 'the reveal key on chain', 'none');
   const { binding } = parseSessionEvidence(bundle.sessions[bundle.seal.session]!.evidence);
-  return { transportKey: binding.transportKey, revealKey: revealed.key, sealed: ciphertext };
+  return { transportKey: binding.transportKey, revealKey: revealed.key, ciphertext, from: 0 };
 }
 
-function decrypt(
-  { result, jobId }: BundleVerdict,
-  { transportKey, revealKey, sealed }: Box,
-  recipientSecret: Uint8Array,
-): Promise<Uint8Array> {
+function contextOf({ result, jobId }: BundleVerdict, { transportKey, revealKey }: Box, recipientSecret: Uint8Array) {
   const parties = { secret: recipientSecret, peer: transportKey, revealKey };
-  return openResult(sealed, { ...parties, jobId: fromHex(jobId), last: fromHex(result) });
+  return { ...parties, jobId: fromHex(jobId), last: fromHex(result) };
+}
+
+/** Piece by piece. @throws Rejection RESULT_DECRYPT, RECIPIENT_KEY, PIECES_* */
+async function openLarge({ ciphertext, from }: Box, context: ReturnType<typeof contextOf>): Promise<OpenedBytes> {
+  const opener = openResultPieces(context);
+  const parts: Uint8Array[] = [];
+  for (const range of pieceRanges(ciphertext.bytes - from)) {
+    parts.push(await opener.take(await ciphertext.read(from + range.from, from + range.to)));
+  }
+  opener.end();
+  return openedBytes(parts);
+}
+
+/** No seed stands behind weights that nobody proves. @throws Rejection WEIGHTS_*, PIECES_SIZE */
+function readLarge({ scheme }: JobSpec, manifest: JobManifest, opened: OpenedBytes) {
+  const weights = readWeights(manifest, opened.take);
+  opened.end();
+  return { weights, digest: weightsDigest(commitWeights(scheme, manifest, weights, keccakParts)) };
 }
 
 /** The weights, behind them the seed of their commitment where the scheme has one; and what both commit to. */

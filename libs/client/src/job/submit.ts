@@ -5,6 +5,8 @@ import { x25519 } from '@noble/curves/ed25519.js';
 import { Wallet } from 'ethers';
 import { ConfigurationError, to0x, toBase64 } from '#attestation/base';
 import {
+  chunkBytes,
+  chunksMax,
   datasetManifestBytesMax,
   encodeJobSpec,
   escrowIdOf,
@@ -192,9 +194,9 @@ function validationOf(manifest: JobManifest, dataset: SealedDataset): Pick<JobSp
   });
 }
 
-/** Size of the encrypted weights, about. */
+/** Size of the encrypted weights, about; no more than can be published. */
 function resultBytes(manifest: JobManifest): number {
-  return 8 * parameterCount(manifest) + 1024;
+  return Math.min(8 * parameterCount(manifest) + 1024, chunkBytes * chunksMax);
 }
 
 async function fund(terms: Terms, account: Wallet, { chain }: Profile): Promise<string> {
