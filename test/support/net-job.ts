@@ -51,7 +51,7 @@ export interface TableData {
 }
 
 /** Class 1 where the first feature is above the second. */
-function tableRecords(count: number, salt: number): Uint8Array {
+export function tableRecords(count: number, salt: number): Uint8Array {
   const random = keccak(Uint8Array.of(salt));
   const records = new Uint8Array(count * (features + 1));
   for (let row = 0; row < count; row++) {
@@ -65,13 +65,15 @@ function tableRecords(count: number, salt: number): Uint8Array {
 interface TableOptions {
   /** Tells data sets apart. */
   readonly salt?: number;
+  /** Of the training set. */
+  readonly records?: number;
   readonly header?: Partial<DataHeader>;
 }
 
-/** 32 records in two shards, and 16 to validate on in one. */
+/** Records in two shards, 32 unless it is said, and 16 to validate on in one. */
 export async function tableData(
   m: NetManifest,
-  { salt = 1, header: changes = {} }: TableOptions = {},
+  { salt = 1, records: count = 32, header: changes = {} }: TableOptions = {},
 ): Promise<TableData> {
   const header = parseDataHeader({
     ...{ layout: 2, features: { dtype: 'uint8', shape: [features], frac: 8 } },
@@ -80,12 +82,12 @@ export async function tableData(
   });
   const [id, key] = [keccak(Uint8Array.of(salt, 2)), keccak(Uint8Array.of(salt, 3))];
   const sealing = { m, header, id, key };
-  const training = await sealedSet(sealing, 'training', tableRecords(32, salt), m.batch * m.superblock, 2);
+  const training = await sealedSet(sealing, 'training', tableRecords(count, salt), m.batch * m.superblock, 2);
   const held = await sealedSet(sealing, 'validation', tableRecords(16, salt + 100), m.evaluate?.batch ?? m.batch, 1);
   const { batch, superblock } = m;
   const manifest: NetDatasetManifest = {
     ...{ version: 2, id, header, batch, superblock, recordBytes: recordBytes(m) },
-    ...{ root: training.root, records: 32, shards: training.entries },
+    ...{ root: training.root, records: count, shards: training.entries },
     validation: { root: held.root, records: 16, batch: m.evaluate?.batch ?? m.batch, shards: held.entries },
   };
   return { manifest, key, shards: [...training.shards, ...held.shards] };
