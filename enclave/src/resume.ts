@@ -1,5 +1,5 @@
 /** What a job goes on from: a checkpoint in one message, or one in pieces, opened as they come (enclave/SPEC.md, checkpoints). */
-import { Rejection, stateBytesMax } from '#attestation/base';
+import { checkpointBytesMax, Rejection } from '#attestation/base';
 import { checkpointPiecesContext, readCheckpointHead, type Checkpoint } from '#attestation/records';
 import {
   checkpointKey,
@@ -25,16 +25,13 @@ export interface IncomingPieces {
   end(last: Uint8Array | null): Promise<GivenCheckpoint | null>;
 }
 
-/** The weights, the best ones, and what may stand in front of them. */
-const openedBytesMax = 2 * stateBytesMax + 16 * 1024 * 1024;
-
 export function incomingPieces(secrets: SealingSecrets): IncomingPieces {
   let opener: PieceOpener | null = null;
   let parts: Uint8Array[] = [];
   const begin = async (): Promise<PieceOpener> =>
     openPieces({
       ...{ key: await checkpointKey(secrets), associatedData: checkpointPiecesContext(secrets.jobId) },
-      ...{ code: 'CHECKPOINT_AUTHENTICATION', what: 'a checkpoint of this job', bytesMax: openedBytesMax },
+      ...{ code: 'CHECKPOINT_AUTHENTICATION', what: 'a checkpoint of this job', bytesMax: checkpointBytesMax },
     });
   return {
     async take(index, piece) {
@@ -60,7 +57,7 @@ export function incomingPieces(secrets: SealingSecrets): IncomingPieces {
   };
 }
 
-export interface Resumed extends Omit<Checkpoint, 'version' | 'weights' | 'best'> {
+interface Resumed extends Omit<Checkpoint, 'version' | 'weights' | 'best'> {
   readonly weights: Weights;
   /** Those of the best evaluation where they are others. @throws Rejection WEIGHTS_* */
   readonly best?: () => Weights;

@@ -44,6 +44,8 @@ export const policyListMax = 10_000;
 export const checkpointWeightsBytesMax = 12 * 1024 * 1024 - 1280 * 1024;
 /** State of a job whose checkpoints and result travel in sealed pieces: 22 million parameters with AdamW. */
 export const stateBytesMax = 512 * 1024 * 1024;
+/** Plaintext of a checkpoint in pieces: the weights, the best ones, and what stands in front of them. */
+export const checkpointBytesMax = 2 * stateBytesMax + 16 * 1024 * 1024;
 /** Proof bundle of one segment, and its statement document, in a bundle. */
 export const proofBytesMax = 4 * 1024 * 1024;
 export const proofDocumentCharactersMax = 64 * 1024;

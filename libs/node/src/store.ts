@@ -17,7 +17,7 @@ export interface CipherStore {
   putParts(blob: BlobSource): Promise<void>;
 }
 
-export interface BlobPart {
+interface BlobPart {
   readonly bytes: Uint8Array;
   readonly total: number;
 }
