@@ -86,7 +86,7 @@ describe('a job', () => {
     ['with an unknown member in its program', 'MANIFEST_UNKNOWN_FIELD', { spec: { manifest: program({ x: 1 }) } }],
     ['whose program is not JSON', 'MANIFEST_JSON', { spec: { manifest: utf8('{') } }],
     ['whose program is not canonical', 'MANIFEST_CANONICAL', { spec: { manifest: spaced() } }],
-    ['with more weights than a checkpoint holds', 'JOB_SIZE', { spec: { manifest: program(wide) } }],
+    ['with more weights than a partial holds', 'JOB_SIZE', { spec: { manifest: program(wide), parallel: 2 } }],
     ['with more segments than a run may have', 'JOB_SIZE', { spec: { manifest: program({ steps: 40_009 }) } }],
   ] as const)('%s is refused: %s', async (_, code, change) => {
     await expect(offer(change as Parameters<typeof offer>[0])).rejects.toMatchObject({ code });
