@@ -12,7 +12,16 @@ import {
   Res,
   type StreamableFile,
 } from '@nestjs/common';
-import { ApiBearerAuth, ApiBody, ApiConsumes, ApiHeader, ApiProduces, ApiResponse, ApiTags } from '@nestjs/swagger';
+import {
+  ApiBearerAuth,
+  ApiBody,
+  ApiConsumes,
+  ApiHeader,
+  ApiHeaders,
+  ApiProduces,
+  ApiResponse,
+  ApiTags,
+} from '@nestjs/swagger';
 import type { Request, Response } from 'express';
 import { DataSource } from 'typeorm';
 import { CollateralError } from '#attestation/base';
@@ -79,8 +88,10 @@ export class BlobsController {
   @Allow('operator')
   @ApiConsumes('application/octet-stream')
   @ApiBody({ schema: { type: 'string', format: 'binary' } })
-  @ApiHeader({ name: 'upload-offset', required: true })
-  @ApiHeader({ name: 'upload-length', required: true })
+  @ApiHeaders([
+    { name: 'upload-offset', required: true },
+    { name: 'upload-length', required: true },
+  ])
   @ApiResponse({ status: 200, standardSchema: UploadView })
   async putPart(
     @Caller() caller: Principal,
