@@ -85,20 +85,7 @@ export function createApi(urls: string | readonly string[], apiKey: string): Con
   return {
     get: async <T>(path: string) => (await (await call(path)).json()) as T,
     getBytes: async (path) => new Uint8Array(await (await call(path)).arrayBuffer()),
-    async *getParts(path) {
-      for (let [from, total] = [0, 1]; from < total;) {
-        const range = `bytes=${from}-${from + partBytes - 1}`;
-        const response = await call(path, { headers: { range } });
-        const part = new Uint8Array(await response.arrayBuffer());
-        if (response.status !== 206 && from > 0) throw unreachable(path, 'all of it in place of a part');
-        if (part.length === 0) return;
-        yield part;
-        from += part.length;
-        total = Number(
-          /^bytes [0-9]+-[0-9]+\/([0-9]+)$/.exec(response.headers.get('content-range') ?? '')?.[1] ?? from,
-        );
-      }
-    },
+    getParts: (path) => partsOf(path, (range) => call(path, { headers: { range } })),
     post: async <T>(path: string, body: unknown) => {
       const headers = { 'content-type': 'application/json', 'idempotency-key': randomUUID() };
       return (await (await call(path, { method: 'POST', headers, body: JSON.stringify(body) })).json()) as T;
@@ -132,6 +119,19 @@ export function createApi(urls: string | readonly string[], apiKey: string): Con
       }
     },
   };
+}
+
+/** @param ask for one range */
+async function* partsOf(path: string, ask: (range: string) => Promise<Response>): AsyncGenerator<Uint8Array> {
+  for (let [from, total] = [0, 1]; from < total;) {
+    const response = await ask(`bytes=${from}-${from + partBytes - 1}`);
+    const part = new Uint8Array(await response.arrayBuffer());
+    if (response.status !== 206 && from > 0) throw unreachable(path, 'all of it in place of a part');
+    if (part.length === 0) return;
+    yield part;
+    from += part.length;
+    total = Number(/^bytes [0-9]+-[0-9]+\/([0-9]+)$/.exec(response.headers.get('content-range') ?? '')?.[1] ?? from);
+  }
 }
 
 /** A replica that stops, or has lost its database: another one, or the same in a moment, answers. */
