@@ -45,6 +45,12 @@ export { exactBytes, keccak, taggedDigest, word, type Digest } from './digest.js
 export { workersMax } from './limits.js';
 export { ed25519Signer, type Sign1Expectation, type Sign1Header, type UncheckedSign1 } from './cose.js';
 export { verifySignature, type SignatureScheme } from './signatures.js';
-export { checkpointBytesMax, checkpointWeightsBytesMax, evaluationBytesMax, evaluationsMax, stateBytesMax } from './limits.js';
+export {
+  checkpointBytesMax,
+  checkpointWeightsBytesMax,
+  evaluationBytesMax,
+  evaluationsMax,
+  stateBytesMax,
+} from './limits.js';
 export { certTableEndorsements, parseCertTable, type CertTableEntry, type CertTableRole } from './cert-table.js';
 export { readPem } from './pem.js';
