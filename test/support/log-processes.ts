@@ -33,7 +33,7 @@ export async function startLogSite(issuers: readonly string[] = ['broker.example
   };
   await Promise.all([start('witness'), start('log')]);
   return {
-    ...{ folder, url, policy: site.policy, start },
+    ...{ folder, url, policy: site.policy, policyFile: site.policyFile, start },
     kill: (app: App) => running.get(app)!.kill(),
     stopOne: (app: App) => running.get(app)!.stop(5000),
     stop: async (): Promise<void> => {

@@ -41,7 +41,7 @@ export function layOutLog(options: LogSiteOptions) {
     return join(folder, name);
   };
   const policyText = [
-    `log ${noteKeyText(log.key)}`,
+    `log ${noteKeyText(log.key)}${port === 0 ? '' : ` http://127.0.0.1:${port}`}`,
     `witness w ${noteKeyText(witness.key)} http://127.0.0.1:${witnessPort}`,
     `quorum ${quorum}`,
     '',

@@ -72,9 +72,18 @@ export async function fetchConsistency(url: string, from: number, to: number): P
 
 /** The newest checkpoint of a log, signed by a key of the policy. @throws CollateralError, Rejection LOG_* */
 export async function fetchCheckpoint(url: string, policy: TrustPolicy): Promise<TrustedCheckpoint> {
+  return (await fetchNote(url, policy)).trusted;
+}
+
+/** The same, and the signed note verbatim. @throws CollateralError, Rejection LOG_* */
+export async function fetchNote(
+  url: string,
+  policy: TrustPolicy,
+): Promise<{ readonly trusted: TrustedCheckpoint; readonly note: string }> {
   const answer = await ask(`${url}/checkpoint`, { withinMs: waitMs, bytesMax: answerBytesMax });
   if (answer.status !== 200) throw reported(answer);
-  return trustCheckpoint(parseCheckpoint(textOf(answer.body)), policy);
+  const note = textOf(answer.body);
+  return { note, trusted: trustCheckpoint(parseCheckpoint(note), policy) };
 }
 
 /** Tiles and bundles of a log, for `TileReader`. */

@@ -1,4 +1,4 @@
-/** `veritrain log verify`. */
+/** `veritrain log verify | monitor`. */
 import type { Command } from 'commander';
 import { fromUtf8, toHex } from '#attestation/base';
 import {
@@ -15,6 +15,7 @@ import {
 } from '#attestation/log';
 import { readBytes, readTrustPolicy } from '#libs/client';
 import { printResult, table, type OutputOptions } from '../output.js';
+import { everySeconds, monitor, type MonitorOptions } from './log-monitor.js';
 import { publicKey } from './policy.js';
 
 interface VerifyOptions extends OutputOptions {
@@ -41,6 +42,19 @@ export function addLogCommands(program: Command): void {
       const verified = await judgeFiles(file, options);
       printResult(options, verified, () => readable(verified));
       if (!verified.ok) process.exitCode = 1;
+    });
+  log
+    .command('monitor')
+    .description(
+      'look over the logs of a trust policy: new entries, growth, and what concerns you; exit 2 alert, 3 fork',
+    )
+    .requiredOption('--log-policy <file>', 'the logs and witnesses that you trust, with addresses (tlog-policy)')
+    .requiredOption('--state <folder>', 'what was seen so far; a fork leaves its evidence there')
+    .option('--watch <file>', 'JSON: your watch keys by name, your log keys (issuers), your names')
+    .option('--every <seconds>', 'again and again; once where absent', everySeconds)
+    .option('--json', 'print one JSON document a round')
+    .action(async (options: MonitorOptions) => {
+      process.exitCode = await monitor(options);
     });
 }
 

@@ -1,0 +1,73 @@
+/** A monitor sees what concerns whoever watches, and keeps both notes of a log that shows two histories. */
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { randomBytes } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { toHex } from '#attestation/base';
+import { makePublicEntry, makeSealedEntry } from '#attestation/log';
+import { startLogSite, unixNow } from '#test/log-processes';
+import { issuerOf } from '#test/log-site';
+import { monitor, monitorExits } from './log-monitor.js';
+
+const [own, other] = [issuerOf('own.example'), issuerOf('other.example')];
+const watchKey = new Uint8Array(32).fill(7);
+const folder = mkdtempSync(join(tmpdir(), 'veritrain-monitor-'));
+const watch = join(folder, 'watch.json');
+let site: Awaited<ReturnType<typeof startLogSite>>;
+beforeAll(async () => {
+  site = await startLogSite([own.name, other.name]);
+  const names = ['policy-of-mine'];
+  writeFileSync(watch, JSON.stringify({ keys: { mri: toHex(watchKey) }, issuers: [toHex(own.publicKey)], names }));
+}, 60_000);
+afterAll(async () => {
+  await site.stop();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+const state = join(folder, 'state');
+const look = (): Promise<number> => monitor({ logPolicy: site.policyFile, state, watch, json: true });
+const random = (size: number): Uint8Array => new Uint8Array(randomBytes(size));
+
+async function release(by: typeof own): Promise<void> {
+  const word = (): Uint8Array => random(32);
+  const body = { job: word(), dataset: word(), keys: word(), evidence: word(), grant: word(), notAfter: unixNow() };
+  await site.submit(
+    (await makeSealedEntry(by, 'key-release', body, { at: unixNow(), watchKeys: [watchKey], random })).entry,
+  );
+}
+
+async function policy(by: typeof own, id: string): Promise<void> {
+  const body = { id, digest: random(32), document: null, signers: [], validFrom: 0 };
+  await site.submit(await makePublicEntry(by, 'policy', body, unixNow()));
+}
+
+describe('veritrain log monitor', () => {
+  it('is quiet about one’s own entries, and tells of others’ under one’s watch key or name', async () => {
+    await release(own);
+    await policy(own, 'policy-of-mine');
+    await policy(other, 'policy-of-theirs');
+    expect(await look()).toBe(monitorExits.quiet);
+    await release(other);
+    expect(await look()).toBe(monitorExits.alert);
+    await policy(other, 'policy-of-mine');
+    expect(await look()).toBe(monitorExits.alert);
+    expect(await look()).toBe(monitorExits.quiet);
+  }, 60_000);
+
+  it('keeps both notes where the log shows another history, and its state does not move', async () => {
+    const [name] = readdirSync(state);
+    const file = join(state, name!);
+    const before = JSON.parse(readFileSync(file, 'utf8')) as { root: string; size: number };
+    const forked = JSON.stringify({ ...before, root: '00'.repeat(32) });
+    writeFileSync(file, forked);
+    await policy(own, 'more');
+    expect(await look()).toBe(monitorExits.misbehaved);
+    expect(readFileSync(file, 'utf8')).toBe(forked);
+    const kept = readdirSync(state).find((one) => one.includes('evidence'))!;
+    const { code, notes } = JSON.parse(readFileSync(join(state, kept), 'utf8')) as { code: string; notes: string[] };
+    expect([code, notes.length]).toEqual(['LOG_CONSISTENCY', 2]);
+    writeFileSync(file, JSON.stringify(before));
+    expect(await look()).toBe(monitorExits.quiet);
+  }, 60_000);
+});

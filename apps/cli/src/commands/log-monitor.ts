@@ -1,0 +1,108 @@
+/** `veritrain log monitor`: looks over the logs of a trust policy, and tells of what concerns whoever watches. */
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { InvalidArgumentError } from 'commander';
+import { z } from 'zod';
+import { ConfigurationError } from '#attestation/base';
+import type { TrustPolicy } from '#attestation/log';
+import { readJson, readTrustPolicy, writeWhole } from '#libs/client';
+import {
+  fetchNote,
+  LogMisbehaved,
+  monitorRound,
+  tilesOf,
+  type MonitorAlert,
+  type MonitorState,
+  type Watch,
+} from '#libs/log';
+import { log as say, type OutputOptions } from '../output.js';
+
+export interface MonitorOptions extends OutputOptions {
+  readonly logPolicy: string;
+  readonly state: string;
+  readonly watch?: string;
+  readonly every?: number;
+}
+
+/** Of the whole run: what was worst. */
+export const monitorExits = { quiet: 0, failed: 1, alert: 2, misbehaved: 3 } as const;
+
+const hex = z.string().regex(/^[0-9a-f]{64}$/);
+const WatchFile = z.strictObject({
+  keys: z.record(z.string().max(128), hex).default({}),
+  issuers: z.array(hex).max(10_000).default([]),
+  names: z.array(z.string().max(128)).max(10_000).default([]),
+});
+const stateBytesMax = 1024 * 1024;
+
+interface RoundReport {
+  readonly at: string;
+  readonly origin: string;
+  readonly from: number;
+  readonly to: number;
+  readonly witnesses: number;
+  readonly independent: number;
+  readonly alerts: readonly MonitorAlert[];
+}
+
+/** @returns the exit status @throws ConfigurationError FILE_*, LOG_WATCH, LOG_URL; Rejection LOG_TRUST_POLICY */
+export async function monitor(options: MonitorOptions): Promise<number> {
+  const policy = readTrustPolicy(options.logPolicy);
+  const watch = watchOf(options.watch);
+  const logs = policy.logs.flatMap(({ key, url }) => (url === null ? [] : [{ origin: key.name, url }]));
+  if (logs.length === 0) throw setting('LOG_URL', 'a log with an address in the trust policy', 'none');
+  let worst: number = monitorExits.quiet;
+  for (;;) {
+    for (const { origin, url } of logs) worst = Math.max(worst, await look(options, policy, watch, origin, url));
+    if (options.every === undefined || worst === monitorExits.misbehaved) return worst;
+    await sleep(options.every * 1000);
+  }
+}
+
+async function look(options: MonitorOptions, policy: TrustPolicy, watch: Watch, origin: string, url: string) {
+  const file = join(options.state, `${encodeURIComponent(origin)}.json`);
+  const last = existsSync(file) ? (readJson(file, stateBytesMax) as MonitorState) : null;
+  try {
+    const { trusted, note } = await fetchNote(url, policy);
+    const { state, alerts } = await monitorRound(trusted, note, tilesOf(url), last, watch, policy);
+    writeWhole(file, JSON.stringify(state));
+    const counts = { witnesses: trusted.sightings.length, independent: trusted.independent.length };
+    report(options, { at: new Date().toISOString(), origin, from: last?.size ?? 0, to: state.size, ...counts, alerts });
+    return alerts.length > 0 ? monitorExits.alert : monitorExits.quiet;
+  } catch (error) {
+    if (!(error instanceof LogMisbehaved)) throw error;
+    const kept = join(options.state, `${encodeURIComponent(origin)}.evidence-${Date.now()}.json`);
+    const detail = { code: error.code, expected: error.detail.expected, got: error.detail.got };
+    writeWhole(kept, JSON.stringify({ ...detail, notes: error.notes }, null, 2));
+    say(`${origin}: ${error.code}: the log shows another history than before; both notes are in ${kept}`);
+    return monitorExits.misbehaved;
+  }
+}
+
+function report({ json }: MonitorOptions, round: RoundReport): void {
+  if (json === true) return void process.stdout.write(`${JSON.stringify(round)}\n`);
+  const { at, origin, from, to, witnesses, independent, alerts } = round;
+  const seen = `${witnesses} witnesses, ${independent} independent`;
+  process.stdout.write(`${at}  ${origin}  ${from} → ${to}  consistent  ${seen}\n`);
+  for (const { code, index, what } of alerts) {
+    process.stdout.write(`  ALERT  ${code}  ${index === null ? '' : `#${index}  `}${what}\n`);
+  }
+}
+
+function watchOf(path: string | undefined): Watch {
+  const read = WatchFile.safeParse(path === undefined ? {} : readJson(path, stateBytesMax));
+  if (read.success) return read.data;
+  const { message, path: where } = read.error.issues[0]!;
+  throw setting('LOG_WATCH', `${where.join('.') || 'the file'}: ${message}`, 'something else');
+}
+
+function setting(code: string, expected: string, got: string): ConfigurationError {
+  return new ConfigurationError(code, { expected, got, rule: 'apps/cli/README.md' });
+}
+
+export function everySeconds(text: string): number {
+  const value = /^(\d{1,6})s?$/.exec(text)?.[1];
+  if (value === undefined || Number(value) < 1) throw new InvalidArgumentError('seconds, 1 or more, as 60s');
+  return Number(value);
+}
