@@ -31,6 +31,9 @@ const claimSeconds = 60;
 const withinMs = 15_000;
 const pauseSecondsMost = 60;
 const verifierName = 'veritrain';
+/** A bundle shows at most 80 entries: of a job whose bundle changed often, or that many sessions were lost for, the newest. */
+const shownBundlesMost = 8;
+const shownReleasesMost = 64;
 
 type Made = Pick<LogOutboxEntry, 'entry' | 'salt' | 'body' | 'bundle'>;
 
@@ -158,12 +161,14 @@ export class LogSender implements OnApplicationBootstrap, OnApplicationShutdown 
     const job = await manager.findOneByOrFail(Job, { id: jobId });
     const subject = to0x(openJob(job).spec.policyDigest);
     const proved = Not(IsNull());
-    const own = await manager.findBy(LogOutboxEntry, [
-      { kind: 'policy', subject, proof: proved },
-      { kind: 'job-bundle', subject: jobId, proof: proved },
-    ]);
-    const reported = await releasesOf(manager, jobId);
-    const entries = [...own.flatMap((row) => ownEntry(row) ?? []), ...reported.map(reportedEntry)];
+    const policies = await manager.findBy(LogOutboxEntry, { kind: 'policy', subject, proof: proved });
+    const where = { kind: 'job-bundle', subject: jobId, proof: proved };
+    const bundles = await manager.find(LogOutboxEntry, { where, order: { id: 'DESC' }, take: shownBundlesMost });
+    const logged = await releasesOf(manager, jobId);
+    const issuers = logged.filter(({ opening }) => opening === null);
+    const releases = logged.filter(({ opening }) => opening !== null).slice(-shownReleasesMost);
+    const own = [...policies, ...bundles].flatMap((row) => ownEntry(row) ?? []);
+    const entries = [...own, ...[...issuers, ...releases].map(reportedEntry)];
     const consistencyOf = (from: number, to: number): Promise<Uint8Array[]> => fetchConsistency(url, from, to);
     return Buffer.from(encodeBundledLog(await memberOf(entries, watchKeyOf(jobId), policy, consistencyOf)));
   }
@@ -179,7 +184,8 @@ export class LogSender implements OnApplicationBootstrap, OnApplicationShutdown 
 /** What key brokers logged of the job's releases. */
 async function releasesOf(manager: EntityManager, jobId: string) {
   const rows = [...(await manager.findBy(KeyRelease, { jobId })), ...(await manager.findBy(Worker, { jobId }))];
-  return rows.flatMap(({ release }) => (release as unknown as StoredRelease | null)?.logged ?? []);
+  const logged = rows.flatMap(({ release }) => (release as unknown as StoredRelease | null)?.logged ?? []);
+  return [...new Map(logged.map((one) => [one.entry, one])).values()];
 }
 
 /** A policy that nobody can read is logged by its digest. */
