@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { to0x, toHex } from '#attestation/base';
 import { parseEvaluation } from '#attestation/records';
-import { canonicalManifest, drawnParameters, encodeWeights, initialWeights, startRoot } from '#libs/step';
+import { canonicalManifest, drawnParameters, encodeWeights, initialWeights, netOf, startRoot } from '#libs/step';
 import type { EventOf } from '#libs/wire/channel';
 import { jobCommitments } from '#libs/zk/commit';
 import { netJob, tableBytes, tableData, tableNet, type NetJob, type TableData } from '#test/net-job';
@@ -37,7 +37,8 @@ async function trained(job: NetJob, checkpoint: Uint8Array | null = null, start?
   const result = await ended;
   const checkpoints = session.events.filter((event): event is EventOf<'checkpoint'> => event.type === 'checkpoint');
   const told = session.events.filter((event): event is EventOf<'evaluation'> => event.type === 'evaluation');
-  return { result, checkpoints, told };
+  const figures = session.events.filter((event): event is EventOf<'progress'> => event.type === 'progress');
+  return { result, checkpoints, told, figures };
 }
 
 const statements = ({ evaluations }: EventOf<'result'>): string[] =>
@@ -50,6 +51,20 @@ describe('a net', () => {
     expect(told.map(({ step }) => step)).toEqual([8, 16, 24]);
     expect(result.evaluations).toEqual(told.map(({ evaluated }) => evaluated));
     expect(result.run).toMatchObject({ outcome: 0, upTo: 3 });
+  });
+
+  it('counts on every edge over whole windows, as the spec lets it out', async () => {
+    const job = await netJob();
+    const { figures } = await trained(job);
+    expect(figures.length).toBeGreaterThan(0);
+    const ids = netOf(job.net).layers.map(({ id }) => id);
+    for (const { edges } of figures) {
+      expect(edges.map(({ edge }) => edge)).toEqual(ids);
+      for (const { values, errors, zeroErrors } of edges) {
+        expect([values > 0, errors]).toEqual([true, values]);
+        expect(zeroErrors).toBeLessThanOrEqual(errors);
+      }
+    }
   });
 
   it('goes on from any checkpoint in another session to the same bits and the same statements', async () => {

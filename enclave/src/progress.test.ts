@@ -5,7 +5,7 @@ import { jobOf } from '#test/host-attack';
 import { tinyJob, tinyManifest, type TinyJob } from '#test/tiny-job';
 import { keyed } from '#test/tiny-release';
 import { crew, segment, tinyParallelJob } from '#test/tiny-rounds';
-import { progressGate } from './progress.js';
+import { progressGate, toldEdges } from './progress.js';
 
 /** 20 steps in segments of 8; an epoch has 8 as well unless the superblock is larger. */
 async function told(job: TinyJob, checkpoint: Uint8Array | null = null) {
@@ -46,6 +46,16 @@ describe('what leaves the enclave while it trains', () => {
     expect(figuresOf(again)).toEqual(figuresOf(whole).slice(1));
     const late = await told(job, whole.checkpoints[1]!.ciphertext);
     expect(figuresOf(late)).toEqual([]);
+  });
+
+  it('A-M5 counts of errors that are 0 are of whole windows too', async () => {
+    const edges = (await told(await under('epoch'))).figures.map(({ edges: own }) => own);
+    expect(edges).toHaveLength(2);
+    for (const own of edges) {
+      expect(own).toMatchObject([{ edge: expect.stringMatching(/^Y\d$/) as string, values: 0, saturatedErrors: 0 }]);
+      expect(own[0]!.errors % 8).toBe(0);
+      expect(own[0]!.zeroErrors).toBeLessThanOrEqual(own[0]!.errors);
+    }
   });
 
   it('A-M5 leaves the borders as they are', async () => {
@@ -95,8 +105,37 @@ describe('windows', () => {
     const { manifest, spec } = await jobOf('plain');
     const examples = { count: 32 } as Parameters<typeof progressGate>[0]['examples'];
     const gate = progressGate({ manifest, spec, examples });
-    const pass = (to: number, count: number, loss: number) => gate.pass(to, count, { loss, accuracy: 0 })?.loss ?? null;
+    const pass = (to: number, count: number, loss: number) =>
+      gate.pass(to, count, { loss, accuracy: 0, edges: [] })?.loss ?? null;
     expect([pass(2, 2, 1), pass(8, 6, 5), pass(11, 3, 9), pass(16, 5, 1)]).toEqual([null, 4, null, 4]);
     expect([pass(18, 2, 1), pass(24, 4, 1), pass(32, 8, 3)]).toEqual([null, null, 3]);
+  });
+
+  it('sum the counts of their own steps', async () => {
+    const { manifest, spec } = await jobOf('plain');
+    const examples = { count: 32 } as Parameters<typeof progressGate>[0]['examples'];
+    const gate = progressGate({ manifest, spec, examples });
+    const of = (n: number) => [
+      { edge: 'n0', values: n, saturatedValues: n, errors: n, saturatedErrors: n, zeroErrors: n },
+    ];
+    const pass = (to: number, count: number, n: number) =>
+      gate.pass(to, count, { loss: 0, accuracy: 0, edges: of(n) })?.edges ?? null;
+    expect([pass(2, 2, 1), pass(8, 6, 5), pass(16, 8, 7)]).toEqual([null, of(6), of(7)]);
+  });
+});
+
+describe('edges of a large net', () => {
+  const edge = (i: number) => ({
+    ...{ edge: `n${i}`, values: 10, saturatedValues: i % 7, errors: 10, saturatedErrors: 0, zeroErrors: 0 },
+  });
+
+  it('are told of where most saturates, in their order', () => {
+    const all = Array.from({ length: 100 }, (_, i) => edge(i));
+    const some = toldEdges(all);
+    expect(some).toHaveLength(64);
+    expect(some).toEqual(all.filter((one) => some.includes(one)));
+    const left = all.filter((one) => !some.includes(one)).map(({ saturatedValues }) => saturatedValues);
+    expect(Math.max(...left)).toBeLessThanOrEqual(Math.min(...some.map(({ saturatedValues }) => saturatedValues)));
+    expect(toldEdges(all.slice(0, 64))).toEqual(all.slice(0, 64));
   });
 });

@@ -3,16 +3,19 @@
  * of whole windows at fixed places, so starting again elsewhere tells nothing that the windows do not.
  */
 import { parseEvaluation, progressOf } from '#attestation/records';
-import { divideSteps, orderSize } from '#libs/step';
-import type { EventOf } from '#libs/wire/channel';
+import { addCounts, divideSteps, orderSize, type EdgeCounts } from '#libs/step';
+import { countedEdgesMax, type EventOf } from '#libs/wire/channel';
 import { toldEvaluations, type Chain } from './chain.js';
 import type { ReadyJob } from './ready-job.js';
 
-/** Means over some steps that follow each other. */
+/** Over some steps that follow each other: means, and counts on edges. */
 interface Figures {
   readonly loss: number;
   readonly accuracy: number;
+  readonly edges: readonly EdgeCounts[];
 }
+
+const nothing: Figures = { loss: 0, accuracy: 0, edges: [] };
 
 export interface ProgressGate {
   /** Steps that no chunk of training may reach over; absent: chunks end anywhere. */
@@ -38,22 +41,35 @@ export function progressGate({
 function windowed(window: number, end: number): ProgressGate {
   let seen = 0;
   let last = 0;
-  let sum: Figures = { loss: 0, accuracy: 0 };
+  let sum = nothing;
   return {
     window,
-    pass(to, count, { loss, accuracy }) {
+    pass(to, count, { loss, accuracy, edges }) {
       const from = to - count;
       if (from % window === 0 || from !== last) {
         seen = from % window === 0 ? 0 : -Infinity;
-        sum = { loss: 0, accuracy: 0 };
+        sum = nothing;
       }
       last = to;
       seen += count;
-      sum = { loss: sum.loss + loss * count, accuracy: sum.accuracy + accuracy * count };
+      sum = {
+        loss: sum.loss + loss * count,
+        accuracy: sum.accuracy + accuracy * count,
+        edges: addCounts(sum.edges, edges),
+      };
       const isWhole = to % window === 0 || to === end;
-      return isWhole && seen > 0 ? { loss: sum.loss / seen, accuracy: sum.accuracy / seen } : null;
+      return isWhole && seen > 0 ? { ...sum, loss: sum.loss / seen, accuracy: sum.accuracy / seen } : null;
     },
   };
+}
+
+/** Of a net with more edges than an event has room for, those where most lies at an end. */
+export function toldEdges(edges: readonly EdgeCounts[]): readonly EdgeCounts[] {
+  if (edges.length <= countedEdgesMax) return edges;
+  const atEnds = ({ values, saturatedValues, errors, saturatedErrors }: EdgeCounts): number =>
+    (saturatedValues + saturatedErrors) / (values + errors);
+  const told = new Set(edges.toSorted((a, b) => atEnds(b) - atEnds(a)).slice(0, countedEdgesMax));
+  return edges.filter((edge) => told.has(edge));
 }
 
 /** Tells evaluations while the job goes on, as its `progress` allows; all of them leave with the result. */

@@ -13,7 +13,7 @@ import { loadEngine, type LoadedEngine } from './engine/load-engine.js';
 import { openEvaluator, type Evaluator, type Measured } from './evaluate.js';
 import type { SessionKeys } from './keys.js';
 import { isLarge, sendPieces, stateBytes, type SendPiece } from './pieces.js';
-import { evaluationTeller, progressGate, type EvaluationTeller, type ProgressGate } from './progress.js';
+import { evaluationTeller, progressGate, toldEdges, type EvaluationTeller, type ProgressGate } from './progress.js';
 import type { ReadyJob } from './ready-job.js';
 import { readResumed, type GivenCheckpoint } from './resume.js';
 import type { Stopwatch } from './stopwatch.js';
@@ -164,10 +164,10 @@ export function trainSteps(
       fromStep: stepFrom,
       stepCount,
       window: gate.window,
-      onChunk({ step, loss, accuracy }) {
+      onChunk({ step, loss, accuracy, edges }) {
         signal.throwIfAborted();
         job.lease.check();
-        const told = gate.pass(step, step - chunkBefore, { loss, accuracy });
+        const told = gate.pass(step, step - chunkBefore, { loss, accuracy, edges });
         chunkBefore = step;
         if (told === null) return;
         const now = performance.now();
@@ -178,6 +178,7 @@ export function trainSteps(
           lossMicro: Math.max(0, Math.round(told.loss * 1e6)),
           accuracyPpm: Math.round(told.accuracy * 1e6),
           samplesPerSecond: Math.round((samples / (now - began)) * 1000),
+          edges: toldEdges(told.edges),
         });
         stepBefore = step;
         began = now;

@@ -27,8 +27,12 @@ beforeEach(async () => {
   await advanceTo(test, grant, 'running');
 });
 
+/** More than 32 bits hold. */
+const edges = [
+  { edge: 'n0', values: 2 ** 40, saturatedValues: 3, errors: 2 ** 40, saturatedErrors: 2, zeroErrors: 2 ** 39 },
+];
 const progress = (step: number) =>
-  test.send(pattern.leaseProgress, { ...refOf(grant), step, of: 6, loss: 1 / (step + 1) });
+  test.send(pattern.leaseProgress, { ...refOf(grant), step, of: 6, loss: 1 / (step + 1), edges });
 const cancel = () => test.as('client').post(`/v1/jobs/${job.jobId}/cancel`, {}).expect(200);
 
 interface Event {
@@ -146,7 +150,7 @@ describe('GraphQL', () => {
       connectionParams: { authorization: `Bearer ${keys.client}` },
       retryAttempts: 0,
     });
-    const query = `subscription { jobProgress(jobId: "${job.jobId}") { eventId type state code progress { step loss } } }`;
+    const query = `subscription { jobProgress(jobId: "${job.jobId}") { eventId type state code progress { step loss edges { edge values saturatedValues errors saturatedErrors zeroErrors } } } }`;
     const seen: Record<string, unknown>[] = [];
     const done = (async () => {
       for await (const { data, errors } of client.iterate({ query })) {
@@ -158,7 +162,9 @@ describe('GraphQL', () => {
     await cancel();
     await done;
     expect(seen.at(-1)).toMatchObject({ type: 'state', state: 'cancelled', code: 'CANCELLED_BY_CLIENT' });
-    expect(seen.filter((event) => event['type'] === 'progress')).toMatchObject([{ progress: { step: 1, loss: 0.5 } }]);
+    expect(seen.filter((event) => event['type'] === 'progress')).toMatchObject([
+      { progress: { step: 1, loss: 0.5, edges } },
+    ]);
     await client.dispose();
   });
 

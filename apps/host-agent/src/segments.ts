@@ -7,7 +7,7 @@ import { pattern, type NodeRegistered, type SegmentTask } from '#libs/wire';
 import type { EnclaveEvent, EventOf } from '#libs/wire/channel';
 import { clocksApart } from './job-session.js';
 import { createBlobCache, type BlobCache } from './blob-cache.js';
-import { enclaveFailure, enclaveLost, type TrainingParts } from './training.js';
+import { type TrainingParts, enclaveFailure, enclaveLost, figuresOf } from './training.js';
 
 const prolongMsMax = 5000;
 
@@ -132,7 +132,8 @@ function keepClaim(ref: object, { index }: SegmentTask, { node, controlPlane, en
       await sleep(everyMs, null, { signal: stop.signal }).catch(() => null);
       if (stop.signal.aborted) return;
       try {
-        const said = { ...ref, ...figuresOf(events.progress()) };
+        const event = events.progress();
+        const said = { ...ref, ...(event === null ? { step: 0 } : figuresOf(event)) };
         const { held } = parseSegmentHeld(await controlPlane.send(pattern.segmentProgress, said));
         if (held || stop.signal.aborted) continue;
         isLost = true;
@@ -144,12 +145,6 @@ function keepClaim(ref: object, { index }: SegmentTask, { node, controlPlane, en
   };
   void loop();
   return { isLost: () => isLost, stop: () => stop.abort() };
-}
-
-function figuresOf(event: EventOf<'progress'> | null) {
-  if (event === null) return { step: 0 };
-  const { step, lossMicro, accuracyPpm, samplesPerSecond } = event;
-  return { step, loss: lossMicro / 1e6, accuracy: accuracyPpm / 1e6, samplesPerSecond };
 }
 
 export function refOf({ jobId, index, fence }: SegmentTask, { nodeId }: NodeRegistered) {

@@ -20,6 +20,7 @@ const lease = { leaseId: 'lease', fence: 1 };
 const why = { expected: 'a', got: 'b', rule: 'test' };
 const fenced = new Rejection('LEASE_FENCED', why);
 
+const edge = { edge: 'n0', values: 4, saturatedValues: 1, errors: 4, saturatedErrors: 2, zeroErrors: 3 };
 const progress = (step: number): EnclaveEvent => ({
   type: 'progress',
   step,
@@ -27,6 +28,7 @@ const progress = (step: number): EnclaveEvent => ({
   lossMicro: 1,
   accuracyPpm: 1,
   samplesPerSecond: 1,
+  edges: [edge],
 });
 const checkpoint = (step: number): EnclaveEvent => ({
   type: 'checkpoint',

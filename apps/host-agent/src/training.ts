@@ -122,12 +122,16 @@ function enclaveEvents(enclave: EnclaveClient, ciphertexts: Ciphertexts) {
   return { end, isOver: () => isOver, each: (listener: typeof each) => void (each = listener) };
 }
 
+/** What an enclave said of its training, as the control plane is told. */
+export function figuresOf({ step, lossMicro, accuracyPpm, samplesPerSecond, edges }: EventOf<'progress'>) {
+  return { step, loss: lossMicro / 1e6, accuracy: accuracyPpm / 1e6, samplesPerSecond, edges };
+}
+
 /** Messages about a lease to the control plane. */
 function leaseTeller(lease: LeaseRef, { controlPlane, store, ciphertexts }: TrainingParts) {
   return {
-    async progress({ step, of, lossMicro, accuracyPpm, samplesPerSecond }: EventOf<'progress'>): Promise<void> {
-      const figures = { loss: lossMicro / 1e6, accuracy: accuracyPpm / 1e6, samplesPerSecond };
-      await controlPlane.send(pattern.leaseProgress, { ...lease, step, of, ...figures });
+    async progress(event: EventOf<'progress'>): Promise<void> {
+      await controlPlane.send(pattern.leaseProgress, { ...lease, of: event.of, ...figuresOf(event) });
     },
 
     async checkpoint({ ciphertext, statement, receipt, step }: Kept<EventOf<'checkpoint'>>): Promise<void> {

@@ -4,7 +4,8 @@
  * or, for nets of fxt 2, {"manifest":{…},"records":"records","digestAt":[0,1,4],"out":"state"}.
  * One JSON document on stdout: {"digests":{"0":"…"},"samplesPerSecond":n} and exit status 0, or
  *   {"error":{"code","family","expected","got","rule"}} and exit status 1.
- * Progress on stderr, one JSON object per line: {"step","loss","accuracy"}.
+ * Progress on stderr, one JSON object per line: {"step","loss","accuracy","edges"}; `"isCounted":true` has nets of fxt 2 count
+ * on their edges (libs/step/SPEC.md §21.1).
  */
 import { existsSync } from 'node:fs';
 import { open, readFile, rename, stat } from 'node:fs/promises';

@@ -60,7 +60,7 @@ interface EngineFiles {
   write(path: string, parts: Iterable<Uint8Array>): Promise<void>;
 }
 
-const common = ['manifest', 'digestAt', 'threads', 'optimization', 'out'];
+const common = ['manifest', 'digestAt', 'threads', 'optimization', 'isCounted', 'out'];
 const sources = [
   ['images', 'labels'],
   ['records', 'start', 'checkpoint'],
@@ -89,7 +89,7 @@ export function parseEngineRequest(json: unknown): EngineRequest {
   const files = [...own, 'out'].filter((name) => name !== 'checkpoint');
   const paths = files.filter((name) => name in o || name === 'images' || name === 'labels');
   for (const name of paths) demand(typeof o[name] === 'string', `path ${name}`, o[name]);
-  const { digestAt, threads = 1, optimization = 'all', checkpoint } = o;
+  const { digestAt, threads = 1, optimization = 'all', isCounted = false, checkpoint } = o;
   demand(
     Array.isArray(digestAt) && digestAt.length >= 1 && digestAt.length <= digestsMax && digestAt.every(isCount),
     `digestAt as a list of 1 to ${digestsMax} step counts`,
@@ -102,7 +102,8 @@ export function parseEngineRequest(json: unknown): EngineRequest {
     checkpoint,
   );
   demand(levels.includes(String(optimization)), `optimization as one of ${levels.join(', ')}`, optimization);
-  return { ...o, threads, optimization } as unknown as EngineRequest;
+  demand(typeof isCounted === 'boolean', 'isCounted as true or false', isCounted);
+  return { ...o, threads, optimization, isCounted } as unknown as EngineRequest;
 }
 
 /**
@@ -129,7 +130,7 @@ export async function runEngine(
         weights,
         fromStep: step,
         stepCount: next - step,
-        onChunk: ({ step: done, loss, accuracy }) => onProgress({ step: done, loss, accuracy }),
+        onChunk: ({ step: done, loss, accuracy, edges }) => onProgress({ step: done, loss, accuracy, edges }),
       });
       // While the steps run, the state that they begin with is the engine's alone.
       held.weights = [];

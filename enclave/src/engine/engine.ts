@@ -36,6 +36,8 @@ export interface EngineOptions {
   readonly guardSet?: GuardSet;
   /** Whether training may take the quick graph (libs/step/SPEC.md §10.1); true when absent. */
   readonly hasQuick?: boolean;
+  /** Of `fxt/2`: whether steps count values at the ends of their range, and errors of 0; false when absent. */
+  readonly isCounted?: boolean;
 }
 
 export interface ChunkProgress extends Metrics {

@@ -1,4 +1,5 @@
 /** The engine of a job's semantics with the job's records in it. */
+import { progressOf } from '#attestation/records';
 import { guardSetOf, isNet, type Examples, type NetExamples, type Weights } from '#libs/step';
 import type { ReadyJob } from '../ready-job.js';
 import { Engine, type TrainRequest } from './engine.js';
@@ -18,7 +19,7 @@ export async function loadEngine(
   threads: number,
 ): Promise<LoadedEngine> {
   if (isNet(manifest)) {
-    const engine = await NetEngine.open(manifest, genesis.frozen, { threads });
+    const engine = await NetEngine.open(manifest, genesis.frozen, { threads, isCounted: progressOf(spec) !== 'none' });
     const dataset = engine.load(examples as NetExamples);
     return { train: (request) => engine.train({ ...request, dataset }), close: () => engine.close() };
   }

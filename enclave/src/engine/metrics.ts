@@ -1,11 +1,13 @@
 /** Progress figures read off the loss gradient that the graph returns; outside the semantics (libs/step/SPEC.md §5). */
-import { classCount, lossOf, type Manifest } from '#libs/step';
+import { classCount, lossOf, type EdgeCounts, type Manifest } from '#libs/step';
 
 export interface Metrics {
   /** Mean over the examples of what the loss reports. */
   readonly loss: number;
   /** Share of examples whose label has the largest output. */
   readonly accuracy: number;
+  /** In the order of the layers; none where nothing was counted. */
+  readonly edges: readonly EdgeCounts[];
 }
 
 /**
@@ -32,5 +34,12 @@ export function chunkMetrics(m: Manifest, error: Float64Array, labels: Int32Arra
     loss += figure(ofLabel, squares);
   }
   const rows = blocks.length * B;
-  return { loss: loss / rows, accuracy: right / rows };
+  return { loss: loss / rows, accuracy: right / rows, edges: [countsOf(m, error)] };
+}
+
+/** Of the output's errors alone: a value beyond its range ends a run of `fxt/1`. */
+function countsOf(m: Manifest, error: Float64Array): EdgeCounts {
+  const zeroErrors = error.reduce((count, value) => (value === 0 ? count + 1 : count), 0);
+  const none = { values: 0, saturatedValues: 0, saturatedErrors: 0 };
+  return { edge: `Y${m.dims.length - 1}`, ...none, errors: error.length, zeroErrors };
 }

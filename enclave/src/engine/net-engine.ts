@@ -19,6 +19,7 @@ import {
   netOf,
   orderSize,
   packedTensors,
+  readCounts,
   stepInputs,
   stepInputSizes,
   stepScalars,
@@ -31,7 +32,8 @@ import {
 import type { EngineOptions, TrainRequest } from './engine.js';
 import { checkSteps } from './check-steps.js';
 import type { LoadedDataset } from './loaded-dataset.js';
-import { NetSessions } from './net-sessions.js';
+import type { Metrics } from './metrics.js';
+import { NetSessions, type NetRun } from './net-sessions.js';
 import { packedState, unpackedState } from './net-state.js';
 import { Trail } from './trail.js';
 
@@ -49,8 +51,8 @@ export class NetEngine {
 
   /** @param frozen parameters that the job does not train */
   static async open(manifest: NetManifest, frozen: Weights, options: EngineOptions = {}): Promise<NetEngine> {
-    const { threads = 1, optimization = 'all' } = options;
-    const sessions = await NetSessions.open(manifest, sessionOptions(threads, optimization, manifest));
+    const { threads = 1, optimization = 'all', isCounted = false } = options;
+    const sessions = await NetSessions.open(manifest, sessionOptions(threads, optimization, manifest), isCounted);
     return new NetEngine(manifest, sessions, frozen);
   }
 
@@ -106,13 +108,13 @@ export class NetEngine {
     for (let first = fromStep; first < fromStep + stepCount;) {
       const inWindow = Number.isFinite(window) ? window - (first % window) : Infinity;
       const count = Math.min(chunkSteps, fromStep + stepCount - first, inWindow);
-      const result = await this.#chunk(dataset, tensors, first, count);
+      const { graph, result } = await this.#chunk(dataset, tensors, first, count);
       tensors = Object.fromEntries(names.map((name) => [name, result[`${name}.next`]!]));
       first += count;
       const current = tensors;
       await onChunk?.({
         step: first,
-        ...this.#figures(result, count),
+        ...this.#figures(graph, result, count),
         weights: () => unpackedState(manifest, current),
       });
     }
@@ -123,12 +125,7 @@ export class NetEngine {
     await this.sessions.close();
   }
 
-  async #chunk(
-    dataset: LoadedDataset,
-    tensors: NamedTensors,
-    first: number,
-    count: number,
-  ): Promise<InferenceSession.ReturnType> {
+  async #chunk(dataset: LoadedDataset, tensors: NamedTensors, first: number, count: number): Promise<NetRun> {
     const { manifest } = this;
     const perStep = stepInputSizes(manifest).map(({ layer, size }) => {
       const values = Float64Array.from({ length: count * size }, () => 0);
@@ -141,17 +138,18 @@ export class NetEngine {
       blocks: new Tensor('int32', blocksOfSteps(manifest, first, count, dataset.recordCount), [count]),
       scalars: new Tensor('float64', scalars, [count, scalars.length / count]),
     };
-    const { graph, result } = await this.sessions.run(feeds, { tensors, first, count });
-    this.#check(graph, result, first, count);
-    return result;
+    const run = await this.sessions.run(feeds, { tensors, first, count });
+    this.#check(run.graph, run.result, first, count);
+    return run;
   }
 
-  #figures(result: InferenceSession.ReturnType, count: number): { readonly loss: number; readonly accuracy: number } {
+  #figures({ counted }: NetTrainGraph, result: InferenceSession.ReturnType, count: number): Metrics {
     const labels = sizeOf(netOf(this.manifest).labels.shape);
     const all = count * this.manifest.batch * labels;
     const sum = (name: string): number =>
       (result[name]!.data as Float64Array).reduce((total, value) => total + value, 0);
-    return { loss: sum('loss') / all, accuracy: sum('right') / all };
+    const edges = counted.length === 0 ? [] : readCounts(counted, result.counts!.data as Float64Array);
+    return { loss: sum('loss') / all, accuracy: sum('right') / all, edges };
   }
 
   /** @throws GuardViolation for the first value out of its range */

@@ -32,7 +32,7 @@ interface Steps {
   readonly count: number;
 }
 
-interface Run {
+export interface NetRun {
   readonly graph: NetTrainGraph;
   readonly result: InferenceSession.ReturnType;
 }
@@ -44,16 +44,22 @@ export class NetSessions {
   private constructor(
     readonly manifest: NetManifest,
     private readonly options: InferenceSession.SessionOptions,
+    private readonly isCounted: boolean,
   ) {}
 
-  static async open(manifest: NetManifest, options: InferenceSession.SessionOptions): Promise<NetSessions> {
-    const sessions = new NetSessions(manifest, options);
+  /** @param isCounted whether every step counts on its edges (libs/step/SPEC.md §21.1) */
+  static async open(
+    manifest: NetManifest,
+    options: InferenceSession.SessionOptions,
+    isCounted: boolean,
+  ): Promise<NetSessions> {
+    const sessions = new NetSessions(manifest, options, isCounted);
     await sessions.#open({ isQuick: true, isWatched: !hasMoves(manifest) });
     return sessions;
   }
 
   /** @param feeds of these steps @returns the outputs, and the graph that they are of */
-  async run(feeds: InferenceSession.FeedsType, steps: Steps): Promise<Run> {
+  async run(feeds: InferenceSession.FeedsType, steps: Steps): Promise<NetRun> {
     const isWatched = !this.#isGuarded(steps);
     if (steps.first >= this.#pauseUntil) {
       const quick = await this.#run(feeds, { isQuick: true, isWatched });
@@ -75,7 +81,7 @@ export class NetSessions {
     return staysGuarded(this.manifest, first, count, (name) => most.get(name)!);
   }
 
-  async #run(feeds: InferenceSession.FeedsType, way: Way): Promise<Run> {
+  async #run(feeds: InferenceSession.FeedsType, way: Way): Promise<NetRun> {
     const { graph, session } = await this.#open(way);
     return { graph, result: await session.run(feeds) };
   }
@@ -89,13 +95,13 @@ export class NetSessions {
   }
 
   async #create(way: Way): Promise<Opened> {
-    const graph = buildNetTrainGraph(this.manifest, way);
+    const graph = buildNetTrainGraph(this.manifest, { ...way, isCounted: this.isCounted });
     return { graph, session: await InferenceSession.create(graph.model, this.options) };
   }
 }
 
 /** Whether float32 carried every number that it had to. */
-function isSure({ graph, result }: Run): boolean {
+function isSure({ graph, result }: NetRun): boolean {
   return graph.checks.every(({ output }) =>
     (result[output]!.data as Float64Array).every((magnitude) => magnitude < singleMax),
   );

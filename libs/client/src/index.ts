@@ -12,7 +12,7 @@ export { orderJob } from './job/order.js';
 export { takeResult } from './job/take-result.js';
 export { dischargeGroth16Segments, dischargeSegments } from './job/discharge.js';
 export { exitEscrow } from './job/exit.js';
-export { claim, followJob, type JobView } from './job/follow.js';
+export { claim, followJob, type JobView, type EdgeFigures } from './job/follow.js';
 export { keepTerms, ownSeed, ownTerms } from './job/record.js';
 export { fetchBundle, fetchResult, type CheckedResult } from './job/result.js';
 export { settleEscrow } from './job/settle.js';

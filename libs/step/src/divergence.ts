@@ -28,19 +28,16 @@ export function coarseGrowth(growth: Growth | null): Growth | null {
 
 /** The same violation with its growth, and with what to set instead. */
 export function explained({ step, tensor, range, magnitude }: GuardViolation, m: JobManifest, growth: Growth | null) {
-  return new GuardViolation(step, tensor, range, magnitude, { growth, action: adviceAt(m, step, tensor, growth) });
+  const action = `${lowerRate(m, step, growth)}; or give ${roomFor(m, tensor)}`;
+  return new GuardViolation(step, tensor, range, magnitude, { growth, action });
 }
 
 /**
  * Near a minimum a step of rate η multiplies the error along a direction of curvature L by 1 − η·L. Where it grows by ρ a
  * step, η·L = 1 + ρ, and η/(1 + ρ) = 1/L is the rate that reaches the minimum in one step.
  */
-function adviceAt(m: JobManifest, step: number, tensor: string, growth: Growth | null): string {
+export function lowerRate(m: JobManifest, step: number, growth: Growth | null): string {
   const by = 1 + Math.max(1, growth === null ? 1 : growth.factor ** (1 / growth.steps));
-  return `${rateAdvice(m, step, by)}; or give ${roomFor(m, tensor)}`;
-}
-
-function rateAdvice(m: JobManifest, step: number, by: number): string {
   const lower = `lower the learning rate to 1/${short(by)} of it:`;
   if (!isNet(m)) return `${lower} ${exactAdvice(stepSize(m, step), m.e, by, step)}`;
   const { lr, m: sizes, e } = m.optimizer as { lr?: Schedule; m?: readonly (readonly number[])[]; e?: number };

@@ -92,7 +92,8 @@ export {
 } from './net/header.js';
 export { netDatasetRoot } from './net/dataset-root.js';
 export { columnWidth, type CategoryColumn, type Column, type NumberColumn } from './net/columns.js';
-export { coarseGrowth, explained, growthOf, growthSteps } from './divergence.js';
+export { addCounts, readCounts, type EdgeCounts } from './net/edge-counts.js';
+export { coarseGrowth, explained, growthOf, growthSteps, lowerRate } from './divergence.js';
 export { GuardViolation, growthWords, type Growth } from './errors.js';
 export { idxBytesMax, manifestBytesMax, nameLengthMax } from './limits.js';
 export { netOf, parseNetManifest } from './net/manifest.js';

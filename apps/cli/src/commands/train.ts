@@ -1,11 +1,12 @@
 /** `veritrain train`: the engine alone: a net on a file of data, or plaintext IDX files for digests and speed. */
 import { InvalidArgumentError, Option, type Command } from 'commander';
 import { readJson } from '#libs/client';
+import { edgeWords } from '../job/edge-words.js';
 import { addDataOptions, usage, type DataOptions } from '../model/data.js';
 import { metricLine } from '../model/metric-line.js';
 import { trainModel, type TrainedReport } from '../model/train.js';
 import { log, printResult, table, type OutputOptions } from '../output.js';
-import { runEngine, type EngineReport } from '../train/engine-process.js';
+import { runEngine, type EngineProgress, type EngineReport } from '../train/engine-process.js';
 import { runVector } from '../train/vector.js';
 
 interface TrainOptions extends OutputOptions, DataOptions {
@@ -54,12 +55,13 @@ export function addTrainCommand(program: Command): void {
     });
 }
 
-function sayProgress({ step, loss, accuracy }: { step: number; loss: number; accuracy: number }, of: number): void {
-  log(`step ${step} of ${of}  loss ${loss.toFixed(4)}  met ${(100 * accuracy).toFixed(1)} %`);
+function sayProgress({ step, loss, accuracy, edges }: EngineProgress, of: number): void {
+  const figures = [`loss ${loss.toFixed(4)}`, `met ${(100 * accuracy).toFixed(1)} %`, ...edgeWords(edges)];
+  log([`step ${step} of ${of}`, ...figures].join('  '));
 }
 
 function printTrained(options: OutputOptions, report: TrainedReport): void {
-  const { model, digest, steps: done, resumedFrom, samplesPerSecond, rows, metrics, where } = report;
+  const { model, digest, steps: done, resumedFrom, samplesPerSecond, rows, metrics, warning, where } = report;
   printResult(options, report, () =>
     table([
       ['model', model],
@@ -70,9 +72,14 @@ function printTrained(options: OutputOptions, report: TrainedReport): void {
       ['rows', `${rows.train} trained on, ${rows.validation} kept apart`],
       ...(metrics?.metrics ?? []).map(metricLine),
       ['samples/s', Math.round(samplesPerSecond).toLocaleString('en')],
+      ...(warning === null ? [] : [['warning', warningLine(warning)] as const]),
       ['', where],
     ]),
   );
+}
+
+function warningLine({ code, expected, got, action = '' }: NonNullable<TrainedReport['warning']>): string {
+  return `${code}: expected ${expected}, got ${got}; ${action}`;
 }
 
 async function reportOf(options: TrainOptions): Promise<EngineReport> {

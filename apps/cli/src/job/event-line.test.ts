@@ -12,6 +12,13 @@ it('tells the figures of a step that there are', () => {
   );
 });
 
+it('tells what was counted on the edges of the net', () => {
+  const edge = { edge: 'n0', values: 100, saturatedValues: 1, errors: 100, saturatedErrors: 0, zeroErrors: 25 };
+  const step = { step: 4, of: 8, loss: null, accuracy: null, samplesPerSecond: null, edges: [edge] };
+  expect(lineOf('progress', step)).toBe('step 4 of 8  saturated 0.5 %  zero errors 25 %');
+  expect(lineOf('training', { ...step, round: 1, worker: 0 })).toContain('saturated 0.5 %  zero errors 25 %');
+});
+
 it('tells what was measured on the validation set, exactly', () => {
   const metrics = [{ metric: 'accuracy', numerator: '9', denominator: '12' }];
   expect(lineOf('evaluation', { step: 8, metrics })).toBe('validation at step 8  accuracy 9/12');

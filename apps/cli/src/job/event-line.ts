@@ -1,8 +1,10 @@
 /** One line for people about one event of a job. */
-import { claim, type ServerEvent } from '#libs/client';
+import { claim, type EdgeFigures, type ServerEvent } from '#libs/client';
+import { edgeWords } from './edge-words.js';
 
 export function eventLine({ type, data }: ServerEvent): string {
   const event = data as Record<string, number | string | null>;
+  const { edges } = data as { readonly edges?: readonly EdgeFigures[] | null };
   switch (type) {
     case 'state':
       return `${event.from} → ${event.to}${event.code === null ? '' : ` (${claim(speakerOf(data))}${event.code})`}`;
@@ -10,7 +12,7 @@ export function eventLine({ type, data }: ServerEvent): string {
     case 'proof-failed':
       return `${type} (${claim(event.saidBy)}${event.code})`;
     case 'progress':
-      return progressLine(event);
+      return progressLine(event, edges);
     case 'evaluation':
       return evaluationLine(data as Evaluation);
     case 'checkpoint':
@@ -20,7 +22,7 @@ export function eventLine({ type, data }: ServerEvent): string {
     case 'segment':
       return `round ${event.round}: worker ${event.worker} ${event.done ? 'is done' : `at node ${String(event.nodeId).slice(0, 8)}`}`;
     case 'training':
-      return `round ${event.round}: worker ${event.worker}  ${progressLine(event)}`;
+      return `round ${event.round}: worker ${event.worker}  ${progressLine(event, edges)}`;
     case 'proving':
       return `segment ${event.index}: ${event.phase}, ${event.percent} %${event.etaSeconds === null ? '' : `, ${event.etaSeconds} s left`}`;
     case 'proof':
@@ -47,10 +49,13 @@ function speakerOf(data: unknown): unknown {
 }
 
 /** A node without a TEE tells its steps alone. */
-function progressLine({ step, of, loss, accuracy, samplesPerSecond }: Record<string, number | string | null>): string {
+function progressLine(
+  { step, of, loss, accuracy, samplesPerSecond }: Record<string, number | string | null>,
+  edges: readonly EdgeFigures[] | null | undefined,
+): string {
   const figures = [`step ${step} of ${of}`];
   if (loss !== null) figures.push(`loss ${Number(loss).toFixed(4)}`);
   if (accuracy !== null) figures.push(`accuracy ${(100 * Number(accuracy)).toFixed(1)} %`);
   if (samplesPerSecond !== null) figures.push(`${Number(samplesPerSecond).toLocaleString('en')} samples/s`);
-  return figures.join('  ');
+  return [...figures, ...edgeWords(edges ?? [])].join('  ');
 }

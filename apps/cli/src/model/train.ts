@@ -2,7 +2,7 @@
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { ConfigurationError } from '#attestation/base';
+import { ConfigurationError, type Explanation, type Rejection } from '#attestation/base';
 import { readBytes, readJson } from '#libs/client';
 import { lockFile } from '#libs/process';
 import {
@@ -19,7 +19,10 @@ import {
 import { runEngine, type EngineProgress } from '../train/engine-process.js';
 import { openData, recordsOf, type DataOptions } from './data.js';
 import { measured, type Measures } from './exact.js';
+import { watchSaturation } from './saturation.js';
 import { dataBeside, parametersFrom, startName, tokenizerName, weightsBytesMax, writeModel } from './folder.js';
+
+type Warning = Explanation & { readonly code: string };
 
 export interface TrainedReport {
   readonly model: string;
@@ -31,6 +34,8 @@ export interface TrainedReport {
   readonly samplesPerSecond: number;
   readonly rows: { readonly train: number; readonly validation: number };
   readonly metrics: Measures | null;
+  /** TRAINING_SATURATES: so much lies at an end of its range that the model is worth little. */
+  readonly warning: Warning | null;
   /** Where it ran, so that nobody takes it for more. */
   readonly where: string;
 }
@@ -72,6 +77,10 @@ function lockOf(checkpoint: string): () => void {
   }
 }
 
+function warningOf(found: Rejection | null): Warning | null {
+  return found && { code: found.code, ...found.detail };
+}
+
 async function train(
   request: Request,
   onProgress: (progress: EngineProgress, steps: number) => void,
@@ -95,10 +104,15 @@ async function train(
     const { checkpoint, checkpointEvery } = request;
     const engine = {
       ...{ manifest: m, records: train.path, digestAt: [m.steps], out, threads: request.threads },
+      isCounted: true,
       ...(start !== undefined && { start }),
       ...(checkpoint !== undefined && { checkpoint: { path: checkpoint, everySteps: checkpointEvery } }),
     };
-    const report = await runEngine(engine, (progress) => onProgress(progress, m.steps));
+    const saturation = watchSaturation(m);
+    const report = await runEngine(engine, (progress) => {
+      saturation.see(progress);
+      onProgress(progress, m.steps);
+    });
     const parameters = parametersOf(m, decodeWeights(m, readFileSync(out)), frozenParameters(m, start));
     const tokenizer = source.tokenizer?.bytes;
     writeModel(request.out, { manifest: m, header, parameters, ...(tokenizer !== undefined && { tokenizer }) });
@@ -111,6 +125,7 @@ async function train(
         samplesPerSecond: report.samplesPerSecond,
         rows,
         metrics,
+        warning: warningOf(saturation.warning()),
         where: 'trained on this machine; attested by none',
       },
     };

@@ -3,6 +3,7 @@
  */
 import { createInterface } from 'node:readline';
 import { reportedError } from '#attestation/base';
+import type { EdgeFigures } from '#libs/client';
 import { nodeCommand, startProcess } from '#libs/process';
 
 export interface EngineReport {
@@ -17,6 +18,7 @@ export interface EngineProgress {
   readonly step: number;
   readonly loss: number;
   readonly accuracy: number;
+  readonly edges: readonly EdgeFigures[];
 }
 
 /** @param onProgress absent: figures go to standard error as they come */

@@ -4,6 +4,21 @@ import type { Job } from '#libs/persistence';
 import { Hex32, JobRequirements } from '#libs/wire';
 import { attestedStates, jobStates } from './state-machine.js';
 
+/**
+ * What the enclave counted on an edge of the net, in some records of every batch: elements, those at an end of their range,
+ * and errors of 0. Whole numbers, beyond 32 bits too.
+ */
+export const EdgeFiguresView = z
+  .object({
+    edge: z.string(),
+    values: z.number(),
+    saturatedValues: z.number(),
+    errors: z.number(),
+    saturatedErrors: z.number(),
+    zeroErrors: z.number(),
+  })
+  .meta({ id: 'EdgeFigures' });
+
 export const ProgressView = z
   .object({
     step: z.int(),
@@ -11,6 +26,8 @@ export const ProgressView = z
     loss: z.number().nullable(),
     accuracy: z.number().nullable(),
     samplesPerSecond: z.number().nullable(),
+    /** As the spec's `progress` lets it out; of a node without a TEE, and of older events, there is none. */
+    edges: z.array(EdgeFiguresView).nullable().optional(),
     at: z.iso.datetime(),
   })
   .meta({ id: 'Progress' });

@@ -79,9 +79,9 @@ export class SegmentReports {
   }
 
   progress(principal: Principal, message: SegmentProgress): Promise<SegmentHeld> {
-    const { step, loss = null, accuracy = null, samplesPerSecond = null } = message;
+    const { step, loss = null, accuracy = null, samplesPerSecond = null, edges = null } = message;
     return this.claims.progress(trainingClaims, principal, message, (job) => {
-      return { step, of: openJob(job).division.segmentSteps, loss, accuracy, samplesPerSecond };
+      return { step, of: openJob(job).division.segmentSteps, loss, accuracy, samplesPerSecond, edges };
     });
   }
 

@@ -92,8 +92,8 @@ export class SessionReports {
   async progress(principal: Principal, message: LeaseProgress): Promise<Acknowledged> {
     const jobId = await this.leases.hold(principal, message, async ({ manager, job }) => {
       nextState(job.state as JobState, 'deliver');
-      const { step, of, loss = null, accuracy = null, samplesPerSecond = null } = message;
-      const progress = { step, of, loss, accuracy, samplesPerSecond, at: this.clock.now().toISOString() };
+      const { step, of, loss = null, accuracy = null, samplesPerSecond = null, edges = null } = message;
+      const progress = { step, of, loss, accuracy, samplesPerSecond, edges, at: this.clock.now().toISOString() };
       await manager.update(Job, { id: job.id }, { progress: progress as object, updatedAt: this.clock.now() });
       await this.journal.record(manager, job.id, 'progress', progress);
       return job.id;

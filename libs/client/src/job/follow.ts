@@ -2,6 +2,16 @@
 import { Rejection } from '#attestation/base';
 import type { ControlPlaneApi, ServerEvent } from '../api.js';
 
+/** What an enclave counted on an edge of the net: elements, those at an end of their range, and errors of 0. */
+export interface EdgeFigures {
+  readonly edge: string;
+  readonly values: number;
+  readonly saturatedValues: number;
+  readonly errors: number;
+  readonly saturatedErrors: number;
+  readonly zeroErrors: number;
+}
+
 export interface JobView {
   readonly id: string;
   readonly state: string;
@@ -22,6 +32,8 @@ export interface JobView {
     readonly loss: number | null;
     readonly accuracy: number | null;
     readonly samplesPerSecond: number | null;
+    /** Absent in answers of an older control plane; null where the node counted nothing. */
+    readonly edges?: readonly EdgeFigures[] | null;
   } | null;
   readonly settlementTransaction: string | null;
   readonly createdAt: string;

@@ -3,6 +3,7 @@ import { GraphBuilder } from '../onnx/graph-builder.js';
 import { batchParts } from './batch-parts.js';
 import { hasRoom } from './bounds.js';
 import { NetEmitter, type Watched } from './emitter.js';
+import { countedEdges, emitCounts, type CountedEdge, type CountedTensors } from './edge-counts.js';
 import { carriedGroups, carriedTensors, emitParameters, watchGroup, type CarriedGroup } from './carried.js';
 import { emitForward } from './graph-parts.js';
 import type { Net } from './net.js';
@@ -14,6 +15,8 @@ import { isLarge } from './state.js';
 export interface FlowWay {
   readonly isWatched: boolean;
   readonly isQuick: boolean;
+  /** Whether the step counts what lies at the ends of edges, and errors that are 0; of a large net none does. */
+  readonly isCounted?: boolean;
 }
 
 export interface Flow {
@@ -23,6 +26,8 @@ export interface Flow {
   readonly watched: readonly Watched[];
   readonly checks: readonly Check[];
   readonly scalarCount: number;
+  /** Of the figure `counts`; none where nothing is counted. */
+  readonly counted: readonly CountedEdge[];
 }
 
 /**
@@ -53,6 +58,8 @@ export function emitFlow(net: Net, frozen: ReadonlyMap<string, ParameterNames>, 
       `step.${name}`,
     );
   }
+  const isCounted = way.isCounted === true && !isLarge(manifest);
+  if (isCounted) e.graph.node('Identity', [emitCounts(e, net, parts.first)], {}, 'step.counts');
   const scalarCount = optimizer.kind.scalars(optimizer.members, 0).length;
   const scalars = Array.from({ length: scalarCount }, (_, i) => e.slice('step.scalars', 0, i, i + 1));
   const moved = groups.map(({ group: { parameters: own }, W, carried }) => ({
@@ -64,6 +71,7 @@ export function emitFlow(net: Net, frozen: ReadonlyMap<string, ParameterNames>, 
   if (way.isWatched) groups.forEach(({ group }, i) => watchGroup(e, net, group, next[i]!.W));
   return {
     ...{ graph, watched: e.watched, checks: e.rowSums.checks, scalarCount },
+    counted: isCounted ? countedEdges(net) : [],
     next: carriedTensors(net).map(({ kind, group }) => {
       const { W, state } = next[groups.findIndex((one) => one.group.name === group.name)]!;
       return kind === '' ? W : state[optimizer.kind.states(optimizer.members).indexOf(kind)]!;
@@ -72,7 +80,7 @@ export function emitFlow(net: Net, frozen: ReadonlyMap<string, ParameterNames>, 
 }
 
 /**
- * Figures of each part of the batch, and gradient sums over all. Of a large net a part starts only when the sums of the
+ * Figures of each part of the batch, gradient sums over all, and the edges of the first. Of a large net a part starts only when the sums of the
  * one before are there, so that one part's edges are in memory at a time.
  */
 function emitParts(e: NetEmitter, net: Net, parameters: ReadonlyMap<string, ParameterNames>) {
@@ -82,6 +90,7 @@ function emitParts(e: NetEmitter, net: Net, parameters: ReadonlyMap<string, Para
   const [features, labels] = ['features', 'labels'].map((name) => e.node('Gather', [name, 'step.blocks']));
   const parts = isInTurn ? undefined : e.rowParts(features!, manifest.batch, count);
   let sums: ReadonlyMap<string, string> = new Map();
+  let first: CountedTensors | undefined;
   const figures = e.rowParts(labels!, manifest.batch, count).map((own, i) => {
     e.side = 'values';
     const part = parts?.[i] ?? e.rowPartAfter(features!, manifest.batch, [i, count], Array.from(sums.values()));
@@ -89,16 +98,17 @@ function emitParts(e: NetEmitter, net: Net, parameters: ReadonlyMap<string, Para
     e.side = 'errors';
     const Y = passes.get(net.output.id)!.output;
     const G = loss.kind.emit(e, loss.members, loss.place, Y, own);
-    const gradients = emitErrors(e, net, passes, parameters, G);
+    const { gradients, errors } = emitErrors(e, net, passes, parameters, G);
     const added = Array.from(gradients, ([name, D]) => {
       const before = sums.get(name);
       const sum = before === undefined ? D : e.rowSums.sum(before, D);
       return [name, isInTurn ? e.rowSums.value(sum) : sum] as const;
     });
     sums = new Map(added);
+    first ??= { values: new Map(Array.from(passes, ([id, { output }]) => [id, output])), errors };
     return loss.kind.emitFigures(e, loss.members, loss.place, Y, G, own);
   });
-  return { figures, gradients: sums };
+  return { figures, gradients: sums, first: first! };
 }
 
 function emittedGroup(e: NetEmitter, net: Net, group: CarriedGroup) {
@@ -107,14 +117,14 @@ function emittedGroup(e: NetEmitter, net: Net, group: CarriedGroup) {
   return { group, W: own[0]!.isMoved ? e.carriedValue(carried!) : carried!, carried: { W: carried!, state } };
 }
 
-/** Exact gradient sums by parameter, in the order of libs/step/SPEC.md §21. */
+/** Exact gradient sums by parameter, in the order of libs/step/SPEC.md §21, and errors by edge. */
 function emitErrors(
   e: NetEmitter,
   { layers }: Net,
   passes: ReadonlyMap<string, EmittedPass>,
   parameters: ReadonlyMap<string, ParameterNames>,
   G: string,
-): ReadonlyMap<string, string> {
+): { readonly gradients: ReadonlyMap<string, string>; readonly errors: ReadonlyMap<string, string> } {
   const errors = new Map([[layers.at(-1)!.id, G]]);
   const gradients = new Map<string, string>();
   for (const layer of layers.toReversed()) {
@@ -131,5 +141,5 @@ function emitErrors(
       errors.set(edge.id, sum === undefined ? dx : e.sat(e.add(sum, dx), edge));
     });
   }
-  return gradients;
+  return { gradients, errors };
 }

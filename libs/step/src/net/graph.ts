@@ -2,6 +2,7 @@
 import { encodeModel, GraphBuilder, type ElementType, type ValueInfo } from '../onnx/graph-builder.js';
 import { hasRoom } from './bounds.js';
 import { carriedTensors, type Carried } from './carried.js';
+import { countColumns, type CountedEdge } from './edge-counts.js';
 import { NetEmitter, type Watched } from './emitter.js';
 import { netOf } from './manifest.js';
 import type { Net, NetManifest } from './net.js';
@@ -14,12 +15,13 @@ import { stepInputSizes } from './step-inputs.js';
  * Inputs: `features` [blocks, B, …input shape], `labels` int32 [blocks, B, …label shape], `blocks` int32 [T], `scalars`
  * float64 [T, n] (the optimizer's numbers of each step), `input.<layer>` float64 [T, size] of layers that ask for numbers,
  * the float64 state as `packedTensors` has it, and frozen parameters by name. Outputs: the state as `<name>.next`; of
- * every step, [T]: `loss`, `right`, the watched magnitudes, and the checks.
+ * every step, [T]: `loss`, `right`, the watched magnitudes, and the checks; where edges are counted `counts`, [T, columns].
  */
 export interface NetTrainGraph {
   readonly model: Uint8Array;
   readonly watched: readonly Watched[];
   readonly checks: readonly Check[];
+  readonly counted: readonly CountedEdge[];
 }
 
 /** Inputs: `features` [rows, …] and all parameters by name. Output: `output`, whole numbers in float64 [rows, …]. */
@@ -47,7 +49,7 @@ export function buildNetTrainGraph(m: NetManifest, way: FlowWay = telling): NetT
   const carried = carriedTensors(net);
   const states = carried.map(({ name, dims }): ValueInfo => ({ name, type: 'float64', dims }));
   const flow = emitFlow(net, names, way);
-  const { watched, checks, scalarCount } = flow;
+  const { watched, checks, scalarCount, counted } = flow;
   const scanned: ValueInfo[] = [
     { name: 'blocks', type: 'int32', dims: ['steps'] },
     { name: 'scalars', type: 'float64', dims: ['steps', scalarCount] },
@@ -57,10 +59,13 @@ export function buildNetTrainGraph(m: NetManifest, way: FlowWay = telling): NetT
       dims: ['steps', size],
     })),
   ];
-  const figures = ['loss', 'right', ...[...watched, ...checks].map(({ output }) => output)];
+  const figures = ['loss', 'right', ...[...watched, ...checks].map(({ output }) => output)].map((name): ValueInfo => ({
+    ...{ name, type: 'float64', dims: [] },
+  }));
+  if (counted.length > 0) figures.push({ name: 'counts', type: 'float64', dims: [countColumns(counted)] });
   const outputs: ValueInfo[] = [
     ...states.map((state) => ({ ...state, name: `${state.name}.next` })),
-    ...figures.map((name): ValueInfo => ({ name, type: 'float64', dims: ['steps'] })),
+    ...figures.map((info) => ({ ...info, dims: ['steps', ...info.dims] })),
   ];
   outer.nodes(
     'Scan',
@@ -71,10 +76,15 @@ export function buildNetTrainGraph(m: NetManifest, way: FlowWay = telling): NetT
   const inputs = [...states, ...scanned];
   const fixed = frozen.map(({ name, dims }): ValueInfo => ({ name, type: 'float64', dims }));
   const graph = outer.encode('fxt2_train', [...dataInfos(net, ['block_count', m.batch]), ...fixed, ...inputs], outputs);
-  return { model: encodeModel(graph), watched, checks };
+  return { model: encodeModel(graph), watched, checks, counted };
 }
 
-function stepBody(flow: Flow, carried: readonly Carried[], scanned: readonly ValueInfo[], figures: readonly string[]) {
+function stepBody(
+  flow: Flow,
+  carried: readonly Carried[],
+  scanned: readonly ValueInfo[],
+  figures: readonly ValueInfo[],
+) {
   const states = carried.map(({ name, dims }): ValueInfo => ({ name: `step.${name}`, type: 'float64', dims }));
   const inputs = [
     ...states,
@@ -82,7 +92,7 @@ function stepBody(flow: Flow, carried: readonly Carried[], scanned: readonly Val
   ];
   const outputs = [
     ...states.map((state, index) => ({ ...state, name: flow.next[index]! })),
-    ...figures.map((name): ValueInfo => ({ name: `step.${name}`, type: 'float64', dims: [] })),
+    ...figures.map((info) => ({ ...info, name: `step.${info.name}` })),
   ];
   return flow.graph.encode('fxt2_step', inputs, outputs);
 }

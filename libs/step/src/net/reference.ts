@@ -19,6 +19,10 @@ interface NetStep {
   readonly output: IntTensor;
   /** Error of the output edge. */
   readonly error: IntTensor;
+  /** By edge, of those that an error reaches. */
+  readonly errors: ReadonlyMap<string, IntTensor>;
+  /** By edge, the input's too. */
+  readonly values: ReadonlyMap<string, IntTensor>;
 }
 
 /**
@@ -42,8 +46,9 @@ export function netStepReference(
   const output = passes.get(net.output.id)!.output;
   const { kind, members, place } = net.loss;
   const error = kind.gradient(members, place, output, batch.labels, run);
-  const gradients = backward(net, values, passes, error, run);
-  return { state: updated(net, state, gradients, step), output, error };
+  const { gradients, errors } = backward(net, values, passes, error, run);
+  const edges = new Map(Array.from(passes, ([id, pass]) => [id, pass.output]));
+  return { state: updated(net, state, gradients, step), output, error, errors, values: edges };
 }
 
 /** Outputs of a net for some records, as evaluation and predictions have them; dropout is off. */
@@ -100,14 +105,14 @@ function forward(
   return passes;
 }
 
-/** Exact gradient sums by parameter. Errors that meet on an edge are added in descending order of its readers. */
+/** Exact gradient sums by parameter, and errors by edge. Errors that meet on an edge are added in descending order of its readers. */
 function backward(
   { layers }: Net,
   values: Values,
   passes: ReadonlyMap<string, Passed>,
   error: IntTensor,
   run: ReferenceRun,
-): ReadonlyMap<string, readonly bigint[]> {
+): { readonly gradients: ReadonlyMap<string, readonly bigint[]>; readonly errors: ReadonlyMap<string, IntTensor> } {
   const errors = new Map<string, IntTensor>([[layers.at(-1)!.id, error]]);
   const gradients = new Map<string, readonly bigint[]>();
   for (const layer of layers.toReversed()) {
@@ -120,7 +125,7 @@ function backward(
       if (dx !== undefined) meet(errors, layer, i, dx, run);
     });
   }
-  return gradients;
+  return { gradients, errors };
 }
 
 function meet(errors: Map<string, IntTensor>, layer: NetLayer, input: number, dx: IntTensor, run: ReferenceRun): void {

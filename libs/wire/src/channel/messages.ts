@@ -105,6 +105,15 @@ const evaluated = record({
 });
 const evaluations = list(evaluated, evaluationsMax);
 
+/** Edges that an event tells of; of a larger net those where most lies at an end of the range. */
+export const countedEdgesMax = 64;
+
+/** Of some records of every batch of the window (libs/step/SPEC.md §21.1). */
+const edge = record({
+  ...{ edge: text(80), values: uint(), saturatedValues: uint() },
+  ...{ errors: uint(), saturatedErrors: uint(), zeroErrors: uint() },
+});
+
 const eventShapes = {
   progress: {
     type: oneOf('progress'),
@@ -115,6 +124,7 @@ const eventShapes = {
     /** Right predictions on these batches, parts per million. */
     accuracyPpm: uint(1_000_000),
     samplesPerSecond: uint(),
+    edges: list(edge, countedEdgesMax),
   },
   /** Metrics on the validation set, told when the job's `progress` allows it. */
   evaluation: { type: oneOf('evaluation'), step: uint(), evaluated },

@@ -16,6 +16,7 @@ import {
 import {
   attestationResultBytesMax,
   attestorsMax,
+  edgeFiguresMax,
   endorsementsBytesMax,
   evaluationBytesMax,
   evaluationsMax,
@@ -170,13 +171,31 @@ export type LeaseEntrusted = z.infer<typeof LeaseEntrusted>;
 export const LeaseRunning = z.object(lease);
 export type LeaseRunning = z.infer<typeof LeaseRunning>;
 
+const Count = z.number().int().min(0).max(Number.MAX_SAFE_INTEGER);
+
+/** Elements of an edge that were looked at, those at an end of their range, and errors of 0. */
+const EdgeFigures = z.object({
+  edge: text(80),
+  values: Count,
+  saturatedValues: Count,
+  errors: Count,
+  saturatedErrors: Count,
+  zeroErrors: Count,
+});
+
+/** What a node says of the steps since it spoke last; without a TEE of the steps alone. */
+export const trainingFigures = {
+  loss: z.number().optional(),
+  accuracy: z.number().min(0).max(1).optional(),
+  samplesPerSecond: z.number().min(0).optional(),
+  edges: z.array(EdgeFigures).max(edgeFiguresMax).optional(),
+};
+
 export const LeaseProgress = z.object({
   ...lease,
   step: StepNumber,
   of: StepNumber,
-  loss: z.number().optional(),
-  accuracy: z.number().min(0).max(1).optional(),
-  samplesPerSecond: z.number().min(0).optional(),
+  ...trainingFigures,
 });
 export type LeaseProgress = z.infer<typeof LeaseProgress>;
 

@@ -10,6 +10,8 @@ export const attestorsMax = 16;
 /** An evaluation statement, and those of one job. */
 export const evaluationBytesMax = 2048;
 export const evaluationsMax = 4096;
+/** Edges of a net that a report of progress tells of. */
+export const edgeFiguresMax = 64;
 export const receiptBytesMax = 4096;
 /** A step statement, or the round statement of a data-parallel job. */
 export const statementBytesMax = 256;

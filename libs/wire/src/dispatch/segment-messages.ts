@@ -1,7 +1,7 @@
 /** Messages about the segments of a data-parallel job, which several nodes of one provider train at a time. */
 import { z } from 'zod';
 import { Code, Fence, Hex32, StepNumber, Uuid, base64, text } from './fields.js';
-import { AssignedJob, KeyReleased, RenewedSession, SignedStatement } from './lease-messages.js';
+import { AssignedJob, KeyReleased, RenewedSession, SignedStatement, trainingFigures } from './lease-messages.js';
 import { endorsementsBytesMax, evidenceBytesMax, longPollMillisecondsMax, segmentsMax, workersMax } from './limits.js';
 import { ApiKeyText } from './node-messages.js';
 
@@ -84,9 +84,7 @@ export const SegmentProgress = z.object({
   ...task,
   /** Steps of the segment that are done. */
   step: StepNumber,
-  loss: z.number().optional(),
-  accuracy: z.number().min(0).max(1).optional(),
-  samplesPerSecond: z.number().min(0).optional(),
+  ...trainingFigures,
 });
 export type SegmentProgress = z.infer<typeof SegmentProgress>;
 

@@ -9,7 +9,7 @@ import type { Page } from '../../core/paging.js';
 import { refusal } from '../../core/problem/codes.js';
 import { JobCommands } from '../../jobs/job-commands.js';
 import { eventId, JobStream } from '../../jobs/job-stream.js';
-import { JobPage, JobView, ProgressView, speakerOf } from '../../jobs/job.view.js';
+import { EdgeFiguresView, JobPage, JobView, ProgressView, speakerOf } from '../../jobs/job.view.js';
 import { Jobs } from '../../jobs/jobs.service.js';
 import { jobStates, type JobState } from '../../jobs/state-machine.js';
 import { ProblemFilter } from '../problem.filter.js';
@@ -27,6 +27,7 @@ const JobEventView = z.object({
 });
 type JobEventView = z.infer<typeof JobEventView>;
 
+objectType('EdgeFigures', EdgeFiguresView);
 objectType('Progress', ProgressView);
 objectType('JobRequirements', JobRequirements);
 export const JobType = objectType('Job', JobView, { id: ID, escrowId: ID, datasetId: ID });
