@@ -1,6 +1,8 @@
 /** Door of libs/guest: images of guests from their locked inputs, and guests as QEMU machines. */
 export { buildGuest, fetchGuest, inputsCache, lockedInputs, refuseOpen } from './image/build.js';
+export { repository } from './image/lock.js';
 export { type InputSources } from './image/inputs.js';
+export { readImage, type BuiltGuest } from './image/read.js';
 export { qemuCommand, type GuestMachine, type SnpPlatform } from './qemu-command.js';
 export { qemuVersion, startGuest } from './qemu-process.js';
 export { checkGuestSettings, machineOf, readGuestSettings, type GuestSettings } from './host/guest-settings.js';

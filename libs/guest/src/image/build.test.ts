@@ -24,12 +24,14 @@ const contents = { kernel: Buffer.from('kernel'), firmware: Buffer.from('firmwar
 describe('an image', () => {
   it('is the same under another mask, zone and language, and whatever the order of its files', () => {
     const before = { umask: process.umask(), zone: process.env['TZ'], language: process.env['LANG'] };
-    const first = writeImage(folder, contents, 'quiet');
+    const first = writeImage(folder, contents, 'quiet', 'made firmware');
     const initrd = readFileSync(join(folder, 'initrd.img'));
     process.umask(0o077);
     Object.assign(process.env, { TZ: 'Pacific/Kiritimati', LANG: 'tr_TR.UTF-8' });
     try {
-      expect(writeImage(folder, { ...contents, entries: entries.toReversed() }, 'quiet')).toEqual(first);
+      expect(writeImage(folder, { ...contents, entries: entries.toReversed() }, 'quiet', 'made firmware')).toEqual(
+        first,
+      );
       expect(readFileSync(join(folder, 'initrd.img')).equals(initrd)).toBe(true);
     } finally {
       process.umask(before.umask);
@@ -63,7 +65,7 @@ describe('an image', () => {
   });
 
   it('lists every file by digest, mode, size and path, in the order of bytes', () => {
-    writeImage(folder, contents, 'quiet');
+    writeImage(folder, contents, 'quiet', 'made firmware');
     const list = readFileSync(join(folder, 'files.txt'), 'utf8');
     expect(list.split('\n').map((line) => line.slice(65))).toEqual([
       ...[

@@ -16,25 +16,9 @@ import { imageContents, inputsOf, recipeOf, type ImageContents } from './content
 import { cpioArchive, withFolders, type ImageEntry } from './cpio.js';
 import { inputDigest, inputFile, obtainInputs, type GuestInput, type InputSources } from './inputs.js';
 import { guestFolder, readImageList, readLock, repository, type Flavour } from './lock.js';
+import type { BuiltGuest } from './read.js';
 
-interface BuiltFile {
-  /** Its name in the folder. */
-  readonly file: string;
-  readonly sha256: string;
-  readonly bytes: number;
-}
-
-interface BuiltGuest {
-  readonly flavour: Flavour;
-  readonly kernel: BuiltFile;
-  readonly initrd: BuiltFile;
-  readonly cmdline: BuiltFile & { readonly text: string };
-  /** The list of the image's files: SHA-256, mode, bytes and path of each. */
-  readonly files: BuiltFile & { readonly count: number };
-  readonly firmware: BuiltFile;
-  readonly lockSha256: string;
-  readonly inputs: readonly { readonly name: string; readonly version: string; readonly digest: string }[];
-}
+type BuiltFile = BuiltGuest['kernel'];
 
 /** Where inputs are kept between builds. */
 export const inputsCache = join(repository, '.veritrain/cache/guest');
@@ -106,7 +90,13 @@ export async function buildGuest(flavour: Flavour, out: string, sources: InputSo
   step(1);
   const built: BuiltGuest = {
     flavour,
-    ...writeImage(out, contents, readFileSync(join(guestFolder, `cmdline.${flavour}`), 'utf8')),
+    ...writeImage(
+      out,
+      contents,
+      readFileSync(join(guestFolder, `cmdline.${flavour}`), 'utf8'),
+      recipe.lock.firmware.name,
+    ),
+    sbom: write(out, 'sbom.json', [Buffer.from(materialsOf(inputs))]),
     lockSha256: sha256([readFileSync(join(guestFolder, 'guest.lock.json'))]),
     inputs: inputs.map(describe),
   };
@@ -121,6 +111,7 @@ export function writeImage(
   out: string,
   { kernel, firmware, entries: files }: ImageContents,
   text: string,
+  firmwareName: string,
 ): Pick<BuiltGuest, 'kernel' | 'initrd' | 'cmdline' | 'files' | 'firmware'> {
   const entries = withFolders(files);
   try {
@@ -129,12 +120,25 @@ export function writeImage(
       initrd: write(out, 'initrd.img', cpioArchive(entries)),
       cmdline: { ...write(out, 'cmdline', [Buffer.from(text)]), text },
       files: { ...write(out, 'files.txt', [Buffer.from(listOf(entries))]), count: entries.length },
-      firmware: write(out, 'firmware.fd', [firmware]),
+      firmware: { ...write(out, 'firmware.fd', [firmware]), name: firmwareName },
     };
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOSPC') throw noSpace(out, 0);
     throw error;
   }
+}
+
+/** The bill of materials: CycloneDX 1.5, in the order of the lock, without a time or a serial number. */
+function materialsOf(inputs: readonly GuestInput[]): string {
+  const components = inputs.map((input) => ({
+    ...{ type: 'library', name: input.name, version: input.version },
+    hashes: [
+      input.kind === 'debian'
+        ? { alg: 'SHA-256', content: input.sha256 }
+        : { alg: 'SHA-512', content: Buffer.from(input.integrity.slice('sha512-'.length), 'base64').toString('hex') },
+    ],
+  }));
+  return `${JSON.stringify({ bomFormat: 'CycloneDX', specVersion: '1.5', version: 1, components }, null, 2)}\n`;
 }
 
 /** One line a file, in the order of the archive: an auditor compares two releases with `diff`. */

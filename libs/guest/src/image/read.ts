@@ -1,0 +1,59 @@
+/** A built image in its folder, held against its own description. */
+import { createHash } from 'node:crypto';
+import { existsSync, readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { z } from 'zod';
+import { ConfigurationError } from '#attestation/base';
+import { archiveBytesMax, lockTextMax } from './limits.js';
+
+const part = z.object({
+  file: z.string().regex(/^[\w][\w.-]{0,63}$/),
+  sha256: z.string().regex(/^[0-9a-f]{64}$/),
+  bytes: z.int().positive(),
+});
+const shape = z.object({
+  flavour: z.enum(['cpu', 'dev']),
+  kernel: part,
+  initrd: part,
+  cmdline: part.extend({ text: z.string().regex(/^[\x20-\x7e]{1,2047}$/) }),
+  files: part.extend({ count: z.int().positive() }),
+  sbom: part,
+  firmware: part.extend({ name: z.string().max(80) }),
+  lockSha256: z.string().regex(/^[0-9a-f]{64}$/),
+  inputs: z.array(z.object({ name: z.string(), version: z.string(), digest: z.string() })).max(500),
+});
+
+/** What `guest build` says, in its folder as image.json. */
+export type BuiltGuest = z.infer<typeof shape>;
+
+/** @throws ConfigurationError GUEST_IMAGE: no image, or a file of it is another than its description says */
+export function readImage(folder: string): BuiltGuest {
+  const image = describedIn(folder);
+  for (const { file, sha256, bytes } of [image.kernel, image.initrd, image.cmdline, image.firmware]) {
+    const path = join(folder, file);
+    const size = existsSync(path) ? statSync(path).size : -1;
+    if (size !== bytes || size > archiveBytesMax)
+      throw refused(`${path} of ${bytes} bytes`, size < 0 ? 'no file' : `${size}`);
+    const found = createHash('sha256').update(readFileSync(path)).digest('hex');
+    if (found !== sha256) throw refused(`${path} with SHA-256 ${sha256}`, found);
+  }
+  return image;
+}
+
+function describedIn(folder: string): BuiltGuest {
+  const file = join(folder, 'image.json');
+  try {
+    if (statSync(file).size > lockTextMax) throw refused(`${file} of at most ${lockTextMax} bytes`, 'more');
+    return shape.parse(JSON.parse(readFileSync(file, 'utf8')));
+  } catch (error) {
+    if (error instanceof ConfigurationError) throw error;
+    throw refused(`${file} as guest build writes it`, error instanceof z.ZodError ? error.issues[0]!.message : 'none');
+  }
+}
+
+function refused(expected: string, got: string): ConfigurationError {
+  return new ConfigurationError('GUEST_IMAGE', {
+    ...{ expected, got, rule: 'enclave/guest/README.md, image' },
+    action: 'veritrain guest build --flavour dev --out FOLDER',
+  });
+}
