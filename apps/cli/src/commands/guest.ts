@@ -1,13 +1,12 @@
-/** `veritrain guest lock | fetch | build`: the measured guest's image from its locked inputs. */
+/** `veritrain guest lock | fetch | build | run | manifest | verify`: the measured guest's image from its locked inputs. */
 import { Option, type Command } from 'commander';
 import { buildGuest, fetchGuest, inputsCache, lockedInputs, refuseOpen, type InputSources } from '#libs/guest';
-import { log, printResult, table, type OutputOptions } from '../output.js';
+import { runImage, type RunRequest } from '../guest/run.js';
+import { log, printResult, table, wholeNumber, type OutputOptions } from '../output.js';
+import { addManifestCommands, type SourceOptions } from './guest-manifest.js';
 
-interface SourceOptions extends OutputOptions {
+interface ImageOptions extends SourceOptions {
   readonly flavour: string;
-  readonly cache?: string;
-  readonly inputs?: string;
-  readonly mirror?: readonly string[];
 }
 
 export function addGuestCommands(program: Command): void {
@@ -26,16 +25,16 @@ export function addGuestCommands(program: Command): void {
         ]),
       );
     });
-  withSources(guest.command('fetch').description('fetch the locked inputs of an image; what has come is kept')).action(
-    async (options: SourceOptions) => {
+  withFlavour(guest.command('fetch').description('fetch the locked inputs of an image; what has come is kept')).action(
+    async (options: ImageOptions) => {
       refuseOpen(options.flavour);
       const fetched = await fetchGuest(options.flavour, sourcesOf(options));
       printResult(options, fetched, () => table(fetched.inputs.map(({ name, path }) => [name, path] as const)));
     },
   );
-  withSources(guest.command('build').description('build the image; equal inputs give equal bytes'))
+  withFlavour(guest.command('build').description('build the image; equal inputs give equal bytes'))
     .requiredOption('--out <folder>', 'where kernel, initrd, command line and the list of files go')
-    .action(async (options: SourceOptions & { out: string }) => {
+    .action(async (options: ImageOptions & { out: string }) => {
       refuseOpen(options.flavour);
       const built = await buildGuest(options.flavour, options.out, sourcesOf(options));
       printResult(options, built, () =>
@@ -47,6 +46,31 @@ export function addGuestCommands(program: Command): void {
         ]),
       );
     });
+  addRun(guest);
+  addManifestCommands(guest, withSources, sourcesOf);
+}
+
+function addRun(guest: Command): void {
+  guest
+    .command('run')
+    .argument('<folder>', 'an image of guest build')
+    .description('boot an image without SEV-SNP until its enclave answers or it powers off: for development and checks')
+    .option('--memory <mib>', 'memory of the machine', wholeNumber, 1024)
+    .addOption(new Option('--accelerator <name>', 'else kvm where it is there').choices(['kvm', 'tcg']))
+    .option('--qemu <program>', 'by name or path', 'qemu-system-x86_64')
+    .option('--json', 'print one JSON document')
+    .action(async (folder: string, options: OutputOptions & Omit<RunRequest, 'folder'>) => {
+      const ran = await runImage({ folder, ...options });
+      printResult(options, ran, () =>
+        table([
+          ['flavour', `${ran.flavour}, ${ran.accelerator}, without SEV-SNP`],
+          ['open', ran.openSeconds === null ? 'never answered' : `answered after ${ran.openSeconds} s`],
+          ...(ran.refusal === null ? [] : [['refusal', String(ran.refusal.code)] as const]),
+          ['end', ran.status === 0 ? 'powered off by itself' : 'stopped'],
+        ]),
+      );
+      if (!ran.ok) process.exitCode = 1;
+    });
 }
 
 function flavourOption(): Option {
@@ -55,9 +79,12 @@ function flavourOption(): Option {
     .makeOptionMandatory();
 }
 
+function withFlavour(command: Command): Command {
+  return withSources(command.addOption(flavourOption()));
+}
+
 function withSources(command: Command): Command {
   return command
-    .addOption(flavourOption())
     .option('--inputs <folder>', 'a folder that has inputs, by the names of their packages')
     .option(
       '--mirror <url...>',

@@ -1,0 +1,87 @@
+/** `veritrain guest manifest | verify`. */
+import type { Command } from 'commander';
+import * as ed25519 from '@noble/ed25519';
+import { signGuestManifest } from '#attestation';
+import { ed25519Signer, toHex } from '#attestation/base';
+import { readSecret, writeWhole } from '#libs/client';
+import type { InputSources } from '#libs/guest';
+import { manifestOf, verifyManifestFile } from '../guest/manifest.js';
+import { printResult, table, wholeNumber, type OutputOptions } from '../output.js';
+import { publicKey } from './policy.js';
+
+interface MakeOptions extends OutputOptions {
+  readonly tag: string;
+  readonly commit?: string;
+  readonly svn: number;
+  readonly idKey?: string;
+  readonly authorKey?: string;
+  readonly key: string;
+  readonly out: string;
+}
+
+export interface SourceOptions extends OutputOptions {
+  readonly cache?: string;
+  readonly inputs?: string;
+  readonly mirror?: readonly string[];
+}
+
+interface VerifyOptions extends SourceOptions {
+  readonly publicKey: Uint8Array;
+  readonly firmware?: string;
+  readonly rebuild?: boolean;
+}
+
+export function addManifestCommands(
+  guest: Command,
+  withSources: (command: Command) => Command,
+  sourcesOf: (options: SourceOptions) => InputSources,
+): void {
+  guest
+    .command('manifest')
+    .argument('<folder>', 'an image of guest build')
+    .description('measure every launch of an image and sign what it is')
+    .requiredOption('--tag <name>', 'of the release')
+    .option('--commit <hex>', 'of the sources; else that of this clone')
+    .option('--svn <n>', 'security version of the guest; grows with every security release', wholeNumber, 1)
+    .option('--id-key <file>', 'PEM of a P-384 key that signs launches')
+    .option('--author-key <file>', 'PEM of a P-384 key that signs the ID key')
+    .requiredOption('--key <file>', 'Ed25519 secret key of the publisher: 32 bytes as 0x-hexadecimal')
+    .requiredOption('--out <file>', 'where the signed manifest is written')
+    .option('--json', 'print one JSON document')
+    .action(async (folder: string, options: MakeOptions) => {
+      const manifest = await manifestOf(folder, options);
+      const secret = readSecret(options.key);
+      const publisher = await ed25519.getPublicKeyAsync(secret);
+      writeWhole(options.out, await signGuestManifest(manifest, publisher, ed25519Signer(secret)));
+      const result = { ok: true, file: options.out, publicKey: toHex(publisher), manifest };
+      printResult(options, result, () =>
+        table([
+          ['image', `${manifest.tag} ${manifest.flavour}, commit ${manifest.commit}`],
+          ['launches', `${manifest.launch.length}`],
+          ['signed by', toHex(publisher)],
+          ['file', options.out],
+        ]),
+      );
+    });
+  withSources(
+    guest
+      .command('verify')
+      .argument('<manifest>', 'a signed measurement manifest')
+      .description('verify its signature, measure every launch again, and build the image again on demand')
+      .requiredOption('--public-key <hex>', 'Ed25519 public key of the publisher', publicKey)
+      .option('--firmware <file>', 'the firmware that it names; a rebuild brings it')
+      .option('--rebuild', 'build the image from this clone, which must be at the commit, and compare'),
+  ).action(async (file: string, options: VerifyOptions) => {
+    const verified = await verifyManifestFile(file, { ...options, sources: sourcesOf(options) });
+    const { ok, manifest, launches, rebuilt } = verified;
+    printResult(options, verified, () =>
+      table([
+        ['image', `${manifest.tag} ${manifest.flavour}, commit ${manifest.commit}`],
+        ['signature', 'by that key'],
+        ['launches', `${launches} measured again, all as stated`],
+        ['rebuilt', rebuilt === null ? 'no' : rebuilt.equal ? 'equal bytes' : `differs: ${rebuilt.differs.join(', ')}`],
+      ]),
+    );
+    if (!ok) process.exitCode = 1;
+  });
+}
