@@ -120,6 +120,11 @@ describe('preflight', () => {
     expect(of('VCEK certificate').found).toContain('COLLATERAL_OFFLINE');
   });
 
+  it('counts the disk before the folder of the settings is there', async () => {
+    const named = await preflight({}, '--dir', at('not', 'there', 'yet'));
+    expect(Number.parseInt(named.of('disk').found, 10)).toBeGreaterThan(0);
+  });
+
   it.skipIf(!existsSync(samplesRoot))('reads the firmware of a recorded machine', async () => {
     const report = join(samplesRoot, 'amd-snp/turin-v5-vcek-azure/report.bin');
     const { of } = await preflight({}, '--report', report, '--policy', at('floors.json'));

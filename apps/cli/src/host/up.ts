@@ -1,5 +1,6 @@
 /** A guest and its host agent, started together; the guest again after every session, as its unit would. */
 import { mkdirSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { readGuestManifest } from '#attestation';
 import { CodedError, Rejection } from '#attestation/base';
 import { readBytes, writeWhole } from '#libs/client';
@@ -14,6 +15,8 @@ const manifestMost = 4 * 1024 * 1024;
 /** A guest that was asked powers off by itself. */
 const powerOffWithinMs = 30_000;
 const againAfterMs = 1000;
+/** The agent lets a lease in hand come to its end. */
+const agentGraceMs = 3_600_000;
 
 interface Prepared {
   readonly settings: GuestSettings;
@@ -86,20 +89,11 @@ function neverAnswered({ status, said }: { status: number | null; said: string }
   });
 }
 
-/** Serves until the signal comes: the agent as its own process, the guest again whenever it ends. */
+/** Serves until the signal comes: the agent as its own process, the guest again whenever it ends. The agent ends first. */
 export async function serve(places: Places, onLine: (line: string) => void, stop: AbortSignal): Promise<void> {
   const prepared = await prepareGuest(places);
-  const guests = (async () => {
-    while (!stop.aborted) {
-      try {
-        onLine(`guest ended with ${await runGuest(prepared, stop)}`);
-      } catch (error) {
-        if (!(error instanceof CodedError)) throw error;
-        onLine(error.message);
-      }
-      if (!stop.aborted) await within(againAfterMs, new Promise(() => undefined));
-    }
-  })();
+  const agentEnded = new AbortController();
+  const guests = keepGuest(prepared, onLine, agentEnded.signal);
   const env = { ...process.env, VERITRAIN_HOST_SETTINGS: places.agent };
   const command = nodeCommand('../../../host-agent/src/main', import.meta.url);
   while (!stop.aborted) {
@@ -107,9 +101,27 @@ export async function serve(places: Places, onLine: (line: string) => void, stop
     const asked = new Promise<'asked'>((resolve) =>
       stop.addEventListener('abort', () => resolve('asked'), { once: true }),
     );
-    if ((await Promise.race([agent.exited, asked])) === 'asked') await agent.stop(60_000);
+    if ((await Promise.race([agent.exited, asked])) === 'asked') await agent.stop(agentGraceMs);
     else onLine('the host agent ended; it is started again');
-    if (!stop.aborted) await within(againAfterMs, new Promise(() => undefined));
+    await pause(stop);
   }
+  agentEnded.abort();
   await guests;
+}
+
+async function keepGuest(prepared: Prepared, onLine: (line: string) => void, stop: AbortSignal): Promise<void> {
+  while (!stop.aborted) {
+    try {
+      onLine(`guest ended with ${await runGuest(prepared, stop)}`);
+    } catch (error) {
+      if (!(error instanceof CodedError)) throw error;
+      onLine(error.message);
+    }
+    await pause(stop);
+  }
+}
+
+/** Until the next start; none where it is to end. */
+async function pause(stop: AbortSignal): Promise<void> {
+  await sleep(againAfterMs, undefined, { signal: stop }).catch(() => undefined);
 }

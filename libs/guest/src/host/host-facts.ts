@@ -10,7 +10,7 @@ import {
   readSync,
   statfsSync,
 } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { ConfigurationError } from '#attestation/base';
 import { qemuVersion } from '../qemu-process.js';
 
@@ -115,7 +115,10 @@ function entriesOf(folder: string): number {
   }
 }
 
+/** Of the nearest folder that is there: before `host init` the settings' own is not. */
 function freeOf(folder: string): number {
+  const above = dirname(resolve(folder));
+  if (!existsSync(folder) && above !== resolve(folder)) return freeOf(above);
   try {
     const { bavail, bsize } = statfsSync(folder);
     return Math.floor((bavail * bsize) / 2 ** 20);
