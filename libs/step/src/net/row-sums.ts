@@ -13,6 +13,8 @@ interface Factors {
   readonly left: string;
   readonly right: string;
   readonly leftMax: number;
+  /** Whether it is taken as (rightᵀ·left)ᵀ: what a transposed factor costs shows where it is much the wider. */
+  readonly isTurned: boolean;
 }
 
 type Attributes = Parameters<GraphBuilder['node']>[2];
@@ -30,6 +32,7 @@ interface Writer {
   sub(x: string, y: string): string;
   mul(x: string, y: string): string;
   sum(x: string, axis: number): string;
+  transpose(x: string, perm: readonly number[]): string;
   cast(x: string, to: ElementType): string;
 }
 
@@ -47,7 +50,12 @@ export class RowSums {
    * @returns a name that the methods below read
    */
   add(left: string, right: string, leftMax = Infinity): string {
-    return this.#named([{ left, right, leftMax }]);
+    return this.#named([{ left, right, leftMax, isTurned: false }]);
+  }
+
+  /** The same for a right side of few columns. */
+  addNarrow(left: string, right: string): string {
+    return this.#named([{ left, right, leftMax: Infinity, isTurned: true }]);
   }
 
   /** Of gradient sums of parts of a batch; each a name of `add`, of this, or a tensor. */
@@ -87,6 +95,17 @@ export class RowSums {
   /** addend + alpha·Σ leftᵀ·right. */
   #products(factors: readonly Factors[], alpha: number, addend?: string): string | undefined {
     const attributes = { alpha: { float: alpha }, transA: { int: 1 } };
+    if (factors.every(({ isTurned }) => isTurned)) {
+      const inputs = factors.map(({ left, right }) => [right, left]);
+      const [first, ...others] = inputs.map((own) => (sum?: string) => {
+        return this.e.node('Gemm', sum === undefined ? own : [...own, sum], attributes);
+      });
+      const turned = this.e.transpose(
+        others.reduce((sum, product) => product(sum), first!()),
+        [1, 0],
+      );
+      return addend === undefined ? turned : this.e.add(turned, addend);
+    }
     return factors.reduce<string | undefined>((sum, { left, right, leftMax }) => {
       if (this.e.options.isQuick !== true || leftMax > byteMax) {
         return this.e.node('Gemm', [left, right, ...(sum === undefined ? [] : [sum])], attributes);
@@ -100,7 +119,7 @@ export class RowSums {
    * alpha·leftᵀ·right in float32. Every partial sum is at most leftMax times the sum of a column's magnitudes on the right;
    * while that is below 2^24, float32 carries it.
    */
-  #single({ left, right, leftMax }: Factors, attributes: Attributes): string {
+  #single({ left, right, leftMax }: Omit<Factors, 'isTurned'>, attributes: Attributes): string {
     const { e } = this;
     const output = `check.${this.checks.length}`;
     const columns = e.sum(e.node('Abs', [right]), 0);

@@ -103,7 +103,9 @@ export const conv2d: NetOp<Conv2d> = {
   emitBackward(e, layer, G, { saved }, { Wc }, [wanted]) {
     const g = e.rows(G, layer.members.out);
     const gradients = {
-      ...(isTrained(layer, 'W') && { W: e.rowSums.add(saved.col!, g) }),
+      ...(isTrained(layer, 'W') && {
+        W: e.rowSums[layer.members.out < fanOf(layer) ? 'addNarrow' : 'add'](saved.col!, g),
+      }),
       ...(isTrained(layer, 'b') && { b: e.sum(g, 0, 0) }),
     };
     if (wanted !== true) return { inputs: [undefined], gradients };
