@@ -1,4 +1,4 @@
-/** Fetching one input with the clients of its registry: APT's downloader, which goes on where it stopped, and `npm pack`. */
+/** Fetching one input with the clients of its registry: APT's downloader and `npm pack`. */
 import { mkdtempSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { ConfigurationError } from '#attestation/base';
