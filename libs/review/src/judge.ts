@@ -16,6 +16,8 @@ import { verifyBundledProofUnder } from '#libs/proof';
 import { isNet, parseJobManifestText } from '#libs/step';
 import { startBorder } from './start.js';
 
+export type { BundleVerdict };
+
 interface ReviewRequest extends Pick<
   BundleRequest,
   'at' | 'bundle' | 'logPolicy' | 'material' | 'policy' | 'progress'

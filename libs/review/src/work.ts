@@ -1,8 +1,8 @@
 /** What a verified run did, counted from shapes and steps that the bundle binds: nobody has to measure it. */
-import type { BundleVerdict } from '#attestation';
 import { CodedError } from '#attestation/base';
 import { parseJobSpec } from '#attestation/records';
 import { forwardMultiplyAdds, parseJobManifestText } from '#libs/step';
+import type { BundleVerdict } from './judge.js';
 
 export interface Work {
   readonly steps: number;

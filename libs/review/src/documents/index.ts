@@ -1,6 +1,6 @@
 /** Documents that a reviewer's organisation keeps, each from one verdict (libs/review/DOCUMENTS.md). */
 import { ConfigurationError, utf8 } from '#attestation/base';
-import type { BundleVerdict } from '#attestation';
+import type { BundleVerdict } from '../judge.js';
 import { annexIv } from './annex-iv.js';
 import { bill } from './cyclonedx.js';
 import type { Declared } from './declared.js';

@@ -1,9 +1,9 @@
 /** What a bundle's verdict says about a training, with what each value rests on: the one source of every document. */
 import { sha256 } from '@noble/hashes/sha2.js';
-import type { BundleVerdict } from '#attestation';
 import { Rejection, toHex } from '#attestation/base';
 import { parseJobSpec } from '#attestation/records';
 import { headingOf, headings } from '../heading.js';
+import type { BundleVerdict } from '../judge.js';
 import { workOf, type Work } from '../work.js';
 import { marked, type Basis, type Marked } from './marked.js';
 
