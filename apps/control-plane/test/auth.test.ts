@@ -158,6 +158,16 @@ const matrix: Readonly<Record<string, Row>> = {
     path: () => `/v1/blobs/${checkpointBlob}`,
     expected: { operator: 200, otherOperator: 404 },
   },
+  'GET /v1/blobs/:sha256/upload': {
+    method: 'get',
+    path: () => `/v1/blobs/${checkpointBlob}/upload`,
+    expected: { operator: 200, otherOperator: 200 },
+  },
+  'PATCH /v1/blobs/:sha256': {
+    method: 'patch',
+    path: () => `/v1/blobs/${checkpointBlob}`,
+    expected: { operator: 400, otherOperator: 400 },
+  },
   'GET /v1/nodes': {
     method: 'get',
     path: () => '/v1/nodes',
