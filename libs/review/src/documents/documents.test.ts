@@ -204,7 +204,7 @@ describe('a page of the AI Act', () => {
     const datasetName = 'a | b\n# c <script> [x](y) \u202e';
     const text = textOf('training-data', { declared: { datasetName } });
     const row = text.split('\n').find((line) => line.startsWith('| name | a'))!;
-    expect(row).toBe('| name | a \\| b \\# c \\<script\\> \\[x\\]\\(y\\)   | declared |');
+    expect(row).toBe('| name | a \\| b # c \\<script\\> \\[x\\](y)   | declared |');
   });
 });
 

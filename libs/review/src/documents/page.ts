@@ -40,7 +40,7 @@ export function pageOf(title: string, lead: readonly string[], sections: readonl
 function cell(text: string): string {
   return text
     .replaceAll(/[\u0000-\u001f\u007f\u200e\u200f\u202a-\u202e\u2066-\u2069]/g, ' ')
-    .replaceAll(/[\\`*_{}[\]<>()#+!|~&]/g, (mark) => `\\${mark}`);
+    .replaceAll(/[\\`*_[\]<>|~&]/g, (mark) => `\\${mark}`);
 }
 
 export function leadOf({ bundle, jobId, verdict }: Training): readonly string[] {
