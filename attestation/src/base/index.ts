@@ -23,6 +23,7 @@ export {
   utf8,
 } from './bytes.js';
 export { decodeCanonical, encodeCanonical, type CborValue } from './cbor.js';
+export { dateOf } from './date.js';
 export { readSign1, signSign1, verifySign1 } from './cose.js';
 export {
   bytes,

@@ -24,7 +24,7 @@ import {
 import { bundleDigest } from '../records/bundle.js';
 import type { BundledEntry, BundledLog } from '../records/bundle-log.js';
 import { keysDigest } from '../records/key-binding.js';
-import { dateOf } from '../show/show.js';
+import { dateOf } from '../base/date.js';
 import { mismatch } from './bundle-context.js';
 import type { BundleCode } from './bundle-rules.js';
 import { statusOfResult, type SpokenParts } from './bundle-words.js';

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { dateOf } from './show.js';
+import { dateOf } from './date.js';
 
 it('writes dates as the calendar has them', () => {
   for (let day = 0; day < 200_000; day += 97) {
