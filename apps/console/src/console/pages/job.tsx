@@ -188,7 +188,7 @@ function Money({ escrow, transaction }: MoneyProps) {
         rows={[
           ['Escrow', plain(state)],
           ['Funded', ether(fundedWei)],
-          ['Paid', ether(paidWei)],
+          ...(paidWei === '0' ? [] : [['Paid before the end', ether(paidWei)] as const]),
           ['Paid to', <Digest value={escrow.provider} label="the provider’s account" />],
           ...(transaction === null
             ? []

@@ -44,7 +44,7 @@ function sentence({ type, data }: Moment): string {
     case 'escrow':
       return `The escrow is ${text('escrowState') || 'changed'}`;
     case 'delivery':
-      return 'The result was delivered';
+      return 'The encrypted result is here';
     case 'segment':
       return data['done'] === true || data['nodeId'] !== undefined
         ? `Round ${text('round')}: worker ${text('worker')} at node ${text('nodeId').slice(0, 8)}`
