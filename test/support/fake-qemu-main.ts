@@ -52,8 +52,15 @@ writeFileSync(one('-serial').replace(/^file:/, ''), 'stand-in for a guest\n');
 
 if (snp === undefined) {
   const vendor = ['--attester', 'simulated', '--vendor', 'test/support/fixtures/test-vendor-milan.json'];
-  const command = nodeCommand('../../enclave/src/main', import.meta.url, ['--listen', `unix:${path}`, ...vendor]);
-  const { exited } = startProcess(command, { stdio: 'ignore', endsWithUs: true });
+  const command = nodeCommand('../../enclave/src/main', import.meta.url, ['--listen', 'fd:3', ...vendor]);
+  const { child, exited } = startProcess(command, { stdio: ['ignore', 'ignore', 'ignore', 'pipe'], endsWithUs: true });
+  const port = child.stdio[3] as Socket;
+  port.on('error', () => undefined);
+  createServer((socket: Socket) => {
+    socket.on('error', () => undefined);
+    socket.on('close', () => port.destroy());
+    socket.pipe(port).pipe(socket);
+  }).listen(path);
   process.once('SIGTERM', () => process.exit(0));
   process.exit((await exited) ?? 1);
 }

@@ -43,6 +43,11 @@ describe('a guest', () => {
     expect(guest.isRunning()).toBe(false);
   });
 
+  it('that is over before its channel was seen has had its session', async () => {
+    const guest = await startGuest(machine(standIn('quick', 'process.exit(0);')));
+    expect([await guest.exited, guest.isRunning()]).toEqual([{ status: 0, said: '' }, false]);
+  });
+
   it('starts again where the socket of a former one was left', async () => {
     const deaf = await startGuest(machine(standIn('serves', serves)));
     await deaf.stop(1000);

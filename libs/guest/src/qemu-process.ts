@@ -71,7 +71,8 @@ export async function startGuest(machine: GuestMachine, { endsWithUs = true } = 
   const look = (): Promise<true | null> => Promise.resolve(existsSync(machine.channel) ? true : null);
   const listens = await poll(look, { everyMs: 20, withinMs: channelWithinMs, goesOn: isRunning });
   if (listens !== null) await within(settledAfterMs, started.exited);
-  if (listens === null || (!isRunning() && child.exitCode !== 0)) {
+  // One that is over before it was looked at, and ended well, has had its session.
+  if (isRunning() ? listens === null : child.exitCode !== 0) {
     await stop(graceMsUsual);
     throw failed(command[0], await exited);
   }

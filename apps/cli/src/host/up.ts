@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { readGuestManifest } from '#attestation';
 import { CodedError, Rejection } from '#attestation/base';
 import { readBytes, writeWhole } from '#libs/client';
-import { machineOf, readGuestSettings, startGuest, type GuestSettings } from '#libs/guest';
+import { keepGuests, machineOf, readGuestSettings, startGuest, whenAborted, type GuestSettings } from '#libs/guest';
 import { nodeCommand, startProcess, within } from '#libs/process';
 import { askGuest, checkMeasurement, type Answered } from './ask-guest.js';
 import { checkImage, digestsOf, type ImageDigests } from './image.js';
@@ -39,8 +39,7 @@ function readManifest({ manifest }: Places) {
 /** Runs one guest until it ends or the signal comes. @returns QEMU's status, 0 where it was asked to end */
 export async function runGuest({ settings, found }: Prepared, stop: AbortSignal): Promise<number> {
   const guest = await startGuest(machineOf(settings, found.cmdline));
-  const stopped = new Promise<null>((resolve) => stop.addEventListener('abort', () => resolve(null), { once: true }));
-  const end = await Promise.race([guest.exited, stopped]);
+  const end = await Promise.race([guest.exited, whenAborted(stop)]);
   if (end !== null) return end.status ?? 1;
   await guest.stop();
   return 0;
@@ -89,39 +88,23 @@ function neverAnswered({ status, said }: { status: number | null; said: string }
   });
 }
 
-/** Serves until the signal comes: the agent as its own process, the guest again whenever it ends. The agent ends first. */
+/**
+ * Serves until the signal comes: the agent as its own process, the guest again whenever it ends. The agent ends first.
+ * @throws as prepareGuest; ConfigurationError GUEST_* where no guest starts
+ */
 export async function serve(places: Places, onLine: (line: string) => void, stop: AbortSignal): Promise<void> {
-  const prepared = await prepareGuest(places);
+  const { settings, found } = await prepareGuest(places);
   const agentEnded = new AbortController();
-  const guests = keepGuest(prepared, onLine, agentEnded.signal);
+  const guests = await keepGuests(machineOf(settings, found.cmdline), onLine, agentEnded.signal);
   const env = { ...process.env, VERITRAIN_HOST_SETTINGS: places.agent };
   const command = nodeCommand('../../../host-agent/src/main', import.meta.url);
+  const asked = whenAborted(stop).then(() => 'asked' as const);
   while (!stop.aborted) {
     const agent = startProcess(command, { stdio: ['ignore', 'inherit', 'inherit'], env, endsWithUs: true });
-    const asked = new Promise<'asked'>((resolve) =>
-      stop.addEventListener('abort', () => resolve('asked'), { once: true }),
-    );
     if ((await Promise.race([agent.exited, asked])) === 'asked') await agent.stop(agentGraceMs);
     else onLine('the host agent ended; it is started again');
-    await pause(stop);
+    await sleep(againAfterMs, undefined, { signal: stop }).catch(() => undefined);
   }
   agentEnded.abort();
-  await guests;
-}
-
-async function keepGuest(prepared: Prepared, onLine: (line: string) => void, stop: AbortSignal): Promise<void> {
-  while (!stop.aborted) {
-    try {
-      onLine(`guest ended with ${await runGuest(prepared, stop)}`);
-    } catch (error) {
-      if (!(error instanceof CodedError)) throw error;
-      onLine(error.message);
-    }
-    await pause(stop);
-  }
-}
-
-/** Until the next start; none where it is to end. */
-async function pause(stop: AbortSignal): Promise<void> {
-  await sleep(againAfterMs, undefined, { signal: stop }).catch(() => undefined);
+  await guests.done;
 }
