@@ -59,6 +59,7 @@ interface InitFlags extends CommonOptions {
   readonly runDir: string;
   readonly state: string;
   readonly controlPlane?: string;
+  readonly dispatch?: string;
   readonly apiKey?: string;
   readonly rpc?: string;
   readonly deployment?: string;
@@ -92,7 +93,8 @@ function addInit(host: Command): void {
     )
     .option('--run-dir <folder>', 'where sockets and consoles go', '/run/veritrain')
     .option('--state <folder>', 'where the agent keeps what is owed', '/var/lib/veritrain')
-    .option('--control-plane <url>', 'with the next three the settings of the agent are written too')
+    .option('--control-plane <url>', 'with the next four the settings of the agent are written too')
+    .option('--dispatch <file>', 'how its dispatch is reached: controlPlane.dispatch of host settings, JSON')
     .option('--api-key <file>', 'key from the control plane’s administrator')
     .option('--rpc <url>', 'of the chain')
     .option('--deployment <file>', 'deployment of the contracts')
@@ -108,7 +110,9 @@ async function init(flags: InitFlags): Promise<void> {
   const places = { dir, number: guest, profile, image, qemu, vcpus, memoryMiB: memory, runDir, state };
   const written = await initHost({ ...places, ...(agent && { agent }), ...(snp && { snp }) });
   const next = [
-    ...(agent === undefined ? ['write host settings: --control-plane, --api-key, --rpc, --deployment'] : []),
+    ...(agent === undefined
+      ? ['write host settings: --control-plane, --dispatch, --api-key, --rpc, --deployment']
+      : []),
     `veritrain host up ${guest} --check --dir ${dir}`,
     `cp ${placesOf(dir, guest).units}/*.service /etc/systemd/system/ && systemctl enable --now veritrain-guest@${guest} veritrain-host-agent@${guest}`,
   ];
@@ -117,12 +121,12 @@ async function init(flags: InitFlags): Promise<void> {
   );
 }
 
-function agentOf({ controlPlane, apiKey, rpc, deployment }: InitFlags): AgentOptions | undefined {
-  if (controlPlane !== undefined && apiKey !== undefined && rpc !== undefined && deployment !== undefined)
-    return { controlPlane, apiKey, rpc, deployment };
-  if (controlPlane === undefined && apiKey === undefined && rpc === undefined && deployment === undefined)
-    return undefined;
-  throw missing('--control-plane, --api-key, --rpc and --deployment together', 'some of them');
+function agentOf({ controlPlane, dispatch, apiKey, rpc, deployment }: InitFlags): AgentOptions | undefined {
+  const said = [controlPlane, dispatch, apiKey, rpc, deployment].filter((value) => value !== undefined).length;
+  if (said === 0) return undefined;
+  if (controlPlane && dispatch && apiKey && rpc && deployment)
+    return { controlPlane, dispatch, apiKey, rpc, deployment };
+  throw missing('--control-plane, --dispatch, --api-key, --rpc and --deployment together', `${said} of them`);
 }
 
 async function snpOf(flags: InitFlags): Promise<SnpOptions> {

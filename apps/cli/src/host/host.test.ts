@@ -1,6 +1,5 @@
 /** An operator's way on a host that is made up: its files of /proc, /sys and /dev, and a program in QEMU's place. */
 import {
-  chmodSync,
   existsSync,
   mkdirSync,
   mkdtempSync,
@@ -13,11 +12,11 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { toHex } from '#attestation/base';
 import { startProcess, tailOf } from '#libs/process';
 import { buildSnpReport } from '#libs/simulated-vendor';
+import { writeFakeQemu } from '#test/fake-qemu';
 import { madeGuest, withListed, writeMadeGuest, type MadeGuest } from '#test/made-guest';
 import { samplesRoot } from '#test/samples';
 import { runCommand, type Ran } from '#test/run-command';
@@ -36,11 +35,7 @@ beforeAll(async () => {
   guest = await madeGuest();
   writeMadeGuest(at('image'), guest);
   write(at('manifest.cose'), await guest.builders[0].sign(guest.manifest));
-  const main = fileURLToPath(new URL('../../../../test/support/fake-qemu-main.ts', import.meta.url));
-  const node = `${process.execPath} --conditions=source --import @oxc-node/core/register`;
-  write(qemu, `#!/bin/sh\n. ${at('qemu.env')}\nexec ${node} ${main} "$@"\n`);
-  chmodSync(qemu, 0o755);
-  write(at('qemu.env'), '');
+  writeFakeQemu(qemu);
 });
 
 /** /proc, /sys and /dev of a Milan machine in order, with what is to differ. */
@@ -171,13 +166,10 @@ describe('a host with SEV-SNP', () => {
   it('is set up from a signed manifest, and keys are their owner’s alone', async () => {
     write(at('api.key'), 'vt_0123456789abcdef_0123456789abcdef0123456789abcdef\n');
     write(at('deployment.json'), '{}');
+    write(at('dispatch.json'), '{"host":"control.test","port":4200}');
     const agent = [
-      '--control-plane',
-      'https://control.test',
-      '--api-key',
-      at('api.key'),
-      '--rpc',
-      'https://chain.test',
+      ...['--control-plane', 'https://control.test', '--dispatch', at('dispatch.json')],
+      ...['--api-key', at('api.key'), '--rpc', 'https://chain.test'],
     ];
     const { code, json, dir } = await init('snp', ...measured(), ...agent, '--deployment', at('deployment.json'));
     expect(code, JSON.stringify(json)).toBe(0);

@@ -13,6 +13,8 @@ import { placesOf } from './places.js';
 
 export interface AgentOptions {
   readonly controlPlane: string;
+  /** File: JSON. */
+  readonly dispatch: string;
   /** File. */
   readonly apiKey: string;
   readonly rpc: string;
@@ -119,6 +121,7 @@ function agentSettings(options: InitOptions, guest: GuestSettings, agent: AgentO
     name: `${hostname()}-${options.number}`,
     controlPlane: {
       url: agent.controlPlane,
+      dispatch: readJson(agent.dispatch),
       apiKey: new TextDecoder().decode(readBytes(agent.apiKey, 4096)).trim(),
     },
     chain: { rpcUrl: agent.rpc, deployment: readJson(agent.deployment), providerKey: 'provider.key' },
