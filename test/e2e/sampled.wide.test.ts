@@ -104,6 +104,7 @@ describe('a sampled job', () => {
     expect(checks.filter(({ status }) => status !== 'met').map(({ code, status }) => [code, status])).toEqual([
       ['BUNDLE_SAMPLE', 'warned'],
       ['BUNDLE_TRANSACTIONS', 'not-checked'],
+      ['LOG_BUNDLE', 'warned'],
     ]);
   });
 });
