@@ -6,7 +6,7 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { fromHex, to0x } from '#attestation/base';
-import { parseEntry, parseLogProof, verifyEntry } from '#attestation/log';
+import { makePublicEntry, parseEntry, parseLogProof, verifyEntry } from '#attestation/log';
 import { bundleDigest, parseBundle, type EvidenceBundle } from '#attestation/records';
 import { fetchCheckpoint, tilesOf, TileReader } from '#libs/log';
 import { LogOutboxEntry } from '#libs/persistence';
@@ -179,5 +179,26 @@ describe.each(engines.filter((engine) => engine === 'embedded' || serverUrl !== 
     expect((await logged()).length).toBe(before);
     expect((await rows()).at(-1)).toMatchObject({ code: 'LOG_NOTHING', entry: null });
     expect((await bundleOf(job)).log).toBeDefined();
+  }, 120_000);
+
+  it('makes an entry anew that waited until no log takes it', async () => {
+    test.clock.pass(Math.floor(Date.now() / 1000) - test.clock.at());
+    const before = (await logged()).length;
+    line.faults = Array.from({ length: 1000 }, () => 'refused' as const);
+    const job = await delivered();
+    await test.plane.app.get(LogSender).send();
+    const { id } = (await rows()).at(-1)!;
+    const stale = await makePublicEntry(
+      issuer,
+      'policy',
+      { id: 'test', digest: new Uint8Array(32), document: null, signers: [], validFrom: 0 },
+      test.clock.at() - 8 * 86_400,
+    );
+    await test.plane.database.dataSource.manager.update(LogOutboxEntry, { id }, { entry: Buffer.from(stale) });
+    line.faults = [];
+    await settle();
+    const { log } = await bundleOf(job);
+    expect(log!.entries.map(({ entry }) => parseEntry(entry).kind)).toEqual(['policy', 'job-bundle']);
+    expect((await logged()).length).toBe(before + 1);
   }, 120_000);
 });

@@ -88,7 +88,7 @@ export class LogService {
   }
 
   /**
-   * Takes an entry, once.
+   * Takes an entry, once. One that it has is no other, however old: whoever is told LOG_ENTRY_TIME may make it anew.
    * @returns its leaf
    * @throws Rejection LOG_ENTRY_*, LOG_ISSUER, LOG_RATE, COSE_*, CBOR_*, MESSAGE_*; CollateralError LOG_BUSY
    */
@@ -101,9 +101,11 @@ export class LogService {
     }
     const { at } = await verifyEntry(entry, known.publicKey);
     this.#take(known);
-    const [from, to] = [this.options.now() - behindSecondsMost, this.options.now() + aheadSecondsMost];
-    if (at < from || at > to) throw entryFault('LOG_ENTRY_TIME', `a time from ${from} to ${to}`, `${at}`);
     const leaf = leafHash(entry);
+    const [from, to] = [this.options.now() - behindSecondsMost, this.options.now() + aheadSecondsMost];
+    if ((at < from || at > to) && !(await this.isKnown(leaf))) {
+      throw entryFault('LOG_ENTRY_TIME', `a time from ${from} to ${to}`, `${at}`);
+    }
     const { database, key } = this.options;
     const [{ count } = { count: 0 }] = await database.query<{ count: number | string }>(
       'SELECT count(*) AS count FROM (SELECT 1 FROM log_pending WHERE origin = $1 LIMIT $2) AS waiting',

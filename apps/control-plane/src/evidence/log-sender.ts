@@ -37,6 +37,9 @@ const shownReleasesMost = 64;
 
 type Made = Pick<LogOutboxEntry, 'entry' | 'salt' | 'body' | 'bundle'>;
 
+/** Of an entry that waited until no log takes it, and that none has: it is made anew. */
+const unmade: Made = { entry: null, salt: null, body: null, bundle: null };
+
 @Injectable()
 export class LogSender implements OnApplicationBootstrap, OnApplicationShutdown {
   readonly #loop: Periodic;
@@ -102,7 +105,7 @@ export class LogSender implements OnApplicationBootstrap, OnApplicationShutdown 
       this.logger.warn('not logged yet', { kind: row.kind, subject: row.subject, attempts: row.attempts, error });
       const pause = Math.min(pauseSecondsMost, 2 ** Math.min(row.attempts, 10));
       const nextAt = new Date(this.clock.now().getTime() + pause * 1000);
-      const again = { attempts: row.attempts + 1, nextAt, code };
+      const again = { attempts: row.attempts + 1, nextAt, code, ...(code === 'LOG_ENTRY_TIME' && unmade) };
       await this.database.manager.update(LogOutboxEntry, { id: row.id, endedAt: IsNull() }, again);
     }
   }
@@ -144,7 +147,7 @@ export class LogSender implements OnApplicationBootstrap, OnApplicationShutdown 
     const { manager } = this.database;
     const job = await manager.findOneByOrFail(Job, { id: subject });
     const bundle = await this.assembly.present(job);
-    if (bundle === null) return { entry: null, salt: null, body: null, bundle: null };
+    if (bundle === null) return unmade;
     const digest = bundleDigest(bundle);
     const body = {
       ...{ bundle: digest, escrow: fromHex(job.escrowId), policy: openJob(job).spec.policyDigest },
