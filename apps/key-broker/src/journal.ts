@@ -51,30 +51,40 @@ function withOpenings(former: readonly WrittenOpenings[], next?: WrittenOpenings
   return [...former.filter((one) => !isSame(one)), next];
 }
 
-interface ReleasedJob {
+interface Named {
   readonly datasetId: Uint8Array;
   readonly jobId: Uint8Array;
+}
+
+interface ReleasedJob extends Named {
   /** Further facts of the entry; no secret. */
   readonly more: Readonly<Record<string, unknown>>;
 }
 
 type Limits = Pick<BrokerConfig, 'jobsPerDataSet'>;
 
-/** @throws CollateralError BROKER_JOURNAL; Rejection BROKER_JOBS when the data set's key went to enough other jobs */
-export function recordRelease(journal: Journal, { jobsPerDataSet }: Limits, at: number, released: ReleasedJob): void {
-  const { datasetId, jobId, more } = released;
-  const entry = { decision: 'released', dataset: to0x(datasetId), jobId: to0x(jobId) };
+/**
+ * That a release can be recorded.
+ * @throws CollateralError BROKER_JOURNAL; Rejection BROKER_JOBS when the data set's key went to enough other jobs
+ */
+export function checkRelease(journal: Journal, { jobsPerDataSet }: Limits, { datasetId, jobId }: Named): void {
   journal.check();
-  const jobs = journal.releasesOf(entry.dataset);
-  if (jobs.size >= jobsPerDataSet && !jobs.has(entry.jobId)) {
-    throw new Rejection('BROKER_JOBS', {
-      expected: `at most ${jobsPerDataSet} jobs on data set ${entry.dataset}`,
-      got: `${jobs.size} and another`,
-      rule: "the data owner's release policy",
-      action: 'ask the data owner to raise jobsPerDataSet',
-    });
-  }
-  journal.append({ at, ...entry, ...more });
+  const dataset = to0x(datasetId);
+  const jobs = journal.releasesOf(dataset);
+  if (jobs.size < jobsPerDataSet || jobs.has(to0x(jobId))) return;
+  throw new Rejection('BROKER_JOBS', {
+    expected: `at most ${jobsPerDataSet} jobs on data set ${dataset}`,
+    got: `${jobs.size} and another`,
+    rule: "the data owner's release policy",
+    action: 'ask the data owner to raise jobsPerDataSet',
+  });
+}
+
+/** @throws as `checkRelease` */
+export function recordRelease(journal: Journal, limits: Limits, at: number, released: ReleasedJob): void {
+  checkRelease(journal, limits, released);
+  const { datasetId, jobId, more } = released;
+  journal.append({ at, decision: 'released', dataset: to0x(datasetId), jobId: to0x(jobId), ...more });
 }
 
 /** @throws CollateralError BROKER_JOURNAL */

@@ -4,24 +4,25 @@ import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { CollateralError, encodeCanonical, toCbor } from '#attestation/base';
 import { openEntry, parseEntry, parseLogProof, verifyEntry, verifyLogProof, leafHash } from '#attestation/log';
-import { encodeSessionEvidence, type BundledEntry } from '#attestation/records';
+import { encodeSessionEvidence, type BundledEntry, type Release } from '#attestation/records';
 import { startLogSite } from '#test/log-processes';
 import { issuerOf } from '#test/log-site';
 import { evidenceBy, testSession } from '#test/tiny-evidence';
 import { releaseRequest, tinyAt, tinyBroker, tinyJob } from '#test/tiny-job';
+import type { BrokerConfig } from './config.js';
 import { openReleaseLog, type ReleaseLog } from './release-log.js';
 
 const job = await tinyJob();
 const session = await testSession();
 
-async function asked(log: ReleaseLog, at = tinyAt) {
-  const { broker, nonces, config } = await tinyBroker(job, { log });
+async function asked(log: ReleaseLog, more: Partial<BrokerConfig> = {}, at = tinyAt) {
+  const { broker, nonces, config } = await tinyBroker(job, { log, ...more });
   const request = async () => {
     const { nonce } = nonces.issue(job.jobId, at);
     return releaseRequest(job, encodeSessionEvidence(await evidenceBy(session, nonce)));
   };
   const journal = (): string => readFileSync(config.journal, 'utf8');
-  return { journal, release: async () => broker.release(await request(), at) };
+  return { config, journal, release: async () => broker.release(await request(), at) };
 }
 
 const unlogged = new CollateralError('BROKER_LOG', { expected: 'a log', got: 'none', rule: 'test' });
@@ -52,6 +53,25 @@ describe('a release where the owner demands a log', () => {
     expect(journal()).not.toContain('"released"');
     isAway = false;
     expect((await release()).sealedKey.length).toBeGreaterThan(32);
+  });
+});
+
+describe('a release that is refused', () => {
+  it('is not in the log, whichever check refuses it', async () => {
+    const entered: Release[] = [];
+    const log: ReleaseLog = { enter: async (release) => (entered.push(release), []) };
+    await expect((await asked(log, { jobsPerDataSet: 0 })).release()).rejects.toThrow(/BROKER_JOBS/);
+    await expect((await asked(log, { recipients: new Set() })).release()).rejects.toThrow(/BROKER_RECIPIENT/);
+    expect(entered).toEqual([]);
+  });
+
+  it('is not given where the reason came while the log took it', async () => {
+    let exhaust = (): void => undefined;
+    const log: ReleaseLog = { enter: async () => (exhaust(), []) };
+    const { config, journal, release } = await asked(log);
+    exhaust = () => void Object.assign(config, { jobsPerDataSet: 0 });
+    await expect(release()).rejects.toThrow(/BROKER_JOBS/);
+    expect(journal()).not.toContain('"released"');
   });
 });
 

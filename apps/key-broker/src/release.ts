@@ -20,7 +20,7 @@ import { traced } from '#libs/telemetry';
 import { accountOf, authoriseJob, checkSession, refused, releasable, requireEscrow } from './authorise.js';
 import type { BrokerConfig } from './config.js';
 import { liveStates } from './escrow.js';
-import { recordRelease } from './journal.js';
+import { checkRelease, recordRelease } from './journal.js';
 import {
   decideOnEvidence,
   judgeAgain,
@@ -111,9 +111,15 @@ async function release(parts: BrokerParts, seen: SeenTerms, asked: Asked, issued
   const ids = { job: to0x(job), key: to0x(released.key), session: to0x(session), provider: to0x(provider) };
   const policy = to0x(released.policy);
   const more = { ...ids, policy, notAfter, tier, machine, evidence: to0x(released.evidence) };
+  const checkAgain = (): void => {
+    judgeAgain(parts, asked, judged);
+    requireRoom(parts, asked, over);
+    checkRelease(journal, config, { datasetId: spec.dataset.id, jobId });
+  };
+  // Before it is logged, since nobody takes an entry back; and after, since others were judged meanwhile.
+  checkAgain();
   const logged = await config.log?.enter(released, key, at);
-  judgeAgain(parts, asked, judged);
-  requireRoom(parts, asked, over);
+  checkAgain();
   recordRelease(journal, config, at, { datasetId: spec.dataset.id, jobId, more });
   sessions.supersede({ session, provider }, machine, at);
   seen.set(ids.job, asked.terms);
