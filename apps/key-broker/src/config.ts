@@ -3,7 +3,7 @@ import { readdirSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { ed25519 } from '@noble/curves/ed25519.js';
 import { z } from 'zod';
-import { type AppraisalPolicy } from '#attestation';
+import { documentDigest, type AppraisalPolicy } from '#attestation';
 import { CodedError, ed25519Signer, fromHex, fromUtf8, to0x, toHex } from '#attestation/base';
 import { parseTrustPolicy, type TrustPolicy } from '#attestation/log';
 import { noEndorsementRecord, type EndorsementRecord } from '#attestation/records';
@@ -146,7 +146,8 @@ export interface AttestorConfig extends SpeakerConfig {
 /** @throws ConfigurationError BROKER_CONFIG naming the field, or the file that cannot be read */
 export async function loadBrokerConfig(path: string): Promise<BrokerConfig> {
   const settings = parseFile(BrokerSettings, path);
-  const dataKeys = resolve(dirname(path), settings.dataKeys);
+  const near = (file: string): string => resolve(dirname(path), file);
+  const dataKeys = near(settings.dataKeys);
   return {
     ...(await sharedConfig(settings, path, [settings.policy])),
     attestOnly: false,
@@ -156,7 +157,7 @@ export async function loadBrokerConfig(path: string): Promise<BrokerConfig> {
     provers: bare(settings.provers),
     jobsPerDataSet: settings.jobsPerDataSet,
     jobsPerSession: settings.jobsPerSession,
-    ...(settings.log && { log: logOf(settings.log, path) }),
+    ...(settings.log && { log: logOf(settings.log, path, await policyOf(near(settings.policy), signerOf(settings))) }),
   };
 }
 
@@ -172,7 +173,11 @@ export async function loadAttestorConfig(path: string): Promise<AttestorConfig> 
 }
 
 /** @throws ConfigurationError BROKER_CONFIG */
-function logOf(settings: NonNullable<z.infer<typeof BrokerSettings>['log']>, path: string): ReleaseLog {
+function logOf(
+  settings: NonNullable<z.infer<typeof BrokerSettings>['log']>,
+  path: string,
+  appraised: AppraisalPolicy,
+): ReleaseLog {
   const near = (file: string): string => resolve(dirname(path), file);
   const secret = secretOf(near(settings.key));
   const policyFile = near(settings.policy);
@@ -190,6 +195,7 @@ function logOf(settings: NonNullable<z.infer<typeof BrokerSettings>['log']>, pat
     policy: trustPolicyOf(policyFile, text(settings.policy)),
     issuer: { name: settings.issuer, publicKey: ed25519.getPublicKey(secret), sign: ed25519Signer(secret) },
     shown,
+    own: { id: appraised.id.slice(0, 128), digest: fromHex(documentDigest(appraised)), validFrom: appraised.notBefore },
   });
 }
 
@@ -213,7 +219,7 @@ async function sharedConfig(
   const { collateral, restrictions, host, port, proxies, logLevel, validForSeconds, resultsBytesMax } = settings;
   const { chainId } = settings.settlement;
   const contract = fromHex(settings.settlement.contract);
-  const signer = settings.policySigner === undefined ? undefined : fromHex(settings.policySigner);
+  const signer = signerOf(settings);
   const policyAt = (file: string): Promise<AppraisalPolicy> => policyOf(near(file), signer);
   for (const file of restrictions === undefined ? policies : [...policies, restrictions]) await policyAt(file);
   return {
@@ -229,6 +235,10 @@ async function sharedConfig(
     journal: near(settings.journal),
     results: near(settings.results ?? `${settings.journal}.results`),
   };
+}
+
+function signerOf({ policySigner }: SharedSettings): Uint8Array | undefined {
+  return policySigner === undefined ? undefined : fromHex(policySigner);
 }
 
 function bare(texts: readonly string[]): ReadonlySet<string> {

@@ -82,8 +82,9 @@ describe('with a log that runs', () => {
   }, 60_000);
   afterAll(() => site.stop());
 
-  const open = (url = site.url): ReleaseLog =>
-    openReleaseLog({ url, policy: site.policy, issuer: issuerOf('broker.example'), shown: () => [] });
+  const own = { id: 'test', digest: new Uint8Array(32).fill(6), validFrom: 0 };
+  const open = (url = site.url, name = 'broker.example'): ReleaseLog =>
+    openReleaseLog({ url, policy: site.policy, issuer: issuerOf(name), shown: () => [], own });
   const unixNow = (): number => Math.floor(Date.now() / 1000);
 
   async function entered(log: ReleaseLog): Promise<{ grant: Uint8Array; logged: readonly BundledEntry[] }> {
@@ -109,7 +110,7 @@ describe('with a log that runs', () => {
 
   it('is shown by an entry that opens to it, under a checkpoint that a witness saw', async () => {
     const { grant, logged } = await entered(open());
-    const { entry, opening, proof } = logged[0]!;
+    const { entry, opening, proof } = logged.at(-1)!;
     const read = await verifyEntry(entry, issuerOf('broker.example').publicKey);
     if (read.class !== 'sealed') throw new Error(read.class);
     expect(openEntry(read, 'key-release', opening!)).toMatchObject({ grant, keys: new Uint8Array(32).fill(4) });
@@ -118,14 +119,17 @@ describe('with a log that runs', () => {
     expect(parseEntry(entry).kind).toBe('key-release');
   });
 
+  it('comes after the policy of the owner, which is logged once', async () => {
+    const log = open();
+    const [first, second] = await Promise.all([entered(log), entered(log)]);
+    const [policy, release] = first.logged;
+    expect(parseEntry(policy!.entry).kind).toBe('policy');
+    expect(parseLogProof(policy!.proof).index).toBeLessThan(parseLogProof(release!.proof).index);
+    expect(second.logged[0]).toEqual(policy);
+  });
+
   it('is refused by its code where the log is dead, or does not take the broker', async () => {
     await expect(entered(open('http://127.0.0.1:9'))).rejects.toThrow(/BROKER_LOG: .*LOG_UNREACHABLE/s);
-    const stranger = openReleaseLog({
-      url: site.url,
-      policy: site.policy,
-      issuer: issuerOf('stranger'),
-      shown: () => [],
-    });
-    await expect(entered(stranger)).rejects.toThrow(/BROKER_LOG: .*LOG_ISSUER/s);
+    await expect(entered(open(site.url, 'stranger'))).rejects.toThrow(/BROKER_LOG: .*LOG_ISSUER/s);
   }, 30_000);
 });

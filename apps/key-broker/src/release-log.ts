@@ -1,10 +1,11 @@
 /**
  * Releases in a transparency log: where the data owner demands it, no key leaves before the entry is in the log and seen by
- * the quorum of witnesses. One that no witness saw could still be forked away after the key is out.
+ * the quorum of witnesses. One that no witness saw could still be forked away after the key is out. The owner's policy goes
+ * before the first release, whatever others log of it.
  */
 import { hkdfSync, randomBytes } from 'node:crypto';
 import { CodedError, CollateralError, to0x, toBase64, utf8 } from '#attestation/base';
-import { makeSealedEntry, type EntryIssuer, type TrustPolicy } from '#attestation/log';
+import { makePublicEntry, makeSealedEntry, type EntryBody, type EntryIssuer, type TrustPolicy } from '#attestation/log';
 import type { BundledEntry, Release } from '#attestation/records';
 import { submitEntry } from '#libs/log';
 
@@ -24,22 +25,26 @@ interface LogSettings {
   readonly issuer: EntryIssuer;
   /** The `issuer` entry that binds the log key to the broker's account, and its proof; read at every release. */
   readonly shown: () => readonly BundledEntry[];
+  /** The policy that it releases under. */
+  readonly own: Pick<EntryBody<'policy'>, 'id' | 'digest' | 'validFrom'>;
 }
 
-/** How long a release waits for log and witnesses, milliseconds. */
+/** How long a release and its policy wait for log and witnesses, milliseconds. */
 const withinMs = 10_000;
 
-export function openReleaseLog({ url, policy, issuer, shown }: LogSettings): ReleaseLog {
+export function openReleaseLog(settings: LogSettings): ReleaseLog {
+  const { issuer, shown } = settings;
+  const policyIn = policyLog(settings);
   return {
     async enter(release, key, at) {
+      const until = performance.now() + withinMs;
       const { job, dataset, session: keys, evidence, grant, notAfter } = release;
       const body = { job, dataset, keys, evidence, grant, notAfter };
       const about = { at, watchKeys: [watchKeyOf(key)], random: (size: number) => new Uint8Array(randomBytes(size)) };
-      const { entry, opening } = await makeSealedEntry(issuer, 'key-release', body, about);
       try {
-        const { text, trusted } = await submitEntry(url, entry, policy, { wait: 'witnessed', withinMs });
-        if (policy.quorum !== null && trusted.witnessedAt === null) throw unlogged('an entry that no quorum saw');
-        return [...shown(), { entry, opening, proof: text }];
+        const policy = await policyIn(at, until);
+        const { entry, opening } = await makeSealedEntry(issuer, 'key-release', body, about);
+        return [...shown(), policy, { entry, opening, proof: await submit(settings, entry, until) }];
       } catch (error) {
         if (error instanceof CodedError && error.code !== 'BROKER_LOG')
           throw unlogged(`${error.code}: ${error.detail.got}`);
@@ -47,6 +52,33 @@ export function openReleaseLog({ url, policy, issuer, shown }: LogSettings): Rel
       }
     },
   };
+}
+
+/** Logs the policy once, however often it is asked. */
+function policyLog(settings: LogSettings): (at: number, until: number) => Promise<BundledEntry> {
+  let made: Promise<Uint8Array> | null = null;
+  let logged: BundledEntry | null = null;
+  return async (at, until) => {
+    if (logged !== null) return logged;
+    made ??= makePublicEntry(settings.issuer, 'policy', { ...settings.own, document: null, signers: [] }, at);
+    const entry = await made;
+    try {
+      logged = { entry, opening: null, proof: await submit(settings, entry, until) };
+      return logged;
+    } catch (error) {
+      // The log does not have it, and will not take it any more.
+      if (error instanceof CodedError && error.code === 'LOG_ENTRY_TIME') made = null;
+      throw error;
+    }
+  };
+}
+
+/** @param until  by `performance.now()` @returns the tlog-proof @throws CodedError LOG_*, BROKER_LOG */
+async function submit({ url, policy }: LogSettings, entry: Uint8Array, until: number): Promise<string> {
+  const within = Math.max(0, until - performance.now());
+  const { text, trusted } = await submitEntry(url, entry, policy, { wait: 'witnessed', withinMs: within });
+  if (policy.quorum !== null && trusted.witnessedAt === null) throw unlogged('an entry that no quorum saw');
+  return text;
 }
 
 /** Of a data set: whoever can release its key can find its entries. */

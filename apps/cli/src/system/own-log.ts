@@ -56,7 +56,7 @@ export async function layOutOwnLog(folder: string, logs: string): Promise<OwnLog
   const issuers = {
     owner: { name: 'log-owner.invalid', secret: newSecret(), kinds: ['issuer'] },
     controlPlane: { name: 'control-plane.invalid', secret: newSecret(), kinds: ['job-bundle', 'policy'] },
-    broker: { name: 'key-broker.invalid', secret: newSecret(), kinds: ['key-release'] },
+    broker: { name: 'key-broker.invalid', secret: newSecret(), kinds: ['policy', 'key-release'] },
   } satisfies Readonly<Record<string, Issuer>>;
   const policyFile = join(home, 'log.policy');
   writeWhole(policyFile, text);

@@ -168,10 +168,10 @@ export class LogSender implements OnApplicationBootstrap, OnApplicationShutdown 
     const where = { kind: 'job-bundle', subject: jobId, proof: proved };
     const bundles = await manager.find(LogOutboxEntry, { where, order: { id: 'DESC' }, take: shownBundlesMost });
     const logged = await releasesOf(manager, jobId);
-    const issuers = logged.filter(({ opening }) => opening === null);
+    const open = logged.filter(({ opening }) => opening === null);
     const releases = logged.filter(({ opening }) => opening !== null).slice(-shownReleasesMost);
     const own = [...policies, ...bundles].flatMap((row) => ownEntry(row) ?? []);
-    const entries = [...own, ...[...issuers, ...releases].map(reportedEntry)];
+    const entries = [...own, ...[...open, ...releases].map(reportedEntry)];
     const consistencyOf = (from: number, to: number): Promise<Uint8Array[]> => fetchConsistency(url, from, to);
     return Buffer.from(encodeBundledLog(await memberOf(entries, watchKeyOf(jobId), policy, consistencyOf)));
   }
