@@ -3,7 +3,7 @@ import { sha256 } from '@noble/hashes/sha2.js';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { verifyBundle, type BundleRequest } from '#attestation';
 import { CodedError, utf8 } from '#attestation/base';
-import { parseTrustPolicy } from '#attestation/log';
+import { noteKeyText, parseTrustPolicy } from '#attestation/log';
 import { encodeBundle, parseBundle, type BundledLog, type EvidenceBundle } from '#attestation/records';
 import { logKeyOf } from '#test/log-keys';
 import {
@@ -86,6 +86,30 @@ describe('a bundle with a log', () => {
     expect(codesOf(await judge(withLog(logOf([...entries, honest.at(-1)!]))))).toEqual([]);
     const idle = await releaseEntry(job, { ...bundle.sessions[0]!, evidence: bundle.sessions[1]!.evidence });
     expect(codesOf(await judge(withLog(logOf([...honest.slice(0, 3), idle, ...honest.slice(3)]))))).toEqual([]);
+  });
+});
+
+describe('a log that goes on under the name of another year', () => {
+  const next = logKeyOf('log.example/test/2027');
+  const both = parseTrustPolicy(`${trustText}log ${noteKeyText(next.key)}\n`);
+  const over = (former: Made[], later: Made[], after = 60): BundledLog => {
+    const [first, second] = [logOf(former), logOf(later, { log: next, after })];
+    return {
+      ...first,
+      entries: [...second.entries, ...first.entries],
+      consistency: [...second.consistency, ...first.consistency],
+    };
+  };
+  const judged = async (shown: BundledLog) => codesOf(await judge(withLog(shown), { logPolicy: both }));
+
+  it('shows what came in the old year and what in the new one', async () => {
+    for (const at of [1, 2, 3, 4]) expect(await judged(over(honest.slice(0, at), honest.slice(at)))).toEqual([]);
+  });
+
+  it('makes nothing come before what the witnesses had seen', async () => {
+    const late = 400;
+    expect(await judged(over(honest.toSpliced(1, 1), [honest[1]!], late))).toEqual(['LOG_POLICY']);
+    expect(await judged(over(honest.toSpliced(2, 1), [honest[2]!], late))).toEqual(['LOG_RELEASES']);
   });
 });
 

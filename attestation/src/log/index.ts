@@ -45,6 +45,7 @@ export {
   type NoteKey,
   type NoteSignature,
 } from './note.js';
+export { earlySeconds, isLoggedBefore, type LoggedAt } from './order.js';
 export { logProofText, parseHashes, parseLogProof, verifyLogProof, type LogProof } from './proof.js';
 export { checkConsistency, checkInclusion, inclusionRoot, leafHash, nodeHash, splitOf, treeRoot } from './tree.js';
 export {

@@ -8,7 +8,9 @@ import type { CheckBook, Tier } from '../check/checks.js';
 import {
   checkConsistency,
   checkInclusion,
+  earlySeconds,
   entryTag,
+  isLoggedBefore,
   issuerDigest,
   leafHash,
   openEntry,
@@ -17,6 +19,7 @@ import {
   trustCheckpoint,
   verifyEntry,
   type EntryBody,
+  type LoggedAt,
   type LogProof,
   type TrustedCheckpoint,
   type TrustPolicy,
@@ -31,7 +34,6 @@ import { statusOfResult, type SpokenParts } from './bundle-words.js';
 import { logRules, type LogCode } from './log-rules.js';
 import type { ShownLog } from './shown-log.js';
 
-const earlySeconds = 300;
 const delaySecondsMost = 3600;
 
 /** Kinds that say something of a job; others are no part of a bundle. */
@@ -39,17 +41,14 @@ const kinds = ['job-bundle', 'key-release', 'policy', 'issuer'] as const;
 type Kind = (typeof kinds)[number];
 type Said = { readonly [K in Kind]: { readonly kind: K; readonly body: EntryBody<K> } }[Kind];
 
-type ReadEntry = Said & {
-  readonly issuer: string;
-  readonly kid: Uint8Array;
-  /** Unix seconds, the issuer's word. */
-  readonly at: number;
-  readonly tags: readonly Uint8Array[];
-  readonly nonce: Uint8Array;
-  readonly proof: LogProof;
-  /** Place in `entries`: the order of the log. */
-  readonly place: number;
-};
+type ReadEntry = Said &
+  LoggedAt & {
+    readonly issuer: string;
+    readonly kid: Uint8Array;
+    readonly tags: readonly Uint8Array[];
+    readonly nonce: Uint8Array;
+    readonly proof: LogProof;
+  };
 
 interface LogContext extends SpokenParts {
   readonly log: BundledLog | undefined;
@@ -71,22 +70,21 @@ export async function checkLog(
     book.settle('LOG_BUNDLE', trust === undefined ? 'warned' : 'missing', 'not logged');
     return null;
   }
-  const entries = await book.derive(
+  const read = await book.derive(
     'LOG_ENTRIES',
     () => readEntries(log, context),
-    (read) => read.map(({ kind, proof }) => `${kind} at ${proof.index}`).join(', '),
+    (all) => all.map(({ kind, index }) => `${kind} at ${index}`).join(', '),
   );
-  if (entries === undefined) return null;
-  const trusted = await checkCheckpoints(book, log, entries, trust);
+  if (read === undefined) return null;
+  const trusted = await checkCheckpoints(book, log, read, trust);
+  const entries = read.map((entry, at) => ({ ...entry, witnessedAt: trusted[at]?.witnessedAt ?? null }));
   checkBundle(book, context, log, entries, trust);
   checkReleases(book, context, entries, trust);
   checkPolicyEntry(book, context, entries, trust);
   const common = trusted.map(({ independent }) => independent);
   return {
-    origins: [...new Set(entries.map(({ proof }) => proof.checkpoint.origin))],
-    entries: entries.map(({ kind, issuer, at, proof: { index } }, place) => ({
-      ...{ kind, issuer, index, at, witnessedAt: trusted[place]?.witnessedAt ?? null },
-    })),
+    origins: [...new Set(entries.map(({ origin }) => origin))],
+    entries: entries.map(({ kind, issuer, index, at, witnessedAt }) => ({ kind, issuer, index, at, witnessedAt })),
     independent: (common[0] ?? []).filter((one) => common.every((all) => all.includes(one))),
   };
 }
@@ -115,7 +113,7 @@ function readStatus(result: Uint8Array): string {
 
 async function readEntries(log: BundledLog, context: LogContext): Promise<ReadEntry[]> {
   const entries: ReadEntry[] = [];
-  for (const [place, bundled] of log.entries.entries()) {
+  for (const bundled of log.entries) {
     const proof = parseLogProof(bundled.proof);
     checkInclusion(leafHash(bundled.entry), proof.index, proof.checkpoint, proof.path);
     const head = await verifyEntry(bundled.entry, parseEntry(bundled.entry).kid);
@@ -123,7 +121,8 @@ async function readEntries(log: BundledLog, context: LogContext): Promise<ReadEn
     const [tags, nonce] = head.class === 'sealed' ? [head.tags, head.nonce] : [[], new Uint8Array()];
     const said = saidBy(head, bundled);
     checkJob(said, context);
-    entries.push({ ...said, issuer, kid, at, tags, nonce, proof, place });
+    const place = { origin: proof.checkpoint.origin, index: proof.index, witnessedAt: null };
+    entries.push({ ...said, ...place, issuer, kid, at, tags, nonce, proof });
   }
   checkOrder(log, entries);
   return entries;
@@ -201,7 +200,7 @@ async function checkCheckpoints(
     return found;
   };
   try {
-    const all = entries.map(({ place }) => trusted(place));
+    const all = entries.map((_, place) => trusted(place));
     book.settle('LOG_CHECKPOINT', 'met', `${last.origin}, ${last.size} entries`);
     checkWitnesses(book, entries, all, trust);
     return all;
@@ -317,14 +316,14 @@ function checkReleases(
     book.drop('LOG_RELEASES');
     return;
   }
-  const end = ofKind(entries, 'job-bundle')[0]?.place ?? Infinity;
-  const isOf = ({ body, place }: (typeof releases)[number], one: (typeof wanted)[number]): boolean =>
-    place < end &&
-    equalBytes(body.dataset, spec.dataset.id) &&
-    equalBytes(body.keys, keysDigest(sessions[one.session]!.binding)) &&
-    equalBytes(body.evidence, one.evidence) &&
-    equalBytes(body.grant, one.grant) &&
-    body.notAfter === one.notAfter;
+  const bundles = ofKind(entries, 'job-bundle');
+  const isOf = (entry: (typeof releases)[number], one: (typeof wanted)[number]): boolean =>
+    bundles.every((later) => isLoggedBefore(entry, later)) &&
+    equalBytes(entry.body.dataset, spec.dataset.id) &&
+    equalBytes(entry.body.keys, keysDigest(sessions[one.session]!.binding)) &&
+    equalBytes(entry.body.evidence, one.evidence) &&
+    equalBytes(entry.body.grant, one.grant) &&
+    entry.body.notAfter === one.notAfter;
   const stranger = releases.find((entry) => !isOfBroker(entry, ofKind(entries, 'issuer')));
   const bare = wanted.find((one) => !releases.some((entry) => isOf(entry, one)));
   if (stranger !== undefined) {
@@ -361,16 +360,17 @@ function checkPolicyEntry(
   entries: readonly ReadEntry[],
   trust: TrustPolicy | undefined,
 ): void {
-  const [found] = ofKind(entries, 'policy');
-  if (found === undefined) {
-    book.settle('LOG_POLICY', trust === undefined ? 'warned' : 'missing', 'not logged', toHex(spec.policyDigest));
+  const [policies, releases] = [ofKind(entries, 'policy'), ofKind(entries, 'key-release')];
+  const [digest, first] = [toHex(spec.policyDigest), policies[0]];
+  if (first === undefined) {
+    book.settle('LOG_POLICY', trust === undefined ? 'warned' : 'missing', 'not logged', digest);
     return;
   }
-  const released = ofKind(entries, 'key-release')[0];
-  if (released !== undefined && released.place < found.place) {
-    const got = `entry ${found.proof.index}, after the release at ${released.proof.index}`;
-    book.settle('LOG_POLICY', 'refused', got, toHex(spec.policyDigest));
+  const found = policies.find((policy) => releases.every((release) => isLoggedBefore(policy, release)));
+  const earlier = releases.find((release) => !isLoggedBefore(first, release));
+  if (found === undefined) {
+    book.settle('LOG_POLICY', 'refused', `entry ${first.index}, after the release at ${earlier!.index}`, digest);
   } else {
-    book.settle('LOG_POLICY', 'met', `entry ${found.proof.index} by ${found.issuer}`, toHex(spec.policyDigest));
+    book.settle('LOG_POLICY', 'met', `entry ${found.index} by ${found.issuer}`, digest);
   }
 }

@@ -2,11 +2,13 @@
 import { fromBase64, fromHex, Rejection } from '#attestation/base';
 import {
   checkConsistency,
+  isLoggedBefore,
   leafHash,
   parseEntry,
   parseLogProof,
   verifyEntry,
   verifyLogProof,
+  type LoggedAt,
   type LogProof,
   type SignedCheckpoint,
   type TrustPolicy,
@@ -15,14 +17,14 @@ import type { BundledEntry, BundledLog } from '#attestation/records';
 import type { LogOutboxEntry } from '#libs/persistence';
 import type { KeyReleased } from '#libs/wire';
 
-interface Placed {
+interface Placed extends LoggedAt {
   readonly shown: BundledEntry;
   readonly proof: LogProof;
   readonly kind: string;
 }
 
 /** Paths from one size of a log to another. */
-type ConsistencyOf = (from: number, to: number) => Promise<readonly Uint8Array[]>;
+type ConsistencyOf = (origin: string, from: number, to: number) => Promise<readonly Uint8Array[]>;
 
 export function ownEntry({ entry, salt, body, proof }: LogOutboxEntry): BundledEntry | null {
   if (entry === null || proof === null) return null;
@@ -47,19 +49,19 @@ export async function memberOf(
   policy: TrustPolicy,
   consistencyOf: ConsistencyOf,
 ): Promise<BundledLog> {
-  const placed = new Map<number, Placed>();
+  const placed = new Map<string, Placed>();
   for (const shown of entries) {
     const one = await place(shown, policy);
-    if (one !== null) placed.set(one.proof.index, one);
+    if (one !== null) placed.set(`${one.index} ${one.origin}`, one);
   }
-  const sorted = [...placed.values()].toSorted((a, b) => a.proof.index - b.proof.index);
-  const released = sorted.find(({ kind }) => kind === 'key-release')?.proof.index ?? Infinity;
-  const kept = sorted.filter(({ kind, proof }) => kind !== 'policy' || proof.index < released);
+  const sorted = inOrder([...placed.values()]);
+  const releases = sorted.filter(({ kind }) => kind === 'key-release');
+  const kept = sorted.filter((one) => one.kind !== 'policy' || releases.every((other) => isLoggedBefore(one, other)));
   const consistency: Uint8Array[][] = [];
   let last: SignedCheckpoint | null = null;
   for (const { checkpoint } of kept.map(({ proof }) => proof)) {
-    if (last !== null && last.size !== checkpoint.size) {
-      const path = [...(await consistencyOf(last.size, checkpoint.size))];
+    if (last !== null && last.origin === checkpoint.origin && last.size !== checkpoint.size) {
+      const path = [...(await consistencyOf(last.origin, last.size, checkpoint.size))];
       checkConsistency(last, checkpoint, path);
       consistency.push(path);
     }
@@ -68,13 +70,24 @@ export async function memberOf(
   return { watchKey, entries: kept.map(({ shown }) => shown), consistency };
 }
 
+/** The entries of a log together, since a log goes on under another name; the log that a witness saw first in front. */
+function inOrder(placed: readonly Placed[]): Placed[] {
+  const first = new Map<string, number>();
+  const seenAt = ({ at, witnessedAt }: Placed): number => witnessedAt ?? at;
+  for (const one of placed) first.set(one.origin, Math.min(seenAt(one), first.get(one.origin) ?? Infinity));
+  const ofLog = ({ origin }: Placed): number => first.get(origin)!;
+  return placed.toSorted(
+    (a, b) => ofLog(a) - ofLog(b) || (a.origin === b.origin ? a.index - b.index : a.origin < b.origin ? -1 : 1),
+  );
+}
+
 async function place(shown: BundledEntry, policy: TrustPolicy): Promise<Placed | null> {
   try {
-    const { kind, kid } = parseEntry(shown.entry);
-    await verifyEntry(shown.entry, kid);
+    const { kind, at } = await verifyEntry(shown.entry, parseEntry(shown.entry).kid);
     const proof = parseLogProof(shown.proof);
     const { witnessedAt } = verifyLogProof(proof, leafHash(shown.entry), policy);
-    return policy.quorum === null || witnessedAt !== null ? { shown, proof, kind } : null;
+    if (policy.quorum !== null && witnessedAt === null) return null;
+    return { shown, proof, kind, at, witnessedAt, index: proof.index, origin: proof.checkpoint.origin };
   } catch (error) {
     if (error instanceof Rejection) return null;
     throw error;

@@ -172,7 +172,8 @@ export class LogSender implements OnApplicationBootstrap, OnApplicationShutdown 
     const releases = logged.filter(({ opening }) => opening !== null).slice(-shownReleasesMost);
     const own = [...policies, ...bundles].flatMap((row) => ownEntry(row) ?? []);
     const entries = [...own, ...[...open, ...releases].map(reportedEntry)];
-    const consistencyOf = (from: number, to: number): Promise<Uint8Array[]> => fetchConsistency(url, from, to);
+    const consistencyOf = (origin: string, from: number, to: number): Promise<Uint8Array[]> =>
+      fetchConsistency(policy.logs.find(({ key }) => key.name === origin)?.url ?? url, from, to);
     return Buffer.from(encodeBundledLog(await memberOf(entries, watchKeyOf(jobId), policy, consistencyOf)));
   }
 
