@@ -100,7 +100,8 @@ export function setHost({ folder }: Pick<TestSystem, 'folder'>, more: Readonly<R
 /** @param controlPlane settings of the control plane beyond the usual ones */
 export async function startTestSystem(
   controlPlane: Readonly<Record<string, string>> = {},
-  more: Pick<EmbeddedOptions, 'attestation' | 'enclave' | 'nodes' | 'provers'> = {},
+  more: Pick<EmbeddedOptions, 'attestation' | 'enclave' | 'enclaveAddress' | 'nodes' | 'provers'> &
+    Partial<Pick<EmbeddedOptions, 'vendorFile'>> = {},
 ): Promise<TestSystem> {
   const folder = mkdtempSync(join(tmpdir(), 'veritrain-e2e-'));
   const gate = openGate(join(folder, 'gate'));

@@ -6,6 +6,7 @@ import { ConfigurationError, reportedError, type Report } from '#attestation/bas
 import { connectEnclave } from '#libs/enclave-channel';
 import { readImage, startGuest } from '#libs/guest';
 import { within } from '#libs/process';
+import { developmentMachine } from './development-machine.js';
 
 export interface RunRequest {
   readonly folder: string;
@@ -42,11 +43,7 @@ export async function runImage({ folder, memory, qemu, ...wish }: RunRequest): P
   const [channel, console] = [join(place, 'channel.sock'), join(place, 'console.log')];
   try {
     const begun = performance.now();
-    const guest = await startGuest({
-      ...{ qemu, kernel: join(folder, image.kernel.file), initrd: join(folder, image.initrd.file) },
-      ...{ cmdline: image.cmdline.text, vcpus: 1, memoryMiB: memory, channel, console },
-      platform: { kind: 'dev', accelerator },
-    });
+    const guest = await startGuest(developmentMachine(folder, image, { qemu, memory, accelerator, place }));
     try {
       const enclave = await connectEnclave(`unix:${channel}`);
       const answer = await within(

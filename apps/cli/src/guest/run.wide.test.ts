@@ -3,29 +3,19 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
-import { buildGuest, fetchGuest, inputsCache, qemuVersion } from '#libs/guest';
+import { buildGuest, inputsCache } from '#libs/guest';
+import { whyNoGuest } from '#test/no-guest';
 import { runImage } from './run.js';
 
-const qemu = 'qemu-system-x86_64';
 const folder = mkdtempSync(join(tmpdir(), 'veritrain-boot-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-const whyNot = await (async () => {
-  try {
-    await qemuVersion(qemu);
-    for (const flavour of ['cpu', 'dev'] as const) await fetchGuest(flavour, { cache: inputsCache });
-    return null;
-  } catch (error) {
-    return (error as { code?: string }).code ?? String(error);
-  }
-})();
-if (whyNot !== null) process.stderr.write(`skipped: no guest is booted: ${whyNot}\n`);
-
+const whyNot = await whyNoGuest('cpu', 'dev');
 describe.skipIf(whyNot !== null)('a guest', () => {
   const bootedFrom = async (flavour: 'cpu' | 'dev') => {
     const out = join(folder, flavour);
     await buildGuest(flavour, out, { cache: inputsCache });
-    return runImage({ folder: out, memory: 1024, accelerator: 'tcg', qemu });
+    return runImage({ folder: out, memory: 1024, accelerator: 'tcg', qemu: 'qemu-system-x86_64' });
   };
 
   it('of dev answers open, says that it is simulated and nothing of its program, and powers off with its session', async () => {

@@ -65,6 +65,8 @@ export interface EmbeddedOptions {
   readonly log?: boolean;
   /** Whether a node with simulated hardware takes part; true where absent. */
   readonly enclave?: boolean;
+  /** Where the enclave of the first node listens in its guest; a process of the host where absent. */
+  readonly enclaveAddress?: string | undefined;
   /** Nodes with simulated hardware of one provider: `host-agent`, `host-agent-2` and so on; 1 where absent. */
   readonly nodes?: number;
   /**
@@ -109,9 +111,9 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedS
     const site = await layOut({ folder, anvil, vendor, url, brokerPort, developmentKeys, log, ...renewed });
     logging = ownLog?.start(site.brokerSecret, accountBytes(site.brokerSecret));
     const dispatch = { host: '127.0.0.1', port: ports.dispatch };
-    const { hostEnvironment: environment } = options;
+    const { hostEnvironment: environment, enclaveAddress } = options;
     const host = { urls: [url], dispatch, vendorFile, environment };
-    const hostSettings = layOutHost(site, { ...host, name: 'simulated-node-1' });
+    const hostSettings = layOutHost(site, { ...host, enclaveAddress, name: 'simulated-node-1' });
     const others = otherHosts(site, options.nodes ?? 1, host);
     onPhase('control plane, key broker, node with simulated hardware');
     const provers = proversOf(site, options.provers ?? [], { urls: [url], dispatch, groth16Keys });

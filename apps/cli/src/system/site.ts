@@ -192,10 +192,15 @@ export interface HostOptions {
   readonly dispatch: unknown;
   readonly answerSeconds?: number;
   readonly vendorFile: string;
+  /** Where a guest's enclave listens; absent: the enclave is a process of the host. */
+  readonly enclaveAddress?: string | undefined;
 }
 
 /** @returns the host agent's settings file */
-export function layOutHost(site: Site, { name, urls, dispatch, answerSeconds, vendorFile }: HostOptions): string {
+export function layOutHost(
+  site: Site,
+  { name, urls, dispatch, answerSeconds, vendorFile, enclaveAddress: address }: HostOptions,
+): string {
   const { rpcUrl, deployment, operatorKey, hostSecret } = site;
   const folder = join(site.folder, name);
   mkdirSync(folder, { recursive: true, mode: 0o700 });
@@ -207,7 +212,7 @@ export function layOutHost(site: Site, { name, urls, dispatch, answerSeconds, ve
     chain: { rpcUrl, pollingMs, deployment, providerKey: 'provider.test-key' },
     escrow: { acceptProved: true },
     hostSecret: 'host-secret.test-key',
-    enclave: { attester: 'simulated', vendor: vendorFile, threads: 1 },
+    enclave: { attester: 'simulated', vendor: vendorFile, threads: 1, ...(address && { address }) },
     dataDirectory: 'data',
   };
   const file = join(folder, 'host.json');
