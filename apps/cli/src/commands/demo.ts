@@ -1,7 +1,7 @@
 /** `veritrain demo`, what `npm start` runs. */
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { InvalidArgumentError, type Command } from 'commander';
+import { InvalidArgumentError, Option, type Command } from 'commander';
 import { runDemo, type DemoReport } from '../demo/demo.js';
 import { runProvedDemo, type ProvedReport } from '../demo/proved.js';
 import { printResult, table, type OutputOptions } from '../output.js';
@@ -14,7 +14,8 @@ const more = [
 
 interface DemoOptions extends OutputOptions {
   readonly folder: string;
-  readonly epochs: number;
+  readonly epochs?: number;
+  readonly guest?: boolean;
   readonly tee: boolean;
   readonly highValue?: boolean;
 }
@@ -24,17 +25,23 @@ export function addDemoCommand(program: Command): void {
     .command('demo')
     .description('train MNIST end to end in a simulated enclave, check the evidence, settle on a local chain')
     .option('--folder <folder>', 'where everything is written', '.veritrain')
-    .option('--epochs <n>', 'passes over the training set', whole, 10)
+    .option('--epochs <n>', 'passes over the training set; else 10, in a guest 1', whole)
+    .addOption(
+      new Option('--guest', 'in a guest without SEV-SNP, under QEMU: SIMULATED all the same').conflicts([
+        'tee',
+        'highValue',
+      ]),
+    )
     .option('--no-tee', 'a short job without trusted hardware: every segment proved in zero knowledge')
     .option('--high-value', 'a short job in a simulated enclave, every segment proved besides')
     .option('--json', 'end with one JSON object')
     .action(async (options: DemoOptions) => {
-      const { folder, tee, highValue = false } = options;
+      const { folder, guest, tee, highValue = false, epochs = guest === true ? 1 : 10 } = options;
       if (!tee || highValue) {
         const proved = await runProvedDemo({ folder, tee, highValue, steps: 16, provers: [2] });
         return printResult(options, proved, () => provedSummary(proved));
       }
-      const report = await runDemo(options);
+      const report = await runDemo({ folder, epochs, guest });
       printResult(options, report, () => summary(report));
     });
 }

@@ -23,7 +23,9 @@ import {
   type Profile,
   type ServerEvent,
 } from '#libs/client';
+import { inputsCache, type InputSources } from '#libs/guest';
 import { canonicalManifest, floatOnnx } from '#libs/step';
+import { startDevelopmentGuests } from '../guest/development-machine.js';
 import { eventLine } from '../job/event-line.js';
 import { startEmbedded, type EmbeddedSystem } from '../system/embedded.js';
 import { consoleLine } from './console-line.js';
@@ -58,18 +60,46 @@ const rewardWei = 10n ** 18n;
 /** A commitment costs 15 ms, an epoch 400: every second epoch keeps it well below one twentieth. */
 const checkpointEpochs = 2;
 
-export async function runDemo(options: { readonly folder: string; readonly epochs: number }): Promise<DemoReport> {
+interface DemoOptions {
+  readonly folder: string;
+  readonly epochs: number;
+  /** Whether the enclave runs in a guest under QEMU; a process of this machine where not. */
+  readonly guest?: boolean | undefined;
+}
+
+/** @throws ConfigurationError GUEST_QEMU_ABSENT and others as startDevelopmentGuests, for a guest */
+export async function runDemo(options: DemoOptions): Promise<DemoReport> {
   const phases = createPhases();
   const folder = resolve(options.folder);
+  if (options.guest !== true) return runIn(folder, options.epochs, phases, null);
+  const guests = await phases.run('guest', () => startGuests(join(folder, 'guest'), phases.show));
+  try {
+    return await runIn(folder, options.epochs, phases, guests);
+  } finally {
+    await guests.stop();
+  }
+}
+
+type Guests = Awaited<ReturnType<typeof startDevelopmentGuests>>;
+
+function startGuests(folder: string, show: (line: string) => void): Promise<Guests> {
+  const onProgress: InputSources['onProgress'] = ({ stage, done, of, unit }) =>
+    show(`${stage} ${done} of ${of} ${unit}`);
+  return startDevelopmentGuests(folder, show, { cache: inputsCache, onProgress });
+}
+
+async function runIn(folder: string, epochs: number, phases: Phases, guests: Guests | null): Promise<DemoReport> {
   const home = join(folder, 'demo');
   const began = performance.now();
+  const vendorFile = guests?.vendorFile ?? join(folder, 'simulated-vendor.json');
+  const { enclaveAddress } = guests ?? {};
   const system = await phases.run('start', () =>
-    startEmbedded({ folder: home, vendorFile: join(folder, 'simulated-vendor.json'), log: true, onPhase: phases.show }),
+    startEmbedded({ folder: home, vendorFile, enclaveAddress, log: true, onPhase: phases.show }),
   );
   try {
     phases.say(consoleLine(system));
-    const trained = await train(system, home, options.epochs, phases);
-    const checked = await phases.run('check', () => check(trained, options.epochs, system.logPolicy));
+    const trained = await train(system, home, epochs, phases);
+    const checked = await phases.run('check', () => check(trained, epochs, system.logPolicy));
     const { result, timings, files, jobId } = trained;
     const { logged, ...shown } = checked;
     phases.show(logged);
@@ -111,7 +141,7 @@ async function train(system: EmbeddedSystem, home: string, epochs: number, phase
   const key = join(profile.broker.keysFolder, 'mnist.json');
   const idx = { images: mnistFiles.trainImages, labels: mnistFiles.trainLabels };
   await phases.run('seal', () => sealFiles({ manifest, ...idx, out: dataset, key }, showProgress({}, phases.show)));
-  const segmentSteps = checkpointEpochs * stepsPerEpoch;
+  const segmentSteps = Math.min(checkpointEpochs, epochs) * stepsPerEpoch;
   const request = { manifest, dataset, segmentSteps, provider: system.provider, rewardWei };
   const { jobId } = await phases.run('submit', () => submitJob(request, profile, api));
   let timings: TrainedModel['timings'] = {};
