@@ -7,7 +7,7 @@ import { Inject, Injectable, type OnApplicationBootstrap, type OnApplicationShut
 import { randomBytes } from 'node:crypto';
 import { DataSource, In, IsNull, Not, type EntityManager } from 'typeorm';
 import { decodePolicy, resultsTier } from '#attestation';
-import { CodedError, fromHex, to0x } from '#attestation/base';
+import { CodedError, CollateralError, fromHex, to0x } from '#attestation/base';
 import { makePublicEntry, makeSealedEntry } from '#attestation/log';
 import { bundleDigest, encodeBundledLog } from '#attestation/records';
 import { fetchConsistency, submitEntry } from '#libs/log';
@@ -70,7 +70,9 @@ export class LogSender implements OnApplicationBootstrap, OnApplicationShutdown 
     if (log === null) return;
     for (let count = batchSize; count === batchSize;) {
       const due = await this.claim();
-      await Promise.all(due.map((row) => this.attempt(log, row)));
+      const [policies, bundles] = [due.filter(isPolicy), due.filter((row) => !isPolicy(row))];
+      await Promise.all(policies.map((row) => this.attempt(log, row)));
+      await Promise.all(bundles.map((row) => this.attempt(log, row)));
       count = due.length;
     }
   }
@@ -163,6 +165,14 @@ export class LogSender implements OnApplicationBootstrap, OnApplicationShutdown 
     const { manager } = this.database;
     const job = await manager.findOneByOrFail(Job, { id: jobId });
     const subject = to0x(openJob(job).spec.policyDigest);
+    const waiting = { kind: 'policy', subject, endedAt: IsNull() };
+    if (await manager.existsBy(LogOutboxEntry, waiting)) {
+      throw new CollateralError('LOG_POLICY_WAITS', {
+        expected: 'the policy of the job in the log before its bundle is shown with it',
+        got: `policy ${subject} is not logged yet`,
+        rule: 'attestation/LOG.md',
+      });
+    }
     const proved = Not(IsNull());
     const policies = await manager.findBy(LogOutboxEntry, { kind: 'policy', subject, proof: proved });
     const where = { kind: 'job-bundle', subject: jobId, proof: proved };
@@ -184,6 +194,8 @@ export class LogSender implements OnApplicationBootstrap, OnApplicationShutdown 
     await this.database.manager.update(LogOutboxEntry, { id }, { ...outcome, endedAt: this.clock.now() });
   }
 }
+
+const isPolicy = ({ kind }: LogOutboxEntry): boolean => kind === 'policy';
 
 /** What key brokers logged of the job's releases. */
 async function releasesOf(manager: EntityManager, jobId: string) {
