@@ -29,6 +29,12 @@ it('waits as long as Retry-After says, where its own patience would be over', as
   expect(asked()).toBe(3);
 });
 
+it('goes on asking a server that sheds beyond the attempts of one that fails', async () => {
+  const { url, asked } = await shedding(1500, '0.2');
+  expect(await createApi(url, 'test key').get('jobs/1')).toEqual({ state: 'ready' });
+  expect(asked()).toBeGreaterThan(4);
+});
+
 it('gives up after its attempts, and takes no Retry-After that is none for a pause', async () => {
   const { url, asked } = await shedding(60_000, 'soon');
   await expect(createApi(url, 'test key').get('jobs/1')).rejects.toMatchObject({ code: 'CONTROL_PLANE_UNREACHABLE' });

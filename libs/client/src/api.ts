@@ -37,6 +37,8 @@ const attemptsOfStream = 9;
 const firstPauseMs = 100;
 /** The longest pause that an answer may ask for. */
 const retryAfterMaxMs = 10_000;
+/** How long a request is asked again of servers that shed it: they say when, and it counts as no attempt. */
+const shedPatienceMs = 60_000;
 const answerWithinMs = 30_000;
 /** The slowest line that an upload is waited for: a shard of 4 MiB may take four minutes and a half. */
 const uploadBytesPerMs = 16;
@@ -58,27 +60,33 @@ export function createApi(urls: string | readonly string[], apiKey: string): Con
     attemptsMax = attempts,
     withinMs = answerWithinMs,
   ): Promise<Response> {
-    let wantedMs = 0;
+    const shedUntil = performance.now() + shedPatienceMs;
     const once = async (): Promise<Response> => {
-      const url = bases[at % bases.length]!;
-      const signal = init.signal ?? AbortSignal.timeout(withinMs);
-      const headers = { ...authorization, ...init.headers };
-      const response = await fetch(`${url}/v1/${path}`, { ...init, signal, headers }).catch((error: unknown) => {
-        wantedMs = 0;
-        throw unreachable(url, error instanceof Error ? error.message : String(error));
-      });
-      if (response.ok) return response;
-      if (!isPassing(response.status)) throw await problemOf(response);
-      await response.body?.cancel().catch(() => undefined);
-      wantedMs = wantedPauseMs(response);
-      throw unreachable(url, `status ${response.status}`);
+      for (let asked = 1; ; asked++) {
+        const url = bases[at % bases.length]!;
+        const signal = init.signal ?? AbortSignal.timeout(withinMs);
+        const headers = { ...authorization, ...init.headers };
+        const response = await fetch(`${url}/v1/${path}`, { ...init, signal, headers }).catch((error: unknown) => {
+          throw unreachable(url, error instanceof Error ? error.message : String(error));
+        });
+        if (response.ok) return response;
+        if (!isPassing(response.status)) throw await problemOf(response);
+        await response.body?.cancel().catch(() => undefined);
+        const wantedMs = wantedPauseMs(response);
+        const failure = unreachable(url, `status ${response.status}`);
+        if (wantedMs === 0 || performance.now() + wantedMs > shedUntil) throw failure;
+        // Another replica may serve a request that this one sheds.
+        at += 1;
+        if (asked % bases.length !== 0) continue;
+        await sleep(wantedMs, undefined, init.signal ? { signal: init.signal } : {}).catch(() => {
+          throw failure;
+        });
+      }
     };
     return retry(once, {
       ...{ attempts: attemptsMax, firstPauseMs, signal: init.signal },
       isWorthAgain: (error) => error instanceof CollateralError,
       beforePause: () => void (at += 1),
-      // Another replica may serve a request that this one sheds.
-      leastPauseMs: (attempt) => (attempt % bases.length === 0 ? wantedMs : 0),
     });
   }
 

@@ -36,8 +36,6 @@ interface RetryOptions {
   readonly attempts: number;
   /** Doubled after each attempt. */
   readonly firstPauseMs: number;
-  /** What a pause lasts at least; attempts count from 1. */
-  readonly leastPauseMs?: (attempt: number) => number;
   /** Whether another attempt may help; absent: whatever the failure. */
   readonly isWorthAgain?: (error: unknown) => boolean;
   /** Told before a pause, for example to turn to another server. */
@@ -47,15 +45,14 @@ interface RetryOptions {
 
 /** @throws the last failure, once the attempts are spent, another is no use, or the signal is aborted */
 export async function retry<T>(ask: () => Promise<T>, options: RetryOptions): Promise<T> {
-  const { attempts, firstPauseMs, leastPauseMs = () => 0, isWorthAgain = () => true, beforePause, signal } = options;
+  const { attempts, firstPauseMs, isWorthAgain = () => true, beforePause, signal } = options;
   for (let attempt = 1; ; attempt++) {
     try {
       return await ask();
     } catch (error) {
       if (attempt >= attempts || signal?.aborted === true || !isWorthAgain(error)) throw error;
       beforePause?.();
-      const pauseMs = Math.max(firstPauseMs * 2 ** (attempt - 1), leastPauseMs(attempt));
-      await sleep(pauseMs, undefined, signal ? { signal } : {}).catch(() => {
+      await sleep(firstPauseMs * 2 ** (attempt - 1), undefined, signal ? { signal } : {}).catch(() => {
         throw error;
       });
     }
