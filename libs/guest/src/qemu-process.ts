@@ -19,11 +19,14 @@ interface RunningGuest {
   /** QEMU's status, null after a signal, and its last words. A guest that powers off ends it with 0. */
   readonly exited: Promise<{ readonly status: number | null; readonly said: string }>;
   isRunning(): boolean;
+  /** The error of KVM on which the machine stands still, where it does: QEMU goes on and the guest does not. */
+  stalled(): string | null;
   /** Ends the machine, and with it whatever was in its memory. */
   stop(graceMs?: number): Promise<void>;
 }
 
 const wordsMax = 4000;
+const kvmError = /^.*(KVM internal error|KVM: entry failed|kvm run failed).*$/m;
 const versionWithinMs = 10_000;
 /** Until the socket is there. */
 const channelWithinMs = 30_000;
@@ -76,7 +79,8 @@ export async function startGuest(machine: GuestMachine, { endsWithUs = true } = 
     await stop(graceMsUsual);
     throw failed(command[0], await exited);
   }
-  return { pid: child.pid, command, exited, isRunning, stop: (graceMs = graceMsUsual) => stop(graceMs) };
+  const stalled = (): string | null => kvmError.exec(said())?.[0].trim() ?? null;
+  return { pid: child.pid, command, exited, isRunning, stalled, stop: (graceMs = graceMsUsual) => stop(graceMs) };
 }
 
 function absent(qemu: string, got: string): ConfigurationError {
