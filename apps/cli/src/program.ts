@@ -12,6 +12,7 @@ import { addEvidenceCommands } from './commands/evidence.js';
 import { addExampleCommands } from './commands/example.js';
 import { addGuestCommands } from './commands/guest.js';
 import { addHostCommands } from './commands/host.js';
+import { addImagesCommands } from './commands/images.js';
 import { addJobCommands } from './commands/job.js';
 import { addKeyCommands } from './commands/key.js';
 import { addLogCommands } from './commands/log.js';
@@ -51,6 +52,7 @@ export function createProgram(): Command {
   addKeyCommands(program);
   addNodeCommands(program);
   addHostCommands(program);
+  addImagesCommands(program);
   addDeadLetterCommands(program);
   addAuditCommands(program);
   addModelCommands(program);

@@ -1,4 +1,5 @@
 /** Door of libs/guest: images of guests from their locked inputs, and guests as QEMU machines. */
+export { buildServices } from './oci/services.js';
 export { buildGuest, fetchGuest, inputsCache, lockedInputs, refuseOpen } from './image/build.js';
 export { repository } from './image/lock.js';
 export { type InputSources } from './image/inputs.js';

@@ -4,9 +4,9 @@ import * as ed25519 from '@noble/ed25519';
 import { signGuestManifest } from '#attestation';
 import { ed25519Signer, toHex } from '#attestation/base';
 import { readSecret, writeWhole } from '#libs/client';
-import type { InputSources } from '#libs/guest';
 import { manifestOf, verifyManifestFile } from '../guest/manifest.js';
 import { printResult, table, wholeNumber, type OutputOptions } from '../output.js';
+import { sourcesOf, withSources, type SourceOptions } from './guest-sources.js';
 import { publicKey } from './policy.js';
 
 interface MakeOptions extends OutputOptions {
@@ -19,23 +19,13 @@ interface MakeOptions extends OutputOptions {
   readonly out: string;
 }
 
-export interface SourceOptions extends OutputOptions {
-  readonly cache?: string;
-  readonly inputs?: string;
-  readonly mirror?: readonly string[];
-}
-
 interface VerifyOptions extends SourceOptions {
   readonly publicKey: Uint8Array;
   readonly firmware?: string;
   readonly rebuild?: boolean;
 }
 
-export function addManifestCommands(
-  guest: Command,
-  withSources: (command: Command) => Command,
-  sourcesOf: (options: SourceOptions) => InputSources,
-): void {
+export function addManifestCommands(guest: Command): void {
   guest
     .command('manifest')
     .argument('<folder>', 'an image of guest build')

@@ -1,9 +1,10 @@
 /** `veritrain guest lock | fetch | build | run | manifest | verify`: the measured guest's image from its locked inputs. */
 import { Option, type Command } from 'commander';
-import { buildGuest, fetchGuest, inputsCache, lockedInputs, refuseOpen, type InputSources } from '#libs/guest';
+import { buildGuest, fetchGuest, lockedInputs, refuseOpen } from '#libs/guest';
 import { runImage, type RunRequest } from '../guest/run.js';
-import { log, printResult, table, wholeNumber, type OutputOptions } from '../output.js';
-import { addManifestCommands, type SourceOptions } from './guest-manifest.js';
+import { printResult, table, wholeNumber, type OutputOptions } from '../output.js';
+import { addManifestCommands } from './guest-manifest.js';
+import { sourcesOf, withSources, type SourceOptions } from './guest-sources.js';
 
 interface ImageOptions extends SourceOptions {
   readonly flavour: string;
@@ -47,7 +48,7 @@ export function addGuestCommands(program: Command): void {
       );
     });
   addRun(guest);
-  addManifestCommands(guest, withSources, sourcesOf);
+  addManifestCommands(guest);
 }
 
 function addRun(guest: Command): void {
@@ -56,7 +57,9 @@ function addRun(guest: Command): void {
     .argument('<folder>', 'an image of guest build')
     .description('boot an image without SEV-SNP until its enclave answers or it powers off: for development and checks')
     .option('--memory <mib>', 'memory of the machine', wholeNumber, 1024)
-    .addOption(new Option('--accelerator <name>', 'else kvm where it is there').choices(['kvm', 'tcg']))
+    .addOption(
+      new Option('--accelerator <name>', 'else kvm where it is there and starts a guest').choices(['kvm', 'tcg']),
+    )
     .option('--qemu <program>', 'by name or path', 'qemu-system-x86_64')
     .option('--json', 'print one JSON document')
     .action(async (folder: string, options: OutputOptions & Omit<RunRequest, 'folder'>) => {
@@ -64,6 +67,9 @@ function addRun(guest: Command): void {
       printResult(options, ran, () =>
         table([
           ['flavour', `${ran.flavour}, ${ran.accelerator}, without SEV-SNP`],
+          ...(ran.withoutKvm === null
+            ? []
+            : [['KVM', `is there and starts no guest, so the processor was emulated: ${ran.withoutKvm}`] as const]),
           ['open', ran.openSeconds === null ? 'never answered' : `answered after ${ran.openSeconds} s`],
           ...(ran.refusal === null ? [] : [['refusal', String(ran.refusal.code)] as const]),
           ['end', ran.status === 0 ? 'powered off by itself' : 'stopped'],
@@ -81,25 +87,4 @@ function flavourOption(): Option {
 
 function withFlavour(command: Command): Command {
   return withSources(command.addOption(flavourOption()));
-}
-
-function withSources(command: Command): Command {
-  return command
-    .option('--inputs <folder>', 'a folder that has inputs, by the names of their packages')
-    .option(
-      '--mirror <url...>',
-      'where pool/ of the archive lies, for example a snapshot; else the machine’s own sources',
-    )
-    .option('--cache <folder>', 'where inputs are kept; else .veritrain/cache/guest')
-    .option('--json', 'print one JSON document');
-}
-
-function sourcesOf({ cache, inputs, mirror, json }: SourceOptions): InputSources {
-  const onProgress: InputSources['onProgress'] = (progress) =>
-    log(
-      json === true
-        ? JSON.stringify({ progress })
-        : `${progress.stage} ${progress.done} of ${progress.of}${progress.name ? ` ${progress.name}` : ''}`,
-    );
-  return { cache: cache ?? inputsCache, folder: inputs, mirrors: mirror, onProgress };
 }
