@@ -1,11 +1,11 @@
-import { existsSync } from 'node:fs';
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
+import { describeSamples } from '#test/describe-samples';
 import { fakeAmd, fakeAmdAt } from '#test/fake-amd';
-import { loadSamples, samplesRoot } from '#test/samples';
+import { loadSamples } from '#test/samples';
 import { toBase64 } from '../base/bytes.js';
 import { isAsStated, runSample } from './index.js';
 
-describe.skipIf(!existsSync(samplesRoot))('every folder of real evidence', () => {
+describeSamples('every folder of real evidence', () => {
   for (const sample of loadSamples()) {
     it(`${sample.folder}/${sample.id}`, async () => {
       const report = await runSample(sample);
@@ -17,7 +17,7 @@ describe.skipIf(!existsSync(samplesRoot))('every folder of real evidence', () =>
   }
 });
 
-describe.skipIf(!existsSync(samplesRoot))('a folder made to deceive', () => {
+describeSamples('a folder made to deceive', () => {
   const forged = new Map([
     ['amd-snp', 'aws-nitro'],
     ['aws-nitro', 'intel-tdx'],

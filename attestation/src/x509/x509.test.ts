@@ -1,13 +1,13 @@
-import { readdirSync, readFileSync, existsSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { X509Certificate } from 'node:crypto';
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
+import { describeSamples } from '#test/describe-samples';
+import { samplesRoot } from '#test/samples';
 import { parsePemCertificates, parseCertificate } from './certificate.js';
 import { verifyPath } from './path.js';
 
-const root = process.env['VERITRAIN_VECTORS'] ?? '../shared/vectors';
-
-describe.skipIf(!existsSync(root))('certificates of the real samples', () => {
-  const folder = `${root}/amd-snp`;
+describeSamples('certificates of the real samples', () => {
+  const folder = `${samplesRoot}/amd-snp`;
   const anchors = readdirSync(`${folder}/anchors`)
     .filter((name) => name.endsWith('.pem'))
     .flatMap((name) => parsePemCertificates(readFileSync(`${folder}/anchors/${name}`, 'utf8')));

@@ -13,6 +13,7 @@ import {
   simulatedMeasurement,
   type SimulatedVendor,
 } from '#libs/simulated-vendor';
+import { describeSamples } from '#test/describe-samples';
 import { samplesRoot } from '#test/samples';
 import { readFacts } from './facts.js';
 import { areaOf, findingsOfDates } from './findings.js';
@@ -79,7 +80,7 @@ describe('preflight of this machine', () => {
   });
 });
 
-describe.skipIf(!existsSync(samplesRoot))('preflight of a recorded machine', () => {
+describeSamples('preflight of a recorded machine', () => {
   const bytes = (file: string) => new Uint8Array(readFileSync(`${samplesRoot}/${file}`));
   const gpu = 'nvidia-gpu/h100-550.90.07-full';
   const twenty = new Uint8Array(20);
