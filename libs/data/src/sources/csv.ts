@@ -20,6 +20,7 @@ const chunkBytes = 64 * 1024;
 export async function openCsv(path: string, kind: 'csv' | 'tsv', options: CsvOptions = {}): Promise<DataSource> {
   const { size, mtimeMs } = await stat(path);
   const file = basename(path);
+  await refuseUtf16(path, file);
   const delimiter = options.delimiter ?? (kind === 'tsv' ? '\t' : await findDelimiter(path));
   if (!delimiters.includes(delimiter)) {
     refuseChoice('DATA_CHOICE', `a delimiter of ${JSON.stringify(delimiters)}`, delimiter, 'choose one of these');
@@ -39,10 +40,11 @@ export async function openCsv(path: string, kind: 'csv' | 'tsv', options: CsvOpt
     async *rows(from = start) {
       blank = 0;
       const begin = from.row === 0 ? { row: 0, byte: dataStart } : from;
+      const at = { ...begin };
       for await (const { rows, byte } of parsed(path, file, delimiter, begin)) {
         const whole = names.length === 1 ? rows : rows.filter((row) => row.length > 1 || row[0] !== '');
         blank += rows.length - whole.length;
-        yield* batches(whole, names, file, begin, byte);
+        yield* batches(whole, names, file, at, byte);
       }
     },
   };
@@ -105,6 +107,19 @@ function refuseEncoding(place: { file: string; row?: number; column?: string }):
   });
 }
 
+/** By its byte order mark: spreadsheets call it "Unicode text". */
+async function refuseUtf16(path: string, file: string): Promise<void> {
+  const handle = await open(path);
+  try {
+    const { buffer, bytesRead } = await handle.read(Buffer.alloc(2), 0, 2, 0);
+    const mark = bytesRead === 2 ? buffer.toString('hex') : '';
+    if (mark !== 'fffe' && mark !== 'feff') return;
+    refuseData('DATA_ENCODING', { file }, { expected: 'UTF-8 text', got: 'UTF-16', action: 'save the file as UTF-8' });
+  } finally {
+    await handle.close();
+  }
+}
+
 function checkNames(names: readonly string[], file: string): void {
   if (names.length > limits.tableColumnsMax) {
     refuseData(
@@ -127,7 +142,7 @@ function checkNames(names: readonly string[], file: string): void {
         {
           expected: 'every name once',
           got: name,
-          action: 'rename one of them in the first line, or say that the file has no line of names',
+          action: 'rename one of them in the first line, or say that the file has no line of names (--no-names)',
         },
       );
     }
