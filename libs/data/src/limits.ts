@@ -39,8 +39,10 @@ export const parquetColumnsMax = 4_096;
 export const npyHeaderBytesMax = 64 * 1024;
 export const zipDirectoryBytesMax = 1024 * 1024;
 export const zipCommentBytesMax = 65_535;
+/** Time that the reader of Parquet may take to start. */
+export const parquetStartMilliseconds = 20_000;
 /** Time that a file of Parquet may take to open, and beside it what unpacked bytes of a row group are given. */
-export const parquetMilliseconds = 20_000;
+export const parquetMilliseconds = 5_000;
 export const parquetBytesPerMillisecond = 4_096;
 /** Heap of the process that reads Parquet, MiB. */
 export const parquetHeapMebibytes = 2_048;

@@ -1,4 +1,4 @@
-/** Entry of the process that reads Parquet: one request, one answer. It ends with the one that asks. */
+/** Entry of the process that reads Parquet: says that it is there, then one answer for each request. It ends with the one that asks. */
 import { endWithParent } from './end-with-parent.js';
 import { readParquet, type GroupRequest, type MetadataRequest } from './read.js';
 
@@ -10,3 +10,4 @@ process.on('message', (request: MetadataRequest | GroupRequest) => {
     (error: unknown) => process.send!({ error: error instanceof Error ? error.message : String(error) }),
   );
 });
+process.send!({ value: 'ready' });

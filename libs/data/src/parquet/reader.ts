@@ -24,7 +24,7 @@ export function askParquet(request: MetadataRequest | GroupRequest, milliseconds
 }
 
 async function ask(request: MetadataRequest | GroupRequest, milliseconds: number): Promise<unknown> {
-  if (reader?.isRunning() !== true) reader = started();
+  if (reader?.isRunning() !== true) reader = await started();
   const asked = reader;
   hold(asked, 'ref');
   try {
@@ -59,14 +59,17 @@ async function answerOf(asked: StartedProcess, milliseconds: number): Promise<An
     return answer as Answer;
   } catch (error) {
     await asked.kill();
-    throw over.signal.aborted ? new Error(`nothing after ${milliseconds / 1000} s`, { cause: error }) : error;
+    throw over.signal.aborted
+      ? new Error(`nothing after ${(milliseconds / 1000).toFixed(1)} s`, { cause: error })
+      : error;
   } finally {
     clearTimeout(timer);
     over.abort();
   }
 }
 
-function started(): StartedProcess {
+/** Awaits its first word, so that the time of a request is that of reading. */
+async function started(): Promise<StartedProcess> {
   const command = nodeCommand(
     './reader-main',
     import.meta.url,
@@ -74,5 +77,7 @@ function started(): StartedProcess {
     [`--max-old-space-size=${limits.parquetHeapMebibytes}`],
   );
   const stdio: ['ignore', 'ignore', 'ignore', 'ipc'] = ['ignore', 'ignore', 'ignore', 'ipc'];
-  return startProcess(command, { stdio, serialization: 'advanced', endsWithUs: true });
+  const begun = startProcess(command, { stdio, serialization: 'advanced', endsWithUs: true });
+  await answerOf(begun, limits.parquetStartMilliseconds);
+  return begun;
 }
