@@ -4,10 +4,14 @@ import type { Cell } from './source.js';
 
 /** Spellings of a missing value, in every column. */
 const missing = new Set(['', 'NA', 'N/A', 'NaN', 'nan', 'null', 'NULL']);
+/** Code units in front of which no missing value and no blank stands: `!` to `9`. */
+const [markFirst, digitLast] = [0x21, 0x39];
 
 export function isMissing(cell: Cell | undefined): cell is null | string {
   if (cell === null) return true;
-  return typeof cell === 'string' ? missing.has(cell.trim()) : Number.isNaN(cell);
+  if (typeof cell !== 'string') return Number.isNaN(cell);
+  const first = cell.charCodeAt(0);
+  return !(first >= markFirst && first <= digitLast) && missing.has(cell.trim());
 }
 
 const decimal = /^\s*[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?\s*$/;

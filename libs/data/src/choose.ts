@@ -47,7 +47,10 @@ export function choose(seen: Look, choices: Choices = {}): Chosen {
   for (const name of [...(choices.label ?? []), ...(choices.drop ?? []), ...Object.keys(choices.kinds ?? {})]) {
     if (byName.has(name)) continue;
     const names = seen.columns.slice(0, 20).map((column) => column.name);
-    refuseChoice('DATA_COLUMN_MISSING', `a column of ${seen.file}: ${names.join(', ')}`, name, 'check the spelling');
+    const parts = name.split(',').map((part) => part.trim());
+    const isList = parts.length > 1 && parts.every((part) => byName.has(part));
+    const action = isList ? `part the names by blanks: ${parts.join(' ')}` : 'check the spelling';
+    refuseChoice('DATA_COLUMN_MISSING', `a column of ${seen.file}: ${names.join(', ')}`, name, action);
   }
   const isTokens = seen.columns.some(({ guess }) => guess === 'tokens');
   const labels = isTokens ? [] : (choices.label ?? guessLabel(seen));
@@ -82,7 +85,7 @@ function guessLabel(seen: Look): readonly string[] {
     'DATA_LABEL',
     `the name of the label's column of ${seen.file}`,
     'none',
-    `one of ${names.join(', ')}`,
+    `name it, one of ${names.join(', ')} (--target or --label)`,
   );
 }
 
@@ -107,11 +110,15 @@ function checkTask(task: Chosen['task'], labels: readonly string[], isTokens: bo
 function guessKind(column: ColumnLook, arePixels: boolean, file: string): ColumnKind {
   if (column.guess === 'number') return arePixels ? 'integer' : 'number';
   if (column.guess !== 'text') return column.guess;
+  const { firstText, numbers } = column;
+  const isMixed = numbers > 0 && firstText !== null;
   return refuseChoice(
     'DATA_COLUMN_KIND',
     `numbers or repeated categories in column "${column.name}" of ${file}`,
-    `${column.distinct}${column.isMore ? ' or more' : ''} different texts`,
-    `drop the column, or say that it is a category`,
+    isMixed
+      ? `"${firstText.text.slice(0, 60)}" in row ${firstText.row}, beside ${numbers} numbers`
+      : `${column.distinct}${column.isMore ? ' or more' : ''} different texts`,
+    `${isMixed ? 'mend such cells or leave them empty, ' : ''}drop the column (--drop), or say that it is a category (--category)`,
   );
 }
 

@@ -15,6 +15,7 @@ import {
   type ImportedData,
   type RecordSet,
 } from './index.js';
+import type { RowBatch } from './source.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'data-'));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -210,9 +211,54 @@ describe('a table, libs/data/SPEC.md', () => {
     ['DATA_LABEL', 'x,z\n1,2\n', {}, {}],
     ['DATA_LABEL', 'x,y\n1,a\n2,a\n', {}, {}],
     ['DATA_COLUMN_KIND', `x,y\n${Array.from({ length: 30 }, (_, i) => `t${i},1`).join('\n')}`, {}, {}],
+    ['DATA_EMPTY', 'x,y\n', {}, {}],
     ['DATA_RANGE', 'x,y\n1,1\n1.5,2\n', { kinds: { x: 'integer' } } as const, { row: 2, column: 'x' }],
+    ['DATA_RANGE', 'x,y\n1e308,1\n-1e308,2\n3,1\n', {}, { column: 'x' }],
   ])('refuses with %s', async (code, text, choices, place) => {
     expect(await failure(() => imported(text, choices))).toMatchObject({ code, ...place });
+  });
+
+  const column = (cells: readonly string[]): string =>
+    `x,y\n${cells.map((cell, i) => `${cell},${i % 2}`).join('\n')}\n`;
+  const numbers = Array.from({ length: 30 }, (_, i) => String(i));
+
+  it('names the cell that keeps a column from being numbers', async () => {
+    expect(await failure(() => imported(column([...numbers.slice(0, 20), '12 kg', ...numbers])))).toMatchObject({
+      code: 'DATA_COLUMN_KIND',
+      got: '"12 kg" in row 21, beside 50 numbers',
+    });
+    const { report } = await imported(column([...numbers, ...numbers, '12 kg', '12 kg']));
+    expect(report.notes).toContain(
+      'column "x" is read as categories: 60 of its cells are numbers, and "12 kg" in row 61 is none',
+    );
+  });
+
+  it('lists labels that no training row has in one sentence', async () => {
+    const text = `x,label\n${numbers.map((n) => `${n},c${n}`).join('\n')}\n`;
+    const { report } = await imported(text, {}, 10);
+    expect(
+      report.notes.filter((note) => /^no training row has the label "c\d+", .* … \(10 in all\)/.test(note)),
+    ).toHaveLength(1);
+  });
+
+  it('goes on from behind any batch of a file of many', async () => {
+    const lines = Array.from({ length: 20_000 }, (_, i) => `${i},"a\n${i % 7}",${i % 2}`);
+    const path = file(`x,note,y\n${lines.join('\n')}\n`);
+    const source = await openSource(path);
+    const batches: RowBatch[] = [];
+    for await (const batch of source.rows()) batches.push(batch);
+    expect(batches.length).toBeGreaterThan(3);
+    expect(batches.at(-1)!.next).toEqual({ row: 20_000, byte: source.bytes });
+    for (const { next } of batches.slice(0, -1)) {
+      const { value: rest } = (await source.rows(next)[Symbol.asyncIterator]().next()) as { value: RowBatch };
+      expect([rest.first, rest.rows[0]![0]]).toEqual([next.row + 1, String(next.row)]);
+    }
+  });
+
+  it('names UTF-16', async () => {
+    const path = join(folder, 'wide.csv');
+    writeFileSync(path, Buffer.from('\ufeffx,y\n1,2\n', 'utf16le'));
+    expect(await failure(() => openSource(path))).toMatchObject({ code: 'DATA_ENCODING', got: 'UTF-16' });
   });
 
   it('names a file that is no UTF-8', async () => {

@@ -7,17 +7,17 @@ import { createHash } from 'node:crypto';
 import { mkdir, open, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { canonicalHeader, parseDataHeader, shuffledIndices, type DataHeader } from '#libs/step';
-import { choose, type Choices, type Chosen } from './choose.js';
+import { choose, type Choices, type Chosen, type ChosenColumn } from './choose.js';
 import { RowEncoder } from './encode.js';
 import type { ColumnReport } from './encode-cell.js';
-import { refuseChoice } from './errors.js';
+import { refuseChoice, refuseData } from './errors.js';
 import { headerOf } from './header-of.js';
 import { look, type Look } from './look.js';
 import { recordSet, type RecordSet } from './record-set.js';
 import { ShuffledWriter } from './shuffled.js';
 import type { DataSource, Watch } from './source.js';
 import { stage, writeAll, type Staged } from './stage.js';
-import { ColumnStatistics } from './statistics.js';
+import { ColumnStatistics, type Statistics } from './statistics.js';
 
 interface ImportRequest {
   readonly source: DataSource;
@@ -54,24 +54,12 @@ export interface ImportedData {
 
 /** @throws DataError DATA_* naming file, row and column; ConfigurationError DATA_*; Rejection HEADER_* */
 export async function importData(request: ImportRequest, watch: Watch = {}): Promise<ImportedData> {
-  const { source, validation, folder } = request;
+  const { folder } = request;
   await mkdir(folder, { recursive: true });
-  const sources = typeof validation === 'number' ? [source] : [validation, source];
-  const fingerprints = sources.map((one) => one.fingerprint);
-  const asked = JSON.stringify([
-    fingerprints,
-    request.choices ?? {},
-    request.seed,
-    typeof validation === 'number' && validation,
-  ]);
-  const key = createHash('sha256').update(asked).digest('hex');
+  const key = keyOf(request);
   const done = await readDone(folder, key);
   if (done !== null) return done;
-  const chosen = choose(request.seen ?? (await look(source, watch)), request.choices);
-  if (typeof validation !== 'number') checkSameColumns(source, validation, chosen);
-  const staged = await stage(folder, key, sources, chosen, watch);
-  const places = placesOf(staged, validation, request.seed, source.file);
-  const { header, notes } = await measure(staged, chosen, source, places, watch);
+  const { chosen, staged, places, header, notes } = await measured(request, key, watch);
   const encoder = new RowEncoder(header, inputsOf(header, chosen), true);
   const sets = await write(folder, staged, encoder, places, watch);
   const report: ImportReport = {
@@ -84,6 +72,35 @@ export async function importData(request: ImportRequest, watch: Watch = {}): Pro
   return { header, ...sets, report };
 }
 
+interface DescribedData extends Pick<ImportReport, 'train' | 'validation' | 'dropped' | 'notes'> {
+  readonly header: DataHeader;
+}
+
+/** What `importData` would make of it, without its records. @throws as `importData` */
+export async function describeData(request: ImportRequest, watch: Watch = {}): Promise<DescribedData> {
+  await mkdir(request.folder, { recursive: true });
+  const { staged, places, header, notes } = await measured(request, keyOf(request), watch);
+  const { validation, place } = places;
+  const counts = { train: place.length - validation, validation, dropped: staged.dropped };
+  return { header, ...counts, notes: [...staged.notes, ...notes] };
+}
+
+function keyOf({ source, validation, choices = {}, seed }: ImportRequest): string {
+  const isCount = typeof validation === 'number';
+  const fingerprints = (isCount ? [source] : [validation, source]).map((one) => one.fingerprint);
+  const asked = JSON.stringify([fingerprints, choices, seed, isCount && validation]);
+  return createHash('sha256').update(asked).digest('hex');
+}
+
+async function measured({ source, validation, ...request }: ImportRequest, key: string, watch: Watch) {
+  const chosen = choose(request.seen ?? (await look(source, watch)), request.choices);
+  if (typeof validation !== 'number') checkSameColumns(source, validation, chosen);
+  const sources = typeof validation === 'number' ? [source] : [validation, source];
+  const staged = await stage(request.folder, key, sources, chosen, watch);
+  const places = placesOf(staged, validation, request.seed, source.file);
+  return { chosen, staged, places, ...(await measure(staged, chosen, source, places, watch)) };
+}
+
 interface Places {
   /** For each staged row its place: validation rows first. */
   readonly place: Uint32Array;
@@ -91,11 +108,22 @@ interface Places {
   readonly isGiven: boolean;
 }
 
-function placesOf({ rows }: Staged, validation: number | DataSource, seed: string, file: string): Places {
+function placesOf({ rows, dropped }: Staged, validation: number | DataSource, seed: string, file: string): Places {
   const isGiven = typeof validation !== 'number';
   const before = isGiven ? rows[0]! : 0;
   const count = rows.at(-1)!;
   const held = isGiven ? before : validation;
+  if (before + count === 0) {
+    refuseData(
+      'DATA_EMPTY',
+      { file },
+      {
+        expected: 'at least two rows with a label',
+        got: dropped === 0 ? 'none' : `${dropped} rows, all without a label`,
+        action: 'give a file with rows; a first line of a table is taken for the names of its columns',
+      },
+    );
+  }
   if (!Number.isSafeInteger(held) || held < 0 || held >= before + count || count === 0) {
     refuseChoice(
       'DATA_CHOICE',
@@ -135,7 +163,7 @@ async function measure(
     }
     watch.onProgress?.({ stage: 'measure', done: first + count, of: place.length, unit: 'rows' });
   }
-  const found = training.map((one) => one.result());
+  const found = training.map((one, index) => spreadOf(one.result(), columns[index]!, source.file));
   const ofAll = all.map((one) => one.result());
   const header = headerOf({
     ...{ chosen, source },
@@ -143,16 +171,42 @@ async function measure(
     labelValues: ofAll.slice(chosen.features.length).map(({ values }) => values),
     split: isGiven ? 'given' : { train: place.length - validation, validation },
   });
-  const constant = columns.filter((_, index) => found[index]!.isConstant && columns[index]!.kind === 'number');
   const unseen = chosen.labels.flatMap(({ name }, index) => {
-    const known = found[chosen.features.length + index]!.values;
-    const values = ofAll[chosen.features.length + index]!.values.filter((value) => !known.includes(value));
-    return values.map((value) => `no training row has the label "${value}" of column "${name}"`);
+    const known = new Set(found[chosen.features.length + index]!.values);
+    const values = ofAll[chosen.features.length + index]!.values.filter((value) => !known.has(value));
+    return values.length === 0 ? [] : [`no training row has the label ${listed(values)} of column "${name}"`];
   });
-  return {
-    header,
-    notes: [...constant.map(({ name }) => `column "${name}" is the same in all training rows`), ...unseen],
-  };
+  return { header, notes: [...chosen.features.flatMap((column, index) => notesOn(column, found[index]!)), ...unseen] };
+}
+
+/** @throws DataError DATA_RANGE where mean or deviation leave float64 */
+function spreadOf(found: Statistics, { name }: ChosenColumn, file: string): Statistics {
+  const { least, most, isMeasured } = found;
+  if (isMeasured) return found;
+  return refuseData(
+    'DATA_RANGE',
+    { file, column: name },
+    {
+      expected: 'numbers whose mean and deviation are numbers, below about 1e150',
+      got: `${least} to ${most}`,
+      action: 'mend or empty the cells that are too large, or drop the column (--drop)',
+    },
+  );
+}
+
+/** The first ones, and how many there are. */
+function listed(values: readonly string[]): string {
+  const first = values.slice(0, 3).map((value) => `"${value}"`);
+  return values.length > first.length ? `${first.join(', ')} … (${values.length} in all)` : first.join(', ');
+}
+
+/** What a reader of the file may not have meant. */
+function notesOn({ name, kind, look: { numbers, firstText } }: ChosenColumn, { isConstant }: Statistics): string[] {
+  if (kind === 'number' && isConstant) return [`column "${name}" is the same in all training rows`];
+  if (kind !== 'category' || numbers === 0 || firstText === null) return [];
+  return [
+    `column "${name}" is read as categories: ${numbers} of its cells are numbers, and "${firstText.text.slice(0, 60)}" in row ${firstText.row} is none`,
+  ];
 }
 
 /** For each column of the header, then of its label, where its cell stands among the staged ones. */

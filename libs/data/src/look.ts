@@ -15,6 +15,8 @@ export interface ColumnLook {
   /** Cells that are numbers, and whether all of these are whole. */
   readonly numbers: number;
   readonly isWhole: boolean;
+  /** The first cell that is neither missing nor a number; null where there is none. */
+  readonly firstText: { readonly row: number; readonly text: string } | null;
   /** Of the numbers; null where there is none. */
   readonly least: number | null;
   readonly most: number | null;
@@ -45,7 +47,9 @@ export async function look(source: DataSource, watch: Watch = {}): Promise<Look>
   let rows = 0;
   for await (const batch of source.rows()) {
     watch.signal?.throwIfAborted();
-    for (const row of batch.rows) for (let c = 0; c < columns.length; c++) columns[c]!.add(row[c]!);
+    batch.rows.forEach((row, index) => {
+      for (let c = 0; c < columns.length; c++) columns[c]!.add(row[c]!, batch.first + index);
+    });
     rows += batch.rows.length;
     watch.onProgress?.({ stage: 'look', done: batch.next.byte, of: source.bytes, unit: 'bytes' });
   }
@@ -64,6 +68,7 @@ class Tally {
   private most = -Infinity;
   private mean = 0;
   private isMore = false;
+  private firstText: ColumnLook['firstText'] = null;
   private readonly counts = new Map<string, number>();
 
   constructor(
@@ -71,7 +76,7 @@ class Tally {
     private readonly kept: number,
   ) {}
 
-  add(cell: Cell): void {
+  add(cell: Cell, row: number): void {
     if (typeof cell === 'object' && cell !== null) return;
     if (isMissing(cell)) {
       this.missing += 1;
@@ -79,7 +84,11 @@ class Tally {
     }
     const value = numberOf(cell);
     if (value !== null) this.addNumber(value);
-    const text = textOf(cell);
+    else this.firstText ??= { row, text: textOf(cell) };
+    if (!this.isMore) this.addText(textOf(cell));
+  }
+
+  private addText(text: string): void {
     const before = this.counts.get(text);
     if (before !== undefined) this.counts.set(text, before + 1);
     else if (this.counts.size < this.kept && text.length <= nameLengthMax) this.counts.set(text, 1);
@@ -99,7 +108,7 @@ class Tally {
     const hasNumbers = numbers > 0;
     return {
       ...{ name: column.name, guess: this.guess(rows), shape: column.tensor?.shape ?? null },
-      ...{ missing, numbers, isWhole: hasNumbers && this.isWhole },
+      ...{ missing, numbers, isWhole: hasNumbers && this.isWhole, firstText: this.firstText },
       ...{ least: hasNumbers ? this.least : null, most: hasNumbers ? this.most : null },
       ...{ mean: hasNumbers ? this.mean : null, distinct: counts.size, isMore: this.isMore },
       counts:

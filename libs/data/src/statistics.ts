@@ -9,6 +9,8 @@ export interface Statistics {
   readonly scale: number;
   readonly missing: number;
   readonly isConstant: boolean;
+  /** false: its numbers are so large that mean or deviation are none. */
+  readonly isMeasured: boolean;
   /** Names in their order. */
   readonly values: readonly string[];
   readonly least: number;
@@ -48,12 +50,13 @@ export class ColumnStatistics {
 
   result(): Statistics {
     const deviation = this.count === 0 ? 0 : Math.sqrt(this.squares / this.count);
-    const isUsable =
-      Number.isFinite(this.mean) && Number.isFinite(deviation) && this.least < this.most && deviation > 0;
+    const isMeasured = Number.isFinite(this.mean) && Number.isFinite(deviation);
+    const isUsable = isMeasured && this.least < this.most && deviation > 0;
     return {
       center: Number.isFinite(this.mean) ? this.mean + 0 : 0,
       scale: isUsable ? deviation : 1,
       missing: this.missing,
+      isMeasured,
       isConstant: this.count > 0 && !isUsable,
       values: sortValues(this.values),
       ...{ least: this.least, most: this.most },

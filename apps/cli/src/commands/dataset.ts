@@ -14,7 +14,7 @@ import {
 } from '#attestation/records';
 import { readBytes, sealData, sealFiles, shardPath, type SealDataRequest, type SealRequest } from '#libs/client';
 import { addRegisteredCommands } from '../dataset/registered.js';
-import { taskKinds } from '../model/data.js';
+import { kindsOf, taskKinds } from '../model/data.js';
 import { dataBeside, tokenizerName } from '../model/folder.js';
 import { printResult, table, type OutputOptions } from '../output.js';
 import { showProgress } from '../progress.js';
@@ -27,6 +27,8 @@ interface DataOptions extends Pick<SealDataRequest, 'validation'> {
   readonly dropUnlabelled?: boolean;
   readonly tokenizer?: string;
   readonly textField?: string;
+  /** false: a table has no line of names. */
+  readonly names?: boolean;
 }
 
 type SealOptions = Omit<SealRequest, 'images' | 'labels'> &
@@ -82,6 +84,7 @@ function addDataOptions(sealing: Command): Command {
       ]),
     )
     .option('--drop <columns>', 'columns that are not read, with commas', names)
+    .option('--no-names', 'CSV: the first line is a row; columns are c1, c2, …')
     .option('--drop-unlabelled', 'leave out rows without a label, which are refused otherwise')
     .option('--tokenizer <file>', 'tokenizer.json of a text; else its characters')
     .option('--text-field <name>', 'member of JSON lines that holds the text');
@@ -120,12 +123,13 @@ function choicesOf({ manifest, label, task, drop, dropUnlabelled }: SealOptions)
     ...(labels && { label: labels }),
     ...(kind && { task: kind }),
     ...(dropped && { drop: dropped }),
+    ...(plan.category && { kinds: kindsOf(plan.category) }),
     ...((dropUnlabelled === true || isPlanned) && { missingLabel: 'drop' }),
   };
 }
 
 function sourceOf({ manifest, data, ...asked }: SealOptions): SealDataRequest['source'] {
-  const { size, textField, task } = planned(manifest);
+  const { size, textField, task, names: areNamed } = planned(manifest);
   const beside = join(dirname(manifest), tokenizerName);
   const tokenizer = asked.tokenizer ?? (existsSync(beside) ? beside : undefined);
   const isText = task === 'language' && /\.(jsonl|ndjson)$/i.test(data ?? '');
@@ -134,6 +138,7 @@ function sourceOf({ manifest, data, ...asked }: SealOptions): SealDataRequest['s
     ...(tokenizer && { tokenizer }),
     ...(field && { textField: field }),
     ...(size && { size: [Number(size), Number(size)] }),
+    ...((asked.names === false || areNamed === false) && { hasNames: false }),
   };
 }
 

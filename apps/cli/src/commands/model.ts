@@ -7,6 +7,7 @@ import { importModel, type ImportedReport, type ImportOptions } from '../model/i
 import { initModel, type InitOptions } from '../model/init.js';
 import { addWishOptions } from '../model/wish.js';
 import type { Agreement } from '#libs/models';
+import { showProgress } from '../progress.js';
 import { printResult, table, type OutputOptions } from '../output.js';
 
 export function addModelCommands(program: Command): void {
@@ -17,7 +18,7 @@ export function addModelCommands(program: Command): void {
   addDataOptions(addWishOptions(init))
     .option('--json', 'print one JSON document')
     .action(async (options: InitOptions & OutputOptions) => {
-      const made = await initModel(options);
+      const made = await initModel(options, showProgress(options));
       printResult(options, made, () =>
         [...made.why, ...made.notes, `${options.out}/manifest.json has it, plan.json in plain numbers.`].join('\n'),
       );

@@ -64,5 +64,6 @@ function modelCommand(program: Command, name: string, description: string): Comm
     .command(name)
     .description(description)
     .requiredOption('--model <folder>', 'a trained model: manifest.json, header.json, weights.bin')
-    .option('--labels <file>', 'pictures and arrays: the file of their labels');
+    .option('--labels <file>', 'pictures and arrays: the file of their labels')
+    .option('--no-names', 'CSV: the first line is a row; columns are in the order of training');
 }

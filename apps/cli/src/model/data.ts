@@ -2,13 +2,17 @@
 import { join } from 'node:path';
 import type { Command } from 'commander';
 import { ConfigurationError } from '#attestation/base';
-import { importData, look, openSource, type Choices, type ImportedData } from '#libs/data';
+import type { Watch } from '#libs/client';
+import { describeData, importData, look, openSource, type Choices, type ImportedData } from '#libs/data';
 
 export interface DataOptions {
   readonly target?: readonly string[];
   readonly task?: keyof typeof taskKinds;
   readonly validation?: string;
   readonly drop?: readonly string[];
+  readonly category?: readonly string[];
+  /** false: a table has no line of names. */
+  readonly names?: boolean;
   readonly labels?: string;
   readonly size?: string;
   readonly tokens?: string;
@@ -24,6 +28,8 @@ export function addDataOptions(command: Command): Command {
   return command
     .option('--target <column...>', 'column of the label, or several of them')
     .option('--drop <column...>', 'columns that are not read')
+    .option('--category <column...>', 'columns whose values are categories, whatever they look like')
+    .option('--no-names', 'CSV: the first line is a row; columns are c1, c2, …')
     .option('--validation <share>', 'rows kept apart to measure on: 10%, or a number of rows')
     .option('--labels <file>', 'pictures and arrays: the file of their labels')
     .option('--size <pixels>', 'pictures: side to which all are resized')
@@ -42,7 +48,31 @@ export async function openData(path: string, options: DataOptions): Promise<Sour
     ...(options.tokens !== undefined && { tokens: countOf('--tokens', options.tokens) }),
     ...(options.tokenizer !== undefined && { tokenizer: options.tokenizer }),
     ...(textField !== undefined && { textField }),
+    ...(options.names === false && { hasNames: false }),
   });
+}
+
+/** What says nothing of such a file was meant for another. @throws ConfigurationError USAGE */
+function checkMeant({ kind, file }: Source, options: DataOptions): void {
+  const isArray = kind === 'npy' || kind === 'idx';
+  const meant = {
+    size: kind === 'images',
+    tokens: kind === 'text',
+    tokenizer: kind === 'text',
+    textField: kind === 'text',
+    labels: kind === 'images' || isArray,
+  };
+  const names = {
+    size: '--size',
+    tokens: '--tokens',
+    tokenizer: '--tokenizer',
+    textField: '--text-field',
+    labels: '--labels',
+  };
+  for (const name of ['size', 'tokens', 'tokenizer', 'textField', 'labels'] as const) {
+    if (options[name] !== undefined && !meant[name])
+      throw usage(`no ${names[name]} for ${file}, which is read as ${kind}`, options[name]);
+  }
 }
 
 /** @param seed of the shuffle, the manifest's @param folder working folder of the import */
@@ -52,18 +82,38 @@ export async function recordsOf(
   seed: string,
   folder: string,
 ): Promise<ImportedData> {
-  const seen = await look(source);
-  const validation = rowsOf(options.validation ?? '10%', seen.rows);
-  return importData({ source, seen, validation, seed, choices: choicesOf(options), folder: join(folder, 'import') });
+  return importData(await requestOf(source, options, { seed, folder }));
 }
 
-function choicesOf({ target, task, drop }: DataOptions): Choices {
+/** The header of these records, and how many there are. */
+export async function headerOf(source: Source, options: DataOptions, seed: string, folder: string, watch: Watch) {
+  return describeData(await requestOf(source, options, { seed, folder }, watch), watch);
+}
+
+async function requestOf(
+  source: Source,
+  options: DataOptions,
+  { seed, folder }: { readonly seed: string; readonly folder: string },
+  watch: Watch = {},
+) {
+  checkMeant(source, options);
+  const seen = await look(source, watch);
+  const validation = rowsOf(options.validation ?? '10%', seen.rows);
+  return { source, seen, validation, seed, choices: choicesOf(options), folder: join(folder, 'import') };
+}
+
+function choicesOf({ target, task, drop, category }: DataOptions): Choices {
   return {
     ...(target !== undefined && { label: target }),
     ...(task !== undefined && { task: taskKinds[task] }),
     ...(drop !== undefined && { drop }),
+    ...(category !== undefined && { kinds: kindsOf(category) }),
     missingLabel: 'drop',
   };
+}
+
+export function kindsOf(category: readonly string[]): NonNullable<Choices['kinds']> {
+  return Object.fromEntries(category.map((name) => [name, 'category']));
 }
 
 function rowsOf(share: string, rows: number): number {

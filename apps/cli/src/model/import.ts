@@ -59,7 +59,9 @@ export async function importModel(file: string, options: ImportOptions): Promise
       ? await compareExported(manifest, header, start, set)
       : await compareFile(brought.onnx!, manifest, header, start, set);
     const before = await measured(manifest, header, start, set);
-    const notes = [...brought.messages, ...report.notes];
+    const { dropped } = report;
+    const left = dropped > 0 ? [`${dropped} rows without a label are left out`] : [];
+    const notes = [...brought.messages, ...report.notes, ...left];
     const data = readingOf(options, rows.validation);
     writeWhole(join(options.out, startName), encodeWeights(start));
     writePlan(options.out, manifest, header, { plan: plain, why: [...why, ...notes], data });
@@ -69,7 +71,7 @@ export async function importModel(file: string, options: ImportOptions): Promise
       ...{ out: options.out, digest: to0x(manifestDigest(manifest)) },
       root: manifest.start.kind === 'weights' ? manifest.start.root : '',
       ...{ plan: plain, layers: manifest.layers.map(({ id, op }) => `${String(id)} ${String(op)}`), why, notes },
-      ...{ dropped: report.dropped, head: brought.head ?? null, parameters, trainedParameters, seconds },
+      ...{ dropped, head: brought.head ?? null, parameters, trainedParameters, seconds },
       check: {
         ...{ set: validation === null ? 'train' : 'validation' },
         against: isAlone ? 'the same weights as an ONNX model' : file,

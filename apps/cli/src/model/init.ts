@@ -6,10 +6,10 @@ import { join } from 'node:path';
 import { to0x } from '#attestation/base';
 import { estimate, planModel } from '#libs/models';
 import { manifestDigest } from '#libs/step';
-import { openData, recordsOf, type DataOptions } from './data.js';
+import { headerOf, openData, type DataOptions } from './data.js';
 import { tokenizerName, writePlan } from './folder.js';
 import { readingOf, wishOf, type WishOptions } from './wish.js';
-import { writeWhole } from '#libs/client';
+import { writeWhole, type Watch } from '#libs/client';
 
 export interface InitOptions extends DataOptions, WishOptions {
   readonly from: string;
@@ -30,21 +30,23 @@ interface InitReport {
   readonly seconds: number;
 }
 
-export async function initModel(options: InitOptions): Promise<InitReport> {
+/** @param watch of the reading of the data */
+export async function initModel(options: InitOptions, watch: Watch = {}): Promise<InitReport> {
   const seed = options.seed ?? to0x(randomBytes(32));
   const work = mkdtempSync(join(tmpdir(), 'veritrain-init-'));
   try {
     const source = await openData(options.from, options);
-    const { header, train, validation, report } = await recordsOf(source, options, seed, work);
-    const rows = { train: train.count, validation: validation?.count ?? 0 };
+    const { header, train, validation, dropped, ...described } = await headerOf(source, options, seed, work, watch);
+    const notes = [...described.notes, ...(dropped > 0 ? [`${dropped} rows without a label are left out`] : [])];
+    const rows = { train, validation };
     const { manifest, plain, why } = planModel({ header, rows, seed, ...wishOf(options) });
     const data = readingOf(options, rows.validation);
-    writePlan(options.out, manifest, header, { plan: plain, why: [...why, ...report.notes], data });
+    writePlan(options.out, manifest, header, { plan: plain, why: [...why, ...notes], data });
     if (source.tokenizer !== undefined) writeWhole(join(options.out, tokenizerName), source.tokenizer.bytes);
     const { parameters, seconds } = estimate(manifest);
     return {
-      ...{ out: options.out, digest: to0x(manifestDigest(manifest)), plan: plain, why, notes: report.notes },
-      ...{ dropped: report.dropped, parameters, seconds },
+      ...{ out: options.out, digest: to0x(manifestDigest(manifest)), plan: plain, why, notes },
+      ...{ dropped, parameters, seconds },
     };
   } finally {
     rmSync(work, { recursive: true, force: true });

@@ -42,11 +42,13 @@ export function wishOf({ arch, optimizer, lr, epochs, batch }: WishOptions): Pla
 
 /** What `train` needs to read the data the same way; the validation rows as a number. */
 export function readingOf(options: DataOptions, validation: number): DataOptions {
-  const { target, task, drop, size, tokens, textField } = options;
+  const { target, task, drop, category, names, size, tokens, textField } = options;
   return {
     ...(target !== undefined && { target }),
     ...(task !== undefined && { task }),
     ...(drop !== undefined && { drop }),
+    ...(category !== undefined && { category }),
+    ...(names === false && { names }),
     ...(size !== undefined && { size }),
     ...(tokens !== undefined && { tokens }),
     ...(textField !== undefined && { textField }),
@@ -57,11 +59,11 @@ export function readingOf(options: DataOptions, validation: number): DataOptions
 function rate(text: string): number {
   const value = Number(text);
   if (Number.isFinite(value) && value > 0 && value < 100) return value;
-  throw usage('--lr as a number above 0', text);
+  throw usage('--lr as a number above 0 and below 100', text);
 }
 
 /** @throws ConfigurationError USAGE for anything but a whole number above 0 */
 export function whole(name: string, text: string): number {
-  if (!/^[1-9]\d{0,6}$/.test(text)) throw usage(`${name} as a whole number above 0`, text);
+  if (!/^[1-9]\d{0,6}$/.test(text)) throw usage(`${name} as a whole number from 1 to 9999999`, text);
   return Number(text);
 }
