@@ -1,13 +1,5 @@
 /** From a job as the host hands it over to one whose every part has been checked against every other. */
-import {
-  checkpointWeightsBytesMax,
-  concatBytes,
-  equalBytes,
-  isZero,
-  Rejection,
-  stateBytesMax,
-  toHex,
-} from '#attestation/base';
+import { concatBytes, equalBytes, isZero, Rejection, toHex } from '#attestation/base';
 import {
   bordersMax,
   escrowIdOf,
@@ -24,12 +16,12 @@ import {
 import {
   canonicalManifest,
   checkBounds,
+  checkStateSize,
   classCount,
   divideSteps,
   featureCount,
   guardSetOf,
   isNet,
-  parameterCount,
   parseJobManifestText,
   splitNetRecords,
   splitRecords,
@@ -179,24 +171,16 @@ function checkCanonical(manifest: JobManifest, spec: JobSpec): void {
   });
 }
 
-/**
- * What cannot be carried to its end is refused before its start: checkpoints and border lists have a greatest size, and
- * partials, and checkpoints that provers go on from, travel whole.
- */
+/** What cannot be carried to its end is refused before its start: checkpoints and border lists have a greatest size. */
 function checkSize(manifest: JobManifest, spec: JobSpec): void {
-  const isWhole = workersOf(spec) > 1 || spec.proving !== null;
-  const max = isWhole ? checkpointWeightsBytesMax : stateBytesMax;
-  atMost('bytes of weights', 8 * parameterCount(manifest), max);
-  atMost('segments', divideSteps(manifest, spec).rounds, bordersMax - 1);
-}
-
-function atMost(what: string, got: number, max: number): void {
-  if (got <= max) return;
+  checkStateSize(manifest, spec);
+  const { rounds } = divideSteps(manifest, spec);
+  if (rounds < bordersMax) return;
   throw new Rejection('JOB_SIZE', {
-    expected: `at most ${max} ${what}`,
-    got: String(got),
+    expected: `at most ${bordersMax - 1} segments`,
+    got: String(rounds),
     rule: 'enclave/SPEC.md, job',
-    action: 'submit a smaller network, or longer segments',
+    action: 'submit the job with longer segments',
   });
 }
 

@@ -5,7 +5,7 @@ import { to0x } from '#attestation/base';
 import type { JobSpec } from '#attestation/records';
 import { tableNet } from '#test/net-job';
 import { checkNet } from '../src/jobs/net-submission.js';
-import { netOpNames } from '#libs/step';
+import { netOpNames, type NetManifest } from '#libs/step';
 import { pattern } from '#libs/wire';
 import { startTestPlane, type TestPlane } from './harness.js';
 import { acquire, capabilities, fund, providers, register, sha256 } from './job-fixture.js';
@@ -19,7 +19,7 @@ afterAll(async () => test.stop());
 
 const word = new Uint8Array(32).fill(7);
 
-async function answer(...changes: [Partial<JobSpec>?, Parameters<typeof netFixture>[2]?]) {
+async function answer(...changes: [Partial<JobSpec>?, Parameters<typeof netFixture>[2]?, NetManifest?]) {
   const { body } = await netFixture(test, ...changes);
   const { status, body: said } = await test.as('client').post('/v1/jobs', body);
   return { status, ...(said as { code?: string; expected?: string; got?: string }) };
@@ -72,6 +72,21 @@ describe('a job of fxt 2', () => {
     ['another batch', [{}, (m) => ({ ...m, batch: 2, superblock: 4 })]],
   ])('with %s in its data set is refused: JOB_DATASET_MISMATCH', async (_, changes) => {
     expect(await answer(...changes)).toMatchObject({ status: 422, code: 'JOB_DATASET_MISMATCH' });
+  });
+});
+
+describe('a job whose state is too large to be carried', () => {
+  /** 225,000 · 4 + 225,000 + 225,000 · 2 + 2 parameters, and as many numbers of the momentum. */
+  const wide = tableNet({ layers: [{ op: 'dense', out: 225_000 }, { op: 'relu' }, { op: 'dense', out: 2 }] });
+
+  it('is refused for several workers with limit, size and what to do, and taken for one: JOB_SIZE', async () => {
+    expect(await answer({ parallel: 2, segmentSteps: 1 }, undefined, wide)).toMatchObject({
+      ...{ status: 422, code: 'JOB_SIZE' },
+      expected: 'a state of at most 11272192 bytes in a job of 2 workers',
+      got: '25200032 bytes: 3150004 weights and numbers of the optimizer, 8 bytes each',
+      action: 'submit a smaller net, or the job to one enclave without proofs, which carries 536870912 bytes',
+    });
+    expect(await answer({}, undefined, wide)).toMatchObject({ status: 201 });
   });
 });
 

@@ -40,6 +40,7 @@ export {
   weightParts,
   type TensorShape,
 } from './weights.js';
+export { checkStateSize } from './state-size.js';
 export { decodeTensors, hashPartsReference, sizeOf, type HashParts, type Tensor, type Weights } from './tensors.js';
 export { averageWeights } from './average.js';
 export { divideSteps, type Divided, type Division } from './rounds.js';

@@ -12,6 +12,7 @@ import {
 } from '#attestation/records';
 import { decideAssurance, groth16Admission, planOf } from '#libs/proof';
 import {
+  checkStateSize,
   classCount,
   divideSteps,
   featureCount,
@@ -71,6 +72,7 @@ export function checkSubmission(
   checkValue(spec.assurance, terms.price, highValueFromWei, at);
   checkSampling(spec.assurance, terms);
   demandEqual('JOB_TERMS_POLICY', to0x(spec.policyDigest), terms.policy);
+  checkStateSize(manifest, spec);
   const { rounds: segments, workers } = divideSteps(manifest, spec);
   if (workers > 1) {
     const provider = terms.provider === anyProvider ? 'any provider' : 'one provider';

@@ -27,7 +27,15 @@ import {
   SettlementClient,
 } from '#libs/settlement';
 import { startWeights } from '#libs/review';
-import { canonicalManifest, checkBounds, isNet, parameterCount, parseJobManifest, type JobManifest } from '#libs/step';
+import {
+  canonicalManifest,
+  checkBounds,
+  checkStateSize,
+  isNet,
+  parameterCount,
+  parseJobManifest,
+  type JobManifest,
+} from '#libs/step';
 import { circuitShape } from '#libs/zk/verifier';
 import type { ControlPlaneApi } from '../api.js';
 import { uploadDataset } from '../dataset/upload.js';
@@ -91,6 +99,7 @@ export async function submitJob(
 ): Promise<Submitted> {
   const { manifest, dataset } = readJob(request);
   const proving = chooseProving(manifest, dataset, request, profile);
+  checkStateSize(manifest, { parallel: request.parallel, proving: proving.proving });
   const policy = readPolicy(profile.policy);
   await uploadDataset(request.dataset, dataset, api, watch);
   const { onLapse = 'tee', samples = defaultSamples } = request;
