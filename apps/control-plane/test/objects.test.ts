@@ -1,21 +1,44 @@
 /** Ciphertexts in a folder and in an S3-compatible store: whole or not at all, checked both ways, kept while named. */
 import { createHash, randomBytes } from 'node:crypto';
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import S3rver from 's3rver';
+import { DataSource } from 'typeorm';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { to0x } from '#attestation/base';
 import { datasetManifestJson } from '#attestation/records';
+import { Job } from '#libs/persistence';
 import { createLogger } from '#libs/telemetry';
+import { pattern } from '#libs/wire';
 import type { Config } from '../src/core/config/config.js';
 import { BlobStore } from '../src/core/objects/blob-store.js';
 import { cidOf } from '../src/core/objects/cid.js';
 import { BlobCollector, graceSeconds } from '../src/core/objects/collector.js';
 import { startTestPlane, type TestPlane } from './harness.js';
-import { makeJob, storeBlob, submitFunded } from './job-fixture.js';
+import {
+  acquire,
+  advanceTo,
+  capabilities,
+  checkpoint,
+  deliveryOf,
+  makeJob,
+  providers,
+  refOf,
+  storeBlob,
+  submitFunded,
+} from './job-fixture.js';
 
 const sha = (bytes: Uint8Array): string => `0x${createHash('sha256').update(bytes).digest('hex')}`;
 const uploadOf = (bytes: Uint8Array) => ({ sha256: sha(bytes), bytesMax: 1 << 20, code: 'BLOB_DIGEST' as const });
@@ -164,6 +187,75 @@ describe('a control plane', () => {
     expect(readdirSync(join(directory, orphan.slice(2, 4)))).not.toContain(orphan.slice(2));
     expect(readFileSync(pathOf(young))).toHaveLength(64);
     expect(sha(readFileSync(pathOf(shard)))).toBe(shard);
+  });
+
+  describe('of checkpoints', () => {
+    const pieces = { pieces: true };
+    let nodeId: string;
+    beforeAll(async () => {
+      const node = { name: 'pieces', provider: providers.operator, capabilities: { ...capabilities, ...pieces } };
+      nodeId = (await test.send<{ nodeId: string }>(pattern.nodeRegister, node, 'operator')).nodeId;
+    });
+
+    const isThere = (sha256: string): boolean => existsSync(pathOf(sha256));
+    const taken = async () => {
+      const grant = await acquire(test, nodeId);
+      await advanceTo(test, grant, 'running');
+      return grant;
+    };
+    /** @param requirements as a job has them whose state is beyond one message */
+    async function begun(requirements: object) {
+      const job = await submitFunded(test);
+      await test.plane.app.get(DataSource).manager.update(Job, { id: job.jobId }, { requirements });
+      return { job, grant: await taken() };
+    }
+
+    it('in pieces keeps the newest for whoever goes on, and none once the job is delivered', async () => {
+      const { job, grant } = await begun(pieces);
+      const first = await checkpoint(test, grant, job, 0);
+      expect(isThere(first)).toBe(true);
+      const second = await checkpoint(test, grant, job, 1);
+      expect([first, second].map(isThere)).toEqual([false, true]);
+      test.clock.pass(31);
+      await test.sweep();
+      await collect();
+      const again = await taken();
+      expect(again.job.resume).toMatchObject({ step: 4, blob: second });
+      await test.as('operator').get(`/v1/blobs/${second}`).expect(200);
+      await test.send(pattern.leaseDeliver, { ...refOf(again), ...(await deliveryOf(test, job, [2])) });
+      expect(isThere(second)).toBe(false);
+    });
+
+    it('in pieces keeps that of a failed job while it may be tried again', async () => {
+      const { job, grant } = await begun(pieces);
+      const blob = await checkpoint(test, grant, job, 0);
+      await test.send(pattern.leaseFail, { ...refOf(grant), code: 'HOST_BROKEN', detail: 'x', retry: false });
+      await collect();
+      expect(isThere(blob)).toBe(true);
+      await test.as('client').post(`/v1/jobs/${job.jobId}/retry`, {}).expect(200);
+      expect((await acquire(test, nodeId)).job.resume).toMatchObject({ blob });
+      await test.as('client').post(`/v1/jobs/${job.jobId}/cancel`, {}).expect(200);
+      await collect();
+      expect(isThere(blob)).toBe(false);
+    });
+
+    it('in pieces keeps what somebody brought again after it was named', async () => {
+      const { job, grant } = await begun(pieces);
+      const first = await checkpoint(test, grant, job, 0);
+      test.clock.pass(1);
+      await test
+        .as('operator')
+        .put(`/v1/blobs/${first}`, readFileSync(pathOf(first)))
+        .expect(204);
+      await checkpoint(test, grant, job, 1);
+      expect(isThere(first)).toBe(true);
+    });
+
+    it('that are single messages keeps them all', async () => {
+      const { job, grant } = await begun({});
+      const blobs = [await checkpoint(test, grant, job, 0), await checkpoint(test, grant, job, 1)];
+      expect(blobs.map(isThere)).toEqual([true, true]);
+    });
   });
 
   it('breaks off a download that is not what its name says', async () => {

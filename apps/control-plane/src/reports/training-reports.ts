@@ -9,6 +9,7 @@ import { actor, type Held, LeaseStore } from '../claims/lease-store.js';
 import { ProofStore } from '../claims/proof-store.js';
 import type { Principal } from '../core/auth/principal.js';
 import { BlobStore } from '../core/objects/blob-store.js';
+import { BlobCollector } from '../core/objects/collector.js';
 import { refusal } from '../core/problem/codes.js';
 import { Clock } from '../core/timing/clock.js';
 import { dispatchTopic, jobTopic, Signals } from '../core/timing/signals.js';
@@ -32,6 +33,7 @@ export class TrainingReports {
     private readonly leases: LeaseStore,
     private readonly proofs: ProofStore,
     private readonly blobs: BlobStore,
+    private readonly collector: BlobCollector,
     private readonly journal: JobJournal,
     private readonly projection: EscrowProjection,
     private readonly signals: Signals,
@@ -68,6 +70,7 @@ export class TrainingReports {
     this.signals.raise(jobTopic(jobId));
     // Workers may wait for the round that starts here.
     if (isRound(checked!.statement)) this.signals.raise(dispatchTopic);
+    await this.collector.removeSpent(jobId);
     return {};
   }
 
@@ -87,9 +90,12 @@ export class TrainingReports {
     const checked = await this.checkAll(principal, message, message.receipts, isCommitted);
     await this.checkEvaluations(principal, message, isCommitted);
     const stored = await readStoredResult(this.blobs, message.result.blob);
-    const store = async (held: Held): Promise<Acknowledged> => {
+    const store = async (held: Held): Promise<string> => {
       const { manager, job, lease } = held;
-      if (lease.state === 'done') return this.checkSame(manager, job, message);
+      if (lease.state === 'done') {
+        await this.checkSame(manager, job, message);
+        return job.id;
+      }
       const trigger = job.leaseId === lease.id ? 'deliver' : 'recover';
       nextState(job.state as JobState, trigger);
       const committed = await this.projection.committedDelivery(manager, job);
@@ -116,15 +122,16 @@ export class TrainingReports {
       await this.journal.record(manager, job.id, 'delivery', { timings, fence: lease.fence, trigger });
       await this.journal.apply(manager, job, trigger, actor(principal), { leaseId: null });
       await this.projection.project(manager, job);
-      return {};
+      return job.id;
     };
-    return this.leases.hold(principal, message, store, isCommitted);
+    await this.collector.removeSpent(await this.leases.hold(principal, message, store, isCommitted));
+    return {};
   }
 
   /** Told again after a lost answer; another result would be taken for one that is stored. @throws Rejection DELIVERY_CONFLICT */
-  private async checkSame(manager: EntityManager, { id }: Job, { result }: LeaseDeliver): Promise<Acknowledged> {
+  private async checkSame(manager: EntityManager, { id }: Job, { result }: LeaseDeliver): Promise<void> {
     const { resultBlob } = await manager.findOneByOrFail(DeliveryRecord, { jobId: id });
-    if (resultBlob === result.blob) return {};
+    if (resultBlob === result.blob) return;
     throw refusal('DELIVERY_CONFLICT', {
       expected: `the result that this lease delivered, ${resultBlob}`,
       got: result.blob,
