@@ -56,7 +56,7 @@ export function countColumns(counted: readonly CountedEdge[]): number {
   return columns * counted.length;
 }
 
-export interface CountedTensors {
+interface CountedTensors {
   /** By edge, of the same records: a batch, or its first part. */
   readonly values: ReadonlyMap<string, string>;
   /** The whole error of an edge. */

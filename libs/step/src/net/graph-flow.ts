@@ -3,7 +3,7 @@ import { GraphBuilder } from '../onnx/graph-builder.js';
 import { batchParts } from './batch-parts.js';
 import { hasRoom } from './bounds.js';
 import { NetEmitter, type Watched } from './emitter.js';
-import { countedEdges, emitCounts, type CountedEdge, type CountedTensors } from './edge-counts.js';
+import { countedEdges, emitCounts, type CountedEdge } from './edge-counts.js';
 import { carriedGroups, carriedTensors, emitParameters, watchGroup, type CarriedGroup } from './carried.js';
 import { emitForward } from './graph-parts.js';
 import type { Net } from './net.js';
@@ -15,7 +15,7 @@ import { isLarge } from './state.js';
 export interface FlowWay {
   readonly isWatched: boolean;
   readonly isQuick: boolean;
-  /** Whether the step counts what lies at the ends of edges, and errors that are 0; of a large net none does. */
+  /** Whether the step counts what lies at the ends of edges, and errors that are 0. */
   readonly isCounted?: boolean;
 }
 
@@ -49,7 +49,8 @@ export function emitFlow(net: Net, frozen: ReadonlyMap<string, ParameterNames>, 
   for (const { group, W } of groups) {
     for (const [layer, own] of emitParameters(e, group, W)) parameters.set(layer, { ...parameters.get(layer), ...own });
   }
-  const parts = emitParts(e, net, parameters);
+  const isCounted = way.isCounted === true;
+  const parts = emitParts(e, net, parameters, isCounted);
   for (const name of ['loss', 'right'] as const) {
     graph.node(
       'Sum',
@@ -58,8 +59,7 @@ export function emitFlow(net: Net, frozen: ReadonlyMap<string, ParameterNames>, 
       `step.${name}`,
     );
   }
-  const isCounted = way.isCounted === true && !isLarge(manifest);
-  if (isCounted) e.graph.node('Identity', [emitCounts(e, net, parts.first)], {}, 'step.counts');
+  if (parts.counts !== undefined) e.graph.node('Identity', [parts.counts], {}, 'step.counts');
   const scalarCount = optimizer.kind.scalars(optimizer.members, 0).length;
   const scalars = Array.from({ length: scalarCount }, (_, i) => e.slice('step.scalars', 0, i, i + 1));
   const moved = groups.map(({ group: { parameters: own }, W, carried }) => ({
@@ -80,20 +80,21 @@ export function emitFlow(net: Net, frozen: ReadonlyMap<string, ParameterNames>, 
 }
 
 /**
- * Figures of each part of the batch, gradient sums over all, and the edges of the first. Of a large net a part starts only when the sums of the
- * one before are there, so that one part's edges are in memory at a time.
+ * Figures of each part of the batch, gradient sums over all, and counts of the first. Of a large net a part starts only when
+ * the sums of the one before are there, and what is counted of it, so that one part's edges are in memory at a time.
  */
-function emitParts(e: NetEmitter, net: Net, parameters: ReadonlyMap<string, ParameterNames>) {
+function emitParts(e: NetEmitter, net: Net, parameters: ReadonlyMap<string, ParameterNames>, isCounted: boolean) {
   const { loss, manifest } = net;
   const count = batchParts(net);
   const isInTurn = count > 1 && isLarge(manifest);
   const [features, labels] = ['features', 'labels'].map((name) => e.node('Gather', [name, 'step.blocks']));
   const parts = isInTurn ? undefined : e.rowParts(features!, manifest.batch, count);
   let sums: ReadonlyMap<string, string> = new Map();
-  let first: CountedTensors | undefined;
+  let counts: string | undefined;
   const figures = e.rowParts(labels!, manifest.batch, count).map((own, i) => {
     e.side = 'values';
-    const part = parts?.[i] ?? e.rowPartAfter(features!, manifest.batch, [i, count], Array.from(sums.values()));
+    const before = [...sums.values(), ...(counts === undefined ? [] : [counts])];
+    const part = parts?.[i] ?? e.rowPartAfter(features!, manifest.batch, [i, count], before);
     const passes = emitForward(e, net, part, parameters);
     e.side = 'errors';
     const Y = passes.get(net.output.id)!.output;
@@ -105,10 +106,13 @@ function emitParts(e: NetEmitter, net: Net, parameters: ReadonlyMap<string, Para
       return [name, isInTurn ? e.rowSums.value(sum) : sum] as const;
     });
     sums = new Map(added);
-    first ??= { values: new Map(Array.from(passes, ([id, { output }]) => [id, output])), errors };
+    if (isCounted && i === 0) {
+      const values = new Map(Array.from(passes, ([id, { output }]) => [id, output]));
+      counts = emitCounts(e, net, { values, errors });
+    }
     return loss.kind.emitFigures(e, loss.members, loss.place, Y, G, own);
   });
-  return { figures, gradients: sums, first: first! };
+  return { figures, gradients: sums, counts };
 }
 
 function emittedGroup(e: NetEmitter, net: Net, group: CarriedGroup) {
