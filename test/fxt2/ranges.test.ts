@@ -9,6 +9,7 @@ import {
   frozenOf,
   GuardViolation,
   netOf,
+  netOpNames,
   netStepReference,
   parseNetManifest,
   startState,
@@ -17,6 +18,8 @@ import {
 } from '#libs/step';
 import { seeded } from '#test/net-agreement';
 import { plainNet, proposal, type Json } from '#test/wild-nets';
+import { netLosses } from '../../libs/step/src/net/losses/index.js';
+import { netOptimizers } from '../../libs/step/src/net/optimizers/index.js';
 
 type NetParameter = ReturnType<typeof netOf>['parameters'][number];
 
@@ -94,6 +97,18 @@ vi.mock('../../libs/step/src/net/bounds.js', async (original) => {
   };
 });
 
+/** A generator's first numbers are alike for seeds that are near each other. */
+const spread = (i: number): number => Math.imul(i, 0x9e37_79b1) >>> 0;
+
+it('the nets that attack have every op, loss and optimizer', () => {
+  const nets = Array.from({ length: 200 }, (_, i) => plainNet(seeded(spread(i))) as unknown as NetManifest);
+  const kinds = (of: (net: NetManifest) => readonly unknown[]): string[] =>
+    [...new Set(nets.flatMap(of).map(String))].toSorted();
+  expect(kinds(({ layers }) => layers.map(({ op }) => op))).toEqual([...netOpNames].toSorted());
+  expect(kinds(({ loss }) => [loss.kind])).toEqual(Object.keys(netLosses).toSorted());
+  expect(kinds(({ optimizer }) => [optimizer.kind])).toEqual(Object.keys(netOptimizers).toSorted());
+});
+
 it('no manifest that the rules let through hands a primitive more than float64 carries', () => {
   const reached: bigint[] = [];
   fc.assert(
@@ -112,7 +127,8 @@ it('no manifest that the rules let through hands a primitive more than float64 c
 it('finds numbers beyond it as soon as the rules are off', () => {
   watch.hasRules = false;
   try {
-    const found = Array.from({ length: 30 }, (_, seed) => {
+    const found = Array.from({ length: 30 }, (_, i) => {
+      const seed = spread(i);
       attack(wildManifest(seed, 60), seed);
       return watch.beyond.length > 0;
     });
