@@ -1,4 +1,4 @@
-/** Exported files that a document is about: their digests, and that they say what the bundle says. */
+/** Exported files that a document is about: their digests, and that they say what the bundle says. Each is read once, so both are of the same bytes. */
 import { createHash } from 'node:crypto';
 import { createReadStream, lstatSync, readdirSync } from 'node:fs';
 import { basename, join, relative, sep } from 'node:path';
@@ -9,6 +9,8 @@ import type { BundleVerdict, ModelFile } from '#libs/review';
 
 interface FoundFile extends ModelFile {
   readonly path: string;
+  /** What an ONNX file says that it was trained by. */
+  readonly origin: ReturnType<typeof originOf>;
 }
 
 const filesMax = 1000;
@@ -17,7 +19,7 @@ const ignored = new Set(['.git', '.gitattributes', '.github', '.gitignore']);
 
 /**
  * @param paths files, or one folder whose files are named by their path in it
- * @throws ConfigurationError FILE_UNREADABLE, REPORT_MODEL for a link, a device or too many files
+ * @throws ConfigurationError FILE_UNREADABLE, REPORT_MODEL for a link, a device or too many files; Rejection ONNX_*
  */
 export async function modelFiles(paths: readonly string[]): Promise<readonly FoundFile[]> {
   const found = paths.flatMap((path) =>
@@ -51,7 +53,12 @@ function kindOf(path: string): 'file' | 'folder' {
   throw refused('files and folders', `${path}: a link or a device`);
 }
 
-async function digestOf(path: string): Promise<{ readonly sha256: string; readonly bytes: number }> {
+async function digestOf(path: string): Promise<Pick<FoundFile, 'sha256' | 'bytes' | 'origin'>> {
+  if (path.endsWith('.onnx') && lstatSync(path).size <= onnxBytesMax) {
+    const content = readBytes(path, onnxBytesMax);
+    const sha256 = createHash('sha256').update(content).digest('hex');
+    return { sha256, bytes: content.length, origin: originOf(content) };
+  }
   const hash = createHash('sha256');
   let bytes = 0;
   try {
@@ -62,14 +69,12 @@ async function digestOf(path: string): Promise<{ readonly sha256: string; readon
   } catch (error) {
     throw unreadable(path, error);
   }
-  return { sha256: hash.digest('hex'), bytes };
+  return { sha256: hash.digest('hex'), bytes, origin: null };
 }
 
 /** @throws Rejection REPORT_MODEL where an ONNX file names another training than the bundle shows */
 export function agreeOnOrigin(files: readonly FoundFile[], { jobId, result }: BundleVerdict): void {
-  for (const { path, bytes } of files) {
-    if (!path.endsWith('.onnx') || bytes > onnxBytesMax) continue;
-    const origin = originOf(readBytes(path, onnxBytesMax));
+  for (const { path, origin } of files) {
     if (origin === null || (origin.jobId === jobId && origin.weights === result)) continue;
     throw new Rejection('REPORT_MODEL', {
       expected: `a file of job ${jobId} with weights ${result}`,
