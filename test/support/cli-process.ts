@@ -25,7 +25,7 @@ export async function runCli(
   const memory = watchTree(child.pid!);
   let [stdout, stderr] = ['', ''];
   child.stdout!.on('data', (chunk: Buffer) => (stdout += chunk.toString()));
-  child.stderr!.on('data', (chunk: Buffer) => (stderr = (stderr + chunk.toString()).slice(-100_000)));
+  child.stderr!.on('data', (chunk: Buffer) => (stderr = (stderr + chunk.toString()).slice(-1_000_000)));
   const look = setInterval(() => {
     if (killWhen?.() === true) killAll(withDescendants(child.pid!));
   }, 5);
