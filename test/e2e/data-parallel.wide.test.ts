@@ -1,19 +1,24 @@
 /** One job on two nodes of one provider: real host agents and enclaves, one exact result, one payment. */
-import { writeFileSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { JsonRpcProvider } from 'ethers';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { to0x } from '#attestation/base';
 import { parseBundle } from '#attestation/records';
 import {
   fetchBundle,
   fetchResult,
   openChain,
   readPolicy,
+  submitJob,
   verifyBundleFile,
   type ClientChain,
   type ServerEvent,
 } from '#libs/client';
-import { startTestSystem, type TestSystem } from '#test/embedded';
+import { canonicalManifest, drawnParameters, encodeWeights, splitNetRecords, startRoot } from '#libs/step';
+import { reward, startTestSystem, type TestSystem } from '#test/embedded';
+import { tableData, tableNet, tableRecords, writeTable } from '#test/net-job';
+import { roundsDigest } from '#test/net-training';
 import { expectPaidOnce, undisturbed } from '#test/outcome';
 import { smallManifest } from '#test/small-job';
 import { eventLine } from '../../apps/cli/src/job/event-line.js';
@@ -107,4 +112,36 @@ describe('a data-parallel job on two nodes', () => {
     await expectPaidOnce({ test, chain, rpc }, jobId, terms);
     await test.system.start(app);
   }, 400_000);
+
+  it('of a net that starts from weights, both begin with these and end in the bits of their rounds', async () => {
+    const layers = [{ op: 'dense', out: 8, frozen: true }, { op: 'relu' }, { op: 'dense', out: 2 }];
+    const parameters = drawnParameters(tableNet({ layers, seed: `0x${'79'.repeat(32)}` }));
+    const root = to0x(startRoot(tableNet({ layers }), parameters));
+    const net = tableNet({ layers, start: { kind: 'weights', root } });
+    const salt = 31;
+    const folder = join(test.folder, 'brought');
+    mkdirSync(folder);
+    const manifest = join(folder, 'manifest.json');
+    writeFileSync(manifest, canonicalManifest(net));
+    writeFileSync(join(folder, 'start.bin'), encodeWeights(parameters));
+    const key = join(test.profile.broker.keysFolder, 'brought.json');
+    const dataset = writeTable(await tableData(net, { salt }), join(folder, 'data'), key);
+    const divided = { segmentSteps: 4, parallel: 2 };
+    const { provider } = test.system;
+    const { jobId, terms } = await submitJob(
+      { manifest, dataset, provider, rewardWei: reward, ...divided },
+      test.profile,
+      test.api,
+    );
+    expect(await test.followed(jobId, () => undefined)).toMatchObject({ state: 'delivered', code: null });
+    const { result, verdict, bundle } = await settled(jobId, 'brought');
+    const examples = splitNetRecords(net, tableRecords(32, salt));
+    expect(result.stateDigest).toBe(await roundsDigest(net, examples, parameters, divided));
+    expect(result.weights.map(({ name }) => name)).toEqual(['n2.W', 'n2.b', 'm1.n2.W', 'm1.n2.b']);
+    expect(verdict.tier).toBe('warning');
+    expect(bundle.version === 4 && bundle.evaluations).toHaveLength(3);
+    const judged = await verifyBundleFile(join(test.folder, 'brought.vtb'), { start: join(folder, 'start.bin') });
+    expect(judged.checks.find(({ id }) => id === 'BUNDLE_START')).toMatchObject({ status: 'met' });
+    await expectPaidOnce({ test, chain, rpc }, jobId, terms);
+  }, 300_000);
 });

@@ -1,6 +1,17 @@
 /** Trains a net on the engine and takes its state digests. */
 import { toHex } from '#attestation/base';
-import { drawnParameters, frozenOf, startState, stateDigest, type NetExamples, type NetManifest } from '#libs/step';
+import {
+  averageWeights,
+  divideSteps,
+  drawnParameters,
+  frozenOf,
+  startState,
+  stateDigest,
+  type Divided,
+  type NetExamples,
+  type NetManifest,
+  type Weights,
+} from '#libs/step';
 import { NetEngine } from '../../enclave/src/engine/net-engine.js';
 
 /** @param at numbers of finished steps, rising */
@@ -18,6 +29,32 @@ export async function engineDigests(m: NetManifest, examples: NetExamples, at: r
       digests.push(toHex(stateDigest(m, state)));
     }
     return digests;
+  } finally {
+    await engine.close();
+  }
+}
+
+/** State digest at the end of a job of several workers, which starts from these parameters; hexadecimal. */
+export async function roundsDigest(
+  m: NetManifest,
+  examples: NetExamples,
+  parameters: Weights,
+  divided: Divided,
+): Promise<string> {
+  const { workers, segmentSteps, rounds } = divideSteps(m, divided);
+  const engine = await NetEngine.open(m, frozenOf(m, parameters));
+  try {
+    const dataset = engine.load(examples);
+    let weights = startState(m, parameters);
+    for (let round = 0; round < rounds; round++) {
+      const models: Weights[] = [];
+      for (let worker = 0; worker < workers; worker++) {
+        const fromStep = (round * workers + worker) * segmentSteps;
+        models.push(await engine.train({ dataset, weights, fromStep, stepCount: segmentSteps }));
+      }
+      weights = averageWeights(m, models);
+    }
+    return toHex(stateDigest(m, weights));
   } finally {
     await engine.close();
   }
