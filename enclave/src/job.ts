@@ -7,7 +7,6 @@ import {
   shardCount,
   specDigestOf,
   termsFit,
-  workersOf,
   type JobSpec,
   type ReleasedSession,
   type SealedDataset,
