@@ -39,7 +39,8 @@ export { type SnpRevocation } from './snp/revocation.js';
 export { launchDigest, type LaunchInput } from './measure/launch-digest.js';
 export { cpuSignature, type Vmm } from './measure/vmsa.js';
 export { explainMeasurement, type LaunchCandidates, type LaunchDifference } from './measure/explain.js';
-export { enforcingFirmware, enforcingFirmwareName } from './measure/firmware.js';
+export { isAcpiOff } from './measure/acpi.js';
+export { enforcingFirmware, enforcingFirmwareName, firmwareLaunch } from './measure/firmware.js';
 export {
   measurementOf,
   readGuestManifest,

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { sha256 } from '@noble/hashes/sha2.js';
 import {
   enforcingFirmware,
+  firmwareLaunch,
   launchKeyDigest,
   makeIdBlock,
   measurementOf,
@@ -13,6 +14,7 @@ import {
   type LaunchKey,
 } from '#attestation';
 import { concatBytes, toBase64, toHex, utf8 } from '#attestation/base';
+import type { BuiltGuest } from '#libs/guest';
 import { madeFirmware } from './made-firmware.js';
 
 interface Builder {
@@ -67,10 +69,32 @@ export function writeMadeGuest(folder: string, { firmware, manifest }: MadeGuest
   for (const [name, content] of Object.entries(files)) writeFileSync(join(folder, name), content);
 }
 
+/** The same as `guest build` leaves it, with its description. */
+export function writeBuiltGuest(folder: string, { firmware, manifest }: MadeGuest): BuiltGuest {
+  mkdirSync(folder, { recursive: true });
+  const put = (file: string, content: string | Uint8Array) => {
+    const bytes = typeof content === 'string' ? utf8(content) : content;
+    writeFileSync(join(folder, file), bytes);
+    return { file, sha256: toHex(sha256(bytes)), bytes: bytes.length };
+  };
+  const text = manifest.files.cmdline;
+  const built: BuiltGuest = {
+    ...{ flavour: 'cpu', kernel: put('vmlinuz', madeKernel), initrd: put('initrd.img', madeInitrd) },
+    ...{ cmdline: { ...put('cmdline', text), text }, files: { ...put('files.txt', 'list'), count: 1 } },
+    ...{ sbom: put('sbom.json', '{}'), firmware: { ...put('firmware.fd', firmware), name: 'made for a test' } },
+    ...{ lockSha256: sha('lock'), inputs: [] },
+  };
+  writeFileSync(join(folder, 'image.json'), JSON.stringify(built));
+  return built;
+}
+
 /** Runs with this firmware on the list of those that enforce hashes. */
 export async function withListed(firmware: Uint8Array, act: () => Promise<unknown>): Promise<void> {
-  const listed = enforcingFirmware as unknown as { name: string; sha256: string; seen: string }[];
-  listed.push({ name: 'made for a test', sha256: toHex(sha256(firmware)), seen: '2026-11-24' });
+  const listed = enforcingFirmware as unknown as (typeof enforcingFirmware)[number][];
+  listed.push({
+    ...{ name: 'made for a test', sha256: toHex(sha256(firmware)), seen: '2026-11-24' },
+    launch: firmwareLaunch(firmware),
+  });
   try {
     await act();
   } finally {

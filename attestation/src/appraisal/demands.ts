@@ -52,6 +52,7 @@ function ofSnp({ snp }: AppraisalPolicy): readonly Rule[] {
   return [
     ['snp.vmpls', snp.vmpls === undefined, 'a report from any privilege level of the guest is accepted'],
     ['snp.allowDebug', snp.allowDebug, 'a guest that its host may debug is accepted: the host reads and changes it'],
+    ['snp.acpi', snp.acpi === undefined, 'the guest may run ACPI code of its host, which reaches all of its memory'],
     ['snp.allowMigration', snp.allowMigration, 'a guest that may be moved by a migration agent is accepted'],
     ['snp.abiMinimum', snp.abiMinimum === undefined, 'any firmware ABI is accepted'],
     ['snp.hostData', snp.hostData === undefined, 'the host may state any HOST_DATA'],

@@ -1,6 +1,6 @@
 /** What a relying party accepts: the appraisal policy, as a signed document (attestation/SPEC.md §6.1). */
 import { ConfigurationError } from '../base/errors.js';
-import { gpusMax } from '../base/limits.js';
+import { gpusMax, snpLaunchesMax } from '../base/limits.js';
 import { readDocument, readDocumentText, signDocument, verifyDocument } from '../check/document.js';
 import { dictionary, flag, hex, integer, list, object, oneOf, optional, text } from '../check/schema.js';
 import type { Node } from '../check/schema.js';
@@ -8,10 +8,11 @@ import { tdAttributeBits } from '../intel/pins.js';
 import type { TdAttribute } from '../intel/pins.js';
 import { neutralQuotePolicy } from '../intel/policy.js';
 import type { QuotePolicy } from '../intel/policy.js';
+import { cpuModelNames } from '../measure/vmsa.js';
 import { neutralNitroPolicy } from '../nitro/policy.js';
 import type { NitroPolicy } from '../nitro/policy.js';
 import { neutralSnpPolicy } from '../snp/appraise.js';
-import type { SnpPolicy } from '../snp/appraise.js';
+import type { SnpLaunch, SnpPolicy } from '../snp/appraise.js';
 import { guestPolicyBits, platformInfoBits } from '../snp/policy.js';
 import type { GuestPolicyBit, PlatformInfoBit } from '../snp/policy.js';
 import { snpProducts } from '../snp/product.js';
@@ -73,6 +74,16 @@ const tcbFloor = object({
   appliesTo: list(oneOf('reported', 'committed', 'launch'), 3),
 });
 
+const snpLaunch: Node<SnpLaunch> = object({
+  firmware: hex(32),
+  kernel: hex(32),
+  initrd: hex(32),
+  commandLine: text(2047),
+  vcpus: integer(1, 512),
+  cpu: oneOf(...cpuModelNames),
+  features: integer(1),
+});
+
 const snpPolicy: Node<SnpPolicy> = object({
   allowDebug: flag,
   allowMigration: flag,
@@ -82,6 +93,8 @@ const snpPolicy: Node<SnpPolicy> = object({
   vmpls: optional(list(integer(0, 3), 4)),
   guestSvnMinimum: optional(integer(0, 0xffffffff)),
   measurements: optional(list(hex(48))),
+  acpi: optional(oneOf('off')),
+  launches: optional(list(snpLaunch, snpLaunchesMax)),
   idKeyDigests: optional(list(hex(48))),
   authorKeyDigests: optional(list(hex(48))),
   hostData: optional(hex(32)),

@@ -15,6 +15,7 @@ import { appraiseSnp } from '../snp/appraise.js';
 import { sameChip } from '../snp/product.js';
 import { verifySnp } from '../snp/verify.js';
 import type { SnpClaims } from '../snp/verify.js';
+import { appraiseAcpi } from './acpi.js';
 import { appraiseAdvisories } from './condemned.js';
 import type { AdvisoryFacts, UsableAdvisories } from './condemned.js';
 import type { CpuEvidence, Endorsements, GpuEvidence } from './evidence.js';
@@ -88,6 +89,7 @@ async function judgeSnp(
   const policyChecks = [
     ...simulationNotice(kind, policy),
     ...appraiseSnp(claims, policy.snp, at),
+    ...appraiseAcpi(claims, policy.snp),
     ...condemnation(snpFacts(claims, policy), circumstances),
   ];
   return {

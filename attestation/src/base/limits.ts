@@ -34,6 +34,8 @@ export const firmwareBytesMax = 64 * 1024 * 1024;
 export const vcpusMax = 4096;
 /** One signed policy or set of reference values. */
 export const policyBytesMax = 1024 * 1024;
+/** Launches that a policy describes: each costs a hash per section and virtual CPU. */
+export const snpLaunchesMax = 64;
 /** Workers of a data-parallel job. */
 export const workersMax = 64;
 /** GPUs of one composite evidence. */

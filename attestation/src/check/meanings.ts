@@ -65,6 +65,7 @@ export const meanings = {
   SNP_VMPL: 'The report was asked for at a privilege level that the policy accepts.',
   SNP_GUEST_SVN: 'The program’s security version is new enough.',
   SNP_MEASUREMENT: 'The program that ran is the one on the policy’s list.',
+  SNP_ACPI: 'The program was started so that it runs no ACPI code of the machine’s owner.',
   SNP_ID_KEY: 'A listed key signed the program’s identity.',
   SNP_AUTHOR_KEY: 'A listed author vouches for the key that signed the program’s identity.',
   SNP_HOST_DATA: 'The value that the host gave the program at its start is the demanded one.',

@@ -52,9 +52,21 @@ export function launchDigest(input: LaunchInput): Uint8Array {
     refuse('SNP_MEASURE_VCPUS', `1 to ${vcpusMax}`, `${input.vcpus}`);
   }
   const ovmf = parseOvmf(input.firmware);
-  let digest = input.firmwareDigest ?? firmwareDigest(ovmf);
-  if (digest.length !== 48) refuse('SNP_MEASURE_FIRMWARE', '48 bytes of firmware digest', `${digest.length}`);
-  digest = metadataPages(digest, ovmf, input);
+  return digestAfterFirmware(ovmf, input.firmwareDigest ?? firmwareDigest(ovmf), input);
+}
+
+/** What of its firmware a launch digest needs besides LD after the firmware's pages. */
+export type FirmwareTable = Pick<Ovmf, 'sections' | 'hashTableGpa' | 'resetEip'>;
+type AfterFirmware = Omit<LaunchInput, 'firmware' | 'firmwareDigest'>;
+
+/**
+ * @param start  LD after the firmware's pages, 48 bytes
+ * @returns 48 bytes
+ * @throws Rejection SNP_MEASURE_FIRMWARE, SNP_MEASURE_KERNEL
+ */
+export function digestAfterFirmware(ovmf: FirmwareTable, start: Uint8Array, input: AfterFirmware): Uint8Array {
+  if (start.length !== 48) refuse('SNP_MEASURE_FIRMWARE', '48 bytes of firmware digest', `${start.length}`);
+  let digest = metadataPages(start, ovmf, input);
   const saveArea = (eip: number): Uint8Array =>
     sha384(buildVmsa(eip, input.cpuSignature, input.guestFeatures, input.vmm));
   digest = extend(digest, pageTypes.vmsa, vmsaGpa, saveArea(bspResetEip));
@@ -68,7 +80,7 @@ export function firmwareDigest({ gpa, image }: Ovmf): Uint8Array {
   return normalPages(zeroDigest, gpa, image);
 }
 
-function metadataPages(start: Uint8Array, ovmf: Ovmf, { kernel, vmm }: LaunchInput): Uint8Array {
+function metadataPages(start: Uint8Array, ovmf: FirmwareTable, { kernel, vmm }: AfterFirmware): Uint8Array {
   if (kernel !== undefined && !ovmf.sections.some(({ kind }) => kind === 'kernel-hashes')) {
     refuse('SNP_MEASURE_KERNEL', 'firmware that measures a kernel', 'firmware without a kernel-hashes section');
   }
@@ -124,7 +136,7 @@ const initrdGuid = guidBytes('44baf731-3a2f-4bd7-9af1-41e29169781d');
 const commandLineGuid = guidBytes('97d02dd8-bd20-4c94-aa78-e7714d36ab2a');
 
 /** One page with the table of SHA-256 hashes at the place the firmware names (QEMU, target/i386/sev.c). */
-function kernelHashesPage(kernel: NonNullable<LaunchInput['kernel']>, ovmf: Ovmf, size: number): Uint8Array {
+function kernelHashesPage(kernel: NonNullable<LaunchInput['kernel']>, ovmf: FirmwareTable, size: number): Uint8Array {
   const entry = (guid: Uint8Array, hash: Uint8Array): Uint8Array => concatBytes(guid, Uint8Array.of(50, 0), hash);
   const hashes =
     'image' in kernel

@@ -21,6 +21,19 @@ export interface TcbFloor {
   readonly appliesTo: readonly ('reported' | 'committed' | 'launch')[];
 }
 
+/** What a measurement stands for (attestation/SPEC.md §5.7.2). Hashes are SHA-256 in lower-case hexadecimal. */
+export interface SnpLaunch {
+  readonly firmware: string;
+  readonly kernel: string;
+  readonly initrd: string;
+  readonly commandLine: string;
+  readonly vcpus: number;
+  /** Name of a QEMU CPU model. */
+  readonly cpu: string;
+  /** SEV_FEATURES. */
+  readonly features: number;
+}
+
 /** Digests and ids in lower-case hexadecimal. Absent lists and values demand nothing. */
 export interface SnpPolicy {
   readonly allowDebug: boolean;
@@ -31,6 +44,10 @@ export interface SnpPolicy {
   readonly vmpls?: readonly number[];
   readonly guestSvnMinimum?: number;
   readonly measurements?: readonly string[];
+  /** The kernel takes no ACPI tables of the host: its command line, which `launches` tie to the measurement, says `acpi=off`. */
+  readonly acpi?: 'off';
+  /** Launches whose measurement is computed again from what they say. */
+  readonly launches?: readonly SnpLaunch[];
   readonly idKeyDigests?: readonly string[];
   readonly authorKeyDigests?: readonly string[];
   readonly hostData?: string;

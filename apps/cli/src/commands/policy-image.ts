@@ -13,6 +13,7 @@ interface AddImageOptions extends OutputOptions {
   readonly secondKey?: Uint8Array;
   readonly oneBuilder?: boolean;
   readonly by: PinBy;
+  readonly acpi?: 'off';
   readonly out: string;
 }
 
@@ -34,6 +35,9 @@ export function addImageCommand(policy: Command, publicKey: (text: string) => Ui
         .choices(['measurements', 'id-key'])
         .default('measurements'),
     )
+    .addOption(
+      new Option('--acpi <state>', 'off: demand a guest that takes no ACPI tables of its host').choices(['off']),
+    )
     .requiredOption('--out <file>', 'where the policy is written')
     .option('--json', 'print one JSON document')
     .action(add);
@@ -44,7 +48,11 @@ async function add(file: string, options: AddImageOptions): Promise<void> {
   const other = second !== undefined && secondKey !== undefined ? [{ file: second, publicKey: secondKey }] : [];
   const manifest = await readManifests([{ file, publicKey }, ...other], firmware);
   const builders = oneBuilder === true ? 2 : 1 + other.length;
-  const { policy, dropped, added } = pinImage(options.policy, manifest, by, builders);
+  const { policy, dropped, added } = pinImage(options.policy, manifest, {
+    by,
+    builders,
+    ...(options.acpi && { acpi: options.acpi }),
+  });
   writeWhole(out, `${JSON.stringify(policy, undefined, 2)}\n`);
   const { tag, commit, flavour } = manifest;
   const notDemanded = openDemands(policy);

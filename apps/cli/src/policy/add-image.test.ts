@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { parsePolicy, type GuestManifest } from '#attestation';
+import { measurementOf, parsePolicy, type GuestManifest } from '#attestation';
 import { toHex } from '#attestation/base';
 import { madeGuest, withListed, type MadeGuest } from '#test/made-guest';
 import { runCommand, type Ran } from '#test/run-command';
@@ -100,4 +100,27 @@ it('GUEST_FIRMWARE: firmware that is on no list is refused', async () => {
   const named = ['--policy', template, '--firmware', file('OVMF.fd'), '--out', file('policy.json'), '--one-builder'];
   const ran = await runCommand('policy', 'add-image', file('one.cose'), ...named, '--public-key', toHex(one.publicKey));
   expect(codeOf(ran)).toBe('GUEST_FIRMWARE');
+});
+
+it('with --acpi off: the launches stand in the policy in words, and an image without that word is refused', async () => {
+  expect(codeOf(await add([guest.manifest, guest.manifest], '--acpi', 'off'))).toBe('GUEST_ACPI');
+  const cmdline = 'console=ttyS0 rdinit=/init acpi=off';
+  const shape = { vcpus: 1, cpu: 'EPYC-Milan-v2', features: '0x1' };
+  const files = { ...guest.manifest.files, cmdline };
+  const measurement = measurementOf({ files }, guest.firmware, shape);
+  const { idKeyDigest: _, authorKeyDigest: __, ...plain } = guest.manifest;
+  const launch = [{ vmm: 'QEMU', qemu: '>=10.0', ...shape, policy: '0x130000', measurement }] as const;
+  const off: GuestManifest = { ...plain, files, launch };
+  expect((await add([off, off], '--acpi', 'off')).code).toBe(0);
+  const { acpi, launches, measurements } = written().snp;
+  expect([acpi, measurements]).toEqual(['off', [measurement]]);
+  expect(launches).toEqual([
+    {
+      ...{ firmware: off.firmware.sha256, kernel: files.kernel.sha256, initrd: files.initrd.sha256 },
+      ...{ commandLine: cmdline, vcpus: 1, cpu: 'EPYC-Milan', features: 1 },
+    },
+  ]);
+  // The demand stays in the policy: a later image is held against it.
+  const again = await add([guest.manifest, guest.manifest], '--policy', file('policy.json'));
+  expect(codeOf(again)).toBe('GUEST_ACPI');
 });

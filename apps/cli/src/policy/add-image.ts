@@ -1,6 +1,7 @@
 /** Pins the images of a signed measurement manifest in a policy: nobody types a measurement. */
 import {
   encodeDocument,
+  isAcpiOff,
   missingPin,
   parsePolicy,
   verifyGuestManifest,
@@ -42,6 +43,14 @@ export async function readManifests(signed: readonly SignedManifest[], firmware:
   return first!;
 }
 
+interface PinRequest {
+  readonly by: PinBy;
+  /** How many signed the manifest. */
+  readonly builders: number;
+  /** Demand it, as a policy does that has the demand already. */
+  readonly acpi?: 'off';
+}
+
 interface Pinned {
   readonly policy: AppraisalPolicy;
   /** Kinds that the template accepted and for which it names no code. */
@@ -52,15 +61,19 @@ interface Pinned {
 
 /**
  * @param template  as a file of JSON; its pins may be open
- * @param builders  how many signed the manifest
- * @throws ConfigurationError FILE_*, POLICY_*, GUEST_ONE_BUILDER; Rejection DOCUMENT_*, GUEST_FLAVOUR, GUEST_ID_KEY, GUEST_SVN
+ * @throws ConfigurationError FILE_*, POLICY_*, GUEST_ONE_BUILDER; Rejection DOCUMENT_*, GUEST_FLAVOUR, GUEST_ID_KEY, GUEST_SVN,
+ *   GUEST_ACPI
  */
-export function pinImage(template: string, manifest: GuestManifest, by: PinBy, builders: number): Pinned {
+export function pinImage(template: string, manifest: GuestManifest, { by, builders, acpi }: PinRequest): Pinned {
   const json = readJson(template) as Record<string, unknown>;
   const isProduction = json['environment'] === 'production';
   const open = parsePolicy(JSON.stringify({ ...json, environment: 'development' }));
   if (isProduction) demandProduction(manifest, builders);
-  const { snp, added } = by === 'id-key' ? keyPins(open, manifest) : measurementPins(open, manifest);
+  const { snp: pinned, added } = by === 'id-key' ? keyPins(open, manifest) : measurementPins(open, manifest);
+  const isAcpiDemanded = (acpi ?? open.snp.acpi) === 'off';
+  const snp = isAcpiDemanded
+    ? { ...pinned, acpi: 'off' as const, launches: describedLaunches(open, manifest) }
+    : pinned;
   const filled = { ...open, snp };
   const kinds = filled.cpuKinds?.filter((kind) => kind === 'snp' || missingPin(kind, filled) === undefined);
   const policy = { ...filled, ...(isProduction && kinds && { cpuKinds: kinds }) };
@@ -90,6 +103,24 @@ function measurementPins({ snp }: AppraisalPolicy, { launch }: GuestManifest): P
   const added = [...new Set(launch.map(({ measurement }) => measurement))];
   return { snp: { ...snp, measurements: [...new Set([...(snp.measurements ?? []), ...added])] }, added };
 }
+
+/** Those of the policy and those of the image: the appraiser computes the measurement of each again. */
+function describedLaunches({ snp }: AppraisalPolicy, { files, firmware, launch }: GuestManifest): SnpLaunches {
+  if (!isAcpiOff(files.cmdline))
+    throw new Rejection('GUEST_ACPI', {
+      ...{ expected: 'an image with acpi=off on its command line', got: files.cmdline, rule },
+      action: 'take or build one with --acpi off: the policy demands that the guest runs no ACPI code of its host',
+    });
+  const { kernel, initrd, cmdline: commandLine } = files;
+  const described = launch.map(({ vcpus, cpu, features }) => ({
+    ...{ firmware: firmware.sha256, kernel: kernel.sha256, initrd: initrd.sha256, commandLine },
+    ...{ vcpus, cpu: cpu.replace(/-v\d$/, ''), features: Number(features) },
+  }));
+  const all = [...(snp.launches ?? []), ...described].map((each) => [JSON.stringify(each), each] as const);
+  return [...new Map(all).values()];
+}
+
+type SnpLaunches = NonNullable<AppraisalPolicy['snp']['launches']>;
 
 /** One line for all shapes and later images: whatever the key signed with this security version or a later one. */
 function keyPins({ snp }: AppraisalPolicy, { guestSvn, idKeyDigest, authorKeyDigest }: GuestManifest): Pins {

@@ -32,7 +32,16 @@ const table: Readonly<Record<LinkId, readonly string[]>> = {
     ...['GPU_DRIVER', 'GPU_VBIOS', 'COMPOSITE_DRIVER'],
   ],
   code: [
-    ...['SNP_MEASUREMENT', 'SNP_GUEST_', 'SNP_POLICY_', 'SNP_VMPL', 'SNP_ID_KEY', 'SNP_AUTHOR_KEY', 'SNP_HOST_DATA'],
+    ...[
+      'SNP_MEASUREMENT',
+      'SNP_ACPI',
+      'SNP_GUEST_',
+      'SNP_POLICY_',
+      'SNP_VMPL',
+      'SNP_ID_KEY',
+      'SNP_AUTHOR_KEY',
+      'SNP_HOST_DATA',
+    ],
     ...['QUOTE_MEASUREMENT', 'TDX_', 'SGX_', 'NITRO_DEBUG', 'NITRO_PCR', 'NVIDIA_CC_', 'BUNDLE_POLICY', 'HCL_'],
   ],
   session: [
