@@ -1,10 +1,11 @@
-/** The manifest's measurements against a second implementation, with firmware that is made here; and its forgers. */
+/** The manifest's measurements against an independent calculator, with firmware that is made here; and its forgers. */
 import { createHash, createPrivateKey, generateKeyPairSync, sign } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { hashTable, madeFirmware, resetEip } from '#test/made-firmware';
+import { calculatedDigest } from '#test/launch-calculator';
+import { madeFirmware } from '#test/made-firmware';
 import { concatBytes, toBase64, toHex } from '../base/bytes.js';
 import { launchKeyDigest, makeIdBlock, verifyIdBlock, type LaunchKey } from '../snp/id-block.js';
-import { enforcingFirmware } from './firmware.js';
+import { enforcingFirmware, firmwareLaunch } from './firmware.js';
 import { launchDigest } from './launch-digest.js';
 import {
   measurementOf,
@@ -14,81 +15,10 @@ import {
   verifyLaunches,
   type GuestManifest,
 } from './manifest.js';
-import { guidBytes } from './ovmf.js';
 import { cpuSignature } from './vmsa.js';
 
 const sha = (name: 'sha256' | 'sha384', ...parts: Uint8Array[]): Buffer =>
   parts.reduce((hash, part) => hash.update(part), createHash(name)).digest();
-const le = (value: bigint | number, bytes: number): Buffer => {
-  const out = Buffer.alloc(8);
-  out.writeBigUInt64LE(BigInt(value));
-  return out.subarray(0, bytes);
-};
-
-/** From AMD 56860 §8.17 and QEMU's target/i386: none of the code under test. */
-function secondImplementation(
-  files: GuestManifest['files'],
-  image: Buffer,
-  shape: { vcpus: number; signature: number; features: number },
-): string {
-  let digest: Buffer = Buffer.alloc(48);
-  const page = (type: number, gpa: number, contents: Uint8Array): void =>
-    void (digest = sha('sha384', digest, contents, le(0x70, 2), Buffer.from([type, 0, 0, 0, 0, 0]), le(gpa, 8)));
-  for (let at = 0; at < image.length; at += 4096)
-    page(1, 2 ** 32 - image.length + at, sha('sha384', image.subarray(at, at + 4096)));
-  page(5, 0x809000, Buffer.alloc(48));
-  page(6, 0x80b000, Buffer.alloc(48));
-  const entry = (guid: string, hash: Buffer): Buffer => Buffer.concat([guidBytes(guid), le(50, 2), hash]);
-  const table = Buffer.concat([
-    guidBytes('9438d606-4f22-4cc9-b479-a793d411fd21'),
-    le(168, 2),
-    entry('97d02dd8-bd20-4c94-aa78-e7714d36ab2a', sha('sha256', Buffer.from(`${files.cmdline}\0`))),
-    entry('44baf731-3a2f-4bd7-9af1-41e29169781d', Buffer.from(files.initrd.sha256, 'hex')),
-    entry('4de79437-abd2-427f-b835-d5b172d2045b', Buffer.from(files.kernel.sha256, 'hex')),
-  ]);
-  const hashes = Buffer.alloc(4096);
-  table.copy(hashes, hashTable.at % 4096);
-  page(1, hashTable.gpa, sha('sha384', hashes));
-  for (let cpu = 0; cpu < shape.vcpus; cpu++)
-    page(2, 0xfffffffff000, sha('sha384', vmsa(cpu === 0 ? 0xfffffff0 : resetEip, shape)));
-  return digest.toString('hex');
-}
-
-function vmsa(eip: number, { signature, features }: { signature: number; features: number }): Buffer {
-  const save = Buffer.alloc(4096);
-  const segments = [
-    [0, 0, 0x93],
-    [0x10, 0xf000, 0x9b, (eip & 0xffff0000) >>> 0],
-    [0x20, 0, 0x93],
-    [0x30, 0, 0x93],
-    [0x40, 0, 0x93],
-    [0x50, 0, 0x93],
-    [0x60, 0, 0],
-    [0x70, 0, 0x82],
-    [0x80, 0, 0],
-    [0x90, 0, 0x8b],
-  ] as const;
-  for (const [at, selector, attributes, base = 0] of segments)
-    Buffer.concat([le(selector, 2), le(attributes, 2), le(0xffff, 4), le(base, 8)]).copy(save, at);
-  const words = [
-    [0xd0, 0x1000],
-    [0x148, 0x40],
-    [0x158, 0x10],
-    [0x160, 0x400],
-    [0x168, 0xffff0ff0],
-    [0x170, 2],
-    [0x178, eip & 0xffff],
-    [0x310, signature],
-    [0x3b0, features],
-    [0x3e8, 1],
-    [0x268, 0x7040600070406n],
-  ] as const;
-  for (const [at, value] of words) le(value, 8).copy(save, at);
-  le(0x1f80, 4).copy(save, 0x408);
-  le(0x37f, 2).copy(save, 0x410);
-  return save;
-}
-
 const image = Buffer.from(madeFirmware());
 const bytes = new Uint8Array(image);
 const hash = (text: string): string => sha('sha256', Buffer.from(text)).toString('hex');
@@ -98,15 +28,26 @@ const files: GuestManifest['files'] = {
   cmdline: 'console=ttyS0 rdinit=/init',
 };
 const shape = { vcpus: 4, cpu: 'EPYC-Milan', features: '0x1' };
-const signatures = { 'EPYC-Rome': 0x830f10, 'EPYC-Milan': 0xa00f11, 'EPYC-Genoa': 0xa10f10 };
+function measuredOrRefused(changed: GuestManifest['files'], firmware: Uint8Array): string {
+  try {
+    return measurementOf({ files: changed }, firmware, shape);
+  } catch (error) {
+    return (error as { code: string }).code;
+  }
+}
+
+const models = ['EPYC-Rome', 'EPYC-Milan', 'EPYC-Genoa', 'EPYC-Turin'] as const;
 
 describe('a measurement', () => {
-  it('is that of a second implementation for every model and count of processors', () => {
-    for (const [cpu, signature] of Object.entries(signatures)) {
+  it('is that of an independent calculator for every model and count of processors', () => {
+    for (const cpu of models) {
       for (const vcpus of [1, 2, 4, 8, 16, 32, 64]) {
         for (const features of [1, 0x21])
           expect(measurementOf({ files }, bytes, { cpu, vcpus, features: `0x${features.toString(16)}` })).toBe(
-            secondImplementation(files, image, { vcpus, signature, features }),
+            calculatedDigest({
+              ...{ firmware: image, kernel: Buffer.from(files.kernel.sha256, 'hex') },
+              ...{ initrd: Buffer.from(files.initrd.sha256, 'hex'), commandLine: files.cmdline, vcpus, cpu, features },
+            }),
           );
       }
     }
@@ -127,6 +68,26 @@ describe('a measurement', () => {
       vmm: 'QEMU',
     });
     expect(measurementOf({ files }, bytes, shape)).toBe(toHex(whole));
+  });
+
+  it('changes with any byte of the firmware, of the hashes and of the command line', () => {
+    const honest = measurementOf({ files }, bytes, shape);
+    const stride = process.env['VERITRAIN_WIDE'] === '1' ? 1 : 37;
+    for (let at = 0; at < bytes.length; at += stride) {
+      const other = bytes.map((byte, index) => (index === at ? byte ^ (1 << (at % 8)) : byte));
+      expect(measuredOrRefused(files, other), `firmware byte ${at}`).not.toBe(honest);
+    }
+    for (const name of ['kernel', 'initrd'] as const) {
+      for (let at = 0; at < 32; at++) {
+        const other = Buffer.from(files[name].sha256, 'hex').map((byte, index) => (index === at ? byte ^ 1 : byte));
+        const changed = { ...files, [name]: { ...files[name], sha256: toHex(other) } };
+        expect(measuredOrRefused(changed, bytes), `${name} hash ${at}`).not.toBe(honest);
+      }
+    }
+    for (let at = 0; at < files.cmdline.length; at++) {
+      const cmdline = `${files.cmdline.slice(0, at)}~${files.cmdline.slice(at + 1)}`;
+      expect(measuredOrRefused({ ...files, cmdline }, bytes), `command line ${at}`).not.toBe(honest);
+    }
   });
 
   it('changes with one byte of any input', () => {
@@ -216,9 +177,10 @@ describe('an ID block', () => {
 });
 
 describe('a manifest', () => {
-  const listed = enforcingFirmware as unknown as { name: string; sha256: string; seen: string }[];
+  const listed = enforcingFirmware as unknown as (typeof enforcingFirmware)[number][];
   const withFirmware = async (act: () => Promise<void>): Promise<void> => {
-    listed.push({ name: 'made here', sha256: toHex(sha('sha256', image)), seen: '2026-11-24' });
+    const own = { name: 'made here', sha256: toHex(sha('sha256', image)), seen: '2026-11-24' };
+    listed.push({ ...own, launch: firmwareLaunch(bytes) });
     try {
       await act();
     } finally {
