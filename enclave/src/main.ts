@@ -3,7 +3,7 @@
  * with it.
  *
  * usage: main --listen unix:PATH|tcp:[HOST:]PORT|fd:N [--peer ADDRESS[/BITS],…] [--attester snp|tdx|simulated] [--vendor FILE]
- *   [--gpus nvml|none]
+ *   [--gpus nvml|none] [--provider cpu|cuda]
  */
 import { createServer, Socket } from 'node:net';
 import { parseArgs } from 'node:util';
@@ -11,7 +11,8 @@ import { ConfigurationError } from '#attestation/base';
 import { openAttester, openGpus } from './attesters/open.js';
 import { readPeers } from './channel/peers.js';
 import { serveConnection } from './channel/serve.js';
-import { selfTest } from './engine/self-test.js';
+import { chooseProvider, chosenProvider } from '#libs/onnx';
+import { selfTestOfDevice } from './engine/self-test.js';
 import { failureOf } from './failure.js';
 import { createSession } from './session.js';
 
@@ -23,11 +24,13 @@ try {
       attester: { type: 'string', default: 'snp' },
       vendor: { type: 'string' },
       gpus: { type: 'string', default: 'none' },
+      provider: { type: 'string', default: 'cpu' },
     },
   });
   const address = addressOf(values.listen);
   const isPeer = 'host' in address ? readPeers(address.host, values.peer) : () => true;
-  await selfTest();
+  chooseProvider(values.provider);
+  await selfTestOfDevice(chosenProvider());
   const cpu = await openAttester(values.attester, values.vendor);
   const gpus = await openGpus(values.gpus);
   const machine = { cpu, ...(gpus && { gpus }) };

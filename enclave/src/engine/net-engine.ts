@@ -4,9 +4,11 @@
  */
 import { Rejection } from '#attestation/base';
 import {
+  chosenProvider,
   elementTypeOf,
   float64Tensors,
   type InferenceSession,
+  providerRefused,
   sessionOptions,
   Tensor,
   type NamedTensors,
@@ -49,8 +51,14 @@ export class NetEngine {
     this.#frozen = float64Tensors(frozen);
   }
 
-  /** @param frozen parameters that the job does not train */
+  /**
+   * @param frozen parameters that the job does not train
+   * @throws ConfigurationError ENGINE_PROVIDER: on a device, where no self-test has run these graphs
+   */
   static async open(manifest: NetManifest, frozen: Weights, options: EngineOptions = {}): Promise<NetEngine> {
+    const provider = chosenProvider();
+    if (provider !== 'cpu')
+      throw providerRefused('a net of fxt/1', `one of fxt/2 on ${provider}`, 'train it in a guest with --provider cpu');
     const { threads = 1, optimization = 'all', isCounted = false } = options;
     const sessions = await NetSessions.open(manifest, sessionOptions(threads, optimization, manifest), isCounted);
     return new NetEngine(manifest, sessions, frozen);

@@ -1,6 +1,14 @@
 /** The tiny net of libs/step/SPEC.md §14.1, run on this machine's runtime before any work is accepted. */
-import { Rejection, toHex } from '#attestation/base';
-import { initialWeights, profileManifest, stateDigest, type ProfileName } from '#libs/step';
+import { CodedError, Rejection, toHex } from '#attestation/base';
+import { chosenProvider, providerRefused } from '#libs/onnx';
+import {
+  initialWeights,
+  profileManifest,
+  stateDigest,
+  type Examples,
+  type Manifest,
+  type ProfileName,
+} from '#libs/step';
 import { Engine, type EngineOptions } from './engine.js';
 
 const seed = '0x2286f594e2d9d4f86cd48a448da1879709cdd33fcbcdefef2e14a88b9367a120';
@@ -35,11 +43,31 @@ const vectors: readonly Vector[] = [
   },
 ];
 
-const examples = {
+const examples: Examples = {
   count: 2,
   features: Uint8Array.of(0, 128, 255, 200, 10, 77),
   labels: Uint8Array.of(1, 0),
 };
+
+const tiny = { dims: [3, 4, 2], batch: 2, e: 4, steps: 3, seed };
+
+/** Sums of 784 and 256 terms: a device that sums otherwise in wide operators than in narrow ones differs here. */
+const wide = { dims: [784, 256, 10], batch: 16, e: 8, m: [[0, 1]] as const, steps: 2, seed };
+export const wideDigests = {
+  1: '3ba345d9cd97c2af5fa3723f83a2fd24f72dbd4bd6fbf031f33f07c360a555bd',
+  2: '2dbb75112e7e25e4d7da871cbb04dbb1428e8481e29cf9e2b2c64801027991f2',
+};
+
+export const wideManifest = profileManifest('fx1', wide);
+
+export function wideExamples(): Examples {
+  const count = wide.batch;
+  return {
+    count,
+    features: Uint8Array.from({ length: count * wide.dims[0]! }, (_, at) => ((at * 7919) >> 5) & 0xff),
+    labels: Uint8Array.from({ length: count }, (_, at) => at % 10),
+  };
+}
 
 /**
  * Runs every vector on the quick graph and on the one whose guards tell.
@@ -47,25 +75,58 @@ const examples = {
  * @throws Rejection ENGINE_SELF_TEST when the runtime does not reproduce a vector
  */
 export async function selfTest(options: EngineOptions = {}): Promise<void> {
-  for (const hasQuick of [true, false]) await runVectors({ ...options, hasQuick });
+  for (const hasQuick of [true, false]) {
+    for (const { profile, m, digests } of vectors)
+      await runVector(profileManifest(profile, { ...tiny, m }), examples, digests, { ...options, hasQuick });
+  }
 }
 
-async function runVectors(options: EngineOptions): Promise<void> {
-  for (const { profile, m, digests } of vectors) {
-    const manifest = profileManifest(profile, { dims: [3, 4, 2], batch: 2, e: 4, m, steps: 3, seed });
-    const engine = await Engine.open(manifest, options);
-    try {
-      await engine.train({
-        dataset: engine.load(examples),
-        weights: initialWeights(manifest),
-        fromStep: 0,
-        stepCount: 3,
-        chunkSteps: 1,
-        onChunk: ({ step, weights }) => demand(digests[step], toHex(stateDigest(manifest, weights())), step),
-      });
-    } finally {
-      await engine.close();
-    }
+/**
+ * The self-test of the device that was chosen: on one that is not the processor a wide graph besides, since such devices have
+ * other code for wide operators than for narrow ones.
+ *
+ * @throws Rejection ENGINE_SELF_TEST; ConfigurationError ENGINE_PROVIDER: no session can be had on this device
+ */
+export async function selfTestOfDevice(provider = chosenProvider()): Promise<void> {
+  if (provider === 'cpu') return selfTest();
+  try {
+    await selfTest();
+    await wideSelfTest();
+  } catch (error) {
+    if (error instanceof CodedError) throw error;
+    const got = error instanceof Error ? error.message.slice(0, 300) : 'another failure';
+    throw providerRefused(
+      `graphs of the engine on ${provider}, none of it on the processor`,
+      got,
+      'look at its driver',
+    );
+  }
+}
+
+/** @throws Rejection ENGINE_SELF_TEST */
+export async function wideSelfTest(options: EngineOptions = {}): Promise<void> {
+  for (const hasQuick of [true, false])
+    await runVector(wideManifest, wideExamples(), wideDigests, { ...options, hasQuick });
+}
+
+async function runVector(
+  manifest: Manifest,
+  records: Examples,
+  digests: Readonly<Record<number, string>>,
+  options: EngineOptions,
+): Promise<void> {
+  const engine = await Engine.open(manifest, options);
+  try {
+    await engine.train({
+      dataset: engine.load(records),
+      weights: initialWeights(manifest),
+      fromStep: 0,
+      stepCount: manifest.steps,
+      chunkSteps: 1,
+      onChunk: ({ step, weights }) => demand(digests[step], toHex(stateDigest(manifest, weights())), step),
+    });
+  } finally {
+    await engine.close();
   }
 }
 
@@ -75,6 +136,6 @@ function demand(expected: string | undefined, got: string, step: number): void {
     expected: `${expected} after ${step} steps`,
     got,
     rule: 'libs/step/SPEC.md §14.1',
-    action: 'this machine or its onnxruntime does not compute exact integers in float64; do not train on it',
+    action: 'this device or its onnxruntime does not compute exact integers in float64; do not train on it',
   });
 }

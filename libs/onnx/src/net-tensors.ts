@@ -1,5 +1,6 @@
 /** Tensors of a net between exact integers and the runtime. */
 import { isLarge, tensorNumbers, type NetManifest, type Weights } from '#libs/step';
+import { providerOptions } from './provider.js';
 import { Tensor, type InferenceSession } from './runtime.js';
 
 /** float64 tensors by name. */
@@ -28,7 +29,7 @@ export function sessionOptions(
 ): InferenceSession.SessionOptions {
   const keeps = net === undefined || !isLarge(net);
   return {
-    executionProviders: ['cpu'],
+    ...providerOptions(),
     executionMode: 'sequential',
     intraOpNumThreads: threads,
     interOpNumThreads: 1,
