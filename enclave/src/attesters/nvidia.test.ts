@@ -1,92 +1,10 @@
-import { execFileSync } from 'node:child_process';
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import koffi from 'koffi';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { buildSimulatedNvml, compiler, nvmlKnobs, type NvmlKnob } from '#test/simulated-nvml';
 import { openNvidiaGpus } from './nvidia.js';
-
-/** A library with NVML's names, structures and return codes; a test turns its knobs through `fake_set`. */
-const source = `
-#include <stdio.h>
-#include <string.h>
-typedef struct { unsigned version, environment, ccFeature, devToolsMode, multiGpuMode; } settings_t;
-typedef struct { unsigned certChainSize, attestationCertChainSize; unsigned char certChain[0x1000], attestationCertChain[0x1400]; } certificate_t;
-typedef struct { unsigned isCecAttestationReportPresent, attestationReportSize, cecAttestationReportSize; unsigned char nonce[0x20], attestationReport[0x2000], cecAttestationReport[0x1000]; } report_t;
-enum { COUNT, ARCHITECTURE, CC, DEVTOOLS, ENVIRONMENT, FAIL, REPORT_SIZE, STALE, NO_CHAIN, READY, OPEN, KNOBS };
-static unsigned knob[KNOBS] = { 2, 9, 1, 0, 2, 0, 0, 0, 0, 0, 0 };
-static int devices[8];
-void fake_set(int which, unsigned value) { knob[which] = value; }
-unsigned fake_get(int which) { return knob[which]; }
-static int result(int code) { return knob[FAIL] / 1000 == (unsigned)code ? (int)(knob[FAIL] % 1000) : 0; }
-static int load(const char *path, unsigned char *into, unsigned max) {
-  FILE *file = fopen(path, "rb");
-  if (!file) return 0;
-  unsigned size = fread(into, 1, max, file);
-  fclose(file);
-  return size;
-}
-static int index_of(void *device) { return (int *)device - devices; }
-int nvmlInit_v2(void) { if (result(1)) return result(1); knob[OPEN]++; return 0; }
-int nvmlShutdown(void) { knob[OPEN]--; return 0; }
-int nvmlDeviceGetCount_v2(unsigned *count) { *count = knob[COUNT]; return result(2); }
-int nvmlDeviceGetHandleByIndex_v2(unsigned index, void **device) {
-  if (index >= knob[COUNT]) return 2;
-  *device = &devices[index];
-  return 0;
-}
-int nvmlDeviceGetArchitecture(void *device, unsigned *architecture) {
-  if (index_of(device) < 0 || index_of(device) >= 8) return 2;
-  *architecture = knob[ARCHITECTURE];
-  return 0;
-}
-int nvmlSystemGetDriverVersion(char *version, unsigned length) { snprintf(version, length, "550.90.07"); return 0; }
-int nvmlSystemGetConfComputeSettings(settings_t *settings) {
-  if (settings->version != (sizeof(settings_t) | 1u << 24)) return 25;
-  settings->environment = knob[ENVIRONMENT];
-  settings->ccFeature = knob[CC];
-  settings->devToolsMode = knob[DEVTOOLS];
-  settings->multiGpuMode = 0;
-  return 0;
-}
-int nvmlSystemSetConfComputeGpusReadyState(unsigned state) { knob[READY] = state; return 0; }
-int nvmlDeviceGetConfComputeGpuCertificate(void *device, certificate_t *out) {
-  if (index_of(device) < 0 || index_of(device) >= 8) return 2;
-  out->attestationCertChainSize = knob[NO_CHAIN] ? knob[NO_CHAIN] : load(CHAIN, out->attestationCertChain, sizeof out->attestationCertChain);
-  return result(3);
-}
-int nvmlDeviceGetConfComputeGpuAttestationReport(void *device, report_t *out) {
-  if (index_of(device) < 0 || index_of(device) >= 8) return 2;
-  unsigned size = load(REPORT, out->attestationReport, sizeof out->attestationReport);
-  if (!knob[STALE]) memcpy(out->attestationReport + 4, out->nonce, sizeof out->nonce);
-  out->attestationReportSize = knob[REPORT_SIZE] ? knob[REPORT_SIZE] : size;
-  return result(4);
-}
-`;
-const knobs = [
-  'count',
-  'architecture',
-  'cc',
-  'devTools',
-  'environment',
-  'fail',
-  'reportSize',
-  'stale',
-  'noChain',
-  'ready',
-  'open',
-] as const;
-type Knob = (typeof knobs)[number];
-
-const compiler = ['cc', 'gcc', 'clang'].find((name) => {
-  try {
-    execFileSync(name, ['--version'], { stdio: 'ignore' });
-    return true;
-  } catch {
-    return false;
-  }
-});
-if (compiler === undefined) console.warn('SKIPPED: no C compiler, the NVML attester is not tested');
 
 const sample = `${process.env['VERITRAIN_VECTORS'] ?? '../shared/vectors'}/nvidia-gpu/h100-550.90.07-full`;
 const real = existsSync(sample);
@@ -99,26 +17,21 @@ const nonce = new Uint8Array(32).fill(9);
 describe.skipIf(compiler === undefined)('openNvidiaGpus over a stand-in for NVML', () => {
   let folder: string;
   let library: string;
-  let set: (knob: Knob, value: number) => void;
-  let get: (knob: Knob) => number;
+  let set: (knob: NvmlKnob, value: number) => void;
+  let get: (knob: NvmlKnob) => number;
 
   beforeAll(() => {
     folder = mkdtempSync(join(tmpdir(), 'veritrain-nvml-'));
-    library = join(folder, 'libfake-nvml.so');
-    writeFileSync(join(folder, 'nvml.c'), source);
-    writeFileSync(join(folder, 'report.bin'), reportBytes);
-    writeFileSync(join(folder, 'chain.pem'), pem);
-    const paths = [`-DREPORT="${folder}/report.bin"`, `-DCHAIN="${folder}/chain.pem"`];
-    execFileSync(compiler!, ['-shared', '-fPIC', '-O1', ...paths, '-o', library, join(folder, 'nvml.c')]);
+    library = buildSimulatedNvml(folder, reportBytes, pem);
     const loaded = koffi.load(library);
     const setKnob = loaded.func('fake_set', 'void', ['int', 'uint']);
     const getKnob = loaded.func('fake_get', 'uint', ['int']);
-    set = (knob, value) => void setKnob(knobs.indexOf(knob), value);
-    get = (knob) => getKnob(knobs.indexOf(knob)) as number;
+    set = (knob, value) => void setKnob(nvmlKnobs.indexOf(knob), value);
+    get = (knob) => getKnob(nvmlKnobs.indexOf(knob)) as number;
   });
   afterAll(() => rmSync(folder, { recursive: true }));
 
-  async function withKnob(knob: Knob, value: number, use: () => unknown): Promise<void> {
+  async function withKnob(knob: NvmlKnob, value: number, use: () => unknown): Promise<void> {
     const before = get(knob);
     set(knob, value);
     try {
