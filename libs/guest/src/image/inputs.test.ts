@@ -1,10 +1,12 @@
 /** Inputs: where they are looked for, and what is said of one that is gone, another, or out of reach; and package archives. */
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { inputFile, obtainInputs, type GuestInput } from './inputs.js';
 import { debianFiles } from './packages.js';
 import { readTar } from './tar.js';
@@ -79,6 +81,81 @@ describe('an input', () => {
       const away = { cache, mirrors: ['http://127.0.0.1:9/'] };
       await expect(obtainInputs([input], away)).rejects.toMatchObject({ code: 'GUEST_INPUT_UNREACHABLE' });
     });
+  });
+});
+
+describe.skipIf(!existsSync('/usr/lib/apt/apt-helper'))('a hostile mirror', () => {
+  type Answer = (url: string, response: ServerResponse) => void;
+  const servers: Server[] = [];
+  afterEach(() => {
+    for (const server of servers.splice(0)) {
+      server.closeAllConnections();
+      server.close();
+    }
+  });
+  const mirrorThat = async (answer: Answer): Promise<string> => {
+    const server = createServer((request, response) => answer(request.url ?? '', response));
+    servers.push(server);
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    return `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+  };
+  const fetched = async (...answers: readonly Answer[]) => {
+    const mirrors = await Promise.all(answers.map(mirrorThat));
+    return obtainInputs([input], { cache, mirrors, patienceMs: 1500 });
+  };
+  const honest: Answer = (_, response) => void response.end(bytes);
+  /** Without an end. */
+  const pour = (response: ServerResponse, part: Buffer, everyMs: number): void => {
+    const timer = setInterval(() => response.write(part), everyMs);
+    response.on('close', () => clearInterval(timer));
+  };
+
+  it.each<[string, string, Answer]>([
+    ['other bytes', 'GUEST_INPUT_DIGEST', (_, response) => void response.end('b small package')],
+    ['bytes behind the right ones', 'GUEST_INPUT_DIGEST', (_, response) => void response.end(`${bytes.toString()}!`)],
+    ['fewer bytes', 'GUEST_INPUT_DIGEST', (_, response) => void response.end(bytes.subarray(1))],
+    ['a stream without an end', 'GUEST_INPUT_DIGEST', (_, response) => pour(response, Buffer.alloc(65_536), 1)],
+    [
+      'a byte now and then',
+      'GUEST_INPUT_UNREACHABLE',
+      (_, response) => pour(response.writeHead(200, { 'content-length': '15' }), Buffer.from('a'), 700),
+    ],
+    ['nothing', 'GUEST_INPUT_UNREACHABLE', () => undefined],
+    [
+      'a redirect to itself',
+      'GUEST_INPUT_UNREACHABLE',
+      (url, response) => void response.writeHead(302, { location: url }).end(),
+    ],
+    [
+      'a redirect to a file of this machine',
+      'GUEST_INPUT_UNREACHABLE',
+      (_, response) => void response.writeHead(302, { location: 'file:///etc/passwd' }).end(),
+    ],
+    ['an error', 'GUEST_INPUT_UNREACHABLE', (_, response) => void response.writeHead(500).end(bytes)],
+    ['that it has it no more', 'GUEST_INPUT_GONE', (_, response) => void response.writeHead(404).end(bytes)],
+  ])('that sends %s is refused with %s, and nothing of it is kept', async (_, code, answer) => {
+    await expect(fetched(answer)).rejects.toMatchObject({ code });
+    expect(readdirSync(cache)).toEqual([]);
+  });
+
+  it('that redirects to the right bytes is as good as another', async () => {
+    const other = await mirrorThat(honest);
+    const redirects: Answer = (url, response) =>
+      void response.writeHead(302, { location: `${other}${url.slice(1)}` }).end();
+    expect([...(await fetched(redirects)).values()]).toEqual([join(cache, name)]);
+    expect(readFileSync(join(cache, name))).toEqual(bytes);
+  });
+
+  it('that pours without an end does not keep the next one from being asked', async () => {
+    const pours: Answer = (_, response) => pour(response, Buffer.alloc(65_536), 1);
+    expect([...(await fetched(pours, honest)).values()]).toEqual([join(cache, name)]);
+  });
+
+  it('GUEST_INPUT_DIGEST: what it left in the cache before is not taken for whole', async () => {
+    writeFileSync(join(cache, `${name}.partial`), 'half of another');
+    expect([...(await fetched(honest)).values()]).toEqual([join(cache, name)]);
+    writeFileSync(join(cache, name), 'b small package');
+    await expect(fetched(honest)).rejects.toMatchObject({ code: 'GUEST_INPUT_DIGEST' });
   });
 });
 

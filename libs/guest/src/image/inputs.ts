@@ -17,6 +17,8 @@ export interface InputSources {
   readonly folder?: string | undefined;
   /** Addresses that have `pool/`, for example a snapshot of an archive; else those of the machine's own sources. */
   readonly mirrors?: readonly string[] | undefined;
+  /** Before a slow source is given up, besides the time that the bytes of the input may take. */
+  readonly patienceMs?: number | undefined;
   readonly onProgress?: ((progress: GuestProgress) => void) | undefined;
 }
 
@@ -66,7 +68,7 @@ function digestLike(input: GuestInput, bytes: Uint8Array): string {
   return `sha512-${createHash('sha512').update(bytes).digest('base64')}`;
 }
 
-async function obtain(input: GuestInput, { cache, folder, mirrors }: InputSources): Promise<string> {
+async function obtain(input: GuestInput, { cache, folder, mirrors, patienceMs }: InputSources): Promise<string> {
   const name = inputFile(input);
   for (const place of [cache, ...(folder === undefined ? [] : [folder])]) {
     const path = join(place, name);
@@ -75,9 +77,13 @@ async function obtain(input: GuestInput, { cache, folder, mirrors }: InputSource
     return path;
   }
   const partial = join(cache, `${name}.partial`);
-  const outcome = await (input.kind === 'debian' ? fetchDebian(input, partial, mirrors) : fetchNpm(input, partial));
+  rmSync(partial, { force: true });
+  const outcome = await (input.kind === 'debian'
+    ? fetchDebian(input, partial, mirrors, patienceMs)
+    : fetchNpm(input, partial));
   if (outcome === 'gone') throw gone(input, name);
   if (outcome === 'unreachable') throw unreachable(input);
+  if (outcome === 'oversize') throw wrongDigest(input, name, 'more bytes than the lock says', sourceAction);
   try {
     readInput(input, partial);
   } catch (error) {
@@ -109,11 +115,18 @@ function unreachable(input: GuestInput): CollateralError {
   });
 }
 
-function wrongDigest(input: GuestInput, path: string, got: string): ConfigurationError {
+const sourceAction = 'name another source with --mirror: this one sends another file';
+
+function wrongDigest(
+  input: GuestInput,
+  path: string,
+  got: string,
+  action = `${path} is another file: remove it`,
+): ConfigurationError {
   return new ConfigurationError('GUEST_INPUT_DIGEST', {
     expected: `${titleOf(input)} with ${inputDigest(input)}`,
     got,
     rule,
-    action: `${path} is another file: remove it`,
+    action,
   });
 }
