@@ -11,6 +11,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
@@ -22,10 +23,11 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+#include "root.h"
 #include "words.h"
 
 enum { list_bytes = 4096, words_most = 32, console_bytes = 4096, relay_bytes = 65536 };
-enum { port_ms = 10000, end_ms = 5000, drain_ms = 2000, look_ms = 20 };
+enum { port_ms = 10000, disk_ms = 10000, end_ms = 5000, drain_ms = 2000, look_ms = 20 };
 static const char channel_name[] = "org.veritrain.channel\n";
 
 /* Shared with the relays: whether the program has answered the host. From then on the console passes none of its words. */
@@ -53,9 +55,10 @@ static void say(const char *code, const char *what, int number) {
   write_all(1, line, length < (int)sizeof line ? length : (int)sizeof line - 1);
 }
 
+/* Without ACPI there is no way to switch off, and a halted machine stays: it is reset, and its host was told not to start it again. */
 static void power_off(void) {
   sync();
-  reboot(RB_POWER_OFF);
+  reboot(access("/sys/firmware/acpi", F_OK) == 0 ? RB_POWER_OFF : RB_AUTOBOOT);
   for (;;) pause();
 }
 
@@ -105,6 +108,71 @@ static void load_modules(void) {
     }
     close(file);
   }
+}
+
+/* struct dm_ioctl and struct dm_target_spec of linux/dm-ioctl.h, with room for one target's words. */
+struct dm_request {
+  unsigned version[3], size, start, targets;
+  int opened;
+  unsigned flags, event, padding;
+  unsigned long long device;
+  char name[128], uuid[129], rest[7];
+  unsigned long long sector, sectors;
+  int status;
+  unsigned next;
+  char type[16], words[256];
+};
+enum { dm_create = 0xc138fd03, dm_load = 0xc138fd09, dm_resume = 0xc138fd06, dm_read_only = 1 };
+
+static void ask_dm(int control, unsigned long number, struct dm_request *request) {
+  request->version[0] = 4;
+  request->size = sizeof *request;
+  request->start = 312;
+  strcpy(request->name, "root");
+  if (ioctl(control, number, request) < 0) fail("INIT_ROOT", "device-mapper");
+}
+
+static void wait_for(const char *path) {
+  for (int waited = 0; access(path, F_OK) < 0; waited += look_ms) {
+    if (waited >= disk_ms) fail("INIT_ROOT", path);
+    pause_ms(look_ms);
+  }
+}
+
+/*
+ * In an image that has /etc/root, which says where: the disk, read through the tree whose root the measured command line
+ * names. A block that is another resets the machine, so that no program can go on with an error of reading.
+ */
+static void mount_root(void) {
+  static char text[list_bytes], line[list_bytes];
+  static struct dm_request request;
+  struct root root;
+  char *words[words_most];
+  if (access("/etc/root", F_OK) < 0) return;
+  if (words_of("/etc/root", text, words) != 1 || !is_plain_path(words[0])) fail("INIT_ROOT", "/etc/root");
+  int file = open("/proc/cmdline", O_RDONLY | O_CLOEXEC);
+  long length = file < 0 ? -1 : read(file, line, sizeof line);
+  errno = EINVAL;
+  if (length <= 0 || length == sizeof line || read_root(line, length, &root) != 1) fail("INIT_ROOT", "/proc/cmdline");
+  close(file);
+  wait_for("/dev/vda");
+  int control = open("/dev/mapper/control", O_RDWR | O_CLOEXEC);
+  if (control < 0) fail("INIT_ROOT", "/dev/mapper/control");
+  request.flags = dm_read_only;
+  ask_dm(control, dm_create, &request);
+  memset(&request, 0, sizeof request);
+  request.flags = dm_read_only;
+  request.targets = 1;
+  request.sectors = root.blocks * 8;
+  strcpy(request.type, "verity");
+  snprintf(request.words, sizeof request.words, "1 /dev/vda /dev/vda 4096 4096 %llu %llu sha256 %s - 1 restart_on_corruption",
+           root.blocks, root.blocks, root.digest);
+  ask_dm(control, dm_load, &request);
+  memset(&request, 0, sizeof request);
+  ask_dm(control, dm_resume, &request);
+  close(control);
+  wait_for("/dev/dm-0");
+  if (mount("/dev/dm-0", words[0], "erofs", MS_RDONLY | MS_NODEV | MS_NOSUID, NULL) < 0) fail("INIT_ROOT", words[0]);
 }
 
 /* The port whose name in sysfs is that of the channel, or -1. */
@@ -268,6 +336,7 @@ int main(void) {
   mount_at("sysfs", "/sys", closed, NULL);
   mount_at("tmpfs", "/tmp", closed, "size=64m,mode=1777");
   load_modules();
+  mount_root();
   mount_at("configfs", "/sys/kernel/config", closed, NULL);
   set_kernel("/proc/sys/kernel/modules_disabled");
   set_kernel("/proc/sys/kernel/kexec_load_disabled");

@@ -42,7 +42,13 @@ export interface GuestManifest {
   readonly commit: string;
   readonly lockSha256: string;
   readonly inputs: readonly { readonly name: string; readonly version: string; readonly digest: string }[];
-  readonly files: { readonly kernel: ManifestFile; readonly initrd: ManifestFile; readonly cmdline: string };
+  readonly files: {
+    readonly kernel: ManifestFile;
+    readonly initrd: ManifestFile;
+    readonly cmdline: string;
+    /** A disk, in images that have one: the command line pins the root of its tree of hashes. */
+    readonly root?: ManifestFile;
+  };
   /** Of the list of the image's files. */
   readonly listSha256: string;
   /** Of the bill of materials. */
@@ -79,7 +85,7 @@ const manifestNode: Node<GuestManifest> = object({
   commit: hex(20, 32),
   lockSha256: hex(32),
   inputs: list(object({ name: word(128), version: word(80), digest: word(128) }), 500),
-  files: object({ kernel: file, initrd: file, cmdline: word(2047) }),
+  files: object({ kernel: file, initrd: file, cmdline: word(2047), root: optional(file) }),
   listSha256: hex(32),
   sbomSha256: hex(32),
   ociDigest: optional(hex(32)),

@@ -1,6 +1,6 @@
 /**
  * QEMU's command line for one guest, as an array that no shell reads. Kernel, initrd and command line are handed over with
- * their hashes, so that all three are in the launch digest; the guest has no network, no disk and no clock device but its own.
+ * their hashes, so that all three are in the launch digest; the guest has no network, no disk but one that its command line pins, and no clock device but its own.
  */
 import { ConfigurationError } from '#attestation/base';
 
@@ -16,6 +16,8 @@ export interface GuestMachine {
   readonly initrd: string;
   /** The kernel's command line itself, without a newline: QEMU adds the NUL that is hashed. */
   readonly cmdline: string;
+  /** Disk that the command line pins, in images that have one; the guest cannot write to it. */
+  readonly root?: string;
   readonly vcpus: number;
   readonly memoryMiB: number;
   /** Unix socket that QEMU listens on; one connection is one session. */
@@ -53,13 +55,19 @@ interface DevelopmentPlatform {
 /** @throws ConfigurationError GUEST_MACHINE */
 export function qemuCommand(machine: GuestMachine): readonly [file: string, ...args: string[]] {
   check(machine);
-  const { qemu, kernel, initrd, cmdline, memoryMiB, vcpus, channel, console, platform } = machine;
+  const { qemu, kernel, initrd, cmdline, root, memoryMiB, vcpus, channel, console, platform } = machine;
   return [
     qemu,
     ...['-nodefaults', '-no-user-config', '-no-reboot', '-display', 'none'],
     ...['-m', `${memoryMiB}`, '-smp', `${vcpus}`],
     ...(platform.kind === 'snp' ? snpArguments(platform, memoryMiB) : developmentArguments(platform)),
     ...['-kernel', kernel, '-initrd', initrd, '-append', cmdline],
+    ...(root === undefined
+      ? []
+      : [
+          ...['-drive', `if=none,id=root,format=raw,readonly=on,file=${escaped(root)}`],
+          ...['-device', 'virtio-blk-pci,drive=root,disable-legacy=on,iommu_platform=on'],
+        ]),
     ...['-serial', `file:${console}`],
     ...['-device', 'virtio-serial-pci,disable-legacy=on,iommu_platform=on'],
     ...['-chardev', `socket,id=ch,path=${escaped(channel)},server=on,wait=off`],
@@ -94,14 +102,14 @@ function snpArguments(platform: SnpPlatform, memoryMiB: number): readonly string
   ];
 }
 
-function check({ cmdline, vcpus, memoryMiB, channel, console, platform }: GuestMachine): void {
+function check({ cmdline, root, vcpus, memoryMiB, channel, console, platform }: GuestMachine): void {
   const whole = (value: number, most: number): boolean => Number.isSafeInteger(value) && value >= 1 && value <= most;
   if (!whole(vcpus, 512)) refuse('1 to 512 vCPUs', `${vcpus}`);
   if (!whole(memoryMiB, 2 ** 24)) refuse('memory of 1 to 16777216 MiB', `${memoryMiB}`);
   if (!/^[\x20-\x7e]{1,2047}$/.test(cmdline)) refuse('a command line of 1 to 2047 printable characters', 'another');
   const bytes = Buffer.byteLength(channel);
   if (bytes > socketPathMost) refuse(`a socket path of at most ${socketPathMost} bytes`, `${bytes} bytes`);
-  if (/\n/.test(channel + console)) refuse('paths on one line', 'a line feed');
+  if (/\n/.test(channel + console + (root ?? ''))) refuse('paths on one line', 'a line feed');
   if (platform.kind !== 'snp') return;
   const words = [platform.cpu, platform.policy, ...(platform.gpus ?? [])];
   const base64 = [platform.hostData, platform.idBlock?.block, platform.idBlock?.auth].filter(

@@ -1,13 +1,13 @@
 /** `veritrain guest lock | fetch | build | run | manifest | verify`: the measured guest's image from its locked inputs. */
 import { Option, type Command } from 'commander';
-import { buildGuest, fetchGuest, lockedInputs, refuseOpen } from '#libs/guest';
+import { buildGuest, fetchGuest, lockedInputs, type Flavour } from '#libs/guest';
 import { runImage, type RunRequest } from '../guest/run.js';
 import { printResult, table, wholeNumber, type OutputOptions } from '../output.js';
 import { addManifestCommands } from './guest-manifest.js';
 import { sourcesOf, withSources, type SourceOptions } from './guest-sources.js';
 
 interface ImageOptions extends SourceOptions {
-  readonly flavour: string;
+  readonly flavour: Flavour;
 }
 
 export function addGuestCommands(program: Command): void {
@@ -17,7 +17,7 @@ export function addGuestCommands(program: Command): void {
     .description('show what an image is made of: every input by version and digest, and what is open')
     .addOption(flavourOption())
     .option('--json', 'print one JSON document')
-    .action((options: OutputOptions & { flavour: string }) => {
+    .action((options: OutputOptions & { flavour: Flavour }) => {
       const locked = lockedInputs(options.flavour);
       printResult(options, locked, () =>
         table([
@@ -28,16 +28,21 @@ export function addGuestCommands(program: Command): void {
     });
   withFlavour(guest.command('fetch').description('fetch the locked inputs of an image; what has come is kept')).action(
     async (options: ImageOptions) => {
-      refuseOpen(options.flavour);
       const fetched = await fetchGuest(options.flavour, sourcesOf(options));
       printResult(options, fetched, () => table(fetched.inputs.map(({ name, path }) => [name, path] as const)));
     },
   );
   withFlavour(guest.command('build').description('build the image; equal inputs give equal bytes'))
     .requiredOption('--out <folder>', 'where kernel, initrd, command line and the list of files go')
-    .action(async (options: ImageOptions & { out: string }) => {
-      refuseOpen(options.flavour);
-      const built = await buildGuest(options.flavour, options.out, sourcesOf(options));
+    .addOption(
+      new Option('--acpi <state>', 'off: the kernel takes no ACPI tables of its host, and has one processor').choices([
+        'off',
+      ]),
+    )
+    .action(async (options: ImageOptions & { out: string; acpi?: 'off' }) => {
+      const built = await buildGuest(options.flavour, options.out, sourcesOf(options), {
+        isAcpiOff: options.acpi === 'off',
+      });
       printResult(options, built, () =>
         table([
           ['folder', options.out],

@@ -32,6 +32,7 @@ export function developmentMachine(
   return {
     ...{ qemu, kernel: join(folder, image.kernel.file), initrd: join(folder, image.initrd.file) },
     ...{ cmdline: image.cmdline.text, vcpus: 1, memoryMiB: memory },
+    ...(image.root && { root: join(folder, image.root.file) }),
     ...{ channel: join(place, 'channel.sock'), console: join(place, 'console.log') },
     platform: { kind: 'dev', accelerator },
   };

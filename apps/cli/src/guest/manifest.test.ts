@@ -54,6 +54,11 @@ describe('a manifest', () => {
     }
   });
 
+  it('states one processor for each CPU model where the kernel takes no ACPI tables', async () => {
+    const { launch } = await manifestOf(image({ text: 'quiet rdinit=/init acpi=off' }), request);
+    expect(launch.map(({ vcpus }) => vcpus)).toEqual([1, 1, 1]);
+  });
+
   it('has an ID block for each launch where there is a key, which says the measurement and the version', async () => {
     const keys = { idKey: p384('id-key.pem'), authorKey: p384('author-key.pem') };
     const { launch, idKeyDigest, authorKeyDigest } = await manifestOf(image(), { ...request, ...keys });

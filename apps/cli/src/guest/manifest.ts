@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import {
   enforcingFirmwareName,
+  isAcpiOff,
   launchKeyDigest,
   makeIdBlock,
   measurementOf,
@@ -16,7 +17,7 @@ import {
 } from '#attestation';
 import { ConfigurationError, concatBytes, toBase64 } from '#attestation/base';
 import { readBytes } from '#libs/client';
-import { buildGuest, readImage, refuseOpen, repository, type BuiltGuest, type InputSources } from '#libs/guest';
+import { buildGuest, readImage, repository, type BuiltGuest, type InputSources } from '#libs/guest';
 
 const keyBytesMax = 4096;
 const manifestBytesMax = 4 * 1024 * 1024;
@@ -46,7 +47,7 @@ export async function manifestOf(folder: string, request: ManifestRequest): Prom
   const said = describe(image, request);
   const launch: GuestManifest['launch'][number][] = [];
   for (const [cpu, qemu] of Object.entries(models)) {
-    for (const vcpus of counts) {
+    for (const vcpus of isAcpiOff(image.cmdline.text) ? [1] : counts) {
       const measurement = measurementOf(said, firmware, { vcpus, cpu, features });
       const entry = { vmm: 'QEMU' as const, qemu, vcpus, cpu, features, policy: guestPolicy, measurement };
       launch.push(
@@ -71,7 +72,10 @@ function describe(
   return {
     ...({ version: 1, name: 'veritrain-guest' } as const),
     ...{ flavour, tag, commit, lockSha256, inputs },
-    files: { kernel: fileOf(kernel), initrd: fileOf(initrd), cmdline: cmdline.text },
+    files: {
+      ...{ kernel: fileOf(kernel), initrd: fileOf(initrd), cmdline: cmdline.text },
+      ...(image.root && { root: fileOf(image.root) }),
+    },
     ...{ listSha256: files.sha256, sbomSha256: sbom.sha256, guestSvn: svn },
     firmware: {
       ...{ name: firmware.name, sha256: firmware.sha256 },
@@ -138,15 +142,18 @@ export async function verifyManifestFile(file: string, request: VerifyRequest): 
   }
 }
 
-async function rebuild({ commit, flavour }: GuestManifest, folder: string, sources: InputSources): Promise<BuiltGuest> {
+async function rebuild(
+  { commit, flavour, files }: GuestManifest,
+  folder: string,
+  sources: InputSources,
+): Promise<BuiltGuest> {
   const found = headCommit();
   if (found !== commit)
     throw new ConfigurationError('GUEST_COMMIT', {
       ...{ expected: `the sources of commit ${commit}`, got: found, rule: 'enclave/guest/README.md, manifest' },
       action: `git checkout ${commit} && npm run build`,
     });
-  refuseOpen(flavour);
-  return buildGuest(flavour, folder, sources);
+  return buildGuest(flavour, folder, sources, { isAcpiOff: isAcpiOff(files.cmdline) });
 }
 
 /** Names of what a build gave otherwise than the manifest says. */
@@ -155,6 +162,7 @@ export function differencesOf(manifest: GuestManifest, built: BuiltGuest): reado
     ['kernel', manifest.files.kernel.sha256, built.kernel.sha256],
     ['initrd', manifest.files.initrd.sha256, built.initrd.sha256],
     ['cmdline', manifest.files.cmdline, built.cmdline.text],
+    ['root', manifest.files.root?.sha256, built.root?.sha256],
     ['list of files', manifest.listSha256, built.files.sha256],
     ['bill of materials', manifest.sbomSha256, built.sbom.sha256],
     ['lock', manifest.lockSha256, built.lockSha256],

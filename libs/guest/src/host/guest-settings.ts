@@ -3,6 +3,7 @@ import { closeSync, fstatSync, openSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { ConfigurationError } from '#attestation/base';
+import { rootOf } from '../image/root.js';
 import type { GuestMachine } from '../qemu-command.js';
 
 const hexWord = z.string().regex(/^0x[0-9a-f]{1,16}$/);
@@ -73,6 +74,7 @@ export function machineOf(settings: GuestSettings, cmdline: string): GuestMachin
   return {
     ...{ qemu, cmdline, vcpus, memoryMiB },
     ...{ kernel: join(image, 'vmlinuz'), initrd: join(image, 'initrd.img') },
+    ...(rootOf(cmdline) && { root: join(image, 'root.img') }),
     ...{ channel: join(runDirectory, 'channel.sock'), console: join(runDirectory, 'console.log') },
     platform: platform.kind === 'dev' ? platform : snpPlatform(platform),
   };

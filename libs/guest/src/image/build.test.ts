@@ -4,7 +4,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
-import { refuseOpen, writeImage } from './build.js';
+import { buildGuest, fetchGuest, lockedInputs, refuseOpen, writeImage } from './build.js';
 import { cpioArchive, fileMode, programMode, withFolders, type ImageEntry } from './cpio.js';
 import { inputsOf, recipeOf } from './contents.js';
 import { guestFolder, readImageList, readLock, type Flavour } from './lock.js';
@@ -84,7 +84,7 @@ describe('an image', () => {
 describe('the locked image', () => {
   const [lock, list] = [readLock(), readImageList()];
 
-  it.each<Flavour>(['cpu', 'dev'])(
+  it.each<Flavour>(['cpu', 'dev', 'gpu'])(
     '%s names inputs by digest, each once, and files of inputs that are locked',
     (flavour) => {
       const inputs = inputsOf(recipeOf(flavour, lock, list));
@@ -105,13 +105,43 @@ describe('the locked image', () => {
     expect(readFileSync(join(guestFolder, 'argv.cpu'), 'utf8')).toMatch(/--attester\nsnp\n$/);
   });
 
+  it('of gpu takes evidence of a CPU and of GPUs, computes there, and has nothing simulated and no mark of Debian to demand', () => {
+    const { without, files, packages } = list.flavours.gpu;
+    expect(without).toContain('dist/enclave/src/attesters/simulated.js');
+    expect(packages).toContain('node_modules/koffi');
+    expect(files.map(({ path }) => path)).toEqual(['etc/root']);
+    const own = (name: string): string => readFileSync(join(guestFolder, name), 'utf8');
+    expect(own('argv.gpu')).toMatch(/--attester\nsnp\n--gpus\nnvml\n--provider\ncuda\n$/);
+    expect(own('cmdline.gpu')).not.toMatch(/lockdown|sig_enforce/);
+    const loaded = own('modules.gpu').trim().split('\n');
+    const placed = [...list.system, ...list.flavours.gpu.system!].map(({ path }) => `/${path}`);
+    expect(loaded.filter((path) => !placed.includes(path))).toEqual([]);
+  });
+
   it('has three programs: the first process, Node and the loader', () => {
     const programs = list.system.filter(({ mode }) => mode === 'program').map(({ path }) => path);
     expect(programs).toEqual(['bin/node', 'lib64/ld-linux-x86-64.so.2']);
   });
 
-  it('GUEST_INPUT_OPEN: a flavour whose inputs are open is refused with their names', () => {
-    expect(() => refuseOpen('gpu')).toThrow(/GUEST_INPUT_OPEN.*CUDA/);
+  it('GUEST_INPUT_OPEN: a flavour whose inputs are open is refused with their names', async () => {
     expect(() => refuseOpen('cpu')).not.toThrow();
+    expect(() => refuseOpen('dev')).not.toThrow();
+    const { open } = lockedInputs('gpu');
+    const named = open.join('\n');
+    for (const part of [
+      'Microsoft.ML.OnnxRuntime.Gpu.Linux',
+      'libcudart',
+      'libcublas',
+      'libcudnn',
+      'libnvidia-ml',
+      'GSP',
+      'nvidia.ko',
+    ])
+      expect(named).toContain(part);
+    for (const act of [() => buildGuest('gpu', folder, { cache: folder }), () => fetchGuest('gpu', { cache: folder })])
+      await expect(act()).rejects.toMatchObject({
+        code: 'GUEST_INPUT_OPEN',
+        detail: { got: `open: ${open.join('; ')}` },
+      });
   });
 });

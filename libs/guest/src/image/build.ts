@@ -17,6 +17,7 @@ import { cpioArchive, withFolders, type ImageEntry } from './cpio.js';
 import { inputDigest, inputFile, obtainInputs, type GuestInput, type InputSources } from './inputs.js';
 import { guestFolder, readImageList, readLock, repository, type Flavour } from './lock.js';
 import type { BuiltGuest } from './read.js';
+import { verityRoot } from './root.js';
 
 type BuiltFile = BuiltGuest['kernel'];
 
@@ -27,7 +28,7 @@ export const inputsCache = join(repository, '.veritrain/cache/guest');
 const roomBytes = 600 * 1024 * 1024;
 
 /** @throws ConfigurationError GUEST_INPUT_OPEN */
-export function refuseOpen(flavour: string): asserts flavour is Flavour {
+export function refuseOpen(flavour: Flavour): void {
   const { open } = lockedInputs(flavour);
   if (open.length === 0) return;
   throw new ConfigurationError('GUEST_INPUT_OPEN', {
@@ -43,8 +44,9 @@ interface FetchedInputs {
   readonly inputs: readonly { readonly name: string; readonly digest: string; readonly path: string }[];
 }
 
-/** @throws ConfigurationError GUEST_LOCK, GUEST_INPUT_DIGEST, GUEST_INPUT_GONE, GUEST_TOOL; CollateralError GUEST_INPUT_UNREACHABLE */
+/** @throws ConfigurationError GUEST_LOCK, GUEST_INPUT_OPEN, GUEST_INPUT_DIGEST, GUEST_INPUT_GONE, GUEST_TOOL; CollateralError GUEST_INPUT_UNREACHABLE */
 export async function fetchGuest(flavour: Flavour, sources: InputSources): Promise<FetchedInputs> {
+  refuseOpen(flavour);
   const paths = await obtainInputs(inputsOf(recipeOf(flavour, readLock(), readImageList())), sources);
   const inputs = [...paths].map(([input, path]) => ({
     name: `${input.name} ${input.version}`,
@@ -55,17 +57,17 @@ export async function fetchGuest(flavour: Flavour, sources: InputSources): Promi
 }
 
 interface LockedInputs {
-  readonly flavour: string;
+  readonly flavour: Flavour;
   readonly inputs: BuiltGuest['inputs'];
   /** Names of what the flavour needs and the lock does not have. */
   readonly open: readonly string[];
 }
 
 /** @throws ConfigurationError GUEST_LOCK */
-export function lockedInputs(flavour: string): LockedInputs {
+export function lockedInputs(flavour: Flavour): LockedInputs {
   const lock = readLock();
   const open = lock.open.filter((input) => input.flavour === flavour).map(({ name }) => name);
-  const inputs = inputsOf(recipeOf(flavour === 'dev' ? 'dev' : 'cpu', lock, readImageList()));
+  const inputs = inputsOf(recipeOf(flavour, lock, readImageList()));
   return { flavour, inputs: inputs.map(describe), open };
 }
 
@@ -73,11 +75,27 @@ function describe(input: GuestInput): BuiltGuest['inputs'][number] {
   return { name: input.name, version: input.version, digest: inputDigest(input) };
 }
 
+export interface ImageOptions {
+  /** A kernel that takes no ACPI tables of the host: one processor, as the locked kernel finds others through ACPI alone. */
+  readonly isAcpiOff?: boolean;
+}
+
+function commandLineOf(flavour: Flavour, isAcpiOff: boolean): string {
+  const text = readFileSync(join(guestFolder, `cmdline.${flavour}`), 'utf8');
+  return isAcpiOff ? `${text} acpi=off` : text;
+}
+
 /**
  * @param out  folder for kernel, initrd, cmdline, files.txt and firmware
  * @throws ConfigurationError GUEST_*; CollateralError GUEST_INPUT_UNREACHABLE
  */
-export async function buildGuest(flavour: Flavour, out: string, sources: InputSources): Promise<BuiltGuest> {
+export async function buildGuest(
+  flavour: Flavour,
+  out: string,
+  sources: InputSources,
+  { isAcpiOff = false }: ImageOptions = {},
+): Promise<BuiltGuest> {
+  refuseOpen(flavour);
   const recipe = recipeOf(flavour, readLock(), readImageList());
   mkdirSync(out, { recursive: true });
   const free = statfsSync(out);
@@ -90,12 +108,7 @@ export async function buildGuest(flavour: Flavour, out: string, sources: InputSo
   step(1);
   const built: BuiltGuest = {
     flavour,
-    ...writeImage(
-      out,
-      contents,
-      readFileSync(join(guestFolder, `cmdline.${flavour}`), 'utf8'),
-      recipe.lock.firmware.name,
-    ),
+    ...writeImage(out, contents, commandLineOf(flavour, isAcpiOff), recipe.lock.firmware.name),
     sbom: write(out, 'sbom.json', [Buffer.from(materialsOf(inputs))]),
     lockSha256: sha256([readFileSync(join(guestFolder, 'guest.lock.json'))]),
     inputs: inputs.map(describe),
@@ -109,23 +122,32 @@ export async function buildGuest(flavour: Flavour, out: string, sources: InputSo
 /** @throws ConfigurationError GUEST_NO_SPACE */
 export function writeImage(
   out: string,
-  { kernel, firmware, entries: files }: ImageContents,
-  text: string,
+  { kernel, firmware, entries: files, root: rootFiles }: ImageContents,
+  line: string,
   firmwareName: string,
-): Pick<BuiltGuest, 'kernel' | 'initrd' | 'cmdline' | 'files' | 'firmware'> {
+): Pick<BuiltGuest, 'kernel' | 'initrd' | 'cmdline' | 'files' | 'firmware' | 'root'> {
   const entries = withFolders(files);
   try {
+    const root = rootFiles && verityRoot(rootFiles);
+    const text = root === undefined ? line : `${line} ${root.word}`;
+    const listed = rootFiles === undefined ? entries : [...entries, ...withFolders(rootFiles).map(onRoot)];
     return {
       kernel: write(out, 'vmlinuz', [kernel]),
       initrd: write(out, 'initrd.img', cpioArchive(entries)),
       cmdline: { ...write(out, 'cmdline', [Buffer.from(text)]), text },
-      files: { ...write(out, 'files.txt', [Buffer.from(listOf(entries))]), count: entries.length },
+      ...(root && { root: write(out, 'root.img', root.bytes) }),
+      files: { ...write(out, 'files.txt', [Buffer.from(listOf(listed))]), count: listed.length },
       firmware: { ...write(out, 'firmware.fd', [firmware]), name: firmwareName },
     };
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOSPC') throw noSpace(out, 0);
     throw error;
   }
+}
+
+/** In the list of files: those of the disk have its name in front. */
+function onRoot(entry: ImageEntry): ImageEntry {
+  return { ...entry, path: `root.img:${entry.path}` };
 }
 
 /** The bill of materials: CycloneDX 1.5, in the order of the lock, without a time or a serial number. */

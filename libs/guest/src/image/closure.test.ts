@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { programFiles } from './closure.js';
 
 const program = (files: Readonly<Record<string, string>>, more: Partial<Parameters<typeof programFiles>[0]> = {}) => ({
-  ...{ entries: ['dist/main.js'], without: [], absent: [], imports: {}, packages: [] },
+  ...{ entries: ['dist/main.js'], without: [], loaded: [], absent: [], imports: {}, packages: [] },
   read: (path: string) => (path in files ? Buffer.from(files[path]!) : undefined),
   ...more,
 });

@@ -15,6 +15,8 @@ interface Program {
   readonly imports: Readonly<Record<string, unknown>>;
   /** Folders of packages, for example `node_modules/cbor-x`: nothing else is a package. */
   readonly packages: readonly string[];
+  /** Files of packages that are loaded, and imported by none. */
+  readonly loaded: readonly string[];
   /** Undefined where there is no such file. */
   read(path: string): Uint8Array | undefined;
 }
@@ -46,7 +48,8 @@ export function programFiles(program: Program): readonly string[] {
       } else waiting.push(next);
     }
   }
-  const idle = program.packages.filter((folder) => ![...files].some((path) => path.startsWith(`${folder}/`)));
+  const used = [...files, ...program.loaded];
+  const idle = program.packages.filter((folder) => !used.some((path) => path.startsWith(`${folder}/`)));
   if (idle.length > 0) throw refused('packages that the program loads', `${idle.join(', ')} that it does not`);
   return [...files].sort((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b)));
 }

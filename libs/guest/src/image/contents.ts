@@ -42,6 +42,8 @@ export function inputsOf({ lock, packages }: Recipe): readonly GuestInput[] {
 export interface ImageContents {
   readonly kernel: Uint8Array;
   readonly entries: readonly ImageEntry[];
+  /** Files of the disk that the command line pins, in flavours that have one. */
+  readonly root?: readonly ImageEntry[];
   readonly firmware: Uint8Array;
 }
 
@@ -49,6 +51,8 @@ type Unpacked = ReadonlyMap<string, ReadonlyMap<string, ArchivedFile>>;
 
 /** Folders that PID 1 mounts at. */
 const mountPoints = ['dev', 'proc', 'sys', 'tmp'];
+/** And at this in flavours with a disk, as the file `etc/root` says. */
+const rootPoint = 'usr';
 
 /**
  * @param pathOf  where each input lies
@@ -65,28 +69,39 @@ export function imageContents(recipe: Recipe, pathOf: ReadonlyMap<string, string
   };
   const file = (path: string, bytes: Uint8Array, mode = fileMode): ImageEntry => ({ path, mode, bytes });
   const own = (name: string): Uint8Array => readFileSync(join(guestFolder, name));
-  const sources = new Map(['init.c', 'words.h'].map((name) => [name, own(name)] as const));
+  const sources = new Map(['init.c', 'root.h', 'words.h'].map((name) => [name, own(name)] as const));
   const compiler = new Map(Object.keys(compilerParts).map((name) => [name, unpacked.get(name) ?? new Map()] as const));
-  const system = list.system.map(({ package: name, member: from, path, mode }) => {
+  const placed = ({ package: name, member: from, path, mode }: ImageList['system'][number]): ImageEntry => {
     const bytes = member(name, from);
     return file(path, from.endsWith('.xz') ? unxz(bytes) : bytes, mode === 'program' ? programMode : fileMode);
-  });
+  };
+  const { files, root } = list.flavours[flavour];
   return {
     kernel: member(lock.kernel.package, lock.kernel.member),
     firmware: member(lock.firmware.package, lock.firmware.member),
     entries: [
       file('init', compileInit(compiler, sources), programMode),
-      ...mountPoints.map((path) => ({ path, mode: folderMode, bytes: new Uint8Array() })),
-      ...system,
+      ...[...mountPoints, ...(root ? [rootPoint] : [])].map((path) => ({
+        path,
+        mode: folderMode,
+        bytes: new Uint8Array(),
+      })),
+      ...systemOf(recipe).map(placed),
       file('etc/enclave.argv', own(`argv.${flavour}`)),
       file('etc/modules', own(`modules.${flavour}`)),
-      ...list.flavours[flavour].files.map(({ source, path }) => file(path, own(source))),
+      ...files.map(({ source, path }) => file(path, own(source))),
       ...programEntries(recipe, unpacked),
     ],
+    ...(root && { root: root.map(placed) }),
   };
 }
 
-function unpack({ lock, list, packages }: Recipe, pathOf: ReadonlyMap<string, string>): Unpacked {
+/** Files of the system in the initial RAM disk: of every flavour, and of this one. */
+function systemOf({ list, flavour }: Pick<Recipe, 'list' | 'flavour'>): ImageList['system'] {
+  return [...list.system, ...(list.flavours[flavour].system ?? [])];
+}
+
+function unpack({ flavour, lock, list, packages }: Recipe, pathOf: ReadonlyMap<string, string>): Unpacked {
   const bytesOf = (input: GuestInput): Uint8Array => {
     const path = pathOf.get(inputFile(input));
     if (path === undefined) throw absent(inputFile(input));
@@ -94,7 +109,9 @@ function unpack({ lock, list, packages }: Recipe, pathOf: ReadonlyMap<string, st
   };
   const members = (name: string): ReadonlySet<string> =>
     new Set(
-      [...list.system, lock.kernel, lock.firmware].filter((item) => item.package === name).map((item) => item.member),
+      [...systemOf({ list, flavour }), ...(list.flavours[flavour].root ?? []), lock.kernel, lock.firmware]
+        .filter((item) => item.package === name)
+        .map((item) => item.member),
     );
   const debian = lock.debian.map((input) => {
     const named = members(input.name);
@@ -129,10 +146,12 @@ function programEntries({ list, flavour, packages }: Recipe, unpacked: Unpacked)
   };
   for (const path of list.program) if (read(path) === undefined) throw notBuilt(path);
   const { without } = list.flavours[flavour];
+  const loaded = list.loaded
+    .filter((each) => packages.has(each.package))
+    .flatMap(({ package: folder, files }) => files.map((path) => `${folder}/${path}`));
   const found = programFiles({
-    ...{ entries: list.program, without, absent: list.absent, imports, packages: folders, read },
+    ...{ entries: list.program, without, absent: list.absent, imports, packages: folders, loaded, read },
   });
-  const loaded = list.loaded.flatMap(({ package: folder, files }) => files.map((path) => `${folder}/${path}`));
   const description = Buffer.from(`${JSON.stringify({ type: 'module', imports })}\n`);
   return [
     { path: 'app/package.json', mode: fileMode, bytes: description },

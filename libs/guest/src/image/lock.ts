@@ -6,13 +6,21 @@ import { z } from 'zod';
 import { ConfigurationError } from '#attestation/base';
 import { lockTextMax } from './limits.js';
 
-export type Flavour = 'cpu' | 'dev';
+const flavours = ['cpu', 'dev', 'gpu'] as const;
+export type Flavour = (typeof flavours)[number];
 
 const word = z.string().regex(/^[\x21-\x7e]{1,200}$/);
 /** Relative, without `..`. */
 const path = z.string().regex(/^(?!\/)(?!(?:.*\/)?\.\.?(?:\/|$))[\x21-\x7e]{1,300}$/);
 const hex32 = z.string().regex(/^[0-9a-f]{64}$/);
 const integrity = z.string().regex(/^sha512-[A-Za-z0-9+/]{86}==$/);
+
+/** A list in which no two have the same key: of two, the reader would take one. */
+const unique = <T>(item: z.ZodType<T>, most: number, key: (one: T) => string): z.ZodType<T[]> =>
+  z
+    .array(item)
+    .max(most)
+    .refine((all) => new Set(all.map(key)).size === all.length, { error: 'each once' });
 
 const debianInput = z.strictObject({
   name: word,
@@ -25,26 +33,33 @@ const debianInput = z.strictObject({
 });
 const lockShape = z.strictObject({
   version: z.literal(1),
-  debian: z.array(debianInput).max(100),
-  npm: z.array(z.strictObject({ name: word, version: word, integrity })).max(10),
+  debian: unique(debianInput, 100, ({ name }) => name),
+  npm: unique(z.strictObject({ name: word, version: word, integrity }), 10, ({ name }) => name),
   kernel: z.strictObject({ package: word, member: path }),
   firmware: z.strictObject({ name: z.string().max(80), package: word, member: path, sha256: hex32 }),
   open: z.array(z.strictObject({ name: z.string().max(200), flavour: z.literal('gpu') })).max(20),
 });
+const systemFiles = unique(
+  z.strictObject({ package: word, member: path, path, mode: z.literal('program').optional() }),
+  200,
+  (file) => file.path,
+);
 const imageShape = z.strictObject({
   version: z.literal(1),
-  system: z
-    .array(z.strictObject({ package: word, member: path, path, mode: z.literal('program').optional() }))
-    .max(200),
+  system: systemFiles,
   program: z.array(path).min(1).max(10),
   loaded: z.array(z.strictObject({ package: path, files: z.array(path).max(20) })).max(20),
   absent: z.array(word).max(20),
   flavours: z.record(
-    z.enum(['cpu', 'dev']),
+    z.enum(flavours),
     z.strictObject({
       without: z.array(path).max(20),
       packages: z.array(path).max(200),
       files: z.array(z.strictObject({ source: path, path })).max(20),
+      /** Besides those of every flavour. */
+      system: z.optional(systemFiles),
+      /** On a disk that the command line pins, mounted where the file `etc/root` says. */
+      root: z.optional(systemFiles),
     }),
   ),
 });

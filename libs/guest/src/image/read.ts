@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import { ConfigurationError } from '#attestation/base';
 import { archiveBytesMax, lockTextMax } from './limits.js';
+import { rootOf } from './root.js';
 
 const part = z.object({
   file: z.string().regex(/^[\w][\w.-]{0,63}$/),
@@ -12,12 +13,13 @@ const part = z.object({
   bytes: z.int().positive(),
 });
 const shape = z.object({
-  flavour: z.enum(['cpu', 'dev']),
+  flavour: z.enum(['cpu', 'dev', 'gpu']),
   kernel: part,
   initrd: part,
   cmdline: part.extend({ text: z.string().regex(/^[\x20-\x7e]{1,2047}$/) }),
   files: part.extend({ count: z.int().positive() }),
   sbom: part,
+  root: z.optional(part),
   firmware: part.extend({ name: z.string().max(80) }),
   lockSha256: z.string().regex(/^[0-9a-f]{64}$/),
   inputs: z.array(z.object({ name: z.string(), version: z.string(), digest: z.string() })).max(500),
@@ -29,7 +31,8 @@ export type BuiltGuest = z.infer<typeof shape>;
 /** @throws ConfigurationError GUEST_IMAGE: no image, or a file of it is another than its description says */
 export function readImage(folder: string): BuiltGuest {
   const image = describedIn(folder);
-  for (const { file, sha256, bytes } of [image.kernel, image.initrd, image.cmdline, image.firmware]) {
+  const { kernel, initrd, firmware, root } = image;
+  for (const { file, sha256, bytes } of [kernel, initrd, image.cmdline, firmware, ...(root ? [root] : [])]) {
     const path = join(folder, file);
     const size = existsSync(path) ? statSync(path).size : -1;
     if (size !== bytes || size > archiveBytesMax)
@@ -37,6 +40,11 @@ export function readImage(folder: string): BuiltGuest {
     const found = createHash('sha256').update(readFileSync(path)).digest('hex');
     if (found !== sha256) throw refused(`${path} with SHA-256 ${sha256}`, found);
   }
+  const { cmdline } = image;
+  const said = createHash('sha256').update(cmdline.text).digest('hex');
+  if (said !== cmdline.sha256) throw refused(`the text of ${cmdline.file} in the description`, cmdline.text);
+  if ((root === undefined) !== (rootOf(cmdline.text) === undefined))
+    throw refused('a root.img where the command line pins one, and there alone', root?.file ?? 'none');
   return image;
 }
 
