@@ -1,6 +1,7 @@
 /** What can be fuzzed: how many mutants, and why so many. Loaded when it is run: some need tools that others do not. */
 import type { DataFormat } from './data-files.js';
 import type { FuzzReport, OnProgress } from './fuzz.js';
+import type { GuestKind } from './guest-fuzz.js';
 
 type Fuzz = (count: number, seed: number, onProgress: OnProgress) => Promise<FuzzReport>;
 
@@ -22,6 +23,14 @@ const served = { ...middling, why: 'each is answered by a server with a database
 const dataTarget = (kind: DataFormat, short: number): Target => ({
   ...{ count: 10_000, short, why: 'files that users bring; a few minutes' },
   load: async () => (await import('./data-fuzz.js')).fuzzData(kind),
+});
+
+const guestTarget = (kind: GuestKind): Target => ({
+  ...{ count: 10_000, short: 400, why: 'what a guest is built and started from; a minute' },
+  load: async () => {
+    const { fuzzGuest } = await import('./guest-fuzz.js');
+    return (count, seed, onProgress) => fuzzGuest(kind, count, seed, onProgress);
+  },
 });
 
 export const targets = {
@@ -51,6 +60,11 @@ export const targets = {
   'data-png': dataTarget('png', 500),
   'data-jpeg': dataTarget('jpeg', 500),
   'data-tokenizer': dataTarget('tokenizer', 200),
+  'guest-frames': guestTarget('frames'),
+  'guest-signed': guestTarget('signed'),
+  'guest-manifest': guestTarget('manifest'),
+  'guest-image': guestTarget('image'),
+  'guest-recipe': guestTarget('recipe'),
   groth16: {
     ...{ ...costly, short: 200, why: 'each takes pairings, 35 ms; 100,000 take an hour' },
     load: async () => (await import('./groth16-fuzz.js')).fuzzGroth16,
