@@ -18,7 +18,8 @@ import { readImage, type BuiltGuest } from '#libs/guest';
 import { encodeFrame, frameDecoder, parseRequest } from '#libs/wire/channel';
 import { madeGuest, writeBuiltGuest } from '#test/made-guest';
 import { inputsOf, recipeOf } from '../../libs/guest/src/image/contents.js';
-import { readImageList, readLock } from '../../libs/guest/src/image/lock.js';
+import { inputFile } from '../../libs/guest/src/image/inputs.js';
+import { packageInputs, readImageList, readLock, type PackageInput } from '../../libs/guest/src/image/lock.js';
 import { fuzz, judged, type FuzzReport, type OnProgress, type Verdict } from './fuzz.js';
 import { mutantOf } from './mutants.js';
 import type { Draw } from './random.js';
@@ -30,7 +31,10 @@ export interface GuestReaders {
   manifest(json: string, firmware: Uint8Array): Promise<GuestManifest>;
   image(folder: string): BuiltGuest;
   recipe(folder: string): readonly string[];
+  packages(folder: string): readonly PackageInput[];
 }
+
+const packageFolder = 'node_modules/cbor-x';
 
 export const guestReaders: GuestReaders = {
   frames: (bytes) => frameDecoder().push(bytes),
@@ -41,7 +45,8 @@ export const guestReaders: GuestReaders = {
     return manifest;
   },
   image: readImage,
-  recipe: (folder) => inputsOf(recipeOf('dev', readLock(folder), readImageList(folder))).map(({ name }) => name),
+  packages: (folder) => [...packageInputs([packageFolder], folder).values()],
+  recipe: (folder) => inputsOf(recipeOf('dev', readLock(folder), readImageList(folder))).map(inputFile),
 };
 
 interface Kind {
@@ -49,7 +54,7 @@ interface Kind {
   trial(draw: Draw): { readonly input: string; run(): Promise<Verdict> };
 }
 
-export const guestKinds = ['frames', 'signed', 'manifest', 'image', 'recipe'] as const;
+export const guestKinds = ['frames', 'signed', 'manifest', 'image', 'recipe', 'packages'] as const;
 export type GuestKind = (typeof guestKinds)[number];
 
 const requests = [
@@ -152,6 +157,8 @@ async function kindOf(kind: GuestKind, folder: string, guest: Made, by: GuestRea
       return imageKind(folder, guest, by);
     case 'recipe':
       return recipeKind(folder, by);
+    case 'packages':
+      return packagesKind(folder, by);
   }
 }
 
@@ -243,7 +250,7 @@ function recipeKind(folder: string, by: GuestReaders): Kind {
         for (const [each, whole] of genuine) writeFileSync(join(folder, each), each === name ? mutant : whole);
         return judged(
           () => by.recipe(folder),
-          () => recipeVerdict(mutant),
+          (names) => (names.every((file) => /^\w[^/]*$/.test(file)) ? recipeVerdict(mutant) : 'accepted'),
         );
       };
       return { input: `${name}: ${mutant}`, run };
@@ -257,4 +264,29 @@ function recipeVerdict(text: string): Verdict {
   if (once.some((all) => new Set(all).size < all.length)) return 'accepted';
   const paths = [...text.matchAll(/"(?:path|member|file|source)":"([^"]*)"/g)].map(([, path]) => path!);
   return paths.every((path) => !path.startsWith('/') && !path.split('/').includes('..')) ? 'taken' : 'accepted';
+}
+
+/** One entry of package-lock.json: taken where version and digest have their form. */
+function packagesKind(folder: string, by: GuestReaders): Kind {
+  const { packages } = JSON.parse(readFileSync('package-lock.json', 'utf8')) as { packages: Record<string, unknown> };
+  const tree = { packages: { [packageFolder]: packages[packageFolder] } };
+  return {
+    name: 'packages',
+    trial(draw) {
+      const text = JSON.stringify(tree);
+      const mutant = draw(2) === 0 ? textMutant(text, draw) : (JSON.stringify(treeMutant(tree, draw)) ?? '');
+      const run = (): Promise<Verdict> => {
+        writeFileSync(join(folder, 'package-lock.json'), mutant);
+        return judged(
+          () => by.packages(folder),
+          (found) => (found.every(isPinned) ? 'taken' : 'accepted'),
+        );
+      };
+      return { input: mutant, run };
+    },
+  };
+}
+
+function isPinned({ name, version, integrity }: PackageInput): boolean {
+  return name === 'cbor-x' && /^[^/\s]+$/.test(version) && /^sha512-[A-Za-z0-9+/]{86}==$/.test(integrity);
 }

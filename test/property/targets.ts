@@ -65,6 +65,7 @@ export const targets = {
   'guest-manifest': guestTarget('manifest'),
   'guest-image': guestTarget('image'),
   'guest-recipe': guestTarget('recipe'),
+  'guest-packages': guestTarget('packages'),
   groth16: {
     ...{ ...costly, short: 200, why: 'each takes pairings, 35 ms; 100,000 take an hour' },
     load: async () => (await import('./groth16-fuzz.js')).fuzzGroth16,

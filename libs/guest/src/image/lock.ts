@@ -10,6 +10,9 @@ const flavours = ['cpu', 'dev', 'gpu'] as const;
 export type Flavour = (typeof flavours)[number];
 
 const word = z.string().regex(/^[\x21-\x7e]{1,200}$/);
+/** Names a file of the cache together with the name: no slash. */
+const version = z.string().regex(/^[\w.+~:-]{1,100}$/);
+const npmName = z.string().regex(/^(?:@[\w.-]{1,100}\/)?\w[\w.-]{0,100}$/);
 /** Relative, without `..`. */
 const path = z.string().regex(/^(?!\/)(?!(?:.*\/)?\.\.?(?:\/|$))[\x21-\x7e]{1,300}$/);
 const hex32 = z.string().regex(/^[0-9a-f]{64}$/);
@@ -24,7 +27,7 @@ const unique = <T>(item: z.ZodType<T>, most: number, key: (one: T) => string): z
 
 const debianInput = z.strictObject({
   name: word,
-  version: word,
+  version,
   suite: word,
   architecture: z.enum(['amd64', 'all']),
   file: path,
@@ -34,7 +37,7 @@ const debianInput = z.strictObject({
 const lockShape = z.strictObject({
   version: z.literal(1),
   debian: unique(debianInput, 100, ({ name }) => name),
-  npm: unique(z.strictObject({ name: word, version: word, integrity }), 10, ({ name }) => name),
+  npm: unique(z.strictObject({ name: npmName, version, integrity }), 10, ({ name }) => name),
   kernel: z.strictObject({ package: word, member: path }),
   firmware: z.strictObject({ name: z.string().max(80), package: word, member: path, sha256: hex32 }),
   open: z.array(z.strictObject({ name: z.string().max(200), flavour: z.literal('gpu') })).max(20),
@@ -92,7 +95,7 @@ export interface PackageInput {
   readonly integrity: string;
 }
 
-const packageEntry = z.object({ version: word, integrity });
+const packageEntry = z.object({ version, integrity });
 
 /** Packages of the program as package-lock.json has them, by their folders. @throws ConfigurationError GUEST_LOCK */
 export function packageInputs(folders: readonly string[], root = repository): ReadonlyMap<string, PackageInput> {
