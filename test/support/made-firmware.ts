@@ -13,8 +13,8 @@ function guidBytes(guid: string): Uint8Array {
   return Buffer.concat([a!.reverse(), b!.reverse(), c!.reverse(), ...rest]);
 }
 
-export const hashTable = { gpa: 0x810000, at: 0x810c00 };
-export const resetEip = 0x80b004;
+const hashTable = { gpa: 0x810000, at: 0x810c00 };
+const resetEip = 0x80b004;
 
 /** Two pages that end like OVMF: metadata with a page of secrets, one of CPUID and one for the kernel's hashes. */
 export function madeFirmware(): Uint8Array {

@@ -16,7 +16,7 @@ interface EnforcingFirmware {
 }
 
 /** All that a launch digest needs of an image, so that whoever has no image can compute one. */
-export interface FirmwareLaunch extends FirmwareTable {
+interface FirmwareLaunch extends FirmwareTable {
   /** LD after the firmware's pages, hexadecimal. */
   readonly digest: string;
 }

@@ -2,8 +2,8 @@
 import { ConfigurationError } from '#attestation/base';
 import type { InferenceSession } from './runtime.js';
 
-export const providers = ['cpu', 'cuda'] as const;
-export type Provider = (typeof providers)[number];
+const providers = ['cpu', 'cuda'] as const;
+type Provider = (typeof providers)[number];
 
 let chosen: Provider = 'cpu';
 

@@ -75,7 +75,7 @@ function describe(input: GuestInput): BuiltGuest['inputs'][number] {
   return { name: input.name, version: input.version, digest: inputDigest(input) };
 }
 
-export interface ImageOptions {
+interface ImageOptions {
   /** A kernel that takes no ACPI tables of the host: one processor, as the locked kernel finds others through ACPI alone. */
   readonly isAcpiOff?: boolean;
 }

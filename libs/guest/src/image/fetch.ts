@@ -25,7 +25,7 @@ interface Bounds {
 
 /** A source that is slower than this for a whole input is given up. */
 const leastBytesPerSecond = 32 * 1024;
-export const patienceUsualMs = 120_000;
+const patienceUsualMs = 120_000;
 const npmWithinMs = 30 * 60_000;
 const lookMs = 50;
 

@@ -3,7 +3,7 @@ import type { ImageEntry } from './cpio.js';
 import { erofsImage } from './erofs.js';
 import { verityTree } from './verity.js';
 
-export interface VerityRoot {
+interface VerityRoot {
   /** The disk. */
   readonly bytes: readonly Uint8Array[];
   /** For the measured command line. */
@@ -17,7 +17,7 @@ export function verityRoot(files: readonly ImageEntry[]): VerityRoot {
   return { bytes: [data, tree], word: rootWord(blocks, root) };
 }
 
-export function rootWord(blocks: number, root: string): string {
+function rootWord(blocks: number, root: string): string {
   return `veritrain.root=${blocks}:${root}`;
 }
 
