@@ -45,8 +45,9 @@ function secondsLeft(from: Said | undefined, to: Said, of: number): number | nul
 }
 
 function lineOf({ stage, done, of, unit }: Progress, percent: number | null, etaSeconds: number | null): string {
-  const amount = (count: number): string => (unit === 'bytes' ? (count / 1e6).toFixed(1) : String(count));
-  const name = unit === 'bytes' ? 'MB' : unit;
+  const [size, small] = Math.max(done, of) < 1e6 ? [1e3, 'kB'] : [1e6, 'MB'];
+  const amount = (count: number): string => (unit === 'bytes' ? (count / size).toFixed(1) : String(count));
+  const name = unit === 'bytes' ? small : unit;
   if (percent === null) return `${stage.padEnd(7)} ${amount(done)} ${name}`;
   const left = etaSeconds === null || done === of ? '' : `, ${etaSeconds} s left`;
   return `${stage.padEnd(7)} ${percent} %  ${amount(done)} of ${amount(of)} ${name}${left}`;

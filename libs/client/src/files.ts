@@ -52,5 +52,6 @@ export function unreadable(path: string, error: unknown): ConfigurationError {
     expected: `a readable file at ${path}`,
     got: (error as NodeJS.ErrnoException).code ?? 'an error',
     rule: 'arguments of this command',
+    action: 'check the path, and that you may read it',
   });
 }

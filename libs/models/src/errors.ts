@@ -3,8 +3,15 @@ import { Rejection } from '#attestation/base';
 
 const rule = 'libs/models/README.md';
 
+/** What helps where a file is not what its name says. */
+const usual: Readonly<Record<string, string>> = {
+  ONNX_MALFORMED: 'export the model again: the file is cut, or none of ONNX',
+  SAFETENSORS_LIMIT: 'save the weights again: the file is cut, or none of safetensors',
+  SAFETENSORS_HEADER: 'save the weights again: the file is cut, or none of safetensors',
+};
+
 /** @throws Rejection always, with `code` */
-export function refuse(code: string, expected: string, got: unknown, action?: string): never {
+export function refuse(code: string, expected: string, got: unknown, action = usual[code]): never {
   const text = String(got);
   const short = text.length > 160 ? `${text.slice(0, 160)}…` : text;
   throw new Rejection(code, { expected, got: short, rule, ...(action !== undefined && { action }) });

@@ -33,7 +33,12 @@ export function addPredictCommands(program: Command): void {
     .action(async (options: PredictOptions & OutputOptions) => {
       const measures = await evaluate(options);
       printResult(options, measures, () =>
-        table([['rows', String(measures.rows)], ...measures.metrics.map(metricLine), floatLine(measures)]),
+        table([
+          ['rows', String(measures.rows)],
+          ...measures.metrics.map(metricLine),
+          ...remarkLines(measures),
+          floatLine(measures),
+        ]),
       );
     });
 }
@@ -43,17 +48,30 @@ function floatLine({ floatDifference }: { readonly floatDifference: number }): r
   return ['in float32', `answers differ by at most ${floatDifference.toPrecision(3)}`];
 }
 
+type Remarks = Pick<Awaited<ReturnType<typeof predict>>, 'unseen' | 'missing' | 'clamped'>;
+
+function remarkLines({ unseen, missing, clamped }: Remarks): (readonly [string, string])[] {
+  const lines = [
+    ['never seen', unseen],
+    ['missing', missing],
+    ['out of range', clamped],
+  ] as const;
+  return lines.flatMap(([what, columns]) => {
+    const words = Object.entries(columns).map(([name, count]) => `${count} in column ${name}`);
+    return words.length === 0 ? [] : [[what, words.join(', ')] as const];
+  });
+}
+
 function printText(options: OutputOptions, made: Awaited<ReturnType<typeof continueText>>): void {
   printResult(options, made, () => `${made.prompt}${made.text}`);
 }
 
 function printPredicted(options: OutputOptions, made: Awaited<ReturnType<typeof predict>>): void {
-  const more = Object.entries(made.unseen).map(([name, count]) => `${count} in column ${name}`);
   printResult(options, made, () =>
     table([
       ['predictions', `${made.rows} rows in ${made.out}: ${made.columns.join(', ')}`],
       ...(made.ignored.length > 0 ? [['not used', `columns ${made.ignored.join(', ')} of the data`] as const] : []),
-      ...(more.length > 0 ? [['never seen', more.join(', ')] as const] : []),
+      ...remarkLines(made),
       floatLine(made),
     ]),
   );

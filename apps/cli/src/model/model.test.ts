@@ -71,6 +71,9 @@ it('leads from a file to predictions with the names of classes', { timeout: 120_
   expect(Number(made.floatDifference)).toBeLessThan(0.05);
   const lines = readFileSync(at('out.csv'), 'utf8').trim().split('\n');
   expect(lines.map((line) => line.split(',')[1])).toEqual(['kind', 'plum', 'apple', expect.any(String)]);
+  writeFileSync(at('odd.csv'), 'length,weight,color\n,1e9,red\n');
+  const odd = await veritrain('predict', '--model', at('model'), '--data', at('odd.csv'), '--out', at('odd-out.csv'));
+  expect(odd).toMatchObject({ rows: 1, unseen: {}, missing: { length: 1 }, clamped: { weight: 1 } });
 });
 
 it('predicts numbers in their own unit', { timeout: 120_000 }, async () => {

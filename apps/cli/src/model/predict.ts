@@ -3,7 +3,7 @@ import { createWriteStream } from 'node:fs';
 import { finished } from 'node:stream/promises';
 import { once } from 'node:events';
 import { NetForward } from '#libs/onnx';
-import { encodeWith } from '#libs/data';
+import { encodeWith, type Encoding } from '#libs/data';
 import { answers } from '#libs/models';
 import { netOf, splitNetRecords } from '#libs/step';
 import type { DataOptions } from './data.js';
@@ -16,7 +16,7 @@ export interface PredictOptions extends DataOptions {
   readonly data: string;
 }
 
-interface Predicted {
+interface Predicted extends Remarks {
   readonly rows: number;
   readonly out: string;
   /** Columns of the table that was written. */
@@ -25,8 +25,22 @@ interface Predicted {
   readonly ignored: readonly string[];
   /** Between the exact outputs and the float model that any runtime can run. */
   readonly floatDifference: number;
-  /** Values that the model has never seen, by column. */
+}
+
+/** Cells that the model was not trained on, by column. */
+interface Remarks {
+  /** Values that no training row had: all zeros. */
   readonly unseen: Readonly<Record<string, number>>;
+  /** Cells without a value: the center of the training rows. */
+  readonly missing: Readonly<Record<string, number>>;
+  /** Numbers so far out that the nearest of 16 bits stands for them. */
+  readonly clamped: Readonly<Record<string, number>>;
+}
+
+function remarksOf(report: ReturnType<Encoding['report']>): Remarks {
+  const of = (what: keyof Remarks) =>
+    Object.fromEntries(report.flatMap((column) => (column[what] > 0 ? [[column.name, column[what]]] : [])));
+  return { unseen: of('unseen'), missing: of('missing'), clamped: of('clamped') };
 }
 
 /** Rows whose outputs the float model is compared on. */
@@ -67,18 +81,19 @@ export async function predict(options: PredictOptions & { readonly out: string }
     file.end();
     await finished(file);
   }
-  const unseen = Object.fromEntries(encoding.report().flatMap(({ name, unseen: n }) => (n > 0 ? [[name, n]] : [])));
   return {
     rows: count,
     out: options.out,
     columns: wording.columns,
     ignored: encoding.ignored,
     floatDifference,
-    unseen,
+    ...remarksOf(encoding.report()),
   };
 }
 
-export async function evaluate(options: PredictOptions): Promise<Measures & { readonly floatDifference: number }> {
+export async function evaluate(
+  options: PredictOptions,
+): Promise<Measures & Remarks & { readonly floatDifference: number }> {
   const model = readModel(options.model);
   const { manifest, header, parameters } = model;
   const encoding = encodeWith(header, await openedFor(model, options), 'records');
@@ -104,7 +119,7 @@ export async function evaluate(options: PredictOptions): Promise<Measures & { re
   } finally {
     await Promise.all([forward.close(), float.close()]);
   }
-  return { rows: count, metrics: meter.results(), floatDifference };
+  return { rows: count, metrics: meter.results(), floatDifference, ...remarksOf(encoding.report()) };
 }
 
 /** RFC 4180; a cell that a spreadsheet would run gets a quote mark before it. */

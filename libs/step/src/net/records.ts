@@ -1,4 +1,5 @@
 /** Records of layout 2 as a net reads them (libs/step/SPEC.md §25): little-endian features, then the label. */
+import { Rejection } from '#attestation/base';
 import { refuse } from '../errors.js';
 import type { NetExamples } from './examples.js';
 import { recordLayout, type DataHeader, type RecordLayout } from './header.js';
@@ -20,7 +21,9 @@ export function netRecordLayout(m: NetManifest): RecordLayout {
 /** @throws Rejection HEADER_FIT when the data set's records are not what the net reads */
 export function checkHeaderFits(m: NetManifest, header: DataHeader): void {
   const [expected, got] = [heldBy(m), header].map(described);
-  if (expected !== got) refuse('HEADER_FIT', `records of ${expected}`, got, rule);
+  if (expected === got) return;
+  const action = 'give the data that the manifest was planned for, or plan anew for these (veritrain model init)';
+  throw new Rejection('HEADER_FIT', { expected: `records of ${expected}`, got: got!, rule, action });
 }
 
 /**
