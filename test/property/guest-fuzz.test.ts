@@ -10,7 +10,7 @@ import { fuzzGuest, guestKinds, guestReaders, type GuestKind, type GuestReaders 
 
 /** VERITRAIN_FUZZ sets the number of mutants of each kind, VERITRAIN_SEED the seed; the wide run takes 10,000. */
 const isWide = process.env['VERITRAIN_WIDE'] === '1';
-const count = Number(process.env['VERITRAIN_FUZZ'] ?? (isWide ? 10_000 : 400));
+const count = Number(process.env['VERITRAIN_FUZZ'] ?? (isWide ? 10_000 : 200));
 const seed = Number(process.env['VERITRAIN_SEED'] ?? 20_261_126);
 
 describe(`${count} mutants of seed ${seed}`, () => {

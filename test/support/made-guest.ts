@@ -72,7 +72,7 @@ export function writeMadeGuest(folder: string, { firmware, manifest }: MadeGuest
 /** The same as `guest build` leaves it, with its description. */
 export function writeBuiltGuest(folder: string, { firmware, manifest }: MadeGuest): BuiltGuest {
   mkdirSync(folder, { recursive: true });
-  const put = (file: string, content: string | Uint8Array) => {
+  const put = <Name extends string>(file: Name, content: string | Uint8Array) => {
     const bytes = typeof content === 'string' ? utf8(content) : content;
     writeFileSync(join(folder, file), bytes);
     return { file, sha256: toHex(sha256(bytes)), bytes: bytes.length };

@@ -176,6 +176,22 @@ describe('an ID block', () => {
   });
 });
 
+it('SNP_ID_BLOCK: bytes of its authentication page that nothing signs are zero', async () => {
+  const both = [await makeIdBlock(values, idKey, authorKey), await makeIdBlock(values, idKey)];
+  for (const { block, auth } of both) {
+    for (const at of [0x008, 0x03f, 0x644, 0x67f, 0xc84, 0xfff, ...(auth[4] === 0 ? [0x680, 0x880, 0xc83] : [])]) {
+      const other = auth.map((byte, index) => (index === at ? 1 : byte));
+      await expect(verifyIdBlock(block, other), `byte ${at}`).rejects.toThrow('SNP_ID_BLOCK');
+    }
+    await expect(
+      verifyIdBlock(
+        block,
+        auth.map((byte, index) => (index === 4 ? 2 : byte)),
+      ),
+    ).rejects.toThrow('SNP_ID_BLOCK');
+  }
+});
+
 describe('a manifest', () => {
   const listed = enforcingFirmware as unknown as (typeof enforcingFirmware)[number][];
   const withFirmware = async (act: () => Promise<void>): Promise<void> => {

@@ -30,6 +30,14 @@ const offsets = {
   keySignature: 0x680,
   authorKey: 0x880,
 };
+/** Between and behind the fields of the authentication page. */
+const reserved = [
+  [0x008, 0x040],
+  [0x644, 0x680],
+  [0xc84, 0x1000],
+] as const;
+/** Fields of the author: zero where there is none. */
+const authorFields = [offsets.keySignature, 0xc84] as const;
 
 /**
  * Checks the signatures of both pages and gives back what the report must show.
@@ -45,7 +53,11 @@ export async function verifyIdBlock(block: Uint8Array, auth: Uint8Array): Promis
   const idKey = auth.subarray(offsets.idKey, offsets.idKey + keyBytes);
   await checkSigned(auth, offsets.blockSignature, idKey, block);
   const authorKey = auth.subarray(offsets.authorKey, offsets.authorKey + keyBytes);
-  const authored = uintLe(auth, offsets.authorAlgorithm, 4) !== 0n;
+  const authorAlgorithm = uintLe(auth, offsets.authorAlgorithm, 4);
+  const authored = authorAlgorithm === 1n;
+  const zeros = authored ? reserved : [...reserved, authorFields];
+  if (authorAlgorithm > 1n || !zeros.every(([from, to]) => isZero(auth.subarray(from, to))))
+    refuse('SNP_ID_BLOCK', 'author algorithm 0 or 1, zeros in what is not used', 'others');
   if (authored) await checkSigned(auth, offsets.keySignature, authorKey, idKey);
   return {
     measurement: toHex(block.subarray(0, 48)),

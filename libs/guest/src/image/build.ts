@@ -19,7 +19,11 @@ import { guestFolder, readImageList, readLock, repository, type Flavour } from '
 import type { BuiltGuest } from './read.js';
 import { verityRoot } from './root.js';
 
-type BuiltFile = BuiltGuest['kernel'];
+interface BuiltFile<Name extends string> {
+  readonly file: Name;
+  readonly sha256: string;
+  readonly bytes: number;
+}
 
 /** Where inputs are kept between builds. */
 export const inputsCache = join(repository, '.veritrain/cache/guest');
@@ -170,7 +174,7 @@ function listOf(entries: readonly ImageEntry[]): string {
   return entries.map(line).join('');
 }
 
-function write(folder: string, name: string, contents: readonly Uint8Array[]): BuiltFile {
+function write<Name extends string>(folder: string, name: Name, contents: readonly Uint8Array[]): BuiltFile<Name> {
   const path = join(folder, name);
   const file = openSync(`${path}.partial`, 'w', 0o644);
   try {

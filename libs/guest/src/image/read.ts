@@ -7,20 +7,22 @@ import { ConfigurationError } from '#attestation/base';
 import { archiveBytesMax, lockTextMax } from './limits.js';
 import { rootOf } from './root.js';
 
-const part = z.object({
-  file: z.string().regex(/^[\w][\w.-]{0,63}$/),
-  sha256: z.string().regex(/^[0-9a-f]{64}$/),
-  bytes: z.int().positive(),
-});
+/** Each part has its file: a description that names one as another would have another started. */
+const part = <Name extends string>(file: Name) =>
+  z.object({
+    file: z.literal(file),
+    sha256: z.string().regex(/^[0-9a-f]{64}$/),
+    bytes: z.int().positive(),
+  });
 const shape = z.object({
   flavour: z.enum(['cpu', 'dev', 'gpu']),
-  kernel: part,
-  initrd: part,
-  cmdline: part.extend({ text: z.string().regex(/^[\x20-\x7e]{1,2047}$/) }),
-  files: part.extend({ count: z.int().positive() }),
-  sbom: part,
-  root: z.optional(part),
-  firmware: part.extend({ name: z.string().max(80) }),
+  kernel: part('vmlinuz'),
+  initrd: part('initrd.img'),
+  cmdline: part('cmdline').extend({ text: z.string().regex(/^[\x20-\x7e]{1,2047}$/) }),
+  files: part('files.txt').extend({ count: z.int().positive() }),
+  sbom: part('sbom.json'),
+  root: z.optional(part('root.img')),
+  firmware: part('firmware.fd').extend({ name: z.string().max(80) }),
   lockSha256: z.string().regex(/^[0-9a-f]{64}$/),
   inputs: z.array(z.object({ name: z.string(), version: z.string(), digest: z.string() })).max(500),
 });
