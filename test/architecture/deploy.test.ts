@@ -157,6 +157,46 @@ it('A-L7 no manifest or unit opens a port for the enclave, or shows the host’s
   expect(listens.filter((line) => !/tcp:127\.0\.0\.1:/.test(line) && !/--peer\b/.test(line))).toEqual([]);
 });
 
+/** What of its node a pod reaches beyond the folder of a guest's socket. */
+function nodeReach(pod: NodePod): string[] {
+  const flags = (['hostNetwork', 'hostPID', 'hostIPC'] as const).filter((flag) => pod[flag] === true);
+  const folders = (pod.volumes ?? [])
+    .map(({ hostPath }) => hostPath?.path)
+    .filter((path) => path !== undefined && !/^\/run\/veritrain\/\d+$/.test(path));
+  const own = pod.containers.flatMap(({ ports = [], securityContext }) => [
+    ...ports.filter(({ hostPort }) => hostPort !== undefined).map(({ hostPort }) => `port ${hostPort}`),
+    ...(securityContext?.privileged === true ? ['privileged'] : []),
+  ]);
+  return [...flags, ...(folders as string[]), ...own];
+}
+
+interface NodePod {
+  readonly hostNetwork?: boolean;
+  readonly hostPID?: boolean;
+  readonly hostIPC?: boolean;
+  readonly volumes?: readonly { readonly hostPath?: { readonly path: string } }[];
+  readonly containers: readonly {
+    readonly ports?: readonly { readonly hostPort?: number }[];
+    readonly securityContext?: { readonly privileged?: boolean };
+  }[];
+}
+
+it('A-L7 manifests reach of their node the folder of a guest’s socket alone', () => {
+  expect(
+    workloads.flatMap(({ path, pod }) => nodeReach(pod as unknown as NodePod).map((what) => [path, what])),
+  ).toEqual([]);
+  const containers = [{ ports: [{ hostPort: 4200 }], securityContext: { privileged: true } }];
+  const volumes = ['/sys/kernel/config', '/run/veritrain', '/run/veritrain/0'].map((path) => ({ hostPath: { path } }));
+  const planted = { hostNetwork: true, volumes, containers };
+  expect(nodeReach(planted)).toEqual([
+    'hostNetwork',
+    '/sys/kernel/config',
+    '/run/veritrain',
+    'port 4200',
+    'privileged',
+  ]);
+});
+
 it('manifests run as nobody in particular, take no rights and write nothing of their root', () => {
   const pods = workloads.map(({ path, pod }) => ({ path, pod: pod as unknown as SecurePod }));
   expect(pods.length).toBeGreaterThan(2);

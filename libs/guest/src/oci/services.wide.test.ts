@@ -10,7 +10,7 @@ import type { Descriptor } from './layout.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'veritrain-services-'));
 chmodSync(folder, 0o755);
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
+afterAll(() => rmSync(folder, { recursive: true, force: true }), 300_000);
 const isRoot = process.getuid?.() === 0;
 
 const whyNot = await buildServices(join(folder, 'first'), { cache: inputsCache }).then(
@@ -41,7 +41,7 @@ describe.skipIf(whyNot !== null)('images of services', () => {
     const { exited } = startProcess(command, { env, stdio: 'ignore', ...(isRoot && { uid: 65534 }) });
     expect(await exited).toBe(0);
     expect(json('second', 'index.json')).toEqual(json('first', 'index.json'));
-  }, 300_000);
+  }, 600_000);
 
   it.skipIf(!isRoot)(
     'run as an account of their own in a root of their own: all start, the control plane is ready',
@@ -88,6 +88,6 @@ describe.skipIf(whyNot !== null)('images of services', () => {
         );
       expect(await poll(ready, { everyMs: 500, withinMs: 240_000 }), plane.said()).toBe(true);
     },
-    400_000,
+    600_000,
   );
 });
