@@ -1,4 +1,5 @@
 /** Door of libs/guest: images of guests from their locked inputs, and guests as QEMU machines. */
+export { fetchRelease, packRelease } from './oci/release.js';
 export { buildServices } from './oci/services.js';
 export { buildGuest, fetchGuest, inputsCache, lockedInputs } from './image/build.js';
 export { repository, type Flavour } from './image/lock.js';

@@ -1,5 +1,5 @@
 /** Where a command gets locked inputs from, and what it tells meanwhile. */
-import type { Command } from 'commander';
+import { Option, type Command } from 'commander';
 import { inputsCache, type InputSources } from '#libs/guest';
 import { log, type OutputOptions } from '../output.js';
 
@@ -28,4 +28,14 @@ export function sourcesOf({ cache, inputs, mirror, json }: SourceOptions): Input
         : `${progress.stage} ${progress.done} of ${progress.of}${progress.name ? ` ${progress.name}` : ''}`,
     );
   return { cache: cache ?? inputsCache, folder: inputs, mirrors: mirror, onProgress };
+}
+
+export function flavourOption(): Option {
+  return new Option('--flavour <name>', 'cpu for SEV-SNP, dev with simulated evidence, gpu')
+    .choices(['cpu', 'dev', 'gpu'])
+    .makeOptionMandatory();
+}
+
+export function withFlavour(command: Command): Command {
+  return withSources(command.addOption(flavourOption()));
 }

@@ -1,10 +1,11 @@
 /** `veritrain guest lock | fetch | build | run | manifest | verify`: the measured guest's image from its locked inputs. */
 import { Option, type Command } from 'commander';
-import { buildGuest, fetchGuest, lockedInputs, type Flavour } from '#libs/guest';
+import { buildGuest, lockedInputs, type Flavour } from '#libs/guest';
 import { runImage, type RunRequest } from '../guest/run.js';
 import { printResult, table, wholeNumber, type OutputOptions } from '../output.js';
+import { addFetch } from './guest-fetch.js';
 import { addManifestCommands } from './guest-manifest.js';
-import { sourcesOf, withSources, type SourceOptions } from './guest-sources.js';
+import { flavourOption, sourcesOf, withFlavour, type SourceOptions } from './guest-sources.js';
 
 interface ImageOptions extends SourceOptions {
   readonly flavour: Flavour;
@@ -26,12 +27,7 @@ export function addGuestCommands(program: Command): void {
         ]),
       );
     });
-  withFlavour(guest.command('fetch').description('fetch the locked inputs of an image; what has come is kept')).action(
-    async (options: ImageOptions) => {
-      const fetched = await fetchGuest(options.flavour, sourcesOf(options));
-      printResult(options, fetched, () => table(fetched.inputs.map(({ name, path }) => [name, path] as const)));
-    },
-  );
+  addFetch(guest);
   withFlavour(guest.command('build').description('build the image; equal inputs give equal bytes'))
     .requiredOption('--out <folder>', 'where kernel, initrd, command line and the list of files go')
     .addOption(
@@ -82,14 +78,4 @@ function addRun(guest: Command): void {
       );
       if (!ran.ok) process.exitCode = 1;
     });
-}
-
-function flavourOption(): Option {
-  return new Option('--flavour <name>', 'cpu for SEV-SNP, dev with simulated evidence, gpu')
-    .choices(['cpu', 'dev', 'gpu'])
-    .makeOptionMandatory();
-}
-
-function withFlavour(command: Command): Command {
-  return withSources(command.addOption(flavourOption()));
 }

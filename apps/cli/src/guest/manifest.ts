@@ -5,6 +5,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import {
+  encodeDocument,
   enforcingFirmwareName,
   isAcpiOff,
   launchKeyDigest,
@@ -15,7 +16,7 @@ import {
   type GuestManifest,
   type LaunchKey,
 } from '#attestation';
-import { ConfigurationError, concatBytes, toBase64 } from '#attestation/base';
+import { CodedError, ConfigurationError, concatBytes, equalBytes, Rejection, toBase64, toHex } from '#attestation/base';
 import { readBytes } from '#libs/client';
 import { buildGuest, readImage, repository, type BuiltGuest, type InputSources } from '#libs/guest';
 
@@ -169,6 +170,57 @@ export function differencesOf(manifest: GuestManifest, built: BuiltGuest): reado
     ['firmware', manifest.firmware.sha256, built.firmware.sha256],
   ];
   return pairs.filter(([, said, found]) => said !== found).map(([name]) => name);
+}
+
+interface SignedImage {
+  readonly tag: string;
+  readonly flavour: string;
+  readonly folder: string;
+  readonly image: BuiltGuest;
+}
+
+/**
+ * Demands a manifest signed by each key, the same of all, and an image that is what they say.
+ * @param files  signed manifests
+ * @throws Rejection GUEST_BUILDERS, GUEST_MANIFEST, GUEST_FIRMWARE, SNP_*; ConfigurationError FILE_*
+ */
+export async function verifyBuilders(
+  files: readonly string[],
+  keys: readonly Uint8Array[],
+  { tag, flavour, folder, image }: SignedImage,
+): Promise<{ readonly manifest: GuestManifest; readonly file: string; readonly launches: number }> {
+  const found = await Promise.all(keys.map((key) => signedBy(key, files)));
+  const [{ manifest, file }] = found as [(typeof found)[number]];
+  const bytes = encodeDocument(manifest);
+  if (!found.every((other) => equalBytes(encodeDocument(other.manifest), bytes)))
+    throw refusedBuilders('builders that say the same of an image', 'manifests that differ');
+  const differs = differencesOf(manifest, image);
+  if (manifest.tag !== tag || manifest.flavour !== flavour || differs.length > 0)
+    throw refusedBuilders(
+      `${tag} ${flavour} as its builders signed it`,
+      differs.join(', ') || `${manifest.tag} ${manifest.flavour}`,
+    );
+  const launches = await verifyLaunches(manifest, readBytes(join(folder, image.firmware.file), firmwareBytesMax));
+  return { manifest, file, launches };
+}
+
+/** The manifest that this key signed. */
+async function signedBy(key: Uint8Array, files: readonly string[]): Promise<{ manifest: GuestManifest; file: string }> {
+  for (const file of files) {
+    try {
+      return { manifest: await verifyGuestManifest(readBytes(file, manifestBytesMax), key), file };
+    } catch (error) {
+      if (!(error instanceof CodedError) || !error.code.startsWith('COSE_')) throw error;
+    }
+  }
+  throw refusedBuilders(`a manifest signed by ${toHex(key)}`, `${files.length} by others`);
+}
+
+function refusedBuilders(expected: string, got: string): Rejection {
+  return new Rejection('GUEST_BUILDERS', {
+    ...{ expected, got, rule: 'enclave/guest/README.md, releases' },
+    action: 'ask the builders; do not start this image',
+  });
 }
 
 /** Of the sources that this program stands in. @throws ConfigurationError GUEST_COMMIT */

@@ -20,7 +20,7 @@ beforeAll(() => {
   };
   const image = {
     ...{ flavour: 'dev', kernel: part('vmlinuz'), initrd: part('initrd.img') },
-    ...{ cmdline: { ...part('cmdline'), text: 'quiet' }, files: { ...part('files.txt'), count: 1 } },
+    ...{ cmdline: { ...part('cmdline'), text: 'cmdline' }, files: { ...part('files.txt'), count: 1 } },
     ...{ sbom: part('sbom.json'), firmware: { ...part('firmware.fd'), name: 'none' } },
     ...{ lockSha256: '0'.repeat(64), inputs: [] },
   };
