@@ -6,6 +6,7 @@ import { ed25519 } from '@noble/curves/ed25519.js';
 import { equalBytes, toHex } from './bytes.js';
 import { decodeCanonical, decodeForeign, encodeCanonical, isCborArray, isCborMap, isCborTag } from './cbor.js';
 import type { CborMap, CborValue } from './cbor.js';
+import { edwardsHoldsSoon } from './edwards.js';
 import { Rejection } from './errors.js';
 import { coseBytesMax } from './limits.js';
 import { verifySignature } from './signatures.js';
@@ -117,23 +118,13 @@ export async function verifySign1(message: UncheckedSign1, expected: Sign1Expect
   const signed = sigStructure(message.protectedBytes, message.payload, expected.externalAad ?? new Uint8Array(0));
   const holds =
     message.algorithm === 'EdDSA'
-      ? edwardsHolds(message.signature, signed, expected.publicKey)
+      ? await edwardsHoldsSoon(message.signature, signed, expected.publicKey)
       : await verifySignature('ecdsa-p384-sha384', expected.publicKey, message.signature, signed).then(
           () => true,
           onlyRejection,
         );
   if (!holds) refuse('COSE_SIGNATURE', 'a signature by the expected key', 'one that does not hold');
   return message.payload;
-}
-
-/** RFC 8032 §5.1.7 with the strict (not ZIP-215) point decoding, so that no second signature of a message passes. */
-export function edwardsHolds(signature: Uint8Array, message: Uint8Array, publicKey: Uint8Array): boolean {
-  if (publicKey.length !== 32) refuse('COSE_KEY', '32 bytes', `${publicKey.length}`);
-  try {
-    return ed25519.verify(signature, message, publicKey, { zip215: false });
-  } catch {
-    return false;
-  }
 }
 
 function onlyRejection(error: unknown): false {

@@ -1,7 +1,7 @@
 /** Signed notes (C2SP signed-note): text, a blank line, one signature line for each key. Ed25519 alone is verified. */
 import { sha256 } from '@noble/hashes/sha2.js';
 import { concatBytes, equalBytes, fromBase64, toBase64, toHex, utf8 } from '../base/bytes.js';
-import { edwardsHolds } from '../base/cose.js';
+import { edwardsHolds } from '../base/edwards.js';
 import { Rejection } from '../base/errors.js';
 import { noteCharactersMax, noteSignaturesMax } from './limits.js';
 
