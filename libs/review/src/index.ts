@@ -31,6 +31,6 @@ export {
 export { fromBase64, toHex } from '#attestation/base';
 export { sha256Hex } from './bytes.js';
 export { bundleBytesMax } from './limits.js';
-export { reviewBundle } from './judge.js';
+export { openReview, reviewBundle } from './judge.js';
 export { workOf } from './work.js';
 export { startBorder, startParameters, startWeights } from './start.js';

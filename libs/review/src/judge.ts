@@ -5,10 +5,12 @@
 import {
   openChecks,
   verifyBundle,
+  type BundledJob,
   type BundleRequest,
   type BundleVerdict,
   type Check,
   type CheckRule,
+  type ShownByProof,
 } from '#attestation';
 import { CodedError, Rejection, toHex } from '#attestation/base';
 import { decodeFormerTerms, decodeTerms, parseJobSpec, type JobSpec } from '#attestation/records';
@@ -18,10 +20,8 @@ import { startBorder } from './start.js';
 
 export type { BundleVerdict };
 
-interface ReviewRequest extends Pick<
-  BundleRequest,
-  'at' | 'bundle' | 'logPolicy' | 'material' | 'policy' | 'progress'
-> {
+/** What a bundle is judged by, the same at every time. */
+interface ReviewedBundle extends Pick<BundleRequest, 'bundle'> {
   /** Weights that the job starts from, where its manifest names some. */
   readonly start?: Uint8Array;
   /** Whether Groth16 keys that one machine made are good enough; they are not where absent. */
@@ -30,17 +30,49 @@ interface ReviewRequest extends Pick<
   readonly verificationKey?: Uint8Array;
 }
 
+type Asked = Pick<BundleRequest, 'at' | 'logPolicy' | 'material' | 'policy' | 'progress'>;
+
 /** @throws Rejection where the file is no bundle at all; an unfavourable verdict is a result */
-export async function reviewBundle(request: ReviewRequest): Promise<BundleVerdict> {
-  const { start: given = null, takesDevelopmentKeys = false, verificationKey, ...rest } = request;
-  const verdict = await verifyBundle({
-    ...rest,
-    proofs: verifyBundledProofUnder({ takesDevelopmentKeys, verificationKey }),
-    startOf: (job) => startBorder(job, given),
-  });
-  const start = await checkStart(verdict, given);
-  const tier = start.status === 'forged' ? 'contraindicated' : verdict.tier;
-  return { ...verdict, tier, checks: [start, ...verdict.checks] };
+export function reviewBundle(request: ReviewedBundle & Asked): Promise<BundleVerdict> {
+  const { start: _start, takesDevelopmentKeys: _taken, verificationKey: _key, ...asked } = request;
+  return openReview(request)(asked);
+}
+
+/** For several judgements of one bundle: step proofs and start weights, which know no time, are computed once. */
+export function openReview(of: ReviewedBundle): (asked?: Asked) => Promise<BundleVerdict> {
+  const { bundle, start: given = null, takesDevelopmentKeys = false, verificationKey } = of;
+  const verify = verifyBundledProofUnder({ takesDevelopmentKeys, verificationKey });
+  const proofs = new Map<number, () => ShownByProof>();
+  let border: (() => Uint8Array) | undefined;
+  const startOf = (job: Pick<BundledJob, 'spec'>): Uint8Array =>
+    (border ??= remembered(() => startBorder(job, given)))();
+  return async (asked = {}) => {
+    const verdict = await verifyBundle({
+      ...{ ...asked, bundle, startOf },
+      proofs: (job, index, proof) => {
+        const shown = proofs.get(index) ?? remembered(() => verify(job, index, proof));
+        proofs.set(index, shown);
+        return shown();
+      },
+    });
+    const start = await checkStart(verdict, given, startOf);
+    const tier = start.status === 'forged' ? 'contraindicated' : verdict.tier;
+    return { ...verdict, tier, checks: [start, ...verdict.checks] };
+  };
+}
+
+/** What a computation came to, or failed with, for every further call. */
+function remembered<T>(compute: () => T): () => T {
+  let outcome: () => T;
+  try {
+    const value = compute();
+    outcome = () => value;
+  } catch (error) {
+    outcome = () => {
+      throw error;
+    };
+  }
+  return outcome;
 }
 
 const seeded: CheckRule = {
@@ -59,13 +91,17 @@ const named: CheckRule = {
 };
 
 /** The escrow's start weights are those that the manifest's seed gives, or that it names (libs/step/SPEC.md §9, §25). */
-async function checkStart({ bundle }: BundleVerdict, start: Uint8Array | null): Promise<Check> {
+async function checkStart(
+  { bundle }: BundleVerdict,
+  start: Uint8Array | null,
+  startOf: (job: Pick<BundledJob, 'spec'>) => Uint8Array,
+): Promise<Check> {
   const spec = parseJobSpec(bundle.spec);
   const root = start === null ? namedRoot(spec) : null;
   const got = toHex(initialWeightsOf(bundle.terms));
   const book = openChecks({ BUNDLE_START: root === null ? seeded : named });
   if (root !== null) book.settle('BUNDLE_START', 'not-checked', got, `the weights with root ${root}`);
-  else await book.attempt('BUNDLE_START', () => agreed(toHex(startBorder({ spec }, start)), got));
+  else await book.attempt('BUNDLE_START', () => agreed(toHex(startOf({ spec })), got));
   return { ...book.checks()[0]!, subject: 'bundle' };
 }
 

@@ -2,7 +2,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { BundlePart, FieldRow } from '#libs/review';
 import type { Place } from './places.js';
-import { plain } from './text.js';
+import { grouped, plain } from './text.js';
 import { words } from './words.js';
 
 const rowBytes = 16;
@@ -22,19 +22,38 @@ export function Bytes({ parts, place, onPlace }: Props) {
     fields.findIndex(({ name }) => name === place.field),
   );
   const field = fields[index]!;
+  const segment = segmentOf(part.id);
+  const last = Math.max(-1, ...parts.map(({ id }) => segmentOf(id) ?? -1));
+  const shown = parts.filter(({ id }) => (segmentOf(id) ?? segment ?? 0) === (segment ?? 0));
   return (
     <section aria-labelledby="bytes" class="bytes">
       <h2 id="bytes">{words.bytes}</h2>
       <label class="no-print">
         part of the file{' '}
         <select value={part.id} onChange={({ currentTarget }) => onPlace({ part: currentTarget.value })}>
-          {parts.map(({ id, title, bytes }) => (
+          {shown.map(({ id, title, bytes }) => (
             <option key={id} value={id}>
               {title} ({bytes.length} bytes)
             </option>
           ))}
         </select>
       </label>
+      {last > 0 && (
+        <label class="no-print">
+          {' '}
+          of segment{' '}
+          <input
+            type="number"
+            min={0}
+            max={last}
+            value={segment ?? 0}
+            onChange={({ currentTarget: { valueAsNumber: wanted } }) => {
+              if (wanted >= 0 && wanted <= last) onPlace({ part: `segment-${Math.floor(wanted)}/statement` });
+            }}
+          />{' '}
+          of 0 to {grouped(last)}
+        </label>
+      )}
       <p class="print-only">{part.title}</p>
       <div class="panes">
         <Fields fields={fields} index={index} onIndex={(at) => onPlace({ part: part.id, field: fields[at]!.name })} />
@@ -49,6 +68,12 @@ export function Bytes({ parts, place, onPlace }: Props) {
       </div>
     </section>
   );
+}
+
+/** Of a part that belongs to one. */
+function segmentOf(id: string): number | undefined {
+  const found = /^segment-(\d+)\//.exec(id)?.[1];
+  return found === undefined ? undefined : Number(found);
 }
 
 function spanOf({ offset, size }: FieldRow): string {

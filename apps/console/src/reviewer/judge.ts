@@ -1,5 +1,5 @@
 /** Judges what was opened as of two times, in slices that leave the page alive. */
-import { faultOf, reviewBundle, type BundleVerdict, type Fault } from '#libs/review';
+import { faultOf, openReview, type BundleVerdict, type Fault } from '#libs/review';
 import type { MaterialFile, NamedFile, Opened } from './open.js';
 
 export interface Judgement {
@@ -15,8 +15,16 @@ type Progressed = (share: number) => void;
 
 const sliceMs = 30;
 
+type Review = ReturnType<typeof openReview>;
+
+/** The judge of what was opened, at however many times; undefined where there is no bundle. */
+export function reviewOf({ bundle }: Opened): Review | undefined {
+  return bundle && openReview({ bundle: bundle.bytes });
+}
+
 /** @throws Rejection where the file is no bundle */
 export async function judge(
+  review: Review,
   bundle: NamedFile,
   { policy, material }: Pick<Opened, 'policy' | 'material'>,
   at: number,
@@ -30,10 +38,10 @@ export async function judge(
     await new Promise((resolve) => setTimeout(resolve));
     last = performance.now();
   };
-  const common = { bundle: bundle.bytes, progress, ...(policy && { policy: policy.policy }) };
-  const was = await reviewBundle(common);
+  const common = { progress, ...(policy && { policy: policy.policy }) };
+  const was = await review(common);
   half = 1;
-  const today = await reviewBundle({ ...common, at, material: material.map(bytesOf) });
+  const today = await review({ ...common, at, material: material.map(bytesOf) });
   return { bundle, was, today, at };
 }
 

@@ -1,13 +1,12 @@
 /** The whole page: files in, a verdict and its reasons out. It keeps nothing and asks nobody, within the console too. */
 import type { ComponentChildren } from 'preact';
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import {
   bundleBytesMax,
   factsOf,
   makeReport,
   partsOfBundle,
   releaseVersion,
-  reviewBundle,
   sha256Hex,
   type Fault,
 } from '#libs/review';
@@ -15,7 +14,7 @@ import { Bytes } from './bytes.js';
 import { Chain } from './chain.js';
 import { Checks } from './checks.js';
 import { keyOf } from './compare.js';
-import { judge, shownFault, type Judgement } from './judge.js';
+import { judge, reviewOf, shownFault, type Judgement } from './judge.js';
 import { chainOf } from './links.js';
 import { sortOut, type NamedFile, type Opened } from './open.js';
 import { scriptSha256 } from './own-script.js';
@@ -51,13 +50,14 @@ export function Page({ inside = false, given }: PageProps) {
   const [shown, setShown] = useState<Shown>({});
   const [share, setShare] = useState<number>();
   const [tooLong, setTooLong] = useState<string>();
+  const review = useMemo(() => reviewOf(opened), [opened]);
   const turn = useRef(0);
   const [judged, setJudged] = useState(0);
 
   useEffect(() => {
     const mine = ++turn.current;
     const isMine = (): boolean => turn.current === mine;
-    void look(opened, at, (value) => isMine() && setShare(value)).then((result) => {
+    void look(review, opened, at, (value) => isMine() && setShare(value)).then((result) => {
       if (!isMine()) return;
       setShare(undefined);
       setShown(result);
@@ -91,6 +91,11 @@ export function Page({ inside = false, given }: PageProps) {
     if (isDone) document.getElementById('verdict')?.focus();
   }, [isDone, judgement?.bundle, fault]);
 
+  const result = useMemo(
+    () => judgement && <Judged judgement={judgement} opened={opened} shown={shown} onTime={setAt} />,
+    [judgement, opened, shown],
+  );
+
   return (
     <>
       <Header isOpen={opened.bundle !== undefined} onFiles={take} inside={inside} />
@@ -104,7 +109,7 @@ export function Page({ inside = false, given }: PageProps) {
         {opened.bundle === undefined && <Welcome />}
         {fault !== undefined && opened.bundle !== undefined && <NoBundle fault={fault} name={opened.bundle.name} />}
         <Beside opened={opened} judgement={judgement} />
-        {judgement !== undefined && <Judged judgement={judgement} opened={opened} shown={shown} onTime={setAt} />}
+        {result}
       </Judging>
       {!inside && <Footer />}
     </>
@@ -127,14 +132,19 @@ function Judging({ inside, judged, isBusy, children }: JudgingProps) {
   );
 }
 
-async function look(opened: Opened, at: number, onProgress: (share: number) => void): Promise<Shown> {
+type Review = ReturnType<typeof reviewOf>;
+
+async function look(review: Review, opened: Opened, at: number, onProgress: (share: number) => void): Promise<Shown> {
   const { bundle, report } = opened;
-  if (bundle === undefined) return {};
+  if (bundle === undefined || review === undefined) return {};
   try {
-    const judgement = await judge(bundle, opened, at, onProgress);
+    const judgement = await judge(review, bundle, opened, at, onProgress);
     if (report === undefined) return { judgement };
     try {
-      return { judgement, report: await compareReport(report.bytes, (times) => reportAt(bundle, opened, times)) };
+      return {
+        judgement,
+        report: await compareReport(report.bytes, (times) => reportAt(review, bundle, opened, times)),
+      };
     } catch (error) {
       return { judgement, reportFault: shownFault(error) };
     }
@@ -143,11 +153,16 @@ async function look(opened: Opened, at: number, onProgress: (share: number) => v
   }
 }
 
-async function reportAt(bundle: NamedFile, { policy, material }: Opened, times: readonly (number | null)[]) {
+async function reportAt(
+  review: NonNullable<Review>,
+  bundle: NamedFile,
+  { policy, material }: Opened,
+  times: readonly (number | null)[],
+) {
   const judged = [];
   for (const at of times) {
     const later = at !== null && { at, material: material.map(({ bytes }) => bytes) };
-    const verdict = await reviewBundle({ bundle: bundle.bytes, ...(policy && { policy: policy.policy }), ...later });
+    const verdict = await review({ ...(policy && { policy: policy.policy }), ...later });
     judged.push({ at, verdict });
   }
   const [first, ...others] = judged;
@@ -163,17 +178,24 @@ interface JudgedProps {
   readonly onTime: (at: number) => void;
 }
 
-function Judged({ judgement, opened, shown, onTime }: JudgedProps) {
-  const { bundle, was, today, at } = judgement;
-  const [place, setPlace] = useState<Place>({ part: 'session-0/cpu', field: 'MEASUREMENT' });
-  const facts = factsOf(was);
+/** What a judgement is shown as: computed once for it. */
+function arranged({ bundle, was, today }: Judgement) {
   const isProvedAlone = was.sessions.length === 0;
   const known = new Set(was.checks.map(keyOf));
   const onlyToday = today.checks.filter((check) => !known.has(keyOf(check)));
   const links = chainOf(was.checks, was.simulated, isProvedAlone);
-  const withToday = chainOf([...was.checks, ...onlyToday], was.simulated, isProvedAlone);
-  const holdsAt = (link: string): boolean =>
-    links.some(({ id, state }) => id === link && /^(holds|remark)$/.test(state));
+  return {
+    ...{ links, facts: factsOf(was), sha256: sha256Hex(bundle.bytes), parts: partsOfBundle(was.bundle) },
+    withToday: chainOf([...was.checks, ...onlyToday], was.simulated, isProvedAlone),
+    /** Whether the receipts hold, by themselves and by what they hang on. */
+    holds: links.some(({ id, state }) => id === 'receipts' && /^(holds|remark)$/.test(state)),
+  };
+}
+
+function Judged({ judgement, opened, shown, onTime }: JudgedProps) {
+  const { was, at } = judgement;
+  const [place, setPlace] = useState<Place>({ part: 'session-0/cpu', field: 'MEASUREMENT' });
+  const { facts, sha256, links, withToday, parts, holds } = useMemo(() => arranged(judgement), [judgement]);
   const goTo = (chosen: Place): void => {
     setPlace(chosen);
     document.getElementById('bytes')?.scrollIntoView({ block: 'start' });
@@ -181,12 +203,12 @@ function Judged({ judgement, opened, shown, onTime }: JudgedProps) {
   return (
     <>
       {was.simulated && <p class="banner">{words.simulated}</p>}
-      <Verdict verdict={was} opened={opened} sha256={sha256Hex(bundle.bytes)} facts={facts} />
+      <Verdict verdict={was} opened={opened} sha256={sha256} facts={facts} />
       {shown.report !== undefined && <ReportVerdict compared={shown.report} />}
       {shown.reportFault !== undefined && <FaultLine fault={shown.reportFault} />}
       <Chain links={links} verdict={was} />
-      <Timeline verdict={was} facts={facts} at={at} holds={holdsAt('receipts')} />
-      <Quality verdict={was} loss={opened.curve} holds={holdsAt('receipts')} />
+      <Timeline verdict={was} facts={facts} at={at} holds={holds} />
+      <Quality verdict={was} loss={opened.curve} holds={holds} />
       <Payment facts={facts} />
       <Checks judgement={judgement} links={withToday} onTime={onTime} onPlace={goTo} />
       <section aria-labelledby="open">
@@ -197,7 +219,7 @@ function Judged({ judgement, opened, shown, onTime }: JudgedProps) {
             : was.notChecked.map(plain).join(', ')}
         </p>
       </section>
-      <Bytes parts={partsOfBundle(was.bundle)} place={place} onPlace={setPlace} />
+      <Bytes parts={parts} place={place} onPlace={setPlace} />
       <Reports judgement={judgement} />
     </>
   );
