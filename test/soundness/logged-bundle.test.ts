@@ -68,6 +68,16 @@ describe('a bundle with a log', () => {
     expect(verdict.tier).toBe((await judge(bundle, {})).tier);
   });
 
+  it('names the proofs whose signatures nobody looked at', async () => {
+    const named = log.entries.map((_, place) => `log.entries[${place}].proof`);
+    const ofProofs = ({ notChecked }: Awaited<ReturnType<typeof judge>>) =>
+      notChecked.filter((part) => part.startsWith('log.'));
+    expect(ofProofs(await judge(withLog(log), {}))).toEqual(named);
+    expect(ofProofs(await judge(withLog(log)))).toEqual([]);
+    const strange = logOf(honest, { byStranger: true });
+    expect(ofProofs(await judge(withLog(strange)))).toEqual(named);
+  });
+
   it('takes a trust policy that lies beside it', async () => {
     const { log: shown, material } = await judge(withLog(log), { material: [utf8(trustText)] });
     expect(material).toMatchObject([{ kind: 'log-policy', counts: true }]);

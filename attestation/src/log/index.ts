@@ -38,6 +38,7 @@ export { noteCharactersMax, trustPolicyCharactersMax } from './limits.js';
 export {
   isSignedBy,
   noteKeyText,
+  signaturesOf,
   parseNote,
   parseNoteKey,
   parseSignatureLine,

@@ -16,6 +16,7 @@ import {
   openEntry,
   parseEntry,
   parseLogProof,
+  signaturesOf,
   trustCheckpoint,
   verifyEntry,
   type EntryBody,
@@ -85,6 +86,7 @@ export async function checkLog(
   return {
     origins: [...new Set(entries.map(({ origin }) => origin))],
     entries: entries.map(({ kind, issuer, index, at, witnessedAt }) => ({ kind, issuer, index, at, witnessedAt })),
+    unchecked: read.flatMap(({ proof: { checkpoint } }, place) => (hasUnknown(checkpoint, trust) ? [place] : [])),
     independent: (common[0] ?? []).filter((one) => common.every((all) => all.includes(one))),
   };
 }
@@ -212,6 +214,13 @@ async function checkCheckpoints(
     else await book.attempt('LOG_CHECKPOINT', () => Promise.reject(error));
     return [];
   }
+}
+
+/** Whether it carries a signature by a key that the reader did not name. */
+function hasUnknown({ note }: LogProof['checkpoint'], trust: TrustPolicy | undefined): boolean {
+  const keys = trust === undefined ? [] : [...trust.logs, ...trust.witnesses].map(({ key }) => key);
+  const known = keys.reduce((count, key) => count + signaturesOf(note, key).length, 0);
+  return note.signatures.length > known;
 }
 
 function dropTimes(book: CheckBook<BundleCode>): void {

@@ -10,6 +10,8 @@ export interface ShownLog {
     /** Unix seconds by which a quorum of the reader's had seen it; null: none had, or the reader named none. */
     readonly witnessedAt: number | null;
   }[];
+  /** Places in the bundle of entries whose checkpoint has signatures that no key of the reader's is for: nobody looked at those. */
+  readonly unchecked: readonly number[];
   /** Organisations of the trust policy other than the log's own that saw every checkpoint. */
   readonly independent: readonly string[];
 }

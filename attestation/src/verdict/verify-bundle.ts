@@ -141,6 +141,7 @@ export async function verifyBundle(request: BundleRequest): Promise<BundleVerdic
   const ofBundle = book.checks().map((check): Check => ({ ...check, subject: 'bundle' }));
   const checks = [...ofBundle, ...results.flatMap((result) => result.checks)];
   const open = checks.some(isLeftOpen) ? ['settlement.transactions'] : [];
+  const unsigned = (log?.unchecked ?? []).map((place) => `log.entries[${place}].proof`);
   return {
     tier: tierOf(checks.filter((check) => !isAside(check))),
     simulated: context.sessions.some(({ cpu }) => cpu.kind === 'simulated-snp'),
@@ -153,7 +154,7 @@ export async function verifyBundle(request: BundleRequest): Promise<BundleVerdic
     evaluations,
     log,
     checks,
-    notChecked: [...context.unbound, ...open, ...(await context.unused(judgement, results))],
+    notChecked: [...context.unbound, ...open, ...unsigned, ...(await context.unused(judgement, results))],
     material: await statesOf(context, judgement, results, material, [own, trust]),
     sessions: results,
     bundle,
