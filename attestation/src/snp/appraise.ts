@@ -1,5 +1,6 @@
 /** What a policy accepts of an authentic SNP report (attestation/SPEC.md §6.2). */
 import { equalBytes, fromHex, isZero, toHex } from '../base/bytes.js';
+import { dateOf } from '../base/date.js';
 import { openChecks } from '../check/checks.js';
 import type { Check, CheckBook, CheckStatus } from '../check/checks.js';
 import type { GuestPolicyBit, PlatformInfoBit } from './policy.js';
@@ -234,7 +235,9 @@ function settleRevocation(book: Book, { revocation }: SnpClaims, policy: SnpPoli
   const tolerated = policy.revocation === 'required' ? 'missing' : 'warned';
   const status = { good: 'met', revoked: 'refused', stale: tolerated, unknown: tolerated } as const;
   const number = list?.number === undefined ? '' : `, CRL ${list.number}`;
-  const window = list === undefined ? '' : `${number}, ${list.thisUpdate} to ${list.nextUpdate ?? 'open'}`;
+  const day = (seconds: number): string => dateOf(`${1000 * seconds}`) ?? `${seconds}`;
+  const end = list?.nextUpdate === undefined ? 'open' : day(list.nextUpdate);
+  const window = list === undefined ? '' : `${number}, ${day(list.thisUpdate)} to ${end}`;
   const ignored = unusable.length === 0 ? '' : `; unusable lists: ${unusable.join(', ')}`;
   const expected = policy.revocation === 'required' ? 'good' : 'good; unknown or stale is tolerated by this policy';
   book.settle('SNP_REVOKED', status[state], `${state}${window}${ignored}`, expected);
