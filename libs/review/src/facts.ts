@@ -1,7 +1,15 @@
 /** What a verified bundle says in plain facts, for whoever shows it: who, when, for how much. */
 import type { BundleVerdict } from '#attestation';
 import { to0x } from '#attestation/base';
-import { decodeFormerTerms, decodeTerms, parseJobSpec, workersOf, type JobSpec } from '#attestation/records';
+import {
+  decodeFormerTerms,
+  decodeTerms,
+  parseJobSpec,
+  progressOf,
+  workersOf,
+  type JobSpec,
+  type ProgressGrain,
+} from '#attestation/records';
 import { termsVersion } from './judge.js';
 
 /** How long a session might work, as its key service signed. Unix seconds. */
@@ -16,6 +24,8 @@ export interface BundleFacts {
   readonly assurance: JobSpec['assurance'];
   /** Trained side by side by so many workers; 1: not data-parallel. */
   readonly workers: number;
+  /** How coarse the figures are that leave the enclave while it trains; `none`: none do. */
+  readonly progress: ProgressGrain;
   readonly leases: readonly ShownLease[];
   /** Addresses with 0x; the price in the token's smallest unit. */
   readonly client: string;
@@ -38,6 +48,7 @@ export function factsOf({ bundle }: BundleVerdict): BundleFacts {
   return {
     assurance: spec.assurance,
     workers: workersOf(spec),
+    progress: progressOf(spec),
     leases,
     client: to0x(terms.client),
     provider: to0x(terms.provider),

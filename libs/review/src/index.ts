@@ -5,6 +5,8 @@ export { readEcdsaKey } from './documents/dsse.js';
 export type { ModelFile } from './documents/model-files.js';
 export { factsOf, type BundleFacts } from './facts.js';
 export { faultOf, type Fault } from './fault.js';
+export { readGroth16Key } from './groth16-key.js';
+export type { Groth16Key } from '#libs/proof';
 export { headingOf, headings, reasonsOf, statusOrder, type HeadingId } from './heading.js';
 export { releaseVersion } from './release.js';
 export {
@@ -22,6 +24,7 @@ export {
   meanings,
   partsOfBundle,
   readMaterial,
+  type MaterialKind,
   type AppraisalPolicy,
   type BundlePart,
   type BundleVerdict,

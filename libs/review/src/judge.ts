@@ -10,12 +10,15 @@ import {
   type BundleVerdict,
   type Check,
   type CheckRule,
+  type ProofVerifier,
   type ShownByProof,
 } from '#attestation';
 import { CodedError, Rejection, toHex } from '#attestation/base';
 import { decodeFormerTerms, decodeTerms, parseJobSpec, type JobSpec } from '#attestation/records';
-import { verifyBundledProofUnder } from '#libs/proof';
+import { verifyBundledProofUnder, type Groth16Key } from '#libs/proof';
 import { isNet, parseJobManifestText } from '#libs/step';
+import { groth16SchemeId } from '#libs/zk/verifier';
+import { verificationKeyOf } from './groth16-key.js';
 import { startBorder } from './start.js';
 
 export type { BundleVerdict };
@@ -28,20 +31,26 @@ interface ReviewedBundle extends Pick<BundleRequest, 'bundle'> {
   readonly takesDevelopmentKeys?: boolean;
   /** Digest of the only Groth16 key that is taken. */
   readonly verificationKey?: Uint8Array;
+  /** The only one that is taken, as the reader has it. */
+  readonly groth16Key?: Groth16Key;
 }
 
 type Asked = Pick<BundleRequest, 'at' | 'logPolicy' | 'material' | 'policy' | 'progress'>;
 
 /** @throws Rejection where the file is no bundle at all; an unfavourable verdict is a result */
 export function reviewBundle(request: ReviewedBundle & Asked): Promise<BundleVerdict> {
-  const { start: _start, takesDevelopmentKeys: _taken, verificationKey: _key, ...asked } = request;
+  const { start: _start, takesDevelopmentKeys: _taken, verificationKey: _digest, groth16Key: _key, ...asked } = request;
   return openReview(request)(asked);
 }
 
 /** For several judgements of one bundle: step proofs and start weights, which know no time, are computed once. */
 export function openReview(of: ReviewedBundle): (asked?: Asked) => Promise<BundleVerdict> {
-  const { bundle, start: given = null, takesDevelopmentKeys = false, verificationKey } = of;
-  const verify = verifyBundledProofUnder({ takesDevelopmentKeys, verificationKey });
+  const { bundle, start: given = null, takesDevelopmentKeys = false, groth16Key } = of;
+  const verify: ProofVerifier = (job, index, proof) => {
+    const own = groth16Key && job.spec.scheme === groth16SchemeId && verificationKeyOf(job.spec, groth16Key);
+    const verificationKey = own || of.verificationKey;
+    return verifyBundledProofUnder({ takesDevelopmentKeys, verificationKey })(job, index, proof);
+  };
   const proofs = new Map<number, () => ShownByProof>();
   let border: (() => Uint8Array) | undefined;
   const startOf = (job: Pick<BundledJob, 'spec'>): Uint8Array =>

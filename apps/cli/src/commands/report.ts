@@ -32,12 +32,19 @@ const reportBytesMax = 2 * 1024 * 1024;
 const keyBytesMax = 4096;
 const declaredBytesMax = 128 * 1024;
 
+const keyText = 'digest of the only Groth16 key that is taken';
+
 const reviewer: Reviewer = { name: 'veritrain', version: releaseVersion, scriptSha256: null };
 
-interface MakeOptions extends OutputOptions {
-  readonly policy?: string;
-  readonly at?: number;
+interface JudgedBy {
+  readonly policy?: string | undefined;
   readonly material: readonly string[];
+  /** Digest of the only Groth16 key that is taken. */
+  readonly verificationKey?: Uint8Array | undefined;
+}
+
+interface MakeOptions extends OutputOptions, JudgedBy {
+  readonly at?: number;
   readonly out: string;
   readonly format: 'verdict' | DocumentFormat;
   readonly model: readonly string[];
@@ -45,9 +52,7 @@ interface MakeOptions extends OutputOptions {
   readonly key?: string;
 }
 
-interface VerifyOptions extends OutputOptions {
-  readonly policy?: string;
-  readonly material: readonly string[];
+interface VerifyOptions extends OutputOptions, JudgedBy {
   readonly signer?: Uint8Array;
 }
 
@@ -67,6 +72,7 @@ export function addReportCommands(program: Command): void {
     .option('--declared <file>', 'JSON of what the evidence cannot know: names, licences, purpose, provenance')
     .option('--key <file>', 'PKCS #8 of an ECDSA P-256 key, for model-signature')
     .option('--policy <file>', 'your own appraisal policy')
+    .option('--verification-key <hex>', keyText, digest)
     .option('--at <unix>', 'judge as of this time too, beside when the evidence was fresh', unixSeconds)
     .option('--material <file>', `${materialText}; counts for --at alone`, collect, [])
     .option('--json', 'print one JSON document')
@@ -103,6 +109,7 @@ function addVerify(report: Command): void {
     .option('--signer <hex>', 'the only key that may have signed', digest)
     .option('--policy <file>', 'the policy that it was judged by, where that is not the bundle’s own')
     .option('--material <file>', materialText, collect, [])
+    .option('--verification-key <hex>', keyText, digest)
     .option('--json', 'print one JSON document')
     .action(async (file: string, bundle: string, options: VerifyOptions) => {
       const opened = await openReport(readBytes(file, reportBytesMax));
@@ -128,8 +135,8 @@ const formatWords = Object.entries(documentFormats)
   .join(', ');
 
 async function makeOther(file: string, format: DocumentFormat, options: MakeOptions): Promise<void> {
-  const { at, declared, key, material, model, out, policy } = options;
-  const verdict = await judged(file, at ?? null, { policy, material });
+  const { at, declared, key, model, out } = options;
+  const verdict = await judged(file, at ?? null, options);
   const files = await modelFiles(model);
   agreeOnOrigin(files, verdict);
   const bytes = makeDocument(format, {
@@ -152,13 +159,9 @@ async function makeOther(file: string, format: DocumentFormat, options: MakeOpti
 }
 
 /** Material counts as of a time that somebody names: what came later says nothing about when the evidence was fresh. */
-async function reportOn(
-  file: string,
-  times: readonly (number | null)[],
-  { policy, material }: { readonly policy?: string | undefined; readonly material: readonly string[] },
-): Promise<Report> {
+async function reportOn(file: string, times: readonly (number | null)[], options: JudgedBy): Promise<Report> {
   const all = [];
-  for (const at of times) all.push({ at, verdict: await judged(file, at, { policy, material }) });
+  for (const at of times) all.push({ at, verdict: await judged(file, at, options) });
   const [first, ...others] = all;
   return makeReport(readBytes(file, bundleBytesMax), [first!, ...others], reviewer);
 }
@@ -166,10 +169,11 @@ async function reportOn(
 function judged(
   file: string,
   at: number | null,
-  { policy, material }: { readonly policy: string | undefined; readonly material: readonly string[] },
+  { policy, material, verificationKey }: JudgedBy,
 ): Promise<BundleVerdict> {
   return verifyBundleFile(file, {
     ...(policy !== undefined && { policy }),
+    ...(verificationKey !== undefined && { verificationKey }),
     ...(at !== null && { at, material }),
   });
 }

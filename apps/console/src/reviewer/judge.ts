@@ -18,8 +18,8 @@ const sliceMs = 30;
 type Review = ReturnType<typeof openReview>;
 
 /** The judge of what was opened, at however many times; undefined where there is no bundle. */
-export function reviewOf({ bundle }: Opened): Review | undefined {
-  return bundle && openReview({ bundle: bundle.bytes });
+export function reviewOf({ bundle, key }: Opened): Review | undefined {
+  return bundle && openReview({ bundle: bundle.bytes, ...(key && { groth16Key: key.key }) });
 }
 
 /** @throws Rejection where the file is no bundle */
@@ -45,7 +45,7 @@ export async function judge(
   return { bundle, was, today, at };
 }
 
-const bytesOf = ({ bytes }: MaterialFile): Uint8Array => bytes;
+const bytesOf = ({ file }: MaterialFile): Uint8Array => file.bytes;
 
 export function shownFault(error: unknown): Fault {
   const got = error instanceof Error ? error.message : 'something else';

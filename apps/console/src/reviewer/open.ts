@@ -1,14 +1,24 @@
 /** Files that somebody drops: which one is the bundle, which a report, which material, told by their bytes. */
-import { bundleBytesMax, fromBase64, readMaterial, sha256Hex, type AppraisalPolicy } from '#libs/review';
+import {
+  bundleBytesMax,
+  fromBase64,
+  readGroth16Key,
+  readMaterial,
+  sha256Hex,
+  type AppraisalPolicy,
+  type Groth16Key,
+  type MaterialKind,
+} from '#libs/review';
 
 export interface NamedFile {
   readonly name: string;
   readonly bytes: Uint8Array;
 }
 
-export interface MaterialFile extends NamedFile {
+export interface MaterialFile {
+  readonly file: NamedFile;
   readonly sha256: string;
-  readonly kind: string;
+  readonly kind: MaterialKind;
 }
 
 export interface Opened {
@@ -16,13 +26,14 @@ export interface Opened {
   readonly report?: NamedFile;
   readonly curve?: LossCurve;
   readonly policy?: { readonly file: NamedFile; readonly policy: AppraisalPolicy };
+  readonly key?: { readonly file: NamedFile; readonly key: Groth16Key };
   readonly material: readonly MaterialFile[];
-  readonly unknown: readonly string[];
+  readonly unknown: readonly NamedFile[];
 }
 
 /** Points as a node reported them: nothing here proves them. */
 export interface LossCurve {
-  readonly name: string;
+  readonly file: NamedFile;
   readonly points: readonly { readonly step: number; readonly loss: number }[];
 }
 
@@ -36,8 +47,10 @@ function placeOf(file: NamedFile, so: Opened): Partial<Opened> {
   const read = readMaterial(file.bytes);
   if (read?.policy !== undefined) return { policy: { file, policy: read.policy } };
   if (read !== undefined) {
-    return { material: [...so.material, { ...file, sha256: sha256Hex(file.bytes), kind: read.kind }] };
+    return { material: [...so.material, { file, sha256: sha256Hex(file.bytes), kind: read.kind }] };
   }
+  const key = readGroth16Key(file.bytes);
+  if (key !== undefined) return { key: { file, key } };
   if (file.bytes[0] === 0xd2) return { report: file };
   const curve = curveOf(file);
   if (curve !== undefined) return { curve };
@@ -45,7 +58,7 @@ function placeOf(file: NamedFile, so: Opened): Partial<Opened> {
   const pasted = so.bundle === undefined ? bytesOfText(file.bytes) : undefined;
   if (pasted !== undefined) return { bundle: { ...file, bytes: pasted } };
   if (so.bundle === undefined && file.bytes.length > 0) return { bundle: file };
-  return { unknown: [...so.unknown, file.name] };
+  return { unknown: [...so.unknown, file] };
 }
 
 /** Base64 of a bundle, as mail and forms carry it. */
@@ -68,14 +81,15 @@ const eventsBytesMax = 16 * 1024 * 1024;
 const pointsMax = 200_000;
 
 /** Events of a job, as `job watch --json` prints them one a line, or as a list. */
-function curveOf({ name, bytes }: NamedFile): LossCurve | undefined {
+function curveOf(file: NamedFile): LossCurve | undefined {
+  const { bytes } = file;
   const first = bytes[0];
   if ((first !== 0x5b && first !== 0x7b) || bytes.length > eventsBytesMax) return undefined;
   const text = new TextDecoder().decode(bytes);
   const events = first === 0x5b ? parsed(text) : text.split('\n').flatMap((line) => parsed(line) ?? []);
   if (!Array.isArray(events)) return undefined;
   const points = (events as unknown[]).flatMap(pointOf).slice(0, pointsMax);
-  return points.length < 2 ? undefined : { name, points: points.toSorted((a, b) => a.step - b.step) };
+  return points.length < 2 ? undefined : { file, points: points.toSorted((a, b) => a.step - b.step) };
 }
 
 function pointOf(event: unknown): LossCurve['points'] {
