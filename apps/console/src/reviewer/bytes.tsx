@@ -7,6 +7,8 @@ import { words } from './words.js';
 
 const rowBytes = 16;
 const hexRowsMax = 128;
+/** With more segments, one of them is listed. */
+const listedMax = 16;
 
 interface Props {
   readonly parts: readonly BundlePart[];
@@ -24,7 +26,8 @@ export function Bytes({ parts, place, onPlace }: Props) {
   const field = fields[index]!;
   const segment = segmentOf(part.id);
   const last = Math.max(-1, ...parts.map(({ id }) => segmentOf(id) ?? -1));
-  const shown = parts.filter(({ id }) => (segmentOf(id) ?? segment ?? 0) === (segment ?? 0));
+  const isFolded = last >= listedMax;
+  const shown = isFolded ? parts.filter(({ id }) => (segmentOf(id) ?? segment ?? 0) === (segment ?? 0)) : parts;
   return (
     <section aria-labelledby="bytes" class="bytes">
       <h2 id="bytes">{words.bytes}</h2>
@@ -38,10 +41,10 @@ export function Bytes({ parts, place, onPlace }: Props) {
           ))}
         </select>
       </label>
-      {last > 0 && (
+      {isFolded && (
         <label class="no-print">
           {' '}
-          of segment{' '}
+          or segment{' '}
           <input
             type="number"
             min={0}

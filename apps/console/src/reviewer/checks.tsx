@@ -59,7 +59,8 @@ export function Checks({ judgement, links, onTime, onPlace }: Props) {
 }
 
 function Since({ all }: { readonly all: readonly ComparedCheck[] }) {
-  const first = all.toSorted((a, b) => (a.today!.status < b.today!.status ? -1 : 1)).slice(0, 3);
+  const told = eachOnce(all);
+  const first = told.slice(0, 3);
   return (
     <div class="since">
       <strong>Since then:</strong>
@@ -69,10 +70,21 @@ function Since({ all }: { readonly all: readonly ComparedCheck[] }) {
             no longer: “{check.means}” <code>{today!.code}</code>, {plain(today!.got)}
           </li>
         ))}
-        {all.length > 3 && <li>and {all.length - 3} more</li>}
+        {told.length > 3 && <li>and {told.length - 3} more</li>}
       </ul>
     </div>
   );
+}
+
+/** The causes first, what the bundle as a whole suffers by them last; of equal ones of several sessions the first. */
+function eachOnce(all: readonly ComparedCheck[]): readonly ComparedCheck[] {
+  const isWhole = ({ check }: ComparedCheck): number => (check.id.startsWith('BUNDLE_') ? 1 : 0);
+  const told = new Map<string, ComparedCheck>();
+  for (const one of all.toSorted((a, b) => isWhole(a) - isWhole(b))) {
+    const key = `${one.today!.code} ${one.today!.got}`;
+    if (!told.has(key)) told.set(key, one);
+  }
+  return [...told.values()];
 }
 
 interface GroupProps extends Pick<Props, 'onPlace'> {
@@ -99,13 +111,36 @@ function Group({ link, all, onlyOpen, onPlace }: GroupProps) {
       {shown.length === 0 ? (
         <p class="note">All hold, then and at the other time.</p>
       ) : (
-        <ul class="rows">
-          {shown.map((one) => (
-            <Row key={keyOf(one.check)} one={one} onPlace={onPlace} />
-          ))}
-        </ul>
+        <Rows all={shown} onPlace={onPlace} />
       )}
     </details>
+  );
+}
+
+/** What simply holds is folded where something else does not. */
+function Rows({ all, onPlace }: Pick<GroupProps, 'all' | 'onPlace'>) {
+  const open = all.filter((one) => !simplyHolds(one));
+  const rest = all.filter(simplyHolds);
+  const list = (some: readonly ComparedCheck[]) => (
+    <ul class="rows">
+      {some.map((one) => (
+        <Row key={keyOf(one.check)} one={one} onPlace={onPlace} />
+      ))}
+    </ul>
+  );
+  if (open.length === 0) return list(rest);
+  return (
+    <>
+      {list(open)}
+      {rest.length > 0 && (
+        <details class="fold">
+          <summary>
+            {rest.length === 1 ? 'the one that holds' : `the ${rest.length} that hold`}, then and at the other time
+          </summary>
+          {list(rest)}
+        </details>
+      )}
+    </>
   );
 }
 
@@ -124,7 +159,7 @@ function Row({ one, onPlace }: { readonly one: ComparedCheck; readonly onPlace: 
           {check.means} {subjectOf(check)}
         </p>
         <p class="rule">
-          <code>{shown.code}</code> {check.rule} <span class="source">{check.source}</span>
+          <code>{shown.code}</code> <span class="demand">{check.rule}</span> <span class="source">{check.source}</span>
         </p>
         <Values check={shown} isFolded={simplyHolds(one)} />
         {!isSame(one) && today !== undefined && was !== undefined && <Values check={today} title="at the other time" />}

@@ -19,13 +19,13 @@ import { chainOf } from './links.js';
 import { sortOut, type NamedFile, type Opened } from './open.js';
 import { scriptSha256 } from './own-script.js';
 import { Payment } from './payment.js';
-import type { Place } from './places.js';
+import { measurementOf, type Place } from './places.js';
 import { Quality } from './quality.js';
 import { compareReport, FaultLine, Reports, ReportVerdict, type ComparedReport } from './report.js';
 import { plain } from './text.js';
 import { Timeline } from './timeline.js';
 import { NoBundle, Verdict } from './verdict.js';
-import { words } from './words.js';
+import { materialWords, words } from './words.js';
 
 interface Shown {
   readonly judgement?: Judgement;
@@ -74,14 +74,15 @@ export function Page({ inside = false, given }: PageProps) {
     );
     add(read);
   };
+  const show = (all: readonly NamedFile[]): void => {
+    setFiles(all);
+    setOpened(sortOut(all));
+  };
   const add = (more: readonly NamedFile[]): void => {
     if (more.length === 0) return;
     const isNew = sortOut(more).bundle !== undefined;
-    const all = isNew
-      ? [...more, ...files.filter((file) => sortOut([file]).bundle === undefined)]
-      : [...files, ...more];
-    setFiles(all);
-    setOpened(sortOut(all));
+    const kept = files.filter((file) => !(isNew && sortOut([file]).bundle !== undefined) && !more.some(isSame(file)));
+    show(isNew ? [...more, ...kept] : [...kept, ...more]);
   };
   useDropAndPaste(take, add);
 
@@ -108,13 +109,19 @@ export function Page({ inside = false, given }: PageProps) {
         )}
         {opened.bundle === undefined && <Welcome />}
         {fault !== undefined && opened.bundle !== undefined && <NoBundle fault={fault} name={opened.bundle.name} />}
-        <Beside opened={opened} judgement={judgement} />
         {result}
+        <Beside opened={opened} judgement={judgement} onRemove={(file) => show(files.filter((one) => one !== file))} />
       </Judging>
       {!inside && <Footer />}
     </>
   );
 }
+
+/** The same bytes under whatever name. */
+const isSame =
+  ({ bytes }: NamedFile) =>
+  (other: NamedFile): boolean =>
+    other.bytes.length === bytes.length && other.bytes.every((byte, at) => byte === bytes[at]);
 
 interface JudgingProps {
   readonly inside: boolean;
@@ -161,7 +168,7 @@ async function reportAt(
 ) {
   const judged = [];
   for (const at of times) {
-    const later = at !== null && { at, material: material.map(({ bytes }) => bytes) };
+    const later = at !== null && { at, material: material.map(({ file }) => file.bytes) };
     const verdict = await review({ ...(policy && { policy: policy.policy }), ...later });
     judged.push({ at, verdict });
   }
@@ -193,9 +200,9 @@ function arranged({ bundle, was, today }: Judgement) {
 }
 
 function Judged({ judgement, opened, shown, onTime }: JudgedProps) {
-  const { was, at } = judgement;
-  const [place, setPlace] = useState<Place>({ part: 'session-0/cpu', field: 'MEASUREMENT' });
+  const { was, today, at } = judgement;
   const { facts, sha256, links, withToday, parts, holds } = useMemo(() => arranged(judgement), [judgement]);
+  const [place, setPlace] = useState<Place>(() => measurementOf(parts));
   const goTo = (chosen: Place): void => {
     setPlace(chosen);
     document.getElementById('bytes')?.scrollIntoView({ block: 'start' });
@@ -203,12 +210,12 @@ function Judged({ judgement, opened, shown, onTime }: JudgedProps) {
   return (
     <>
       {was.simulated && <p class="banner">{words.simulated}</p>}
-      <Verdict verdict={was} opened={opened} sha256={sha256} facts={facts} />
+      <Verdict judgement={judgement} opened={opened} sha256={sha256} facts={facts} />
       {shown.report !== undefined && <ReportVerdict compared={shown.report} />}
       {shown.reportFault !== undefined && <FaultLine fault={shown.reportFault} />}
-      <Chain links={links} verdict={was} />
-      <Timeline verdict={was} facts={facts} at={at} holds={holds} />
-      <Quality verdict={was} loss={opened.curve} holds={holds} />
+      <Chain links={links} verdict={was} today={today} />
+      <Timeline verdict={was} log={today.log ?? was.log} facts={facts} at={at} holds={holds} />
+      <Quality verdict={was} loss={opened.curve} progress={facts.progress} holds={holds} />
       <Payment facts={facts} />
       <Checks judgement={judgement} links={withToday} onTime={onTime} onPlace={goTo} />
       <section aria-labelledby="open">
@@ -269,31 +276,41 @@ function Welcome() {
   );
 }
 
+interface BesideProps {
+  readonly opened: Opened;
+  readonly judgement: Judgement | undefined;
+  readonly onRemove: (file: NamedFile) => void;
+}
+
 /** Everything that was dropped beside the bundle, and what became of it: nothing is passed over in silence. */
-function Beside({ opened, judgement }: { readonly opened: Opened; readonly judgement: Judgement | undefined }) {
-  const { material, unknown, policy, curve, report, bundle } = opened;
+function Beside({ opened, judgement, onRemove }: BesideProps) {
+  const { material, unknown, policy, key, curve, report, bundle } = opened;
   const states = new Map(judgement?.today.material.map((one) => [one.sha256, one.counts]));
   const stateOf = (digest: string): string => {
     if (bundle === undefined) return 'waits for a bundle';
     return states.get(digest) === true ? 'counts at the other time' : 'changes no check';
   };
-  const lines: (readonly [string, string])[] = [
-    ...(policy === undefined ? [] : [[policy.file.name, 'policy: judged by it'] as const]),
-    ...material.map(({ name, kind, sha256 }) => [name, `${kind}: ${stateOf(sha256)}`] as const),
-    ...(curve === undefined ? [] : [[curve.name, `events: ${curve.points.length} points of loss, reported`] as const]),
+  const lines: (readonly [NamedFile, string])[] = [
+    ...(policy === undefined ? [] : [[policy.file, 'policy: judged by it'] as const]),
+    ...(key === undefined ? [] : [[key.file, 'Groth16 key: the only one that is taken'] as const]),
+    ...material.map((one) => [one.file, `${materialWords[one.kind]}: ${stateOf(one.sha256)}`] as const),
+    ...(curve === undefined ? [] : [[curve.file, `events: ${curve.points.length} points of loss, reported`] as const]),
     ...(report === undefined || bundle !== undefined
       ? []
-      : [[report.name, 'a signed report: drop its bundle too'] as const]),
-    ...unknown.map((name) => [name, 'not recognised: it changes nothing'] as const),
+      : [[report, 'a signed report: drop its bundle too'] as const]),
+    ...unknown.map((file) => [file, 'not recognised: it changes nothing'] as const),
   ];
   if (lines.length === 0) return null;
   return (
     <section class="beside" aria-labelledby="beside">
       <h2 id="beside">{words.material}</h2>
       <ul class="plainlist">
-        {lines.map(([name, state], index) => (
+        {lines.map(([file, state], index) => (
           <li key={index}>
-            <strong>{plain(name)}</strong>: {state}
+            <strong>{plain(file.name)}</strong>: {state}{' '}
+            <button type="button" class="quiet no-print" onClick={() => onRemove(file)}>
+              remove<span class="unseen"> {plain(file.name)}</span>
+            </button>
           </li>
         ))}
       </ul>

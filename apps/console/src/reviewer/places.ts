@@ -1,9 +1,16 @@
 /** Which bytes of a bundle a check is about: the part and the field that are marked when a reader asks. */
-import type { Check } from '#libs/review';
+import type { BundlePart, Check } from '#libs/review';
 
 export interface Place {
   readonly part: string;
   readonly field?: string;
+}
+
+/** Where a reader who asks for nothing begins: the measurement of the first session, under its vendor's name. */
+export function measurementOf(parts: readonly BundlePart[]): Place {
+  const first = parts[0]!;
+  const field = first.fields().find(({ name }) => name === 'MEASUREMENT' || name === 'mrTd')?.name;
+  return { part: first.id, ...(field !== undefined && { field }) };
 }
 
 const ofReport: readonly (readonly [pattern: RegExp, field: string])[] = [

@@ -1,5 +1,5 @@
 /** What was measured and signed, and what a node merely reported. */
-import type { BundleVerdict } from '#libs/review';
+import type { BundleFacts, BundleVerdict } from '#libs/review';
 import { Curve } from '../ui/curve.js';
 import type { LossCurve } from './open.js';
 import { grouped, plain } from './text.js';
@@ -8,17 +8,18 @@ import { words } from './words.js';
 interface Props {
   readonly verdict: BundleVerdict;
   readonly loss: LossCurve | undefined;
+  readonly progress: BundleFacts['progress'];
   /** Whether what the measurements hang on holds. */
   readonly holds: boolean;
 }
 
-export function Quality({ verdict, loss, holds }: Props) {
+export function Quality({ verdict, loss, progress, holds }: Props) {
   const { evaluations } = verdict;
   return (
     <section aria-labelledby="quality">
       <h2 id="quality">{words.quality}</h2>
       {evaluations === null ? (
-        <p class="note">{words.noCurve}</p>
+        <p class="note">{progress === 'none' ? words.noProgress : words.noCurve}</p>
       ) : (
         <Attested evaluations={evaluations} holds={holds} />
       )}

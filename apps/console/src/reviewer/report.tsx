@@ -59,7 +59,9 @@ export function Reports({ judgement }: { readonly judgement: Judgement }) {
   };
   return (
     <section aria-labelledby="report" class="reports">
-      <h2 id="report">{words.report}</h2>
+      <h2 id="report" class={signed === undefined ? 'no-print' : undefined}>
+        {words.report}
+      </h2>
       <div class="controls no-print">
         <button type="button" onClick={() => print()}>
           Print or save as PDF

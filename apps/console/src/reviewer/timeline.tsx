@@ -1,42 +1,35 @@
 /** What happened when, as far as somebody signed for the time; and by whom each segment is vouched for. */
 import type { BundleFacts, BundleVerdict } from '#libs/review';
-import { duration, grouped, utc } from './text.js';
-import { words } from './words.js';
+import { duration, grouped, plain, utc } from './text.js';
+import { loggedWords, words } from './words.js';
 
 const stripesMax = 48;
 
 interface Props {
   readonly verdict: BundleVerdict;
   readonly facts: BundleFacts;
+  readonly log: BundleVerdict['log'];
   readonly at: number;
   /** Whether the link of the chain that these segments are holds, by itself and by what it hangs on. */
   readonly holds: boolean;
 }
 
-export function Timeline({ verdict, facts, at, holds }: Props) {
+export function Timeline({ verdict, facts, log, at, holds }: Props) {
   const { leases } = facts;
   const runs = runsOf(verdict.segments);
+  const moments = momentsOf(leases, log, at);
   return (
     <section aria-labelledby="time">
       <h2 id="time">{words.time}</h2>
       <p class="note">{words.timeText}</p>
-      {leases.length > 0 && (
+      {moments.length > 1 && (
         <ol class="moments">
-          {leases.map(({ session, from, until, isRenewal }) => (
-            <li key={session}>
-              <time dateTime={new Date(1000 * from).toISOString()}>{utc(from)}</time>
-              <span class="what">
-                session {session} {isRenewal ? 'renewed' : 'attested'}, might work until {utc(until)} (
-                {duration(until - from)})
-              </span>
+          {moments.map(({ time, what }, index) => (
+            <li key={index}>
+              <time dateTime={isoOf(time)}>{utc(time)}</time>
+              <span class="what">{what}</span>
             </li>
           ))}
-          <li>
-            <time dateTime={new Date(1000 * at).toISOString()}>{utc(at)}</time>
-            <span class="what">
-              the other time of judgement, {duration(Math.max(0, at - leases[0]!.from))} after the first
-            </span>
-          </li>
         </ol>
       )}
       <ol class="strip" aria-label="segments, and by whom each is vouched for">
@@ -52,6 +45,31 @@ export function Timeline({ verdict, facts, at, holds }: Props) {
     </section>
   );
 }
+
+interface Moment {
+  /** Unix seconds. */
+  readonly time: number;
+  readonly what: string;
+}
+
+function momentsOf(leases: BundleFacts['leases'], log: BundleVerdict['log'], at: number): readonly Moment[] {
+  const sessions = leases.map(({ session, from, until, isRenewal }): Moment => {
+    const span = `might work until ${utc(until)} (${duration(until - from)})`;
+    return { time: from, what: `session ${session} ${isRenewal ? 'renewed' : 'attested'}, ${span}` };
+  });
+  const logged = (log?.entries ?? []).map(({ kind, issuer, at: said, witnessedAt }): Moment => {
+    const by = witnessedAt === null ? `so says ${plain(issuer)}` : '◆ witnessed';
+    return { time: witnessedAt ?? said, what: `${loggedWords[kind] ?? plain(kind)} in the log, ${by}` };
+  });
+  const all = [...sessions, ...logged].toSorted((a, b) => a.time - b.time);
+  const after = all.length === 0 ? '' : `, ${duration(Math.max(0, at - all[0]!.time))} after the first`;
+  return [...all, { time: at, what: `the other time of judgement${after}` }];
+}
+
+const isoOf = (seconds: number): string | undefined => {
+  const date = new Date(1000 * seconds);
+  return Number.isNaN(date.getTime()) ? undefined : date.toISOString();
+};
 
 interface Run {
   readonly from: number;

@@ -2,20 +2,22 @@
 import { headingOf, headings, reasonsOf, workOf, type BundleFacts, type BundleVerdict, type Fault } from '#libs/review';
 import { Digest } from '../ui/copy.js';
 import { State } from '../ui/state.js';
+import type { Judgement } from './judge.js';
 import type { Opened } from './open.js';
-import { grouped, plain } from './text.js';
+import { grouped, plain, utc } from './text.js';
 import { assuranceWords, headingMarks, reasonWords, statusWords, words } from './words.js';
 
 const reasonsMax = 5;
 
 interface Props {
-  readonly verdict: BundleVerdict;
+  readonly judgement: Judgement;
   readonly opened: Opened;
   readonly sha256: string;
   readonly facts: BundleFacts;
 }
 
-export function Verdict({ verdict, opened, sha256, facts }: Props) {
+export function Verdict({ judgement, opened, sha256, facts }: Props) {
+  const { was: verdict } = judgement;
   const heading = headingOf(verdict);
   const reasons = reasonsOf(verdict.checks.filter(({ id }) => id !== 'BUNDLE_TRANSACTIONS'));
   const { policy } = opened;
@@ -31,6 +33,7 @@ export function Verdict({ verdict, opened, sha256, facts }: Props) {
         As of {words.whenFresh},{' '}
         {policy === undefined ? words.byOwnPolicy : `${words.byYourPolicy}, ${plain(policy.policy.id)}`}.
       </p>
+      <OtherTime judgement={judgement} />
       {reasons.length > 0 && (
         <ul class="reasons">
           {reasons.slice(0, reasonsMax).map((check) => (
@@ -60,6 +63,23 @@ export function Verdict({ verdict, opened, sha256, facts }: Props) {
         ))}
       </dl>
     </section>
+  );
+}
+
+/** The same file as of the other time: whoever looks at the heading alone sees what became of it. */
+function OtherTime({ judgement: { was, today, at } }: Pick<Props, 'judgement'>) {
+  const heading = headingOf(today);
+  return (
+    <p class={`other ${heading}`}>
+      As of {utc(at)} UTC:{' '}
+      <strong>
+        <span aria-hidden="true">{headingMarks[heading]}</span> {headings[heading]}
+      </strong>
+      {heading === headingOf(was) ? ', the same.' : '.'}{' '}
+      <a class="no-print" href="#checks">
+        {words.whatChanged}
+      </a>
+    </p>
   );
 }
 

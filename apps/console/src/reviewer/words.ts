@@ -1,5 +1,5 @@
 /** Every sentence of the page, so that another language is another file. Verdicts and checks bring their own. */
-import type { BundleFacts, Check, HeadingId } from '#libs/review';
+import type { BundleFacts, Check, HeadingId, MaterialKind } from '#libs/review';
 import type { LinkState, ShownLink } from './links.js';
 
 export const linkWords: Readonly<Record<ShownLink, { readonly name: string; readonly about: string }>> = {
@@ -13,6 +13,26 @@ export const linkWords: Readonly<Record<ShownLink, { readonly name: string; read
   log: { name: 'Public log', about: 'A log that nobody can change has it, and others saw that it has.' },
   payment: { name: 'Payment', about: 'What the chain did with the money.' },
   proof: { name: 'Proof', about: 'No machine needs to be believed: mathematics shows the steps.' },
+};
+
+/** What lies beside a bundle. */
+export const materialWords: Readonly<Record<MaterialKind, string>> = {
+  certificates: 'certificates',
+  crl: 'revocation list (CRL)',
+  ocsp: 'answer of a certificate service (OCSP)',
+  rim: 'reference manifest (RIM)',
+  intel: 'Intel collateral',
+  advisories: 'advisories',
+  policy: 'policy',
+  'log-policy': 'trust policy of logs',
+};
+
+/** Entries of a log, by kind. */
+export const loggedWords: Readonly<Record<string, string>> = {
+  'job-bundle': 'this file',
+  'key-release': 'a release of the data key',
+  policy: 'the policy',
+  issuer: 'the key service',
 };
 
 export const stateWords: Readonly<Record<LinkState, { readonly mark: string; readonly word: string }>> = {
@@ -76,10 +96,15 @@ export const words = {
   byOwnPolicy: 'judged by the bundle’s own policy, which its maker chose. Drop yours here to judge by it',
   byYourPolicy: 'judged by your policy',
   whenFresh: 'when the evidence was fresh',
+  whatChanged: 'Compare the two, check by check',
   chain: 'Chain of trust',
   notLogged: 'Log: not logged. This file has no proof of a transparency log.',
+  logBroken: 'Log: what this file says of a log does not hold.',
+  logUntrusted: 'You named no log that you trust: drop a trust policy (tlog-policy) to have its signatures checked.',
+  logUnwitnessed: 'The log that you trust signed; too few of your witnesses saw it.',
   time: 'Time',
-  timeText: 'All times UTC. Witnessed: a key service signed for the time; this file has no other clock.',
+  timeText:
+    'All times UTC. A key service signed for the times of sessions; ◆ is a time that enough of your witnesses signed for.',
   checks: 'Checks',
   bytes: 'Evidence, byte by byte',
   quality: 'Quality',
@@ -89,6 +114,8 @@ export const words = {
   lossText: 'Reported, not proved: from the file of events that you dropped.',
   noCurve:
     'This file has no signed measurements of quality. Drop a file of the job’s events to see the loss that the node reported.',
+  noProgress:
+    'This file has no signed measurements of quality, and the job lets no figure out of the enclave while it trains: a curve of its loss would be made up.',
   material: 'What you laid beside it',
   notChecked: 'Not covered by any check',
   reported: 'Reported, not proved',
