@@ -1,10 +1,11 @@
 /** The built page in headless Chromium, with the network off: anything it asks for or complains about fails the test. */
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, readFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { chromium, type Browser, type BrowserContextOptions, type Page } from 'playwright-core';
 import { executablePath, launchFlags } from '#test/browser';
+import type { Alteration } from './altered.vite.config.js';
 
 export interface Built {
   readonly file: string;
@@ -13,15 +14,18 @@ export interface Built {
 }
 
 /** @param env beside that of the test @throws Error where the build fails */
-export function buildReviewer(env: Readonly<Record<string, string>> = {}): Built {
+export function buildReviewer(env: Readonly<Record<string, string>> = {}, alterations?: readonly Alteration[]): Built {
   const folder = mkdtempSync(join(tmpdir(), 'veritrain-console-'));
-  const args = ['build', '--config', 'apps/console/vite.config.ts', '--outDir', folder];
+  const config = alterations === undefined ? 'vite.config.ts' : 'test/altered.vite.config.ts';
+  const args = ['build', '--config', `apps/console/${config}`, '--outDir', join(folder, 'out')];
+  const list = join(folder, 'alterations.json');
+  writeFileSync(list, JSON.stringify(alterations ?? []));
   const { status, stderr } = spawnSync(process.execPath, ['node_modules/vite/bin/vite.js', ...args], {
-    env: { ...process.env, NODE_ENV: 'production', ...env },
+    env: { ...process.env, NODE_ENV: 'production', VERITRAIN_TEST_ALTER: list, ...env },
     encoding: 'utf8',
   });
   if (status !== 0) throw new Error(stderr);
-  const file = join(folder, 'reviewer.html');
+  const file = join(folder, 'out', 'reviewer.html');
   const sha256 = readFileSync(`${file}.sha256`, 'utf8').slice(0, 64);
   return { file, html: readFileSync(file, 'utf8'), sha256 };
 }
@@ -56,6 +60,7 @@ interface Dropped {
 /** Gives files to the page and waits for its judgement. */
 export async function give(page: Page, ...files: readonly Dropped[]): Promise<void> {
   const judged = (): number => Number(document.querySelector('main')!.dataset['judged']);
+  await page.waitForFunction(() => document.querySelector('main')?.dataset['judged'] !== '0');
   const before = await page.evaluate(judged);
   await page.setInputFiles(
     'header input[type=file]',

@@ -7,6 +7,8 @@ import { chainOf, linkIds, linkOf, type Link } from '../src/reviewer/links.js';
 import { bytesOfText, sortOut } from '../src/reviewer/open.js';
 import { duration, plain, utc } from '../src/reviewer/text.js';
 import { corpus, type Sample } from './corpus.js';
+import { flipsOf, presentOfTest, seenOfFlip } from './flips.js';
+import { judgedHere } from './judged.js';
 
 let samples: readonly Sample[];
 beforeAll(async () => {
@@ -24,9 +26,10 @@ describe('the chain', () => {
 
   it('is broken where it is broken, and unsupported to the right of it', async () => {
     for (const sample of samples.filter(({ heading }) => heading !== 'not-a-bundle')) {
-      const verdict = await reviewBundle({ bundle: sample.bytes });
+      const [verdict, later] = await judgedHere(sample, sample.at ?? presentOfTest);
       const chain = chainOf(verdict.checks, verdict.simulated, verdict.sessions.length === 0);
       expect([sample.name, headingOf(verdict)]).toEqual([sample.name, sample.heading]);
+      if (sample.later !== undefined) expect([sample.name, headingOf(later)]).toEqual([sample.name, sample.later]);
       const broken = chain.filter(({ state }) => state === 'broken').map(({ id }) => id);
       if (sample.broken !== undefined) expect([sample.name, broken]).toEqual([sample.name, sample.broken]);
       for (const [id, state] of Object.entries(sample.states ?? {})) {
@@ -101,6 +104,17 @@ function expectHonest(chain: readonly Link[]): void {
   expect(chain.every(({ id }) => id === 'proof' || linkIds.includes(id))).toBe(true);
 }
 
+it('is never the untouched verdict with a bit flipped, and has a reason', async () => {
+  for (const name of ['good', 'logged', 'version-3']) {
+    const sample = samples.find((one) => one.name === name)!;
+    const [untouched] = await judgedHere(sample, presentOfTest);
+    for (const flip of flipsOf(sample.bytes, 25)) {
+      const { code } = await seenOfFlip(sample, untouched, flip);
+      expect(code, `${name}, byte ${flip.place}`).not.toBeNull();
+    }
+  }
+});
+
 describe('then and another time', () => {
   it('shows what fell since, what came and what went', async () => {
     const bundle = samples[0]!.bytes;
@@ -123,7 +137,8 @@ describe('what is dropped', () => {
     const { bytes } = samples[0]!;
     const events = text('[{"type":"progress","data":{"step":1,"loss":0.5}},{"data":{"step":2,"loss":0.25}}]');
     const opened = sortOut([file('a.vtb', bytes), file('events.json', events), file('b.txt', text('hello'))]);
-    expect([opened.bundle?.name, opened.curve?.points.length, opened.unknown]).toEqual(['a.vtb', 2, ['b.txt']]);
+    expect(opened.unknown.map(({ name }) => name)).toEqual(['b.txt']);
+    expect([opened.bundle?.name, opened.curve?.points.length]).toEqual(['a.vtb', 2]);
     const pasted = sortOut([file('pasted', text(`${Buffer.from(bytes).toString('base64')}\n`))]);
     expect(Buffer.from(pasted.bundle!.bytes).equals(bytes)).toBe(true);
     expect(bytesOfText(text('not base64!'.repeat(10)))).toBeUndefined();

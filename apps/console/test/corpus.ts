@@ -1,34 +1,58 @@
 /** The corpus: bundles by every party's real code, altered in one place each, and what a reader is to see of them. */
 import { readFileSync } from 'node:fs';
-import { decodeCanonical, encodeCanonical, type CborValue } from '#attestation/base';
-import { encodeBundle, encodeSessionEvidence, parseSessionEvidence, type EvidenceBundle } from '#attestation/records';
+import { neutralPolicy, parseCertificate, type AppraisalPolicy } from '#attestation';
+import { decodeCanonical, encodeCanonical, utf8, type CborValue } from '#attestation/base';
+import {
+  encodeBundle,
+  encodeSessionEvidence,
+  parseBundle,
+  parseSessionEvidence,
+  type BundledLog,
+  type EvidenceBundle,
+} from '#attestation/records';
 import type { HeadingId } from '#libs/review';
 import { evaluatedBundle } from '#test/evaluated-bundle';
 import { fixturePath } from '#test/fixture';
-import { honestEntries, logOf } from '#test/logged-bundle';
+import { fakeAmd } from '#test/fake-amd';
+import { honestEntries, logOf, trustText } from '#test/logged-bundle';
+import { provedBundle } from '#test/proved-bundle';
+import { recordedBundles } from '#test/recorded-bundle';
 import { tinyBundle } from '#test/tiny-bundle';
-import type { TinyJob } from '#test/tiny-job';
-import type { LinkId, LinkState } from '../src/reviewer/links.js';
+import { tinyAt, type TinyJob } from '#test/tiny-job';
+import type { LinkState, ShownLink } from '../src/reviewer/links.js';
 
 export interface Sample {
   readonly name: string;
   readonly bytes: Uint8Array;
   readonly heading: HeadingId;
   /** Links that are broken, in order. */
-  readonly broken?: readonly LinkId[];
+  readonly broken?: readonly ShownLink[];
   /** States that a reader must see, beside those that are broken. */
-  readonly states?: Partial<Record<LinkId, LinkState>>;
+  readonly states?: Partial<Record<ShownLink, LinkState>>;
   /** Of a file that is no bundle. */
   readonly code?: string;
   /** What must stand on the page, letter by letter. */
   readonly shows?: string;
+  /** What lies beside it: material, a policy, a Groth16 key. */
+  readonly beside?: readonly BesideFile[];
+  /** Unix seconds of the other judgement; the present where absent. */
+  readonly at?: number;
+  /** Heading as of the other time, where it is another one. */
+  readonly later?: HeadingId;
+}
+
+export interface BesideFile {
+  readonly name: string;
+  readonly bytes: Uint8Array;
+  readonly kind: 'material' | 'policy' | 'groth16-key';
+  /** Of a Groth16 key: how the command line is told of it. */
+  readonly digest?: string;
 }
 
 export const htmlInText = '<img src=x onerror=alert(1)>';
 
 const flipped = (bytes: Uint8Array, place: number): Uint8Array => {
   const changed = bytes.slice();
-  changed.at(place);
   changed[place < 0 ? changed.length + place : place]! ^= 1;
   return changed;
 };
@@ -65,17 +89,83 @@ const good = {
 
 async function loggedSamples(job: TinyJob, bundle: EvidenceBundle): Promise<Sample[]> {
   const foreign = await tinyBundle({ spec: { salt: new Uint8Array(32) } });
-  const withLog = async (...of: Parameters<typeof honestEntries>): Promise<Uint8Array> =>
-    encodeBundle({ ...bundle, log: logOf(await honestEntries(...of)) });
+  const honest = await honestEntries(job, bundle);
+  const withLog = (log: BundledLog): Uint8Array => encodeBundle({ ...bundle, log });
+  const whole = logOf(honest);
+  const [first, ...others] = whole.entries;
+  const moved = first!.proof.replace(/^index \d+$/m, 'index 1');
+  const trust = { name: 'trust-policy.txt', bytes: utf8(trustText), kind: 'material' } as const;
+  const logged = { heading: 'simulated', states: { ...good, log: 'remark' } } as const;
   return [
-    { name: 'logged', bytes: await withLog(job, bundle), heading: 'simulated', states: { ...good, log: 'remark' } },
+    { name: 'logged', bytes: withLog(whole), ...logged },
+    { name: 'logged-and-trusted', bytes: withLog(whole), ...logged, beside: [trust] },
+    {
+      ...{ name: 'log-without-quorum', bytes: withLog(logOf(honest, { isCosigned: false })), ...logged },
+      ...{ beside: [trust], later: 'do-not-rely' },
+    },
+    {
+      ...{ name: 'log-path-forged', bytes: withLog({ ...whole, entries: [{ ...first!, proof: moved }, ...others] }) },
+      ...{ heading: 'do-not-rely', broken: ['log'] },
+    },
     {
       name: 'log-of-another-job',
-      bytes: await withLog(foreign.job, foreign.bundle),
+      bytes: withLog(logOf(await honestEntries(foreign.job, foreign.bundle))),
       ...{ heading: 'do-not-rely', broken: ['log'], states: { seal: 'holds' } },
     },
   ];
 }
+
+/** The same bundle, with what a reader has beside it, and in other years. */
+async function besideSamples(job: TinyJob, bytes: Uint8Array): Promise<Sample[]> {
+  const amd = fakeAmd('milan');
+  const { serial } = parseCertificate(amd.vendor.ask);
+  const dates = { thisUpdate: tinyAt - 60, nextUpdate: tinyAt + 3600 };
+  const of = (name: string, file: Uint8Array): BesideFile[] => [{ name, bytes: file, kind: 'material' }];
+  const policy = (name: string, change: Partial<AppraisalPolicy>): BesideFile[] => [
+    { name, bytes: utf8(JSON.stringify({ ...job.policy, ...change })), kind: 'policy' },
+  ];
+  const fresh = { bytes, heading: 'simulated', at: tinyAt } as const;
+  return [
+    { ...fresh, name: 'expired', at: 4_000_000_000, later: 'do-not-rely' },
+    {
+      ...{ ...fresh, name: 'revoked', later: 'do-not-rely' },
+      beside: of('revoking.crl', await amd.crl({ ...dates, revokedSerials: [serial] })),
+    },
+    { ...fresh, name: 'not-revoked', beside: of('current.crl', await amd.crl(dates)) },
+    {
+      ...{ ...fresh, name: 'revocation-demanded', heading: 'not-decided', states: { chip: 'unknown' } },
+      beside: policy('demanding.json', { snp: { ...job.policy.snp, revocation: 'required' } }),
+    },
+    { ...fresh, name: 'own-policy', beside: policy('mine.json', { id: 'example:mine' }) },
+    {
+      ...{ ...fresh, name: 'production-policy', heading: 'do-not-rely', later: 'do-not-rely' },
+      beside: policy('production.json', { ...neutralPolicy, id: 'example:production' }),
+    },
+  ];
+}
+
+async function provedSamples(): Promise<Sample[]> {
+  const bytes = await provedBundle('zk');
+  const { segments, ...rest } = parseBundle(bytes) as EvidenceBundle;
+  const [first, ...others] = segments;
+  const proof = { ...first!.proof!, bytes: flipped(first!.proof!.bytes, first!.proof!.bytes.length >> 1) };
+  const holds = { proof: 'holds', receipts: 'holds', seal: 'holds', payment: 'absent' } as const;
+  return [
+    { name: 'proved', bytes, heading: 'verified-with-remarks', states: { ...holds, proof: 'remark' } },
+    {
+      name: 'proof-altered',
+      bytes: encodeBundle({ ...rest, segments: [{ ...first!, proof }, ...others] }),
+      ...{ heading: 'do-not-rely', broken: ['proof'], states: { seal: 'unsupported' } },
+    },
+  ];
+}
+
+/** Real evidence of another machine: its vendor and chip hold, and the session does not hang on them. */
+const ofRecorded = {
+  'recorded-tdx': { broken: ['session'], states: { root: 'holds', chip: 'holds', seal: 'unsupported' } },
+  'recorded-gpu': { broken: ['session'], states: { root: 'remark', chip: 'remark' } },
+  'recorded-snp': { broken: ['chip', 'code', 'session'], states: { root: 'holds', firmware: 'unsupported' } },
+} as const satisfies Record<string, Pick<Sample, 'broken' | 'states'>>;
 
 export async function corpus(): Promise<readonly Sample[]> {
   const { bundle, encoded, job } = await tinyBundle();
@@ -95,6 +185,9 @@ export async function corpus(): Promise<readonly Sample[]> {
   return [
     { name: 'good', bytes: encoded, heading: 'simulated', states: good },
     ...(await loggedSamples(job, bundle)),
+    ...(await besideSamples(job, encoded)),
+    ...(await provedSamples()),
+    ...recordedBundles(bundle).map((one): Sample => ({ ...one, heading: broken, ...ofRecorded[one.name] })),
     {
       name: 'seal-altered',
       bytes: encodeBundle({ ...bundle, seal: { ...bundle.seal!, bytes: flipped(bundle.seal!.bytes, 20) } }),

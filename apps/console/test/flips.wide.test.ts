@@ -1,0 +1,66 @@
+/**
+ * Two hundred files of each kind with one bit flipped: never the untouched verdict, but in bytes that it names as not
+ * checked; always a reason; never a blank page; and the page says what the command line says.
+ */
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { headings } from '#libs/review';
+import { hasBrowser } from '#test/browser';
+import { hasGroth16Tools } from '#test/groth16-tools';
+import { buildReviewer, give, openBrowser, openTab } from './browser.js';
+import { corpus, type Sample } from './corpus.js';
+import { costlyCorpus } from './costly-corpus.js';
+import { flipsOf, presentOfTest, seenOfFlip } from './flips.js';
+import { judgedHere } from './judged.js';
+
+const flips = 200;
+const kinds = [
+  ...['good', 'logged', 'rounds', 'proved', 'version-1', 'version-3', 'tee-and-proof'],
+  ...(hasGroth16Tools ? ['groth16'] : []),
+];
+
+describe.skipIf(!hasBrowser)('one bit flipped', () => {
+  let browser: Browser;
+  let file: string;
+  let samples: ReadonlyMap<string, Sample>;
+  beforeAll(async () => {
+    samples = new Map([...(await corpus()), ...(await costlyCorpus())].map((sample) => [sample.name, sample]));
+    ({ file } = buildReviewer());
+    browser = await openBrowser();
+  }, 300_000);
+  afterAll(async () => {
+    await browser?.close();
+  });
+
+  it.each(kinds)(
+    'in a bundle that is %s',
+    async (name) => {
+      const sample = samples.get(name)!;
+      const [untouched] = await judgedHere(sample, presentOfTest);
+      const { page, complaints, close } = await openTab(browser, file);
+      const counts = new Map<string, number>();
+      for (const flip of flipsOf(sample.bytes, flips)) {
+        const seen = await seenOfFlip(sample, untouched, flip);
+        await give(page, { name: 'flipped.vtb', bytes: flip.bytes });
+        expect([flip.place, await seenOn(page)]).toEqual([flip.place, [headings[seen.heading], seen.code]]);
+        expect(seen.code, `byte ${flip.place}: no reason`).not.toBeNull();
+        counts.set(seen.heading, (counts.get(seen.heading) ?? 0) + 1);
+      }
+      console.warn(
+        `${name}, ${flips} flips: ${[...counts].map(([heading, count]) => `${count} ${heading}`).join(', ')}`,
+      );
+      expect(complaints).toEqual([]);
+      await close();
+    },
+    1_800_000,
+  );
+});
+
+/** Heading and gravest code, as they stand on the page. */
+function seenOn(page: Page): Promise<readonly [string, string | null]> {
+  return page.evaluate(() => {
+    const heading = [...document.querySelector('#verdict')!.childNodes].at(-1)!.textContent!;
+    const reason = document.querySelector('.reasons code, .verdict .fault dd');
+    return [heading, reason?.textContent ?? null] as const;
+  });
+}
