@@ -6,18 +6,10 @@ import { releaseVersion } from '../release.js';
 import type { Declared, DeclaredName } from './declared.js';
 import { headOf, learningOf } from './learning.js';
 import type { Basis } from './marked.js';
+import { minimumElements, type Cluster } from './minimum-elements.js';
 import type { ModelFile } from './model-files.js';
 import { isoTime } from './time.js';
 import type { Training } from './training.js';
-
-type Cluster =
-  | 'metadata'
-  | 'system level properties'
-  | 'models'
-  | 'dataset properties'
-  | 'key performance indicators'
-  | 'infrastructure'
-  | 'security properties';
 
 interface Property {
   readonly name: string;
@@ -65,6 +57,10 @@ export function bill(input: BillInput): object {
         ...(training.verdict.policySha256 === null ? [] : [property('policy-sha256', training.verdict.policySha256)]),
         property('not-checked', training.verdict.notChecked.join(', ') || 'nothing'),
         property('not-in-the-evidence', absent(input.declared).join(', ') || 'nothing'),
+        ...(input.declared.securityContact === undefined
+          ? []
+          : [property('security-contact-declared', input.declared.securityContact)]),
+        ...elementProperties(input),
       ],
     },
     components: [modelComponent(input), datasetComponent(input), ...validation, ...machines],
@@ -79,7 +75,14 @@ export function bill(input: BillInput): object {
   };
 }
 
-/** Elements of the clusters that no evidence shows and nobody declared. */
+/** Every element of the seven clusters: what it rests on and where it stands, or that it is absent. */
+function elementProperties(input: BillInput): readonly Property[] {
+  return minimumElements(input).map(({ cluster, name, found }) =>
+    property(`g7:${cluster}:${name}`, found === null ? 'absent' : `${found.basis} ${found.at}`),
+  );
+}
+
+/** What no evidence shows and nobody declared, by the members of a declaration. */
 function absent(declared: Declared): readonly DeclaredName[] {
   const wanted = [
     ...(['modelName', 'modelVersion', 'producer', 'modelLicense', 'intendedPurpose', 'limitations'] as const),

@@ -31,6 +31,7 @@ beforeAll(async () => {
 
 /** Of the members that these tests look at. */
 interface Shown {
+  readonly metadata: { readonly properties: readonly { readonly name: string; readonly value: string }[] };
   readonly serialNumber: string;
   readonly subject: readonly { readonly name: string; readonly digest: Readonly<Record<string, string>> }[];
   readonly predicate: {
@@ -77,6 +78,31 @@ describe('a CycloneDX bill', () => {
     }
     expect(text).toContain('datasetProvenance');
     expect(textOf('cyclonedx', { declared })).not.toContain('"value": "modelName');
+  });
+
+  it('marks each of the fifty elements with its cluster, what it rests on and where it stands', () => {
+    const rows = (changed: Partial<DocumentInput>) => {
+      const document = jsonOf('cyclonedx', changed);
+      const all = document.metadata.properties.filter(({ name }) => name.startsWith('veritrain:g7:'));
+      return all.map(({ name, value }) => {
+        const [basis, pointer = ''] = value.split(' ');
+        const place = pointer.split('/').slice(1);
+        const stands = place.reduce<unknown>(
+          (one, key) => (one as Record<string, unknown> | undefined)?.[key],
+          document,
+        );
+        return { name: name.slice('veritrain:g7:'.length), basis: basis!, isThere: stands !== undefined };
+      });
+    };
+    const bare = rows({});
+    expect([bare.length, new Set(bare.map(({ name }) => name.split(':')[0])).size]).toEqual([50, 7]);
+    expect(bare.filter(({ isThere }) => !isThere)).toEqual([]);
+    const proved = rows({ declared, verdict: real() });
+    expect(proved.filter(({ isThere }) => !isThere)).toEqual([]);
+    const absent = (all: typeof bare) => all.filter(({ basis }) => basis === 'absent').length;
+    expect(absent(proved)).toBeLessThan(absent(bare));
+    expect(bare.some(({ basis }) => basis === 'attested')).toBe(false);
+    expect(proved.find(({ name }) => name === 'dataset properties:Dataset Hash')?.basis).toBe('attested');
   });
 
   it('has one serial number for one bundle', () => {
