@@ -139,6 +139,8 @@ describe('what is dropped', () => {
     const opened = sortOut([file('a.vtb', bytes), file('events.json', events), file('b.txt', text('hello'))]);
     expect(opened.unknown.map(({ name }) => name)).toEqual(['b.txt']);
     expect([opened.bundle?.name, opened.curve?.points.length]).toEqual(['a.vtb', 2]);
+    const first = sortOut([file('b.txt', text('hello')), file('a.vtb', bytes)]);
+    expect([first.bundle?.name, first.unknown[0]?.name]).toEqual(['a.vtb', 'b.txt']);
     const pasted = sortOut([file('pasted', text(`${Buffer.from(bytes).toString('base64')}\n`))]);
     expect(Buffer.from(pasted.bundle!.bytes).equals(bytes)).toBe(true);
     expect(bytesOfText(text('not base64!'.repeat(10)))).toBeUndefined();

@@ -12,6 +12,12 @@ import { disagreements } from './agreement.js';
 import { buildReviewer, give, openBrowser, openTab, saved, type Built, type Tab } from './browser.js';
 import { corpus, htmlInText, type Sample } from './corpus.js';
 
+/** Much like another file: the page is held against these in the long form. */
+const inTheLongForm: ReadonlySet<string> = new Set([
+  ...['log-path-forged', 'log-of-another-job', 'not-revoked', 'own-policy', 'segment-removed', 'appraisal-prolonged'],
+  ...['turned-text', 'version-2', 'truncated', 'not-cbor', 'evaluated', 'recorded-gpu'],
+]);
+
 describe.skipIf(!hasBrowser)('the reviewer in Chromium', () => {
   let browser: Browser;
   let built: Built;
@@ -32,11 +38,11 @@ describe.skipIf(!hasBrowser)('the reviewer in Chromium', () => {
 
   it('says of every file what the command line says, to the byte', async () => {
     const { page, complaints } = tab;
-    for (const one of samples.values()) {
+    for (const one of [...samples.values()].filter(({ name }) => !inTheLongForm.has(name))) {
       expect([one.name, await disagreements(page, one)]).toEqual([one.name, []]);
     }
     expect(complaints).toEqual([]);
-  });
+  }, 300_000);
 
   it('saves the documents that the command line makes, and none of what shows nothing', async () => {
     const { page } = tab;

@@ -3,12 +3,16 @@ import { mkdirSync } from 'node:fs';
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { CodedError } from '#attestation/base';
-import { encodeBundle, parseBundle, type EvidenceBundle } from '#attestation/records';
-import { bundleBytesMax, headings, reasonsOf, reviewBundle } from '#libs/review';
+import { bundleBytesMax, differencesOf, headings, reasonsOf, reviewBundle } from '#libs/review';
 import { hasBrowser } from '#test/browser';
+import { longBundle } from '#test/long-bundle';
 import { faultsOf, geometryOf } from '#test/page-faults';
+import { disagreements } from './agreement.js';
 import { buildReviewer, give, openBrowser, openTab, type Built } from './browser.js';
+import { reportByCommand, reportHere } from './command-line.js';
 import { corpus, type Sample } from './corpus.js';
+import { costlyCorpus } from './costly-corpus.js';
+import { presentOfTest } from './flips.js';
 
 /** Pictures for people to look at. */
 const pictures = 'dist/test-pictures';
@@ -37,8 +41,9 @@ describe.skipIf(!hasBrowser)('every file of the corpus', () => {
         ...{ colorScheme, viewport: { width, height: 900 } },
       });
       expect(await faultsOf(page)).toEqual([]);
-      for (const { name, bytes } of samples) {
-        await give(page, { name: `${name}.vtb`, bytes });
+      for (const { name, bytes, beside = [] } of samples) {
+        await page.reload();
+        await give(page, { name: `${name}.vtb`, bytes }, ...beside);
         expect([name, await faultsOf(page), await geometryOf(page)]).toEqual([name, [], { width, small: 0 }]);
         await page.screenshot({ path: `${pictures}/reviewer-${name}-${colorScheme}-${width}.png`, fullPage: true });
       }
@@ -48,12 +53,27 @@ describe.skipIf(!hasBrowser)('every file of the corpus', () => {
     900_000,
   );
 
-  it('shows 4,000 segments, and refuses a file that is too long', async () => {
+  it('says what `report make` writes, check for check', async () => {
     const { page, close } = await openTab(browser, built.file);
-    const bundle = parseBundle(samples[0]!.bytes) as EvidenceBundle;
-    const segments = Array.from({ length: 4000 }, () => bundle.segments[1]!);
-    await give(page, { name: 'long.vtb', bytes: encodeBundle({ ...bundle, segments }) });
-    expect(await page.textContent('#verdict')).toContain(headings['do-not-rely']);
+    for (const sample of samples.filter(({ heading }) => heading !== 'not-a-bundle')) {
+      const at = sample.at ?? presentOfTest;
+      const written = await reportByCommand(sample, at);
+      expect([sample.name, differencesOf(written, await reportHere(sample, at, written))]).toEqual([sample.name, []]);
+    }
+    for (const sample of [...samples, ...(await costlyCorpus())]) {
+      expect([sample.name, await disagreements(page, sample)]).toEqual([sample.name, []]);
+    }
+    await close();
+  }, 900_000);
+
+  it('shows 4,000 segments alive, and refuses a file that is too long', async () => {
+    const { page, close } = await openTab(browser, built.file);
+    const bytes = await longBundle(4000);
+    const began = performance.now();
+    await give(page, { name: 'long.vtb', bytes });
+    console.warn(`4,000 segments: ${((performance.now() - began) / 1000).toFixed(1)} s to the verdict`);
+    expect(await page.textContent('#verdict')).toContain(headings.simulated);
+    expect(await page.locator('*').count()).toBeLessThan(3000);
     await page.setInputFiles('header input[type=file]', {
       name: 'longest.vtb',
       mimeType: 'application/octet-stream',
@@ -62,7 +82,7 @@ describe.skipIf(!hasBrowser)('every file of the corpus', () => {
     await page.waitForSelector('[role=alert]');
     expect(await page.textContent('[role=alert]')).toContain('16 MiB');
     await close();
-  });
+  }, 120_000);
 });
 
 it('one flipped bit at 500 places never leaves the verdict as it was, but where the verdict says so, and gives a reason', async () => {
@@ -97,4 +117,4 @@ it('one flipped bit at 500 places never leaves the verdict as it was, but where 
     `flipped bits: ${unreadable} unreadable, ${refused} refused or open, ${same} in bytes that the verdict names`,
   );
   expect(unreadable + refused + same).toBe(500);
-});
+}, 600_000);

@@ -1,7 +1,16 @@
 /** A Groth16 verification key as a document: what a client names a job's plan by, and what stands beside a node's key. */
 import { fromHex, to0x } from '#attestation/base';
-import { canonicalJson, type Manifest } from '#libs/step';
-import { groth16PlanDigest, parseKey, type Ceremony } from '#libs/zk/verifier';
+import type { JobSpec } from '#attestation/records';
+import { canonicalJson, parseManifestText, type Manifest } from '#libs/step';
+import {
+  circuitDigest,
+  circuitShape,
+  groth16PlanDigest,
+  groth16SchemeId,
+  keyDigest,
+  parseKey,
+  type Ceremony,
+} from '#libs/zk/verifier';
 import { record } from './fields.js';
 import { groth16Admission } from './groth16-admission.js';
 import { refuse } from './refuse.js';
@@ -30,6 +39,18 @@ export function parseGroth16Key(json: unknown): Groth16Key {
   const bytes = fromHex(key);
   parseKey(bytes);
   return { ceremony, bytes };
+}
+
+/**
+ * Digest of the key with the circuit of a job; undefined where the job is in another scheme.
+ * @throws Rejection MANIFEST_*, GROTH16_SHAPE
+ */
+export function verificationKeyOf(
+  { manifest, scheme }: Pick<JobSpec, 'manifest' | 'scheme'>,
+  { bytes, ceremony }: Groth16Key,
+): Uint8Array | undefined {
+  if (scheme !== groth16SchemeId) return undefined;
+  return keyDigest(circuitDigest(circuitShape(parseManifestText(manifest))), ceremony, bytes);
 }
 
 /** RFC 8785 text of the document. */

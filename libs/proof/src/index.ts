@@ -30,6 +30,12 @@ export {
   type Groth16SegmentData,
   type Groth16Statement,
 } from './groth16-statement.js';
-export { groth16KeyText, groth16PlanOf, parseGroth16Key, type Groth16Key } from './groth16-key-document.js';
+export {
+  groth16KeyText,
+  groth16PlanOf,
+  parseGroth16Key,
+  verificationKeyOf,
+  type Groth16Key,
+} from './groth16-key-document.js';
 export { verifyGroth16Bundle, type VerifiedGroth16 } from './groth16-verify.js';
 export { segmentStatement, verifyProofBundle, type VerifiedProof } from './verify.js';

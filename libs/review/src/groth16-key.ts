@@ -1,9 +1,6 @@
 /** A Groth16 key that a reader lays beside a bundle: the only one under which its proofs then count. */
 import { CodedError, fromUtf8 } from '#attestation/base';
-import type { JobSpec } from '#attestation/records';
 import { parseGroth16Key, type Groth16Key } from '#libs/proof';
-import { isNet, parseJobManifestText } from '#libs/step';
-import { circuitDigest, circuitShape, keyDigest } from '#libs/zk/verifier';
 import { groth16KeyBytesMax } from './limits.js';
 
 /** @param bytes key.json of `veritrain proof key` @returns undefined for any other file */
@@ -15,10 +12,4 @@ export function readGroth16Key(bytes: Uint8Array): Groth16Key | undefined {
     if (error instanceof CodedError || error instanceof SyntaxError) return undefined;
     throw error;
   }
-}
-
-/** Its digest with the circuit of a job; null: the job has no circuit. @throws Rejection MANIFEST_*, GROTH16_SHAPE */
-export function verificationKeyOf({ manifest }: Pick<JobSpec, 'manifest'>, key: Groth16Key): Uint8Array | null {
-  const read = parseJobManifestText(manifest);
-  return isNet(read) ? null : keyDigest(circuitDigest(circuitShape(read)), key.ceremony, key.bytes);
 }

@@ -15,10 +15,8 @@ import {
 } from '#attestation';
 import { CodedError, Rejection, toHex } from '#attestation/base';
 import { decodeFormerTerms, decodeTerms, parseJobSpec, type JobSpec } from '#attestation/records';
-import { verifyBundledProofUnder, type Groth16Key } from '#libs/proof';
+import { verificationKeyOf, verifyBundledProofUnder, type Groth16Key } from '#libs/proof';
 import { isNet, parseJobManifestText } from '#libs/step';
-import { groth16SchemeId } from '#libs/zk/verifier';
-import { verificationKeyOf } from './groth16-key.js';
 import { startBorder } from './start.js';
 
 export type { BundleVerdict };
@@ -46,9 +44,9 @@ export function reviewBundle(request: ReviewedBundle & Asked): Promise<BundleVer
 /** For several judgements of one bundle: step proofs and start weights, which know no time, are computed once. */
 export function openReview(of: ReviewedBundle): (asked?: Asked) => Promise<BundleVerdict> {
   const { bundle, start: given = null, takesDevelopmentKeys = false, groth16Key } = of;
-  const verify: ProofVerifier = (job, index, proof) => {
-    const own = groth16Key && job.spec.scheme === groth16SchemeId && verificationKeyOf(job.spec, groth16Key);
-    const verificationKey = own || of.verificationKey;
+  const shownBy: ProofVerifier = (job, index, proof) => {
+    const own = groth16Key && verificationKeyOf(job.spec, groth16Key);
+    const verificationKey = own ?? of.verificationKey;
     return verifyBundledProofUnder({ takesDevelopmentKeys, verificationKey })(job, index, proof);
   };
   const proofs = new Map<number, () => ShownByProof>();
@@ -59,7 +57,7 @@ export function openReview(of: ReviewedBundle): (asked?: Asked) => Promise<Bundl
     const verdict = await verifyBundle({
       ...{ ...asked, bundle, startOf },
       proofs: (job, index, proof) => {
-        const shown = proofs.get(index) ?? remembered(() => verify(job, index, proof));
+        const shown = proofs.get(index) ?? remembered(() => shownBy(job, index, proof));
         proofs.set(index, shown);
         return shown();
       },

@@ -39,9 +39,13 @@ export interface LossCurve {
 
 export function sortOut(files: readonly NamedFile[]): Opened {
   let opened: Opened = { material: [], unknown: [] };
-  for (const file of files) opened = { ...opened, ...placeOf(file, opened) };
+  const ordered = files.toSorted((a, b) => Number(isMap(b)) - Number(isMap(a)));
+  for (const file of ordered) opened = { ...opened, ...placeOf(file, opened) };
   return opened;
 }
+
+/** What a bundle begins with: a file that does not may be one only where no other is. */
+const isMap = ({ bytes }: NamedFile): boolean => bytes[0] !== undefined && bytes[0] >> 5 === 5;
 
 function placeOf(file: NamedFile, so: Opened): Partial<Opened> {
   const read = readMaterial(file.bytes);
@@ -57,7 +61,7 @@ function placeOf(file: NamedFile, so: Opened): Partial<Opened> {
   if (so.bundle === undefined && !isText(file.bytes)) return { bundle: file };
   const pasted = so.bundle === undefined ? bytesOfText(file.bytes) : undefined;
   if (pasted !== undefined) return { bundle: { ...file, bytes: pasted } };
-  if (so.bundle === undefined && file.bytes.length > 0) return { bundle: file };
+  if (so.bundle === undefined) return { bundle: file };
   return { unknown: [...so.unknown, file] };
 }
 

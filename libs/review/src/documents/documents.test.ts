@@ -102,7 +102,7 @@ describe('a CycloneDX bill', () => {
     const absent = (all: typeof bare) => all.filter(({ basis }) => basis === 'absent').length;
     expect(absent(proved)).toBeLessThan(absent(bare));
     expect(bare.some(({ basis }) => basis === 'attested')).toBe(false);
-    expect(proved.find(({ name }) => name === 'dataset properties:Dataset Hash')?.basis).toBe('attested');
+    expect(proved.find(({ name }) => name === 'dataset properties:Hash')?.basis).toBe('attested');
   });
 
   it('has one serial number for one bundle', () => {

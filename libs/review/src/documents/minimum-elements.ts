@@ -19,6 +19,7 @@ export type Cluster =
 
 export interface Element {
   readonly cluster: Cluster;
+  /** Without the word of its cluster. */
   readonly name: string;
   /** Null: neither the evidence nor a declaration has it. */
   readonly found: { readonly basis: Basis; /** JSON Pointer into the bill. */ readonly at: string } | null;
@@ -57,29 +58,29 @@ const dataset = '/components/1';
 
 function ofDocument({ declared }: Of): readonly Row[] {
   return [
-    ['SBOM Author', said(declared.producer, `${system}/manufacturer/name`)],
-    ['SBOM Version', at('/version')],
-    ['SBOM Data Format Name', at('/bomFormat')],
-    ['SBOM Data Format Version', at('/specVersion')],
-    ['SBOM Author Signature', missing],
-    ['SBOM Tool Name', at('/metadata/tools/components/0/name')],
-    ['SBOM Tool Version', at('/metadata/tools/components/0/version')],
-    ['SBOM Generation Context', at('/metadata/lifecycles')],
-    ['SBOM Timestamp', at('/metadata/timestamp')],
-    ['SBOM Dependency Relationship', at('/dependencies')],
+    ['Author', said(declared.producer, `${system}/manufacturer/name`)],
+    ['Version', at('/version')],
+    ['Data Format Name', at('/bomFormat')],
+    ['Data Format Version', at('/specVersion')],
+    ['Author Signature', missing],
+    ['Tool Name', at('/metadata/tools/components/0/name')],
+    ['Tool Version', at('/metadata/tools/components/0/version')],
+    ['Generation Context', at('/metadata/lifecycles')],
+    ['Timestamp', at('/metadata/timestamp')],
+    ['Dependency Relationship', at('/dependencies')],
   ];
 }
 
 function ofSystem({ declared, training }: Of): readonly Row[] {
   return [
-    ['System Name', said(declared.modelName, `${system}/name`)],
-    ['System Components', at('/components', training.weights.basis)],
-    ['System Producer', said(declared.producer, `${system}/manufacturer/name`)],
-    ['System Version', said(declared.modelVersion, `${system}/version`)],
-    ['System Timestamp', missing],
-    ['System Data Flow', at(`${system}/properties`)],
-    ['System Data Usage', missing],
-    ['System Input/Output Properties', at(`${model}/modelCard/modelParameters/inputs`, training.manifest.basis)],
+    ['Name', said(declared.modelName, `${system}/name`)],
+    ['Components', at('/components', training.weights.basis)],
+    ['Producer', said(declared.producer, `${system}/manufacturer/name`)],
+    ['Version', said(declared.modelVersion, `${system}/version`)],
+    ['Timestamp', missing],
+    ['Data Flow', at(`${system}/properties`)],
+    ['Data Usage', missing],
+    ['Input/Output Properties', at(`${model}/modelCard/modelParameters/inputs`, training.manifest.basis)],
     ['Intended Application Area', said(declared.intendedPurpose, `${system}/description`)],
   ];
 }
@@ -88,35 +89,35 @@ function ofModel({ declared, files, training }: Of): readonly Row[] {
   const { manifest, weights, from, machines } = training;
   const hash = files.length > 0 ? at(`${model}/components/0/hashes`) : at(`${model}/properties`, weights.basis);
   return [
-    ['Model Name', said(declared.modelName, `${model}/name`)],
-    ['Model Identifier', at(`${model}/properties`, weights.basis)],
-    ['Model Version', said(declared.modelVersion, `${model}/version`)],
-    ['Model Timestamp', said(from, '/formulation/0/workflows/0/timeStart', machines[0]?.basis)],
-    ['Model Producer', said(declared.producer, `${system}/manufacturer/name`)],
-    ['Model Description', said(declared.description, `${model}/description`)],
-    ['Model Hash Value', hash],
-    ['Model Hash Algorithm', hash],
-    ['Model Properties', at(`${model}/modelCard/modelParameters`, manifest.basis)],
-    ['Model Input/Output Properties', at(`${model}/modelCard/modelParameters/outputs`, manifest.basis)],
-    ['Model Training Properties', at('/formulation/0/workflows/0/properties', weights.basis)],
-    ['Model License', said(declared.modelLicense, `${model}/licenses`)],
-    ['Model External References', missing],
+    ['Name', said(declared.modelName, `${model}/name`)],
+    ['Identifier', at(`${model}/properties`, weights.basis)],
+    ['Version', said(declared.modelVersion, `${model}/version`)],
+    ['Timestamp', said(from, '/formulation/0/workflows/0/timeStart', machines[0]?.basis)],
+    ['Producer', said(declared.producer, `${system}/manufacturer/name`)],
+    ['Description', said(declared.description, `${model}/description`)],
+    ['Hash Value', hash],
+    ['Hash Algorithm', hash],
+    ['Properties', at(`${model}/modelCard/modelParameters`, manifest.basis)],
+    ['Input/Output Properties', at(`${model}/modelCard/modelParameters/outputs`, manifest.basis)],
+    ['Training Properties', at('/formulation/0/workflows/0/properties', weights.basis)],
+    ['License', said(declared.modelLicense, `${model}/licenses`)],
+    ['External References', missing],
   ];
 }
 
 function ofDataset({ declared, training }: Of): readonly Row[] {
   const { root, rows } = training.dataset;
   return [
-    ['Dataset Name', said(declared.datasetName, `${dataset}/name`)],
-    ['Dataset Description', said(declared.datasetDescription, `${dataset}/description`)],
-    ['Dataset Content', at(`${model}/modelCard/modelParameters/inputs`, training.manifest.basis)],
-    ['Dataset Identifier', at(`${dataset}/properties`, root.basis)],
-    ['Dataset Hash', at(`${dataset}/properties`, root.basis)],
-    ['Dataset Provenance', said(declared.datasetProvenance, `${dataset}/properties`)],
-    ['Dataset Statistical Properties', at(`${dataset}/properties`, rows.basis)],
-    ['Dataset Sensitivity', said(declared.datasetSensitivity, `${dataset}/data/0/classification`)],
-    ['Dataset Dependency Relationship', missing],
-    ['Dataset License', said(declared.datasetLicense, `${dataset}/licenses`)],
+    ['Name', said(declared.datasetName, `${dataset}/name`)],
+    ['Description', said(declared.datasetDescription, `${dataset}/description`)],
+    ['Content', at(`${model}/modelCard/modelParameters/inputs`, training.manifest.basis)],
+    ['Identifier', at(`${dataset}/properties`, root.basis)],
+    ['Hash', at(`${dataset}/properties`, root.basis)],
+    ['Provenance', said(declared.datasetProvenance, `${dataset}/properties`)],
+    ['Statistical Properties', at(`${dataset}/properties`, rows.basis)],
+    ['Sensitivity', said(declared.datasetSensitivity, `${dataset}/data/0/classification`)],
+    ['Dependency Relationship', missing],
+    ['License', said(declared.datasetLicense, `${dataset}/licenses`)],
   ];
 }
 
@@ -125,8 +126,8 @@ function ofMachines({ training: { evaluations, machines } }: Of): readonly Row[]
   const basis = machines[0]?.basis;
   const found = basis === undefined ? missing : at(first, basis);
   return [
-    ['Infrastructure Software', found],
-    ['Infrastructure Hardware', found],
+    ['Software', found],
+    ['Hardware', found],
   ];
 }
 
