@@ -16,7 +16,7 @@ import {
 } from '#attestation/records';
 
 const folder = process.env['VERITRAIN_VECTORS'] ?? '../shared/vectors';
-export const hasRecordings = existsSync(join(folder, 'intel-tdx', 'manifest.json'));
+const hasRecordings = existsSync(join(folder, 'intel-tdx', 'manifest.json'));
 if (!hasRecordings) console.warn(`SKIPPED: no recorded evidence in ${folder}; set VERITRAIN_VECTORS`);
 
 const read = (path: string): Uint8Array => new Uint8Array(readFileSync(join(folder, path)));

@@ -41,7 +41,7 @@ export interface Sample {
   readonly later?: HeadingId;
 }
 
-export interface BesideFile {
+interface BesideFile {
   readonly name: string;
   readonly bytes: Uint8Array;
   readonly kind: 'material' | 'policy' | 'groth16-key';

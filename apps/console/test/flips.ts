@@ -7,7 +7,7 @@ import { judgedHere } from './judged.js';
 /** Unix seconds within the dates of every made-up vendor. */
 export const presentOfTest = 1_790_000_000;
 
-export interface Flip {
+interface Flip {
   readonly place: number;
   readonly bytes: Uint8Array;
 }
@@ -23,12 +23,12 @@ export function flipsOf(bytes: Uint8Array, count: number): readonly Flip[] {
 }
 
 /** What a reader must see of a file: its heading, and the code of the gravest reason; null where none stands against it. */
-export interface Seen {
+interface Seen {
   readonly heading: HeadingId;
   readonly code: string | null;
 }
 
-export function seenOf({ checks, tier, simulated }: BundleVerdict): Seen {
+function seenOf({ checks, tier, simulated }: BundleVerdict): Seen {
   const reasons = reasonsOf(checks.filter(({ id }) => id !== 'BUNDLE_TRANSACTIONS'));
   return { heading: headingOf({ tier, simulated }), code: reasons[0]?.code ?? null };
 }

@@ -1,7 +1,7 @@
 /** Faults planted in the page and in the verifier that it carries: a suite that misses one of them proves nothing. */
 import type { Alteration } from './altered.vite.config.js';
 
-export interface Plant extends Alteration {
+interface Plant extends Alteration {
   readonly name: string;
   /** The file of the corpus that shows it. */
   readonly shownBy: string;

@@ -2,7 +2,7 @@
 import { statusOrder, type Check } from '#libs/review';
 
 export const linkIds = ['root', 'chip', 'firmware', 'code', 'session', 'receipts', 'seal', 'log', 'payment'] as const;
-export type LinkId = (typeof linkIds)[number];
+type LinkId = (typeof linkIds)[number];
 /** Where steps are proved and nobody attested anything, the first five links are one. */
 export type ShownLink = LinkId | 'proof';
 

@@ -17,7 +17,7 @@ export type Cluster =
   | 'infrastructure'
   | 'security properties';
 
-export interface Element {
+interface Element {
   readonly cluster: Cluster;
   /** Without the word of its cluster. */
   readonly name: string;
