@@ -1,5 +1,5 @@
 /** How long a proof of a plan is, from its parts in order (libs/zk/SPEC.md §10), and what one transaction carries. */
-import type { Plan } from '#libs/zk/verifier';
+import { levelsOf, type Level, type Plan } from '#libs/zk/verifier';
 
 const [element, word, nonce, digest] = [16, 8, 8, 32];
 /** Base elements that every opened leaf of S ends in. */
@@ -7,10 +7,9 @@ const specialSymbols = 6;
 
 /** Expected bytes: queries that fall together and siblings that are shared make a proof vary by about a percent. */
 export function expectedProofBytes({ profile, variant, messages, trees, rowVars }: Plan): number {
-  const { m, logBlowup, k1, logBlowup1, randomRows, queries0, queries1, oodPoints } = profile;
+  const { m, logBlowup, queries0, oodPoints } = profile;
+  const levels = levelsOf(profile);
   const isJoint = variant === 'joint';
-  const round = (grind: number): number => 2 * element + (grind > 0 ? nonce : 0);
-  const nonceOf = (grind: number): number => (grind > 0 ? nonce : 0);
   const flow = oodPoints + messages.maskedMessages + 2 * messages.products + 2;
   const known = oodPoints > 1 ? 3 * oodPoints : 0;
   const opened = { S: !isJoint, WT: true, W0: true, D: true };
@@ -24,17 +23,32 @@ export function expectedProofBytes({ profile, variant, messages, trees, rowVars 
       element * (flow + known) +
       rowVars * round(profile.grindFold) +
       (element + nonceOf(profile.grindFold)) +
-      (digest + element + nonceOf(profile.grind0)) +
+      nonceOf(profile.grind0) +
       distinct(queries0, m + logBlowup) * leaf +
       paths * siblings(queries0, m + logBlowup) * profile.digestBytes +
-      (k1 + 1) * round(profile.grindFold1) +
-      element * 2 ** (m - k1) +
-      nonceOf(profile.grind1) +
-      distinct(queries1, m - k1 + logBlowup1) * element * (2 ** k1 + randomRows + 1) +
-      siblings(queries1, m - k1 + logBlowup1) * profile.digestBytes +
-      (m - k1) * round(0),
+      levels.reduce((sum, level) => sum + levelBytes(level, profile.digestBytes), 0) +
+      2 ** levels.at(-1)!.columnVars * element +
+      levels.at(-1)!.columnVars * round(0),
   );
 }
+
+function levelBytes(
+  { rows, rowVars, columnVars, logBlowup, queries, points, ...level }: Level,
+  digestBytes: number,
+): number {
+  const depth = columnVars + logBlowup;
+  return (
+    digest +
+    points * element +
+    rowVars * round(level.grindFold) +
+    nonceOf(level.grind) +
+    distinct(queries, depth) * element * rows +
+    siblings(queries, depth) * digestBytes
+  );
+}
+
+const nonceOf = (grind: number): number => (grind > 0 ? nonce : 0);
+const round = (grind: number): number => 2 * element + nonceOf(grind);
 
 /** Expected number of different leaves among `draws` of 2^vars. */
 function distinct(draws: number, vars: number): number {

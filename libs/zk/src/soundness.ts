@@ -3,6 +3,7 @@
  * Bits are −log2 of the error of one round; `sumBits` is that of the union over one whole proof.
  */
 import { randomPerRow, type Profile } from './commit/params.js';
+import { levelsOf, type Level } from './relation/levels.js';
 
 /** What the terms need to know about a shape; part of the plan. */
 export interface ShapeCounts {
@@ -63,14 +64,14 @@ function johnson(rate: number, multiplicity: number, fieldBits: number): CodeTer
 
 /** Every term of one proof. */
 export function soundness(profile: Profile, counts: ShapeCounts): Soundness {
-  const { m, logBlowup, randomRows, k1, logBlowup1, multiplicity, multiplicity1 } = profile;
-  const { queries0, queries1, grind0, grind1, grindFold, grindFold1, extensionDegree, oodPoints } = profile;
+  const { m, logBlowup, randomRows, k1, multiplicity } = profile;
+  const { queries0, grind0, grindFold, extensionDegree, oodPoints } = profile;
   const { lookupVars, globalVars, rowsPerTree, constraints, maskedRounds, batchedTerms, productVars } = counts;
-  const columns1 = m - k1;
   const rowVars = globalVars - m;
   const fieldBits = extensionDegree * baseBits;
   const code = johnson((2 ** m + randomPerRow(profile)) / 2 ** (m + logBlowup), multiplicity, fieldBits);
-  const code1 = johnson(2 ** -logBlowup1, multiplicity1, fieldBits);
+  const levels = levelsOf(profile);
+  const last = levels.at(-1)!;
   const fraction = (numerator: number): number => fieldBits - Math.log2(numerator);
   const terms: SoundnessTerm[] = [
     ...rowsPerTree.map((rows, i) => ({
@@ -94,16 +95,15 @@ export function soundness(profile: Profile, counts: ShapeCounts): Soundness {
     },
     { step: 'row rounds and δ, special rows', bits: fraction(2 * code.list), count: rowVars + 1 },
     { step: 'queries 0', bits: -Math.log2(code.agreement) * queries0 + grind0, count: 1 },
-    { step: 'level-1 out-of-domain', bits: fraction((code1.list ** 2 * 2 ** (k1 + 1 + columns1)) / 2), count: 1 },
-    { step: 'β1', bits: fraction(code1.list * (2 * queries0 + 2)), count: 1 },
+    ...levels.flatMap((level, i) => {
+      const values = i === 0 ? 2 * queries0 : levels[i - 1]!.queries;
+      return levelTerms(level, i + 1, values, fieldBits);
+    }),
     {
-      step: 'level-1 row rounds, proximity',
-      bits: code1.lineBits(2 ** (columns1 + logBlowup1 + k1)) + grindFold1,
-      count: k1 + 1,
+      step: `β${levels.length + 1} and column rounds`,
+      bits: fraction(Math.max(last.queries + 1, 2)),
+      count: last.columnVars + 1,
     },
-    { step: 'level-1 row rounds, sumcheck', bits: fraction(2 * code1.list), count: k1 + 1 },
-    { step: 'queries 1', bits: -Math.log2(code1.agreement) * queries1 + grind1, count: 1 },
-    { step: 'β2 and column rounds', bits: fraction(Math.max(queries1 + 1, 2)), count: columns1 + 1 },
   ];
   if (randomRows + 1 > 2 ** k1) throw new RangeError('level 1 has no room for its random and strip rows');
   return {
@@ -111,4 +111,27 @@ export function soundness(profile: Profile, counts: ShapeCounts): Soundness {
     minBits: Math.min(...terms.map((term) => term.bits)),
     sumBits: -Math.log2(terms.reduce((sum, term) => sum + term.count * 2 ** -term.bits, 0)),
   };
+}
+
+/** @param values how many values of the level before its β combines with those outside the domain */
+function levelTerms(level: Level, number: number, values: number, fieldBits: number): SoundnessTerm[] {
+  const { rowVars, columnVars, logBlowup, multiplicity, queries, grind, grindFold, points } = level;
+  const code = johnson(2 ** -logBlowup, multiplicity, fieldBits);
+  const fraction = (numerator: number): number => fieldBits - Math.log2(numerator);
+  const name = `level-${number}`;
+  return [
+    {
+      step: `${name} out-of-domain`,
+      bits: points * fraction(2 ** (rowVars + columnVars)) - Math.log2(code.list ** 2 / 2),
+      count: 1,
+    },
+    { step: `β${number}`, bits: fraction(code.list * (values + 2)), count: 1 },
+    {
+      step: `${name} row rounds, proximity`,
+      bits: code.lineBits(2 ** (columnVars + logBlowup + rowVars - 1)) + grindFold,
+      count: rowVars,
+    },
+    { step: `${name} row rounds, sumcheck`, bits: fraction(2 * code.list), count: rowVars },
+    { step: `queries ${number}`, bits: -Math.log2(code.agreement) * queries + grind, count: 1 },
+  ];
 }

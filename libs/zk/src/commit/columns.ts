@@ -29,13 +29,14 @@ export function recordColumns({ steps, widths, samples }: StepShape, doubles: Do
 
 /** Samples beyond the batch repeat its first ones: then they meet every guard that the batch meets. */
 export function writeRecords(shape: StepShape, columns: Columns, examples: Examples): void {
-  const { steps, widths, samples, batch, classes } = shape;
+  const { steps, widths, samples, batch, classes, inputsFirst } = shape;
+  const [ofStep, ofInput] = inputsFirst ? [samples, steps * samples] : [widths[0]! * samples, samples];
   const [X, Y, n0] = [columns.get('X')!, columns.get('Y')!, featureCount(shape.manifest)];
   Y.fill(0);
   for (let t = 0; t < steps; t++) {
     for (let b = 0; b < samples; b++) {
       const record = t * batch + (b % batch);
-      for (let i = 0; i < n0; i++) X[(t * widths[0]! + i) * samples + b] = examples.features[record * n0 + i]!;
+      for (let i = 0; i < n0; i++) X[t * ofStep + i * ofInput + b] = examples.features[record * n0 + i]!;
       const label = examples.labels[record]!;
       if (label < classes) Y[(label * steps + t) * samples + b] = 1;
     }

@@ -18,7 +18,8 @@ interface Committer {
 
 /** @throws Rejection STEP_EXTENSION; STEP_PLAN for an unknown profile or a manifest that cannot be committed to */
 export function commitmentFormat(manifest: Manifest, profileName: string): Format {
-  return { shape: shapeOf(manifest), profile: profileNamed(profileName) };
+  const profile = profileNamed(profileName);
+  return { shape: shapeOf(manifest, profile), profile };
 }
 
 /** Its memory is kept between calls. @throws ConfigurationError ZK_MEMORY_EXCEEDED, of the calls too */

@@ -5,7 +5,7 @@
 import { be64 } from './field/bytes.js';
 import { keccakMany } from './keccak.js';
 
-export type TreeName = 'W0' | 'WT' | 'S' | 'D' | 'L1';
+export type TreeName = 'W0' | 'WT' | 'S' | 'D' | 'L1' | 'L2' | 'L3';
 
 const version = 1;
 const headerOf = (letter: string): number => 256 * letter.charCodeAt(0) + version;
@@ -17,6 +17,8 @@ export const LEAF_HEADER: Readonly<Record<TreeName, number>> = {
   S: headerOf('S'),
   D: headerOf('D'),
   L1: headerOf('L'),
+  L2: headerOf('L'),
+  L3: headerOf('L'),
 };
 
 const digestLength = 32;

@@ -4,12 +4,23 @@
  */
 import { refuse } from './layout/refuse.js';
 
+/** A level of the opening behind level 1 (libs/zk/SPEC.md §9.4): as the parameters of level 1 in a profile. */
+export interface DeeperLevel {
+  /** Row variables folded: of the 2^n elements that the level before left it commits 2^k rows of 2^{n−k}. */
+  readonly k: number;
+  readonly logBlowup: number;
+  readonly multiplicity: number;
+  readonly queries: number;
+  readonly grind: number;
+  readonly grindFold: number;
+}
+
 export interface Profile {
   readonly name: string;
   readonly version: 1 | 2;
   /** Challenge field: the quadratic or the cubic extension of Goldilocks. Version 1 computes in the quadratic one. */
   readonly extensionDegree: 2 | 3;
-  /** Points outside the domain at which a committed tree is evaluated. */
+  /** Points outside the domain at which a committed tree is evaluated; with `deeper` levels, their vectors as well. */
   readonly oodPoints: 1 | 2;
   /** A row has 2^m data coefficients and a codeword of 2^{m+logBlowup} symbols. */
   readonly m: number;
@@ -31,6 +42,10 @@ export interface Profile {
   readonly grindFold1: number;
   /** Length of Merkle digests below the root. */
   readonly digestBytes: number;
+  /** X stands as [i,t,b]: its rows hold inputs of all steps, and those of inputs that the net does not have are left out. */
+  readonly inputsFirst?: boolean;
+  /** Levels behind the first; what the last one leaves goes in the clear. */
+  readonly deeper?: readonly DeeperLevel[];
 }
 
 const common = {
@@ -104,6 +119,28 @@ const table: readonly Profile[] = [
     queries0: 37,
     queries1: 30,
     digestBytes: 26,
+  },
+  {
+    // Sixty-four steps in one transaction: rows of 2^16 cells would leave a level-1 vector of 64 KB in the clear.
+    ...common,
+    name: 'chain64',
+    oodPoints: 2,
+    inputsFirst: true,
+    m: 16,
+    logBlowup: 5,
+    randomRows: 1,
+    k1: 4,
+    logBlowup1: 8,
+    multiplicity: 5,
+    multiplicity1: 1,
+    queries0: 34,
+    queries1: 23,
+    grind0: 22,
+    grind1: 22,
+    grindFold: 20,
+    grindFold1: 14,
+    digestBytes: 26,
+    deeper: [{ k: 4, logBlowup: 10, multiplicity: 1, queries: 18, grind: 22, grindFold: 14 }],
   },
   {
     ...common,

@@ -5,144 +5,64 @@
  */
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { toHex } from '#attestation/base';
-import { extAt, setExt } from '../commit/arrays.js';
+import { extAt } from '../commit/arrays.js';
 import type { ExtArray } from '../commit/backend.js';
-import { extFromDigest } from '../commit/field/bytes.js';
-import { domainPoint } from '../commit/field/domain.js';
 import * as F from '../commit/field/extension.js';
 import { add, inverse, inversePowerOfTwo, mul, sub } from '../commit/field/goldilocks.js';
 import { createEngine } from '../commit/kernels/index.js';
-import { freezeChallenges, frozenChallenge, verdict as proofVerdict, type Forgery } from '../testing/lies.js';
+import { freezeChallenges, verdict as proofVerdict, type Forgery } from '../testing/lies.js';
+import {
+  addPolynomial,
+  changeFolded as changeLevel,
+  claimError,
+  dotPolynomial,
+  foldedError as errorOfRows,
+  frozen,
+  reachInto,
+  shiftOpening,
+  vanishing,
+  wrongLimb,
+  type ChangeFolded,
+} from '../testing/opening-lies.js';
 import { seedOf, testSegment } from '../testing/segments.js';
 import { partsOf } from '../testing/structure.js';
 import type { Site } from '../transcript/sites.js';
-import { Transcript } from '../transcript/transcript.js';
-import type { Backend } from './backend.js';
-import type { SegmentWitness } from './execute.js';
 import { KernelBackend } from './kernel-backend.js';
 import * as mask from './mask.js';
-import { countLookups } from './multiplicities.js';
-import { omegaVector } from './omega-vector.js';
-import * as opening from './opening-script.js';
+import type { OpeningInput } from './opening-script.js';
 import { proveSegment } from './prove.js';
-import { lifted } from './sumcheck-script.js';
 
 const backend = new KernelBackend(createEngine({ rowLogMax: 12 }));
-const { plan, input } = testSegment(backend);
+const segment = testSegment(backend);
+const { plan, input } = segment;
 
 afterEach(() => vi.restoreAllMocks());
 
 const verdict = (forge: Forgery): string => proofVerdict(backend, { plan, input }, new Map(), forge);
 
+const limb = wrongLimb(backend, segment);
+
 /** With every challenge known in advance the forgery is accepted; with this one drawn, or all of them, it is not. */
 function expectMeets(site: Site): void {
   let thaw = freezeChallenges();
-  expect(verdict(wrongLimb)).toBe('accepted');
+  expect(verdict(limb)).toBe('accepted');
   thaw();
   thaw = freezeChallenges(site);
-  expect(verdict(wrongLimb)).toBe('STEP_FINAL_CHECK');
+  expect(verdict(limb)).toBe('STEP_FINAL_CHECK');
   thaw();
-  expect(verdict(wrongLimb)).toBe('STEP_FINAL_CHECK');
-}
-
-const frozen = (site: Site, count = 0): F.Ext => extFromDigest(frozenChallenge(site, count));
-
-/** A limb that is out of range by one high unit; the rounding relation still holds. */
-function wrongLimb(segment: SegmentWitness): void {
-  segment.witness.get('l1')![0]! += 2 ** (plan.shape.layers[0]!.forwardShift - 16);
-  segment.witness.get('h1')![0]! -= 1;
-  for (const [name, counts] of countLookups(backend, plan.shape, segment)) segment.witness.set(name, counts);
-}
-
-/** Shifts message number `place` of the opening. */
-function shiftOpening(place: number, shiftOf: (input: opening.OpeningInput) => F.Ext): void {
-  const script = opening.openingScript;
-  vi.spyOn(opening, 'openingScript').mockImplementation(function* (given) {
-    const shift = shiftOf(given);
-    let count = 0;
-    for (const message of script(given)) yield count++ === place ? F.add(message, shift) : message;
-  });
-}
-
-/** Lets the opening run on a backend whose arrays a forger reaches into. */
-function reachInto(change: (given: opening.OpeningInput) => Partial<Backend>): void {
-  const script = opening.openingScript;
-  vi.spyOn(opening, 'openingScript').mockImplementation(function* (given) {
-    const own = change(given);
-    const reached = new Proxy(given.cells.backend, {
-      get: (target, name) => {
-        const found: unknown = own[name as keyof Backend] ?? target[name as keyof Backend];
-        return typeof found === 'function' && own[name as keyof Backend] === undefined ? found.bind(target) : found;
-      },
-    });
-    const cells = new Proxy(given.cells, {
-      get: (target, name) => {
-        if (name === 'backend') return reached;
-        const found: unknown = target[name as keyof typeof target];
-        return typeof found === 'function' ? found.bind(target) : found;
-      },
-    });
-    yield* script({ ...given, cells });
-  });
-}
-
-/** By how much the combined claim is wrong: target − ⟨Ω, w⟩. */
-function claimError({ cells, combined }: opening.OpeningInput): F.Ext {
-  const mark = backend.mark();
-  const truth = backend.dot(omegaVector(backend, plan, combined), lifted(backend, cells.global));
-  backend.release(mark);
-  return F.sub(combined.target, truth);
+  expect(verdict(limb)).toBe('STEP_FINAL_CHECK');
 }
 
 const { rowVars, profile } = plan;
 const columns = profile.m - profile.k1;
 const mean = inversePowerOfTwo(profile.k1 + 1 + columns);
 
-/** The error of the claim behind the row rounds: u + δ·2^m·c against what it is of the committed rows. */
-const foldedError = (given: opening.OpeningInput): F.Ext =>
-  F.mul(frozen('delta'), F.scale(claimError(given), inversePowerOfTwo(rowVars)));
-
-/** Coefficients of Π (Y − y) over the points of frozen queries. */
-function vanishing(site: 'queries0' | 'queries1', count: number, m: number, logBlowup: number): bigint[] {
-  const thaw = freezeChallenges();
-  const indices = new Transcript().indices(site, count, m + logBlowup);
-  thaw();
-  let poly = [1n];
-  for (const index of indices) {
-    const y = domainPoint(index, m, logBlowup);
-    poly = Array.from({ length: poly.length + 1 }, (_, i) => sub(poly[i - 1] ?? 0n, mul(y, poly[i] ?? 0n)));
-  }
-  return poly;
-}
-
-/** Adds factor·poly to coefficients that start at 0. */
-function addPolynomial(target: ExtArray, poly: readonly bigint[], factor: F.Ext): void {
-  poly.forEach((coefficient, i) => setExt(target, i, F.add(extAt(target, i), F.scale(factor, coefficient))));
-}
-
-const dotPolynomial = (weights: ExtArray, poly: readonly bigint[]): F.Ext =>
-  F.sum(poly.map((coefficient, i) => F.scale(extAt(weights, i), coefficient)));
+const foldedError = (given: OpeningInput): F.Ext => errorOfRows(backend, given);
+const changeFolded = (change: ChangeFolded): void => changeLevel(backend, segment, 1, change);
 
 /** Folds of the row rounds, then those of level 1: weights and vector in turn, the first vector from the base field. */
 const rowFolds = 2 * rowVars - 1;
 const level1Folds = 2 * (profile.k1 + 1);
-
-/** Changes the folded vector of level 1 before it is sent. */
-function changeFolded(change: (vector: ExtArray, weights: ExtArray, given: opening.OpeningInput) => void): void {
-  reachInto((given) => {
-    let folds = 0;
-    let weights: ExtArray;
-    return {
-      fold: (f: ExtArray, r: F.Ext) => {
-        const folded = backend.fold(f, r);
-        folds += 1;
-        if (folds === rowFolds + level1Folds - 1) weights = folded;
-        if (folds === rowFolds + level1Folds) change(folded, weights, given);
-        return folded;
-      },
-    };
-  });
-}
 
 describe('known in advance, and drawn', () => {
   it('accepts honest proofs either way', () => {
@@ -163,7 +83,7 @@ describe('known in advance, and drawn', () => {
 
   it('a row round: its message absorbs any false claim', () => {
     shiftOpening(0, (given) => {
-      const error = F.scale(claimError(given), inversePowerOfTwo(plan.vars));
+      const error = F.scale(claimError(backend, given), inversePowerOfTwo(plan.vars));
       return F.neg(F.mul(error, F.inverse(F.sub(frozen('rowRound'), F.HALF))));
     });
     expectMeets('rowRound');
@@ -207,42 +127,42 @@ describe('known in advance, and drawn', () => {
   it('a row round of level 1', () => {
     shiftOpening(2 * rowVars + 3, (given) => {
       const error = F.scale(foldedError(given), mean);
-      return F.neg(F.mul(error, F.inverse(F.sub(frozen('level1RowRound'), F.HALF))));
+      return F.neg(F.mul(error, F.inverse(F.sub(frozen('levelRowRound'), F.HALF))));
     });
-    expectMeets('level1RowRound');
+    expectMeets('levelRowRound');
   });
 
   it('queries 1: another folded vector, equal where it is opened', () => {
-    const poly = vanishing('queries1', profile.queries1, columns, profile.logBlowup1);
+    const poly = vanishing('queriesLevel', profile.queries1, columns, profile.logBlowup1);
     changeFolded((vector, weights, given) => {
       const error = F.scale(foldedError(given), mean);
       const part = F.scale(dotPolynomial(weights, poly), inversePowerOfTwo(columns));
       addPolynomial(vector, poly, F.mul(error, F.inverse(part)));
     });
-    expectMeets('queries1');
+    expectMeets('queriesLevel');
   });
 
   it('β2: another folded vector whose openings cancel the claim', () => {
-    const opened = vanishing('queries1', profile.queries1, columns, profile.logBlowup1).length - 1;
+    const opened = vanishing('queriesLevel', profile.queries1, columns, profile.logBlowup1).length - 1;
     changeFolded((vector, weights, given) => {
-      let [power, powers] = [frozen('beta2'), F.ZERO];
+      let [power, powers] = [frozen('betaLevel'), F.ZERO];
       for (let k = 0; k < opened; k++) {
         powers = F.add(powers, power);
-        power = F.mul(power, frozen('beta2'));
+        power = F.mul(power, frozen('betaLevel'));
       }
       // The constant polynomial 1 is 1 wherever it is opened.
       const part = F.scale(F.add(extAt(weights, 0), powers), inversePowerOfTwo(columns));
       addPolynomial(vector, [1n], F.mul(F.scale(foldedError(given), mean), F.inverse(part)));
     });
-    expectMeets('beta2');
+    expectMeets('betaLevel');
   });
 
   it('a column round of level 1', () => {
     shiftOpening(2 * rowVars + 3 + level1Folds + 2 ** columns, (given) => {
       const error = F.scale(foldedError(given), mean);
-      return F.neg(F.mul(error, F.inverse(F.sub(frozen('level1ColumnRound'), F.HALF))));
+      return F.neg(F.mul(error, F.inverse(F.sub(frozen('columnRound'), F.HALF))));
     });
-    expectMeets('level1ColumnRound');
+    expectMeets('columnRound');
   });
 
   it('grinding: known seeds make every nonce reusable, drawn ones do not', () => {

@@ -10,6 +10,7 @@ import { eqTable } from '../commit/field/multilinear.js';
 import { LEAF_HEADER } from '../commit/hash.js';
 import type { DataTree } from '../commit/layout/blocks.js';
 import { randomPerRow } from '../commit/params.js';
+import { levelsOf, type Level, type LevelTree } from '../relation/levels.js';
 import type { Site } from '../transcript/sites.js';
 import type { CombinedClaim } from '../verifier/flow/pads.js';
 import type { Backend, RoundValues } from './backend.js';
@@ -34,48 +35,77 @@ export interface OpeningInput {
   readonly combined: CombinedClaim;
   readonly masks: MaskRows;
   readonly trees: Readonly<Record<DataTree, OpenableTree>>;
-  /** Receives the level-1 tree before its leaves are asked for. */
-  publish(level1: OpenableTree): void;
+  /** Receives the tree of each level before its root is asked for. */
+  publish(name: LevelTree, tree: OpenableTree): void;
 }
 
 export function* openingScript(input: OpeningInput): Script {
   yield* new OpeningScript(input).run();
 }
 
-/** Where the level-1 root goes out; the tree itself answers. */
+/** Where the root of a level goes out; the tree itself answers. */
 const standsForRoot = F.ZERO;
+
+/** A vector and its weights: their product summed is what is claimed. */
+interface Weighted {
+  readonly weights: ExtArray;
+  readonly vector: ExtArray;
+}
 
 class OpeningScript {
   readonly #backend: Backend;
+  readonly #levels: readonly Level[];
+  /** Variables of a row of level 1. */
   readonly #columns: number;
 
   constructor(readonly input: OpeningInput) {
     this.#backend = input.cells.backend;
-    this.#columns = input.cells.plan.profile.m - input.cells.plan.profile.k1;
+    this.#levels = levelsOf(input.cells.plan.profile);
+    this.#columns = this.#levels[0]!.columnVars;
   }
 
   *run(): Script {
-    const { transcript, cells, publish } = this.input;
-    const { profile } = cells.plan;
+    const { transcript } = this.input;
     const { omega, phi, stripWeights, delta } = yield* this.#foldRows();
-    const level1 = this.#commitLevel1(this.#level1Vector(phi, delta));
-    publish(level1.tree);
-    yield standsForRoot;
-    const vector = level1.vector;
-    const z1 = transcript.take('oodLevel1');
-    yield this.#backend.dot(vector, this.#backend.powers(z1, vector.length / 2));
+    const vector = this.#level1Vector(phi, delta);
+    const outside = yield* this.#commit(this.#levels[0]!, vector);
     const indices = transcript.takeIndices('queries0');
-    const weights = this.#level1Weights(omega, stripWeights, z1, indices, transcript.take('beta1'));
-    const folded = yield* this.#rounds('level1RowRound', profile.k1 + 1, weights, vector);
-    yield* extList(folded.vector);
-    const indices1 = transcript.takeIndices('queries1');
-    const beta2 = transcript.take('beta2');
-    let power = beta2;
-    for (const index of indices1) {
-      this.#backend.addPowers(folded.weights, domainPoint(index, this.#columns, profile.logBlowup1), power);
-      power = F.mul(power, beta2);
+    const weights = this.#level1Weights(omega, stripWeights, outside, indices, transcript.take('beta1'));
+    let state: Weighted = { weights, vector };
+    for (const [i, level] of this.#levels.entries()) {
+      state = yield* this.#rounds('levelRowRound', level.rowVars, state);
+      const next = this.#levels[i + 1];
+      let points: readonly Ext[] = [];
+      if (next) points = yield* this.#commit(next, state.vector);
+      else yield* extList(state.vector);
+      this.#addQueries(level, state, points);
     }
-    yield* this.#rounds('level1ColumnRound', this.#columns, folded.weights, folded.vector);
+    yield* this.#rounds('columnRound', this.#levels.at(-1)!.columnVars, state);
+  }
+
+  /** Sends root and values of a level. @returns the points outside the domain */
+  *#commit(level: Level, vector: ExtArray): Script<Ext[]> {
+    this.input.publish(level.tree, this.#tree(level, vector));
+    yield standsForRoot;
+    const points = Array.from({ length: level.points }, () => this.input.transcript.take('oodLevel'));
+    for (const z of points) yield this.#backend.dot(vector, this.#backend.powers(z, vector.length / 2));
+    return points;
+  }
+
+  /** The weights of the next level's values outside the domain and of the queries to this one. */
+  #addQueries({ columnVars, logBlowup }: Level, { weights }: Weighted, outside: readonly Ext[]): void {
+    const { transcript } = this.input;
+    const indices = transcript.takeIndices('queriesLevel');
+    const beta = transcript.take('betaLevel');
+    let power = beta;
+    for (const z of outside) {
+      this.#backend.addScaled(weights, this.#backend.powers(z, weights.length / 2), power);
+      power = F.mul(power, beta);
+    }
+    for (const index of indices) {
+      this.#backend.addPowers(weights, domainPoint(index, columnVars, logBlowup), power);
+      power = F.mul(power, beta);
+    }
   }
 
   /** §8: Ω and w over the row variables, then u. */
@@ -141,27 +171,32 @@ class OpeningScript {
     return vector;
   }
 
-  #commitLevel1(vector: ExtArray): { vector: ExtArray; tree: OpenableTree } {
-    const { k1, randomRows, logBlowup1, digestBytes } = this.input.cells.plan.profile;
+  #tree({ rows: count, columnVars, logBlowup }: Level, vector: ExtArray): OpenableTree {
+    const { digestBytes } = this.input.cells.plan.profile;
     const backend = this.#backend;
-    const size = 2 ** this.#columns;
-    const rows = 2 * (2 ** k1 + randomRows + 1);
+    const size = 2 ** columnVars;
+    const rows = 2 * count;
     const messages = backend.base(rows * size);
-    for (let r = 0; r < rows / 2; r++) {
+    for (let r = 0; r < count; r++) {
       for (let i = 0; i < size; i++) {
         messages[2 * r * size + i] = vector[2 * (r * size + i)]!;
         messages[(2 * r + 1) * size + i] = vector[2 * (r * size + i) + 1]!;
       }
     }
     const random = backend.base(0);
-    const codewords = backend.encodeRows(messages, random, rows, this.#columns, logBlowup1);
+    const codewords = backend.encodeRows(messages, random, rows, columnVars, logBlowup);
     const leaves = backend.hashLeaves(LEAF_HEADER.L1, codewords, rows, undefined);
-    const tree = buildTree(backend, leaves, digestBytes);
-    return { vector, tree: { matrix: { rows, random, codewords }, tree } };
+    return { matrix: { rows, random, codewords }, tree: buildTree(backend, leaves, digestBytes) };
   }
 
   /** Ω_1 on all of Φ. */
-  #level1Weights(omega: ExtArray, strip: Ext[], z1: Ext, indices: readonly number[], beta1: Ext): ExtArray {
+  #level1Weights(
+    omega: ExtArray,
+    strip: Ext[],
+    outside: readonly Ext[],
+    indices: readonly number[],
+    beta1: Ext,
+  ): ExtArray {
     const { m, k1, logBlowup, randomRows } = this.input.cells.plan.profile;
     const backend = this.#backend;
     const size = 2 ** this.#columns;
@@ -170,8 +205,11 @@ class OpeningScript {
     weights.set(omega);
     const stripRow = extView(weights, rowEnd, size);
     backend.addScaled(extView(stripRow, 0, strip.length), extArray(strip), F.fromInteger(1n << BigInt(m)));
-    backend.addScaled(weights, backend.powers(z1, weights.length / 2), beta1);
-    let power = F.square(beta1);
+    let power = beta1;
+    for (const z of outside) {
+      backend.addScaled(weights, backend.powers(z, weights.length / 2), power);
+      power = F.mul(power, beta1);
+    }
     for (const index of indices) {
       const y = domainPoint(index, m, logBlowup);
       backend.addPowers(extView(weights, 0, rowEnd), y, power);
@@ -183,13 +221,8 @@ class OpeningScript {
   }
 
   /** Mean-form rounds in the clear over the first `count` variables. */
-  *#rounds(
-    site: Site,
-    count: number,
-    weights: ExtArray,
-    vector: ExtArray,
-  ): Script<{ weights: ExtArray; vector: ExtArray }> {
-    let state = { weights, vector };
+  *#rounds(site: Site, count: number, start: Weighted): Script<Weighted> {
+    let state = start;
     for (let j = 0; j < count; j++) {
       const round = this.#backend.productRound(undefined, state.weights, state.vector);
       const { d, e } = meanOf(round, Math.log2(state.vector.length / 2) - 1);

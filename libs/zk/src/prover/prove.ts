@@ -217,7 +217,7 @@ function answerVerifier(
   source.follow(stepScript(cells, transcript, pads, context.stepSizes));
   const combined = reduceToOneClaim(protocol, known, context.stepSizes);
   transcript.take('eta');
-  const publish = (level1: OpenableTree): void => source.publish('L1', level1);
+  const publish = source.publish.bind(source);
   source.follow(openingScript({ cells, transcript, combined, masks, trees, publish }));
   try {
     checkOpening(plan, transcript, source, combined, roots);

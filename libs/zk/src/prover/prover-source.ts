@@ -8,6 +8,7 @@ import { extBytes } from '../commit/field/bytes.js';
 import * as F from '../commit/field/extension.js';
 import type { Ext } from '../commit/field/extension.js';
 import type { TreeName } from '../commit/hash.js';
+import { levelTrees } from '../relation/levels.js';
 import type { ProofSource } from '../verifier/source.js';
 import type { Backend } from './backend.js';
 import type { Script } from './sumcheck-script.js';
@@ -68,9 +69,9 @@ export class ProverSource implements ProofSource {
     return this.#tree(name).ood!.map((value) => this.#send(value));
   }
 
-  /** The script stops once where the level-1 root is due, after it has published the tree. */
+  /** The script stops where the root of a level is due, after it has published the tree. */
   root(name: TreeName): Uint8Array {
-    if (name === 'L1') this.#next();
+    if (levelTrees.some((level) => level === name)) this.#next();
     return this.#write(this.#tree(name).tree.root);
   }
 

@@ -131,7 +131,7 @@ it('simulates an accepted transcript without a witness', () => {
   const combined = reduceToOneClaim(protocol, known, context.stepSizes);
   const transcript = new RecordingTranscript();
   const opening = new ProverSource(backend, uniform(2), trees);
-  const publish = (level1: OpenableTree): void => opening.publish('L1', level1);
+  const publish = opening.publish.bind(opening);
   opening.follow(openingOf({ cells, transcript, combined, masks, trees, publish }));
   checkOpening(plan, transcript, opening, combined, roots);
   const proof = Uint8Array.from([...source.bytes(), ...opening.bytes()]);

@@ -251,29 +251,35 @@ class StepScript {
 
   /** A_l as [t][unit][b]; A_0 is the data. */
   #activation(layer: number): BaseArray {
-    return layer === 0 ? this.cells.block('D', 'X') : this.cells.block('S', `A${layer}`);
+    if (layer > 0) return this.cells.block('S', `A${layer}`);
+    const { shape } = this.cells.plan;
+    const data = this.cells.block('D', 'X');
+    if (!shape.inputsFirst) return data;
+    this.#data ??= transposed(this.cells, data, shape.widths[0]!);
+    return this.#data;
   }
 
   /** G_l as [t][unit][b], also for the last layer, whose committed order is [unit][t][b]. */
   #errors(layer: number): BaseArray {
     const { shape } = this.cells.plan;
     if (layer < shape.layers.length) return this.cells.block('S', `G${layer}`);
-    this.#lastErrors ??= transposed(this.cells, 2 ** shape.widthVars.at(-1)!);
+    this.#lastErrors ??= transposed(this.cells, this.cells.block('S', 'GL'), 2 ** shape.widthVars.at(-1)!);
     return this.#lastErrors;
   }
 
   #lastErrors: BaseArray | undefined;
+  #data: BaseArray | undefined;
 }
 
-function transposed(cells: Cells, classes: number): BaseArray {
+/** [unit][t][b] as [t][unit][b]. */
+function transposed(cells: Cells, from: BaseArray, units: number): BaseArray {
   const { stepVars, batchVars } = cells.plan.shape;
   const [steps, samples] = [2 ** stepVars, 2 ** batchVars];
-  const from = cells.block('S', 'GL');
   const out = cells.backend.base(from.length);
-  for (let c = 0; c < classes; c++) {
+  for (let unit = 0; unit < units; unit++) {
     for (let t = 0; t < steps; t++) {
-      const row = from.subarray((c * steps + t) * samples, (c * steps + t + 1) * samples);
-      out.set(row, (t * classes + c) * samples);
+      const row = from.subarray((unit * steps + t) * samples, (unit * steps + t + 1) * samples);
+      out.set(row, (t * units + unit) * samples);
     }
   }
   return out;

@@ -33,7 +33,10 @@ export interface StepState {
   readonly isWitness: boolean;
 }
 
-/** The slice of one step of a block [t, unit, b], or [unit, t, b] for the last layer: rows over b, one per unit. */
+/**
+ * The slice of one step of a block [t, unit, b], or [unit, t, b] for the last layer and for data whose inputs come
+ * first: rows over b, one per unit.
+ */
 export interface Slice extends DoubleRows {
   at(unit: number): number;
 }
@@ -42,8 +45,8 @@ export function slice(state: StepState, columns: Columns, name: string, layer: n
   const { shape, t } = state;
   const [T, B, D] = [shape.steps, shape.samples, shape.widths[layer]!];
   const data = column(state, columns, name, T * D * B);
-  const isLast = layer === shape.layers.length;
-  const [start, stride] = isLast ? [t * B, T * B] : [t * D * B, B];
+  const unitsFirst = layer === 0 ? shape.inputsFirst : layer === shape.layers.length;
+  const [start, stride] = unitsFirst ? [t * B, T * B] : [t * D * B, B];
   return { data, start, stride, at: (unit) => start + unit * stride };
 }
 

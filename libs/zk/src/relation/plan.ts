@@ -95,7 +95,7 @@ function derivePlanOnce(manifest: Manifest, profile: Profile, variant: Variant):
  */
 export function derivePlanUnchecked(manifest: Manifest, profile: Profile, variant: Variant): Plan {
   if (!variants.includes(variant)) refuse('STEP_PLAN', variants.join(' or '), variant, 'libs/zk/SPEC.md §4.4');
-  const shape = shapeOf(manifest);
+  const shape = shapeOf(manifest, profile);
   const { provable, reasons } = provability(manifest);
   if (!provable)
     refuse('STEP_PLAN', 'a provable manifest', reasons[0] ?? 'a segment that is too long', 'libs/zk/SPEC.md §13.3');
@@ -197,11 +197,20 @@ export function planBytes(plan: Omit<Plan, 'digest' | 'soundness'>): Uint8Array 
   return concatBytes(keccak(utf8(profile.name)), ...words.map((word) => uintBe(word, 4)));
 }
 
-/** What the words before do not tell: of a loss but the first, errors of less than 16 bits, two out-of-domain points. Else nothing. */
-function laterWords({ loss, errorBits, layers }: Shape, { oodPoints }: Profile): number[] {
+/**
+ * What the words before do not tell: of a loss but the first, errors of less than 16 bits, two out-of-domain points, the
+ * order of the data, levels behind the first. Else nothing.
+ */
+function laterWords({ loss, errorBits, layers, inputsFirst }: Shape, { oodPoints, deeper }: Profile): number[] {
   const { code } = committedLoss(loss);
-  if (code === 1 && errorBits === 16 && oodPoints === 1) return [];
-  return counted([code, errorBits, layers.at(-1)!.aOut, oodPoints]);
+  const usual = [code, errorBits, layers.at(-1)!.aOut, oodPoints];
+  if (deeper === undefined && !inputsFirst) {
+    return code === 1 && errorBits === 16 && oodPoints === 1 ? [] : counted(usual);
+  }
+  const levels = (deeper ?? []).flatMap(({ k, logBlowup, queries, grind, grindFold }) => [
+    ...[k, logBlowup, queries, grind, grindFold],
+  ]);
+  return counted([...usual, inputsFirst ? 1 : 0, ...levels]);
 }
 
 function lookupWords(block: LookupLayout['blocks'][number]): number[] {

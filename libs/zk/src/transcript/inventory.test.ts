@@ -19,13 +19,13 @@ const inventory: Readonly<Record<string, string>> = {
   eta: 'flow/pads.ts',
   rowRound: 'opening.ts',
   delta: 'opening.ts',
-  oodLevel1: 'opening.ts',
+  oodLevel: 'opening.ts',
   queries0: 'opening.ts',
   beta1: 'opening.ts',
-  level1RowRound: 'opening.ts',
-  queries1: 'opening.ts',
-  beta2: 'opening.ts',
-  level1ColumnRound: 'opening.ts',
+  levelRowRound: 'opening.ts opening.ts',
+  queriesLevel: 'opening.ts',
+  betaLevel: 'opening.ts',
+  columnRound: 'opening.ts',
 };
 
 const root = join(import.meta.dirname, '../verifier');

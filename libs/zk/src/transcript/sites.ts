@@ -18,13 +18,13 @@ export const SITE = {
   eta: 0x0c,
   rowRound: 0x0d,
   delta: 0x0e,
-  oodLevel1: 0x0f,
+  oodLevel: 0x0f,
   queries0: 0x10,
   beta1: 0x11,
-  level1RowRound: 0x12,
-  queries1: 0x13,
-  beta2: 0x14,
-  level1ColumnRound: 0x15,
+  levelRowRound: 0x12,
+  queriesLevel: 0x13,
+  betaLevel: 0x14,
+  columnRound: 0x15,
   pow: 0x20,
 } as const;
 

@@ -8,6 +8,7 @@ export { startSeed } from '../commit/layout/start.js';
 export type { SoundnessTerm } from '../soundness.js';
 export { derivePlan, planBytes, type Plan, type Variant } from '../relation/plan.js';
 export { openingBudget, profileNamed, profiles, proverCodeVersion, type Profile } from '../commit/params.js';
+export { levelsOf, type Level } from '../relation/levels.js';
 export { circuitShape, type CircuitShape } from '../groth16/relation/shape.js';
 export { estimateConstraints } from '../groth16/relation/size.js';
 export { circuitDigest } from '../groth16/relation/circuit.js';

@@ -3,6 +3,7 @@ import { Rejection, equalBytes } from '#attestation/base';
 import { LEAF_HEADER, hashLeaves, type TreeName } from '../commit/hash.js';
 import type { DataTree } from '../commit/layout/blocks.js';
 import { rootOf } from '../merkle/multiproof.js';
+import type { Level } from '../relation/levels.js';
 import type { Plan } from '../relation/plan.js';
 import type { ProofSource } from './source.js';
 
@@ -47,20 +48,19 @@ export function openRows(plan: Plan, source: ProofSource, indices: readonly numb
 }
 
 /**
- * @returns symbols of the opened leaves: an extension element per row of Φ, big-endian
- * @throws Rejection STEP_MERKLE_L1
+ * @returns symbols of the opened leaves of a level: an extension element per committed row, big-endian
+ * @throws Rejection STEP_MERKLE_L1, STEP_MERKLE_L2 …
  */
-export function openLevel1(
+export function openLevel(
   plan: Plan,
+  { tree, rows, columnVars, logBlowup }: Level,
   source: ProofSource,
   indices: readonly number[],
   root: Uint8Array,
 ): Uint8Array[] {
-  const { m, k1, logBlowup1, randomRows } = plan.profile;
-  const rows = 2 ** k1 + randomRows + 1;
-  const symbols = indices.map((index) => source.symbols('L1', index, 2 * rows));
-  const leaves = hashLeaves(LEAF_HEADER.L1, symbols);
-  checkPaths(plan, source, 'L1', indices, leaves, m - k1 + logBlowup1, root, 'STEP_MERKLE_L1');
+  const symbols = indices.map((index) => source.symbols(tree, index, 2 * rows));
+  const leaves = hashLeaves(LEAF_HEADER[tree], symbols);
+  checkPaths(plan, source, tree, indices, leaves, columnVars + logBlowup, root, `STEP_MERKLE_${tree}`);
   return symbols;
 }
 

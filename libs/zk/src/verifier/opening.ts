@@ -15,11 +15,12 @@ import {
   squarings,
   type Point,
 } from '../commit/field/multilinear.js';
+import { levelsOf, type Level } from '../relation/levels.js';
 import type { Plan } from '../relation/plan.js';
 import type { Site } from '../transcript/sites.js';
 import type { Transcript } from '../transcript/transcript.js';
 import type { CombinedClaim } from './flow/pads.js';
-import { openLevel1, openRows, type TreeRoots } from './leaves.js';
+import { openLevel, openRows, type TreeRoots } from './leaves.js';
 import { omegaAt } from './omega.js';
 import type { ProofSource } from './source.js';
 
@@ -33,6 +34,18 @@ interface Folded {
   readonly claim: Ext;
   readonly delta: Ext;
 }
+
+/** A level as the proof shows it. */
+interface CommittedLevel {
+  readonly level: Level;
+  readonly root: Uint8Array;
+  /** Points outside the domain, and what the vector comes to there. */
+  readonly outside: readonly Ext[];
+  readonly values: readonly Ext[];
+}
+
+/** Weights that a level adds to those of the vector that the level before left, at a point of that vector. */
+type AddedWeights = (point: Point) => Ext;
 
 interface Query {
   /** y, y², y⁴ … y^{2^m}. */
@@ -54,6 +67,8 @@ export function checkOpening(
 }
 
 class Opening {
+  readonly #levels: readonly Level[];
+  /** Variables of a row of level 1. */
   readonly #columns: number;
 
   constructor(
@@ -62,33 +77,45 @@ class Opening {
     readonly source: ProofSource,
     readonly combined: CombinedClaim,
   ) {
-    this.#columns = plan.profile.m - plan.profile.k1;
+    this.#levels = levelsOf(plan.profile);
+    this.#columns = this.#levels[0]!.columnVars;
   }
 
   check(roots: TreeRoots): void {
     const { plan, transcript, source } = this;
     const { profile } = plan;
     const folded = this.#foldRows();
-    const root1 = source.root('L1');
-    transcript.absorb(root1);
-    const z1 = transcript.challenge('oodLevel1');
-    const v1 = this.#receive();
+    const first = this.#commitment(this.#levels[0]!);
     this.#grind(profile.grind0);
     const indices = transcript.indices('queries0', profile.queries0, profile.m + profile.logBlowup);
     const queries = this.#queryRows(indices, roots, folded);
     const beta1 = transcript.challenge('beta1');
-    let claim = F.add(folded.claim, F.mul(beta1, v1));
-    const weights = powersFrom(F.square(beta1), beta1, 2 * queries.length);
-    queries.forEach(({ row, strip }, k) => {
-      claim = F.add(claim, F.add(F.mul(weights[2 * k]!, row), F.mul(weights[2 * k + 1]!, strip)));
-    });
+    const weights = powersFrom(beta1, beta1, first.values.length + 2 * queries.length);
+    const values = [...first.values, ...queries.flatMap(({ row, strip }) => [row, strip])];
+    const claim = F.add(folded.claim, dot(weights, values));
     const mean = inversePowerOfTwo(profile.k1 + 1 + this.#columns);
-    const level1 = this.#rounds('level1RowRound', profile.k1 + 1, profile.grindFold1, F.scale(claim, mean));
-    const { g, weightAt, claim: columnClaim } = this.#queryLevel1(root1, level1);
-    const columns = this.#rounds('level1ColumnRound', this.#columns, 0, columnClaim);
-    const omega1 = this.#omega1(folded, queries, weights, beta1, z1, level1.point, columns.point);
-    const expected = F.mul(evaluate(g, columns.point), F.add(omega1, weightAt(columns.point)));
-    if (!F.equal(expected, columns.claim)) {
+    const { level } = first;
+    let end = this.#rounds('levelRowRound', level.rowVars, level.grindFold, F.scale(claim, mean));
+    const point = [...end.point];
+    const added: { readonly from: number; readonly weightAt: AddedWeights }[] = [];
+    let before = first;
+    for (const next of this.#levels.slice(1)) {
+      const committed = this.#commitment(next);
+      const queried = this.#queryLevel(before, end, committed);
+      added.push({ from: point.length, weightAt: queried.weightAt });
+      end = this.#rounds('levelRowRound', next.rowVars, next.grindFold, queried.claim);
+      point.push(...end.point);
+      before = committed;
+    }
+    const { columnVars } = before.level;
+    const g = Array.from({ length: 2 ** columnVars }, () => this.#receive());
+    const queried = this.#queryLevel(before, end, undefined);
+    added.push({ from: point.length, weightAt: queried.weightAt });
+    const columns = this.#rounds('columnRound', columnVars, 0, queried.claim);
+    point.push(...columns.point);
+    const omega1 = this.#omega1(folded, queries, weights, first, point);
+    const total = F.sum([omega1, ...added.map(({ from, weightAt }) => weightAt(point.slice(from)))]);
+    if (!F.equal(F.mul(evaluate(g, columns.point), total), columns.claim)) {
       throw new Rejection('STEP_FINAL_CHECK', {
         expected: 'the folded vector to meet the claim',
         got: 'another value',
@@ -96,6 +123,15 @@ class Opening {
       });
     }
     source.finish();
+  }
+
+  /** Root of a level, and its vector outside the domain. */
+  #commitment(level: Level): CommittedLevel {
+    const root = this.source.root(level.tree);
+    this.transcript.absorb(root);
+    const outside = Array.from({ length: level.points }, () => this.transcript.challenge('oodLevel'));
+    const values = outside.map(() => this.#receive());
+    return { level, root, outside, values };
   }
 
   /** §8: binds the row variables, messages masked by the strip, then the mask row. */
@@ -143,48 +179,54 @@ class Opening {
     });
   }
 
-  /** The folded vector in the clear and its queries: the claim over columns and the weights they add. */
-  #queryLevel1(root1: Uint8Array, level1: { point: Point; claim: Ext }) {
-    const { plan, transcript, source } = this;
-    const { logBlowup1, queries1, grind1 } = plan.profile;
-    const g = Array.from({ length: 2 ** this.#columns }, () => this.#receive());
-    this.#grind(grind1);
-    const indices = transcript.indices('queries1', queries1, this.#columns + logBlowup1);
-    const rowWeights = eqTable(level1.point);
-    const values = weighExt(openLevel1(plan, source, indices, root1), rowWeights);
-    const beta2 = transcript.challenge('beta2');
-    const powers = powersFrom(beta2, beta2, indices.length);
-    const points = indices.map((index) => squarings(domainPoint(index, this.#columns, logBlowup1), this.#columns));
+  /**
+   * Queries to a level for the vector that it left, and the values outside the domain of the next: the claim that they
+   * come to, in mean form, and their weights.
+   *
+   * @param end  of the level's row rounds
+   * @param next the commitment to that vector; none where it stands in the clear
+   */
+  #queryLevel(
+    { level, root }: CommittedLevel,
+    end: { readonly point: Point; readonly claim: Ext },
+    next: CommittedLevel | undefined,
+  ): { readonly claim: Ext; readonly weightAt: AddedWeights } {
+    const { transcript } = this;
+    const { columnVars, logBlowup } = level;
+    this.#grind(level.grind);
+    const indices = transcript.indices('queriesLevel', level.queries, columnVars + logBlowup);
+    const leaves = openLevel(this.plan, level, this.source, indices, root);
+    const folded = weighExt(leaves, eqTable(end.point));
+    const { outside, values } = next ?? { outside: [], values: [] };
+    const beta = transcript.challenge('betaLevel');
+    const powers = powersFrom(beta, beta, values.length + indices.length);
+    const points = indices.map((index) => squarings(domainPoint(index, columnVars, logBlowup), columnVars));
+    const claim = F.scale(dot(powers, [...values, ...folded]), inversePowerOfTwo(columnVars));
     return {
-      g,
-      claim: F.add(level1.claim, F.scale(dot(powers, values), inversePowerOfTwo(this.#columns))),
-      weightAt: (columns: Point) =>
-        dot(
-          powers,
-          points.map((y) => powerWeightBase(y, columns)),
-        ),
+      claim: F.add(end.claim, claim),
+      weightAt: (point) =>
+        dot(powers, [...outside.map((z) => powerWeight(z, point)), ...points.map((y) => powerWeightBase(y, point))]),
     };
   }
 
-  /** Ω_1 of §9.3 without the queries of level 1. */
+  /** Ω_1 of §9.3 without what later levels add. */
   #omega1(
     folded: Folded,
     queries: readonly Query[],
     weights: readonly Ext[],
-    beta1: Ext,
-    z1: Ext,
-    rows: Point,
-    columns: Point,
+    { outside }: CommittedLevel,
+    point: Point,
   ): Ext {
     const { m, k1, randomRows } = this.plan.profile;
+    const [rows, columns] = [point.slice(0, k1 + 1), point.slice(k1 + 1)];
     const isData = F.sub(F.ONE, rows[0]!);
-    const inner = [...rows.slice(1), ...columns];
     const randomWeights = Array.from({ length: randomRows }, (_, r) => eqIndex(rows, 2 ** k1 + r));
     const stripRow = eqIndex(rows, 2 ** k1 + randomRows);
     const columnTable = eqTable(columns);
     const stripPads = F.scale(F.mul(stripRow, dot(folded.strip, columnTable)), 1n << BigInt(m));
-    let total = F.mul(isData, omegaAt(this.plan, this.combined, [...folded.rows, ...inner]));
-    total = F.add(total, F.add(stripPads, F.mul(beta1, powerWeight(z1, [...rows, ...columns]))));
+    const omega = F.mul(isData, omegaAt(this.plan, this.combined, [...folded.rows, ...point.slice(1)]));
+    const byOutside = outside.map((z, k) => F.mul(weights[k]!, powerWeight(z, point)));
+    let total = F.sum([omega, stripPads, ...byOutside]);
     queries.forEach(({ powers }, k) => {
       const onColumns = powerWeightBase(powers, columns);
       let power = powers[m]!;
@@ -194,8 +236,8 @@ class Opening {
         power = mul(power, powers[this.#columns]!);
       }
       const onData = F.mul(isData, powerWeightBase(powers.slice(this.#columns), rows.slice(1)));
-      const row = F.mul(weights[2 * k]!, F.add(onData, onRandom));
-      const strip = F.mul(weights[2 * k + 1]!, stripRow);
+      const row = F.mul(weights[outside.length + 2 * k]!, F.add(onData, onRandom));
+      const strip = F.mul(weights[outside.length + 2 * k + 1]!, stripRow);
       total = F.add(total, F.mul(F.add(row, strip), onColumns));
     });
     return total;

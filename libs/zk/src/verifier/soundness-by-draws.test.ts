@@ -50,20 +50,43 @@ function code(rate: bigint, multiplicity: number) {
   return { agreement, list, line: (length: bigint): bigint => inField(linear * length + list) };
 }
 
-/** What one draw at a site may go wrong by; a factor 2^-bits where it is ground for. */
-function errorsOf({ profile: p, lookups, messages, trees, rowVars, shape }: Plan): Record<Site, bigint> {
+/**
+ * What a draw at a site may go wrong by, a factor 2^-bits where it is ground for: one error for all draws, or one each, 0
+ * where a pair of draws counts as one.
+ */
+function errorsOf({ profile: p, lookups, messages, trees, rowVars, shape }: Plan): Record<Site, bigint | bigint[]> {
   const ground = (error: bigint, bits: number): bigint => (error >> BigInt(bits)) + 1n;
   const c1 = p.m - p.k1;
   const long = code(ratio(BigInt(2 ** p.m + p.randomRows * 2 ** c1), BigInt(2 ** (p.m + p.logBlowup))), p.multiplicity);
-  const short = code(ratio(1n, BigInt(2 ** p.logBlowup1)), p.multiplicity1);
   const terms = whole(3 * shape.layers.length + 2 * shape.pieces.length);
   const rows = long.line(1n << BigInt(p.m + p.logBlowup + rowVars - 1));
   const special = inField(2n * long.list);
-  const folded = short.line(1n << BigInt(c1 + p.logBlowup1 + p.k1));
   const cells = (count: number): bigint => inField(whole(count * 2 ** p.m));
   const outside = (count: number): bigint => times(times(long.list, long.list) >> 1n, power(cells(count), p.oodPoints));
+  const pairs = p.deeper !== undefined && p.oodPoints === 2;
+  const given = [
+    { k: p.k1 + 1, logBlowup: p.logBlowup1, multiplicity: p.multiplicity1, queries: p.queries1, grind: p.grind1 },
+    ...(p.deeper ?? []),
+  ];
+  const folds = [p.grindFold1, ...(p.deeper ?? []).map(({ grindFold }) => grindFold)];
+  let vars = p.m + 1;
+  const levels = given.map(({ k, logBlowup, multiplicity, queries, grind }, i) => {
+    const short = code(ratio(1n, BigInt(2 ** logBlowup)), multiplicity);
+    const cells = inField(whole(2 ** vars));
+    const values = i === 0 ? 2 * p.queries0 : given[i - 1]!.queries;
+    const level = {
+      outside: times(times(short.list, short.list) >> 1n, power(cells, pairs ? 2 : 1)),
+      beta: inField(times(short.list, whole(values + 2))),
+      rounds: k,
+      round: ground(short.line(1n << BigInt(vars + logBlowup - 1)), folds[i]!) + inField(2n * short.list),
+      queries: ground(power(short.agreement, queries), grind),
+    };
+    vars -= k;
+    return level;
+  });
+  const last = given.at(-1)!;
   return {
-    oodS: dataTrees.reduce((sum, tree) => sum + outside(trees[tree].rows.length), 0n),
+    oodS: [dataTrees.reduce((sum, tree) => sum + outside(trees[tree].rows.length), 0n), 0n],
     // Both of the lookups, and the facts that are linear in the leaf point.
     alpha: inField(whole(4 * 2 ** lookups.vars)) + inField(whole(lookups.vars)),
     beta: 0n,
@@ -78,13 +101,13 @@ function errorsOf({ profile: p, lookups, messages, trees, rowVars, shape }: Plan
     eta: inField(whole(messages.constraints)),
     rowRound: ground(rows, p.grindFold) + special,
     delta: ground(rows, p.grindFold) + special,
-    oodLevel1: inField(times(times(short.list, short.list), whole(2 ** (p.m + 1))) >> 1n),
+    oodLevel: levels.flatMap(({ outside }) => [outside, ...(pairs ? [0n] : [])]),
     queries0: ground(power(long.agreement, p.queries0), p.grind0),
-    beta1: inField(times(short.list, whole(2 * p.queries0 + 2))),
-    level1RowRound: ground(folded, p.grindFold1) + inField(2n * short.list),
-    queries1: ground(power(short.agreement, p.queries1), p.grind1),
-    beta2: inField(whole(p.queries1 + 1)),
-    level1ColumnRound: inField(whole(2)),
+    beta1: levels[0]!.beta,
+    levelRowRound: levels.flatMap(({ rounds, round }) => new Array<bigint>(rounds).fill(round)),
+    queriesLevel: levels.map(({ queries }) => queries),
+    betaLevel: [...levels.slice(1).map(({ beta }) => beta), inField(whole(last.queries + 1))],
+    columnRound: inField(whole(2)),
     pow: 0n,
   };
 }
@@ -112,12 +135,17 @@ function bits(error: bigint): number {
   return Number(scale) - digits + 1 - Math.log2(Number(error >> BigInt(digits - 53)) / 2 ** 52);
 }
 
+/** As behind level 1 of chain64, with less grinding. */
+const levelOf64 = { ...profileNamed('chain64').deeper![0]!, grind: 8, grindFold: 9 };
+
 const backend = new KernelBackend(createEngine({ rowLogMax: 14 }));
 
 describe.each<[string, Variant, Partial<Profile>]>([
   ['small', 'joint', {}],
   ['small', 'separate', {}],
   ['chain1', 'joint', { queries0: 20, grindFold: 3 }],
+  ['chain64', 'joint', { m: 13, k1: 3, grind0: 12, grind1: 12, deeper: [{ ...levelOf64, grind: 10 }] }],
+  ['chain1', 'joint', { oodPoints: 2, deeper: [levelOf64, { ...levelOf64, k: 1, logBlowup: 11 }] }],
 ])('soundness of %s, %s, by what a verifier draws', (name, variant, change) => {
   const profile = { ...profileNamed(name), ...change };
   const { plan, input } = testSegment(backend, { profile, variant, manifest: testManifest({ superblock: 2 }) });
@@ -125,7 +153,11 @@ describe.each<[string, Variant, Partial<Profile>]>([
   const transcript = new CountingTranscript();
   runVerifier(plan, statement, transcript, new ProofBytes(proof));
   const errors = errorsOf(plan);
-  const sum = [...transcript.draws].reduce((total, [site, count]) => total + BigInt(count) * errors[site], 0n);
+  const drawn = [...transcript.draws].map(([site, count]): [Site, bigint[]] => {
+    const own = errors[site];
+    return [site, Array.from({ length: count }, (_, k) => (Array.isArray(own) ? own[k]! : own))];
+  });
+  const sum = drawn.flatMap(([, own]) => own).reduce((total, error) => total + error, 0n);
 
   it('is in sum no less than what the plan says, and hardly more', () => {
     expect(bits(sum)).toBeGreaterThanOrEqual(plan.soundness.sumBits - 1e-6);
@@ -134,8 +166,8 @@ describe.each<[string, Variant, Partial<Profile>]>([
 
   it('is in each round no less than in the weakest round of the plan', () => {
     const known = plan.soundness.terms.reduce((weakest, term) => (term.bits < weakest.bits ? term : weakest));
-    const weakest = [...transcript.draws.keys()].reduce((a, b) => (errors[a] > errors[b] ? a : b));
-    expect(bits(errors[weakest])).toBeCloseTo(known.bits, 1);
+    const weakest = drawn.flatMap(([, own]) => own).reduce((a, b) => (a > b ? a : b));
+    expect(bits(weakest)).toBeCloseTo(known.bits, 1);
   });
 
   it('draws at every site', () => {

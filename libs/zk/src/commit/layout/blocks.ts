@@ -45,9 +45,12 @@ export function weightBlocks(shape: Shape): BlockSpec[] {
 }
 
 export function dataBlocks(shape: Shape): BlockSpec[] {
-  const { stepVars, batchVars, widthVars, layers, classes } = shape;
+  const { stepVars, batchVars, widthVars, layers, classes, inputsFirst } = shape;
+  const [inputVars, bound] = [widthVars[0]!, layers[0]!.inputs];
   return [
-    block('X', 0, [stepVars, widthVars[0]!, batchVars], { dimension: 1, bound: layers[0]!.inputs }),
+    inputsFirst
+      ? block('X', 0, [inputVars, stepVars, batchVars], { dimension: 0, bound })
+      : block('X', 0, [stepVars, inputVars, batchVars], { dimension: 1, bound }),
     block('Y', 0, [widthVars.at(-1)!, stepVars, batchVars], { dimension: 0, bound: classes }),
     block('z', 0, [blindVars]),
   ];

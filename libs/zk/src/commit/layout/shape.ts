@@ -38,6 +38,8 @@ export interface StepShape extends LossTable {
   readonly steps: number;
   readonly widths: readonly number[];
   readonly samples: number;
+  /** The data stand as [input, step, sample]; else as [step, input, sample]. */
+  readonly inputsFirst: boolean;
 }
 
 /** Of a step by itself, without padding; of manifests without a proof too. */
@@ -48,7 +50,7 @@ export function stepShape(manifest: Manifest): StepShape {
   return {
     ...{ manifest, layers, batch, classes: classCount(manifest), loss: loss.kind },
     ...{ lossFraction: last.g, roundingShift: last.aOut - last.g, ...committedLoss(loss.kind).table(loss, last) },
-    ...{ steps: 1, widths: dims, samples: batch },
+    ...{ steps: 1, widths: dims, samples: batch, inputsFirst: false },
   };
 }
 
@@ -74,7 +76,7 @@ const rule = 'libs/zk/SPEC.md §2.2, §4.1';
 const layersMax = 8;
 
 /** @throws Rejection STEP_PLAN for a manifest that version 1 cannot prove */
-export function shapeOf(manifest: Manifest): Shape {
+export function shapeOf(manifest: Manifest, { inputsFirst = false }: { readonly inputsFirst?: boolean } = {}): Shape {
   const { superblock, loss } = manifest;
   const { check } = committedLoss(loss.kind);
   const layers = layerScales(manifest);
@@ -91,7 +93,7 @@ export function shapeOf(manifest: Manifest): Shape {
   return {
     ...step,
     ...{ steps: superblock, widths: widthVars.map((vars) => 2 ** vars), samples: 2 ** batchVars },
-    ...{ widthVars, stepVars: log2Ceil(superblock), batchVars },
+    ...{ widthVars, stepVars: log2Ceil(superblock), batchVars, inputsFirst },
     unscaled: unscaledLimbs(manifest),
     pieces: alignedPieces(0, step.classes),
     gaps: alignedPieces(step.classes, 2 ** log2Ceil(step.classes)),

@@ -50,6 +50,7 @@ export function dataLayout(shape: Shape, profile: Profile): TreeLayout {
 
 /** Binds everything that a commitment's bytes depend on besides its cells; 32 bytes. */
 export function layoutDigest(layout: TreeLayout, shape: Shape, profile: Profile): Uint8Array {
+  const inputsFirst = layout.tree === 'D' && shape.inputsFirst;
   const words = [
     LEAF_HEADER[layout.tree],
     profile.m,
@@ -60,7 +61,8 @@ export function layoutDigest(layout: TreeLayout, shape: Shape, profile: Profile)
     ...counted(shape.manifest.dims),
     ...(layout.tree === 'D' ? [shape.manifest.superblock, shape.manifest.batch] : []),
     ...layoutWords(layout),
-    ...(profile.oodPoints === 1 ? [] : [profile.oodPoints]),
+    ...(profile.oodPoints === 1 && !inputsFirst ? [] : [profile.oodPoints]),
+    ...(inputsFirst ? [1] : []),
   ];
   return taggedDigest('fxt-zk/layout/1', ...words.map((word) => uintBe(word, 4)));
 }

@@ -9,9 +9,9 @@ import type { MaskedProtocol } from '../masked-protocol.js';
 
 /** A_l[step, unit, sample]; A_0 is the data. */
 export function activation(protocol: MaskedProtocol, layer: number, step: Axis, unit: Axis, sample: Axis): LinearForm {
-  return layer === 0
-    ? protocol.cell('D', 'X', step, unit, sample)
-    : protocol.cell('S', `A${layer}`, step, unit, sample);
+  if (layer > 0) return protocol.cell('S', `A${layer}`, step, unit, sample);
+  const { inputsFirst } = protocol.plan.shape;
+  return inputsFirst ? protocol.cell('D', 'X', unit, step, sample) : protocol.cell('D', 'X', step, unit, sample);
 }
 
 /** G_l[step, unit, sample]. */
