@@ -48,7 +48,9 @@ export function keepCommitments(bytesMax: number): KeptCommitments {
 
 function bytesOf({ matrix, tree, aux }: OpenableCommitment): number {
   const hashes = tree.levels.reduce((sum, level) => sum + level.length, 0);
-  return matrix.random.byteLength + matrix.codewords.byteLength + hashes + (aux?.length ?? 0);
+  const { random, codewords, messages } = matrix;
+  const rows = random.byteLength + (codewords?.byteLength ?? 0) + (messages?.byteLength ?? 0);
+  return rows + hashes + (aux?.length ?? 0);
 }
 
 function sameWeights(a: Weights, b: Weights): boolean {

@@ -19,6 +19,13 @@ export interface DoubleRows {
   readonly stride: number;
 }
 
+/** What codewords are made of: row-major without gaps. */
+export interface CodeRows {
+  readonly messages: BaseArray;
+  readonly random: BaseArray;
+  readonly rows: number;
+}
+
 export interface CommittingBackend {
   /** Zeros. */
   base(count: number): BaseArray;
@@ -36,6 +43,9 @@ export interface CommittingBackend {
 
   /** Per column i of a row-major matrix: keccak256(be64(header) ‖ be64 of each symbol ‖ aux[32·i, 32·i + 32)). */
   hashLeaves(header: number, symbols: BaseArray, rows: number, aux: Uint8Array | undefined): Uint8Array;
+
+  /** The same of the codewords of rows, which are not kept. */
+  hashCodewords(header: number, rows: CodeRows, m: number, logBlowup: number, aux: Uint8Array | undefined): Uint8Array;
 
   /** keccak256(digest_{2i} ‖ digest_{2i+1} ‖ 0x01) of digests that lie 32 bytes apart, cut to digestBytes. */
   hashNodes(digests: Uint8Array, digestBytes: number): Uint8Array;

@@ -1,6 +1,6 @@
 /** Committing to matrices: rows, codewords, Merkle tree, out-of-domain value (libs/zk/SPEC.md §2.1). */
 import { extAt } from './arrays.js';
-import type { BaseArray, CommittingBackend } from './backend.js';
+import type { BaseArray, CodeRows, CommittingBackend } from './backend.js';
 import type { Columns } from './columns.js';
 import type { Commitment } from './commitment.js';
 import * as F from './field/extension.js';
@@ -17,13 +17,20 @@ export interface MerkleTree {
   readonly root: Uint8Array;
 }
 
-/** Rows with everything needed to open them. */
+/** Rows with everything needed to open them: their codewords, or where those are too long to keep, what they encode. */
 export interface CodedMatrix {
   readonly rows: number;
-  /** Row-major; random coefficients and codewords. */
+  /** lg of a row's length, and of how much longer its codeword is. */
+  readonly m: number;
+  readonly logBlowup: number;
+  /** Row-major; random coefficients, and one of the two. */
   readonly random: BaseArray;
-  readonly codewords: BaseArray;
+  readonly codewords?: BaseArray;
+  readonly messages?: BaseArray;
 }
+
+/** Codewords of more bytes than this are hashed and dropped. */
+const keptCodewordBytes = 2 ** 28;
 
 export interface OpenableTree {
   readonly matrix: CodedMatrix;
@@ -41,7 +48,12 @@ export interface OpenableCommitment extends OpenableTree {
 export function detached(opened: OpenableCommitment): OpenableCommitment {
   const { matrix, tree, aux, ood, commitment } = opened;
   const copy = {
-    matrix: { rows: matrix.rows, random: matrix.random.slice(), codewords: matrix.codewords.slice() },
+    matrix: {
+      ...matrix,
+      random: matrix.random.slice(),
+      ...(matrix.codewords ? { codewords: matrix.codewords.slice() } : {}),
+      ...(matrix.messages ? { messages: matrix.messages.slice() } : {}),
+    },
     tree: { root: tree.root, levels: tree.levels.map((level) => Uint8Array.from(level)) },
   };
   return { ...copy, commitment, ...(ood ? { ood } : {}), ...(aux ? { aux: Uint8Array.from(aux) } : {}) };
@@ -65,15 +77,23 @@ export function rowRandomness(backend: CommittingBackend, seed: Uint8Array, rows
   return random;
 }
 
+/** Codes rows and hashes what stands at each point: the leaves, 32 bytes each. */
 export function encodeMatrix(
   backend: CommittingBackend,
-  messages: BaseArray,
-  random: BaseArray,
-  profile: Profile,
-): CodedMatrix {
-  const rows = messages.length / 2 ** profile.m;
-  const codewords = backend.encodeRows(messages, random, rows, profile.m, profile.logBlowup);
-  return { rows, random, codewords };
+  header: number,
+  rows: CodeRows,
+  code: { readonly m: number; readonly logBlowup: number },
+  aux?: Uint8Array,
+  bytesMax = keptCodewordBytes,
+): { readonly matrix: CodedMatrix; readonly leaves: Uint8Array } {
+  const { m, logBlowup } = code;
+  const matrix = { rows: rows.rows, m, logBlowup, random: rows.random };
+  if (8 * rows.rows * 2 ** (m + logBlowup) > bytesMax) {
+    const leaves = backend.hashCodewords(header, rows, m, logBlowup, aux);
+    return { matrix: { ...matrix, messages: rows.messages }, leaves };
+  }
+  const codewords = backend.encodeRows(rows.messages, rows.random, rows.rows, m, logBlowup);
+  return { matrix: { ...matrix, codewords }, leaves: backend.hashLeaves(header, codewords, rows.rows, aux) };
 }
 
 /** Rows of one tree from integer columns and, for the block z, the seed's blind cells. */
@@ -107,10 +127,10 @@ export function commitColumns(
 ): OpenableCommitment {
   const messages = layRows(backend, layout, columns, seed, profile.m);
   const random = rowRandomness(backend, seed, layout.rows.length, profile);
-  const matrix = encodeMatrix(backend, messages, random, profile);
+  const rows = { messages, random, rows: layout.rows.length };
   const leafCount = 2 ** (profile.m + profile.logBlowup);
-  const aux = jointAux ?? (layout.hasAux ? ownAux(backend, seed, matrix.rows, leafCount) : undefined);
-  const leaves = backend.hashLeaves(LEAF_HEADER[layout.tree], matrix.codewords, matrix.rows, aux);
+  const aux = jointAux ?? (layout.hasAux ? ownAux(backend, seed, rows.rows, leafCount) : undefined);
+  const { matrix, leaves } = encodeMatrix(backend, LEAF_HEADER[layout.tree], rows, profile, aux);
   const tree = buildTree(backend, leaves, profile.digestBytes);
   const ood = oodPoints(tree.root, profile.oodPoints).map((z) => oodOf(backend, messages, profile.m, z));
   return { matrix, tree, ...(aux ? { aux } : {}), ood, commitment: { root: tree.root, ood: oodWord(ood) } };

@@ -39,7 +39,7 @@ describe('a leaf', () => {
     const { shape, profile } = derivePlanUnchecked(testManifest({ dims }), testProfile, 'separate');
     const { matrix, aux } = commitWeights(backend, { shape, profile }, initialWeights(shape.manifest), seedOf(seed));
     expect(matrix.rows).toBe(dims[0] === 3 ? 1 : 3);
-    expect(aux!.length).toBe((32 * matrix.codewords.length) / matrix.rows);
+    expect(aux!.length).toBe((32 * matrix.codewords!.length) / matrix.rows);
     return Buffer.from(aux!);
   };
 

@@ -1,6 +1,6 @@
 /** What commits over the compiled kernels. Arrays it makes lie in the engine's memory and are used in place. */
 import { extArray } from './arrays.js';
-import type { BaseArray, CommittingBackend, ExtArray } from './backend.js';
+import type { BaseArray, CodeRows, CommittingBackend, ExtArray } from './backend.js';
 import type { Ext } from './field/extension.js';
 import { KernelMemory, requireResident } from './kernel-memory.js';
 import type { Engine, Mark, Task } from './kernels/index.js';
@@ -61,6 +61,38 @@ export class KernelCommitter implements CommittingBackend {
     const [from, to] = [this.memory.rowAddresses(symbols, rows), out.byteOffset];
     const tail = aux === undefined ? 0 : this.memory.atBytes(aux);
     this.split(count, (begin, end) => ['hashLeaves', from, rows, begin, end, header, tail, to]);
+    return out;
+  }
+
+  /** Two cosets at a time: addresses are those that the rows would have if whole codewords lay there. */
+  hashCodewords(
+    header: number,
+    { messages, random, rows }: CodeRows,
+    m: number,
+    logBlowup: number,
+    aux: Uint8Array | undefined,
+  ): Uint8Array {
+    const size = 2 ** m;
+    const out = this.memory.bytes(32 * size * 2 ** logBlowup);
+    this.memory.scratch(() => {
+      const from = this.memory.rowAddresses(messages, rows);
+      const tail = this.memory.rowAddresses(random, rows);
+      const ending = aux === undefined ? 0 : this.memory.atBytes(aux);
+      const buffer = this.memory.words(2 * size * rows).byteOffset;
+      for (let coset = 0; coset < 2 ** logBlowup; coset += 2) {
+        const start = coset * size;
+        const to = this.memory.addressList(
+          Array.from({ length: rows }, (_, row) => buffer + 8 * (2 * size * row - start)),
+        );
+        const { roots } = this.engine;
+        this.parts(rows, (begin, end) => {
+          return ['encodeRows', from, tail, random.length / rows, m, m + logBlowup, begin, end, coset, roots, to];
+        });
+        this.split(2 * size, (begin, end) => {
+          return ['hashLeaves', to, rows, start + begin, start + end, header, ending, out.byteOffset];
+        });
+      }
+    });
     return out;
   }
 

@@ -1,7 +1,7 @@
 /** The prover's messages of the batching rounds and of the opening (libs/zk/SPEC.md §8, §9). */
 import { extArray, extAt, extList, extView } from '../commit/arrays.js';
 import type { BaseArray, ExtArray } from '../commit/backend.js';
-import { buildTree, type OpenableTree } from '../commit/commit.js';
+import { buildTree, encodeMatrix, type OpenableTree } from '../commit/commit.js';
 import { domainPoint } from '../commit/field/domain.js';
 import * as F from '../commit/field/extension.js';
 import type { Ext } from '../commit/field/extension.js';
@@ -183,10 +183,9 @@ class OpeningScript {
         messages[(2 * r + 1) * size + i] = vector[2 * (r * size + i) + 1]!;
       }
     }
-    const random = backend.base(0);
-    const codewords = backend.encodeRows(messages, random, rows, columnVars, logBlowup);
-    const leaves = backend.hashLeaves(LEAF_HEADER.L1, codewords, rows, undefined);
-    return { matrix: { rows, random, codewords }, tree: buildTree(backend, leaves, digestBytes) };
+    const code = { m: columnVars, logBlowup };
+    const { matrix, leaves } = encodeMatrix(backend, LEAF_HEADER.L1, { messages, random: backend.base(0), rows }, code);
+    return { matrix, tree: buildTree(backend, leaves, digestBytes) };
   }
 
   /** Ω_1 on all of Φ. */

@@ -17,6 +17,8 @@ export const plainBackend: Backend = {
   release: () => undefined,
   encodeRows,
   hashLeaves,
+  hashCodewords: (header, { messages, random, rows }, m, logBlowup, aux) =>
+    hashLeaves(header, encodeRows(messages, random, rows, m, logBlowup), rows, aux),
   hashNodes,
   counterHashes,
   randomElements,

@@ -194,8 +194,12 @@ function commitWitness(
   const stored = cells.rows('S');
   const storedRandom = rowRandomness(backend, key, layouts.S.rows.length, profile);
   const messages = joined(backend, stored, special.messages);
-  const matrix = encodeMatrix(backend, messages, joined(backend, storedRandom, special.random), profile);
-  const leaves = backend.hashLeaves(LEAF_HEADER.S, matrix.codewords, matrix.rows, undefined);
+  const rows = {
+    messages,
+    random: joined(backend, storedRandom, special.random),
+    rows: messages.length / 2 ** profile.m,
+  };
+  const { matrix, leaves } = encodeMatrix(backend, LEAF_HEADER.S, rows, profile);
   if (plan.variant === 'separate') {
     const WT = known ?? commitColumns(backend, layouts.WT, profile, segment.after, afterSeed);
     const S = { matrix, tree: buildTree(backend, leaves, profile.digestBytes) };

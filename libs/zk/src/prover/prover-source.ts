@@ -12,6 +12,7 @@ import { levelTrees } from '../relation/levels.js';
 import type { ProofSource } from '../verifier/source.js';
 import type { Backend } from './backend.js';
 import type { Script } from './sumcheck-script.js';
+import { symbolsAt } from './symbols.js';
 
 export class ProverSource implements ProofSource {
   readonly #parts: Uint8Array[] = [];
@@ -49,11 +50,10 @@ export class ProverSource implements ProofSource {
   }
 
   symbols(name: TreeName, leaf: number, count: number): Uint8Array {
-    const { codewords, rows } = this.#tree(name).matrix;
-    const length = codewords.length / rows;
+    const values = symbolsAt(this.backend, this.#tree(name).matrix, leaf);
     const symbols = new Uint8Array(8 * count);
     const view = new DataView(symbols.buffer);
-    for (let row = 0; row < count; row++) view.setBigUint64(8 * row, codewords[row * length + leaf]!);
+    for (let row = 0; row < count; row++) view.setBigUint64(8 * row, values[row]!);
     return this.#write(symbols);
   }
 

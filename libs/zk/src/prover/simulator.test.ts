@@ -6,18 +6,21 @@ import { expect, it, vi } from 'vitest';
 import { datasetRoot, merklePath, superblockOfStep } from '#libs/step';
 import { buildTree, encodeMatrix, type OpenableTree } from '../commit/commit.js';
 import { dataDigestOf, type Commitment } from '../commit/commitment.js';
-import { extFromDigest, extWord } from '../commit/field/bytes.js';
+import { extFromDigest } from '../commit/field/bytes.js';
 import * as F from '../commit/field/extension.js';
 import type { Ext } from '../commit/field/extension.js';
 import { inversePowerOfTwo } from '../commit/field/goldilocks.js';
 import { createEngine } from '../commit/kernels/index.js';
+import { LEAF_HEADER } from '../commit/hash.js';
 import { dataTrees } from '../commit/layout/blocks.js';
+import { oodWord } from '../commit/layout/ood.js';
 import { randomPerRow } from '../commit/params.js';
 import { prfElements } from '../commit/randomness.js';
 import * as multiproof from '../merkle/multiproof.js';
+import { levelsOf } from '../relation/levels.js';
 import { specialRows, type Plan } from '../relation/plan.js';
 import { claimValue, freezeChallenges, frozenChallenge } from '../testing/lies.js';
-import { seedOf, testProfile, testSegment } from '../testing/segments.js';
+import { seedOf, testProfile, testSegment, type TestSegment } from '../testing/segments.js';
 import { Transcript } from '../transcript/transcript.js';
 import { reduceToOneClaim } from '../verifier/flow/flow.js';
 import { checkOpening } from '../verifier/opening.js';
@@ -33,7 +36,9 @@ import { RecordingTranscript } from './recording-transcript.js';
 import type { Script } from './sumcheck-script.js';
 
 const backend = new KernelBackend(createEngine({ rowLogMax: 12 }));
-const { plan, input } = testSegment(backend, { profile: { ...testProfile, m: 9, k1: 3, queries0: 4, queries1: 3 } });
+const usual = { ...testProfile, m: 9, k1: 3, queries0: 4, queries1: 3 };
+const level = { k: 2, logBlowup: 3, multiplicity: 2, queries: 3, grind: 2, grindFold: 1 };
+const profiles = [usual, { ...usual, oodPoints: 2, inputsFirst: true, deeper: [level] }] as const;
 
 let draws = 0;
 const uniform = (count: number): BigUint64Array =>
@@ -42,21 +47,27 @@ const element = (): Ext => {
   const [c0, c1] = uniform(2);
   return { c0: c0!, c1: c1! };
 };
-const commitment = (name: string): Commitment => ({ root: seedOf(name), ood: extWord(element()) });
+const commitment = (name: string, ood: readonly Ext[]): Commitment => ({ root: seedOf(name), ood: oodWord(ood) });
+
+/** Values outside the domain that nothing stands behind. */
+type Values = Readonly<Record<'W0' | 'WT' | 'D', readonly Ext[]>>;
 
 /** A statement whose commitments nobody can open. */
-function statement(): StepProofStatement {
+function statement({ plan, input }: TestSegment, values: Values): StepProofStatement {
   const { manifest } = plan.shape;
-  const data = commitment('data');
+  const data = commitment('data', values.D);
   const digests = [0, 1, 2].map(() => dataDigestOf(data, plan));
   const path = merklePath(digests, superblockOfStep(manifest, 0, input.statement.recordCount));
   const { before: _before, data: _data, outerDigest: _outer, ...rest } = input.statement;
   const chosen = { data, dataPath: path, datasetRoot: datasetRoot(digests), outerDigest: seedOf('outer') };
-  return { ...rest, ...chosen, before: commitment('before'), after: commitment('after') };
+  return { ...rest, ...chosen, before: commitment('before', values.W0), after: commitment('after', values.WT) };
 }
 
 /** Rows of noise in the place of every tree. */
-function noise(of: Plan): {
+function noise(
+  of: Plan,
+  values: Values,
+): {
   cells: Cells;
   trees: Record<(typeof dataTrees)[number], OpenableTree>;
   masks: ReturnType<typeof maskRows>['masks'];
@@ -75,10 +86,12 @@ function noise(of: Plan): {
     const random = uniform(of.trees[tree].rows.length * t);
     const [messages, own] =
       tree === 'S' ? [joined(stored, special.messages), joined(random, special.random)] : [stored, random];
-    const matrix = encodeMatrix(backend, messages, own, of.profile);
+    const rows = { messages, random: own, rows: messages.length / 2 ** of.profile.m };
+    const { matrix } = encodeMatrix(backend, LEAF_HEADER[tree], rows, of.profile);
     const leaves = 2 ** (of.profile.m + of.profile.logBlowup);
     const aux = backend.counterHashes(seedOf(`aux ${tree}`), leaves);
-    return { matrix, tree: buildTree(backend, aux, of.profile.digestBytes), aux };
+    const ood = tree === 'S' ? {} : { ood: values[tree] };
+    return { matrix, tree: buildTree(backend, aux, of.profile.digestBytes), aux, ...ood };
   };
   const trees = { S: treeOf('S'), D: treeOf('D'), W0: treeOf('W0'), WT: treeOf('WT') };
   expect(trees.S.matrix.rows).toBe(of.trees.S.rows.length + specialRows);
@@ -108,23 +121,27 @@ function* openingOf(given: Parameters<typeof openingScript>[0]): Script {
 }
 
 /** The last hash of every path gives the root that the statement names. */
-function programHash({ before, after, data }: StepProofStatement): void {
+function programHash({ before, after, data }: StepProofStatement, trees: number): void {
   const honest = multiproof.rootOf;
   const roots = [before.root, after.root, data.root];
   let call = 0;
   vi.spyOn(multiproof, 'rootOf').mockImplementation((...given) => {
     const reached = honest(...given);
-    const programmed = roots[call % 4];
+    const programmed = roots[call % trees];
     call += 1;
     return programmed ?? reached;
   });
 }
 
-it('simulates an accepted transcript without a witness', () => {
-  const claimed = statement();
+it.each(profiles)('simulates an accepted transcript without a witness, $oodPoints points', (profile) => {
+  const segment = testSegment(backend, { profile });
+  const { plan } = segment;
+  const some = (): Ext[] => Array.from({ length: profile.oodPoints }, element);
+  const values = { W0: some(), WT: some(), D: some() };
+  const claimed = statement(segment, values);
   const thaw = freezeChallenges();
-  programHash(claimed);
-  const { cells, trees, masks } = noise(plan);
+  programHash(claimed, 3 + levelsOf(profile).length);
+  const { cells, trees, masks } = noise(plan, values);
   const source = new ProverSource(backend, uniform(2 * 2 ** plan.messages.padVars), trees);
   const { context, protocol, known, roots } = openProtocol(plan, claimed, new Transcript(), source);
   source.follow(noiseScript());

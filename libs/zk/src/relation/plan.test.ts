@@ -24,6 +24,9 @@ const reference: [string, number][] = [
   ['chain26', 16],
   ['fast16', 16],
   ['fast64', 64],
+  ['chain64', 64],
+  ['steps128', 128],
+  ['sum100', 64],
 ];
 
 describe('plan (libs/zk/SPEC.md §4)', () => {
@@ -65,6 +68,13 @@ describe('plan (libs/zk/SPEC.md §4)', () => {
     // The other masked messages open claims, and have no challenge of their own that a round would add.
     const openings = 2 * (shape.layers.length - 1) + 2 * shape.pieces.length + 1;
     expect(messages.maskedMessages - 1 - 2 * count).toBe(openings);
+  });
+
+  it('has 100 bits in the sum over all rounds under sum100, up to sixty-four steps', () => {
+    for (const superblock of [1, 4, 16, 64]) {
+      const plan = derivePlan(fx1([784, 64, 10], 64, 8, superblock), profiles.get('sum100')!, 'joint');
+      expect(plan.soundness.sumBits).toBeGreaterThanOrEqual(100);
+    }
   });
 
   it('opens twice outside the domain where one value would not bind a large tree', () => {
