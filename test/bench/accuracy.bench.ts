@@ -18,7 +18,7 @@ const shares: Readonly<Record<string, number>> = {
 const [pointsMost, percentMost] = [0.3, 1];
 
 export const run = ({ rows: asked }: BenchOptions): Promise<BenchResult[]> =>
-  all(tasks.filter(({ name }) => asked.length === 0 || asked.includes(name)));
+  all(tasks.filter(({ name, isByName }) => (asked.length === 0 ? isByName !== true : asked.includes(name))));
 
 /** Rows that are asked for and have no short form run whole. */
 export const short = ({ rows: asked }: BenchOptions): Promise<BenchResult[]> =>

@@ -24,6 +24,8 @@ export interface Task {
   readonly metric: MetricName;
   /** Beside the distance from float32. */
   readonly atLeast?: number;
+  /** Left out where nobody asks for it by name. */
+  readonly isByName?: boolean;
   /** @param share of the steps: 1, or less in the short form. @throws MissingData */
   parts(share: number): readonly Part[];
 }

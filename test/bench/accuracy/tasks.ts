@@ -56,13 +56,16 @@ const mlp = (steps: number): NetManifest =>
     optimizer: adamw(0.002, steps),
   });
 
-/** @param share of the steps */
+/** @param seeds a training for each of them */
 const images =
-  (folder: () => string, of: (steps: number) => NetManifest, steps: number) =>
+  (folder: () => string, of: (steps: number) => NetManifest, steps: number, seeds: readonly string[] = [seed]) =>
   (share: number): readonly Part[] => {
     const manifest = of(Math.ceil(steps * share));
-    return [{ manifest, examples: trainImages(folder(), seed), test: testImages(folder()) }];
+    const test = testImages(folder());
+    return seeds.map((own) => ({ manifest: { ...manifest, seed: own }, examples: trainImages(folder(), own), test }));
   };
+
+const fiveSeeds = [seed, ...['11', '22', '33', '44'].map((byte) => `0x${byte.repeat(32)}`)];
 
 /** `beta2` as libs/models chooses it for text. */
 const ofText = { beta2: [3, 8], decay: 3277, clip: 7500 };
@@ -165,6 +168,10 @@ export const tasks: readonly Task[] = [
   {
     ...{ name: 'fashion-cnn', what: 'LeNet-like CNN, AdamW, 1,100 steps, on Fashion-MNIST', metric: 'accuracy' },
     parts: images(fashionFolder, lenet, 1100),
+  },
+  {
+    ...{ name: 'fashion-cnn-seeds', what: 'the same with five seeds', metric: 'accuracy', isByName: true },
+    parts: images(fashionFolder, lenet, 1100, fiveSeeds),
   },
   {
     ...{ name: 'mnist-mlp', what: 'MLP 784-128-64-10, AdamW, 936 steps', metric: 'accuracy' },
