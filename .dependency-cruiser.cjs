@@ -123,7 +123,7 @@ const parts = {
   }),
   log: lib('log', {
     may: ['attestation', 'transparency', 'process'],
-    npm: ['@electric-sql/pglite', '@noble/hashes', 'pg'],
+    npm: ['@electric-sql/pglite', '@noble/hashes', 'aws4fetch', 'pg'],
   }),
   persistence: lib('persistence', {
     may: ['attestation', 'migrations', 'process'],
@@ -164,6 +164,7 @@ const parts = {
       'proof',
       'collateral',
       'log',
+      'process',
       'settlement',
       'telemetry',
     ],

@@ -7,12 +7,14 @@ import { documentDigest, type AppraisalPolicy } from '#attestation';
 import { CodedError, ed25519Signer, fromHex, fromUtf8, to0x, toHex } from '#attestation/base';
 import { parseTrustPolicy, type TrustPolicy } from '#attestation/log';
 import { noEndorsementRecord, type EndorsementRecord } from '#attestation/records';
+import { settingsFiles } from '#libs/process';
 import { openEscrowReader } from '#libs/settlement';
 import { readCollateral } from './collateral.js';
 import type { Escrows } from './escrow.js';
 import { readPolicy } from './policy-file.js';
 import { openReleaseLog, type ReleaseLog } from './release-log.js';
-import { invalid, parseFile, read, secretOf } from './settings-file.js';
+
+const files = settingsFiles('BROKER_CONFIG', 'key broker settings');
 
 const hex = (size: number) => z.string().regex(new RegExp(`^0x[0-9a-f]{${2 * size}}$`));
 
@@ -145,7 +147,7 @@ export interface AttestorConfig extends SpeakerConfig {
 
 /** @throws ConfigurationError BROKER_CONFIG naming the field, or the file that cannot be read */
 export async function loadBrokerConfig(path: string): Promise<BrokerConfig> {
-  const settings = parseFile(BrokerSettings, path);
+  const settings = files.parse(BrokerSettings, path);
   const near = (file: string): string => resolve(dirname(path), file);
   const dataKeys = near(settings.dataKeys);
   return {
@@ -163,7 +165,7 @@ export async function loadBrokerConfig(path: string): Promise<BrokerConfig> {
 
 /** @throws ConfigurationError BROKER_CONFIG naming the field, or the file that cannot be read */
 export async function loadAttestorConfig(path: string): Promise<AttestorConfig> {
-  const settings = parseFile(AttestorSettings, path);
+  const settings = files.parse(AttestorSettings, path);
   const { clients } = settings;
   return {
     ...(await sharedConfig(settings, path, settings.policies)),
@@ -179,17 +181,17 @@ function logOf(
   appraised: AppraisalPolicy,
 ): ReleaseLog {
   const near = (file: string): string => resolve(dirname(path), file);
-  const secret = secretOf(near(settings.key));
+  const secret = files.secret(near(settings.key));
   const policyFile = near(settings.policy);
   const { issuerEntry, issuerProof } = settings;
   if ((issuerEntry === undefined) !== (issuerProof === undefined)) {
-    throw invalid(path, 'log.issuerEntry and log.issuerProof, both or neither', 'one of them');
+    throw files.invalid(path, 'log.issuerEntry and log.issuerProof, both or neither', 'one of them');
   }
-  const text = (file: string): string => fromUtf8(new Uint8Array(read(near(file))));
+  const text = (file: string): string => fromUtf8(new Uint8Array(files.read(near(file))));
   const shown = () =>
     issuerEntry === undefined || issuerProof === undefined
       ? []
-      : [{ entry: new Uint8Array(read(near(issuerEntry))), opening: null, proof: text(issuerProof) }];
+      : [{ entry: new Uint8Array(files.read(near(issuerEntry))), opening: null, proof: text(issuerProof) }];
   return openReleaseLog({
     url: settings.url.replace(/\/$/, ''),
     policy: trustPolicyOf(policyFile, text(settings.policy)),
@@ -203,7 +205,7 @@ function trustPolicyOf(path: string, text: string): TrustPolicy {
   try {
     return parseTrustPolicy(text);
   } catch (error) {
-    if (error instanceof CodedError) throw invalid(path, error.detail.expected, error.detail.got);
+    if (error instanceof CodedError) throw files.invalid(path, error.detail.expected, error.detail.got);
     throw error;
   }
 }
@@ -224,11 +226,11 @@ async function sharedConfig(
   for (const file of restrictions === undefined ? policies : [...policies, restrictions]) await policyAt(file);
   return {
     ...{ host, port, proxies, logLevel, validForSeconds, resultsBytesMax },
-    policyFiles: policies.map((file) => new Uint8Array(read(near(file)))),
+    policyFiles: policies.map((file) => new Uint8Array(files.read(near(file)))),
     ...(signer !== undefined && { policySigner: signer }),
     restrictions: () => (restrictions === undefined ? null : policyAt(restrictions)),
-    signingSecret: secretOf(near(settings.signingKey)),
-    resultSecret: secretOf(near(settings.resultKey)),
+    signingSecret: files.secret(near(settings.signingKey)),
+    resultSecret: files.secret(near(settings.resultKey)),
     settlement: { chainId, contract, registry: fromHex(settings.settlement.registry) },
     escrow: openEscrowReader({ rpcUrl: settings.rpcUrl, chainId, contract, confirmations: settings.confirmations }),
     collateral: () => (collateral === undefined ? noEndorsementRecord : readCollateral(near(collateral))),
@@ -246,18 +248,18 @@ function bare(texts: readonly string[]): ReadonlySet<string> {
 }
 
 async function policyOf(path: string, signer: Uint8Array | undefined): Promise<AppraisalPolicy> {
-  const file = new Uint8Array(read(path));
+  const file = new Uint8Array(files.read(path));
   try {
     return await readPolicy(file, signer);
   } catch (error) {
     const expected = signer === undefined ? 'an appraisal policy' : `a policy signed by ${toHex(signer)}`;
-    throw invalid(path, expected, error instanceof Error ? error.message : 'something else');
+    throw files.invalid(path, expected, error instanceof Error ? error.message : 'something else');
   }
 }
 
 function findDataKey(folder: string, datasetId: string): Uint8Array | null {
   for (const name of readdirSync(folder).filter((file) => file.endsWith('.json'))) {
-    const entry = parseFile(DataKeyFile, join(folder, name));
+    const entry = files.parse(DataKeyFile, join(folder, name));
     if (entry.datasetId === datasetId) return fromHex(entry.key);
   }
   return null;

@@ -1,10 +1,10 @@
 /** The settings of a witness: one JSON file, paths relative to it. */
-import { readFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { ed25519 } from '@noble/curves/ed25519.js';
 import { z } from 'zod';
-import { ConfigurationError, fromHex, utf8 } from '#attestation/base';
+import { utf8 } from '#attestation/base';
 import { parseTrustPolicy } from '#attestation/log';
+import { settingsFiles } from '#libs/process';
 import type { WitnessParts } from './witness.js';
 
 const Settings = z.strictObject({
@@ -26,44 +26,18 @@ interface WitnessSettings extends Omit<WitnessParts, 'now'> {
   readonly logLevel: z.infer<typeof Settings>['logLevel'];
 }
 
+const files = settingsFiles('WITNESS_CONFIG', 'apps/witness/README.md');
+
 /** @throws ConfigurationError WITNESS_CONFIG; Rejection LOG_TRUST_POLICY, LOG_KEY */
 export function loadSettings(path: string): WitnessSettings {
-  const result = Settings.safeParse(document(path));
-  if (!result.success) {
-    const issue = result.error.issues[0]!;
-    throw invalid(issue.message, issue.path.join('.') || 'the document');
-  }
-  const { name, key, logs, state, ...shared } = result.data;
+  const { name, key, logs, state, ...shared } = files.parse(Settings, path);
   const at = (file: string): string => resolve(dirname(path), file);
-  const text = read(at(key)).trim();
-  if (!/^0x[0-9a-f]{64}$/.test(text)) throw invalid('a key of 32 bytes as 0x-hexadecimal', `${text.length} characters`);
-  const secret = fromHex(text);
+  const secret = files.secret(at(key));
   return {
     ...shared,
     key: { name, use: 'witness', publicKey: ed25519.getPublicKey(secret) },
     sign: (message) => ed25519.sign(utf8(message), secret),
-    logs: parseTrustPolicy(read(at(logs))).logs.map((log) => log.key),
+    logs: parseTrustPolicy(files.read(at(logs)).toString('utf8')).logs.map((log) => log.key),
     state: at(state),
   };
-}
-
-function document(path: string): unknown {
-  try {
-    return JSON.parse(read(path));
-  } catch (error) {
-    if (error instanceof ConfigurationError) throw error;
-    throw invalid('a JSON document', 'something else');
-  }
-}
-
-function read(path: string): string {
-  try {
-    return readFileSync(path, 'utf8');
-  } catch (error) {
-    throw invalid(`${path}: a readable file`, (error as NodeJS.ErrnoException).code ?? 'an error');
-  }
-}
-
-function invalid(expected: string, got: string): ConfigurationError {
-  return new ConfigurationError('WITNESS_CONFIG', { expected, got, rule: 'apps/witness/README.md' });
 }

@@ -1,8 +1,8 @@
 /** Ciphertexts from and to the control plane's store, over HTTP. */
 import { z } from 'zod';
 import { CollateralError, Rejection } from '#attestation/base';
-import { retry } from '#libs/process';
-import { readBody, readProblem } from './body.js';
+import { readBody, retry } from '#libs/process';
+import { readProblem } from './body.js';
 import { storeBodyBytesMax } from './limits.js';
 import { refusalOf } from './refusal.js';
 

@@ -1,5 +1,7 @@
 export { lockDirectory, lockFile } from './directory-lock.js';
 export { nodeCommand } from './node-command.js';
 export { freePort, isListening } from './port.js';
+export { readBody } from './read-body.js';
+export { settingsFiles } from './settings-file.js';
 export { startProcess, tailOf, type StartedProcess } from './start-process.js';
 export { poll, retry, within } from './wait.js';
