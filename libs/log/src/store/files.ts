@@ -1,5 +1,5 @@
 /** Files of a log in a directory: each whole or not there, and on the disk before the call returns. */
-import { mkdir, open, readFile, rename } from 'node:fs/promises';
+import { mkdir, open, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 
 export interface LogStore {
@@ -8,18 +8,35 @@ export interface LogStore {
   write(path: string, bytes: Uint8Array): Promise<void>;
 }
 
-export function createFileStore(directory: string): LogStore {
+/** With what takes away files that nobody needs any more. */
+export interface LogFiles extends LogStore {
+  writtenAt(path: string): Promise<Date | null>;
+  remove(path: string): Promise<void>;
+  /** Names of the files in a folder; of one that is not there, none. */
+  list(folder: string): Promise<readonly string[]>;
+}
+
+export function createFileStore(directory: string): LogFiles {
+  const at = (path: string): string => join(directory, path);
   return {
     read: async (path) => {
-      try {
-        return new Uint8Array(await readFile(join(directory, path)));
-      } catch (error) {
-        if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
-        throw error;
-      }
+      const bytes = await present(readFile(at(path)));
+      return bytes === undefined ? null : new Uint8Array(bytes);
     },
-    write: (path, bytes) => writeWhole(join(directory, path), bytes),
+    write: (path, bytes) => writeWhole(at(path), bytes),
+    writtenAt: async (path) => (await present(stat(at(path))))?.mtime ?? null,
+    remove: (path) => rm(at(path), { force: true }),
+    list: async (folder) => (await present(readdir(at(folder)))) ?? [],
   };
+}
+
+async function present<T>(found: Promise<T>): Promise<T | undefined> {
+  try {
+    return await found;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw error;
+  }
 }
 
 let count = 0;
