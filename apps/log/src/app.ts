@@ -4,7 +4,7 @@ import { Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import { entryBytesMax } from '#attestation/log';
-import { createFileStore, LogService, openLogDatabase } from '#libs/log';
+import { LogService, openLogDatabase } from '#libs/log';
 import { lockDirectory } from '#libs/process';
 import { createLogger } from '#libs/telemetry';
 import { EntriesController } from './entries.controller.js';
@@ -19,7 +19,7 @@ class LogModule {}
 /** @throws ConfigurationError LOG_BEHIND, LOG_FORK, DATA_DIRECTORY_IN_USE */
 export async function createLogApp(settings: LogSettings): Promise<NestExpressApplication> {
   const logger = createLogger('log', settings.logLevel);
-  const store = createFileStore(settings.tiles);
+  const store = settings.files;
   // PGlite lets a second process in.
   const lock = 'directory' in settings.database ? lockDirectory(settings.database.directory) : null;
   const database = await openLogDatabase(settings.database);

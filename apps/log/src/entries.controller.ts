@@ -17,8 +17,8 @@ export class EntriesController {
   async submit(@Body() body: unknown, @Query('wait') wait: unknown, @Res() response: Response): Promise<void> {
     if (!Buffer.isBuffer(body)) throw malformed('an entry as application/cose', 'another body');
     const until = waitOf(wait);
-    const leaf = await this.log.submit(new Uint8Array(body));
-    this.#answer(response, leaf, await this.log.proofWithin(leaf, until, waitMs));
+    const taken = await this.log.submit(new Uint8Array(body));
+    this.#answer(response, taken.leaf, await this.log.proofWithin(taken, until, waitMs));
   }
 
   @Get('entries/:leaf')

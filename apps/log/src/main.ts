@@ -4,7 +4,7 @@
  */
 import { CodedError, ConfigurationError } from '#attestation/base';
 import { noteKeyText } from '#attestation/log';
-import { createFileStore, openLogDatabase, recoverLog } from '#libs/log';
+import { openLogDatabase, recoverLog } from '#libs/log';
 import { createLogApp } from './app.js';
 import { loadSettings, type LogSettings } from './settings.js';
 
@@ -25,7 +25,7 @@ async function start(): Promise<void> {
 async function recover(settings: LogSettings): Promise<void> {
   const database = await openLogDatabase(settings.database);
   try {
-    const rows = await recoverLog({ ...settings, database, store: createFileStore(settings.tiles) });
+    const rows = await recoverLog({ ...settings, database, store: settings.files });
     print({ recovered: rows });
   } finally {
     await database.close();

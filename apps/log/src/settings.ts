@@ -1,11 +1,11 @@
 /** The settings of a log: one JSON file, paths relative to it. */
-import { readFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { ed25519 } from '@noble/curves/ed25519.js';
 import { z } from 'zod';
-import { ConfigurationError, equalBytes, fromHex, utf8 } from '#attestation/base';
+import { equalBytes, fromHex, utf8 } from '#attestation/base';
 import { isPublicKind, isSealedKind, parseTrustPolicy, type NoteKey, type TrustPolicy } from '#attestation/log';
-import type { LogIssuer } from '#libs/log';
+import { createFileStore, createS3Store, type LogFiles, type LogIssuer, type S3Place } from '#libs/log';
+import { settingsFiles } from '#libs/process';
 
 const key = z.string().regex(/^0x[0-9a-f]{64}$/);
 const kind = z.string().refine((name) => isSealedKind(name) || isPublicKind(name), 'a kind of entry');
@@ -21,8 +21,15 @@ const Settings = z.strictObject({
   /** PostgreSQL 15 or newer; absent: an embedded database in `database` beside the settings. */
   databaseUrl: z.string().startsWith('postgres').optional(),
   database: z.string().default('database'),
-  /** Folder of tiles and entry bundles. */
+  /** Folder of tiles and entry bundles, where they are not in an S3-compatible store. */
   tiles: z.string().default('tiles'),
+  /** `https://HOST/BUCKET/PREFIX`; its keys are in the environment. */
+  s3: z
+    .strictObject({
+      url: z.url({ protocol: /^https?$/ }).regex(/^https?:\/\/[^/]+\/[^/]+/),
+      region: z.string().default('us-east-1'),
+    })
+    .optional(),
   /** tlog-policy: this log's own key, and the witnesses that it shows checkpoints to. */
   witnesses: z.string(),
   issuers: z
@@ -39,59 +46,35 @@ export interface LogSettings {
   readonly key: NoteKey;
   readonly sign: (text: string) => Uint8Array;
   readonly database: { readonly url: string } | { readonly directory: string };
-  readonly tiles: string;
+  readonly files: LogFiles;
   readonly policy: TrustPolicy;
   readonly issuers: readonly LogIssuer[];
   readonly intervalMs: number;
 }
 
+const files = settingsFiles('LOG_CONFIG', 'apps/log/README.md');
+
 /** @throws ConfigurationError LOG_CONFIG; Rejection LOG_TRUST_POLICY, LOG_KEY */
-export function loadSettings(path: string): LogSettings {
-  const { origin, databaseUrl, ...rest } = parsed(path);
+export function loadSettings(path: string, env: NodeJS.ProcessEnv = process.env): LogSettings {
+  const { origin, databaseUrl, ...rest } = files.parse(Settings, path);
   const at = (name: string): string => resolve(dirname(path), name);
-  const secret = secretOf(at(rest.key));
+  const secret = files.secret(at(rest.key));
   const own: NoteKey = { name: origin, use: 'log', publicKey: ed25519.getPublicKey(secret) };
-  const policy = parseTrustPolicy(read(at(rest.witnesses)).toString('utf8'));
+  const policy = parseTrustPolicy(files.read(at(rest.witnesses)).toString('utf8'));
   if (!policy.logs.some((log) => log.key.name === origin && equalBytes(log.key.publicKey, own.publicKey))) {
-    throw invalid(`${rest.witnesses}: a line \`log\` with this log’s own key`, 'none');
+    throw files.invalid(at(rest.witnesses), 'a line `log` with this log’s own key', 'none');
   }
   return {
     ...{ host: rest.host, port: rest.port, logLevel: rest.logLevel, intervalMs: rest.intervalMs, key: own, policy },
     sign: (text) => ed25519.sign(utf8(text), secret),
     database: databaseUrl === undefined ? { directory: at(rest.database) } : { url: databaseUrl },
-    tiles: at(rest.tiles),
+    files: rest.s3 === undefined ? createFileStore(at(rest.tiles)) : createS3Store(s3Of(path, rest.s3, env)),
     issuers: rest.issuers.map((issuer) => ({ ...issuer, publicKey: fromHex(issuer.publicKey) })),
   };
 }
 
-function parsed(path: string): z.infer<typeof Settings> {
-  let json: unknown;
-  try {
-    json = JSON.parse(read(path).toString('utf8'));
-  } catch (error) {
-    if (error instanceof ConfigurationError) throw error;
-    throw invalid('a JSON document', 'something else');
-  }
-  const result = Settings.safeParse(json);
-  if (result.success) return result.data;
-  const issue = result.error.issues[0]!;
-  throw invalid(issue.message, issue.path.join('.') || 'the document');
-}
-
-function secretOf(path: string): Uint8Array {
-  const text = read(path).toString('utf8').trim();
-  if (!/^0x[0-9a-f]{64}$/.test(text)) throw invalid('a key of 32 bytes as 0x-hexadecimal', `${text.length} characters`);
-  return fromHex(text);
-}
-
-function read(path: string): Buffer {
-  try {
-    return readFileSync(path);
-  } catch (error) {
-    throw invalid(`${path}: a readable file`, (error as NodeJS.ErrnoException).code ?? 'an error');
-  }
-}
-
-function invalid(expected: string, got: string): ConfigurationError {
-  return new ConfigurationError('LOG_CONFIG', { expected, got, rule: 'apps/log/README.md' });
+function s3Of(path: string, place: Pick<S3Place, 'url' | 'region'>, env: NodeJS.ProcessEnv): S3Place {
+  const { AWS_ACCESS_KEY_ID: accessKeyId, AWS_SECRET_ACCESS_KEY: secretAccessKey } = env;
+  if (accessKeyId !== undefined && secretAccessKey !== undefined) return { ...place, accessKeyId, secretAccessKey };
+  throw files.invalid(path, 'AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY in the environment, beside `s3`', 'not both');
 }

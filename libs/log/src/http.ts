@@ -1,5 +1,6 @@
 /** Requests to logs and witnesses: bounded in time and in what is read of an answer. */
-import { CollateralError, concatBytes } from '#attestation/base';
+import { CollateralError } from '#attestation/base';
+import { readBody } from '#libs/process';
 
 export interface Answer {
   readonly status: number;
@@ -15,14 +16,7 @@ export async function ask(
 ): Promise<Answer> {
   try {
     const response = await fetch(url, { ...init, signal: AbortSignal.timeout(limits.withinMs), redirect: 'error' });
-    const parts: Uint8Array[] = [];
-    let length = 0;
-    for await (const part of response.body ?? []) {
-      length += (part as Uint8Array).length;
-      if (length > limits.bytesMax) throw new RangeError(`more than ${limits.bytesMax} bytes`);
-      parts.push(part as Uint8Array);
-    }
-    return { status: response.status, headers: response.headers, body: concatBytes(...parts) };
+    return { status: response.status, headers: response.headers, body: await readBody(response, limits.bytesMax) };
   } catch (error) {
     throw new CollateralError('LOG_UNREACHABLE', {
       expected: `an answer of ${url} within ${limits.withinMs} ms`,

@@ -98,19 +98,36 @@ function refused(code: string, expected: string, got: string): ConfigurationErro
  */
 export async function sequence(parts: LogParts): Promise<boolean> {
   const numbered = await parts.database.transaction(async (sql) => {
-    const row = await lockedRow(sql, parts.key.name);
+    const row = await lockedRow(sql, parts.key.name, 'skip');
     if (row === null) return false;
     return Number(row.size) > Number(row.published) || number(parts, sql, row);
   });
   return numbered && publish(parts);
 }
 
-async function lockedRow(sql: Sql, origin: string): Promise<LogRow | null> {
+/** @param orElse  where another replica has it: its turn is over soon, or it is left to that one (null) */
+async function lockedRow(sql: Sql, origin: string, orElse: 'wait' | 'skip'): Promise<LogRow | null> {
   const [row] = await sql.query<LogRow>(
-    'SELECT size, published, note, served FROM log WHERE origin = $1 FOR UPDATE SKIP LOCKED',
+    `SELECT size, published, note, served FROM log WHERE origin = $1 FOR UPDATE ${orElse === 'skip' ? 'SKIP LOCKED' : ''}`,
     [origin],
   );
   return row ?? null;
+}
+
+const beatMs = 250;
+
+/** The session counts as alive while this process runs, however slow the disk; one that is stopped loses its lock. */
+async function whileAlive<T>(sql: Sql, act: () => Promise<T>): Promise<T> {
+  let beat: Promise<unknown> = Promise.resolve();
+  const timer = setInterval(() => {
+    beat = beat.then(() => sql.query('SELECT 1')).catch(() => undefined);
+  }, beatMs);
+  try {
+    return await act();
+  } finally {
+    clearInterval(timer);
+    await beat;
+  }
 }
 
 async function number({ store, key, sign }: LogParts, sql: Sql, row: LogRow): Promise<boolean> {
@@ -146,7 +163,7 @@ async function number({ store, key, sign }: LogParts, sql: Sql, row: LogRow): Pr
 
 async function publish({ database, store, key }: LogParts): Promise<boolean> {
   return database.transaction(async (sql) => {
-    const row = await lockedRow(sql, key.name);
+    const row = await lockedRow(sql, key.name, 'wait');
     const [from, to] = [Number(row?.published ?? 0), Number(row?.size ?? 0)];
     if (row === null || from === to) return false;
     const rows = await sql.query<{ leaf: Uint8Array; entry: Uint8Array }>(
@@ -154,14 +171,16 @@ async function publish({ database, store, key }: LogParts): Promise<boolean> {
       [key.name, from, to],
     );
     const added = rows.map(({ leaf, entry }) => ({ leaf: new Uint8Array(leaf), entry: new Uint8Array(entry) }));
-    // The session counts as alive while it writes; one that is stopped loses its lock.
+    // Who was stopped, and lost its lock meanwhile, writes no more.
     const write = async (path: string, bytes: Uint8Array): Promise<void> => {
       await sql.query('SELECT 1');
       await store.write(path, bytes);
     };
-    await writeTree({ read: store.read, write }, from, added);
-    await checkFiles(store, parseCheckpoint(row.served), parseCheckpoint(row.note));
-    await write('checkpoint', utf8(row.note));
+    await whileAlive(sql, async () => {
+      await writeTree({ read: store.read, write }, from, added);
+      await checkFiles(store, parseCheckpoint(row.served), parseCheckpoint(row.note));
+      await write('checkpoint', utf8(row.note));
+    });
     await sql.query('UPDATE log SET published = $2, served = note WHERE origin = $1', [key.name, to]);
     await sql.query('UPDATE log_entry SET entry = NULL WHERE origin = $1 AND idx >= $2 AND idx < $3', [
       key.name,

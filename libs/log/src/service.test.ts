@@ -29,9 +29,10 @@ it('refuses an entry for its age only where it does not have it', async () => {
       at,
     );
   const entry = await madeAt(time.now);
-  const leaf = await service.submit(entry);
+  const taken = await service.submit(entry);
   time.now += 8 * 86_400;
-  expect(await service.submit(entry)).toEqual(leaf);
+  expect(taken.isNew).toBe(true);
+  expect(await service.submit(entry)).toEqual({ leaf: taken.leaf, isNew: false });
   await expect(madeAt(time.now - 8 * 86_400 - 1).then((other) => service.submit(other))).rejects.toThrow(
     /LOG_ENTRY_TIME/,
   );

@@ -1,16 +1,17 @@
 /** A log at work: takes entries, runs rounds, shows checkpoints to witnesses, and answers with proofs. */
-import { CollateralError, Rejection, toHex, type CodedError } from '#attestation/base';
+import { Rejection, toHex, type CodedError } from '#attestation/base';
 import {
   leafHash,
-  logProofText,
   parseCheckpoint,
   parseEntry,
   trustCheckpoint,
   verifyEntry,
   type TrustPolicy,
 } from '#attestation/log';
+import { Intake } from './intake.js';
+import { Proofs, type Wait } from './proofs.js';
 import { openLog, sequence, type LogParts } from './sequencer.js';
-import { TileReader } from './tiles/reader.js';
+import { Waiters } from './waiters.js';
 import { Witnesses } from './witnesses.js';
 
 export interface LogIssuer {
@@ -30,33 +31,40 @@ interface LogServiceOptions extends LogParts {
   readonly onFailure: (code: string, why: string) => void;
 }
 
-export type Wait = 'integrated' | 'witnessed';
-
-interface Waiter {
+/** An entry that a log has taken. */
+interface Taken {
   readonly leaf: Uint8Array;
-  readonly wait: Wait;
-  readonly resolve: (proof: string | null) => void;
+  /** Whether it had it not before. */
+  readonly isNew: boolean;
 }
 
 const aheadSecondsMost = 300;
 const behindSecondsMost = 7 * 86_400;
-const pendingMost = 50_000;
-const witnessAgainMs = 2000;
+/** Checkpoints whose cosignatures still come in. */
+const gatheredMost = 16;
 /** Entries of one issuer: a burst, and each second after it. */
 const rate = { burst: 5000, perSecond: 500 };
 
 export class LogService {
   readonly #witnesses: Witnesses;
-  readonly #waiters = new Set<Waiter>();
+  readonly #intake: Intake;
+  readonly #proofs: Proofs;
+  readonly #waiters: Waiters;
   readonly #left = new Map<LogIssuer, { tokens: number; at: number }>();
-  #reader: TileReader | null = null;
-  #shown = { note: '', at: 0 };
+  /** Signed checkpoints with the cosignatures that this replica was given, by their text. */
+  readonly #gathered = new Map<string, string>();
+  /** The last one that a quorum saw. */
+  #seen = '';
   #stopped: CodedError | null = null;
+  #ended = false;
   #timer: NodeJS.Timeout | null = null;
   #round: Promise<void> = Promise.resolve();
 
   constructor(private readonly options: LogServiceOptions) {
     this.#witnesses = new Witnesses(options.policy);
+    this.#intake = new Intake(options.database, options.key.name);
+    this.#proofs = new Proofs(options, options.policy);
+    this.#waiters = new Waiters(this.#proofs);
   }
 
   /** @throws ConfigurationError LOG_BEHIND, LOG_FORK */
@@ -66,20 +74,25 @@ export class LogService {
       onFailure('LOG_WITNESS', `${witness}: ${why}`),
     );
     await openLog(this.options, seen);
-    const again = (): void => {
-      this.#timer = setTimeout(() => {
-        this.#round = this.#run().then(again);
-      }, this.options.intervalMs);
-    };
-    again();
+    this.#later(this.options.intervalMs);
+  }
+
+  /** Rounds begin `intervalMs` after each other, or as soon as the last one is over. */
+  #later(pauseMs: number): void {
+    this.#timer = setTimeout(() => {
+      const began = performance.now();
+      this.#round = this.#run().then(() => {
+        if (!this.#ended) this.#later(Math.max(1, this.options.intervalMs - (performance.now() - began)));
+      });
+    }, pauseMs);
   }
 
   async stop(): Promise<void> {
+    this.#ended = true;
     clearTimeout(this.#timer ?? undefined);
-    this.#timer = null;
     await this.#round;
-    clearTimeout(this.#timer ?? undefined);
-    for (const { resolve } of this.#waiters) resolve(null);
+    await this.#witnesses.settled();
+    this.#waiters.dismiss();
   }
 
   /** Null while the log works; else why it publishes nothing any more. */
@@ -89,10 +102,9 @@ export class LogService {
 
   /**
    * Takes an entry, once. One that it has is no other, however old: whoever is told LOG_ENTRY_TIME may make it anew.
-   * @returns its leaf
    * @throws Rejection LOG_ENTRY_*, LOG_ISSUER, LOG_RATE, COSE_*, CBOR_*, MESSAGE_*; CollateralError LOG_BUSY
    */
-  async submit(entry: Uint8Array): Promise<Uint8Array> {
+  async submit(entry: Uint8Array): Promise<Taken> {
     if (this.#stopped !== null) throw this.#stopped;
     const { kid, kind, issuer } = parseEntry(entry);
     const known = this.options.issuers.find((one) => Buffer.compare(one.publicKey, kid) === 0);
@@ -106,18 +118,7 @@ export class LogService {
     if ((at < from || at > to) && !(await this.isKnown(leaf))) {
       throw entryFault('LOG_ENTRY_TIME', `a time from ${from} to ${to}`, `${at}`);
     }
-    const { database, key } = this.options;
-    const [{ count } = { count: 0 }] = await database.query<{ count: number | string }>(
-      'SELECT count(*) AS count FROM (SELECT 1 FROM log_pending WHERE origin = $1 LIMIT $2) AS waiting',
-      [key.name, pendingMost],
-    );
-    if (Number(count) >= pendingMost) throw busy(`fewer than ${pendingMost} entries that wait`, String(count));
-    await database.query(
-      `INSERT INTO log_pending (origin, leaf, entry) SELECT $1, $2::bytea, $3::bytea
-       WHERE NOT EXISTS (SELECT 1 FROM log_entry WHERE origin = $1 AND leaf = $2::bytea) ON CONFLICT DO NOTHING`,
-      [key.name, Buffer.from(leaf), Buffer.from(entry)],
-    );
-    return leaf;
+    return { leaf, isNew: await this.#intake.add(leaf, entry) };
   }
 
   #take(issuer: LogIssuer): void {
@@ -140,38 +141,14 @@ export class LogService {
 
   /** The proof under the first checkpoint that a quorum saw; while there is none and none is wanted, under the newest. */
   async proof(leaf: Uint8Array, wait: Wait): Promise<string | null> {
-    const { database, key, policy } = this.options;
-    const [found] = await database.query<{ idx: number | string; note: string | null; served: string }>(
-      `SELECT e.idx, l.served, (SELECT w.note FROM log_witnessed w WHERE w.origin = $1 AND w.size > e.idx
-         ORDER BY w.size LIMIT 1) AS note
-       FROM log_entry e JOIN log l ON l.origin = e.origin
-       WHERE e.origin = $1 AND e.leaf = $2 AND e.idx < l.published`,
-      [key.name, Buffer.from(leaf)],
-    );
-    if (found === undefined || (found.note === null && wait === 'witnessed' && policy.quorum !== null)) return null;
-    const note = found.note ?? found.served;
-    const index = Number(found.idx);
-    const { size } = parseCheckpoint(note);
-    return logProofText(index, await this.#readerOf(size).inclusionPath(index, size), note);
+    const [proof] = await this.#proofs.of([{ leaf, wait }]);
+    return proof ?? null;
   }
 
   /** `proof`, waited for. @returns null where it did not come in time */
-  async proofWithin(leaf: Uint8Array, wait: Wait, withinMs: number): Promise<string | null> {
-    const proof = await this.proof(leaf, wait);
-    if (proof !== null) return proof;
-    return new Promise((resolve) => {
-      const waiter: Waiter = {
-        leaf,
-        wait,
-        resolve: (value) => {
-          clearTimeout(timer);
-          this.#waiters.delete(waiter);
-          resolve(value);
-        },
-      };
-      const timer = setTimeout(() => waiter.resolve(null), withinMs);
-      this.#waiters.add(waiter);
-    });
+  async proofWithin({ leaf, isNew }: Taken, wait: Wait, withinMs: number): Promise<string | null> {
+    const proof = isNew ? null : await this.proof(leaf, wait);
+    return proof ?? this.#waiters.wait(leaf, wait, withinMs);
   }
 
   /** The newest published checkpoint with all cosignatures: the row, which no replica that was asleep can set back. */
@@ -186,17 +163,17 @@ export class LogService {
   async consistency(from: number, to: number): Promise<Uint8Array[]> {
     const { size } = parseCheckpoint(await this.checkpoint());
     if (from < 1 || from > to || to > size) throw entryFault('LOG_PROOF', `1 ≤ from ≤ to ≤ ${size}`, `${from}, ${to}`);
-    return this.#readerOf(size).consistencyPath(from, to);
+    return this.#proofs.readerOf(size).consistencyPath(from, to);
   }
 
   async #run(): Promise<void> {
     try {
-      while (await sequence(this.options)) await this.#witness();
-      await this.#witness();
+      await sequence(this.options);
+      await this.#show();
     } catch (error) {
       this.#fail(error);
     }
-    await this.#wake().catch((error: unknown) => this.#fail(error));
+    await this.#wake();
   }
 
   #fail(error: unknown): void {
@@ -205,59 +182,61 @@ export class LogService {
     this.options.onFailure(code, error instanceof Error ? error.message : String(error));
   }
 
-  /** Shows the newest checkpoint to witnesses unless a quorum saw it, or this replica just tried. */
-  async #witness(): Promise<void> {
-    const { policy, store } = this.options;
-    if (this.#stopped !== null || policy.quorum === null) return;
-    const served = await this.checkpoint();
-    const checkpoint = parseCheckpoint(served);
-    if (checkpoint.size === 0 || trustCheckpoint(checkpoint, policy).witnessedAt !== null) return;
-    const isNew = this.#shown.note !== checkpoint.note.text;
-    if (!isNew && performance.now() - this.#shown.at < witnessAgainMs) return;
-    this.#shown = { note: checkpoint.note.text, at: performance.now() };
-    const { lines, failures } = await this.#witnesses.show(served, new TileReader(store.read, checkpoint.size));
-    for (const { witness, why } of failures) this.options.onFailure('LOG_WITNESS', `${witness}: ${why}`);
-    if (lines !== '') await this.#keepLines(served, lines);
+  async #wake(): Promise<void> {
+    await this.#waiters.answer().catch((error: unknown) => this.#fail(error));
   }
 
-  async #keepLines(served: string, lines: string): Promise<void> {
-    const { database, key, policy } = this.options;
-    await database.transaction(async (sql) => {
-      const rows = await sql.query<{ served: string }>('SELECT served FROM log WHERE origin = $1 FOR UPDATE', [
-        key.name,
-      ]);
-      const newest = rows[0]!.served;
-      const isSame = parseCheckpoint(newest).note.text === parseCheckpoint(served).note.text;
-      const note = (isSame ? newest : served) + lines;
-      const { checkpoint, witnessedAt } = trustCheckpoint(parseCheckpoint(note), policy);
-      if (isSame) await sql.query('UPDATE log SET served = $2 WHERE origin = $1', [key.name, note]);
-      if (witnessedAt === null) return;
-      await sql.query('INSERT INTO log_witnessed (origin, size, note) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING', [
-        key.name,
-        checkpoint.size,
-        note,
-      ]);
+  /** Shows the newest checkpoint to witnesses unless a quorum saw it. */
+  async #show(): Promise<void> {
+    const { policy } = this.options;
+    if (this.#stopped !== null || policy.quorum === null) return;
+    const served = await this.checkpoint();
+    if (served === this.#seen) return;
+    const checkpoint = parseCheckpoint(served);
+    if (checkpoint.size === 0) return;
+    if (trustCheckpoint(checkpoint, policy).witnessedAt !== null) {
+      this.#seen = served;
+      return;
+    }
+    this.#witnesses.show(served, this.#proofs.readerOf(checkpoint.size), {
+      onLine: (line) => this.#keepLine(served, line),
+      onFailure: (witness, why) => this.options.onFailure('LOG_WITNESS', `${witness}: ${why}`),
     });
   }
 
-  async #wake(): Promise<void> {
-    for (const waiter of this.#waiters) {
-      const proof = await this.proof(waiter.leaf, waiter.wait);
-      if (proof !== null) waiter.resolve(proof);
+  async #keepLine(served: string, line: string): Promise<void> {
+    const { database, key, policy } = this.options;
+    const { text } = parseCheckpoint(served).note;
+    const note = (this.#gathered.get(text) ?? served) + line;
+    this.#gathered.set(text, note);
+    const [oldest] = this.#gathered.keys();
+    if (this.#gathered.size > gatheredMost) this.#gathered.delete(oldest!);
+    const { checkpoint, witnessedAt } = trustCheckpoint(parseCheckpoint(note), policy);
+    if (witnessedAt !== null) {
+      await database.query(
+        'INSERT INTO log_witnessed (origin, size, note) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING',
+        [...[key.name, checkpoint.size, note]],
+      );
+      await this.#wake();
     }
+    await this.#serve(text, line);
   }
 
-  /** Tiles are immutable, so the hashes that one proof read serve the next. */
-  #readerOf(size: number): TileReader {
-    if (this.#reader?.size !== size) this.#reader = new TileReader(this.options.store.read, size);
-    return this.#reader;
+  /** Adds a line to the checkpoint that is served, unless a newer one is by now. No lock is held while it is looked at. */
+  async #serve(text: string, line: string): Promise<void> {
+    const { database, key } = this.options;
+    for (;;) {
+      const newest = await this.checkpoint();
+      if (parseCheckpoint(newest).note.text !== text || newest.includes(line)) return;
+      const set = await database.query(
+        'UPDATE log SET served = $2 WHERE origin = $1 AND served = $3 RETURNING origin',
+        [key.name, newest + line, newest],
+      );
+      if (set.length > 0) return;
+    }
   }
 }
 
 function entryFault(code: string, expected: string, got: string): Rejection {
   return new Rejection(code, { expected, got, rule: 'attestation/LOG.md §1' });
-}
-
-function busy(expected: string, got: string): CollateralError {
-  return new CollateralError('LOG_BUSY', { expected, got, rule: 'libs/log/README.md', action: 'wait, and try again' });
 }

@@ -1,4 +1,4 @@
-/** Shows a new checkpoint to all witnesses of a trust policy at once (C2SP tlog-witness). */
+/** Shows new checkpoints to the witnesses of a trust policy (C2SP tlog-witness), each at its own pace. */
 import { sha256 } from '@noble/hashes/sha2.js';
 import { toBase64, toHex, utf8 } from '#attestation/base';
 import {
@@ -19,36 +19,66 @@ type TrustedWitness = TrustPolicy['witnesses'][number];
 /** At a start, which may wait: what a witness remembers is what tells that a backup was restored. */
 const patient = { withinMs: 5000, bytesMax: answerBytesMax };
 const limits = { withinMs: 2000, bytesMax: answerBytesMax };
+/** Before the same checkpoint is shown again to one that did not sign it. */
+const againMs = 2000;
 
-interface WitnessRound {
-  /** Signature lines that hold, each with its newline. */
-  readonly lines: string;
-  /** Witnesses that gave none, with why. */
-  readonly failures: readonly { readonly witness: string; readonly why: string }[];
+interface Shown {
+  /** What it signed last, by its own word. */
+  size: number;
+  text: string;
+  /** By `performance.now()`; of the last answer. */
+  at: number;
+  pending: Promise<void> | null;
 }
 
-/** Keeps in mind what each witness signed last, so that it need not be asked. */
+interface WitnessEvents {
+  /** A witness's line that holds, with its newline. */
+  readonly onLine: (line: string) => Promise<void>;
+  readonly onFailure: (witness: string, why: string) => void;
+}
+
 export class Witnesses {
-  readonly #sizes = new Map<string, number>();
+  readonly #shown = new Map<string, Shown>();
 
   constructor(private readonly policy: TrustPolicy) {}
 
-  /** @param note  the signed checkpoint @param reader  of a tree at least as large */
-  async show(note: string, reader: TileReader): Promise<WitnessRound> {
-    const asked = this.policy.witnesses.filter(({ url }) => url !== null);
-    const answers = await Promise.all(
-      asked.map(async (witness) => {
-        try {
-          return { lines: await this.#ask(witness, note, parseCheckpoint(note), reader) };
-        } catch (error) {
-          return { failure: { witness: witness.name, why: error instanceof Error ? error.message : String(error) } };
-        }
-      }),
-    );
-    return {
-      lines: answers.map(({ lines }) => lines ?? '').join(''),
-      failures: answers.flatMap(({ failure }) => failure ?? []),
-    };
+  /**
+   * Shows a checkpoint to each witness that is not busy with another one and did not just refuse this one: who is silent
+   * holds up nobody else.
+   * @param note  the signed checkpoint
+   * @param reader  of a tree at least as large
+   */
+  show(note: string, reader: TileReader, events: WitnessEvents): void {
+    const checkpoint = parseCheckpoint(note);
+    for (const witness of this.policy.witnesses) {
+      const shown = this.#of(witness.name);
+      const isSame = shown.text === checkpoint.note.text;
+      if (witness.url === null || shown.pending !== null) continue;
+      if (isSame && performance.now() - shown.at < againMs) continue;
+      shown.text = checkpoint.note.text;
+      shown.pending = this.#ask(witness, note, checkpoint, reader)
+        .then(events.onLine)
+        .catch((error: unknown) =>
+          events.onFailure(witness.name, error instanceof Error ? error.message : String(error)),
+        )
+        .finally(() => {
+          shown.at = performance.now();
+          shown.pending = null;
+        });
+    }
+  }
+
+  /** Once nobody is asked any more. */
+  async settled(): Promise<void> {
+    await Promise.all([...this.#shown.values()].map(({ pending }) => pending));
+  }
+
+  #of(name: string): Shown {
+    const known = this.#shown.get(name);
+    if (known !== undefined) return known;
+    const shown = { size: 0, text: '', at: 0, pending: null };
+    this.#shown.set(name, shown);
+    return shown;
   }
 
   /** What the witnesses keep of a log: checkpoints that nobody has looked at. Who does not answer is told, and left out. */
@@ -69,6 +99,7 @@ export class Witnesses {
     return found.flat();
   }
 
+  /** @returns its lines, of which one of its key holds */
   async #ask(
     witness: TrustedWitness,
     note: string,
@@ -76,7 +107,8 @@ export class Witnesses {
     reader: TileReader,
     isAgain = false,
   ): Promise<string> {
-    const old = this.#sizes.get(witness.name) ?? 0;
+    const shown = this.#of(witness.name);
+    const old = shown.size;
     const needsPath = old > 0 && old < checkpoint.size;
     const path = needsPath ? await reader.consistencyPath(old, checkpoint.size) : [];
     const body = [`old ${old}`, ...path.map(toBase64), '', note].join('\n');
@@ -84,7 +116,7 @@ export class Witnesses {
     if (answer.status === 409 && !isAgain) {
       const size = parseSize(textOf(answer.body).trim());
       if (size !== null && size <= checkpoint.size) {
-        this.#sizes.set(witness.name, size);
+        shown.size = size;
         return this.#ask(witness, note, checkpoint, reader, true);
       }
     }
@@ -92,7 +124,7 @@ export class Witnesses {
     const lines = textOf(answer.body);
     lines.trimEnd().split('\n').forEach(parseSignatureLine);
     if (cosignedAt(parseCheckpoint(note + lines), witness.key) === null) throw new Error('no line of its key');
-    this.#sizes.set(witness.name, checkpoint.size);
+    shown.size = checkpoint.size;
     return lines;
   }
 }

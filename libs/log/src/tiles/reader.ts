@@ -11,6 +11,8 @@ const levelsOfTile = 8;
 
 export class TileReader {
   readonly #tiles = new Map<string, Promise<Uint8Array>>();
+  /** Nodes within tiles, which many paths share; those of a tile's own level are in it. */
+  readonly #inner = new Map<string, Promise<Uint8Array>>();
 
   constructor(
     private readonly read: ReadFile,
@@ -95,17 +97,23 @@ export class TileReader {
     return nodeHash(left, right);
   }
 
-  async #node(height: number, index: number): Promise<Uint8Array> {
-    const level = Math.floor(height / levelsOfTile);
-    const count = 2 ** (height % levelsOfTile);
-    const first = index * count;
-    const tile = await this.#tile(level, Math.floor(first / tileWidth));
-    const at = (first % tileWidth) * hashBytes;
-    if (tile.length < at + count * hashBytes) throw broken(`a tile of level ${level} with node ${index}`);
-    const hashes = Array.from({ length: count }, (_, offset) =>
-      tile.slice(at + offset * hashBytes, at + (offset + 1) * hashBytes),
+  #node(height: number, index: number): Promise<Uint8Array> {
+    if (height % levelsOfTile === 0) return this.#hash(height / levelsOfTile, index);
+    const key = `${height}/${index}`;
+    const known = this.#inner.get(key);
+    if (known !== undefined) return known;
+    const node = Promise.all([this.#node(height - 1, index * 2), this.#node(height - 1, index * 2 + 1)]).then(
+      ([left, right]) => nodeHash(left, right),
     );
-    return treeRoot(hashes);
+    this.#inner.set(key, node);
+    return node;
+  }
+
+  async #hash(level: number, index: number): Promise<Uint8Array> {
+    const tile = await this.#tile(level, Math.floor(index / tileWidth));
+    const at = (index % tileWidth) * hashBytes;
+    if (tile.length < at + hashBytes) throw broken(`a tile of level ${level} with node ${index}`);
+    return tile.slice(at, at + hashBytes);
   }
 
   #tile(level: number, index: number): Promise<Uint8Array> {
