@@ -6,15 +6,18 @@ import { join } from 'node:path';
 import { makeSealedEntry } from '#attestation/log';
 import { submitEntry } from '#libs/log';
 import { freePort, nodeCommand, startProcess, tailOf, type StartedProcess } from '#libs/process';
-import { issuerOf, layOutLog } from '#test/log-site';
+import { issuerOf, layOutLog, type LogSiteOptions } from '#test/log-site';
 
 type App = 'log' | 'witness';
 
 /** @param issuers  by name, as `issuerOf` makes them */
-export async function startLogSite(issuers: readonly string[] = ['broker.example']) {
+export async function startLogSite(
+  issuers: readonly string[] = ['broker.example'],
+  settings: Pick<LogSiteOptions, 'databaseUrl' | 'intervalMs'> = {},
+) {
   const folder = mkdtempSync(join(tmpdir(), 'veritrain-log-'));
   const [port, witnessPort] = [await freePort(), await freePort()];
-  const site = layOutLog({ folder, port, witnessPort, issuers });
+  const site = layOutLog({ ...settings, folder, port, witnessPort, issuers });
   const url = `http://127.0.0.1:${port}`;
   const running = new Map<App, StartedProcess>();
 

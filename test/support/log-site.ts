@@ -13,7 +13,7 @@ export function issuerOf(name: string): EntryIssuer & { readonly kinds: readonly
   return { name, publicKey: key.publicKey, sign: ed25519Signer(secret), kinds: issuerKinds };
 }
 
-interface LogSiteOptions {
+export interface LogSiteOptions {
   readonly folder: string;
   readonly origin?: string;
   readonly witnessName?: string;
@@ -21,6 +21,7 @@ interface LogSiteOptions {
   readonly port?: number;
   readonly quorum?: string;
   readonly databaseUrl?: string;
+  readonly intervalMs?: number;
   readonly issuers?: readonly string[];
 }
 
@@ -33,7 +34,7 @@ export function layOutLog(options: LogSiteOptions) {
     witnessPort,
     port = 0,
   } = options;
-  const { quorum = 'w', databaseUrl, issuers = ['broker.example'] } = options;
+  const { quorum = 'w', databaseUrl, intervalMs = 50, issuers = ['broker.example'] } = options;
   const [log, witness] = [logKeyOf(origin), logKeyOf(witnessName, 'witness')];
   mkdirSync(join(folder, 'witness'), { recursive: true });
   const write = (name: string, text: string): string => {
@@ -53,7 +54,7 @@ export function layOutLog(options: LogSiteOptions) {
     const { publicKey, kinds } = issuerOf(name);
     return { name, publicKey: to0x(publicKey), kinds };
   });
-  const shared = { logLevel: 'error', intervalMs: 50 };
+  const shared = { logLevel: 'error', intervalMs };
   const logSettings = { ...shared, port, origin, key: 'log.test-key', witnesses: 'trust.policy', issuers: listed };
   return {
     logConfig: write('log.json', JSON.stringify({ ...logSettings, ...(databaseUrl && { databaseUrl }) })),
