@@ -6,6 +6,7 @@ import { enterNamespace } from './namespaces.js';
 import { plantNames } from './plant.js';
 import { findPlant } from './plants.js';
 import { plansOf, runSession } from './session.js';
+import { logPlantsFound, logSeeds } from './log/main.js';
 import { summaryOf } from './summary.js';
 
 const usage = `npm run faults -- [--seed N] [--count N] [--json] [--keep]
@@ -14,7 +15,11 @@ const usage = `npm run faults -- [--seed N] [--count N] [--json] [--keep]
   Exit status 0 only when nothing was violated. --keep: leave the folder of the run, with the logs.
 
 npm run faults -- --plants [--json]
-  Breaks the system itself in one way after the other. Exit status 0 only when each was reported.`;
+  Breaks the system itself in one way after the other. Exit status 0 only when each was reported.
+
+npm run faults -- --log [--seed N] [--count N] [--json] [--plants]
+  A transparency log alone: replicas killed, put to sleep, without disk or database, backups put back. With
+  VERITRAIN_TEST_DATABASE_URL on PostgreSQL, each fourth seed (else each) on the embedded database.`;
 const { values, whole } = readCommandLine(usage, {
   options: {
     count: { type: 'string', default: '10' },
@@ -22,12 +27,17 @@ const { values, whole } = readCommandLine(usage, {
     json: { type: 'boolean' },
     keep: { type: 'boolean' },
     plants: { type: 'boolean' },
+    log: { type: 'boolean' },
   },
 });
 const first = values.seed === undefined ? randomInt(1, 1_000_000) : whole('seed', values.seed);
 const count = whole('count', values.count, 1);
 const say = (line: string): void => void process.stderr.write(`faults: ${line}\n`);
 
+if (values.log === true) {
+  const isJson = values.json === true;
+  process.exit(await (values.plants === true ? logPlantsFound(say) : logSeeds(first, count, isJson, say)));
+}
 const status = enterNamespace(say);
 if (status !== null) process.exit(status);
 
