@@ -19,6 +19,7 @@ export const contractNames = [
   'EvaluatorAdapter',
   'Groth16StepVerifier',
   'Keys',
+  'LogAnchors',
   'ProofFacts',
   'QuorumReexecution',
   'Roles',

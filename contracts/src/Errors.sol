@@ -134,3 +134,6 @@ error SNP_GUEST_SVN(uint32 least, uint32 got);
 error SNP_PLATFORM_INFO(uint64 got);
 error SNP_HOST_DATA(bytes32 got);
 error SNP_ID_KEY(bytes32 got);
+
+error ANCHOR_EMPTY();
+error ANCHOR_ORDER(uint64 size, uint64 got);
