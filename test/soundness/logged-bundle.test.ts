@@ -2,13 +2,22 @@
 import { sha256 } from '@noble/hashes/sha2.js';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { verifyBundle, type BundleRequest } from '#attestation';
-import { CodedError, utf8 } from '#attestation/base';
+import { CodedError, concatBytes, fromHex, utf8 } from '#attestation/base';
 import { noteKeyText, parseTrustPolicy } from '#attestation/log';
-import { encodeBundle, parseBundle, type BundledLog, type EvidenceBundle } from '#attestation/records';
+import {
+  encodeBundle,
+  encodeLogExport,
+  parseBundle,
+  parseLogExport,
+  type BundledLog,
+  type EvidenceBundle,
+} from '#attestation/records';
 import { logKeyOf } from '#test/log-keys';
 import {
   bundleEntry,
+  exportOf,
   honestEntries,
+  imageEntry,
   issuerEntry,
   issuerOf,
   logOf,
@@ -36,11 +45,15 @@ const withLog = (changed: BundledLog): EvidenceBundle => ({ ...bundle, log: chan
 const ofLog = ({ checks }: Awaited<ReturnType<typeof judge>>) =>
   Object.fromEntries(checks.filter(({ id }) => id.startsWith('LOG_')).map(({ id, status }) => [id, status]));
 const codesOf = ({ checks }: Awaited<ReturnType<typeof judge>>) =>
-  checks.filter(({ id, status }) => id.startsWith('LOG_') && status !== 'met').map(({ code }) => code);
+  checks
+    .filter(
+      ({ id, status }) => id.startsWith('LOG_') && status !== 'met' && !(id === 'LOG_REVOKED' && status === 'warned'),
+    )
+    .map(({ code }) => code);
 
 const allMet = {
   ...{ LOG_BUNDLE: 'met', LOG_ENTRIES: 'met', LOG_CHECKPOINT: 'met', LOG_WITNESSES: 'met', LOG_TIME: 'met' },
-  ...{ LOG_RELEASES: 'met', LOG_POLICY: 'met' },
+  ...{ LOG_RELEASES: 'met', LOG_POLICY: 'met', LOG_IMAGE: 'met', LOG_REVOKED: 'warned' },
 };
 
 describe('a bundle with a log', () => {
@@ -50,7 +63,7 @@ describe('a bundle with a log', () => {
     expect(verdict.tier).toBe('warning');
     expect(verdict.log).toMatchObject({ origins: ['log.example/test/2026'], independent: ['witness.example'] });
     expect(verdict.log!.entries.map(({ kind, witnessedAt }) => [kind, witnessedAt])).toEqual([
-      ...[['issuer', tinyAt + 5] as const, ['policy', tinyAt + 5] as const],
+      ...[['issuer', tinyAt + 5] as const, ['policy', tinyAt + 5] as const, ['image', tinyAt + 5] as const],
       ...[
         ['key-release', tinyAt + 5] as const,
         ['key-release', tinyAt + 5] as const,
@@ -64,6 +77,7 @@ describe('a bundle with a log', () => {
     const verdict = await judge(withLog(log), {});
     expect(ofLog(verdict)).toEqual({
       ...{ LOG_BUNDLE: 'met', LOG_ENTRIES: 'met', LOG_CHECKPOINT: 'warned', LOG_RELEASES: 'met', LOG_POLICY: 'met' },
+      ...{ LOG_IMAGE: 'met', LOG_REVOKED: 'warned' },
     });
     expect(verdict.tier).toBe((await judge(bundle, {})).tier);
   });
@@ -95,7 +109,7 @@ describe('a bundle with a log', () => {
     const entries = [...honest.slice(0, -1), await bundleEntry(job, bundle, { bundle: sha256(utf8('before')) })];
     expect(codesOf(await judge(withLog(logOf([...entries, honest.at(-1)!]))))).toEqual([]);
     const idle = await releaseEntry(job, { ...bundle.sessions[0]!, evidence: bundle.sessions[1]!.evidence });
-    expect(codesOf(await judge(withLog(logOf([...honest.slice(0, 3), idle, ...honest.slice(3)]))))).toEqual([]);
+    expect(codesOf(await judge(withLog(logOf([...honest.slice(0, 4), idle, ...honest.slice(4)]))))).toEqual([]);
   });
 });
 
@@ -113,15 +127,24 @@ describe('a log that goes on under the name of another year', () => {
   const judged = async (shown: BundledLog) => codesOf(await judge(withLog(shown), { logPolicy: both }));
 
   it('shows what came in the old year and what in the new one', async () => {
-    for (const at of [1, 2, 3, 4]) expect(await judged(over(honest.slice(0, at), honest.slice(at)))).toEqual([]);
+    for (const at of [1, 2, 3, 4, 5]) expect(await judged(over(honest.slice(0, at), honest.slice(at)))).toEqual([]);
   });
 
   it('makes nothing come before what the witnesses had seen', async () => {
     const late = 400;
     expect(await judged(over(honest.toSpliced(1, 1), [honest[1]!], late))).toEqual(['LOG_POLICY']);
-    expect(await judged(over(honest.toSpliced(2, 1), [honest[2]!], late))).toEqual(['LOG_RELEASES']);
+    expect(await judged(over(honest.toSpliced(2, 1), [honest[2]!], late))).toEqual(['LOG_IMAGE']);
+    expect(await judged(over(honest.toSpliced(3, 1), [honest[3]!], late))).toEqual(['LOG_RELEASES']);
   });
 });
+
+/** Launches of those kinds, each with the measurement of the first session, bent where the number is 1. */
+async function imageOf(launches: readonly (readonly [kind: string, bend: number])[]): Promise<Made> {
+  const { sessions } = await judge(bundle);
+  const value = fromHex(sessions[0]!.instance!.measurement);
+  const measurements = launches.map(([kind, bend]) => ({ kind, value: value.with(0, value[0]! ^ bend) }));
+  return imageEntry(job, bundle, { measurements });
+}
 
 type Attack = (shown: BundledLog) => BundledLog | Promise<BundledLog>;
 type Entry = BundledLog['entries'][number];
@@ -140,20 +163,20 @@ const foreignLog = () => honestEntries(foreign.job, foreign.bundle);
 const fork = logKeyOf('log.example/test/2026', 'log', 'another key of the log');
 
 const attacks: readonly (readonly [what: string, code: string, attack: Attack])[] = [
-  ['an entry with one bit changed', 'LOG_INCLUSION', at(4, ({ entry }) => ({ entry: flip(entry) }))],
+  ['an entry with one bit changed', 'LOG_INCLUSION', at(5, ({ entry }) => ({ entry: flip(entry) }))],
   [
     'an opening with one bit changed',
     'LOG_OPENING',
-    at(4, ({ opening }) => ({ opening: { ...opening!, body: flip(opening!.body) } })),
+    at(5, ({ opening }) => ({ opening: { ...opening!, body: flip(opening!.body) } })),
   ],
-  ['an entry that nobody opens', 'LOG_OPENING', at(4, () => ({ opening: null }))],
+  ['an entry that nobody opens', 'LOG_OPENING', at(5, () => ({ opening: null }))],
   ['a proof of another entry', 'LOG_INCLUSION', at(3, (_, { entries }) => ({ proof: entries[2]!.proof }))],
   [
     'a proof of another tree',
     'LOG_CONSISTENCY',
     async (shown) => {
-      const other = logOf([...(await foreignLog()).slice(0, 4), honest[4]!]);
-      return { ...shown, entries: [...shown.entries.slice(0, 4), other.entries[4]!] };
+      const other = logOf([...(await foreignLog()).slice(0, 5), honest[5]!]);
+      return { ...shown, entries: [...shown.entries.slice(0, 5), other.entries[5]!] };
     },
   ],
   ['a path of another tree', 'LOG_CONSISTENCY', (shown) => ({ ...shown, consistency: shown.consistency.toReversed() })],
@@ -164,12 +187,12 @@ const attacks: readonly (readonly [what: string, code: string, attack: Attack])[
   [
     'the bundle entry of another job',
     'LOG_FOREIGN',
-    remade(async (entries) => [...entries.slice(0, 4), (await foreignLog()).at(-1)!]),
+    remade(async (entries) => [...entries.slice(0, 5), (await foreignLog()).at(-1)!]),
   ],
   [
     'the release of another job',
     'LOG_FOREIGN',
-    remade(async (entries) => [...entries.slice(0, 2), (await foreignLog())[2]!, ...entries.slice(3)]),
+    remade(async (entries) => [...entries.slice(0, 3), (await foreignLog())[3]!, ...entries.slice(4)]),
   ],
   [
     'the policy of another job',
@@ -192,13 +215,13 @@ const attacks: readonly (readonly [what: string, code: string, attack: Attack])[
     remade(async (entries) => [...entries.slice(0, -1), await bundleEntry(job, bundle, { tier: 'affirming' })]),
   ],
   ['another watch key', 'LOG_BUNDLE', (shown) => ({ ...shown, watchKey: new Uint8Array(32) })],
-  ['a release left out', 'LOG_RELEASES', remade((entries) => entries.toSpliced(3, 1))],
-  ['a release logged after the bundle', 'LOG_RELEASES', remade((entries) => [...entries.toSpliced(3, 1), entries[3]!])],
+  ['a release left out', 'LOG_RELEASES', remade((entries) => entries.toSpliced(4, 1))],
+  ['a release logged after the bundle', 'LOG_RELEASES', remade((entries) => [...entries.toSpliced(4, 1), entries[4]!])],
   [
     'a release by a stranger',
     'LOG_RELEASES',
     remade(async (entries) =>
-      entries.with(3, await releaseEntry(job, bundle.sessions[1]!, issuerOf('stranger.example'))),
+      entries.with(4, await releaseEntry(job, bundle.sessions[1]!, issuerOf('stranger.example'))),
     ),
   ],
   [
@@ -210,7 +233,28 @@ const attacks: readonly (readonly [what: string, code: string, attack: Attack])[
   [
     'a policy logged after the first release',
     'LOG_POLICY',
-    remade((entries) => [entries[0]!, entries[2]!, entries[1]!, ...entries.slice(3)]),
+    remade((entries) => [entries[0]!, entries[2]!, entries[3]!, entries[1]!, ...entries.slice(4)]),
+  ],
+  ['no image', 'LOG_IMAGE', remade((entries) => entries.toSpliced(2, 1))],
+  [
+    'an image logged after the first release',
+    'LOG_IMAGE',
+    remade((entries) => [...entries.slice(0, 2), entries[3]!, entries[2]!, ...entries.slice(4)]),
+  ],
+  [
+    'an image with another measurement',
+    'LOG_IMAGE',
+    remade(async (entries) => entries.with(2, await imageOf([['simulated-snp', 1]]))),
+  ],
+  [
+    'the image of another kind of machine',
+    'LOG_IMAGE',
+    remade(async (entries) => entries.with(2, await imageOf([['tdx', 0]]))),
+  ],
+  [
+    'an image beside that of no session',
+    'LOG_IMAGE',
+    remade(async (entries) => entries.toSpliced(3, 0, await imageOf([['simulated-snp', 1]]))),
   ],
   [
     'a log that the reader does not trust',
@@ -254,6 +298,89 @@ describe('a bundle with the log of an attacker', () => {
     expect(survivors).toEqual([]);
   });
 });
+
+type Revoked = Parameters<typeof exportOf>[0][number];
+
+describe('a bundle and a newer log', () => {
+  const salt = new Uint8Array(16).fill(3);
+  const of = (what: Revoked['what'], id: Uint8Array, more: Partial<Revoked> = {}): Revoked => {
+    return { what, id, salt: null, reason: 'lost', from: 0, ...more };
+  };
+  const asked = async (file: Uint8Array | Promise<Uint8Array>, shown = withLog(log)) => {
+    const verdict = await judge(shown, { logPolicy: trust, logExport: parseLogExport(await file) });
+    return { ...verdict, check: verdict.checks.find(({ id }) => id === 'LOG_REVOKED')! };
+  };
+  const kid = issuerOf('broker.example').publicKey;
+  const named = async (): Promise<readonly Revoked[]> => {
+    const { instance } = (await judge(bundle)).sessions[0]!;
+    const [measurement, chip] = [fromHex(instance!.measurement), fromHex(instance!.chip!)];
+    return [
+      ...[of('issuer', kid), of('policy', job.spec.policyDigest), of('broker', job.terms.keyBroker)],
+      ...[of('measurement', measurement), of('chip', chip)],
+      of('chip', sha256(concatBytes(salt, chip)), { salt }),
+      of('issuer', kid, { from: tinyAt }),
+    ];
+  };
+
+  it('says that nothing was taken back, by when', async () => {
+    const stranger = of('issuer', new Uint8Array(32).fill(1));
+    for (const list of [[], [stranger]]) {
+      const { check, tier } = await asked(exportOf(list));
+      expect([check.status, tier]).toEqual(['met', 'warning']);
+    }
+  });
+
+  it('is refused for whatever was taken back of it, with the reason', async () => {
+    for (const one of await named()) {
+      const { check, tier } = await asked(exportOf([of('policy', new Uint8Array(32)), one]));
+      expect([one.what, check.status, tier]).toEqual([one.what, 'refused', 'contraindicated']);
+      expect(check.got).toContain('lost');
+    }
+    const [, policy] = await named();
+    expect((await asked(exportOf([policy!]), bundle)).check.status).toBe('refused');
+  });
+
+  it('is not refused for what was taken back later, or under another kind or salt', async () => {
+    const [, , , measurement, chip] = await named();
+    const others = [
+      of('issuer', kid, { from: tinyAt + 1_000_000 }),
+      of('policy', kid),
+      of('chip', measurement!.id),
+      of('measurement', chip!.id),
+      of('chip', chip!.id, { salt }),
+    ];
+    expect((await asked(exportOf(others))).check.status).toBe('met');
+  });
+
+  it('is warned of where the export is older, seen by nobody, or none', async () => {
+    for (const file of [exportOf([], { others: 5 }), exportOf([], { isCosigned: false })]) {
+      const { check, tier } = await asked(file);
+      expect([check.status, tier]).toEqual(['warned', 'warning']);
+    }
+    const without = (await judge(withLog(log))).checks.find(({ id }) => id === 'LOG_REVOKED')!;
+    expect([without.status, without.got.startsWith('not asked since')]).toEqual(['warned', true]);
+  });
+
+  it('takes no export of a stranger’s log, and none that was altered', async () => {
+    const foreignExport = await asked(exportOf([], { log: fork }));
+    expect(foreignExport.check.status).toBe('forged');
+    const honestExport = parseLogExport(await exportOf([of('policy', kid), of('policy', salt)]));
+    const [first, second] = honestExport.revocations as [LogRevocation, LogRevocation];
+    const bent = [
+      { ...honestExport, revocations: [second, first] },
+      { ...honestExport, revocations: [first, first] },
+      { ...honestExport, revocations: [{ ...first, index: second.index }] },
+      { ...honestExport, revocations: [{ ...first, path: second.path }] },
+      { ...honestExport, revocations: [{ ...first, entry: second.entry }] },
+      { ...honestExport, revocations: [{ ...first, entry: honest[1]!.entry }] },
+      { ...honestExport, note: honestExport.note.replace('\n42\n', '\n43\n') },
+    ];
+    for (const file of bent) expect((await asked(encodeLogExport(file))).check.status).toBe('forged');
+    expect(() => parseLogExport(utf8('{}'))).toThrow(/CBOR/);
+  });
+});
+
+type LogRevocation = ReturnType<typeof parseLogExport>['revocations'][number];
 
 async function stands(attack: Attack): Promise<boolean> {
   try {

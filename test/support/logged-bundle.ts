@@ -2,8 +2,8 @@
 import { randomBytes } from 'node:crypto';
 import { secp256k1 } from '@noble/curves/secp256k1.js';
 import { sha256 } from '@noble/hashes/sha2.js';
-import { resultsTier } from '#attestation';
-import { addressOfPublicKey, ed25519Signer, signRecoverable, uintBe, utf8 } from '#attestation/base';
+import { resultsTier, verifyBundle } from '#attestation';
+import { addressOfPublicKey, ed25519Signer, fromHex, signRecoverable, uintBe, utf8 } from '#attestation/base';
 import {
   cosign,
   issuerDigest,
@@ -14,11 +14,14 @@ import {
   noteKeyText,
   parseCheckpoint,
   treeRoot,
+  type EntryBody,
   type EntryIssuer,
   type Opening,
 } from '#attestation/log';
 import {
   bundleDigest,
+  encodeBundle,
+  encodeLogExport,
   escrowIdOf,
   keysDigest,
   parseSessionEvidence,
@@ -50,6 +53,7 @@ export function issuerOf(name: string): EntryIssuer {
 
 const controlPlane = issuerOf('control-plane.example');
 const broker = issuerOf('broker.example');
+const publisher = issuerOf('publisher.example');
 
 export interface Made {
   readonly entry: Uint8Array;
@@ -69,6 +73,38 @@ export async function issuerEntry(of: EntryIssuer = broker, secret = signingSecr
 export async function policyEntry(job: TinyJob): Promise<Made> {
   const body = { ...{ id: job.policy.id, digest: job.spec.policyDigest }, document: null, signers: [], validFrom: 0 };
   return { entry: await makePublicEntry(controlPlane, 'policy', body, tinyAt - 800), opening: null };
+}
+
+/** Of every launch that the sessions of the bundle show. */
+export async function imageEntry(job: TinyJob, bundle: EvidenceBundle, change: object = {}): Promise<Made> {
+  const { sessions } = await verifyBundle({ bundle: encodeBundle(bundle), policy: job.policy });
+  const launches = sessions.map(({ instance }) => [instance!.kind, instance!.measurement] as const);
+  const measurements = [...new Map(launches.map(([kind, value]) => [value, { kind, value: fromHex(value) }])).values()];
+  const digest = sha256(utf8('image'));
+  const body = { name: 'enclave', version: '1.2.3', digest, measurements, commit: new Uint8Array(20), sbom: null };
+  return { entry: await makePublicEntry(publisher, 'image', { ...body, ...change }, tinyAt - 850), opening: null };
+}
+
+export const revocationEntry = (body: EntryBody<'revocation'>): Promise<Uint8Array> =>
+  makePublicEntry(publisher, 'revocation', body, tinyAt + 10);
+
+/** A newer log with those revocations among entries of others, as its reader exports it. */
+export async function exportOf(
+  bodies: readonly EntryBody<'revocation'>[],
+  {
+    others = 40,
+    isCosigned = true,
+    log = testLog,
+  }: { others?: number; isCosigned?: boolean; log?: typeof testLog } = {},
+): Promise<Uint8Array> {
+  const entries = await Promise.all(bodies.map(revocationEntry));
+  const leaves = [...Array.from({ length: others }, (_, at) => leafHash(uintBe(at, 4))), ...entries.map(leafHash)];
+  const note = log.note(leaves.length, treeRoot(leaves));
+  const line = cosign(parseCheckpoint(note), testWitness.key, tinyAt + 60, testWitness.sign);
+  const revocations = entries.map((entry, at) => {
+    return { entry, index: others + at, path: pathOf(leaves, others + at) };
+  });
+  return encodeLogExport({ v: 1, note: isCosigned ? note + line : note, revocations });
 }
 
 export function releaseEntry(
@@ -128,5 +164,6 @@ export function logOf(entries: readonly Made[], options: LogOptions = {}): Bundl
 /** What an honest control plane and an honest key broker log of the job, in the order in which it happens. */
 export async function honestEntries(job: TinyJob, bundle: EvidenceBundle): Promise<Made[]> {
   const releases = await Promise.all(bundle.sessions.map((session) => releaseEntry(job, session)));
-  return [await issuerEntry(), await policyEntry(job), ...releases, await bundleEntry(job, bundle)];
+  const images = await imageEntry(job, bundle);
+  return [await issuerEntry(), await policyEntry(job), images, ...releases, await bundleEntry(job, bundle)];
 }

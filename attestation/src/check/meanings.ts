@@ -31,6 +31,8 @@ export const meanings = {
   LOG_TIME: 'The log had each entry at about the time that it names.',
   LOG_RELEASES: 'The data owner’s key service logged each handing over of the data.',
   LOG_POLICY: 'The rules for the machines were logged before any data was handed over.',
+  LOG_IMAGE: 'The programs that ran were published in the log before any data was handed over.',
+  LOG_REVOKED: 'Nothing that this file rests on was taken back in the log since.',
   SAMPLE_FILES: 'All files of the sample can be read.',
   POLICY_NOT_IN_FORCE: 'The policy was in force at the time of judgement.',
   EVIDENCE_KIND: 'The machine is of a kind that the policy accepts.',

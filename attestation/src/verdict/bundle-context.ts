@@ -5,7 +5,6 @@ import type { AppraisalPolicy } from '../appraisal/policy.js';
 import { keccak, type Digest } from '../base/digest.js';
 import { Rejection } from '../base/errors.js';
 import type { CheckBook } from '../check/checks.js';
-import type { TrustPolicy } from '../log/index.js';
 import type { BundledSession, EvidenceBundle } from '../records/bundle.js';
 import { evaluationPlanOf, type EvaluationPlan } from '../records/evaluation-plan.js';
 import type { ReportedSession } from '../records/evidence.js';
@@ -16,7 +15,7 @@ import type { BundledJob, ProofContext } from './bundle-proofs.js';
 import type { BundleCode } from './bundle-rules.js';
 import type { ExtraMaterial } from './material.js';
 import type { Tick } from './progress.js';
-import type { ShownLog } from './shown-log.js';
+import type { LogAsked, ShownLog } from './shown-log.js';
 
 /** What bundles of every version have. */
 type EveryVersion = 'spec' | 'terms' | 'policy' | 'endorsements' | 'segments' | 'seal' | 'delivery' | 'settlement';
@@ -62,7 +61,7 @@ export interface BundleContext extends BundleParts {
     results: readonly AttestationResult[],
   ) => Promise<void>;
   /** Settles what the transparency log shows; null where the bundle says nothing of one. */
-  readonly checkLog: (book: CheckBook<BundleCode>, trust: TrustPolicy | undefined) => Promise<ShownLog | null>;
+  readonly checkLog: (book: CheckBook<BundleCode>, asked: LogAsked) => Promise<ShownLog | null>;
   /** Parts of the sessions that nothing signed is over. */
   readonly unbound: readonly string[];
   /** Endorsements that no appraisal uses. */

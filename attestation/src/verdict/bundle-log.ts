@@ -1,6 +1,6 @@
 /** What the transparency log shows of a bundle: which entries, under which checkpoints, and who saw them when. */
 import { sha256 } from '@noble/hashes/sha2.js';
-import { weakestTier } from '../appraisal/appraise.js';
+import { weakestTier, type AttestationResult } from '../appraisal/appraise.js';
 import { recoverAddress } from '../base/address.js';
 import { equalBytes, toHex } from '../base/bytes.js';
 import { Rejection } from '../base/errors.js';
@@ -32,13 +32,15 @@ import { dateOf } from '../base/date.js';
 import { mismatch } from './bundle-context.js';
 import type { BundleCode } from './bundle-rules.js';
 import { statusOfResult, type SpokenParts } from './bundle-words.js';
+import { checkImages } from './log-image.js';
+import { checkRevoked, type Revocable } from './log-revocations.js';
 import { logRules, type LogCode } from './log-rules.js';
-import type { ShownLog } from './shown-log.js';
+import type { LogAsked, ShownLog } from './shown-log.js';
 
 const delaySecondsMost = 3600;
 
 /** Kinds that say something of a job; others are no part of a bundle. */
-const kinds = ['job-bundle', 'key-release', 'policy', 'issuer'] as const;
+const kinds = ['job-bundle', 'key-release', 'policy', 'image', 'issuer'] as const;
 type Kind = (typeof kinds)[number];
 type Said = { readonly [K in Kind]: { readonly kind: K; readonly body: EntryBody<K> } }[Kind];
 
@@ -57,18 +59,19 @@ interface LogContext extends SpokenParts {
 
 /**
  * Settles the checks of the log.
- * @param trust  the logs and witnesses of the reader; where it names any, it demands that the job is logged
  * @returns null where nothing was logged
  */
 export async function checkLog(
   book: CheckBook<BundleCode>,
   context: LogContext,
-  trust: TrustPolicy | undefined,
+  { trust, logExport, results }: LogAsked,
 ): Promise<ShownLog | null> {
   const { log } = context;
   if (log === undefined) {
-    dropLog(book, 'LOG_BUNDLE');
+    dropLog(book, 'LOG_BUNDLE', 'LOG_REVOKED');
     book.settle('LOG_BUNDLE', trust === undefined ? 'warned' : 'missing', 'not logged');
+    if (logExport === undefined) book.drop('LOG_REVOKED');
+    else await checkRevoked(book, logExport, trust, revocable(context, results, []), null);
     return null;
   }
   const read = await book.derive(
@@ -82,6 +85,8 @@ export async function checkLog(
   checkBundle(book, context, log, entries, trust);
   checkReleases(book, context, entries, trust);
   checkPolicyEntry(book, context, entries, trust);
+  checkImages(book, results, ofKind(entries, 'image'), ofKind(entries, 'key-release'), trust !== undefined);
+  await checkRevoked(book, logExport, trust, revocable(context, results, entries), entries.at(-1)!.witnessedAt);
   const common = trusted.map(({ independent }) => independent);
   return {
     origins: [...new Set(entries.map(({ origin }) => origin))],
@@ -91,9 +96,21 @@ export async function checkLog(
   };
 }
 
+/** What revocations could name. */
+function revocable(
+  { spec, terms }: LogContext,
+  results: readonly AttestationResult[],
+  entries: readonly ReadEntry[],
+): Revocable {
+  return {
+    ...{ issuers: entries.map(({ kid }) => kid), policy: spec.policyDigest, broker: terms.keyBroker, results },
+    sizes: new Map(entries.map(({ origin, proof }) => [origin, proof.checkpoint.size])),
+  };
+}
+
 /** Versions of a bundle that have no log have no check of it. */
-export function dropLog(book: CheckBook<BundleCode>, but?: LogCode): void {
-  for (const code of Object.keys(logRules) as LogCode[]) if (code !== but) book.drop(code);
+export function dropLog(book: CheckBook<BundleCode>, ...but: readonly LogCode[]): void {
+  for (const code of Object.keys(logRules) as LogCode[]) if (!but.includes(code)) book.drop(code);
 }
 
 /** The outcome that the key broker's signed results give a bundle, which its entry repeats. */
@@ -135,7 +152,7 @@ function saidBy(head: Awaited<ReturnType<typeof verifyEntry>>, { opening }: Bund
   const isOpened = (head.class === 'sealed') === (opening !== null);
   if (!isOpened)
     throw mismatch('LOG_OPENING', head.class === 'sealed' ? 'an opening' : 'no opening', `${kind} without`);
-  if (head.class === 'public' && (kind === 'policy' || kind === 'issuer')) {
+  if (head.class === 'public' && (kind === 'policy' || kind === 'image' || kind === 'issuer')) {
     return { kind, body: head.body } as Said;
   }
   if (head.class === 'sealed' && opening !== null && (kind === 'job-bundle' || kind === 'key-release')) {
@@ -144,8 +161,9 @@ function saidBy(head: Awaited<ReturnType<typeof verifyEntry>>, { opening }: Bund
   throw mismatch('LOG_ENTRY_KIND', `one of ${kinds.join(', ')}`, kind);
 }
 
-/** An entry of another job, put into this one's bundle, is nothing that a log has of it. */
+/** An entry of another job, put into this one's bundle, is nothing that a log has of it. Images: `checkImages`. */
 function checkJob(said: Said, { escrowId, spec, terms }: LogContext): void {
+  if (said.kind === 'image') return;
   const [expected, got] =
     said.kind === 'job-bundle'
       ? [escrowId, said.body.escrow]

@@ -54,6 +54,21 @@ export const logRules = {
     source,
     action: ask,
   },
+  LOG_IMAGE: {
+    claim: 'storage-opaque',
+    expected: 'a log entry of the image of every session, older than the first release',
+    rule: 'What every session measured stands in an image entry of a publisher, logged before the data key was first released for the job.',
+    source,
+    action:
+      'ask who published the image for its entry in the log: whoever runs what nobody published may have changed it',
+  },
+  LOG_REVOKED: {
+    claim: 'storage-opaque',
+    expected: 'no revocation in the log of a key, image, policy, chip or key broker of this bundle',
+    rule: 'No revocation entry of a log that the reader trusts names anything that this bundle rests on, as of the time of its sessions.',
+    source,
+    action: 'fetch what was revoked since: `veritrain log export`, then `bundle verify --log-export`',
+  },
 } as const satisfies Record<string, CheckRule>;
 
 export type LogCode = keyof typeof logRules;

@@ -40,7 +40,7 @@ function readPresentBundle(bundle: EvidenceBundle): BundleContext {
       await book.attempt('BUNDLE_APPRAISALS', () => checkAppraisals(parts));
       await book.attempt('BUNDLE_RESULTS', () => checkResults(parts, results));
     },
-    checkLog: (book, trust) => checkLog(book, { ...parts, log: bundle.log }, trust),
+    checkLog: (book, asked) => checkLog(book, { ...parts, log: bundle.log }, asked),
     unbound: [],
     unused: (judgement, results) => unusedEndorsements(parts, judgement, results),
   };

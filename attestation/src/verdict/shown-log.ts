@@ -1,4 +1,17 @@
-/** What was logged of a job, as a verdict shows it. */
+/** What a verdict is asked of a log, and what was logged of a job, as it shows it. */
+import type { AttestationResult } from '../appraisal/appraise.js';
+import type { TrustPolicy } from '../log/index.js';
+import type { LogExport } from '../records/log-export.js';
+
+export interface LogAsked {
+  /** The logs and witnesses of the reader; where it names any, it demands that the job is logged. */
+  readonly trust: TrustPolicy | undefined;
+  /** What was revoked in a newer log. */
+  readonly logExport: LogExport | undefined;
+  /** Of the sessions. */
+  readonly results: readonly AttestationResult[];
+}
+
 export interface ShownLog {
   readonly origins: readonly string[];
   readonly entries: readonly {

@@ -7,6 +7,7 @@ import { openChecks, tierOf, type Check, type CheckBook, type Tier } from '../ch
 import { documentDigest } from '../check/document.js';
 import type { TrustPolicy } from '../log/index.js';
 import { jobIdOf } from '../records/job-spec.js';
+import type { LogExport } from '../records/log-export.js';
 import { specDigestOf } from '../records/spec-digest.js';
 import { mismatch, same, type BundleContext, type JudgedBundle, type Judgement } from './bundle-context.js';
 import { checkEvaluations, deliveredWeights, type ShownEvaluations } from './bundle-evaluations.js';
@@ -53,6 +54,8 @@ export interface BundleRequest {
    * told, and leaves the tier as it is unless it is false.
    */
   readonly logPolicy?: TrustPolicy;
+  /** What was revoked in a newer log, as the reader read it there; absent: whether anything was is not known. */
+  readonly logExport?: LogExport;
   /**
    * Files beside the bundle, recognised by content: certificates, CRLs, OCSP, manifests, collateral, advisories, a policy, a
    * trust policy of logs.
@@ -136,8 +139,9 @@ export async function verifyBundle(request: BundleRequest): Promise<BundleVerdic
   await book.attempt('BUNDLE_SEAL', () => checkSeal(context));
   await book.attempt('BUNDLE_DELIVERY', () => checkDelivery(context));
   await checkSettlement(book, context, request.transactions);
-  const log = await context.checkLog(book, trust);
-  const isAside = (check: Check): boolean => isLeftOpen(check) || (trust === undefined && isRemarkOfLog(check));
+  const log = await context.checkLog(book, { trust, logExport: request.logExport, results });
+  const isAside = (check: Check): boolean =>
+    isLeftOpen(check) || isNotAsked(check) || (trust === undefined && isRemarkOfLog(check));
   const ofBundle = book.checks().map((check): Check => ({ ...check, subject: 'bundle' }));
   const checks = [...ofBundle, ...results.flatMap((result) => result.checks)];
   const open = checks.some(isLeftOpen) ? ['settlement.transactions'] : [];
@@ -251,6 +255,11 @@ async function checkSettlement(
 /** What the chain alone can show stays open without touching the verdict, and is named beside it. */
 function isLeftOpen({ code, status }: Check): boolean {
   return code === 'BUNDLE_TRANSACTIONS' && status === 'not-checked';
+}
+
+/** What only a newer log can show. */
+function isNotAsked({ code, status }: Check): boolean {
+  return code === 'LOG_REVOKED' && status === 'warned';
 }
 
 /** Who trusts no log learns from one and judges by the rest. */

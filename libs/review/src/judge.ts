@@ -33,7 +33,7 @@ interface ReviewedBundle extends Pick<BundleRequest, 'bundle'> {
   readonly groth16Key?: Groth16Key;
 }
 
-type Asked = Pick<BundleRequest, 'at' | 'logPolicy' | 'material' | 'policy' | 'progress'>;
+type Asked = Pick<BundleRequest, 'at' | 'logExport' | 'logPolicy' | 'material' | 'policy' | 'progress'>;
 
 /** @throws Rejection where the file is no bundle at all; an unfavourable verdict is a result */
 export function reviewBundle(request: ReviewedBundle & Asked): Promise<BundleVerdict> {

@@ -15,6 +15,7 @@ interface VerifyCommandOptions extends OutputOptions {
   readonly verificationKey?: Uint8Array;
   readonly start?: string;
   readonly logPolicy?: string;
+  readonly logExport?: string;
   readonly material: readonly string[];
 }
 
@@ -31,6 +32,7 @@ export function addBundleCommands(program: Command): void {
     .option('--verification-key <hex>', 'digest of the only Groth16 key that is taken', digest)
     .option('--start <file>', 'start weights of a job whose manifest names some: start.bin of `model import`')
     .option('--log-policy <file>', 'demand that the job is logged: logs and witnesses that you trust (tlog-policy)')
+    .option('--log-export <file>', 'what was revoked since: an export of your own (`log export`)')
     .option('--material <file>', materialText, collect, [])
     .option('--development-keys', 'take Groth16 keys that one machine made, which could forge')
     .option('--json', 'print one JSON document')

@@ -1,7 +1,8 @@
 /** Verifies a bundle file alone: no network, no clock unless asked; and recomputes the start weights from the manifest. */
+import { parseLogExport } from '#attestation/records';
 import { reviewBundle, type BundleVerdict } from '#libs/review';
 import { readBytes } from '../files.js';
-import { bundleBytesMax, materialBytesMax, startBytesMax } from '../limits.js';
+import { bundleBytesMax, exportBytesMax, materialBytesMax, startBytesMax } from '../limits.js';
 import { readPolicy, readTrustPolicy } from '../policy.js';
 
 interface VerifyOptions {
@@ -17,18 +18,21 @@ interface VerifyOptions {
   readonly verificationKey?: Uint8Array;
   /** Trust policy of logs; with it the job must be logged. */
   readonly logPolicy?: string;
+  /** What was revoked in a newer log: file of `veritrain log export`. */
+  readonly logExport?: string;
   /** Files beside the bundle, recognised by content. */
   readonly material?: readonly string[];
 }
 
 /** @throws ConfigurationError FILE_*; Rejection where the file is no bundle at all */
 export async function verifyBundleFile(file: string, options: VerifyOptions): Promise<BundleVerdict> {
-  const { at, developmentKeys, logPolicy, material = [], policy, start, verificationKey } = options;
+  const { at, developmentKeys, logExport, logPolicy, material = [], policy, start, verificationKey } = options;
   return reviewBundle({
     bundle: readBytes(file, bundleBytesMax),
     material: material.map((path) => readBytes(path, materialBytesMax)),
     ...(policy !== undefined && { policy: readPolicy(policy).policy }),
     ...(logPolicy !== undefined && { logPolicy: readTrustPolicy(logPolicy) }),
+    ...(logExport !== undefined && { logExport: parseLogExport(readBytes(logExport, exportBytesMax)) }),
     ...(at !== undefined && { at }),
     ...(start !== undefined && { start: readBytes(start, startBytesMax) }),
     ...(developmentKeys !== undefined && { takesDevelopmentKeys: developmentKeys }),

@@ -70,8 +70,10 @@ describe('an S3-compatible store', () => {
   });
 
   it('is told where it refuses, and where it is not there', async () => {
-    const refused = createS3Store({ ...place, secretAccessKey: 'another' });
+    const refused = createS3Store({ ...place, accessKeyId: 'nobody' });
     await expect(refused.write('checkpoint', utf8('x'))).rejects.toThrow(/LOG_STORE/);
+    const elsewhere = createS3Store({ ...place, url: place.url.replace('/log/', '/missing/') });
+    await expect(elsewhere.write('checkpoint', utf8('x'))).rejects.toThrow(/LOG_STORE/);
     const nobody = createS3Store({ ...place, url: 'http://127.0.0.1:9/log/x' });
     await expect(nobody.read('checkpoint')).rejects.toThrow(/LOG_STORE/);
   }, 60_000);
