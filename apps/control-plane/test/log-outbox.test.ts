@@ -83,7 +83,7 @@ describe.each(engines.filter((engine) => engine === 'embedded' || serverUrl !== 
     const url = await line.start();
     if (engine === 'PostgreSQL') server = await createTestDatabase(serverUrl!);
     const watchKeyOf = (jobId: string): Uint8Array => fromHex(jobId);
-    const log = { url, policy: site.policy, issuer, watchKeyOf };
+    const log = { url, policy: site.policy, issuer, watchKeyOf, images: () => [] };
     test = await startTestPlane({ databaseUrl: server?.url ?? null, log });
     test.clock.pass(Math.floor(Date.now() / 1000) - test.clock.at());
     nodeId = await register(test);

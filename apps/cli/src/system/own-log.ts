@@ -5,11 +5,13 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { ed25519 } from '@noble/curves/ed25519.js';
+import { sha256 } from '@noble/hashes/sha2.js';
 import { ed25519Signer, signRecoverable, to0x } from '#attestation/base';
 import { issuerDigest, makePublicEntry, noteKeyText, parseTrustPolicy, type NoteKey } from '#attestation/log';
 import { writeSecret, writeWhole } from '#libs/client';
 import { submitEntry } from '#libs/log';
 import { freePort } from '#libs/process';
+import { simulatedMeasurement } from '#libs/simulated-vendor';
 import { newSecret } from './keys.js';
 import { startApp, type RunningProcess } from './process.js';
 
@@ -38,7 +40,8 @@ interface Issuer {
 /** Keys, settings and the trust policy, below `<folder>/log`. */
 export async function layOutOwnLog(folder: string, logs: string): Promise<OwnLog> {
   const home = join(folder, 'log');
-  mkdirSync(join(home, 'witness'), { recursive: true, mode: 0o700 });
+  const images = join(home, 'images');
+  for (const part of ['witness', 'images']) mkdirSync(join(home, part), { recursive: true, mode: 0o700 });
   const [port, witnessPort] = [await freePort(), await freePort()];
   const [logSecret, witnessSecret] = [newSecret(), newSecret()];
   const url = `http://127.0.0.1:${port}`;
@@ -57,6 +60,7 @@ export async function layOutOwnLog(folder: string, logs: string): Promise<OwnLog
     owner: { name: 'log-owner.invalid', secret: newSecret(), kinds: ['issuer'] },
     controlPlane: { name: 'control-plane.invalid', secret: newSecret(), kinds: ['job-bundle', 'policy'] },
     broker: { name: 'key-broker.invalid', secret: newSecret(), kinds: ['policy', 'key-release'] },
+    publisher: { name: 'publisher.invalid', secret: newSecret(), kinds: ['image', 'revocation'] },
   } satisfies Readonly<Record<string, Issuer>>;
   const policyFile = join(home, 'log.policy');
   writeWhole(policyFile, text);
@@ -83,16 +87,24 @@ export async function layOutOwnLog(folder: string, logs: string): Promise<OwnLog
     controlPlane: {
       ...{ VERITRAIN_LOG_URL: url, VERITRAIN_LOG_POLICY: policyFile, VERITRAIN_LOG_ISSUER: issuers.controlPlane.name },
       VERITRAIN_LOG_KEY: join(home, 'control-plane.test-key'),
+      VERITRAIN_LOG_IMAGES: images,
     },
     async start(account, address) {
       const running = await Promise.all([
         startApp('witness', logs, { VERITRAIN_WITNESS_CONFIG: witnessConfig }),
         startApp('log', logs, { VERITRAIN_LOG_CONFIG: config }),
       ]);
-      const entry = await issuerEntry(issuers.owner, issuers.broker, account, address);
-      const proved = await submitEntry(url, entry, parseTrustPolicy(text), { wait: 'witnessed', withinMs: 60_000 });
-      writeWhole(join(home, 'broker-issuer.proof'), proved.text);
-      writeWhole(join(home, 'broker-issuer.entry'), entry);
+      const submit = async (name: string, entry: Uint8Array): Promise<void> => {
+        const proved = await submitEntry(url, entry, parseTrustPolicy(text), { wait: 'witnessed', withinMs: 60_000 });
+        writeWhole(`${name}.proof`, proved.text);
+        writeWhole(`${name}.entry`, entry);
+      };
+      await Promise.all([
+        issuerEntry(issuers.owner, issuers.broker, account, address).then((entry) =>
+          submit(join(home, 'broker-issuer'), entry),
+        ),
+        imageEntry(issuers.publisher).then((entry) => submit(join(images, 'simulated-enclave'), entry)),
+      ]);
       return running;
     },
   };
@@ -105,6 +117,17 @@ function issuerEntry(owner: Issuer, of: Issuer, account: Uint8Array, address: Ui
   const [validFrom, until] = [at - 60, at + validSeconds];
   const signature = signRecoverable(issuerDigest(key, validFrom, until), account);
   const body = { key, name: of.name, kinds: [...of.kinds], validFrom, until, account: { address, signature } };
-  const by = { name: owner.name, publicKey: ed25519.getPublicKey(owner.secret), sign: ed25519Signer(owner.secret) };
-  return makePublicEntry(by, 'issuer', body, at);
+  return makePublicEntry(signerOf(owner), 'issuer', body, at);
 }
+
+/** What simulated hardware measures of every enclave. */
+function imageEntry(publisher: Issuer): Promise<Uint8Array> {
+  const measurements = [{ kind: 'simulated-snp', value: simulatedMeasurement }];
+  const named = { name: 'enclave on simulated hardware', version: 'this clone', digest: sha256(simulatedMeasurement) };
+  const body = { ...named, measurements, commit: new Uint8Array(20), sbom: null };
+  return makePublicEntry(signerOf(publisher), 'image', body, Math.floor(Date.now() / 1000));
+}
+
+const signerOf = ({ name, secret }: Issuer) => {
+  return { name, publicKey: ed25519.getPublicKey(secret), sign: ed25519Signer(secret) };
+};

@@ -8,6 +8,7 @@ import {
   parseLogProof,
   verifyEntry,
   verifyLogProof,
+  type EntryBody,
   type LoggedAt,
   type LogProof,
   type SignedCheckpoint,
@@ -38,9 +39,22 @@ export function reportedEntry({ entry, opening, proof }: NonNullable<KeyReleased
   return { entry: fromBase64(entry), opening: opened, proof };
 }
 
+const imagesMost = 4;
+
+/** Entries of images of which a launch is in the evidence of a session; whether it is that session's, the verdict looks. */
+export function imagesOf(images: readonly BundledEntry[], evidence: readonly Uint8Array[]): BundledEntry[] {
+  const isShown = ({ entry }: BundledEntry): boolean => {
+    const { kind, ...read } = parseEntry(entry);
+    if (read.class !== 'public' || kind !== 'image') return false;
+    const { measurements } = read.body as EntryBody<'image'>;
+    return measurements.some(({ value }) => evidence.some((bytes) => Buffer.from(bytes).includes(Buffer.from(value))));
+  };
+  return images.filter(isShown).slice(0, imagesMost);
+}
+
 /**
  * Entries that do not hold are left out: they came with a node's report, and would turn the bundle's verdict. So is a
- * policy that was logged after the first release, which shows nothing.
+ * policy or image that was logged after the first release, which shows nothing.
  * @throws CollateralError LOG_*; Rejection LOG_CONSISTENCY where the log gives another path
  */
 export async function memberOf(
@@ -56,7 +70,8 @@ export async function memberOf(
   }
   const sorted = inOrder([...placed.values()]);
   const releases = sorted.filter(({ kind }) => kind === 'key-release');
-  const kept = sorted.filter((one) => one.kind !== 'policy' || releases.every((other) => isLoggedBefore(one, other)));
+  const isOwners = ({ kind }: Placed): boolean => kind === 'policy' || kind === 'image';
+  const kept = sorted.filter((one) => !isOwners(one) || releases.every((other) => isLoggedBefore(one, other)));
   const consistency: Uint8Array[][] = [];
   let last: SignedCheckpoint | null = null;
   for (const { checkpoint } of kept.map(({ proof }) => proof)) {

@@ -20,7 +20,7 @@ import { Clock } from '../core/timing/clock.js';
 import { Periodic } from '../core/timing/periodic.js';
 import { openJob } from '../jobs/open-job.js';
 import { BundleAssembly } from './bundle-assembly.js';
-import { memberOf, ownEntry, reportedEntry } from './log-member.js';
+import { imagesOf, memberOf, ownEntry, reportedEntry } from './log-member.js';
 import type { StoredRelease } from './release-check.js';
 
 const pollMilliseconds = 500;
@@ -161,7 +161,7 @@ export class LogSender implements OnApplicationBootstrap, OnApplicationShutdown 
     return { entry: Buffer.from(entry), salt, body: opened, bundle: to0x(digest) };
   }
 
-  private async member({ url, policy, watchKeyOf }: LogConfig, jobId: string): Promise<Buffer> {
+  private async member({ url, policy, watchKeyOf, images }: LogConfig, jobId: string): Promise<Buffer> {
     const { manager } = this.database;
     const job = await manager.findOneByOrFail(Job, { id: jobId });
     const subject = to0x(openJob(job).spec.policyDigest);
@@ -181,7 +181,9 @@ export class LogSender implements OnApplicationBootstrap, OnApplicationShutdown 
     const open = logged.filter(({ opening }) => opening === null);
     const releases = logged.filter(({ opening }) => opening !== null).slice(-shownReleasesMost);
     const own = [...policies, ...bundles].flatMap((row) => ownEntry(row) ?? []);
-    const entries = [...own, ...[...open, ...releases].map(reportedEntry)];
+    const bundle = await this.assembly.present(job);
+    const shown = imagesOf(images(), bundle?.sessions.map(({ evidence }) => evidence) ?? []);
+    const entries = [...own, ...shown, ...[...open, ...releases].map(reportedEntry)];
     const consistencyOf = (origin: string, from: number, to: number): Promise<Uint8Array[]> =>
       fetchConsistency(policy.logs.find(({ key }) => key.name === origin)?.url ?? url, from, to);
     return Buffer.from(encodeBundledLog(await memberOf(entries, watchKeyOf(jobId), policy, consistencyOf)));

@@ -59,6 +59,7 @@ const Environment = z.object({
   VERITRAIN_LOG_URL: z.url({ protocol: /^https?$/ }).optional(),
   VERITRAIN_LOG_POLICY: z.string().optional(),
   VERITRAIN_LOG_KEY: z.string().optional(),
+  VERITRAIN_LOG_IMAGES: z.string().optional(),
   VERITRAIN_LOG_ISSUER: z.string().min(1).max(128).optional(),
   VERITRAIN_CLIENT_DATASET_MIB: whole(1, 2 ** 30).default(1_048_576),
   VERITRAIN_OPERATOR_BLOB_MIB: whole(1, 2 ** 30).default(262_144),

@@ -1,10 +1,14 @@
 /** The transparency log that this control plane submits to, and the key that signs its entries. */
 import { createHash } from 'node:crypto';
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { ed25519 } from '@noble/curves/ed25519.js';
 import { CodedError, ed25519Signer, fromHex } from '#attestation/base';
 import { parseTrustPolicy, type EntryIssuer, type TrustPolicy } from '#attestation/log';
+import type { BundledEntry } from '#attestation/records';
 import { invalid } from './config-error.js';
+
+const imagesMost = 1000;
 
 export interface LogConfig {
   /** The log's prefix. */
@@ -14,6 +18,8 @@ export interface LogConfig {
   readonly issuer: EntryIssuer;
   /** Finds the entries of one job, 32 bytes: the same for every replica. */
   readonly watchKeyOf: (jobId: string) => Uint8Array;
+  /** Image entries that publishers logged, with their proofs; read whenever a bundle is shown with the log. */
+  readonly images: () => readonly BundledEntry[];
 }
 
 interface LogEnvironment {
@@ -21,6 +27,8 @@ interface LogEnvironment {
   readonly VERITRAIN_LOG_POLICY?: string | undefined;
   readonly VERITRAIN_LOG_KEY?: string | undefined;
   readonly VERITRAIN_LOG_ISSUER?: string | undefined;
+  /** Folder of NAME.entry and NAME.proof. */
+  readonly VERITRAIN_LOG_IMAGES?: string | undefined;
 }
 
 /** @throws ConfigurationError CONFIG_LOG */
@@ -36,11 +44,20 @@ export function readLog(env: LogEnvironment): LogConfig | null {
     url: url.replace(/\/$/, ''),
     policy: policyIn(policy),
     issuer: { name, publicKey: ed25519.getPublicKey(secret), sign: ed25519Signer(secret) },
+    images: () => (env.VERITRAIN_LOG_IMAGES === undefined ? [] : imagesIn(env.VERITRAIN_LOG_IMAGES)),
     watchKeyOf: (jobId) => {
       const key = createHash('sha256').update('veritrain job watch/1').update(secret).update(fromHex(jobId)).digest();
       return new Uint8Array(key);
     },
   };
+}
+
+function imagesIn(folder: string): BundledEntry[] {
+  const names = readdirSync(folder).filter((name) => name.endsWith('.entry'));
+  return names.slice(0, imagesMost).map((name) => {
+    const proof = readFileSync(join(folder, `${name.slice(0, -'.entry'.length)}.proof`), 'utf8');
+    return { entry: new Uint8Array(readFileSync(join(folder, name))), opening: null, proof };
+  });
 }
 
 function secretIn(path: string): Uint8Array {
