@@ -1,6 +1,6 @@
 /** What submitters and readers ask a log. Proofs and checkpoints are verified here; nothing else of an answer is believed. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { CollateralError, reportedError, type Report } from '#attestation/base';
+import { CollateralError, reportedError, toHex, type Report } from '#attestation/base';
 import {
   leafHash,
   parseCheckpoint,
@@ -55,6 +55,19 @@ export async function submitEntry(
   const text = textOf(answer.body);
   const proof = parseLogProof(text);
   return { text, index: proof.index, trusted: verifyLogProof(proof, leafHash(entry), policy) };
+}
+
+/**
+ * The proof of an entry that was submitted before, under the first checkpoint that a quorum saw.
+ * @throws CollateralError LOG_UNREACHABLE, LOG_PENDING; Rejection LOG_NOT_FOUND, LOG_*
+ */
+export async function fetchProof(url: string, entry: Uint8Array, policy: TrustPolicy): Promise<LoggedProof> {
+  const leaf = leafHash(entry);
+  const answer = await ask(`${url}/v1/entries/${toHex(leaf)}`, { withinMs: waitMs, bytesMax: answerBytesMax });
+  if (answer.status !== 200) throw reported(answer);
+  const text = textOf(answer.body);
+  const proof = parseLogProof(text);
+  return { text, index: proof.index, trusted: verifyLogProof(proof, leaf, policy) };
 }
 
 function post(url: string, body: Uint8Array<ArrayBuffer>): Promise<Answer> {

@@ -3,19 +3,9 @@
  * what the new entries say of whoever watches. The state moves only when all of it held.
  */
 import { fromHex, Rejection, toHex } from '#attestation/base';
-import {
-  checkConsistency,
-  entryTag,
-  leafHash,
-  nodeHash,
-  parseEntry,
-  type LogEntry,
-  type TrustedCheckpoint,
-  type TrustPolicy,
-} from '#attestation/log';
+import { checkConsistency, entryTag, type LogEntry, type TrustedCheckpoint, type TrustPolicy } from '#attestation/log';
 import { TileReader, type ReadFile } from './tiles/reader.js';
-
-const bundleEntries = 256;
+import { readEntries, RightEdge } from './whole.js';
 
 /** What is kept between rounds: hexadecimal, so that it is JSON. */
 export interface MonitorState {
@@ -103,49 +93,18 @@ export async function monitorRound(
       misbehaved(error);
     }
   }
-  const tree = new Subtrees(last?.subtrees ?? []);
-  const from = last?.size ?? 0;
-  for (let bundle = Math.floor(from / bundleEntries); bundle * bundleEntries < size; bundle++) {
-    const entries = await reader.entries(bundle);
-    for (const [at, entry] of entries.entries()) {
-      const index = bundle * bundleEntries + at;
-      if (index < from) continue;
-      tree.add(leafHash(entry));
-      alerts.push(...alertsOf(parseEntry(entry), index, watch));
-    }
+  const kept = (last?.subtrees ?? []).map(({ height, hash }) => ({ height, hash: fromHex(hash) }));
+  const [edge, from] = [new RightEdge(kept), last?.size ?? 0];
+  try {
+    await readEntries(checkpoint, read, { edge, from }, (entry, index) =>
+      alerts.push(...alertsOf(entry, index, watch)),
+    );
+  } catch (error) {
+    if (error instanceof Rejection && error.code === 'LOG_ROOT') misbehaved(error);
+    throw error;
   }
-  if (size > 0 && toHex(tree.root()) !== toHex(root)) {
-    const detail = { expected: `the root ${toHex(root)}`, got: toHex(tree.root()), rule: 'C2SP tlog-tiles' };
-    misbehaved(new Rejection('LOG_ROOT', detail));
-  }
-  return { state: { origin, size, root: toHex(root), subtrees: tree.state(), note }, entries: size - from, alerts };
-}
-
-/** The right edge of a tree that grows leaf by leaf. */
-class Subtrees {
-  readonly #stack: { height: number; hash: Uint8Array }[];
-
-  constructor(state: MonitorState['subtrees']) {
-    this.#stack = state.map(({ height, hash }) => ({ height, hash: fromHex(hash) }));
-  }
-
-  add(leaf: Uint8Array): void {
-    let node = { height: 0, hash: leaf };
-    for (let last = this.#stack.at(-1); last?.height === node.height; last = this.#stack.at(-1)) {
-      this.#stack.pop();
-      node = { height: node.height + 1, hash: nodeHash(last.hash, node.hash) };
-    }
-    this.#stack.push(node);
-  }
-
-  /** Of one leaf or more. */
-  root(): Uint8Array {
-    return this.#stack.map(({ hash }) => hash).reduceRight((right, left) => nodeHash(left, right));
-  }
-
-  state(): MonitorState['subtrees'] {
-    return this.#stack.map(({ height, hash }) => ({ height, hash: toHex(hash) }));
-  }
+  const subtrees = edge.nodes.map(({ height, hash }) => ({ height, hash: toHex(hash) }));
+  return { state: { origin, size, root: toHex(root), subtrees, note }, entries: size - from, alerts };
 }
 
 function alertsOf(entry: LogEntry, index: number, { keys, issuers, names }: Watch): MonitorAlert[] {
