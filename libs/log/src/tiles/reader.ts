@@ -79,7 +79,8 @@ export class TileReader {
   /** Entries of one bundle, each compared with its leaf. @throws Rejection LOG_TILE */
   async entries(bundle: number): Promise<Uint8Array[]> {
     const width = widthOf(0, bundle, this.size);
-    const entries = decodeEntries(await this.#file(entriesPath(bundle, width), entriesPath(bundle)), width);
+    const { bytes, isFull } = await this.#file(entriesPath(bundle, width), entriesPath(bundle));
+    const entries = decodeEntries(bytes, isFull ? tileWidth : width).slice(0, width);
     for (const [at, entry] of entries.entries()) {
       const leaf = await this.leaf(bundle * tileWidth + at);
       if (Buffer.compare(leaf, leafHash(entry)) !== 0) throw broken(`the leaf of entry ${bundle * tileWidth + at}`);
@@ -121,7 +122,7 @@ export class TileReader {
     const known = this.#tiles.get(key);
     if (known !== undefined) return known;
     const width = widthOf(level, index, this.size);
-    const read = this.#file(tilePath(level, index, width), tilePath(level, index)).then((tile) => {
+    const read = this.#file(tilePath(level, index, width), tilePath(level, index)).then(({ bytes: tile }) => {
       if (tile.length < width * hashBytes || tile.length > tileWidth * hashBytes) throw broken(`a tile of ${width}`);
       return tile;
     });
@@ -130,9 +131,11 @@ export class TileReader {
   }
 
   /** A partial file may be gone once the full one is there. */
-  async #file(path: string, full: string): Promise<Uint8Array> {
-    const found = (await this.read(path)) ?? (path === full ? null : await this.read(full));
-    if (found !== null) return found;
+  async #file(path: string, full: string): Promise<{ readonly bytes: Uint8Array; readonly isFull: boolean }> {
+    const exact = await this.read(path);
+    if (exact !== null) return { bytes: exact, isFull: path === full };
+    const whole = path === full ? null : await this.read(full);
+    if (whole !== null) return { bytes: whole, isFull: true };
     throw new CollateralError('LOG_TILE_MISSING', {
       expected: `${path} of the log`,
       got: 'nothing',
