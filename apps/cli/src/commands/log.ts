@@ -1,4 +1,4 @@
-/** `veritrain log verify | monitor`. */
+/** `veritrain log verify | monitor`, and the rest of `veritrain log`. */
 import type { Command } from 'commander';
 import { fromUtf8, toHex } from '#attestation/base';
 import {
@@ -15,6 +15,8 @@ import {
 } from '#attestation/log';
 import { readBytes, readTrustPolicy } from '#libs/client';
 import { printResult, table, type OutputOptions } from '../output.js';
+import { addLogAuditCommands } from './log-audit.js';
+import { addLogEntryCommands } from './log-entries.js';
 import { everySeconds, monitor, type MonitorOptions } from './log-monitor.js';
 import { publicKey } from './policy.js';
 
@@ -56,6 +58,8 @@ export function addLogCommands(program: Command): void {
     .action(async (options: MonitorOptions) => {
       process.exitCode = await monitor(options);
     });
+  addLogEntryCommands(log);
+  addLogAuditCommands(log);
 }
 
 /** @throws ConfigurationError FILE_*; Rejection LOG_*, COSE_*, CBOR_*, MESSAGE_* */

@@ -1,0 +1,211 @@
+/** `veritrain log export | audit | anchor | gc`: a whole log read over, its anchors on chain, and the files of one's own. */
+import { createHash } from 'node:crypto';
+import { InvalidArgumentError, type Command } from 'commander';
+import { Wallet } from 'ethers';
+import { ConfigurationError, Rejection, to0x, toHex } from '#attestation/base';
+import { checkConsistency, parseCheckpoint, type LogEntry, type TreeState } from '#attestation/log';
+import { encodeLogExport } from '#attestation/records';
+import { readSecret, readTrustPolicy, writeWhole } from '#libs/client';
+import {
+  collectPartials,
+  createFileStore,
+  createS3Store,
+  exportLog,
+  fetchNote,
+  readEntries,
+  RightEdge,
+  TileReader,
+  tilesOf,
+  type LogFiles,
+} from '#libs/log';
+import { anchorCheckpoint, deployLogAnchors, readLogAnchors, type LogAnchor } from '#libs/settlement';
+import { printResult, table, type OutputOptions } from '../output.js';
+import { withChain } from './contracts-target.js';
+import { logUrl } from './log-entries.js';
+
+interface PolicyOptions extends OutputOptions {
+  readonly logPolicy: string;
+}
+
+interface ChainOptions {
+  readonly rpc?: string;
+  readonly chainId: number;
+  readonly contract?: string;
+  readonly sender?: string;
+}
+
+interface AnchorOptions extends PolicyOptions, ChainOptions {
+  readonly rpc: string;
+  readonly key: string;
+}
+
+interface CollectOptions extends OutputOptions {
+  readonly tiles?: string;
+  readonly s3?: string;
+  readonly region: string;
+  readonly kept: number;
+}
+
+const policyOption = ['--log-policy <file>', 'the log, with its address, and its witnesses (tlog-policy)'] as const;
+const jsonOption = ['--json', 'print one JSON document'] as const;
+
+export function addLogAuditCommands(log: Command): void {
+  log
+    .command('export')
+    .description('read a whole log, and write what was revoked in it for `bundle verify --log-export`')
+    .requiredOption(...policyOption)
+    .requiredOption('--out <file>', 'where the export is written')
+    .option(...jsonOption)
+    .action(async (options: PolicyOptions & { readonly out: string }) => {
+      const { trusted, note, read } = await opened(options);
+      const made = await exportLog(trusted.checkpoint, note, read);
+      writeWhole(options.out, encodeLogExport(made));
+      const { origin, size } = trusted.checkpoint;
+      const shown = { origin, size, revocations: made.revocations.length, witnessedAt: trusted.witnessedAt };
+      printResult(options, { ...shown, file: options.out }, () => rows(shown));
+    });
+  chained(
+    log
+      .command('audit')
+      .description(
+        'read a whole log, compute its root, and hold every checkpoint that was anchored on chain against it',
+      )
+      .requiredOption(...policyOption)
+      .option('--sender <address>', 'the account that anchors for the log', address)
+      .option(...jsonOption),
+  ).action(async (options: PolicyOptions & ChainOptions) => {
+    const audited = await audit(options);
+    printResult(options, audited, () => rows({ ...audited, kinds: JSON.stringify(audited.kinds) }));
+    if (!audited.ok) process.exitCode = 3;
+  });
+  chained(
+    log
+      .command('anchor')
+      .description('write the newest checkpoint of a log on chain, by LogAnchors (contracts/SPEC.md)')
+      .requiredOption(...policyOption)
+      .requiredOption('--key <file>', 'secp256k1 secret of the account: 32 bytes as 0x-hexadecimal')
+      .option(...jsonOption),
+  ).action(async (options: AnchorOptions) => {
+    const shown = await anchor(options);
+    printResult(options, shown, () => rows(shown));
+  });
+  log
+    .command('gc')
+    .description('delete partial tiles of a log of your own whose full ones have been there for a day')
+    .option('--tiles <folder>', 'the folder of its tiles')
+    .option('--s3 <url>', 'or its place in an S3-compatible store; keys as in AWS_ACCESS_KEY_ID')
+    .option('--region <name>', 'of the store', 'us-east-1')
+    .option('--kept <hours>', 'how long a full tile must have been there', hours, 24)
+    .option(...jsonOption)
+    .action(async (options: CollectOptions) => {
+      const files = filesOf(options);
+      const note = await files.read('checkpoint');
+      if (note === null) throw setting('LOG_FILES', 'the files of a log', 'no checkpoint');
+      const { size } = parseCheckpoint(new TextDecoder().decode(note));
+      const collected = await collectPartials(files, size, { now: new Date(), keptMs: options.kept * 3_600_000 });
+      printResult(options, { ...collected }, () => rows(collected));
+    });
+}
+
+function chained(command: Command): Command {
+  return command
+    .option('--rpc <url>', 'JSON-RPC endpoint of the chain')
+    .option('--chain-id <n>', 'of that chain', wholeOf, 31337)
+    .option('--contract <address>', 'LogAnchors; `log anchor` deploys one where absent', address);
+}
+
+async function opened({ logPolicy }: PolicyOptions) {
+  const policy = readTrustPolicy(logPolicy);
+  const url = logUrl(policy);
+  return { ...(await fetchNote(url, policy)), read: tilesOf(url), policy };
+}
+
+/** @throws as `readEntries`; what does not hold of an anchor is a result */
+async function audit(options: PolicyOptions & ChainOptions) {
+  const { trusted, read, policy } = await opened(options);
+  const { checkpoint, witnessedAt } = trusted;
+  const kinds: Record<string, number> = {};
+  const count = ({ kind }: LogEntry): void => void (kinds[kind] = (kinds[kind] ?? 0) + 1);
+  await readEntries(checkpoint, read, { edge: new RightEdge(), from: 0 }, count);
+  const anchors = await anchorsOf(options, checkpoint.origin);
+  const faults: string[] = [];
+  for (const one of anchors) {
+    const fault = await anchorFault(one, checkpoint, new TileReader(read, checkpoint.size));
+    if (fault !== null) faults.push(fault);
+  }
+  return {
+    ok: faults.length === 0 && (policy.quorum === null || witnessedAt !== null),
+    ...{ origin: checkpoint.origin, size: checkpoint.size, root: toHex(checkpoint.root), witnessedAt, kinds },
+    ...{ anchors: anchors.length, anchored: anchors.at(-1)?.size ?? 0, faults },
+  };
+}
+
+function anchorsOf({ rpc, chainId, contract, sender }: ChainOptions, origin: string): Promise<LogAnchor[]> {
+  if (rpc === undefined && contract === undefined && sender === undefined) return Promise.resolve([]);
+  if (rpc === undefined || contract === undefined || sender === undefined) {
+    throw setting('LOG_ANCHORS', '--rpc, --contract and --sender together', 'some of them');
+  }
+  return withChain(rpc, chainId, (provider) => {
+    return readLogAnchors(provider, contract, { origin: originHash(origin), sender });
+  });
+}
+
+/** What two histories look like; null: the log goes on from what was anchored. */
+async function anchorFault({ size, root, transaction }: LogAnchor, tree: TreeState, reader: TileReader) {
+  if (size > tree.size) return `${transaction} anchored ${size} entries, and the log shows ${tree.size}`;
+  try {
+    checkConsistency({ size, root }, tree, size === tree.size ? [] : await reader.consistencyPath(size));
+    return null;
+  } catch (error) {
+    if (!(error instanceof Rejection)) throw error;
+    return `${transaction} anchored another history of ${size} entries: ${error.code}`;
+  }
+}
+
+async function anchor(options: AnchorOptions) {
+  const { trusted } = await opened(options);
+  const { origin, size, root } = trusted.checkpoint;
+  return withChain(options.rpc, options.chainId, async (provider) => {
+    const signer = new Wallet(to0x(readSecret(options.key)), provider);
+    const contract = options.contract ?? (await deployLogAnchors(signer));
+    const transaction = await anchorCheckpoint(signer, contract, { origin: originHash(origin), size, root });
+    return { origin, size, root: toHex(root), contract, sender: signer.address, transaction };
+  });
+}
+
+/** As LogAnchors has it. */
+function originHash(origin: string): Uint8Array {
+  return new Uint8Array(createHash('sha256').update(origin).digest());
+}
+
+function filesOf({ tiles, s3: url, region }: CollectOptions): LogFiles {
+  if (tiles !== undefined && url === undefined) return createFileStore(tiles);
+  const { AWS_ACCESS_KEY_ID: accessKeyId, AWS_SECRET_ACCESS_KEY: secretAccessKey } = process.env;
+  if (url !== undefined && tiles === undefined && accessKeyId !== undefined && secretAccessKey !== undefined) {
+    return createS3Store({ url, region, accessKeyId, secretAccessKey });
+  }
+  throw setting('LOG_FILES', '--tiles, or --s3 with AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY', 'something else');
+}
+
+function rows(shown: object): string {
+  return table(Object.entries(shown).map(([name, value]) => [name, `${String(value)}`]));
+}
+
+function setting(code: string, expected: string, got: string): ConfigurationError {
+  return new ConfigurationError(code, { expected, got, rule: 'apps/cli/README.md' });
+}
+
+function address(text: string): string {
+  if (!/^0x[0-9a-fA-F]{40}$/.test(text)) throw new InvalidArgumentError('0x and 40 hexadecimal digits');
+  return text;
+}
+
+function wholeOf(text: string): number {
+  if (!/^\d{1,15}$/.test(text)) throw new InvalidArgumentError('a whole number');
+  return Number(text);
+}
+
+function hours(text: string): number {
+  if (!/^\d{1,5}$/.test(text)) throw new InvalidArgumentError('hours, a whole number');
+  return Number(text);
+}
