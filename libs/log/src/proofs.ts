@@ -48,7 +48,7 @@ export class Proofs {
     const found = new Map(rows.map((row) => [toHex(new Uint8Array(row.leaf)), row]));
     const sizes = new Map<string, number>();
     return Promise.all(
-      wanted.map(({ leaf, wait }) => {
+      wanted.map(async ({ leaf, wait }) => {
         const row = found.get(toHex(leaf));
         if (row === undefined || (row.witnessed === null && wait === 'witnessed' && this.policy.quorum !== null)) {
           return null;

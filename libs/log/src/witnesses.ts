@@ -70,7 +70,7 @@ export class Witnesses {
 
   /** Once nobody is asked any more. */
   async settled(): Promise<void> {
-    await Promise.all([...this.#shown.values()].map(({ pending }) => pending));
+    await Promise.all([...this.#shown.values()].flatMap(({ pending }) => pending ?? []));
   }
 
   #of(name: string): Shown {

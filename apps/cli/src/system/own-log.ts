@@ -7,7 +7,14 @@ import { join } from 'node:path';
 import { ed25519 } from '@noble/curves/ed25519.js';
 import { sha256 } from '@noble/hashes/sha2.js';
 import { ed25519Signer, signRecoverable, to0x } from '#attestation/base';
-import { issuerDigest, makePublicEntry, noteKeyText, parseTrustPolicy, type NoteKey } from '#attestation/log';
+import {
+  issuerDigest,
+  makePublicEntry,
+  noteKeyText,
+  parseTrustPolicy,
+  type NoteKey,
+  type TrustPolicy,
+} from '#attestation/log';
 import { writeSecret, writeWhole } from '#libs/client';
 import { submitEntry } from '#libs/log';
 import { freePort } from '#libs/process';
@@ -37,6 +44,15 @@ interface Issuer {
   readonly kinds: readonly string[];
 }
 
+function newIssuers() {
+  return {
+    owner: { name: 'log-owner.invalid', secret: newSecret(), kinds: ['issuer'] },
+    controlPlane: { name: 'control-plane.invalid', secret: newSecret(), kinds: ['job-bundle', 'policy'] },
+    broker: { name: 'key-broker.invalid', secret: newSecret(), kinds: ['policy', 'key-release'] },
+    publisher: { name: 'publisher.invalid', secret: newSecret(), kinds: ['image', 'revocation'] },
+  } satisfies Readonly<Record<string, Issuer>>;
+}
+
 /** Keys, settings and the trust policy, below `<folder>/log`. */
 export async function layOutOwnLog(folder: string, logs: string): Promise<OwnLog> {
   const home = join(folder, 'log');
@@ -56,12 +72,7 @@ export async function layOutOwnLog(folder: string, logs: string): Promise<OwnLog
     'quorum own',
     '',
   ].join('\n');
-  const issuers = {
-    owner: { name: 'log-owner.invalid', secret: newSecret(), kinds: ['issuer'] },
-    controlPlane: { name: 'control-plane.invalid', secret: newSecret(), kinds: ['job-bundle', 'policy'] },
-    broker: { name: 'key-broker.invalid', secret: newSecret(), kinds: ['policy', 'key-release'] },
-    publisher: { name: 'publisher.invalid', secret: newSecret(), kinds: ['image', 'revocation'] },
-  } satisfies Readonly<Record<string, Issuer>>;
+  const issuers = newIssuers();
   const policyFile = join(home, 'log.policy');
   writeWhole(policyFile, text);
   writeSecret(join(home, 'log.test-key'), logSecret);
@@ -94,19 +105,22 @@ export async function layOutOwnLog(folder: string, logs: string): Promise<OwnLog
         startApp('witness', logs, { VERITRAIN_WITNESS_CONFIG: witnessConfig }),
         startApp('log', logs, { VERITRAIN_LOG_CONFIG: config }),
       ]);
-      const submit = async (name: string, entry: Uint8Array): Promise<void> => {
-        const proved = await submitEntry(url, entry, parseTrustPolicy(text), { wait: 'witnessed', withinMs: 60_000 });
-        writeWhole(`${name}.proof`, proved.text);
-        writeWhole(`${name}.entry`, entry);
-      };
+      const submit = submitting(url, parseTrustPolicy(text));
       await Promise.all([
-        issuerEntry(issuers.owner, issuers.broker, account, address).then((entry) =>
-          submit(join(home, 'broker-issuer'), entry),
-        ),
-        imageEntry(issuers.publisher).then((entry) => submit(join(images, 'simulated-enclave'), entry)),
+        submit(join(home, 'broker-issuer'), await issuerEntry(issuers.owner, issuers.broker, account, address)),
+        submit(join(images, 'simulated-enclave'), await imageEntry(issuers.publisher)),
       ]);
       return running;
     },
+  };
+}
+
+/** @returns what logs an entry and writes NAME.proof and NAME.entry */
+function submitting(url: string, policy: TrustPolicy) {
+  return async (name: string, entry: Uint8Array): Promise<void> => {
+    const proved = await submitEntry(url, entry, policy, { wait: 'witnessed', withinMs: 60_000 });
+    writeWhole(`${name}.proof`, proved.text);
+    writeWhole(`${name}.entry`, entry);
   };
 }
 
