@@ -3,15 +3,8 @@ import { sha256 } from '@noble/hashes/sha2.js';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { verifyBundle, type BundleRequest } from '#attestation';
 import { CodedError, concatBytes, fromHex, utf8 } from '#attestation/base';
-import { noteKeyText, parseTrustPolicy } from '#attestation/log';
-import {
-  encodeBundle,
-  encodeLogExport,
-  parseBundle,
-  parseLogExport,
-  type BundledLog,
-  type EvidenceBundle,
-} from '#attestation/records';
+import { encodeLogExport, noteKeyText, parseLogExport, parseTrustPolicy } from '#attestation/log';
+import { encodeBundle, parseBundle, type BundledLog, type EvidenceBundle } from '#attestation/records';
 import { logKeyOf } from '#test/log-keys';
 import {
   bundleEntry,

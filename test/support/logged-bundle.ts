@@ -6,6 +6,7 @@ import { resultsTier, verifyBundle } from '#attestation';
 import { addressOfPublicKey, ed25519Signer, fromHex, signRecoverable, uintBe, utf8 } from '#attestation/base';
 import {
   cosign,
+  encodeLogExport,
   issuerDigest,
   leafHash,
   logProofText,
@@ -21,7 +22,6 @@ import {
 import {
   bundleDigest,
   encodeBundle,
-  encodeLogExport,
   escrowIdOf,
   keysDigest,
   parseSessionEvidence,
@@ -85,7 +85,7 @@ export async function imageEntry(job: TinyJob, bundle: EvidenceBundle, change: o
   return { entry: await makePublicEntry(publisher, 'image', { ...body, ...change }, tinyAt - 850), opening: null };
 }
 
-export const revocationEntry = (body: EntryBody<'revocation'>): Promise<Uint8Array> =>
+const revocationEntry = (body: EntryBody<'revocation'>): Promise<Uint8Array> =>
   makePublicEntry(publisher, 'revocation', body, tinyAt + 10);
 
 /** A newer log with those revocations among entries of others, as its reader exports it. */

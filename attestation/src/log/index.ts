@@ -33,6 +33,7 @@ export {
   type PublicEntry,
   type SealedEntry,
 } from './entry.js';
+export { encodeLogExport, parseLogExport, type LogExport } from './export.js';
 export { entryBytesMax, openingBytesMax, pathHashesMax, proofCharactersMax } from '../base/limits.js';
 export { noteCharactersMax, trustPolicyCharactersMax } from './limits.js';
 export {

@@ -109,7 +109,6 @@ export {
   type DatasetManifest,
 } from './dataset-manifest.js';
 export { encodeBundledLog, parseBundledLog, type BundledEntry, type BundledLog } from './bundle-log.js';
-export { encodeLogExport, parseLogExport, type LogExport } from './log-export.js';
 export { bundleDigest, encodeBundle, parseBundle, type BundledSession, type EvidenceBundle } from './bundle.js';
 export type { BundledProof } from './bundle-parts.js';
 export type { FormerBundle } from './former-bundle.js';

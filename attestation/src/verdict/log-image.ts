@@ -6,7 +6,7 @@ import type { CheckBook } from '../check/checks.js';
 import { isLoggedBefore, type EntryBody, type LoggedAt } from '../log/index.js';
 import type { BundleCode } from './bundle-rules.js';
 
-export interface ImageEntry extends LoggedAt {
+interface ImageEntry extends LoggedAt {
   readonly issuer: string;
   readonly body: EntryBody<'image'>;
 }

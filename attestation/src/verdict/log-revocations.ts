@@ -13,9 +13,9 @@ import {
   trustCheckpoint,
   verifyEntry,
   type EntryBody,
+  type LogExport,
   type TrustPolicy,
 } from '../log/index.js';
-import type { LogExport } from '../records/log-export.js';
 import { mismatch } from './bundle-context.js';
 import type { BundleCode } from './bundle-rules.js';
 

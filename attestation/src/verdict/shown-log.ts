@@ -1,7 +1,6 @@
 /** What a verdict is asked of a log, and what was logged of a job, as it shows it. */
 import type { AttestationResult } from '../appraisal/appraise.js';
-import type { TrustPolicy } from '../log/index.js';
-import type { LogExport } from '../records/log-export.js';
+import type { LogExport, TrustPolicy } from '../log/index.js';
 
 export interface LogAsked {
   /** The logs and witnesses of the reader; where it names any, it demands that the job is logged. */

@@ -4,3 +4,5 @@
 export const tileBytesMax = 256 * (65_535 + 2);
 /** A note, proof, size or problem document. */
 export const answerBytesMax = 64 * 1024;
+/** A page of names in an object store. */
+export const listingBytesMax = 4 * 1024 * 1024;

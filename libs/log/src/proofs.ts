@@ -7,7 +7,7 @@ import { TileReader } from './tiles/reader.js';
 
 export type Wait = 'integrated' | 'witnessed';
 
-export interface Wanted {
+interface Wanted {
   readonly leaf: Uint8Array;
   readonly wait: Wait;
 }

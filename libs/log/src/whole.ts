@@ -1,7 +1,6 @@
 /** A whole log, read from its first entry on: the root follows from what was read, so nothing is left out unseen. */
 import { Rejection, toHex } from '#attestation/base';
-import { leafHash, nodeHash, parseEntry, type LogEntry, type TreeState } from '#attestation/log';
-import type { LogExport } from '#attestation/records';
+import { leafHash, nodeHash, parseEntry, type LogEntry, type LogExport, type TreeState } from '#attestation/log';
 import { TileReader, type ReadFile } from './tiles/reader.js';
 
 const bundleEntries = 256;
@@ -38,7 +37,7 @@ export class RightEdge {
   }
 }
 
-export type ReadEntry = (entry: LogEntry, index: number, bytes: Uint8Array) => void;
+type ReadEntry = (entry: LogEntry, index: number, bytes: Uint8Array) => void;
 
 /**
  * Reads the entries from `from` on.

@@ -11,7 +11,7 @@ interface Issues {
   readonly issues: readonly { readonly message: string; readonly path: readonly PropertyKey[] }[];
 }
 
-export interface SettingsFiles {
+interface SettingsFiles {
   parse<T>(schema: Schema<T>, path: string): T;
   /** 32 bytes from 0x-hexadecimal. */
   secret(path: string): Uint8Array;

@@ -10,7 +10,7 @@ const sleepMs = 80;
 type Sql = Pick<LogDatabase, 'query'>;
 
 /** What a process that is dead does with everything. */
-export class Killed extends Error {}
+class Killed extends Error {}
 
 interface FaultyOptions {
   readonly database: LogDatabase;

@@ -14,7 +14,7 @@ export type LogFault =
 /** A backup of the rows, or of rows and newest checkpoint file, put back while nobody runs. */
 export type Restore = 'rows' | 'rows-and-checkpoint';
 
-export interface Phase {
+interface Phase {
   readonly entries: number;
   /** One list for each replica that starts. */
   readonly replicas: readonly (readonly LogFault[])[];

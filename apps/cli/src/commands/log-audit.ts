@@ -3,8 +3,7 @@ import { createHash } from 'node:crypto';
 import { InvalidArgumentError, type Command } from 'commander';
 import { Wallet } from 'ethers';
 import { ConfigurationError, Rejection, to0x, toHex } from '#attestation/base';
-import { checkConsistency, parseCheckpoint, type LogEntry, type TreeState } from '#attestation/log';
-import { encodeLogExport } from '#attestation/records';
+import { checkConsistency, encodeLogExport, parseCheckpoint, type LogEntry, type TreeState } from '#attestation/log';
 import { readSecret, readTrustPolicy, writeWhole } from '#libs/client';
 import {
   collectPartials,

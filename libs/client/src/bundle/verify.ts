@@ -1,5 +1,5 @@
 /** Verifies a bundle file alone: no network, no clock unless asked; and recomputes the start weights from the manifest. */
-import { parseLogExport } from '#attestation/records';
+import { parseLogExport } from '#attestation/log';
 import { reviewBundle, type BundleVerdict } from '#libs/review';
 import { readBytes } from '../files.js';
 import { bundleBytesMax, exportBytesMax, materialBytesMax, startBytesMax } from '../limits.js';

@@ -2,7 +2,7 @@
 import { AwsClient } from 'aws4fetch';
 import { CollateralError } from '#attestation/base';
 import { readBody } from '#libs/process';
-import { tileBytesMax } from '../limits.js';
+import { listingBytesMax, tileBytesMax } from '../limits.js';
 import type { LogFiles } from './files.js';
 
 export interface S3Place {
@@ -14,7 +14,6 @@ export interface S3Place {
 }
 
 const answerWithinMs = 20_000;
-const listingBytesMax = 4 * 1024 * 1024;
 
 /** Every call fails with CollateralError LOG_STORE where the store does not answer as it should. */
 export function createS3Store({ url, region, accessKeyId, secretAccessKey }: S3Place): LogFiles {

@@ -2,14 +2,14 @@
 import { decodeCanonical, encodeCanonical } from '../base/cbor.js';
 import { entryBytesMax, pathHashesMax } from '../base/limits.js';
 import { bytes, bytesUpTo, list, oneOf, record, text, toCbor, uint, type Field } from '../base/shape.js';
+import { noteCharactersMax } from './limits.js';
 
-const noteCharactersMost = 16_384;
 const revocationsMost = 4096;
 
 const exportShape = record({
   v: oneOf(1),
   /** Signed checkpoint of the log that was read. */
-  note: text(noteCharactersMost),
+  note: text(noteCharactersMax),
   /** Every revocation in it, in the order of the log; `path`: from the leaf up, under that checkpoint. */
   revocations: list(
     record({ entry: bytesUpTo(entryBytesMax), index: uint(), path: list(bytes(32), pathHashesMax) }),
