@@ -119,7 +119,8 @@ function post(url: string, agent: Agent, body: Uint8Array): Promise<string> {
         });
       },
     );
-    sent.on('error', reject);
+    // The server may have ended a connection that was idle.
+    sent.on('error', (error) => (sent.reusedSocket ? resolve(post(url, agent, body)) : reject(error)));
     sent.end(body);
   });
 }
