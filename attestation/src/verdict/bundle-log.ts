@@ -33,7 +33,7 @@ import { mismatch } from './bundle-context.js';
 import type { BundleCode } from './bundle-rules.js';
 import { statusOfResult, type SpokenParts } from './bundle-words.js';
 import { checkImages } from './log-image.js';
-import { checkRevoked, type Revocable } from './log-revocations.js';
+import { checkRevoked, revocable } from './log-revocations.js';
 import { logRules, type LogCode } from './log-rules.js';
 import type { LogAsked, ShownLog } from './shown-log.js';
 
@@ -93,18 +93,6 @@ export async function checkLog(
     entries: entries.map(({ kind, issuer, index, at, witnessedAt }) => ({ kind, issuer, index, at, witnessedAt })),
     unchecked: read.flatMap(({ proof: { checkpoint } }, place) => (hasUnknown(checkpoint, trust) ? [place] : [])),
     independent: (common[0] ?? []).filter((one) => common.every((all) => all.includes(one))),
-  };
-}
-
-/** What revocations could name. */
-function revocable(
-  { spec, terms }: LogContext,
-  results: readonly AttestationResult[],
-  entries: readonly ReadEntry[],
-): Revocable {
-  return {
-    ...{ issuers: entries.map(({ kid }) => kid), policy: spec.policyDigest, broker: terms.keyBroker, results },
-    sizes: new Map(entries.map(({ origin, proof }) => [origin, proof.checkpoint.size])),
   };
 }
 

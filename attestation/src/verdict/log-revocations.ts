@@ -14,13 +14,15 @@ import {
   verifyEntry,
   type EntryBody,
   type LogExport,
+  type LogProof,
   type TrustPolicy,
 } from '../log/index.js';
 import { mismatch } from './bundle-context.js';
 import type { BundleCode } from './bundle-rules.js';
+import type { SpokenParts } from './bundle-words.js';
 
 /** What a bundle rests on, and until when. */
-export interface Revocable {
+interface Revocable {
   /** Keys of the issuers of its log entries. */
   readonly issuers: readonly Uint8Array[];
   readonly policy: Uint8Array;
@@ -31,6 +33,23 @@ export interface Revocable {
 }
 
 type Revocation = EntryBody<'revocation'> & { readonly issuer: string };
+
+interface LoggedKey {
+  readonly kid: Uint8Array;
+  readonly origin: string;
+  readonly proof: LogProof;
+}
+
+export function revocable(
+  { spec, terms }: Pick<SpokenParts, 'spec' | 'terms'>,
+  results: readonly AttestationResult[],
+  entries: readonly LoggedKey[],
+): Revocable {
+  return {
+    ...{ issuers: entries.map(({ kid }) => kid), policy: spec.policyDigest, broker: terms.keyBroker, results },
+    sizes: new Map(entries.map(({ origin, proof }) => [origin, proof.checkpoint.size])),
+  };
+}
 
 /** Settles LOG_REVOKED. @param lastSeen  unix seconds of the newest checkpoint of the bundle; null: nobody saw it */
 export async function checkRevoked(

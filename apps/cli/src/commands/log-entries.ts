@@ -25,7 +25,7 @@ interface ProofOptions extends OutputOptions {
   readonly out: string;
 }
 
-export interface SignedOptions extends OutputOptions {
+interface SignedOptions extends OutputOptions {
   readonly logPolicy: string;
   readonly key: string;
   readonly issuer: string;
@@ -77,7 +77,7 @@ export function addLogEntryCommands(log: Command): void {
   });
 }
 
-export function signed(command: Command): Command {
+function signed(command: Command): Command {
   return command
     .requiredOption('--log-policy <file>', 'the log, with its address, and its witnesses (tlog-policy)')
     .requiredOption('--key <file>', 'Ed25519 secret of the issuer: 32 bytes as 0x-hexadecimal')
@@ -90,7 +90,7 @@ export function signed(command: Command): Command {
  * whoever was interrupted logs nothing twice.
  * @throws ConfigurationError FILE_*, LOG_URL; CollateralError, Rejection LOG_*
  */
-export async function publish<K extends PublicKind>(
+async function publish<K extends PublicKind>(
   options: SignedOptions,
   kind: K,
   body: EntryBody<K>,
@@ -105,7 +105,7 @@ export async function publish<K extends PublicKind>(
   return { index, entry: out, proof: `${out}.proof` };
 }
 
-export function issuerOf({ key, issuer: name }: SignedOptions): EntryIssuer {
+function issuerOf({ key, issuer: name }: SignedOptions): EntryIssuer {
   const secret = readSecret(key);
   return { name, publicKey: ed25519.getPublicKey(secret), sign: ed25519Signer(secret) };
 }
