@@ -15,6 +15,9 @@ function roundedErrors(parameters: Partial<ProfileParameters> = {}): Manifest {
   return parseManifest({ ...manifest, a: [8, 6, 9], g: [10, 6] });
 }
 
+const level = { k: 2, logBlowup: 3, multiplicity: 2, queries: 5, grind: 2, grindFold: 1 };
+const deep = { ...testProfile, oodPoints: 2, inputsFirst: true, deeper: [level] } as const;
+
 /** Shapes of segments by name: each is accepted. */
 export const choices: [string, SegmentChoice][] = [
   ['3-4-2', {}],
@@ -30,6 +33,10 @@ export const choices: [string, SegmentChoice][] = [
   ['a batch of one', { manifest: testManifest({ batch: 1 }) }],
   ['26-byte digests', { profile: { ...testProfile, digestBytes: 26 } }],
   ['two random rows, another rate', { profile: { ...testProfile, randomRows: 2, logBlowup: 2, k1: 5 } }],
+  ['two points outside the domain', { profile: { ...testProfile, oodPoints: 2 } }],
+  ['two levels, inputs first', { profile: deep, manifest: testManifest({ superblock: 4 }) }],
+  ['three levels, separate, one layer', { profile: { ...deep, oodPoints: 1, deeper: [level, { ...level, k: 1 }] }, variant: 'separate', manifest: testManifest({ dims: [5, 4], superblock: 2 }) }], // prettier-ignore
+  ['two levels, mse, rows of one input', { profile: { ...deep, m: 9, k1: 3, queries0: 5, digestBytes: 26 }, manifest: testManifest({ dims: [40, 30, 3], batch: 5, superblock: 8, loss: 'mse' }) }], // prettier-ignore
   ['small', { profile: profiles.get('small')! }],
   ['chain16', { profile: profiles.get('chain16')! }],
   ['mse, chain16', { profile: profiles.get('chain16')!, manifest: testManifest({ loss: 'mse' }) }],
@@ -57,7 +64,9 @@ export const mutated: readonly [string, SegmentChoice, number][] = [
   ['joint', {}, 0.6],
   ['separate', { variant: 'separate' }, 0.2],
   ['two steps', { manifest: testManifest({ superblock: 2 }) }, 0.2],
+  ['two levels', { profile: deep, manifest: testManifest({ superblock: 2 }) }, 0.4],
   ['mse', { manifest: testManifest({ loss: 'mse' }) }, 0.4],
+  ['three levels, separate', { profile: { ...deep, deeper: [level, { ...level, k: 1 }] }, variant: 'separate' }, 0.2],
   ['mse, separate, two steps', { variant: 'separate', manifest: testManifest({ loss: 'mse', superblock: 2 }) }, 0.2],
   ['mse, one layer, three samples', { manifest: testManifest({ loss: 'mse', dims: [5, 3], batch: 3 }) }, 0.2],
   ['mse, rounded errors', { manifest: roundedErrors() }, 0.2],

@@ -15,7 +15,7 @@ export const transactionGasMax = 16_777_216;
 const codes = [
   ...['STEP_PLAN', 'STEP_STATEMENT', 'MERKLE_PATH', 'MERKLE_INDEX', 'ORDER_TOO_FEW_RECORDS', 'STEP_PROOF_LENGTH'],
   ...['STEP_NONCANONICAL', 'STEP_POW', 'STEP_MERKLE_W0', 'STEP_MERKLE_J', 'STEP_MERKLE_WT', 'STEP_MERKLE_S'],
-  ...['STEP_MERKLE_D', 'STEP_MERKLE_L1', 'STEP_FINAL_CHECK'],
+  ...['STEP_MERKLE_D', 'STEP_MERKLE_L1', 'STEP_MERKLE_L2', 'STEP_MERKLE_L3', 'STEP_FINAL_CHECK'],
 ];
 const codeOf = new Map([
   ...codes.map((name) => [id(`${name}()`).slice(0, 10), name] as const),

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Rejection, uintBe } from '#attestation/base';
 import { createEngine, KernelBackend } from '#libs/zk';
 import { profiles, type Profile } from '#libs/zk/verifier';
-import { derivePlan } from '../../libs/zk/src/relation/plan.js';
+import { derivePlan, derivePlanUnchecked, planBytes } from '../../libs/zk/src/relation/plan.js';
 import { soundnessBitsMin } from '../../libs/zk/src/soundness.js';
 import { testManifest, testProfile } from '../../libs/zk/src/testing/segments.js';
 import { openStepVerifier, type StepVerifierOnChain } from './zk-chain.js';
@@ -69,6 +69,30 @@ describe('Z-H2 the floor of plans on chain', () => {
     expect(await withWord(place, name === 'digestBytes' ? -7 : -1)).toBe('STEP_PLAN');
     // With more it is a plan that may be agreed to; this statement's is another.
     if (name !== 'digestBytes') expect(await withWord(place, 1)).toBe('STEP_STATEMENT');
+  });
+
+  const manifest = testManifest();
+  const behind = ['order', 'k', 'logBlowup', 'queries', 'grind', 'grindFold'];
+  const end = derivePlan(manifest, profiles.get('chain64')!, 'joint');
+  it.each(behind.slice(1))('Z-H2 refuses a plan of two levels with less: %s', async (name) => {
+    const judged = async (by: number): Promise<string> => {
+      const plan = planBytes(end);
+      const at = plan.length - 4 * (behind.length - behind.indexOf(name));
+      plan.set(uintBe(new DataView(plan.buffer).getUint32(at) + by, 4), at);
+      return onChain.judgeStrictly({ ...sealed.fields, plan }, sealed.digest);
+    };
+    expect(await judged(-1)).toBe('STEP_PLAN');
+    // Variables and rate make another code: more of them is no floor either.
+    expect(await judged(1)).toBe(name === 'k' || name === 'logBlowup' ? 'STEP_PLAN' : 'STEP_STATEMENT');
+    expect(await judged(0)).toBe('STEP_STATEMENT');
+  });
+
+  it('Z-H2 refuses two levels below the floor, and one point where the floor has two', async () => {
+    const { deeper } = profiles.get('chain64')!;
+    for (const change of [{ deeper: [...deeper!, { ...deeper![0]!, k: 1 }] }, { oodPoints: 1 } as const]) {
+      const plan = planBytes(derivePlanUnchecked(manifest, { ...profiles.get('chain64')!, ...change }, 'joint'));
+      expect(await onChain.judgeStrictly({ ...sealed.fields, plan }, sealed.digest)).toBe('STEP_PLAN');
+    }
   });
 
   it('Z-H2 refuses on both sides what has less than 100 bits', async () => {

@@ -17,11 +17,16 @@ function most(from: number, holds: (value: number) => boolean): number {
   return value;
 }
 
-/** Profiles that the contract verifies, one row each, a byte a column. */
+/**
+ * Profiles that the contract verifies, one row each, a byte a column: those of one level with one point and those of
+ * two levels. Digests of 26 bytes under another name are no row of their own.
+ */
 export const floors = [...profiles.values()]
   .filter(
-    ({ extensionDegree, oodPoints, digestBytes }) => extensionDegree === 2 && oodPoints === 1 && digestBytes === 32,
+    ({ extensionDegree, oodPoints, digestBytes, deeper }) =>
+      extensionDegree === 2 && (deeper ? deeper.length === 1 : oodPoints === 1 && digestBytes === 32),
   )
+  .sort((a, b) => (a.deeper?.length ?? 0) - (b.deeper?.length ?? 0))
   .map((profile) => {
     const { m, logBlowup, randomRows, k1, logBlowup1, queries0, queries1, grind0, grind1, grindFold, grindFold1 } =
       profile;
@@ -34,6 +39,9 @@ export const floors = [...profiles.values()]
       row: [
         ...[m, logBlowup, randomRows, k1, logBlowup1, queries0, queries1, grind0, grind1, grindFold, grindFold1],
         ...[varsMax, rowsMax, lookupVarsMax],
+        ...(profile.deeper ?? []).flatMap(({ k, logBlowup, queries, grind, grindFold }) => [
+          ...[profile.oodPoints, k, logBlowup, queries, grind, grindFold],
+        ]),
       ],
     };
   });

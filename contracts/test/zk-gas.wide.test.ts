@@ -73,6 +73,7 @@ describe('gas', () => {
       await measure('chain1', 1),
       await measure('chain1', 4),
       await measure('chain26', 16),
+      await measure('chain64', 64),
       await measure('chain1', 1, 'mse'),
       await measure('chain26', 16, 'mse'),
     ];
@@ -89,7 +90,7 @@ describe('gas', () => {
     if (process.env['VERITRAIN_BLESS'] === '1') writeFileSync(snapshotFile, text);
     expect(text).toBe(readFileSync(snapshotFile, 'utf8'));
     for (const { superblock, gas, dischargeBytes } of proofs) {
-      expect(gas).toBeLessThanOrEqual(superblock === 1 ? 8_000_000 : 10_000_000);
+      expect(gas).toBeLessThanOrEqual(superblock === 1 ? 6_000_000 : 8_000_000);
       expect(dischargeBytes).toBeLessThan(transactionBytesMax);
     }
     expect(Math.max(...Object.values(codeBytes))).toBeLessThan(24_576);

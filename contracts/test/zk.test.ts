@@ -20,6 +20,10 @@ const quick = [
   'two random rows, another rate',
   'small',
   'null steps',
+  'two points outside the domain',
+  'two levels, inputs first',
+  'three levels, separate, one layer',
+  'two levels, mse, rows of one input',
   'mse, rounded errors',
   'mse, four layers, a schedule',
 ];
@@ -32,7 +36,7 @@ describe('honest proofs are accepted on chain', () => {
 });
 
 describe('changed proofs get the code that TypeScript gives', () => {
-  it.each(mutated.slice(0, 4))('%s', (name, choice, share) =>
+  it.each(mutated.slice(0, 5))('%s', (name, choice, share) =>
     judgesAlike(onChain, name, choice, Math.ceil(100 * share)),
   );
 
@@ -63,7 +67,18 @@ describe('changed statements are refused', () => {
     ['long path', (f) => ({ dataPath: new Array(32).fill(other) as typeof f.dataPath }), 'MERKLE_INDEX'],
     ['no path', () => ({ dataPath: [] }), 'MERKLE_'],
     ['plan', (f) => ({ plan: flipped(f.plan, f.plan.length - 1) }), 'STEP_STATEMENT'],
-    ['plan with two points outside the domain', (f) => ({ plan: with32(f.plan, 4, 1, 16, 6, 2) }), 'STEP_PLAN'],
+    ['plan with two points outside the domain', (f) => ({ plan: with32(f.plan, 4, 1, 16, 6, 2) }), 'STEP_STATEMENT'],
+    ['plan with three of them', (f) => ({ plan: with32(f.plan, 4, 1, 16, 6, 3) }), 'STEP_PLAN'],
+    ['plan with none', (f) => ({ plan: with32(f.plan, 4, 1, 16, 6, 0) }), 'STEP_PLAN'],
+    ['plan with a third order of data', (f) => ({ plan: with32(f.plan, 5, 1, 16, 6, 1, 2) }), 'STEP_PLAN'],
+    ['plan with half a level', (f) => ({ plan: with32(f.plan, 8, 1, 16, 6, 1, 0, 2, 3, 5) }), 'STEP_PLAN'],
+    [
+      'plan with a level that folds all',
+      (f) => ({ plan: with32(f.plan, 10, 1, 16, 6, 1, 0, 7, 3, 5, 2, 1) }),
+      'STEP_PLAN',
+    ],
+    ['plan with four levels', (f) => ({ plan: with32(f.plan, 20, 1, 16, 6, 1, 0, ...levels(3)) }), 'STEP_PLAN'],
+    ['plan with two levels', (f) => ({ plan: with32(f.plan, 10, 1, 16, 6, 1, 0, ...levels(1)) }), 'STEP_STATEMENT'],
     ['plan of a third loss', (f) => ({ plan: with32(f.plan, 4, 3, 16, 6, 1) }), 'STEP_PLAN'],
     ['plan with errors of 17 bits', (f) => ({ plan: with32(f.plan, 4, 1, 17, 6, 1) }), 'STEP_PLAN'],
     ['plan of another loss', (f) => ({ plan: with32(f.plan, 4, 2, 16, 6, 1) }), 'STEP_STATEMENT'],
@@ -82,6 +97,8 @@ describe('changed statements are refused', () => {
     expect(await onChain(fields, digest, '0x')).toBe('SEAL_SELECTOR');
   });
 });
+
+const levels = (count: number): number[] => Array.from({ length: count }, () => [1, 3, 5, 2, 1]).flat();
 
 /** The bytes and 32-bit words behind them. */
 function with32(bytes: Uint8Array, ...words: number[]): Uint8Array {

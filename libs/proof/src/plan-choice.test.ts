@@ -16,7 +16,8 @@ it.each([
   [1, 'chain1', 'chain1'],
   [4, 'chain1', 'chain1'],
   [16, 'fast16', 'chain26'],
-  [64, 'fast64', 'fast64'],
+  [64, 'fast64', 'chain64'],
+  [128, 'large', 'steps128'],
 ])('segments of %i steps: %s, and %s where the contract takes them', (superblock, usual, onChain) => {
   expect([chosen(superblock, false), chosen(superblock, true)]).toEqual([usual, onChain]);
 });
@@ -32,8 +33,8 @@ it('says why', () => {
   const why = (superblock: number, onChain: boolean, name = 'auto') =>
     explainPlan(mnist(superblock), name, 'joint', onChain).why;
   expect(why(16, true)).toMatch(/about 11\d,\d{3} bytes: .* fits one transaction \(120,000\)/);
-  expect(why(64, true)).toMatch(/in pieces/);
-  const wide = mnist(1, { dims: [784, 2048, 1024, 10], e: 8 });
+  expect(why(64, true)).toMatch(/about 10\d,\d{3} bytes: .* chain64, .* fits one transaction/);
+  const wide = mnist(2, { dims: [784, 2048, 1024, 10], e: 8 });
   expect(explainPlan(wide, 'auto', 'joint', true).why).toMatch(/the first of .* large .*; no contract verifies/);
   expect(why(16, false)).toMatch(/segments of 16 steps: the first of small, fast16/);
   expect(why(16, true, 'fast16')).toBe('asked for by name');

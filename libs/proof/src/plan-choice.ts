@@ -14,8 +14,8 @@ const preference = [
   { stepsMax: 32, names: ['small', 'fast16', 'chain16', 'fast64', 'large'] },
   { stepsMax: Infinity, names: ['small', 'fast64', 'fast16', 'chain16', 'large'] },
 ];
-/** Where a contract is to take each proof in one transaction: digests are cut last. */
-const forTransaction = ['chain1', 'chain16', 'chain26'];
+/** Where a contract is to take each proof in one transaction: digests are cut, and levels added, last. */
+const forTransaction = ['chain1', 'chain16', 'chain26', 'chain64', 'steps128'];
 
 interface PlanChoice {
   readonly plan: Plan;

@@ -26,10 +26,10 @@ interface Unit {
   readonly profile: string;
 }
 
-/** The longest segment that one transaction carries is one of sixteen steps. */
+/** The longest segment that one transaction carries is one of a hundred and twenty-eight steps. */
 function unitFor(steps: number): Unit {
-  const T = Math.min(2 ** Math.ceil(Math.log2(steps)), 16);
-  return { steps: T, profile: T <= 4 ? 'chain1' : 'chain26' };
+  const T = Math.min(2 ** Math.ceil(Math.log2(steps)), 128);
+  return { steps: T, profile: T <= 4 ? 'chain1' : T <= 16 ? 'chain26' : T <= 64 ? 'chain64' : 'steps128' };
 }
 
 /** Of MNIST's training records. */

@@ -18,15 +18,17 @@ library FlowMessages {
     function read(Reader memory r, Plan memory p) internal pure returns (uint256[] memory list, uint256 eta) {
         unchecked {
             uint256 layers = p.lookupVars;
-            uint256 size = 8 + layers * (layers + 3) / 2 + productVars(p) + matmulVars(p) + p.stepVars + p.batchVars + 2
+            uint256 size = 7 + p.oodPoints + layers * (layers + 3) / 2 + productVars(p) + matmulVars(p) + p.stepVars + p.batchVars + 2
                 * p.slotVars;
             list = new uint256[](size);
             uint256 next;
             assembly ("memory-safe") {
                 next := add(list, 32)
             }
-            next = _draw(r, next, 0x01);
-            r.receive_();
+            for (uint256 k; k < p.oodPoints; ++k) {
+                next = _draw(r, next, 0x01);
+            }
+            _skip(r, p.oodPoints);
             next = _draw(r, next, 0x02);
             next = _draw(r, next, 0x03);
             r.receive_();

@@ -3,12 +3,11 @@ pragma solidity ^0.8.30;
 
 import {Ext} from "./Ext.sol";
 import {CARRIES, LOW, P, ROOM, SYMBOL, SYMBOLS} from "./Lanes.sol";
-import {Plan, ZkPlan, TREE_D, TREE_S, TREE_W0, TREE_WT} from "./ZkPlan.sol";
+import {Level, Plan, ZkPlan, TREE_D, TREE_S, TREE_W0, TREE_WT} from "./ZkPlan.sol";
 import {Reader, Transcript} from "./Transcript.sol";
 import {
     STEP_MERKLE_D,
     STEP_MERKLE_J,
-    STEP_MERKLE_L1,
     STEP_MERKLE_S,
     STEP_MERKLE_W0,
     STEP_MERKLE_WT,
@@ -21,7 +20,7 @@ library Leaves {
     using Transcript for Reader;
 
     uint256 private constant SPECIAL = 6;
-    uint256 private constant LEVEL1_HEADER = 0x4c01;
+    uint256 private constant LEVEL_HEADER = 0x4c01;
 
     struct Roots {
         bytes32 w0;
@@ -79,13 +78,16 @@ library Leaves {
         }
     }
 
-    /// Σ_r eq(ρ_row, r)·leaf_r for every query of level 1, into `q.rows`.
-    function openLevel1(Reader memory r, Plan memory p, bytes32 root, Queries memory q, uint256 rowTable)
+    /// Σ_r eq(ρ_row, r)·leaf_r for every query of a level, into `q.rows`.
+    /// @param rowTable eq(ρ_row, ·)
+    /// @return root that the leaves lead to
+    function openLevel(Reader memory r, Plan memory p, Level memory level, Queries memory q, uint256 rowTable)
         internal
         pure
+        returns (uint256 root)
     {
         unchecked {
-            uint256 count = (1 << p.k1) + p.randomRows + 1;
+            uint256 count = level.rows;
             uint256 hashes = Ext.allocate(q.size);
             uint256 scratch = Ext.allocate(4 + count);
             q.rows = Ext.allocate(q.size);
@@ -94,9 +96,9 @@ library Leaves {
                 (bool canonical, uint256 sum) = _foldElements(pos, count, rowTable);
                 if (!canonical) revert STEP_NONCANONICAL();
                 Ext.put(q.rows, k, sum);
-                Ext.put(hashes, k, _hash(LEVEL1_HEADER, pos, 16 * count, scratch));
+                Ext.put(hashes, k, _hash(LEVEL_HEADER, pos, 16 * count, scratch));
             }
-            if (_root(r, p, q, hashes, p.m - p.k1 + p.logBlowup1, scratch) != uint256(root)) revert STEP_MERKLE_L1();
+            return _root(r, p, q, hashes, level.columnVars + level.logBlowup, scratch);
         }
     }
 

@@ -55,8 +55,8 @@ library Matmuls {
             uint256 vars = Claims.rowVars(p) + own;
             uint256 pos = f.tail(p, vars);
             t.samples = pos + 32 * (own + p.stepVars);
-            if (isError && l == p.layers) {
-                t.selector = f.selector(p, 0, Claims.GL, vars);
+            if (isError ? l == p.layers : l == 0 && p.inputsFirst) {
+                t.selector = isError ? f.selector(p, 0, Claims.GL, vars) : f.selector(p, 0, Claims.X, vars);
                 (t.units, t.steps) = (pos, pos + 32 * own);
             } else {
                 t.selector = f.selector(p, l, isError ? Claims.G : l == 0 ? Claims.X : Claims.A, vars);

@@ -12,6 +12,7 @@ library Relation {
     struct Commitment {
         bytes32 root;
         uint256 ood;
+        uint256 ood2; // at the second point, where there are two
     }
 
     function begin(Flow memory f, Plan memory p, Commitment[3] memory known) internal pure {
@@ -22,10 +23,9 @@ library Relation {
         _known(f, p, TREE_W0, known[0]);
         _known(f, p, TREE_WT, known[1]);
         _known(f, p, TREE_D, known[2]);
-        uint256 z = f.next();
-        uint256 w = f.require_();
-        f.addClaim(w, _outOfDomain(f, p, TREE_S, z));
-        f.addConstant(Ext.neg(Ext.mul(w, f.clear())));
+        for (uint256 i; i < p.oodPoints; ++i) {
+            _value(f, p, TREE_S, f.next(), f.clear());
+        }
     }
 
     /// @return target what ⟨Ω, w⟩ must be
@@ -42,7 +42,8 @@ library Relation {
     function powers(Plan memory p, uint256 eta) internal pure returns (uint256 list) {
         unchecked {
             uint256 matmuls = 2 * p.layers - 1;
-            uint256 count = p.lookupVars + (p.plainLow ? 6 : 8) + 2 * p.layers + 4 * p.pieces + p.gaps + 8;
+            uint256 count = p.lookupVars + (p.plainLow ? 6 : 8) + 2 * p.layers + 4 * p.pieces + p.gaps + 4;
+            count += 4 * p.oodPoints;
             count += p.stepVars == 0 ? 2 * matmuls + 2 * p.layers : matmuls + 2 * (matmuls + p.layers);
             list = Ext.allocate(count);
             uint256 power = Ext.ONE;
@@ -54,10 +55,16 @@ library Relation {
     }
 
     function _known(Flow memory f, Plan memory p, uint256 tree, Commitment memory c) private pure {
+        _value(f, p, tree, Ext.fromDigest(uint256(keccak256(abi.encodePacked("ood", c.root)))), c.ood);
+        if (p.oodPoints == 1) return;
+        _value(f, p, tree, Ext.fromDigest(uint256(keccak256(abi.encodePacked("ood2", c.root)))), c.ood2);
+    }
+
+    /// The constraint that the rows of a tree come to `value` at z.
+    function _value(Flow memory f, Plan memory p, uint256 tree, uint256 z, uint256 value) private pure {
         uint256 w = f.require_();
-        uint256 z = Ext.fromDigest(uint256(keccak256(abi.encodePacked("ood", c.root))));
         f.addClaim(w, _outOfDomain(f, p, tree, z));
-        f.addConstant(Ext.neg(Ext.mul(w, c.ood)));
+        f.addConstant(Ext.neg(Ext.mul(w, value)));
     }
 
     /// pow(z; columns)·Σ_k z^{k·2^m}·eq(ρ, row_k).

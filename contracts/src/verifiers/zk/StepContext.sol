@@ -93,11 +93,13 @@ library StepContext {
         if (node != root) revert MERKLE_PATH();
     }
 
-    function known(TreeCommitment calldata c) internal pure returns (Relation.Commitment memory) {
+    /// With two points outside the domain the word is the hash of both values, which the proof shows.
+    function known(TreeCommitment calldata c, uint256 oodPoints) internal pure returns (Relation.Commitment memory) {
+        if (oodPoints == 2) return Relation.Commitment(c.root, uint256(c.ood), 0);
         uint256 c0 = uint256(c.ood) >> 128;
         uint256 c1 = uint256(c.ood) & type(uint128).max;
         if (c0 >= Ext.P || c1 >= Ext.P) revert STEP_STATEMENT();
-        return Relation.Commitment(c.root, c0 | (c1 << 128));
+        return Relation.Commitment(c.root, c0 | (c1 << 128), 0);
     }
 
     function weightsDigest(TreeCommitment calldata c, bytes32 layoutHash) internal pure returns (bytes32) {
@@ -124,7 +126,11 @@ library StepContext {
         if (tree == TREE_D) {
             head = abi.encodePacked(head, uint32(1 << p.stepVars), uint32(p.batch));
         }
-        return keccak256(abi.encodePacked(head, _copy(Ext.get(p.layouts, 2 * tree), Ext.get(p.layouts, 2 * tree + 1))));
+        head = abi.encodePacked(head, _copy(Ext.get(p.layouts, 2 * tree), Ext.get(p.layouts, 2 * tree + 1)));
+        bool inputsFirst = tree == TREE_D && p.inputsFirst;
+        if (p.oodPoints == 2 || inputsFirst) head = abi.encodePacked(head, uint32(p.oodPoints));
+        if (inputsFirst) head = abi.encodePacked(head, uint32(1));
+        return keccak256(head);
     }
 
     function _copy(uint256 pos, uint256 length) private pure returns (bytes memory part) {

@@ -17,4 +17,6 @@ error STEP_MERKLE_WT();
 error STEP_MERKLE_S();
 error STEP_MERKLE_D();
 error STEP_MERKLE_L1();
+error STEP_MERKLE_L2();
+error STEP_MERKLE_L3();
 error STEP_FINAL_CHECK();

@@ -2,7 +2,7 @@
 pragma solidity ^0.8.30;
 
 import {Ext} from "./Ext.sol";
-import {Plan} from "./ZkPlan.sol";
+import {Level, Plan, ZkPlan} from "./ZkPlan.sol";
 import {STEP_PLAN} from "./ZkErrors.sol";
 
 /// What a plan must at least demand of its proofs, whoever agreed to it: 100 bits in every round
@@ -14,6 +14,11 @@ library ZkFloor {
     bytes private constant ROWS =
         hex"0d05010406241e12120e0a146b19" hex"0e05010506251e12120e0a165619" hex"0e020205055e2412120e0a154e19"
         hex"0c030304044c320a08080713ff19" hex"0f02020506651f12120f0a1b8f19";
+    /// Of profiles with levels behind the first: the same, then points outside the domain, and per level variables folded,
+    /// blowup, least queries, grinding before them and before row rounds.
+    bytes private constant DEEPER_ROWS =
+        hex"100501040822171616140e18ff1902040a12160e" hex"11050104082217161616101aff1902050b101610"
+        hex"10050104082318161618111cff1902040a131611";
     uint256 private constant COLUMNS = 14;
     uint256 private constant TREES = 4;
 
@@ -25,9 +30,19 @@ library ZkFloor {
                 uint256 rows = Ext.get(p.trees, 4 * tree + 2);
                 if (rows > treeRows) treeRows = rows;
             }
+            uint256 width = COLUMNS;
             bytes memory floors = ROWS;
-            for (uint256 pos; pos < floors.length; pos += COLUMNS) {
-                if (_isCode(p, floors, pos) && _isSafe(p, floors, pos, treeRows)) return;
+            if (p.deeper > 0) {
+                floors = DEEPER_ROWS;
+                width += 1 + ZkPlan.LEVEL;
+            } else if (p.oodPoints != 1) {
+                revert STEP_PLAN();
+            }
+            for (uint256 pos; pos < floors.length; pos += width) {
+                if (
+                    _isCode(p, floors, pos) && _isSafe(p, floors, pos, treeRows)
+                        && (p.deeper == 0 || _isSafeBehind(p, floors, pos + COLUMNS))
+                ) return;
             }
             revert STEP_PLAN();
         }
@@ -48,6 +63,17 @@ library ZkFloor {
                 && p.grindFold >= _cell(floors, pos + 9) && p.grindFold1 >= _cell(floors, pos + 10)
                 && p.vars <= _cell(floors, pos + 11) && treeRows <= _cell(floors, pos + 12)
                 && p.lookupVars <= _cell(floors, pos + 13);
+        }
+    }
+
+    /// One level behind the first.
+    function _isSafeBehind(Plan memory p, bytes memory floors, uint256 pos) private pure returns (bool) {
+        unchecked {
+            if (p.deeper != 1) return false;
+            Level memory level = ZkPlan.levels(p)[1];
+            return p.oodPoints == _cell(floors, pos) && level.rowVars == _cell(floors, pos + 1)
+                && level.logBlowup == _cell(floors, pos + 2) && level.queries >= _cell(floors, pos + 3)
+                && level.grind >= _cell(floors, pos + 4) && level.grindFold >= _cell(floors, pos + 5);
         }
     }
 

@@ -54,6 +54,21 @@ struct Plan {
     uint256 drop; // a_L − g_L where it is positive, of a squared error
     uint256 perPiece; // messages of F2 for each class piece
     uint256 hidden; // messages of F2
+    uint256 oodPoints;
+    bool inputsFirst; // X stands as [i,t,b]
+    uint256 deeper; // levels behind the first
+    uint256 deeperAt; // per level: variables folded, blowup, queries, grinding before them and before row rounds
+}
+
+/// A level of the opening (libs/zk/SPEC.md §9).
+struct Level {
+    uint256 rowVars;
+    uint256 columnVars;
+    uint256 rows; // committed ones
+    uint256 logBlowup;
+    uint256 queries;
+    uint256 grind;
+    uint256 grindFold;
 }
 
 uint256 constant TREE_S = 0;
@@ -71,6 +86,9 @@ library ZkPlan {
     /// Kinds of looked-up columns; each has a place for every layer or class piece.
     uint256 internal constant COLUMNS = 31;
     uint256 internal constant STRIDE = 32;
+    /// Words of a level behind the first, and most such levels.
+    uint256 internal constant LEVEL = 5;
+    uint256 internal constant DEEPER = 2;
 
     function digest(bytes calldata plan) internal pure returns (bytes32) {
         return keccak256(abi.encodePacked(TAG, plan));
@@ -112,18 +130,52 @@ library ZkPlan {
         }
     }
 
-    /// Loss, bits of errors and fractional bits of logits, where they are not those of a softmax with 16 bits.
+    /// Loss, bits of errors, fractional bits of logits and points outside the domain, where they are not those of a softmax
+    /// with 16 bits and one point; then the order of the data and the levels behind the first, where there are any.
     function _later(Plan memory p, uint256 pos, uint256 end) private pure {
         unchecked {
-            p.errorBits = 16;
+            (p.errorBits, p.oodPoints) = (16, 1);
             if (pos == end) return;
-            if (pos + 20 != end || word(pos, 0) != 4) revert STEP_PLAN();
+            uint256 words = word(pos, 0);
+            if (words < 4 || words > 5 + LEVEL * DEEPER || pos + 4 + 4 * words != end) revert STEP_PLAN();
             uint256 loss = word(pos, 1);
             p.errorBits = word(pos, 2);
-            if (loss == 0 || loss > 2 || p.errorBits > 16 || word(pos, 4) != 1) revert STEP_PLAN();
+            p.oodPoints = word(pos, 4);
+            if (loss == 0 || loss > 2 || p.errorBits > 16 || p.oodPoints == 0 || p.oodPoints > 2) revert STEP_PLAN();
+            if (words > 4) _deeper(p, pos + 20, words - 5);
             p.squaredError = loss == 2;
             p.logitFraction = word(pos, 3);
             if (p.squaredError && p.logitFraction > p.lossFraction) p.drop = p.logitFraction - p.lossFraction;
+        }
+    }
+
+    function _deeper(Plan memory p, uint256 pos, uint256 words) private pure {
+        unchecked {
+            if (word(pos, 0) > 1 || words % LEVEL != 0) revert STEP_PLAN();
+            p.inputsFirst = word(pos, 0) == 1;
+            p.deeper = words / LEVEL;
+            p.deeperAt = pos + 4;
+            uint256 folded = p.k1;
+            for (uint256 i; i < p.deeper; ++i) {
+                folded += word(p.deeperAt, LEVEL * i);
+            }
+            if (folded >= p.m) revert STEP_PLAN();
+        }
+    }
+
+    /// The levels of the opening, level 1 first.
+    function levels(Plan memory p) internal pure returns (Level[] memory list) {
+        unchecked {
+            list = new Level[](1 + p.deeper);
+            uint256 columns = p.m - p.k1;
+            uint256 rows = (1 << p.k1) + p.randomRows + 1;
+            list[0] = Level(p.k1 + 1, columns, rows, p.logBlowup1, p.queries1, p.grind1, p.grindFold1);
+            for (uint256 i; i < p.deeper; ++i) {
+                uint256 pos = p.deeperAt + 4 * LEVEL * i;
+                uint256 k = word(pos, 0);
+                columns -= k;
+                list[i + 1] = Level(k, columns, 1 << k, word(pos, 1), word(pos, 2), word(pos, 3), word(pos, 4));
+            }
         }
     }
 

@@ -5,11 +5,13 @@ import {Ext} from "./Ext.sol";
 import {LOW, P} from "./Lanes.sol";
 import {FlowMessages} from "./FlowMessages.sol";
 import {Leaves} from "./Leaves.sol";
-import {Plan, ZkPlan} from "./ZkPlan.sol";
+import {Level, Plan, ZkPlan} from "./ZkPlan.sol";
 import {Reader, Transcript} from "./Transcript.sol";
 import {Relation} from "./Relation.sol";
 import {ZkRelation} from "./ZkRelation.sol";
-import {STEP_FINAL_CHECK, STEP_PROOF_LENGTH} from "./ZkErrors.sol";
+import {
+    STEP_FINAL_CHECK, STEP_MERKLE_L1, STEP_MERKLE_L2, STEP_MERKLE_L3, STEP_PROOF_LENGTH, STEP_STATEMENT
+} from "./ZkErrors.sol";
 
 /// The argument itself over a context and three commitments (libs/zk/SPEC.md §7 to §11). All randomness is drawn and
 /// all openings are checked first, in the order of the bytes; then one value is computed for what the flow claims.
@@ -19,19 +21,29 @@ library ZkProof {
     struct Opening {
         uint256[] challenges; // of the flow
         uint256 eta;
-        uint256 point; // rows, then level-1 rows and columns: the point of Ω is this without the first level-1 row
+        uint256 point; // rows, then those of the levels and columns: that of Ω is this without the first row of level 1
         uint256 strip; // M of §8
         uint256 rowTable;
         uint256 masked; // Σ d(ρ − ½) + e(ρ² − ρ) over the row rounds
         uint256 u;
         uint256 delta;
-        uint256 z1;
-        uint256 v1;
         uint256 beta1;
-        uint256 beta2;
-        uint256 level1; // as `masked`, over the level-1 row rounds
-        uint256 columns; // over the column rounds
+        uint256 columns; // as `masked`, over the column rounds
         uint256 g;
+        Opened[] levels;
+    }
+
+    /// A level as the proof shows it.
+    struct Opened {
+        Level level;
+        bytes32 root;
+        uint256 points; // outside the domain
+        uint256 outside; // those points
+        uint256 values; // of the vector there
+        uint256 start; // where the point of the vector begins, its rows' coordinates first
+        uint256 rounds; // as `masked`, over the row rounds
+        Leaves.Queries queries;
+        uint256 beta; // powers of it weigh the values outside the domain of the next level, then the queries to this one
     }
 
     uint256 private constant PROOF_BYTES_MAX = 4 * 1024 * 1024;
@@ -45,13 +57,8 @@ library ZkProof {
 
     /// Reverts with the code of the first check that fails.
     /// @param sizes m_t, one byte per step
-    function check(
-        Plan memory p,
-        Input memory input,
-        bytes calldata planBytes,
-        bytes calldata sizes,
-        bytes calldata proof
-    ) internal pure {
+    function check(Plan memory p, Input memory input, bytes calldata planBytes, bytes calldata sizes, bytes calldata proof)
+        internal pure {
         if (proof.length > PROOF_BYTES_MAX) revert STEP_PROOF_LENGTH();
         Reader memory r = _start(p, proof);
         bytes32 witnessRoot = _bind(r, p, input, sizes);
@@ -61,24 +68,18 @@ library ZkProof {
         uint256 flowEnd = r.cursor;
         _foldRows(r, p, o);
         Leaves.Queries memory q;
-        Leaves.Queries memory q1;
-        _open(r, p, o, Leaves.Roots(input.known[0].root, input.known[1].root, witnessRoot, input.known[2].root), q, q1);
+        _open(r, p, o, Leaves.Roots(input.known[0].root, input.known[1].root, witnessRoot, input.known[2].root), q);
         bytes calldata messages;
-        assembly ("memory-safe") {
-            messages.offset := flowAt
-            messages.length := sub(flowEnd, flowAt)
-        }
+        assembly ("memory-safe") { messages.offset := flowAt messages.length := sub(flowEnd, flowAt) }
         (uint256 target, uint256 omega) =
             input.relation.reduce(planBytes, sizes, messages, input.known, o.challenges, o.eta, _omegaPoint(p, o));
-        _finish(r, p, o, q, q1, target, omega);
+        _finish(r, p, o, q, target, omega);
     }
 
     function _start(Plan memory p, bytes calldata proof) private pure returns (Reader memory) {
         unchecked {
             uint256 pos;
-            assembly ("memory-safe") {
-                pos := proof.offset
-            }
+            assembly ("memory-safe") { pos := proof.offset }
             return Transcript.start(1024 + (16 << (p.m - p.k1)), pos, pos + proof.length);
         }
     }
@@ -86,41 +87,46 @@ library ZkProof {
     /// Absorbs context, commitments and m_t (§5).
     /// @return root of the witness in the separate variant, where the proof starts with it
     function _bind(Reader memory r, Plan memory p, Input memory input, bytes calldata sizes)
-        private
-        pure
-        returns (bytes32 root)
-    {
+        private pure returns (bytes32 root) {
         unchecked {
             uint256 pos;
-            if (!p.joint) {
-                pos = r.take(32);
-                root = _word(pos);
-            }
+            if (!p.joint) { pos = r.take(32); root = _word(pos); }
             r.absorbWord(uint256(input.context));
+            if (p.oodPoints == 2) _showValues(r, input);
             for (uint256 i; i < 3; ++i) {
                 r.absorbWord(uint256(input.known[i].root));
                 r.absorbElement(input.known[i].ood);
+                if (p.oodPoints == 2) r.absorbElement(input.known[i].ood2);
             }
             if (!p.joint) r.absorbWord(uint256(root));
-            assembly ("memory-safe") {
-                pos := sizes.offset
-            }
+            assembly ("memory-safe") { pos := sizes.offset }
             r.absorb(pos, sizes.length);
         }
     }
 
-    function _word(uint256 pos) private pure returns (bytes32 w) {
-        assembly ("memory-safe") {
-            w := calldataload(pos)
+    /// Two values for each commitment, in the place of the hash of their words (§2.1).
+    function _showValues(Reader memory r, Input memory input) private pure {
+        unchecked {
+            for (uint256 i; i < 3; ++i) {
+                Relation.Commitment memory c = input.known[i];
+                uint256 word = c.ood;
+                c.ood = Transcript.element(r.take(16));
+                c.ood2 = Transcript.element(r.take(16));
+                if (uint256(keccak256(abi.encode(_stated(c.ood), _stated(c.ood2)))) != word) revert STEP_STATEMENT();
+            }
         }
+    }
+
+    /// u128be(c0) ‖ u128be(c1).
+    function _stated(uint256 value) private pure returns (uint256) { return (value << 128) | (value >> 128); }
+
+    function _word(uint256 pos) private pure returns (bytes32 w) {
+        assembly ("memory-safe") { w := calldataload(pos) }
     }
 
     /// Rounds in mean form at ½; their points are stored from `to` on.
     function _rounds(Reader memory r, uint256 tag, uint256 count, uint256 bits, uint256 to)
-        private
-        pure
-        returns (uint256 sum)
-    {
+        private pure returns (uint256 sum) {
         unchecked {
             for (uint256 k; k < count; ++k) {
                 (uint256 d, uint256 e) = (r.receive_(), r.receive_());
@@ -151,35 +157,61 @@ library ZkProof {
         }
     }
 
-    /// §9.2 up to the column rounds.
-    function _open(
-        Reader memory r,
-        Plan memory p,
-        Opening memory o,
-        Leaves.Roots memory roots,
-        Leaves.Queries memory q,
-        Leaves.Queries memory q1
-    ) private pure {
+    /// §9.2 and §9.4 up to the column rounds.
+    function _open(Reader memory r, Plan memory p, Opening memory o, Leaves.Roots memory roots, Leaves.Queries memory q)
+        private pure {
         unchecked {
-            uint256 columnVars = p.m - p.k1;
-            uint256 pos = r.take(32);
-            r.absorb(pos, 32);
-            bytes32 root1 = _word(pos);
-            o.z1 = r.challenge(0x0f);
-            o.v1 = r.receive_();
-            r.grind(p.grind0);
-            (q.indices, q.size) = r.indices(0x10, p.queries0, p.m + p.logBlowup);
-            Leaves.open(r, p, roots, q, o.rowTable, o.delta);
-            o.beta1 = r.challenge(0x11);
-            uint256 level1 = o.point + 32 * (p.vars - p.m);
-            o.level1 = _rounds(r, 0x12, p.k1 + 1, p.grindFold1, level1);
+            Level[] memory levels = ZkPlan.levels(p);
+            uint256 points = levels.length == 1 ? 1 : p.oodPoints;
+            o.levels = new Opened[](levels.length);
+            uint256 start = o.point + 32 * (p.vars - p.m);
+            for (uint256 i; i < levels.length; ++i) {
+                Opened memory own = o.levels[i];
+                (own.level, own.start) = (levels[i], start);
+                _commit(r, own, points);
+                if (i == 0) {
+                    r.grind(p.grind0);
+                    (q.indices, q.size) = r.indices(0x10, p.queries0, p.m + p.logBlowup);
+                    Leaves.open(r, p, roots, q, o.rowTable, o.delta);
+                    o.beta1 = r.challenge(0x11);
+                } else { _query(r, p, o.levels[i - 1], i); }
+                own.rounds = _rounds(r, 0x12, own.level.rowVars, own.level.grindFold, start);
+                start += 32 * own.level.rowVars;
+            }
+            Opened memory last = o.levels[levels.length - 1];
+            uint256 columnVars = last.level.columnVars;
             o.g = Ext.allocate(1 << columnVars);
             r.receiveMany(1 << columnVars, o.g);
-            r.grind(p.grind1);
-            (q1.indices, q1.size) = r.indices(0x13, p.queries1, columnVars + p.logBlowup1);
-            Leaves.openLevel1(r, p, root1, q1, Ext.eqTable(level1, p.k1 + 1));
-            o.beta2 = r.challenge(0x14);
-            o.columns = _rounds(r, 0x15, columnVars, 0, level1 + 32 * (p.k1 + 1));
+            _query(r, p, last, levels.length);
+            o.columns = _rounds(r, 0x15, columnVars, 0, start);
+        }
+    }
+
+    /// Root of a level and its vector outside the domain.
+    function _commit(Reader memory r, Opened memory own, uint256 points) private pure {
+        unchecked {
+            uint256 pos = r.take(32);
+            r.absorb(pos, 32);
+            own.root = _word(pos);
+            (own.points, own.outside, own.values) = (points, Ext.allocate(points), Ext.allocate(points));
+            for (uint256 k; k < points; ++k) { Ext.put(own.outside, k, r.challenge(0x0f)); }
+            r.receiveMany(points, own.values);
+        }
+    }
+
+    /// @param number of the level, from 1
+    function _query(Reader memory r, Plan memory p, Opened memory own, uint256 number) private pure {
+        unchecked {
+            Level memory level = own.level;
+            Leaves.Queries memory q = own.queries;
+            r.grind(level.grind);
+            (q.indices, q.size) = r.indices(0x13, level.queries, level.columnVars + level.logBlowup);
+            if (Leaves.openLevel(r, p, level, q, Ext.eqTable(own.start, level.rowVars)) != uint256(own.root)) {
+                if (number == 1) revert STEP_MERKLE_L1();
+                if (number == 2) revert STEP_MERKLE_L2();
+                revert STEP_MERKLE_L3();
+            }
+            own.beta = r.challenge(0x14);
         }
     }
 
@@ -198,44 +230,55 @@ library ZkProof {
 
     /// g~(ρ_col)·Ω_1(ρ_row, ρ_col) against the claim that the rounds left.
     function _finish(
-        Reader memory r,
-        Plan memory p,
-        Opening memory o,
-        Leaves.Queries memory q,
-        Leaves.Queries memory q1,
-        uint256 target,
-        uint256 omega
+        Reader memory r, Plan memory p, Opening memory o, Leaves.Queries memory q, uint256 target, uint256 omega
     ) private pure {
         unchecked {
-            uint256 rowVars = p.vars - p.m;
-            uint256 columnVars = p.m - p.k1;
-            uint256 columns = o.point + 32 * (rowVars + p.k1 + 1);
             uint256 claim = Ext.add(Ext.scale(target, Ext.inversePow2(p.vars)), o.masked);
             claim = Ext.add(o.u, Ext.mul(o.delta, Ext.scale(claim, Ext.pow2(p.m))));
-            claim = Ext.add(claim, Ext.mul(o.beta1, o.v1));
             (uint256 added, uint256 weights) = _queries(p, o, q);
             claim = Ext.add(claim, added);
             weights = Ext.add(weights, _fixedWeights(p, o, omega));
-            claim = Ext.add(Ext.scale(claim, Ext.inversePow2(p.m + 1)), o.level1);
-            (added, rowVars) = _level1Queries(p, o, q1, columns);
-            claim = Ext.add(claim, Ext.scale(added, Ext.inversePow2(columnVars)));
-            weights = Ext.add(weights, rowVars);
-            claim = Ext.add(claim, o.columns);
-            if (Ext.mul(Ext.evaluate(o.g, columns, columnVars), weights) != claim) revert STEP_FINAL_CHECK();
+            claim = Ext.add(Ext.scale(claim, Ext.inversePow2(p.m + 1)), o.levels[0].rounds);
+            for (uint256 i; i < o.levels.length; ++i) {
+                bool isLast = i + 1 == o.levels.length;
+                uint256 more;
+                (added, more) = _levelQueries(o.levels[i], isLast ? o.levels[i] : o.levels[i + 1], isLast);
+                weights = Ext.add(weights, more);
+                claim = Ext.add(claim, Ext.scale(added, Ext.inversePow2(o.levels[i].level.columnVars)));
+                claim = Ext.add(claim, isLast ? o.columns : o.levels[i + 1].rounds);
+            }
+            Level memory last = o.levels[o.levels.length - 1].level;
+            uint256 columns = o.levels[o.levels.length - 1].start + 32 * last.rowVars;
+            if (Ext.mul(Ext.evaluate(o.g, columns, last.columnVars), weights) != claim) revert STEP_FINAL_CHECK();
             if (r.cursor != r.end) revert STEP_PROOF_LENGTH();
         }
     }
 
-    /// Ω on the folded rows, the strip and the out-of-domain point of level 1 (§9.3).
+    /// Ω on the folded rows, the strip and the points outside the domain of level 1 (§9.3).
     function _fixedWeights(Plan memory p, Opening memory o, uint256 omega) private pure returns (uint256 sum) {
         unchecked {
-            uint256 level1 = o.point + 32 * (p.vars - p.m);
+            Opened memory first = o.levels[0];
+            uint256 level1 = first.start;
             uint256 columns = level1 + 32 * (p.k1 + 1);
             sum = Ext.mul(Ext.sub(Ext.ONE, Ext.get(level1, 0)), omega);
             uint256 strip = Ext.eqIndex(level1, p.k1 + 1, (1 << p.k1) + p.randomRows);
             uint256 pads = _strip(p, o, columns);
             sum = Ext.add(sum, Ext.scale(Ext.mul(strip, pads), Ext.pow2(p.m)));
-            return Ext.add(sum, Ext.mul(o.beta1, Ext.powerWeight(o.z1, level1, p.m + 1)));
+            (uint256 ofPoints,) = _outside(first, o.beta1, p.m + 1);
+            return Ext.add(sum, ofPoints);
+        }
+    }
+
+    /// Σ β^{1+j}·(weights of the point z_j), and of the values there.
+    function _outside(Opened memory own, uint256 beta, uint256 vars)
+        private pure returns (uint256 weights, uint256 claim) {
+        unchecked {
+            uint256 power = beta;
+            for (uint256 k; k < own.points; ++k) {
+                weights = Ext.add(weights, Ext.mul(power, Ext.powerWeight(Ext.get(own.outside, k), own.start, vars)));
+                claim = Ext.add(claim, Ext.mul(power, Ext.get(own.values, k)));
+                power = Ext.mul(power, beta);
+            }
         }
     }
 
@@ -250,14 +293,11 @@ library ZkProof {
         }
     }
 
-    /// What the queries of level 0 add to the claim and to the weights.
+    /// What queries of level 0 and values outside the domain of level 1 add to the claim, and the former to the weights.
     function _queries(Plan memory p, Opening memory o, Leaves.Queries memory q)
-        private
-        pure
-        returns (uint256 claim, uint256 weights)
-    {
+        private pure returns (uint256 claim, uint256 weights) {
         unchecked {
-            uint256 level1 = o.point + 32 * (p.vars - p.m);
+            uint256 level1 = o.levels[0].start;
             uint256 rowVars = p.k1 + 1;
             uint256 special = Ext.allocate(p.randomRows + 1); // eq of each random row, then of the strip
             for (uint256 i; i <= p.randomRows; ++i) {
@@ -266,7 +306,9 @@ library ZkProof {
             uint256 strip = Ext.get(special, p.randomRows);
             uint256 isData = Ext.sub(Ext.ONE, Ext.get(level1, 0));
             uint256 roots = _rootsByBit(p.m, p.logBlowup);
-            uint256 weight = Ext.mul(o.beta1, o.beta1);
+            uint256 weight = o.beta1;
+            for (uint256 k; k < o.levels[0].points; ++k) { weight = Ext.mul(weight, o.beta1); }
+            (, claim) = _outside(o.levels[0], o.beta1, 0);
             for (uint256 k; k < q.size; ++k) {
                 uint256 y = _domainPoint(Ext.get(q.indices, k), roots);
                 (uint256 onColumns, uint256 step) = _basePower(y, level1 + 32 * rowVars, p.m - p.k1);
@@ -287,20 +329,23 @@ library ZkProof {
         }
     }
 
-    function _level1Queries(Plan memory p, Opening memory o, Leaves.Queries memory q, uint256 columns)
-        private
-        pure
-        returns (uint256 claim, uint256 weights)
-    {
+    /// What queries to a level and values outside the domain of the next add to the claim on its vector, and to weights.
+    function _levelQueries(Opened memory own, Opened memory next, bool isLast)
+        private pure returns (uint256 claim, uint256 weights) {
         unchecked {
-            uint256 columnVars = p.m - p.k1;
-            uint256 roots = _rootsByBit(columnVars, p.logBlowup1);
-            uint256 weight = o.beta2;
-            for (uint256 k; k < q.size; ++k) {
-                (uint256 own,) = _basePower(_domainPoint(Ext.get(q.indices, k), roots), columns, columnVars);
-                claim = Ext.add(claim, Ext.mul(weight, Ext.get(q.rows, k)));
-                weights = Ext.add(weights, Ext.mul(weight, own));
-                weight = Ext.mul(weight, o.beta2);
+            uint256 columnVars = own.level.columnVars;
+            uint256 columns = own.start + 32 * own.level.rowVars;
+            uint256 roots = _rootsByBit(columnVars, own.level.logBlowup);
+            uint256 weight = own.beta;
+            if (!isLast) {
+                (weights, claim) = _outside(next, own.beta, columnVars);
+                for (uint256 k; k < next.points; ++k) { weight = Ext.mul(weight, own.beta); }
+            }
+            for (uint256 k; k < own.queries.size; ++k) {
+                (uint256 ofQuery,) = _basePower(_domainPoint(Ext.get(own.queries.indices, k), roots), columns, columnVars);
+                claim = Ext.add(claim, Ext.mul(weight, Ext.get(own.queries.rows, k)));
+                weights = Ext.add(weights, Ext.mul(weight, ofQuery));
+                weight = Ext.mul(weight, own.beta);
             }
         }
     }
@@ -314,10 +359,8 @@ library ZkProof {
                 let v := mul(mload(at), sub(y, 1))
                 let h := mul(result, mod(shr(128, v), P))
                 let l := mul(result, mod(add(and(v, LOW), 1), P))
-                result := or(
-                    mod(add(and(l, LOW), mul(7, shr(128, h))), P),
-                    shl(128, mod(add(shr(128, l), and(h, LOW)), P))
-                )
+                result := or(mod(add(and(l, LOW), mul(7, shr(128, h))), P),
+                    shl(128, mod(add(shr(128, l), and(h, LOW)), P)))
                 y := mulmod(y, y, P)
             }
             power := y
@@ -329,9 +372,7 @@ library ZkProof {
     function _rootsByBit(uint256 m, uint256 logBlowup) private pure returns (uint256 list) {
         unchecked {
             uint256 root = 0x185629dcda58878c;
-            for (uint256 i = 32; i > m + logBlowup; --i) {
-                root = mulmod(root, root, Ext.P);
-            }
+            for (uint256 i = 32; i > m + logBlowup; --i) { root = mulmod(root, root, Ext.P); }
             list = Ext.allocate(m + logBlowup);
             for (uint256 i; i < logBlowup; ++i) {
                 Ext.put(list, m + i, root);

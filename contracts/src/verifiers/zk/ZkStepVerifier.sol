@@ -54,7 +54,11 @@ contract ZkStepVerifier is IStepVerifier {
         Plan memory p = ZkPlan.read(s.plan);
         _requireFloor(p);
         ZkProof.Input memory input;
-        input.known = [StepContext.known(s.before), StepContext.known(s.afterwards), StepContext.known(s.data)];
+        input.known = [
+            StepContext.known(s.before, p.oodPoints),
+            StepContext.known(s.afterwards, p.oodPoints),
+            StepContext.known(s.data, p.oodPoints)
+        ];
         input.context = _context(s, p, statementDigest);
         input.relation = p.squaredError ? squaredError : softmax;
         ZkProof.check(p, input, s.plan, s.sizes, s.proof);
