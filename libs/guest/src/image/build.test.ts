@@ -1,13 +1,14 @@
 /** The image's form on a small set of made files: the same bytes whoever writes them, and a list that says what is in. */
 import { createHash } from 'node:crypto';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { buildGuest, fetchGuest, lockedInputs, refuseOpen, writeImage } from './build.js';
+import { programFiles } from './closure.js';
 import { cpioArchive, fileMode, programMode, withFolders, type ImageEntry } from './cpio.js';
 import { inputsOf, recipeOf } from './contents.js';
-import { guestFolder, readImageList, readLock, type Flavour } from './lock.js';
+import { guestFolder, readImageList, readLock, repository, type Flavour } from './lock.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'veritrain-image-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -94,6 +95,35 @@ describe('the locked image', () => {
       expect([...list.system, lock.kernel, lock.firmware].filter((each) => !packages.has(each.package))).toEqual([]);
       const paths = list.system.map(({ path }) => path);
       expect(new Set(paths).size).toBe(paths.length);
+    },
+  );
+
+  it.skipIf(!existsSync(join(repository, 'dist/enclave/src/main.js'))).each<Flavour>(['cpu', 'dev', 'gpu'])(
+    '%s names the packages that its program loads, and no other',
+    (flavour) => {
+      const { packages, without } = list.flavours[flavour];
+      const read = (path: string): Uint8Array | undefined =>
+        existsSync(join(repository, path)) && statSync(join(repository, path)).isFile()
+          ? readFileSync(join(repository, path))
+          : undefined;
+      const { imports } = JSON.parse(readFileSync(join(repository, 'package.json'), 'utf8')) as {
+        imports: Readonly<Record<string, unknown>>;
+      };
+      const loaded = list.loaded
+        .filter((each) => packages.includes(each.package))
+        .flatMap(({ package: name, files }) => files.map((path) => `${name}/${path}`));
+      const files = programFiles({
+        entries: list.program,
+        without,
+        absent: list.absent,
+        imports,
+        packages,
+        loaded,
+        read,
+      });
+      expect(files).toContain('dist/enclave/src/attesters/tsm.js');
+      expect(files.includes('dist/enclave/src/attesters/nvidia.js')).toBe(flavour === 'gpu');
+      expect(files.includes('dist/enclave/src/attesters/simulated.js')).toBe(flavour === 'dev');
     },
   );
 
