@@ -1,6 +1,6 @@
 /** What the transparency log shows of a bundle: which entries, under which checkpoints, and who saw them when. */
 import { sha256 } from '@noble/hashes/sha2.js';
-import { weakestTier, type AttestationResult } from '../appraisal/appraise.js';
+import { weakestTier } from '../appraisal/appraise.js';
 import { recoverAddress } from '../base/address.js';
 import { equalBytes, toHex } from '../base/bytes.js';
 import { Rejection } from '../base/errors.js';

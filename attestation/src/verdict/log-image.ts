@@ -19,6 +19,10 @@ export function checkImages(
   releases: readonly LoggedAt[],
   isDemanded: boolean,
 ): void {
+  if (results.length === 0 && images.length === 0) {
+    book.drop('LOG_IMAGE');
+    return;
+  }
   const unlogged = isDemanded ? 'missing' : 'warned';
   const instances = results.map(({ instance }) => instance);
   const stray = images.find(({ body }) => !instances.some((one) => one !== undefined && isOf(body, one)));
