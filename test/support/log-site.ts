@@ -6,7 +6,10 @@ import { ed25519Signer } from '#attestation/base';
 import { noteKeyText, parseTrustPolicy, type EntryIssuer } from '#attestation/log';
 import { logKeyOf } from '#test/log-keys';
 
-const issuerKinds = ['key-release', 'session-end', 'journal-head', 'job-bundle', 'image', 'revocation', 'policy'];
+const issuerKinds = [
+  ...['key-release', 'session-end', 'journal-head', 'journal-import', 'job-bundle', 'image', 'revocation'],
+  'policy',
+];
 
 export function issuerOf(name: string): EntryIssuer & { readonly kinds: readonly string[] } {
   const { key, secret } = logKeyOf(`issuer ${name}`);

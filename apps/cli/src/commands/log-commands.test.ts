@@ -5,8 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { HDNodeWallet, type JsonRpcProvider } from 'ethers';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { to0x } from '#attestation/base';
-import { parseEntry, parseLogExport, parseLogProof } from '#attestation/log';
+import { fromHex, to0x, toHex, utf8 } from '#attestation/base';
+import { leafHash, openEntry, parseEntry, parseLogExport, parseLogProof, treeRoot } from '#attestation/log';
 import { anchorCheckpoint, connect, startAnvil, testMnemonic, type Anvil } from '#libs/settlement';
 import { logKeyOf } from '#test/log-keys';
 import { releaseEntry, startLogSite } from '#test/log-processes';
@@ -50,9 +50,34 @@ describe('veritrain log', () => {
     expect(parseLogProof(readFileSync(at('again.proof'), 'utf8')).index).toBe(1);
   });
 
+  it('imports a journal once, however often it is asked, and no other in its place', async () => {
+    const lines = ['{"at":1}', '{"at":2}', 'a line that a crash cut'];
+    writeFileSync(at('journal'), lines.join('\n'));
+    const imported = (file: string): Promise<Ran> =>
+      ofLog(
+        ...['import-journal', at(file), '--out', at('journal.entry')],
+        ...['--key', at('issuer.test-key'), '--issuer', 'broker.example'],
+      );
+    const first = await imported('journal');
+    expect(first.json).toMatchObject({
+      index: 3,
+      lines: 3,
+      root: toHex(treeRoot(lines.map((one) => leafHash(utf8(one))))),
+    });
+    expect((await imported('journal')).json).toEqual(first.json);
+    const { salt, body } = JSON.parse(readFileSync(at('journal.entry.opening'), 'utf8')) as Record<string, string>;
+    const entry = parseEntry(new Uint8Array(readFileSync(at('journal.entry'))));
+    if (entry.class !== 'sealed') throw new Error(entry.class);
+    expect(openEntry(entry, 'journal-import', { salt: fromHex(salt!), body: fromHex(body!) })).toMatchObject({
+      lines: 3,
+    });
+    writeFileSync(at('shorter'), lines.slice(1).join('\n'));
+    expect(await imported('shorter')).toMatchObject({ code: 1, json: { error: { code: 'LOG_JOURNAL' } } });
+  });
+
   it('exports what was revoked, with the checkpoint that it was read under', async () => {
     const { json } = await ofLog('export', '--out', at('revoked.log'));
-    expect(json).toMatchObject({ size: 3, revocations: 2 });
+    expect(json).toMatchObject({ size: 4, revocations: 2 });
     const made = parseLogExport(new Uint8Array(readFileSync(at('revoked.log'))));
     expect(made.revocations.map(({ index }) => index)).toEqual([1, 2]);
   });
@@ -62,20 +87,20 @@ describe('veritrain log', () => {
     const wallet = HDNodeWallet.fromPhrase(testMnemonic).connect(provider);
     writeFileSync(at('account.test-key'), wallet.privateKey, { mode: 0o600 });
     const first = await ofLog('anchor', ...chain, '--key', at('account.test-key'));
-    expect(first.json).toMatchObject({ size: 3, sender: wallet.address });
+    expect(first.json).toMatchObject({ size: 4, sender: wallet.address });
     const contract = String(first.json['contract']);
     const audit = (): Promise<Ran> => ofLog('audit', ...chain, '--contract', contract, '--sender', wallet.address);
     await site.submit(await releaseEntry(2));
-    const kinds = { 'key-release': 2, revocation: 2 };
-    expect(await audit()).toMatchObject({ code: 0, json: { ok: true, size: 4, anchors: 1, anchored: 3, kinds } });
+    const kinds = { 'journal-import': 1, 'key-release': 2, revocation: 2 };
+    expect(await audit()).toMatchObject({ code: 0, json: { ok: true, size: 5, anchors: 1, anchored: 4, kinds } });
     const again = await ofLog('anchor', ...chain, '--contract', contract, '--key', at('account.test-key'));
-    expect(again.json).toMatchObject({ size: 4, contract });
+    expect(again.json).toMatchObject({ size: 5, contract });
     const origin = new Uint8Array(createHash('sha256').update(String(again.json['origin'])).digest());
     const fork = (size: number) =>
       anchorCheckpoint(wallet, contract, { origin, size, root: new Uint8Array(32).fill(9) });
-    await expect(fork(3)).rejects.toThrow(/ANCHOR_ORDER/);
     await expect(fork(4)).rejects.toThrow(/ANCHOR_ORDER/);
-    await fork(5);
+    await expect(fork(5)).rejects.toThrow(/ANCHOR_ORDER/);
+    await fork(6);
     const behind = await audit();
     expect([behind.code, (behind.json['faults'] as string[]).length]).toEqual([3, 1]);
     await site.submit(await releaseEntry(3));

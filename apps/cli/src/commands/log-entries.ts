@@ -16,7 +16,7 @@ import { readBytes, readSecret, readTrustPolicy, writeWhole } from '#libs/client
 import { fetchProof, submitEntry } from '#libs/log';
 import { log as say, printResult, table, type OutputOptions } from '../output.js';
 
-const waitMs = 60_000;
+export const waitMs = 60_000;
 const revocable = ['issuer', 'measurement', 'policy', 'chip', 'broker'] as const;
 type Revocable = (typeof revocable)[number];
 
@@ -25,7 +25,7 @@ interface ProofOptions extends OutputOptions {
   readonly out: string;
 }
 
-interface SignedOptions extends OutputOptions {
+export interface SignedOptions extends OutputOptions {
   readonly logPolicy: string;
   readonly key: string;
   readonly issuer: string;
@@ -77,7 +77,7 @@ export function addLogEntryCommands(log: Command): void {
   });
 }
 
-function signed(command: Command): Command {
+export function signed(command: Command): Command {
   return command
     .requiredOption('--log-policy <file>', 'the log, with its address, and its witnesses (tlog-policy)')
     .requiredOption('--key <file>', 'Ed25519 secret of the issuer: 32 bytes as 0x-hexadecimal')
@@ -105,7 +105,7 @@ async function publish<K extends PublicKind>(
   return { index, entry: out, proof: `${out}.proof` };
 }
 
-function issuerOf({ key, issuer: name }: SignedOptions): EntryIssuer {
+export function issuerOf({ key, issuer: name }: SignedOptions): EntryIssuer {
   const secret = readSecret(key);
   return { name, publicKey: ed25519.getPublicKey(secret), sign: ed25519Signer(secret) };
 }

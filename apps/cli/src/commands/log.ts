@@ -17,6 +17,7 @@ import { readBytes, readTrustPolicy } from '#libs/client';
 import { printResult, table, type OutputOptions } from '../output.js';
 import { addLogAuditCommands } from './log-audit.js';
 import { addLogEntryCommands } from './log-entries.js';
+import { addJournalCommand } from './log-journal.js';
 import { everySeconds, monitor, type MonitorOptions } from './log-monitor.js';
 import { publicKey } from './policy.js';
 
@@ -59,6 +60,7 @@ export function addLogCommands(program: Command): void {
       process.exitCode = await monitor(options);
     });
   addLogEntryCommands(log);
+  addJournalCommand(log);
   addLogAuditCommands(log);
 }
 
