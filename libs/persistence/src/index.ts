@@ -2,7 +2,7 @@
 export { defaultCacheDirectory } from './cache-directory.js';
 export { openDatabase, type Database } from './database.js';
 export { dumpSchema } from './schema-dump.js';
-export { ApiKey, roles, scopes, type Role, type Scope } from './entities/api-key.js';
+export { ApiKey } from './entities/api-key.js';
 export { BlobRecord } from './entities/blob.js';
 export { ConsoleSession } from './entities/console-session.js';
 export { ChainCursor, EscrowEventRecord } from './entities/chain.js';

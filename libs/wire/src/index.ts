@@ -76,3 +76,4 @@ export {
   type NatsAddress,
 } from './dispatch/nats.js';
 export { isSpoken, protocolVersion } from './dispatch/protocol.js';
+export { KeyId, KeyView, roles, scopes, type Role, type Scope } from './rest/keys.js';

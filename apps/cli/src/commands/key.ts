@@ -2,23 +2,9 @@
 import { InvalidArgumentError, Option, type Command } from 'commander';
 import { Rejection } from '#attestation/base';
 import { writeWhole } from '#libs/client';
+import { roles, type KeyView } from '#libs/wire';
 import { addConnectionOptions, apiOf, type ConnectionOptions } from '../connection.js';
 import { moreOf, printResult, table, wholeNumber, type PageOptions } from '../output.js';
-
-interface KeyView {
-  readonly id: string;
-  /** null: of an administrator of every tenant. */
-  readonly tenant: string | null;
-  readonly role: string;
-  readonly name: string;
-  readonly provider: string | null;
-  readonly createdAt: string;
-  readonly revokedAt: string | null;
-  readonly expiresAt: string | null;
-  readonly lastUsedAt: string | null;
-  /** null: all that its role may. */
-  readonly scopes: readonly string[] | null;
-}
 
 interface CreateOptions extends ConnectionOptions {
   readonly tenant?: string;
@@ -29,8 +15,6 @@ interface CreateOptions extends ConnectionOptions {
   readonly scopes?: readonly string[];
   readonly out?: string;
 }
-
-const roles = ['client', 'operator', 'reviewer', 'admin'];
 
 export function addKeyCommands(program: Command): void {
   const key = program.command('key').description('API keys of a control plane; for administrators');

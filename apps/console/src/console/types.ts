@@ -1,6 +1,5 @@
 /** What the API answers, as far as these pages show it (apps/control-plane/openapi.json). */
-
-export type Role = 'client' | 'operator' | 'reviewer' | 'admin';
+import type { Role } from '#libs/wire';
 
 export interface Me {
   readonly keyId: string;
@@ -93,19 +92,6 @@ export interface Node {
   readonly createdAt: string;
 }
 
-export interface Key {
-  readonly id: string;
-  readonly tenant: string | null;
-  readonly role: Role;
-  readonly name: string;
-  readonly provider: string | null;
-  readonly createdAt: string;
-  readonly revokedAt: string | null;
-  readonly expiresAt: string | null;
-  readonly lastUsedAt: string | null;
-  readonly scopes: readonly string[] | null;
-}
-
 export interface AuditRow {
   readonly id: string;
   readonly at: string;
@@ -142,6 +128,69 @@ export interface Earning {
   readonly earnedWei: string;
   readonly payments: readonly Payment[];
   readonly updatedAt: string;
+}
+
+export interface Session {
+  readonly id: string;
+  readonly createdAt: string;
+  readonly usedAt: string;
+  readonly endsAt: string;
+  readonly isThis: boolean;
+}
+
+export interface Webhook {
+  readonly id: string;
+  readonly url: string;
+  readonly states: readonly string[];
+  readonly createdAt: string;
+  readonly disabledAt: string | null;
+}
+
+export interface Delivery {
+  readonly id: string;
+  readonly messageId: string;
+  readonly attempts: number;
+  readonly createdAt: string;
+  readonly nextAt: string | null;
+  readonly endedAt: string | null;
+  readonly lastOutcome: string | null;
+  readonly body: string;
+}
+
+export interface DeadLetter {
+  readonly id: string;
+  readonly at: string;
+  readonly source: string;
+  readonly pattern: string;
+  readonly actor: string | null;
+  readonly code: string;
+  readonly reason: unknown;
+  readonly bytes: number;
+  readonly replayable: boolean;
+  readonly replayedAt: string | null;
+  readonly replayCode: string | null;
+}
+
+export interface LogState {
+  readonly url: string | null;
+  readonly logs: readonly { readonly origin: string; readonly url: string | null }[];
+  readonly witnesses: readonly string[];
+  readonly quorum: string | null;
+  readonly logged: number;
+  readonly waiting: number;
+}
+
+export interface LogEntry {
+  readonly id: string;
+  readonly kind: string;
+  readonly subject: string;
+  readonly state: 'waiting' | 'logged' | 'nothing';
+  readonly code: string | null;
+  readonly createdAt: string;
+  readonly origin: string | null;
+  readonly index: number | null;
+  readonly entry: string | null;
+  readonly proof: string | null;
 }
 
 export interface Tenant {

@@ -1,11 +1,5 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
-
-export const roles = ['client', 'operator', 'reviewer', 'admin'] as const;
-export type Role = (typeof roles)[number];
-
-/** `read` asks, `write` changes what is no key, `keys` makes and revokes keys and sets limits. */
-export const scopes = ['read', 'write', 'keys'] as const;
-export type Scope = (typeof scopes)[number];
+import type { Role, Scope } from '#libs/wire';
 
 /** One API key `vt_<id>_<secret>`; the secret itself is never stored. */
 @Entity('api_key')

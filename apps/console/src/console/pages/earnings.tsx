@@ -2,9 +2,10 @@
 import { Digest } from '../../ui/copy.js';
 import { plain } from '../../reviewer/text.js';
 import { ago, ether, short } from '../figures.js';
+import { List } from '../list.js';
 import { useLoad } from '../load.js';
-import { Pager, pageQuery } from '../pager.js';
-import { Empty, Facts, Head, Scroll, Shown } from '../parts.js';
+import { pageQuery } from '../pager.js';
+import { Facts, Head } from '../parts.js';
 import type { Earning, Me, Page } from '../types.js';
 import { words } from '../words.js';
 
@@ -19,23 +20,16 @@ export function Earnings({ query, me }: Props) {
     <>
       <Head title="Earnings" />
       <p class="lead">{words.escrow}</p>
-      <Shown of={earnings}>
-        {({ items, nextCursor }) =>
-          items.length === 0 ? (
-            <Empty title="Nothing yet">
-              <p>A job stands here when it names your account, or one of your nodes has it.</p>
-            </Empty>
-          ) : (
-            <>
-              <Sums items={items} me={me} isAll={nextCursor === null && !query.has('cursor')} />
-              <section>
-                <Table items={items} />
-                <Pager to="/earnings" query={query} next={nextCursor} />
-              </section>
-            </>
-          )
-        }
-      </Shown>
+      <List
+        of={earnings}
+        label="earnings"
+        columns={['Job', 'Escrow', 'Price', 'Earned', 'Transaction', 'Changed']}
+        none="Nothing yet"
+        whenNone={<p>A job stands here when it names your account, or one of your nodes has it.</p>}
+        at={['/earnings', query]}
+        sums={(items, isAll) => <Sums items={items} me={me} isAll={isAll} />}
+        row={rowOf}
+      />
     </>
   );
 }
@@ -62,43 +56,25 @@ function Sums({ items, me, isAll }: { readonly items: readonly Earning[]; readon
 
 const openStates: readonly string[] = ['open', 'accepted', 'started', 'committed'];
 
-function Table({ items }: { readonly items: readonly Earning[] }) {
+function rowOf({ jobId, escrowState, priceWei, earnedWei, payments, updatedAt }: Earning) {
   return (
-    <Scroll label="earnings">
-      <table class="list">
-        <thead>
-          <tr>
-            <th scope="col">Job</th>
-            <th scope="col">Escrow</th>
-            <th scope="col">Price</th>
-            <th scope="col">Earned</th>
-            <th scope="col">Transaction</th>
-            <th scope="col">Changed</th>
-          </tr>
-        </thead>
-        <tbody>
-          {items.map(({ jobId, escrowState, priceWei, earnedWei, payments, updatedAt }) => (
-            <tr key={jobId}>
-              <th scope="row">
-                <code title={jobId}>{short(jobId)}</code>
-              </th>
-              <td>{plain(escrowState)}</td>
-              <td class="number">{ether(priceWei)}</td>
-              <td class="number">{ether(earnedWei)}</td>
-              <td>
-                {payments.length === 0 ? (
-                  '–'
-                ) : (
-                  <Digest value={payments.at(-1)!.transaction} label={`payment for ${short(jobId)}`} />
-                )}
-              </td>
-              <td>
-                <time dateTime={updatedAt}>{ago(updatedAt)}</time>
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </Scroll>
+    <tr key={jobId}>
+      <th scope="row">
+        <code title={jobId}>{short(jobId)}</code>
+      </th>
+      <td>{plain(escrowState)}</td>
+      <td class="number">{ether(priceWei)}</td>
+      <td class="number">{ether(earnedWei)}</td>
+      <td>
+        {payments.length === 0 ? (
+          '–'
+        ) : (
+          <Digest value={payments.at(-1)!.transaction} label={`payment for ${short(jobId)}`} />
+        )}
+      </td>
+      <td>
+        <time dateTime={updatedAt}>{ago(updatedAt)}</time>
+      </td>
+    </tr>
   );
 }

@@ -1,13 +1,15 @@
 /** Keys: made here and shown once, revoked for good. */
 import { useRef, useState } from 'preact/hooks';
+import type { KeyView, Role } from '#libs/wire';
 import { plain } from '../../reviewer/text.js';
 import { State } from '../../ui/state.js';
 import { problemOf, tell, type Problem } from '../api.js';
 import { ago, utcOf } from '../figures.js';
+import { List } from '../list.js';
 import { useLoad } from '../load.js';
-import { Pager, pageQuery } from '../pager.js';
-import { Act, Command, Fault, Head, Scroll, Shown } from '../parts.js';
-import type { Key, Me, Page, Role } from '../types.js';
+import { pageQuery } from '../pager.js';
+import { Act, Command, Fault, Head } from '../parts.js';
+import type { Me, Page } from '../types.js';
 
 interface Props {
   readonly query: URLSearchParams;
@@ -15,7 +17,7 @@ interface Props {
 }
 
 export function Keys({ query, me }: Props) {
-  const keys = useLoad<Page<Key>>(`/v1/keys?${pageQuery(query)}`);
+  const keys = useLoad<Page<KeyView>>(`/v1/keys?${pageQuery(query)}`);
   const [made, setMade] = useState<string>();
   return (
     <>
@@ -38,14 +40,15 @@ export function Keys({ query, me }: Props) {
           </button>
         </section>
       )}
-      <Shown of={keys}>
-        {({ items, nextCursor }) => (
-          <section>
-            <Table items={items} me={me} reload={keys.reload} />
-            <Pager to="/keys" query={query} next={nextCursor} />
-          </section>
-        )}
-      </Shown>
+      <List
+        of={keys}
+        label="keys"
+        columns={['State', 'Key', 'Name', 'For', 'Tenant', 'Last used', 'Ends', 'Change']}
+        none="No keys yet"
+        whenNone={<p>Make one above.</p>}
+        at={['/keys', query]}
+        row={(key) => <Row key={key.id} of={key} me={me} reload={keys.reload} />}
+      />
     </>
   );
 }
@@ -150,71 +153,51 @@ function Bounds() {
   );
 }
 
-interface TableProps {
-  readonly items: readonly Key[];
+interface RowProps {
+  readonly of: KeyView;
   readonly me: Me;
   readonly reload: () => void;
 }
 
-function Table({ items, me, reload }: TableProps) {
+function Row({ of: key, me, reload }: RowProps) {
   return (
-    <Scroll label="keys">
-      <table class="list">
-        <thead>
-          <tr>
-            <th scope="col">State</th>
-            <th scope="col">Key</th>
-            <th scope="col">Name</th>
-            <th scope="col">For</th>
-            <th scope="col">Tenant</th>
-            <th scope="col">Last used</th>
-            <th scope="col">Ends</th>
-            <th scope="col">Change</th>
-          </tr>
-        </thead>
-        <tbody>
-          {items.map((key) => (
-            <tr key={key.id}>
-              <td>
-                <KeyState of={key} />
-              </td>
-              <th scope="row">
-                <code>{plain(key.id)}</code>
-              </th>
-              <td>{plain(key.name) || '–'}</td>
-              <td>
-                {key.role}
-                {key.scopes !== null && <span class="note"> ({key.scopes.join(', ')})</span>}
-              </td>
-              <td>{key.tenant === null ? 'every tenant' : plain(key.tenant)}</td>
-              <td>{key.lastUsedAt === null ? 'never' : ago(key.lastUsedAt)}</td>
-              <td>{key.expiresAt === null ? 'never' : utcOf(key.expiresAt)}</td>
-              <td>
-                {key.revokedAt === null && (
-                  <Act
-                    label="Revoke"
-                    question={
-                      key.id === me.keyId
-                        ? 'This is your own key: you are signed out at once.'
-                        : 'It is refused at once, and its sessions and streams end.'
-                    }
-                    yes="Revoke it"
-                    act={async () => {
-                      await tell('POST', `/v1/keys/${key.id}/revoke`);
-                      reload();
-                    }}
-                  />
-                )}
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </Scroll>
+    <tr>
+      <td>
+        <KeyState of={key} />
+      </td>
+      <th scope="row">
+        <code>{plain(key.id)}</code>
+      </th>
+      <td>{plain(key.name) || '–'}</td>
+      <td>
+        {key.role}
+        {key.scopes !== null && <span class="note"> ({key.scopes.join(', ')})</span>}
+      </td>
+      <td>{key.tenant === null ? 'every tenant' : plain(key.tenant)}</td>
+      <td>{key.lastUsedAt === null ? 'never' : ago(key.lastUsedAt)}</td>
+      <td>{key.expiresAt === null ? 'never' : utcOf(key.expiresAt)}</td>
+      <td>
+        {key.revokedAt === null && (
+          <Act
+            label="Revoke"
+            question={
+              key.id === me.keyId
+                ? 'This is your own key: you are signed out at once.'
+                : 'It is refused at once, and its sessions and streams end.'
+            }
+            yes="Revoke it"
+            act={async () => {
+              await tell('POST', `/v1/keys/${key.id}/revoke`);
+              reload();
+            }}
+          />
+        )}
+      </td>
+    </tr>
   );
 }
 
-function KeyState({ of: { revokedAt, expiresAt } }: { readonly of: Key }) {
+function KeyState({ of: { revokedAt, expiresAt } }: { readonly of: KeyView }) {
   if (revokedAt !== null) return <State kind="open" mark="–" word="revoked" />;
   if (expiresAt !== null && Date.parse(expiresAt) < Date.now()) return <State kind="open" mark="–" word="expired" />;
   return <State kind="live" mark="●" word="good" />;

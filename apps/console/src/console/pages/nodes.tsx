@@ -3,9 +3,10 @@ import { plain } from '../../reviewer/text.js';
 import { State } from '../../ui/state.js';
 import { tell } from '../api.js';
 import { ago, ether } from '../figures.js';
+import { List } from '../list.js';
 import { useLoad } from '../load.js';
-import { Pager, pageQuery } from '../pager.js';
-import { Act, Command, Empty, Head, Scroll, Shown } from '../parts.js';
+import { pageQuery } from '../pager.js';
+import { Act, Command, Head } from '../parts.js';
 import { Link } from '../router.js';
 import type { Me, Node, Page } from '../types.js';
 import { words } from '../words.js';
@@ -22,36 +23,15 @@ export function Nodes({ query, me }: { readonly query: URLSearchParams; readonly
           ? 'Your machines. What they say of their hardware is only an offer: the policy of each job decides on evidence.'
           : 'Machines of all operators. What they say of themselves is an offer, not evidence.'}
       </p>
-      <Shown of={nodes}>
-        {({ items, nextCursor }) =>
-          items.length === 0 ? (
-            <None isOperator={me.role === 'operator'} />
-          ) : (
-            <section>
-              <Scroll label="nodes">
-                <table class="list">
-                  <thead>
-                    <tr>
-                      <th scope="col">State</th>
-                      <th scope="col">Node</th>
-                      <th scope="col">Hardware, as it says</th>
-                      <th scope="col">Firmware, as it says</th>
-                      <th scope="col">Least price</th>
-                      <th scope="col">Last seen</th>
-                    </tr>
-                  </thead>
-                  <tbody>
-                    {items.map((node) => (
-                      <Row key={node.id} node={node} />
-                    ))}
-                  </tbody>
-                </table>
-              </Scroll>
-              <Pager to="/nodes" query={query} next={nextCursor} />
-            </section>
-          )
-        }
-      </Shown>
+      <List
+        of={nodes}
+        label="nodes"
+        columns={['State', 'Node', 'Hardware, as it says', 'Firmware, as it says', 'Least price', 'Last seen']}
+        none="No nodes yet"
+        whenNone={<None isOperator={me.role === 'operator'} />}
+        at={['/nodes', query]}
+        row={(node) => <Row key={node.id} node={node} />}
+      />
     </>
   );
 }
@@ -108,16 +88,11 @@ export function Scheduling({ node, reload }: { readonly node: Node; readonly rel
 }
 
 function None({ isOperator }: { readonly isOperator: boolean }) {
+  if (!isOperator) return <p>They appear here when an operator starts one. {words.noNodes}</p>;
   return (
-    <Empty title="No nodes yet">
-      {isOperator ? (
-        <>
-          <p>Look whether your machine is fit, then start its host agent with this key.</p>
-          <Command label="look at your machine" text="npx veritrain node preflight" />
-        </>
-      ) : (
-        <p>They appear here when an operator starts one. {words.noNodes}</p>
-      )}
-    </Empty>
+    <>
+      <p>Look whether your machine is fit, then start its host agent with this key.</p>
+      <Command label="look at your machine" text="npx veritrain node preflight" />
+    </>
   );
 }

@@ -3,9 +3,10 @@ import { useState } from 'preact/hooks';
 import { grouped, plain } from '../../reviewer/text.js';
 import { problemOf, tell, type Problem } from '../api.js';
 import { size } from '../figures.js';
+import { List } from '../list.js';
 import { useLoad } from '../load.js';
-import { Pager, pageQuery } from '../pager.js';
-import { Empty, Fault, Head, Scroll, Shown } from '../parts.js';
+import { pageQuery } from '../pager.js';
+import { Fault, Head } from '../parts.js';
 import type { Page, Tenant } from '../types.js';
 
 export function Tenants({ query }: { readonly query: URLSearchParams }) {
@@ -27,69 +28,45 @@ export function Tenants({ query }: { readonly query: URLSearchParams }) {
           }}
         />
       )}
-      <Shown of={tenants}>
-        {({ items, nextCursor }) =>
-          items.length === 0 ? (
-            <Empty title="No tenants yet">
-              <p>Make a key for one under Keys.</p>
-            </Empty>
-          ) : (
-            <section>
-              <Table items={items} onChoose={setChosen} />
-              <Pager to="/tenants" query={query} next={nextCursor} />
-            </section>
-          )
-        }
-      </Shown>
+      <List
+        of={tenants}
+        label="tenants"
+        columns={['Tenant', 'Keys', 'Jobs waiting', 'Jobs under way', 'Data, encrypted', 'Limits', 'Change']}
+        none="No tenants yet"
+        whenNone={<p>Make a key for one under Keys.</p>}
+        at={['/tenants', query]}
+        row={(one) => <Row key={one.tenant} of={one} onChoose={setChosen} />}
+      />
     </>
   );
 }
 
-interface TableProps {
-  readonly items: readonly Tenant[];
+interface RowProps {
+  readonly of: Tenant;
   readonly onChoose: (tenant: Tenant) => void;
 }
 
-function Table({ items, onChoose }: TableProps) {
+function Row({ of: one, onChoose }: RowProps) {
   return (
-    <Scroll label="tenants">
-      <table class="list">
-        <thead>
-          <tr>
-            <th scope="col">Tenant</th>
-            <th scope="col">Keys</th>
-            <th scope="col">Jobs waiting</th>
-            <th scope="col">Jobs under way</th>
-            <th scope="col">Data, encrypted</th>
-            <th scope="col">Limits</th>
-            <th scope="col">Change</th>
-          </tr>
-        </thead>
-        <tbody>
-          {items.map((one) => (
-            <tr key={one.tenant}>
-              <th scope="row">{plain(one.tenant)}</th>
-              <td class="number">{grouped(one.keys)}</td>
-              <td>
-                <Used has={one.jobsWaiting} may={one.jobsWaitingMax} show={grouped} label="jobs waiting" />
-              </td>
-              <td>
-                <Used has={one.jobsUnderWay} may={one.jobsUnderWayMax} show={grouped} label="jobs under way" />
-              </td>
-              <td>
-                <Used has={one.datasetBytes} may={one.datasetBytesMax} show={size} label="data" />
-              </td>
-              <td>{one.ownLimits ? 'its own' : 'as for all'}</td>
-              <td>
-                <button type="button" onClick={() => onChoose(one)} aria-label={`limits of ${plain(one.tenant)}`}>
-                  Limits…
-                </button>
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </Scroll>
+    <tr>
+      <th scope="row">{plain(one.tenant)}</th>
+      <td class="number">{grouped(one.keys)}</td>
+      <td>
+        <Used has={one.jobsWaiting} may={one.jobsWaitingMax} show={grouped} label="jobs waiting" />
+      </td>
+      <td>
+        <Used has={one.jobsUnderWay} may={one.jobsUnderWayMax} show={grouped} label="jobs under way" />
+      </td>
+      <td>
+        <Used has={one.datasetBytes} may={one.datasetBytesMax} show={size} label="data" />
+      </td>
+      <td>{one.ownLimits ? 'its own' : 'as for all'}</td>
+      <td>
+        <button type="button" onClick={() => onChoose(one)} aria-label={`limits of ${plain(one.tenant)}`}>
+          Limits…
+        </button>
+      </td>
+    </tr>
   );
 }
 

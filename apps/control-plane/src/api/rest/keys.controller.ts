@@ -2,14 +2,12 @@
 import { Body, Controller, Get, HttpCode, Param, Post, Query } from '@nestjs/common';
 import { ApiBearerAuth, ApiHeader, ApiResponse, ApiTags } from '@nestjs/swagger';
 import { z } from 'zod';
-import { roles, scopes } from '#libs/persistence';
-import { Address, TenantName, text } from '#libs/wire';
+import { Address, TenantName, text, roles, scopes, KeyId, KeyView } from '#libs/wire';
 import { ApiKeys } from '../../core/auth/api-keys.js';
 import { Allow, Caller, everyTenant, type Principal } from '../../core/auth/principal.js';
 import { ShownOnce } from '../../core/idempotency/idempotency.interceptor.js';
 import { decodeCursor, PageQuery } from '../../core/paging.js';
 
-const KeyId = z.string().regex(/^[A-Za-z0-9]{4,32}$/);
 const NewKey = z
   .object({
     /** null or absent: of every tenant; for administrators, and for them alone. */
@@ -26,19 +24,6 @@ const NewKey = z
   .refine(({ role, tenant }) => role === 'admin' || tenant !== null, 'a tenant, which administrators alone may lack')
   .refine(({ role, provider }) => (role === 'operator') === (provider !== undefined), 'a provider for operators alone')
   .meta({ id: 'NewKey' });
-const KeyView = z.object({
-  id: KeyId,
-  tenant: z.string().nullable(),
-  role: z.enum(roles),
-  name: z.string(),
-  provider: Address.nullable(),
-  createdAt: z.iso.datetime(),
-  revokedAt: z.iso.datetime().nullable(),
-  expiresAt: z.iso.datetime().nullable(),
-  lastUsedAt: z.iso.datetime().nullable(),
-  /** null: all that its role may. */
-  scopes: z.array(z.enum(scopes)).nullable(),
-});
 const Key = KeyView.meta({ id: 'Key' });
 /** `key` stands only in the first answer; a replay has none. */
 const CreatedKey = KeyView.extend({ key: z.string().optional() }).meta({ id: 'CreatedKey' });

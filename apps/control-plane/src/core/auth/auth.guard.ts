@@ -3,7 +3,6 @@ import { Injectable, type CanActivate, type ExecutionContext } from '@nestjs/com
 import { Reflector } from '@nestjs/core';
 import type { BaseRpcContext } from '@nestjs/microservices';
 import type { Response } from 'express';
-import type { Role } from '#libs/persistence';
 import { refusal } from '../problem/codes.js';
 import { ApiKeys } from './api-keys.js';
 import { certificateName } from './connection.js';
@@ -11,6 +10,7 @@ import { checkOwnOrigin, type OwnRequest } from './own-origin.js';
 import { ALLOWED, carrierOf, PUBLIC, type Principal } from './principal.js';
 import { checkScope } from './scopes.js';
 import { cookieOf, Sessions } from './sessions.js';
+import type { Role } from '#libs/wire';
 
 @Injectable()
 export class AuthGuard implements CanActivate {

@@ -1,7 +1,7 @@
 /** Who is asking. */
 import { createParamDecorator, SetMetadata, type ArgumentsHost, type ExecutionContext } from '@nestjs/common';
-import type { Role, Scope } from '#libs/persistence';
 import { refusal } from '../problem/codes.js';
+import type { Role, Scope } from '#libs/wire';
 
 export interface Principal {
   readonly keyId: string;

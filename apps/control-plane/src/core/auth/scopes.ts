@@ -2,9 +2,9 @@
 import type { ExecutionContext } from '@nestjs/common';
 import type { Request } from 'express';
 import type { GraphQLResolveInfo } from 'graphql';
-import type { Scope } from '#libs/persistence';
 import { refusal } from '../problem/codes.js';
 import type { Principal } from './principal.js';
+import type { Scope } from '#libs/wire';
 
 const keysPath = /^\/v1\/(keys|tenants)(\/|$)/;
 
