@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { chromium, type Browser, type BrowserContextOptions, type Page } from 'playwright-core';
 import { keys, startTestPlane, type KeyName, type TestPlane } from '../../apps/control-plane/test/harness.js';
+import type { Config } from '../../apps/control-plane/src/core/config/config.js';
 import { executablePath, launchFlags } from './browser.js';
 
 export interface ConsoleSite {
@@ -23,11 +24,11 @@ interface Visit {
   close(): Promise<void>;
 }
 
-export async function startConsoleSite(): Promise<ConsoleSite> {
+export async function startConsoleSite(changes: Partial<Config> = {}): Promise<ConsoleSite> {
   const consoleDirectory = mkdtempSync(join(tmpdir(), 'veritrain-console-site-'));
   build('vite.config.ts', consoleDirectory);
   build('vite.console.config.ts', join(consoleDirectory, 'served'));
-  const test = await startTestPlane({ consoleDirectory });
+  const test = await startTestPlane({ consoleDirectory, ...changes });
   const browser = await chromium.launch({ executablePath, args: [...launchFlags] });
   const url = `http://127.0.0.1:${test.plane.httpPort}`;
   return {

@@ -194,6 +194,7 @@ const limits = {
   s3: null,
   log: null,
   corsOrigins: [],
+  oidc: null,
   clientDatasetBytesMax: 2 ** 40,
   operatorBlobBytesMax: 2 ** 30,
 };

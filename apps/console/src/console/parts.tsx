@@ -77,10 +77,12 @@ interface ActProps {
   readonly question?: string;
   readonly yes?: string;
   readonly act: () => Promise<unknown>;
+  /** What most people came for. */
+  readonly isMain?: boolean;
 }
 
 /** A button for a change. It shows what was refused beside it, and is quiet while it waits. */
-export function Act({ label, question, yes = label, act }: ActProps) {
+export function Act({ label, question, yes = label, act, isMain = false }: ActProps) {
   const [state, setState] = useState<'idle' | 'asks' | 'busy'>('idle');
   const [problem, setProblem] = useState<Problem>();
   const run = (): void => {
@@ -109,6 +111,7 @@ export function Act({ label, question, yes = label, act }: ActProps) {
       ) : (
         <button
           type="button"
+          class={isMain ? 'primary' : ''}
           disabled={state === 'busy'}
           onClick={() => (question === undefined ? run() : setState('asks'))}
         >

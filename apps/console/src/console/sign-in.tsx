@@ -1,8 +1,9 @@
-/** Signing in: the key goes to the control plane once, and this page forgets it. */
+/** Signing in: by the identity provider, or with a key, which goes to the control plane once and which this page forgets. */
 import { useRef, useState } from 'preact/hooks';
 import { problemOf, tell, type Problem } from './api.js';
-import { Fault } from './parts.js';
-import { words } from './words.js';
+import { useLoad } from './load.js';
+import { Act, Fault } from './parts.js';
+import { refusals, words } from './words.js';
 
 interface Props {
   /** Why somebody who was here is out. */
@@ -12,6 +13,8 @@ interface Props {
 
 export function SignIn({ ended, onIn }: Props) {
   const field = useRef<HTMLInputElement>(null);
+  const ways = useLoad<{ readonly provider: string | null }>('/console/session');
+  const provider = ways.data?.provider ?? null;
   const [problem, setProblem] = useState<Problem>();
   const [isBusy, setBusy] = useState(false);
   const enter = (event: SubmitEvent): void => {
@@ -29,9 +32,11 @@ export function SignIn({ ended, onIn }: Props) {
   return (
     <section class="sign-in">
       <h1 tabIndex={-1}>{words.signIn}</h1>
-      <p>{words.signInText}</p>
       {ended !== null && problem === undefined && <p class="since">{words.ended}</p>}
+      {problem === undefined && <Refused />}
       {problem !== undefined && <Wrong problem={problem} />}
+      {isSecureContext && provider !== null && <ByProvider name={provider} />}
+      <p>{words.signInText}</p>
       {isSecureContext ? (
         <form onSubmit={enter}>
           <label for="key">API key</label>
@@ -45,8 +50,8 @@ export function SignIn({ ended, onIn }: Props) {
             required
             autofocus
           />
-          <button type="submit" class="primary" disabled={isBusy}>
-            {words.signIn}
+          <button type="submit" class={provider === null ? 'primary' : ''} disabled={isBusy}>
+            {provider === null ? words.signIn : words.signInByKey}
           </button>
         </form>
       ) : (
@@ -56,6 +61,30 @@ export function SignIn({ ended, onIn }: Props) {
         </div>
       )}
     </section>
+  );
+}
+
+/** This page leaves for the provider's, which sends the browser back. */
+function ByProvider({ name }: { readonly name: string }) {
+  const leave = async (): Promise<void> => {
+    const { location: to } = await tell<{ location: string }>('POST', '/console/session/oidc');
+    location.assign(to);
+  };
+  return (
+    <p class="by-provider">
+      <Act label={`Sign in with ${name}`} act={leave} isMain />
+    </p>
+  );
+}
+
+/** Why the provider's answer did not count: a sentence of ours for each code, and nothing out of the address itself. */
+function Refused() {
+  const code = new URLSearchParams(location.search).get('refused') ?? '';
+  const sentence = Object.hasOwn(refusals, code) ? refusals[code] : undefined;
+  return sentence === undefined ? null : (
+    <p class="fault" role="alert">
+      {sentence} <code>{code}</code>
+    </p>
   );
 }
 

@@ -4,7 +4,8 @@ export const words = {
   nowhere: 'There is no such page for you',
   nowhereText: 'The address is wrong, or your key has another role. Choose a page from the list.',
   signIn: 'Sign in',
-  signInText: 'With an API key of this control plane. It is exchanged for a session and not kept.',
+  signInText: 'With an API key of this control plane: it is exchanged for a session and not kept.',
+  signInByKey: 'Sign in with the key',
   insecure: 'This page came over plain http from another machine: nobody may sign in here.',
   insecureDo: 'Open it under https, or through a tunnel to 127.0.0.1.',
   wrongKey: 'This key is not known here, or was revoked, or has expired. Ask whoever runs the control plane for one.',
@@ -16,5 +17,27 @@ export const words = {
   escrow: 'As the control plane reads the chain. Your own node of the chain is the better witness.',
   noEvidence: 'There is no bundle yet. It is made when the job is delivered.',
   simulated: 'SIMULATED hardware: it shows that the software works, not that a machine did anything.',
+  webhooks: 'Addresses that are told of changes of your jobs. Each message is signed with the secret of its webhook.',
+  secretOnce: 'It is shown now and never again. Whoever is told verifies with it that a message is ours.',
+  deliveries:
+    'The newest fifty, each under one id however often it is sent. What nobody takes is sent again for three days.',
+  letters: 'Messages of nodes that could not be taken, with the reason. Mend the cause, then have them handled again.',
+  log: 'What this control plane brought to the transparency log, as it says. The log itself and its witnesses know better.',
+  noLog: 'This control plane uses no transparency log: nothing of its jobs is logged.',
+  logProof: 'Save an entry with its proof, and verify both offline against the logs and witnesses that you trust.',
+  sessions: 'A session ends after 30 minutes without use, and twelve hours after its beginning at the latest.',
   noNodes: 'Jobs wait until then.',
 } as const;
+
+/** Why somebody who came back from the identity provider is not in. */
+export const refusals: Readonly<Record<string, string>> = {
+  OIDC_STATE:
+    'This answer belongs to no attempt of this browser, or to one of more than ten minutes ago. Sign in again.',
+  OIDC_REFUSED: 'The identity provider did not say who you are. Sign in again, or ask whoever runs it.',
+  OIDC_TOKEN:
+    'The identity provider’s answer does not hold. Try again; whoever runs the control plane finds why in its log.',
+  OIDC_AWAY: 'The identity provider does not answer. Try again later, or sign in with an API key.',
+  OIDC_NO_ROLE: 'You are known, but no rule here gives you a role. Ask whoever runs the control plane for access.',
+  OIDC_REVOKED: 'Your access was revoked here. Ask whoever runs the control plane.',
+  RATE_LIMITED: 'Too many attempts. Wait a minute, then sign in again.',
+};

@@ -5,12 +5,14 @@ import { OverloadModule } from '../overload/overload.module.js';
 import { TimingModule } from '../timing/timing.module.js';
 import { ApiKeys } from './api-keys.js';
 import { Denials } from './denials.js';
+import { IdentityProvider } from './identity-provider.js';
 import { KeyWatch } from './key-watch.js';
+import { People } from './people.js';
 import { Sessions } from './sessions.js';
 
 @Module({
   imports: [AuditModule, OverloadModule, TimingModule],
-  providers: [ApiKeys, Denials, KeyWatch, Sessions],
-  exports: [ApiKeys, Denials, Sessions],
+  providers: [ApiKeys, Denials, IdentityProvider, KeyWatch, People, Sessions],
+  exports: [ApiKeys, Denials, IdentityProvider, People, Sessions],
 })
 export class AuthModule {}

@@ -11,7 +11,10 @@ import { addressOf } from './address.js';
 import { carrierOf, type Principal } from './principal.js';
 import { RateLimit } from './rate-limit.js';
 
-const authentication = new Set(['AUTH_MISSING', 'AUTH_UNKNOWN', 'SESSION_ENDED', 'CERTIFICATE_KEY']);
+const authentication = new Set([
+  ...['AUTH_MISSING', 'AUTH_UNKNOWN', 'SESSION_ENDED', 'CERTIFICATE_KEY'],
+  ...['OIDC_STATE', 'OIDC_REFUSED', 'OIDC_TOKEN', 'OIDC_NO_ROLE', 'OIDC_REVOKED'],
+]);
 const authorisation = new Set(['ROLE_FORBIDDEN', 'SCOPE_FORBIDDEN', 'NODE_PROVIDER', 'JOB_PRIORITY', 'CSRF_ORIGIN']);
 /** Of one key or address; and of all, so that no number of them fills log and table. */
 const notedPerMinute = { ofOne: 20, ofAll: 200 } as const;

@@ -3,11 +3,12 @@ import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
-import { defaultCacheDirectory, roles } from '#libs/persistence';
-import { Address, ApiKeyText, text, type NatsAddress } from '#libs/wire';
+import { defaultCacheDirectory } from '#libs/persistence';
+import { Address, ApiKeyText, text, type NatsAddress, roles } from '#libs/wire';
 import { invalid } from './config-error.js';
 import { readCorsOrigins } from './cors.js';
 import { readLog, type LogConfig } from './log.js';
+import { readOidc, type OidcConfig } from './oidc.js';
 import { readDispatch, readNats, type DispatchConfig } from './transports.js';
 import { readTrustProxy, type TrustProxy } from './trust-proxy.js';
 
@@ -65,6 +66,12 @@ const Environment = z.object({
   VERITRAIN_OPERATOR_BLOB_MIB: whole(1, 2 ** 30).default(262_144),
   VERITRAIN_WEBHOOK_TARGETS: z.enum(['public', 'any']).default('public'),
   VERITRAIN_CORS_ORIGINS: z.string().max(8192).optional(),
+  VERITRAIN_OIDC_ISSUER: z.string().max(2048).optional(),
+  VERITRAIN_OIDC_CLIENT_ID: z.string().min(1).max(256).optional(),
+  VERITRAIN_OIDC_SECRET: z.string().optional(),
+  VERITRAIN_OIDC_SCOPE: z.string().max(1024).optional(),
+  VERITRAIN_OIDC_RULES: z.string().optional(),
+  VERITRAIN_CONSOLE_URL: z.string().max(2048).optional(),
   VERITRAIN_CONSOLE_DIR: z.string().default(builtConsole()),
   VERITRAIN_LOG_LEVEL: z.enum(['debug', 'info', 'warn', 'error', 'silent']).default('info'),
 });
@@ -152,6 +159,8 @@ export interface Config {
   readonly webhookTargets: 'public' | 'any';
   /** Whose pages may ask with a key of their own; none where it is empty. */
   readonly corsOrigins: readonly string[];
+  /** null: people sign in to the console with API keys alone. */
+  readonly oidc: OidcConfig | null;
   /** Where the build left the console. */
   readonly consoleDirectory: string;
   readonly logLevel: 'debug' | 'info' | 'warn' | 'error' | 'silent';
@@ -159,7 +168,7 @@ export interface Config {
 
 /**
  * @throws ConfigurationError CONFIG_INVALID, CONFIG_CHAIN, CONFIG_LEASE, CONFIG_TRUST_PROXY, CONFIG_BOOTSTRAP_KEYS, CONFIG_CORS,
- *   CONFIG_PLAIN, CONFIG_TLS, CONFIG_NATS, CONFIG_LOG
+ *   CONFIG_PLAIN, CONFIG_TLS, CONFIG_NATS, CONFIG_LOG, CONFIG_OIDC
  */
 export function readConfig(environment: Readonly<Record<string, string | undefined>>): Config {
   const set = Object.fromEntries(
@@ -207,6 +216,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     operatorBlobBytesMax: env.VERITRAIN_OPERATOR_BLOB_MIB * 2 ** 20,
     webhookTargets: env.VERITRAIN_WEBHOOK_TARGETS,
     corsOrigins: readCorsOrigins(env.VERITRAIN_CORS_ORIGINS),
+    oidc: readOidc(env),
     consoleDirectory: resolve(env.VERITRAIN_CONSOLE_DIR),
     logLevel: env.VERITRAIN_LOG_LEVEL,
   };
